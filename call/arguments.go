@@ -73,8 +73,8 @@ func (a Arguments) Digest() string {
 	return a.of.digest
 }
 
-// Tree is what the arguments say. None, and null, are {}. Arguments that are not frozen may have numbers beyond the range
-// of a double, and may be wrong.
+// Tree is what the arguments say. None, and null, are {}. Arguments that are not frozen may have numbers beyond the
+// range of a double, and may be wrong.
 func (a Arguments) Tree() (strictjson.Value, *strictjson.SyntaxError) {
 	if a.of != nil && a.of.tree.Kind() != strictjson.Missing {
 		return a.of.tree, nil

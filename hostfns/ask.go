@@ -9,9 +9,9 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// ask asks a person about a call. The clock of the run is stopped meanwhile. Without an exception the call may be sent, under
-// the context that ask returns; c then has the tool, the arguments and the decision of that moment. before says that the call
-// waited already when its run was saved: it is decided again before it is asked about.
+// ask asks a person about a call. The clock of the run is stopped meanwhile. Without an exception the call may be sent,
+// under the context that ask returns; c then has the tool, the arguments and the decision of that moment. before says
+// that the call waited already when its run was saved: it is decided again before it is asked about.
 func (r *Run) ask(ctx context.Context, c *callState, before bool) (context.Context, *Exception) {
 	in := &c.in
 	if in.Pause != nil {
@@ -77,7 +77,8 @@ func (r *Run) edited(ctx context.Context, c *callState) *Exception {
 		err = c.tool.Validate(ctx, args)
 	}
 	if err != nil {
-		return denied(c.tool.Name, call.CodeBadArguments, "a person changed the arguments, and they are not right: "+err.Error(), "")
+		return denied(c.tool.Name, call.CodeBadArguments,
+			"a person changed the arguments, and they are not right: "+err.Error(), "")
 	}
 	c.proposed, c.args = c.args, args
 	r.update(c, func() { c.Changed = changed(c.proposed.JSON(), c.args.JSON()) })
@@ -107,7 +108,8 @@ func (r *Run) check(c *callState) func(json.RawMessage) error {
 
 func (r *Run) question(c *callState) *Question {
 	return &Question{
-		Run: r.info.ID, Call: c.Call, Profile: r.info.Profile, Tool: c.tool, Args: c.args.JSON(), Decision: c.decision, Check: r.check(c),
+		Run: r.info.ID, Call: c.Call, Profile: r.info.Profile, Tool: c.tool, Args: c.args.JSON(),
+		Decision: c.decision, Check: r.check(c),
 	}
 }
 
@@ -122,15 +124,16 @@ func (r *Run) refresh(ctx context.Context, c *callState) *Exception {
 	}
 	if now.Server != c.tool.Server || now.Raw != c.tool.Raw || now.Digest != c.tool.Digest {
 		c.answer, c.redefined = Answer{}, true // whatever the person said was about another tool
-		return denied(c.tool.Name, reasonPolicy, "the tool's definition changed while the call waited for a person; call it again", "")
+		return denied(c.tool.Name, reasonPolicy,
+			"the tool's definition changed while the call waited for a person; call it again", "")
 	}
 	c.tool = now
 	c.decision = r.decide(c.tool, c.args, c.before)
 	return nil
 }
 
-// release decides an approved call again, and uses the approval up. An approval is for what was shown, so it does not hold
-// under a stricter profile.
+// release decides an approved call again, and uses the approval up. An approval is for what was shown, so it does not
+// hold under a stricter profile.
 func (r *Run) release(ctx context.Context, c *callState, asked call.Decision) *Exception {
 	if x := r.refresh(ctx, c); x != nil {
 		return x
@@ -144,9 +147,11 @@ func (r *Run) release(ctx context.Context, c *callState, asked call.Decision) *E
 	case d.Verdict == call.Deny:
 		return denied(c.tool.Name, reasonPolicy, "the profile changed while a person was asked and denies it now", rule)
 	case d.Verdict == call.Ask && d.Risk.Compare(asked.Risk) > 0 && same && c.proposed.Given():
-		return denied(c.tool.Name, call.CodeDenied, "with the arguments that a person wrote it is riskier than what they were asked about", rule)
+		return denied(c.tool.Name, call.CodeDenied,
+			"with the arguments that a person wrote it is riskier than what they were asked about", rule)
 	case d.Verdict == call.Ask && d.Risk.Compare(asked.Risk) > 0:
-		return denied(c.tool.Name, reasonPolicy, "the profile changed while a person was asked and rates it as riskier now; call it again", rule)
+		return denied(c.tool.Name, reasonPolicy,
+			"the profile changed while a person was asked and rates it as riskier now; call it again", rule)
 	case d.Verdict == call.Ask && c.answer.How == "fallback" && !d.Fallback:
 		return denied(c.tool.Name, reasonPolicy, "the profile changed and needs a person's answer now", rule)
 	}
@@ -154,14 +159,17 @@ func (r *Run) release(ctx context.Context, c *callState, asked call.Decision) *E
 		switch err := c.answer.Use(ctx, r.question(c)); {
 		case err == nil:
 		case errors.Is(err, ErrChanged):
-			return denied(c.tool.Name, reasonPolicy, "what was approved is not what would be done now: "+err.Error()+"; call it again", rule)
+			return denied(c.tool.Name, reasonPolicy,
+				"what was approved is not what would be done now: "+err.Error()+"; call it again", rule)
 		case errors.Is(err, ErrTooLate):
 			return denied(c.tool.Name, reasonTimeout, "a person allowed it: "+err.Error()+"; call it again", rule)
 		case ctx.Err() != nil:
 			return runEnded(c)
 		default:
-			r.gate.deps.Log.Error("recording the use of an approval failed", "run", r.info.ID, "call", c.Call, "tool", c.tool.Name, "error", err)
-			return denied(c.tool.Name, call.CodeDenied, "a person allowed it, and it could not be recorded that the yes is used, so it is not", rule)
+			r.gate.deps.Log.Error("recording the use of an approval failed", "run", r.info.ID, "call", c.Call,
+				"tool", c.tool.Name, "error", err)
+			return denied(c.tool.Name, call.CodeDenied,
+				"a person allowed it, and it could not be recorded that the yes is used, so it is not", rule)
 		}
 	}
 	return nil
@@ -172,8 +180,8 @@ const RunEnded = "the run ended first"
 
 func runEnded(c *callState) *Exception { return denied(c.Tool, ReasonCanceled, RunEnded, "") }
 
-// remember keeps a refusal for the rest of the run, and counts the refusals of people. The refusals of one round count once:
-// they are one answer to one form, and must not end the run while calls of the same form were allowed.
+// remember keeps a refusal for the rest of the run, and counts the refusals of people. The refusals of one round count
+// once: they are one answer to one form, and must not end the run while calls of the same form were allowed.
 func (r *Run) remember(c *callState, x *Exception, counted *bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

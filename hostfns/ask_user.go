@@ -42,7 +42,8 @@ func (r *Run) askUser(ctx context.Context, in Invocation) (value json.RawMessage
 		return nil, asDenied(ErrCannotAsk)
 	}
 	if len(in.Args) > r.info.ArgumentBytes {
-		return nil, denied(AskUser, call.CodeBadArguments, fmt.Sprintf("the question takes %d bytes, the limit is %d", len(in.Args), r.info.ArgumentBytes), "")
+		return nil, denied(AskUser, call.CodeBadArguments,
+			fmt.Sprintf("the question takes %d bytes, the limit is %d", len(in.Args), r.info.ArgumentBytes), "")
 	}
 	if in.Pause != nil {
 		defer in.Pause()()

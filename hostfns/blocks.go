@@ -23,8 +23,8 @@ type Block struct {
 // takes a thousand pictures does not see most of them again.
 const keptBytes = 64 << 20
 
-// keep keeps content on the host. Beyond the limit it drops the oldest blocks that were not emitted, but none of the latest
-// result.
+// keep keeps content on the host. Beyond the limit it drops the oldest blocks that were not emitted, but none of the
+// latest result.
 func (r *Run) keep(blocks map[string]json.RawMessage) {
 	if len(blocks) == 0 {
 		return

@@ -13,8 +13,8 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// recordAfterwards bounds the writing of an outcome, which continues when the run is canceled and must not delay its end for
-// ever.
+// recordAfterwards bounds the writing of an outcome, which continues when the run is canceled and must not delay its
+// end for ever.
 const recordAfterwards = 5 * time.Second
 
 // maxName is the longest tool name that is looked up; a longer one is none.
@@ -62,7 +62,8 @@ func (r *Run) perform(c *callState, admit func() (context.Context, error)) (valu
 	return r.send(ctx, c)
 }
 
-// admit takes a call through everything that comes before sending it. It returns the context that the call is sent under.
+// admit takes a call through everything that comes before sending it. It returns the context that the call is sent
+// under.
 func (r *Run) admit(ctx context.Context, c *callState) (context.Context, error) {
 	defer r.decided(c)
 	refuse := func(x *Exception, by string) (context.Context, error) { return nil, r.refuse(ctx, c, x, by) }
@@ -119,7 +120,8 @@ func (r *Run) authorise(ctx context.Context, c *callState) (context.Context, err
 	case err != nil && ctx.Err() != nil:
 		return nil, runEnded(c) // the recorder makes sure that an entry that failed says of no call that it runs
 	case err != nil:
-		r.gate.deps.Log.Error("recording a call failed, so it is refused", "run", r.info.ID, "tool", c.tool.Name, "error", err)
+		r.gate.deps.Log.Error("recording a call failed, so it is refused", "run", r.info.ID, "tool", c.tool.Name,
+			"error", err)
 		return nil, denied(c.tool.Name, call.CodeDenied, unrecorded(err), "")
 	}
 	return ctx, nil
@@ -152,8 +154,8 @@ func (r *Run) count(c *callState) {
 	r.tally(c)
 }
 
-// tally notes how many questions people were asked so far, and whether untrusted words may have reached the call. It does not
-// count the question about the call itself, so that the decision after the answer uses the same counts.
+// tally notes how many questions people were asked so far, and whether untrusted words may have reached the call. It
+// does not count the question about the call itself, so that the decision after the answer uses the same counts.
 func (r *Run) tally(c *callState) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -227,7 +229,8 @@ func (r *Run) finish(c *callState, sent time.Time, err error) {
 	defer r.signalEnd(c)
 	r.update(c, func() {
 		c.over = true
-		c.in, c.args, c.proposed = Invocation{}, call.Arguments{}, call.Arguments{} // they may be megabytes, and the list is long
+		// they may be megabytes, and the list is long
+		c.in, c.args, c.proposed = Invocation{}, call.Arguments{}, call.Arguments{}
 		if !sent.IsZero() {
 			c.Took = time.Since(sent)
 		}

@@ -20,7 +20,8 @@ func (r *Run) entry(kind string, c *callState) Entry {
 		Profile: r.info.Profile, ProfileDigest: c.decision.Digest,
 		Tool: c.Tool, Verdict: c.decision.Verdict.String(), Risk: string(c.decision.Risk),
 		Rule: decided.Rule, At: decided.Pos.Short(), Layer: decided.Layer,
-		DecidedBy: c.decider(), Channel: c.answer.Channel, By: c.answer.By, Grant: c.answer.Grant, Scope: c.answer.Scope, Waited: c.answer.Took,
+		DecidedBy: c.decider(), Channel: c.answer.Channel, By: c.answer.By, Grant: c.answer.Grant,
+		Scope: c.answer.Scope, Waited: c.answer.Took,
 	}
 	if c.tool != nil {
 		e.Server, e.Tool, e.ToolDefinition = c.tool.Server, c.tool.Name, c.tool.Digest
@@ -59,8 +60,8 @@ func (c *callState) decidedBy() string {
 	return "default"
 }
 
-// decider is what decided a call, also one that people were asked about. If nobody answered, the fallback of the profile
-// decided, unless the tool had changed or the question was canceled.
+// decider is what decided a call, also one that people were asked about. If nobody answered, the fallback of the
+// profile decided, unless the tool had changed or the question was canceled.
 func (c *callState) decider() string {
 	switch c.answer.How {
 	case "":
@@ -77,8 +78,8 @@ func (c *callState) decider() string {
 	return c.answer.How
 }
 
-// refuse notes that a call is not made, in the list of the run and then in the record, and returns the exception for the
-// program. If the run has ended meanwhile, its client was told that this is why, and the record says the same.
+// refuse notes that a call is not made, in the list of the run and then in the record, and returns the exception for
+// the program. If the run has ended meanwhile, its client was told that this is why, and the record says the same.
 func (r *Run) refuse(ctx context.Context, c *callState, x *Exception, by string) *Exception {
 	if !r.update(c, func() { c.setState(x) }) {
 		x, by = runEnded(c), "error"
@@ -106,7 +107,8 @@ func (r *Run) recordRefusal(ctx context.Context, c *callState, x *Exception, by 
 	r.recordLate(ctx, e)
 }
 
-func (r *Run) recordOutcome(ctx context.Context, c *callState, outcome string, result json.RawMessage, failure error, took time.Duration) {
+func (r *Run) recordOutcome(ctx context.Context, c *callState, outcome string, result json.RawMessage,
+	failure error, took time.Duration) {
 	e := r.entry(KindOutcome, c)
 	e.Outcome, e.Took, e.Result = outcome, took, result
 	if failure != nil {
@@ -130,8 +132,8 @@ func (r *Run) note(ctx context.Context, kind string, c *callState) {
 	r.recordLate(ctx, e)
 }
 
-// unrecorded says why a call was not made that could not be recorded. Programs learn the reason only if the error gives one for
-// them.
+// unrecorded says why a call was not made that could not be recorded. Programs learn the reason only if the error gives
+// one for them.
 func unrecorded(err error) string {
 	why := "it could not be recorded, and what cannot be recorded does not happen"
 	if known, ok := errors.AsType[interface {
@@ -148,6 +150,7 @@ func (r *Run) recordLate(ctx context.Context, e Entry) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordAfterwards)
 	defer cancel()
 	if err := r.gate.deps.Recorder.Record(ctx, e); err != nil {
-		r.gate.deps.Log.Error("recording an entry failed", "kind", e.Kind, "run", e.Run, "call", e.Call, "tool", e.Tool, "error", err)
+		r.gate.deps.Log.Error("recording an entry failed", "kind", e.Kind, "run", e.Run, "call", e.Call, "tool",
+			e.Tool, "error", err)
 	}
 }

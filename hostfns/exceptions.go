@@ -17,7 +17,8 @@ const (
 	upstreamFailure  = "UpstreamError"
 )
 
-// Why a call was denied, as the property `reason` of ToolCallDeniedError, beside the codes of package call and of approvals.
+// Why a call was denied, as the property `reason` of ToolCallDeniedError, beside the codes of package call and of
+// approvals.
 const (
 	reasonPolicy      = "policy_changed"
 	reasonDeclined    = "elicitation_declined"
@@ -123,7 +124,8 @@ func notFound(e *NotFoundError) *Exception {
 	if nearest == nil {
 		nearest = []string{}
 	}
-	x := &Exception{Class: toolNotFound, Message: e.Error(), Props: map[string]any{"toolName": e.Name, "nearest": nearest}}
+	x := &Exception{Class: toolNotFound, Message: e.Error(), Props: map[string]any{"toolName": e.Name,
+		"nearest": nearest}}
 	if e.Reason != "" {
 		x.Props["reason"] = e.Reason
 	}

@@ -68,12 +68,12 @@ type RunInfo struct {
 	Policy Policy // nil denies every call
 	Asker  Asker  // nil reaches nobody
 
-	// Refused is told each time a person refuses a call of this run, and how many calls people have refused by then; nil tells
-	// nobody. It may end the run.
+	// Refused is told each time a person refuses a call of this run, and how many calls people have refused by then;
+	// nil tells nobody. It may end the run.
 	Refused func(n int)
 
-	// Leaving reports whether another process resumes the run. Then calls that wait for a person end here without an entry.
-	// Nil means never.
+	// Leaving reports whether another process resumes the run. Then calls that wait for a person end here without an
+	// entry. Nil means never.
 	Leaving func() bool
 
 	CallTimeout   time.Duration // how long one call may take; zero is DefaultCallTimeout
@@ -190,7 +190,8 @@ func (r *Run) begin(in Invocation) *callState {
 	if r.functions[in.Name] != nil || in.Name == AskUser {
 		return &callState{}
 	}
-	c := &callState{Report: Report{Call: in.ID, Tool: in.Name}, before: Counters{Calls: len(r.calls)}, in: in, undecided: true}
+	c := &callState{Report: Report{Call: in.ID, Tool: in.Name}, before: Counters{Calls: len(r.calls)}, in: in,
+		undecided: true}
 	r.calls = append(r.calls, c)
 	r.undecided++
 	return c

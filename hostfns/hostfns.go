@@ -9,9 +9,9 @@
 //	value, err := run.Call(ctx, hostfns.Invocation{ID: 1, Name: "fs__read", Args: args})
 //	reports := run.End()
 //
-// The order is the same for each call and no call skips a step: find the tool, freeze the arguments, decide, validate against
-// the schema of the tool, ask a person if the policy says so, decide again, record that the call is running, send it, record
-// how it ended. One [call.Arguments] passes through all steps, so what was decided is what is sent.
+// The order is the same for each call and no call skips a step: find the tool, freeze the arguments, decide, validate
+// against the schema of the tool, ask a person if the policy says so, decide again, record that the call is running,
+// send it, record how it ended. One [call.Arguments] passes through all steps, so what was decided is what is sent.
 //
 // What the Gate needs from others it declares as small interfaces: package registry finds tools and
 // sends calls, inforce decides, asking asks people, and recorder records. A missing Policy denies, a
@@ -57,17 +57,17 @@ type Counters struct {
 
 // Asker asks people, for one run. It is called from many goroutines.
 type Asker interface {
-	// Ask puts the questions of one moment. It calls answered with each answer and the index of its question, as soon as the
-	// answer is given; of answers that come together, approvals first. It returns when all questions are answered, at the
-	// latest when ctx ends. The zero Answer is a refusal.
+	// Ask puts the questions of one moment. It calls answered with each answer and the index of its question, as soon
+	// as the answer is given; of answers that come together, approvals first. It returns when all questions are
+	// answered, at the latest when ctx ends. The zero Answer is a refusal.
 	Ask(ctx context.Context, qs []*Question, answered func(i int, a Answer))
 	// Together reports whether calls of one moment are to be one question now.
 	Together() bool
 	// Remembered answers a question with what people have allowed before; false means that a person has to be asked.
 	Remembered(ctx context.Context, q *Question) (Answer, bool)
-	// Inquire puts a question of the program itself, records it and its answer, and returns the answer. An error means that
-	// nobody was asked: [*ArgumentError], the question is wrong; [*LimitError], there were too many; [ErrCannotAsk], nobody can
-	// be asked here.
+	// Inquire puts a question of the program itself, records it and its answer, and returns the answer. An error means
+	// that nobody was asked: [*ArgumentError], the question is wrong; [*LimitError], there were too many;
+	// [ErrCannotAsk], nobody can be asked here.
 	Inquire(ctx context.Context, q *Inquiry) (answer json.RawMessage, err error)
 }
 
@@ -84,8 +84,8 @@ type Recorder interface {
 // itself said that it failed, [*SendError] when the upstream could not be
 // reached or may have been. Anything else counts as an unknown outcome.
 type Sender interface {
-	// pause stops the time limit of the call, and the clock of its run, while a person is awaited for it: an upstream may
-	// ask one before it answers. resume lets both go on and must be called once.
+	// pause stops the time limit of the call, and the clock of its run, while a person is awaited for it: an upstream
+	// may ask one before it answers. resume lets both go on and must be called once.
 	Send(ctx context.Context, c *call.Call, pause func() (resume func())) (*Reply, error)
 }
 
@@ -148,24 +148,26 @@ type Invocation struct {
 	Args json.RawMessage // "null" when there was no argument
 	// Tool is the tool of a call that the host makes itself; nil looks Name up.
 	Tool *call.Tool
-	// Pause stops the clock of the run while a person is awaited; resume starts it again. Nil means that there is no clock.
+	// Pause stops the clock of the run while a person is awaited; resume starts it again. Nil means that there is no
+	// clock.
 	Pause func() (resume func())
-	// Progress tells how many calls the program has made, and whether it waits and makes no further call; nil means that this
-	// is unknown.
+	// Progress tells how many calls the program has made, and whether it waits and makes no further call; nil means
+	// that this is unknown.
 	Progress func() (calls int, waiting bool)
-	// Asking is called when the call begins to wait for a person, and asked when it continues; nil tells nobody. While all open
-	// calls of a run wait for people, [Run.Save] can save it.
+	// Asking is called when the call begins to wait for a person, and asked when it continues; nil tells nobody. While
+	// all open calls of a run wait for people, [Run.Save] can save it.
 	Asking func() (asked func())
 
-	// Claim is called before a call that waited for a person continues, whatever the reason. An error says that another process
-	// has the run, and that the call must not continue here. Nil always permits it.
+	// Claim is called before a call that waited for a person continues, whatever the reason. An error says that another
+	// process has the run, and that the call must not continue here. Nil always permits it.
 	Claim func(ctx context.Context) error
 
-	// Carried is the context of a call that a person has allowed, which outlives the program. Nil is the context of the call.
+	// Carried is the context of a call that a person has allowed, which outlives the program. Nil is the context of the
+	// call.
 	Carried func() context.Context
 
-	// Put says, to [Run.Resume], that the earlier process of the run put the question about the call, perhaps after it saved the
-	// run.
+	// Put says, to [Run.Resume], that the earlier process of the run put the question about the call, perhaps after it
+	// saved the run.
 	Put bool
 
 	resource bool // of a server, see ReadResource

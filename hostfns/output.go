@@ -23,7 +23,8 @@ func (r *Run) checkOutput(ctx context.Context, c *callState, reply *Reply) *Exce
 	}
 	wrong, ok := errors.AsType[*ArgumentError](err)
 	if !ok {
-		wrong = &ArgumentError{Expected: "a result that fits the output schema", Got: "one that was not checked: " + err.Error()}
+		wrong = &ArgumentError{Expected: "a result that fits the output schema",
+			Got: "one that was not checked: " + err.Error()}
 	}
 	text := wrong.says("the result")
 	if !t.StrictOutput {
@@ -31,8 +32,9 @@ func (r *Run) checkOutput(ctx context.Context, c *callState, reply *Reply) *Exce
 		return nil
 	}
 	return &Exception{
-		Class:   invalidResult,
-		Message: fmt.Sprintf("%s: the call happened, but its result does not fit the tool's output schema: %s", t.Name, text),
-		Props:   map[string]any{"toolName": t.Name, "path": wrong.Path, "expected": wrong.Expected, "got": wrong.Got},
+		Class: invalidResult,
+		Message: fmt.Sprintf("%s: the call happened, but its result does not fit the tool's output schema: %s",
+			t.Name, text),
+		Props: map[string]any{"toolName": t.Name, "path": wrong.Path, "expected": wrong.Expected, "got": wrong.Got},
 	}
 }

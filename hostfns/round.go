@@ -11,9 +11,9 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// The questions of a run are put in rounds. A call that needs an answer waits for the next round, which begins when the round
-// before has its first answer and no further question is about to come. Unless the [Asker] puts the calls of one moment
-// together, a round is one question. Each answer takes effect at once.
+// The questions of a run are put in rounds. A call that needs an answer waits for the next round, which begins when the
+// round before has its first answer and no further question is about to come. Unless the [Asker] puts the calls of one
+// moment together, a round is one question. Each answer takes effect at once.
 
 // A waiter is a call that waits for an answer.
 type waiter struct {
@@ -36,7 +36,8 @@ const (
 	gatherDeciding = 10 * time.Second
 	// gatherStep is how often the waiting questions are counted.
 	gatherStep = 5 * time.Millisecond
-	// gatherQuiet is how long no question may have come before a round begins, where the progress of the program is unknown.
+	// gatherQuiet is how long no question may have come before a round begins, where the progress of the program is
+	// unknown.
 	gatherQuiet = 50 * time.Millisecond
 )
 
@@ -118,8 +119,8 @@ func (r *Run) crashed(round []*waiter, cause any) {
 	r.close(round, true)
 }
 
-// gather waits while further questions of the same moment may come. It counts its steps instead of time: while the whole
-// machine is stopped, neither the program nor the decisions make progress.
+// gather waits while further questions of the same moment may come. It counts its steps instead of time: while the
+// whole machine is stopped, neither the program nor the decisions make progress.
 func (r *Run) gather() {
 	r.mu.Lock()
 	if len(r.waiting) == 0 {
@@ -204,8 +205,8 @@ func (r *Run) put(round []*waiter) {
 	<-first
 }
 
-// isPut reports whether people have seen the question about a call since before the run was saved. Then their answer counts,
-// even if an equal call was refused meanwhile.
+// isPut reports whether people have seen the question about a call since before the run was saved. Then their answer
+// counts, even if an equal call was refused meanwhile.
 func (r *Run) isPut(c *callState) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -223,8 +224,8 @@ func (r *Run) nowPut(c *callState) (before bool) {
 	return before
 }
 
-// answered lets a call continue that has its answer. A refused call continues after all calls that were allowed so far are
-// sent: its refusal may end the program.
+// answered lets a call continue that has its answer. A refused call continues after all calls that were allowed so far
+// are sent: its refusal may end the program.
 func (r *Run) answered(q *waiter, answer Answer, counted *bool) {
 	c := q.call
 	c.answer = answer
@@ -235,7 +236,8 @@ func (r *Run) answered(q *waiter, answer Answer, counted *bool) {
 		return
 	}
 	if q.ctx.Err() == nil {
-		q.refusal = denied(c.tool.Name, cmp.Or(answer.Code, reasonNoApprover), cmp.Or(answer.Detail, refusalDetail(answer)), c.decision.Lead().Rule)
+		q.refusal = denied(c.tool.Name, cmp.Or(answer.Code, reasonNoApprover), cmp.Or(answer.Detail,
+			refusalDetail(answer)), c.decision.Lead().Rule)
 		r.remember(c, q.refusal, counted)
 	}
 	if len(r.unsent()) == 0 {
@@ -274,8 +276,8 @@ func (r *Run) unsent() (calls []*callState) {
 	return calls
 }
 
-// Carry waits until the calls that people have allowed are over, each at most for its own time limit, or until ctx ends. It is
-// called when the program has ended, and with it the context of all other calls.
+// Carry waits until the calls that people have allowed are over, each at most for its own time limit, or until ctx
+// ends. It is called when the program has ended, and with it the context of all other calls.
 func (r *Run) Carry(ctx context.Context) {
 	r.mu.Lock()
 	var carried []*callState
@@ -319,8 +321,8 @@ func (r *Run) answers(ctx context.Context, questions []*Question, answered func(
 	}
 }
 
-// settled reports whether nobody has to be asked any more. A call that had to wait is decided again: the profile or the counters
-// of the run may have changed.
+// settled reports whether nobody has to be asked any more. A call that had to wait is decided again: the profile or the
+// counters of the run may have changed.
 func (r *Run) settled(q *waiter) bool {
 	c := q.call
 	if q.waited {

@@ -9,7 +9,8 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// saved is the stored form of a run: what has happened so far, and which calls wait for a person. Package runs keeps its version.
+// saved is the stored form of a run: what has happened so far, and which calls wait for a person. Package runs keeps
+// its version.
 type saved struct {
 	Calls    []savedCall           `json:"calls"`
 	Seen     map[string]int        `json:"seen"`
@@ -42,8 +43,8 @@ type savedAsked struct {
 // errBusy says that a run cannot be saved: a call is neither over nor waiting for a person.
 var errBusy = errors.New("a call of the run is under way")
 
-// Save returns what [Gate.Restore] needs, in this process or another. It does not change the run: the caller makes sure that
-// only one of the two continues.
+// Save returns what [Gate.Restore] needs, in this process or another. It does not change the run: the caller makes sure
+// that only one of the two continues.
 func (r *Run) Save() (json.RawMessage, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -55,7 +56,8 @@ func (r *Run) Save() (json.RawMessage, error) {
 		case !c.asking:
 			return nil, fmt.Errorf("call %d, %s: %w", c.Call, c.Tool, errBusy)
 		default:
-			one.Asking = &savedAsked{Server: c.tool.Server, Raw: c.tool.Raw, Name: c.tool.Name, Digest: c.tool.Digest, Args: c.args.JSON()}
+			one.Asking = &savedAsked{Server: c.tool.Server, Raw: c.tool.Raw, Name: c.tool.Name,
+				Digest: c.tool.Digest, Args: c.args.JSON()}
 		}
 		s.Calls = append(s.Calls, one)
 	}
@@ -97,8 +99,8 @@ func (g *Gate) Restore(info RunInfo, state json.RawMessage) (*Run, error) {
 	return r, nil
 }
 
-// Resume continues a call that waited for a person when its run was saved, as [Run.Call] would have. It does not use the name
-// and the arguments of the invocation.
+// Resume continues a call that waited for a person when its run was saved, as [Run.Call] would have. It does not use
+// the name and the arguments of the invocation.
 func (r *Run) Resume(ctx context.Context, in Invocation) (json.RawMessage, error) {
 	r.mu.Lock()
 	var c *callState

@@ -14,10 +14,10 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// The answer of an untrusted server may be the words of anybody. From the first such answer on the run is tainted: the program may
-// have put the answer, or something made of it, into any argument. A call is not tainted only if all its arguments are written in
-// the text of the program, except for single values that a trusted server answered and no untrusted server did. So an answer can
-// choose among the calls and values of the program, and add none.
+// The answer of an untrusted server may be the words of anybody. From the first such answer on the run is tainted: the
+// program may have put the answer, or something made of it, into any argument. A call is not tainted only if all its
+// arguments are written in the text of the program, except for single values that a trusted server answered and no
+// untrusted server did. So an answer can choose among the calls and values of the program, and add none.
 
 // A WrittenCall is a call whose arguments the text of the program shows, at least in part.
 type WrittenCall struct {
@@ -29,9 +29,11 @@ type WrittenCall struct {
 const (
 	// leastTraced is the shortest text or number, in characters, whose appearance in an answer means something.
 	leastTraced = 4
-	// mostTraced bounds what is kept of the answers of a run, in bytes; beyond it no value is known to come from a trusted server.
+	// mostTraced bounds what is kept of the answers of a run, in bytes; beyond it no value is known to come from a
+	// trusted server.
 	mostTraced = 4 << 20
-	// longestTraced is the longest answer whose values are kept, in bytes: to take one apart costs several times its size.
+	// longestTraced is the longest answer whose values are kept, in bytes: to take one apart costs several times its
+	// size.
 	longestTraced = 64 << 10
 )
 
@@ -49,8 +51,8 @@ type origin struct {
 	untrusted string // the server, if any that answered it is not trusted; the rest is about that one then
 }
 
-// answered notes what a call gave the program: an answer, or the text of a failure. traced says whether to keep its values;
-// otherwise it is only noted whether the run is tainted.
+// answered notes what a call gave the program: an answer, or the text of a failure. traced says whether to keep its
+// values; otherwise it is only noted whether the run is tainted.
 func (t *taint) answered(call int, tool *call.Tool, value json.RawMessage, traced bool) {
 	if !tool.Trusted && t.by == "" {
 		t.by = fmt.Sprintf("%s (call %d), whose server %q is not trusted", tool.Name, call, tool.Server)
@@ -216,7 +218,8 @@ func decoded(raw json.RawMessage) (any, bool) {
 	return v, d.Decode(&v) == nil
 }
 
-// received is the part of an outcome that reaches the program: an answer, or the text of a failure; nil if there is none.
+// received is the part of an outcome that reaches the program: an answer, or the text of a failure; nil if there is
+// none.
 func received(reply *Reply, err error) json.RawMessage {
 	if reply != nil && err == nil {
 		if reply.Value == nil {

@@ -63,8 +63,9 @@ func (p *Policy) Profile() *profiles.Profile {
 	return profile
 }
 
-// current is the profile as it is now, with the overlays that are in force. If the configuration has lost it, it is the last
-// version, whose limits and masks still hold for runs that began under it, and removed is true: then it allows nothing.
+// current is the profile as it is now, with the overlays that are in force. If the configuration has lost it, it is the
+// last version, whose limits and masks still hold for runs that began under it, and removed is true: then it allows
+// nothing.
 func (p *Policy) current() (profile *profiles.Profile, removed bool) {
 	cfg := p.Rules.Config()
 	if cfg == nil {
@@ -136,8 +137,8 @@ func (p *Policy) Hidden(t *call.Tool) bool {
 	return profile == nil || removed || !profile.Visible(p.Call(t, call.Arguments{}, hostfns.Counters{}))
 }
 
-// An AskCounter counts the questions of each owner that are open, and those of the last minute. Questions that were put together
-// count as one.
+// An AskCounter counts the questions of each owner that are open, and those of the last minute. Questions that were put
+// together count as one.
 type AskCounter struct {
 	mu sync.Mutex
 	of map[string]*asksOf

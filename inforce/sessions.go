@@ -18,8 +18,8 @@ import (
 // Fingerprint is how a caller's token stands in overlays and in the record.
 func Fingerprint(token string) string { return config.Fingerprint(token) }
 
-// A Session is a session that a person made for a role. Whoever starts the server or connects to it gets its id, which counts
-// in every process that shares the store.
+// A Session is a session that a person made for a role. Whoever starts the server or connects to it gets its id, which
+// counts in every process that shares the store.
 type Session struct {
 	ID      string    `json:"id,omitempty"`
 	Role    string    `json:"role"`
@@ -85,8 +85,8 @@ func (r *Rules) Subject(ctx context.Context, q *Wish) (config.Subject, error) {
 	return s, err
 }
 
-// A sessionStore keeps the sessions that people made for roles: in the store, which other processes share, or, without one, in
-// memory. It has fingerprints of their ids, which are secrets.
+// A sessionStore keeps the sessions that people made for roles: in the store, which other processes share, or, without
+// one, in memory. It has fingerprints of their ids, which are secrets.
 type sessionStore struct {
 	Store func(context.Context) (*store.DB, error) // nil without a store
 

@@ -8,7 +8,8 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 )
 
-// shadows logs where the shadow profile ("shadow" in the configuration) would decide otherwise. It has no effect on the call.
+// shadows logs where the shadow profile ("shadow" in the configuration) would decide otherwise. It has no effect on the
+// call.
 type shadows struct {
 	noted sync.Map // what was logged: a call is decided several times
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 )
 
-// A State is the configuration in force at one moment. It never changes: a new configuration is a new State, so that no call
-// sees new rules together with the old trust in servers.
+// A State is the configuration in force at one moment. It never changes: a new configuration is a new State, so that no
+// call sees new rules together with the old trust in servers.
 type State struct {
 	Config  *config.Config    // nil: nothing is configured, and nothing is allowed
 	Servers map[string]Server // by name

@@ -50,8 +50,8 @@ type storeConfig struct {
 	} `json:"checkpoints"`
 }
 
-// PlaceOf works out where the record is kept. Files that the configuration does not place elsewhere are in dir. cfg may be nil.
-// env looks up variables. The error is [config.Problems] if the key "store" is wrong.
+// PlaceOf works out where the record is kept. Files that the configuration does not place elsewhere are in dir. cfg may
+// be nil. env looks up variables. The error is [config.Problems] if the key "store" is wrong.
 func PlaceOf(dir string, cfg *config.Config, env func(string) (string, bool)) (Place, error) {
 	var c storeConfig
 	var text string

@@ -41,8 +41,8 @@ type Recorder struct {
 	ParkKey []byte // authenticates the images of parked runs
 }
 
-// New makes a Recorder that has no record yet. It records calls with to; if to is nil, in a record in dir; if dir is "" too, in
-// memory.
+// New makes a Recorder that has no record yet. It records calls with to; if to is nil, in a record in dir; if dir is ""
+// too, in memory.
 func New(log *slog.Logger, r *inforce.Rules, to hostfns.Recorder, dir string) *Recorder {
 	k := &Recorder{log: log, rules: r, To: to}
 	k.ends.Entries = k.entries
@@ -93,8 +93,8 @@ func (k *Recorder) Close(ctx context.Context) error {
 	return err
 }
 
-// Record writes an entry of the Gate. The running entry of a call is on the disk when it returns; other entries are written
-// with the next ones.
+// Record writes an entry of the Gate. The running entry of a call is on the disk when it returns; other entries are
+// written with the next ones.
 func (k *Recorder) Record(ctx context.Context, e hostfns.Entry) error {
 	entry := auditEntry(e)
 	if e.Kind == hostfns.KindRunning {
@@ -224,7 +224,8 @@ func (k *Recorder) Clean(ctx context.Context) {
 	}
 }
 
-// DB is the database of the record, for everything else that has to outlive the process. It is open until [Recorder.Close].
+// DB is the database of the record, for everything else that has to outlive the process. It is open until
+// [Recorder.Close].
 func (k *Recorder) DB(ctx context.Context) (*store.DB, error) {
 	if k.record == nil {
 		return nil, errors.New("this evaluator keeps its record in memory; give it a RecordDir")
@@ -232,13 +233,14 @@ func (k *Recorder) DB(ctx context.Context) (*store.DB, error) {
 	return k.record.DB(ctx)
 }
 
-// Access records that a caller was admitted or refused. state is "admitted" or the reason; detail must hold no credential.
+// Access records that a caller was admitted or refused. state is "admitted" or the reason; detail must hold no
+// credential.
 func (k *Recorder) Access(ctx context.Context, principal, client, state, detail string) {
 	k.Add(ctx, audit.Entry{Kind: audit.Access, State: state, Principal: principal, Client: client, Detail: detail})
 }
 
-// Write writes an entry of another part, such as the console: grants, answers, changes of overlays. The entry is on the disk
-// when it returns without an error; otherwise what it announces must not happen.
+// Write writes an entry of another part, such as the console: grants, answers, changes of overlays. The entry is on the
+// disk when it returns without an error; otherwise what it announces must not happen.
 func (k *Recorder) Write(ctx context.Context, entry audit.Entry) error {
 	if k.record == nil {
 		return nil

@@ -23,8 +23,8 @@ type Caller struct {
 	// upstream's words. It must not block. Nil wants to know nothing.
 	Progress func(tool string, progress, total float64, message string)
 
-	// Asked is told that people are asked about calls of the run: what about, in a few words, where they can answer beside the
-	// client itself, and until when. over is called when that is decided. Nil wants to know nothing.
+	// Asked is told that people are asked about calls of the run: what about, in a few words, where they can answer
+	// beside the client itself, and until when. over is called when that is decided. Nil wants to know nothing.
 	Asked func(about string, where []string, until time.Time) (over func())
 
 	// Waits is told each time the program calls a tool. It must not block. Nil wants to know nothing.

@@ -21,7 +21,8 @@ import (
 // CheckWait is how long Check and the catalogue wait for upstreams that start.
 const CheckWait = 10 * time.Second
 
-// A Registry has the tools of the connected servers. It finds them for the Gate, and sends the calls that the Gate admits.
+// A Registry has the tools of the connected servers. It finds them for the Gate, and sends the calls that the Gate
+// admits.
 type Registry struct {
 	log     *slog.Logger
 	rules   *inforce.Rules
@@ -33,8 +34,8 @@ type Registry struct {
 	listed map[string]string // the servers whose tools are known, and their instructions
 }
 
-// New makes a Registry without servers, see [upstream.Manager.Set]. logins is the folder of their tokens. Servers are told the
-// version.
+// New makes a Registry without servers, see [upstream.Manager.Set]. logins is the folder of their tokens. Servers are
+// told the version.
 func New(log *slog.Logger, r *inforce.Rules, logins, version string, changed func()) *Registry {
 	g := &Registry{log: log, rules: r, Catalog: catalog.New(), changed: changed, listed: map[string]string{}}
 	g.Manager = upstream.NewManager(upstream.Options{
@@ -87,8 +88,8 @@ const (
 	startPoll = 20 * time.Millisecond
 )
 
-// Find finds a tool for the Gate. While the server in the name is starting it waits: programs may run before the upstreams are
-// ready.
+// Find finds a tool for the Gate. While the server in the name is starting it waits: programs may run before the
+// upstreams are ready.
 func (g *Registry) Find(ctx context.Context, name string) (*call.Tool, error) {
 	t, err := g.Catalog.Find(name)
 	for deadline := time.Now().Add(startWait); err != nil; {
@@ -150,9 +151,11 @@ func (g *Registry) Missing(name string, err error) error {
 
 // Describe is a tool of the catalogue as the Gate needs it.
 func (g *Registry) Describe(t *catalog.Tool) *call.Tool {
+	server := g.rules.Server(t.Server)
 	tool := &call.Tool{
 		Server: t.Server, Raw: t.Raw, Name: t.Name, Title: t.Title, Description: t.Description,
-		Input: t.Input, Annotations: t.Hints, Digest: t.Digest, Trusted: g.rules.Server(t.Server).Trusted, Timeout: g.rules.Server(t.Server).Timeout,
+		Input: t.Input, Annotations: t.Hints, Digest: t.Digest, Trusted: server.Trusted,
+		Timeout: server.Timeout,
 		Validate: func(ctx context.Context, args call.Arguments) error {
 			return ArgumentError(t.Validate(ctx, args))
 		},
@@ -200,8 +203,8 @@ func (g *Registry) Ready(ctx context.Context, wait time.Duration) {
 	}
 }
 
-// withMarks adds to the annotations of a tool the members of its _meta that demand a person's approval. So rules see them, the
-// digest of the definition covers them, and a review shows them.
+// withMarks adds to the annotations of a tool the members of its _meta that demand a person's approval. So rules see
+// them, the digest of the definition covers them, and a review shows them.
 func withMarks(annotations, meta json.RawMessage) json.RawMessage {
 	var said map[string]json.RawMessage
 	if json.Unmarshal(meta, &said) != nil {

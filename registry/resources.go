@@ -38,11 +38,13 @@ func validateURI(_ context.Context, args call.Arguments) error {
 	}
 	for name, value := range tree.Members() {
 		if name != "uri" {
-			return &hostfns.ArgumentError{Path: "/" + name, Expected: "no key but uri", Got: visible.Short(value.Source(), 60)}
+			return &hostfns.ArgumentError{Path: "/" + name, Expected: "no key but uri",
+				Got: visible.Short(value.Source(), 60)}
 		}
 	}
 	if uri, _ := tree.Member("uri"); uri.Kind() != strictjson.String || uri.Text() == "" {
-		return &hostfns.ArgumentError{Path: "/uri", Expected: "the URI of a resource", Got: visible.Short(uri.Source(), 60)}
+		return &hostfns.ArgumentError{Path: "/uri", Expected: "the URI of a resource",
+			Got: visible.Short(uri.Source(), 60)}
 	}
 	return nil
 }

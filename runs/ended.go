@@ -14,7 +14,8 @@ import (
 // errKept is the failure of a run that ended in another process; the Response says what failed.
 var errKept = errors.New("the run failed")
 
-// finish replaces what the store has of the run by its result, for a client that reattaches, and closes its open questions.
+// finish replaces what the store has of the run by its result, for a client that reattaches, and closes its open
+// questions.
 func (x *execution) finish(failure error) {
 	x.parking.Lock()
 	defer x.parking.Unlock()
@@ -43,7 +44,8 @@ func (x *execution) finish(failure error) {
 // finishAgain is how often storing the result is tried again.
 const finishAgain = time.Second
 
-// finishLater stores the result once the database is reachable again. If this process exits first, another one ends the run.
+// finishLater stores the result once the database is reachable again. If this process exits first, another one ends the
+// run.
 func (e *Executor) finishLater(row *store.ParkedRun, o *store.Outcome) {
 	for {
 		select {
@@ -87,8 +89,8 @@ func (x *execution) outcome(failure error) *store.Outcome {
 		Expires: time.Now().Add(endedKeep), Shared: x.request.Unchecked}
 }
 
-// Ended gives the stored result of a run. [store.ErrNotFound] says that it has not ended, or that the principal has no such
-// run.
+// Ended gives the stored result of a run. [store.ErrNotFound] says that it has not ended, or that the principal has no
+// such run.
 func (e *Executor) Ended(ctx context.Context, run, principal string) (*Ended, error) {
 	db, err := e.record.DB(ctx)
 	if err != nil {

@@ -63,11 +63,12 @@ type Request struct {
 	Principal string
 	Session   string
 	Client    string
-	// Fingerprint is that of the caller's token, where Principal is another name of theirs. Overlays know a run by either.
+	// Fingerprint is that of the caller's token, where Principal is another name of theirs. Overlays know a run by
+	// either.
 	Fingerprint string
 	Role        string // as the caller says, for the record alone
-	// Unchecked says that Principal is what the caller says, and nobody checked it: it tells callers apart, and has no share of its
-	// own. All requests of such callers use one share.
+	// Unchecked says that Principal is what the caller says, and nobody checked it: it tells callers apart, and has no
+	// share of its own. All requests of such callers use one share.
 	Unchecked bool
 }
 
@@ -218,7 +219,8 @@ func (e *Executor) newExecution(ctx context.Context, r Request, p *inforce.Polic
 	carried, drop := context.WithCancelCause(ctx)
 	x.carried = carried
 	noMore := context.AfterFunc(x.ctx, func() {
-		if cause := context.Cause(x.ctx); cause != ErrRefusals { // after refusals, the calls that people have allowed are still made
+		// after refusals, the calls that people have allowed are still made
+		if cause := context.Cause(x.ctx); cause != ErrRefusals {
 			drop(cause)
 		}
 	})
@@ -291,7 +293,8 @@ func (x *execution) end(result *sandbox.Result, err error) error {
 	return err
 }
 
-// canceled describes the end of a run whose context ended. An exception that failed calls caused then is not the program's.
+// canceled describes the end of a run whose context ended. An exception that failed calls caused then is not the
+// program's.
 func canceled(ended *sandbox.Error, cause error) error {
 	if ended.Kind != sandbox.Canceled && ended.Kind != sandbox.Threw {
 		return ended

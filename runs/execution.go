@@ -16,8 +16,8 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// An execution is one run from its start to its end, over as many guests as it takes. While it waits only for people it is
-// parked, and has no guest.
+// An execution is one run from its start to its end, over as many guests as it takes. While it waits only for people it
+// is parked, and has no guest.
 type execution struct {
 	e       *Executor
 	request Request
@@ -34,7 +34,8 @@ type execution struct {
 	cancel context.CancelCauseFunc
 	calls  context.Context // of its calls: ends when the program does
 	ended  context.CancelCauseFunc
-	// carried is the context of calls that a person has allowed: it outlives the program, but not the clients that wait.
+	// carried is the context of calls that a person has allowed: it outlives the program, but not the clients that
+	// wait.
 	carried context.Context
 
 	parking sync.Mutex       // one attempt to park, or one claim, at a time; guards row and kept
@@ -99,8 +100,8 @@ func (x *execution) drive(guest *sandbox.Run) (*sandbox.Result, error) {
 	}
 }
 
-// awaitAnswer waits, without a guest, until there is an answer for the program, or the run ends. It returns the image to
-// resume.
+// awaitAnswer waits, without a guest, until there is an answer for the program, or the run ends. It returns the image
+// to resume.
 func (x *execution) awaitAnswer() ([]byte, error) {
 	x.parking.Lock() // until parking is complete
 	defer x.parking.Unlock()
@@ -110,7 +111,8 @@ func (x *execution) awaitAnswer() ([]byte, error) {
 		x.mu.Unlock()
 		switch {
 		case x.leaving():
-			return nil, &sandbox.Error{Kind: sandbox.Canceled, Message: "it waits for a person, and another process resumes it", Err: context.Cause(x.ctx)}
+			return nil, &sandbox.Error{Kind: sandbox.Canceled,
+				Message: "it waits for a person, and another process resumes it", Err: context.Cause(x.ctx)}
 		case n > 0 || x.ctx.Err() != nil:
 			return image, nil // also if the run has ended: the guest is resumed for what it printed
 		}
@@ -145,8 +147,8 @@ func (x *execution) enter(guest *sandbox.Run) {
 	x.schedulePark()
 }
 
-// host passes a call of the sandbox to the Gate. A call that waits for a person is answered later, so that the run can be
-// parked meanwhile.
+// host passes a call of the sandbox to the Gate. A call that waits for a person is answered later, so that the run can
+// be parked meanwhile.
 func (x *execution) host(ctx context.Context, c *sandbox.Call) (json.RawMessage, error) {
 	if caller := x.request.Caller; caller != nil && caller.Waits != nil {
 		caller.Waits()

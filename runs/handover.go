@@ -16,8 +16,8 @@ var errGivenUp = fmt.Errorf("%w: %w", ErrClosed, approvals.ErrLeaving)
 // errTakenOver ends a run in a process from which another process has taken it.
 var errTakenOver = fmt.Errorf("this process was taken for dead: %w", approvals.ErrLeaving)
 
-// claim makes sure that calls of the run continue in this process and in no other. The Gate asks before it uses the answers
-// of people.
+// claim makes sure that calls of the run continue in this process and in no other. The Gate asks before it uses the
+// answers of people.
 func (x *execution) claim(ctx context.Context, calls []int) error {
 	x.stopWaiting(calls) // cancels an attempt to park
 	x.parking.Lock()
@@ -38,8 +38,8 @@ func (x *execution) claim(ctx context.Context, calls []int) error {
 	return err
 }
 
-// abandon ends the run in this process, because another one has it. This process then records no end of the run, not even
-// if it was canceled before.
+// abandon ends the run in this process, because another one has it. This process then records no end of the run, not
+// even if it was canceled before.
 func (x *execution) abandon() {
 	x.given.Store(true)
 	x.cancel(errTakenOver)
@@ -50,7 +50,8 @@ func (x *execution) leaving() bool {
 	return x.given.Load() || errors.Is(context.Cause(x.ctx), approvals.ErrLeaving)
 }
 
-// giveUp releases the claim on the run, so that another process can take it over. False means that the run has to end here.
+// giveUp releases the claim on the run, so that another process can take it over. False means that the run has to end
+// here.
 func (x *execution) giveUp() bool {
 	x.park() // at once, if it is scheduled
 	x.parking.Lock()
@@ -66,7 +67,8 @@ func (x *execution) giveUp() bool {
 		err = db.GiveBack(ctx, x.row)
 	}
 	if err != nil {
-		x.e.log.Warn("releasing the claim on a parked run failed: it ends with this process", "run", x.resp.Run, "error", err)
+		x.e.log.Warn("releasing the claim on a parked run failed: it ends with this process", "run", x.resp.Run,
+			"error", err)
 		return false
 	}
 	row := x.row

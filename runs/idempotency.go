@@ -17,8 +17,8 @@ import (
 )
 
 // A client that got no answer sends its request again, perhaps to another process that shares the store. With an
-// idempotency key it gets the run that the first request began. The key and the run are in the store before the
-// program starts, claimed by the process like a parked run. So each key begins one run, whichever process dies at whatever
+// idempotency key it gets the run that the first request began. The key and the run are in the store before the program
+// starts, claimed by the process like a parked run. So each key begins one run, whichever process dies at whatever
 // moment: another process ends the run of a dead one, and reads from the record what it did.
 
 // ErrKeyReused refuses a request with the idempotency key of another one.
@@ -44,8 +44,8 @@ func checkKey(key string) error {
 // keyID is the row of a key. Each principal has keys of their own.
 func keyID(principal, key string) string { return digestOf([]string{principal, key}) }
 
-// digest differs between requests for different programs, or under different rules. The sender, the connection and the layout
-// of the JSON make no difference.
+// digest differs between requests for different programs, or under different rules. The sender, the connection and the
+// layout of the JSON make no difference.
 func (r *Request) digest() string {
 	same := saveRequest(r)
 	same.Name, same.Local, same.Client, same.Token, same.Role, same.EveryCall = "", false, "", "", "", false

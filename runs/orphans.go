@@ -14,8 +14,8 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// endOrphan ends a run that no process can resume, and that this process has claimed. Its client is told what it did, from
-// the record. why is a sentence.
+// endOrphan ends a run that no process can resume, and that this process has claimed. Its client is told what it did,
+// from the record. why is a sentence.
 func (e *Executor) endOrphan(ctx context.Context, db *store.DB, row *store.ParkedRun, why string) {
 	// It is completed also while this process stops.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWait)
@@ -58,8 +58,8 @@ func (e *Executor) endOrphan(ctx context.Context, db *store.DB, row *store.Parke
 	}
 }
 
-// recordedEnd is the entry about the end of a run; nil if there is none. A process can die after it has recorded the end
-// and before it has stored the result.
+// recordedEnd is the entry about the end of a run; nil if there is none. A process can die after it has recorded the
+// end and before it has stored the result.
 func (e *Executor) recordedEnd(ctx context.Context, db *store.DB, run string) (end *audit.Entry, err error) {
 	if !e.record.Keeps() {
 		return nil, nil
@@ -73,8 +73,8 @@ func (e *Executor) recordedEnd(ctx context.Context, db *store.DB, run string) (e
 	return end, err
 }
 
-// readSinceParked brings the list of a run's calls up to date from the record: a process may have resumed the run and died.
-// For calls that still wait for a person, it records that they are not made.
+// readSinceParked brings the list of a run's calls up to date from the record: a process may have resumed the run and
+// died. For calls that still wait for a person, it records that they are not made.
 func (e *Executor) readSinceParked(ctx context.Context, db *store.DB, x *execution) error {
 	resp := x.resp
 	if !e.record.Keeps() {

@@ -11,9 +11,9 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// A run that waits only for people is parked: its guest is released, and its memory image and the state of the Gate go into
-// the database of the record, if there is one. The process that started the run holds a claim on it there. If that process
-// dies, another one takes the run over, see takeover.go.
+// A run that waits only for people is parked: its guest is released, and its memory image and the state of the Gate go
+// into the database of the record, if there is one. The process that started the run holds a claim on it there. If that
+// process dies, another one takes the run over, see takeover.go.
 
 // storeWait bounds how long parking and claiming wait for the database.
 const storeWait = 10 * time.Second
@@ -110,8 +110,8 @@ const roomWait = time.Second
 
 var errNoRoom = errors.New("too many runs of this principal wait in other processes")
 
-// makeRoom keeps the runs of one principal in the database within the share of one process. It ends runs of processes that
-// have died, the oldest first.
+// makeRoom keeps the runs of one principal in the database within the share of one process. It ends runs of processes
+// that have died, the oldest first.
 func (x *execution) makeRoom(ctx context.Context, db *store.DB, row *store.ParkedRun) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, roomWait, errNoRoom)
 	defer cancel()

@@ -21,7 +21,8 @@ var ErrNoRun = errors.New("there is no such run, or its result is not stored any
 // togetherWait is how long the store usually needs to hold all questions of one moment.
 const togetherWait = 100 * time.Millisecond
 
-// Reattach waits for the result of a run that this process may not have, and puts its open questions to the channels of r.
+// Reattach waits for the result of a run that this process may not have, and puts its open questions to the channels of
+// r.
 func (e *Executor) Reattach(ctx context.Context, run string, r Request) (*Response, error) {
 	db, err := e.record.DB(ctx)
 	if err != nil {

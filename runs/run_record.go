@@ -15,7 +15,8 @@ import (
 	"github.com/codemode-project/codemode/sandbox"
 )
 
-// recordNotStarted records that a program was refused before its run began. The ID of that run stands in the record alone.
+// recordNotStarted records that a program was refused before its run began. The ID of that run stands in the record
+// alone.
 func (e *Executor) recordNotStarted(ctx context.Context, r *Request, p *inforce.Policy, why error) {
 	entry := e.entry(&Response{Run: hostfns.NewRunID()}, r, p)
 	entry.State, entry.Reason, entry.Program = audit.Refused, "not started", &audit.Program{Name: cmp.Or(r.Name, "program.ts"), Text: r.Code}
@@ -53,8 +54,8 @@ func (e *Executor) entry(resp *Response, r *Request, p *inforce.Policy) audit.En
 	}
 }
 
-// recordEnd records how a program ended. If it made calls, the outcomes of the calls and the end of the run are on the disk
-// before the client is told.
+// recordEnd records how a program ended. If it made calls, the outcomes of the calls and the end of the run are on the
+// disk before the client is told.
 func (e *Executor) recordEnd(ctx context.Context, resp *Response, r *Request, p *inforce.Policy, started time.Time, failure error) {
 	if !e.record.Keeps() {
 		return

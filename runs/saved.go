@@ -33,14 +33,15 @@ func readSaved(row *store.ParkedRun) (savedRun, error) {
 		return savedRun{}, fmt.Errorf("reading the saved run: %w", err)
 	}
 	if s.V != savedVersion {
-		return savedRun{}, fmt.Errorf("the run was saved by another version of codemode (state %d, this one reads %d): end it with "+
-			"the version that started it, or let it expire", s.V, savedVersion)
+		return savedRun{},
+			fmt.Errorf("the run was saved by another version of codemode (state %d, this one reads %d): end it with "+
+				"the version that started it, or let it expire", s.V, savedVersion)
 	}
 	return s, nil
 }
 
-// savedRules identify the rules that decide calls and the servers that receive them. A process resumes a run only if both are
-// the same there: it may share the database and have another configuration.
+// savedRules identify the rules that decide calls and the servers that receive them. A process resumes a run only if
+// both are the same there: it may share the database and have another configuration.
 type savedRules struct {
 	Digest  string            `json:"digest"`            // of the profile
 	File    string            `json:"file,omitempty"`    // of the configuration; the profile in it may change while a run waits
@@ -80,8 +81,10 @@ type savedRequest struct {
 
 func saveRequest(r *Request) savedRequest {
 	return savedRequest{
-		Profile: r.Profile, Code: r.Code, Input: r.Input, Name: r.Name, Script: r.Script, Bound: r.Bound, Tool: r.Tool, Local: r.Local,
-		Principal: r.Principal, Session: r.Session, Client: r.Client, Token: r.Fingerprint, Role: r.Role, Unchecked: r.Unchecked,
+		Profile: r.Profile, Code: r.Code, Input: r.Input, Name: r.Name, Script: r.Script, Bound: r.Bound,
+		Tool: r.Tool, Local: r.Local,
+		Principal: r.Principal, Session: r.Session, Client: r.Client, Token: r.Fingerprint, Role: r.Role,
+		Unchecked: r.Unchecked,
 		EveryCall: r.EveryCall,
 	}
 }
@@ -89,8 +92,10 @@ func saveRequest(r *Request) savedRequest {
 // request is the request without its channels and its caller, which belonged to the other process.
 func (s savedRequest) request() Request {
 	return Request{
-		Profile: s.Profile, Code: s.Code, Input: s.Input, Name: s.Name, Script: s.Script, Bound: s.Bound, Tool: s.Tool, Local: s.Local,
-		Principal: s.Principal, Session: s.Session, Client: s.Client, Fingerprint: s.Token, Role: s.Role, Unchecked: s.Unchecked,
+		Profile: s.Profile, Code: s.Code, Input: s.Input, Name: s.Name, Script: s.Script, Bound: s.Bound,
+		Tool: s.Tool, Local: s.Local,
+		Principal: s.Principal, Session: s.Session, Client: s.Client, Fingerprint: s.Token, Role: s.Role,
+		Unchecked: s.Unchecked,
 		EveryCall: s.EveryCall,
 	}
 }
@@ -103,13 +108,15 @@ func (x *execution) saved(ctx context.Context, image []byte) (*store.ParkedRun, 
 	}
 	r := x.request
 	state, err := json.Marshal(savedRun{
-		V: savedVersion, Request: saveRequest(&r), Started: x.started, Waited: x.asking.Patience.Used(), Gate: gate, Under: x.e.savedRules(x.policy),
+		V: savedVersion, Request: saveRequest(&r), Started: x.started, Waited: x.asking.Patience.Used(), Gate: gate,
+		Under: x.e.savedRules(x.policy),
 	})
 	if err != nil {
 		return nil, err
 	}
 	row := &store.ParkedRun{
-		Run: x.resp.Run, Principal: r.Principal, Profile: cmp.Or(r.Profile, x.policy.ProfileName()), Guest: x.engine.Hash(),
+		Run: x.resp.Run, Principal: r.Principal, Profile: cmp.Or(r.Profile, x.policy.ProfileName()),
+		Guest: x.engine.Hash(),
 		State: state, Image: image, Holder: holder(), Expires: time.Now().Add(approvals.DefaultTimeout),
 	}
 	if x.row != nil {

@@ -78,8 +78,8 @@ func (e *Executor) takeOverFrom(ctx context.Context, db *store.DB) {
 	}
 }
 
-// mayResume reports whether this process can resume a run. Other runs in the store belong to processes with another guest or
-// another configuration.
+// mayResume reports whether this process can resume a run. Other runs in the store belong to processes with another
+// guest or another configuration.
 func (e *Executor) mayResume(row *store.ParkedRun, fleet bool) bool {
 	state, err := readSaved(row)
 	if err != nil {
@@ -183,7 +183,8 @@ func (e *Executor) resumeRun(ctx context.Context, db *store.DB, run string) {
 		return
 	}
 	x.row, x.kept = row, true
-	e.recordParked(x, stateResumed, "a person has answered; another process than the one that started the run resumes it")
+	e.recordParked(x, stateResumed,
+		"a person has answered; another process than the one that started the run resumes it")
 	result, err := x.runResumed(row)
 	_ = x.end(result, err) // for whoever asks, see Ended
 }
@@ -199,7 +200,8 @@ func (e *Executor) giveBack(db *store.DB, row *store.ParkedRun) {
 }
 
 // restore makes an execution of a saved run. It starts nothing.
-func (e *Executor) restore(ctx context.Context, db *store.DB, row *store.ParkedRun, engine Engine) (x *execution, done func(), err error) {
+func (e *Executor) restore(ctx context.Context, db *store.DB, row *store.ParkedRun, engine Engine) (x *execution,
+	done func(), err error) {
 	if row.Guest != engine.Hash() {
 		return nil, nil, fmt.Errorf("it ran in another guest, %.12s, this is %.12s", row.Guest, engine.Hash())
 	}

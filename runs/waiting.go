@@ -44,8 +44,8 @@ func newWaitingRuns(c config.Capacity) *waitingRuns {
 	}
 }
 
-// add counts a run and its image. If there is no room, the oldest runs of its principal end; if that is not enough, the run
-// itself ends and add reports false.
+// add counts a run and its image. If there is no room, the oldest runs of its principal end; if that is not enough, the
+// run itself ends and add reports false.
 func (w *waitingRuns) add(x *execution, bytes int64) bool {
 	r := &waitingRun{x: x, owner: x.request.Owner(), bytes: bytes}
 	w.mu.Lock()
