@@ -235,7 +235,7 @@ func agree(t *testing.T, d draw, e *codemode.Evaluator, cfg *config.Config, stat
 		counters.Calls, counters.Repeat = i, made[key]
 		made[key]++
 		decision := profile.Explain(profiles.Call{
-			Server: c.tool.server, Tool: c.tool.name, Args: json.RawMessage(c.args), Annotations: known.Annotations, Time: now,
+			Server: c.tool.server, Tool: c.tool.name, Args: call.Unread(json.RawMessage(c.args)), Annotations: known.Annotations, Time: now,
 			Tainted: tainted && !shown, Counters: counters,
 		}).Decision
 		explained := decision.Verdict.String()

@@ -104,7 +104,7 @@ func TestAskUserIsRecordedAndAllowsNothing(t *testing.T) {
 	var kept []string
 	for _, entry := range e.Record().Journal().Entries() {
 		if entry.Tool == hostfns.AskUser {
-			kept = append(kept, strings.Join([]string{entry.Kind, entry.DecidedBy, entry.Channel, entry.By, entry.Reason, string(entry.Shown), string(entry.Result)}, " "))
+			kept = append(kept, strings.Join([]string{entry.Kind, entry.DecidedBy, entry.Channel, entry.By, entry.Reason, entry.Shown.String(), string(entry.Result)}, " "))
 		}
 	}
 	want := []string{

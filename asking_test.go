@@ -280,7 +280,7 @@ func TestC13EditedArguments(t *testing.T) {
 				}
 				if test.path == "" {
 					t.Errorf("it ran: %s", entry.Executed)
-				} else if !strings.Contains(string(entry.Proposed), "a.md") || string(entry.Executed) != `{"path":"b.md","content":"edited"}` {
+				} else if !strings.Contains(entry.Proposed.String(), "a.md") || entry.Executed.String() != `{"path":"b.md","content":"edited"}` {
 					t.Errorf("proposed %s, executed %s", entry.Proposed, entry.Executed)
 				}
 			}

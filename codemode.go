@@ -215,7 +215,7 @@ func (e *Evaluator) openRecord() error {
 		}
 	}
 	if e.options.GoOn {
-		e.life.Background(func() { e.runs.Adopt(e.life.Ctx) })
+		e.life.Background(func() { e.runs.TakeOver(e.life.Ctx) })
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ var layers = map[string]struct {
 	ours    []string
 	outside []string
 }{
-	"call": {}, // the words of a call, which every package may import
+	"call": {ours: []string{"internal/strictjson"}}, // the words of a call, which every package may import
 
 	// The parts, each with one subject.
 	"guest/quickjs":       {}, // only the module
@@ -33,7 +33,7 @@ var layers = map[string]struct {
 	"profiles":            {ours: []string{"call", "internal/settings", "internal/strictjson", "internal/visible", "profiles/condition", "profiles/pattern"}},
 	"profiles/condition":  {ours: []string{"internal/settings", "internal/strictjson", "profiles/pattern"}, outside: []string{"golang.org/x/text"}},
 	"profiles/pattern":    {ours: []string{"internal/settings", "internal/strictjson"}, outside: []string{"github.com/bmatcuk/doublestar/v4", "golang.org/x/text"}},
-	"catalog":             {ours: []string{"call", "internal/jsonschema", "internal/tsdecl", "internal/typos"}},
+	"catalog":             {ours: []string{"call", "internal/jsonschema", "internal/strictjson", "internal/tsdecl", "internal/typos"}},
 	"catalog/pins":        {ours: []string{"call", "catalog", "internal/replace"}},
 	"upstream":            {ours: []string{"config/servers", "internal/address", "internal/secrets", "upstream/builtin", "upstream/child", "upstream/login"}, outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
 	"upstream/login":      {ours: []string{"config/servers", "internal/address", "internal/replace"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},
@@ -44,7 +44,7 @@ var layers = map[string]struct {
 	"approvals/terminal":  {ours: []string{"approvals", "approvals/prompt"}, outside: []string{"golang.org/x/sys", "golang.org/x/term"}},
 	"hostfns":             {ours: []string{"call", "internal/strictjson"}},
 	"store":               {ours: []string{"internal/address"}, outside: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys", "modernc.org/sqlite"}},
-	"audit":               {ours: []string{"internal/address", "internal/secrets", "internal/strictjson", "internal/visible", "store"}, outside: []string{"golang.org/x/mod"}}, // what it writes are rows of the store
+	"audit":               {ours: []string{"call", "internal/address", "internal/secrets", "internal/strictjson", "internal/visible", "store"}, outside: []string{"golang.org/x/mod"}}, // what it writes are rows of the store
 	"store/storetest":     {ours: []string{"store"}},
 
 	"audit/otlp": {ours: []string{"audit", "internal/address"}},
@@ -54,11 +54,11 @@ var layers = map[string]struct {
 	// What joins them.
 	"inforce": {ours: []string{"call", "catalog", "catalog/pins", "config", "hostfns", "internal/visible", "profiles", "sandbox", "store"}},
 
-	"registry":  {ours: []string{"call", "catalog", "catalog/pins", "config", "hostfns", "inforce", "internal/visible", "profiles", "upstream"}},
+	"registry":  {ours: []string{"call", "catalog", "catalog/pins", "config", "hostfns", "inforce", "internal/strictjson", "internal/visible", "profiles", "upstream"}},
 	"recorder":  {ours: []string{"approvals", "approvals/prompt", "audit", "audit/otlp", "call", "config", "hostfns", "inforce", "store", "upstream"}},
 	"preflight": {ours: []string{"analysis", "call", "config", "hostfns", "inforce", "internal/fair", "internal/visible", "profiles", "registry"}},
 	"asking":    {ours: []string{"analysis", "approvals", "approvals/prompt", "call", "hostfns", "inforce", "internal/strictjson", "internal/visible", "preflight", "profiles", "recorder", "registry", "store"}},
-	"runs":      {ours: []string{"analysis", "approvals", "approvals/prompt", "asking", "audit", "config", "guest/quickjs", "hostfns", "inforce", "internal/fair", "internal/visible", "preflight", "profiles", "recorder", "registry", "sandbox", "store"}},
+	"runs":      {ours: []string{"analysis", "approvals", "approvals/prompt", "asking", "audit", "config", "guest/quickjs", "hostfns", "inforce", "internal/fair", "internal/strictjson", "internal/visible", "preflight", "profiles", "recorder", "registry", "sandbox", "store"}},
 
 	// What stands on them: configuration files put in force, what clients see of the tools, an embedding program's own tools.
 	"inforce/loader": {ours: []string{"catalog", "catalog/pins", "config", "inforce", "internal/protect", "internal/replace", "recorder", "upstream", "upstream/builtin"}},

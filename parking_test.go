@@ -195,14 +195,14 @@ func TestAClientComesBackToAnotherProcess(t *testing.T) {
 		}
 		principal := fmt.Sprint("local:", i)
 		ctx, cancel := context.WithTimeout(t.Context(), longWait)
-		if _, err := me.Runs().Rejoin(ctx, runs[principal], codemode.Request{Principal: "local:mallory", Channels: []approvals.Channel{anna}}); !errors.Is(err, codemode.ErrNoRun) {
+		if _, err := me.Runs().Reattach(ctx, runs[principal], codemode.Request{Principal: "local:mallory", Channels: []approvals.Channel{anna}}); !errors.Is(err, codemode.ErrNoRun) {
 			t.Errorf("a stranger's run: %v, want that there is none", err)
 		}
-		r, err := me.Runs().Rejoin(ctx, runs[principal], codemode.Request{Principal: principal, Channels: []approvals.Channel{anna}})
+		r, err := me.Runs().Reattach(ctx, runs[principal], codemode.Request{Principal: principal, Channels: []approvals.Channel{anna}})
 		if err != nil || !strings.Contains(r.Text(err), "1 2 3 4") {
 			t.Errorf("run %d: got %v, %v", i, r, err)
 		}
-		again, err := me.Runs().Rejoin(ctx, runs[principal], codemode.Request{Principal: principal})
+		again, err := me.Runs().Reattach(ctx, runs[principal], codemode.Request{Principal: principal})
 		if err != nil || again.Text(nil) != r.Text(nil) {
 			t.Errorf("run %d, asked for again: got %v, %v", i, again, err)
 		}

@@ -1,15 +1,19 @@
 package codemode_test
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/owntools"
 )
 
 // durabilities are the settings of store.durability, with what each promises about a call that was made.
@@ -104,4 +108,34 @@ func syncTime(b *testing.B, dir string) time.Duration {
 func median(all []time.Duration) float64 {
 	slices.Sort(all)
 	return float64(all[len(all)/2].Nanoseconds())
+}
+
+// BenchmarkOneCall is a plain call that a profile allows, whose arguments fit a schema, without a guest and a disk.
+func BenchmarkOneCall(b *testing.B) {
+	cfg, err := config.Parse("codemode.json", []byte(`{"evaluation":{"profiles":{"p":{"allowlist":[{"tool":"fs__write","when":{"/path":{"prefix":"notes/"}}}],"limits":{"calls":1000000000}}}}}`))
+	if err != nil {
+		b.Fatal(err)
+	}
+	e, err := codemode.New(b.Context(), codemode.Options{Config: cfg})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { e.Close(b.Context()) })
+	for _, size := range []int{10, 10_000} {
+		b.Run(fmt.Sprint(size, " bytes"), func(b *testing.B) {
+			args := fmt.Appendf(nil, `{"path":"notes/a.md","options":{"append":true,"mode":420},"text":%q}`, strings.Repeat("x", size))
+			gate, err := e.Gate(owntools.Options{Profile: "p", Tools: []owntools.Tool{{Server: "fs", Tool: "write", Input: []byte(`{"type":"object",
+				"properties":{"path":{"type":"string"},"text":{"type":"string"},"options":{"type":"object"}},"required":["path"],"additionalProperties":false}`)}}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				_, err := gate.Execute(b.Context(), owntools.Call{Server: "fs", Tool: "write", Args: args}, func(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil })
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

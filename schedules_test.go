@@ -406,7 +406,7 @@ func (s *schedule) newReplica(goOn bool) (*replica, error) {
 	web, typists := approvals.NewStrongQueue(console.ChannelName), approvals.NewQueue("terminal")
 	web.May, typists.May = mayFor, mayFor
 	r := &replica{}
-	typists.Outcome = func(ctx context.Context, asked *prompt.Request) string { return r.e.Record().Became(ctx, asked) }
+	typists.Outcome = func(ctx context.Context, asked *prompt.Request) string { return r.e.Record().Outcome(ctx, asked) }
 	var err error
 	if r.e, err = codemode.New(s.ctx, codemode.Options{
 		ConfigPath: filepath.Join(s.dir, "codemode.json"), RecordDir: s.dir, Engine: s.engine, GoOn: goOn,
@@ -764,7 +764,7 @@ func (s *schedule) visit(c *client) {
 			})
 		} else {
 			s.count("client: came back")
-			resp, err = r.e.Runs().Rejoin(ctx, c.run, codemode.Request{Principal: c.principal, Channels: channels})
+			resp, err = r.e.Runs().Reattach(ctx, c.run, codemode.Request{Principal: c.principal, Channels: channels})
 		}
 		s.note("client %d: %v", c.n, err)
 		lost := r.dead.Load() || ctx.Err() != nil

@@ -21,6 +21,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/store"
 )
@@ -260,7 +261,7 @@ func (s *schedule) oneCall(c *recordedCall) {
 	for _, e := range c.refused {
 		s.count("refused: " + e.Reason)
 		switch e.Reason {
-		case hostfns.ReasonPolicy:
+		case "policy_changed":
 			if !s.policy.changed {
 				bad("no policy changed")
 			}
@@ -268,7 +269,7 @@ func (s *schedule) oneCall(c *recordedCall) {
 			if !s.cut(c.run.client) && !storeWasAway.MatchString(e.Detail) && len(c.run.ends) > 0 && c.run.ends[0].State == audit.OK {
 				bad("the run did not end before")
 			}
-		case hostfns.ReasonDeclined:
+		case approvals.CodeDeclined:
 			if !s.saidFor(c, false) && !strings.Contains(e.Detail, "refused before in this run") {
 				bad("nobody said no")
 			}
@@ -468,7 +469,7 @@ func (s *schedule) answers(db *store.DB, runs map[string]*recordedRun) {
 			s.wrong("%v: a no over %s is not recorded", c, x.channel)
 		case s.away: // whether the answer was in time could not be found out
 		case x.yes && final == audit.Refused && !other &&
-			slices.Contains([]string{hostfns.ReasonDeclined, hostfns.ReasonTimeout}, c.refused[0].Reason) &&
+			slices.Contains([]string{approvals.CodeDeclined, approvals.CodeTimeout}, c.refused[0].Reason) &&
 			!strings.Contains(c.refused[0].Detail, "a person allowed it"):
 			s.wrong("%v: over %s somebody was told that their yes is taken; %s", c, x.channel, inTheBook(x, a))
 		}
@@ -501,7 +502,7 @@ func (t toldCall) agrees(c *recordedCall) bool {
 	case hostfns.Done:
 		return final == audit.OK
 	case hostfns.Refused:
-		unrecorded := (final == "" || final == audit.NotSent) && t.reason == hostfns.ReasonDenied // it could not be
+		unrecorded := (final == "" || final == audit.NotSent) && t.reason == call.CodeDenied // it could not be
 		return final == audit.Refused && reason == t.reason || unrecorded
 	case hostfns.Failed:
 		return final == audit.Failed || final == audit.Refused && reason == t.reason
@@ -578,9 +579,9 @@ func (s *schedule) program(c *client, run *recordedRun) {
 			state = toldCall{string(hostfns.Done), sorted(v.OK)}
 		case v.Name == hostfns.ToolCallDenied:
 			state = toldCall{string(hostfns.Refused), v.Reason}
-		case v.Name == hostfns.UpstreamFailure:
+		case v.Name == "UpstreamError":
 			state = toldCall{string(hostfns.Unknown), v.Outcome}
-			if v.Outcome == hostfns.OutcomeNotSent {
+			if v.Outcome == "not_sent" {
 				state.state = string(hostfns.NotStarted)
 			}
 		}

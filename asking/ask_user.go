@@ -74,7 +74,7 @@ func (a *Prompter) AskUser(ctx context.Context, q *hostfns.Inquiry) (*UserAnswer
 	entry := hostfns.Entry{
 		Time: time.Now(), Kind: hostfns.KindAsked, Run: q.Run, Call: q.Call, Principal: a.principal, Session: a.session, Client: a.client,
 		Profile: q.Profile, ProfileDigest: profile.Digest(), Tool: prompt.InquiryTool, Verdict: call.Ask.String(), Risk: string(call.Low),
-		Proposed: args, Shown: args,
+		Proposed: call.Unread(args), Shown: call.Unread(args),
 	}
 	if err := a.people.Record.To.Record(ctx, entry); err != nil {
 		return nil, fmt.Errorf("it could not be recorded that a person is asked: %w", err)
@@ -87,7 +87,7 @@ func (a *Prompter) AskUser(ctx context.Context, q *hostfns.Inquiry) (*UserAnswer
 	answer := newUserAnswer(inquiry, got)
 	entry.Time, entry.Kind, entry.Reason = time.Now(), hostfns.KindAnswer, cmp.Or(got.Code, answered)
 	entry.DecidedBy, entry.Channel, entry.By, entry.Waited, entry.Words = got.How, got.Channel, got.By, got.Took, got.Reason
-	entry.Proposed, entry.Shown = nil, nil
+	entry.Proposed, entry.Shown = call.Arguments{}, call.Arguments{}
 	entry.Result, _ = json.Marshal(answer) // strings always can be
 	recording, cancel := context.WithTimeout(context.WithoutCancel(ctx), recorder.NoteWait)
 	defer cancel()

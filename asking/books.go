@@ -11,6 +11,8 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/registry"
 	"github.com/codemode-project/codemode/store"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // StoredQuestions keeps questions and their answers in a database, so that they outlive the process that asks and can be
@@ -152,7 +154,7 @@ func (w *People) CheckFar(r *prompt.Request, args json.RawMessage) error {
 	if !json.Valid(args) {
 		return errors.New("the arguments are not JSON")
 	}
-	if wrong := registry.ArgumentError(t.Validate(context.Background(), args)); wrong != nil {
+	if wrong := registry.ArgumentError(t.Validate(context.Background(), call.Unread(args))); wrong != nil {
 		return wrong
 	}
 	return nil

@@ -65,7 +65,7 @@ func (a *Prompter) putPlan(
 		Time: time.Now(), Kind: hostfns.KindAsked, Run: r.Run,
 		Principal: a.principal, Session: a.session, Client: a.client, Profile: r.Profile,
 		ProfileDigest: r.ProfileDigest, Tool: r.Name, ToolDefinition: r.Definition, Verdict: call.Ask.String(), Risk: string(r.Risk),
-		Proposed: r.Args, Shown: r.Args,
+		Proposed: call.Unread(r.Args), Shown: call.Unread(r.Args),
 	}
 	if err := a.people.Record.To.Record(ctx, entry); err != nil {
 		return nil, fmt.Errorf("it could not be recorded that a person is asked: %w", err)
@@ -85,14 +85,14 @@ func (a *Prompter) putPlan(
 	if got.Allowed {
 		var err error
 		if given, err = a.keepPlan(ctx, r, got); err != nil {
-			answer.Reason = hostfns.ReasonDenied
+			answer.Reason = call.CodeDenied
 			answer.Detail = "a person allowed it, and that could not be kept: " + err.Error()
 		}
 	}
 	entry.Time, entry.Kind, entry.Reason = time.Now(), hostfns.KindAnswer, answer.Reason
 	entry.DecidedBy, entry.Channel, entry.By = got.How, got.Channel, got.By
 	entry.Waited, entry.Words = got.Took, got.Reason
-	entry.Proposed, entry.Shown = nil, nil
+	entry.Proposed, entry.Shown = call.Arguments{}, call.Arguments{}
 	if given != nil {
 		entry.Grant, entry.Scope = given.ID, string(given.Scope)
 	}

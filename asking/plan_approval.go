@@ -79,7 +79,7 @@ func (a *Prompter) line(f *preflight.Foresight, c analysis.Call, foreseen *prefl
 	if err != nil {
 		return nil
 	}
-	d := a.policy.Decide(tool, foreseen.Args, before)
+	d := a.policy.Decide(tool, call.Unread(foreseen.Args), before)
 	line := &prompt.PlannedCall{
 		Call:     a.request(&hostfns.Question{Run: run, Profile: profile, Tool: tool, Args: shown, Decision: d}),
 		Envelope: envelope, Count: 1, At: c.Line,

@@ -34,13 +34,14 @@ func (w *People) Probe(ctx context.Context, channel, principal string, wait time
 	}
 	entry := hostfns.Entry{
 		Time: time.Now(), Kind: hostfns.KindAsked, Run: r.Run, Principal: principal, Client: "codemode doctor",
-		Tool: r.Name, Verdict: call.Ask.String(), Risk: string(r.Risk), Proposed: args, Shown: args,
+		Tool: r.Name, Verdict: call.Ask.String(), Risk: string(r.Risk), Proposed: call.Unread(args), Shown: call.Unread(args),
 	}
 	if err := w.Record.To.Record(ctx, entry); err != nil {
 		return approvals.Answer{}, err
 	}
 	got := w.Desk.Ask(ctx, r, []approvals.Channel{over}, approvals.Options{Timeout: wait, MinHuman: approvals.DefaultMinHuman})
-	entry.Time, entry.Kind, entry.Reason, entry.Proposed, entry.Shown = time.Now(), hostfns.KindAnswer, cmp.Or(got.Code, answered), nil, nil
+	entry.Time, entry.Kind, entry.Reason = time.Now(), hostfns.KindAnswer, cmp.Or(got.Code, answered)
+	entry.Proposed, entry.Shown = call.Arguments{}, call.Arguments{}
 	entry.DecidedBy, entry.Channel, entry.By, entry.Waited = got.How, got.Channel, got.By, got.Took
 	return got, w.Record.To.Record(context.WithoutCancel(ctx), entry)
 }

@@ -3,6 +3,8 @@ package audit
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // The kinds of entry.
@@ -106,7 +108,7 @@ type Args struct {
 	Bytes      int             `json:"bytes,omitempty"` // of what Redacted is short of
 
 	// What the digests are made of. It is never stored.
-	RawProposed, RawShown, RawAuthorised, RawExecuted json.RawMessage `json:"-"`
+	RawProposed, RawShown, RawAuthorised, RawExecuted call.Arguments `json:"-"`
 }
 
 // A Result is what a call or a run gave.

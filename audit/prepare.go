@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/secrets"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
@@ -90,14 +91,14 @@ func (r *Record) prepare(e Entry) *Entry {
 
 func (r *Record) arguments(a Args, d *secrets.Redactor) *Args {
 	// The four are mostly the same bytes.
-	var of json.RawMessage
+	var of call.Arguments
 	var as string
-	digest := func(to *string, raw json.RawMessage) {
-		if raw == nil {
+	digest := func(to *string, raw call.Arguments) {
+		if !raw.Given() {
 			return
 		}
-		if as == "" || string(of) != string(raw) {
-			of, as = raw, r.options.Key.Digest(raw)
+		if as == "" || of != raw {
+			of, as = raw, r.options.Key.Digest(raw.JSON())
 		}
 		*to = as
 	}
@@ -105,11 +106,15 @@ func (r *Record) arguments(a Args, d *secrets.Redactor) *Args {
 	digest(&a.Shown, a.RawShown)
 	digest(&a.Authorised, a.RawAuthorised)
 	digest(&a.Executed, a.RawExecuted)
-	for _, raw := range []json.RawMessage{a.RawExecuted, a.RawAuthorised, a.RawProposed} {
-		if raw != nil {
+	for _, raw := range []call.Arguments{a.RawExecuted, a.RawAuthorised, a.RawProposed} {
+		if raw.Given() {
+			var value strictjson.Value // none of arguments that are too large, or that readers could differ about
+			if len(raw.JSON()) <= maxKept {
+				value, _ = raw.Tree()
+			}
 			whole := false
-			if a.Redacted, whole = d.JSON(strict(raw)); !whole {
-				a.Bytes = len(raw)
+			if a.Redacted, whole = d.JSON(value); !whole {
+				a.Bytes = len(raw.JSON())
 			}
 			break
 		}

@@ -12,6 +12,8 @@ import (
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/store"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // A place is a folder with a database, a key and a file of checkpoints.
@@ -61,10 +63,10 @@ func closeRecord(t testing.TB, r *audit.Record) {
 	}
 }
 
-func running(run string, call int) audit.Entry {
-	args := json.RawMessage(fmt.Sprintf(`{"path":"notes/%d.md","text":"some words that somebody wrote"}`, call))
+func running(run string, n int) audit.Entry {
+	args := call.Unread(fmt.Appendf(nil, `{"path":"notes/%d.md","text":"some words that somebody wrote"}`, n))
 	return audit.Entry{
-		Kind: audit.Call, State: audit.Running, Run: run, Call: call, Principal: "local:anna", Client: "claude-code 2.1",
+		Kind: audit.Call, State: audit.Running, Run: run, Call: n, Principal: "local:anna", Client: "claude-code 2.1",
 		Profile: "safe", ProfileDigest: "sha256:77b0", Server: "fs", Tool: "fs__write", ToolDefinition: "sha256:ab12",
 		Verdict: "allow", Risk: "low", Rules: []audit.Rule{{ID: "notes", At: "codemode.json:31", Result: "true"}},
 		DecidedBy: &audit.DecidedBy{How: "rule"},

@@ -22,6 +22,8 @@ import (
 
 	"github.com/codemode-project/codemode/internal/hostile"
 	"github.com/codemode-project/codemode/store"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // long reports whether the tests are to take all the time they want; see "make test-long".
@@ -54,7 +56,7 @@ func newRecorded(t testing.TB, entries int) *recorded {
 	both := []*Record{open(), open()}
 	for n := range entries {
 		e := Entry{Kind: Call, State: OK, Run: fmt.Sprint("r_", n%7), Call: n + 1, Tool: "fs__read", Profile: "safe", Reason: "=cmd()\n\"x\"",
-			Args: &Args{RawExecuted: []byte(fmt.Sprintf(`{"path":"notes/%d.md","n":%d}`, n, n))}}
+			Args: &Args{RawExecuted: call.Unread([]byte(fmt.Sprintf(`{"path":"notes/%d.md","n":%d}`, n, n)))}}
 		check(t, both[n%3%2].Add(t.Context(), e))
 		if n%40 == 39 { // a checkpoint now and then, as time would bring it
 			for i, r := range both {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -48,15 +49,8 @@ func (r Risk) Grave() bool { return r.Compare(Medium) > 0 }
 func (r Risk) FormSuffices() bool { return r.Compare(High) <= 0 }
 
 func (r Risk) rank() int {
-	switch r {
-	case "":
-		return 0
-	case Low:
-		return 1
-	case Medium:
-		return 2
-	case High:
-		return 3
+	if at := slices.Index([]Risk{"", Low, Medium, High}, r); at >= 0 {
+		return at
 	}
 	return 4
 }
@@ -92,7 +86,7 @@ type Decision struct {
 	Floor    bool          // the floor, an overlay or another file demands the question
 	Firm     bool          // a person has to answer: neither an earlier answer nor a fallback does
 	Fallback bool          // it is allowed without an answer when nobody can be asked
-	Timeout  time.Duration // how long a person has; zero is the asker's default
+	Timeout  time.Duration // how long a person has; zero is the default of those who ask
 	Remember Remember      // which grants a person may give with the answer
 	Pointers []string      // the arguments that the asking rules look at, as JSON Pointers, for grants with Args "rule"
 }
@@ -113,7 +107,7 @@ type Reason struct {
 	Conditions []Condition // how each condition came out, for rules that have any
 }
 
-// A Condition is what became of one condition of a rule.
+// A Condition is the result of one condition of a rule.
 type Condition struct {
 	Pointer string // the argument, "" for conditions that are not about one
 	Result  string // true, false or unknown

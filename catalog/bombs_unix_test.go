@@ -14,6 +14,8 @@ import (
 
 	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/internal/hostile"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // processor is how much processor time this process has taken.
@@ -127,7 +129,7 @@ func TestBombs(t *testing.T) {
 			costsLittle(t, "reading it", func() { c.Replace("s", tools) })
 			tool := c.Tools()[0]
 			var err error
-			costsLittle(t, "checking arguments", func() { err = tool.Validate(t.Context(), json.RawMessage(row.value)) })
+			costsLittle(t, "checking arguments", func() { err = tool.Validate(t.Context(), call.Unread(json.RawMessage(row.value))) })
 			var misfit *catalog.ArgumentError
 			if costly := errors.As(err, &misfit) && strings.Contains(misfit.Got, "too costly"); costly != row.refused {
 				t.Errorf("refused for its cost: got %v (%.300v), want %v", costly, err, row.refused)
@@ -170,7 +172,7 @@ func TestACheckEndsWithItsContext(t *testing.T) {
 	defer cancel()
 	tool := tool(t, `{"additionalProperties":{"items":{"enum":[`+many(50_000, func(i int) string { return fmt.Sprintf(`"n%d"`, i) })+`,1]}}}`)
 	value := json.RawMessage(`{"a":[` + many(100_000, same("1")) + `]}`)
-	if err := tool.Validate(ctx, value); !errors.Is(err, errGaveUp) {
+	if err := tool.Validate(ctx, call.Unread(value)); !errors.Is(err, errGaveUp) {
 		t.Errorf("got %.200v, want the cause of the end", err)
 	}
 }

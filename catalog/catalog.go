@@ -119,6 +119,8 @@ func newListing(server string, tools []Tool) *listing {
 		t.Server, t.Name = server, call.Name(server, t.Raw)
 		t.Digest = t.Definition()
 		t.declared, t.learned = new(declared), new(learned)
+		t.Hints = nil
+		_ = json.Unmarshal(t.Annotations, &t.Hints) // what is no object says nothing
 		if t.Raw == "" {
 			l.problems = append(l.problems, Problem{Server: server, Code: "bad_name",
 				Message: fmt.Sprintf("server %q lists a tool without a name; it is withheld", server)})

@@ -209,7 +209,7 @@ func TestReadersNeverSeeHalfAList(t *testing.T) {
 				}
 				c.Search("a", 3, nil)
 				for _, tool := range c.Tools() {
-					if err := tool.Validate(t.Context(), json.RawMessage(`{}`)); err != nil {
+					if err := tool.Validate(t.Context(), call.Unread(json.RawMessage(`{}`))); err != nil {
 						t.Error(err)
 					}
 				}
@@ -228,7 +228,7 @@ func TestReadersDoNotWaitForANewList(t *testing.T) {
 	go func() {
 		tool, err := c.Find("git0__git_commit")
 		if err == nil {
-			err = tool.Validate(t.Context(), json.RawMessage(`{"message":"x"}`))
+			err = tool.Validate(t.Context(), call.Unread(json.RawMessage(`{"message":"x"}`)))
 		}
 		if len(c.Search("commit", 5, nil)) != 5 || len(c.Tools()) != 500 {
 			err = errors.Join(err, errors.New("not all is there"))

@@ -17,6 +17,8 @@ import (
 
 	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/internal/hostile"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // The corpus are the schemas that real servers print: those of
@@ -163,7 +165,7 @@ func TestArgumentsMadeFromSchemasFitOnAllSides(t *testing.T) {
 // check is ours: the input schema is the tool's first, the output its second.
 func check(tool *catalog.Tool, which int, value json.RawMessage) error {
 	if which == 0 {
-		return tool.Validate(context.Background(), value)
+		return tool.Validate(context.Background(), call.Unread(value))
 	}
 	return tool.ValidateResult(context.Background(), value)
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/internal/hostile"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // oddSchemas are inputs with the type that they shall become.
@@ -243,7 +245,7 @@ func TestExamplesFitOnBothSides(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := tool.Validate(t.Context(), args); err != nil {
+			if err := tool.Validate(t.Context(), call.Unread(args)); err != nil {
 				if !strings.Contains(err.Error(), "matches") { // a pattern is too much to ask of the examples
 					t.Errorf("%s does not fit: %v", args, err)
 				}

@@ -9,7 +9,7 @@
 //	c := catalog.New()
 //	c.Replace("files", []catalog.Tool{{Raw: "read_text_file", Input: schema}})
 //	t, err := c.Find("files__read_text_file")
-//	err = t.Validate([]byte(`{"path": 1}`)) // names /path, what was expected and what came
+//	err = t.Validate(ctx, call.Unread([]byte(`{"path": 1}`))) // names /path, what was expected and what came
 //
 // [Tool.ValidateResult] checks results against the output schema. For a
 // tool without one [Catalog.Learn] takes the shape of its first result, names and

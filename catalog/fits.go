@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/codemode-project/codemode/internal/jsonschema"
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // Fits checks a value against a JSON Schema that a person wrote. A value that does not match gives an [*ArgumentError].
@@ -17,14 +18,11 @@ func Fits(ctx context.Context, schema, value json.RawMessage) error {
 	if c.Note != "" {
 		return fmt.Errorf("the schema cannot be used: %s", c.Note)
 	}
-	v, err := jsonschema.Decode(value)
+	tree, err := strictjson.Parse(value, strictjson.Options{AllowHugeNumbers: true})
 	if err != nil {
-		return &ArgumentError{Want: "JSON", Got: err.Error()}
+		return &ArgumentError{Want: "strict JSON", Got: err.Error()}
 	}
-	if at := jsonschema.DoubleKey(value); at != nil {
-		return &ArgumentError{Path: at.Pointer(), Want: "each key once", Got: "the same key again"}
-	}
-	m, err := jsonschema.NewChecker(ctx, c, len(value)).Run(ctx, v)
+	m, err := jsonschema.NewChecker(ctx, c, len(value)).Run(ctx, jsonschema.FromTree(tree))
 	switch {
 	case errors.Is(err, jsonschema.ErrCostly):
 		return fmt.Errorf("checking against the schema takes too long")

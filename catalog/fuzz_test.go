@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/codemode-project/codemode/catalog"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // FuzzSchemas gives schemas and values from strangers to everything that reads
@@ -28,7 +30,7 @@ func FuzzSchemas(f *testing.F) {
 		c := catalog.New()
 		c.Replace("s", []catalog.Tool{{Raw: "in", Input: schema, Output: schema, Description: string(value)}, {Raw: "learns", Title: string(schema)}})
 		for _, tool := range c.Tools() {
-			_ = tool.Validate(t.Context(), value)
+			_ = tool.Validate(t.Context(), call.Unread(value))
 			_ = tool.ValidateResult(t.Context(), value)
 			_ = tool.Signature()
 		}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 func TestValidateKnown(t *testing.T) {
@@ -61,7 +63,7 @@ func TestValidateKnown(t *testing.T) {
 		{"unevaluated", `{"path":"/a","tight":{"x":null}}`, []string{"/tight/x"}, nil, ""},
 		{"everything known", `{"path":"a"}`, nil, nil, "/path"},
 	} {
-		err := tool.ValidateKnown(t.Context(), json.RawMessage(tt.args), tt.unknown, tt.open)
+		err := tool.ValidateKnown(t.Context(), call.Unread(json.RawMessage(tt.args)), tt.unknown, tt.open)
 		switch {
 		case tt.want == "" && err != nil:
 			t.Errorf("%s: %v", tt.name, err)

@@ -27,6 +27,7 @@ type Tool struct {
 	Input       json.RawMessage `json:"inputSchema,omitempty"`
 	Output      json.RawMessage `json:"outputSchema,omitempty"`
 	Annotations json.RawMessage `json:"annotations,omitempty"`
+	Hints       map[string]any  `json:"-"` // Annotations, decoded; set by [Catalog.Replace]
 
 	// Digest identifies the definition: it changes when the upstream changes any field above.
 	// [Catalog.Replace] sets it.

@@ -7,7 +7,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/jsonschema"
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // compiled gives the compiled schema, and compiles it for a Tool that never was in a catalogue.
@@ -21,7 +23,7 @@ func compiled(known *jsonschema.Schema, raw json.RawMessage) *jsonschema.Schema 
 // ValidateKnown checks arguments that are known in part, such as those that the text of a program shows. unknown are
 // JSON Pointers to places that may get any value or none; open are those of objects that may get more members. It
 // reports only what is wrong in every case.
-func (t *Tool) ValidateKnown(ctx context.Context, args json.RawMessage, unknown, open []string) error {
+func (t *Tool) ValidateKnown(ctx context.Context, args call.Arguments, unknown, open []string) error {
 	g := jsonschema.Gaps{Unknown: map[string]bool{}, Open: map[string]bool{}}
 	for _, p := range unknown {
 		if p == "" {
@@ -39,25 +41,23 @@ func (t *Tool) ValidateKnown(ctx context.Context, args json.RawMessage, unknown,
 // that does not match. Arguments must be an object without duplicate keys, even if the tool has no schema or one that
 // cannot be used. Validate also refuses arguments that are too costly to check. If ctx ends first, the error is its
 // cause.
-func (t *Tool) Validate(ctx context.Context, args json.RawMessage) error {
+func (t *Tool) Validate(ctx context.Context, args call.Arguments) error {
 	return t.validate(ctx, args, jsonschema.Gaps{})
 }
 
-func (t *Tool) validate(ctx context.Context, args json.RawMessage, g jsonschema.Gaps) error {
+func (t *Tool) validate(ctx context.Context, args call.Arguments, g jsonschema.Gaps) error {
 	wrong := func(path, want, got string) error {
 		return &ArgumentError{Tool: t.Name, Path: path, Want: want, Got: got}
 	}
-	v, err := jsonschema.Decode(args)
-	if err != nil {
-		return wrong("", "one JSON object", "something that is no JSON: "+err.Error())
+	tree, bad := args.Tree()
+	if bad != nil {
+		return wrong("", "one JSON object", "something that is no strict JSON: "+bad.Error())
 	}
-	if _, ok := v.(map[string]any); !ok {
+	v := jsonschema.FromTree(tree)
+	if tree.Kind() != strictjson.Object {
 		return wrong("", "an object", jsonschema.Show(v))
 	}
-	if at := jsonschema.DoubleKey(args); at != nil {
-		return wrong(at.Pointer(), "each key once", "the same key again")
-	}
-	c := jsonschema.NewChecker(ctx, compiled(t.input, t.Input), len(args))
+	c := jsonschema.NewChecker(ctx, compiled(t.input, t.Input), len(args.JSON()))
 	c.Gaps = g
 	m, err := c.Run(ctx, v)
 	switch {

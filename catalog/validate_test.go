@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode/catalog"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // tool makes a tool of its input schema.
@@ -62,13 +64,13 @@ func TestTheFirstWrongPlaceIsNamed(t *testing.T) {
 		{fileSchema, `{"path":"a","size":{"w":1,"h":2,"d":3}}`, "/size/d", "no property of that name", "the number 3"},
 		{fileSchema, `{"path":"a","id":true}`, "/id", "an integer, a string or null", "true"},
 		{fileSchema, `{"path":"a","a/b~c":1}`, "/a~1b~0c", "true or false", "the number 1"},
-		{fileSchema, `{"path":"a","path":"b"}`, "/path", "each key once", "the same key again"},
-		{fileSchema, `{"path":"a","size":{"w":1,"h":2,"w":3}}`, "/size/w", "each key once", "the same key again"},
+		{fileSchema, `{"path":"a","path":"b"}`, "", "one JSON object", "something that is no strict JSON: the same key twice in one object, at byte 12"},
+		{fileSchema, `{"path":"a","size":{"w":1,"h":2,"w":3}}`, "", "one JSON object", "something that is no strict JSON: the same key twice in one object, at byte 32"},
 		{fileSchema, `["a"]`, "", "an object", "an array of 1"},
 		{fileSchema, `"a"`, "", "an object", `the string "a"`},
-		{fileSchema, `null`, "", "an object", "null"},
-		{fileSchema, `{"path":"a"} {}`, "", "one JSON object", "something that is no JSON: more than one JSON value"},
-		{fileSchema, `{"path":"a"} nonsense`, "", "one JSON object", "something that is no JSON: more than one JSON value"},
+		{fileSchema, `null`, "/path", "a string", "nothing"},
+		{fileSchema, `{"path":"a"} {}`, "", "one JSON object", "something that is no strict JSON: text after the end of the value, at byte 13"},
+		{fileSchema, `{"path":"a"} nonsense`, "", "one JSON object", "something that is no strict JSON: text after the end of the value, at byte 13"},
 		{shapeSchema, `{"shape":{"kind":"circle","r":2}}`, "", "", ""},
 		{shapeSchema, `{"shape":{"kind":"group","of":[{"kind":"circle","r":1}]}}`, "", "", ""},
 		{shapeSchema, `{"shape":{"kind":"circle","r":0}}`, "/shape/r", "a number of more than 0", "the number 0"},
@@ -96,7 +98,7 @@ func TestTheFirstWrongPlaceIsNamed(t *testing.T) {
 		{`true`, `{"anything":[1]}`, "", "", ""},
 		{``, `[]`, "", "an object", "an array of 0"},
 	} {
-		err := tool(t, row.schema).Validate(t.Context(), json.RawMessage(row.args))
+		err := tool(t, row.schema).Validate(t.Context(), call.Unread(json.RawMessage(row.args)))
 		if row.want == "" {
 			if err != nil {
 				t.Errorf("%s: got %v, want it accepted", row.args, err)
@@ -142,13 +144,13 @@ func TestASchemaThatCannotBeUsedLeavesTheToolUsable(t *testing.T) {
 				t.Errorf("problems: got %v, want one about %q", problems, row.note)
 			}
 			tool := c.Tools()[0]
-			if err := tool.Validate(t.Context(), json.RawMessage(row.args)); err != nil {
+			if err := tool.Validate(t.Context(), call.Unread(json.RawMessage(row.args))); err != nil {
 				t.Errorf("%s: got %v, want it accepted", row.args, err)
 			}
-			if err := tool.Validate(t.Context(), json.RawMessage(`[]`)); err == nil {
+			if err := tool.Validate(t.Context(), call.Unread(json.RawMessage(`[]`))); err == nil {
 				t.Error("arguments that are no object are accepted")
 			}
-			if row.wrong != "" && tool.Validate(t.Context(), json.RawMessage(row.wrong)) == nil {
+			if row.wrong != "" && tool.Validate(t.Context(), call.Unread(json.RawMessage(row.wrong))) == nil {
 				t.Errorf("what can be checked is not checked: %s is accepted", row.wrong)
 			}
 			catalog.Declarations(c.Tools())
@@ -173,8 +175,8 @@ func TestHostileSchemasCostLittle(t *testing.T) {
 	redos := `{"type":"object","properties":{"x":{"type":"string","pattern":"^(a+)+$"}}}`
 	for name, schema := range map[string]string{"wide": wide, "loop": loop, "redos": redos, "circle": circle} {
 		tool := tool(t, schema)
-		_ = tool.Validate(t.Context(), json.RawMessage(`{"x":{"x":{"x":1}},"a":"z"}`)) // either way: that it ends is the point
-		_ = tool.Validate(t.Context(), json.RawMessage(`{"x":"`+strings.Repeat("a", 10000)+`!"}`))
+		_ = tool.Validate(t.Context(), call.Unread(json.RawMessage(`{"x":{"x":{"x":1}},"a":"z"}`))) // either way: that it ends is the point
+		_ = tool.Validate(t.Context(), call.Unread(json.RawMessage(`{"x":"`+strings.Repeat("a", 10000)+`!"}`)))
 		if text := catalog.Declarations([]*catalog.Tool{tool}); len(text) > 100<<10 {
 			t.Errorf("%s: %d bytes of declarations", name, len(text))
 		}
@@ -205,7 +207,7 @@ func FuzzValidate(f *testing.F) {
 		c.Replace("s", []catalog.Tool{{Raw: "t", Input: json.RawMessage(schema), Output: json.RawMessage(schema)}})
 		tool := c.Tools()[0]
 		var e *catalog.ArgumentError
-		if err := tool.Validate(t.Context(), json.RawMessage(args)); err != nil && (!errors.As(err, &e) || e.Want == "" || e.Got == "") {
+		if err := tool.Validate(t.Context(), call.Unread(json.RawMessage(args))); err != nil && (!errors.As(err, &e) || e.Want == "" || e.Got == "") {
 			t.Errorf("an error without a place: %v", err)
 		}
 		if catalog.Declarations(c.Tools()) != catalog.Declarations([]*catalog.Tool{{Server: "s", Raw: "t", Name: tool.Name, Input: tool.Input, Output: tool.Output}}) {

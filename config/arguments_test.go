@@ -8,6 +8,8 @@ import (
 
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/profiles"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // TestArgumentsAreStandardJSON is THREATS.md G14 for our decoder: what RFC 8259 does not
@@ -71,7 +73,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for _, name := range append(c.All(), "") {
-			asked := profiles.Call{Server: server, Tool: tool, Args: []byte(args)}
+			asked := profiles.Call{Server: server, Tool: tool, Args: call.Unread([]byte(args))}
 			checkDecision(t, c.Profile(name).Decide(asked))
 			c.Profile(name).Explain(asked)
 			c.Profile(name).Visible(asked)

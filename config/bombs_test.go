@@ -24,7 +24,7 @@ func TestLongTextsAreFoldedOnce(t *testing.T) {
 		strings.Join(constants, ","), strings.Join(rules, ",")))
 	args := `{"x":"` + strings.Repeat("Ä", 400<<10) + `"}`
 	began := time.Now()
-	if d := c.Profile("p").Decide(profiles.Call{Server: "a", Tool: "b", Name: "a__b", Args: []byte(args)}); d.Verdict != call.Allow {
+	if d := c.Profile("p").Decide(profiles.Call{Server: "a", Tool: "b", Name: "a__b", Args: call.Unread([]byte(args))}); d.Verdict != call.Allow {
 		t.Errorf("got %v", d)
 	}
 	c = parse(t, `{"evaluation":{"profiles":{"p":{"denylist":[{"tool":"a__b","when":{"/x":{"eq":1}}}]}}}}`)

@@ -99,18 +99,18 @@ func (c *ExpectedCall) read(verdict, rest string) (message, hint string) {
 // Call is the call of the row, for a configuration whose servers are known.
 func (c *Config) Call(tool string, args json.RawMessage) profiles.Call {
 	if server, name, ok := strings.Cut(tool, "."); ok && !strings.Contains(tool, "__") {
-		return profiles.Call{Server: server, Tool: name, Name: call.Name(server, name), Args: args}
+		return profiles.Call{Server: server, Tool: name, Name: call.Name(server, name), Args: call.Unread(args)}
 	}
 	for _, s := range c.Servers {
 		if name, ok := strings.CutPrefix(tool, s.Name+"__"); ok {
-			return profiles.Call{Server: s.Name, Tool: name, Name: call.Name(s.Name, name), Args: args}
+			return profiles.Call{Server: s.Name, Tool: name, Name: call.Name(s.Name, name), Args: call.Unread(args)}
 		}
 		if name, ok := strings.CutPrefix(tool, call.Part(s.Name)+"__"); ok {
-			return profiles.Call{Server: s.Name, Tool: name, Name: call.Name(s.Name, name), Args: args}
+			return profiles.Call{Server: s.Name, Tool: name, Name: call.Name(s.Name, name), Args: call.Unread(args)}
 		}
 	}
 	server, name, _ := strings.Cut(tool, "__")
-	return profiles.Call{Server: server, Tool: name, Name: call.Part(tool), Args: args}
+	return profiles.Call{Server: server, Tool: name, Name: call.Part(tool), Args: call.Unread(args)}
 }
 
 // A RowResult is a row and the profile's decision on it.

@@ -501,7 +501,7 @@ func TestDecideIsPure(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := json.RawMessage(`{"owner": "acme", "repo": "web", "path": ["/etc/x"]}`)
-	asked := profiles.Call{Server: "fs", Tool: "write_x", Args: args, Annotations: map[string]any{"destructiveHint": true}}
+	asked := profiles.Call{Server: "fs", Tool: "write_x", Args: call.Unread(args), Annotations: map[string]any{"destructiveHint": true}}
 	first := c.Profile("").Decide(asked)
 	for _, r := range first.Reasons { // whoever gets a decision may do with it what they like
 		r.Text = ""
@@ -537,7 +537,7 @@ func TestVisible(t *testing.T) {
 		{"asked about for other annotations", `"allowlist": [], "asklist": [{"tool": "a__b", "annotations": {"destructiveHint": false}}]`, false},
 		{"asked about and denied", `"asklist": ["a__b"], "denylist": ["a__b"]`, false},
 	} {
-		c := profiles.Call{Server: "a", Tool: "b", Args: []byte("whatever"), Time: time.Unix(1.8e9, 0), Annotations: map[string]any{"destructiveHint": true}}
+		c := profiles.Call{Server: "a", Tool: "b", Args: call.Unread([]byte("whatever")), Time: time.Unix(1.8e9, 0), Annotations: map[string]any{"destructiveHint": true}}
 		if got := profile(t, row.body).Visible(c); got != row.want {
 			t.Errorf("%s: got %t, want %t", row.title, got, row.want)
 		}

@@ -169,7 +169,7 @@ func TestGrantsOfHighRiskEndWithTheRun(t *testing.T) {
 		t.Errorf("pointers: %v", d.Pointers)
 	}
 	raised := profile(t, `"remember": {"scopes": ["run"]}, "asklist": [{"tool": "*", "when": {"/x": {"eq": 1}}}], "raise": {"destructiveHint": "deny"}`)
-	d = raised.Decide(profiles.Call{Server: "a", Tool: "b", Args: json.RawMessage(`{}`), Annotations: map[string]any{"destructiveHint": true}})
+	d = raised.Decide(profiles.Call{Server: "a", Tool: "b", Args: call.Unread(json.RawMessage(`{}`)), Annotations: map[string]any{"destructiveHint": true}})
 	if d.Verdict != call.Deny || d.Unknown || len(d.Remember.Scopes)+len(d.Pointers) != 0 {
 		t.Errorf("denied by raise: %s, %+v", described(d), d)
 	}

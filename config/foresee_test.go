@@ -52,7 +52,7 @@ func TestForesee(t *testing.T) {
 		{"fs__read", `{"path":1,"path":2}`, nil, nil, "deny"},
 	} {
 		server, tool, _ := strings.Cut(tt.tool, "__")
-		f := p.Foresee(profiles.Call{Server: server, Tool: tool, Args: json.RawMessage(tt.args)}, profiles.Gaps{Unknown: tt.unknown, Open: tt.open})
+		f := p.Foresee(profiles.Call{Server: server, Tool: tool, Args: call.Unread(json.RawMessage(tt.args))}, profiles.Gaps{Unknown: tt.unknown, Open: tt.open})
 		words := make([]string, len(f.Verdicts))
 		for i, v := range f.Verdicts {
 			words[i] = v.String()
@@ -77,7 +77,7 @@ func TestForeseeWithAFloorAndLimits(t *testing.T) {
 		"p": {"asklist": ["db__run"], "raise": {"tainted": "ask"}, "limits": {"calls": 3}}
 	}}}`)
 	unknown := profiles.Gaps{Unknown: []string{"/sql"}}
-	asked := profiles.Call{Server: "db", Tool: "run", Args: json.RawMessage(`{"sql":null}`)}
+	asked := profiles.Call{Server: "db", Tool: "run", Args: call.Unread(json.RawMessage(`{"sql":null}`))}
 	f := c.Profile("p").Foresee(asked, unknown)
 	if diff := cmp.Diff([]call.Verdict{call.Deny, call.Ask}, f.Verdicts); diff != "" || len(f.Depends) != 1 || !f.Depends[0].Floor {
 		t.Errorf("%s %+v", diff, f.Depends)
@@ -135,7 +135,8 @@ func TestForeseeHoldsForEveryCompletion(t *testing.T) {
 					}
 				})
 			}
-			c.Args, _ = json.Marshal(shown)
+			text, _ := json.Marshal(shown)
+			c.Args = call.Unread(text)
 			f := p.Foresee(c, gaps)
 			if len(fill) == 0 && (len(f.Verdicts) != 1 || f.Verdicts[0] != f.Decision.Verdict) {
 				t.Fatalf("nothing is unknown, and the verdicts are %v", f.Verdicts)
@@ -148,13 +149,13 @@ func TestForeseeHoldsForEveryCompletion(t *testing.T) {
 			}
 			for range 5 {
 				whole := object{}
-				text, _ := json.Marshal(shown)
 				must(t, json.Unmarshal(text, &whole))
 				for _, fill := range fill {
 					fill(whole)
 				}
 				made := c
-				made.Args, _ = json.Marshal(whole)
+				filled, _ := json.Marshal(whole)
+				made.Args = call.Unread(filled)
 				if d := p.Decide(made); !slices.Contains(f.Verdicts, d.Verdict) {
 					all, _ := json.MarshalIndent(evaluation, "", " ")
 					t.Fatalf("shown %s with %+v: foreseen %v, but %s gets %s\n%s", c.Args, gaps, f.Verdicts, made.Args, described(d), all)
@@ -173,7 +174,7 @@ func TestForeseeUnderAnOverlay(t *testing.T) {
 		{"id": "o", "session": "s", "tool": "fs__*", "denylist": [{"id": "etc", "tool": "*", "when": {"/path": {"under": ["/etc"]}}}]}]}}`)
 	p := c.Narrowed("p", Subject{Session: "s"}, time.Time{})
 	for tool, want := range map[string][]call.Verdict{"fs": {call.Deny, call.Ask, call.Allow}, "db": {call.Allow}} {
-		f := p.Foresee(profiles.Call{Server: tool, Tool: "read", Args: json.RawMessage(`{"path":null}`)}, profiles.Gaps{Unknown: []string{"/path"}})
+		f := p.Foresee(profiles.Call{Server: tool, Tool: "read", Args: call.Unread(json.RawMessage(`{"path":null}`))}, profiles.Gaps{Unknown: []string{"/path"}})
 		if !slices.Equal(f.Verdicts, want) {
 			t.Errorf("%s: got %v, want %v", tool, f.Verdicts, want)
 		}

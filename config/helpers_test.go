@@ -30,7 +30,7 @@ func profile(t testing.TB, body string) *profiles.Profile {
 // call makes a call from "server tool" and JSON arguments.
 func callOf(tool, args string) profiles.Call {
 	server, name, _ := strings.Cut(tool, " ")
-	return profiles.Call{Server: server, Tool: name, Args: json.RawMessage(args)}
+	return profiles.Call{Server: server, Tool: name, Args: call.Unread(json.RawMessage(args))}
 }
 
 func decoded(t testing.TB, text string) any {

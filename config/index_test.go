@@ -10,6 +10,8 @@ import (
 	"github.com/codemode-project/codemode/internal/hostile"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/profiles/pattern"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // BenchmarkDecide is THREATS.md P12: 10,000 rules in at most 20 µs, one rule in less
@@ -21,7 +23,7 @@ func BenchmarkDecide(b *testing.B) {
 			if n == 1 {
 				p = profile(b, `"denylist": ["fs__*"]`)
 			}
-			c := profiles.Call{Server: "server42", Tool: "tool_5042", Name: "server42__tool_5042", Args: []byte(`{"path": "/data/notes/today.md", "n": 12, "text": "hello"}`)}
+			c := profiles.Call{Server: "server42", Tool: "tool_5042", Name: "server42__tool_5042", Args: call.Unread([]byte(`{"path": "/data/notes/today.md", "n": 12, "text": "hello"}`))}
 			b.ReportAllocs()
 			for b.Loop() {
 				p.Decide(c)
@@ -32,7 +34,7 @@ func BenchmarkDecide(b *testing.B) {
 
 func BenchmarkConditions(b *testing.B) {
 	p := profile(b, `"denylist": [{"tool": "fs__*", "when": {"/path": {"under": ["/etc"]}}}], "allowlist": [{"tool": "fs__write", "when": {"/path": {"under": "/data"}, "/text": {"maxLength": 100}}, "others": "none"}]`)
-	c := profiles.Call{Server: "fs", Tool: "write", Name: "fs__write", Args: []byte(`{"path": "/data/notes/today.md", "text": "hello"}`)}
+	c := profiles.Call{Server: "fs", Tool: "write", Name: "fs__write", Args: call.Unread([]byte(`{"path": "/data/notes/today.md", "text": "hello"}`))}
 	b.ReportAllocs()
 	for b.Loop() {
 		p.Decide(c)
@@ -57,7 +59,7 @@ func TestTenThousandRules(t *testing.T) {
 	if took := time.Since(start); took > time.Minute {
 		t.Errorf("loading took %s", took)
 	}
-	c := profiles.Call{Server: "server42", Tool: "tool_5042", Name: "server42__tool_5042", Args: []byte(`{"path": "/data/x"}`)}
+	c := profiles.Call{Server: "server42", Tool: "tool_5042", Name: "server42__tool_5042", Args: call.Unread([]byte(`{"path": "/data/x"}`))}
 	const calls = 200
 	best := time.Hour // of many tries: what others do on the machine falls on some
 	for range 20 {

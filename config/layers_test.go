@@ -11,6 +11,8 @@ import (
 
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/profiles"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // ranked loads files by their standing.
@@ -206,7 +208,7 @@ func TestForeseeWhereConditionsMeet(t *testing.T) {
 		{"b", `{"x":{"y":1},"z":2}`, time.Time{}, []string{"/x"}, "deny or allow: /x/y {\"eq\":1}"},
 		{"b", `{"x":{"y":1},"z":2}`, time.Time{}, []string{"/v"}, "deny or allow"},
 	} {
-		f := c.Profile("p").Foresee(profiles.Call{Server: "s", Tool: row.tool, Args: json.RawMessage(row.args), Time: row.now}, profiles.Gaps{Unknown: row.unknown})
+		f := c.Profile("p").Foresee(profiles.Call{Server: "s", Tool: row.tool, Args: call.Unread(json.RawMessage(row.args)), Time: row.now}, profiles.Gaps{Unknown: row.unknown})
 		got := strings.ReplaceAll(strings.Trim(fmt.Sprint(f.Verdicts), "[]"), " ", " or ")
 		for _, d := range f.Depends {
 			for _, o := range d.Conditions {

@@ -223,8 +223,8 @@ func oracleRule(rule object, list string, c profiles.Call) string {
 		}
 	}
 	var args any = object{}
-	if len(c.Args) > 0 {
-		d := json.NewDecoder(strings.NewReader(string(c.Args)))
+	if c.Args.Given() {
+		d := json.NewDecoder(strings.NewReader(c.Args.String()))
 		d.UseNumber()
 		if err := d.Decode(&args); err != nil {
 			panic(err)
@@ -671,7 +671,8 @@ func (m maker) evaluation() object {
 func (m maker) call() profiles.Call {
 	c := profiles.Call{Server: pick(m, "a", "b", "trusted", "a-1", "a_1"), Tool: pick(m, "x", "y", "x-y", "x_y", "z")}
 	if m.chance(90) {
-		c.Args, _ = json.Marshal(m.object(2))
+		args, _ := json.Marshal(m.object(2))
+		c.Args = call.Unread(args)
 	}
 	if m.chance(80) {
 		c.Time = time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -344,7 +344,7 @@ func checkStrangersProfile(t *testing.T, what string, before, after *profiles.Pr
 		wrong("requirePreflight", true, false)
 	}
 	for _, c := range []profiles.Call{
-		{Server: "files", Tool: "read", Args: json.RawMessage(`{"path": "x"}`)}, {Server: "files", Tool: "read"}, {Server: "files", Tool: "write", Args: json.RawMessage(`{"path": "x"}`)},
+		{Server: "files", Tool: "read", Args: call.Unread(json.RawMessage(`{"path": "x"}`))}, {Server: "files", Tool: "read"}, {Server: "files", Tool: "write", Args: call.Unread(json.RawMessage(`{"path": "x"}`))},
 		{Server: "files", Tool: "delete"}, {Server: "other", Tool: "do"}, {Server: "files", Tool: "read", Annotations: map[string]any{"destructiveHint": true, "readOnlyHint": true}},
 		{Server: "files", Tool: "read", Tainted: true}, {Server: "files", Tool: "write", Counters: profiles.Counters{Calls: 40, Asks: 3}},
 	} {

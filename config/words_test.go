@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/codemode-project/codemode/profiles"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // TestReasonsSayWhichConditionGaveWhat has a rule with everything that a rule can look at.
@@ -32,7 +34,7 @@ func TestReasonsSayWhichConditionGaveWhat(t *testing.T) {
 			"false until 2026-12-01T00:00:00Z: the time of the call is not known", "unknown annotation readOnlyHint is true: is neither true nor false",
 			"unknown /path is missing", "unknown /n is missing", "true no other arguments"}},
 	} {
-		x := c.Profile("p").Explain(profiles.Call{Server: "fs", Tool: "read", Args: json.RawMessage(row.args), Time: row.now, Annotations: row.hints})
+		x := c.Profile("p").Explain(profiles.Call{Server: "fs", Tool: "read", Args: call.Unread(json.RawMessage(row.args)), Time: row.now, Annotations: row.hints})
 		var got []string
 		for _, o := range x.Considered[0].Conditions {
 			got = append(got, o.Result+" "+o.Text)
@@ -69,7 +71,7 @@ func TestExplainSaysWhatWouldChangeTheVerdict(t *testing.T) {
 		{"what no rule is about, and is asked", `"unmatched": "ask"`, "fs__w", []string{`add "fs__w" to the allowlist of the profile "p" at codemode.json:1:30`}},
 	} {
 		server, tool, _ := strings.Cut(row.tool, "__")
-		x := profile(t, row.body).Explain(profiles.Call{Server: server, Tool: tool, Args: json.RawMessage(`{}`)})
+		x := profile(t, row.body).Explain(profiles.Call{Server: server, Tool: tool, Args: call.Unread(json.RawMessage(`{}`))})
 		if d := cmp.Diff(row.want, x.Changes); d != "" {
 			t.Errorf("%s (-want +got):\n%s", row.title, d)
 		}

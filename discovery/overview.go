@@ -109,7 +109,7 @@ func (d *Directory) Overview(q Query, servers []string) ([]ServerRules, error) {
 
 // foresee gives the verdicts that calls of a tool may get, depending on their arguments.
 func (d *Directory) foresee(policy *inforce.Policy, profile *profiles.Profile, t *catalog.Tool) []call.Verdict {
-	c := policy.Call(d.Tools.Describe(t), nil, hostfns.Counters{})
+	c := policy.Call(d.Tools.Describe(t), call.Arguments{}, hostfns.Counters{})
 	if !profile.Visible(c) {
 		return []call.Verdict{call.Deny}
 	}

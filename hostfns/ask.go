@@ -9,17 +9,17 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// ask puts an admitted call to a person. The run's clock stands still from the
-// moment the call waits. It returns no exception when the call may be sent: then a holds
-// the tool, the arguments and the decision of that moment, and the context is what the call
-// goes on under. A call that waited when its run was saved is decided anew first.
-func (r *Run) ask(ctx context.Context, c *ongoing, in Invocation, a *admission, before bool) (context.Context, *Exception) {
+// ask asks a person about a call. The clock of the run is stopped meanwhile. Without an exception the call may be sent,
+// under the context that ask returns; c then has the tool, the arguments and the decision of that moment. before says
+// that the call waited already when its run was saved: it is decided again before it is asked about.
+func (r *Run) ask(ctx context.Context, c *callState, before bool) (context.Context, *Exception) {
+	in := &c.in
 	if in.Pause != nil {
 		defer in.Pause()()
 	}
-	q := &asked{ctx: ctx, call: c, admission: a, progress: in.Progress, waited: before, before: before, answered: make(chan struct{})}
+	q := &waiter{ctx: ctx, call: c, waited: before, before: before, answered: make(chan struct{})}
 	if before || !r.remembered(q) {
-		r.update(c, func() { c.asking = a })
+		r.update(c, func() { c.asking = true })
 		goesOn := func() {}
 		if in.Asking != nil {
 			goesOn = in.Asking()
@@ -28,11 +28,11 @@ func (r *Run) ask(ctx context.Context, c *ongoing, in Invocation, a *admission, 
 		<-q.answered // at the latest when ctx ends
 		if in.Claim != nil {
 			if err := in.Claim(ctx); err != nil && ctx.Err() == nil {
-				q.refusal = denied(a.tool.Name, ReasonCanceled,
+				q.refusal = denied(c.tool.Name, ReasonCanceled,
 					"the store of runs could not be asked who goes on with this one", "")
 			}
 		}
-		r.update(c, func() { c.asking = nil })
+		r.update(c, func() { c.asking = false })
 		goesOn()
 	}
 	if in.Carried != nil && r.isApproved(c) {
@@ -43,53 +43,54 @@ func (r *Run) ask(ctx context.Context, c *ongoing, in Invocation, a *admission, 
 		return ctx, q.refusal
 	case ctx.Err() != nil:
 		return ctx, runEnded(c) // a late yes counts for nothing
-	case a.answer.How == "" && a.decision.Verdict == call.Allow:
-		return ctx, nil // since it waited
+	case c.answer.How == "" && c.decision.Verdict == call.Allow:
+		return ctx, nil // the profile allows it by now
 	}
-	if x := r.edited(ctx, c, a); x != nil {
+	if x := r.edited(ctx, c); x != nil {
 		return ctx, x
 	}
-	if x := r.release(ctx, c, a, q.decided); x != nil {
+	if x := r.release(ctx, c, q.decided); x != nil {
 		return ctx, x
 	}
 	r.update(c, func() {
-		c.Approved = a.answer.How
-		if a.answer.Channel != "" {
-			c.Approved += ", " + a.answer.Channel
+		c.Approved = c.answer.How
+		if c.answer.Channel != "" {
+			c.Approved += ", " + c.answer.Channel
 		}
 	})
 	return ctx, nil
 }
 
-func (r *Run) isApproved(c *ongoing) bool {
+func (r *Run) isApproved(c *callState) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return c.done != nil
 }
 
-// edited puts the arguments that a person allowed in the place of those that the program gave.
-func (r *Run) edited(ctx context.Context, c *ongoing, a *admission) *Exception {
-	if a.answer.Args == nil {
+// edited replaces the arguments of the program by those that a person allowed instead.
+func (r *Run) edited(ctx context.Context, c *callState) *Exception {
+	if c.answer.Args == nil {
 		return nil
 	}
-	args, err := freeze(a.answer.Args, r.info.ArgumentBytes)
-	if err == nil && a.tool.Validate != nil {
-		err = a.tool.Validate(ctx, args)
+	args, err := call.Freeze(c.answer.Args, r.info.ArgumentBytes)
+	if err == nil && c.tool.Validate != nil {
+		err = c.tool.Validate(ctx, args)
 	}
 	if err != nil {
-		return denied(a.tool.Name, ReasonBadArguments, "a person changed the arguments, and they are not right: "+err.Error(), "")
+		return denied(c.tool.Name, call.CodeBadArguments,
+			"a person changed the arguments, and they are not right: "+err.Error(), "")
 	}
-	a.proposed, a.args = a.args, args
-	r.update(c, func() { c.Changed = changed(a.proposed, a.args) })
+	c.proposed, c.args = c.args, args
+	r.update(c, func() { c.Changed = changed(c.proposed.JSON(), c.args.JSON()) })
 	return nil
 }
 
-// check says what is wrong with other arguments for a call that a person is asked about.
-func (r *Run) check(c *ongoing, a *admission) func(json.RawMessage) error {
-	tool, before := a.tool, c.before
+// check gives the function that says what is wrong with other arguments for the call.
+func (r *Run) check(c *callState) func(json.RawMessage) error {
+	tool, before := c.tool, c.before
 	before.Asked = true
 	return func(raw json.RawMessage) error {
-		args, err := freeze(raw, r.info.ArgumentBytes)
+		args, err := call.Freeze(raw, r.info.ArgumentBytes)
 		if err != nil {
 			return err
 		}
@@ -98,75 +99,77 @@ func (r *Run) check(c *ongoing, a *admission) func(json.RawMessage) error {
 				return err
 			}
 		}
-		if d := r.decide(&ongoing{before: before}, &admission{tool: tool, args: args}); d.Verdict == call.Deny {
+		if d := r.decide(tool, args, before); d.Verdict == call.Deny {
 			return fmt.Errorf("it would be denied: %s", d.Detail())
 		}
 		return nil
 	}
 }
 
-func (r *Run) question(c *ongoing, a *admission) *Question {
+func (r *Run) question(c *callState) *Question {
 	return &Question{
-		Run: r.info.ID, Call: c.Call, Profile: r.info.Profile, Tool: a.tool, Args: a.args, Decision: a.decision, Check: r.check(c, a),
+		Run: r.info.ID, Call: c.Call, Profile: r.info.Profile, Tool: c.tool, Args: c.args.JSON(),
+		Decision: c.decision, Check: r.check(c),
 	}
 }
 
-// refresh finds and decides a call once more. Another tool under the name it
-// was decided for undoes everything so far.
-func (r *Run) refresh(ctx context.Context, c *ongoing, a *admission) *Exception {
-	var given *Tool
-	if a.given {
-		given = a.tool
-	}
-	now, err := r.find(ctx, a.tool.Name, given)
+// refresh finds and decides a call again. If the name now stands for another tool, the call is refused.
+func (r *Run) refresh(ctx context.Context, c *callState) *Exception {
+	now, err := r.find(ctx, c.tool.Name, c.in.Tool)
 	if err != nil && ctx.Err() != nil {
 		return runEnded(c) // it may be that it was not found in time
 	}
 	if err != nil {
-		return denied(a.tool.Name, ReasonPolicy, "the tool disappeared while the call waited for a person", "")
+		return denied(c.tool.Name, reasonPolicy, "the tool disappeared while the call waited for a person", "")
 	}
-	if now.Server != a.tool.Server || now.Raw != a.tool.Raw || now.Digest != a.tool.Digest {
-		a.answer, a.redefined = Answer{}, true // whatever the person said was about another tool
-		return denied(a.tool.Name, ReasonPolicy, "the tool's definition changed while the call waited for a person; call it again", "")
+	if now.Server != c.tool.Server || now.Raw != c.tool.Raw || now.Digest != c.tool.Digest {
+		c.answer, c.redefined = Answer{}, true // whatever the person said was about another tool
+		return denied(c.tool.Name, reasonPolicy,
+			"the tool's definition changed while the call waited for a person; call it again", "")
 	}
-	a.tool = now
-	a.decision = r.decide(c, a)
+	c.tool = now
+	c.decision = r.decide(c.tool, c.args, c.before)
 	return nil
 }
 
-// release decides an approved call again: an approval stands for what was
-// shown, so a stricter profile undoes it.
-func (r *Run) release(ctx context.Context, c *ongoing, a *admission, asked call.Decision) *Exception {
-	if x := r.refresh(ctx, c, a); x != nil {
+// release decides an approved call again, and uses the approval up. An approval is for what was shown, so it does not
+// hold under a stricter profile.
+func (r *Run) release(ctx context.Context, c *callState, asked call.Decision) *Exception {
+	if x := r.refresh(ctx, c); x != nil {
 		return x
 	}
-	d := a.decision
+	d := c.decision
 	same := d.Digest != "" && d.Digest == asked.Digest
 	rule := d.Lead().Rule
 	switch {
 	case d.Verdict == call.Deny && same:
-		return r.denial(a)
+		return r.denial(c)
 	case d.Verdict == call.Deny:
-		return denied(a.tool.Name, ReasonPolicy, "the profile changed while a person was asked and denies it now", rule)
-	case d.Verdict == call.Ask && d.Risk.Compare(asked.Risk) > 0 && same && a.proposed != nil:
-		return denied(a.tool.Name, ReasonDenied, "with the arguments that a person wrote it is riskier than what they were asked about", rule)
+		return denied(c.tool.Name, reasonPolicy, "the profile changed while a person was asked and denies it now", rule)
+	case d.Verdict == call.Ask && d.Risk.Compare(asked.Risk) > 0 && same && c.proposed.Given():
+		return denied(c.tool.Name, call.CodeDenied,
+			"with the arguments that a person wrote it is riskier than what they were asked about", rule)
 	case d.Verdict == call.Ask && d.Risk.Compare(asked.Risk) > 0:
-		return denied(a.tool.Name, ReasonPolicy, "the profile changed while a person was asked and rates it as riskier now; call it again", rule)
-	case d.Verdict == call.Ask && a.answer.How == "fallback" && !d.Fallback:
-		return denied(a.tool.Name, ReasonPolicy, "the profile changed and needs a person's answer now", rule)
+		return denied(c.tool.Name, reasonPolicy,
+			"the profile changed while a person was asked and rates it as riskier now; call it again", rule)
+	case d.Verdict == call.Ask && c.answer.How == "fallback" && !d.Fallback:
+		return denied(c.tool.Name, reasonPolicy, "the profile changed and needs a person's answer now", rule)
 	}
-	if a.answer.Use != nil {
-		switch err := a.answer.Use(ctx, r.question(c, a)); {
+	if c.answer.Use != nil {
+		switch err := c.answer.Use(ctx, r.question(c)); {
 		case err == nil:
 		case errors.Is(err, ErrChanged):
-			return denied(a.tool.Name, ReasonPolicy, "what was approved is not what would be done now: "+err.Error()+"; call it again", rule)
+			return denied(c.tool.Name, reasonPolicy,
+				"what was approved is not what would be done now: "+err.Error()+"; call it again", rule)
 		case errors.Is(err, ErrTooLate):
-			return denied(a.tool.Name, ReasonTimeout, "a person allowed it: "+err.Error()+"; call it again", rule)
+			return denied(c.tool.Name, reasonTimeout, "a person allowed it: "+err.Error()+"; call it again", rule)
 		case ctx.Err() != nil:
 			return runEnded(c)
 		default:
-			r.gate.deps.Log.Error("a person's yes could not be used", "run", r.info.ID, "call", c.Call, "tool", a.tool.Name, "error", err)
-			return denied(a.tool.Name, ReasonDenied, "a person allowed it, and it could not be recorded that the yes is used, so it is not", rule)
+			r.gate.deps.Log.Error("recording the use of an approval failed", "run", r.info.ID, "call", c.Call,
+				"tool", c.tool.Name, "error", err)
+			return denied(c.tool.Name, call.CodeDenied,
+				"a person allowed it, and it could not be recorded that the yes is used, so it is not", rule)
 		}
 	}
 	return nil
@@ -175,16 +178,15 @@ func (r *Run) release(ctx context.Context, c *ongoing, a *admission, asked call.
 // RunEnded is the detail of a call that is not made because its run has ended.
 const RunEnded = "the run ended first"
 
-func runEnded(c *ongoing) *Exception { return denied(c.Tool, ReasonCanceled, RunEnded, "") }
+func runEnded(c *callState) *Exception { return denied(c.Tool, ReasonCanceled, RunEnded, "") }
 
-// remember keeps a refusal for the rest of the run, and counts those of people.
-// What is refused in one round counts once: it is one no to one question, and
-// must not end the run over the calls that were allowed with it.
-func (r *Run) remember(c *ongoing, a *admission, x *Exception, counted *bool) {
+// remember keeps a refusal for the rest of the run, and counts the refusals of people. The refusals of one round count
+// once: they are one answer to one form, and must not end the run while calls of the same form were allowed.
+func (r *Run) remember(c *callState, x *Exception, counted *bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.refused[a.key()] = x
-	if a.answer.How == "person" {
+	r.refused[c.key()] = x
+	if c.answer.How == "person" {
 		if !*counted {
 			r.refusals++
 			*counted = true
@@ -193,12 +195,11 @@ func (r *Run) remember(c *ongoing, a *admission, x *Exception, counted *bool) {
 	}
 }
 
-// refusedBefore returns the refusal of the very same call earlier in this run:
-// asking again would only wear the person down.
-func (r *Run) refusedBefore(a *admission) *Exception {
+// refusedBefore is the refusal of an equal call earlier in this run. Nobody is asked twice.
+func (r *Run) refusedBefore(c *callState) *Exception {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	x := r.refused[a.key()]
+	x := r.refused[c.key()]
 	if x == nil {
 		return nil
 	}
@@ -211,13 +212,13 @@ func (r *Run) refusedBefore(a *admission) *Exception {
 func refusalDetail(a Answer) string {
 	var text string
 	switch a.Code {
-	case ReasonDeclined:
+	case reasonDeclined:
 		text = "a person was asked and refused"
-	case ReasonTimeout:
+	case reasonTimeout:
 		text = "a person was asked and did not answer in time"
 	case ReasonCanceled:
 		text = "the question was closed without an answer"
-	case ReasonUnsupported:
+	case reasonUnsupported:
 		text = "it needs a person's approval and this client cannot ask one"
 	default:
 		text = "it needs a person's approval and nobody could be asked"

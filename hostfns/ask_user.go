@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // AskUser is what a program calls to ask a person something in its own words:
@@ -40,7 +42,8 @@ func (r *Run) askUser(ctx context.Context, in Invocation) (value json.RawMessage
 		return nil, asDenied(ErrCannotAsk)
 	}
 	if len(in.Args) > r.info.ArgumentBytes {
-		return nil, denied(AskUser, ReasonBadArguments, fmt.Sprintf("the question takes %d bytes, the limit is %d", len(in.Args), r.info.ArgumentBytes), "")
+		return nil, denied(AskUser, call.CodeBadArguments,
+			fmt.Sprintf("the question takes %d bytes, the limit is %d", len(in.Args), r.info.ArgumentBytes), "")
 	}
 	if in.Pause != nil {
 		defer in.Pause()()
@@ -65,12 +68,12 @@ func asDenied(err error) error {
 	case *ArgumentError:
 		return invalidArguments(AskUser, err)
 	case *LimitError:
-		return denied(AskUser, ReasonLimit, err.Error(), "")
+		return denied(AskUser, call.CodeLimit, err.Error(), "")
 	}
 	if errors.Is(err, ErrCannotAsk) {
-		return denied(AskUser, ReasonUnsupported, err.Error(), "")
+		return denied(AskUser, reasonUnsupported, err.Error(), "")
 	}
-	return denied(AskUser, ReasonDenied, err.Error(), "")
+	return denied(AskUser, call.CodeDenied, err.Error(), "")
 }
 
 // A LimitError says which limit of the profile keeps a program from asking.

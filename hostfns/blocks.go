@@ -23,8 +23,8 @@ type Block struct {
 // takes a thousand pictures does not see most of them again.
 const keptBytes = 64 << 20
 
-// keep remembers content that stays on the host. When it is too much, what
-// came first and was not emitted is dropped; the latest result is kept whole.
+// keep keeps content on the host. Beyond the limit it drops the oldest blocks that were not emitted, but none of the
+// latest result.
 func (r *Run) keep(blocks map[string]json.RawMessage) {
 	if len(blocks) == 0 {
 		return
@@ -55,7 +55,7 @@ func (r *Run) keep(blocks map[string]json.RawMessage) {
 // blockBytes is what a kept block takes. An empty one takes memory too.
 func blockBytes(b json.RawMessage) int { return len(b) + 200 }
 
-// restoreBlocks takes what a saved run had kept.
+// restoreBlocks restores the blocks of a saved run.
 func (r *Run) restoreBlocks(blocks []Block, emitted []string) {
 	r.blocks, r.emitted = blocks, emitted
 	for _, b := range blocks {
@@ -160,7 +160,7 @@ func (r *Run) named(value []byte) map[string]bool {
 	}
 }
 
-// choose returns those wanted that one answer has room for. r.mu is held.
+// choose returns the wanted blocks that one answer has room for. r.mu is held.
 func (r *Run) choose(wanted func(handle string) bool) (blocks []Block, left int) {
 	room := answerBytes
 	for _, b := range r.blocks {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // TestManyTinyBlocks is two results of forty thousand tiny images, all of which the program returns. To look
@@ -13,14 +15,14 @@ import (
 func TestManyTinyBlocks(t *testing.T) {
 	const n = 40_000
 	w := newWorld()
-	call := 0
+	made := 0
 	var value []byte
-	w.reply = func(context.Context, *Tool, json.RawMessage) (*Reply, error) {
-		call++
+	w.reply = func(context.Context, *call.Tool, json.RawMessage) (*Reply, error) {
+		made++
 		blocks := make(map[string]json.RawMessage, n)
 		value = []byte("[")
 		for i := range n {
-			handle := fmt.Sprintf("HANDLE%d%09d", call, i)
+			handle := fmt.Sprintf("HANDLE%d%09d", made, i)
 			blocks[handle] = json.RawMessage(`{"type":"image","data":""}`)
 			value = fmt.Appendf(value, `{"$block":%q,"type":"image","bytes":0},`, handle)
 		}

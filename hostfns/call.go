@@ -13,8 +13,8 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// recordAfterwards bounds the writing of an outcome: it must still be written
-// when the run has been canceled, but may not hold its end up for ever.
+// recordAfterwards bounds the writing of an outcome, which continues when the run is canceled and must not delay its
+// end for ever.
 const recordAfterwards = 5 * time.Second
 
 // maxName is the longest tool name that is looked up; a longer one is none.
@@ -38,11 +38,11 @@ func (r *Run) Call(ctx context.Context, in Invocation) (value json.RawMessage, e
 	if f := r.functions[in.Name]; f != nil {
 		return f(ctx, in.Args)
 	}
-	return r.pass(c, func() (context.Context, *admission, error) { return r.admit(ctx, c, in) })
+	return r.perform(c, func() (context.Context, error) { return r.admit(ctx, c) })
 }
 
-// pass has a call admitted and sends it, and enters how it ended.
-func (r *Run) pass(c *ongoing, admit func() (context.Context, *admission, error)) (value json.RawMessage, err error) {
+// perform has a call admitted, sends it, and notes how it ended. admit gives the context that the call is sent under.
+func (r *Run) perform(c *callState, admit func() (context.Context, error)) (value json.RawMessage, err error) {
 	start := time.Time{}
 	defer func() {
 		if p := recover(); p != nil {
@@ -54,93 +54,81 @@ func (r *Run) pass(c *ongoing, admit func() (context.Context, *admission, error)
 			r.info.Refused(c.refusal) // last: it may end the run, whose list then has this call
 		}
 	}()
-	ctx, admitted, err := admit()
+	ctx, err := admit()
 	if err != nil {
 		return nil, err
 	}
 	start = time.Now()
-	return r.send(ctx, c, admitted)
+	return r.send(ctx, c)
 }
 
-// admission is a call that may be sent: everything it was decided on.
-type admission struct {
-	tool     *Tool
-	args     json.RawMessage
-	proposed json.RawMessage // what the program gave, when a person allowed other arguments
-	decision call.Decision
-	answer   Answer // zero unless somebody had to be asked
-
-	given     bool // the tool is the host's own, and not looked up
-	redefined bool // since it was asked about, its name has become another tool's
-}
-
-// admit takes a call through everything that comes before sending it. It returns what the call goes on under.
-func (r *Run) admit(ctx context.Context, c *ongoing, in Invocation) (context.Context, *admission, error) {
-	a := &admission{}
-	defer r.arrived(c)
-	refuse := func(x *Exception, by string) (context.Context, *admission, error) {
-		return nil, nil, r.refuse(ctx, c, a, x, by)
-	}
-	var err error
-	a.given = in.Tool != nil
-	if a.tool, err = r.find(ctx, in.Name, in.Tool); err != nil {
-		if ctx.Err() != nil { // it may be that it was not found in time
+// admit takes a call through everything that comes before sending it. It returns the context that the call is sent
+// under.
+func (r *Run) admit(ctx context.Context, c *callState) (context.Context, error) {
+	defer r.decided(c)
+	refuse := func(x *Exception, by string) (context.Context, error) { return nil, r.refuse(ctx, c, x, by) }
+	in := &c.in
+	tool, err := r.find(ctx, in.Name, in.Tool)
+	if err != nil {
+		if ctx.Err() != nil { // it may not have been found in time
 			return refuse(runEnded(c), "error")
 		}
 		return refuse(r.notFound(ctx, in.Name, err), "error")
 	}
-	if in.resource && !a.tool.Resource {
-		return refuse(notFound(taken(a.tool.Name)), "error")
+	c.tool = tool
+	if in.resource && !tool.Resource {
+		return refuse(notFound(taken(tool.Name)), "error")
 	}
-	if a.args, err = freeze(in.Args, r.info.ArgumentBytes); err != nil {
-		return refuse(denied(a.tool.Name, ReasonBadArguments, err.Error(), ""), "limit")
+	if c.args, err = call.Freeze(in.Args, r.info.ArgumentBytes); err != nil {
+		return refuse(denied(c.tool.Name, call.CodeBadArguments, err.Error(), ""), "limit")
 	}
-	r.count(c, a)
-	a.decision = r.decide(c, a)
-	if a.decision.Verdict == call.Deny {
-		return refuse(r.denial(a), a.decidedBy())
+	r.count(c)
+	c.decision = r.decide(c.tool, c.args, c.before)
+	if c.decision.Verdict == call.Deny {
+		return refuse(r.denial(c), c.decidedBy())
 	}
-	// After the denials: the schema of a tool it may not use is none of the program's business.
-	if a.tool.Validate != nil {
-		if err := a.tool.Validate(ctx, a.args); err != nil {
+	// After the denials: a program learns nothing of the schema of a tool that it may not use.
+	if c.tool.Validate != nil {
+		if err := c.tool.Validate(ctx, c.args); err != nil {
 			if ctx.Err() != nil {
 				return refuse(runEnded(c), "error")
 			}
-			return refuse(asInvalid(a.tool.Name, err), "error")
+			return refuse(asInvalid(c.tool.Name, err), "error")
 		}
 	}
-	if a.decision.Verdict == call.Ask {
-		return r.approve(ctx, c, in, a, false)
+	if c.decision.Verdict == call.Ask {
+		return r.approve(ctx, c, false)
 	}
-	return r.authorise(ctx, c, a)
+	return r.authorise(ctx, c)
 }
 
-// approve asks about a call. before says that it waited when its run was saved.
-func (r *Run) approve(ctx context.Context, c *ongoing, in Invocation, a *admission, before bool) (context.Context, *admission, error) {
-	ctx, x := r.ask(ctx, c, in, a, before)
+// approve asks a person about a call. before says that it waited already when its run was saved.
+func (r *Run) approve(ctx context.Context, c *callState, before bool) (context.Context, error) {
+	ctx, x := r.ask(ctx, c, before)
 	if x != nil {
-		return nil, nil, r.refuse(ctx, c, a, x, a.decider())
+		return nil, r.refuse(ctx, c, x, c.decider())
 	}
-	return r.authorise(ctx, c, a)
+	return r.authorise(ctx, c)
 }
 
-// authorise is the last step before a call is sent: that it is has to be on record.
-func (r *Run) authorise(ctx context.Context, c *ongoing, a *admission) (context.Context, *admission, error) {
+// authorise is the last step before a call is sent: it records that the call is running.
+func (r *Run) authorise(ctx context.Context, c *callState) (context.Context, error) {
 	if ctx.Err() != nil {
-		return nil, nil, r.refuse(ctx, c, a, runEnded(c), "error")
+		return nil, r.refuse(ctx, c, runEnded(c), "error")
 	}
-	switch err := r.gate.deps.Recorder.Record(ctx, r.entry(KindRunning, c, a)); {
+	switch err := r.gate.deps.Recorder.Record(ctx, r.entry(KindRunning, c)); {
 	case err != nil && ctx.Err() != nil:
-		return nil, nil, runEnded(c) // what could not be recorded did not happen, which the recorder sees to
+		return nil, runEnded(c) // the recorder makes sure that an entry that failed says of no call that it runs
 	case err != nil:
-		r.gate.deps.Log.Error("a call was refused because it could not be recorded", "run", r.info.ID, "tool", a.tool.Name, "error", err)
-		return nil, nil, denied(a.tool.Name, ReasonDenied, unrecorded(err), "")
+		r.gate.deps.Log.Error("recording a call failed, so it is refused", "run", r.info.ID, "tool", c.tool.Name,
+			"error", err)
+		return nil, denied(c.tool.Name, call.CodeDenied, unrecorded(err), "")
 	}
-	return ctx, a, nil
+	return ctx, nil
 }
 
-// find looks a tool up, unless the host gives it.
-func (r *Run) find(ctx context.Context, name string, given *Tool) (*Tool, error) {
+// find looks a tool up, unless the host gives the tool with the call.
+func (r *Run) find(ctx context.Context, name string, given *call.Tool) (*call.Tool, error) {
 	if len(name) > maxName {
 		return nil, &NotFoundError{Name: fmt.Sprintf("%.40s… (%d bytes)", name, len(name))}
 	}
@@ -150,72 +138,71 @@ func (r *Run) find(ctx context.Context, name string, given *Tool) (*Tool, error)
 	return r.gate.deps.Tools.Find(ctx, name)
 }
 
-func (r *Run) decide(c *ongoing, a *admission) call.Decision {
+func (r *Run) decide(tool *call.Tool, args call.Arguments, before Counters) call.Decision {
 	if r.info.Policy == nil {
 		return call.Decision{Reasons: []call.Reason{{List: "configuration", Text: "no policy is in force"}}}
 	}
-	return r.info.Policy.Decide(a.tool, a.args, c.before)
+	return r.info.Policy.Decide(tool, args, before)
 }
 
-// count notes that this very call is made once more.
-func (r *Run) count(c *ongoing, a *admission) {
+// count counts calls of the same tool with the same arguments.
+func (r *Run) count(c *callState) {
 	r.mu.Lock()
-	c.before.Repeat = r.seen[a.key()]
-	r.seen[a.key()]++
+	c.before.Repeat = r.seen[c.key()]
+	r.seen[c.key()]++
 	r.mu.Unlock()
-	r.tally(c, a)
+	r.tally(c)
 }
 
-// tally notes what people have been asked so far, and what has been read. The question about the call
-// itself is not among it, so that deciding again after the answer counts the same.
-func (r *Run) tally(c *ongoing, a *admission) {
+// tally notes how many questions people were asked so far, and whether untrusted words may have reached the call. It
+// does not count the question about the call itself, so that the decision after the answer uses the same counts.
+func (r *Run) tally(c *callState) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c.before.Asks, c.before.Refusals = r.asks, r.refusals
-	c.before.Taint = r.taint.reaches(a.tool.Name, a.args, r.info.Written)
+	c.before.Taint = r.taint.reaches(c.tool.Name, c.args.JSON(), r.info.Written)
 	c.before.Tainted = c.before.Taint != ""
 }
 
-// read notices that words of a server are about to reach the program.
-func (r *Run) read(c *ongoing, t *Tool, reply *Reply, err error) {
-	if said := words(reply, err); said != nil {
+// read notes what a server answered before the program gets it.
+func (r *Run) read(c *callState, reply *Reply, err error) {
+	if said := received(reply, err); said != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.taint.answered(c.Call, t, said, r.info.Written != nil)
+		r.taint.answered(c.Call, c.tool, said, r.info.Written != nil)
 	}
 }
 
-// key tells calls of one run apart by what they would do.
-func (a *admission) key() string { return a.tool.Name + "\x00" + digest(a.args) }
+// key is equal for calls of the same tool with the same arguments.
+func (c *callState) key() string { return c.tool.Name + "\x00" + c.args.Digest() }
 
-func (r *Run) denial(a *admission) *Exception {
-	return denied(a.tool.Name, cmp.Or(a.decision.Code, ReasonDenied), a.decision.Detail(), a.decision.Lead().Rule)
+func (r *Run) denial(c *callState) *Exception {
+	return denied(c.tool.Name, cmp.Or(c.decision.Code, call.CodeDenied), c.decision.Detail(), c.decision.Lead().Rule)
 }
 
-// send performs an admitted call and records its outcome, also when the run
-// has ended in the meantime.
-func (r *Run) send(ctx context.Context, c *ongoing, a *admission) (value json.RawMessage, failed error) {
+// send performs an admitted call and records its outcome, also if the run ends meanwhile.
+func (r *Run) send(ctx context.Context, c *callState) (value json.RawMessage, failed error) {
 	start := time.Now()
 	outcome := OutcomeUnknown
-	defer func() { r.recordOutcome(ctx, c, a, outcome, value, failed, time.Since(start)) }()
+	defer func() { r.recordOutcome(ctx, c, outcome, value, failed, time.Since(start)) }()
 	sent := func() {
-		c.sent, c.Reads = true, a.tool.Annotations["readOnlyHint"] == true
+		c.sent, c.Reads = true, c.tool.ReadOnly()
 		if c.begun != nil {
 			close(c.begun)
 		}
 	}
 	if !r.update(c, sent) {
-		outcome = OutcomeNotSent
+		outcome = outcomeNotSent
 		return nil, runEnded(c)
 	}
-	timeout := cmp.Or(a.tool.Timeout, r.info.CallTimeout)
-	sending, clock, over := newClock(ctx, timeout, c.pause)
+	timeout := cmp.Or(c.tool.Timeout, r.info.CallTimeout)
+	sending, clock, over := newClock(ctx, timeout, c.in.Pause)
 	defer over()
-	reply, err := r.gate.deps.Sender.Send(sending, &Sending{Call: c.Call, Tool: a.tool, Args: a.args, Pause: clock.pause})
-	r.read(c, a.tool, reply, err)
+	reply, err := r.gate.deps.Sender.Send(sending, &call.Call{Number: c.Call, Tool: c.tool, Args: c.args}, clock.pause)
+	r.read(c, reply, err)
 	if err == nil && reply != nil {
 		outcome = "ok"
-		if x := r.checkOutput(ctx, c, a.tool, reply); x != nil {
+		if x := r.checkOutput(ctx, c, reply); x != nil {
 			return nil, x
 		}
 		r.keep(reply.Blocks)
@@ -223,35 +210,36 @@ func (r *Run) send(ctx context.Context, c *ongoing, a *admission) (value json.Ra
 	}
 	if failure, ok := errors.AsType[*ToolFailure](err); ok {
 		outcome = "error"
-		return nil, toolError(a.tool.Name, failure)
+		return nil, toolError(c.tool.Name, failure)
 	}
 	message := "the upstream did not answer; it may have happened"
 	switch failure, ok := errors.AsType[*SendError](err); {
 	case sending.Err() != nil && ctx.Err() == nil && (!ok || failure.Unknown):
 		message = fmt.Sprintf("no answer within %v; it may have happened", timeout)
 	case ok && !failure.Unknown:
-		outcome, message = OutcomeNotSent, failure.Message
+		outcome, message = outcomeNotSent, failure.Message
 	case ok:
 		message = failure.Message
 	}
-	return nil, upstreamError(a.tool, outcome, message)
+	return nil, upstreamError(c.tool, outcome, message)
 }
 
-// finish enters how a call ended in the run's list.
-func (r *Run) finish(c *ongoing, sent time.Time, err error) {
-	defer r.left(c)
+// finish notes how a call ended in the run's list.
+func (r *Run) finish(c *callState, sent time.Time, err error) {
+	defer r.signalEnd(c)
 	r.update(c, func() {
 		c.over = true
-		c.pause = nil // it would keep the call's arguments until the run ends
+		// they may be megabytes, and the list is long
+		c.in, c.args, c.proposed = Invocation{}, call.Arguments{}, call.Arguments{}
 		if !sent.IsZero() {
 			c.Took = time.Since(sent)
 		}
-		c.became(err)
+		c.setState(err)
 	})
 }
 
-// became enters how a call ended. The caller holds the lock of the run.
-func (c *ongoing) became(err error) {
+// setState notes how a call ended. The caller holds the lock of the run.
+func (c *callState) setState(err error) {
 	x, ok := errors.AsType[*Exception](err)
 	if err == nil {
 		c.State = Done
@@ -270,12 +258,12 @@ func (c *ongoing) became(err error) {
 		if c.Reason == ReasonCanceled && !c.sent && c.Detail == RunEnded {
 			c.State = NotStarted
 		}
-	case UpstreamFailure:
+	case upstreamFailure:
 		c.Reason, c.State = OutcomeUnknown, Unknown
-		if x.Props["outcome"] == OutcomeNotSent {
-			c.Reason, c.State = OutcomeNotSent, NotStarted
+		if x.Props["outcome"] == outcomeNotSent {
+			c.Reason, c.State = outcomeNotSent, NotStarted
 		}
-	case ToolNotFound, InvalidArguments, InvalidResult, ToolErrorClass:
+	case toolNotFound, InvalidArguments, invalidResult, ToolErrorClass:
 		c.Reason = x.Class
 	default: // an internal error
 		if c.sent {
@@ -284,8 +272,8 @@ func (c *ongoing) became(err error) {
 	}
 }
 
-// left tells those who wait for a call that a person allowed that it is over.
-func (r *Run) left(c *ongoing) {
+// signalEnd tells those who wait for a call that a person allowed that it is over.
+func (r *Run) signalEnd(c *callState) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if c.done == nil {

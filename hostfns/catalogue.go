@@ -4,17 +4,20 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // A Library is the catalogue as programs may read it. It is called from many
 // goroutines. Search and Tools may wait for upstreams that are just starting.
 type Library interface {
 	// Search returns at most limit tools that visible accepts, best first.
-	Search(ctx context.Context, query string, limit int, visible func(*Tool) bool) []*Tool
+	Search(ctx context.Context, query string, limit int, visible func(*call.Tool) bool) []*call.Tool
 	// Tools returns every tool, sorted by name.
-	Tools(ctx context.Context) []*Tool
+	Tools(ctx context.Context) []*call.Tool
 	// Declarations describes tools in TypeScript.
 	Declarations(names []string) string
 }
@@ -52,10 +55,10 @@ func (r *Run) catalogueFunctions() map[string]function {
 	}
 }
 
-func (r *Run) visible(t *Tool) bool { return r.info.Policy != nil && !r.info.Policy.Hidden(t) }
+func (r *Run) visible(t *call.Tool) bool { return r.info.Policy != nil && !r.info.Policy.Hidden(t) }
 
-// A Found is one tool in the answer of search_tools.
-type Found struct {
+// A foundTool is one tool in the answer of search_tools.
+type foundTool struct {
 	Name        string `json:"name"`
 	Server      string `json:"server"`
 	Title       string `json:"title,omitempty"`
@@ -72,9 +75,9 @@ func (r *Run) searchTools(ctx context.Context, raw json.RawMessage) (json.RawMes
 	if limit <= 0 {
 		limit = searchLimit
 	}
-	found := []Found{}
+	found := []foundTool{}
 	for i, t := range r.gate.deps.Library.Search(ctx, args.Query, min(limit, maxSearchLimit), r.visible) {
-		f := Found{Name: t.Name, Server: t.Server, Title: t.Title, Description: cut(t.Description, maxSummary)}
+		f := foundTool{Name: t.Name, Server: t.Server, Title: t.Title, Description: cut(t.Description, maxSummary)}
 		if i < declaredMatches && args.Query != "" {
 			if text := r.gate.deps.Library.Declarations([]string{t.Name}); len(text) <= maxDeclaration {
 				f.Declaration = text
@@ -118,56 +121,57 @@ type catalogueArguments struct {
 	Server string
 }
 
-// catalogueArgs reads what the catalogue functions accept: a string, an array
-// of names, an object, or nothing.
+// catalogueArgs reads what the catalogue functions accept: a string, an array of names, an object, or nothing.
 func catalogueArgs(function string, raw json.RawMessage) (*catalogueArguments, error) {
-	wrong := func(path, expected string, got json.RawMessage) error {
-		return invalidArguments(function, &ArgumentError{Path: path, Expected: expected, Got: cut(string(got), 60)})
+	wrong := func(path, expected, got string) error {
+		return invalidArguments(function, &ArgumentError{Path: path, Expected: expected, Got: cut(got, 60)})
 	}
 	a := &catalogueArguments{}
-	var text string
-	var names []string
-	var object map[string]json.RawMessage
+	tree, bad := call.Unread(raw).Tree()
+	names, isList := texts(tree)
 	switch {
-	case len(raw) == 0 || string(raw) == "null":
+	case bad == nil && tree.Kind() == strictjson.String:
+		a.Query, a.Names = tree.Text(), []string{tree.Text()}
 		return a, nil
-	case json.Unmarshal(raw, &text) == nil:
-		a.Query, a.Names = text, []string{text}
-		return a, nil
-	case json.Unmarshal(raw, &names) == nil:
+	case isList:
 		a.Query, a.Names = strings.Join(names, " "), names
 		return a, nil
-	case json.Unmarshal(raw, &object) != nil:
-		return nil, wrong("", "text, an array of names or an object", raw)
+	case bad != nil || tree.Kind() != strictjson.Object:
+		return nil, wrong("", "text, an array of names or an object", string(raw))
 	}
-	keys := make([]string, 0, len(object))
-	for key := range object {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	for _, key := range keys {
-		value := object[key]
-		var err error
-		expected := "text"
+	for key, value := range tree.Members() {
+		ok, expected := value.Kind() == strictjson.String, "text"
 		switch key {
 		case "query":
-			err = json.Unmarshal(value, &a.Query)
+			a.Query = value.Text()
 		case "server":
-			err = json.Unmarshal(value, &a.Server)
+			a.Server = value.Text()
 		case "limit":
-			expected = "a whole number"
-			err = json.Unmarshal(value, &a.Limit)
+			var err error
+			a.Limit, err = strconv.Atoi(value.Text())
+			ok, expected = err == nil && value.Kind() == strictjson.Number, "a whole number"
 		case "names":
+			a.Names, ok = texts(value)
 			expected = "an array of names"
-			err = json.Unmarshal(value, &a.Names)
 		default:
-			return nil, wrong("/"+key, "one of the keys query, limit, names and server", value)
+			return nil, wrong("/"+key, "one of the keys query, limit, names and server", value.Source())
 		}
-		if err != nil {
-			return nil, wrong("/"+key, expected, value)
+		if !ok && value.Kind() != strictjson.Null {
+			return nil, wrong("/"+key, expected, value.Source())
 		}
 	}
 	return a, nil
+}
+
+// texts are the elements of an array of strings.
+func texts(v strictjson.Value) (all []string, ok bool) {
+	for _, element := range v.Elements() {
+		if element.Kind() != strictjson.String {
+			return nil, false
+		}
+		all = append(all, element.Text())
+	}
+	return all, v.Kind() == strictjson.Array
 }
 
 // cut shortens s to at most n runes and says how many are missing.

@@ -6,22 +6,24 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // shelf is a Library over the tools of a world.
 type shelf struct{ w *world }
 
-func (s shelf) Tools(context.Context) []*Tool {
-	var tools []*Tool
+func (s shelf) Tools(context.Context) []*call.Tool {
+	var tools []*call.Tool
 	for _, t := range s.w.tools {
 		tools = append(tools, t)
 	}
-	slices.SortFunc(tools, func(a, b *Tool) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(tools, func(a, b *call.Tool) int { return strings.Compare(a.Name, b.Name) })
 	return tools
 }
 
-func (s shelf) Search(ctx context.Context, query string, limit int, visible func(*Tool) bool) []*Tool {
-	var found []*Tool
+func (s shelf) Search(ctx context.Context, query string, limit int, visible func(*call.Tool) bool) []*call.Tool {
+	var found []*call.Tool
 	for _, t := range s.Tools(ctx) {
 		if strings.Contains(t.Name, query) && visible(t) && len(found) < limit {
 			found = append(found, t)
@@ -34,7 +36,7 @@ func (s shelf) Declarations(names []string) string { return strings.Join(names, 
 
 func TestCatalogueFunctions(t *testing.T) {
 	w := newWorld()
-	w.hidden = func(t *Tool) bool { return t.Server == "pay" }
+	w.hidden = func(t *call.Tool) bool { return t.Server == "pay" }
 	w.tools["fs__read"].Description = strings.Repeat("d", 500)
 	gate := NewGate(Deps{Tools: w, Recorder: w, Sender: w, Library: shelf{w}})
 	r := gate.Run(RunInfo{Policy: w})

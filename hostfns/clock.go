@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A clock ends the context of a call when the call's time is up. It stands
-// still while a person is awaited, and so does the run's.
+// A clock ends the context of a call when its time is up. It is stopped while a person is awaited, and so is the clock
+// of the run.
 type clock struct {
 	end context.CancelCauseFunc
 	run func() (resume func()) // stops the run's clock; may be nil

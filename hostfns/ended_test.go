@@ -19,7 +19,7 @@ func TestACallThatIsRefusedAtTheEndOfItsRunIsToldAsItIsRecorded(t *testing.T) {
 		reason string
 	}{
 		{"before it is decided", "decide", NotStarted, ReasonCanceled},
-		{"while the refusal is recorded", "record", Refused, ReasonDenied},
+		{"while the refusal is recorded", "record", Refused, call.CodeDenied},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld()
@@ -30,7 +30,7 @@ func TestACallThatIsRefusedAtTheEndOfItsRunIsToldAsItIsRecorded(t *testing.T) {
 					<-goesOn
 				}
 			}
-			w.decide = func(*Tool, json.RawMessage) call.Decision { stop("decide"); return call.Decision{} }
+			w.decide = func(*call.Tool, json.RawMessage) call.Decision { stop("decide"); return call.Decision{} }
 			w.record = func(Entry) error { stop("record"); return nil }
 			r := w.run()
 			over := make(chan struct{})
@@ -56,7 +56,7 @@ func TestACallThatIsRefusedAtTheEndOfItsRunIsToldAsItIsRecorded(t *testing.T) {
 // on.
 func TestACallThatWaitedGoesOnInARunThatIsClaimed(t *testing.T) {
 	for name, said := range map[string]Answer{"a person refuses": no, "a person allows": yes,
-		"nobody answers": {How: "none", Code: ReasonTimeout}} {
+		"nobody answers": {How: "none", Code: reasonTimeout}} {
 		w := newWorld()
 		w.decide, w.answer = verdict(call.Ask), answer(said)
 		claimed := 0
@@ -73,7 +73,7 @@ func TestACallThatWaitedGoesOnInARunThatIsClaimed(t *testing.T) {
 	w.answer = answer(yes)
 	decisions, claims := map[string]int{}, 0
 	var mu sync.Mutex
-	w.decide = func(_ *Tool, args json.RawMessage) call.Decision {
+	w.decide = func(_ *call.Tool, args json.RawMessage) call.Decision {
 		mu.Lock()
 		defer mu.Unlock()
 		if decisions[string(args)]++; string(args) == `{"n":2}` && decisions[string(args)] > 1 {

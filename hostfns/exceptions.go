@@ -1,37 +1,38 @@
 package hostfns
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // The classes of exception a program can meet.
 const (
 	ToolCallDenied   = "ToolCallDeniedError"
-	ToolNotFound     = "ToolNotFoundError"
+	toolNotFound     = "ToolNotFoundError"
 	InvalidArguments = "InvalidArgumentsError"
 	ToolErrorClass   = "ToolError"
-	UpstreamFailure  = "UpstreamError"
+	upstreamFailure  = "UpstreamError"
 )
 
-// Why a call was denied, as the property `reason` of ToolCallDeniedError.
+// Why a call was denied, as the property `reason` of ToolCallDeniedError, beside the codes of package call and of
+// approvals.
 const (
-	ReasonDenied       = "denied"
-	ReasonBadArguments = "bad_arguments"
-	ReasonLimit        = "limit"
-	ReasonPolicy       = "policy_changed"
-	ReasonDeclined     = "elicitation_declined"
-	ReasonUnsupported  = "elicitation_unsupported"
-	ReasonNoApprover   = "no_approver"
-	ReasonTimeout      = "timeout"
-	ReasonCanceled     = "canceled"
+	reasonPolicy      = "policy_changed"
+	reasonDeclined    = "elicitation_declined"
+	reasonUnsupported = "elicitation_unsupported"
+	reasonNoApprover  = "no_approver"
+	reasonTimeout     = "timeout"
+	ReasonCanceled    = "canceled"
 )
 
 // What is known of a call that an upstream did not answer, as the property
 // `outcome` of UpstreamError.
 const (
 	OutcomeUnknown = "unknown"  // it may have happened
-	OutcomeNotSent = "not_sent" // it did not
+	outcomeNotSent = "not_sent" // it did not
 )
 
 // An Exception is what the program sees: an instance of the error class Class
@@ -63,19 +64,17 @@ func (e *NotFoundError) Error() string {
 	return msg
 }
 
-// An ArgumentError says where arguments differ from the tool's input schema.
+// An ArgumentError says where arguments differ from the tool's input schema, or a result from its output schema.
 type ArgumentError struct {
-	Path     string // JSON Pointer; "" is the whole argument
+	Path     string // JSON Pointer; "" is the whole
 	Expected string
 	Got      string
 }
 
-func (e *ArgumentError) Error() string {
-	at := e.Path
-	if at == "" {
-		at = "the argument"
-	}
-	msg := at + ": expected " + e.Expected
+func (e *ArgumentError) Error() string { return e.says("the argument") }
+
+func (e *ArgumentError) says(whole string) string {
+	msg := cmp.Or(e.Path, whole) + ": expected " + e.Expected
 	if e.Got != "" {
 		msg += ", got " + e.Got
 	}
@@ -125,7 +124,8 @@ func notFound(e *NotFoundError) *Exception {
 	if nearest == nil {
 		nearest = []string{}
 	}
-	x := &Exception{Class: ToolNotFound, Message: e.Error(), Props: map[string]any{"toolName": e.Name, "nearest": nearest}}
+	x := &Exception{Class: toolNotFound, Message: e.Error(), Props: map[string]any{"toolName": e.Name,
+		"nearest": nearest}}
 	if e.Reason != "" {
 		x.Props["reason"] = e.Reason
 	}
@@ -144,9 +144,9 @@ func toolError(name string, e *ToolFailure) *Exception {
 	return &Exception{Class: ToolErrorClass, Message: name + ": " + e.Message, Props: map[string]any{"toolName": name, "content": e.Content}}
 }
 
-func upstreamError(t *Tool, outcome, message string) *Exception {
+func upstreamError(t *call.Tool, outcome, message string) *Exception {
 	return &Exception{
-		Class:   UpstreamFailure,
+		Class:   upstreamFailure,
 		Message: t.Name + ": " + message,
 		Props:   map[string]any{"toolName": t.Name, "server": t.Server, "outcome": outcome},
 	}

@@ -7,13 +7,15 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // DefaultCallTimeout is how long one call may take once it is sent.
 const DefaultCallTimeout = 30 * time.Second
 
-// DefaultArgumentBytes bounds the arguments of one call.
-const DefaultArgumentBytes = 1 << 20
+// defaultArgumentBytes bounds the arguments of one call.
+const defaultArgumentBytes = 1 << 20
 
 // Deps are the powers of a Gate.
 type Deps struct {
@@ -66,25 +68,25 @@ type RunInfo struct {
 	Policy Policy // nil denies every call
 	Asker  Asker  // nil reaches nobody
 
-	// Refused is told each time a person has refused a call of this run, with
-	// how many that makes; nil tells nobody. It may end the run.
+	// Refused is told each time a person refuses a call of this run, and how many calls people have refused by then;
+	// nil tells nobody. It may end the run.
 	Refused func(n int)
 
-	// Leaving reports whether the run goes on in another process. Then what ends here is not the end of a call that waits
-	// for a person: nothing is recorded of it. Nil is never.
+	// Leaving reports whether another process resumes the run. Then calls that wait for a person end here without an
+	// entry. Nil means never.
 	Leaving func() bool
 
 	CallTimeout   time.Duration // how long one call may take; zero is DefaultCallTimeout
-	ArgumentBytes int           // zero is DefaultArgumentBytes
+	ArgumentBytes int           // zero is defaultArgumentBytes
 }
 
-// Run starts the book-keeping of one run.
+// Run begins one run.
 func (g *Gate) Run(info RunInfo) *Run {
 	if info.CallTimeout <= 0 {
 		info.CallTimeout = DefaultCallTimeout
 	}
 	if info.ArgumentBytes <= 0 {
-		info.ArgumentBytes = DefaultArgumentBytes
+		info.ArgumentBytes = defaultArgumentBytes
 	}
 	r := &Run{gate: g, info: info, refused: map[string]*Exception{}, seen: map[string]int{},
 		isKept: map[string]int{}, isEmitted: map[string]bool{}}
@@ -99,21 +101,21 @@ type Run struct {
 	info      RunInfo
 	functions map[string]function // host functions that are no tools, by name
 
-	mu       sync.Mutex
-	waiting  []*asked // calls that wait for the next round of questions
-	leading  bool     // somebody puts them
-	open     bool     // a round of questions is under way
-	coming   int      // calls that are not decided yet
-	ended    bool
-	calls    []*ongoing
-	seen     map[string]int        // how often each call was decided, by tool and arguments
-	refused  map[string]*Exception // refusals by a person or for want of one, likewise
-	asks     int
-	invoked  int // invocations, of tools and of host functions
-	refusals int // by people
-	taint    taint
-	blocks   []Block
-	emitted  []string // handles of blocks
+	mu        sync.Mutex
+	waiting   []*waiter // calls that wait for the next round of questions
+	leading   bool      // a goroutine puts them
+	open      bool      // a round of questions is under way
+	undecided int       // calls that are not decided yet
+	ended     bool
+	calls     []*callState
+	seen      map[string]int        // how often each call was made, by tool and arguments
+	refused   map[string]*Exception // refusals by a person, or because nobody could be asked, likewise
+	asks      int
+	invoked   int // invocations, of tools and of host functions
+	refusals  int // by people
+	taint     taint
+	blocks    []Block
+	emitted   []string // handles of blocks
 
 	isKept     map[string]int  // by handle of a block, its bytes
 	isEmitted  map[string]bool // by handle
@@ -145,19 +147,27 @@ type Report struct {
 	Reads    bool          // it was sent, and the upstream says that its tool changes nothing
 }
 
-// ongoing is one call on its way through the Gate.
-type ongoing struct {
+// A callState is one call on its way through the Gate.
+type callState struct {
 	Report
-	// Touched by the call's own goroutine only.
-	before  Counters // what happened before it
-	refusal int      // a person refused it, which made this many in the run; 0 if not
-	pause   func() (resume func())
-	coming  bool // it counts in Run.coming; under the lock
 
-	// Set under the lock when a person allows the call: they are closed when it is sent, and when it is over.
+	// Touched by the call's own goroutine only.
+	in       Invocation
+	tool     *call.Tool
+	args     call.Arguments
+	proposed call.Arguments // what the program gave, where a person allowed other arguments
+	before   Counters       // what happened before it
+	decision call.Decision
+	answer   Answer // zero unless somebody had to be asked
+	refusal  int    // a person refused it, which made this many in the run; 0 if not
+
+	redefined bool // since it was asked about, its name has come to stand for another tool
+	undecided bool // it counts in Run.undecided; under the lock
+
+	// Made under the lock when a person allows the call. begun is closed when it is sent, done when it is over.
 	begun, done chan struct{}
 
-	asking *admission // it waits for a person
+	asking bool // it waits for a person
 	sent   bool
 	over   bool
 }
@@ -169,9 +179,8 @@ func (r *Run) Seen() int {
 	return r.invoked
 }
 
-// begin enters a call in the list, unless it is one of a host function; nil
-// means that the run is over.
-func (r *Run) begin(in Invocation) *ongoing {
+// begin adds a call to the list, unless it is a call of a host function. Nil means that the run is over.
+func (r *Run) begin(in Invocation) *callState {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended {
@@ -179,17 +188,17 @@ func (r *Run) begin(in Invocation) *ongoing {
 	}
 	r.invoked++
 	if r.functions[in.Name] != nil || in.Name == AskUser {
-		return &ongoing{}
+		return &callState{}
 	}
-	c := &ongoing{Report: Report{Call: in.ID, Tool: in.Name}, before: Counters{Calls: len(r.calls)}, pause: in.Pause, coming: true}
+	c := &callState{Report: Report{Call: in.ID, Tool: in.Name}, before: Counters{Calls: len(r.calls)}, in: in,
+		undecided: true}
 	r.calls = append(r.calls, c)
-	r.coming++
+	r.undecided++
 	return c
 }
 
-// update changes a call under the lock. It reports false, and changes nothing,
-// when the run has been closed over the call.
-func (r *Run) update(c *ongoing, change func()) bool {
+// update changes a call under the lock. It reports false, and changes nothing, if the call is over.
+func (r *Run) update(c *callState, change func()) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if c.over {

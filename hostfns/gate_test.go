@@ -23,22 +23,22 @@ import (
 type world struct {
 	mu    sync.Mutex
 	log   []string
-	tools map[string]*Tool
+	tools map[string]*call.Tool
 
-	decide func(t *Tool, args json.RawMessage) call.Decision
-	hidden func(t *Tool) bool
+	decide func(t *call.Tool, args json.RawMessage) call.Decision
+	hidden func(t *call.Tool) bool
 	answer func(ctx context.Context, q *Question) Answer
 	record func(e Entry) error
-	reply  func(ctx context.Context, t *Tool, args json.RawMessage) (*Reply, error)
+	reply  func(ctx context.Context, t *call.Tool, args json.RawMessage) (*Reply, error)
 
 	entries []Entry
 }
 
 func newWorld() *world {
-	w := &world{tools: map[string]*Tool{}}
+	w := &world{tools: map[string]*call.Tool{}}
 	for _, name := range []string{"fs__read", "fs__write", "pay__send"} {
 		server, raw, _ := strings.Cut(name, "__")
-		w.tools[name] = &Tool{Server: server, Raw: raw, Name: name, Digest: "d1", Trusted: true}
+		w.tools[name] = &call.Tool{Server: server, Raw: raw, Name: name, Digest: "d1", Trusted: true}
 	}
 	return w
 }
@@ -49,7 +49,7 @@ func (w *world) note(format string, args ...any) {
 	w.log = append(w.log, fmt.Sprintf(format, args...))
 }
 
-func (w *world) Find(_ context.Context, name string) (*Tool, error) {
+func (w *world) Find(_ context.Context, name string) (*call.Tool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if t := w.tools[name]; t != nil {
@@ -58,16 +58,17 @@ func (w *world) Find(_ context.Context, name string) (*Tool, error) {
 	return nil, &NotFoundError{Name: name, Nearest: []string{"fs__read"}}
 }
 
-func (w *world) Decide(t *Tool, args json.RawMessage, _ Counters) call.Decision {
+func (w *world) Decide(t *call.Tool, frozen call.Arguments, _ Counters) call.Decision {
 	if w.decide == nil {
 		return call.Decision{Verdict: call.Allow}
 	}
+	args := frozen.JSON()
 	d := w.decide(t, args)
 	w.note("decide %s %s: %v", t.Name, args, d.Verdict)
 	return d
 }
 
-func (w *world) Hidden(t *Tool) bool { return w.hidden != nil && w.hidden(t) }
+func (w *world) Hidden(t *call.Tool) bool { return w.hidden != nil && w.hidden(t) }
 
 func (w *world) Ask(ctx context.Context, qs []*Question, answered func(int, Answer)) {
 	for i, q := range qs {
@@ -98,12 +99,12 @@ func (w *world) Record(ctx context.Context, e Entry) error {
 	return nil
 }
 
-func (w *world) Send(ctx context.Context, s *Sending) (*Reply, error) {
-	w.note("send %s %s", s.Tool.Name, s.Args)
+func (w *world) Send(ctx context.Context, c *call.Call, _ func() func()) (*Reply, error) {
+	w.note("send %s %s", c.Tool.Name, c.Args)
 	if w.reply == nil {
 		return &Reply{Value: json.RawMessage(`"ok"`)}, nil
 	}
-	return w.reply(ctx, s.Tool, s.Args)
+	return w.reply(ctx, c.Tool, c.Args.JSON())
 }
 
 func (w *world) run() *Run {
@@ -122,8 +123,8 @@ func (w *world) sent() int {
 	return n
 }
 
-func verdict(v call.Verdict) func(*Tool, json.RawMessage) call.Decision {
-	return func(*Tool, json.RawMessage) call.Decision {
+func verdict(v call.Verdict) func(*call.Tool, json.RawMessage) call.Decision {
+	return func(*call.Tool, json.RawMessage) call.Decision {
 		return call.Decision{Verdict: v, Risk: call.Medium, Reasons: []call.Reason{{Rule: "the-rule", Pos: call.Position{File: "p.json", Line: 3}}}}
 	}
 }
@@ -135,7 +136,7 @@ func answer(a Answer) func(context.Context, *Question) Answer {
 // allow, refuse: what a person says.
 var (
 	yes = Answer{Allowed: true, How: "person", Channel: "elicitation"}
-	no  = Answer{How: "person", Channel: "elicitation", Code: ReasonDeclined, Reason: "not today"}
+	no  = Answer{How: "person", Channel: "elicitation", Code: reasonDeclined, Reason: "not today"}
 )
 
 func use(t *testing.T, r *Run, id int, name, args string) (json.RawMessage, *Exception) {
@@ -197,7 +198,7 @@ func TestRefusals(t *testing.T) {
 		{
 			name: "a denial keeps its own code and words",
 			setup: func(w *world) {
-				w.decide = func(*Tool, json.RawMessage) call.Decision {
+				w.decide = func(*call.Tool, json.RawMessage) call.Decision {
 					return call.Decision{Code: call.CodeLimit, Reasons: []call.Reason{{Text: "20 asks"}}}
 				}
 			},
@@ -236,7 +237,9 @@ func TestRefusals(t *testing.T) {
 			setup: func(w *world) {
 				w.decide = verdict(call.Ask)
 				w.answer = func(context.Context, *Question) Answer {
-					w.decide = func(*Tool, json.RawMessage) call.Decision { return call.Decision{Verdict: call.Ask, Risk: "critical"} }
+					w.decide = func(*call.Tool, json.RawMessage) call.Decision {
+						return call.Decision{Verdict: call.Ask, Risk: "critical"}
+					}
 					return yes
 				}
 			},
@@ -246,12 +249,14 @@ func TestRefusals(t *testing.T) {
 		{
 			name: "a fallback that was withdrawn allows nothing",
 			setup: func(w *world) {
-				w.decide = func(*Tool, json.RawMessage) call.Decision { return call.Decision{Verdict: call.Ask, Fallback: true} }
+				w.decide = func(*call.Tool, json.RawMessage) call.Decision {
+					return call.Decision{Verdict: call.Ask, Fallback: true}
+				}
 				w.answer = func(context.Context, *Question) Answer {
 					w.decide = verdict(call.Ask)
 					return Answer{Allowed: true, How: "fallback"}
 				}
-				w.decide = func(*Tool, json.RawMessage) call.Decision {
+				w.decide = func(*call.Tool, json.RawMessage) call.Decision {
 					return call.Decision{Verdict: call.Ask, Risk: "medium", Fallback: true}
 				}
 			},
@@ -263,7 +268,7 @@ func TestRefusals(t *testing.T) {
 			setup: func(w *world) {
 				w.decide = verdict(call.Ask)
 				w.answer = func(context.Context, *Question) Answer {
-					w.tools["fs__write"] = &Tool{Server: "fs", Raw: "write", Name: "fs__write", Digest: "d2"}
+					w.tools["fs__write"] = &call.Tool{Server: "fs", Raw: "write", Name: "fs__write", Digest: "d2"}
 					return yes
 				}
 			},
@@ -382,7 +387,7 @@ func TestTwoIdenticalCallsNeedTwoAnswers(t *testing.T) {
 
 func TestSchemaComesAfterDenials(t *testing.T) {
 	w := newWorld()
-	w.tools["fs__write"].Validate = func(context.Context, json.RawMessage) error {
+	w.tools["fs__write"].Validate = func(context.Context, call.Arguments) error {
 		return &ArgumentError{Path: "/path", Expected: "string", Got: "number"}
 	}
 	w.decide, w.answer = verdict(call.Ask), answer(yes)
@@ -406,8 +411,8 @@ func TestUnknownTools(t *testing.T) {
 	long := strings.Repeat("a", 100_000)
 	for _, name := range []string{"fs__raed", "then", "toJSON", "FS__READ", "fs__read\x00", "fs__read ", "", long, "search_tools"} {
 		_, x := use(t, w.run(), 1, name, `{}`)
-		if x == nil || x.Class != ToolNotFound {
-			t.Errorf("%.20q: got %v, want %s", name, x, ToolNotFound)
+		if x == nil || x.Class != toolNotFound {
+			t.Errorf("%.20q: got %v, want %s", name, x, toolNotFound)
 		} else if len(x.Message) > 400 {
 			t.Errorf("%.20q: the message has %d bytes", name, len(x.Message))
 		}
@@ -416,7 +421,7 @@ func TestUnknownTools(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{"toolName": "fs__raed", "nearest": []string{"fs__read"}}, x.Props); diff != "" {
 		t.Errorf("properties (-want +got):\n%s", diff)
 	}
-	w.hidden = func(*Tool) bool { return true }
+	w.hidden = func(*call.Tool) bool { return true }
 	_, x = use(t, w.run(), 1, "fs__raed", `{}`)
 	if diff := cmp.Diff(map[string]any{"toolName": "fs__raed", "nearest": []string{}}, x.Props); diff != "" {
 		t.Errorf("a denied tool was suggested (-want +got):\n%s", diff)
@@ -426,7 +431,7 @@ func TestUnknownTools(t *testing.T) {
 func TestOutcomes(t *testing.T) {
 	tests := []struct {
 		name    string
-		reply   func(ctx context.Context, t *Tool, args json.RawMessage) (*Reply, error)
+		reply   func(ctx context.Context, t *call.Tool, args json.RawMessage) (*Reply, error)
 		class   string
 		outcome any
 		state   State
@@ -435,40 +440,40 @@ func TestOutcomes(t *testing.T) {
 		{name: "an answer", state: Done, entry: "ok"},
 		{
 			name: "the tool says that it failed",
-			reply: func(context.Context, *Tool, json.RawMessage) (*Reply, error) {
+			reply: func(context.Context, *call.Tool, json.RawMessage) (*Reply, error) {
 				return nil, &ToolFailure{Message: "no such file", Content: []any{"text"}}
 			},
 			class: "ToolError", state: Failed, entry: "error",
 		},
 		{
 			name: "the upstream dies in between",
-			reply: func(context.Context, *Tool, json.RawMessage) (*Reply, error) {
+			reply: func(context.Context, *call.Tool, json.RawMessage) (*Reply, error) {
 				return nil, &SendError{Message: "connection lost", Unknown: true}
 			},
 			class: "UpstreamError", outcome: "unknown", state: Unknown, entry: "unknown",
 		},
 		{
 			name: "the upstream is not there",
-			reply: func(context.Context, *Tool, json.RawMessage) (*Reply, error) {
+			reply: func(context.Context, *call.Tool, json.RawMessage) (*Reply, error) {
 				return nil, &SendError{Message: "it cannot start"}
 			},
 			class: "UpstreamError", outcome: "not_sent", state: NotStarted, entry: "not_sent",
 		},
 		{
 			name: "an error nobody knows counts as unknown",
-			reply: func(context.Context, *Tool, json.RawMessage) (*Reply, error) {
+			reply: func(context.Context, *call.Tool, json.RawMessage) (*Reply, error) {
 				return nil, errors.New("strange")
 			},
 			class: "UpstreamError", outcome: "unknown", state: Unknown, entry: "unknown",
 		},
 		{
 			name:  "no answer and no error counts as unknown",
-			reply: func(context.Context, *Tool, json.RawMessage) (*Reply, error) { return nil, nil },
+			reply: func(context.Context, *call.Tool, json.RawMessage) (*Reply, error) { return nil, nil },
 			class: "UpstreamError", outcome: "unknown", state: Unknown, entry: "unknown",
 		},
 		{
 			name: "no answer in time",
-			reply: func(ctx context.Context, _ *Tool, _ json.RawMessage) (*Reply, error) {
+			reply: func(ctx context.Context, _ *call.Tool, _ json.RawMessage) (*Reply, error) {
 				<-ctx.Done()
 				return nil, &SendError{Message: "gave up", Unknown: true, Err: ctx.Err()}
 			},
@@ -476,7 +481,7 @@ func TestOutcomes(t *testing.T) {
 		},
 		{
 			name:  "a sender that panics",
-			reply: func(context.Context, *Tool, json.RawMessage) (*Reply, error) { panic("boom") },
+			reply: func(context.Context, *call.Tool, json.RawMessage) (*Reply, error) { panic("boom") },
 			class: "Error", state: Unknown, entry: "unknown",
 		},
 	}
@@ -508,7 +513,7 @@ func TestOutcomes(t *testing.T) {
 func TestWhatAnEndedRunReports(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		w.decide = func(tool *Tool, _ json.RawMessage) call.Decision {
+		w.decide = func(tool *call.Tool, _ json.RawMessage) call.Decision {
 			switch tool.Name {
 			case "fs__write":
 				return call.Decision{Verdict: call.Ask}
@@ -521,7 +526,7 @@ func TestWhatAnEndedRunReports(t *testing.T) {
 			<-ctx.Done()
 			return yes // too late
 		}
-		w.reply = func(ctx context.Context, tool *Tool, _ json.RawMessage) (*Reply, error) {
+		w.reply = func(ctx context.Context, tool *call.Tool, _ json.RawMessage) (*Reply, error) {
 			if tool.Name == "pay__send" {
 				<-ctx.Done()
 				return nil, &SendError{Message: "connection lost", Unknown: true}
@@ -620,7 +625,7 @@ type counting struct {
 	seen *[]Counters
 }
 
-func (c counting) Decide(t *Tool, _ json.RawMessage, n Counters) call.Decision {
+func (c counting) Decide(t *call.Tool, _ call.Arguments, n Counters) call.Decision {
 	*c.seen = append(*c.seen, n)
 	if t.Name == "fs__write" {
 		return call.Decision{Verdict: call.Ask}
@@ -675,7 +680,7 @@ func TestRefusalsByPeopleAreReported(t *testing.T) {
 	use(t, r, 1, "fs__write", `{"n":1}`)
 	use(t, r, 2, "fs__write", `{"n":1}`) // the same call: nobody is asked
 	use(t, r, 3, "fs__write", `{"n":2}`)
-	w.answer = answer(Answer{How: "none", Code: ReasonTimeout})
+	w.answer = answer(Answer{How: "none", Code: reasonTimeout})
 	use(t, r, 4, "fs__write", `{"n":3}`) // no person said no
 	if diff := cmp.Diff([]int{1, 2}, told); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -685,7 +690,7 @@ func TestRefusalsByPeopleAreReported(t *testing.T) {
 func TestManyBlocks(t *testing.T) {
 	w := newWorld()
 	const size = 3 << 20
-	w.reply = func(_ context.Context, _ *Tool, args json.RawMessage) (*Reply, error) {
+	w.reply = func(_ context.Context, _ *call.Tool, args json.RawMessage) (*Reply, error) {
 		var a struct{ N int }
 		if err := json.Unmarshal(args, &a); err != nil {
 			t.Error(err)
@@ -724,7 +729,7 @@ func TestManyBlocks(t *testing.T) {
 
 func TestBlocks(t *testing.T) {
 	w := newWorld()
-	w.reply = func(context.Context, *Tool, json.RawMessage) (*Reply, error) {
+	w.reply = func(context.Context, *call.Tool, json.RawMessage) (*Reply, error) {
 		return &Reply{Value: json.RawMessage(`[{"$block":"ID1"},{"$block":"ID2"}]`), Blocks: map[string]json.RawMessage{
 			"ID1": json.RawMessage(`{"type":"image"}`), "ID2": json.RawMessage(`{"type":"audio"}`),
 		}}, nil
@@ -771,7 +776,7 @@ func TestTheDocumentHasEveryReason(t *testing.T) {
 	}
 	document := strings.Join(strings.Fields(string(text)), " ")
 	for _, reason := range []string{
-		ReasonDenied, ReasonBadArguments, ReasonLimit, ReasonPolicy, ReasonDeclined, ReasonUnsupported, ReasonNoApprover, ReasonTimeout, ReasonCanceled,
+		call.CodeDenied, call.CodeBadArguments, call.CodeLimit, reasonPolicy, reasonDeclined, reasonUnsupported, reasonNoApprover, reasonTimeout, ReasonCanceled,
 	} {
 		if !strings.Contains(document, "`"+reason+"`") {
 			t.Errorf("docs/configuration.md does not say what %s is", reason)

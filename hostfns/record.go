@@ -1,10 +1,10 @@
 package hostfns
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"time"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // The kinds of entry. A call has one refused entry, or a running entry that is
@@ -64,14 +64,9 @@ type Entry struct {
 	Words   string        `json:"words,omitempty"`  // of the person who refused
 
 	// Values, for whoever keeps them: secrets have to be taken out first.
-	Proposed   json.RawMessage `json:"-"` // the arguments as the program gave them
-	Shown      json.RawMessage `json:"-"` // as a person saw them; nil if nobody did
-	Authorised json.RawMessage `json:"-"` // as a person or the policy allowed them
-	Executed   json.RawMessage `json:"-"` // as they are sent
+	Proposed   call.Arguments  `json:"-"` // the arguments as the program gave them
+	Shown      call.Arguments  `json:"-"` // as a person saw them; none if nobody did
+	Authorised call.Arguments  `json:"-"` // as a person or the policy allowed them
+	Executed   call.Arguments  `json:"-"` // as they are sent
 	Result     json.RawMessage `json:"-"` // what came back
-}
-
-func digest(b []byte) string {
-	sum := sha256.Sum256(b)
-	return "sha256:" + hex.EncodeToString(sum[:])
 }

@@ -3,6 +3,9 @@ package hostfns
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // ReadResource is the function that reads a resource of an upstream, such as
@@ -18,36 +21,36 @@ import (
 // a handle, with the text in it if the resource is text.
 const ReadResource = "read_resource"
 
-// resource turns a call of [ReadResource] into that of the server's tool.
+// resource turns a call of [ReadResource] into a call of the server's tool.
 func (r *Run) resource(in Invocation) (Invocation, error) {
-	wrong := func(path, expected string, got json.RawMessage) (Invocation, error) {
-		return in, invalidArguments(ReadResource, &ArgumentError{Path: path, Expected: expected, Got: cut(string(got), 60)})
+	wrong := func(path, expected, got string) (Invocation, error) {
+		return in, invalidArguments(ReadResource, &ArgumentError{Path: path, Expected: expected, Got: cut(got, 60)})
 	}
-	var args struct{ server, uri json.RawMessage }
-	var both []json.RawMessage
-	var object map[string]json.RawMessage
+	tree, _ := call.Unread(in.Args).Tree()
+	var server, uri strictjson.Value
 	switch {
-	case json.Unmarshal(in.Args, &both) == nil && len(both) == 2:
-		args.server, args.uri = both[0], both[1]
-	case json.Unmarshal(in.Args, &object) == nil && object != nil:
-		args.server, args.uri = object["server"], object["uri"]
-		for key, value := range object {
+	case tree.Kind() == strictjson.Array && tree.Len() == 2:
+		server, _ = tree.At("/0")
+		uri, _ = tree.At("/1")
+	case tree.Kind() == strictjson.Object && tree.Len() > 0:
+		server, _ = tree.Member("server")
+		uri, _ = tree.Member("uri")
+		for key, value := range tree.Members() {
 			if key != "server" && key != "uri" {
-				return wrong("/"+key, "one of the keys server and uri", value)
+				return wrong("/"+key, "one of the keys server and uri", value.Source())
 			}
 		}
 	default:
-		return wrong("", "a server and a URI: read_resource(server, uri)", in.Args)
+		return wrong("", "a server and a URI: read_resource(server, uri)", string(in.Args))
 	}
-	var server, uri string
-	if json.Unmarshal(args.server, &server) != nil || server == "" {
-		return wrong("/server", "the name of a server", args.server)
+	if server.Kind() != strictjson.String || server.Text() == "" {
+		return wrong("/server", "the name of a server", server.Source())
 	}
-	if json.Unmarshal(args.uri, &uri) != nil || uri == "" {
-		return wrong("/uri", "the URI of a resource", args.uri)
+	if uri.Kind() != strictjson.String || uri.Text() == "" {
+		return wrong("/uri", "the URI of a resource", uri.Source())
 	}
-	in.Name, in.resource = r.gate.deps.ResourceTool(server), true
-	in.Args = append(append([]byte(`{"uri":`), args.uri...), '}')
+	in.Name, in.resource = r.gate.deps.ResourceTool(server.Text()), true
+	in.Args = json.RawMessage(`{"uri":` + uri.Source() + `}`)
 	return in, nil
 }
 

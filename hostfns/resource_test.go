@@ -12,7 +12,7 @@ import (
 func withResources() (*world, *Run) {
 	w := newWorld()
 	w.decide = verdict(call.Allow)
-	w.tools["fs__read_resource"] = &Tool{Server: "fs", Raw: "read_resource", Name: "fs__read_resource", Digest: "resources/read", Resource: true}
+	w.tools["fs__read_resource"] = &call.Tool{Server: "fs", Raw: "read_resource", Name: "fs__read_resource", Digest: "resources/read", Resource: true}
 	gate := NewGate(Deps{Tools: w, Recorder: w, Sender: w, ResourceTool: func(server string) string { return server + "__read_resource" }})
 	return w, gate.Run(RunInfo{ID: "r1", Profile: "safe", Policy: w, Asker: w})
 }
@@ -47,7 +47,7 @@ func TestAResourceIsDeniedAndAskedAboutLikeATool(t *testing.T) {
 		t.Errorf("denied: got %v", x)
 	}
 	w.decide, w.answer = verdict(call.Ask), answer(no)
-	if _, x := use(t, r, 2, ReadResource, `["fs","file:///a.md"]`); x == nil || x.Props["reason"] != ReasonDeclined {
+	if _, x := use(t, r, 2, ReadResource, `["fs","file:///a.md"]`); x == nil || x.Props["reason"] != reasonDeclined {
 		t.Errorf("refused by a person: got %v", x)
 	}
 	if w.sent() != 0 {
@@ -57,7 +57,7 @@ func TestAResourceIsDeniedAndAskedAboutLikeATool(t *testing.T) {
 
 func TestWrongReadingsOfResources(t *testing.T) {
 	w, r := withResources()
-	w.tools["own__read_resource"] = &Tool{Server: "own", Raw: "read_resource", Name: "own__read_resource"}
+	w.tools["own__read_resource"] = &call.Tool{Server: "own", Raw: "read_resource", Name: "own__read_resource"}
 	for _, row := range []struct{ args, class, message string }{
 		{`"fs"`, InvalidArguments, `read_resource: the argument: expected a server and a URI: read_resource(server, uri), got "fs"`},
 		{`null`, InvalidArguments, `read_resource: the argument: expected a server and a URI: read_resource(server, uri), got null`},
@@ -66,8 +66,8 @@ func TestWrongReadingsOfResources(t *testing.T) {
 		{`["fs",null]`, InvalidArguments, `read_resource: /uri: expected the URI of a resource, got null`},
 		{`["","x"]`, InvalidArguments, `read_resource: /server: expected the name of a server, got ""`},
 		{`{"server":"fs","url":"x"}`, InvalidArguments, `read_resource: /url: expected one of the keys server and uri, got "x"`},
-		{`["nobody","x:y"]`, ToolNotFound, `there is no tool "nobody__read_resource"; did you mean fs__read?`},
-		{`["own","x:y"]`, ToolNotFound, `the server has a tool of its own that is named like this: call codemode.own__read_resource(arguments)`},
+		{`["nobody","x:y"]`, toolNotFound, `there is no tool "nobody__read_resource"; did you mean fs__read?`},
+		{`["own","x:y"]`, toolNotFound, `the server has a tool of its own that is named like this: call codemode.own__read_resource(arguments)`},
 	} {
 		_, x := use(t, r, 1, ReadResource, row.args)
 		if x == nil || x.Class != row.class || x.Message != row.message {
@@ -80,15 +80,15 @@ func TestWrongReadingsOfResources(t *testing.T) {
 }
 
 func TestResultsAreHeldAgainstTheirSchema(t *testing.T) {
-	reply := func(context.Context, *Tool, json.RawMessage) (*Reply, error) {
+	reply := func(context.Context, *call.Tool, json.RawMessage) (*Reply, error) {
 		return &Reply{Value: json.RawMessage(`{"n":"x"}`), Structured: json.RawMessage(`{"n":"x"}`),
 			Blocks: map[string]json.RawMessage{"h1": json.RawMessage(`{}`)}}, nil
 	}
-	check := func(_ context.Context, structured json.RawMessage) *ResultError {
+	check := func(_ context.Context, structured json.RawMessage) error {
 		if string(structured) != `{"n":"x"}` {
 			t.Errorf("checked %s", structured)
 		}
-		return &ResultError{Path: "/n", Expected: "a number", Got: `the string "x"`}
+		return &ArgumentError{Path: "/n", Expected: "a number", Got: `the string "x"`}
 	}
 	w := newWorld()
 	w.reply = reply
@@ -99,7 +99,7 @@ func TestResultsAreHeldAgainstTheirSchema(t *testing.T) {
 		t.Errorf("with a warning: got %s, %v", v, x)
 	}
 	_, x := use(t, r, 2, "fs__write", `{}`)
-	if x == nil || x.Class != InvalidResult || x.Props["path"] != "/n" || x.Props["toolName"] != "fs__write" {
+	if x == nil || x.Class != invalidResult || x.Props["path"] != "/n" || x.Props["toolName"] != "fs__write" {
 		t.Errorf("strict: got %v", x)
 	}
 	if x != nil && x.Message != `fs__write: the call happened, but its result does not fit the tool's output schema: /n: expected a number, got the string "x"` {
@@ -109,7 +109,7 @@ func TestResultsAreHeldAgainstTheirSchema(t *testing.T) {
 	if w := reports[0]; w.State != Done || w.Warning != `its result does not fit its output schema: /n: expected a number, got the string "x"` {
 		t.Errorf("the report with a warning is %+v", w)
 	}
-	if s := reports[1]; s.State != Failed || s.Reason != InvalidResult {
+	if s := reports[1]; s.State != Failed || s.Reason != invalidResult {
 		t.Errorf("the strict report is %+v", s)
 	}
 	for _, e := range w.entries {

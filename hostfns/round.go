@@ -11,20 +11,18 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// Questions of one run are put in rounds. A call that has to be asked about waits for the next one; a round begins when the
-// one before has its first answer and no further question is about to join it. Unless the [Asker] puts calls of one moment
-// together, a round is one question. Each answer takes effect when it is given.
+// The questions of a run are put in rounds. A call that needs an answer waits for the next round, which begins when the
+// round before has its first answer and no further question is about to come. Unless the [Asker] puts the calls of one
+// moment together, a round is one question. Each answer takes effect at once.
 
-// An asked call waits for an answer.
-type asked struct {
-	ctx       context.Context
-	call      *ongoing
-	admission *admission
-	progress  func() (calls int, waiting bool)
-	waited    bool // behind another question
-	before    bool // it waited in another process already
-	answered  chan struct{}
-	closed    bool // answered is; under the run's lock
+// A waiter is a call that waits for an answer.
+type waiter struct {
+	ctx      context.Context
+	call     *callState
+	waited   bool // behind another question
+	before   bool // it waited in another process already
+	answered chan struct{}
+	closed   bool // answered is; under the run's lock
 
 	// Set before answered is closed.
 	decided call.Decision // what was shown
@@ -32,41 +30,42 @@ type asked struct {
 }
 
 const (
-	// gatherMost is how long a question waits at most for a program that computes on.
+	// gatherMost is how long a question waits at most while the program computes.
 	gatherMost = 2 * time.Second
-	// gatherDeciding is how long it waits at most for other calls of the program, made but not decided yet.
+	// gatherDeciding is how long it waits at most for calls that are made and not decided yet.
 	gatherDeciding = 10 * time.Second
-	// gatherStep is how often it is looked whether others are coming.
+	// gatherStep is how often the waiting questions are counted.
 	gatherStep = 5 * time.Millisecond
-	// gatherQuiet is how long nothing may have come where nobody knows what the program does.
+	// gatherQuiet is how long no question may have come before a round begins, where the progress of the program is
+	// unknown.
 	gatherQuiet = 50 * time.Millisecond
 )
 
-// arrived notes that a call is decided, and will join no round that it has not joined.
-func (r *Run) arrived(c *ongoing) {
+// decided notes that a call is decided: it joins no further round.
+func (r *Run) decided(c *callState) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if c.coming {
-		c.coming = false
-		r.coming--
+	if c.undecided {
+		c.undecided = false
+		r.undecided--
 	}
 }
 
-// join enters a call for the next round.
-func (r *Run) join(q *asked) {
+// join adds a call to the next round.
+func (r *Run) join(q *waiter) {
 	r.mu.Lock()
 	r.waiting = append(r.waiting, q)
 	q.waited = q.waited || r.open
 	lead := !r.leading
 	r.leading = true
 	r.mu.Unlock()
-	r.arrived(q.call)
+	r.decided(q.call)
 	if lead {
-		go r.lead() // until nobody waits; those who wait for it outlive it but for its last step
+		go r.lead() // ends when no call waits any more
 	}
 }
 
-// lead puts rounds of questions until none is left.
+// lead puts rounds of questions until no call waits.
 func (r *Run) lead() {
 	for {
 		together := r.info.Asker != nil && r.info.Asker.Together()
@@ -74,7 +73,7 @@ func (r *Run) lead() {
 			r.gather()
 		}
 		r.mu.Lock()
-		slices.SortStableFunc(r.waiting, func(a, b *asked) int { return cmp.Compare(a.call.Call, b.call.Call) })
+		slices.SortStableFunc(r.waiting, func(a, b *waiter) int { return cmp.Compare(a.call.Call, b.call.Call) })
 		round := r.waiting
 		if !together && len(round) > 1 {
 			round = round[:1:1]
@@ -94,8 +93,8 @@ func (r *Run) lead() {
 	}
 }
 
-// close lets calls go on. With the first that was answered, what is asked from then on does not wait behind the round.
-func (r *Run) close(calls []*asked, answered bool) {
+// close lets calls continue. After the first answer, later questions do not wait for the rest of the round.
+func (r *Run) close(calls []*waiter, answered bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.open = r.open && !answered
@@ -107,8 +106,8 @@ func (r *Run) close(calls []*asked, answered bool) {
 	}
 }
 
-// crashed ends the calls of a round that could not be brought to its end.
-func (r *Run) crashed(round []*asked, cause any) {
+// crashed ends the calls of a round after a panic.
+func (r *Run) crashed(round []*waiter, cause any) {
 	r.gate.deps.Log.Error("asking panicked", "run", r.info.ID, "panic", cause, "stack", string(debug.Stack()))
 	r.mu.Lock()
 	for _, q := range round {
@@ -120,8 +119,8 @@ func (r *Run) crashed(round []*asked, cause any) {
 	r.close(round, true)
 }
 
-// gather waits while further questions of the same moment may come. It counts looks and no time: where the whole machine
-// stood still, neither the program nor the decisions had any.
+// gather waits while further questions of the same moment may come. It counts its steps instead of time: while the
+// whole machine is stopped, neither the program nor the decisions make progress.
 func (r *Run) gather() {
 	r.mu.Lock()
 	if len(r.waiting) == 0 {
@@ -133,24 +132,24 @@ func (r *Run) gather() {
 	last, since := 0, time.Now()
 	for computing, deciding := 0, 0; computing < int(gatherMost/gatherStep) && deciding < int(gatherDeciding/gatherStep); {
 		calls, waiting := 0, false
-		if first.progress != nil {
-			calls, waiting = first.progress()
+		if first.call.in.Progress != nil {
+			calls, waiting = first.call.in.Progress()
 		}
 		r.mu.Lock()
-		n, coming, invoked := len(r.waiting), r.coming, r.invoked
+		n, undecided, invoked := len(r.waiting), r.undecided, r.invoked
 		r.mu.Unlock()
-		if n != last || coming > 0 {
+		if n != last || undecided > 0 {
 			last, since = n, time.Now()
 		}
-		if coming > 0 {
+		if undecided > 0 {
 			deciding++
 		} else {
 			computing++
 		}
 		switch {
-		case waiting && coming == 0 && (invoked >= calls || time.Since(since) >= 4*gatherQuiet):
+		case waiting && undecided == 0 && (invoked >= calls || time.Since(since) >= 4*gatherQuiet):
 			return
-		case first.progress == nil && time.Since(since) >= gatherQuiet:
+		case first.call.in.Progress == nil && time.Since(since) >= gatherQuiet:
 			return
 		}
 		select {
@@ -162,25 +161,25 @@ func (r *Run) gather() {
 }
 
 // put asks about the calls of a round.
-func (r *Run) put(round []*asked) {
+func (r *Run) put(round []*waiter) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.crashed(round, p)
 		}
 	}()
 	ctx, cancel := whileAny(round)
-	var settled, open []*asked
+	var settled, open []*waiter
 	var questions []*Question
 	for _, q := range round {
 		if r.settled(q) {
 			settled = append(settled, q)
 			continue
 		}
-		q.decided = q.admission.decision
+		q.decided = q.call.decision
 		if !r.nowPut(q.call) {
-			r.note(q.ctx, KindAsked, q.call, q.admission)
+			r.note(q.ctx, KindAsked, q.call)
 		}
-		open, questions = append(open, q), append(questions, r.question(q.call, q.admission))
+		open, questions = append(open, q), append(questions, r.question(q.call))
 	}
 	r.close(settled, len(open) == 0)
 	if len(open) == 0 {
@@ -189,7 +188,7 @@ func (r *Run) put(round []*asked) {
 	}
 	first := make(chan struct{})
 	begun := sync.OnceFunc(func() { close(first) })
-	go func() { // ends when every question has its answer, at the latest with the calls' contexts
+	go func() { // ends when every question has its answer, at the latest with the contexts of the calls
 		defer begun()
 		defer cancel()
 		defer func() {
@@ -206,16 +205,16 @@ func (r *Run) put(round []*asked) {
 	<-first
 }
 
-// isPut reports whether people see the question about a call since before the run was saved. An equal call may have been refused
-// meanwhile, but who answers this one is told that the answer is taken.
-func (r *Run) isPut(c *ongoing) bool {
+// isPut reports whether people have seen the question about a call since before the run was saved. Then their answer
+// counts, even if an equal call was refused meanwhile.
+func (r *Run) isPut(c *callState) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return c.before.Asked
 }
 
-// nowPut notes that people see the question about a call, and reports whether they did before.
-func (r *Run) nowPut(c *ongoing) (before bool) {
+// nowPut notes that people see the question about a call, and reports whether they saw it before.
+func (r *Run) nowPut(c *callState) (before bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if before = c.before.Asked; !before {
@@ -225,47 +224,48 @@ func (r *Run) nowPut(c *ongoing) (before bool) {
 	return before
 }
 
-// answered lets a call go on that has its answer. One that was refused goes on after all that were allowed so far have been
-// sent: its refusal may end the program.
-func (r *Run) answered(q *asked, answer Answer, counted *bool) {
-	a := q.admission
-	a.answer = answer
-	r.note(q.ctx, KindAnswer, q.call, a)
+// answered lets a call continue that has its answer. A refused call continues after all calls that were allowed so far
+// are sent: its refusal may end the program.
+func (r *Run) answered(q *waiter, answer Answer, counted *bool) {
+	c := q.call
+	c.answer = answer
+	r.note(q.ctx, KindAnswer, c)
 	if answer.Allowed {
 		r.approved(q)
-		r.close([]*asked{q}, true)
+		r.close([]*waiter{q}, true)
 		return
 	}
 	if q.ctx.Err() == nil {
-		q.refusal = denied(a.tool.Name, cmp.Or(answer.Code, ReasonNoApprover), cmp.Or(answer.Detail, refusalDetail(answer)), a.decision.Lead().Rule)
-		r.remember(q.call, a, q.refusal, counted)
+		q.refusal = denied(c.tool.Name, cmp.Or(answer.Code, reasonNoApprover), cmp.Or(answer.Detail,
+			refusalDetail(answer)), c.decision.Lead().Rule)
+		r.remember(c, q.refusal, counted)
 	}
 	if len(r.unsent()) == 0 {
-		r.close([]*asked{q}, true)
+		r.close([]*waiter{q}, true)
 		return
 	}
-	go func() { // ends when those calls, and those that are allowed meanwhile, are sent or over
+	go func() { // ends when those calls, and calls that are allowed meanwhile, are sent or over
 		for before := r.unsent(); len(before) > 0; before = r.unsent() {
 			for _, c := range before {
 				<-c.begun
 			}
 		}
-		r.close([]*asked{q}, true)
+		r.close([]*waiter{q}, true)
 	}()
 }
 
-// approved notes that a person allowed a call: it is made even if the program ends first.
-func (r *Run) approved(q *asked) {
+// approved notes that a person allowed a call: it is sent even if the program ends first.
+func (r *Run) approved(q *waiter) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if q.admission.answer.How != "person" || q.ctx.Err() != nil {
+	if q.call.answer.How != "person" || q.ctx.Err() != nil {
 		return
 	}
 	q.call.begun, q.call.done = make(chan struct{}), make(chan struct{})
 }
 
-// unsent lists the calls that a person allowed and that are on their way to be sent.
-func (r *Run) unsent() (calls []*ongoing) {
+// unsent lists the calls that a person allowed and that are not sent yet.
+func (r *Run) unsent() (calls []*callState) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range r.calls {
@@ -276,11 +276,11 @@ func (r *Run) unsent() (calls []*ongoing) {
 	return calls
 }
 
-// Carry waits until the calls that people have allowed are over, each at most as long as its own time limit lets it be, or
-// until ctx ends. It is called when the program has ended, and with it the context of the calls that nobody has allowed.
+// Carry waits until the calls that people have allowed are over, each at most for its own time limit, or until ctx
+// ends. It is called when the program has ended, and with it the context of all other calls.
 func (r *Run) Carry(ctx context.Context) {
 	r.mu.Lock()
-	var carried []*ongoing
+	var carried []*callState
 	for _, c := range r.calls {
 		if c.done != nil && !c.over {
 			carried = append(carried, c)
@@ -296,10 +296,10 @@ func (r *Run) Carry(ctx context.Context) {
 	}
 }
 
-// answers asks, and takes a crash of the Asker for no answer.
+// answers asks. A panic of the Asker counts as no answer.
 func (r *Run) answers(ctx context.Context, questions []*Question, answered func(i int, a Answer)) {
 	has := make([]bool, len(questions))
-	var mu sync.Mutex // of what is answered at the same moment
+	var mu sync.Mutex // answers may come at the same moment
 	tell := func(i int, a Answer) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -313,7 +313,7 @@ func (r *Run) answers(ctx context.Context, questions []*Question, answered func(
 			r.gate.deps.Log.Error("asking panicked", "run", r.info.ID, "panic", p, "stack", string(debug.Stack()))
 		}
 		for i := range questions {
-			tell(i, Answer{How: "none", Code: ReasonNoApprover})
+			tell(i, Answer{How: "none", Code: reasonNoApprover})
 		}
 	}()
 	if r.info.Asker != nil {
@@ -321,47 +321,47 @@ func (r *Run) answers(ctx context.Context, questions []*Question, answered func(
 	}
 }
 
-// settled reports whether nobody has to be asked any more. A call that had to
-// wait is decided again: the profile or the run's counters may have moved on.
-func (r *Run) settled(q *asked) bool {
-	c, a := q.call, q.admission
+// settled reports whether nobody has to be asked any more. A call that had to wait is decided again: the profile or the
+// counters of the run may have changed.
+func (r *Run) settled(q *waiter) bool {
+	c := q.call
 	if q.waited {
-		r.tally(c, a)
-		q.refusal = r.refresh(q.ctx, c, a)
+		r.tally(c)
+		q.refusal = r.refresh(q.ctx, c)
 		switch {
 		case q.refusal != nil:
 		case q.ctx.Err() != nil:
 			q.refusal = runEnded(c)
-		case a.decision.Verdict == call.Deny:
-			q.refusal = r.denial(a)
-		case a.decision.Verdict == call.Allow && !r.isPut(c): // else somebody may have refused it already
+		case c.decision.Verdict == call.Deny:
+			q.refusal = r.denial(c)
+		case c.decision.Verdict == call.Allow && !r.isPut(c): // otherwise a person may have refused it already
 			return true
 		}
 	}
 	if q.refusal == nil && !r.isPut(c) {
-		q.refusal = r.refusedBefore(a)
+		q.refusal = r.refusedBefore(c)
 	}
 	return q.refusal != nil || q.waited && r.remembered(q)
 }
 
-// remembered answers a question with what was allowed before.
-func (r *Run) remembered(q *asked) bool {
-	if r.info.Asker == nil || q.admission.decision.Firm {
+// remembered answers a question with an earlier approval.
+func (r *Run) remembered(q *waiter) bool {
+	if r.info.Asker == nil || q.call.decision.Firm {
 		return false
 	}
-	if r.refusedBefore(q.admission) != nil {
-		return false // what was refused in this run stays refused
+	if r.refusedBefore(q.call) != nil {
+		return false // an equal call stays refused for the rest of the run
 	}
-	answer, ok := r.info.Asker.Remembered(q.ctx, r.question(q.call, q.admission))
+	answer, ok := r.info.Asker.Remembered(q.ctx, r.question(q.call))
 	if ok {
-		q.admission.answer, q.decided = answer, q.admission.decision
-		r.note(q.ctx, KindAnswer, q.call, q.admission)
+		q.call.answer, q.decided = answer, q.call.decision
+		r.note(q.ctx, KindAnswer, q.call)
 	}
 	return ok
 }
 
-// whileAny is a context that ends when those of all calls of a round have.
-func whileAny(round []*asked) (context.Context, context.CancelFunc) {
+// whileAny is a context that ends when the contexts of all calls of a round have ended.
+func whileAny(round []*waiter) (context.Context, context.CancelFunc) {
 	if len(round) == 1 {
 		return context.WithCancel(round[0].ctx)
 	}

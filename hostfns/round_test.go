@@ -97,7 +97,7 @@ func TestC2RoundsOfQuestions(t *testing.T) {
 			return yes
 		}}
 		got := together(t.Context(), w.ask(f), nil, `{"a":1}`, `{"a":"no"}`, `{"a":3}`)
-		if !slices.Equal(got, []string{"ok", ReasonDeclined, "ok"}) {
+		if !slices.Equal(got, []string{"ok", reasonDeclined, "ok"}) {
 			t.Errorf("got %v", got)
 		}
 		if len(f.rounds) != 1 || !slices.Equal(f.rounds[0], []string{`1{"a":1}`, `2{"a":"no"}`, `3{"a":3}`}) {
@@ -119,7 +119,7 @@ func TestQuestionsWaitForDecisions(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld()
 				var calls atomic.Int32
-				w.decide = func(tool *Tool, args json.RawMessage) call.Decision {
+				w.decide = func(tool *call.Tool, args json.RawMessage) call.Decision {
 					if calls.Add(1) > 1 {
 						time.Sleep(hangs)
 					}
@@ -190,7 +190,7 @@ func TestQuestionsWaitForTheProgram(t *testing.T) {
 func TestQuestionsWaitForCallsThatAreBeingDecided(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		w.decide = func(_ *Tool, args json.RawMessage) call.Decision {
+		w.decide = func(_ *call.Tool, args json.RawMessage) call.Decision {
 			if strings.Contains(string(args), "slow") {
 				time.Sleep(time.Second)
 			}
@@ -224,7 +224,7 @@ func TestWhatIsRememberedIsNotAsked(t *testing.T) {
 		}
 		together(t.Context(), r, nil, `{"a":"no"}`)
 		f.remembered[`{"a":"no"}`] = true
-		if got := together(t.Context(), r, nil, `{"a":"no"}`); got[0] != ReasonDeclined || len(f.rounds) != 2 {
+		if got := together(t.Context(), r, nil, `{"a":"no"}`); got[0] != reasonDeclined || len(f.rounds) != 2 {
 			t.Errorf("refused before: %v, rounds %v", got, f.rounds)
 		}
 		by := map[string]int{}
@@ -236,7 +236,7 @@ func TestWhatIsRememberedIsNotAsked(t *testing.T) {
 		if by["grant"] != 3 || by["person"] != 1 {
 			t.Errorf("decided by %v", by)
 		}
-		w.decide = func(*Tool, json.RawMessage) call.Decision { return call.Decision{Verdict: call.Ask, Firm: true} }
+		w.decide = func(*call.Tool, json.RawMessage) call.Decision { return call.Decision{Verdict: call.Ask, Firm: true} }
 		f.rounds = nil
 		if together(t.Context(), r, nil, `{"a":0}`); len(f.rounds) != 1 {
 			t.Error("a grant answers what a person has to")
@@ -261,7 +261,7 @@ func TestE8RefusalsOfOneRoundCountOnce(t *testing.T) {
 			i.Refused = func(n int) { mu.Lock(); defer mu.Unlock(); told = append(told, n) }
 		})
 		got := together(t.Context(), r, nil, `"no 1"`, `2`, `"no 3"`, `4`, `"no 5"`)
-		if !slices.Equal(got, []string{ReasonDeclined, "ok", ReasonDeclined, "ok", ReasonDeclined}) || slices.Max(told) != 1 {
+		if !slices.Equal(got, []string{reasonDeclined, "ok", reasonDeclined, "ok", reasonDeclined}) || slices.Max(told) != 1 {
 			t.Errorf("got %v, told %v", got, told)
 		}
 		together(t.Context(), r, nil, `"no 6"`)
@@ -284,7 +284,7 @@ func TestRoundsThatEnd(t *testing.T) {
 			t.Errorf("got %v, %d sent", got, w.sent())
 		}
 		var decided atomic.Int32
-		w.decide = func(*Tool, json.RawMessage) call.Decision {
+		w.decide = func(*call.Tool, json.RawMessage) call.Decision {
 			if decided.Add(1) > 2 {
 				panic("boom") // when the second call is decided again
 			}
@@ -297,7 +297,7 @@ func TestRoundsThatEnd(t *testing.T) {
 		}
 		w.decide = verdict(call.Ask)
 		f.answer = func(*Question) Answer { panic("boom") }
-		if got := together(t.Context(), w.ask(f), nil, `{"a":1}`, `{"a":2}`); !slices.Equal(got, []string{ReasonNoApprover, ReasonNoApprover}) || w.sent() != 0 {
+		if got := together(t.Context(), w.ask(f), nil, `{"a":1}`, `{"a":2}`); !slices.Equal(got, []string{reasonNoApprover, reasonNoApprover}) || w.sent() != 0 {
 			t.Errorf("got %v, %d sent", got, w.sent())
 		}
 	})
@@ -329,10 +329,10 @@ func TestC12AYesIsTakenOnce(t *testing.T) {
 			a.Use = func(context.Context, *Question) error { return ErrChanged }
 			return a
 		}
-		if got := together(t.Context(), w.ask(f), nil, `{"a":2}`); got[0] != ReasonPolicy || w.sent() != 1 {
+		if got := together(t.Context(), w.ask(f), nil, `{"a":2}`); got[0] != reasonPolicy || w.sent() != 1 {
 			t.Errorf("got %v, %d sent", got, w.sent())
 		}
-		for err, want := range map[error]string{ErrTooLate: ReasonTimeout, errors.New("the disk is full"): ReasonDenied} { // the policy is as it was
+		for err, want := range map[error]string{ErrTooLate: reasonTimeout, errors.New("the disk is full"): call.CodeDenied} { // the policy is as it was
 			f.answer = func(q *Question) Answer {
 				a := before(q)
 				a.Use = func(context.Context, *Question) error { return err }
@@ -380,7 +380,7 @@ func TestMixedAnswersAreCarriedOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		w.decide = verdict(call.Ask)
-		w.reply = func(ctx context.Context, _ *Tool, _ json.RawMessage) (*Reply, error) {
+		w.reply = func(ctx context.Context, _ *call.Tool, _ json.RawMessage) (*Reply, error) {
 			select {
 			case <-time.After(20 * time.Second):
 				return &Reply{Value: json.RawMessage("1")}, nil
@@ -405,7 +405,7 @@ func TestMixedAnswersAreCarriedOut(t *testing.T) {
 			return yes
 		}}
 		got, reports, _ := ends(t, w.ask(f), `{"a":1}`, `{"a":2}`, `{"a":3}`)
-		if !slices.Equal(got, []string{"ok", ReasonDeclined, "ok"}) {
+		if !slices.Equal(got, []string{"ok", reasonDeclined, "ok"}) {
 			t.Errorf("the calls ended so: %v", got)
 		}
 		for i, want := range []State{Done, Refused, Done} {
@@ -436,7 +436,7 @@ func TestARunWaitsForApprovedCallsWithinTheirTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		w.decide = verdict(call.Ask)
-		w.reply = func(ctx context.Context, _ *Tool, _ json.RawMessage) (*Reply, error) {
+		w.reply = func(ctx context.Context, _ *call.Tool, _ json.RawMessage) (*Reply, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}
@@ -517,9 +517,9 @@ func TestAQuestionThatIsOpenStaysOpenElsewhere(t *testing.T) {
 		again  int            // questions put where the run goes on
 	}{
 		{"a yes to the one that is open", false, false, no, yes, map[int]string{2: "ok"}, 2, 1},
-		{"a no to the one that is open", false, false, no, no, map[int]string{2: ReasonDeclined}, 2, 1},
-		{"the one before it is refused", true, false, Answer{}, no, map[int]string{1: ReasonDeclined, 2: ReasonDeclined}, 1, 1},
-		{"the one before it is refused, and people see the other", true, true, Answer{}, no, map[int]string{1: ReasonDeclined, 2: ReasonDeclined}, 1, 2},
+		{"a no to the one that is open", false, false, no, no, map[int]string{2: reasonDeclined}, 2, 1},
+		{"the one before it is refused", true, false, Answer{}, no, map[int]string{1: reasonDeclined, 2: reasonDeclined}, 1, 1},
+		{"the one before it is refused, and people see the other", true, true, Answer{}, no, map[int]string{1: reasonDeclined, 2: reasonDeclined}, 1, 2},
 		{"the one before it is allowed", true, false, Answer{}, yes, map[int]string{1: "ok", 2: "ok"}, 2, 2},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/codemode-project/codemode/call"
 )
 
-// saved is a run between two processes: what has happened so far, and which calls wait for a person.
+// saved is the stored form of a run: what has happened so far, and which calls wait for a person. Package runs keeps
+// its version.
 type saved struct {
 	Calls    []savedCall           `json:"calls"`
 	Seen     map[string]int        `json:"seen"`
@@ -28,7 +31,7 @@ type savedCall struct {
 	Asking *savedAsked `json:"asking,omitempty"` // nil: it is over
 }
 
-// savedAsked is what a question is about. The decision is not part of it: it is made anew.
+// savedAsked is a call that waits for a person. It is decided anew when it is restored.
 type savedAsked struct {
 	Server string          `json:"server"`
 	Raw    string          `json:"raw"`
@@ -37,30 +40,31 @@ type savedAsked struct {
 	Args   json.RawMessage `json:"args"`
 }
 
-// ErrBusy says that a run cannot be saved: some call is neither over nor waiting for a person.
-var ErrBusy = errors.New("a call of the run is under way")
+// errBusy says that a run cannot be saved: a call is neither over nor waiting for a person.
+var errBusy = errors.New("a call of the run is under way")
 
-// Save returns what [Gate.Restore] needs to go on with the run, in this process
-// or another. It changes nothing here: who saves a run sees to it that only one of the two goes on.
+// Save returns what [Gate.Restore] needs, in this process or another. It does not change the run: the caller makes sure
+// that only one of the two continues.
 func (r *Run) Save() (json.RawMessage, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := saved{Seen: r.seen, Refused: r.refused, Asks: r.asks, Invoked: r.invoked, Refusals: r.refusals, Tainted: r.taint.by != "", Taint: r.taint.by, Blocks: r.blocks, Emitted: r.emitted}
 	for _, c := range r.calls {
 		one := savedCall{Report: c.Report, Before: c.before, Sent: c.sent}
-		switch a := c.asking; {
+		switch {
 		case c.over:
-		case a == nil:
-			return nil, fmt.Errorf("call %d, %s: %w", c.Call, c.Tool, ErrBusy)
+		case !c.asking:
+			return nil, fmt.Errorf("call %d, %s: %w", c.Call, c.Tool, errBusy)
 		default:
-			one.Asking = &savedAsked{Server: a.tool.Server, Raw: a.tool.Raw, Name: a.tool.Name, Digest: a.tool.Digest, Args: a.args}
+			one.Asking = &savedAsked{Server: c.tool.Server, Raw: c.tool.Raw, Name: c.tool.Name,
+				Digest: c.tool.Digest, Args: c.args.JSON()}
 		}
 		s.Calls = append(s.Calls, one)
 	}
 	return json.Marshal(s)
 }
 
-// Restore makes a run of what [Run.Save] returned. Its calls that wait go on with [Run.Resume].
+// Restore makes a run of what [Run.Save] returned. [Run.Resume] continues its calls that wait.
 func (g *Gate) Restore(info RunInfo, state json.RawMessage) (*Run, error) {
 	var s saved
 	if err := json.Unmarshal(state, &s); err != nil {
@@ -69,11 +73,15 @@ func (g *Gate) Restore(info RunInfo, state json.RawMessage) (*Run, error) {
 	r := g.Run(info)
 	r.taint.size = mostTraced + 1 // what was answered before is not saved, so no value is known to come from a trusted server
 	for _, one := range s.Calls {
-		c := &ongoing{Report: one.Report, before: one.Before, sent: one.Sent, over: one.Asking == nil}
+		c := &callState{Report: one.Report, before: one.Before, sent: one.Sent, over: one.Asking == nil}
 		if a := one.Asking; a != nil {
-			c.asking = &admission{tool: &Tool{Server: a.Server, Raw: a.Raw, Name: a.Name, Digest: a.Digest}, args: a.Args}
-			c.coming = true // all of them are one round again
-			r.coming++
+			c.tool = &call.Tool{Server: a.Server, Raw: a.Raw, Name: a.Name, Digest: a.Digest}
+			var err error
+			if c.args, err = call.Freeze(a.Args, len(a.Args)); err != nil {
+				return nil, fmt.Errorf("reading a saved run: call %d: %w", c.Call, err)
+			}
+			c.asking, c.undecided = true, true // all of them belong to one round again
+			r.undecided++
 		}
 		r.calls = append(r.calls, c)
 	}
@@ -91,13 +99,13 @@ func (g *Gate) Restore(info RunInfo, state json.RawMessage) (*Run, error) {
 	return r, nil
 }
 
-// Resume goes on with a call that waited for a person when its run was saved, as
-// [Run.Call] would have. Of the invocation the name and the arguments do not count.
+// Resume continues a call that waited for a person when its run was saved, as [Run.Call] would have. It does not use
+// the name and the arguments of the invocation.
 func (r *Run) Resume(ctx context.Context, in Invocation) (json.RawMessage, error) {
 	r.mu.Lock()
-	var c *ongoing
+	var c *callState
 	for _, one := range r.calls {
-		if one.Call == in.ID && one.asking != nil { // also if the run has ended since
+		if one.Call == in.ID && one.asking { // also if the run has ended since
 			c = one
 		}
 	}
@@ -105,12 +113,11 @@ func (r *Run) Resume(ctx context.Context, in Invocation) (json.RawMessage, error
 	if c == nil {
 		return nil, &Exception{Class: "Error", Message: "an internal error ended this call"}
 	}
-	a := c.asking
-	c.pause = in.Pause
+	c.in = in
 	if in.Put {
 		r.nowPut(c)
 	}
-	return r.pass(c, func() (context.Context, *admission, error) { return r.approve(ctx, c, in, a, true) })
+	return r.perform(c, func() (context.Context, error) { return r.approve(ctx, c, true) })
 }
 
 // Waiting lists the calls of a saved run that wait for a person.

@@ -10,12 +10,14 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/call"
 )
 
-// What an untrusted server answers may be anybody's words. From the first such answer on the run is tainted: a program may have put
-// the answer, or something made of it, into any argument. A call is free of it only where that can be shown: its arguments are
-// written in the program's text, but for single values that a trusted server answered and no untrusted one. So what an answer
-// can still do is choose among calls and values that are there anyway.
+// The answer of an untrusted server may be the words of anybody. From the first such answer on the run is tainted: the
+// program may have put the answer, or something made of it, into any argument. A call is not tainted only if all its
+// arguments are written in the text of the program, except for single values that a trusted server answered and no
+// untrusted server did. So an answer can choose among the calls and values of the program, and add none.
 
 // A WrittenCall is a call whose arguments the text of the program shows, at least in part.
 type WrittenCall struct {
@@ -27,15 +29,17 @@ type WrittenCall struct {
 const (
 	// leastTraced is the shortest text or number, in characters, whose appearance in an answer means something.
 	leastTraced = 4
-	// mostTraced bounds what is kept of the answers of a run, in bytes; beyond it no value is known to come from a trusted server.
+	// mostTraced bounds what is kept of the answers of a run, in bytes; beyond it no value is known to come from a
+	// trusted server.
 	mostTraced = 4 << 20
-	// longestTraced is the longest answer whose values are kept, in bytes: to take one apart costs several times its size.
+	// longestTraced is the longest answer whose values are kept, in bytes: to take one apart costs several times its
+	// size.
 	longestTraced = 64 << 10
 )
 
-// A taint is what a run knows of outside words. The zero value is a run that has read none. Run.mu guards it.
+// A taint is what a run knows of the answers of servers. The zero value is a run that has read none. Run.mu guards it.
 type taint struct {
-	by    string             // what was read first, in words; "" means that the run is not tainted
+	by    string             // the first untrusted answer, in words; "" means that the run is not tainted
 	known map[string]*origin // where texts and numbers come from, by their JSON
 	size  int                // bytes of known
 }
@@ -47,9 +51,9 @@ type origin struct {
 	untrusted string // the server, if any that answered it is not trusted; the rest is about that one then
 }
 
-// answered takes in what a call gave the program: an answer, or words of a failure.
-// traced says whether the values are kept: without, only that the run is tainted is known.
-func (t *taint) answered(call int, tool *Tool, value json.RawMessage, traced bool) {
+// answered notes what a call gave the program: an answer, or the text of a failure. traced says whether to keep its
+// values; otherwise it is only noted whether the run is tainted.
+func (t *taint) answered(call int, tool *call.Tool, value json.RawMessage, traced bool) {
 	if !tool.Trusted && t.by == "" {
 		t.by = fmt.Sprintf("%s (call %d), whose server %q is not trusted", tool.Name, call, tool.Server)
 	}
@@ -86,7 +90,7 @@ func (t *taint) answered(call int, tool *Tool, value json.RawMessage, traced boo
 	})
 }
 
-// reaches says in a sentence how words from outside may have reached the arguments of a call; "" means that they have not.
+// reaches says in a sentence how an untrusted answer may have reached the arguments of a call; "" means that none has.
 func (t *taint) reaches(tool string, args json.RawMessage, written []WrittenCall) string {
 	if t.by == "" {
 		return ""
@@ -116,13 +120,13 @@ func (t *taint) reaches(tool string, args json.RawMessage, written []WrittenCall
 	return "its arguments are not all written in the program, and the run has read " + t.by
 }
 
-// longest is how many bytes of JSON its arguments may have, with values in the gaps that are known to come from a trusted server.
+// longest is the greatest length of its arguments as JSON, with traced values in the gaps.
 func (w *WrittenCall) longest() int {
 	const escape = 6 // bytes that JSON may take for one
 	return escape * (len(w.Args) + len(w.Unknown)*longestTraced)
 }
 
-// fits reports whether arguments are those of a written call, with nothing but single values of trusted servers in its gaps.
+// fits reports whether arguments are those of a written call, with only single values of trusted servers in its gaps.
 func (t *taint) fits(args any, w WrittenCall) bool {
 	shown, ok := decoded(w.Args)
 	return ok && t.same("", args, shown, w.Unknown)
@@ -182,7 +186,7 @@ func leafKey(leaf any) string {
 	return ""
 }
 
-// each calls f for everything in a value that holds nothing else, with its JSON Pointer, in the order of the keys.
+// each calls f for every scalar in a value, with its JSON Pointer, in the order of the keys.
 func each(at string, value any, f func(at string, leaf any)) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -214,8 +218,9 @@ func decoded(raw json.RawMessage) (any, bool) {
 	return v, d.Decode(&v) == nil
 }
 
-// words are what of an outcome reaches the program, nil if nothing does: an answer, or what the server says of its failure.
-func words(reply *Reply, err error) json.RawMessage {
+// received is the part of an outcome that reaches the program: an answer, or the text of a failure; nil if there is
+// none.
+func received(reply *Reply, err error) json.RawMessage {
 	if reply != nil && err == nil {
 		if reply.Value == nil {
 			return json.RawMessage("null")

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // TestTaint is POLICY.md N4: what an untrusted server says taints the run from then on,
@@ -29,7 +31,7 @@ func TestTaint(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld()
 			w.tools["fs__read"].Trusted = tt.trusted
-			w.reply = func(_ context.Context, tool *Tool, _ json.RawMessage) (*Reply, error) {
+			w.reply = func(_ context.Context, tool *call.Tool, _ json.RawMessage) (*Reply, error) {
 				if tool.Name == "fs__read" {
 					return tt.reply, tt.err
 				}
@@ -50,7 +52,7 @@ func TestTaint(t *testing.T) {
 // TestWhatReachesACall: only what is written in the text, with single values of trusted servers in its gaps, is free of what an
 // untrusted server answered.
 func TestWhatReachesACall(t *testing.T) {
-	trusted, stranger := &Tool{Name: "time__now", Server: "time", Trusted: true}, &Tool{Name: "mail__read", Server: "mail"}
+	trusted, stranger := &call.Tool{Name: "time__now", Server: "time", Trusted: true}, &call.Tool{Name: "mail__read", Server: "mail"}
 	written := []WrittenCall{
 		{Tool: "http__post", Args: json.RawMessage(`{"url":"https://example.org","n":1}`)},
 		{Tool: "http__post", Args: json.RawMessage(`{"at":null,"list":[null,"fixed"]}`), Unknown: []string{"/at", "/list/0"}},
@@ -107,7 +109,7 @@ func TestWhatReachesACall(t *testing.T) {
 func TestTaintOutlivesASavedRun(t *testing.T) {
 	w := newWorld()
 	w.tools["fs__read"].Trusted = false
-	w.reply = func(context.Context, *Tool, json.RawMessage) (*Reply, error) {
+	w.reply = func(context.Context, *call.Tool, json.RawMessage) (*Reply, error) {
 		return &Reply{Value: json.RawMessage(`"some text"`)}, nil
 	}
 	gate := NewGate(Deps{Tools: w, Recorder: w, Sender: w})

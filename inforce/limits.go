@@ -41,6 +41,7 @@ func (r *Rules) Limits(p *profiles.Profile) (l sandbox.Limits, reply int) {
 	return l, reply
 }
 
+// CallTimeout is how long one call may take.
 func (r *Rules) CallTimeout(p *profiles.Profile) time.Duration {
 	timeout := hostfns.DefaultCallTimeout
 	if cfg := r.Config(); cfg != nil {
@@ -52,6 +53,7 @@ func (r *Rules) CallTimeout(p *profiles.Profile) time.Duration {
 	return timeout
 }
 
+// PreflightLife is how long the token of a check is valid.
 func (r *Rules) PreflightLife() time.Duration {
 	if cfg := r.Config(); cfg != nil && cfg.PreflightLifetime > 0 {
 		return cfg.PreflightLifetime

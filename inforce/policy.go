@@ -2,7 +2,6 @@ package inforce
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -15,12 +14,11 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 )
 
-// Policy decides the calls of one run by the profile of that name in the
-// configuration of each moment.
+// A Policy decides the calls of one run by the profile of that name in the configuration of each moment.
 type Policy struct {
 	Rules   *Rules
 	Name    string
-	subject config.Subject                   // whom overlays know it by
+	subject config.Subject                   // for whom overlays hold
 	Owner   string                           // whose share of the questions it uses
 	within  profiles.Limits                  // of a saved program, beside those of its profile
 	began   uint64                           // when it was bound, as pins count
@@ -29,7 +27,7 @@ type Policy struct {
 	shadows shadows
 }
 
-// Bind returns the policy of a profile that exists now, for runs of subject.
+// Bind is the policy of a profile that exists now, for runs of subject.
 func (r *Rules) Bind(name string, subject config.Subject) (*Policy, error) {
 	p := &Policy{Rules: r, Name: name, subject: subject, began: r.Pins.Now(), Now: r.time}
 	cfg := r.Config()
@@ -65,9 +63,9 @@ func (p *Policy) Profile() *profiles.Profile {
 	return profile
 }
 
-// current is the profile as it is now, with the overlays that are in force. When the configuration does not have
-// it any more it is the last one, whose limits and masks hold for the runs that began under it, and removed is true:
-// then it allows nothing.
+// current is the profile as it is now, with the overlays that are in force. If the configuration has lost it, it is the
+// last version, whose limits and masks still hold for runs that began under it, and removed is true: then it allows
+// nothing.
 func (p *Policy) current() (profile *profiles.Profile, removed bool) {
 	cfg := p.Rules.Config()
 	if cfg == nil {
@@ -80,7 +78,7 @@ func (p *Policy) current() (profile *profiles.Profile, removed bool) {
 	return p.last.Load(), true
 }
 
-// ProfileName is the name of the profile, as the configuration has it: that of the base tool has one too.
+// ProfileName is the name of the profile in the configuration. The profile of the base tool has one too.
 func (p *Policy) ProfileName() string {
 	if profile := p.Profile(); profile != nil {
 		return profile.Name()
@@ -96,9 +94,10 @@ func (p *Policy) Digest() string {
 	return ""
 }
 
-func (p *Policy) Call(t *hostfns.Tool, args json.RawMessage, n hostfns.Counters) profiles.Call {
+// Call is a call as profiles decide it: with its time, the state of its run and the questions of its owner.
+func (p *Policy) Call(t *call.Tool, args call.Arguments, n hostfns.Counters) profiles.Call {
 	lastMinute, pending := p.Rules.Asks.Count(p.Now(), p.Owner)
-	if n.Asked { // what people are asked from now on is not this call's business
+	if n.Asked { // later questions do not count against this call
 		n.Asks, lastMinute, pending = 0, 0, 0
 	}
 	return profiles.Call{
@@ -112,7 +111,7 @@ func (p *Policy) Call(t *hostfns.Tool, args json.RawMessage, n hostfns.Counters)
 }
 
 // Decide decides by the profile of this moment.
-func (p *Policy) Decide(t *hostfns.Tool, args json.RawMessage, n hostfns.Counters) call.Decision {
+func (p *Policy) Decide(t *call.Tool, args call.Arguments, n hostfns.Counters) call.Decision {
 	profile, removed := p.current()
 	switch {
 	case profile == nil:
@@ -127,18 +126,19 @@ func (p *Policy) Decide(t *hostfns.Tool, args json.RawMessage, n hostfns.Counter
 	return d
 }
 
-// denial is a decision that rests on no profile.
+// denial is a decision without a profile.
 func denial(why string) call.Decision {
 	return call.Decision{Reasons: []call.Reason{{List: "configuration", Text: why}}}
 }
 
-func (p *Policy) Hidden(t *hostfns.Tool) bool {
+// Hidden reports whether the profile denies the tool whatever the arguments are.
+func (p *Policy) Hidden(t *call.Tool) bool {
 	profile, removed := p.current()
-	return profile == nil || removed || !profile.Visible(p.Call(t, nil, hostfns.Counters{}))
+	return profile == nil || removed || !profile.Visible(p.Call(t, call.Arguments{}, hostfns.Counters{}))
 }
 
-// AskCounter knows which questions of whom are open, and when the latest were
-// put. Questions that were put together count as one.
+// An AskCounter counts the questions of each owner that are open, and those of the last minute. Questions that were put
+// together count as one.
 type AskCounter struct {
 	mu sync.Mutex
 	of map[string]*asksOf
@@ -185,8 +185,7 @@ func (a *AskCounter) Count(now time.Time, owner string) (lastMinute, pending int
 	return len(one.times), one.pending
 }
 
-// A Wish is what is known of who wants something to run, and of what. All of it is what the server knows, but for Role, which is
-// what the caller says.
+// A Wish says who wants to run what. The server knows all of it, except Role, which the caller claims.
 type Wish struct {
 	Profile, Code, Name, Script string
 	Bound                       bool // the saved program must not run under another profile
@@ -195,7 +194,7 @@ type Wish struct {
 	Unchecked                             bool // nobody checked Principal
 }
 
-// Owner is whose share is used; "" is of all that have none of their own.
+// Owner is the principal whose share is used; "" is the common share of all that have none of their own.
 func (w *Wish) Owner() string {
 	if w.Unchecked {
 		return ""

@@ -18,8 +18,8 @@ import (
 // Fingerprint is how a caller's token stands in overlays and in the record.
 func Fingerprint(token string) string { return config.Fingerprint(token) }
 
-// A Session is one that a person made, so that what runs in it is known by its
-// role. Its id is handed to whoever starts the server or connects to it, and counts in every process that shares the store.
+// A Session is a session that a person made for a role. Whoever starts the server or connects to it gets its id, which
+// counts in every process that shares the store.
 type Session struct {
 	ID      string    `json:"id,omitempty"`
 	Role    string    `json:"role"`
@@ -32,7 +32,7 @@ const sessionPrefix = "cms_"
 // SessionLives are how long a session may be made for.
 var sessionLives = []time.Duration{10 * time.Minute, time.Hour, 24 * time.Hour}
 
-// IsMadeSession reports whether an id is one of those that [Evaluator.NewSession] gives, whether it made it or not.
+// IsMadeSession reports whether an id has the form of those that [Rules.NewSession] gives.
 func IsMadeSession(id string) bool { return strings.HasPrefix(id, sessionPrefix) }
 
 // NewSession makes a session for a role, for 10 minutes, an hour or a day.
@@ -71,12 +71,10 @@ func (r *Rules) Session(ctx context.Context, id string) (Session, error) {
 // maxRole is more than a role needs.
 const maxRole = 64
 
-// ErrSessionOver is the error of a run in a session that a person made and
-// that has ended, or that nobody made.
+// ErrSessionOver is the error of a run in a session that has ended, or that nobody made.
 var ErrSessionOver = errors.New("this session is over, or was never made for a codemode with this store: ask the person who made it for a new one")
 
-// Subject is whose run a request is, as overlays see it. What the caller says
-// about its role is not part of it.
+// Subject says whose run a request is, for overlays. The role that the caller claims is not part of it.
 func (r *Rules) Subject(ctx context.Context, q *Wish) (config.Subject, error) {
 	s := config.Subject{Session: q.Session, Principal: q.Principal, Token: q.Fingerprint, Program: ProgramHash(q.Code), Script: q.Script}
 	if !IsMadeSession(q.Session) {
@@ -87,8 +85,8 @@ func (r *Rules) Subject(ctx context.Context, q *Wish) (config.Subject, error) {
 	return s, err
 }
 
-// sessions keeps those that people made for roles: in the store, where every process that shares it finds them, or, if
-// there is none, in memory. Neither has their ids, which are secrets, but the fingerprints of them.
+// A sessionStore keeps the sessions that people made for roles: in the store, which other processes share, or, without
+// one, in memory. It has fingerprints of their ids, which are secrets.
 type sessionStore struct {
 	Store func(context.Context) (*store.DB, error) // nil without a store
 

@@ -8,10 +8,10 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 )
 
-// shadows notes where the profile that is tried beside the live one ("shadow" in the
-// configuration) would decide otherwise. It has no say in what happens.
+// shadows logs where the shadow profile ("shadow" in the configuration) would decide otherwise. It has no effect on the
+// call.
 type shadows struct {
-	noted sync.Map // what was noted: a call is decided several times on its way
+	noted sync.Map // what was logged: a call is decided several times
 }
 
 func (s *shadows) compare(log *slog.Logger, live *profiles.Profile, c profiles.Call, d call.Decision) {
@@ -23,7 +23,7 @@ func (s *shadows) compare(log *slog.Logger, live *profiles.Profile, c profiles.C
 	if difference == "" {
 		return
 	}
-	if _, again := s.noted.LoadOrStore(c.Name+"\x00"+string(c.Args)+"\x00"+difference, true); !again {
+	if _, again := s.noted.LoadOrStore(c.Name+"\x00"+c.Args.String()+"\x00"+difference, true); !again {
 		log.Warn("the shadow profile would decide otherwise", "profile", live.Name(), "shadow", beside.Name(), "tool", c.Name, "difference", difference)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 )
 
-// A State is the configuration in force at one moment. Nothing in it changes: a change makes another one, so that nobody
-// sees new rules together with the old trust in servers.
+// A State is the configuration in force at one moment. It never changes: a new configuration is a new State, so that no
+// call sees new rules together with the old trust in servers.
 type State struct {
 	Config  *config.Config    // nil: nothing is configured, and nothing is allowed
 	Servers map[string]Server // by name
@@ -27,7 +27,7 @@ type Server struct {
 	Timeout  time.Duration // of one call; zero if the configuration does not say
 }
 
-// Rules are what calls are decided by: the configuration in force and what is known beside it.
+// Rules decide calls: they hold the configuration in force, the accepted tools, and the counts of questions.
 type Rules struct {
 	log      *slog.Logger
 	current  atomic.Pointer[State]
@@ -37,7 +37,7 @@ type Rules struct {
 	Sessions sessionStore
 }
 
-// NewRules begins with nothing in force: everything is denied.
+// NewRules makes Rules without a configuration, which deny everything.
 func NewRules(log *slog.Logger, p *pins.Pins) *Rules {
 	r := &Rules{log: log, Pins: p}
 	r.current.Store(&State{Servers: map[string]Server{}})
@@ -59,14 +59,14 @@ func (r *Rules) time() time.Time { return r.clock.At(time.Now()) }
 // Server is what the configuration in force says of a server.
 func (r *Rules) Server(name string) Server { return r.current.Load().Servers[name] }
 
-// Mark notes why the files are not what is in force; nil: they are. One change of the configuration is made at a time.
+// Mark notes why the files differ from the configuration in force; nil: they do not. One change is made at a time.
 func (r *Rules) Mark(stale error) {
 	now := *r.current.Load()
 	now.Stale = stale
 	r.current.Store(&now)
 }
 
-// Identities names which server is which.
+// Identities are the identities of the servers, by name.
 func (s *State) Identities() map[string]string {
 	all := map[string]string{}
 	for name, server := range s.Servers {

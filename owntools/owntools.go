@@ -234,11 +234,11 @@ func (g *Gate) Close() []hostfns.Report {
 }
 
 // tool describes the tool of a call to the Gate.
-func (g *Gate) tool(tc *Call, name string) *hostfns.Tool {
+func (g *Gate) tool(tc *Call, name string) *call.Tool {
 	if t, err := g.tools.Find(name); err == nil {
 		return g.parts.Tools.Describe(t)
 	}
-	return &hostfns.Tool{Server: tc.Server, Raw: tc.Tool, Name: name}
+	return &call.Tool{Server: tc.Server, Raw: tc.Tool, Name: name}
 }
 
 // A pendingCall is one Execute under way.
@@ -250,20 +250,20 @@ type pendingCall struct {
 // noTools finds no tools: each call brings its own.
 type noTools struct{}
 
-func (noTools) Find(_ context.Context, name string) (*hostfns.Tool, error) {
+func (noTools) Find(_ context.Context, name string) (*call.Tool, error) {
 	return nil, &hostfns.NotFoundError{Name: name}
 }
 
 // A sender executes the calls that the Gate admits.
 type sender struct{ g *Gate }
 
-func (s sender) Send(ctx context.Context, sending *hostfns.Sending) (*hostfns.Reply, error) {
-	c, _ := s.g.sending.Load(sending.Call)
-	pending, ok := c.(*pendingCall)
+func (s sender) Send(ctx context.Context, c *call.Call, _ func() func()) (*hostfns.Reply, error) {
+	found, _ := s.g.sending.Load(c.Number)
+	pending, ok := found.(*pendingCall)
 	if !ok {
 		return nil, &hostfns.SendError{Message: "no Execute waits for this call"}
 	}
-	value, err := pending.do(ctx, sending.Args)
+	value, err := pending.do(ctx, c.Args.JSON())
 	if err != nil {
 		pending.err = err
 		return nil, &hostfns.ToolFailure{Message: err.Error()}

@@ -124,7 +124,7 @@ func (f *Foresight) visible(names []string) []string {
 	})
 }
 
-func (f *Foresight) decide(c *PlannedCall, t *hostfns.Tool, seen analysis.Call) {
+func (f *Foresight) decide(c *PlannedCall, t *call.Tool, seen analysis.Call) {
 	n := f.Counters
 	may, mayNot := f.Tainted(seen)
 	if n.Tainted = !mayNot; n.Tainted {
@@ -134,7 +134,7 @@ func (f *Foresight) decide(c *PlannedCall, t *hostfns.Tool, seen analysis.Call) 
 	if len(c.Unknown)+len(c.Open) == 0 {
 		n.Repeat = f.seen[c.Tool+string(c.Args)]
 	}
-	d := f.policy.Decide(t, c.Args, n)
+	d := f.policy.Decide(t, call.Unread(c.Args), n)
 	lead := d.Lead()
 	c.Verdict, c.Risk, c.Reason = d.Verdict.String(), string(d.Risk), d.Detail()
 	c.Rule, c.At, c.Layer = lead.Rule, lead.Pos.Short(), lead.Layer
@@ -142,20 +142,20 @@ func (f *Foresight) decide(c *PlannedCall, t *hostfns.Tool, seen analysis.Call) 
 	if profile == nil {
 		return
 	}
-	forecast := profile.Foresee(f.policy.Call(t, c.Args, n), profiles.Gaps{Unknown: c.Unknown, Open: c.Open})
+	forecast := profile.Foresee(f.policy.Call(t, call.Unread(c.Args), n), profiles.Gaps{Unknown: c.Unknown, Open: c.Open})
 	if len(forecast.Decision.Reasons) > 0 {
 		c.pos = forecast.Decision.Reasons[0].Pos
 	}
 	gaps := profiles.Gaps{Unknown: c.Unknown, Open: c.Open}
 	if may && mayNot {
 		n.Tainted = true
-		either(&forecast, profile.Foresee(f.policy.Call(t, c.Args, n), gaps),
+		either(&forecast, profile.Foresee(f.policy.Call(t, call.Unread(c.Args), n), gaps),
 			call.Reason{List: "raise",
 				Text: "it depends on whether what a server that is not trusted answered has reached its arguments"})
 	}
 	if f.mayAsk > 0 {
 		n.Asks += f.mayAsk
-		either(&forecast, profile.Foresee(f.policy.Call(t, c.Args, n), gaps),
+		either(&forecast, profile.Foresee(f.policy.Call(t, call.Unread(c.Args), n), gaps),
 			call.Reason{List: "limits", Text: "it depends on how many questions the run has asked before"})
 	}
 	if len(forecast.Verdicts) < 2 {
@@ -196,19 +196,19 @@ func reasons(d call.Decision) string {
 }
 
 // violation says why the arguments cannot fit, whatever the values are that the text does not show.
-func (f *Foresight) violation(t *hostfns.Tool, c *PlannedCall) string {
+func (f *Foresight) violation(t *call.Tool, c *PlannedCall) string {
 	known, err := f.tools.Catalog.Find(t.Name)
 	if err != nil || c.Args == nil {
 		return ""
 	}
-	if err := registry.ArgumentError(known.ValidateKnown(f.checking, c.Args, c.Unknown, c.Open)); err != nil {
+	if err := registry.ArgumentError(known.ValidateKnown(f.checking, call.Unread(c.Args), c.Unknown, c.Open)); err != nil {
 		return "the arguments do not fit: " + err.Error()
 	}
 	return ""
 }
 
 // count counts the call as if the program had made it.
-func (f *Foresight) count(c *PlannedCall, t *hostfns.Tool) {
+func (f *Foresight) count(c *PlannedCall, t *call.Tool) {
 	f.Counters.Calls++
 	f.seen[c.Tool+string(c.Args)]++
 	if c.Refused() {

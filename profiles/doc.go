@@ -8,7 +8,7 @@
 //	...
 //	d := c.Profile("supervised").Decide(profiles.Call{
 //		Server: "github", Tool: "create_issue",
-//		Args: json.RawMessage(`{"owner": "acme"}`),
+//		Args: call.Unread([]byte(`{"owner": "acme"}`)),
 //	})
 //	fmt.Println(d.Verdict, d.Reasons[0].Pos, d.Reasons[0].Text)
 //

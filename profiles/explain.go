@@ -160,7 +160,7 @@ func (p *Profile) consider(v *view, all []call.Reason) []call.Reason {
 // Visible reports whether a program may learn that the tool exists: false if the profile
 // denies it whatever the arguments are. The arguments of the call are not looked at.
 func (p *Profile) Visible(c Call) bool {
-	c.Args = nil
+	c.Args = call.Arguments{}
 	v := &view{call: c}
 	p.prepare(v)
 	return p.mayPass(v) && !slices.ContainsFunc(p.layers, func(l *Layer) bool { return l.applies(v) && !l.mayPass(v) })

@@ -142,10 +142,10 @@ func (p *Profile) prepare(v *view) (bad string) {
 		v.raw = c.Server + "__" + c.Tool
 	}
 	most := least(cmp.Or(p.limits.ArgumentBytes, maxArguments), p.caps.ArgumentBytes)
-	if len(c.Args) > most {
+	if len(c.Args.JSON()) > most {
 		return fmt.Sprintf("the arguments are longer than %d bytes", most)
 	}
-	root, err := settings.ParseCall(c.Args)
+	root, err := c.Args.Tree()
 	if err != nil {
 		return "the arguments cannot be judged: " + err.Message
 	}

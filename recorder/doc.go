@@ -1,3 +1,4 @@
-// Package recorder keeps what an Evaluator does in a record of package audit, whose place it takes from the configuration, or
-// in memory. It turns what the Gate tells about a call into an entry, and says how a call ended.
+// Package recorder keeps the record of an Evaluator: a record of package audit, whose place the configuration gives, or
+// the latest entries in memory. It turns the entries of the Gate into entries of the record, and tells the outcome of a
+// call.
 package recorder

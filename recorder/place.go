@@ -52,7 +52,7 @@ func PlaceOf(dir string, cfg *config.Config, env func(string) (string, bool)) (P
 	return p, nil
 }
 
-// Open opens the database for writing. A file that checkpoints speak of is never made anew: if it is gone, something happened to it.
+// Open opens the database for writing. It creates no file that checkpoints already mention: such a file was lost.
 func (p Place) Open(ctx context.Context) (*store.DB, error) {
 	if err := p.Present(); err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (p Place) Open(ctx context.Context) (*store.DB, error) {
 	return store.Open(ctx, p.Store)
 }
 
-// Present fails with an [audit.GoneError] when the file of the database is gone though checkpoints speak of one.
+// Present fails with an [audit.GoneError] if the file of the database is missing and checkpoints mention it.
 func (p Place) Present() error {
 	if p.Store.Path == "" {
 		return nil
@@ -68,7 +68,7 @@ func (p Place) Present() error {
 	return audit.Present(p.Store.Path, p.Checkpoints)
 }
 
-// sealPurpose is what the key is derived for that encrypts what the store holds of arguments and results.
+// sealPurpose derives the key that encrypts arguments and results in the store.
 const sealPurpose = "seal the store"
 
 // Prepare makes the folders and the key.
@@ -84,7 +84,7 @@ func (p Place) Prepare() (*audit.Key, error) {
 	return audit.LoadKey(p.Key)
 }
 
-// Write adds entries to the record, for a command that opens nothing else. They are on the disk when it returns.
+// Write adds entries to the record, for a command without an Evaluator. They are on the disk when it returns.
 func (p Place) Write(ctx context.Context, log *slog.Logger, entries ...audit.Entry) error {
 	key, err := p.Prepare()
 	if err != nil {
@@ -98,7 +98,7 @@ func (p Place) Write(ctx context.Context, log *slog.Logger, entries ...audit.Ent
 	return errors.Join(err, record.Close(ctx))
 }
 
-// publishers are where checkpoints go.
+// publishers receive the checkpoints.
 func (p Place) publishers(log *slog.Logger) []audit.Publisher {
 	to := []audit.Publisher{audit.FilePublisher(p.Checkpoints)}
 	if p.Log {

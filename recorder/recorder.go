@@ -18,19 +18,18 @@ import (
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/audit/otlp"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
-
-	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/store"
 	"github.com/codemode-project/codemode/upstream"
 )
 
-// A Recorder writes what an Evaluator does into a record of package audit.
+// A Recorder writes the record of an Evaluator, which is one of package audit.
 type Recorder struct {
 	log     *slog.Logger
 	rules   *inforce.Rules
-	To      hostfns.Recorder // what calls are recorded with; the recorder itself, unless there is no record of package audit
+	To      hostfns.Recorder // records calls: the Recorder itself, unless there is no record of package audit
 	ends    audit.Ends
 	record  *audit.Record  // nil without a directory for it
 	otlp    *otlp.Exporter // nil without a collector
@@ -38,11 +37,11 @@ type Recorder struct {
 	Key     *audit.Key     // nil without a record
 	given   *config.Config // of the moment at which the store was opened; may be nil
 	secrets atomic.Pointer[[]string]
-	ParkKey []byte // authenticates what parked runs are resumed from
+	ParkKey []byte // authenticates the images of parked runs
 }
 
-// newRecorder makes one that has no record yet. Calls are recorded with to, or, if it is nil, in a record in dir, or, if that is "",
-// in memory.
+// New makes a Recorder that has no record yet. It records calls with to; if to is nil, in a record in dir; if dir is ""
+// too, in memory.
 func New(log *slog.Logger, r *inforce.Rules, to hostfns.Recorder, dir string) *Recorder {
 	k := &Recorder{log: log, rules: r, To: to}
 	k.ends.Entries = k.entries
@@ -56,7 +55,7 @@ func New(log *slog.Logger, r *inforce.Rules, to hostfns.Recorder, dir string) *R
 	return k
 }
 
-// Open places the record. The database is opened beside the first program.
+// Open prepares the place of the record. The database itself is opened when it is first needed.
 func (k *Recorder) Open(dir string, cfg *config.Config, env func(string) (string, bool)) error {
 	place, err := PlaceOf(dir, cfg, env)
 	if err != nil {
@@ -79,7 +78,7 @@ func (k *Recorder) Open(dir string, cfg *config.Config, env func(string) (string
 	return nil
 }
 
-// Close writes what is left. It is called once, when nothing runs any more.
+// Close writes the entries that are queued. It is called once, after the last run has ended.
 func (k *Recorder) Close(ctx context.Context) error {
 	if k.record == nil {
 		return nil
@@ -91,8 +90,8 @@ func (k *Recorder) Close(ctx context.Context) error {
 	return err
 }
 
-// Record keeps an entry of the Gate. It returns when the running entry of a call is on the disk; how a call ended
-// goes with the next ones.
+// Record writes an entry of the Gate. The running entry of a call is on the disk when it returns; other entries are
+// written with the next ones.
 func (k *Recorder) Record(ctx context.Context, e hostfns.Entry) error {
 	entry := auditEntry(e)
 	if e.Kind == hostfns.KindRunning {
@@ -104,7 +103,7 @@ func (k *Recorder) Record(ctx context.Context, e hostfns.Entry) error {
 // NoteWait bounds how long an entry waits for room in the queue.
 const NoteWait = 5 * time.Second
 
-// auditEntry says in the record's words what the Gate says.
+// auditEntry is an entry of the Gate in the form of package audit.
 func auditEntry(e hostfns.Entry) audit.Entry {
 	a := audit.Entry{
 		Time: e.Time, Kind: audit.Call, Run: e.Run, Call: e.Call, Principal: e.Principal, Client: e.Client, Session: e.Session, Role: e.Role, Script: e.Script,
@@ -118,7 +117,7 @@ func auditEntry(e hostfns.Entry) audit.Entry {
 	if e.Rule != "" || e.At != "" {
 		a.Rules = []audit.Rule{{ID: e.Rule, At: e.At, Layer: e.Layer, Result: "true"}}
 	}
-	if e.Proposed != nil {
+	if e.Proposed.Given() {
 		a.Args = &audit.Args{RawProposed: e.Proposed, RawShown: e.Shown, RawAuthorised: e.Authorised, RawExecuted: e.Executed}
 	}
 	switch e.Kind {
@@ -148,7 +147,7 @@ func auditEntry(e hostfns.Entry) audit.Entry {
 	return a
 }
 
-// redaction is what a profile says must not be stored.
+// redaction is what a profile keeps out of the record.
 func (k *Recorder) redaction(profile string) audit.Redaction {
 	cfg := k.rules.Config()
 	if cfg == nil {
@@ -171,7 +170,7 @@ func (k *Recorder) known() []string {
 	return nil
 }
 
-// Learn notes the secrets of a configuration. Those of one that held before stay: programs may still have them.
+// Learn adds the secrets of a configuration. The secrets of earlier configurations stay: programs may still hold them.
 func (k *Recorder) Learn(servers []upstream.Server) {
 	all := slices.Clone(k.known())
 	for i := range servers {
@@ -190,13 +189,12 @@ func (k *Recorder) Learn(servers []upstream.Server) {
 	k.secrets.Store(&all)
 }
 
-// random reports whether a value looks as if a machine had made it up: long, without blanks, not a path,
-// with letters and digits.
+// random reports whether a value looks machine-made: long, without blanks, not a path, with letters and digits.
 func random(s string) bool {
 	return len(s) >= 12 && !strings.ContainsAny(s, " \t/\\") && strings.ContainsFunc(s, unicode.IsDigit) && strings.ContainsFunc(s, unicode.IsLetter)
 }
 
-// Clean removes from the store what ended long ago, and says so in the record.
+// Clean removes expired rows from the store every hour, and records that.
 func (k *Recorder) Clean(ctx context.Context) {
 	for wait := time.Minute; ; wait = time.Hour {
 		select {
@@ -210,7 +208,7 @@ func (k *Recorder) Clean(ctx context.Context) {
 		}
 		removed, err := db.Clean(ctx, k.place.Keep)
 		if err != nil {
-			k.log.Warn("what ended long ago could not be removed from the store", "error", err)
+			k.log.Warn("removing expired rows from the store failed", "error", err)
 		}
 		said, any := map[string]any{"keep": k.place.Keep.String()}, false
 		for table, n := range removed {
@@ -223,7 +221,8 @@ func (k *Recorder) Clean(ctx context.Context) {
 	}
 }
 
-// DB gives the database of the record, for what else has to outlive the process. It is open until close.
+// DB is the database of the record, for everything else that has to outlive the process. It is open until
+// [Recorder.Close].
 func (k *Recorder) DB(ctx context.Context) (*store.DB, error) {
 	if k.record == nil {
 		return nil, errors.New("this evaluator keeps its record in memory; give it a RecordDir")
@@ -231,14 +230,14 @@ func (k *Recorder) DB(ctx context.Context) (*store.DB, error) {
 	return k.record.DB(ctx)
 }
 
-// Access writes that somebody was let in or turned away. state is "admitted" or why not; detail must hold
-// no credential.
+// Access records that a caller was admitted or refused. state is "admitted" or the reason; detail must hold no
+// credential.
 func (k *Recorder) Access(ctx context.Context, principal, client, state, detail string) {
 	k.Add(ctx, audit.Entry{Kind: audit.Access, State: state, Principal: principal, Client: client, Detail: detail})
 }
 
-// Write writes an entry of another part, such as the console: grants, answers, changes of overlays.
-// It returns when the entry is on the disk, so that what it announces can be left undone.
+// Write writes an entry of another part, such as the console: grants, answers, changes of overlays. The entry is on the
+// disk when it returns without an error; otherwise what it announces must not happen.
 func (k *Recorder) Write(ctx context.Context, entry audit.Entry) error {
 	if k.record == nil {
 		return nil
@@ -248,10 +247,13 @@ func (k *Recorder) Write(ctx context.Context, entry audit.Entry) error {
 
 // AddSynced adds an entry and returns when it is on the disk.
 func (k *Recorder) AddSynced(ctx context.Context, entry audit.Entry) {
+	if k.record == nil {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), NoteWait)
 	defer cancel()
 	if err := k.record.AddSynced(ctx, entry); err != nil {
-		k.log.Error("the end of a run is not recorded yet", "run", entry.Run, "error", err)
+		k.log.Error("recording the end of a run failed", "run", entry.Run, "error", err)
 	}
 }
 
@@ -269,11 +271,11 @@ func (k *Recorder) Add(ctx context.Context, entry audit.Entry) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), NoteWait)
 	defer cancel()
 	if err := k.record.Add(ctx, entry); err != nil {
-		k.log.Error("an entry could not be recorded", "kind", entry.Kind, "run", entry.Run, "error", err)
+		k.log.Error("recording an entry failed", "kind", entry.Kind, "run", entry.Run, "error", err)
 	}
 }
 
-// Policy writes which rules hold from now on, or that a change was rejected.
+// Policy records which rules are in force from now on, or that a change was rejected.
 func (k *Recorder) Policy(ctx context.Context, state string, cfg *config.Config, problem error) {
 	if k.record == nil {
 		return
@@ -307,9 +309,7 @@ func (k *Recorder) entries(ctx context.Context, q store.Query, f func(*audit.Ent
 	return audit.Entries(ctx, db, q, f)
 }
 
-var _ hostfns.Recorder = (*Recorder)(nil)
-
-// Late records an answer that came when the question was decided.
+// Late records an answer that came after its question was decided.
 func (k *Recorder) Late(l approvals.LateAnswer) {
 	ctx, cancel := context.WithTimeout(context.Background(), NoteWait)
 	defer cancel()
@@ -325,6 +325,6 @@ func (k *Recorder) Late(l approvals.LateAnswer) {
 		Reason: hostfns.KindLate, Detail: "it said " + verdict + ", and changes nothing", Words: prompt.Words(l.Reply.Reason),
 	})
 	if err != nil {
-		k.log.Error("a late answer could not be recorded", "run", r.Run, "call", r.Call, "error", err)
+		k.log.Error("recording a late answer failed", "run", r.Run, "call", r.Call, "error", err)
 	}
 }

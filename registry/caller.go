@@ -4,12 +4,10 @@ import (
 	"context"
 	"time"
 
-	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/upstream"
 )
 
-// A Caller is the client that wants a run, as far as upstreams have to do with
-// it. Approvals are none of its business: nothing that it answers allows a call.
+// A Caller is the client of a run, as far as upstreams deal with it. Nothing that it answers allows a call.
 type Caller struct {
 	// Session tells callers apart; those of one session have equal values. Nil
 	// is like nobody else. An upstream up to protocol 2025-11-25 does not say
@@ -25,30 +23,29 @@ type Caller struct {
 	// upstream's words. It must not block. Nil wants to know nothing.
 	Progress func(tool string, progress, total float64, message string)
 
-	// Asked is told that people are asked about calls of the run: what about, in a few words, where they can answer beside the
-	// client itself, and until when. over is called when that is decided. Nil wants to know nothing.
+	// Asked is told that people are asked about calls of the run: what about, in a few words, where they can answer
+	// beside the client itself, and until when. over is called when that is decided. Nil wants to know nothing.
 	Asked func(about string, where []string, until time.Time) (over func())
 
-	// Waits is told each time that the program calls a tool: from then on the run waits for others. It must not block. Nil wants to
-	// know nothing.
+	// Waits is told each time the program calls a tool. It must not block. Nil wants to know nothing.
 	Waits func()
 
 	// Meta goes along with the run's calls in _meta, such as traceparent.
 	Meta map[string]any
 }
 
-// options are those of one call of a run.
-func (c *Caller) options(call *hostfns.Sending) upstream.CallOptions {
+// options are the options of one call of a run, by the name of its tool.
+func (c *Caller) options(tool string, pause func() (resume func())) upstream.CallOptions {
 	if c == nil {
 		return upstream.CallOptions{}
 	}
 	o := upstream.CallOptions{Session: c.Session, Meta: c.Meta}
 	if c.Progress != nil {
-		o.Progress = func(progress, total float64, message string) { c.Progress(call.Tool.Name, progress, total, message) }
+		o.Progress = func(progress, total float64, message string) { c.Progress(tool, progress, total, message) }
 	}
 	if c.Ask != nil {
 		o.Ask = func(asking context.Context, q *upstream.Question) (*upstream.Answer, error) {
-			defer call.Pause()() // a person's time is nobody's timeout
+			defer pause()() // no timeout runs while a person is asked
 			return c.Ask(asking, q)
 		}
 	}

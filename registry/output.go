@@ -9,9 +9,11 @@ import (
 	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
+
+	"github.com/codemode-project/codemode/call"
 )
 
-// What becomes of results that do not fit their tool's output schema
+// What happens to results that do not fit the output schema of their tool
 // ("outputValidation" in the configuration).
 const (
 	outputOff    = "off"    // they are not checked
@@ -33,7 +35,7 @@ func outputValidation(cfg *config.Config, server string) string {
 }
 
 // checkOutput tells the Gate how results of a tool are checked.
-func (g *Registry) checkOutput(t *catalog.Tool, to *hostfns.Tool) {
+func (g *Registry) checkOutput(t *catalog.Tool, to *call.Tool) {
 	if len(t.Output) == 0 {
 		return
 	}
@@ -42,14 +44,11 @@ func (g *Registry) checkOutput(t *catalog.Tool, to *hostfns.Tool) {
 		return
 	}
 	to.StrictOutput = want == outputStrict
-	to.ValidateOutput = func(ctx context.Context, structured json.RawMessage) *hostfns.ResultError {
+	to.ValidateOutput = func(ctx context.Context, structured json.RawMessage) error {
 		err := t.ValidateResult(ctx, structured)
 		if wrong, ok := errors.AsType[*catalog.ResultError](err); ok {
-			return &hostfns.ResultError{Path: wrong.Path, Expected: wrong.Want, Got: wrong.Got}
+			return &hostfns.ArgumentError{Path: wrong.Path, Expected: wrong.Want, Got: wrong.Got}
 		}
-		if err != nil {
-			return &hostfns.ResultError{Expected: "a result that fits the output schema", Got: "one that was not checked: " + err.Error()}
-		}
-		return nil
+		return err
 	}
 }

@@ -21,20 +21,21 @@ import (
 // CheckWait is how long Check and the catalogue wait for upstreams that start.
 const CheckWait = 10 * time.Second
 
-// A Registry has the tools of the connected servers: it finds them for the Gate and sends the calls that the Gate admits.
+// A Registry has the tools of the connected servers. It finds them for the Gate, and sends the calls that the Gate
+// admits.
 type Registry struct {
 	log     *slog.Logger
 	rules   *inforce.Rules
 	Catalog *catalog.Catalog
 	Manager *upstream.Manager
-	changed func() // is called when other tools are known
+	changed func() // is called when the known tools change
 
 	mu     sync.Mutex
 	listed map[string]string // the servers whose tools are known, and their instructions
 }
 
-// newRegistry makes one without servers, see [upstream.Manager.Set]. logins is the folder of their tokens, and version how
-// servers are told who we are.
+// New makes a Registry without servers, see [upstream.Manager.Set]. logins is the folder of their tokens. Servers are
+// told the version.
 func New(log *slog.Logger, r *inforce.Rules, logins, version string, changed func()) *Registry {
 	g := &Registry{log: log, rules: r, Catalog: catalog.New(), changed: changed, listed: map[string]string{}}
 	g.Manager = upstream.NewManager(upstream.Options{
@@ -60,7 +61,7 @@ func (g *Registry) toolsChanged(server string, tools []upstream.Tool, instructio
 			g.log.Error("catalogue", "server", server, "problem", err)
 		}
 		for _, name := range changed {
-			g.log.Warn("a tool is not defined any more as it was when it was accepted; its calls are asked about, and codemode review shows what changed", "tool", name)
+			g.log.Warn("the definition of a tool has changed since a person accepted it; its calls are asked about, and codemode review shows the change", "tool", name)
 		}
 	}
 	for _, p := range g.Catalog.Replace(server, list) {
@@ -87,12 +88,12 @@ const (
 	startPoll = 20 * time.Millisecond
 )
 
-// Find waits while the server that the name points at is starting: programs
-// may come before the upstreams are ready.
-func (g *Registry) Find(ctx context.Context, name string) (*hostfns.Tool, error) {
+// Find finds a tool for the Gate. While the server in the name is starting it waits: programs may run before the
+// upstreams are ready.
+func (g *Registry) Find(ctx context.Context, name string) (*call.Tool, error) {
 	t, err := g.Catalog.Find(name)
 	for deadline := time.Now().Add(startWait); err != nil; {
-		// Asked before the catalogue is: a list that comes in between is then found.
+		// The state is read before the catalogue, so that a list that comes in between is found.
 		wait := g.starting(name) && ctx.Err() == nil && time.Now().Before(deadline)
 		if g.Catalog.Has(name) || !wait {
 			t, err = g.Catalog.Find(name)
@@ -148,12 +149,14 @@ func (g *Registry) Missing(name string, err error) error {
 	return n
 }
 
-// tool describes a tool of the catalogue to the Gate.
-func (g *Registry) Describe(t *catalog.Tool) *hostfns.Tool {
-	tool := &hostfns.Tool{
+// Describe is a tool of the catalogue as the Gate needs it.
+func (g *Registry) Describe(t *catalog.Tool) *call.Tool {
+	server := g.rules.Server(t.Server)
+	tool := &call.Tool{
 		Server: t.Server, Raw: t.Raw, Name: t.Name, Title: t.Title, Description: t.Description,
-		Input: t.Input, Annotations: Annotations(t), Digest: t.Digest, Trusted: g.rules.Server(t.Server).Trusted, Timeout: g.rules.Server(t.Server).Timeout,
-		Validate: func(ctx context.Context, args json.RawMessage) error {
+		Input: t.Input, Annotations: t.Hints, Digest: t.Digest, Trusted: server.Trusted,
+		Timeout: server.Timeout,
+		Validate: func(ctx context.Context, args call.Arguments) error {
 			return ArgumentError(t.Validate(ctx, args))
 		},
 	}
@@ -161,27 +164,19 @@ func (g *Registry) Describe(t *catalog.Tool) *hostfns.Tool {
 	return tool
 }
 
-func Annotations(t *catalog.Tool) map[string]any {
-	var hints map[string]any
-	if json.Unmarshal(t.Annotations, &hints) != nil {
-		return nil // what is no object says nothing
-	}
-	return hints
-}
-
 // Search, Tools and Declarations make the registry the Gate's Library.
-func (g *Registry) Search(ctx context.Context, query string, limit int, visible func(*hostfns.Tool) bool) []*hostfns.Tool {
+func (g *Registry) Search(ctx context.Context, query string, limit int, visible func(*call.Tool) bool) []*call.Tool {
 	g.Ready(ctx, CheckWait)
-	var found []*hostfns.Tool
+	var found []*call.Tool
 	for _, m := range g.Catalog.Search(query, limit, func(t *catalog.Tool) bool { return visible(g.Describe(t)) }) {
 		found = append(found, g.Describe(m.Tool))
 	}
 	return found
 }
 
-func (g *Registry) Tools(ctx context.Context) []*hostfns.Tool {
+func (g *Registry) Tools(ctx context.Context) []*call.Tool {
 	g.Ready(ctx, CheckWait)
-	var tools []*hostfns.Tool
+	var tools []*call.Tool
 	for _, t := range g.Catalog.Tools() {
 		tools = append(tools, g.Describe(t))
 	}
@@ -208,8 +203,8 @@ func (g *Registry) Ready(ctx context.Context, wait time.Duration) {
 	}
 }
 
-// withMarks adds the members of a tool's _meta by which its server says that a person has to approve it to its annotations: what rules
-// look at, what the definition's digest covers, and what a review shows.
+// withMarks adds to the annotations of a tool the members of its _meta that demand a person's approval. So rules see
+// them, the digest of the definition covers them, and a review shows them.
 func withMarks(annotations, meta json.RawMessage) json.RawMessage {
 	var said map[string]json.RawMessage
 	if json.Unmarshal(meta, &said) != nil {
@@ -240,7 +235,7 @@ func withMarks(annotations, meta json.RawMessage) json.RawMessage {
 	return joined
 }
 
-// ArgumentError turns what the catalogue says about arguments into the Gate's words.
+// ArgumentError turns an error of the catalogue about arguments into one of the Gate.
 func ArgumentError(err error) error {
 	if wrong, ok := errors.AsType[*catalog.ArgumentError](err); ok {
 		return &hostfns.ArgumentError{Path: wrong.Path, Expected: wrong.Want, Got: wrong.Got}

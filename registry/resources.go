@@ -2,12 +2,10 @@ package registry
 
 import (
 	"context"
-	"encoding/json"
-	"maps"
-	"slices"
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/upstream"
 )
@@ -18,12 +16,12 @@ func ResourceTool(server string) string { return call.Name(server, hostfns.ReadR
 
 // resource returns the tool of that name that stands for reading a server's
 // resources, nil if there is no such server.
-func (g *Registry) resource(name string) *hostfns.Tool {
+func (g *Registry) resource(name string) *call.Tool {
 	for _, s := range g.Manager.Status() {
 		if s.State == upstream.Disabled || ResourceTool(s.Name) != name {
 			continue
 		}
-		return &hostfns.Tool{
+		return &call.Tool{
 			Server: s.Name, Raw: hostfns.ReadResource, Name: name, Title: "Read a resource of " + s.Name,
 			Annotations: map[string]any{"readOnlyHint": true}, Digest: "resources/read",
 			Timeout: g.rules.Server(s.Name).Timeout, Validate: validateURI, Resource: true,
@@ -33,19 +31,20 @@ func (g *Registry) resource(name string) *hostfns.Tool {
 }
 
 // validateURI checks {"uri": "..."}.
-func validateURI(_ context.Context, args json.RawMessage) error {
-	var object map[string]json.RawMessage
-	if json.Unmarshal(args, &object) != nil {
-		return &hostfns.ArgumentError{Expected: `{"uri": "..."}`, Got: visible.Short(string(args), 60)}
+func validateURI(_ context.Context, args call.Arguments) error {
+	tree, bad := args.Tree()
+	if bad != nil || tree.Kind() != strictjson.Object {
+		return &hostfns.ArgumentError{Expected: `{"uri": "..."}`, Got: visible.Short(args.String(), 60)}
 	}
-	for _, key := range slices.Sorted(maps.Keys(object)) {
-		if key != "uri" {
-			return &hostfns.ArgumentError{Path: "/" + key, Expected: "no key but uri", Got: visible.Short(string(object[key]), 60)}
+	for name, value := range tree.Members() {
+		if name != "uri" {
+			return &hostfns.ArgumentError{Path: "/" + name, Expected: "no key but uri",
+				Got: visible.Short(value.Source(), 60)}
 		}
 	}
-	var uri string
-	if json.Unmarshal(object["uri"], &uri) != nil || uri == "" {
-		return &hostfns.ArgumentError{Path: "/uri", Expected: "the URI of a resource", Got: visible.Short(string(object["uri"]), 60)}
+	if uri, _ := tree.Member("uri"); uri.Kind() != strictjson.String || uri.Text() == "" {
+		return &hostfns.ArgumentError{Path: "/uri", Expected: "the URI of a resource",
+			Got: visible.Short(uri.Source(), 60)}
 	}
 	return nil
 }

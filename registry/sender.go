@@ -2,14 +2,15 @@ package registry
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/upstream"
+
+	"github.com/codemode-project/codemode/call"
 )
 
-// gateFor is the Gate for runs of a caller; nil is nobody.
+// Gate is the Gate for the runs of a caller; nil is nobody.
 func (g *Registry) Gate(caller *Caller, r hostfns.Recorder) *hostfns.Gate {
 	return hostfns.NewGate(hostfns.Deps{
 		Tools: g, Library: g, ResourceTool: ResourceTool, Recorder: r, Sender: sender{g, caller}, Log: g.log,
@@ -22,8 +23,8 @@ type sender struct {
 	caller *Caller // nil is nobody
 }
 
-func (s sender) Send(ctx context.Context, c *hostfns.Sending) (*hostfns.Reply, error) {
-	r, err := s.perform(ctx, c)
+func (s sender) Send(ctx context.Context, c *call.Call, pause func() (resume func())) (*hostfns.Reply, error) {
+	r, err := s.perform(ctx, c, pause)
 	if err == nil {
 		s.Catalog.Learn(c.Tool.Name, c.Tool.Digest, r.Value)
 		return &hostfns.Reply{Value: r.Value, Structured: r.Structured, Blocks: r.Blocks}, nil
@@ -42,13 +43,11 @@ func (s sender) Send(ctx context.Context, c *hostfns.Sending) (*hostfns.Reply, e
 }
 
 // perform sends an admitted call, or reads an admitted resource.
-func (s sender) perform(ctx context.Context, c *hostfns.Sending) (*upstream.Result, error) {
-	if !c.Tool.Resource {
-		return s.Manager.Call(ctx, c.Tool.Server, c.Tool.Raw, c.Args, s.caller.options(c))
+func (s sender) perform(ctx context.Context, c *call.Call, pause func() (resume func())) (*upstream.Result, error) {
+	if c.Tool.Resource {
+		tree, _ := c.Args.Tree() // frozen arguments have one
+		uri, _ := tree.Member("uri")
+		return s.Manager.ReadResource(ctx, c.Tool.Server, uri.Text())
 	}
-	var object struct{ URI string }
-	if err := json.Unmarshal(c.Args, &object); err != nil {
-		return nil, err // cannot happen: validateURI has read it
-	}
-	return s.Manager.ReadResource(ctx, c.Tool.Server, object.URI)
+	return s.Manager.Call(ctx, c.Tool.Server, c.Tool.Raw, c.Args.JSON(), s.caller.options(c.Tool.Name, pause))
 }

@@ -11,7 +11,7 @@ import (
 func (g *Registry) ToolInfos() []config.ToolInfo {
 	var infos []config.ToolInfo
 	for _, t := range g.Catalog.Tools() {
-		infos = append(infos, config.ToolInfo{Server: t.Server, Tool: t.Raw, Input: t.Input, Annotations: Annotations(t)})
+		infos = append(infos, config.ToolInfo{Server: t.Server, Tool: t.Raw, Input: t.Input, Annotations: t.Hints})
 	}
 	return infos
 }

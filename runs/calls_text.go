@@ -95,7 +95,8 @@ func (r *Response) effects(err error) string {
 // A callGroup is calls of one tool that ended alike, in the order of the program.
 type callGroup []hostfns.Report
 
-// groupCalls sorts the groups by what matters most: what nobody knows, what went wrong, what may have changed something.
+// groupCalls sorts the groups by what matters most: what nobody knows, what went wrong, what may have changed
+// something.
 func groupCalls(calls []hostfns.Report) []callGroup {
 	type key struct {
 		tool, reason, approved, changed string
@@ -214,7 +215,7 @@ func remarks(c hostfns.Report) string {
 	return text
 }
 
-// callText says in one line what became of a call.
+// callText says in one line how a call ended.
 func callText(c hostfns.Report) string {
 	text := fmt.Sprintf("  %d. %s %s", c.Call, visible.Short(c.Tool, 80), c.State)
 	if c.Took > 0 {

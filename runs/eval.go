@@ -63,26 +63,27 @@ type Request struct {
 	Principal string
 	Session   string
 	Client    string
-	// Fingerprint is that of the caller's token, where Principal is another name of theirs. Overlays know a run by either.
+	// Fingerprint is that of the caller's token, where Principal is another name of theirs. Overlays know a run by
+	// either.
 	Fingerprint string
 	Role        string // as the caller says, for the record alone
-	// Unchecked says that Principal is what the caller says, and nobody checked it: it tells callers apart, and has no share of its
-	// own. All requests of such callers use one share.
+	// Unchecked says that Principal is what the caller says, and nobody checked it: it tells callers apart, and has no
+	// share of its own. All requests of such callers use one share.
 	Unchecked bool
 }
 
-// Owner is whose share a request uses; "" is of all that have none of their own.
+// Owner is the principal whose share a request uses; "" is the common share of all that have none of their own.
 func (r *Request) Owner() string {
 	w := r.wish()
 	return w.Owner()
 }
 
-// client is a request as those who ask people see it.
+// ClientOf is a request as package asking needs it.
 func ClientOf(r *Request) *asking.Client {
 	return &asking.Client{Principal: r.Principal, Session: r.Session, Name: r.Client, Channels: r.Channels, Caller: r.Caller, Code: r.Code}
 }
 
-// program is a request as a check sees it.
+// SubmissionOf is a request as package preflight needs it.
 func SubmissionOf(r *Request) *preflight.Submission {
 	return &preflight.Submission{Wish: r.wish(), Tool: r.Tool, Token: r.Preflight, Local: r.Local}
 }
@@ -103,21 +104,21 @@ func Prepare(ctx context.Context, in *inforce.Rules, r *Request) (*inforce.Polic
 	return p, saved, err
 }
 
-// A Response is what a run leaves behind, however it ended.
+// A Response is the result of a run, however it ended.
 type Response struct {
 	Run            string          // its name in the record; "" if no run began
 	Value          json.RawMessage // nil is undefined
 	Console        []sandbox.Line
 	ConsoleDropped int // bytes
 	Calls          []hostfns.Report
-	Queued         int             // calls that the run's end kept from even reaching the Gate
+	Queued         int             // calls that had not reached the Gate when the run ended
 	Blocks         []hostfns.Block // content on the host whose handles are in Value
-	BlocksLeft     int             // of which there was no room for so many
+	BlocksLeft     int             // how many of them did not fit
 	Usage          sandbox.Usage
 
-	unreturned analysis.Position // where a value was computed that may have been meant as the program's
+	unreturned analysis.Position // where the program computed a value that it may have meant to return
 
-	key    string // that its client can come back for it with
+	key    string // with which its client can reattach
 	kept   *Ended // how the run ended in another process
 	source string // the program's text, for excerpts
 	name   string
@@ -143,14 +144,14 @@ func (e *Executor) Eval(ctx context.Context, r Request) (*Response, error) {
 		return nil, err
 	}
 	if key != nil {
-		if run, err := e.keyed(ctx, key); err != nil {
+		if run, err := e.findByKey(ctx, key); err != nil {
 			return nil, err
 		} else if run != "" {
-			return e.again(ctx, run, r)
+			return e.repeated(ctx, run, r)
 		}
 	}
 	if e.record.Keeps() {
-		if err := e.texts.take(r.Owner(), len(r.Code), time.Now()); err != nil {
+		if err := e.texts.spend(r.Owner(), len(r.Code), time.Now()); err != nil {
 			return nil, err
 		}
 	}
@@ -187,7 +188,7 @@ func (e *Executor) Eval(ctx context.Context, r Request) (*Response, error) {
 	if key != nil {
 		row, err = e.enroll(ctx, key, &r, policy, resp.Run, engine)
 		if errors.Is(err, store.ErrTaken) {
-			return e.sameAs(ctx, key, r)
+			return e.lostRace(ctx, key, r)
 		}
 		if err != nil {
 			return nil, err
@@ -197,7 +198,7 @@ func (e *Executor) Eval(ctx context.Context, r Request) (*Response, error) {
 	defer done()
 	if row != nil {
 		x.row = row
-		x.follow(row)
+		x.endWhenLost(row)
 	}
 	x.started = time.Now()
 	e.recordBegin(ctx, resp, &r, policy)
@@ -206,7 +207,7 @@ func (e *Executor) Eval(ctx context.Context, r Request) (*Response, error) {
 	return resp, x.end(result, err)
 }
 
-// newExecution announces a run; done is called when it has ended.
+// newExecution registers a run. done has to be called when it has ended.
 func (e *Executor) newExecution(ctx context.Context, r Request, p *inforce.Policy, program *analysis.Program, resp *Response, limits sandbox.Limits, engine Engine) (x *execution, done func()) {
 	x = &execution{
 		e: e, request: r, policy: p, program: program, resp: resp, limits: limits, engine: engine,
@@ -218,7 +219,8 @@ func (e *Executor) newExecution(ctx context.Context, r Request, p *inforce.Polic
 	carried, drop := context.WithCancelCause(ctx)
 	x.carried = carried
 	noMore := context.AfterFunc(x.ctx, func() {
-		if cause := context.Cause(x.ctx); cause != ErrRefusals { // which undoes nothing that people have allowed
+		// after refusals, the calls that people have allowed are still made
+		if cause := context.Cause(x.ctx); cause != ErrRefusals {
 			drop(cause)
 		}
 	})
@@ -229,7 +231,7 @@ func (e *Executor) newExecution(ctx context.Context, r Request, p *inforce.Polic
 		x.cancel(context.Cause(e.life.Ctx))
 		drop(context.Cause(e.life.Ctx))
 	})
-	e.life.Background(func() { e.tools.Manager.Ready(e.life.Ctx) }) // starts what has not been started
+	e.life.Background(func() { e.tools.Manager.Ready(e.life.Ctx) }) // starts the servers that are not running yet
 	e.mu.Lock()
 	e.executions[x] = true
 	e.mu.Unlock()
@@ -238,7 +240,7 @@ func (e *Executor) newExecution(ctx context.Context, r Request, p *inforce.Polic
 		noMore()
 		x.cancel(nil)
 		drop(nil)
-		e.parked.leave(x)
+		e.parked.remove(x)
 		e.mu.Lock()
 		delete(e.executions, x)
 		e.mu.Unlock()
@@ -261,17 +263,17 @@ func (x *execution) info() hostfns.RunInfo {
 	}
 }
 
-// end makes the response of a run that has ended, and writes it down.
+// end fills the response of a run that has ended, and records the end.
 func (x *execution) end(result *sandbox.Result, err error) error {
 	x.ended(errors.New("the run has ended"))
 	e, resp, ctx := x.e, x.resp, x.ctx
 	x.run.Carry(x.carried)
 	resp.Calls = x.run.End()
-	if x.leaving() { // another process goes on with the run, under what was granted for it
+	if x.leaving() { // another process has the run, and needs what was granted for it
 		later := func(c hostfns.Report) bool { return c.State == hostfns.NotStarted } // that one makes them
 		resp.Calls = slices.DeleteFunc(resp.Calls, later)
 	} else if err := e.people.Grants.EndRun(context.WithoutCancel(ctx), resp.Run, x.asking.Adopted); err != nil {
-		e.log.Error("what was granted for a run could not be taken back", "run", resp.Run, "error", err)
+		e.log.Error("revoking the grants of a run failed", "run", resp.Run, "error", err)
 	}
 	resp.Queued = queued(x.run, result)
 	if result != nil {
@@ -281,7 +283,7 @@ func (x *execution) end(result *sandbox.Result, err error) error {
 	if ended, ok := errors.AsType[*sandbox.Error](err); ok && ctx.Err() != nil {
 		err = canceled(ended, context.Cause(ctx))
 	} else if err == nil && context.Cause(ctx) == ErrRefusals {
-		// It caught what followed and was at its end before the stop reached it.
+		// The program caught the exceptions that followed, and ended before the stop reached it.
 		resp.Value, err = nil, canceled(&sandbox.Error{Kind: sandbox.Canceled}, ErrRefusals)
 	}
 	if !x.leaving() { // else it has not ended
@@ -291,8 +293,8 @@ func (x *execution) end(result *sandbox.Result, err error) error {
 	return err
 }
 
-// canceled describes the end of a run whose context ended: an exception that
-// came of it, because calls failed, is not the program's.
+// canceled describes the end of a run whose context ended. An exception that failed calls caused then is not the
+// program's.
 func canceled(ended *sandbox.Error, cause error) error {
 	if ended.Kind != sandbox.Canceled && ended.Kind != sandbox.Threw {
 		return ended
@@ -307,7 +309,7 @@ func canceled(ended *sandbox.Error, cause error) error {
 	return &sandbox.Error{Kind: sandbox.Canceled, Message: message, Err: cause}
 }
 
-// queued counts the calls that still waited for their turn when the run ended.
+// queued counts the calls that had not reached the Gate when the run ended.
 func queued(run *hostfns.Run, result *sandbox.Result) int {
 	if result == nil {
 		return 0

@@ -16,8 +16,8 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// An execution is one run from its start to its end, over as many guests as it
-// takes: while it waits for nothing but people it is parked, and has none.
+// An execution is one run from its start to its end, over as many guests as it takes. While it waits only for people it
+// is parked, and has no guest.
 type execution struct {
 	e       *Executor
 	request Request
@@ -30,29 +30,30 @@ type execution struct {
 	engine  Engine
 	started time.Time
 
-	ctx    context.Context // of the run; what it is canceled with says why
+	ctx    context.Context // of the run; its cause says why it ended
 	cancel context.CancelCauseFunc
 	calls  context.Context // of its calls: ends when the program does
 	ended  context.CancelCauseFunc
-	// carried is of the calls that a person has allowed: it outlives the program, but not those who wait for the run.
+	// carried is the context of calls that a person has allowed: it outlives the program, but not the clients that
+	// wait.
 	carried context.Context
 
 	parking sync.Mutex       // one attempt to park, or one claim, at a time; guards row and kept
 	row     *store.ParkedRun // as the database has the run; nil if it does not
-	kept    bool             // an image of it was there
+	kept    bool             // the database had an image of it
 
-	given atomic.Bool // another process goes on with the run, or may
+	given atomic.Bool // another process has the run, or may take it
 
-	mu       sync.Mutex
-	guest    *sandbox.Run // nil while it is parked, and before it starts
-	image    []byte       // what it was parked as
-	waits    map[int]bool // the calls that wait for a person, and for nothing that was done already
-	pauses   map[*pause]bool
-	settled  []settled          // answers that no guest has taken
-	news     chan struct{}      // there is a settled answer
-	unpark   context.CancelFunc // ends the attempt to park that is under way
-	expected bool               // an attempt to park is going to be made
-	slots    chan struct{}      // one for each call under way that waits for no person
+	mu            sync.Mutex
+	guest         *sandbox.Run // nil while it is parked, and before it starts
+	image         []byte       // what it was parked as
+	waits         map[int]bool // the calls that wait for a person
+	pauses        map[*pause]bool
+	settled       []settled          // answers that have not reached a guest yet
+	news          chan struct{}      // an answer was added to settled
+	unpark        context.CancelFunc // cancels the attempt to park that is under way
+	parkScheduled bool               // an attempt to park is going to be made
+	slots         chan struct{}      // one for each call under way that waits for no person
 }
 
 type settled struct {
@@ -61,61 +62,48 @@ type settled struct {
 	err   error
 }
 
-// A pause is a person's time, which does not count as the run's.
+// A pause stops the clock of the run while a person is awaited.
 type pause struct {
 	call   int
-	resume func() // lets the clock of the guest go on; nil while there is none
+	resume func() // restarts the clock of the guest; nil while there is none
 }
 
-// parker is an [Engine] whose runs can be parked.
-type parker interface {
-	Engine
-	Start(ctx context.Context, p sandbox.Program, h sandbox.Host) (*sandbox.Run, error)
-	Resume(ctx context.Context, image []byte, lookup func(line, column int) (int, int), h sandbox.Host) (*sandbox.Run, error)
-	Hash() string
-}
-
-// parkAfter is how long a run waits for people in its guest: somebody who
-// answers at once need not wait for it to be put away and taken out again.
+// parkAfter is how long a run waits for people in its guest: an answer that comes at once need not wait for parking and
+// resuming.
 const parkAfter = 300 * time.Millisecond
 
 // execute runs the program to its end.
 func (x *execution) execute(p sandbox.Program) (*sandbox.Result, error) {
-	engine, ok := x.engine.(parker)
-	if !ok {
-		return x.engine.Run(x.ctx, p, func(ctx context.Context, c *sandbox.Call) (json.RawMessage, error) {
-			return x.call(ctx, hostfns.Invocation{ID: c.ID, Name: c.Name, Args: c.Args, Pause: c.Pause, Progress: c.Progress, Carried: x.carry}, x.run.Call)
-		})
-	}
-	guest, err := engine.Start(x.ctx, p, x.host)
+	guest, err := x.engine.Start(x.ctx, p, x.host)
 	if err != nil {
 		return &sandbox.Result{}, err
 	}
-	x.take(guest)
-	return x.drive(engine, guest)
+	x.enter(guest)
+	return x.drive(guest)
 }
 
-// drive sees a run through the guests that it has.
-func (x *execution) drive(engine parker, guest *sandbox.Run) (*sandbox.Result, error) {
+// drive waits for the end of a run, over all the guests that it has.
+func (x *execution) drive(guest *sandbox.Run) (*sandbox.Result, error) {
 	for {
 		result, err := guest.Wait()
 		if !errors.Is(err, sandbox.ErrParked) {
 			return result, err
 		}
-		image, err := x.rest()
+		image, err := x.awaitAnswer()
 		if err != nil {
 			return &sandbox.Result{}, err
 		}
-		if guest, err = engine.Resume(x.ctx, image, x.program.Lookup, x.host); err != nil {
+		if guest, err = x.engine.Resume(x.ctx, image, x.program.Lookup, x.host); err != nil {
 			return &sandbox.Result{}, err
 		}
-		x.take(guest)
+		x.enter(guest)
 	}
 }
 
-// rest waits, without a guest, until there is an answer for the program, or the run ends.
-func (x *execution) rest() ([]byte, error) {
-	x.parking.Lock() // until it is parked as far as it is going to be
+// awaitAnswer waits, without a guest, until there is an answer for the program, or the run ends. It returns the image
+// to resume.
+func (x *execution) awaitAnswer() ([]byte, error) {
+	x.parking.Lock() // until parking is complete
 	defer x.parking.Unlock()
 	for {
 		x.mu.Lock()
@@ -123,9 +111,10 @@ func (x *execution) rest() ([]byte, error) {
 		x.mu.Unlock()
 		switch {
 		case x.leaving():
-			return nil, &sandbox.Error{Kind: sandbox.Canceled, Message: "it waits for a person, and goes on in another process", Err: context.Cause(x.ctx)}
+			return nil, &sandbox.Error{Kind: sandbox.Canceled,
+				Message: "it waits for a person, and another process resumes it", Err: context.Cause(x.ctx)}
 		case n > 0 || x.ctx.Err() != nil:
-			return image, nil // also to be ended: then what it printed is not lost
+			return image, nil // also if the run has ended: the guest is resumed for what it printed
 		}
 		x.parking.Unlock()
 		select {
@@ -136,12 +125,12 @@ func (x *execution) rest() ([]byte, error) {
 	}
 }
 
-// take makes a guest the one that the run is in.
-func (x *execution) take(guest *sandbox.Run) {
+// enter makes a guest the one that the run is in, and gives it the answers that came while there was none.
+func (x *execution) enter(guest *sandbox.Run) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.guest, x.image = guest, nil
-	x.e.parked.leave(x)
+	x.e.parked.remove(x)
 	open := map[int]*sandbox.Call{}
 	for _, c := range guest.Open() {
 		open[c.ID] = c
@@ -155,17 +144,17 @@ func (x *execution) take(guest *sandbox.Run) {
 		guest.Settle(s.call, s.value, s.err)
 	}
 	x.settled = nil
-	x.expect()
+	x.schedulePark()
 }
 
-// host joins the sandbox to the Gate. A call that waits for a person is
-// answered later, so that the run can be parked meanwhile.
+// host passes a call of the sandbox to the Gate. A call that waits for a person is answered later, so that the run can
+// be parked meanwhile.
 func (x *execution) host(ctx context.Context, c *sandbox.Call) (json.RawMessage, error) {
 	if caller := x.request.Caller; caller != nil && caller.Waits != nil {
 		caller.Waits()
 	}
-	in := hostfns.Invocation{ID: c.ID, Name: c.Name, Args: c.Args, Progress: x.progress, Carried: x.carry}
-	in.Claim = func(ctx context.Context) error { return x.claim(ctx, []int{c.ID}) }
+	in := x.invocation(c.ID)
+	in.Name, in.Args = c.Name, c.Args
 	in.Pause = func() func() { return x.pause(&pause{call: c.ID, resume: c.Pause()}) }
 	type outcome struct {
 		value json.RawMessage
@@ -196,27 +185,23 @@ func (x *execution) host(ctx context.Context, c *sandbox.Call) (json.RawMessage,
 		return o.value, o.err
 	case <-asking:
 		return nil, sandbox.ErrLater
-	case <-ctx.Done(): // the run is over; what becomes of the call is recorded, and waited for by Close
+	case <-ctx.Done(): // the run is over; the outcome of the call is recorded all the same, and Close waits for it
 		return nil, context.Cause(ctx)
 	}
 }
 
-func (x *execution) carry() context.Context { return x.carried }
-
-// growStack makes the stack of a new goroutine as large as a call needs, while there is little on it that has to be
-// moved. Growing it on the way, several times, took a twentieth of the time of a call.
-//
-//go:noinline
-func growStack() {
-	var room [12 << 10]byte
-	keep(&room)
+// invocation is what the Gate is told of a call beside its name and arguments.
+func (x *execution) invocation(id int) hostfns.Invocation {
+	return hostfns.Invocation{
+		ID: id, Progress: x.progress,
+		Carried: func() context.Context { return x.carried },
+		Claim:   func(ctx context.Context) error { return x.claim(ctx, []int{id}) },
+		Pause:   func() func() { return x.pause(&pause{call: id}) },
+		Asking:  func() func() { return x.wait(id) },
+	}
 }
 
-//go:noinline
-func keep(*[12 << 10]byte) {}
-
-// call puts a call through the Gate. One that outlives its run is waited for
-// by Close, so that what became of it is recorded.
+// call passes a call to the Gate. Close waits for calls that outlive their run, so that their outcome is recorded.
 func (x *execution) call(ctx context.Context, in hostfns.Invocation, through func(context.Context, hostfns.Invocation) (json.RawMessage, error)) (json.RawMessage, error) {
 	value, err := through(ctx, in)
 	if thrown, ok := errors.AsType[*hostfns.Exception](err); ok {
@@ -228,19 +213,29 @@ func (x *execution) call(ctx context.Context, in hostfns.Invocation, through fun
 	return value, err
 }
 
-// resume goes on with a call that waited for a person in another process.
+// resume continues a call that waited for a person in another process.
 func (x *execution) resume(id int) {
-	in := hostfns.Invocation{ID: id, Progress: x.progress, Carried: x.carry, Put: x.asking.Earlier(id) != nil}
-	in.Claim = func(ctx context.Context) error { return x.claim(ctx, []int{id}) }
-	in.Pause = func() func() { return x.pause(&pause{call: id}) }
-	in.Asking = func() func() { return x.wait(id) }
-	x.slots <- struct{}{} // also if the run has ended, which is recorded of the call then
+	in := x.invocation(id)
+	in.Put = x.asking.Earlier(id) != nil
+	x.slots <- struct{}{} // also if the run has ended: the Gate then records that of the call
 	defer func() { <-x.slots }()
 	value, err := x.call(x.calls, in, x.run.Resume)
 	x.settle(id, value, err)
 }
 
-// slot waits until one more call may be under way. False means that the run has ended first.
+// growStack gives a new goroutine at once the stack that a call needs. Growing it several times on the way, with more to
+// copy each time, costs a recorded call 13 % of its processor time.
+//
+//go:noinline
+func growStack() {
+	var room [12 << 10]byte
+	use(&room)
+}
+
+//go:noinline
+func use(*[12 << 10]byte) {}
+
+// slot waits until one more call may be under way. False means that the run ended first.
 func (x *execution) slot() bool {
 	select {
 	case x.slots <- struct{}{}:
@@ -250,7 +245,7 @@ func (x *execution) slot() bool {
 	}
 }
 
-// progress is that of the guest of this moment. A run without one has made all the calls it can make.
+// progress is the progress of the current guest. A run without a guest makes no further calls.
 func (x *execution) progress() (calls int, waiting bool) {
 	x.mu.Lock()
 	guest := x.guest
@@ -264,7 +259,7 @@ func (x *execution) progress() (calls int, waiting bool) {
 	return 0, true
 }
 
-// pause counts a person's time out of the run's, whatever guest it is in when that ends.
+// pause stops the clock of the run until resume is called, whichever guest the run is in by then.
 func (x *execution) pause(p *pause) (resume func()) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -286,38 +281,39 @@ func (x *execution) pause(p *pause) (resume func()) {
 	}
 }
 
-// wait notes that a call waits for a person. Others take its place meanwhile.
+// wait notes that a call waits for a person. Its slot is free for other calls meanwhile.
 func (x *execution) wait(call int) (over func()) {
 	x.mu.Lock()
 	x.waits[call] = true
-	x.expect()
+	x.schedulePark()
 	x.mu.Unlock()
 	<-x.slots
 	return func() {
-		x.goesOn([]int{call})
-		x.slots <- struct{}{} // those who have one need nobody who waits here
+		x.stopWaiting([]int{call})
+		x.slots <- struct{}{} // whoever holds a slot waits for nobody who waits here
 	}
 }
 
-// expect has the run parked before long. The caller holds x.mu.
-func (x *execution) expect() {
-	if x.expected || len(x.waits) == 0 {
+// schedulePark parks the run after parkAfter. The caller holds x.mu.
+func (x *execution) schedulePark() {
+	if x.parkScheduled || len(x.waits) == 0 {
 		return
 	}
-	x.expected = true
+	x.parkScheduled = true
 	x.e.life.Background(func() {
 		select {
 		case <-time.After(parkAfter):
 			x.park()
 			if x.e.draining() {
-				x.leave()
+				x.giveUp()
 			}
 		case <-x.calls.Done():
 		}
 	})
 }
 
-func (x *execution) goesOn(calls []int) {
+// stopWaiting notes that calls wait for no person any more, and cancels an attempt to park.
+func (x *execution) stopWaiting(calls []int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, c := range calls {
@@ -328,7 +324,7 @@ func (x *execution) goesOn(calls []int) {
 	}
 }
 
-// settle gives the program the answer to a call, now or when it is in a guest again.
+// settle gives the program the answer to a call, now or when the run has a guest again.
 func (x *execution) settle(call int, value json.RawMessage, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 	"github.com/codemode-project/codemode/sandbox"
 )
 
-// executorOptions are the parts that an executor needs. All but the first three are required.
+// Options are the parts that an Executor needs. All but the first three are required.
 type Options struct {
 	Engine      Engine // nil makes one
 	CacheDir    string // of machine code of the guest; "" keeps none
@@ -36,7 +36,7 @@ type Options struct {
 	Programs *preflight.Programs
 }
 
-// An Executor runs programs: each from its start to its end, over as many guests and processes as it takes.
+// An Executor runs programs, each from its start to its end, over as many guests and processes as it takes.
 type Executor struct {
 	options  Options
 	log      *slog.Logger
@@ -59,7 +59,7 @@ type Executor struct {
 	executions map[*execution]bool // the runs under way
 }
 
-// newExecutor makes one that nothing runs in yet. fit has to be called before anything does.
+// New makes an Executor. [Executor.Fit] has to be called before it runs anything.
 func New(o Options) *Executor {
 	e := &Executor{
 		options: o, log: o.Log, life: o.Life, rules: o.Rules, tools: o.Tools, gate: o.Tools.Gate(nil, o.Record.To), people: o.People,
@@ -83,7 +83,7 @@ func (e *Executor) Warm() error {
 	return err
 }
 
-// Fit makes the executor go by a capacity.
+// Fit sets the capacity.
 func (e *Executor) Fit(c config.Capacity) {
 	e.parked, e.texts.most, e.guestMemory = newWaitingRuns(c), cmp.Or(c.ProgramText, maxTexts), c.GuestMemory
 }
@@ -100,7 +100,7 @@ func (e *Executor) newEngine() (Engine, error) {
 	return engine, nil
 }
 
-// compiling says why a start takes a second.
+// compiling logs why a start takes a second.
 func (e *Executor) compiling(r sandbox.Reason) {
 	if r == sandbox.Uncached && e.options.CacheDir == "" {
 		e.log.Info("compiling the sandbox, which takes about a second: Options.CacheDir would keep the result")
@@ -109,7 +109,12 @@ func (e *Executor) compiling(r sandbox.Reason) {
 	e.log.Warn("compiling the sandbox, which takes about a second", "because", r.String(), "directory", e.options.CacheDir)
 }
 
-// An Engine runs the JavaScript of one program. [*sandbox.Engine] is one.
+// An Engine runs the JavaScript of programs, each in a guest of its own. [*sandbox.Engine] is one.
 type Engine interface {
-	Run(ctx context.Context, p sandbox.Program, h sandbox.Host) (*sandbox.Result, error)
+	Start(ctx context.Context, p sandbox.Program, h sandbox.Host) (*sandbox.Run, error)
+	// Resume continues with the image that [sandbox.Run.Park] gave, in this process or another.
+	Resume(ctx context.Context, image []byte, lookup func(line, column int) (int, int),
+		h sandbox.Host) (*sandbox.Run, error)
+	// Hash identifies the guest: an image is resumed in the guest that it was taken of.
+	Hash() string
 }

@@ -10,9 +10,9 @@ import (
 // ErrClosed is the error of an [Evaluator] that has been closed.
 var ErrClosed = errors.New("the evaluator is closed")
 
-// A Lifetime is that of an Evaluator: what runs in it is waited for at its end.
+// A Lifetime is the lifetime of an Evaluator: its end waits for everything that runs in it.
 type Lifetime struct {
-	Ctx    context.Context // ends when the end begins; it is no call's context
+	Ctx    context.Context // ends when [Lifetime.End] is called
 	cancel context.CancelCauseFunc
 	drain  chan struct{} // closed when [Evaluator.Drain] begins
 
@@ -37,7 +37,7 @@ func (l *Lifetime) Background(f func()) {
 	}
 }
 
-// Enter announces work that the end has to wait for; running.Done ends it.
+// Enter registers work that the end has to wait for, until Running.Done is called.
 func (l *Lifetime) Enter() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -48,7 +48,7 @@ func (l *Lifetime) Enter() error {
 	return nil
 }
 
-// End begins the end. It reports whether it is the first to do so.
+// End cancels the context and refuses new work. It reports whether it is the first call.
 func (l *Lifetime) End() (first bool) {
 	l.mu.Lock()
 	first = !l.closed

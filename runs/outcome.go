@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"errors"
 
-	"github.com/codemode-project/codemode/hostfns"
-	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/sandbox"
 )
 
@@ -57,4 +55,3 @@ func (r *Response) Notes(err error) string {
 }
 
 var _ Engine = (*sandbox.Engine)(nil)
-var _ hostfns.Recorder = (*recorder.Journal)(nil)

@@ -15,39 +15,32 @@ import (
 	"github.com/codemode-project/codemode/sandbox"
 )
 
-// What the record says of runs.
-
-// recordNotStarted writes that a program was refused before it became a run, which has an ID in the record alone.
+// recordNotStarted records that a program was refused before its run began. The ID of that run stands in the record
+// alone.
 func (e *Executor) recordNotStarted(ctx context.Context, r *Request, p *inforce.Policy, why error) {
-	if !e.record.Keeps() {
-		return
-	}
 	entry := e.entry(&Response{Run: hostfns.NewRunID()}, r, p)
 	entry.State, entry.Reason, entry.Program = audit.Refused, "not started", &audit.Program{Name: cmp.Or(r.Name, "program.ts"), Text: r.Code}
-	entry.Detail, _, _ = strings.Cut(why.Error(), "\n") // below it is told what the caller may do
+	entry.Detail, _, _ = strings.Cut(why.Error(), "\n") // the lines below tell the caller what to do
 	if unchecked, ok := errors.AsType[*preflight.Error](why); ok {
 		entry.Reason, entry.Detail = unchecked.Code, unchecked.Detail
 	}
 	e.record.Add(ctx, entry)
 }
 
-// recordBegin writes that a program begins.
+// recordBegin records that a program begins.
 func (e *Executor) recordBegin(ctx context.Context, resp *Response, r *Request, p *inforce.Policy) {
 	if !e.record.Keeps() {
 		return
 	}
 	entry := e.entry(resp, r, p)
 	entry.State = audit.Running
-	// The text comes with the end, when it is known which of the values in it are secrets.
+	// The end has the text: only then is it known which values in it are secrets.
 	entry.Program = &audit.Program{Name: resp.name, Text: r.Code, DigestOnly: true}
 	e.record.Add(ctx, entry)
 }
 
-// recordParked writes that a run is put away or taken out again.
+// recordParked records that a run is parked or resumed.
 func (e *Executor) recordParked(x *execution, state, detail string) {
-	if !e.record.Keeps() {
-		return
-	}
 	entry := e.entry(x.resp, &x.request, x.policy)
 	entry.State, entry.Detail = state, detail
 	e.record.Add(x.ctx, entry)
@@ -61,8 +54,8 @@ func (e *Executor) entry(resp *Response, r *Request, p *inforce.Policy) audit.En
 	}
 }
 
-// recordEnd writes how a program ended. When it called anything, the end of its calls and of itself are on the
-// disk before anybody is told.
+// recordEnd records how a program ended. If it made calls, the outcomes of the calls and the end of the run are on the
+// disk before the client is told.
 func (e *Executor) recordEnd(ctx context.Context, resp *Response, r *Request, p *inforce.Policy, started time.Time, failure error) {
 	if !e.record.Keeps() {
 		return

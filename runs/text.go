@@ -102,11 +102,11 @@ func (r *Response) failure(err error) string {
 	return text
 }
 
-// comeBack tells the client of a run that another process goes on with how to get what it comes to.
+// comeBack tells the client of a run that another process resumes how to get the result.
 func (r *Response) comeBack(err error) string {
 	why := "waits for a person, and this process stops. The run goes on elsewhere, or here after a restart, when they " +
 		"have answered"
-	if errors.Is(err, errElsewhere) {
+	if errors.Is(err, errTakenOver) {
 		why = "is not this process's any more, which another one took for dead. That one goes on with the run, or has " +
 			"ended it"
 	}

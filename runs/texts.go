@@ -9,13 +9,13 @@ import (
 const (
 	// maxTexts is how many bytes of program texts of one owner are recorded in an hour.
 	maxTexts int64 = 64 << 20
-	// smallText is how much of each text does not count: as much as other entries have.
+	// smallText is how much of each text does not count: as much as other entries need.
 	smallText = 4 << 10
 	// largeText is where the record cuts a text.
 	largeText = 64 << 10
 )
 
-// A textBudget bounds what the texts of programs take in the record, which is kept for ever.
+// A textBudget bounds the texts of programs in the record, which is kept for ever.
 type textBudget struct {
 	most int64 // bytes of one owner in an hour
 
@@ -24,8 +24,8 @@ type textBudget struct {
 	used  map[string]int64 // by owner, in the hour that began at since
 }
 
-// take counts the text of a program that is to run. The error says how long its owner has to wait.
-func (b *textBudget) take(owner string, text int, now time.Time) error {
+// spend counts the text of a program that is about to run. The error says how long its owner has to wait.
+func (b *textBudget) spend(owner string, text int, now time.Time) error {
 	n := int64(min(text, largeText) - smallText)
 	if n <= 0 {
 		return nil

@@ -9,8 +9,7 @@ import (
 	"github.com/codemode-project/codemode/internal/fair"
 )
 
-// Runs that wait for people without a guest are kept as images, in memory and in the database. One principal has at most three
-// quarters of each.
+// Parked runs are images in memory and in the database. One principal has at most three quarters of each.
 const (
 	// maxWaiting is how many runs wait at once.
 	maxWaiting = 1024
@@ -19,16 +18,17 @@ const (
 )
 
 // errWaitedLongest ends a run in favour of a later one of its principal.
-var errWaitedLongest = errors.New("too_many_waiting: this principal's share of runs that wait for people is used up, and of those this run waited longest: answer or end some, and run it again")
+var errWaitedLongest = errors.New("too_many_waiting: this principal's share of runs that wait for people is used up, and this " +
+	"run has waited longest: answer or end some, and run it again")
 
-// waitingRuns are the runs that wait for people without a guest.
+// waitingRuns are the parked runs of this process.
 type waitingRuns struct {
 	count, bytes *fair.Budget
 
 	mu    sync.Mutex
 	all   []*waitingRun // oldest first
-	large sync.Mutex    // one image at a time is copied into the database
-	turns sync.Map      // of *sync.Mutex, by owner: one run at a time makes room for itself in the database
+	large sync.Mutex    // held while an image is copied into the database
+	turns sync.Map      // *sync.Mutex by owner: one run at a time makes room for itself in the database
 }
 
 type waitingRun struct {
@@ -44,9 +44,9 @@ func newWaitingRuns(c config.Capacity) *waitingRuns {
 	}
 }
 
-// enter counts a run with an image of so many bytes in. The oldest runs of its principal end if there is no room; if there is none
-// even then, the run itself does, and enter reports false.
-func (w *waitingRuns) enter(x *execution, bytes int64) bool {
+// add counts a run and its image. If there is no room, the oldest runs of its principal end; if that is not enough, the
+// run itself ends and add reports false.
+func (w *waitingRuns) add(x *execution, bytes int64) bool {
 	r := &waitingRun{x: x, owner: x.request.Owner(), bytes: bytes}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -68,15 +68,15 @@ func (w *waitingRuns) enter(x *execution, bytes int64) bool {
 	}
 }
 
-// turn waits until no other run of an owner makes room in the database. end lets the next one.
-func (w *waitingRuns) turn(owner string) (end func()) {
+// lock makes other runs of an owner wait before they make room in the database.
+func (w *waitingRuns) lock(owner string) (unlock func()) {
 	t, _ := w.turns.LoadOrStore(owner, &sync.Mutex{})
 	t.(*sync.Mutex).Lock()
 	return t.(*sync.Mutex).Unlock
 }
 
-// leave counts a run out, if it is in.
-func (w *waitingRuns) leave(x *execution) {
+// remove forgets a run, if it was added.
+func (w *waitingRuns) remove(x *execution) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if at := w.first(func(other *waitingRun) bool { return other.x == x }); at >= 0 {
@@ -84,7 +84,7 @@ func (w *waitingRuns) leave(x *execution) {
 	}
 }
 
-// first finds the oldest run of which is says so; -1 if there is none. The caller holds mu.
+// first is the index of the oldest run that is accepts; -1 if there is none. The caller holds mu.
 func (w *waitingRuns) first(is func(*waitingRun) bool) int {
 	for i, r := range w.all {
 		if is(r) {
@@ -94,7 +94,7 @@ func (w *waitingRuns) first(is func(*waitingRun) bool) int {
 	return -1
 }
 
-// drop takes a run out. The caller holds mu.
+// drop removes the run at an index. The caller holds mu.
 func (w *waitingRuns) drop(at int) *waitingRun {
 	r := w.all[at]
 	w.all = append(w.all[:at:at], w.all[at+1:]...)

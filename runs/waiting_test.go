@@ -20,13 +20,13 @@ func TestTheRunThatWaitedLongestMakesWayForItsPrincipals(t *testing.T) {
 	for name, bytes := range map[string]int64{"large ones": 50 << 20, "small ones": 1000} {
 		w := newWaitingRuns(config.Capacity{})
 		berts := waits("bert")
-		if !w.enter(berts, 1000) {
+		if !w.add(berts, 1000) {
 			t.Fatalf("%s: bert's does not fit", name)
 		}
 		var annas []*execution
 		for range 1200 {
 			x := waits("anna")
-			if !w.enter(x, bytes) {
+			if !w.add(x, bytes) {
 				t.Fatalf("%s: one does not fit", name)
 			}
 			annas = append(annas, x)
@@ -39,15 +39,15 @@ func TestTheRunThatWaitedLongestMakesWayForItsPrincipals(t *testing.T) {
 			t.Errorf("%s: anna has %d of %d MiB", name, w.count.Held("anna"), w.bytes.Held("anna")>>20)
 		}
 		for _, x := range append(annas, berts) {
-			w.leave(x)
-			w.leave(x)
+			w.remove(x)
+			w.remove(x)
 		}
 		if w.bytes.Used()+w.count.Used() != 0 || len(w.all) != 0 {
 			t.Errorf("%s: %d bytes are left", name, w.bytes.Used())
 		}
 	}
 	w, x := newWaitingRuns(config.Capacity{}), waits("anna")
-	if w.enter(x, maxWaitingBytes) || !errors.Is(context.Cause(x.ctx), errWaitedLongest) || w.bytes.Used()+w.count.Used() != 0 {
+	if w.add(x, maxWaitingBytes) || !errors.Is(context.Cause(x.ctx), errWaitedLongest) || w.bytes.Used()+w.count.Used() != 0 {
 		t.Error("one that fits nowhere was let in")
 	}
 }
@@ -59,7 +59,7 @@ func TestCallersWhomNobodyCheckedShareOneShare(t *testing.T) {
 	for i := range 9 {
 		x := &execution{request: Request{Principal: string(rune('a' + i)), Unchecked: true}}
 		x.ctx, x.cancel = context.WithCancelCause(t.Context())
-		if !w.enter(x, 1000) {
+		if !w.add(x, 1000) {
 			t.Fatalf("the %dth does not fit", i)
 		}
 		all = append(all, x)
@@ -81,7 +81,7 @@ func TestCallersWhomNobodyCheckedShareOneShare(t *testing.T) {
 func TestTextsOfProgramsAreBoundedInAnHour(t *testing.T) {
 	b, now := textBudget{most: 1 << 20}, time.Now()
 	n := 0
-	for b.take("anna", 256<<10, now) == nil {
+	for b.spend("anna", 256<<10, now) == nil {
 		n++
 	}
 	if n != 17 {
@@ -98,7 +98,7 @@ func TestTextsOfProgramsAreBoundedInAnHour(t *testing.T) {
 		{"another owner's", "bert", 256 << 10, 0, true},
 		{"an hour later", "anna", 256 << 10, time.Hour, true},
 	} {
-		if err := b.take(test.owner, test.text, now.Add(test.after)); (err == nil) != test.fits {
+		if err := b.spend(test.owner, test.text, now.Add(test.after)); (err == nil) != test.fits {
 			t.Errorf("%s: %v", test.what, err)
 		}
 	}

@@ -14,5 +14,5 @@ func (s *summoner) outcome(ctx context.Context, r *prompt.Request) string {
 	if e == nil {
 		return ""
 	}
-	return e.Record().Became(ctx, r)
+	return e.Record().Outcome(ctx, r)
 }

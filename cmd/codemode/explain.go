@@ -155,7 +155,7 @@ func (x *explaining) call(cfg *config.Config, args []string) (profiles.Call, err
 		if err != nil {
 			return c, err
 		}
-		c.Args = raw
+		c.Args = call.Unread(raw)
 	}
 	if x.annotations != "" {
 		if err := json.Unmarshal([]byte(x.annotations), &c.Annotations); err != nil {

@@ -110,7 +110,7 @@ func TestWhatClientsHaveBecomesOneConfiguration(t *testing.T) {
 	careful := cfg.Profile("")
 	decide := func(name string) call.Verdict {
 		server, tool, _ := strings.Cut(name, "__")
-		return careful.Decide(profiles.Call{Server: server, Tool: tool, Name: name, Args: json.RawMessage(`{}`)}).Verdict
+		return careful.Decide(profiles.Call{Server: server, Tool: tool, Name: name, Args: call.Unread(json.RawMessage(`{}`))}).Verdict
 	}
 	for name, want := range map[string]call.Verdict{
 		"github__create_issue": call.Ask, "home_files__read_file": call.Ask, "time__now": call.Allow, "added_later__x": call.Deny,

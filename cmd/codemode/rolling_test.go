@@ -59,7 +59,7 @@ func TestARollingRestartLosesNothingAndDoesNothingTwice(t *testing.T) {
 // What the client of a run is told that died with its process, or that had just ended when its process died.
 const (
 	diedWithIt  = "the process that the run was in ended before the run did"
-	diedAfterIt = "and its process did before the result was kept"
+	diedAfterIt = "and its process died before the result was stored"
 )
 
 // rollingRestart restarts two replicas under load. Of those that are killed the clients are told what their programs

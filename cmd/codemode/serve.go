@@ -150,7 +150,7 @@ func sessionHolds(ctx context.Context, e *codemode.Evaluator, session string, ov
 // rejoin lets a client on 2026-07-28 come back for a run that began in another process, or in this one before it was started anew.
 func rejoin(e *codemode.Evaluator) server.Adopter {
 	return func(ctx context.Context, run string, _ []string, r codemode.Request) (*codemode.Response, error) {
-		response, err := e.Runs().Rejoin(ctx, run, r)
+		response, err := e.Runs().Reattach(ctx, run, r)
 		if errors.Is(err, codemode.ErrNoRun) {
 			err = fmt.Errorf("%w: %w", server.ErrNotHere, err)
 		}

@@ -29,6 +29,8 @@ import (
 	"github.com/codemode-project/codemode/internal/hostile"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/store"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // strangers is what servers, programs, clients and files may call themselves or say.
@@ -126,7 +128,7 @@ func (x *stranger) record(t *testing.T, text string) {
 		e.Verdict, e.Risk, e.Reason, e.Detail = text, text, text, text
 		e.Rules = []audit.Rule{{ID: text, At: text, Layer: text, Result: text}}
 		e.DecidedBy = &audit.DecidedBy{How: text, Channel: text, Principal: text, Scope: text, Grant: text}
-		e.Args = &audit.Args{RawProposed: value, RawExecuted: value}
+		e.Args = &audit.Args{RawProposed: call.Unread(value), RawExecuted: call.Unread(value)}
 		e.Result = &audit.Result{Raw: value}
 		if e.Kind == audit.Run {
 			e.Program = &audit.Program{Name: text, Text: "return 1"}

@@ -54,7 +54,7 @@ func Replay(p *profiles.Profile, past PastCall) Replayed {
 		server = past.Server
 		tool = strings.TrimPrefix(past.Tool, call.Part(server)+"__")
 	}
-	c := profiles.Call{Server: server, Tool: tool, Name: past.Tool, Args: past.Args, Time: past.Time}
+	c := profiles.Call{Server: server, Tool: tool, Name: past.Tool, Args: call.Unread(past.Args), Time: past.Time}
 	gaps := profiles.Gaps{Unknown: past.Masked, Hints: true}
 	if past.Args == nil {
 		gaps.Unknown = []string{""}

@@ -19,34 +19,34 @@ type tools struct{}
 
 const secretValue = `"the secret value"` // what no program may ever see
 
-func (tools) Find(_ context.Context, name string) (*hostfns.Tool, error) {
+func (tools) Find(_ context.Context, name string) (*call.Tool, error) {
 	switch name {
 	case "echo", "slow", "fail", "secret":
-		return &hostfns.Tool{Server: "bench", Raw: name, Name: name, Digest: "1"}, nil
+		return &call.Tool{Server: "bench", Raw: name, Name: name, Digest: "1"}, nil
 	}
 	return nil, &hostfns.NotFoundError{Name: name, Nearest: []string{"echo"}}
 }
 
-func (tools) Decide(t *hostfns.Tool, _ json.RawMessage, _ hostfns.Counters) call.Decision {
+func (tools) Decide(t *call.Tool, _ call.Arguments, _ hostfns.Counters) call.Decision {
 	if t.Name == "secret" {
 		return call.Decision{Reasons: []call.Reason{{Rule: "secret", Text: "the profile denies it"}}}
 	}
 	return call.Decision{Verdict: call.Allow}
 }
 
-func (tools) Hidden(t *hostfns.Tool) bool { return t.Name == "secret" }
+func (tools) Hidden(t *call.Tool) bool { return t.Name == "secret" }
 
 func (tools) Record(context.Context, hostfns.Entry) error { return nil }
 
-func (tools) Send(ctx context.Context, s *hostfns.Sending) (*hostfns.Reply, error) {
-	switch s.Tool.Name {
+func (tools) Send(ctx context.Context, c *call.Call, _ func() func()) (*hostfns.Reply, error) {
+	switch c.Tool.Name {
 	case "echo":
-		return &hostfns.Reply{Value: s.Args}, nil
+		return &hostfns.Reply{Value: c.Args.JSON()}, nil
 	case "slow":
 		var a struct {
 			MS float64 `json:"ms"`
 		}
-		_ = json.Unmarshal(s.Args, &a) // anything else is no wait
+		_ = json.Unmarshal(c.Args.JSON(), &a) // anything else is no wait
 		select {
 		case <-time.After(time.Duration(min(max(a.MS, 0), maxSlow) * float64(time.Millisecond))):
 			return &hostfns.Reply{Value: json.RawMessage(`"done"`)}, nil
@@ -89,7 +89,7 @@ func (a *admission) call(ctx context.Context, c *sandbox.Call) (json.RawMessage,
 	if !ok {
 		return value, err
 	}
-	if x.Class == hostfns.ToolCallDenied && x.Props["reason"] == hostfns.ReasonDenied {
+	if x.Class == hostfns.ToolCallDenied && x.Props["reason"] == call.CodeDenied {
 		a.mu.Lock()
 		a.denials[c.ID] = true
 		a.mu.Unlock()

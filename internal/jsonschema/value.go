@@ -13,46 +13,6 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// DoubleKey finds a duplicate key of an object, which two readers could read as two different values. It returns nil if
-// there is none.
-func DoubleKey(raw []byte) *position {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var value func(at *position) *position
-	value = func(at *position) *position {
-		tok, err := d.Token()
-		if err != nil {
-			return nil
-		}
-		switch tok {
-		case json.Delim('{'):
-			seen := map[string]bool{}
-			for d.More() {
-				k, _ := d.Token() // without an error, because Decode has read it
-				key, _ := k.(string)
-				below := at.member(key)
-				if seen[key] {
-					return below
-				}
-				seen[key] = true
-				if twice := value(below); twice != nil {
-					return twice
-				}
-			}
-			_, _ = d.Token()
-		case json.Delim('['):
-			for i := 0; d.More(); i++ {
-				if twice := value(at.item(i)); twice != nil {
-					return twice
-				}
-			}
-			_, _ = d.Token()
-		}
-		return nil
-	}
-	return value(nil)
-}
-
 // pointerMax bounds the JSON Pointer in an error: untrusted servers and programs choose its keys.
 const pointerMax = 2000
 
@@ -145,6 +105,31 @@ func Decode(raw []byte) (any, error) {
 		return nil, errTrailing
 	}
 	return v, nil
+}
+
+// FromTree is what [Decode] makes of the text of a value, without reading the text again.
+func FromTree(v strictjson.Value) any {
+	switch v.Kind() {
+	case strictjson.Object:
+		members := make(map[string]any, v.Len())
+		for name, member := range v.Members() {
+			members[name] = FromTree(member)
+		}
+		return members
+	case strictjson.Array:
+		items := make([]any, 0, v.Len())
+		for _, item := range v.Elements() {
+			items = append(items, FromTree(item))
+		}
+		return items
+	case strictjson.String:
+		return v.Text()
+	case strictjson.Number:
+		return json.Number(v.Text())
+	case strictjson.True, strictjson.False:
+		return v.Kind() == strictjson.True
+	}
+	return nil
 }
 
 var (

@@ -11,24 +11,19 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/asking"
-	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/store"
 )
 
-// ErrNoRun says that no run of that name waits anywhere, or that it is somebody else's.
-var ErrNoRun = errors.New("there is no such run, or its result is not kept any more")
+// ErrNoRun says that no run of that name waits in any process, or that it belongs to another principal.
+var ErrNoRun = errors.New("there is no such run, or its result is not stored any more")
 
-// errKept is the failure of a run that ended in another process; what to say about it is in the Response.
-var errKept = errors.New("the run failed")
-
-// togetherWait is how long questions of one moment take to be written at most, as a rule.
+// togetherWait is how long the store usually needs to hold all questions of one moment.
 const togetherWait = 100 * time.Millisecond
 
-// Rejoin is for a client that comes back for a run which this process does not have: it puts the open questions of the run to
-// the channels of r, wherever the run is, and returns what the run comes to. Of r the principal, the channels and the
-// caller count. The error is [ErrNoRun] where there is nothing to come back for.
-func (e *Executor) Rejoin(ctx context.Context, run string, r Request) (*Response, error) {
+// Reattach waits for the result of a run that this process may not have, and puts its open questions to the channels of
+// r.
+func (e *Executor) Reattach(ctx context.Context, run string, r Request) (*Response, error) {
 	ctx, leave, err := e.enter(ctx)
 	if err != nil {
 		return nil, err
@@ -57,7 +52,7 @@ func (e *Executor) Rejoin(ctx context.Context, run string, r Request) (*Response
 		}
 		row, err := db.ParkedRun(ctx, run)
 		if errors.Is(err, store.ErrNotFound) || err == nil && row.Principal != r.Principal {
-			if ended, err := e.Ended(ctx, run, r.Principal); err == nil { // since it was looked
+			if ended, err := e.Ended(ctx, run, r.Principal); err == nil { // it ended between the two reads
 				return ended.response()
 			}
 			return nil, ErrNoRun
@@ -66,10 +61,10 @@ func (e *Executor) Rejoin(ctx context.Context, run string, r Request) (*Response
 			return nil, err
 		}
 		if e.draining() && (row.Phase == store.Waiting || row.Phase == store.Claimed) {
-			err := &sandbox.Error{Kind: sandbox.Canceled, Message: errPutAway.Error(), Err: errPutAway}
+			err := &sandbox.Error{Kind: sandbox.Canceled, Message: errGivenUp.Error(), Err: errGivenUp}
 			return &Response{Run: run, key: cmp.Or(r.IdempotencyKey, run)}, err
 		}
-		select { // questions of one moment come one after the other, and are to be one form
+		select { // questions of one moment are stored one by one, and are to be one form
 		case <-time.After(togetherWait):
 		case <-ctx.Done():
 		}
@@ -91,12 +86,12 @@ func (e *Executor) Rejoin(ctx context.Context, run string, r Request) (*Response
 			}
 		case <-draining:
 			draining = nil // once
-		case <-time.After(adoptEvery):
+		case <-time.After(takeOverInterval):
 		}
 	}
 }
 
-// waiting are the open questions of a run that are not among those put, and puts them there.
+// waiting are the open questions of a run that are not in put yet. It adds them.
 func (e *Executor) waiting(ctx context.Context, db *store.DB, run string, put map[string]bool) ([]*prompt.Request, error) {
 	asked, err := db.ApprovalsOf(ctx, run)
 	if err != nil {
@@ -110,22 +105,10 @@ func (e *Executor) waiting(ctx context.Context, db *store.DB, run string, put ma
 		put[a.ID] = true
 		question, err := approvals.ReadPending(asking.PendingOf(a))
 		if err != nil {
-			e.log.Warn("a question cannot be put again", "run", run, "call", a.Call, "error", err)
+			e.log.Warn("the stored question cannot be read", "run", run, "call", a.Call, "error", err)
 			continue
 		}
 		calls = append(calls, question)
 	}
 	return calls, nil
-}
-
-// response is what the client of the run would have got.
-func (k *Ended) response() (*Response, error) {
-	r := &Response{Run: k.Run, kept: k}
-	for i, b := range k.Blocks {
-		r.Blocks = append(r.Blocks, hostfns.Block{Handle: fmt.Sprint(i), JSON: b})
-	}
-	if k.Failed {
-		return r, errKept
-	}
-	return r, nil
 }

@@ -3,7 +3,6 @@ package runs
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -17,21 +16,21 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// A run whose process is gone goes on in another one as soon as a person has answered one of its questions: they see them
-// wherever there is a queue. What it comes to is kept for whoever asks with [Evaluator.Ended].
+// When the process of a parked run dies, another one takes the run over as soon as a person has answered one of its
+// questions, which people see in every queue. [Executor.Ended] gives its result to whoever asks.
 
-// adoptEvery is how often it is looked for runs whose time is over; of answers and of deaths there is news.
-const adoptEvery = 30 * time.Second
+// takeOverInterval is how often expired leases are scanned. Answers and process exits are notified immediately.
+const takeOverInterval = 30 * time.Second
 
-// stateResumed is the state of a run in the record that goes on in another process.
+// stateResumed is how the record names the state of a run that another process resumed.
 const stateResumed = "resumed"
 
-// Adopt goes on with the runs of processes that are gone, until ctx ends.
-func (e *Executor) Adopt(ctx context.Context) {
+// TakeOver resumes the runs of processes that have died, until ctx ends.
+func (e *Executor) TakeOver(ctx context.Context) {
 	for ctx.Err() == nil {
 		db, err := e.record.DB(ctx)
 		if err == nil {
-			e.adoptFrom(ctx, db)
+			e.takeOverFrom(ctx, db)
 		}
 		select {
 		case <-ctx.Done():
@@ -40,32 +39,32 @@ func (e *Executor) Adopt(ctx context.Context) {
 	}
 }
 
-func (e *Executor) adoptFrom(ctx context.Context, db *store.DB) {
+func (e *Executor) takeOverFrom(ctx context.Context, db *store.DB) {
 	changed, stop := db.Watch(store.Approvals, store.Parked)
 	defer stop()
 	for {
 		rows, err := db.ParkedRuns(ctx)
 		for _, row := range rows {
-			if e.draining() || !e.mayGoOn(row, db.Fleet()) {
-				continue // it may be one that this process has just left to another
+			if e.draining() || !e.mayResume(row, db.Fleet()) {
+				continue // this process may have just given it up
 			}
-			switch e.turnOf(ctx, db, row) {
-			case goesOn:
-				e.life.Background(func() { e.goOn(ctx, db, row.Run) })
+			switch e.nextStep(ctx, db, row) {
+			case resumes:
+				e.life.Background(func() { e.resumeRun(ctx, db, row.Run) })
 			case ends:
 				if claimed, err := db.Unpark(ctx, row.Run, holder()); err == nil {
-					e.bury(ctx, db, claimed, waited+"its client was gone, or nobody answered in time")
+					e.endOrphan(ctx, db, claimed, waited+"its client was gone, or nobody answered in time")
 				}
 			}
 		}
 		orphans, err2 := db.Orphans(ctx)
 		for _, row := range orphans {
 			if reaped, err := db.Reap(ctx, row.Run, holder()); err == nil { // else another process does
-				e.bury(ctx, db, reaped, whyOrphaned(row))
+				e.endOrphan(ctx, db, reaped, whyOrphaned(row))
 			}
 		}
 		if err = errors.Join(err, err2); err != nil && ctx.Err() == nil {
-			e.log.Warn("it could not be looked for runs whose process is gone", "error", err)
+			e.log.Warn("scanning for orphaned runs failed", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -74,15 +73,16 @@ func (e *Executor) adoptFrom(ctx context.Context, db *store.DB) {
 			if !open {
 				return
 			}
-		case <-time.After(adoptEvery):
+		case <-time.After(takeOverInterval):
 		}
 	}
 }
 
-// mayGoOn reports whether a run is one that this process should go on with. Others may be another's, of a fleet or beside this one.
-func (e *Executor) mayGoOn(row *store.ParkedRun, fleet bool) bool {
-	var state savedRun
-	if err := json.Unmarshal(row.State, &state); err != nil || state.V != savedVersion {
+// mayResume reports whether this process can resume a run. Other runs in the store belong to processes with another
+// guest or another configuration.
+func (e *Executor) mayResume(row *store.ParkedRun, fleet bool) bool {
+	state, err := readSaved(row)
+	if err != nil {
 		return false
 	}
 	if fleet && row.Guest != e.guestHash() {
@@ -93,20 +93,19 @@ func (e *Executor) mayGoOn(row *store.ParkedRun, fleet bool) bool {
 	return err == nil && state.Under.same(e.savedRules(policy))
 }
 
-// turn says what is to become of a run that nobody has.
-type turn int
+// A step is what has to happen to a run that no process holds.
+type step int
 
 const (
-	waits turn = iota // a person may answer yet
-	goesOn
-	ends
+	waits   step = iota // a person may still answer
+	resumes             // a person answered, or its process died before anybody was asked
+	ends                // nobody can answer any more
 )
 
-// turnOf finds out whose turn it is. A run goes on when a person has answered, or nobody was asked before its process was gone.
-func (e *Executor) turnOf(ctx context.Context, db *store.DB, row *store.ParkedRun) turn {
+func (e *Executor) nextStep(ctx context.Context, db *store.DB, row *store.ParkedRun) step {
 	open, err := openQuestions(ctx, db, row)
 	if err != nil {
-		e.log.Warn("a run whose process is gone cannot be gone on with", "run", row.Run, "error", err)
+		e.log.Warn("cannot resume a run whose process died", "run", row.Run, "error", err)
 		return waits
 	}
 	var answered, stillAsked bool
@@ -116,23 +115,16 @@ func (e *Executor) turnOf(ctx context.Context, db *store.DB, row *store.ParkedRu
 	}
 	switch {
 	case answered || len(open) == 0:
-		return goesOn
+		return resumes
 	case stillAsked:
 		return waits
 	}
-	return ends // its client was gone before its process was, or nobody answered in time
+	return ends // its client left before its process died, or nobody answered in time
 }
 
-// openQuestions are the latest questions about the calls that a parked run waits for, by call.
+// openQuestions are the latest questions about the calls that a parked run waits for, by number of the call.
 func openQuestions(ctx context.Context, db *store.DB, row *store.ParkedRun) (map[int]*store.Approval, error) {
-	var state savedRun
-	if err := json.Unmarshal(row.State, &state); err != nil {
-		return nil, err
-	}
-	if state.V != savedVersion {
-		return nil, fmt.Errorf("version %d of codemode's state, this is %d", state.V, savedVersion)
-	}
-	calls, err := hostfns.Waiting(state.Gate)
+	calls, err := waitingCalls(row)
 	if err != nil {
 		return nil, err
 	}
@@ -154,67 +146,67 @@ func openQuestions(ctx context.Context, db *store.DB, row *store.ParkedRun) (map
 	return open, nil
 }
 
-// instead reports whether a stands for the arguments that a person allowed in the place of those of was.
+// instead reports whether a is the question with the arguments that a person put in the place of those of was.
 func instead(was, a *store.Approval) bool { return a.ID != "" && asking.InsteadOf(was) == a.ID }
 
-// goOn goes on with a run, if no other process does.
-func (e *Executor) goOn(ctx context.Context, db *store.DB, run string) {
+// resumeRun resumes a run in this process, unless another process claims it first.
+func (e *Executor) resumeRun(ctx context.Context, db *store.DB, run string) {
 	engine, err := e.engine()
-	guests, ok := engine.(parker)
-	if err != nil || !ok {
+	if err != nil {
 		return
 	}
 	row, err := db.Unpark(ctx, run, holder())
 	if err != nil {
-		return // somebody else has it
+		return // another process has claimed it
 	}
 	if end, err := e.recordedEnd(ctx, db, run); err == nil && end != nil {
-		e.bury(ctx, db, row, end.Detail)
+		e.endOrphan(ctx, db, row, end.Detail)
 		return
 	}
-	x, done, err := e.revive(ctx, db, row, guests)
+	x, done, err := e.restore(ctx, db, row, engine)
 	if err == nil {
 		defer done()
 	}
-	if e.draining() || ctx.Err() != nil { // whatever the error is: this process ends
+	if e.draining() || ctx.Err() != nil { // whatever the error is: this process stops
 		e.giveBack(db, row)
 		return
 	}
 	if err == nil {
 		err = db.Begin(ctx, row)
 		if errors.Is(err, store.ErrTaken) || err != nil && ctx.Err() != nil {
-			return // another has it, or will
+			return // another process has it, or will
 		}
 	}
 	if err != nil {
-		e.log.Error("a run whose process is gone cannot be gone on with", "run", run, "error", err)
-		e.bury(ctx, db, row, waited+"its process is gone, and this one cannot go on with it: "+err.Error())
+		e.log.Error("cannot resume a run whose process died", "run", run, "error", err)
+		e.endOrphan(ctx, db, row, waited+"its process died, and this one cannot resume it: "+err.Error())
 		return
 	}
 	x.row, x.kept = row, true
-	e.recordParked(x, stateResumed, "a person has answered; it goes on in another process than it began in")
-	result, err := x.revived(guests, row)
+	e.recordParked(x, stateResumed,
+		"a person has answered; another process than the one that started the run resumes it")
+	result, err := x.runResumed(row)
 	_ = x.end(result, err) // for whoever asks, see Ended
 }
 
-// giveBack lets another process have a run that this one has claimed and not begun to go on with. If that cannot be
-// noted, they find out with the end of this process.
+// giveBack releases the claim on a run that this process has not begun to resume. If the store cannot be written, other
+// processes take the run when this one has exited.
 func (e *Executor) giveBack(db *store.DB, row *store.ParkedRun) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.life.Ctx), storeWait)
 	defer cancel()
 	if err := db.GiveBack(ctx, row); err != nil {
-		e.log.Warn("a run that waits for a person could not be given back at the end of this process", "run", row.Run,
-			"error", err)
+		e.log.Warn("releasing the claim on a parked run failed", "run", row.Run, "error", err)
 	}
 }
 
-// revive makes an execution of what is kept of a run. Nothing has happened yet when it returns.
-func (e *Executor) revive(ctx context.Context, db *store.DB, row *store.ParkedRun, engine parker) (x *execution, done func(), err error) {
+// restore makes an execution of a saved run. It starts nothing.
+func (e *Executor) restore(ctx context.Context, db *store.DB, row *store.ParkedRun, engine Engine) (x *execution,
+	done func(), err error) {
 	if row.Guest != engine.Hash() {
 		return nil, nil, fmt.Errorf("it ran in another guest, %.12s, this is %.12s", row.Guest, engine.Hash())
 	}
-	var state savedRun
-	if err := json.Unmarshal(row.State, &state); err != nil {
+	state, err := readSaved(row)
+	if err != nil {
 		return nil, nil, err
 	}
 	r := state.Request.request()
@@ -241,14 +233,14 @@ func (e *Executor) revive(ctx context.Context, db *store.DB, row *store.ParkedRu
 	x, done = e.newExecution(ctx, r, policy, program, resp, limits, engine)
 	if !state.Under.same(e.savedRules(policy)) {
 		done()
-		return nil, nil, errors.New("the configuration of this process is another one")
+		return nil, nil, errors.New("this process has another configuration")
 	}
 	x.started, x.asking.Patience.Spent = state.Started, state.Waited
 	x.asking.Adopted, x.asking.Before = true, map[int]*prompt.Request{}
 	for call, a := range open {
 		was, err := approvals.ReadPending(asking.PendingOf(a))
 		if err != nil {
-			e.log.Warn("a question is asked anew, because what was asked cannot be read", "run", row.Run, "call", call, "error", err)
+			e.log.Warn("asking anew: the stored question cannot be read", "run", row.Run, "call", call, "error", err)
 			continue
 		}
 		x.asking.Before[call] = was
@@ -260,17 +252,17 @@ func (e *Executor) revive(ctx context.Context, db *store.DB, row *store.ParkedRu
 	return x, done, nil
 }
 
-// revived runs a run that was taken over to its end. If that fails, its calls are closed with it.
-func (x *execution) revived(engine parker, row *store.ParkedRun) (*sandbox.Result, error) {
+// runResumed resumes the guest of a run that was taken over, and its calls, and waits for its end.
+func (x *execution) runResumed(row *store.ParkedRun) (*sandbox.Result, error) {
 	calls, err := waitingCalls(row)
 	if err != nil {
 		return &sandbox.Result{}, err
 	}
-	guest, err := engine.Resume(x.ctx, row.Image, x.program.Lookup, x.host)
+	guest, err := x.engine.Resume(x.ctx, row.Image, x.program.Lookup, x.host)
 	if err != nil {
 		x.cancel(err)
 	} else {
-		x.take(guest)
+		x.enter(guest)
 	}
 	for _, id := range calls {
 		x.e.life.Running.Go(func() { x.resume(id) }) // ends when the call does, which Close waits for
@@ -278,22 +270,22 @@ func (x *execution) revived(engine parker, row *store.ParkedRun) (*sandbox.Resul
 	if err != nil {
 		return &sandbox.Result{}, err
 	}
-	return x.drive(engine, guest)
+	return x.drive(guest)
 }
 
 // waitingCalls lists the calls of a saved run that wait for a person.
 func waitingCalls(row *store.ParkedRun) ([]int, error) {
-	var state savedRun
-	if err := json.Unmarshal(row.State, &state); err != nil {
+	state, err := readSaved(row)
+	if err != nil {
 		return nil, err
 	}
 	return hostfns.Waiting(state.Gate)
 }
 
-// waited begins the words about the end of a run that nobody went on with.
+// waited begins the message about the end of a run that no process resumed.
 const waited = "the run ended while it waited for a person: "
 
-// whyOrphaned says why nobody can go on with a run.
+// whyOrphaned says why no process can resume a run.
 func whyOrphaned(row *store.ParkedRun) string {
 	calls, err := waitingCalls(row)
 	if row.Phase == store.Going || err == nil && len(calls) == 0 { // also if another process died over writing this
@@ -303,27 +295,11 @@ func whyOrphaned(row *store.ParkedRun) string {
 	return waited + "the process that it ran in ended, or nobody answered in time"
 }
 
-// guestHash is that of the guest that programs run in here.
+// guestHash identifies the guest of this process; "" if there is none.
 func (e *Executor) guestHash() string {
-	if engine, err := e.engine(); err == nil {
-		if guests, ok := engine.(parker); ok {
-			return guests.Hash()
-		}
-	}
-	return ""
-}
-
-// Ended tells how a run ended that was parked and whose client was gone. [store.ErrNotFound] says that it has not, or that
-// there is no such run of that principal.
-func (e *Executor) Ended(ctx context.Context, run, principal string) (*Ended, error) {
-	db, err := e.record.DB(ctx)
+	engine, err := e.engine()
 	if err != nil {
-		return nil, err
+		return ""
 	}
-	o, err := db.Outcome(ctx, run, principal)
-	if err != nil {
-		return nil, err
-	}
-	ended := &Ended{}
-	return ended, json.Unmarshal(o.Body, ended)
+	return engine.Hash()
 }

@@ -3,7 +3,6 @@ package runs
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -15,14 +14,14 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// bury ends a run that nobody can go on with, and that this process has: what it did is told to whoever asks. Why is a sentence.
-func (e *Executor) bury(ctx context.Context, db *store.DB, row *store.ParkedRun, why string) {
-	// A process that stops does not leave it half done.
+// endOrphan ends a run that no process can resume, and that this process has claimed. Its client is told what it did,
+// from the record. why is a sentence.
+func (e *Executor) endOrphan(ctx context.Context, db *store.DB, row *store.ParkedRun, why string) {
+	// It is completed also while this process stops.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWait)
 	defer cancel()
 	run := row.Run
-	var state savedRun
-	_ = json.Unmarshal(row.State, &state) // then there is nothing to tell
+	state, _ := readSaved(row) // zero if it cannot be read: then there is nothing to tell
 	r := state.Request.request()
 	x := &execution{e: e, request: r, resp: &Response{
 		Run: run, name: cmp.Or(r.Name, "program.ts"), source: r.Code, limit: DefaultTextBytes, everyCall: r.EveryCall,
@@ -33,34 +32,34 @@ func (e *Executor) bury(ctx context.Context, db *store.DB, row *store.ParkedRun,
 	x.policy = &inforce.Policy{Rules: e.rules, Name: r.Profile, Now: time.Now}
 	end, err := e.recordedEnd(ctx, db, run)
 	if err == nil {
-		err = e.sinceParked(ctx, db, x)
+		err = e.readSinceParked(ctx, db, x)
 	}
 	if err != nil {
-		e.log.Error("what a run did after it was parked cannot be read", "run", run, "error", err)
+		e.log.Error("reading what a run did after it was parked failed", "run", run, "error", err)
 	}
 	failure := &sandbox.Error{Kind: sandbox.Canceled, Message: why}
 	if end == nil {
 		e.recordEnd(ctx, x.resp, &r, x.policy, state.Started, failure)
 	} else {
-		failure.Message = fmt.Sprintf("the run ended (%s), and its process did before the result was kept",
+		failure.Message = fmt.Sprintf("the run ended (%s), and its process died before the result was stored",
 			cmp.Or(end.Reason, end.State))
 		if end.Detail != "" {
 			failure.Message += ": " + end.Detail
 		}
 	}
 	if err := e.people.Grants.EndRun(ctx, run, true); err != nil {
-		e.log.Warn("what was granted for a run that ended could not be taken back", "run", run, "error", err)
+		e.log.Warn("revoking the grants of an ended run failed", "run", run, "error", err)
 	}
 	if err := db.WithdrawRun(ctx, run); err != nil {
-		e.log.Warn("questions of a run that ended could not be closed", "run", run, "error", err)
+		e.log.Warn("closing the questions of an ended run failed", "run", run, "error", err)
 	}
 	if err := db.Finish(ctx, row, x.outcome(failure)); err != nil {
-		e.log.Error("how a run ended could not be kept for its client", "run", run, "error", err)
+		e.log.Error("storing the result of an ended run failed", "run", run, "error", err)
 	}
 }
 
-// recordedEnd is the entry about the end of a run; nil if there is none. A process can die between that entry and what
-// it keeps.
+// recordedEnd is the entry about the end of a run; nil if there is none. A process can die after it has recorded the
+// end and before it has stored the result.
 func (e *Executor) recordedEnd(ctx context.Context, db *store.DB, run string) (end *audit.Entry, err error) {
 	if !e.record.Keeps() {
 		return nil, nil
@@ -74,9 +73,9 @@ func (e *Executor) recordedEnd(ctx context.Context, db *store.DB, run string) (e
 	return end, err
 }
 
-// sinceParked makes the list of a run's calls what the record says: a process went on with it, perhaps, and died. Of
-// calls that wait yet, for a person or for their turn to be put to one, the record says then that they are not made.
-func (e *Executor) sinceParked(ctx context.Context, db *store.DB, x *execution) error {
+// readSinceParked brings the list of a run's calls up to date from the record: a process may have resumed the run and
+// died. For calls that still wait for a person, it records that they are not made.
+func (e *Executor) readSinceParked(ctx context.Context, db *store.DB, x *execution) error {
 	resp := x.resp
 	if !e.record.Keeps() {
 		return nil
@@ -121,7 +120,7 @@ func (e *Executor) sinceParked(ctx context.Context, db *store.DB, x *execution) 
 	return nil
 }
 
-// recordedReport is what became of a call, by its last entry.
+// recordedReport is how a call ended, by its last entry.
 func recordedReport(e *audit.Entry) hostfns.Report {
 	c := hostfns.Report{Call: e.Call, Tool: e.Tool, Took: time.Duration(e.MS * float64(time.Millisecond)),
 		Detail: e.Detail}

@@ -9,26 +9,25 @@ import (
 	"github.com/codemode-project/codemode/audit"
 )
 
-// becameWait is how long [recorder.became] waits.
-const becameWait = 10 * time.Minute
+// outcomeWait is how long [Recorder.Outcome] waits.
+const outcomeWait = 10 * time.Minute
 
-// Became waits until the record says how a call ended that a person allowed, and says it in a few words. It gives "" if
-// the record does not say so before ctx ends, or if there is no record. It is made for [approvals.Queue.Outcome].
-func (k *Recorder) Became(ctx context.Context, r *prompt.Request) string {
+// Outcome waits until the record has the outcome of a call that a person allowed, and gives it in a few words. It gives
+// "" if ctx ends first, or if there is no record. It is made for [approvals.Queue.Outcome].
+func (k *Recorder) Outcome(ctx context.Context, r *prompt.Request) string {
 	if r.Run == "" {
 		return ""
 	}
-	ctx, cancel := context.WithTimeout(ctx, becameWait)
+	ctx, cancel := context.WithTimeout(ctx, outcomeWait)
 	defer cancel()
 	entry, err := k.ends.Wait(ctx, r.Run, r.Call)
 	if err != nil {
-		return "" // nobody knows; the record's own trouble is told where it is written
+		return "" // an error of the record is logged where it is written
 	}
-	return becameText(entry)
+	return outcomeText(entry)
 }
 
-// becameText says how a call ended.
-func becameText(e *audit.Entry) string {
+func outcomeText(e *audit.Entry) string {
 	why := ""
 	for _, words := range []string{e.Reason, e.Detail} {
 		if words != "" {

@@ -1,4 +1,4 @@
-package hostfns
+package call
 
 import (
 	"bytes"
@@ -38,12 +38,12 @@ func TestFreeze(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := freeze(json.RawMessage(tt.in), 1000)
+			got, err := Freeze(json.RawMessage(tt.in), 1000)
 			switch {
-			case tt.err == "" && (err != nil || string(got) != tt.want):
-				t.Errorf("freeze(%s) = %s, %v; want %s", tt.in, got, err, tt.want)
+			case tt.err == "" && (err != nil || got.String() != tt.want):
+				t.Errorf("Freeze(%s) = %s, %v; want %s", tt.in, got, err, tt.want)
 			case tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)):
-				t.Errorf("freeze(%.60q) = %s, %v; want an error with %q", tt.in, got, err, tt.err)
+				t.Errorf("Freeze(%.60q) = %s, %v; want an error with %q", tt.in, got, err, tt.err)
 			}
 		})
 	}
@@ -57,16 +57,17 @@ func FuzzFreeze(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
-		out, err := freeze(in, 1<<16)
+		frozen, err := Freeze(in, 1<<16)
+		out := frozen.JSON()
 		if err != nil {
 			return
 		}
 		if !json.Valid(out) || !utf8.Valid(out) {
-			t.Fatalf("freeze(%q) = %q", in, out)
+			t.Fatalf("Freeze(%q) = %q", in, out)
 		}
-		again, err := freeze(out, 1<<16)
-		if err != nil || !bytes.Equal(again, out) {
-			t.Fatalf("freeze(%q) = %q, %v", out, again, err)
+		again, err := Freeze(out, 1<<16)
+		if err != nil || !bytes.Equal(again.JSON(), out) {
+			t.Fatalf("Freeze(%q) = %q, %v", out, again, err)
 		}
 		var v any
 		if err := json.Unmarshal(out, &v); err != nil {

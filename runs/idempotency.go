@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -13,13 +12,14 @@ import (
 
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/store"
 )
 
 // A client that got no answer sends its request again, perhaps to another process that shares the store. With an
-// idempotency key it gets the run that the first request began. The key and the run are in the store before the
-// program starts, claimed by the process like a run that is parked. So each key begins one run, whatever dies when:
-// of a process that died the run is ended by another one, which tells from the record what it did.
+// idempotency key it gets the run that the first request began. The key and the run are in the store before the program
+// starts, claimed by the process like a parked run. So each key begins one run, whichever process dies at whatever
+// moment: another process ends the run of a dead one, and reads from the record what it did.
 
 // ErrKeyReused refuses a request with the idempotency key of another one.
 var ErrKeyReused = errors.New("this idempotency key was used with another request before (another profile, program " +
@@ -44,8 +44,8 @@ func checkKey(key string) error {
 // keyID is the row of a key. Each principal has keys of their own.
 func keyID(principal, key string) string { return digestOf([]string{principal, key}) }
 
-// digest tells requests apart that are to run different programs, or under different rules. Who sends one, over
-// which connection, and how its JSON is written make no difference.
+// digest differs between requests for different programs, or under different rules. The sender, the connection and the
+// layout of the JSON make no difference.
 func (r *Request) digest() string {
 	same := saveRequest(r)
 	same.Name, same.Local, same.Client, same.Token, same.Role, same.EveryCall = "", false, "", "", "", false
@@ -55,7 +55,12 @@ func (r *Request) digest() string {
 	if !inforce.IsMadeSession(same.Session) {
 		same.Session = "" // of the protocol, which ends with the connection
 	}
-	same.Input = plainJSON(same.Input)
+	switch canonical, err := strictjson.Canonical(same.Input); {
+	case err == nil:
+		same.Input = canonical
+	case len(same.Input) > 0: // readers could differ about it, so only equal bytes are the same
+		same.Input = marker(string(same.Input))
+	}
 	return digestOf(same)
 }
 
@@ -63,18 +68,6 @@ func digestOf(v any) string {
 	js, _ := json.Marshal(v) // texts, and JSON that was checked
 	sum := sha256.Sum256(js)
 	return hex.EncodeToString(sum[:])
-}
-
-// plainJSON writes JSON without spaces and with sorted members; nil is what is no JSON.
-func plainJSON(raw json.RawMessage) json.RawMessage {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber() // or large numbers would be rounded
-	var v any
-	if len(raw) == 0 || d.Decode(&v) != nil {
-		return nil
-	}
-	js, _ := json.Marshal(v) // it was decoded
-	return js
 }
 
 // keyOf is the key of a request; nil if it has none.
@@ -91,20 +84,20 @@ func (e *Executor) keyOf(r *Request) (*store.Key, error) {
 	return &store.Key{ID: keyID(r.Principal, r.IdempotencyKey), Request: r.digest()}, nil
 }
 
-// sameAs is for a request that came at the same time as another one with its key, and second.
-func (e *Executor) sameAs(ctx context.Context, key *store.Key, r Request) (*Response, error) {
-	run, err := e.keyed(ctx, key)
+// lostRace answers a request when another one with its key was enrolled first.
+func (e *Executor) lostRace(ctx context.Context, key *store.Key, r Request) (*Response, error) {
+	run, err := e.findByKey(ctx, key)
 	if err == nil && run == "" {
 		err = errors.New("not started: another request with this idempotency key was faster, and its result is gone")
 	}
 	if err != nil {
 		return nil, err
 	}
-	return e.again(ctx, run, r)
+	return e.repeated(ctx, run, r)
 }
 
-// keyed finds the run that an earlier request with the key began; "" is that there was none.
-func (e *Executor) keyed(ctx context.Context, key *store.Key) (run string, err error) {
+// findByKey finds the run that an earlier request with the key began; "" if there was none.
+func (e *Executor) findByKey(ctx context.Context, key *store.Key) (run string, err error) {
 	db, err := e.record.DB(ctx)
 	if err != nil {
 		return "", unasked(err)
@@ -122,22 +115,21 @@ func (e *Executor) keyed(ctx context.Context, key *store.Key) (run string, err e
 }
 
 func unasked(err error) error {
-	return fmt.Errorf("not started, because the store cannot say whether this idempotency key was used before: %w", err)
+	return fmt.Errorf("not started: looking up whether this idempotency key was used before failed: %w", err)
 }
 
-// again is what became of the run that an earlier request began.
-func (e *Executor) again(ctx context.Context, run string, r Request) (*Response, error) {
-	e.log.Info("a request came again, and gets the run that it began", "run", run)
-	response, err := e.Rejoin(ctx, run, r)
+// repeated answers a request with the run that an earlier one began.
+func (e *Executor) repeated(ctx context.Context, run string, r Request) (*Response, error) {
+	e.log.Info("a repeated request gets the run that the first one began", "run", run)
+	response, err := e.Reattach(ctx, run, r)
 	if errors.Is(err, ErrNoRun) {
-		err = fmt.Errorf("a request with this idempotency key began run %s, which has ended; its result is not kept any "+
+		err = fmt.Errorf("a request with this idempotency key began run %s, which has ended; its result is not stored any "+
 			"more, and the program was not run again", run)
 	}
 	return response, err
 }
 
-// enroll keeps the key and the run in the store, before the program starts. [store.ErrTaken] says that another
-// request was faster.
+// enroll stores the key and the run before the program starts. [store.ErrTaken] says that another request did so first.
 func (e *Executor) enroll(
 	ctx context.Context, key *store.Key, r *Request, p *inforce.Policy, run string, engine Engine,
 ) (*store.ParkedRun, error) {
@@ -155,10 +147,7 @@ func (e *Executor) enroll(
 	}
 	row := &store.ParkedRun{
 		Run: run, Principal: r.Principal, Profile: cmp.Or(r.Profile, p.ProfileName()), State: state,
-		Holder: holder(), Expires: time.Now().Add(endedKeep),
-	}
-	if guests, ok := engine.(parker); ok {
-		row.Guest = guests.Hash()
+		Guest: engine.Hash(), Holder: holder(), Expires: time.Now().Add(endedKeep),
 	}
 	db, err := e.record.DB(ctx)
 	if err == nil {
@@ -166,30 +155,30 @@ func (e *Executor) enroll(
 		err = db.Enroll(ctx, key, row)
 	}
 	if err != nil && !errors.Is(err, store.ErrTaken) {
-		err = fmt.Errorf("not started, because its idempotency key could not be kept: %w", err)
+		err = fmt.Errorf("not started: storing its idempotency key failed: %w", err)
 	}
 	return row, err
 }
 
-// follow ends the run here when another process has it.
-func (x *execution) follow(row *store.ParkedRun) {
+// endWhenLost ends the run here when another process takes it.
+func (x *execution) endWhenLost(row *store.ParkedRun) {
 	x.e.life.Background(func() {
 		select {
 		case <-row.Lost:
-			x.goElsewhere()
+			x.abandon()
 		case <-x.calls.Done():
 		}
 	})
 }
 
-// bindName lets the client of a run that is given up come back for it, with the name of the run as its key.
+// bindName lets the client of a run that is given up reattach to it, with the name of the run as its key.
 func (x *execution) bindName(ctx context.Context, db *store.DB) {
 	if x.request.IdempotencyKey != "" {
 		return
 	}
 	run := x.resp.Run
 	err := db.Enroll(ctx, &store.Key{ID: keyID(x.request.Principal, run), Request: x.request.digest(), Run: run}, nil)
-	if err != nil && !errors.Is(err, store.ErrTaken) { // it was given up before
-		x.e.log.Warn("the client of a run cannot come back for it by its name", "run", run, "error", err)
+	if err != nil && !errors.Is(err, store.ErrTaken) { // it was bound before
+		x.e.log.Warn("storing the name of a run as its idempotency key failed", "run", run, "error", err)
 	}
 }
