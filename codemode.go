@@ -175,7 +175,7 @@ func (e *Evaluator) keep() error {
 		return err
 	}
 	e.people.Grants.Stored, e.rules.Sessions.Store = k.DB, k.DB
-	e.people.Desk.Store = asking.NewQuestionStore(k.DB)
+	e.people.Desk.Store = asking.NewApprovalStore(k.DB)
 	k.Policy(e.life.Ctx, "loaded", cfg, nil)
 	e.life.Background(func() { k.Clean(e.life.Ctx) })
 	for _, c := range e.options.Channels {

@@ -113,9 +113,9 @@ func (e *Evaluator) PreflightWarning() string {
 // person (POLICY.md H8), and says what became of it. A channel that is none of
 // [Options.Channels] is one that other processes have, which share this one's
 // store. Nothing is allowed by an answer.
-func (e *Evaluator) Probe(ctx context.Context, channel, principal string, wait time.Duration) (approvals.Answer, error) {
+func (e *Evaluator) Probe(ctx context.Context, channel, principal string, wait time.Duration) (approvals.Result, error) {
 	if err := e.life.Enter(); err != nil {
-		return approvals.Answer{}, err
+		return approvals.Result{}, err
 	}
 	defer e.life.Running.Done()
 	return e.people.Probe(ctx, channel, principal, wait)
@@ -137,7 +137,7 @@ func (e *Evaluator) AskUser(ctx context.Context, r Request, args json.RawMessage
 	defer cancel(nil)
 	defer context.AfterFunc(e.life.Ctx, func() { cancel(context.Cause(e.life.Ctx)) })()
 	return e.people.Prompter(runs.ClientOf(&r), policy, nil).
-		AskUser(ctx, &hostfns.Inquiry{Run: hostfns.NewRunID(), Profile: cmp.Or(r.Profile, policy.ProfileName()), Args: args})
+		Inquire(ctx, &hostfns.Question{Run: hostfns.NewRunID(), Profile: cmp.Or(r.Profile, policy.ProfileName()), Args: args})
 }
 
 // People says who could be asked now over the channels of [Options.Channels],

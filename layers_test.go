@@ -39,7 +39,7 @@ var layers = map[string]struct {
 	"upstream/builtin":    {outside: []string{"github.com/bmatcuk/doublestar/v4"}},
 	"approvals":           {ours: []string{"approvals/prompt", "call", "internal/strictjson"}},
 	"approvals/prompt":    {ours: []string{"call", "internal/strictjson", "internal/secrets"}, outside: []string{"golang.org/x/text"}},
-	"approvals/terminal":  {ours: []string{"approvals", "approvals/prompt"}, outside: []string{"golang.org/x/sys", "golang.org/x/term"}},
+	"approvals/terminal":  {ours: []string{"approvals", "approvals/prompt", "call"}, outside: []string{"golang.org/x/sys", "golang.org/x/term"}},
 	"hostfns":             {ours: []string{"call", "internal/strictjson"}},
 	"store":               {ours: []string{"internal/address"}, outside: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys", "modernc.org/sqlite"}},
 	"audit":               {ours: []string{"internal/strictjson", "internal/visible", "store", "internal/address", "internal/secrets"}, outside: []string{"golang.org/x/mod/sumdb"}}, // what it writes are rows of the store
@@ -53,15 +53,15 @@ var layers = map[string]struct {
 	"inforce": {ours: []string{"call", "catalog", "catalog/pins", "hostfns", "profiles", "sandbox", "store", "internal/visible", "config"}},
 
 	"registry":  {ours: []string{"call", "catalog", "hostfns", "inforce", "profiles", "upstream", "internal/visible", "config"}},
-	"recorder":  {ours: []string{"approvals", "approvals/prompt", "audit", "call", "hostfns", "inforce", "store", "upstream", "config", "audit/otlp"}},
+	"recorder":  {ours: []string{"approvals/prompt", "audit", "call", "hostfns", "inforce", "store", "upstream", "config", "audit/otlp"}},
 	"preflight": {ours: []string{"analysis", "call", "hostfns", "inforce", "internal/fair", "profiles", "registry", "internal/visible", "config"}},
 	"asking":    {ours: []string{"analysis", "approvals", "approvals/prompt", "call", "hostfns", "inforce", "preflight", "profiles", "recorder", "registry", "store", "internal/visible", "internal/strictjson"}},
 	"runs":      {ours: []string{"analysis", "approvals", "approvals/prompt", "asking", "audit", "guest/quickjs", "hostfns", "inforce", "internal/fair", "preflight", "profiles", "recorder", "registry", "sandbox", "store", "internal/visible", "config"}},
 
 	// What wires them.
 	".":            {ours: []string{"asking", "call", "inforce", "preflight", "recorder", "registry", "runs", "internal/protect", "internal/replace", "analysis", "profiles", "catalog", "catalog/pins", "upstream", "upstream/builtin", "approvals", "approvals/prompt", "hostfns", "audit", "store", "internal/visible", "config"}},
-	"server":       {ours: []string{".", "asking", "inforce", "preflight", "registry", "approvals", "approvals/prompt", "internal/fair", "upstream", "internal/visible", "config"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/sys"}},
-	"console":      {ours: []string{"approvals", "approvals/prompt", "audit", "store", "internal/strictjson"}},
+	"server":       {ours: []string{".", "asking", "call", "inforce", "preflight", "registry", "approvals", "approvals/prompt", "internal/fair", "upstream", "internal/visible", "config"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/sys"}},
+	"console":      {ours: []string{"approvals", "approvals/prompt", "audit", "call", "store", "internal/strictjson"}},
 	"cmd/codemode": {ours: []string{".", "asking", "call", "inforce", "preflight", "recorder", "registry", "catalog/pins", "guest/quickjs", "analysis", "console", "internal/protect", "internal/replace", "server", "sandbox", "profiles", "approvals", "approvals/prompt", "approvals/terminal", "hostfns", "upstream", "internal/bench", "audit", "store", "internal/visible", "internal/address", "config", "config/changes", "config/importtable", "audit/report"}, outside: []string{"charm.land/bubbles/v2", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal/txtar", "github.com/spf13/cobra", "golang.org/x/term", "golang.org/x/mod/sumdb/note"}},
 }
 

@@ -19,8 +19,8 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/codemode-project/codemode/approvals"
-	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/store"
 )
@@ -360,7 +360,7 @@ func (s *schedule) grantedBy(c *recordedCall, e *audit.Entry, killed bool) {
 	}
 	if given == 0 && !killed && !slices.ContainsFunc(s.said, func(x *said) bool {
 		return x.yes &&
-			x.scope == prompt.ForTime
+			x.scope == call.ForTime
 	}) {
 		s.wrong("%v: nobody gave the grant %s", c, e.DecidedBy.Grant)
 	}

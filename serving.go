@@ -1,6 +1,9 @@
 package codemode
 
-import "github.com/codemode-project/codemode/approvals"
+import (
+	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
+)
 
 // What a server that offers an Evaluator to clients needs of it, beside running programs.
 
@@ -14,4 +17,4 @@ func (e *Evaluator) DeriveKey(purpose string) []byte {
 }
 
 // LateAnswer records that a person answered a question which was decided by then. Such an answer changes nothing.
-func (e *Evaluator) LateAnswer(l approvals.LateAnswer) { e.people.Desk.Late(l) }
+func (e *Evaluator) LateAnswer(r *prompt.Request, a call.Answer) { e.people.Desk.Late(r, a) }

@@ -47,8 +47,8 @@ type item struct {
 	since    time.Time
 	shown    time.Time // here, or in the process that asks
 	answered bool
-	reply    chan prompt.Reply        // holds the one answer
-	far      func(prompt.Reply) error // answers a question of another process; nil for those of this one
+	reply    chan call.Answer        // holds the one answer
+	far      func(call.Answer) error // answers a question of another process; nil for those of this one
 }
 
 // NewQueue returns a queue that is called name in answers and in the record.
@@ -74,8 +74,9 @@ func (q *Queue) Edits() bool { return true }
 
 func (q *Queue) Inquires() bool { return true }
 
-func (q *Queue) Ask(ctx context.Context, r *prompt.Request) (got prompt.Reply, err error) {
-	it := &item{request: r, since: r.Time, shown: time.Now(), reply: make(chan prompt.Reply, 1)}
+func (q *Queue) Ask(ctx context.Context, s *Showing) (got call.Answer, err error) {
+	r := s.Request
+	it := &item{request: r, since: r.Time, shown: time.Now(), reply: make(chan call.Answer, 1)}
 	if it.since.IsZero() { // else the questions of one moment are in the order of their calls
 		it.since = it.shown
 	}
@@ -111,7 +112,7 @@ func (q *Queue) Ask(ctx context.Context, r *prompt.Request) (got prompt.Reply, e
 				back = nil
 			}
 		case back == nil && coming == nil && !came:
-			back = away(ctx)
+			back = s.absent()
 		}
 		select {
 		case <-coming:
@@ -119,7 +120,7 @@ func (q *Queue) Ask(ctx context.Context, r *prompt.Request) (got prompt.Reply, e
 		case got := <-it.reply:
 			return got, nil
 		case <-ctx.Done():
-			return prompt.Reply{}, context.Cause(ctx)
+			return call.Answer{}, context.Cause(ctx)
 		case <-changed:
 		}
 	}
@@ -316,7 +317,7 @@ func (s *Seat) find(id string) (*item, error) {
 
 // Answer answers the question with that ID, once. What comes back is told to the person: that somebody was faster, or what is
 // wrong with other arguments. The digest and, for a high risk, the code have to be those of the question.
-func (s *Seat) Answer(id, digest, code string, r prompt.Reply) error {
+func (s *Seat) Answer(id, digest, code string, r call.Answer) error {
 	it, err := s.find(id)
 	if err != nil {
 		return err
@@ -327,7 +328,7 @@ func (s *Seat) Answer(id, digest, code string, r prompt.Reply) error {
 	if it.request.OtherOnly && (s.by == "" || s.by == it.request.Principal) {
 		return ErrOwn
 	}
-	if r.Decision == prompt.AllowOnce {
+	if r.Allowed {
 		if err := s.mayAllow(it.request, code, &r); err != nil {
 			return err
 		}
@@ -351,7 +352,7 @@ func (s *Seat) Answer(id, digest, code string, r prompt.Reply) error {
 }
 
 // answerFar answers a question of another process. The caller holds queue.mu, which is given up meanwhile.
-func (s *Seat) answerFar(it *item, r prompt.Reply) error {
+func (s *Seat) answerFar(it *item, r call.Answer) error {
 	s.queue.mu.Unlock()
 	err := it.far(r)
 	s.queue.mu.Lock()
@@ -375,9 +376,9 @@ func (s *Seat) mayApprove(r *prompt.Request) error {
 	return nil
 }
 
-func (s *Seat) mayAllow(r *prompt.Request, code string, reply *prompt.Reply) error {
+func (s *Seat) mayAllow(r *prompt.Request, code string, reply *call.Answer) error {
 	if r.Inquiry != nil {
-		return r.Inquiry.CheckReply(reply)
+		return r.Inquiry.CheckAnswer(reply)
 	}
 	if err := s.mayApprove(r); err != nil {
 		return err
@@ -393,8 +394,8 @@ func (s *Seat) mayAllow(r *prompt.Request, code string, reply *prompt.Reply) err
 			return errUnseen
 		}
 	}
-	if reply.Scope != "" && reply.Scope != prompt.Once {
-		if _, err := r.Draft(reply.Wish(), time.Now()); err != nil {
+	if reply.Scope != "" && reply.Scope != call.Once {
+		if _, err := r.Draft(*reply, time.Now()); err != nil {
 			return err
 		}
 	}

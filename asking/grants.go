@@ -11,6 +11,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -42,7 +43,7 @@ func (g *Grants) Give(ctx context.Context, grant *prompt.Grant) error {
 	switch {
 	case grant.Run != "":
 		g.Runs[grant.Run] = true
-	case grant.Scope == prompt.ForSession:
+	case grant.Scope == call.ForSession:
 		g.Sessions[grant.ID] = true
 	}
 	return nil
@@ -117,7 +118,7 @@ func (g *Grants) For(ctx context.Context, key string) ([]*prompt.Grant, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return slices.DeleteFunc(all, func(x *prompt.Grant) bool {
-		return x.Scope == prompt.ForSession && !g.Sessions[x.ID]
+		return x.Scope == call.ForSession && !g.Sessions[x.ID]
 	}), err
 }
 

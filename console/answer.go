@@ -15,6 +15,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/call"
 )
 
 // errGone is what is said of a question that is answered, over, or never was this person's.
@@ -29,7 +30,7 @@ type Answered struct {
 	Reason   string          `json:"reason,omitempty"`   // the program is told
 	Code     string          `json:"code,omitempty"`     // with a yes, where needsCode says so
 	Whole    bool            `json:"whole,omitempty"`    // the person has seen the question whole
-	Scope    prompt.Scope    `json:"scope,omitempty"`    // one of the offers; "" is this call
+	Scope    call.Scope      `json:"scope,omitempty"`    // one of the offers; "" is this call
 	Uses     int             `json:"uses,omitempty"`     // with a scope: for how many calls; 0 is what is offered
 	Length   string          `json:"length,omitempty"`   // with a scope: for how long, such as 15m; "" is what is offered
 	Args     json.RawMessage `json:"args,omitempty"`     // other arguments to allow instead
@@ -102,11 +103,11 @@ func (c *Console) give(ctx context.Context, s *session, said *Answered) Result {
 	if a == nil {
 		return fail(http.StatusNotFound, errGone)
 	}
-	reply := prompt.Reply{Reason: said.Reason, Typed: true}
+	reply := call.Answer{Reason: said.Reason, Typed: true}
 	switch said.Decision {
 	case "deny":
 	case "allow":
-		reply.Decision, reply.Scope, reply.Args, reply.Selected, reply.Text = prompt.AllowOnce, said.Scope, said.Args, said.Selected, said.Text
+		reply.Allowed, reply.Scope, reply.Args, reply.Selected, reply.Text = true, said.Scope, said.Args, said.Selected, said.Text
 	default:
 		return fail(http.StatusUnprocessableEntity, "the decision is neither allow nor deny")
 	}
@@ -117,7 +118,7 @@ func (c *Console) give(ctx context.Context, s *session, said *Answered) Result {
 	switch {
 	case long != nil || reply.Length < 0:
 		return fail(http.StatusUnprocessableEntity, "length is not a length of time such as 15m")
-	case (reply.Uses != 0 || reply.Length != 0) && (reply.Scope == "" || reply.Scope == prompt.Once):
+	case (reply.Uses != 0 || reply.Length != 0) && (reply.Scope == "" || reply.Scope == call.Once):
 		return fail(http.StatusUnprocessableEntity, "uses and length go with an answer that is remembered: name its scope")
 	case err != nil || wait < 0:
 		return fail(http.StatusUnprocessableEntity, "wait is not a length of time such as 10s")
@@ -149,7 +150,7 @@ func (c *Console) give(ctx context.Context, s *session, said *Answered) Result {
 	}
 	done := Result{ID: said.ID, OK: true, status: http.StatusOK, inquiry: a.Inquiry != nil, about: a.request}
 	isCall := !done.inquiry && !a.request.Ahead
-	if reply.Decision == prompt.AllowOnce && c.options.Record != nil && a.request.Run != "" && isCall {
+	if reply.Allowed && c.options.Record != nil && a.request.Run != "" && isCall {
 		done.asked = a.request
 	}
 	if said.Args != nil { // what was answered is the call with these
@@ -335,7 +336,7 @@ func answersOf(r *http.Request) (all []formAnswer) {
 					continue
 				}
 			default:
-				said.Scope, said.Length = prompt.Scope(scope), form.Get("length")
+				said.Scope, said.Length = call.Scope(scope), form.Get("length")
 				if uses := form.Get("uses"); uses != "" {
 					n, err := strconv.Atoi(uses)
 					if err != nil || n < 1 {

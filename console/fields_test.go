@@ -144,7 +144,7 @@ func TestArgumentsAreChangedInAForm(t *testing.T) {
 		}
 		return nil
 	}
-	answers := w.ask(call(func(r *prompt.Request) {
+	answers := w.ask(aCall(func(r *prompt.Request) {
 		r.Args, r.Edit, r.Input = json.RawMessage(args), check, json.RawMessage(issueSchema)
 	}))
 	id := w.login(anna).pending()[0].ID

@@ -126,7 +126,7 @@ func (r *Run) refresh(ctx context.Context, c *ongoing, a *admission) *Exception 
 		return denied(a.tool.Name, ReasonPolicy, "the tool disappeared while the call waited for a person", "")
 	}
 	if now.Server != a.tool.Server || now.Raw != a.tool.Raw || now.Digest != a.tool.Digest {
-		a.answer, a.redefined = Answer{}, true // whatever the person said was about another tool
+		a.answer, a.use, a.redefined = call.Answer{}, nil, true // whatever the person said was about another tool
 		return denied(a.tool.Name, ReasonPolicy, "the tool's definition changed while the call waited for a person; call it again", "")
 	}
 	a.tool = now
@@ -152,11 +152,11 @@ func (r *Run) release(ctx context.Context, c *ongoing, a *admission, asked call.
 		return denied(a.tool.Name, ReasonDenied, "with the arguments that a person wrote it is riskier than what they were asked about", rule)
 	case d.Verdict == call.Ask && d.Risk.Compare(asked.Risk) > 0:
 		return denied(a.tool.Name, ReasonPolicy, "the profile changed while a person was asked and rates it as riskier now; call it again", rule)
-	case d.Verdict == call.Ask && a.answer.How == "fallback" && !d.Fallback:
+	case d.Verdict == call.Ask && a.answer.How == call.ByFallback && !d.Fallback:
 		return denied(a.tool.Name, ReasonPolicy, "the profile changed and needs a person's answer now", rule)
 	}
-	if a.answer.Use != nil {
-		switch err := a.answer.Use(ctx, r.question(c, a)); {
+	if a.use != nil {
+		switch err := a.use(ctx, r.question(c, a)); {
 		case err == nil:
 		case errors.Is(err, ErrChanged):
 			return denied(a.tool.Name, ReasonPolicy, "what was approved is not what would be done now: "+err.Error()+"; call it again", rule)
@@ -184,7 +184,7 @@ func (r *Run) remember(c *ongoing, a *admission, x *Exception, counted *bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.refused[a.key()] = x
-	if a.answer.How == "person" {
+	if a.answer.How == call.ByPerson {
 		if !*counted {
 			r.refusals++
 			*counted = true
@@ -208,16 +208,16 @@ func (r *Run) refusedBefore(a *admission) *Exception {
 	return denied(name, reason, "the same call was refused before in this run, so nobody was asked again", rule)
 }
 
-func refusalDetail(a Answer) string {
+func refusalDetail(a call.Answer) string {
 	var text string
 	switch a.Code {
-	case ReasonDeclined:
+	case call.CodeDeclined:
 		text = "a person was asked and refused"
-	case ReasonTimeout:
+	case call.CodeTimeout:
 		text = "a person was asked and did not answer in time"
-	case ReasonCanceled:
+	case call.CodeCanceled:
 		text = "the question was closed without an answer"
-	case ReasonUnsupported:
+	case call.CodeUnsupported:
 		text = "it needs a person's approval and this client cannot ask one"
 	default:
 		text = "it needs a person's approval and nobody could be asked"

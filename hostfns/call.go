@@ -68,7 +68,8 @@ type admission struct {
 	args     json.RawMessage
 	proposed json.RawMessage // what the program gave, when a person allowed other arguments
 	decision call.Decision
-	answer   Answer // zero unless somebody had to be asked
+	answer   call.Answer // zero unless somebody had to be asked
+	use      Use         // takes the yes of answer; nil takes nothing
 
 	given     bool // the tool is the host's own, and not looked up
 	redefined bool // since it was asked about, its name has become another tool's

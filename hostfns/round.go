@@ -198,8 +198,8 @@ func (r *Run) put(round []*asked) {
 			}
 		}()
 		counted := false
-		r.answers(ctx, questions, func(i int, answer Answer) {
-			r.answered(open[i], answer, &counted)
+		r.answers(ctx, questions, func(i int, answer call.Answer, use Use) {
+			r.answered(open[i], answer, use, &counted)
 			begun()
 		})
 	}()
@@ -227,9 +227,9 @@ func (r *Run) nowPut(c *ongoing) (before bool) {
 
 // answered lets a call go on that has its answer. One that was refused goes on after all that were allowed so far have been
 // sent: its refusal may end the program.
-func (r *Run) answered(q *asked, answer Answer, counted *bool) {
+func (r *Run) answered(q *asked, answer call.Answer, use Use, counted *bool) {
 	a := q.admission
-	a.answer = answer
+	a.answer, a.use = answer, use
 	r.note(q.ctx, KindAnswer, q.call, a)
 	if answer.Allowed {
 		r.approved(q)
@@ -258,7 +258,7 @@ func (r *Run) answered(q *asked, answer Answer, counted *bool) {
 func (r *Run) approved(q *asked) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if q.admission.answer.How != "person" || q.ctx.Err() != nil {
+	if q.admission.answer.How != call.ByPerson || q.ctx.Err() != nil {
 		return
 	}
 	q.call.begun, q.call.done = make(chan struct{}), make(chan struct{})
@@ -297,15 +297,15 @@ func (r *Run) Carry(ctx context.Context) {
 }
 
 // answers asks, and takes a crash of the Asker for no answer.
-func (r *Run) answers(ctx context.Context, questions []*Question, answered func(i int, a Answer)) {
+func (r *Run) answers(ctx context.Context, questions []*Question, answered func(i int, a call.Answer, use Use)) {
 	has := make([]bool, len(questions))
 	var mu sync.Mutex // of what is answered at the same moment
-	tell := func(i int, a Answer) {
+	tell := func(i int, a call.Answer, use Use) {
 		mu.Lock()
 		defer mu.Unlock()
 		if !has[i] {
 			has[i] = true
-			answered(i, a)
+			answered(i, a, use)
 		}
 	}
 	defer func() {
@@ -313,7 +313,7 @@ func (r *Run) answers(ctx context.Context, questions []*Question, answered func(
 			r.gate.deps.Log.Error("asking panicked", "run", r.info.ID, "panic", p, "stack", string(debug.Stack()))
 		}
 		for i := range questions {
-			tell(i, Answer{How: "none", Code: ReasonNoApprover})
+			tell(i, call.Answer{How: call.ByNobody, Code: call.CodeNoApprover}, nil)
 		}
 	}()
 	if r.info.Asker != nil {

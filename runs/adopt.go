@@ -155,7 +155,9 @@ func openQuestions(ctx context.Context, db *store.DB, row *store.ParkedRun) (map
 }
 
 // instead reports whether a stands for the arguments that a person allowed in the place of those of was.
-func instead(was, a *store.Approval) bool { return a.ID != "" && asking.InsteadOf(was) == a.ID }
+func instead(was, a *store.Approval) bool {
+	return a.ID != "" && approvals.InsteadOf(was.Answer) == a.ID
+}
 
 // goOn goes on with a run, if no other process does.
 func (e *Executor) goOn(ctx context.Context, db *store.DB, run string) {

@@ -12,6 +12,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/asking"
+	words "github.com/codemode-project/codemode/call"
 )
 
 // askTool puts a model's question to a person. It approves nothing: what a
@@ -68,7 +69,7 @@ func (s *Server) askUser(ctx context.Context, c *conversation) *mcp.CallToolResu
 	}
 	result := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}, StructuredContent: json.RawMessage(text)}
 	// Whoever reads no further than to the action should know that nobody was there.
-	result.IsError = answer.Action == asking.ActionCancel && answer.Reason != approvals.CodeCanceled
+	result.IsError = answer.Action == asking.ActionCancel && answer.Reason != words.CodeCanceled
 	return result
 }
 

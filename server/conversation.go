@@ -48,6 +48,7 @@ type form struct {
 	run       string                  // that asks; "" if no run does
 	questions []string                // ids of what is decided by it
 	late      func(*mcp.ElicitResult) // takes an answer that came when it was decided otherwise; may be nil
+	showing   *approvals.Showing      // what the desk put; nil for what an upstream asks
 	shown     func()                  // is told when it is shown; set by conversation.ask
 	within    time.Duration           // how long it may be open at most, as far as is known
 }
@@ -61,7 +62,7 @@ func (c *conversation) ask(ctx context.Context, f *form) (*mcp.ElicitResult, err
 	if !c.line.canAsk() {
 		return nil, approvals.ErrCannotAsk
 	}
-	f.shown = approvals.Waiting(ctx)
+	f.shown = f.showing.Waiting()
 	done, err := c.turn.take(ctx)
 	if err != nil {
 		return nil, err

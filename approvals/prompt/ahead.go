@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // planTool is the name of a question that lets people allow the calls of a program before it runs. It belongs to no
@@ -62,7 +64,7 @@ func (r *Request) DraftAhead(until, now time.Time) (*Grant, error) {
 
 // For are the grants for a run of the program that g was given for ahead, in session; none if g is no such grant.
 func (g *Grant) For(run, session string) []*Grant {
-	if g.Scope != ForPlan || g.Name != planTool || g.Run != "" || g.Session != "" && g.Session != session || run == "" {
+	if g.Scope != call.ForPlan || g.Name != planTool || g.Run != "" || g.Session != "" && g.Session != session || run == "" {
 		return nil
 	}
 	all := g.All()

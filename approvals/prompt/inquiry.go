@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // An Inquiry is a question that a program asks a person, in its own words. It approves nothing: the answer goes to the program.
@@ -75,22 +77,22 @@ func (q *Inquiry) Check() error {
 // TakesText reports whether a person may answer in words of their own.
 func (q *Inquiry) TakesText() bool { return q.FreeText || len(q.Options) == 0 }
 
-// answered says why a reply is no answer to q.
-func (q *Inquiry) CheckReply(r *Reply) error {
-	unclear := func(what string) error { return fmt.Errorf("%w: %s", ErrUnclear, what) }
+// CheckAnswer says why a is no answer to q.
+func (q *Inquiry) CheckAnswer(a *call.Answer) error {
+	wrong := func(what string) error { return fmt.Errorf("%w: %s", ErrUnclear, what) }
 	switch {
-	case len(r.Selected) == 0 && strings.TrimSpace(r.Text) == "":
-		return unclear("nothing was answered")
-	case r.Text != "" && !q.TakesText():
-		return unclear("an answer in words was not asked for")
-	case utf8.RuneCountInString(r.Text) > MaxAnswer:
-		return unclear(fmt.Sprintf("the answer has more than %d characters", MaxAnswer))
-	case len(r.Selected) > 1 && !q.Multiple:
-		return unclear("more than one option was chosen")
+	case len(a.Selected) == 0 && strings.TrimSpace(a.Text) == "":
+		return wrong("nothing was answered")
+	case a.Text != "" && !q.TakesText():
+		return wrong("an answer in words was not asked for")
+	case utf8.RuneCountInString(a.Text) > MaxAnswer:
+		return wrong(fmt.Sprintf("the answer has more than %d characters", MaxAnswer))
+	case len(a.Selected) > 1 && !q.Multiple:
+		return wrong("more than one option was chosen")
 	}
-	for i, n := range r.Selected {
-		if n < 0 || n >= len(q.Options) || slices.Contains(r.Selected[:i], n) {
-			return unclear("an option was chosen that there is not")
+	for i, n := range a.Selected {
+		if n < 0 || n >= len(q.Options) || slices.Contains(a.Selected[:i], n) {
+			return wrong("an option was chosen that there is not")
 		}
 	}
 	return nil

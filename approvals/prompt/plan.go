@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/secrets"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
@@ -108,7 +109,7 @@ func PlanGrants(plan []PlannedCall, run string, length time.Duration, now time.T
 				return nil, fmt.Errorf("%s: the value planned at %s is not canonical JSON", Heading(&r), Quote(v.Pointer))
 			}
 		}
-		g, err := r.Draft(Wish{Scope: ForRun}, now)
+		g, err := r.Draft(call.Answer{Scope: call.ForRun}, now)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", Heading(&r), err)
 		}
@@ -201,7 +202,7 @@ func draftPlan(r *Request, now time.Time) (*Grant, error) {
 		return nil, errNotOffered
 	}
 	g := &Grant{
-		ID: "g_" + strings.ToLower(rand.Text()), Scope: ForPlan, Principal: r.Principal, Run: r.Run, Profile: r.Profile, ProfileDigest: r.ProfileDigest,
+		ID: "g_" + strings.ToLower(rand.Text()), Scope: call.ForPlan, Principal: r.Principal, Run: r.Run, Profile: r.Profile, ProfileDigest: r.ProfileDigest,
 		Rule: r.Rule, Server: r.Server, ServerID: r.ServerID, Name: r.Name, Definition: r.Definition, Created: now, Lines: r.Plan,
 	}
 	for _, line := range r.Plan {
@@ -220,7 +221,7 @@ func PlanOf(calls []*Request) *Grant {
 	var plan *Grant
 	for _, r := range calls {
 		var err error
-		if plan, err = r.Draft(Wish{Scope: ForPlan}, time.Now()); err != nil {
+		if plan, err = r.Draft(call.Answer{Scope: call.ForPlan}, time.Now()); err != nil {
 			return nil
 		}
 	}
@@ -229,7 +230,7 @@ func PlanOf(calls []*Request) *Grant {
 
 // All are the grants that g stands for: those of its plan, or g itself.
 func (g *Grant) All() []*Grant {
-	if g.Scope != ForPlan {
+	if g.Scope != call.ForPlan {
 		return []*Grant{g}
 	}
 	all := make([]*Grant, 0, len(g.Lines))

@@ -17,6 +17,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
 )
 
 // A socket takes responders of the same user to a Queue. It stands in a folder that only this user can enter, and a peer that
@@ -264,9 +265,9 @@ func (s *served) listen(ctx context.Context) error {
 			err = s.tell(t)
 		case "answer":
 			t := &Told{Kind: "answered", ID: said.ID}
-			reply := prompt.Reply{Reason: said.Reason}
+			reply := call.Answer{Reason: said.Reason}
 			if said.Yes {
-				reply = prompt.Reply{Decision: prompt.AllowOnce, Scope: said.Scope, Uses: said.Uses, Length: said.Length, Args: said.Args, Selected: said.Selected, Text: said.Text}
+				reply = call.Answer{Allowed: true, Scope: said.Scope, Uses: said.Uses, Length: said.Length, Args: said.Args, Selected: said.Selected, Text: said.Text}
 			}
 			asked, _ := s.seat.Request(said.ID)
 			answered := s.seat.Answer(said.ID, said.Digest, said.Code, reply)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
 )
 
 // What goes over the socket between a Queue and those who answer: one JSON object a line, in both directions.
@@ -59,8 +60,8 @@ type Batch struct {
 
 // An Offer is a way of saying yes.
 type Offer struct {
-	Scope prompt.Scope `json:"scope"`
-	Text  string       `json:"text"`
+	Scope call.Scope `json:"scope"`
+	Text  string     `json:"text"`
 }
 
 // A Said is what a responder says.
@@ -71,7 +72,7 @@ type Said struct {
 	IDs    []string        `json:"ids,omitempty"` // show: the calls of a batch, which is called ID
 	Digest string          `json:"digest,omitempty"`
 	Yes    bool            `json:"yes,omitempty"`
-	Scope  prompt.Scope    `json:"scope,omitempty"`
+	Scope  call.Scope      `json:"scope,omitempty"`
 	Reason string          `json:"reason,omitempty"`
 	Code   string          `json:"code,omitempty"`
 	Uses   int             `json:"uses,omitempty"`   // with a scope: for how many calls; 0 is what is offered
@@ -92,7 +93,7 @@ func describe(o approvals.Open, width int) Asked {
 		ID: r.ID, Digest: r.Digest, Heading: prompt.Heading(r), Summary: prompt.Summary(r), Text: shown.Text, Risk: risk, Profile: profile,
 		Whole: !shown.Cut && shown.Masked == 0, Unseen: r.Risk.Grave() && !shown.Complete,
 		Since: o.Since, Ends: r.Deadline(),
-		Offers: []Offer{{prompt.Once, r.Yes()}},
+		Offers: []Offer{{call.Once, r.Yes()}},
 	}
 	if r.Inquiry != nil {
 		a.Offers, a.Inquiry = nil, r.Inquiry.Rendered()

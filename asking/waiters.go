@@ -23,9 +23,9 @@ var ErrStoreClosed = errors.New("the store of questions is closed")
 // answeredAgain is how often stored answers are looked for although there was no news of one.
 const answeredAgain = 5 * time.Second
 
-// An awaiting waits for the answers to stored questions: however many are waited for, each news of the database is one
-// look at it. The zero value waits for none.
-type awaiting struct {
+// waiters wait for the answers to stored questions: however many there are, each news of the database is one query. The
+// zero value has none.
+type waiters struct {
 	mu    sync.Mutex
 	by    map[string][]chan reply // by question
 	added chan struct{}           // receives when there is a question to look for; nil while nobody looks
@@ -39,12 +39,12 @@ type reply struct {
 }
 
 // Answered waits for the answer to a question.
-func (s *QuestionStore) Answered(ctx context.Context, id string) (yes bool, answer json.RawMessage, err error) {
+func (s *ApprovalStore) Answered(ctx context.Context, id string) (yes bool, answer json.RawMessage, err error) {
 	db, err := s.db(ctx)
 	if err != nil {
 		return false, nil, err
 	}
-	got, stop := s.awaiting.wait(db, id)
+	got, stop := s.waiters.wait(db, id)
 	defer stop()
 	select {
 	case a := <-got:
@@ -55,7 +55,7 @@ func (s *QuestionStore) Answered(ctx context.Context, id string) (yes bool, answ
 }
 
 // wait has a question looked for until stop is called. The channel receives once.
-func (w *awaiting) wait(db *store.DB, id string) (got <-chan reply, stop func()) {
+func (w *waiters) wait(db *store.DB, id string) (got <-chan reply, stop func()) {
 	ch := make(chan reply, 1)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -82,7 +82,7 @@ func (w *awaiting) wait(db *store.DB, id string) (got <-chan reply, stop func())
 }
 
 // wake is called with the lock held.
-func (w *awaiting) wake() {
+func (w *waiters) wake() {
 	select {
 	case w.added <- struct{}{}:
 	default: // it has not looked since the last one, or nobody looks
@@ -90,7 +90,7 @@ func (w *awaiting) wake() {
 }
 
 // look looks at the database after each news of it, until nothing is waited for.
-func (w *awaiting) look(db *store.DB, added <-chan struct{}) {
+func (w *waiters) look(db *store.DB, added <-chan struct{}) {
 	changed, stop := db.Watch(store.Approvals)
 	defer stop()
 	again := time.NewTicker(answeredAgain)
@@ -121,7 +121,7 @@ func (w *awaiting) look(db *store.DB, added <-chan struct{}) {
 }
 
 // ids are the questions that are waited for. Nil is that there are none, and that whoever looks may go.
-func (w *awaiting) ids() []string {
+func (w *waiters) ids() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.by) == 0 {
@@ -132,7 +132,7 @@ func (w *awaiting) ids() []string {
 }
 
 // tell tells those who wait for a question what became of it, if something has.
-func (w *awaiting) tell(id string, all map[string]*store.Approval) {
+func (w *waiters) tell(id string, all map[string]*store.Approval) {
 	a, there := all[id]
 	var is reply
 	switch {
@@ -151,7 +151,7 @@ func (w *awaiting) tell(id string, all map[string]*store.Approval) {
 }
 
 // send is called with the lock held.
-func (w *awaiting) send(id string, is reply) {
+func (w *waiters) send(id string, is reply) {
 	for _, ch := range w.by[id] {
 		ch <- is
 	}
@@ -159,7 +159,7 @@ func (w *awaiting) send(id string, is reply) {
 }
 
 // close tells all who wait that there will be no answer.
-func (w *awaiting) close() {
+func (w *waiters) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for id := range w.by {

@@ -12,33 +12,33 @@ import (
 )
 
 const (
-	// leastTrace is the shortest text, in characters, whose appearance in an answer means something.
-	leastTrace = 4
-	// mostTraced bounds what a Trace remembers of the answers of a run, in bytes; beyond, what is older stays.
-	mostTraced = 4 << 20
+	// leastText is the shortest text, in characters, whose appearance in an answer means something.
+	leastText = 4
+	// mostAnswered bounds what a Provenance remembers of the answers of a run, in bytes; beyond, what is older stays.
+	mostAnswered = 4 << 20
 	// mostTexts is how many texts are looked for inside of arguments, and mostLooked in how many texts of the
 	// arguments that is done, each of at most longestLooked bytes: a program must not make it take long.
 	mostTexts, mostLooked, longestLooked = 500, 64, 16 << 10
 )
 
-// A Trace remembers what a program was answered and what is written in its text, to say where the arguments of its
+// A Provenance remembers what a program was answered and what is written in its text, to say where the arguments of its
 // calls come from. It compares texts and numbers and does not follow the program: what a program has changed beyond
-// recognition, it does not recognise. The zero value is empty; a Trace may be used by many goroutines.
-type Trace struct {
+// recognition, it does not recognise. The zero value is empty; a Provenance may be used by many goroutines.
+type Provenance struct {
 	mu      sync.Mutex
 	written map[string]bool // texts and numbers, as canonical JSON
-	texts   []traced
+	texts   []answer
 	exact   map[string]prompt.Source
 	size    int
 }
 
-type traced struct {
+type answer struct {
 	text string
 	prompt.Source
 }
 
 // Written notes a value that stands in the text of the program.
-func (t *Trace) Written(value json.RawMessage) {
+func (t *Provenance) Written(value json.RawMessage) {
 	v, err := parse(value)
 	if err != nil {
 		return
@@ -52,7 +52,7 @@ func (t *Trace) Written(value json.RawMessage) {
 }
 
 // Answered notes what a call was answered.
-func (t *Trace) Answered(call int, tool string, value json.RawMessage) {
+func (t *Provenance) Answered(call int, tool string, value json.RawMessage) {
 	v, err := parse(value)
 	if err != nil {
 		return
@@ -64,21 +64,21 @@ func (t *Trace) Answered(call int, tool string, value json.RawMessage) {
 	}
 	from := prompt.Source{Tool: tool, Call: call}
 	leaves(v, "", func(_ string, v strictjson.Value) {
-		if t.size += len(v.Source()); t.size > mostTraced {
+		if t.size += len(v.Source()); t.size > mostAnswered {
 			return
 		}
 		form := string(v.AppendCanonical(nil))
 		switch v.Kind() {
 		case strictjson.Number:
-			if len(form) >= leastTrace {
+			if len(form) >= leastText {
 				t.exact[form] = from
 			}
 		case strictjson.String:
-			if utf8.RuneCountInString(v.Text()) < leastTrace {
+			if utf8.RuneCountInString(v.Text()) < leastText {
 				return
 			}
 			t.exact[form] = from
-			if t.texts = append(t.texts, traced{v.Text(), from}); len(t.texts) > mostTexts {
+			if t.texts = append(t.texts, answer{v.Text(), from}); len(t.texts) > mostTexts {
 				t.texts = t.texts[1:]
 			}
 		}
@@ -87,7 +87,7 @@ func (t *Trace) Answered(call int, tool string, value json.RawMessage) {
 
 // Sources says where the arguments of a call come from. A value that is written in the text of the program stays so
 // though an answer had it too: it is what the program's author could see.
-func (t *Trace) Sources(args json.RawMessage) []prompt.Source {
+func (t *Provenance) Sources(args json.RawMessage) []prompt.Source {
 	v, err := parse(args)
 	if err != nil {
 		return nil
@@ -113,12 +113,12 @@ func (t *Trace) Sources(args json.RawMessage) []prompt.Source {
 }
 
 // within looks for a text that an answer had a part of, or that is a part of an answer: the latest such answer.
-func (t *Trace) within(text string) (prompt.Source, bool) {
-	if utf8.RuneCountInString(text) < leastTrace {
+func (t *Provenance) within(text string) (prompt.Source, bool) {
+	if utf8.RuneCountInString(text) < leastText {
 		return prompt.Source{}, false
 	}
 	for i := len(t.texts) - 1; i >= 0; i-- {
-		if x := t.texts[i]; strings.Contains(x.text, text) || utf8.RuneCountInString(x.text) > leastTrace && strings.Contains(text, x.text) {
+		if x := t.texts[i]; strings.Contains(x.text, text) || utf8.RuneCountInString(x.text) > leastText && strings.Contains(text, x.text) {
 			return x.Source, true
 		}
 	}

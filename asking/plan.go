@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/codemode-project/codemode/analysis"
-
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
@@ -141,7 +140,7 @@ func grantsOf(all []planned) (plan []*prompt.Grant) {
 // give keeps what a person has allowed besides a call. A plan is given once,
 // though several calls were answered with it.
 func (a *Prompter) give(ctx context.Context, g *prompt.Grant) error {
-	if g.Scope == prompt.ForPlan && a.planned.Swap(true) {
+	if g.Scope == call.ForPlan && a.planned.Swap(true) {
 		return nil
 	}
 	for _, one := range g.All() {
