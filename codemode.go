@@ -142,7 +142,7 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 	e.people = &asking.People{
 		Log: o.Log, Rules: e.rules, Tools: e.tools, Record: e.record, Channels: o.Channels,
 		Desk:   &approvals.Desk{Late: e.record.Late},
-		Grants: &asking.Grants{Memory: approvals.NewGrantStore(time.Now), Runs: map[string]bool{}, Sessions: map[string]bool{}},
+		Grants: asking.NewGrants(),
 	}
 	e.checker = &preflight.Checker{Rules: e.rules, Tools: e.tools, Programs: e.programs, Tokens: preflight.NewTokens(cmp.Or(o.PreflightSecret, secret))}
 	e.runs = runs.New(runs.Options{
@@ -174,7 +174,8 @@ func (e *Evaluator) keep() error {
 	if err := k.Open(e.options.RecordDir, cfg, e.options.Env); err != nil {
 		return err
 	}
-	e.people.Grants.Stored, e.rules.Sessions.Store = k.DB, k.DB
+	e.people.Grants.StoreIn(k.DB)
+	e.rules.Sessions.Store = k.DB
 	e.people.Desk.Store = asking.NewApprovalStore(k.DB)
 	k.Policy(e.life.Ctx, "loaded", cfg, nil)
 	e.life.Background(func() { k.Clean(e.life.Ctx) })

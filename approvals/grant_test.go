@@ -187,7 +187,7 @@ func TestN2PlansAreGrantsForARun(t *testing.T) {
 		{Call: write(""), Envelope: prompt.Envelope{Fixed: []prompt.Value{{Pointer: "/path", JSON: `"/data/a"`}}, Free: []string{"/content"}}, Count: 2},
 		{Call: write(""), Envelope: prompt.Envelope{Free: []string{"/list/0", "/options"}}, Count: 1},
 	}
-	grants, err := prompt.PlanGrants(plan, "r7", 0, someday)
+	grants, err := prompt.PlanGrants(plan, "r7", someday)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +254,7 @@ Allow fs.write with any /list/0 and any /options for this run, at most 1 time`
 		"a high risk": {Call: high, Count: 1}, "a rule that could not be judged": {Call: firm, Count: 1}, "no calls": {Call: write("")},
 		"a profile that remembers nothing": {Call: none, Count: 1}, "a value that is not canonical": {Call: write(""), Envelope: prompt.Envelope{Fixed: []prompt.Value{{Pointer: "/a", JSON: ` 1.0`}}}, Count: 1},
 	} {
-		if grants, err := prompt.PlanGrants(append(plan[:1:1], line), "r7", 0, someday); err == nil || grants != nil {
+		if grants, err := prompt.PlanGrants(append(plan[:1:1], line), "r7", someday); err == nil || grants != nil {
 			t.Errorf("%s: %v, %v", why, grants, err)
 		}
 	}

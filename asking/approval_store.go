@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/codemode-project/codemode/approvals"
@@ -14,24 +15,34 @@ import (
 // An ApprovalStore keeps questions and their answers in a database, so that they outlive the process that asks and can be
 // answered in any that shares the database.
 type ApprovalStore struct {
-	db      func(context.Context) (*store.DB, error)
+	database
 	waiters waiters
 }
 
 // NewApprovalStore keeps them in the database that db gives.
 func NewApprovalStore(db func(context.Context) (*store.DB, error)) *ApprovalStore {
-	return &ApprovalStore{db: db}
+	return &ApprovalStore{database: db}
 }
 
 var _ approvals.SharedStore = (*ApprovalStore)(nil)
 
+// A database opens when it is needed for the first time.
+type database func(context.Context) (*store.DB, error)
+
 // with does something with the database.
-func (s *ApprovalStore) with(ctx context.Context, do func(db *store.DB) error) error {
-	db, err := s.db(ctx)
+func (open database) with(ctx context.Context, do func(db *store.DB) error) error {
+	db, err := open(ctx)
 	if err != nil {
 		return err
 	}
 	return taken(do(db))
+}
+
+func taken(err error) error {
+	if errors.Is(err, store.ErrTaken) {
+		return approvals.ErrTaken
+	}
+	return err
 }
 
 func (s *ApprovalStore) Propose(ctx context.Context, p *approvals.Pending) error {

@@ -57,7 +57,7 @@ func (a *Prompter) foresee(run, profile string) []planned {
 			continue
 		}
 		// What nobody may allow beforehand is asked about when it comes.
-		if g, err := prompt.PlanGrants([]prompt.PlannedCall{*line}, run, 0, a.policy.Now()); err == nil {
+		if g, err := prompt.PlanGrants([]prompt.PlannedCall{*line}, run, a.policy.Now()); err == nil {
 			all = append(all, planned{g[0], c})
 		}
 	}

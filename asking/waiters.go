@@ -40,7 +40,7 @@ type reply struct {
 
 // Answered waits for the answer to a question.
 func (s *ApprovalStore) Answered(ctx context.Context, id string) (yes bool, answer json.RawMessage, err error) {
-	db, err := s.db(ctx)
+	db, err := s.database(ctx)
 	if err != nil {
 		return false, nil, err
 	}

@@ -20,7 +20,7 @@ func TestAPlanBeforeTheRunIsOnThePage(t *testing.T) {
 	plan, err := prompt.PlanGrants([]prompt.PlannedCall{{
 		Call: line, Envelope: prompt.Envelope{Fixed: []prompt.Value{{Pointer: "/owner", JSON: `"acme"`}}, Free: []string{"/title"}},
 		Count: 50, Further: true, At: 7,
-	}}, "r_ahead", 0, time.Now())
+	}}, "r_ahead", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

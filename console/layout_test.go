@@ -95,7 +95,7 @@ func TestThePageFitsEveryScreen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	history(w)
-	plan, err := prompt.PlanGrants([]prompt.PlannedCall{plannedCall}, "r_8f2k", 0, time.Now())
+	plan, err := prompt.PlanGrants([]prompt.PlannedCall{plannedCall}, "r_8f2k", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ func foretold(t *testing.T, principal string) *Request {
 	t.Helper()
 	line := write("")
 	line.Principal = principal
-	plan, err := PlanGrants([]PlannedCall{{Call: line, Envelope: Envelope{Fixed: []Value{{"/path", `"/data/a"`}}}, Count: 1, At: 3}}, "r7", 0, time.Now())
+	plan, err := PlanGrants([]PlannedCall{{Call: line, Envelope: Envelope{Fixed: []Value{{"/path", `"/data/a"`}}}, Count: 1, At: 3}}, "r7", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

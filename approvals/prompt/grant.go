@@ -141,11 +141,7 @@ func (r *Request) Draft(yes call.Answer, now time.Time) (*Grant, error) {
 	if !slices.Contains(r.Terms.Scopes, scope) || !rememberable(r) {
 		return nil, errNotOffered
 	}
-	g := &Grant{
-		ID: "g_" + strings.ToLower(rand.Text()), Scope: scope,
-		Principal: r.Principal, Profile: r.Profile, ProfileDigest: r.ProfileDigest, Rule: r.Rule,
-		Server: r.Server, ServerID: r.ServerID, Name: r.Name, Definition: r.Definition, Created: now,
-	}
+	g := newGrant(r, scope, now)
 	if yes.Uses < 0 || yes.Uses > MostUses(scope) {
 		return nil, fmt.Errorf("%w: for %d calls, and %d is the most", errTooMuch, yes.Uses, MostUses(scope))
 	}
@@ -172,16 +168,21 @@ func (r *Request) Draft(yes call.Answer, now time.Time) (*Grant, error) {
 	default:
 		return nil, errNotOffered
 	}
-	if length == 0 {
-		if length = r.Terms.Default; length == 0 {
-			length = min(defaultGrant, longest)
-		}
-	}
+	length = cmp.Or(length, r.Terms.Default, min(defaultGrant, longest))
 	if length < 0 || length > longest {
 		return nil, fmt.Errorf("%w: %v, and %v is the most", errTooLong, length, longest)
 	}
 	g.Uses, g.Expires = cmp.Or(yes.Uses, g.Uses), now.Add(length)
 	return g, g.cover(r)
+}
+
+// newGrant is a grant that is bound to what calls like r have in common, see [Request.Key].
+func newGrant(r *Request, scope call.Scope, now time.Time) *Grant {
+	return &Grant{
+		ID: "g_" + strings.ToLower(rand.Text()), Scope: scope,
+		Principal: r.Principal, Profile: r.Profile, ProfileDigest: r.ProfileDigest, Rule: r.Rule,
+		Server: r.Server, ServerID: r.ServerID, Name: r.Name, Definition: r.Definition, Created: now,
+	}
 }
 
 // cover notes which arguments g is for.

@@ -215,7 +215,7 @@ func TestN2PlansThatAreNotOffered(t *testing.T) {
 		"many values":            {Free: slices.Repeat([]string{"/x"}, 25)},
 		"a long name of a value": {Free: []string{"/" + strings.Repeat("x", 200)}},
 	} {
-		if _, err := PlanGrants([]PlannedCall{{Call: line, Envelope: e, Count: 1}}, "r7", 0, time.Now()); !errors.Is(err, errNotOffered) {
+		if _, err := PlanGrants([]PlannedCall{{Call: line, Envelope: e, Count: 1}}, "r7", time.Now()); !errors.Is(err, errNotOffered) {
 			t.Errorf("%s: got %v", why, err)
 		}
 	}

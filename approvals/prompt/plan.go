@@ -1,7 +1,6 @@
 package prompt
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -91,7 +90,7 @@ type PlannedCall struct {
 // PlanGrants turns a plan that a person has approved into grants for one run. Each call is still decided when it is made: a
 // grant answers questions, for as many calls as were planned. A line that no grant may answer is an error, and then there are
 // none: a plan is approved as it was shown or not at all.
-func PlanGrants(plan []PlannedCall, run string, length time.Duration, now time.Time) ([]*Grant, error) {
+func PlanGrants(plan []PlannedCall, run string, now time.Time) ([]*Grant, error) {
 	var grants []*Grant
 	for _, line := range plan {
 		r := *line.Call
@@ -112,12 +111,6 @@ func PlanGrants(plan []PlannedCall, run string, length time.Duration, now time.T
 		g, err := r.Draft(call.Answer{Scope: call.ForRun}, now)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", Heading(&r), err)
-		}
-		if length > 0 {
-			if now.Add(length).After(g.Expires) {
-				return nil, fmt.Errorf("%s: %w", Heading(&r), errTooLong)
-			}
-			g.Expires = now.Add(length)
 		}
 		envelope := line.Envelope
 		g.Coverage, g.Digest, g.Values, g.Envelope = coverEnvelope, "", nil, &envelope
@@ -201,10 +194,8 @@ func draftPlan(r *Request, now time.Time) (*Grant, error) {
 	if len(r.Plan) == 0 || len(r.Plan) > MaxPlan || r.Run == "" || r.Risk.Grave() || !rememberable(r) {
 		return nil, errNotOffered
 	}
-	g := &Grant{
-		ID: "g_" + strings.ToLower(rand.Text()), Scope: call.ForPlan, Principal: r.Principal, Run: r.Run, Profile: r.Profile, ProfileDigest: r.ProfileDigest,
-		Rule: r.Rule, Server: r.Server, ServerID: r.ServerID, Name: r.Name, Definition: r.Definition, Created: now, Lines: r.Plan,
-	}
+	g := newGrant(r, call.ForPlan, now)
+	g.Run, g.Lines = r.Run, r.Plan
 	for _, line := range r.Plan {
 		if line.Run != r.Run || line.Principal != r.Principal || line.Coverage != coverEnvelope || !now.Before(line.Expires) {
 			return nil, errNotOffered
@@ -216,7 +207,7 @@ func draftPlan(r *Request, now time.Time) (*Grant, error) {
 	return g, nil
 }
 
-// planOf is the plan that can be allowed together with all of calls; nil if there is none.
+// PlanOf is the plan that can be allowed together with all of calls; nil if there is none.
 func PlanOf(calls []*Request) *Grant {
 	var plan *Grant
 	for _, r := range calls {

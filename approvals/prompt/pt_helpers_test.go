@@ -36,7 +36,7 @@ func planned(t *testing.T) *Request {
 	r.Plan, err = PlanGrants([]PlannedCall{
 		{Call: line, Envelope: Envelope{Fixed: []Value{{"/path", `"/data/b"`}}, Free: []string{"/content"}}, Count: 1},
 		{Call: line, Envelope: Envelope{Fixed: []Value{{"/path", `"` + strings.Repeat("x\u202e", 20) + `"`}}, Free: []string{""}}, Count: 50},
-	}, "r7", 0, time.Now())
+	}, "r7", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
