@@ -214,7 +214,7 @@ func TestAskUserNeedsARecord(t *testing.T) {
 	e := open(t, fmt.Sprintf(asks, ""), func(o *codemode.Options) { o.Recorder = full{} })
 	p := &respondent{answer: answers(call.Answer{Allowed: true, Text: "x"})}
 	got := value[string](t, e, "p", `try { await codemode.ask_user("?"); return "asked" } catch (e) { return e.reason + ": " + e.detail }`, p)
-	if !strings.HasPrefix(got, "denied: it could not be recorded") || len(p.asked) > 0 {
+	if !strings.HasPrefix(got, "denied: recording that a person is asked failed") || len(p.asked) > 0 {
 		t.Errorf("got %q, asked %d times", got, len(p.asked))
 	}
 }

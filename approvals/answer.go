@@ -54,14 +54,14 @@ const (
 	TooFastShut Outcome = "closed the question faster than a person can read"
 	shut        Outcome = "closed the question without an answer"
 	unclear     Outcome = "gave no clear answer"
-	invalid     Outcome = "gave a decision that is none"
+	invalid     Outcome = "gave an invalid decision"
 	absent      Outcome = "has nobody there"
 	Empty       Outcome = "has nobody there yet"
 	Unable      Outcome = "cannot ask"
-	tooWeak     Outcome = "is no proof enough for a call of critical risk"
+	tooWeak     Outcome = "does not prove who answers, which a call of critical risk needs"
 	expired     Outcome = "had no answer in its time"
-	spent       Outcome = "has carried as many questions of this run as it can"
-	own         Outcome = "does not show that somebody else answers than who asked"
+	spent       Outcome = "takes no more questions of this run"
+	own         Outcome = "does not show that somebody other than the requester answered"
 	failed      Outcome = "failed"
 )
 
@@ -138,13 +138,13 @@ func unapproved(tried []Try, r *prompt.Request, fallback bool) Result {
 	case fallback && !r.Firm && !r.Risk.Grave() && only(absent, Empty, Unable):
 		return Result{Answer: call.Answer{Allowed: true, How: call.ByFallback}}
 	case has(invalid):
-		return nobody(call.CodeInvalid, "what was decided about this call is neither a refusal nor an approval, which is a no")
+		return nobody(call.CodeInvalid, "the decision about this call is neither a refusal nor an approval, so it counts as a refusal")
 	case has(shut):
 		return nobody(call.CodeCanceled, "the question about this call was closed without an answer")
 	case has(expired):
 		return nobody(call.CodeTimeout, "this call needs a person's approval and nobody answered in time")
 	case has(spent) && only(spent, absent, Empty, Unable, tooWeak):
-		return nobody(call.CodeTooMany, "this run has asked people as often as this client can carry; ask for less, or for several calls at once")
+		return nobody(call.CodeTooMany, "this client takes no more questions of this run; ask for less, or for several calls at once")
 	case has(tooWeak):
 		return nobody(call.CodeNoApprover, "a call of critical risk is approved only where it is known who answers, on the page for people "+
 			"or the terminal of codemode run, and nobody approved it there: "+summary(tried))
@@ -167,7 +167,7 @@ func (a *Result) unanswered() string {
 	case call.CodeCanceled:
 		return "the question was closed without an answer"
 	case call.CodeTooMany:
-		return "this run has asked people as often as this client can carry"
+		return "this client takes no more questions of this run"
 	case call.CodeUnsupported:
 		return "there is no means of asking a person here"
 	}

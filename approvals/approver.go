@@ -12,9 +12,9 @@ import (
 var errInvalid = errors.New("the decision is neither a refusal nor an approval")
 
 // Approver makes a channel of a function that decides about calls: a chat bot, a ticket system, a test. It may refuse,
-// with a reason for the program, allow, or allow with other arguments. A refusal with something that goes with a yes is an
-// invalid decision, and a no. Whoever writes decide answers for its decisions being people's, so that they count however
-// fast they come.
+// with a reason for the program, allow, or allow with other arguments. A refusal with something that goes with a yes is
+// an invalid decision, and a no. Whoever writes decide answers for its decisions being people's, so that they count
+// however fast they come.
 func Approver(name string, decide func(ctx context.Context, r *prompt.Request) (call.Answer, error)) Channel {
 	if decide == nil {
 		panic("approvals: an Approver needs a function that decides")

@@ -157,8 +157,8 @@ func (a *ask) late(got reply) {
 	}
 }
 
-// leftBehind puts an answer into the store that came while this process leaves, for the process that goes on with the run. It
-// reports whether it is there.
+// leftBehind puts an answer into the store that came while this process leaves, for the process that goes on with the
+// run. It reports whether it is there.
 func (a *ask) leftBehind(got reply) bool {
 	if _, shared := a.desk.store().(SharedStore); !shared || !a.leaving() {
 		return false
@@ -267,11 +267,11 @@ func (a *ask) unwanted(got *reply) (err error) {
 	case a.inquires():
 		return a.request.Inquiry.CheckAnswer(&got.Answer)
 	case len(got.Selected) > 0 || got.Text != "":
-		return fmt.Errorf("%w: it answers something else", prompt.ErrUnclear)
+		return fmt.Errorf("%w: it answers a question of a program, and this is a call", prompt.ErrUnclear)
 	case got.Args != nil && a.request.Edit == nil:
-		return fmt.Errorf("%w: other arguments were not asked for", prompt.ErrUnclear)
+		return fmt.Errorf("%w: this question takes no other arguments", prompt.ErrUnclear)
 	case got.Args != nil && !got.edits:
-		return fmt.Errorf("%w: the channel is not one for other arguments", prompt.ErrUnclear)
+		return fmt.Errorf("%w: the channel cannot change arguments", prompt.ErrUnclear)
 	case got.Args != nil && remembered:
 		return fmt.Errorf("%w: an answer with other arguments is not remembered", prompt.ErrUnclear)
 	case got.Args != nil && got.Checked: // the policy may have changed since, and whoever asked decides again

@@ -34,7 +34,8 @@ type Gatherer interface {
 	AskAll(ctx context.Context, s *Showing) ([]call.Answer, error)
 }
 
-// An Inquirer is a channel that can put a [prompt.Inquiry]. Others are not asked, and the Desk is told that they cannot.
+// An Inquirer is a channel that can put a [prompt.Inquiry]. Others are not asked, and the Desk is told that they
+// cannot.
 type Inquirer interface {
 	Channel
 	Inquires() bool
@@ -47,8 +48,8 @@ type Editor interface {
 }
 
 var (
-	// ErrTooMany says that the channel has carried as many questions of this run as it can.
-	ErrTooMany = errors.New("it has carried as many questions as it can")
+	// ErrTooMany says that the channel takes no more questions of this run.
+	ErrTooMany = errors.New("it takes no more questions")
 	// ErrNoPerson says that nobody is there to be asked over this channel.
 	ErrNoPerson = errors.New("nobody is there")
 	// ErrCannotAsk says that the channel has no means of asking, such as a client without elicitation. It is an

@@ -25,23 +25,23 @@ const (
 // Options say how long to ask and what an empty room means. The zero value refuses when nobody is there.
 type Options struct {
 	Timeout time.Duration // zero is DefaultTimeout
-	// Fallback allows the call when every channel says that it has no person (elicitationFallback "allow"). It never counts
-	// for a risk above medium, nor after a channel failed or was answered, however oddly: a program that can make a channel
-	// fail must not win by it. The caller leaves it out when a rule's condition was unknown.
+	// Fallback allows the call when every channel says that it has no person (elicitationFallback "allow"). It never
+	// counts for a risk above medium, nor after a channel failed or was answered, however oddly: a program that can
+	// make a channel fail must not win by it. The caller leaves it out when a rule's condition was unknown.
 	Fallback bool
-	// MinHuman is how long a person needs at least. Zero judges refusals by DefaultMinHuman and leaves approvals alone; a
-	// value judges both. It is a heuristic: an answer that took longer proves nothing.
+	// MinHuman is how long a person needs at least. Zero judges refusals by DefaultMinHuman and leaves approvals alone;
+	// a value judges both. It is a heuristic: an answer that took longer proves nothing.
 	MinHuman time.Duration
-	// OtherOnly says that who asked for the run may not answer (approver "other"): an answer counts only from a channel that
-	// knows who gives it.
+	// OtherOnly says that who asked for the run may not answer (approver "other"): an answer counts only from a channel
+	// that knows who gives it.
 	OtherOnly bool
-	// Await has a question wait for people who are not there yet, until its time is over. Without it, a channel where nobody is
-	// when the question comes has no person; one who was there and left changes nothing.
+	// Await has a question wait for people who are not there yet, until its time is over. Without it, a channel where
+	// nobody is when the question comes has no person; one who was there and left changes nothing.
 	Await bool
 	// Borrowed says that another process asks: without an answer the questions stay open.
 	Borrowed bool
-	// Answered, if set, is told of each answer as soon as there is one, with its index: of those of one form the yeses come
-	// first. It may be called by several goroutines, and holds up whatever is refused later.
+	// Answered, if set, is told of each answer as soon as there is one, with its index: of those of one form the yeses
+	// come first. It may be called by several goroutines, and holds up whatever is refused later.
 	Answered func(i int, answer Result)
 	// Leaving reports whether another process goes on with the run, for whom the questions stay open. Nil is never.
 	Leaving func() bool
@@ -71,8 +71,9 @@ func (d *Desk) store() Store {
 	return d.Store
 }
 
-// Use turns the yes of a [Result] into the one call that it is good for: the one that r describes now, if that is the one that
-// was shown. [ErrChanged] says that it is another one, [ErrTaken] that the yes was used before or its time is over.
+// Use turns the yes of a [Result] into the one call that it is good for: the one that r describes now, if that is the
+// one that was shown. [ErrChanged] says that it is another one, [ErrTaken] that the yes was used before or its time is
+// over.
 func (d *Desk) Use(ctx context.Context, t *Ticket, r *prompt.Request) error {
 	if t == nil || !t.fits(r) {
 		return ErrChanged
@@ -80,8 +81,8 @@ func (d *Desk) Use(ctx context.Context, t *Ticket, r *prompt.Request) error {
 	return d.store().Use(ctx, t.id, t.digest)
 }
 
-// Wait returns when every channel of every ask has returned, or when ctx ends. A channel may outlive its question when it does
-// not honour its context. No Ask may start meanwhile.
+// Wait returns when every channel of every ask has returned, or when ctx ends. A channel may outlive its question when
+// it does not honour its context. No Ask may start meanwhile.
 func (d *Desk) Wait(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() { d.channels.Wait(); close(done) }()
@@ -93,14 +94,14 @@ func (d *Desk) Wait(ctx context.Context) error {
 	}
 }
 
-// Ask puts r to every channel at once; the first clear answer wins and the other channels are cancelled. It always returns, at
-// the latest when ctx or the time limit ends.
+// Ask puts r to every channel at once; the first clear answer wins and the other channels are cancelled. It always
+// returns, at the latest when ctx or the time limit ends.
 func (d *Desk) Ask(ctx context.Context, r *prompt.Request, channels []Channel, o Options) Result {
 	return d.AskAll(ctx, []*prompt.Request{r}, channels, o)[0]
 }
 
-// AskAll puts calls to every channel at once, together where the channel is a [Gatherer], and returns an answer for each. Each
-// call is decided by itself: the first clear answer to it wins, whatever becomes of the others.
+// AskAll puts calls to every channel at once, together where the channel is a [Gatherer], and returns an answer for
+// each. Each call is decided by itself: the first clear answer to it wins, whatever becomes of the others.
 func (d *Desk) AskAll(ctx context.Context, calls []*prompt.Request, channels []Channel, o Options) []Result {
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout

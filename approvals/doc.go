@@ -1,7 +1,7 @@
 // Package approvals puts calls to people and brings back a yes or a no.
 //
-// The central type is the [Desk]. It is given one [prompt.Request] and the channels over which somebody may be reached, asks over
-// all of them at once, and turns whatever comes back into one [Answer]:
+// The central type is the [Desk]. It is given one [prompt.Request] and the channels over which somebody may be reached,
+// asks over all of them at once, and turns whatever comes back into one [Answer]:
 //
 //	var desk approvals.Desk
 //	a := desk.Ask(ctx, &prompt.Request{
@@ -13,11 +13,13 @@
 //		return errors.New(a.Detail)
 //	}
 //
-// Calls of one moment go together, with [Desk.AskAll]: a channel that is a [Gatherer] shows them as one form, in which each has a
-// decision of its own. Before the call is made [Desk.Use] takes the yes, which is good once, and for the call that was shown.
+// Calls of one moment go together, with [Desk.AskAll]: a channel that is a [Gatherer] shows them as one form, in which
+// each has a decision of its own. Before the call is made [Desk.Use] takes the yes, which is good once, and for the
+// call that was shown.
 //
-// A person may say yes for longer than one call, as far as the [prompt.Terms] of the request go. That is a [prompt.Grant], which a [GrantStore] keeps
-// and [Granted] finds. A [Queue] is a channel to people elsewhere; package terminal takes it to another terminal of this user.
+// A person may say yes for longer than one call, as far as the [prompt.Terms] of the request go. That is a
+// [prompt.Grant], which a [GrantStore] keeps and [Granted] finds. A [Queue] is a channel to people elsewhere; package
+// terminal takes it to another terminal of this user.
 //
 // What a user may rely on:
 //
@@ -32,9 +34,9 @@
 //   - What is shown comes from the bytes that will be sent, escaped and never stripped, and says when it is not all ([prompt.Render]).
 //     Every channel shows the same text.
 //
-// What an answer does not prove is that a person gave it: a client may answer its own forms. [Options.MinHuman] catches the
-// careless ones.
+// What an answer does not prove is that a person gave it: a client may answer its own forms. [Options.MinHuman] catches
+// the careless ones.
 //
-// Which calls need a question is decided in package profiles, how an elicitation travels in package server. This package
-// knows neither.
+// Which calls need a question is decided in package profiles, how an elicitation travels in package server. This
+// package knows neither.
 package approvals

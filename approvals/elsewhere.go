@@ -13,11 +13,12 @@ import (
 // storeWait bounds how long an answer may take to be kept, and a question to be read or closed.
 const storeWait = 10 * time.Second
 
-// ErrLeaving is the cause of a context that ends because this process gives the run up, for another one to go on with it.
+// ErrLeaving is the cause of a context that ends because this process gives the run up, for another one to go on with
+// it.
 var ErrLeaving = errors.New("another process goes on with the run")
 
-// withdraw closes a question that ended without an answer, for those who look at it elsewhere. If somebody has answered it there
-// since, that counts while the run lives: they were told that their answer is taken.
+// withdraw closes a question that ended without an answer, for those who look at it elsewhere. If somebody has answered
+// it there since, that counts while the run lives: they were told that their answer is taken.
 func (a *ask) withdraw(ctx context.Context, answer Result) Result {
 	store, ok := a.desk.store().(SharedStore)
 	stays := a.options.Borrowed || a.leaving()
@@ -40,8 +41,8 @@ func (a *ask) withdraw(ctx context.Context, answer Result) Result {
 	return a.elsewhere(ctx, got)
 }
 
-// WithdrawUnanswered closes a question that another process has put, because its call needs no answer any more. It reports false
-// if the question has an answer, or if nobody can tell.
+// WithdrawUnanswered closes a question that another process has put, because its call needs no answer any more. It
+// reports false if the question has an answer, or if nobody can tell.
 func (d *Desk) WithdrawUnanswered(ctx context.Context, id string) bool {
 	store, ok := d.store().(SharedStore)
 	if !ok {
@@ -124,7 +125,7 @@ func (a *ask) yesElsewhere(ctx context.Context, got reply) (answer Result, err e
 	case err != nil:
 		return answer, err
 	case a.request.Edit == nil || other.Run != a.request.Run || other.Call != a.request.Call:
-		return answer, errors.New("other arguments were not asked for")
+		return answer, errors.New("this question takes no other arguments")
 	}
 	if err := a.request.Edit(other.Args); err != nil {
 		return answer, err

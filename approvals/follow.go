@@ -10,10 +10,10 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// Follow joins the queue to those of its name in other processes, until ctx ends: while somebody has a seat here, it shows what
-// they ask too, and while somebody has one there, there is somebody for what is asked here. The store of d has to be a
-// [SharedStore]; with another there is nothing to follow. edit says what is wrong with other arguments for a call; nil
-// lets nobody change arguments of another process's call.
+// Follow joins the queue to those of its name in other processes, until ctx ends: while somebody has a seat here, it
+// shows what they ask too, and while somebody has one there, there is somebody for what is asked here. The store of d
+// has to be a [SharedStore]; with another there is nothing to follow. edit says what is wrong with other arguments for
+// a call; nil lets nobody change arguments of another process's call.
 func (q *Queue) Follow(ctx context.Context, d *Desk, edit func(r *prompt.Request, args json.RawMessage) error) {
 	store, ok := d.store().(SharedStore)
 	if !ok {
@@ -30,7 +30,8 @@ func (q *Queue) Follow(ctx context.Context, d *Desk, edit func(r *prompt.Request
 	}
 }
 
-// watchAgain is how long after a failure the store is looked at again, and lookAgain how often what is over is looked for.
+// watchAgain is how long after a failure the store is looked at again, and lookAgain how often what is over is looked
+// for.
 const watchAgain, lookAgain = 2 * time.Second, 5 * time.Second
 
 // watch keeps the queue up to date until the store can no longer be read.

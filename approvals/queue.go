@@ -12,24 +12,24 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// A Queue is a channel to people who see what waits and answer in any order, from where they have taken a seat: a second
-// terminal, a page. A question stays until its answer or its end, whoever takes a seat or leaves one.
+// A Queue is a channel to people who see what waits and answer in any order, from where they have taken a seat: a
+// second terminal, a page. A question stays until its answer or its end, whoever takes a seat or leaves one.
 type Queue struct {
-	// May, if set, reports whether somebody may see and answer what is asked for a principal. Who may not has no part in it: they
-	// do not see the question, cannot answer it, and do not count as somebody who is there for it. Nil lets whoever has a seat
-	// answer everything. It is set before the queue is used, and called concurrently.
+	// May, if set, reports whether somebody may see and answer what is asked for a principal. Who may not has no part
+	// in it: they do not see the question, cannot answer it, and do not count as somebody who is there for it. Nil lets
+	// whoever has a seat answer everything. It is set before the queue is used, and called concurrently.
 	May func(by, principal string) bool
-	// Expects, if set, reports whether people are expected who are not there yet. Nil is that they are. It is set before the queue
-	// is used, and called concurrently.
+	// Expects, if set, reports whether people are expected who are not there yet. Nil is that they are. It is set
+	// before the queue is used, and called concurrently.
 	Expects func() bool
 	// Where, if set, says in a few words where people answer, for those who wait.
 	Where string
 
-	// Summon, if set, is called when a question comes and nobody has a seat. It may send for somebody, and returns how long that
-	// may take: until then the question waits. It is set before the queue is used, and called concurrently.
+	// Summon, if set, is called when a question comes and nobody has a seat. It may send for somebody, and returns how
+	// long that may take: until then the question waits. It is set before the queue is used, and called concurrently.
 	Summon func() time.Duration
-	// Outcome, if set, waits for what became of a call that was allowed here, and says it in a few words; "" is that nobody knows.
-	// It is set and called like Summon.
+	// Outcome, if set, waits for what became of a call that was allowed here, and says it in a few words; "" is that
+	// nobody knows. It is set and called like Summon.
 	Outcome func(ctx context.Context, r *prompt.Request) string
 
 	name   string
@@ -56,8 +56,8 @@ func NewQueue(name string) *Queue {
 	return &Queue{name: name, seats: map[*Seat]bool{}, changed: make(chan struct{})}
 }
 
-// NewStrongQueue returns a queue at which nobody has a seat who has not proved who they are, such as a page behind a login. It
-// may approve calls of critical risk.
+// NewStrongQueue returns a queue at which nobody has a seat who has not proved who they are, such as a page behind a
+// login. It may approve calls of critical risk.
 func NewStrongQueue(name string) *Queue {
 	q := NewQueue(name)
 	q.strong = true
@@ -201,8 +201,8 @@ func (q *Queue) presence() {
 	q.changed = make(chan struct{})
 }
 
-// A Seat is the place of one person at a Queue. Its methods may be used by many goroutines, also after Leave: then it only
-// does not count as somebody who is there.
+// A Seat is the place of one person at a Queue. Its methods may be used by many goroutines, also after Leave: then it
+// only does not count as somebody who is there.
 type Seat struct {
 	queue *Queue
 	by    string
@@ -247,8 +247,8 @@ func (s *Seat) Pending() []Open {
 	return all
 }
 
-// Show returns a question whole: nothing is cut and nothing masked. A call of high risk that cannot be shown whole otherwise is
-// approved by nobody who has not seen it so.
+// Show returns a question whole: nothing is cut and nothing masked. A call of high risk that cannot be shown whole
+// otherwise is approved by nobody who has not seen it so.
 func (s *Seat) Show(id string, o prompt.RenderOptions) (string, error) {
 	it, err := s.find(id)
 	if err != nil {
@@ -287,7 +287,7 @@ var (
 	ErrNotVouched = errors.New("a token approves a call of critical risk only where the configuration says that " +
 		"its principal answers for who asks: log in to the page")
 
-	errOtherDigest = errors.New("this is an answer to something else than what is asked")
+	errOtherDigest = errors.New("the digest is not that of the open question")
 	errCode        = errors.New("a yes to a call of this risk needs the code of the question")
 	errTooFast     = errors.New("too fast")
 	errUnseen      = errors.New("a call of this risk has to be seen whole before it is allowed")
@@ -315,8 +315,8 @@ func (s *Seat) find(id string) (*item, error) {
 	return nil, fmt.Errorf("the question is not open any more: %w", ErrTaken)
 }
 
-// Answer answers the question with that ID, once. What comes back is told to the person: that somebody was faster, or what is
-// wrong with other arguments. The digest and, for a high risk, the code have to be those of the question.
+// Answer answers the question with that ID, once. What comes back is told to the person: that somebody was faster, or
+// what is wrong with other arguments. The digest and, for a high risk, the code have to be those of the question.
 func (s *Seat) Answer(id, digest, code string, r call.Answer) error {
 	it, err := s.find(id)
 	if err != nil {
@@ -334,7 +334,7 @@ func (s *Seat) Answer(id, digest, code string, r call.Answer) error {
 		}
 	}
 	if took, least := time.Since(it.shown), it.request.MinHuman; took < least {
-		return fmt.Errorf("%w: the profile takes an answer within %v of the question for a program's; read it, and answer again", errTooFast, least)
+		return fmt.Errorf("%w: the profile takes an answer within %v of the question for a program's: read it, and answer again", errTooFast, least)
 	}
 	r.By, r.Checked = s.by, true
 	s.queue.mu.Lock()

@@ -65,7 +65,8 @@ func pendingOf(r *prompt.Request, channels []source, o Options) (*Pending, error
 		Expires: r.Expires}, err
 }
 
-// ReadPending returns the question in a store as it was asked. The bytes must be of this user's own store: they are believed.
+// ReadPending returns the question in a store as it was asked. The bytes must be of this user's own store: they are
+// believed.
 func ReadPending(p *Pending) (*prompt.Request, error) {
 	w, err := readStored(p)
 	if err != nil {
@@ -83,9 +84,9 @@ func readStored(p *Pending) (*storedQuestion, error) {
 	case w.V != storedVersion || r == nil:
 		return nil, fmt.Errorf("question %s was written by another version", p.ID)
 	case r.ID != p.ID || r.Run != p.Run || r.Call != p.Call || r.Principal != p.Principal || r.Digest != p.Digest:
-		return nil, fmt.Errorf("question %s is not the one that the store says it is", p.ID)
+		return nil, fmt.Errorf("question %s does not match its row in the store", p.ID)
 	case !r.Expires.Equal(p.Expires):
-		return nil, fmt.Errorf("question %s does not end when the store says", p.ID)
+		return nil, fmt.Errorf("question %s does not expire when its row in the store says", p.ID)
 	}
 	return w, nil
 }
@@ -116,8 +117,8 @@ func (s storedAnswer) fromStore(yes bool) reply {
 	}}
 }
 
-// keeping gives the context in which an answer is stored. It does not end with ctx, because the person was told that the
-// answer is taken.
+// keeping gives the context in which an answer is stored. It does not end with ctx, because the person was told that
+// the answer is taken.
 func keeping(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), storeWait)
 }

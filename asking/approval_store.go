@@ -12,8 +12,8 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// An ApprovalStore keeps questions and their answers in a database, so that they outlive the process that asks and can be
-// answered in any that shares the database.
+// An ApprovalStore keeps questions and their answers in a database, so that they outlive the process that asks and can
+// be answered in any that shares the database.
 type ApprovalStore struct {
 	database
 	waiters waiters
@@ -126,11 +126,12 @@ func PendingOf(a *store.Approval) *approvals.Pending {
 	}
 }
 
-// Until is when the time to answer a question is over, as people were told when it was put. Expires is later: a yes may be used
-// for a while yet, and a question may have waited for its turn.
+// Until is when the time to answer a question is over, as people were told when it was put. Expires is later: a yes may
+// be used for a while yet, and a question may have waited for its turn.
 func Until(r *prompt.Request) time.Time { return cmp.Or(r.Until, r.Expires) }
 
-// StillAsks reports whether the time to answer a stored question is not over. One that cannot be read has until it expires.
+// StillAsks reports whether the time to answer a stored question is not over. One that cannot be read has until it
+// expires.
 func StillAsks(a *store.Approval) bool {
 	end := a.Expires
 	if r, err := approvals.ReadPending(PendingOf(a)); err == nil {

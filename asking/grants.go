@@ -16,9 +16,9 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// Grants keeps what people have allowed for more than one call: in the database where there is one, so that all of it is listed
-// and revoked from anywhere, else in memory. A grant for a time counts in every process that shares the database, one for a run
-// wherever the run goes on, and one for a session in the process that it was given in.
+// Grants keeps what people have allowed for more than one call: in the database where there is one, so that all of it
+// is listed and revoked from anywhere, else in memory. A grant for a time counts in every process that shares the
+// database, one for a run wherever the run goes on, and one for a session in the process that it was given in.
 type Grants struct {
 	approvals.GrantStore
 

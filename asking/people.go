@@ -103,8 +103,8 @@ func (a *Prompter) through(asking profiles.Asking) []approvals.Channel {
 	return channels
 }
 
-// expects reports whether people may be expected on a channel who are not there yet. Of a run that another process began, its
-// question was put to somebody.
+// expects reports whether people may be expected on a channel who are not there yet. Of a run that another process
+// began, its question was put to somebody.
 func expects(channels []approvals.Channel) bool {
 	return slices.ContainsFunc(channels, func(c approvals.Channel) bool {
 		switch c := c.(type) {

@@ -23,7 +23,8 @@ func (a *Prompter) Together() bool {
 	return profile != nil && (profile.Ask().Batch == nil || *profile.Ask().Batch)
 }
 
-// Ask puts questions of one moment, and tells the answer to each. The next ones may be put when the first of them is answered.
+// Ask puts questions of one moment, and tells the answer to each. The next ones may be put when the first of them is
+// answered.
 func (a *Prompter) Ask(ctx context.Context, qs []*hostfns.Question, answered func(i int, answer call.Answer, use hostfns.Use)) {
 	none := func(code, detail string) {
 		for i := range qs {
@@ -80,8 +81,8 @@ func limitOf(qs []*hostfns.Question) (limit time.Duration, fallback bool) {
 	return limit, fallback
 }
 
-// requests makes requests of questions about calls. With the first ones of the run people are offered its plan. again is
-// how long the questions still wait if all of them were put before, by another process.
+// requests makes requests of questions about calls. With the first ones of the run people are offered its plan. again
+// is how long the questions still wait if all of them were put before, by another process.
 func (a *Prompter) requests(asking profiles.Asking, qs []*hostfns.Question) (requests []*prompt.Request, again time.Duration) {
 	offers := !a.asked && !a.hasEarlier() && !a.planned.Load()
 	a.asked = true
@@ -174,9 +175,9 @@ func wayToPage(channels []approvals.Channel) string {
 func (a *Prompter) answer(ctx context.Context, r *prompt.Request, got approvals.Result) (call.Answer, hostfns.Use) {
 	if a.Claim != nil { // else it is a question without a run
 		if err := a.Claim(ctx, []int{r.Call}); err != nil {
-			a.people.Log.Warn("a person's answer does not count: the run could not be claimed", "run", r.Run, "call", r.Call, "error", err)
+			a.people.Log.Warn("claiming the run failed, so a person's answer does not count", "run", r.Run, "call", r.Call, "error", err)
 			return call.Answer{How: call.ByNobody, Code: call.CodeCanceled,
-				Detail: "the store of runs could not be asked who goes on with this one"}, nil
+				Detail: "the store did not tell which process owns this run"}, nil
 		}
 	}
 	if !got.Allowed {
@@ -213,7 +214,7 @@ func (a *Prompter) Remembered(ctx context.Context, q *hostfns.Question) (call.An
 	a.foretold(reading, q)
 	g, err := approvals.Granted(reading, a.people.Grants, r, a.policy.Now())
 	if err != nil {
-		a.people.Log.Error("grants could not be read, so a person is asked", "run", q.Run, "error", err)
+		a.people.Log.Error("reading grants failed, so a person is asked", "run", q.Run, "error", err)
 	}
 	if g == nil {
 		return call.Answer{}, false

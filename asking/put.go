@@ -14,10 +14,11 @@ import (
 	"github.com/codemode-project/codemode/recorder"
 )
 
-// All questions of a run are put in one way: questions about calls, a question of the program, and a plan before it runs.
+// All questions of a run are put in one way: questions about calls, a question of the program, and a plan before it
+// runs.
 
 // outOfTime is why a question is not put when the time is used up that people give a run.
-const outOfTime = "this run has used up the time that people give it"
+const outOfTime = "this run has used up its time for questions"
 
 // options are how a profile wants people to be asked. limit is how long a question may be open, zero the profile's or
 // the default. A timeout of zero is that the time is used up that people give this run.
@@ -91,7 +92,7 @@ func (a *Prompter) exhausted(profile *profiles.Profile, n hostfns.Counters) stri
 		{l.Refusals, n.Refusals, "refusals in this run"},
 	} {
 		if x.limit > 0 && x.used >= x.limit {
-			return fmt.Sprintf("there have been %d %s, and more than %d are not let through", x.used, x.what, x.limit)
+			return fmt.Sprintf("there have been %d %s, and the limit is %d", x.used, x.what, x.limit)
 		}
 	}
 	return ""
@@ -108,7 +109,7 @@ func (p *People) recorded(
 		Verdict: call.Ask.String(), Risk: string(r.Risk), Proposed: r.Args, Shown: r.Args,
 	}
 	if err := p.Record.To.Record(ctx, entry); err != nil {
-		return approvals.Result{}, fmt.Errorf("it could not be recorded that a person is asked: %w", err)
+		return approvals.Result{}, fmt.Errorf("recording that a person is asked failed: %w", err)
 	}
 	got := put()
 	entry.Time, entry.Kind, entry.Reason = time.Now(), hostfns.KindAnswer, got.Code
@@ -118,13 +119,13 @@ func (p *People) recorded(
 	recording, cancel := context.WithTimeout(context.WithoutCancel(ctx), recorder.NoteWait)
 	defer cancel()
 	if err := p.Record.To.Record(recording, entry); err != nil {
-		return got, fmt.Errorf("the answer could not be recorded: %w", err)
+		return got, fmt.Errorf("recording the answer failed: %w", err)
 	}
 	return got, nil
 }
 
-// elsewhere stands for the people who see a question in other processes: the store brings their answer. Whatever channel
-// brings it there was judged when it did.
+// elsewhere stands for the people who see a question in other processes: the store brings their answer. Whatever
+// channel brings it there was judged when it did.
 type elsewhere string
 
 func (c elsewhere) Name() string { return string(c) }

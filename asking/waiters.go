@@ -18,7 +18,7 @@ import (
 const answersWait = 10 * time.Second
 
 // ErrStoreClosed is why no answer comes any more.
-var ErrStoreClosed = errors.New("the store of questions is closed")
+var ErrStoreClosed = errors.New("the approval store is closed")
 
 // answeredAgain is how often stored answers are looked for although there was no news of one.
 const answeredAgain = 5 * time.Second

@@ -29,7 +29,7 @@ func (r *Run) ask(ctx context.Context, c *ongoing, in Invocation, a *admission, 
 		if in.Claim != nil {
 			if err := in.Claim(ctx); err != nil && ctx.Err() == nil {
 				q.refusal = denied(a.tool.Name, ReasonCanceled,
-					"the store of runs could not be asked who goes on with this one", "")
+					"the store did not tell which process owns this run", "")
 			}
 		}
 		r.update(c, func() { c.asking = nil })

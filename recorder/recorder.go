@@ -326,6 +326,6 @@ func (k *Recorder) Late(r *prompt.Request, a call.Answer) {
 		Reason: hostfns.KindLate, Detail: "it said " + verdict + ", and changes nothing", Words: prompt.Words(a.Reason),
 	})
 	if err != nil {
-		k.log.Error("a late answer could not be recorded", "run", r.Run, "call", r.Call, "error", err)
+		k.log.Error("recording a late answer failed", "run", r.Run, "call", r.Call, "error", err)
 	}
 }

@@ -44,9 +44,9 @@ const (
 	coverEnvelope = "envelope" // as an approved plan says
 )
 
-// A Grant is a yes that is remembered. It turns a question about a call that it covers into a yes, and never anything else:
-// what is denied, what no rule could be judged for, what the floor asks about, a critical risk and a call that cannot be shown
-// whole are none of its business.
+// A Grant is a yes that is remembered. It turns a question about a call that it covers into a yes, and never anything
+// else: what is denied, what no rule could be judged for, what the floor asks about, a critical risk and a call that
+// cannot be shown whole are none of its business.
 type Grant struct {
 	ID    string     `json:"id"`
 	Scope call.Scope `json:"scope"`
@@ -97,7 +97,8 @@ var (
 	errTooMuch    = errors.New("it would be good for more calls than people may allow at once")
 )
 
-// ReadLimits reads how far a person wants a grant to go: for so many calls, for so long, or both, as in "5", "15m" and "5 15m".
+// ReadLimits reads how far a person wants a grant to go: for so many calls, for so long, or both, as in "5", "15m" and
+// "5 15m".
 func ReadLimits(text string) (uses int, length time.Duration, err error) {
 	for _, word := range strings.Fields(text) {
 		n, notNumber := strconv.Atoi(word)
@@ -125,8 +126,8 @@ func MostUses(s call.Scope) int {
 // Longest is how long a grant of that scope may last, as the terms say it.
 func (t *Terms) Longest() time.Duration { return min(cmp.Or(t.Max, defaultMaxGrant), HardMax) }
 
-// Draft makes a grant, given with a yes to r at that moment. What the terms of r do not hold is an error and is not made to
-// fit. A plan is given as it is.
+// Draft makes a grant, given with a yes to r at that moment. What the terms of r do not hold is an error and is not
+// made to fit. A plan is given as it is.
 func (r *Request) Draft(yes call.Answer, now time.Time) (*Grant, error) {
 	scope, length := yes.Scope, yes.Length
 	if r.Ahead {
@@ -233,8 +234,8 @@ func rememberable(r *Request) bool {
 	return !shown.Cut && shown.Masked == 0
 }
 
-// Key is a digest of what every grant for calls like r is bound to: the profile as it is, its rule, the server, the definition
-// of the tool and the principal. A change of any of them leaves no grant behind.
+// Key is a digest of what every grant for calls like r is bound to: the profile as it is, its rule, the server, the
+// definition of the tool and the principal. A change of any of them leaves no grant behind.
 func (r *Request) Key() string {
 	return grantKey(r.Principal, r.Profile, r.ProfileDigest, r.Rule, r.Server, r.ServerID, r.Name, r.Definition)
 }
@@ -249,8 +250,8 @@ func grantKey(parts ...string) string {
 	return "sha256:" + hex.EncodeToString(digest(js))
 }
 
-// Covers reports whether g answers the question about r at that moment. It is a pure function; whether g has been revoked or
-// used up is known to its GrantStore.
+// Covers reports whether g answers the question about r at that moment. It is a pure function; whether g has been
+// revoked or used up is known to its GrantStore.
 func (g *Grant) Covers(r *Request, now time.Time) bool {
 	switch {
 	case g.Key() != r.Key(), !rememberable(r):

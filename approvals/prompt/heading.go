@@ -11,8 +11,8 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// Heading names the tool in the way that nobody but the person's own configuration can influence: the canonical name, with a dot
-// between server and tool.
+// Heading names the tool in the way that nobody but the person's own configuration can influence: the canonical name,
+// with a dot between server and tool.
 func Heading(r *Request) string {
 	name := r.Name
 	switch {
@@ -86,8 +86,8 @@ func Summary(r *Request) string {
 // inquirySummary is how much of a program's question a summary shows.
 const inquirySummary = 100
 
-// Shown is arguments as they may be shown and logged: secrets are masked, long texts, arrays and objects cut, the rest escaped. It is
-// one line. The raw arguments belong in no log.
+// Shown is arguments as they may be shown and logged: secrets are masked, long texts, arrays and objects cut, the rest
+// escaped. It is one line. The raw arguments belong in no log.
 func Shown(args json.RawMessage, d Display) string {
 	p := &printer{limits: limits{text: narrow(oneLineText, d.String), items: narrow(oneLineItems, d.Items), depth: narrow(oneLineDepth, d.Depth)}}
 	p.masker, p.oneLine, p.width = newMasker(d, false), true, math.MaxInt32

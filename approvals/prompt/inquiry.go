@@ -10,7 +10,8 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// An Inquiry is a question that a program asks a person, in its own words. It approves nothing: the answer goes to the program.
+// An Inquiry is a question that a program asks a person, in its own words. It approves nothing: the answer goes to the
+// program.
 type Inquiry struct {
 	Header   string   `json:"header,omitempty"` // a word or two
 	Question string   `json:"question"`
@@ -98,7 +99,8 @@ func (q *Inquiry) CheckAnswer(a *call.Answer) error {
 	return nil
 }
 
-// renderInquiry shows the question of a program. Nothing in it can be taken for words of ours: they stand between quotation marks.
+// renderInquiry shows the question of a program. Nothing in it can be taken for words of ours: they stand between
+// quotation marks.
 func renderInquiry(r *Request, o RenderOptions) Rendering {
 	l := ample
 	if o.Full {

@@ -9,8 +9,8 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// parseArgs reads the arguments of a call as the Gate does; no bytes are null. Arguments on which JSON readers differ are
-// an error: they have no digest, so nobody is asked about them, and no grant covers them.
+// parseArgs reads the arguments of a call as the Gate does; no bytes are null. Arguments on which JSON readers differ
+// are an error: they have no digest, so nobody is asked about them, and no grant covers them.
 func parseArgs(raw []byte) (strictjson.Value, error) {
 	if len(raw) == 0 {
 		return strictjson.Parse("null", strictjson.Options{})

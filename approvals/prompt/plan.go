@@ -13,15 +13,15 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// An Envelope is what the text of a program shows of the arguments of a call: some are written there, others only the running
-// program knows.
+// An Envelope is what the text of a program shows of the arguments of a call: some are written there, others only the
+// running program knows.
 type Envelope struct {
 	Fixed []Value  `json:"fixed,omitempty"` // these, as written
 	Free  []string `json:"free,omitempty"`  // pointers of those that may be anything; "" is all that is not fixed
 }
 
-// holds reports whether arguments are what the plan said: each fixed value is there, and nothing is there that is neither
-// fixed nor free.
+// holds reports whether arguments are what the plan said: each fixed value is there, and nothing is there that is
+// neither fixed nor free.
 func (e *Envelope) holds(args json.RawMessage) bool {
 	v, err := parseArgs(args)
 	if err != nil {
@@ -87,9 +87,9 @@ type PlannedCall struct {
 	At      int
 }
 
-// PlanGrants turns a plan that a person has approved into grants for one run. Each call is still decided when it is made: a
-// grant answers questions, for as many calls as were planned. A line that no grant may answer is an error, and then there are
-// none: a plan is approved as it was shown or not at all.
+// PlanGrants turns a plan that a person has approved into grants for one run. Each call is still decided when it is
+// made: a grant answers questions, for as many calls as were planned. A line that no grant may answer is an error, and
+// then there are none: a plan is approved as it was shown or not at all.
 func PlanGrants(plan []PlannedCall, run string, now time.Time) ([]*Grant, error) {
 	var grants []*Grant
 	for _, line := range plan {
@@ -130,8 +130,8 @@ const (
 	MaxPlan         = 20
 )
 
-// Sketch is the envelope of arguments of which a program's text shows a part: at unknown there may be anything, or nothing, and
-// the objects at open may have members beside those shown. Both are JSON Pointers; "" is all of it.
+// Sketch is the envelope of arguments of which a program's text shows a part: at unknown there may be anything, or
+// nothing, and the objects at open may have members beside those shown. Both are JSON Pointers; "" is all of it.
 func Sketch(shown json.RawMessage, unknown, open []string) (Envelope, error) {
 	var e Envelope
 	form, err := canonical(shown) // its order makes sketches comparable

@@ -36,9 +36,9 @@ type Request struct {
 	Args    json.RawMessage `json:"args,omitempty"`    // the bytes that will be sent
 	Sources []Source        `json:"sources,omitempty"` // where they come from, as far as it is known
 
-	// Edit says that a person may answer with other arguments, over a channel that can take them, and what is wrong with some;
-	// nil means that they may not. An error that has a method Pointer() string says where, by JSON Pointer. It is called from many
-	// goroutines.
+	// Edit says that a person may answer with other arguments, over a channel that can take them, and what is wrong
+	// with some; nil means that they may not. An error that has a method Pointer() string says where, by JSON Pointer.
+	// It is called from many goroutines.
 	Edit func(args json.RawMessage) error `json:"-"`
 	// Input is the tool's JSON Schema of its arguments, for a form to change them with; nil is none.
 	Input json.RawMessage `json:"input,omitempty"`
@@ -47,8 +47,8 @@ type Request struct {
 	Description string `json:"description,omitempty"` // the upstream's words about the tool; shown last and marked as such
 
 	Preview Preview `json:"preview,omitzero"`
-	// Plan are the grants for what the program's text shows of the calls to come, see [PlanGrants]: a person may give them
-	// with a yes to this call. They are shown whole.
+	// Plan are the grants for what the program's text shows of the calls to come, see [PlanGrants]: a person may give
+	// them with a yes to this call. They are shown whole.
 	Plan []*Grant `json:"plan,omitempty"`
 	// Ahead says that r is no call: a person may allow Plan before the program runs, for one run of it. Name is
 	// planTool, Args are what the plan says, for the Binding and the record, and Definition is the digest of the
@@ -65,12 +65,13 @@ type Request struct {
 
 	ID     string `json:"id,omitempty"`     // of the question, 128 random bits; the Desk gives it one
 	Digest string `json:"digest,omitempty"` // of what an answer is bound to; from the Desk, to be repeated by whoever answers from afar
-	// Expires is when the question is over. With ID and Digest it says that the question was put before, by a process that is
-	// gone: it is asked again as it was, if it is still the same.
+	// Expires is when the question is over. With ID and Digest it says that the question was put before, by a process
+	// that is gone: it is asked again as it was, if it is still the same.
 	Expires time.Time `json:"expires,omitzero"`
 	// Until is when the time to answer was to be over as the question was put; from the Desk, see Deadline.
 	Until time.Time `json:"until,omitzero"`
-	// Ends is the deadline now; it holds nil while the question waits for its turn. Ends itself is nil in other processes.
+	// Ends is the deadline now; it holds nil while the question waits for its turn. Ends itself is nil in other
+	// processes.
 	Ends *atomic.Pointer[time.Time] `json:"-"`
 	// OtherOnly says that who asked for the run may not answer; from the Desk.
 	OtherOnly bool      `json:"otherOnly,omitempty"`
@@ -83,8 +84,8 @@ type Request struct {
 	MinHuman time.Duration `json:"-"` // how long a person needs at least; from the Desk
 }
 
-// Deadline is until when the question waits for its answer. It is zero while the question waits for its turn in a channel that
-// shows one at a time: its time stands still then.
+// Deadline is until when the question waits for its answer. It is zero while the question waits for its turn in a
+// channel that shows one at a time: its time stands still then.
 func (r *Request) Deadline() time.Time {
 	if r.Ends == nil {
 		return r.Until
@@ -95,8 +96,8 @@ func (r *Request) Deadline() time.Time {
 	return time.Time{}
 }
 
-// Display narrows what is shown of the arguments. The zero value cuts at the defaults and masks what looks like a secret. Where
-// a high risk wants everything shown, its numbers do not count.
+// Display narrows what is shown of the arguments. The zero value cuts at the defaults and masks what looks like a
+// secret. Where a high risk wants everything shown, its numbers do not count.
 type Display struct {
 	Keys     []string `json:"keys,omitempty"`     // patterns of keys whose values are masked, in addition to the built-in ones; * is any characters
 	Pointers []string `json:"pointers,omitempty"` // JSON Pointers of values that are masked; a segment * is any key or index

@@ -10,7 +10,8 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// A round is what is put to a person at once: the calls of one moment. They are called by their numbers in the run. Similar ones are shown as one table, and if there are many they share one decision.
+// A round is what is put to a person at once: the calls of one moment. They are called by their numbers in the run.
+// Similar ones are shown as one table, and if there are many they share one decision.
 
 // maxDecisions is how many decisions one form asks for.
 const maxDecisions = 10
@@ -62,8 +63,8 @@ func tabular(args json.RawMessage) bool {
 // A numbering gives calls that are shown together the numbers that they are called by.
 type numbering []int
 
-// numbered is the numbering of calls: by their numbers in the run, which stay when others are answered. Calls of several runs, or
-// without numbers, are numbered in their order.
+// numbered is the numbering of calls: by their numbers in the run, which stay when others are answered. Calls of
+// several runs, or without numbers, are numbered in their order.
 func numbered(calls []*Request) numbering {
 	ns := make(numbering, len(calls))
 	seen := map[int]bool{}

@@ -13,7 +13,8 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// A conversation is what is shown on the terminal at once: one call, several calls together, or a question of a program.
+// A conversation is what is shown on the terminal at once: one call, several calls together, or a question of a
+// program.
 type conversation interface {
 	render(o prompt.RenderOptions) prompt.Rendering
 	// label is what is shown before a person types.
@@ -71,8 +72,8 @@ func (t *terminal) show(ctx context.Context, c conversation, shown prompt.Render
 	return t.pages(ctx, "\n"+shown.Text, strings.Count(c.label(shown), "\n")+2)
 }
 
-// pages shows a text that has to be seen whole: as much at a time as there is room for above so many lines, and more when a person
-// asks for it. The person may also refuse. Nothing that is typed meanwhile is a yes.
+// pages shows a text that has to be seen whole: as much at a time as there is room for above so many lines, and more
+// when a person asks for it. The person may also refuse. Nothing that is typed meanwhile is a yes.
 func (t *terminal) pages(ctx context.Context, text string, below int) (no *call.Answer, err error) {
 	lines := strings.SplitAfter(text, "\n")
 	for {
@@ -200,8 +201,8 @@ func (a *approval) approves(word, rest string) bool {
 	return yes && rest == a.code || word == a.code && rest == ""
 }
 
-// remembered takes the words off a line that say what a yes is remembered for: one of the offers, and behind it how far it goes, see
-// [prompt.ReadLimits]. An error says what is wrong with that.
+// remembered takes the words off a line that say what a yes is remembered for: one of the offers, and behind it how far
+// it goes, see [prompt.ReadLimits]. An error says what is wrong with that.
 func (a *approval) remembered(line string) (rest string, wish call.Answer, err error) {
 	words := strings.Fields(line)
 	for i, word := range words {

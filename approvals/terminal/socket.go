@@ -20,8 +20,8 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// A socket takes responders of the same user to a Queue. It stands in a folder that only this user can enter, and a peer that
-// is somebody else is turned away. What it cannot keep away is another program of the same user.
+// A socket takes responders of the same user to a Queue. It stands in a folder that only this user can enter, and a
+// peer that is somebody else is turned away. What it cannot keep away is another program of the same user.
 
 const (
 	socketSuffix = ".sock"
@@ -29,7 +29,8 @@ const (
 	longestSocket = 103
 	// longestSaid bounds a line of a responder: arguments that were changed are in it.
 	longestSaid = 4 << 20
-	// helloWait is how long whoever listens may take to say who it is, acceptPause how long is waited after a connection failed.
+	// helloWait is how long whoever listens may take to say who it is, acceptPause how long is waited after a
+	// connection failed.
 	helloWait, acceptPause = 5 * time.Second, 100 * time.Millisecond
 	// sendWait is how long a responder may take to take in what it is told.
 	sendWait = 5 * time.Second
@@ -77,7 +78,8 @@ type Listener struct {
 	wg     sync.WaitGroup
 }
 
-// Listen makes a socket in dir and serves q there until it is closed. Whoever answers over it is called by in the record.
+// Listen makes a socket in dir and serves q there until it is closed. Whoever answers over it is called by in the
+// record.
 func Listen(dir string, q *approvals.Queue, by string, log *slog.Logger) (*Listener, error) {
 	socket, err := ListenPrivate(dir)
 	if err != nil {
@@ -116,12 +118,12 @@ func (l *Listener) accept() {
 			return
 		}
 		if err != nil { // too many open files, say
-			l.log.Warn("a responder could not be taken", "error", err)
+			l.log.Warn("accepting a responder failed", "error", err)
 			time.Sleep(acceptPause)
 			continue
 		}
-		if err := samePeer(c); err != nil {
-			l.log.Warn("a responder was turned away", "error", err)
+		if err := SamePeer(c); err != nil {
+			l.log.Warn("rejected a responder", "error", err)
 			c.Close()
 			continue
 		}
@@ -188,7 +190,7 @@ func (l *Listener) serve(c net.Conn) {
 	telling.Wait()
 	s.outcomes.Wait()
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
-		l.log.Debug("a responder is gone", "error", err)
+		l.log.Debug("the connection of a responder ended", "error", err)
 	}
 }
 
@@ -240,7 +242,7 @@ func (s *served) listen(ctx context.Context) error {
 	for lines.Scan() {
 		var said Said
 		if err := json.Unmarshal(lines.Bytes(), &said); err != nil {
-			return fmt.Errorf("it says what is not understood: %w", err)
+			return fmt.Errorf("reading what the responder sent: %w", err)
 		}
 		var err error
 		switch said.Kind {
@@ -284,7 +286,7 @@ func (s *served) listen(ctx context.Context) error {
 				})
 			}
 		default:
-			err = fmt.Errorf("it says %s, which nobody understands", prompt.Quote(said.Kind))
+			err = fmt.Errorf("the responder sent the unknown kind %s", prompt.Quote(said.Kind))
 		}
 		if err != nil {
 			return err
@@ -312,7 +314,7 @@ func Respond(ctx context.Context, path string) (*Responder, error) {
 		return nil, errors.Join(err, c.Close())
 	}
 	if hello, err := r.Next(); err != nil || hello.Kind != "hello" || hello.V != wireVersion {
-		return nil, errors.Join(errors.New("it is not a codemode of this version that listens there"), err, c.Close())
+		return nil, errors.Join(errors.New("no codemode of this version listens there"), err, c.Close())
 	}
 	return r, c.SetReadDeadline(time.Time{})
 }

@@ -19,7 +19,8 @@ import (
 // Options say how a terminal asks. The zero value suits a terminal.
 type Options struct {
 	Color bool
-	// Plain says that in is to be believed although it is no terminal, as in a test. Otherwise such a channel has no person.
+	// Plain says that in is to be believed although it is no terminal, as in a test. Otherwise such a channel has no
+	// person.
 	Plain bool
 }
 
@@ -31,8 +32,8 @@ const (
 // New asks on a terminal, one question at a time. A person types a whole word, and for a high risk the code of the
 // question with it; what was typed before the question appeared is thrown away.
 //
-// With a nil or closed in, or one that is no terminal, nobody is there. Reading stops when an ask ends, so that a terminal can be
-// used for other things in between. Write access to out should be the channel's alone while it asks.
+// With a nil or closed in, or one that is no terminal, nobody is there. Reading stops when an ask ends, so that a
+// terminal can be used for other things in between. Write access to out should be the channel's alone while it asks.
 func New(in io.Reader, out io.Writer, o Options) approvals.Channel {
 	t := &terminal{out: out, options: o, turn: make(chan struct{}, 1), width: plainWidth, rows: func() int { return 0 }}
 	switch f, isFile := in.(*os.File); {
