@@ -181,7 +181,7 @@ func (e *Evaluator) keep() error {
 	e.life.Background(func() { k.Clean(e.life.Ctx) })
 	for _, c := range e.options.Channels {
 		if q, ok := c.(*approvals.Queue); ok {
-			e.life.Background(func() { q.Follow(e.life.Ctx, e.people.Desk, e.people.CheckFar) })
+			e.life.Background(func() { q.Follow(e.life.Ctx, e.people.Desk, e.people.CheckRemoteArgs) })
 		}
 	}
 	if e.options.GoOn {

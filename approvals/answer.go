@@ -101,8 +101,8 @@ func judge(got reply, minHuman time.Duration) Outcome {
 	return saidNo
 }
 
-// nobody is a no that no person gave.
-func nobody(code, detail string) Result {
+// noAnswer is a no that no person gave.
+func noAnswer(code, detail string) Result {
 	return Result{Answer: call.Answer{How: call.ByNobody, Code: code, Detail: detail}}
 }
 
@@ -116,14 +116,14 @@ func declined(got reply) Result {
 }
 
 func timedOut(limit time.Duration) Result {
-	return nobody(call.CodeTimeout, fmt.Sprintf("this call needs a person's approval and nobody answered within %v", limit))
+	return noAnswer(call.CodeTimeout, fmt.Sprintf("this call needs a person's approval and nobody answered within %v", limit))
 }
 
 func withdrawn(ctx context.Context) Result {
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) || errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return nobody(call.CodeTimeout, "the run's time was over before a person answered")
+		return noAnswer(call.CodeTimeout, "the run's time was over before a person answered")
 	}
-	return nobody(call.CodeCanceled, "the run ended before a person answered")
+	return noAnswer(call.CodeCanceled, "the run ended before a person answered")
 }
 
 // unapproved is the answer when every channel came back without a person's yes or no.
@@ -138,20 +138,20 @@ func unapproved(tried []Try, r *prompt.Request, fallback bool) Result {
 	case fallback && !r.Firm && !r.Risk.Grave() && only(absent, Empty, Unable):
 		return Result{Answer: call.Answer{Allowed: true, How: call.ByFallback}}
 	case has(invalid):
-		return nobody(call.CodeInvalid, "the decision about this call is neither a refusal nor an approval, so it counts as a refusal")
+		return noAnswer(call.CodeInvalid, "the decision about this call is neither a refusal nor an approval, so it counts as a refusal")
 	case has(shut):
-		return nobody(call.CodeCanceled, "the question about this call was closed without an answer")
+		return noAnswer(call.CodeCanceled, "the question about this call was closed without an answer")
 	case has(expired):
-		return nobody(call.CodeTimeout, "this call needs a person's approval and nobody answered in time")
+		return noAnswer(call.CodeTimeout, "this call needs a person's approval and nobody answered in time")
 	case has(spent) && only(spent, absent, Empty, Unable, tooWeak):
-		return nobody(call.CodeTooMany, "this client takes no more questions of this run; ask for less, or for several calls at once")
+		return noAnswer(call.CodeTooMany, "this client takes no more questions of this run; ask for less, or for several calls at once")
 	case has(tooWeak):
-		return nobody(call.CodeNoApprover, "a call of critical risk is approved only where it is known who answers, on the page for people "+
+		return noAnswer(call.CodeNoApprover, "a call of critical risk is approved only where it is known who answers, on the page for people "+
 			"or the terminal of codemode run, and nobody approved it there: "+summary(tried))
 	case only(Unable):
-		return nobody(call.CodeUnsupported, "this call needs a person's approval and there is no means of asking one here")
+		return noAnswer(call.CodeUnsupported, "this call needs a person's approval and there is no means of asking one here")
 	}
-	return nobody(call.CodeNoApprover, "this call needs a person's approval and nobody gave one: "+summary(tried))
+	return noAnswer(call.CodeNoApprover, "this call needs a person's approval and nobody gave one: "+summary(tried))
 }
 
 // unanswered says in a sentence for the program why its own question has no answer.

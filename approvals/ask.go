@@ -20,7 +20,7 @@ type ask struct {
 	request *prompt.Request
 	options Options
 	start   time.Time
-	asked   time.Time  // when it was put first, which was in another process if that is earlier than start
+	asked   time.Time  // when it was first put: earlier than start if another process put it
 	replies chan reply // holds one of each channel, so that sending never blocks
 	moves   chan move
 	inner   context.Context // of channels that show this question alone
@@ -34,7 +34,7 @@ type ask struct {
 	digest  string
 	expires time.Time
 	failed  error  // it cannot be asked
-	refused bool   // it has its answer, a no
+	refused bool   // the store has its answer, a no
 	over    func() // says that the yes which decided has been told
 
 	mu    sync.Mutex
@@ -89,7 +89,7 @@ func (d *Desk) open(ctx, writing context.Context, r *prompt.Request, channels []
 		a.asked = copied.Time
 	}
 	if !again && !copied.Expires.IsZero() {
-		if a.refused = a.answeredBefore(ctx); a.refused {
+		if a.refused = a.supersede(ctx); a.refused {
 			a.digest, a.expires, a.failed = copied.Digest, copied.Expires, nil
 			return a
 		}
@@ -99,20 +99,20 @@ func (d *Desk) open(ctx, writing context.Context, r *prompt.Request, channels []
 		a.expires = a.start.Add(maxTurns*o.Timeout + useWithin).UTC().Truncate(time.Microsecond) // as stores keep times
 		if a.digest, a.failed = copied.Bind(a.expires); a.failed == nil {
 			copied.Digest, copied.Expires = a.digest, a.expires
-			d.mine(copied.ID, true) // before others can see it
+			d.markHere(copied.ID, true) // before others can see it
 			a.failed = d.propose(writing, &copied, channels, o)
 		}
 	}
 	if !again || !o.Borrowed { // one that is put again may be this process's, which asks another client
-		d.mine(copied.ID, !o.Borrowed)
+		d.markHere(copied.ID, !o.Borrowed)
 	}
 	return a
 }
 
 func newID() string { return "q_" + rand.Text() }
 
-// mine notes which questions are asked here.
-func (d *Desk) mine(id string, open bool) {
+// markHere notes which questions are asked here.
+func (d *Desk) markHere(id string, open bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.here == nil {
@@ -125,7 +125,7 @@ func (d *Desk) mine(id string, open bool) {
 	}
 }
 
-func (d *Desk) asks(id string) bool {
+func (d *Desk) asksHere(id string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.here[id]
@@ -150,16 +150,16 @@ func (a *ask) bring(got reply) {
 	}
 }
 
-// late has an answer recorded as a late one, unless another process has done so, or counts it.
+// late reports an answer as late, unless another process has reported or counted it.
 func (a *ask) late(got reply) {
-	if got.stored == nil && got.Err == nil && !a.leftBehind(got) {
-		a.tooLate(got)
+	if got.stored == nil && got.Err == nil && !a.keepForSuccessor(got) {
+		a.reportLate(got)
 	}
 }
 
-// leftBehind puts an answer into the store that came while this process leaves, for the process that goes on with the
+// keepForSuccessor stores an answer that came while this process gives its run up, for the process that takes over the
 // run. It reports whether it is there.
-func (a *ask) leftBehind(got reply) bool {
+func (a *ask) keepForSuccessor(got reply) bool {
 	if _, shared := a.desk.store().(SharedStore); !shared || !a.leaving() {
 		return false
 	}
@@ -174,30 +174,30 @@ func (a *ask) leftBehind(got reply) bool {
 	return false
 }
 
-// leaving reports whether the question stays open for another process, which goes on with the run.
+// leaving reports whether the question stays open for another process, which takes over the run.
 func (a *ask) leaving() bool { return a.options.Leaving != nil && a.options.Leaving() }
 
-// tooLate has an answer recorded that decides nothing.
-func (a *ask) tooLate(got reply) {
+// reportLate reports an answer that decides nothing, to be recorded.
+func (a *ask) reportLate(got reply) {
 	if a.desk.Late != nil {
 		got.Channel, got.Took = got.name, time.Since(a.start)
 		a.desk.Late(a.request, got.Answer)
 	}
 }
 
-// decide waits for the answer and closes the question: replies that nobody looked at any more are late.
+// decide waits for the answer and closes the question: replies that come after the answer are late.
 func (a *ask) decide(ctx context.Context) Result {
 	var answer Result
 	if a.failed != nil {
-		answer = nobody(call.CodeNoApprover, "a person cannot be asked about this call: "+shownError(a.failed))
+		answer = noAnswer(call.CodeNoApprover, "a person cannot be asked about this call: "+shownError(a.failed))
 	} else {
 		answer = a.wait(ctx)
 	}
 	a.stop(answer.closing())
-	a.shut()
+	a.closeReplies()
 	answer = a.withdraw(ctx, answer)
 	if !a.options.Borrowed {
-		a.desk.mine(a.request.ID, false)
+		a.desk.markHere(a.request.ID, false)
 	}
 	answer.Tried, answer.Took = a.tried, cmp.Or(answer.Took, time.Since(a.asked))
 	if a.inquires() && !answer.Allowed {
@@ -206,7 +206,7 @@ func (a *ask) decide(ctx context.Context) Result {
 	return answer
 }
 
-// shownError is what a program and a person may read of an error: of one of the store, no names of files and hosts.
+// shownError is the part of an error that a program and a person may read: no files and hosts of the store.
 func shownError(err error) string {
 	if known, ok := errors.AsType[interface {
 		error
@@ -217,8 +217,8 @@ func shownError(err error) string {
 	return prompt.Words(err.Error())
 }
 
-// shut has every other reply be late.
-func (a *ask) shut() {
+// closeReplies makes every further reply a late one.
+func (a *ask) closeReplies() {
 	a.mu.Lock()
 	a.ended = true
 	a.mu.Unlock()
@@ -244,22 +244,22 @@ func (a *ask) note(got *reply) Outcome {
 	return outcome
 }
 
-// judge says what a reply comes to. Of a yes that is none, it sets the error.
+// judge says what a reply amounts to. If a yes does not count, it sets the error.
 func (a *ask) judge(got *reply) Outcome {
 	outcome := judge(*got, a.options.MinHuman)
 	if a.options.OtherOnly && (outcome == saidYes || outcome == saidNo) && (got.By == "" || got.By == a.request.Principal) {
 		outcome = own
 	}
 	if outcome == saidYes {
-		if got.Err = a.unwanted(got); got.Err != nil {
+		if got.Err = a.notOffered(got); got.Err != nil {
 			outcome = unclear
 		}
 	}
 	return outcome
 }
 
-// unwanted says what was not offered about a yes: such a yes is none.
-func (a *ask) unwanted(got *reply) (err error) {
+// notOffered returns an error if a yes contains something that was not offered: such a yes does not count.
+func (a *ask) notOffered(got *reply) (err error) {
 	remembered := got.Scope != "" && got.Scope != call.Once
 	switch {
 	case a.inquires() && (remembered || got.Args != nil):

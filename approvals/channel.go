@@ -60,7 +60,7 @@ var (
 // MaxRounds is how often a call of a tool may be answered with a question in MCP 2026-07-28 before clients give up.
 const MaxRounds = 9
 
-// guarded calls a method of a channel, whose crash is no way around the question: then no is the answer.
+// guarded calls a method of a channel. If the method crashes, its result is no: a crash is no way around the question.
 func guarded[T any](no T, method func() T) (got T) {
 	defer func() {
 		if recover() != nil {
@@ -70,7 +70,7 @@ func guarded[T any](no T, method func() T) (got T) {
 	return method()
 }
 
-// source is what is known of the channel of that place among those of a question.
+// sourceOf describes channel number n of a question.
 func sourceOf(n int, c Channel) source {
 	from := source{n: n, name: prompt.Words(guarded("unnamed", func() string { return c.Name() }))}
 	if s, ok := c.(Strong); ok {

@@ -22,7 +22,7 @@ const (
 	proposeWait = 4 * time.Second
 )
 
-// Options say how long to ask and what an empty room means. The zero value refuses when nobody is there.
+// Options say how long to ask and what happens if nobody is there. The zero value refuses then.
 type Options struct {
 	Timeout time.Duration // zero is DefaultTimeout
 	// Fallback allows the call when every channel says that it has no person (elicitationFallback "allow"). It never
@@ -38,12 +38,12 @@ type Options struct {
 	// Await has a question wait for people who are not there yet, until its time is over. Without it, a channel where
 	// nobody is when the question comes has no person; one who was there and left changes nothing.
 	Await bool
-	// Borrowed says that another process asks: without an answer the questions stay open.
+	// Borrowed says that these are questions of another process: without an answer they stay open.
 	Borrowed bool
 	// Answered, if set, is told of each answer as soon as there is one, with its index: of those of one form the yeses
 	// come first. It may be called by several goroutines, and holds up whatever is refused later.
 	Answered func(i int, answer Result)
-	// Leaving reports whether another process goes on with the run, for whom the questions stay open. Nil is never.
+	// Leaving reports whether another process takes over the run. Then the questions stay open for it. Nil is never.
 	Leaving func() bool
 }
 

@@ -35,10 +35,10 @@ func (a *ask) withdraw(ctx context.Context, answer Result) Result {
 	case err != nil: // it was closed before
 		return answer
 	case ctx.Err() != nil:
-		a.tooLate(got)
+		a.reportLate(got)
 		return answer
 	}
-	return a.elsewhere(ctx, got)
+	return a.answeredElsewhere(ctx, got)
 }
 
 // WithdrawUnanswered closes a question that another process has put, because its call needs no answer any more. It
@@ -74,8 +74,8 @@ func (a *ask) inStore(ctx context.Context, store SharedStore) (reply, error) {
 	return readAnswer(answer).fromStore(yes), nil
 }
 
-// elsewhere is the answer that was given in another process.
-func (a *ask) elsewhere(ctx context.Context, got reply) (answer Result) {
+// answeredElsewhere is the answer that was given in another process.
+func (a *ask) answeredElsewhere(ctx context.Context, got reply) (answer Result) {
 	defer func() {
 		if given := got.stored.Given; !given.IsZero() {
 			answer.Took = max(0, given.Sub(a.asked)) // clocks of two machines may differ
@@ -86,18 +86,18 @@ func (a *ask) elsewhere(ctx context.Context, got reply) (answer Result) {
 		t.Outcome = saidYes
 	}
 	if a.tried = append(a.tried, t); !got.Allowed {
-		a.shut()
+		a.closeReplies()
 		a.afterYeses(ctx)
 		return declined(got)
 	}
-	answer, err := a.yesElsewhere(ctx, got)
+	answer, err := a.allowedElsewhere(ctx, got)
 	if err != nil {
-		return nobody(call.CodeNoApprover, "a person's yes could not be read: "+shownError(err))
+		return noAnswer(call.CodeNoApprover, "a person's yes could not be read: "+shownError(err))
 	}
 	return answer
 }
 
-func (a *ask) yesElsewhere(ctx context.Context, got reply) (answer Result, err error) {
+func (a *ask) allowedElsewhere(ctx context.Context, got reply) (answer Result, err error) {
 	if a.inquires() {
 		if err := a.request.Inquiry.CheckAnswer(&got.Answer); err != nil {
 			return answer, err
@@ -135,10 +135,9 @@ func (a *ask) yesElsewhere(ctx context.Context, got reply) (answer Result, err e
 	return answer, nil
 }
 
-// answeredBefore closes the question as it was before it became another one: while nobody went on with its run, the
-// call or what decides it has changed. If it has its answer, a no stands: it is brought, and reported. A yes was to
-// something else, and is late.
-func (a *ask) answeredBefore(ctx context.Context) (refused bool) {
+// supersede closes the stored question because the call, or what decides it, has changed since another process asked.
+// If the stored question has an answer, a no still counts and decides. A yes was to something else, and is late.
+func (a *ask) supersede(ctx context.Context) (refused bool) {
 	store, ok := a.desk.store().(SharedStore)
 	if !ok {
 		return false
@@ -156,6 +155,6 @@ func (a *ask) answeredBefore(ctx context.Context) (refused bool) {
 		a.replies <- got
 		return true
 	}
-	a.tooLate(got)
+	a.reportLate(got)
 	return false
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// Follow joins the queue to those of its name in other processes, until ctx ends: while somebody has a seat here, it
-// shows what they ask too, and while somebody has one there, there is somebody for what is asked here. The store of d
-// has to be a [SharedStore]; with another there is nothing to follow. edit says what is wrong with other arguments for
-// a call; nil lets nobody change arguments of another process's call.
+// Follow connects the queue with the queues of the same name in other processes, until ctx ends. While a seat is taken
+// here, the queue shows their questions too. While a seat is taken there, questions of this process wait for it.
+// Without a [SharedStore] there is nothing to follow. edit checks changed arguments for a call of another process; nil
+// lets nobody change them.
 func (q *Queue) Follow(ctx context.Context, d *Desk, edit func(r *prompt.Request, args json.RawMessage) error) {
 	store, ok := d.store().(SharedStore)
 	if !ok {
@@ -21,18 +21,19 @@ func (q *Queue) Follow(ctx context.Context, d *Desk, edit func(r *prompt.Request
 	}
 	for ctx.Err() == nil {
 		q.watch(ctx, d, store, edit)
-		q.others(nil)
-		q.elsewhere(false)
+		q.setRemote(nil)
+		q.seatedElsewhere(false)
 		select {
 		case <-ctx.Done():
-		case <-time.After(watchAgain):
+		case <-time.After(rewatchAfter):
 		}
 	}
 }
 
-// watchAgain is how long after a failure the store is looked at again, and lookAgain how often what is over is looked
-// for.
-const watchAgain, lookAgain = 2 * time.Second, 5 * time.Second
+const (
+	rewatchAfter = 2 * time.Second // how long after a failure the store is watched again
+	rescanEvery  = 5 * time.Second // how often the store is read without news: what expires is no news
+)
 
 // watch keeps the queue up to date until the store can no longer be read.
 func (q *Queue) watch(ctx context.Context, d *Desk, store SharedStore, edit func(r *prompt.Request, args json.RawMessage) error) {
@@ -43,7 +44,7 @@ func (q *Queue) watch(ctx context.Context, d *Desk, store SharedStore, edit func
 	defer stop()
 	leave := func() {} // of the seat that others see
 	defer func() { leave() }()
-	tick := time.NewTicker(lookAgain)
+	tick := time.NewTicker(rescanEvery)
 	defer tick.Stop()
 	for seated := false; ; {
 		q.mu.Lock()
@@ -57,16 +58,16 @@ func (q *Queue) watch(ctx context.Context, d *Desk, store SharedStore, edit func
 		if !somebody && seated {
 			leave()
 			leave, seated = func() {}, false
-			q.others(nil)
+			q.setRemote(nil)
 		}
 		switch {
 		case somebody:
 			if open, err := store.Open(ctx); err == nil {
-				q.others(q.strangers(d, open, edit))
+				q.setRemote(q.remoteItems(d, open, edit))
 			}
 		default:
 			there, err := store.Seated(ctx, q.name)
-			q.elsewhere(err == nil && there)
+			q.seatedElsewhere(err == nil && there)
 		}
 		select {
 		case <-ctx.Done():
@@ -81,23 +82,23 @@ func (q *Queue) watch(ctx context.Context, d *Desk, store SharedStore, edit func
 	}
 }
 
-// elsewhere notes whether somebody has a seat in another process.
-func (q *Queue) elsewhere(there bool) {
+// seatedElsewhere notes whether somebody has a seat in another process.
+func (q *Queue) seatedElsewhere(there bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.far != there {
-		q.far = there
+	if q.remoteSeat != there {
+		q.remoteSeat = there
 		q.presence()
 	}
 }
 
-// strangers are the questions of other processes that may be answered over this queue.
-func (q *Queue) strangers(d *Desk, open []*Pending, edit func(r *prompt.Request, args json.RawMessage) error) []*item {
+// remoteItems are the questions of other processes that may be answered over this queue.
+func (q *Queue) remoteItems(d *Desk, open []*Pending, edit func(r *prompt.Request, args json.RawMessage) error) []*item {
 	var all []*item
 	from := sourceOf(0, q)
 	for _, p := range open {
 		w, err := readStored(p)
-		if err != nil || d.asks(p.ID) || !slices.Contains(w.Channels, from.name) || !from.mayAnswer(w.Request.Risk) {
+		if err != nil || d.asksHere(p.ID) || !slices.Contains(w.Channels, from.name) || !from.mayAnswer(w.Request.Risk) {
 			continue
 		}
 		r := w.Request
@@ -105,38 +106,38 @@ func (q *Queue) strangers(d *Desk, open []*Pending, edit func(r *prompt.Request,
 		if edit != nil && w.Edits {
 			r.Edit = func(args json.RawMessage) error { return edit(r, args) }
 		}
-		all = append(all, &item{request: r, since: p.Created, shown: p.Created, far: func(given call.Answer) error {
+		all = append(all, &item{request: r, since: p.Created, shown: p.Created, remote: func(given call.Answer) error {
 			ctx, cancel := context.WithTimeout(context.Background(), storeWait)
 			defer cancel()
-			return d.answerFar(ctx, w, from, given)
+			return d.answerRemote(ctx, w, from, given)
 		}})
 	}
 	return all
 }
 
-// answerFar answers a question of another process, by the store.
-func (d *Desk) answerFar(ctx context.Context, w *storedQuestion, from source, given call.Answer) error {
+// answerRemote answers a question of another process, by the store.
+func (d *Desk) answerRemote(ctx context.Context, w *storedQuestion, from source, given call.Answer) error {
 	r := w.Request
 	a := &ask{desk: d, request: r, digest: r.Digest, expires: r.Expires, options: Options{OtherOnly: r.OtherOnly, MinHuman: w.MinHuman}}
 	got := reply{Answer: given, source: from}
 	if !given.Allowed {
 		return a.keep(ctx, r.ID, r.Digest, got.toStore(false, ""))
 	}
-	if err := a.unwanted(&got); err != nil {
+	if err := a.notOffered(&got); err != nil {
 		return err
 	}
 	_, err := a.allow(ctx, got)
 	return err
 }
 
-// others puts what other processes ask into the queue, in the place of what was there of them.
-func (q *Queue) others(now []*item) {
+// setRemote puts what other processes ask into the queue, in the place of what was there of them.
+func (q *Queue) setRemote(now []*item) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var all []*item
 	same := true
 	for _, it := range q.items {
-		if it.far == nil {
+		if it.remote == nil {
 			all = append(all, it)
 			continue
 		}

@@ -154,20 +154,20 @@ func TestAQuestionThatIsPutAgainStaysOneOfThisProcess(t *testing.T) {
 	if again.request.ID != own.request.ID {
 		t.Fatalf("it is another question: %s, was %s", again.request.ID, own.request.ID)
 	}
-	if !d.asks(own.request.ID) {
+	if !d.asksHere(own.request.ID) {
 		t.Error("it is taken for another process's while it is put again")
 	}
 	again.decide(ctx)
-	if !d.asks(own.request.ID) {
+	if !d.asksHere(own.request.ID) {
 		t.Error("it is taken for another process's after it was put again")
 	}
 	own.decide(ctx)
-	if d.asks(own.request.ID) {
+	if d.asksHere(own.request.ID) {
 		t.Error("it is still asked")
 	}
 	elsewhere := &Desk{Store: d.Store}
 	borrowed := elsewhere.open(t.Context(), t.Context(), own.request, nil, Options{Timeout: time.Minute, Borrowed: true})
-	if elsewhere.asks(own.request.ID) {
+	if elsewhere.asksHere(own.request.ID) {
 		t.Error("another process takes it for its own")
 	}
 	borrowed.decide(ctx)

@@ -10,8 +10,8 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// A Showing is a question on its way to people over one channel, and takes what the channel says before there is an
-// answer. One that the Desk did not make, such as &Showing{Request: r} in a test, tells nobody.
+// A Showing is a question on its way to people over one channel, and takes the notices of the channel before there is
+// an answer. In a Showing that the Desk did not make, such as &Showing{Request: r} in a test, notices have no effect.
 type Showing struct {
 	*prompt.Request                   // the question; of several calls the first
 	Calls           []*prompt.Request // all calls of one form, for a [Gatherer]

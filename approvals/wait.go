@@ -45,7 +45,7 @@ func (a *ask) wait(ctx context.Context) Result {
 	if ctx.Err() != nil {
 		return withdrawn(ctx)
 	}
-	return w.nobody(ctx)
+	return w.unapproved(ctx)
 }
 
 func (w *wait) move(m move) {
@@ -73,7 +73,7 @@ func (w *wait) move(m move) {
 func (w *wait) reply(ctx context.Context, got reply) (answer Result, decided bool) {
 	if got.stored != nil {
 		w.over = got.told
-		return w.elsewhere(ctx, got), true
+		return w.answeredElsewhere(ctx, got), true
 	}
 	w.waiting--
 	delete(w.away, got.n)
@@ -108,7 +108,7 @@ func (w *wait) reply(ctx context.Context, got reply) (answer Result, decided boo
 		return Result{}, false
 	}
 	got.decidesNothing()
-	return nobody(call.CodeNoApprover, "a person's yes could not be kept: "+shownError(err)), true
+	return noAnswer(call.CodeNoApprover, "a person's yes could not be kept: "+shownError(err)), true
 }
 
 // contradicted looks for a no that arrived together with a yes: of two answers at the same moment the no counts.
@@ -133,15 +133,15 @@ func (a *ask) contradicted() (reply, bool) {
 	}
 }
 
-// nobody is the answer when no channel is left that could bring one.
-func (w *wait) nobody(ctx context.Context) Result {
+// unapproved is the answer when no channel is left that could bring one.
+func (w *wait) unapproved(ctx context.Context) Result {
 	for _, name := range w.away {
 		w.tried = append(w.tried, Try{Channel: name, Outcome: Empty, Took: time.Since(w.start)})
 	}
 	answer := unapproved(w.tried, w.request, w.options.Fallback && !w.inquires())
 	if answer.Allowed {
 		if err := w.desk.store().Answer(ctx, w.request.ID, w.digest, true, call.ByFallback, json.RawMessage(`{}`)); err != nil {
-			return nobody(call.CodeNoApprover, "the answer could not be kept: "+shownError(err))
+			return noAnswer(call.CodeNoApprover, "the answer could not be kept: "+shownError(err))
 		}
 		answer.Ticket = w.ticket()
 	}
@@ -149,7 +149,7 @@ func (w *wait) nobody(ctx context.Context) Result {
 }
 
 func (a *ask) refuse(ctx context.Context, got reply) Result {
-	a.shut() // a yes to it that comes now is late, and nobody waits for it
+	a.closeReplies() // a yes to it that comes now is late, and nobody waits for it
 	a.afterYeses(ctx)
 	_ = a.keep(ctx, a.request.ID, a.digest, got.toStore(false, "")) // a no stands, whether or not it can be kept
 	return declined(got)

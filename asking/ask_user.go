@@ -31,15 +31,15 @@ type UserAnswer struct {
 	Detail string `json:"detail,omitempty"` // a sentence, unless somebody answered
 }
 
-// What a UserAnswer says in Action.
+// The values of UserAnswer.Action.
 const (
 	ActionAccept  = "accept"
 	ActionDecline = "decline"
 	ActionCancel  = "cancel"
 )
 
-// askUserLimits hold for questions of programs where the profile says nothing:
-// nobody has written a rule that lets them come, as for calls.
+// askUserLimits bound the questions of programs where the profile sets no limits: unlike calls, they need no rule that
+// allows them.
 var askUserLimits = profiles.Limits{Asks: 20, AsksPerMinute: 20, Pending: 5}
 
 // AskUser puts a question that a program asks, and gives it the answer as JSON.
@@ -74,7 +74,7 @@ func (a *Prompter) Inquire(ctx context.Context, q *hostfns.Question) (*UserAnswe
 	var answer *UserAnswer
 	_, err = a.people.recorded(ctx, a.client, r, func() approvals.Result {
 		asking := profile.Ask()
-		channels := a.through(asking)
+		channels := a.channelsFor(asking)
 		o := a.options(asking, channels, asking.Timeout, false)
 		if o.Timeout == 0 {
 			return approvals.Result{Answer: call.Answer{How: call.ByNobody, Code: call.CodeTimeout, Detail: outOfTime}}

@@ -34,7 +34,7 @@ type People struct {
 type Client struct {
 	Principal, Session, Name string
 	Channels                 []approvals.Channel // that reach people, beside those of all requests
-	Caller                   *registry.Caller    // nil is nobody
+	Caller                   *registry.Caller    // waits for the run; may be nil
 	Code                     string              // of the program, if there is one
 }
 
@@ -45,7 +45,7 @@ type Prompter struct {
 	principal string
 	session   string
 	client    string
-	caller    *registry.Caller // nil if nobody wants to know
+	caller    *registry.Caller // is told that people are asked; may be nil
 	turn      chan struct{}    // holds an element while a question of the run is open
 	channels  []approvals.Channel
 
@@ -57,7 +57,7 @@ type Prompter struct {
 
 	// Of a run that waits for people, see package runs.
 	Claim   func(ctx context.Context, calls []int) error // makes the run this process's before an answer counts
-	Leaving func() bool                                  // reports whether another process goes on with the run
+	Leaving func() bool                                  // reports whether another process takes over the run
 	Adopted bool                                         // the run began in another process, and people see it wherever they are
 	Before  map[int]*prompt.Request                      // by call: what was asked in another process; under mu
 	mu      sync.Mutex
@@ -94,8 +94,8 @@ func (p *People) Prompter(c *Client, policy *inforce.Policy, program *analysis.P
 	return a
 }
 
-// through are the channels that a profile lets be used.
-func (a *Prompter) through(asking profiles.Asking) []approvals.Channel {
+// channelsFor are the channels that a profile lets be used.
+func (a *Prompter) channelsFor(asking profiles.Asking) []approvals.Channel {
 	channels := slices.Clone(a.channels)
 	if asking.Channels != nil { // an empty list is none of them
 		channels = slices.DeleteFunc(channels, func(c approvals.Channel) bool { return !slices.Contains(asking.Channels, c.Name()) })
@@ -103,8 +103,8 @@ func (a *Prompter) through(asking profiles.Asking) []approvals.Channel {
 	return channels
 }
 
-// expects reports whether people may be expected on a channel who are not there yet. Of a run that another process
-// began, its question was put to somebody.
+// expects reports whether people who are not there yet may come to a channel. People see the questions of a run that
+// another process began.
 func expects(channels []approvals.Channel) bool {
 	return slices.ContainsFunc(channels, func(c approvals.Channel) bool {
 		switch c := c.(type) {
@@ -123,9 +123,8 @@ type Presence struct {
 	Present int    `json:"present"`
 }
 
-// Present says who could be asked now over the channels of all requests,
-// beside those that each request brings. Channels that do not know who is there
-// are left out.
+// Present says how many people could be asked now over the channels of all requests, without those that a request
+// brings. Channels that do not know who is there are left out.
 func (p *People) Present() []Presence {
 	var all []Presence
 	for _, c := range p.Channels {
@@ -136,9 +135,9 @@ func (p *People) Present() []Presence {
 	return all
 }
 
-// CheckFar says what is wrong with other arguments for a call of another process. Whoever makes the call checks
-// them too, and decides on them anew.
-func (p *People) CheckFar(r *prompt.Request, args json.RawMessage) error {
+// CheckRemoteArgs checks changed arguments for a call of another process. The process that makes the call checks and
+// decides them again.
+func (p *People) CheckRemoteArgs(r *prompt.Request, args json.RawMessage) error {
 	t, err := p.Tools.Catalog.Find(r.Name)
 	if err != nil {
 		return err

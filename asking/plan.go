@@ -56,7 +56,7 @@ func (a *Prompter) foresee(run, profile string) []planned {
 		if line == nil {
 			continue
 		}
-		// What nobody may allow beforehand is asked about when it comes.
+		// A call that cannot be allowed beforehand is asked about when it is made.
 		if g, err := prompt.PlanGrants([]prompt.PlannedCall{*line}, run, a.policy.Now()); err == nil {
 			all = append(all, planned{g[0], c})
 		}

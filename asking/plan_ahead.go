@@ -33,7 +33,7 @@ func (a *Prompter) AllowPlan(ctx context.Context, run, name string) (*preflight.
 	if a.principal == "" && a.session == "" {
 		return nobody("nobody knows for whom the program is run")
 	}
-	channels := a.through(profile.Ask())
+	channels := a.channelsFor(profile.Ask())
 	if len(channels) == 0 {
 		return nobody("there is no means of asking a person here")
 	}
@@ -45,7 +45,7 @@ func (a *Prompter) AllowPlan(ctx context.Context, run, name string) (*preflight.
 		Principal: a.principal, Session: a.session, Preview: a.preview,
 		Code: prompt.NewCode(), Run: run, Time: time.Now(),
 	}
-	if err := r.Foretell(a.hash, plan); err != nil {
+	if err := r.PlanAhead(a.hash, plan); err != nil {
 		return nil, err
 	}
 	until := a.policy.Now().Add(a.policy.Rules.PreflightLife())
@@ -111,8 +111,8 @@ func (a *Prompter) keepPlan(ctx context.Context, r *prompt.Request, got approval
 	return g, a.people.Grants.Give(ctx, g)
 }
 
-// foretold takes over for the run what a person allowed before it began, once.
-func (a *Prompter) foretold(ctx context.Context, q *hostfns.Question) {
+// useAheadGrant takes over for the run what a person allowed before it began, once.
+func (a *Prompter) useAheadGrant(ctx context.Context, q *hostfns.Question) {
 	if a.program == nil || a.Adopted {
 		return
 	}

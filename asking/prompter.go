@@ -44,7 +44,7 @@ func (a *Prompter) Ask(ctx context.Context, qs []*hostfns.Question, answered fun
 		return
 	}
 	asking := profile.Ask()
-	channels := a.through(asking)
+	channels := a.channelsFor(asking)
 	if a.Adopted {
 		channels = append(channels, elsewhere("another process"))
 	}
@@ -101,7 +101,7 @@ func (a *Prompter) requests(asking profiles.Asking, qs []*hostfns.Question) (req
 			r.ID, r.Code, r.Digest, r.Expires, r.Time = was.ID, was.Code, was.Digest, was.Expires, was.Time
 			r.Plan = was.Plan
 			left = append(left, time.Until(Until(was)))
-			a.putAgain(q.Call)
+			a.forgetEarlier(q.Call)
 		}
 		requests = append(requests, r)
 	}
@@ -120,7 +120,7 @@ func (a *Prompter) requests(asking profiles.Asking, qs []*hostfns.Question) (req
 // maxInput is how long a tool's schema may be, in bytes, that goes with a question: it is kept with it.
 const maxInput = 32 << 10
 
-// Earlier is the question about a call that another process has put, and this one has not; nil is none.
+// Earlier is the question about a call that another process has put and this one has not; nil if there is none.
 func (a *Prompter) Earlier(call int) *prompt.Request {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -133,14 +133,14 @@ func (a *Prompter) hasEarlier() bool {
 	return len(a.Before) > 0
 }
 
-// putAgain notes that this process has taken over such a question.
-func (a *Prompter) putAgain(call int) {
+// forgetEarlier notes that this process has taken over the question about a call.
+func (a *Prompter) forgetEarlier(call int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.Before, call)
 }
 
-// explain says in the answer that nobody gave what is missing here.
+// explain completes an answer that no person gave: it says what is missing here.
 func (a *Prompter) explain(got *approvals.Result, asking profiles.Asking, r *prompt.Request, channels []approvals.Channel) {
 	if got.Code == call.CodeUnsupported && len(channels) == 0 {
 		got.Code, got.Detail = call.CodeNoApprover, "it needs a person's approval and there is nobody to ask"
@@ -149,20 +149,20 @@ func (a *Prompter) explain(got *approvals.Result, asking profiles.Asking, r *pro
 		got.Code, got.Detail = call.CodeUnsupported, "this call needs a person's approval and there is no means of asking one here"
 	}
 	if got.Code == call.CodeNoApprover && r.Risk == call.Critical {
-		got.Detail += wayToPage(channels)
+		got.Detail += pageHint(channels)
 	}
 }
 
-// unreachable reports whether a client could show no form, and nobody was anywhere else.
+// unreachable reports whether a client could show no form, and no other channel had a person.
 func unreachable(tried []approvals.Try) bool {
 	none := func(t approvals.Try) bool { return t.Outcome == approvals.Unable }
 	return slices.ContainsFunc(tried, none) &&
 		!slices.ContainsFunc(tried, func(t approvals.Try) bool { return !none(t) && t.Outcome != approvals.Empty })
 }
 
-// wayToPage says how a person comes to answer a question that only the page may answer. A terminal may answer it too,
-// and then the person was at it.
-func wayToPage(channels []approvals.Channel) string {
+// pageHint says how a person reaches the page, where a question of critical risk can be answered. Where the terminal
+// can answer it too, no hint is needed.
+func pageHint(channels []approvals.Channel) string {
 	for _, c := range channels {
 		if s, ok := c.(approvals.Strong); ok && s.Strong() && c.Name() == "terminal" {
 			return ""
@@ -171,7 +171,7 @@ func wayToPage(channels []approvals.Channel) string {
 	return "; codemode console opens the page, and codemode serve --console 127.0.0.1:7391 serves it where none is"
 }
 
-// answer is what the Gate is told of an answer to a call. It counts if the run is this process's.
+// answer is the answer to a call for the Gate. It counts only if this process can claim the run.
 func (a *Prompter) answer(ctx context.Context, r *prompt.Request, got approvals.Result) (call.Answer, hostfns.Use) {
 	if a.Claim != nil { // else it is a question without a run
 		if err := a.Claim(ctx, []int{r.Call}); err != nil {
@@ -211,7 +211,7 @@ func (a *Prompter) Remembered(ctx context.Context, q *hostfns.Question) (call.An
 	}
 	reading, cancel := context.WithTimeout(ctx, grantWait)
 	defer cancel()
-	a.foretold(reading, q)
+	a.useAheadGrant(reading, q)
 	g, err := approvals.Granted(reading, a.people.Grants, r, a.policy.Now())
 	if err != nil {
 		a.people.Log.Error("reading grants failed, so a person is asked", "run", q.Run, "error", err)
@@ -223,7 +223,7 @@ func (a *Prompter) Remembered(ctx context.Context, q *hostfns.Question) (call.An
 		if !a.people.Desk.WithdrawUnanswered(reading, was.ID) {
 			return call.Answer{}, false // a person has answered it since: that counts, and a no above all
 		}
-		a.putAgain(q.Call)
+		a.forgetEarlier(q.Call)
 	}
 	return call.Answer{Allowed: true, How: call.ByGrant, Channel: g.Channel, Grant: g.ID}, true
 }

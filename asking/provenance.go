@@ -21,9 +21,9 @@ const (
 	mostTexts, mostLooked, longestLooked = 500, 64, 16 << 10
 )
 
-// A Provenance remembers what a program was answered and what is written in its text, to say where the arguments of its
-// calls come from. It compares texts and numbers and does not follow the program: what a program has changed beyond
-// recognition, it does not recognise. The zero value is empty; a Provenance may be used by many goroutines.
+// A Provenance remembers the answers to the calls of a program and the values in its text, to say where the arguments
+// of later calls come from. It compares texts and numbers and does not follow the program: what a program has changed
+// beyond recognition, it does not recognise. The zero value is empty; a Provenance may be used by many goroutines.
 type Provenance struct {
 	mu      sync.Mutex
 	written map[string]bool // texts and numbers, as canonical JSON

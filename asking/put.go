@@ -17,11 +17,11 @@ import (
 // All questions of a run are put in one way: questions about calls, a question of the program, and a plan before it
 // runs.
 
-// outOfTime is why a question is not put when the time is used up that people give a run.
+// outOfTime is why a question is not put when the run has used up the budget of its profile.
 const outOfTime = "this run has used up its time for questions"
 
-// options are how a profile wants people to be asked. limit is how long a question may be open, zero the profile's or
-// the default. A timeout of zero is that the time is used up that people give this run.
+// options are how a profile wants people to be asked. limit is how long a question may be open, zero is the default.
+// A timeout of zero in the result says that the run has used up its budget.
 func (a *Prompter) options(asking profiles.Asking, channels []approvals.Channel, limit time.Duration, fallback bool) approvals.Options {
 	o := approvals.Options{
 		Timeout: cmp.Or(limit, approvals.DefaultTimeout), Fallback: fallback, MinHuman: asking.MinHuman, OtherOnly: asking.OtherOnly,
@@ -78,7 +78,7 @@ func (a *Prompter) acquire(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// exhausted says which limit keeps a program from asking once more; "" is none.
+// exhausted says which limit the program has reached; "" if it may ask.
 func (a *Prompter) exhausted(profile *profiles.Profile, n hostfns.Counters) string {
 	lastMinute, pending := a.people.Rules.Asks.Count(a.policy.Now(), a.policy.Owner)
 	l := profile.Bounded(askUserLimits)
@@ -98,8 +98,8 @@ func (a *Prompter) exhausted(profile *profiles.Profile, n hostfns.Counters) stri
 	return ""
 }
 
-// recorded puts a question that is no call: it is on record before a person sees it, and so is what came of it before
-// anybody is told. The Gate does the same for calls. add completes the second entry.
+// recorded puts a question that is no call. It records the question before a person sees it, and the answer before
+// anybody is told. The Gate does the same for calls. add completes the entry of the answer.
 func (p *People) recorded(
 	ctx context.Context, client string, r *prompt.Request, put func() approvals.Result, add func(approvals.Result, *hostfns.Entry),
 ) (approvals.Result, error) {

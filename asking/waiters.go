@@ -14,13 +14,13 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// answersWait bounds one look at stored answers.
+// answersWait bounds one query of stored answers.
 const answersWait = 10 * time.Second
 
-// ErrStoreClosed is why no answer comes any more.
+// ErrStoreClosed says that no answer will come.
 var ErrStoreClosed = errors.New("the approval store is closed")
 
-// answeredAgain is how often stored answers are looked for although there was no news of one.
+// answeredAgain is how often stored answers are read without news of one.
 const answeredAgain = 5 * time.Second
 
 // waiters wait for the answers to stored questions: however many there are, each news of the database is one query. The
@@ -28,7 +28,7 @@ const answeredAgain = 5 * time.Second
 type waiters struct {
 	mu    sync.Mutex
 	by    map[string][]chan reply // by question
-	added chan struct{}           // receives when there is a question to look for; nil while nobody looks
+	added chan struct{}           // receives when there is a new question; nil while look does not run
 }
 
 // A reply is the answer to a question, or why there will be none.
@@ -54,7 +54,7 @@ func (s *ApprovalStore) Answered(ctx context.Context, id string) (yes bool, answ
 	}
 }
 
-// wait has a question looked for until stop is called. The channel receives once.
+// wait waits for the answer to a question until stop is called. The channel receives once.
 func (w *waiters) wait(db *store.DB, id string) (got <-chan reply, stop func()) {
 	ch := make(chan reply, 1)
 	w.mu.Lock()
@@ -76,7 +76,7 @@ func (w *waiters) wait(db *store.DB, id string) (got <-chan reply, stop func()) 
 			delete(w.by, id)
 		}
 		if len(w.by) == 0 {
-			w.wake() // nobody needs to look any more
+			w.wake() // look can end
 		}
 	}
 }
@@ -85,11 +85,11 @@ func (w *waiters) wait(db *store.DB, id string) (got <-chan reply, stop func()) 
 func (w *waiters) wake() {
 	select {
 	case w.added <- struct{}{}:
-	default: // it has not looked since the last one, or nobody looks
+	default: // look has not read since the last one, or does not run
 	}
 }
 
-// look looks at the database after each news of it, until nothing is waited for.
+// look reads the answers after each change of the database, until no waiter is left.
 func (w *waiters) look(db *store.DB, added <-chan struct{}) {
 	changed, stop := db.Watch(store.Approvals)
 	defer stop()
@@ -120,7 +120,7 @@ func (w *waiters) look(db *store.DB, added <-chan struct{}) {
 	}
 }
 
-// ids are the questions that are waited for. Nil is that there are none, and that whoever looks may go.
+// ids are the questions that have waiters. Nil ends the goroutine of look.
 func (w *waiters) ids() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -131,7 +131,7 @@ func (w *waiters) ids() []string {
 	return slices.Collect(maps.Keys(w.by))
 }
 
-// tell tells those who wait for a question what became of it, if something has.
+// tell sends the answer to a question to its waiters, if there is one.
 func (w *waiters) tell(id string, all map[string]*store.Approval) {
 	a, there := all[id]
 	var is reply
@@ -158,7 +158,7 @@ func (w *waiters) send(id string, is reply) {
 	delete(w.by, id)
 }
 
-// close tells all who wait that there will be no answer.
+// close tells all waiters that no answer will come.
 func (w *waiters) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -27,7 +27,7 @@ func TestAPlanBeforeTheRunIsOnThePage(t *testing.T) {
 	r := &prompt.Request{
 		Profile: "supervised", ProfileDigest: "sha256:1", Risk: "medium", Principal: anna, Run: "r_ahead", Code: "7f3a", Time: time.Now(),
 	}
-	if err := r.Foretell("sha256:aabbccddeeff00112233", plan); err != nil {
+	if err := r.PlanAhead("sha256:aabbccddeeff00112233", plan); err != nil {
 		t.Fatal(err)
 	}
 	answers := w.ask(r)

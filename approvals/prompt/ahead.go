@@ -13,10 +13,10 @@ import (
 // server.
 const planTool = "plan"
 
-// Foretell makes r, which says for whom and under what a program is to run, the question that lets people allow plan
-// before it does. program is the digest of its text. The lines of the plan are for r.Run, as they are for a question
-// in the middle of a run.
-func (r *Request) Foretell(program string, plan []*Grant) error {
+// PlanAhead makes r the question that lets people allow plan before the program runs. r says for whom and under which
+// profile it will run. program is the digest of its text. The lines of the plan are for r.Run, as they are for a
+// question in the middle of a run.
+func (r *Request) PlanAhead(program string, plan []*Grant) error {
 	type line struct {
 		Tool string                     `json:"tool"`
 		How  string                     `json:"calls"`
@@ -42,7 +42,7 @@ func (r *Request) Foretell(program string, plan []*Grant) error {
 	return nil
 }
 
-// DraftAhead makes the grant of a yes to a question that was made by Foretell: good for one run, and gone at until or
+// DraftAhead makes the grant of a yes to a question that was made by PlanAhead: good for one run, and gone at until or
 // before. It covers no call by itself; [Grant.For] gives what does.
 func (r *Request) DraftAhead(until, now time.Time) (*Grant, error) {
 	if !r.Ahead || r.Principal == "" && r.Session == "" {

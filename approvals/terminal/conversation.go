@@ -28,7 +28,7 @@ type conversation interface {
 	paged() bool
 }
 
-// maxUnclear is after how many lines that are no answer the question is nobody's.
+// maxUnclear is how many lines that are no answer end the conversation without one.
 const maxUnclear = 5
 
 // errEach says that a person wants to decide about calls one by one.

@@ -20,8 +20,8 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// A socket takes responders of the same user to a Queue. It stands in a folder that only this user can enter, and a
-// peer that is somebody else is turned away. What it cannot keep away is another program of the same user.
+// A socket takes responders of the same user to a Queue. It stands in a folder that only this user can enter, and
+// connections of other users are rejected. Another program of the same user can connect.
 
 const (
 	socketSuffix = ".sock"
@@ -32,14 +32,14 @@ const (
 	// helloWait is how long whoever listens may take to say who it is, acceptPause how long is waited after a
 	// connection failed.
 	helloWait, acceptPause = 5 * time.Second, 100 * time.Millisecond
-	// sendWait is how long a responder may take to take in what it is told.
+	// sendWait is how long a responder may take to receive a line.
 	sendWait = 5 * time.Second
 )
 
-// ErrUnsafe says that others could get at what only this user may.
+// ErrUnsafe says that other users have access to what must be private.
 var ErrUnsafe = errors.New("others could get at it")
 
-// PrivateDir makes a folder that only this user can enter, or says why one that is there is not such a folder.
+// PrivateDir makes a folder that only this user can enter, or says why an existing one is not private.
 func PrivateDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -47,7 +47,7 @@ func PrivateDir(dir string) error {
 	return checkPrivate(dir, fs.ModeDir, 0o077)
 }
 
-// checkPrivate holds that path is of that type, this user's own, and has none of those permissions.
+// checkPrivate returns an error unless path is of that type, belongs to this user, and has none of those permissions.
 func checkPrivate(path string, kind fs.FileMode, not fs.FileMode) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -201,7 +201,7 @@ type served struct {
 
 	outcomes sync.WaitGroup // of calls that were allowed here
 
-	listing sync.Mutex // one list at a time, from the look at the queue to its line: the newest is told last
+	listing sync.Mutex // one list at a time, from reading the queue to writing its line: the newest is sent last
 
 	mu    sync.Mutex // one line at a time
 	width int
@@ -319,7 +319,7 @@ func Respond(ctx context.Context, path string) (*Responder, error) {
 	return r, c.SetReadDeadline(time.Time{})
 }
 
-// Next waits for what the responder is told next.
+// Next waits for the next line.
 func (r *Responder) Next() (*Told, error) {
 	if !r.lines.Scan() {
 		if err := r.lines.Err(); err != nil {

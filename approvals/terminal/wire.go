@@ -13,10 +13,10 @@ import (
 
 // What goes over the socket between a Queue and those who answer: one JSON object a line, in both directions.
 
-// wireVersion changes when a responder of another version could misread what it is told.
+// wireVersion changes when a responder of another version could misread a line.
 const wireVersion = 2
 
-// A Told is what a responder is told. Kind says which of the fields count.
+// A Told is a line to a responder. Kind says which of the fields count.
 type Told struct {
 	Kind    string  `json:"kind"` // hello, pending, shown, answered or outcome
 	V       int     `json:"v,omitempty"`
@@ -28,7 +28,7 @@ type Told struct {
 	Error   string  `json:"error,omitempty"`   // shown, answered: why not
 }
 
-// An Asked is a question as a responder is told of it. All texts are rendered: they are made of visible characters.
+// An Asked is a question in a line to a responder. All texts are rendered: they consist of visible characters.
 type Asked struct {
 	ID      string          `json:"id"`
 	Digest  string          `json:"digest"`
@@ -64,7 +64,7 @@ type Offer struct {
 	Text  string     `json:"text"`
 }
 
-// A Said is what a responder says.
+// A Said is a line of a responder.
 type Said struct {
 	Kind   string          `json:"kind"` // width, show or answer
 	Width  int             `json:"width,omitempty"`
@@ -83,7 +83,7 @@ type Said struct {
 	Text     string `json:"text,omitempty"`
 }
 
-// describe tells a responder of a question.
+// describe makes the line about a question.
 func describe(o approvals.Open, width int) Asked {
 	r := o.Request
 	shown := prompt.Render(r, prompt.RenderOptions{Width: width})
@@ -111,7 +111,7 @@ func describe(o approvals.Open, width int) Asked {
 	return a
 }
 
-// describeAll tells a responder of questions, and of those that can be answered together.
+// describeAll describes questions, and those of them that can be answered together.
 func describeAll(open []approvals.Open, width int) (calls []Asked, batches []Batch) {
 	calls = []Asked{}
 	var requests []*prompt.Request
