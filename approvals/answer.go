@@ -107,7 +107,8 @@ func noAnswer(code, detail string) Result {
 }
 
 func declined(got reply) Result {
-	a := call.Answer{How: call.ByPerson, Channel: got.name, By: got.By, Code: call.CodeDeclined, Reason: prompt.Words(got.Reason)}
+	a := call.Answer{How: call.ByPerson, Channel: got.name, By: got.By, Code: call.CodeDeclined,
+		Reason: prompt.Words(got.Reason)}
 	a.Detail = "a person refused this call and gave no reason; do not repeat it"
 	if a.Reason != "" {
 		a.Detail = "a person refused this call and wrote: " + prompt.QuoteWords(got.Reason)
@@ -116,7 +117,8 @@ func declined(got reply) Result {
 }
 
 func timedOut(limit time.Duration) Result {
-	return noAnswer(call.CodeTimeout, fmt.Sprintf("this call needs a person's approval and nobody answered within %v", limit))
+	return noAnswer(call.CodeTimeout, fmt.Sprintf("this call needs a person's approval and nobody answered within %v",
+		limit))
 }
 
 func withdrawn(ctx context.Context) Result {
@@ -138,16 +140,19 @@ func unapproved(tried []Try, r *prompt.Request, fallback bool) Result {
 	case fallback && !r.Firm && !r.Risk.Grave() && only(absent, Empty, Unable):
 		return Result{Answer: call.Answer{Allowed: true, How: call.ByFallback}}
 	case has(invalid):
-		return noAnswer(call.CodeInvalid, "the decision about this call is neither a refusal nor an approval, so it counts as a refusal")
+		return noAnswer(call.CodeInvalid,
+			"the decision about this call is neither a refusal nor an approval, so it counts as a refusal")
 	case has(shut):
 		return noAnswer(call.CodeCanceled, "the question about this call was closed without an answer")
 	case has(expired):
 		return noAnswer(call.CodeTimeout, "this call needs a person's approval and nobody answered in time")
 	case has(spent) && only(spent, absent, Empty, Unable, tooWeak):
-		return noAnswer(call.CodeTooMany, "this client takes no more questions of this run; ask for less, or for several calls at once")
+		return noAnswer(call.CodeTooMany,
+			"this client takes no more questions of this run; ask for less, or for several calls at once")
 	case has(tooWeak):
-		return noAnswer(call.CodeNoApprover, "a call of critical risk is approved only where it is known who answers, on the page for people "+
-			"or the terminal of codemode run, and nobody approved it there: "+summary(tried))
+		return noAnswer(call.CodeNoApprover,
+			"a call of critical risk is approved only where it is known who answers, on the page for people "+
+				"or the terminal of codemode run, and nobody approved it there: "+summary(tried))
 	case only(Unable):
 		return noAnswer(call.CodeUnsupported, "this call needs a person's approval and there is no means of asking one here")
 	}

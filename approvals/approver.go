@@ -32,7 +32,8 @@ func (approver) Edits() bool    { return true }
 
 func (a approver) Ask(ctx context.Context, s *Showing) (call.Answer, error) {
 	answer, err := a.decide(ctx, s.Request)
-	if err == nil && !answer.Allowed && (answer.Args != nil || answer.Scope != "" || answer.Uses != 0 || answer.Length != 0) {
+	withYes := answer.Args != nil || answer.Scope != "" || answer.Uses != 0 || answer.Length != 0
+	if err == nil && !answer.Allowed && withYes {
 		err = errInvalid
 	}
 	answer.Typed = true

@@ -247,7 +247,8 @@ func (a *ask) note(got *reply) Outcome {
 // judge says what a reply amounts to. If a yes does not count, it sets the error.
 func (a *ask) judge(got *reply) Outcome {
 	outcome := judge(*got, a.options.MinHuman)
-	if a.options.OtherOnly && (outcome == saidYes || outcome == saidNo) && (got.By == "" || got.By == a.request.Principal) {
+	said := outcome == saidYes || outcome == saidNo
+	if said && a.options.OtherOnly && (got.By == "" || got.By == a.request.Principal) {
 		outcome = own
 	}
 	if outcome == saidYes {

@@ -10,11 +10,14 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
+// An editCheck says what is wrong with changed arguments for a call of another process.
+type editCheck = func(r *prompt.Request, args json.RawMessage) error
+
 // Follow connects the queue with the queues of the same name in other processes, until ctx ends. While a seat is taken
 // here, the queue shows their questions too. While a seat is taken there, questions of this process wait for it.
 // Without a [SharedStore] there is nothing to follow. edit checks changed arguments for a call of another process; nil
 // lets nobody change them.
-func (q *Queue) Follow(ctx context.Context, d *Desk, edit func(r *prompt.Request, args json.RawMessage) error) {
+func (q *Queue) Follow(ctx context.Context, d *Desk, edit editCheck) {
 	store, ok := d.store().(SharedStore)
 	if !ok {
 		return
@@ -36,7 +39,7 @@ const (
 )
 
 // watch keeps the queue up to date until the store can no longer be read.
-func (q *Queue) watch(ctx context.Context, d *Desk, store SharedStore, edit func(r *prompt.Request, args json.RawMessage) error) {
+func (q *Queue) watch(ctx context.Context, d *Desk, store SharedStore, edit editCheck) {
 	news, stop, err := store.Watch(ctx)
 	if err != nil {
 		return
@@ -93,7 +96,7 @@ func (q *Queue) seatedElsewhere(there bool) {
 }
 
 // remoteItems are the questions of other processes that may be answered over this queue.
-func (q *Queue) remoteItems(d *Desk, open []*Pending, edit func(r *prompt.Request, args json.RawMessage) error) []*item {
+func (q *Queue) remoteItems(d *Desk, open []*Pending, edit editCheck) []*item {
 	var all []*item
 	from := sourceOf(0, q)
 	for _, p := range open {
@@ -118,7 +121,8 @@ func (q *Queue) remoteItems(d *Desk, open []*Pending, edit func(r *prompt.Reques
 // answerRemote answers a question of another process, by the store.
 func (d *Desk) answerRemote(ctx context.Context, w *storedQuestion, from source, given call.Answer) error {
 	r := w.Request
-	a := &ask{desk: d, request: r, digest: r.Digest, expires: r.Expires, options: Options{OtherOnly: r.OtherOnly, MinHuman: w.MinHuman}}
+	a := &ask{desk: d, request: r, digest: r.Digest, expires: r.Expires,
+		options: Options{OtherOnly: r.OtherOnly, MinHuman: w.MinHuman}}
 	got := reply{Answer: given, source: from}
 	if !given.Allowed {
 		return a.keep(ctx, r.ID, r.Digest, got.toStore(false, ""))

@@ -97,7 +97,7 @@ func TestAnswersFromASeatThatDoNotCount(t *testing.T) {
 		}, "not open"},
 		{"A09: the digest of another question", nil, func(s *Seat, r *prompt.Request) error {
 			return s.Answer(r.ID, "sha256:0", "", call.Answer{Allowed: true})
-		}, "something else"},
+		}, "the digest is not that of the open question"},
 		{"a scope that was not offered", func(r *prompt.Request) { r.Terms = prompt.Terms{} }, func(s *Seat, r *prompt.Request) error {
 			return s.Answer(r.ID, r.Digest, "", call.Answer{Allowed: true, Scope: call.ForRun})
 		}, "does not offer"},

@@ -105,8 +105,9 @@ func readAnswer(answer json.RawMessage) (s storedAnswer) {
 
 // toStore is a reply as the store keeps it. edited is the question that stands for other arguments.
 func (r *reply) toStore(yes bool, edited string) storedAnswer {
-	return storedAnswer{V: storedVersion, Yes: yes, Channel: r.name, By: r.By, Given: time.Now(), Reason: prompt.Words(r.Reason),
-		Scope: r.Scope, Length: r.Length, Uses: r.Uses, Edited: edited, Selected: r.Selected, Text: r.Text}
+	return storedAnswer{V: storedVersion, Yes: yes, Channel: r.name, By: r.By, Given: time.Now(),
+		Reason: prompt.Words(r.Reason), Scope: r.Scope, Length: r.Length, Uses: r.Uses, Edited: edited,
+		Selected: r.Selected, Text: r.Text}
 }
 
 // fromStore is the reply that an answer in the store stands for. yes is what the store says beside it.

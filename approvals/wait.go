@@ -22,7 +22,8 @@ type wait struct {
 // wait returns the answer of the first channel that brings a clear one, or says why there is none.
 func (a *ask) wait(ctx context.Context) Result {
 	limit := a.options.Timeout
-	w := &wait{ask: a, deadline: a.start.Add(limit), timer: time.NewTimer(limit), away: map[int]string{}, stored: a.refused}
+	w := &wait{ask: a, deadline: a.start.Add(limit), timer: time.NewTimer(limit), away: map[int]string{},
+		stored: a.refused}
 	last := time.NewTimer(maxTurns * limit)
 	defer w.timer.Stop()
 	defer last.Stop()
@@ -140,7 +141,8 @@ func (w *wait) unapproved(ctx context.Context) Result {
 	}
 	answer := unapproved(w.tried, w.request, w.options.Fallback && !w.inquires())
 	if answer.Allowed {
-		if err := w.desk.store().Answer(ctx, w.request.ID, w.digest, true, call.ByFallback, json.RawMessage(`{}`)); err != nil {
+		if err := w.desk.store().Answer(ctx, w.request.ID, w.digest, true, call.ByFallback,
+			json.RawMessage(`{}`)); err != nil {
 			return noAnswer(call.CodeNoApprover, "the answer could not be kept: "+shownError(err))
 		}
 		answer.Ticket = w.ticket()

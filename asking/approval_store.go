@@ -54,7 +54,8 @@ func rowOf(p *approvals.Pending) *store.Approval {
 		Question: p.Question, Expires: p.Expires}
 }
 
-func (s *ApprovalStore) Answer(ctx context.Context, id, digest string, yes bool, by string, answer json.RawMessage) error {
+func (s *ApprovalStore) Answer(ctx context.Context, id, digest string, yes bool, by string,
+	answer json.RawMessage) error {
 	return s.with(ctx, func(db *store.DB) error { return db.Answer(ctx, id, digest, yes, by, answer) })
 }
 
@@ -121,7 +122,8 @@ func (s *ApprovalStore) Watch(ctx context.Context) (changed <-chan struct{}, sto
 // PendingOf is a question as package approvals knows it.
 func PendingOf(a *store.Approval) *approvals.Pending {
 	return &approvals.Pending{
-		ID: a.ID, Run: a.Run, Call: a.Call, Principal: a.Principal, Digest: a.Digest, Question: a.Question, Created: a.Created, Expires: a.Expires.UTC(),
+		ID: a.ID, Run: a.Run, Call: a.Call, Principal: a.Principal, Digest: a.Digest, Question: a.Question,
+		Created: a.Created, Expires: a.Expires.UTC(),
 		Allowed: a.Validated != nil && (*a.Validated || approvals.InsteadOf(a.Answer) != ""),
 	}
 }

@@ -64,7 +64,8 @@ func (a *Prompter) Inquire(ctx context.Context, q *hostfns.Question) (*UserAnswe
 	defer release()
 	profile := a.policy.Profile()
 	if profile == nil {
-		return newUserAnswer(inquiry, call.Answer{Code: call.CodeNoApprover, Detail: "nothing is configured, so nobody is asked"}), nil
+		return newUserAnswer(inquiry, call.Answer{Code: call.CodeNoApprover,
+			Detail: "nothing is configured, so nobody is asked"}), nil
 	}
 	if limit := a.exhausted(profile, q.Before); limit != "" {
 		return nil, &hostfns.LimitError{Limit: limit}
@@ -168,7 +169,8 @@ func readInquiry(raw json.RawMessage) (*prompt.Inquiry, error) {
 
 func checkedInquiry(q *prompt.Inquiry) (*prompt.Inquiry, error) {
 	if err := q.Check(); err != nil {
-		return nil, &hostfns.ArgumentError{Expected: "a question that a person can be shown", Got: strings.ReplaceAll(err.Error(), "\n", "; ")}
+		return nil, &hostfns.ArgumentError{Expected: "a question that a person can be shown",
+			Got: strings.ReplaceAll(err.Error(), "\n", "; ")}
 	}
 	return q, nil
 }

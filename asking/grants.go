@@ -82,7 +82,9 @@ func (g *Grants) For(ctx context.Context, key string) ([]*prompt.Grant, error) {
 	all, err := g.GrantStore.For(ctx, key)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return slices.DeleteFunc(all, func(x *prompt.Grant) bool { return x.Scope == call.ForSession && !g.sessions[x.ID] }), err
+	return slices.DeleteFunc(all, func(x *prompt.Grant) bool {
+		return x.Scope == call.ForSession && !g.sessions[x.ID]
+	}), err
 }
 
 // GrantsIn keeps grants in a database.
@@ -98,7 +100,8 @@ func (s storedGrants) Give(ctx context.Context, g *prompt.Grant) error {
 	if err != nil {
 		return err
 	}
-	row := &store.Grant{ID: g.ID, Principal: g.Principal, Profile: g.Profile, Run: g.Run, Key: g.Key(), Body: body, Expires: g.Expires}
+	row := &store.Grant{ID: g.ID, Principal: g.Principal, Profile: g.Profile, Run: g.Run, Key: g.Key(), Body: body,
+		Expires: g.Expires}
 	if g.Uses > 0 {
 		row.UsesLeft = new(int64(g.Uses))
 	}
@@ -140,7 +143,8 @@ func readGrants(rows []*store.Grant, err error) ([]*prompt.Grant, error) {
 		if err := json.Unmarshal(row.Body, &g); err != nil {
 			return nil, fmt.Errorf("grant %s cannot be read: %w", row.ID, err)
 		}
-		if row.Revoked || row.UsesLeft != nil && *row.UsesLeft <= 0 || g.ID != row.ID || g.Key() != row.Key || g.Run != row.Run {
+		if row.Revoked || row.UsesLeft != nil && *row.UsesLeft <= 0 || g.ID != row.ID || g.Key() != row.Key ||
+			g.Run != row.Run {
 			continue
 		}
 		if row.UsesLeft != nil {

@@ -58,7 +58,7 @@ type Prompter struct {
 	// Of a run that waits for people, see package runs.
 	Claim   func(ctx context.Context, calls []int) error // makes the run this process's before an answer counts
 	Leaving func() bool                                  // reports whether another process takes over the run
-	Adopted bool                                         // the run began in another process, and people see it wherever they are
+	Adopted bool                                         // the run began in another process, and people everywhere see it
 	Before  map[int]*prompt.Request                      // by call: what was asked in another process; under mu
 	mu      sync.Mutex
 
@@ -98,7 +98,9 @@ func (p *People) Prompter(c *Client, policy *inforce.Policy, program *analysis.P
 func (a *Prompter) channelsFor(asking profiles.Asking) []approvals.Channel {
 	channels := slices.Clone(a.channels)
 	if asking.Channels != nil { // an empty list is none of them
-		channels = slices.DeleteFunc(channels, func(c approvals.Channel) bool { return !slices.Contains(asking.Channels, c.Name()) })
+		channels = slices.DeleteFunc(channels, func(c approvals.Channel) bool {
+			return !slices.Contains(asking.Channels, c.Name())
+		})
 	}
 	return channels
 }

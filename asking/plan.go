@@ -65,7 +65,8 @@ func (a *Prompter) foresee(run, profile string) []planned {
 }
 
 // line is one call of the text as a line of a plan; nil if it cannot be one.
-func (a *Prompter) line(f *preflight.Foresight, c analysis.Call, foreseen *preflight.PlannedCall, before hostfns.Counters, run, profile string) *prompt.PlannedCall {
+func (a *Prompter) line(f *preflight.Foresight, c analysis.Call, foreseen *preflight.PlannedCall,
+	before hostfns.Counters, run, profile string) *prompt.PlannedCall {
 	tool, err := a.people.Tools.Find(f.Now, c.Name)
 	if err != nil {
 		return nil

@@ -26,6 +26,7 @@ func (p *People) Probe(ctx context.Context, channel, principal string, wait time
 		Options: []prompt.Option{{Label: "Yes, I see it"}},
 	}, principal, hostfns.NewRunID())
 	return p.recorded(ctx, "codemode doctor", r, func() approvals.Result {
-		return p.Desk.Ask(ctx, r, []approvals.Channel{over}, approvals.Options{Timeout: wait, MinHuman: approvals.DefaultMinHuman})
+		return p.Desk.Ask(ctx, r, []approvals.Channel{over}, approvals.Options{Timeout: wait,
+			MinHuman: approvals.DefaultMinHuman})
 	}, func(got approvals.Result, entry *hostfns.Entry) { entry.Reason = cmp.Or(got.Code, answered) })
 }

@@ -25,7 +25,9 @@ func (a *Prompter) Together() bool {
 
 // Ask puts questions of one moment, and tells the answer to each. The next ones may be put when the first of them is
 // answered.
-func (a *Prompter) Ask(ctx context.Context, qs []*hostfns.Question, answered func(i int, answer call.Answer, use hostfns.Use)) {
+func (a *Prompter) Ask(
+	ctx context.Context, qs []*hostfns.Question, answered func(i int, answer call.Answer, use hostfns.Use),
+) {
 	none := func(code, detail string) {
 		for i := range qs {
 			answered(i, call.Answer{How: call.ByNobody, Code: code, Detail: detail}, nil)
@@ -83,7 +85,9 @@ func limitOf(qs []*hostfns.Question) (limit time.Duration, fallback bool) {
 
 // requests makes requests of questions about calls. With the first ones of the run people are offered its plan. again
 // is how long the questions still wait if all of them were put before, by another process.
-func (a *Prompter) requests(asking profiles.Asking, qs []*hostfns.Question) (requests []*prompt.Request, again time.Duration) {
+func (a *Prompter) requests(
+	asking profiles.Asking, qs []*hostfns.Question,
+) (requests []*prompt.Request, again time.Duration) {
 	offers := !a.asked && !a.hasEarlier() && !a.planned.Load()
 	a.asked = true
 	a.Put.Store(true)
@@ -141,12 +145,14 @@ func (a *Prompter) forgetEarlier(call int) {
 }
 
 // explain completes an answer that no person gave: it says what is missing here.
-func (a *Prompter) explain(got *approvals.Result, asking profiles.Asking, r *prompt.Request, channels []approvals.Channel) {
+func (a *Prompter) explain(got *approvals.Result, asking profiles.Asking, r *prompt.Request,
+	channels []approvals.Channel) {
 	if got.Code == call.CodeUnsupported && len(channels) == 0 {
 		got.Code, got.Detail = call.CodeNoApprover, "it needs a person's approval and there is nobody to ask"
 	}
 	if got.Code == call.CodeNoApprover && asking.Absent == "" && !expects(channels) && unreachable(got.Tried) {
-		got.Code, got.Detail = call.CodeUnsupported, "this call needs a person's approval and there is no means of asking one here"
+		got.Code, got.Detail = call.CodeUnsupported,
+			"this call needs a person's approval and there is no means of asking one here"
 	}
 	if got.Code == call.CodeNoApprover && r.Risk == call.Critical {
 		got.Detail += pageHint(channels)
@@ -175,7 +181,8 @@ func pageHint(channels []approvals.Channel) string {
 func (a *Prompter) answer(ctx context.Context, r *prompt.Request, got approvals.Result) (call.Answer, hostfns.Use) {
 	if a.Claim != nil { // else it is a question without a run
 		if err := a.Claim(ctx, []int{r.Call}); err != nil {
-			a.people.Log.Warn("claiming the run failed, so a person's answer does not count", "run", r.Run, "call", r.Call, "error", err)
+			a.people.Log.Warn("claiming the run failed, so a person's answer does not count", "run", r.Run, "call", r.Call,
+				"error", err)
 			return call.Answer{How: call.ByNobody, Code: call.CodeCanceled,
 				Detail: "the store did not tell which process owns this run"}, nil
 		}

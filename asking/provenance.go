@@ -118,7 +118,8 @@ func (t *Provenance) within(text string) (prompt.Source, bool) {
 		return prompt.Source{}, false
 	}
 	for i := len(t.texts) - 1; i >= 0; i-- {
-		if x := t.texts[i]; strings.Contains(x.text, text) || utf8.RuneCountInString(x.text) > leastText && strings.Contains(text, x.text) {
+		if x := t.texts[i]; strings.Contains(x.text, text) || utf8.RuneCountInString(x.text) > leastText &&
+			strings.Contains(text, x.text) {
 			return x.Source, true
 		}
 	}

@@ -22,10 +22,11 @@ const outOfTime = "this run has used up its time for questions"
 
 // options are how a profile wants people to be asked. limit is how long a question may be open, zero is the default.
 // A timeout of zero in the result says that the run has used up its budget.
-func (a *Prompter) options(asking profiles.Asking, channels []approvals.Channel, limit time.Duration, fallback bool) approvals.Options {
+func (a *Prompter) options(asking profiles.Asking, channels []approvals.Channel, limit time.Duration,
+	fallback bool) approvals.Options {
 	o := approvals.Options{
-		Timeout: cmp.Or(limit, approvals.DefaultTimeout), Fallback: fallback, MinHuman: asking.MinHuman, OtherOnly: asking.OtherOnly,
-		Await: asking.Awaits(expects(channels), fallback),
+		Timeout: cmp.Or(limit, approvals.DefaultTimeout), Fallback: fallback, MinHuman: asking.MinHuman,
+		OtherOnly: asking.OtherOnly, Await: asking.Awaits(expects(channels), fallback),
 	}
 	if asking.Budget > 0 {
 		o.Timeout = max(0, min(o.Timeout, asking.Budget-a.Patience.Used()))
@@ -43,7 +44,8 @@ func (a *Prompter) begin() (over func()) {
 }
 
 // put puts questions to people, and returns the answers.
-func (a *Prompter) put(ctx context.Context, questions []*prompt.Request, channels []approvals.Channel, o approvals.Options) []approvals.Result {
+func (a *Prompter) put(ctx context.Context, questions []*prompt.Request, channels []approvals.Channel,
+	o approvals.Options) []approvals.Result {
 	if questions[0].Inquiry == nil {
 		defer a.tellCaller(questions, channels, time.Now().Add(o.Timeout))()
 	}
@@ -51,7 +53,8 @@ func (a *Prompter) put(ctx context.Context, questions []*prompt.Request, channel
 }
 
 // tellCaller tells who waits for the run that people are asked, until over is called.
-func (a *Prompter) tellCaller(questions []*prompt.Request, channels []approvals.Channel, until time.Time) (over func()) {
+func (a *Prompter) tellCaller(questions []*prompt.Request, channels []approvals.Channel,
+	until time.Time) (over func()) {
 	if a.caller == nil || a.caller.Asked == nil {
 		return func() {}
 	}
@@ -101,11 +104,12 @@ func (a *Prompter) exhausted(profile *profiles.Profile, n hostfns.Counters) stri
 // recorded puts a question that is no call. It records the question before a person sees it, and the answer before
 // anybody is told. The Gate does the same for calls. add completes the entry of the answer.
 func (p *People) recorded(
-	ctx context.Context, client string, r *prompt.Request, put func() approvals.Result, add func(approvals.Result, *hostfns.Entry),
+	ctx context.Context, client string, r *prompt.Request, put func() approvals.Result,
+	add func(approvals.Result, *hostfns.Entry),
 ) (approvals.Result, error) {
 	entry := hostfns.Entry{
-		Time: time.Now(), Kind: hostfns.KindAsked, Run: r.Run, Call: r.Call, Principal: r.Principal, Session: r.Session, Client: client,
-		Profile: r.Profile, ProfileDigest: r.ProfileDigest, Tool: r.Name, ToolDefinition: r.Definition,
+		Time: time.Now(), Kind: hostfns.KindAsked, Run: r.Run, Call: r.Call, Principal: r.Principal, Session: r.Session,
+		Client: client, Profile: r.Profile, ProfileDigest: r.ProfileDigest, Tool: r.Name, ToolDefinition: r.Definition,
 		Verdict: call.Ask.String(), Risk: string(r.Risk), Proposed: r.Args, Shown: r.Args,
 	}
 	if err := p.Record.To.Record(ctx, entry); err != nil {
@@ -113,7 +117,8 @@ func (p *People) recorded(
 	}
 	got := put()
 	entry.Time, entry.Kind, entry.Reason = time.Now(), hostfns.KindAnswer, got.Code
-	entry.DecidedBy, entry.Channel, entry.By, entry.Waited, entry.Words = got.How, got.Channel, got.By, got.Took, got.Reason
+	entry.DecidedBy, entry.Channel, entry.By = got.How, got.Channel, got.By
+	entry.Waited, entry.Words = got.Took, got.Reason
 	entry.Proposed, entry.Shown = nil, nil
 	add(got, &entry)
 	recording, cancel := context.WithTimeout(context.WithoutCancel(ctx), recorder.NoteWait)

@@ -14,7 +14,8 @@ import (
 func (a *Prompter) request(q *hostfns.Question) *prompt.Request {
 	d := &q.Decision
 	r := &prompt.Request{
-		Server: q.Tool.Server, Tool: q.Tool.Raw, Name: q.Tool.Name, ServerID: a.people.Rules.Server(q.Tool.Server).Identity, Definition: q.Tool.Digest,
+		Server: q.Tool.Server, Tool: q.Tool.Raw, Name: q.Tool.Name,
+		ServerID: a.people.Rules.Server(q.Tool.Server).Identity, Definition: q.Tool.Digest,
 		Profile: q.Profile, ProfileDigest: d.Digest, Risk: d.Risk, Rule: d.Lead().Rule, Reasons: reasonTexts(q), Firm: d.Firm,
 		Principal: a.principal, Session: a.session, Args: q.Args, Title: q.Tool.Title, Description: q.Tool.Description,
 		Preview: a.preview, Code: prompt.NewCode(), Run: q.Run, Call: q.Call, Time: time.Now(),

@@ -64,7 +64,8 @@ func (r *Request) DraftAhead(until, now time.Time) (*Grant, error) {
 
 // For are the grants for a run of the program that g was given for ahead, in session; none if g is no such grant.
 func (g *Grant) For(run, session string) []*Grant {
-	if g.Scope != call.ForPlan || g.Name != planTool || g.Run != "" || g.Session != "" && g.Session != session || run == "" {
+	if g.Scope != call.ForPlan || g.Name != planTool || g.Run != "" || g.Session != "" && g.Session != session ||
+		run == "" {
 		return nil
 	}
 	all := g.All()

@@ -236,7 +236,8 @@ func formOf(calls []*Request, style formStyle) (message string, schema json.RawM
 			Title: "Except these calls, which are refused: their numbers, such as 3, 7-9 (empty for none)",
 		}})
 	}
-	properties = append(properties, namedProperty{reasonField, property{Type: "string", Title: "Reason if refused (the program sees it)", MaxLength: MaxWords}})
+	properties = append(properties, namedProperty{reasonField, property{Type: "string",
+		Title: "Reason if refused (the program sees it)", MaxLength: MaxWords}})
 	return message, marshalForm(properties, required)
 }
 

@@ -17,7 +17,8 @@ type Inquiry struct {
 	Question string   `json:"question"`
 	Options  []Option `json:"options,omitempty"`
 	Multiple bool     `json:"multiple,omitempty"` // several options may be chosen
-	FreeText bool     `json:"freeText,omitempty"` // words may be given instead, or as well; without options they always may
+	// words may be given instead, or as well; without options they always may
+	FreeText bool `json:"freeText,omitempty"`
 
 	// Server is which upstream asks, under the name that a person gave it; "" is the program. A program cannot set it.
 	Server string `json:"-"`
@@ -70,7 +71,8 @@ func (q *Inquiry) Check() error {
 			err = errors.Join(err, fmt.Errorf("%s has the label of another one", name))
 		}
 		seen[o.Label] = true
-		err = errors.Join(err, long("the label of "+name, o.Label, maxLabel), long("the description of "+name, o.Description, maxDescription))
+		err = errors.Join(err, long("the label of "+name, o.Label, maxLabel), long("the description of "+name,
+			o.Description, maxDescription))
 	}
 	return err
 }

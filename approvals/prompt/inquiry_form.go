@@ -36,7 +36,8 @@ func (q *Inquiry) fields(style formStyle) (fields properties, required []string)
 			required = append(required, answerField)
 		}
 	case style == oneOf:
-		fields = append(fields, namedProperty{answersField, property{Type: "array", Title: "Your answers", Items: &anyOf{offered}}})
+		fields = append(fields, namedProperty{answersField, property{Type: "array", Title: "Your answers",
+			Items: &anyOf{offered}}})
 		if !q.TakesText() {
 			required = append(required, answersField)
 		}

@@ -32,7 +32,8 @@ func ReadForm(calls []*Request, action string, content map[string]any) []call.An
 	refuses := func(a call.Answer) bool { return a.Err == nil && !a.Allowed }
 	no := slices.ContainsFunc(answers, refuses)
 	for i := range answers {
-		answers[i].Typed = form.yes && refuses(answers[i]) // whoever says yes to one call and no to another has looked at both
+		// whoever says yes to one call and no to another has looked at both
+		answers[i].Typed = form.yes && refuses(answers[i])
 		if no && !refuses(answers[i]) {
 			answers[i].Reason = "" // the words are about what was refused
 		}
@@ -55,9 +56,10 @@ type formReader struct {
 	calls    []*Request
 	content  map[string]any
 	fields   []field
-	excepted []int       // the calls that the list of calls to refuse names
-	wrong    call.Answer // with an error when the form as a whole is wrong: that leaves no yes in it, but no fewer refusals
-	yes      bool        // some decision is a yes, whether or not the list excepts all of its calls
+	excepted []int // the calls that the list of calls to refuse names
+	// with an error when the form as a whole is wrong: that leaves no yes in it, but no fewer refusals
+	wrong call.Answer
+	yes   bool // some decision is a yes, whether or not the list excepts all of its calls
 }
 
 func newFormReader(calls []*Request, content map[string]any) *formReader {

@@ -63,8 +63,9 @@ type Request struct {
 	Principal     string `json:"principal,omitempty"`     // for whom the call is made
 	Session       string `json:"session,omitempty"`       // in which session, if there is one
 
-	ID     string `json:"id,omitempty"`     // of the question, 128 random bits; the Desk gives it one
-	Digest string `json:"digest,omitempty"` // of what an answer is bound to; from the Desk, to be repeated by whoever answers from afar
+	ID string `json:"id,omitempty"` // of the question, 128 random bits; the Desk gives it one
+	// of what an answer is bound to; from the Desk, to be repeated by whoever answers from afar
+	Digest string `json:"digest,omitempty"`
 	// Expires is when the question is over. With ID and Digest it says that the question was put before, by a process
 	// that is gone: it is asked again as it was, if it is still the same.
 	Expires time.Time `json:"expires,omitzero"`
@@ -99,9 +100,12 @@ func (r *Request) Deadline() time.Time {
 // Display narrows what is shown of the arguments. The zero value cuts at the defaults and masks what looks like a
 // secret. Where a high risk wants everything shown, its numbers do not count.
 type Display struct {
-	Keys     []string `json:"keys,omitempty"`     // patterns of keys whose values are masked, in addition to the built-in ones; * is any characters
-	Pointers []string `json:"pointers,omitempty"` // JSON Pointers of values that are masked; a segment * is any key or index
-	NoDetect bool     `json:"noDetect,omitempty"` // leave values that look like tokens or private keys in the clear unless their key says secret
+	// patterns of keys whose values are masked, in addition to the built-in ones; * is any characters
+	Keys []string `json:"keys,omitempty"`
+	// JSON Pointers of values that are masked; a segment * is any key or index
+	Pointers []string `json:"pointers,omitempty"`
+	// leave values that look like tokens or private keys in the clear unless their key says secret
+	NoDetect bool `json:"noDetect,omitempty"`
 
 	String int `json:"string,omitempty"` // longest text shown whole, in characters on the screen; 0 is 800
 	Items  int `json:"items,omitempty"`  // most entries of an object or array shown; 0 is 24
@@ -131,6 +135,7 @@ func NewCode() string {
 // LogValue leaves the arguments out of logs.
 func (r *Request) LogValue() slog.Value {
 	return slog.GroupValue(
-		slog.String("run", r.Run), slog.Int("call", r.Call), slog.String("tool", Heading(r)), slog.String("profile", r.Profile),
-		slog.String("risk", string(r.Risk)), slog.String("rule", r.Rule), slog.String("code", r.Code), slog.Int("argument_bytes", len(r.Args)))
+		slog.String("run", r.Run), slog.Int("call", r.Call), slog.String("tool", Heading(r)),
+		slog.String("profile", r.Profile), slog.String("risk", string(r.Risk)), slog.String("rule", r.Rule),
+		slog.String("code", r.Code), slog.Int("argument_bytes", len(r.Args)))
 }

@@ -39,10 +39,11 @@ func blocks(calls []*Request) [][]int {
 	var all [][]int
 	place := map[string]int{}
 	for i, r := range calls {
-		key := fmt.Sprintf("%q", []any{r.Server, r.Tool, r.Name, r.Profile, r.Risk, r.Rule, r.Reasons, r.Title, r.Description, r.Display, i})
-		if tabular(r.Args) {
-			key = fmt.Sprintf("%q", []any{r.Server, r.Tool, r.Name, r.Profile, r.Risk, r.Rule, r.Reasons, r.Title, r.Description, r.Display})
+		alike := []any{r.Server, r.Tool, r.Name, r.Profile, r.Risk, r.Rule, r.Reasons, r.Title, r.Description, r.Display}
+		if !tabular(r.Args) {
+			alike = append(alike, i)
 		}
+		key := fmt.Sprintf("%q", alike)
 		at, ok := place[key]
 		if !ok {
 			at = len(all)
@@ -152,7 +153,8 @@ func renderAll(calls []*Request, o RenderOptions) (whole Rendering, each []Rende
 		for _, i := range block {
 			each[i] = part
 		}
-		whole.Cut, whole.Masked, whole.Complete = whole.Cut || part.Cut, whole.Masked+part.Masked, whole.Complete && part.Complete
+		whole.Cut, whole.Masked = whole.Cut || part.Cut, whole.Masked+part.Masked
+		whole.Complete = whole.Complete && part.Complete
 	}
 	if len(calls) > 0 {
 		q := newQuestion(calls[0], o, limits{}, nil)

@@ -9,8 +9,9 @@ import (
 // A Source says where one argument comes from, as far as could be seen.
 type Source struct {
 	Pointer string `json:"pointer,omitempty"` // JSON Pointer of a text or number in the arguments
-	Tool    string `json:"tool,omitempty"`    // canonical name of the tool whose answer has it; "" says that it is written in the text of the program
-	Call    int    `json:"call,omitempty"`    // the number of that call in the run
+	// canonical name of the tool whose answer has it; "" says that it is written in the text of the program
+	Tool string `json:"tool,omitempty"`
+	Call int    `json:"call,omitempty"` // the number of that call in the run
 }
 
 func (s Source) remark() string {

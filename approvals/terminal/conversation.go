@@ -166,7 +166,8 @@ func (a *approval) label(shown prompt.Rendering) string {
 	if slices.ContainsFunc(a.offers, func(g *prompt.Grant) bool { return g.Scope != call.ForPlan }) {
 		remember.WriteString("  (a number of calls or a time may follow, such as 5, 15m, or 5 15m)\n")
 	}
-	return fmt.Sprintf("%sType %s to allow, no to refuse (a reason may follow)%s: ", remember.String(), yes, hintOfShow(shown))
+	return fmt.Sprintf("%sType %s to allow, no to refuse (a reason may follow)%s: ", remember.String(), yes,
+		hintOfShow(shown))
 }
 
 func (a *approval) read(line string, shown prompt.Rendering) (answer call.Answer, hint string, err error) {

@@ -269,7 +269,8 @@ func (s *served) listen(ctx context.Context) error {
 			t := &Told{Kind: "answered", ID: said.ID}
 			reply := call.Answer{Reason: said.Reason}
 			if said.Yes {
-				reply = call.Answer{Allowed: true, Scope: said.Scope, Uses: said.Uses, Length: said.Length, Args: said.Args, Selected: said.Selected, Text: said.Text}
+				reply = call.Answer{Allowed: true, Scope: said.Scope, Uses: said.Uses, Length: said.Length, Args: said.Args,
+					Selected: said.Selected, Text: said.Text}
 			}
 			asked, _ := s.seat.Request(said.ID)
 			answered := s.seat.Answer(said.ID, said.Digest, said.Code, reply)

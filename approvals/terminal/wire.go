@@ -90,8 +90,9 @@ func describe(o approvals.Open, width int) Asked {
 	risk, _ := prompt.Shorten(string(r.Risk))
 	profile, _ := prompt.Shorten(r.Profile)
 	a := Asked{
-		ID: r.ID, Digest: r.Digest, Heading: prompt.Heading(r), Summary: prompt.Summary(r), Text: shown.Text, Risk: risk, Profile: profile,
-		Whole: !shown.Cut && shown.Masked == 0, Unseen: r.Risk.Grave() && !shown.Complete,
+		ID: r.ID, Digest: r.Digest, Heading: prompt.Heading(r), Summary: prompt.Summary(r), Text: shown.Text, Risk: risk,
+		Profile: profile,
+		Whole:   !shown.Cut && shown.Masked == 0, Unseen: r.Risk.Grave() && !shown.Complete,
 		Since: o.Since, Ends: r.Deadline(),
 		Offers: []Offer{{call.Once, r.Yes()}},
 	}
