@@ -322,6 +322,9 @@ func (s *Seat) Answer(id, digest, code string, r call.Answer) error {
 	if err != nil {
 		return err
 	}
+	if r.Err != nil { // it would not count, though the person is told that it is taken
+		return r.Err
+	}
 	if digest != it.request.Digest {
 		return errOtherDigest
 	}
