@@ -2,7 +2,6 @@ package asking
 
 import (
 	"encoding/json"
-	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -39,31 +38,23 @@ type answer struct {
 
 // Written notes a value that stands in the text of the program.
 func (t *Provenance) Written(value json.RawMessage) {
-	v, err := parse(value)
-	if err != nil {
-		return
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.written == nil {
 		t.written = map[string]bool{}
 	}
-	leaves(v, "", func(_ string, v strictjson.Value) { t.written[string(v.AppendCanonical(nil))] = true })
+	prompt.Leaves(value, func(_ string, v strictjson.Value) { t.written[string(v.AppendCanonical(nil))] = true })
 }
 
 // Answered notes what a call was answered.
 func (t *Provenance) Answered(call int, tool string, value json.RawMessage) {
-	v, err := parse(value)
-	if err != nil {
-		return
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.exact == nil {
 		t.exact = map[string]prompt.Source{}
 	}
 	from := prompt.Source{Tool: tool, Call: call}
-	leaves(v, "", func(_ string, v strictjson.Value) {
+	prompt.Leaves(value, func(_ string, v strictjson.Value) {
 		if t.size += len(v.Source()); t.size > mostAnswered {
 			return
 		}
@@ -88,15 +79,11 @@ func (t *Provenance) Answered(call int, tool string, value json.RawMessage) {
 // Sources says where the arguments of a call come from. A value that is written in the text of the program stays so
 // though an answer had it too: it is what the program's author could see.
 func (t *Provenance) Sources(args json.RawMessage) []prompt.Source {
-	v, err := parse(args)
-	if err != nil {
-		return nil
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var all []prompt.Source
 	looked := 0
-	leaves(v, "", func(pointer string, v strictjson.Value) {
+	prompt.Leaves(args, func(pointer string, v strictjson.Value) {
 		form := v.AppendCanonical(nil)
 		s, ok := prompt.Source{}, t.written[string(form)]
 		if !ok {
@@ -124,28 +111,4 @@ func (t *Provenance) within(text string) (prompt.Source, bool) {
 		}
 	}
 	return prompt.Source{}, false
-}
-
-// parse reads the arguments or the answer of a call; no bytes are null.
-func parse(raw json.RawMessage) (strictjson.Value, error) {
-	if len(raw) == 0 {
-		raw = json.RawMessage("null")
-	}
-	return strictjson.Parse(raw, strictjson.Options{})
-}
-
-// leaves calls f for everything in v that holds nothing else, with its pointer.
-func leaves(v strictjson.Value, at string, f func(pointer string, v strictjson.Value)) {
-	switch v.Kind() {
-	case strictjson.Object:
-		for name, member := range v.Members() {
-			leaves(member, strictjson.AppendToken(at, name), f)
-		}
-	case strictjson.Array:
-		for i, element := range v.Elements() {
-			leaves(element, strictjson.AppendToken(at, strconv.Itoa(i)), f)
-		}
-	default:
-		f(at, v)
-	}
 }

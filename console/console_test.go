@@ -65,8 +65,8 @@ func TestAnswersThatDoNotCount(t *testing.T) {
 	}{
 		{"a made-up id", nil, func(a Asked) Answered { return Answered{ID: "q_1", Digest: a.Digest, Decision: "allow"} }, 404, "answered already"},
 		{"no id", nil, func(a Asked) Answered { return Answered{Digest: a.Digest, Decision: "allow"} }, 404, "answered already"},
-		{"the digest of something else", nil, func(a Asked) Answered { return Answered{ID: a.ID, Digest: "sha256:0", Decision: "allow"} }, 422, "something else"},
-		{"no digest", nil, func(a Asked) Answered { return Answered{ID: a.ID, Decision: "deny"} }, 422, "something else"},
+		{"the digest of something else", nil, func(a Asked) Answered { return Answered{ID: a.ID, Digest: "sha256:0", Decision: "allow"} }, 422, "not that of the open question"},
+		{"no digest", nil, func(a Asked) Answered { return Answered{ID: a.ID, Decision: "deny"} }, 422, "not that of the open question"},
 		{"no decision", nil, func(a Asked) Answered { return Answered{ID: a.ID, Digest: a.Digest} }, 422, "neither allow nor deny"},
 		{"another word", nil, func(a Asked) Answered { return Answered{ID: a.ID, Digest: a.Digest, Decision: "yes"} }, 422, "neither allow nor deny"},
 		{"the word in capitals", nil, func(a Asked) Answered { return Answered{ID: a.ID, Digest: a.Digest, Decision: "ALLOW"} }, 422, "neither allow nor deny"},

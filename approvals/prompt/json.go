@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
@@ -45,7 +46,14 @@ func children(v strictjson.Value) iter.Seq2[string, strictjson.Value] {
 	}
 }
 
-// leaves calls f for everything in v that holds nothing else, with its pointer.
+// Leaves calls f for everything in JSON that holds nothing else, with its pointer. Of what is not strict JSON it calls f
+// for nothing.
+func Leaves(raw json.RawMessage, f func(pointer string, v strictjson.Value)) {
+	if v, err := parseArgs(raw); err == nil {
+		leaves(v, "", f)
+	}
+}
+
 func leaves(v strictjson.Value, at string, f func(pointer string, v strictjson.Value)) {
 	if !nested(v) {
 		f(at, v)

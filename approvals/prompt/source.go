@@ -31,8 +31,8 @@ func sourcesOf(r *Request) (remarks map[string]string, written bool) {
 		remarks[s.Pointer] = s.remark()
 		written = written && s.Tool == ""
 	}
-	if v, err := parseArgs(r.Args); written && err == nil {
-		leaves(v, "", func(pointer string, _ strictjson.Value) { written = written && remarks[pointer] != "" })
+	if written {
+		Leaves(r.Args, func(pointer string, _ strictjson.Value) { written = written && remarks[pointer] != "" })
 	}
 	return remarks, written
 }
