@@ -15,7 +15,7 @@ const storeWait = 10 * time.Second
 
 // ErrLeaving is the cause of a context that ends because this process gives the run up, for another one to go on with
 // it.
-var ErrLeaving = errors.New("another process goes on with the run")
+var ErrLeaving = errors.New("another process takes over the run")
 
 // withdraw closes a question that ended without an answer, for those who look at it elsewhere. If somebody has answered
 // it there since, that counts while the run lives: they were told that their answer is taken.
