@@ -15,8 +15,8 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
-	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/store"
@@ -305,7 +305,7 @@ func TestCallsAreClosedWithARunThatCannotGoOn(t *testing.T) {
 		}
 		answers, q := newReplica(t, dir, with, func(o *codemode.Options) { o.GoOn = false })
 		defer answers.Close(context.WithoutCancel(t.Context()))
-		answersCall(t, q, 2, prompt.Reply{Decision: prompt.AllowOnce})
+		answersCall(t, q, 2, call.Answer{Allowed: true})
 		takes := make(chan struct{})
 		watched.fails = func(ctx context.Context) error {
 			close(takes)
@@ -335,7 +335,7 @@ func TestCallsAreClosedWithARunThatCannotGoOn(t *testing.T) {
 }
 
 // says answers the question about a call, once it is put.
-func answersCall(t *testing.T, q *approvals.Queue, call int, reply prompt.Reply) {
+func answersCall(t *testing.T, q *approvals.Queue, call int, reply call.Answer) {
 	t.Helper()
 	seat := q.Sit("local:anna")
 	defer seat.Leave()
@@ -463,7 +463,7 @@ func TestANoCountsMoreThanAGrant(t *testing.T) {
 		_, err := first.Eval(t.Context(), codemode.Request{Code: fleetProgram, Input: json.RawMessage("0"), Principal: "local:0"})
 		ended1 <- err
 	}()
-	answersCall(t, q, 2, prompt.Reply{Decision: prompt.AllowOnce, Scope: prompt.ForRun})
+	answersCall(t, q, 2, call.Answer{Allowed: true, Scope: call.ForRun})
 	up.until(t, "second")
 	run := parked(t, first, 1)["local:0"]
 	first.Runs().Drain(t.Context())
@@ -474,7 +474,7 @@ func TestANoCountsMoreThanAGrant(t *testing.T) {
 		t.Fatal(err)
 	}
 	answers, q := newReplica(t, dir, with, func(o *codemode.Options) { o.GoOn = false })
-	answersCall(t, q, 3, prompt.Reply{Reason: "not this one"})
+	answersCall(t, q, 3, call.Answer{Reason: "not this one"})
 	if err := answers.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}

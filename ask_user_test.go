@@ -15,6 +15,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/asking"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 )
 
@@ -22,50 +23,50 @@ import (
 type respondent struct {
 	mu     sync.Mutex
 	asked  []string // what was shown
-	answer func(r *prompt.Request) (prompt.Reply, error)
+	answer func(r *prompt.Request) (call.Answer, error)
 }
 
 func (*respondent) Name() string   { return "elicitation" }
 func (*respondent) Inquires() bool { return true }
 
-func (p *respondent) Ask(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
+func (p *respondent) Ask(ctx context.Context, r *approvals.Showing) (call.Answer, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asked = append(p.asked, prompt.Text(r, prompt.RenderOptions{}))
-	reply, err := p.answer(r)
+	p.asked = append(p.asked, prompt.Text(r.Request, prompt.RenderOptions{}))
+	reply, err := p.answer(r.Request)
 	reply.Typed = true
 	return reply, err
 }
 
-func answers(reply prompt.Reply) func(*prompt.Request) (prompt.Reply, error) {
-	return func(*prompt.Request) (prompt.Reply, error) { return reply, nil }
+func answers(reply call.Answer) func(*prompt.Request) (call.Answer, error) {
+	return func(*prompt.Request) (call.Answer, error) { return reply, nil }
 }
 
 const asks = `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__*"]%s}}}}`
 
 // S3.6: a program asks a person something and gets the answer, or is told that nobody gave one.
 func TestAskUserInAProgram(t *testing.T) {
-	accept := func(selected []int, text string) prompt.Reply {
-		return prompt.Reply{Decision: prompt.AllowOnce, Selected: selected, Text: text}
+	accept := func(selected []int, text string) call.Answer {
+		return call.Answer{Allowed: true, Selected: selected, Text: text}
 	}
 	const places = `{header: "Deploy", question: "Where to?", options: ["staging", {label: "production", description: "the real one"}]%s}`
 	tests := []struct {
 		why, question string
-		channel       func(*prompt.Request) (prompt.Reply, error) // nil: no channel
+		channel       func(*prompt.Request) (call.Answer, error) // nil: no channel
 		want          string
 	}{
 		{"one of them", fmt.Sprintf(places, ""), answers(accept([]int{1}, "")), `{"action":"accept","answer":"production","selected":["production"],"text":""}`},
 		{"some of them", fmt.Sprintf(places, ", multiple: true"), answers(accept([]int{1, 0}, "")), `{"action":"accept","answer":"production, staging","selected":["production","staging"],"text":""}`},
 		{"words", fmt.Sprintf(places, ", freeText: true"), answers(accept(nil, "nowhere")), `{"action":"accept","answer":"nowhere","selected":[],"text":"nowhere"}`},
 		{"a question alone", `"How many?"`, answers(accept(nil, "3")), `{"action":"accept","answer":"3","selected":[],"text":"3"}`},
-		{"declined", fmt.Sprintf(places, ""), answers(prompt.Reply{}), `{"action":"decline","answer":"","selected":[],"text":"","detail":"a person declined to answer"}`},
-		{"closed", fmt.Sprintf(places, ""), func(*prompt.Request) (prompt.Reply, error) {
+		{"declined", fmt.Sprintf(places, ""), answers(call.Answer{}), `{"action":"decline","answer":"","selected":[],"text":"","detail":"a person declined to answer"}`},
+		{"closed", fmt.Sprintf(places, ""), func(*prompt.Request) (call.Answer, error) {
 			time.Sleep(400 * time.Millisecond) // what is closed faster was closed by a program
-			return prompt.Reply{}, prompt.ErrDismissed
+			return call.Answer{}, prompt.ErrDismissed
 		}, `{"action":"cancel","answer":"","selected":[],"text":"","reason":"canceled","detail":"the question was closed without an answer"}`},
 		{"nobody there", fmt.Sprintf(places, ""), nil,
 			`{"action":"cancel","answer":"","selected":[],"text":"","reason":"elicitation_unsupported","detail":"there is no means of asking a person here"}`},
-		{"a yes without an answer", fmt.Sprintf(places, ""), answers(prompt.Reply{Decision: prompt.AllowOnce}),
+		{"a yes without an answer", fmt.Sprintf(places, ""), answers(call.Answer{Allowed: true}),
 			`{"action":"cancel","answer":"","selected":[],"text":"","reason":"no_approver","detail":"nobody could be asked: elicitation gave no clear answer"}`},
 	}
 	for _, tt := range tests {
@@ -86,11 +87,11 @@ func TestAskUserInAProgram(t *testing.T) {
 // S3.6: what a program asks is on record, with who answered and what, and no call is allowed by it.
 func TestAskUserIsRecordedAndAllowsNothing(t *testing.T) {
 	e := open(t, fmt.Sprintf(asks, ""))
-	p := &respondent{answer: func(r *prompt.Request) (prompt.Reply, error) {
+	p := &respondent{answer: func(r *prompt.Request) (call.Answer, error) {
 		if r.Inquiry == nil {
-			return prompt.Reply{Reason: "no"}, nil
+			return call.Answer{Reason: "no"}, nil
 		}
-		return prompt.Reply{Decision: prompt.AllowOnce, Selected: []int{0}, By: "local:anna"}, nil
+		return call.Answer{Allowed: true, Selected: []int{0}, By: "local:anna"}, nil
 	}}
 	got := value[string](t, e, "p", `
 		const { answer } = await codemode.ask_user({ question: "May I write a.md?", options: ["yes, write it"] });
@@ -128,14 +129,14 @@ func TestF1QuestionsOfProgramsAreLimited(t *testing.T) {
 		`"asksPerMinute": 1`: "decline, ToolCallDeniedError limit, ToolCallDeniedError limit, limit",
 	} {
 		t.Run(limit, func(t *testing.T) {
-			p := &respondent{answer: answers(prompt.Reply{})}
+			p := &respondent{answer: answers(call.Answer{})}
 			e := open(t, fmt.Sprintf(asks, `, "limits": {`+limit+`}`))
 			if got := value[string](t, e, "p", three, p); got != want {
 				t.Errorf("got %s, want %s", got, want)
 			}
 		})
 	}
-	p := &respondent{answer: answers(prompt.Reply{})}
+	p := &respondent{answer: answers(call.Answer{})}
 	e := open(t, fmt.Sprintf(asks, ""))
 	got := value[int](t, e, "p", `let n = 0; for (let i = 0; i < 30; i++) try { await codemode.ask_user({question: "again?"}); n++ } catch {} return n`, p)
 	if got != 20 || len(p.asked) != 20 {
@@ -149,7 +150,7 @@ func TestAskUserTakesTurns(t *testing.T) {
 	open := 0
 	p := &respondent{}
 	var guard sync.Mutex
-	p.answer = func(r *prompt.Request) (prompt.Reply, error) {
+	p.answer = func(r *prompt.Request) (call.Answer, error) {
 		guard.Lock()
 		open++
 		if open > 1 {
@@ -158,7 +159,7 @@ func TestAskUserTakesTurns(t *testing.T) {
 		guard.Unlock()
 		defer func() { guard.Lock(); open--; guard.Unlock() }()
 		if r.Inquiry != nil {
-			return prompt.Reply{Decision: prompt.AllowOnce, Text: "fine"}, nil
+			return call.Answer{Allowed: true, Text: "fine"}, nil
 		}
 		return allow(r), nil
 	}
@@ -175,9 +176,9 @@ func TestAskUserTakesTurns(t *testing.T) {
 // C10: the time that a person takes to answer is not the program's.
 func TestAskUserStopsTheClock(t *testing.T) {
 	e := open(t, fmt.Sprintf(asks, `, "limits": {"wall": "500ms"}`))
-	p := &respondent{answer: func(*prompt.Request) (prompt.Reply, error) {
+	p := &respondent{answer: func(*prompt.Request) (call.Answer, error) {
 		time.Sleep(1500 * time.Millisecond) // a person who takes longer than the program may
-		return prompt.Reply{Decision: prompt.AllowOnce, Text: "later"}, nil
+		return call.Answer{Allowed: true, Text: "later"}, nil
 	}}
 	if got := value[string](t, e, "p", `return (await codemode.ask_user("when?")).text`, p); got != "later" {
 		t.Errorf("got %q", got)
@@ -186,7 +187,7 @@ func TestAskUserStopsTheClock(t *testing.T) {
 
 // What is no question is an exception that says what is wrong, and nobody is asked.
 func TestAskUserArguments(t *testing.T) {
-	p := &respondent{answer: answers(prompt.Reply{})}
+	p := &respondent{answer: answers(call.Answer{})}
 	e := open(t, fmt.Sprintf(asks, ""))
 	for args, want := range map[string]string{
 		``:                                    "expected an object with a question",
@@ -211,9 +212,9 @@ func TestAskUserArguments(t *testing.T) {
 // G6: where it cannot be recorded that a person is asked, nobody is.
 func TestAskUserNeedsARecord(t *testing.T) {
 	e := open(t, fmt.Sprintf(asks, ""), func(o *codemode.Options) { o.Recorder = full{} })
-	p := &respondent{answer: answers(prompt.Reply{Decision: prompt.AllowOnce, Text: "x"})}
+	p := &respondent{answer: answers(call.Answer{Allowed: true, Text: "x"})}
 	got := value[string](t, e, "p", `try { await codemode.ask_user("?"); return "asked" } catch (e) { return e.reason + ": " + e.detail }`, p)
-	if !strings.HasPrefix(got, "denied: it could not be recorded") || len(p.asked) > 0 {
+	if !strings.HasPrefix(got, "denied: recording that a person is asked failed") || len(p.asked) > 0 {
 		t.Errorf("got %q, asked %d times", got, len(p.asked))
 	}
 }
@@ -221,7 +222,7 @@ func TestAskUserNeedsARecord(t *testing.T) {
 // S3.6: a front end asks on behalf of a session, without a program.
 func TestAskUserWithoutAProgram(t *testing.T) {
 	e := open(t, fmt.Sprintf(asks, `, "limits": {"asksPerMinute": 1}`))
-	p := &respondent{answer: answers(prompt.Reply{Decision: prompt.AllowOnce, Text: "here"})}
+	p := &respondent{answer: answers(call.Answer{Allowed: true, Text: "here"})}
 	r := codemode.Request{Profile: "p", Principal: "local:anna", Channels: []approvals.Channel{p}}
 	got, err := e.Runs().AskUser(t.Context(), r, json.RawMessage(`{"question":"Where?"}`))
 	if err != nil || got.Action != asking.ActionAccept || got.Text != "here" {

@@ -15,6 +15,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/registry"
 )
@@ -24,40 +25,41 @@ type desk struct {
 	mu     sync.Mutex
 	forms  [][]string // the arguments of the calls of each form
 	texts  []string
-	answer func(r *prompt.Request) prompt.Reply
+	answer func(r *prompt.Request) call.Answer
 	edits  bool
 }
 
 func (d *desk) Name() string { return "elicitation" }
 func (d *desk) Edits() bool  { return d.edits }
 
-func (d *desk) Ask(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
-	results, err := d.AskAll(ctx, []*prompt.Request{r})
-	return results[0].Reply, err
+func (d *desk) Ask(ctx context.Context, r *approvals.Showing) (call.Answer, error) {
+	results, err := d.AskAll(ctx, r)
+	return results[0], err
 }
 
-func (d *desk) AskAll(_ context.Context, calls []*prompt.Request) ([]prompt.Result, error) {
+func (d *desk) AskAll(_ context.Context, s *approvals.Showing) ([]call.Answer, error) {
+	calls := s.Calls
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var form []string
-	var results []prompt.Result
+	var results []call.Answer
 	for _, r := range calls {
 		form = append(form, r.Tool+string(r.Args))
 		reply := d.answer(r)
 		reply.Typed = true
-		results = append(results, prompt.Result{Reply: reply})
+		results = append(results, reply)
 	}
 	slices.Sort(form)
 	d.forms, d.texts = append(d.forms, form), append(d.texts, prompt.RenderAll(calls, prompt.RenderOptions{}).Text)
 	return results, nil
 }
 
-func allow(*prompt.Request) prompt.Reply { return prompt.Reply{Decision: prompt.AllowOnce} }
+func allow(*prompt.Request) call.Answer { return call.Answer{Allowed: true} }
 
 // remembering says yes, for as long as scope says where that is offered.
-func remembering(scope prompt.Scope) func(*prompt.Request) prompt.Reply {
-	return func(*prompt.Request) prompt.Reply {
-		return prompt.Reply{Decision: prompt.AllowOnce, Scope: scope}
+func remembering(scope call.Scope) func(*prompt.Request) call.Answer {
+	return func(*prompt.Request) call.Answer {
+		return call.Answer{Allowed: true, Scope: scope}
 	}
 }
 
@@ -81,9 +83,9 @@ func TestC2PromiseAllIsOneForm(t *testing.T) {
 	for _, n := range []int{5, 20} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			e := open(t, fmt.Sprintf(writing, ""))
-			d := &desk{answer: func(r *prompt.Request) prompt.Reply {
+			d := &desk{answer: func(r *prompt.Request) call.Answer {
 				if strings.Contains(string(r.Args), "f3") {
-					return prompt.Reply{Reason: "not this one"}
+					return call.Answer{Reason: "not this one"}
 				}
 				return allow(r)
 			}}
@@ -127,12 +129,12 @@ func TestQuestionsOneByOne(t *testing.T) {
 // Two calls that are the same need two answers (THREATS.md A08).
 func TestTheSameCallTwiceAtOnce(t *testing.T) {
 	first := true
-	d := &desk{answer: func(r *prompt.Request) prompt.Reply {
+	d := &desk{answer: func(r *prompt.Request) call.Answer {
 		defer func() { first = false }()
 		if first {
 			return allow(r)
 		}
-		return prompt.Reply{}
+		return call.Answer{}
 	}}
 	got := value[[]string](t, open(t, fmt.Sprintf(writing, "")), "p", attempts(true, "a.md", "a.md"), d)
 	slices.Sort(got)
@@ -172,17 +174,17 @@ func TestGrantsInAProgram(t *testing.T) {
 	tests := []struct {
 		why      string
 		settings string
-		answer   func(*prompt.Request) prompt.Reply
+		answer   func(*prompt.Request) call.Answer
 		together bool
 		paths    []string
 		want     string // for each call: asked or not, by its result
 		forms    int
 	}{
 		{"once", remember, allow, false, []string{"a.md", "a.md"}, "ok ok", 2},
-		{"for the run, the same path", remember, remembering(prompt.ForRun), false, []string{"a.md", "a.md", "b.md", "a.md"}, "ok ok ok ok", 2},
-		{"for a time", remember, remembering(prompt.ForTime), false, []string{"a.md", "a.md"}, "ok ok", 1},
-		{"nothing may be remembered", "", remembering(prompt.ForRun), false, []string{"a.md"}, "no_approver", 1},
-		{"E8: a refusal is", remember, func(*prompt.Request) prompt.Reply { return prompt.Reply{} }, false, []string{"a.md", "a.md", "b.md"}, "elicitation_declined elicitation_declined elicitation_declined", 2},
+		{"for the run, the same path", remember, remembering(call.ForRun), false, []string{"a.md", "a.md", "b.md", "a.md"}, "ok ok ok ok", 2},
+		{"for a time", remember, remembering(call.ForTime), false, []string{"a.md", "a.md"}, "ok ok", 1},
+		{"nothing may be remembered", "", remembering(call.ForRun), false, []string{"a.md"}, "no_approver", 1},
+		{"E8: a refusal is", remember, func(*prompt.Request) call.Answer { return call.Answer{} }, false, []string{"a.md", "a.md", "b.md"}, "elicitation_declined elicitation_declined elicitation_declined", 2},
 	}
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {
@@ -228,7 +230,7 @@ func TestGrantsOutliveARunAndEnd(t *testing.T) {
 	e := open(t, fmt.Sprintf(writing, settings))
 	asked := func(principal string) int {
 		t.Helper()
-		d := &desk{answer: remembering(prompt.ForTime)}
+		d := &desk{answer: remembering(call.ForTime)}
 		if _, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Code: attempts(false, "a.md"), Channels: []approvals.Channel{d}, Principal: principal}); err != nil {
 			t.Fatal(err)
 		}
@@ -267,8 +269,8 @@ func TestC13EditedArguments(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {
 			e := open(t, fmt.Sprintf(config, test.edit))
-			d := &desk{edits: true, answer: func(*prompt.Request) prompt.Reply {
-				return prompt.Reply{Decision: prompt.AllowOnce, Args: json.RawMessage(test.args)}
+			d := &desk{edits: true, answer: func(*prompt.Request) call.Answer {
+				return call.Answer{Allowed: true, Args: json.RawMessage(test.args)}
 			}}
 			got := value[[]string](t, e, "p", attempts(false, "a.md"), d)
 			if got[0] != test.want {
@@ -297,8 +299,8 @@ func TestTheModelIsToldThatAPersonChangedArguments(t *testing.T) {
 		{"", ""},
 	} {
 		e := open(t, `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__write_file"], "ask": {"edit": true}}}}}`)
-		d := &desk{edits: true, answer: func(*prompt.Request) prompt.Reply {
-			reply := prompt.Reply{Decision: prompt.AllowOnce}
+		d := &desk{edits: true, answer: func(*prompt.Request) call.Answer {
+			reply := call.Answer{Allowed: true}
 			if test.args != "" {
 				reply.Args = json.RawMessage(test.args)
 			}
@@ -335,7 +337,7 @@ type deaf struct {
 
 func (*deaf) Name() string { return "elicitation" }
 
-func (d *deaf) Ask(ctx context.Context, _ *prompt.Request) (prompt.Reply, error) {
+func (d *deaf) Ask(ctx context.Context, _ *approvals.Showing) (call.Answer, error) {
 	<-ctx.Done()
 	close(d.over)
 	<-d.said
@@ -389,9 +391,9 @@ func TestMixedAnswersAreCarriedOut(t *testing.T) {
 	up := newPerformed(t)
 	up.takes = 500 * time.Millisecond
 	e := open(t, fmt.Sprintf(`{"mcpServers": {"up": {"type": "http", "url": %q}}, "evaluation": {"profiles": {"p": {"asklist": ["up__second"]}}}}`, up.url))
-	d := &desk{answer: func(r *prompt.Request) prompt.Reply {
+	d := &desk{answer: func(r *prompt.Request) call.Answer {
 		if string(r.Args) == `{"n":2}` {
-			return prompt.Reply{Reason: "not this one"}
+			return call.Answer{Reason: "not this one"}
 		}
 		return allow(r)
 	}}
@@ -451,7 +453,7 @@ func TestAQuestionWaitsForPeopleWhoAreExpected(t *testing.T) {
 			e := open(t, fmt.Sprintf(writing, `, "ask": {"timeout": "300ms"`+test.absent+`}`))
 			var told []string
 			r, err := e.Eval(t.Context(), codemode.Request{
-				Profile: "p", Code: attempts(false, "a.md"), Channels: []approvals.Channel{says(prompt.Reply{}, approvals.ErrCannotAsk), q},
+				Profile: "p", Code: attempts(false, "a.md"), Channels: []approvals.Channel{says(call.Answer{}, approvals.ErrCannotAsk), q},
 				Caller: &registry.Caller{Asked: func(about string, where []string, until time.Time) (over func()) {
 					told = append(told, fmt.Sprint(about, " ", where, " ", !until.IsZero()))
 					return func() {}

@@ -13,6 +13,7 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/audit/report"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -20,7 +21,7 @@ import (
 func TestTheTableOfCallsHasARowForEachCall(t *testing.T) {
 	dir := t.TempDir()
 	e := open(t, original, recorded(dir))
-	person := &person{answer: func(context.Context, *prompt.Request) (prompt.Reply, error) { return yes, nil }}
+	person := &person{answer: func(context.Context, *prompt.Request) (call.Answer, error) { return yes, nil }}
 	r, err := eval(t, e, "supervised", `
 		await codemode.time__now({});
 		await codemode.filesystem__read_text_file({path: "a.md"});

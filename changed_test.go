@@ -17,6 +17,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/preflight"
 )
@@ -219,7 +220,7 @@ func TestA14DefinitionChangesDuringARun(t *testing.T) {
 	}
 	p := says(yes, nil)
 	answer, first := p.answer, true
-	p.answer = func(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
+	p.answer = func(ctx context.Context, r *prompt.Request) (call.Answer, error) {
 		if first {
 			first = false
 			s.define("read", "reads mail and more")

@@ -18,6 +18,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
@@ -435,7 +436,7 @@ func TestOverlayReachesARunningProgram(t *testing.T) {
 	e := open(t, rules)
 	p := says(yes, nil)
 	answer := p.answer
-	p.answer = func(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
+	p.answer = func(ctx context.Context, r *prompt.Request) (call.Answer, error) {
 		if err := e.Loader().SetOverlays([]byte(`{"evaluation": {"overlays": [{"id": "stop", "session": "s1", "denylist": ["*"]}]}}`)); err != nil {
 			t.Error(err)
 		}

@@ -172,10 +172,7 @@ func (e *Evaluator) wire(accepted *pins.Pins, secret string) {
 	e.record = recorder.New(o.Log, e.rules, o.Recorder, o.RecordDir)
 	e.people = &asking.People{
 		Log: o.Log, Rules: e.rules, Tools: e.tools, Record: e.record, Channels: o.Channels,
-		Desk: &approvals.Desk{Late: e.record.Late},
-		Grants: &asking.Grants{
-			Memory: approvals.NewGrantStore(time.Now), Runs: map[string]bool{}, Sessions: map[string]bool{},
-		},
+		Desk: &approvals.Desk{Late: e.record.Late}, Grants: asking.NewGrants(),
 	}
 	e.checker = &preflight.Checker{
 		Rules: e.rules, Tools: e.tools, Programs: e.programs, Tokens: preflight.NewTokens(secret),
@@ -200,8 +197,9 @@ func (e *Evaluator) openRecord() error {
 		if err := e.record.Open(e.options.RecordDir, cfg, e.options.Env); err != nil {
 			return err
 		}
-		e.people.Grants.Stored, e.rules.Sessions.Store = e.record.DB, e.record.DB
-		e.people.Desk.Store = asking.NewQuestionStore(e.record.DB)
+		e.people.Grants.StoreIn(e.record.DB)
+		e.rules.Sessions.Store = e.record.DB
+		e.people.Desk.Store = asking.NewApprovalStore(e.record.DB)
 		e.record.Policy(e.life.Ctx, "loaded", cfg, nil)
 		return nil
 	})
@@ -211,7 +209,7 @@ func (e *Evaluator) openRecord() error {
 	e.life.Background(func() { e.record.Clean(e.life.Ctx) })
 	for _, c := range e.options.Channels {
 		if q, ok := c.(*approvals.Queue); ok {
-			e.life.Background(func() { q.Follow(e.life.Ctx, e.people.Desk, e.people.CheckFar) })
+			e.life.Background(func() { q.Follow(e.life.Ctx, e.people.Desk, e.people.CheckRemoteArgs) })
 		}
 	}
 	if e.options.GoOn {

@@ -81,25 +81,25 @@ func open(t *testing.T, rules string, change ...func(*codemode.Options)) *codemo
 type person struct {
 	mu     sync.Mutex
 	asked  []prompt.Request
-	answer func(ctx context.Context, r *prompt.Request) (prompt.Reply, error)
+	answer func(ctx context.Context, r *prompt.Request) (call.Answer, error)
 }
 
 func (p *person) Name() string { return "test" }
 
-func (p *person) Ask(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
+func (p *person) Ask(ctx context.Context, r *approvals.Showing) (call.Answer, error) {
 	p.mu.Lock()
-	p.asked = append(p.asked, *r)
+	p.asked = append(p.asked, *r.Request)
 	p.mu.Unlock()
-	return p.answer(ctx, r)
+	return p.answer(ctx, r.Request)
 }
 
-func says(reply prompt.Reply, err error) *person {
-	return &person{answer: func(context.Context, *prompt.Request) (prompt.Reply, error) { return reply, err }}
+func says(reply call.Answer, err error) *person {
+	return &person{answer: func(context.Context, *prompt.Request) (call.Answer, error) { return reply, err }}
 }
 
 var (
-	yes = prompt.Reply{Decision: prompt.AllowOnce, Typed: true}
-	no  = prompt.Reply{Decision: prompt.Refuse, Reason: "not now", Typed: true}
+	yes = call.Answer{Allowed: true, Typed: true}
+	no  = call.Answer{Reason: "not now", Typed: true}
 )
 
 func eval(t *testing.T, e *codemode.Evaluator, profile, code string, channels ...approvals.Channel) (*codemode.Response, error) {
@@ -199,16 +199,16 @@ func TestAnswers(t *testing.T) {
 	}{
 		{"a yes", says(yes, nil), "", ""},
 		{"a no", says(no, nil), "elicitation_declined", "elicitation_declined"},
-		{"a dialog that was closed", &person{answer: func(context.Context, *prompt.Request) (prompt.Reply, error) {
+		{"a dialog that was closed", &person{answer: func(context.Context, *prompt.Request) (call.Answer, error) {
 			time.Sleep(2 * approvals.DefaultMinHuman) // a closing that is faster is a program's
-			return prompt.Reply{}, prompt.ErrDismissed
+			return call.Answer{}, prompt.ErrDismissed
 		}}, "canceled", "canceled"},
 		{"an answer that is neither", says(yes, prompt.ErrUnclear), "no_approver", "no_approver"},
-		{"an automatic no", says(prompt.Reply{}, nil), "no_approver", "no_approver"},
+		{"an automatic no", says(call.Answer{}, nil), "no_approver", "no_approver"},
 		{"a client that cannot ask", says(yes, approvals.ErrCannotAsk), "elicitation_unsupported", ""},
 		{"nobody there", says(yes, approvals.ErrNoPerson), "no_approver", ""},
 		{"no channel at all", nil, "no_approver", ""},
-		{"a channel that crashes", &person{answer: func(context.Context, *prompt.Request) (prompt.Reply, error) { panic("boom") }}, "no_approver", "no_approver"},
+		{"a channel that crashes", &person{answer: func(context.Context, *prompt.Request) (call.Answer, error) { panic("boom") }}, "no_approver", "no_approver"},
 	}
 	e := open(t, rules)
 	for _, tt := range tests {
@@ -372,13 +372,13 @@ func TestProfileChangesInsideARunningProgram(t *testing.T) {
 
 	// The program asks twice; the first question is answered once the file has changed.
 	tightened := strings.Replace(original, `"denylist": [`, `"denylist": ["time__*", "filesystem__write_*", `, 1)
-	p := &person{answer: func(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
+	p := &person{answer: func(ctx context.Context, r *prompt.Request) (call.Answer, error) {
 		write(tightened)
 		for e.Config().Profile("supervised").Decide(profiles.Call{Server: "time", Tool: "now"}).Verdict != call.Deny {
 			select {
 			case <-changed:
 			case <-ctx.Done():
-				return prompt.Reply{}, ctx.Err()
+				return call.Answer{}, ctx.Err()
 			}
 		}
 		return yes, nil
@@ -422,7 +422,7 @@ func TestARemovedProfileAllowsNothing(t *testing.T) {
 	}
 	put(original)
 	e := open(t, "", func(o *codemode.Options) { o.ConfigPath = path })
-	p := &person{answer: func(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
+	p := &person{answer: func(ctx context.Context, r *prompt.Request) (call.Answer, error) {
 		put(`{"evaluation": {"profiles": {"other": {}}}}`)
 		if !testwait.Holds(func() bool { return e.Config().Profile("supervised") == nil || ctx.Err() != nil }) {
 			t.Error("the watcher has not seen it")
@@ -602,7 +602,7 @@ func TestTextIsBounded(t *testing.T) {
 func TestCanceledRunReportsItsEffects(t *testing.T) {
 	e := open(t, original)
 	ctx, cancel := context.WithCancel(t.Context())
-	p := &person{answer: func(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
+	p := &person{answer: func(ctx context.Context, r *prompt.Request) (call.Answer, error) {
 		cancel()
 		<-ctx.Done()
 		return yes, nil // too late
@@ -626,10 +626,10 @@ func TestCanceledRunReportsItsEffects(t *testing.T) {
 func TestClosed(t *testing.T) {
 	e := open(t, original)
 	started := make(chan struct{})
-	p := &person{answer: func(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
+	p := &person{answer: func(ctx context.Context, r *prompt.Request) (call.Answer, error) {
 		close(started)
 		<-ctx.Done()
-		return prompt.Reply{}, ctx.Err()
+		return call.Answer{}, ctx.Err()
 	}}
 	ended := make(chan error, 1)
 	go func() {

@@ -22,8 +22,8 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
-	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/pgtest"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/runs"
@@ -221,9 +221,9 @@ func answer(ctx context.Context, t *testing.T, q *approvals.Queue, not string) {
 		case <-seat.News():
 		}
 		for _, o := range seat.Pending() {
-			reply := prompt.Reply{Decision: prompt.AllowOnce}
+			reply := call.Answer{Allowed: true}
 			if o.Request.Principal == not {
-				reply = prompt.Reply{Reason: "not for you"}
+				reply = call.Answer{Reason: "not for you"}
 			}
 			if err := seat.Answer(o.Request.ID, o.Request.Digest, o.Request.Code, reply); err != nil && !errors.Is(err, approvals.ErrTaken) {
 				t.Errorf("answering: %v", err)

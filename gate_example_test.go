@@ -9,6 +9,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/owntools"
 )
@@ -37,13 +38,13 @@ func ExampleEvaluator_Gate() {
 	defer e.Close(ctx)
 
 	// In a real program this asks somebody: over a chat, a page, a terminal (approvals.Terminal).
-	person := approvals.Approver("chat", func(_ context.Context, r *prompt.Request) (prompt.Reply, error) {
+	person := approvals.Approver("chat", func(_ context.Context, r *prompt.Request) (call.Answer, error) {
 		fmt.Println("asked:", prompt.Summary(r), "risk", r.Risk)
 		switch r.Tool {
 		case "send":
-			return prompt.Reply{Decision: prompt.AllowOnce, Args: json.RawMessage(`{"to":"anna","text":"see you at 9"}`)}, nil
+			return call.Answer{Allowed: true, Args: json.RawMessage(`{"to":"anna","text":"see you at 9"}`)}, nil
 		}
-		return prompt.Reply{Decision: prompt.Refuse, Reason: "not while I am away"}, nil
+		return call.Answer{Reason: "not while I am away"}, nil
 	})
 	g, err := e.Gate(owntools.Options{Profile: "careful", Channels: []approvals.Channel{person}})
 	if err != nil {

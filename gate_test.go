@@ -16,6 +16,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/owntools"
 )
@@ -25,8 +26,8 @@ const gateRules = `{"evaluation": {"profiles": {"p": {
 	"unmatched": "deny", "ask": {"edit": true}, "remember": {"scopes": ["run"]}%s}}}}`
 
 // decides is an approver that always says the same.
-func decides(reply prompt.Reply, err error) approvals.Channel {
-	return approvals.Approver("chat", func(context.Context, *prompt.Request) (prompt.Reply, error) { return reply, err })
+func decides(reply call.Answer, err error) approvals.Channel {
+	return approvals.Approver("chat", func(context.Context, *prompt.Request) (call.Answer, error) { return reply, err })
 }
 
 // executor notes what it was told to do.
@@ -55,15 +56,15 @@ func TestGateOfOnesOwnTools(t *testing.T) {
 		is     error
 	}{
 		{"allowed by a rule", "balance", ``, nil, `{}`, "", nil},
-		{"denied by the lack of one", "close", `{}`, []approvals.Channel{decides(prompt.Reply{Decision: prompt.AllowOnce}, nil)}, "", "denied", nil},
+		{"denied by the lack of one", "close", `{}`, []approvals.Channel{decides(call.Answer{Allowed: true}, nil)}, "", "denied", nil},
 		{"denied by a condition", "balance", `{"path":"/etc/x"}`, nil, "", "denied", nil},
-		{"approved", "pay", pay, []approvals.Channel{decides(prompt.Reply{Decision: prompt.AllowOnce}, nil)}, pay, "", nil},
-		{"approved with other arguments", "pay", pay, []approvals.Channel{decides(prompt.Reply{Decision: prompt.AllowOnce, Args: json.RawMessage(`{"to": "anna", "amount": 1}`)}, nil)}, `{"to":"anna","amount":1}`, "", nil},
-		{"other arguments that a rule denies", "pay", pay, []approvals.Channel{decides(prompt.Reply{Decision: prompt.AllowOnce, Args: json.RawMessage(`{"path":"/etc/x"}`)}, nil)}, "", "no_approver", nil},
-		{"refused", "pay", pay, []approvals.Channel{decides(prompt.Reply{}, nil)}, "", "elicitation_declined", nil},
-		{"refused with a reason", "pay", pay, []approvals.Channel{decides(prompt.Reply{Reason: "too much"}, nil)}, "", "elicitation_declined", nil},
-		{"an invalid decision", "pay", pay, []approvals.Channel{decides(prompt.Reply{Decision: 3}, nil)}, "", "invalid_decision", owntools.ErrInvalidDecision},
-		{"an approver that fails", "pay", pay, []approvals.Channel{decides(prompt.Reply{Decision: prompt.AllowOnce}, errors.New("the chat is down"))}, "", "no_approver", nil},
+		{"approved", "pay", pay, []approvals.Channel{decides(call.Answer{Allowed: true}, nil)}, pay, "", nil},
+		{"approved with other arguments", "pay", pay, []approvals.Channel{decides(call.Answer{Allowed: true, Args: json.RawMessage(`{"to": "anna", "amount": 1}`)}, nil)}, `{"to":"anna","amount":1}`, "", nil},
+		{"other arguments that a rule denies", "pay", pay, []approvals.Channel{decides(call.Answer{Allowed: true, Args: json.RawMessage(`{"path":"/etc/x"}`)}, nil)}, "", "no_approver", nil},
+		{"refused", "pay", pay, []approvals.Channel{decides(call.Answer{}, nil)}, "", "elicitation_declined", nil},
+		{"refused with a reason", "pay", pay, []approvals.Channel{decides(call.Answer{Reason: "too much"}, nil)}, "", "elicitation_declined", nil},
+		{"an invalid decision", "pay", pay, []approvals.Channel{decides(call.Answer{Args: json.RawMessage(`{}`)}, nil)}, "", "invalid_decision", owntools.ErrInvalidDecision},
+		{"an approver that fails", "pay", pay, []approvals.Channel{decides(call.Answer{Allowed: true}, errors.New("the chat is down"))}, "", "no_approver", nil},
 		{"nobody to ask", "pay", pay, nil, "", "no_approver", nil},
 		{"arguments that are read in two ways", "balance", `{"a":1,"a":2}`, nil, "", "bad_arguments", nil},
 		{"arguments that are no JSON", "balance", `{"a":`, nil, "", "bad_arguments", nil},
@@ -107,7 +108,7 @@ func TestGateOfOnesOwnTools(t *testing.T) {
 // S3.1: it is the same way that calls of programs take: what is refused is remembered, the third refusal ends the run, grants end
 // with it, and what cannot be recorded does not happen.
 func TestGateIsTheOneOfPrograms(t *testing.T) {
-	call := func(n int) owntools.Call {
+	payment := func(n int) owntools.Call {
 		return owntools.Call{Server: "bank", Tool: "pay", Args: json.RawMessage(fmt.Sprintf(`{"n":%d}`, n))}
 	}
 	reason := func(err error) string {
@@ -119,9 +120,9 @@ func TestGateIsTheOneOfPrograms(t *testing.T) {
 	}
 	e := open(t, fmt.Sprintf(gateRules, ""))
 	asked := 0
-	person := approvals.Approver("chat", func(context.Context, *prompt.Request) (prompt.Reply, error) {
+	person := approvals.Approver("chat", func(context.Context, *prompt.Request) (call.Answer, error) {
 		asked++
-		return prompt.Reply{}, nil
+		return call.Answer{}, nil
 	})
 	g, err := e.Gate(owntools.Options{Profile: "p", Channels: []approvals.Channel{person}})
 	if err != nil {
@@ -130,7 +131,7 @@ func TestGateIsTheOneOfPrograms(t *testing.T) {
 	x := &executor{}
 	var got []string
 	for _, n := range []int{1, 1, 2, 3, 4} {
-		_, err := g.Execute(t.Context(), call(n), x.do)
+		_, err := g.Execute(t.Context(), payment(n), x.do)
 		got = append(got, reason(err))
 	}
 	want := []string{"elicitation_declined", "elicitation_declined", "elicitation_declined", "elicitation_declined", "too_many_refusals"}
@@ -141,13 +142,13 @@ func TestGateIsTheOneOfPrograms(t *testing.T) {
 		t.Errorf("reports: %+v", reports)
 	}
 
-	remembers := decides(prompt.Reply{Decision: prompt.AllowOnce, Scope: prompt.ForRun}, nil)
+	remembers := decides(call.Answer{Allowed: true, Scope: call.ForRun}, nil)
 	g, err = e.Gate(owntools.Options{Profile: "p", Principal: "local:anna", Channels: []approvals.Channel{remembers}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for n := range 3 {
-		if _, err := g.Execute(t.Context(), call(n), x.do); err != nil {
+		if _, err := g.Execute(t.Context(), payment(n), x.do); err != nil {
 			t.Error(err)
 		}
 	}
@@ -159,7 +160,7 @@ func TestGateIsTheOneOfPrograms(t *testing.T) {
 	if grants, err := e.People().Grants.All(t.Context(), ""); err != nil || len(grants) != 0 {
 		t.Errorf("grants after the run: %v, %v", grants, err)
 	}
-	if _, err := g.Execute(t.Context(), call(1), x.do); reason(err) != "canceled" {
+	if _, err := g.Execute(t.Context(), payment(1), x.do); reason(err) != "canceled" {
 		t.Errorf("after Close: %v", err)
 	}
 
@@ -224,12 +225,12 @@ func TestGateShowsAndLogsNoSecrets(t *testing.T) {
 		o.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 	var shown string
-	person := approvals.Approver("chat", func(_ context.Context, r *prompt.Request) (prompt.Reply, error) {
+	person := approvals.Approver("chat", func(_ context.Context, r *prompt.Request) (call.Answer, error) {
 		shown = prompt.Text(r, prompt.RenderOptions{}) + prompt.Summary(r)
 		if r.Run == "" || r.Time.IsZero() || time.Since(r.Time) > time.Hour {
 			t.Errorf("a request of run %q at %v", r.Run, r.Time)
 		}
-		return prompt.Reply{}, nil
+		return call.Answer{}, nil
 	})
 	g, err := e.Gate(owntools.Options{Profile: "p", Channels: []approvals.Channel{person}, Tools: []owntools.Tool{{
 		Server: "bank", Tool: "pay", Title: "Pay", Display: prompt.Display{Keys: []string{"pin"}, String: 40},
@@ -257,11 +258,11 @@ func TestGateShowsAndLogsNoSecrets(t *testing.T) {
 // Many goroutines pass one Gate at once, each with its own arguments.
 func TestGateFromManyGoroutines(t *testing.T) {
 	e := open(t, fmt.Sprintf(gateRules, `, "limits": {"refusals": 1000}`))
-	person := approvals.Approver("chat", func(_ context.Context, r *prompt.Request) (prompt.Reply, error) {
+	person := approvals.Approver("chat", func(_ context.Context, r *prompt.Request) (call.Answer, error) {
 		if strings.Contains(string(r.Args), `7}`) {
-			return prompt.Reply{}, nil
+			return call.Answer{}, nil
 		}
-		return prompt.Reply{Decision: prompt.AllowOnce}, nil
+		return call.Answer{Allowed: true}, nil
 	})
 	g, err := e.Gate(owntools.Options{Profile: "p", Channels: []approvals.Channel{person}})
 	if err != nil {

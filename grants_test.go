@@ -27,10 +27,10 @@ func TestKeepers(t *testing.T) {
 			r := &prompt.Request{
 				Server: "fs", Tool: "write", Name: "fs__write", Profile: "p", ProfileDigest: "d", Rule: "r", Principal: "anna", Run: "r1", Risk: call.Medium,
 				Args:  json.RawMessage(`{"path":"/a"}`),
-				Terms: prompt.Terms{Scopes: []prompt.Scope{prompt.ForTime, prompt.ForCount}, Pointers: []string{"/path"}},
+				Terms: prompt.Terms{Scopes: []call.Scope{call.ForTime, call.ForCount}, Pointers: []string{"/path"}},
 			}
-			draft := func(scope prompt.Scope, uses int) *prompt.Grant {
-				g, err := r.Draft(prompt.Wish{Scope: scope}, time.Now())
+			draft := func(scope call.Scope, uses int) *prompt.Grant {
+				g, err := r.Draft(call.Answer{Scope: scope}, time.Now())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -48,7 +48,7 @@ func TestKeepers(t *testing.T) {
 				}
 				return len(all)
 			}
-			twice := draft(prompt.ForCount, 2)
+			twice := draft(call.ForCount, 2)
 			if found, err := k.For(t.Context(), r.Key()); err != nil || len(found) != 1 || found[0].Text() != twice.Text() || !found[0].Covers(r, time.Now()) {
 				t.Fatalf("got %+v, %v", found, err)
 			}
@@ -57,7 +57,7 @@ func TestKeepers(t *testing.T) {
 					t.Errorf("use %d: %v, want %v", i+1, err, want)
 				}
 			}
-			always := draft(prompt.ForTime, 0)
+			always := draft(call.ForTime, 0)
 			for range 5 {
 				if err := k.Spend(t.Context(), always.ID); err != nil {
 					t.Error(err)
@@ -95,7 +95,7 @@ func TestGrantsForATimeOutliveTheProcess(t *testing.T) {
 	start := func() *codemode.Evaluator { return open(t, config, func(o *codemode.Options) { o.RecordDir = dir }) }
 	asked := func(e *codemode.Evaluator) int {
 		t.Helper()
-		d := &desk{answer: remembering(prompt.ForTime)}
+		d := &desk{answer: remembering(call.ForTime)}
 		if _, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Code: attempts(false, "a.md"), Channels: []approvals.Channel{d}, Principal: "anna"}); err != nil {
 			t.Fatal(err)
 		}

@@ -41,7 +41,7 @@ var layers = map[string]struct {
 	"upstream/child":      {ours: []string{"config/servers"}},
 	"approvals":           {ours: []string{"approvals/prompt", "call", "internal/strictjson"}},
 	"approvals/prompt":    {ours: []string{"call", "internal/secrets", "internal/strictjson"}},
-	"approvals/terminal":  {ours: []string{"approvals", "approvals/prompt"}, outside: []string{"golang.org/x/sys", "golang.org/x/term"}},
+	"approvals/terminal":  {ours: []string{"approvals", "approvals/prompt", "call"}, outside: []string{"golang.org/x/sys", "golang.org/x/term"}},
 	"hostfns":             {ours: []string{"call", "internal/strictjson"}},
 	"store":               {ours: []string{"internal/address"}, outside: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys", "modernc.org/sqlite"}},
 	"audit":               {ours: []string{"call", "internal/address", "internal/secrets", "internal/strictjson", "internal/visible", "store"}, outside: []string{"golang.org/x/mod"}}, // what it writes are rows of the store
@@ -55,7 +55,7 @@ var layers = map[string]struct {
 	"inforce": {ours: []string{"call", "catalog", "catalog/pins", "config", "hostfns", "internal/visible", "profiles", "sandbox", "store"}},
 
 	"registry":  {ours: []string{"call", "catalog", "catalog/pins", "config", "hostfns", "inforce", "internal/strictjson", "internal/visible", "profiles", "upstream"}},
-	"recorder":  {ours: []string{"approvals", "approvals/prompt", "audit", "audit/otlp", "call", "config", "hostfns", "inforce", "store", "upstream"}},
+	"recorder":  {ours: []string{"approvals/prompt", "audit", "audit/otlp", "call", "config", "hostfns", "inforce", "store", "upstream"}},
 	"preflight": {ours: []string{"analysis", "call", "config", "hostfns", "inforce", "internal/fair", "internal/visible", "profiles", "registry"}},
 	"asking":    {ours: []string{"analysis", "approvals", "approvals/prompt", "call", "hostfns", "inforce", "internal/strictjson", "internal/visible", "preflight", "profiles", "recorder", "registry", "store"}},
 	"runs":      {ours: []string{"analysis", "approvals", "approvals/prompt", "asking", "audit", "config", "guest/quickjs", "hostfns", "inforce", "internal/fair", "internal/strictjson", "internal/visible", "preflight", "profiles", "recorder", "registry", "sandbox", "store"}},
@@ -69,7 +69,7 @@ var layers = map[string]struct {
 	".":             {ours: []string{"analysis", "approvals", "asking", "catalog/pins", "config", "discovery", "hostfns", "inforce", "inforce/loader", "internal/protect", "owntools", "preflight", "recorder", "registry", "runs", "upstream"}},
 	"server":        {ours: []string{".", "approvals", "approvals/prompt", "asking", "catalog", "config", "discovery", "inforce", "internal/fair", "internal/strictjson", "internal/visible", "preflight", "registry", "server/limits", "upstream"}, outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
 	"server/limits": {ours: []string{"internal/fair"}, outside: []string{"golang.org/x/sys"}},
-	"console":       {ours: []string{"approvals", "approvals/prompt", "audit", "console/form", "internal/strictjson", "store"}},
+	"console":       {ours: []string{"approvals", "approvals/prompt", "audit", "call", "console/form", "internal/strictjson", "store"}},
 	"console/form":  {ours: []string{"approvals/prompt", "internal/strictjson"}},
 	"cmd/codemode":  {ours: []string{".", "analysis", "approvals", "approvals/prompt", "approvals/terminal", "asking", "audit", "audit/report", "call", "catalog", "catalog/pins", "config", "config/changes", "config/importtable", "config/servers", "console", "discovery", "guest/quickjs", "hostfns", "inforce", "inforce/loader", "internal/address", "internal/bench", "internal/protect", "internal/replace", "internal/visible", "preflight", "profiles", "recorder", "registry", "sandbox", "server", "store", "upstream", "upstream/login"}, outside: []string{"charm.land/bubbles/v2", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal", "github.com/spf13/cobra", "golang.org/x/term"}},
 }

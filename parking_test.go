@@ -16,6 +16,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/store"
@@ -23,12 +24,12 @@ import (
 
 // slowly is a person who answers yes after the run has been parked.
 func slowly() *person {
-	return &person{answer: func(ctx context.Context, _ *prompt.Request) (prompt.Reply, error) {
+	return &person{answer: func(ctx context.Context, _ *prompt.Request) (call.Answer, error) {
 		select {
 		case <-time.After(700 * time.Millisecond):
 			return yes, nil
 		case <-ctx.Done():
-			return prompt.Reply{}, context.Cause(ctx)
+			return call.Answer{}, context.Cause(ctx)
 		}
 	}}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit/report"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/preflight"
 	"github.com/codemode-project/codemode/store"
 )
@@ -159,8 +160,8 @@ func TestN2APlanIsForOneProgramOfOnePrincipal(t *testing.T) {
 // N2: a denied call stays denied, whatever was allowed before the run; a no is a no to the plan, and the run asks call by call.
 func TestN2APlanThatIsRefusedChangesNothing(t *testing.T) {
 	e := open(t, fmt.Sprintf(remembersRuns, ""))
-	answer := ahead(t, e, "local:anna", aheadProgram, &desk{answer: func(*prompt.Request) prompt.Reply { return prompt.Reply{Reason: "not today"} }})
-	if answer.Allowed || answer.Reason != approvals.CodeDeclined || !strings.Contains(answer.Text(), "not today") {
+	answer := ahead(t, e, "local:anna", aheadProgram, &desk{answer: func(*prompt.Request) call.Answer { return call.Answer{Reason: "not today"} }})
+	if answer.Allowed || answer.Reason != call.CodeDeclined || !strings.Contains(answer.Text(), "not today") {
 		t.Errorf("got %+v: %s", answer, answer.Text())
 	}
 	d := &desk{answer: allow}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
 )
 
 const remembersRuns = `{"evaluation": {"profiles": {"p": {
@@ -20,16 +21,16 @@ const remembersRuns = `{"evaluation": {"profiles": {"p": {
 	"remember": {"scopes": ["run"]}%s}}}}`
 
 // planner is a person who approves the plan where it is offered, and else says what then says.
-func planner(then func(*prompt.Request) prompt.Reply) *desk {
-	return &desk{answer: func(r *prompt.Request) prompt.Reply {
+func planner(then func(*prompt.Request) call.Answer) *desk {
+	return &desk{answer: func(r *prompt.Request) call.Answer {
 		if len(r.Plan) > 0 {
-			return prompt.Reply{Decision: prompt.AllowOnce, Scope: prompt.ForPlan}
+			return call.Answer{Allowed: true, Scope: call.ForPlan}
 		}
 		return then(r)
 	}}
 }
 
-func refuse(*prompt.Request) prompt.Reply { return prompt.Reply{} }
+func refuse(*prompt.Request) call.Answer { return call.Answer{} }
 
 const planProgram = `
 	const out = [], write = ["filesystem", "write_file"].join("__");
@@ -69,7 +70,7 @@ func TestN2PlanApproval(t *testing.T) {
 	for _, entry := range e.Record().Journal().Entries() {
 		if entry.Kind == "running" {
 			how[entry.DecidedBy]++
-			if entry.Scope == string(prompt.ForPlan) {
+			if entry.Scope == string(call.ForPlan) {
 				plan = entry.Grant
 			} else if !strings.HasPrefix(entry.Grant, plan+"_") || plan == "" {
 				t.Errorf("call %d was allowed by %q, which is not of the plan %q", entry.Call, entry.Grant, plan)
@@ -109,11 +110,11 @@ func TestN2PlannedCallsAreDecidedAgain(t *testing.T) {
 		}
 	})()
 	before := ""
-	d := planner(func(r *prompt.Request) prompt.Reply { return allow(r) })
+	d := planner(func(r *prompt.Request) call.Answer { return allow(r) })
 	inner := d.answer
-	d.answer = func(r *prompt.Request) prompt.Reply {
+	d.answer = func(r *prompt.Request) call.Answer {
 		reply := inner(r)
-		if reply.Scope == prompt.ForPlan { // while the question is open the profile gets another limit
+		if reply.Scope == call.ForPlan { // while the question is open the profile gets another limit
 			before = e.Config().Profile("p").Digest()
 			for len(changed) > 0 {
 				<-changed
@@ -156,7 +157,7 @@ func TestN2WhatIsNoPlan(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			e := open(t, tt.config)
 			lines := -1
-			d := &desk{answer: func(r *prompt.Request) prompt.Reply {
+			d := &desk{answer: func(r *prompt.Request) call.Answer {
 				if lines < 0 {
 					lines = len(r.Plan)
 				}

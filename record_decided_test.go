@@ -14,6 +14,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/call"
 )
 
 // decided is what the record says of each call: how it went on, and what decided that.
@@ -40,7 +41,7 @@ func TestDecidedWithoutARule(t *testing.T) {
 			t.Fatal(r.Text(err))
 		}
 	}
-	eval(attempts(false, "a.md", "b.md"), &desk{answer: remembering(prompt.ForRun)})
+	eval(attempts(false, "a.md", "b.md"), &desk{answer: remembering(call.ForRun)})
 	eval(attempts(false, "a.md"))
 	eval(`await codemode.s__read({})`)
 	s.define("read", "reads mail and sends it on")
@@ -61,8 +62,8 @@ func TestDecidedWithoutARule(t *testing.T) {
 func TestG5EditedArgumentsAreRecorded(t *testing.T) {
 	dir := t.TempDir()
 	e := open(t, `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__write_file"], "ask": {"edit": true}}}}}`, recorded(dir))
-	d := &desk{edits: true, answer: func(*prompt.Request) prompt.Reply {
-		return prompt.Reply{Decision: prompt.AllowOnce, Args: json.RawMessage(`{"path":"b.md","content":"edited"}`)}
+	d := &desk{edits: true, answer: func(*prompt.Request) call.Answer {
+		return call.Answer{Allowed: true, Args: json.RawMessage(`{"path":"b.md","content":"edited"}`)}
 	}}
 	if _, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Code: attempts(false, "a.md"), Channels: []approvals.Channel{d}}); err != nil {
 		t.Fatal(err)
@@ -117,7 +118,7 @@ func TestAPersonDidNotRefuseWhatTheRulesDeny(t *testing.T) {
 	}
 	changed := make(chan struct{}, 100)
 	defer e.Subscribe(func() { changed <- struct{}{} })()
-	person := slow{func(context.Context) (prompt.Reply, error) {
+	person := slow{func(context.Context) (call.Answer, error) {
 		before := e.Config().Profile("p").Digest()
 		put(strings.Replace(rules, "none__*", "filesystem__*", 1))
 		for e.Config().Profile("p").Digest() == before {
@@ -139,7 +140,7 @@ func TestAPersonDidNotRefuseWhatTheRulesDeny(t *testing.T) {
 		if entry.State == audit.Refused && (entry.DecidedBy.Channel != "" || entry.DecidedBy.Principal != "") {
 			t.Errorf("the refusal names a person: %+v", entry.DecidedBy)
 		}
-		if entry.Kind == audit.Approval && entry.DecidedBy.How != approvals.ByPerson {
+		if entry.Kind == audit.Approval && entry.DecidedBy.How != call.ByPerson {
 			t.Errorf("the answer is not the person's: %+v", entry.DecidedBy)
 		}
 	}

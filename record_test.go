@@ -22,6 +22,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/recorder"
@@ -359,7 +360,7 @@ func TestWhoDecided(t *testing.T) {
 		"house":{"denylist":[{"id":"house-rule","tool":"filesystem__delete_file"}],"unmatched":"allow"},
 		"p":{"denylist":[{"id":"no-moves","tool":"filesystem__move_file"}],"asklist":["filesystem__write_file","filesystem__create_directory"],"unmatched":"allow","limits":{"asks":2}},
 		"q":{"asklist":["filesystem__write_file"],"elicitationFallback":"allow"}}}}`, recorded(dir))
-	p := &person{answer: func(_ context.Context, r *prompt.Request) (prompt.Reply, error) {
+	p := &person{answer: func(_ context.Context, r *prompt.Request) (call.Answer, error) {
 		if r.Tool == "write_file" {
 			return yes, nil
 		}

@@ -14,27 +14,28 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
 )
 
 // waits is a person who takes a while, so that nobody takes the answer for a program's.
-func waits(reply prompt.Reply, err error) func(context.Context) (prompt.Reply, error) {
-	return func(ctx context.Context) (prompt.Reply, error) {
+func waits(reply call.Answer, err error) func(context.Context) (call.Answer, error) {
+	return func(ctx context.Context) (call.Answer, error) {
 		select {
 		case <-time.After(350 * time.Millisecond):
 			return reply, err
 		case <-ctx.Done():
-			return prompt.Reply{}, context.Cause(ctx)
+			return call.Answer{}, context.Cause(ctx)
 		}
 	}
 }
 
 // A slow channel answers as it is told to.
 type slow struct {
-	answer func(context.Context) (prompt.Reply, error)
+	answer func(context.Context) (call.Answer, error)
 }
 
 func (slow) Name() string { return "elicitation" }
-func (s slow) Ask(ctx context.Context, _ *prompt.Request) (prompt.Reply, error) {
+func (s slow) Ask(ctx context.Context, _ *approvals.Showing) (call.Answer, error) {
 	return s.answer(ctx)
 }
 
@@ -44,19 +45,19 @@ func TestC7SevenRefusals(t *testing.T) {
 		rules = `{"evaluation": {"profiles": {"p": {%s"asklist": ["filesystem__write_file"], "denylist": ["filesystem__delete_*"]}}}}`
 		write = `filesystem__write_file({path: "a.md", content: "x"})`
 	)
-	yes := prompt.Reply{Decision: prompt.AllowOnce}
+	yes := call.Answer{Allowed: true}
 	for _, tt := range []struct {
 		reason, more, call string
-		person             func(context.Context) (prompt.Reply, error) // nil: no channel
+		person             func(context.Context) (call.Answer, error) // nil: no channel
 	}{
 		{"denied", "", `filesystem__delete_file({path: "a.md"})`, nil},
-		{"elicitation_declined", "", write, waits(prompt.Reply{}, nil)},
+		{"elicitation_declined", "", write, waits(call.Answer{}, nil)},
 		{"no_approver", "", write, nil},
-		{"timeout", `"ask": {"timeout": "300ms"}, `, write, func(ctx context.Context) (prompt.Reply, error) {
+		{"timeout", `"ask": {"timeout": "300ms"}, `, write, func(ctx context.Context) (call.Answer, error) {
 			<-ctx.Done()
-			return prompt.Reply{}, context.Cause(ctx)
+			return call.Answer{}, context.Cause(ctx)
 		}},
-		{"canceled", "", write, waits(prompt.Reply{}, prompt.ErrDismissed)},
+		{"canceled", "", write, waits(call.Answer{}, prompt.ErrDismissed)},
 		{"limit", `"limits": {"asks": 1}, `, `filesystem__write_file({path: "first.md", content: "x"}).catch(() => {}); await codemode.` + write, waits(yes, nil)},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {
@@ -86,7 +87,7 @@ func TestC7SevenRefusals(t *testing.T) {
 		t.Cleanup(func() { e.Close(context.Background()) })
 		changed := make(chan struct{}, 100)
 		defer e.Subscribe(func() { changed <- struct{}{} })()
-		person := slow{func(context.Context) (prompt.Reply, error) {
+		person := slow{func(context.Context) (call.Answer, error) {
 			before := e.Config().Profile("p").Digest()
 			put(strings.Replace(fmt.Sprintf(rules, ""), `"filesystem__delete_*"`, `"filesystem__*"`, 1))
 			for e.Config().Profile("p").Digest() == before {
@@ -106,7 +107,7 @@ func TestC14ReasonsReachTheProgram(t *testing.T) {
 	e := open(t, `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__*"]}}}}`)
 	words := "use b.md\x1b[2J\u202e\n" + strings.Repeat("x", 400)
 	got := value[string](t, e, "p", `try { await codemode.filesystem__write_file({path: "a.md", content: "x"}) } catch (e) { return e.detail }`,
-		slow{waits(prompt.Reply{Reason: words}, nil)})
+		slow{waits(call.Answer{Reason: words}, nil)})
 	if !strings.HasPrefix(got, `a person refused this call and wrote: "use b.md\u{1B}[2J\u{202E}\nxxx`) || strings.ContainsAny(got, "\x1b\u202e\n") || len([]rune(got)) > 300+60 {
 		t.Errorf("got %q", got)
 	}
@@ -115,7 +116,7 @@ func TestC14ReasonsReachTheProgram(t *testing.T) {
 // C18: when a refusal that nobody caught stops a run, its effects so far are told: done, refused, and not started.
 func TestC18EffectsSoFar(t *testing.T) {
 	e := open(t, `{"evaluation": {"profiles": {"p": {"asklist": [{"tool": "filesystem__write_file", "when": {"/path": {"eq": "c.md"}}}], "allowlist": ["filesystem__*"], "limits": {"refusals": 1}}}}}`)
-	r, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Channels: []approvals.Channel{slow{waits(prompt.Reply{}, nil)}}, Code: `
+	r, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Channels: []approvals.Channel{slow{waits(call.Answer{}, nil)}}, Code: `
 		for (const name of ["a", "b"]) await codemode.filesystem__write_file({path: name + ".md", content: "x"});
 		await codemode.filesystem__write_file({path: "c.md", content: "x"});
 		for (const name of ["d", "e"]) await codemode.filesystem__write_file({path: name + ".md", content: "x"});`})
@@ -132,7 +133,7 @@ func TestC18EffectsSoFar(t *testing.T) {
 	if text := r.Text(err); !strings.Contains(text, "calls: 3 (2 done, 1 refused)") {
 		t.Errorf("got\n%s", text)
 	}
-	both, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Channels: []approvals.Channel{slow{waits(prompt.Reply{}, nil)}}, Code: `
+	both, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Channels: []approvals.Channel{slow{waits(call.Answer{}, nil)}}, Code: `
 		await codemode.filesystem__write_file({path: "a.md", content: "x"}); await codemode.filesystem__write_file({path: "b.md", content: "x"});
 		await Promise.all(["c", "c2", "c3"].map(name => codemode.filesystem__write_file({path: "c.md", content: name})));`})
 	if err == nil {

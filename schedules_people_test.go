@@ -21,8 +21,10 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/approvals/terminal"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/console"
 )
 
@@ -127,7 +129,7 @@ type said struct {
 	id      string // of the question
 	yes     bool
 	args    string // other ones that were allowed, "" if they were not changed
-	scope   prompt.Scope
+	scope   call.Scope
 	channel string
 	at      time.Time // before it was given
 	taken   bool      // they were told that it is taken
@@ -194,15 +196,16 @@ type formPerson struct {
 
 func (*formPerson) Name() string { return "elicitation" }
 
-func (f *formPerson) Ask(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
-	results, err := f.AskAll(ctx, []*prompt.Request{r})
+func (f *formPerson) Ask(ctx context.Context, r *approvals.Showing) (call.Answer, error) {
+	results, err := f.AskAll(ctx, r)
 	if err != nil {
-		return prompt.Reply{}, err
+		return call.Answer{}, err
 	}
-	return results[0].Reply, results[0].Err
+	return results[0], results[0].Err
 }
 
-func (f *formPerson) AskAll(ctx context.Context, calls []*prompt.Request) ([]prompt.Result, error) {
+func (f *formPerson) AskAll(ctx context.Context, s *approvals.Showing) ([]call.Answer, error) {
+	calls := s.Calls
 	f.mu.Lock()
 	dice := rand.New(rand.NewPCG(f.dice.Uint64(), 0))
 	f.mu.Unlock()
@@ -222,10 +225,10 @@ func (f *formPerson) AskAll(ctx context.Context, calls []*prompt.Request) ([]pro
 		if x.Err != nil {
 			continue
 		}
-		allowed := x.Reply.Decision == prompt.AllowOnce
+		allowed := x.Allowed
 		yes, no = yes || allowed, no || !allowed
-		f.s.says(&said{id: calls[i].ID, yes: allowed, scope: x.Reply.Scope, channel: f.Name()})
-		if x.Reply.Scope != "" && allowed {
+		f.s.says(&said{id: calls[i].ID, yes: allowed, scope: x.Scope, channel: f.Name()})
+		if x.Scope != "" && allowed {
 			f.s.count("answer: remembered")
 		}
 	}

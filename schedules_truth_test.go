@@ -19,7 +19,6 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/codemode-project/codemode/approvals"
-	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
@@ -269,7 +268,7 @@ func (s *schedule) oneCall(c *recordedCall) {
 			if !s.cut(c.run.client) && !storeWasAway.MatchString(e.Detail) && len(c.run.ends) > 0 && c.run.ends[0].State == audit.OK {
 				bad("the run did not end before")
 			}
-		case approvals.CodeDeclined:
+		case call.CodeDeclined:
 			if !s.saidFor(c, false) && !strings.Contains(e.Detail, "refused before in this run") {
 				bad("nobody said no")
 			}
@@ -361,7 +360,7 @@ func (s *schedule) grantedBy(c *recordedCall, e *audit.Entry, killed bool) {
 	}
 	if given == 0 && !killed && !slices.ContainsFunc(s.said, func(x *said) bool {
 		return x.yes &&
-			x.scope == prompt.ForTime
+			x.scope == call.ForTime
 	}) {
 		s.wrong("%v: nobody gave the grant %s", c, e.DecidedBy.Grant)
 	}
@@ -469,7 +468,7 @@ func (s *schedule) answers(db *store.DB, runs map[string]*recordedRun) {
 			s.wrong("%v: a no over %s is not recorded", c, x.channel)
 		case s.away: // whether the answer was in time could not be found out
 		case x.yes && final == audit.Refused && !other &&
-			slices.Contains([]string{approvals.CodeDeclined, approvals.CodeTimeout}, c.refused[0].Reason) &&
+			slices.Contains([]string{call.CodeDeclined, call.CodeTimeout}, c.refused[0].Reason) &&
 			!strings.Contains(c.refused[0].Detail, "a person allowed it"):
 			s.wrong("%v: over %s somebody was told that their yes is taken; %s", c, x.channel, inTheBook(x, a))
 		}

@@ -10,44 +10,29 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
 )
 
-// Codes of an Answer that is a no.
-const (
-	CodeDeclined    = "elicitation_declined"    // a person said no
-	CodeUnsupported = "elicitation_unsupported" // no channel has the means to ask
-	CodeNoApprover  = "no_approver"             // channels were tried, none brought a person's clear answer
-	CodeTimeout     = "timeout"                 // the question was open until its time was over
-	CodeCanceled    = "canceled"                // the question was closed without an answer, or the run ended
-	codeTooMany     = "too_many_asks"           // the run has asked as often as its channels can carry
-	CodeInvalid     = "invalid_decision"        // an approver decided something that is no decision
-)
+// A Result is the answer to a question, with what the Desk knows besides. Its zero value is a no.
+type Result struct {
+	call.Answer
+	Tried  []Try         // the channels that ended before the question did, in that order
+	Ticket *Ticket       // when Allowed: what [Desk.Use] takes before the call is made. With Args it is about those
+	Draft  *prompt.Grant // when a person wants the answer remembered: what is to be given to a [GrantStore]
+}
 
-// What decided, in Answer.How.
-const (
-	ByPerson   = "person"
-	byFallback = "fallback"
-	ByNobody   = "none"
-)
+// A Ticket is a yes that has not been used. It is good for one call, the one that was shown.
+type Ticket struct {
+	id      string
+	digest  string
+	args    json.RawMessage
+	expires time.Time
+}
 
-// An Answer is the end of an ask. Its zero value is a no.
-type Answer struct {
-	Allowed bool
-	How     string        // ByPerson, ByFallback, ByNobody
-	Channel string        // over which a person answered
-	Code    string        // why not, when not Allowed
-	Reason  string        // the person's own words, escaped and at most 300 characters
-	Detail  string        // one sentence for the program and the record, when not Allowed; it marks the person's words as such
-	Took    time.Duration // from the question to its end
-	Tried   []Try         // the channels that ended before the question did, in that order
-
-	By     string          // who answered, if the channel knows
-	Ticket *Ticket         // when Allowed: what [Desk.Use] takes before the call is made
-	Args   json.RawMessage // when a person allowed other arguments: those, to be decided on again; the Ticket is about them
-	Grant  *prompt.Grant   // when a person wants the answer remembered: what is to be given to a [GrantStore]
-
-	Selected []int  // the answer to an Inquiry: the options that were chosen
-	Text     string // and the words, as they came
+// fits reports whether t is about r as it is now.
+func (t *Ticket) fits(r *prompt.Request) bool {
+	d, err := r.Bind(t.expires)
+	return err == nil && d == t.digest && string(r.Args) == string(t.args)
 }
 
 // A Try tells how one channel fared.
@@ -58,7 +43,7 @@ type Try struct {
 	Took    time.Duration
 }
 
-// An Outcome is what a channel's reply amounts to.
+// An Outcome is what a channel's answer amounts to.
 type Outcome string
 
 const (
@@ -69,25 +54,25 @@ const (
 	TooFastShut Outcome = "closed the question faster than a person can read"
 	shut        Outcome = "closed the question without an answer"
 	unclear     Outcome = "gave no clear answer"
-	invalid     Outcome = "gave a decision that is none"
+	invalid     Outcome = "gave an invalid decision"
 	absent      Outcome = "has nobody there"
 	Empty       Outcome = "has nobody there yet"
 	Unable      Outcome = "cannot ask"
-	tooWeak     Outcome = "is no proof enough for a call of critical risk"
+	tooWeak     Outcome = "does not prove who answers, which a call of critical risk needs"
 	expired     Outcome = "had no answer in its time"
-	spent       Outcome = "has carried as many questions of this run as it can"
-	own         Outcome = "does not show that somebody else answers than who asked"
+	spent       Outcome = "takes no more questions of this run"
+	own         Outcome = "does not show that somebody other than the requester answered"
 	failed      Outcome = "failed"
 )
 
-// judge is the one place that says what a reply amounts to.
+// judge is the one place that says what a channel's answer amounts to.
 func judge(got reply, minHuman time.Duration) Outcome {
 	tooFast := got.took < minHuman && !got.Checked
 	tooFastNo := tooFast
 	if minHuman <= 0 && !got.Typed && !got.Checked {
 		tooFastNo = got.took < DefaultMinHuman
 	}
-	switch err := got.err; {
+	switch err := got.Err; {
 	case errors.Is(err, ErrTooMany):
 		return spent
 	case errors.Is(err, ErrCannotAsk):
@@ -106,87 +91,89 @@ func judge(got reply, minHuman time.Duration) Outcome {
 		return expired
 	case err != nil:
 		return failed
-	}
-	switch {
-	case got.Decision == prompt.AllowOnce && tooFast:
+	case got.Allowed && tooFast:
 		return TooFastYes
-	case got.Decision == prompt.AllowOnce:
+	case got.Allowed:
 		return saidYes
-	case got.Decision == prompt.Refuse && tooFastNo:
+	case tooFastNo:
 		return TooFastNo
-	case got.Decision == prompt.Refuse:
-		return saidNo
 	}
-	return unclear
+	return saidNo
 }
 
-func declined(got reply) Answer {
-	a := Answer{How: ByPerson, Channel: got.name, By: got.By, Code: CodeDeclined, Reason: prompt.Words(got.Reason)}
-	if a.Reason == "" {
-		a.Detail = "a person refused this call and gave no reason; do not repeat it"
-	} else {
+// noAnswer is a no that no person gave.
+func noAnswer(code, detail string) Result {
+	return Result{Answer: call.Answer{How: call.ByNobody, Code: code, Detail: detail}}
+}
+
+func declined(got reply) Result {
+	a := call.Answer{How: call.ByPerson, Channel: got.name, By: got.By, Code: call.CodeDeclined,
+		Reason: prompt.Words(got.Reason)}
+	a.Detail = "a person refused this call and gave no reason; do not repeat it"
+	if a.Reason != "" {
 		a.Detail = "a person refused this call and wrote: " + prompt.QuoteWords(got.Reason)
 	}
-	return a
+	return Result{Answer: a}
 }
 
-func timedOut(limit time.Duration) Answer {
-	return Answer{How: ByNobody, Code: CodeTimeout, Detail: fmt.Sprintf("this call needs a person's approval and nobody answered within %v", limit)}
+func timedOut(limit time.Duration) Result {
+	return noAnswer(call.CodeTimeout, fmt.Sprintf("this call needs a person's approval and nobody answered within %v",
+		limit))
 }
 
-func withdrawn(ctx context.Context) Answer {
+func withdrawn(ctx context.Context) Result {
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) || errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return Answer{How: ByNobody, Code: CodeTimeout, Detail: "the run's time was over before a person answered"}
+		return noAnswer(call.CodeTimeout, "the run's time was over before a person answered")
 	}
-	return Answer{How: ByNobody, Code: CodeCanceled, Detail: "the run ended before a person answered"}
+	return noAnswer(call.CodeCanceled, "the run ended before a person answered")
 }
 
-// nobody is the answer when every channel came back without a person's yes or no.
-func nobody(tried []Try, r *prompt.Request, fallback bool) Answer {
+// unapproved is the answer when every channel came back without a person's yes or no.
+func unapproved(tried []Try, r *prompt.Request, fallback bool) Result {
 	has := func(o Outcome) bool {
 		return slices.ContainsFunc(tried, func(t Try) bool { return t.Outcome == o })
 	}
 	only := func(os ...Outcome) bool {
 		return !slices.ContainsFunc(tried, func(t Try) bool { return !slices.Contains(os, t.Outcome) })
 	}
-	if fallback && !r.Firm && !r.Risk.Grave() && only(absent, Empty, Unable) {
-		return Answer{Allowed: true, How: byFallback}
-	}
-	a := Answer{How: ByNobody}
 	switch {
+	case fallback && !r.Firm && !r.Risk.Grave() && only(absent, Empty, Unable):
+		return Result{Answer: call.Answer{Allowed: true, How: call.ByFallback}}
 	case has(invalid):
-		a.Code, a.Detail = CodeInvalid, "what was decided about this call is neither a refusal nor an approval, which is a no"
+		return noAnswer(call.CodeInvalid,
+			"the decision about this call is neither a refusal nor an approval, so it counts as a refusal")
 	case has(shut):
-		a.Code, a.Detail = CodeCanceled, "the question about this call was closed without an answer"
+		return noAnswer(call.CodeCanceled, "the question about this call was closed without an answer")
 	case has(expired):
-		a.Code, a.Detail = CodeTimeout, "this call needs a person's approval and nobody answered in time"
+		return noAnswer(call.CodeTimeout, "this call needs a person's approval and nobody answered in time")
 	case has(spent) && only(spent, absent, Empty, Unable, tooWeak):
-		a.Code, a.Detail = codeTooMany, "this run has asked people as often as this client can carry; ask for less, or for several calls at once"
+		return noAnswer(call.CodeTooMany,
+			"this client takes no more questions of this run; ask for less, or for several calls at once")
 	case has(tooWeak):
-		a.Code, a.Detail = CodeNoApprover, "a call of critical risk is approved only where it is known who answers, on the page for people or the terminal of codemode run, and nobody approved it there: "+summary(tried)
+		return noAnswer(call.CodeNoApprover,
+			"a call of critical risk is approved only where it is known who answers, on the page for people "+
+				"or the terminal of codemode run, and nobody approved it there: "+summary(tried))
 	case only(Unable):
-		a.Code, a.Detail = CodeUnsupported, "this call needs a person's approval and there is no means of asking one here"
-	default:
-		a.Code, a.Detail = CodeNoApprover, "this call needs a person's approval and nobody gave one: "+summary(tried)
+		return noAnswer(call.CodeUnsupported, "this call needs a person's approval and there is no means of asking one here")
 	}
-	return a
+	return noAnswer(call.CodeNoApprover, "this call needs a person's approval and nobody gave one: "+summary(tried))
 }
 
-// unanswered says in a sentence for the program why there is no answer.
-func unanswered(a *Answer) string {
+// unanswered says in a sentence for the program why its own question has no answer.
+func (a *Result) unanswered() string {
 	switch a.Code {
-	case CodeDeclined:
+	case call.CodeDeclined:
 		if a.Reason == "" {
 			return "a person declined to answer"
 		}
 		return `a person declined to answer and wrote: "` + a.Reason + `"`
-	case CodeTimeout:
+	case call.CodeTimeout:
 		return "nobody answered in time"
-	case CodeCanceled:
+	case call.CodeCanceled:
 		return "the question was closed without an answer"
-	case codeTooMany:
-		return "this run has asked people as often as this client can carry"
-	case CodeUnsupported:
+	case call.CodeTooMany:
+		return "this client takes no more questions of this run"
+	case call.CodeUnsupported:
 		return "there is no means of asking a person here"
 	}
 	if len(a.Tried) > 0 {
@@ -204,12 +191,12 @@ func summary(tried []Try) string {
 }
 
 // closing says to the channels that lost why their question goes away.
-func (a *Answer) closing() string {
+func (a *Result) closing() error {
 	switch {
-	case a.How == ByPerson:
-		return "answered over " + a.Channel
-	case a.Code == CodeTimeout:
-		return "the time to answer is over"
+	case a.How == call.ByPerson:
+		return errors.New("answered over " + a.Channel)
+	case a.Code == call.CodeTimeout:
+		return errors.New("the time to answer is over")
 	}
-	return "no longer needed"
+	return errors.New("no longer needed")
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
 )
 
 // S3.4: an approver refuses, with or without a reason, allows, or allows with other arguments. Anything else is an invalid
@@ -15,22 +16,22 @@ import (
 func TestApprovers(t *testing.T) {
 	tests := []struct {
 		why    string
-		reply  prompt.Reply
+		reply  call.Answer
 		err    error
 		code   string // "" is a yes
 		reason string
 		args   string
 	}{
-		{"allow", prompt.Reply{Decision: prompt.AllowOnce}, nil, "", "", ""},
-		{"allow with other arguments", prompt.Reply{Decision: prompt.AllowOnce, Args: json.RawMessage(`{"path":"/b"}`)}, nil, "", "", `{"path":"/b"}`},
-		{"other arguments that are wrong", prompt.Reply{Decision: prompt.AllowOnce, Args: json.RawMessage(`{"path":"/etc"}`)}, nil, CodeNoApprover, "", ""},
-		{"refuse", prompt.Reply{}, nil, CodeDeclined, "", ""},
-		{"refuse with a reason", prompt.Reply{Reason: "on Monday"}, nil, CodeDeclined, "on Monday", ""},
-		{"a decision that is none", prompt.Reply{Decision: 7}, nil, CodeInvalid, "", ""},
-		{"a decision below zero", prompt.Reply{Decision: -1}, nil, CodeInvalid, "", ""},
-		{"an invalid one, said so", prompt.Reply{Decision: prompt.AllowOnce}, errInvalid, CodeInvalid, "", ""},
-		{"an error", prompt.Reply{Decision: prompt.AllowOnce}, errors.New("the chat is down"), CodeNoApprover, "", ""},
-		{"nobody there", prompt.Reply{Decision: prompt.AllowOnce}, ErrNoPerson, CodeNoApprover, "", ""},
+		{"allow", call.Answer{Allowed: true}, nil, "", "", ""},
+		{"allow with other arguments", call.Answer{Allowed: true, Args: json.RawMessage(`{"path":"/b"}`)}, nil, "", "", `{"path":"/b"}`},
+		{"other arguments that are wrong", call.Answer{Allowed: true, Args: json.RawMessage(`{"path":"/etc"}`)}, nil, call.CodeNoApprover, "", ""},
+		{"refuse", call.Answer{}, nil, call.CodeDeclined, "", ""},
+		{"refuse with a reason", call.Answer{Reason: "on Monday"}, nil, call.CodeDeclined, "on Monday", ""},
+		{"refuse with other arguments", call.Answer{Args: json.RawMessage(`{"path":"/b"}`)}, nil, call.CodeInvalid, "", ""},
+		{"refuse and remember it", call.Answer{Scope: call.ForRun}, nil, call.CodeInvalid, "", ""},
+		{"an invalid one, said so", call.Answer{Allowed: true}, errInvalid, call.CodeInvalid, "", ""},
+		{"an error", call.Answer{Allowed: true}, errors.New("the chat is down"), call.CodeNoApprover, "", ""},
+		{"nobody there", call.Answer{Allowed: true}, ErrNoPerson, call.CodeNoApprover, "", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.why, func(t *testing.T) {
@@ -42,7 +43,7 @@ func TestApprovers(t *testing.T) {
 				return nil
 			}
 			var d Desk
-			c := Approver("bot", func(context.Context, *prompt.Request) (prompt.Reply, error) { return tt.reply, tt.err })
+			c := Approver("bot", func(context.Context, *prompt.Request) (call.Answer, error) { return tt.reply, tt.err })
 			got := d.Ask(t.Context(), r, []Channel{c}, Options{})
 			if got.Allowed != (tt.code == "") || got.Code != tt.code || got.Reason != tt.reason || string(got.Args) != tt.args {
 				t.Errorf("got %+v", got)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
 )
 
 // C12: what a yes is bound to. A change of any of it, if only of one byte of the arguments, leaves no yes.
@@ -83,8 +84,8 @@ func TestUnboundCallsAreNotAsked(t *testing.T) {
 	for _, args := range refusedArgs {
 		var d Desk
 		asked := 0
-		a := d.Ask(t.Context(), &prompt.Request{Name: "s__t", Args: json.RawMessage(args)}, []Channel{fake{name: "a", reply: prompt.Reply{Decision: prompt.AllowOnce}, asked: &asked}}, Options{Fallback: true})
-		if a.Allowed || a.Code != CodeNoApprover || asked > 0 {
+		a := d.Ask(t.Context(), &prompt.Request{Name: "s__t", Args: json.RawMessage(args)}, []Channel{fake{name: "a", reply: call.Answer{Allowed: true}, asked: &asked}}, Options{Fallback: true})
+		if a.Allowed || a.Code != call.CodeNoApprover || asked > 0 {
 			t.Errorf("%q: %+v", args, a)
 		}
 	}
@@ -101,10 +102,10 @@ func (full) Answer(context.Context, string, string, bool, string, json.RawMessag
 func TestWhatCannotBeKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := Desk{Store: full{newStore(time.Now)}}
-		if a := d.Ask(t.Context(), write("/a"), []Channel{yes(time.Second)}, Options{}); a.Allowed || a.Code != CodeNoApprover || a.Ticket != nil {
+		if a := d.Ask(t.Context(), write("/a"), []Channel{yes(time.Second)}, Options{}); a.Allowed || a.Code != call.CodeNoApprover || a.Ticket != nil {
 			t.Errorf("a yes: %+v", a)
 		}
-		if a := d.Ask(t.Context(), write("/a"), []Channel{no(time.Second)}, Options{}); a.Code != CodeDeclined {
+		if a := d.Ask(t.Context(), write("/a"), []Channel{no(time.Second)}, Options{}); a.Code != call.CodeDeclined {
 			t.Errorf("a no: %+v", a)
 		}
 		if a := d.Ask(t.Context(), write("/a"), nil, Options{Fallback: true}); a.Allowed {
@@ -122,21 +123,21 @@ func TestC13EditedArguments(t *testing.T) {
 		why     string
 		edits   bool
 		edit    func(json.RawMessage) error
-		scope   prompt.Scope
+		scope   call.Scope
 		allowed bool
 	}{
 		{"as it should be", true, func(json.RawMessage) error { return nil }, "", true},
 		{"an edit into what is denied", true, func(json.RawMessage) error { return denied }, "", false},
 		{"nobody asked for one", true, nil, "", false},
 		{"over a form", false, func(json.RawMessage) error { return nil }, "", false},
-		{"remembered", true, func(json.RawMessage) error { return nil }, prompt.ForRun, false},
+		{"remembered", true, func(json.RawMessage) error { return nil }, call.ForRun, false},
 	}
 	for _, test := range tests {
 		synctest.Test(t, func(t *testing.T) {
 			var d Desk
 			r := write("/data/a")
 			r.Edit = test.edit
-			channel := editing{fake{name: "e", after: time.Second, reply: prompt.Reply{Decision: prompt.AllowOnce, Args: edited, Scope: test.scope}}, test.edits}
+			channel := editing{fake{name: "e", after: time.Second, reply: call.Answer{Allowed: true, Args: edited, Scope: test.scope}}, test.edits}
 			a := d.Ask(t.Context(), r, []Channel{channel}, Options{})
 			if a.Allowed != test.allowed {
 				t.Fatalf("%s: %+v", test.why, a)
@@ -166,17 +167,17 @@ func (e editing) Edits() bool { return e.edits }
 func TestAnswersThatAreRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d Desk
-		says := func(r prompt.Reply) fake { return fake{name: "a", after: time.Second, reply: r} }
-		a := d.Ask(t.Context(), write("/a"), []Channel{says(prompt.Reply{Decision: prompt.AllowOnce, Scope: prompt.ForRun, By: "local:anna"})}, Options{})
-		if !a.Allowed || a.Grant == nil || a.Grant.Run != "r1" || a.Grant.By != "local:anna" || a.Grant.Channel != "a" {
+		says := func(r call.Answer) fake { return fake{name: "a", after: time.Second, reply: r} }
+		a := d.Ask(t.Context(), write("/a"), []Channel{says(call.Answer{Allowed: true, Scope: call.ForRun, By: "local:anna"})}, Options{})
+		if !a.Allowed || a.Draft == nil || a.Draft.Run != "r1" || a.Draft.By != "local:anna" || a.Draft.Channel != "a" {
 			t.Errorf("%+v", a)
 		}
-		for _, wrong := range []prompt.Reply{{Decision: prompt.AllowOnce, Scope: "always"}, {Decision: prompt.AllowOnce, Scope: prompt.ForTime, Length: 9 * time.Hour}} {
-			if a := d.Ask(t.Context(), write("/a"), []Channel{says(wrong)}, Options{}); a.Allowed || a.Grant != nil {
+		for _, wrong := range []call.Answer{{Allowed: true, Scope: "always"}, {Allowed: true, Scope: call.ForTime, Length: 9 * time.Hour}} {
+			if a := d.Ask(t.Context(), write("/a"), []Channel{says(wrong)}, Options{}); a.Allowed || a.Draft != nil {
 				t.Errorf("%+v: %+v", wrong, a)
 			}
 		}
-		if a := d.Ask(t.Context(), write("/a"), []Channel{says(prompt.Reply{Decision: prompt.Refuse, Scope: prompt.ForRun})}, Options{}); a.Allowed || a.Grant != nil {
+		if a := d.Ask(t.Context(), write("/a"), []Channel{says(call.Answer{Scope: call.ForRun})}, Options{}); a.Allowed || a.Draft != nil {
 			t.Errorf("a no is remembered as a grant: %+v", a)
 		}
 	})
@@ -195,11 +196,11 @@ func (s *scripted) Name() string { return s.name }
 
 func (s *scripted) Edits() bool { return true }
 
-func (s *scripted) Ask(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
+func (s *scripted) Ask(ctx context.Context, r *Showing) (call.Answer, error) {
 	if err := s.think(ctx); err != nil {
-		return prompt.Reply{}, err
+		return call.Answer{}, err
 	}
-	return s.answer(r)
+	return s.answer(r.Request)
 }
 
 func (s *scripted) think(ctx context.Context) error {
@@ -218,26 +219,26 @@ func (s *scripted) think(ctx context.Context) error {
 	}
 }
 
-func (s *scripted) answer(r *prompt.Request) (prompt.Reply, error) {
+func (s *scripted) answer(r *prompt.Request) (call.Answer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch s.rng.IntN(10) {
 	case 0, 1:
 		*s.answers++
-		return prompt.Reply{Reason: "no"}, nil
+		return call.Answer{Reason: "no"}, nil
 	case 2:
-		return prompt.Reply{}, prompt.ErrDismissed
+		return call.Answer{}, prompt.ErrDismissed
 	case 3:
-		return prompt.Reply{Decision: prompt.AllowOnce}, errors.New("a yes with an error is none")
+		return call.Answer{Allowed: true}, errors.New("a yes with an error is none")
 	case 4:
 		*s.answers++
 		other := json.RawMessage(`{"path":"/edited","content":"x"}`)
 		s.yes[execution(r, other)]++
-		return prompt.Reply{Decision: prompt.AllowOnce, Args: other}, nil
+		return call.Answer{Allowed: true, Args: other}, nil
 	}
 	*s.answers++
 	s.yes[execution(r, r.Args)]++
-	return prompt.Reply{Decision: prompt.AllowOnce}, nil
+	return call.Answer{Allowed: true}, nil
 }
 
 // execution names what happens when r is executed with args.
@@ -248,14 +249,16 @@ func execution(r *prompt.Request, args json.RawMessage) string {
 // together is scripted for several calls at once.
 type together struct{ *scripted }
 
-func (g together) AskAll(ctx context.Context, calls []*prompt.Request) ([]prompt.Result, error) {
+func (g together) AskAll(ctx context.Context, s *Showing) ([]call.Answer, error) {
+	calls := s.Calls
 	if err := g.think(ctx); err != nil {
 		return nil, err
 	}
-	var all []prompt.Result
+	var all []call.Answer
 	for _, r := range calls {
-		reply, err := g.answer(r)
-		all = append(all, prompt.Result{Reply: reply, Err: err})
+		answer, err := g.answer(r)
+		answer.Err = err
+		all = append(all, answer)
 	}
 	return all, nil
 }
@@ -296,7 +299,7 @@ func schedule(t *testing.T, seed uint64) (executions int, refused map[string]int
 	var mu sync.Mutex
 	yes, answers, late := map[string]int{}, 0, 0
 	store := newStore(time.Now)
-	tell := func(LateAnswer) { mu.Lock(); late++; mu.Unlock() }
+	tell := func(*prompt.Request, call.Answer) { mu.Lock(); late++; mu.Unlock() }
 	desk := &Desk{Store: store, Late: tell}
 	var calls []*prompt.Request
 	for i := range 1 + rng.IntN(4) {

@@ -9,15 +9,15 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// A Channel is a way to reach a person. Ask shows r, waits for an answer and returns it. It returns early when ctx
-// ends, whose [context.Cause] says why in words fit to show. It may be called for several requests at once, and must
-// not change r.
+// A Channel is a way to reach a person. Ask shows s.Request, waits for an answer and returns it. It returns early when
+// ctx ends: its [context.Cause] says why in words fit to show. It may be called for several questions at once, and must
+// not change the request.
 //
 // An error means that this channel has no answer; it is never taken for a no of a person. Some errors say more:
-// [ErrNoPerson], [ErrCannotAsk], [ErrDismissed], [ErrUnclear].
+// [ErrNoPerson], [ErrCannotAsk], [prompt.ErrDismissed], [prompt.ErrUnclear].
 type Channel interface {
 	Name() string
-	Ask(ctx context.Context, r *prompt.Request) (prompt.Reply, error)
+	Ask(ctx context.Context, s *Showing) (call.Answer, error)
 }
 
 // A Strong channel knows more about who answers than that some program sent a form: a typed code on the person's own
@@ -27,31 +27,18 @@ type Strong interface {
 	Strong() bool
 }
 
-// A Gatherer is a Channel that shows several calls at once, as one form with a decision for each. It returns a result
-// for each call, in their order. Other channels are asked about each call by itself.
+// A Gatherer is a Channel that shows the several calls of s.Calls as one form with a decision for each. It returns an
+// answer to each call, in their order. Other channels are asked about each call by itself.
 type Gatherer interface {
 	Channel
-	AskAll(ctx context.Context, calls []*prompt.Request) ([]prompt.Result, error)
+	AskAll(ctx context.Context, s *Showing) ([]call.Answer, error)
 }
 
-// An Inquirer is a channel that can put an [Inquiry]. Others are not asked, and the Desk is told that they cannot.
+// An Inquirer is a channel that can put a [prompt.Inquiry]. Others are not asked, and the Desk is told that they
+// cannot.
 type Inquirer interface {
 	Channel
 	Inquires() bool
-}
-
-// mayCarry reports whether c can show r for what it is.
-func mayCarry(c Channel, r *prompt.Request) (ok bool) {
-	if r.Inquiry == nil {
-		return true
-	}
-	defer func() {
-		if recover() != nil {
-			ok = false
-		}
-	}()
-	i, is := c.(Inquirer)
-	return is && i.Inquires()
 }
 
 // An Editor is a channel that shows arguments so that a person can change them, and is trusted to say so when they did.
@@ -61,8 +48,8 @@ type Editor interface {
 }
 
 var (
-	// ErrTooMany says that the channel has carried as many questions of this run as it can.
-	ErrTooMany = errors.New("it has carried as many questions as it can")
+	// ErrTooMany says that the channel takes no more questions of this run.
+	ErrTooMany = errors.New("it takes no more questions")
 	// ErrNoPerson says that nobody is there to be asked over this channel.
 	ErrNoPerson = errors.New("nobody is there")
 	// ErrCannotAsk says that the channel has no means of asking, such as a client without elicitation. It is an
@@ -70,92 +57,44 @@ var (
 	ErrCannotAsk = fmt.Errorf("it cannot ask: %w", ErrNoPerson)
 )
 
-type pauseKey struct{}
-
-// Waiting tells the Desk that the question waits for its turn in a channel that shows one at a time. The time limit
-// of the ask stands still until the returned function is called, which says that the question is being shown.
-func Waiting(ctx context.Context) (shown func()) {
-	if pause, ok := ctx.Value(pauseKey{}).(func() func()); ok {
-		return pause()
-	}
-	return func() {}
-}
-
-type presenceKey struct{}
-
-// away tells the Desk that nobody is there to see the question now, though somebody may come: the ask ends when that
-// is so for every channel that has not answered. The returned function says that somebody has come.
-func away(ctx context.Context) (back func()) {
-	if away, ok := ctx.Value(presenceKey{}).(func() func()); ok {
-		return away()
-	}
-	return func() {}
-}
-
-type answeredKey struct{}
-
-// Answered hands over the answer to call i of an AskAll before those to the others: it takes effect at once. What
-// AskAll returns for that call does not count any more. It is called from the goroutine of AskAll.
-func Answered(ctx context.Context, i int, r prompt.Result) {
-	if answered, ok := ctx.Value(answeredKey{}).(func(int, prompt.Result)); ok {
-		answered(i, r)
-	}
-}
-
 // MaxRounds is how often a call of a tool may be answered with a question in MCP 2026-07-28 before clients give up.
 const MaxRounds = 9
 
-func askAllOver(ctx context.Context, c Gatherer, calls []*prompt.Request) (got []prompt.Result, err error) {
+// guarded calls a method of a channel. If the method crashes, its result is no: a crash is no way around the question.
+func guarded[T any](no T, method func() T) (got T) {
 	defer func() {
-		if p := recover(); p != nil {
-			got, err = nil, fmt.Errorf("the channel crashed: %v", p)
+		if recover() != nil {
+			got = no
 		}
 	}()
-	if got, err = c.AskAll(ctx, calls); err == nil && len(got) != len(calls) {
-		return nil, fmt.Errorf("%w: %d answers to %d questions", prompt.ErrUnclear, len(got), len(calls))
+	return method()
+}
+
+// sourceOf describes channel number n of a question.
+func sourceOf(n int, c Channel) source {
+	from := source{n: n, name: prompt.Words(guarded("unnamed", func() string { return c.Name() }))}
+	if s, ok := c.(Strong); ok {
+		from.strong = guarded(false, s.Strong)
 	}
-	return got, err
-}
-
-func mayEdit(c Channel) (ok bool) {
-	defer func() {
-		if recover() != nil {
-			ok = false
-		}
-	}()
-	e, is := c.(Editor)
-	return is && e.Edits()
-}
-
-// askOver turns a panic of a channel into an error, so that a crash while asking is not a way around the question.
-func askOver(ctx context.Context, c Channel, r *prompt.Request) (got prompt.Reply, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			got, err = prompt.Reply{}, fmt.Errorf("the channel crashed: %v", p)
-		}
-	}()
-	return c.Ask(ctx, r)
-}
-
-func nameOf(c Channel) (name string) {
-	defer func() {
-		if recover() != nil {
-			name = "unnamed"
-		}
-	}()
-	return prompt.Words(c.Name())
-}
-
-// mayAnswer reports whether a yes of c could count.
-func mayAnswer(c Channel, risk call.Risk) (ok bool) {
-	if risk.FormSuffices() {
-		return true
+	if i, ok := c.(Inquirer); ok {
+		from.inquires = guarded(false, i.Inquires)
 	}
-	defer func() {
-		if recover() != nil {
-			ok = false
-		}
-	}()
-	s, is := c.(Strong)
-	return is && s.Strong()
+	if e, ok := c.(Editor); ok {
+		from.edits = guarded(false, e.Edits)
+	}
+	return from
 }
+
+// A source is the channel that something comes from.
+type source struct {
+	n    int // among the channels of the question
+	name string
+
+	strong, inquires, edits bool
+}
+
+// mayAnswer reports whether a yes could count.
+func (s *source) mayAnswer(risk call.Risk) bool { return risk.FormSuffices() || s.strong }
+
+// mayCarry reports whether the channel can show r for what it is.
+func (s *source) mayCarry(r *prompt.Request) bool { return r.Inquiry == nil || s.inquires }

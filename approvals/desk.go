@@ -1,15 +1,14 @@
 package approvals
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
 )
 
 const (
@@ -19,39 +18,40 @@ const (
 	DefaultMinHuman = 300 * time.Millisecond
 	// maxTurns bounds how long a question may wait for its turn in a channel, in units of the timeout.
 	maxTurns = 10
-	// storeWait bounds how long the questions of one moment may take to be entered into the store.
-	storeWait = 4 * time.Second
+	// proposeWait bounds how long the questions of one moment may take to be entered into the store.
+	proposeWait = 4 * time.Second
 )
 
-// Options say how long to ask and what an empty room means. The zero value refuses when nobody is there.
+// Options say how long to ask and what happens if nobody is there. The zero value refuses then.
 type Options struct {
 	Timeout time.Duration // zero is DefaultTimeout
-	// Fallback allows the call when every channel says that it has no person (elicitationFallback "allow"). It never counts
-	// for a risk above medium, nor after a channel failed or was answered, however oddly: a program that can make a channel
-	// fail must not win by it. The caller leaves it out when a rule's condition was unknown.
+	// Fallback allows the call when every channel says that it has no person (elicitationFallback "allow"). It never
+	// counts for a risk above medium, nor after a channel failed or was answered, however oddly: a program that can
+	// make a channel fail must not win by it. The caller leaves it out when a rule's condition was unknown.
 	Fallback bool
-	// MinHuman is how long a person needs at least. Zero judges refusals by DefaultMinHuman and leaves approvals alone; a
-	// value judges both. It is a heuristic: an answer that took longer proves nothing.
+	// MinHuman is how long a person needs at least. Zero judges refusals by DefaultMinHuman and leaves approvals alone;
+	// a value judges both. It is a heuristic: an answer that took longer proves nothing.
 	MinHuman time.Duration
-	// OtherOnly says that who asked for the run may not answer (approver "other"): an answer counts only from a channel that
-	// knows who gives it.
+	// OtherOnly says that who asked for the run may not answer (approver "other"): an answer counts only from a channel
+	// that knows who gives it.
 	OtherOnly bool
-	// Await has a question wait for people who are not there yet, until its time is over. Without it, a channel where nobody is
-	// when the question comes has no person; one who was there and left changes nothing.
+	// Await has a question wait for people who are not there yet, until its time is over. Without it, a channel where
+	// nobody is when the question comes has no person; one who was there and left changes nothing.
 	Await bool
-	// Borrowed says that another process asks: without an answer the questions stay open.
+	// Borrowed says that these are questions of another process: without an answer they stay open.
 	Borrowed bool
-	// Answered, if set, is told of each answer as soon as there is one, with its index: of those of one form the yeses come
-	// first. It may be called by several goroutines, and holds up whatever is refused later.
-	Answered func(i int, answer Answer)
-	// Leaving reports whether another process goes on with the run, for whom the questions stay open. Nil is never.
+	// Answered, if set, is told of each answer as soon as there is one, with its index: of those of one form the yeses
+	// come first. It may be called by several goroutines, and holds up whatever is refused later.
+	Answered func(i int, answer Result)
+	// Leaving reports whether another process takes over the run. Then the questions stay open for it. Nil is never.
 	Leaving func() bool
 }
 
 // A Desk asks people. The zero value is ready; one Desk serves any number of asks at once.
 type Desk struct {
-	// Late, if set, is told of answers that came after the end, to be recorded. It may be called concurrently.
-	Late func(LateAnswer)
+	// Late, if set, is told of a person's answer to a question that was already decided, to be recorded. The answer
+	// changes nothing; its Channel and Took are set. It may be called concurrently.
+	Late func(r *prompt.Request, a call.Answer)
 	// Store keeps the questions and their answers; nil is one in memory, with which both end with the process.
 	Store Store
 
@@ -71,8 +71,9 @@ func (d *Desk) store() Store {
 	return d.Store
 }
 
-// Use turns the yes of an [Answer] into the one call that it is good for: the one that r describes now, if that is the one that
-// was shown. [ErrChanged] says that it is another one, [ErrTaken] that the yes was used before or its time is over.
+// Use turns the yes of a [Result] into the one call that it is good for: the one that r describes now, if that is the
+// one that was shown. [ErrChanged] says that it is another one, [ErrTaken] that the yes was used before or its time is
+// over.
 func (d *Desk) Use(ctx context.Context, t *Ticket, r *prompt.Request) error {
 	if t == nil || !t.fits(r) {
 		return ErrChanged
@@ -80,16 +81,8 @@ func (d *Desk) Use(ctx context.Context, t *Ticket, r *prompt.Request) error {
 	return d.store().Use(ctx, t.id, t.digest)
 }
 
-// A LateAnswer is a person's answer to a question that was already decided. It changes nothing.
-type LateAnswer struct {
-	Request *prompt.Request
-	Channel string
-	Reply   prompt.Reply
-	Took    time.Duration
-}
-
-// Wait returns when every channel of every ask has returned, or when ctx ends. A channel may outlive its question when it does
-// not honour its context. No Ask may start meanwhile.
+// Wait returns when every channel of every ask has returned, or when ctx ends. A channel may outlive its question when
+// it does not honour its context. No Ask may start meanwhile.
 func (d *Desk) Wait(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() { d.channels.Wait(); close(done) }()
@@ -101,52 +94,34 @@ func (d *Desk) Wait(ctx context.Context) error {
 	}
 }
 
-// Ask puts r to every channel at once; the first clear answer wins and the other channels are cancelled. It always returns, at
-// the latest when ctx or the time limit ends.
-func (d *Desk) Ask(ctx context.Context, r *prompt.Request, channels []Channel, o Options) Answer {
+// Ask puts r to every channel at once; the first clear answer wins and the other channels are cancelled. It always
+// returns, at the latest when ctx or the time limit ends.
+func (d *Desk) Ask(ctx context.Context, r *prompt.Request, channels []Channel, o Options) Result {
 	return d.AskAll(ctx, []*prompt.Request{r}, channels, o)[0]
 }
 
-// AskAll puts calls to every channel at once, together where the channel is a [Gatherer], and returns an answer for each. Each
-// call is decided by itself: the first clear answer to it wins, whatever becomes of the others.
-func (d *Desk) AskAll(ctx context.Context, calls []*prompt.Request, channels []Channel, o Options) []Answer {
+// AskAll puts calls to every channel at once, together where the channel is a [Gatherer], and returns an answer for
+// each. Each call is decided by itself: the first clear answer to it wins, whatever becomes of the others.
+func (d *Desk) AskAll(ctx context.Context, calls []*prompt.Request, channels []Channel, o Options) []Result {
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
 	}
 	together, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	asks := make([]*ask, len(calls))
-	round := newRound()
-	writing, cancel := context.WithTimeout(ctx, storeWait) // all of them: who asks waits for them together
-	defer cancel()
-	for i, r := range calls {
-		asks[i] = d.open(ctx, writing, r, channels, o)
-		asks[i].round = round
-	}
-	round.asks = asks
+	from := make([]source, len(channels))
 	for n, c := range channels {
-		name := nameOf(c)
-		var those []*ask
-		for _, a := range asks {
-			switch {
-			case a.failed != nil || a.refused:
-			case !mayAnswer(c, a.request.Risk):
-				a.tried = append(a.tried, Try{Channel: name, Outcome: tooWeak})
-			case !mayCarry(c, a.request):
-				a.tried = append(a.tried, Try{Channel: name, Outcome: Unable})
-			default:
-				a.waiting++
-				those = append(those, a)
-			}
-		}
-		from := source{n: n, name: name, edits: mayEdit(c)}
-		if g, ok := c.(Gatherer); ok && len(those) > 1 && !slices.ContainsFunc(those, (*ask).inquires) {
-			d.channels.Go(func() { putAll(together, g, from, those) })
-			continue
-		}
-		for _, a := range those {
-			d.channels.Go(func() { a.put(c, from) })
-		}
+		from[n] = sourceOf(n, c)
+	}
+	round := newRound()
+	writing, cancel := context.WithTimeout(ctx, proposeWait) // all of them: who asks waits for them together
+	defer cancel()
+	for _, r := range calls {
+		a := d.open(ctx, writing, r, from, o)
+		a.round, round.asks = round, append(round.asks, a)
+	}
+	asks := round.asks
+	for n, c := range channels {
+		d.put(together, c, from[n], asks)
 	}
 	if store, ok := d.store().(SharedStore); ok {
 		for _, a := range asks {
@@ -155,7 +130,7 @@ func (d *Desk) AskAll(ctx context.Context, calls []*prompt.Request, channels []C
 			}
 		}
 	}
-	answers := make([]Answer, len(asks))
+	answers := make([]Result, len(asks))
 	var deciding sync.WaitGroup
 	for i, a := range asks {
 		deciding.Go(func() {
@@ -171,21 +146,31 @@ func (d *Desk) AskAll(ctx context.Context, calls []*prompt.Request, channels []C
 	}
 	deciding.Wait()
 	if len(answers) > 0 {
-		stop(fmt.Errorf("%s", answers[len(answers)-1].closing()))
+		stop(answers[len(answers)-1].closing())
 	}
 	return answers
 }
 
-// A Ticket is a yes that has not been used. It is good for one call, the one that was shown.
-type Ticket struct {
-	id      string
-	digest  string
-	args    json.RawMessage
-	expires time.Time
-}
-
-// fits reports whether t is about r as it is now.
-func (t *Ticket) fits(r *prompt.Request) bool {
-	d, err := r.Bind(t.expires)
-	return err == nil && d == t.digest && bytes.Equal(r.Args, t.args)
+// put puts over a channel those of a round that it can carry: together where the channel gathers, else each by itself.
+func (d *Desk) put(together context.Context, c Channel, from source, asks []*ask) {
+	var those []*ask
+	for _, a := range asks {
+		switch {
+		case a.failed != nil || a.refused:
+		case !from.mayAnswer(a.request.Risk):
+			a.tried = append(a.tried, Try{Channel: from.name, Outcome: tooWeak})
+		case !from.mayCarry(a.request):
+			a.tried = append(a.tried, Try{Channel: from.name, Outcome: Unable})
+		default:
+			a.waiting++
+			those = append(those, a)
+		}
+	}
+	if g, ok := c.(Gatherer); ok && len(those) > 1 && !slices.ContainsFunc(those, (*ask).inquires) {
+		d.channels.Go(func() { newShowing(from, those).askAll(together, g) })
+		return
+	}
+	for _, a := range those {
+		d.channels.Go(func() { newShowing(from, []*ask{a}).ask(a.inner, c) })
+	}
 }

@@ -17,7 +17,7 @@ import (
 type fake struct {
 	name   string
 	after  time.Duration // 0: at once; negative: never
-	reply  prompt.Reply
+	reply  call.Answer
 	err    error
 	deaf   bool // goes on after its context ended
 	strong bool
@@ -29,7 +29,7 @@ func (f fake) Name() string { return f.name }
 
 func (f fake) Strong() bool { return f.strong }
 
-func (f fake) Ask(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
+func (f fake) Ask(ctx context.Context, r *Showing) (call.Answer, error) {
 	if f.asked != nil {
 		*f.asked++
 	}
@@ -48,18 +48,18 @@ func (f fake) Ask(ctx context.Context, r *prompt.Request) (prompt.Reply, error) 
 	case <-after:
 		return f.reply, f.err
 	case <-done:
-		return prompt.Reply{}, context.Cause(ctx)
+		return call.Answer{}, context.Cause(ctx)
 	}
 }
 
 const ms = time.Millisecond
 
 func yes(after time.Duration) fake {
-	return fake{name: "a", after: after, reply: prompt.Reply{Decision: prompt.AllowOnce}}
+	return fake{name: "a", after: after, reply: call.Answer{Allowed: true}}
 }
 
 func no(after time.Duration) fake {
-	return fake{name: "b", after: after, reply: prompt.Reply{Reason: "not now"}}
+	return fake{name: "b", after: after, reply: call.Answer{Reason: "not now"}}
 }
 
 func says(err error) fake { return fake{name: "c", err: err} }
@@ -76,68 +76,67 @@ func TestAsk(t *testing.T) {
 		how      string
 		code     string
 	}{
-		{"a person says yes", []Channel{yes(time.Second)}, Options{}, call.Medium, true, ByPerson, ""},
-		{"a person says no", []Channel{no(time.Second)}, Options{}, call.Medium, false, ByPerson, CodeDeclined},
-		{"a person's no stands, whatever the fallback", []Channel{no(time.Second)}, allow, call.Low, false, ByPerson, CodeDeclined},
-		{"the first answer wins, a yes", []Channel{yes(time.Second), no(2 * time.Second)}, Options{}, call.Medium, true, ByPerson, ""},
-		{"the first answer wins, a no", []Channel{yes(2 * time.Second), no(time.Second)}, Options{}, call.Medium, false, ByPerson, CodeDeclined},
+		{"a person says yes", []Channel{yes(time.Second)}, Options{}, call.Medium, true, call.ByPerson, ""},
+		{"a person says no", []Channel{no(time.Second)}, Options{}, call.Medium, false, call.ByPerson, call.CodeDeclined},
+		{"a person's no stands, whatever the fallback", []Channel{no(time.Second)}, allow, call.Low, false, call.ByPerson, call.CodeDeclined},
+		{"the first answer wins, a yes", []Channel{yes(time.Second), no(2 * time.Second)}, Options{}, call.Medium, true, call.ByPerson, ""},
+		{"the first answer wins, a no", []Channel{yes(2 * time.Second), no(time.Second)}, Options{}, call.Medium, false, call.ByPerson, call.CodeDeclined},
 
-		{"no channel at all", nil, Options{}, call.Medium, false, ByNobody, CodeUnsupported},
-		{"no channel at all, fallback", nil, allow, call.Medium, true, byFallback, ""},
-		{"a client without elicitation", []Channel{says(ErrCannotAsk)}, Options{}, call.Medium, false, ByNobody, CodeUnsupported},
-		{"a client without elicitation, fallback", []Channel{says(ErrCannotAsk)}, allow, call.Medium, true, byFallback, ""},
-		{"fallback for an unstated risk", []Channel{says(ErrCannotAsk)}, allow, "", true, byFallback, ""},
-		{"no fallback for high", []Channel{says(ErrCannotAsk)}, allow, call.High, false, ByNobody, CodeUnsupported},
-		{"no fallback for critical", nil, allow, call.Critical, false, ByNobody, CodeUnsupported},
-		{"no fallback for a risk nobody knows", nil, allow, "lwo", false, ByNobody, CodeUnsupported},
-		{"an empty room", []Channel{says(ErrNoPerson)}, Options{}, call.Medium, false, ByNobody, CodeNoApprover},
-		{"an empty room, fallback", []Channel{says(ErrNoPerson)}, allow, call.Medium, true, byFallback, ""},
-		{"an empty room beside a client that cannot ask", []Channel{says(ErrCannotAsk), says(ErrNoPerson)}, Options{}, call.Medium, false, ByNobody, CodeNoApprover},
-		{"a wrapped error is still that error", []Channel{says(fmt.Errorf("over stdio: %w", ErrCannotAsk))}, Options{}, call.Medium, false, ByNobody, CodeUnsupported},
+		{"no channel at all", nil, Options{}, call.Medium, false, call.ByNobody, call.CodeUnsupported},
+		{"no channel at all, fallback", nil, allow, call.Medium, true, call.ByFallback, ""},
+		{"a client without elicitation", []Channel{says(ErrCannotAsk)}, Options{}, call.Medium, false, call.ByNobody, call.CodeUnsupported},
+		{"a client without elicitation, fallback", []Channel{says(ErrCannotAsk)}, allow, call.Medium, true, call.ByFallback, ""},
+		{"fallback for an unstated risk", []Channel{says(ErrCannotAsk)}, allow, "", true, call.ByFallback, ""},
+		{"no fallback for high", []Channel{says(ErrCannotAsk)}, allow, call.High, false, call.ByNobody, call.CodeUnsupported},
+		{"no fallback for critical", nil, allow, call.Critical, false, call.ByNobody, call.CodeUnsupported},
+		{"no fallback for a risk nobody knows", nil, allow, "lwo", false, call.ByNobody, call.CodeUnsupported},
+		{"an empty room", []Channel{says(ErrNoPerson)}, Options{}, call.Medium, false, call.ByNobody, call.CodeNoApprover},
+		{"an empty room, fallback", []Channel{says(ErrNoPerson)}, allow, call.Medium, true, call.ByFallback, ""},
+		{"an empty room beside a client that cannot ask", []Channel{says(ErrCannotAsk), says(ErrNoPerson)}, Options{}, call.Medium, false, call.ByNobody, call.CodeNoApprover},
+		{"a wrapped error is still that error", []Channel{says(fmt.Errorf("over stdio: %w", ErrCannotAsk))}, Options{}, call.Medium, false, call.ByNobody, call.CodeUnsupported},
 
-		{"a channel that fails is no no", []Channel{says(errors.New("broken pipe"))}, Options{}, call.Medium, false, ByNobody, CodeNoApprover},
-		{"a channel that fails is no way around the question", []Channel{says(errors.New("broken pipe"))}, allow, call.Medium, false, ByNobody, CodeNoApprover},
-		{"a channel that fails leaves the others", []Channel{says(errors.New("broken pipe")), yes(time.Second)}, Options{}, call.Medium, true, ByPerson, ""},
-		{"a crash is no way around the question", []Channel{fake{name: "x", panics: "boom"}}, allow, call.Low, false, ByNobody, CodeNoApprover},
-		{"a nil channel is a crash", []Channel{nil}, allow, call.Low, false, ByNobody, CodeNoApprover},
-		{"a crash leaves the others", []Channel{fake{name: "x", panics: errors.New("boom")}, no(time.Second)}, Options{}, call.Medium, false, ByPerson, CodeDeclined},
+		{"a channel that fails is no no", []Channel{says(errors.New("broken pipe"))}, Options{}, call.Medium, false, call.ByNobody, call.CodeNoApprover},
+		{"a channel that fails is no way around the question", []Channel{says(errors.New("broken pipe"))}, allow, call.Medium, false, call.ByNobody, call.CodeNoApprover},
+		{"a channel that fails leaves the others", []Channel{says(errors.New("broken pipe")), yes(time.Second)}, Options{}, call.Medium, true, call.ByPerson, ""},
+		{"a crash is no way around the question", []Channel{fake{name: "x", panics: "boom"}}, allow, call.Low, false, call.ByNobody, call.CodeNoApprover},
+		{"a nil channel is a crash", []Channel{nil}, allow, call.Low, false, call.ByNobody, call.CodeNoApprover},
+		{"a crash leaves the others", []Channel{fake{name: "x", panics: errors.New("boom")}, no(time.Second)}, Options{}, call.Medium, false, call.ByPerson, call.CodeDeclined},
 
-		{"a no in 5 ms is no person's", []Channel{no(5 * ms)}, Options{}, call.Medium, false, ByNobody, CodeNoApprover},
-		{"a no in 5 ms is not turned into a yes", []Channel{no(5 * ms)}, allow, call.Low, false, ByNobody, CodeNoApprover},
-		{"a no in 5 ms leaves the others", []Channel{no(5 * ms), yes(time.Second)}, Options{}, call.Medium, true, ByPerson, ""},
-		{"a no in 299 ms is no person's", []Channel{no(299 * ms)}, Options{}, call.Medium, false, ByNobody, CodeNoApprover},
-		{"a no in 300 ms is", []Channel{no(300 * ms)}, Options{}, call.Medium, false, ByPerson, CodeDeclined},
-		{"a typed no counts at once", []Channel{fake{name: "t", reply: prompt.Reply{Typed: true}}}, Options{}, call.Medium, false, ByPerson, CodeDeclined},
-		{"unless the profile says how fast is too fast", []Channel{fake{name: "t", reply: prompt.Reply{Typed: true}}}, Options{MinHuman: time.Second}, call.Medium, false, ByNobody, CodeNoApprover},
-		{"a yes in 5 ms counts by default", []Channel{yes(5 * ms)}, Options{}, call.Medium, true, ByPerson, ""},
-		{"a yes in 5 ms does not count with minHuman", []Channel{yes(5 * ms)}, Options{MinHuman: 700 * ms}, call.Medium, false, ByNobody, CodeNoApprover},
-		{"nor does it then fall back to yes", []Channel{yes(5 * ms)}, Options{MinHuman: 700 * ms, Fallback: true}, call.Medium, false, ByNobody, CodeNoApprover},
-		{"a no in 400 ms with minHuman", []Channel{no(400 * ms)}, Options{MinHuman: 700 * ms}, call.Medium, false, ByNobody, CodeNoApprover},
-		{"a negative minHuman is none", []Channel{no(5 * ms)}, Options{MinHuman: -1}, call.Medium, false, ByNobody, CodeNoApprover},
+		{"a no in 5 ms is no person's", []Channel{no(5 * ms)}, Options{}, call.Medium, false, call.ByNobody, call.CodeNoApprover},
+		{"a no in 5 ms is not turned into a yes", []Channel{no(5 * ms)}, allow, call.Low, false, call.ByNobody, call.CodeNoApprover},
+		{"a no in 5 ms leaves the others", []Channel{no(5 * ms), yes(time.Second)}, Options{}, call.Medium, true, call.ByPerson, ""},
+		{"a no in 299 ms is no person's", []Channel{no(299 * ms)}, Options{}, call.Medium, false, call.ByNobody, call.CodeNoApprover},
+		{"a no in 300 ms is", []Channel{no(300 * ms)}, Options{}, call.Medium, false, call.ByPerson, call.CodeDeclined},
+		{"a typed no counts at once", []Channel{fake{name: "t", reply: call.Answer{Typed: true}}}, Options{}, call.Medium, false, call.ByPerson, call.CodeDeclined},
+		{"unless the profile says how fast is too fast", []Channel{fake{name: "t", reply: call.Answer{Typed: true}}}, Options{MinHuman: time.Second}, call.Medium, false, call.ByNobody, call.CodeNoApprover},
+		{"a yes in 5 ms counts by default", []Channel{yes(5 * ms)}, Options{}, call.Medium, true, call.ByPerson, ""},
+		{"a yes in 5 ms does not count with minHuman", []Channel{yes(5 * ms)}, Options{MinHuman: 700 * ms}, call.Medium, false, call.ByNobody, call.CodeNoApprover},
+		{"nor does it then fall back to yes", []Channel{yes(5 * ms)}, Options{MinHuman: 700 * ms, Fallback: true}, call.Medium, false, call.ByNobody, call.CodeNoApprover},
+		{"a no in 400 ms with minHuman", []Channel{no(400 * ms)}, Options{MinHuman: 700 * ms}, call.Medium, false, call.ByNobody, call.CodeNoApprover},
+		{"a negative minHuman is none", []Channel{no(5 * ms)}, Options{MinHuman: -1}, call.Medium, false, call.ByNobody, call.CodeNoApprover},
 
-		{"a closed dialog", []Channel{fake{name: "d", after: time.Second, err: prompt.ErrDismissed}}, Options{}, call.Medium, false, ByNobody, CodeCanceled},
-		{"a closed dialog, fallback", []Channel{fake{name: "d", after: time.Second, err: prompt.ErrDismissed}}, allow, call.Medium, false, ByNobody, CodeCanceled},
-		{"a dialog that closes itself", []Channel{fake{name: "d", after: 5 * ms, err: prompt.ErrDismissed}}, allow, call.Medium, false, ByNobody, CodeNoApprover},
-		{"a closed dialog leaves the others", []Channel{fake{name: "d", after: time.Second, err: prompt.ErrDismissed}, yes(2 * time.Second)}, Options{}, call.Medium, true, ByPerson, ""},
-		{"a connection that goes", []Channel{says(context.Canceled)}, allow, call.Medium, false, ByNobody, CodeCanceled},
-		{"an unclear answer", []Channel{says(prompt.ErrUnclear)}, allow, call.Low, false, ByNobody, CodeNoApprover},
-		{"a decision that does not exist", []Channel{fake{name: "x", after: time.Second, reply: prompt.Reply{Decision: 7}}}, allow, call.Low, false, ByNobody, CodeNoApprover},
-		{"a negative decision", []Channel{fake{name: "x", after: time.Second, reply: prompt.Reply{Decision: -1}}}, allow, call.Low, false, ByNobody, CodeNoApprover},
-		{"a yes with an error is none", []Channel{fake{name: "x", after: time.Second, reply: prompt.Reply{Decision: prompt.AllowOnce}, err: prompt.ErrUnclear}}, allow, call.Low, false, ByNobody, CodeNoApprover},
+		{"a closed dialog", []Channel{fake{name: "d", after: time.Second, err: prompt.ErrDismissed}}, Options{}, call.Medium, false, call.ByNobody, call.CodeCanceled},
+		{"a closed dialog, fallback", []Channel{fake{name: "d", after: time.Second, err: prompt.ErrDismissed}}, allow, call.Medium, false, call.ByNobody, call.CodeCanceled},
+		{"a dialog that closes itself", []Channel{fake{name: "d", after: 5 * ms, err: prompt.ErrDismissed}}, allow, call.Medium, false, call.ByNobody, call.CodeNoApprover},
+		{"a closed dialog leaves the others", []Channel{fake{name: "d", after: time.Second, err: prompt.ErrDismissed}, yes(2 * time.Second)}, Options{}, call.Medium, true, call.ByPerson, ""},
+		{"a connection that goes", []Channel{says(context.Canceled)}, allow, call.Medium, false, call.ByNobody, call.CodeCanceled},
+		{"an unclear answer", []Channel{says(prompt.ErrUnclear)}, allow, call.Low, false, call.ByNobody, call.CodeNoApprover},
+		{"a yes that holds an error is none", []Channel{fake{name: "x", after: time.Second, reply: call.Answer{Allowed: true, Err: prompt.ErrUnclear}}}, allow, call.Low, false, call.ByNobody, call.CodeNoApprover},
+		{"a yes with an error is none", []Channel{fake{name: "x", after: time.Second, reply: call.Answer{Allowed: true}, err: prompt.ErrUnclear}}, allow, call.Low, false, call.ByNobody, call.CodeNoApprover},
 
-		{"nobody answers", []Channel{never}, Options{}, call.Medium, false, ByNobody, CodeTimeout},
-		{"nobody answers, fallback", []Channel{never}, allow, call.Low, false, ByNobody, CodeTimeout},
-		{"nobody answers and nothing listens", []Channel{fake{name: "n", after: time.Hour, deaf: true}}, Options{}, call.Medium, false, ByNobody, CodeTimeout},
-		{"one channel is empty, the other waits", []Channel{says(ErrNoPerson), never}, allow, call.Low, false, ByNobody, CodeTimeout},
-		{"a channel with a limit of its own", []Channel{says(context.DeadlineExceeded)}, allow, call.Low, false, ByNobody, CodeTimeout},
-		{"an answer exactly at the end is late", []Channel{yes(time.Minute)}, Options{Timeout: time.Minute}, call.Medium, false, ByNobody, CodeTimeout},
-		{"an answer just before the end counts", []Channel{yes(time.Minute - 1)}, Options{Timeout: time.Minute}, call.Medium, true, ByPerson, ""},
-		{"an answer just after the end is late", []Channel{yes(time.Minute + ms)}, Options{Timeout: time.Minute}, call.Medium, false, ByNobody, CodeTimeout},
+		{"nobody answers", []Channel{never}, Options{}, call.Medium, false, call.ByNobody, call.CodeTimeout},
+		{"nobody answers, fallback", []Channel{never}, allow, call.Low, false, call.ByNobody, call.CodeTimeout},
+		{"nobody answers and nothing listens", []Channel{fake{name: "n", after: time.Hour, deaf: true}}, Options{}, call.Medium, false, call.ByNobody, call.CodeTimeout},
+		{"one channel is empty, the other waits", []Channel{says(ErrNoPerson), never}, allow, call.Low, false, call.ByNobody, call.CodeTimeout},
+		{"a channel with a limit of its own", []Channel{says(context.DeadlineExceeded)}, allow, call.Low, false, call.ByNobody, call.CodeTimeout},
+		{"an answer exactly at the end is late", []Channel{yes(time.Minute)}, Options{Timeout: time.Minute}, call.Medium, false, call.ByNobody, call.CodeTimeout},
+		{"an answer just before the end counts", []Channel{yes(time.Minute - 1)}, Options{Timeout: time.Minute}, call.Medium, true, call.ByPerson, ""},
+		{"an answer just after the end is late", []Channel{yes(time.Minute + ms)}, Options{Timeout: time.Minute}, call.Medium, false, call.ByNobody, call.CodeTimeout},
 
-		{"a form is not enough for critical", []Channel{yes(time.Second)}, Options{}, call.Critical, false, ByNobody, CodeNoApprover},
-		{"a form is not enough for an unknown risk", []Channel{yes(time.Second)}, Options{}, "hgih", false, ByNobody, CodeNoApprover},
-		{"a form is enough for high", []Channel{yes(time.Second)}, Options{}, call.High, true, ByPerson, ""},
-		{"a strong channel is enough for critical", []Channel{fake{name: "t", after: time.Second, reply: prompt.Reply{Decision: prompt.AllowOnce}, strong: true}}, Options{}, call.Critical, true, ByPerson, ""},
+		{"a form is not enough for critical", []Channel{yes(time.Second)}, Options{}, call.Critical, false, call.ByNobody, call.CodeNoApprover},
+		{"a form is not enough for an unknown risk", []Channel{yes(time.Second)}, Options{}, "hgih", false, call.ByNobody, call.CodeNoApprover},
+		{"a form is enough for high", []Channel{yes(time.Second)}, Options{}, call.High, true, call.ByPerson, ""},
+		{"a strong channel is enough for critical", []Channel{fake{name: "t", after: time.Second, reply: call.Answer{Allowed: true}, strong: true}}, Options{}, call.Critical, true, call.ByPerson, ""},
 	}
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {
@@ -153,7 +152,7 @@ func TestAsk(t *testing.T) {
 				if a.Allowed != (a.Detail == "") {
 					t.Errorf("allowed %v with detail %q", a.Allowed, a.Detail)
 				}
-				if a.Code != CodeDeclined && strings.Contains(a.Detail, "refused") {
+				if a.Code != call.CodeDeclined && strings.Contains(a.Detail, "refused") {
 					t.Errorf("code %q, but the detail speaks of a refusal: %s", a.Code, a.Detail)
 				}
 			})
@@ -162,12 +161,12 @@ func TestAsk(t *testing.T) {
 }
 
 func TestANoBeatsAYesOfTheSameMoment(t *testing.T) {
-	a := (&Desk{}).open(t.Context(), t.Context(), &prompt.Request{}, make([]Channel, 3), Options{Timeout: time.Minute})
+	a := (&Desk{}).open(t.Context(), t.Context(), &prompt.Request{}, make([]source, 3), Options{Timeout: time.Minute})
 	a.waiting = 3
-	a.replies <- reply{source: source{name: "fast"}, Reply: prompt.Reply{Decision: prompt.AllowOnce}, took: time.Second}
-	a.replies <- reply{source: source{name: "also"}, Reply: prompt.Reply{Decision: prompt.AllowOnce}, took: time.Second}
-	a.replies <- reply{source: source{name: "wary"}, Reply: prompt.Reply{}, took: time.Second}
-	if got := a.wait(t.Context()); got.Code != CodeDeclined || got.Channel != "wary" {
+	a.replies <- reply{source: source{name: "fast"}, Answer: call.Answer{Allowed: true}, took: time.Second}
+	a.replies <- reply{source: source{name: "also"}, Answer: call.Answer{Allowed: true}, took: time.Second}
+	a.replies <- reply{source: source{name: "wary"}, Answer: call.Answer{}, took: time.Second}
+	if got := a.wait(t.Context()); got.Code != call.CodeDeclined || got.Channel != "wary" {
 		t.Errorf("got %+v, want the no of wary", got)
 	}
 }
@@ -179,7 +178,7 @@ func TestAskEndsWithItsContext(t *testing.T) {
 		time.AfterFunc(time.Second, cancel)
 		var d Desk
 		a := d.Ask(ctx, &prompt.Request{}, []Channel{yes(2 * time.Second), fake{after: time.Hour, deaf: true}}, Options{Fallback: true})
-		if a.Allowed || a.Code != CodeCanceled || a.Took != time.Second {
+		if a.Allowed || a.Code != call.CodeCanceled || a.Took != time.Second {
 			t.Errorf("got %+v, want canceled after a second", a)
 		}
 
@@ -187,17 +186,17 @@ func TestAskEndsWithItsContext(t *testing.T) {
 			t.Fatal(err)
 		}
 		a = d.Ask(ctx, &prompt.Request{}, []Channel{yes(0), says(ErrCannotAsk)}, Options{Fallback: true})
-		if a.Allowed || a.Code != CodeCanceled {
+		if a.Allowed || a.Code != call.CodeCanceled {
 			t.Errorf("in a run that has ended: got %+v, want canceled", a)
 		}
 		a = d.Ask(ctx, &prompt.Request{}, nil, Options{Fallback: true})
-		if a.Allowed || a.Code != CodeCanceled {
+		if a.Allowed || a.Code != call.CodeCanceled {
 			t.Errorf("without channels in a run that has ended: got %+v, want canceled", a)
 		}
 
 		limited, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if a := d.Ask(limited, &prompt.Request{}, []Channel{yes(time.Minute)}, Options{}); a.Code != CodeTimeout {
+		if a := d.Ask(limited, &prompt.Request{}, []Channel{yes(time.Minute)}, Options{}); a.Code != call.CodeTimeout {
 			t.Errorf("at the end of the run's time: got %+v, want timeout", a)
 		}
 	})
@@ -205,21 +204,22 @@ func TestAskEndsWithItsContext(t *testing.T) {
 
 func TestLateAnswersAreToldAndIgnored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var late []LateAnswer
-		d := Desk{Late: func(l LateAnswer) { late = append(late, l) }}
+		var late []call.Answer
+		var about []string
+		d := Desk{Late: func(r *prompt.Request, a call.Answer) { about, late = append(about, r.Name), append(late, a) }}
 		slow := yes(3 * time.Second)
 		slow.deaf = true
 		broken := says(errors.New("gone"))
 		broken.after, broken.deaf = 4*time.Second, true
 		r := &prompt.Request{Name: "s__t"}
 		a := d.Ask(t.Context(), r, []Channel{no(time.Second), slow, broken}, Options{})
-		if a.Code != CodeDeclined {
+		if a.Code != call.CodeDeclined {
 			t.Fatalf("got %+v, want declined", a)
 		}
 		if err := d.Wait(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if len(late) != 1 || late[0].Channel != "a" || late[0].Request.Name != r.Name || late[0].Took != 3*time.Second {
+		if len(late) != 1 || late[0].Channel != "a" || about[0] != r.Name || late[0].Took != 3*time.Second {
 			t.Errorf("got %+v, want the one late yes of a", late)
 		}
 	})
@@ -253,10 +253,10 @@ type remembers struct{ cause string }
 
 func (*remembers) Name() string { return "loser" }
 
-func (l *remembers) Ask(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
+func (l *remembers) Ask(ctx context.Context, r *Showing) (call.Answer, error) {
 	<-ctx.Done()
 	l.cause = context.Cause(ctx).Error()
-	return prompt.Reply{}, context.Cause(ctx)
+	return call.Answer{}, context.Cause(ctx)
 }
 
 func TestWaitGivesUp(t *testing.T) {
@@ -282,21 +282,21 @@ type queue struct {
 
 func (*queue) Name() string { return "queue" }
 
-func (q *queue) Ask(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
-	shown := Waiting(ctx)
+func (q *queue) Ask(ctx context.Context, r *Showing) (call.Answer, error) {
+	shown := r.Waiting()
 	select {
 	case q.turn <- struct{}{}:
 		shown()
 		shown() // harmless
 		defer func() { <-q.turn }()
 	case <-ctx.Done():
-		return prompt.Reply{}, context.Cause(ctx)
+		return call.Answer{}, context.Cause(ctx)
 	}
 	select {
 	case <-time.After(q.think):
-		return prompt.Reply{Decision: prompt.AllowOnce}, nil
+		return call.Answer{Allowed: true}, nil
 	case <-ctx.Done():
-		return prompt.Reply{}, context.Cause(ctx)
+		return call.Answer{}, context.Cause(ctx)
 	}
 }
 
@@ -305,7 +305,7 @@ func TestWaitingForATurnTakesNoTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d Desk
 		q := &queue{turn: make(chan struct{}, 1), think: time.Minute}
-		answers := make(chan Answer)
+		answers := make(chan Result)
 		for range 10 {
 			go func() { answers <- d.Ask(t.Context(), &prompt.Request{}, []Channel{q}, Options{MinHuman: time.Second}) }()
 		}
@@ -322,7 +322,7 @@ func TestAQueueThatNeverMovesEnds(t *testing.T) {
 		var d Desk
 		q := &queue{turn: make(chan struct{})}
 		a := d.Ask(t.Context(), &prompt.Request{}, []Channel{q}, Options{Timeout: time.Minute})
-		if a.Code != CodeTimeout || a.Took != maxTurns*time.Minute {
+		if a.Code != call.CodeTimeout || a.Took != maxTurns*time.Minute {
 			t.Errorf("got %+v, want a timeout after %d turns", a, maxTurns)
 		}
 	})
@@ -339,7 +339,7 @@ func TestReasonsArePersonsWords(t *testing.T) {
 		t.Run(test.why, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var d Desk
-				a := d.Ask(t.Context(), &prompt.Request{}, []Channel{fake{name: "a", after: time.Second, reply: prompt.Reply{Reason: test.reason}}}, Options{})
+				a := d.Ask(t.Context(), &prompt.Request{}, []Channel{fake{name: "a", after: time.Second, reply: call.Answer{Reason: test.reason}}}, Options{})
 				if a.Reason != test.want || !strings.HasSuffix(strings.TrimSuffix(a.Detail, "; do not repeat it"), test.detail) {
 					t.Errorf("got %q and %q, want %q and ...%q", a.Reason, a.Detail, test.want, test.detail)
 				}

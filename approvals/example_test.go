@@ -12,12 +12,12 @@ import (
 )
 
 // A page is a channel that always brings the same answer.
-type page prompt.Reply
+type page call.Answer
 
 func (page) Name() string { return "web" }
 
-func (p page) Ask(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
-	return prompt.Reply(p), nil
+func (p page) Ask(ctx context.Context, r *approvals.Showing) (call.Answer, error) {
+	return call.Answer(p), nil
 }
 
 func ExampleDesk_Ask() {
@@ -26,7 +26,7 @@ func ExampleDesk_Ask() {
 		Name: "filesystem__write_file", Profile: "supervised", Risk: call.Medium,
 		Args: json.RawMessage(`{"path":"notes/today.md"}`),
 	}, []approvals.Channel{
-		page{Decision: prompt.Refuse, Reason: "write to drafts/ instead", Typed: true},
+		page{Reason: "write to drafts/ instead", Typed: true},
 	}, approvals.Options{Timeout: time.Minute})
 
 	fmt.Println(answer.Allowed, answer.Code, answer.Channel)
@@ -68,7 +68,7 @@ func ExampleReadForm() {
 	r := &prompt.Request{Name: "mail__send", Risk: call.Medium}
 	for _, content := range []map[string]any{{"decision": "allow_once"}, {"decision": true}, {}} {
 		got := prompt.ReadForm([]*prompt.Request{r}, "accept", content)[0]
-		fmt.Println(got.Reply.Decision == prompt.AllowOnce, got.Err)
+		fmt.Println(got.Allowed, got.Err)
 	}
 	// Output:
 	// true <nil>

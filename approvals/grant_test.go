@@ -11,9 +11,9 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-func give(t *testing.T, k GrantStore, r *prompt.Request, scope prompt.Scope, now time.Time) *prompt.Grant {
+func give(t *testing.T, k GrantStore, r *prompt.Request, scope call.Scope, now time.Time) *prompt.Grant {
 	t.Helper()
-	g, err := r.Draft(prompt.Wish{Scope: scope}, now)
+	g, err := r.Draft(call.Answer{Scope: scope}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,39 +36,39 @@ func granted(t *testing.T, k GrantStore, r *prompt.Request, now time.Time) bool 
 func TestE1E2E5GrantsAreBound(t *testing.T) {
 	tests := []struct {
 		why    string
-		scope  prompt.Scope
+		scope  call.Scope
 		change func(r *prompt.Request)
 		want   bool
 	}{
-		{"the same call again", prompt.ForRun, func(r *prompt.Request) {}, true},
-		{"E2: the same path, other content", prompt.ForRun, func(r *prompt.Request) { r.Args = json.RawMessage(`{"path":"/data/a","content":"y"}`) }, true},
-		{"E2: another path", prompt.ForRun, func(r *prompt.Request) { r.Args = json.RawMessage(`{"path":"/data/b","content":"x"}`) }, false},
-		{"E2: no path", prompt.ForRun, func(r *prompt.Request) { r.Args = json.RawMessage(`{"content":"x"}`) }, false},
-		{"E2: the path in a list", prompt.ForRun, func(r *prompt.Request) { r.Args = json.RawMessage(`{"path":["/data/a"]}`) }, false},
-		{"E2: the path twice", prompt.ForRun, func(r *prompt.Request) { r.Args = json.RawMessage(`{"path":"/data/a","path":"/etc/x"}`) }, false},
-		{"E1: a concurrent run of the same program", prompt.ForRun, func(r *prompt.Request) { r.Run = "r2" }, false},
-		{"E1: another run, for a count", prompt.ForCount, func(r *prompt.Request) { r.Run = "r2" }, false},
-		{"another run, for a time", prompt.ForTime, func(r *prompt.Request) { r.Run = "r2" }, true},
-		{"another run of the session", prompt.ForSession, func(r *prompt.Request) { r.Run = "r2" }, true},
-		{"another session", prompt.ForSession, func(r *prompt.Request) { r.Session = "s2" }, false},
-		{"another session, for a time", prompt.ForTime, func(r *prompt.Request) { r.Session = "s2" }, true},
-		{"E1: another principal", prompt.ForTime, func(r *prompt.Request) { r.Principal = "local:ben" }, false},
-		{"another principal in the same run", prompt.ForRun, func(r *prompt.Request) { r.Principal = "local:ben" }, false},
-		{"E5: another definition of the tool", prompt.ForTime, func(r *prompt.Request) { r.Definition = "sha256:e" }, false},
-		{"E5: the profile was edited", prompt.ForTime, func(r *prompt.Request) { r.ProfileDigest = "sha256:q" }, false},
-		{"E5: the server is started otherwise", prompt.ForTime, func(r *prompt.Request) { r.ServerID = "sha256:t" }, false},
-		{"another rule asks", prompt.ForTime, func(r *prompt.Request) { r.Rule = "other" }, false},
-		{"another profile", prompt.ForTime, func(r *prompt.Request) { r.Profile = "q" }, false},
-		{"another tool", prompt.ForTime, func(r *prompt.Request) { r.Name, r.Tool = "fs__delete", "delete" }, false},
-		{"another server with that tool", prompt.ForTime, func(r *prompt.Request) { r.Server = "fs2" }, false},
-		{"E6: no rule could be judged", prompt.ForRun, func(r *prompt.Request) { r.Firm = true }, false},
-		{"E6: the risk is critical now", prompt.ForRun, func(r *prompt.Request) { r.Risk = call.Critical }, false},
-		{"E6: the risk is one that nobody knows", prompt.ForRun, func(r *prompt.Request) { r.Risk = "hgih" }, false},
-		{"E6: the risk is high now, and not all arguments were bound", prompt.ForRun, func(r *prompt.Request) { r.Risk = call.High }, false},
-		{"E6: the call is too large to be shown", prompt.ForRun, func(r *prompt.Request) {
+		{"the same call again", call.ForRun, func(r *prompt.Request) {}, true},
+		{"E2: the same path, other content", call.ForRun, func(r *prompt.Request) { r.Args = json.RawMessage(`{"path":"/data/a","content":"y"}`) }, true},
+		{"E2: another path", call.ForRun, func(r *prompt.Request) { r.Args = json.RawMessage(`{"path":"/data/b","content":"x"}`) }, false},
+		{"E2: no path", call.ForRun, func(r *prompt.Request) { r.Args = json.RawMessage(`{"content":"x"}`) }, false},
+		{"E2: the path in a list", call.ForRun, func(r *prompt.Request) { r.Args = json.RawMessage(`{"path":["/data/a"]}`) }, false},
+		{"E2: the path twice", call.ForRun, func(r *prompt.Request) { r.Args = json.RawMessage(`{"path":"/data/a","path":"/etc/x"}`) }, false},
+		{"E1: a concurrent run of the same program", call.ForRun, func(r *prompt.Request) { r.Run = "r2" }, false},
+		{"E1: another run, for a count", call.ForCount, func(r *prompt.Request) { r.Run = "r2" }, false},
+		{"another run, for a time", call.ForTime, func(r *prompt.Request) { r.Run = "r2" }, true},
+		{"another run of the session", call.ForSession, func(r *prompt.Request) { r.Run = "r2" }, true},
+		{"another session", call.ForSession, func(r *prompt.Request) { r.Session = "s2" }, false},
+		{"another session, for a time", call.ForTime, func(r *prompt.Request) { r.Session = "s2" }, true},
+		{"E1: another principal", call.ForTime, func(r *prompt.Request) { r.Principal = "local:ben" }, false},
+		{"another principal in the same run", call.ForRun, func(r *prompt.Request) { r.Principal = "local:ben" }, false},
+		{"E5: another definition of the tool", call.ForTime, func(r *prompt.Request) { r.Definition = "sha256:e" }, false},
+		{"E5: the profile was edited", call.ForTime, func(r *prompt.Request) { r.ProfileDigest = "sha256:q" }, false},
+		{"E5: the server is started otherwise", call.ForTime, func(r *prompt.Request) { r.ServerID = "sha256:t" }, false},
+		{"another rule asks", call.ForTime, func(r *prompt.Request) { r.Rule = "other" }, false},
+		{"another profile", call.ForTime, func(r *prompt.Request) { r.Profile = "q" }, false},
+		{"another tool", call.ForTime, func(r *prompt.Request) { r.Name, r.Tool = "fs__delete", "delete" }, false},
+		{"another server with that tool", call.ForTime, func(r *prompt.Request) { r.Server = "fs2" }, false},
+		{"E6: no rule could be judged", call.ForRun, func(r *prompt.Request) { r.Firm = true }, false},
+		{"E6: the risk is critical now", call.ForRun, func(r *prompt.Request) { r.Risk = call.Critical }, false},
+		{"E6: the risk is one that nobody knows", call.ForRun, func(r *prompt.Request) { r.Risk = "hgih" }, false},
+		{"E6: the risk is high now, and not all arguments were bound", call.ForRun, func(r *prompt.Request) { r.Risk = call.High }, false},
+		{"E6: the call is too large to be shown", call.ForRun, func(r *prompt.Request) {
 			r.Args = json.RawMessage(`{"path":"/data/a","content":"` + strings.Repeat("x", 5000) + `"}`)
 		}, false},
-		{"E6: a part of the call is masked", prompt.ForRun, func(r *prompt.Request) { r.Args = json.RawMessage(`{"path":"/data/a","password":"hunter22"}`) }, false},
+		{"E6: a part of the call is masked", call.ForRun, func(r *prompt.Request) { r.Args = json.RawMessage(`{"path":"/data/a","password":"hunter22"}`) }, false},
 	}
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestE1E2E5GrantsAreBound(t *testing.T) {
 func TestE3GrantsEnd(t *testing.T) {
 	now := someday
 	k := NewGrantStore(func() time.Time { return now })
-	give(t, k, write("/a"), prompt.ForTime, now)
+	give(t, k, write("/a"), call.ForTime, now)
 	for _, test := range []struct {
 		at   time.Duration
 		want bool
@@ -108,13 +108,13 @@ func TestE3GrantsEnd(t *testing.T) {
 	for _, test := range lengths {
 		r := write("/a")
 		r.Terms.Max = test.max
-		g, err := r.Draft(prompt.Wish{Scope: prompt.ForTime, Length: test.length}, someday)
+		g, err := r.Draft(call.Answer{Scope: call.ForTime, Length: test.length}, someday)
 		if (err == nil) != test.given || err == nil && !g.Expires.Equal(someday.Add(test.length)) {
 			t.Errorf("%v of %v: got %+v, %v", test.length, test.max, g, err)
 		}
 	}
-	for _, scope := range []prompt.Scope{prompt.ForRun, prompt.ForCount, prompt.ForTime, prompt.ForSession} {
-		g, err := write("/a").Draft(prompt.Wish{Scope: scope}, someday)
+	for _, scope := range []call.Scope{call.ForRun, call.ForCount, call.ForTime, call.ForSession} {
+		g, err := write("/a").Draft(call.Answer{Scope: scope}, someday)
 		if err != nil || g.Expires.IsZero() || g.Expires.Sub(someday) > 8*time.Hour {
 			t.Errorf("%s: ends %v, %v", scope, g.Expires, err)
 		}
@@ -124,8 +124,8 @@ func TestE3GrantsEnd(t *testing.T) {
 // E4: what is revoked does not serve the next call; grants are listed with the words of their buttons.
 func TestE4GrantsAreListedAndRevoked(t *testing.T) {
 	k := NewGrantStore(func() time.Time { return someday })
-	g := give(t, k, write("/a"), prompt.ForRun, someday)
-	other := give(t, k, write("/b"), prompt.ForTime, someday.Add(-time.Minute))
+	g := give(t, k, write("/a"), call.ForRun, someday)
+	other := give(t, k, write("/b"), call.ForTime, someday.Add(-time.Minute))
 	all, err := k.All(t.Context(), "local:anna")
 	if err != nil || len(all) != 2 || all[0].ID != other.ID || all[1].ID != g.ID {
 		t.Fatalf("got %v, %v", all, err)
@@ -160,7 +160,7 @@ func TestE4GrantsAreListedAndRevoked(t *testing.T) {
 func TestE7GrantsForACount(t *testing.T) {
 	const countUses = 10 // what is offered
 	k := NewGrantStore(func() time.Time { return someday })
-	give(t, k, write("/a"), prompt.ForCount, someday)
+	give(t, k, write("/a"), call.ForCount, someday)
 	for i := range countUses + 1 {
 		if granted(t, k, write("/b"), someday) {
 			t.Fatal("a call outside of what was shown")
@@ -170,7 +170,7 @@ func TestE7GrantsForACount(t *testing.T) {
 		}
 	}
 	k = NewGrantStore(func() time.Time { return someday })
-	give(t, k, write("/a"), prompt.ForRun, someday)
+	give(t, k, write("/a"), call.ForRun, someday)
 	for i := range prompt.RunUses + 1 {
 		if got := granted(t, k, write("/a"), someday); got != (i < prompt.RunUses) {
 			t.Errorf("for a run, call %d: %v", i+1, got)
@@ -187,7 +187,7 @@ func TestN2PlansAreGrantsForARun(t *testing.T) {
 		{Call: write(""), Envelope: prompt.Envelope{Fixed: []prompt.Value{{Pointer: "/path", JSON: `"/data/a"`}}, Free: []string{"/content"}}, Count: 2},
 		{Call: write(""), Envelope: prompt.Envelope{Free: []string{"/list/0", "/options"}}, Count: 1},
 	}
-	grants, err := prompt.PlanGrants(plan, "r7", 0, someday)
+	grants, err := prompt.PlanGrants(plan, "r7", someday)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +254,7 @@ Allow fs.write with any /list/0 and any /options for this run, at most 1 time`
 		"a high risk": {Call: high, Count: 1}, "a rule that could not be judged": {Call: firm, Count: 1}, "no calls": {Call: write("")},
 		"a profile that remembers nothing": {Call: none, Count: 1}, "a value that is not canonical": {Call: write(""), Envelope: prompt.Envelope{Fixed: []prompt.Value{{Pointer: "/a", JSON: ` 1.0`}}}, Count: 1},
 	} {
-		if grants, err := prompt.PlanGrants(append(plan[:1:1], line), "r7", 0, someday); err == nil || grants != nil {
+		if grants, err := prompt.PlanGrants(append(plan[:1:1], line), "r7", someday); err == nil || grants != nil {
 			t.Errorf("%s: %v, %v", why, grants, err)
 		}
 	}

@@ -112,7 +112,8 @@ func (k *memoryGrants) All(_ context.Context, principal string) ([]*prompt.Grant
 	return k.list(func(g *prompt.Grant) bool { return principal == "" || g.Principal == principal }), nil
 }
 
-// Granted answers the question about r from what people have allowed before, and uses the grant once. No grant is no error.
+// Granted answers the question about r from what people have allowed before, and uses the grant once. No grant is no
+// error.
 func Granted(ctx context.Context, k GrantStore, r *prompt.Request, now time.Time) (*prompt.Grant, error) {
 	if r.Firm || !r.Risk.FormSuffices() {
 		return nil, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
 )
 
 // An inquirer is a channel that can put questions of programs.
@@ -18,10 +19,10 @@ func (inquirer) Inquires() bool { return true }
 
 // S3.6, C6: who declined is told apart from an empty room, and from channels that cannot put such a question.
 func TestInquiriesReachPeople(t *testing.T) {
-	answer := func(after time.Duration, reply prompt.Reply, err error) Channel {
+	answer := func(after time.Duration, reply call.Answer, err error) Channel {
 		return inquirer{fake{name: "a", after: after, reply: reply, err: err}}
 	}
-	chosen := prompt.Reply{Decision: prompt.AllowOnce, Selected: []int{1}}
+	chosen := call.Answer{Allowed: true, Selected: []int{1}}
 	tests := []struct {
 		why      string
 		channels []Channel
@@ -30,15 +31,15 @@ func TestInquiriesReachPeople(t *testing.T) {
 		detail   string
 	}{
 		{"an answer", []Channel{answer(time.Second, chosen, nil)}, true, "", ""},
-		{"declined", []Channel{answer(time.Second, prompt.Reply{}, nil)}, false, CodeDeclined, "a person declined to answer"},
-		{"declined by a program", []Channel{answer(5*ms, prompt.Reply{}, nil)}, false, CodeNoApprover, "nobody could be asked: a said no faster than a person can read"},
-		{"dismissed", []Channel{answer(time.Second, prompt.Reply{}, prompt.ErrDismissed)}, false, CodeCanceled, "the question was closed without an answer"},
-		{"nobody answers", []Channel{answer(-1, chosen, nil)}, false, CodeTimeout, "nobody answered in time"},
-		{"no channel", nil, false, CodeUnsupported, "there is no means of asking a person here"},
-		{"a channel for calls alone", []Channel{yes(time.Second)}, false, CodeUnsupported, "there is no means of asking a person here"},
-		{"a yes that answers nothing", []Channel{answer(time.Second, prompt.Reply{Decision: prompt.AllowOnce}, nil)}, false, CodeNoApprover, "nobody could be asked: a gave no clear answer"},
-		{"a yes for the run", []Channel{answer(time.Second, prompt.Reply{Decision: prompt.AllowOnce, Selected: []int{1}, Scope: prompt.ForRun}, nil)}, false, CodeNoApprover, "nobody could be asked: a gave no clear answer"},
-		{"an answer after nobody", []Channel{answer(5*ms, prompt.Reply{}, nil), inquirer{fake{name: "b", after: time.Second, reply: chosen}}}, true, "", ""},
+		{"declined", []Channel{answer(time.Second, call.Answer{}, nil)}, false, call.CodeDeclined, "a person declined to answer"},
+		{"declined by a program", []Channel{answer(5*ms, call.Answer{}, nil)}, false, call.CodeNoApprover, "nobody could be asked: a said no faster than a person can read"},
+		{"dismissed", []Channel{answer(time.Second, call.Answer{}, prompt.ErrDismissed)}, false, call.CodeCanceled, "the question was closed without an answer"},
+		{"nobody answers", []Channel{answer(-1, chosen, nil)}, false, call.CodeTimeout, "nobody answered in time"},
+		{"no channel", nil, false, call.CodeUnsupported, "there is no means of asking a person here"},
+		{"a channel for calls alone", []Channel{yes(time.Second)}, false, call.CodeUnsupported, "there is no means of asking a person here"},
+		{"a yes that answers nothing", []Channel{answer(time.Second, call.Answer{Allowed: true}, nil)}, false, call.CodeNoApprover, "nobody could be asked: a gave no clear answer"},
+		{"a yes for the run", []Channel{answer(time.Second, call.Answer{Allowed: true, Selected: []int{1}, Scope: call.ForRun}, nil)}, false, call.CodeNoApprover, "nobody could be asked: a gave no clear answer"},
+		{"an answer after nobody", []Channel{answer(5*ms, call.Answer{}, nil), inquirer{fake{name: "b", after: time.Second, reply: chosen}}}, true, "", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.why, func(t *testing.T) {
@@ -69,7 +70,7 @@ func TestInquiriesInAQueue(t *testing.T) {
 	seat := q.Sit("local:anna")
 	defer seat.Leave()
 	var d Desk
-	answers := make(chan Answer, 1)
+	answers := make(chan Result, 1)
 	go func() { answers <- d.Ask(t.Context(), inquiry(true, false, "a", "b"), []Channel{q}, Options{}) }()
 	var open []Open
 	for len(open) == 0 {
@@ -77,12 +78,12 @@ func TestInquiriesInAQueue(t *testing.T) {
 		open = seat.Pending()
 	}
 	r := open[0].Request
-	for _, wrong := range []prompt.Reply{{Decision: prompt.AllowOnce}, {Decision: prompt.AllowOnce, Selected: []int{2}}, {Decision: prompt.AllowOnce, Text: "c"}} {
+	for _, wrong := range []call.Answer{{Allowed: true}, {Allowed: true, Selected: []int{2}}, {Allowed: true, Text: "c"}} {
 		if err := seat.Answer(r.ID, r.Digest, "", wrong); !errors.Is(err, prompt.ErrUnclear) {
 			t.Errorf("%+v: got %v", wrong, err)
 		}
 	}
-	if err := seat.Answer(r.ID, r.Digest, "", prompt.Reply{Decision: prompt.AllowOnce, Selected: []int{1, 0}}); err != nil {
+	if err := seat.Answer(r.ID, r.Digest, "", call.Answer{Allowed: true, Selected: []int{1, 0}}); err != nil {
 		t.Fatal(err)
 	}
 	got := <-answers

@@ -21,7 +21,7 @@ func write(path string) *prompt.Request {
 	return &prompt.Request{
 		Server: "fs", Tool: "write", Name: "fs__write", Profile: "p", ProfileDigest: "sha256:p", ServerID: "sha256:s", Definition: "sha256:d",
 		Rule: "fs-write", Risk: call.Medium, Principal: "local:anna", Session: "s1", Run: "r1", Call: 1, Args: js,
-		Terms: prompt.Terms{Scopes: []prompt.Scope{prompt.Once, prompt.ForRun, prompt.ForCount, prompt.ForTime, prompt.ForSession}, Args: "rule", Pointers: []string{"/path"}},
+		Terms: prompt.Terms{Scopes: []call.Scope{call.Once, call.ForRun, call.ForCount, call.ForTime, call.ForSession}, Args: "rule", Pointers: []string{"/path"}},
 	}
 }
 

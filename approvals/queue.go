@@ -12,34 +12,34 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// A Queue is a channel to people who see what waits and answer in any order, from where they have taken a seat: a second
-// terminal, a page. A question stays until its answer or its end, whoever takes a seat or leaves one.
+// A Queue is a channel to people who see the open questions and answer them in any order. Each person takes a [Seat]: a
+// second terminal, a page. A question stays until it is answered or over, whoever takes a seat or leaves one.
 type Queue struct {
-	// May, if set, reports whether somebody may see and answer what is asked for a principal. Who may not has no part in it: they
-	// do not see the question, cannot answer it, and do not count as somebody who is there for it. Nil lets whoever has a seat
-	// answer everything. It is set before the queue is used, and called concurrently.
+	// May, if set, reports whether a person may see and answer the questions of a principal. Others do not see the
+	// question, cannot answer it, and do not count as present for it. Nil lets everyone with a seat answer everything.
+	// It is set before the queue is used, and called concurrently.
 	May func(by, principal string) bool
-	// Expects, if set, reports whether people are expected who are not there yet. Nil is that they are. It is set before the queue
-	// is used, and called concurrently.
+	// Expects, if set, reports whether people are expected who are not there yet. Nil is that they are. It is set
+	// before the queue is used, and called concurrently.
 	Expects func() bool
 	// Where, if set, says in a few words where people answer, for those who wait.
 	Where string
 
-	// Summon, if set, is called when a question comes and nobody has a seat. It may send for somebody, and returns how long that
-	// may take: until then the question waits. It is set before the queue is used, and called concurrently.
+	// Summon, if set, is called when a question comes and nobody has a seat. It may send for somebody, and returns how
+	// long that may take: until then the question waits. It is set before the queue is used, and called concurrently.
 	Summon func() time.Duration
-	// Outcome, if set, waits for what became of a call that was allowed here, and says it in a few words; "" is that nobody knows.
-	// It is set and called like Summon.
+	// Outcome, if set, waits for what became of a call that was allowed here, and says it in a few words; "" is that
+	// nobody knows. It is set and called like Summon.
 	Outcome func(ctx context.Context, r *prompt.Request) string
 
 	name   string
 	strong bool
 
-	mu      sync.Mutex
-	items   []*item // in the order in which they came
-	seats   map[*Seat]bool
-	far     bool          // somebody has a seat in another process, see Follow
-	changed chan struct{} // closed, and made anew, when somebody comes or goes
+	mu         sync.Mutex
+	items      []*item // in the order in which they came
+	seats      map[*Seat]bool
+	remoteSeat bool          // somebody has a seat in another process, see Follow
+	changed    chan struct{} // closed, and made anew, when somebody comes or goes
 }
 
 type item struct {
@@ -47,8 +47,8 @@ type item struct {
 	since    time.Time
 	shown    time.Time // here, or in the process that asks
 	answered bool
-	reply    chan prompt.Reply        // holds the one answer
-	far      func(prompt.Reply) error // answers a question of another process; nil for those of this one
+	reply    chan call.Answer        // holds the one answer
+	remote   func(call.Answer) error // answers a question of another process; nil for those of this one
 }
 
 // NewQueue returns a queue that is called name in answers and in the record.
@@ -56,8 +56,8 @@ func NewQueue(name string) *Queue {
 	return &Queue{name: name, seats: map[*Seat]bool{}, changed: make(chan struct{})}
 }
 
-// NewStrongQueue returns a queue at which nobody has a seat who has not proved who they are, such as a page behind a login. It
-// may approve calls of critical risk.
+// NewStrongQueue returns a queue that gives seats only to people who have proved who they are, such as a page behind a
+// login. It may approve calls of critical risk.
 func NewStrongQueue(name string) *Queue {
 	q := NewQueue(name)
 	q.strong = true
@@ -74,8 +74,9 @@ func (q *Queue) Edits() bool { return true }
 
 func (q *Queue) Inquires() bool { return true }
 
-func (q *Queue) Ask(ctx context.Context, r *prompt.Request) (got prompt.Reply, err error) {
-	it := &item{request: r, since: r.Time, shown: time.Now(), reply: make(chan prompt.Reply, 1)}
+func (q *Queue) Ask(ctx context.Context, s *Showing) (got call.Answer, err error) {
+	r := s.Request
+	it := &item{request: r, since: r.Time, shown: time.Now(), reply: make(chan call.Answer, 1)}
 	if it.since.IsZero() { // else the questions of one moment are in the order of their calls
 		it.since = it.shown
 	}
@@ -83,7 +84,7 @@ func (q *Queue) Ask(ctx context.Context, r *prompt.Request) (got prompt.Reply, e
 	q.items = append(q.items, it)
 	q.tell()
 	q.mu.Unlock()
-	// An answer that was taken is brought, also if the question ended at that moment: then it is late, and recorded so.
+	// An answer that was taken is returned even if the question ended at that moment: then it is recorded as late.
 	defer func() {
 		q.remove(it)
 		select {
@@ -101,7 +102,7 @@ func (q *Queue) Ask(ctx context.Context, r *prompt.Request) (got prompt.Reply, e
 	}
 	for came := false; ; {
 		q.mu.Lock()
-		somebody, changed := q.far || q.somebody(r), q.changed
+		somebody, changed := q.remoteSeat || q.somebody(r), q.changed
 		q.mu.Unlock()
 		switch {
 		case somebody:
@@ -111,7 +112,7 @@ func (q *Queue) Ask(ctx context.Context, r *prompt.Request) (got prompt.Reply, e
 				back = nil
 			}
 		case back == nil && coming == nil && !came:
-			back = away(ctx)
+			back = s.absent()
 		}
 		select {
 		case <-coming:
@@ -119,7 +120,7 @@ func (q *Queue) Ask(ctx context.Context, r *prompt.Request) (got prompt.Reply, e
 		case got := <-it.reply:
 			return got, nil
 		case <-ctx.Done():
-			return prompt.Reply{}, context.Cause(ctx)
+			return call.Answer{}, context.Cause(ctx)
 		case <-changed:
 		}
 	}
@@ -177,9 +178,9 @@ func (q *Queue) Present() int {
 // Sit takes a seat for somebody who is called by in the record.
 func (q *Queue) Sit(by string) *Seat { return q.sit(&Seat{by: by}) }
 
-// SitByToken takes a seat for somebody of whom nothing is known but that they have a token, which an agent may have
-// got hold of. It approves no call of critical risk of their own, and one of another principal only where vouched says
-// that they answer for that one; nil says it of none.
+// SitByToken takes a seat for a person who has shown only a token. An agent may have got hold of it: the seat approves
+// no critical call of its own principal, and one of another principal only where vouched reports that they answer for
+// it. A nil vouched reports it for none.
 func (q *Queue) SitByToken(by string, vouched func(principal string) bool) *Seat {
 	return q.sit(&Seat{by: by, token: true, vouched: vouched})
 }
@@ -200,8 +201,8 @@ func (q *Queue) presence() {
 	q.changed = make(chan struct{})
 }
 
-// A Seat is the place of one person at a Queue. Its methods may be used by many goroutines, also after Leave: then it only
-// does not count as somebody who is there.
+// A Seat is the place of one person at a Queue. Many goroutines may use its methods, also after Leave: then the
+// seat no longer counts as a person who is present.
 type Seat struct {
 	queue *Queue
 	by    string
@@ -246,8 +247,8 @@ func (s *Seat) Pending() []Open {
 	return all
 }
 
-// Show returns a question whole: nothing is cut and nothing masked. A call of high risk that cannot be shown whole otherwise is
-// approved by nobody who has not seen it so.
+// Show returns a question whole: nothing is cut and nothing masked. A person who has not seen it so
+// cannot approve a call of high risk that is otherwise not shown whole.
 func (s *Seat) Show(id string, o prompt.RenderOptions) (string, error) {
 	it, err := s.find(id)
 	if err != nil {
@@ -286,7 +287,7 @@ var (
 	ErrNotVouched = errors.New("a token approves a call of critical risk only where the configuration says that " +
 		"its principal answers for who asks: log in to the page")
 
-	errOtherDigest = errors.New("this is an answer to something else than what is asked")
+	errOtherDigest = errors.New("the digest is not that of the open question")
 	errCode        = errors.New("a yes to a call of this risk needs the code of the question")
 	errTooFast     = errors.New("too fast")
 	errUnseen      = errors.New("a call of this risk has to be seen whole before it is allowed")
@@ -301,7 +302,7 @@ func (s *Seat) Request(id string) (*prompt.Request, error) {
 	return it.request, nil
 }
 
-// find gives an open question. One that somebody else has to answer is as if it were not there.
+// find returns an open question. A question that this person may not answer is not found.
 func (s *Seat) find(id string) (*item, error) {
 	q := s.queue
 	q.mu.Lock()
@@ -314,12 +315,15 @@ func (s *Seat) find(id string) (*item, error) {
 	return nil, fmt.Errorf("the question is not open any more: %w", ErrTaken)
 }
 
-// Answer answers the question with that ID, once. What comes back is told to the person: that somebody was faster, or what is
-// wrong with other arguments. The digest and, for a high risk, the code have to be those of the question.
-func (s *Seat) Answer(id, digest, code string, r prompt.Reply) error {
+// Answer answers the question with that ID, once. The error is for the person: that somebody was faster, or
+// what is wrong with other arguments. The digest and, for a high risk, the code have to be those of the question.
+func (s *Seat) Answer(id, digest, code string, r call.Answer) error {
 	it, err := s.find(id)
 	if err != nil {
 		return err
+	}
+	if r.Err != nil { // it would not count, though the person is told that it is taken
+		return r.Err
 	}
 	if digest != it.request.Digest {
 		return errOtherDigest
@@ -327,13 +331,13 @@ func (s *Seat) Answer(id, digest, code string, r prompt.Reply) error {
 	if it.request.OtherOnly && (s.by == "" || s.by == it.request.Principal) {
 		return ErrOwn
 	}
-	if r.Decision == prompt.AllowOnce {
+	if r.Allowed {
 		if err := s.mayAllow(it.request, code, &r); err != nil {
 			return err
 		}
 	}
 	if took, least := time.Since(it.shown), it.request.MinHuman; took < least {
-		return fmt.Errorf("%w: the profile takes an answer within %v of the question for a program's; read it, and answer again", errTooFast, least)
+		return fmt.Errorf("%w: the profile takes an answer within %v of the question for a program's: read it, and answer again", errTooFast, least)
 	}
 	r.By, r.Checked = s.by, true
 	s.queue.mu.Lock()
@@ -341,8 +345,8 @@ func (s *Seat) Answer(id, digest, code string, r prompt.Reply) error {
 	if it.answered {
 		return fmt.Errorf("somebody else was faster: %w", ErrTaken)
 	}
-	if it.far != nil {
-		return s.answerFar(it, r)
+	if it.remote != nil {
+		return s.answerRemote(it, r)
 	}
 	it.answered = true
 	it.reply <- r
@@ -350,10 +354,10 @@ func (s *Seat) Answer(id, digest, code string, r prompt.Reply) error {
 	return nil
 }
 
-// answerFar answers a question of another process. The caller holds queue.mu, which is given up meanwhile.
-func (s *Seat) answerFar(it *item, r prompt.Reply) error {
+// answerRemote answers a question of another process. The caller holds queue.mu, which is given up meanwhile.
+func (s *Seat) answerRemote(it *item, r call.Answer) error {
 	s.queue.mu.Unlock()
-	err := it.far(r)
+	err := it.remote(r)
 	s.queue.mu.Lock()
 	if err == nil || errors.Is(err, ErrTaken) {
 		it.answered = true
@@ -375,9 +379,9 @@ func (s *Seat) mayApprove(r *prompt.Request) error {
 	return nil
 }
 
-func (s *Seat) mayAllow(r *prompt.Request, code string, reply *prompt.Reply) error {
+func (s *Seat) mayAllow(r *prompt.Request, code string, reply *call.Answer) error {
 	if r.Inquiry != nil {
-		return r.Inquiry.CheckReply(reply)
+		return r.Inquiry.CheckAnswer(reply)
 	}
 	if err := s.mayApprove(r); err != nil {
 		return err
@@ -393,8 +397,8 @@ func (s *Seat) mayAllow(r *prompt.Request, code string, reply *prompt.Reply) err
 			return errUnseen
 		}
 	}
-	if reply.Scope != "" && reply.Scope != prompt.Once {
-		if _, err := r.Draft(reply.Wish(), time.Now()); err != nil {
+	if reply.Scope != "" && reply.Scope != call.Once {
+		if _, err := r.Draft(*reply, time.Now()); err != nil {
 			return err
 		}
 	}

@@ -29,13 +29,13 @@ func TestAQueueIsAnsweredFromASeat(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		r := all[0].Request
-		if err := seat.Answer(r.ID, r.Digest, "", prompt.Reply{Decision: prompt.AllowOnce, Scope: prompt.ForRun}); err != nil {
+		if err := seat.Answer(r.ID, r.Digest, "", call.Answer{Allowed: true, Scope: call.ForRun}); err != nil {
 			t.Fatal(err)
 		}
-		if a := <-answer; !a.Allowed || a.Channel != "responder" || a.By != "local:anna" || a.Grant == nil {
+		if a := <-answer; !a.Allowed || a.Channel != "responder" || a.By != "local:anna" || a.Draft == nil {
 			t.Errorf("got %+v", a)
 		}
-		if err := seat.Answer(r.ID, r.Digest, "", prompt.Reply{}); !errors.Is(err, ErrTaken) {
+		if err := seat.Answer(r.ID, r.Digest, "", call.Answer{}); !errors.Is(err, ErrTaken) {
 			t.Errorf("a second answer: %v", err)
 		}
 		if all := seat.Pending(); len(all) != 0 {
@@ -49,7 +49,7 @@ func TestC6AnEmptyQueueHasNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d Desk
 		q := NewQueue("responder")
-		if a := <-asking(t.Context(), &d, q, write("/a")); a.Code != CodeNoApprover || a.How != ByNobody || a.Took != 0 {
+		if a := <-asking(t.Context(), &d, q, write("/a")); a.Code != call.CodeNoApprover || a.How != call.ByNobody || a.Took != 0 {
 			t.Errorf("alone: %+v", a)
 		}
 		slow := fake{name: "form", after: -1}
@@ -63,10 +63,10 @@ func TestC6AnEmptyQueueHasNobody(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		seat = q.Sit("local:ben")
 		synctest.Wait()
-		if err := seat.Answer(r.ID, r.Digest, "", prompt.Reply{Reason: "no"}); err != nil {
+		if err := seat.Answer(r.ID, r.Digest, "", call.Answer{Reason: "no"}); err != nil {
 			t.Fatal(err)
 		}
-		if a := <-answer; a.Code != CodeDeclined || a.By != "local:ben" || a.Channel != "responder" {
+		if a := <-answer; a.Code != call.CodeDeclined || a.By != "local:ben" || a.Channel != "responder" {
 			t.Errorf("got %+v", a)
 		}
 		// F47: a responder that is killed takes nothing with it.
@@ -93,35 +93,35 @@ func TestAnswersFromASeatThatDoNotCount(t *testing.T) {
 		want   string
 	}{
 		{"A07: a made-up ID", nil, func(s *Seat, r *prompt.Request) error {
-			return s.Answer("q_1", r.Digest, "", prompt.Reply{Decision: prompt.AllowOnce})
+			return s.Answer("q_1", r.Digest, "", call.Answer{Allowed: true})
 		}, "not open"},
 		{"A09: the digest of another question", nil, func(s *Seat, r *prompt.Request) error {
-			return s.Answer(r.ID, "sha256:0", "", prompt.Reply{Decision: prompt.AllowOnce})
-		}, "something else"},
+			return s.Answer(r.ID, "sha256:0", "", call.Answer{Allowed: true})
+		}, "the digest is not that of the open question"},
 		{"a scope that was not offered", func(r *prompt.Request) { r.Terms = prompt.Terms{} }, func(s *Seat, r *prompt.Request) error {
-			return s.Answer(r.ID, r.Digest, "", prompt.Reply{Decision: prompt.AllowOnce, Scope: prompt.ForRun})
+			return s.Answer(r.ID, r.Digest, "", call.Answer{Allowed: true, Scope: call.ForRun})
 		}, "does not offer"},
 		{"other arguments where they may not be changed", nil, func(s *Seat, r *prompt.Request) error {
-			return s.Answer(r.ID, r.Digest, "", prompt.Reply{Decision: prompt.AllowOnce, Args: json.RawMessage(`{}`)})
+			return s.Answer(r.ID, r.Digest, "", call.Answer{Allowed: true, Args: json.RawMessage(`{}`)})
 		}, "does not let"},
 		{"other arguments that no digest can be made of", func(r *prompt.Request) { r.Edit = func(json.RawMessage) error { return nil } }, func(s *Seat, r *prompt.Request) error {
-			return s.Answer(r.ID, r.Digest, "", prompt.Reply{Decision: prompt.AllowOnce, Args: json.RawMessage(`{"n":1e400}`)})
+			return s.Answer(r.ID, r.Digest, "", call.Answer{Allowed: true, Args: json.RawMessage(`{"n":1e400}`)})
 		}, "canonical form"},
 		{"S2.5: other arguments that are wrong", func(r *prompt.Request) {
 			r.Edit = func(json.RawMessage) error { return errors.New("/path: expected text") }
 		}, func(s *Seat, r *prompt.Request) error {
-			return s.Answer(r.ID, r.Digest, "", prompt.Reply{Decision: prompt.AllowOnce, Args: json.RawMessage(`{"path":7}`)})
+			return s.Answer(r.ID, r.Digest, "", call.Answer{Allowed: true, Args: json.RawMessage(`{"path":7}`)})
 		}, "expected text"},
 		{"a high risk without its code", func(r *prompt.Request) { r.Risk, r.Code = call.High, "7f3a" }, func(s *Seat, r *prompt.Request) error {
-			return s.Answer(r.ID, r.Digest, "", prompt.Reply{Decision: prompt.AllowOnce})
+			return s.Answer(r.ID, r.Digest, "", call.Answer{Allowed: true})
 		}, "code"},
 		{"a high risk that has no code", func(r *prompt.Request) { r.Risk, r.Code = call.High, "" }, func(s *Seat, r *prompt.Request) error {
-			return s.Answer(r.ID, r.Digest, "", prompt.Reply{Decision: prompt.AllowOnce})
+			return s.Answer(r.ID, r.Digest, "", call.Answer{Allowed: true})
 		}, "code"},
 		{"a high risk that was not seen whole", func(r *prompt.Request) {
 			r.Risk, r.Code, r.Args = call.High, "7f3a", json.RawMessage(`{"x":"`+strings.Repeat("y", 40000)+`"}`)
 		}, func(s *Seat, r *prompt.Request) error {
-			return s.Answer(r.ID, r.Digest, "7f3a", prompt.Reply{Decision: prompt.AllowOnce})
+			return s.Answer(r.ID, r.Digest, "7f3a", call.Answer{Allowed: true})
 		}, "seen whole"},
 	}
 	for _, test := range tests {
@@ -148,14 +148,14 @@ func TestAnswersFromASeatThatDoNotCount(t *testing.T) {
 				if _, err := seat.Show(r.ID, prompt.RenderOptions{}); err != nil {
 					t.Error(err)
 				}
-				yes := prompt.Reply{Decision: prompt.AllowOnce}
+				yes := call.Answer{Allowed: true}
 				if test.change != nil && r.Code == "" && r.Risk == call.High {
-					yes = prompt.Reply{}
+					yes = call.Answer{}
 				}
 				if err := seat.Answer(r.ID, r.Digest, r.Code, yes); err != nil {
 					t.Errorf("the right answer: %v", err)
 				}
-				if a := <-answer; a.Allowed != (yes.Decision == prompt.AllowOnce) {
+				if a := <-answer; a.Allowed != (yes.Allowed) {
 					t.Errorf("got %+v", a)
 				}
 			})
@@ -181,7 +181,7 @@ func TestF46ManySeatsOneAnswer(t *testing.T) {
 			late := make(chan error, len(seats))
 			for i, s := range seats {
 				wg.Go(func() {
-					if err := s.Answer(r.ID, r.Digest, "", prompt.Reply{Decision: prompt.Decision(i % 2)}); err != nil {
+					if err := s.Answer(r.ID, r.Digest, "", call.Answer{Allowed: i%2 == 1}); err != nil {
 						late <- err
 					}
 				})
@@ -209,9 +209,9 @@ func TestAQueueSendsForSomebody(t *testing.T) {
 		want  string
 	}{
 		{"in time", 10 * time.Second, 5 * time.Second, ""},
-		{"too late", 10 * time.Second, 15 * time.Second, CodeNoApprover},
-		{"nobody", 10 * time.Second, 0, CodeNoApprover},
-		{"nobody can be sent for", 0, 5 * time.Second, CodeNoApprover},
+		{"too late", 10 * time.Second, 15 * time.Second, call.CodeNoApprover},
+		{"nobody", 10 * time.Second, 0, call.CodeNoApprover},
+		{"nobody can be sent for", 0, 5 * time.Second, call.CodeNoApprover},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -224,7 +224,7 @@ func TestAQueueSendsForSomebody(t *testing.T) {
 						seat := q.Sit("local:anna")
 						defer seat.Leave()
 						for _, o := range seat.Pending() {
-							if err := seat.Answer(o.Request.ID, o.Request.Digest, "", prompt.Reply{Decision: prompt.AllowOnce, Typed: true}); err != nil {
+							if err := seat.Answer(o.Request.ID, o.Request.Digest, "", call.Answer{Allowed: true, Typed: true}); err != nil {
 								t.Error(err)
 							}
 						}
@@ -249,7 +249,7 @@ func TestAQueueSendsForSomebody(t *testing.T) {
 		<-seat.News()
 	}
 	r := seat.Pending()[0].Request
-	if err := seat.Answer(r.ID, r.Digest, "", prompt.Reply{Typed: true}); err != nil {
+	if err := seat.Answer(r.ID, r.Digest, "", call.Answer{Typed: true}); err != nil {
 		t.Error(err)
 	}
 	<-answer
@@ -263,7 +263,7 @@ func TestOnlyThoseWhoMayAnswerAreThere(t *testing.T) {
 		ben := q.Sit("ben")
 		defer ben.Leave()
 		r := &prompt.Request{Name: "a__b", Tool: "b", Server: "a", Principal: "anna", Args: json.RawMessage(`{}`)}
-		if got := d.Ask(t.Context(), r, []Channel{q}, Options{Timeout: time.Minute}); got.Allowed || got.Code != CodeNoApprover {
+		if got := d.Ask(t.Context(), r, []Channel{q}, Options{Timeout: time.Minute}); got.Allowed || got.Code != call.CodeNoApprover {
 			t.Errorf("with only ben there, who may not answer: %+v", got)
 		}
 		boss := q.Sit("boss") // before the question, which finds nobody otherwise
@@ -275,13 +275,13 @@ func TestOnlyThoseWhoMayAnswerAreThere(t *testing.T) {
 			t.Fatalf("ben sees %d questions, boss %d", len(ben.Pending()), len(open))
 		}
 		id, digest := open[0].Request.ID, open[0].Request.Digest
-		if err := ben.Answer(id, digest, "", prompt.Reply{Decision: prompt.AllowOnce}); !errors.Is(err, ErrTaken) {
+		if err := ben.Answer(id, digest, "", call.Answer{Allowed: true}); !errors.Is(err, ErrTaken) {
 			t.Errorf("ben's answer: %v", err)
 		}
 		if _, err := ben.Show(id, prompt.RenderOptions{}); err == nil {
 			t.Error("ben is shown it")
 		}
-		if err := boss.Answer(id, digest, "", prompt.Reply{Decision: prompt.AllowOnce}); err != nil {
+		if err := boss.Answer(id, digest, "", call.Answer{Allowed: true}); err != nil {
 			t.Error(err)
 		}
 		if a := <-got; !a.Allowed || a.By != "boss" {
@@ -300,12 +300,12 @@ func TestLeavingDecidesNothing(t *testing.T) {
 		code   string
 		took   time.Duration
 	}{
-		{"nobody ever comes", true, false, false, CodeTimeout, time.Minute},
-		{"who was there leaves", true, true, false, CodeTimeout, time.Minute},
+		{"nobody ever comes", true, false, false, call.CodeTimeout, time.Minute},
+		{"who was there leaves", true, true, false, call.CodeTimeout, time.Minute},
 		{"who was there leaves, and another comes", true, true, true, "", 30 * time.Second},
 		{"somebody comes late", true, false, true, "", 30 * time.Second},
-		{"nobody is there, and it does not wait", false, false, true, CodeNoApprover, 0},
-		{"who was there leaves, and it does not wait for somebody to come", false, true, false, CodeTimeout, time.Minute},
+		{"nobody is there, and it does not wait", false, false, true, call.CodeNoApprover, 0},
+		{"who was there leaves, and it does not wait for somebody to come", false, true, false, call.CodeTimeout, time.Minute},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			d, q := &Desk{}, NewQueue("web")
@@ -321,7 +321,7 @@ func TestLeavingDecidesNothing(t *testing.T) {
 						if until := o.Request.Deadline(); time.Until(until) != 30*time.Second {
 							t.Errorf("%s: it waits for %v", test.why, time.Until(until))
 						}
-						_ = seat.Answer(o.Request.ID, o.Request.Digest, "", prompt.Reply{Decision: prompt.AllowOnce})
+						_ = seat.Answer(o.Request.ID, o.Request.Digest, "", call.Answer{Allowed: true})
 					}
 				})
 			}
@@ -354,12 +354,12 @@ func TestAnswersAreToldWhenTheyAreGiven(t *testing.T) {
 				time.Sleep(10 * time.Second)
 				for _, o := range seat.Pending() {
 					if o.Request.Call == i+1 {
-						_ = seat.Answer(o.Request.ID, o.Request.Digest, "", prompt.Reply{Decision: prompt.AllowOnce})
+						_ = seat.Answer(o.Request.ID, o.Request.Digest, "", call.Answer{Allowed: true})
 					}
 				}
 			}
 		}()
-		d.AskAll(t.Context(), calls, []Channel{q}, Options{Timeout: time.Minute, Answered: func(i int, a Answer) {
+		d.AskAll(t.Context(), calls, []Channel{q}, Options{Timeout: time.Minute, Answered: func(i int, a Result) {
 			mu.Lock()
 			defer mu.Unlock()
 			told[i] = time.Since(start)
@@ -374,8 +374,8 @@ func TestAnswersAreToldWhenTheyAreGiven(t *testing.T) {
 		d := &Desk{}
 		var order []bool
 		var mu sync.Mutex
-		answers := sheet{prompt.AllowOnce, prompt.Refuse, prompt.AllowOnce, prompt.Refuse}
-		d.AskAll(t.Context(), []*prompt.Request{{Call: 1}, {Call: 2}, {Call: 3}, {Call: 4}}, []Channel{answers}, Options{Answered: func(_ int, a Answer) {
+		answers := sheet{true, false, true, false}
+		d.AskAll(t.Context(), []*prompt.Request{{Call: 1}, {Call: 2}, {Call: 3}, {Call: 4}}, []Channel{answers}, Options{Answered: func(_ int, a Result) {
 			if a.Allowed {
 				time.Sleep(time.Millisecond) // a refusal would be faster
 			}
@@ -390,17 +390,17 @@ func TestAnswersAreToldWhenTheyAreGiven(t *testing.T) {
 }
 
 // A sheet answers several calls at once.
-type sheet []prompt.Decision
+type sheet []bool
 
 func (sheet) Name() string { return "elicitation" }
 
-func (s sheet) Ask(context.Context, *prompt.Request) (prompt.Reply, error) {
-	return prompt.Reply{Decision: s[0], Typed: true}, nil
+func (s sheet) Ask(context.Context, *Showing) (call.Answer, error) {
+	return call.Answer{Allowed: s[0], Typed: true}, nil
 }
 
-func (s sheet) AskAll(context.Context, []*prompt.Request) (all []prompt.Result, err error) {
+func (s sheet) AskAll(context.Context, *Showing) (all []call.Answer, err error) {
 	for _, d := range s {
-		all = append(all, prompt.Result{Reply: prompt.Reply{Decision: d, Typed: true}})
+		all = append(all, call.Answer{Allowed: d, Typed: true})
 	}
 	return all, nil
 }
@@ -408,12 +408,12 @@ func (s sheet) AskAll(context.Context, []*prompt.Request) (all []prompt.Result, 
 // Whoever was told that an answer is taken finds it in the record, also if the question ended at that moment.
 func TestAnAnswerThatWasTakenIsNeverLost(t *testing.T) {
 	for range 50 { // each is lost with even chances by a queue that looks at one of the two alone
-		late := make(chan LateAnswer, 1)
+		late := make(chan call.Answer, 1)
 		q := NewQueue("web")
-		d := Desk{Late: func(l LateAnswer) { late <- l }}
+		d := Desk{Late: func(_ *prompt.Request, a call.Answer) { late <- a }}
 		seat := q.Sit("local:anna")
 		ctx, cancel := context.WithCancel(t.Context())
-		answered := make(chan Answer, 1)
+		answered := make(chan Result, 1)
 		go func() { answered <- d.Ask(ctx, request(call.Medium), []Channel{q}, Options{Await: true}) }()
 		for len(seat.Pending()) == 0 {
 			<-seat.News()
@@ -422,7 +422,7 @@ func TestAnAnswerThatWasTakenIsNeverLost(t *testing.T) {
 		q.presence() // Ask goes round, as far as the lock
 		it := q.items[0]
 		it.answered = true // as Seat.Answer does
-		it.reply <- prompt.Reply{Decision: prompt.AllowOnce, By: "local:anna"}
+		it.reply <- call.Answer{Allowed: true, By: "local:anna"}
 		cancel()
 		q.mu.Unlock()
 		got := <-answered
@@ -449,12 +449,12 @@ func TestWhatASeatTakesCounts(t *testing.T) {
 			}
 			return nil
 		}
-		done := make(chan Answer)
+		done := make(chan Result)
 		go func() { done <- (&Desk{}).Ask(t.Context(), r, []Channel{q}, Options{MinHuman: time.Second}) }()
 		synctest.Wait()
 		o := seat.Pending()[0].Request
 		answer := func() error {
-			return seat.Answer(o.ID, o.Digest, o.Code, prompt.Reply{Decision: prompt.AllowOnce, Args: json.RawMessage(`{"path":"/other"}`)})
+			return seat.Answer(o.ID, o.Digest, o.Code, call.Answer{Allowed: true, Args: json.RawMessage(`{"path":"/other"}`)})
 		}
 		time.Sleep(time.Second - 1)
 		looked = 0

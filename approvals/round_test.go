@@ -10,37 +10,38 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
 )
 
 // gathering is a channel that shows several calls at once.
 type gathering struct {
 	fake
-	answers []prompt.Result
+	answers []call.Answer
 	rounds  [][]*prompt.Request
 }
 
-func (g *gathering) AskAll(ctx context.Context, calls []*prompt.Request) ([]prompt.Result, error) {
-	g.rounds = append(g.rounds, calls)
-	_, err := g.fake.Ask(ctx, calls[0])
+func (g *gathering) AskAll(ctx context.Context, s *Showing) ([]call.Answer, error) {
+	g.rounds = append(g.rounds, s.Calls)
+	_, err := g.fake.Ask(ctx, s)
 	return g.answers, err
 }
 
 // C2: mixed answers are honoured, and one refusal drops no other call (POLICY.md 7.2, 32).
 func TestC2MixedAnswersAreHonoured(t *testing.T) {
-	y, n, u := prompt.Result{Reply: prompt.Reply{Decision: prompt.AllowOnce}}, prompt.Result{Reply: prompt.Reply{Reason: "not this"}}, prompt.Result{Err: prompt.ErrUnclear}
+	y, n, u := call.Answer{Allowed: true}, call.Answer{Reason: "not this"}, call.Answer{Err: prompt.ErrUnclear}
 	tests := []struct {
 		why      string
-		answers  []prompt.Result
+		answers  []call.Answer
 		others   []Channel
 		want     []string
 		channels string
 	}{
-		{"mixed", []prompt.Result{y, n, y}, nil, []string{"", CodeDeclined, ""}, "a,a,a"},
-		{"one is unclear", []prompt.Result{y, u, n}, nil, []string{"", CodeNoApprover, CodeDeclined}, "a,,a"},
-		{"another channel answers what is unclear", []prompt.Result{y, u, n}, []Channel{fake{name: "t", after: time.Minute, reply: prompt.Reply{Decision: prompt.AllowOnce}}}, []string{"", "", CodeDeclined}, "a,t,a"},
-		{"another channel was faster", []prompt.Result{y, n, y}, []Channel{fake{name: "t", after: ms, reply: prompt.Reply{Decision: prompt.AllowOnce}}}, []string{"", "", ""}, "t,t,t"},
-		{"too few answers are none", []prompt.Result{y, y}, nil, []string{CodeNoApprover, CodeNoApprover, CodeNoApprover}, ",,"},
-		{"too many too", []prompt.Result{y, y, y, y}, nil, []string{CodeNoApprover, CodeNoApprover, CodeNoApprover}, ",,"},
+		{"mixed", []call.Answer{y, n, y}, nil, []string{"", call.CodeDeclined, ""}, "a,a,a"},
+		{"one is unclear", []call.Answer{y, u, n}, nil, []string{"", call.CodeNoApprover, call.CodeDeclined}, "a,,a"},
+		{"another channel answers what is unclear", []call.Answer{y, u, n}, []Channel{fake{name: "t", after: time.Minute, reply: call.Answer{Allowed: true}}}, []string{"", "", call.CodeDeclined}, "a,t,a"},
+		{"another channel was faster", []call.Answer{y, n, y}, []Channel{fake{name: "t", after: ms, reply: call.Answer{Allowed: true}}}, []string{"", "", ""}, "t,t,t"},
+		{"too few answers are none", []call.Answer{y, y}, nil, []string{call.CodeNoApprover, call.CodeNoApprover, call.CodeNoApprover}, ",,"},
+		{"too many too", []call.Answer{y, y, y, y}, nil, []string{call.CodeNoApprover, call.CodeNoApprover, call.CodeNoApprover}, ",,"},
 	}
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {
@@ -73,9 +74,9 @@ func TestC2MixedAnswersAreHonoured(t *testing.T) {
 func TestC5AFormIsClosedWhenAllIsDecided(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var late int
-		d := Desk{Late: func(LateAnswer) { late++ }}
+		d := Desk{Late: func(*prompt.Request, call.Answer) { late++ }}
 		slow := &pick{after: map[string]time.Duration{"1": time.Second, "2": 5 * time.Second}}
-		form := &gathering{fake: fake{name: "form", after: 3 * time.Second}, answers: []prompt.Result{{Reply: prompt.Reply{}}, {Reply: prompt.Reply{Decision: prompt.AllowOnce}}}}
+		form := &gathering{fake: fake{name: "form", after: 3 * time.Second}, answers: []call.Answer{{}, {Allowed: true}}}
 		calls := issues(2)
 		calls[0].Code, calls[1].Code = "1", "2"
 		answers := d.AskAll(t.Context(), calls, []Channel{form, slow}, Options{})
@@ -110,12 +111,12 @@ type pick struct{ after map[string]time.Duration }
 
 func (*pick) Name() string { return "pick" }
 
-func (p *pick) Ask(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
+func (p *pick) Ask(ctx context.Context, r *Showing) (call.Answer, error) {
 	select {
 	case <-time.After(p.after[r.Code]):
-		return prompt.Reply{Decision: prompt.AllowOnce}, nil
+		return call.Answer{Allowed: true}, nil
 	case <-ctx.Done():
-		return prompt.Reply{}, context.Cause(ctx)
+		return call.Answer{}, context.Cause(ctx)
 	}
 }
 
@@ -125,18 +126,18 @@ type limited struct {
 	left int
 }
 
-func (l *limited) Ask(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
+func (l *limited) Ask(ctx context.Context, r *Showing) (call.Answer, error) {
 	if l.left--; l.left < 0 {
-		return prompt.Reply{}, ErrTooMany
+		return call.Answer{}, ErrTooMany
 	}
 	return l.Channel.Ask(ctx, r)
 }
 
-func (l *limited) AskAll(ctx context.Context, calls []*prompt.Request) ([]prompt.Result, error) {
+func (l *limited) AskAll(ctx context.Context, s *Showing) ([]call.Answer, error) {
 	if l.left--; l.left < 0 {
 		return nil, ErrTooMany
 	}
-	return l.Channel.(Gatherer).AskAll(ctx, calls)
+	return l.Channel.(Gatherer).AskAll(ctx, s)
 }
 
 // C3: a channel that carries nine rounds carries no tenth, and the program is told which it is.
@@ -149,7 +150,7 @@ func TestC3NineRounds(t *testing.T) {
 			if a.Allowed != (i < 9) {
 				t.Errorf("question %d: %+v", i+1, a)
 			}
-			if i >= 9 && (a.Code != codeTooMany || !strings.Contains(a.Detail, "several calls at once")) {
+			if i >= 9 && (a.Code != call.CodeTooMany || !strings.Contains(a.Detail, "several calls at once")) {
 				t.Errorf("question %d: %+v", i+1, a)
 			}
 		}
@@ -158,7 +159,7 @@ func TestC3NineRounds(t *testing.T) {
 			t.Errorf("another channel goes on: %+v", a)
 		}
 
-		form := &gathering{fake: fake{name: "a", after: time.Second}, answers: []prompt.Result{{Reply: prompt.Reply{Decision: prompt.AllowOnce}}, {Reply: prompt.Reply{Decision: prompt.AllowOnce}}}}
+		form := &gathering{fake: fake{name: "a", after: time.Second}, answers: []call.Answer{{Allowed: true}, {Allowed: true}}}
 		channel = &limited{form, 1}
 		for i := range 2 {
 			for _, a := range d.AskAll(t.Context(), issues(2), []Channel{channel}, Options{}) {
@@ -176,15 +177,15 @@ func TestC6AChannelWhereNobodyIs(t *testing.T) {
 		var d Desk
 		start := time.Now()
 		a := d.Ask(t.Context(), &prompt.Request{}, []Channel{&door{opens: time.Minute}}, Options{})
-		if a.Code != CodeNoApprover || a.How != ByNobody || time.Since(start) != 0 {
+		if a.Code != call.CodeNoApprover || a.How != call.ByNobody || time.Since(start) != 0 {
 			t.Errorf("nobody at all: %+v after %v", a, time.Since(start))
 		}
 		a = d.Ask(t.Context(), &prompt.Request{}, []Channel{&door{opens: time.Minute}}, Options{Fallback: true})
-		if !a.Allowed || a.How != byFallback {
+		if !a.Allowed || a.How != call.ByFallback {
 			t.Errorf("nobody at all, with a fallback: %+v", a)
 		}
 		a = d.Ask(t.Context(), &prompt.Request{}, []Channel{&door{opens: time.Second}, says(ErrCannotAsk)}, Options{})
-		if a.Code != CodeNoApprover {
+		if a.Code != call.CodeNoApprover {
 			t.Errorf("beside a client that cannot ask: %+v", a)
 		}
 		late := yes(90 * time.Second)
@@ -193,7 +194,7 @@ func TestC6AChannelWhereNobodyIs(t *testing.T) {
 		}
 		gone := says(errors.New("broken pipe"))
 		gone.after = 10 * time.Second
-		if a = d.Ask(t.Context(), &prompt.Request{}, []Channel{&door{opens: time.Minute}, gone}, Options{}); a.Code != CodeNoApprover || a.Took != 10*time.Second {
+		if a = d.Ask(t.Context(), &prompt.Request{}, []Channel{&door{opens: time.Minute}, gone}, Options{}); a.Code != call.CodeNoApprover || a.Took != 10*time.Second {
 			t.Errorf("the other channel fails: %+v", a)
 		}
 		if err := d.Wait(t.Context()); err != nil {
@@ -207,19 +208,19 @@ type door struct{ opens time.Duration }
 
 func (*door) Name() string { return "door" }
 
-func (d *door) Ask(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
-	back := away(ctx)
+func (d *door) Ask(ctx context.Context, r *Showing) (call.Answer, error) {
+	back := r.absent()
 	select {
 	case <-time.After(d.opens):
 		back()
 	case <-ctx.Done():
-		return prompt.Reply{}, context.Cause(ctx)
+		return call.Answer{}, context.Cause(ctx)
 	}
 	select {
 	case <-time.After(5 * time.Second):
-		return prompt.Reply{Decision: prompt.AllowOnce}, nil
+		return call.Answer{Allowed: true}, nil
 	case <-ctx.Done():
-		return prompt.Reply{}, context.Cause(ctx)
+		return call.Answer{}, context.Cause(ctx)
 	}
 }
 
@@ -232,8 +233,8 @@ func TestC15SomebodyElseAnswers(t *testing.T) {
 	for _, test := range tests {
 		synctest.Test(t, func(t *testing.T) {
 			var d Desk
-			a := d.Ask(t.Context(), &prompt.Request{Principal: "local:anna"}, []Channel{fake{name: "a", after: time.Second, reply: prompt.Reply{Decision: prompt.AllowOnce, By: test.by}}}, Options{OtherOnly: true, Fallback: true})
-			if a.Allowed != test.allowed || !a.Allowed && a.Code != CodeNoApprover || a.Allowed && a.By != test.by {
+			a := d.Ask(t.Context(), &prompt.Request{Principal: "local:anna"}, []Channel{fake{name: "a", after: time.Second, reply: call.Answer{Allowed: true, By: test.by}}}, Options{OtherOnly: true, Fallback: true})
+			if a.Allowed != test.allowed || !a.Allowed && a.Code != call.CodeNoApprover || a.Allowed && a.By != test.by {
 				t.Errorf("answered by %q: %+v", test.by, a)
 			}
 		})

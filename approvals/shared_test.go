@@ -22,10 +22,10 @@ type shared struct {
 	kept        int  // of these, those that came to their end
 	refuses     bool // every answer: the question is over
 
-	atTheEnd *prompt.Reply // given in another process just before the question is withdrawn
+	atTheEnd *call.Answer // given in another process just before the question is withdrawn
 
 	mu    sync.Mutex
-	taken *prompt.Reply // atTheEnd, from then on
+	taken *call.Answer // atTheEnd, from then on
 }
 
 func (s *shared) Propose(ctx context.Context, p *Pending) error { return s.Store.Propose(ctx, p) }
@@ -51,7 +51,7 @@ func (s *shared) Answered(ctx context.Context, _ string) (bool, json.RawMessage,
 	taken := s.taken
 	s.mu.Unlock()
 	if taken != nil {
-		return taken.Decision == prompt.AllowOnce, asKept(taken), nil
+		return taken.Allowed, asKept(taken), nil
 	}
 	<-ctx.Done()
 	return false, nil, ctx.Err()
@@ -74,8 +74,8 @@ func (s *shared) Withdraw(context.Context, string) error {
 	return ErrTaken
 }
 
-func asKept(r *prompt.Reply) json.RawMessage {
-	js, err := (&reply{Reply: *r, source: source{name: "web"}}).keeps(r.Decision == prompt.AllowOnce, "")
+func asKept(r *call.Answer) json.RawMessage {
+	js, err := json.Marshal((&reply{Answer: *r, source: source{name: "web"}}).toStore(r.Allowed, ""))
 	if err != nil {
 		panic(err)
 	}
@@ -115,19 +115,19 @@ func TestWhatNobodyAnsweredIsWithdrawn(t *testing.T) {
 func TestAnAnswerInTheMomentOfTheTimeOutCounts(t *testing.T) {
 	for _, row := range []struct {
 		why     string
-		given   prompt.Reply
+		given   call.Answer
 		gone    bool // nobody waits for the run any more
 		allowed bool
 		code    string
 		late    int
 	}{
-		{"a yes", prompt.Reply{Decision: prompt.AllowOnce, By: "op"}, false, true, "", 0},
-		{"a no", prompt.Reply{By: "op", Reason: "not now"}, false, false, CodeDeclined, 0},
-		{"a yes to a run that has ended", prompt.Reply{Decision: prompt.AllowOnce, By: "op"}, true, false, CodeCanceled, 1},
+		{"a yes", call.Answer{Allowed: true, By: "op"}, false, true, "", 0},
+		{"a no", call.Answer{By: "op", Reason: "not now"}, false, false, call.CodeDeclined, 0},
+		{"a yes to a run that has ended", call.Answer{Allowed: true, By: "op"}, true, false, call.CodeCanceled, 1},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			late := 0
-			d := Desk{Store: &shared{Store: newStore(time.Now), atTheEnd: &row.given}, Late: func(LateAnswer) { late++ }}
+			d := Desk{Store: &shared{Store: newStore(time.Now), atTheEnd: &row.given}, Late: func(*prompt.Request, call.Answer) { late++ }}
 			ctx, cancel := context.WithCancel(t.Context())
 			if row.gone {
 				time.AfterFunc(ms/2, cancel)
@@ -154,20 +154,20 @@ func TestAQuestionThatIsPutAgainStaysOneOfThisProcess(t *testing.T) {
 	if again.request.ID != own.request.ID {
 		t.Fatalf("it is another question: %s, was %s", again.request.ID, own.request.ID)
 	}
-	if !d.asks(own.request.ID) {
+	if !d.asksHere(own.request.ID) {
 		t.Error("it is taken for another process's while it is put again")
 	}
 	again.decide(ctx)
-	if !d.asks(own.request.ID) {
+	if !d.asksHere(own.request.ID) {
 		t.Error("it is taken for another process's after it was put again")
 	}
 	own.decide(ctx)
-	if d.asks(own.request.ID) {
+	if d.asksHere(own.request.ID) {
 		t.Error("it is still asked")
 	}
 	elsewhere := &Desk{Store: d.Store}
 	borrowed := elsewhere.open(t.Context(), t.Context(), own.request, nil, Options{Timeout: time.Minute, Borrowed: true})
-	if elsewhere.asks(own.request.ID) {
+	if elsewhere.asksHere(own.request.ID) {
 		t.Error("another process takes it for its own")
 	}
 	borrowed.decide(ctx)
@@ -187,7 +187,7 @@ func TestAYesWithOtherArgumentsIsKeptInOneStep(t *testing.T) {
 			<-seat.News()
 		}
 		o := seat.Pending()[0].Request
-		if err := seat.Answer(o.ID, o.Digest, o.Code, prompt.Reply{Decision: prompt.AllowOnce,
+		if err := seat.Answer(o.ID, o.Digest, o.Code, call.Answer{Allowed: true,
 			Args: json.RawMessage(`{"path":"/other"}`)}); err != nil {
 			t.Error(err)
 		}
@@ -203,21 +203,21 @@ func TestAYesWithOtherArgumentsIsKeptInOneStep(t *testing.T) {
 func TestAnAnswerInTheMomentOfLeavingIsLeftBehind(t *testing.T) {
 	for _, row := range []struct {
 		why     string
-		given   prompt.Reply
+		given   call.Answer
 		leaving bool
 		over    bool // elsewhere
 		late    int
 	}{
-		{"a yes", prompt.Reply{Decision: prompt.AllowOnce, By: "op", Checked: true}, true, false, 0},
-		{"a no", prompt.Reply{By: "op", Checked: true}, true, false, 0},
-		{"a yes to a question that is over", prompt.Reply{Decision: prompt.AllowOnce, By: "op", Checked: true}, true, true, 1},
-		{"a yes to a run that ends", prompt.Reply{Decision: prompt.AllowOnce, By: "op", Checked: true}, false, false, 0},
+		{"a yes", call.Answer{Allowed: true, By: "op", Checked: true}, true, false, 0},
+		{"a no", call.Answer{By: "op", Checked: true}, true, false, 0},
+		{"a yes to a question that is over", call.Answer{Allowed: true, By: "op", Checked: true}, true, true, 1},
+		{"a yes to a run that ends", call.Answer{Allowed: true, By: "op", Checked: true}, false, false, 0},
 	} {
 		for _, when := range []time.Duration{-1, 0, 1} { // before the process leaves, with it, and after
 			synctest.Test(t, func(t *testing.T) {
 				late := 0
 				store := &shared{Store: newStore(time.Now), refuses: row.over}
-				d := Desk{Store: store, Late: func(LateAnswer) { late++ }}
+				d := Desk{Store: store, Late: func(*prompt.Request, call.Answer) { late++ }}
 				ctx, leave := context.WithCancelCause(t.Context())
 				time.AfterFunc(time.Second, func() { leave(ErrLeaving) })
 				channel := fake{name: "n", after: time.Second + when, reply: row.given, deaf: true}
@@ -240,7 +240,7 @@ func TestANoIsKeptAlthoughTheProcessLeaves(t *testing.T) {
 		ctx, leave := context.WithCancelCause(t.Context())
 		a := (&Desk{Store: store}).open(ctx, ctx, request(call.Medium), nil, Options{Timeout: time.Minute})
 		leave(ErrLeaving)
-		if got := a.refuse(ctx, reply{source: source{name: "n"}}); got.Code != CodeDeclined || store.kept != 1 {
+		if got := a.refuse(ctx, reply{source: source{name: "n"}}); got.Code != call.CodeDeclined || store.kept != 1 {
 			t.Errorf("it came to %+v, and the store has kept %d answers", got, store.kept)
 		}
 	})

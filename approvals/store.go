@@ -10,7 +10,8 @@ import (
 )
 
 var (
-	// ErrTaken says that a question has its answer already, that an answer was used already, or that the time for either is over.
+	// ErrTaken says that a question has its answer already, that an answer was used already, or that the time for
+	// either is over.
 	ErrTaken = errors.New("it was answered or used before, or its time is over")
 	// ErrChanged says that what is to be done is not what was approved.
 	ErrChanged = errors.New("the call is no longer the one that was approved")
@@ -29,8 +30,8 @@ type Pending struct {
 	Allowed   bool      // somebody allowed it, perhaps with other arguments; from a SharedStore
 }
 
-// A Store keeps questions, the one answer of each and its one use, also when several processes share it. All three return
-// [ErrTaken] when they come second or too late, and Answer and Use when digest is not that of the question.
+// A Store keeps questions, the one answer of each and its one use, also when several processes share it. All three
+// return [ErrTaken] when they come second or too late, and Answer and Use when digest is not that of the question.
 type Store interface {
 	Propose(ctx context.Context, p *Pending) error
 	Answer(ctx context.Context, id, digest string, yes bool, by string, answer json.RawMessage) error
@@ -52,11 +53,12 @@ type SharedStore interface {
 	Find(ctx context.Context, id string) (*Pending, error)
 	// Open lists the questions that have no answer, oldest first.
 	Open(ctx context.Context) ([]*Pending, error)
-	// Sit notes that somebody is there for the questions of a channel, for other processes to know, until leave is called. Seated
-	// reports whether somebody is, in whatever process.
+	// Sit notes that somebody is there for the questions of a channel, for other processes to know, until leave is
+	// called. Seated reports whether somebody is, in whatever process.
 	Sit(ctx context.Context, channel string) (leave func(), err error)
 	Seated(ctx context.Context, channel string) (bool, error)
-	// Watch returns a channel that receives when questions may have come or been answered, or people may have come or left, until stop is called.
+	// Watch returns a channel that receives when questions may have come or been answered, or people may have come or
+	// left, until stop is called.
 	Watch(ctx context.Context) (changed <-chan struct{}, stop func(), err error)
 }
 

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -17,7 +16,6 @@ import (
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
-	"github.com/codemode-project/codemode/recorder"
 )
 
 // A UserAnswer is what a person said to a question that a program, or a model,
@@ -33,121 +31,82 @@ type UserAnswer struct {
 	Detail string `json:"detail,omitempty"` // a sentence, unless somebody answered
 }
 
-// What a UserAnswer says in Action.
+// The values of UserAnswer.Action.
 const (
 	ActionAccept  = "accept"
 	ActionDecline = "decline"
 	ActionCancel  = "cancel"
 )
 
-// askUserLimits hold for questions of programs where the profile says nothing:
-// nobody has written a rule that lets them come, as for calls.
+// askUserLimits bound the questions of programs where the profile sets no limits: unlike calls, they need no rule that
+// allows them.
 var askUserLimits = profiles.Limits{Asks: 20, AsksPerMinute: 20, Pending: 5}
 
-// Inquire makes the asker one that programs ask by themselves.
-func (a *Prompter) Inquire(ctx context.Context, q *hostfns.Inquiry) (json.RawMessage, error) {
-	answer, err := a.AskUser(ctx, q)
+// AskUser puts a question that a program asks, and gives it the answer as JSON.
+func (a *Prompter) AskUser(ctx context.Context, q *hostfns.Question) (json.RawMessage, error) {
+	answer, err := a.Inquire(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	return json.Marshal(answer)
 }
 
-func (a *Prompter) AskUser(ctx context.Context, q *hostfns.Inquiry) (*UserAnswer, error) {
+// Inquire puts a question that a program, or a model, asks in its own words.
+func (a *Prompter) Inquire(ctx context.Context, q *hostfns.Question) (*UserAnswer, error) {
 	inquiry, err := readInquiry(q.Args)
 	if err != nil {
 		return nil, err
 	}
-	done, err := a.take(ctx)
+	release, err := a.acquire(ctx)
 	if err != nil {
-		return &UserAnswer{Action: ActionCancel, Selected: []string{}, Reason: hostfns.ReasonCanceled, Detail: "the run ended first"}, nil
+		return newUserAnswer(inquiry, call.Answer{Code: call.CodeCanceled, Detail: "the run ended first"}), nil
 	}
-	defer done()
+	defer release()
 	profile := a.policy.Profile()
 	if profile == nil {
-		return &UserAnswer{Action: ActionCancel, Selected: []string{}, Reason: approvals.CodeNoApprover, Detail: "nothing is configured, so nobody is asked"}, nil
+		return newUserAnswer(inquiry, call.Answer{Code: call.CodeNoApprover,
+			Detail: "nothing is configured, so nobody is asked"}), nil
 	}
-	if limit := a.exhausted(profile, q.Counters); limit != "" {
+	if limit := a.exhausted(profile, q.Before); limit != "" {
 		return nil, &hostfns.LimitError{Limit: limit}
 	}
-	args, _ := json.Marshal(inquiry) // strings always can be
-	entry := hostfns.Entry{
-		Time: time.Now(), Kind: hostfns.KindAsked, Run: q.Run, Call: q.Call, Principal: a.principal, Session: a.session, Client: a.client,
-		Profile: q.Profile, ProfileDigest: profile.Digest(), Tool: prompt.InquiryTool, Verdict: call.Ask.String(), Risk: string(call.Low),
-		Proposed: call.Unread(args), Shown: call.Unread(args),
-	}
-	if err := a.people.Record.To.Record(ctx, entry); err != nil {
-		return nil, fmt.Errorf("it could not be recorded that a person is asked: %w", err)
-	}
-	got := a.putInquiry(ctx, profile, &prompt.Request{
-		Name: prompt.InquiryTool, Tool: prompt.InquiryTool, Inquiry: inquiry, Args: args, Risk: call.Low,
-		Profile: q.Profile, ProfileDigest: profile.Digest(), Principal: a.principal, Session: a.session,
-		Code: prompt.NewCode(), Run: q.Run, Call: q.Call, Time: time.Now(),
+	r := newInquiry(inquiry, a.principal, q.Run)
+	r.Profile, r.ProfileDigest, r.Session, r.Call = q.Profile, profile.Digest(), a.session, q.Call
+	var answer *UserAnswer
+	_, err = a.people.recorded(ctx, a.client, r, func() approvals.Result {
+		asking := profile.Ask()
+		channels := a.channelsFor(asking)
+		o := a.options(asking, channels, asking.Timeout, false)
+		if o.Timeout == 0 {
+			return approvals.Result{Answer: call.Answer{How: call.ByNobody, Code: call.CodeTimeout, Detail: outOfTime}}
+		}
+		o.OtherOnly = false // it approves nothing
+		defer a.begin()()
+		return a.put(ctx, []*prompt.Request{r}, channels, o)[0]
+	}, func(got approvals.Result, entry *hostfns.Entry) {
+		answer = newUserAnswer(inquiry, got.Answer)
+		entry.Reason = cmp.Or(got.Code, answered)
+		entry.Result, _ = json.Marshal(answer) // strings always can be
 	})
-	answer := newUserAnswer(inquiry, got)
-	entry.Time, entry.Kind, entry.Reason = time.Now(), hostfns.KindAnswer, cmp.Or(got.Code, answered)
-	entry.DecidedBy, entry.Channel, entry.By, entry.Waited, entry.Words = got.How, got.Channel, got.By, got.Took, got.Reason
-	entry.Proposed, entry.Shown = call.Arguments{}, call.Arguments{}
-	entry.Result, _ = json.Marshal(answer) // strings always can be
-	recording, cancel := context.WithTimeout(context.WithoutCancel(ctx), recorder.NoteWait)
-	defer cancel()
-	if err := a.people.Record.To.Record(recording, entry); err != nil {
-		return nil, fmt.Errorf("the answer could not be recorded: %w", err)
+	if err != nil {
+		return nil, err
 	}
 	return answer, nil
+}
+
+// newInquiry makes a request of a program's question.
+func newInquiry(inquiry *prompt.Inquiry, principal, run string) *prompt.Request {
+	args, _ := json.Marshal(inquiry) // strings always can be
+	return &prompt.Request{
+		Name: prompt.InquiryTool, Tool: prompt.InquiryTool, Inquiry: inquiry, Args: args, Risk: call.Low,
+		Principal: principal, Code: prompt.NewCode(), Run: run, Time: time.Now(),
+	}
 }
 
 // answered is the state of a question of a program that somebody has answered.
 const answered = "answered"
 
-// putInquiry asks over the channels that the profile lets be used.
-func (a *Prompter) putInquiry(ctx context.Context, profile *profiles.Profile, r *prompt.Request) approvals.Answer {
-	asking := profile.Ask()
-	timeout := cmp.Or(asking.Timeout, approvals.DefaultTimeout)
-	if asking.Budget > 0 {
-		if timeout = min(timeout, asking.Budget-a.Patience.Used()); timeout <= 0 {
-			return approvals.Answer{How: approvals.ByNobody, Code: approvals.CodeTimeout, Detail: "this run has used up the time that people give it"}
-		}
-	}
-	defer a.people.Rules.Asks.Begin(time.Now(), a.policy.Owner)()
-	defer a.Patience.begin()()
-	return a.people.Desk.Ask(ctx, r, a.through(asking), approvals.Options{Timeout: timeout, MinHuman: asking.MinHuman, Await: asking.Awaits(expects(a.through(asking)), false)})
-}
-
-// exhausted says which limit keeps a program from asking once more; "" is none.
-func (a *Prompter) exhausted(profile *profiles.Profile, n hostfns.Counters) string {
-	lastMinute, pending := a.people.Rules.Asks.Count(a.policy.Now(), a.policy.Owner)
-	l := profile.Bounded(askUserLimits)
-	for _, x := range []struct {
-		limit, used int
-		what        string
-	}{
-		{l.Asks, n.Asks, "questions in this run"},
-		{l.AsksPerMinute, lastMinute, "questions within a minute"},
-		{l.Pending, pending, "open questions"},
-		{l.Refusals, n.Refusals, "refusals in this run"},
-	} {
-		if x.limit > 0 && x.used >= x.limit {
-			return fmt.Sprintf("there have been %d %s, and more than %d are not let through", x.used, x.what, x.limit)
-		}
-	}
-	return ""
-}
-
-// take waits until no other question of the run is open.
-func (a *Prompter) take(ctx context.Context) (done func(), err error) {
-	if a.turn == nil {
-		return func() {}, nil
-	}
-	select {
-	case a.turn <- struct{}{}:
-		return func() { <-a.turn }, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-}
-
-func newUserAnswer(q *prompt.Inquiry, got approvals.Answer) *UserAnswer {
+func newUserAnswer(q *prompt.Inquiry, got call.Answer) *UserAnswer {
 	a := &UserAnswer{Action: ActionCancel, Selected: []string{}, Reason: got.Code, Detail: got.Detail}
 	switch {
 	case got.Allowed:
@@ -160,7 +119,7 @@ func newUserAnswer(q *prompt.Inquiry, got approvals.Answer) *UserAnswer {
 			all = append(all, got.Text)
 		}
 		a.Answer = strings.Join(all, ", ")
-	case got.Code == approvals.CodeDeclined:
+	case got.Code == call.CodeDeclined:
 		a.Action, a.Reason = ActionDecline, ""
 	}
 	return a
@@ -210,7 +169,8 @@ func readInquiry(raw json.RawMessage) (*prompt.Inquiry, error) {
 
 func checkedInquiry(q *prompt.Inquiry) (*prompt.Inquiry, error) {
 	if err := q.Check(); err != nil {
-		return nil, &hostfns.ArgumentError{Expected: "a question that a person can be shown", Got: strings.ReplaceAll(err.Error(), "\n", "; ")}
+		return nil, &hostfns.ArgumentError{Expected: "a question that a person can be shown",
+			Got: strings.ReplaceAll(err.Error(), "\n", "; ")}
 	}
 	return q, nil
 }
@@ -234,24 +194,3 @@ func readOptions(raw json.RawMessage) ([]prompt.Option, error) {
 	}
 	return all, nil
 }
-
-// A Presence says how many people are there to be asked over a channel.
-type Presence struct {
-	Channel string `json:"channel"`
-	Present int    `json:"present"`
-}
-
-// Present says who could be asked now over the channels of all requests,
-// beside those that each request brings. Channels that do not know who is there
-// are left out.
-func (w *People) Present() []Presence {
-	var all []Presence
-	for _, c := range w.Channels {
-		if attended, ok := c.(interface{ Present() int }); ok {
-			all = append(all, Presence{c.Name(), attended.Present()})
-		}
-	}
-	return all
-}
-
-var _ hostfns.Asker = (*Prompter)(nil)

@@ -26,7 +26,7 @@ func TestEachQuestionGetsItsAnswer(t *testing.T) {
 		return db
 	}
 	here, there := open(), open()
-	book := asking.NewQuestionStore(func(context.Context) (*store.DB, error) { return here, nil }).(*asking.QuestionStore)
+	book := asking.NewApprovalStore(func(context.Context) (*store.DB, error) { return here, nil })
 	const questions = 60
 	id := func(i int) string { return fmt.Sprintf("q_%d", i) }
 	for i := range questions {

@@ -1,10 +1,8 @@
 package asking
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/codemode-project/codemode/approvals"
@@ -35,7 +33,7 @@ func (a *Prompter) AllowPlan(ctx context.Context, run, name string) (*preflight.
 	if a.principal == "" && a.session == "" {
 		return nobody("nobody knows for whom the program is run")
 	}
-	channels := a.through(profile.Ask())
+	channels := a.channelsFor(profile.Ask())
 	if len(channels) == 0 {
 		return nobody("there is no means of asking a person here")
 	}
@@ -47,7 +45,7 @@ func (a *Prompter) AllowPlan(ctx context.Context, run, name string) (*preflight.
 		Principal: a.principal, Session: a.session, Preview: a.preview,
 		Code: prompt.NewCode(), Run: run, Time: time.Now(),
 	}
-	if err := r.Foretell(a.hash, plan); err != nil {
+	if err := r.PlanAhead(a.hash, plan); err != nil {
 		return nil, err
 	}
 	until := a.policy.Now().Add(a.policy.Rules.PreflightLife())
@@ -61,49 +59,34 @@ func (a *Prompter) AllowPlan(ctx context.Context, run, name string) (*preflight.
 func (a *Prompter) putPlan(
 	ctx context.Context, profile *profiles.Profile, r *prompt.Request, channels []approvals.Channel,
 ) (*preflight.PlanAnswer, error) {
-	entry := hostfns.Entry{
-		Time: time.Now(), Kind: hostfns.KindAsked, Run: r.Run,
-		Principal: a.principal, Session: a.session, Client: a.client, Profile: r.Profile,
-		ProfileDigest: r.ProfileDigest, Tool: r.Name, ToolDefinition: r.Definition, Verdict: call.Ask.String(), Risk: string(r.Risk),
-		Proposed: call.Unread(r.Args), Shown: call.Unread(r.Args),
-	}
-	if err := a.people.Record.To.Record(ctx, entry); err != nil {
-		return nil, fmt.Errorf("it could not be recorded that a person is asked: %w", err)
-	}
-	asking := profile.Ask()
-	timeout := cmp.Or(asking.Timeout, approvals.DefaultTimeout)
-	over := a.people.Rules.Asks.Begin(time.Now(), a.policy.Owner)
-	told := a.tellCaller([]*prompt.Request{r}, channels, time.Now().Add(timeout))
-	got := a.people.Desk.Ask(ctx, r, channels, approvals.Options{
-		Timeout: timeout, MinHuman: asking.MinHuman, OtherOnly: asking.OtherOnly,
-		Await: asking.Awaits(expects(channels), false),
-	})
-	told()
-	over()
-	answer := &preflight.PlanAnswer{Reason: got.Code, Detail: got.Detail, By: got.By, Channel: got.Channel}
+	answer := &preflight.PlanAnswer{}
 	var given *prompt.Grant
-	if got.Allowed {
-		var err error
-		if given, err = a.keepPlan(ctx, r, got); err != nil {
-			answer.Reason = call.CodeDenied
-			answer.Detail = "a person allowed it, and that could not be kept: " + err.Error()
+	got, err := a.people.recorded(ctx, a.client, r, func() approvals.Result {
+		asking := profile.Ask()
+		defer a.begin()()
+		return a.put(ctx, []*prompt.Request{r}, channels, a.options(asking, channels, asking.Timeout, false))[0]
+	}, func(got approvals.Result, entry *hostfns.Entry) {
+		answer.Reason, answer.Detail = got.Code, got.Detail
+		if got.Allowed {
+			var err error
+			if given, err = a.keepPlan(ctx, r, got); err != nil {
+				answer.Reason = call.CodeDenied
+				answer.Detail = "a person allowed it, and that could not be kept: " + err.Error()
+			}
 		}
-	}
-	entry.Time, entry.Kind, entry.Reason = time.Now(), hostfns.KindAnswer, answer.Reason
-	entry.DecidedBy, entry.Channel, entry.By = got.How, got.Channel, got.By
-	entry.Waited, entry.Words = got.Took, got.Reason
-	entry.Proposed, entry.Shown = call.Arguments{}, call.Arguments{}
-	if given != nil {
-		entry.Grant, entry.Scope = given.ID, string(given.Scope)
-	}
-	recording, cancel := context.WithTimeout(context.WithoutCancel(ctx), recorder.NoteWait)
-	defer cancel()
-	if err := a.people.Record.To.Record(recording, entry); err != nil {
+		if entry.Reason = answer.Reason; given != nil {
+			entry.Grant, entry.Scope = given.ID, given.Scope
+		}
+	})
+	if err != nil {
 		if given != nil { // what is not on record does not count
-			err = errors.Join(err, a.people.Grants.Revoke(recording, given.ID))
+			revoking, cancel := context.WithTimeout(context.WithoutCancel(ctx), recorder.NoteWait)
+			defer cancel()
+			err = errors.Join(err, a.people.Grants.Revoke(revoking, given.ID))
 		}
-		return nil, fmt.Errorf("the answer could not be recorded: %w", err)
+		return nil, err
 	}
+	answer.By, answer.Channel = got.By, got.Channel
 	if given != nil {
 		answer.Allowed, answer.Until = true, given.Expires
 	}
@@ -114,7 +97,7 @@ func (a *Prompter) putPlan(
 }
 
 // keepPlan gives what a person has allowed. A profile that has changed meanwhile is another one.
-func (a *Prompter) keepPlan(ctx context.Context, r *prompt.Request, got approvals.Answer) (*prompt.Grant, error) {
+func (a *Prompter) keepPlan(ctx context.Context, r *prompt.Request, got approvals.Result) (*prompt.Grant, error) {
 	now := *r
 	now.ProfileDigest = a.policy.Digest()
 	if err := a.people.Desk.Use(ctx, got.Ticket, &now); err != nil {
@@ -128,8 +111,8 @@ func (a *Prompter) keepPlan(ctx context.Context, r *prompt.Request, got approval
 	return g, a.people.Grants.Give(ctx, g)
 }
 
-// foretold takes over for the run what a person allowed before it began, once.
-func (a *Prompter) foretold(ctx context.Context, q *hostfns.Question) {
+// useAheadGrant takes over for the run what a person allowed before it began, once.
+func (a *Prompter) useAheadGrant(ctx context.Context, q *hostfns.Question) {
 	if a.program == nil || a.Adopted {
 		return
 	}

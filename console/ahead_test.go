@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
 )
 
 // A plan that people are asked about before the program runs is on the page for what it is: whole, with a button that says what it
@@ -15,18 +16,18 @@ import (
 func TestAPlanBeforeTheRunIsOnThePage(t *testing.T) {
 	w := newWorld(t)
 	v := w.login(anna)
-	line := call(func(r *prompt.Request) { r.Run, r.Args = "r_ahead", nil })
+	line := aCall(func(r *prompt.Request) { r.Run, r.Args = "r_ahead", nil })
 	plan, err := prompt.PlanGrants([]prompt.PlannedCall{{
 		Call: line, Envelope: prompt.Envelope{Fixed: []prompt.Value{{Pointer: "/owner", JSON: `"acme"`}}, Free: []string{"/title"}},
 		Count: 50, Further: true, At: 7,
-	}}, "r_ahead", 0, time.Now())
+	}}, "r_ahead", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &prompt.Request{
 		Profile: "supervised", ProfileDigest: "sha256:1", Risk: "medium", Principal: anna, Run: "r_ahead", Code: "7f3a", Time: time.Now(),
 	}
-	if err := r.Foretell("sha256:aabbccddeeff00112233", plan); err != nil {
+	if err := r.PlanAhead("sha256:aabbccddeeff00112233", plan); err != nil {
 		t.Fatal(err)
 	}
 	answers := w.ask(r)
@@ -44,7 +45,7 @@ func TestAPlanBeforeTheRunIsOnThePage(t *testing.T) {
 	if want := "plan of the program aabbccddeeff: the further calls of line 7"; a.Summary != want {
 		t.Errorf("summary %q, want %q", a.Summary, want)
 	}
-	if got, code := v.answer(Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Scope: prompt.ForPlan}); code == 200 {
+	if got, code := v.answer(Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Scope: call.ForPlan}); code == 200 {
 		t.Errorf("a scope is taken that was not offered: %+v", got)
 	}
 	if got, code := v.answer(Answered{ID: a.ID, Digest: a.Digest, Decision: "allow"}); code != 200 {
@@ -74,7 +75,7 @@ func TestAProposalIsShownWithWhatItChanges(t *testing.T) {
 	if shown.code != 403 || !strings.Contains(shown.body, "it also changes 1 of 9 recent calls:") || !strings.Contains(shown.body, "ASK -&gt; ALLOW: x__y (1 call)") {
 		t.Errorf("got %d\n%s", shown.code, shown.body)
 	}
-	w.ask(call())
+	w.ask(aCall())
 	a := v.pending()[0]
 	if res := v.form("/answer/propose", "q="+a.ID+" "+a.Digest, "decision=allow propose:any"); !strings.Contains(res.body, "ASK -&gt; ALLOW: x__y (1 call)") {
 		t.Errorf("with an answer: %d\n%s", res.code, res.body)

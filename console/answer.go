@@ -16,6 +16,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/call"
 )
 
 // errGone refuses an answer to a question that is answered, over, or not this person's.
@@ -30,7 +31,7 @@ type Answered struct {
 	Reason   string          `json:"reason,omitempty"`   // the program is told
 	Code     string          `json:"code,omitempty"`     // with a yes, where needsCode says so
 	Whole    bool            `json:"whole,omitempty"`    // the person has seen the question whole
-	Scope    prompt.Scope    `json:"scope,omitempty"`    // one of the offers; "" is this call
+	Scope    call.Scope      `json:"scope,omitempty"`    // one of the offers; "" is this call
 	Uses     int             `json:"uses,omitempty"`     // with a scope: for how many calls; 0 is what is offered
 	Length   string          `json:"length,omitempty"`   // with a scope: for how long, such as 15m; "" is what is offered
 	Args     json.RawMessage `json:"args,omitempty"`     // other arguments to allow instead
@@ -141,7 +142,7 @@ func (c *Console) give(ctx context.Context, s *session, said *Answered, proved b
 		return wrong
 	}
 	done := Result{ID: said.ID, OK: true, status: http.StatusOK, about: a.request}
-	if reply.Decision == prompt.AllowOnce && c.recorded(a.request) {
+	if reply.Allowed && c.recorded(a.request) {
 		done.asked = a.request
 	}
 	if said.Args != nil { // what was answered is the call with these
@@ -161,8 +162,8 @@ func (c *Console) give(ctx context.Context, s *session, said *Answered, proved b
 }
 
 // reply is the answer as the queue reads it, and how long to wait for the outcome.
-func (said *Answered) reply() (reply prompt.Reply, wait time.Duration, err error) {
-	reply = prompt.Reply{Reason: said.Reason, Typed: true, Uses: said.Uses}
+func (said *Answered) reply() (reply call.Answer, wait time.Duration, err error) {
+	reply = call.Answer{Reason: said.Reason, Typed: true, Uses: said.Uses}
 	length, long := time.ParseDuration(cmp.Or(said.Length, "0s"))
 	wait, err = time.ParseDuration(cmp.Or(said.Wait, "0s"))
 	switch {
@@ -170,7 +171,7 @@ func (said *Answered) reply() (reply prompt.Reply, wait time.Duration, err error
 		return reply, 0, errors.New("the decision is neither allow nor deny")
 	case long != nil || length < 0:
 		return reply, 0, errors.New("length is not a length of time such as 15m")
-	case (said.Uses != 0 || length != 0) && (said.Decision == "deny" || said.Scope == "" || said.Scope == prompt.Once):
+	case (said.Uses != 0 || length != 0) && (said.Decision == "deny" || said.Scope == "" || said.Scope == call.Once):
 		return reply, 0, errors.New("uses and length go with an answer that is remembered: name its scope")
 	case err != nil || wait < 0:
 		return reply, 0, errors.New("wait is not a length of time such as 10s")
@@ -179,7 +180,7 @@ func (said *Answered) reply() (reply prompt.Reply, wait time.Duration, err error
 	}
 	reply.Length = length
 	if said.Decision == "allow" {
-		reply.Decision, reply.Scope, reply.Args = prompt.AllowOnce, said.Scope, said.Args
+		reply.Allowed, reply.Scope, reply.Args = true, said.Scope, said.Args
 		reply.Selected, reply.Text = said.Selected, said.Text
 	}
 	return reply, wait, nil
@@ -338,7 +339,7 @@ func (said *Answered) readScope(scope string, form url.Values) {
 			said.problem = "the arguments are not JSON: " + jsonProblem(said.Args)
 		}
 	default:
-		said.Scope, said.Length = prompt.Scope(scope), form.Get("length")
+		said.Scope, said.Length = call.Scope(scope), form.Get("length")
 		if uses := form.Get("uses"); uses != "" {
 			n, err := strconv.Atoi(uses)
 			if said.Uses = n; err != nil || n < 1 {

@@ -36,8 +36,8 @@ func TestThePageShowsWhatBecameOfACall(t *testing.T) {
 			r.Args = json.RawMessage(fmt.Sprintf(`{"owner":"acme","repo":"web","title":"Broken link %d"}`, n))
 		}
 	}
-	first := w.ask(call(in("r_a", 1)))
-	second := w.ask(call(in("r_b", 1)))
+	first := w.ask(aCall(in("r_a", 1)))
+	second := w.ask(aCall(in("r_b", 1)))
 	b.until("both are there", `document.querySelectorAll("article.ask").length === 2`)
 	b.settle()
 	b.do("allow the first", chromedp.Click(chromedp.CSS(`article.ask:first-of-type button.yes`)))
@@ -55,7 +55,7 @@ func TestThePageShowsWhatBecameOfACall(t *testing.T) {
 	b.until("a call that failed says why", `document.querySelector(".given.bad .state").textContent === "failed" &&
 		document.querySelector(".given.bad .why").textContent === "no such repository"`)
 
-	three := w.ask(call(in("r_c", 1)), call(in("r_c", 2)), call(in("r_c", 3)))
+	three := w.ask(aCall(in("r_c", 1)), aCall(in("r_c", 2)), aCall(in("r_c", 3)))
 	b.until("three are there", `document.querySelectorAll(".row.ask").length === 3`)
 	b.settle()
 	b.do("deny the second", chromedp.Click(chromedp.CSS(`.row.ask:nth-of-type(2) button.no`)))
@@ -86,7 +86,7 @@ func TestThePageShowsWhatBecameOfACall(t *testing.T) {
 	b.until("the page is live again", `document.getElementById("link").textContent.startsWith("Live")`)
 
 	// Without a script.
-	plain := w.ask(call(in("r_d", 1)))
+	plain := w.ask(aCall(in("r_d", 1)))
 	ends("r_d", 1, audit.OK, "", "")
 	v := w.login(anna)
 	a := v.pending()[0]

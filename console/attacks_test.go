@@ -14,10 +14,11 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/call"
 )
 
 // untouched holds that a question is still open, and nobody has answered it.
-func untouched(t *testing.T, w *world, answers <-chan []approvals.Answer) {
+func untouched(t *testing.T, w *world, answers <-chan []approvals.Result) {
 	t.Helper()
 	select {
 	case a := <-answers:
@@ -71,7 +72,7 @@ func TestHeaders(t *testing.T) {
 func TestW01DNSRebinding(t *testing.T) {
 	w := newWorld(t)
 	v := w.login(anna)
-	answers := w.ask(call())
+	answers := w.ask(aCall())
 	_, port, _ := strings.Cut(strings.TrimPrefix(w.origin, "http://"), ":")
 	for _, host := range []string{
 		"evil.test", "evil.test:" + port, "127.0.0.1", "127.0.0.1:1", "127.0.0.1.evil.test:" + port, "127.0.0.2:" + port, "0.0.0.0:" + port, "localhost:" + port,
@@ -99,7 +100,7 @@ func TestW01DNSRebinding(t *testing.T) {
 func TestW02W04RequestsOfOtherSites(t *testing.T) {
 	w := newWorld(t)
 	v := w.login(anna)
-	answers := w.ask(call())
+	answers := w.ask(aCall())
 	a := v.pending()[0]
 	js := `{"id":"` + a.ID + `","digest":"` + a.Digest + `","decision":"allow"}`
 	form := url.Values{"csrf": {v.csrf}, "q": {a.ID + " " + a.Digest}, "decision": {"allow once"}}.Encode()
@@ -177,7 +178,7 @@ func TestW05NothingInThePageComesFromData(t *testing.T) {
 		`{{.CSRF}}`, `${alert(1)}`, "\u202e<b>\u2028", `javascript:alert(1)`, `<!--`, `]]>`, `&lt;script&gt;`, "\x00<script>", "<a href=//evil.test>x", `" autofocus onfocus=alert(1) x="`,
 	}
 	for i, p := range payloads {
-		answers := w.ask(call(func(r *prompt.Request) {
+		answers := w.ask(aCall(func(r *prompt.Request) {
 			r.Server, r.Tool, r.Name, r.Profile, r.Rule, r.Run, r.Call = p, p, p+"__"+p, p, p, "r_"+p, i+1
 			r.Reasons, r.Title, r.Description, r.Principal = []string{p}, p, p, anna
 			r.Args = []byte(fmt.Sprintf(`{%s:%s}`, quoted(p), quoted(p)))
@@ -462,8 +463,8 @@ func TestW16OtherPeople(t *testing.T) {
 		}
 	})
 	history(w)
-	answers := w.ask(call())
-	g, err := call().Draft(prompt.Wish{Scope: prompt.ForTime}, time.Now())
+	answers := w.ask(aCall())
+	g, err := aCall().Draft(call.Answer{Scope: call.ForTime}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -518,9 +519,9 @@ func TestW16OtherPeople(t *testing.T) {
 // C15: who asks may not answer where the profile wants somebody else; it is said, recorded, and the question stays.
 func TestC15ThePageKnowsWhoAnswers(t *testing.T) {
 	w := newWorld(t, func(o *Options) { o.May = func(person, _ string) bool { return person == "ben" } })
-	answers := make(chan []approvals.Answer, 1)
+	answers := make(chan []approvals.Result, 1)
 	go func() {
-		answers <- w.desk.AskAll(t.Context(), []*prompt.Request{call()}, []approvals.Channel{w.queue, silent{}}, approvals.Options{Timeout: time.Minute, OtherOnly: true})
+		answers <- w.desk.AskAll(t.Context(), []*prompt.Request{aCall()}, []approvals.Channel{w.queue, silent{}}, approvals.Options{Timeout: time.Minute, OtherOnly: true})
 	}()
 	w.until("it waits", func() bool { return w.waiting() == 1 })
 	self := w.login(anna)
@@ -552,9 +553,9 @@ func TestC16ACriticalCallWantsALogin(t *testing.T) {
 	seat := open.Sit(anna)
 	defer seat.Leave()
 	v := w.login(anna) // somebody has to be there
-	answers := make(chan []approvals.Answer, 1)
+	answers := make(chan []approvals.Result, 1)
 	go func() {
-		answers <- w.desk.AskAll(t.Context(), []*prompt.Request{call(critical)}, []approvals.Channel{open, w.queue, silent{}}, approvals.Options{Timeout: time.Minute})
+		answers <- w.desk.AskAll(t.Context(), []*prompt.Request{aCall(critical)}, []approvals.Channel{open, w.queue, silent{}}, approvals.Options{Timeout: time.Minute})
 	}()
 	w.until("it waits at the page", func() bool { return w.waiting() == 1 })
 	if n := len(seat.Pending()); n != 0 {
@@ -565,7 +566,7 @@ func TestC16ACriticalCallWantsALogin(t *testing.T) {
 	if got := nobody.send("POST", "/api/answer", `{"id":"`+a.ID+`","digest":"`+a.Digest+`","decision":"allow","code":"7f3a"}`, "Content-Type: application/json", "X-CSRF-Token: "+v.csrf); got.code != 401 {
 		t.Errorf("without a login: %d", got.code)
 	}
-	if len(a.Offers) != 1 || a.Offers[0].Scope != prompt.Once {
+	if len(a.Offers) != 1 || a.Offers[0].Scope != call.Once {
 		t.Errorf("a critical call is remembered: %+v", a.Offers)
 	}
 	untouched(t, w, answers)

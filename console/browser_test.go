@@ -17,9 +17,9 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/hostile"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
@@ -254,7 +254,7 @@ func TestAPersonInABrowser(t *testing.T) {
 	b.until("the page is live", `document.getElementById("link").textContent.startsWith("Live")`)
 	b.shot("empty")
 
-	one := w.ask(call())
+	one := w.ask(aCall())
 	b.until("the question arrives by itself", `document.querySelectorAll("article.ask").length === 1`)
 	b.until("it is counted", `document.title.startsWith("1 waiting") && document.getElementById("count").textContent === "1"`)
 	b.until("a screen reader hears the tool, the arguments and the risk, in that order", `(() => {
@@ -275,14 +275,14 @@ func TestAPersonInABrowser(t *testing.T) {
 	b.size(1100, 900)
 	b.do("deny with a reason", chromedp.SendKeys(chromedp.CSS(`article.ask form.deny input[name=reason]`), "not in this repository"),
 		chromedp.Click(chromedp.CSS(`article.ask form.deny button.no`)))
-	if a := answerOf(t, one)[0]; a.Allowed || a.Code != approvals.CodeDeclined || a.Reason != "not in this repository" || a.Channel != ChannelName || a.By != anna {
+	if a := answerOf(t, one)[0]; a.Allowed || a.Code != call.CodeDeclined || a.Reason != "not in this repository" || a.Channel != ChannelName || a.By != anna {
 		t.Errorf("the denial came as %+v", a)
 	}
 	b.until("the question is gone", `document.querySelector(".empty") !== null && document.getElementById("status").textContent.includes("Denied")`)
 
 	var calls []*prompt.Request
 	for i := range 5 {
-		calls = append(calls, call(func(r *prompt.Request) {
+		calls = append(calls, aCall(func(r *prompt.Request) {
 			r.Call, r.Code = i+1, fmt.Sprintf("1%03x", i)
 			r.Args = json.RawMessage(fmt.Sprintf(`{"owner":"acme","repo":"web","title":"Broken link %d"}`, i+1))
 		}))
@@ -336,7 +336,7 @@ func TestAPersonInABrowser(t *testing.T) {
 		}
 		return nil
 	}
-	edited := w.ask(call(func(r *prompt.Request) { r.Edit = edit }))
+	edited := w.ask(aCall(func(r *prompt.Request) { r.Edit = edit }))
 	b.until("the question arrives", `document.querySelectorAll("article.ask").length === 1`)
 	b.settle()
 	b.keys("show it whole", "js")
@@ -360,7 +360,7 @@ func TestAPersonInABrowser(t *testing.T) {
 	}
 	b.until("back at the list", `/^\/s\/[A-Z2-7]{26}\/$/.test(location.pathname) && document.querySelector(".empty") !== null`)
 
-	grave := w.ask(call(func(r *prompt.Request) {
+	grave := w.ask(aCall(func(r *prompt.Request) {
 		r.Server, r.Tool, r.Name, r.Rule, r.Risk, r.Reasons = "pay", "create", "pay__create", "big-payment", "critical", []string{"it costs money"}
 		r.Args = json.RawMessage(`{"amount":{"value":"12000.00","currency":"EUR"},"to":"Acme Ltd \u202e"}`)
 	}))
@@ -394,8 +394,8 @@ func TestAPersonInABrowser(t *testing.T) {
 	b.until("they are listed", `document.getElementById("help").open`)
 	b.shot("keys")
 
-	for _, scope := range []prompt.Scope{prompt.ForRun, prompt.ForTime} {
-		g, err := call().Draft(prompt.Wish{Scope: scope}, time.Now())
+	for _, scope := range []call.Scope{call.ForRun, call.ForTime} {
+		g, err := aCall().Draft(call.Answer{Scope: scope}, time.Now())
 		if err == nil {
 			err = w.grants.Give(t.Context(), g)
 		}
@@ -440,7 +440,7 @@ func TestManyTabs(t *testing.T) {
 		tab.do("another tab", chromedp.Navigate(w.origin+"/"))
 		tabs = append(tabs, tab)
 	}
-	answers := w.ask(call())
+	answers := w.ask(aCall())
 	for _, tab := range tabs {
 		tab.until("every tab shows the question", `document.querySelectorAll("article.ask").length === 1`)
 	}
@@ -455,7 +455,7 @@ func TestManyTabs(t *testing.T) {
 	if err := chromedp.Do(b.ctx, chromedp.Navigate("about:blank")); err != nil {
 		t.Fatal(err)
 	}
-	answers = w.ask(call())
+	answers = w.ask(aCall())
 	for _, tab := range tabs[1:] {
 		tab.until("another tab has taken over", `document.querySelectorAll("article.ask").length === 1`)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/call"
 )
 
 // A page that somebody made wrongly is not made at all.
@@ -64,8 +65,8 @@ func TestAnswersThatDoNotCount(t *testing.T) {
 	}{
 		{"a made-up id", nil, func(a Asked) Answered { return Answered{ID: "q_1", Digest: a.Digest, Decision: "allow"} }, 404, "answered already"},
 		{"no id", nil, func(a Asked) Answered { return Answered{Digest: a.Digest, Decision: "allow"} }, 404, "answered already"},
-		{"the digest of something else", nil, func(a Asked) Answered { return Answered{ID: a.ID, Digest: "sha256:0", Decision: "allow"} }, 422, "something else"},
-		{"no digest", nil, func(a Asked) Answered { return Answered{ID: a.ID, Decision: "deny"} }, 422, "something else"},
+		{"the digest of something else", nil, func(a Asked) Answered { return Answered{ID: a.ID, Digest: "sha256:0", Decision: "allow"} }, 422, "not that of the open question"},
+		{"no digest", nil, func(a Asked) Answered { return Answered{ID: a.ID, Decision: "deny"} }, 422, "not that of the open question"},
 		{"no decision", nil, func(a Asked) Answered { return Answered{ID: a.ID, Digest: a.Digest} }, 422, "neither allow nor deny"},
 		{"another word", nil, func(a Asked) Answered { return Answered{ID: a.ID, Digest: a.Digest, Decision: "yes"} }, 422, "neither allow nor deny"},
 		{"the word in capitals", nil, func(a Asked) Answered { return Answered{ID: a.ID, Digest: a.Digest, Decision: "ALLOW"} }, 422, "neither allow nor deny"},
@@ -91,7 +92,7 @@ func TestAnswersThatDoNotCount(t *testing.T) {
 	v := w.login(anna)
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {
-			r := call()
+			r := aCall()
 			if test.change != nil {
 				test.change(r)
 			}
@@ -104,7 +105,7 @@ func TestAnswersThatDoNotCount(t *testing.T) {
 			if _, code := v.answer(Answered{ID: a.ID, Digest: a.Digest, Decision: "deny"}); code != 200 {
 				t.Errorf("denying it then: %d", code)
 			}
-			if x := answerOf(t, answers)[0]; x.Allowed || x.Code != approvals.CodeDeclined {
+			if x := answerOf(t, answers)[0]; x.Allowed || x.Code != call.CodeDeclined {
 				t.Errorf("denied: %+v", x)
 			}
 			if got, code := v.answer(Answered{ID: a.ID, Digest: a.Digest, Decision: "allow"}); code == 200 || got.OK {
@@ -121,7 +122,7 @@ func TestAnswersThatDoNotCount(t *testing.T) {
 func TestRequestsAreReadStrictly(t *testing.T) {
 	w := newWorld(t)
 	v := w.login(anna)
-	answers := w.ask(call())
+	answers := w.ask(aCall())
 	a := v.pending()[0]
 	for _, body := range []string{
 		``, `null`, `[]`, `"x"`, `{`, `{"id":1}`, `{"id":"` + a.ID + `","digest":"` + a.Digest + `","decision":"allow"} {}`,
@@ -144,27 +145,27 @@ func TestAnswersThatCount(t *testing.T) {
 		why    string
 		change func(*prompt.Request)
 		answer Answered
-		check  func(approvals.Answer) bool
+		check  func(approvals.Result) bool
 	}{
-		{"yes", nil, Answered{Decision: "allow"}, func(a approvals.Answer) bool { return a.Allowed && a.Grant == nil && a.Args == nil }},
-		{"no", nil, Answered{Decision: "deny"}, func(a approvals.Answer) bool { return !a.Allowed && strings.Contains(a.Detail, "do not repeat it") }},
-		{"no, with words", nil, Answered{Decision: "deny", Reason: "not\u202e today"}, func(a approvals.Answer) bool {
+		{"yes", nil, Answered{Decision: "allow"}, func(a approvals.Result) bool { return a.Allowed && a.Draft == nil && a.Args == nil }},
+		{"no", nil, Answered{Decision: "deny"}, func(a approvals.Result) bool { return !a.Allowed && strings.Contains(a.Detail, "do not repeat it") }},
+		{"no, with words", nil, Answered{Decision: "deny", Reason: "not\u202e today"}, func(a approvals.Result) bool {
 			return !a.Allowed && a.Reason == `not\u{202E} today` && strings.Contains(a.Detail, "today")
 		}},
-		{"yes, for the run", nil, Answered{Decision: "allow", Scope: prompt.ForRun}, func(a approvals.Answer) bool {
-			return a.Allowed && a.Grant != nil && a.Grant.Scope == prompt.ForRun && a.Grant.By == anna && a.Grant.Channel == ChannelName
+		{"yes, for the run", nil, Answered{Decision: "allow", Scope: call.ForRun}, func(a approvals.Result) bool {
+			return a.Allowed && a.Draft != nil && a.Draft.Scope == call.ForRun && a.Draft.By == anna && a.Draft.Channel == ChannelName
 		}},
-		{"yes, with other arguments", func(r *prompt.Request) { r.Edit = edit }, Answered{Decision: "allow", Args: json.RawMessage(`{"title": "y"}`)}, func(a approvals.Answer) bool {
+		{"yes, with other arguments", func(r *prompt.Request) { r.Edit = edit }, Answered{Decision: "allow", Args: json.RawMessage(`{"title": "y"}`)}, func(a approvals.Result) bool {
 			return a.Allowed && string(a.Args) == `{"title":"y"}`
 		}},
-		{"yes to a critical call, with its code", func(r *prompt.Request) { r.Risk = "critical" }, Answered{Decision: "allow", Code: "7f3a"}, func(a approvals.Answer) bool { return a.Allowed }},
+		{"yes to a critical call, with its code", func(r *prompt.Request) { r.Risk = "critical" }, Answered{Decision: "allow", Code: "7f3a"}, func(a approvals.Result) bool { return a.Allowed }},
 		{"yes to a large call of high risk, seen whole", func(r *prompt.Request) {
 			r.Risk, r.Args = "high", json.RawMessage(`{"x":"`+strings.Repeat("y", 40000)+`"}`)
-		}, Answered{Decision: "allow", Code: "7f3a", Whole: true}, func(a approvals.Answer) bool { return a.Allowed }},
+		}, Answered{Decision: "allow", Code: "7f3a", Whole: true}, func(a approvals.Result) bool { return a.Allowed }},
 		{"an answer to a question of the program", func(r *prompt.Request) {
 			*r = prompt.Request{Name: prompt.InquiryTool, Risk: "low", Principal: anna, Run: "r_1", Call: 1, Args: json.RawMessage(`{}`),
 				Inquiry: &prompt.Inquiry{Question: "Which?", Options: []prompt.Option{{Label: "One"}, {Label: "Two"}}, Multiple: true, FreeText: true}}
-		}, Answered{Decision: "allow", Selected: []int{0, 1}, Text: "both"}, func(a approvals.Answer) bool {
+		}, Answered{Decision: "allow", Selected: []int{0, 1}, Text: "both"}, func(a approvals.Result) bool {
 			return a.Allowed && len(a.Selected) == 2 && a.Text == "both"
 		}},
 	}
@@ -172,7 +173,7 @@ func TestAnswersThatCount(t *testing.T) {
 	v := w.login(anna)
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {
-			r := call()
+			r := aCall()
 			if test.change != nil {
 				test.change(r)
 			}
@@ -195,10 +196,10 @@ func TestN2APlanIsAllowedWithAGroup(t *testing.T) {
 	w := newWorld(t)
 	v := w.login(anna)
 	plan := func(r *prompt.Request) *prompt.Grant {
-		return &prompt.Grant{ID: "g_1", Scope: prompt.ForRun, Principal: r.Principal, Run: r.Run, Profile: r.Profile, ProfileDigest: r.ProfileDigest, Rule: r.Rule, Server: r.Server,
+		return &prompt.Grant{ID: "g_1", Scope: call.ForRun, Principal: r.Principal, Run: r.Run, Profile: r.Profile, ProfileDigest: r.ProfileDigest, Rule: r.Rule, Server: r.Server,
 			Name: r.Name, Definition: r.Definition, Coverage: "envelope", Envelope: &prompt.Envelope{Free: []string{"/title"}}, Uses: 7, Created: time.Now(), Expires: time.Now().Add(time.Hour)}
 	}
-	calls := []*prompt.Request{call(), call(func(r *prompt.Request) { r.Call = 2 })}
+	calls := []*prompt.Request{aCall(), aCall(func(r *prompt.Request) { r.Call = 2 })}
 	for _, r := range calls {
 		r.Plan = []*prompt.Grant{plan(r)}
 	}
@@ -212,7 +213,7 @@ func TestN2APlanIsAllowedWithAGroup(t *testing.T) {
 		t.Errorf("allowing it: %d", got.code)
 	}
 	for _, a := range answerOf(t, answers) {
-		if !a.Allowed || a.Grant == nil || a.Grant.Scope != prompt.ForPlan {
+		if !a.Allowed || a.Draft == nil || a.Draft.Scope != call.ForPlan {
 			t.Errorf("got %+v", a)
 		}
 	}
@@ -227,7 +228,7 @@ func TestN2APlanIsAllowedWithAGroup(t *testing.T) {
 func TestWhatIsShown(t *testing.T) {
 	w := newWorld(t)
 	v := w.login(anna)
-	w.ask(call(func(r *prompt.Request) {
+	w.ask(aCall(func(r *prompt.Request) {
 		r.Args = json.RawMessage(`{"token":"s3cr3t-value-of-a-token","title":"x"}`)
 		r.Edit = func(json.RawMessage) error { return nil }
 	}))
@@ -296,7 +297,7 @@ func TestStreamsOfEvents(t *testing.T) {
 		}
 	}
 	all(0)
-	answers := w.ask(call())
+	answers := w.ask(aCall())
 	all(1)
 	a := v.pending()[0]
 	yes := 0
@@ -368,13 +369,13 @@ func TestAnAnswerSaysWhatBecameOfTheCall(t *testing.T) {
 			if err := w.record.note(t.Context(), end); err != nil {
 				t.Fatal(err)
 			}
-			w.ask(call())
+			w.ask(aCall())
 			a := v.pending()[0]
 			got, code := v.answer(Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Wait: "500ms"})
 			if code != 200 || !got.OK || got.Outcome != test.want.Outcome || string(got.Value) != string(test.want.Value) || got.Why != test.want.Why {
 				t.Errorf("got %d %+v, want %+v", code, got, test.want)
 			}
-			w.ask(call())
+			w.ask(aCall())
 			a = v.pending()[0]
 			said := v.form("/answer", "q="+a.ID+" "+a.Digest, "decision=allow once")
 			if page := v.get(strings.TrimPrefix(said.header.Get("Location"), v.path)).body; !strings.Contains(page, test.page) {
@@ -388,7 +389,7 @@ func TestAnAnswerSaysWhatBecameOfTheCall(t *testing.T) {
 func TestFormsWithoutAScript(t *testing.T) {
 	w := newWorld(t)
 	v := w.login(anna)
-	answers := w.ask(call(func(r *prompt.Request) {
+	answers := w.ask(aCall(func(r *prompt.Request) {
 		r.Edit = func(args json.RawMessage) error {
 			if strings.Contains(string(args), "bad") {
 				return errBad
@@ -422,7 +423,7 @@ func TestFormsWithoutAScript(t *testing.T) {
 	}
 
 	// Several at once, of which one is gone meanwhile.
-	several := w.ask(call(), call(func(r *prompt.Request) { r.Call = 2 }))
+	several := w.ask(aCall(), aCall(func(r *prompt.Request) { r.Call = 2 }))
 	open := v.pending()
 	got := v.form("/answer", "q="+open[0].ID+" "+open[0].Digest, "q="+open[1].ID+" "+open[1].Digest, "q=q_gone sha256:1", "decision=deny", "reason=later")
 	if got.code != 303 {
@@ -457,7 +458,7 @@ func (errBadTitle) Error() string { return "/title: a bad title" }
 func TestE4Grants(t *testing.T) {
 	w := newWorld(t)
 	v := w.login(anna)
-	g, err := call().Draft(prompt.Wish{Scope: prompt.ForTime}, time.Now())
+	g, err := aCall().Draft(call.Answer{Scope: call.ForTime}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -485,8 +486,8 @@ func TestE4Grants(t *testing.T) {
 func TestTheNumberAndTheEndAreChosenOnThePage(t *testing.T) {
 	w := newWorld(t)
 	v := w.login(anna)
-	answers := w.ask(call(func(r *prompt.Request) {
-		r.Terms = prompt.Terms{Scopes: []prompt.Scope{prompt.ForRun}, Default: time.Hour, Max: 8 * time.Hour}
+	answers := w.ask(aCall(func(r *prompt.Request) {
+		r.Terms = prompt.Terms{Scopes: []call.Scope{call.ForRun}, Default: time.Hour, Max: 8 * time.Hour}
 	}))
 	page := v.get("/").body
 	for _, field := range []string{`type="number" name="uses" min="1" max="50" value="50"`, `select name="length"`, `value="15m0s"`, `value="8h0m0s"`} {
@@ -508,7 +509,7 @@ func TestTheNumberAndTheEndAreChosenOnThePage(t *testing.T) {
 		t.Errorf("three calls: %d\n%s", got.code, got.body)
 	}
 	x := answerOf(t, answers)[0]
-	if g := x.Grant; g == nil || g.Uses != 3 || g.Expires.Sub(g.Created) != 15*time.Minute {
+	if g := x.Draft; g == nil || g.Uses != 3 || g.Expires.Sub(g.Created) != 15*time.Minute {
 		t.Errorf("got %+v", g)
 	}
 }
@@ -517,16 +518,16 @@ func TestTheNumberAndTheEndAreChosenOnThePage(t *testing.T) {
 func TestRules(t *testing.T) {
 	w := newWorld(t)
 	v := w.login(anna)
-	answers := w.ask(call())
+	answers := w.ask(aCall())
 	a := v.pending()[0]
 	got, code := v.answer(Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Propose: ProposeExact})
 	if code != 200 || !strings.Contains(got.Note, "decides nothing until") {
 		t.Errorf("got %d %+v", code, got)
 	}
-	if x := answerOf(t, answers)[0]; !x.Allowed || x.Grant != nil {
+	if x := answerOf(t, answers)[0]; !x.Allowed || x.Draft != nil {
 		t.Errorf("the call: %+v", x)
 	}
-	if p := w.rules.proposed; len(p) != 1 || p[0].Profile != "supervised" || p[0].Tool != "github__create_issue" || string(p[0].Args) != string(call().Args) || p[0].By != anna {
+	if p := w.rules.proposed; len(p) != 1 || p[0].Profile != "supervised" || p[0].Tool != "github__create_issue" || string(p[0].Args) != string(aCall().Args) || p[0].By != anna {
 		t.Errorf("proposed: %+v", p)
 	}
 	if got := v.proved("/rules/propose", "profile=p", "tool=x__y", "list=asklist", "why=because"); got.code != 303 || len(w.rules.proposed) != 2 || w.rules.proposed[1].List != "asklist" {

@@ -53,7 +53,7 @@ func TestArgumentsAreChangedInAForm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answers := w.ask(call(func(r *prompt.Request) {
+	answers := w.ask(aCall(func(r *prompt.Request) {
 		r.Args, r.Edit, r.Input = json.RawMessage(args), check, issueSchema
 	}))
 	id := w.login(anna).pending()[0].ID

@@ -21,6 +21,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/store"
 )
@@ -71,13 +72,13 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 	return w
 }
 
-// call is a call that needs a yes.
-func call(change ...func(*prompt.Request)) *prompt.Request {
+// aCall is a call that needs a yes.
+func aCall(change ...func(*prompt.Request)) *prompt.Request {
 	r := &prompt.Request{
 		Server: "github", Tool: "create_issue", Name: "github__create_issue", Profile: "supervised", Rule: "github-writes", Risk: "medium",
 		Reasons: []string{"it writes where others read"}, Args: json.RawMessage(`{"owner":"acme","repo":"web","title":"Broken link on /pricing"}`),
 		Principal: anna, Run: "r_8f2k", Call: 1, Code: "7f3a", ProfileDigest: "sha256:1", Definition: "sha256:2",
-		Terms: prompt.Terms{Scopes: []prompt.Scope{prompt.ForRun, prompt.ForTime}},
+		Terms: prompt.Terms{Scopes: []call.Scope{call.ForRun, call.ForTime}},
 	}
 	for _, f := range change {
 		f(r)
@@ -86,9 +87,9 @@ func call(change ...func(*prompt.Request)) *prompt.Request {
 }
 
 // ask asks for calls at once, and gives the answers when they are there.
-func (w *world) ask(calls ...*prompt.Request) <-chan []approvals.Answer {
+func (w *world) ask(calls ...*prompt.Request) <-chan []approvals.Result {
 	w.t.Helper()
-	answers := make(chan []approvals.Answer, 1)
+	answers := make(chan []approvals.Result, 1)
 	before := w.waiting()
 	// What keeps the question open until somebody comes.
 	desk := &w.desk
@@ -113,7 +114,7 @@ func (w *world) until(what string, so func() bool) {
 	}
 }
 
-func answerOf(t *testing.T, answers <-chan []approvals.Answer) []approvals.Answer {
+func answerOf(t *testing.T, answers <-chan []approvals.Result) []approvals.Result {
 	t.Helper()
 	select {
 	case a := <-answers:
@@ -128,9 +129,9 @@ func answerOf(t *testing.T, answers <-chan []approvals.Answer) []approvals.Answe
 type silent struct{}
 
 func (silent) Name() string { return "silent" }
-func (silent) Ask(ctx context.Context, _ *prompt.Request) (prompt.Reply, error) {
+func (silent) Ask(ctx context.Context, _ *approvals.Showing) (call.Answer, error) {
 	<-ctx.Done()
-	return prompt.Reply{}, context.Cause(ctx)
+	return call.Answer{}, context.Cause(ctx)
 }
 
 // A visitor is a browser without its manners: it sends what it is told to.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/call"
 )
 
 // accessible holds that axe-core finds nothing on the page. It runs where CODEMODE_AXE names the file axe.min.js of that package.
@@ -83,7 +84,7 @@ func (b *browser) argumentsLead(what string) {
 var plannedCall = prompt.PlannedCall{
 	Call: &prompt.Request{
 		Server: "github", Tool: "add_a_label_to_an_issue", Name: "github__add_a_label_to_an_issue_of_a_repository", Profile: "supervised", Principal: anna,
-		Risk: "medium", Args: json.RawMessage(`{"label":"broken link"}`), Terms: prompt.Terms{Scopes: []prompt.Scope{prompt.ForRun}},
+		Risk: "medium", Args: json.RawMessage(`{"label":"broken link"}`), Terms: prompt.Terms{Scopes: []call.Scope{call.ForRun}},
 	},
 	Envelope: prompt.Envelope{Fixed: []prompt.Value{{Pointer: "/label", JSON: `"broken link"`}}, Free: []string{"/issue"}}, Count: 45,
 }
@@ -94,25 +95,25 @@ func TestThePageFitsEveryScreen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	history(w)
-	plan, err := prompt.PlanGrants([]prompt.PlannedCall{plannedCall}, "r_8f2k", 0, time.Now())
+	plan, err := prompt.PlanGrants([]prompt.PlannedCall{plannedCall}, "r_8f2k", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.ask(call(func(r *prompt.Request) { r.Run, r.Edit = "r_one", func(json.RawMessage) error { return nil } }))
+	w.ask(aCall(func(r *prompt.Request) { r.Run, r.Edit = "r_one", func(json.RawMessage) error { return nil } }))
 	var calls []*prompt.Request
 	for i := range 3 {
-		calls = append(calls, call(func(r *prompt.Request) {
+		calls = append(calls, aCall(func(r *prompt.Request) {
 			r.Call, r.Code, r.Plan = i+1, fmt.Sprintf("1%03x", i), plan
 			r.Args = json.RawMessage(fmt.Sprintf(`{"owner":"acme","repo":"web","title":"Broken link %d"}`, i+1))
 		}))
 	}
 	w.ask(calls...)
-	w.ask(call(func(r *prompt.Request) {
+	w.ask(aCall(func(r *prompt.Request) {
 		r.Server, r.Tool, r.Name, r.Rule, r.Risk, r.Run = "pay", "create", "pay__create", "big-payment", "high", "r_high"
 		r.Args = json.RawMessage(`{"amount":{"value":"12000.00","currency":"EUR"},"to":"Acme Ltd \u202e","note":"` + strings.Repeat("all of this has to be read. ", 70) + `"}`)
 	}))
-	for _, scope := range []prompt.Scope{prompt.ForRun, prompt.ForTime} {
-		g, err := call().Draft(prompt.Wish{Scope: scope}, time.Now())
+	for _, scope := range []call.Scope{call.ForRun, call.ForTime} {
+		g, err := aCall().Draft(call.Answer{Scope: scope}, time.Now())
 		if err == nil {
 			err = w.grants.Give(t.Context(), g)
 		}
@@ -188,7 +189,7 @@ func (w *world) session(person string) *session {
 func TestWhatWasDoneIsSaidWhereItIsRead(t *testing.T) {
 	w := newWorld(t)
 	v := w.login(anna)
-	w.ask(call())
+	w.ask(aCall())
 	a := v.pending()[0]
 	got := v.proved("/answer/propose", "q="+a.ID+" "+a.Digest, "decision=allow propose:exact")
 	to := got.header.Get("Location")

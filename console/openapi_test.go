@@ -13,6 +13,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
 )
 
 type openAPI struct {
@@ -100,8 +101,8 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 		o.check(t, path, "post", got)
 		return got
 	}
-	w.ask(call(func(r *prompt.Request) { r.Call = 2; r.Edit = func(json.RawMessage) error { return nil } }), call())
-	w.ask(call(func(r *prompt.Request) { r.Run, r.Risk = "r_a", "high" }))
+	w.ask(aCall(func(r *prompt.Request) { r.Call = 2; r.Edit = func(json.RawMessage) error { return nil } }), aCall())
+	w.ask(aCall(func(r *prompt.Request) { r.Run, r.Risk = "r_a", "high" }))
 	w.ask(&prompt.Request{
 		Name: prompt.InquiryTool, Risk: "low", Principal: anna, Run: "r_z", Call: 9, Args: json.RawMessage(`{}`),
 		Inquiry: &prompt.Inquiry{Header: "Release", Question: "Which?", Options: []prompt.Option{{Label: "main"}, {Label: "stable"}}},
@@ -135,7 +136,7 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 	a := v.pending()[0]
 	post(in+"answer/propose", "/api/answer/propose", fmt.Sprintf(`{"id": %q, "digest": %q, "decision": "allow", "propose": "any"}`, a.ID, a.Digest))
 	answer(`"decision": "allow", "scope": "time", "length": "10m", "uses": 3, "wait": "1ms"`)
-	g, err := call().Draft(prompt.Wish{Scope: prompt.ForTime}, time.Now())
+	g, err := aCall().Draft(call.Answer{Scope: call.ForTime}, time.Now())
 	if err == nil {
 		err = w.grants.Give(t.Context(), g)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/console/form"
 )
 
@@ -46,12 +47,12 @@ type Asked struct {
 // An Offer is a way of saying yes. Its grant is for Uses calls, 0 being any number, and for Length; an answer may set
 // other numbers, up to MostUses and Longest.
 type Offer struct {
-	Scope    prompt.Scope `json:"scope"`
-	Text     string       `json:"text"`
-	Uses     int          `json:"uses,omitempty"`
-	MostUses int          `json:"mostUses,omitempty"`
-	Length   string       `json:"length,omitempty"` // such as 5m0s
-	Longest  string       `json:"longest,omitempty"`
+	Scope    call.Scope `json:"scope"`
+	Text     string     `json:"text"`
+	Uses     int        `json:"uses,omitempty"`
+	MostUses int        `json:"mostUses,omitempty"`
+	Length   string     `json:"length,omitempty"` // such as 5m0s
+	Longest  string     `json:"longest,omitempty"`
 
 	Allows string `json:"-"` // the calls, without number and end
 	Ends   []end  `json:"-"` // that can be chosen
@@ -73,7 +74,7 @@ var lengths = []time.Duration{
 
 // offer describes a grant that can be given with a yes to r.
 func offer(r *prompt.Request, g *prompt.Grant) Offer {
-	o := Offer{Scope: g.Scope, Text: g.Text(), Uses: g.Uses, MostUses: g.Scope.MostUses(), Allows: g.Allows()}
+	o := Offer{Scope: g.Scope, Text: g.Text(), Uses: g.Uses, MostUses: prompt.MostUses(g.Scope), Allows: g.Allows()}
 	if o.MostUses == 0 {
 		return o // it is given as it is
 	}
@@ -202,7 +203,7 @@ func describe(o approvals.Open) *asked {
 			ID: r.ID, Digest: r.Digest, Run: word(r.Run), Call: r.Call, Principal: word(r.Principal), Profile: word(r.Profile),
 			Tool: prompt.Heading(r), Summary: prompt.Summary(r), Text: full.Text, Risk: word(string(cmp.Or(r.Risk, "medium"))), Code: word(r.Code), Since: o.Since, Expires: r.Deadline(),
 			NeedsCode: r.Risk.Grave(), MustSee: r.Risk.Grave() && !full.Complete, Cut: full.Cut || full.Masked > 0, Editable: r.Edit != nil,
-			Offers: []Offer{{Scope: prompt.Once, Text: r.Yes()}}, Inquiry: visibleInquiry(r.Inquiry),
+			Offers: []Offer{{Scope: call.Once, Text: r.Yes()}}, Inquiry: visibleInquiry(r.Inquiry),
 		},
 		shownArgs: showArgs(r, false), Why: word(strings.Join(r.Reasons, "; ")), Rule: word(r.Rule), request: r,
 	}
@@ -288,7 +289,7 @@ func groups(all []*asked) []*group {
 		planned := 0
 		for _, a := range g.Asks {
 			ids, calls = append(ids, a.ID), append(calls, a.request)
-			if at := slices.IndexFunc(a.Offers, func(o Offer) bool { return o.Scope == prompt.ForPlan }); at >= 0 {
+			if at := slices.IndexFunc(a.Offers, func(o Offer) bool { return o.Scope == call.ForPlan }); at >= 0 {
 				g.Plan = a.Offers[at].Text
 				planned++
 			}

@@ -166,7 +166,7 @@ func TestAnotherPortGetsNoSession(t *testing.T) {
 	b := newBrowser(t)
 	b.do("log in", visit(w.c.Link(anna)))
 	b.until("the page is live", `document.getElementById("link").textContent.startsWith("Live")`)
-	answers := w.ask(call())
+	answers := w.ask(aCall())
 	b.until("the question arrives", `document.querySelectorAll("article.ask").length === 1`)
 	path, cookie, csrf := b.secrets()
 	name := securePrefix + w.c.cookie
@@ -255,7 +255,7 @@ func TestWithoutAScriptInABrowser(t *testing.T) {
 	b.do("log in", chromedp.SendKeys(chromedp.CSS("#secret"), link), chromedp.Click(chromedp.CSS("form.login button")))
 	b.until("the page that the link led to is there", `/^\/console\/s\/[A-Z2-7]{26}\/rules$/.test(location.pathname) && document.querySelector(".propose") !== null`)
 	path, cookie, csrf := b.secrets()
-	answers := w.ask(call())
+	answers := w.ask(aCall())
 	b.do("what waits", chromedp.Click(chromedp.CSS(`nav a`)), chromedp.WaitVisible(chromedp.CSS("article.ask")))
 	b.do("allow it", chromedp.Click(chromedp.CSS(`article.ask button.yes`)))
 	if a := answerOf(t, answers)[0]; !a.Allowed {
@@ -334,7 +334,7 @@ func TestTheConfirmPageInABrowser(t *testing.T) {
 	b.do("type the code", chromedp.SendKeys(chromedp.CSS("#proof"), w.code()), chromedp.Click(chromedp.CSS(".proof button.yes")))
 	b.until("it is saved", `document.getElementById("status").textContent.includes("Saved")`)
 
-	answers := w.ask(call())
+	answers := w.ask(aCall())
 	b.do("what waits", chromedp.Click(chromedp.CSS(`nav a`)), chromedp.WaitVisible(chromedp.CSS("article.ask")))
 	b.settle()
 	b.do("show it whole", chromedp.Click(chromedp.CSS(`article.ask .more a`)), chromedp.WaitVisible(chromedp.CSS("article.whole")))

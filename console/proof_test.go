@@ -103,7 +103,7 @@ func TestNothingWidensWithoutAProof(t *testing.T) {
 			w := newWorld(t)
 			w.rules.anything = true
 			v, other, ben := w.login(anna), w.login(anna), w.login("ben")
-			answers := w.ask(call())
+			answers := w.ask(aCall())
 			x := widening(v.pending()[0])[i]
 			refused := func(why string, got *response) {
 				t.Helper()
@@ -190,7 +190,7 @@ func formOf(x request, csrf string) string {
 func TestOtherRoutesDoNotWiden(t *testing.T) {
 	w := newWorld(t)
 	w.rules.anything = true
-	w.ask(call(), call(func(r *prompt.Request) { r.Call = 2 }))
+	w.ask(aCall(), aCall(func(r *prompt.Request) { r.Call = 2 }))
 	for path, power := range powers {
 		if power == widens {
 			continue
@@ -356,7 +356,7 @@ func TestAllOfAChangeIsShown(t *testing.T) {
 	t.Run("the arguments of a call whose rule is proposed", func(t *testing.T) {
 		w := newWorld(t)
 		args := `{"a":"` + strings.Repeat("x", 5000) + `","z":"evil"}`
-		answers := w.ask(call(func(r *prompt.Request) { r.Args = []byte(args) }))
+		answers := w.ask(aCall(func(r *prompt.Request) { r.Args = []byte(args) }))
 		v := w.login(anna)
 		a := v.pending()[0]
 		v.form("/answer/propose", "q="+a.ID+" "+a.Digest, "decision=allow propose:exact", "whole=1")

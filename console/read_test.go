@@ -21,7 +21,7 @@ func TestAHighRiskIsReadToItsEndOnThePage(t *testing.T) {
 		b.do("log in", chromedp.Navigate(w.c.Link(anna)))
 		b.until("the page is there", `document.querySelector(".empty") !== null`)
 		script := strings.Repeat("make all; ", 200) + "rm -rf /end"
-		answers := w.ask(call(func(r *prompt.Request) {
+		answers := w.ask(aCall(func(r *prompt.Request) {
 			r.Risk, r.Args = "high", json.RawMessage(`{"script":"`+script+`"}`)
 		}))
 		if b.until("the question arrives", `document.querySelectorAll("article.ask").length === 1`); where == "itself" {

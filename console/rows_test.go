@@ -18,7 +18,7 @@ func TestRowsOfABatchShowWhatVaries(t *testing.T) {
 	v := w.login(anna)
 	var calls []*prompt.Request
 	for i, amount := range []string{"5.00", "9.00"} {
-		calls = append(calls, call(func(r *prompt.Request) {
+		calls = append(calls, aCall(func(r *prompt.Request) {
 			r.Call, r.Code = i+4, fmt.Sprintf("a00%d", i)
 			r.Args = json.RawMessage(`{"to":"supplier","amount":{"value":"` + amount + `","currency":"EUR"}}`)
 		}))

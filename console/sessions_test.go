@@ -12,7 +12,7 @@ func TestBothHalvesOfASession(t *testing.T) {
 	for _, path := range []string{"", "/console"} {
 		w := newWorld(t, func(o *Options) { o.Path = path })
 		v, other, eve := w.loginAt(path, anna), w.loginAt(path, anna), w.loginAt(path, "eve")
-		answers := w.ask(call())
+		answers := w.ask(aCall())
 		a := v.pending()[0]
 		name, id, _ := strings.Cut(v.cookie, "=")
 		key := strings.TrimPrefix(v.path, path+"/s/")

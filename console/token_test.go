@@ -14,7 +14,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
-	risks "github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/call"
 )
 
 const (
@@ -67,11 +67,11 @@ func (w *world) answeredBy(token string, a Answered) (Result, int) {
 }
 
 func of(principal string, change ...func(*prompt.Request)) *prompt.Request {
-	return call(append([]func(*prompt.Request){func(r *prompt.Request) { r.Principal, r.Run = principal, "r_"+principal }}, change...)...)
+	return aCall(append([]func(*prompt.Request){func(r *prompt.Request) { r.Principal, r.Run = principal, "r_"+principal }}, change...)...)
 }
 
 func risky(risk string) func(*prompt.Request) {
-	return func(r *prompt.Request) { r.Risk = risks.Risk(risk) }
+	return func(r *prompt.Request) { r.Risk = call.Risk(risk) }
 }
 
 // A token sees and answers what its principal may answer; everything else is as if it were not there.
@@ -151,7 +151,7 @@ func TestATokenDoesNotApproveItsOwnCriticalCalls(t *testing.T) {
 		if states := w.record.states(audit.Access); !slices.Contains(states, "refused eve") {
 			t.Errorf("%s: the record has %q", test.name, states)
 		}
-		said.Scope = prompt.ForRun
+		said.Scope = call.ForRun
 		if got, code := w.answeredBy(evesAnswers, said); code == 200 || got.OK {
 			t.Errorf("%s, for the run: %d %+v", test.name, code, got)
 		}
@@ -163,7 +163,7 @@ func TestATokenIsNotThereForWhatItCannotApprove(t *testing.T) {
 	w := withTokens(t)
 	w.seenBy(annasAnswers)
 	got := w.desk.AskAll(t.Context(), []*prompt.Request{of("anna", risky("critical"))}, []approvals.Channel{w.queue}, approvals.Options{Timeout: 5 * time.Second})
-	if got[0].Allowed || got[0].Code == approvals.CodeTimeout {
+	if got[0].Allowed || got[0].Code == call.CodeTimeout {
 		t.Errorf("got %+v", got[0])
 	}
 	w.until("the question is gone", func() bool { return w.waiting() == 0 })
@@ -272,7 +272,7 @@ func TestATokenSeesTheRecordOfItsPrincipal(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := of(principal)
-		g, err := r.Draft(prompt.Wish{Scope: prompt.ForTime}, r.Time)
+		g, err := r.Draft(call.Answer{Scope: call.ForTime}, r.Time)
 		if err == nil {
 			err = w.grants.Give(t.Context(), g)
 		}

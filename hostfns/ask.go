@@ -123,7 +123,7 @@ func (r *Run) refresh(ctx context.Context, c *callState) *Exception {
 		return denied(c.tool.Name, reasonPolicy, "the tool disappeared while the call waited for a person", "")
 	}
 	if now.Server != c.tool.Server || now.Raw != c.tool.Raw || now.Digest != c.tool.Digest {
-		c.answer, c.redefined = Answer{}, true // whatever the person said was about another tool
+		c.answer, c.use, c.redefined = call.Answer{}, nil, true // whatever the person said was about another tool
 		return denied(c.tool.Name, reasonPolicy,
 			"the tool's definition changed while the call waited for a person; call it again", "")
 	}
@@ -152,11 +152,11 @@ func (r *Run) release(ctx context.Context, c *callState, asked call.Decision) *E
 	case d.Verdict == call.Ask && d.Risk.Compare(asked.Risk) > 0:
 		return denied(c.tool.Name, reasonPolicy,
 			"the profile changed while a person was asked and rates it as riskier now; call it again", rule)
-	case d.Verdict == call.Ask && c.answer.How == "fallback" && !d.Fallback:
+	case d.Verdict == call.Ask && c.answer.How == call.ByFallback && !d.Fallback:
 		return denied(c.tool.Name, reasonPolicy, "the profile changed and needs a person's answer now", rule)
 	}
-	if c.answer.Use != nil {
-		switch err := c.answer.Use(ctx, r.question(c)); {
+	if c.use != nil {
+		switch err := c.use(ctx, r.question(c)); {
 		case err == nil:
 		case errors.Is(err, ErrChanged):
 			return denied(c.tool.Name, reasonPolicy,
@@ -186,7 +186,7 @@ func (r *Run) remember(c *callState, x *Exception, counted *bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.refused[c.key()] = x
-	if c.answer.How == "person" {
+	if c.answer.How == call.ByPerson {
 		if !*counted {
 			r.refusals++
 			*counted = true
@@ -209,16 +209,16 @@ func (r *Run) refusedBefore(c *callState) *Exception {
 	return denied(name, reason, "the same call was refused before in this run, so nobody was asked again", rule)
 }
 
-func refusalDetail(a Answer) string {
+func refusalDetail(a call.Answer) string {
 	var text string
 	switch a.Code {
-	case reasonDeclined:
+	case call.CodeDeclined:
 		text = "a person was asked and refused"
-	case reasonTimeout:
+	case call.CodeTimeout:
 		text = "a person was asked and did not answer in time"
-	case ReasonCanceled:
+	case call.CodeCanceled:
 		text = "the question was closed without an answer"
-	case reasonUnsupported:
+	case call.CodeUnsupported:
 		text = "it needs a person's approval and this client cannot ask one"
 	default:
 		text = "it needs a person's approval and nobody could be asked"

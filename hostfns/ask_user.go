@@ -20,15 +20,6 @@ import (
 // needs a person's yes is asked about all the same.
 const AskUser = "ask_user"
 
-// An Inquiry is a question of a program, as the program wrote it.
-type Inquiry struct {
-	Run      string
-	Call     int
-	Profile  string
-	Args     json.RawMessage
-	Counters Counters // what happened in the run before
-}
-
 // askUser puts a question of the program. The run's clock stands still meanwhile.
 // It counts among the questions of the run.
 func (r *Run) askUser(ctx context.Context, in Invocation) (value json.RawMessage, err error) {
@@ -52,7 +43,7 @@ func (r *Run) askUser(ctx context.Context, in Invocation) (value json.RawMessage
 	n := Counters{Calls: len(r.calls), Asks: r.asks, Refusals: r.refusals, Tainted: r.taint.by != ""}
 	r.asks++
 	r.mu.Unlock()
-	value, err = r.info.Asker.Inquire(ctx, &Inquiry{Run: r.info.ID, Call: in.ID, Profile: r.info.Profile, Args: in.Args, Counters: n})
+	value, err = r.info.Asker.AskUser(ctx, &Question{Run: r.info.ID, Call: in.ID, Profile: r.info.Profile, Args: in.Args, Before: n})
 	if err != nil {
 		r.mu.Lock()
 		r.asks--

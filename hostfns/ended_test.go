@@ -55,8 +55,8 @@ func TestACallThatIsRefusedAtTheEndOfItsRunIsToldAsItIsRecorded(t *testing.T) {
 // Whatever a call goes on for that waited for a person, the run is claimed first: what is kept of it is older from then
 // on.
 func TestACallThatWaitedGoesOnInARunThatIsClaimed(t *testing.T) {
-	for name, said := range map[string]Answer{"a person refuses": no, "a person allows": yes,
-		"nobody answers": {How: "none", Code: reasonTimeout}} {
+	for name, said := range map[string]call.Answer{"a person refuses": no, "a person allows": yes,
+		"nobody answers": {How: "none", Code: call.CodeTimeout}} {
 		w := newWorld()
 		w.decide, w.answer = verdict(call.Ask), answer(said)
 		claimed := 0

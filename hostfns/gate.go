@@ -158,8 +158,9 @@ type callState struct {
 	proposed call.Arguments // what the program gave, where a person allowed other arguments
 	before   Counters       // what happened before it
 	decision call.Decision
-	answer   Answer // zero unless somebody had to be asked
-	refusal  int    // a person refused it, which made this many in the run; 0 if not
+	answer   call.Answer // zero unless somebody had to be asked
+	use      Use         // uses the approval in answer; nil uses nothing
+	refusal  int         // a person refused it, which made this many in the run; 0 if not
 
 	redefined bool // since it was asked about, its name has come to stand for another tool
 	undecided bool // it counts in Run.undecided; under the lock

@@ -27,7 +27,7 @@ type world struct {
 
 	decide func(t *call.Tool, args json.RawMessage) call.Decision
 	hidden func(t *call.Tool) bool
-	answer func(ctx context.Context, q *Question) Answer
+	answer func(ctx context.Context, q *Question) call.Answer
 	record func(e Entry) error
 	reply  func(ctx context.Context, t *call.Tool, args json.RawMessage) (*Reply, error)
 
@@ -70,18 +70,22 @@ func (w *world) Decide(t *call.Tool, frozen call.Arguments, _ Counters) call.Dec
 
 func (w *world) Hidden(t *call.Tool) bool { return w.hidden != nil && w.hidden(t) }
 
-func (w *world) Ask(ctx context.Context, qs []*Question, answered func(int, Answer)) {
+func (w *world) Ask(ctx context.Context, qs []*Question, answered func(int, call.Answer, Use)) {
 	for i, q := range qs {
 		w.note("ask %s %s", q.Tool.Name, q.Args)
-		answered(i, w.answer(ctx, q))
+		answered(i, w.answer(ctx, q), nil)
 	}
 }
 
 func (w *world) Together() bool { return false }
 
-func (w *world) Remembered(context.Context, *Question) (Answer, bool) { return Answer{}, false }
+func (w *world) Remembered(context.Context, *Question) (call.Answer, bool) {
+	return call.Answer{}, false
+}
 
-func (w *world) Inquire(context.Context, *Inquiry) (json.RawMessage, error) { return nil, ErrCannotAsk }
+func (w *world) AskUser(context.Context, *Question) (json.RawMessage, error) {
+	return nil, ErrCannotAsk
+}
 
 func (w *world) Record(ctx context.Context, e Entry) error {
 	if e.Kind == KindAsked || e.Kind == KindAnswer {
@@ -129,14 +133,14 @@ func verdict(v call.Verdict) func(*call.Tool, json.RawMessage) call.Decision {
 	}
 }
 
-func answer(a Answer) func(context.Context, *Question) Answer {
-	return func(context.Context, *Question) Answer { return a }
+func answer(a call.Answer) func(context.Context, *Question) call.Answer {
+	return func(context.Context, *Question) call.Answer { return a }
 }
 
 // allow, refuse: what a person says.
 var (
-	yes = Answer{Allowed: true, How: "person", Channel: "elicitation"}
-	no  = Answer{How: "person", Channel: "elicitation", Code: reasonDeclined, Reason: "not today"}
+	yes = call.Answer{Allowed: true, How: "person", Channel: "elicitation"}
+	no  = call.Answer{How: "person", Channel: "elicitation", Code: call.CodeDeclined, Reason: "not today"}
 )
 
 func use(t *testing.T, r *Run, id int, name, args string) (json.RawMessage, *Exception) {
@@ -213,7 +217,7 @@ func TestRefusals(t *testing.T) {
 		},
 		{
 			name:  "an empty answer is a no by nobody",
-			setup: func(w *world) { w.decide, w.answer = verdict(call.Ask), answer(Answer{}) },
+			setup: func(w *world) { w.decide, w.answer = verdict(call.Ask), answer(call.Answer{}) },
 			args:  `{}`, reason: "no_approver", rule: "the-rule", detail: "it needs a person's approval and nobody could be asked",
 			log: []string{"decide fs__write {}: ask", "ask fs__write {}", "record refused no_approver"},
 		},
@@ -227,7 +231,7 @@ func TestRefusals(t *testing.T) {
 			name: "a profile that tightens during the question wins over the yes",
 			setup: func(w *world) {
 				w.decide = verdict(call.Ask)
-				w.answer = func(context.Context, *Question) Answer { w.decide = verdict(call.Deny); return yes }
+				w.answer = func(context.Context, *Question) call.Answer { w.decide = verdict(call.Deny); return yes }
 			},
 			args: `{}`, reason: "policy_changed", rule: "the-rule", detail: "the profile changed while a person was asked and denies it now",
 			log: []string{"decide fs__write {}: ask", "ask fs__write {}", "decide fs__write {}: deny", "record refused policy_changed"},
@@ -236,7 +240,7 @@ func TestRefusals(t *testing.T) {
 			name: "a risk that rises during the question wins over the yes",
 			setup: func(w *world) {
 				w.decide = verdict(call.Ask)
-				w.answer = func(context.Context, *Question) Answer {
+				w.answer = func(context.Context, *Question) call.Answer {
 					w.decide = func(*call.Tool, json.RawMessage) call.Decision {
 						return call.Decision{Verdict: call.Ask, Risk: "critical"}
 					}
@@ -252,9 +256,9 @@ func TestRefusals(t *testing.T) {
 				w.decide = func(*call.Tool, json.RawMessage) call.Decision {
 					return call.Decision{Verdict: call.Ask, Fallback: true}
 				}
-				w.answer = func(context.Context, *Question) Answer {
+				w.answer = func(context.Context, *Question) call.Answer {
 					w.decide = verdict(call.Ask)
-					return Answer{Allowed: true, How: "fallback"}
+					return call.Answer{Allowed: true, How: "fallback"}
 				}
 				w.decide = func(*call.Tool, json.RawMessage) call.Decision {
 					return call.Decision{Verdict: call.Ask, Risk: "medium", Fallback: true}
@@ -267,7 +271,7 @@ func TestRefusals(t *testing.T) {
 			name: "another tool under the same name is not what the person saw",
 			setup: func(w *world) {
 				w.decide = verdict(call.Ask)
-				w.answer = func(context.Context, *Question) Answer {
+				w.answer = func(context.Context, *Question) call.Answer {
 					w.tools["fs__write"] = &call.Tool{Server: "fs", Raw: "write", Name: "fs__write", Digest: "d2"}
 					return yes
 				}
@@ -279,7 +283,7 @@ func TestRefusals(t *testing.T) {
 			name: "a tool that goes away during the question is not called",
 			setup: func(w *world) {
 				w.decide = verdict(call.Ask)
-				w.answer = func(context.Context, *Question) Answer { delete(w.tools, "fs__write"); return yes }
+				w.answer = func(context.Context, *Question) call.Answer { delete(w.tools, "fs__write"); return yes }
 			},
 			args: `{}`, reason: "policy_changed", detail: "the tool disappeared while the call waited for a person",
 			log: []string{"decide fs__write {}: ask", "ask fs__write {}", "record refused policy_changed"},
@@ -364,7 +368,7 @@ func TestTwoIdenticalCallsNeedTwoAnswers(t *testing.T) {
 	w := newWorld()
 	var asked, open int
 	w.decide = verdict(call.Ask)
-	w.answer = func(context.Context, *Question) Answer {
+	w.answer = func(context.Context, *Question) call.Answer {
 		if open++; open > 1 {
 			t.Error("two questions of one run are open at once")
 		}
@@ -522,7 +526,7 @@ func TestWhatAnEndedRunReports(t *testing.T) {
 			}
 			return call.Decision{Verdict: call.Allow}
 		}
-		w.answer = func(ctx context.Context, q *Question) Answer {
+		w.answer = func(ctx context.Context, q *Question) call.Answer {
 			<-ctx.Done()
 			return yes // too late
 		}
@@ -650,7 +654,7 @@ func TestQueuedCallIsDecidedAgain(t *testing.T) {
 				w.decide = verdict(call.Ask)
 				open := make(chan struct{})
 				asked := 0
-				w.answer = func(context.Context, *Question) Answer {
+				w.answer = func(context.Context, *Question) call.Answer {
 					asked++
 					<-open
 					return no
@@ -680,7 +684,7 @@ func TestRefusalsByPeopleAreReported(t *testing.T) {
 	use(t, r, 1, "fs__write", `{"n":1}`)
 	use(t, r, 2, "fs__write", `{"n":1}`) // the same call: nobody is asked
 	use(t, r, 3, "fs__write", `{"n":2}`)
-	w.answer = answer(Answer{How: "none", Code: reasonTimeout})
+	w.answer = answer(call.Answer{How: "none", Code: call.CodeTimeout})
 	use(t, r, 4, "fs__write", `{"n":3}`) // no person said no
 	if diff := cmp.Diff([]int{1, 2}, told); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

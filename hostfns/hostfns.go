@@ -22,7 +22,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"time"
 
 	"github.com/codemode-project/codemode/call"
 )
@@ -59,16 +58,17 @@ type Counters struct {
 type Asker interface {
 	// Ask puts the questions of one moment. It calls answered with each answer and the index of its question, as soon
 	// as the answer is given; of answers that come together, approvals first. It returns when all questions are
-	// answered, at the latest when ctx ends. The zero Answer is a refusal.
-	Ask(ctx context.Context, qs []*Question, answered func(i int, a Answer))
+	// answered, at the latest when ctx ends. The zero Answer is a refusal. With an
+	// approval comes the function that uses it.
+	Ask(ctx context.Context, qs []*Question, answered func(i int, a call.Answer, use Use))
 	// Together reports whether calls of one moment are to be one question now.
 	Together() bool
 	// Remembered answers a question with what people have allowed before; false means that a person has to be asked.
-	Remembered(ctx context.Context, q *Question) (Answer, bool)
-	// Inquire puts a question of the program itself, records it and its answer, and returns the answer. An error means
+	Remembered(ctx context.Context, q *Question) (call.Answer, bool)
+	// AskUser puts a question of the program itself, records it and its answer, and returns the answer. An error means
 	// that nobody was asked: [*ArgumentError], the question is wrong; [*LimitError], there were too many;
 	// [ErrCannotAsk], nobody can be asked here.
-	Inquire(ctx context.Context, q *Inquiry) (answer json.RawMessage, err error)
+	AskUser(ctx context.Context, q *Question) (answer json.RawMessage, err error)
 }
 
 // ErrCannotAsk is the error of an [Asker] that puts no questions of programs.
@@ -100,40 +100,27 @@ type Reply struct {
 	Blocks map[string]json.RawMessage
 }
 
-// A Question is one call as it is put to a person.
+// A Question is what a person is asked: whether one call may be made or, without a Tool, what the program asks in its
+// own words.
 type Question struct {
-	Run      string
-	Call     int
-	Profile  string
+	Run     string
+	Call    int
+	Profile string
+	Args    json.RawMessage // the bytes that will be sent, or the question as the program wrote it
+
+	// Of a call.
 	Tool     *call.Tool
-	Args     json.RawMessage // the bytes that will be sent
 	Decision call.Decision
 	// Check says what is wrong with other arguments that a person wants to allow instead.
 	Check func(args json.RawMessage) error
+
+	// Of a program's question.
+	Before Counters // what happened in the run before
 }
 
-// An Answer is what came back. Allowed false is a refusal, whatever else it says.
-type Answer struct {
-	Allowed bool
-	How     string // person, grant, fallback or none
-	Channel string // who carried it
-	By      string // who answered, if that is known
-	Code    string // why, for a refusal: elicitation_declined, elicitation_unsupported, no_approver, timeout, canceled
-	Reason  string // the person's words
-	Detail  string // for a refusal: a sentence for the program; "" makes one from Code and Reason
-	Took    time.Duration
-
-	// Args are what a person allowed instead of what was asked; nil is what was asked.
-	Args json.RawMessage
-	// Grant names what was allowed before and answers now, or, with Scope, what
-	// this answer allows from now on.
-	Grant string
-	Scope string
-	// Use takes the yes for the call as it is now, right before it is recorded as
-	// running. An error means that it is no yes to that call: an [ErrChanged] that
-	// the call is not the one that was allowed. Nil takes nothing.
-	Use func(ctx context.Context, now *Question) error
-}
+// A Use takes a yes for the call as it is now, right before it is recorded as running. An error means that it is no yes
+// to that call: an [ErrChanged] that the call is not the one that was allowed. A nil Use takes nothing.
+type Use func(ctx context.Context, now *Question) error
 
 // ErrChanged says that what is to be done is not what a person allowed.
 var ErrChanged = errors.New("it is not what was approved")

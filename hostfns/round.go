@@ -197,8 +197,8 @@ func (r *Run) put(round []*waiter) {
 			}
 		}()
 		counted := false
-		r.answers(ctx, questions, func(i int, answer Answer) {
-			r.answered(open[i], answer, &counted)
+		r.answers(ctx, questions, func(i int, answer call.Answer, use Use) {
+			r.answered(open[i], answer, use, &counted)
 			begun()
 		})
 	}()
@@ -226,9 +226,9 @@ func (r *Run) nowPut(c *callState) (before bool) {
 
 // answered lets a call continue that has its answer. A refused call continues after all calls that were allowed so far
 // are sent: its refusal may end the program.
-func (r *Run) answered(q *waiter, answer Answer, counted *bool) {
+func (r *Run) answered(q *waiter, answer call.Answer, use Use, counted *bool) {
 	c := q.call
-	c.answer = answer
+	c.answer, c.use = answer, use
 	r.note(q.ctx, KindAnswer, c)
 	if answer.Allowed {
 		r.approved(q)
@@ -258,7 +258,7 @@ func (r *Run) answered(q *waiter, answer Answer, counted *bool) {
 func (r *Run) approved(q *waiter) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if q.call.answer.How != "person" || q.ctx.Err() != nil {
+	if q.call.answer.How != call.ByPerson || q.ctx.Err() != nil {
 		return
 	}
 	q.call.begun, q.call.done = make(chan struct{}), make(chan struct{})
@@ -297,15 +297,15 @@ func (r *Run) Carry(ctx context.Context) {
 }
 
 // answers asks. A panic of the Asker counts as no answer.
-func (r *Run) answers(ctx context.Context, questions []*Question, answered func(i int, a Answer)) {
+func (r *Run) answers(ctx context.Context, questions []*Question, answered func(i int, a call.Answer, use Use)) {
 	has := make([]bool, len(questions))
 	var mu sync.Mutex // answers may come at the same moment
-	tell := func(i int, a Answer) {
+	tell := func(i int, a call.Answer, use Use) {
 		mu.Lock()
 		defer mu.Unlock()
 		if !has[i] {
 			has[i] = true
-			answered(i, a)
+			answered(i, a, use)
 		}
 	}
 	defer func() {
@@ -313,7 +313,7 @@ func (r *Run) answers(ctx context.Context, questions []*Question, answered func(
 			r.gate.deps.Log.Error("asking panicked", "run", r.info.ID, "panic", p, "stack", string(debug.Stack()))
 		}
 		for i := range questions {
-			tell(i, Answer{How: "none", Code: reasonNoApprover})
+			tell(i, call.Answer{How: call.ByNobody, Code: call.CodeNoApprover}, nil)
 		}
 	}()
 	if r.info.Asker != nil {

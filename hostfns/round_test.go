@@ -21,31 +21,32 @@ import (
 type form struct {
 	mu         sync.Mutex
 	rounds     [][]string
-	answer     func(q *Question) Answer
+	answer     func(q *Question) call.Answer
+	use        Use  // of every yes
 	alone      bool // wants one question at a time
 	remembered map[string]bool
 }
 
 func (f *form) Together() bool { return !f.alone }
 
-func (f *form) Inquire(context.Context, *Inquiry) (json.RawMessage, error) { return nil, ErrCannotAsk }
+func (f *form) AskUser(context.Context, *Question) (json.RawMessage, error) { return nil, ErrCannotAsk }
 
-func (f *form) Ask(ctx context.Context, qs []*Question, answered func(int, Answer)) {
+func (f *form) Ask(ctx context.Context, qs []*Question, answered func(int, call.Answer, Use)) {
 	answers := f.answers(qs)
 	select {
 	case <-time.After(time.Second): // a person thinks
 	case <-ctx.Done():
 	}
 	for i, a := range answers {
-		answered(i, a)
+		answered(i, a, f.use)
 	}
 }
 
-func (f *form) answers(qs []*Question) []Answer {
+func (f *form) answers(qs []*Question) []call.Answer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var round []string
-	var answers []Answer
+	var answers []call.Answer
 	for _, q := range qs {
 		round = append(round, fmt.Sprint(q.Call, string(q.Args)))
 		answers = append(answers, f.answer(q))
@@ -54,10 +55,10 @@ func (f *form) answers(qs []*Question) []Answer {
 	return answers
 }
 
-func (f *form) Remembered(_ context.Context, q *Question) (Answer, bool) {
+func (f *form) Remembered(_ context.Context, q *Question) (call.Answer, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return Answer{Allowed: true, How: "grant"}, f.remembered[string(q.Args)]
+	return call.Answer{Allowed: true, How: "grant"}, f.remembered[string(q.Args)]
 }
 
 // together makes calls at the same moment and returns what became of each.
@@ -90,7 +91,7 @@ func TestC2RoundsOfQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		w.decide = verdict(call.Ask)
-		f := &form{answer: func(q *Question) Answer {
+		f := &form{answer: func(q *Question) call.Answer {
 			if strings.Contains(string(q.Args), "no") {
 				return no
 			}
@@ -125,7 +126,7 @@ func TestQuestionsWaitForDecisions(t *testing.T) {
 					}
 					return verdict(call.Ask)(tool, args)
 				}
-				f := &form{answer: func(*Question) Answer { return yes }}
+				f := &form{answer: func(*Question) call.Answer { return yes }}
 				r := w.ask(f)
 				var wg sync.WaitGroup
 				for i := range 5 {
@@ -159,7 +160,7 @@ func TestQuestionsWaitForTheProgram(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld()
 			w.decide = verdict(call.Ask)
-			f := &form{answer: func(*Question) Answer { return yes }}
+			f := &form{answer: func(*Question) call.Answer { return yes }}
 			r := w.ask(f)
 			start := time.Now()
 			progress := func() (int, bool) {
@@ -196,7 +197,7 @@ func TestQuestionsWaitForCallsThatAreBeingDecided(t *testing.T) {
 			}
 			return call.Decision{Verdict: call.Ask}
 		}
-		f := &form{answer: func(*Question) Answer { return yes }}
+		f := &form{answer: func(*Question) call.Answer { return yes }}
 		together(t.Context(), w.ask(f), nil, `{"a":1}`, `{"a":"slow"}`)
 		if len(f.rounds) != 1 {
 			t.Errorf("rounds: %v", f.rounds)
@@ -211,7 +212,7 @@ func TestWhatIsRememberedIsNotAsked(t *testing.T) {
 		w := newWorld()
 		w.decide = verdict(call.Ask)
 		f := &form{alone: true, remembered: map[string]bool{`{"a":0}`: true}}
-		f.answer = func(q *Question) Answer {
+		f.answer = func(q *Question) call.Answer {
 			if strings.Contains(string(q.Args), "no") {
 				return no
 			}
@@ -249,7 +250,7 @@ func TestE8RefusalsOfOneRoundCountOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		w.decide = verdict(call.Ask)
-		f := &form{answer: func(q *Question) Answer {
+		f := &form{answer: func(q *Question) call.Answer {
 			if strings.Contains(string(q.Args), "no") {
 				return no
 			}
@@ -277,7 +278,7 @@ func TestRoundsThatEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		w.decide = verdict(call.Ask)
-		f := &form{answer: func(*Question) Answer { return yes }}
+		f := &form{answer: func(*Question) call.Answer { return yes }}
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(500*time.Millisecond, cancel)
 		if got := together(ctx, w.ask(f), nil, `{"a":1}`, `{"a":2}`); !slices.Equal(got, []string{ReasonCanceled, ReasonCanceled}) || w.sent() != 0 {
@@ -290,14 +291,14 @@ func TestRoundsThatEnd(t *testing.T) {
 			}
 			return call.Decision{Verdict: call.Ask}
 		}
-		f.answer = func(*Question) Answer { return yes }
+		f.answer = func(*Question) call.Answer { return yes }
 		r := w.ask(f)
 		if got := together(t.Context(), r, nil, `{"a":1}`, `{"a":2}`); w.sent() != 0 || strings.Contains(strings.Join(got, " "), "ok") {
 			t.Errorf("a policy that crashes: got %v, %d sent", got, w.sent())
 		}
 		w.decide = verdict(call.Ask)
-		f.answer = func(*Question) Answer { panic("boom") }
-		if got := together(t.Context(), w.ask(f), nil, `{"a":1}`, `{"a":2}`); !slices.Equal(got, []string{reasonNoApprover, reasonNoApprover}) || w.sent() != 0 {
+		f.answer = func(*Question) call.Answer { panic("boom") }
+		if got := together(t.Context(), w.ask(f), nil, `{"a":1}`, `{"a":2}`); !slices.Equal(got, []string{call.CodeNoApprover, call.CodeNoApprover}) || w.sent() != 0 {
 			t.Errorf("got %v, %d sent", got, w.sent())
 		}
 	})
@@ -308,36 +309,23 @@ func TestC12AYesIsTakenOnce(t *testing.T) {
 	w := newWorld()
 	w.decide = verdict(call.Ask)
 	var used []string
-	f := &form{answer: func(*Question) Answer {
-		a := yes
-		a.Use = func(_ context.Context, now *Question) error {
-			used = append(used, now.Tool.Digest+string(now.Args))
-			if now.Tool.Digest != "d1" {
-				return ErrChanged
-			}
-			return nil
+	f := &form{answer: func(*Question) call.Answer { return yes }, use: func(_ context.Context, now *Question) error {
+		used = append(used, now.Tool.Digest+string(now.Args))
+		if now.Tool.Digest != "d1" {
+			return ErrChanged
 		}
-		return a
+		return nil
 	}}
 	synctest.Test(t, func(t *testing.T) {
 		if got := together(t.Context(), w.ask(f), nil, `{"a":1}`); got[0] != "ok" || !slices.Equal(used, []string{`d1{"a":1}`}) {
 			t.Errorf("got %v, used %v", got, used)
 		}
-		before := f.answer
-		f.answer = func(q *Question) Answer {
-			a := before(q)
-			a.Use = func(context.Context, *Question) error { return ErrChanged }
-			return a
-		}
+		f.use = func(context.Context, *Question) error { return ErrChanged }
 		if got := together(t.Context(), w.ask(f), nil, `{"a":2}`); got[0] != reasonPolicy || w.sent() != 1 {
 			t.Errorf("got %v, %d sent", got, w.sent())
 		}
-		for err, want := range map[error]string{ErrTooLate: reasonTimeout, errors.New("the disk is full"): call.CodeDenied} { // the policy is as it was
-			f.answer = func(q *Question) Answer {
-				a := before(q)
-				a.Use = func(context.Context, *Question) error { return err }
-				return a
-			}
+		for err, want := range map[error]string{ErrTooLate: call.CodeTimeout, errors.New("the disk is full"): call.CodeDenied} { // the policy is as it was
+			f.use = func(context.Context, *Question) error { return err }
 			if got := together(t.Context(), w.ask(f), nil, `{"a":3}`); got[0] != want || w.sent() != 1 {
 				t.Errorf("%v: got %v, %d sent, want %s", err, got, w.sent(), want)
 			}
@@ -398,7 +386,7 @@ func TestMixedAnswersAreCarriedOut(t *testing.T) {
 			}
 			return nil
 		}
-		f := &form{answer: func(q *Question) Answer {
+		f := &form{answer: func(q *Question) call.Answer {
 			if q.Call == 2 {
 				return no
 			}
@@ -440,7 +428,7 @@ func TestARunWaitsForApprovedCallsWithinTheirTime(t *testing.T) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}
-		f := &form{answer: func(q *Question) Answer {
+		f := &form{answer: func(q *Question) call.Answer {
 			if q.Call == 2 {
 				return no
 			}
@@ -463,13 +451,13 @@ type streaming struct {
 	each time.Duration
 }
 
-func (s *streaming) Ask(ctx context.Context, qs []*Question, answered func(int, Answer)) {
+func (s *streaming) Ask(ctx context.Context, qs []*Question, answered func(int, call.Answer, Use)) {
 	for i, a := range s.answers(qs) {
 		select {
 		case <-time.After(s.each):
-			answered(i, a)
+			answered(i, a, nil)
 		case <-ctx.Done():
-			answered(i, Answer{How: "none", Code: ReasonCanceled})
+			answered(i, call.Answer{How: "none", Code: ReasonCanceled}, nil)
 		}
 	}
 }
@@ -479,7 +467,7 @@ func TestEachAnswerTakesEffectAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		w.decide = verdict(call.Ask)
-		s := &streaming{form: form{answer: func(*Question) Answer { return yes }}, each: time.Minute}
+		s := &streaming{form: form{answer: func(*Question) call.Answer { return yes }}, each: time.Minute}
 		r := NewGate(Deps{Tools: w, Recorder: w, Sender: w}).Run(RunInfo{ID: "r1", Policy: w, Asker: s})
 		start := time.Now()
 		took := make([]time.Duration, 4)
@@ -510,24 +498,24 @@ func TestAQuestionThatIsOpenStaysOpenElsewhere(t *testing.T) {
 		why    string
 		alone  bool           // one question after the other: the second was not put
 		put    bool           // or it was, after the run was saved
-		first  Answer         // given before the run is saved, to what is put together; else after
-		second Answer         // to what is put where the run goes on
+		first  call.Answer    // given before the run is saved, to what is put together; else after
+		second call.Answer    // to what is put where the run goes on
 		want   map[int]string // by call
 		asked  int            // questions on record
 		again  int            // questions put where the run goes on
 	}{
 		{"a yes to the one that is open", false, false, no, yes, map[int]string{2: "ok"}, 2, 1},
-		{"a no to the one that is open", false, false, no, no, map[int]string{2: reasonDeclined}, 2, 1},
-		{"the one before it is refused", true, false, Answer{}, no, map[int]string{1: reasonDeclined, 2: reasonDeclined}, 1, 1},
-		{"the one before it is refused, and people see the other", true, true, Answer{}, no, map[int]string{1: reasonDeclined, 2: reasonDeclined}, 1, 2},
-		{"the one before it is allowed", true, false, Answer{}, yes, map[int]string{1: "ok", 2: "ok"}, 2, 2},
+		{"a no to the one that is open", false, false, no, no, map[int]string{2: call.CodeDeclined}, 2, 1},
+		{"the one before it is refused", true, false, call.Answer{}, no, map[int]string{1: call.CodeDeclined, 2: call.CodeDeclined}, 1, 1},
+		{"the one before it is refused, and people see the other", true, true, call.Answer{}, no, map[int]string{1: call.CodeDeclined, 2: call.CodeDeclined}, 1, 2},
+		{"the one before it is allowed", true, false, call.Answer{}, yes, map[int]string{1: "ok", 2: "ok"}, 2, 2},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld()
 			w.decide = verdict(call.Ask)
 			notes := &noting{world: w}
 			gate := NewGate(Deps{Tools: w, Recorder: notes, Sender: w})
-			here := &parting{form: form{alone: row.alone, answer: func(*Question) Answer { return row.first }}}
+			here := &parting{form: form{alone: row.alone, answer: func(*Question) call.Answer { return row.first }}}
 			r := gate.Run(RunInfo{ID: "r1", Policy: w, Asker: here})
 			ctx, end := context.WithCancel(t.Context())
 			var calls sync.WaitGroup
@@ -547,7 +535,7 @@ func TestAQuestionThatIsOpenStaysOpenElsewhere(t *testing.T) {
 			calls.Wait()
 			notes.asked = onRecord // this process is gone
 
-			there := &form{alone: row.alone, answer: func(*Question) Answer { return row.second }}
+			there := &form{alone: row.alone, answer: func(*Question) call.Answer { return row.second }}
 			again, err := gate.Restore(RunInfo{ID: "r1", Policy: w, Asker: there}, state)
 			if err != nil {
 				t.Fatal(err)
@@ -581,13 +569,13 @@ func TestAQuestionThatIsOpenStaysOpenElsewhere(t *testing.T) {
 // A parting form has an answer to the first of several questions, and waits with all else until its process leaves.
 type parting struct{ form }
 
-func (p *parting) Ask(ctx context.Context, qs []*Question, answered func(int, Answer)) {
+func (p *parting) Ask(ctx context.Context, qs []*Question, answered func(int, call.Answer, Use)) {
 	if len(qs) > 1 {
-		answered(0, p.answer(qs[0]))
+		answered(0, p.answer(qs[0]), nil)
 	}
 	<-ctx.Done()
 	for i := range qs {
-		answered(i, Answer{How: "none", Code: ReasonCanceled})
+		answered(i, call.Answer{How: "none", Code: ReasonCanceled}, nil)
 	}
 }
 
@@ -612,7 +600,7 @@ func TestACallThatIsTakenOverByAProcessThatStopsIsNotMade(t *testing.T) {
 	w.decide = verdict(call.Ask)
 	gate := NewGate(Deps{Tools: w, Recorder: w, Sender: w})
 	asked := make(chan struct{})
-	here := &form{answer: func(*Question) Answer { close(asked); return yes }}
+	here := &form{answer: func(*Question) call.Answer { close(asked); return yes }}
 	r := gate.Run(RunInfo{ID: "r1", Policy: w, Asker: here})
 	ctx, end := context.WithCancel(t.Context())
 	var calls sync.WaitGroup

@@ -106,7 +106,7 @@ var ErrInvalidDecision = errors.New("invalid decision")
 
 // Is makes a DeniedError an ErrInvalidDecision where it is one.
 func (e *DeniedError) Is(target error) bool {
-	return target == ErrInvalidDecision && e.Reason == approvals.CodeInvalid
+	return target == ErrInvalidDecision && e.Reason == call.CodeInvalid
 }
 
 // New begins a run.

@@ -13,7 +13,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/audit/otlp"
@@ -310,19 +309,18 @@ func (k *Recorder) entries(ctx context.Context, q store.Query, f func(*audit.Ent
 }
 
 // Late records an answer that came after its question was decided.
-func (k *Recorder) Late(l approvals.LateAnswer) {
+func (k *Recorder) Late(r *prompt.Request, a call.Answer) {
 	ctx, cancel := context.WithTimeout(context.Background(), NoteWait)
 	defer cancel()
 	verdict := "refused"
-	if l.Reply.Decision == prompt.AllowOnce {
+	if a.Allowed {
 		verdict = "allowed"
 	}
-	r := l.Request
 	err := k.To.Record(ctx, hostfns.Entry{
 		Time: time.Now(), Kind: hostfns.KindLate, Run: r.Run, Call: r.Call, Principal: r.Principal, Session: r.Session,
 		Profile: r.Profile, ProfileDigest: r.ProfileDigest, Server: r.Server, Tool: r.Name, ToolDefinition: r.Definition,
-		Verdict: call.Ask.String(), Risk: string(r.Risk), Rule: r.Rule, DecidedBy: approvals.ByPerson, Channel: l.Channel, By: l.Reply.By, Waited: l.Took,
-		Reason: hostfns.KindLate, Detail: "it said " + verdict + ", and changes nothing", Words: prompt.Words(l.Reply.Reason),
+		Verdict: call.Ask.String(), Risk: string(r.Risk), Rule: r.Rule, DecidedBy: call.ByPerson, Channel: a.Channel, By: a.By, Waited: a.Took,
+		Reason: hostfns.KindLate, Detail: "it said " + verdict + ", and changes nothing", Words: prompt.Words(a.Reason),
 	})
 	if err != nil {
 		k.log.Error("recording a late answer failed", "run", r.Run, "call", r.Call, "error", err)

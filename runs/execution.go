@@ -208,7 +208,7 @@ func (x *execution) call(ctx context.Context, in hostfns.Invocation, through fun
 		return nil, &sandbox.Throw{Class: thrown.Class, Message: thrown.Message, Props: thrown.Props}
 	}
 	if err == nil {
-		x.asking.Trace.Answered(in.ID, in.Name, value)
+		x.asking.Provenance.Answered(in.ID, in.Name, value)
 	}
 	return value, err
 }

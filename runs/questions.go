@@ -29,7 +29,7 @@ func (e *Executor) AskUser(ctx context.Context, r Request, args json.RawMessage)
 		return nil, err
 	}
 	return e.people.Prompter(ClientOf(&r), policy, nil).
-		AskUser(ctx, &hostfns.Inquiry{Run: hostfns.NewRunID(), Profile: cmp.Or(r.Profile, policy.ProfileName()), Args: args})
+		Inquire(ctx, &hostfns.Question{Run: hostfns.NewRunID(), Profile: cmp.Or(r.Profile, policy.ProfileName()), Args: args})
 }
 
 // AllowPlan asks the people that a run of r could ask whether they allow, for one run, the calls that the program's

@@ -147,7 +147,9 @@ func openQuestions(ctx context.Context, db *store.DB, row *store.ParkedRun) (map
 }
 
 // instead reports whether a is the question with the arguments that a person put in the place of those of was.
-func instead(was, a *store.Approval) bool { return a.ID != "" && asking.InsteadOf(was) == a.ID }
+func instead(was, a *store.Approval) bool {
+	return a.ID != "" && approvals.InsteadOf(was.Answer) == a.ID
+}
 
 // resumeRun resumes a run in this process, unless another process claims it first.
 func (e *Executor) resumeRun(ctx context.Context, db *store.DB, run string) {

@@ -66,6 +66,7 @@ type form struct {
 	run       string                  // that asks; "" if no run does
 	questions []string                // ids of what the reply decides
 	late      func(*mcp.ElicitResult) // receives a reply that came after the decision; may be nil
+	showing   *approvals.Showing      // what the desk put; nil for what an upstream asks
 	shown     func()                  // set by conversation.ask
 	within    time.Duration           // how long the form may be open at most, as far as is known
 }
@@ -75,7 +76,7 @@ func (c *conversation) ask(ctx context.Context, f *form) (*mcp.ElicitResult, err
 	if !c.elicitor.canAsk() {
 		return nil, approvals.ErrCannotAsk
 	}
-	f.shown = approvals.Waiting(ctx)
+	f.shown = f.showing.Waiting()
 	select {
 	case c.dialog <- struct{}{}:
 	case <-ctx.Done():

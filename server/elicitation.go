@@ -10,6 +10,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
 )
 
 // elicitation is the approval channel that asks the person at the client that made one call, for as long as the
@@ -21,20 +22,21 @@ func (e *elicitation) Name() string { return "elicitation" }
 func (e *elicitation) Inquires() bool { return true }
 
 // Ask shows one form to the client. It ends with ctx, and with the call.
-func (e *elicitation) Ask(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
-	results, err := e.AskAll(ctx, []*prompt.Request{r})
+func (e *elicitation) Ask(ctx context.Context, s *approvals.Showing) (call.Answer, error) {
+	answers, err := e.AskAll(ctx, s)
 	if err != nil {
-		return prompt.Reply{}, err
+		return call.Answer{}, err
 	}
-	return results[0].Reply, results[0].Err
+	return answers[0], answers[0].Err
 }
 
 // AskAll shows one form about several calls.
-func (e *elicitation) AskAll(ctx context.Context, calls []*prompt.Request) ([]prompt.Result, error) {
+func (e *elicitation) AskAll(ctx context.Context, s *approvals.Showing) ([]call.Answer, error) {
+	calls := s.Calls
 	message, schema := prompt.Form(calls, e.request.ProtocolVersion())
 	f := &form{
-		params: &mcp.ElicitParams{Message: message, RequestedSchema: schema},
-		about:  calls[0].Name, run: calls[0].Run, within: e.server.askTimeout(calls[0].Profile),
+		params: &mcp.ElicitParams{Message: message, RequestedSchema: schema}, showing: s,
+		about: calls[0].Name, run: calls[0].Run, within: e.server.askTimeout(calls[0].Profile),
 	}
 	if len(calls) > 1 {
 		f.about = fmt.Sprintf("%s and %d more", f.about, len(calls)-1)
@@ -44,11 +46,10 @@ func (e *elicitation) AskAll(ctx context.Context, calls []*prompt.Request) ([]pr
 	}
 	begun := time.Now()
 	f.late = func(r *mcp.ElicitResult) {
-		for i, result := range prompt.ReadForm(calls, r.Action, r.Content) {
-			if result.Err == nil {
-				e.server.evaluator.People().Desk.Late(approvals.LateAnswer{
-					Request: calls[i], Channel: e.Name(), Reply: result.Reply, Took: time.Since(begun),
-				})
+		for i, a := range prompt.ReadForm(calls, r.Action, r.Content) {
+			if a.Err == nil {
+				a.Channel, a.Took = e.Name(), time.Since(begun)
+				e.server.evaluator.People().Desk.Late(calls[i], a)
 			}
 		}
 	}

@@ -9,9 +9,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/asking"
+	"github.com/codemode-project/codemode/call"
 )
 
 // askSchema says no more than a model needs: a model reads every byte of it each time. The error for a text that is too
@@ -55,7 +55,7 @@ func (s *Server) askUser(ctx context.Context, c *conversation, a *arguments) (*m
 	result := textOf(string(text))
 	result.StructuredContent = json.RawMessage(text)
 	// A client that reads no further than to the action should know that nobody was there.
-	result.IsError = answer.Action == asking.ActionCancel && answer.Reason != approvals.CodeCanceled
+	result.IsError = answer.Action == asking.ActionCancel && answer.Reason != call.CodeCanceled
 	return result, nil
 }
 

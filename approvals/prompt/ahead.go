@@ -5,16 +5,18 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // planTool is the name of a question that lets people allow the calls of a program before it runs. It belongs to no
 // server.
 const planTool = "plan"
 
-// Foretell makes r, which says for whom and under what a program is to run, the question that lets people allow plan
-// before it does. program is the digest of its text. The lines of the plan are for r.Run, as they are for a question
-// in the middle of a run.
-func (r *Request) Foretell(program string, plan []*Grant) error {
+// PlanAhead makes r the question that lets people allow plan before the program runs. r says for whom and under which
+// profile it will run. program is the digest of its text. The lines of the plan are for r.Run, as they are for a
+// question in the middle of a run.
+func (r *Request) PlanAhead(program string, plan []*Grant) error {
 	type line struct {
 		Tool string                     `json:"tool"`
 		How  string                     `json:"calls"`
@@ -40,7 +42,7 @@ func (r *Request) Foretell(program string, plan []*Grant) error {
 	return nil
 }
 
-// DraftAhead makes the grant of a yes to a question that was made by Foretell: good for one run, and gone at until or
+// DraftAhead makes the grant of a yes to a question that was made by PlanAhead: good for one run, and gone at until or
 // before. It covers no call by itself; [Grant.For] gives what does.
 func (r *Request) DraftAhead(until, now time.Time) (*Grant, error) {
 	if !r.Ahead || r.Principal == "" && r.Session == "" {
@@ -62,7 +64,8 @@ func (r *Request) DraftAhead(until, now time.Time) (*Grant, error) {
 
 // For are the grants for a run of the program that g was given for ahead, in session; none if g is no such grant.
 func (g *Grant) For(run, session string) []*Grant {
-	if g.Scope != ForPlan || g.Name != planTool || g.Run != "" || g.Session != "" && g.Session != session || run == "" {
+	if g.Scope != call.ForPlan || g.Name != planTool || g.Run != "" || g.Session != "" && g.Session != session ||
+		run == "" {
 		return nil
 	}
 	all := g.All()

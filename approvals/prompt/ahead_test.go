@@ -14,12 +14,12 @@ func foretold(t *testing.T, principal string) *Request {
 	t.Helper()
 	line := write("")
 	line.Principal = principal
-	plan, err := PlanGrants([]PlannedCall{{Call: line, Envelope: Envelope{Fixed: []Value{{"/path", `"/data/a"`}}}, Count: 1, At: 3}}, "r7", 0, time.Now())
+	plan, err := PlanGrants([]PlannedCall{{Call: line, Envelope: Envelope{Fixed: []Value{{"/path", `"/data/a"`}}}, Count: 1, At: 3}}, "r7", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &Request{Profile: line.Profile, ProfileDigest: line.ProfileDigest, Risk: call.Medium, Principal: principal, Session: "s1", Run: "r7", Code: "7f3a"}
-	if err := r.Foretell("sha256:00112233445566778899", plan); err != nil {
+	if err := r.PlanAhead("sha256:00112233445566778899", plan); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -77,7 +77,7 @@ func TestN2APlanAllowedAheadIsForOneRun(t *testing.T) {
 
 	// What is answered is bound to the lines that were shown.
 	other := foretold(t, "local:anna")
-	if err := other.Foretell(other.Definition, append(other.Plan, other.Plan[0])); err != nil {
+	if err := other.PlanAhead(other.Definition, append(other.Plan, other.Plan[0])); err != nil {
 		t.Fatal(err)
 	}
 	a, err1 := r.Bind(now)

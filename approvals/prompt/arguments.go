@@ -9,9 +9,9 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// Arguments are laid out one entry a line. A text that does not fit goes on in lines of its own that begin with a bar, so that no
-// line that data begins can be taken for one of ours. What stands between quotation marks is data; what stands in parentheses
-// outside of them is said by us.
+// Arguments are laid out one entry a line. A text that does not fit goes on in lines of its own that begin with a bar,
+// so that no line that data begins can be taken for one of ours. What stands between quotation marks is data; what
+// stands in parentheses outside of them is said by us.
 
 const maxKey = 80
 

@@ -14,8 +14,8 @@ func TestRefusedArgumentsAreCoveredByNothing(t *testing.T) {
 	for _, args := range refusedArgs {
 		r := request(call.Medium)
 		r.Args, r.Run = json.RawMessage(`{"a":1}`), "r_1"
-		r.Terms = Terms{Scopes: []Scope{ForRun}, Args: coverAny}
-		g, err := r.Draft(Wish{Scope: ForRun}, time.Now())
+		r.Terms = Terms{Scopes: []call.Scope{call.ForRun}, Args: coverAny}
+		g, err := r.Draft(call.Answer{Scope: call.ForRun}, time.Now())
 		if err != nil || !g.Covers(r, time.Now()) {
 			t.Fatalf("%v, %v", g, err)
 		}
@@ -23,9 +23,9 @@ func TestRefusedArgumentsAreCoveredByNothing(t *testing.T) {
 		if g.Covers(r, time.Now()) {
 			t.Errorf("a grant for any arguments covers %q", args)
 		}
-		for _, coverage := range []Coverage{coverExact, coverRule, coverAny} {
+		for _, coverage := range []string{coverExact, coverRule, coverAny} {
 			r.Terms.Args, r.Terms.Pointers = coverage, []string{"/a"}
-			if g, err := r.Draft(Wish{Scope: ForRun}, time.Now()); err == nil {
+			if g, err := r.Draft(call.Answer{Scope: call.ForRun}, time.Now()); err == nil {
 				t.Errorf("%s: a yes to %q is remembered: %+v", coverage, args, g)
 			}
 		}

@@ -6,9 +6,9 @@
 //	message, schema := prompt.Form([]*prompt.Request{r}, "2025-11-25")
 //	reply, err := prompt.ReadForm(r, action, content)
 //
-// What is shown comes from the bytes that will be sent, escaped and never stripped, and says when it is not all. Only the
-// exact value of a choice that was offered is a yes. A [Grant] is a yes that is remembered, within the [Terms] of the
-// request; a [Binding] is everything that a yes is a yes to.
+// What is shown comes from the bytes that will be sent, escaped and never stripped, and says when it is not all. Only
+// the exact value of a choice that was offered is a yes. A [Grant] is a yes that is remembered, within the [Terms] of
+// the request; a [Binding] is everything that a yes is a yes to.
 //
 // This package asks nobody and stores nothing: package approvals does.
 package prompt

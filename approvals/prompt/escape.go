@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// How text is escaped. What does not show, or could be taken for something else, is written with a backslash; the backslash
-// itself is one of these, so that two different texts never look the same and the text can be read back:
+// How text is escaped. What does not show, or could be taken for something else, is written with a backslash; the
+// backslash itself is one of these, so that two different texts never look the same and the text can be read back:
 //
 //	\\  \"  \n  \r  \t
 //	\u{202E}       the character U+202E

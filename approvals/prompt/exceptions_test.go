@@ -11,11 +11,11 @@ import (
 )
 
 // verdicts writes results as one letter each: y, n, ? for no clear answer.
-func verdicts(results []Result) string {
+func verdicts(results []call.Answer) string {
 	var b strings.Builder
 	for _, x := range results {
 		switch {
-		case x.Err == nil && x.Reply.Decision == AllowOnce:
+		case x.Err == nil && x.Allowed:
 			b.WriteByte('y')
 		case x.Err == nil:
 			b.WriteByte('n')
@@ -90,7 +90,7 @@ func TestAFormOfManyCallsTakesExceptions(t *testing.T) {
 	}
 	// The words are about what was refused, and whoever answers so has looked.
 	got := ReadForm(twelve, "accept", content{"decision_1": yes, "refuse": "3", "reason": "not this one"})
-	if got[2].Reply.Reason != "not this one" || !got[2].Reply.Typed || got[0].Reply.Reason != "" {
+	if got[2].Reason != "not this one" || !got[2].Typed || got[0].Reason != "" {
 		t.Errorf("the refused call %+v, an allowed one %+v", got[2], got[0])
 	}
 }
@@ -138,7 +138,7 @@ func TestThePlanSaysOfWhichLines(t *testing.T) {
 		{[]*Grant{once, loop, other}, "Allow this and the plan for this run: 2 more calls, and the further calls of lines 3 to 5 and 7, as listed above"},
 		{[]*Grant{loop, {Uses: 50, Further: true}}, "Allow this and the plan for this run: further calls, as listed above"},
 	} {
-		if got := (&Grant{Scope: ForPlan, Lines: row.lines}).Text(); got != row.want {
+		if got := (&Grant{Scope: call.ForPlan, Lines: row.lines}).Text(); got != row.want {
 			t.Errorf("got %q, want %q", got, row.want)
 		}
 	}
@@ -159,7 +159,7 @@ func TestAFormOfManySimilarCallsOffersThePlan(t *testing.T) {
 		t.Fatalf("got %+v\n%s", offered, message)
 	}
 	for i, x := range ReadForm(calls, "accept", map[string]any{"decision_1": "allow_plan", "refuse": "2"}) {
-		if no := x.Reply.Decision == Refuse; x.Err != nil || no != (i == 1) || !no && x.Reply.Scope != ForPlan || no && x.Reply.Scope != "" {
+		if no := !x.Allowed; x.Err != nil || no != (i == 1) || !no && x.Scope != call.ForPlan || no && x.Scope != "" {
 			t.Errorf("call %d: %+v", i+1, x)
 		}
 	}

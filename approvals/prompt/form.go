@@ -3,10 +3,10 @@ package prompt
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // A formStyle is the way in which a form gives titles to the values of a choice.
@@ -35,7 +35,7 @@ const (
 	denyValue  = "deny"
 	allowValue = "allow_once"
 	scopeValue = "allow_" // and a scope: this once and what the grant says
-	planValue  = scopeValue + string(ForPlan)
+	planValue  = scopeValue + string(call.ForPlan)
 )
 
 // choices are what a form offers about calls that share a decision. A refusal comes first, so that a client that
@@ -64,14 +64,14 @@ func Offers(r *Request, now time.Time) []*Grant {
 	}
 	var all []*Grant
 	for _, scope := range r.Terms.Scopes {
-		if scope == Once {
+		if scope == call.Once {
 			continue
 		}
-		if g, err := r.Draft(Wish{Scope: scope}, now); err == nil {
+		if g, err := r.Draft(call.Answer{Scope: scope}, now); err == nil {
 			all = append(all, g)
 		}
 	}
-	if g, err := r.Draft(Wish{Scope: ForPlan}, now); err == nil {
+	if g, err := r.Draft(call.Answer{Scope: call.ForPlan}, now); err == nil {
 		all = append(all, g)
 	}
 	return all
@@ -190,18 +190,20 @@ func (f *field) title(calls []*Request) string {
 // Form is a round of calls as one elicitation for a client of a protocol version such as "2025-11-25": a message, and
 // the schema of a form. The decision on a call is required and has no default. Several calls have a decision each,
 // decision_1 and so on, and one that is the same for all. More than MaxDecisions share decisions, and a text names
-// those of them to refuse. This pairs with ReadForm.
+// those of them to refuse. [ReadForm] reads what comes back.
 func Form(calls []*Request, protocol string) (message string, schema json.RawMessage) {
 	return formOf(calls, styleFor(protocol))
 }
 
 func formOf(calls []*Request, style formStyle) (message string, schema json.RawMessage) {
 	if len(calls) == 1 && calls[0].Inquiry != nil {
-		return inquiryForm(calls[0], style)
+		properties, required := calls[0].Inquiry.fields(style)
+		return Text(calls[0], RenderOptions{Markdown: true}), marshalForm(properties, required)
 	}
 	whole, shown := renderAll(calls, RenderOptions{Markdown: true})
 	message = whole.Text
-	s := formSchema{Type: "object"}
+	var properties properties
+	var required []string
 	all := fields(calls, shown)
 	yes := 0
 	for _, f := range all {
@@ -220,26 +222,31 @@ func formOf(calls []*Request, style formStyle) (message string, schema json.RawM
 			}
 		}
 		same.offer(offered, style)
-		s.Properties = append(s.Properties, namedProperty{allField, same})
+		properties = append(properties, namedProperty{allField, same})
 	}
 	for _, f := range all {
 		p := property{Type: "string", Title: f.title(calls)}
 		p.offer(f.offered, style)
-		s.Required = append(s.Required, f.name)
-		s.Properties = append(s.Properties, namedProperty{f.name, p})
+		required = append(required, f.name)
+		properties = append(properties, namedProperty{f.name, p})
 	}
 	if takesExceptions(all) {
-		s.Properties = append(s.Properties, namedProperty{refuseField, property{
+		properties = append(properties, namedProperty{refuseField, property{
 			Type: "string", MaxLength: maxExceptions,
 			Title: "Except these calls, which are refused: their numbers, such as 3, 7-9 (empty for none)",
 		}})
 	}
-	s.Properties = append(s.Properties, namedProperty{reasonField, property{Type: "string", Title: "Reason if refused (the program sees it)", MaxLength: MaxWords}})
-	schema, err := json.Marshal(s)
+	properties = append(properties, namedProperty{reasonField, property{Type: "string",
+		Title: "Reason if refused (the program sees it)", MaxLength: MaxWords}})
+	return message, marshalForm(properties, required)
+}
+
+func marshalForm(fields properties, required []string) json.RawMessage {
+	schema, err := json.Marshal(formSchema{Type: "object", Required: required, Properties: fields})
 	if err != nil {
 		panic(err) // strings only
 	}
-	return message, schema
+	return schema
 }
 
 // remark says why a decision has no yes.
@@ -257,131 +264,4 @@ func (f *field) remark(calls []*Request) string {
 		return "\n" + what + ": the call is too large to be shown whole, as its risk demands. Approve it on a terminal.\n"
 	}
 	return ""
-}
-
-// ReadForm reads what a client made of a Form, with a result for each call. Only the action accept with the exact
-// value of a choice that was offered, and nothing that was not asked for is a yes. The action decline and the value
-// deny are a no; cancel is ErrDismissed; everything else is ErrUnclear. Where a decision, the one for all and the
-// list of calls to refuse differ, the refusal counts.
-func ReadForm(calls []*Request, action string, content map[string]any) []Result {
-	if len(calls) == 1 && calls[0].Inquiry != nil {
-		return []Result{readInquiry(calls[0], action, content)}
-	}
-	results := make([]Result, len(calls))
-	each := func(x Result) []Result {
-		for i := range results {
-			results[i] = x
-		}
-		return results
-	}
-	unclear := func(format string, args ...any) Result {
-		return Result{Err: fmt.Errorf("%w: "+format, append([]any{ErrUnclear}, args...)...)}
-	}
-	refusal := Result{Reply: refusal(content)}
-	switch action {
-	case "accept":
-	case "decline":
-		return each(refusal)
-	case "cancel":
-		return each(Result{Err: ErrDismissed})
-	default:
-		return each(unclear("unknown action %s", Quote(action)))
-	}
-	if len(content) == 0 {
-		return each(unclear("the form came back empty"))
-	}
-	_, shown := renderAll(calls, RenderOptions{Markdown: true})
-	all := fields(calls, shown)
-	known := map[string]bool{reasonField: true, allField: len(all) > 1, refuseField: takesExceptions(all)}
-	for _, f := range all {
-		known[f.name] = true
-	}
-	// What is wrong with the form as a whole leaves no yes in it, but no fewer refusals.
-	var wrong error
-	for key := range content {
-		if !known[key] && wrong == nil {
-			wrong = unclear("the form came back with a field %s that it does not have", Quote(key)).Err
-		}
-	}
-	reason, given := content[reasonField]
-	words, ok := reason.(string)
-	if given && (!ok || utf8.RuneCountInString(words) > MaxWords) && wrong == nil {
-		wrong = unclear("the reason is not a text of at most %d characters", MaxWords).Err
-	}
-	var excepted []int
-	if list, given := content[refuseField]; given && known[refuseField] {
-		text, isText := list.(string)
-		var err error
-		if !isText || utf8.RuneCountInString(text) > maxExceptions {
-			err = fmt.Errorf("it is not a text of at most %d characters", maxExceptions)
-		} else {
-			excepted, err = exceptions(calls, text)
-		}
-		if err != nil && wrong == nil {
-			wrong = unclear("the list of calls to refuse: %w", err).Err
-		}
-	}
-	said := false // yes, to anything
-	for _, f := range all {
-		var x Result
-		value, says := content[f.name]
-		same, forAll := content[allField]
-		if forAll = forAll && len(all) > 1; !says && forAll {
-			value = same
-			if same == planValue {
-				value = allowValue
-			}
-		}
-		text, isText := value.(string)
-		switch {
-		case forAll && same != denyValue && same != allowValue && (same != planValue || PlanOf(calls) == nil):
-			x = unclear("the decision for all is none of those offered")
-		case !isText:
-			x = unclear("the form came back without a decision")
-		case text == denyValue, forAll && same == denyValue:
-			x = refusal
-		case !offers(f.offered, text):
-			x = unclear("the decision %s was not offered", Quote(text))
-		case wrong != nil:
-			x = Result{Err: wrong}
-		default:
-			said = true
-			x.Reply = Reply{Decision: AllowOnce, Reason: words}
-			if scope := Scope(strings.TrimPrefix(text, scopeValue)); scope != Once {
-				x.Reply.Scope = scope
-			} else if forAll && same == planValue {
-				x.Reply.Scope = ForPlan
-			}
-		}
-		for _, c := range f.calls {
-			results[c] = x
-			if slices.Contains(excepted, c) {
-				results[c] = refusal
-			}
-		}
-	}
-	refuses := func(x Result) bool { return x.Err == nil && x.Reply.Decision == Refuse }
-	no := slices.ContainsFunc(results, refuses)
-	for i := range results {
-		results[i].Reply.Typed = said && refuses(results[i]) // whoever says yes to one call and no to another has looked at both
-		if no && !refuses(results[i]) {
-			results[i].Reply.Reason = "" // the words are about what was refused
-		}
-	}
-	return results
-}
-
-func offers(offered []choice, value string) bool {
-	for _, c := range offered {
-		if c.Const == value {
-			return true
-		}
-	}
-	return false
-}
-
-// refusal is a no with whatever reason came along.
-func refusal(content map[string]any) Reply {
-	reason, _ := content[reasonField].(string)
-	return Reply{Decision: Refuse, Reason: reason}
 }

@@ -126,9 +126,9 @@ func TestReadForm(t *testing.T) {
 			reply, err := readFormOfOne(request(risk), test.action, test.content)
 			got := unclear
 			switch {
-			case err == nil && reply.Decision == AllowOnce:
+			case err == nil && reply.Allowed:
 				got = allow
-			case err == nil && reply.Decision == Refuse:
+			case err == nil && !reply.Allowed:
 				got = refuse
 			case errors.Is(err, ErrDismissed):
 				got = dismiss
@@ -142,7 +142,7 @@ func TestReadForm(t *testing.T) {
 				t.Errorf("%s, risk %s: got %s (%v), want %s", test.why, risk, got, err, test.want)
 			}
 		}
-		if reply, _ := readFormOfOne(request(call.Critical), test.action, test.content); reply.Decision == AllowOnce {
+		if reply, _ := readFormOfOne(request(call.Critical), test.action, test.content); reply.Allowed {
 			t.Errorf("%s: approves a critical call", test.why)
 		}
 	}
@@ -152,7 +152,7 @@ func TestAHighRiskIsNotApprovedUnseen(t *testing.T) {
 	r := request(call.High)
 	yes := map[string]any{"decision": "allow_once"}
 	r.Args = json.RawMessage(`{"script":"` + strings.Repeat("x", 4000) + `"}`)
-	if reply, err := readFormOfOne(r, "accept", yes); reply.Decision != AllowOnce {
+	if reply, err := readFormOfOne(r, "accept", yes); !reply.Allowed {
 		t.Errorf("4,000 characters fit: got %v", err)
 	}
 	r.Args = json.RawMessage(`{"script":"` + strings.Repeat("x", 40000) + `"}`)
@@ -164,7 +164,7 @@ func TestAHighRiskIsNotApprovedUnseen(t *testing.T) {
 		t.Errorf("no password has 4,000 characters: got %v", err)
 	}
 	r.Risk = call.Medium
-	if reply, err := readFormOfOne(r, "accept", yes); reply.Decision != AllowOnce {
+	if reply, err := readFormOfOne(r, "accept", yes); !reply.Allowed {
 		t.Errorf("a medium risk does not ask for everything: got %v", err)
 	}
 }
@@ -183,7 +183,7 @@ func TestWordsStandAtTheCallsThatWereRefused(t *testing.T) {
 	} {
 		var got []string
 		for _, r := range ReadForm(calls, "accept", test.content) {
-			got = append(got, r.Reply.Reason)
+			got = append(got, r.Reason)
 		}
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s: words %q, want %q", name, got, test.want)

@@ -11,18 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-)
 
-// A Scope says how long a yes is remembered.
-type Scope string
-
-const (
-	Once       Scope = "once"    // not at all
-	ForRun     Scope = "run"     // until the run ends, at most RunUses times
-	ForCount   Scope = "count"   // the next CountUses calls of the run
-	ForTime    Scope = "time"    // until a time
-	ForSession Scope = "session" // like ForTime, and not longer than the session if there is one
-	ForPlan    Scope = "plan"    // this call, and those of the Request's Plan
+	"github.com/codemode-project/codemode/call"
 )
 
 const (
@@ -39,28 +29,27 @@ const (
 
 // Terms are what a profile lets people give besides a single yes. The zero value lets them give nothing.
 type Terms struct {
-	Scopes       []Scope
-	Default, Max time.Duration // offered and accepted for ForTime; 0 is 5 minutes and 8 hours
-	Args         Coverage      // "" is CoverRule
-	Pointers     []string      // the arguments that the asking rule looks at
+	Scopes   []call.Scope  `json:"scopes,omitempty"`
+	Default  time.Duration `json:"default,omitempty"`  // offered and accepted for call.ForTime; 0 is 5 minutes and 8 hours
+	Max      time.Duration `json:"max,omitempty"`      // offered and accepted for call.ForTime; 0 is 5 minutes and 8 hours
+	Args     string        `json:"args,omitempty"`     // which arguments a grant is for: exact, rule or any; "" is rule
+	Pointers []string      `json:"pointers,omitempty"` // the arguments that the asking rule looks at
 }
 
-// A Coverage says which arguments a grant is for.
-type Coverage string
-
+// Which arguments a grant is for.
 const (
-	coverExact    Coverage = "exact"    // the same, all of them
-	coverRule     Coverage = "rule"     // the same at the pointers that the asking rule names
-	coverAny      Coverage = "any"      // whatever they are
-	coverEnvelope Coverage = "envelope" // as an approved plan says
+	coverExact    = "exact"    // the same, all of them
+	coverRule     = "rule"     // the same at the pointers that the asking rule names
+	coverAny      = "any"      // whatever they are
+	coverEnvelope = "envelope" // as an approved plan says
 )
 
-// A Grant is a yes that is remembered. It turns a question about a call that it covers into a yes, and never anything else:
-// what is denied, what no rule could be judged for, what the floor asks about, a critical risk and a call that cannot be shown
-// whole are none of its business.
+// A Grant is a yes that is remembered. It turns a question about a call that it covers into a yes, and never anything
+// else: what is denied, what no rule could be judged for, what the floor asks about, a critical risk and a call that
+// cannot be shown whole are none of its business.
 type Grant struct {
-	ID    string `json:"id"`
-	Scope Scope  `json:"scope"`
+	ID    string     `json:"id"`
+	Scope call.Scope `json:"scope"`
 
 	Principal     string `json:"principal"`
 	Session       string `json:"session,omitempty"`
@@ -73,7 +62,7 @@ type Grant struct {
 	Name          string `json:"name"` // canonical name of the tool
 	Definition    string `json:"definition"`
 
-	Coverage Coverage  `json:"coverage"`
+	Coverage string    `json:"coverage"`
 	Digest   string    `json:"digest,omitempty"` // of the arguments, for CoverExact
 	Shown    string    `json:"shown,omitempty"`  // those arguments in a line, cut and masked, for people to read
 	Values   []Value   `json:"values,omitempty"` // for CoverRule
@@ -108,14 +97,8 @@ var (
 	errTooMuch    = errors.New("it would be good for more calls than people may allow at once")
 )
 
-// A Wish is a grant as a person asks for it. A Length and Uses of 0 are those that are offered.
-type Wish struct {
-	Scope  Scope
-	Length time.Duration
-	Uses   int
-}
-
-// ReadLimits reads how far a person wants a grant to go: for so many calls, for so long, or both, as in "5", "15m" and "5 15m".
+// ReadLimits reads how far a person wants a grant to go: for so many calls, for so long, or both, as in "5", "15m" and
+// "5 15m".
 func ReadLimits(text string) (uses int, length time.Duration, err error) {
 	for _, word := range strings.Fields(text) {
 		n, notNumber := strconv.Atoi(word)
@@ -133,8 +116,8 @@ func ReadLimits(text string) (uses int, length time.Duration, err error) {
 }
 
 // MostUses is how many calls a person may allow at once with a grant of that scope.
-func (s Scope) MostUses() int {
-	if s == ForPlan {
+func MostUses(s call.Scope) int {
+	if s == call.ForPlan {
 		return 0
 	}
 	return RunUses
@@ -143,15 +126,15 @@ func (s Scope) MostUses() int {
 // Longest is how long a grant of that scope may last, as the terms say it.
 func (t *Terms) Longest() time.Duration { return min(cmp.Or(t.Max, defaultMaxGrant), HardMax) }
 
-// Draft makes a grant, given with a yes to r at that moment. What the terms of r do not hold is an error and is not made to
-// fit. A plan is given as it is.
-func (r *Request) Draft(w Wish, now time.Time) (*Grant, error) {
-	scope, length := w.Scope, w.Length
+// Draft makes a grant, given with a yes to r at that moment. What the terms of r do not hold is an error and is not
+// made to fit. A plan is given as it is.
+func (r *Request) Draft(yes call.Answer, now time.Time) (*Grant, error) {
+	scope, length := yes.Scope, yes.Length
 	if r.Ahead {
 		return nil, fmt.Errorf("%w: it is good for one run as it is", errNotOffered)
 	}
-	if scope == ForPlan {
-		if length != 0 || w.Uses != 0 {
+	if scope == call.ForPlan {
+		if length != 0 || yes.Uses != 0 {
 			return nil, fmt.Errorf("%w: a plan is allowed as it was shown", errNotOffered)
 		}
 		return draftPlan(r, now)
@@ -159,47 +142,48 @@ func (r *Request) Draft(w Wish, now time.Time) (*Grant, error) {
 	if !slices.Contains(r.Terms.Scopes, scope) || !rememberable(r) {
 		return nil, errNotOffered
 	}
-	g := &Grant{
-		ID: "g_" + strings.ToLower(rand.Text()), Scope: scope,
-		Principal: r.Principal, Profile: r.Profile, ProfileDigest: r.ProfileDigest, Rule: r.Rule,
-		Server: r.Server, ServerID: r.ServerID, Name: r.Name, Definition: r.Definition, Created: now,
-	}
-	if w.Uses < 0 || w.Uses > scope.MostUses() {
-		return nil, fmt.Errorf("%w: for %d calls, and %d is the most", errTooMuch, w.Uses, scope.MostUses())
+	g := newGrant(r, scope, now)
+	if yes.Uses < 0 || yes.Uses > MostUses(scope) {
+		return nil, fmt.Errorf("%w: for %d calls, and %d is the most", errTooMuch, yes.Uses, MostUses(scope))
 	}
 	longest := r.Terms.Longest()
 	switch scope {
-	case ForRun, ForCount:
+	case call.ForRun, call.ForCount:
 		if r.Run == "" {
 			return nil, fmt.Errorf("%w: the call belongs to no run", errNotOffered)
 		}
 		g.Run, g.Uses, length = r.Run, RunUses, cmp.Or(length, longest)
-		if scope == ForCount {
+		if scope == call.ForCount {
 			g.Uses = countUses
 		}
-	case ForTime, ForSession:
+	case call.ForTime, call.ForSession:
 		if r.Risk.Grave() {
 			return nil, fmt.Errorf("%w: a high risk is not answered for longer than the run", errNotOffered)
 		}
 		if r.Principal == "" && r.Session == "" {
 			return nil, fmt.Errorf("%w: nobody knows for whom the call is made", errNotOffered)
 		}
-		if scope == ForSession {
+		if scope == call.ForSession {
 			g.Session, length = r.Session, cmp.Or(length, longest)
 		}
 	default:
 		return nil, errNotOffered
 	}
-	if length == 0 {
-		if length = r.Terms.Default; length == 0 {
-			length = min(defaultGrant, longest)
-		}
-	}
+	length = cmp.Or(length, r.Terms.Default, min(defaultGrant, longest))
 	if length < 0 || length > longest {
 		return nil, fmt.Errorf("%w: %v, and %v is the most", errTooLong, length, longest)
 	}
-	g.Uses, g.Expires = cmp.Or(w.Uses, g.Uses), now.Add(length)
+	g.Uses, g.Expires = cmp.Or(yes.Uses, g.Uses), now.Add(length)
 	return g, g.cover(r)
+}
+
+// newGrant is a grant that is bound to what calls like r have in common, see [Request.Key].
+func newGrant(r *Request, scope call.Scope, now time.Time) *Grant {
+	return &Grant{
+		ID: "g_" + strings.ToLower(rand.Text()), Scope: scope,
+		Principal: r.Principal, Profile: r.Profile, ProfileDigest: r.ProfileDigest, Rule: r.Rule,
+		Server: r.Server, ServerID: r.ServerID, Name: r.Name, Definition: r.Definition, Created: now,
+	}
 }
 
 // cover notes which arguments g is for.
@@ -208,7 +192,7 @@ func (g *Grant) cover(r *Request) error {
 	if g.Coverage == "" {
 		g.Coverage = coverRule
 	}
-	inRun := g.Scope == ForRun || g.Scope == ForCount
+	inRun := g.Scope == call.ForRun || g.Scope == call.ForCount
 	switch {
 	case r.Risk.Grave(), g.Coverage == coverRule && len(r.Terms.Pointers) == 0 && !inRun:
 		g.Coverage = coverExact
@@ -234,7 +218,7 @@ func (g *Grant) cover(r *Request) error {
 		}
 	case coverAny:
 	default:
-		err = fmt.Errorf("%w: unknown coverage %s", errNotOffered, Quote(string(g.Coverage)))
+		err = fmt.Errorf("%w: unknown coverage %s", errNotOffered, Quote(g.Coverage))
 	}
 	return err
 }
@@ -244,14 +228,14 @@ func rememberable(r *Request) bool {
 	if _, err := parseArgs(r.Args); err != nil || r.Firm || !r.Risk.FormSuffices() {
 		return false
 	}
-	call := *r
-	call.Plan = nil // it is always shown whole
-	shown := Render(&call, RenderOptions{})
+	alone := *r
+	alone.Plan = nil // it is always shown whole
+	shown := Render(&alone, RenderOptions{})
 	return !shown.Cut && shown.Masked == 0
 }
 
-// Key is a digest of what every grant for calls like r is bound to: the profile as it is, its rule, the server, the definition
-// of the tool and the principal. A change of any of them leaves no grant behind.
+// Key is a digest of what every grant for calls like r is bound to: the profile as it is, its rule, the server, the
+// definition of the tool and the principal. A change of any of them leaves no grant behind.
 func (r *Request) Key() string {
 	return grantKey(r.Principal, r.Profile, r.ProfileDigest, r.Rule, r.Server, r.ServerID, r.Name, r.Definition)
 }
@@ -266,19 +250,19 @@ func grantKey(parts ...string) string {
 	return "sha256:" + hex.EncodeToString(digest(js))
 }
 
-// Covers reports whether g answers the question about r at that moment. It is a pure function; whether g has been revoked or
-// used up is known to its GrantStore.
+// Covers reports whether g answers the question about r at that moment. It is a pure function; whether g has been
+// revoked or used up is known to its GrantStore.
 func (g *Grant) Covers(r *Request, now time.Time) bool {
 	switch {
 	case g.Key() != r.Key(), !rememberable(r):
 		return false
 	case !now.Before(g.Expires) || !now.Round(0).Before(g.Expires.Round(0)): // by either clock
 		return false
-	case g.Scope == ForRun || g.Scope == ForCount:
+	case g.Scope == call.ForRun || g.Scope == call.ForCount:
 		if g.Run == "" || g.Run != r.Run {
 			return false
 		}
-	case g.Scope == ForTime || g.Scope == ForSession:
+	case g.Scope == call.ForTime || g.Scope == call.ForSession:
 		if r.Risk.Grave() || g.Session != "" && g.Session != r.Session || g.Principal == "" && g.Session == "" {
 			return false
 		}
@@ -305,10 +289,10 @@ func (g *Grant) Covers(r *Request, now time.Time) bool {
 
 // Allows says in one line which calls g allows, for lists. For how many and until when is said by its fields.
 func (g *Grant) Allows() string {
-	if g.Scope == ForPlan && g.Name == planTool {
+	if g.Scope == call.ForPlan && g.Name == planTool {
 		return g.aheadText()
 	}
-	if g.Scope == ForPlan {
+	if g.Scope == call.ForPlan {
 		return g.Text()
 	}
 	arguments := strings.TrimSuffix(g.arguments(), ",")
@@ -328,7 +312,7 @@ func (g *Grant) Allows() string {
 // Text says in one line what g allows, from what g is: it is the words on the button that gives it.
 func (g *Grant) Text() string {
 	var b strings.Builder
-	if g.Scope == ForPlan {
+	if g.Scope == call.ForPlan {
 		if slices.ContainsFunc(g.Lines, func(line *Grant) bool { return line.Further }) {
 			return fmt.Sprintf("Allow this and the plan for this run: %s, as listed above", g.planned())
 		}
@@ -336,12 +320,12 @@ func (g *Grant) Text() string {
 	}
 	fmt.Fprintf(&b, "Allow %s with %s", Heading(&Request{Name: g.Name}), g.arguments())
 	switch g.Scope {
-	case ForRun:
+	case call.ForRun:
 		fmt.Fprintf(&b, " for this run, at most %s", counted(g.Uses, "time", "times"))
-	case ForCount:
+	case call.ForCount:
 		fmt.Fprintf(&b, " for this and the next %s of this run", counted(g.Uses, "call", "calls"))
-	case ForTime, ForSession:
-		if g.Scope == ForSession && g.Session != "" {
+	case call.ForTime, call.ForSession:
+		if g.Scope == call.ForSession && g.Session != "" {
 			b.WriteString(" in this session, at most")
 		} else {
 			b.WriteString(" for")

@@ -16,7 +16,7 @@ import (
 // A clock that jumps revives no grant: it ends by whichever clock says so first.
 func TestA25GrantsEndByEitherClock(t *testing.T) {
 	start := time.Now()
-	g, err := write("/a").Draft(Wish{Scope: ForTime}, start)
+	g, err := write("/a").Draft(call.Answer{Scope: call.ForTime}, start)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,41 +42,41 @@ func TestD3Offers(t *testing.T) {
 			Allow fs.write with /path "/a", other arguments as they come, in this session, at most 8h`},
 		{"the profile remembers nothing", func(r *Request) { r.Terms = Terms{} }, ""},
 		{"the profile's own numbers", func(r *Request) {
-			r.Terms.Scopes, r.Terms.Default = []Scope{ForTime}, 90*time.Minute
+			r.Terms.Scopes, r.Terms.Default = []call.Scope{call.ForTime}, 90*time.Minute
 		}, `
 			Allow fs.write with /path "/a", other arguments as they come, for 1h30m`},
 		{"a rule without pointers: any in the run, the same for a time", func(r *Request) {
-			r.Terms.Pointers, r.Terms.Scopes = nil, []Scope{ForRun, ForTime}
+			r.Terms.Pointers, r.Terms.Scopes = nil, []call.Scope{call.ForRun, call.ForTime}
 		}, `
 			Allow fs.write with any arguments for this run, at most 50 times
 			Allow fs.write with exactly these arguments for 5m`},
-		{"any, as the profile says", func(r *Request) { r.Terms.Args, r.Terms.Scopes = coverAny, []Scope{ForTime} }, `
+		{"any, as the profile says", func(r *Request) { r.Terms.Args, r.Terms.Scopes = coverAny, []call.Scope{call.ForTime} }, `
 			Allow fs.write with any arguments for 5m`},
-		{"exactly, as the profile says", func(r *Request) { r.Terms.Args, r.Terms.Scopes = coverExact, []Scope{ForRun} }, `
+		{"exactly, as the profile says", func(r *Request) { r.Terms.Args, r.Terms.Scopes = coverExact, []call.Scope{call.ForRun} }, `
 			Allow fs.write with exactly these arguments for this run, at most 50 times`},
 		{"a high risk: in the run, and exactly", func(r *Request) { r.Risk, r.Terms.Args = call.High, coverAny }, `
 			Allow fs.write with exactly these arguments for this run, at most 50 times
 			Allow fs.write with exactly these arguments for this and the next 10 calls of this run`},
-		{"a pointer at nothing", func(r *Request) { r.Terms.Pointers, r.Terms.Scopes = []string{"/mode"}, []Scope{ForRun} }, `
+		{"a pointer at nothing", func(r *Request) { r.Terms.Pointers, r.Terms.Scopes = []string{"/mode"}, []call.Scope{call.ForRun} }, `
 			Allow fs.write with no /mode, other arguments as they come, for this run, at most 50 times`},
 		{"a long value", func(r *Request) {
-			r.Args, r.Terms.Scopes = json.RawMessage(`{"path":"/`+strings.Repeat("x", 60)+`"}`), []Scope{ForRun}
+			r.Args, r.Terms.Scopes = json.RawMessage(`{"path":"/`+strings.Repeat("x", 60)+`"}`), []call.Scope{call.ForRun}
 		}, `
 			Allow fs.write with the same /path, other arguments as they come, for this run, at most 50 times`},
 		{"words that would change the button", func(r *Request) {
-			r.Args, r.Terms.Scopes = json.RawMessage(`{"path":"a\u202e\n"}`), []Scope{ForRun}
+			r.Args, r.Terms.Scopes = json.RawMessage(`{"path":"a\u202e\n"}`), []call.Scope{call.ForRun}
 		}, `
 			Allow fs.write with /path "a\u{202E}\\n", other arguments as they come, for this run, at most 50 times`},
 		{"a critical risk", func(r *Request) { r.Risk = call.Critical }, ""},
 		{"no rule could be judged", func(r *Request) { r.Firm = true }, ""},
 		{"D3: a cut call", func(r *Request) { r.Args = json.RawMessage(`{"path":"` + strings.Repeat("x", 5000) + `"}`) }, ""},
 		{"D3: a masked call", func(r *Request) { r.Args = json.RawMessage(`{"path":"/a","token":"abcdefgh"}`) }, ""},
-		{"a session without one is a time", func(r *Request) { r.Session, r.Terms.Scopes = "", []Scope{ForSession} }, `
+		{"a session without one is a time", func(r *Request) { r.Session, r.Terms.Scopes = "", []call.Scope{call.ForSession} }, `
 			Allow fs.write with /path "/a", other arguments as they come, for 8h`},
 		{"nobody knows for whom", func(r *Request) {
-			r.Session, r.Principal, r.Terms.Scopes = "", "", []Scope{ForSession, ForTime}
+			r.Session, r.Principal, r.Terms.Scopes = "", "", []call.Scope{call.ForSession, call.ForTime}
 		}, ""},
-		{"a scope that does not exist", func(r *Request) { r.Terms.Scopes = []Scope{"always"} }, ""},
+		{"a scope that does not exist", func(r *Request) { r.Terms.Scopes = []call.Scope{"always"} }, ""},
 	}
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestE6GrantsNeverLoosenMore(t *testing.T) {
 		r.Run, r.Session, r.Principal = pickOne("r1", "r2"), pickOne("s1", "s2", ""), pickOne("anna", "ben", "")
 		r.Rule, r.Profile, r.ProfileDigest = pickOne("x", "y"), pickOne("p", "q"), pickOne("1", "2")
 		r.Definition, r.ServerID = pickOne("d", "e"), pickOne("i", "j")
-		r.Terms.Args = Coverage(pickOne("exact", "rule", "any", "", "odd"))
+		r.Terms.Args = pickOne("exact", "rule", "any", "", "odd")
 		if rng.IntN(3) == 0 {
 			r.Terms.Pointers = nil
 		}
@@ -118,8 +118,8 @@ func TestE6GrantsNeverLoosenMore(t *testing.T) {
 	}
 	given, used := 0, 0
 	for range 10000 {
-		from, scope := random(), Scope(pickOne("run", "count", "time", "session", "once", "always", ""))
-		g, err := from.Draft(Wish{Scope: scope}, someday)
+		from, scope := random(), call.Scope(pickOne("run", "count", "time", "session", "once", "always", ""))
+		g, err := from.Draft(call.Answer{Scope: scope}, someday)
 		if err != nil {
 			continue
 		}
@@ -167,7 +167,7 @@ func TestE6GrantsNeverLoosenMore(t *testing.T) {
 		if strings.Contains(words, "exactly these") || from.Risk == call.High || to.Risk == call.High {
 			same("arguments", string(from.Args), string(to.Args))
 		}
-		if scope == ForTime && (from.Risk == call.High || to.Risk == call.High) {
+		if scope == call.ForTime && (from.Risk == call.High || to.Risk == call.High) {
 			t.Errorf("%s answers a high risk for a time", words)
 		}
 		if t.Failed() {
@@ -195,7 +195,7 @@ func TestN2PlansThatAreNotOffered(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			r := planned(t)
 			change(r)
-			if _, err := r.Draft(Wish{Scope: ForPlan}, time.Now()); !errors.Is(err, errNotOffered) {
+			if _, err := r.Draft(call.Answer{Scope: call.ForPlan}, time.Now()); !errors.Is(err, errNotOffered) {
 				t.Errorf("got %v", err)
 			}
 			if _, schema := formOfOne(r, oneOf); strings.Contains(string(schema), "plan") {
@@ -204,7 +204,7 @@ func TestN2PlansThatAreNotOffered(t *testing.T) {
 			if text := Text(r, RenderOptions{}); strings.Contains(text, "at most 50 times") {
 				t.Errorf("a plan is shown that cannot be allowed:\n%s", text)
 			}
-			if got, err := readFormOfOne(r, "accept", map[string]any{"decision": "allow_plan"}); err == nil && got.Decision == AllowOnce {
+			if got, err := readFormOfOne(r, "accept", map[string]any{"decision": "allow_plan"}); err == nil && got.Allowed {
 				t.Errorf("got %+v", got)
 			}
 		})
@@ -215,11 +215,11 @@ func TestN2PlansThatAreNotOffered(t *testing.T) {
 		"many values":            {Free: slices.Repeat([]string{"/x"}, 25)},
 		"a long name of a value": {Free: []string{"/" + strings.Repeat("x", 200)}},
 	} {
-		if _, err := PlanGrants([]PlannedCall{{Call: line, Envelope: e, Count: 1}}, "r7", 0, time.Now()); !errors.Is(err, errNotOffered) {
+		if _, err := PlanGrants([]PlannedCall{{Call: line, Envelope: e, Count: 1}}, "r7", time.Now()); !errors.Is(err, errNotOffered) {
 			t.Errorf("%s: got %v", why, err)
 		}
 	}
-	if _, err := planned(t).Draft(Wish{Scope: ForPlan}, time.Now().Add(9*time.Hour)); !errors.Is(err, errNotOffered) {
+	if _, err := planned(t).Draft(call.Answer{Scope: call.ForPlan}, time.Now().Add(9*time.Hour)); !errors.Is(err, errNotOffered) {
 		t.Errorf("a plan that is over: %v", err)
 	}
 }
@@ -228,26 +228,26 @@ func TestN2PlansThatAreNotOffered(t *testing.T) {
 // made to fit.
 func TestAPersonChoosesTheNumberAndTheEnd(t *testing.T) {
 	r := write("/a")
-	r.Terms = Terms{Scopes: []Scope{ForRun, ForCount, ForTime, ForSession}, Default: time.Minute, Max: time.Hour, Pointers: []string{"/path"}}
+	r.Terms = Terms{Scopes: []call.Scope{call.ForRun, call.ForCount, call.ForTime, call.ForSession}, Default: time.Minute, Max: time.Hour, Pointers: []string{"/path"}}
 	for _, test := range []struct {
-		wish  Wish
+		wish  call.Answer
 		uses  int
 		lasts time.Duration
 		wrong error
 	}{
-		{Wish{Scope: ForRun}, RunUses, time.Hour, nil},
-		{Wish{Scope: ForRun, Uses: 3, Length: 2 * time.Minute}, 3, 2 * time.Minute, nil},
-		{Wish{Scope: ForCount}, countUses, time.Hour, nil},
-		{Wish{Scope: ForCount, Uses: 36}, 36, time.Hour, nil},
-		{Wish{Scope: ForTime}, 0, time.Minute, nil},
-		{Wish{Scope: ForTime, Uses: 2, Length: 30 * time.Minute}, 2, 30 * time.Minute, nil},
-		{Wish{Scope: ForSession, Length: time.Minute}, 0, time.Minute, nil},
-		{Wish{Scope: ForCount, Uses: RunUses + 1}, 0, 0, errTooMuch},
-		{Wish{Scope: ForTime, Uses: -1}, 0, 0, errTooMuch},
-		{Wish{Scope: ForTime, Length: time.Hour + 1}, 0, 0, errTooLong},
-		{Wish{Scope: ForRun, Length: time.Hour + 1}, 0, 0, errTooLong},
-		{Wish{Scope: ForSession, Length: -1}, 0, 0, errTooLong},
-		{Wish{Scope: Once, Uses: 1}, 0, 0, errNotOffered},
+		{call.Answer{Scope: call.ForRun}, RunUses, time.Hour, nil},
+		{call.Answer{Scope: call.ForRun, Uses: 3, Length: 2 * time.Minute}, 3, 2 * time.Minute, nil},
+		{call.Answer{Scope: call.ForCount}, countUses, time.Hour, nil},
+		{call.Answer{Scope: call.ForCount, Uses: 36}, 36, time.Hour, nil},
+		{call.Answer{Scope: call.ForTime}, 0, time.Minute, nil},
+		{call.Answer{Scope: call.ForTime, Uses: 2, Length: 30 * time.Minute}, 2, 30 * time.Minute, nil},
+		{call.Answer{Scope: call.ForSession, Length: time.Minute}, 0, time.Minute, nil},
+		{call.Answer{Scope: call.ForCount, Uses: RunUses + 1}, 0, 0, errTooMuch},
+		{call.Answer{Scope: call.ForTime, Uses: -1}, 0, 0, errTooMuch},
+		{call.Answer{Scope: call.ForTime, Length: time.Hour + 1}, 0, 0, errTooLong},
+		{call.Answer{Scope: call.ForRun, Length: time.Hour + 1}, 0, 0, errTooLong},
+		{call.Answer{Scope: call.ForSession, Length: -1}, 0, 0, errTooLong},
+		{call.Answer{Scope: call.Once, Uses: 1}, 0, 0, errNotOffered},
 	} {
 		g, err := r.Draft(test.wish, someday)
 		switch {
@@ -267,11 +267,11 @@ func TestAPersonChoosesTheNumberAndTheEnd(t *testing.T) {
 func TestAGrantSaysWhatItAllows(t *testing.T) {
 	r := write("/a")
 	r.Args = json.RawMessage(`{"path":"/a","content":"` + strings.Repeat("x", 100) + `","mode":{"flags":["w"]}}`)
-	for coverage, want := range map[Coverage]string{
+	for coverage, want := range map[string]string{
 		coverExact: `exactly path: "/a", content: "xxxx`, coverRule: `/path "/a", other arguments as they come`, coverAny: "any arguments",
 	} {
 		r.Terms.Args = coverage
-		g, err := r.Draft(Wish{Scope: ForTime}, someday)
+		g, err := r.Draft(call.Answer{Scope: call.ForTime}, someday)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -281,7 +281,7 @@ func TestAGrantSaysWhatItAllows(t *testing.T) {
 	}
 	r.Args = json.RawMessage(`{"path":"/` + strings.Repeat("a", 60) + `/the-end"}`)
 	r.Terms.Args = coverRule
-	g, err := r.Draft(Wish{Scope: ForTime}, someday)
+	g, err := r.Draft(call.Answer{Scope: call.ForTime}, someday)
 	if err != nil {
 		t.Fatal(err)
 	}

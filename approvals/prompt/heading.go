@@ -11,8 +11,8 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// Heading names the tool in the way that nobody but the person's own configuration can influence: the canonical name, with a dot
-// between server and tool.
+// Heading names the tool in the way that nobody but the person's own configuration can influence: the canonical name,
+// with a dot between server and tool.
 func Heading(r *Request) string {
 	name := r.Name
 	switch {
@@ -48,7 +48,8 @@ func Shorten(name string) (string, bool) {
 		hidden -= us[to].n
 	}
 	us[to].raw = us[to].raw && !unicode.Is(unicode.M, us[to].r) // it would sit on the space
-	return fmt.Sprintf("%s (%s hidden) %s", join(us[:from]), counted(hidden, "character", "characters"), join(us[to:])), true
+	return fmt.Sprintf("%s (%s hidden) %s", join(us[:from]), counted(hidden, "character", "characters"),
+		join(us[to:])), true
 }
 
 func join(us []unit) string {
@@ -61,7 +62,8 @@ func join(us []unit) string {
 
 // Summary is r in one line, for lists: the name of the tool and the arguments, flattened.
 func Summary(r *Request) string {
-	p := &printer{limits: limits{text: summaryText, items: inlineItems, depth: 1}, masker: newMasker(r.Display, false), oneLine: true}
+	p := &printer{limits: limits{text: summaryText, items: inlineItems, depth: 1}, masker: newMasker(r.Display, false),
+		oneLine: true}
 	if r.Inquiry != nil {
 		p.limits.text = inquirySummary
 		p.put("a program asks ")
@@ -86,10 +88,11 @@ func Summary(r *Request) string {
 // inquirySummary is how much of a program's question a summary shows.
 const inquirySummary = 100
 
-// Shown is arguments as they may be shown and logged: secrets are masked, long texts, arrays and objects cut, the rest escaped. It is
-// one line. The raw arguments belong in no log.
+// Shown is arguments as they may be shown and logged: secrets are masked, long texts, arrays and objects cut, the rest
+// escaped. It is one line. The raw arguments belong in no log.
 func Shown(args json.RawMessage, d Display) string {
-	p := &printer{limits: limits{text: narrow(oneLineText, d.String), items: narrow(oneLineItems, d.Items), depth: narrow(oneLineDepth, d.Depth)}}
+	p := &printer{limits: limits{text: narrow(oneLineText, d.String), items: narrow(oneLineItems, d.Items),
+		depth: narrow(oneLineDepth, d.Depth)}}
 	p.masker, p.oneLine, p.width = newMasker(d, false), true, math.MaxInt32
 	if len(args) == 0 {
 		return "none"

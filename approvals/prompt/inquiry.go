@@ -6,15 +6,19 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/call"
 )
 
-// An Inquiry is a question that a program asks a person, in its own words. It approves nothing: the answer goes to the program.
+// An Inquiry is a question that a program asks a person, in its own words. It approves nothing: the answer goes to the
+// program.
 type Inquiry struct {
 	Header   string   `json:"header,omitempty"` // a word or two
 	Question string   `json:"question"`
 	Options  []Option `json:"options,omitempty"`
 	Multiple bool     `json:"multiple,omitempty"` // several options may be chosen
-	FreeText bool     `json:"freeText,omitempty"` // words may be given instead, or as well; without options they always may
+	// words may be given instead, or as well; without options they always may
+	FreeText bool `json:"freeText,omitempty"`
 
 	// Server is which upstream asks, under the name that a person gave it; "" is the program. A program cannot set it.
 	Server string `json:"-"`
@@ -67,7 +71,8 @@ func (q *Inquiry) Check() error {
 			err = errors.Join(err, fmt.Errorf("%s has the label of another one", name))
 		}
 		seen[o.Label] = true
-		err = errors.Join(err, long("the label of "+name, o.Label, maxLabel), long("the description of "+name, o.Description, maxDescription))
+		err = errors.Join(err, long("the label of "+name, o.Label, maxLabel), long("the description of "+name,
+			o.Description, maxDescription))
 	}
 	return err
 }
@@ -75,28 +80,29 @@ func (q *Inquiry) Check() error {
 // TakesText reports whether a person may answer in words of their own.
 func (q *Inquiry) TakesText() bool { return q.FreeText || len(q.Options) == 0 }
 
-// answered says why a reply is no answer to q.
-func (q *Inquiry) CheckReply(r *Reply) error {
-	unclear := func(what string) error { return fmt.Errorf("%w: %s", ErrUnclear, what) }
+// CheckAnswer says why a is no answer to q.
+func (q *Inquiry) CheckAnswer(a *call.Answer) error {
+	wrong := func(what string) error { return fmt.Errorf("%w: %s", ErrUnclear, what) }
 	switch {
-	case len(r.Selected) == 0 && strings.TrimSpace(r.Text) == "":
-		return unclear("nothing was answered")
-	case r.Text != "" && !q.TakesText():
-		return unclear("an answer in words was not asked for")
-	case utf8.RuneCountInString(r.Text) > MaxAnswer:
-		return unclear(fmt.Sprintf("the answer has more than %d characters", MaxAnswer))
-	case len(r.Selected) > 1 && !q.Multiple:
-		return unclear("more than one option was chosen")
+	case len(a.Selected) == 0 && strings.TrimSpace(a.Text) == "":
+		return wrong("nothing was answered")
+	case a.Text != "" && !q.TakesText():
+		return wrong("an answer in words was not asked for")
+	case utf8.RuneCountInString(a.Text) > MaxAnswer:
+		return wrong(fmt.Sprintf("the answer has more than %d characters", MaxAnswer))
+	case len(a.Selected) > 1 && !q.Multiple:
+		return wrong("more than one option was chosen")
 	}
-	for i, n := range r.Selected {
-		if n < 0 || n >= len(q.Options) || slices.Contains(r.Selected[:i], n) {
-			return unclear("an option was chosen that there is not")
+	for i, n := range a.Selected {
+		if n < 0 || n >= len(q.Options) || slices.Contains(a.Selected[:i], n) {
+			return wrong("an option was chosen that there is not")
 		}
 	}
 	return nil
 }
 
-// renderInquiry shows the question of a program. Nothing in it can be taken for words of ours: they stand between quotation marks.
+// renderInquiry shows the question of a program. Nothing in it can be taken for words of ours: they stand between
+// quotation marks.
 func renderInquiry(r *Request, o RenderOptions) Rendering {
 	l := ample
 	if o.Full {

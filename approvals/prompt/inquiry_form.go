@@ -1,9 +1,10 @@
 package prompt
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // Names of the fields of a form that puts an Inquiry.
@@ -35,7 +36,8 @@ func (q *Inquiry) fields(style formStyle) (fields properties, required []string)
 			required = append(required, answerField)
 		}
 	case style == oneOf:
-		fields = append(fields, namedProperty{answersField, property{Type: "array", Title: "Your answers", Items: &anyOf{offered}}})
+		fields = append(fields, namedProperty{answersField, property{Type: "array", Title: "Your answers",
+			Items: &anyOf{offered}}})
 		if !q.TakesText() {
 			required = append(required, answersField)
 		}
@@ -54,54 +56,34 @@ func (q *Inquiry) fields(style formStyle) (fields properties, required []string)
 	return fields, required
 }
 
-// inquiryForm is the question of r as an elicitation. This pairs with readInquiry.
-func inquiryForm(r *Request, style formStyle) (message string, schema json.RawMessage) {
-	s := formSchema{Type: "object"}
-	s.Properties, s.Required = r.Inquiry.fields(style)
-	schema, err := json.Marshal(s)
-	if err != nil {
-		panic(err) // strings only
-	}
-	return Text(r, RenderOptions{Markdown: true}), schema
-}
-
-// readInquiry reads what a client made of inquiryForm, in either style: a client may have changed its protocol's words.
-func readInquiry(r *Request, action string, content map[string]any) Result {
-	q := r.Inquiry
-	unclear := func(what string) Result { return Result{Err: fmt.Errorf("%w: %s", ErrUnclear, what)} }
-	switch action {
-	case "accept":
-	case "decline":
-		return Result{Reply: Reply{Decision: Refuse}}
-	case "cancel":
-		return Result{Err: ErrDismissed}
-	default:
-		return unclear("unknown action " + Quote(action))
-	}
-	index := map[any]int{}
-	field := map[string]int{}
-	for i := range q.Options {
-		index[optionValue(i)], field[optionField(i)] = i, i
-	}
-	reply := Reply{Decision: AllowOnce}
-	choose := func(value any) bool {
-		text, isText := value.(string)
-		i, known := index[text]
-		if known && isText {
-			reply.Selected = append(reply.Selected, i)
+// read reads the answer in a form for q, in either style: a client may have changed its protocol's words.
+func (q *Inquiry) read(content map[string]any) call.Answer {
+	answer := call.Answer{Allowed: true}
+	chosen := make([]bool, len(q.Options)) // by the fields of the older style
+	named := func(name func(int) string, value any) int {
+		for i := range q.Options {
+			if value == name(i) {
+				return i
+			}
 		}
-		return known && isText
+		return -1
 	}
-	chosen := make([]bool, len(q.Options))
+	choose := func(value any) bool {
+		i := named(optionValue, value)
+		if i >= 0 {
+			answer.Selected = append(answer.Selected, i)
+		}
+		return i >= 0
+	}
 	for name, value := range content {
-		i, isOption := field[name]
 		list, isList := value.([]any)
 		text, isText := value.(string)
 		on, isBool := value.(bool)
+		option := named(optionField, name)
 		switch {
 		case value == nil: // left empty
 		case name == textField && isText:
-			reply.Text = text
+			answer.Text = text
 		case name == answerField && isText && text == "": // left empty
 		case name == answerField && choose(value):
 		case name == answersField && isList && len(list) <= maxOptions:
@@ -110,21 +92,21 @@ func readInquiry(r *Request, action string, content map[string]any) Result {
 					return unclear("an option was chosen that there is not")
 				}
 			}
-		case isOption && isBool && q.Multiple:
-			chosen[i] = on
+		case option >= 0 && isBool && q.Multiple:
+			chosen[option] = on
 		default:
-			return unclear("the form came back with a field " + Quote(name) + " that it does not have, or with something else in it")
+			return unclear("the form came back with a field %s that it does not have, or with something else in it", Quote(name))
 		}
 	}
 	for i, on := range chosen {
 		if on {
-			reply.Selected = append(reply.Selected, i)
+			answer.Selected = append(answer.Selected, i)
 		}
 	}
-	if err := q.CheckReply(&reply); err != nil {
-		return Result{Err: err}
+	if err := q.CheckAnswer(&answer); err != nil {
+		return call.Answer{Err: err}
 	}
-	return Result{Reply: reply}
+	return answer
 }
 
 // shortened escapes a label for a place that has one line for it.

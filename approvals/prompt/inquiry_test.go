@@ -54,8 +54,8 @@ func TestInquiryForms(t *testing.T) {
 			if diff := cmp.Diff(tt.selected, got.Selected, cmpopts.EquateEmpty()); diff != "" || got.Text != tt.text {
 				t.Errorf("got %q and (-want +got):\n%s", got.Text, diff)
 			}
-			if yes := tt.err == nil && tt.action == "accept"; yes != (got.Decision == AllowOnce) && err == nil {
-				t.Errorf("decision %v", got.Decision)
+			if yes := tt.err == nil && tt.action == "accept"; yes != got.Allowed && err == nil {
+				t.Errorf("allowed: %v", got.Allowed)
 			}
 		})
 	}

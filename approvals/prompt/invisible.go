@@ -2,17 +2,17 @@ package prompt
 
 import "unicode"
 
-// The tables follow Unicode 15.0, the version of Go's package unicode. A character of a later version is unassigned there, and
-// therefore written as an escape.
+// The tables follow Unicode 15.0, the version of Go's package unicode. A character of a later version is unassigned
+// there, and therefore written as an escape.
 
-// visible holds the categories of which characters are shown as themselves: letters, digits, punctuation, symbols and the marks
-// that sit on letters. Left out are all of C (Cc, Cf, Co, Cs, Cn), Zl, Zp, Zs (a plain space has a rule of its own), and the
-// enclosing marks (Me), which draw over their neighbours.
+// visible holds the categories of which characters are shown as themselves: letters, digits, punctuation, symbols and
+// the marks that sit on letters. Left out are all of C (Cc, Cf, Co, Cs, Cn), Zl, Zp, Zs (a plain space has a rule of
+// its own), and the enclosing marks (Me), which draw over their neighbours.
 var visible = []*unicode.RangeTable{unicode.L, unicode.N, unicode.P, unicode.S, unicode.Mn, unicode.Mc}
 
 // blank holds characters of visible categories that show nothing or next to nothing: Default_Ignorable_Code_Point as
-// DerivedCoreProperties.txt defines it (Other_Default_Ignorable, Cf, the variation selectors; Cf is hidden by its category), and
-// blanks that the standard does not count among those.
+// DerivedCoreProperties.txt defines it (Other_Default_Ignorable, Cf, the variation selectors; Cf is hidden by its
+// category), and blanks that the standard does not count among those.
 var blank = []*unicode.RangeTable{
 	unicode.Other_Default_Ignorable_Code_Point, // U+034F, U+115F, U+1160, U+3164, U+FFA0, U+E0000 and its plane, ...
 	unicode.Variation_Selector,                 // U+180B, U+FE00, U+E0100, ...
@@ -29,8 +29,8 @@ var blank = []*unicode.RangeTable{
 	},
 }
 
-// deceptive holds characters that look like the quotation mark and the backslash, with which this package marks where data
-// ends and what is escaped.
+// deceptive holds characters that look like the quotation mark and the backslash, with which this package marks where
+// data ends and what is escaped.
 var deceptive = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{Lo: 0x02BA, Hi: 0x02BA, Stride: 1}, // modifier double prime

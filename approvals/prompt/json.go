@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
@@ -9,8 +10,8 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// parseArgs reads the arguments of a call as the Gate does; no bytes are null. Arguments on which JSON readers differ are
-// an error: they have no digest, so nobody is asked about them, and no grant covers them.
+// parseArgs reads the arguments of a call as the Gate does; no bytes are null. Arguments on which JSON readers differ
+// are an error: they have no digest, so nobody is asked about them, and no grant covers them.
 func parseArgs(raw []byte) (strictjson.Value, error) {
 	if len(raw) == 0 {
 		return strictjson.Parse("null", strictjson.Options{})
@@ -45,7 +46,14 @@ func children(v strictjson.Value) iter.Seq2[string, strictjson.Value] {
 	}
 }
 
-// leaves calls f for everything in v that holds nothing else, with its pointer.
+// Leaves calls f for everything in JSON that holds nothing else, with its pointer. Of what is not strict JSON it calls f
+// for nothing.
+func Leaves(raw json.RawMessage, f func(pointer string, v strictjson.Value)) {
+	if v, err := parseArgs(raw); err == nil {
+		leaves(v, "", f)
+	}
+}
+
 func leaves(v strictjson.Value, at string, f func(pointer string, v strictjson.Value)) {
 	if !nested(v) {
 		f(at, v)

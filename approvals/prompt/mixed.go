@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// alike holds the alphabets whose letters are easily taken for one another. A word that mixes two of them is suspicious;
-// Japanese, which mixes three scripts of which none looks like Latin, is not.
+// alike holds the alphabets whose letters are easily taken for one another. A word that mixes two of them is
+// suspicious; Japanese, which mixes three scripts of which none looks like Latin, is not.
 var alike = map[string]*unicode.RangeTable{
 	"Armenian": unicode.Armenian, "Cherokee": unicode.Cherokee, "Coptic": unicode.Coptic, "Cyrillic": unicode.Cyrillic,
 	"Greek": unicode.Greek, "Latin": unicode.Latin, "Lisu": unicode.Lisu,

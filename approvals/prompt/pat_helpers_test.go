@@ -20,7 +20,7 @@ func write(path string) *Request {
 	return &Request{
 		Server: "fs", Tool: "write", Name: "fs__write", Profile: "p", ProfileDigest: "sha256:p", ServerID: "sha256:s", Definition: "sha256:d",
 		Rule: "fs-write", Risk: call.Medium, Principal: "local:anna", Session: "s1", Run: "r1", Call: 1, Args: js,
-		Terms: Terms{Scopes: []Scope{Once, ForRun, ForCount, ForTime, ForSession}, Args: coverRule, Pointers: []string{"/path"}},
+		Terms: Terms{Scopes: []call.Scope{call.Once, call.ForRun, call.ForCount, call.ForTime, call.ForSession}, Args: coverRule, Pointers: []string{"/path"}},
 	}
 }
 

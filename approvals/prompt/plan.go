@@ -1,7 +1,6 @@
 package prompt
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -9,19 +8,20 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/secrets"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// An Envelope is what the text of a program shows of the arguments of a call: some are written there, others only the running
-// program knows.
+// An Envelope is what the text of a program shows of the arguments of a call: some are written there, others only the
+// running program knows.
 type Envelope struct {
 	Fixed []Value  `json:"fixed,omitempty"` // these, as written
 	Free  []string `json:"free,omitempty"`  // pointers of those that may be anything; "" is all that is not fixed
 }
 
-// holds reports whether arguments are what the plan said: each fixed value is there, and nothing is there that is neither
-// fixed nor free.
+// holds reports whether arguments are what the plan said: each fixed value is there, and nothing is there that is
+// neither fixed nor free.
 func (e *Envelope) holds(args json.RawMessage) bool {
 	v, err := parseArgs(args)
 	if err != nil {
@@ -87,10 +87,10 @@ type PlannedCall struct {
 	At      int
 }
 
-// PlanGrants turns a plan that a person has approved into grants for one run. Each call is still decided when it is made: a
-// grant answers questions, for as many calls as were planned. A line that no grant may answer is an error, and then there are
-// none: a plan is approved as it was shown or not at all.
-func PlanGrants(plan []PlannedCall, run string, length time.Duration, now time.Time) ([]*Grant, error) {
+// PlanGrants turns a plan that a person has approved into grants for one run. Each call is still decided when it is
+// made: a grant answers questions, for as many calls as were planned. A line that no grant may answer is an error, and
+// then there are none: a plan is approved as it was shown or not at all.
+func PlanGrants(plan []PlannedCall, run string, now time.Time) ([]*Grant, error) {
 	var grants []*Grant
 	for _, line := range plan {
 		r := *line.Call
@@ -108,15 +108,9 @@ func PlanGrants(plan []PlannedCall, run string, length time.Duration, now time.T
 				return nil, fmt.Errorf("%s: the value planned at %s is not canonical JSON", Heading(&r), Quote(v.Pointer))
 			}
 		}
-		g, err := r.Draft(Wish{Scope: ForRun}, now)
+		g, err := r.Draft(call.Answer{Scope: call.ForRun}, now)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", Heading(&r), err)
-		}
-		if length > 0 {
-			if now.Add(length).After(g.Expires) {
-				return nil, fmt.Errorf("%s: %w", Heading(&r), errTooLong)
-			}
-			g.Expires = now.Add(length)
 		}
 		envelope := line.Envelope
 		g.Coverage, g.Digest, g.Values, g.Envelope = coverEnvelope, "", nil, &envelope
@@ -136,8 +130,8 @@ const (
 	MaxPlan         = 20
 )
 
-// Sketch is the envelope of arguments of which a program's text shows a part: at unknown there may be anything, or nothing, and
-// the objects at open may have members beside those shown. Both are JSON Pointers; "" is all of it.
+// Sketch is the envelope of arguments of which a program's text shows a part: at unknown there may be anything, or
+// nothing, and the objects at open may have members beside those shown. Both are JSON Pointers; "" is all of it.
 func Sketch(shown json.RawMessage, unknown, open []string) (Envelope, error) {
 	var e Envelope
 	form, err := canonical(shown) // its order makes sketches comparable
@@ -200,10 +194,8 @@ func draftPlan(r *Request, now time.Time) (*Grant, error) {
 	if len(r.Plan) == 0 || len(r.Plan) > MaxPlan || r.Run == "" || r.Risk.Grave() || !rememberable(r) {
 		return nil, errNotOffered
 	}
-	g := &Grant{
-		ID: "g_" + strings.ToLower(rand.Text()), Scope: ForPlan, Principal: r.Principal, Run: r.Run, Profile: r.Profile, ProfileDigest: r.ProfileDigest,
-		Rule: r.Rule, Server: r.Server, ServerID: r.ServerID, Name: r.Name, Definition: r.Definition, Created: now, Lines: r.Plan,
-	}
+	g := newGrant(r, call.ForPlan, now)
+	g.Run, g.Lines = r.Run, r.Plan
 	for _, line := range r.Plan {
 		if line.Run != r.Run || line.Principal != r.Principal || line.Coverage != coverEnvelope || !now.Before(line.Expires) {
 			return nil, errNotOffered
@@ -215,12 +207,12 @@ func draftPlan(r *Request, now time.Time) (*Grant, error) {
 	return g, nil
 }
 
-// planOf is the plan that can be allowed together with all of calls; nil if there is none.
+// PlanOf is the plan that can be allowed together with all of calls; nil if there is none.
 func PlanOf(calls []*Request) *Grant {
 	var plan *Grant
 	for _, r := range calls {
 		var err error
-		if plan, err = r.Draft(Wish{Scope: ForPlan}, time.Now()); err != nil {
+		if plan, err = r.Draft(call.Answer{Scope: call.ForPlan}, time.Now()); err != nil {
 			return nil
 		}
 	}
@@ -229,7 +221,7 @@ func PlanOf(calls []*Request) *Grant {
 
 // All are the grants that g stands for: those of its plan, or g itself.
 func (g *Grant) All() []*Grant {
-	if g.Scope != ForPlan {
+	if g.Scope != call.ForPlan {
 		return []*Grant{g}
 	}
 	all := make([]*Grant, 0, len(g.Lines))

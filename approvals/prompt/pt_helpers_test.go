@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // inert reports whether r may stand in what a person sees. It is stated by what must not appear, shows by what may.
@@ -34,7 +36,7 @@ func planned(t *testing.T) *Request {
 	r.Plan, err = PlanGrants([]PlannedCall{
 		{Call: line, Envelope: Envelope{Fixed: []Value{{"/path", `"/data/b"`}}, Free: []string{"/content"}}, Count: 1},
 		{Call: line, Envelope: Envelope{Fixed: []Value{{"/path", `"` + strings.Repeat("x\u202e", 20) + `"`}}, Free: []string{""}}, Count: 50},
-	}, "r7", 0, time.Now())
+	}, "r7", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +68,9 @@ func formOfOne(r *Request, style formStyle) (message string, schema json.RawMess
 	return formOf([]*Request{r}, style)
 }
 
-func readFormOfOne(r *Request, action string, content map[string]any) (Reply, error) {
+func readFormOfOne(r *Request, action string, content map[string]any) (call.Answer, error) {
 	got := ReadForm([]*Request{r}, action, content)[0]
-	return got.Reply, got.Err
+	err := got.Err
+	got.Err = nil
+	return got, err
 }

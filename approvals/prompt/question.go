@@ -141,15 +141,18 @@ func (q *question) risk() {
 func (q *question) lookTwice() {
 	var notes []string
 	if q.cut {
-		notes = append(notes, fmt.Sprintf("not everything is shown: the arguments have %s, sha256 %x", counted(q.total, "byte", "bytes"), digest(q.sum)[:8]))
+		notes = append(notes, fmt.Sprintf("not everything is shown: the arguments have %s, sha256 %x",
+			counted(q.total, "byte", "bytes"), digest(q.sum)[:8]))
 	}
 	if q.masked > 0 {
-		notes = append(notes, counted(q.masked, "value looks like a secret and is hidden", "values look like secrets and are hidden"))
+		notes = append(notes, counted(q.masked, "value looks like a secret and is hidden",
+			"values look like secrets and are hidden"))
 	}
 	for _, name := range []struct{ what, name string }{{"server", q.request.Server}, {"tool", q.request.Tool}} {
 		if foreign(name.name) {
 			shown, _ := Shorten(name.name)
-			notes = append(notes, fmt.Sprintf("the name of the %s, %s, has characters that are easily mistaken%s", name.what, shown, mixture(name.name)))
+			notes = append(notes, fmt.Sprintf("the name of the %s, %s, has characters that are easily mistaken%s",
+				name.what, shown, mixture(name.name)))
 		}
 	}
 	for _, m := range q.seen.mixed {
@@ -162,10 +165,12 @@ func (q *question) lookTwice() {
 			n += q.odd[k]
 			kinds = append(kinds, fmt.Sprintf("%s: %d", k, q.odd[k]))
 		}
-		notes = append(notes, fmt.Sprintf(`%s, written as \u{...} (%s)`, counted(n, "character does not show as itself", "characters do not show as themselves"), strings.Join(kinds, ", ")))
+		notes = append(notes, fmt.Sprintf(`%s, written as \u{...} (%s)`, counted(n, "character does not show as itself",
+			"characters do not show as themselves"), strings.Join(kinds, ", ")))
 	}
 	if q.rtl {
-		notes = append(notes, "there are letters that run from right to left; what stands next to them may appear in another order")
+		notes = append(notes,
+			"there are letters that run from right to left; what stands next to them may appear in another order")
 	}
 	for i, n := range notes {
 		if i == 0 {

@@ -2,8 +2,8 @@ package prompt
 
 import "slices"
 
-// RenderOptions fit a question to where it is shown. They change its form; what is escaped, cut and masked stays the same but
-// for the options that say so.
+// RenderOptions fit a question to where it is shown. They change its form; what is escaped, cut and masked stays the
+// same but for the options that say so.
 type RenderOptions struct {
 	Width    int  // columns; 0 is 96, less than 40 is 40
 	Color    bool // ANSI colours on words of ours, never on data
@@ -17,8 +17,8 @@ type Rendering struct {
 	Text   string
 	Cut    bool // something is left out; the text says how much, and how to recognise the whole
 	Masked int  // values, or parts of them, that are not shown because they look like secrets
-	// Complete says that a person saw all there is to judge: nothing cut, and nothing masked that is longer than secrets are.
-	// Without it a call of high risk cannot be approved.
+	// Complete says that a person saw all there is to judge: nothing cut, and nothing masked that is longer than
+	// secrets are. Without it a call of high risk cannot be approved.
 	Complete bool
 	// Arguments is the part of Text that shows the arguments, for pages that set it apart; "" for an Inquiry.
 	Arguments string
@@ -37,8 +37,8 @@ const (
 // Text is what a person is shown about r, over every channel.
 func Text(r *Request, o RenderOptions) string { return Render(r, o).Text }
 
-// Render shows r. Whatever r holds, the result is made of visible characters, plain spaces, line ends and, with Color, our
-// own escape sequences.
+// Render shows r. Whatever r holds, the result is made of visible characters, plain spaces, line ends and, with Color,
+// our own escape sequences.
 func Render(r *Request, o RenderOptions) Rendering {
 	if r.Inquiry != nil {
 		return renderInquiry(r, o)

@@ -11,75 +11,82 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// A Request is one call that needs a yes. Nothing in it is trusted when it is shown: every field is escaped.
+// A Request is one question to a person: a call that needs a yes or, with an Inquiry, a question of the program itself.
+// Nothing in it is trusted when it is shown: every field is escaped.
+//
+// The fields with a name in JSON are what the approval store keeps of a question, see package approvals. A change of
+// these names is another version of what is stored.
 type Request struct {
-	Server string // as the configuration names it
-	Tool   string // as the upstream names it
-	Name   string // canonical, server__tool; the heading is made from it
+	Server string `json:"server,omitempty"` // as the configuration names it
+	Tool   string `json:"tool,omitempty"`   // as the upstream names it
+	Name   string `json:"name,omitempty"`   // canonical, server__tool; the heading is made from it
 
-	Profile string
-	Risk    call.Risk
-	Rule    string   // id of the rule that asked, or its place in the file
-	Reasons []string // what the profile says about it
+	Profile string    `json:"profile,omitempty"`
+	Risk    call.Risk `json:"risk,omitempty"`
+	Rule    string    `json:"rule,omitempty"`    // id of the rule that asked, or its place in the file
+	Reasons []string  `json:"reasons,omitempty"` // what the profile says about it
 	// Firm says that a person has to answer: neither a grant nor a fallback does.
-	Firm  bool
-	Terms Terms // what a person may give besides a yes to this call
+	Firm  bool  `json:"firm,omitempty"`
+	Terms Terms `json:"terms,omitzero"` // what a person may give besides a yes to this call
 
-	// Inquiry makes r a question of the program itself, put to a person in the program's words. There is no call then, and a yes
-	// is an answer. It is always put alone.
-	Inquiry *Inquiry
+	// Inquiry makes r a question of the program itself, in the program's words. There is no call then, and a yes is an
+	// answer. It is always put alone.
+	Inquiry *Inquiry `json:"inquiry,omitempty"`
 
-	Args    json.RawMessage // the bytes that will be sent
-	Sources []Source        // where they come from, as far as it is known
+	Args    json.RawMessage `json:"args,omitempty"`    // the bytes that will be sent
+	Sources []Source        `json:"sources,omitempty"` // where they come from, as far as it is known
 
-	// Edit says that a person may answer with other arguments, over a channel that can take them, and what is wrong with some;
-	// nil means that they may not. An error that has a method Pointer() string says where, by JSON Pointer. It is called from many
-	// goroutines.
+	// Edit says that a person may answer with other arguments, over a channel that can take them, and what is wrong
+	// with some; nil means that they may not. An error that has a method Pointer() string says where, by JSON Pointer.
+	// It is called from many goroutines.
 	Edit func(args json.RawMessage) error `json:"-"`
 	// Input is the tool's JSON Schema of its arguments, for a form to change them with; nil is none.
-	Input json.RawMessage `json:",omitempty"`
+	Input json.RawMessage `json:"input,omitempty"`
 
-	Title, Description string // the upstream's words about the tool; shown last and marked as such
+	Title       string `json:"title,omitempty"`       // the upstream's words about the tool; shown last and marked as such
+	Description string `json:"description,omitempty"` // the upstream's words about the tool; shown last and marked as such
 
-	Preview Preview
-	// Plan are the grants for what the program's text shows of the calls to come, see [PlanGrants]: a person may give them
-	// with a yes to this call. They are shown whole.
-	Plan []*Grant
+	Preview Preview `json:"preview,omitzero"`
+	// Plan are the grants for what the program's text shows of the calls to come, see [PlanGrants]: a person may give
+	// them with a yes to this call. They are shown whole.
+	Plan []*Grant `json:"plan,omitempty"`
 	// Ahead says that r is no call: a person may allow Plan before the program runs, for one run of it. Name is
 	// planTool, Args are what the plan says, for the Binding and the record, and Definition is the digest of the
 	// program.
-	Ahead bool
-	Code  string // short random code that ties the question to its answer, see NewCode
+	Ahead bool   `json:"ahead,omitempty"`
+	Code  string `json:"code,omitempty"` // short random code that ties the question to its answer, see NewCode
 
 	// What an answer is bound to besides; not shown.
-	ProfileDigest string // of the profile as it is
-	ServerID      string // digest of how the server is reached
-	Definition    string // digest of the tool's definition
-	Principal     string // for whom the call is made
-	Session       string // in which session, if there is one
+	ProfileDigest string `json:"profileDigest,omitempty"` // of the profile as it is
+	ServerID      string `json:"serverID,omitempty"`      // digest of how the server is reached
+	Definition    string `json:"definition,omitempty"`    // digest of the tool's definition
+	Principal     string `json:"principal,omitempty"`     // for whom the call is made
+	Session       string `json:"session,omitempty"`       // in which session, if there is one
 
-	ID     string // of the question, 128 random bits; the Desk gives it one
-	Digest string // of what an answer is bound to; from the Desk, to be repeated by whoever answers from afar
-	// Expires is when the question is over. With ID and Digest it says that the question was put before, by a process that is
-	// gone: it is asked again as it was, if it is still the same.
-	Expires time.Time
+	ID string `json:"id,omitempty"` // of the question, 128 random bits; the Desk gives it one
+	// of what an answer is bound to; from the Desk, to be repeated by whoever answers from afar
+	Digest string `json:"digest,omitempty"`
+	// Expires is when the question is over. With ID and Digest it says that the question was put before, by a process
+	// that is gone: it is asked again as it was, if it is still the same.
+	Expires time.Time `json:"expires,omitzero"`
 	// Until is when the time to answer was to be over as the question was put; from the Desk, see Deadline.
-	Until time.Time
-	// Ends is the deadline now; it holds nil while the question waits for its turn. Ends itself is nil in other processes.
+	Until time.Time `json:"until,omitzero"`
+	// Ends is the deadline now; it holds nil while the question waits for its turn. Ends itself is nil in other
+	// processes.
 	Ends *atomic.Pointer[time.Time] `json:"-"`
 	// OtherOnly says that who asked for the run may not answer; from the Desk.
-	OtherOnly bool
-	Run       string    // the run that makes the call
-	Call      int       // its number within the run
-	Time      time.Time // when the question arose; not shown
+	OtherOnly bool      `json:"otherOnly,omitempty"`
+	Run       string    `json:"run,omitempty"`  // the run that makes the call
+	Call      int       `json:"call,omitempty"` // its number within the run
+	Time      time.Time `json:"time,omitzero"`  // when the question arose; not shown
 
-	Display Display
+	Display Display `json:"display,omitzero"`
 
 	MinHuman time.Duration `json:"-"` // how long a person needs at least; from the Desk
 }
 
-// Deadline is until when the question waits for its answer. It is zero while the question waits for its turn in a channel that
-// shows one at a time: its time stands still then.
+// Deadline is until when the question waits for its answer. It is zero while the question waits for its turn in a
+// channel that shows one at a time: its time stands still then.
 func (r *Request) Deadline() time.Time {
 	if r.Ends == nil {
 		return r.Until
@@ -90,28 +97,32 @@ func (r *Request) Deadline() time.Time {
 	return time.Time{}
 }
 
-// Display narrows what is shown of the arguments. The zero value cuts at the defaults and masks what looks like a secret. Where
-// a high risk wants everything shown, its numbers do not count.
+// Display narrows what is shown of the arguments. The zero value cuts at the defaults and masks what looks like a
+// secret. Where a high risk wants everything shown, its numbers do not count.
 type Display struct {
-	Keys     []string // patterns of keys whose values are masked, in addition to the built-in ones; * is any characters
-	Pointers []string // JSON Pointers of values that are masked; a segment * is any key or index
-	NoDetect bool     // leave values that look like tokens or private keys in the clear unless their key says secret
+	// patterns of keys whose values are masked, in addition to the built-in ones; * is any characters
+	Keys []string `json:"keys,omitempty"`
+	// JSON Pointers of values that are masked; a segment * is any key or index
+	Pointers []string `json:"pointers,omitempty"`
+	// leave values that look like tokens or private keys in the clear unless their key says secret
+	NoDetect bool `json:"noDetect,omitempty"`
 
-	String int // longest text shown whole, in characters on the screen; 0 is 800
-	Items  int // most entries of an object or array shown; 0 is 24
-	Depth  int // deepest level shown; 0 is 6
+	String int `json:"string,omitempty"` // longest text shown whole, in characters on the screen; 0 is 800
+	Items  int `json:"items,omitempty"`  // most entries of an object or array shown; 0 is 24
+	Depth  int `json:"depth,omitempty"`  // deepest level shown; 0 is 6
 }
 
 // A Preview lists the calls that were seen in the program's text. It decides nothing.
 type Preview struct {
-	Calls   []PreviewCall
-	Dynamic bool // there are calls whose name only the running program knows
+	Calls   []PreviewCall `json:"calls,omitempty"`
+	Dynamic bool          `json:"dynamic,omitempty"` // there are calls whose name only the running program knows
 }
 
 // A PreviewCall is one call seen in the text, by its canonical name.
 type PreviewCall struct {
-	Name         string
-	Line, Column int // 1-based
+	Name   string `json:"name,omitempty"`
+	Line   int    `json:"line,omitempty"`   // 1-based
+	Column int    `json:"column,omitempty"` // 1-based
 }
 
 // NewCode returns four random hexadecimal digits. They are for people to compare, and are no credential.
@@ -124,6 +135,7 @@ func NewCode() string {
 // LogValue leaves the arguments out of logs.
 func (r *Request) LogValue() slog.Value {
 	return slog.GroupValue(
-		slog.String("run", r.Run), slog.Int("call", r.Call), slog.String("tool", Heading(r)), slog.String("profile", r.Profile),
-		slog.String("risk", string(r.Risk)), slog.String("rule", r.Rule), slog.String("code", r.Code), slog.Int("argument_bytes", len(r.Args)))
+		slog.String("run", r.Run), slog.Int("call", r.Call), slog.String("tool", Heading(r)),
+		slog.String("profile", r.Profile), slog.String("risk", string(r.Risk)), slog.String("rule", r.Rule),
+		slog.String("code", r.Code), slog.Int("argument_bytes", len(r.Args)))
 }

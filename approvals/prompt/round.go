@@ -10,7 +10,8 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// A round is what is put to a person at once: the calls of one moment. They are called by their numbers in the run. Similar ones are shown as one table, and if there are many they share one decision.
+// A round is what is put to a person at once: the calls of one moment. They are called by their numbers in the run.
+// Similar ones are shown as one table, and if there are many they share one decision.
 
 // maxDecisions is how many decisions one form asks for.
 const maxDecisions = 10
@@ -38,10 +39,11 @@ func blocks(calls []*Request) [][]int {
 	var all [][]int
 	place := map[string]int{}
 	for i, r := range calls {
-		key := fmt.Sprintf("%q", []any{r.Server, r.Tool, r.Name, r.Profile, r.Risk, r.Rule, r.Reasons, r.Title, r.Description, r.Display, i})
-		if tabular(r.Args) {
-			key = fmt.Sprintf("%q", []any{r.Server, r.Tool, r.Name, r.Profile, r.Risk, r.Rule, r.Reasons, r.Title, r.Description, r.Display})
+		alike := []any{r.Server, r.Tool, r.Name, r.Profile, r.Risk, r.Rule, r.Reasons, r.Title, r.Description, r.Display}
+		if !tabular(r.Args) {
+			alike = append(alike, i)
 		}
+		key := fmt.Sprintf("%q", alike)
 		at, ok := place[key]
 		if !ok {
 			at = len(all)
@@ -62,8 +64,8 @@ func tabular(args json.RawMessage) bool {
 // A numbering gives calls that are shown together the numbers that they are called by.
 type numbering []int
 
-// numbered is the numbering of calls: by their numbers in the run, which stay when others are answered. Calls of several runs, or
-// without numbers, are numbered in their order.
+// numbered is the numbering of calls: by their numbers in the run, which stay when others are answered. Calls of
+// several runs, or without numbers, are numbered in their order.
 func numbered(calls []*Request) numbering {
 	ns := make(numbering, len(calls))
 	seen := map[int]bool{}
@@ -151,7 +153,8 @@ func renderAll(calls []*Request, o RenderOptions) (whole Rendering, each []Rende
 		for _, i := range block {
 			each[i] = part
 		}
-		whole.Cut, whole.Masked, whole.Complete = whole.Cut || part.Cut, whole.Masked+part.Masked, whole.Complete && part.Complete
+		whole.Cut, whole.Masked = whole.Cut || part.Cut, whole.Masked+part.Masked
+		whole.Complete = whole.Complete && part.Complete
 	}
 	if len(calls) > 0 {
 		q := newQuestion(calls[0], o, limits{}, nil)

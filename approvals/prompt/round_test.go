@@ -112,7 +112,7 @@ func TestManyCallsShareDecisions(t *testing.T) {
 				answers[name] = "allow_once"
 			}
 			for i, got := range ReadForm(test.calls, "accept", answers) {
-				if got.Err != nil || got.Reply.Decision != AllowOnce {
+				if got.Err != nil || !got.Allowed {
 					t.Errorf("call %d: %+v", i+1, got)
 				}
 			}
@@ -214,7 +214,7 @@ func TestFormsOfSeveralCalls(t *testing.T) {
 		var got strings.Builder
 		for _, x := range ReadForm(issues(3), "accept", test.content) {
 			switch {
-			case x.Err == nil && x.Reply.Decision == AllowOnce:
+			case x.Err == nil && x.Allowed:
 				got.WriteByte('y')
 			case x.Err == nil:
 				got.WriteByte('n')
@@ -229,7 +229,7 @@ func TestFormsOfSeveralCalls(t *testing.T) {
 		}
 	}
 	for _, x := range ReadForm(issues(3), "decline", nil) {
-		if x.Err != nil || x.Reply.Decision != Refuse {
+		if x.Err != nil || x.Allowed {
 			t.Errorf("declined: %+v", x)
 		}
 	}
@@ -252,7 +252,7 @@ func TestAGraveCallInARound(t *testing.T) {
 		t.Errorf("nothing says why:\n%s", message)
 	}
 	got := ReadForm(calls, "accept", map[string]any{"decision_1": "allow_once", "decision_2": "allow_once"})
-	if got[0].Reply.Decision != AllowOnce || !errors.Is(got[1].Err, ErrUnclear) {
+	if !got[0].Allowed || !errors.Is(got[1].Err, ErrUnclear) {
 		t.Errorf("got %+v", got)
 	}
 	got = ReadForm(calls, "accept", map[string]any{"same_for_all": "allow_once"})

@@ -8,9 +8,10 @@ import (
 
 // A Source says where one argument comes from, as far as could be seen.
 type Source struct {
-	Pointer string // JSON Pointer of a text or number in the arguments
-	Tool    string // canonical name of the tool whose answer has it; "" says that it is written in the text of the program
-	Call    int    // the number of that call in the run
+	Pointer string `json:"pointer,omitempty"` // JSON Pointer of a text or number in the arguments
+	// canonical name of the tool whose answer has it; "" says that it is written in the text of the program
+	Tool string `json:"tool,omitempty"`
+	Call int    `json:"call,omitempty"` // the number of that call in the run
 }
 
 func (s Source) remark() string {
@@ -30,8 +31,8 @@ func sourcesOf(r *Request) (remarks map[string]string, written bool) {
 		remarks[s.Pointer] = s.remark()
 		written = written && s.Tool == ""
 	}
-	if v, err := parseArgs(r.Args); written && err == nil {
-		leaves(v, "", func(pointer string, _ strictjson.Value) { written = written && remarks[pointer] != "" })
+	if written {
+		Leaves(r.Args, func(pointer string, _ strictjson.Value) { written = written && remarks[pointer] != "" })
 	}
 	return remarks, written
 }

@@ -7,7 +7,8 @@ import (
 	"unicode"
 )
 
-// A piece is what is shown for some characters of a text: a unit between quotation marks, or the mark of a secret outside.
+// A piece is what is shown for some characters of a text: a unit between quotation marks, or the mark of a secret
+// outside.
 type piece struct {
 	unit
 	mark   string
@@ -52,8 +53,8 @@ func (p *printer) pieces(cs []rune, secret []span) iter.Seq[piece] {
 	}
 }
 
-// text writes a string: whole if it is short, else its two ends with the number of characters between them. Both ends, because
-// what is dangerous tends to stand at one of them.
+// text writes a string: whole if it is short, else its two ends with the number of characters between them. Both ends,
+// because what is dangerous tends to stand at one of them.
 func (p *printer) text(cs []rune, secret []span) {
 	var head, tail []piece
 	headWidth, tailWidth, hidden := 0, 0, 0

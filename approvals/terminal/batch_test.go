@@ -35,7 +35,7 @@ func TestARespondersBatchAndItsOutcomes(t *testing.T) {
 	grave := *calls[0]
 	grave.Risk, grave.Code, grave.Call = call.High, "ffff", 4
 	all := append(calls, &grave)
-	answers := make(chan []approvals.Answer, 1)
+	answers := make(chan []approvals.Result, 1)
 	go func() { answers <- d.AskAll(t.Context(), all, []approvals.Channel{q}, approvals.Options{}) }()
 	told := person.next(t, "pending", func(told *Told) bool { return len(told.Calls) == 4 })
 	if len(told.Batches) != 1 || len(told.Batches[0].IDs) != 3 || told.Batches[0].Whole {

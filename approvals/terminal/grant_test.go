@@ -9,6 +9,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
 )
 
 // N2: a plan is offered over every channel, with the first question of a run, and stands there whole.
@@ -32,13 +33,13 @@ func TestN2APlanIsOfferedWhole(t *testing.T) {
 	if !strings.Contains(string(schema), `{"const":"allow_plan","title":"`+words+`"}`) {
 		t.Errorf("form: %s", schema)
 	}
-	if got := prompt.ReadForm([]*prompt.Request{r}, "accept", map[string]any{"decision": "allow_plan"})[0]; got.Err != nil || got.Reply.Scope != prompt.ForPlan {
+	if got := prompt.ReadForm([]*prompt.Request{r}, "accept", map[string]any{"decision": "allow_plan"})[0]; got.Err != nil || got.Scope != call.ForPlan {
 		t.Errorf("got %+v, %v", got, got.Err)
 	}
-	if got := describe(approvals.Open{Request: r}, 100); !slices.Contains(got.Offers, Offer{prompt.ForPlan, words}) || !strings.Contains(got.Text, "at most 50 times") {
+	if got := describe(approvals.Open{Request: r}, 100); !slices.Contains(got.Offers, Offer{call.ForPlan, words}) || !strings.Contains(got.Text, "at most 50 times") {
 		t.Errorf("socket: %+v", got)
 	}
-	if got, shown, err := sitting(t, r, "yes plan"); err != nil || got.Scope != prompt.ForPlan || !strings.Contains(shown, "yes plan: "+words) {
+	if got, shown, err := sitting(t, r, "yes plan"); err != nil || got.Scope != call.ForPlan || !strings.Contains(shown, "yes plan: "+words) {
 		t.Errorf("terminal: %+v, %v\n%s", got, err, shown)
 	}
 
@@ -61,10 +62,10 @@ func TestN2APlanIsOfferedWhole(t *testing.T) {
 			switch {
 			case x.Err != nil:
 				got = append(got, "unclear")
-			case x.Reply.Decision == prompt.Refuse:
+			case !x.Allowed:
 				got = append(got, "no")
 			default:
-				got = append(got, "yes "+string(x.Reply.Scope))
+				got = append(got, "yes "+string(x.Scope))
 			}
 		}
 		return strings.Join(got, ", ")
@@ -81,13 +82,13 @@ func TestN2APlanIsOfferedWhole(t *testing.T) {
 			t.Errorf("%+v: got %s", tt, got)
 		}
 	}
-	if got, shown, err := sittingAll(t, both, "yes plan"); err != nil || got[0].Reply.Scope != prompt.ForPlan || got[1].Reply.Scope != prompt.ForPlan {
+	if got, shown, err := sittingAll(t, both, "yes plan"); err != nil || got[0].Scope != call.ForPlan || got[1].Scope != call.ForPlan {
 		t.Errorf("round at a terminal: %+v, %v\n%s", got, err, shown)
 	}
 }
 
 // sittingAll is a terminal with a person who types one line about several calls.
-func sittingAll(t *testing.T, calls []*prompt.Request, line string) ([]prompt.Result, string, error) {
+func sittingAll(t *testing.T, calls []*prompt.Request, line string) ([]call.Answer, string, error) {
 	t.Helper()
 	in, keyboard := io.Pipe()
 	out := newScreen()
@@ -97,7 +98,7 @@ func sittingAll(t *testing.T, calls []*prompt.Request, line string) ([]prompt.Re
 		out.wait("Type ", 1)
 		io.WriteString(keyboard, line+"\n")
 	}()
-	results, err := New(in, out, Options{Plain: true}).(approvals.Gatherer).AskAll(t.Context(), calls)
+	results, err := New(in, out, Options{Plain: true}).(approvals.Gatherer).AskAll(t.Context(), &approvals.Showing{Calls: calls})
 	<-typing
 	keyboard.Close()
 	return results, out.text, err

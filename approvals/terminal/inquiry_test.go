@@ -79,7 +79,7 @@ func TestInquiriesAtATerminal(t *testing.T) {
 			}
 		})
 	}
-	if got, _, err := sitting(t, inquiry(false, false, "a"), "decline"); err != nil || got.Decision != prompt.Refuse || !got.Typed {
+	if got, _, err := sitting(t, inquiry(false, false, "a"), "decline"); err != nil || got.Allowed || !got.Typed {
 		t.Errorf("decline: %+v, %v", got, err)
 	}
 }

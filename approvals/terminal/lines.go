@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// lines reads from what cannot be told to stop: a pipe in a test, or a console where there is no select. Its goroutine ends with
-// the input.
+// lines reads from what cannot be told to stop: a pipe in a test, or a console where there is no select. Its goroutine
+// ends with the input.
 type lines struct {
 	in    io.Reader
 	start sync.Once

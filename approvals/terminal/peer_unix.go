@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// samePeer holds that the process at the other end is of this user.
-func samePeer(c net.Conn) error {
+// SamePeer returns an error unless the process at the other end of a socket is of this user.
+func SamePeer(c net.Conn) error {
 	u, ok := c.(*net.UnixConn)
 	if !ok {
 		return errors.New("it is no Unix socket")

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// ListenPrivate makes a socket of its own in dir that only this user can reach, and removes those of processes that are gone. Each
-// connection that comes has still to pass [SamePeer]. Closing the listener removes the socket.
+// ListenPrivate makes a new socket in dir that only this user can reach, and removes those of processes that ended.
+// Pass each connection to [SamePeer]. Closing the listener removes the socket.
 func ListenPrivate(dir string) (net.Listener, error) {
 	if !canTellPeers {
 		return nil, errNoPeers
@@ -23,7 +23,8 @@ func ListenPrivate(dir string) (net.Listener, error) {
 	}
 	path := filepath.Join(dir, strings.ToLower(rand.Text()[:8])+socketSuffix)
 	if len(path) > longestSocket {
-		return nil, fmt.Errorf("the path %s is longer than the %d bytes that a socket may have; set XDG_STATE_HOME to a shorter one", path, longestSocket)
+		return nil, fmt.Errorf("the path %s is longer than the %d bytes that a socket may have; set XDG_STATE_HOME to a shorter one",
+			path, longestSocket)
 	}
 	sweepSockets(dir)
 	l, err := net.Listen("unix", path)
@@ -36,7 +37,7 @@ func ListenPrivate(dir string) (net.Listener, error) {
 	return l, nil
 }
 
-// DialPrivate connects to a socket that [ListenPrivate] made, if it is of this user and so is who listens there.
+// DialPrivate connects to a socket that [ListenPrivate] made, if the socket and whoever listens there are of this user.
 func DialPrivate(ctx context.Context, path string) (net.Conn, error) {
 	if !canTellPeers {
 		return nil, errNoPeers
@@ -49,13 +50,10 @@ func DialPrivate(ctx context.Context, path string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := samePeer(c); err != nil {
+	if err := SamePeer(c); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
-
-// SamePeer holds that the process at the other end of a socket is of this user.
-func SamePeer(c net.Conn) error { return samePeer(c) }
 
 var errNoPeers = errors.New("this system does not say who is at the other end of a socket")

@@ -36,7 +36,7 @@ func planned(t *testing.T) *prompt.Request {
 	r.Plan, err = prompt.PlanGrants([]prompt.PlannedCall{
 		{Call: line, Envelope: prompt.Envelope{Fixed: []prompt.Value{{Pointer: "/path", JSON: `"/data/b"`}}, Free: []string{"/content"}}, Count: 1},
 		{Call: line, Envelope: prompt.Envelope{Fixed: []prompt.Value{{Pointer: "/path", JSON: `"` + strings.Repeat("x\u202e", 20) + `"`}}, Free: []string{""}}, Count: 50},
-	}, "r7", 0, time.Now())
+	}, "r7", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

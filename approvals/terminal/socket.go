@@ -17,10 +17,11 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
 )
 
-// A socket takes responders of the same user to a Queue. It stands in a folder that only this user can enter, and a peer that
-// is somebody else is turned away. What it cannot keep away is another program of the same user.
+// A socket takes responders of the same user to a Queue. It stands in a folder that only this user can enter, and
+// connections of other users are rejected. Another program of the same user can connect.
 
 const (
 	socketSuffix = ".sock"
@@ -28,16 +29,17 @@ const (
 	longestSocket = 103
 	// longestSaid bounds a line of a responder: arguments that were changed are in it.
 	longestSaid = 4 << 20
-	// helloWait is how long whoever listens may take to say who it is, acceptPause how long is waited after a connection failed.
+	// helloWait is how long whoever listens may take to say who it is, acceptPause how long is waited after a
+	// connection failed.
 	helloWait, acceptPause = 5 * time.Second, 100 * time.Millisecond
-	// sendWait is how long a responder may take to take in what it is told.
+	// sendWait is how long a responder may take to receive a line.
 	sendWait = 5 * time.Second
 )
 
-// ErrUnsafe says that others could get at what only this user may.
+// ErrUnsafe says that other users have access to what must be private.
 var ErrUnsafe = errors.New("others could get at it")
 
-// PrivateDir makes a folder that only this user can enter, or says why one that is there is not such a folder.
+// PrivateDir makes a folder that only this user can enter, or says why an existing one is not private.
 func PrivateDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -45,7 +47,7 @@ func PrivateDir(dir string) error {
 	return checkPrivate(dir, fs.ModeDir, 0o077)
 }
 
-// checkPrivate holds that path is of that type, this user's own, and has none of those permissions.
+// checkPrivate returns an error unless path is of that type, belongs to this user, and has none of those permissions.
 func checkPrivate(path string, kind fs.FileMode, not fs.FileMode) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -76,7 +78,8 @@ type Listener struct {
 	wg     sync.WaitGroup
 }
 
-// Listen makes a socket in dir and serves q there until it is closed. Whoever answers over it is called by in the record.
+// Listen makes a socket in dir and serves q there until it is closed. Whoever answers over it is called by in the
+// record.
 func Listen(dir string, q *approvals.Queue, by string, log *slog.Logger) (*Listener, error) {
 	socket, err := ListenPrivate(dir)
 	if err != nil {
@@ -115,12 +118,12 @@ func (l *Listener) accept() {
 			return
 		}
 		if err != nil { // too many open files, say
-			l.log.Warn("a responder could not be taken", "error", err)
+			l.log.Warn("accepting a responder failed", "error", err)
 			time.Sleep(acceptPause)
 			continue
 		}
-		if err := samePeer(c); err != nil {
-			l.log.Warn("a responder was turned away", "error", err)
+		if err := SamePeer(c); err != nil {
+			l.log.Warn("rejected a responder", "error", err)
 			c.Close()
 			continue
 		}
@@ -187,7 +190,7 @@ func (l *Listener) serve(c net.Conn) {
 	telling.Wait()
 	s.outcomes.Wait()
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
-		l.log.Debug("a responder is gone", "error", err)
+		l.log.Debug("the connection of a responder ended", "error", err)
 	}
 }
 
@@ -198,7 +201,7 @@ type served struct {
 
 	outcomes sync.WaitGroup // of calls that were allowed here
 
-	listing sync.Mutex // one list at a time, from the look at the queue to its line: the newest is told last
+	listing sync.Mutex // one list at a time, from reading the queue to writing its line: the newest is sent last
 
 	mu    sync.Mutex // one line at a time
 	width int
@@ -239,7 +242,7 @@ func (s *served) listen(ctx context.Context) error {
 	for lines.Scan() {
 		var said Said
 		if err := json.Unmarshal(lines.Bytes(), &said); err != nil {
-			return fmt.Errorf("it says what is not understood: %w", err)
+			return fmt.Errorf("reading what the responder sent: %w", err)
 		}
 		var err error
 		switch said.Kind {
@@ -264,9 +267,10 @@ func (s *served) listen(ctx context.Context) error {
 			err = s.tell(t)
 		case "answer":
 			t := &Told{Kind: "answered", ID: said.ID}
-			reply := prompt.Reply{Reason: said.Reason}
+			reply := call.Answer{Reason: said.Reason}
 			if said.Yes {
-				reply = prompt.Reply{Decision: prompt.AllowOnce, Scope: said.Scope, Uses: said.Uses, Length: said.Length, Args: said.Args, Selected: said.Selected, Text: said.Text}
+				reply = call.Answer{Allowed: true, Scope: said.Scope, Uses: said.Uses, Length: said.Length, Args: said.Args,
+					Selected: said.Selected, Text: said.Text}
 			}
 			asked, _ := s.seat.Request(said.ID)
 			answered := s.seat.Answer(said.ID, said.Digest, said.Code, reply)
@@ -283,7 +287,7 @@ func (s *served) listen(ctx context.Context) error {
 				})
 			}
 		default:
-			err = fmt.Errorf("it says %s, which nobody understands", prompt.Quote(said.Kind))
+			err = fmt.Errorf("the responder sent the unknown kind %s", prompt.Quote(said.Kind))
 		}
 		if err != nil {
 			return err
@@ -311,12 +315,12 @@ func Respond(ctx context.Context, path string) (*Responder, error) {
 		return nil, errors.Join(err, c.Close())
 	}
 	if hello, err := r.Next(); err != nil || hello.Kind != "hello" || hello.V != wireVersion {
-		return nil, errors.Join(errors.New("it is not a codemode of this version that listens there"), err, c.Close())
+		return nil, errors.Join(errors.New("no codemode of this version listens there"), err, c.Close())
 	}
 	return r, c.SetReadDeadline(time.Time{})
 }
 
-// Next waits for what the responder is told next.
+// Next waits for the next line.
 func (r *Responder) Next() (*Told, error) {
 	if !r.lines.Scan() {
 		if err := r.lines.Err(); err != nil {

@@ -39,7 +39,9 @@ func TestWhatIsToldLastIsWhatWaits(t *testing.T) {
 				_ = s.pending()
 			}
 		})
-		asking.Go(func() { _, _ = q.Ask(ctx, &prompt.Request{ID: "q1", Name: "a__b", Args: json.RawMessage(`{}`)}) })
+		asking.Go(func() {
+			_, _ = q.Ask(ctx, &approvals.Showing{Request: &prompt.Request{ID: "q1", Name: "a__b", Args: json.RawMessage(`{}`)}})
+		})
 		all.Go(func() { // the news of the question
 			for len(seat.Pending()) == 0 {
 				<-seat.News()

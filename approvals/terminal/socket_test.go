@@ -120,7 +120,7 @@ func TestResponderOverASocket(t *testing.T) {
 		_, err = person.Next()
 	}
 	testwait.Until(t, "the seat is given up", func() bool { return q.Present() == 0 || len(Sockets(dir)) != 1 })
-	if a := <-asking(t.Context(), &d, q, write("/a")); a.Code != approvals.CodeNoApprover {
+	if a := <-asking(t.Context(), &d, q, write("/a")); a.Code != "no_approver" {
 		t.Errorf("with nobody there: %+v", a)
 	}
 	if err := errors.Join(l.Close(), l.Close()); err != nil {

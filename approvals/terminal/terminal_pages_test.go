@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/call"
 )
 
@@ -47,8 +47,8 @@ func TestATerminalShowsAHighRiskToItsEnd(t *testing.T) {
 					io.WriteString(keyboard, l+"\n")
 				}
 			}()
-			reply, err := c.Ask(t.Context(), r)
-			if err != nil || (reply.Decision == prompt.AllowOnce) != test.allow {
+			reply, err := c.Ask(t.Context(), &approvals.Showing{Request: r})
+			if err != nil || (reply.Allowed) != test.allow {
 				t.Errorf("got %+v, %v\n%s", reply, err, out.text)
 			}
 			if got := strings.Count(out.text, "Type Enter for the next of "); got != test.pages {

@@ -53,7 +53,7 @@ func TestRoundsAtATerminal(t *testing.T) {
 					io.WriteString(keyboard, l+"\n")
 				}
 			}()
-			results, err := New(in, out, Options{Plain: true}).(approvals.Gatherer).AskAll(t.Context(), calls)
+			results, err := New(in, out, Options{Plain: true}).(approvals.Gatherer).AskAll(t.Context(), &approvals.Showing{Calls: calls})
 			<-done
 			keyboard.Close()
 			var got strings.Builder
@@ -63,7 +63,7 @@ func TestRoundsAtATerminal(t *testing.T) {
 					got.WriteByte('?')
 				case err != nil || results[i].Err != nil:
 					t.Fatal(err, results)
-				case results[i].Reply.Decision == prompt.AllowOnce:
+				case results[i].Allowed:
 					got.WriteByte('y')
 				default:
 					got.WriteByte('n')
@@ -74,7 +74,7 @@ func TestRoundsAtATerminal(t *testing.T) {
 			}
 		})
 	}
-	nobody, err := New(nil, io.Discard, Options{}).(approvals.Gatherer).AskAll(context.Background(), issues(2))
+	nobody, err := New(nil, io.Discard, Options{}).(approvals.Gatherer).AskAll(context.Background(), &approvals.Showing{Calls: issues(2)})
 	if !errors.Is(err, approvals.ErrNoPerson) || nobody != nil {
 		t.Errorf("with nobody there: %v, %v", nobody, err)
 	}
@@ -89,21 +89,21 @@ func TestGrantsAtATerminal(t *testing.T) {
 		change func(*prompt.Request)
 		typed  []string
 		allow  bool
-		scope  prompt.Scope
+		scope  call.Scope
 		reason string
 		uses   int
 		length time.Duration
 	}{
 		{"once", nil, []string{"yes"}, true, "", "", 0, 0},
-		{"for the run", nil, []string{"yes run"}, true, prompt.ForRun, "", 0, 0},
-		{"for a time", nil, []string{"y time"}, true, prompt.ForTime, "", 0, 0},
+		{"for the run", nil, []string{"yes run"}, true, call.ForRun, "", 0, 0},
+		{"for a time", nil, []string{"y time"}, true, call.ForTime, "", 0, 0},
 		{"for ever is not offered", nil, []string{"yes always", "no"}, false, "", "", 0, 0},
 		{"nothing is offered", nothing, []string{"yes run", "yes"}, true, "", "", 0, 0},
-		{"a high risk with its code", high, []string{"yes run", "yes 7f3a run"}, true, prompt.ForRun, "", 0, 0},
-		{"for the next calls of the run, fewer of them", nil, []string{"yes run 3"}, true, prompt.ForRun, "", 3, 0},
-		{"for a shorter time", nil, []string{"yes time 5m"}, true, prompt.ForTime, "", 0, 5 * time.Minute},
-		{"for a shorter time and few calls", high, []string{"yes 7f3a run 2 90s"}, true, prompt.ForRun, "", 2, 90 * time.Second},
-		{"for longer than the profile lets it", nil, []string{"yes time 400h", "yes time 5m"}, true, prompt.ForTime, "", 0, 5 * time.Minute},
+		{"a high risk with its code", high, []string{"yes run", "yes 7f3a run"}, true, call.ForRun, "", 0, 0},
+		{"for the next calls of the run, fewer of them", nil, []string{"yes run 3"}, true, call.ForRun, "", 3, 0},
+		{"for a shorter time", nil, []string{"yes time 5m"}, true, call.ForTime, "", 0, 5 * time.Minute},
+		{"for a shorter time and few calls", high, []string{"yes 7f3a run 2 90s"}, true, call.ForRun, "", 2, 90 * time.Second},
+		{"for longer than the profile lets it", nil, []string{"yes time 400h", "yes time 5m"}, true, call.ForTime, "", 0, 5 * time.Minute},
 		{"for more calls than may be", nil, []string{"yes run 51", "no"}, false, "", "", 0, 0},
 		{"for what is neither", nil, []string{"yes run twice", "yes run 2 2", "yes run 0", "yes run -5m", "no"}, false, "", "", 0, 0},
 		{"limits without an offer", nil, []string{"yes 5", "no"}, false, "", "", 0, 0},
@@ -117,7 +117,7 @@ func TestGrantsAtATerminal(t *testing.T) {
 				test.change(r)
 			}
 			reply, shown, err := sitting(t, r, test.typed...)
-			if err != nil || (reply.Decision == prompt.AllowOnce) != test.allow || reply.Scope != test.scope || reply.Reason != test.reason ||
+			if err != nil || (reply.Allowed) != test.allow || reply.Scope != test.scope || reply.Reason != test.reason ||
 				reply.Uses != test.uses || reply.Length != test.length {
 				t.Errorf("got %+v, %v\n%s", reply, err, shown)
 			}

@@ -50,7 +50,7 @@ func (s *screen) wait(want string, n int) string {
 }
 
 // A sitting is a terminal with a person who types each line when the next prompt appears.
-func sitting(t *testing.T, r *prompt.Request, lines ...string) (prompt.Reply, string, error) {
+func sitting(t *testing.T, r *prompt.Request, lines ...string) (call.Answer, string, error) {
 	t.Helper()
 	in, keyboard := io.Pipe()
 	out := newScreen()
@@ -63,7 +63,7 @@ func sitting(t *testing.T, r *prompt.Request, lines ...string) (prompt.Reply, st
 			io.WriteString(keyboard, l+"\n")
 		}
 	}()
-	reply, err := c.Ask(t.Context(), r)
+	reply, err := c.Ask(t.Context(), &approvals.Showing{Request: r})
 	<-done
 	keyboard.Close()
 	return reply, out.text, err
@@ -117,7 +117,7 @@ func TestTerminal(t *testing.T) {
 			reply, shown, err := sitting(t, r, test.typed...)
 			got := none
 			switch {
-			case err == nil && reply.Decision == prompt.AllowOnce:
+			case err == nil && reply.Allowed:
 				got = allow
 			case err == nil:
 				got = refuse
@@ -147,8 +147,8 @@ func TestAHighRiskGetsACode(t *testing.T) {
 	}()
 	r := request(call.High)
 	r.Code = ""
-	reply, err := New(in, out, Options{Plain: true}).Ask(t.Context(), r)
-	if err != nil || reply.Decision != prompt.AllowOnce || r.Code != "" {
+	reply, err := New(in, out, Options{Plain: true}).Ask(t.Context(), &approvals.Showing{Request: r})
+	if err != nil || !reply.Allowed || r.Code != "" {
 		t.Errorf("got %+v, %v; the request has code %q", reply, err, r.Code)
 	}
 }
@@ -180,7 +180,7 @@ func TestNobodyAtTheTerminal(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {
 			out := newScreen()
-			reply, err := New(test.in, out, Options{Plain: test.plain}).Ask(t.Context(), request(call.Medium))
+			reply, err := New(test.in, out, Options{Plain: test.plain}).Ask(t.Context(), &approvals.Showing{Request: request(call.Medium)})
 			if !errors.Is(err, approvals.ErrNoPerson) || errors.Is(err, approvals.ErrCannotAsk) || !reflect.ValueOf(reply).IsZero() {
 				t.Errorf("got %+v, %v", reply, err)
 			}
@@ -189,7 +189,7 @@ func TestNobodyAtTheTerminal(t *testing.T) {
 			}
 		})
 	}
-	if _, err := New(strings.NewReader("yes\n"), broken{}, Options{Plain: true}).Ask(t.Context(), request(call.Medium)); err == nil {
+	if _, err := New(strings.NewReader("yes\n"), broken{}, Options{Plain: true}).Ask(t.Context(), &approvals.Showing{Request: request(call.Medium)}); err == nil {
 		t.Error("a question that cannot be shown is answered")
 	}
 }
@@ -208,13 +208,13 @@ func TestATerminalQuestionIsWithdrawn(t *testing.T) {
 		out.wait("Type ", 1)
 		cancel(errors.New("answered over web\x1b"))
 	}()
-	if _, err := c.Ask(ctx, request(call.Medium)); err == nil || !strings.Contains(err.Error(), "answered over web") {
+	if _, err := c.Ask(ctx, &approvals.Showing{Request: request(call.Medium)}); err == nil || !strings.Contains(err.Error(), "answered over web") {
 		t.Errorf("got %v", err)
 	}
 	if !strings.HasSuffix(out.text, "\n(answered over web\\u{1B})\n") {
 		t.Errorf("the person is not told: %s", out.text)
 	}
-	if _, err := c.Ask(ctx, request(call.Medium)); err == nil {
+	if _, err := c.Ask(ctx, &approvals.Showing{Request: request(call.Medium)}); err == nil {
 		t.Error("asks although nobody waits")
 	}
 }
@@ -227,7 +227,7 @@ func TestALateLineIsDropped(t *testing.T) {
 		c := New(in, out, Options{Plain: true})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if _, err := c.Ask(ctx, request(call.Medium)); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := c.Ask(ctx, &approvals.Showing{Request: request(call.Medium)}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
 		io.WriteString(keyboard, "yes\n")
@@ -236,7 +236,7 @@ func TestALateLineIsDropped(t *testing.T) {
 			out.wait("Type ", 2)
 			io.WriteString(keyboard, "no\n")
 		}()
-		if reply, err := c.Ask(t.Context(), request(call.Medium)); err != nil || reply.Decision != prompt.Refuse {
+		if reply, err := c.Ask(t.Context(), &approvals.Showing{Request: request(call.Medium)}); err != nil || reply.Allowed {
 			t.Errorf("got %+v, %v, want the second line", reply, err)
 		}
 		keyboard.Close()
@@ -267,7 +267,7 @@ func TestOneQuestionAtATime(t *testing.T) {
 			r := request(call.Medium)
 			r.Args = json.RawMessage(`{"issue":` + string(rune('0'+i)) + `}`)
 			a := d.Ask(t.Context(), r, []approvals.Channel{c}, approvals.Options{})
-			if a.Allowed != (i%2 == 0) || !a.Allowed && a.Code != approvals.CodeDeclined {
+			if a.Allowed != (i%2 == 0) || !a.Allowed && a.Code != call.CodeDeclined {
 				t.Errorf("question %d: got %+v", i, a)
 			}
 		})

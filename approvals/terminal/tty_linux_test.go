@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/codemode-project/codemode/approvals"
-	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
@@ -69,8 +68,8 @@ func TestTypeAheadIsDropped(t *testing.T) {
 		out.wait("Type ", 1)
 		press(t, keyboard, "no too early\n")
 	}()
-	reply, err := c.Ask(t.Context(), request(call.Medium))
-	if err != nil || reply.Decision != prompt.Refuse || reply.Reason != "too early" || !reply.Typed {
+	reply, err := c.Ask(t.Context(), &approvals.Showing{Request: request(call.Medium)})
+	if err != nil || reply.Allowed || reply.Reason != "too early" || !reply.Typed {
 		t.Errorf("got %+v, %v, want the refusal that came after the question", reply, err)
 	}
 
@@ -80,7 +79,7 @@ func TestTypeAheadIsDropped(t *testing.T) {
 		out.wait("Type ", 2)
 		press(t, keyboard, "yes\nno\n")
 	}()
-	if reply, err := c.Ask(t.Context(), request(call.Medium)); err != nil || reply.Decision != prompt.AllowOnce {
+	if reply, err := c.Ask(t.Context(), &approvals.Showing{Request: request(call.Medium)}); err != nil || !reply.Allowed {
 		t.Errorf("got %+v, %v, want a yes", reply, err)
 	}
 }
@@ -95,7 +94,7 @@ func TestPastedLinesAnswerOneQuestionOnly(t *testing.T) {
 		out.wait("Type ", 2)
 		press(t, keyboard, "no\n")
 	}()
-	if reply, err := c.Ask(t.Context(), request(call.Medium)); err != nil || reply.Decision != prompt.Refuse {
+	if reply, err := c.Ask(t.Context(), &approvals.Showing{Request: request(call.Medium)}); err != nil || reply.Allowed {
 		t.Errorf("got %+v, %v, want a no", reply, err)
 	}
 }
@@ -109,7 +108,7 @@ func TestTheTerminalIsLeftAlone(t *testing.T) {
 		out.wait("Type ", 1)
 		cancel(errors.New("answered over web"))
 	}()
-	if _, err := c.Ask(ctx, request(call.Medium)); err == nil {
+	if _, err := c.Ask(ctx, &approvals.Showing{Request: request(call.Medium)}); err == nil {
 		t.Error("a question that was withdrawn has an answer")
 	}
 	press(t, keyboard, "for somebody else\n")
@@ -127,14 +126,14 @@ func TestEndOfInputIsNoPerson(t *testing.T) {
 		out.wait("Type ", 1)
 		press(t, keyboard, "\x04")
 	}()
-	if _, err := c.Ask(t.Context(), request(call.Medium)); !errors.Is(err, approvals.ErrNoPerson) {
+	if _, err := c.Ask(t.Context(), &approvals.Showing{Request: request(call.Medium)}); !errors.Is(err, approvals.ErrNoPerson) {
 		t.Errorf("after Ctrl-D: got %v", err)
 	}
 	go func() {
 		out.wait("Type ", 2)
 		keyboard.Close()
 	}()
-	if _, err := c.Ask(t.Context(), request(call.Medium)); !errors.Is(err, approvals.ErrNoPerson) {
+	if _, err := c.Ask(t.Context(), &approvals.Showing{Request: request(call.Medium)}); !errors.Is(err, approvals.ErrNoPerson) {
 		t.Errorf("after the terminal was closed: got %v", err)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A tty reads a terminal only while a question is open, and never longer: a read that could not be taken back would swallow
-// what is typed next for somebody else.
+// A tty reads a terminal only while a question is open, and never longer: a read that could not be taken back would
+// swallow what is typed next for somebody else.
 type tty struct {
 	file *os.File // kept, so that its descriptor stays open
 	fd   int

@@ -8,14 +8,15 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
 )
 
 // What goes over the socket between a Queue and those who answer: one JSON object a line, in both directions.
 
-// wireVersion changes when a responder of another version could misread what it is told.
+// wireVersion changes when a responder of another version could misread a line.
 const wireVersion = 2
 
-// A Told is what a responder is told. Kind says which of the fields count.
+// A Told is a line to a responder. Kind says which of the fields count.
 type Told struct {
 	Kind    string  `json:"kind"` // hello, pending, shown, answered or outcome
 	V       int     `json:"v,omitempty"`
@@ -27,7 +28,7 @@ type Told struct {
 	Error   string  `json:"error,omitempty"`   // shown, answered: why not
 }
 
-// An Asked is a question as a responder is told of it. All texts are rendered: they are made of visible characters.
+// An Asked is a question in a line to a responder. All texts are rendered: they consist of visible characters.
 type Asked struct {
 	ID      string          `json:"id"`
 	Digest  string          `json:"digest"`
@@ -59,11 +60,11 @@ type Batch struct {
 
 // An Offer is a way of saying yes.
 type Offer struct {
-	Scope prompt.Scope `json:"scope"`
-	Text  string       `json:"text"`
+	Scope call.Scope `json:"scope"`
+	Text  string     `json:"text"`
 }
 
-// A Said is what a responder says.
+// A Said is a line of a responder.
 type Said struct {
 	Kind   string          `json:"kind"` // width, show or answer
 	Width  int             `json:"width,omitempty"`
@@ -71,7 +72,7 @@ type Said struct {
 	IDs    []string        `json:"ids,omitempty"` // show: the calls of a batch, which is called ID
 	Digest string          `json:"digest,omitempty"`
 	Yes    bool            `json:"yes,omitempty"`
-	Scope  prompt.Scope    `json:"scope,omitempty"`
+	Scope  call.Scope      `json:"scope,omitempty"`
 	Reason string          `json:"reason,omitempty"`
 	Code   string          `json:"code,omitempty"`
 	Uses   int             `json:"uses,omitempty"`   // with a scope: for how many calls; 0 is what is offered
@@ -82,17 +83,18 @@ type Said struct {
 	Text     string `json:"text,omitempty"`
 }
 
-// describe tells a responder of a question.
+// describe makes the line about a question.
 func describe(o approvals.Open, width int) Asked {
 	r := o.Request
 	shown := prompt.Render(r, prompt.RenderOptions{Width: width})
 	risk, _ := prompt.Shorten(string(r.Risk))
 	profile, _ := prompt.Shorten(r.Profile)
 	a := Asked{
-		ID: r.ID, Digest: r.Digest, Heading: prompt.Heading(r), Summary: prompt.Summary(r), Text: shown.Text, Risk: risk, Profile: profile,
-		Whole: !shown.Cut && shown.Masked == 0, Unseen: r.Risk.Grave() && !shown.Complete,
+		ID: r.ID, Digest: r.Digest, Heading: prompt.Heading(r), Summary: prompt.Summary(r), Text: shown.Text, Risk: risk,
+		Profile: profile,
+		Whole:   !shown.Cut && shown.Masked == 0, Unseen: r.Risk.Grave() && !shown.Complete,
 		Since: o.Since, Ends: r.Deadline(),
-		Offers: []Offer{{prompt.Once, r.Yes()}},
+		Offers: []Offer{{call.Once, r.Yes()}},
 	}
 	if r.Inquiry != nil {
 		a.Offers, a.Inquiry = nil, r.Inquiry.Rendered()
@@ -110,7 +112,7 @@ func describe(o approvals.Open, width int) Asked {
 	return a
 }
 
-// describeAll tells a responder of questions, and of those that can be answered together.
+// describeAll describes questions, and those of them that can be answered together.
 func describeAll(open []approvals.Open, width int) (calls []Asked, batches []Batch) {
 	calls = []Asked{}
 	var requests []*prompt.Request

@@ -16,6 +16,7 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/asking"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/store"
 )
@@ -143,6 +144,6 @@ func revoke(ctx context.Context, s streams, r *reading, ids []string) error {
 func revoked(g *prompt.Grant, by, channel string) audit.Entry {
 	return audit.Entry{
 		Kind: audit.Grant, State: "revoked", Principal: g.Principal, Run: g.Run, Profile: g.Profile, Server: g.Server, Tool: g.Name, Client: channel,
-		DecidedBy: &audit.DecidedBy{How: approvals.ByPerson, Channel: channel, Principal: by, Grant: g.ID, Scope: string(g.Scope)}, Detail: g.Allows(),
+		DecidedBy: &audit.DecidedBy{How: call.ByPerson, Channel: channel, Principal: by, Grant: g.ID, Scope: string(g.Scope)}, Detail: g.Allows(),
 	}
 }

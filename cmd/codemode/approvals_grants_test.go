@@ -42,8 +42,8 @@ func TestE4GrantsAreListedAndRevoked(t *testing.T) {
 	}
 	g, err := (&prompt.Request{
 		Name: "fs__write", Principal: "local:anna", Risk: call.Medium, Args: json.RawMessage(`{"path":"/a"}`),
-		Terms: prompt.Terms{Scopes: []prompt.Scope{prompt.ForTime}, Pointers: []string{"/path"}},
-	}).Draft(prompt.Wish{Scope: prompt.ForTime}, time.Now())
+		Terms: prompt.Terms{Scopes: []call.Scope{call.ForTime}, Pointers: []string{"/path"}},
+	}).Draft(call.Answer{Scope: call.ForTime}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/approvals/terminal"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
@@ -134,10 +135,10 @@ func (s *approvalsScreen) together(it item) []option {
 	}
 	all := []option{
 		{text: "Refuse " + which, kind: "deny"}, {text: "Refuse " + which + ", and say why", kind: "reason"},
-		{text: "Allow " + which + ", once each", kind: "allow", Offer: terminal.Offer{Scope: prompt.Once}},
+		{text: "Allow " + which + ", once each", kind: "allow", Offer: terminal.Offer{Scope: call.Once}},
 	}
 	if plan != "" {
-		all = append(all, option{text: plan, kind: "allow", Offer: terminal.Offer{Scope: prompt.ForPlan}})
+		all = append(all, option{text: plan, kind: "allow", Offer: terminal.Offer{Scope: call.ForPlan}})
 	}
 	return all
 }
@@ -186,7 +187,7 @@ func (s *approvalsScreen) pick(key string) tea.Cmd {
 
 // limited reports whether a person may choose how far a yes goes.
 func (o option) limited() bool {
-	return o.kind == "allow" && o.Scope != "" && o.Scope != prompt.Once && o.Scope != prompt.ForPlan
+	return o.kind == "allow" && o.Scope != "" && o.Scope != call.Once && o.Scope != call.ForPlan
 }
 
 // limit gives the yes that was chosen, for as many calls and as long as was typed.
@@ -212,7 +213,7 @@ func (s *approvalsScreen) seenEnough(it item, o option) bool {
 	switch {
 	case !it.batch && it.one().Code != "":
 		why = "A call of this risk has to be seen whole before it is allowed"
-	case o.Scope == prompt.ForPlan:
+	case o.Scope == call.ForPlan:
 		why = "A plan has to be seen whole before it is allowed"
 	case it.batch:
 		why = "All calls have to be seen before they are allowed"
@@ -225,7 +226,7 @@ func (s *approvalsScreen) seenEnough(it item, o option) bool {
 		s.notice = why + ": here it is. Page down to its end, and choose again."
 		return false
 	}
-	at, left := s.unseen(it, it.batch && o.Scope != prompt.ForPlan)
+	at, left := s.unseen(it, it.batch && o.Scope != call.ForPlan)
 	if left == 0 {
 		return true
 	}

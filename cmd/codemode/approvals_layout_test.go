@@ -58,7 +58,7 @@ func pays(n, width int, change ...func(*prompt.Request)) terminal.Asked {
 	}
 	a.Args = r.Args
 	forTime := "Allow pay.create with exactly these arguments for 5 minutes, as often as programs of yours ask for it"
-	a.Offers = append(a.Offers, terminal.Offer{Scope: prompt.ForTime, Text: forTime})
+	a.Offers = append(a.Offers, terminal.Offer{Scope: call.ForTime, Text: forTime})
 	return a
 }
 

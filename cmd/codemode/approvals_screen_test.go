@@ -14,6 +14,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/approvals/terminal"
+	"github.com/codemode-project/codemode/call"
 )
 
 // A seat at a screen whose keys are pressed by a test, a second after the other.
@@ -79,7 +80,7 @@ func asked(n int, change ...func(*terminal.Asked)) terminal.Asked {
 		ID: fmt.Sprint("q", n), Digest: fmt.Sprint("d", n), Heading: fmt.Sprintf("fs.write%d", n), Summary: fmt.Sprintf("fs.write%d path: \"/data/%d\"", n, n),
 		Text: fmt.Sprintf("A program asks to make this call.\n\n    fs.write%d\n    risk      medium\n", n), Risk: "medium", Whole: true,
 		Since:  time.Date(2026, 11, 21, 11, 59, n, 0, time.UTC),
-		Offers: []terminal.Offer{{Scope: prompt.Once, Text: "Allow this call"}, {Scope: prompt.ForRun, Text: "Allow fs.write with any arguments for this run, at most 50 times"}},
+		Offers: []terminal.Offer{{Scope: call.Once, Text: "Allow this call"}, {Scope: call.ForRun, Text: "Allow fs.write with any arguments for this run, at most 50 times"}},
 	}
 	for _, c := range change {
 		c(&a)
@@ -98,7 +99,7 @@ func wonders(multiple, freeText bool) func(*terminal.Asked) {
 func plan(lines int) func(*terminal.Asked) {
 	return func(a *terminal.Asked) {
 		a.Text += strings.Repeat("    fs.write\n", lines)
-		a.Offers = append(a.Offers, terminal.Offer{Scope: prompt.ForPlan, Text: "Allow this and the plan"})
+		a.Offers = append(a.Offers, terminal.Offer{Scope: call.ForPlan, Text: "Allow this and the plan"})
 	}
 }
 
@@ -112,7 +113,7 @@ func TestApprovalsKeys(t *testing.T) {
 		change(&s)
 		return s
 	}
-	yes := func(s *terminal.Said) { s.Yes, s.Scope = true, prompt.Once }
+	yes := func(s *terminal.Said) { s.Yes, s.Scope = true, call.Once }
 	no := func(s *terminal.Said) {}
 	tests := []struct {
 		why   string
@@ -124,18 +125,18 @@ func TestApprovalsKeys(t *testing.T) {
 		{"A16: a no is what comes first", []terminal.Asked{asked(1)}, []string{"enter", "enter"}, []terminal.Said{answer(1, no)}},
 		{"letters answer nothing", []terminal.Asked{asked(1)}, []string{"yyynnn", "enter", "yyy"}, nil},
 		{"allow", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "enter"}, []terminal.Said{answer(1, yes)}},
-		{"allow for the run", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "down", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope = true, prompt.ForRun })}},
-		{"not beyond the last answer", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "down", "down", "down", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope = true, prompt.ForRun })}},
+		{"allow for the run", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "down", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope = true, call.ForRun })}},
+		{"not beyond the last answer", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "down", "down", "down", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope = true, call.ForRun })}},
 		{"allow for the run, for fewer calls and a shorter time", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "down", "l", "5 15m", "enter"},
 			[]terminal.Said{answer(1, func(s *terminal.Said) {
-				s.Yes, s.Scope, s.Uses, s.Length = true, prompt.ForRun, 5, 15*time.Minute
+				s.Yes, s.Scope, s.Uses, s.Length = true, call.ForRun, 5, 15*time.Minute
 			})}},
-		{"allow for the run, as offered after all", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "down", "l", "5", "esc", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope = true, prompt.ForRun })}},
+		{"allow for the run, as offered after all", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "down", "l", "5", "esc", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope = true, call.ForRun })}},
 		{"what is no limit is not sent", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "down", "l", "five", "enter"}, nil},
 		{"once has no limits", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "l", "enter"}, []terminal.Said{answer(1, yes)}},
 		{"a high risk within limits", []terminal.Asked{asked(1, high)}, []string{"enter", "down", "down", "down", "l", "2", "enter", "7f3a", "enter"},
 			[]terminal.Said{answer(1, func(s *terminal.Said) {
-				s.Yes, s.Scope, s.Uses, s.Code = true, prompt.ForRun, 2, "7f3a"
+				s.Yes, s.Scope, s.Uses, s.Code = true, call.ForRun, 2, "7f3a"
 			})}},
 		{"esc goes back", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "esc", "enter", "enter"}, []terminal.Said{answer(1, no)}},
 		{"the second question", []terminal.Asked{asked(1), asked(2)}, []string{"down", "enter", "down", "down", "enter"}, []terminal.Said{answer(2, yes)}},
@@ -148,13 +149,13 @@ func TestApprovalsKeys(t *testing.T) {
 		{"ask_user: some and words", []terminal.Asked{asked(1, wonders(true, true))}, []string{"enter", "down", " ", "down", "down", "enter", "x", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Selected, s.Text = true, []int{0}, "x" })}},
 		{"ask_user: esc takes nothing along to another question", []terminal.Asked{asked(1, wonders(true, false)), asked(2, wonders(true, false))},
 			[]string{"enter", "down", " ", "esc", "down", "enter", "down", "down", " ", "down", "enter"}, []terminal.Said{answer(2, func(s *terminal.Said) { s.Yes, s.Selected = true, []int{1} })}},
-		{"a plan that was read", []terminal.Asked{asked(1, plan(3))}, []string{"enter", "down", "down", "down", "down", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope = true, prompt.ForPlan })}},
-		{"a plan that was read to its end", []terminal.Asked{asked(1, plan(30))}, []string{"enter", "down", "down", "down", "down", "enter", "pgdown", "pgdown", "pgdown", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope = true, prompt.ForPlan })}},
+		{"a plan that was read", []terminal.Asked{asked(1, plan(3))}, []string{"enter", "down", "down", "down", "down", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope = true, call.ForPlan })}},
+		{"a plan that was read to its end", []terminal.Asked{asked(1, plan(30))}, []string{"enter", "down", "down", "down", "down", "enter", "pgdown", "pgdown", "pgdown", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope = true, call.ForPlan })}},
 		{"a plan that was not read to its end", []terminal.Asked{asked(1, plan(200))}, []string{"enter", "down", "down", "down", "down", "enter"}, nil},
 		{"a plan whose end alone was read", []terminal.Asked{asked(1, plan(200))}, []string{"enter", "down", "down", "down", "down", "enter", "enter"}, nil},
 		{"a reason", []terminal.Asked{asked(1)}, []string{"enter", "down", "enter", "use q, not kx", "backspace", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Reason = "use q, not k" })}},
 		{"no reason after all", []terminal.Asked{asked(1)}, []string{"enter", "down", "enter", "use", "esc", "esc"}, nil},
-		{"a high risk needs its code", []terminal.Asked{asked(1, high)}, []string{"enter", "down", "down", "enter", "7f3a", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope, s.Code = true, prompt.Once, "7f3a" })}},
+		{"a high risk needs its code", []terminal.Asked{asked(1, high)}, []string{"enter", "down", "down", "enter", "7f3a", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope, s.Code = true, call.Once, "7f3a" })}},
 		{"and takes no other", []terminal.Asked{asked(1, high)}, []string{"enter", "down", "down", "enter", "0000", "enter", "enter"}, nil},
 		{"a high risk that is not shown whole is shown first", []terminal.Asked{asked(1, high, unseen)}, []string{"enter", "down", "down", "enter"}, []terminal.Said{{Kind: "show", ID: "q1"}}},
 		{"s shows it whole", []terminal.Asked{asked(1, unseen)}, []string{"s"}, []terminal.Said{{Kind: "show", ID: "q1"}}},

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
 
 	"github.com/codemode-project/codemode"
@@ -18,13 +19,13 @@ import (
 
 // decider is a person who answers calls and questions with a function.
 type decider struct {
-	answer func(*prompt.Request) prompt.Reply
+	answer func(*prompt.Request) call.Answer
 }
 
 func (d decider) Name() string { return "desktop" }
 
-func (d decider) Ask(_ context.Context, r *prompt.Request) (prompt.Reply, error) {
-	reply := d.answer(r)
+func (d decider) Ask(_ context.Context, r *approvals.Showing) (call.Answer, error) {
+	reply := d.answer(r.Request)
 	reply.Typed, reply.By = true, "local:anna"
 	return reply, nil
 }
@@ -61,8 +62,8 @@ const writesAfterAsking = `{"evaluation": {"defaultProfile": "p", "profiles": {"
 // Whoever reads the record learns who allowed a call, for how long, and by which grant a later one went through.
 func TestAuditSaysWhoAnsweredScopeAndGrant(t *testing.T) {
 	dir := recordedRuns(t, writesAfterAsking, func(e *codemode.Evaluator) {
-		person := decider{func(*prompt.Request) prompt.Reply {
-			return prompt.Reply{Decision: prompt.AllowOnce, Scope: prompt.ForRun}
+		person := decider{func(*prompt.Request) call.Answer {
+			return call.Answer{Allowed: true, Scope: call.ForRun}
 		}}
 		r, err := e.Eval(t.Context(), codemode.Request{Code: "await codemode.time__now({}); await codemode.time__now({})", Channels: []approvals.Channel{person}})
 		if err != nil {
@@ -92,8 +93,8 @@ func TestAuditSaysWhoAnsweredScopeAndGrant(t *testing.T) {
 // What a program asks in its own words is no call, and an accepted answer no refusal.
 func TestAcceptedQuestionsAreNoRefusals(t *testing.T) {
 	dir := recordedRuns(t, writesAfterAsking, func(e *codemode.Evaluator) {
-		person := decider{func(*prompt.Request) prompt.Reply {
-			return prompt.Reply{Decision: prompt.AllowOnce, Selected: []int{0}}
+		person := decider{func(*prompt.Request) call.Answer {
+			return call.Answer{Allowed: true, Selected: []int{0}}
 		}}
 		r, err := e.Eval(t.Context(), codemode.Request{Code: `return codemode.ask_user({question: "Which?", options: ["a", "b"]})`, Channels: []approvals.Channel{person}})
 		if err != nil {

@@ -18,28 +18,28 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
-	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/store"
 )
 
 // answers is a person who gives the same answer to every question, a while after it was asked.
 type answers struct {
-	prompt.Reply
+	call.Answer
 	after time.Duration
 }
 
 func (a answers) Name() string { return "desktop" }
 func (a answers) Edits() bool  { return true }
 
-func (a answers) Ask(ctx context.Context, _ *prompt.Request) (prompt.Reply, error) {
+func (a answers) Ask(ctx context.Context, _ *approvals.Showing) (call.Answer, error) {
 	select {
 	case <-time.After(a.after):
-		a.Reply.Typed = true
-		return a.Reply, nil
+		a.Typed = true
+		return a.Answer, nil
 	case <-ctx.Done():
-		return prompt.Reply{}, context.Cause(ctx)
+		return call.Answer{}, context.Cause(ctx)
 	}
 }
 
@@ -54,12 +54,12 @@ type shown struct {
 
 var shownRuns = []shown{
 	{name: "edited", code: `return await codemode.up__send({to: "everybody", text: "hello"})`,
-		person: answers{Reply: prompt.Reply{Decision: prompt.AllowOnce, By: "local:anna", Args: json.RawMessage(`{"to":"bert","text":"hello"}`)}, after: noticeable}},
+		person: answers{Answer: call.Answer{Allowed: true, By: "local:anna", Args: json.RawMessage(`{"to":"bert","text":"hello"}`)}, after: noticeable}},
 	{name: "refused", code: `await codemode.up__read({}); await codemode.up__send({to: "bert", password: "hunter2hunter2"})`,
-		person: answers{Reply: prompt.Reply{Decision: prompt.Refuse, By: "local:anna", Reason: "not on a Sunday"}, after: noticeable}},
+		person: answers{Answer: call.Answer{By: "local:anna", Reason: "not on a Sunday"}, after: noticeable}},
 	{name: "not checked", code: `return 1`, profile: "checked"},
 	{name: "parked and resumed", code: `const first = await codemode.up__read({}); const sent = await codemode.up__send({to: "bert", first}); return [first, sent]`,
-		person: answers{Reply: prompt.Reply{Decision: prompt.AllowOnce, By: "local:anna"}, after: 2500 * time.Millisecond}},
+		person: answers{Answer: call.Answer{Allowed: true, By: "local:anna"}, after: 2500 * time.Millisecond}},
 	{name: "timeout", code: `await codemode.up__read({}); for (;;) {}`, profile: "hasty"},
 	{name: "unknown outcome", code: `await codemode.up__hang({order: 7})`, profile: "hasty"},
 }

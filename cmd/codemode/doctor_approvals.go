@@ -22,6 +22,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/preflight"
 	"github.com/codemode-project/codemode/store"
 )
@@ -99,7 +100,7 @@ var wayTo = map[string]string{
 }
 
 // answered says what became of the test question.
-func (d *diagnosis) answered(channel string, got approvals.Answer, err error, wait time.Duration) {
+func (d *diagnosis) answered(channel string, got approvals.Result, err error, wait time.Duration) {
 	seconds := func(t time.Duration) string { return fmt.Sprintf("%.1f s", t.Seconds()) }
 	var by string
 	if got.By != "" {
@@ -115,15 +116,15 @@ func (d *diagnosis) answered(channel string, got approvals.Answer, err error, wa
 		d.warn("approvals", channel, "", "the test question could not be put: %v", err)
 	case got.Allowed:
 		d.ok("approvals", channel, "answered by a person in %s%s", seconds(got.Took), by)
-	case got.Code == approvals.CodeDeclined:
+	case got.Code == call.CodeDeclined:
 		d.ok("approvals", channel, "declined by a person in %s%s", seconds(got.Took), by)
 	case last.Outcome == approvals.TooFastYes:
 		d.warn("approvals", channel, automatic, "auto-accepted in %d ms, faster than a person can read", last.Took.Milliseconds())
 	case last.Outcome == approvals.TooFastNo || last.Outcome == approvals.TooFastShut:
 		d.warn("approvals", channel, automatic, "auto-declined in %d ms, faster than a person can read", last.Took.Milliseconds())
-	case got.Code == approvals.CodeTimeout:
+	case got.Code == call.CodeTimeout:
 		d.warn("approvals", channel, wayTo[channel], "nobody answered the test question in %v", wait)
-	case got.Code == approvals.CodeCanceled:
+	case got.Code == call.CodeCanceled:
 		d.ok("approvals", channel, "closed by a person in %s", seconds(got.Took))
 	default:
 		d.warn("approvals", channel, wayTo[channel], "nobody is there")
@@ -148,11 +149,11 @@ func (d *diagnosis) elicitation(ctx context.Context, e *codemode.Evaluator, used
 	fastest := int64(0)
 	err = audit.Entries(ctx, db, store.Query{Kinds: []string{audit.Approval}, Since: time.Now().Add(-evidenceOf)}, func(entry *audit.Entry) error {
 		switch by := entry.DecidedBy; {
-		case by != nil && by.How == approvals.ByPerson && by.Channel == "elicitation":
+		case by != nil && by.How == call.ByPerson && by.Channel == "elicitation":
 			if answers++; fastest == 0 || by.LatencyMS < fastest {
 				fastest = by.LatencyMS
 			}
-		case entry.State == approvals.CodeNoApprover || entry.State == approvals.CodeUnsupported:
+		case entry.State == call.CodeNoApprover || entry.State == call.CodeUnsupported:
 			unreached++
 		}
 		return nil

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/console"
 )
 
@@ -21,7 +21,7 @@ await codemode.filesystem__write_file({ path: "c.md", content: "x" }); return "w
 	answer := runs(t, client, three)
 	a := p.one()
 	var got console.Result
-	said := console.Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Scope: prompt.ForRun, Uses: 51}
+	said := console.Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Scope: call.ForRun, Uses: 51}
 	if res := p.send("POST", "/api/answer", said, &got); res.StatusCode != 422 {
 		t.Errorf("more than anybody may allow: %s %+v", res.Status, got)
 	}
@@ -68,7 +68,7 @@ await codemode.filesystem__write_file({ path: "c.md", content: "x" }); return "w
 
 	answer = runs(t, client, writesAFile)
 	a = p.one()
-	if p.send("POST", "/api/answer", console.Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Scope: prompt.ForRun}, &got); !got.OK {
+	if p.send("POST", "/api/answer", console.Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Scope: call.ForRun}, &got); !got.OK {
 		t.Fatalf("allowed: %+v", got)
 	}
 	<-answer

@@ -132,11 +132,11 @@ func (f *formField) ask(ctx context.Context, terminal approvals.Channel, q *upst
 		if err := r.Inquiry.Check(); err != nil {
 			return nil, "", fmt.Errorf("its question cannot be shown here: %w", err)
 		}
-		reply, err := terminal.Ask(ctx, r)
+		reply, err := terminal.Ask(ctx, &approvals.Showing{Request: r})
 		if err != nil {
 			return nil, "", err
 		}
-		if reply.Decision != prompt.AllowOnce {
+		if !reply.Allowed {
 			return nil, upstream.Declined, nil
 		}
 		value, err := f.value(r.Inquiry, &reply)
@@ -188,7 +188,7 @@ func (f *formField) options() []string {
 }
 
 // value makes the field's value of a reply. The error says what would fit.
-func (f *formField) value(i *prompt.Inquiry, r *prompt.Reply) (any, error) {
+func (f *formField) value(i *prompt.Inquiry, r *call.Answer) (any, error) {
 	if slices.ContainsFunc(r.Selected, func(n int) bool { return i.Options[n].Label == leaveOut && n >= len(f.labels) }) {
 		return nil, nil
 	}

@@ -25,12 +25,11 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/asking"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/bench"
 	"github.com/codemode-project/codemode/internal/hostile"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/store"
-
-	"github.com/codemode-project/codemode/call"
 )
 
 // strangers is what servers, programs, clients and files may call themselves or say.
@@ -145,7 +144,7 @@ func (x *stranger) record(t *testing.T, text string) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	g := &prompt.Grant{ID: text, Principal: text, Profile: text, Rule: text, Server: text, Name: text, Scope: prompt.ForTime, Created: time.Now(), Expires: time.Now().Add(time.Hour)}
+	g := &prompt.Grant{ID: text, Principal: text, Profile: text, Rule: text, Server: text, Name: text, Scope: call.ForTime, Created: time.Now(), Expires: time.Now().Add(time.Hour)}
 	if err := asking.GrantsIn(db).Give(t.Context(), g); err != nil {
 		t.Fatal(err)
 	}

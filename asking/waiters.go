@@ -14,21 +14,21 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// answersWait bounds one look at stored answers.
+// answersWait bounds one query of stored answers.
 const answersWait = 10 * time.Second
 
-// ErrStoreClosed is why no answer comes any more.
-var ErrStoreClosed = errors.New("the store of questions is closed")
+// ErrStoreClosed says that no answer will come.
+var ErrStoreClosed = errors.New("the approval store is closed")
 
-// answeredAgain is how often stored answers are looked for although there was no news of one.
+// answeredAgain is how often stored answers are read without news of one.
 const answeredAgain = 5 * time.Second
 
-// An awaiting waits for the answers to stored questions: however many are waited for, each news of the database is one
-// look at it. The zero value waits for none.
-type awaiting struct {
+// waiters wait for the answers to stored questions: however many there are, each news of the database is one query. The
+// zero value has none.
+type waiters struct {
 	mu    sync.Mutex
 	by    map[string][]chan reply // by question
-	added chan struct{}           // receives when there is a question to look for; nil while nobody looks
+	added chan struct{}           // receives when there is a new question; nil while look does not run
 }
 
 // A reply is the answer to a question, or why there will be none.
@@ -39,12 +39,12 @@ type reply struct {
 }
 
 // Answered waits for the answer to a question.
-func (s *QuestionStore) Answered(ctx context.Context, id string) (yes bool, answer json.RawMessage, err error) {
-	db, err := s.db(ctx)
+func (s *ApprovalStore) Answered(ctx context.Context, id string) (yes bool, answer json.RawMessage, err error) {
+	db, err := s.database(ctx)
 	if err != nil {
 		return false, nil, err
 	}
-	got, stop := s.awaiting.wait(db, id)
+	got, stop := s.waiters.wait(db, id)
 	defer stop()
 	select {
 	case a := <-got:
@@ -54,8 +54,8 @@ func (s *QuestionStore) Answered(ctx context.Context, id string) (yes bool, answ
 	}
 }
 
-// wait has a question looked for until stop is called. The channel receives once.
-func (w *awaiting) wait(db *store.DB, id string) (got <-chan reply, stop func()) {
+// wait waits for the answer to a question until stop is called. The channel receives once.
+func (w *waiters) wait(db *store.DB, id string) (got <-chan reply, stop func()) {
 	ch := make(chan reply, 1)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -76,21 +76,21 @@ func (w *awaiting) wait(db *store.DB, id string) (got <-chan reply, stop func())
 			delete(w.by, id)
 		}
 		if len(w.by) == 0 {
-			w.wake() // nobody needs to look any more
+			w.wake() // look can end
 		}
 	}
 }
 
 // wake is called with the lock held.
-func (w *awaiting) wake() {
+func (w *waiters) wake() {
 	select {
 	case w.added <- struct{}{}:
-	default: // it has not looked since the last one, or nobody looks
+	default: // look has not read since the last one, or does not run
 	}
 }
 
-// look looks at the database after each news of it, until nothing is waited for.
-func (w *awaiting) look(db *store.DB, added <-chan struct{}) {
+// look reads the answers after each change of the database, until no waiter is left.
+func (w *waiters) look(db *store.DB, added <-chan struct{}) {
 	changed, stop := db.Watch(store.Approvals)
 	defer stop()
 	again := time.NewTicker(answeredAgain)
@@ -120,8 +120,8 @@ func (w *awaiting) look(db *store.DB, added <-chan struct{}) {
 	}
 }
 
-// ids are the questions that are waited for. Nil is that there are none, and that whoever looks may go.
-func (w *awaiting) ids() []string {
+// ids are the questions that have waiters. Nil ends the goroutine of look.
+func (w *waiters) ids() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.by) == 0 {
@@ -131,8 +131,8 @@ func (w *awaiting) ids() []string {
 	return slices.Collect(maps.Keys(w.by))
 }
 
-// tell tells those who wait for a question what became of it, if something has.
-func (w *awaiting) tell(id string, all map[string]*store.Approval) {
+// tell sends the answer to a question to its waiters, if there is one.
+func (w *waiters) tell(id string, all map[string]*store.Approval) {
 	a, there := all[id]
 	var is reply
 	switch {
@@ -151,15 +151,15 @@ func (w *awaiting) tell(id string, all map[string]*store.Approval) {
 }
 
 // send is called with the lock held.
-func (w *awaiting) send(id string, is reply) {
+func (w *waiters) send(id string, is reply) {
 	for _, ch := range w.by[id] {
 		ch <- is
 	}
 	delete(w.by, id)
 }
 
-// close tells all who wait that there will be no answer.
-func (w *awaiting) close() {
+// close tells all waiters that no answer will come.
+func (w *waiters) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for id := range w.by {

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/codemode-project/codemode/analysis"
-
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
@@ -57,8 +56,8 @@ func (a *Prompter) foresee(run, profile string) []planned {
 		if line == nil {
 			continue
 		}
-		// What nobody may allow beforehand is asked about when it comes.
-		if g, err := prompt.PlanGrants([]prompt.PlannedCall{*line}, run, 0, a.policy.Now()); err == nil {
+		// A call that cannot be allowed beforehand is asked about when it is made.
+		if g, err := prompt.PlanGrants([]prompt.PlannedCall{*line}, run, a.policy.Now()); err == nil {
 			all = append(all, planned{g[0], c})
 		}
 	}
@@ -66,7 +65,8 @@ func (a *Prompter) foresee(run, profile string) []planned {
 }
 
 // line is one call of the text as a line of a plan; nil if it cannot be one.
-func (a *Prompter) line(f *preflight.Foresight, c analysis.Call, foreseen *preflight.PlannedCall, before hostfns.Counters, run, profile string) *prompt.PlannedCall {
+func (a *Prompter) line(f *preflight.Foresight, c analysis.Call, foreseen *preflight.PlannedCall,
+	before hostfns.Counters, run, profile string) *prompt.PlannedCall {
 	tool, err := a.people.Tools.Find(f.Now, c.Name)
 	if err != nil {
 		return nil
@@ -141,7 +141,7 @@ func grantsOf(all []planned) (plan []*prompt.Grant) {
 // give keeps what a person has allowed besides a call. A plan is given once,
 // though several calls were answered with it.
 func (a *Prompter) give(ctx context.Context, g *prompt.Grant) error {
-	if g.Scope == prompt.ForPlan && a.planned.Swap(true) {
+	if g.Scope == call.ForPlan && a.planned.Swap(true) {
 		return nil
 	}
 	for _, one := range g.All() {

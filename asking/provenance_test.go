@@ -39,7 +39,7 @@ func TestD5WhereArgumentsComeFrom(t *testing.T) {
       to: "anna@example.org"
       subject: "Hello there"`},
 	}
-	var trace Trace
+	var trace Provenance
 	trace.Written(json.RawMessage(`{"to":"anna@example.org","subject":"Hello there","x":"written and read"}`))
 	trace.Written(json.RawMessage(`not JSON`))
 	trace.Answered(2, "mail__read", json.RawMessage(`{"text":"Dear Anna, the code is 4711.","id":123456,"s":["ok","said twice","written and read"]}`))
@@ -57,9 +57,9 @@ func TestD5WhereArgumentsComeFrom(t *testing.T) {
 }
 
 // Arguments on which JSON readers differ come from nowhere.
-func TestATraceOfWhatIsNoStrictJSON(t *testing.T) {
+func TestAProvenanceOfWhatIsNoStrictJSON(t *testing.T) {
 	for _, args := range []string{`{"a":"said","a":"twice"}`, `{"a":"\ud800said"}`, "{\"a\":\"said\xff\"}", `{"a":01}`} {
-		var trace Trace
+		var trace Provenance
 		trace.Written(json.RawMessage(args))
 		trace.Answered(1, "s__t", json.RawMessage(args))
 		if from := trace.Sources(json.RawMessage(args)); from != nil {

@@ -1,0 +1,160 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/codemode-project/codemode/call"
+)
+
+// Questions in a [SharedStore] can be answered in another process than the one that asks, also when that one is gone.
+
+// storeWait bounds how long an answer may take to be kept, and a question to be read or closed.
+const storeWait = 10 * time.Second
+
+// ErrLeaving is the cause of a context that ends because this process gives the run up, for another one to go on with
+// it.
+var ErrLeaving = errors.New("another process takes over the run")
+
+// withdraw closes a question that ended without an answer, for those who look at it elsewhere. If somebody has answered
+// it there since, that counts while the run lives: they were told that their answer is taken.
+func (a *ask) withdraw(ctx context.Context, answer Result) Result {
+	store, ok := a.desk.store().(SharedStore)
+	stays := a.options.Borrowed || a.leaving()
+	if !ok || a.failed != nil || stays || answer.How != call.ByNobody {
+		return answer
+	}
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWait)
+	defer cancel()
+	if !errors.Is(store.Withdraw(closing, a.request.ID), ErrTaken) {
+		return answer // closed, or it ends by itself
+	}
+	got, err := a.inStore(closing, store)
+	switch {
+	case err != nil: // it was closed before
+		return answer
+	case ctx.Err() != nil:
+		a.reportLate(got)
+		return answer
+	}
+	return a.answeredElsewhere(ctx, got)
+}
+
+// WithdrawUnanswered closes a question that another process has put, because its call needs no answer any more. It
+// reports false if the question has an answer, or if nobody can tell.
+func (d *Desk) WithdrawUnanswered(ctx context.Context, id string) bool {
+	store, ok := d.store().(SharedStore)
+	if !ok {
+		return false
+	}
+	err := store.Withdraw(ctx, id)
+	if !errors.Is(err, ErrTaken) {
+		return err == nil
+	}
+	_, _, err = store.Answered(ctx, id)
+	return err != nil && ctx.Err() == nil // it was closed before
+}
+
+// follow brings the answer that is in the store, whoever gave it.
+func (a *ask) follow(store SharedStore) {
+	got, err := a.inStore(a.inner, store)
+	if err != nil {
+		return // the question is over, or the store cannot be read, which whoever answers here finds out
+	}
+	a.bring(got)
+}
+
+// inStore waits for the answer that is in the store.
+func (a *ask) inStore(ctx context.Context, store SharedStore) (reply, error) {
+	yes, answer, err := store.Answered(ctx, a.request.ID)
+	if err != nil {
+		return reply{}, err
+	}
+	return readAnswer(answer).fromStore(yes), nil
+}
+
+// answeredElsewhere is the answer that was given in another process.
+func (a *ask) answeredElsewhere(ctx context.Context, got reply) (answer Result) {
+	defer func() {
+		if given := got.stored.Given; !given.IsZero() {
+			answer.Took = max(0, given.Sub(a.asked)) // clocks of two machines may differ
+		}
+	}()
+	t := Try{Channel: got.name, Outcome: saidNo, Took: time.Since(a.start)}
+	if got.Allowed {
+		t.Outcome = saidYes
+	}
+	if a.tried = append(a.tried, t); !got.Allowed {
+		a.closeReplies()
+		a.afterYeses(ctx)
+		return declined(got)
+	}
+	answer, err := a.allowedElsewhere(ctx, got)
+	if err != nil {
+		return noAnswer(call.CodeNoApprover, "a person's yes could not be read: "+shownError(err))
+	}
+	return answer
+}
+
+func (a *ask) allowedElsewhere(ctx context.Context, got reply) (answer Result, err error) {
+	if a.inquires() {
+		if err := a.request.Inquiry.CheckAnswer(&got.Answer); err != nil {
+			return answer, err
+		}
+	}
+	if got.Scope != "" && got.Scope != call.Once {
+		if got.grant, err = a.request.Draft(got.Answer, time.Now()); err != nil {
+			return answer, err
+		}
+	}
+	answer = a.yes(got)
+	if got.stored.Edited == "" {
+		return answer, nil
+	}
+	store, ok := a.desk.store().(SharedStore)
+	if !ok {
+		return answer, errors.New("there is no shared store")
+	}
+	p, err := store.Find(ctx, got.stored.Edited)
+	if err != nil {
+		return answer, err
+	}
+	other, err := ReadPending(p)
+	switch {
+	case err != nil:
+		return answer, err
+	case a.request.Edit == nil || other.Run != a.request.Run || other.Call != a.request.Call:
+		return answer, errors.New("this question takes no other arguments")
+	}
+	if err := a.request.Edit(other.Args); err != nil {
+		return answer, err
+	}
+	answer.Args = other.Args
+	answer.Ticket = &Ticket{id: other.ID, digest: p.Digest, args: other.Args, expires: a.expires}
+	return answer, nil
+}
+
+// supersede closes the stored question because the call, or what decides it, has changed since another process asked.
+// If the stored question has an answer, a no still counts and decides. A yes was to something else, and is late.
+func (a *ask) supersede(ctx context.Context) (refused bool) {
+	store, ok := a.desk.store().(SharedStore)
+	if !ok {
+		return false
+	}
+	reading, cancel := context.WithTimeout(ctx, storeWait)
+	defer cancel()
+	if err := store.Withdraw(reading, a.request.ID); !errors.Is(err, ErrTaken) {
+		return false
+	}
+	got, err := a.inStore(reading, store)
+	if err != nil { // it was closed before
+		return false
+	}
+	if !got.Allowed {
+		a.replies <- got
+		return true
+	}
+	a.reportLate(got)
+	return false
+}

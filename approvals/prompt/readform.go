@@ -1,0 +1,148 @@
+package prompt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/call"
+)
+
+// ReadForm reads what a client made of a Form, with an answer for each call. Only the action accept with the exact
+// value of a choice that was offered, and nothing that was not asked for is a yes. The action decline and the value
+// deny are a no; cancel is ErrDismissed; everything else is ErrUnclear. Where a decision, the one for all and the
+// list of calls to refuse differ, the refusal counts.
+func ReadForm(calls []*Request, action string, content map[string]any) []call.Answer {
+	each := func(a call.Answer) []call.Answer { return slices.Repeat([]call.Answer{a}, len(calls)) }
+	switch {
+	case action == "decline":
+		return each(refusal(content))
+	case action == "cancel":
+		return each(call.Answer{Err: ErrDismissed})
+	case action != "accept":
+		return each(unclear("unknown action %s", Quote(action)))
+	case len(calls) == 1 && calls[0].Inquiry != nil:
+		return each(calls[0].Inquiry.read(content))
+	case len(content) == 0:
+		return each(unclear("the form came back empty"))
+	}
+	form := newFormReader(calls, content)
+	answers := form.answers()
+	refuses := func(a call.Answer) bool { return a.Err == nil && !a.Allowed }
+	no := slices.ContainsFunc(answers, refuses)
+	for i := range answers {
+		// whoever says yes to one call and no to another has looked at both
+		answers[i].Typed = form.yes && refuses(answers[i])
+		if no && !refuses(answers[i]) {
+			answers[i].Reason = "" // the words are about what was refused
+		}
+	}
+	return answers
+}
+
+func unclear(format string, args ...any) call.Answer {
+	return call.Answer{Err: fmt.Errorf("%w: "+format, append([]any{ErrUnclear}, args...)...)}
+}
+
+// refusal is a no with whatever reason came along.
+func refusal(content map[string]any) call.Answer {
+	reason, _ := content[reasonField].(string)
+	return call.Answer{Reason: reason}
+}
+
+// A formReader reads the form of a round of calls that came back filled in.
+type formReader struct {
+	calls    []*Request
+	content  map[string]any
+	fields   []field
+	excepted []int // the calls that the list of calls to refuse names
+	// with an error when the form as a whole is wrong: that leaves no yes in it, but no fewer refusals
+	wrong call.Answer
+	yes   bool // some decision is a yes, whether or not the list excepts all of its calls
+}
+
+func newFormReader(calls []*Request, content map[string]any) *formReader {
+	_, shown := renderAll(calls, RenderOptions{Markdown: true})
+	f := &formReader{calls: calls, content: content, fields: fields(calls, shown)}
+	known := map[string]bool{reasonField: true, allField: len(f.fields) > 1, refuseField: takesExceptions(f.fields)}
+	for _, x := range f.fields {
+		known[x.name] = true
+	}
+	for key := range content {
+		if !known[key] && f.wrong.Err == nil {
+			f.wrong = unclear("the form came back with a field %s that it does not have", Quote(key))
+		}
+	}
+	if _, ok := f.text(reasonField, MaxWords); !ok && f.wrong.Err == nil {
+		f.wrong = unclear("the reason is not a text of at most %d characters", MaxWords)
+	}
+	if !known[refuseField] {
+		return f
+	}
+	list, ok := f.text(refuseField, maxExceptions)
+	err := fmt.Errorf("it is not a text of at most %d characters", maxExceptions)
+	if ok {
+		f.excepted, err = exceptions(calls, list)
+	}
+	if err != nil && f.wrong.Err == nil {
+		f.wrong = unclear("the list of calls to refuse: %w", err)
+	}
+	return f
+}
+
+// text is what stands in a field for words. It reports false for what is no text, or a longer one.
+func (f *formReader) text(name string, most int) (string, bool) {
+	value, given := f.content[name]
+	text, ok := value.(string)
+	return text, !given || ok && utf8.RuneCountInString(text) <= most
+}
+
+// answers reads each decision, and spreads it over the calls that share it.
+func (f *formReader) answers() []call.Answer {
+	answers := make([]call.Answer, len(f.calls))
+	for _, x := range f.fields {
+		a := f.decision(&x)
+		for _, c := range x.calls {
+			answers[c] = a
+			if slices.Contains(f.excepted, c) {
+				answers[c] = refusal(f.content)
+			}
+		}
+	}
+	return answers
+}
+
+// decision reads the decision of one field. The decision for all stands in for one that is not given.
+func (f *formReader) decision(x *field) call.Answer {
+	value, says := f.content[x.name]
+	same, forAll := f.content[allField]
+	forAll = forAll && len(f.fields) > 1
+	plan := forAll && same == planValue
+	if forAll && !says {
+		if value = same; plan {
+			value = allowValue
+		}
+	}
+	text, isText := value.(string)
+	switch {
+	case forAll && same != denyValue && same != allowValue && (!plan || PlanOf(f.calls) == nil):
+		return unclear("the decision for all is none of those offered")
+	case !isText:
+		return unclear("the form came back without a decision")
+	case text == denyValue, forAll && same == denyValue:
+		return refusal(f.content)
+	case !slices.ContainsFunc(x.offered, func(c choice) bool { return c.Const == text }):
+		return unclear("the decision %s was not offered", Quote(text))
+	case f.wrong.Err != nil:
+		return f.wrong
+	}
+	f.yes = true
+	a := call.Answer{Allowed: true, Reason: refusal(f.content).Reason}
+	if scope := strings.TrimPrefix(text, scopeValue); scope != call.Once {
+		a.Scope = scope
+	} else if plan {
+		a.Scope = call.ForPlan
+	}
+	return a
+}

@@ -1,0 +1,256 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
+)
+
+// A conversation is what is shown on the terminal at once: one call, several calls together, or a question of a
+// program.
+type conversation interface {
+	render(o prompt.RenderOptions) prompt.Rendering
+	// label is what is shown before a person types.
+	label(shown prompt.Rendering) string
+	// read reads the line that was typed. A hint says what to type instead: then it is no answer. err ends the
+	// conversation.
+	read(line string, shown prompt.Rendering) (answer call.Answer, hint string, err error)
+	// shows reports whether a line asks to see all of it.
+	shows(line string) bool
+	// paged says that a person has to see all of it, page by page, before they answer.
+	paged() bool
+}
+
+// maxUnclear is how many lines that are no answer end the conversation without one.
+const maxUnclear = 5
+
+// errEach says that a person wants to decide about calls one by one.
+var errEach = errors.New("one by one")
+
+// converse shows a question, and reads until there is an answer.
+func (t *terminal) converse(ctx context.Context, c conversation) (call.Answer, error) {
+	o := prompt.RenderOptions{Width: t.width, Color: t.options.Color}
+	for unclear := 0; unclear < maxUnclear; {
+		shown := c.render(o)
+		if no, err := t.show(ctx, c, shown); no != nil || err != nil {
+			return refusalOr(no), err
+		}
+		for unclear < maxUnclear {
+			line, err := t.typed(ctx, c.label(shown))
+			if err != nil {
+				return call.Answer{}, err
+			}
+			if c.shows(line) {
+				o.Full, o.Reveal = true, true
+				break
+			}
+			answer, hint, err := c.read(line, shown)
+			if answer.Typed = true; hint == "" || err != nil {
+				return answer, err
+			}
+			unclear++
+			if err := t.print(hint + "\n"); err != nil {
+				return call.Answer{}, err
+			}
+		}
+	}
+	return call.Answer{}, prompt.ErrUnclear
+}
+
+// show shows a question. Where all of it has to be seen a person may refuse before its end.
+func (t *terminal) show(ctx context.Context, c conversation, shown prompt.Rendering) (no *call.Answer, err error) {
+	if !c.paged() {
+		return nil, t.print("\n" + shown.Text)
+	}
+	return t.pages(ctx, "\n"+shown.Text, strings.Count(c.label(shown), "\n")+2)
+}
+
+// pages shows a text that has to be seen whole: as much at a time as there is room for above so many lines, and more
+// when a person asks for it. The person may also refuse. Nothing that is typed meanwhile is a yes.
+func (t *terminal) pages(ctx context.Context, text string, below int) (no *call.Answer, err error) {
+	lines := strings.SplitAfter(text, "\n")
+	for {
+		room := len(lines)
+		if rows := t.rows(); rows > 0 {
+			room = min(room, max(rows-below, 1))
+		}
+		if err := t.print(strings.Join(lines[:room], "")); err != nil {
+			return nil, err
+		}
+		if lines = lines[room:]; len(lines) == 0 {
+			return nil, nil
+		}
+		more := "1 more line"
+		if len(lines) > 1 {
+			more = strconv.Itoa(len(lines)) + " more lines"
+		}
+		line, err := t.typed(ctx, fmt.Sprintf("Type Enter for the next of %s, no to refuse: ", more))
+		if err != nil {
+			return nil, err
+		}
+		if word, rest := firstWord(line); word == "n" || word == "no" {
+			return &call.Answer{Reason: rest, Typed: true}, nil
+		}
+	}
+}
+
+// refusalOr is a refusal, or nothing.
+func refusalOr(no *call.Answer) call.Answer {
+	if no == nil {
+		return call.Answer{}
+	}
+	return *no
+}
+
+// firstWord is the first word of a line, without what ends a sentence, and the rest.
+func firstWord(line string) (word, rest string) {
+	word, rest, _ = strings.Cut(line, " ")
+	return strings.ToLower(strings.TrimRight(word, ".,:;!")), strings.TrimSpace(rest)
+}
+
+func isShow(line string) bool {
+	word, rest := firstWord(line)
+	return word == "show" && rest == ""
+}
+
+// hintOfShow tells how to see what is left out.
+func hintOfShow(shown prompt.Rendering) string {
+	if shown.Cut || shown.Masked > 0 {
+		return ", show to see all of it"
+	}
+	return ""
+}
+
+// An approval is one call that needs a yes.
+type approval struct {
+	*prompt.Request
+	code   string // has to be typed with a yes; "" is that none has
+	offers []*prompt.Grant
+}
+
+func newApproval(r *prompt.Request) *approval {
+	a := &approval{Request: r, offers: prompt.Offers(r, time.Now())}
+	if r.Risk.Grave() {
+		if r.Code == "" {
+			coded := *r
+			coded.Code = prompt.NewCode()
+			a.Request = &coded
+		}
+		a.code, _ = prompt.Shorten(a.Code)
+	}
+	return a
+}
+
+func (a *approval) render(o prompt.RenderOptions) prompt.Rendering {
+	return prompt.Render(a.Request, o)
+}
+func (a *approval) shows(line string) bool { return isShow(line) }
+func (a *approval) paged() bool            { return a.Risk.Grave() }
+
+func (a *approval) label(shown prompt.Rendering) string {
+	yes := "yes"
+	if a.code != "" {
+		yes += " " + a.code
+	}
+	var remember strings.Builder
+	for _, g := range a.offers {
+		fmt.Fprintf(&remember, "  %s %s: %s\n", yes, g.Scope, g.Text())
+	}
+	if slices.ContainsFunc(a.offers, func(g *prompt.Grant) bool { return g.Scope != call.ForPlan }) {
+		remember.WriteString("  (a number of calls or a time may follow, such as 5, 15m, or 5 15m)\n")
+	}
+	return fmt.Sprintf("%sType %s to allow, no to refuse (a reason may follow)%s: ", remember.String(), yes,
+		hintOfShow(shown))
+}
+
+func (a *approval) read(line string, shown prompt.Rendering) (answer call.Answer, hint string, err error) {
+	word, rest := firstWord(line)
+	if word == "n" || word == "no" {
+		return call.Answer{Reason: rest}, "", nil
+	}
+	meant, answer, wrong := a.remembered(rest)
+	switch {
+	case !a.approves(word, meant) && a.code != "":
+		return answer, fmt.Sprintf("Please type yes %s or no.", a.code), nil
+	case !a.approves(word, meant):
+		return answer, "Please type yes or no.", nil
+	case a.Risk.Grave() && !shown.Complete:
+		return answer, "Please type show first: a call of this risk has to be seen whole.", nil
+	case wrong == nil && answer.Scope != "":
+		_, wrong = a.Draft(answer, time.Now())
+	}
+	if wrong != nil {
+		return call.Answer{}, wrong.Error() + ".", nil
+	}
+	answer.Allowed = true
+	return answer, "", nil
+}
+
+// approves reports whether a line is a yes: the word alone, or with the code where one is needed.
+func (a *approval) approves(word, rest string) bool {
+	yes := word == "y" || word == "yes"
+	if a.code == "" {
+		return yes && rest == ""
+	}
+	return yes && rest == a.code || word == a.code && rest == ""
+}
+
+// remembered takes the words off a line that say what a yes is remembered for: one of the offers, and behind it how far
+// it goes, see [prompt.ReadLimits]. An error says what is wrong with that.
+func (a *approval) remembered(line string) (rest string, wish call.Answer, err error) {
+	words := strings.Fields(line)
+	for i, word := range words {
+		if slices.ContainsFunc(a.offers, func(g *prompt.Grant) bool { return word == g.Scope }) {
+			wish.Scope = word
+			wish.Uses, wish.Length, err = prompt.ReadLimits(strings.Join(words[i+1:], " "))
+			return strings.Join(words[:i], " "), wish, err
+		}
+	}
+	return line, wish, nil
+}
+
+// A together is several calls that are decided at once, or one by one.
+type together struct {
+	calls []*prompt.Request
+	plan  *prompt.Grant
+}
+
+func newTogether(calls []*prompt.Request) *together { return &together{calls, prompt.PlanOf(calls)} }
+
+func (c *together) render(o prompt.RenderOptions) prompt.Rendering {
+	return prompt.RenderAll(c.calls, o)
+}
+func (c *together) shows(line string) bool { return isShow(line) }
+func (c *together) paged() bool            { return false }
+
+func (c *together) label(shown prompt.Rendering) string {
+	plan := ""
+	if c.plan != nil {
+		plan = fmt.Sprintf("  yes plan: %s\n", c.plan.Text())
+	}
+	return fmt.Sprintf("%sType yes to allow all %d calls, no to refuse all (a reason may follow), each to decide one by one%s: ",
+		plan, len(c.calls), hintOfShow(shown))
+}
+
+func (c *together) read(line string, _ prompt.Rendering) (answer call.Answer, hint string, err error) {
+	word, rest := firstWord(line)
+	yes := word == "y" || word == "yes"
+	switch {
+	case word == "n" || word == "no":
+		return call.Answer{Reason: rest}, "", nil
+	case yes && (rest == "" || rest == "all"):
+		return call.Answer{Allowed: true}, "", nil
+	case yes && rest == call.ForPlan && c.plan != nil:
+		return call.Answer{Allowed: true, Scope: call.ForPlan}, "", nil
+	case word == "each" && rest == "":
+		return call.Answer{}, "", errEach
+	}
+	return call.Answer{}, "Please type yes, no or each.", nil
+}

@@ -1,0 +1,189 @@
+package asking
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/codemode-project/codemode/analysis"
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/recorder"
+	"github.com/codemode-project/codemode/registry"
+)
+
+// People are those who can be asked, and what they have allowed.
+type People struct {
+	Log      *slog.Logger
+	Rules    *inforce.Rules
+	Tools    *registry.Registry
+	Record   *recorder.Recorder
+	Desk     *approvals.Desk
+	Grants   *Grants
+	Channels []approvals.Channel // beside those of each request
+}
+
+// A Client is whoever wants something that people are asked about.
+type Client struct {
+	Principal, Session, Name string
+	Channels                 []approvals.Channel // that reach people, beside those of all requests
+	Caller                   *registry.Caller    // waits for the run; may be nil
+	Code                     string              // of the program, if there is one
+}
+
+// A Prompter puts the questions of one run to people, over the channels of the run's client and those of all requests.
+type Prompter struct {
+	people    *People
+	policy    *inforce.Policy
+	principal string
+	session   string
+	client    string
+	caller    *registry.Caller // is told that people are asked; may be nil
+	turn      chan struct{}    // holds an element while a question of the run is open
+	channels  []approvals.Channel
+
+	preview    prompt.Preview
+	program    *analysis.Program         // nil for a question without a run
+	hash       string                    // of the program's text
+	Provenance *Provenance               // where the arguments of calls come from
+	Display    map[string]prompt.Display // by tool: what narrows the arguments that are shown; nil is nothing
+
+	// Of a run that waits for people, see package runs.
+	Claim   func(ctx context.Context, calls []int) error // makes the run this process's before an answer counts
+	Leaving func() bool                                  // reports whether another process takes over the run
+	Adopted bool                                         // the run began in another process, and people everywhere see it
+	Before  map[int]*prompt.Request                      // by call: what was asked in another process; under mu
+	mu      sync.Mutex
+
+	asked   bool        // a question of the run was put; only the first one offers the plan
+	planned atomic.Bool // the plan was given
+	ahead   sync.Mutex
+	looked  bool // for what was allowed before the run; under ahead
+
+	Put      atomic.Bool // a question was put
+	Patience Patience
+}
+
+// Prompter asks for one run or, without a program, one question.
+func (p *People) Prompter(c *Client, policy *inforce.Policy, program *analysis.Program) *Prompter {
+	a := &Prompter{
+		people: p, policy: policy, principal: c.Principal, session: c.Session, client: c.Name, caller: c.Caller,
+		turn: make(chan struct{}, 1), Provenance: &Provenance{}, channels: append(slices.Clone(c.Channels), p.Channels...),
+	}
+	if program == nil {
+		return a
+	}
+	a.program, a.hash = program, inforce.ProgramHash(c.Code)
+	a.preview.Dynamic = len(program.Dynamic) > 0
+	for _, c := range program.Calls {
+		a.Provenance.Written(c.Args)
+		if c.Outline != nil {
+			a.Provenance.Written(c.Outline.Shown)
+		}
+		if !c.Host || c.How != analysis.Value { // else a server, handed on: no call, and among the dynamic places
+			a.preview.Calls = append(a.preview.Calls, prompt.PreviewCall{Name: c.Name, Line: c.Line, Column: c.Column})
+		}
+	}
+	return a
+}
+
+// channelsFor are the channels that a profile lets be used.
+func (a *Prompter) channelsFor(asking profiles.Asking) []approvals.Channel {
+	channels := slices.Clone(a.channels)
+	if asking.Channels != nil { // an empty list is none of them
+		channels = slices.DeleteFunc(channels, func(c approvals.Channel) bool {
+			return !slices.Contains(asking.Channels, c.Name())
+		})
+	}
+	return channels
+}
+
+// expects reports whether people who are not there yet may come to a channel. People see the questions of a run that
+// another process began.
+func expects(channels []approvals.Channel) bool {
+	return slices.ContainsFunc(channels, func(c approvals.Channel) bool {
+		switch c := c.(type) {
+		case *approvals.Queue:
+			return c.Expects == nil || c.Expects()
+		case elsewhere:
+			return true
+		}
+		return false
+	})
+}
+
+// A Presence says how many people are there to be asked over a channel.
+type Presence struct {
+	Channel string `json:"channel"`
+	Present int    `json:"present"`
+}
+
+// Present says how many people could be asked now over the channels of all requests, without those that a request
+// brings. Channels that do not know who is there are left out.
+func (p *People) Present() []Presence {
+	var all []Presence
+	for _, c := range p.Channels {
+		if attended, ok := c.(interface{ Present() int }); ok {
+			all = append(all, Presence{c.Name(), attended.Present()})
+		}
+	}
+	return all
+}
+
+// CheckRemoteArgs checks changed arguments for a call of another process. The process that makes the call checks and
+// decides them again.
+func (p *People) CheckRemoteArgs(r *prompt.Request, args json.RawMessage) error {
+	t, err := p.Tools.Catalog.Find(r.Name)
+	if err != nil {
+		return err
+	}
+	if !json.Valid(args) {
+		return errors.New("the arguments are not JSON")
+	}
+	if wrong := registry.ArgumentError(t.Validate(context.Background(), call.Unread(args))); wrong != nil {
+		return wrong
+	}
+	return nil
+}
+
+// A Patience is how long people have been asked by a run in all, however many questions were open at once.
+type Patience struct {
+	mu    sync.Mutex
+	Spent time.Duration
+	open  int
+	since time.Time // when the first of those that are open was put
+}
+
+// begin notes that a question is open until over is called.
+func (p *Patience) begin() (over func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.open++; p.open == 1 {
+		p.since = time.Now()
+	}
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.open--; p.open == 0 {
+			p.Spent += time.Since(p.since)
+		}
+	}
+}
+
+// Used is how long it is by now.
+func (p *Patience) Used() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.open > 0 {
+		return p.Spent + time.Since(p.since)
+	}
+	return p.Spent
+}

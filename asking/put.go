@@ -1,0 +1,143 @@
+package asking
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/recorder"
+)
+
+// All questions of a run are put in one way: questions about calls, a question of the program, and a plan before it
+// runs.
+
+// outOfTime is why a question is not put when the run has used up the budget of its profile.
+const outOfTime = "this run has used up its time for questions"
+
+// options are how a profile wants people to be asked. limit is how long a question may be open, zero is the default.
+// A timeout of zero in the result says that the run has used up its budget.
+func (a *Prompter) options(asking profiles.Asking, channels []approvals.Channel, limit time.Duration,
+	fallback bool) approvals.Options {
+	o := approvals.Options{
+		Timeout: cmp.Or(limit, approvals.DefaultTimeout), Fallback: fallback, MinHuman: asking.MinHuman,
+		OtherOnly: asking.OtherOnly, Await: asking.Awaits(expects(channels), fallback),
+	}
+	if asking.Budget > 0 {
+		o.Timeout = max(0, min(o.Timeout, asking.Budget-a.Patience.Used()))
+	}
+	return o
+}
+
+// begin counts a question as open until over is called.
+func (a *Prompter) begin() (over func()) {
+	counted, timed := a.people.Rules.Asks.Begin(time.Now(), a.policy.Owner), a.Patience.begin()
+	return func() {
+		timed()
+		counted()
+	}
+}
+
+// put puts questions to people, and returns the answers.
+func (a *Prompter) put(ctx context.Context, questions []*prompt.Request, channels []approvals.Channel,
+	o approvals.Options) []approvals.Result {
+	if questions[0].Inquiry == nil {
+		defer a.tellCaller(questions, channels, time.Now().Add(o.Timeout))()
+	}
+	return a.people.Desk.AskAll(ctx, questions, channels, o)
+}
+
+// tellCaller tells who waits for the run that people are asked, until over is called.
+func (a *Prompter) tellCaller(questions []*prompt.Request, channels []approvals.Channel,
+	until time.Time) (over func()) {
+	if a.caller == nil || a.caller.Asked == nil {
+		return func() {}
+	}
+	about := prompt.Heading(questions[0])
+	if len(questions) > 1 {
+		about = fmt.Sprintf("%s and %d more", about, len(questions)-1)
+	}
+	var where []string
+	for _, c := range channels {
+		if q, ok := c.(*approvals.Queue); ok && q.Where != "" {
+			where = append(where, q.Where)
+		}
+	}
+	return a.caller.Asked(about, where, until)
+}
+
+// acquire waits until no other question of the run is open.
+func (a *Prompter) acquire(ctx context.Context) (release func(), err error) {
+	select {
+	case a.turn <- struct{}{}:
+		return func() { <-a.turn }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// exhausted says which limit the program has reached; "" if it may ask.
+func (a *Prompter) exhausted(profile *profiles.Profile, n hostfns.Counters) string {
+	lastMinute, pending := a.people.Rules.Asks.Count(a.policy.Now(), a.policy.Owner)
+	l := profile.Bounded(askUserLimits)
+	for _, x := range []struct {
+		limit, used int
+		what        string
+	}{
+		{l.Asks, n.Asks, "questions in this run"},
+		{l.AsksPerMinute, lastMinute, "questions within a minute"},
+		{l.Pending, pending, "open questions"},
+		{l.Refusals, n.Refusals, "refusals in this run"},
+	} {
+		if x.limit > 0 && x.used >= x.limit {
+			return fmt.Sprintf("there have been %d %s, and the limit is %d", x.used, x.what, x.limit)
+		}
+	}
+	return ""
+}
+
+// recorded puts a question that is no call. It records the question before a person sees it, and the answer before
+// anybody is told. The Gate does the same for calls. add completes the entry of the answer.
+func (p *People) recorded(
+	ctx context.Context, client string, r *prompt.Request, put func() approvals.Result,
+	add func(approvals.Result, *hostfns.Entry),
+) (approvals.Result, error) {
+	entry := hostfns.Entry{
+		Time: time.Now(), Kind: hostfns.KindAsked, Run: r.Run, Call: r.Call, Principal: r.Principal, Session: r.Session,
+		Client: client, Profile: r.Profile, ProfileDigest: r.ProfileDigest, Tool: r.Name, ToolDefinition: r.Definition,
+		Verdict: call.Ask.String(), Risk: string(r.Risk), Proposed: call.Unread(r.Args), Shown: call.Unread(r.Args),
+	}
+	if err := p.Record.To.Record(ctx, entry); err != nil {
+		return approvals.Result{}, fmt.Errorf("recording that a person is asked failed: %w", err)
+	}
+	got := put()
+	entry.Time, entry.Kind, entry.Reason = time.Now(), hostfns.KindAnswer, got.Code
+	entry.DecidedBy, entry.Channel, entry.By = got.How, got.Channel, got.By
+	entry.Waited, entry.Words = got.Took, got.Reason
+	entry.Proposed, entry.Shown = call.Arguments{}, call.Arguments{}
+	add(got, &entry)
+	recording, cancel := context.WithTimeout(context.WithoutCancel(ctx), recorder.NoteWait)
+	defer cancel()
+	if err := p.Record.To.Record(recording, entry); err != nil {
+		return got, fmt.Errorf("recording the answer failed: %w", err)
+	}
+	return got, nil
+}
+
+// elsewhere stands for the people who see a question in other processes: the store brings their answer. Whatever
+// channel brings it there was judged when it did.
+type elsewhere string
+
+func (c elsewhere) Name() string { return string(c) }
+func (elsewhere) Strong() bool   { return true }
+func (elsewhere) Inquires() bool { return true }
+
+func (elsewhere) Ask(ctx context.Context, _ *approvals.Showing) (call.Answer, error) {
+	<-ctx.Done()
+	return call.Answer{}, context.Cause(ctx)
+}
