@@ -59,10 +59,80 @@ var layers = map[string]struct {
 	"runs":      {ours: []string{"analysis", "approvals", "approvals/prompt", "asking", "audit", "guest/quickjs", "hostfns", "inforce", "internal/fair", "preflight", "profiles", "recorder", "registry", "sandbox", "store", "internal/visible", "config"}},
 
 	// What wires them.
-	".":            {ours: []string{"asking", "call", "inforce", "preflight", "recorder", "registry", "runs", "internal/protect", "internal/replace", "analysis", "profiles", "catalog", "catalog/pins", "upstream", "upstream/builtin", "approvals", "approvals/prompt", "hostfns", "audit", "store", "internal/visible", "config"}},
-	"server":       {ours: []string{".", "asking", "inforce", "preflight", "registry", "approvals", "approvals/prompt", "internal/fair", "upstream", "internal/visible", "config"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/sys"}},
-	"console":      {ours: []string{"approvals", "approvals/prompt", "audit", "store", "internal/strictjson"}},
-	"cmd/codemode": {ours: []string{".", "asking", "call", "inforce", "preflight", "recorder", "registry", "catalog/pins", "guest/quickjs", "analysis", "console", "internal/protect", "internal/replace", "server", "sandbox", "profiles", "approvals", "approvals/prompt", "approvals/terminal", "hostfns", "upstream", "internal/bench", "audit", "store", "internal/visible", "internal/address", "config", "config/changes", "config/importtable", "audit/report"}, outside: []string{"charm.land/bubbles/v2", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal/txtar", "github.com/spf13/cobra", "golang.org/x/term", "golang.org/x/mod/sumdb/note"}},
+	".":       {ours: []string{"asking", "call", "inforce", "preflight", "recorder", "registry", "runs", "internal/protect", "internal/replace", "analysis", "profiles", "catalog", "catalog/pins", "upstream", "upstream/builtin", "approvals", "approvals/prompt", "hostfns", "audit", "store", "internal/visible", "config"}},
+	"server":  {ours: []string{".", "asking", "inforce", "preflight", "registry", "approvals", "approvals/prompt", "internal/fair", "upstream", "internal/visible", "config"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/sys"}},
+	"console": {ours: []string{"approvals", "approvals/prompt", "audit", "store", "internal/strictjson"}},
+
+	// The command line, from the bottom up. Only cmd/codemode and its folders may import these folders.
+	"cmd/codemode/cli": {
+		ours:    []string{"analysis", "config", "internal/visible", "preflight"},
+		outside: []string{"github.com/spf13/cobra", "golang.org/x/term"},
+	},
+	"cmd/codemode/launch": {
+		ours: []string{
+			".", "approvals", "audit", "cmd/codemode/cli", "config", "config/changes", "inforce", "recorder", "store",
+			"upstream",
+		},
+		outside: []string{"github.com/spf13/cobra"},
+	},
+	"cmd/codemode/checks": {
+		ours: []string{".", "call", "config", "internal/protect", "recorder", "server", "upstream"},
+	},
+	"cmd/codemode/setup": {
+		ours: []string{
+			"cmd/codemode/checks", "cmd/codemode/cli", "config", "internal/address", "internal/replace",
+			"internal/visible", "upstream",
+		},
+		outside: []string{"github.com/pelletier/go-toml/v2", "github.com/spf13/cobra"},
+	},
+	"cmd/codemode/responder": {
+		ours: []string{
+			".", "approvals", "approvals/prompt", "approvals/terminal", "asking", "audit", "call", "cmd/codemode/cli",
+			"cmd/codemode/launch", "internal/visible", "recorder", "store",
+		},
+		outside: []string{
+			"charm.land/bubbles/v2", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/spf13/cobra",
+		},
+	},
+	"cmd/codemode/serve": {
+		ours: []string{
+			".", "approvals", "approvals/terminal", "audit", "cmd/codemode/cli", "cmd/codemode/launch",
+			"cmd/codemode/responder", "config", "config/changes", "console", "inforce", "internal/replace",
+			"internal/visible", "profiles", "server", "store",
+		},
+		outside: []string{"github.com/spf13/cobra"},
+	},
+	"cmd/codemode/rulebook": {
+		ours: []string{
+			".", "call", "cmd/codemode/checks", "cmd/codemode/cli", "cmd/codemode/launch", "config", "config/changes",
+			"config/importtable", "inforce", "internal/visible", "profiles", "recorder", "server", "store",
+		},
+		outside: []string{"github.com/rogpeppe/go-internal/txtar", "github.com/spf13/cobra"},
+	},
+	"cmd/codemode/auditcmd": {
+		ours: []string{
+			"audit", "audit/report", "cmd/codemode/cli", "cmd/codemode/launch", "internal/visible", "recorder", "store",
+		},
+		outside: []string{"github.com/spf13/cobra"},
+	},
+	"cmd/codemode/doctor": {
+		ours: []string{
+			".", "approvals", "audit", "call", "cmd/codemode/checks", "cmd/codemode/cli", "cmd/codemode/launch",
+			"cmd/codemode/responder", "cmd/codemode/serve", "cmd/codemode/setup", "config", "internal/visible",
+			"preflight", "recorder", "server", "store", "upstream",
+		},
+		outside: []string{"github.com/pelletier/go-toml/v2", "github.com/spf13/cobra"},
+	},
+	"cmd/codemode": {
+		ours: []string{
+			".", "analysis", "approvals", "approvals/prompt", "approvals/terminal", "call", "catalog/pins",
+			"cmd/codemode/auditcmd", "cmd/codemode/cli", "cmd/codemode/doctor", "cmd/codemode/launch",
+			"cmd/codemode/responder", "cmd/codemode/rulebook", "cmd/codemode/serve", "cmd/codemode/setup",
+			"guest/quickjs", "hostfns", "inforce", "internal/bench", "internal/replace", "internal/visible",
+			"preflight", "registry", "sandbox", "upstream",
+		},
+		outside: []string{"github.com/spf13/cobra", "golang.org/x/term"},
+	},
 }
 
 // elsewhere are folders that build or test the product and are no part of it.

@@ -25,7 +25,7 @@ func TestAnsweringInTerminalsOfThreeSizes(t *testing.T) {
 			m.run("new-window", "-d", "-t", "main:", "-n", "approvals", "--", os.Args[0], "approvals")
 			p := &pane{m, "main:approvals"}
 			shot := func(what string) { p.keep("answering-" + name + "-" + what) }
-			p.see("1 process connected", "Nothing waits for you.")
+			p.see("1 process connected", "No question waits.")
 
 			done := s.run(`await codemode.filesystem__write_file({path: "one.md", content: "first\nsecond"}); return "written"`)
 			p.see("1 question", "filesystem.write_file")
@@ -39,7 +39,7 @@ func TestAnsweringInTerminalsOfThreeSizes(t *testing.T) {
 			if got := answerOf(t, done); !strings.HasPrefix(got, `"written"`) || !s.holds("one.md") {
 				t.Errorf("one call: %s", got)
 			}
-			p.see("Nothing waits for you.", "Allowed, done in ")
+			p.see("No question waits.", "Allowed, done in ")
 			shot("one-3-outcome")
 
 			const all = `return (await Promise.all(Array.from({length: %d}, (_, i) =>
@@ -126,7 +126,7 @@ func TestAnsweringInTerminalsOfThreeSizes(t *testing.T) {
 // move presses keys that move nothing but the cursor.
 func (p *pane) move(keys ...string) {
 	p.t.Helper()
-	time.Sleep(settle + 200*time.Millisecond) // the process takes no key sooner
+	time.Sleep(settling + 200*time.Millisecond) // the process takes no key sooner
 	p.run(append([]string{"send-keys", "-t", p.target}, keys...)...)
 }
 
@@ -141,3 +141,6 @@ func (p *pane) pageTo(part string) {
 	}
 	p.see(part)
 }
+
+// settling is how long codemode approvals ignores keys after the screen has changed.
+const settling = 400 * time.Millisecond

@@ -5,12 +5,12 @@ package main
 import (
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/terminal"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
@@ -121,33 +121,6 @@ func TestH8DoctorAsks(t *testing.T) {
 	}
 }
 
-// H8, N6: what came of a test question is said in plain words; what no person can have read was answered by a program.
-func TestH8WhatATestQuestionFound(t *testing.T) {
-	tried := func(o approvals.Outcome, took time.Duration) approvals.Answer {
-		return approvals.Answer{Code: approvals.CodeNoApprover, Tried: []approvals.Try{{Channel: "web", Outcome: o, Took: took}}}
-	}
-	for _, tt := range []struct {
-		got   approvals.Answer
-		level string
-		text  string
-	}{
-		{approvals.Answer{Allowed: true, Took: 4200 * time.Millisecond, By: "local:anna"}, levelOK, "answered by a person in 4.2 s, local:anna"},
-		{approvals.Answer{Code: approvals.CodeDeclined, Took: 2 * time.Second}, levelOK, "declined by a person in 2.0 s"},
-		{approvals.Answer{Code: approvals.CodeCanceled, Took: 2 * time.Second}, levelOK, "closed by a person in 2.0 s"},
-		{tried(approvals.TooFastNo, 6*time.Millisecond), levelWarning, "auto-declined in 6 ms, faster than a person can read"},
-		{tried(approvals.TooFastShut, 6*time.Millisecond), levelWarning, "auto-declined in 6 ms, faster than a person can read"},
-		{tried(approvals.TooFastYes, 6*time.Millisecond), levelWarning, "auto-accepted in 6 ms, faster than a person can read"},
-		{tried(approvals.Empty, time.Second), levelWarning, "nobody is there"},
-		{approvals.Answer{Code: approvals.CodeTimeout}, levelWarning, "nobody answered the test question in 1m0s"},
-	} {
-		d := &diagnosis{}
-		d.answered("web", tt.got, nil, time.Minute)
-		if f := d.findings[0]; f.Level != tt.level || f.Text != tt.text || f.Level == levelWarning && f.Hint == "" {
-			t.Errorf("got %+v, want %s: %s", f, tt.level, tt.text)
-		}
-	}
-}
-
 // H8: as the same user there are four warnings, each with the way out; as another user, who may do none of it, there are none.
 // Settings of clients that answer by themselves are found.
 func TestH8WhoCouldAnswerForThePerson(t *testing.T) {
@@ -170,7 +143,7 @@ func TestH8WhoCouldAnswerForThePerson(t *testing.T) {
 	if err := os.Chmod(d.config, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := agentUser("nobody"); err == nil && os.Getuid() >= 0 {
+	if _, err := user.Lookup("nobody"); err == nil && os.Getuid() >= 0 {
 		d.want(d.run("--agent-user", "nobody"),
 			"ok       approvals rules: nobody may not write the configuration", "ok       approvals record: nobody may not write the record", "ok       approvals responder: nobody may not reach the socket",
 			"ok       approvals page: nobody may not ask for a login link")
