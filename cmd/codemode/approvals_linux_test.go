@@ -81,13 +81,13 @@ const (
 	oneTitle  = "codemode: 1 question\a"
 
 	// Of the line above it, "1 process connected", one digit is written if it said 0 before; and this one begins as what stood there.
-	connectedText = "waits for you. What programs ask appears here."
+	connectedText = "waits. Questions of programs appear here."
 
 	downKey  = "\x1b[B"
 	enterKey = "\r"
 )
 
-// S3.7, C5: a question of a client that cannot ask is answered on a second terminal; when that is killed, nobody is there.
+// S3.7, C5: a question of a client that cannot ask is answered on a second terminal; when that is killed, no person is connected.
 func TestApprovalsOnASecondTerminal(t *testing.T) {
 	t.Parallel() // it waits for a person's pauses and for a time-out
 	endToEnd(t)

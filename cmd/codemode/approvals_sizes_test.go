@@ -53,7 +53,7 @@ func TestAnsweringInTerminalsOfThreeSizes(t *testing.T) {
 			p.see("> Refuse the 2 marked calls", `path: "five4"`)
 			shot("five-2-answers")
 			p.press("Enter")
-			p.see("3 questions", "Refused, 2 taken")
+			p.see("3 questions", "Refused, 2 delivered")
 			p.press("Enter", "Down", "Down")
 			p.see("> Allow all 3 calls, once each")
 			p.pageTo(`path: "five4"`)
@@ -110,7 +110,7 @@ func TestAnsweringInTerminalsOfThreeSizes(t *testing.T) {
 			shot("edit-1-editor")
 			p.move("Down", "End", "Left", "Left", "BSpace", "BSpace", "BSpace", "BSpace", "BSpace", "BSpace", "BSpace", "BSpace")
 			p.press(`"7`, "DC", "C-s") // a number, where the schema wants a text
-			p.see("Not taken:", "/path", `"path": 7,`, `"content": "as proposed"`)
+			p.see("Not accepted:", "/path", `"path": 7,`, `"content": "as proposed"`)
 			shot("edit-2-schema-error")
 			p.press("BSpace", `""edited.md"`, "C-s")
 			if got := answerOf(t, done); !strings.HasPrefix(got, `"written"`) || !s.holds("edited.md") || s.holds("edit.md") {

@@ -22,12 +22,12 @@ import (
 )
 
 func newBench(s cli.Streams) *cobra.Command {
-	return cli.NewGroup("bench", "Measure the isolation and the speed of this build", "", newBenchIsolation(s), newBenchSpeed(s))
+	return cli.NewGroup("bench", "Measure the isolation and the speed of this "+
+		"build", "", newBenchIsolation(s), newBenchSpeed(s))
 }
 
 func newBenchIsolation(s cli.Streams) *cobra.Command {
 	var dir, format, filter, shard, out string
-	var busy int
 	var once, verbose bool
 	cmd := &cobra.Command{
 		Use:   "isolation",
@@ -82,7 +82,7 @@ written, 130 if interrupted. --out changes its file only when the report is comp
 			bar := newBar(s.Err)
 			report, err := bench.Isolation(cmd.Context(), bench.IsolationOptions{
 				Wasm: quickjs.Wasm(), CacheDir: launch.CacheDir(), Worker: s.Worker,
-				Busy: busy, Once: once, Progress: bar.show,
+				Once: once, Progress: bar.show,
 			}, suite)
 			bar.clear()
 			if err != nil {
@@ -111,7 +111,6 @@ written, 130 if interrupted. --out changes its file only when the report is comp
 	cmd.Flags().StringVar(&shard, "shard", "",
 		"only one part of the cases: 2/3 is the second of three disjoint parts")
 	cmd.Flags().StringVar(&out, "out", "", "write the complete report to this file instead of standard output")
-	cmd.Flags().IntVar(&busy, "busy", 0, "number of endless programs that run beside the suite")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "list every case")
 	return cmd
 }
@@ -168,7 +167,7 @@ func loadSuite(dir, filter string) (*bench.Suite, error) {
 }
 
 func newBenchSpeed(s cli.Streams) *cobra.Command {
-	var format, unchecked string
+	var format string
 	var quick bool
 	cmd := &cobra.Command{
 		Use:   "speed",
@@ -176,21 +175,13 @@ func newBenchSpeed(s cli.Streams) *cobra.Command {
 		Long: `Measures cold start, fresh runs, host calls, computing, and the memory of waiting runs.
 Each figure is a median, with the range of the middle nine tenths. Other work on the machine
 affects the figures. The cost of the checks that make every loop stoppable is measured
-against the same guest without the counters in its loops, or against another guest that
---unchecked names.`,
+against the same guest without the counters in its loops.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := oneOf("format", format, bench.SpeedFormats); err != nil {
 				return err
 			}
 			o := bench.SpeedOptions{Wasm: quickjs.Wasm(), CacheDir: launch.CacheDir(), Quick: quick}
-			if unchecked != "" {
-				wasm, err := os.ReadFile(unchecked)
-				if err != nil {
-					return cli.UsageError(fmt.Errorf("--unchecked: %w", err))
-				}
-				o.Unchecked = wasm
-			}
 			if binary, err := os.Executable(); err == nil {
 				o.Start = []string{binary, "run", "-e", "return 1"}
 			}
@@ -205,7 +196,6 @@ against the same guest without the counters in its loops, or against another gue
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "table", strings.Join(bench.SpeedFormats, ", "))
-	cmd.Flags().StringVar(&unchecked, "unchecked", "", "a guest without the checks, to compare with")
 	cmd.Flags().BoolVar(&quick, "quick", false, "fewer samples")
 	return cmd
 }

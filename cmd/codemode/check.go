@@ -71,7 +71,8 @@ func check(ctx context.Context, s cli.Streams, set *launch.Settings, r codemode.
 	if plan.OnlyHere { // the token would end with this process
 		plan.Token, plan.Expires = "", time.Time{}
 		if plan.Required {
-			plan.Warnings = append(plan.Warnings, "the profile requires a pre-flight token, and a token of this command is not valid anywhere else: set "+preflight.SecretVariable)
+			plan.Warnings = append(plan.Warnings, "the profile requires a pre-flight token, and a token of this command is "+
+				"not valid anywhere else: set "+preflight.SecretVariable)
 		}
 	}
 	if asJSON {

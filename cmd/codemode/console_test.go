@@ -517,7 +517,7 @@ func TestConsoleChangesAreConfirmed(t *testing.T) {
 		if code, text := form("/rules/save", origin, "same-origin", save("")); code != 403 || !strings.Contains(text, "Nothing is changed yet") {
 			t.Fatalf("%s: without a code: %d %s", way, code, text)
 		}
-		if out, err := h.command("console", "--confirm", "--as", "eve"); err == nil || !strings.Contains(out, "nobody called") {
+		if out, err := h.command("console", "--confirm", "--as", "eve"); err == nil || !strings.Contains(out, "no person called") {
 			t.Errorf("%s: as somebody else: %v %s", way, err, out)
 		}
 		out, err := h.command("console", "--confirm")

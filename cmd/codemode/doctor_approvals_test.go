@@ -99,7 +99,7 @@ func TestH8DoctorAsks(t *testing.T) {
 	}{
 		{"a person", time.Second, &yes, "ok       approvals terminal: answered by a person in "},
 		{"a person who declines", time.Second, &terminal.Said{}, "ok       approvals terminal: declined by a person in "},
-		{"nobody", 0, nil, "warning  approvals terminal: nobody is there\n            run codemode approvals in another terminal"},
+		{"nobody", 0, nil, "warning  approvals terminal: no person is connected\n            run codemode approvals in another terminal"},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
 			d := newDoctorHere(t, terminalOnly)
@@ -115,7 +115,7 @@ func TestH8DoctorAsks(t *testing.T) {
 	}
 	d := newDoctorHere(t, "")
 	out := d.run("--wait", "1s")
-	d.want(out, "warning  approvals web: nobody answered the test question in 1s", "warning  approvals elicitation: no form was answered", "warning  approvals terminal: nobody is there")
+	d.want(out, "warning  approvals web: nobody answered the test question in 1s", "warning  approvals elicitation: nobody answered a form", "warning  approvals terminal: no person is connected")
 	if !strings.Contains(out, "use ask_user to ask me whether I see this") {
 		t.Errorf("how a client is tested is not said:\n%s", out)
 	}
@@ -131,7 +131,7 @@ func TestH8WhoCouldAnswerForThePerson(t *testing.T) {
 		"warning  approvals record: an agent that runs as this user may write the record",
 		"warning  approvals responder: an agent that runs as this user may reach the socket of codemode approvals",
 		"warning  approvals page: an agent that runs as this user may ask for a login link to the page",
-		"ok       approvals clients: no setting was found",
+		"ok       approvals clients: no client is set to answer",
 	)
 	if n := strings.Count(out, "--agent-user NAME"); n != 4 {
 		t.Errorf("%d ways out:\n%s", n, out)

@@ -25,7 +25,7 @@ func TestDoctorLooksAtTheRecord(t *testing.T) {
 		"no key":                             {`{"key": "` + file + `"}`, cli.ExitUsage, "holds no key of a record"},
 		"checkpoints below a file":           {`{"checkpoints": {"file": "` + file + `/x"}}`, cli.ExitUsage, file},
 		"a database that nobody answers for": {`"postgres://127.0.0.1:1/x"`, cli.ExitInternal, "127.0.0.1"},
-		"a record that is not there yet":     {`{"path": "new/record.db"}`, cli.ExitOK, "it is made with the first run"},
+		"a record that is not there yet":     {`{"path": "new/record.db"}`, cli.ExitOK, "the first run creates it"},
 	} {
 		config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{"store": `+test.store+`}`)
 		state := t.TempDir()

@@ -79,7 +79,8 @@ func acceptTools(e *codemode.Evaluator, accept []string) (accepted []string, err
 			}
 		}
 		if !found {
-			return accepted, cli.UsageError(errors.New("--accept " + text + ": no changed tool has that name and digest; codemode review lists the present ones"))
+			return accepted, cli.UsageError(errors.New("--accept " + text + ": no changed tool has that name and digest; " +
+				"codemode review lists the present ones"))
 		}
 		accepted = append(accepted, name)
 	}

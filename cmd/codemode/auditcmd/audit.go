@@ -49,8 +49,10 @@ func (f *filter) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.selected.Profile, "profile", "", "only under this profile")
 	cmd.Flags().StringVar(&f.selected.Tool, "tool", "", "only of this tool; * matches any characters")
 	cmd.Flags().StringVar(&f.kinds, "kind", "", "only of these kinds: run, call, approval, grant, policy, access, notice")
-	cmd.Flags().StringVar(&f.states, "state-is", "", "only in these states: pending, refused, running, ok, error, unknown, not_sent, ...")
-	cmd.Flags().StringVar(&f.since, "since", "", "only from this time on: 2026-11-20, 2026-11-20T12:00:00Z, or 2h for the last two hours")
+	cmd.Flags().StringVar(&f.states, "state-is", "", "only in these states: pending, refused, running, ok, error, "+
+		"unknown, not_sent, ...")
+	cmd.Flags().StringVar(&f.since, "since", "", "only from this time on: 2026-11-20, 2026-11-20T12:00:00Z, or 2h for "+
+		"the last two hours")
 	cmd.Flags().StringVar(&f.until, "until", "", "only before this time")
 }
 
@@ -158,7 +160,8 @@ func newAuditShow(s cli.Streams) *cobra.Command {
 				case err != nil:
 					return err
 				case len(entries) == 0:
-					return cli.UsageError(fmt.Errorf("the record has no run %s; codemode audit list --kind run lists its runs", args[0]))
+					return cli.UsageError(fmt.Errorf("the record has no run %s; codemode audit list --kind run lists "+
+						"its runs", args[0]))
 				case !asJSON:
 					_, err = fmt.Fprint(s.Out, runText(entries))
 					return err
@@ -212,7 +215,8 @@ It has no signatures.`,
 	}
 	recordFlags(cmd, &set)
 	f.flags(cmd)
-	cmd.Flags().StringVar(&format, "format", "jsonl", "jsonl, json or csv; or calls, which is CSV with one row for each call and no signatures")
+	cmd.Flags().StringVar(&format, "format", "jsonl", "jsonl, json or csv; or calls, which is CSV with one row for "+
+		"each call and no signatures")
 	cmd.Flags().StringVarP(&out, "out", "o", "", "file to write, instead of standard output")
 	cmd.Flags().StringVar(&split, "split", "", "folder for the three records: executions, policy, access")
 	return cmd

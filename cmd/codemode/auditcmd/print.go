@@ -11,7 +11,7 @@ import (
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
-// entryLine is an entry on one line.
+// entryLine writes an entry in one line.
 func entryLine(e *audit.Entry) string {
 	parts := []string{e.Time.Local().Format("2006-01-02 15:04:05.000"), fmt.Sprintf("%-8s %-8s", e.Kind, e.State)}
 	if e.Run != "" {
@@ -47,7 +47,7 @@ func entryLine(e *audit.Entry) string {
 	return visible.Line(strings.Join(parts, "  "))
 }
 
-// quoted keeps a value in its place on a line.
+// quoted quotes a value that has spaces, quotation marks or "=".
 func quoted(s string) string {
 	if s == "" || strings.ContainsAny(s, " \t\r\n\"=") {
 		return fmt.Sprintf("%q", s)
@@ -55,7 +55,7 @@ func quoted(s string) string {
 	return s
 }
 
-// decidedText says what decided, and where a person did, who that was and for how long.
+// decidedText says what decided, and if a person did, who that was and with which scope.
 func decidedText(e *audit.Entry) string {
 	text, by := howText(e), e.DecidedBy
 	if text == "" {
@@ -95,7 +95,7 @@ func ruleText(e *audit.Entry) string {
 	return strings.TrimSpace(r.ID + " (" + r.At + ")")
 }
 
-// runText shows one run as its entries tell it.
+// runText writes one run from its entries.
 func runText(entries []*audit.Entry) string {
 	var b strings.Builder
 	calls := map[int][]*audit.Entry{}
@@ -137,7 +137,7 @@ func runText(entries []*audit.Entry) string {
 		}
 		text := e.State
 		if e.Count > 0 {
-			text += fmt.Sprintf(", %d calls without entries of their own", e.Count)
+			text += fmt.Sprintf(", %d calls without their own entries", e.Count)
 		}
 		if e.Reason != "" && e.Reason != e.State {
 			text += ", " + e.Reason
@@ -230,7 +230,7 @@ func resultText(r *audit.Result) string {
 	return string(r.Redacted)
 }
 
-// source shows a program. The margin keeps its lines from looking like lines of ours.
+// source writes a program. The margin distinguishes its lines from ours.
 func source(b *strings.Builder, text string) {
 	for line := range strings.Lines(strings.TrimRight(text, "\n") + "\n") {
 		line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
@@ -265,9 +265,10 @@ func summaryText(s *report.Summary) string {
 		}
 		mark := ""
 		if f.AlwaysYes {
-			mark = fmt.Sprintf("  <- approved %d of %d times: a rule that allows it would say the same", f.Approved, f.Asks)
+			mark = fmt.Sprintf("  <- approved %d of %d times: a rule that allows it would decide the same", f.Approved, f.Asks)
 		}
-		visible.Fprintf(&b, "  %6d  %8d  %7d  %10d  %8.1f  %s (profile %s, %s)%s\n", f.Asks, f.Approved, f.Refused, f.Unanswered, f.MedianSeconds, name, f.Profile, f.At, mark)
+		visible.Fprintf(&b, "  %6d  %8d  %7d  %10d  %8.1f  %s (profile %s, "+
+			"%s)%s\n", f.Asks, f.Approved, f.Refused, f.Unanswered, f.MedianSeconds, name, f.Profile, f.At, mark)
 	}
 	return b.String()
 }

@@ -61,8 +61,10 @@ it, or the record is missing. 2: this cannot be decided without a key or a recor
 		},
 	}
 	recordFlags(cmd, &set)
-	cmd.Flags().StringArrayVar(&v.published, "checkpoints", nil, "another file with checkpoints, such as a copy kept elsewhere, or a log that contains them")
-	cmd.Flags().StringArrayVar(&keys, "key", nil, "public key that must have signed the checkpoints; repeat it for a fleet with several keys")
+	cmd.Flags().StringArrayVar(&v.published, "checkpoints", nil, "another file with checkpoints, such as a copy kept "+
+		"elsewhere, or a log that contains them")
+	cmd.Flags().StringArrayVar(&keys, "key", nil, "public key that must have signed the checkpoints; repeat it for a "+
+		"fleet with several keys")
 	cmd.Flags().BoolVar(&v.database, "database", false, "compare the files with the record too")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
@@ -126,7 +128,8 @@ func (v *verification) findKeys(path string) error {
 	case err != nil:
 		return cli.InternalError(err)
 	case own == nil:
-		return cli.UsageError(fmt.Errorf("there is no key at %s to verify signatures with: give the public key with --key, as codemode audit key printed it on the machine that wrote the record", path))
+		return cli.UsageError(fmt.Errorf("there is no key at %s to verify signatures with: give the public key with "+
+			"--key, as codemode audit key printed it on the machine that wrote the record", path))
 	}
 	public, err := audit.ParsePublic(own.Public())
 	v.Keys = append(v.Keys, public)
@@ -198,7 +201,8 @@ func printVerdict(s cli.Streams, v audit.Verdict, asJSON bool) error {
 		}
 	}
 	if len(v.Problems) > 0 {
-		return cli.WithCode(cli.ExitProgram, fmt.Errorf("the record is not what was written: the first of %d problems is: %s", len(v.Problems)+v.More, v.Problems[0]))
+		return cli.WithCode(cli.ExitProgram, fmt.Errorf("the record is not what was written: the first of %d problems "+
+			"is: %s", len(v.Problems)+v.More, v.Problems[0]))
 	}
 	if !asJSON {
 		fmt.Fprintf(s.Out, "%d entries are what was written, as far as %d checkpoints tell\n", v.Entries, v.Checkpoints)

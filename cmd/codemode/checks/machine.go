@@ -14,8 +14,8 @@ import (
 	"github.com/codemode-project/codemode/server"
 )
 
-// MachineProblems are the reasons why codemode serve cannot use a valid configuration on this machine: variables that are
-// not set, or have a value that does not fit.
+// MachineProblems are the reasons why codemode serve cannot use a valid configuration on this machine: variables that
+// are not set, or have a value that does not fit.
 func MachineProblems(cfg *config.Config) config.Problems {
 	var all config.Problems
 	add := func(err error) {
@@ -34,8 +34,8 @@ func MachineProblems(cfg *config.Config) config.Problems {
 // secretName matches the usual names of variables and headers that hold a secret.
 var secretName = regexp.MustCompile(`(?i)token|key|secret|passw|pwd|auth|credential|cookie|dsn`)
 
-// LiteralSecrets names the variables and headers of a server's entry that look secret and have a literal value instead of
-// a variable.
+// LiteralSecrets names the variables and headers of a server's entry that look secret and have a literal value instead
+// of a variable.
 func LiteralSecrets(entry map[string]any) []string {
 	var names []string
 	for _, key := range []string{"env", "environment", "headers", "http_headers"} {

@@ -1,5 +1,6 @@
-// Package checks examines a valid configuration on this machine: folders of servers that give power over codemode, variables
-// that are missing, secrets that are written literally. "doctor", "profiles lint" and "init" report the findings.
+// Package checks examines a valid configuration on this machine: folders of servers that give power over codemode,
+// variables that are missing, secrets that are written literally. "doctor", "profiles lint" and "init" report the
+// findings.
 package checks
 
 import (
@@ -17,7 +18,8 @@ import (
 	"github.com/codemode-project/codemode/upstream"
 )
 
-// A ServerPower is a word in the entry of a server that names a folder or file with which a program could control codemode.
+// A ServerPower is a word in the entry of a server that names a folder or file with which a program could control
+// codemode.
 type ServerPower struct {
 	Server config.Server
 	where  string // args, or the variable of its environment
@@ -25,8 +27,8 @@ type ServerPower struct {
 	power  *protect.PowerError
 }
 
-// ServerPowers finds them in all servers that are started as a process. It does not know what a server does with a folder;
-// most servers let programs read and write there.
+// ServerPowers finds them in all servers that are started as a process. It does not know what a server does with a
+// folder; most servers let programs read and write there.
 func ServerPowers(o codemode.Options, cfg *config.Config) ([]ServerPower, error) {
 	places, err := codemode.Powers(o, cfg)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package cli holds what all commands of codemode share towards the person at the terminal: the streams, the exit codes, and
-// how results, tables, errors and log records are printed.
+// Package cli holds what all commands of codemode share towards the person at the terminal: the streams, the exit
+// codes, and how results, tables, errors and log records are printed.
 //
 // Text from servers, programs and files is escaped here before it reaches a terminal, see package internal/visible.
 package cli
@@ -46,7 +46,8 @@ func UsageError(err error) error {
 	return &codeError{ExitUsage, err}
 }
 
-// InternalError marks a failure of codemode, of an upstream server or of the system. An error that has an exit code keeps it.
+// InternalError marks a failure of codemode, of an upstream server or of the system. An error that has an exit code
+// keeps it.
 func InternalError(err error) error {
 	if _, ok := errors.AsType[*codeError](err); ok || err == nil {
 		return err

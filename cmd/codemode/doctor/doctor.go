@@ -1,5 +1,5 @@
-// Package doctor is the command "doctor": it checks the configuration, its files, the record, the servers, the clients, the
-// sandbox, and whether questions reach a person. Each finding has the way out.
+// Package doctor is the command "doctor": it checks the configuration, its files, the record, the servers, the clients,
+// the sandbox, and whether questions reach a person. Each finding has the way out.
 package doctor
 
 import (
@@ -41,9 +41,11 @@ person.`,
 	}
 	set.Flags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	cmd.Flags().BoolVar(&people.wanted, "approvals", false, "put a test question over every channel, and check who else could answer")
+	cmd.Flags().BoolVar(&people.wanted, "approvals", false, "put a test question over every channel, and check who "+
+		"else could answer")
 	cmd.Flags().DurationVar(&people.wait, "wait", time.Minute, "with --approvals: how long to wait for an answer")
-	cmd.Flags().StringVar(&people.agent, "agent-user", "", "with --approvals: the user that runs the agent; this one by default")
+	cmd.Flags().StringVar(&people.agent, "agent-user", "", "with --approvals: the user that runs the agent; this one "+
+		"by default")
 	set.StateFlag(cmd)
 	return cmd
 }
@@ -200,7 +202,8 @@ func (d *diagnosis) rules(ctx context.Context, e *codemode.Evaluator) {
 				continue
 			}
 			dead++
-			d.warn("profile", name, "check the spelling, or remove it", "%s:%d: no tool of the connected servers matches %s in the %s",
+			d.warn("profile", name, "check the spelling, or remove it", "%s:%d: no tool of the connected servers matches %s "+
+				"in the %s",
 				filepath.Base(rule.Pos.File), rule.Pos.Line, strings.Join(rule.Patterns, ", "), rule.List)
 		}
 		if tools, err := e.Tools(ctx, codemode.Query{Profiles: []string{name}}); err == nil && dead == 0 {

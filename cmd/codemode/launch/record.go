@@ -63,7 +63,8 @@ func OpenRecord(ctx context.Context, place recorder.Place, log *slog.Logger) (*s
 		if err := place.Present(); err != nil {
 			return nil, cli.InternalError(err)
 		}
-		return nil, cli.UsageError(fmt.Errorf("there is no record at %s: nothing has run yet, or the record is elsewhere (see --state and --config)", o.Path))
+		return nil, cli.UsageError(fmt.Errorf("there is no record at %s: nothing has run yet, or the record is elsewhere "+
+			"(see --state and --config)", o.Path))
 	}
 	if err != nil {
 		return nil, cli.InternalError(fmt.Errorf("opening the record: %w", err))
@@ -74,7 +75,8 @@ func OpenRecord(ctx context.Context, place recorder.Place, log *slog.Logger) (*s
 // DatabaseName names the database of a record in messages.
 func DatabaseName(place recorder.Place) string { return cmp.Or(place.Store.Path, "the database") }
 
-// A proposed rule is compared with the calls of the last pastDays, and with the latest pastEntries entries about calls at most.
+// A proposed rule is compared with the calls of the last pastDays, and with the latest pastEntries entries about calls
+// at most.
 const (
 	pastDays    = 30
 	pastEntries = 20_000

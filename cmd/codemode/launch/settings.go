@@ -1,5 +1,6 @@
-// Package launch finds what a command works on and opens it. It turns the flags that commands share, environment variables
-// and the usual folders of the system into configuration files, the state folder, the record and an Evaluator.
+// Package launch finds what a command works on and opens it. It turns the flags that commands share, environment
+// variables and the usual folders of the system into configuration files, the state folder, the record and an
+// Evaluator.
 //
 //	var set launch.Settings
 //	set.Flags(cmd)
@@ -12,7 +13,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"os/user"
@@ -47,7 +47,8 @@ type Settings struct {
 // FileFlags are the flags of commands that only read the configuration.
 func (s *Settings) FileFlags(cmd *cobra.Command) {
 	s.ConfigFlag(cmd)
-	cmd.Flags().StringVar(&s.project, "project", "", "a project's rules: a file, or none; .codemode.json in this folder by default")
+	cmd.Flags().StringVar(&s.project, "project", "", "a project's rules: a file, or none; .codemode.json in this "+
+		"folder by default")
 }
 
 func (s *Settings) ConfigFlag(cmd *cobra.Command) {
@@ -132,7 +133,8 @@ func (s *Settings) OpenWith(ctx context.Context, worker []string, log *slog.Logg
 		}
 		log.Info("there is no configuration file: only the built-in servers exist, and " + without)
 		if _, err := os.Stat("codemode.json"); err == nil {
-			log.Warn("codemode.json in this folder is ignored, because anybody may have written it; if it is yours, name it: --config codemode.json")
+			log.Warn("codemode.json in this folder is ignored, because anybody may have written it; if it is yours, name it: " +
+				"--config codemode.json")
 		}
 	}
 	if s.root != "" {
@@ -157,7 +159,8 @@ func notNested() error {
 	if _, ok := os.LookupEnv(upstream.ChildVariable); !ok {
 		return nil
 	}
-	return cli.UsageError(fmt.Errorf("a server of another codemode started this one (the variable %[1]s is set), and codemode behind codemode "+
+	return cli.UsageError(fmt.Errorf("a server of another codemode started this one (the variable %[1]s is set), and "+
+		"codemode behind codemode "+
 		"starts servers without end: remove codemode from mcpServers of the outer one and add its servers there; "+
 		"if no server of codemode started it, unset %[1]s", upstream.ChildVariable))
 }
@@ -223,10 +226,4 @@ func (s *Settings) OwnFile() (string, error) {
 		err = errNoFile
 	}
 	return path, cli.UsageError(err)
-}
-
-// exists reports whether there is anything at a path. What cannot be examined exists.
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return !errors.Is(err, fs.ErrNotExist)
 }

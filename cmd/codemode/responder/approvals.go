@@ -1,6 +1,7 @@
-// Package responder answers questions in terminals. It is the command "approvals": a full screen that lists the questions of
-// all processes of this user, and the commands that list and revoke grants. [Await] is the other side, in the process that
-// asks: it listens for responders, and opens a terminal with one when a question comes and nobody is there.
+// Package responder answers questions in terminals. It is the command "approvals": a full screen that lists the
+// questions of all processes of this user, and the commands that list and revoke grants. [Await] is the other side, in
+// the process that asks: it listens for responders, and opens a terminal with one when a question comes and nobody is
+// there.
 package responder
 
 import (

@@ -17,8 +17,8 @@ import (
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
-// editable is the arguments of a call as a person edits them: indented, with invisible characters escaped. The JSON value
-// is the same.
+// editable is the arguments of a call as a person edits them: indented, with invisible characters escaped. The JSON
+// value is the same.
 func editable(args json.RawMessage) (string, error) {
 	var text bytes.Buffer
 	if err := json.Indent(&text, args, "", "  "); err != nil {

@@ -206,8 +206,8 @@ func (s *screen) limit(it item) {
 	s.allow(it, terminal.Said{Scope: o.Scope, Uses: uses, Length: length})
 }
 
-// seenEnough reports whether the person may say yes. All lines of a call of high risk, of a plan and of a batch must have
-// been on the screen. It scrolls to the first line that was not.
+// seenEnough reports whether the person may say yes. All lines of a call of high risk, of a plan and of a batch must
+// have been on the screen. It scrolls to the first line that was not.
 func (s *screen) seenEnough(it item, o option) bool {
 	why := ""
 	switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
-// An item of the list is a question, or a batch of calls that a person can answer together. The calls of a batch follow it
-// as items of their own.
+// An item of the list is a question, or a batch of calls that a person can answer together. The calls of a batch follow
+// it as items of their own.
 type item struct {
 	id    string
 	batch bool
@@ -150,7 +150,7 @@ type outcome struct {
 
 // States of an answer while the outcome of the call is not known.
 const (
-	stateTaken = "accepted"
+	stateTaken = "delivered"
 	notTaken   = "not accepted: "
 )
 

@@ -91,7 +91,8 @@ type responderConfig struct {
 	Command []string `json:"command"`
 }
 
-// configured is the key "responder" of the file, which package config has checked; nil without one. The caller holds o.mu.
+// configured is the key "responder" of the file, which package config has checked; nil without one. The caller holds
+// o.mu.
 func (o *opener) configured() json.RawMessage {
 	if o.evaluator == nil || o.evaluator.Config() == nil {
 		return nil
@@ -123,7 +124,8 @@ func (o *opener) config() (responderConfig, error) {
 	return c, fmt.Errorf("the responder setting is %q; it can be off, hint, auto, tmux or terminal", c.Start)
 }
 
-// expects reports whether the file or a variable says that people answer in terminals. Without either nobody is expected.
+// expects reports whether the file or a variable says that people answer in terminals. Without either nobody is
+// expected.
 func (o *opener) expects() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -132,7 +134,8 @@ func (o *opener) expects() bool {
 	return said && err == nil && c.Start != wayOff
 }
 
-// summon opens a terminal, if the configuration wants one. It returns how long that may take; 0 means that none is opened.
+// summon opens a terminal, if the configuration wants one. It returns how long that may take; 0 means that none is
+// opened.
 func (o *opener) summon() time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -144,7 +147,8 @@ func (o *opener) summon() time.Duration {
 	case err == nil && c.Start == wayOff:
 		return 0
 	case err != nil || c.Start == wayHint:
-		o.logOnce("a program asks, and nobody sees the question: run codemode approvals in another terminal to answer", "state", o.state)
+		o.logOnce("a program asks, and nobody sees the question: run codemode approvals in another terminal to "+
+			"answer", "state", o.state)
 		return 0
 	}
 	if since := time.Since(o.opened); !o.opened.IsZero() && since < openAgain {
@@ -152,7 +156,8 @@ func (o *opener) summon() time.Duration {
 	}
 	where, err := o.open(c)
 	if err != nil {
-		o.logOnce("a program asks, and no terminal could be opened for the answer: run codemode approvals in another terminal", "because", err.Error())
+		o.logOnce("a program asks, and no terminal could be opened for the answer: run codemode approvals in another "+
+			"terminal", "because", err.Error())
 		return 0
 	}
 	o.opened = time.Now()

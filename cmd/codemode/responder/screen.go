@@ -14,8 +14,8 @@ import (
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
-// A screen is the model of codemode approvals. It lists questions and batches of questions. One is chosen, by its ID: the
-// choice stays when other questions come and go, so an answer is always for the question that the person read.
+// A screen is the model of codemode approvals. It lists questions and batches of questions. One is chosen, by its ID:
+// the choice stays when other questions come and go, so an answer is always for the question that the person read.
 type screen struct {
 	width, height int
 	links         map[*link]bool

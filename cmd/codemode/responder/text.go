@@ -50,8 +50,8 @@ func withoutPreamble(text string) string {
 
 func (s *screen) lines(it item) []string { return s.textOf(it).lines }
 
-// unseen is the first line that was not on the screen yet, and the number of such lines, among all lines or only those of
-// the calls.
+// unseen is the first line that was not on the screen yet, and the number of such lines, among all lines or only those
+// of the calls.
 func (s *screen) unseen(it item, callsAlone bool) (first, n int) {
 	r := s.textOf(it)
 	end := len(r.lines)
@@ -121,8 +121,8 @@ func (s *screen) look() {
 	}
 }
 
-// fold breaks a line that is longer than the screen, after a space if there is one near. Continuation lines begin with a
-// bar, like all continuation lines of data.
+// fold breaks a line that is longer than the screen, after a space if there is one near. Continuation lines begin with
+// a bar, like all continuation lines of data.
 func fold(line string, width int) []string {
 	if width < 10 || lipgloss.Width(line) <= width {
 		return []string{line}

@@ -33,8 +33,8 @@ func (s *screen) View() tea.View {
 	return v
 }
 
-// content is the whole screen. While the person chooses, the list is above the text of the chosen item. While the person
-// answers, the list is one line, and the text is above the answers.
+// content is the whole screen. While the person chooses, the list is above the text of the chosen item. While the
+// person answers, the list is one line, and the text is above the answers.
 func (s *screen) content() string {
 	top, bottom := s.frame()
 	var middle []string
@@ -55,8 +55,8 @@ func (s *screen) content() string {
 	return strings.Join(lines[:min(len(lines), max(s.height, 1))], "\n")
 }
 
-// shown is the item with its text on the screen: the one that is being answered, as it was at the beginning, or else the
-// chosen one.
+// shown is the item with its text on the screen: the one that is being answered, as it was at the beginning, or else
+// the chosen one.
 func (s *screen) shown() item {
 	if s.mode != choosing {
 		return s.asked

@@ -137,7 +137,8 @@ func printFindings(s cli.Streams, found []config.Finding, tools int, asJSON bool
 	return nil
 }
 
-// liveTools asks the servers. All of them have to answer: a rule about a server that is down would seem to match no tool.
+// liveTools asks the servers. All of them have to answer: a rule about a server that is down would seem to match no
+// tool.
 func liveTools(ctx context.Context, s cli.Streams, set *launch.Settings) ([]config.ToolInfo, error) {
 	e, err := set.Open(ctx, s, slog.LevelError)
 	if err != nil {
@@ -147,7 +148,8 @@ func liveTools(ctx context.Context, s cli.Streams, set *launch.Settings) ([]conf
 	var failed []error
 	for _, st := range e.Status() {
 		if st.Error != "" {
-			failed = append(failed, fmt.Errorf("the server %q is %s: %s; --tools reads its tools from a file", st.Name, st.State, st.Error))
+			failed = append(failed, fmt.Errorf("the server %q is %s: %s; --tools reads its tools from "+
+				"a file", st.Name, st.State, st.Error))
 		}
 	}
 	tools := e.ToolInfos()

@@ -96,7 +96,8 @@ func (x *explaining) run(ctx context.Context, s cli.Streams, args []string) erro
 	}
 	if x.annotations == "" && p.Decide(c).Verdict != call.Deny {
 		if why := x.learn(ctx, s, cfg, &c); why != "" {
-			visible.Fprintf(s.Err, "codemode: the annotations of %s are not known: %s. They may make the verdict stricter; --annotations gives them.\n", c.Name, why)
+			visible.Fprintf(s.Err, "codemode: the annotations of %s are not known: %s. They may make the verdict stricter; "+
+				"--annotations gives them.\n", c.Name, why)
 		}
 	}
 	e := p.Explain(c)
@@ -107,8 +108,8 @@ func (x *explaining) run(ctx context.Context, s cli.Streams, args []string) erro
 	return nil
 }
 
-// learn fills in the annotations of the tool. The result says why they are not known; "" means that they are, or that no
-// configured server has the tool.
+// learn fills in the annotations of the tool. The result says why they are not known; "" means that they are, or that
+// no configured server has the tool.
 func (x *explaining) learn(ctx context.Context, s cli.Streams, cfg *config.Config, c *profiles.Call) (why string) {
 	configured := c.Server == "time" || c.Server == "filesystem"
 	for _, server := range cfg.Servers {

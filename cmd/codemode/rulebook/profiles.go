@@ -1,5 +1,5 @@
-// Package rulebook holds the commands about rules: "profiles" shows, checks, tests, compares, proposes, trusts and imports
-// them, and "explain" decides one call and gives the reasons.
+// Package rulebook holds the commands about rules: "profiles" shows, checks, tests, compares, proposes, trusts and
+// imports them, and "explain" decides one call and gives the reasons.
 package rulebook
 
 import (
@@ -27,7 +27,8 @@ import (
 )
 
 func NewProfiles(s cli.Streams) *cobra.Command {
-	return cli.NewGroup("profiles", "Check, test, compare and import rules", "", newProfilesShow(s), newProfilesLint(s), newProfilesTest(s),
+	return cli.NewGroup("profiles", "Check, test, compare and import "+
+		"rules", "", newProfilesShow(s), newProfilesLint(s), newProfilesTest(s),
 		newProfilesDiff(s), newProfilesReplay(s), newProfilesImport(s), newProfilesPropose(s), newProfilesTrust(s), newProfilesUntrust(s), newProfilesSchema(s))
 }
 
@@ -291,7 +292,8 @@ as the record (see codemode audit) keeps what the decision depends on.`,
 					visible.Fprintf(s.Out, "%s\n", line)
 				}
 			}
-			visible.Fprintf(s.Out, "proposed in %s; the rule decides nothing until you remove its comment signs\n", relative(path))
+			visible.Fprintf(s.Out, "proposed in %s; the rule decides nothing until you remove its comment "+
+				"signs\n", relative(path))
 			return nil
 		},
 	}

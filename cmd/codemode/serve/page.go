@@ -112,8 +112,8 @@ type page struct {
 	tokens  *server.Answerers
 }
 
-// newPage makes the page's channel, and the page, unless the configuration and the flag want none; then the page is nil.
-// Questions of a process without a page are answered at the pages of other processes that share the store.
+// newPage makes the page's channel, and the page, unless the configuration and the flag want none; then the page is
+// nil. Questions of a process without a page are answered at the pages of other processes that share the store.
 func newPage(c pageConfig, set *launch.Settings, to cli.Streams, address string, overHTTP bool) (*page, error) {
 	p := &page{config: c, address: cmp.Or(address, c.Address), wanted: address != "", streams: to}
 	p.queue = approvals.NewStrongQueue(console.ChannelName)
@@ -129,7 +129,8 @@ func newPage(c pageConfig, set *launch.Settings, to cli.Streams, address string,
 			return nil, cli.UsageError(err)
 		}
 		if !loopback(p.address) {
-			return nil, cli.UsageError(fmt.Errorf("--console %s: the page is served on this machine only, because it has no TLS: "+
+			return nil, cli.UsageError(fmt.Errorf("--console %s: the page is served on this machine only, because it has no "+
+				"TLS: "+
 				"use an address such as 127.0.0.1:7391, and put a proxy with TLS in front of it", p.address))
 		}
 	}
@@ -183,7 +184,8 @@ func (c *pageConfig) vouched(person, principal string) bool {
 	return principal != "" && principal != person && (slices.Contains(of, "*") || slices.Contains(of, principal))
 }
 
-// sees lists the principals with entries that a person may see. The user who started the process can read the record anyway.
+// sees lists the principals with entries that a person may see. The user who started the process can read the record
+// anyway.
 func (p *page) sees(person string) (principals []string, all bool) {
 	of := p.config.People[person].AnswersFor
 	return of, person == launch.Owner() || slices.Contains(of, "*")
@@ -252,7 +254,8 @@ func (p *page) mount(f *front) {
 // announce prints a login link to a terminal. Anything else may be a log, which must not hold one.
 func (p *page) announce(log *slog.Logger) {
 	if f := cli.TerminalFile(p.streams.Err); f != nil {
-		fmt.Fprintf(f, "codemode: answer the questions of programs at this page; the link opens it once, within ten minutes:\n  %s\n", p.console.Link(launch.Owner()))
+		fmt.Fprintf(f, "codemode: answer the questions of programs at this page; the link opens it once, within ten "+
+			"minutes:\n  %s\n", p.console.Link(launch.Owner()))
 		return
 	}
 	log.Info("a page for answering questions of programs is served; codemode console opens it")

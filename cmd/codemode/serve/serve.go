@@ -1,4 +1,5 @@
-// Package serve is the command "serve": the MCP server over stdio or HTTP, and the web page for people, which "console" opens.
+// Package serve is the command "serve": the MCP server over stdio or HTTP, and the web page for people, which "console"
+// opens.
 package serve
 
 import (
@@ -72,10 +73,14 @@ HTTP header Codemode-Session puts the client that sends it.`,
 	o.set.Flags(cmd)
 	o.set.StateFlag(cmd)
 	o.set.Record = true
-	cmd.Flags().StringVar(&o.session, "session", "", "the session that overlays know this connection by, such as one created on the page for a role (cms_...)")
-	cmd.Flags().StringVar(&o.address, "http", "", "serve any number of clients over HTTP at this address, such as 127.0.0.1:8808, instead of one over stdio")
-	cmd.Flags().DurationVar(&grace, "grace", defaultGrace, "how long programs have to finish over HTTP after SIGTERM; by default http.grace of the configuration")
-	cmd.Flags().StringVar(&o.page, "console", "", "serve the page where people answer at this address, such as 127.0.0.1:7391; with --http it is at /console without this flag")
+	cmd.Flags().StringVar(&o.session, "session", "", "the session that overlays know this connection by, such as one "+
+		"created on the page for a role (cms_...)")
+	cmd.Flags().StringVar(&o.address, "http", "", "serve any number of clients over HTTP at this address, such as "+
+		"127.0.0.1:8808, instead of one over stdio")
+	cmd.Flags().DurationVar(&grace, "grace", defaultGrace, "how long programs have to finish over HTTP after SIGTERM; "+
+		"by default http.grace of the configuration")
+	cmd.Flags().StringVar(&o.page, "console", "", "serve the page where people answer at this address, such as "+
+		"127.0.0.1:7391; with --http it is at /console without this flag")
 	return cmd
 }
 
@@ -148,12 +153,14 @@ func checkSession(ctx context.Context, e *codemode.Evaluator, session string, ov
 			return cli.UsageError(fmt.Errorf("--session or %s: %w", SessionVariable, err))
 		}
 	case session != "" && overHTTP:
-		return cli.UsageError(fmt.Errorf("--session or %s: over HTTP this has to be a session that was created for a role, cms_...; each client also has a session of the protocol", SessionVariable))
+		return cli.UsageError(fmt.Errorf("--session or %s: over HTTP this has to be a session that was created for a "+
+			"role, cms_...; each client also has a session of the protocol", SessionVariable))
 	}
 	return nil
 }
 
-// reattach lets a client on 2026-07-28 come back for a run that started in another process, or in this one before a restart.
+// reattach lets a client on 2026-07-28 come back for a run that started in another process, or in this one before a
+// restart.
 func reattach(e *codemode.Evaluator) server.Adopter {
 	return func(ctx context.Context, run string, _ []string, r codemode.Request) (*codemode.Response, error) {
 		response, err := e.Rejoin(ctx, run, r)

@@ -78,7 +78,8 @@ var mcpClients = []mcpClient{
 		files: func(p places) []string {
 			return []string{filepath.Join(p.config, "Claude", "claude_desktop_config.json")}
 		},
-		keys: [][]string{{"mcpServers"}}, paste: pasteServers("claude_desktop_config.json (Settings, Developer, Edit Config)"),
+		keys: [][]string{{"mcpServers"}}, paste: pasteServers("claude_desktop_config.json (Settings, Developer, Edit " +
+			"Config)"),
 	},
 	{
 		id: "cursor", name: "Cursor",
@@ -256,9 +257,9 @@ func (e *clientEntry) prepare(c *mcpClient, env func(string) (string, bool)) {
 }
 
 // isCodemode recognises codemode, which must not become its own upstream: by a word that names this program followed by
-// "serve", in any command; by the file of this program under any name; by the flags of "codemode serve"; by our variables;
-// and by the address of a codemode that serves over HTTP. A person can add a server that is left out by mistake; a server
-// that is codemode would be refused at each start.
+// "serve", in any command; by the file of this program under any name; by the flags of "codemode serve"; by our
+// variables; and by the address of a codemode that serves over HTTP. A person can add a server that is left out by
+// mistake; a server that is codemode would be refused at each start.
 func (e *clientEntry) isCodemode() bool {
 	s := &e.server
 	if s.URL != "" {
