@@ -334,7 +334,7 @@ func TestVerifyJudges(t *testing.T) {
 		{"its last line is cut, as by a power cut", func(k *keptRecord) {
 			all := strings.Join(k.lines(), "")
 			write(t, k.path("checkpoints.jsonl"), all[:len(all)-40])
-		}, nil, cli.ExitOK, "this is no checkpoint, and is passed over"},
+		}, nil, cli.ExitOK, "not a checkpoint, ignored"},
 		{"a byte of a signature is changed", func(k *keptRecord) {
 			write(t, k.path("checkpoints.jsonl"), strings.Replace(strings.Join(k.lines(), ""), "codemode-record/db", "codemode-record/dx", 1))
 		}, nil, cli.ExitProgram, ""},

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -39,10 +38,12 @@ If ` + preflight.SecretVariable + ` is set, the command also prints a token for 
 				return err
 			}
 			set.Record = ask // answers are recorded
-			return check(cmd.Context(), s, &set, codemode.Request{
-				Profile: set.Profile, Code: code, Name: name, Script: prog.script, Bound: set.Profile != "",
-				Tool: "codemode run", Local: true, Principal: launch.Principal(), Client: "codemode check",
-			}, asJSON, ask)
+			return set.Use(cmd.Context(), s, slog.LevelWarn, func(e *codemode.Evaluator) error {
+				return check(cmd.Context(), s, e, codemode.Request{
+					Profile: set.Profile, Code: code, Name: name, Script: prog.script, Bound: set.Profile != "",
+					Tool: "codemode run", Local: true, Principal: launch.Principal(), Client: "codemode check",
+				}, asJSON, ask)
+			})
 		},
 	}
 	set.Flags(cmd)
@@ -53,11 +54,7 @@ If ` + preflight.SecretVariable + ` is set, the command also prints a token for 
 	return cmd
 }
 
-func check(ctx context.Context, s cli.Streams, set *launch.Settings, r codemode.Request, asJSON, ask bool) error {
-	e, err := set.Open(ctx, s, slog.LevelWarn)
-	if err != nil {
-		return err
-	}
+func check(ctx context.Context, s cli.Streams, e *codemode.Evaluator, r codemode.Request, asJSON, ask bool) error {
 	plan, err := e.Check(ctx, r)
 	if err == nil && ask && plan.Allowed {
 		if in := cli.TerminalFile(s.In); in != nil {
@@ -65,7 +62,7 @@ func check(ctx context.Context, s cli.Streams, set *launch.Settings, r codemode.
 		}
 		plan.Asked, err = e.AllowPlan(ctx, r)
 	}
-	if err = errors.Join(err, launch.Close(ctx, e)); err != nil {
+	if err != nil {
 		return startError(err)
 	}
 	if plan.OnlyHere { // the token would end with this process

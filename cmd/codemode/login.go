@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/internal/visible"
@@ -38,7 +39,9 @@ ends at an address that it cannot show: paste that address here.
 A server with an Authorization header in the configuration needs no login.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return login(cmd.Context(), s, &set, args[0], noBrowser)
+			return set.Use(cmd.Context(), s, slog.LevelWarn, func(e *codemode.Evaluator) error {
+				return login(cmd.Context(), s, e, args[0], noBrowser)
+			})
 		},
 	}
 	set.Flags(cmd)
@@ -54,22 +57,25 @@ func newLogout(s cli.Streams) *cobra.Command {
 		Long: `Deletes the tokens of codemode login SERVER. The login may stay valid at the server itself
 until it expires; the pages of the server say how to end it there.`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return logout(cmd.Context(), s, &set, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return set.Use(cmd.Context(), s, slog.LevelWarn, func(e *codemode.Evaluator) error {
+				found, err := e.Logout(args[0])
+				if err != nil {
+					return fmt.Errorf("logging out: %w", err)
+				}
+				if !found {
+					return cli.UsageError(fmt.Errorf("there is no login to %q", args[0]))
+				}
+				visible.Fprintf(s.Err, "Logged out of %s.\n", args[0])
+				return nil
+			})
+		},
 	}
 	set.Flags(cmd)
 	return cmd
 }
 
-func login(ctx context.Context, s cli.Streams, set *launch.Settings, server string, noBrowser bool) (err error) {
-	e, err := set.Open(ctx, s, slog.LevelWarn)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closing := launch.Close(ctx, e); err == nil {
-			err = cli.InternalError(closing)
-		}
-	}()
+func login(ctx context.Context, s cli.Streams, e *codemode.Evaluator, server string, noBrowser bool) error {
 	var names []string
 	for _, st := range e.Status() {
 		names = append(names, st.Name)
@@ -80,7 +86,7 @@ func login(ctx context.Context, s cli.Streams, set *launch.Settings, server stri
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, loginWait, fmt.Errorf("nobody logged in within %v", loginWait))
 	defer cancel()
-	err = e.Login(ctx, server, upstream.LoginOptions{
+	err := e.Login(ctx, server, upstream.LoginOptions{
 		Open: func(address string) {
 			visible.Fprintf(s.Err, "To log in to %s open this address:\n\n", server)
 			fmt.Fprintln(s.Out, visible.Line(address))
@@ -96,25 +102,9 @@ func login(ctx context.Context, s cli.Streams, set *launch.Settings, server stri
 		visible.Fprintf(s.Err, "%s needs no login: %v\n", server, err)
 		return nil
 	case err != nil:
-		return cli.InternalError(fmt.Errorf("logging in to %s: %w", server, err))
+		return fmt.Errorf("logging in to %s: %w", server, err)
 	}
 	visible.Fprintf(s.Err, "Logged in to %s.\n", server)
-	return nil
-}
-
-func logout(ctx context.Context, s cli.Streams, set *launch.Settings, server string) error {
-	e, err := set.Open(ctx, s, slog.LevelWarn)
-	if err != nil {
-		return err
-	}
-	found, err := e.Logout(server)
-	if err = errors.Join(err, launch.Close(ctx, e)); err != nil {
-		return cli.InternalError(fmt.Errorf("logging out: %w", err))
-	}
-	if !found {
-		return cli.UsageError(fmt.Errorf("there is no login to %q", server))
-	}
-	visible.Fprintf(s.Err, "Logged out of %s.\n", server)
 	return nil
 }
 

@@ -113,7 +113,7 @@ func TestLoginAndLogout(t *testing.T) {
 	run := []string{"run", "-e", "return await codemode.linear__greet({})"}
 	seen := wants("before the login", "run codemode login linear", cli.ExitOK, "tools")
 	code, said := logIn(t, config)
-	if code != cli.ExitOK || !strings.Contains(said, "Logged in at linear.") || !strings.Contains(said, "codemode has the answer") {
+	if code != cli.ExitOK || !strings.Contains(said, "Logged in to linear.") || !strings.Contains(said, "codemode has the answer") {
 		t.Fatalf("codemode login: exit code %d, %s", code, said)
 	}
 	seen += said

@@ -28,7 +28,11 @@ servers first offered them, and prints the changes. codemode asks about their ca
 you accept the present definitions: codemode review --accept NAME=DIGEST, as printed.
 Running servers notice at once. Exit code 3 if tools are left to review.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return review(cmd.Context(), s, &set, accept, asJSON) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return set.Use(cmd.Context(), s, slog.LevelWarn, func(e *codemode.Evaluator) error {
+				return review(cmd.Context(), s, e, accept, asJSON)
+			})
+		},
 	}
 	set.Flags(cmd)
 	cmd.Flags().StringSliceVar(&accept, "accept", nil, "accept the present definition of a tool: NAME=DIGEST")
@@ -39,22 +43,16 @@ Running servers notice at once. Exit code 3 if tools are left to review.`,
 // leastDigest is how much of a digest is needed, so that a person accepts the definition that they saw.
 const leastDigest = 8
 
-func review(ctx context.Context, s cli.Streams, set *launch.Settings, accept []string, asJSON bool) error {
-	e, err := set.Open(ctx, s, slog.LevelWarn)
-	if err != nil {
-		return err
-	}
+func review(ctx context.Context, s cli.Streams, e *codemode.Evaluator, accept []string, asJSON bool) error {
 	e.WaitReady(ctx, launch.ReadyWait)
 	accepted, err := acceptTools(e, accept)
 	left := e.Pins().Changes()
-	if closing := launch.Close(ctx, e); err == nil {
-		err = cli.InternalError(closing)
-	}
-	if asJSON && err == nil {
-		err = cli.PrintJSON(s.Out, struct {
-			Changed []pins.Change `json:"changed"`
-		}{append([]pins.Change{}, left...)})
-	} else if err == nil {
+	switch {
+	case err != nil:
+		return err
+	case asJSON:
+		err = cli.PrintJSON(s.Out, map[string]any{"changed": append([]pins.Change{}, left...)})
+	default:
 		printReview(s, accepted, left)
 	}
 	if err == nil && len(left) > 0 {
@@ -74,7 +72,7 @@ func acceptTools(e *codemode.Evaluator, accept []string) (accepted []string, err
 			if t.Name == name && strings.HasPrefix(t.Digest, digest) {
 				found = true
 				if err := e.Pins().Accept(name, t.Digest); err != nil {
-					return accepted, cli.InternalError(err)
+					return accepted, err
 				}
 			}
 		}

@@ -85,8 +85,8 @@ be asked, and calls that need a person are refused. FILE may be - for standard i
 			}
 			r := codemode.Request{
 				Profile: set.Profile, Code: code, Name: name, Script: prog.script, Bound: set.Profile != "",
-				Preflight: preflight, Tool: "codemode run", Local: true, Principal: launch.Principal(), Session: os.Getenv(serve.SessionVariable), Client: "codemode run",
-				EveryCall: everyCall,
+				Preflight: preflight, Tool: "codemode run", Local: true, Principal: launch.Principal(),
+				Session: os.Getenv(serve.SessionVariable), Client: "codemode run", EveryCall: everyCall,
 			}
 			if input != "" {
 				if !json.Valid([]byte(input)) {
@@ -94,7 +94,9 @@ be asked, and calls that need a person are refused. FILE may be - for standard i
 				}
 				r.Input = json.RawMessage(input)
 			}
-			return run(cmd.Context(), s, &set, r, asJSON)
+			return set.Use(cmd.Context(), s, slog.LevelWarn, func(e *codemode.Evaluator) error {
+				return run(cmd.Context(), s, e, r, asJSON)
+			})
 		},
 	}
 	set.Flags(cmd)
@@ -113,16 +115,7 @@ func terminalOptions(w io.Writer) terminal.Options {
 	return terminal.Options{Color: cli.TerminalFile(w) != nil && os.Getenv("NO_COLOR") == ""}
 }
 
-func run(ctx context.Context, s cli.Streams, set *launch.Settings, r codemode.Request, asJSON bool) (err error) {
-	e, err := set.Open(ctx, s, slog.LevelWarn)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closing := launch.Close(ctx, e); err == nil {
-			err = cli.InternalError(closing)
-		}
-	}()
+func run(ctx context.Context, s cli.Streams, e *codemode.Evaluator, r codemode.Request, asJSON bool) error {
 	if in := cli.TerminalFile(s.In); in != nil {
 		terminal := terminal.New(in, s.Err, terminalOptions(s.Err))
 		r.Channels, r.Caller = []approvals.Channel{terminal}, terminalCaller(terminal)

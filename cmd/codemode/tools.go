@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -32,7 +31,13 @@ allow. With --declarations it prints the TypeScript declarations that programs a
 see, or with --json the schemas.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return tools(cmd.Context(), s, &set, strings.Join(args, " "), declarations, asJSON)
+			q := codemode.Query{Profiles: []string{set.Profile}, Text: strings.Join(args, " ")}
+			if q.Text != "" {
+				q.Limit = maxFound
+			}
+			return set.Use(cmd.Context(), s, slog.LevelWarn, func(e *codemode.Evaluator) error {
+				return tools(cmd.Context(), s, e, q, declarations, asJSON)
+			})
 		},
 	}
 	set.Flags(cmd)
@@ -61,16 +66,8 @@ type serverJSON struct {
 	Notes          []string `json:"notes,omitempty"`
 }
 
-func tools(ctx context.Context, s cli.Streams, set *launch.Settings, query string, declarations, asJSON bool) error {
-	e, err := set.Open(ctx, s, slog.LevelWarn)
-	if err != nil {
-		return err
-	}
+func tools(ctx context.Context, s cli.Streams, e *codemode.Evaluator, q codemode.Query, declarations, asJSON bool) error {
 	e.WaitReady(ctx, launch.ReadyWait)
-	q := codemode.Query{Profiles: []string{set.Profile}, Text: query}
-	if query != "" {
-		q.Limit = maxFound
-	}
 	list := toolList{Servers: []serverJSON{}}
 	status := e.Status()
 	for _, st := range status {
@@ -81,11 +78,12 @@ func tools(ctx context.Context, s cli.Streams, set *launch.Settings, query strin
 		})
 	}
 	var text string
+	var err error
 	list.Tools, err = e.Tools(ctx, q)
 	if err == nil && declarations {
 		text, err = e.Declarations(ctx, nil, q)
 	}
-	if err = errors.Join(err, launch.Close(ctx, e)); err != nil {
+	if err != nil {
 		return startError(err)
 	}
 	switch {
@@ -95,13 +93,11 @@ func tools(ctx context.Context, s cli.Streams, set *launch.Settings, query strin
 				list.Tools[i].InputSchema, list.Tools[i].OutputSchema, list.Tools[i].Annotations = nil, nil, nil
 			}
 		}
-		if err := cli.PrintJSON(s.Out, list); err != nil {
-			return err
-		}
+		return cli.PrintJSON(s.Out, list)
 	case declarations:
 		fmt.Fprint(s.Out, visible.Text(text))
 	default:
-		printTools(s, status, list.Tools, query)
+		printTools(s, status, list.Tools, q.Text)
 	}
 	return nil
 }

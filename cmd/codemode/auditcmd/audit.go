@@ -30,12 +30,6 @@ folder (on Linux ~/.local/state/codemode), or where the key "store" of the confi
 		newAuditList(s), newAuditShow(s), newAuditExport(s), newAuditVerify(s), newAuditReport(s), newAuditKey(s))
 }
 
-// recordFlags are the flags of commands that read a record.
-func recordFlags(cmd *cobra.Command, set *launch.Settings) {
-	set.ConfigFlag(cmd)
-	set.StateFlag(cmd)
-}
-
 // A filter holds the flags that select entries.
 type filter struct {
 	selected store.Query
@@ -110,7 +104,7 @@ each entry is the JSON object in the record.`,
 			})
 		},
 	}
-	recordFlags(cmd, &set)
+	set.RecordFlags(cmd)
 	f.flags(cmd)
 	cmd.Flags().IntVarP(&limit, "limit", "n", 100, "how many of the latest; 0 for all")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "continue with new entries")
@@ -173,7 +167,7 @@ func newAuditShow(s cli.Streams) *cobra.Command {
 			})
 		},
 	}
-	recordFlags(cmd, &set)
+	set.RecordFlags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the entries as JSON")
 	return cmd
 }
@@ -213,7 +207,7 @@ It has no signatures.`,
 			})
 		},
 	}
-	recordFlags(cmd, &set)
+	set.RecordFlags(cmd)
 	f.flags(cmd)
 	cmd.Flags().StringVar(&format, "format", "jsonl", "jsonl, json or csv; or calls, which is CSV with one row for "+
 		"each call and no signatures")
@@ -294,7 +288,7 @@ func newAuditReport(s cli.Streams) *cobra.Command {
 			})
 		},
 	}
-	recordFlags(cmd, &set)
+	set.RecordFlags(cmd)
 	f.flags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
@@ -322,6 +316,6 @@ codemode audit export. Keep it where nobody who can change the record can change
 			return cli.InternalError(err)
 		},
 	}
-	recordFlags(cmd, &set)
+	set.RecordFlags(cmd)
 	return cmd
 }

@@ -60,7 +60,7 @@ it, or the record is missing. 2: this cannot be decided without a key or a recor
 			return printVerdict(s, v.Finish(), asJSON)
 		},
 	}
-	recordFlags(cmd, &set)
+	set.RecordFlags(cmd)
 	cmd.Flags().StringArrayVar(&v.published, "checkpoints", nil, "another file with checkpoints, such as a copy kept "+
 		"elsewhere, or a log that contains them")
 	cmd.Flags().StringArrayVar(&keys, "key", nil, "public key that must have signed the checkpoints; repeat it for a "+

@@ -60,6 +60,12 @@ func (s *Settings) StateFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.State, "state", "", "folder for the record and other state, instead of the usual one")
 }
 
+// RecordFlags are the flags of commands that only read a record.
+func (s *Settings) RecordFlags(cmd *cobra.Command) {
+	s.ConfigFlag(cmd)
+	s.StateFlag(cmd)
+}
+
 // Flags are the flags of commands that open an Evaluator.
 func (s *Settings) Flags(cmd *cobra.Command) {
 	s.FileFlags(cmd)
@@ -108,6 +114,19 @@ func (s *Settings) Options(worker []string, log *slog.Logger) (codemode.Options,
 		o.RecordDir = o.StateDir
 	}
 	return o, nil
+}
+
+// Use opens an Evaluator, calls f with it and closes it. An error without an exit code is an internal one.
+func (s *Settings) Use(ctx context.Context, to cli.Streams, least slog.Level, f func(*codemode.Evaluator) error) error {
+	e, err := s.Open(ctx, to, least)
+	if err != nil {
+		return err
+	}
+	err = f(e)
+	if closing := Close(ctx, e); err == nil {
+		err = closing
+	}
+	return cli.InternalError(err)
 }
 
 // Open creates the Evaluator that a command works with. Records of least and above are logged.

@@ -43,8 +43,7 @@ the store.`,
 			})
 		},
 	}
-	set.ConfigFlag(cmd)
-	set.StateFlag(cmd)
+	set.RecordFlags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
 	return cmd
 }
@@ -94,8 +93,7 @@ func newRevoke(s cli.Streams) *cobra.Command {
 		Args:  cobra.MinimumNArgs(1),
 		RunE:  func(cmd *cobra.Command, ids []string) error { return revoke(cmd.Context(), s, &set, ids) },
 	}
-	set.ConfigFlag(cmd)
-	set.StateFlag(cmd)
+	set.RecordFlags(cmd)
 	return cmd
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/codemode-project/codemode/internal/visible"
 
+	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/cmd/codemode/checks"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
@@ -139,24 +140,20 @@ func printFindings(s cli.Streams, found []config.Finding, tools int, asJSON bool
 
 // liveTools asks the servers. All of them have to answer: a rule about a server that is down would seem to match no
 // tool.
-func liveTools(ctx context.Context, s cli.Streams, set *launch.Settings) ([]config.ToolInfo, error) {
-	e, err := set.Open(ctx, s, slog.LevelError)
-	if err != nil {
-		return nil, err
-	}
-	e.WaitReady(ctx, launch.ReadyWait)
-	var failed []error
-	for _, st := range e.Status() {
-		if st.Error != "" {
-			failed = append(failed, fmt.Errorf("the server %q is %s: %s; --tools reads its tools from "+
-				"a file", st.Name, st.State, st.Error))
+func liveTools(ctx context.Context, s cli.Streams, set *launch.Settings) (tools []config.ToolInfo, err error) {
+	err = set.Use(ctx, s, slog.LevelError, func(e *codemode.Evaluator) error {
+		e.WaitReady(ctx, launch.ReadyWait)
+		var failed []error
+		for _, st := range e.Status() {
+			if st.Error != "" {
+				failed = append(failed, fmt.Errorf("the server %q is %s: %s; --tools reads its tools from a file",
+					st.Name, st.State, st.Error))
+			}
 		}
-	}
-	tools := e.ToolInfos()
-	if err := errors.Join(append(failed, launch.Close(ctx, e))...); err != nil {
-		return nil, cli.InternalError(err)
-	}
-	return tools, nil
+		tools = e.ToolInfos()
+		return errors.Join(failed...)
+	})
+	return tools, err
 }
 
 // readTools reads a file of tools: by server, or as --save-tools writes it.
