@@ -379,7 +379,7 @@ func TestResponderStartsByItself(t *testing.T) {
 		variables []string
 		log       string // once
 	}{
-		{"a hint if nothing is said", `"elicitation_unsupported"`, nil, "codemode approvals, in another terminal, shows what is asked"},
+		{"a hint if nothing is said", `"elicitation_unsupported"`, nil, "run codemode approvals in another terminal to answer"},
 		{"off", `"elicitation_unsupported"`, []string{"CODEMODE_RESPONDER=off"}, ""},
 		{"no terminal emulator", `"timeout"`, []string{"CODEMODE_RESPONDER=terminal"}, "no terminal could be opened for the answer"},
 	} {

@@ -9,12 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/codemode-project/codemode/config"
-
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/config"
 )
 
 // decider is a person who answers calls and questions with a function.

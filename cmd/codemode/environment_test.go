@@ -120,9 +120,9 @@ func TestS39MalformedVariablesAreErrorsThatNameThem(t *testing.T) {
 		"CODEMODE_UNMATCHED=":          "CODEMODE_UNMATCHED is set, and is empty",
 		"CODEMODE_ASK_TIMEOUT=soon":    "CODEMODE_ASK_TIMEOUT is not a duration",
 		"CODEMODE_STATE=":              "CODEMODE_STATE is set, and is empty: unset it",
-		"CODEMODE_STATE=state":         `CODEMODE_STATE is "state": name the folder in full`,
-		"CODEMODE_STATE=~/state":       `CODEMODE_STATE is "~/state": name the folder in full`,
-		"CODEMODE_STATE=" + file:       "which is no folder",
+		"CODEMODE_STATE=state":         `CODEMODE_STATE is "state": set it to an absolute path`,
+		"CODEMODE_STATE=~/state":       `CODEMODE_STATE is "~/state": set it to an absolute path`,
+		"CODEMODE_STATE=" + file:       "which is not a folder",
 	} {
 		for _, args := range [][]string{{"serve"}, {"run", "-e", "1"}, {"doctor"}, {"explain", "-", "time__now"}, {"profiles", "lint", "--offline"}} {
 			if code, out := outOf(t, []string{variable}, args...); code != cli.ExitUsage || !strings.Contains(out, want) {

@@ -286,7 +286,7 @@ as the record (see codemode audit) keeps what the decision depends on.`,
 				return cli.UsageError(err)
 			}
 			if unread != nil {
-				visible.Fprintf(s.Err, "past calls are not compared: %v\n", unread)
+				visible.Fprintf(s.Err, "recent calls are not compared: %v\n", unread)
 			} else {
 				for _, line := range effect.Lines(launch.PastPeriod, true) {
 					visible.Fprintf(s.Out, "%s\n", line)

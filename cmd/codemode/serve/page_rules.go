@@ -137,7 +137,7 @@ func (r *rulesOf) Effect(ctx context.Context, p console.Proposal) ([]string, err
 	case err != nil:
 		return nil, err
 	case unread != nil:
-		return []string{"past calls are not compared: the record cannot be read"}, nil
+		return []string{"recent calls are not compared: the record cannot be read"}, nil
 	}
 	return effect.Lines(launch.PastPeriod, p.By == launch.Owner()), nil
 }

@@ -17,12 +17,11 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"github.com/codemode-project/codemode/upstream"
-
 	"github.com/codemode-project/codemode/cmd/codemode/checks"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/address"
+	"github.com/codemode-project/codemode/upstream"
 )
 
 // An mcpClient is a program that keeps MCP servers in its own file.
