@@ -22,8 +22,8 @@ import (
 )
 
 func newBench(s cli.Streams) *cobra.Command {
-	return cli.NewGroup("bench", "Measure the isolation and the speed of this "+
-		"build", "", newBenchIsolation(s), newBenchSpeed(s))
+	return cli.NewGroup("bench", "Measure the isolation and the speed of this build",
+		"", newBenchIsolation(s), newBenchSpeed(s))
 }
 
 func newBenchIsolation(s cli.Streams) *cobra.Command {
@@ -62,8 +62,8 @@ written, 130 if interrupted. --out changes its file only when the report is comp
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if out != "" && !cmd.Flags().Changed("format") {
 				if format = reportFormats[filepath.Ext(out)]; format == "" {
-					return cli.UsageError(fmt.Errorf("--out %s: the name has to end in .json, .xml (JUnit), .md or .txt, "+
-						"or --format has to name the format", out))
+					return cli.UsageError(fmt.Errorf(
+						"--out %s: the name has to end in .json, .xml (JUnit), .md or .txt, or --format has to name the format", out))
 				}
 			}
 			if err := oneOf("format", format, bench.IsolationFormats); err != nil {

@@ -81,8 +81,8 @@ func login(ctx context.Context, s cli.Streams, e *codemode.Evaluator, server str
 		names = append(names, st.Name)
 	}
 	if !slices.Contains(names, server) {
-		return cli.UsageError(fmt.Errorf("there is no server %q in the configuration; it "+
-			"has: %s", server, cmp.Or(strings.Join(names, ", "), "none")))
+		return cli.UsageError(fmt.Errorf("there is no server %q in the configuration; it has: %s",
+			server, cmp.Or(strings.Join(names, ", "), "none")))
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, loginWait, fmt.Errorf("nobody logged in within %v", loginWait))
 	defer cancel()

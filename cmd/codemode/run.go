@@ -42,8 +42,8 @@ func (p *program) read(cmd *cobra.Command, args []string, in io.Reader) (name, c
 	p.given = cmd.Flags().Changed("eval")
 	switch {
 	case p.script != "" && (p.given || len(args) > 0):
-		return "", "", cli.UsageError(errors.New("--script names a saved program, and there is another program; give only " +
-			"one of them"))
+		return "", "", cli.UsageError(errors.New(
+			"--script names a saved program, and there is another program; give only one of them"))
 	case p.script != "":
 		return "", "", nil
 	case p.given && len(args) > 0:
@@ -51,8 +51,8 @@ func (p *program) read(cmd *cobra.Command, args []string, in io.Reader) (name, c
 	case p.given:
 		return "program.ts", p.code, nil
 	case len(args) == 0:
-		return "", "", cli.UsageError(fmt.Errorf("there is no program: codemode %s FILE, or codemode %s "+
-			"-e CODE", cmd.Name(), cmd.Name()))
+		return "", "", cli.UsageError(fmt.Errorf("there is no program: codemode %s FILE, or codemode %s -e CODE",
+			cmd.Name(), cmd.Name()))
 	case args[0] == "-":
 		b, err := io.ReadAll(in)
 		if err != nil {

@@ -41,8 +41,8 @@ see, or with --json the schemas.`,
 		},
 	}
 	set.Flags(cmd)
-	cmd.Flags().BoolVarP(&declarations, "declarations", "d", false, "print TypeScript declarations; with --json the "+
-		"schemas")
+	cmd.Flags().BoolVarP(&declarations, "declarations", "d", false,
+		"print TypeScript declarations; with --json the schemas")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }

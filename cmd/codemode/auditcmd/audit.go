@@ -23,6 +23,7 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
+// New makes the command "audit".
 func New(s cli.Streams) *cobra.Command {
 	return cli.NewGroup("audit", "Read the record: who called what, and who decided it", `The record holds what every program did: its calls, who or what decided them, what was
 shown to whom, what was sent and how it ended. It is kept in codemode.db in the state
@@ -43,10 +44,10 @@ func (f *filter) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.selected.Profile, "profile", "", "only under this profile")
 	cmd.Flags().StringVar(&f.selected.Tool, "tool", "", "only of this tool; * matches any characters")
 	cmd.Flags().StringVar(&f.kinds, "kind", "", "only of these kinds: run, call, approval, grant, policy, access, notice")
-	cmd.Flags().StringVar(&f.states, "state-is", "", "only in these states: pending, refused, running, ok, error, "+
-		"unknown, not_sent, ...")
-	cmd.Flags().StringVar(&f.since, "since", "", "only from this time on: 2026-11-20, 2026-11-20T12:00:00Z, or 2h for "+
-		"the last two hours")
+	cmd.Flags().StringVar(&f.states, "state-is", "",
+		"only in these states: pending, refused, running, ok, error, unknown, not_sent, ...")
+	cmd.Flags().StringVar(&f.since, "since", "",
+		"only from this time on: 2026-11-20, 2026-11-20T12:00:00Z, or 2h for the last two hours")
 	cmd.Flags().StringVar(&f.until, "until", "", "only before this time")
 }
 
@@ -154,8 +155,8 @@ func newAuditShow(s cli.Streams) *cobra.Command {
 				case err != nil:
 					return err
 				case len(entries) == 0:
-					return cli.UsageError(fmt.Errorf("the record has no run %s; codemode audit list --kind run lists "+
-						"its runs", args[0]))
+					return cli.UsageError(fmt.Errorf("the record has no run %s; codemode audit list --kind run lists its runs",
+						args[0]))
 				case !asJSON:
 					_, err = fmt.Fprint(s.Out, runText(entries))
 					return err
@@ -209,8 +210,8 @@ It has no signatures.`,
 	}
 	set.RecordFlags(cmd)
 	f.flags(cmd)
-	cmd.Flags().StringVar(&format, "format", "jsonl", "jsonl, json or csv; or calls, which is CSV with one row for "+
-		"each call and no signatures")
+	cmd.Flags().StringVar(&format, "format", "jsonl",
+		"jsonl, json or csv; or calls, which is CSV with one row for each call and no signatures")
 	cmd.Flags().StringVarP(&out, "out", "o", "", "file to write, instead of standard output")
 	cmd.Flags().StringVar(&split, "split", "", "folder for the three records: executions, policy, access")
 	return cmd

@@ -267,8 +267,8 @@ func summaryText(s *report.Summary) string {
 		if f.AlwaysYes {
 			mark = fmt.Sprintf("  <- approved %d of %d times: a rule that allows it would decide the same", f.Approved, f.Asks)
 		}
-		visible.Fprintf(&b, "  %6d  %8d  %7d  %10d  %8.1f  %s (profile %s, "+
-			"%s)%s\n", f.Asks, f.Approved, f.Refused, f.Unanswered, f.MedianSeconds, name, f.Profile, f.At, mark)
+		visible.Fprintf(&b, "  %6d  %8d  %7d  %10d  %8.1f  %s (profile %s, %s)%s\n",
+			f.Asks, f.Approved, f.Refused, f.Unanswered, f.MedianSeconds, name, f.Profile, f.At, mark)
 	}
 	return b.String()
 }

@@ -61,10 +61,10 @@ it, or the record is missing. 2: this cannot be decided without a key or a recor
 		},
 	}
 	set.RecordFlags(cmd)
-	cmd.Flags().StringArrayVar(&v.published, "checkpoints", nil, "another file with checkpoints, such as a copy kept "+
-		"elsewhere, or a log that contains them")
-	cmd.Flags().StringArrayVar(&keys, "key", nil, "public key that must have signed the checkpoints; repeat it for a "+
-		"fleet with several keys")
+	cmd.Flags().StringArrayVar(&v.published, "checkpoints", nil,
+		"another file with checkpoints, such as a copy kept elsewhere, or a log that contains them")
+	cmd.Flags().StringArrayVar(&keys, "key", nil,
+		"public key that must have signed the checkpoints; repeat it for a fleet with several keys")
 	cmd.Flags().BoolVar(&v.database, "database", false, "compare the files with the record too")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
@@ -201,8 +201,8 @@ func printVerdict(s cli.Streams, v audit.Verdict, asJSON bool) error {
 		}
 	}
 	if len(v.Problems) > 0 {
-		return cli.WithCode(cli.ExitProgram, fmt.Errorf("the record is not what was written: the first of %d problems "+
-			"is: %s", len(v.Problems)+v.More, v.Problems[0]))
+		return cli.WithCode(cli.ExitProgram, fmt.Errorf("the record is not what was written: the first of %d problems is: %s",
+			len(v.Problems)+v.More, v.Problems[0]))
 	}
 	if !asJSON {
 		fmt.Fprintf(s.Out, "%d entries are what was written, as far as %d checkpoints tell\n", v.Entries, v.Checkpoints)

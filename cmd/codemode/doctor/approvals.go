@@ -123,11 +123,11 @@ func (d *diagnosis) answered(channel string, got approvals.Answer, err error, wa
 	case got.Code == approvals.CodeDeclined:
 		d.ok("approvals", channel, "declined by a person in %s%s", seconds(got.Took), by)
 	case last.Outcome == approvals.TooFastYes:
-		d.warn("approvals", channel, automatic, "auto-accepted in %d ms, faster than a person "+
-			"can read", last.Took.Milliseconds())
+		d.warn("approvals", channel, automatic, "auto-accepted in %d ms, faster than a person can read",
+			last.Took.Milliseconds())
 	case last.Outcome == approvals.TooFastNo || last.Outcome == approvals.TooFastShut:
-		d.warn("approvals", channel, automatic, "auto-declined in %d ms, faster than a person "+
-			"can read", last.Took.Milliseconds())
+		d.warn("approvals", channel, automatic, "auto-declined in %d ms, faster than a person can read",
+			last.Took.Milliseconds())
 	case got.Code == approvals.CodeTimeout:
 		d.warn("approvals", channel, wayTo[channel], "nobody answered the test question in %v", wait)
 	case got.Code == approvals.CodeCanceled:
@@ -169,14 +169,14 @@ func (d *diagnosis) elicitation(ctx context.Context, e *codemode.Evaluator, used
 	case err != nil:
 		d.warn("approvals", "elicitation", hint, "the record could not be read: %v", err)
 	case answers > 0:
-		d.ok("approvals", "elicitation", "%s from forms of clients in the last 30 days, the fastest after "+
-			"%.1f s", cli.Count(answers, "answer"), float64(fastest)/1000)
+		d.ok("approvals", "elicitation", "%s from forms of clients in the last 30 days, the fastest after %.1f s",
+			cli.Count(answers, "answer"), float64(fastest)/1000)
 	case unreached > 0:
 		d.warn("approvals", "elicitation", hint, "nobody answered a form in the last 30 days, and %s reached nobody: the "+
 			"client may have no forms, or decline them automatically", cli.Count(unreached, "question"))
 	default:
-		d.warn("approvals", "elicitation", hint, "nobody answered a form in the last 30 days: it is not known whether a "+
-			"client shows them")
+		d.warn("approvals", "elicitation", hint,
+			"nobody answered a form in the last 30 days: it is not known whether a client shows them")
 	}
 }
 
@@ -206,12 +206,12 @@ func (d *diagnosis) selfApproval(set *launch.Settings, path string, c *approvals
 	if err != nil {
 		return
 	}
-	check("record", state, "write the record", writable, "it could answer pending questions there; codemode audit "+
-		"verify detects the change")
-	check("responder", responder.SocketFolder(state), "reach the socket of codemode approvals", readable, "it could "+
-		"answer for you there, except calls of critical risk")
-	check("page", serve.PageFolder(state), "ask for a login link to the page", readable, "it could log in as you with "+
-		"codemode console, and approve calls of critical risk too")
+	check("record", state, "write the record", writable,
+		"it could answer pending questions there; codemode audit verify detects the change")
+	check("responder", responder.SocketFolder(state), "reach the socket of codemode approvals", readable,
+		"it could answer for you there, except calls of critical risk")
+	check("page", serve.PageFolder(state), "ask for a login link to the page", readable,
+		"it could log in as you with codemode console, and approve calls of critical risk too")
 	d.hooks()
 }
 
@@ -296,8 +296,8 @@ func (d *diagnosis) hooks() {
 		}
 		if data, err := os.ReadFile(path); err == nil && json.Unmarshal(data, &settings) == nil && len(settings.Hooks["Elicitation"]) > 0 {
 			found = true
-			d.warn("approvals", "Claude Code", "remove the hook, or do not rely on forms there", "%s has a hook for "+
-				"Elicitation: it can answer forms without showing them", path)
+			d.warn("approvals", "Claude Code", "remove the hook, or do not rely on forms there",
+				"%s has a hook for Elicitation: it can answer forms without showing them", path)
 		}
 	}
 	path := filepath.Join(cmp.Or(os.Getenv("CODEX_HOME"), filepath.Join(home, ".codex")), "config.toml")

@@ -21,6 +21,7 @@ import (
 	"github.com/codemode-project/codemode/preflight"
 )
 
+// New makes the command "doctor".
 func New(s cli.Streams) *cobra.Command {
 	var set launch.Settings
 	var asJSON bool
@@ -41,11 +42,11 @@ person.`,
 	}
 	set.Flags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	cmd.Flags().BoolVar(&people.wanted, "approvals", false, "put a test question over every channel, and check who "+
-		"else could answer")
+	cmd.Flags().BoolVar(&people.wanted, "approvals", false,
+		"put a test question over every channel, and check who else could answer")
 	cmd.Flags().DurationVar(&people.wait, "wait", time.Minute, "with --approvals: how long to wait for an answer")
-	cmd.Flags().StringVar(&people.agent, "agent-user", "", "with --approvals: the user that runs the agent; this one "+
-		"by default")
+	cmd.Flags().StringVar(&people.agent, "agent-user", "",
+		"with --approvals: the user that runs the agent; this one by default")
 	set.StateFlag(cmd)
 	return cmd
 }
@@ -202,8 +203,8 @@ func (d *diagnosis) rules(ctx context.Context, e *codemode.Evaluator) {
 				continue
 			}
 			dead++
-			d.warn("profile", name, "check the spelling, or remove it", "%s:%d: no tool of the connected servers matches %s "+
-				"in the %s",
+			d.warn("profile", name, "check the spelling, or remove it",
+				"%s:%d: no tool of the connected servers matches %s in the %s",
 				filepath.Base(rule.Pos.File), rule.Pos.Line, strings.Join(rule.Patterns, ", "), rule.List)
 		}
 		if tools, err := e.Tools(ctx, codemode.Query{Profiles: []string{name}}); err == nil && dead == 0 {

@@ -52,8 +52,8 @@ func (d *diagnosis) file(set *launch.Settings) (path string) {
 		d.warn("permissions", path, hint, "your group may write it (%v), and it starts programs", mode)
 	}
 	if dir, err := os.Stat(filepath.Dir(path)); err == nil && dir.Mode().Perm()&anybodyWrites != 0 && dir.Mode()&fs.ModeSticky == 0 {
-		d.warn("permissions", filepath.Dir(path), "chmod o-w "+cli.ShellWord(filepath.Dir(path)), "other users may "+
-			"replace files in it (%v)", dir.Mode().Perm())
+		d.warn("permissions", filepath.Dir(path), "chmod o-w "+cli.ShellWord(filepath.Dir(path)),
+			"other users may replace files in it (%v)", dir.Mode().Perm())
 	}
 	return path
 }
@@ -79,8 +79,8 @@ func (d *diagnosis) configuration(e *codemode.Evaluator, path string) {
 	}
 	place := call.Position.String
 	for _, p := range checks.MachineProblems(cfg) {
-		d.fail(cli.ExitUsage, "configuration", filepath.Base(place(p.Position)), cmp.Or(p.Hint, "codemode serve refuses "+
-			"to start with it"), "%s", p.Message)
+		d.fail(cli.ExitUsage, "configuration", filepath.Base(place(p.Position)), cmp.Or(p.Hint,
+			"codemode serve refuses to start with it"), "%s", p.Message)
 	}
 	for _, p := range server.OverlaysForNobody(cfg, os.LookupEnv) {
 		d.fail(cli.ExitUsage, "configuration", filepath.Base(place(p.Position)), p.Hint, "%s", p.Message)
@@ -148,8 +148,8 @@ func (d *diagnosis) powers(set *launch.Settings, e *codemode.Evaluator) {
 func (d *diagnosis) cache() {
 	dir := launch.CacheDir()
 	if dir == "" {
-		d.warn("cache", "compiled guest", "set XDG_CACHE_HOME to a folder that you may write", "there is no folder for "+
-			"it: each start compiles for a second")
+		d.warn("cache", "compiled guest", "set XDG_CACHE_HOME to a folder that you may write",
+			"there is no folder for it: each start compiles for a second")
 		return
 	}
 	info, err := os.Stat(dir)
@@ -158,8 +158,8 @@ func (d *diagnosis) cache() {
 		return
 	}
 	if info.Mode().Perm()&anybodyWrites != 0 {
-		d.fail(cli.ExitInternal, "cache", dir, "chmod go-w "+cli.ShellWord(dir), "other users may write it (%v), and "+
-			"codemode runs the code in it", info.Mode().Perm())
+		d.fail(cli.ExitInternal, "cache", dir, "chmod go-w "+cli.ShellWord(dir),
+			"other users may write it (%v), and codemode runs the code in it", info.Mode().Perm())
 		return
 	}
 	if err := cli.CanCreateFiles(dir); err != nil {

@@ -24,8 +24,8 @@ const recordWait = 10 * time.Second
 func (d *diagnosis) record(ctx context.Context, set *launch.Settings, e *codemode.Evaluator) {
 	dir, err := set.StateFolder()
 	if err != nil {
-		d.fail(cli.ExitUsage, "record", "folder", "set HOME, or name a folder with "+
-			"--state or "+launch.StateVariable, "%v", err)
+		d.fail(cli.ExitUsage, "record", "folder",
+			"set HOME, or name a folder with --state or "+launch.StateVariable, "%v", err)
 		return
 	}
 	place, err := recorder.PlaceOf(dir, e.Config(), os.LookupEnv)

@@ -1,5 +1,6 @@
 package launch
 
+// ConfigurationHelp explains which configuration files and variables apply.
 const ConfigurationHelp = `Your configuration file is the first of:
 
   1. the file named by --config

@@ -63,8 +63,8 @@ func OpenRecord(ctx context.Context, place recorder.Place, log *slog.Logger) (*s
 		if err := place.Present(); err != nil {
 			return nil, cli.InternalError(err)
 		}
-		return nil, cli.UsageError(fmt.Errorf("there is no record at %s: nothing has run yet, or the record is elsewhere "+
-			"(see --state and --config)", o.Path))
+		return nil, cli.UsageError(fmt.Errorf(
+			"there is no record at %s: nothing has run yet, or the record is elsewhere (see --state and --config)", o.Path))
 	}
 	if err != nil {
 		return nil, cli.InternalError(fmt.Errorf("opening the record: %w", err))

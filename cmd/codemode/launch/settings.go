@@ -47,10 +47,11 @@ type Settings struct {
 // FileFlags are the flags of commands that only read the configuration.
 func (s *Settings) FileFlags(cmd *cobra.Command) {
 	s.ConfigFlag(cmd)
-	cmd.Flags().StringVar(&s.project, "project", "", "a project's rules: a file, or none; .codemode.json in this "+
-		"folder by default")
+	cmd.Flags().StringVar(&s.project, "project", "",
+		"a project's rules: a file, or none; .codemode.json in this folder by default")
 }
 
+// ConfigFlag is the flag of commands that read only the user's file.
 func (s *Settings) ConfigFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.Config, "config", "", "configuration file (see: codemode help configuration)")
 }
@@ -74,6 +75,7 @@ func (s *Settings) Flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&s.verbose, "verbose", "v", false, "log more on standard error")
 }
 
+// RootFlag is the flag of commands that start the built-in filesystem server.
 func (s *Settings) RootFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.root, "root", "", "directory that the built-in filesystem server may use")
 }
@@ -134,6 +136,7 @@ func (s *Settings) Open(ctx context.Context, to cli.Streams, least slog.Level) (
 	return s.OpenWith(ctx, to.Worker, s.Logger(to, least))
 }
 
+// OpenWith is Open with a logger. worker is the command of a process that reads programs.
 func (s *Settings) OpenWith(ctx context.Context, worker []string, log *slog.Logger) (*codemode.Evaluator, error) {
 	if err := notNested(); err != nil {
 		return nil, err
@@ -178,10 +181,10 @@ func notNested() error {
 	if _, ok := os.LookupEnv(upstream.ChildVariable); !ok {
 		return nil
 	}
-	return cli.UsageError(fmt.Errorf("a server of another codemode started this one (the variable %[1]s is set), and "+
-		"codemode behind codemode "+
-		"starts servers without end: remove codemode from mcpServers of the outer one and add its servers there; "+
-		"if no server of codemode started it, unset %[1]s", upstream.ChildVariable))
+	return cli.UsageError(fmt.Errorf(
+		"a server of another codemode started this one (the variable %[1]s is set), and codemode behind codemode "+
+			"starts servers without end: remove codemode from mcpServers of the outer one and add its servers there; "+
+			"if no server of codemode started it, unset %[1]s", upstream.ChildVariable))
 }
 
 const (

@@ -19,6 +19,7 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 )
 
+// New makes the command "approvals".
 func New(s cli.Streams) *cobra.Command {
 	var set launch.Settings
 	var leave bool

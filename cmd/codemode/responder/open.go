@@ -147,8 +147,8 @@ func (o *opener) summon() time.Duration {
 	case err == nil && c.Start == wayOff:
 		return 0
 	case err != nil || c.Start == wayHint:
-		o.logOnce("a program asks, and nobody sees the question: run codemode approvals in another terminal to "+
-			"answer", "state", o.state)
+		o.logOnce("a program asks, and nobody sees the question: run codemode approvals in another terminal to answer",
+			"state", o.state)
 		return 0
 	}
 	if since := time.Since(o.opened); !o.opened.IsZero() && since < openAgain {
@@ -156,8 +156,8 @@ func (o *opener) summon() time.Duration {
 	}
 	where, err := o.open(c)
 	if err != nil {
-		o.logOnce("a program asks, and no terminal could be opened for the answer: run codemode approvals in another "+
-			"terminal", "because", err.Error())
+		o.logOnce("a program asks, and no terminal could be opened for the answer: run codemode approvals in another terminal",
+			"because", err.Error())
 		return 0
 	}
 	o.opened = time.Now()

@@ -290,8 +290,9 @@ func replay(s cli.Streams, cfg *config.Config, past []changes.PastCall, profile,
 	}
 	fmt.Fprintln(s.Out, visible.Text(summary.String()))
 	for _, name := range slices.Sorted(maps.Keys(gone)) {
-		visible.Fprintf(s.Out, "not replayed: %s under the profile %q, which does not exist any more; --profile decides "+
-			"them by another one\n", cli.Count(gone[name], "call"), name)
+		visible.Fprintf(s.Out,
+			"not replayed: %s under the profile %q, which does not exist any more; --profile decides them by another one\n",
+			cli.Count(gone[name], "call"), name)
 	}
 	return nil
 }

@@ -38,6 +38,7 @@ type explaining struct {
 	asJSON      bool
 }
 
+// NewExplain makes the command "explain".
 func NewExplain(s cli.Streams) *cobra.Command {
 	var x explaining
 	cmd := &cobra.Command{
@@ -96,8 +97,9 @@ func (x *explaining) run(ctx context.Context, s cli.Streams, args []string) erro
 	}
 	if x.annotations == "" && p.Decide(c).Verdict != call.Deny {
 		if why := x.learn(ctx, s, cfg, &c); why != "" {
-			visible.Fprintf(s.Err, "codemode: the annotations of %s are not known: %s. They may make the verdict stricter; "+
-				"--annotations gives them.\n", c.Name, why)
+			visible.Fprintf(s.Err,
+				"codemode: the annotations of %s are not known: %s. They may make the verdict stricter; --annotations gives them.\n",
+				c.Name, why)
 		}
 	}
 	e := p.Explain(c)

@@ -26,9 +26,10 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
+// NewProfiles makes the command "profiles".
 func NewProfiles(s cli.Streams) *cobra.Command {
-	return cli.NewGroup("profiles", "Check, test, compare and import "+
-		"rules", "", newProfilesShow(s), newProfilesLint(s), newProfilesTest(s),
+	return cli.NewGroup("profiles", "Check, test, compare and import rules",
+		"", newProfilesShow(s), newProfilesLint(s), newProfilesTest(s),
 		newProfilesDiff(s), newProfilesReplay(s), newProfilesImport(s), newProfilesPropose(s), newProfilesTrust(s), newProfilesUntrust(s), newProfilesSchema(s))
 }
 
@@ -292,8 +293,8 @@ as the record (see codemode audit) keeps what the decision depends on.`,
 					visible.Fprintf(s.Out, "%s\n", line)
 				}
 			}
-			visible.Fprintf(s.Out, "proposed in %s; the rule decides nothing until you remove its comment "+
-				"signs\n", relative(path))
+			visible.Fprintf(s.Out, "proposed in %s; the rule decides nothing until you remove its comment signs\n",
+				relative(path))
 			return nil
 		},
 	}

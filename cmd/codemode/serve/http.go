@@ -58,8 +58,9 @@ func serveHTTP(ctx context.Context, o *options, page *page, e *codemode.Evaluato
 		return cli.UsageError(fmt.Errorf("--http %s: other machines can reach that address, and the configuration has no "+
 			"http.tokens that say who may connect: add some, or listen on 127.0.0.1", address))
 	case public:
-		log.Warn("connections to this address are not encrypted: put a proxy with TLS in front of it, and add its name to "+
-			"http.hosts", "address", address)
+		log.Warn(
+			"connections to this address are not encrypted: put a proxy with TLS in front of it, and add its name to http.hosts",
+			"address", address)
 	case !tokens:
 		log.Info("every program on this machine can connect; http.tokens in the configuration limits that")
 	}

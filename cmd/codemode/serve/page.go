@@ -129,9 +129,9 @@ func newPage(c pageConfig, set *launch.Settings, to cli.Streams, address string,
 			return nil, cli.UsageError(err)
 		}
 		if !loopback(p.address) {
-			return nil, cli.UsageError(fmt.Errorf("--console %s: the page is served on this machine only, because it has no "+
-				"TLS: "+
-				"use an address such as 127.0.0.1:7391, and put a proxy with TLS in front of it", p.address))
+			return nil, cli.UsageError(fmt.Errorf(
+				"--console %s: the page is served on this machine only, because it has no TLS: "+
+					"use an address such as 127.0.0.1:7391, and put a proxy with TLS in front of it", p.address))
 		}
 	}
 	p.queue.Where = "on the page (codemode console opens it)"
@@ -254,8 +254,9 @@ func (p *page) mount(f *front) {
 // announce prints a login link to a terminal. Anything else may be a log, which must not hold one.
 func (p *page) announce(log *slog.Logger) {
 	if f := cli.TerminalFile(p.streams.Err); f != nil {
-		fmt.Fprintf(f, "codemode: answer the questions of programs at this page; the link opens it once, within ten "+
-			"minutes:\n  %s\n", p.console.Link(launch.Owner()))
+		fmt.Fprintf(f,
+			"codemode: answer the questions of programs at this page; the link opens it once, within ten minutes:\n  %s\n",
+			p.console.Link(launch.Owner()))
 		return
 	}
 	log.Info("a page for answering questions of programs is served; codemode console opens it")

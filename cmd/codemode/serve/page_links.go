@@ -114,8 +114,8 @@ func (p *page) giveLink(c net.Conn) error {
 	_, known := p.config.People[got.As]
 	switch {
 	case got.As != launch.Owner() && !known:
-		got.Error = fmt.Sprintf("the configuration has no person called %q; it "+
-			"has %q", wanted.As, slices.Sorted(maps.Keys(p.config.People)))
+		got.Error = fmt.Sprintf("the configuration has no person called %q; it has %q",
+			wanted.As, slices.Sorted(maps.Keys(p.config.People)))
 	case wanted.Confirm:
 		got.Changes = p.console.Confirm(got.As)
 	default:
@@ -124,6 +124,7 @@ func (p *page) giveLink(c net.Conn) error {
 	return json.NewEncoder(c).Encode(got)
 }
 
+// NewConsole makes the command "console".
 func NewConsole(s cli.Streams) *cobra.Command {
 	var set launch.Settings
 	var as string
@@ -150,8 +151,8 @@ made before you type the code: do not give a code to a change that is not yours.
 	}
 	set.StateFlag(cmd)
 	cmd.Flags().StringVar(&as, "as", "", `person who logs in, a name in "people" of the configuration; you by default`)
-	cmd.Flags().BoolVar(&open, "open", false, "open the link in the browser; while that starts, other users of this "+
-		"machine may see it")
+	cmd.Flags().BoolVar(&open, "open", false,
+		"open the link in the browser; while that starts, other users of this machine may see it")
 	cmd.Flags().BoolVar(&confirm, "confirm", false, "print the codes of pending changes instead of a link")
 	cmd.MarkFlagsMutuallyExclusive("open", "confirm")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
@@ -196,12 +197,12 @@ func confirmChanges(ctx context.Context, s cli.Streams, set *launch.Settings, as
 		all = append(all, got.Changes...)
 	}
 	if len(all) == 0 {
-		return cli.UsageError(errors.New("no change waits for a code: make the change on the page first, then run this " +
-			"again"))
+		return cli.UsageError(errors.New(
+			"no change waits for a code: make the change on the page first, then run this again"))
 	}
 	for i, x := range all {
 		if asJSON {
-			err = json.NewEncoder(s.Out).Encode(x)
+			err = cli.PrintJSONLine(s.Out, x)
 		} else {
 			_, err = fmt.Fprint(s.Out, confirmationText(x, i+1, len(all)))
 		}
@@ -221,8 +222,8 @@ func confirmationText(x console.Confirmation, number, of int) string {
 	for _, line := range x.Detail {
 		visible.Fprintf(&b, "  %s\n", line)
 	}
-	visible.Fprintf(&b, "If this is your change, its code is, until %s:\n "+
-		" %s\n", x.Expires.Local().Format(time.TimeOnly), x.Code)
+	visible.Fprintf(&b, "If this is your change, its code is, until %s:\n  %s\n",
+		x.Expires.Local().Format(time.TimeOnly), x.Code)
 	visible.Fprintf(&b, "If it is not, log out on the page: somebody else uses your session.\n")
 	return b.String()
 }

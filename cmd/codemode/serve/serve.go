@@ -21,6 +21,7 @@ import (
 	"github.com/codemode-project/codemode/server"
 )
 
+// New makes the command "serve".
 func New(s cli.Streams) *cobra.Command {
 	var o options
 	var grace time.Duration
@@ -73,12 +74,12 @@ HTTP header Codemode-Session puts the client that sends it.`,
 	o.set.Flags(cmd)
 	o.set.StateFlag(cmd)
 	o.set.Record = true
-	cmd.Flags().StringVar(&o.session, "session", "", "the session that overlays know this connection by, such as one "+
-		"created on the page for a role (cms_...)")
-	cmd.Flags().StringVar(&o.address, "http", "", "serve any number of clients over HTTP at this address, such as "+
-		"127.0.0.1:8808, instead of one over stdio")
-	cmd.Flags().DurationVar(&grace, "grace", defaultGrace, "how long programs have to finish over HTTP after SIGTERM; "+
-		"by default http.grace of the configuration")
+	cmd.Flags().StringVar(&o.session, "session", "",
+		"the session that overlays know this connection by, such as one created on the page for a role (cms_...)")
+	cmd.Flags().StringVar(&o.address, "http", "",
+		"serve any number of clients over HTTP at this address, such as 127.0.0.1:8808, instead of one over stdio")
+	cmd.Flags().DurationVar(&grace, "grace", defaultGrace,
+		"how long programs have to finish over HTTP after SIGTERM; by default http.grace of the configuration")
 	cmd.Flags().StringVar(&o.page, "console", "", "serve the page where people answer at this address, such as "+
 		"127.0.0.1:7391; with --http it is at /console without this flag")
 	return cmd

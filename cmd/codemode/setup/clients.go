@@ -77,8 +77,8 @@ var mcpClients = []mcpClient{
 		files: func(p places) []string {
 			return []string{filepath.Join(p.config, "Claude", "claude_desktop_config.json")}
 		},
-		keys: [][]string{{"mcpServers"}}, paste: pasteServers("claude_desktop_config.json (Settings, Developer, Edit " +
-			"Config)"),
+		keys: [][]string{{"mcpServers"}}, paste: pasteServers(
+			"claude_desktop_config.json (Settings, Developer, Edit Config)"),
 	},
 	{
 		id: "cursor", name: "Cursor",

@@ -23,6 +23,7 @@ import (
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
+// New makes the command "init".
 func New(s cli.Streams) *cobra.Command {
 	var o initOptions
 	cmd := &cobra.Command{
@@ -42,8 +43,8 @@ With --client it only prints what to paste into that client, so that it uses cod
 	cmd.Flags().BoolVar(&o.force, "force", false, "overwrite the file if it exists")
 	cmd.Flags().BoolVar(&o.dry, "dry-run", false, "print the file instead of writing it")
 	cmd.Flags().StringVar(&o.project, "project", "", "also read the clients' files of the project in this folder")
-	cmd.Flags().StringVar(&o.client, "client", "", "print what to paste into this "+
-		"client: "+strings.Join(clientIDs(), ", "))
+	cmd.Flags().StringVar(&o.client, "client", "",
+		"print what to paste into this client: "+strings.Join(clientIDs(), ", "))
 	return cmd
 }
 
@@ -85,8 +86,8 @@ func initialize(s cli.Streams, o *initOptions) error {
 	}
 	if err := writePrivate(out, text, o.force); err != nil {
 		if errors.Is(err, fs.ErrExist) {
-			err = fmt.Errorf("%s exists already, and was not changed: --force overwrites it, --out writes another file, "+
-				"--dry-run prints", out)
+			err = fmt.Errorf(
+				"%s exists already, and was not changed: --force overwrites it, --out writes another file, --dry-run prints", out)
 		}
 		return cli.UsageError(err)
 	}

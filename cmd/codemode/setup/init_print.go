@@ -65,11 +65,12 @@ func (e *clientEntry) verdict(f *clientFile, chosen []*choice) string {
 
 // printNext says what was written and what to do next.
 func printNext(s cli.Streams, p places, out, standard string, found []*clientFile, chosen []*choice) {
-	visible.Fprintf(s.Out, "\nWrote %s: %s, and the profile careful, which asks you before each "+
-		"call.\n", p.short(out), cli.Count(len(chosen), "server"))
+	visible.Fprintf(s.Out, "\nWrote %s: %s, and the profile careful, which asks you before each call.\n",
+		p.short(out), cli.Count(len(chosen), "server"))
 	if n := secretValues(chosen); n > 0 {
-		fmt.Fprintf(s.Out, "It contains %s that look secret, and only you can read it. ${NAME} in their place keeps them "+
-			"out of the file.\n", cli.Count(n, "value"))
+		fmt.Fprintf(s.Out,
+			"It contains %s that look secret, and only you can read it. ${NAME} in their place keeps them out of the file.\n",
+			cli.Count(n, "value"))
 	}
 	check := "codemode doctor"
 	if out != standard {
