@@ -69,7 +69,7 @@ func TestAnsweringInTerminalsOfThreeSizes(t *testing.T) {
 			shot("fifty-1-list")
 			p.press("Enter", "Down", "Down", "Enter")
 			if text := p.see("> Allow all 50 calls"); !strings.Contains(text, "fifty49") {
-				p.see("All calls have to be seen before they are allowed")
+				p.see("You have to see all calls before you allow them")
 			}
 			shot("fifty-2-not-seen")
 			p.pageTo(`path: "fifty49"`)
@@ -85,7 +85,7 @@ func TestAnsweringInTerminalsOfThreeSizes(t *testing.T) {
 			p.see("1 question", "high")
 			shot("high-1-list")
 			p.press("Enter", "Down", "Down", "Enter")
-			if text := p.see("Allow this call"); !strings.Contains(text, "seen whole") && !strings.Contains(text, "Type the code") {
+			if text := p.see("Allow this call"); !strings.Contains(text, "see all of") && !strings.Contains(text, "Type the code") {
 				t.Errorf("a yes is taken before the end was seen:\n%s", text)
 			}
 			shot("high-2-not-seen")

@@ -88,19 +88,7 @@ written, 130 if interrupted. --out changes its file only when the report is comp
 			if err != nil {
 				return cli.InternalError(err)
 			}
-			if out == "" {
-				return benchEnd(report.Write(s.Out, format, verbose), report.Summary.Pass)
-			}
-			var text bytes.Buffer
-			err = report.Write(&text, format, verbose)
-			if err == nil {
-				err = replace.File(out, text.Bytes(), 0o644)
-			}
-			if err == nil {
-				fmt.Fprintf(s.Err, "codemode: %d of %d cases accepted after %.1f s; the report is in %s\n",
-					report.Summary.OK, report.Summary.Cases, report.Summary.TotalMS/1000, visible.Line(out))
-			}
-			return benchEnd(err, report.Summary.Pass)
+			return benchEnd(writeReport(s, report, format, out, verbose), report.Summary.Pass)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "cases", "", "folder with another suite, instead of the one in this binary")
@@ -113,6 +101,23 @@ written, 130 if interrupted. --out changes its file only when the report is comp
 	cmd.Flags().StringVar(&out, "out", "", "write the complete report to this file instead of standard output")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "list every case")
 	return cmd
+}
+
+// writeReport prints a report, or puts it into a file when it is complete.
+func writeReport(s cli.Streams, report *bench.IsolationReport, format, out string, verbose bool) error {
+	if out == "" {
+		return report.Write(s.Out, format, verbose)
+	}
+	var text bytes.Buffer
+	err := report.Write(&text, format, verbose)
+	if err == nil {
+		err = replace.File(out, text.Bytes(), 0o644)
+	}
+	if err == nil {
+		fmt.Fprintf(s.Err, "codemode: %d of %d cases accepted after %.1f s; the report is in %s\n",
+			report.Summary.OK, report.Summary.Cases, report.Summary.TotalMS/1000, visible.Line(out))
+	}
+	return err
 }
 
 // reportFormats are the formats for file extensions.
