@@ -4,5 +4,5 @@ package doctor
 
 import "io/fs"
 
-// mode cannot be told from permissions here.
+// mode is unknown on this system: permissions do not tell it.
 func (a *account) mode(fs.FileInfo) (fs.FileMode, bool) { return 0, false }

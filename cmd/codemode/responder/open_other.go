@@ -4,4 +4,5 @@ package responder
 
 import "os/exec"
 
+// detach does nothing: this system has no sessions.
 func detach(*exec.Cmd) {}

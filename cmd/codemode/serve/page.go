@@ -85,7 +85,7 @@ func readPage(set *launch.Settings) (c pageConfig, err error) {
 		return c, nil
 	}
 	if c, err = parsePage(cfg.Console); err != nil {
-		return c, cli.UsageError(fmt.Errorf("%s: console: %w", cfg.Path, err))
+		return pageConfig{}, cli.UsageError(fmt.Errorf("%s: console: %w", cfg.Path, err))
 	}
 	return c, nil
 }
