@@ -7,6 +7,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/console"
 )
 
@@ -159,7 +160,7 @@ func TestTokensThatAnswerAndAreWrong(t *testing.T) {
 	} {
 		config := write(t, t.TempDir()+"/codemode.json", `{"evaluation": {"profiles": {"p": {}}}, "http": {"tokens": [`+text+`]}}`)
 		code, out := outOf(t, []string{"T=a-token-that-is-long"}, "doctor", "--config", config)
-		if (code == exitUsage) != (want != "") || !strings.Contains(out, want) || want != "" && !strings.Contains(out, ":1:") {
+		if (code == cli.ExitUsage) != (want != "") || !strings.Contains(out, want) || want != "" && !strings.Contains(out, ":1:") {
 			t.Errorf("%s: exit code %d, want %q\n%s", text, code, want, out)
 		}
 	}

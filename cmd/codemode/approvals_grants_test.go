@@ -9,6 +9,8 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/asking"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/store"
 )
@@ -23,10 +25,10 @@ func TestE4GrantsAreListedAndRevoked(t *testing.T) {
 	run := func(args ...string) (string, int) {
 		t.Helper()
 		var out, errs screen
-		code := runMain(t, streams{in: strings.NewReader(""), out: &out, err: &errs}, append([]string{"approvals"}, append(args, "--state", state)...)...)
+		code := runMain(t, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, append([]string{"approvals"}, append(args, "--state", state)...)...)
 		return out.String() + errs.String(), code
 	}
-	if text, code := run("revoke", "g_none"); code != exitUsage || !strings.Contains(text, "nothing was allowed here") {
+	if text, code := run("revoke", "g_none"); code != cli.ExitUsage || !strings.Contains(text, "there are no grants here") {
 		t.Errorf("before anything ran: %d %s", code, text)
 	}
 	place, err := recorder.PlaceOf(state, nil, func(string) (string, bool) { return "", false })
@@ -53,24 +55,24 @@ func TestE4GrantsAreListedAndRevoked(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if text, code := run("grants"); code != exitOK || !strings.Contains(text, g.ID) || !strings.Contains(text, `fs.write with /path "/a", other arguments as they come`) {
+	if text, code := run("grants"); code != cli.ExitOK || !strings.Contains(text, g.ID) || !strings.Contains(text, `fs.write with /path "/a", other arguments as they come`) {
 		t.Errorf("listed: %d %s", code, text)
 	}
-	if text, code := run("grants", "--json"); code != exitOK || !strings.Contains(text, `"scope":"time"`) {
+	if text, code := run("grants", "--json"); code != cli.ExitOK || !strings.Contains(text, `"scope":"time"`) {
 		t.Errorf("as JSON: %d %s", code, text)
 	}
-	if text, code := run("revoke", g.ID); code != exitOK {
+	if text, code := run("revoke", g.ID); code != cli.ExitOK {
 		t.Errorf("revoked: %d %s", code, text)
 	}
-	if text, code := run("revoke", g.ID); code != exitUsage || !strings.Contains(text, "revoked before") {
+	if text, code := run("revoke", g.ID); code != cli.ExitUsage || !strings.Contains(text, "revoked before") {
 		t.Errorf("revoked twice: %d %s", code, text)
 	}
 	entries := screen{}
-	if code := runMain(t, streams{in: strings.NewReader(""), out: &entries, err: &entries}, "audit", "list", "--kind", "grant", "--json", "--state", state); code != exitOK ||
-		strings.Count(entries.String(), `"state":"revoked"`) != 1 || !strings.Contains(entries.String(), g.ID) || !strings.Contains(entries.String(), who()) {
+	if code := runMain(t, cli.Streams{In: strings.NewReader(""), Out: &entries, Err: &entries}, "audit", "list", "--kind", "grant", "--json", "--state", state); code != cli.ExitOK ||
+		strings.Count(entries.String(), `"state":"revoked"`) != 1 || !strings.Contains(entries.String(), g.ID) || !strings.Contains(entries.String(), launch.Owner()) {
 		t.Errorf("the record of it: %d %s", code, entries.String())
 	}
-	if text, code := run("grants"); code != exitOK || strings.Contains(text, g.ID) {
+	if text, code := run("grants"); code != cli.ExitOK || strings.Contains(text, g.ID) {
 		t.Errorf("listed after it was revoked: %d %s", code, text)
 	}
 }

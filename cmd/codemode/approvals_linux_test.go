@@ -12,11 +12,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/sys/unix"
 
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // A responder is codemode approvals on a terminal of its own.
-type responder struct {
+type responderProcess struct {
 	t    *testing.T
 	keys *os.File
 	out  *screen
@@ -25,13 +26,13 @@ type responder struct {
 	read int // bytes of out that were looked at
 }
 
-func startResponder(t *testing.T, environment []string) *responder {
+func startResponder(t *testing.T, environment []string) *responderProcess {
 	t.Helper()
 	keys, terminal := openTerminal(t)
 	if err := unix.IoctlSetWinsize(int(keys.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 30, Col: 100}); err != nil {
 		t.Fatal(err)
 	}
-	r := &responder{t: t, keys: keys, out: &screen{}, cmd: exec.Command(os.Args[0], "approvals"), done: make(chan error, 1)}
+	r := &responderProcess{t: t, keys: keys, out: &screen{}, cmd: exec.Command(os.Args[0], "approvals"), done: make(chan error, 1)}
 	r.cmd.Env = append(environment, "TERM=xterm-256color")
 	r.cmd.Stdin, r.cmd.Stdout, r.cmd.Stderr = terminal, terminal, terminal
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -58,7 +59,7 @@ func startResponder(t *testing.T, environment []string) *responder {
 
 // see waits until something is shown, after what was seen before. Of what stands on the screen already only the differences are
 // written, so a test looks for titles, which are always written whole.
-func (r *responder) see(what string) {
+func (r *responderProcess) see(what string) {
 	r.t.Helper()
 	at := -1
 	if !testwait.Holds(func() bool { at = strings.Index(r.out.String()[r.read:], what); return at >= 0 }) {
@@ -68,9 +69,9 @@ func (r *responder) see(what string) {
 }
 
 // press presses keys with the pauses of a person.
-func (r *responder) press(keys ...string) {
+func (r *responderProcess) press(keys ...string) {
 	for _, k := range keys {
-		time.Sleep(2 * settle) // the process takes no key sooner
+		time.Sleep(2 * settling) // the process takes no key sooner
 		r.keys.WriteString(k)
 	}
 }
@@ -80,13 +81,13 @@ const (
 	oneTitle  = "codemode: 1 question\a"
 
 	// Of the line above it, "1 process connected", one digit is written if it said 0 before; and this one begins as what stood there.
-	connectedText = "waits for you. What programs ask appears here."
+	connectedText = "waits. Questions of programs appear here."
 
 	downKey  = "\x1b[B"
 	enterKey = "\r"
 )
 
-// S3.7, C5: a question of a client that cannot ask is answered on a second terminal; when that is killed, nobody is there.
+// S3.7, C5: a question of a client that cannot ask is answered on a second terminal; when that is killed, no person is connected.
 func TestApprovalsOnASecondTerminal(t *testing.T) {
 	t.Parallel() // it waits for a person's pauses and for a time-out
 	endToEnd(t)
@@ -174,7 +175,7 @@ func TestApprovalsOnASecondTerminal(t *testing.T) {
 func TestApprovalsNeedATerminal(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	var out, errs screen
-	if code := runMain(t, streams{in: strings.NewReader("y\ny\n"), out: &out, err: &errs}, "approvals"); code != exitUsage || !strings.Contains(errs.String(), "terminal") {
+	if code := runMain(t, cli.Streams{In: strings.NewReader("y\ny\n"), Out: &out, Err: &errs}, "approvals"); code != cli.ExitUsage || !strings.Contains(errs.String(), "terminal") {
 		t.Errorf("exit code %d: %s", code, errs.String())
 	}
 }

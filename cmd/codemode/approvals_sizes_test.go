@@ -25,7 +25,7 @@ func TestAnsweringInTerminalsOfThreeSizes(t *testing.T) {
 			m.run("new-window", "-d", "-t", "main:", "-n", "approvals", "--", os.Args[0], "approvals")
 			p := &pane{m, "main:approvals"}
 			shot := func(what string) { p.keep("answering-" + name + "-" + what) }
-			p.see("1 process connected", "Nothing waits for you.")
+			p.see("1 process connected", "No question waits.")
 
 			done := s.run(`await codemode.filesystem__write_file({path: "one.md", content: "first\nsecond"}); return "written"`)
 			p.see("1 question", "filesystem.write_file")
@@ -39,7 +39,7 @@ func TestAnsweringInTerminalsOfThreeSizes(t *testing.T) {
 			if got := answerOf(t, done); !strings.HasPrefix(got, `"written"`) || !s.holds("one.md") {
 				t.Errorf("one call: %s", got)
 			}
-			p.see("Nothing waits for you.", "Allowed, done in ")
+			p.see("No question waits.", "Allowed, done in ")
 			shot("one-3-outcome")
 
 			const all = `return (await Promise.all(Array.from({length: %d}, (_, i) =>
@@ -53,7 +53,7 @@ func TestAnsweringInTerminalsOfThreeSizes(t *testing.T) {
 			p.see("> Refuse the 2 marked calls", `path: "five4"`)
 			shot("five-2-answers")
 			p.press("Enter")
-			p.see("3 questions", "Refused, 2 taken")
+			p.see("3 questions", "Refused, 2 delivered")
 			p.press("Enter", "Down", "Down")
 			p.see("> Allow all 3 calls, once each")
 			p.pageTo(`path: "five4"`)
@@ -69,7 +69,7 @@ func TestAnsweringInTerminalsOfThreeSizes(t *testing.T) {
 			shot("fifty-1-list")
 			p.press("Enter", "Down", "Down", "Enter")
 			if text := p.see("> Allow all 50 calls"); !strings.Contains(text, "fifty49") {
-				p.see("All calls have to be seen before they are allowed")
+				p.see("You have to see all calls before you allow them")
 			}
 			shot("fifty-2-not-seen")
 			p.pageTo(`path: "fifty49"`)
@@ -85,7 +85,7 @@ func TestAnsweringInTerminalsOfThreeSizes(t *testing.T) {
 			p.see("1 question", "high")
 			shot("high-1-list")
 			p.press("Enter", "Down", "Down", "Enter")
-			if text := p.see("Allow this call"); !strings.Contains(text, "seen whole") && !strings.Contains(text, "Type the code") {
+			if text := p.see("Allow this call"); !strings.Contains(text, "see all of") && !strings.Contains(text, "Type the code") {
 				t.Errorf("a yes is taken before the end was seen:\n%s", text)
 			}
 			shot("high-2-not-seen")
@@ -110,7 +110,7 @@ func TestAnsweringInTerminalsOfThreeSizes(t *testing.T) {
 			shot("edit-1-editor")
 			p.move("Down", "End", "Left", "Left", "BSpace", "BSpace", "BSpace", "BSpace", "BSpace", "BSpace", "BSpace", "BSpace")
 			p.press(`"7`, "DC", "C-s") // a number, where the schema wants a text
-			p.see("Not taken:", "/path", `"path": 7,`, `"content": "as proposed"`)
+			p.see("Not accepted:", "/path", `"path": 7,`, `"content": "as proposed"`)
 			shot("edit-2-schema-error")
 			p.press("BSpace", `""edited.md"`, "C-s")
 			if got := answerOf(t, done); !strings.HasPrefix(got, `"written"`) || !s.holds("edited.md") || s.holds("edit.md") {
@@ -126,7 +126,7 @@ func TestAnsweringInTerminalsOfThreeSizes(t *testing.T) {
 // move presses keys that move nothing but the cursor.
 func (p *pane) move(keys ...string) {
 	p.t.Helper()
-	time.Sleep(settle + 200*time.Millisecond) // the process takes no key sooner
+	time.Sleep(settling + 200*time.Millisecond) // the process takes no key sooner
 	p.run(append([]string{"send-keys", "-t", p.target}, keys...)...)
 }
 
@@ -141,3 +141,6 @@ func (p *pane) pageTo(part string) {
 	}
 	p.see(part)
 }
+
+// settling is how long codemode approvals ignores keys after the screen has changed.
+const settling = 400 * time.Millisecond

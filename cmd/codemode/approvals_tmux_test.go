@@ -102,7 +102,7 @@ func (p *pane) see(parts ...string) string {
 func (p *pane) press(keys ...string) {
 	p.t.Helper()
 	for _, k := range keys {
-		time.Sleep(settle + 200*time.Millisecond) // the process takes no key sooner
+		time.Sleep(settling + 200*time.Millisecond) // the process takes no key sooner
 		before := p.timeless()
 		if text, ok := strings.CutPrefix(k, `"`); ok {
 			p.run("send-keys", "-t", p.target, "-l", text)
@@ -213,7 +213,7 @@ func TestResponderInTmux(t *testing.T) {
 			s := serveIn(t, m.environment, "")
 			m.run("new-window", "-d", "-t", "main:", "-n", "approvals", "--", os.Args[0], "approvals")
 			p := &pane{m, "main:approvals"}
-			p.see("1 process connected", "Nothing waits for you.")
+			p.see("1 process connected", "No question waits.")
 			shot := func(name string) { p.keep(fmt.Sprintf("responder-%d-%s", columns, name)) }
 			shot("1-nothing")
 
@@ -271,7 +271,7 @@ func TestResponderInTmux(t *testing.T) {
 			p.see(`[x] "unit"`, `[ ] "race"`, `[x] "fuzz"`)
 			shot("7-ask-user-several")
 			p.press("Down", "Enter")
-			p.see("Your answer, in your own words, with what is ticked.")
+			p.see("Your answer, in your own words, with the ticked options.")
 			p.press(`"and lint`)
 			p.see("> and lint_")
 			shot("8-ask-user-words")
@@ -279,7 +279,7 @@ func TestResponderInTmux(t *testing.T) {
 			if got := answerOf(t, asked); !strings.HasPrefix(got, `"production; unit, fuzz, and lint"`) {
 				t.Errorf("ask_user: %s", got)
 			}
-			p.see("Nothing waits for you.")
+			p.see("No question waits.")
 			if s.holds("new.md") || s.holds("old.md") || !s.holds("today.md") {
 				t.Error("what was refused happened, or what was allowed did not")
 			}
@@ -379,7 +379,7 @@ func TestResponderStartsByItself(t *testing.T) {
 		variables []string
 		log       string // once
 	}{
-		{"a hint if nothing is said", `"elicitation_unsupported"`, nil, "codemode approvals, in another terminal, shows what is asked"},
+		{"a hint if nothing is said", `"elicitation_unsupported"`, nil, "run codemode approvals in another terminal to answer"},
 		{"off", `"elicitation_unsupported"`, []string{"CODEMODE_RESPONDER=off"}, ""},
 		{"no terminal emulator", `"timeout"`, []string{"CODEMODE_RESPONDER=terminal"}, "no terminal could be opened for the answer"},
 	} {

@@ -10,11 +10,12 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/config"
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/config"
 )
 
 // decider is a person who answers calls and questions with a function.
@@ -53,7 +54,7 @@ func recordedRuns(t *testing.T, rules string, run func(e *codemode.Evaluator)) (
 func commandOut(t *testing.T, args ...string) (code int, out, problems string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	code = runMain(t, streams{in: strings.NewReader(""), out: &o, err: &e}, args...)
+	code = runMain(t, cli.Streams{In: strings.NewReader(""), Out: &o, Err: &e}, args...)
 	return code, o.String(), e.String()
 }
 
@@ -113,7 +114,7 @@ func TestAcceptedQuestionsAreNoRefusals(t *testing.T) {
 		t.Errorf("got %s", out)
 	}
 	file := filepath.Join(t.TempDir(), "record.jsonl")
-	if code, _, problems := commandOut(t, "audit", "export", "-o", file, "--state", dir); code != exitOK {
+	if code, _, problems := commandOut(t, "audit", "export", "-o", file, "--state", dir); code != cli.ExitOK {
 		t.Fatal(problems)
 	}
 	rules := filepath.Join(writeFiles(t, map[string]string{"codemode.json": writesAfterAsking}), "codemode.json")
@@ -133,10 +134,10 @@ func TestReplayGoesOnWhereAProfileIsGone(t *testing.T) {
 	})
 	rules, record := filepath.Join(dir, "codemode.json"), filepath.Join(dir, "record.jsonl")
 	code, out, problems := commandOut(t, "profiles", "replay", record, "--config", rules)
-	if code != exitOK || !strings.Contains(out, "time__now: allow -> deny") || !strings.Contains(out, `not replayed: 1 call under the profile "old"`) {
+	if code != cli.ExitOK || !strings.Contains(out, "time__now: allow -> deny") || !strings.Contains(out, `not replayed: 1 call under the profile "old"`) {
 		t.Errorf("exit code %d\n%s%s", code, out, problems)
 	}
-	if code, _, problems := commandOut(t, "profiles", "replay", record, "--config", rules, "--profile", "none"); code != exitUsage {
+	if code, _, problems := commandOut(t, "profiles", "replay", record, "--config", rules, "--profile", "none"); code != cli.ExitUsage {
 		t.Errorf("a profile that a person names and that is not there: exit code %d, %s", code, problems)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/recorder"
 )
 
@@ -233,7 +234,7 @@ func (k *keptRecord) copied(t *testing.T) *keptRecord {
 func (k *keptRecord) verify(args ...string) (code int, text string) {
 	k.t.Helper()
 	var out, errs screen
-	code = runMain(k.t, streams{in: strings.NewReader(""), out: &out, err: &errs}, append([]string{"audit", "verify", "--state", k.dir}, args...)...)
+	code = runMain(k.t, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, append([]string{"audit", "verify", "--state", k.dir}, args...)...)
 	return code, out.String() + errs.String()
 }
 
@@ -260,7 +261,7 @@ func (k *keptRecord) lines() []string {
 
 func (k *keptRecord) publicKey() string {
 	var out, errs screen
-	if code := runMain(k.t, streams{in: strings.NewReader(""), out: &out, err: &errs}, "audit", "key", "--state", k.dir); code != exitOK {
+	if code := runMain(k.t, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, "audit", "key", "--state", k.dir); code != cli.ExitOK {
 		k.t.Fatal(errs.String())
 	}
 	return strings.TrimSpace(out.String())
@@ -269,7 +270,7 @@ func (k *keptRecord) publicKey() string {
 // TestRewrittenRecord rewrites a record, so that its chain is true in itself, and takes away whatever shows it: every subset.
 func TestRewrittenRecord(t *testing.T) {
 	whole := newKept(t)
-	if code, text := whole.verify(); code != exitOK {
+	if code, text := whole.verify(); code != cli.ExitOK {
 		t.Fatalf("untouched: exit code %d\n%s", code, text)
 	}
 	away := []struct {
@@ -296,7 +297,7 @@ func TestRewrittenRecord(t *testing.T) {
 					a.do(k)
 				}
 			}
-			if code, text := k.verify(); code != exitTampered {
+			if code, text := k.verify(); code != cli.ExitProgram {
 				t.Errorf("%s: exit code %d\n%s", what, code, text)
 			}
 		}
@@ -322,28 +323,28 @@ func TestVerifyJudges(t *testing.T) {
 		code int
 		says string
 	}{
-		{"nothing", func(*keptRecord) {}, nil, exitOK, "are what was written"},
-		{"nothing, with a copy kept elsewhere and the key", func(*keptRecord) {}, []string{"--checkpoints", elsewhere, "--key", whole.publicKey()}, exitOK, ""},
-		{"the file of checkpoints is gone, of a record that it need not be late for", func(k *keptRecord) { k.remove("checkpoints.jsonl") }, nil, exitOK, ""},
+		{"nothing", func(*keptRecord) {}, nil, cli.ExitOK, "are what was written"},
+		{"nothing, with a copy kept elsewhere and the key", func(*keptRecord) {}, []string{"--checkpoints", elsewhere, "--key", whole.publicKey()}, cli.ExitOK, ""},
+		{"the file of checkpoints is gone, of a record that it need not be late for", func(k *keptRecord) { k.remove("checkpoints.jsonl") }, nil, cli.ExitOK, ""},
 		{"its lines change places", func(k *keptRecord) {
 			l := k.lines()
 			l[0], l[len(l)-2] = l[len(l)-2], l[0]
 			write(t, k.path("checkpoints.jsonl"), strings.Join(l, ""))
-		}, nil, exitOK, ""},
+		}, nil, cli.ExitOK, ""},
 		{"its last line is cut, as by a power cut", func(k *keptRecord) {
 			all := strings.Join(k.lines(), "")
 			write(t, k.path("checkpoints.jsonl"), all[:len(all)-40])
-		}, nil, exitOK, "this is no checkpoint, and is passed over"},
+		}, nil, cli.ExitOK, "not a checkpoint, ignored"},
 		{"a byte of a signature is changed", func(k *keptRecord) {
 			write(t, k.path("checkpoints.jsonl"), strings.Replace(strings.Join(k.lines(), ""), "codemode-record/db", "codemode-record/dx", 1))
-		}, nil, exitTampered, ""},
-		{"it is that of another record", func(k *keptRecord) { restore(k, other, "checkpoints.jsonl") }, nil, exitTampered, "it is of another database"},
+		}, nil, cli.ExitProgram, ""},
+		{"it is that of another record", func(k *keptRecord) { restore(k, other, "checkpoints.jsonl") }, nil, cli.ExitProgram, "it is of another database"},
 		{"it is of the form before signed notes", func(k *keptRecord) {
 			write(t, k.path("checkpoints.jsonl"), `{"database":"db_x","heads":[{"chain":1,"hash":"sha256:00","seq":1}],"key":"ed25519:x","signature":"x","time":"2026-11-21T12:00:00Z","v":1}`+"\n")
-		}, nil, exitInternal, "move the database and this file away together"},
+		}, nil, cli.ExitInternal, "move the database and this file away together"},
 		{"the checkpoint in the database is gone", func(k *keptRecord) {
 			k.sql(func(exec func(string, ...any), _ *sql.DB) { exec(`UPDATE chains SET checkpoint = '' WHERE number = 2`) })
-		}, nil, exitTampered, "no checkpoint covers the chain"},
+		}, nil, cli.ExitProgram, "no checkpoint covers the chain"},
 		{"it is an older one", func(k *keptRecord) {
 			var line struct{ Checkpoint string }
 			if err := json.Unmarshal([]byte(earlier.lines()[2]), &line); err != nil {
@@ -353,24 +354,24 @@ func TestVerifyJudges(t *testing.T) {
 			k.sql(func(exec func(string, ...any), _ *sql.DB) {
 				exec(`UPDATE chains SET checkpoint = ? WHERE number = 1`, line.Checkpoint)
 			})
-		}, nil, exitTampered, "no checkpoint covers these entries"},
+		}, nil, cli.ExitProgram, "no checkpoint covers these entries"},
 		{"it is that of the other chain", func(k *keptRecord) {
 			k.sql(func(exec func(string, ...any), _ *sql.DB) {
 				exec(`UPDATE chains SET checkpoint = (SELECT checkpoint FROM chains WHERE number = 1) WHERE number = 2`)
 			})
-		}, nil, exitTampered, "it is of chain 1"},
+		}, nil, cli.ExitProgram, "it is of chain 1"},
 		{"the last entry is cut off, with its head", func(k *keptRecord) {
 			k.unguarded(func(exec func(string, ...any), _ *sql.DB) {
 				exec(`DELETE FROM entries WHERE chain = 2 AND seq = (SELECT max(seq) FROM entries WHERE chain = 2)`)
 				exec(`UPDATE chains SET seq = seq - 1, hash = (SELECT hash FROM entries WHERE chain = 2 ORDER BY seq DESC LIMIT 1) WHERE number = 2`)
 			})
-		}, nil, exitTampered, "is missing"},
-		{"an entry is added behind the last checkpoint", func(k *keptRecord) { k.add(1) }, nil, exitTampered, "nobody with the key of the record wrote their end"},
-		{"the same, and codemode runs again, which does not sign it", func(k *keptRecord) { k.add(1); k.write(1, 3) }, nil, exitTampered, "nobody with the key of the record wrote their end"},
-		{"the same, with the file of checkpoints gone", func(k *keptRecord) { k.add(3); k.remove("checkpoints.jsonl") }, nil, exitTampered, "nobody with the key of the record wrote their end"},
-		{"the same, and the public key is given", func(k *keptRecord) { k.add(1) }, []string{"--key", whole.publicKey()}, exitTampered, "nobody with the key of the record wrote their end"},
-		{"the same, where the key is not, so that nothing shows it", func(k *keptRecord) { k.add(1); k.remove("record.key") }, []string{"--key", whole.publicKey()}, exitOK, "are not signed yet"},
-		{"the same, where the key is not, and codemode has run again", func(k *keptRecord) { k.add(1); k.write(1, 3); k.remove("record.key") }, []string{"--key", whole.publicKey()}, exitOK, "are not signed yet"},
+		}, nil, cli.ExitProgram, "is missing"},
+		{"an entry is added behind the last checkpoint", func(k *keptRecord) { k.add(1) }, nil, cli.ExitProgram, "nobody with the key of the record wrote their end"},
+		{"the same, and codemode runs again, which does not sign it", func(k *keptRecord) { k.add(1); k.write(1, 3) }, nil, cli.ExitProgram, "nobody with the key of the record wrote their end"},
+		{"the same, with the file of checkpoints gone", func(k *keptRecord) { k.add(3); k.remove("checkpoints.jsonl") }, nil, cli.ExitProgram, "nobody with the key of the record wrote their end"},
+		{"the same, and the public key is given", func(k *keptRecord) { k.add(1) }, []string{"--key", whole.publicKey()}, cli.ExitProgram, "nobody with the key of the record wrote their end"},
+		{"the same, where the key is not, so that nothing shows it", func(k *keptRecord) { k.add(1); k.remove("record.key") }, []string{"--key", whole.publicKey()}, cli.ExitOK, "are not signed yet"},
+		{"the same, where the key is not, and codemode has run again", func(k *keptRecord) { k.add(1); k.write(1, 3); k.remove("record.key") }, []string{"--key", whole.publicKey()}, cli.ExitOK, "are not signed yet"},
 		{"the last entry tells another story behind an older checkpoint", func(k *keptRecord) {
 			k.remove("checkpoints.jsonl")
 			note, size := k.published()
@@ -378,39 +379,39 @@ func TestVerifyJudges(t *testing.T) {
 			k.sql(func(exec func(string, ...any), _ *sql.DB) {
 				exec(`UPDATE chains SET checkpoint = ? WHERE number = 1`, note)
 			})
-		}, nil, exitTampered, "nobody with the key of the record wrote their end"},
+		}, nil, cli.ExitProgram, "nobody with the key of the record wrote their end"},
 		{"a whole chain is gone, with the file", func(k *keptRecord) {
 			k.remove("checkpoints.jsonl")
 			k.unguarded(func(exec func(string, ...any), _ *sql.DB) {
 				exec(`DELETE FROM entries WHERE chain = 1`)
 				exec(`DELETE FROM chains WHERE number = 1`)
 			})
-		}, nil, exitTampered, "the whole chain is missing"},
+		}, nil, cli.ExitProgram, "the whole chain is missing"},
 		{"the last chain is gone", func(k *keptRecord) {
 			k.unguarded(func(exec func(string, ...any), _ *sql.DB) {
 				exec(`DELETE FROM entries WHERE chain = 2`)
 				exec(`DELETE FROM chains WHERE number = 2`)
 			})
-		}, nil, exitTampered, "the whole chain is missing"},
+		}, nil, cli.ExitProgram, "the whole chain is missing"},
 		{"the record is empty", func(k *keptRecord) {
 			k.unguarded(func(exec func(string, ...any), _ *sql.DB) {
 				exec(`DELETE FROM entries`)
 				exec(`DELETE FROM chains`)
 			})
-		}, nil, exitTampered, "the whole chain is missing"},
-		{"the record is put back as it was earlier", func(k *keptRecord) { restore(k, earlier, "codemode.db") }, nil, exitTampered, "missing, as was published"},
-		{"so is the file of checkpoints, which nothing here shows", func(k *keptRecord) { restore(k, earlier, "codemode.db", "checkpoints.jsonl") }, nil, exitOK, ""},
-		{"the same, with the copy kept elsewhere", func(k *keptRecord) { restore(k, earlier, "codemode.db", "checkpoints.jsonl") }, []string{"--checkpoints", elsewhere}, exitTampered, "missing, as was published"},
-		{"the database is deleted", func(k *keptRecord) { k.remove("codemode.db") }, nil, exitTampered, "the file of the record was deleted"},
-		{"everything is deleted but the key", func(k *keptRecord) { k.remove("codemode.db", "checkpoints.jsonl") }, nil, exitUsage, "there is no record"},
-		{"the key is gone", func(k *keptRecord) { k.remove("record.key") }, nil, exitUsage, "there is no key"},
-		{"the key is gone, and its public half is given", func(k *keptRecord) { k.remove("record.key") }, []string{"--key", whole.publicKey()}, exitOK, ""},
-		{"the key is another", func(k *keptRecord) { restore(k, other, "record.key") }, nil, exitTampered, "it is signed with another key"},
-		{"the key that is given is another", func(*keptRecord) {}, []string{"--key", other.publicKey()}, exitTampered, "it is signed with another key"},
-		{"the key that is given is none", func(*keptRecord) {}, []string{"--key", "ed25519:abc"}, exitUsage, "codemode audit key prints it"},
-		{"somebody with the key signs another story, which nothing here shows", func(k *keptRecord) { k.forge() }, nil, exitOK, ""},
-		{"the same, with the copy kept elsewhere", func(k *keptRecord) { k.forge() }, []string{"--checkpoints", elsewhere}, exitTampered, "somebody rewrote the chain"},
-		{"the copy kept elsewhere is empty", func(k *keptRecord) { write(t, k.path("empty"), "") }, []string{"--checkpoints", "empty"}, exitUsage, ""},
+		}, nil, cli.ExitProgram, "the whole chain is missing"},
+		{"the record is put back as it was earlier", func(k *keptRecord) { restore(k, earlier, "codemode.db") }, nil, cli.ExitProgram, "missing, as was published"},
+		{"so is the file of checkpoints, which nothing here shows", func(k *keptRecord) { restore(k, earlier, "codemode.db", "checkpoints.jsonl") }, nil, cli.ExitOK, ""},
+		{"the same, with the copy kept elsewhere", func(k *keptRecord) { restore(k, earlier, "codemode.db", "checkpoints.jsonl") }, []string{"--checkpoints", elsewhere}, cli.ExitProgram, "missing, as was published"},
+		{"the database is deleted", func(k *keptRecord) { k.remove("codemode.db") }, nil, cli.ExitProgram, "the file of the record was deleted"},
+		{"everything is deleted but the key", func(k *keptRecord) { k.remove("codemode.db", "checkpoints.jsonl") }, nil, cli.ExitUsage, "there is no record"},
+		{"the key is gone", func(k *keptRecord) { k.remove("record.key") }, nil, cli.ExitUsage, "there is no key"},
+		{"the key is gone, and its public half is given", func(k *keptRecord) { k.remove("record.key") }, []string{"--key", whole.publicKey()}, cli.ExitOK, ""},
+		{"the key is another", func(k *keptRecord) { restore(k, other, "record.key") }, nil, cli.ExitProgram, "it is signed with another key"},
+		{"the key that is given is another", func(*keptRecord) {}, []string{"--key", other.publicKey()}, cli.ExitProgram, "it is signed with another key"},
+		{"the key that is given is none", func(*keptRecord) {}, []string{"--key", "ed25519:abc"}, cli.ExitUsage, "codemode audit key prints it"},
+		{"somebody with the key signs another story, which nothing here shows", func(k *keptRecord) { k.forge() }, nil, cli.ExitOK, ""},
+		{"the same, with the copy kept elsewhere", func(k *keptRecord) { k.forge() }, []string{"--checkpoints", elsewhere}, cli.ExitProgram, "somebody rewrote the chain"},
+		{"the copy kept elsewhere is empty", func(k *keptRecord) { write(t, k.path("empty"), "") }, []string{"--checkpoints", "empty"}, cli.ExitUsage, ""},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			k := whole.copied(t)
@@ -547,7 +548,7 @@ func TestPublicToolsReadCheckpoints(t *testing.T) {
 		if err := os.WriteFile(k.path("cosigned"), []byte(c+"— witness.example/w1 jWbPPwAAAABkGFDLEZMHwSRaJNiIDoe9DYn/zXcrtPHeolMI5OWXEhZCB9dlrDJsX3b2oyin1nPZqhf5nNo0xUe+mbIUBkBIfZ+qnA==\n\n"+c), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if code, text := k.verify("--checkpoints", k.path("cosigned"), "--key", k.publicKey()); code != exitOK {
+		if code, text := k.verify("--checkpoints", k.path("cosigned"), "--key", k.publicKey()); code != cli.ExitOK {
 			t.Errorf("with a cosignature: exit code %d\n%s", code, text)
 		}
 	}
@@ -559,29 +560,29 @@ func TestVerifyExports(t *testing.T) {
 	k.write(2, 7, audit.Policy, audit.Call, audit.Access) // what one file has is missing in the others
 	split := filepath.Join(t.TempDir(), "a", "b")
 	var out, errs screen
-	if code := runMain(t, streams{in: strings.NewReader(""), out: &out, err: &errs}, "audit", "export", "--state", k.dir, "--split", split); code != exitOK {
+	if code := runMain(t, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, "audit", "export", "--state", k.dir, "--split", split); code != cli.ExitOK {
 		t.Fatal(errs.String())
 	}
 	names, err := filepath.Glob(filepath.Join(split, "*.jsonl"))
 	if err != nil || len(names) != 3 {
 		t.Fatalf("%v, %v", names, err)
 	}
-	if code, text := k.verify(names...); code != exitOK || !strings.Contains(text, "what was written") {
+	if code, text := k.verify(names...); code != cli.ExitOK || !strings.Contains(text, "what was written") {
 		t.Errorf("the files of --split: exit code %d\n%s", code, text)
 	}
 	for _, name := range names { // which holds only some of the entries of each chain
-		if code, text := k.verify(name); code != exitOK {
+		if code, text := k.verify(name); code != cli.ExitOK {
 			t.Errorf("%s alone: exit code %d\n%s", filepath.Base(name), code, text)
 		}
 	}
-	if code, text := k.verify(append(names, "--database")...); code != exitOK {
+	if code, text := k.verify(append(names, "--database")...); code != cli.ExitOK {
 		t.Errorf("with the record: exit code %d\n%s", code, text)
 	}
 	for _, name := range names {
 		raw := string(k.must(os.ReadFile(name)))
 		if cut := strings.Index(raw, "\n") + 1; strings.Count(raw, "\n") > 1 {
 			write(t, name, raw[cut:])
-			if code, text := k.verify(names...); code != exitTampered {
+			if code, text := k.verify(names...); code != cli.ExitProgram {
 				t.Errorf("without its first entry %s is taken: exit code %d\n%s", name, code, text)
 			}
 		}
@@ -589,10 +590,10 @@ func TestVerifyExports(t *testing.T) {
 	// A record that was rewritten before it was exported: the checkpoints of its writer are in the file.
 	k.rewrite(3)
 	file := k.path("export.jsonl")
-	if code := runMain(t, streams{in: strings.NewReader(""), out: &out, err: &errs}, "audit", "export", "--state", k.dir, "-o", file); code != exitOK {
+	if code := runMain(t, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, "audit", "export", "--state", k.dir, "-o", file); code != cli.ExitOK {
 		t.Fatal(errs.String())
 	}
-	if code, text := k.verify(file); code != exitTampered || !strings.Contains(text, "rewrote the chain") {
+	if code, text := k.verify(file); code != cli.ExitProgram || !strings.Contains(text, "rewrote the chain") {
 		t.Errorf("the export of a rewritten record: exit code %d\n%s", code, text)
 	}
 }
@@ -607,14 +608,14 @@ func TestNothingRecordedYet(t *testing.T) {
 		code    int
 		says    string
 	}{
-		{"nothing has run", []string{"list"}, []string{"codemode.db", "checkpoints.jsonl"}, exitUsage, "nothing has run yet"},
-		{"the database is gone", []string{"list"}, []string{"codemode.db"}, exitInternal, "says that there was one"},
-		{"the database is gone", []string{"verify"}, []string{"codemode.db"}, exitTampered, "says that there was one"},
+		{"nothing has run", []string{"list"}, []string{"codemode.db", "checkpoints.jsonl"}, cli.ExitUsage, "nothing has run yet"},
+		{"the database is gone", []string{"list"}, []string{"codemode.db"}, cli.ExitInternal, "says that there was one"},
+		{"the database is gone", []string{"verify"}, []string{"codemode.db"}, cli.ExitProgram, "says that there was one"},
 	} {
 		x := k.copied(t)
 		x.remove(c.without...)
 		var out, errs screen
-		code := runMain(t, streams{in: strings.NewReader(""), out: &out, err: &errs}, append([]string{"audit"}, append(c.args, "--state", x.dir)...)...)
+		code := runMain(t, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, append([]string{"audit"}, append(c.args, "--state", x.dir)...)...)
 		if text := errs.String(); code != c.code || !strings.Contains(text, c.says) || c.says != "nothing has run yet" && strings.Contains(text, "nothing has run yet") {
 			t.Errorf("%s, %v: exit code %d: %s", c.what, c.args, code, text)
 		}

@@ -13,37 +13,31 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/guest/quickjs"
 	"github.com/codemode-project/codemode/internal/bench"
 	"github.com/codemode-project/codemode/internal/replace"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
-func newBench(s streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "bench",
-		Short: "Measure what this build holds against, and what it costs",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newBenchIsolation(s), newBenchSpeed(s))
-	return cmd
+func newBench(s cli.Streams) *cobra.Command {
+	return cli.NewGroup("bench", "Measure the isolation and the speed of this build",
+		"", newBenchIsolation(s), newBenchSpeed(s))
 }
 
-func newBenchIsolation(s streams) *cobra.Command {
+func newBenchIsolation(s cli.Streams) *cobra.Command {
 	var dir, format, filter, shard, out string
-	var busy int
 	var once, verbose bool
 	cmd := &cobra.Command{
 		Use:   "isolation",
 		Short: "Run the attack suite against this build",
-		Long: `Runs hostile programs in this process and checks that each ends as it has to, in
+		Long: `Runs hostile programs in this process and checks that each has the expected outcome, in
 time, and leaves nothing behind. Each runs twice in a row, since the second run gets the
-guest of the first; --once halves the time. Cases whose time or memory is measured run
-alone, the others several at once. How far it is stands on stderr.
+guest of the first; --once halves the time. Cases with measured time or memory run alone,
+the others several at once. Progress is printed on standard error.
 
---cases runs a suite of your own: a folder with the programs and a list of them,
-attacks.json:
+--cases runs your own suite: a folder with the programs and a list of them, attacks.json:
 
   [{"file": "loop.js", "class": "loops", "outcome": "timeout"},
    {"file": "plant.js", "class": "leaks", "outcome": "value"},
@@ -53,15 +47,14 @@ A program is the body of an async function. It has codemode.echo(x), slow({ms}),
 and secret(), which is denied; 3 s, 64 MiB and 16 calls in flight. Outcomes are value,
 error, timeout, memory and denied; "also" lists others that are accepted.
 
-Exits with 0 if every case was accepted and nothing is left over, with 1 if not, with 2 if
-the command or the suite is wrong, with 5 if the suite could not run or the report could
-not be written, with 130 if interrupted. --out changes its file only when the report is
-complete.`,
+Exit codes: 0 if every case was accepted and nothing is left over, 1 if not, 2 if the
+command or the suite is wrong, 5 if the suite could not run or the report could not be
+written, 130 if interrupted. --out changes its file only when the report is complete.`,
 		Example: `  # some of the cases, each listed
   codemode bench isolation --filter 's29_*' -v
   # a suite of your own
   codemode bench isolation --cases my-attacks
-  # for CI: a third of it, each case once, the report as JUnit has it
+  # for CI: a third of it, each case once, with a JUnit report
   codemode bench isolation --cases my-attacks --once --shard 1/3 --out report.xml
   # the report as JSON in a file of any name
   codemode bench isolation --filter 's29_*' --format json --out report`,
@@ -69,8 +62,8 @@ complete.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if out != "" && !cmd.Flags().Changed("format") {
 				if format = reportFormats[filepath.Ext(out)]; format == "" {
-					return usage(fmt.Errorf("--out %s: the name has to end in .json, .xml (JUnit), .md or .txt, "+
-						"or --format has to say the form", out))
+					return cli.UsageError(fmt.Errorf(
+						"--out %s: the name has to end in .json, .xml (JUnit), .md or .txt, or --format has to name the format", out))
 				}
 			}
 			if err := oneOf("format", format, bench.IsolationFormats); err != nil {
@@ -84,55 +77,59 @@ complete.`,
 				err = canWrite(out)
 			}
 			if err != nil {
-				return usage(err)
+				return cli.UsageError(err)
 			}
-			bar := newBar(s.err)
+			bar := newBar(s.Err)
 			report, err := bench.Isolation(cmd.Context(), bench.IsolationOptions{
-				Wasm: quickjs.Wasm(), CacheDir: cacheDir(), Worker: s.worker,
-				Busy: busy, Once: once, Progress: bar.show,
+				Wasm: quickjs.Wasm(), CacheDir: launch.CacheDir(), Worker: s.Worker,
+				Once: once, Progress: bar.show,
 			}, suite)
 			bar.clear()
 			if err != nil {
-				return &exitError{code: exitInternal, err: err}
+				return cli.InternalError(err)
 			}
-			if out == "" {
-				return benchEnd(report.Write(s.out, format, verbose), report.Summary.Pass)
-			}
-			var text bytes.Buffer
-			err = report.Write(&text, format, verbose)
-			if err == nil {
-				err = replace.File(out, text.Bytes(), 0o644)
-			}
-			if err == nil {
-				fmt.Fprintf(s.err, "codemode: %d of %d cases accepted after %.1f s; the report is in %s\n",
-					report.Summary.OK, report.Summary.Cases, report.Summary.TotalMS/1000, visible.Line(out))
-			}
-			return benchEnd(err, report.Summary.Pass)
+			return benchEnd(writeReport(s, report, format, out, verbose), report.Summary.Pass)
 		},
 	}
-	cmd.Flags().StringVar(&dir, "cases", "", "folder with another suite; the one in this binary is used without")
+	cmd.Flags().StringVar(&dir, "cases", "", "folder with another suite, instead of the one in this binary")
 	cmd.Flags().StringVar(&format, "format", "table",
-		strings.Join(bench.IsolationFormats, ", ")+"; without, the end of --out's name says it")
+		strings.Join(bench.IsolationFormats, ", ")+"; by default the extension of --out decides")
 	cmd.Flags().StringVar(&filter, "filter", "", "only cases whose file or class matches this pattern, such as 's04_*'")
 	cmd.Flags().BoolVar(&once, "once", false, "run each program once instead of twice in a row")
 	cmd.Flags().StringVar(&shard, "shard", "",
-		"only one part of the cases: 2/3 is the second of three, which are disjoint and together all")
-	cmd.Flags().StringVar(&out, "out", "", "write the report to this file when it is complete, and nothing to stdout")
-	cmd.Flags().IntVar(&busy, "busy", 0, "how many endless programs run beside the suite")
+		"only one part of the cases: 2/3 is the second of three disjoint parts")
+	cmd.Flags().StringVar(&out, "out", "", "write the complete report to this file instead of standard output")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "list every case")
 	return cmd
 }
 
-// reportFormats are the forms that names of files stand for.
+// writeReport prints a report, or puts it into a file when it is complete.
+func writeReport(s cli.Streams, report *bench.IsolationReport, format, out string, verbose bool) error {
+	if out == "" {
+		return report.Write(s.Out, format, verbose)
+	}
+	var text bytes.Buffer
+	err := report.Write(&text, format, verbose)
+	if err == nil {
+		err = replace.File(out, text.Bytes(), 0o644)
+	}
+	if err == nil {
+		fmt.Fprintf(s.Err, "codemode: %d of %d cases accepted after %.1f s; the report is in %s\n",
+			report.Summary.OK, report.Summary.Cases, report.Summary.TotalMS/1000, visible.Line(out))
+	}
+	return err
+}
+
+// reportFormats are the formats for file extensions.
 var reportFormats = map[string]string{".json": "json", ".xml": "junit", ".md": "markdown", ".txt": "table"}
 
-// shardOf is the part of a suite that I/N names.
+// shardOf is the part I/N of a suite.
 func shardOf(suite *bench.Suite, shard string) (*bench.Suite, error) {
 	part, of, _ := strings.Cut(shard, "/")
 	i, err := strconv.Atoi(part)
 	n, err2 := strconv.Atoi(of)
 	if err != nil || err2 != nil || fmt.Sprintf("%d/%d", i, n) != shard {
-		return nil, fmt.Errorf("--shard %q: it has to be two numbers, such as 1/3 for the first of three parts", shard)
+		return nil, fmt.Errorf("--shard %q: write two numbers, such as 1/3 for the first of three parts", shard)
 	}
 	suite, err = suite.Shard(i, n)
 	if err != nil {
@@ -141,7 +138,7 @@ func shardOf(suite *bench.Suite, shard string) (*bench.Suite, error) {
 	return suite, nil
 }
 
-// canWrite tries whether a report can be put at a path, before it takes minutes to make one.
+// canWrite checks that a report can be written to a path, before the suite runs for minutes.
 func canWrite(path string) error {
 	if path == "" {
 		return errors.New("--out names no file")
@@ -149,11 +146,10 @@ func canWrite(path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return fmt.Errorf("--out %s is a folder", path)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".codemode-report-*")
-	if err != nil {
+	if _, err := os.Stat(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	return cli.CanCreateFiles(filepath.Dir(path))
 }
 
 func loadSuite(dir, filter string) (*bench.Suite, error) {
@@ -175,45 +171,36 @@ func loadSuite(dir, filter string) (*bench.Suite, error) {
 	return suite.Filter(filter)
 }
 
-func newBenchSpeed(s streams) *cobra.Command {
-	var format, unchecked string
+func newBenchSpeed(s cli.Streams) *cobra.Command {
+	var format string
 	var quick bool
 	cmd := &cobra.Command{
 		Use:   "speed",
 		Short: "Measure what a run costs on this machine",
-		Long: `Measures cold start, fresh runs, host calls, computing, and the memory of runs that
-wait. Each figure is a median, with the range of the middle nine tenths. What else runs
-on the machine shows in the figures. The price of the checks that make every loop
-stoppable is measured against the same guest with the counters taken out of its loops, or
-against another that --unchecked names.`,
+		Long: `Measures cold start, fresh runs, host calls, computing, and the memory of waiting runs.
+Each figure is a median, with the range of the middle nine tenths. Other work on the machine
+affects the figures. The cost of the checks that make every loop stoppable is measured
+against the same guest without the counters in its loops.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := oneOf("format", format, bench.SpeedFormats); err != nil {
 				return err
 			}
-			o := bench.SpeedOptions{Wasm: quickjs.Wasm(), CacheDir: cacheDir(), Quick: quick}
-			if unchecked != "" {
-				wasm, err := os.ReadFile(unchecked)
-				if err != nil {
-					return usage(fmt.Errorf("--unchecked: %w", err))
-				}
-				o.Unchecked = wasm
-			}
+			o := bench.SpeedOptions{Wasm: quickjs.Wasm(), CacheDir: launch.CacheDir(), Quick: quick}
 			if binary, err := os.Executable(); err == nil {
 				o.Start = []string{binary, "run", "-e", "return 1"}
 			}
-			bar := newBar(s.err)
+			bar := newBar(s.Err)
 			o.Progress = bar.show
 			report, err := bench.Speed(cmd.Context(), o)
 			bar.clear()
 			if err != nil {
-				return &exitError{code: exitInternal, err: err}
+				return cli.InternalError(err)
 			}
-			return benchEnd(report.Write(s.out, format), true)
+			return benchEnd(report.Write(s.Out, format), true)
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "table", strings.Join(bench.SpeedFormats, ", "))
-	cmd.Flags().StringVar(&unchecked, "unchecked", "", "a guest built without kill checks, to compare with")
 	cmd.Flags().BoolVar(&quick, "quick", false, "fewer samples")
 	return cmd
 }
@@ -222,16 +209,13 @@ func oneOf(flag, value string, may []string) error {
 	if slices.Contains(may, value) {
 		return nil
 	}
-	return usage(fmt.Errorf("--%s %s: it can be %s", flag, value, strings.Join(may, ", ")))
+	return cli.UsageError(fmt.Errorf("--%s %s: it can be %s", flag, value, strings.Join(may, ", ")))
 }
 
-// benchEnd makes the exit code of a report that was printed.
+// benchEnd is the exit code for a report.
 func benchEnd(printing error, pass bool) error {
-	switch {
-	case printing != nil:
-		return &exitError{code: exitInternal, err: printing}
-	case !pass:
-		return &exitError{code: exitProgram}
+	if printing == nil && !pass {
+		return cli.WithCode(cli.ExitProgram, nil)
 	}
-	return nil
+	return cli.InternalError(printing)
 }

@@ -3,18 +3,18 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/term"
 
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
-// A bar shows how far a measurement has come: on a terminal in a line that it draws anew, elsewhere in a line every
-// some seconds.
+// A bar shows the progress of a measurement: on a terminal in one line that it redraws, elsewhere in a new line every
+// few seconds.
 type bar struct {
 	out      io.Writer
 	terminal bool
@@ -28,9 +28,9 @@ type bar struct {
 
 func newBar(w io.Writer) *bar {
 	b := &bar{out: w, now: time.Now, began: time.Now()}
-	f, ok := w.(*os.File)
-	if b.terminal = ok && isTerminal(f); !b.terminal {
-		b.last = b.began // what takes less than lineEvery says nothing
+	f := cli.TerminalFile(w)
+	if b.terminal = f != nil; !b.terminal {
+		b.last = b.began // a measurement shorter than lineEvery prints nothing
 		return b
 	}
 	var err error
@@ -41,8 +41,8 @@ func newBar(w io.Writer) *bar {
 }
 
 const (
-	barEvery  = 50 * time.Millisecond // how often a bar is drawn anew at most
-	lineEvery = 10 * time.Second      // how often there is a line where there is no terminal
+	barEvery  = 50 * time.Millisecond // the shortest time between two drawings
+	lineEvery = 10 * time.Second      // the time between two lines without a terminal
 )
 
 // show may be called from several goroutines.

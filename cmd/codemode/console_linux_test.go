@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/console"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
@@ -54,7 +55,7 @@ func TestConsoleLinkOnTheTerminal(t *testing.T) {
 	base, secret, _ := strings.Cut(link, "/login#")
 	p := &person{t: t, base: base}
 	var said console.Session
-	if res := p.send("POST", "/login", map[string]string{"secret": secret}, &said); res.StatusCode != 200 || said.Person != who() {
+	if res := p.send("POST", "/login", map[string]string{"secret": secret}, &said); res.StatusCode != 200 || said.Person != launch.Owner() {
 		t.Errorf("the link on the terminal: %s %+v", res.Status, said)
 	}
 }

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
@@ -19,9 +17,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
-	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/console"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/profiles"
@@ -247,7 +245,7 @@ func TestConsoleOfAStdioServer(t *testing.T) {
 	p.send("GET", "/api/entries?run="+a.Run, nil, &entries)
 	found := false
 	for _, e := range entries.Entries {
-		found = found || e.Kind == "approval" && e.State == "allowed" && e.DecidedBy.Channel == "web" && e.DecidedBy.Principal == who()
+		found = found || e.Kind == "approval" && e.State == "allowed" && e.DecidedBy.Channel == "web" && e.DecidedBy.Principal == launch.Owner()
 	}
 	if !found {
 		t.Errorf("the record has no answer over the page: %+v", entries.Entries)
@@ -448,80 +446,6 @@ func TestConsoleAnsweredBySomebodyElse(t *testing.T) {
 	}
 }
 
-// What the key "console" may say, and who may do what by it.
-func TestConsoleConfiguration(t *testing.T) {
-	cfg, err := config.Parse("c.json", []byte(`{"console": {"people": {"ben": {"answersFor": ["ci", "anna"]}, "eve": {"answersFor": ["*"], "rules": true}}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := consoleOf(cfg)
-	p := &people{config: c}
-	for _, test := range []struct {
-		person, principal string
-		want              bool
-	}{
-		{"ben", "ci", true}, {"ben", "anna", true}, {"ben", "", false}, {"ben", "eve", false}, {"eve", "ben", true}, {"eve", "", true},
-		{who(), "", true}, {who(), "ci", true}, {"nobody", "", false}, {"", "ci", false}, {"", "", false},
-	} {
-		if got := p.config.may(test.person, test.principal); got != test.want {
-			t.Errorf("%q may answer for %q: %v", test.person, test.principal, got)
-		}
-	}
-	said := consoleConfig{People: map[string]config.Person{who(): {AnswersFor: []string{"ci"}}}}
-	if !said.may(who(), "ci") || !said.may(who(), "") || !said.may(who(), who()) || said.may(who(), "anna") {
-		t.Error("whoever started the process answers for others than the configuration says")
-	}
-	if p.admin("ben") || !p.admin("eve") || !p.admin(who()) {
-		t.Error("others look after the rules than should")
-	}
-	if _, all := p.sees("ben"); all {
-		t.Error("ben sees everything")
-	}
-
-	var set setting
-	if _, err := set.awaitPeople(streams{}, "0.0.0.0:7391", false); err == nil || !strings.Contains(err.Error(), "this machine only") {
-		t.Errorf("W03: the page on every network: %v", err)
-	}
-	set.config = write(t, filepath.Join(t.TempDir(), "c.json"), `{"console": "0.0.0.0:7391"}`)
-	if files, err := set.files(); err != nil {
-		t.Error(err)
-	} else if _, err := files.Load(); err == nil || !strings.Contains(err.Error(), "this machine only") {
-		t.Errorf("W03: a file with the page on every network: %v", err)
-	}
-	set.config = write(t, filepath.Join(t.TempDir(), "c.json"), `{"console": false}`)
-	if p, err := set.awaitPeople(streams{}, "", true); p != nil || err != nil || len(set.channels) != 1 { // for pages of other processes
-		t.Errorf("switched off: %v %v", p, err)
-	}
-}
-
-// One rule says who answers for whom, on the page and in a terminal.
-func TestTheTerminalAnswersForWhomThePageDoes(t *testing.T) {
-	for _, people := range []string{`{}`, `{"ben": {"answersFor": ["ci"]}, "eve": {"answersFor": ["*"]}}`, fmt.Sprintf(`{%q: {"answersFor": ["ci"]}}`, who())} {
-		state, err := os.MkdirTemp("", "cm") // sockets have short paths
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer os.RemoveAll(state)
-		set := setting{state: state, config: write(t, filepath.Join(t.TempDir(), "c.json"), `{"console": {"people": `+people+`}}`)}
-		defer set.awaitResponders(slog.New(slog.DiscardHandler))()
-		page, err := set.awaitPeople(streams{}, "127.0.0.1:0", false)
-		if err != nil || len(set.channels) < 2 {
-			t.Fatalf("%d channels, %v", len(set.channels), err)
-		}
-		terminal := set.channels[0].(*approvals.Queue)
-		for _, person := range []string{who(), "ben", "eve", "nobody"} {
-			for _, principal := range []string{"", who(), "ci", "anna"} {
-				if there, here := page.queue.May(person, principal), terminal.May(person, principal); there != here {
-					t.Errorf("people %s: %q answers for %q on the page: %v, in a terminal: %v", people, person, principal, there, here)
-				}
-			}
-		}
-		if own := who(); terminal.May(own, "anna") != !strings.Contains(people, own) || !terminal.May(own, "ci") {
-			t.Errorf("people %s: in a terminal whoever started the process answers for anna: %v, for ci: %v", people, terminal.May(own, "anna"), terminal.May(own, "ci"))
-		}
-	}
-}
-
 // Where no process has a page, codemode console says what to do.
 func TestConsoleWithoutAPage(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "console")
@@ -529,7 +453,7 @@ func TestConsoleWithoutAPage(t *testing.T) {
 	cmd.Env = append(os.Environ(), asCommand+"=codemode", "HOME="+home, "XDG_STATE_HOME="+home)
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != exitUsage || !strings.Contains(string(out), "--console 127.0.0.1:0") {
+	if !errors.As(err, &exit) || exit.ExitCode() != cli.ExitUsage || !strings.Contains(string(out), "--console 127.0.0.1:0") {
 		t.Errorf("%v: %s", err, out)
 	}
 }
@@ -593,11 +517,11 @@ func TestConsoleChangesAreConfirmed(t *testing.T) {
 		if code, text := form("/rules/save", origin, "same-origin", save("")); code != 403 || !strings.Contains(text, "Nothing is changed yet") {
 			t.Fatalf("%s: without a code: %d %s", way, code, text)
 		}
-		if out, err := h.command("console", "--confirm", "--as", "eve"); err == nil || !strings.Contains(out, "nobody called") {
+		if out, err := h.command("console", "--confirm", "--as", "eve"); err == nil || !strings.Contains(out, "no person called") {
 			t.Errorf("%s: as somebody else: %v %s", way, err, out)
 		}
 		out, err := h.command("console", "--confirm")
-		if err != nil || !strings.Contains(out, "write the file "+h.config) || !strings.Contains(out, `"adminURL"`) || !strings.Contains(out, who()) {
+		if err != nil || !strings.Contains(out, "write the file "+h.config) || !strings.Contains(out, `"adminURL"`) || !strings.Contains(out, launch.Owner()) {
 			t.Fatalf("%s: %v %s", way, err, out)
 		}
 		_, rest, _ := strings.Cut(out, "its code is, until ")

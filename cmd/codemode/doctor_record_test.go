@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
 )
 
 // A record that codemode serve could not keep is a failure of doctor, which makes nothing by itself.
@@ -16,14 +18,14 @@ func TestDoctorLooksAtTheRecord(t *testing.T) {
 		code  int
 		want  string
 	}{
-		"a folder in place of the database":  {`{"path": "` + folder + `"}`, exitInternal, folder},
-		"no database":                        {`{"path": "` + file + `"}`, exitInternal, file},
-		"below a file":                       {`{"path": "` + file + `/codemode.db"}`, exitUsage, file},
-		"a folder in place of the key":       {`{"key": "` + folder + `"}`, exitUsage, "reading the key of the record"},
-		"no key":                             {`{"key": "` + file + `"}`, exitUsage, "holds no key of a record"},
-		"checkpoints below a file":           {`{"checkpoints": {"file": "` + file + `/x"}}`, exitUsage, file},
-		"a database that nobody answers for": {`"postgres://127.0.0.1:1/x"`, exitInternal, "127.0.0.1"},
-		"a record that is not there yet":     {`{"path": "new/record.db"}`, exitOK, "it is made with the first run"},
+		"a folder in place of the database":  {`{"path": "` + folder + `"}`, cli.ExitInternal, folder},
+		"no database":                        {`{"path": "` + file + `"}`, cli.ExitInternal, file},
+		"below a file":                       {`{"path": "` + file + `/codemode.db"}`, cli.ExitUsage, file},
+		"a folder in place of the key":       {`{"key": "` + folder + `"}`, cli.ExitUsage, "reading the key of the record"},
+		"no key":                             {`{"key": "` + file + `"}`, cli.ExitUsage, "holds no key of a record"},
+		"checkpoints below a file":           {`{"checkpoints": {"file": "` + file + `/x"}}`, cli.ExitUsage, file},
+		"a database that nobody answers for": {`"postgres://127.0.0.1:1/x"`, cli.ExitInternal, "127.0.0.1"},
+		"a record that is not there yet":     {`{"path": "new/record.db"}`, cli.ExitOK, "the first run creates it"},
 	} {
 		config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{"store": `+test.store+`}`)
 		state := t.TempDir()

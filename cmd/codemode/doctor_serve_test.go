@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
 )
 
 // What codemode serve refuses, doctor refuses too, and profiles lint tells: with the same words, at the same place, and
@@ -19,17 +21,17 @@ func TestDoctorRefusesWhatServeRefuses(t *testing.T) {
 "http": {"tokns": []},
 "console": true,
 "store": "postgres",
-"responder": {"start": "always"}}`, []string{":2:10", `did you mean "tokens"?`, ":3:12", "does not say where the page is", ":4:10", "neither a file", ":5:24", `"auto"`}, exitUsage},
+"responder": {"start": "always"}}`, []string{":2:10", `did you mean "tokens"?`, ":3:12", "does not say where the page is", ":4:10", "neither a file", ":5:24", `"auto"`}, cli.ExitUsage},
 		"variables that are not set": {`{
 "http": {"tokens": [
   {"token": "${NO_SUCH_A}"},
   {"token": "${NO_SUCH_B}"}]}}`, []string{":3:13", "NO_SUCH_A is not set", ":4:13", "NO_SUCH_B is not set"}, 0},
 		"a store in a variable": {`{
 "store": {"path": "${NO_SUCH_A}",
-  "key": "${NO_SUCH_B}"}}`, []string{":2:19", "NO_SUCH_A is not set", ":3:10", "NO_SUCH_B is not set"}, exitUsage},
+  "key": "${NO_SUCH_B}"}}`, []string{":2:19", "NO_SUCH_A is not set", ":3:10", "NO_SUCH_B is not set"}, cli.ExitUsage},
 		"two servers": {`{"mcpServers": {
 "a": {"command": 7},
-"b": {"command": 8}}}`, []string{":2:18", ":3:18"}, exitUsage},
+"b": {"command": 8}}}`, []string{":2:18", ":3:18"}, cli.ExitUsage},
 		"all of a server, beside a profile": {`{"mcpServers": {
 "a": {"command": "x", "args": "-y",
   "env": {"A": "1",
@@ -43,16 +45,16 @@ func TestDoctorRefusesWhatServeRefuses(t *testing.T) {
 			":2:31", `server "a": "args" must be a list of strings`, ":4:10", `the value of "B" must be a string`, ":5:14", `"timeout" must be a number`,
 			":5:21", `did you mean "disabled"?`, ":6:3", `did you mean "excludeTools"?`, ":7:7", `did you mean "command"?`,
 			":8:15", "carrier pigeon", ":8:45", "true or false", ":9:14", "https://", ":9:52", "cannot be sent", ":9:84", "callbackPort",
-			":10:35", `did you mean "denylist"?`}, exitUsage},
+			":10:35", `did you mean "denylist"?`}, cli.ExitUsage},
 		"a variable that makes no URL": {`{"mcpServers": {
-"a": {"url": "${HOME}"}}}`, []string{":2:14", "https://"}, exitUsage},
+"a": {"url": "${HOME}"}}}`, []string{":2:14", "https://"}, cli.ExitUsage},
 	} {
 		config := write(t, filepath.Join(t.TempDir(), "codemode.json"), test.config)
 		for _, args := range [][]string{{"serve", "--http", "127.0.0.1:0"}, {"doctor"}, {"profiles", "lint", "--offline"}} {
 			cmd := command(t, append(args, "--config", config, "--project", "none")...)
 			cmd.Env = append(cmd.Env, "XDG_STATE_HOME="+t.TempDir())
 			out, err := cmd.CombinedOutput()
-			want := exitUsage
+			want := cli.ExitUsage
 			if args[0] == "profiles" {
 				want = test.lint
 			}
@@ -88,7 +90,7 @@ func TestOverlaysForNobodyAreProblems(t *testing.T) {
 	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{"evaluation": {"profiles": {"p": {}}, "defaultProfile": "p", "overlays": [
 		{"id": "lost", "principal": "ana", "denylist": ["time__*"]}]},
 		"http": {"tokens": [{"token": "${ANNA}", "principal": "anna"}]}}`)
-	for code, args := range map[int][]string{exitUsage: {"doctor"}, exitProgram: {"profiles", "lint", "--offline"}} {
+	for code, args := range map[int][]string{cli.ExitUsage: {"doctor"}, cli.ExitProgram: {"profiles", "lint", "--offline"}} {
 		cmd := command(t, append(args, "--config", config, "--project", "none")...)
 		cmd.Env = append(cmd.Env, "ANNA=the-token-of-anna", "XDG_STATE_HOME="+t.TempDir())
 		out, err := cmd.CombinedOutput()

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
 )
 
 // inEmptyHome is a command in a home of its own, in an empty folder.
@@ -118,13 +120,13 @@ func TestS39MalformedVariablesAreErrorsThatNameThem(t *testing.T) {
 		"CODEMODE_UNMATCHED=":          "CODEMODE_UNMATCHED is set, and is empty",
 		"CODEMODE_ASK_TIMEOUT=soon":    "CODEMODE_ASK_TIMEOUT is not a duration",
 		"CODEMODE_STATE=":              "CODEMODE_STATE is set, and is empty: unset it",
-		"CODEMODE_STATE=state":         `CODEMODE_STATE is "state": name the folder in full`,
-		"CODEMODE_STATE=~/state":       `CODEMODE_STATE is "~/state": name the folder in full`,
-		"CODEMODE_STATE=" + file:       "which is no folder",
+		"CODEMODE_STATE=state":         `CODEMODE_STATE is "state": set it to an absolute path`,
+		"CODEMODE_STATE=~/state":       `CODEMODE_STATE is "~/state": set it to an absolute path`,
+		"CODEMODE_STATE=" + file:       "which is not a folder",
 	} {
 		for _, args := range [][]string{{"serve"}, {"run", "-e", "1"}, {"doctor"}, {"explain", "-", "time__now"}, {"profiles", "lint", "--offline"}} {
-			if code, out := outOf(t, []string{variable}, args...); code != exitUsage || !strings.Contains(out, want) {
-				t.Errorf("%s: %v: exit code %d, want %d and %q\n%s", variable, args, code, exitUsage, want, out)
+			if code, out := outOf(t, []string{variable}, args...); code != cli.ExitUsage || !strings.Contains(out, want) {
+				t.Errorf("%s: %v: exit code %d, want %d and %q\n%s", variable, args, code, cli.ExitUsage, want, out)
 			}
 		}
 	}
@@ -171,7 +173,7 @@ func TestS39ProgramsDoNotReachTheStateOfTheVariable(t *testing.T) {
 		if err := os.MkdirAll(root, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if code, out := outOf(t, []string{"CODEMODE_STATE=" + state}, "run", "--root", root, "-e", program); code != exitUsage || !strings.Contains(out, "is refused") {
+		if code, out := outOf(t, []string{"CODEMODE_STATE=" + state}, "run", "--root", root, "-e", program); code != cli.ExitUsage || !strings.Contains(out, "is refused") {
 			t.Errorf("%s: exit code %d\n%s", name, code, out)
 		}
 	}
@@ -179,7 +181,7 @@ func TestS39ProgramsDoNotReachTheStateOfTheVariable(t *testing.T) {
 	if err := os.MkdirAll(usual, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if code, out := outOf(t, []string{"CODEMODE_STATE=" + t.TempDir(), "XDG_STATE_HOME=" + filepath.Dir(usual)}, "run", "--root", usual, "-e", program); code != exitUsage || !strings.Contains(out, "the state of codemode") {
+	if code, out := outOf(t, []string{"CODEMODE_STATE=" + t.TempDir(), "XDG_STATE_HOME=" + filepath.Dir(usual)}, "run", "--root", usual, "-e", program); code != cli.ExitUsage || !strings.Contains(out, "the state of codemode") {
 		t.Errorf("where it usually is: exit code %d\n%s", code, out)
 	}
 	free := filepath.Join(work, "notes")

@@ -1,13 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/config/servers"
 )
 
@@ -18,90 +17,13 @@ func TestNoCommandStartsServersBehindItself(t *testing.T) {
 	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{}`)
 	for _, args := range [][]string{{"serve"}, {"tools"}, {"run", "-e", "return 1"}, {"doctor"}, {"review"}, {"profiles", "lint"}} {
 		var out strings.Builder
-		code := runMain(t, streams{in: strings.NewReader(""), out: &out, err: &out}, append(args, "--project", "none", "--config", config)...)
-		if code == exitOK || !strings.Contains(out.String(), "CODEMODE_CHILD") {
+		code := runMain(t, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out}, append(args, "--project", "none", "--config", config)...)
+		if code == cli.ExitOK || !strings.Contains(out.String(), "CODEMODE_CHILD") {
 			t.Errorf("%v: exit code %d\n%s", args, code, out.String())
 		}
 	}
 	var out strings.Builder
-	if code := runMain(t, streams{in: strings.NewReader(""), out: &out, err: io.Discard}, "version"); code != exitOK {
+	if code := runMain(t, cli.Streams{In: strings.NewReader(""), Out: &out, Err: io.Discard}, "version"); code != cli.ExitOK {
 		t.Errorf("version: exit code %d", code)
 	}
-}
-
-// TestInitLeavesItselfOut in every form in which a client may start it, and nothing else.
-func TestInitLeavesItselfOut(t *testing.T) {
-	dir := t.TempDir()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(self)
-	if err != nil {
-		t.Fatal(err)
-	}
-	link, renamed := filepath.Join(dir, "helper"), filepath.Join(dir, "gateway")
-	if err := os.Symlink(self, link); err != nil {
-		t.Skip("no symbolic links here: ", err)
-	}
-	if err := os.WriteFile(renamed, data, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
-	entry := func(words ...string) map[string]any {
-		return map[string]any{"command": words[0], "args": words[1:]}
-	}
-	for _, itself := range []map[string]any{
-		entry("codemode", "serve"), entry("codemode", "-v", "serve"), entry("/opt/bin/codemode", "serve", "--config", "/x.json"),
-		entry(`C:\Program Files\codemode\codemode.exe`, "serve"), entry("CODEMODE.EXE", "serve"),
-		entry("npx", "-y", "codemode", "serve"), entry("npx", "-y", "codemode@1.2.3", "serve"), entry("npx", "-y", "@codemode-project/codemode@latest", "serve"),
-		entry("npx", "--package=codemode", "x", "serve"), entry("uvx", "codemode", "serve"), entry("bunx", "codemode-mcp", "serve"),
-		entry("sh", "-c", "exec codemode serve"), entry("bash", "-lc", `"$HOME/bin/codemode" serve --profile careful`), entry("env", "-i", "A=b", "codemode", "serve"),
-		entry("cmd", "/c", "codemode", "serve"), entry("cmd", "/c", `C:\bin\codemode.cmd serve`), entry("powershell", "-Command", "& 'codemode.exe' serve"),
-		entry("wsl", "-e", "/home/me/codemode", "serve"), entry("wsl.exe", "--", "codemode", "serve"), entry("ssh", "host", "codemode serve"),
-		entry("go", "run", "./cmd/codemode", "serve"), entry("go", "run", "github.com/codemode-project/codemode/cmd/codemode@latest", "serve"),
-		entry("docker", "run", "-i", "ghcr.io/someone/codemode:1.0", "serve"), entry("sudo", "-u", "x", "codemode", "serve"), entry("nice", "codemode-linux-amd64", "serve"),
-		entry(link, "serve"), entry("helper", "serve"), entry("sh", "-c", link+" serve"), entry(renamed, "serve"),
-		entry("/opt/cm", "serve", "--profile", "careful"), entry("/opt/cm", "serve", "--state=/x"), entry("/opt/cm", "serve", "--config", "/home/me/.config/codemode/codemode.json"),
-		{"command": "/opt/cm", "args": []string{"serve"}, "env": map[string]string{"CODEMODE_CONFIG": "/x.json"}},
-		{"command": []string{"codemode", "serve"}},
-	} {
-		if e := preparedEntry(t, "gate", itself); !e.isCodemode() {
-			t.Errorf("not known: %v", itself)
-		}
-	}
-	for name, itself := range map[string]map[string]any{
-		"codemode": {"url": "http://127.0.0.1:8808/mcp"}, "my-codemode": {"url": "https://mcp.example.com/mcp/careful"}, "x": {"url": "https://codemode.example.com/mcp"},
-		"Codemode": entry("/opt/start", "serve"),
-	} {
-		if e := preparedEntry(t, name, itself); !e.isCodemode() {
-			t.Errorf("not known: %s %v", name, itself)
-		}
-	}
-	for _, other := range []map[string]any{
-		entry("npx", "-y", "@modelcontextprotocol/server-filesystem", "/home/me/codemode"), entry("node", "server.js", "serve"), entry("mcp-server", "serve", "--port", "80"),
-		entry("sh", "-c", "exec other serve"), entry("docker", "run", "-i", "mcp/git", "serve"), entry("git-mcp", "--repository", "/src/codemode"),
-		{"url": "https://mcp.example.com/mcp"}, {"url": "http://127.0.0.1:9000/sse"}, entry("vscodemode", "serve"),
-	} {
-		if e := preparedEntry(t, "gate", other); e.isCodemode() {
-			t.Errorf("taken for codemode: %v", other)
-		}
-	}
-}
-
-func preparedEntry(t *testing.T, name string, value map[string]any) *clientEntry {
-	t.Helper()
-	text, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := &clientEntry{name: name}
-	if err := json.Unmarshal(text, &e.value); err != nil {
-		t.Fatal(err)
-	}
-	e.prepare(&mcpClients[0], os.LookupEnv)
-	if e.err != nil {
-		t.Fatalf("%v: %v", value, e.err)
-	}
-	return e
 }

@@ -22,10 +22,10 @@ func TestCodemodeBehindItselfStartsNothing(t *testing.T) {
 		env           map[string]string
 		part          string
 	}{
-		{"itself", `exec "$@"`, nil, "was started by a server of another codemode"},
-		{"its variables are emptied in the configuration", `exec "$@"`, map[string]string{servers.ChildVariable: "", strings.ToLower(servers.ChildVariable): ""}, "was started by a server of another codemode"},
-		{"a shell in between", `sh -c '"$@"; exit $?' sh "$@"`, nil, "was started by a server of another codemode"},
-		{"a command empties the variable", `CODEMODE_CHILD= exec "$@"`, nil, "was started by a server of another codemode"},
+		{"itself", `exec "$@"`, nil, "a server of another codemode started this one"},
+		{"its variables are emptied in the configuration", `exec "$@"`, map[string]string{servers.ChildVariable: "", strings.ToLower(servers.ChildVariable): ""}, "a server of another codemode started this one"},
+		{"a shell in between", `sh -c '"$@"; exit $?' sh "$@"`, nil, "a server of another codemode started this one"},
+		{"a command empties the variable", `CODEMODE_CHILD= exec "$@"`, nil, "a server of another codemode started this one"},
 		{"a command removes the variable", `unset CODEMODE_CHILD; exec "$@"`, nil, "one codemode behind another"},
 		{"a command clears the environment", `exec env -i HOME="$HOME" PATH="$PATH" XDG_STATE_HOME="$XDG_STATE_HOME" CODEMODE_TEST_AS=codemode "$@"`, nil, "one codemode behind another"},
 	} {

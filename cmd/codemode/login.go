@@ -2,142 +2,117 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"os/exec"
-	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/internal/visible"
-	"github.com/codemode-project/codemode/upstream"
 	logins "github.com/codemode-project/codemode/upstream/login"
 )
 
-// loginWait is how long a person has for logging in.
+// loginWait is how long a person has to log in.
 const loginWait = 10 * time.Minute
 
-func newLogin(s streams) *cobra.Command {
-	var set setting
+func newLogin(s cli.Streams) *cobra.Command {
+	var set launch.Settings
 	var noBrowser bool
 	cmd := &cobra.Command{
 		Use:   "login SERVER",
-		Short: "Log in at a server over HTTP that wants it (OAuth)",
-		Long: `Logs in at a server of the configuration: opens the page of its authorization server
-and waits until you have come back from it. The tokens are kept in a file that only you
-can read, in the state folder, and are renewed by themselves; they go to that server and
-nowhere else. With --no-browser the address is only printed. When your browser runs on
-another machine, paste the address that it ends up at, which it cannot show, here.
+		Short: "Log in to a server over HTTP (OAuth)",
+		Long: `Logs in to a server of the configuration: opens the page of its authorization server and
+waits until you have logged in there. codemode keeps the tokens in a file that only you can
+read, in the state folder, and renews them; it sends them to that server and nowhere else.
+With --no-browser it only prints the address. If your browser runs on another machine, it
+ends at an address that it cannot show: paste that address here.
 
-A server that has an Authorization header in the configuration needs no login.`,
+A server with an Authorization header in the configuration needs no login.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return login(cmd.Context(), s, &set, args[0], noBrowser)
+			return set.Use(cmd.Context(), s, slog.LevelWarn, func(e *codemode.Evaluator) error {
+				return login(cmd.Context(), s, e, args[0], noBrowser)
+			})
 		},
 	}
-	set.flags(cmd)
+	set.Flags(cmd)
 	cmd.Flags().BoolVar(&noBrowser, "no-browser", false, "print the address and open no browser")
 	return cmd
 }
 
-func newLogout(s streams) *cobra.Command {
-	var set setting
+func newLogout(s cli.Streams) *cobra.Command {
+	var set launch.Settings
 	cmd := &cobra.Command{
 		Use:   "logout SERVER",
-		Short: "Forget the login at a server",
-		Long: `Removes the tokens that codemode login SERVER has kept. The server itself may know
-the login until it ends; its own pages say how to end it there.`,
+		Short: "Delete the login to a server",
+		Long: `Deletes the tokens of codemode login SERVER. The login may stay valid at the server itself
+until it expires; the pages of the server say how to end it there.`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return logout(cmd.Context(), s, &set, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return set.Use(cmd.Context(), s, slog.LevelWarn, func(e *codemode.Evaluator) error {
+				found, err := e.Tools().Manager.Logout(args[0])
+				if err != nil {
+					return fmt.Errorf("logging out: %w", err)
+				}
+				if !found {
+					return cli.UsageError(fmt.Errorf("there is no login to %q", args[0]))
+				}
+				visible.Fprintf(s.Err, "Logged out of %s.\n", args[0])
+				return nil
+			})
+		},
 	}
-	set.flags(cmd)
+	set.Flags(cmd)
 	return cmd
 }
 
-func login(ctx context.Context, s streams, set *setting, server string, noBrowser bool) (err error) {
-	e, err := set.open(ctx, set.logger(s, slog.LevelWarn))
-	if err != nil {
-		return err
+func login(ctx context.Context, s cli.Streams, e *codemode.Evaluator, server string, noBrowser bool) error {
+	var names []string
+	for _, st := range e.Tools().Manager.Status() {
+		names = append(names, st.Name)
 	}
-	defer func() {
-		if closing := closeEvaluator(ctx, e); err == nil && closing != nil {
-			err = &exitError{code: exitInternal, err: closing}
-		}
-	}()
-	if !knows(e.Tools().Manager.Status(), server) {
-		return usage(fmt.Errorf("there is no server %q in the configuration; there are: %s", server, names(e.Tools().Manager.Status())))
+	if !slices.Contains(names, server) {
+		return cli.UsageError(fmt.Errorf("there is no server %q in the configuration; it has: %s",
+			server, cmp.Or(strings.Join(names, ", "), "none")))
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, loginWait, fmt.Errorf("%v are over", loginWait))
+	ctx, cancel := context.WithTimeoutCause(ctx, loginWait, fmt.Errorf("nobody logged in within %v", loginWait))
 	defer cancel()
-	err = e.Tools().Manager.Login(ctx, server, logins.Options{
+	err := e.Tools().Manager.Login(ctx, server, logins.Options{
 		Open: func(address string) {
-			visible.Fprintf(s.err, "To log in at %s open this address:\n\n", server)
-			fmt.Fprintln(s.out, visible.Line(address))
-			fmt.Fprintln(s.err)
+			visible.Fprintf(s.Err, "To log in to %s open this address:\n\n", server)
+			fmt.Fprintln(s.Out, visible.Line(address))
+			fmt.Fprintln(s.Err)
 			if !noBrowser {
-				openBrowser(address)
+				cli.OpenBrowser(address)
 			}
 		},
-		Pasted: pasted(s.in),
+		Pasted: pasted(s.In),
 	})
 	switch {
 	case errors.Is(err, logins.ErrNotNeeded):
-		visible.Fprintf(s.err, "%s needs no login: %v\n", server, err)
+		visible.Fprintf(s.Err, "%s needs no login: %v\n", server, err)
 		return nil
 	case err != nil:
-		return &exitError{code: exitInternal, err: fmt.Errorf("logging in at %s: %w", server, err)}
+		return fmt.Errorf("logging in to %s: %w", server, err)
 	}
-	visible.Fprintf(s.err, "Logged in at %s.\n", server)
+	visible.Fprintf(s.Err, "Logged in to %s.\n", server)
 	return nil
 }
 
-func logout(ctx context.Context, s streams, set *setting, server string) error {
-	e, err := set.open(ctx, set.logger(s, slog.LevelWarn))
-	if err != nil {
-		return err
-	}
-	found, err := e.Tools().Manager.Logout(server)
-	if err = errors.Join(err, closeEvaluator(ctx, e)); err != nil {
-		return &exitError{code: exitInternal, err: fmt.Errorf("logging out: %w", err)}
-	}
-	if !found {
-		return usage(fmt.Errorf("there is no login at %q", server))
-	}
-	visible.Fprintf(s.err, "Logged out of %s.\n", server)
-	return nil
-}
-
-func knows(status []upstream.Status, server string) bool {
-	for _, st := range status {
-		if st.Name == server {
-			return true
-		}
-	}
-	return false
-}
-
-func names(status []upstream.Status) string {
-	list := "none"
-	for i, st := range status {
-		if i == 0 {
-			list = st.Name
-			continue
-		}
-		list += ", " + st.Name
-	}
-	return list
-}
-
-// pasted receives what a person types, if there is one. The reading ends with
-// the process: there is no way to stop it before.
+// pasted receives the line that a person types, if there is a terminal. Reading ends with the process: nothing can stop
+// it earlier.
 func pasted(in io.Reader) <-chan string {
-	f, ok := in.(*os.File)
-	if !ok || !isTerminal(f) {
+	f := cli.TerminalFile(in)
+	if f == nil {
 		return nil
 	}
 	lines := make(chan string, 1)
@@ -147,20 +122,4 @@ func pasted(in io.Reader) <-chan string {
 		}
 	}()
 	return lines
-}
-
-// openBrowser tries to. Whether it worked cannot be known, so the address is
-// printed in any case.
-func openBrowser(address string) {
-	command := []string{"xdg-open", address}
-	switch runtime.GOOS {
-	case "darwin":
-		command = []string{"open", address}
-	case "windows":
-		command = []string{"rundll32", "url.dll,FileProtocolHandler", address}
-	}
-	cmd := exec.Command(command[0], command[1:]...)
-	if cmd.Start() == nil {
-		go func() { _ = cmd.Wait() }() // reaped; a browser may live longer than we do
-	}
 }

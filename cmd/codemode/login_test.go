@@ -15,6 +15,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/internal/hosted"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
@@ -64,7 +65,7 @@ func logIn(t *testing.T, config string) (code int, said string) {
 	out, errs := &growing{}, &growing{}
 	over := make(chan int, 1)
 	go func() {
-		over <- Main(ctx, []string{"login", "linear", "--no-browser", "--config", config}, streams{in: strings.NewReader(""), out: out, err: errs})
+		over <- Main(ctx, []string{"login", "linear", "--no-browser", "--config", config}, cli.Streams{In: strings.NewReader(""), Out: out, Err: errs})
 	}()
 	if !testwait.Holds(func() bool { return strings.HasSuffix(out.String(), "\n") }) {
 		t.Fatalf("no address was printed: %s", errs)
@@ -95,7 +96,7 @@ func logIn(t *testing.T, config string) (code int, said string) {
 func show(t *testing.T, args ...string) (int, string) {
 	t.Helper()
 	out := &growing{}
-	code := runMain(t, streams{in: strings.NewReader(""), out: out, err: out}, args...)
+	code := runMain(t, cli.Streams{In: strings.NewReader(""), Out: out, Err: out}, args...)
 	return code, out.String()
 }
 
@@ -110,22 +111,22 @@ func TestLoginAndLogout(t *testing.T) {
 		return text
 	}
 	run := []string{"run", "-e", "return await codemode.linear__greet({})"}
-	seen := wants("before the login", "run codemode login linear", exitOK, "tools")
+	seen := wants("before the login", "run codemode login linear", cli.ExitOK, "tools")
 	code, said := logIn(t, config)
-	if code != exitOK || !strings.Contains(said, "Logged in at linear.") || !strings.Contains(said, "codemode has the answer") {
+	if code != cli.ExitOK || !strings.Contains(said, "Logged in to linear.") || !strings.Contains(said, "codemode has the answer") {
 		t.Fatalf("codemode login: exit code %d, %s", code, said)
 	}
 	seen += said
-	seen += wants("after the login", "linear__greet", exitOK, "tools")
-	seen += wants("after the login", `"hello"`, exitOK, run...)
+	seen += wants("after the login", "linear__greet", cli.ExitOK, "tools")
+	seen += wants("after the login", `"hello"`, cli.ExitOK, run...)
 	h.Revoke(false)
-	seen += wants("with a token that has ended", `"hello"`, exitOK, run...)
+	seen += wants("with a token that has ended", `"hello"`, cli.ExitOK, run...)
 	h.Revoke(true)
-	seen += wants("with a login that has expired", "run codemode login linear", exitProgram, run...)
-	seen += wants("", "Logged out of linear.", exitOK, "logout", "linear")
-	seen += wants("a second time", "no login", exitUsage, "logout", "linear")
-	seen += wants("", `there is no server "nobody"`, exitUsage, "login", "nobody")
-	seen += wants("", "runs on this machine", exitInternal, "login", "time")
+	seen += wants("with a login that has expired", "run codemode login linear", cli.ExitProgram, run...)
+	seen += wants("", "Logged out of linear.", cli.ExitOK, "logout", "linear")
+	seen += wants("a second time", "no login", cli.ExitUsage, "logout", "linear")
+	seen += wants("", `there is no server "nobody"`, cli.ExitUsage, "login", "nobody")
+	seen += wants("", "runs on this machine", cli.ExitInternal, "login", "time")
 	for _, secret := range h.Secrets() {
 		if strings.Contains(seen, secret) {
 			t.Errorf("a token was printed:\n%s", seen)
@@ -136,10 +137,10 @@ func TestLoginAndLogout(t *testing.T) {
 // TestALoginThatIsNotOurs: an answer with another state does not end the login that waits, and nothing of it is kept.
 func TestALoginThatIsNotOurs(t *testing.T) {
 	_, config := hostedConfig(t, hosted.Options{Tamper: func(q url.Values) { q.Set("state", "guessed") }})
-	if code, said := logIn(t, config); code == exitOK || !strings.Contains(said, "does not belong to this login") || !strings.Contains(said, "It still waits.") {
+	if code, said := logIn(t, config); code == cli.ExitOK || !strings.Contains(said, "does not belong to this login") || !strings.Contains(said, "It still waits.") {
 		t.Errorf("exit code %d, %s", code, said)
 	}
-	if code, text := show(t, "logout", "linear", "--config", config); code != exitUsage || !strings.Contains(text, "no login") {
+	if code, text := show(t, "logout", "linear", "--config", config); code != cli.ExitUsage || !strings.Contains(text, "no login") {
 		t.Errorf("something was kept: exit code %d, %s", code, text)
 	}
 }

@@ -1,26 +1,28 @@
 // Command codemode runs programs that call tools, as far as a person allows.
 //
-//	codemode serve                 offer that to an MCP client, over stdio
-//	codemode run FILE | -e CODE    run one program here; questions come to this terminal
-//	codemode approvals             answer what running programs ask, on another terminal
+//	codemode serve                 offer the tools that run programs to MCP clients
+//	codemode run FILE | -e CODE    run one program; questions come to this terminal
+//	codemode approvals             answer questions of running programs on another terminal
 //	codemode console               open the web page where people answer
-//	codemode check FILE            say what a program would do, without running it
+//	codemode check FILE            list what a program would do, without running it
 //	codemode tools [QUERY]         list what programs can call
-//	codemode explain PROFILE TOOL  say how a call would be decided, and why
-//	codemode profiles              check, test, compare and import the rules
-//	codemode review                look at tools that changed, and accept them
-//	codemode init                  write a configuration from what other clients have
+//	codemode explain PROFILE TOOL  explain how a call would be decided
+//	codemode profiles              check, test, compare and import rules
+//	codemode review                list changed tools, and accept them
+//	codemode init                  write a configuration from those of other clients
 //	codemode doctor                check the configuration, the servers and the sandbox
 //	codemode audit                 read and verify the record of what programs did
 //
-// "codemode help exit-codes" and "codemode help configuration" say the rest.
+// "codemode help exit-codes" and "codemode help configuration" explain the rest.
+//
+// This package holds the entry point and the commands about one program: run, check, tools, review, login and bench.
+// Larger commands have folders: serve, responder (codemode approvals), rulebook (profiles and explain), auditcmd,
+// doctor and setup (init). They share cli (streams, exit codes, printing) and launch (flags, files, the Evaluator).
 package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -31,18 +33,26 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/codemode-project/codemode/analysis"
+	"github.com/codemode-project/codemode/cmd/codemode/auditcmd"
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/cmd/codemode/doctor"
+	"github.com/codemode-project/codemode/cmd/codemode/launch"
+	"github.com/codemode-project/codemode/cmd/codemode/responder"
+	"github.com/codemode-project/codemode/cmd/codemode/rulebook"
+	"github.com/codemode-project/codemode/cmd/codemode/serve"
+	"github.com/codemode-project/codemode/cmd/codemode/setup"
 )
 
 func main() {
 	if len(os.Args) == 2 && os.Args[1] == readPrograms {
 		if err := analysis.Work(os.Stdin, os.Stdout); err != nil {
-			os.Exit(exitInternal)
+			os.Exit(cli.ExitInternal)
 		}
-		os.Exit(exitOK)
+		os.Exit(cli.ExitOK)
 	}
 	collectLater()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := Main(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr, worker: worker()})
+	code := Main(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Worker: worker()})
 	stop()
 	os.Exit(code)
 }
@@ -63,12 +73,12 @@ func collectLater() {
 	})
 }
 
-// readPrograms is the argument that makes this binary a worker: a process that
-// reads programs for the one that started it, and dies if a text is too much.
+// readPrograms is the argument that makes this binary a worker: a process that reads programs for the one that started
+// it, and that a text can crash without harm.
 const readPrograms = "read-programs"
 
-// worker is the command that starts this binary as a worker; nil if the binary
-// cannot be found. On Linux it is this very file, also after an upgrade put another in its place.
+// worker is the command that starts this binary as a worker; nil if the binary cannot be found. On Linux it names the
+// running file, also after an upgrade replaced it.
 func worker() []string {
 	const self = "/proc/self/exe"
 	if _, err := os.Stat(self); err == nil {
@@ -80,51 +90,27 @@ func worker() []string {
 	return nil
 }
 
-// streams are what a command reads and writes, and how it starts a worker.
-type streams struct {
-	in       io.Reader
-	out, err io.Writer
-	worker   []string // nil reads programs in this process
-}
-
-// Main runs a command and returns its exit code. Everything but the process
-// itself is in here, so that tests can call it.
-func Main(ctx context.Context, args []string, s streams) int {
+// Main runs a command and returns its exit code. Tests call it; only what concerns the process itself is in main.
+func Main(ctx context.Context, args []string, s cli.Streams) int {
 	root := newRoot(s)
 	root.SetArgs(args)
-	root.SetIn(s.in)
-	root.SetOut(s.out)
-	root.SetErr(s.err)
+	root.SetIn(s.In)
+	root.SetOut(s.Out)
+	root.SetErr(s.Err)
 	err := root.ExecuteContext(ctx)
-	if err == nil {
-		return exitOK
+	if err != nil && err.Error() != "" {
+		fmt.Fprintf(s.Err, "codemode: %s\n", strings.Join(cli.ErrorLines(err), "\n"))
 	}
-	exit, ok := errors.AsType[*exitError](err)
-	if !ok { // from cobra: an unknown command, a wrong flag
-		exit = &exitError{code: exitUsage, err: err}
-	}
-	if exit.err != nil {
-		fmt.Fprintf(s.err, "codemode: %s\n", strings.Join(errorLines(exit.err), "\n"))
-	}
-	if ctx.Err() != nil {
-		return exitInterrupted
-	}
-	return exit.code
+	return cli.CodeOf(ctx, err)
 }
 
-func newRoot(s streams) *cobra.Command {
-	root := &cobra.Command{
-		Use:           "codemode",
-		Short:         "Runs programs that call tools, as far as a person allows",
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Args:          cobra.NoArgs,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	root.AddCommand(newServe(s), newRun(s), newApprovals(s), newConsole(s), newCheck(s), newTools(s), newExplain(s), newProfiles(s), newReview(s), newInit(s), newDoctor(s), newAudit(s), newBench(s), newLogin(s), newLogout(s), newVersion(s))
-	root.AddCommand(
-		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes},
-		&cobra.Command{Use: "configuration", Short: "Which configuration file is used", Long: configurationHelp},
+func newRoot(s cli.Streams) *cobra.Command {
+	root := cli.NewGroup("codemode", "Runs programs that call tools, as far as a person allows", "",
+		serve.New(s), newRun(s), responder.New(s), serve.NewConsole(s), newCheck(s), newTools(s), rulebook.NewExplain(s), rulebook.NewProfiles(s), newReview(s),
+		setup.New(s), doctor.New(s), auditcmd.New(s), newBench(s), newLogin(s), newLogout(s), newVersion(s),
+		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodesHelp},
+		&cobra.Command{Use: "configuration", Short: "Which configuration file is used", Long: launch.ConfigurationHelp},
 	)
+	root.SilenceUsage, root.SilenceErrors = true, true
 	return root
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/internal/hostile"
 )
 
@@ -122,7 +123,7 @@ func testCache() string {
 }
 
 // runMain runs a command in this process, for tests that need its streams.
-func runMain(t *testing.T, s streams, args ...string) int {
+func runMain(t *testing.T, s cli.Streams, args ...string) int {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -81,7 +82,7 @@ func TestEightServersAreListedWithTheirHealth(t *testing.T) {
 	// busy, than the command waits.
 	for deadline := time.Now().Add(2 * time.Minute); ; {
 		var out, problems bytes.Buffer
-		if code := runMain(t, streams{in: strings.NewReader(""), out: &out, err: &problems}, "tools", "--config", config, "--project", "none"); code != 0 {
+		if code := runMain(t, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, "tools", "--config", config, "--project", "none"); code != 0 {
 			t.Fatalf("exit code %d\n%s", code, &problems)
 		}
 		wrong := unlisted(out.String())

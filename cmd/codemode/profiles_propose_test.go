@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
 )
 
 // codemode profiles propose says what the accepted rule would change in the calls of the record, its own and others.
@@ -20,13 +22,13 @@ func TestProfilesProposeSaysWhatElseChanges(t *testing.T) {
 	command := func(args ...string) (int, string) {
 		t.Helper()
 		var out, err bytes.Buffer
-		code := runMain(t, streams{in: strings.NewReader(""), out: &out, err: &err}, args...)
+		code := runMain(t, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &err}, args...)
 		return code, out.String() + err.String()
 	}
 	propose := func(more ...string) string {
 		t.Helper()
 		code, text := command(append([]string{"profiles", "propose", "--config", config, "--state", state, "p", "filesystem__write_file"}, more...)...)
-		if code != exitOK {
+		if code != cli.ExitOK {
 			t.Fatalf("exit code %d\n%s", code, text)
 		}
 		return text
@@ -39,7 +41,7 @@ func TestProfilesProposeSaysWhatElseChanges(t *testing.T) {
 	}
 	program := `for (const path of ["a.md", "b.md", "b.md"]) try { await codemode.filesystem__write_file({path, content: "x"}) } catch {}
 		try { await codemode.filesystem__read_text_file({path: "a.md"}) } catch {}`
-	if code, text := command("run", "--config", config, "--state", state, "--root", root, "--profile", "p", "-e", program); code != exitOK {
+	if code, text := command("run", "--config", config, "--state", state, "--root", root, "--profile", "p", "-e", program); code != cli.ExitOK {
 		t.Fatalf("exit code %d\n%s", code, text)
 	}
 	text := propose(`{"path": "a.md", "content": "x"}`)

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,11 +17,14 @@ import (
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/terminal"
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/cmd/codemode/launch"
+	"github.com/codemode-project/codemode/cmd/codemode/serve"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/sandbox"
 )
 
-// program is where the text of a program comes from.
+// program holds the flags that say where the text of a program comes from.
 type program struct {
 	code   string
 	given  bool // by -e
@@ -33,87 +37,87 @@ func (p *program) flags(cmd *cobra.Command) {
 	cmd.Args = cobra.MaximumNArgs(1)
 }
 
-// read returns the program and what it is called in messages.
+// read returns the program and its name in messages.
 func (p *program) read(cmd *cobra.Command, args []string, in io.Reader) (name, code string, err error) {
 	p.given = cmd.Flags().Changed("eval")
 	switch {
 	case p.script != "" && (p.given || len(args) > 0):
-		return "", "", usage(errors.New("there is a saved program and another one; give one of them"))
+		return "", "", cli.UsageError(errors.New(
+			"--script names a saved program, and there is another program; give only one of them"))
 	case p.script != "":
 		return "", "", nil
 	case p.given && len(args) > 0:
-		return "", "", usage(errors.New("there is a program with -e and one in a file; give one of them"))
+		return "", "", cli.UsageError(errors.New("there is a program with -e and one in a file; give only one of them"))
 	case p.given:
 		return "program.ts", p.code, nil
 	case len(args) == 0:
-		return "", "", usage(fmt.Errorf("which program? codemode %s FILE, or codemode %s -e CODE", cmd.Name(), cmd.Name()))
+		return "", "", cli.UsageError(fmt.Errorf("there is no program: codemode %s FILE, or codemode %s -e CODE",
+			cmd.Name(), cmd.Name()))
 	case args[0] == "-":
 		b, err := io.ReadAll(in)
 		if err != nil {
-			return "", "", usage(fmt.Errorf("reading the program from standard input: %w", err))
+			return "", "", cli.UsageError(fmt.Errorf("reading the program from standard input: %w", err))
 		}
 		return "program.ts", string(b), nil
 	}
 	b, err := os.ReadFile(args[0])
 	if err != nil {
-		return "", "", usage(fmt.Errorf("reading the program: %w", err))
+		return "", "", cli.UsageError(fmt.Errorf("reading the program: %w", err))
 	}
 	return filepath.Base(args[0]), string(b), nil
 }
 
-func newRun(s streams) *cobra.Command {
-	var set setting
+func newRun(s cli.Streams) *cobra.Command {
+	var set launch.Settings
 	var prog program
 	var input, preflight string
 	var asJSON, everyCall bool
 	cmd := &cobra.Command{
 		Use:   "run [FILE | -e CODE | --script NAME]",
 		Short: "Run a program here; questions about its calls come to this terminal",
-		Long: `Runs a program. Its value goes to standard output; console, calls and questions
-to standard error, and so do questions of servers. When standard input is no terminal,
-nobody can be asked, and calls that need a person are refused. FILE may be - for standard input.`,
+		Long: `Runs a program. Its value goes to standard output; console, calls, and the questions of the
+program and of servers go to standard error. If standard input is not a terminal, nobody can
+be asked, and calls that need a person are refused. FILE may be - for standard input.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name, code, err := prog.read(cmd, args, s.in)
+			name, code, err := prog.read(cmd, args, s.In)
 			if err != nil {
 				return err
 			}
 			r := codemode.Request{
-				Profile: set.profile, Code: code, Name: name, Script: prog.script, Bound: set.profile != "",
-				Preflight: preflight, Tool: "codemode run", Local: true, Principal: principal(), Session: os.Getenv(sessionVariable), Client: "codemode run",
-				EveryCall: everyCall,
+				Profile: set.Profile, Code: code, Name: name, Script: prog.script, Bound: set.Profile != "",
+				Preflight: preflight, Tool: "codemode run", Local: true, Principal: launch.Principal(),
+				Session: os.Getenv(serve.SessionVariable), Client: "codemode run", EveryCall: everyCall,
 			}
 			if input != "" {
 				if !json.Valid([]byte(input)) {
-					return usage(errors.New("--input has to be JSON"))
+					return cli.UsageError(errors.New("--input has to be JSON"))
 				}
 				r.Input = json.RawMessage(input)
 			}
-			return run(cmd.Context(), s, &set, r, asJSON)
+			return set.Use(cmd.Context(), s, slog.LevelWarn, func(e *codemode.Evaluator) error {
+				return run(cmd.Context(), s, e, r, asJSON)
+			})
 		},
 	}
-	set.flags(cmd)
-	set.recordFlags(cmd)
+	set.Flags(cmd)
+	set.StateFlag(cmd)
+	set.Record = true
 	prog.flags(cmd)
-	cmd.Flags().StringVar(&input, "input", "", "JSON that the program sees as input")
-	cmd.Flags().StringVar(&preflight, "preflight", "", "the token that codemode check gave, where the profile requires one")
+	cmd.Flags().StringVar(&input, "input", "", "JSON value of input in the program")
+	cmd.Flags().StringVar(&preflight, "preflight", "", "the token from codemode check, if the profile requires one")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON object")
-	cmd.Flags().BoolVar(&everyCall, "calls", false, "list each call by itself, with its time")
+	cmd.Flags().BoolVar(&everyCall, "calls", false, "list each call in its own line, with its time")
 	return cmd
 }
 
-func run(ctx context.Context, s streams, set *setting, r codemode.Request, asJSON bool) (err error) {
-	set.worker = s.worker
-	e, err := set.open(ctx, set.logger(s, slog.LevelWarn))
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closing := closeEvaluator(ctx, e); err == nil && closing != nil {
-			err = &exitError{code: exitInternal, err: closing}
-		}
-	}()
-	if in, ok := s.in.(*os.File); ok && isTerminal(in) {
-		terminal := terminal.New(in, s.err, terminalOptions(s.err))
+// terminalOptions allows colors on a terminal.
+func terminalOptions(w io.Writer) terminal.Options {
+	return terminal.Options{Color: cli.TerminalFile(w) != nil && os.Getenv("NO_COLOR") == ""}
+}
+
+func run(ctx context.Context, s cli.Streams, e *codemode.Evaluator, r codemode.Request, asJSON bool) error {
+	if in := cli.TerminalFile(s.In); in != nil {
+		terminal := terminal.New(in, s.Err, terminalOptions(s.Err))
 		r.Channels, r.Caller = []approvals.Channel{terminal}, terminalCaller(terminal)
 	}
 	response, err := e.Eval(ctx, r)
@@ -121,27 +125,24 @@ func run(ctx context.Context, s streams, set *setting, r codemode.Request, asJSO
 		return startError(err)
 	}
 	if asJSON {
-		if err := printJSON(s.out, newReport(response, err)); err != nil {
-			return &exitError{code: exitInternal, err: err}
+		if err := cli.PrintJSON(s.Out, newReport(response, err)); err != nil {
+			return err
 		}
 	} else {
 		printRun(s, response, err)
 	}
-	if code := runCode(response, err); code != exitOK {
-		return &exitError{code: code}
+	if code := runCode(response, err); code != cli.ExitOK {
+		return cli.WithCode(code, nil)
 	}
 	return nil
 }
 
-// printRun shows a run to a person: the value on standard output, all else on
-// standard error.
-func printRun(s streams, r *codemode.Response, err error) {
-	if err == nil {
-		if r.Value != nil {
-			fmt.Fprintln(s.out, pretty(r.Value))
-		}
+// printRun prints a run for a person: the value on standard output, everything else on standard error.
+func printRun(s cli.Streams, r *codemode.Response, err error) {
+	if err == nil && r.Value != nil {
+		fmt.Fprintln(s.Out, cli.Indented(r.Value))
 	}
-	fmt.Fprint(s.err, visible.Text(r.Notes(err)))
+	fmt.Fprint(s.Err, visible.Text(r.Notes(err)))
 }
 
 // A runReport is a run for programs (--json).
@@ -170,6 +171,7 @@ type reportUsage struct {
 }
 
 func newReport(r *codemode.Response, err error) runReport {
+	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 	out := runReport{
 		Run: r.Run, Outcome: r.Outcome(err), Value: r.Value, Console: r.Console, Calls: r.CallsJSON(),
 		Usage: reportUsage{CPU: ms(r.Usage.CPU), Wall: ms(r.Usage.Wall), Memory: r.Usage.Memory},

@@ -18,8 +18,7 @@ import (
 	"github.com/codemode-project/codemode/upstream"
 )
 
-// terminalCaller is the person at the terminal as upstreams get to know them: what a server asks
-// during a call is put there, field by field.
+// terminalCaller puts the questions of upstream servers during a call to the person at the terminal, field by field.
 func terminalCaller(terminal approvals.Channel) *registry.Caller {
 	ask := func(ctx context.Context, q *upstream.Question) (*upstream.Answer, error) {
 		fields, err := readForm(q.Schema)
@@ -48,16 +47,16 @@ func terminalCaller(terminal approvals.Channel) *registry.Caller {
 	return &registry.Caller{Session: new(byte), Ask: ask}
 }
 
-// A formField is one value that a server wants: MCP's forms are flat.
+// A formField is one value that a server asks for. The forms of MCP are flat.
 type formField struct {
 	name, title, description string
 	kind                     string // string, integer, number, boolean or array
 	required                 bool
-	choices                  []string // the values to choose from; none for any
-	labels                   []string // what they are called
+	choices                  []string // the values to choose from; none allows any value
+	labels                   []string // the names of the choices
 }
 
-// fieldSchema is what the protocol lets stand in the schema of a field.
+// fieldSchema is what the protocol allows in the schema of a field.
 type fieldSchema struct {
 	Type        string   `json:"type"`
 	Title       string   `json:"title"`
@@ -75,7 +74,7 @@ type fieldSchema struct {
 	Items *fieldSchema `json:"items"`
 }
 
-// readForm gives the fields of a form in the order in which they are written.
+// readForm returns the fields of a form in their written order.
 func readForm(schema json.RawMessage) ([]formField, error) {
 	if schema == nil {
 		return nil, nil
@@ -85,21 +84,21 @@ func readForm(schema json.RawMessage) ([]formField, error) {
 		Required   []string        `json:"required"`
 	}
 	if err := json.Unmarshal(schema, &form); err != nil {
-		return nil, fmt.Errorf("reading its form: %w", err)
+		return nil, fmt.Errorf("reading the form of the server: %w", err)
 	}
 	if form.Properties == nil {
 		return nil, nil
 	}
 	d := json.NewDecoder(bytes.NewReader(form.Properties))
 	if _, err := d.Token(); err != nil {
-		return nil, fmt.Errorf("reading its form: %w", err)
+		return nil, fmt.Errorf("reading the form of the server: %w", err)
 	}
 	var fields []formField
 	for d.More() {
 		name, err := d.Token()
 		var s fieldSchema
 		if err = errors.Join(err, d.Decode(&s)); err != nil {
-			return nil, fmt.Errorf("reading its form: %w", err)
+			return nil, fmt.Errorf("reading the form of the server: %w", err)
 		}
 		f := formField{name: fmt.Sprint(name), title: s.Title, description: s.Description, kind: s.Type}
 		f.required = slices.Contains(form.Required, f.name)
@@ -118,19 +117,19 @@ func readForm(schema json.RawMessage) ([]formField, error) {
 	return fields, nil
 }
 
-// leaveOut is what a person chooses for a field that nobody needs.
+// leaveOut is the choice that omits an optional field.
 const leaveOut = "(leave it out)"
 
-// maxTries is how often a field is asked for when what is typed does not fit.
+// maxTries is how often a field is asked for if the answers are not valid.
 const maxTries = 3
 
-// ask puts one field, and returns its value, nil for one that is left out.
+// ask asks for one field and returns its value, nil if the person omits it.
 func (f *formField) ask(ctx context.Context, terminal approvals.Channel, q *upstream.Question, n, of int) (value any, action string, err error) {
 	hint := ""
 	for range maxTries {
 		r := &prompt.Request{Name: prompt.InquiryTool, Tool: prompt.InquiryTool, Risk: call.Low, Inquiry: f.inquiry(q, n, of, hint)}
 		if err := r.Inquiry.Check(); err != nil {
-			return nil, "", fmt.Errorf("its question cannot be shown here: %w", err)
+			return nil, "", fmt.Errorf("the question of the server cannot be shown here: %w", err)
 		}
 		reply, err := terminal.Ask(ctx, &approvals.Showing{Request: r})
 		if err != nil {
@@ -148,7 +147,7 @@ func (f *formField) ask(ctx context.Context, terminal approvals.Channel, q *upst
 	return nil, upstream.Dismissed, nil
 }
 
-// inquiry words the field for a person.
+// inquiry writes the field as a question.
 func (f *formField) inquiry(q *upstream.Question, n, of int, hint string) *prompt.Inquiry {
 	var b strings.Builder
 	b.WriteString(q.Message)
@@ -175,7 +174,7 @@ func (f *formField) inquiry(q *upstream.Question, n, of int, hint string) *promp
 	return i
 }
 
-// options are the labels to choose from, that for leaving the field out the last.
+// options are the labels to choose from; the last one omits an optional field.
 func (f *formField) options() []string {
 	labels := slices.Clone(f.labels)
 	if f.kind == "boolean" {
@@ -187,7 +186,7 @@ func (f *formField) options() []string {
 	return labels
 }
 
-// value makes the field's value of a reply. The error says what would fit.
+// value reads the field's value from a reply. The error says which values are valid.
 func (f *formField) value(i *prompt.Inquiry, r *call.Answer) (any, error) {
 	if slices.ContainsFunc(r.Selected, func(n int) bool { return i.Options[n].Label == leaveOut && n >= len(f.labels) }) {
 		return nil, nil
@@ -208,13 +207,13 @@ func (f *formField) value(i *prompt.Inquiry, r *call.Answer) (any, error) {
 	case "integer":
 		n, err := strconv.ParseInt(r.Text, 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("it has to be a whole number, not %s", prompt.Quote(r.Text))
+			return nil, fmt.Errorf("write a whole number, not %s", prompt.Quote(r.Text))
 		}
 		return n, nil
 	case "number":
 		x, err := strconv.ParseFloat(r.Text, 64)
 		if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
-			return nil, fmt.Errorf("it has to be a number, not %s", prompt.Quote(r.Text))
+			return nil, fmt.Errorf("write a number, not %s", prompt.Quote(r.Text))
 		}
 		return x, nil
 	}

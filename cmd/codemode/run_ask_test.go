@@ -52,8 +52,8 @@ func TestAServersQuestionAtTheTerminal(t *testing.T) {
 	}{
 		{"every kind of field", form, []string{"Anna B", "2", "7", "yes", "1 2", "1.5"}, `accept {"count":7,"name":"Anna B","price":1.5,"size":"l","sure":true,"tags":["r","g"]}`, `Question of a server server shop header: "1 of 6"`},
 		{"by what they are called, and without what nobody needs", form, []string{"x", "Small", leaveOut, "No", "3", "1"}, `accept {"name":"x","size":"s","sure":false}`, "how many"},
-		{"a number that is none is asked for again", form, []string{"x", "1", "seven", "8", "1", "3", leaveOut}, `accept {"count":8,"name":"x","size":"s","sure":true}`, "it has to be a whole number"},
-		{"nothing but noise", form, []string{"x", "1", "a", "b", "c"}, `cancel null`, "it has to be a whole number"},
+		{"a number that is none is asked for again", form, []string{"x", "1", "seven", "8", "1", "3", leaveOut}, `accept {"count":8,"name":"x","size":"s","sure":true}`, "write a whole number"},
+		{"nothing but noise", form, []string{"x", "1", "a", "b", "c"}, `cancel null`, "write a whole number"},
 		{"a no in the middle", form, []string{"x", "decline"}, `decline null`, ""},
 		{"nobody types any more", form, []string{"x"}, "error: ", ""},
 		{"a yes is all it wants", ``, []string{"yes"}, `accept {}`, "Which one?"},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -74,7 +75,7 @@ func (s *served) end() {
 	}
 	select {
 	case err := <-s.ended:
-		if err != nil && s.cmd.ProcessState.ExitCode() != exitInterrupted {
+		if err != nil && s.cmd.ProcessState.ExitCode() != cli.ExitInterrupted {
 			s.t.Errorf("it ended with %v\n%s", err, s.log)
 		}
 	case <-time.After(20 * time.Second):
@@ -230,7 +231,7 @@ func TestServeHTTPRefusesToStart(t *testing.T) {
 		config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{"http": `+test.http+`}`)
 		cmd := command(t, "serve", "--http", test.address, "--config", config, "--project", "none")
 		out, err := cmd.CombinedOutput()
-		if err == nil || cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(out), test.want) {
+		if err == nil || cmd.ProcessState.ExitCode() != cli.ExitUsage || !strings.Contains(string(out), test.want) {
 			t.Errorf("--http %s with %s: %v\n%s", test.address, test.http, err, out)
 		}
 	}

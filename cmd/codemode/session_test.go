@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
 )
 
 // A session that a person made for a role in another process narrows a codemode that is started in it, by flag or by
@@ -74,7 +75,7 @@ func TestS46ServeInASessionForARole(t *testing.T) {
 		cmd := command(t, append([]string{"serve", "--config", config, "--project", "none", "--state", state}, test.args...)...)
 		cmd.Stdin, _ = os.Open(os.DevNull)
 		out, err := cmd.CombinedOutput()
-		if err == nil || cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(out), test.want) || strings.Contains(string(out), made.ID) {
+		if err == nil || cmd.ProcessState.ExitCode() != cli.ExitUsage || !strings.Contains(string(out), test.want) || strings.Contains(string(out), made.ID) {
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}
 	}

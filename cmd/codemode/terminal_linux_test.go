@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -62,7 +63,7 @@ func TestFirstProgramAsksOnTheTerminal(t *testing.T) {
 			var out, err screen
 			done := make(chan int, 1)
 			go func() {
-				done <- runMain(t, streams{in: terminal, out: &out, err: &err}, "run", "--root", root,
+				done <- runMain(t, cli.Streams{In: terminal, Out: &out, Err: &err}, "run", "--root", root,
 					"--config", "../../testdata/programs/codemode.json", "../../testdata/programs/first.ts")
 			}()
 			// What is typed before the question is shown is thrown away.
@@ -82,7 +83,7 @@ func TestFirstProgramAsksOnTheTerminal(t *testing.T) {
 				default:
 				}
 			}
-			if code != exitOK || !strings.Contains(out.String(), tt.saved) {
+			if code != cli.ExitOK || !strings.Contains(out.String(), tt.saved) {
 				t.Errorf("exit code %d\n%s\n%s", code, out.String(), err.String())
 			}
 			if _, missing := os.Stat(filepath.Join(root, "open.md")); (missing == nil) != tt.written {
@@ -108,7 +109,7 @@ func TestAPlanIsAllowedWithACheck(t *testing.T) {
 	var out, err screen
 	done := make(chan int, 1)
 	go func() {
-		done <- runMain(t, streams{in: terminal, out: &out, err: &err}, append([]string{"check", "--ask"}, args...)...)
+		done <- runMain(t, cli.Streams{In: terminal, Out: &out, Err: &err}, append([]string{"check", "--ask"}, args...)...)
 	}()
 	code := -1
 	for code < 0 { // what is typed before the question is shown is thrown away
@@ -120,17 +121,17 @@ func TestAPlanIsAllowedWithACheck(t *testing.T) {
 			}
 		}
 	}
-	if code != exitOK || !strings.Contains(out.String(), "A person allowed these calls for one run of this program") ||
+	if code != cli.ExitOK || !strings.Contains(out.String(), "A person allowed these calls for one run of this program") ||
 		!strings.Contains(err.String(), "1. filesystem.write_file, further calls of line 1 (50 at most), with") {
 		t.Fatalf("exit code %d\n%s\n%s", code, out.String(), err.String())
 	}
 	if _, missing := os.Stat(filepath.Join(root, "1.md")); missing == nil {
 		t.Fatal("the check has run the program")
 	}
-	for _, want := range []int{exitOK, exitProgram} { // the second run is not allowed any more
+	for _, want := range []int{cli.ExitOK, cli.ExitProgram} { // the second run is not allowed any more
 		var out, err bytes.Buffer
-		code := runMain(t, streams{in: strings.NewReader(""), out: &out, err: &err}, append([]string{"run"}, args...)...)
-		if (code == exitOK) != (want == exitOK) {
+		code := runMain(t, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &err}, append([]string{"run"}, args...)...)
+		if (code == cli.ExitOK) != (want == cli.ExitOK) {
 			t.Errorf("exit code %d\n%s\n%s", code, out.String(), err.String())
 		}
 	}

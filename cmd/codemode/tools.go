@@ -1,44 +1,50 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/catalog"
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/discovery"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/upstream"
 )
 
-// toolsFound is how many tools a query shows at most.
-const toolsFound = 20
+// maxFound is how many tools a query lists.
+const maxFound = 20
 
-// toolsWait is how long the list waits for servers that start.
-const toolsWait = 20 * time.Second
-
-func newTools(s streams) *cobra.Command {
-	var set setting
+func newTools(s cli.Streams) *cobra.Command {
+	var set launch.Settings
 	var asJSON, declarations bool
 	cmd := &cobra.Command{
 		Use:   "tools [QUERY]",
 		Short: "List the servers and the tools that programs can call",
-		Long: `Connects to every server, and lists how each is, with its last error, and which tools it
-has. With QUERY only the tools that fit, best first. With --profile only what that profile
-might let through. With --declarations what programs and models are told of the tools, in
-TypeScript, or with --json their schemas.`,
+		Long: `Connects to every server, and lists its state, its last error and its tools. With QUERY it
+lists only the tools that match, best first; with --profile only those that the profile may
+allow. With --declarations it prints the TypeScript declarations that programs and models
+see, or with --json the schemas.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return tools(cmd.Context(), s, &set, strings.Join(args, " "), declarations, asJSON)
+			q := discovery.Query{Profiles: []string{set.Profile}, Text: strings.Join(args, " ")}
+			if q.Text != "" {
+				q.Limit = maxFound
+			}
+			return set.Use(cmd.Context(), s, slog.LevelWarn, func(e *codemode.Evaluator) error {
+				return tools(cmd.Context(), s, e, q, declarations, asJSON)
+			})
 		},
 	}
-	set.flags(cmd)
-	cmd.Flags().BoolVarP(&declarations, "declarations", "d", false, "print TypeScript declarations; with --json the schemas")
+	set.Flags(cmd)
+	cmd.Flags().BoolVarP(&declarations, "declarations", "d", false,
+		"print TypeScript declarations; with --json the schemas")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
@@ -52,7 +58,7 @@ type serverJSON struct {
 	Name           string   `json:"name"`
 	State          string   `json:"state"`
 	Tools          int      `json:"tools"`
-	Stale          bool     `json:"stale,omitempty"` // the tools are those of an earlier list
+	Stale          bool     `json:"stale,omitempty"` // the tools are from an earlier list
 	Transport      string   `json:"transport,omitempty"`
 	Implementation string   `json:"implementation,omitempty"`
 	Protocol       string   `json:"protocol,omitempty"`
@@ -62,16 +68,8 @@ type serverJSON struct {
 	Notes          []string `json:"notes,omitempty"`
 }
 
-func tools(ctx context.Context, s streams, set *setting, query string, declarations, asJSON bool) error {
-	e, err := set.open(ctx, set.logger(s, slog.LevelWarn))
-	if err != nil {
-		return err
-	}
-	e.Tools().Ready(ctx, toolsWait)
-	q := discovery.Query{Profiles: []string{set.profile}, Text: query}
-	if query != "" {
-		q.Limit = toolsFound
-	}
+func tools(ctx context.Context, s cli.Streams, e *codemode.Evaluator, q discovery.Query, declarations, asJSON bool) error {
+	e.Tools().Ready(ctx, launch.ReadyWait)
 	list := toolList{Servers: []serverJSON{}}
 	status := e.Tools().Manager.Status()
 	for _, st := range status {
@@ -86,7 +84,7 @@ func tools(ctx context.Context, s streams, set *setting, query string, declarati
 	if err == nil && declarations {
 		text, err = e.Discovery().Declarations(ctx, nil, q)
 	}
-	if err = errors.Join(err, closeEvaluator(ctx, e)); err != nil {
+	if err != nil {
 		return startError(err)
 	}
 	switch {
@@ -100,59 +98,53 @@ func tools(ctx context.Context, s streams, set *setting, query string, declarati
 				list.Tools[i].Input, list.Tools[i].Output, list.Tools[i].Annotations = nil, nil, nil
 			}
 		}
-		if err := printJSON(s.out, list); err != nil {
-			return &exitError{code: exitInternal, err: err}
-		}
+		return cli.PrintJSON(s.Out, list)
 	case declarations:
-		fmt.Fprint(s.out, visible.Text(text))
+		fmt.Fprint(s.Out, visible.Text(text))
 	default:
-		printTools(s, status, found, query)
+		printTools(s, status, found, q.Text)
 	}
 	return nil
 }
 
-// printTools prints how the servers are, and the tools.
-func printTools(s streams, status []upstream.Status, found []*catalog.Tool, query string) {
+// printTools prints the servers and the tools.
+func printTools(s cli.Streams, status []upstream.Status, found []*catalog.Tool, query string) {
 	if query == "" {
 		printServers(s, status)
-		fmt.Fprintln(s.out)
+		fmt.Fprintln(s.Out)
 	}
 	rows := [][]string{{"TOOL", "DESCRIPTION"}}
 	for _, t := range found {
-		text := t.Description
-		if text == "" {
-			text = t.Title
-		}
-		rows = append(rows, []string{t.Name, brief(text)})
+		rows = append(rows, []string{t.Name, brief(cmp.Or(t.Description, t.Title))})
 	}
-	if len(found) > 0 {
-		printTable(s.out, rows)
+	if len(found) == 0 {
+		fmt.Fprintln(s.Err, "no tool matches")
 		return
 	}
-	fmt.Fprintln(s.err, "no tool fits")
+	fmt.Fprintln(s.Out, strings.Join(cli.Table(rows), "\n"))
 }
 
-// printServers prints a table of the servers, and under each that is not well what is known of it.
-func printServers(s streams, status []upstream.Status) {
+// printServers prints a table of the servers, with the troubles of each below it.
+func printServers(s cli.Streams, status []upstream.Status) {
 	rows := [][]string{{"SERVER", "STATE", "TOOLS", "CONNECTION"}}
 	below := map[int][]string{}
 	for _, st := range status {
 		tools := fmt.Sprint(st.Tools)
 		if st.Stale {
-			tools += " (from before)"
+			tools += " (earlier list)"
 		}
 		rows = append(rows, []string{st.Name, string(st.State), tools, connection(st)})
 		below[len(rows)-1] = troubles(st)
 	}
-	for i, line := range table(rows) {
-		fmt.Fprintln(s.out, line)
+	for i, line := range cli.Table(rows) {
+		fmt.Fprintln(s.Out, line)
 		for _, text := range below[i] {
-			visible.Fprintf(s.out, "    %s\n", text)
+			visible.Fprintf(s.Out, "    %s\n", text)
 		}
 	}
 }
 
-// connection says by what a server is reached, and what it calls itself.
+// connection is the transport of a server, and the name that the server gives itself.
 func connection(st upstream.Status) string {
 	text := string(st.Transport)
 	if st.Implementation != "" {
@@ -164,7 +156,7 @@ func connection(st upstream.Status) string {
 	return text
 }
 
-// stderrOf is the end of what a server wrote there, where that may explain an error.
+// stderrOf is the end of a server's standard error, if there is an error that it may explain.
 func stderrOf(st upstream.Status) string {
 	if st.Error == "" {
 		return ""
@@ -172,11 +164,11 @@ func stderrOf(st upstream.Status) string {
 	return st.Stderr
 }
 
-// troubles lists what a person should know about a server that is not well.
+// troubles lists the last error and the notes of a server.
 func troubles(st upstream.Status) []string {
 	var out []string
 	if st.Error != "" {
-		out = append(out, "last error: "+withoutName(st.Error, st.Name))
+		out = append(out, "last error: "+cli.WithoutName(st.Error, st.Name))
 		for text := range strings.Lines(strings.TrimSpace(st.Stderr)) {
 			out = append(out, "stderr: "+strings.TrimSpace(text))
 		}
@@ -187,7 +179,7 @@ func troubles(st upstream.Status) []string {
 	return out
 }
 
-// brief is the first line of a description, not too long.
+// brief is the first line of a description, at most 100 characters.
 func brief(text string) string {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
 	if runes := []rune(text); len(runes) > 100 {

@@ -1,14 +1,14 @@
-// Package protect recognises the files and folders that give power over codemode: its configuration, its state, its keys,
-// what it executes. It recognises them by what they are on the disk, not by how their paths are written, so that a
-// symbolic link, a bind mount, a hard link and another case of the letters make no difference.
+// Package protect recognises the files and folders that give power over codemode: its configuration, its state, its
+// keys, the programs that it starts. It compares files on the disk, not paths, so symbolic links, bind mounts, hard
+// links and other letter cases make no difference.
 //
 //	marks, err := protect.Look(places)
 //	if err == nil {
 //		err = marks.Judge(folder) // may programs have the folder?
 //	}
 //
-// A copy of a file, and a file system that gives its files other numbers for the same content (FUSE, NFS to this very
-// machine, an overlay), cannot be recognised.
+// It cannot recognise a copy of a file, nor a file in a file system that numbers the same files differently (FUSE, NFS
+// to this machine, an overlay).
 package protect
 
 import (
@@ -21,21 +21,21 @@ import (
 	"syscall"
 )
 
-// A Place is a file or folder that gives power. It need not exist: whoever makes it then has the power.
+// A Place is a file or folder that gives power. It need not exist: a program that creates it has the power.
 type Place struct {
 	Path string // absolute, or relative to the working folder
 	What string // for people: "the user's configuration"
 
 	// Tree says that it is a folder and that everything below it belongs to it.
 	Tree bool
-	// Searched says that this user looks something up there, such as a folder of PATH. One that this user cannot look
-	// at is passed over: it has no effect on what they start.
+	// Searched says that this user searches something there, such as in a folder of PATH. A folder that this user cannot
+	// read is skipped: it does not affect what they start.
 	Searched bool
-	// Server is the configured server that the place belongs to, as its program does; "" if it belongs to codemode.
+	// Server is the configured server that the place belongs to, such as its program; "" if it belongs to codemode.
 	Server string
 }
 
-// Marks are what [Look] found. They hold for one moment, and never change.
+// Marks are the result of [Look] at one moment. They never change.
 type Marks struct{ all []mark }
 
 // A mark is one file or folder of the disk.
@@ -45,12 +45,12 @@ type mark struct {
 	where where
 }
 
-// where says how a file or folder stands to a place.
+// where is the relation of a file or folder to a place.
 type where int
 
 const (
 	itself where = iota
-	above        // a folder on the way to it: whoever may write there can exchange the place
+	above        // a folder on the way to it: a program that can write there can replace the place
 	below        // something in it
 )
 
@@ -59,8 +59,8 @@ const (
 	maxTree  = 20_000 // files below one place
 )
 
-// Look finds the places, the folders on the way to them and what is below them. An error means that a place cannot be
-// looked at, so that nothing can be said about any folder.
+// Look finds the places, the folders on the way to them and the files below them. An error means that it cannot examine
+// a place; then no folder can be judged.
 func Look(places []Place) (*Marks, error) {
 	l := look{known: map[string]fs.FileInfo{}}
 	for _, p := range places {
@@ -73,7 +73,7 @@ func Look(places []Place) (*Marks, error) {
 
 type look struct {
 	marks Marks
-	known map[string]fs.FileInfo // by path: places are beside each other
+	known map[string]fs.FileInfo // by path: places share folders
 }
 
 func (l *look) lstat(path string) (fs.FileInfo, error) {
@@ -106,7 +106,7 @@ func (l *look) add(p Place) error {
 	return l.below(p, end)
 }
 
-// below marks what is in a folder. Symbolic links in it are followed to their ends.
+// below marks the files in a folder. It follows symbolic links in it.
 func (l *look) below(p Place, dir string) error {
 	n := 0
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -131,10 +131,10 @@ func (l *look) below(p Place, dir string) error {
 	})
 }
 
-// way visits every file and folder that a path leads through, from the top, one after the other. Where it leads over a
-// symbolic link it goes on from the top of the link's target. end is where it leads to; "" if there is nothing.
+// way visits every file and folder on a path, from the top. At a symbolic link it continues from the top of the link's
+// target. end is the resolved path; "" if it does not exist.
 func way(path string, lstat func(string) (fs.FileInfo, error), visit func(fs.FileInfo)) (end string, err error) {
-	if !filepath.IsAbs(path) { // not with filepath.Abs: it would take "link/.." away
+	if !filepath.IsAbs(path) { // not with filepath.Abs, which removes "link/.."
 		dir, err := os.Getwd()
 		if err != nil {
 			return "", err
@@ -200,25 +200,25 @@ func names(path string) []string {
 	return strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == filepath.Separator })
 }
 
-// isLink reports whether a file stands for another one. Windows has junctions, which Go calls irregular.
+// isLink reports whether a file refers to another one. Go calls the junctions of Windows irregular.
 func isLink(info fs.FileInfo) bool { return info.Mode()&(fs.ModeSymlink|fs.ModeIrregular) != 0 }
 
 func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// A Finding is a place that a file or folder has to do with.
+// A Finding is the place that a file or folder relates to.
 type Finding struct {
 	Place
 	Relation string // "is", "contains" or "lies in"
 }
 
-// Find reports what the file or folder is; ok is false if it is nothing that gives power.
+// Find reports the place that a file or folder relates to; ok is false if it gives no power.
 func (m *Marks) Find(info fs.FileInfo) (f Finding, ok bool) {
 	return m.find(info, func(mark) bool { return true })
 }
 
-// find prefers the place itself, and what lies in one, to a folder on the way to another one.
+// find prefers the place itself, and files in it, to a folder on the way to another place.
 func (m *Marks) find(info fs.FileInfo, counts func(mark) bool) (f Finding, ok bool) {
 	for _, x := range m.all {
 		if ok && x.where == above || !counts(x) || !os.SameFile(x.info, info) {
@@ -232,11 +232,11 @@ func (m *Marks) find(info fs.FileInfo, counts func(mark) bool) (f Finding, ok bo
 	return f, ok
 }
 
-// Judge refuses a folder that contains a place, is one, or lies in one, and one that cannot be looked at. The error is a
-// sentence about the folder; a [*PowerError] says which place it is.
+// Judge refuses a folder that contains a place, is one, or lies in one, and a folder that it cannot examine. The error
+// is a sentence about the folder; a [*PowerError] names the place.
 func (m *Marks) Judge(dir string) error { return m.JudgeFor(dir, "") }
 
-// JudgeFor is Judge for a folder that a configured server gets: that it contains the server's own program is not refused.
+// JudgeFor is Judge for a folder of a configured server: it may contain the server's own program.
 func (m *Marks) JudgeFor(dir, server string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -262,7 +262,7 @@ func (m *Marks) JudgeFor(dir, server string) error {
 
 // A PowerError says that a file or folder gives power.
 type PowerError struct {
-	Path string // what was judged
+	Path string // of the file or folder
 	Finding
 }
 

@@ -1,13 +1,13 @@
-// Package typos finds the word that somebody most likely meant by another one.
+// Package typos finds the known word that is nearest to a mistyped one.
 package typos
 
 import "strings"
 
-// Nearest gives the known word that a person most likely meant, "" if none is near.
+// Nearest returns the known word that a person most likely meant, "" if none is near.
 func Nearest(word string, known []string) string {
 	best, bestDistance := "", 1+max(1, len(word)/3)
 	for _, k := range known {
-		// Words that share nothing are not near, however short they are.
+		// Words without a common letter are not near, however short they are.
 		if d := Distance(strings.ToLower(word), strings.ToLower(k), bestDistance-1); d < bestDistance && d < len(word) {
 			best, bestDistance = k, d
 		}
@@ -24,8 +24,8 @@ func Distance(a, b string, limit int) int {
 	if d := len(a) - len(b); d > limit || d < -limit {
 		return TooFar
 	}
-	// Row i holds the distances of a[:i] from the beginnings of b. Only a band
-	// of them around the diagonal can be within the limit.
+	// Row i holds the distances of a[:i] from the prefixes of b. Only a band
+	// around the diagonal can be within the limit.
 	width := len(b) + 1
 	cells := make([]int, 3*width)
 	before, last, row := cells[:width], cells[width:2*width], cells[2*width:]

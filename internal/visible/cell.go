@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// ParseJSON gives back the canonical JSON of which [JSON] made a text.
+// ParseJSON restores the canonical JSON from the text that [JSON] made of it.
 func ParseJSON(cell string) string {
 	if !strings.Contains(cell, `\u`) {
 		return cell
@@ -48,8 +48,9 @@ func escapedRune(s string) (rune, int) {
 	return rune(n), 6
 }
 
-// Cell makes a text visible, see [Line], and keeps spreadsheets from taking it for a formula: those begin with one of a
-// few characters, in some programs behind blanks too. They are kept apart by an apostrophe, which such programs do not show.
+// Cell escapes a text, see [Line], and keeps spreadsheets from reading it as a formula. Formulas begin with one of a
+// few characters, in some programs after blanks. An apostrophe before the text prevents that, and spreadsheets do not
+// show it.
 func Cell(s string) string {
 	s = Line(s)
 	if trimmed := strings.TrimLeft(s, " "); trimmed != "" && strings.ContainsAny(firstRune(trimmed), "=+-@＝＋－＠|%") {

@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// InComment replaces what could end a comment, or hide what it says.
+// InComment replaces characters that could end a comment or hide a part of it by spaces.
 func InComment(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

@@ -1,17 +1,18 @@
-// Package visible writes text that strangers chose, so that a person sees all of it and it can neither move a cursor nor look like
-// a line of ours. It is used where text leaves the program, for terminals, logs and files that people open; what is stored and
-// decided about is never changed.
+// Package visible escapes text from servers, programs and clients, so that a person sees all of it and the text can
+// neither move a cursor nor look like a line of codemode. It is used where text leaves codemode, for terminals, logs
+// and files that people open; stored data, and data that decisions depend on, is never changed.
 //
 // There is one form for each kind of place:
 //
 //   - [Line], for data in a line of text: line ends and tabs are escaped too. [Sprintf] does that to all its arguments.
-//   - [Text], for lines that are composed of such data already.
+//   - [Text], for lines with data that is escaped already.
 //   - [JSON], for JSON: it stays JSON and means the same.
 //
-// What does not show is a control character, a format character (text direction, zero width, tags), a line or paragraph separator,
-// a blank other than the space, a variation selector, a code point for private use or without a meaning yet, and a byte that is
-// not UTF-8. In text it becomes \n, \r, \t, \u{202e} or \x{9b}. A backslash stays as it is: the form is for reading, not for
-// reading back. Package approvals has a stricter one, in which two different texts never look the same.
+// Invisible are control characters, format characters (text direction, zero width, tags), line and paragraph
+// separators, blanks other than the space, variation selectors, code points for private use or without a meaning, and
+// bytes that are not UTF-8. In text they become \n, \r, \t, \u{202e} or \x{9b}. A backslash stays: the form is for
+// reading, not for parsing. Package approvals/prompt has a stricter form, in which two different texts never look the
+// same.
 package visible
 
 import (
@@ -23,7 +24,7 @@ import (
 	"unicode/utf8"
 )
 
-// blank holds what unicode.IsPrint lets through and a person cannot see.
+// blank holds characters that unicode.IsPrint accepts and a person cannot see.
 var blank = []*unicode.RangeTable{
 	unicode.Other_Default_Ignorable_Code_Point, // U+034F, U+115F, U+3164, ...
 	unicode.Variation_Selector,                 // U+FE00, U+E0100, ...
@@ -38,14 +39,14 @@ func Rune(r rune) bool {
 	return unicode.IsPrint(r) && !unicode.In(r, blank...)
 }
 
-// Line gives s as a part of one line.
+// Line escapes s for one line.
 func Line(s string) string { return escape(s, false) }
 
-// Text gives lines: line ends stay, and a tab becomes four spaces. Of data it makes lines of its own, so it is for text in which data
-// is escaped already, and for source text behind a margin.
+// Text escapes s and keeps its lines: line ends stay, and a tab becomes four spaces. Line ends in data would begin new
+// lines, so Text is for text with data that is escaped already, and for source text behind a margin.
 func Text(s string) string { return escape(s, true) }
 
-// Short shortens s to n runes and writes what is not printable as an escape.
+// Short shortens s to n runes and escapes it for one line.
 func Short(s string, n int) string {
 	var b strings.Builder
 	count := 0
@@ -102,7 +103,7 @@ func escape(s string, lines bool) string {
 	return b.String()
 }
 
-// JSON writes characters of a JSON text that do not show as JSON does in its strings. Line ends between values stay.
+// JSON escapes invisible characters of a JSON text in the notation of JSON strings. Line ends between values stay.
 func JSON(text string) string {
 	var b strings.Builder
 	from := 0
@@ -116,7 +117,7 @@ func JSON(text string) string {
 			} else {
 				fmt.Fprintf(&b, `\u%04x`, r)
 			}
-		} else if r == utf8.RuneError && n == 1 { // as readers of JSON take it
+		} else if r == utf8.RuneError && n == 1 { // as JSON readers decode it
 			b.WriteString(text[from:i])
 			from = i + n
 			b.WriteRune(r)
@@ -130,15 +131,15 @@ func JSON(text string) string {
 	return b.String()
 }
 
-// Sprintf is fmt.Sprintf with each text among the arguments as [Line] gives it. format is ours.
+// Sprintf is fmt.Sprintf with [Line] applied to each text among the arguments. format must be a constant.
 func Sprintf(format string, args ...any) string { return fmt.Sprintf(format, escaped(args)...) }
 
-// Fprintf is fmt.Fprintf with each text among the arguments as [Line] gives it. format is ours.
+// Fprintf is fmt.Fprintf with [Line] applied to each text among the arguments. format must be a constant.
 func Fprintf(w io.Writer, format string, args ...any) {
-	_, _ = io.WriteString(w, Sprintf(format, args...)) // as fmt.Fprintf, whose error nobody looks at
+	_, _ = io.WriteString(w, Sprintf(format, args...)) // like fmt.Fprintf, callers ignore the error
 }
 
-// escaped makes text of what is printed as text, and leaves numbers alone.
+// escaped applies Line to arguments that print as text, and keeps numbers.
 func escaped(args []any) []any {
 	safe := make([]any, len(args))
 	for i, a := range args {

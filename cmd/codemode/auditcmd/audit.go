@@ -1,0 +1,322 @@
+// Package auditcmd is the command "audit": it lists, shows, exports and verifies the record.
+package auditcmd
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/audit/report"
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/cmd/codemode/launch"
+	"github.com/codemode-project/codemode/internal/visible"
+	"github.com/codemode-project/codemode/recorder"
+	"github.com/codemode-project/codemode/store"
+)
+
+// New makes the command "audit".
+func New(s cli.Streams) *cobra.Command {
+	return cli.NewGroup("audit", "Read the record: who called what, and who decided it", `The record holds what every program did: its calls, who or what decided them, what was
+shown to whom, what was sent and how it ended. It is kept in codemode.db in the state
+folder (on Linux ~/.local/state/codemode), or where the key "store" of the configuration says.`,
+		newAuditList(s), newAuditShow(s), newAuditExport(s), newAuditVerify(s), newAuditReport(s), newAuditKey(s))
+}
+
+// A filter holds the flags that select entries.
+type filter struct {
+	selected store.Query
+	kinds, states,
+	since, until string
+}
+
+func (f *filter) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.selected.Run, "run", "", "only of this run")
+	cmd.Flags().StringVar(&f.selected.Principal, "principal", "", "only for this principal")
+	cmd.Flags().StringVar(&f.selected.Profile, "profile", "", "only under this profile")
+	cmd.Flags().StringVar(&f.selected.Tool, "tool", "", "only of this tool; * matches any characters")
+	cmd.Flags().StringVar(&f.kinds, "kind", "", "only of these kinds: run, call, approval, grant, policy, access, notice")
+	cmd.Flags().StringVar(&f.states, "state-is", "",
+		"only in these states: pending, refused, running, ok, error, unknown, not_sent, ...")
+	cmd.Flags().StringVar(&f.since, "since", "",
+		"only from this time on: 2026-11-20, 2026-11-20T12:00:00Z, or 2h for the last two hours")
+	cmd.Flags().StringVar(&f.until, "until", "", "only before this time")
+}
+
+// query is what the flags select.
+func (f *filter) query() (q store.Query, err error) {
+	words := func(s string) []string {
+		return strings.FieldsFunc(s, func(c rune) bool { return c == ',' || c == ' ' })
+	}
+	q = f.selected
+	q.Kinds, q.States = words(f.kinds), words(f.states)
+	if q.Since, err = parseTime(f.since, time.Now()); err != nil {
+		return q, cli.UsageError(fmt.Errorf("--since: %w", err))
+	}
+	if q.Until, err = parseTime(f.until, time.Now()); err != nil {
+		return q, cli.UsageError(fmt.Errorf("--until: %w", err))
+	}
+	return q, nil
+}
+
+// parseTime reads a time as people write it; "" is the zero time.
+func parseTime(s string, now time.Time) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	if d, err := time.ParseDuration(s); err == nil {
+		return now.Add(-d), nil
+	}
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly} {
+		if t, err := time.ParseInLocation(layout, s, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q is neither a time such as 2026-11-20T12:00 nor a duration such as 2h", s)
+}
+
+func newAuditList(s cli.Streams) *cobra.Command {
+	var set launch.Settings
+	var f filter
+	var follow, asJSON bool
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List entries of the record, the latest last",
+		Long: `Prints one line for each entry. With --follow it continues with new entries. With --json
+each entry is the JSON object in the record.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return set.ReadRecord(cmd.Context(), s, func(db *store.DB, _ recorder.Place) error {
+				q, err := f.query()
+				if err != nil {
+					return err
+				}
+				q.Newest, q.Limit = true, limit
+				return list(cmd.Context(), s, db, q, follow, asJSON)
+			})
+		},
+	}
+	set.RecordFlags(cmd)
+	f.flags(cmd)
+	cmd.Flags().IntVarP(&limit, "limit", "n", 100, "how many of the latest; 0 for all")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "continue with new entries")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print each entry as JSON")
+	return cmd
+}
+
+func list(ctx context.Context, s cli.Streams, db *store.DB, q store.Query, follow, asJSON bool) error {
+	out := bufio.NewWriter(s.Out)
+	show := func(e *audit.Entry) error {
+		line := entryLine(e)
+		if asJSON {
+			line = visible.JSON(string(e.Line()))
+		}
+		_, err := fmt.Fprintln(out, line)
+		return err
+	}
+	var latest []*audit.Entry
+	err := audit.Entries(ctx, db, q, func(e *audit.Entry) error {
+		latest = append(latest, e)
+		return nil
+	})
+	for i := len(latest) - 1; i >= 0 && err == nil; i-- {
+		err = show(latest[i])
+	}
+	if err = errors.Join(err, out.Flush()); err != nil || !follow {
+		return err
+	}
+	return audit.Follow(ctx, db, q, func(e *audit.Entry) error { return errors.Join(show(e), out.Flush()) })
+}
+
+func newAuditShow(s cli.Streams) *cobra.Command {
+	var set launch.Settings
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show RUN",
+		Short: "Show one run: program, calls, who decided, what was shown, what was sent",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return set.ReadRecord(cmd.Context(), s, func(db *store.DB, _ recorder.Place) error {
+				var entries []*audit.Entry
+				err := audit.Entries(cmd.Context(), db, store.Query{Run: args[0]}, func(e *audit.Entry) error {
+					entries = append(entries, e)
+					return nil
+				})
+				switch {
+				case err != nil:
+					return err
+				case len(entries) == 0:
+					return cli.UsageError(fmt.Errorf("the record has no run %s; codemode audit list --kind run lists its runs",
+						args[0]))
+				case !asJSON:
+					_, err = fmt.Fprint(s.Out, runText(entries))
+					return err
+				}
+				for _, e := range entries {
+					fmt.Fprintln(s.Out, visible.JSON(string(e.Line())))
+				}
+				return nil
+			})
+		},
+	}
+	set.RecordFlags(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the entries as JSON")
+	return cmd
+}
+
+func newAuditExport(s cli.Streams) *cobra.Command {
+	var set launch.Settings
+	var f filter
+	var format, out, split string
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "Write the record, or a part of it, as JSONL, JSON or CSV, or its calls as a table",
+		Long: `Writes entries, chain by chain, and ends the file with a signed checkpoint, so that
+codemode audit verify FILE finds entries that are changed, removed or cut off later. The
+file also holds the checkpoints that the writers of the chains signed. With --split DIR it
+writes executions.jsonl, policy.jsonl and access.jsonl to that folder instead, and creates
+the folder; audit verify reads them too.
+
+Cells of CSV are safe to open in a spreadsheet: an apostrophe precedes what could be a
+formula, and invisible characters are written as escapes such as \n and \u{202e}. On a
+terminal, JSON has such characters escaped too; in a file it is as recorded.
+
+--format calls writes CSV for spreadsheets instead, with one row for each call: who asked
+for what, what decided, when it was asked about, started and completed, and how it ended.
+It has no signatures.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return set.ReadRecord(cmd.Context(), s, func(db *store.DB, place recorder.Place) error {
+				q, err := f.query()
+				if err != nil {
+					return err
+				}
+				key, err := audit.LoadKey(place.Key)
+				if err != nil {
+					return err
+				}
+				return export(cmd.Context(), s, db, key, q, format, out, split)
+			})
+		},
+	}
+	set.RecordFlags(cmd)
+	f.flags(cmd)
+	cmd.Flags().StringVar(&format, "format", "jsonl",
+		"jsonl, json or csv; or calls, which is CSV with one row for each call and no signatures")
+	cmd.Flags().StringVarP(&out, "out", "o", "", "file to write, instead of standard output")
+	cmd.Flags().StringVar(&split, "split", "", "folder for the three records: executions, policy, access")
+	return cmd
+}
+
+func export(ctx context.Context, s cli.Streams, db *store.DB, key *audit.Key, q store.Query, format, out, split string) error {
+	if split != "" {
+		n, err := audit.Split(ctx, split, db, key, q, time.Now())
+		if err == nil {
+			visible.Fprintf(s.Err, "%d entries in %s\n", n, split)
+		}
+		return err
+	}
+	noun := "entries"
+	write := func(w io.Writer) (int, error) { return report.Calls(ctx, w, db, q) }
+	if format == "calls" {
+		noun = "calls"
+	} else {
+		as, err := audit.ParseFormat(format)
+		if err != nil {
+			return cli.UsageError(err)
+		}
+		write = func(w io.Writer) (int, error) { return audit.Export(ctx, w, db, key, as, q, time.Now()) }
+	}
+	n, err := writeFile(out, cli.JSONWriter(s.Out), write)
+	if err == nil && out != "" {
+		visible.Fprintf(s.Err, "%d %s in %s\n", n, noun, out)
+	}
+	return err
+}
+
+// writeFile writes to a file, which appears when it is complete; without a path it writes to w.
+func writeFile(path string, w io.Writer, write func(io.Writer) (int, error)) (n int, err error) {
+	if path == "" {
+		out := bufio.NewWriter(w)
+		n, err = write(out)
+		return n, errors.Join(err, out.Flush())
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".export-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.Remove(f.Name())
+	out := bufio.NewWriter(f)
+	n, err = write(out)
+	if err := errors.Join(err, out.Flush(), f.Close()); err != nil {
+		return n, err
+	}
+	return n, os.Rename(f.Name(), path)
+}
+
+func newAuditReport(s cli.Streams) *cobra.Command {
+	var set launch.Settings
+	var f filter
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "report",
+		Short: "Count how often rules ask, and list those that are always approved",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return set.ReadRecord(cmd.Context(), s, func(db *store.DB, _ recorder.Place) error {
+				q, err := f.query()
+				if err != nil {
+					return err
+				}
+				sum, err := report.Summarise(cmd.Context(), db, q)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return cli.PrintJSON(s.Out, sum)
+				}
+				_, err = fmt.Fprint(s.Out, summaryText(sum))
+				return err
+			})
+		},
+	}
+	set.RecordFlags(cmd)
+	f.flags(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+func newAuditKey(s cli.Streams) *cobra.Command {
+	var set launch.Settings
+	cmd := &cobra.Command{
+		Use:   "key",
+		Short: "Print the public key that verifies the checkpoints of this machine",
+		Long: `Prints the key as tools for signed notes read it (c2sp.org/signed-note): its name, a hash,
+and the key. It verifies the checkpoints of every chain of the record and the output of
+codemode audit export. Keep it where nobody who can change the record can change the key.`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			place, err := set.Place()
+			if err != nil {
+				return err
+			}
+			key, err := place.Prepare()
+			if err != nil {
+				return cli.InternalError(err)
+			}
+			_, err = fmt.Fprintln(s.Out, key.Public())
+			return cli.InternalError(err)
+		},
+	}
+	set.RecordFlags(cmd)
+	return cmd
+}

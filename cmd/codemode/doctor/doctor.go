@@ -1,0 +1,252 @@
+// Package doctor is the command "doctor": it checks the configuration, its files, the record, the servers, the clients,
+// the sandbox, and whether questions reach a person. Each finding has the way out.
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/catalog"
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/cmd/codemode/launch"
+	"github.com/codemode-project/codemode/discovery"
+	"github.com/codemode-project/codemode/internal/visible"
+	"github.com/codemode-project/codemode/preflight"
+)
+
+// New makes the command "doctor".
+func New(s cli.Streams) *cobra.Command {
+	var set launch.Settings
+	var asJSON bool
+	var people approvalsCheck
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check the configuration, the servers and the sandbox",
+		Long: `Reads the configuration, checks the record, starts each server once, runs a program, and
+prints what is wrong and how to correct it. Exit code 0: nothing is wrong, though there may
+be warnings; 2: the configuration is not valid; 5: a server or the sandbox does not work.
+
+With --approvals it also checks whether questions reach a person here: it puts a test
+question over every channel (the page and codemode approvals of this user) and prints who
+answered and how fast, and whether the user that runs the agent could answer for that
+person.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return examine(cmd.Context(), s, &set, &people, asJSON) },
+	}
+	set.Flags(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&people.wanted, "approvals", false,
+		"put a test question over every channel, and check who else could answer")
+	cmd.Flags().DurationVar(&people.wait, "wait", time.Minute, "with --approvals: how long to wait for an answer")
+	cmd.Flags().StringVar(&people.agent, "agent-user", "",
+		"with --approvals: the user that runs the agent; this one by default")
+	set.StateFlag(cmd)
+	return cmd
+}
+
+// A finding is the outcome of one check.
+type finding struct {
+	Check   string `json:"check"`   // configuration, permissions, record, server, profile, client, sandbox, cache, approvals
+	Subject string `json:"subject"` // what was checked
+	Level   string `json:"level"`   // ok, warning or failure
+	Text    string `json:"text"`
+	Hint    string `json:"hint,omitempty"` // how to correct it
+
+	lines []string // Text for a terminal
+}
+
+// newFinding formats a text. If the text is an error and nothing else, its lines are those of [errorLines].
+func newFinding(check, subject, level, hint, format string, args ...any) finding {
+	f := finding{Check: check, Subject: subject, Level: level, Text: fmt.Sprintf(format, args...), Hint: hint}
+	f.lines = []string{visible.Line(strings.TrimSpace(f.Text))}
+	if format == "%v" {
+		if err, ok := args[0].(error); ok {
+			f.lines = cli.ErrorLines(err)
+		}
+	}
+	return f
+}
+
+const (
+	levelOK      = "ok"
+	levelWarning = "warning"
+	levelFailure = "failure"
+)
+
+// A diagnosis collects the findings.
+type diagnosis struct {
+	findings []finding
+	code     int
+}
+
+func (d *diagnosis) ok(check, subject, format string, args ...any) {
+	d.findings = append(d.findings, newFinding(check, subject, levelOK, "", format, args...))
+}
+
+func (d *diagnosis) warn(check, subject, hint, format string, args ...any) {
+	d.findings = append(d.findings, newFinding(check, subject, levelWarning, hint, format, args...))
+}
+
+// fail adds a failure. The first failure sets the exit code.
+func (d *diagnosis) fail(code int, check, subject, hint, format string, args ...any) {
+	d.findings = append(d.findings, newFinding(check, subject, levelFailure, hint, format, args...))
+	if d.code == cli.ExitOK {
+		d.code = code
+	}
+}
+
+func examine(ctx context.Context, s cli.Streams, set *launch.Settings, people *approvalsCheck, asJSON bool) error {
+	d := &diagnosis{}
+	path := d.file(set)
+	if d.code == cli.ExitOK {
+		e, err := set.OpenWith(ctx, s.Worker, slog.New(slog.DiscardHandler))
+		if err != nil {
+			const hint = "running processes keep the last valid rules"
+			d.fail(cli.ExitUsage, "configuration", cmp.Or(path, "environment"), hint, "%v", err)
+		} else {
+			d.configuration(e, path)
+			d.powers(set, e)
+			d.record(ctx, set, e)
+			d.servers(ctx, e)
+			d.rules(ctx, e)
+			d.clients(e)
+			d.sandbox(ctx, e)
+			if err := launch.Close(ctx, e); err != nil {
+				d.fail(cli.ExitInternal, "server", "all", "", "stopping the servers: %v", err)
+			}
+		}
+	}
+	d.cache()
+	if people.wanted && d.code != cli.ExitUsage {
+		d.people(ctx, set, path, people)
+	}
+	if asJSON {
+		if err := cli.PrintJSON(s.Out, map[string]any{"findings": d.findings}); err != nil {
+			return err
+		}
+	} else {
+		d.print(s)
+	}
+	if d.code != cli.ExitOK {
+		return cli.WithCode(d.code, nil)
+	}
+	return nil
+}
+
+// servers starts every server and reports its state.
+func (d *diagnosis) servers(ctx context.Context, e *codemode.Evaluator) {
+	start := time.Now()
+	e.Tools().Ready(ctx, launch.ReadyWait)
+	for _, st := range e.Tools().Manager.Status() {
+		hint := "codemode tools shows its output"
+		switch {
+		case st.State == "disabled":
+			d.ok("server", st.Name, "disabled")
+		case st.State == "ready" && st.Tools == 0:
+			d.warn("server", st.Name, "", "it started and has no tools")
+		case st.State == "ready":
+			d.ok("server", st.Name, "%s", strings.TrimRight(cli.Count(st.Tools, "tool")+", "+st.Implementation, ", "))
+		case st.Error != "":
+			switch {
+			case strings.Contains(st.Error, "is not set"):
+				hint = "set it where codemode is started, or write ${NAME:-default}"
+			case strings.Contains(st.Error, "was not found in PATH"):
+				hint = "install it, or write the full path of the command"
+			}
+			d.fail(cli.ExitInternal, "server", st.Name, hint, "%s", cli.WithoutName(st.Error, st.Name))
+		default:
+			d.fail(cli.ExitInternal, "server", st.Name, hint, "it is still %s after %v", st.State, time.Since(start).Round(time.Second))
+		}
+		for _, note := range st.Health() {
+			d.warn("server", st.Name, "", "%s", note)
+		}
+	}
+	for _, collision := range e.Tools().Catalog.Withheld() {
+		d.warn("server", "names", "", "%s", collision.Error())
+	}
+}
+
+// rules finds profiles that allow more, or less, than they seem to.
+func (d *diagnosis) rules(ctx context.Context, e *codemode.Evaluator) {
+	cfg := e.Config()
+	if cfg == nil {
+		return
+	}
+	exposed := cfg.Names()
+	if cfg.Exposes(preflight.BaseTool) && cfg.Default == "" {
+		if cfg.Profile("").Unrestricted() && len(exposed) == 0 {
+			d.warn("profile", preflight.BaseTool, `write a profile and set "defaultProfile"; codemode init writes one that asks`,
+				"it is unrestricted: programs may call every tool without a question")
+		}
+	}
+	for _, name := range exposed {
+		if cfg.Profile(name).Unrestricted() {
+			d.warn("profile", name, `add rules, or leave it out of "expose"`, "it allows everything, and a model can choose it")
+		}
+	}
+	all, err := e.Discovery().Search(ctx, discovery.Query{Profiles: append([]string{""}, cfg.All()...)})
+	if err != nil {
+		return
+	}
+	known := e.Tools().Manager.Status()
+	for _, name := range cfg.All() {
+		dead := 0
+		for _, rule := range cfg.Profile(name).Rules() {
+			if rule.Profile != name || slices.ContainsFunc(all, func(t *catalog.Tool) bool {
+				return rule.Matches(call.Name(t.Server, t.Raw), t.Server+call.Separator+t.Raw)
+			}) {
+				continue
+			}
+			dead++
+			d.warn("profile", name, "check the spelling, or remove it",
+				"%s:%d: no tool of the connected servers matches %s in the %s",
+				filepath.Base(rule.Pos.File), rule.Pos.Line, strings.Join(rule.Patterns, ", "), rule.List)
+		}
+		if tools, err := e.Discovery().Search(ctx, discovery.Query{Profiles: []string{name}}); err == nil && dead == 0 {
+			d.ok("profile", name, "%s of %d can be called or asked for", cli.Count(len(tools), "tool"), toolCount(known))
+		}
+	}
+}
+
+// sandbox runs a program without calls.
+func (d *diagnosis) sandbox(ctx context.Context, e *codemode.Evaluator) {
+	start := time.Now()
+	r, err := e.Eval(ctx, codemode.Request{Profile: "", Code: "return 6 * 7"})
+	switch {
+	case err != nil:
+		d.fail(cli.ExitInternal, "sandbox", "guest", "", "a program that only computes did not run: %v", err)
+	case string(r.Value) != "42":
+		d.fail(cli.ExitInternal, "sandbox", "guest", "", "6 * 7 gave %s", r.Value)
+	default:
+		d.ok("sandbox", "guest", "it started and ran a program in %v", time.Since(start).Round(time.Millisecond))
+	}
+}
+
+func (d *diagnosis) print(s cli.Streams) {
+	marks := map[string]string{levelOK: "ok", levelWarning: "warning", levelFailure: "FAILURE"}
+	failures, warnings := 0, 0
+	for _, f := range d.findings {
+		switch f.Level {
+		case levelFailure:
+			failures++
+		case levelWarning:
+			warnings++
+		}
+		visible.Fprintf(s.Out, "%-8s %s %s: ", marks[f.Level], f.Check, f.Subject)
+		fmt.Fprintln(s.Out, strings.Join(f.lines, "\n            "))
+		if f.Hint != "" {
+			visible.Fprintf(s.Out, "            %s\n", f.Hint)
+		}
+	}
+	fmt.Fprintf(s.Out, "\n%s, %s\n", cli.Count(failures, "failure"), cli.Count(warnings, "warning"))
+}

@@ -1,0 +1,251 @@
+// Package launch finds what a command works on and opens it. It turns the flags that commands share, environment
+// variables and the usual folders of the system into configuration files, the state folder, the record and an
+// Evaluator.
+//
+//	var set launch.Settings
+//	set.Flags(cmd)
+//	...
+//	e, err := set.Open(ctx, streams, slog.LevelWarn)
+package launch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/user"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/config/servers"
+	"github.com/codemode-project/codemode/inforce"
+)
+
+// Settings holds the flags that commands share. A command registers those that it has.
+type Settings struct {
+	Config  string
+	project string
+	Profile string
+	root    string
+	State   string // folder
+	verbose bool
+
+	Record   bool                // what runs is recorded
+	Channels []approvals.Channel // that reach people whoever asks
+	TakeOver bool                // continue runs whose processes have ended
+}
+
+// FileFlags are the flags of commands that only read the configuration.
+func (s *Settings) FileFlags(cmd *cobra.Command) {
+	s.ConfigFlag(cmd)
+	cmd.Flags().StringVar(&s.project, "project", "",
+		"a project's rules: a file, or none; .codemode.json in this folder by default")
+}
+
+// ConfigFlag is the flag of commands that read only the user's file.
+func (s *Settings) ConfigFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&s.Config, "config", "", "configuration file (see: codemode help configuration)")
+}
+
+// StateFlag is the flag of commands that read or write the record or other state.
+func (s *Settings) StateFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&s.State, "state", "", "folder for the record and other state, instead of the usual one")
+}
+
+// RecordFlags are the flags of commands that only read a record.
+func (s *Settings) RecordFlags(cmd *cobra.Command) {
+	s.ConfigFlag(cmd)
+	s.StateFlag(cmd)
+}
+
+// Flags are the flags of commands that open an Evaluator.
+func (s *Settings) Flags(cmd *cobra.Command) {
+	s.FileFlags(cmd)
+	s.RootFlag(cmd)
+	cmd.Flags().StringVar(&s.Profile, "profile", "", "profile that decides calls")
+	cmd.Flags().BoolVarP(&s.verbose, "verbose", "v", false, "log more on standard error")
+}
+
+// RootFlag is the flag of commands that start the built-in filesystem server.
+func (s *Settings) RootFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&s.root, "root", "", "directory that the built-in filesystem server may use")
+}
+
+// Version is the version of this binary.
+func Version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "dev"
+}
+
+// Logger logs to standard error.
+func (s *Settings) Logger(to cli.Streams, least slog.Level) *slog.Logger {
+	if s.verbose {
+		least = slog.LevelDebug
+	}
+	return cli.NewLogger(to.Err, least)
+}
+
+// Options are the options of the Evaluator.
+func (s *Settings) Options(worker []string, log *slog.Logger) (codemode.Options, error) {
+	files, err := s.Files()
+	if err != nil {
+		return codemode.Options{}, cli.UsageError(err)
+	}
+	o := codemode.Options{
+		Files: files, Root: s.root, Env: os.LookupEnv, CacheDir: CacheDir(), Log: log, Version: Version(),
+		Channels: s.Channels, GoOn: s.TakeOver, Worker: worker, Protected: s.protected(),
+	}
+	if o.StateDir, err = s.StateFolder(); err != nil && log != nil {
+		log.Debug("tool definitions are not remembered", "error", err)
+	}
+	if s.Record {
+		if err != nil {
+			return o, cli.UsageError(err) // a call that cannot be recorded does not happen
+		}
+		o.RecordDir = o.StateDir
+	}
+	return o, nil
+}
+
+// Use opens an Evaluator, calls f with it and closes it. An error without an exit code is an internal one.
+func (s *Settings) Use(ctx context.Context, to cli.Streams, least slog.Level, f func(*codemode.Evaluator) error) error {
+	e, err := s.Open(ctx, to, least)
+	if err != nil {
+		return err
+	}
+	err = f(e)
+	if closing := Close(ctx, e); err == nil {
+		err = closing
+	}
+	return cli.InternalError(err)
+}
+
+// Open creates the Evaluator that a command works with. Records of least and above are logged.
+func (s *Settings) Open(ctx context.Context, to cli.Streams, least slog.Level) (*codemode.Evaluator, error) {
+	return s.OpenWith(ctx, to.Worker, s.Logger(to, least))
+}
+
+// OpenWith is Open with a logger. worker is the command of a process that reads programs.
+func (s *Settings) OpenWith(ctx context.Context, worker []string, log *slog.Logger) (*codemode.Evaluator, error) {
+	if err := notNested(); err != nil {
+		return nil, err
+	}
+	o, err := s.Options(worker, log)
+	if err != nil {
+		return nil, err
+	}
+	if o.Files.User == "" && o.Files.Managed == "" {
+		if o.Config, err = config.Parse("no configuration", []byte("{}")); err != nil {
+			return nil, cli.UsageError(err)
+		}
+		without := "codemode_eval is unrestricted"
+		if len(o.Files.Environment) > 0 {
+			without = "environment variables say what programs may do"
+		}
+		log.Info("there is no configuration file: only the built-in servers exist, and " + without)
+		if _, err := os.Stat("codemode.json"); err == nil {
+			log.Warn("codemode.json in this folder is ignored, because anybody may have written it; if it is yours, name it: " +
+				"--config codemode.json")
+		}
+	}
+	if s.root != "" {
+		if info, err := os.Stat(s.root); err != nil || !info.IsDir() {
+			return nil, cli.UsageError(fmt.Errorf("--root %s: there is no such directory", s.root))
+		}
+	}
+	e, err := codemode.New(ctx, o)
+	if err != nil {
+		return nil, cli.UsageError(err) // only a configuration can be the reason
+	}
+	if s.Profile != "" && e.Config().Profile(s.Profile) == nil {
+		err := &inforce.UnknownProfileError{Name: s.Profile, Names: e.Config().Names()}
+		return nil, cli.UsageError(errors.Join(err, Close(ctx, e)))
+	}
+	return e, nil
+}
+
+// notNested refuses to start servers in a process that a server of another codemode started, directly or not. Its
+// configuration may name the same servers, and so itself: each would start the next.
+func notNested() error {
+	if _, ok := os.LookupEnv(servers.ChildVariable); !ok {
+		return nil
+	}
+	return cli.UsageError(fmt.Errorf(
+		"a server of another codemode started this one (the variable %[1]s is set), and codemode behind codemode "+
+			"starts servers without end: remove codemode from mcpServers of the outer one and add its servers there; "+
+			"if no server of codemode started it, unset %[1]s", servers.ChildVariable))
+}
+
+const (
+	// stopWait is how long running programs have when a command ends.
+	stopWait = 5 * time.Second
+	// ReadyWait is how long commands that list tools wait for servers to start.
+	ReadyWait = 20 * time.Second
+)
+
+// Close stops everything, also after ctx has ended.
+func Close(ctx context.Context, e *codemode.Evaluator) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWait)
+	defer cancel()
+	return e.Close(ctx)
+}
+
+// Principal names the user who started the process; their runs are recorded under it. "" if the system does not tell.
+func Principal() string {
+	who, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return "local:" + who.Username
+}
+
+// Owner is the principal under which the page and the record know the user who started the process.
+func Owner() string { return cmp.Or(Principal(), "local") }
+
+// CacheDir is the folder of the compiled guest, "" if there is none that can be used.
+func CacheDir() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	dir = filepath.Join(dir, "codemode")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return ""
+	}
+	return dir
+}
+
+// Load reads the configuration without starting anything.
+func (s *Settings) Load() (*config.Config, error) {
+	files, err := s.Files()
+	if err == nil && files.None() {
+		err = errNoFile
+	}
+	if err != nil {
+		return nil, cli.UsageError(err)
+	}
+	cfg, err := files.Load()
+	return cfg, cli.UsageError(err)
+}
+
+var errNoFile = errors.New("there is no configuration file: name one with --config")
+
+// OwnFile is the user's configuration file, which has to exist.
+func (s *Settings) OwnFile() (string, error) {
+	path, err := s.File()
+	if err == nil && path == "" {
+		err = errNoFile
+	}
+	return path, cli.UsageError(err)
+}

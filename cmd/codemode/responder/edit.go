@@ -1,0 +1,160 @@
+package responder
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+
+	"charm.land/bubbles/v2/textarea"
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/codemode-project/codemode/approvals/terminal"
+	"github.com/codemode-project/codemode/internal/visible"
+)
+
+// editable is the arguments of a call as a person edits them: indented, with invisible characters escaped. The JSON
+// value is the same.
+func editable(args json.RawMessage) (string, error) {
+	var text bytes.Buffer
+	if err := json.Indent(&text, args, "", "  "); err != nil {
+		return "", err
+	}
+	return visible.JSON(text.String()) + "\n", nil
+}
+
+// openEditor lets a person change the arguments of a call: in the editor that VISUAL or EDITOR names, else in one on
+// this screen. It begins with the person's earlier draft, if that was not accepted.
+func (s *screen) openEditor(w waiting) tea.Cmd {
+	before, err := editable(w.Args)
+	if err != nil {
+		s.notice = "Not changed: " + visible.Line(err.Error())
+		return nil
+	}
+	text := cmp.Or(s.drafts[w.ID], before)
+	if command := s.command(); len(command) > 0 {
+		return editIn(command, w.ID, text)
+	}
+	s.editor = textarea.New()
+	s.editor.Prompt, s.editor.MaxHeight = "", 0
+	s.editor.KeyMap.Paste.SetEnabled(false) // it would start programs; text that the terminal pastes arrives anyway
+	s.editor.KeyMap.CopySelection.SetEnabled(false)
+	s.editor.SetValue(text)
+	if s.editor.Value() != text {
+		s.notice = "The arguments are too long for the editor of this screen. Set VISUAL or EDITOR to another editor."
+		return nil
+	}
+	s.editor.MoveToBegin()
+	s.sizeEditor()
+	s.enter(editing)
+	return s.editor.Focus()
+}
+
+// command starts the person's editor; empty if none is set.
+func (s *screen) command() []string {
+	return strings.Fields(cmp.Or(s.env("VISUAL"), s.env("EDITOR")))
+}
+
+// sizeEditor gives the editor the screen except editorFrame lines.
+func (s *screen) sizeEditor() {
+	s.editor.SetWidth(max(s.width-1, 10))
+	s.editor.SetHeight(max(s.height-editorFrame, 3))
+}
+
+// editorFrame is the number of lines around the editor: heading, two rules, errors and keys.
+const editorFrame = 7
+
+// edit handles a key in the editor.
+func (s *screen) edit(k tea.KeyPressMsg) (cmd tea.Cmd) {
+	switch k.String() {
+	case "esc":
+		s.drafts[s.asked.id] = s.editor.Value()
+		s.notice = "Your text is kept. It is not sent."
+		s.enter(answering)
+	case "ctrl+s":
+		s.drafts[s.asked.id] = s.editor.Value()
+		s.sendDraft(s.asked)
+	default:
+		s.editor, cmd = s.editor.Update(k)
+	}
+	return cmd
+}
+
+// sendDraft allows a call with the arguments that a person wrote, if they are JSON and differ from those of the call.
+func (s *screen) sendDraft(it item) {
+	w := it.one()
+	draft := s.drafts[w.ID]
+	before, _ := editable(w.Args)
+	if strings.TrimSpace(draft) == strings.TrimSpace(before) {
+		s.notice = "The arguments have not changed. To allow the call without changes, go back and choose that."
+		return
+	}
+	if err := jsonProblem(draft); err != nil {
+		s.notice = "Not sent: " + err.Error() + ". Your text is kept."
+		return
+	}
+	s.edited = true
+	s.allow(it, terminal.Said{Args: []byte(draft)})
+}
+
+// jsonProblem says where and why a text is not JSON.
+func jsonProblem(text string) error {
+	var v any
+	err := json.Unmarshal([]byte(text), &v)
+	var at *json.SyntaxError
+	if errors.As(err, &at) {
+		before := text[:min(max(int(at.Offset)-1, 0), len(text))]
+		line := 1 + strings.Count(before, "\n")
+		column := len([]rune(before[strings.LastIndexByte(before, '\n')+1:])) + 1
+		return fmt.Errorf("line %d, column %d is not JSON: %s", line, column, visible.Line(err.Error()))
+	}
+	return err
+}
+
+// editIn opens a text in the person's editor.
+func editIn(command []string, id, text string) tea.Cmd {
+	fail := func(err error) tea.Cmd { return func() tea.Msg { return editedMsg{id: id, err: err} } }
+	file, err := os.CreateTemp("", "codemode-arguments-*.json") // only this user can read it
+	if err != nil {
+		return fail(err)
+	}
+	_, err = file.WriteString(text)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return fail(errors.Join(err, os.Remove(file.Name())))
+	}
+	words := append(command[1:len(command):len(command)], file.Name())
+	return tea.ExecProcess(exec.Command(command[0], words...), func(err error) tea.Msg {
+		defer os.Remove(file.Name())
+		if err != nil {
+			return editedMsg{id: id, err: err}
+		}
+		after, err := os.ReadFile(file.Name())
+		return editedMsg{id: id, text: string(after), err: err}
+	})
+}
+
+// An editedMsg is the text from the person's editor.
+type editedMsg struct {
+	id   string
+	text string
+	err  error
+}
+
+// takeDraft handles the text from the person's editor.
+func (s *screen) takeDraft(m editedMsg) {
+	i := s.place(m.id)
+	switch {
+	case i < 0 || s.mode != answering || s.asked.id != m.id:
+		s.notice = "That question was answered, or its time is over."
+	case m.err != nil:
+		s.notice = "Not changed: " + visible.Line(m.err.Error())
+	default:
+		s.drafts[m.id] = m.text
+		s.sendDraft(s.asked)
+	}
+	s.since = s.now()
+}

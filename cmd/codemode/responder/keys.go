@@ -1,0 +1,351 @@
+package responder
+
+import (
+	"fmt"
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/approvals/terminal"
+	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/internal/visible"
+)
+
+// key handles a key.
+func (s *screen) key(k tea.KeyPressMsg) tea.Cmd {
+	name := k.String()
+	if name == "ctrl+c" || name == "q" && s.mode == choosing {
+		return tea.Quit
+	}
+	i := s.index()
+	if i < 0 || s.now().Sub(s.since) < settle {
+		return nil
+	}
+	s.look()
+	s.notice = ""
+	if s.mode == editing {
+		return s.edit(k)
+	}
+	page := max(s.view.to-s.view.from-1, 1)
+	switch name {
+	case "pgdown", "ctrl+d":
+		s.scroll += page
+		return nil
+	case "pgup", "ctrl+u":
+		s.scroll = max(s.scroll-page, 0)
+		return nil
+	}
+	switch s.mode {
+	case choosing:
+		s.choose(name, i)
+	case answering:
+		return s.pick(name)
+	case reasoning, coding, writing, limiting:
+		s.typing(k)
+	}
+	return nil
+}
+
+func (s *screen) choose(key string, i int) {
+	it := s.items[i]
+	s.byHand = true
+	switch key {
+	case "up", "k":
+		i = max(i-1, 0)
+	case "down", "j":
+		i = min(i+1, len(s.items)-1)
+	case "s":
+		s.show(it)
+	case "space":
+		s.mark(it)
+	case "enter":
+		s.begin(it)
+	}
+	if id := s.items[i].id; id != s.chosen {
+		s.chosen, s.scroll = id, 0
+		clear(s.ticked)
+	}
+}
+
+// begin opens the answers to an item, with the refusal chosen, and keeps its arguments in view.
+func (s *screen) begin(it item) {
+	if slices.ContainsFunc(it.calls, func(w waiting) bool { return s.sent[w.ID] }) {
+		s.notice = "Your answer was already sent."
+		return
+	}
+	s.asked, s.answer, s.edited = it, 0, false
+	s.enter(answering)
+	if s.scroll == 0 {
+		s.scroll = s.argumentsLine(it)
+	}
+}
+
+// back opens the changed arguments of a question again, after they were not accepted.
+func (s *screen) back(id string) {
+	if s.mode != choosing || s.chosen != id {
+		return // the person looks at another question now
+	}
+	it := s.items[s.place(id)]
+	s.begin(it)
+	s.answer = slices.IndexFunc(s.options(it), func(o option) bool { return o.kind == "edit" })
+	if len(s.command()) == 0 {
+		s.enter(editing)
+	}
+}
+
+// An option is one of the answers to an item.
+type option struct {
+	text string
+	kind string // deny, reason, allow or edit; of a program's question decline, choose, tick, write or send
+	terminal.Offer
+	n int // index of the option of a program's question
+}
+
+func (s *screen) options(it item) []option {
+	if it.batch {
+		return s.together(it)
+	}
+	w := it.one()
+	if w.Inquiry != nil {
+		return s.replies(w.Inquiry)
+	}
+	all := []option{{text: "Refuse", kind: "deny"}, {text: "Refuse, and say why", kind: "reason"}}
+	for _, o := range w.Offers {
+		all = append(all, option{text: visible.Line(o.Text), kind: "allow", Offer: o})
+	}
+	if len(w.Args) > 0 {
+		text := "Change the arguments, and allow those"
+		if s.drafts[w.ID] != "" {
+			text = "Continue changing the arguments, and allow those"
+		}
+		all = append(all, option{text: text, kind: "edit"})
+	}
+	return all
+}
+
+// together are the answers to a batch: for all calls, or for the marked ones.
+func (s *screen) together(it item) []option {
+	which, plan := fmt.Sprintf("all %d calls", len(it.calls)), it.plan
+	if n := len(s.targets(it)); n < len(it.calls) {
+		which, plan = fmt.Sprintf("the %d marked calls", n), ""
+		if n == 1 {
+			which = "the marked call"
+		}
+	}
+	all := []option{
+		{text: "Refuse " + which, kind: "deny"}, {text: "Refuse " + which + ", and say why", kind: "reason"},
+		{text: "Allow " + which + ", once each", kind: "allow", Offer: terminal.Offer{Scope: call.Once}},
+	}
+	if plan != "" {
+		all = append(all, option{text: plan, kind: "allow", Offer: terminal.Offer{Scope: call.ForPlan}})
+	}
+	return all
+}
+
+func (s *screen) pick(key string) tea.Cmd {
+	it := s.asked
+	all := s.options(it)
+	s.answer = min(s.answer, len(all)-1)
+	switch o := all[s.answer]; key {
+	case "up", "k":
+		s.answer = max(s.answer-1, 0)
+	case "down", "j":
+		s.answer = min(s.answer+1, len(all)-1)
+	case "esc":
+		s.enter(choosing)
+	case "s":
+		s.show(it)
+	case "l":
+		if o.limited() {
+			s.enter(limiting)
+		}
+	case "space":
+		if o.kind == "tick" {
+			s.reply(it, o)
+		}
+	case "enter":
+		switch o.kind {
+		case "deny":
+			s.send(it, terminal.Said{})
+		case "reason":
+			s.enter(reasoning)
+		case "edit":
+			if s.seenEnough(it, o) {
+				return s.openEditor(it.one())
+			}
+		case "allow":
+			if s.seenEnough(it, o) {
+				s.allow(it, terminal.Said{Scope: o.Scope, Uses: s.uses, Length: s.length})
+			}
+		default:
+			s.reply(it, o)
+		}
+	}
+	return nil
+}
+
+// limited reports whether a person can limit a yes.
+func (o option) limited() bool {
+	return o.kind == "allow" && o.Scope != "" && o.Scope != call.Once && o.Scope != call.ForPlan
+}
+
+// limit sends the chosen yes with the limits that the person typed.
+func (s *screen) limit(it item) {
+	uses, length, err := prompt.ReadLimits(s.typed)
+	if err != nil {
+		s.notice, s.typed = err.Error()+".", ""
+		return
+	}
+	o := s.options(it)[s.answer]
+	if !s.seenEnough(it, o) {
+		s.mode = answering
+		return
+	}
+	s.uses, s.length = uses, length
+	s.allow(it, terminal.Said{Scope: o.Scope, Uses: uses, Length: length})
+}
+
+// seenEnough reports whether the person may say yes. All lines of a call of high risk, of a plan and of a batch must
+// have been on the screen. It scrolls to the first line that was not.
+func (s *screen) seenEnough(it item, o option) bool {
+	why := ""
+	switch {
+	case !it.batch && it.one().Code != "":
+		why = "You have to see all of a call of this risk before you allow it"
+	case o.Scope == call.ForPlan:
+		why = "You have to see all of a plan before you allow it"
+	case it.batch:
+		why = "You have to see all calls before you allow them"
+	default:
+		return true
+	}
+	if !it.batch && it.one().Unseen && s.whole[it.id] == "" {
+		s.show(it)
+		s.since = s.now()
+		s.notice = why + ": here is all of it. Page down to its end, and choose again."
+		return false
+	}
+	at, left := s.unseen(it, it.batch && o.Scope != call.ForPlan)
+	if left == 0 {
+		return true
+	}
+	s.scroll, s.since = at, s.now()
+	s.notice = fmt.Sprintf("%s: %s not shown yet. Page down, and choose again.", why, cli.Count(left, "more line"))
+	return false
+}
+
+// allow sends a yes, or first asks for the code that it needs.
+func (s *screen) allow(it item, said terminal.Said) {
+	said.Yes = true
+	if !it.batch && it.one().Code != "" {
+		s.enter(coding)
+		return
+	}
+	s.send(it, said)
+}
+
+// typing handles the keys of a reason, a code or an answer.
+func (s *screen) typing(k tea.KeyPressMsg) {
+	it := s.asked
+	switch name := k.String(); name {
+	case "esc":
+		s.edited = false
+		s.enter(answering)
+	case "backspace":
+		if r := []rune(s.typed); len(r) > 0 {
+			s.typed = string(r[:len(r)-1])
+		}
+	case "enter":
+		switch s.mode {
+		case reasoning:
+			s.send(it, terminal.Said{Reason: s.typed})
+		case writing:
+			s.wrote(it)
+		case limiting:
+			s.limit(it)
+		default:
+			s.coded(it)
+		}
+	default:
+		s.write(k.Key().Text)
+	}
+}
+
+// write adds to the typed text.
+func (s *screen) write(text string) {
+	most := prompt.MaxWords
+	if s.mode == writing {
+		most = prompt.MaxAnswer
+	}
+	for _, r := range text {
+		if len([]rune(s.typed)) < most && visible.Rune(r) {
+			s.typed += string(r)
+		}
+	}
+}
+
+// paste handles a text that the terminal pastes.
+func (s *screen) paste(msg tea.PasteMsg) tea.Cmd {
+	if s.now().Sub(s.since) < settle {
+		return nil
+	}
+	switch s.mode {
+	case reasoning, writing:
+		s.write(msg.Content)
+	case editing:
+		var cmd tea.Cmd
+		s.editor, cmd = s.editor.Update(msg)
+		return cmd
+	}
+	return nil
+}
+
+// coded sends a yes if the typed code is correct.
+func (s *screen) coded(it item) {
+	w := it.one()
+	if s.typed != w.Code {
+		s.notice = "That is not the code of this question."
+		s.typed = ""
+		return
+	}
+	said := terminal.Said{Yes: true, Code: s.typed}
+	if s.edited {
+		said.Args = []byte(s.drafts[w.ID])
+	} else {
+		said.Scope, said.Uses, said.Length = s.options(it)[s.answer].Scope, s.uses, s.length
+	}
+	s.send(it, said)
+}
+
+// send answers the calls of an item and returns to the list.
+func (s *screen) send(it item, said terminal.Said) {
+	o := &outcome{verb: verbRefused, what: it.row, state: map[string]string{}}
+	switch {
+	case !it.batch && it.one().Inquiry != nil && said.Yes:
+		o.verb = verbAnswered
+	case said.Yes && said.Args != nil:
+		o.verb = verbChanged
+	case said.Yes:
+		o.verb = verbAllowed
+	}
+	calls := s.targets(it)
+	if len(calls) < len(it.calls) {
+		o.what = fmt.Sprintf("%d of %s", len(calls), it.row)
+	}
+	for _, w := range calls {
+		said.Kind, said.ID, said.Digest = "answer", w.ID, w.Digest
+		if s.say(w.from, said) {
+			o.calls = append(o.calls, w.ID)
+			s.sent[w.ID] = true
+			delete(s.marked, w.ID)
+		}
+	}
+	if len(o.calls) > 0 {
+		s.remember(o)
+	}
+	clear(s.ticked)
+	s.scroll = 0
+	s.enter(choosing)
+}

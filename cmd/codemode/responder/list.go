@@ -1,0 +1,238 @@
+package responder
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/codemode-project/codemode/approvals/terminal"
+	"github.com/codemode-project/codemode/internal/visible"
+)
+
+// An item of the list is a question, or a batch of calls that a person can answer together. The calls of a batch follow
+// it as items of their own.
+type item struct {
+	id    string
+	batch bool
+	calls []waiting // those of a batch, or the question alone
+	row   string    // in the list
+	text  string    // shown below the list
+	whole bool      // text is complete
+	plan  string    // of a batch: the offer to allow the plan
+	in    string    // of a call in a batch: the ID of the batch
+}
+
+// list makes items of the questions. A batch takes the place of its oldest call.
+func (s *screen) list() []item {
+	var all []item
+	placed := map[string]bool{}
+	for _, w := range s.waiting {
+		if placed[w.ID] {
+			continue
+		}
+		b, calls := s.batchOf(w)
+		if b == nil {
+			all = append(all, single(w, visible.Line(w.Summary), ""))
+			continue
+		}
+		name := visible.Line(calls[0].Heading)
+		if slices.ContainsFunc(calls, func(c waiting) bool { return c.Heading != calls[0].Heading }) {
+			name = "several tools"
+		}
+		all = append(all, item{
+			id: b.ID, batch: true, calls: calls, text: b.Text, whole: b.Whole, plan: visible.Line(b.Plan),
+			row: fmt.Sprintf("%d calls: %s", len(calls), name),
+		})
+		for i, c := range calls {
+			placed[c.ID] = true
+			all = append(all, single(c, visible.Line(b.Rows[i]), b.ID))
+		}
+	}
+	return all
+}
+
+func single(w waiting, row, in string) item {
+	return item{id: w.ID, calls: []waiting{w}, row: row, text: w.Text, whole: w.Whole, in: in}
+}
+
+// batchOf is the batch that a question belongs to, with its calls; nil if there is none.
+func (s *screen) batchOf(w waiting) (*terminal.Batch, []waiting) {
+	for _, b := range s.batches[w.from] {
+		if !slices.Contains(b.IDs, w.ID) || len(b.Rows) != len(b.IDs) {
+			continue
+		}
+		var calls []waiting
+		for _, id := range b.IDs {
+			if at := slices.IndexFunc(s.waiting, func(x waiting) bool { return x.ID == id }); at >= 0 {
+				calls = append(calls, s.waiting[at])
+			}
+		}
+		if len(calls) == len(b.IDs) {
+			return &b, calls
+		}
+	}
+	return nil, nil
+}
+
+// holds reports whether two items have the same calls.
+func (it *item) holds(other item) bool {
+	return it.id == other.id && slices.EqualFunc(it.calls, other.calls, func(a, b waiting) bool {
+		return a.ID == b.ID && a.Digest == b.Digest
+	})
+}
+
+// one is the call of an item that is not a batch.
+func (it *item) one() waiting { return it.calls[0] }
+
+// of names an item in the prompt for its answer.
+func (it *item) of() string {
+	if it.batch {
+		return it.row
+	}
+	if it.one().Inquiry != nil {
+		return "the program's question"
+	}
+	return visible.Line(it.one().Heading)
+}
+
+// kind is the risk of a call, or batch or question.
+func (it *item) kind() string {
+	switch {
+	case it.batch:
+		return "batch"
+	case it.one().Inquiry != nil:
+		return "question"
+	}
+	return visible.Line(it.one().Risk)
+}
+
+// targets are the calls that an answer applies to: the marked ones of a batch, or all.
+func (s *screen) targets(it item) []waiting {
+	var some []waiting
+	for _, w := range it.calls {
+		if it.batch && s.marked[w.ID] {
+			some = append(some, w)
+		}
+	}
+	if len(some) > 0 {
+		return some
+	}
+	return it.calls
+}
+
+// mark toggles the mark of a call of a batch; on the batch, of all its calls.
+func (s *screen) mark(it item) {
+	switch {
+	case it.batch:
+		all := !slices.ContainsFunc(it.calls, func(w waiting) bool { return s.marked[w.ID] })
+		for _, w := range it.calls {
+			s.setMark(w.ID, all)
+		}
+	case it.in != "":
+		s.setMark(it.id, !s.marked[it.id])
+	default:
+		s.notice = "Only calls of a batch can be marked."
+	}
+}
+
+func (s *screen) setMark(id string, on bool) {
+	if delete(s.marked, id); on {
+		s.marked[id] = true
+	}
+}
+
+// An outcome is the state of an answer, which may be to several calls.
+type outcome struct {
+	verb, what string
+	calls      []string          // IDs
+	state      map[string]string // by ID; "" is sent
+}
+
+// States of an answer while the outcome of the call is not known.
+const (
+	stateTaken = "delivered"
+	notTaken   = "not accepted: "
+)
+
+// answered notes that an answer was accepted, or why not.
+func (s *screen) answered(t *terminal.Told) {
+	delete(s.sent, t.ID)
+	state := stateTaken
+	if t.Error != "" {
+		state = notTaken + visible.Line(t.Error)
+		s.notice = "Not accepted: " + visible.Line(t.Error)
+		if s.drafts[t.ID] != "" && s.place(t.ID) >= 0 {
+			s.back(t.ID)
+		}
+	}
+	s.note(t.ID, state)
+}
+
+// ended notes the outcome of a call that was allowed here.
+func (s *screen) ended(t *terminal.Told) { s.note(t.ID, visible.Line(t.Text)) }
+
+func (s *screen) note(id, state string) {
+	for _, o := range slices.Backward(s.outcomes) {
+		if slices.Contains(o.calls, id) {
+			if state != stateTaken || o.state[id] == "" {
+				o.state[id] = state
+			}
+			return
+		}
+	}
+}
+
+// mostOutcomes is how many outcomes are kept.
+const mostOutcomes = 20
+
+func (s *screen) remember(o *outcome) {
+	if s.outcomes = append(s.outcomes, o); len(s.outcomes) > mostOutcomes {
+		s.outcomes = s.outcomes[1:]
+	}
+}
+
+// line describes the state of an answer. The state comes first, in case the line is cut.
+func (o *outcome) line() string {
+	if len(o.calls) == 1 {
+		switch state := o.state[o.calls[0]]; {
+		case state == "":
+			return o.verb + ", sent: " + o.what
+		case state == stateTaken && (o.verb == verbAllowed || o.verb == verbChanged):
+			return o.verb + ", not done yet: " + o.what
+		case state == stateTaken:
+			return o.verb + ": " + o.what
+		case strings.HasPrefix(state, notTaken):
+			return "Not " + strings.ToLower(o.verb[:1]) + o.verb[1:] + ", " + strings.TrimPrefix(state, notTaken) + ": " + o.what
+		default:
+			return o.verb + ", " + state + ": " + o.what
+		}
+	}
+	ways := []string{}
+	times := map[string]int{}
+	for _, id := range o.calls {
+		way := o.state[id]
+		switch {
+		case way == "":
+			way = "sent"
+		case way == stateTaken && o.verb == verbAllowed:
+			way = "not done yet"
+		case strings.HasPrefix(way, "done "):
+			way = "done"
+		}
+		if times[way]++; !slices.Contains(ways, way) {
+			ways = append(ways, way)
+		}
+	}
+	for i, way := range ways {
+		ways[i] = fmt.Sprintf("%d %s", times[way], way)
+	}
+	return fmt.Sprintf("%s, %s: %s", o.verb, strings.Join(ways, ", "), o.what)
+}
+
+// Answers, in the past tense.
+const (
+	verbAllowed  = "Allowed"
+	verbChanged  = "Allowed with changes"
+	verbRefused  = "Refused"
+	verbAnswered = "Answered"
+)

@@ -1,0 +1,286 @@
+package responder
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"charm.land/bubbles/v2/textarea"
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/codemode-project/codemode/approvals/terminal"
+	"github.com/codemode-project/codemode/internal/visible"
+)
+
+// A screen is the model of codemode approvals. It lists questions and batches of questions. One is chosen, by its ID:
+// the choice stays when other questions come and go, so an answer is always for the question that the person read.
+type screen struct {
+	width, height int
+	links         map[*link]bool
+	told          []waiting // from every process; several processes may report one question
+	batches       map[*link][]terminal.Batch
+	waiting       []waiting // each question once
+	items         []item    // what can be chosen
+	chosen        string    // ID of an item
+	byHand        bool      // a person chose it
+	top           int       // first item of the list that is on the screen
+	light         bool      // the background is light
+
+	scroll int // number of lines of the chosen item's text above the screen
+	whole  map[string]string
+	read   map[string]*seenText // by ID of an item
+	view   view                 // the lines on the screen
+	viewed time.Time            // since when
+
+	mode   mode
+	asked  item            // the item that is being answered, as it was at the beginning
+	answer int             // index of the chosen answer
+	marked map[string]bool // calls of a batch, by their IDs
+	ticked map[int]bool    // options of a program's question
+	typed  string          // a reason, a code or an answer
+	since  time.Time
+	notice string
+
+	drafts map[string]string // arguments that a person wrote, by ID of the question
+	editor textarea.Model    // with the draft of the question that is answered
+	edited bool              // a yes is for the draft
+	uses   int               // limit of calls; 0 is as offered
+	length time.Duration     // limit of time; 0 is as offered
+
+	sent     map[string]bool // questions with an answer that was sent
+	outcomes []*outcome      // the latest last
+
+	leave bool      // end when it has been alone for leaveAfter
+	alone time.Time // since when no process is connected
+
+	now func() time.Time
+	env func(string) string
+}
+
+// leaveAfter is how long a screen that codemode opened stays without a connected process.
+const leaveAfter = 20 * time.Second
+
+// A mode says what the keys do.
+type mode int
+
+const (
+	choosing  mode = iota // a question
+	answering             // it, from a list
+	reasoning             // why it is refused
+	coding                // the code that a yes needs
+	writing               // an answer to a program's question
+	limiting              // the limits of a yes
+	editing               // other arguments
+)
+
+// settle is how long keys are ignored after a change of the screen: the person meant them for the earlier content.
+const settle = 400 * time.Millisecond
+
+// A waiting is a question and the process that it comes from.
+type waiting struct {
+	terminal.Asked
+	from *link
+}
+
+func newScreen() *screen {
+	return &screen{
+		width: 80, height: 24, links: map[*link]bool{}, batches: map[*link][]terminal.Batch{}, whole: map[string]string{},
+		read: map[string]*seenText{}, marked: map[string]bool{}, ticked: map[int]bool{}, drafts: map[string]string{},
+		sent: map[string]bool{}, now: time.Now, env: os.Getenv,
+	}
+}
+
+func (s *screen) Init() tea.Cmd { return tea.Batch(tick(), tea.RequestBackgroundColor) }
+
+type tickMsg struct{}
+
+// tick updates the ages of questions.
+func tick() tea.Cmd { return tea.Tick(time.Second, func(time.Time) tea.Msg { return tickMsg{} }) }
+
+func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tickMsg:
+		switch {
+		case len(s.links) > 0:
+			s.alone = time.Time{}
+		case s.alone.IsZero():
+			s.alone = s.now()
+		case s.leave && s.now().Sub(s.alone) >= leaveAfter:
+			return s, tea.Quit
+		}
+		return s, tick()
+	case tea.WindowSizeMsg:
+		s.resize(msg.Width, msg.Height)
+	case toldMsg:
+		before := len(s.waiting)
+		s.take(msg.from, msg.told)
+		if len(s.waiting) > before {
+			return s, tea.Raw("\a") // lets a multiplexer mark the window
+		}
+	case tea.BackgroundColorMsg:
+		s.light = !msg.IsDark()
+	case goneMsg:
+		delete(s.links, msg.from)
+		s.replace(msg.from, &terminal.Told{})
+	case problemMsg:
+		s.notice = visible.Line(msg.text)
+	case editedMsg:
+		s.takeDraft(msg)
+	case tea.PasteMsg:
+		return s, s.paste(msg)
+	case tea.KeyPressMsg:
+		return s, s.key(msg)
+	default:
+		if s.mode == editing { // the cursor blinks
+			var cmd tea.Cmd
+			s.editor, cmd = s.editor.Update(msg)
+			return s, cmd
+		}
+	}
+	return s, nil
+}
+
+func (s *screen) resize(width, height int) {
+	s.width, s.height = width, height
+	for l := range s.links {
+		s.say(l, terminal.Said{Kind: "width", Width: s.width - 1})
+	}
+	for _, it := range s.items {
+		if s.whole[it.id] != "" {
+			s.show(it)
+		}
+	}
+	if s.mode == editing {
+		s.sizeEditor()
+	}
+}
+
+func (s *screen) take(from *link, t *terminal.Told) {
+	switch t.Kind {
+	case "hello":
+		s.links[from] = true
+		s.say(from, terminal.Said{Kind: "width", Width: s.width - 1})
+	case "pending":
+		s.replace(from, t)
+	case "shown":
+		if t.Error != "" {
+			s.notice = visible.Line(t.Error)
+		} else {
+			s.whole[t.ID] = visible.Text(t.Text)
+		}
+	case "answered":
+		s.answered(t)
+	case "outcome":
+		s.ended(t)
+	}
+}
+
+// replace replaces the questions of a process.
+func (s *screen) replace(from *link, t *terminal.Told) {
+	s.told = slices.DeleteFunc(s.told, func(w waiting) bool { return w.from == from })
+	for _, c := range t.Calls {
+		s.told = append(s.told, waiting{c, from})
+	}
+	s.batches[from] = t.Batches
+	s.waiting = nil
+	for _, w := range s.told {
+		if !slices.ContainsFunc(s.waiting, func(x waiting) bool { return x.ID == w.ID }) {
+			s.waiting = append(s.waiting, w)
+		}
+	}
+	slices.SortStableFunc(s.waiting, func(a, b waiting) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID))
+	})
+	before := s.items
+	s.items = s.list()
+	s.forget(before)
+	s.follow(before)
+}
+
+// forget deletes the state of items that do not exist any more.
+func (s *screen) forget(before []item) {
+	for _, it := range before {
+		if s.place(it.id) < 0 {
+			delete(s.whole, it.id)
+			delete(s.read, it.id)
+			delete(s.drafts, it.id)
+			delete(s.marked, it.id)
+			delete(s.sent, it.id)
+		}
+	}
+}
+
+// follow keeps the choice, or chooses the next item if the chosen one does not exist any more.
+func (s *screen) follow(before []item) {
+	if i := s.index(); i >= 0 {
+		switch batch := s.items[i].in; {
+		case s.mode != choosing && !s.items[i].holds(s.asked):
+			s.notice = "The calls of this batch have changed. Look again."
+			s.enter(choosing)
+		case s.mode == choosing && !s.byHand && batch != "": // the first of its calls came before the batch
+			s.chosen, s.scroll, s.since = batch, 0, s.now()
+		}
+		return
+	}
+	if s.chosen != "" && s.mode != choosing {
+		s.notice = "That question was answered, or its time is over."
+	}
+	clear(s.ticked)
+	at := slices.IndexFunc(before, func(it item) bool { return it.id == s.chosen })
+	s.chosen = ""
+	near := slices.Clone(before[:at+1])
+	slices.Reverse(near)
+	for _, it := range slices.Concat(before[at+1:], near) {
+		if s.chosen == "" && s.place(it.id) >= 0 {
+			s.chosen = it.id
+		}
+	}
+	if s.chosen == "" && len(s.items) > 0 {
+		s.chosen = s.items[0].id
+	}
+	s.enter(choosing)
+	s.scroll, s.byHand = 0, false
+}
+
+// index is that of the chosen item, -1 if there is none.
+func (s *screen) index() int { return s.place(s.chosen) }
+
+func (s *screen) place(id string) int {
+	return slices.IndexFunc(s.items, func(it item) bool { return it.id == id })
+}
+
+func (s *screen) enter(m mode) {
+	s.mode, s.typed, s.since = m, "", s.now()
+	if m == choosing {
+		s.edited = false
+	}
+	if m == choosing || m == answering {
+		s.uses, s.length = 0, 0
+	}
+}
+
+func (s *screen) say(to *link, said terminal.Said) bool {
+	err := to.say(said)
+	if err != nil {
+		s.notice = "Not sent: " + visible.Line(err.Error())
+	}
+	return err == nil
+}
+
+// show asks for the complete text of an item.
+func (s *screen) show(it item) {
+	said := terminal.Said{Kind: "show", ID: it.id}
+	if it.batch {
+		for _, w := range it.calls {
+			said.IDs = append(said.IDs, w.ID)
+		}
+	}
+	s.say(it.calls[0].from, said)
+	s.scroll = 0
+}
+
+func age(since, now time.Time) string {
+	return fmt.Sprint(max(now.Sub(since), 0).Truncate(time.Second))
+}

@@ -1,0 +1,336 @@
+package responder
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+
+	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/internal/visible"
+)
+
+var (
+	styleTitle  = lipgloss.NewStyle().Bold(true)
+	styleChosen = lipgloss.NewStyle().Reverse(true)
+	styleFaint  = lipgloss.NewStyle().Faint(true)
+	styleDanger = lipgloss.NewStyle().Bold(true).Foreground(lipgloss.Red)
+)
+
+// styleNotice can be read on a dark background and on a light one.
+func (s *screen) styleNotice() lipgloss.Style {
+	return lipgloss.NewStyle().Foreground(lipgloss.LightDark(!s.light)(lipgloss.Color("130"), lipgloss.Yellow))
+}
+
+func (s *screen) View() tea.View {
+	v := tea.NewView(s.content())
+	v.AltScreen = true
+	v.WindowTitle = fmt.Sprintf("codemode: %s", cli.Count(len(s.waiting), "question"))
+	return v
+}
+
+// content is the whole screen. While the person chooses, the list is above the text of the chosen item. While the
+// person answers, the list is one line, and the text is above the answers.
+func (s *screen) content() string {
+	top, bottom := s.frame()
+	var middle []string
+	if i := s.index(); i >= 0 && s.mode == editing {
+		middle = strings.Split(s.editor.View(), "\n")
+	} else if i >= 0 {
+		middle = s.preview(s.shown())
+	}
+	lines := append(top, middle...)
+	for len(lines) < s.height-len(bottom) {
+		lines = append(lines, "")
+	}
+	lines = append(lines, bottom...)
+	fit := lipgloss.NewStyle().MaxWidth(max(s.width-1, 1)).Inline(true)
+	for i, line := range lines {
+		lines[i] = fit.Render(line)
+	}
+	return strings.Join(lines[:min(len(lines), max(s.height, 1))], "\n")
+}
+
+// shown is the item with its text on the screen: the one that is being answered, as it was at the beginning, or else
+// the chosen one.
+func (s *screen) shown() item {
+	if s.mode != choosing {
+		return s.asked
+	}
+	return s.items[s.index()]
+}
+
+// room is the number of lines for the text.
+func (s *screen) room() int {
+	top, bottom := s.frame()
+	return max(s.height-len(top)-len(bottom), 1)
+}
+
+// frame is the lines above the text and below it.
+func (s *screen) frame() (top, bottom []string) {
+	i, beyond := s.index(), ""
+	switch {
+	case s.mode == choosing:
+		top = append(top, styleTitle.Render("codemode approvals: "+cli.Count(len(s.waiting), "question"))+
+			styleFaint.Render(fmt.Sprintf("   %s connected", cli.Count(len(s.links), "process"))))
+	default:
+		top = append(top, s.collapsed(i))
+	}
+	switch {
+	case len(s.links) == 0:
+		top = append(top, "", `No "codemode serve" of this user is running.`)
+	case i < 0:
+		top = append(top, "", "No question waits. Questions of programs appear here.")
+	case s.mode == choosing:
+		list := s.queue(i)
+		top = append(top, list...)
+		beyond = s.beyond(len(list))
+	}
+	top = append(top, s.rule(beyond))
+	if i >= 0 && s.mode != choosing {
+		bottom = s.answers()
+	}
+	bottom = append([]string{""}, bottom...) // for the rule
+	if s.mode == choosing {
+		bottom = append(bottom, s.latest()...)
+	}
+	if s.notice != "" {
+		notices := wrapWords(s.notice, s.width-1, "")
+		for _, line := range notices[:min(len(notices), mostNotice)] {
+			bottom = append(bottom, s.styleNotice().Render(line))
+		}
+	}
+	bottom = append(bottom, styleFaint.Render(s.help(i)))
+	room := max(s.height-len(top)-len(bottom), 1)
+	bottom[0] = s.lowerRule(i, room)
+	return top, bottom
+}
+
+// mostNotice is the largest number of lines of a notice.
+const mostNotice = 3
+
+// rule is a line across the screen, with words in it.
+func (s *screen) rule(words string) string {
+	if words != "" {
+		words = "── " + words + " "
+	}
+	return styleFaint.Render(words + strings.Repeat("─", max(s.width-1-lipgloss.Width(words), 1)))
+}
+
+// lowerRule says how much of the text is below, and which answer is chosen.
+func (s *screen) lowerRule(i, room int) string {
+	if i < 0 || s.mode == editing {
+		return s.rule("")
+	}
+	it := s.shown()
+	var words []string
+	s.clampScroll(it, room)
+	if left := len(s.lines(it)) - s.scroll - room; left > 0 {
+		words = append(words, fmt.Sprintf("%s below: page down", cli.Count(left, "more line")))
+	} else if s.scroll > 0 {
+		words = append(words, fmt.Sprintf("%s above: page up", cli.Count(s.scroll, "line")))
+	}
+	if s.mode == answering {
+		words = append(words, fmt.Sprintf("answer %d of %d", s.answer+1, len(s.options(it))))
+	}
+	if rule := strings.Join(words, " ── "); rule != "" {
+		return s.styleNotice().Render("── "+rule+" ") + s.rule("")
+	}
+	return s.rule("")
+}
+
+// collapsed is the list in one line, while the person answers.
+func (s *screen) collapsed(i int) string {
+	it := s.asked
+	line := fmt.Sprintf("%d of %d  ", i+1, len(s.items))
+	if it.batch {
+		return line + styleTitle.Render(it.row)
+	}
+	w := it.one()
+	until := ""
+	if !w.Ends.IsZero() {
+		until = "  until " + w.Ends.Local().Format(time.TimeOnly)
+	}
+	if w.Inquiry != nil {
+		return line + styleTitle.Render("a program asks") + until
+	}
+	risk := visible.Line(w.Risk) + " risk"
+	if w.Code != "" {
+		risk = styleDanger.Render(risk)
+	}
+	name := visible.Line(w.Heading)
+	if room := s.width - 1 - lipgloss.Width(line+"  "+risk+until); lipgloss.Width(name) > room {
+		name = tail(name, room)
+	}
+	return line + styleTitle.Render(name) + "  " + risk + until
+}
+
+// queue lists the items around the chosen one. It scrolls only when the choice would leave it.
+func (s *screen) queue(chosen int) []string {
+	room := min(max(s.height/4, 3), len(s.items))
+	s.top = min(max(s.top, chosen-room+1, 0), chosen, len(s.items)-room)
+	var lines []string
+	for i := s.top; i < s.top+room; i++ {
+		it := s.items[i]
+		mark, danger := "", false
+		if it.in != "" {
+			if mark = "  [ ] "; s.marked[it.id] {
+				mark = "  [x] "
+			}
+		} else {
+			mark = fmt.Sprintf("%-8s ", it.kind())
+			danger = !it.batch && it.one().Code != ""
+		}
+		line := fmt.Sprintf("%3d %4s  ", i+1, age(it.calls[0].Since, s.now())) + mark
+		if slices.ContainsFunc(it.calls, func(w waiting) bool { return s.sent[w.ID] }) {
+			line += "(sent) "
+		}
+		line = fit(line+it.row, s.width-3)
+		switch {
+		case i == chosen:
+			line = styleChosen.Render("> " + line)
+		case danger:
+			line = styleDanger.Render("  " + line)
+		default:
+			line = "  " + line
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// beyond counts the items that are not on the screen.
+func (s *screen) beyond(listed int) string {
+	var words []string
+	if s.top > 0 {
+		words = append(words, fmt.Sprintf("%d more above", s.top))
+	}
+	if below := len(s.items) - s.top - listed; below > 0 {
+		words = append(words, fmt.Sprintf("%d more below", below))
+	}
+	return strings.Join(words, ", ")
+}
+
+// latest describes the outcomes of the latest answers.
+func (s *screen) latest() []string {
+	n := 1
+	if s.height >= roomy {
+		n = 3
+	}
+	var lines []string
+	for _, o := range s.outcomes[max(len(s.outcomes)-n, 0):] {
+		lines = append(lines, fit(o.line(), s.width-1))
+	}
+	return lines
+}
+
+// roomy is the height of a screen that shows several outcomes.
+const roomy = 28
+
+// answers are the possible answers, or the typed text.
+func (s *screen) answers() []string {
+	it := s.asked
+	typed := "> " + tail(visible.Line(s.typed), s.width-6) + "_"
+	ask := func(words string) []string { return append(wrapWords(words, s.width-1, ""), typed) }
+	switch s.mode {
+	case reasoning:
+		return ask("Refuse " + it.of() + ". Why? The program is told:")
+	case coding:
+		what := "your arguments"
+		if !s.edited {
+			what = s.options(it)[s.answer].text
+		}
+		w := it.one()
+		risk, code := visible.Line(w.Risk), visible.Line(w.Code)
+		return ask(fmt.Sprintf("Risk %s. Type the code of this question, %s, to choose: %s", risk, code, what))
+	case limiting:
+		return ask("For how many calls, and for how long: 5, 15m, or 5 15m. Enter alone: as offered:")
+	case writing:
+		with := ""
+		if len(s.ticked) > 0 {
+			with = ", with the ticked options"
+		}
+		return ask("Your answer, in your own words" + with + ". The program reads it:")
+	case editing:
+		return nil
+	}
+	return s.scrolled(s.options(it))
+}
+
+// scrolled are the options that fit, the chosen one among them.
+func (s *screen) scrolled(all []option) []string {
+	var lines []string
+	from, to := 0, 0 // lines of the chosen one
+	for i, o := range all {
+		mark, style := "  ", lipgloss.NewStyle()
+		if i == s.answer {
+			mark, style, from = "> ", styleChosen, len(lines)
+		}
+		for _, line := range wrapWords(mark+o.text, s.width-1, "  ") {
+			lines = append(lines, style.Render(line))
+		}
+		if i == s.answer {
+			to = len(lines)
+		}
+	}
+	room := min(len(lines), max(s.height/4, 3))
+	first := max(min(from, (from+to-room)/2), 0)
+	first = min(first, len(lines)-room)
+	return lines[first : first+room]
+}
+
+func (s *screen) help(chosen int) string {
+	if chosen < 0 {
+		return "q quit"
+	}
+	it := s.shown()
+	show := ""
+	if !it.whole && s.whole[it.id] == "" {
+		show = "s show whole  "
+	}
+	switch {
+	case s.mode == editing:
+		return "ctrl+s allow with these arguments  esc back"
+	case s.mode == answering && !it.batch && it.one().Inquiry != nil && it.one().Inquiry.Multiple:
+		return "up/down  space tick  enter on the last sends  esc back"
+	case s.mode == answering && s.options(s.asked)[min(s.answer, len(s.options(s.asked))-1)].limited():
+		return show + "up/down  enter answer  l limit it  page up/down  esc back"
+	case s.mode == answering:
+		return show + "up/down  enter answer  page up/down  esc back"
+	case s.mode != choosing:
+		return "enter send  page up/down  esc back"
+	case it.batch || it.in != "":
+		return show + "up/down  space mark  enter answer  q quit"
+	}
+	return show + "up/down  enter answer  page up/down  q quit"
+}
+
+// ours is the indentation of our own lines in a question. Data has more indentation, or quotation marks.
+const ours = "    "
+
+// planLine begins the line before a plan.
+const planLine = "You can allow these calls with it"
+
+// paint colors the lines of a question that matter most. It does not change the words.
+func (s *screen) paint(line string) string {
+	rest, ok := strings.CutPrefix(line, ours)
+	if !ok || strings.HasPrefix(rest, " ") {
+		if strings.HasPrefix(line, ours+"  ! ") {
+			return s.styleNotice().Render(line)
+		}
+		return line
+	}
+	label, value, _ := strings.Cut(rest, " ")
+	switch value = strings.TrimSpace(value); {
+	case label == "risk" && value == string(call.Medium), rest == "look twice:",
+		strings.HasPrefix(rest, planLine):
+		return s.styleNotice().Render(line)
+	case label == "risk" && value != string(call.Low) && value != "not stated":
+		return styleDanger.Render(line)
+	}
+	return line
+}

@@ -1,0 +1,391 @@
+package rulebook
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/cmd/codemode/launch"
+	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/internal/visible"
+	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/registry"
+)
+
+// explaining holds the flags of explain: the properties of a call besides tool and arguments.
+type explaining struct {
+	set         launch.Settings
+	annotations string
+	offline     bool
+	tainted     bool
+	changed     bool
+	at          string
+	subject     config.Subject
+	all         bool
+	asJSON      bool
+}
+
+// NewExplain makes the command "explain".
+func NewExplain(s cli.Streams) *cobra.Command {
+	var x explaining
+	cmd := &cobra.Command{
+		Use:   "explain PROFILE TOOL [ARGS]",
+		Short: "Explain how a call would be decided",
+		Long: `Decides one call and prints the verdict, the rules behind it with file and line, every
+rule that was considered, and which changes lead to a milder verdict. ARGS is a JSON object,
+or @FILE. PROFILE "-" is the base tool. Nothing runs, and nobody is asked.
+
+Annotations of the tool, and marks such as codemode/approval in its _meta, can make the
+verdict stricter. codemode remembers them for every tool that it has seen. For another tool
+of a configured server it starts the servers to read them, unless the verdict is deny
+anyway; --offline starts none, and --annotations gives them instead.
+
+  codemode explain supervised github__create_issue '{"owner": "acme", "repo": "web"}'`,
+		Args: cobra.RangeArgs(2, 3),
+		RunE: func(cmd *cobra.Command, args []string) error { return x.run(cmd.Context(), s, args) },
+	}
+	x.set.FileFlags(cmd)
+	f := cmd.Flags()
+	f.StringVar(&x.annotations, "annotations", "", `the tool's annotations, such as '{"readOnlyHint": true}'`)
+	x.set.RootFlag(cmd)
+	x.set.StateFlag(cmd)
+	f.BoolVar(&x.offline, "offline", false, "start no server to read the annotations of the tool")
+	f.BoolVar(&x.tainted, "tainted", false, "the run has read data that is not trusted")
+	f.BoolVar(&x.changed, "changed", false, "the definition of the tool has changed since the review")
+	f.StringVar(&x.at, "at", "", "the time of the call, such as 2026-12-31T18:00:00Z; now by default")
+	subjectFlags(cmd, &x.subject)
+	f.BoolVar(&x.all, "all", false, "show the rules about other tools too, however many there are")
+	f.BoolVar(&x.asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+// subjectFlags describe the run, for overlays.
+func subjectFlags(cmd *cobra.Command, to *config.Subject) {
+	f := cmd.Flags()
+	f.StringVar(&to.Session, "session", "", "for overlays: the id of the session")
+	f.StringVar(&to.Principal, "principal", "", "for overlays: who calls, or the fingerprint of the token")
+	f.StringVar(&to.Role, "role", "", "for overlays: the role of the session")
+	f.StringVar(&to.Program, "program", "", "for overlays: the digest of the program, sha256:...")
+	f.StringVar(&to.Script, "script", "", "for overlays: the name of the saved program")
+}
+
+func (x *explaining) run(ctx context.Context, s cli.Streams, args []string) error {
+	cfg, err := x.set.Load()
+	if err != nil {
+		return err
+	}
+	c, err := x.call(cfg, args)
+	if err != nil {
+		return cli.UsageError(err)
+	}
+	p, err := profileOf(cfg, args[0], x.subject, c.Time)
+	if err != nil {
+		return err
+	}
+	if x.annotations == "" && p.Decide(c).Verdict != call.Deny {
+		if why := x.learn(ctx, s, cfg, &c); why != "" {
+			visible.Fprintf(s.Err,
+				"codemode: the annotations of %s are not known: %s. They may make the verdict stricter; --annotations gives them.\n",
+				c.Name, why)
+		}
+	}
+	e := p.Explain(c)
+	if x.asJSON {
+		return cli.PrintJSON(s.Out, explanationJSON(p, c, e))
+	}
+	explainer{profile: args[0], call: c, x: e, all: x.all}.write(s.Out)
+	return nil
+}
+
+// learn fills in the annotations of the tool. The result says why they are not known; "" means that they are, or that
+// no configured server has the tool.
+func (x *explaining) learn(ctx context.Context, s cli.Streams, cfg *config.Config, c *profiles.Call) (why string) {
+	configured := c.Server == "time" || c.Server == "filesystem"
+	for _, server := range cfg.Servers {
+		configured = configured || server.Name == c.Server
+	}
+	if !configured {
+		return ""
+	}
+	if dir, err := x.set.StateFolder(); err == nil {
+		if seen, ok := registry.SeenTool(dir, cfg, c.Server, c.Tool); ok {
+			c.Annotations = seen.Annotations
+			return ""
+		}
+	}
+	if x.offline {
+		return "codemode has not seen it yet, and --offline starts no server"
+	}
+	e, err := x.set.Open(ctx, s, slog.LevelError)
+	if err != nil {
+		return err.Error()
+	}
+	defer launch.Close(ctx, e)
+	e.Tools().Ready(ctx, learnWait)
+	for _, t := range e.Tools().ToolInfos() {
+		if call.Name(t.Server, t.Tool) == c.Name {
+			c.Annotations = t.Annotations
+			return ""
+		}
+	}
+	for _, status := range e.Tools().Manager.Status() {
+		if status.Name == c.Server && status.Error != "" {
+			return status.Error
+		}
+	}
+	return "no server has such a tool"
+}
+
+// learnWait is how long explain waits for servers to list their tools.
+const learnWait = 10 * time.Second
+
+func (x *explaining) call(cfg *config.Config, args []string) (profiles.Call, error) {
+	c := cfg.Call(args[1], nil)
+	if len(args) > 2 {
+		raw, err := argumentText(args[2])
+		if err != nil {
+			return c, err
+		}
+		c.Args = call.Unread(raw)
+	}
+	if x.annotations != "" {
+		if err := json.Unmarshal([]byte(x.annotations), &c.Annotations); err != nil {
+			return c, fmt.Errorf(`--annotations must be a JSON object such as {"readOnlyHint": true}: %w`, err)
+		}
+	}
+	c.Tainted, c.DefinitionChanged, c.Time = x.tainted, x.changed, time.Now()
+	if x.at != "" {
+		var err error
+		if c.Time, err = time.Parse(time.RFC3339, x.at); err != nil {
+			return c, errors.New("--at must be a time in RFC 3339, such as 2026-12-31T18:00:00Z")
+		}
+	}
+	return c, nil
+}
+
+// argumentText returns the arguments unchecked: the profile judges them.
+func argumentText(arg string) (json.RawMessage, error) {
+	if path, ok := strings.CutPrefix(arg, "@"); ok {
+		return os.ReadFile(path)
+	}
+	return json.RawMessage(arg), nil
+}
+
+// profileOf finds a profile by name; "-" is the base tool.
+func profileOf(cfg *config.Config, name string, who config.Subject, now time.Time) (*profiles.Profile, error) {
+	if name == "-" {
+		name = ""
+	}
+	if p := cfg.Narrowed(name, who, now); p != nil {
+		return p, nil
+	}
+	err := error(&inforce.UnknownProfileError{Name: name, Names: cfg.All()})
+	for _, w := range cfg.Warnings {
+		if strings.Contains(w.Message, fmt.Sprintf("the profile %q", name)) {
+			err = errors.Join(err, config.Problems{w})
+		}
+	}
+	return nil, cli.UsageError(err)
+}
+
+// explainer writes an explanation for people.
+type explainer struct {
+	profile string
+	call    profiles.Call
+	x       profiles.Explanation
+	all     bool
+}
+
+// maxOthers is how many rules about other tools are listed one by one.
+const maxOthers = 12
+
+func (e explainer) write(w io.Writer) {
+	out := func(format string, args ...any) { visible.Fprintf(w, format, args...) }
+	d := &e.x.Decision
+	under := "under the profile " + e.profile
+	if e.profile == "-" {
+		under = "with the base tool"
+	}
+	out("%s: %s %s\n", strings.ToUpper(d.Verdict.String()), e.call.Name, under)
+	out("\nBecause\n")
+	for _, r := range d.Reasons {
+		out("  %s\n", because(r))
+		for _, o := range r.Conditions {
+			out("      %s\n", condition(o))
+		}
+	}
+	for _, line := range consequences(d) {
+		out("  %s\n", line)
+	}
+	if len(e.x.Changes) > 0 {
+		out("\nTo make it milder\n")
+		for _, c := range e.x.Changes {
+			out("  - %s\n", relative(c))
+		}
+	}
+	e.considered(out)
+}
+
+func (e explainer) considered(out func(string, ...any)) {
+	var others []call.Reason
+	out("\nConsidered, in the order of the lists\n")
+	about := 0
+	for _, r := range e.x.Considered {
+		if r.Result == "other tool" {
+			others = append(others, r)
+			continue
+		}
+		about++
+		out("  %-7s  %s\n", outcomeWord(r.Result), ruleLine(r))
+		if r.Result == "ignored" {
+			out("             %s\n", r.Text)
+		}
+		for _, o := range r.Conditions {
+			out("             %s\n", condition(o))
+		}
+	}
+	switch {
+	case e.x.Decision.Code == call.CodeBadArguments:
+		out("  no rule: ambiguous arguments are denied first\n")
+	case about == 0:
+		out("  no rule is about this tool\n")
+	}
+	if len(others) == 0 {
+		return
+	}
+	if len(others) > maxOthers && !e.all {
+		out("  and %d rules about other tools (--all lists them)\n", len(others))
+		return
+	}
+	for _, r := range others {
+		out("  other    %s\n", ruleLine(r))
+	}
+}
+
+// because writes one reason in a line.
+func because(r call.Reason) string {
+	switch {
+	case r.Rule == "" && r.Pos.Line == 0:
+		return r.Text
+	case r.Rule == "":
+		return fmt.Sprintf("%s (%s)", r.Text, place(r.Pos))
+	}
+	return fmt.Sprintf("%s: %s", ruleLine(r), r.Text)
+}
+
+func ruleLine(r call.Reason) string {
+	line := fmt.Sprintf("%s  %s in the %s", place(r.Pos), r.Rule, r.List)
+	if r.Profile != "" {
+		line += " of " + r.Profile
+	}
+	if r.Layer != "" {
+		line += " (" + r.Layer + ")"
+	}
+	if r.Soft {
+		line += ", unless allowed"
+	}
+	if len(r.Unless) > 0 {
+		line += ", unless allowed by " + strings.Join(r.Unless, " or ")
+	}
+	return line
+}
+
+func condition(o call.Condition) string {
+	mark := map[string]string{"true": "yes", "false": "no", "unknown": "?"}[o.Result]
+	return fmt.Sprintf("%-4s %s", mark, o.Text)
+}
+
+func outcomeWord(result string) string {
+	return cmp.Or(map[string]string{"true": "holds", "false": "not", "unknown": "unknown"}[result], result)
+}
+
+// consequences lists what else follows if the verdict is ask.
+func consequences(d *call.Decision) []string {
+	if d.Verdict != call.Ask {
+		return nil
+	}
+	lines := []string{"risk: " + string(d.Risk)}
+	switch {
+	case d.Unknown:
+		lines = append(lines, "a rule cannot be evaluated, so codemode asks about each such call")
+	case d.Floor:
+		lines = append(lines, "no earlier answer is used for this call")
+	case len(d.Remember.Scopes) > 0:
+		lines = append(lines, "an answer can be remembered for: "+strings.Join(d.Remember.Scopes, ", "))
+	}
+	return lines
+}
+
+// place is file:line, relative to the current folder.
+func place(pos call.Position) string {
+	if pos.Line == 0 {
+		return relative(pos.File)
+	}
+	return fmt.Sprintf("%s:%d", relative(pos.File), pos.Line)
+}
+
+// relative shortens paths below the current folder in a text.
+func relative(text string) string {
+	here, err := os.Getwd()
+	if err != nil {
+		return text
+	}
+	return strings.ReplaceAll(text, here+string(filepath.Separator), "")
+}
+
+// explanationJSON is an explanation for programs.
+func explanationJSON(p *profiles.Profile, c profiles.Call, x profiles.Explanation) any {
+	type outcome struct {
+		Pointer string `json:"pointer,omitempty"`
+		Result  string `json:"result"`
+		Text    string `json:"text"`
+	}
+	type reason struct {
+		Rule       string    `json:"rule,omitempty"`
+		List       string    `json:"list"`
+		At         string    `json:"at,omitempty"`
+		Profile    string    `json:"profile,omitempty"`
+		Layer      string    `json:"layer,omitempty"`
+		Result     string    `json:"result"`
+		Text       string    `json:"text"`
+		Conditions []outcome `json:"conditions,omitempty"`
+	}
+	reasons := func(all []call.Reason) []reason {
+		out := []reason{}
+		for _, r := range all {
+			one := reason{r.Rule, r.List, r.Pos.String(), r.Profile, r.Layer, r.Result, r.Text, nil}
+			for _, o := range r.Conditions {
+				one.Conditions = append(one.Conditions, outcome(o))
+			}
+			out = append(out, one)
+		}
+		return out
+	}
+	return struct {
+		Profile    string   `json:"profile"`
+		Tool       string   `json:"tool"`
+		Verdict    string   `json:"verdict"`
+		Code       string   `json:"code,omitempty"`
+		Risk       string   `json:"risk,omitempty"`
+		Unknown    bool     `json:"unknown,omitempty"`
+		Reasons    []reason `json:"reasons"`
+		Considered []reason `json:"considered"`
+		Changes    []string `json:"changes,omitempty"`
+	}{
+		p.Name(), c.Name, x.Decision.Verdict.String(), x.Decision.Code, string(x.Decision.Risk), x.Decision.Unknown,
+		reasons(x.Decision.Reasons), reasons(x.Considered), x.Changes,
+	}
+}

@@ -1,0 +1,158 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/cmd/codemode/launch"
+	"github.com/codemode-project/codemode/server"
+)
+
+// A front is the listener of "serve --http" with everything that it offers to clients and people.
+type front struct {
+	set       *launch.Settings
+	evaluator *codemode.Evaluator
+	log       *slog.Logger
+	url       string         // its address on this machine, such as http://127.0.0.1:8808
+	mux       *http.ServeMux // behind the checks of Host and Origin
+	stopping  []func()       // called before connections are closed; streams have to end then
+}
+
+const (
+	// headerWait and idleWait end connections on which nothing is sent.
+	headerWait = 10 * time.Second
+	idleWait   = 2 * time.Minute
+	// defaultGrace is how long running programs have to finish after the signal to stop.
+	defaultGrace = 10 * time.Second
+	// drainWait is how long answers have after that to reach their clients.
+	drainWait = 10 * time.Second
+	// maxHeader is more than any client sends. A browser sends the page all cookies that other ports of this host have
+	// set, some 180 of 4 KiB: with a smaller bound each of those ports could lock people out of the page.
+	maxHeader = 1 << 20
+)
+
+// serveHTTP serves srv and the page at an address until ctx ends, and then for as long as programs have to finish.
+func serveHTTP(ctx context.Context, o *options, page *page, e *codemode.Evaluator, srv *server.Server, log *slog.Logger) error {
+	address, err := listenAddress("--http", o.address)
+	if err != nil {
+		return cli.UsageError(err)
+	}
+	public := !loopback(address)
+	web, err := srv.HTTP(server.HTTPOptions{Env: os.LookupEnv, Public: public})
+	if err != nil {
+		return cli.UsageError(err)
+	}
+	switch _, tokens := web.NeedsToken(); {
+	case public && !tokens:
+		return cli.UsageError(fmt.Errorf("--http %s: other machines can reach that address, and the configuration has no "+
+			"http.tokens that say who may connect: add some, or listen on 127.0.0.1", address))
+	case public:
+		log.Warn(
+			"connections to this address are not encrypted: put a proxy with TLS in front of it, and add its name to http.hosts",
+			"address", address)
+	case !tokens:
+		log.Info("every program on this machine can connect; http.tokens in the configuration limits that")
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return cli.UsageError(fmt.Errorf("--http: %w", err))
+	}
+	f := &front{set: &o.set, evaluator: e, log: log, mux: http.NewServeMux(), url: "http://" + listener.Addr().String()}
+	f.mux.Handle(server.Path, web)
+	f.mux.Handle(server.Path+"/", web)
+	page.mount(f)
+	front := &http.Server{
+		Handler: probes(web, web.Guard(f.mux)), ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	web.Protect(front)
+	ended := make(chan error, 1)
+	go func() { ended <- front.Serve(listener) }()
+	log.Info("listening", "mcp", f.url+server.Path)
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		drain(ctx, web, cmp.Or(o.grace, web.Grace(), new(defaultGrace)), log)
+	}
+	web.Close() // ends streams and requests that wait for people, so that Shutdown can end
+	for _, stop := range f.stopping {
+		stop()
+	}
+	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainWait)
+	defer cancel()
+	if e := front.Shutdown(draining); e != nil {
+		log.Warn("closing connections before their responses were complete", "error", e)
+		_ = front.Close()
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		err = nil
+	}
+	return err
+}
+
+// drain lets programs finish, until grace is over or a second signal comes.
+func drain(ctx context.Context, web *server.HTTP, grace *time.Duration, log *slog.Logger) {
+	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, *grace)
+	defer cancel()
+	log.Info("stopping: no new programs start, and running ones may finish; another signal ends them", "grace", *grace)
+	web.Drain(ctx)
+	if ctx.Err() != nil {
+		log.Warn("ending programs that have not finished")
+	}
+}
+
+// probes answers supervisors without a token and under any host name. The answers tell nothing else.
+//
+//	/healthz  200 while the process serves
+//	/readyz   200 while it takes programs, 503 from the signal to stop on
+func probes(web *server.HTTP, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			next.ServeHTTP(w, r)
+		case r.URL.Path == "/healthz", r.URL.Path == "/readyz" && !web.Draining():
+			fmt.Fprintln(w, "ok")
+		case r.URL.Path == "/readyz":
+			http.Error(w, "stopping", http.StatusServiceUnavailable)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// listenAddress completes an address that a flag gave: a port alone, and :port, are on loopback.
+func listenAddress(flag, address string) (string, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		host, port, err = net.SplitHostPort(net.JoinHostPort("", address))
+	}
+	if err != nil || port == "" {
+		return "", fmt.Errorf("%s %q: it takes an address such as 127.0.0.1:8808, or a port", flag, address)
+	}
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// loopback reports whether only this machine can reach an address.
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,227 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/cmd/codemode/launch"
+	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/console"
+	"github.com/codemode-project/codemode/server"
+	"github.com/codemode-project/codemode/store"
+)
+
+// pageConfig is the key "console" as package config reads it.
+type pageConfig config.Console
+
+// readPage reads the key from the configuration that the process starts with. A configuration with a problem gives the
+// zero value: opening the Evaluator reports the problem.
+func readPage(set *launch.Settings) (c pageConfig, err error) {
+	files, err := set.Files()
+	if err != nil || files.None() {
+		return c, cli.UsageError(err)
+	}
+	cfg, err := files.Load()
+	if err != nil {
+		return c, nil
+	}
+	if cfg.Console != nil {
+		c = pageConfig(*cfg.Console)
+	}
+	return c, nil
+}
+
+// MayAnswer is the rule for answers from a terminal, by the configuration that the process starts with.
+func MayAnswer(set *launch.Settings) func(person, principal string) bool {
+	c, _ := readPage(set) // the zero value lets people answer for themselves, and the owner for all
+	return c.mayAnswer
+}
+
+// mayAnswer is may for a terminal, where a person without a name is the user who started the process.
+func (c *pageConfig) mayAnswer(person, principal string) bool {
+	return c.may(cmp.Or(person, launch.Owner()), principal)
+}
+
+// A page is the web page for people in a process that serves.
+type page struct {
+	config  pageConfig
+	address string // of its own listener; "" is beside MCP over HTTP
+	wanted  bool   // by a flag
+	streams cli.Streams
+	queue   *approvals.Queue
+	console *console.Console
+	tokens  *server.Answerers
+}
+
+// newPage makes the page's channel, and the page, unless the configuration and the flag want none; then the page is
+// nil. Questions of a process without a page are answered at the pages of other processes that share the store.
+func newPage(c pageConfig, set *launch.Settings, to cli.Streams, address string, overHTTP bool) (*page, error) {
+	p := &page{config: c, address: cmp.Or(address, c.Address), wanted: address != "", streams: to}
+	p.queue = approvals.NewStrongQueue(console.ChannelName)
+	p.queue.May = p.config.may
+	if p.config.Off && address == "" || p.address == "" && !overHTTP {
+		p.queue.Expects = func() bool { return false }
+		set.Channels = append(set.Channels, p.queue)
+		return nil, nil
+	}
+	if p.address != "" {
+		var err error
+		if p.address, err = listenAddress("--console", p.address); err != nil {
+			return nil, cli.UsageError(err)
+		}
+		if !loopback(p.address) {
+			return nil, cli.UsageError(fmt.Errorf(
+				"--console %s: the page is served on this machine only, because it has no TLS: "+
+					"use an address such as 127.0.0.1:7391, and put a proxy with TLS in front of it", p.address))
+		}
+	}
+	p.queue.Where = "on the page (codemode console opens it)"
+	set.Channels = append(set.Channels, p.queue)
+	return p, nil
+}
+
+// pagePath is the path of the page beside MCP.
+const pagePath = "/console"
+
+// open makes the page. origin is its address in browsers.
+func (p *page) open(e *codemode.Evaluator, set *launch.Settings, origin, path string, log *slog.Logger) error {
+	// Another user may own the same port of another loopback address.
+	origins := []string{origin}
+	if p.config.Origin != "" {
+		origins = append([]string{p.config.Origin}, origins...)
+	}
+	p.tokens = server.NewAnswerers(e, os.LookupEnv, log)
+	c, err := console.New(console.Options{
+		Queue: p.queue, Origins: origins, Path: path, May: p.config.may, Sees: p.sees, Admin: p.admin,
+		Record: recordOf{e}, Grants: e.People().Grants, Rules: &rulesOf{e, set}, Note: e.Record().Write,
+		Idle: time.Duration(p.config.Idle), Life: time.Duration(p.config.Life), Log: log,
+		Bearer: p.tokens.Admit, Vouched: p.config.vouched,
+	})
+	if err != nil {
+		return err
+	}
+	p.console = c
+	e.Checker().SetPage(origins[0] + path + "/rules")
+	return nil
+}
+
+// may reports whether a person may see and answer what is asked for a principal. It is the one rule of the page and of
+// codemode approvals. Everybody answers for themselves. The user who started the process answers for all; if the
+// configuration lists principals for that user, for those and for callers without a token.
+func (c *pageConfig) may(person, principal string) bool {
+	of := c.People[person].AnswersFor
+	switch {
+	case person != "" && person == principal, slices.Contains(of, "*"):
+		return true
+	case person == launch.Owner() && (of == nil || principal == ""):
+		return true
+	}
+	return principal != "" && slices.Contains(of, principal)
+}
+
+// vouched reports whether the configuration says explicitly that a person answers for a principal.
+func (c *pageConfig) vouched(person, principal string) bool {
+	of := c.People[person].AnswersFor
+	return principal != "" && principal != person && (slices.Contains(of, "*") || slices.Contains(of, principal))
+}
+
+// sees lists the principals with entries that a person may see. The user who started the process can read the record
+// anyway.
+func (p *page) sees(person string) (principals []string, all bool) {
+	of := p.config.People[person].AnswersFor
+	return of, person == launch.Owner() || slices.Contains(of, "*")
+}
+
+func (p *page) admin(person string) bool {
+	return person == launch.Owner() || p.config.People[person].Rules
+}
+
+// listen serves the page on its own listener and hands out login links until stop is called.
+func (p *page) listen(e *codemode.Evaluator, set *launch.Settings, log *slog.Logger) (stop func(), err error) {
+	listener, err := net.Listen("tcp", p.address)
+	switch {
+	case err != nil && p.wanted:
+		return nil, cli.UsageError(fmt.Errorf("--console: %w", err))
+	case err != nil: // the process that has the address shows the questions of this one too
+		log.Warn("this process serves no page for people; another codemode serve may use the address", "error", err)
+		return func() {}, nil
+	}
+	if err := p.open(e, set, "http://"+listener.Addr().String(), "", log); err != nil {
+		return nil, errors.Join(cli.UsageError(err), listener.Close())
+	}
+	front := &http.Server{
+		Handler: p.console.Handler(), ReadHeaderTimeout: headerWait, IdleTimeout: idleWait, MaxHeaderBytes: maxHeader,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := front.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			log.Error("serving the page for people failed", "error", err)
+		}
+	}()
+	noLinks := p.offerLinks(set, log)
+	return func() {
+		noLinks()
+		p.console.Close()
+		defer p.tokens.Close()
+		stopping, cancel := context.WithTimeout(context.Background(), drainWait)
+		defer cancel()
+		if front.Shutdown(stopping) != nil {
+			front.Close()
+		}
+		<-ended
+	}, nil
+}
+
+// mount puts the page beside MCP, if browsers can reach it there.
+func (p *page) mount(f *front) {
+	if p == nil || p.address != "" {
+		return
+	}
+	if !loopback(f.url[len("http://"):]) && p.config.Origin == "" {
+		f.log.Warn(`the page for people is not served, because this address has no TLS: name its address behind a proxy in "console": {"origin": "https://..."}`)
+		return
+	}
+	if err := p.open(f.evaluator, f.set, f.url, pagePath, f.log); err != nil {
+		f.log.Error("the page for people is not served", "error", err)
+		return
+	}
+	f.mux.Handle(pagePath, p.console.Handler())
+	f.mux.Handle(pagePath+"/", p.console.Handler())
+	f.stopping = append(f.stopping, p.offerLinks(f.set, f.log), p.console.Close, p.tokens.Close)
+}
+
+// announce prints a login link to a terminal. Anything else may be a log, which must not hold one.
+func (p *page) announce(log *slog.Logger) {
+	if f := cli.TerminalFile(p.streams.Err); f != nil {
+		fmt.Fprintf(f,
+			"codemode: answer the questions of programs at this page; the link opens it once, within ten minutes:\n  %s\n",
+			p.console.Link(launch.Owner()))
+		return
+	}
+	log.Info("a page for answering questions of programs is served; codemode console opens it")
+}
+
+// recordOf reads the record of an Evaluator.
+type recordOf struct{ e *codemode.Evaluator }
+
+func (r recordOf) Entries(ctx context.Context, q store.Query, f func(*audit.Entry) error) error {
+	db, err := r.e.Record().DB(ctx)
+	if err != nil {
+		return err
+	}
+	return audit.Entries(ctx, db, q, f)
+}

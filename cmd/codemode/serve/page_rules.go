@@ -1,0 +1,159 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/cmd/codemode/launch"
+	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/config/changes"
+	"github.com/codemode-project/codemode/console"
+	"github.com/codemode-project/codemode/internal/replace"
+	"github.com/codemode-project/codemode/profiles"
+)
+
+// rulesOf shows and changes the rules of an Evaluator for the page.
+type rulesOf struct {
+	e   *codemode.Evaluator
+	set *launch.Settings
+}
+
+// emptyOverlays is the content of a new file of overlays.
+const emptyOverlays = "{\"evaluation\": {\"overlays\": []}}\n"
+
+func (r *rulesOf) Files() (list []console.RuleFile, stale string) {
+	if err := r.e.Rules().Now().Stale; err != nil {
+		stale = err.Error()
+	}
+	files, err := r.set.Files()
+	if err != nil {
+		return nil, err.Error()
+	}
+	for _, f := range []struct {
+		path, standing string
+		editable       bool
+	}{
+		{files.Managed, "Of the administrator of this machine", false},
+		{files.User, "Yours", true},
+		{files.Project, "Of the project in this folder", false},
+		{files.Overlays, "Overlays, which only narrow", true},
+	} {
+		if f.path == "" {
+			continue
+		}
+		file := console.RuleFile{Path: f.path, Standing: f.standing, Editable: f.editable}
+		switch data, err := os.ReadFile(f.path); {
+		case err == nil:
+			file.Text, file.Digest = string(data), profiles.Digest(data)
+		case errors.Is(err, fs.ErrNotExist) && f.path == files.Overlays:
+			file.Text, file.New = emptyOverlays, true
+		default:
+			file.Text, file.Editable = err.Error(), false
+		}
+		list = append(list, file)
+	}
+	for _, v := range files.Environment {
+		list = append(list, console.RuleFile{
+			Path: v.File, Standing: "An environment variable, set where codemode is started",
+			Text: string(v.Data), Digest: profiles.Digest(v.Data),
+		})
+	}
+	return list, stale
+}
+
+// editable refuses a path that the page does not change.
+func (r *rulesOf) editable(path string) (config.Files, error) {
+	files, err := r.set.Files()
+	if err == nil && (path == "" || path != files.User && path != files.Overlays) {
+		err = errors.New("this file cannot be changed here")
+	}
+	return files, err
+}
+
+func (r *rulesOf) Check(path string, text []byte) error {
+	files, err := r.editable(path)
+	if err != nil {
+		return err
+	}
+	_, err = files.LoadWith(path, text)
+	return err
+}
+
+func (r *rulesOf) Save(_ context.Context, path, digest string, text []byte) error {
+	files, err := r.editable(path)
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(path)
+	now := profiles.Digest(data)
+	if errors.Is(err, fs.ErrNotExist) {
+		now, err = "", nil
+	}
+	switch {
+	case err != nil:
+		return err
+	case now != digest:
+		return errors.New("the file has changed meanwhile; load the page again, and look at the new content")
+	case path == files.Overlays:
+		return r.e.Loader().SetOverlays(text)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	return replace.File(path, text, info.Mode().Perm())
+}
+
+// proposal prepares a rule for the user's file.
+func (r *rulesOf) proposal(p console.Proposal) (config.Files, changes.Proposal, error) {
+	files, err := r.set.Files()
+	if err == nil && files.User == "" {
+		err = errors.New("you have no configuration file to propose the rule in")
+	}
+	return files, changes.Proposal{
+		Profile: p.Profile, List: p.List, Tool: p.Tool, Args: p.Args, By: p.By, Why: p.Why, Time: time.Now(),
+	}, err
+}
+
+// Effect lists the past calls that a proposal would decide differently. Only the user who started the process sees
+// their arguments; that user can read the record anyway.
+func (r *rulesOf) Effect(ctx context.Context, p console.Proposal) ([]string, error) {
+	files, proposal, err := r.proposal(p)
+	if err != nil {
+		return nil, err
+	}
+	var past []changes.PastCall
+	db, unread := r.e.Record().DB(ctx)
+	if unread == nil {
+		past, unread = launch.PastCalls(ctx, db)
+	}
+	effect, err := changes.EffectOf(proposal, files, past)
+	switch {
+	case err != nil:
+		return nil, err
+	case unread != nil:
+		return []string{"recent calls are not compared: the record cannot be read"}, nil
+	}
+	return effect.Lines(launch.PastPeriod, p.By == launch.Owner()), nil
+}
+
+func (r *rulesOf) Propose(_ context.Context, p console.Proposal) (string, error) {
+	files, proposal, err := r.proposal(p)
+	if err != nil {
+		return "", err
+	}
+	if err = changes.ProposeInFiles(files, proposal); err != nil {
+		return "", fmt.Errorf("proposing a rule in %s: %w", files.User, err)
+	}
+	return files.User, nil
+}
+
+func (r *rulesOf) NewSession(role string, life time.Duration) (id string, expires time.Time, err error) {
+	made, err := r.e.Rules().NewSession(context.Background(), role, life)
+	return made.ID, made.Expires, err
+}

@@ -1,0 +1,103 @@
+package serve
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/cmd/codemode/launch"
+	"github.com/codemode-project/codemode/cmd/codemode/responder"
+	"github.com/codemode-project/codemode/config"
+)
+
+// Who may do what by the key "console". Package config tests which values are valid.
+func TestConsoleConfiguration(t *testing.T) {
+	cfg, err := config.Parse("c.json", []byte(`{"console": {"people": {"ben": {"answersFor": ["ci", "anna"]},
+		"eve": {"answersFor": ["*"], "rules": true}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := pageConfig(*cfg.Console)
+	p := &page{config: c}
+	for _, test := range []struct {
+		person, principal string
+		want              bool
+	}{
+		{"ben", "ci", true}, {"ben", "anna", true}, {"ben", "", false}, {"ben", "eve", false}, {"eve", "ben", true}, {"eve", "", true},
+		{launch.Owner(), "", true}, {launch.Owner(), "ci", true}, {"nobody", "", false}, {"", "ci", false}, {"", "", false},
+	} {
+		if got := p.config.may(test.person, test.principal); got != test.want {
+			t.Errorf("%q may answer for %q: %v", test.person, test.principal, got)
+		}
+	}
+	said := pageConfig{People: map[string]config.Person{launch.Owner(): {AnswersFor: []string{"ci"}}}}
+	if !said.may(launch.Owner(), "ci") || !said.may(launch.Owner(), "") || !said.may(launch.Owner(), launch.Owner()) || said.may(launch.Owner(), "anna") {
+		t.Error("whoever started the process answers for others than the configuration says")
+	}
+	if p.admin("ben") || !p.admin("eve") || !p.admin(launch.Owner()) {
+		t.Error("others look after the rules than should")
+	}
+	if _, all := p.sees("ben"); all {
+		t.Error("ben sees everything")
+	}
+
+	var set launch.Settings
+	if _, err := newPage(pageConfig{}, &set, cli.Streams{}, "0.0.0.0:7391", false); err == nil || !strings.Contains(err.Error(), "this machine only") {
+		t.Errorf("W03: the page on every network: %v", err)
+	}
+	set.Config = configFile(t, `{"console": "0.0.0.0:7391"}`)
+	if files, err := set.Files(); err != nil {
+		t.Error(err)
+	} else if _, err := files.Load(); err == nil || !strings.Contains(err.Error(), "this machine only") {
+		t.Errorf("W03: a file with the page on every network: %v", err)
+	}
+	if p, err := newPage(pageConfig{Off: true}, &set, cli.Streams{}, "", true); p != nil || err != nil || len(set.Channels) != 1 { // for pages of other processes
+		t.Errorf("switched off: %v %v", p, err)
+	}
+}
+
+// One rule says who answers for whom, on the page and in a terminal.
+func TestTheTerminalAnswersForWhomThePageDoes(t *testing.T) {
+	for _, people := range []string{`{}`, `{"ben": {"answersFor": ["ci"]}, "eve": {"answersFor": ["*"]}}`, fmt.Sprintf(`{%q: {"answersFor": ["ci"]}}`, launch.Owner())} {
+		state, err := os.MkdirTemp("", "cm") // sockets have short paths
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.RemoveAll(state)
+		set := launch.Settings{State: state, Config: configFile(t, `{"console": {"people": `+people+`}}`)}
+		c, err := readPage(&set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer responder.Await(&set, c.mayAnswer, false, slog.New(slog.DiscardHandler)).Close()
+		page, err := newPage(c, &set, cli.Streams{}, "127.0.0.1:0", false)
+		if err != nil || len(set.Channels) < 2 {
+			t.Fatalf("%d channels, %v", len(set.Channels), err)
+		}
+		terminal := set.Channels[0].(*approvals.Queue)
+		for _, person := range []string{launch.Owner(), "ben", "eve", "nobody"} {
+			for _, principal := range []string{"", launch.Owner(), "ci", "anna"} {
+				if there, here := page.queue.May(person, principal), terminal.May(person, principal); there != here {
+					t.Errorf("people %s: %q answers for %q on the page: %v, in a terminal: %v", people, person, principal, there, here)
+				}
+			}
+		}
+		if own := launch.Owner(); terminal.May(own, "anna") != !strings.Contains(people, own) || !terminal.May(own, "ci") {
+			t.Errorf("people %s: in a terminal whoever started the process answers for anna: %v, for ci: %v", people, terminal.May(own, "anna"), terminal.May(own, "ci"))
+		}
+	}
+}
+
+func configFile(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "codemode.json")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

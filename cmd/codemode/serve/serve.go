@@ -1,0 +1,180 @@
+// Package serve is the command "serve": the MCP server over stdio or HTTP, and the web page for people, which "console"
+// opens.
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/cmd/codemode/launch"
+	"github.com/codemode-project/codemode/cmd/codemode/responder"
+	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/server"
+)
+
+// New makes the command "serve".
+func New(s cli.Streams) *cobra.Command {
+	var o options
+	var grace time.Duration
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Offer the tools that run programs to MCP clients, over stdio or HTTP",
+		Long: `Offers codemode_eval and codemode_eval_<profile> to one MCP client over standard
+input and output, and ends when the input closes. With --profile it offers only the tool of
+that profile. A change of the configuration file takes effect at once.
+
+With --http it serves any number of clients at http://ADDR/mcp, and at
+http://ADDR/mcp/PROFILE with the tool of one profile. An ADDR without a host (a port, or
+:port) means 127.0.0.1. The key http of the configuration says who may connect:
+
+  "http": {
+    "tokens": [
+      { "token": "${ANNA_TOKEN}", "principal": "anna", "profiles": ["supervised"] },
+      { "token": "sha256:9f86d0...", "principal": "ci", "profiles": ["readonly"] }
+    ],
+    "hosts": ["codemode.example.com"],
+    "origins": ["https://codemode.example.com"]
+  }
+
+Write a token as a variable or as its SHA-256, never the token itself. Without tokens every
+program on this machine may connect, and nobody from elsewhere. A token with "answers": true
+runs nothing: a program uses it to answer, over the API of the page, the questions for its
+principal (docs/rest.md). hosts are the names under which a proxy in front of codemode is
+reached, and origins the web pages that may send requests. A change takes effect at once.
+
+On SIGTERM, /readyz answers 503 at once, and so do requests that would start something, with
+Retry-After. Running programs have --grace to finish, and their clients get their answers;
+runs that wait for a person are parked, and continue in another replica with the same store,
+or here after a restart. A second signal ends the process at once. A client that sends a
+request again with the same Idempotency-Key gets the run that it started, from any replica.
+docs/serving.md says more.
+
+A session that a person creates on the page for a role (cms_...) narrows what runs in it, as
+the overlays for that role say, in every process with the same store. --session or the
+variable ` + SessionVariable + ` puts all clients of this process into the session, and the
+HTTP header Codemode-Session puts the client that sends it.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("grace") {
+				o.grace = &grace
+			}
+			o.session = cmp.Or(o.session, os.Getenv(SessionVariable))
+			return serve(cmd.Context(), s, &o)
+		},
+	}
+	o.set.Flags(cmd)
+	o.set.StateFlag(cmd)
+	o.set.Record = true
+	cmd.Flags().StringVar(&o.session, "session", "",
+		"the session that overlays know this connection by, such as one created on the page for a role (cms_...)")
+	cmd.Flags().StringVar(&o.address, "http", "",
+		"serve any number of clients over HTTP at this address, such as 127.0.0.1:8808, instead of one over stdio")
+	cmd.Flags().DurationVar(&grace, "grace", defaultGrace,
+		"how long programs have to finish over HTTP after SIGTERM; by default http.grace of the configuration")
+	cmd.Flags().StringVar(&o.page, "console", "", "serve the page where people answer at this address, such as "+
+		"127.0.0.1:7391; with --http it is at /console without this flag")
+	return cmd
+}
+
+// options are the flags of codemode serve.
+type options struct {
+	set     launch.Settings
+	session string
+	address string         // of HTTP; "" is over stdio
+	page    string         // address of the page
+	grace   *time.Duration // nil leaves it to the configuration
+}
+
+func serve(ctx context.Context, s cli.Streams, o *options) error {
+	set := &o.set
+	set.TakeOver = true
+	log := set.Logger(s, slog.LevelInfo)
+	config, err := readPage(set)
+	if err != nil {
+		return err
+	}
+	responders := responder.Await(set, config.mayAnswer, true, log)
+	defer responders.Close()
+	page, err := newPage(config, set, s, o.page, o.address != "")
+	if err != nil {
+		return err
+	}
+	e, err := set.OpenWith(ctx, s.Worker, log)
+	if err != nil {
+		return err
+	}
+	responders.Follow(e)
+	if page != nil && page.address != "" {
+		stop, err := page.listen(e, set, log)
+		if err != nil {
+			return errors.Join(err, launch.Close(ctx, e))
+		}
+		defer stop()
+	}
+	if err := checkSession(ctx, e, o.session, o.address != ""); err != nil {
+		return errors.Join(err, launch.Close(ctx, e))
+	}
+	srv := server.New(e, server.Options{
+		Profile: set.Profile, Principal: launch.Principal(), Session: o.session, Local: true, Version: launch.Version(), Log: log,
+		StateKey: e.Record().DeriveKey("seal requestState"), Adopt: reattach(e),
+	})
+	defer srv.Close()
+	if o.address != "" {
+		err = serveHTTP(ctx, o, page, e, srv, log)
+	} else {
+		serving, end := context.WithCancel(context.WithoutCancel(ctx))
+		defer end()
+		// Runs that wait for people are parked before the connection ends.
+		defer context.AfterFunc(ctx, func() { parkRuns(serving, e); end() })()
+		err = srv.ServeStdio(serving, s.In, s.Out)
+	}
+	if ctx.Err() != nil {
+		err = nil // a signal ended it
+	}
+	return cli.InternalError(errors.Join(err, launch.Close(ctx, e)))
+}
+
+// SessionVariable names the session that programs run in, where no flag does.
+const SessionVariable = "CODEMODE_SESSION"
+
+// checkSession refuses to start in a session that has expired or was never created: each program would be refused.
+func checkSession(ctx context.Context, e *codemode.Evaluator, session string, overHTTP bool) error {
+	switch {
+	case inforce.IsMadeSession(session):
+		if _, err := e.Rules().Session(ctx, session); err != nil {
+			return cli.UsageError(fmt.Errorf("--session or %s: %w", SessionVariable, err))
+		}
+	case session != "" && overHTTP:
+		return cli.UsageError(fmt.Errorf("--session or %s: over HTTP this has to be a session that was created for a "+
+			"role, cms_...; each client also has a session of the protocol", SessionVariable))
+	}
+	return nil
+}
+
+// reattach lets a client on 2026-07-28 come back for a run that started in another process, or in this one before a
+// restart.
+func reattach(e *codemode.Evaluator) server.Adopter {
+	return func(ctx context.Context, run string, _ []string, r codemode.Request) (*codemode.Response, error) {
+		response, err := e.Runs().Reattach(ctx, run, r)
+		if errors.Is(err, codemode.ErrNoRun) {
+			err = fmt.Errorf("%w: %w", server.ErrNotHere, err)
+		}
+		return response, err
+	}
+}
+
+// parkRuns gives up runs that wait for a person, within drainWait.
+func parkRuns(ctx context.Context, e *codemode.Evaluator) {
+	ctx, cancel := context.WithTimeout(ctx, drainWait)
+	defer cancel()
+	e.Runs().Drain(ctx)
+}

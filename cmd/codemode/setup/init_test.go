@@ -1,0 +1,193 @@
+package setup
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/config/servers"
+	"github.com/codemode-project/codemode/profiles"
+)
+
+// testHome is a person's home with the files of every client, and a project in it.
+func testHome(t *testing.T) (p places, project string) {
+	t.Helper()
+	home, err := filepath.Abs("../../../testdata/clients")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return places{home: home, config: filepath.Join(home, ".config"), env: func(string) string { return "" }}, filepath.Join(home, "work")
+}
+
+// everySet knows every variable: its value is its name in lower case.
+func everySet(name string) (string, bool) { return strings.ToLower(name), true }
+
+// describe writes what a server is as one line.
+func describe(s servers.Server) string {
+	text := string(s.Transport)
+	if s.URL != "" {
+		text += " " + s.URL
+	} else {
+		text += " " + strings.Join(append([]string{s.Command}, s.Args...), " ")
+	}
+	for _, k := range slices.Sorted(maps.Keys(s.Env)) {
+		text += fmt.Sprintf(", %s=%s", k, s.Env[k])
+	}
+	for _, k := range slices.Sorted(maps.Keys(s.Headers)) {
+		text += fmt.Sprintf(", %s: %s", k, s.Headers.Get(k))
+	}
+	add := func(format string, v any, is bool) {
+		if is {
+			text += ", " + fmt.Sprintf(format, v)
+		}
+	}
+	add("in %s", s.Dir, s.Dir != "")
+	add("include %q", s.Include, s.Include != nil)
+	add("exclude %q", s.Exclude, s.Exclude != nil)
+	add("start %v", s.StartTimeout, s.StartTimeout > 0)
+	add("timeout %v", s.Timeout, s.Timeout > 0)
+	add("disabled%s", "", s.Disabled)
+	add("problem: %s", s.Problem, s.Problem != "")
+	return text
+}
+
+func TestWhatClientsHaveBecomesOneConfiguration(t *testing.T) {
+	p, project := testHome(t)
+	chosen := choose(findClients(p, project, everySet))
+	text := configurationText(p, chosen)
+	cfg, err := config.Parse("codemode.json", text)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	got := map[string]string{}
+	for _, s := range cfg.Servers {
+		server, err := s.Connection(everySet)
+		if err != nil {
+			t.Errorf("%s: %v", s.Name, err)
+		}
+		got[s.Name] = strings.ReplaceAll(describe(server), p.home, "HOME")
+	}
+	want := map[string]string{
+		"github":                "stdio npx -y @modelcontextprotocol/server-github, GITHUB_PERSONAL_ACCESS_TOKEN=github_token",
+		"docs":                  "http https://docs_host/mcp, Authorization: Bearer docs_token",
+		"feed":                  "sse https://feed.example/sse",
+		"project-db":            "stdio project_bin --read-only, in HOME/work",
+		"github_claude_desktop": "stdio docker run -i --rm -e GITHUB_PERSONAL_ACCESS_TOKEN ghcr.example/github-mcp, GITHUB_PERSONAL_ACCESS_TOKEN=ghp_0123456789abcdef",
+		"my_notes":              "stdio /opt/notes/bin/notes-mcp --vault /home/ada/notes",
+		"postgres":              "stdio npx -y pg-mcp postgresql://db_user@127.0.0.1/app",
+		"linear":                "http https://mcp.linear.example/mcp, Authorization: Bearer linear_token",
+		"home-files":            "stdio npx -y @modelcontextprotocol/server-filesystem userhome/work",
+		"project-tools":         "stdio ./tools/mcp.sh, in HOME/work",
+		"perplexity":            "stdio npx -y server-perplexity, PERPLEXITY_API_KEY=perplexity_key",
+		"docs_vscode":           "http https://docs.example/mcp",
+		"sandboxed":             "stdio uvx fetch, in userhome",
+		"lint":                  "sse http://127.0.0.1:7777/sse",
+		"search":                `http https://search.example/mcp, X-Key: k, include ["search"], timeout 30s`,
+		"events":                "sse https://events.example/sse",
+		"bigquery":              `stdio toolbox --stdio, PROJECT=google_project, in /srv, exclude ["drop_table"]`,
+		"context":               `stdio npx -y context-mcp, CONTEXT_KEY=context_key, include ["resolve" "lookup"], start 20s, timeout 1m30s`,
+		"figma":                 "http https://mcp.figma.example/mcp, Authorization: Bearer figma_token, X-Region: eu",
+		"old":                   "stdio old-mcp, disabled",
+		"jira":                  "http https://jira.example/mcp, Authorization: Bearer jira_token",
+		"local-tools":           "stdio bun x tools-mcp, MODE=fast, start 5s",
+		"off":                   "stdio never, disabled",
+		"sentry":                "http https://mcp.sentry.example/mcp, start 3s, timeout 1m0s, disabled",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the servers (-want +got):\n%s", diff)
+	}
+
+	// The profile asks before every call, and denies what it does not know.
+	careful := cfg.Profile("")
+	decide := func(name string) call.Verdict {
+		server, tool, _ := strings.Cut(name, "__")
+		return careful.Decide(profiles.Call{Server: server, Tool: tool, Name: name, Args: call.Unread(json.RawMessage(`{}`))}).Verdict
+	}
+	for name, want := range map[string]call.Verdict{
+		"github__create_issue": call.Ask, "home_files__read_file": call.Ask, "time__now": call.Allow, "added_later__x": call.Deny,
+	} {
+		if got := decide(name); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestAProjectIsReadOnlyWhenItIsNamed(t *testing.T) {
+	p, _ := testHome(t)
+	for _, c := range choose(findClients(p, "", everySet)) {
+		if strings.HasPrefix(c.name, "project-") || c.name == "lint" || c.name == "sentry" {
+			t.Errorf("%s was taken", c.name)
+		}
+	}
+}
+
+func TestTheSameServerComesOnce(t *testing.T) {
+	p := places{home: t.TempDir(), env: func(string) string { return "" }}
+	p.config = filepath.Join(p.home, "config")
+	put := func(path, text string) {
+		t.Helper()
+		path = filepath.Join(p.home, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(".claude.json", `{"mcpServers": {"a": {"command": "x"}, "b": {"command": "one"}, "c__d": {"command": "y"}, "": {"command": "z"}}}`)
+	put(".cursor/mcp.json", `{"mcpServers": {"a": {"command": "x"}, "b": {"command": "two"}, "b_cursor": {"command": "three"}, "c.d": {"command": "y"}}}`)
+	put(".codex/config.toml", "[mcp_servers.b\n")
+	put(".gemini/settings.json", `{"mcpServers": []}`)
+	found := findClients(p, "", everySet)
+	var names []string
+	for _, c := range choose(found) {
+		names = append(names, c.name)
+	}
+	// The name c__d may not have two underscores, and then it is that of c.d for programs.
+	if diff := cmp.Diff([]string{"server", "a", "b", "c_d", "b_cursor", "b_cursor_cursor", "c.d_cursor"}, names); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+	if _, err := config.Parse("x.json", configurationText(p, choose(found))); err != nil {
+		t.Error(err)
+	}
+	if i := slices.IndexFunc(found, func(f *clientFile) bool { return f.client.id == "codex" }); i < 0 || found[i].err == nil {
+		t.Error("a broken file of Codex is not told")
+	}
+}
+
+// What is pasted must be what the client's own reader takes.
+func TestWhatIsPastedIsReadBack(t *testing.T) {
+	command := []string{`/opt/my tools/"codemode"`, "serve", "--config", "/tmp/ä b.json"}
+	for i := range mcpClients {
+		c := &mcpClients[i]
+		_, text := c.paste(command)
+		if c.id == "claude-code" {
+			if want := `claude mcp add --scope user codemode -- '/opt/my tools/"codemode"' serve --config '/tmp/ä b.json'`; text != want {
+				t.Errorf("got %s, want %s", text, want)
+			}
+			continue
+		}
+		f := &clientFile{client: c, path: "x.json"}
+		if c.id == "codex" {
+			f.path = "x.toml"
+		}
+		f.read([]byte(text), "", everySet)
+		if f.err != nil || len(f.entries) != 1 || f.entries[0].err != nil {
+			t.Errorf("%s: %v\n%s", c.id, f.err, text)
+			continue
+		}
+		e := f.entries[0]
+		if got := append([]string{e.server.Command}, e.server.Args...); e.name != "codemode" || !slices.Equal(got, command) {
+			t.Errorf("%s: %s is %q\n%s", c.id, e.name, got, text)
+		}
+	}
+}
