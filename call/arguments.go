@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"unsafe"
 
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
@@ -22,12 +23,13 @@ type arguments struct {
 }
 
 // Freeze reads the arguments that a program gave. Their bytes lose white space and nothing else; null becomes {}. Text
-// that two JSON readers could take for two different things is an error, as are more than limit bytes.
+// that two JSON readers could take for two different things is an error, as are more than limit bytes. The Arguments
+// share the memory of raw, which may be megabytes for each of many calls: nobody may change raw afterwards.
 func Freeze(raw json.RawMessage, limit int) (Arguments, error) {
 	if len(raw) > limit {
 		return Arguments{}, fmt.Errorf("the arguments take %d bytes, the limit is %d", len(raw), limit)
 	}
-	v, err := strictjson.Parse(raw, strictjson.Options{})
+	v, err := strictjson.Parse(unsafe.String(unsafe.SliceData(raw), len(raw)), strictjson.Options{})
 	if err == nil && v.Kind() == strictjson.Null {
 		raw = json.RawMessage("{}")
 		v, err = strictjson.Parse(raw, strictjson.Options{})

@@ -1,6 +1,7 @@
 package hostfns
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -72,7 +73,7 @@ func (r *Run) edited(ctx context.Context, c *callState) *Exception {
 	if c.answer.Args == nil {
 		return nil
 	}
-	args, err := call.Freeze(c.answer.Args, r.info.ArgumentBytes)
+	args, err := call.Freeze(bytes.Clone(c.answer.Args), r.info.ArgumentBytes)
 	if err == nil && c.tool.Validate != nil {
 		err = c.tool.Validate(ctx, args)
 	}
@@ -90,7 +91,7 @@ func (r *Run) check(c *callState) func(json.RawMessage) error {
 	tool, before := c.tool, c.before
 	before.Asked = true
 	return func(raw json.RawMessage) error {
-		args, err := call.Freeze(raw, r.info.ArgumentBytes)
+		args, err := call.Freeze(bytes.Clone(raw), r.info.ArgumentBytes)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package hostfns
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -34,7 +35,7 @@ func (r *Run) entry(kind string, c *callState) Entry {
 	}
 	if kind == KindRunning || kind == KindOutcome || kind == KindAnswer && c.answer.Allowed {
 		e.Authorised = c.args
-		if other, err := call.Freeze(c.answer.Args, r.info.ArgumentBytes); err == nil && c.answer.Args != nil {
+		if other, err := call.Freeze(bytes.Clone(c.answer.Args), r.info.ArgumentBytes); err == nil && c.answer.Args != nil {
 			e.Authorised = other // the next step replaces the arguments by these
 		}
 	}

@@ -11,6 +11,7 @@
 package owntools
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -178,6 +179,7 @@ func (g *Gate) Execute(ctx context.Context, tc Call, do Do) (json.RawMessage, er
 	if cause := context.Cause(g.ctx); cause != nil {
 		return nil, g.over(name, cause)
 	}
+	tc.Args = bytes.Clone(tc.Args) // the caller may change its bytes while the call waits
 	if len(tc.Args) == 0 {
 		tc.Args = json.RawMessage("{}")
 	}

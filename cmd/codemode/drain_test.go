@@ -411,7 +411,7 @@ func TestACallWithAKeyGoesOnWithoutItsClient(t *testing.T) {
 					return
 				}
 				go func() { answered <- c.eval(context.WithoutCancel(t.Context()), program, key, "") }()
-				again := func() bool { return strings.Contains(s.log.String(), "a request came again") }
+				again := func() bool { return strings.Contains(s.log.String(), "a repeated request gets the run") }
 				if !testwait.Holds(again) {
 					t.Fatalf("it did not come again:\n%s", s.log)
 				}
