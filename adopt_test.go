@@ -445,8 +445,8 @@ func TestAnswersWhileNobodyHasTheRunAndTheRulesChange(t *testing.T) {
 	}
 }
 
-// A person has allowed all calls of a tool for the run, and then refuses one that waits, where nobody has the run: it is refused when
-// the run goes on, whatever was granted.
+// A person has allowed all calls of a tool for the run, and then refuses one that waits, where nobody has the run: it
+// is refused when the run goes on, whatever was granted.
 func TestANoCountsMoreThanAGrant(t *testing.T) {
 	up := newPerformed(t)
 	dir := t.TempDir()
@@ -460,7 +460,8 @@ func TestANoCountsMoreThanAGrant(t *testing.T) {
 	first, q := newReplica(t, dir, with)
 	ended1 := make(chan error, 1)
 	go func() {
-		_, err := first.Eval(t.Context(), codemode.Request{Code: fleetProgram, Input: json.RawMessage("0"), Principal: "local:0"})
+		_, err := first.Eval(t.Context(), codemode.Request{Code: fleetProgram, Input: json.RawMessage("0"),
+			Principal: "local:0"})
 		ended1 <- err
 	}()
 	answersCall(t, q, 2, call.Answer{Allowed: true, Scope: call.ForRun})

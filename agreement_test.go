@@ -79,7 +79,8 @@ func (d draw) rule(list string, n int) string {
 	}
 	if d.chance(50) {
 		parts = append(parts, fmt.Sprintf(`"when": {"/%s": %s}`, d.of("a", "b", "a/x"), d.of(
-			`{"eq": "aa"}`, `{"prefix": "a"}`, `{"gte": "10"}`, `{"exists": true}`, `{"eq": "ab"}`, `{"in": ["aa", 1], "ifMissing": "match"}`)))
+			`{"eq": "aa"}`, `{"prefix": "a"}`, `{"gte": "10"}`, `{"exists": true}`, `{"eq": "ab"}`,
+			`{"in": ["aa", 1], "ifMissing": "match"}`)))
 	}
 	if d.chance(20) {
 		parts = append(parts, fmt.Sprintf(`"annotations": {%q: %t}`, d.of("readOnlyHint", "destructiveHint"), d.chance(50)))
@@ -101,7 +102,8 @@ func (d draw) profile() string {
 	for i, list := range []string{"denylist", "asklist", "allowlist"} {
 		named := 0
 		if n := d.IntN(i + 2); n > 0 && (list != "denylist" || d.chance(40)) {
-			parts = append(parts, fmt.Sprintf("%q: [%s]", list, d.pick(n, func() string { named++; return d.rule(list, named-1) })))
+			parts = append(parts, fmt.Sprintf("%q: [%s]", list, d.pick(n,
+				func() string { named++; return d.rule(list, named-1) })))
 		}
 	}
 	if d.chance(70) {
@@ -143,16 +145,19 @@ func (d draw) call(tools []aTool) (c aCall, code string) {
 		text = append(text, key+": "+value)
 	}
 	c.args = "{" + strings.Join(args, ",") + "}"
-	return c, fmt.Sprintf("try { await codemode.%s({%s}) } catch (e) { if (e.name !== 'ToolCallDeniedError') throw e }", c.tool.full(), strings.Join(text, ", "))
+	return c, fmt.Sprintf("try { await codemode.%s({%s}) } catch (e) { if (e.name !== 'ToolCallDeniedError') throw e }",
+		c.tool.full(), strings.Join(text, ", "))
 }
 
-// Explain, check and the running Gate decide every call alike, whatever the rules, raise, marks, overlays and limits are.
+// Explain, check and the running Gate decide every call alike, whatever the rules, raise, marks, overlays and limits
+// are.
 func TestExplainCheckAndTheGateAgree(t *testing.T) {
 	hostile.NotRaced(t, "one goroutine computes")
 	tools := randomTools()
 	servers := map[string]*stranger{"t": newStranger(t), "u": newStranger(t)}
 	for _, tool := range tools {
-		servers[tool.server].AddTool(&mcp.Tool{Name: tool.name, InputSchema: json.RawMessage(`{"type":"object"}`), Annotations: tool.annotations, Meta: tool.meta},
+		servers[tool.server].AddTool(&mcp.Tool{Name: tool.name, InputSchema: json.RawMessage(`{"type":"object"}`),
+			Annotations: tool.annotations, Meta: tool.meta},
 			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "it answers"}}}, nil
 			})
@@ -200,7 +205,8 @@ func TestExplainCheckAndTheGateAgree(t *testing.T) {
 }
 
 // agree compares the three on one program, and returns how many calls it had.
-func agree(t *testing.T, d draw, e *codemode.Evaluator, cfg *config.Config, state string, tools []aTool, seen map[string]int) int {
+func agree(t *testing.T, d draw, e *codemode.Evaluator, cfg *config.Config, state string, tools []aTool,
+	seen map[string]int) int {
 	t.Helper()
 	var calls []aCall
 	code := []string{"const k = x => x;"}
@@ -224,18 +230,23 @@ func agree(t *testing.T, d draw, e *codemode.Evaluator, cfg *config.Config, stat
 		t.Fatalf("%v: %d of %d calls\n%s\n%s", err, len(ran.Calls), len(calls), ran.Text(err), r.Code)
 	}
 	var counters profiles.Counters
-	tainted, certain, made := false, true, map[string]int{} // certain: no call before depends on what only the running program knows
+	// certain: no call before depends on what only the running program knows
+	tainted, certain, made := false, true, map[string]int{}
 	for i, c := range calls {
 		key := c.tool.full() + c.args
 		known, ok := registry.SeenTool(state, cfg, c.tool.server, c.tool.name)
 		if !ok {
 			t.Fatalf("%s was never seen", c.tool.full())
 		}
-		shown := slices.ContainsFunc(calls, func(o aCall) bool { return o.written && o.tool.full() == c.tool.full() && o.args == c.args })
+		shown := slices.ContainsFunc(calls, func(o aCall) bool {
+			return o.written && o.tool.full() == c.tool.full() &&
+				o.args == c.args
+		})
 		counters.Calls, counters.Repeat = i, made[key]
 		made[key]++
 		decision := profile.Explain(profiles.Call{
-			Server: c.tool.server, Tool: c.tool.name, Args: call.Unread(json.RawMessage(c.args)), Annotations: known.Annotations, Time: now,
+			Server: c.tool.server, Tool: c.tool.name, Args: call.Unread(json.RawMessage(c.args)), Annotations: known.Annotations,
+			Time:    now,
 			Tainted: tainted && !shown, Counters: counters,
 		}).Decision
 		explained := decision.Verdict.String()
@@ -256,7 +267,8 @@ func agree(t *testing.T, d draw, e *codemode.Evaluator, cfg *config.Config, stat
 			checked = []string{plan.Calls[i].Verdict}
 		}
 		if explained != got || !slices.Contains(checked, got) || c.written && certain && len(checked) != 1 {
-			t.Errorf("call %d, %s %s under %s for %s: the Gate says %s (%s), explain %s, check %s\n%s\n%s", i+1, c.tool.full(), c.args, r.Profile, r.Principal, got,
+			t.Errorf("call %d, %s %s under %s for %s: the Gate says %s (%s), explain %s, check %s\n%s\n%s", i+1, c.tool.full(),
+				c.args, r.Profile, r.Principal, got,
 				report.Detail, explained, strings.Join(checked, " or "), r.Code, profile.Text())
 			return i
 		}

@@ -55,11 +55,16 @@ func TestAskUserInAProgram(t *testing.T) {
 		channel       func(*prompt.Request) (call.Answer, error) // nil: no channel
 		want          string
 	}{
-		{"one of them", fmt.Sprintf(places, ""), answers(accept([]int{1}, "")), `{"action":"accept","answer":"production","selected":["production"],"text":""}`},
-		{"some of them", fmt.Sprintf(places, ", multiple: true"), answers(accept([]int{1, 0}, "")), `{"action":"accept","answer":"production, staging","selected":["production","staging"],"text":""}`},
-		{"words", fmt.Sprintf(places, ", freeText: true"), answers(accept(nil, "nowhere")), `{"action":"accept","answer":"nowhere","selected":[],"text":"nowhere"}`},
-		{"a question alone", `"How many?"`, answers(accept(nil, "3")), `{"action":"accept","answer":"3","selected":[],"text":"3"}`},
-		{"declined", fmt.Sprintf(places, ""), answers(call.Answer{}), `{"action":"decline","answer":"","selected":[],"text":"","detail":"a person declined to answer"}`},
+		{"one of them", fmt.Sprintf(places, ""), answers(accept([]int{1}, "")),
+			`{"action":"accept","answer":"production","selected":["production"],"text":""}`},
+		{"some of them", fmt.Sprintf(places, ", multiple: true"), answers(accept([]int{1, 0}, "")),
+			`{"action":"accept","answer":"production, staging","selected":["production","staging"],"text":""}`},
+		{"words", fmt.Sprintf(places, ", freeText: true"), answers(accept(nil, "nowhere")),
+			`{"action":"accept","answer":"nowhere","selected":[],"text":"nowhere"}`},
+		{"a question alone", `"How many?"`, answers(accept(nil, "3")),
+			`{"action":"accept","answer":"3","selected":[],"text":"3"}`},
+		{"declined", fmt.Sprintf(places, ""), answers(call.Answer{}),
+			`{"action":"decline","answer":"","selected":[],"text":"","detail":"a person declined to answer"}`},
 		{"closed", fmt.Sprintf(places, ""), func(*prompt.Request) (call.Answer, error) {
 			time.Sleep(400 * time.Millisecond) // what is closed faster was closed by a program
 			return call.Answer{}, prompt.ErrDismissed
@@ -99,13 +104,16 @@ func TestAskUserIsRecordedAndAllowsNothing(t *testing.T) {
 	if got != "yes, write it, elicitation_declined" {
 		t.Errorf("got %q", got)
 	}
-	if !strings.Contains(p.asked[0], "A program asks you something, in its own words.\nYour answer goes to the program, and allows no call.") || !strings.Contains(p.asked[0], `question: "May I write a.md?"`) {
+	if !strings.Contains(p.asked[0],
+		"A program asks you something, in its own words.\nYour answer goes to the program, and allows no call.") ||
+		!strings.Contains(p.asked[0], `question: "May I write a.md?"`) {
 		t.Errorf("shown:\n%s", p.asked[0])
 	}
 	var kept []string
 	for _, entry := range e.Record().Journal().Entries() {
 		if entry.Tool == hostfns.AskUser {
-			kept = append(kept, strings.Join([]string{entry.Kind, entry.DecidedBy, entry.Channel, entry.By, entry.Reason, entry.Shown.String(), string(entry.Result)}, " "))
+			kept = append(kept, strings.Join([]string{entry.Kind, entry.DecidedBy, entry.Channel, entry.By, entry.Reason,
+				entry.Shown.String(), string(entry.Result)}, " "))
 		}
 	}
 	want := []string{
@@ -138,7 +146,8 @@ func TestF1QuestionsOfProgramsAreLimited(t *testing.T) {
 	}
 	p := &respondent{answer: answers(call.Answer{})}
 	e := open(t, fmt.Sprintf(asks, ""))
-	got := value[int](t, e, "p", `let n = 0; for (let i = 0; i < 30; i++) try { await codemode.ask_user({question: "again?"}); n++ } catch {} return n`, p)
+	got := value[int](t, e, "p",
+		`let n = 0; for (let i = 0; i < 30; i++) try { await codemode.ask_user({question: "again?"}); n++ } catch {} return n`, p)
 	if got != 20 || len(p.asked) != 20 {
 		t.Errorf("without limits in the profile %d questions were let through, %d asked", got, len(p.asked))
 	}
@@ -199,7 +208,8 @@ func TestAskUserArguments(t *testing.T) {
 		`{question: "?", multiple: true}`:     "multiple needs options",
 		`{question: "x".repeat(3000)}`:        "the question has 3000 characters, and 2000 is the most",
 	} {
-		got := value[string](t, e, "p", `try { await codemode.ask_user(`+args+`); return "asked" } catch (e) { return e.name + " " + e.message }`, p)
+		got := value[string](t, e, "p",
+			`try { await codemode.ask_user(`+args+`); return "asked" } catch (e) { return e.name + " " + e.message }`, p)
 		if !strings.HasPrefix(got, "InvalidArgumentsError ask_user: ") || !strings.Contains(got, want) {
 			t.Errorf("%s: got %q, want %q", args, got, want)
 		}
@@ -213,7 +223,8 @@ func TestAskUserArguments(t *testing.T) {
 func TestAskUserNeedsARecord(t *testing.T) {
 	e := open(t, fmt.Sprintf(asks, ""), func(o *codemode.Options) { o.Recorder = full{} })
 	p := &respondent{answer: answers(call.Answer{Allowed: true, Text: "x"})}
-	got := value[string](t, e, "p", `try { await codemode.ask_user("?"); return "asked" } catch (e) { return e.reason + ": " + e.detail }`, p)
+	got := value[string](t, e, "p",
+		`try { await codemode.ask_user("?"); return "asked" } catch (e) { return e.reason + ": " + e.detail }`, p)
 	if !strings.HasPrefix(got, "denied: recording that a person is asked failed") || len(p.asked) > 0 {
 		t.Errorf("got %q, asked %d times", got, len(p.asked))
 	}
@@ -228,7 +239,8 @@ func TestAskUserWithoutAProgram(t *testing.T) {
 	if err != nil || got.Action != asking.ActionAccept || got.Text != "here" {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if got, err := e.Runs().AskUser(t.Context(), r, json.RawMessage(`{"question":"Where?"}`)); err == nil || !strings.Contains(err.Error(), "questions within a minute") {
+	if got, err := e.Runs().AskUser(t.Context(), r, json.RawMessage(`{"question":"Where?"}`)); err == nil ||
+		!strings.Contains(err.Error(), "questions within a minute") {
 		t.Errorf("over the limit: %+v, %v", got, err)
 	}
 	r.Principal = "local:bob"

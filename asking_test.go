@@ -77,8 +77,8 @@ func attempts(together bool, paths ...string) string {
 
 const writing = `{"evaluation": {"profiles": {"p": {"asklist": [{"id": "fs-write", "tool": "filesystem__write_file", "when": {"/path": {"exists": true}}}], "limits": {"refusals": 100}%s}}}}`
 
-// C2, N1: the questions of a Promise.all are one form with a decision each, whatever else the program calls; mixed answers are
-// honoured, and there is an entry for each call.
+// C2, N1: the questions of a Promise.all are one form with a decision each, whatever else the program calls; mixed
+// answers are honoured, and there is an entry for each call.
 func TestC2PromiseAllIsOneForm(t *testing.T) {
 	for _, n := range []int{5, 20} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -115,7 +115,8 @@ func TestC2PromiseAllIsOneForm(t *testing.T) {
 // A profile may want one question at a time; and what comes one after the other is never one form.
 func TestQuestionsOneByOne(t *testing.T) {
 	d := &desk{answer: allow}
-	value[[]string](t, open(t, fmt.Sprintf(writing, `, "ask": {"batch": false}`)), "p", attempts(true, "a.md", "b.md", "c.md"), d)
+	value[[]string](t, open(t, fmt.Sprintf(writing, `, "ask": {"batch": false}`)), "p",
+		attempts(true, "a.md", "b.md", "c.md"), d)
 	if len(d.forms) != 3 {
 		t.Errorf("forms with batch false: %v", d.forms)
 	}
@@ -151,7 +152,9 @@ func TestF1QuestionsOfARun(t *testing.T) {
 		for i := range 21 {
 			paths = append(paths, fmt.Sprintf("f%d.md", i))
 		}
-		got := value[[]string](t, open(t, `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__write_file"], "limits": {"asks": 20}}}}}`), "p", attempts(together, paths...), d)
+		got := value[[]string](t, open(t,
+			`{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__write_file"], "limits": {"asks": 20}}}}}`), "p",
+			attempts(together, paths...), d)
 		asked := 0
 		for _, form := range d.forms {
 			asked += len(form)
@@ -181,10 +184,12 @@ func TestGrantsInAProgram(t *testing.T) {
 		forms    int
 	}{
 		{"once", remember, allow, false, []string{"a.md", "a.md"}, "ok ok", 2},
-		{"for the run, the same path", remember, remembering(call.ForRun), false, []string{"a.md", "a.md", "b.md", "a.md"}, "ok ok ok ok", 2},
+		{"for the run, the same path", remember, remembering(call.ForRun), false, []string{"a.md", "a.md", "b.md", "a.md"},
+			"ok ok ok ok", 2},
 		{"for a time", remember, remembering(call.ForTime), false, []string{"a.md", "a.md"}, "ok ok", 1},
 		{"nothing may be remembered", "", remembering(call.ForRun), false, []string{"a.md"}, "no_approver", 1},
-		{"E8: a refusal is", remember, func(*prompt.Request) call.Answer { return call.Answer{} }, false, []string{"a.md", "a.md", "b.md"}, "elicitation_declined elicitation_declined elicitation_declined", 2},
+		{"E8: a refusal is", remember, func(*prompt.Request) call.Answer { return call.Answer{} }, false,
+			[]string{"a.md", "a.md", "b.md"}, "elicitation_declined elicitation_declined elicitation_declined", 2},
 	}
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {
@@ -192,7 +197,8 @@ func TestGrantsInAProgram(t *testing.T) {
 			d := &desk{answer: test.answer}
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
-			r, err := e.Eval(ctx, codemode.Request{Profile: "p", Code: attempts(test.together, test.paths...), Channels: []approvals.Channel{d}, Principal: "local:anna", Session: "s1"})
+			r, err := e.Eval(ctx, codemode.Request{Profile: "p", Code: attempts(test.together, test.paths...),
+				Channels: []approvals.Channel{d}, Principal: "local:anna", Session: "s1"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -224,14 +230,16 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// E1: what was allowed for a time serves the principal it was allowed for; E4: until it is revoked; E5: while the profile stays as it is.
+// E1: what was allowed for a time serves the principal it was allowed for; E4: until it is revoked; E5: while the
+// profile stays as it is.
 func TestGrantsOutliveARunAndEnd(t *testing.T) {
 	const settings = `, "remember": {"scopes": ["time"]}`
 	e := open(t, fmt.Sprintf(writing, settings))
 	asked := func(principal string) int {
 		t.Helper()
 		d := &desk{answer: remembering(call.ForTime)}
-		if _, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Code: attempts(false, "a.md"), Channels: []approvals.Channel{d}, Principal: principal}); err != nil {
+		if _, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Code: attempts(false, "a.md"),
+			Channels: []approvals.Channel{d}, Principal: principal}); err != nil {
 			t.Fatal(err)
 		}
 		return len(d.forms)
@@ -249,7 +257,8 @@ func TestGrantsOutliveARunAndEnd(t *testing.T) {
 	}
 }
 
-// C13: arguments that a person changed are checked like the program's own, both are recorded, and what is sent is what was allowed.
+// C13: arguments that a person changed are checked like the program's own, both are recorded, and what is sent is what
+// was allowed.
 func TestC13EditedArguments(t *testing.T) {
 	const config = `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__write_file"], "ask": {"edit": %v},
 		"denylist": [{"id": "no-secrets", "tool": "filesystem__*", "when": {"/path": {"prefix": "secret"}}}]}}}}`
@@ -282,7 +291,8 @@ func TestC13EditedArguments(t *testing.T) {
 				}
 				if test.path == "" {
 					t.Errorf("it ran: %s", entry.Executed)
-				} else if !strings.Contains(entry.Proposed.String(), "a.md") || entry.Executed.String() != `{"path":"b.md","content":"edited"}` {
+				} else if !strings.Contains(entry.Proposed.String(), "a.md") ||
+					entry.Executed.String() != `{"path":"b.md","content":"edited"}` {
 					t.Errorf("proposed %s, executed %s", entry.Proposed, entry.Executed)
 				}
 			}
@@ -290,7 +300,8 @@ func TestC13EditedArguments(t *testing.T) {
 	}
 }
 
-// Whoever sent the program is told where a person changed the arguments of a call, and nothing of the kind about others.
+// Whoever sent the program is told where a person changed the arguments of a call, and nothing of the kind about
+// others.
 func TestTheModelIsToldThatAPersonChangedArguments(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
 		{`{"path":"a.md","content":"edited"}`, "changed: /content"},
@@ -308,7 +319,8 @@ func TestTheModelIsToldThatAPersonChangedArguments(t *testing.T) {
 		}}
 		r, err := eval(t, e, "p", `await codemode.time__now({}); await codemode.filesystem__write_file({path: "a.md", content: "text of a.md"}); return 1`, d)
 		text := r.Text(err)
-		if err != nil || strings.Count(text, "a person changed") != min(len(test.want), 1) || !strings.Contains(text, test.want) {
+		if err != nil || strings.Count(text, "a person changed") != min(len(test.want), 1) ||
+			!strings.Contains(text, test.want) {
 			t.Errorf("after %s (%v):\n%s", test.args, err, text)
 		}
 		if got := r.CallsJSON(); len(got) != 2 || got[0].Changed != nil || (got[1].Changed == nil) != (test.want == "") {
@@ -324,7 +336,8 @@ func TestD5ArgumentsSayWhereTheyComeFrom(t *testing.T) {
 		const { content } = await codemode.filesystem__read_text_file({path: "a.md"});
 		await codemode.filesystem__write_file({path: "written-here.md", content: "Fwd: " + content});
 		return 1;`, d)
-	if len(d.texts) != 1 || !strings.Contains(d.texts[0], `path: "written-here.md" (written in the program)`) || !strings.Contains(d.texts[0], "(from filesystem.read_text_file, call 1)") {
+	if len(d.texts) != 1 || !strings.Contains(d.texts[0], `path: "written-here.md" (written in the program)`) ||
+		!strings.Contains(d.texts[0], "(from filesystem.read_text_file, call 1)") {
 		t.Errorf("got\n%s", strings.Join(d.texts, "\n"))
 	}
 }
@@ -358,7 +371,8 @@ func TestC11LateAnswersAreRecorded(t *testing.T) {
 			if entry.Kind == "running" || entry.Kind == "outcome" {
 				t.Fatalf("it ran: %+v", entry)
 			}
-			found = found || entry.Kind == "late_answer" && entry.Tool == "filesystem__write_file" && entry.Channel == "elicitation"
+			found = found || entry.Kind == "late_answer" && entry.Tool == "filesystem__write_file" &&
+				entry.Channel == "elicitation"
 		}
 		return found
 	}
@@ -386,7 +400,8 @@ func TestACriticalCallSaysWhereItIsApproved(t *testing.T) {
 	}
 }
 
-// What a person allows is done, told and recorded, though the refusal beside it ends the program while the server is still at it.
+// What a person allows is done, told and recorded, though the refusal beside it ends the program while the server is
+// still at it.
 func TestMixedAnswersAreCarriedOut(t *testing.T) {
 	up := newPerformed(t)
 	up.takes = 500 * time.Millisecond
@@ -434,8 +449,8 @@ func TestTheLastQuestionThatALimitLetsPassCounts(t *testing.T) {
 	}
 }
 
-// A question waits for people who may be expected, even if nobody is there yet, unless the profile says otherwise; why nobody
-// answered is told as it was.
+// A question waits for people who may be expected, even if nobody is there yet, unless the profile says otherwise; why
+// nobody answered is told as it was.
 func TestAQuestionWaitsForPeopleWhoAreExpected(t *testing.T) {
 	for _, test := range []struct {
 		why, absent string
@@ -453,7 +468,8 @@ func TestAQuestionWaitsForPeopleWhoAreExpected(t *testing.T) {
 			e := open(t, fmt.Sprintf(writing, `, "ask": {"timeout": "300ms"`+test.absent+`}`))
 			var told []string
 			r, err := e.Eval(t.Context(), codemode.Request{
-				Profile: "p", Code: attempts(false, "a.md"), Channels: []approvals.Channel{says(call.Answer{}, approvals.ErrCannotAsk), q},
+				Profile: "p", Code: attempts(false, "a.md"), Channels: []approvals.Channel{says(call.Answer{},
+					approvals.ErrCannotAsk), q},
 				Caller: &registry.Caller{Asked: func(about string, where []string, until time.Time) (over func()) {
 					told = append(told, fmt.Sprint(about, " ", where, " ", !until.IsZero()))
 					return func() {}

@@ -17,7 +17,8 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// Whoever opens the record in a spreadsheet finds a row for each call, with who decided, when it began and when it ended.
+// Whoever opens the record in a spreadsheet finds a row for each call, with who decided, when it began and when it
+// ended.
 func TestTheTableOfCallsHasARowForEachCall(t *testing.T) {
 	dir := t.TempDir()
 	e := open(t, original, recorded(dir))

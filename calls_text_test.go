@@ -49,7 +49,8 @@ func TestWritesAreListedHoweverManyCallsFailed(t *testing.T) {
 		await codemode.filesystem__write_file({ path: "w", content: "x" });
 		for (let i = 0; i < 300; i++) await codemode["filesystem__no_" + i]({}).catch(() => 0);
 		return 1`})
-	for _, part := range []string{"301 (1 done, 300 failed)", "1. filesystem__write_file done\n", " more are not listed)\n"} {
+	for _, part := range []string{"301 (1 done, 300 failed)", "1. filesystem__write_file done\n",
+		" more are not listed)\n"} {
 		if !strings.Contains(got, part) {
 			t.Errorf("%q is missing from\n%s", part, got)
 		}
@@ -87,8 +88,10 @@ func TestAProgramThatThrewSaysWhatIsDone(t *testing.T) {
 }
 
 func TestEachCallIsListedOnRequest(t *testing.T) {
-	got := callsOf(t, open(t, noSecrets), codemode.Request{Profile: "p", EveryCall: true, Code: `for (let i = 0; i < 250; i++) await codemode.time__now({})`})
-	if lines := strings.Split(strings.TrimSpace(got), "\n"); len(lines) != 251 || !strings.HasPrefix(lines[250], "  250. time__now done in ") {
+	got := callsOf(t, open(t, noSecrets), codemode.Request{Profile: "p", EveryCall: true,
+		Code: `for (let i = 0; i < 250; i++) await codemode.time__now({})`})
+	if lines := strings.Split(strings.TrimSpace(got), "\n"); len(lines) != 251 ||
+		!strings.HasPrefix(lines[250], "  250. time__now done in ") {
 		t.Errorf("got\n%s", got)
 	}
 }

@@ -76,7 +76,8 @@ func verdicts(t *testing.T, e *codemode.Evaluator, p *person, code string) strin
 }
 
 // TestN4TaintedRuns is POLICY.md N4: after anything that an untrusted server said, a call is asked about unless its
-// arguments are written in the program, or single values of trusted servers in such a call: whatever was done to the words since.
+// arguments are written in the program, or single values of trusted servers in such a call: whatever was done to the
+// words since.
 func TestN4TaintedRuns(t *testing.T) {
 	s := newStranger(t)
 	s.define("read", "reads mail")
@@ -87,18 +88,26 @@ func TestN4TaintedRuns(t *testing.T) {
 	e := open(t, config(false))
 	for _, tt := range []struct{ name, code, want string }{
 		{"a literal", `await codemode.time__now({timezone: "UTC"})`, "time__now allow"},
-		{"a literal after it", `const m = await codemode.s__read({}); await codemode.time__now({timezone: "UTC"}); return m`, "read allow, time__now allow"},
+		{"a literal after it", `const m = await codemode.s__read({}); await codemode.time__now({timezone: "UTC"}); return m`,
+			"read allow, time__now allow"},
 		{"no arguments", `const m = await codemode.s__read({}); await codemode.time__now(); await codemode.time__now({}); return m`, "read allow, time__now allow, time__now allow"},
 		{"an echoed literal", `await codemode.s__read({}); await codemode.s__read({q: "read answers"}); await codemode.s__read({q: "read answers", n: 2})`, "read allow, read allow, read allow"},
 		{"the answer", `const m = await codemode.s__read({}); await codemode.s__read({m})`, "read allow, read ask"},
-		{"a part of it", `const m = await codemode.s__read({}); await codemode.s__read({m: m.slice(0, 4)})`, "read allow, read ask"},
-		{"laundered by a sum", `const m = await codemode.s__read({}); await codemode.s__read({m: "x" + m})`, "read allow, read ask"},
-		{"laundered by JSON", `const m = await codemode.s__read({}); await codemode.s__read(JSON.parse(JSON.stringify({m})))`, "read allow, read ask"},
-		{"laundered by a number", `const m = await codemode.s__read({}); await codemode.s__read({n: m.length})`, "read allow, read ask"},
-		{"laundered by a key", `const m = await codemode.s__read({}); await codemode.s__read({[m]: 1})`, "read allow, read ask"},
+		{"a part of it", `const m = await codemode.s__read({}); await codemode.s__read({m: m.slice(0, 4)})`,
+			"read allow, read ask"},
+		{"laundered by a sum", `const m = await codemode.s__read({}); await codemode.s__read({m: "x" + m})`,
+			"read allow, read ask"},
+		{"laundered by JSON", `const m = await codemode.s__read({}); await codemode.s__read(JSON.parse(JSON.stringify({m})))`,
+			"read allow, read ask"},
+		{"laundered by a number", `const m = await codemode.s__read({}); await codemode.s__read({n: m.length})`,
+			"read allow, read ask"},
+		{"laundered by a key", `const m = await codemode.s__read({}); await codemode.s__read({[m]: 1})`,
+			"read allow, read ask"},
 		{"laundered by a table", `const T = {r: "ring", e: "echo"}; const m = await codemode.s__read({}); await codemode.s__read({w: [...m].map(c => T[c] ?? "none")})`, "read allow, read ask"},
 		{"laundered by branches", `const m = await codemode.s__read({}); await codemode.s__read({w: m[0] == "r" ? "ring" : "none"})`, "read allow, read ask"},
-		{"laundered by an object", `const o = {w: ""}; const m = await codemode.s__read({}); o.w = m; await codemode.s__read(o)`, "read allow, read ask"},
+		{"laundered by an object",
+			`const o = {w: ""}; const m = await codemode.s__read({}); o.w = m; await codemode.s__read(o)`,
+			"read allow, read ask"},
 		{"an error's words", `let w; try { await codemode.s__read({fail: 1}) } catch (e) { w = e.message } await codemode.s__read({w})`, "read allow, read ask"},
 		{"before it", `await codemode.time__now({}); await codemode.s__read({})`, "time__now allow, read allow"},
 		{"trusted ones only", `const f = await codemode.filesystem__read_text_file({path: "a.md"}); await codemode.s__read({f})`, "filesystem__read_text_file allow, read allow"},
@@ -111,7 +120,8 @@ func TestN4TaintedRuns(t *testing.T) {
 		var predicted []string
 		for _, c := range plan.Calls {
 			verdict := c.Verdict
-			if i := len(predicted); verdict == preflight.VerdictDepends && i < len(strings.Split(tt.want, ", ")) { // it may be one of several
+			// it may be one of several
+			if i := len(predicted); verdict == preflight.VerdictDepends && i < len(strings.Split(tt.want, ", ")) {
 				for _, v := range c.Verdicts {
 					if strings.HasSuffix(strings.Split(tt.want, ", ")[i], " "+v) {
 						verdict = v
@@ -127,17 +137,24 @@ func TestN4TaintedRuns(t *testing.T) {
 	}
 	// What the program's text alone does not settle: the arguments are known when the call is made.
 	for _, tt := range []struct{ name, code, want string }{
-		{"a value of a trusted server", `const w = (await codemode.filesystem__read_text_file({path: "a.md"})).content; const m = await codemode.s__read({}); await codemode.s__read({w})`, "filesystem__read_text_file allow, read allow, read allow"},
-		{"many values of a trusted server", `const w = (await codemode.filesystem__read_text_file({path: "a.md"})).content; const m = await codemode.s__read({}); await codemode.s__read({w: [...m].map(() => w)})`, "filesystem__read_text_file allow, read allow, read ask"},
-		{"a part of such a value", `const w = (await codemode.filesystem__read_text_file({path: "a.md"})).content; const m = await codemode.s__read({}); await codemode.s__read({w: w.slice(0, m.length)+w[0]})`, "filesystem__read_text_file allow, read allow, read ask"},
+		{"a value of a trusted server",
+			`const w = (await codemode.filesystem__read_text_file({path: "a.md"})).content; const m = await codemode.s__read({}); await codemode.s__read({w})`, "filesystem__read_text_file allow, read allow, read allow"},
+		{"many values of a trusted server",
+			`const w = (await codemode.filesystem__read_text_file({path: "a.md"})).content; const m = await codemode.s__read({}); await codemode.s__read({w: [...m].map(() => w)})`, "filesystem__read_text_file allow, read allow, read ask"},
+		{"a part of such a value",
+			`const w = (await codemode.filesystem__read_text_file({path: "a.md"})).content; const m = await codemode.s__read({}); await codemode.s__read({w: w.slice(0, m.length)+w[0]})`, "filesystem__read_text_file allow, read allow, read ask"},
 		{"a loop", `let m = 0; for (let i = 0; i < 2; i++) { await codemode.time__now({timezone: m ? "UTC" : undefined}); m = await codemode.s__read({}) }`, "time__now allow, read allow, time__now ask, read allow"},
-		{"a tool that the text does not show", `const m = await codemode.s__read({}); await codemode["time__" + m.slice(0, 0) + "now"]({})`, "read allow, time__now ask"},
+		{"a tool that the text does not show",
+			`const m = await codemode.s__read({}); await codemode["time__" + m.slice(0, 0) + "now"]({})`,
+			"read allow, time__now ask"},
 	} {
 		if got := verdicts(t, e, says(yes, nil), tt.code); got != tt.want {
 			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
 		}
 		for _, c := range check(t, e, "p", tt.code).Calls {
-			if slices.Contains([]string{"s__read", "time__now"}, c.Tool) && len(c.Unknown) > 0 && c.Verdict != preflight.VerdictDepends && !strings.Contains(tt.want, c.Tool+" "+c.Verdict) && !strings.Contains(tt.want, "read "+c.Verdict) {
+			if slices.Contains([]string{"s__read", "time__now"}, c.Tool) && len(c.Unknown) > 0 &&
+				c.Verdict != preflight.VerdictDepends && !strings.Contains(tt.want, c.Tool+" "+c.Verdict) &&
+				!strings.Contains(tt.want, "read "+c.Verdict) {
 				t.Errorf("%s: check says %s", tt.name, c.Verdict)
 			}
 		}
@@ -150,7 +167,8 @@ func TestN4TaintedRuns(t *testing.T) {
 			t.Errorf("question %d does not say %q: %+v", i+1, want, asking.asked)
 		}
 	}
-	if got := verdicts(t, open(t, config(true)), says(yes, nil), `const m = await codemode.s__read({}); await codemode.time__now({}); await codemode.s__read({m})`); got != "read allow, time__now allow, read allow" {
+	if got := verdicts(t, open(t, config(true)), says(yes, nil),
+		`const m = await codemode.s__read({}); await codemode.time__now({}); await codemode.s__read({m})`); got != "read allow, time__now allow, read allow" {
 		t.Errorf("a server that is trusted: %s", got)
 	}
 }
@@ -178,7 +196,8 @@ func TestA14ChangedDefinitions(t *testing.T) {
 	}
 	p := says(no, nil)
 	r, err := eval(t, e, "p", refused(`codemode.s__read({})`), p)
-	if err != nil || !strings.Contains(string(r.Value), "elicitation_declined") || len(p.asked) != 1 || !strings.Contains(strings.Join(p.asked[0].Reasons, " "), "reviewed") {
+	if err != nil || !strings.Contains(string(r.Value), "elicitation_declined") || len(p.asked) != 1 ||
+		!strings.Contains(strings.Join(p.asked[0].Reasons, " "), "reviewed") {
 		t.Errorf("a person is not told why: %s %v", r.Value, p.asked)
 	}
 	e.Close(t.Context())
@@ -189,7 +208,8 @@ func TestA14ChangedDefinitions(t *testing.T) {
 		t.Errorf("in a later process: %s", got)
 	}
 	changed := e.Rules().Pins.Changes()
-	if len(changed) != 1 || changed[0].Name != "s__read" || strings.Join(changed[0].Diff, "\n") != "- /description: \"reads mail\"\n+ /description: \"reads mail.\"" {
+	if len(changed) != 1 || changed[0].Name != "s__read" || strings.Join(changed[0].Diff,
+		"\n") != "- /description: \"reads mail\"\n+ /description: \"reads mail.\"" {
 		t.Fatalf("changed: %+v", changed)
 	}
 	if err := e.Rules().Pins.Accept("s__read", "another digest"); err == nil {
@@ -201,7 +221,8 @@ func TestA14ChangedDefinitions(t *testing.T) {
 	if err := e.Rules().Pins.Accept("s__read", changed[0].Digest); err != nil {
 		t.Fatal(err)
 	}
-	if got := verdicts(t, e, says(yes, nil), both); got != "read allow, other allow" || len(e.Rules().Pins.Changes()) != 0 {
+	if got := verdicts(t, e, says(yes, nil), both); got != "read allow, other allow" ||
+		len(e.Rules().Pins.Changes()) != 0 {
 		t.Errorf("once it is accepted: %s", got)
 	}
 	e.Close(t.Context())
@@ -291,7 +312,8 @@ func TestFallbackDoesNotUndoWhatRaisesACall(t *testing.T) {
 	}
 	s.define("read", "reads mail.")
 	eventually(t, "the changed tool", func() bool { return len(e.Rules().Pins.Changes()) == 1 })
-	if r, err := eval(t, e, "p", refused("codemode.s__read({})")); err != nil || !strings.Contains(string(r.Value), "no_approver") {
+	if r, err := eval(t, e, "p", refused("codemode.s__read({})")); err != nil || !strings.Contains(string(r.Value),
+		"no_approver") {
 		t.Errorf("a changed tool: %s %v", r.Value, err)
 	}
 }

@@ -164,7 +164,8 @@ func variations() []string {
 	return programs
 }
 
-// What runs well is not called wrong by check: no unknown tool, no arguments that do not fit, nothing that is sure to be refused.
+// What runs well is not called wrong by check: no unknown tool, no arguments that do not fit, nothing that is sure to
+// be refused.
 func TestCheckRaisesNoFalseAlarm(t *testing.T) {
 	e := open(t, `{"evaluation": {"profiles": {"p": {"denylist": ["filesystem__delete_file"], "unmatched": "allow"}}}}`)
 	ran := 0
@@ -176,7 +177,8 @@ func TestCheckRaisesNoFalseAlarm(t *testing.T) {
 		}
 		ran++
 		plan := check(t, e, "p", code)
-		if text := plan.Text(); !plan.Allowed || plan.Denied() > 0 || strings.Contains(text, "unknown tool") || strings.Contains(text, "do not fit") {
+		if text := plan.Text(); !plan.Allowed || plan.Denied() > 0 || strings.Contains(text, "unknown tool") ||
+			strings.Contains(text, "do not fit") {
 			t.Errorf("%s\nruns well, and check says\n%s", code, text)
 		}
 	}

@@ -66,15 +66,22 @@ func TestS41CheckSaysWhatWouldHappen(t *testing.T) {
 		{`codemode.time__now({timezone: 1})`, "allow!", []string{"he arguments do not fit: /timezone: expected a string"}},
 		{`codemode.time__now({timezone: z, foo: 1})`, "allow!", []string{"he arguments do not fit: /foo"}},
 		{`codemode.time__now(z)`, "allow", []string{"Its arguments are not known before it runs"}},
-		{`codemode.filesystem__write_file({path: "a", content: z})`, "ask", []string{"risk medium (rule writes, codemode.json:", "changes files", "Not known before it runs: /content"}},
-		{`codemode.filesystem__write_file({path: "private/a", content: z})`, "deny", []string{"rule private", "it is private", "narrow or remove the rule private, codemode.json:9, which denies it"}},
-		{`codemode.filesystem__write_file({path: z, content: "x"})`, "deny or ask", []string{"it depends on /path, which only the running program knows (rule private"}},
+		{`codemode.filesystem__write_file({path: "a", content: z})`, "ask",
+			[]string{"risk medium (rule writes, codemode.json:", "changes files", "Not known before it runs: /content"}},
+		{`codemode.filesystem__write_file({path: "private/a", content: z})`, "deny",
+			[]string{"rule private", "it is private", "narrow or remove the rule private, codemode.json:9, which denies it"}},
+		{`codemode.filesystem__write_file({path: z, content: "x"})`, "deny or ask",
+			[]string{"it depends on /path, which only the running program knows (rule private"}},
 		{`codemode.filesystem__write_file({...z, content: "x"})`, "deny or ask", []string{"it depends on /path"}},
 		{`codemode.filesystem__write_file({path: "a", contents: z})`, "ask!", []string{"/content"}},
-		{`codemode.filesystem__delete_file({path: "a"})`, "deny", []string{"leave filesystem__delete_file out, or catch ToolCallDeniedError"}},
+		{`codemode.filesystem__delete_file({path: "a"})`, "deny",
+			[]string{"leave filesystem__delete_file out, or catch ToolCallDeniedError"}},
 		{`codemode.filesystem__move_file(z)`, "deny", []string{"no rule decides", "add it to the allowlist"}},
-		{`codemode.filesystem__read_text_fil({path: "a"})`, "unknown tool!", []string{"did you mean filesystem__read_text_file", "line 2: there is no filesystem__read_text_fil; did you mean filesystem__read_text_file"}},
-		{`codemode.filesystem__delete_fil({path: "a"})`, "unknown tool!", []string{`here is no tool "filesystem__delete_fil"`}},
+		{`codemode.filesystem__read_text_fil({path: "a"})`, "unknown tool!",
+			[]string{"did you mean filesystem__read_text_file",
+				"line 2: there is no filesystem__read_text_fil; did you mean filesystem__read_text_file"}},
+		{`codemode.filesystem__delete_fil({path: "a"})`, "unknown tool!",
+			[]string{`here is no tool "filesystem__delete_fil"`}},
 		{`codemode.nothing__here()`, "unknown tool!", []string{"search_tools"}},
 	} {
 		plan := check(t, e, "p", "const z = input;\nawait "+tt.call+"; return 1")
@@ -93,7 +100,8 @@ func TestS41CheckSaysWhatWouldHappen(t *testing.T) {
 		if diff := cmp.Diff(tt.verdict, verdict); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.call, diff)
 		}
-		if refused := strings.HasSuffix(tt.verdict, "!") || tt.verdict == "deny"; c.Refused() != refused || plan.Allowed == refused {
+		if refused := strings.HasSuffix(tt.verdict, "!") || tt.verdict == "deny"; c.Refused() != refused ||
+			plan.Allowed == refused {
 			t.Errorf("%s: refused %v, allowed %v", tt.call, c.Refused(), plan.Allowed)
 		}
 		for _, part := range tt.parts {
@@ -111,9 +119,12 @@ func TestS41CheckSaysWhatWouldHappen(t *testing.T) {
 }
 
 func TestS41ReplyAndLink(t *testing.T) {
-	e := open(t, strings.Replace(rules, `"evaluation": {`, `"evaluation": { "adminURL": "https://codemode.example/admin",`, 1))
+	e := open(t, strings.Replace(rules, `"evaluation": {`, `"evaluation": { "adminURL": "https://codemode.example/admin",`,
+		1))
 	plan := check(t, e, "p", `await codemode.filesystem__delete_file({path: "a"}); await codemode.filesystem__delete_file({path: "b"}); await codemode.filesystem__write_file({path: "a", content: ""})`)
-	if got, want := plan.Link, "https://codemode.example/admin?allow=filesystem__delete_file&profile=p&program=sha256%3A"; !strings.HasPrefix(got, want) {
+	if got, want := plan.Link,
+		"https://codemode.example/admin?allow=filesystem__delete_file&profile=p&program=sha256%3A"; !strings.HasPrefix(got,
+		want) {
 		t.Errorf("link %s", got)
 	}
 	const reply = `My program would call filesystem__delete_file (rule no-deletion, codemode.json:8), which the profile p denies. If you want it to happen, the rules have to be changed; otherwise I go on without it. My program is going to call filesystem__write_file; you will be asked before that happens.`
@@ -123,7 +134,8 @@ func TestS41ReplyAndLink(t *testing.T) {
 	if plan = check(t, e, "p", "return 1"); plan.Reply != "" || plan.Link != "" || !plan.Allowed {
 		t.Errorf("nothing to say, and it says %q %q", plan.Reply, plan.Link)
 	}
-	if plan = check(t, e, "p", "const a = 1;\na + 1"); len(plan.Warnings) != 1 || !strings.Contains(plan.Text(), "line 2: the value of the last statement is not returned") {
+	if plan = check(t, e, "p", "const a = 1;\na + 1"); len(plan.Warnings) != 1 ||
+		!strings.Contains(plan.Text(), "line 2: the value of the last statement is not returned") {
 		t.Errorf("warnings %q", plan.Warnings)
 	}
 	if plan = check(t, e, "p", "let a = = 1"); plan.Allowed || plan.Token != "" || len(plan.Problems) != 1 {
@@ -135,8 +147,10 @@ func TestS41ReplyAndLink(t *testing.T) {
 func TestCheckPredictsEveryVerdict(t *testing.T) {
 	e := open(t, rules)
 	calls := []string{
-		`codemode.time__now({})`, `codemode.filesystem__read_text_file({path: "a.md"})`, `codemode.filesystem__delete_file({path: "a.md"})`,
-		`codemode.filesystem__write_file({path: "n.md", content: "x"})`, `codemode.filesystem__write_file({path: "private.md", content: "x"})`,
+		`codemode.time__now({})`, `codemode.filesystem__read_text_file({path: "a.md"})`,
+		`codemode.filesystem__delete_file({path: "a.md"})`,
+		`codemode.filesystem__write_file({path: "n.md", content: "x"})`,
+		`codemode.filesystem__write_file({path: "private.md", content: "x"})`,
 		`codemode.filesystem__list_directory({path: "."})`, `codemode["filesystem__delete" + "_file"]({path: "b.md"})`,
 	}
 	code := "const out = [];\n"
@@ -172,7 +186,8 @@ func TestS44RunsNeedTheToken(t *testing.T) {
 	const code = "return await codemode.time__now({})"
 	run := func(profile, code, token string) (string, string) {
 		t.Helper()
-		_, err := e.Eval(t.Context(), codemode.Request{Profile: profile, Code: code, Preflight: token, Tool: "codemode_eval_" + profile})
+		_, err := e.Eval(t.Context(), codemode.Request{Profile: profile, Code: code, Preflight: token,
+			Tool: "codemode_eval_" + profile})
 		refused, ok := errors.AsType[*preflight.Error](err)
 		if !ok {
 			if err != nil {
@@ -204,7 +219,8 @@ func TestS44RunsNeedTheToken(t *testing.T) {
 		if got == "" {
 			continue
 		}
-		for _, part := range []string{tt.want, "The profile " + tt.profile + " requires", "Call codemode_check", fmt.Sprintf("%q as profile", tt.profile), "codemode_eval_" + tt.profile, "for 10m.", "Reply to paste"} {
+		for _, part := range []string{tt.want, "The profile " + tt.profile + " requires", "Call codemode_check",
+			fmt.Sprintf("%q as profile", tt.profile), "codemode_eval_" + tt.profile, "for 10m.", "Reply to paste"} {
 			if !strings.Contains(text, part) {
 				t.Errorf("%s: %q is missing from\n%s", tt.name, part, text)
 			}
@@ -288,7 +304,8 @@ return out`)
 	}
 	entries := 0
 	for _, entry := range e.Record().Journal().Entries() {
-		if entry.Tool == "filesystem__delete_file" && entry.Kind == hostfns.KindRefused && entry.Rule == "no-deletion" && entry.Reason == "denied" {
+		if entry.Tool == "filesystem__delete_file" && entry.Kind == hostfns.KindRefused && entry.Rule == "no-deletion" &&
+			entry.Reason == "denied" {
 			entries++
 		} else if entry.Tool != "time__now" {
 			t.Errorf("entry %+v", entry)
@@ -343,9 +360,11 @@ func TestE8ThreeRefusalsEndTheRun(t *testing.T) {
 
 func TestUnreturnedValueIsMentioned(t *testing.T) {
 	e := open(t, rules)
-	for code, want := range map[string]bool{"const a = 1;\na + 1": true, "const a = 1;\nreturn a + 1": false, "const a = 1;\nconsole.log(a)": false} {
+	for code, want := range map[string]bool{"const a = 1;\na + 1": true, "const a = 1;\nreturn a + 1": false,
+		"const a = 1;\nconsole.log(a)": false} {
 		r, err := eval(t, e, "p", code)
-		if got := strings.Contains(r.Text(err), "hint: line 2: the value of the last statement is not returned"); got != want {
+		if got := strings.Contains(r.Text(err),
+			"hint: line 2: the value of the last statement is not returned"); got != want {
 			t.Errorf("%s:\n%s", code, r.Text(err))
 		}
 	}
@@ -377,7 +396,8 @@ func TestS45OverlaysNarrow(t *testing.T) {
 		}
 		return happened
 	}
-	anna, berta := codemode.Request{Principal: inforce.Fingerprint("token of anna")}, codemode.Request{Principal: inforce.Fingerprint("token of berta")}
+	anna, berta := codemode.Request{Principal: inforce.Fingerprint("token of anna")},
+		codemode.Request{Principal: inforce.Fingerprint("token of berta")}
 	overlay := func(text string) {
 		t.Helper()
 		if err := e.Loader().SetOverlays([]byte(`{"evaluation": {"overlays": [` + text + `]}}`)); err != nil {
@@ -503,8 +523,8 @@ func TestS46SessionsOfRoles(t *testing.T) {
 	}
 }
 
-// A session that was made in one process counts in all that share the store, also in those that are started later, until
-// it ends; what the store has of it is of no use as its id.
+// A session that was made in one process counts in all that share the store, also in those that are started later,
+// until it ends; what the store has of it is of no use as its id.
 func TestS46SessionsCountInEveryProcess(t *testing.T) {
 	dir := t.TempDir()
 	config := `{"evaluation": {"profiles": {"p": {}}, "overlays": [{"id": "interns", "role": "intern", "denylist": ["filesystem__*"]}]}}`
@@ -533,7 +553,8 @@ func TestS46SessionsCountInEveryProcess(t *testing.T) {
 	}
 	after := open(t, config, recorded(dir))
 	elsewhere := open(t, config, recorded(t.TempDir()))
-	for name, e := range map[string]*codemode.Evaluator{"where it was made": page, "a process from before": before, "a process from later": after} {
+	for name, e := range map[string]*codemode.Evaluator{"where it was made": page, "a process from before": before,
+		"a process from later": after} {
 		if got, err := run(e, s.ID); got != "refused" || err != nil {
 			t.Errorf("%s: %s %v", name, got, err)
 		}
@@ -574,7 +595,8 @@ func TestS46SessionsEnd(t *testing.T) {
 				t.Errorf("%v: before its end: %v", life, err)
 			}
 			time.Sleep(time.Nanosecond)
-			if _, err := e.Check(t.Context(), codemode.Request{Code: "return 1", Session: s.ID}); !errors.Is(err, inforce.ErrSessionOver) {
+			if _, err := e.Check(t.Context(), codemode.Request{Code: "return 1", Session: s.ID}); !errors.Is(err,
+				inforce.ErrSessionOver) {
 				t.Errorf("%v: at its end: %v", life, err)
 			}
 		}
@@ -585,7 +607,8 @@ func TestS46SessionsEnd(t *testing.T) {
 func TestCheckOfVeryManyCalls(t *testing.T) {
 	e := open(t, rules, readInWorkers)
 	plan := check(t, e, "p", strings.Repeat("codemode.filesystem__raed_text_file({path: 'a'});\n", 1200)+"return 1")
-	if len(plan.Calls) != 1000 || len(plan.Warnings) != 1 || !strings.Contains(plan.Warnings[0], "line 1001: this call and what follows it, 200 in all") {
+	if len(plan.Calls) != 1000 || len(plan.Warnings) != 1 || !strings.Contains(plan.Warnings[0],
+		"line 1001: this call and what follows it, 200 in all") {
 		t.Errorf("%d calls, warnings %q", len(plan.Calls), plan.Warnings)
 	}
 	if text := plan.Text(); len(text) > 64<<10 || !strings.Contains(text, "(900 more)") {
@@ -595,12 +618,14 @@ func TestCheckOfVeryManyCalls(t *testing.T) {
 
 // Reading a resource is decided like a call of the server's tool read_resource.
 func TestCheckOfResources(t *testing.T) {
-	e := open(t, strings.Replace(rules, `"denylist": [`, `"denylist": [{ "id": "no-uri", "tool": "time__read_resource", "when": { "/uri": { "prefix": "secret:" } } },`, 1))
+	e := open(t, strings.Replace(rules, `"denylist": [`,
+		`"denylist": [{ "id": "no-uri", "tool": "time__read_resource", "when": { "/uri": { "prefix": "secret:" } } },`, 1))
 	for call, want := range map[string]string{
-		`codemode.read_resource("time", "x:y")`:                             "time__read_resource depends",
-		`codemode.read_resource({server: "time", uri: "x:y"})`:              "time__read_resource allow",
-		`codemode.read_resource({server: "time", uri: "secret:y"})`:         "time__read_resource deny",
-		`codemode.read_resource({server: "filesystem", uri: input})`:        "filesystem__read_resource ask", // private cannot be judged: there is no /path
+		`codemode.read_resource("time", "x:y")`:                     "time__read_resource depends",
+		`codemode.read_resource({server: "time", uri: "x:y"})`:      "time__read_resource allow",
+		`codemode.read_resource({server: "time", uri: "secret:y"})`: "time__read_resource deny",
+		// private cannot be judged: there is no /path
+		`codemode.read_resource({server: "filesystem", uri: input})`:        "filesystem__read_resource ask",
 		`codemode.read_resource({server: "nothing", uri: "x:y"})`:           "nothing__read_resource unknown tool",
 		`codemode.read_resource(input.server, "x:y")`:                       "dynamic",
 		`codemode.time.now({}) && codemode.read_resource({uri: "secret:"})`: "time__now allow dynamic",
@@ -632,7 +657,8 @@ func TestOverlaysAreKept(t *testing.T) {
 	e := start()
 	verdict := func(e *codemode.Evaluator) string {
 		t.Helper()
-		plan, err := e.Check(t.Context(), codemode.Request{Profile: "p", Session: "s", Code: "await codemode.time__now({}); return 1"})
+		plan, err := e.Check(t.Context(), codemode.Request{Profile: "p", Session: "s",
+			Code: "await codemode.time__now({}); return 1"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -102,7 +102,8 @@ var (
 	no  = call.Answer{Reason: "not now", Typed: true}
 )
 
-func eval(t *testing.T, e *codemode.Evaluator, profile, code string, channels ...approvals.Channel) (*codemode.Response, error) {
+func eval(t *testing.T, e *codemode.Evaluator, profile, code string, channels ...approvals.Channel) (*codemode.Response,
+	error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -135,7 +136,8 @@ type refusal struct {
 
 // refused is the rest of a program that calls something and returns what is thrown.
 func refused(call string) string {
-	return "try { await " + call + "; return {Name: 'none'} } catch (e) { return {Name: e.name, ToolName: e.toolName, Reason: e.reason, Detail: e.detail, Rule: e.rule, Retryable: e.retryable} }"
+	return "try { await " + call +
+		"; return {Name: 'none'} } catch (e) { return {Name: e.name, ToolName: e.toolName, Reason: e.reason, Detail: e.detail, Rule: e.rule, Retryable: e.retryable} }"
 }
 
 // original is the configuration of the original plan (POLICY.md A1).
@@ -163,10 +165,12 @@ func TestVerdictsOfTheOriginalPlan(t *testing.T) {
 		{"safe allows the time", "safe", `codemode.time__now({})`, "", 0},
 		{"safe denies a file", "safe", read, "denied", 0},
 		{"safe denies an alias", "safe", `(c => c({path: "a.md"}))(codemode.filesystem__read_text_file)`, "denied", 0},
-		{"safe denies a name made while running", "safe", `codemode["file" + ["system", "read_text_file"].join("__")]({path: "a.md"})`, "denied", 0},
+		{"safe denies a name made while running", "safe",
+			`codemode["file" + ["system", "read_text_file"].join("__")]({path: "a.md"})`, "denied", 0},
 		{"safe denies by server and tool", "safe", `codemode.filesystem.read_text_file({path: "a.md"})`, "denied", 0},
 		{"safe denies inside Promise.all", "safe", `Promise.all([1, 2].map(() => ` + read + `))`, "denied", 0},
-		{"safe denies in a timer", "safe", `new Promise((ok, fail) => setTimeout(() => ` + read + `.then(ok, fail), 1))`, "denied", 0},
+		{"safe denies in a timer", "safe", `new Promise((ok, fail) => setTimeout(() => ` + read + `.then(ok, fail), 1))`,
+			"denied", 0},
 		{"supervised denies deletion", "supervised", `codemode.filesystem__delete_file({path: "a.md"})`, "denied", 0},
 		{"supervised asks before reading", "supervised", read, "", 1},
 		{"supervised allows the rest", "supervised", `codemode.time__now({})`, "", 0},
@@ -176,7 +180,8 @@ func TestVerdictsOfTheOriginalPlan(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			p := says(yes, nil)
 			got := value[refusal](t, e, tt.profile, refused(tt.call), p)
-			if tt.reason == "" && got.Name != "none" || tt.reason != "" && (got.Name != "ToolCallDeniedError" || got.Reason != tt.reason) {
+			if tt.reason == "" && got.Name != "none" || tt.reason != "" && (got.Name != "ToolCallDeniedError" ||
+				got.Reason != tt.reason) {
 				t.Errorf("got %+v, want reason %q", got, tt.reason)
 			}
 			if len(p.asked) != tt.asked {
@@ -208,7 +213,10 @@ func TestAnswers(t *testing.T) {
 		{"a client that cannot ask", says(yes, approvals.ErrCannotAsk), "elicitation_unsupported", ""},
 		{"nobody there", says(yes, approvals.ErrNoPerson), "no_approver", ""},
 		{"no channel at all", nil, "no_approver", ""},
-		{"a channel that crashes", &person{answer: func(context.Context, *prompt.Request) (call.Answer, error) { panic("boom") }}, "no_approver", "no_approver"},
+		{"a channel that crashes", &person{answer: func(context.Context, *prompt.Request) (call.Answer,
+			error) {
+			panic("boom")
+		}}, "no_approver", "no_approver"},
 	}
 	e := open(t, rules)
 	for _, tt := range tests {
@@ -218,11 +226,13 @@ func TestAnswers(t *testing.T) {
 				if tt.channel != nil {
 					channels = append(channels, tt.channel)
 				}
-				got := value[refusal](t, e, profile, refused(`codemode.filesystem__write_file({path: "new.md", content: "x"})`), channels...)
+				got := value[refusal](t, e, profile, refused(`codemode.filesystem__write_file({path: "new.md", content: "x"})`),
+					channels...)
 				switch {
 				case reason == "" && got.Name != "none":
 					t.Errorf("refused: %+v", got)
-				case reason != "" && (got.Reason != reason || got.ToolName != "filesystem__write_file" || got.Retryable || got.Rule != "filesystem__*"):
+				case reason != "" && (got.Reason != reason || got.ToolName != "filesystem__write_file" || got.Retryable ||
+					got.Rule != "filesystem__*"):
 					t.Errorf("got %+v, want reason %q", got, reason)
 				}
 				files := value[map[string]any](t, e, "", `return await codemode.filesystem__list_directory({path: "."})`)
@@ -246,7 +256,8 @@ func TestWhatAPersonIsShown(t *testing.T) {
 	}
 	q := p.asked[0]
 	got := []string{q.Server, q.Tool, q.Name, q.Profile, q.Rule, string(q.Risk), string(q.Args), q.Run}
-	want := []string{"filesystem", "read_text_file", "filesystem__read_text_file", "supervised", "filesystem__*", "medium", `{"path":"a.md"}`, r.Run}
+	want := []string{"filesystem", "read_text_file", "filesystem__read_text_file", "supervised", "filesystem__*", "medium",
+		`{"path":"a.md"}`, r.Run}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the question (-want +got):\n%s", diff)
 	}
@@ -321,7 +332,8 @@ func TestDeniedToolsCannotBeDiscovered(t *testing.T) {
 	for profile, want := range map[string]bool{"safe": false, "supervised": true, "": true} {
 		found := value[[]struct{ Name string }](t, e, profile, `return await codemode.search_tools("delete file")`)
 		names := fmt.Sprint(found)
-		if got := strings.Contains(names, "filesystem__read_text_file") || strings.Contains(names, "filesystem__write_file"); got != want {
+		if got := strings.Contains(names, "filesystem__read_text_file") ||
+			strings.Contains(names, "filesystem__write_file"); got != want {
 			t.Errorf("profile %q finds files: %v, want %v (%s)", profile, got, want, names)
 		}
 		if profile != "" && strings.Contains(names, "filesystem__delete_file") {
@@ -331,17 +343,20 @@ func TestDeniedToolsCannotBeDiscovered(t *testing.T) {
 	if got := value[refusal](t, e, "supervised", refused(`codemode.filesystem__delete_file({})`)); got.Reason != "denied" {
 		t.Errorf("a direct call: got %+v, want denied", got)
 	}
-	if got := value[refusal](t, e, "supervised", refused(`codemode.get_tools(["filesystem__delete_file"])`)); got.Name != "ToolNotFoundError" {
+	if got := value[refusal](t, e, "supervised",
+		refused(`codemode.get_tools(["filesystem__delete_file"])`)); got.Name != "ToolNotFoundError" {
 		t.Errorf("the declaration of a denied tool: got %+v, want ToolNotFoundError", got)
 	}
-	if got := value[string](t, e, "safe", `return await codemode.get_tools()`); !strings.Contains(got, "now") || strings.Contains(got, "write_file") {
+	if got := value[string](t, e, "safe", `return await codemode.get_tools()`); !strings.Contains(got, "now") ||
+		strings.Contains(got, "write_file") {
 		t.Errorf("declarations under safe:\n%s", got)
 	}
 	tools, err := e.Discovery().Search(t.Context(), discovery.Query{Profiles: []string{"safe"}})
 	if err != nil || len(tools) != 2 {
 		t.Errorf("tools under safe: %v, %v; want the two of time", tools, err)
 	}
-	if _, err := e.Discovery().Declarations(t.Context(), []string{"filesystem__write_file"}, discovery.Query{Profiles: []string{"safe"}}); err == nil {
+	if _, err := e.Discovery().Declarations(t.Context(), []string{"filesystem__write_file"},
+		discovery.Query{Profiles: []string{"safe"}}); err == nil {
 		t.Error("a hidden tool was declared")
 	}
 }
@@ -452,7 +467,8 @@ func TestARemovedProfileAllowsNothing(t *testing.T) {
 func TestRefusalsEndTheRun(t *testing.T) {
 	e := open(t, `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__*"], "limits": {"refusals": 2}}}}}`)
 	r, err := eval(t, e, "p", `for (let i = 0; i < 5; i++) { try { await codemode.filesystem__write_file({path: "f" + i, content: ""}) } catch {} }`, says(no, nil))
-	if ended, ok := errors.AsType[*sandbox.Error](err); !ok || ended.Kind != sandbox.Canceled || !strings.Contains(err.Error(), "too_many_refusals") {
+	if ended, ok := errors.AsType[*sandbox.Error](err); !ok || ended.Kind != sandbox.Canceled ||
+		!strings.Contains(err.Error(), "too_many_refusals") {
 		t.Errorf("got %v, want too_many_refusals", err)
 	}
 	if len(r.Calls) < 2 || r.Calls[0].State != hostfns.Refused || r.Calls[1].State != hostfns.Refused {
@@ -468,7 +484,8 @@ func TestRecordOfACall(t *testing.T) {
 		if entry.Run != r.Run || entry.Profile != "safe" || entry.ProfileDigest == "" {
 			t.Errorf("entry %+v", entry)
 		}
-		got = append(got, strings.TrimSpace(strings.Join([]string{entry.Kind, entry.Tool, entry.Verdict, entry.DecidedBy, entry.Reason + entry.Outcome}, " ")))
+		got = append(got, strings.TrimSpace(strings.Join([]string{entry.Kind, entry.Tool, entry.Verdict, entry.DecidedBy,
+			entry.Reason + entry.Outcome}, " ")))
 	}
 	want := []string{
 		"running time__now allow rule",
@@ -514,7 +531,8 @@ await codemode.search_tools("x");`})
 	for _, c := range plan.Calls {
 		got = append(got, fmt.Sprintf("%d %s %s", c.Line, c.Tool, c.Verdict))
 	}
-	want := []string{"2 time__now allow", "3 filesystem__write_file ask", "4 filesystem__delete_file deny", "5 filesystem__raed unknown tool"}
+	want := []string{"2 time__now allow", "3 filesystem__write_file ask", "4 filesystem__delete_file deny",
+		"5 filesystem__raed unknown tool"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("verdicts (-want +got):\n%s", diff)
 	}
@@ -589,7 +607,8 @@ func TestTextIsBounded(t *testing.T) {
 	if err := json.Unmarshal([]byte(first), &v); err != nil || v.Note != "kept" || len(v.Rows) < 100 {
 		t.Errorf("the value that is shown: %v, %.200s", err, first)
 	}
-	for _, part := range []string{"(cut: the value has ", "more bytes were printed; print less", "calls: 300 (300 done)\n  time__now x300 done\n"} {
+	for _, part := range []string{"(cut: the value has ", "more bytes were printed; print less",
+		"calls: 300 (300 done)\n  time__now x300 done\n"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q is missing", part)
 		}
@@ -633,7 +652,8 @@ func TestClosed(t *testing.T) {
 	}}
 	ended := make(chan error, 1)
 	go func() {
-		_, err := e.Eval(t.Context(), codemode.Request{Profile: "supervised", Code: `await codemode.filesystem__read_text_file({path: "a.md"})`, Channels: []approvals.Channel{p}})
+		_, err := e.Eval(t.Context(), codemode.Request{Profile: "supervised",
+			Code: `await codemode.filesystem__read_text_file({path: "a.md"})`, Channels: []approvals.Channel{p}})
 		ended <- err
 	}()
 	<-started

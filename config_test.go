@@ -29,7 +29,8 @@ func TestReloadLinesNameTheFile(t *testing.T) {
 		var log syncBuffer
 		e := open(t, "", name, func(o *codemode.Options) { o.Log = log.logger() })
 		for _, step := range []struct{ text, says string }{
-			{strings.Replace(original, "safe", "mild", 1), "the configuration was reloaded"}, {"{", "the changed configuration is not used"}, {original, "the configuration was reloaded"},
+			{strings.Replace(original, "safe", "mild", 1), "the configuration was reloaded"},
+			{"{", "the changed configuration is not used"}, {original, "the configuration was reloaded"},
 		} {
 			before := len(log.String())
 			put(step.text)
@@ -62,7 +63,8 @@ func TestAWeakPreflightSecretIsRefused(t *testing.T) {
 			if err == nil {
 				e.Close(t.Context())
 				t.Errorf("%s of %d bytes is taken without a word", name, len(secret))
-			} else if !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "openssl rand") || strings.Contains(err.Error(), secret) {
+			} else if !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "openssl rand") ||
+				strings.Contains(err.Error(), secret) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

@@ -94,24 +94,26 @@ func newPerformed(t *testing.T) *performed {
 	ended := make(chan struct{})
 	s := mcp.NewServer(&mcp.Implementation{Name: "up", Version: "1"}, nil)
 	for _, name := range []string{"first", "second", "third"} {
-		s.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			p.mu.Lock()
-			p.each[name+" "+string(r.Params.Arguments)]++
-			p.now++
-			p.most = max(p.most, p.now)
-			held := p.held == name
-			p.mu.Unlock()
-			if held {
-				<-ended
-			}
-			time.Sleep(p.takes) // a server that takes so long
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.now--
-			return &mcp.CallToolResult{StructuredContent: r.Params.Arguments}, nil
-		})
+		s.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)},
+			func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				p.mu.Lock()
+				p.each[name+" "+string(r.Params.Arguments)]++
+				p.now++
+				p.most = max(p.most, p.now)
+				held := p.held == name
+				p.mu.Unlock()
+				if held {
+					<-ended
+				}
+				time.Sleep(p.takes) // a server that takes so long
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				p.now--
+				return &mcp.CallToolResult{StructuredContent: r.Params.Arguments}, nil
+			})
 	}
-	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true}))
+	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s },
+		&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true}))
 	t.Cleanup(server.Close)
 	t.Cleanup(func() { close(ended) }) // before the server waits for its handlers
 	p.url = server.URL
@@ -135,7 +137,8 @@ func fleetFolder(t *testing.T, up *performed, where string) string {
 func newReplica(t *testing.T, dir string, change ...func(*codemode.Options)) (*codemode.Evaluator, *approvals.Queue) {
 	t.Helper()
 	q := approvals.NewQueue("people")
-	o := codemode.Options{ConfigPath: filepath.Join(dir, "codemode.json"), RecordDir: dir, CacheDir: cacheDir(), GoOn: true, Channels: []approvals.Channel{q}}
+	o := codemode.Options{ConfigPath: filepath.Join(dir, "codemode.json"), RecordDir: dir, CacheDir: cacheDir(),
+		GoOn: true, Channels: []approvals.Channel{q}}
 	for _, f := range change {
 		f(&o)
 	}
@@ -177,7 +180,8 @@ func TestReplica(t *testing.T) {
 			if role == "answers" {
 				i = rand.Int()
 			}
-			go e.Eval(t.Context(), codemode.Request{Code: fleetProgram, Input: json.RawMessage(fmt.Sprint(i)), Principal: fmt.Sprint("local:", i)})
+			go e.Eval(t.Context(), codemode.Request{Code: fleetProgram, Input: json.RawMessage(fmt.Sprint(i)),
+				Principal: fmt.Sprint("local:", i)})
 		}
 	}
 	fmt.Println("\nready")
@@ -225,7 +229,8 @@ func answer(ctx context.Context, t *testing.T, q *approvals.Queue, not string) {
 			if o.Request.Principal == not {
 				reply = call.Answer{Reason: "not for you"}
 			}
-			if err := seat.Answer(o.Request.ID, o.Request.Digest, o.Request.Code, reply); err != nil && !errors.Is(err, approvals.ErrTaken) {
+			if err := seat.Answer(o.Request.ID, o.Request.Digest, o.Request.Code, reply); err != nil &&
+				!errors.Is(err, approvals.ErrTaken) {
 				t.Errorf("answering: %v", err)
 			}
 		}
@@ -243,8 +248,8 @@ func ended(t *testing.T, e *codemode.Evaluator, run string) *runs.Ended {
 	return nil
 }
 
-// A process is killed while its runs wait for people. They answer elsewhere, and the runs go on in another process: with
-// what they held in memory, and without a call made twice.
+// A process is killed while its runs wait for people. They answer elsewhere, and the runs go on in another process:
+// with what they held in memory, and without a call made twice.
 func TestRunsOutliveTheirProcess(t *testing.T) {
 	t.Parallel() // it waits
 	for _, row := range []struct {
@@ -259,7 +264,8 @@ func TestRunsOutliveTheirProcess(t *testing.T) {
 			dir := fleetFolder(t, up, row.store(t))
 			me, q := newReplica(t, dir, func(o *codemode.Options) { o.GoOn = false })
 			defer me.Close(context.WithoutCancel(t.Context()))
-			first, others := startReplica(t, "runs", dir), []*process{startReplica(t, "waits", dir), startReplica(t, "waits", dir)}
+			first, others := startReplica(t, "runs", dir), []*process{startReplica(t, "waits", dir),
+				startReplica(t, "waits", dir)}
 			for _, o := range others {
 				o.until(t, "ready")
 			}
@@ -285,17 +291,19 @@ func TestRunsOutliveTheirProcess(t *testing.T) {
 				}
 			}
 			if len(did) != 4+4+1 {
-				t.Errorf("%d calls were made, want four of each run that was approved and the first of the other: %v", len(did), did)
+				t.Errorf("%d calls were made, want four of each run that was approved and the first of the other: %v", len(did),
+					did)
 			}
 			db, err := me.Record().DB(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			recorded := 0
-			if err := audit.Entries(t.Context(), db, store.Query{Kinds: []string{audit.Call}, States: []string{audit.Running}}, func(*audit.Entry) error {
-				recorded++
-				return nil
-			}); err != nil || recorded != len(did) {
+			if err := audit.Entries(t.Context(), db, store.Query{Kinds: []string{audit.Call}, States: []string{audit.Running}},
+				func(*audit.Entry) error {
+					recorded++
+					return nil
+				}); err != nil || recorded != len(did) {
 				t.Errorf("%d calls are recorded (%v), %d were made", recorded, err, len(did))
 			}
 			if left, err := db.ParkedRuns(t.Context()); err != nil || len(left) > 0 {
@@ -380,7 +388,8 @@ func TestPeopleAreThereForOtherProcesses(t *testing.T) {
 	asks, _ := newReplica(t, dir)
 	defer asks.Close(context.WithoutCancel(t.Context()))
 	run := func() string {
-		r, err := asks.Eval(t.Context(), codemode.Request{Code: `return await codemode.up__third({}).then(() => "done", e => e.reason)`})
+		r, err := asks.Eval(t.Context(),
+			codemode.Request{Code: `return await codemode.up__third({}).then(() => "done", e => e.reason)`})
 		if err != nil {
 			t.Fatal(err)
 		}

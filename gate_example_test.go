@@ -59,7 +59,8 @@ func ExampleEvaluator_Gate() {
 	}
 	for _, call := range []owntools.Call{
 		{Server: "mail", Tool: "list"},
-		{Server: "mail", Tool: "send", Args: json.RawMessage(`{"to":"anna","text":"see you at 8","password":"hunter2hunter2"}`)},
+		{Server: "mail", Tool: "send",
+			Args: json.RawMessage(`{"to":"anna","text":"see you at 8","password":"hunter2hunter2"}`)},
 		{Server: "mail", Tool: "delete_all"},
 		{Server: "mail", Tool: "forward", Args: json.RawMessage(`{"to":"bob"}`)},
 	} {

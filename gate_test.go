@@ -56,15 +56,23 @@ func TestGateOfOnesOwnTools(t *testing.T) {
 		is     error
 	}{
 		{"allowed by a rule", "balance", ``, nil, `{}`, "", nil},
-		{"denied by the lack of one", "close", `{}`, []approvals.Channel{decides(call.Answer{Allowed: true}, nil)}, "", "denied", nil},
+		{"denied by the lack of one", "close", `{}`, []approvals.Channel{decides(call.Answer{Allowed: true}, nil)}, "",
+			"denied", nil},
 		{"denied by a condition", "balance", `{"path":"/etc/x"}`, nil, "", "denied", nil},
 		{"approved", "pay", pay, []approvals.Channel{decides(call.Answer{Allowed: true}, nil)}, pay, "", nil},
-		{"approved with other arguments", "pay", pay, []approvals.Channel{decides(call.Answer{Allowed: true, Args: json.RawMessage(`{"to": "anna", "amount": 1}`)}, nil)}, `{"to":"anna","amount":1}`, "", nil},
-		{"other arguments that a rule denies", "pay", pay, []approvals.Channel{decides(call.Answer{Allowed: true, Args: json.RawMessage(`{"path":"/etc/x"}`)}, nil)}, "", "no_approver", nil},
+		{"approved with other arguments", "pay", pay,
+			[]approvals.Channel{decides(call.Answer{Allowed: true, Args: json.RawMessage(`{"to": "anna", "amount": 1}`)}, nil)},
+			`{"to":"anna","amount":1}`, "", nil},
+		{"other arguments that a rule denies", "pay", pay,
+			[]approvals.Channel{decides(call.Answer{Allowed: true, Args: json.RawMessage(`{"path":"/etc/x"}`)}, nil)}, "",
+			"no_approver", nil},
 		{"refused", "pay", pay, []approvals.Channel{decides(call.Answer{}, nil)}, "", "elicitation_declined", nil},
-		{"refused with a reason", "pay", pay, []approvals.Channel{decides(call.Answer{Reason: "too much"}, nil)}, "", "elicitation_declined", nil},
-		{"an invalid decision", "pay", pay, []approvals.Channel{decides(call.Answer{Args: json.RawMessage(`{}`)}, nil)}, "", "invalid_decision", owntools.ErrInvalidDecision},
-		{"an approver that fails", "pay", pay, []approvals.Channel{decides(call.Answer{Allowed: true}, errors.New("the chat is down"))}, "", "no_approver", nil},
+		{"refused with a reason", "pay", pay, []approvals.Channel{decides(call.Answer{Reason: "too much"}, nil)}, "",
+			"elicitation_declined", nil},
+		{"an invalid decision", "pay", pay, []approvals.Channel{decides(call.Answer{Args: json.RawMessage(`{}`)}, nil)}, "",
+			"invalid_decision", owntools.ErrInvalidDecision},
+		{"an approver that fails", "pay", pay, []approvals.Channel{decides(call.Answer{Allowed: true},
+			errors.New("the chat is down"))}, "", "no_approver", nil},
 		{"nobody to ask", "pay", pay, nil, "", "no_approver", nil},
 		{"arguments that are read in two ways", "balance", `{"a":1,"a":2}`, nil, "", "bad_arguments", nil},
 		{"arguments that are no JSON", "balance", `{"a":`, nil, "", "bad_arguments", nil},
@@ -78,7 +86,8 @@ func TestGateOfOnesOwnTools(t *testing.T) {
 			}
 			defer g.Close()
 			x := &executor{}
-			out, err := g.Execute(t.Context(), owntools.Call{Server: "bank", Tool: tt.tool, Args: json.RawMessage(tt.args)}, x.do)
+			out, err := g.Execute(t.Context(), owntools.Call{Server: "bank", Tool: tt.tool, Args: json.RawMessage(tt.args)},
+				x.do)
 			if got := strings.Join(x.args, " "); got != tt.ran {
 				t.Errorf("executed with %q, want %q", got, tt.ran)
 			}
@@ -105,8 +114,8 @@ func TestGateOfOnesOwnTools(t *testing.T) {
 	}
 }
 
-// S3.1: it is the same way that calls of programs take: what is refused is remembered, the third refusal ends the run, grants end
-// with it, and what cannot be recorded does not happen.
+// S3.1: it is the same way that calls of programs take: what is refused is remembered, the third refusal ends the run,
+// grants end with it, and what cannot be recorded does not happen.
 func TestGateIsTheOneOfPrograms(t *testing.T) {
 	payment := func(n int) owntools.Call {
 		return owntools.Call{Server: "bank", Tool: "pay", Args: json.RawMessage(fmt.Sprintf(`{"n":%d}`, n))}
@@ -134,7 +143,8 @@ func TestGateIsTheOneOfPrograms(t *testing.T) {
 		_, err := g.Execute(t.Context(), payment(n), x.do)
 		got = append(got, reason(err))
 	}
-	want := []string{"elicitation_declined", "elicitation_declined", "elicitation_declined", "elicitation_declined", "too_many_refusals"}
+	want := []string{"elicitation_declined", "elicitation_declined", "elicitation_declined", "elicitation_declined",
+		"too_many_refusals"}
 	if diff := cmp.Diff(want, got); diff != "" || asked != 3 || len(x.args) > 0 {
 		t.Errorf("asked %d times, executed %v (-want +got):\n%s", asked, x.args, diff)
 	}
@@ -171,7 +181,8 @@ func TestGateIsTheOneOfPrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	if _, err := g.Execute(t.Context(), owntools.Call{Server: "bank", Tool: "balance"}, x.do); reason(err) != "denied" || len(x.args) > 0 {
+	if _, err := g.Execute(t.Context(), owntools.Call{Server: "bank", Tool: "balance"}, x.do); reason(err) != "denied" ||
+		len(x.args) > 0 {
 		t.Errorf("without a record: %v, %v", err, x.args)
 	}
 }
@@ -180,7 +191,8 @@ func TestGateIsTheOneOfPrograms(t *testing.T) {
 func TestGateErrorsOfTheExecutor(t *testing.T) {
 	e := open(t, fmt.Sprintf(gateRules, ""))
 	g, err := e.Gate(owntools.Options{Profile: "p", Tools: []owntools.Tool{{
-		Server: "bank", Tool: "balance", Input: json.RawMessage(`{"type":"object","properties":{"account":{"type":"string"}},"required":["account"]}`),
+		Server: "bank", Tool: "balance",
+		Input: json.RawMessage(`{"type":"object","properties":{"account":{"type":"string"}},"required":["account"]}`),
 	}}})
 	if err != nil {
 		t.Fatal(err)
@@ -240,7 +252,8 @@ func TestGateShowsAndLogsNoSecrets(t *testing.T) {
 	}
 	defer g.Close()
 	args := `{"to":"anna","pin":"4711-4712","api_key":"0123456789abcdef","note":"` + strings.Repeat("n", 400) + `"}`
-	if _, err := g.Execute(t.Context(), owntools.Call{Server: "bank", Tool: "pay", Args: json.RawMessage(args)}, (&executor{}).do); err == nil {
+	if _, err := g.Execute(t.Context(), owntools.Call{Server: "bank", Tool: "pay", Args: json.RawMessage(args)},
+		(&executor{}).do); err == nil {
 		t.Error("it was refused")
 	}
 	for where, text := range map[string]string{"the question": shown, "the log": log.String()} {

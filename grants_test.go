@@ -22,10 +22,12 @@ func TestKeepers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	for name, k := range map[string]approvals.GrantStore{"memory": approvals.NewGrantStore(time.Now), "database": asking.GrantsIn(db)} {
+	for name, k := range map[string]approvals.GrantStore{"memory": approvals.NewGrantStore(time.Now),
+		"database": asking.GrantsIn(db)} {
 		t.Run(name, func(t *testing.T) {
 			r := &prompt.Request{
-				Server: "fs", Tool: "write", Name: "fs__write", Profile: "p", ProfileDigest: "d", Rule: "r", Principal: "anna", Run: "r1", Risk: call.Medium,
+				Server: "fs", Tool: "write", Name: "fs__write", Profile: "p", ProfileDigest: "d", Rule: "r", Principal: "anna",
+				Run: "r1", Risk: call.Medium,
 				Args:  json.RawMessage(`{"path":"/a"}`),
 				Terms: prompt.Terms{Scopes: []call.Scope{call.ForTime, call.ForCount}, Pointers: []string{"/path"}},
 			}
@@ -49,7 +51,8 @@ func TestKeepers(t *testing.T) {
 				return len(all)
 			}
 			twice := draft(call.ForCount, 2)
-			if found, err := k.For(t.Context(), r.Key()); err != nil || len(found) != 1 || found[0].Text() != twice.Text() || !found[0].Covers(r, time.Now()) {
+			if found, err := k.For(t.Context(), r.Key()); err != nil || len(found) != 1 || found[0].Text() != twice.Text() ||
+				!found[0].Covers(r, time.Now()) {
 				t.Fatalf("got %+v, %v", found, err)
 			}
 			for i, want := range []error{nil, nil, approvals.ErrTaken, approvals.ErrTaken} {
@@ -75,7 +78,8 @@ func TestKeepers(t *testing.T) {
 				t.Error(err)
 			}
 			for what, err := range map[string]error{
-				"spent after it was revoked": k.Spend(t.Context(), always.ID), "revoked twice": k.Revoke(t.Context(), always.ID), "no such grant": k.Spend(t.Context(), "g_none"),
+				"spent after it was revoked": k.Spend(t.Context(), always.ID), "revoked twice": k.Revoke(t.Context(), always.ID),
+				"no such grant": k.Spend(t.Context(), "g_none"),
 			} {
 				if !errors.Is(err, approvals.ErrTaken) {
 					t.Errorf("%s: %v", what, err)
@@ -96,7 +100,8 @@ func TestGrantsForATimeOutliveTheProcess(t *testing.T) {
 	asked := func(e *codemode.Evaluator) int {
 		t.Helper()
 		d := &desk{answer: remembering(call.ForTime)}
-		if _, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Code: attempts(false, "a.md"), Channels: []approvals.Channel{d}, Principal: "anna"}); err != nil {
+		if _, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Code: attempts(false, "a.md"),
+			Channels: []approvals.Channel{d}, Principal: "anna"}); err != nil {
 			t.Fatal(err)
 		}
 		return len(d.forms)

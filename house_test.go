@@ -31,10 +31,11 @@ type part struct {
 
 // The house is what the product measures, without tests and generated files.
 type house struct {
-	parts                   map[string]*part // by folder
-	functions               []int            // lines of each, sorted
-	lines, wide, values     int              // wide: lines of more than 120 characters, where a tab is one; values: context.WithValue
-	fields, methods, longer int              // of the Evaluator; longer: functions of more than 60 lines
+	parts     map[string]*part // by folder
+	functions []int            // lines of each, sorted
+	// wide: lines of more than 120 characters, where a tab is one; values: context.WithValue
+	lines, wide, values     int
+	fields, methods, longer int // of the Evaluator; longer: functions of more than 60 lines
 }
 
 // TestHouse measures the product. To measure an older commit, put this file there.
@@ -44,7 +45,8 @@ func TestHouse(t *testing.T) {
 	h := measure(t)
 	n := len(h.functions)
 	t.Logf("%d lines of product, %d of them over 120 characters", h.lines, h.wide)
-	t.Logf("%d functions: p50 %d, p99 %d, longest %d lines, %d of more than 60", n, h.functions[n/2], h.functions[n*99/100],
+	t.Logf("%d functions: p50 %d, p99 %d, longest %d lines, %d of more than 60", n, h.functions[n/2],
+		h.functions[n*99/100],
 		h.functions[n-1], h.longer)
 	t.Logf("Evaluator: %d fields, %d methods; context.WithValue: %d", h.fields, h.methods, h.values)
 	folders := slices.SortedFunc(maps.Keys(h.parts), func(a, b string) int {

@@ -244,7 +244,8 @@ func TestARetryAfterTwoKillsIsToldTheSame(t *testing.T) {
 	up.until(t, "second")
 	_ = first.cmd.Process.Kill()
 	var orphans []*store.ParkedRun
-	if !testwait.Holds(func() bool { orphans, err = db.Orphans(t.Context()); return err != nil || len(orphans) > 0 }) || err != nil {
+	if !testwait.Holds(func() bool { orphans, err = db.Orphans(t.Context()); return err != nil || len(orphans) > 0 }) ||
+		err != nil {
 		t.Fatalf("it is not found that the process died: %v", err)
 	}
 	if _, err := db.Reap(t.Context(), orphans[0].Run, "the one that is killed next"); err != nil {

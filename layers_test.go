@@ -13,8 +13,9 @@ import (
 	"testing"
 )
 
-// layers is the import table, and the drawing of the house: what a folder may import besides the standard library. Packages
-// import others of their group and of the groups above it. An outside module comes in through the folders that are named here and no others.
+// layers is the import table, and the drawing of the house: what a folder may import besides the standard library.
+// Packages import others of their group and of the groups above it. An outside module comes in through the folders that
+// are named here and no others.
 var layers = map[string]struct {
 	ours    []string
 	outside []string
@@ -22,65 +23,118 @@ var layers = map[string]struct {
 	"call": {ours: []string{"internal/strictjson"}}, // the words of a call, which every package may import
 
 	// The parts, each with one subject.
-	"guest/quickjs":       {}, // only the module
-	"sandbox":             {ours: []string{"internal/fair", "internal/replace"}, outside: []string{"github.com/tetratelabs/wazero"}},
+	"guest/quickjs": {}, // only the module
+	"sandbox": {ours: []string{"internal/fair", "internal/replace"},
+		outside: []string{"github.com/tetratelabs/wazero"}},
 	"analysis/ecmascript": {}, // tokens, syntax tree, scopes
-	"analysis":            {ours: []string{"analysis/ecmascript", "internal/strictjson", "internal/visible"}, outside: []string{"github.com/evanw/esbuild"}},
-	"config":              {ours: []string{"call", "config/servers", "internal/replace", "internal/settings", "internal/strictjson", "internal/typos", "profiles", "profiles/condition", "profiles/pattern"}, outside: []string{"github.com/fsnotify/fsnotify"}},
-	"config/servers":      {ours: []string{"internal/settings", "internal/strictjson", "internal/typos"}},
-	"config/changes":      {ours: []string{"call", "config", "internal/replace", "internal/settings", "internal/strictjson", "internal/visible", "profiles", "profiles/condition", "profiles/pattern"}},
-	"config/importtable":  {ours: []string{"call", "config", "internal/settings", "internal/strictjson", "internal/visible", "profiles"}},
-	"profiles":            {ours: []string{"call", "internal/settings", "internal/strictjson", "internal/visible", "profiles/condition", "profiles/pattern"}},
-	"profiles/condition":  {ours: []string{"internal/settings", "internal/strictjson", "profiles/pattern"}, outside: []string{"golang.org/x/text"}},
-	"profiles/pattern":    {ours: []string{"internal/settings", "internal/strictjson"}, outside: []string{"github.com/bmatcuk/doublestar/v4", "golang.org/x/text"}},
-	"catalog":             {ours: []string{"call", "internal/jsonschema", "internal/strictjson", "internal/tsdecl", "internal/typos"}},
-	"catalog/pins":        {ours: []string{"call", "catalog", "internal/replace"}},
-	"upstream":            {ours: []string{"config/servers", "internal/address", "internal/secrets", "upstream/builtin", "upstream/child", "upstream/login"}, outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
-	"upstream/login":      {ours: []string{"config/servers", "internal/address", "internal/replace"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},
-	"upstream/builtin":    {outside: []string{"github.com/bmatcuk/doublestar/v4"}},
-	"upstream/child":      {ours: []string{"config/servers"}},
-	"approvals":           {ours: []string{"approvals/prompt", "call", "internal/strictjson"}},
-	"approvals/prompt":    {ours: []string{"call", "internal/secrets", "internal/strictjson"}},
-	"approvals/terminal":  {ours: []string{"approvals", "approvals/prompt", "call"}, outside: []string{"golang.org/x/sys", "golang.org/x/term"}},
-	"hostfns":             {ours: []string{"call", "internal/strictjson"}},
-	"store":               {ours: []string{"internal/address"}, outside: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys", "modernc.org/sqlite"}},
-	"audit":               {ours: []string{"call", "internal/address", "internal/secrets", "internal/strictjson", "internal/visible", "store"}, outside: []string{"golang.org/x/mod"}}, // what it writes are rows of the store
-	"store/storetest":     {ours: []string{"store"}},
+	"analysis": {ours: []string{"analysis/ecmascript", "internal/strictjson", "internal/visible"},
+		outside: []string{"github.com/evanw/esbuild"}},
+	"config": {ours: []string{"call", "config/servers", "internal/replace", "internal/settings",
+		"internal/strictjson", "internal/typos", "profiles", "profiles/condition", "profiles/pattern"},
+		outside: []string{"github.com/fsnotify/fsnotify"}},
+	"config/servers": {ours: []string{"internal/settings", "internal/strictjson", "internal/typos"}},
+	"config/changes": {ours: []string{"call", "config", "internal/replace", "internal/settings",
+		"internal/strictjson", "internal/visible", "profiles", "profiles/condition", "profiles/pattern"}},
+	"config/importtable": {ours: []string{"call", "config", "internal/settings", "internal/strictjson",
+		"internal/visible", "profiles"}},
+	"profiles": {ours: []string{"call", "internal/settings", "internal/strictjson", "internal/visible",
+		"profiles/condition", "profiles/pattern"}},
+	"profiles/condition": {ours: []string{"internal/settings", "internal/strictjson", "profiles/pattern"},
+		outside: []string{"golang.org/x/text"}},
+	"profiles/pattern": {ours: []string{"internal/settings", "internal/strictjson"},
+		outside: []string{"github.com/bmatcuk/doublestar/v4", "golang.org/x/text"}},
+	"catalog": {ours: []string{"call", "internal/jsonschema", "internal/strictjson", "internal/tsdecl",
+		"internal/typos"}},
+	"catalog/pins": {ours: []string{"call", "catalog", "internal/replace"}},
+	"upstream": {ours: []string{"config/servers", "internal/address", "internal/secrets", "upstream/builtin",
+		"upstream/child", "upstream/login"}, outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
+	"upstream/login": {ours: []string{"config/servers", "internal/address", "internal/replace"},
+		outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},
+	"upstream/builtin": {outside: []string{"github.com/bmatcuk/doublestar/v4"}},
+	"upstream/child":   {ours: []string{"config/servers"}},
+	"approvals":        {ours: []string{"approvals/prompt", "call", "internal/strictjson"}},
+	"approvals/prompt": {ours: []string{"call", "internal/secrets", "internal/strictjson"}},
+	"approvals/terminal": {ours: []string{"approvals", "approvals/prompt", "call"},
+		outside: []string{"golang.org/x/sys", "golang.org/x/term"}},
+	"hostfns": {ours: []string{"call", "internal/strictjson"}},
+	"store": {ours: []string{"internal/address"}, outside: []string{"github.com/jackc/pgx/v5",
+		"golang.org/x/sys", "modernc.org/sqlite"}},
+	// what it writes are rows of the store
+	"audit": {ours: []string{"call", "internal/address", "internal/secrets", "internal/strictjson",
+		"internal/visible", "store"}, outside: []string{"golang.org/x/mod"}},
+	"store/storetest": {ours: []string{"store"}},
 
 	"audit/otlp": {ours: []string{"audit", "internal/address"}},
 
 	"audit/report": {ours: []string{"audit", "internal/visible", "store"}},
 
 	// What joins them.
-	"inforce": {ours: []string{"call", "catalog", "catalog/pins", "config", "hostfns", "internal/visible", "profiles", "sandbox", "store"}},
+	"inforce": {ours: []string{"call", "catalog", "catalog/pins", "config", "hostfns", "internal/visible", "profiles",
+		"sandbox", "store"}},
 
-	"registry":  {ours: []string{"call", "catalog", "catalog/pins", "config", "hostfns", "inforce", "internal/strictjson", "internal/visible", "profiles", "upstream"}},
-	"recorder":  {ours: []string{"approvals/prompt", "audit", "audit/otlp", "call", "config", "hostfns", "inforce", "store", "upstream"}},
-	"preflight": {ours: []string{"analysis", "call", "config", "hostfns", "inforce", "internal/fair", "internal/visible", "profiles", "registry"}},
-	"asking":    {ours: []string{"analysis", "approvals", "approvals/prompt", "call", "hostfns", "inforce", "internal/strictjson", "internal/visible", "preflight", "profiles", "recorder", "registry", "store"}},
-	"runs":      {ours: []string{"analysis", "approvals", "approvals/prompt", "asking", "audit", "config", "guest/quickjs", "hostfns", "inforce", "internal/fair", "internal/strictjson", "internal/visible", "preflight", "profiles", "recorder", "registry", "sandbox", "store"}},
+	"registry": {ours: []string{"call", "catalog", "catalog/pins", "config", "hostfns", "inforce", "internal/strictjson",
+		"internal/visible", "profiles", "upstream"}},
+	"recorder": {ours: []string{"approvals/prompt", "audit", "audit/otlp", "call", "config", "hostfns", "inforce",
+		"store", "upstream"}},
+	"preflight": {ours: []string{"analysis", "call", "config", "hostfns", "inforce", "internal/fair", "internal/visible",
+		"profiles", "registry"}},
+	"asking": {ours: []string{"analysis", "approvals", "approvals/prompt", "call", "hostfns", "inforce",
+		"internal/strictjson", "internal/visible", "preflight", "profiles", "recorder", "registry", "store"}},
+	"runs": {ours: []string{"analysis", "approvals", "approvals/prompt", "asking", "audit", "config", "guest/quickjs",
+		"hostfns", "inforce", "internal/fair", "internal/strictjson", "internal/visible", "preflight", "profiles", "recorder",
+		"registry", "sandbox", "store"}},
 
-	// What stands on them: configuration files put in force, what clients see of the tools, an embedding program's own tools.
-	"inforce/loader": {ours: []string{"catalog", "catalog/pins", "config", "inforce", "internal/protect", "internal/replace", "recorder", "upstream", "upstream/builtin"}},
-	"discovery":      {ours: []string{"call", "catalog", "config", "hostfns", "inforce", "internal/visible", "profiles", "registry", "upstream"}},
-	"owntools":       {ours: []string{"approvals", "approvals/prompt", "asking", "call", "catalog", "hostfns", "inforce", "profiles", "recorder", "registry", "runs"}},
+	// What stands on them: configuration files put in force, what clients see of the tools, an embedding program's own
+	// tools.
+	"inforce/loader": {ours: []string{"catalog", "catalog/pins", "config", "inforce", "internal/protect",
+		"internal/replace", "recorder", "upstream", "upstream/builtin"}},
+	"discovery": {ours: []string{"call", "catalog", "config", "hostfns", "inforce", "internal/visible", "profiles",
+		"registry", "upstream"}},
+	"owntools": {ours: []string{"approvals", "approvals/prompt", "asking", "call", "catalog", "hostfns", "inforce",
+		"profiles", "recorder", "registry", "runs"}},
 
 	// What wires them.
-	".":                      {ours: []string{"analysis", "approvals", "asking", "catalog/pins", "config", "discovery", "hostfns", "inforce", "inforce/loader", "internal/protect", "owntools", "preflight", "recorder", "registry", "runs", "upstream"}},
-	"server":                 {ours: []string{".", "approvals", "approvals/prompt", "asking", "call", "catalog", "config", "discovery", "inforce", "internal/fair", "internal/strictjson", "internal/visible", "preflight", "registry", "server/limits", "upstream"}, outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
-	"server/limits":          {ours: []string{"internal/fair"}, outside: []string{"golang.org/x/sys"}},
-	"console":                {ours: []string{"approvals", "approvals/prompt", "audit", "call", "console/form", "internal/strictjson", "store"}},
-	"console/form":           {ours: []string{"approvals/prompt", "internal/strictjson"}},
-	"cmd/codemode":           {ours: []string{".", "analysis", "approvals", "approvals/prompt", "approvals/terminal", "call", "catalog", "catalog/pins", "cmd/codemode/auditcmd", "cmd/codemode/cli", "cmd/codemode/doctor", "cmd/codemode/launch", "cmd/codemode/responder", "cmd/codemode/rulebook", "cmd/codemode/serve", "cmd/codemode/setup", "discovery", "guest/quickjs", "hostfns", "inforce", "internal/bench", "internal/replace", "internal/visible", "preflight", "registry", "sandbox", "upstream", "upstream/login"}, outside: []string{"github.com/spf13/cobra", "golang.org/x/term"}},
-	"cmd/codemode/auditcmd":  {ours: []string{"audit", "audit/report", "cmd/codemode/cli", "cmd/codemode/launch", "internal/visible", "recorder", "store"}, outside: []string{"github.com/spf13/cobra"}},
-	"cmd/codemode/checks":    {ours: []string{".", "call", "config", "config/servers", "internal/protect", "recorder"}},
-	"cmd/codemode/cli":       {ours: []string{"analysis", "config", "internal/visible", "preflight"}, outside: []string{"github.com/spf13/cobra", "golang.org/x/term"}},
-	"cmd/codemode/doctor":    {ours: []string{".", "approvals", "audit", "call", "catalog", "cmd/codemode/checks", "cmd/codemode/cli", "cmd/codemode/launch", "cmd/codemode/responder", "cmd/codemode/serve", "cmd/codemode/setup", "config", "discovery", "internal/visible", "preflight", "recorder", "server", "store", "upstream"}, outside: []string{"github.com/pelletier/go-toml/v2", "github.com/spf13/cobra"}},
-	"cmd/codemode/launch":    {ours: []string{".", "approvals", "audit", "cmd/codemode/cli", "config", "config/changes", "config/servers", "inforce", "inforce/loader", "recorder", "store"}, outside: []string{"github.com/spf13/cobra"}},
-	"cmd/codemode/responder": {ours: []string{".", "approvals", "approvals/prompt", "approvals/terminal", "asking", "audit", "call", "cmd/codemode/cli", "cmd/codemode/launch", "config", "internal/visible", "recorder", "store"}, outside: []string{"charm.land/bubbles/v2", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/spf13/cobra"}},
-	"cmd/codemode/rulebook":  {ours: []string{".", "call", "cmd/codemode/checks", "cmd/codemode/cli", "cmd/codemode/launch", "config", "config/changes", "config/importtable", "inforce", "internal/visible", "profiles", "recorder", "registry", "server", "store"}, outside: []string{"github.com/rogpeppe/go-internal", "github.com/spf13/cobra"}},
-	"cmd/codemode/serve":     {ours: []string{".", "approvals", "approvals/terminal", "audit", "cmd/codemode/cli", "cmd/codemode/launch", "cmd/codemode/responder", "config", "config/changes", "console", "inforce", "internal/replace", "internal/visible", "profiles", "server", "store"}, outside: []string{"github.com/spf13/cobra"}},
-	"cmd/codemode/setup":     {ours: []string{"cmd/codemode/checks", "cmd/codemode/cli", "config", "config/servers", "internal/address", "internal/replace", "internal/visible"}, outside: []string{"github.com/pelletier/go-toml/v2", "github.com/spf13/cobra"}},
+	".": {ours: []string{"analysis", "approvals", "asking", "catalog/pins", "config", "discovery",
+		"hostfns", "inforce", "inforce/loader", "internal/protect", "owntools", "preflight", "recorder", "registry", "runs",
+		"upstream"}},
+	"server": {ours: []string{".", "approvals", "approvals/prompt", "asking", "call", "catalog", "config",
+		"discovery", "inforce", "internal/fair", "internal/strictjson", "internal/visible", "preflight", "registry",
+		"server/limits", "upstream"}, outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
+	"server/limits": {ours: []string{"internal/fair"}, outside: []string{"golang.org/x/sys"}},
+	"console": {ours: []string{"approvals", "approvals/prompt", "audit", "call", "console/form",
+		"internal/strictjson", "store"}},
+	"console/form": {ours: []string{"approvals/prompt", "internal/strictjson"}},
+	"cmd/codemode": {ours: []string{".", "analysis", "approvals", "approvals/prompt", "approvals/terminal",
+		"call", "catalog", "catalog/pins", "cmd/codemode/auditcmd", "cmd/codemode/cli", "cmd/codemode/doctor",
+		"cmd/codemode/launch", "cmd/codemode/responder", "cmd/codemode/rulebook", "cmd/codemode/serve", "cmd/codemode/setup",
+		"discovery", "guest/quickjs", "hostfns", "inforce", "internal/bench", "internal/replace", "internal/visible",
+		"preflight", "registry", "sandbox", "upstream", "upstream/login"},
+		outside: []string{"github.com/spf13/cobra", "golang.org/x/term"}},
+	"cmd/codemode/auditcmd": {ours: []string{"audit", "audit/report", "cmd/codemode/cli", "cmd/codemode/launch",
+		"internal/visible", "recorder", "store"}, outside: []string{"github.com/spf13/cobra"}},
+	"cmd/codemode/checks": {ours: []string{".", "call", "config", "config/servers", "internal/protect", "recorder"}},
+	"cmd/codemode/cli": {ours: []string{"analysis", "config", "internal/visible", "preflight"},
+		outside: []string{"github.com/spf13/cobra", "golang.org/x/term"}},
+	"cmd/codemode/doctor": {ours: []string{".", "approvals", "audit", "call", "catalog", "cmd/codemode/checks",
+		"cmd/codemode/cli", "cmd/codemode/launch", "cmd/codemode/responder", "cmd/codemode/serve", "cmd/codemode/setup",
+		"config", "discovery", "internal/visible", "preflight", "recorder", "server", "store", "upstream"},
+		outside: []string{"github.com/pelletier/go-toml/v2", "github.com/spf13/cobra"}},
+	"cmd/codemode/launch": {ours: []string{".", "approvals", "audit", "cmd/codemode/cli", "config", "config/changes",
+		"config/servers", "inforce", "inforce/loader", "recorder", "store"}, outside: []string{"github.com/spf13/cobra"}},
+	"cmd/codemode/responder": {ours: []string{".", "approvals", "approvals/prompt", "approvals/terminal", "asking",
+		"audit", "call", "cmd/codemode/cli", "cmd/codemode/launch", "config", "internal/visible", "recorder", "store"},
+		outside: []string{"charm.land/bubbles/v2", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2",
+			"github.com/spf13/cobra"}},
+	"cmd/codemode/rulebook": {ours: []string{".", "call", "cmd/codemode/checks", "cmd/codemode/cli",
+		"cmd/codemode/launch", "config", "config/changes", "config/importtable", "inforce", "internal/visible", "profiles",
+		"recorder", "registry", "server", "store"}, outside: []string{"github.com/rogpeppe/go-internal",
+		"github.com/spf13/cobra"}},
+	"cmd/codemode/serve": {ours: []string{".", "approvals", "approvals/terminal", "audit", "cmd/codemode/cli",
+		"cmd/codemode/launch", "cmd/codemode/responder", "config", "config/changes", "console", "inforce", "internal/replace",
+		"internal/visible", "profiles", "server", "store"}, outside: []string{"github.com/spf13/cobra"}},
+	"cmd/codemode/setup": {ours: []string{"cmd/codemode/checks", "cmd/codemode/cli", "config", "config/servers",
+		"internal/address", "internal/replace", "internal/visible"}, outside: []string{"github.com/pelletier/go-toml/v2",
+		"github.com/spf13/cobra"}},
 }
 
 // elsewhere are folders that build or test the product and are no part of it.
@@ -123,7 +177,10 @@ func TestImportTable(t *testing.T) {
 			case ours && !slices.Contains(may.ours, folderOf(of)):
 				t.Errorf("%s imports our %s, which %s may not", path, folderOf(of), folder)
 			case !ours && strings.Contains(strings.Split(imported, "/")[0], ".") &&
-				!slices.ContainsFunc(may.outside, func(m string) bool { return imported == m || strings.HasPrefix(imported, m+"/") }):
+				!slices.ContainsFunc(may.outside, func(m string) bool {
+					return imported == m ||
+						strings.HasPrefix(imported, m+"/")
+				}):
 				t.Errorf("%s imports %s, whose door is elsewhere", path, imported)
 			}
 		}
@@ -143,7 +200,8 @@ func folderOf(of string) string {
 
 // Who uses the sandbox alone gets no database, terminal or MCP with it.
 func TestSandboxStandsAlone(t *testing.T) {
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}} {{.ImportPath}}",
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f",
+		"{{with .Module}}{{.Path}}{{end}} {{.ImportPath}}",
 		"./sandbox", "./guest/quickjs").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -169,8 +227,8 @@ func TestSandboxStandsAlone(t *testing.T) {
 	}
 }
 
-// TestSleepsSayWhatTheyWaitFor: a test that sleeps in real time says which process, kernel or person's pause it waits for.
-// Others look again and again with internal/testwait, or run in a bubble of testing/synctest.
+// TestSleepsSayWhatTheyWaitFor: a test that sleeps in real time says which process, kernel or person's pause it waits
+// for. Others look again and again with internal/testwait, or run in a bubble of testing/synctest.
 func TestSleepsSayWhatTheyWaitFor(t *testing.T) {
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		switch {

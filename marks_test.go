@@ -48,7 +48,8 @@ func TestAServersMarkAsksAPerson(t *testing.T) {
 			t.Fatal(err)
 		}
 		name := fmt.Sprintf("t%d", i)
-		s.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`), Meta: meta, Annotations: &mcp.ToolAnnotations{DestructiveHint: &tt.hint}},
+		s.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`), Meta: meta,
+			Annotations: &mcp.ToolAnnotations{DestructiveHint: &tt.hint}},
 			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "ok"}}}, nil
 			})
@@ -77,7 +78,8 @@ func TestAServersMarkAsksAPerson(t *testing.T) {
 				explained = append(explained, name+" "+d.Verdict.String())
 			}
 			got := verdicts(t, e, says(yes, nil), code)
-			for what, list := range map[string]string{"the Gate": got, "check": strings.Join(predicted, ", "), "explain": strings.Join(explained, ", ")} {
+			for what, list := range map[string]string{"the Gate": got, "check": strings.Join(predicted, ", "),
+				"explain": strings.Join(explained, ", ")} {
 				if list != strings.Join(want, ", ") {
 					t.Errorf("%s, trusted %t: %s says %s\nwant %s", rules, trust, what, list, strings.Join(want, ", "))
 				}
@@ -102,7 +104,8 @@ func TestAMarkOnlyTightens(t *testing.T) {
 		{"strict", "ask", call.Deny}, {"strict", "never", call.Allow},
 		{"asks", "never", call.Ask}, {"asks", "ask", call.Ask}, {"denies", "ask", call.Deny}, {"denies", false, call.Deny},
 	} {
-		d := cfg.Profile(tt.profile).Decide(profiles.Call{Server: "s", Tool: "t", Annotations: map[string]any{"codemode/approval": tt.value}})
+		d := cfg.Profile(tt.profile).Decide(profiles.Call{Server: "s", Tool: "t",
+			Annotations: map[string]any{"codemode/approval": tt.value}})
 		if d.Verdict != tt.want {
 			t.Errorf("%s, %v: got %s, want %s", tt.profile, tt.value, d.Verdict, tt.want)
 		}
@@ -114,7 +117,8 @@ func TestAQuestionNamesTheServersHints(t *testing.T) {
 	e := open(t, `{"evaluation": {"profiles": {"p": {"asklist": ["*"]}}}}`)
 	var reasons []string
 	p := says(yes, nil)
-	if got := verdicts(t, e, p, `await codemode.filesystem__delete_file({path: "a.md"})`); got != "filesystem__delete_file ask" {
+	if got := verdicts(t, e, p,
+		`await codemode.filesystem__delete_file({path: "a.md"})`); got != "filesystem__delete_file ask" {
 		t.Fatal(got)
 	}
 	for i := range p.asked {

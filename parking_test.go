@@ -40,7 +40,8 @@ func TestAParkedRunGoesOnInItsProcess(t *testing.T) {
 	dir := fleetFolder(t, up, `"codemode.db"`)
 	e, _ := newReplica(t, dir)
 	defer e.Close(context.WithoutCancel(t.Context()))
-	r, err := e.Eval(t.Context(), codemode.Request{Code: fleetProgram, Input: json.RawMessage(`7`), Channels: []approvals.Channel{slowly()}})
+	r, err := e.Eval(t.Context(), codemode.Request{Code: fleetProgram, Input: json.RawMessage(`7`),
+		Channels: []approvals.Channel{slowly()}})
 	if err != nil || string(r.Value) != `"1 2 3 4"` || len(r.Console) != 1 {
 		t.Fatalf("got %s, %v, console %v", r.Value, err, r.Console)
 	}
@@ -49,7 +50,8 @@ func TestAParkedRunGoesOnInItsProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	parked := 0
-	if err := audit.Entries(t.Context(), db, store.Query{Run: r.Run, States: []string{audit.Parked}}, func(*audit.Entry) error { parked++; return nil }); err != nil || parked == 0 {
+	if err := audit.Entries(t.Context(), db, store.Query{Run: r.Run, States: []string{audit.Parked}},
+		func(*audit.Entry) error { parked++; return nil }); err != nil || parked == 0 {
 		t.Errorf("it is recorded %d times that the run was parked (%v)", parked, err)
 	}
 	if o, err := e.Runs().Ended(t.Context(), r.Run, ""); err != nil || !strings.Contains(o.Text, "1 2 3 4") {
@@ -89,7 +91,8 @@ func TestRunsOutliveRestarts(t *testing.T) {
 	seat := q.Sit("local:nobody")
 	over := make(chan error, 1)
 	go func() {
-		_, err := first.Eval(t.Context(), codemode.Request{Code: fleetProgram, Input: json.RawMessage(`1`), Principal: "local:1"})
+		_, err := first.Eval(t.Context(), codemode.Request{Code: fleetProgram, Input: json.RawMessage(`1`),
+			Principal: "local:1"})
 		over <- err
 	}()
 	run := parked(t, first, 1)["local:1"]
@@ -157,7 +160,9 @@ func TestQuestionsStayOpenWhenAProcessLeaves(t *testing.T) {
 	var over sync.WaitGroup
 	for i := range runs {
 		over.Go(func() {
-			_, err := first.Eval(t.Context(), codemode.Request{Code: `await Promise.all([codemode.up__second({}), codemode.up__third({})])`, Principal: fmt.Sprint("local:", i)})
+			_, err := first.Eval(t.Context(),
+				codemode.Request{Code: `await Promise.all([codemode.up__second({}), codemode.up__third({})])`,
+					Principal: fmt.Sprint("local:", i)})
 			if !errors.Is(err, approvals.ErrLeaving) {
 				t.Errorf("its client is told %v, want that it goes on elsewhere", err)
 			}
@@ -196,10 +201,12 @@ func TestAClientComesBackToAnotherProcess(t *testing.T) {
 		}
 		principal := fmt.Sprint("local:", i)
 		ctx, cancel := context.WithTimeout(t.Context(), longWait)
-		if _, err := me.Runs().Reattach(ctx, runs[principal], codemode.Request{Principal: "local:mallory", Channels: []approvals.Channel{anna}}); !errors.Is(err, codemode.ErrNoRun) {
+		if _, err := me.Runs().Reattach(ctx, runs[principal], codemode.Request{Principal: "local:mallory",
+			Channels: []approvals.Channel{anna}}); !errors.Is(err, codemode.ErrNoRun) {
 			t.Errorf("a stranger's run: %v, want that there is none", err)
 		}
-		r, err := me.Runs().Reattach(ctx, runs[principal], codemode.Request{Principal: principal, Channels: []approvals.Channel{anna}})
+		r, err := me.Runs().Reattach(ctx, runs[principal], codemode.Request{Principal: principal,
+			Channels: []approvals.Channel{anna}})
 		if err != nil || !strings.Contains(r.Text(err), "1 2 3 4") {
 			t.Errorf("run %d: got %v, %v", i, r, err)
 		}
@@ -280,11 +287,12 @@ func TestProcessesAreKilledAtAnyMoment(t *testing.T) {
 			t.Errorf("%s was done %d times", what, n)
 		}
 	}
-	t.Logf("%d kills: %d runs finished after they had been parked, %d ended with what they had done", kills, finished, lost)
+	t.Logf("%d kills: %d runs finished after they had been parked, %d ended with what they had done", kills, finished,
+		lost)
 }
 
-// What waits for people in the database is bounded for one principal over restarts. Its oldest runs of processes that are gone make way;
-// nobody else's does.
+// What waits for people in the database is bounded for one principal over restarts. Its oldest runs of processes that
+// are gone make way; nobody else's does.
 func TestWaitingRunsAreBoundedOverRestarts(t *testing.T) {
 	dir := fleetFolder(t, newPerformed(t), `"codemode.db", "capacity": {"waitingRuns": 8}`)
 	const each = 5 // of the 8, anna gets 6 in one process
@@ -306,7 +314,8 @@ func TestWaitingRunsAreBoundedOverRestarts(t *testing.T) {
 		var running sync.WaitGroup
 		eval := func(principal string, n int) {
 			running.Go(func() {
-				_, _ = e.Eval(t.Context(), codemode.Request{Code: fmt.Sprintf("return await codemode.up__second({n: %d})", n), Principal: principal})
+				_, _ = e.Eval(t.Context(), codemode.Request{Code: fmt.Sprintf("return await codemode.up__second({n: %d})", n),
+					Principal: principal})
 			})
 			begun := size(principal)
 			if !testwait.Holds(func() bool { return size(principal) != begun || begun >= 8 }) {
@@ -321,7 +330,8 @@ func TestWaitingRunsAreBoundedOverRestarts(t *testing.T) {
 		}
 		seen := func() bool {
 			parked := 0
-			err := audit.Entries(t.Context(), db, store.Query{States: []string{audit.Parked}}, func(*audit.Entry) error { parked++; return nil })
+			err := audit.Entries(t.Context(), db, store.Query{States: []string{audit.Parked}},
+				func(*audit.Entry) error { parked++; return nil })
 			return err == nil && parked == (life+1)*each+1
 		}
 		if !testwait.Holds(seen) {
@@ -344,7 +354,8 @@ func TestWaitingRunsAreBoundedOverRestarts(t *testing.T) {
 			}
 		}
 		if life > 0 {
-			if o, err := e.Runs().Ended(t.Context(), oldest, "anna"); err != nil || !strings.Contains(o.Text, "too_many_waiting") {
+			if o, err := e.Runs().Ended(t.Context(), oldest, "anna"); err != nil || !strings.Contains(o.Text,
+				"too_many_waiting") {
 				t.Errorf("the oldest run ended so: %+v, %v", o, err)
 			}
 		}

@@ -29,9 +29,11 @@ const aheadProgram = `
 	return out.join(", ");`
 
 // ahead asks people about a program before it runs.
-func ahead(t *testing.T, e *codemode.Evaluator, principal, code string, channels ...approvals.Channel) *preflight.PlanAnswer {
+func ahead(t *testing.T, e *codemode.Evaluator, principal, code string,
+	channels ...approvals.Channel) *preflight.PlanAnswer {
 	t.Helper()
-	answer, err := e.Runs().AllowPlan(t.Context(), codemode.Request{Profile: "p", Code: code, Channels: channels, Principal: principal})
+	answer, err := e.Runs().AllowPlan(t.Context(), codemode.Request{Profile: "p", Code: code, Channels: channels,
+		Principal: principal})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,8 +49,8 @@ func evaluates(t *testing.T, e *codemode.Evaluator, principal, code string, chan
 	return strings.Trim(string(r.Value), `"`)
 }
 
-// N2: a person allows the plan of a program before it runs. In one run of it the planned calls then pass without a question; what is
-// not planned is asked about, and so is everything in the next run.
+// N2: a person allows the plan of a program before it runs. In one run of it the planned calls then pass without a
+// question; what is not planned is asked about, and so is everything in the next run.
 func TestN2APlanIsAllowedBeforeTheRun(t *testing.T) {
 	for where, change := range map[string]func(*codemode.Options){
 		"in memory":   func(*codemode.Options) {},
@@ -58,18 +60,22 @@ func TestN2APlanIsAllowedBeforeTheRun(t *testing.T) {
 			e := open(t, fmt.Sprintf(remembersRuns, ""), change)
 			before := &desk{answer: allow}
 			answer := ahead(t, e, "local:anna", aheadProgram, before)
-			if !answer.Allowed || len(before.texts) != 1 || !answer.Until.After(time.Now()) || answer.Until.After(time.Now().Add(11*time.Minute)) {
+			if !answer.Allowed || len(before.texts) != 1 || !answer.Until.After(time.Now()) ||
+				answer.Until.After(time.Now().Add(11*time.Minute)) {
 				t.Fatalf("got %+v", answer)
 			}
 			for _, part := range []string{
-				"You can allow calls of a program before it runs.", "1. filesystem.write_file, further calls of line 4 (50 at most), with", `/path "a.md"`,
-				"2. filesystem.write_file, further calls of line 5 (50 at most), with", "any /content", "calls whose names are made while the program runs",
+				"You can allow calls of a program before it runs.",
+				"1. filesystem.write_file, further calls of line 4 (50 at most), with", `/path "a.md"`,
+				"2. filesystem.write_file, further calls of line 5 (50 at most), with", "any /content",
+				"calls whose names are made while the program runs",
 			} {
 				if !strings.Contains(before.texts[0], part) {
 					t.Errorf("%q is not in the question:\n%s", part, before.texts[0])
 				}
 			}
-			if left, err := e.People().Grants.All(t.Context(), "local:anna"); err != nil || len(left) != 1 || !strings.Contains(left[0].Allows(), "filesystem.write_file") {
+			if left, err := e.People().Grants.All(t.Context(), "local:anna"); err != nil || len(left) != 1 ||
+				!strings.Contains(left[0].Allows(), "filesystem.write_file") {
 				t.Errorf("grants: %v, %v", left, err)
 			}
 			d := &desk{answer: refuse}
@@ -93,7 +99,8 @@ func TestN2APlanIsAllowedBeforeTheRun(t *testing.T) {
 	}
 }
 
-// N2: what was allowed is for this program, this principal and the profile as it is; it can be revoked, and is over after a while.
+// N2: what was allowed is for this program, this principal and the profile as it is; it can be revoked, and is over
+// after a while.
 func TestN2APlanIsForOneProgramOfOnePrincipal(t *testing.T) {
 	for why, change := range map[string]func(t *testing.T, e *codemode.Evaluator) (principal, code string){
 		"another program": func(*testing.T, *codemode.Evaluator) (string, string) { return "local:anna", aheadProgram + " " },
@@ -157,10 +164,12 @@ func TestN2APlanIsForOneProgramOfOnePrincipal(t *testing.T) {
 	})
 }
 
-// N2: a denied call stays denied, whatever was allowed before the run; a no is a no to the plan, and the run asks call by call.
+// N2: a denied call stays denied, whatever was allowed before the run; a no is a no to the plan, and the run asks call
+// by call.
 func TestN2APlanThatIsRefusedChangesNothing(t *testing.T) {
 	e := open(t, fmt.Sprintf(remembersRuns, ""))
-	answer := ahead(t, e, "local:anna", aheadProgram, &desk{answer: func(*prompt.Request) call.Answer { return call.Answer{Reason: "not today"} }})
+	answer := ahead(t, e, "local:anna", aheadProgram,
+		&desk{answer: func(*prompt.Request) call.Answer { return call.Answer{Reason: "not today"} }})
 	if answer.Allowed || answer.Reason != call.CodeDeclined || !strings.Contains(answer.Text(), "not today") {
 		t.Errorf("got %+v: %s", answer, answer.Text())
 	}
@@ -178,10 +187,12 @@ func TestN2WhenNobodyIsAskedAboutAPlan(t *testing.T) {
 		channel                    bool
 		want                       string // in the text
 	}{
-		"nothing would be asked":      {fmt.Sprintf(remembersRuns, ""), "local:anna", "return 1", true, "no call of its text"},
-		"nothing may be remembered":   {noRuns, "local:anna", aheadProgram, true, "no call of its text"},
-		"nobody knows for whom":       {fmt.Sprintf(remembersRuns, ""), "", aheadProgram, true, "nobody knows for whom"},
-		"nobody is there to be asked": {fmt.Sprintf(remembersRuns, ""), "local:anna", aheadProgram, false, "no means of asking"},
+		"nothing would be asked": {fmt.Sprintf(remembersRuns, ""), "local:anna", "return 1", true,
+			"no call of its text"},
+		"nothing may be remembered": {noRuns, "local:anna", aheadProgram, true, "no call of its text"},
+		"nobody knows for whom":     {fmt.Sprintf(remembersRuns, ""), "", aheadProgram, true, "nobody knows for whom"},
+		"nobody is there to be asked": {fmt.Sprintf(remembersRuns, ""), "local:anna", aheadProgram, false,
+			"no means of asking"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			e := open(t, tt.config)
@@ -197,7 +208,8 @@ func TestN2WhenNobodyIsAskedAboutAPlan(t *testing.T) {
 		})
 	}
 	e := open(t, fmt.Sprintf(remembersRuns, ""))
-	if answer, err := e.Runs().AllowPlan(t.Context(), codemode.Request{Profile: "p", Code: "return (", Principal: "local:anna"}); err == nil {
+	if answer, err := e.Runs().AllowPlan(t.Context(), codemode.Request{Profile: "p", Code: "return (",
+		Principal: "local:anna"}); err == nil {
 		t.Errorf("a program that cannot run: %+v", answer)
 	}
 }
@@ -220,7 +232,8 @@ func TestN2APlanIsOnRecord(t *testing.T) {
 				t.Errorf("what was asked is not in the record: %+v", entry.Args)
 			}
 		case entry.Tool == "plan":
-			if grant = entry.DecidedBy.Grant; entry.State != "allowed" || entry.DecidedBy.How != "person" || entry.DecidedBy.Scope != "plan" || !strings.HasPrefix(entry.ToolDefinition, "sha256:") {
+			if grant = entry.DecidedBy.Grant; entry.State != "allowed" || entry.DecidedBy.How != "person" ||
+				entry.DecidedBy.Scope != "plan" || !strings.HasPrefix(entry.ToolDefinition, "sha256:") {
 				t.Errorf("got %+v, %+v", entry, entry.DecidedBy)
 			}
 		case entry.State == "running" && entry.DecidedBy != nil && entry.DecidedBy.How == "grant":
@@ -241,7 +254,8 @@ func TestN2APlanIsOnRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := map[string]int{"allowed": 1}; !cmp.Equal(summary.Plans, want) || len(summary.Rules) != 1 || summary.Rules[0].Rule != "fs-write" {
+	if want := map[string]int{"allowed": 1}; !cmp.Equal(summary.Plans, want) || len(summary.Rules) != 1 ||
+		summary.Rules[0].Rule != "fs-write" {
 		t.Errorf("plans %v, rules that asked %+v", summary.Plans, summary.Rules)
 	}
 	var csv strings.Builder

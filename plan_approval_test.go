@@ -44,20 +44,23 @@ const planProgram = `
 	try { await codemode[write]({path: "b.md", content: "4"}); out.push("b ok") } catch (e) { out.push("b " + e.reason) }
 	return out;`
 
-// N2: the first question of a run offers the plan of its text. Planned calls then pass without a question, what is not planned is
-// asked about, the grants are in the record, and none of them outlives the run.
+// N2: the first question of a run offers the plan of its text. Planned calls then pass without a question, what is not
+// planned is asked about, the grants are in the record, and none of them outlives the run.
 func TestN2PlanApproval(t *testing.T) {
 	e := open(t, fmt.Sprintf(remembersRuns, ""))
 	d := planner(refuse)
 	got := value[[]string](t, e, "p", planProgram, d)
-	want := []string{"a ok", "b ok", "log ok", "log ok", "log ok", "c elicitation_declined", "b ok", "b elicitation_declined"}
+	want := []string{"a ok", "b ok", "log ok", "log ok", "log ok", "c elicitation_declined", "b ok",
+		"b elicitation_declined"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if want := [][]string{{`write_file{"path":"a.md","content":"1"}`}, {`write_file{"path":"c.md","content":"3"}`}, {`write_file{"path":"b.md","content":"4"}`}}; !cmp.Equal(want, d.forms) {
+	if want := [][]string{{`write_file{"path":"a.md","content":"1"}`}, {`write_file{"path":"c.md","content":"3"}`},
+		{`write_file{"path":"b.md","content":"4"}`}}; !cmp.Equal(want, d.forms) {
 		t.Errorf("asked about %v", d.forms)
 	}
-	for _, part := range []string{"filesystem.write_file, at most 2 times, with", `/path "b.md"`, `/content "2"`, "filesystem.write_file, further calls of line 6 (50 at most), with", `/path "log.md"`, "any /content"} {
+	for _, part := range []string{"filesystem.write_file, at most 2 times, with", `/path "b.md"`, `/content "2"`,
+		"filesystem.write_file, further calls of line 6 (50 at most), with", `/path "log.md"`, "any /content"} {
 		if !strings.Contains(d.texts[0], part) {
 			t.Errorf("%q is not in the question:\n%s", part, d.texts[0])
 		}
@@ -85,8 +88,8 @@ func TestN2PlanApproval(t *testing.T) {
 	}
 }
 
-// N2: what was approved with the plan is decided when it is made: a rule that came since denies it, and another profile or
-// another tool leaves no plan.
+// N2: what was approved with the plan is decided when it is made: a rule that came since denies it, and another profile
+// or another tool leaves no plan.
 func TestN2PlannedCallsAreDecidedAgain(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "codemode.json")
@@ -137,22 +140,28 @@ func TestN2PlannedCallsAreDecidedAgain(t *testing.T) {
 	}
 }
 
-// N2: who does not want the plan allows one call; where answers are not remembered for a run, where a call is denied or of a
-// high risk, it is no part of a plan.
+// N2: who does not want the plan allows one call; where answers are not remembered for a run, where a call is denied or
+// of a high risk, it is no part of a plan.
 func TestN2WhatIsNoPlan(t *testing.T) {
 	const two = `await codemode.filesystem__write_file({path: "a.md", content: "1"}); await codemode.filesystem__write_file({path: "b.md", content: "2"}); return 1`
 	for why, tt := range map[string]struct {
 		config, program string
 		plan            int
 	}{
-		"two calls":               {fmt.Sprintf(remembersRuns, ""), two, 1},
-		"nothing remembered":      {strings.Replace(fmt.Sprintf(remembersRuns, ""), `"run"`, `"time"`, 1), two, 0},
-		"a high risk":             {strings.Replace(fmt.Sprintf(remembersRuns, ""), `"id": "fs-write",`, `"id": "fs-write", "risk": "high",`, 1), two, 0},
-		"one call":                {fmt.Sprintf(remembersRuns, ""), `await codemode.filesystem__write_file({path: "a.md", content: "1"}); return 1`, 0},
-		"a denied one":            {fmt.Sprintf(remembersRuns, ""), `await codemode.filesystem__write_file({path: "a.md", content: "1"}); try { await codemode.filesystem__write_file({path: "secret.md", content: "2"}) } catch {} return 1`, 0},
-		"one that does not exist": {fmt.Sprintf(remembersRuns, ""), `await codemode.filesystem__write_file({path: "a.md", content: "1"}); try { await codemode.filesystem__write_files({path: "b.md"}) } catch {} return 1`, 0},
-		"a long text":             {fmt.Sprintf(remembersRuns, ""), `await codemode.filesystem__write_file({path: "a.md", content: "1"}); await codemode.filesystem__write_file({path: "b.md", content: "` + strings.Repeat("x", 300) + `"}); return 1`, 0},
-		"a secret":                {fmt.Sprintf(remembersRuns, ""), `await codemode.filesystem__write_file({path: "a.md", content: "1"}); await codemode.filesystem__write_file({path: "b.md", content: "Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"}); return 1`, 0},
+		"two calls":          {fmt.Sprintf(remembersRuns, ""), two, 1},
+		"nothing remembered": {strings.Replace(fmt.Sprintf(remembersRuns, ""), `"run"`, `"time"`, 1), two, 0},
+		"a high risk": {strings.Replace(fmt.Sprintf(remembersRuns, ""), `"id": "fs-write",`,
+			`"id": "fs-write", "risk": "high",`, 1), two, 0},
+		"one call": {fmt.Sprintf(remembersRuns, ""),
+			`await codemode.filesystem__write_file({path: "a.md", content: "1"}); return 1`, 0},
+		"a denied one": {fmt.Sprintf(remembersRuns, ""),
+			`await codemode.filesystem__write_file({path: "a.md", content: "1"}); try { await codemode.filesystem__write_file({path: "secret.md", content: "2"}) } catch {} return 1`, 0},
+		"one that does not exist": {fmt.Sprintf(remembersRuns, ""),
+			`await codemode.filesystem__write_file({path: "a.md", content: "1"}); try { await codemode.filesystem__write_files({path: "b.md"}) } catch {} return 1`, 0},
+		"a long text": {fmt.Sprintf(remembersRuns, ""),
+			`await codemode.filesystem__write_file({path: "a.md", content: "1"}); await codemode.filesystem__write_file({path: "b.md", content: "` + strings.Repeat("x", 300) + `"}); return 1`, 0},
+		"a secret": {fmt.Sprintf(remembersRuns, ""),
+			`await codemode.filesystem__write_file({path: "a.md", content: "1"}); await codemode.filesystem__write_file({path: "b.md", content: "Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"}); return 1`, 0},
 	} {
 		t.Run(why, func(t *testing.T) {
 			e := open(t, tt.config)
@@ -171,8 +180,8 @@ func TestN2WhatIsNoPlan(t *testing.T) {
 	}
 }
 
-// A plan is offered for calls that can still come, and says of which line where nobody knows how many: what is all there with the
-// first question, or lies behind it, is no plan.
+// A plan is offered for calls that can still come, and says of which line where nobody knows how many: what is all
+// there with the first question, or lies behind it, is no plan.
 func TestAPlanIsOfferedForCallsThatCanStillCome(t *testing.T) {
 	const write = "codemode.filesystem__write_file"
 	offFor := strings.Replace(fmt.Sprintf(remembersRuns, ""), `"remember"`, `"ask": {"batch": false}, "remember"`, 1)
@@ -180,7 +189,8 @@ func TestAPlanIsOfferedForCallsThatCanStillCome(t *testing.T) {
 		config, program string
 		want            []string // the lines of the plan, in their order; none is no plan
 	}{
-		"all of them are there": {"", `await Promise.all([1, 2, 3, 4, 5].map(i => ` + write + `({path: "a.md", content: "x" + i}))); return 1`, nil},
+		"all of them are there": {"", `await Promise.all([1, 2, 3, 4, 5].map(i => ` + write +
+			`({path: "a.md", content: "x" + i}))); return 1`, nil},
 		"all of them are there, in a function of its own": {"", `const one = async i => await ` + write + `({path: "a.md", content: "x" + i});
 			await Promise.all([1, 2, 3, 4, 5].map(one)); return 1`, nil},
 		"all of them are there, and one comes after": {"", `await Promise.all([1, 2].map(i => ` + write + `({path: "a.md", content: "x" + i})));
@@ -190,7 +200,8 @@ func TestAPlanIsOfferedForCallsThatCanStillCome(t *testing.T) {
 		"one after the other": {"", `for (const i of [1, 2, 3])
 			await ` + write + `({path: "a.md", content: "x" + i});
 			return 1`, []string{`filesystem.write_file, further calls of line 2 (50 at most), with`}},
-		"in chunks": {"", `for (const c of [[1, 2], [3]]) await Promise.all(c.map(i => ` + write + `({path: "a.md", content: "x" + i}))); return 1`,
+		"in chunks": {"", `for (const c of [[1, 2], [3]]) await Promise.all(c.map(i => ` + write +
+			`({path: "a.md", content: "x" + i}))); return 1`,
 			[]string{`filesystem.write_file, further calls of line 1 (50 at most), with`}},
 		"a loop that is over": {"", `for (const i of []) await ` + write + `({path: "a.md", content: "x" + i});
 			await ` + write + `({path: "log.md", content: "x"}); return 1`, nil},
@@ -199,9 +210,11 @@ func TestAPlanIsOfferedForCallsThatCanStillCome(t *testing.T) {
 		"two loops that say the same": {"", `for (const i of [1]) await ` + write + `({path: "a.md", content: i + ""});
 			for (const i of [1]) await ` + write + `({path: "a.md", content: i + ""}); return 1`,
 			[]string{`filesystem.write_file, further calls of lines 1 and 2 (50 at most), with`}},
-		"one by one": {offFor, `await Promise.all([1, 2, 3].map(i => ` + write + `({path: "a.md", content: "x" + i}))); return 1`,
+		"one by one": {offFor, `await Promise.all([1, 2, 3].map(i => ` + write +
+			`({path: "a.md", content: "x" + i}))); return 1`,
 			[]string{`filesystem.write_file, further calls of line 1 (50 at most), with`}},
-		"more than may be under way": {strings.Replace(fmt.Sprintf(remembersRuns, ""), `"remember"`, `"limits": {"inFlight": 1}, "remember"`, 1),
+		"more than may be under way": {strings.Replace(fmt.Sprintf(remembersRuns, ""), `"remember"`,
+			`"limits": {"inFlight": 1}, "remember"`, 1),
 			`await Promise.all([1, 2, 3].map(i => ` + write + `({path: "a.md", content: "x" + i}))); return 1`, nil},
 	} {
 		t.Run(why, func(t *testing.T) {

@@ -88,7 +88,8 @@ func TestH5AShadowProfileIsOnlyLogged(t *testing.T) {
 	if n := strings.Count(text, "the shadow profile would decide otherwise"); n != 1 {
 		t.Errorf("%d differences are logged, want 1:\n%s", n, text)
 	}
-	for _, want := range []string{"profile=live", "shadow=next", "tool=filesystem__read_text_file", `ask instead of allow: the rule \"reads\"`} {
+	for _, want := range []string{"profile=live", "shadow=next", "tool=filesystem__read_text_file",
+		`ask instead of allow: the rule \"reads\"`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the log does not have %q:\n%s", want, text)
 		}

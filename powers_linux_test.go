@@ -43,7 +43,8 @@ func TestBindMounts(t *testing.T) {
 	}
 	h := newHouse(t)
 	h.write("state/logins/mail.json", "token")
-	for from, root := range map[string]string{"config": "m1", "state": "m2", "state/logins": "m3", ".": "m4", "saved": "m5"} {
+	for from, root := range map[string]string{"config": "m1", "state": "m2", "state/logins": "m3", ".": "m4",
+		"saved": "m5"} {
 		bind(h, from, root)
 		if from == "saved" {
 			h.write("config/codemode.json", `{"scripts": {"root": "../saved"}}`)
@@ -63,11 +64,15 @@ func TestBindMounts(t *testing.T) {
 	bind(h, "config", "desk/rules")
 	const no = "no program may touch"
 	for _, call := range []string{
-		`read_text_file({path: "later/state/record.key"})`, `read_text_file({path: "sub/deep/mail.json"})`, `list_directory({path: "later/state"})`,
-		`list_directory({path: "rules"})`, `directory_tree({path: "sub/deep"})`, `search_files({path: "later/state", pattern: "**"})`,
-		`write_file({path: "rules/overlays.json", content: "{}"})`, `write_file({path: "rules/codemode.json", content: "{}"})`,
+		`read_text_file({path: "later/state/record.key"})`, `read_text_file({path: "sub/deep/mail.json"})`,
+		`list_directory({path: "later/state"})`,
+		`list_directory({path: "rules"})`, `directory_tree({path: "sub/deep"})`,
+		`search_files({path: "later/state", pattern: "**"})`,
+		`write_file({path: "rules/overlays.json", content: "{}"})`,
+		`write_file({path: "rules/codemode.json", content: "{}"})`,
 		`write_file({path: "sub/deep/new.json", content: "{}"})`, `create_directory({path: "later/state/logins/x/y"})`,
-		`move_file({source: "note.txt", destination: "rules/overlays.json"})`, `move_file({source: "later/state/record.key", destination: "key"})`,
+		`move_file({source: "note.txt", destination: "rules/overlays.json"})`,
+		`move_file({source: "later/state/record.key", destination: "key"})`,
 		`delete_file({path: "later/state/record.key"})`, `get_file_info({path: "later/state/record.key"})`,
 		`edit_file({path: "rules/codemode.json", edits: [{oldText: "{", newText: "["}]})`,
 	} {
@@ -82,8 +87,10 @@ func TestBindMounts(t *testing.T) {
 	}
 	keptOut(t, e, `read_text_file({path: "soft/record.key"})`, no)
 	keptOut(t, e, `write_file({path: "soft/new", content: "x"})`, no)
-	r, err := e.Eval(t.Context(), codemode.Request{Code: `return await codemode.filesystem__search_files({pattern: "**"})`})
-	if err != nil || strings.Contains(string(r.Value), "record.key") || strings.Contains(string(r.Value), "mail.json") || !strings.Contains(string(r.Value), "note.txt") {
+	r, err := e.Eval(t.Context(),
+		codemode.Request{Code: `return await codemode.filesystem__search_files({pattern: "**"})`})
+	if err != nil || strings.Contains(string(r.Value), "record.key") || strings.Contains(string(r.Value), "mail.json") ||
+		!strings.Contains(string(r.Value), "note.txt") {
 		t.Errorf("a search through the whole root: %s %v", r.Value, err)
 	}
 }

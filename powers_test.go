@@ -22,7 +22,8 @@ type house struct {
 func newHouse(t *testing.T) house {
 	t.Helper()
 	h := house{t, t.TempDir()}
-	for _, dir := range []string{"desk/sub", "config", "state/logins", "cache", "saved/reports", "bin", "env", "elsewhere"} {
+	for _, dir := range []string{"desk/sub", "config", "state/logins", "cache", "saved/reports", "bin", "env",
+		"elsewhere"} {
 		if err := os.MkdirAll(h.at(dir), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -54,8 +55,9 @@ func (h house) link(to, name string) {
 // options name every file that the house has.
 func (h house) options(root string) codemode.Options {
 	return codemode.Options{
-		Files: config.Files{User: h.at("config/codemode.json"), Overlays: h.at("config/overlays.json"), Trust: h.at("trust/projects.json")},
-		Root:  root, StateDir: h.at("state"), CacheDir: cacheDir(), Env: os.LookupEnv,
+		Files: config.Files{User: h.at("config/codemode.json"), Overlays: h.at("config/overlays.json"),
+			Trust: h.at("trust/projects.json")},
+		Root: root, StateDir: h.at("state"), CacheDir: cacheDir(), Env: os.LookupEnv,
 		Protected: map[string]string{h.at("project/.codemode.json"): loader.ProjectPlace},
 	}
 }
@@ -73,7 +75,8 @@ func (h house) start(root string) *codemode.Evaluator {
 // keptOut runs a program that does one thing with the files and wants it refused with that in the message.
 func keptOut(t *testing.T, e *codemode.Evaluator, call, part string) {
 	t.Helper()
-	r, err := e.Eval(t.Context(), codemode.Request{Code: `try { return JSON.stringify(await codemode.filesystem__` + call + `) } catch (e) { return "refused: " + e.message }`})
+	r, err := e.Eval(t.Context(), codemode.Request{Code: `try { return JSON.stringify(await codemode.filesystem__` + call +
+		`) } catch (e) { return "refused: " + e.message }`})
 	if err != nil {
 		t.Fatalf("%s: %v", call, err)
 	}
@@ -148,7 +151,8 @@ func TestRootsThatGivePowerAreRefused(t *testing.T) {
 	}
 }
 
-// TestRootOfALinkedConfiguration: the folder that the link leads to gives power, and each folder that has a link on the way.
+// TestRootOfALinkedConfiguration: the folder that the link leads to gives power, and each folder that has a link on the
+// way.
 func TestRootOfALinkedConfiguration(t *testing.T) {
 	h := newHouse(t)
 	for _, dir := range []string{"dotfiles", "between"} {
@@ -169,10 +173,12 @@ func TestRootOfALinkedConfiguration(t *testing.T) {
 	}
 }
 
-// TestOneWriteDoesNotChangeTheRules is the attack: a program that may write files replaces the rules, and a command starts.
+// TestOneWriteDoesNotChangeTheRules is the attack: a program that may write files replaces the rules, and a command
+// starts.
 func TestOneWriteDoesNotChangeTheRules(t *testing.T) {
 	h := newHouse(t)
-	h.write("config/codemode.json", `{"builtin": {"filesystem": {"root": "."}}, "evaluation": {"defaultProfile": "p", "profiles": {"p": {"allowlist": ["filesystem__write_file"]}}}}`)
+	h.write("config/codemode.json",
+		`{"builtin": {"filesystem": {"root": "."}}, "evaluation": {"defaultProfile": "p", "profiles": {"p": {"allowlist": ["filesystem__write_file"]}}}}`)
 	_, err := codemode.New(t.Context(), h.options(""))
 	if err == nil || !strings.Contains(err.Error(), "is refused") {
 		t.Errorf("got %v", err)
@@ -193,7 +199,8 @@ func TestReloadDoesNotOpenWhatGivesPower(t *testing.T) {
 			e := h.start("")
 			h.write("config/codemode.json", strings.ReplaceAll(config, "DIR", filepath.ToSlash(h.dir)))
 			testwait.Holds(func() bool { return e.Rules().Now().Stale != nil })
-			if err := e.Rules().Now().Stale; err == nil || !strings.Contains(err.Error(), "the root of the built-in filesystem is refused") {
+			if err := e.Rules().Now().Stale; err == nil || !strings.Contains(err.Error(),
+				"the root of the built-in filesystem is refused") {
 				t.Fatalf("got %v", err)
 			}
 			works(t, e, `write_file({path: "fine.txt", content: "x"})`)
@@ -202,7 +209,8 @@ func TestReloadDoesNotOpenWhatGivesPower(t *testing.T) {
 	}
 }
 
-// TestWhatComesLaterBelowTheRoot: what gives power is kept from programs also where it is found below a root that was fine.
+// TestWhatComesLaterBelowTheRoot: what gives power is kept from programs also where it is found below a root that was
+// fine.
 func TestWhatComesLaterBelowTheRoot(t *testing.T) {
 	h := newHouse(t)
 	h.write("config/codemode.json", `{}`)
@@ -218,16 +226,19 @@ func TestWhatComesLaterBelowTheRoot(t *testing.T) {
 	}
 	const no = "no program may touch"
 	for _, call := range []string{
-		`read_text_file({path: "sub/innocent.txt"})`, `read_text_file({path: "sub/innocent.txt", head: 1})`, `read_media_file({path: "sub/innocent.txt"})`,
+		`read_text_file({path: "sub/innocent.txt"})`, `read_text_file({path: "sub/innocent.txt", head: 1})`,
+		`read_media_file({path: "sub/innocent.txt"})`,
 		`read_text_file({path: "soft"})`, `read_text_file({path: "rules"})`,
-		`write_file({path: "sub/innocent.txt", content: "x"})`, `write_file({path: "soft", content: "x"})`, `write_file({path: "rules", content: "x"})`,
+		`write_file({path: "sub/innocent.txt", content: "x"})`, `write_file({path: "soft", content: "x"})`,
+		`write_file({path: "rules", content: "x"})`,
 		`edit_file({path: "rules", edits: [{oldText: "{", newText: "["}]})`,
 		`move_file({source: "rules", destination: "x"})`, `move_file({source: "sub/innocent.txt", destination: "x"})`,
 		`delete_file({path: "rules"})`, `get_file_info({path: "rules"})`,
 	} {
 		keptOut(t, e, call, no)
 	}
-	r, err := e.Eval(t.Context(), codemode.Request{Code: `return (await codemode.filesystem__read_multiple_files({paths: ["rules", "note.txt"]})).files.map(f => f.content ?? f.error)`})
+	r, err := e.Eval(t.Context(),
+		codemode.Request{Code: `return (await codemode.filesystem__read_multiple_files({paths: ["rules", "note.txt"]})).files.map(f => f.content ?? f.error)`})
 	if err != nil || !strings.Contains(string(r.Value), no) || !strings.Contains(string(r.Value), "hello") {
 		t.Errorf("several at once: %v %v", r, err)
 	}
@@ -242,7 +253,8 @@ func TestWhatComesLaterBelowTheRoot(t *testing.T) {
 	works(t, e, `edit_file({path: "note.txt", edits: [{oldText: "hello", newText: "bye"}]})`)
 }
 
-// TestARootThatComesToHoldTheConfigurationIsClosed: a folder on the way to the configuration is exchanged for a link into the root.
+// TestARootThatComesToHoldTheConfigurationIsClosed: a folder on the way to the configuration is exchanged for a link
+// into the root.
 func TestARootThatComesToHoldTheConfigurationIsClosed(t *testing.T) {
 	h := newHouse(t)
 	e := h.start(h.at("desk"))
@@ -253,8 +265,10 @@ func TestARootThatComesToHoldTheConfigurationIsClosed(t *testing.T) {
 	h.link("desk/moved", "state")
 	const no = "no program may touch"
 	for _, call := range []string{
-		`read_text_file({path: "moved/record.key"})`, `read_text_file({path: "note.txt"})`, `list_directory({path: "."})`, `list_directory({path: "moved"})`,
-		`directory_tree({})`, `search_files({pattern: "**"})`, `create_directory({path: "x"})`, `write_file({path: "new", content: "x"})`,
+		`read_text_file({path: "moved/record.key"})`, `read_text_file({path: "note.txt"})`, `list_directory({path: "."})`,
+		`list_directory({path: "moved"})`,
+		`directory_tree({})`, `search_files({pattern: "**"})`, `create_directory({path: "x"})`,
+		`write_file({path: "new", content: "x"})`,
 		`move_file({source: "moved", destination: "gone"})`, `delete_file({path: "note.txt"})`, `get_file_info({path: "."})`,
 	} {
 		keptOut(t, e, call, no)
@@ -300,7 +314,8 @@ func TestRootWhereAServerWorks(t *testing.T) {
 	} {
 		h.write("config/codemode.json", server(tt.cwd))
 		e, err := codemode.New(t.Context(), h.options(h.at(tt.root)))
-		if refused := err != nil && strings.Contains(err.Error(), `the working folder of the server "tool"`); refused != tt.refused || !refused && err != nil {
+		if refused := err != nil && strings.Contains(err.Error(),
+			`the working folder of the server "tool"`); refused != tt.refused || !refused && err != nil {
 			t.Errorf("%s: got %v", tt.name, err)
 		}
 		if e != nil {

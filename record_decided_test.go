@@ -37,7 +37,8 @@ func TestDecidedWithoutARule(t *testing.T) {
 		recorded(dir), func(o *codemode.Options) { o.StateDir = filepath.Join(dir, "state") })
 	eval := func(code string, people ...approvals.Channel) {
 		t.Helper()
-		if r, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Code: code, Channels: people, Principal: "local:anna"}); err != nil {
+		if r, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Code: code, Channels: people,
+			Principal: "local:anna"}); err != nil {
 			t.Fatal(r.Text(err))
 		}
 	}
@@ -51,21 +52,24 @@ func TestDecidedWithoutARule(t *testing.T) {
 	if err := e.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"running person", "running grant", "refused fallback no_approver", "running rule", "refused definition_changed no_approver", "running person"}
+	want := []string{"running person", "running grant", "refused fallback no_approver", "running rule",
+		"refused definition_changed no_approver", "running person"}
 	if got := decided(readRecord(t, dir)); !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
 }
 
-// G5: of a call with arguments that a person changed, the record has what the program proposed, what was shown, what was
-// allowed and what was sent.
+// G5: of a call with arguments that a person changed, the record has what the program proposed, what was shown, what
+// was allowed and what was sent.
 func TestG5EditedArgumentsAreRecorded(t *testing.T) {
 	dir := t.TempDir()
-	e := open(t, `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__write_file"], "ask": {"edit": true}}}}}`, recorded(dir))
+	e := open(t, `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__write_file"], "ask": {"edit": true}}}}}`,
+		recorded(dir))
 	d := &desk{edits: true, answer: func(*prompt.Request) call.Answer {
 		return call.Answer{Allowed: true, Args: json.RawMessage(`{"path":"b.md","content":"edited"}`)}
 	}}
-	if _, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Code: attempts(false, "a.md"), Channels: []approvals.Channel{d}}); err != nil {
+	if _, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Code: attempts(false, "a.md"),
+		Channels: []approvals.Channel{d}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := e.Close(t.Context()); err != nil {
@@ -87,13 +91,15 @@ func TestG5EditedArgumentsAreRecorded(t *testing.T) {
 		t.Fatalf("recorded are %v", states)
 	}
 	proposed := asked.Proposed
-	if asked.Shown != proposed || asked.Authorised != "" || asked.Executed != "" || !strings.Contains(string(asked.Redacted), "a.md") {
+	if asked.Shown != proposed || asked.Authorised != "" || asked.Executed != "" ||
+		!strings.Contains(string(asked.Redacted), "a.md") {
 		t.Errorf("asked: %+v", asked)
 	}
 	if answered.Shown != proposed || answered.Authorised != edited || answered.Executed != "" {
 		t.Errorf("answered: %+v", answered)
 	}
-	if sent.Proposed != proposed || sent.Shown != proposed || sent.Authorised != edited || sent.Executed != edited || !strings.Contains(string(sent.Redacted), "b.md") {
+	if sent.Proposed != proposed || sent.Shown != proposed || sent.Authorised != edited || sent.Executed != edited ||
+		!strings.Contains(string(sent.Redacted), "b.md") {
 		t.Errorf("sent: %+v", sent)
 	}
 	if proposed == edited {
@@ -112,7 +118,8 @@ func TestAPersonDidNotRefuseWhatTheRulesDeny(t *testing.T) {
 		}
 	}
 	put(rules)
-	e, err := codemode.New(t.Context(), codemode.Options{ConfigPath: path, Root: t.TempDir(), CacheDir: cacheDir(), RecordDir: dir})
+	e, err := codemode.New(t.Context(), codemode.Options{ConfigPath: path, Root: t.TempDir(), CacheDir: cacheDir(),
+		RecordDir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +133,8 @@ func TestAPersonDidNotRefuseWhatTheRulesDeny(t *testing.T) {
 		}
 		return yes, nil
 	}}
-	if _, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Code: attempts(false, "a.md"), Channels: []approvals.Channel{person}}); err != nil {
+	if _, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Code: attempts(false, "a.md"),
+		Channels: []approvals.Channel{person}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := e.Close(t.Context()); err != nil {

@@ -64,7 +64,8 @@ func newCareless(t *testing.T) *careless {
 	t.Helper()
 	c := &careless{did: map[int]int{}}
 	s := mcp.NewServer(&mcp.Implementation{Name: "careless", Version: "1"}, nil)
-	s.AddTool(&mcp.Tool{Name: "do", InputSchema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)},
+	s.AddTool(&mcp.Tool{Name: "do",
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)},
 		func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			var args struct{ N int }
 			if err := json.Unmarshal(r.Params.Arguments, &args); err != nil {
@@ -78,7 +79,8 @@ func newCareless(t *testing.T) *careless {
 			}
 			return &mcp.CallToolResult{StructuredContent: map[string]any{"n": args.N}}, nil
 		})
-	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s },
+		&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -114,7 +116,8 @@ func TestRecordEqualsUpstreamsLog(t *testing.T) {
 	c, dir := newCareless(t), t.TempDir()
 	e := open(t, fmt.Sprintf(`{"mcpServers":{"up":{"url":%q}}, "limits":{"cpu":"10m","wall":"1h"}, "evaluation":{"profiles":{"p":{"denylist":[{"id":"no","tool":"up__do","when":{"/deny":{"eq":true,"ifMissing":"noMatch"}}}]}}}}`, c.url), recorded(dir))
 	eventually(t, "the server being there", func() bool {
-		r, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Principal: "first", Code: `return await codemode.up__do({n: -1}).then(() => 1, () => 0)`})
+		r, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Principal: "first",
+			Code: `return await codemode.up__do({n: -1}).then(() => 1, () => 0)`})
 		return err == nil && string(r.Value) == "1"
 	})
 	var wg sync.WaitGroup
@@ -202,7 +205,9 @@ func TestNoRecordNoCall(t *testing.T) {
 	var root string
 	e := open(t, `{}`, recorded(dir), func(o *codemode.Options) { root = o.Root })
 	write := func(name string) (*codemode.Response, error) {
-		return e.Eval(t.Context(), codemode.Request{Code: fmt.Sprintf(`await codemode.filesystem__write_file({path: %q, content: "x"}); return 1`, name)})
+		return e.Eval(t.Context(),
+			codemode.Request{Code: fmt.Sprintf(`await codemode.filesystem__write_file({path: %q, content: "x"}); return 1`,
+				name)})
 	}
 	if r, err := write("before.txt"); err != nil {
 		t.Fatal(r.Text(err))
@@ -212,7 +217,8 @@ func TestNoRecordNoCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := write("meanwhile.txt")
-	if err == nil || !strings.Contains(err.Error(), "could not be recorded") || !strings.Contains(err.Error(), "was deleted") {
+	if err == nil || !strings.Contains(err.Error(), "could not be recorded") ||
+		!strings.Contains(err.Error(), "was deleted") {
 		t.Errorf("without a record: %v\n%s", err, r.Text(err))
 	}
 	if _, err := os.Stat(filepath.Join(root, "meanwhile.txt")); err == nil {
@@ -270,10 +276,13 @@ func TestSecretsStayOut(t *testing.T) {
 	var mu sync.Mutex
 	seen := ""
 	s := mcp.NewServer(&mcp.Implementation{Name: "up", Version: "1"}, nil)
-	s.AddTool(&mcp.Tool{Name: "login", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return &mcp.CallToolResult{StructuredContent: map[string]any{"user": "anna", "session": map[string]any{"token": secret("result")}}}, nil
-	})
-	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: true})
+	s.AddTool(&mcp.Tool{Name: "login", InputSchema: json.RawMessage(`{"type":"object"}`)},
+		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{StructuredContent: map[string]any{"user": "anna",
+				"session": map[string]any{"token": secret("result")}}}, nil
+		})
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s },
+		&mcp.StreamableHTTPOptions{Stateless: true})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		seen = r.Header.Get("X-Api-Key") + r.Header.Get("Authorization")
@@ -368,7 +377,8 @@ func TestWhoDecided(t *testing.T) {
 	}}
 	eval := func(profile, code string, people ...approvals.Channel) {
 		t.Helper()
-		if _, err := e.Eval(t.Context(), codemode.Request{Profile: profile, Code: code, Channels: people, Principal: "local:anna"}); err != nil {
+		if _, err := e.Eval(t.Context(), codemode.Request{Profile: profile, Code: code, Channels: people,
+			Principal: "local:anna"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -391,12 +401,14 @@ func TestWhoDecided(t *testing.T) {
 			if entry.Args == nil {
 				continue // there was no such tool
 			}
-			if asked := entry.DecidedBy.How == "person"; asked != (entry.Args.Shown != "") || entry.State == audit.Running && entry.Args.Executed != entry.Args.Proposed {
+			if asked := entry.DecidedBy.How == "person"; asked != (entry.Args.Shown != "") ||
+				entry.State == audit.Running && entry.Args.Executed != entry.Args.Proposed {
 				t.Errorf("%s of %s: arguments %+v", entry.State, entry.Tool, entry.Args)
 			}
 		}
 	}
-	want := []string{"running default", "refused floor denied", "refused rule denied", "running person", "refused person elicitation_declined",
+	want := []string{"running default", "refused floor denied", "refused rule denied", "running person",
+		"refused person elicitation_declined",
 		"refused limit limit", "refused error ToolNotFoundError", "running fallback"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
@@ -408,8 +420,10 @@ func TestStoreConfiguration(t *testing.T) {
 		{`{}`, "/s/codemode.db full /s/record.key /s/checkpoints.jsonl"},
 		{`{"store":"/elsewhere/r.db"}`, "/elsewhere/r.db full /s/record.key /s/checkpoints.jsonl"},
 		{`{"store":"postgres://db/x"}`, "postgres://db/x full /s/record.key /s/checkpoints.jsonl"},
-		{`{"store":{"url":"postgres://u:${PW}@db/x","key":"/k","checkpoints":{"file":"/c"}}}`, "postgres://u:pw@db/x full /k /c"},
-		{`{"store":{"path":"${DIR:-sub}/r.db","durability":"normal"}}`, "/s/sub/r.db normal /s/record.key /s/checkpoints.jsonl"},
+		{`{"store":{"url":"postgres://u:${PW}@db/x","key":"/k","checkpoints":{"file":"/c"}}}`,
+			"postgres://u:pw@db/x full /k /c"},
+		{`{"store":{"path":"${DIR:-sub}/r.db","durability":"normal"}}`,
+			"/s/sub/r.db normal /s/record.key /s/checkpoints.jsonl"},
 		{`{"store":{"url":"mysql://db/x"}}`, "error: must begin with postgres://"},
 		{`{"store":{"url":"postgres://db/x","path":"y"}}`, "error: is for SQLite and"},
 		{`{"store":{"durability":"some"}}`, `error: must be "full" or "normal"`},
@@ -434,7 +448,8 @@ func TestStoreConfiguration(t *testing.T) {
 		if err != nil {
 			got = "error: " + err.Error()
 		}
-		if wrong, isError := strings.CutPrefix(row.want, "error: "); isError && (err == nil || !strings.Contains(got, wrong)) || !isError && got != row.want {
+		if wrong, isError := strings.CutPrefix(row.want, "error: "); isError &&
+			(err == nil || !strings.Contains(got, wrong)) || !isError && got != row.want {
 			t.Errorf("%s: got %s, want %s", row.config, got, row.want)
 		}
 	}

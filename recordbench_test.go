@@ -19,8 +19,10 @@ import (
 // durabilities are the settings of store.durability, with what each promises about a call that was made.
 var durabilities = []struct{ name, store, promises string }{
 	{"unrecorded", "", "nothing is kept"},
-	{"full", `,"store":{"durability":"full"}`, "the entry survives the death of the process, of the system, and a power cut; a sync is waited for"},
-	{"normal", `,"store":{"durability":"normal"}`, "the entry survives the death of the process; a power cut may take the last few"},
+	{"full", `,"store":{"durability":"full"}`,
+		"the entry survives the death of the process, of the system, and a power cut; a sync is waited for"},
+	{"normal", `,"store":{"durability":"normal"}`,
+		"the entry survives the death of the process; a power cut may take the last few"},
 }
 
 // BenchmarkRecordedCalls compares calls that are recorded on the disk with calls that are not, in turns, so that what
@@ -112,7 +114,8 @@ func median(all []time.Duration) float64 {
 
 // BenchmarkOneCall is a plain call that a profile allows, whose arguments fit a schema, without a guest and a disk.
 func BenchmarkOneCall(b *testing.B) {
-	cfg, err := config.Parse("codemode.json", []byte(`{"evaluation":{"profiles":{"p":{"allowlist":[{"tool":"fs__write","when":{"/path":{"prefix":"notes/"}}}],"limits":{"calls":1000000000}}}}}`))
+	cfg, err := config.Parse("codemode.json",
+		[]byte(`{"evaluation":{"profiles":{"p":{"allowlist":[{"tool":"fs__write","when":{"/path":{"prefix":"notes/"}}}],"limits":{"calls":1000000000}}}}}`))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -123,7 +126,8 @@ func BenchmarkOneCall(b *testing.B) {
 	b.Cleanup(func() { e.Close(b.Context()) })
 	for _, size := range []int{10, 10_000} {
 		b.Run(fmt.Sprint(size, " bytes"), func(b *testing.B) {
-			args := fmt.Appendf(nil, `{"path":"notes/a.md","options":{"append":true,"mode":420},"text":%q}`, strings.Repeat("x", size))
+			args := fmt.Appendf(nil, `{"path":"notes/a.md","options":{"append":true,"mode":420},"text":%q}`,
+				strings.Repeat("x", size))
 			gate, err := e.Gate(owntools.Options{Profile: "p", Tools: []owntools.Tool{{Server: "fs", Tool: "write", Input: []byte(`{"type":"object",
 				"properties":{"path":{"type":"string"},"text":{"type":"string"},"options":{"type":"object"}},"required":["path"],"additionalProperties":false}`)}}})
 			if err != nil {
@@ -131,7 +135,8 @@ func BenchmarkOneCall(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				_, err := gate.Execute(b.Context(), owntools.Call{Server: "fs", Tool: "write", Args: args}, func(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil })
+				_, err := gate.Execute(b.Context(), owntools.Call{Server: "fs", Tool: "write", Args: args},
+					func(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil })
 				if err != nil {
 					b.Fatal(err)
 				}

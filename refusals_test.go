@@ -58,14 +58,17 @@ func TestC7SevenRefusals(t *testing.T) {
 			return call.Answer{}, context.Cause(ctx)
 		}},
 		{"canceled", "", write, waits(call.Answer{}, prompt.ErrDismissed)},
-		{"limit", `"limits": {"asks": 1}, `, `filesystem__write_file({path: "first.md", content: "x"}).catch(() => {}); await codemode.` + write, waits(yes, nil)},
+		{"limit", `"limits": {"asks": 1}, `,
+			`filesystem__write_file({path: "first.md", content: "x"}).catch(() => {}); await codemode.` + write,
+			waits(yes, nil)},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {
 			var people []approvals.Channel
 			if tt.person != nil {
 				people = append(people, slow{tt.person})
 			}
-			got := value[string](t, open(t, fmt.Sprintf(rules, tt.more)), "p", "try { await codemode."+tt.call+`; return "made" } catch (e) { return [e.name, e.toolName, e.reason, e.retryable].join(" ") }`, people...)
+			got := value[string](t, open(t, fmt.Sprintf(rules, tt.more)), "p",
+				"try { await codemode."+tt.call+`; return "made" } catch (e) { return [e.name, e.toolName, e.reason, e.retryable].join(" ") }`, people...)
 			tool, _, _ := strings.Cut(tt.call, "(")
 			if want := "ToolCallDeniedError " + tool + " " + tt.reason + " false"; got != want {
 				t.Errorf("got %s, want %s", got, want)
@@ -95,7 +98,8 @@ func TestC7SevenRefusals(t *testing.T) {
 			}
 			return yes, nil
 		}}
-		got := value[string](t, e, "p", "try { await codemode."+write+`; return "made" } catch (e) { return [e.name, e.toolName, e.reason, e.retryable].join(" ") }`, person)
+		got := value[string](t, e, "p",
+			"try { await codemode."+write+`; return "made" } catch (e) { return [e.name, e.toolName, e.reason, e.retryable].join(" ") }`, person)
 		if want := "ToolCallDeniedError filesystem__write_file policy_changed false"; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
@@ -106,9 +110,11 @@ func TestC7SevenRefusals(t *testing.T) {
 func TestC14ReasonsReachTheProgram(t *testing.T) {
 	e := open(t, `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__*"]}}}}`)
 	words := "use b.md\x1b[2J\u202e\n" + strings.Repeat("x", 400)
-	got := value[string](t, e, "p", `try { await codemode.filesystem__write_file({path: "a.md", content: "x"}) } catch (e) { return e.detail }`,
+	got := value[string](t, e, "p",
+		`try { await codemode.filesystem__write_file({path: "a.md", content: "x"}) } catch (e) { return e.detail }`,
 		slow{waits(call.Answer{Reason: words}, nil)})
-	if !strings.HasPrefix(got, `a person refused this call and wrote: "use b.md\u{1B}[2J\u{202E}\nxxx`) || strings.ContainsAny(got, "\x1b\u202e\n") || len([]rune(got)) > 300+60 {
+	if !strings.HasPrefix(got, `a person refused this call and wrote: "use b.md\u{1B}[2J\u{202E}\nxxx`) ||
+		strings.ContainsAny(got, "\x1b\u202e\n") || len([]rune(got)) > 300+60 {
 		t.Errorf("got %q", got)
 	}
 }

@@ -25,10 +25,13 @@ func TestEveryAnswerOfEvalHasAText(t *testing.T) {
 		{"a value", e, codemode.Request{Profile: "p", Code: "return 6 * 7"}, "42\n"},
 		{"a mistake", e, codemode.Request{Profile: "p", Code: "return ("}, "The program was not started.\n"},
 		{"an exception", e, codemode.Request{Profile: "p", Code: "throw new Error('no')"}, "error (threw): Error: no\n"},
-		{"an unknown profile", e, codemode.Request{Profile: "none", Code: "return 1"}, "error: there is no profile \"none\"; there are checked, p\n"},
+		{"an unknown profile", e, codemode.Request{Profile: "none", Code: "return 1"},
+			"error: there is no profile \"none\"; there are checked, p\n"},
 		{"an unknown saved program", e, codemode.Request{Script: "none.ts"}, "error: "},
-		{"a role that is too long", e, codemode.Request{Profile: "p", Code: "return 1", Role: strings.Repeat("x", 10000)}, "error: the role has"},
-		{"a program that was not checked", e, codemode.Request{Profile: "checked", Code: "return 1"}, "error: The program was not started (preflight_missing)"},
+		{"a role that is too long", e, codemode.Request{Profile: "p", Code: "return 1", Role: strings.Repeat("x", 10000)},
+			"error: the role has"},
+		{"a program that was not checked", e, codemode.Request{Profile: "checked", Code: "return 1"},
+			"error: The program was not started (preflight_missing)"},
 		{"an evaluator that is closed", closed, codemode.Request{Code: "return 1"}, "error: "},
 	} {
 		r, err := tt.e.Eval(t.Context(), tt.r)
@@ -73,7 +76,8 @@ func TestInputIsUndefinedWhenLeftOut(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", code, r.Text(err), want)
 		}
 	}
-	r, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Code: "return input.days", Input: json.RawMessage(`{"days": 3}`)})
+	r, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Code: "return input.days",
+		Input: json.RawMessage(`{"days": 3}`)})
 	if err != nil || string(r.Value) != "3" {
 		t.Errorf("with an input: %s", r.Text(err))
 	}

@@ -19,7 +19,8 @@ import (
 )
 
 // saved opens an Evaluator with saved programs in a folder of their own; allow are the rules.
-func saved(t *testing.T, files map[string]string, allow string, change ...func(*codemode.Options)) (*codemode.Evaluator, string) {
+func saved(t *testing.T, files map[string]string, allow string, change ...func(*codemode.Options)) (*codemode.Evaluator,
+	string) {
 	t.Helper()
 	root := t.TempDir()
 	for name, text := range files {
@@ -48,14 +49,17 @@ func TestS49SavedPrograms(t *testing.T) {
 	const pinned = "// Says what day it is.\nreturn (await codemode.time__now({})).timezone"
 	const listing = "return (await codemode.filesystem__list_directory({path: input.dir})).length ?? 'listed'"
 	e, root := saved(t, map[string]string{
-		"day.ts": pinned, "team/list.ts": listing, "team/own/deep.ts": "return 1", "team/notes.txt": "return 1", "free.ts": "return input",
-		"loose.js": "return 1", "checked.ts": "return 1", "busy.ts": "for (let i = 0; i < 9; i++) await codemode.filesystem__list_directory({path: '.'})",
+		"day.ts": pinned, "team/list.ts": listing, "team/own/deep.ts": "return 1", "team/notes.txt": "return 1",
+		"free.ts":  "return input",
+		"loose.js": "return 1", "checked.ts": "return 1",
+		"busy.ts": "for (let i = 0; i < 9; i++) await codemode.filesystem__list_directory({path: '.'})",
 	}, `{"file": "day.ts", "sha256": "`+sha(pinned)+`"},
 		{"folder": "team", "pattern": "*.ts", "profile": "files", "input": {"type": "object", "properties": {"dir": {"type": "string"}}, "required": ["dir"], "additionalProperties": false}},
 		{"folder": ".", "pattern": "free.ts", "input": true},
 		{"folder": ".", "pattern": "checked.ts", "profile": "checked"},
 		{"folder": ".", "pattern": "busy.ts", "profile": "files", "limits": {"calls": 100}}, {"folder": "missing", "pattern": "*"}`)
-	for link, target := range map[string]string{"team/out.ts": "../../etc/x.ts", "team/abs.ts": filepath.Join(t.TempDir(), "x.ts"), "team/dir.ts": "own"} {
+	for link, target := range map[string]string{"team/out.ts": "../../etc/x.ts",
+		"team/abs.ts": filepath.Join(t.TempDir(), "x.ts"), "team/dir.ts": "own"} {
 		if filepath.IsAbs(target) {
 			if err := os.WriteFile(target, []byte("return 'from outside'"), 0o600); err != nil {
 				t.Fatal(err)
@@ -114,19 +118,23 @@ func TestS49SavedPrograms(t *testing.T) {
 	for _, s := range e.Rules().SavedScripts(t.Context()) {
 		names = append(names, s.Name+": "+s.Description)
 	}
-	if diff := cmp.Diff([]string{"busy.ts: ", "checked.ts: ", "day.ts: Says what day it is.", "free.ts: ", "team/list.ts: "}, names); diff != "" {
+	if diff := cmp.Diff([]string{"busy.ts: ", "checked.ts: ", "day.ts: Says what day it is.", "free.ts: ",
+		"team/list.ts: "}, names); diff != "" {
 		t.Errorf("listed (-want +got):\n%s", diff)
 	}
 
 	// What it may do is up to the profile of its rule, and limits are the smaller ones.
 	r, err := e.Eval(t.Context(), codemode.Request{Script: "busy.ts"})
-	if ended, ok := errors.AsType[*sandbox.Error](err); !ok || len(r.Calls) < 3 || r.Calls[2].State != hostfns.Done || len(r.Calls) > 3 && r.Calls[3].State == hostfns.Done {
+	if ended, ok := errors.AsType[*sandbox.Error](err); !ok || len(r.Calls) < 3 || r.Calls[2].State != hostfns.Done ||
+		len(r.Calls) > 3 && r.Calls[3].State == hostfns.Done {
 		t.Errorf("limits: %v %v", ended, r)
 	}
-	if _, err := e.Eval(t.Context(), codemode.Request{Script: "team/list.ts", Profile: "p", Bound: true, Input: json.RawMessage(`{"dir":"."}`)}); err == nil || !strings.Contains(err.Error(), "only p is offered here") {
+	if _, err := e.Eval(t.Context(), codemode.Request{Script: "team/list.ts", Profile: "p", Bound: true,
+		Input: json.RawMessage(`{"dir":"."}`)}); err == nil || !strings.Contains(err.Error(), "only p is offered here") {
 		t.Errorf("a saved program widens what a connection is bound to: %v", err)
 	}
-	if r, err := e.Eval(t.Context(), codemode.Request{Script: "day.ts", Profile: "files", Bound: true}); err == nil || r == nil || r.Calls[0].State != hostfns.Refused {
+	if r, err := e.Eval(t.Context(), codemode.Request{Script: "day.ts", Profile: "files", Bound: true}); err == nil ||
+		r == nil || r.Calls[0].State != hostfns.Refused {
 		t.Errorf("a saved program without a profile does not run under the caller's: %v", err)
 	}
 
@@ -134,7 +142,8 @@ func TestS49SavedPrograms(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "day.ts"), []byte(pinned+" "), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Eval(t.Context(), codemode.Request{Script: "day.ts"}); err == nil || !strings.Contains(err.Error(), sha(pinned+" ")) {
+	if _, err := e.Eval(t.Context(), codemode.Request{Script: "day.ts"}); err == nil || !strings.Contains(err.Error(),
+		sha(pinned+" ")) {
 		t.Errorf("a changed file: %v", err)
 	}
 
@@ -143,7 +152,8 @@ func TestS49SavedPrograms(t *testing.T) {
 	if err != nil || plan.Profile != "checked" || !plan.Required {
 		t.Fatalf("check: %+v %v", plan, err)
 	}
-	if r, err := e.Eval(t.Context(), codemode.Request{Script: "checked.ts", Preflight: plan.Token}); err != nil || string(r.Value) != "1" {
+	if r, err := e.Eval(t.Context(), codemode.Request{Script: "checked.ts", Preflight: plan.Token}); err != nil ||
+		string(r.Value) != "1" {
 		t.Errorf("a saved program that was checked: %v", err)
 	}
 	entries := e.Record().Journal().Entries()
@@ -169,7 +179,8 @@ func TestNobodyButAPersonSavesPrograms(t *testing.T) {
 		ok             bool
 	}{
 		{"a", "c", true}, {"a/b", "c", true},
-		{"a", "a", false}, {"a/b", "a", false}, {"a", "a/b", false}, {"link", "a", false}, {"a/b", "link", false}, {".", "c", false}, {"a/../a", "a", false},
+		{"a", "a", false}, {"a/b", "a", false}, {"a", "a/b", false}, {"link", "a", false}, {"a/b", "link", false},
+		{".", "c", false}, {"a/../a", "a", false},
 	} {
 		config := fmt.Sprintf(`{"builtin": {"filesystem": {"root": %q}}, "scripts": {"root": %q}}`, tt.files, tt.scripts)
 		if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
@@ -190,7 +201,8 @@ func TestNobodyButAPersonSavesPrograms(t *testing.T) {
 		if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := codemode.New(t.Context(), codemode.Options{ConfigPath: file}); err == nil || !strings.Contains(err.Error(), part) {
+		if _, err := codemode.New(t.Context(), codemode.Options{ConfigPath: file}); err == nil ||
+			!strings.Contains(err.Error(), part) {
 			t.Errorf("%s: %v", config, err)
 		}
 	}

@@ -16,8 +16,9 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// TestAnUntrustedProjectHidesNothing: neither from the person who is asked nor from the record, by whatever way a profile's
-// redact would come into force. What the user's own file hides stays hidden, and the digests are of the whole.
+// TestAnUntrustedProjectHidesNothing: neither from the person who is asked nor from the record, by whatever way a
+// profile's redact would come into force. What the user's own file hides stays hidden, and the digests are of the
+// whole.
 func TestAnUntrustedProjectHidesNothing(t *testing.T) {
 	const secret = "transfer 9999 to a stranger"
 	own := `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": ["*"], "redact": {"keys": ["path"]}}, "quiet": {"asklist": ["*"], "redact": {"keys": ["content"]}}}}}`
@@ -31,8 +32,10 @@ func TestAnUntrustedProjectHidesNothing(t *testing.T) {
 	} {
 		t.Run(title, func(t *testing.T) {
 			dir := t.TempDir()
-			files := config.Files{User: filepath.Join(dir, "config", "user.json"), Project: filepath.Join(dir, "project", ".codemode.json"), Trust: filepath.Join(dir, "trust.json")}
-			for path, text := range map[string]string{files.User: own, files.Project: project, filepath.Join(dir, "desk", "x"): ""} {
+			files := config.Files{User: filepath.Join(dir, "config", "user.json"),
+				Project: filepath.Join(dir, "project", ".codemode.json"), Trust: filepath.Join(dir, "trust.json")}
+			for path, text := range map[string]string{files.User: own, files.Project: project,
+				filepath.Join(dir, "desk", "x"): ""} {
 				if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 					t.Fatal(err)
 				}
@@ -40,16 +43,19 @@ func TestAnUntrustedProjectHidesNothing(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			e, err := codemode.New(t.Context(), codemode.Options{Files: files, Root: filepath.Join(dir, "desk"), RecordDir: filepath.Join(dir, "state"), CacheDir: cacheDir()})
+			e, err := codemode.New(t.Context(), codemode.Options{Files: files, Root: filepath.Join(dir, "desk"),
+				RecordDir: filepath.Join(dir, "state"), CacheDir: cacheDir()})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer e.Close(t.Context())
 			p := says(yes, nil)
-			if _, err := e.Eval(t.Context(), codemode.Request{Principal: "anna", Channels: []approvals.Channel{p}, Code: fmt.Sprintf(`for (const path of ["hidden.txt", "hidden.2"]) await codemode.filesystem__write_file({path, content: %q})`, secret)}); err != nil {
+			if _, err := e.Eval(t.Context(), codemode.Request{Principal: "anna", Channels: []approvals.Channel{p},
+				Code: fmt.Sprintf(`for (const path of ["hidden.txt", "hidden.2"]) await codemode.filesystem__write_file({path, content: %q})`, secret)}); err != nil {
 				t.Fatal(err)
 			}
-			if shown := prompt.Shown(p.asked[0].Args, p.asked[0].Display); !strings.Contains(shown, secret) || strings.Contains(shown, "hidden.") {
+			if shown := prompt.Shown(p.asked[0].Args, p.asked[0].Display); !strings.Contains(shown, secret) ||
+				strings.Contains(shown, "hidden.") {
 				t.Errorf("the person sees %s", shown)
 			}
 			db, err := e.Record().DB(t.Context())
@@ -57,14 +63,15 @@ func TestAnUntrustedProjectHidesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			digests := map[string]bool{}
-			err = audit.Entries(t.Context(), db, store.Query{Kinds: []string{audit.Call}, States: []string{audit.Running}}, func(entry *audit.Entry) error {
-				text, _ := json.Marshal(entry.Args)
-				if !strings.Contains(string(text), secret) || strings.Contains(string(text), "hidden.") {
-					t.Errorf("the record has %s", text)
-				}
-				digests[entry.Args.Proposed] = true
-				return nil
-			})
+			err = audit.Entries(t.Context(), db, store.Query{Kinds: []string{audit.Call}, States: []string{audit.Running}},
+				func(entry *audit.Entry) error {
+					text, _ := json.Marshal(entry.Args)
+					if !strings.Contains(string(text), secret) || strings.Contains(string(text), "hidden.") {
+						t.Errorf("the record has %s", text)
+					}
+					digests[entry.Args.Proposed] = true
+					return nil
+				})
 			// The calls differ in what the user's file hides, and the digests are of the whole.
 			if err != nil || len(digests) != 2 {
 				t.Errorf("two calls have the digests %v: %v", digests, err)

@@ -38,12 +38,15 @@ func library(t *testing.T) (url string, reached *atomic.Int32) {
 	}
 	text := func(s string) []mcp.Content { return []mcp.Content{&mcp.TextContent{Text: s}} }
 	count := json.RawMessage(`{"type":"object","properties":{"count":{"type":"integer"}},"required":["count"]}`)
-	tool("honest", count, &mcp.CallToolResult{StructuredContent: json.RawMessage(`{"count":9007199254740993}`), Content: text("x")})
+	tool("honest", count, &mcp.CallToolResult{StructuredContent: json.RawMessage(`{"count":9007199254740993}`),
+		Content: text("x")})
 	tool("liar", count, &mcp.CallToolResult{StructuredContent: json.RawMessage(`{"count":"many"}`), Content: text("x")})
 	tool("silent", count, &mcp.CallToolResult{Content: text("no structured content")})
 	tool("rows", nil, &mcp.CallToolResult{Content: text(`[{"id":1,"name":"Ada"},{"id":2}]`)})
-	tool("picture", nil, &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "a pixel"}, &mcp.ImageContent{MIMEType: "image/png", Data: pixel}}})
-	tool("sound", nil, &mcp.CallToolResult{Content: []mcp.Content{&mcp.AudioContent{MIMEType: "audio/wav", Data: []byte("RIFFwave")}}})
+	tool("picture", nil, &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "a pixel"},
+		&mcp.ImageContent{MIMEType: "image/png", Data: pixel}}})
+	tool("sound", nil, &mcp.CallToolResult{Content: []mcp.Content{&mcp.AudioContent{MIMEType: "audio/wav",
+		Data: []byte("RIFFwave")}}})
 	read := func(_ context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		reached.Add(1)
 		c := &mcp.ResourceContents{URI: r.Params.URI, MIMEType: "text/plain", Text: "the text of " + r.Params.URI}
@@ -91,7 +94,8 @@ func TestBlocksStayOnTheHost(t *testing.T) {
 	}{
 		{"returned inside what the tool gave", `return await codemode.my_lib__picture({})`, 1},
 		{"returned by itself", `return (await codemode.my_lib__picture({}))[1]`, 1},
-		{"emitted", `const [, image] = await codemode.my_lib__picture({}); await codemode.emit(image); return image.bytes`, 1},
+		{"emitted", `const [, image] = await codemode.my_lib__picture({}); await codemode.emit(image); return image.bytes`,
+			1},
 		{"several emitted", `await codemode.emit([(await codemode.my_lib__picture({}))[1], (await codemode.my_lib__sound({}))[0]])`, 2},
 		{"dropped", `await codemode.my_lib__picture({}); return 1`, 0},
 		{"a resource that is read", `return await codemode.read_resource("my-lib", "lib://b.bin")`, 1},
@@ -145,7 +149,8 @@ func TestReadingResourcesIsDecidedAbout(t *testing.T) {
 	if got := value[string](t, e, "", `return (await `+read+`).text`); got != "the text of lib://a.txt" {
 		t.Errorf("the text is %q", got)
 	}
-	if entries := e.Record().Journal().Entries(); len(entries) == 0 || entries[len(entries)-1].Tool != "my_lib__read_resource" {
+	if entries := e.Record().Journal().Entries(); len(entries) == 0 ||
+		entries[len(entries)-1].Tool != "my_lib__read_resource" {
 		t.Errorf("the reading was not recorded: %+v", entries)
 	}
 	for call, want := range map[string]string{
@@ -221,17 +226,20 @@ func TestOutputValidationOfOneServer(t *testing.T) {
 func TestAResultTypeIsLearnedFromTheFirstCall(t *testing.T) {
 	e, _ := withLibrary(t, "")
 	const declared = `(await codemode.get_tools(["my_lib__rows"]))`
-	got := value[[]string](t, e, "", `const before = `+declared+`; await codemode.my_lib__rows({}); return [before, `+declared+`]`)
+	got := value[[]string](t, e, "",
+		`const before = `+declared+`; await codemode.my_lib__rows({}); return [before, `+declared+`]`)
 	if !strings.Contains(got[0], "Promise<string | object | Block[]>") {
 		t.Errorf("before: %s", got[0])
 	}
-	if !strings.Contains(got[1], "Promise<{ id: number; name?: string }[]>; // learned from its first result") || strings.Contains(got[1], "Ada") {
+	if !strings.Contains(got[1], "Promise<{ id: number; name?: string }[]>; // learned from its first result") ||
+		strings.Contains(got[1], "Ada") {
 		t.Errorf("afterwards: %s", got[1])
 	}
 }
 
 func TestACheckShowsReadingsOfResources(t *testing.T) {
-	e, reached := withLibrary(t, `, "evaluation": {"profiles": {"some": {"allowlist": [{"tool": "my_lib__read_resource", "when": {"/uri": {"prefix": "lib://a"}}}]}}}`)
+	e, reached := withLibrary(t,
+		`, "evaluation": {"profiles": {"some": {"allowlist": [{"tool": "my_lib__read_resource", "when": {"/uri": {"prefix": "lib://a"}}}]}}}`)
 	plan, err := e.Check(t.Context(), codemode.Request{Profile: "some", Code: `
 		await codemode.read_resource({server: "my-lib", uri: "lib://a.txt"});
 		await codemode.read_resource({server: "my-lib", uri: "lib://b.bin"});

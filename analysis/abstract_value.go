@@ -80,7 +80,8 @@ func part(v abstractValue, name string, how string, last int) abstractValue {
 // inherited says whether a name means what it means on any object, or a promise.
 func inherited(name string) bool {
 	switch name {
-	case "constructor", "toString", "toJSON", "then", "valueOf", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString":
+	case "constructor", "toString", "toJSON", "then", "valueOf", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable",
+		"toLocaleString":
 		return true
 	}
 	return strings.HasPrefix(name, "__")

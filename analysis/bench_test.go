@@ -23,7 +23,8 @@ func BenchmarkCompile(b *testing.B) {
 	for _, bench := range []struct{ name, text string }{
 		{"tiny", "async () => 1+1"},
 		{"typical", typical},
-		{"large", "const list = [];\n" + strings.Repeat("list.push(await codemode.fs__read({path: 'a/b', n: 1}));\n", 1500) + "return list"},
+		{"large", "const list = [];\n" + strings.Repeat("list.push(await codemode.fs__read({path: 'a/b', n: 1}));\n", 1500) +
+			"return list"},
 		{"problem", "const x = 1 y"},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
@@ -58,7 +59,8 @@ func BenchmarkWhere(b *testing.B) {
 	for _, bench := range []struct{ name, text string }{
 		{"tiny", "async () => 1+1"},
 		{"typical", typical},
-		{"large", "const list = [];\n" + strings.Repeat("list.push(await codemode.fs__read({path: 'a/b', n: 1}));\n", 1500) + "return list"},
+		{"large", "const list = [];\n" + strings.Repeat("list.push(await codemode.fs__read({path: 'a/b', n: 1}));\n", 1500) +
+			"return list"},
 	} {
 		b.Run(bench.name+"/here", func(b *testing.B) {
 			b.ReportAllocs()

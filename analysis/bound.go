@@ -24,7 +24,8 @@ const (
 // exceeds returns why text may be too much for this process, or nil.
 func exceeds(text string) *fault {
 	c := count(text)
-	if len(text) <= maxHere && c.tokens <= maxTokens && c.nanoseconds() <= maxNanoseconds && c.copied(len(text)) <= maxCopied {
+	if len(text) <= maxHere && c.tokens <= maxTokens && c.nanoseconds() <= maxNanoseconds &&
+		c.copied(len(text)) <= maxCopied {
 		return nil
 	}
 	return &fault{
@@ -95,7 +96,8 @@ func count(text string) counts {
 		c.scopes += 2 * dots // namespace a.b.c {}
 	}
 	// "a ? (b) : c => d", and "infer T extends", which may be written with escapes.
-	c.retries = min(asked, arrows) + min(strings.Count(text, "infer")+strings.Count(text, `\u`), strings.Count(text, "extends"))
+	c.retries = min(asked, arrows) + min(strings.Count(text, "infer")+strings.Count(text, `\u`),
+		strings.Count(text, "extends"))
 	c.enum = hasWord(text, "enum")
 	return c
 }

@@ -37,7 +37,8 @@ func compile(name, text string) (*Program, []Problem) {
 		return nil, c.problems
 	}
 	if p := c.program; len(p.JS)+len(p.origin.Output.Code)+len(p.origin.Output.Maps) > maxJS {
-		return c.giveUp(fault{limit: true, message: "the program becomes too large", hint: "use objects with constant members instead of enums"})
+		return c.giveUp(fault{limit: true, message: "the program becomes too large",
+			hint: "use objects with constant members instead of enums"})
 	}
 	return c.program, nil
 }
@@ -182,7 +183,8 @@ func (c *compiler) finish(out output, f form) {
 	}
 	w := search(tree, calls)
 	if m := w.meta; m != nil {
-		c.report([]fault{{at: p.origin.offset(m.Start) - c.start, len: len("import"), message: "there are no modules: import." + m.Name + " cannot be used"}})
+		c.report([]fault{{at: p.origin.offset(m.Start) - c.start, len: len("import"),
+			message: "there are no modules: import." + m.Name + " cannot be used"}})
 		return
 	}
 	p.list(w)
@@ -259,7 +261,8 @@ func returns(n *ecmascript.Node) bool {
 	case ecmascript.OpBlock, ecmascript.OpCase, ecmascript.OpSwitch:
 		return slices.ContainsFunc(n.List, returns)
 	case ecmascript.OpIf, ecmascript.OpTry:
-		return n.Op == ecmascript.OpIf && (returns(n.B) || returns(n.C)) || n.Op == ecmascript.OpTry && (returns(n.A) || returns(n.B) || returns(n.C))
+		return n.Op == ecmascript.OpIf && (returns(n.B) || returns(n.C)) || n.Op == ecmascript.OpTry && (returns(n.A) ||
+			returns(n.B) || returns(n.C))
 	case ecmascript.OpCatch:
 		return returns(n.B)
 	case ecmascript.OpLabel:

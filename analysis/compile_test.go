@@ -60,7 +60,8 @@ func TestWhatBecomesOfAText(t *testing.T) {
 		{"a function behind types", "interface A { b: string }\ntype C = A\n\nasync () => 1", "return(async()=>1)()"},
 		{"a typed arrow function", "async (x?: number): Promise<number> => 1", "return(async x=>1)()"},
 		{"a generic arrow function", "async <T,>(x?: T): Promise<T> => x!", "return(async x=>x)()"},
-		{"a typed function", "async function main(this: any, x: number = 1): Promise<void> {}", "return(async function main(x=1){})()"},
+		{"a typed function", "async function main(this: any, x: number = 1): Promise<void> {}",
+			"return(async function main(x=1){})()"},
 
 		// What is around a text.
 		{"a byte order mark", "\ufeffreturn 1", "return 1"},
@@ -86,18 +87,23 @@ func TestWhatBecomesOfAText(t *testing.T) {
 		{"an enum", "enum A { B, C = 'c' }\nreturn A.C", `let A;(A2=>{A2[A2["B"]=0]="B";A2["C"]="c"})(A||(A={}));return"c"`},
 		{"a constant enum", "const enum A { B = 1 << 2 }\nreturn A.B", `let A;(A2=>{A2[A2["B"]=4]="B"})(A||(A={}));return 4`},
 		{"a namespace", "namespace N { export const a = 1 }\nreturn N.a", "var N;(N2=>{N2.a=1})(N||(N={}));return N.a;\n"},
-		{"a namespace, await and return", "namespace N { export const a = 1 }\nif (await f()) return\nreturn N.a", "var N;(N2=>{N2.a=1})(N||(N={}));if(await f())return        ;return         N.a;\n"},
+		{"a namespace, await and return", "namespace N { export const a = 1 }\nif (await f()) return\nreturn N.a",
+			"var N;(N2=>{N2.a=1})(N||(N={}));if(await f())return        ;return         N.a;\n"},
 		{"a namespace of types", "declare namespace codemode { function a__b(x: {y: string}): Promise<void> }\nreturn codemode.a__b({y: ''})", "return codemode.a__b({y:\"\"});\n"},
 		{"a module of types", "declare module 'x' { export type A = 1 }\nawait 1\nreturn 1", "await 1;return         1;\n"},
 		{"global types", "declare global { interface Window {} }\nreturn 1", "return 1"},
-		{"parameter properties", "class A { constructor(readonly x = 1) {} }\nreturn 1", "class A{constructor(x=1){this.x=x}x}return 1"},
+		{"parameter properties", "class A { constructor(readonly x = 1) {} }\nreturn 1",
+			"class A{constructor(x=1){this.x=x}x}return 1"},
 		{"a generic call is no comparison", "return f<string>(1)", "return f(1)"},
-		{"imports and exports of types", "import type {A} from 'a'\nimport {type B, type C as D} from 'b';\nimport type E from 'e'\nimport type * as F from 'f'\nexport type {A}\nexport {type B}\nexport {}\nexport interface G {}\nexport type H = A;\nexport declare const i: H\nreturn 1",
+		{"imports and exports of types",
+			"import type {A} from 'a'\nimport {type B, type C as D} from 'b';\nimport type E from 'e'\nimport type * as F from 'f'\nexport type {A}\nexport {type B}\nexport {}\nexport interface G {}\nexport type H = A;\nexport declare const i: H\nreturn 1",
 			";return 1"},
 
 		// The newest JavaScript is left as it is.
-		{"new syntax", "using a = b; class C { static #d = 1n; static { e ??= f?.[0] } }\nreturn /[a--b]/v", "using a=b;class C{static#d=1n;static{e??=f?.[0]}}return/[a--b]/v"},
-		{"names are kept", "const fn = () => 1, K = class {}\nreturn [fn.name, K.name]", "const fn=()=>1,K=class{};return[fn.name,K.name]"},
+		{"new syntax", "using a = b; class C { static #d = 1n; static { e ??= f?.[0] } }\nreturn /[a--b]/v",
+			"using a=b;class C{static#d=1n;static{e??=f?.[0]}}return/[a--b]/v"},
+		{"names are kept", "const fn = () => 1, K = class {}\nreturn [fn.name, K.name]",
+			"const fn=()=>1,K=class{};return[fn.name,K.name]"},
 		{"text is kept", "return 'é😀'", `return"é😀"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

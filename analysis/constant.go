@@ -19,7 +19,8 @@ func infinite(n *ecmascript.Node) bool {
 
 // undefined says whether n is the value that JSON leaves out.
 func undefined(n *ecmascript.Node) bool {
-	return n.Op == ecmascript.OpName && n.Bind == nil && n.Name == "undefined" || n.Op == ecmascript.OpUnary && n.Name == "void" && n.A.Op == ecmascript.OpNumber
+	return n.Op == ecmascript.OpName && n.Bind == nil && n.Name == "undefined" ||
+		n.Op == ecmascript.OpUnary && n.Name == "void" && n.A.Op == ecmascript.OpNumber
 }
 
 // compareKeys puts array indices first, by size.

@@ -18,7 +18,8 @@ import (
 func FuzzCompile(f *testing.F) {
 	for _, seed := range []string{
 		"", "return 1", "async () => 1+1", "{a: 1}", "```ts\nreturn 1\n```", "\ufeff#!x\nreturn 1",
-		"return 1; }); evil(); (async () => {", "1), evil(), (2", "return `${", "/*", "-->", "<!--", "return /[/]/g", "x\n/['\"]/",
+		"return 1; }); evil(); (async () => {", "1), evil(), (2", "return `${", "/*", "-->", "<!--", "return /[/]/g",
+		"x\n/['\"]/",
 		"const {a__b: f, ...r} = codemode; await f({x: [1, 'é']}); return codemode[k](...y)",
 		"const c = codemode, k = 'a__' + 'b'; c[k](c.fs.read`x`); items.map(codemode?.a__b?.bind(c))",
 		"enum A { B = 'b', C = B + B }\nnamespace N { export const a = A.B }\nif (await N) return\nreturn N.a",
@@ -29,7 +30,8 @@ func FuzzCompile(f *testing.F) {
 		"a ? (b) : c => d; type X = A extends infer T extends U ? T : never; let x: Map<string, A<B>> = y as any",
 		"function* g() { yield* h; yield\n} async function* i() { for await (const x of y) yield x } using z = w",
 		"eval('1'); new Function('x'); (() => {}).constructor('y'); with (codemode) a__b()",
-		"“x”", "\x00", "\xff\xfe", "\u2028", "😀", "return 0x1fn + 1_000 + .5e-7", "if (1) {", "}", ")", "(((((", "[[[[[]", "a\\u{62}c",
+		"“x”", "\x00", "\xff\xfe", "\u2028", "😀", "return 0x1fn + 1_000 + .5e-7", "if (1) {", "}", ")", "(((((", "[[[[[]",
+		"a\\u{62}c",
 		"//# sourceMappingURL=data:application/json;base64,e30=\nreturn 1", "return \"\\ud800\\u{110000}\"",
 	} {
 		f.Add(seed)
@@ -133,8 +135,10 @@ func checkCompile(t *testing.T, text string) {
 // The reader of JavaScript may give up, but nothing else.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
-		"return 1", "const{a:b=1,...c}=codemode;", "for(let x of y)z;", "x=>({a:1,[b]:c,get d(){},async*e(){}})", "`a${`b${c}`}d`", "class A extends B{static{}#x=1;static async*y(){}}",
-		"a/b/c", "/[/]/g.test(x)", "new a.b[c](d)", "async x=>y", "async(x)=>y", "l:for(;;)break l", "a?.b?.[c]?.(d)`e`", "if(a)b;else c", "do x;while(y)", "import.meta", "import('x')", "yield", "(", "{", "`", "'",
+		"return 1", "const{a:b=1,...c}=codemode;", "for(let x of y)z;", "x=>({a:1,[b]:c,get d(){},async*e(){}})",
+		"`a${`b${c}`}d`", "class A extends B{static{}#x=1;static async*y(){}}",
+		"a/b/c", "/[/]/g.test(x)", "new a.b[c](d)", "async x=>y", "async(x)=>y", "l:for(;;)break l", "a?.b?.[c]?.(d)`e`",
+		"if(a)b;else c", "do x;while(y)", "import.meta", "import('x')", "yield", "(", "{", "`", "'",
 	} {
 		f.Add(seed)
 	}

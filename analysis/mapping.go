@@ -75,9 +75,10 @@ func vlq(s string) (value int32, size int) {
 // find returns the first segment at a place, or else the last one before it on
 // the same line; -1 if there is none.
 func find(segments []segment, line, column int) (i int, exact bool) {
-	i, exact = slices.BinarySearchFunc(segments, segment{line: int32(line), column: int32(column)}, func(a, b segment) int {
-		return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.column, b.column))
-	})
+	i, exact = slices.BinarySearchFunc(segments, segment{line: int32(line), column: int32(column)},
+		func(a, b segment) int {
+			return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.column, b.column))
+		})
 	if !exact {
 		i--
 	}

@@ -23,7 +23,8 @@ func (c *compiler) takeModules() {
 			blank(text[at : at+n])
 			continue
 		}
-		f := fault{at: at, len: 6, message: "there are no modules: import cannot be used", hint: `tools are called as codemode.<server>__<tool>(args); console, URL, crypto and others are globals`}
+		f := fault{at: at, len: 6, message: "there are no modules: import cannot be used",
+			hint: `tools are called as codemode.<server>__<tool>(args); console, URL, crypto and others are globals`}
 		if strings.HasPrefix(c.text[at:], "export") {
 			f.message, f.hint = "there are no modules: export cannot be used", "return the value of the program"
 		}
@@ -104,7 +105,8 @@ func names(l *ecmascript.Lexer) (all, any bool) {
 		for { // to the end of this name
 			after := *l
 			t := after.Next(false)
-			if text := after.Text(t); text == "," || text == "}" || t.Kind == ecmascript.EOF || t.Kind == ecmascript.InvalidToken {
+			if text := after.Text(t); text == "," || text == "}" || t.Kind == ecmascript.EOF ||
+				t.Kind == ecmascript.InvalidToken {
 				break
 			}
 			*l = after
@@ -121,7 +123,8 @@ func from(l *ecmascript.Lexer) int {
 		switch {
 		case t.Kind == ecmascript.StringToken:
 			return t.End
-		case t.Kind == ecmascript.WordToken && (l.Text(t) == "from" || !t.Newline), t.Kind == ecmascript.PunctuatorToken && (l.Text(t) == "," || l.Text(t) == "*"):
+		case t.Kind == ecmascript.WordToken && (l.Text(t) == "from" || !t.Newline), t.Kind == ecmascript.PunctuatorToken &&
+			(l.Text(t) == "," || l.Text(t) == "*"):
 		default:
 			return end
 		}

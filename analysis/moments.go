@@ -149,5 +149,6 @@ var eaches = map[string]bool{
 
 // forEach reports whether argument i of a call is a function that it calls for each of a list.
 func forEach(n *ecmascript.Node, i int) bool {
-	return n.Op == ecmascript.OpCall && n.A.Op == ecmascript.OpMember && (i == 0 && eaches[n.A.Name] || i == 1 && n.A.Name == "from")
+	return n.Op == ecmascript.OpCall && n.A.Op == ecmascript.OpMember &&
+		(i == 0 && eaches[n.A.Name] || i == 1 && n.A.Name == "from")
 }

@@ -60,7 +60,8 @@ func (o *origin) offset(at int) int {
 				break
 			}
 		}
-	} else if n := strings.Index(o.Output.Patched[from:min(len(o.Output.Patched), from+200)], token); n >= 0 && token != "" {
+	} else if n := strings.Index(o.Output.Patched[from:min(len(o.Output.Patched), from+200)], token); n >= 0 &&
+		token != "" {
 		from += n
 	}
 	return o.Start + o.unpatch(from)
@@ -109,7 +110,8 @@ func (o *origin) reference(from, last int) int {
 		lex.Pos = from
 		end = lex.Next(true).End
 	} else if before := strings.TrimRight(o.whole.text[:last], " \t"); last > from && strings.HasSuffix(before, "[") {
-		for depth := 0; t.Kind != ecmascript.EOF && t.Kind != ecmascript.InvalidToken && !t.Newline && depth >= 0; t = lex.Next(false) {
+		for depth := 0; t.Kind != ecmascript.EOF && t.Kind != ecmascript.InvalidToken && !t.Newline &&
+			depth >= 0; t = lex.Next(false) {
 			switch lex.Text(t) {
 			case "[", "(", "{":
 				depth++

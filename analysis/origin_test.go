@@ -32,8 +32,10 @@ func TestLookup(t *testing.T) {
 		{"behind decorators", "@log class A { @log x = 1 }\n return  boom"},
 		{"in a decorated class", "@log class A {\n  @log m() { return boom } }\n return A"},
 		{"behind a comment", "/* é\n 😀 */ return boom // x"},
-		{"a comment that claims to be a source map", "//# sourceMappingURL=data:application/json;base64,eyJ2ZXJzaW9uIjozLCJzb3VyY2VzIjpbImEiXSwibWFwcGluZ3MiOiJBQUFBIiwibmFtZXMiOltdfQ==\nconst x = 1\nreturn boom(x)"},
-		{"a comment that claims it twice", "/* sourceMappingURL=\n//# sourceMappingURL=data:application/json;base64,eyJ2ZXJzaW9uIjozLCJzb3VyY2VzIjpbImEiXSwibWFwcGluZ3MiOiJBQUFBIiwibmFtZXMiOltdfQ== */\nconst x = 1\nreturn boom(x)"},
+		{"a comment that claims to be a source map",
+			"//# sourceMappingURL=data:application/json;base64,eyJ2ZXJzaW9uIjozLCJzb3VyY2VzIjpbImEiXSwibWFwcGluZ3MiOiJBQUFBIiwibmFtZXMiOltdfQ==\nconst x = 1\nreturn boom(x)"},
+		{"a comment that claims it twice",
+			"/* sourceMappingURL=\n//# sourceMappingURL=data:application/json;base64,eyJ2ZXJzaW9uIjozLCJzb3VyY2VzIjpbImEiXSwibWFwcGluZ3MiOiJBQUFBIiwibmFtZXMiOltdfQ== */\nconst x = 1\nreturn boom(x)"},
 		{"behind imports of types", "import type {A} from 'a'\nimport {type B} from 'b'\nreturn boom"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -49,7 +51,8 @@ func TestLookup(t *testing.T) {
 			line, column := p.Lookup(strings.Count(p.JS[:at], "\n")+1, at-lineStart+1)
 
 			before := strings.ReplaceAll(test.text[:strings.Index(test.text, "boom")], "\r\n", "\n")
-			want := Position{strings.Count(before, "\n") + 1, utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1}
+			want := Position{strings.Count(before, "\n") + 1,
+				utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1}
 			if got := (Position{line, column}); got != want {
 				t.Errorf("got %v, want %v\n%s\n%s", got, want, test.text, p.JS)
 			}

@@ -29,8 +29,10 @@ func (s *prescanner) punct(t *ecmascript.Token, text string, f *frame) bool {
 		s.push(*t, frame{open: '[', list: true})
 	case "{":
 		enum := prevWord && s.lex.Text(s.before) == "enum"
-		block := !enum && (prevWord && opensBlock(s.prevText) || s.prev.Kind != ecmascript.WordToken && afterBlock(s.prevText))
-		s.push(*t, frame{open: '{', block: block, object: s.prev.Kind == ecmascript.PunctuatorToken && beforeObject(s.prevText), list: !block})
+		block := !enum && (prevWord && opensBlock(s.prevText) || s.prev.Kind != ecmascript.WordToken &&
+			afterBlock(s.prevText))
+		s.push(*t, frame{open: '{', block: block, object: s.prev.Kind == ecmascript.PunctuatorToken &&
+			beforeObject(s.prevText), list: !block})
 	case ")", "]", "}":
 		return s.pop(t, text[0])
 	case ";":
@@ -71,7 +73,8 @@ func (s *prescanner) pop(t *ecmascript.Token, c byte) bool {
 	f := *s.top()
 	if len(s.stack) == 1 || opener(c) != f.open && (c != '}' || f.open != '$') {
 		if len(s.stack) == 1 { // it could close what is put around the text
-			s.fail(*t, fmt.Sprintf("%q closes nothing", string(c)), "the program is the body of a function; what it opens it has to close, and nothing else")
+			s.fail(*t, fmt.Sprintf("%q closes nothing", string(c)),
+				"the program is the body of a function; what it opens it has to close, and nothing else")
 		}
 		return false
 	}
@@ -142,6 +145,7 @@ func (s *prescanner) slash(t ecmascript.Token) {
 	r := lex.Next(true)
 	if text := lex.Text(r); r.Kind == ecmascript.RegExpToken && !neutral(text[1:strings.LastIndexByte(text, '/')]) {
 		t.End = t.Start + 1
-		s.fail(t, "this slash may divide or begin a regular expression", "begin a new statement with a semicolon, or use new RegExp")
+		s.fail(t, "this slash may divide or begin a regular expression",
+			"begin a new statement with a semicolon, or use new RegExp")
 	}
 }

@@ -196,7 +196,8 @@ func (c *compiler) plain(f *fault) {
 	case strings.HasPrefix(m, `Expected "*/"`):
 		f.message = "the comment is never closed"
 		f.at = len(c.text) - len(rest)
-	case strings.Contains(m, "end of file"), f.at >= c.shape.end && (strings.HasPrefix(m, "Unexpected") || strings.HasPrefix(m, "Expected")):
+	case strings.Contains(m, "end of file"), f.at >= c.shape.end &&
+		(strings.HasPrefix(m, "Unexpected") || strings.HasPrefix(m, "Expected")):
 		f.message, f.hint = "the program ends in the middle of something", c.unclosed()
 		f.at, f.len = c.shape.end, 0
 	default:
@@ -224,7 +225,8 @@ func (c *compiler) advice(m string) string {
 		return "submit the program alone, without text around it"
 	case m == `Unexpected "..."`:
 		return "write the program out: three dots cannot stand for what is left out"
-	case strings.HasPrefix(m, `Expected "}" but`), strings.HasPrefix(m, `Expected ")" but`), strings.HasPrefix(m, `Expected "]" but`):
+	case strings.HasPrefix(m, `Expected "}" but`), strings.HasPrefix(m, `Expected ")" but`),
+		strings.HasPrefix(m, `Expected "]" but`):
 		if hint := c.unclosed(); hint != "" {
 			return hint
 		}

@@ -71,7 +71,8 @@ func TestProblemsAreInTheTextThatWasSubmitted(t *testing.T) {
 			continue
 		}
 		if p := problems[0]; p.Position != test.want || p.Length != test.len {
-			t.Errorf("%s: got %v with length %d, want %v with length %d\n%v", test.name, p.Position, p.Length, test.want, test.len, p)
+			t.Errorf("%s: got %v with length %d, want %v with length %d\n%v", test.name, p.Position, p.Length, test.want,
+				test.len, p)
 		}
 	}
 }
@@ -94,7 +95,8 @@ func TestLongLinesAreCut(t *testing.T) {
 	}
 	got := problems[0]
 	if got.Column != 3010 || len(got.Source) > 2*maxSource {
-		t.Errorf("got column %d and %d bytes of source, want column 3010 and less than %d", got.Column, len(got.Source), 2*maxSource)
+		t.Errorf("got column %d and %d bytes of source, want column 3010 and less than %d", got.Column, len(got.Source),
+			2*maxSource)
 	}
 	line, carets, _ := strings.Cut(strings.SplitN(got.String(), "\n", 2)[1], "\n")
 	if at := strings.Index(carets, "^"); []rune(line)[at] != ',' {

@@ -138,7 +138,8 @@ func TestHostileTextsEnd(t *testing.T) {
 			text := test.before + strings.Repeat(test.open, n) + test.inside + strings.Repeat(test.end, n) + test.after
 			start := time.Now()
 			p, problems := Compile("", text)
-			if took := time.Since(start); took > 5*time.Minute { // it doubles with each level; a machine that is busy takes many times longer than others
+			// it doubles with each level; a machine that is busy takes many times longer than others
+			if took := time.Since(start); took > 5*time.Minute {
 				t.Errorf("%s, %d times: took %v", test.name, n, took)
 			} else if took > time.Second {
 				t.Logf("%s, %d times: took %v", test.name, n, took)
@@ -174,7 +175,8 @@ func TestLargeProgramsCompile(t *testing.T) {
 		return b.String()
 	}
 	for _, test := range []struct{ name, text string }{
-		{"a long chain of else if", "let r\nif (x) { r = 0 }\n" + repeat(120, "else if (x === #) { r = # }\n") + "else r = 1\nreturn r"},
+		{"a long chain of else if", "let r\nif (x) { r = 0 }\n" + repeat(120, "else if (x === #) { r = # }\n") +
+			"else r = 1\nreturn r"},
 		{"a long chain of conditions", "return " + repeat(60, "x === # ? '#' :\n") + "null"},
 		{"a large switch", "switch (x) {\n" + repeat(1000, "case '#':\n  return #\n") + "}\nreturn 1"},
 		{"a switch that falls through", "switch (x) {\n" + repeat(1000, "case #:\n") + "return 1 }\nreturn 2"},
@@ -184,16 +186,25 @@ func TestLargeProgramsCompile(t *testing.T) {
 		{"nested functions", "return " + strings.Repeat("f(async (x) => {\n", 30) + "1" + strings.Repeat("})", 30)},
 		{"much data", "return [" + repeat(3000, "{id: #, name: 'name #'},\n") + "]"},
 		{"a large text", "return `" + strings.Repeat("some text, and more of it\n", 8000) + "`"},
-		{"many functions without semicolons", repeat(800, "async function f#(x) {\n  const y = await g(x)\n  if (y < # && y > 1) return y\n  return x\n}\n") + "return f0()"},
-		{"many types without semicolons", "interface A {\n" + repeat(150, "  a#: Map<string, Promise<number>>\n") + repeat(500, "  b#: string\n") + "}\nreturn 1"},
-		{"many declarations of tools", "declare namespace codemode {\n" + repeat(400, "  /** Tool #. */\n  function a__b#(args: {path: string, n?: number, list: Array<{x: string}>}): Promise<any>;\n") + "}\nreturn 1"},
-		{"many generic calls", repeat(300, "const r# = await codemode.a__b<Array<Record<string, number>>>({n: #})\n") + "return r0"},
+		{"many functions without semicolons",
+			repeat(800, "async function f#(x) {\n  const y = await g(x)\n  if (y < # && y > 1) return y\n  return x\n}\n") +
+				"return f0()"},
+		{"many types without semicolons", "interface A {\n" + repeat(150,
+			"  a#: Map<string, Promise<number>>\n") + repeat(500, "  b#: string\n") + "}\nreturn 1"},
+		{"many declarations of tools", "declare namespace codemode {\n" + repeat(400,
+			"  /** Tool #. */\n  function a__b#(args: {path: string, n?: number, list: Array<{x: string}>}): Promise<any>;\n") +
+			"}\nreturn 1"},
+		{"many generic calls", repeat(300, "const r# = await codemode.a__b<Array<Record<string, number>>>({n: #})\n") +
+			"return r0"},
 		{"many comparisons without semicolons", repeat(500, "const r# = a < # && b > #\n") + "return r0"},
 		{"many loops", repeat(400, "for (let i = 0; i < #; i++) { if (i < 3) continue }\n") + "return 1"},
-		{"an enum", "enum A {\n" + repeat(300, "  Name# = 'value of name #',\n") + "}\nreturn [" + repeat(300, "A.Name#, ") + "]"},
-		{"an enum of flags", "enum A {\n  None = 0,\n" + repeat(30, "  F# = 1 << #,\n") + "  All = F1 | F2 | F3 }\nreturn A.All"},
+		{"an enum", "enum A {\n" + repeat(300, "  Name# = 'value of name #',\n") + "}\nreturn [" + repeat(300, "A.Name#, ") +
+			"]"},
+		{"an enum of flags", "enum A {\n  None = 0,\n" + repeat(30, "  F# = 1 << #,\n") +
+			"  All = F1 | F2 | F3 }\nreturn A.All"},
 		{"documentation", repeat(900, "/**\n * Does #.\n * @param x what\n */\nfunction f#(x: number) {}\n") + "return 1"},
-		{"divisions and regular expressions", repeat(200, "x = (a + b) / f('c#') / 2 // d\ny = s.replace(/[\"'(]/g, '').split(/\\//) / 1\n") + "return x"},
+		{"divisions and regular expressions",
+			repeat(200, "x = (a + b) / f('c#') / 2 // d\ny = s.replace(/[\"'(]/g, '').split(/\\//) / 1\n") + "return x"},
 	} {
 		if p, problems := compile("", test.text); len(problems) > 0 {
 			t.Errorf("%s: %v", test.name, problems[0])

@@ -20,7 +20,8 @@ func TestOutlineOfArguments(t *testing.T) {
 		{"a function", `() => 1`, `null unknown=[""]`},
 		{"one unknown member", `{path: "/etc/x", content: text}`, `{"path":"/etc/x","content":null} unknown=["/content"]`},
 		{"an unknown shorthand", `{path: "a", content}`, `{"path":"a","content":null} unknown=["/content"]`},
-		{"unknown inside", `{a: {b: [1, f(), {c: x}]}, d: 2}`, `{"a":{"b":[1,null,{"c":null}]},"d":2} unknown=["/a/b/1" "/a/b/2/c"]`},
+		{"unknown inside", `{a: {b: [1, f(), {c: x}]}, d: 2}`,
+			`{"a":{"b":[1,null,{"c":null}]},"d":2} unknown=["/a/b/1" "/a/b/2/c"]`},
 		{"a sum", `{n: 1 + m}`, `{"n":null} unknown=["/n"]`},
 		{"a template with a value", "{path: `/tmp/${name}`}", `{"path":null} unknown=["/path"]`},
 		{"a key with a slash", `{"a/b~c": x}`, `{"a/b~c":null} unknown=["/a~1b~0c"]`},
@@ -50,8 +51,9 @@ func TestOutlineOfArguments(t *testing.T) {
 		{"a BigInt", `{a: 1n, b: 1}`, `{"a":null,"b":1} unknown=["/a"]`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			p, problems := Compile("", "const known = 'p', partly = {path: 'p', content: f()}, changed = {a: f()}, lent = {a: 1}, inner = {a: {x: 1}, b: 'c'};\n"+
-				"changed.a = 2; f(lent); const away = inner.a; f(away);\nawait codemode.a__b("+test.args+"); return 1")
+			p, problems := Compile("",
+				"const known = 'p', partly = {path: 'p', content: f()}, changed = {a: f()}, lent = {a: 1}, inner = {a: {x: 1}, b: 'c'};\n"+
+					"changed.a = 2; f(lent); const away = inner.a; f(away);\nawait codemode.a__b("+test.args+"); return 1")
 			if len(problems) > 0 {
 				t.Fatal(problems)
 			}

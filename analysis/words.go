@@ -8,7 +8,8 @@ import "strings"
 // goesOn says whether a word may go on with the statement before it.
 func goesOn(w string) bool {
 	switch w {
-	case "else", "while", "catch", "finally", "in", "of", "instanceof", "as", "satisfies", "is", "extends", "implements", "from", "asserts":
+	case "else", "while", "catch", "finally", "in", "of", "instanceof", "as", "satisfies", "is", "extends", "implements",
+		"from", "asserts":
 		return true
 	}
 	return false
@@ -29,7 +30,8 @@ func isPrefix(w string) bool {
 // isContextual says whether a word may be a prefix in one place and a name in another.
 func isContextual(w string) bool {
 	switch w {
-	case "async", "await", "yield", "let", "of", "as", "satisfies", "is", "keyof", "readonly", "unique", "infer", "asserts", "abstract",
+	case "async", "await", "yield", "let", "of", "as", "satisfies", "is", "keyof", "readonly", "unique", "infer",
+		"asserts", "abstract",
 		"get", "set", "static", "public", "private", "protected", "declare", "override", "accessor", "type", "interface",
 		"namespace", "module", "global", "implements", "from", "using", "out":
 		return true
@@ -45,7 +47,8 @@ func isHeader(w string) bool {
 // opensBlock says whether a brace behind a word holds statements or members.
 func opensBlock(w string) bool {
 	switch w {
-	case "return", "typeof", "void", "delete", "new", "throw", "case", "in", "instanceof", "of", "await", "yield", "as", "satisfies", "extends", "default":
+	case "return", "typeof", "void", "delete", "new", "throw", "case", "in", "instanceof", "of", "await", "yield", "as",
+		"satisfies", "extends", "default":
 		return false
 	}
 	return true

@@ -149,7 +149,8 @@ func (w *Workers) failed(err error) {
 	if e, ok := errors.AsType[*endedError](err); ok && e.said != "" {
 		attrs = append(attrs, "said", e.said)
 	}
-	w.log.Warn("no worker can read programs, so this process does: large and intricate ones run unread, or not at all", attrs...)
+	w.log.Warn("no worker can read programs, so this process does: large and intricate ones run unread, or not at all",
+		attrs...)
 }
 
 // An endedError says that a worker ended for a reason other than the text that it read: another worker may read it.
@@ -201,7 +202,8 @@ func (w *Workers) start() (*worker, error) {
 		return nil, fmt.Errorf("starting a worker: %w", err)
 	}
 	p := &worker{
-		cmd: cmd, questions: gob.NewEncoder(in), answers: gob.NewDecoder(out), close: in.Close, said: said, ended: make(chan struct{}),
+		cmd: cmd, questions: gob.NewEncoder(in), answers: gob.NewDecoder(out), close: in.Close, said: said,
+		ended: make(chan struct{}),
 	}
 	if w.all == nil {
 		w.all = map[*worker]bool{}

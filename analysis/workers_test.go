@@ -64,13 +64,16 @@ func costly() []struct{ name, text string } {
 		{"a sequence", "x=" + strings.Repeat("a,", 120_000) + "1"},
 		{"comparisons that may be type arguments", "x=" + strings.Repeat("a<", 60_000) + "1"},
 		{"the same with parentheses", "x=" + strings.Repeat("a<(b<", 40_000) + "1"},
-		{"types that are inferred", "type x=" + strings.Repeat("a extends(infer b extends(", 40) + "c" + strings.Repeat(")?1:2)?1:2", 40)},
-		{"types that are inferred, with escapes", "type x=" + strings.Repeat(`a extends(\u0069nfer b extends(`, 40) + "c" + strings.Repeat(")?1:2)?1:2", 40)},
+		{"types that are inferred", "type x=" + strings.Repeat("a extends(infer b extends(", 40) + "c" +
+			strings.Repeat(")?1:2)?1:2", 40)},
+		{"types that are inferred, with escapes", "type x=" + strings.Repeat(`a extends(\u0069nfer b extends(`, 40) + "c" +
+			strings.Repeat(")?1:2)?1:2", 40)},
 		{"strings that are added up", "x=" + strings.Repeat("'a'+", 60_000) + "''"},
 		{"members of enums that double", "enum a{b='b'," + doubling(60) + "}"},
 		{"the same with templates", "enum a{b='b'," + strings.ReplaceAll(doubling(60), "+", "}${") + "}"},
 		{"labels", "{" + numbered(30_000, "a%d:") + ";}"},
-		{"names that nobody declared, in many blocks", strings.Repeat("{", 2_000) + numbered(20_000, "a%d;") + strings.Repeat("}", 2_000)},
+		{"names that nobody declared, in many blocks", strings.Repeat("{", 2_000) + numbered(20_000,
+			"a%d;") + strings.Repeat("}", 2_000)},
 		{"errors", "const a=1;" + strings.Repeat("a=1;super();", 20_000)},
 		{"decorators", "class a{" + numbered(20_000, "@b c%d;") + "}"},
 	}
@@ -132,8 +135,10 @@ func TestTextsThatCannotBeRead(t *testing.T) {
 	deep := "x as void /" + strings.Repeat("(", 100_000)
 	for _, tt := range []struct{ name, text, problem string }{
 		{"one that is nested too deeply", deep, "nested too deeply"},
-		{"one that takes too long", "x as void /1;y=" + strings.Repeat("a?(b):c=>", 40) + "d", "reading the program takes too long"},
-		{"one that takes too much memory, or too long to take it", "x as void /1;enum a{b='bbbbbbbbbbbbbbbb'," + doubling(40) + "}", "reading the program takes too"},
+		{"one that takes too long", "x as void /1;y=" + strings.Repeat("a?(b):c=>", 40) + "d",
+			"reading the program takes too long"},
+		{"one that takes too much memory, or too long to take it", "x as void /1;enum a{b='bbbbbbbbbbbbbbbb'," +
+			doubling(40) + "}", "reading the program takes too"},
 		{"one that can only be the body of a function", "const y = " + deep, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -154,9 +159,11 @@ func TestTextsThatCannotBeRead(t *testing.T) {
 func TestWorkersReadAsThisProcessDoes(t *testing.T) {
 	workers := testWorkers(t)
 	texts := []string{
-		"", "return 1", "async () => 1+1", "{a: 1}", "const x = 1 y", "```ts\nreturn 1\n```", "\xff\xfe", "return '\xff'", typical,
+		"", "return 1", "async () => 1+1", "{a: 1}", "const x = 1 y", "```ts\nreturn 1\n```", "\xff\xfe", "return '\xff'",
+		typical,
 		"import x from 'x'\nreturn x", "namespace N { export const a = 1 }\nif (N.a) return\nreturn codemode.a__b({n: N.a})",
-		"const {a__b: f} = codemode; await f({x: [1, 'é']}); return codemode[k](...y)", "return " + strings.Repeat("1+", 5000) + "1",
+		"const {a__b: f} = codemode; await f({x: [1, 'é']}); return codemode[k](...y)",
+		"return " + strings.Repeat("1+", 5000) + "1",
 	}
 	for _, text := range texts {
 		here, problemsHere := Compile("a.ts", text)

@@ -11,8 +11,8 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// S3.4: an approver refuses, with or without a reason, allows, or allows with other arguments. Anything else is an invalid
-// decision, and a no.
+// S3.4: an approver refuses, with or without a reason, allows, or allows with other arguments. Anything else is an
+// invalid decision, and a no.
 func TestApprovers(t *testing.T) {
 	tests := []struct {
 		why    string
@@ -23,8 +23,10 @@ func TestApprovers(t *testing.T) {
 		args   string
 	}{
 		{"allow", call.Answer{Allowed: true}, nil, "", "", ""},
-		{"allow with other arguments", call.Answer{Allowed: true, Args: json.RawMessage(`{"path":"/b"}`)}, nil, "", "", `{"path":"/b"}`},
-		{"other arguments that are wrong", call.Answer{Allowed: true, Args: json.RawMessage(`{"path":"/etc"}`)}, nil, call.CodeNoApprover, "", ""},
+		{"allow with other arguments", call.Answer{Allowed: true, Args: json.RawMessage(`{"path":"/b"}`)}, nil, "", "",
+			`{"path":"/b"}`},
+		{"other arguments that are wrong", call.Answer{Allowed: true, Args: json.RawMessage(`{"path":"/etc"}`)}, nil,
+			call.CodeNoApprover, "", ""},
 		{"refuse", call.Answer{}, nil, call.CodeDeclined, "", ""},
 		{"refuse with a reason", call.Answer{Reason: "on Monday"}, nil, call.CodeDeclined, "on Monday", ""},
 		{"refuse with other arguments", call.Answer{Args: json.RawMessage(`{"path":"/b"}`)}, nil, call.CodeInvalid, "", ""},

@@ -24,10 +24,14 @@ func TestC12AYesIsBoundToWhatWasShown(t *testing.T) {
 		err    error
 	}{
 		{"nothing changed", func(r *prompt.Request) {}, nil},
-		{"what is not bound changed", func(r *prompt.Request) { r.Code, r.Title, r.Reasons = "ffff", "other", []string{"x"} }, nil},
-		{"one byte of the arguments", func(r *prompt.Request) { r.Args = json.RawMessage(`{"content":"x","path":"/data/b"}`) }, ErrChanged},
-		{"a space in the arguments", func(r *prompt.Request) { r.Args = append(json.RawMessage(" "), r.Args...) }, ErrChanged},
-		{"the order of the arguments", func(r *prompt.Request) { r.Args = json.RawMessage(`{"path":"/data/a","content":"x"}`) }, ErrChanged},
+		{"what is not bound changed", func(r *prompt.Request) { r.Code, r.Title, r.Reasons = "ffff", "other", []string{"x"} },
+			nil},
+		{"one byte of the arguments",
+			func(r *prompt.Request) { r.Args = json.RawMessage(`{"content":"x","path":"/data/b"}`) }, ErrChanged},
+		{"a space in the arguments", func(r *prompt.Request) { r.Args = append(json.RawMessage(" "), r.Args...) },
+			ErrChanged},
+		{"the order of the arguments",
+			func(r *prompt.Request) { r.Args = json.RawMessage(`{"path":"/data/a","content":"x"}`) }, ErrChanged},
 		{"no arguments", func(r *prompt.Request) { r.Args = nil }, ErrChanged},
 		{"the tool's definition", func(r *prompt.Request) { r.Definition = "sha256:e" }, ErrChanged},
 		{"the tool", func(r *prompt.Request) { r.Tool = "write_" }, ErrChanged},
@@ -84,7 +88,8 @@ func TestUnboundCallsAreNotAsked(t *testing.T) {
 	for _, args := range refusedArgs {
 		var d Desk
 		asked := 0
-		a := d.Ask(t.Context(), &prompt.Request{Name: "s__t", Args: json.RawMessage(args)}, []Channel{fake{name: "a", reply: call.Answer{Allowed: true}, asked: &asked}}, Options{Fallback: true})
+		a := d.Ask(t.Context(), &prompt.Request{Name: "s__t", Args: json.RawMessage(args)},
+			[]Channel{fake{name: "a", reply: call.Answer{Allowed: true}, asked: &asked}}, Options{Fallback: true})
 		if a.Allowed || a.Code != call.CodeNoApprover || asked > 0 {
 			t.Errorf("%q: %+v", args, a)
 		}
@@ -102,7 +107,8 @@ func (full) Answer(context.Context, string, string, bool, string, json.RawMessag
 func TestWhatCannotBeKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := Desk{Store: full{newStore(time.Now)}}
-		if a := d.Ask(t.Context(), write("/a"), []Channel{yes(time.Second)}, Options{}); a.Allowed || a.Code != call.CodeNoApprover || a.Ticket != nil {
+		if a := d.Ask(t.Context(), write("/a"), []Channel{yes(time.Second)}, Options{}); a.Allowed ||
+			a.Code != call.CodeNoApprover || a.Ticket != nil {
 			t.Errorf("a yes: %+v", a)
 		}
 		if a := d.Ask(t.Context(), write("/a"), []Channel{no(time.Second)}, Options{}); a.Code != call.CodeDeclined {
@@ -114,8 +120,8 @@ func TestWhatCannotBeKept(t *testing.T) {
 	})
 }
 
-// C13, in as far as it is asked: edited arguments are taken from a channel that can show them, if they were asked for and are
-// valid; the yes is about them alone.
+// C13, in as far as it is asked: edited arguments are taken from a channel that can show them, if they were asked for
+// and are valid; the yes is about them alone.
 func TestC13EditedArguments(t *testing.T) {
 	denied := errors.New("the path is denied")
 	edited := json.RawMessage(`{"path":"/data/b"}`)
@@ -137,7 +143,8 @@ func TestC13EditedArguments(t *testing.T) {
 			var d Desk
 			r := write("/data/a")
 			r.Edit = test.edit
-			channel := editing{fake{name: "e", after: time.Second, reply: call.Answer{Allowed: true, Args: edited, Scope: test.scope}}, test.edits}
+			channel := editing{fake{name: "e", after: time.Second, reply: call.Answer{Allowed: true, Args: edited,
+				Scope: test.scope}}, test.edits}
 			a := d.Ask(t.Context(), r, []Channel{channel}, Options{})
 			if a.Allowed != test.allowed {
 				t.Fatalf("%s: %+v", test.why, a)
@@ -168,16 +175,19 @@ func TestAnswersThatAreRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d Desk
 		says := func(r call.Answer) fake { return fake{name: "a", after: time.Second, reply: r} }
-		a := d.Ask(t.Context(), write("/a"), []Channel{says(call.Answer{Allowed: true, Scope: call.ForRun, By: "local:anna"})}, Options{})
+		a := d.Ask(t.Context(), write("/a"),
+			[]Channel{says(call.Answer{Allowed: true, Scope: call.ForRun, By: "local:anna"})}, Options{})
 		if !a.Allowed || a.Draft == nil || a.Draft.Run != "r1" || a.Draft.By != "local:anna" || a.Draft.Channel != "a" {
 			t.Errorf("%+v", a)
 		}
-		for _, wrong := range []call.Answer{{Allowed: true, Scope: "always"}, {Allowed: true, Scope: call.ForTime, Length: 9 * time.Hour}} {
+		for _, wrong := range []call.Answer{{Allowed: true, Scope: "always"},
+			{Allowed: true, Scope: call.ForTime, Length: 9 * time.Hour}} {
 			if a := d.Ask(t.Context(), write("/a"), []Channel{says(wrong)}, Options{}); a.Allowed || a.Draft != nil {
 				t.Errorf("%+v: %+v", wrong, a)
 			}
 		}
-		if a := d.Ask(t.Context(), write("/a"), []Channel{says(call.Answer{Scope: call.ForRun})}, Options{}); a.Allowed || a.Draft != nil {
+		if a := d.Ask(t.Context(), write("/a"), []Channel{says(call.Answer{Scope: call.ForRun})}, Options{}); a.Allowed ||
+			a.Draft != nil {
 			t.Errorf("a no is remembered as a grant: %+v", a)
 		}
 	})
@@ -243,7 +253,8 @@ func (s *scripted) answer(r *prompt.Request) (call.Answer, error) {
 
 // execution names what happens when r is executed with args.
 func execution(r *prompt.Request, args json.RawMessage) string {
-	return fmt.Sprint(r.Run, r.Call, r.Tool, r.ServerID, r.Definition, r.Profile, r.ProfileDigest, r.Principal, string(args))
+	return fmt.Sprint(r.Run, r.Call, r.Tool, r.ServerID, r.Definition, r.Profile, r.ProfileDigest, r.Principal,
+		string(args))
 }
 
 // together is scripted for several calls at once.
@@ -263,9 +274,9 @@ func (g together) AskAll(ctx context.Context, s *Showing) ([]call.Answer, error)
 	return all, nil
 }
 
-// G9: 10,000 random schedules of questions that are answered twice, late, by several channels, of answers that are swapped,
-// replayed and used after an edit, a restart or a change of the profile: nothing is executed without exactly one matching yes,
-// and every answer that did not decide is told of.
+// G9: 10,000 random schedules of questions that are answered twice, late, by several channels, of answers that are
+// swapped, replayed and used after an edit, a restart or a change of the profile: nothing is executed without exactly
+// one matching yes, and every answer that did not decide is told of.
 func TestG9RandomSchedules(t *testing.T) {
 	t.Parallel()
 	schedules := 10000

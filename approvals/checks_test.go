@@ -11,8 +11,8 @@ import (
 	"github.com/codemode-project/codemode/internal/hostile"
 )
 
-// TestEveryCheckHasItsTest holds testdata/approvals/checks.txt: the tests that it names are there, and every check of the sections
-// about people is named.
+// TestEveryCheckHasItsTest holds testdata/approvals/checks.txt: the tests that it names are there, and every check of
+// the sections about people is named.
 func TestEveryCheckHasItsTest(t *testing.T) {
 	hostile.NotRaced(t, "one goroutine computes")
 	data, err := os.ReadFile("../testdata/approvals/checks.txt")

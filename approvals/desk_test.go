@@ -78,65 +78,105 @@ func TestAsk(t *testing.T) {
 	}{
 		{"a person says yes", []Channel{yes(time.Second)}, Options{}, call.Medium, true, call.ByPerson, ""},
 		{"a person says no", []Channel{no(time.Second)}, Options{}, call.Medium, false, call.ByPerson, call.CodeDeclined},
-		{"a person's no stands, whatever the fallback", []Channel{no(time.Second)}, allow, call.Low, false, call.ByPerson, call.CodeDeclined},
-		{"the first answer wins, a yes", []Channel{yes(time.Second), no(2 * time.Second)}, Options{}, call.Medium, true, call.ByPerson, ""},
-		{"the first answer wins, a no", []Channel{yes(2 * time.Second), no(time.Second)}, Options{}, call.Medium, false, call.ByPerson, call.CodeDeclined},
+		{"a person's no stands, whatever the fallback", []Channel{no(time.Second)}, allow, call.Low, false, call.ByPerson,
+			call.CodeDeclined},
+		{"the first answer wins, a yes", []Channel{yes(time.Second), no(2 * time.Second)}, Options{}, call.Medium, true,
+			call.ByPerson, ""},
+		{"the first answer wins, a no", []Channel{yes(2 * time.Second), no(time.Second)}, Options{}, call.Medium, false,
+			call.ByPerson, call.CodeDeclined},
 
 		{"no channel at all", nil, Options{}, call.Medium, false, call.ByNobody, call.CodeUnsupported},
 		{"no channel at all, fallback", nil, allow, call.Medium, true, call.ByFallback, ""},
-		{"a client without elicitation", []Channel{says(ErrCannotAsk)}, Options{}, call.Medium, false, call.ByNobody, call.CodeUnsupported},
-		{"a client without elicitation, fallback", []Channel{says(ErrCannotAsk)}, allow, call.Medium, true, call.ByFallback, ""},
+		{"a client without elicitation", []Channel{says(ErrCannotAsk)}, Options{}, call.Medium, false, call.ByNobody,
+			call.CodeUnsupported},
+		{"a client without elicitation, fallback", []Channel{says(ErrCannotAsk)}, allow, call.Medium, true, call.ByFallback,
+			""},
 		{"fallback for an unstated risk", []Channel{says(ErrCannotAsk)}, allow, "", true, call.ByFallback, ""},
 		{"no fallback for high", []Channel{says(ErrCannotAsk)}, allow, call.High, false, call.ByNobody, call.CodeUnsupported},
 		{"no fallback for critical", nil, allow, call.Critical, false, call.ByNobody, call.CodeUnsupported},
 		{"no fallback for a risk nobody knows", nil, allow, "lwo", false, call.ByNobody, call.CodeUnsupported},
 		{"an empty room", []Channel{says(ErrNoPerson)}, Options{}, call.Medium, false, call.ByNobody, call.CodeNoApprover},
 		{"an empty room, fallback", []Channel{says(ErrNoPerson)}, allow, call.Medium, true, call.ByFallback, ""},
-		{"an empty room beside a client that cannot ask", []Channel{says(ErrCannotAsk), says(ErrNoPerson)}, Options{}, call.Medium, false, call.ByNobody, call.CodeNoApprover},
-		{"a wrapped error is still that error", []Channel{says(fmt.Errorf("over stdio: %w", ErrCannotAsk))}, Options{}, call.Medium, false, call.ByNobody, call.CodeUnsupported},
+		{"an empty room beside a client that cannot ask", []Channel{says(ErrCannotAsk), says(ErrNoPerson)}, Options{},
+			call.Medium, false, call.ByNobody, call.CodeNoApprover},
+		{"a wrapped error is still that error", []Channel{says(fmt.Errorf("over stdio: %w", ErrCannotAsk))}, Options{},
+			call.Medium, false, call.ByNobody, call.CodeUnsupported},
 
-		{"a channel that fails is no no", []Channel{says(errors.New("broken pipe"))}, Options{}, call.Medium, false, call.ByNobody, call.CodeNoApprover},
-		{"a channel that fails is no way around the question", []Channel{says(errors.New("broken pipe"))}, allow, call.Medium, false, call.ByNobody, call.CodeNoApprover},
-		{"a channel that fails leaves the others", []Channel{says(errors.New("broken pipe")), yes(time.Second)}, Options{}, call.Medium, true, call.ByPerson, ""},
-		{"a crash is no way around the question", []Channel{fake{name: "x", panics: "boom"}}, allow, call.Low, false, call.ByNobody, call.CodeNoApprover},
+		{"a channel that fails is no no", []Channel{says(errors.New("broken pipe"))}, Options{}, call.Medium, false,
+			call.ByNobody, call.CodeNoApprover},
+		{"a channel that fails is no way around the question", []Channel{says(errors.New("broken pipe"))}, allow, call.Medium,
+			false, call.ByNobody, call.CodeNoApprover},
+		{"a channel that fails leaves the others", []Channel{says(errors.New("broken pipe")), yes(time.Second)}, Options{},
+			call.Medium, true, call.ByPerson, ""},
+		{"a crash is no way around the question", []Channel{fake{name: "x", panics: "boom"}}, allow, call.Low, false,
+			call.ByNobody, call.CodeNoApprover},
 		{"a nil channel is a crash", []Channel{nil}, allow, call.Low, false, call.ByNobody, call.CodeNoApprover},
-		{"a crash leaves the others", []Channel{fake{name: "x", panics: errors.New("boom")}, no(time.Second)}, Options{}, call.Medium, false, call.ByPerson, call.CodeDeclined},
+		{"a crash leaves the others", []Channel{fake{name: "x", panics: errors.New("boom")}, no(time.Second)}, Options{},
+			call.Medium, false, call.ByPerson, call.CodeDeclined},
 
-		{"a no in 5 ms is no person's", []Channel{no(5 * ms)}, Options{}, call.Medium, false, call.ByNobody, call.CodeNoApprover},
-		{"a no in 5 ms is not turned into a yes", []Channel{no(5 * ms)}, allow, call.Low, false, call.ByNobody, call.CodeNoApprover},
-		{"a no in 5 ms leaves the others", []Channel{no(5 * ms), yes(time.Second)}, Options{}, call.Medium, true, call.ByPerson, ""},
-		{"a no in 299 ms is no person's", []Channel{no(299 * ms)}, Options{}, call.Medium, false, call.ByNobody, call.CodeNoApprover},
+		{"a no in 5 ms is no person's", []Channel{no(5 * ms)}, Options{}, call.Medium, false, call.ByNobody,
+			call.CodeNoApprover},
+		{"a no in 5 ms is not turned into a yes", []Channel{no(5 * ms)}, allow, call.Low, false, call.ByNobody,
+			call.CodeNoApprover},
+		{"a no in 5 ms leaves the others", []Channel{no(5 * ms), yes(time.Second)}, Options{}, call.Medium, true,
+			call.ByPerson, ""},
+		{"a no in 299 ms is no person's", []Channel{no(299 * ms)}, Options{}, call.Medium, false, call.ByNobody,
+			call.CodeNoApprover},
 		{"a no in 300 ms is", []Channel{no(300 * ms)}, Options{}, call.Medium, false, call.ByPerson, call.CodeDeclined},
-		{"a typed no counts at once", []Channel{fake{name: "t", reply: call.Answer{Typed: true}}}, Options{}, call.Medium, false, call.ByPerson, call.CodeDeclined},
-		{"unless the profile says how fast is too fast", []Channel{fake{name: "t", reply: call.Answer{Typed: true}}}, Options{MinHuman: time.Second}, call.Medium, false, call.ByNobody, call.CodeNoApprover},
+		{"a typed no counts at once", []Channel{fake{name: "t", reply: call.Answer{Typed: true}}}, Options{}, call.Medium,
+			false, call.ByPerson, call.CodeDeclined},
+		{"unless the profile says how fast is too fast", []Channel{fake{name: "t", reply: call.Answer{Typed: true}}},
+			Options{MinHuman: time.Second}, call.Medium, false, call.ByNobody, call.CodeNoApprover},
 		{"a yes in 5 ms counts by default", []Channel{yes(5 * ms)}, Options{}, call.Medium, true, call.ByPerson, ""},
-		{"a yes in 5 ms does not count with minHuman", []Channel{yes(5 * ms)}, Options{MinHuman: 700 * ms}, call.Medium, false, call.ByNobody, call.CodeNoApprover},
-		{"nor does it then fall back to yes", []Channel{yes(5 * ms)}, Options{MinHuman: 700 * ms, Fallback: true}, call.Medium, false, call.ByNobody, call.CodeNoApprover},
-		{"a no in 400 ms with minHuman", []Channel{no(400 * ms)}, Options{MinHuman: 700 * ms}, call.Medium, false, call.ByNobody, call.CodeNoApprover},
-		{"a negative minHuman is none", []Channel{no(5 * ms)}, Options{MinHuman: -1}, call.Medium, false, call.ByNobody, call.CodeNoApprover},
+		{"a yes in 5 ms does not count with minHuman", []Channel{yes(5 * ms)}, Options{MinHuman: 700 * ms}, call.Medium,
+			false, call.ByNobody, call.CodeNoApprover},
+		{"nor does it then fall back to yes", []Channel{yes(5 * ms)}, Options{MinHuman: 700 * ms, Fallback: true},
+			call.Medium, false, call.ByNobody, call.CodeNoApprover},
+		{"a no in 400 ms with minHuman", []Channel{no(400 * ms)}, Options{MinHuman: 700 * ms}, call.Medium, false,
+			call.ByNobody, call.CodeNoApprover},
+		{"a negative minHuman is none", []Channel{no(5 * ms)}, Options{MinHuman: -1}, call.Medium, false, call.ByNobody,
+			call.CodeNoApprover},
 
-		{"a closed dialog", []Channel{fake{name: "d", after: time.Second, err: prompt.ErrDismissed}}, Options{}, call.Medium, false, call.ByNobody, call.CodeCanceled},
-		{"a closed dialog, fallback", []Channel{fake{name: "d", after: time.Second, err: prompt.ErrDismissed}}, allow, call.Medium, false, call.ByNobody, call.CodeCanceled},
-		{"a dialog that closes itself", []Channel{fake{name: "d", after: 5 * ms, err: prompt.ErrDismissed}}, allow, call.Medium, false, call.ByNobody, call.CodeNoApprover},
-		{"a closed dialog leaves the others", []Channel{fake{name: "d", after: time.Second, err: prompt.ErrDismissed}, yes(2 * time.Second)}, Options{}, call.Medium, true, call.ByPerson, ""},
-		{"a connection that goes", []Channel{says(context.Canceled)}, allow, call.Medium, false, call.ByNobody, call.CodeCanceled},
+		{"a closed dialog", []Channel{fake{name: "d", after: time.Second, err: prompt.ErrDismissed}}, Options{}, call.Medium,
+			false, call.ByNobody, call.CodeCanceled},
+		{"a closed dialog, fallback", []Channel{fake{name: "d", after: time.Second, err: prompt.ErrDismissed}}, allow,
+			call.Medium, false, call.ByNobody, call.CodeCanceled},
+		{"a dialog that closes itself", []Channel{fake{name: "d", after: 5 * ms, err: prompt.ErrDismissed}}, allow,
+			call.Medium, false, call.ByNobody, call.CodeNoApprover},
+		{"a closed dialog leaves the others", []Channel{fake{name: "d", after: time.Second, err: prompt.ErrDismissed},
+			yes(2 * time.Second)}, Options{}, call.Medium, true, call.ByPerson, ""},
+		{"a connection that goes", []Channel{says(context.Canceled)}, allow, call.Medium, false, call.ByNobody,
+			call.CodeCanceled},
 		{"an unclear answer", []Channel{says(prompt.ErrUnclear)}, allow, call.Low, false, call.ByNobody, call.CodeNoApprover},
-		{"a yes that holds an error is none", []Channel{fake{name: "x", after: time.Second, reply: call.Answer{Allowed: true, Err: prompt.ErrUnclear}}}, allow, call.Low, false, call.ByNobody, call.CodeNoApprover},
-		{"a yes with an error is none", []Channel{fake{name: "x", after: time.Second, reply: call.Answer{Allowed: true}, err: prompt.ErrUnclear}}, allow, call.Low, false, call.ByNobody, call.CodeNoApprover},
+		{"a yes that holds an error is none",
+			[]Channel{fake{name: "x", after: time.Second, reply: call.Answer{Allowed: true, Err: prompt.ErrUnclear}}}, allow,
+			call.Low, false, call.ByNobody, call.CodeNoApprover},
+		{"a yes with an error is none", []Channel{fake{name: "x", after: time.Second, reply: call.Answer{Allowed: true},
+			err: prompt.ErrUnclear}}, allow, call.Low, false, call.ByNobody, call.CodeNoApprover},
 
 		{"nobody answers", []Channel{never}, Options{}, call.Medium, false, call.ByNobody, call.CodeTimeout},
 		{"nobody answers, fallback", []Channel{never}, allow, call.Low, false, call.ByNobody, call.CodeTimeout},
-		{"nobody answers and nothing listens", []Channel{fake{name: "n", after: time.Hour, deaf: true}}, Options{}, call.Medium, false, call.ByNobody, call.CodeTimeout},
-		{"one channel is empty, the other waits", []Channel{says(ErrNoPerson), never}, allow, call.Low, false, call.ByNobody, call.CodeTimeout},
-		{"a channel with a limit of its own", []Channel{says(context.DeadlineExceeded)}, allow, call.Low, false, call.ByNobody, call.CodeTimeout},
-		{"an answer exactly at the end is late", []Channel{yes(time.Minute)}, Options{Timeout: time.Minute}, call.Medium, false, call.ByNobody, call.CodeTimeout},
-		{"an answer just before the end counts", []Channel{yes(time.Minute - 1)}, Options{Timeout: time.Minute}, call.Medium, true, call.ByPerson, ""},
-		{"an answer just after the end is late", []Channel{yes(time.Minute + ms)}, Options{Timeout: time.Minute}, call.Medium, false, call.ByNobody, call.CodeTimeout},
+		{"nobody answers and nothing listens", []Channel{fake{name: "n", after: time.Hour, deaf: true}}, Options{},
+			call.Medium, false, call.ByNobody, call.CodeTimeout},
+		{"one channel is empty, the other waits", []Channel{says(ErrNoPerson), never}, allow, call.Low, false, call.ByNobody,
+			call.CodeTimeout},
+		{"a channel with a limit of its own", []Channel{says(context.DeadlineExceeded)}, allow, call.Low, false,
+			call.ByNobody, call.CodeTimeout},
+		{"an answer exactly at the end is late", []Channel{yes(time.Minute)}, Options{Timeout: time.Minute}, call.Medium,
+			false, call.ByNobody, call.CodeTimeout},
+		{"an answer just before the end counts", []Channel{yes(time.Minute - 1)}, Options{Timeout: time.Minute}, call.Medium,
+			true, call.ByPerson, ""},
+		{"an answer just after the end is late", []Channel{yes(time.Minute + ms)}, Options{Timeout: time.Minute}, call.Medium,
+			false, call.ByNobody, call.CodeTimeout},
 
-		{"a form is not enough for critical", []Channel{yes(time.Second)}, Options{}, call.Critical, false, call.ByNobody, call.CodeNoApprover},
-		{"a form is not enough for an unknown risk", []Channel{yes(time.Second)}, Options{}, "hgih", false, call.ByNobody, call.CodeNoApprover},
+		{"a form is not enough for critical", []Channel{yes(time.Second)}, Options{}, call.Critical, false, call.ByNobody,
+			call.CodeNoApprover},
+		{"a form is not enough for an unknown risk", []Channel{yes(time.Second)}, Options{}, "hgih", false, call.ByNobody,
+			call.CodeNoApprover},
 		{"a form is enough for high", []Channel{yes(time.Second)}, Options{}, call.High, true, call.ByPerson, ""},
-		{"a strong channel is enough for critical", []Channel{fake{name: "t", after: time.Second, reply: call.Answer{Allowed: true}, strong: true}}, Options{}, call.Critical, true, call.ByPerson, ""},
+		{"a strong channel is enough for critical",
+			[]Channel{fake{name: "t", after: time.Second, reply: call.Answer{Allowed: true}, strong: true}}, Options{},
+			call.Critical, true, call.ByPerson, ""},
 	}
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {
@@ -147,7 +187,8 @@ func TestAsk(t *testing.T) {
 					t.Fatal(err)
 				}
 				if a.Allowed != test.allowed || a.How != test.how || a.Code != test.code {
-					t.Errorf("got allowed %v by %q, code %q; want %v by %q, code %q\n%+v", a.Allowed, a.How, a.Code, test.allowed, test.how, test.code, a)
+					t.Errorf("got allowed %v by %q, code %q; want %v by %q, code %q\n%+v", a.Allowed, a.How, a.Code, test.allowed,
+						test.how, test.code, a)
 				}
 				if a.Allowed != (a.Detail == "") {
 					t.Errorf("allowed %v with detail %q", a.Allowed, a.Detail)
@@ -177,7 +218,8 @@ func TestAskEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		var d Desk
-		a := d.Ask(ctx, &prompt.Request{}, []Channel{yes(2 * time.Second), fake{after: time.Hour, deaf: true}}, Options{Fallback: true})
+		a := d.Ask(ctx, &prompt.Request{}, []Channel{yes(2 * time.Second), fake{after: time.Hour, deaf: true}},
+			Options{Fallback: true})
 		if a.Allowed || a.Code != call.CodeCanceled || a.Took != time.Second {
 			t.Errorf("got %+v, want canceled after a second", a)
 		}
@@ -339,7 +381,8 @@ func TestReasonsArePersonsWords(t *testing.T) {
 		t.Run(test.why, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var d Desk
-				a := d.Ask(t.Context(), &prompt.Request{}, []Channel{fake{name: "a", after: time.Second, reply: call.Answer{Reason: test.reason}}}, Options{})
+				a := d.Ask(t.Context(), &prompt.Request{},
+					[]Channel{fake{name: "a", after: time.Second, reply: call.Answer{Reason: test.reason}}}, Options{})
 				if a.Reason != test.want || !strings.HasSuffix(strings.TrimSuffix(a.Detail, "; do not repeat it"), test.detail) {
 					t.Errorf("got %q and %q, want %q and ...%q", a.Reason, a.Detail, test.want, test.detail)
 				}
@@ -358,7 +401,8 @@ func TestReasonsArePersonsWords(t *testing.T) {
 func TestTriedTellsEveryChannel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d Desk
-		a := d.Ask(t.Context(), &prompt.Request{}, []Channel{no(5 * ms), says(ErrCannotAsk), fake{name: "x\x1b", panics: "boom\x1b"}}, Options{})
+		a := d.Ask(t.Context(), &prompt.Request{}, []Channel{no(5 * ms), says(ErrCannotAsk),
+			fake{name: "x\x1b", panics: "boom\x1b"}}, Options{})
 		got := map[string]Outcome{}
 		for _, try := range a.Tried {
 			got[try.Channel] = try.Outcome

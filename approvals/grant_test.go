@@ -41,11 +41,15 @@ func TestE1E2E5GrantsAreBound(t *testing.T) {
 		want   bool
 	}{
 		{"the same call again", call.ForRun, func(r *prompt.Request) {}, true},
-		{"E2: the same path, other content", call.ForRun, func(r *prompt.Request) { r.Args = json.RawMessage(`{"path":"/data/a","content":"y"}`) }, true},
-		{"E2: another path", call.ForRun, func(r *prompt.Request) { r.Args = json.RawMessage(`{"path":"/data/b","content":"x"}`) }, false},
+		{"E2: the same path, other content", call.ForRun,
+			func(r *prompt.Request) { r.Args = json.RawMessage(`{"path":"/data/a","content":"y"}`) }, true},
+		{"E2: another path", call.ForRun,
+			func(r *prompt.Request) { r.Args = json.RawMessage(`{"path":"/data/b","content":"x"}`) }, false},
 		{"E2: no path", call.ForRun, func(r *prompt.Request) { r.Args = json.RawMessage(`{"content":"x"}`) }, false},
-		{"E2: the path in a list", call.ForRun, func(r *prompt.Request) { r.Args = json.RawMessage(`{"path":["/data/a"]}`) }, false},
-		{"E2: the path twice", call.ForRun, func(r *prompt.Request) { r.Args = json.RawMessage(`{"path":"/data/a","path":"/etc/x"}`) }, false},
+		{"E2: the path in a list", call.ForRun, func(r *prompt.Request) { r.Args = json.RawMessage(`{"path":["/data/a"]}`) },
+			false},
+		{"E2: the path twice", call.ForRun,
+			func(r *prompt.Request) { r.Args = json.RawMessage(`{"path":"/data/a","path":"/etc/x"}`) }, false},
 		{"E1: a concurrent run of the same program", call.ForRun, func(r *prompt.Request) { r.Run = "r2" }, false},
 		{"E1: another run, for a count", call.ForCount, func(r *prompt.Request) { r.Run = "r2" }, false},
 		{"another run, for a time", call.ForTime, func(r *prompt.Request) { r.Run = "r2" }, true},
@@ -64,11 +68,13 @@ func TestE1E2E5GrantsAreBound(t *testing.T) {
 		{"E6: no rule could be judged", call.ForRun, func(r *prompt.Request) { r.Firm = true }, false},
 		{"E6: the risk is critical now", call.ForRun, func(r *prompt.Request) { r.Risk = call.Critical }, false},
 		{"E6: the risk is one that nobody knows", call.ForRun, func(r *prompt.Request) { r.Risk = "hgih" }, false},
-		{"E6: the risk is high now, and not all arguments were bound", call.ForRun, func(r *prompt.Request) { r.Risk = call.High }, false},
+		{"E6: the risk is high now, and not all arguments were bound", call.ForRun,
+			func(r *prompt.Request) { r.Risk = call.High }, false},
 		{"E6: the call is too large to be shown", call.ForRun, func(r *prompt.Request) {
 			r.Args = json.RawMessage(`{"path":"/data/a","content":"` + strings.Repeat("x", 5000) + `"}`)
 		}, false},
-		{"E6: a part of the call is masked", call.ForRun, func(r *prompt.Request) { r.Args = json.RawMessage(`{"path":"/data/a","password":"hunter22"}`) }, false},
+		{"E6: a part of the call is masked", call.ForRun,
+			func(r *prompt.Request) { r.Args = json.RawMessage(`{"path":"/data/a","password":"hunter22"}`) }, false},
 	}
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {
@@ -102,8 +108,10 @@ func TestE3GrantsEnd(t *testing.T) {
 		length, max time.Duration
 		given       bool
 	}{
-		{8 * time.Hour, 0, true}, {8*time.Hour + 1, 0, false}, {9 * time.Hour, 0, false}, {9 * time.Hour, 10 * time.Hour, true},
-		{time.Hour, 30 * time.Minute, false}, {prompt.HardMax, 1000 * time.Hour, true}, {prompt.HardMax + 1, 1000 * time.Hour, false}, {-1, 0, false},
+		{8 * time.Hour, 0, true}, {8*time.Hour + 1, 0, false}, {9 * time.Hour, 0, false},
+		{9 * time.Hour, 10 * time.Hour, true},
+		{time.Hour, 30 * time.Minute, false}, {prompt.HardMax, 1000 * time.Hour, true},
+		{prompt.HardMax + 1, 1000 * time.Hour, false}, {-1, 0, false},
 	}
 	for _, test := range lengths {
 		r := write("/a")
@@ -184,7 +192,8 @@ func TestE7GrantsForACount(t *testing.T) {
 // N2: an approved plan answers for the planned calls and no others, as often as planned, and ends with the run.
 func TestN2PlansAreGrantsForARun(t *testing.T) {
 	plan := []prompt.PlannedCall{
-		{Call: write(""), Envelope: prompt.Envelope{Fixed: []prompt.Value{{Pointer: "/path", JSON: `"/data/a"`}}, Free: []string{"/content"}}, Count: 2},
+		{Call: write(""), Envelope: prompt.Envelope{Fixed: []prompt.Value{{Pointer: "/path", JSON: `"/data/a"`}},
+			Free: []string{"/content"}}, Count: 2},
 		{Call: write(""), Envelope: prompt.Envelope{Free: []string{"/list/0", "/options"}}, Count: 1},
 	}
 	grants, err := prompt.PlanGrants(plan, "r7", someday)
@@ -251,8 +260,10 @@ Allow fs.write with any /list/0 and any /options for this run, at most 1 time`
 	high, firm, none := write(""), write(""), write("")
 	high.Risk, firm.Firm, none.Terms = call.High, true, prompt.Terms{}
 	for why, line := range map[string]prompt.PlannedCall{
-		"a high risk": {Call: high, Count: 1}, "a rule that could not be judged": {Call: firm, Count: 1}, "no calls": {Call: write("")},
-		"a profile that remembers nothing": {Call: none, Count: 1}, "a value that is not canonical": {Call: write(""), Envelope: prompt.Envelope{Fixed: []prompt.Value{{Pointer: "/a", JSON: ` 1.0`}}}, Count: 1},
+		"a high risk": {Call: high, Count: 1}, "a rule that could not be judged": {Call: firm, Count: 1},
+		"no calls":                         {Call: write("")},
+		"a profile that remembers nothing": {Call: none, Count: 1}, "a value that is not canonical": {Call: write(""),
+			Envelope: prompt.Envelope{Fixed: []prompt.Value{{Pointer: "/a", JSON: ` 1.0`}}}, Count: 1},
 	} {
 		if grants, err := prompt.PlanGrants(append(plan[:1:1], line), "r7", someday); err == nil || grants != nil {
 			t.Errorf("%s: %v, %v", why, grants, err)

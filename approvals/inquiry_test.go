@@ -31,15 +31,22 @@ func TestInquiriesReachPeople(t *testing.T) {
 		detail   string
 	}{
 		{"an answer", []Channel{answer(time.Second, chosen, nil)}, true, "", ""},
-		{"declined", []Channel{answer(time.Second, call.Answer{}, nil)}, false, call.CodeDeclined, "a person declined to answer"},
-		{"declined by a program", []Channel{answer(5*ms, call.Answer{}, nil)}, false, call.CodeNoApprover, "nobody could be asked: a said no faster than a person can read"},
-		{"dismissed", []Channel{answer(time.Second, call.Answer{}, prompt.ErrDismissed)}, false, call.CodeCanceled, "the question was closed without an answer"},
+		{"declined", []Channel{answer(time.Second, call.Answer{}, nil)}, false, call.CodeDeclined,
+			"a person declined to answer"},
+		{"declined by a program", []Channel{answer(5*ms, call.Answer{}, nil)}, false, call.CodeNoApprover,
+			"nobody could be asked: a said no faster than a person can read"},
+		{"dismissed", []Channel{answer(time.Second, call.Answer{}, prompt.ErrDismissed)}, false, call.CodeCanceled,
+			"the question was closed without an answer"},
 		{"nobody answers", []Channel{answer(-1, chosen, nil)}, false, call.CodeTimeout, "nobody answered in time"},
 		{"no channel", nil, false, call.CodeUnsupported, "there is no means of asking a person here"},
-		{"a channel for calls alone", []Channel{yes(time.Second)}, false, call.CodeUnsupported, "there is no means of asking a person here"},
-		{"a yes that answers nothing", []Channel{answer(time.Second, call.Answer{Allowed: true}, nil)}, false, call.CodeNoApprover, "nobody could be asked: a gave no clear answer"},
-		{"a yes for the run", []Channel{answer(time.Second, call.Answer{Allowed: true, Selected: []int{1}, Scope: call.ForRun}, nil)}, false, call.CodeNoApprover, "nobody could be asked: a gave no clear answer"},
-		{"an answer after nobody", []Channel{answer(5*ms, call.Answer{}, nil), inquirer{fake{name: "b", after: time.Second, reply: chosen}}}, true, "", ""},
+		{"a channel for calls alone", []Channel{yes(time.Second)}, false, call.CodeUnsupported,
+			"there is no means of asking a person here"},
+		{"a yes that answers nothing", []Channel{answer(time.Second, call.Answer{Allowed: true}, nil)}, false,
+			call.CodeNoApprover, "nobody could be asked: a gave no clear answer"},
+		{"a yes for the run", []Channel{answer(time.Second, call.Answer{Allowed: true, Selected: []int{1},
+			Scope: call.ForRun}, nil)}, false, call.CodeNoApprover, "nobody could be asked: a gave no clear answer"},
+		{"an answer after nobody", []Channel{answer(5*ms, call.Answer{}, nil),
+			inquirer{fake{name: "b", after: time.Second, reply: chosen}}}, true, "", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.why, func(t *testing.T) {

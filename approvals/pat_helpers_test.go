@@ -19,9 +19,11 @@ func request(risk call.Risk) *prompt.Request {
 func write(path string) *prompt.Request {
 	js, _ := json.Marshal(map[string]string{"path": path, "content": "x"})
 	return &prompt.Request{
-		Server: "fs", Tool: "write", Name: "fs__write", Profile: "p", ProfileDigest: "sha256:p", ServerID: "sha256:s", Definition: "sha256:d",
-		Rule: "fs-write", Risk: call.Medium, Principal: "local:anna", Session: "s1", Run: "r1", Call: 1, Args: js,
-		Terms: prompt.Terms{Scopes: []call.Scope{call.Once, call.ForRun, call.ForCount, call.ForTime, call.ForSession}, Args: "rule", Pointers: []string{"/path"}},
+		Server: "fs", Tool: "write", Name: "fs__write", Profile: "p", ProfileDigest: "sha256:p", ServerID: "sha256:s",
+		Definition: "sha256:d",
+		Rule:       "fs-write", Risk: call.Medium, Principal: "local:anna", Session: "s1", Run: "r1", Call: 1, Args: js,
+		Terms: prompt.Terms{Scopes: []call.Scope{call.Once, call.ForRun, call.ForCount, call.ForTime, call.ForSession},
+			Args: "rule", Pointers: []string{"/path"}},
 	}
 }
 
@@ -30,7 +32,8 @@ func inquiry(multiple, freeText bool, labels ...string) *prompt.Request {
 	for _, l := range labels {
 		q.Options = append(q.Options, prompt.Option{Label: l})
 	}
-	return &prompt.Request{Name: prompt.InquiryTool, Tool: prompt.InquiryTool, Profile: "p", Risk: call.Low, Code: "7f3a", Inquiry: q}
+	return &prompt.Request{Name: prompt.InquiryTool, Tool: prompt.InquiryTool, Profile: "p", Risk: call.Low, Code: "7f3a",
+		Inquiry: q}
 }
 
 // issues are n similar calls and what else is asked at the same moment.
@@ -38,7 +41,8 @@ func issues(n int, others ...*prompt.Request) []*prompt.Request {
 	var calls []*prompt.Request
 	for i := range n {
 		calls = append(calls, &prompt.Request{
-			Server: "github", Tool: "close_issue", Name: "github__close_issue", Profile: "p", Rule: "closing", Risk: call.Medium, Code: fmt.Sprintf("%04x", i),
+			Server: "github", Tool: "close_issue", Name: "github__close_issue", Profile: "p", Rule: "closing", Risk: call.Medium,
+			Code: fmt.Sprintf("%04x", i),
 			Args: json.RawMessage(fmt.Sprintf(`{"owner":"acme","repo":{"part":"web"},"id":%d}`, 1000+i)), Run: "r1", Call: i + 1,
 		})
 	}

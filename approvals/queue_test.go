@@ -44,12 +44,14 @@ func TestAQueueIsAnsweredFromASeat(t *testing.T) {
 	})
 }
 
-// C6: while nobody has a seat the queue has no person; who comes while the question is open over another channel answers it.
+// C6: while nobody has a seat the queue has no person; who comes while the question is open over another channel
+// answers it.
 func TestC6AnEmptyQueueHasNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d Desk
 		q := NewQueue("responder")
-		if a := <-asking(t.Context(), &d, q, write("/a")); a.Code != call.CodeNoApprover || a.How != call.ByNobody || a.Took != 0 {
+		if a := <-asking(t.Context(), &d, q, write("/a")); a.Code != call.CodeNoApprover || a.How != call.ByNobody ||
+			a.Took != 0 {
 			t.Errorf("alone: %+v", a)
 		}
 		slow := fake{name: "form", after: -1}
@@ -98,26 +100,31 @@ func TestAnswersFromASeatThatDoNotCount(t *testing.T) {
 		{"A09: the digest of another question", nil, func(s *Seat, r *prompt.Request) error {
 			return s.Answer(r.ID, "sha256:0", "", call.Answer{Allowed: true})
 		}, "the digest is not that of the open question"},
-		{"a scope that was not offered", func(r *prompt.Request) { r.Terms = prompt.Terms{} }, func(s *Seat, r *prompt.Request) error {
-			return s.Answer(r.ID, r.Digest, "", call.Answer{Allowed: true, Scope: call.ForRun})
-		}, "does not offer"},
+		{"a scope that was not offered", func(r *prompt.Request) { r.Terms = prompt.Terms{} },
+			func(s *Seat, r *prompt.Request) error {
+				return s.Answer(r.ID, r.Digest, "", call.Answer{Allowed: true, Scope: call.ForRun})
+			}, "does not offer"},
 		{"other arguments where they may not be changed", nil, func(s *Seat, r *prompt.Request) error {
 			return s.Answer(r.ID, r.Digest, "", call.Answer{Allowed: true, Args: json.RawMessage(`{}`)})
 		}, "does not let"},
-		{"other arguments that no digest can be made of", func(r *prompt.Request) { r.Edit = func(json.RawMessage) error { return nil } }, func(s *Seat, r *prompt.Request) error {
-			return s.Answer(r.ID, r.Digest, "", call.Answer{Allowed: true, Args: json.RawMessage(`{"n":1e400}`)})
-		}, "canonical form"},
+		{"other arguments that no digest can be made of",
+			func(r *prompt.Request) { r.Edit = func(json.RawMessage) error { return nil } },
+			func(s *Seat, r *prompt.Request) error {
+				return s.Answer(r.ID, r.Digest, "", call.Answer{Allowed: true, Args: json.RawMessage(`{"n":1e400}`)})
+			}, "canonical form"},
 		{"S2.5: other arguments that are wrong", func(r *prompt.Request) {
 			r.Edit = func(json.RawMessage) error { return errors.New("/path: expected text") }
 		}, func(s *Seat, r *prompt.Request) error {
 			return s.Answer(r.ID, r.Digest, "", call.Answer{Allowed: true, Args: json.RawMessage(`{"path":7}`)})
 		}, "expected text"},
-		{"a high risk without its code", func(r *prompt.Request) { r.Risk, r.Code = call.High, "7f3a" }, func(s *Seat, r *prompt.Request) error {
-			return s.Answer(r.ID, r.Digest, "", call.Answer{Allowed: true})
-		}, "code"},
-		{"a high risk that has no code", func(r *prompt.Request) { r.Risk, r.Code = call.High, "" }, func(s *Seat, r *prompt.Request) error {
-			return s.Answer(r.ID, r.Digest, "", call.Answer{Allowed: true})
-		}, "code"},
+		{"a high risk without its code", func(r *prompt.Request) { r.Risk, r.Code = call.High, "7f3a" },
+			func(s *Seat, r *prompt.Request) error {
+				return s.Answer(r.ID, r.Digest, "", call.Answer{Allowed: true})
+			}, "code"},
+		{"a high risk that has no code", func(r *prompt.Request) { r.Risk, r.Code = call.High, "" },
+			func(s *Seat, r *prompt.Request) error {
+				return s.Answer(r.ID, r.Digest, "", call.Answer{Allowed: true})
+			}, "code"},
 		{"a high risk that was not seen whole", func(r *prompt.Request) {
 			r.Risk, r.Code, r.Args = call.High, "7f3a", json.RawMessage(`{"x":"`+strings.Repeat("y", 40000)+`"}`)
 		}, func(s *Seat, r *prompt.Request) error {
@@ -255,7 +262,8 @@ func TestAQueueSendsForSomebody(t *testing.T) {
 	<-answer
 }
 
-// Who may not answer a question has no part in it: they do not see it, cannot answer it, and are nobody who is there for it.
+// Who may not answer a question has no part in it: they do not see it, cannot answer it, and are nobody who is there
+// for it.
 func TestOnlyThoseWhoMayAnswerAreThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, q := &Desk{}, NewQueue("web")
@@ -263,7 +271,8 @@ func TestOnlyThoseWhoMayAnswerAreThere(t *testing.T) {
 		ben := q.Sit("ben")
 		defer ben.Leave()
 		r := &prompt.Request{Name: "a__b", Tool: "b", Server: "a", Principal: "anna", Args: json.RawMessage(`{}`)}
-		if got := d.Ask(t.Context(), r, []Channel{q}, Options{Timeout: time.Minute}); got.Allowed || got.Code != call.CodeNoApprover {
+		if got := d.Ask(t.Context(), r, []Channel{q}, Options{Timeout: time.Minute}); got.Allowed ||
+			got.Code != call.CodeNoApprover {
 			t.Errorf("with only ben there, who may not answer: %+v", got)
 		}
 		boss := q.Sit("boss") // before the question, which finds nobody otherwise
@@ -305,7 +314,8 @@ func TestLeavingDecidesNothing(t *testing.T) {
 		{"who was there leaves, and another comes", true, true, true, "", 30 * time.Second},
 		{"somebody comes late", true, false, true, "", 30 * time.Second},
 		{"nobody is there, and it does not wait", false, false, true, call.CodeNoApprover, 0},
-		{"who was there leaves, and it does not wait for somebody to come", false, true, false, call.CodeTimeout, time.Minute},
+		{"who was there leaves, and it does not wait for somebody to come", false, true, false, call.CodeTimeout,
+			time.Minute},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			d, q := &Desk{}, NewQueue("web")
@@ -344,7 +354,8 @@ func TestAnswersAreToldWhenTheyAreGiven(t *testing.T) {
 		defer seat.Leave()
 		var calls []*prompt.Request
 		for i := range 3 {
-			calls = append(calls, &prompt.Request{Name: "a__b", Tool: "b", Server: "a", Call: i + 1, Args: json.RawMessage(`{}`)})
+			calls = append(calls, &prompt.Request{Name: "a__b", Tool: "b", Server: "a", Call: i + 1,
+				Args: json.RawMessage(`{}`)})
 		}
 		start := time.Now()
 		var mu sync.Mutex
@@ -375,14 +386,15 @@ func TestAnswersAreToldWhenTheyAreGiven(t *testing.T) {
 		var order []bool
 		var mu sync.Mutex
 		answers := sheet{true, false, true, false}
-		d.AskAll(t.Context(), []*prompt.Request{{Call: 1}, {Call: 2}, {Call: 3}, {Call: 4}}, []Channel{answers}, Options{Answered: func(_ int, a Result) {
-			if a.Allowed {
-				time.Sleep(time.Millisecond) // a refusal would be faster
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			order = append(order, a.Allowed)
-		}})
+		d.AskAll(t.Context(), []*prompt.Request{{Call: 1}, {Call: 2}, {Call: 3}, {Call: 4}}, []Channel{answers},
+			Options{Answered: func(_ int, a Result) {
+				if a.Allowed {
+					time.Sleep(time.Millisecond) // a refusal would be faster
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				order = append(order, a.Allowed)
+			}})
 		if want := []bool{true, true, false, false}; !slices.Equal(order, want) {
 			t.Fatalf("told in the order %v", order)
 		}
@@ -435,8 +447,8 @@ func TestAnAnswerThatWasTakenIsNeverLost(t *testing.T) {
 	}
 }
 
-// An answer that would not count is refused, so that nobody is told that it is taken; and one that was taken counts, although the
-// policy has changed since it was looked at.
+// An answer that would not count is refused, so that nobody is told that it is taken; and one that was taken counts,
+// although the policy has changed since it was looked at.
 func TestWhatASeatTakesCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewQueue("web")
@@ -458,7 +470,8 @@ func TestWhatASeatTakesCounts(t *testing.T) {
 		}
 		time.Sleep(time.Second - 1)
 		looked = 0
-		if err := answer(); !errors.Is(err, errTooFast) || !strings.Contains(err.Error(), "within 1s") || len(seat.Pending()) != 1 {
+		if err := answer(); !errors.Is(err, errTooFast) || !strings.Contains(err.Error(), "within 1s") ||
+			len(seat.Pending()) != 1 {
 			t.Errorf("too fast: %v, and %d questions are open", err, len(seat.Pending()))
 		}
 		time.Sleep(time.Nanosecond)

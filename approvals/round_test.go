@@ -38,10 +38,15 @@ func TestC2MixedAnswersAreHonoured(t *testing.T) {
 	}{
 		{"mixed", []call.Answer{y, n, y}, nil, []string{"", call.CodeDeclined, ""}, "a,a,a"},
 		{"one is unclear", []call.Answer{y, u, n}, nil, []string{"", call.CodeNoApprover, call.CodeDeclined}, "a,,a"},
-		{"another channel answers what is unclear", []call.Answer{y, u, n}, []Channel{fake{name: "t", after: time.Minute, reply: call.Answer{Allowed: true}}}, []string{"", "", call.CodeDeclined}, "a,t,a"},
-		{"another channel was faster", []call.Answer{y, n, y}, []Channel{fake{name: "t", after: ms, reply: call.Answer{Allowed: true}}}, []string{"", "", ""}, "t,t,t"},
-		{"too few answers are none", []call.Answer{y, y}, nil, []string{call.CodeNoApprover, call.CodeNoApprover, call.CodeNoApprover}, ",,"},
-		{"too many too", []call.Answer{y, y, y, y}, nil, []string{call.CodeNoApprover, call.CodeNoApprover, call.CodeNoApprover}, ",,"},
+		{"another channel answers what is unclear", []call.Answer{y, u, n},
+			[]Channel{fake{name: "t", after: time.Minute, reply: call.Answer{Allowed: true}}},
+			[]string{"", "", call.CodeDeclined}, "a,t,a"},
+		{"another channel was faster", []call.Answer{y, n, y},
+			[]Channel{fake{name: "t", after: ms, reply: call.Answer{Allowed: true}}}, []string{"", "", ""}, "t,t,t"},
+		{"too few answers are none", []call.Answer{y, y}, nil, []string{call.CodeNoApprover, call.CodeNoApprover,
+			call.CodeNoApprover}, ",,"},
+		{"too many too", []call.Answer{y, y, y, y}, nil, []string{call.CodeNoApprover, call.CodeNoApprover,
+			call.CodeNoApprover}, ",,"},
 	}
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {
@@ -159,7 +164,8 @@ func TestC3NineRounds(t *testing.T) {
 			t.Errorf("another channel goes on: %+v", a)
 		}
 
-		form := &gathering{fake: fake{name: "a", after: time.Second}, answers: []call.Answer{{Allowed: true}, {Allowed: true}}}
+		form := &gathering{fake: fake{name: "a", after: time.Second},
+			answers: []call.Answer{{Allowed: true}, {Allowed: true}}}
 		channel = &limited{form, 1}
 		for i := range 2 {
 			for _, a := range d.AskAll(t.Context(), issues(2), []Channel{channel}, Options{}) {
@@ -171,7 +177,8 @@ func TestC3NineRounds(t *testing.T) {
 	})
 }
 
-// C6: somebody may still come to a channel where nobody is. Alone it ends the question at once, and beside others it waits.
+// C6: somebody may still come to a channel where nobody is. Alone it ends the question at once, and beside others it
+// waits.
 func TestC6AChannelWhereNobodyIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d Desk
@@ -189,12 +196,14 @@ func TestC6AChannelWhereNobodyIs(t *testing.T) {
 			t.Errorf("beside a client that cannot ask: %+v", a)
 		}
 		late := yes(90 * time.Second)
-		if a = d.Ask(t.Context(), &prompt.Request{}, []Channel{&door{opens: time.Second}, late}, Options{}); !a.Allowed || a.Channel != "door" {
+		if a = d.Ask(t.Context(), &prompt.Request{}, []Channel{&door{opens: time.Second}, late}, Options{}); !a.Allowed ||
+			a.Channel != "door" {
 			t.Errorf("somebody comes while another channel waits: %+v", a)
 		}
 		gone := says(errors.New("broken pipe"))
 		gone.after = 10 * time.Second
-		if a = d.Ask(t.Context(), &prompt.Request{}, []Channel{&door{opens: time.Minute}, gone}, Options{}); a.Code != call.CodeNoApprover || a.Took != 10*time.Second {
+		if a = d.Ask(t.Context(), &prompt.Request{}, []Channel{&door{opens: time.Minute}, gone},
+			Options{}); a.Code != call.CodeNoApprover || a.Took != 10*time.Second {
 			t.Errorf("the other channel fails: %+v", a)
 		}
 		if err := d.Wait(t.Context()); err != nil {
@@ -233,7 +242,9 @@ func TestC15SomebodyElseAnswers(t *testing.T) {
 	for _, test := range tests {
 		synctest.Test(t, func(t *testing.T) {
 			var d Desk
-			a := d.Ask(t.Context(), &prompt.Request{Principal: "local:anna"}, []Channel{fake{name: "a", after: time.Second, reply: call.Answer{Allowed: true, By: test.by}}}, Options{OtherOnly: true, Fallback: true})
+			a := d.Ask(t.Context(), &prompt.Request{Principal: "local:anna"},
+				[]Channel{fake{name: "a", after: time.Second, reply: call.Answer{Allowed: true, By: test.by}}},
+				Options{OtherOnly: true, Fallback: true})
 			if a.Allowed != test.allowed || !a.Allowed && a.Code != call.CodeNoApprover || a.Allowed && a.By != test.by {
 				t.Errorf("answered by %q: %+v", test.by, a)
 			}

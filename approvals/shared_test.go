@@ -82,8 +82,9 @@ func asKept(r *call.Answer) json.RawMessage {
 	return js
 }
 
-// Whoever looks at a question in another process need not answer any more once it has ended without an answer, unless that is
-// where the run goes on. Those who were asked here may be gone by then, and before the question is told that its run is.
+// Whoever looks at a question in another process need not answer any more once it has ended without an answer, unless
+// that is where the run goes on. Those who were asked here may be gone by then, and before the question is told that
+// its run is.
 func TestWhatNobodyAnsweredIsWithdrawn(t *testing.T) {
 	leaving := func() bool { return true }
 	for _, row := range []struct {
@@ -96,7 +97,8 @@ func TestWhatNobodyAnsweredIsWithdrawn(t *testing.T) {
 		{"nobody answers in time", fake{name: "n", after: -1}, Options{Timeout: ms}, 1},
 		{"a person refuses", no(time.Second), Options{}, 0},
 		{"a person approves", yes(time.Second), Options{}, 0},
-		{"nobody is there any more when another process goes on with the run", says(ErrNoPerson), Options{Leaving: leaving}, 0},
+		{"nobody is there any more when another process goes on with the run", says(ErrNoPerson), Options{Leaving: leaving},
+			0},
 		{"nobody is there whom a question of another process could be put to", says(ErrNoPerson), Options{Borrowed: true}, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -110,8 +112,8 @@ func TestWhatNobodyAnsweredIsWithdrawn(t *testing.T) {
 	}
 }
 
-// Who answers in another process in the moment in which the question ends here is told that the answer is taken: then it counts,
-// or the record says that it came too late.
+// Who answers in another process in the moment in which the question ends here is told that the answer is taken: then
+// it counts, or the record says that it came too late.
 func TestAnAnswerInTheMomentOfTheTimeOutCounts(t *testing.T) {
 	for _, row := range []struct {
 		why     string
@@ -127,7 +129,8 @@ func TestAnAnswerInTheMomentOfTheTimeOutCounts(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			late := 0
-			d := Desk{Store: &shared{Store: newStore(time.Now), atTheEnd: &row.given}, Late: func(*prompt.Request, call.Answer) { late++ }}
+			d := Desk{Store: &shared{Store: newStore(time.Now), atTheEnd: &row.given},
+				Late: func(*prompt.Request, call.Answer) { late++ }}
 			ctx, cancel := context.WithCancel(t.Context())
 			if row.gone {
 				time.AfterFunc(ms/2, cancel)
@@ -173,7 +176,8 @@ func TestAQuestionThatIsPutAgainStaysOneOfThisProcess(t *testing.T) {
 	borrowed.decide(ctx)
 }
 
-// A yes with other arguments is kept in one step: no process can die between the no to what was asked and the yes to the other.
+// A yes with other arguments is kept in one step: no process can die between the no to what was asked and the yes to
+// the other.
 func TestAYesWithOtherArgumentsIsKeptInOneStep(t *testing.T) {
 	store := &shared{Store: newStore(time.Now)}
 	d := Desk{Store: store}
@@ -198,8 +202,8 @@ func TestAYesWithOtherArgumentsIsKeptInOneStep(t *testing.T) {
 	}
 }
 
-// Who answers in the moment in which this process leaves is told that the answer is taken: then the process that goes on with
-// the run finds it in the store. If the question is over there, it is late.
+// Who answers in the moment in which this process leaves is told that the answer is taken: then the process that goes
+// on with the run finds it in the store. If the question is over there, it is late.
 func TestAnAnswerInTheMomentOfLeavingIsLeftBehind(t *testing.T) {
 	for _, row := range []struct {
 		why     string
@@ -221,19 +225,22 @@ func TestAnAnswerInTheMomentOfLeavingIsLeftBehind(t *testing.T) {
 				ctx, leave := context.WithCancelCause(t.Context())
 				time.AfterFunc(time.Second, func() { leave(ErrLeaving) })
 				channel := fake{name: "n", after: time.Second + when, reply: row.given, deaf: true}
-				d.Ask(ctx, request(call.Medium), []Channel{channel}, Options{Timeout: time.Minute, Leaving: func() bool { return row.leaving }})
+				d.Ask(ctx, request(call.Medium), []Channel{channel}, Options{Timeout: time.Minute,
+					Leaving: func() bool { return row.leaving }})
 				if err := d.Wait(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 				if store.kept+late != 1 || row.leaving && late != row.late {
-					t.Errorf("%s, %v: the store has kept %d answers, and %d were late, want %d", row.why, when, store.kept, late, row.late)
+					t.Errorf("%s, %v: the store has kept %d answers, and %d were late, want %d", row.why, when, store.kept, late,
+						row.late)
 				}
 			})
 		}
 	}
 }
 
-// A no that a person gives while others of the form are still on their way is kept, also if this process leaves meanwhile.
+// A no that a person gives while others of the form are still on their way is kept, also if this process leaves
+// meanwhile.
 func TestANoIsKeptAlthoughTheProcessLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &shared{Store: newStore(time.Now)}

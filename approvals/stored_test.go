@@ -9,11 +9,13 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// What the store keeps is read by other processes, also after an update: whoever changes these names changes storedVersion.
+// What the store keeps is read by other processes, also after an update: whoever changes these names changes
+// storedVersion.
 func TestStoredForms(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	r := &prompt.Request{
-		Server: "fs", Tool: "write", Name: "fs__write", Profile: "p", Risk: call.Medium, Rule: "w", Args: json.RawMessage(`{"a":1}`),
+		Server: "fs", Tool: "write", Name: "fs__write", Profile: "p", Risk: call.Medium, Rule: "w",
+		Args:    json.RawMessage(`{"a":1}`),
 		Terms:   prompt.Terms{Scopes: []call.Scope{call.ForRun}, Args: "exact"},
 		Sources: []prompt.Source{{Pointer: "/a", Tool: "fs__read", Call: 1}}, Preview: prompt.Preview{Dynamic: true},
 		Principal: "anna", Run: "r1", Call: 2, ID: "q_1", Digest: "sha256:1", Expires: at, Code: "7f3a",
@@ -38,7 +40,8 @@ func TestStoredForms(t *testing.T) {
 		t.Error("a question of another version was read")
 	}
 
-	got := reply{source: source{name: "web"}, Answer: call.Answer{Allowed: true, By: "anna", Reason: "fine", Scope: call.ForRun, Uses: 3}}
+	got := reply{source: source{name: "web"}, Answer: call.Answer{Allowed: true, By: "anna", Reason: "fine",
+		Scope: call.ForRun, Uses: 3}}
 	s := got.toStore(true, "q_2")
 	s.Given = at
 	const answer = `{"v":2,"yes":true,"channel":"web","by":"anna","given":"2026-03-01T12:00:00Z","reason":"fine","scope":"run","uses":3,"edited":"q_2"}`
@@ -59,8 +62,9 @@ func TestStoredForms(t *testing.T) {
 func TestAChannelSaysNothingOfWhatTheDeskSets(t *testing.T) {
 	for _, allowed := range []bool{true, false} {
 		claims := call.Answer{
-			Allowed: allowed, By: "local:anna", How: call.ByGrant, Channel: "console", Code: call.CodeTimeout, Detail: "all is well",
-			Grant: "g_1", Took: time.Hour, Typed: true,
+			Allowed: allowed, By: "local:anna", How: call.ByGrant, Channel: "console", Code: call.CodeTimeout,
+			Detail: "all is well",
+			Grant:  "g_1", Took: time.Hour, Typed: true,
 		}
 		var d Desk
 		a := d.Ask(t.Context(), request(call.Medium), []Channel{fake{name: "form", reply: claims}}, Options{})

@@ -14,7 +14,8 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// Everybody who waits for the answer to a question gets the one of theirs, also from another process, however many wait.
+// Everybody who waits for the answer to a question gets the one of theirs, also from another process, however many
+// wait.
 func TestEachQuestionGetsItsAnswer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "codemode.db")
 	open := func() *store.DB {
@@ -30,8 +31,9 @@ func TestEachQuestionGetsItsAnswer(t *testing.T) {
 	const questions = 60
 	id := func(i int) string { return fmt.Sprintf("q_%d", i) }
 	for i := range questions {
-		err := book.Propose(t.Context(), &approvals.Pending{ID: id(i), Run: "r_1", Call: i, Digest: "sha256:ab", Question: []byte(`{}`),
-			Expires: time.Now().Add(time.Hour)})
+		err := book.Propose(t.Context(), &approvals.Pending{ID: id(i), Run: "r_1", Call: i, Digest: "sha256:ab",
+			Question: []byte(`{}`),
+			Expires:  time.Now().Add(time.Hour)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +68,8 @@ func TestEachQuestionGetsItsAnswer(t *testing.T) {
 	if _, _, err := book.Answered(t.Context(), "nobody asked"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a question that is not there: %v", err)
 	}
-	err := book.Propose(t.Context(), &approvals.Pending{ID: "late", Digest: "sha256:ab", Question: []byte(`{}`), Expires: time.Now().Add(time.Hour)})
+	err := book.Propose(t.Context(), &approvals.Pending{ID: "late", Digest: "sha256:ab", Question: []byte(`{}`),
+		Expires: time.Now().Add(time.Hour)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,8 @@ func TestD5WhereArgumentsComeFrom(t *testing.T) {
 	var trace Provenance
 	trace.Written(json.RawMessage(`{"to":"anna@example.org","subject":"Hello there","x":"written and read"}`))
 	trace.Written(json.RawMessage(`not JSON`))
-	trace.Answered(2, "mail__read", json.RawMessage(`{"text":"Dear Anna, the code is 4711.","id":123456,"s":["ok","said twice","written and read"]}`))
+	trace.Answered(2, "mail__read",
+		json.RawMessage(`{"text":"Dear Anna, the code is 4711.","id":123456,"s":["ok","said twice","written and read"]}`))
 	trace.Answered(3, "time__now", json.RawMessage(`"said twice"`))
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {

@@ -27,9 +27,12 @@ func TestAddressesWithSecretsAreNotLogged(t *testing.T) {
 	defer failing.Close()
 	at := strings.TrimPrefix(failing.URL, "http://")
 	for _, address := range []string{
-		"http://u:" + canary + "@" + at + "/" + canary + "?key=" + canary, "http://u:" + canary + "@" + at + "/elsewhere?key=" + canary, "http://" + canary + "@" + at + "/" + canary + "/nowhere",
+		"http://u:" + canary + "@" + at + "/" + canary + "?key=" + canary,
+		"http://u:" + canary + "@" + at + "/elsewhere?key=" + canary, "http://" + canary + "@" + at + "/" + canary +
+			"/nowhere",
 		"http://u:" + canary + "@127.0.0.1:1/" + canary + "?key=" + canary, "http://" + canary + "@nowhere.invalid/" + canary,
-		"http://u:%zz" + canary + "@h/", "http://h:" + canary + "/", "http://[" + canary + "/", "ftp://u:" + canary + "@h/" + canary, canary,
+		"http://u:%zz" + canary + "@h/", "http://h:" + canary + "/", "http://[" + canary + "/",
+		"ftp://u:" + canary + "@h/" + canary, canary,
 	} {
 		var log bytes.Buffer
 		logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))

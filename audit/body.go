@@ -209,7 +209,8 @@ func (d *draft) place(head store.Head) (body string, hash [32]byte) {
 // row is what the database keeps beside the body. The writer makes it of the entry, and verification makes it again.
 func (e *Entry) row() store.Row {
 	return store.Row{
-		Chain: e.Chain, Seq: e.Seq, Time: e.Time.UnixMicro(), Kind: column(e.Kind), State: column(e.State), Run: column(e.Run), Call: int64(e.Call),
+		Chain: e.Chain, Seq: e.Seq, Time: e.Time.UnixMicro(), Kind: column(e.Kind), State: column(e.State),
+		Run: column(e.Run), Call: int64(e.Call),
 		Principal: column(e.Principal), Profile: column(e.Profile), Tool: column(e.Tool),
 	}
 }

@@ -297,8 +297,10 @@ func (k *Key) fits(database string) func(store.Head, store.Signed) error {
 		if err != nil {
 			return err
 		}
-		if c.Database != database || c.Chain != h.Chain || c.Size > h.Seq || h.Seq-c.Size > unsealedRows || c.Root != t.root() {
-			return fmt.Errorf("it ends at entry %d of chain %d, and its checkpoint is of entry %d of chain %d of %s", h.Seq, h.Chain, c.Size, c.Chain, c.Database)
+		if c.Database != database || c.Chain != h.Chain || c.Size > h.Seq || h.Seq-c.Size > unsealedRows ||
+			c.Root != t.root() {
+			return fmt.Errorf("it ends at entry %d of chain %d, and its checkpoint is of entry %d of chain %d of %s", h.Seq,
+				h.Chain, c.Size, c.Chain, c.Database)
 		}
 		return nil
 	}

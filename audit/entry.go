@@ -89,7 +89,8 @@ type Rule struct {
 
 // DecidedBy says who or what decided.
 type DecidedBy struct {
-	How       string `json:"how"` // rule, default, floor, person, grant, fallback, limit, definition_changed, bypass, error
+	// rule, default, floor, person, grant, fallback, limit, definition_changed, bypass, error
+	How       string `json:"how"`
 	Channel   string `json:"channel,omitempty"`
 	Principal string `json:"principal,omitempty"`
 	LatencyMS int64  `json:"latencyMs,omitempty"` // of a person

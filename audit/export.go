@@ -41,7 +41,8 @@ func ParseFormat(s string) (Format, error) {
 // Export writes the entries that fit q, each chain in its order. It closes the file with a signed note about the
 // content, so that [Verifier.File] finds later changes, gaps and cuts, and with the checkpoints of the chains, which
 // their writers signed. Entries written meanwhile are not in it.
-func Export(ctx context.Context, w io.Writer, db *store.DB, key *Key, f Format, q store.Query, now time.Time) (n int, err error) {
+func Export(ctx context.Context, w io.Writer, db *store.DB, key *Key, f Format, q store.Query, now time.Time) (n int,
+	err error) {
 	chains, err := db.Chains(ctx)
 	if err != nil {
 		return 0, err
@@ -94,7 +95,8 @@ type exportEnd struct {
 const exportName = keyName + " export"
 
 func (e *exportEnd) text() string {
-	return fmt.Sprintf("%s\n%s\n%s\n%d\n%s\nfilter %s\nentries %s\n", exportName, e.Database, e.Time.Format(timeFormat), e.Rows, e.Digest, e.Filter, e.Places)
+	return fmt.Sprintf("%s\n%s\n%s\n%d\n%s\nfilter %s\nentries %s\n", exportName, e.Database, e.Time.Format(timeFormat),
+		e.Rows, e.Digest, e.Filter, e.Places)
 }
 
 func parseExportEnd(signed string) (*exportEnd, error) {
@@ -198,7 +200,8 @@ func (x *exporter) line(line []byte) error {
 
 // close ends the file.
 func (x *exporter) close(database string, ends []store.End, key *Key, now time.Time) error {
-	end := exportEnd{Database: database, Time: micro(now), Rows: x.n, Digest: "sha256:" + hex.EncodeToString(x.digest.Sum(nil)), Filter: x.filter}
+	end := exportEnd{Database: database, Time: micro(now), Rows: x.n,
+		Digest: "sha256:" + hex.EncodeToString(x.digest.Sum(nil)), Filter: x.filter}
 	if x.filter != "" {
 		end.Places = x.places.String()
 	}
@@ -271,8 +274,10 @@ func (p *places) String() string {
 }
 
 var csvHeader = []string{
-	"time", "chain", "seq", "kind", "state", "run", "call", "principal", "client", "profile", "server", "tool", "verdict", "risk",
-	"rule", "decided by", "channel", "approver", "answered after ms", "reason", "detail", "ms", "count", "arguments", "result", "entry",
+	"time", "chain", "seq", "kind", "state", "run", "call", "principal", "client", "profile", "server", "tool", "verdict",
+	"risk",
+	"rule", "decided by", "channel", "approver", "answered after ms", "reason", "detail", "ms", "count", "arguments",
+	"result", "entry",
 }
 
 // cells are the columns of an entry; line is the entry itself.
@@ -301,8 +306,10 @@ func (e *Entry) cells(line []byte) []string {
 		took = strconv.FormatFloat(e.MS, 'f', -1, 64)
 	}
 	cells := []string{
-		e.Time.Format(timeFormat), number(e.Chain), number(e.Seq), e.Kind, e.State, e.Run, number(int64(e.Call)), e.Principal, e.Client,
-		e.Profile, e.Server, e.Tool, e.Verdict, e.Risk, rule, by.How, by.Channel, by.Principal, number(by.LatencyMS), e.Reason, e.Detail,
+		e.Time.Format(timeFormat), number(e.Chain), number(e.Seq), e.Kind, e.State, e.Run, number(int64(e.Call)), e.Principal,
+		e.Client,
+		e.Profile, e.Server, e.Tool, e.Verdict, e.Risk, rule, by.How, by.Channel, by.Principal, number(by.LatencyMS),
+		e.Reason, e.Detail,
 		took, number(int64(e.Count)), args, result, string(line),
 	}
 	for i, c := range cells {

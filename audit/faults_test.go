@@ -264,12 +264,15 @@ func TestPostgresStopsAndStarts(t *testing.T) {
 	server.Start()
 	eventually(t, "writing again", func() error { return r.Write(t.Context(), running("r_1", 3)) })
 	must(t, r.Flush(t.Context()))
-	out, err := server.SQL("record", `SELECT call || ' ' || state FROM entries WHERE kind = 'call' AND call IN (1, 3) ORDER BY chain, seq`)
+	out, err := server.SQL("record",
+		`SELECT call || ' ' || state FROM entries WHERE kind = 'call' AND call IN (1, 3) ORDER BY chain, seq`)
 	must(t, err)
-	if got := strings.Join(strings.Fields(out), " "); !strings.Contains(got, "1 running") || !strings.Contains(got, "1 ok") || !strings.Contains(got, "3 running") {
+	if got := strings.Join(strings.Fields(out), " "); !strings.Contains(got, "1 running") ||
+		!strings.Contains(got, "1 ok") || !strings.Contains(got, "3 running") {
 		t.Errorf("recorded: %s", got)
 	}
-	if _, err := server.SQL("record", `UPDATE entries SET tool = 'x'`); err == nil || !strings.Contains(err.Error(), "append-only") {
+	if _, err := server.SQL("record", `UPDATE entries SET tool = 'x'`); err == nil || !strings.Contains(err.Error(),
+		"append-only") {
 		t.Errorf("an entry was changed: %v", err)
 	}
 	if _, err := server.SQL("record", `TRUNCATE entries`); err == nil || !strings.Contains(err.Error(), "append-only") {

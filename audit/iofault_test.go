@@ -86,7 +86,8 @@ func operationFails(t *testing.T, disk *iofault.Disk, n int, lasting bool) (hit 
 		}
 	}
 	for call := range refused {
-		if states[fmt.Sprint(call, " ", audit.Running)] != states[fmt.Sprint(call, " ", audit.NotSent)]+states[fmt.Sprint(call, " ", audit.Unknown)] {
+		if states[fmt.Sprint(call, " ", audit.Running)] != states[fmt.Sprint(call, " ",
+			audit.NotSent)]+states[fmt.Sprint(call, " ", audit.Unknown)] {
 			t.Errorf("call %d was refused, and is recorded as if it had been made: %v", call, states)
 		}
 	}
@@ -186,7 +187,8 @@ func powerLoss(t *testing.T, relaxed bool) {
 }
 
 // afterPowerLoss looks at what a cut left, and goes on writing.
-func afterPowerLoss(t *testing.T, before *place, o audit.Options, relaxed bool, left map[string][]byte, at int, told *promised) (lost int) {
+func afterPowerLoss(t *testing.T, before *place, o audit.Options, relaxed bool, left map[string][]byte, at int,
+	told *promised) (lost int) {
 	p := &place{dir: t.TempDir(), key: before.key}
 	for path, content := range left {
 		must(t, os.WriteFile(filepath.Join(p.dir, filepath.Base(path)), content, 0o600))

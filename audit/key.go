@@ -67,7 +67,9 @@ func NewKey(secret []byte) (*Key, error) {
 		}
 		return text
 	}
-	return &Key{secret: slices.Clone(secret), public: sync.OnceValue(public), signer: sync.OnceValues(func() (note.Signer, error) { return newSigner(public(), seed) }), digest: digest, tail: tail}, nil
+	return &Key{secret: slices.Clone(secret), public: sync.OnceValue(public),
+		signer: sync.OnceValues(func() (note.Signer, error) { return newSigner(public(), seed) }), digest: digest,
+		tail: tail}, nil
 }
 
 // LoadKey reads the key in a file, which is made if it is not there. Whoever can read it can forge checkpoints.
@@ -135,7 +137,8 @@ func (k *Key) wrote(database string, h store.Head, tail []byte) bool {
 // key as it is in that one's text, the algorithm 1 (Ed25519) and the seed.
 func newSigner(public string, seed []byte) (note.Signer, error) {
 	hash := strings.Split(public, "+")[1]
-	return note.NewSigner("PRIVATE+KEY+" + keyName + "+" + hash + "+" + base64.StdEncoding.EncodeToString(append([]byte{1}, seed...)))
+	return note.NewSigner("PRIVATE+KEY+" + keyName + "+" + hash + "+" +
+		base64.StdEncoding.EncodeToString(append([]byte{1}, seed...)))
 }
 
 // Public is the half of the key that verifies checkpoints, as the verifier key of a signed note

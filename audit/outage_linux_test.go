@@ -42,7 +42,8 @@ func outages(t *testing.T) []outage {
 		{"PostgreSQL is stopped", true, func(*testing.T, *place) (func(context.Context) (*store.DB, error), func(), func()) {
 			return postgres(server().URL("stopped")), server().Stop, server().Start
 		}},
-		{"PostgreSQL does not answer", false, func(t *testing.T, _ *place) (func(context.Context) (*store.DB, error), func(), func()) {
+		{"PostgreSQL does not answer", false, func(t *testing.T, _ *place) (func(context.Context) (*store.DB, error), func(),
+			func()) {
 			t.Cleanup(server().Thaw)
 			return postgres(server().URL("frozen")), server().Freeze, server().Thaw
 		}},
@@ -149,7 +150,8 @@ func TestCallsAreRefusedForAsLongAsTheRecordIsAway(t *testing.T) {
 				}
 			}
 			if want := int(calls.Load()); made+int(refusals.Load()) > want || made < 2 || o.tells && !interrupted {
-				t.Errorf("%d calls are recorded as made, %d were refused; recorded that it was interrupted: %v", made, refusals.Load(), interrupted)
+				t.Errorf("%d calls are recorded as made, %d were refused; recorded that it was interrupted: %v", made,
+					refusals.Load(), interrupted)
 			}
 		})
 	}

@@ -45,7 +45,8 @@ func (r *Record) prepare(e Entry) *Entry {
 	}
 	d.Run = r.learned.Add(e.Run, d.Found)
 	// Names are chosen by programs and clients too, so secrets are looked for in them as well.
-	for _, s := range []*string{&e.Run, &e.Principal, &e.Client, &e.Session, &e.Role, &e.Script, &e.Profile, &e.Server, &e.Tool, &e.Reason, &e.Detail} {
+	for _, s := range []*string{&e.Run, &e.Principal, &e.Client, &e.Session, &e.Role, &e.Script, &e.Profile, &e.Server,
+		&e.Tool, &e.Reason, &e.Detail} {
 		*s = sentence(*s)
 	}
 	if e.Result != nil {

@@ -149,7 +149,8 @@ func (f *exported) object(line []byte) (e *Entry) {
 		return nil
 	}
 	const hashAt = len(`,"hash":"sha256:"}`) + 64
-	if len(line) < hashAt || !bytes.HasSuffix(line, []byte(`"}`)) || string(line[len(line)-hashAt:len(line)-66]) != `,"hash":"sha256:` {
+	if len(line) < hashAt || !bytes.HasSuffix(line, []byte(`"}`)) ||
+		string(line[len(line)-hashAt:len(line)-66]) != `,"hash":"sha256:` {
 		return fail("it is no entry: it does not end with a hash")
 	}
 	hash, ok := parseHash(string(line[len(line)-73 : len(line)-2]))
@@ -180,7 +181,8 @@ func (f *exported) entry(e *Entry, hash [32]byte, what string) {
 		if f.walk != nil {
 			f.walk.flush()
 			if e.Chain < f.walk.chain {
-				f.v.report(Problem{Source: f.name, Line: f.line, Chain: e.Chain, Seq: e.Seq, What: fmt.Sprintf("it comes after entries of chain %d", f.walk.chain)})
+				f.v.report(Problem{Source: f.name, Line: f.line, Chain: e.Chain, Seq: e.Seq,
+					What: fmt.Sprintf("it comes after entries of chain %d", f.walk.chain)})
 			}
 		}
 		f.walk = &walker{v: f.v, source: f.name, chain: e.Chain}
@@ -242,7 +244,8 @@ func (f *exported) finish() {
 		f.selected()
 	}
 	if !f.broken && (f.end.Rows != f.rows || f.end.Digest != "sha256:"+hex.EncodeToString(f.digest.Sum(nil))) {
-		f.v.report(Problem{Source: f.name, Line: f.line, What: fmt.Sprintf("the entries of the file are not the %d that the checkpoint at its end was made of", f.end.Rows)})
+		f.v.report(Problem{Source: f.name, Line: f.line,
+			What: fmt.Sprintf("the entries of the file are not the %d that the checkpoint at its end was made of", f.end.Rows)})
 	}
 }
 
@@ -267,11 +270,13 @@ func (f *exported) selected() {
 	}
 	for i, h := range listed {
 		if !want[[2]int64{h.Chain, h.Seq}] {
-			f.v.report(Problem{Source: f.name, Line: f.lineOf(i), Chain: h.Chain, Seq: h.Seq, What: "it is missing from the file"})
+			f.v.report(Problem{Source: f.name, Line: f.lineOf(i), Chain: h.Chain, Seq: h.Seq,
+				What: "it is missing from the file"})
 			break
 		}
 		if i < len(f.order) && f.order[i] != h {
-			f.v.report(Problem{Source: f.name, Line: f.lineOf(i), Chain: h.Chain, Seq: h.Seq, What: "it is not in its place in the file"})
+			f.v.report(Problem{Source: f.name, Line: f.lineOf(i), Chain: h.Chain, Seq: h.Seq,
+				What: "it is not in its place in the file"})
 			break
 		}
 	}

@@ -119,7 +119,8 @@ func New(o Options) *Record {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	r := &Record{options: recordOptions{Options: o}, log: o.Log, left: map[string]int{}, ended: make(chan struct{}), wake: make(chan struct{}, 1), space: make(chan struct{}, 1)}
+	r := &Record{options: recordOptions{Options: o}, log: o.Log, left: map[string]int{}, ended: make(chan struct{}),
+		wake: make(chan struct{}, 1), space: make(chan struct{}, 1)}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.flood.runs = map[string]*floodRun{}
 	r.pub = newPublishing(o)

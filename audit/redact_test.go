@@ -23,16 +23,19 @@ import (
 // What readers could differ about has a digest in the record, and is not there in part.
 func TestValuesThatAreNotStrictJSON(t *testing.T) {
 	r, end := memory(t, nil)
-	odd := []string{`{"a":1,"a":2}`, `"\ud800"`, "\"\xff\"", `{"a":01}`, strings.Repeat("[", 300) + strings.Repeat("]", 300), `[1e400]`}
+	odd := []string{`{"a":1,"a":2}`, `"\ud800"`, "\"\xff\"", `{"a":01}`, strings.Repeat("[", 300) + strings.Repeat("]",
+		300), `[1e400]`}
 	for _, raw := range odd {
-		check(t, r.Add(t.Context(), Entry{Kind: Call, State: OK, Args: &Args{RawExecuted: call.Unread(json.RawMessage(raw))}, Result: &Result{Raw: json.RawMessage(raw)}}))
+		check(t, r.Add(t.Context(), Entry{Kind: Call, State: OK, Args: &Args{RawExecuted: call.Unread(json.RawMessage(raw))},
+			Result: &Result{Raw: json.RawMessage(raw)}}))
 	}
 	for i, e := range end() {
 		digest, want := r.options.Key.Digest([]byte(odd[i])), ""
 		if odd[i] == `[1e400]` { // all readers agree what is written there
 			want = `[1e+400]`
 		}
-		if e.Args.Executed != digest || e.Result.Digest != digest || string(e.Args.Redacted) != want || string(e.Result.Redacted) != want {
+		if e.Args.Executed != digest || e.Result.Digest != digest || string(e.Args.Redacted) != want ||
+			string(e.Result.Redacted) != want {
 			t.Errorf("%.40s: %+v, %+v", odd[i], e.Args, e.Result)
 		}
 	}
@@ -50,8 +53,10 @@ func TestDigestsAreKeyed(t *testing.T) {
 
 func TestSafeCells(t *testing.T) {
 	for in, want := range map[string]string{
-		"=cmd()": "'=cmd()", "+1": "'+1", "-1": "'-1", "@x": "'@x", " =x": "' =x", "\t=x": `\t=x`, "\r\n=x": `\r\n=x`, "＝x": "'＝x",
-		"|calc": "'|calc", "x=1": "x=1", "": "", "ordinary": "ordinary", "\nx": `\nx`, "\ufeff=x": `\u{feff}=x`, "\x1b]0;x\a": `\u{1b}]0;x\u{7}`,
+		"=cmd()": "'=cmd()", "+1": "'+1", "-1": "'-1", "@x": "'@x", " =x": "' =x", "\t=x": `\t=x`, "\r\n=x": `\r\n=x`,
+		"＝x":    "'＝x",
+		"|calc": "'|calc", "x=1": "x=1", "": "", "ordinary": "ordinary", "\nx": `\nx`, "\ufeff=x": `\u{feff}=x`,
+		"\x1b]0;x\a": `\u{1b}]0;x\u{7}`,
 	} {
 		if got := visible.Cell(in); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
@@ -75,7 +80,10 @@ func memory(t *testing.T, change func(*Options)) (*Record, func() []*Entry) {
 	path := filepath.Join(t.TempDir(), "codemode.db")
 	key, err := NewKey(make([]byte, 32))
 	check(t, err)
-	o := Options{Key: key, Open: func(ctx context.Context) (*store.DB, error) { return store.Open(ctx, store.Options{Path: path}) }}
+	o := Options{Key: key, Open: func(ctx context.Context) (*store.DB,
+		error) {
+		return store.Open(ctx, store.Options{Path: path})
+	}}
 	if change != nil {
 		change(&o)
 	}
@@ -97,7 +105,8 @@ func memory(t *testing.T, change func(*Options)) (*Record, func() []*Entry) {
 func TestFlood(t *testing.T) {
 	r, end := memory(t, nil)
 	for n := range 10_000 {
-		check(t, r.Add(t.Context(), Entry{Kind: Call, State: Refused, Run: "r_1", Call: n, Tool: fmt.Sprint("t", n%50), Reason: "limit"}))
+		check(t, r.Add(t.Context(), Entry{Kind: Call, State: Refused, Run: "r_1", Call: n, Tool: fmt.Sprint("t", n%50),
+			Reason: "limit"}))
 	}
 	check(t, r.Add(t.Context(), Entry{Kind: Call, State: Refused, Run: "r_1", Tool: "other", Reason: "denied"}))
 	check(t, r.Add(t.Context(), Entry{Kind: Run, State: OK, Run: "r_1"}))

@@ -33,7 +33,10 @@ func Split(ctx context.Context, dir string, db *store.DB, key *Key, q store.Quer
 		of := q
 		of.Kinds = r.kinds
 		if len(q.Kinds) > 0 {
-			of.Kinds = slices.DeleteFunc(slices.Clone(r.kinds), func(kind string) bool { return !slices.Contains(q.Kinds, kind) })
+			of.Kinds = slices.DeleteFunc(slices.Clone(r.kinds), func(kind string) bool {
+				return !slices.Contains(q.Kinds,
+					kind)
+			})
 		}
 		if len(of.Kinds) == 0 {
 			of.Kinds = []string{"none"} // no kinds would be all
@@ -47,7 +50,8 @@ func Split(ctx context.Context, dir string, db *store.DB, key *Key, q store.Quer
 	return n, nil
 }
 
-func splitFile(ctx context.Context, path string, db *store.DB, key *Key, q store.Query, now time.Time) (n int, err error) {
+func splitFile(ctx context.Context, path string, db *store.DB, key *Key, q store.Query, now time.Time) (n int,
+	err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return 0, err

@@ -55,8 +55,9 @@ func newRecorded(t testing.TB, entries int) *recorded {
 	}
 	both := []*Record{open(), open()}
 	for n := range entries {
-		e := Entry{Kind: Call, State: OK, Run: fmt.Sprint("r_", n%7), Call: n + 1, Tool: "fs__read", Profile: "safe", Reason: "=cmd()\n\"x\"",
-			Args: &Args{RawExecuted: call.Unread([]byte(fmt.Sprintf(`{"path":"notes/%d.md","n":%d}`, n, n)))}}
+		e := Entry{Kind: Call, State: OK, Run: fmt.Sprint("r_", n%7), Call: n + 1, Tool: "fs__read", Profile: "safe",
+			Reason: "=cmd()\n\"x\"",
+			Args:   &Args{RawExecuted: call.Unread([]byte(fmt.Sprintf(`{"path":"notes/%d.md","n":%d}`, n, n)))}}
 		check(t, both[n%3%2].Add(t.Context(), e))
 		if n%40 == 39 { // a checkpoint now and then, as time would bring it
 			for i, r := range both {
@@ -162,7 +163,8 @@ func TestUntouched(t *testing.T) {
 	rec := newRecorded(t, 100)
 	v, err := rec.verify(t, rec.path())
 	check(t, err)
-	if len(v.Problems) > 0 || v.Entries != len(rec.rows) || v.Checkpoints != len(rec.checkpoints)+2 { // and one of each chain in the database
+	// and one of each chain in the database
+	if len(v.Problems) > 0 || v.Entries != len(rec.rows) || v.Checkpoints != len(rec.checkpoints)+2 {
 		t.Fatalf("%d of %d entries, problems %v", v.Entries, len(rec.rows), v.Problems)
 	}
 	for _, s := range v.Chains {
@@ -200,7 +202,8 @@ func TestTampering(t *testing.T) {
 	}
 }
 
-func tamper(t *testing.T, rec *recorded, path string, rnd *rand.Rand, do func(*tamperer) (chain, seq int64)) (chain, seq int64) {
+func tamper(t *testing.T, rec *recorded, path string, rnd *rand.Rand, do func(*tamperer) (chain, seq int64)) (chain,
+	seq int64) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
 	check(t, err)
@@ -246,7 +249,8 @@ func (x *tamperer) any() store.Row { return x.rows[x.rnd.IntN(len(x.rows)-1)] }
 
 // edited is a body with another value somewhere that stays an entry.
 func (x *tamperer) edited(body string) string {
-	for _, with := range [][2]string{{`"fs__read"`, `"fs__list"`}, {`"safe"`, `"save"`}, {`"ok"`, `"unknown"`}, {`"opened"`, `"closed"`}} {
+	for _, with := range [][2]string{{`"fs__read"`, `"fs__list"`}, {`"safe"`, `"save"`}, {`"ok"`, `"unknown"`},
+		{`"opened"`, `"closed"`}} {
 		if x.rnd.IntN(2) == 0 && strings.Contains(body, with[0]) {
 			return strings.Replace(body, with[0], with[1], 1)
 		}
@@ -284,7 +288,8 @@ var tamperings = []struct {
 		r := x.any()
 		b := []byte(r.Body)
 		b[x.rnd.IntN(len(b))] ^= byte(1 + x.rnd.IntN(7))
-		x.exec(`UPDATE entries SET body = ? WHERE chain = ? AND seq = ?`, string(bytes.ToValidUTF8(b, []byte("?"))), r.Chain, r.Seq)
+		x.exec(`UPDATE entries SET body = ? WHERE chain = ? AND seq = ?`, string(bytes.ToValidUTF8(b, []byte("?"))), r.Chain,
+			r.Seq)
 		return r.Chain, r.Seq
 	}},
 	{"a column is changed", func(x *tamperer) (int64, int64) {
@@ -421,7 +426,8 @@ func TestFileTampering(t *testing.T) {
 					continue // the line is no entry
 				}
 				if !named1(v, want, at+1) {
-					t.Fatalf("%s, filter %q, %s: entry %d of chain %d (line %d) is not named: %v", format, q.Run, change.name, want.Seq, want.Chain, at+1, v.Problems)
+					t.Fatalf("%s, filter %q, %s: entry %d of chain %d (line %d) is not named: %v", format, q.Run, change.name,
+						want.Seq, want.Chain, at+1, v.Problems)
 				}
 			}
 		}

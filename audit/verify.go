@@ -157,7 +157,8 @@ func (v *Verifier) Database(ctx context.Context, name string, db *store.DB) erro
 	slices.Sort(chains)
 	for n := int64(1); n <= slices.Max(append([]int64{0}, sortedKeys(signed)...)); n++ {
 		if _, there := signed[n]; !there {
-			v.report(Problem{Source: name, Chain: n, Seq: 1, What: "the whole chain is missing: a later chain is there, and chains begin in their order"})
+			v.report(Problem{Source: name, Chain: n, Seq: 1,
+				What: "the whole chain is missing: a later chain is there, and chains begin in their order"})
 			if n > maxGap {
 				break
 			}
@@ -189,7 +190,8 @@ func (v *Verifier) Database(ctx context.Context, name string, db *store.DB) erro
 		h := left[at]
 		v.tail(name, db.ID(), h, &w)
 		if h.Seq > w.seq {
-			v.report(Problem{Source: name, Chain: chain, Seq: w.seq + 1, What: fmt.Sprintf("it is missing: the writer left the chain at entry %d", h.Seq)})
+			v.report(Problem{Source: name, Chain: chain, Seq: w.seq + 1,
+				What: fmt.Sprintf("it is missing: the writer left the chain at entry %d", h.Seq)})
 		}
 		if behind == 0 {
 			continue
@@ -199,7 +201,8 @@ func (v *Verifier) Database(ctx context.Context, name string, db *store.DB) erro
 			return failed(Problem{}, err)
 		}
 		if !slices.ContainsFunc(now, func(e store.End) bool { return e.Chain == chain && e.Seq >= behind }) {
-			v.report(Problem{Source: name, Chain: chain, Seq: h.Seq + 1, What: "somebody added it behind the end at which the writer left the chain"})
+			v.report(Problem{Source: name, Chain: chain, Seq: h.Seq + 1,
+				What: "somebody added it behind the end at which the writer left the chain"})
 		}
 	}
 	return nil
@@ -225,7 +228,8 @@ func (v *Verifier) tail(name, database string, h store.End, w *walker) {
 // end adds the checkpoint that the database has of the end of a chain.
 func (v *Verifier) end(name string, chain int64, signed string) {
 	if signed == "" {
-		v.report(Problem{Source: name, Chain: chain, Seq: 1, What: "no checkpoint covers the chain: the one in the database is gone, or an earlier codemode wrote it"})
+		v.report(Problem{Source: name, Chain: chain, Seq: 1,
+			What: "no checkpoint covers the chain: the one in the database is gone, or an earlier codemode wrote it"})
 		return
 	}
 	c, err := parseCheckpoint(signed)
@@ -233,7 +237,8 @@ func (v *Verifier) end(name string, chain int64, signed string) {
 		err = fmt.Errorf("it is of chain %d", c.Chain)
 	}
 	if err != nil {
-		v.report(Problem{Source: name, Chain: chain, Seq: 1, What: "the checkpoint in the database cannot be used: " + err.Error()})
+		v.report(Problem{Source: name, Chain: chain, Seq: 1, What: "the checkpoint in the database cannot be used: " +
+			err.Error()})
 		return
 	}
 	v.checkpoints = append(v.checkpoints, named{name, c})
@@ -310,7 +315,8 @@ func (w *walker) next(e *Entry, seq int64, hash [32]byte, what string) {
 	if what == "" && w.cur != nil && seq == w.seq+1 && prev != w.hash {
 		// The later one holds the hash of what was there.
 		w.v.report(Problem{Source: w.source, Line: max(0, w.line-1), Chain: w.chain, Seq: w.seq,
-			What: fmt.Sprintf("it is not the entry that entry %d was written behind: it was changed, or replaced with its hash", seq)})
+			What: fmt.Sprintf("it is not the entry that entry %d was written behind: it was changed, or replaced with its hash",
+				seq)})
 		w.flush()
 	}
 	if what != "" {
@@ -324,7 +330,8 @@ func (w *walker) next(e *Entry, seq int64, hash [32]byte, what string) {
 func (w *walker) place(seq int64, prev, hash [32]byte) {
 	if w.cur != nil && seq != w.seq+1 {
 		if seq <= w.seq {
-			w.v.report(Problem{Source: w.source, Line: w.line, Chain: w.chain, Seq: seq, What: fmt.Sprintf("it comes after entry %d", w.seq)})
+			w.v.report(Problem{Source: w.source, Line: w.line, Chain: w.chain, Seq: seq,
+				What: fmt.Sprintf("it comes after entry %d", w.seq)})
 		}
 		w.flush()
 	}
@@ -344,7 +351,8 @@ func (w *walker) bad(seq int64, what string, hash [32]byte) {
 		w.place(seq, w.hash, hash)
 	} else {
 		w.flush()
-		w.cur = &run{source: w.source, line: w.line, chain: w.chain, first: seq, hashes: [][32]byte{hash}, times: []int64{w.time}}
+		w.cur = &run{source: w.source, line: w.line, chain: w.chain, first: seq, hashes: [][32]byte{hash},
+			times: []int64{w.time}}
 		w.seq, w.hash = seq, hash
 		w.v.verdict.Entries++
 	}
@@ -374,7 +382,8 @@ func (v *Verifier) Finish() Verdict {
 				v.report(Problem{Source: r.source, Line: r.line, Chain: r.chain, Seq: 1, Through: 1,
 					What: fmt.Sprintf("entries 1 to %d are missing; give the older files too", r.first-1)})
 			} else if r.prev != [32]byte{} {
-				v.report(Problem{Source: r.source, Line: r.line, Chain: r.chain, Seq: 1, What: "it is the first of its chain, but names an entry before it"})
+				v.report(Problem{Source: r.source, Line: r.line, Chain: r.chain, Seq: 1,
+					What: "it is the first of its chain, but names an entry before it"})
 			}
 		}
 		c.join(r)
@@ -383,7 +392,8 @@ func (v *Verifier) Finish() Verdict {
 	slices.Sort(order)
 	for _, n := range order {
 		c := chains[n]
-		v.verdict.Chains = append(v.verdict.Chains, Span{Chain: n, First: c.first, Last: c.next - 1, Hash: hashText(c.hashes[len(c.hashes)-1]), Covered: c.covered})
+		v.verdict.Chains = append(v.verdict.Chains, Span{Chain: n, First: c.first, Last: c.next - 1,
+			Hash: hashText(c.hashes[len(c.hashes)-1]), Covered: c.covered})
 	}
 	slices.SortStableFunc(v.verdict.Problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Chain, b.Chain), cmp.Compare(a.Seq, b.Seq))
@@ -467,7 +477,8 @@ func (v *Verifier) compare(chains map[int64]*chain) {
 	of := map[int64][]named{}
 	for _, c := range v.checkpoints {
 		problem := func(what string) {
-			v.report(Problem{Source: c.source, Chain: c.Chain, What: fmt.Sprintf("the checkpoint at entry %d: %s", c.Size, what)})
+			v.report(Problem{Source: c.source, Chain: c.Chain, What: fmt.Sprintf("the checkpoint at entry %d: %s", c.Size,
+				what)})
 		}
 		if len(v.ids) > 0 && v.ids[c.Database] == "" {
 			problem("it is of another database, " + c.Database)
@@ -485,14 +496,18 @@ func (v *Verifier) compare(chains map[int64]*chain) {
 		if is := chains[n]; is != nil {
 			is.compare(n, of[n])
 		} else if first := of[n][0]; first.Size > 0 {
-			v.report(Problem{Source: first.source, Chain: n, Seq: 1, What: fmt.Sprintf("the whole chain is missing; a published checkpoint covers it up to entry %d", of[n][len(of[n])-1].Size)})
+			v.report(Problem{Source: first.source, Chain: n, Seq: 1,
+				What: fmt.Sprintf("the whole chain is missing; a published checkpoint covers it up to entry %d",
+					of[n][len(of[n])-1].Size)})
 		}
 	}
 	for _, n := range sortedKeys(chains) {
 		is := chains[n]
 		last := is.next - 1
-		if len(v.databases) > 0 && !is.wrong && (is.covered == 0 || is.late(is.covered, unsealedRows, unsealedAfter, 10*sealAfter)) {
-			v.report(Problem{Source: v.databases[0], Chain: n, Seq: is.covered + 1, Through: last, What: "no checkpoint covers these entries: somebody changed or added them, or took their checkpoints away"})
+		if len(v.databases) > 0 && !is.wrong && (is.covered == 0 || is.late(is.covered, unsealedRows, unsealedAfter,
+			10*sealAfter)) {
+			v.report(Problem{Source: v.databases[0], Chain: n, Seq: is.covered + 1, Through: last,
+				What: "no checkpoint covers these entries: somebody changed or added them, or took their checkpoints away"})
 		}
 		published := int64(0)
 		for _, c := range of[n] {
@@ -501,7 +516,8 @@ func (v *Verifier) compare(chains map[int64]*chain) {
 			}
 		}
 		if v.beside != "" && is.late(published, lateRows, lateAfter, 2*publishAfter) {
-			v.report(Problem{Source: v.beside, Chain: n, Seq: published + 1, Through: is.next - 1, What: "checkpoints of these entries are missing: the file was cut, replaced by an older one or taken away. If it is elsewhere, name it with --checkpoints"})
+			v.report(Problem{Source: v.beside, Chain: n, Seq: published + 1, Through: is.next - 1,
+				What: "checkpoints of these entries are missing: the file was cut, replaced by an older one or taken away. If it is elsewhere, name it with --checkpoints"})
 		}
 	}
 }

@@ -303,7 +303,8 @@ func (w *writer) failed(err error) {
 	w.r.down = err
 	w.r.mu.Unlock()
 	if first { // the writer retries this entry until the database is back
-		w.later(Entry{Kind: Notice, State: "interrupted", Detail: "from here on codemode could not write the record, and refused calls"})
+		w.later(Entry{Kind: Notice, State: "interrupted",
+			Detail: "from here on codemode could not write the record, and refused calls"})
 	}
 }
 
@@ -629,7 +630,8 @@ func (w *writer) settle(rows []*store.Row) error {
 	for _, row := range rows {
 		e, err := decodeBody([]byte(row.Body))
 		if err != nil {
-			w.r.log.Error("cannot read an open call of the record; run: codemode audit verify", "chain", row.Chain, "entry", row.Seq, "error", err)
+			w.r.log.Error("cannot read an open call of the record; run: codemode audit verify", "chain", row.Chain, "entry",
+				row.Seq, "error", err)
 			continue
 		}
 		if live := w.open[openKey{e.Kind, e.Run, e.Call}]; live != 0 {
@@ -742,7 +744,8 @@ func (w *writer) publish(ctx context.Context) {
 	w.sign(ctx)
 	if w.db != nil {
 		if err := w.db.Harden(ctx); err != nil {
-			w.r.log.Warn("a checkpoint of the record waits, because the entries that it covers may not be on the disk", "error", err)
+			w.r.log.Warn("a checkpoint of the record waits, because the entries that it covers may not be on the disk", "error",
+				err)
 			w.r.pub.later()
 			return
 		}

@@ -53,7 +53,8 @@ func TestFreeze(t *testing.T) {
 // changes nothing, and a decoder that knows of no duplicates reads it back to
 // a value with as many keys.
 func FuzzFreeze(f *testing.F) {
-	for _, seed := range []string{`null`, `{"a":[1,2.5e3,"x\n\u0000"]}`, `{"a":1,"\u0061":2}`, `"\ud83d\ude00"`, `"\\\ud800"`, `[[[[]]]]`, "\"\xff\""} {
+	for _, seed := range []string{`null`, `{"a":[1,2.5e3,"x\n\u0000"]}`, `{"a":1,"\u0061":2}`, `"\ud83d\ude00"`,
+		`"\\\ud800"`, `[[[[]]]]`, "\"\xff\""} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {

@@ -68,7 +68,8 @@ func TestNamesThatBecomeEqualAreWithheld(t *testing.T) {
 		}, "fs__read", "delete-file name_collision, delete_file name_collision"},
 		{"three of them", func(c *catalog.Catalog) []catalog.Problem { return c.Replace("a", tools("x-y", "x_y", "x.y")) },
 			"", "x-y name_collision, x_y name_collision, x.y name_collision"},
-		{"the same name twice", func(c *catalog.Catalog) []catalog.Problem { return c.Replace("a", tools("x", "x")) }, "", "x name_collision, x name_collision"},
+		{"the same name twice", func(c *catalog.Catalog) []catalog.Problem { return c.Replace("a", tools("x", "x")) }, "",
+			"x name_collision, x name_collision"},
 		{"between servers with underscores at the seam", func(c *catalog.Catalog) []catalog.Problem {
 			c.Replace("a", tools("_b", "c"))
 			return c.Replace("a_", tools("b", "c"))
@@ -77,11 +78,22 @@ func TestNamesThatBecomeEqualAreWithheld(t *testing.T) {
 			c.Replace("my-server", tools("x"))
 			return c.Replace("my_server", tools("y"))
 		}, "", "y name_collision"},
-		{"a server with the separator in its name", func(c *catalog.Catalog) []catalog.Problem { return c.Replace("a__b", tools("c")) }, "", " bad_name"},
-		{"one that gets it from its other characters", func(c *catalog.Catalog) []catalog.Problem { return c.Replace("a--b", tools("c")) }, "", " bad_name"},
-		{"a separator in a tool's name is fine", func(c *catalog.Catalog) []catalog.Problem { return c.Replace("a", tools("b__c")) }, "a__b__c", ""},
-		{"a server without a name", func(c *catalog.Catalog) []catalog.Problem { return c.Replace("", tools("c")) }, "", " bad_name"},
-		{"a tool without a name", func(c *catalog.Catalog) []catalog.Problem { return c.Replace("a", tools("", "b")) }, "a__b", " bad_name"},
+		{"a server with the separator in its name", func(c *catalog.Catalog) []catalog.Problem {
+			return c.Replace("a__b",
+				tools("c"))
+		}, "", " bad_name"},
+		{"one that gets it from its other characters", func(c *catalog.Catalog) []catalog.Problem {
+			return c.Replace("a--b",
+				tools("c"))
+		}, "", " bad_name"},
+		{"a separator in a tool's name is fine", func(c *catalog.Catalog) []catalog.Problem {
+			return c.Replace("a",
+				tools("b__c"))
+		}, "a__b__c", ""},
+		{"a server without a name", func(c *catalog.Catalog) []catalog.Problem { return c.Replace("", tools("c")) }, "",
+			" bad_name"},
+		{"a tool without a name", func(c *catalog.Catalog) []catalog.Problem { return c.Replace("a", tools("", "b")) },
+			"a__b", " bad_name"},
 		{"removing one gives back the other", func(c *catalog.Catalog) []catalog.Problem {
 			c.Replace("my-server", tools("x"))
 			c.Replace("my_server", tools("y"))
@@ -136,7 +148,8 @@ func TestFind(t *testing.T) {
 		{"then", ""},
 		{"\x00", ""},
 		{strings.Repeat("github__create_issue", 1000), ""},
-		{"github__create_issuе", "github__create_issue gitlab__create_issue github__get_issue"}, // the last letter is Cyrillic
+		// the last letter is Cyrillic
+		{"github__create_issuе", "github__create_issue gitlab__create_issue github__get_issue"},
 		{"github__x-y", ""}, // what is withheld is not offered
 	} {
 		_, err := c.Find(row.name)
@@ -157,7 +170,8 @@ func TestDigestsFollowTheDefinition(t *testing.T) {
 		c.Replace("s", []catalog.Tool{tool})
 		return c.Tools()[0].Digest
 	}
-	base := catalog.Tool{Raw: "t", Description: "d", Input: json.RawMessage(`{"type":"object","properties":{"a":{"const":9007199254740993}}}`)}
+	base := catalog.Tool{Raw: "t", Description: "d",
+		Input: json.RawMessage(`{"type":"object","properties":{"a":{"const":9007199254740993}}}`)}
 	want := digest(base)
 	same := base
 	same.Input = json.RawMessage(` { "properties": {"a":{"const":9007199254740993}}, "type":"object" }`)

@@ -202,7 +202,8 @@ func spoil(schema, value any) any {
 	slices.Sort(keys)
 	for _, k := range keys {
 		p, _ := properties[k].(map[string]any)
-		if kind, _ := p["type"].(string); kind == "string" || kind == "number" || kind == "integer" || kind == "boolean" || kind == "array" {
+		if kind, _ := p["type"].(string); kind == "string" || kind == "number" || kind == "integer" || kind == "boolean" ||
+			kind == "array" {
 			out := map[string]any{}
 			for key, v := range object {
 				out[key] = v

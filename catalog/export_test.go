@@ -12,7 +12,8 @@ import (
 
 // Check checks any value, not only an object, against a schema.
 func Check(schema, value json.RawMessage, draft7 bool) error {
-	if rest, ok := bytes.CutPrefix(schema, []byte("{")); ok && draft7 { // a version of the schema's own comes later, and counts
+	// a version of the schema's own comes later, and counts
+	if rest, ok := bytes.CutPrefix(schema, []byte("{")); ok && draft7 {
 		comma := ","
 		if bytes.HasPrefix(bytes.TrimSpace(rest), []byte("}")) {
 			comma = ""

@@ -20,15 +20,18 @@ func FuzzSchemas(f *testing.F) {
 		f.Add([]byte(row.schema), []byte(`{"a":[1,null,{"b":"x"}]}`))
 	}
 	for _, schema := range []string{
-		`{"$ref":"#"}`, `{"allOf":[{"$ref":"#"},{"$ref":"#"}]}`, `{"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}},"$ref":"#/$defs/a"}`,
-		`{"properties":{"*/":{"description":"*/ evil(); /*","enum":["*/\u2028","\ud800"]}}}`, `{"type":"array","items":[{"$ref":"#/items/0"}]}`,
+		`{"$ref":"#"}`, `{"allOf":[{"$ref":"#"},{"$ref":"#"}]}`,
+		`{"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}},"$ref":"#/$defs/a"}`,
+		`{"properties":{"*/":{"description":"*/ evil(); /*","enum":["*/\u2028","\ud800"]}}}`,
+		`{"type":"array","items":[{"$ref":"#/items/0"}]}`,
 	} {
 		f.Add([]byte(schema), []byte(`{"*/":1,"a b":{"c d":[]}}`))
 	}
 	f.Fuzz(func(t *testing.T, schema, value []byte) {
 		defer time.AfterFunc(20*time.Second, func() { panic(fmt.Sprintf("it takes too long: %q, %q", schema, value)) }).Stop()
 		c := catalog.New()
-		c.Replace("s", []catalog.Tool{{Raw: "in", Input: schema, Output: schema, Description: string(value)}, {Raw: "learns", Title: string(schema)}})
+		c.Replace("s", []catalog.Tool{{Raw: "in", Input: schema, Output: schema, Description: string(value)},
+			{Raw: "learns", Title: string(schema)}})
 		for _, tool := range c.Tools() {
 			_ = tool.Validate(t.Context(), call.Unread(value))
 			_ = tool.ValidateResult(t.Context(), value)

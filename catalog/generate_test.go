@@ -162,8 +162,9 @@ func (g *generator) number(s map[string]any, integer bool) any {
 
 // formats are texts of the formats, and patterns, that occur.
 var formats = map[string]string{
-	"uri": "https://example.com/x", "url": "https://example.com/x", "email": "a@example.com", "date": "2026-01-02", "date-time": "2026-01-02T03:04:05Z",
-	"uuid": "8f14e45f-ceea-467f-a9a1-0a2b3c4d5e6f", "time": "03:04:05Z", "json": "{}",
+	"uri": "https://example.com/x", "url": "https://example.com/x", "email": "a@example.com", "date": "2026-01-02",
+	"date-time": "2026-01-02T03:04:05Z",
+	"uuid":      "8f14e45f-ceea-467f-a9a1-0a2b3c4d5e6f", "time": "03:04:05Z", "json": "{}",
 }
 
 func (g *generator) text(s map[string]any) any {

@@ -42,7 +42,8 @@ func inFirst(c *catalog.Catalog, qs []question, n int) (hits int, missed []strin
 		if slices.ContainsFunc(got, func(name string) bool { return slices.Contains(q.right, name) }) {
 			hits++
 		} else {
-			missed = append(missed, fmt.Sprintf("%q: got %s, want %s", q.words, strings.Join(got, ", "), strings.Join(q.right, " or ")))
+			missed = append(missed, fmt.Sprintf("%q: got %s, want %s", q.words, strings.Join(got, ", "),
+				strings.Join(q.right, " or ")))
 		}
 	}
 	return hits, missed
@@ -72,9 +73,11 @@ func TestPlainQuestionsFindTheRightTool(t *testing.T) {
 		}
 		first, _ := inFirst(c, qs, 1)
 		three, missed := inFirst(c, qs, 3)
-		t.Logf("%s: of %d questions %d are right at once, %d in the first three; missed:\n%s", row.file, len(qs), first, three, strings.Join(missed, "\n"))
+		t.Logf("%s: of %d questions %d are right at once, %d in the first three; missed:\n%s", row.file, len(qs), first,
+			three, strings.Join(missed, "\n"))
 		if three*100 < len(qs)*row.inFirstThree {
-			t.Errorf("%s: the right tool is in the first three for %d of %d, want %d %%", row.file, three, len(qs), row.inFirstThree)
+			t.Errorf("%s: the right tool is in the first three for %d of %d, want %d %%", row.file, three, len(qs),
+				row.inFirstThree)
 		}
 	}
 }
@@ -84,7 +87,8 @@ func TestSearch(t *testing.T) {
 	c.Replace("files", []catalog.Tool{
 		{Raw: "read_file", Description: "Reads a file."},
 		{Raw: "deleteFile", Description: "Deletes a file."},
-		{Raw: "copy", Description: "Copies.", Input: json.RawMessage(`{"properties":{"destination":{"description":"where to"}}}`)},
+		{Raw: "copy", Description: "Copies.",
+			Input: json.RawMessage(`{"properties":{"destination":{"description":"where to"}}}`)},
 	})
 	c.Replace("web", []catalog.Tool{{Raw: "HTTPGet", Description: "Gets a page."}})
 	for _, row := range []struct {

@@ -28,7 +28,8 @@ var gaps = map[string]string{
 // TestTheJSONSchemaTestSuite runs the suite as the module of Google's validator
 // brings it along. Values are put into an object, because arguments are one.
 func TestTheJSONSchemaTestSuite(t *testing.T) {
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/google/jsonschema-go").Output()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}",
+		"github.com/google/jsonschema-go").Output()
 	if err != nil {
 		t.Skipf("the module that brings the suite along is not to be found: %v", err)
 	}

@@ -45,16 +45,19 @@ const shapeSchema = `{
 func TestTheFirstWrongPlaceIsNamed(t *testing.T) {
 	for _, row := range []struct{ schema, args, path, want, got string }{
 		{fileSchema, `{"path":"a"}`, "", "", ""},
-		{fileSchema, `{"path":"a","head":3,"mode":"text","tags":["x"],"size":{"w":1,"h":2.5},"id":null,"a/b~c":true}`, "", "", ""},
+		{fileSchema, `{"path":"a","head":3,"mode":"text","tags":["x"],"size":{"w":1,"h":2.5},"id":null,"a/b~c":true}`, "", "",
+			""},
 		{fileSchema, `{"path":1}`, "/path", "a string", "the number 1"},
 		{fileSchema, `{}`, "/path", "a string", "nothing"},
-		{fileSchema, `{"file":"a"}`, "/file", "no property of that name (there are a/b~c, head, id, mode, path, size, tags)", `the string "a"`},
+		{fileSchema, `{"file":"a"}`, "/file", "no property of that name (there are a/b~c, head, id, mode, path, size, tags)",
+			`the string "a"`},
 		{fileSchema, `{"pth":"a"}`, "/pth", `no property of that name (did you mean "path"?)`, `the string "a"`},
 		{fileSchema, `{"path":""}`, "/path", "a string of at least 1 characters", "one of 0"},
 		{fileSchema, `{"path":"a","head":0}`, "/head", "a number of at least 1", "the number 0"},
 		{fileSchema, `{"path":"a","head":1.5}`, "/head", "an integer, at least 1, at most 100", "the number 1.5"},
 		{fileSchema, `{"path":"a","head":"3"}`, "/head", "an integer, at least 1, at most 100", `the string "3"`},
-		{fileSchema, `{"path":"a","head":99999999999999999999999}`, "/head", "a number of at most 100", "the number 99999999999999999999999"},
+		{fileSchema, `{"path":"a","head":99999999999999999999999}`, "/head", "a number of at most 100",
+			"the number 99999999999999999999999"},
 		{fileSchema, `{"path":"a","head":1e400}`, "/head", "a number of at most 100", "the number 1e400"},
 		{fileSchema, `{"path":"a","mode":"Text"}`, "/mode", `"text" or "bytes"`, `the string "Text"`},
 		{fileSchema, `{"path":"a","tags":["x",2]}`, "/tags/1", "a string", "the number 2"},
@@ -64,27 +67,39 @@ func TestTheFirstWrongPlaceIsNamed(t *testing.T) {
 		{fileSchema, `{"path":"a","size":{"w":1,"h":2,"d":3}}`, "/size/d", "no property of that name", "the number 3"},
 		{fileSchema, `{"path":"a","id":true}`, "/id", "an integer, a string or null", "true"},
 		{fileSchema, `{"path":"a","a/b~c":1}`, "/a~1b~0c", "true or false", "the number 1"},
-		{fileSchema, `{"path":"a","path":"b"}`, "", "one JSON object", "something that is no strict JSON: the same key twice in one object, at byte 12"},
-		{fileSchema, `{"path":"a","size":{"w":1,"h":2,"w":3}}`, "", "one JSON object", "something that is no strict JSON: the same key twice in one object, at byte 32"},
+		{fileSchema, `{"path":"a","path":"b"}`, "", "one JSON object",
+			"something that is no strict JSON: the same key twice in one object, at byte 12"},
+		{fileSchema, `{"path":"a","size":{"w":1,"h":2,"w":3}}`, "", "one JSON object",
+			"something that is no strict JSON: the same key twice in one object, at byte 32"},
 		{fileSchema, `["a"]`, "", "an object", "an array of 1"},
 		{fileSchema, `"a"`, "", "an object", `the string "a"`},
 		{fileSchema, `null`, "/path", "a string", "nothing"},
-		{fileSchema, `{"path":"a"} {}`, "", "one JSON object", "something that is no strict JSON: text after the end of the value, at byte 13"},
-		{fileSchema, `{"path":"a"} nonsense`, "", "one JSON object", "something that is no strict JSON: text after the end of the value, at byte 13"},
+		{fileSchema, `{"path":"a"} {}`, "", "one JSON object",
+			"something that is no strict JSON: text after the end of the value, at byte 13"},
+		{fileSchema, `{"path":"a"} nonsense`, "", "one JSON object",
+			"something that is no strict JSON: text after the end of the value, at byte 13"},
 		{shapeSchema, `{"shape":{"kind":"circle","r":2}}`, "", "", ""},
 		{shapeSchema, `{"shape":{"kind":"group","of":[{"kind":"circle","r":1}]}}`, "", "", ""},
 		{shapeSchema, `{"shape":{"kind":"circle","r":0}}`, "/shape/r", "a number of more than 0", "the number 0"},
-		{shapeSchema, `{"shape":{"kind":"group","of":[{"kind":"circle","r":1},{"kind":"circle"}]}}`, "/shape/of/1/r", "a number, more than 0", "nothing"},
-		{shapeSchema, `{"shape":"circle"}`, "/shape", "an object with kind, r or an object with kind, of", `the string "circle"`},
-		{`{"type":"object","properties":{"n":{"anyOf":[{"type":"string"},{"type":"null"}]}}}`, `{"n":1}`, "/n", "a string or null", "the number 1"},
-		{`{"type":"object","properties":{"d":{"type":"string","pattern":"^[0-9]{4}$"}}}`, `{"d":"x"}`, "/d", `a string that matches "^[0-9]{4}$"`, `the string "x"`},
-		{`{"type":"object","properties":{"n":{"multipleOf":0.1}}}`, `{"n":0.25}`, "/n", "a multiple of 0.1", "the number 0.25"},
-		{`{"type":"object","properties":{"t":{"type":"array","prefixItems":[{"type":"string"},{"type":"number"}]}}}`, `{"t":["a","b"]}`, "/t/1", "a number", `the string "b"`},
+		{shapeSchema, `{"shape":{"kind":"group","of":[{"kind":"circle","r":1},{"kind":"circle"}]}}`, "/shape/of/1/r",
+			"a number, more than 0", "nothing"},
+		{shapeSchema, `{"shape":"circle"}`, "/shape", "an object with kind, r or an object with kind, of",
+			`the string "circle"`},
+		{`{"type":"object","properties":{"n":{"anyOf":[{"type":"string"},{"type":"null"}]}}}`, `{"n":1}`, "/n",
+			"a string or null", "the number 1"},
+		{`{"type":"object","properties":{"d":{"type":"string","pattern":"^[0-9]{4}$"}}}`, `{"d":"x"}`, "/d",
+			`a string that matches "^[0-9]{4}$"`, `the string "x"`},
+		{`{"type":"object","properties":{"n":{"multipleOf":0.1}}}`, `{"n":0.25}`, "/n", "a multiple of 0.1",
+			"the number 0.25"},
+		{`{"type":"object","properties":{"t":{"type":"array","prefixItems":[{"type":"string"},{"type":"number"}]}}}`,
+			`{"t":["a","b"]}`, "/t/1", "a number", `the string "b"`},
 		{`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"t":{"type":"array","items":[{"type":"string"},{"type":"number"}]}}}`,
 			`{"t":["a","b"]}`, "/t/1", "a number", `the string "b"`},
 		{`{"type":"object","additionalProperties":{"type":"number"}}`, `{"a":1,"b":"x"}`, "/b", "a number", `the string "x"`},
-		{`{"type":"object","patternProperties":{"^x_":{"type":"number"}},"additionalProperties":false}`, `{"x_a":"1"}`, "/x_a", "a number", `the string "1"`},
-		{`{"type":"object","propertyNames":{"pattern":"^[a-z]+$"}}`, `{"A":1}`, "/A", `a key that is a string that matches "^[a-z]+$"`, `"A"`},
+		{`{"type":"object","patternProperties":{"^x_":{"type":"number"}},"additionalProperties":false}`, `{"x_a":"1"}`,
+			"/x_a", "a number", `the string "1"`},
+		{`{"type":"object","propertyNames":{"pattern":"^[a-z]+$"}}`, `{"A":1}`, "/A",
+			`a key that is a string that matches "^[a-z]+$"`, `"A"`},
 		{`{"type":"object","minProperties":1}`, `{}`, "", "at least 1 keys", "0"},
 		{`{"type":"object","dependentRequired":{"a":["b"]}}`, `{"a":1}`, "/b", `a value, because there is "a"`, "nothing"},
 		{`{"type":"object","not":{"required":["a"]}}`, `{"a":1}`, "", "anything but an object with a", "an object"},
@@ -92,8 +107,10 @@ func TestTheFirstWrongPlaceIsNamed(t *testing.T) {
 		{`{"type":"object","allOf":[{"required":["a"]},{"required":["b"]}]}`, `{"a":1}`, "/b", "a value", "nothing"},
 		{`{"type":"object","properties":{"a":{"const":{"x":[1,null]}}}}`, `{"a":{"x":[1.0,null]}}`, "", "", ""},
 		{`{"type":"object","properties":{"big":{"const":9007199254740993}}}`, `{"big":9007199254740993}`, "", "", ""},
-		{`{"type":"object","properties":{"big":{"const":9007199254740993}}}`, `{"big":9007199254740992}`, "/big", "9007199254740993", "the number 9007199254740992"},
-		{`{"type":"object","dependentSchemas":{"a":{"properties":{"b":{"type":"string"}}}}}`, `{"a":1,"b":2}`, "/b", "a string", "the number 2"},
+		{`{"type":"object","properties":{"big":{"const":9007199254740993}}}`, `{"big":9007199254740992}`, "/big",
+			"9007199254740993", "the number 9007199254740992"},
+		{`{"type":"object","dependentSchemas":{"a":{"properties":{"b":{"type":"string"}}}}}`, `{"a":1,"b":2}`, "/b",
+			"a string", "the number 2"},
 		{``, `{"anything":[1]}`, "", "", ""},
 		{`true`, `{"anything":[1]}`, "", "", ""},
 		{``, `[]`, "", "an object", "an array of 0"},
@@ -111,7 +128,8 @@ func TestTheFirstWrongPlaceIsNamed(t *testing.T) {
 			continue
 		}
 		exact := row.got != ""
-		if e.Tool != "s__t" || e.Path != row.path || exact && (e.Want != row.want || e.Got != row.got) || !strings.HasPrefix(e.Want, row.want) {
+		if e.Tool != "s__t" || e.Path != row.path || exact && (e.Want != row.want || e.Got != row.got) ||
+			!strings.HasPrefix(e.Want, row.want) {
 			t.Errorf("%s:\n got  %s | %s | %s\n want %s | %s | %s", row.args, e.Path, e.Want, e.Got, row.path, row.want, row.got)
 		}
 	}
@@ -127,15 +145,22 @@ func TestASchemaThatCannotBeUsedLeavesTheToolUsable(t *testing.T) {
 		{"nested too deep", nested(`{"not":`, `}`, 100), `{"a":1}`, "nested more than", ""},
 		{"nested far too deep", nested(`{"not":`, `}`, 50000), `{"a":1}`, "not JSON", ""},
 		{"too long", `{"type":"object","description":"` + strings.Repeat("x", 2<<20) + `"}`, `{"a":1}`, "bytes long", ""},
-		{"a pattern of another syntax", `{"type":"object","properties":{"a":{"type":"string","pattern":"(?=x)y"}}}`, `{"a":"z"}`, "RE2", `{"a":1}`},
-		{"a pattern for keys of another syntax", `{"type":"object","patternProperties":{"(?<!x)y":{"type":"string"}},"additionalProperties":false,"required":["a"]}`,
+		{"a pattern of another syntax", `{"type":"object","properties":{"a":{"type":"string","pattern":"(?=x)y"}}}`,
+			`{"a":"z"}`, "RE2", `{"a":1}`},
+		{"a pattern for keys of another syntax",
+			`{"type":"object","patternProperties":{"(?<!x)y":{"type":"string"}},"additionalProperties":false,"required":["a"]}`,
 			`{"a":"z"}`, "RE2", `{"b":1}`},
-		{"a reference to elsewhere", `{"type":"object","properties":{"a":{"$ref":"https://schemas.invalid/a.json"},"b":{"type":"string"}}}`, `{"a":1}`, "$ref", `{"b":1}`},
-		{"a reference to a file", `{"type":"object","properties":{"a":{"$ref":"file:///etc/passwd"},"b":{"type":"string"}}}`, `{"a":1}`, "$ref", `{"b":1}`},
-		{"a reference to nothing", `{"type":"object","properties":{"a":{"$ref":"#/$defs/none"},"b":{"type":"string"}}}`, `{"a":1}`, "$ref", `{"b":1}`},
+		{"a reference to elsewhere",
+			`{"type":"object","properties":{"a":{"$ref":"https://schemas.invalid/a.json"},"b":{"type":"string"}}}`, `{"a":1}`,
+			"$ref", `{"b":1}`},
+		{"a reference to a file", `{"type":"object","properties":{"a":{"$ref":"file:///etc/passwd"},"b":{"type":"string"}}}`,
+			`{"a":1}`, "$ref", `{"b":1}`},
+		{"a reference to nothing", `{"type":"object","properties":{"a":{"$ref":"#/$defs/none"},"b":{"type":"string"}}}`,
+			`{"a":1}`, "$ref", `{"b":1}`},
 		{"an old version", `{"$schema":"http://json-schema.org/draft-04/schema#","type":"object","properties":{"a":{"type":"number","minimum":0,"exclusiveMinimum":true}}}`,
 			`{"a":1}`, "draft-04", `{"a":"x"}`},
-		{"an unknown version", `{"$schema":"https://schemas.invalid/mine","type":"object","required":["a"]}`, `{"a":1}`, "mine", `{}`},
+		{"an unknown version", `{"$schema":"https://schemas.invalid/mine","type":"object","required":["a"]}`, `{"a":1}`,
+			"mine", `{}`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			c := catalog.New()
@@ -169,19 +194,22 @@ func TestHostileSchemasCostLittle(t *testing.T) {
 			doubling += ","
 		}
 		_ = next
-		doubling += `"d` + itoa(i) + `":{"allOf":[{"$ref":"#/$defs/d` + itoa(i+1) + `"},{"$ref":"#/$defs/d` + itoa(i+1) + `"}]}`
+		doubling += `"d` + itoa(i) + `":{"allOf":[{"$ref":"#/$defs/d` + itoa(i+1) + `"},{"$ref":"#/$defs/d` + itoa(i+1) +
+			`"}]}`
 	}
 	doubling += `,"d30":{"type":"string"}}}`
 	redos := `{"type":"object","properties":{"x":{"type":"string","pattern":"^(a+)+$"}}}`
 	for name, schema := range map[string]string{"wide": wide, "loop": loop, "redos": redos, "circle": circle} {
 		tool := tool(t, schema)
-		_ = tool.Validate(t.Context(), call.Unread(json.RawMessage(`{"x":{"x":{"x":1}},"a":"z"}`))) // either way: that it ends is the point
+		// either way: that it ends is the point
+		_ = tool.Validate(t.Context(), call.Unread(json.RawMessage(`{"x":{"x":{"x":1}},"a":"z"}`)))
 		_ = tool.Validate(t.Context(), call.Unread(json.RawMessage(`{"x":"`+strings.Repeat("a", 10000)+`!"}`)))
 		if text := catalog.Declarations([]*catalog.Tool{tool}); len(text) > 100<<10 {
 			t.Errorf("%s: %d bytes of declarations", name, len(text))
 		}
 	}
-	if text := catalog.Declarations([]*catalog.Tool{{Server: "s", Name: "s__t", Input: json.RawMessage(doubling)}}); len(text) > 100<<10 {
+	if text := catalog.Declarations([]*catalog.Tool{{Server: "s", Name: "s__t",
+		Input: json.RawMessage(doubling)}}); len(text) > 100<<10 {
 		t.Errorf("doubling: %d bytes of declarations", len(text))
 	}
 }
@@ -207,10 +235,12 @@ func FuzzValidate(f *testing.F) {
 		c.Replace("s", []catalog.Tool{{Raw: "t", Input: json.RawMessage(schema), Output: json.RawMessage(schema)}})
 		tool := c.Tools()[0]
 		var e *catalog.ArgumentError
-		if err := tool.Validate(t.Context(), call.Unread(json.RawMessage(args))); err != nil && (!errors.As(err, &e) || e.Want == "" || e.Got == "") {
+		if err := tool.Validate(t.Context(), call.Unread(json.RawMessage(args))); err != nil &&
+			(!errors.As(err, &e) || e.Want == "" || e.Got == "") {
 			t.Errorf("an error without a place: %v", err)
 		}
-		if catalog.Declarations(c.Tools()) != catalog.Declarations([]*catalog.Tool{{Server: "s", Raw: "t", Name: tool.Name, Input: tool.Input, Output: tool.Output}}) {
+		if catalog.Declarations(c.Tools()) != catalog.Declarations([]*catalog.Tool{{Server: "s", Raw: "t", Name: tool.Name,
+			Input: tool.Input, Output: tool.Output}}) {
 			t.Error("the same tool gives different declarations")
 		}
 	})

@@ -19,29 +19,37 @@ var acceptedFiles = []struct {
 	content  string
 }{
 	{"nothing configured", 0, `{}`},
-	{"comments and trailing commas", 0, "// one\n{\n /* two */ \"mcpServers\": { \"a\": { \"command\": \"x\", \"args\": [\"y\",], }, }, // three\n}\n// four"},
+	{"comments and trailing commas", 0,
+		"// one\n{\n /* two */ \"mcpServers\": { \"a\": { \"command\": \"x\", \"args\": [\"y\",], }, }, // three\n}\n// four"},
 	{"a mark at the start, as some editors write it", 0, "\ufeff{\"builtin\": false}"},
 	{"servers under the name other clients use", 0, `{"servers": {"a": {"url": "http://127.0.0.1/mcp"}}}`},
-	{"a bare map of servers", 0, `{"a": {"command": "x"}, "b-c": {"type": "http", "url": "http://127.0.0.1"}, "d": {"httpUrl": "https://x"}}`},
+	{"a bare map of servers", 0,
+		`{"a": {"command": "x"}, "b-c": {"type": "http", "url": "http://127.0.0.1"}, "d": {"httpUrl": "https://x"}}`},
 	{"a bare map with a server called http", 0, `{"http": {"command": "x"}, "a": {"command": "y"}}`},
-	{"unknown keys inside a server", 1, `{"mcpServers": {"a": {"command": "x", "alwaysAllow": ["y"], "whatever": {"deep": [1, null]}}}}`},
+	{"unknown keys inside a server", 1,
+		`{"mcpServers": {"a": {"command": "x", "alwaysAllow": ["y"], "whatever": {"deep": [1, null]}}}}`},
 	{"inputs of another client", 1, `{"servers": {"a": {"command": "x"}}, "inputs": [{"id": "token"}]}`},
 	{"a schema for editors", 0, `{"$schema": "./codemode.schema.json"}`},
 	{"no built-in servers", 0, `{"builtin": false}`},
 	{"built-in servers one by one", 0, `{"builtin": {"time": false, "filesystem": {"root": "/data"}}}`},
 	{"built-in servers switched on", 0, `{"builtin": {"time": true, "filesystem": false}}`},
-	{"output validation, for all and for one", 0, `{"outputValidation": "strict", "mcpServers": {"a": {"command": "x", "outputValidation": "off"}}}`},
+	{"output validation, for all and for one", 0,
+		`{"outputValidation": "strict", "mcpServers": {"a": {"command": "x", "outputValidation": "off"}}}`},
 	{"a store and an address", 0, `{"store": "${DATABASE:-data/codemode.db}", "http": {"tokens": []}}`},
 	{"limits for all", 0, `{"limits": {"cpu": "5s", "wall": "10m", "call": "30s", "memory": "64MiB", "calls": 1000, "inFlight": 16, "argumentBytes": 1048576, "resultBytes": "64KiB", "consoleBytes": "16 KiB", "programBytes": "256KB"}}`},
 	{"an empty profile beside the base tool", 1, `{"evaluation": {"profiles": {"p": {}}}}`},
 	{"an empty profile as the default", 0, `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {}}}}`},
 	{"the base tool not listed", 0, `{"evaluation": {"expose": ["p"], "profiles": {"p": {}}}}`},
-	{"expose by the name of the tool", 1, `{"evaluation": {"expose": ["codemode_eval", "codemode_eval_p", "codemode_check"], "profiles": {"p": {}}}}`},
+	{"expose by the name of the tool", 1,
+		`{"evaluation": {"expose": ["codemode_eval", "codemode_eval_p", "codemode_check"], "profiles": {"p": {}}}}`},
 	{"lists may be empty", 0, `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"allowlist": [], "denylist": [], "asklist": []}}}}`},
-	{"every character of a profile name", 0, `{"evaluation": {"defaultProfile": "aZ_09", "profiles": {"aZ_09": {}, "_": {}, "01234567890123456789012345678901": {}}}}`},
-	{"a fallback that allows is warned about", 1, `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": ["*"], "elicitationFallback": "allow"}}}}`},
+	{"every character of a profile name", 0,
+		`{"evaluation": {"defaultProfile": "aZ_09", "profiles": {"aZ_09": {}, "_": {}, "01234567890123456789012345678901": {}}}}`},
+	{"a fallback that allows is warned about", 1,
+		`{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": ["*"], "elicitationFallback": "allow"}}}}`},
 	{"a chain of eight", 0, `{"evaluation": {"defaultProfile": "a", "profiles": {"a": {"extends": ["b"]}, "b": {"extends": ["c"]}, "c": {"extends": ["d"]}, "d": {"extends": ["e"]}, "e": {"extends": ["f"]}, "f": {"extends": ["g"]}, "g": {"extends": ["h"]}, "h": {"extends": ["i"]}, "i": {}}}}`},
-	{"two ways to one parent", 0, `{"evaluation": {"defaultProfile": "a", "profiles": {"a": {"extends": ["b", "c"]}, "b": {"extends": ["d"]}, "c": {"extends": ["d"]}, "d": {"denylist": [{"id": "x", "tool": "a__b"}]}}}}`},
+	{"two ways to one parent", 0,
+		`{"evaluation": {"defaultProfile": "a", "profiles": {"a": {"extends": ["b", "c"]}, "b": {"extends": ["d"]}, "c": {"extends": ["d"]}, "d": {"denylist": [{"id": "x", "tool": "a__b"}]}}}}`},
 	{"every operator", 0, `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"denylist": [{"tool": ["a__b", "a__{c,d}"], "when": {
 		"/a": {"eq": null}, "/b": {"in": [1, "x", true, [1], {"k": 1}]}, "/c": {"prefix": "x", "suffix": "y"}, "/d": {"glob": "*.{js,ts}"},
 		"/e": {"regex": "[a-z]+(b|c)?"}, "/f": {"under": "/etc"}, "/g": {"under": ["/etc", "C:\\Windows", "notes"]}, "/h": {"host": ["example.com", "*.example.org", "127.0.0.1", "::1"]},
@@ -67,7 +75,8 @@ var acceptedFiles = []struct {
 		{"folder": ".", "pattern": "*.{ts,js}", "input": true}, {"folder": "team/own", "pattern": "daily-*"}]},
 		"evaluation": {"defaultProfile": "p", "profiles": {"p": {}}}}`},
 	{"a folder of saved programs of which none is allowed", 0, `{"scripts": {"root": "/srv/scripts"}}`},
-	{"patterns of every kind", 0, `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"denylist": ["*", "fs__?", "fs__[a-c_]*", "fs__[!x]", "fs__[^x-]", "a__{b,c}{,d}", "a__\\*", "a__\\{", "x**y__*"]}}}}`},
+	{"patterns of every kind", 0,
+		`{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"denylist": ["*", "fs__?", "fs__[a-c_]*", "fs__[!x]", "fs__[^x-]", "a__{b,c}{,d}", "a__\\*", "a__\\{", "x**y__*"]}}}}`},
 }
 
 func TestAcceptedFiles(t *testing.T) {
@@ -103,8 +112,10 @@ func TestSchemaAcceptsTheExamples(t *testing.T) {
 func TestServersKeepTheirTextWithoutComments(t *testing.T) {
 	c := parse(t, "{\"mcpServers\": {\n  \"b\": { \"command\": \"x\", /* why */ \"args\": [ \"1e2\", ], \"timeout\": 1e2, },\n  \"a-1\": {\"url\": \"http:\\/\\/x\", \"trustAnnotations\": true} }}")
 	want := []Server{
-		{Name: "b", JSON: []byte(`{"command":"x","args":["1e2"],"timeout":1e2}`), Pos: settings.Position{File: "codemode.json", Line: 2, Column: 3}},
-		{Name: "a-1", JSON: []byte(`{"url":"http:\/\/x","trustAnnotations":true}`), Pos: settings.Position{File: "codemode.json", Line: 3, Column: 3}, TrustAnnotations: true},
+		{Name: "b", JSON: []byte(`{"command":"x","args":["1e2"],"timeout":1e2}`),
+			Pos: settings.Position{File: "codemode.json", Line: 2, Column: 3}},
+		{Name: "a-1", JSON: []byte(`{"url":"http:\/\/x","trustAnnotations":true}`),
+			Pos: settings.Position{File: "codemode.json", Line: 3, Column: 3}, TrustAnnotations: true},
 	}
 	if diff := cmp.Diff(want, c.Servers, cmpopts.IgnoreUnexported(Server{})); diff != "" {
 		t.Errorf("servers (-want +got):\n%s", diff)
@@ -119,7 +130,8 @@ func TestTheRestIsHandedOn(t *testing.T) {
 		what      string
 		got, want any
 	}{
-		{"builtin", *c.Builtin, Builtin{Root: "."}}, {"store", storeOf(t, c), Store{Keep: time.Hour}}, {"http", http, HTTP{Hosts: []string{"a"}}},
+		{"builtin", *c.Builtin, Builtin{Root: "."}}, {"store", storeOf(t, c), Store{Keep: time.Hour}},
+		{"http", http, HTTP{Hosts: []string{"a"}}},
 	} {
 		if diff := cmp.Diff(x.want, x.got, cmpopts.IgnoreUnexported(Token{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", x.what, diff)
@@ -141,11 +153,16 @@ func TestWhatIsListed(t *testing.T) {
 		names           []string
 		listed, omitted []string
 	}{
-		{"without expose everything is listed", ``, []string{"a", "b", "codemode_check"}, []string{"codemode_eval", "codemode_eval_a", "search_tools", "start_here"}, nil},
-		{"profiles alone drop the base tool and keep the helpers", `"expose": ["a"],`, []string{"a"}, []string{"codemode_eval_a", "search_tools", "codemode_check"}, []string{"codemode_eval", "codemode_eval_b"}},
-		{"the base tool can be named", `"expose": ["codemode_eval", "codemode_eval_b"],`, []string{"b"}, []string{"codemode_eval", "codemode_eval_b", "get_tools"}, []string{"codemode_eval_a"}},
-		{"naming a helper drops the others", `"expose": ["a", "search_tools"],`, []string{"a"}, []string{"search_tools"}, []string{"get_tools", "codemode_eval"}},
-		{"a profile may have the name of a helper", `"expose": ["codemode_check"],`, []string{"codemode_check"}, []string{"search_tools", "codemode_eval_codemode_check"}, []string{"codemode_eval"}},
+		{"without expose everything is listed", ``, []string{"a", "b", "codemode_check"},
+			[]string{"codemode_eval", "codemode_eval_a", "search_tools", "start_here"}, nil},
+		{"profiles alone drop the base tool and keep the helpers", `"expose": ["a"],`, []string{"a"},
+			[]string{"codemode_eval_a", "search_tools", "codemode_check"}, []string{"codemode_eval", "codemode_eval_b"}},
+		{"the base tool can be named", `"expose": ["codemode_eval", "codemode_eval_b"],`, []string{"b"},
+			[]string{"codemode_eval", "codemode_eval_b", "get_tools"}, []string{"codemode_eval_a"}},
+		{"naming a helper drops the others", `"expose": ["a", "search_tools"],`, []string{"a"}, []string{"search_tools"},
+			[]string{"get_tools", "codemode_eval"}},
+		{"a profile may have the name of a helper", `"expose": ["codemode_check"],`, []string{"codemode_check"},
+			[]string{"search_tools", "codemode_eval_codemode_check"}, []string{"codemode_eval"}},
 	} {
 		t.Run(x.title, func(t *testing.T) {
 			c := parse(t, `{"evaluation": {`+x.expose+all+`}}`)
@@ -170,15 +187,22 @@ func TestWhatIsListed(t *testing.T) {
 // reported at load.
 func TestWarnings(t *testing.T) {
 	for _, x := range []struct{ title, body, message, hint string }{
-		{"an allow rule below a deny rule", `"denylist": ["fs__*"], "allowlist": ["fs__read_*"]`, `the rule "fs__read_*" has no effect: line 1 denies`, "narrow the deny rule"},
-		{"an ask rule below a deny rule", `"denylist": ["*"], "asklist": [{"id": "q", "tool": "fs__read_[ab]"}]`, `the rule "q" has no effect: line 1 denies`, ""},
-		{"an allow rule below an ask rule", `"asklist": ["github__*"], "allowlist": ["github__get"]`, `the rule "github__get" has no effect: line 1 asks`, "unlessAllowed"},
-		{"every pattern of a rule below a deny rule", `"denylist": ["a__*", "*__c"], "allowlist": [{"tool": ["a__x", "b__c"]}]`, `has no effect`, ""},
+		{"an allow rule below a deny rule", `"denylist": ["fs__*"], "allowlist": ["fs__read_*"]`,
+			`the rule "fs__read_*" has no effect: line 1 denies`, "narrow the deny rule"},
+		{"an ask rule below a deny rule", `"denylist": ["*"], "asklist": [{"id": "q", "tool": "fs__read_[ab]"}]`,
+			`the rule "q" has no effect: line 1 denies`, ""},
+		{"an allow rule below an ask rule", `"asklist": ["github__*"], "allowlist": ["github__get"]`,
+			`the rule "github__get" has no effect: line 1 asks`, "unlessAllowed"},
+		{"every pattern of a rule below a deny rule",
+			`"denylist": ["a__*", "*__c"], "allowlist": [{"tool": ["a__x", "b__c"]}]`, `has no effect`, ""},
 		{"a rule twice", `"denylist": ["fs__a", "fs__b", "fs__a"]`, `the rule "fs__a" is on line 1 already`, "remove one"},
-		{"a name as the program writes it", `"allowlist": ["github.get_issue"]`, `the pattern "github.get_issue" fits no tool`, `"github__get_issue"`},
+		{"a name as the program writes it", `"allowlist": ["github.get_issue"]`,
+			`the pattern "github.get_issue" fits no tool`, `"github__get_issue"`},
 		{"a tool without its server", `"denylist": ["delete_file"]`, `the pattern "delete_file" fits no tool`, `"*__"`},
-		{"an allow rule on the upstream's own spelling", `"allowlist": ["github__get-issue"]`, `allow rules are tried on the names that programs use`, `"github__get_issue"`},
-		{"a misspelt server", `"allowlist": ["filesytem__read"]`, `names the server "filesytem"`, `did you mean "filesystem"?`},
+		{"an allow rule on the upstream's own spelling", `"allowlist": ["github__get-issue"]`,
+			`allow rules are tried on the names that programs use`, `"github__get_issue"`},
+		{"a misspelt server", `"allowlist": ["filesytem__read"]`, `names the server "filesytem"`,
+			`did you mean "filesystem"?`},
 	} {
 		t.Run(x.title, func(t *testing.T) {
 			c := parse(t, `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {`+x.body+`}}}}`)
@@ -192,14 +216,17 @@ func TestWarnings(t *testing.T) {
 		})
 	}
 	for _, x := range []struct{ title, body string }{
-		{"conditions on the deny rule", `"denylist": [{"tool": "fs__*", "when": {"/x": {"eq": 1}}}], "allowlist": ["fs__read"]`},
+		{"conditions on the deny rule",
+			`"denylist": [{"tool": "fs__*", "when": {"/x": {"eq": 1}}}], "allowlist": ["fs__read"]`},
 		{"a deny rule that covers only some", `"denylist": ["fs__r*d"], "allowlist": ["fs__r*"]`},
-		{"an ask rule that may be beaten", `"asklist": [{"tool": "github__*", "unlessAllowed": true}], "allowlist": ["github__get"]`},
+		{"an ask rule that may be beaten",
+			`"asklist": [{"tool": "github__*", "unlessAllowed": true}], "allowlist": ["github__get"]`},
 		{"one of two patterns below a deny rule", `"denylist": ["a__*"], "allowlist": [{"tool": ["a__x", "b__c"]}]`},
 		{"a server of another machine", `"allowlist": ["jira__get"]`},
 		{"a narrower class", `"denylist": ["fs__[a-c]"], "allowlist": ["fs__[a-d]"]`},
 		{"a question mark is not a star", `"denylist": ["fs__?"], "allowlist": ["fs__*"]`},
-		{"the same pattern in two lists", `"asklist": [{"tool": "fs__a", "when": {"/x": {"eq": 1}}}], "denylist": [{"tool": "fs__a", "when": {"/x": {"eq": 2}}}]`},
+		{"the same pattern in two lists",
+			`"asklist": [{"tool": "fs__a", "when": {"/x": {"eq": 1}}}], "denylist": [{"tool": "fs__a", "when": {"/x": {"eq": 2}}}]`},
 	} {
 		t.Run("none for "+x.title, func(t *testing.T) {
 			c := parse(t, `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {`+x.body+`}}}}`)

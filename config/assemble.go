@@ -168,8 +168,9 @@ func (b *builder) untrusted(w *profiles.Written, p *fileRules) *profiles.Layer {
 			copied.Chain = append(copied.Chain, &y)
 		}
 	}
-	return &profiles.Layer{Profile: b.effective(copied), What: Untrusted.String(), Mute: "it allows nothing: the project file is not trusted; " +
-		"read it, then: codemode profiles trust " + p.File}
+	return &profiles.Layer{Profile: b.effective(copied), What: Untrusted.String(),
+		Mute: "it allows nothing: the project file is not trusted; " +
+			"read it, then: codemode profiles trust " + p.File}
 }
 
 // shadowProfiles gives the profiles that name one the profile that is tried beside them.

@@ -24,11 +24,13 @@ func TestLongTextsAreFoldedOnce(t *testing.T) {
 		strings.Join(constants, ","), strings.Join(rules, ",")))
 	args := `{"x":"` + strings.Repeat("Ä", 400<<10) + `"}`
 	began := time.Now()
-	if d := c.Profile("p").Decide(profiles.Call{Server: "a", Tool: "b", Name: "a__b", Args: call.Unread([]byte(args))}); d.Verdict != call.Allow {
+	if d := c.Profile("p").Decide(profiles.Call{Server: "a", Tool: "b", Name: "a__b",
+		Args: call.Unread([]byte(args))}); d.Verdict != call.Allow {
 		t.Errorf("got %v", d)
 	}
 	c = parse(t, `{"evaluation":{"profiles":{"p":{"denylist":[{"tool":"a__b","when":{"/x":{"eq":1}}}]}}}}`)
-	schema := `{"allOf":[{"$ref":"#"},{"$ref":"#"}],"patternProperties":{` + strings.Repeat(`"(x{1000}){1}":{},`, 3) + `"y":{}}}`
+	schema := `{"allOf":[{"$ref":"#"},{"$ref":"#"}],"patternProperties":{` + strings.Repeat(`"(x{1000}){1}":{},`, 3) +
+		`"y":{}}}`
 	c.Lint([]ToolInfo{{Server: "a", Tool: "b", Input: []byte(schema)}})
 	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("it took %v", took)

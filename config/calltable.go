@@ -50,7 +50,8 @@ func ParseCalls(file string, data []byte) ([]ExpectedCall, error) {
 		c := ExpectedCall{Pos: pos, Source: row, Profile: profile}
 		message, hint := c.read(word, rest)
 		if message != "" {
-			problems = append(problems, settings.Problem{Position: pos, Length: len([]rune(row)), Message: message, Source: line, Hint: hint})
+			problems = append(problems, settings.Problem{Position: pos, Length: len([]rune(row)), Message: message, Source: line,
+				Hint: hint})
 			continue
 		}
 		calls = append(calls, c)
@@ -70,7 +71,8 @@ func (c *ExpectedCall) read(verdict, rest string) (message, hint string) {
 	case "deny":
 		c.Verdict = call.Deny
 	default:
-		return fmt.Sprintf("a row begins with a verdict, not with %q", verdict), "write allow, ask or deny, then the tool, then its arguments"
+		return fmt.Sprintf("a row begins with a verdict, not with %q", verdict),
+			"write allow, ask or deny, then the tool, then its arguments"
 	}
 	rest = strings.TrimSpace(rest)
 	if i := strings.IndexAny(rest, " \t{"); i >= 0 {

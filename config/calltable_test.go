@@ -35,12 +35,14 @@ ask a__b
 	if string(calls[1].Args) != `{"x": "# no comment"}` || calls[0].Args != nil {
 		t.Errorf("got the arguments %s and %s", calls[0].Args, calls[1].Args)
 	}
-	if _, err := ParseCalls("calls.txt", []byte(`allow {"x": 1}`)); err == nil || !contains(err.Error(), "a row without a tool") {
+	if _, err := ParseCalls("calls.txt", []byte(`allow {"x": 1}`)); err == nil || !contains(err.Error(),
+		"a row without a tool") {
 		t.Errorf("got %v", err)
 	}
 	_, err = ParseCalls("calls.txt", []byte("\n  permit a__b\nask\nallow # x\ndeny a__b {x}\r\ndeny a__b {} tail\n"))
 	var problems settings.Problems
-	if !errors.As(err, &problems) || len(problems) != 5 || problems[0].Line != 2 || problems[0].Column != 3 || problems[3].Line != 5 {
+	if !errors.As(err, &problems) || len(problems) != 5 || problems[0].Line != 2 || problems[0].Column != 3 ||
+		problems[3].Line != 5 {
 		t.Errorf("got %v", err)
 	}
 }
@@ -49,7 +51,8 @@ func TestCallsAreNamedAsPeopleNameThem(t *testing.T) {
 	c := parse(t, `{"mcpServers": {"my-db": {"command": "x"}, "a": {"command": "x"}}}`)
 	for _, row := range []struct{ tool, server, raw, name string }{
 		{"my-db__drop", "my-db", "drop", "my_db__drop"}, {"my_db__drop", "my-db", "drop", "my_db__drop"},
-		{"my-db.drop-it", "my-db", "drop-it", "my_db__drop_it"}, {"a__b__c", "a", "b__c", "a__b__c"}, {"other__x.y", "other", "x.y", "other__x_y"}, {"plain", "plain", "", "plain"},
+		{"my-db.drop-it", "my-db", "drop-it", "my_db__drop_it"}, {"a__b__c", "a", "b__c", "a__b__c"},
+		{"other__x.y", "other", "x.y", "other__x_y"}, {"plain", "plain", "", "plain"},
 	} {
 		got := c.Call(row.tool, json.RawMessage(`{}`))
 		if got.Server != row.server || got.Tool != row.raw || got.Name != row.name {
@@ -69,13 +72,15 @@ func TestDifferences(t *testing.T) {
 	if strings.Join(got, "\n") != want {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), want)
 	}
-	if got := strings.Join(settingChanges(old, new), "\n"); got != "unmatched: \"allow\" -> \"ask\"\nlimits: {\"calls\":5} -> {\"asks\":1,\"calls\":5}" {
+	if got := strings.Join(settingChanges(old, new),
+		"\n"); got != "unmatched: \"allow\" -> \"ask\"\nlimits: {\"calls\":5} -> {\"asks\":1,\"calls\":5}" {
 		t.Errorf("got\n%s", got)
 	}
 	floor := func(rule string) *profiles.Profile {
 		return parse(t, `{"evaluation": {"floor": "f", "profiles": {"f": {"denylist": ["`+rule+`"]}, "p": {}}}}`).Profile("p")
 	}
-	if changes := ruleChanges(floor("a__b"), floor("a__c")); len(changes) != 2 || changes[0].Added || changes[1].Text != `"a__c"` {
+	if changes := ruleChanges(floor("a__b"), floor("a__c")); len(changes) != 2 || changes[0].Added ||
+		changes[1].Text != `"a__c"` {
 		t.Errorf("the rules of the floor: got %+v", changes)
 	}
 	if changes := ruleChanges(profile(t, `"denylist": ["a__b"]`), profile(t, `"asklist": ["a__b"]`)); len(changes) != 2 {
@@ -94,9 +99,12 @@ func TestShown(t *testing.T) {
 		project(`{"evaluation": {"profiles": {"p": {"allowlist": ["b__*"]}}}}`, Untrusted))
 	text := c.Profile("p").Text()
 	for _, want := range []string{
-		"profile p, codemode.json:2:3", "  allowlist\n    codemode.json:2  \"a__*\"", "bound by the floor, the profile f, codemode.json:1:44", "  unmatched: allow\n",
-		"bound by the project file, .codemode.json:1:", "  allowlist (it allows nothing: the project file is not trusted", `raise: {"openWorldHint":"ask","tainted":"deny"}`, `shadow: "f"`,
-		`ask: {"approver":"other","batch":false,"channels":["web"],"timeout":"1m0s"}`, `limits: {"cpu":"2s","memory":1048576}`, `remember: {"args":"rule","default":"5m0s","max":"8h0m0s","scopes":["run"]}`,
+		"profile p, codemode.json:2:3", "  allowlist\n    codemode.json:2  \"a__*\"",
+		"bound by the floor, the profile f, codemode.json:1:44", "  unmatched: allow\n",
+		"bound by the project file, .codemode.json:1:", "  allowlist (it allows nothing: the project file is not trusted",
+		`raise: {"openWorldHint":"ask","tainted":"deny"}`, `shadow: "f"`,
+		`ask: {"approver":"other","batch":false,"channels":["web"],"timeout":"1m0s"}`,
+		`limits: {"cpu":"2s","memory":1048576}`, `remember: {"args":"rule","default":"5m0s","max":"8h0m0s","scopes":["run"]}`,
 		`elicitationFallback: "allow"`, "unmatched: \"deny\"", "digest: sha256:",
 	} {
 		if !contains(text, want) {
@@ -109,10 +117,12 @@ func TestShown(t *testing.T) {
 		Settings map[string]any
 	}
 	must(t, json.Unmarshal(c.Profile("p").JSON(), &shown))
-	if shown.Profile != "p" || len(shown.Rules) != 3 || shown.Rules[2].Layer != "project file" || shown.Settings["unmatched"] != "deny" {
+	if shown.Profile != "p" || len(shown.Rules) != 3 || shown.Rules[2].Layer != "project file" ||
+		shown.Settings["unmatched"] != "deny" {
 		t.Errorf("got %+v", shown)
 	}
-	if base := c.Profile("").Text(); !contains(base, "profile of the base tool") || !contains(base, `remember: "nothing"`) {
+	if base := c.Profile("").Text(); !contains(base, "profile of the base tool") ||
+		!contains(base, `remember: "nothing"`) {
 		t.Errorf("got\n%s", base)
 	}
 }

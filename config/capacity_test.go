@@ -25,12 +25,14 @@ func TestCapacity(t *testing.T) {
 		{`{"sessions": 8, "sessions": 9}`, "c.json:2"},
 	} {
 		c, err := Parse("c.json", []byte("{\n\"capacity\": "+test.value+"}"))
-		if test.want == "" && (err != nil || c.Capacity == nil) || test.want != "" && (err == nil || !strings.Contains(fmt.Sprint(err), test.want)) {
+		if test.want == "" && (err != nil || c.Capacity == nil) ||
+			test.want != "" && (err == nil || !strings.Contains(fmt.Sprint(err), test.want)) {
 			t.Errorf("%s: got %v, want %q", test.value, err, test.want)
 		}
 	}
 	give := func(standing Standing, sessions int) Source {
-		return Source{File: standing.String(), Data: fmt.Appendf(nil, `{"capacity": {"sessions": %d}}`, sessions), Standing: standing}
+		return Source{File: standing.String(), Data: fmt.Appendf(nil, `{"capacity": {"sessions": %d}}`, sessions),
+			Standing: standing}
 	}
 	for _, test := range []struct {
 		what  string

@@ -24,13 +24,15 @@ func (l *linter) carry(p *profiles.Profile) {
 	}
 	if len(reads) > 0 && len(sends) > 0 {
 		l.add(findingCarry, true, p.Pos(), `ask about what sends, or set "raise": {"tainted": "ask"}`,
-			"under the profile %q a program may read with %s and send with %s, and nobody is asked", p.Name(), few(reads), few(sends))
+			"under the profile %q a program may read with %s and send with %s, and nobody is asked", p.Name(), few(reads),
+			few(sends))
 	}
 }
 
 // The words in the names of tools that send, and of tools that read.
 var (
-	sendingWords = []string{"send", "post", "publish", "upload", "email", "mail", "message", "share", "webhook", "fetch", "request", "http", "notify", "tweet", "comment"}
+	sendingWords = []string{"send", "post", "publish", "upload", "email", "mail", "message", "share", "webhook", "fetch",
+		"request", "http", "notify", "tweet", "comment"}
 	readingWords = []string{"get", "read", "list", "search", "query", "find", "download", "show", "describe", "select"}
 )
 

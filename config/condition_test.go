@@ -150,10 +150,14 @@ var conditionRows = []struct {
 	{"the host of a URL", `"/u": {"host": "good.example"}`, `{"u": "https://good.example/x"}`, 'T', 'T'},
 	{"hosts have no case", `"/u": {"host": "Good.example"}`, `{"u": "HTTPS://GOOD.Example."}`, 'T', 'T'},
 	{"a port does not matter", `"/u": {"host": "good.example"}`, `{"u": "https://good.example:8443/"}`, 'T', 'T'},
-	{"a user name that looks like the host", `"/u": {"host": "good.example"}`, `{"u": "https://good.example@evil.example/"}`, 'F', 'F'},
-	{"the host behind a user name", `"/u": {"host": "evil.example"}`, `{"u": "https://good.example@evil.example/"}`, 'T', 'T'},
-	{"the host only in the path", `"/u": {"host": "good.example"}`, `{"u": "https://evil.example/good.example"}`, 'F', 'F'},
-	{"the host only as a beginning", `"/u": {"host": "good.example"}`, `{"u": "https://good.example.evil.example/"}`, 'F', 'F'},
+	{"a user name that looks like the host", `"/u": {"host": "good.example"}`,
+		`{"u": "https://good.example@evil.example/"}`, 'F', 'F'},
+	{"the host behind a user name", `"/u": {"host": "evil.example"}`, `{"u": "https://good.example@evil.example/"}`, 'T',
+		'T'},
+	{"the host only in the path", `"/u": {"host": "good.example"}`, `{"u": "https://evil.example/good.example"}`, 'F',
+		'F'},
+	{"the host only as a beginning", `"/u": {"host": "good.example"}`, `{"u": "https://good.example.evil.example/"}`, 'F',
+		'F'},
 	{"below the domain", `"/u": {"host": "*.good.example"}`, `{"u": "https://a.b.good.example/"}`, 'T', 'T'},
 	{"the domain itself is not below it", `"/u": {"host": "*.good.example"}`, `{"u": "https://good.example/"}`, 'F', 'F'},
 	{"only the end is alike", `"/u": {"host": "*.good.example"}`, `{"u": "https://xgood.example/"}`, 'F', 'F'},
@@ -229,7 +233,8 @@ var conditionRows = []struct {
 	{"one unknown, one true", `"/a": {"any": [{"gt": 1}, {"eq": "x"}]}`, `{"a": "x"}`, 'T', 'T'},
 	{"one unknown, one false", `"/a": {"any": [{"gt": 1}, {"eq": "x"}]}`, `{"a": "y"}`, 'U', 'U'},
 	{"any may speak about absence", `"/a": {"any": [{"exists": false}, {"eq": "x"}]}`, `{}`, 'T', 'T'},
-	{"any and a condition beside it", `"/a": {"any": [{"eq": "x"}, {"eq": "y"}], "not": {"eq": "y"}}`, `{"a": "y"}`, 'F', 'F'},
+	{"any and a condition beside it", `"/a": {"any": [{"eq": "x"}, {"eq": "y"}], "not": {"eq": "y"}}`, `{"a": "y"}`, 'F',
+		'F'},
 
 	// several pointers
 	{"both conditions hold", `"/a": {"eq": 1}, "/b": {"eq": 2}`, `{"a": 1, "b": 2}`, 'T', 'T'},
@@ -251,8 +256,10 @@ func TestConditions(t *testing.T) {
 		{"a deny rule", `"denylist": [%s]`, true, expected{'T': call.Deny, 'U': call.Ask, 'F': call.Allow}},
 		{"an ask rule", `"asklist": [%s]`, true, expected{'T': call.Ask, 'U': call.Ask, 'F': call.Allow}},
 		{"an allow rule", `"allowlist": [%s]`, false, expected{'T': call.Allow, 'U': call.Deny, 'F': call.Deny}},
-		{"a deny rule over an unmatched deny", `"unmatched": "deny", "denylist": [%s]`, true, expected{'T': call.Deny, 'U': call.Deny, 'F': call.Deny}},
-		{"a soft ask rule over an unmatched deny", `"unmatched": "deny", "asklist": [%s]`, true, expected{'T': call.Ask, 'U': call.Deny, 'F': call.Deny}},
+		{"a deny rule over an unmatched deny", `"unmatched": "deny", "denylist": [%s]`, true,
+			expected{'T': call.Deny, 'U': call.Deny, 'F': call.Deny}},
+		{"a soft ask rule over an unmatched deny", `"unmatched": "deny", "asklist": [%s]`, true,
+			expected{'T': call.Ask, 'U': call.Deny, 'F': call.Deny}},
 	}
 	for _, row := range conditionRows {
 		for _, l := range lists {
@@ -266,7 +273,8 @@ func TestConditions(t *testing.T) {
 				if d.Verdict != l.want[want] {
 					t.Errorf("got %s\nwant %s, because the condition is %c for %s", described(d), l.want[want], want, row.args)
 				}
-				if want == 'U' && l.wide && l.want['U'] == call.Ask && (!d.Unknown || d.Reasons[0].Rule != "r" || len(d.Reasons[0].Conditions) == 0) {
+				if want == 'U' && l.wide && l.want['U'] == call.Ask && (!d.Unknown || d.Reasons[0].Rule != "r" ||
+					len(d.Reasons[0].Conditions) == 0) {
 					t.Errorf("got %s\nwant the rule named that could not be judged", described(d))
 				}
 			})
@@ -281,9 +289,12 @@ func TestClosedAllow(t *testing.T) {
 		title, when, args string
 		want              call.Verdict
 	}{
-		{"only what the rule names", `"/owner": {"eq": "x"}, "/repo": {"exists": true}`, `{"owner": "x", "repo": "y"}`, call.Allow},
-		{"an argument the rule does not name", `"/owner": {"eq": "x"}, "/repo": {"exists": true}`, `{"owner": "x", "repo": "y", "visibility": "public"}`, call.Deny},
-		{"a named argument that is missing and may be", `"/owner": {"eq": "x"}, "/repo": {"eq": "y", "ifMissing": "match"}`, `{"owner": "x"}`, call.Allow},
+		{"only what the rule names", `"/owner": {"eq": "x"}, "/repo": {"exists": true}`, `{"owner": "x", "repo": "y"}`,
+			call.Allow},
+		{"an argument the rule does not name", `"/owner": {"eq": "x"}, "/repo": {"exists": true}`,
+			`{"owner": "x", "repo": "y", "visibility": "public"}`, call.Deny},
+		{"a named argument that is missing and may be", `"/owner": {"eq": "x"}, "/repo": {"eq": "y", "ifMissing": "match"}`,
+			`{"owner": "x"}`, call.Allow},
 		{"a whole object is named", `"/o": {"type": "object"}`, `{"o": {"a": 1, "b": [2]}}`, call.Allow},
 		{"a member more than the named one", `"/o/a": {"eq": 1}`, `{"o": {"a": 1, "b": 2}}`, call.Deny},
 		{"the named member alone", `"/o/a": {"eq": 1}`, `{"o": {"a": 1}}`, call.Allow},
@@ -306,7 +317,8 @@ func TestClosedAllow(t *testing.T) {
 		})
 	}
 	t.Run("names are not places, and places no names", func(t *testing.T) {
-		for when, args := range map[string]string{`{"/f/": {"exists": true}}`: `{"f": [1]}`, `{"/*": {"exists": true}}`: `{"*": 1}`, `{"/f/0": {"exists": true}}`: `{"f": {"1": 1}}`} {
+		for when, args := range map[string]string{`{"/f/": {"exists": true}}`: `{"f": [1]}`,
+			`{"/*": {"exists": true}}`: `{"*": 1}`, `{"/f/0": {"exists": true}}`: `{"f": {"1": 1}}`} {
 			p := profile(t, `"allowlist": [{"tool": "a__b", "others": "none", "when": `+when+`}]`)
 			if got := p.Explain(callOf("a b", args)).Considered[0].Result; got != "false" {
 				t.Errorf("%s with %s: got %s, want false", when, args, got)
@@ -334,9 +346,12 @@ func TestClosedAllow(t *testing.T) {
 func TestHostsThatNotEveryoneReadsAlike(t *testing.T) {
 	p := profile(t, `"denylist": [{"tool": "a__b", "when": {"/u": {"host": ["good.example", "*.wide.example"]}}}]`)
 	for _, row := range []struct{ url, want string }{
-		{"https://good.example/x", "true"}, {"https://good.example/a b", "unknown"}, {"http://[::1", "unknown"}, {"https://good.example\\@x", "unknown"},
-		{"//good.example/x", "unknown"}, {"file:///x", "unknown"}, {"mailto:a@good.example", "unknown"}, {"good.example", "unknown"},
-		{"https://a.wide.example", "true"}, {"https://wide.example", "false"}, {"https://.wide.example/", "unknown"}, {"https://xwide.example", "false"},
+		{"https://good.example/x", "true"}, {"https://good.example/a b", "unknown"}, {"http://[::1", "unknown"},
+		{"https://good.example\\@x", "unknown"},
+		{"//good.example/x", "unknown"}, {"file:///x", "unknown"}, {"mailto:a@good.example", "unknown"},
+		{"good.example", "unknown"},
+		{"https://a.wide.example", "true"}, {"https://wide.example", "false"}, {"https://.wide.example/", "unknown"},
+		{"https://xwide.example", "false"},
 	} {
 		x := p.Explain(callOf("a b", `{"u": `+quote(row.url)+`}`))
 		if got := x.Considered[0].Result; got != row.want {
@@ -348,7 +363,8 @@ func TestHostsThatNotEveryoneReadsAlike(t *testing.T) {
 // TestComparisonsOfValues goes through what types and equality tell apart.
 func TestComparisonsOfValues(t *testing.T) {
 	values := []string{`"x"`, `1`, `1.5`, `true`, `false`, `null`, `[1]`, `[]`, `{"a":"x"}`, `{}`}
-	kinds := map[string]string{"string": `"x"`, "number": `1 1.5`, "integer": `1`, "boolean": `true false`, "array": `[1] []`, "object": `{"a":"x"} {}`}
+	kinds := map[string]string{"string": `"x"`, "number": `1 1.5`, "integer": `1`, "boolean": `true false`,
+		"array": `[1] []`, "object": `{"a":"x"} {}`}
 	result := func(condition, value string) string {
 		p := profile(t, `"denylist": [{"tool": "a__b", "when": {"/v/0": `+condition+`}}]`)
 		return p.Explain(callOf("a b", `{"v": [`+value+`]}`)).Considered[0].Result
@@ -362,9 +378,12 @@ func TestComparisonsOfValues(t *testing.T) {
 		}
 	}
 	for _, row := range []struct{ constant, value, want string }{
-		{`{"a": "x"}`, `{"a": "x"}`, "true"}, {`{"a": "x"}`, `{"a": "y"}`, "false"}, {`{"a": "x"}`, `{"b": "x"}`, "false"}, {`{"a": "x"}`, `{"a": "x", "b": 1}`, "false"},
-		{`["x", 1]`, `["x", 1.0]`, "true"}, {`["x", 1]`, `["x", 2]`, "false"}, {`["x", 1]`, `[1, "x"]`, "false"}, {`["x"]`, `["x", "x"]`, "false"},
-		{`[0]`, `[1e99999999999]`, "false"}, {`0`, `1e99999999999`, "false"}, {`[0]`, `[-0.0]`, "true"}, {`{"a": [null]}`, `{"a": [null]}`, "true"}, {`{"a": [true]}`, `{"a": [false]}`, "false"},
+		{`{"a": "x"}`, `{"a": "x"}`, "true"}, {`{"a": "x"}`, `{"a": "y"}`, "false"}, {`{"a": "x"}`, `{"b": "x"}`, "false"},
+		{`{"a": "x"}`, `{"a": "x", "b": 1}`, "false"},
+		{`["x", 1]`, `["x", 1.0]`, "true"}, {`["x", 1]`, `["x", 2]`, "false"}, {`["x", 1]`, `[1, "x"]`, "false"},
+		{`["x"]`, `["x", "x"]`, "false"},
+		{`[0]`, `[1e99999999999]`, "false"}, {`0`, `1e99999999999`, "false"}, {`[0]`, `[-0.0]`, "true"},
+		{`{"a": [null]}`, `{"a": [null]}`, "true"}, {`{"a": [true]}`, `{"a": [false]}`, "false"},
 	} {
 		if got := result(`{"eq": `+row.constant+`}`, row.value); got != row.want {
 			t.Errorf("%s equals %s: got %s, want %s", row.value, row.constant, got, row.want)
@@ -374,7 +393,8 @@ func TestComparisonsOfValues(t *testing.T) {
 
 func TestEdgesOfComparisons(t *testing.T) {
 	for condition, want := range map[string][3]string{ // of 4, 5 and 6
-		`{"lt": 5}`: {"true", "false", "false"}, `{"lte": 5}`: {"true", "true", "false"}, `{"gt": 5}`: {"false", "false", "true"}, `{"gte": 5}`: {"false", "true", "true"},
+		`{"lt": 5}`: {"true", "false", "false"}, `{"lte": 5}`: {"true", "true", "false"},
+		`{"gt": 5}`: {"false", "false", "true"}, `{"gte": 5}`: {"false", "true", "true"},
 	} {
 		p := profile(t, `"denylist": [{"tool": "a__b", "when": {"/x": `+condition+`}}]`)
 		for i, value := range []string{"4", "5.0", `"6"`} {
@@ -385,7 +405,8 @@ func TestEdgesOfComparisons(t *testing.T) {
 	}
 	for value, ok := range map[string]bool{
 		`{"regex": "` + strings.Repeat("x", 1000) + `"}`: true, `{"regex": "` + strings.Repeat("x", 1001) + `"}`: false,
-		`{"host": "a-b_c.example9"}`: true, `{"host": "0a.z"}`: true, `{"host": "a.z9"}`: true, `{"host": "a/b"}`: false, `{"host": "a+b.example"}`: false, `{"host": "a..b"}`: false,
+		`{"host": "a-b_c.example9"}`: true, `{"host": "0a.z"}`: true, `{"host": "a.z9"}`: true, `{"host": "a/b"}`: false,
+		`{"host": "a+b.example"}`: false, `{"host": "a..b"}`: false,
 		"{\"host\": \"a`b.example\"}": false, `{"host": "a{b.example"}`: false, `{"host": "a;b.example"}`: false,
 	} {
 		_, err := Parse("f", []byte(inProfile(`"denylist": [{"tool": "a__b", "when": {"/x": `+value+`}}]`)))
@@ -408,10 +429,13 @@ func TestTheFirstReasonIsKept(t *testing.T) {
 // TestPathsThatLeadElsewhere: relative folders hold nothing that may lead out of them.
 func TestPathsThatLeadElsewhere(t *testing.T) {
 	for _, row := range []struct{ folder, path, want string }{
-		{"data", "data/x", "true"}, {"data", "~/data/x", "unknown"}, {"data", "", "unknown"}, {"data", "x://data", "unknown"}, {"data", "data/../../x", "unknown"}, {"data", "database", "false"},
-		{".", "x", "true"}, {".", ".", "true"}, {".", "..", "unknown"}, {".", "../x", "unknown"}, {".", "..x", "true"}, {"data", "..", "unknown"},
+		{"data", "data/x", "true"}, {"data", "~/data/x", "unknown"}, {"data", "", "unknown"}, {"data", "x://data", "unknown"},
+		{"data", "data/../../x", "unknown"}, {"data", "database", "false"},
+		{".", "x", "true"}, {".", ".", "true"}, {".", "..", "unknown"}, {".", "../x", "unknown"}, {".", "..x", "true"},
+		{"data", "..", "unknown"},
 		{"/", "/x", "true"}, {"/", "x", "unknown"},
-		{"a:/data", "a:/data/x", "true"}, {"Z:/data", "Z:/data/x", "true"}, {"z:/", "z:/x", "true"}, {"c:/data", "c:/data/../x", "false"},
+		{"a:/data", "a:/data/x", "true"}, {"Z:/data", "Z:/data/x", "true"}, {"z:/", "z:/x", "true"},
+		{"c:/data", "c:/data/../x", "false"},
 	} {
 		p := profile(t, `"allowlist": [{"tool": "a__b", "when": {"/p": {"under": `+quote(row.folder)+`}}}]`)
 		if got := p.Explain(callOf("a b", `{"p": `+quote(row.path)+`}`)).Considered[0].Result; got != row.want {

@@ -126,7 +126,10 @@ var helperTools = []string{"codemode_check", "search_tools", "get_tools", "start
 // the profiles, the base tool and the one for saved programs are those it names; the tools
 // that run nothing stay listed unless it names one of them too.
 func (c *Config) Exposes(tool string) bool {
-	return !slices.ContainsFunc(c.parts, func(p *fileRules) bool { return p.expose != nil && !c.exposedBy(p.expose, tool) })
+	return !slices.ContainsFunc(c.parts, func(p *fileRules) bool {
+		return p.expose != nil &&
+			!c.exposedBy(p.expose, tool)
+	})
 }
 
 func (c *Config) exposedBy(expose []string, tool string) bool {
@@ -178,7 +181,8 @@ func parseSource(s Source, base *Config, env func(string) (string, bool)) (*Conf
 	}
 	c := &Config{Path: file, Digest: profiles.Digest(data)}
 	c.Files = []FileInfo{{file, c.Digest, s.Standing}}
-	b := builder{RuleReader: &profiles.RuleReader{Reader: r, Untrusted: s.Standing == Untrusted}, config: c, standing: s.Standing, written: map[string]*profiles.Written{}, env: env}
+	b := builder{RuleReader: &profiles.RuleReader{Reader: r, Untrusted: s.Standing == Untrusted}, config: c,
+		standing: s.Standing, written: map[string]*profiles.Written{}, env: env}
 	b.inherit(base)
 	if s.Standing == Environment {
 		if base == nil {

@@ -53,7 +53,8 @@ func (b *builder) console(n strictjson.Value) (c Console) {
 			settings.Key("life", func(n strictjson.Value) { c.Life = b.Duration(n, `"life"`) }),
 		})
 	default:
-		b.Wrong(n, `write false, an address such as "127.0.0.1:7391", or an object`, `"console" must be false, a string or an object, this is %s`, n.Kind())
+		b.Wrong(n, `write false, an address such as "127.0.0.1:7391", or an object`,
+			`"console" must be false, a string or an object, this is %s`, n.Kind())
 	}
 	return c
 }
@@ -67,7 +68,8 @@ func (b *builder) people(n strictjson.Value) map[string]Person {
 	people := map[string]Person{}
 	for name, child := range n.Members() {
 		if !validPrincipal(name) {
-			b.WrongKey(child, "write the principal that logs in, such as local:anna", "%.40q is not the name of a principal", name)
+			b.WrongKey(child, "write the principal that logs in, such as local:anna", "%.40q is not the name of a principal",
+				name)
 		}
 		var p Person
 		b.Object(child, fmt.Sprintf("%q in \"people\"", name), []settings.Field{
@@ -101,7 +103,8 @@ func (b *builder) address(n strictjson.Value) string {
 		return ""
 	}
 	if ip := net.ParseIP(host); host != "" && host != "localhost" && !ip.IsLoopback() {
-		b.Wrong(n, `take 127.0.0.1, put what adds TLS before it, and name it in "origin"`, "the page is served on this machine only, without TLS, and %.80q is reached from elsewhere", text)
+		b.Wrong(n, `take 127.0.0.1, put what adds TLS before it, and name it in "origin"`,
+			"the page is served on this machine only, without TLS, and %.80q is reached from elsewhere", text)
 	}
 	return text
 }

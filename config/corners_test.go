@@ -18,9 +18,14 @@ import (
 // TestOnlyWhatDecidedIsAReason: rules that came out another way, or that another one outranks, are not named.
 func TestOnlyWhatDecidedIsAReason(t *testing.T) {
 	for _, row := range []struct{ title, body, args, want string }{
-		{"a soft ask beside a hard one", `"asklist": [{"id": "hard", "tool": "a__*"}, {"id": "soft", "tool": "a__*", "unlessAllowed": true}]`, `{}`, "hard"},
-		{"an allow rule that does not hold beside one that does", `"allowlist": [{"id": "yes", "tool": "a__*"}, {"id": "no", "tool": "a__*", "when": {"/x": {"eq": 1}}}]`, `{"x": 2}`, "yes"},
-		{"an allow rule that cannot be judged", `"allowlist": [{"id": "yes", "tool": "a__*"}, {"id": "what", "tool": "a__*", "when": {"/x": {"eq": 1}}}]`, `{}`, "yes"},
+		{"a soft ask beside a hard one",
+			`"asklist": [{"id": "hard", "tool": "a__*"}, {"id": "soft", "tool": "a__*", "unlessAllowed": true}]`, `{}`, "hard"},
+		{"an allow rule that does not hold beside one that does",
+			`"allowlist": [{"id": "yes", "tool": "a__*"}, {"id": "no", "tool": "a__*", "when": {"/x": {"eq": 1}}}]`, `{"x": 2}`,
+			"yes"},
+		{"an allow rule that cannot be judged",
+			`"allowlist": [{"id": "yes", "tool": "a__*"}, {"id": "what", "tool": "a__*", "when": {"/x": {"eq": 1}}}]`, `{}`,
+			"yes"},
 		{"only soft asks", `"asklist": [{"id": "one", "tool": "a__*", "unlessAllowed": true}, {"id": "two", "tool": "a__b", "unlessAllowed": true}]`, `{}`, "one two"},
 	} {
 		d := profile(t, row.body).Decide(callOf("a b", row.args))
@@ -53,8 +58,10 @@ func TestWhatProgramsMaySee(t *testing.T) {
 		{`"denylist": ["a__b"]`, false}, {`"denylist": [{"tool": "a__b", "when": {"/x": {"exists": false}}}]`, true},
 		{`"unmatched": "deny", "denylist": [{"tool": "a__b", "when": {"/x": {"exists": true}}}]`, false},
 		{`"allowlist": [{"tool": "a__b", "until": "2025-01-01T00:00:00Z", "when": {"/x": {"exists": true}}}]`, false},
-		{`"allowlist": [{"tool": "a__b", "until": "2027-01-01T00:00:00Z"}]`, true}, {`"allowlist": [{"tool": "a__b", "until": "2025-01-01T00:00:00Z"}]`, false},
-		{`"unmatched": "deny", "asklist": [{"tool": "a__b", "when": {"/x": {"exists": true}}}]`, true}, {`"unmatched": "deny", "asklist": [{"tool": "a__b", "annotations": {"readOnlyHint": true}}]`, false},
+		{`"allowlist": [{"tool": "a__b", "until": "2027-01-01T00:00:00Z"}]`, true},
+		{`"allowlist": [{"tool": "a__b", "until": "2025-01-01T00:00:00Z"}]`, false},
+		{`"unmatched": "deny", "asklist": [{"tool": "a__b", "when": {"/x": {"exists": true}}}]`, true},
+		{`"unmatched": "deny", "asklist": [{"tool": "a__b", "annotations": {"readOnlyHint": true}}]`, false},
 	} {
 		if got := profile(t, row.body).Visible(profiles.Call{Server: "a", Tool: "b", Time: now}); got != row.want {
 			t.Errorf("%s: got %t", row.body, got)
@@ -73,7 +80,8 @@ func TestWhatProgramsMaySee(t *testing.T) {
 
 func TestUnrestricted(t *testing.T) {
 	for body, want := range map[string]bool{
-		``: true, `"unmatched": "allow"`: true, `"unmatched": "ask"`: false, `"denylist": ["a__b"]`: false, `"raise": {"tainted": "ask"}`: false, `"limits": {"calls": 5}`: false, `"redact": {"keys": ["x"]}`: true,
+		``: true, `"unmatched": "allow"`: true, `"unmatched": "ask"`: false, `"denylist": ["a__b"]`: false,
+		`"raise": {"tainted": "ask"}`: false, `"limits": {"calls": 5}`: false, `"redact": {"keys": ["x"]}`: true,
 	} {
 		if got := profile(t, body).Unrestricted(); got != want {
 			t.Errorf("%s: got %t", body, got)
@@ -88,13 +96,17 @@ func TestUnrestricted(t *testing.T) {
 // TestSettingsArriveWhereTheyBelong: what the file says is what the configuration has.
 func TestSettingsArriveWhereTheyBelong(t *testing.T) {
 	c := parse(t, `{"outputValidation": "strict", "servers": {"a": {"command": "x", "outputValidation": "warn"}}, "store": "s.db", "http": {"hosts": ["h"]}, "console": {"idle": "1m"}}`)
-	if c.OutputValidation != "strict" || c.Servers[0].OutputValidation != "warn" || storeOf(t, c).Path != "s.db" || c.http.Hosts[0] != "h" || c.Console.Idle != time.Minute {
+	if c.OutputValidation != "strict" || c.Servers[0].OutputValidation != "warn" || storeOf(t, c).Path != "s.db" ||
+		c.http.Hosts[0] != "h" || c.Console.Idle != time.Minute {
 		t.Errorf("got %+v", c)
 	}
-	both, err := ranked(t, `{"builtin": false}`, `{"store": "mine.db", "evaluation": {"adminURL": "https://x", "profiles": {"p": {}}, "defaultProfile": "p"}, "scripts": {"root": "s", "allow": []}}`, ``)
+	both, err := ranked(t, `{"builtin": false}`,
+		`{"store": "mine.db", "evaluation": {"adminURL": "https://x", "profiles": {"p": {}}, "defaultProfile": "p"}, "scripts": {"root": "s", "allow": []}}`, ``)
 	must(t, err)
-	if storeOf(t, both).Path != "mine.db" || both.AdminURL != "https://x" || both.Scripts == nil || len(both.Warnings) != 0 {
-		t.Errorf("what the managed file leaves open: %v %q %v %v", both.store, both.AdminURL, both.Scripts, settings.Problems(both.Warnings))
+	if storeOf(t, both).Path != "mine.db" || both.AdminURL != "https://x" || both.Scripts == nil ||
+		len(both.Warnings) != 0 {
+		t.Errorf("what the managed file leaves open: %v %q %v %v", both.store, both.AdminURL, both.Scripts,
+			settings.Problems(both.Warnings))
 	}
 	if c := parse(t, `{"a": {"command": "x"}, "http": {"command": "y"}}`); len(c.Servers) != 2 || c.http != nil {
 		t.Errorf("a bare map whose last server is called http: %+v", c)
@@ -102,7 +114,8 @@ func TestSettingsArriveWhereTheyBelong(t *testing.T) {
 	if c := parse(t, `{"http": {"hosts": ["x"]}}`); len(c.Servers) != 0 || c.http == nil {
 		t.Errorf("an address alone is no server: %+v", c)
 	}
-	_, err = ParseAll(Source{File: "u", Standing: User, Data: []byte(`{}`)}, Source{File: "o", Standing: Narrowing, Data: []byte(`{"$schema": 5}`)})
+	_, err = ParseAll(Source{File: "u", Standing: User, Data: []byte(`{}`)},
+		Source{File: "o", Standing: Narrowing, Data: []byte(`{"$schema": 5}`)})
 	if err == nil {
 		t.Error("a schema of overlays that is no text passes")
 	}
@@ -111,7 +124,8 @@ func TestSettingsArriveWhereTheyBelong(t *testing.T) {
 		root     string
 		loads    bool
 	}{{User, "data", true}, {Managed, "data", false}, {Managed, "/data", true}} {
-		_, err := ParseAll(Source{File: "f", Standing: row.standing, Data: []byte(`{"builtin": {"filesystem": {"root": "` + row.root + `"}}}`)})
+		_, err := ParseAll(Source{File: "f", Standing: row.standing, Data: []byte(`{"builtin": {"filesystem": {"root": "` +
+			row.root + `"}}}`)})
 		if (err == nil) != row.loads {
 			t.Errorf("the root %q in the %s: %v", row.root, row.standing, err)
 		}
@@ -120,27 +134,33 @@ func TestSettingsArriveWhereTheyBelong(t *testing.T) {
 
 // TestFilesOfAProject: what an untrusted file repeats or extends is no mistake of it.
 func TestFilesOfAProject(t *testing.T) {
-	c, err := ranked(t, `{"evaluation": {"profiles": {"p": {"denylist": [{"id": "x", "tool": "a__b"}]}}}}`, `{"builtin": false}`, `{"evaluation": {"profiles": {"p": {"denylist": [{"id": "x", "tool": "a__c"}]}, "own": {"extends": ["p"]}}}}`)
+	c, err := ranked(t, `{"evaluation": {"profiles": {"p": {"denylist": [{"id": "x", "tool": "a__b"}]}}}}`,
+		`{"builtin": false}`, `{"evaluation": {"profiles": {"p": {"denylist": [{"id": "x", "tool": "a__c"}]}, "own": {"extends": ["p"]}}}}`)
 	must(t, err)
 	if got := warned(c); strings.Count(got, "in no other file") != 1 || !contains(got, `"own"`) {
 		t.Errorf("got %s", got)
 	}
-	_, err = ParseAll(Source{File: "u", Standing: User, Data: []byte(inProfile(`"denylist": [{"id": "x", "tool": "a__b"}]`))}, Source{File: "t", Standing: Trusted, Data: []byte(inProfile(`"denylist": [{"id": "x", "tool": "a__c"}]`))})
+	_, err = ParseAll(Source{File: "u", Standing: User,
+		Data: []byte(inProfile(`"denylist": [{"id": "x", "tool": "a__b"}]`))},
+		Source{File: "t", Standing: Trusted, Data: []byte(inProfile(`"denylist": [{"id": "x", "tool": "a__c"}]`))})
 	if err == nil || !contains(err.Error(), `have the id "x"`) {
 		t.Errorf("a trusted file that repeats an id: %v", err)
 	}
-	user, managed := `{"evaluation": {"profiles": {"p": {"elicitationFallback": "allow"}}}}`, `{"evaluation": {"floor": "f", "profiles": {"f": {"elicitationFallback": "deny"}, "p": {"denylist": ["a__b"]}}}}`
+	user, managed := `{"evaluation": {"profiles": {"p": {"elicitationFallback": "allow"}}}}`,
+		`{"evaluation": {"floor": "f", "profiles": {"f": {"elicitationFallback": "deny"}, "p": {"denylist": ["a__b"]}}}}`
 	if c, err = ranked(t, managed, user, ``); err != nil || c.Profile("p").Fallback() {
 		t.Errorf("a floor forbids the fallback, and a later layer is silent: %v", err)
 	}
-	c, err = ranked(t, `{"evaluation": {"floor": "f", "profiles": {"f": {"raise": {"tainted": "ask"}}}}}`, inProfile(`"raise": {"tainted": "deny"}`), ``)
+	c, err = ranked(t, `{"evaluation": {"floor": "f", "profiles": {"f": {"raise": {"tainted": "ask"}}}}}`,
+		inProfile(`"raise": {"tainted": "deny"}`), ``)
 	must(t, err)
 	if text := c.Profile("p").Text(); !contains(text, `raise: {"tainted":"deny"}`) {
 		t.Errorf("the stricter of two:\n%s", text)
 	}
 	c, err = ranked(t, ``, inProfile(``), inProfile(`"denylist": ["a__b"], "allowlist": ["a__c"]`))
 	must(t, err)
-	if text := c.Profile("p").Text(); !contains(text, "  denylist\n") || !contains(text, "  allowlist (it allows nothing") {
+	if text := c.Profile("p").Text(); !contains(text, "  denylist\n") ||
+		!contains(text, "  allowlist (it allows nothing") {
 		t.Errorf("only the allowlist counts for nothing:\n%s", text)
 	}
 	a, err := ranked(t, ``, inProfile(`"denylist": ["a__b"]`), ``)
@@ -197,17 +217,20 @@ func TestSmallParts(t *testing.T) {
 	if err == nil || err.(settings.Problems)[0].Source != "maybe x" {
 		t.Errorf("the source of a row: %q", err)
 	}
-	long := settings.Problem{Position: settings.Position{File: "f", Line: 1, Column: 120}, Source: strings.Repeat("a", 120)}
+	long := settings.Problem{Position: settings.Position{File: "f", Line: 1, Column: 120},
+		Source: strings.Repeat("a", 120)}
 	if contains(long.String(), "...") {
 		t.Errorf("a line that fits is cut:\n%s", long)
 	}
 	c := parse(t, `{"evaluation": {"expose": ["p"], "profiles": {"p": {}}}}`)
-	for tool, want := range map[string]bool{baseTool: false, scriptTool: false, toolPrefix + "p": true, "codemode_check": true} {
+	for tool, want := range map[string]bool{baseTool: false, scriptTool: false, toolPrefix + "p": true,
+		"codemode_check": true} {
 		if c.Exposes(tool) != want {
 			t.Errorf("%s is offered: %t", tool, !want)
 		}
 	}
-	d := profile(t, `"denylist": [{"tool": "a__b", "when": {"/n": {"type": "integer"}}}]`).Decide(callOf("a b", `{"n": 1e99999999999}`))
+	d := profile(t, `"denylist": [{"tool": "a__b", "when": {"/n": {"type": "integer"}}}]`).Decide(callOf("a b",
+		`{"n": 1e99999999999}`))
 	if d.Verdict == call.Deny {
 		t.Errorf("a number that nobody can write out is an integer: %s", described(d))
 	}
@@ -262,12 +285,14 @@ func TestMoreFindings(t *testing.T) {
 // TestOutcomesThatAreRare has the conditions of deciding code that hardly anything makes come out this way.
 func TestOutcomesThatAreRare(t *testing.T) {
 	odd := profile(t, `"denylist": [{"tool": "a__b", "when": {"/größe": {"eq": 5, "ifMissing": "noMatch"}}}]`)
-	for args, want := range map[string]call.Verdict{`{"size": 5}`: call.Allow, `{"größe": 5}`: call.Deny, `{"GRÖSSE": 5}`: call.Deny, `{"GRÖßE": 5}`: call.Deny, `{"größe": 1e99999999999}`: call.Allow} {
+	for args, want := range map[string]call.Verdict{`{"size": 5}`: call.Allow, `{"größe": 5}`: call.Deny,
+		`{"GRÖSSE": 5}`: call.Deny, `{"GRÖßE": 5}`: call.Deny, `{"größe": 1e99999999999}`: call.Allow} {
 		if d := odd.Decide(callOf("a b", args)); d.Verdict != want {
 			t.Errorf("%s: %s", args, described(d))
 		}
 	}
-	for constant, value := range map[string]string{`{"k": 1e99999999999}`: `{"k": 1}`, `{"k": 1}`: `{"k": 1e99999999999}`} {
+	for constant, value := range map[string]string{`{"k": 1e99999999999}`: `{"k": 1}`,
+		`{"k": 1}`: `{"k": 1e99999999999}`} {
 		p := profile(t, `"denylist": [{"tool": "a__b", "when": {"/x": {"eq": `+constant+`}}}]`)
 		if d := p.Decide(callOf("a b", `{"x": `+value+`}`)); d.Verdict != call.Allow {
 			t.Errorf("%s is %s: %s", value, constant, described(d))

@@ -69,21 +69,37 @@ func TestOrder(t *testing.T) {
 		{"unmatched ask", `"unmatched": "ask"`, call.Ask},
 		{"unmatched ask beats the allowlist's default", `"allowlist": ["x__*"], "unmatched": "ask"`, call.Ask},
 		{"unmatched allow beats the allowlist's default", `"allowlist": ["x__*"], "unmatched": "allow"`, call.Allow},
-		{"a soft ask loses to an allow", `"asklist": [{"tool": "a__*", "unlessAllowed": true}], "allowlist": ["a__b"]`, call.Allow},
-		{"a soft ask wins over unmatched", `"asklist": [{"tool": "a__*", "unlessAllowed": true}], "unmatched": "deny"`, call.Ask},
-		{"a soft ask loses to a deny", `"asklist": [{"tool": "a__*", "unlessAllowed": true}], "denylist": ["a__b"]`, call.Deny},
+		{"a soft ask loses to an allow", `"asklist": [{"tool": "a__*", "unlessAllowed": true}], "allowlist": ["a__b"]`,
+			call.Allow},
+		{"a soft ask wins over unmatched", `"asklist": [{"tool": "a__*", "unlessAllowed": true}], "unmatched": "deny"`,
+			call.Ask},
+		{"a soft ask loses to a deny", `"asklist": [{"tool": "a__*", "unlessAllowed": true}], "denylist": ["a__b"]`,
+			call.Deny},
 		{"a named exception", `"asklist": [{"tool": "a__*", "unlessAllowed": ["x"]}], "allowlist": ["a__*", {"id": "x", "tool": "a__b"}]`, call.Allow},
-		{"an allow rule that is not the named exception", `"asklist": [{"tool": "a__*", "unlessAllowed": ["x"]}], "allowlist": ["a__*", {"id": "x", "tool": "a__c"}]`, call.Ask},
-		{"an exception that is only named", `"asklist": [{"tool": "a__*", "unlessAllowed": ["a__*"]}], "allowlist": ["a__*"]`, call.Ask},
-		{"a named exception loses to a deny", `"asklist": [{"tool": "a__*", "unlessAllowed": ["x"]}], "allowlist": [{"id": "x", "tool": "a__b"}], "denylist": ["a__b"]`, call.Deny},
-		{"a named exception loses to another ask", `"asklist": [{"tool": "a__*", "unlessAllowed": ["x"]}, "a__b"], "allowlist": [{"id": "x", "tool": "a__b"}]`, call.Ask},
-		{"a named exception that cannot be judged", `"asklist": [{"tool": "a__*", "unlessAllowed": ["x"]}], "allowlist": ["a__*", {"id": "x", "tool": "a__b", "when": {"/x": {"eq": 1}}}]`, call.Ask},
-		{"a hard ask beside a soft one", `"asklist": [{"tool": "a__*", "unlessAllowed": true}, "a__b"], "allowlist": ["a__b"]`, call.Ask},
-		{"unlessAllowed false is a hard ask", `"asklist": [{"tool": "a__*", "unlessAllowed": false}], "allowlist": ["a__b"]`, call.Ask},
-		{"an unknown deny turns allow into ask", `"denylist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}}], "allowlist": ["a__b"]`, call.Ask},
-		{"an unknown ask turns allow into ask", `"asklist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}}], "allowlist": ["a__b"]`, call.Ask},
-		{"an unknown soft ask turns allow into ask", `"asklist": [{"tool": "a__b", "unlessAllowed": true, "when": {"/x": {"eq": 1}}}], "allowlist": ["a__b"]`, call.Ask},
-		{"an unknown deny leaves an unmatched deny", `"denylist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}}], "unmatched": "deny"`, call.Deny},
+		{"an allow rule that is not the named exception",
+			`"asklist": [{"tool": "a__*", "unlessAllowed": ["x"]}], "allowlist": ["a__*", {"id": "x", "tool": "a__c"}]`,
+			call.Ask},
+		{"an exception that is only named", `"asklist": [{"tool": "a__*", "unlessAllowed": ["a__*"]}], "allowlist": ["a__*"]`,
+			call.Ask},
+		{"a named exception loses to a deny",
+			`"asklist": [{"tool": "a__*", "unlessAllowed": ["x"]}], "allowlist": [{"id": "x", "tool": "a__b"}], "denylist": ["a__b"]`, call.Deny},
+		{"a named exception loses to another ask",
+			`"asklist": [{"tool": "a__*", "unlessAllowed": ["x"]}, "a__b"], "allowlist": [{"id": "x", "tool": "a__b"}]`,
+			call.Ask},
+		{"a named exception that cannot be judged",
+			`"asklist": [{"tool": "a__*", "unlessAllowed": ["x"]}], "allowlist": ["a__*", {"id": "x", "tool": "a__b", "when": {"/x": {"eq": 1}}}]`, call.Ask},
+		{"a hard ask beside a soft one",
+			`"asklist": [{"tool": "a__*", "unlessAllowed": true}, "a__b"], "allowlist": ["a__b"]`, call.Ask},
+		{"unlessAllowed false is a hard ask", `"asklist": [{"tool": "a__*", "unlessAllowed": false}], "allowlist": ["a__b"]`,
+			call.Ask},
+		{"an unknown deny turns allow into ask",
+			`"denylist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}}], "allowlist": ["a__b"]`, call.Ask},
+		{"an unknown ask turns allow into ask",
+			`"asklist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}}], "allowlist": ["a__b"]`, call.Ask},
+		{"an unknown soft ask turns allow into ask",
+			`"asklist": [{"tool": "a__b", "unlessAllowed": true, "when": {"/x": {"eq": 1}}}], "allowlist": ["a__b"]`, call.Ask},
+		{"an unknown deny leaves an unmatched deny",
+			`"denylist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}}], "unmatched": "deny"`, call.Deny},
 		{"an unknown allow allows nothing", `"allowlist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}}]`, call.Deny},
 		{"one deny true, another unknown", `"denylist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}}, "a__b"]`, call.Deny},
 		{"a rule for several tools", `"denylist": [{"tool": ["x__y", "a__[bc]"]}]`, call.Deny},
@@ -153,7 +169,9 @@ func TestNames(t *testing.T) {
 	t.Run("in a profile large enough for an index", func(t *testing.T) {
 		filler := strings.Repeat(`"zz__1", "*__zz", `, indexFrom)
 		p := profile(t, `"denylist": [`+filler+`"my-fs__del-*", "*x-y*"], "asklist": [{"tool": "my_fs__del_*", "unlessAllowed": true}], "allowlist": ["my-fs__ok", "my_fs__ok*"]`)
-		for tool, want := range map[string]call.Verdict{"my-fs del-a": call.Deny, "my-fs del_a": call.Ask, "q x-y": call.Deny, "q x_y": call.Deny, "my-fs ok": call.Allow, "my_fs ok": call.Allow, "my-fs ok-x-y": call.Deny, "other zz": call.Deny} {
+		for tool, want := range map[string]call.Verdict{"my-fs del-a": call.Deny, "my-fs del_a": call.Ask, "q x-y": call.Deny,
+			"q x_y": call.Deny, "my-fs ok": call.Allow, "my_fs ok": call.Allow, "my-fs ok-x-y": call.Deny,
+			"other zz": call.Deny} {
 			if tool == "q x_y" {
 				want = call.Deny // by the allowlist's default: the raw name does not fit the deny rule
 			}
@@ -164,7 +182,8 @@ func TestNames(t *testing.T) {
 	})
 	t.Run("the canonical name may be given", func(t *testing.T) {
 		p := profile(t, `"allowlist": ["fs__x"]`)
-		for _, c := range []profiles.Call{{Name: "fs__x"}, {Server: "fs", Tool: "x", Name: "fs__x"}, {Server: "fs", Tool: "x"}} {
+		for _, c := range []profiles.Call{{Name: "fs__x"}, {Server: "fs", Tool: "x", Name: "fs__x"},
+			{Server: "fs", Tool: "x"}} {
 			if d := p.Decide(c); d.Verdict != call.Allow {
 				t.Errorf("%+v: got %s, want allow", c, described(d))
 			}
@@ -200,7 +219,9 @@ func TestBadArguments(t *testing.T) {
 		{"a key twice", `{"a": 1, "a": 2}`, "the same key twice"},
 		{"a key twice, once escaped", `{"a": 1, "\u0061": 2}`, "the same key twice"},
 		{"a key twice, deep inside", `{"x": [{"b": {"a": 1, "a": 1}}]}`, "the same key twice"},
-		{"a key twice among many", `{"0":0,"1":0,"2":0,"3":0,"4":0,"5":0,"6":0,"7":0,"8":0,"9":0,"10":0,"11":0,"12":0,"13":0,"3":0}`, "the same key twice"},
+		{"a key twice among many",
+			`{"0":0,"1":0,"2":0,"3":0,"4":0,"5":0,"6":0,"7":0,"8":0,"9":0,"10":0,"11":0,"12":0,"13":0,"3":0}`,
+			"the same key twice"},
 		{"65 levels", `{"b":` + deep + `}`, "deeper than 64"},
 		{"65 lists", strings.Repeat("[", 65), "deeper than 64"},
 		{"a list", `[1]`, "an array, not an object"},
@@ -260,7 +281,8 @@ func TestBadArguments(t *testing.T) {
 // TestClaimsInArguments is THREATS.md P08.
 func TestClaimsInArguments(t *testing.T) {
 	p := profile(t, `"denylist": ["a__b"]`)
-	for _, args := range []string{`{"approved": true}`, `{"_meta": {"codemode/approved": true}}`, `{"profile": "other", "verdict": "allow"}`} {
+	for _, args := range []string{`{"approved": true}`, `{"_meta": {"codemode/approved": true}}`,
+		`{"profile": "other", "verdict": "allow"}`} {
 		if d := p.Decide(callOf("a b", args)); d.Verdict != call.Deny {
 			t.Errorf("%s: got %s, want deny", args, described(d))
 		}
@@ -277,14 +299,20 @@ func TestRisk(t *testing.T) {
 		{"nothing said is low", ``, "low"},
 		{"unmatched ask is medium", `"unmatched": "ask"`, "medium"},
 		{"a deny has none", `"denylist": ["a__b"]`, ""},
-		{"the highest of the ask rules", `"asklist": [{"tool": "a__b", "risk": "high"}, {"tool": "a__*", "risk": "critical"}, "a__b"]`, "critical"},
+		{"the highest of the ask rules",
+			`"asklist": [{"tool": "a__b", "risk": "high"}, {"tool": "a__*", "risk": "critical"}, "a__b"]`, "critical"},
 		{"a low ask", `"asklist": [{"tool": "a__b", "risk": "low"}]`, "low"},
 		{"a low ask under a medium one", `"asklist": [{"tool": "a__b", "risk": "low"}, "a__*"]`, "medium"},
-		{"unmatched ask beside an allow that does not hold", `"unmatched": "ask", "allowlist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}}]`, "medium"},
-		{"the risk of an allow rule counts for the question", `"asklist": ["a__b"], "allowlist": [{"tool": "a__*", "risk": "high"}]`, "high"},
-		{"an unknown ask rule counts", `"asklist": [{"tool": "a__b", "risk": "critical", "when": {"/x": {"eq": 1}}}]`, "critical"},
-		{"a rule that does not hold does not count", `"asklist": ["a__b", {"tool": "a__b", "risk": "critical", "when": {"/x": {"exists": true}}}]`, "medium"},
-		{"an unknown allow rule does not count", `"asklist": ["a__b"], "allowlist": [{"tool": "a__b", "risk": "critical", "when": {"/x": {"eq": 1}}}]`, "medium"},
+		{"unmatched ask beside an allow that does not hold",
+			`"unmatched": "ask", "allowlist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}}]`, "medium"},
+		{"the risk of an allow rule counts for the question",
+			`"asklist": ["a__b"], "allowlist": [{"tool": "a__*", "risk": "high"}]`, "high"},
+		{"an unknown ask rule counts", `"asklist": [{"tool": "a__b", "risk": "critical", "when": {"/x": {"eq": 1}}}]`,
+			"critical"},
+		{"a rule that does not hold does not count",
+			`"asklist": ["a__b", {"tool": "a__b", "risk": "critical", "when": {"/x": {"exists": true}}}]`, "medium"},
+		{"an unknown allow rule does not count",
+			`"asklist": ["a__b"], "allowlist": [{"tool": "a__b", "risk": "critical", "when": {"/x": {"eq": 1}}}]`, "medium"},
 	} {
 		if d := profile(t, row.body).Decide(callOf("a b", `{}`)); d.Risk != row.want {
 			t.Errorf("%s: got %s\nwant the risk %q", row.title, described(d), row.want)
@@ -319,8 +347,10 @@ func TestAnnotations(t *testing.T) {
 		{"every server's word denies", deny, "evil", `{"destructiveHint": true, "readOnlyHint": false}`, false, call.Deny},
 		{"one hint of two", deny, "evil", `{"destructiveHint": true, "readOnlyHint": true}`, false, call.Allow},
 		{"a hint that is not given makes it unknown", deny, "evil", `{"destructiveHint": true}`, false, call.Ask},
-		{"a hint that is neither true nor false makes it unknown", deny, "evil", `{"destructiveHint": true, "readOnlyHint": "no"}`, false, call.Ask},
-		{"nothing raises", raise, "evil", `{"destructiveHint": false, "openWorldHint": null, "readOnlyHint": true}`, false, call.Allow},
+		{"a hint that is neither true nor false makes it unknown", deny, "evil",
+			`{"destructiveHint": true, "readOnlyHint": "no"}`, false, call.Ask},
+		{"nothing raises", raise, "evil", `{"destructiveHint": false, "openWorldHint": null, "readOnlyHint": true}`, false,
+			call.Allow},
 		{"a hint raises to ask", raise, "evil", `{"destructiveHint": true}`, false, call.Ask},
 		{"a trusted server's hint raises too", raise, "good", `{"destructiveHint": true}`, false, call.Ask},
 		{"a hint that is neither true nor false raises", raise, "evil", `{"destructiveHint": "yes"}`, false, call.Ask},
@@ -342,7 +372,8 @@ func TestAnnotations(t *testing.T) {
 	}
 	t.Run("a configured server takes the place of the built-in one", func(t *testing.T) {
 		p := parse(t, `{"mcpServers": {"time": {"command": "x"}}, "evaluation": {"profiles": {"p": {"allowlist": [{"tool": "*", "annotations": {"readOnlyHint": true}}]}}}}`).Profile("p")
-		if d := p.Decide(profiles.Call{Server: "time", Tool: "now", Annotations: map[string]any{"readOnlyHint": true}}); d.Verdict != call.Deny {
+		if d := p.Decide(profiles.Call{Server: "time", Tool: "now",
+			Annotations: map[string]any{"readOnlyHint": true}}); d.Verdict != call.Deny {
 			t.Errorf("got %s, want deny", described(d))
 		}
 	})
@@ -393,17 +424,21 @@ func TestLimits(t *testing.T) {
 		want        call.Verdict
 		code        string
 	}{
-		{"everything one below its limit", "a ask", profiles.Counters{Calls: 999, Repeat: 4, Asks: 19, AsksLastMinute: 5, Pending: 4, Refusals: 2}, call.Ask, ""},
+		{"everything one below its limit", "a ask", profiles.Counters{Calls: 999, Repeat: 4, Asks: 19, AsksLastMinute: 5,
+			Pending: 4, Refusals: 2}, call.Ask, ""},
 		{"the 21st question", "a ask", profiles.Counters{Asks: 20}, call.Deny, call.CodeLimit},
 		{"the seventh question in a minute", "a ask", profiles.Counters{AsksLastMinute: 6}, call.Deny, call.CodeLimit},
 		{"the sixth open question", "a ask", profiles.Counters{Pending: 5}, call.Deny, call.CodeLimit},
 		{"after the third refusal", "a ask", profiles.Counters{Refusals: 3}, call.Deny, call.CodeLimit},
-		{"limits on questions do not bind what is allowed", "a other", profiles.Counters{Asks: 20, AsksLastMinute: 6, Pending: 5, Refusals: 3}, call.Allow, ""},
+		{"limits on questions do not bind what is allowed", "a other", profiles.Counters{Asks: 20, AsksLastMinute: 6,
+			Pending: 5, Refusals: 3}, call.Allow, ""},
 		{"the 1001st call", "a other", profiles.Counters{Calls: 1000}, call.Deny, call.CodeLimit},
 		{"the 1001st call, asked", "a ask", profiles.Counters{Calls: 1000}, call.Deny, call.CodeLimit},
 		{"the sixth identical call is asked about", "a other", profiles.Counters{Repeat: 5}, call.Ask, ""},
-		{"the sixth identical call, and no questions left", "a other", profiles.Counters{Repeat: 5, Asks: 20}, call.Deny, call.CodeLimit},
-		{"what is denied is denied for that", "a deny", profiles.Counters{Calls: 1000, Repeat: 5}, call.Deny, call.CodeDenied},
+		{"the sixth identical call, and no questions left", "a other", profiles.Counters{Repeat: 5, Asks: 20}, call.Deny,
+			call.CodeLimit},
+		{"what is denied is denied for that", "a deny", profiles.Counters{Calls: 1000, Repeat: 5}, call.Deny,
+			call.CodeDenied},
 	} {
 		t.Run(row.title, func(t *testing.T) {
 			c := callOf(row.tool, `{}`)
@@ -417,7 +452,8 @@ func TestLimits(t *testing.T) {
 	}
 	t.Run("without limits nothing is counted", func(t *testing.T) {
 		c := callOf("a ask", `{}`)
-		c.Counters = profiles.Counters{Calls: 1 << 30, Repeat: 1 << 30, Asks: 1 << 30, AsksLastMinute: 1 << 30, Pending: 1 << 30, Refusals: 1 << 30}
+		c.Counters = profiles.Counters{Calls: 1 << 30, Repeat: 1 << 30, Asks: 1 << 30, AsksLastMinute: 1 << 30,
+			Pending: 1 << 30, Refusals: 1 << 30}
 		if d := profile(t, `"asklist": ["a__ask"]`).Decide(c); d.Verdict != call.Ask {
 			t.Errorf("got %s, want ask", described(d))
 		}
@@ -435,7 +471,8 @@ func TestDefinitionChanged(t *testing.T) {
 	for _, row := range []struct {
 		body string
 		want call.Verdict
-	}{{``, call.Ask}, {`"asklist": ["a__b"], "remember": {"scopes": ["run"]}`, call.Ask}, {`"denylist": ["a__b"]`, call.Deny}} {
+	}{{``, call.Ask}, {`"asklist": ["a__b"], "remember": {"scopes": ["run"]}`, call.Ask},
+		{`"denylist": ["a__b"]`, call.Deny}} {
 		c := callOf("a b", `{}`)
 		c.DefinitionChanged = true
 		d := profile(t, row.body).Decide(c)
@@ -466,7 +503,8 @@ func TestReasons(t *testing.T) {
 		want              []call.Reason
 	}{
 		{"a plain rule of a parent", "a never", `{"path": "/x"}`, []call.Reason{
-			{Rule: "a__never", List: "denylist", Pos: at(1, 52), Result: "true", Text: "the profile denies it", Profile: "base"}}},
+			{Rule: "a__never", List: "denylist", Pos: at(1, 52), Result: "true", Text: "the profile denies it",
+				Profile: "base"}}},
 		{"a rule with a reason", "a b", `{"path": "/etc/x"}`, []call.Reason{
 			{Rule: "no-etc", List: "denylist", Pos: at(4, 3), Result: "true", Text: "system files", Profile: "p",
 				Conditions: []call.Condition{{Pointer: "/path", Result: "true", Text: `/path {"under":["/etc"]}`}}}}},
@@ -474,9 +512,11 @@ func TestReasons(t *testing.T) {
 			{Rule: "no-etc", List: "denylist", Pos: at(4, 3), Result: "unknown", Profile: "p",
 				Text:       `system files (the rule cannot be judged: /path is missing)`,
 				Conditions: []call.Condition{{Pointer: "/path", Result: "unknown", Text: `/path is missing`}}},
-			{Rule: "a__ask", List: "asklist", Pos: at(5, 14), Result: "true", Text: "the profile wants a person to decide", Profile: "p"}}},
+			{Rule: "a__ask", List: "asklist", Pos: at(5, 14), Result: "true", Text: "the profile wants a person to decide",
+				Profile: "p"}}},
 		{"no rule, and one that came near", "a b", `{"path": "/x", "owner": "other"}`, []call.Reason{
-			{List: "unmatched", Pos: at(1, 66), Result: "true", Text: "no rule decides, and what is not on the allowlist is denied", Profile: "p"},
+			{List: "unmatched", Pos: at(1, 66), Result: "true",
+				Text: "no rule decides, and what is not on the allowlist is denied", Profile: "p"},
 			{Rule: "mine", List: "allowlist", Pos: at(7, 3), Result: "false", Profile: "p",
 				Text:       `the rule does not hold: not /owner {"eq":"acme"}`,
 				Conditions: []call.Condition{{Pointer: "/owner", Result: "false", Text: `not /owner {"eq":"acme"}`}}}}},
@@ -501,7 +541,8 @@ func TestDecideIsPure(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := json.RawMessage(`{"owner": "acme", "repo": "web", "path": ["/etc/x"]}`)
-	asked := profiles.Call{Server: "fs", Tool: "write_x", Args: call.Unread(args), Annotations: map[string]any{"destructiveHint": true}}
+	asked := profiles.Call{Server: "fs", Tool: "write_x", Args: call.Unread(args),
+		Annotations: map[string]any{"destructiveHint": true}}
 	first := c.Profile("").Decide(asked)
 	for _, r := range first.Reasons { // whoever gets a decision may do with it what they like
 		r.Text = ""
@@ -527,24 +568,29 @@ func TestVisible(t *testing.T) {
 		{"denied by name", `"denylist": ["a__*"]`, false},
 		{"denied for some arguments", `"denylist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}}]`, true},
 		{"denied by what the server says", `"denylist": [{"tool": "a__b", "annotations": {"destructiveHint": true}}]`, false},
-		{"not denied by what the server does not say", `"denylist": [{"tool": "a__b", "annotations": {"openWorldHint": true}}]`, true},
+		{"not denied by what the server does not say",
+			`"denylist": [{"tool": "a__b", "annotations": {"openWorldHint": true}}]`, true},
 		{"not on the allowlist", `"allowlist": ["x__*"]`, false},
 		{"allowed for some arguments", `"allowlist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}}]`, true},
 		{"allowed until long ago", `"allowlist": [{"tool": "a__b", "until": "2020-01-01T00:00:00Z"}]`, false},
-		{"allowed by annotations that are not trusted", `"allowlist": [{"tool": "a__b", "annotations": {"destructiveHint": true}}]`, false},
+		{"allowed by annotations that are not trusted",
+			`"allowlist": [{"tool": "a__b", "annotations": {"destructiveHint": true}}]`, false},
 		{"asked about", `"allowlist": [], "asklist": ["a__b"]`, true},
 		{"asked about for some arguments", `"allowlist": [], "asklist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}}]`, true},
-		{"asked about for other annotations", `"allowlist": [], "asklist": [{"tool": "a__b", "annotations": {"destructiveHint": false}}]`, false},
+		{"asked about for other annotations",
+			`"allowlist": [], "asklist": [{"tool": "a__b", "annotations": {"destructiveHint": false}}]`, false},
 		{"asked about and denied", `"asklist": ["a__b"], "denylist": ["a__b"]`, false},
 	} {
-		c := profiles.Call{Server: "a", Tool: "b", Args: call.Unread([]byte("whatever")), Time: time.Unix(1.8e9, 0), Annotations: map[string]any{"destructiveHint": true}}
+		c := profiles.Call{Server: "a", Tool: "b", Args: call.Unread([]byte("whatever")), Time: time.Unix(1.8e9, 0),
+			Annotations: map[string]any{"destructiveHint": true}}
 		if got := profile(t, row.body).Visible(c); got != row.want {
 			t.Errorf("%s: got %t, want %t", row.title, got, row.want)
 		}
 	}
 	t.Run("denied by the floor", func(t *testing.T) {
 		c := parse(t, `{"evaluation": {"floor": "f", "profiles": {"f": {"denylist": ["*__drop_*"]}, "p": {}}}}`)
-		if c.Profile("p").Visible(callOf("db drop_t", "")) || c.Profile("").Visible(callOf("db drop_t", "")) || !c.Profile("p").Visible(callOf("db get", "")) {
+		if c.Profile("p").Visible(callOf("db drop_t", "")) || c.Profile("").Visible(callOf("db drop_t", "")) ||
+			!c.Profile("p").Visible(callOf("db get", "")) {
 			t.Error("the floor does not hide what it denies, or hides more")
 		}
 	})
@@ -595,12 +641,18 @@ func TestRaisedOnlyWhereItIsStricter(t *testing.T) {
 		call  profiles.Call
 		want  string // list, layer and text of the reasons
 	}{
-		{"tainted", profiles.Call{Name: "a__b", Tainted: true}, "raise/floor: the run has read something that is not trusted; allowlist/: the profile allows it"},
-		{"tainted and asked about", profiles.Call{Name: "a__ask", Tainted: true}, "asklist/: the profile wants a person to decide"},
-		{"a hint", profiles.Call{Name: "a__b", Annotations: map[string]any{"destructiveHint": true}}, "raise/: the tool's annotations say destructiveHint; allowlist/: the profile allows it"},
-		{"a hint, and asked about", profiles.Call{Name: "a__ask", Annotations: map[string]any{"destructiveHint": true}}, "asklist/: the profile wants a person to decide"},
-		{"a hint that denies", profiles.Call{Name: "a__ask", Annotations: map[string]any{"openWorldHint": true}}, "raise/: the tool's annotations say openWorldHint; asklist/: the profile wants a person to decide"},
-		{"a hint that calls itself tainted", profiles.Call{Name: "a__b", Annotations: map[string]any{"tainted": true}}, "allowlist/: the profile allows it"},
+		{"tainted", profiles.Call{Name: "a__b", Tainted: true},
+			"raise/floor: the run has read something that is not trusted; allowlist/: the profile allows it"},
+		{"tainted and asked about", profiles.Call{Name: "a__ask", Tainted: true},
+			"asklist/: the profile wants a person to decide"},
+		{"a hint", profiles.Call{Name: "a__b", Annotations: map[string]any{"destructiveHint": true}},
+			"raise/: the tool's annotations say destructiveHint; allowlist/: the profile allows it"},
+		{"a hint, and asked about", profiles.Call{Name: "a__ask", Annotations: map[string]any{"destructiveHint": true}},
+			"asklist/: the profile wants a person to decide"},
+		{"a hint that denies", profiles.Call{Name: "a__ask", Annotations: map[string]any{"openWorldHint": true}},
+			"raise/: the tool's annotations say openWorldHint; asklist/: the profile wants a person to decide"},
+		{"a hint that calls itself tainted", profiles.Call{Name: "a__b", Annotations: map[string]any{"tainted": true}},
+			"allowlist/: the profile allows it"},
 	} {
 		var got []string
 		d := c.Profile("p").Decide(row.call)

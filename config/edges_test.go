@@ -18,49 +18,82 @@ func TestEdgesOfFiles(t *testing.T) {
 		return inProfile(`"denylist": [{"tool": "a__b", "when": {"/x": {` + when + `}}}]`)
 	}
 	script := func(body string) string {
-		return `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {}}}, "scripts": {"root": "s", "allow": [{` + body + `}]}}`
+		return `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {}}}, "scripts": {"root": "s", "allow": [{` + body +
+			`}]}}`
 	}
 	sum := strings.Repeat("0", 64)
 	for _, row := range []struct{ content, want string }{ // want "" = it loads
 		// Lookaround of three kinds, and another mistake.
-		{deny(`"regex": "(?=a)"`), "1:91"}, {deny(`"regex": "(?=a)"`), "has no lookaround"}, {deny(`"regex": "(?!a)"`), "has no lookaround"}, {deny(`"regex": "(?<!a)"`), "has no lookaround"},
+		{deny(`"regex": "(?=a)"`), "1:91"}, {deny(`"regex": "(?=a)"`), "has no lookaround"},
+		{deny(`"regex": "(?!a)"`), "has no lookaround"}, {deny(`"regex": "(?<!a)"`), "has no lookaround"},
 		{deny(`"regex": "(a"`), "the grammar is that of RE2"},
 		// Folders.
-		{deny(`"under": "~"`), "is not a plain path"}, {deny(`"under": "a~"`), ""}, {deny(`"under": "file://x"`), "is not a plain path"}, {deny(`"under": "a\u0000b"`), "is not a plain path"},
-		{deny(`"under": ".."`), "leads out"}, {deny(`"under": "../a"`), "leads out"}, {deny(`"under": "a/../.."`), "leads out"}, {deny(`"under": "..a"`), ""}, {deny(`"under": "a/.."`), ""},
+		{deny(`"under": "~"`), "is not a plain path"}, {deny(`"under": "a~"`), ""},
+		{deny(`"under": "file://x"`), "is not a plain path"}, {deny(`"under": "a\u0000b"`), "is not a plain path"},
+		{deny(`"under": ".."`), "leads out"}, {deny(`"under": "../a"`), "leads out"},
+		{deny(`"under": "a/../.."`), "leads out"}, {deny(`"under": "..a"`), ""}, {deny(`"under": "a/.."`), ""},
 		// Rules.
-		{inProfile(`"denylist": [{"id": "a b", "tool": "x__y"}]`), ""}, {inProfile(`"denylist": [{"id": "a\u001fb", "tool": "x__y"}]`), "control characters"},
+		{inProfile(`"denylist": [{"id": "a b", "tool": "x__y"}]`), ""},
+		{inProfile(`"denylist": [{"id": "a\u001fb", "tool": "x__y"}]`), "control characters"},
 		{inProfile(`"denylist": [{"id": "a\u007fb", "tool": "x__y"}]`), "control characters"},
-		{inProfile(`"allowlist": [{"tool": "a__b", "until": "0001-01-01T00:00:00Z"}]`), "not a time"}, {inProfile(`"allowlist": [{"tool": "a__b", "until": "0001-01-01T00:00:01Z"}]`), ""},
+		{inProfile(`"allowlist": [{"tool": "a__b", "until": "0001-01-01T00:00:00Z"}]`), "not a time"},
+		{inProfile(`"allowlist": [{"tool": "a__b", "until": "0001-01-01T00:00:01Z"}]`), ""},
 		{inProfile(`"allowlist": [{"tool": "a__b", "until": "tomorrow"}]`), "not a time"},
-		{inProfile(`"asklist": [{"tool": "a__b", "risk": "huge"}]`), "1:73"}, {inProfile(`"asklist": [{"tool": "a__b", "annotations": {}}]`), "must not be empty"},
+		{inProfile(`"asklist": [{"tool": "a__b", "risk": "huge"}]`), "1:73"},
+		{inProfile(`"asklist": [{"tool": "a__b", "annotations": {}}]`), "must not be empty"},
 		{inProfile(`"asklist": [{"tool": "a__b", "annotations": {"other": true}}]`), "remove it, or write one of"},
 		{inProfile(`"denylist": ["fs__[a"]`), "1:54"}, {inProfile(`"denylist": ["fs__\u0041[a"]`), "1:49"},
 		// Limits and sizes.
-		{`{"limits": {"calls": 2147483648}}`, ""}, {`{"limits": {"calls": 2147483649}}`, "at most"}, {`{"limits": {"calls": 0}}`, "at least"}, {`{"limits": {"calls": 1}}`, ""},
-		{`{"limits": {"memory": "2GiB"}}`, ""}, {`{"limits": {"memory": "3GiB"}}`, "number of bytes"}, {`{"limits": {"memory": "1B"}}`, ""}, {`{"limits": {"memory": "0B"}}`, "number of bytes"},
-		{`{"limits": {"memory": "-1B"}}`, "number of bytes"}, {`{"limits": {"memory": "xB"}}`, "number of bytes"}, {`{"limits": {"memory": "2147483648B"}}`, ""}, {`{"limits": {"memory": "2147483649B"}}`, "number of bytes"},
-		{`{"evaluation": {"preflightLifetime": "24h"}}`, ""}, {`{"evaluation": {"preflightLifetime": "24h0m0.000000001s"}}`, "at most"},
+		{`{"limits": {"calls": 2147483648}}`, ""}, {`{"limits": {"calls": 2147483649}}`, "at most"},
+		{`{"limits": {"calls": 0}}`, "at least"}, {`{"limits": {"calls": 1}}`, ""},
+		{`{"limits": {"memory": "2GiB"}}`, ""}, {`{"limits": {"memory": "3GiB"}}`, "number of bytes"},
+		{`{"limits": {"memory": "1B"}}`, ""}, {`{"limits": {"memory": "0B"}}`, "number of bytes"},
+		{`{"limits": {"memory": "-1B"}}`, "number of bytes"}, {`{"limits": {"memory": "xB"}}`, "number of bytes"},
+		{`{"limits": {"memory": "2147483648B"}}`, ""}, {`{"limits": {"memory": "2147483649B"}}`, "number of bytes"},
+		{`{"evaluation": {"preflightLifetime": "24h"}}`, ""}, {`{"evaluation": {"preflightLifetime": "24h0m0.000000001s"}}`,
+			"at most"},
 		// Addresses.
-		{`{"evaluation": {"adminURL": "http://x"}}`, ""}, {`{"evaluation": {"adminURL": "https://x"}}`, ""}, {`{"evaluation": {"adminURL": "ftp://x"}}`, "https:// or http://"},
-		{`{"evaluation": {"adminURL": "https://"}}`, "https:// or http://"}, {`{"evaluation": {"adminURL": "https://x\u007f"}}`, "https:// or http://"},
-		{`{"evaluation": {"adminURL": "https://x?a"}}`, "query or a fragment"}, {`{"evaluation": {"adminURL": "https://x#a"}}`, "query or a fragment"}, {`{"evaluation": {"adminURL": "https://u@x"}}`, "password"},
+		{`{"evaluation": {"adminURL": "http://x"}}`, ""}, {`{"evaluation": {"adminURL": "https://x"}}`, ""},
+		{`{"evaluation": {"adminURL": "ftp://x"}}`, "https:// or http://"},
+		{`{"evaluation": {"adminURL": "https://"}}`, "https:// or http://"},
+		{`{"evaluation": {"adminURL": "https://x\u007f"}}`, "https:// or http://"},
+		{`{"evaluation": {"adminURL": "https://x?a"}}`, "query or a fragment"},
+		{`{"evaluation": {"adminURL": "https://x#a"}}`, "query or a fragment"},
+		{`{"evaluation": {"adminURL": "https://u@x"}}`, "password"},
 		// Saved programs.
-		{script(`"file": "a.ts", "sha256": "` + sum + `"`), ""}, {script(`"folder": ".", "pattern": "*"`), ""}, {script(`"file": "a.ts", "folder": ".", "pattern": "*"`), "either a file or a folder"},
-		{script(`"file": "a.ts", "sha256": "` + sum + `", "pattern": "*"`), `"sha256" belongs to "file"`}, {script(`"folder": ".", "pattern": "*", "sha256": "` + sum + `"`), `"sha256" belongs to "file"`},
-		{script(`"file": "a.ts"`), "with the SHA-256"}, {script(`"folder": "."`), "with a pattern"}, {script(`"file": "a.ts", "sha256": 5`), "must be a string"},
-		{script(`"file": "a.ts", "sha256": "` + sum[1:] + `"`), "64 hexadecimal digits"}, {script(`"file": "/a.ts", "sha256": "` + sum + `"`), "inside the root"},
-		{script(`"file": "..", "sha256": "` + sum + `"`), "inside the root"}, {script(`"file": "../a", "sha256": "` + sum + `"`), "inside the root"}, {script(`"file": "..a", "sha256": "` + sum + `"`), ""},
-		{script(`"file": "a\\b", "sha256": "` + sum + `"`), "inside the root"}, {script(`"file": "a//b", "sha256": "` + sum + `"`), `write "a/b"`},
-		{script(`"file": "a", "sha256": "` + sum + `", "input": {"a": 1, "a": 2}`), "twice"}, {script(`"file": "a", "sha256": "` + sum + `", "profile": "q"`), "does not exist"},
-		{script(`"file": "a", "sha256": "` + sum + `", "profile": ""`), "empty"}, {script(`"file": "a", "sha256": "` + sum + `", "profile": 5`), "must be a string"},
-		{`{"scripts": {"root": "s", "allow": [{"file": "a", "sha256": "` + sum + `"}]}}`, "no profile says what this script may do"}, {`{"scripts": {"allow": []}}`, "needs a root"}, {`{"scripts": []}`, "must be an object"},
+		{script(`"file": "a.ts", "sha256": "` + sum + `"`), ""}, {script(`"folder": ".", "pattern": "*"`), ""},
+		{script(`"file": "a.ts", "folder": ".", "pattern": "*"`), "either a file or a folder"},
+		{script(`"file": "a.ts", "sha256": "` + sum + `", "pattern": "*"`), `"sha256" belongs to "file"`},
+		{script(`"folder": ".", "pattern": "*", "sha256": "` + sum + `"`), `"sha256" belongs to "file"`},
+		{script(`"file": "a.ts"`), "with the SHA-256"}, {script(`"folder": "."`), "with a pattern"},
+		{script(`"file": "a.ts", "sha256": 5`), "must be a string"},
+		{script(`"file": "a.ts", "sha256": "` + sum[1:] + `"`), "64 hexadecimal digits"},
+		{script(`"file": "/a.ts", "sha256": "` + sum + `"`), "inside the root"},
+		{script(`"file": "..", "sha256": "` + sum + `"`), "inside the root"},
+		{script(`"file": "../a", "sha256": "` + sum + `"`), "inside the root"},
+		{script(`"file": "..a", "sha256": "` + sum + `"`), ""},
+		{script(`"file": "a\\b", "sha256": "` + sum + `"`), "inside the root"},
+		{script(`"file": "a//b", "sha256": "` + sum + `"`), `write "a/b"`},
+		{script(`"file": "a", "sha256": "` + sum + `", "input": {"a": 1, "a": 2}`), "twice"},
+		{script(`"file": "a", "sha256": "` + sum + `", "profile": "q"`), "does not exist"},
+		{script(`"file": "a", "sha256": "` + sum + `", "profile": ""`), "empty"},
+		{script(`"file": "a", "sha256": "` + sum + `", "profile": 5`), "must be a string"},
+		{`{"scripts": {"root": "s", "allow": [{"file": "a", "sha256": "` + sum + `"}]}}`,
+			"no profile says what this script may do"}, {`{"scripts": {"allow": []}}`, "needs a root"},
+		{`{"scripts": []}`, "must be an object"},
 		// Text.
-		{`{"builtin": false, "$schema": "\u00aF\u0f90\uABEd"}`, ""}, {`{"$schema": "\u00g0"}`, "no such escape"}, {`{"$schema": "\u00G0"}`, "no such escape"}, {"{\"$schema\": \"\\u00`0\"}", "no such escape"},
-		{`{"$schema": "\u00@0"}`, "no such escape"}, {`{"$schema": "\u00/0"}`, "no such escape"}, {`{"$schema": "\u00:0"}`, "no such escape"}, {`{"$schema": "\U0041"}`, "no such escape"}, {`{"$schema": "\u004`, "no such escape"},
-		{`{"$schema": "\ud83d\ude00"}`, ""}, {`{"$schema": "\ud83dxxxxxx"}`, "half a surrogate pair"}, {`{"$schema": "\ud83d\u0041"}`, "half a surrogate pair"}, {`{"$schema": "\ude00\ud83d"}`, "half a surrogate pair"},
-		{"{\"$schema\": \"a\rb\"}", "does not end on its line"}, {"{\"$schema\": \"a\nb\"}", "does not end on its line"}, {"{\"$schema\": \"a\tb\"}", "control character"}, {"{\"$schema\": \"\x7f\"}", ""},
-		{"{\"$schema\": \"\x80\"}", "not UTF-8"}, {"{\"$schema\": \"\\n\x80\"}", "not UTF-8"}, {"/*\xff*/{}", "this comment is not UTF-8"}, {"//\xff\n{}", "this comment is not UTF-8"}, {"//x", "nothing in it"}, {"{}//", ""}, {`{"a": [`, "1:7: this [ is never closed"},
+		{`{"builtin": false, "$schema": "\u00aF\u0f90\uABEd"}`, ""}, {`{"$schema": "\u00g0"}`, "no such escape"},
+		{`{"$schema": "\u00G0"}`, "no such escape"}, {"{\"$schema\": \"\\u00`0\"}", "no such escape"},
+		{`{"$schema": "\u00@0"}`, "no such escape"}, {`{"$schema": "\u00/0"}`, "no such escape"},
+		{`{"$schema": "\u00:0"}`, "no such escape"}, {`{"$schema": "\U0041"}`, "no such escape"},
+		{`{"$schema": "\u004`, "no such escape"},
+		{`{"$schema": "\ud83d\ude00"}`, ""}, {`{"$schema": "\ud83dxxxxxx"}`, "half a surrogate pair"},
+		{`{"$schema": "\ud83d\u0041"}`, "half a surrogate pair"}, {`{"$schema": "\ude00\ud83d"}`, "half a surrogate pair"},
+		{"{\"$schema\": \"a\rb\"}", "does not end on its line"}, {"{\"$schema\": \"a\nb\"}", "does not end on its line"},
+		{"{\"$schema\": \"a\tb\"}", "control character"}, {"{\"$schema\": \"\x7f\"}", ""},
+		{"{\"$schema\": \"\x80\"}", "not UTF-8"}, {"{\"$schema\": \"\\n\x80\"}", "not UTF-8"},
+		{"/*\xff*/{}", "this comment is not UTF-8"}, {"//\xff\n{}", "this comment is not UTF-8"}, {"//x", "nothing in it"},
+		{"{}//", ""}, {`{"a": [`, "1:7: this [ is never closed"},
 	} {
 		_, err := Parse("f", []byte(row.content))
 		switch {
@@ -78,11 +111,13 @@ func TestScriptsSayWhatTheyAllow(t *testing.T) {
  {"file": "a.ts", "sha256": "sha256:`+strings.Repeat("Ab", 32)+`", "profile": "p", "input": {"type": "object"}, "limits": {"calls": 7}, "description": "d"}]}}`)
 	s := c.Scripts.Allow[0]
 	s.glob = nil
-	got := fmt.Sprintf("%s %s %s %s %d %s %s", s.File, s.SHA256[:4], s.Profile, s.Input, s.Limits.Calls, s.Description, s.Pos)
+	got := fmt.Sprintf("%s %s %s %s %d %s %s", s.File, s.SHA256[:4], s.Profile, s.Input, s.Limits.Calls, s.Description,
+		s.Pos)
 	if want := `a.ts abab p {"type":"object"} 7 d codemode.json:2:2`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	user := Source{File: "user.json", Standing: User, Data: []byte(`{"evaluation": {"defaultProfile": "p", "profiles": {"p": {}}}}`)}
+	user := Source{File: "user.json", Standing: User,
+		Data: []byte(`{"evaluation": {"defaultProfile": "p", "profiles": {"p": {}}}}`)}
 	managed := Source{File: "managed.json", Standing: Managed, Data: []byte(`{"evaluation": {"profiles": {"m": {}}}}`)}
 	for _, row := range []struct {
 		first Source
@@ -91,7 +126,8 @@ func TestScriptsSayWhatTheyAllow(t *testing.T) {
 		if row.first.Standing == User {
 			row.first.Standing = Managed
 		}
-		_, err := ParseAll(row.first, Source{File: "own.json", Standing: User, Data: []byte(`{"scripts": {"root": "s", "allow": [{"folder": ".", "pattern": "*"}]}}`)})
+		_, err := ParseAll(row.first, Source{File: "own.json", Standing: User,
+			Data: []byte(`{"scripts": {"root": "s", "allow": [{"folder": ".", "pattern": "*"}]}}`)})
 		if (err == nil) != row.loads {
 			t.Errorf("beside %s: got %v", row.first.File, err)
 		}
@@ -103,15 +139,24 @@ func TestSettingsAreJoinedByTheStricter(t *testing.T) {
 	for _, row := range []struct{ parent, child, want string }{
 		{`"raise": {"tainted": "deny"}`, `"raise": {"tainted": "ask"}`, `raise: {"tainted":"deny"}`},
 		{`"raise": {"tainted": "ask"}`, `"raise": {"tainted": "deny"}`, `raise: {"tainted":"deny"}`},
-		{`"unmatched": "deny"`, `"unmatched": "allow"`, `unmatched: "deny"`}, {`"unmatched": "allow"`, `"allowlist": []`, `unmatched: "deny"`},
-		{`"ask": {"channels": ["web", "terminal"]}`, `"ask": {"channels": ["terminal", "elicitation"]}`, `"channels":["terminal"]`},
-		{`"ask": {"channels": ["web"]}`, `"ask": {}`, `"channels":["web"]`}, {`"ask": {}`, `"ask": {"channels": ["web"]}`, `"channels":["web"]`},
-		{`"ask": {"batch": true}`, `"ask": {"batch": false}`, `"batch":false`}, {`"ask": {"batch": false}`, `"ask": {"batch": true}`, `"batch":false`},
+		{`"unmatched": "deny"`, `"unmatched": "allow"`, `unmatched: "deny"`},
+		{`"unmatched": "allow"`, `"allowlist": []`, `unmatched: "deny"`},
+		{`"ask": {"channels": ["web", "terminal"]}`, `"ask": {"channels": ["terminal", "elicitation"]}`,
+			`"channels":["terminal"]`},
+		{`"ask": {"channels": ["web"]}`, `"ask": {}`, `"channels":["web"]`}, {`"ask": {}`, `"ask": {"channels": ["web"]}`,
+			`"channels":["web"]`},
+		{`"ask": {"batch": true}`, `"ask": {"batch": false}`, `"batch":false`},
+		{`"ask": {"batch": false}`, `"ask": {"batch": true}`, `"batch":false`},
 		{`"ask": {"batch": true}`, `"ask": {"batch": true}`, `"batch":true`}, {`"ask": {"batch": true}`, ``, `"batch":true`},
-		{`"ask": {"budget": "5m"}`, `"ask": {"budget": "1m"}`, `"budget":"1m0s"`}, {`"ask": {"minHuman": "1s"}`, `"ask": {"minHuman": "2s"}`, `"minHuman":"2s"`},
-		{`"redact": {"detect": true}`, `"redact": {"detect": false}`, `"detect":true`}, {`"redact": {"detect": false}`, `"redact": {"keys": ["a"]}`, `"detect":false`},
-		{`"redact": {"keys": ["a"]}`, `"redact": {"detect": false}`, `"detect":false`}, {`"redact": {"detect": false}`, `"redact": {"detect": true}`, `"detect":true`},
-		{`"remember": {"scopes": ["run", "time"], "default": "3m", "max": "2h"}`, `"remember": {"scopes": ["time", "count"], "default": "2m", "args": "exact"}`, `remember: {"args":"exact","default":"2m0s","max":"2h0m0s","scopes":["time"]}`},
+		{`"ask": {"budget": "5m"}`, `"ask": {"budget": "1m"}`, `"budget":"1m0s"`},
+		{`"ask": {"minHuman": "1s"}`, `"ask": {"minHuman": "2s"}`, `"minHuman":"2s"`},
+		{`"redact": {"detect": true}`, `"redact": {"detect": false}`, `"detect":true`},
+		{`"redact": {"detect": false}`, `"redact": {"keys": ["a"]}`, `"detect":false`},
+		{`"redact": {"keys": ["a"]}`, `"redact": {"detect": false}`, `"detect":false`},
+		{`"redact": {"detect": false}`, `"redact": {"detect": true}`, `"detect":true`},
+		{`"remember": {"scopes": ["run", "time"], "default": "3m", "max": "2h"}`,
+			`"remember": {"scopes": ["time", "count"], "default": "2m", "args": "exact"}`,
+			`remember: {"args":"exact","default":"2m0s","max":"2h0m0s","scopes":["time"]}`},
 		{`"requirePreflight": true`, `"requirePreflight": false`, `requirePreflight: true`},
 	} {
 		text := parse(t, `{"evaluation": {"profiles": {"a": {`+row.parent+`}, "p": {"extends": ["a"], `+strings.TrimSuffix(row.child, ",")+`}}}}`).Profile("p").Text()
@@ -125,14 +170,16 @@ func TestSettingsAreJoinedByTheStricter(t *testing.T) {
 // nor stand in for a default of it.
 func TestLayersHideMoreAndAskSooner(t *testing.T) {
 	files := func(managed, user string) *profiles.Profile {
-		c, err := ParseAll(Source{File: "m", Standing: Managed, Data: []byte(inProfile(managed))}, Source{File: "u", Standing: User, Data: []byte(inProfile(user))})
+		c, err := ParseAll(Source{File: "m", Standing: Managed, Data: []byte(inProfile(managed))},
+			Source{File: "u", Standing: User, Data: []byte(inProfile(user))})
 		must(t, err)
 		return c.Profile("p")
 	}
 	if p := files(`"ask": {"budget": "1h", "timeout": "1h"}`, ``); p.Ask().Budget != 0 || p.Ask().Timeout != 0 {
 		t.Errorf("a layer lengthens a default: %+v", p.Ask())
 	}
-	if p := files(`"ask": {"budget": "1h", "timeout": "1h"}`, `"ask": {"budget": "2h", "timeout": "2h"}`); p.Ask().Budget != time.Hour || p.Ask().Timeout != time.Hour {
+	if p := files(`"ask": {"budget": "1h", "timeout": "1h"}`,
+		`"ask": {"budget": "2h", "timeout": "2h"}`); p.Ask().Budget != time.Hour || p.Ask().Timeout != time.Hour {
 		t.Errorf("a layer does not shorten: %+v", p.Ask())
 	}
 	if p := files(`"elicitationFallback": "deny"`, `"elicitationFallback": "allow"`); p.Fallback() {
@@ -147,11 +194,14 @@ func TestLayersHideMoreAndAskSooner(t *testing.T) {
 	if p := files(`"redact": {"detect": true}`, `"redact": {"detect": false}`); p.Redact().NoDetect || !p.Redact().Detect {
 		t.Error("a layer does not switch detection on")
 	}
-	asked := files(`"asklist": [{"tool": "a__*", "risk": "high"}]`, `"asklist": [{"tool": "a__*", "risk": "low"}]`).Decide(callOf("a b", ``))
+	asked := files(`"asklist": [{"tool": "a__*", "risk": "high"}]`,
+		`"asklist": [{"tool": "a__*", "risk": "low"}]`).Decide(callOf("a b", ``))
 	if asked.Risk != "high" || !asked.Floor || len(asked.Reasons) != 2 {
 		t.Errorf("asked by both: %s", described(asked))
 	}
-	for _, row := range [][2]string{{`"asklist": [{"tool": "a__*", "risk": "low"}]`, `"allowlist": [{"tool": "a__*", "risk": "critical"}]`}, {`"allowlist": [{"tool": "a__*", "risk": "critical"}]`, `"asklist": [{"tool": "a__*", "risk": "low"}]`}} {
+	for _, row := range [][2]string{{`"asklist": [{"tool": "a__*", "risk": "low"}]`,
+		`"allowlist": [{"tool": "a__*", "risk": "critical"}]`}, {`"allowlist": [{"tool": "a__*", "risk": "critical"}]`,
+		`"asklist": [{"tool": "a__*", "risk": "low"}]`}} {
 		if d := files(row[0], row[1]).Decide(callOf("a b", ``)); d.Verdict != call.Ask || d.Risk != "critical" {
 			t.Errorf("%s: the higher risk counts, whoever asks: %s", row, described(d))
 		}
@@ -169,7 +219,8 @@ func TestGrantsOfHighRiskEndWithTheRun(t *testing.T) {
 		t.Errorf("pointers: %v", d.Pointers)
 	}
 	raised := profile(t, `"remember": {"scopes": ["run"]}, "asklist": [{"tool": "*", "when": {"/x": {"eq": 1}}}], "raise": {"destructiveHint": "deny"}`)
-	d = raised.Decide(profiles.Call{Server: "a", Tool: "b", Args: call.Unread(json.RawMessage(`{}`)), Annotations: map[string]any{"destructiveHint": true}})
+	d = raised.Decide(profiles.Call{Server: "a", Tool: "b", Args: call.Unread(json.RawMessage(`{}`)),
+		Annotations: map[string]any{"destructiveHint": true}})
 	if d.Verdict != call.Deny || d.Unknown || len(d.Remember.Scopes)+len(d.Pointers) != 0 {
 		t.Errorf("denied by raise: %s, %+v", described(d), d)
 	}

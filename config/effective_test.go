@@ -26,18 +26,28 @@ func TestExtends(t *testing.T) {
 		title, all, tool string
 		want             call.Verdict
 	}{
-		{"a parent's deny binds the child", `"q": {"denylist": ["a__b"]}, "p": {"extends": ["q"], "allowlist": ["a__*"]}`, "a b", call.Deny},
-		{"a parent's ask binds the child", `"q": {"asklist": ["a__b"]}, "p": {"extends": ["q"], "allowlist": ["a__*"]}`, "a b", call.Ask},
-		{"a parent's allow counts", `"q": {"allowlist": ["a__b"]}, "p": {"extends": ["q"], "allowlist": ["a__c"]}`, "a b", call.Allow},
-		{"a child's deny binds a parent's allow", `"q": {"allowlist": ["a__b"]}, "p": {"extends": ["q"], "denylist": ["a__b"]}`, "a b", call.Deny},
-		{"a grandparent's deny binds", `"r": {"denylist": ["a__b"]}, "q": {"extends": ["r"]}, "p": {"extends": ["q"]}`, "a b", call.Deny},
-		{"the second parent's deny binds", `"r": {"denylist": ["a__b"]}, "q": {}, "p": {"extends": ["q", "r"]}`, "a b", call.Deny},
+		{"a parent's deny binds the child", `"q": {"denylist": ["a__b"]}, "p": {"extends": ["q"], "allowlist": ["a__*"]}`,
+			"a b", call.Deny},
+		{"a parent's ask binds the child", `"q": {"asklist": ["a__b"]}, "p": {"extends": ["q"], "allowlist": ["a__*"]}`,
+			"a b", call.Ask},
+		{"a parent's allow counts", `"q": {"allowlist": ["a__b"]}, "p": {"extends": ["q"], "allowlist": ["a__c"]}`, "a b",
+			call.Allow},
+		{"a child's deny binds a parent's allow",
+			`"q": {"allowlist": ["a__b"]}, "p": {"extends": ["q"], "denylist": ["a__b"]}`, "a b", call.Deny},
+		{"a grandparent's deny binds", `"r": {"denylist": ["a__b"]}, "q": {"extends": ["r"]}, "p": {"extends": ["q"]}`, "a b",
+			call.Deny},
+		{"the second parent's deny binds", `"r": {"denylist": ["a__b"]}, "q": {}, "p": {"extends": ["q", "r"]}`, "a b",
+			call.Deny},
 		{"a parent may stand below", `"p": {"extends": ["q"]}, "q": {"denylist": ["a__b"]}`, "a b", call.Deny},
-		{"a parent's allowlist makes the rest denied", `"q": {"allowlist": ["a__b"]}, "p": {"extends": ["q"]}`, "x y", call.Deny},
+		{"a parent's allowlist makes the rest denied", `"q": {"allowlist": ["a__b"]}, "p": {"extends": ["q"]}`, "x y",
+			call.Deny},
 		{"a parent's unmatched", `"q": {"unmatched": "deny"}, "p": {"extends": ["q"]}`, "x y", call.Deny},
-		{"a child cannot loosen unmatched", `"q": {"unmatched": "deny"}, "p": {"extends": ["q"], "unmatched": "allow"}`, "x y", call.Deny},
-		{"a parent cannot loosen unmatched", `"q": {"unmatched": "allow"}, "p": {"extends": ["q"], "unmatched": "ask"}`, "x y", call.Ask},
-		{"a parent cannot loosen an allowlist", `"q": {"unmatched": "allow"}, "p": {"extends": ["q"], "allowlist": ["a__b"]}`, "x y", call.Deny},
+		{"a child cannot loosen unmatched", `"q": {"unmatched": "deny"}, "p": {"extends": ["q"], "unmatched": "allow"}`,
+			"x y", call.Deny},
+		{"a parent cannot loosen unmatched", `"q": {"unmatched": "allow"}, "p": {"extends": ["q"], "unmatched": "ask"}`,
+			"x y", call.Ask},
+		{"a parent cannot loosen an allowlist", `"q": {"unmatched": "allow"}, "p": {"extends": ["q"], "allowlist": ["a__b"]}`,
+			"x y", call.Deny},
 		{"a child that says nothing does not tighten", `"q": {"unmatched": "ask"}, "p": {"extends": ["q"]}`, "x y", call.Ask},
 	} {
 		t.Run(row.title, func(t *testing.T) {
@@ -63,11 +73,13 @@ func TestExtendsTakesTheStrictestSettings(t *testing.T) {
 		t.Errorf("limits (-want +got):\n%s", diff)
 	}
 	off, on := false, true
-	want := profiles.Asking{Channels: []string{"terminal"}, Timeout: time.Minute, Budget: 10 * time.Minute, MinHuman: time.Second, Edit: &off, Batch: &on, OtherOnly: true}
+	want := profiles.Asking{Channels: []string{"terminal"}, Timeout: time.Minute, Budget: 10 * time.Minute,
+		MinHuman: time.Second, Edit: &off, Batch: &on, OtherOnly: true}
 	if diff := cmp.Diff(want, p.Ask()); diff != "" {
 		t.Errorf("ask (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(profiles.Redact{Keys: []string{"token", "secret"}, Pointers: []string{"/a"}, Detect: true}, p.Redact()); diff != "" {
+	if diff := cmp.Diff(profiles.Redact{Keys: []string{"token", "secret"}, Pointers: []string{"/a"}, Detect: true},
+		p.Redact()); diff != "" {
 		t.Errorf("redact (-want +got):\n%s", diff)
 	}
 	if d := p.Decide(profiles.Call{Name: "a__b", Tainted: true}); d.Verdict != call.Deny {
@@ -127,13 +139,15 @@ func TestFloor(t *testing.T) {
 	} {
 		d := c.Profile(row.profile).Decide(callOf(row.tool, row.args))
 		if d.Verdict != row.want || d.Floor != row.floor || d.Reasons[0].Rule != row.rule {
-			t.Errorf("%s %s in %q: got %s, floor %t\nwant %s by %q, floor %t", row.tool, row.args, row.profile, described(d), d.Floor, row.want, row.rule, row.floor)
+			t.Errorf("%s %s in %q: got %s, floor %t\nwant %s by %q, floor %t", row.tool, row.args, row.profile, described(d),
+				d.Floor, row.want, row.rule, row.floor)
 		}
 		checkDecision(t, d)
 	}
 	t.Run("what cannot be judged stays so, whoever asks about it", func(t *testing.T) {
 		const when = `{"tool": "a__b", "when": {"/x": {"eq": 1}}}`
-		for _, body := range []string{`"f": {"asklist": ["*"]}, "p": {"asklist": [` + when + `]}`, `"f": {"asklist": [` + when + `]}, "p": {"asklist": ["*"]}`} {
+		for _, body := range []string{`"f": {"asklist": ["*"]}, "p": {"asklist": [` + when + `]}`,
+			`"f": {"asklist": [` + when + `]}, "p": {"asklist": ["*"]}`} {
 			d := parse(t, `{"evaluation": {"floor": "f", "profiles": {`+body+`}}}`).Profile("p").Decide(callOf("a b", `{}`))
 			if d.Verdict != call.Ask || !d.Unknown || !d.Floor {
 				t.Errorf("%s: got %s, unknown %t, floor %t", body, described(d), d.Unknown, d.Floor)
@@ -141,7 +155,8 @@ func TestFloor(t *testing.T) {
 		}
 	})
 	p := c.Profile("p")
-	if d := p.Decide(callOf("pay both", `{}`)); d.Risk != "critical" || len(d.Reasons) != 2 || !d.Reasons[1].Floor || d.Reasons[0].Floor {
+	if d := p.Decide(callOf("pay both", `{}`)); d.Risk != "critical" || len(d.Reasons) != 2 || !d.Reasons[1].Floor ||
+		d.Reasons[0].Floor {
 		t.Errorf("the floor's risk and reasons are missing: %s", described(d))
 	}
 	if l := p.Limits(); l.Calls != 5 || l.Asks != 2 {
@@ -150,10 +165,12 @@ func TestFloor(t *testing.T) {
 	if p.Fallback() || !slices.Contains(p.Redact().Keys, "token") {
 		t.Error("the floor's fallback or redaction does not hold")
 	}
-	if d := p.Decide(profiles.Call{Name: "pay__x", Counters: profiles.Counters{Calls: 5}}); d.Verdict != call.Deny || d.Code != call.CodeLimit || d.Floor {
+	if d := p.Decide(profiles.Call{Name: "pay__x", Counters: profiles.Counters{Calls: 5}}); d.Verdict != call.Deny ||
+		d.Code != call.CodeLimit || d.Floor {
 		t.Errorf("a limit that is used up: got %s, floor %t", described(d), d.Floor)
 	}
-	if d := p.Decide(profiles.Call{Name: "a__b", Tainted: true}); d.Verdict != call.Ask || !d.Floor || d.Remember.Scopes != nil {
+	if d := p.Decide(profiles.Call{Name: "a__b", Tainted: true}); d.Verdict != call.Ask || !d.Floor ||
+		d.Remember.Scopes != nil {
 		t.Errorf("what the floor raises can be answered by a grant: %s, %+v", described(d), d.Remember)
 	}
 	if d := c.Profile("").Decide(profiles.Call{Name: "a__b", Tainted: true}); d.Verdict != call.Ask {
@@ -173,7 +190,8 @@ func TestFloor(t *testing.T) {
 // TestRemember is POLICY.md section 5 as far as a profile decides it.
 func TestRemember(t *testing.T) {
 	const rest = `, "remember": {"scopes": ["run", "count", "time"], "default": "5m", "max": "8h", "args": "rule"}`
-	full := call.Remember{Scopes: []string{"run", "count", "time"}, Default: 5 * time.Minute, Max: 8 * time.Hour, Args: "rule"}
+	full := call.Remember{Scopes: []string{"run", "count", "time"}, Default: 5 * time.Minute, Max: 8 * time.Hour,
+		Args: "rule"}
 	for _, row := range []struct {
 		title, body, args string
 		want              call.Remember
@@ -187,16 +205,20 @@ func TestRemember(t *testing.T) {
 			call.Remember{Scopes: []string{"run"}, Default: 5 * time.Minute, Max: 8 * time.Hour, Args: "rule"}, nil},
 		{"a maximum below the default", `"asklist": [{"tool": "a__b", "remember": {"max": "1m"}}]` + rest, `{}`,
 			call.Remember{Scopes: full.Scopes, Default: time.Minute, Max: time.Minute, Args: "rule"}, nil},
-		{"two rules narrow together", `"asklist": [{"tool": "a__b", "remember": {"scopes": ["run"]}}, {"tool": "a__*", "remember": {"scopes": ["time"]}}]` + rest, `{}`,
+		{"two rules narrow together",
+			`"asklist": [{"tool": "a__b", "remember": {"scopes": ["run"]}}, {"tool": "a__*", "remember": {"scopes": ["time"]}}]` + rest, `{}`,
 			call.Remember{Scopes: []string{}, Default: 5 * time.Minute, Max: 8 * time.Hour, Args: "rule"}, nil},
 		{"a rule alone", `"asklist": [{"tool": "a__b", "remember": {"scopes": ["count"]}}]`, `{}`,
 			call.Remember{Scopes: []string{"count"}, Default: 5 * time.Minute, Max: 8 * time.Hour, Args: "rule"}, nil},
-		{"the pointers of the rules that hold", `"asklist": [{"tool": "a__b", "when": {"/x": {"eq": 1}, "/y": {"exists": true}}}, {"tool": "a__*", "when": {"/y": {"eq": 2}}}, {"tool": "a__*", "when": {"/z": {"exists": true}}}]` + rest,
+		{"the pointers of the rules that hold",
+			`"asklist": [{"tool": "a__b", "when": {"/x": {"eq": 1}, "/y": {"exists": true}}}, {"tool": "a__*", "when": {"/y": {"eq": 2}}}, {"tool": "a__*", "when": {"/z": {"exists": true}}}]` + rest,
 			`{"x": 1, "y": 2}`, full, []string{"/x", "/y"}},
 		{"high risk is not remembered beyond the run", `"asklist": [{"tool": "a__b", "risk": "high"}]` + rest, `{}`,
 			call.Remember{Scopes: []string{"run", "count"}, Default: 5 * time.Minute, Max: 8 * time.Hour, Args: "rule"}, nil},
-		{"critical risk is not remembered", `"asklist": [{"tool": "a__b", "risk": "critical"}]` + rest, `{}`, call.Remember{}, nil},
-		{"an unknown condition is not remembered", `"asklist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}}]` + rest, `{}`, call.Remember{}, nil},
+		{"critical risk is not remembered", `"asklist": [{"tool": "a__b", "risk": "critical"}]` + rest, `{}`, call.Remember{},
+			nil},
+		{"an unknown condition is not remembered", `"asklist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}}]` + rest, `{}`,
+			call.Remember{}, nil},
 		{"unmatched ask is remembered as the profile says", `"unmatched": "ask"` + rest, `{}`, full, nil},
 	} {
 		t.Run(row.title, func(t *testing.T) {
@@ -236,22 +258,30 @@ func TestPolicyExample(t *testing.T) {
 	}{
 		{"what readonly lists", "readonly", "github get_issue", `{}`, call.Allow, "low", "github__get_*"},
 		{"what readonly does not list", "readonly", "github create_issue", `{}`, call.Deny, "", ""},
-		{"the base tool is supervised", "", "github create_issue", `{"owner": "acme", "repo": "api"}`, call.Allow, "medium", "own-issues"},
-		{"an allow of the parent, beneath a soft ask", "supervised", "github list_issues", `{}`, call.Allow, "medium", "github__list_*"},
-		{"another owner", "supervised", "github create_issue", `{"owner": "other", "repo": "web"}`, call.Ask, "medium", "github-rest"},
-		{"an argument the rule does not name", "supervised", "github create_issue", `{"owner": "acme", "repo": "web", "visibility": "public"}`, call.Ask, "medium", "github-rest"},
+		{"the base tool is supervised", "", "github create_issue", `{"owner": "acme", "repo": "api"}`, call.Allow, "medium",
+			"own-issues"},
+		{"an allow of the parent, beneath a soft ask", "supervised", "github list_issues", `{}`, call.Allow, "medium",
+			"github__list_*"},
+		{"another owner", "supervised", "github create_issue", `{"owner": "other", "repo": "web"}`, call.Ask, "medium",
+			"github-rest"},
+		{"an argument the rule does not name", "supervised", "github create_issue",
+			`{"owner": "acme", "repo": "web", "visibility": "public"}`, call.Ask, "medium", "github-rest"},
 		{"another tool of github", "supervised", "github delete_repo", `{}`, call.Ask, "medium", "github-rest"},
 		{"a deletion", "supervised", "fs delete_file", `{"path": "/data/x"}`, call.Deny, "", "fs__delete_*"},
 		{"a write", "supervised", "fs write_file", `{"path": "/data/x"}`, call.Ask, "medium", "fs-write"},
-		{"a write to system files", "supervised", "fs write_file", `{"path": "/data/../etc/passwd"}`, call.Deny, "", "no-etc"},
+		{"a write to system files", "supervised", "fs write_file", `{"path": "/data/../etc/passwd"}`, call.Deny, "",
+			"no-etc"},
 		{"a read of system files", "supervised", "fs read_file", `{"path": "//etc/shadow"}`, call.Deny, "", "no-etc"},
 		{"a read that no rule mentions", "supervised", "fs read_file", `{"path": "/data/x"}`, call.Deny, "", ""},
-		{"a write to who knows where", "supervised", "fs write_file", `{"file": "/etc/passwd"}`, call.Ask, "medium", "no-etc"},
+		{"a write to who knows where", "supervised", "fs write_file", `{"file": "/etc/passwd"}`, call.Ask, "medium",
+			"no-etc"},
 		{"the floor denies drops everywhere", "readonly", "time drop_it", `{}`, call.Deny, "", "*__drop_*"},
-		{"the floor asks about big payments", "house", "pay create", `{"amount": {"value": "10000.00"}}`, call.Ask, "critical", "big-payment"},
+		{"the floor asks about big payments", "house", "pay create", `{"amount": {"value": "10000.00"}}`, call.Ask,
+			"critical", "big-payment"},
 		{"a payment just below", "house", "pay create", `{"amount": {"value": "9999.99"}}`, call.Allow, "low", ""},
 		{"a payment of unknown size", "house", "pay create", `{"amount": 20000}`, call.Ask, "critical", "big-payment"},
-		{"a payment where it is not allowed at all", "supervised", "pay create", `{"amount": {"value": "20000"}}`, call.Deny, "", ""},
+		{"a payment where it is not allowed at all", "supervised", "pay create", `{"amount": {"value": "20000"}}`, call.Deny,
+			"", ""},
 		{"nothing but what is listed", "supervised", "mail send", `{}`, call.Deny, "", ""},
 	} {
 		t.Run(row.title, func(t *testing.T) {
@@ -263,14 +293,17 @@ func TestPolicyExample(t *testing.T) {
 		})
 	}
 	p := c.Profile("supervised")
-	if diff := cmp.Diff(profiles.Limits{Asks: 20, AsksPerMinute: 6, Pending: 5, Refusals: 3, Calls: 1000, Repeat: 5}, p.Limits()); diff != "" {
+	if diff := cmp.Diff(profiles.Limits{Asks: 20, AsksPerMinute: 6, Pending: 5, Refusals: 3, Calls: 1000, Repeat: 5},
+		p.Limits()); diff != "" {
 		t.Errorf("limits (-want +got):\n%s", diff)
 	}
 	d := p.Decide(callOf("fs write_file", `{"path": "/data/x"}`))
-	if diff := cmp.Diff(call.Remember{Scopes: []string{"run", "time"}, Default: 5 * time.Minute, Max: 30 * time.Minute, Args: "rule"}, d.Remember); diff != "" {
+	if diff := cmp.Diff(call.Remember{Scopes: []string{"run", "time"}, Default: 5 * time.Minute, Max: 30 * time.Minute,
+		Args: "rule"}, d.Remember); diff != "" {
 		t.Errorf("remember (-want +got):\n%s", diff)
 	}
-	if a := p.Ask(); a.Timeout != 2*time.Minute || a.Budget != 10*time.Minute || a.MinHuman != 700*time.Millisecond || !*a.Batch || !*a.Edit || a.OtherOnly {
+	if a := p.Ask(); a.Timeout != 2*time.Minute || a.Budget != 10*time.Minute || a.MinHuman != 700*time.Millisecond ||
+		!*a.Batch || !*a.Edit || a.OtherOnly {
 		t.Errorf("ask: got %+v", a)
 	}
 	if x := p.Redact(); !x.Detect || len(x.Keys) != 5 || len(x.Pointers) != 1 {
@@ -302,14 +335,18 @@ func TestDigests(t *testing.T) {
 	}
 	seen := map[string]string{base: "the profile itself"}
 	for title, c := range map[string]*Config{
-		"another rule":     file(`{"extends": ["q"], "denylist": ["a__c"]}`, ``),
-		"another setting":  file(`{"extends": ["q"], "denylist": ["a__b"], "unmatched": "ask"}`, ``),
-		"no parent":        file(`{"denylist": ["a__b"]}`, ``),
-		"a trusted server": file(`{"extends": ["q"], "denylist": ["a__b"]}`, `"mcpServers": {"s": {"command": "x", "trustAnnotations": true}}, `),
-		"limits":           file(`{"extends": ["q"], "denylist": ["a__b"]}`, `"limits": {"calls": 1}, `),
-		"no floor":         parse(t, `{"evaluation": {"profiles": {"p": {"extends": ["q"], "denylist": ["a__b"]}, `+rest+`}}}`),
-		"another floor":    parse(t, `{"evaluation": {"floor": "f", "profiles": {"p": {"extends": ["q"], "denylist": ["a__b"]}, "q": {"denylist": ["x__y"]}, "f": {}}}}`),
-		"another parent":   parse(t, `{"evaluation": {"floor": "f", "profiles": {"p": {"extends": ["q"], "denylist": ["a__b"]}, "q": {}, "f": {"denylist": ["v__w"]}}}}`),
+		"another rule":    file(`{"extends": ["q"], "denylist": ["a__c"]}`, ``),
+		"another setting": file(`{"extends": ["q"], "denylist": ["a__b"], "unmatched": "ask"}`, ``),
+		"no parent":       file(`{"denylist": ["a__b"]}`, ``),
+		"a trusted server": file(`{"extends": ["q"], "denylist": ["a__b"]}`,
+			`"mcpServers": {"s": {"command": "x", "trustAnnotations": true}}, `),
+		"limits": file(`{"extends": ["q"], "denylist": ["a__b"]}`, `"limits": {"calls": 1}, `),
+		"no floor": parse(t,
+			`{"evaluation": {"profiles": {"p": {"extends": ["q"], "denylist": ["a__b"]}, `+rest+`}}}`),
+		"another floor": parse(t,
+			`{"evaluation": {"floor": "f", "profiles": {"p": {"extends": ["q"], "denylist": ["a__b"]}, "q": {"denylist": ["x__y"]}, "f": {}}}}`),
+		"another parent": parse(t,
+			`{"evaluation": {"floor": "f", "profiles": {"p": {"extends": ["q"], "denylist": ["a__b"]}, "q": {}, "f": {"denylist": ["v__w"]}}}}`),
 	} {
 		got := c.Profile("p").Digest()
 		if other := seen[got]; other != "" {
@@ -332,13 +369,15 @@ func TestRules(t *testing.T) {
 		t.Fatalf("got %d rules, want 2", len(rules))
 	}
 	d, a := rules[0], rules[1]
-	if d.ID != "" || d.List != profiles.Denylist || d.Profile != "q" || d.Conditional() || d.Pos.Line != 1 || !slices.Equal(d.Patterns, []string{"a-b__*"}) {
+	if d.ID != "" || d.List != profiles.Denylist || d.Profile != "q" || d.Conditional() || d.Pos.Line != 1 ||
+		!slices.Equal(d.Patterns, []string{"a-b__*"}) {
 		t.Errorf("got %+v", d)
 	}
 	if a.ID != "w" || a.List != profiles.Allowlist || a.Profile != "p" || !a.Conditional() || a.When[0].Pointer != "/n" {
 		t.Errorf("got %+v", a)
 	}
-	if !d.Matches("a_b__x", "a-b__x") || d.Matches("c__d", "c__d") || !a.Matches("a_b__x", "a-b__x") || !a.Matches("c__d", "c__d") {
+	if !d.Matches("a_b__x", "a-b__x") || d.Matches("c__d", "c__d") || !a.Matches("a_b__x", "a-b__x") ||
+		!a.Matches("c__d", "c__d") {
 		t.Error("a rule is about other tools than Decide finds")
 	}
 }
@@ -385,20 +424,33 @@ func TestExplainSaysWhatWouldChangeIt(t *testing.T) {
 		want  string
 	}{
 		{"a deny rule", c.Profile("p"), callOf("x y", ``), `remove or narrow the rule "x__y" at codemode.json:2:16`},
-		{"an ask rule", c.Profile("p"), callOf("a b", `{"p": "/x"}`), `remove or narrow the rule "a__b" at codemode.json:3:15; or give it "unlessAllowed" and allow the tool`},
-		{"an unknown deny rule", c.Profile("p"), callOf("a b", `{}`), "make the rule \"etc\" at codemode.json:2:24 judgeable: /p is missing\nremove or narrow the rule \"a__b\" at codemode.json:3:15; or give it \"unlessAllowed\" and allow the tool"},
-		{"no rule", c.Profile("p"), callOf("q-1 r", ``), `add "q_1__r" to the allowlist or the asklist of the profile "p" at codemode.json:1:128`},
-		{"a near miss", c.Profile("p"), callOf("a c", `{"p": "/x", "owner": "other"}`), "add \"a__c\" to the allowlist or the asklist of the profile \"p\" at codemode.json:1:128\nmake the rule \"mine\" at codemode.json:3:47 hold: not /owner {\"eq\":\"acme\"}"},
-		{"the floor's deny", c.Profile("p"), callOf("ok drop", ``), `remove or narrow the floor's rule "*__drop" at codemode.json:1:63`},
-		{"a named exception", named, callOf("a b", `{"p": "/x"}`), `make an allow rule of the id "x" hold: the rule "a__*" at codemode.json:1:48 gives way to it; or remove or narrow that`},
-		{"a soft ask, and an allow rule that is near", soft, callOf("a set", `{"p": 2}`), "allow \"a__set\": the rule \"a__*\" at codemode.json:2:15 gives way to an allow rule\nmake the rule \"mine\" at codemode.json:3:33 hold: not /p {\"eq\":1}"},
-		{"a soft ask, and no allow rule that is near", soft, callOf("a get", `{}`), `allow "a__get": the rule "a__*" at codemode.json:2:15 gives way to an allow rule`},
-		{"a soft ask of the floor", soft, callOf("b set", `{}`), `allow "b__set" beside it: the floor's rule "b__*" at codemode.json:1:62 gives way to an allow rule of its own profile only`},
-		{"a soft ask that cannot be judged", soft, callOf("c set", `{"p": 1}`), `make the rule "c__*" at codemode.json:2:56 judgeable: /q is missing`},
+		{"an ask rule", c.Profile("p"), callOf("a b", `{"p": "/x"}`),
+			`remove or narrow the rule "a__b" at codemode.json:3:15; or give it "unlessAllowed" and allow the tool`},
+		{"an unknown deny rule", c.Profile("p"), callOf("a b", `{}`),
+			"make the rule \"etc\" at codemode.json:2:24 judgeable: /p is missing\nremove or narrow the rule \"a__b\" at codemode.json:3:15; or give it \"unlessAllowed\" and allow the tool"},
+		{"no rule", c.Profile("p"), callOf("q-1 r", ``),
+			`add "q_1__r" to the allowlist or the asklist of the profile "p" at codemode.json:1:128`},
+		{"a near miss", c.Profile("p"), callOf("a c", `{"p": "/x", "owner": "other"}`),
+			"add \"a__c\" to the allowlist or the asklist of the profile \"p\" at codemode.json:1:128\nmake the rule \"mine\" at codemode.json:3:47 hold: not /owner {\"eq\":\"acme\"}"},
+		{"the floor's deny", c.Profile("p"), callOf("ok drop", ``),
+			`remove or narrow the floor's rule "*__drop" at codemode.json:1:63`},
+		{"a named exception", named, callOf("a b", `{"p": "/x"}`),
+			`make an allow rule of the id "x" hold: the rule "a__*" at codemode.json:1:48 gives way to it; or remove or narrow that`},
+		{"a soft ask, and an allow rule that is near", soft, callOf("a set", `{"p": 2}`),
+			"allow \"a__set\": the rule \"a__*\" at codemode.json:2:15 gives way to an allow rule\nmake the rule \"mine\" at codemode.json:3:33 hold: not /p {\"eq\":1}"},
+		{"a soft ask, and no allow rule that is near", soft, callOf("a get", `{}`),
+			`allow "a__get": the rule "a__*" at codemode.json:2:15 gives way to an allow rule`},
+		{"a soft ask of the floor", soft, callOf("b set", `{}`),
+			`allow "b__set" beside it: the floor's rule "b__*" at codemode.json:1:62 gives way to an allow rule of its own profile only`},
+		{"a soft ask that cannot be judged", soft, callOf("c set", `{"p": 1}`),
+			`make the rule "c__*" at codemode.json:2:56 judgeable: /q is missing`},
 		{"allowed", c.Profile("p"), callOf("ok x", ``), ``},
-		{"a limit", c.Profile("p"), profiles.Call{Name: "ok__x", Counters: profiles.Counters{Calls: 9}}, `raise "limits" of the profile "p" at codemode.json:1:128, or start another run`},
-		{"raised", c.Profile("p"), profiles.Call{Name: "ok__x", Tainted: true}, `change "raise" of the profile "f" at codemode.json:1:44`},
-		{"another definition", c.Profile("p"), profiles.Call{Name: "ok__x", DefinitionChanged: true}, `review the tool as it is now`},
+		{"a limit", c.Profile("p"), profiles.Call{Name: "ok__x", Counters: profiles.Counters{Calls: 9}},
+			`raise "limits" of the profile "p" at codemode.json:1:128, or start another run`},
+		{"raised", c.Profile("p"), profiles.Call{Name: "ok__x", Tainted: true},
+			`change "raise" of the profile "f" at codemode.json:1:44`},
+		{"another definition", c.Profile("p"), profiles.Call{Name: "ok__x", DefinitionChanged: true},
+			`review the tool as it is now`},
 		{"bad arguments", c.Profile("p"), callOf("ok x", `[]`), `send arguments that can be judged`},
 		{"unmatched ask", ask, callOf("a b", ``), `add "a__b" to the allowlist of the profile "p" at codemode.json:1:30`},
 	} {

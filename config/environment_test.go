@@ -75,12 +75,14 @@ func TestS39TheEnvironmentSaysWhichVariableDecided(t *testing.T) {
 		must(t, err)
 		for tool, want := range map[string]string{"a": "CODEMODE_DENYLIST:1:7", "c": "CODEMODE_ALLOWLIST:1:1"} {
 			d := c.Profile("").Decide(callOf("s "+tool, "{}"))
-			if r := d.Reasons[0]; d.Verdict != call.Deny || r.Pos.String() != want || (r.Layer == "environment") != (user != "") || r.Profile != "environment" {
+			if r := d.Reasons[0]; d.Verdict != call.Deny || r.Pos.String() != want ||
+				(r.Layer == "environment") != (user != "") || r.Profile != "environment" {
 				t.Errorf("beside %q: %s: %s", user, tool, described(d))
 			}
 		}
 		variables, note := c.EnvironmentNote()
-		if !slices.Equal(variables, []string{"CODEMODE_DENYLIST", "CODEMODE_ALLOWLIST"}) || contains(note, "binds") != (user != "") {
+		if !slices.Equal(variables, []string{"CODEMODE_DENYLIST", "CODEMODE_ALLOWLIST"}) ||
+			contains(note, "binds") != (user != "") {
 			t.Errorf("beside %q: %v, %s", user, variables, note)
 		}
 		if found := c.Lint(nil); !slices.ContainsFunc(found, func(f Finding) bool {
@@ -94,7 +96,8 @@ func TestS39TheEnvironmentSaysWhichVariableDecided(t *testing.T) {
 	}
 	c, err := surrounded("", "CODEMODE_ASKLIST=s__*", "CODEMODE_ALLOWLIST=s__a time_now")
 	must(t, err)
-	for _, want := range []string{"CODEMODE_ALLOWLIST:1:1: the rule \"s__a\" has no effect", "CODEMODE_UNMATCHED=ask", "CODEMODE_ALLOWLIST:1:6: the pattern \"time_now\" fits no tool"} {
+	for _, want := range []string{"CODEMODE_ALLOWLIST:1:1: the rule \"s__a\" has no effect", "CODEMODE_UNMATCHED=ask",
+		"CODEMODE_ALLOWLIST:1:6: the pattern \"time_now\" fits no tool"} {
 		if got := settings.Problems(c.Warnings).Error(); !contains(got, want) {
 			t.Errorf("%q is not in the warnings:\n%s", want, got)
 		}
@@ -123,7 +126,8 @@ func TestS39AMalformedVariableIsAnErrorThatNamesIt(t *testing.T) {
 		{"CODEMODE_DENYLST=s__a", []string{"CODEMODE_DENYLST", "did you mean CODEMODE_DENYLIST?"}},
 		{"CODEMODE_DENY=s__a", []string{"codemode knows no variable CODEMODE_DENY", "did you mean CODEMODE_DENYLIST?"}},
 		{"CODEMODE_DEFAULT=deny", []string{"did you mean CODEMODE_UNMATCHED?"}},
-		{"CODEMODE_UNMATCHED=x|CODEMODE_DENYLIST=!a|CODEMODE_ALOWLIST=a", []string{"CODEMODE_UNMATCHED:1:1", "CODEMODE_DENYLIST:1:1", "CODEMODE_ALOWLIST:1:1"}},
+		{"CODEMODE_UNMATCHED=x|CODEMODE_DENYLIST=!a|CODEMODE_ALOWLIST=a",
+			[]string{"CODEMODE_UNMATCHED:1:1", "CODEMODE_DENYLIST:1:1", "CODEMODE_ALOWLIST:1:1"}},
 	} {
 		for _, user := range []string{"", `{}`} {
 			c, err := surrounded(user, strings.Split(row.variables, "|")...)
@@ -140,18 +144,23 @@ func TestS39AMalformedVariableIsAnErrorThatNamesIt(t *testing.T) {
 func TestS39AProfileThatIsCalledEnvironment(t *testing.T) {
 	c, err := surrounded(`{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"denylist": ["s__b"]}, "environment": {"denylist": ["s__c"]}}}}`, "CODEMODE_ALLOWLIST=s__a s__b s__c")
 	must(t, err)
-	if got := c.Profile("environment").Decide(callOf("s c", "{}")); got.Verdict != call.Deny || got.Reasons[0].Layer != "" {
+	if got := c.Profile("environment").Decide(callOf("s c", "{}")); got.Verdict != call.Deny ||
+		got.Reasons[0].Layer != "" {
 		t.Error(described(got))
 	}
-	if got := c.Profile("environment").Decide(callOf("s d", "{}")); got.Verdict != call.Deny || got.Reasons[0].Layer != "environment" {
+	if got := c.Profile("environment").Decide(callOf("s d", "{}")); got.Verdict != call.Deny ||
+		got.Reasons[0].Layer != "environment" {
 		t.Error(described(got))
 	}
-	c, err = surrounded(`{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"denylist": ["s__b"]}}}}`, "CODEMODE_ALLOWLIST=s__a s__b")
+	c, err = surrounded(`{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"denylist": ["s__b"]}}}}`,
+		"CODEMODE_ALLOWLIST=s__a s__b")
 	must(t, err)
-	if c.Profile("environment") != nil || c.Default != "p" || c.Path != "user.json" || !slices.Equal(c.Names(), []string{"p"}) {
+	if c.Profile("environment") != nil || c.Default != "p" || c.Path != "user.json" ||
+		!slices.Equal(c.Names(), []string{"p"}) {
 		t.Errorf("a profile that a model could choose instead: %v, default %q, %s", c.Names(), c.Default, c.Path)
 	}
-	for _, file := range []string{`{"evaluation": {"profiles": {"q": {"extends": ["environment"]}}}}`, `{"evaluation": {"defaultProfile": "environment"}}`} {
+	for _, file := range []string{`{"evaluation": {"profiles": {"q": {"extends": ["environment"]}}}}`,
+		`{"evaluation": {"defaultProfile": "environment"}}`} {
 		if _, err := surrounded(file, "CODEMODE_ALLOWLIST=s__a"); err == nil {
 			t.Errorf("%s is accepted", file)
 		}
@@ -163,7 +172,8 @@ func TestS39AProjectCannotLoosenTheEnvironment(t *testing.T) {
 	environment := ReadEnvironment([]string{"CODEMODE_DENYLIST=s__a", "CODEMODE_ALLOWLIST=s__a s__b"})
 	project := `{"evaluation": {"defaultProfile": "environment", "profiles": {"environment": {"allowlist": ["*"], "denylist": ["s__b"], "unmatched": "allow"}, "own": {"allowlist": ["*"]}}}}`
 	for _, standing := range []Standing{Trusted, Untrusted} {
-		c, err := ParseAll(append(slices.Clone(environment), Source{File: "project.json", Data: []byte(project), Standing: standing})...)
+		c, err := ParseAll(append(slices.Clone(environment), Source{File: "project.json", Data: []byte(project),
+			Standing: standing})...)
 		must(t, err)
 		for _, name := range []string{"", "environment", "own"} {
 			p := c.Profile(name)
@@ -208,7 +218,8 @@ func TestS39BesideAFileNoVariableLoosens(t *testing.T) {
 	}
 	tighter := 0
 	for range 3000 {
-		user := fmt.Sprintf(`{"evaluation": {%s"profiles": {"p": %s, "environment": %s}}}`, pick("", `"defaultProfile": "p", `, `"floor": "p", `), rules(), rules())
+		user := fmt.Sprintf(`{"evaluation": {%s"profiles": {"p": %s, "environment": %s}}}`,
+			pick("", `"defaultProfile": "p", `, `"floor": "p", `), rules(), rules())
 		var variables []string
 		for _, name := range []string{"CODEMODE_ALLOWLIST", "CODEMODE_ASKLIST", "CODEMODE_DENYLIST"} {
 			if random.IntN(2) == 0 {
@@ -241,8 +252,10 @@ func TestS39BesideAFileNoVariableLoosens(t *testing.T) {
 			for _, tool := range []string{"s a", "s b", "s c", "t a", "t b", "u x"} {
 				c := callOf(tool, "{}")
 				a, b := before.Decide(c), after.Decide(c)
-				if b.Verdict > a.Verdict || b.Verdict == a.Verdict && len(b.Remember.Scopes) > len(a.Remember.Scopes) || b.Risk.Compare(a.Risk) < 0 && b.Verdict == a.Verdict {
-					t.Fatalf("%v beside\n%s\n%q decides about %s %s\ninstead of %s", variables, user, name, tool, described(b), described(a))
+				if b.Verdict > a.Verdict || b.Verdict == a.Verdict && len(b.Remember.Scopes) > len(a.Remember.Scopes) ||
+					b.Risk.Compare(a.Risk) < 0 && b.Verdict == a.Verdict {
+					t.Fatalf("%v beside\n%s\n%q decides about %s %s\ninstead of %s", variables, user, name, tool, described(b),
+						described(a))
 				}
 				if b.Verdict < a.Verdict {
 					tighter++

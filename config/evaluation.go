@@ -29,7 +29,10 @@ func (b *builder) evaluation(n strictjson.Value) {
 			b.floorName, b.floorAt = b.profileNamed(n, `"floor"`)
 		}),
 		settings.Key("expose", func(n strictjson.Value) { b.exposeAt = n }),
-		settings.Key("requirePreflight", func(n strictjson.Value) { b.config.RequirePreflight, _ = b.Boolean(n, `"requirePreflight"`) }),
+		settings.Key("requirePreflight", func(n strictjson.Value) {
+			b.config.RequirePreflight,
+				_ = b.Boolean(n, `"requirePreflight"`)
+		}),
 		settings.Key("preflightLifetime", func(n strictjson.Value) {
 			d := b.lifetime(n, `"preflightLifetime"`)
 			if d <= UsualPreflightLifetime || !b.Stranger(n) { // else it would be longer than when nobody says anything

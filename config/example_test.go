@@ -32,7 +32,8 @@ func Example() {
 	p := c.Profile("supervised")
 	for _, args := range []string{`{"path": "/data/a"}`, `{"path": "/data/../etc/passwd"}`, `{"file": "/etc/passwd"}`} {
 		d := p.Decide(profiles.Call{Server: "fs", Tool: "write_file", Args: call.Unread(json.RawMessage(args))})
-		fmt.Printf("%s: %s, because of %s:%d: %s\n", args, d.Verdict, d.Reasons[0].Pos.File, d.Reasons[0].Pos.Line, d.Reasons[0].Text)
+		fmt.Printf("%s: %s, because of %s:%d: %s\n", args, d.Verdict, d.Reasons[0].Pos.File, d.Reasons[0].Pos.Line,
+			d.Reasons[0].Text)
 	}
 	// Output:
 	// {"path": "/data/a"}: ask, because of codemode.json:8: the profile wants a person to decide
@@ -62,7 +63,8 @@ func ExampleProfile_Explain() {
 		fmt.Println(err)
 		return
 	}
-	x := c.Profile("supervised").Explain(profiles.Call{Server: "fs", Tool: "read_file", Args: call.Unread(json.RawMessage(`{"path": "/data/a"}`))})
+	x := c.Profile("supervised").Explain(profiles.Call{Server: "fs", Tool: "read_file",
+		Args: call.Unread(json.RawMessage(`{"path": "/data/a"}`))})
 	fmt.Println(x.Decision.Verdict)
 	for _, r := range x.Considered {
 		fmt.Printf("%-8s %-11s %s: %s\n", r.List, r.Rule, r.Result, r.Text)

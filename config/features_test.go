@@ -24,7 +24,8 @@ func wantVerdicts(t *testing.T, p *profiles.Profile, rows ...string) {
 		want, rest, _ := strings.Cut(row, " ")
 		tool, args, _ := strings.Cut(rest, " ")
 		server, name, _ := strings.Cut(tool, "__")
-		if d := p.Decide(profiles.Call{Server: server, Tool: name, Args: call.Unread(json.RawMessage(args))}); d.Verdict.String() != want {
+		if d := p.Decide(profiles.Call{Server: server, Tool: name,
+			Args: call.Unread(json.RawMessage(args))}); d.Verdict.String() != want {
 			t.Errorf("%s %s: got %s\nwant %s", tool, args, described(d), want)
 		}
 	}
@@ -84,12 +85,14 @@ func TestA5UnknownNeverAllowsAndAnUnknownDenyAsks(t *testing.T) {
 		}
 	}
 	allow := profile(t, `"allowlist": [{"tool": "fs__*", "when": {"/path": {"under": "/etc"}}}]`)
-	wantVerdicts(t, allow, `allow fs__read {"path":"/etc/x"}`, `deny fs__read {"file":"/etc/x"}`, `deny fs__read {"path":["/etc/x"]}`)
+	wantVerdicts(t, allow, `allow fs__read {"path":"/etc/x"}`, `deny fs__read {"file":"/etc/x"}`,
+		`deny fs__read {"path":["/etc/x"]}`)
 }
 
 func TestA6ClosedAllow(t *testing.T) {
 	p := profile(t, `"allowlist": [{"tool": "g__create_issue", "when": {"/owner": {"eq": "acme"}, "/repo": {"in": ["web", "api"]}}, "others": "none"}]`)
-	wantVerdicts(t, p, `allow g__create_issue {"owner":"acme","repo":"web"}`, `deny g__create_issue {"owner":"acme","repo":"web","visibility":"public"}`)
+	wantVerdicts(t, p, `allow g__create_issue {"owner":"acme","repo":"web"}`,
+		`deny g__create_issue {"owner":"acme","repo":"web","visibility":"public"}`)
 }
 
 func TestA7SafeComparisons(t *testing.T) {
@@ -151,11 +154,13 @@ func TestA10NobodyLoosensTheFloor(t *testing.T) {
 	m := maker{rand.New(rand.NewPCG(10, 10))}
 	floor := `{"evaluation": {"floor": "house", "profiles": {"house": {"denylist": ["*__drop_*"]}}}}`
 	for range *pairs / 200 {
-		mine := object{"profiles": object{"p": m.profile(), "q": m.profile("p"), "house": m.profile()}, "defaultProfile": pick(m, "p", "q", "house"),
-			"overlays": []any{object{"id": "o", "session": "s", "allowlist": []any{"*"}, "unmatched": "allow"}}}
+		mine := object{"profiles": object{"p": m.profile(), "q": m.profile("p"), "house": m.profile()},
+			"defaultProfile": pick(m, "p", "q", "house"),
+			"overlays":       []any{object{"id": "o", "session": "s", "allowlist": []any{"*"}, "unmatched": "allow"}}}
 		raw, err := json.Marshal(object{"evaluation": mine})
 		must(t, err)
-		c, err := ParseAll(Source{"/etc/managed.json", []byte(floor), Managed}, Source{"codemode.json", raw, User}, Source{"project.json", []byte(inProfile(`"allowlist": ["*"]`)), Trusted})
+		c, err := ParseAll(Source{"/etc/managed.json", []byte(floor), Managed}, Source{"codemode.json", raw, User},
+			Source{"project.json", []byte(inProfile(`"allowlist": ["*"]`)), Trusted})
 		if err != nil {
 			t.Fatalf("%v\nin %s", err, raw)
 		}
@@ -167,7 +172,8 @@ func TestA10NobodyLoosensTheFloor(t *testing.T) {
 			}
 		}
 	}
-	wantVerdicts(t, profilesOf(t, `"f": {"denylist": ["*__drop_*"]}, "p": {"extends": ["f"], "allowlist": ["db__*"]}`), `deny db__drop_t`, `allow db__x`)
+	wantVerdicts(t, profilesOf(t, `"f": {"denylist": ["*__drop_*"]}, "p": {"extends": ["f"], "allowlist": ["db__*"]}`),
+		`deny db__drop_t`, `allow db__x`)
 }
 
 func TestA12AllowUntil(t *testing.T) {
@@ -192,7 +198,8 @@ func TestA12AllowUntil(t *testing.T) {
 		}
 	}
 	for _, list := range []string{"denylist", "asklist"} {
-		if p := refused(t, inProfile(`"`+list+`": [{"tool": "a__b", "until": "2026-06-01T12:00:00Z"}]`)); !contains(p.Hint, "lapses would loosen") {
+		if p := refused(t, inProfile(`"`+list+`": [{"tool": "a__b", "until": "2026-06-01T12:00:00Z"}]`)); !contains(p.Hint,
+			"lapses would loosen") {
 			t.Errorf("%s: got %s", list, p)
 		}
 	}
@@ -212,7 +219,8 @@ func TestA13AnnotationsRaiseAlwaysAndLowerOnlyForTrustedServers(t *testing.T) {
 		{"other", "plain", "destructiveHint", call.Ask},
 		{"trusted", "plain", "destructiveHint", call.Ask},
 	} {
-		d := c.Profile("p").Decide(profiles.Call{Server: row.server, Tool: row.tool, Annotations: map[string]any{row.hint: true}})
+		d := c.Profile("p").Decide(profiles.Call{Server: row.server, Tool: row.tool,
+			Annotations: map[string]any{row.hint: true}})
 		if d.Verdict != row.want {
 			t.Errorf("%s of %s says %q: got %s\nwant %s", row.tool, row.server, row.hint, described(d), row.want)
 		}
@@ -241,7 +249,8 @@ func TestA17ToolsDeniedForAllArgumentsAreHidden(t *testing.T) {
 
 func TestA18SoftAskAndUnmatchedAsk(t *testing.T) {
 	wantVerdicts(t, profile(t, `"asklist": ["g__*"], "allowlist": ["g__get"]`), `ask g__get`, `ask g__set`, `deny h__x`)
-	wantVerdicts(t, profile(t, `"asklist": [{"tool": "g__*", "unlessAllowed": true}], "allowlist": ["g__get"]`), `allow g__get`, `ask g__set`, `deny h__x`)
+	wantVerdicts(t, profile(t, `"asklist": [{"tool": "g__*", "unlessAllowed": true}], "allowlist": ["g__get"]`),
+		`allow g__get`, `ask g__set`, `deny h__x`)
 	wantVerdicts(t, profile(t, `"allowlist": ["g__get"], "unmatched": "ask"`), `allow g__get`, `ask h__x`)
 }
 

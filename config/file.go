@@ -65,7 +65,8 @@ func (b *builder) read() {
 	var serversAt strictjson.Value
 	servers := func(n strictjson.Value) {
 		if serversAt.Kind() != strictjson.Missing && serversAt.Key() != n.Key() {
-			b.WrongKey(n, fmt.Sprintf("move what is in it to %q", serversAt.Key()), "the file has both \"mcpServers\" and \"servers\"")
+			b.WrongKey(n, fmt.Sprintf("move what is in it to %q", serversAt.Key()),
+				"the file has both \"mcpServers\" and \"servers\"")
 		}
 		serversAt = n
 		b.servers(n)
@@ -121,7 +122,8 @@ func (b *builder) servers(n strictjson.Value) {
 		b.serverName(child, name)
 		b.serverTaken(child, name)
 		if other := names[name]; other.Kind() != strictjson.Missing && other.Key() != child.Key() {
-			b.WrongKey(child, fmt.Sprintf("both are %q for programs: rename one of them", name), "the servers %q and %q have names that become equal", other.Key(), child.Key())
+			b.WrongKey(child, fmt.Sprintf("both are %q for programs: rename one of them", name),
+				"the servers %q and %q have names that become equal", other.Key(), child.Key())
 		}
 		names[name] = child
 		b.server(child)
@@ -146,9 +148,11 @@ func (b *builder) serverName(n strictjson.Value, name string) {
 	case n.Key() == "":
 		b.WrongKey(n, "give it a name: programs call codemode.<name>__<tool>", "the server has no name")
 	case strings.Contains(name, "__"):
-		b.WrongKey(n, `"__" separates the server from the tool: use one "_"`, "the server name %q has two underscores in a row for programs", n.Key())
+		b.WrongKey(n, `"__" separates the server from the tool: use one "_"`,
+			"the server name %q has two underscores in a row for programs", n.Key())
 	case strings.HasSuffix(name, "_"):
-		b.WrongKey(n, `rules for "x" would be about "x_" too, whose tools are x___tool: remove the "_" at the end`, "the server name %q ends in an underscore for programs", n.Key())
+		b.WrongKey(n, `rules for "x" would be about "x_" too, whose tools are x___tool: remove the "_" at the end`,
+			"the server name %q ends in an underscore for programs", n.Key())
 	case len(n.Key()) > maxServerName:
 		b.WrongKey(n, "choose a shorter one", "the server name is longer than %d bytes", maxServerName)
 	}
@@ -181,7 +185,8 @@ func (b *builder) validation(n strictjson.Value) string {
 func (b *builder) validateOutputs(n strictjson.Value, word string) {
 	strictness := []string{"off", "", "warn", "strict"}
 	before := b.config.OutputValidation
-	if slices.Index(strictness, word) > slices.Index(strictness, before) || word == "off" && before == "" && b.standing != Untrusted {
+	if slices.Index(strictness, word) > slices.Index(strictness, before) ||
+		word == "off" && before == "" && b.standing != Untrusted {
 		b.config.OutputValidation = word
 	} else if b.standing == Untrusted && word == "off" {
 		b.Stranger(n)

@@ -17,7 +17,8 @@ func filesIn(t testing.TB, contents map[string]string) Files {
 	t.Helper()
 	dir := t.TempDir()
 	f := Files{Trust: filepath.Join(dir, "state", "trust.json")}
-	for name, to := range map[string]*string{"managed.json": &f.Managed, "codemode.json": &f.User, ".codemode.json": &f.Project, "overlays.json": &f.Overlays} {
+	for name, to := range map[string]*string{"managed.json": &f.Managed, "codemode.json": &f.User,
+		".codemode.json": &f.Project, "overlays.json": &f.Overlays} {
 		if content, ok := contents[name]; ok {
 			*to = filepath.Join(dir, name)
 			write(t, *to, content)
@@ -40,7 +41,8 @@ func TestTrust(t *testing.T) {
 	if got := verdict(); got != call.Deny {
 		t.Errorf("before: got %s", got)
 	}
-	if _, err := TrustFile(f.Trust, f.Project, "sha256:00", time.Now()); err == nil || !contains(err.Error(), "not the file you read") {
+	if _, err := TrustFile(f.Trust, f.Project, "sha256:00", time.Now()); err == nil || !contains(err.Error(),
+		"not the file you read") {
 		t.Errorf("another digest: got %v", err)
 	}
 	trust, err := TrustFile(f.Trust, f.Project, profiles.Digest([]byte(theirs)), time.Now())
@@ -117,8 +119,10 @@ func TestFilesHaveToBeThere(t *testing.T) {
 // TestWatchFollowsAllFiles: each of the files, and trust in one of them, comes into force
 // while programs run.
 func TestWatchFollowsAllFiles(t *testing.T) {
-	f := filesIn(t, map[string]string{"managed.json": `{}`, "codemode.json": mine, ".codemode.json": `{}`, "overlays.json": `{}`})
-	w, err := WatchFiles(t.Context(), f, WatchOptions{Settle: 10 * time.Millisecond, Poll: 100 * time.Millisecond}, func(*Config, error) {})
+	f := filesIn(t, map[string]string{"managed.json": `{}`, "codemode.json": mine, ".codemode.json": `{}`,
+		"overlays.json": `{}`})
+	w, err := WatchFiles(t.Context(), f, WatchOptions{Settle: 10 * time.Millisecond, Poll: 100 * time.Millisecond},
+		func(*Config, error) {})
 	must(t, err)
 	defer w.Close()
 	until := func(what string, holds func(c *Config) bool) {
@@ -149,7 +153,8 @@ func TestWatchFollowsAllFiles(t *testing.T) {
 	// One broken file keeps the last good state of all of them.
 	write(t, f.Project, `{`)
 	testwait.Holds(func() bool { return w.Stale() != nil })
-	if err := w.Stale(); err == nil || !strings.Contains(err.Error(), ".codemode.json:1:") || !is("git__push", call.Deny)(w.Config()) {
+	if err := w.Stale(); err == nil || !strings.Contains(err.Error(), ".codemode.json:1:") ||
+		!is("git__push", call.Deny)(w.Config()) {
 		t.Errorf("a broken project file: stale %v", err)
 	}
 	write(t, f.Project, theirs)
@@ -161,7 +166,8 @@ func TestABrokenProjectFileHoldsNothingUp(t *testing.T) {
 	f := filesIn(t, map[string]string{"codemode.json": mine, ".codemode.json": theirs})
 	first, err := f.Load()
 	must(t, err)
-	w, err := WatchFiles(t.Context(), f, WatchOptions{Last: first, Settle: 5 * time.Millisecond, Poll: 20 * time.Millisecond}, func(*Config, error) {})
+	w, err := WatchFiles(t.Context(), f, WatchOptions{Last: first, Settle: 5 * time.Millisecond,
+		Poll: 20 * time.Millisecond}, func(*Config, error) {})
 	must(t, err)
 	defer w.Close()
 	verdict := func(tool string) call.Verdict {
@@ -201,7 +207,10 @@ func TestABrokenProjectFileHoldsNothingUp(t *testing.T) {
 			t.Errorf("%s: what the project forbids is %s", tt.name, got)
 		}
 		write(t, f.User, "{")
-		until(tt.name+": a broken file of the user", func() bool { return w.Stale() != nil && contains(w.Stale().Error(), "codemode.json") })
+		until(tt.name+": a broken file of the user", func() bool {
+			return w.Stale() != nil &&
+				contains(w.Stale().Error(), "codemode.json")
+		})
 		if verdict("git__push") != call.Deny || verdict("git__log") != call.Deny {
 			t.Errorf("%s: a broken file of the user changes what holds", tt.name)
 		}

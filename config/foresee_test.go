@@ -42,7 +42,8 @@ func TestForesee(t *testing.T) {
 		{"fs__read", `{"path":"/tmp/x"}`, nil, []string{""}, "deny ask allow: no-etc on /path"},
 		{"fs__read", `{"path":"/tmp/x","o":{}}`, nil, []string{"/o"}, "allow"},
 		{"fs__write", `null`, []string{""}, nil, "deny ask: no-etc on /path"},
-		{"g__create", `{"owner":"acme","title":null}`, []string{"/title"}, nil, "ask allow: own on which arguments there are"},
+		{"g__create", `{"owner":"acme","title":null}`, []string{"/title"}, nil,
+			"ask allow: own on which arguments there are"},
 		{"g__create", `{"owner":"acme"}`, nil, nil, "allow"},
 		{"g__create", `{"owner":null}`, []string{"/owner"}, nil, "ask allow: own on /owner"},
 		{"g__create", `{"owner":"other","title":null}`, []string{"/title"}, nil, "ask"},
@@ -52,7 +53,8 @@ func TestForesee(t *testing.T) {
 		{"fs__read", `{"path":1,"path":2}`, nil, nil, "deny"},
 	} {
 		server, tool, _ := strings.Cut(tt.tool, "__")
-		f := p.Foresee(profiles.Call{Server: server, Tool: tool, Args: call.Unread(json.RawMessage(tt.args))}, profiles.Gaps{Unknown: tt.unknown, Open: tt.open})
+		f := p.Foresee(profiles.Call{Server: server, Tool: tool, Args: call.Unread(json.RawMessage(tt.args))},
+			profiles.Gaps{Unknown: tt.unknown, Open: tt.open})
 		words := make([]string, len(f.Verdicts))
 		for i, v := range f.Verdicts {
 			words[i] = v.String()
@@ -79,7 +81,8 @@ func TestForeseeWithAFloorAndLimits(t *testing.T) {
 	unknown := profiles.Gaps{Unknown: []string{"/sql"}}
 	asked := profiles.Call{Server: "db", Tool: "run", Args: call.Unread(json.RawMessage(`{"sql":null}`))}
 	f := c.Profile("p").Foresee(asked, unknown)
-	if diff := cmp.Diff([]call.Verdict{call.Deny, call.Ask}, f.Verdicts); diff != "" || len(f.Depends) != 1 || !f.Depends[0].Floor {
+	if diff := cmp.Diff([]call.Verdict{call.Deny, call.Ask}, f.Verdicts); diff != "" || len(f.Depends) != 1 ||
+		!f.Depends[0].Floor {
 		t.Errorf("%s %+v", diff, f.Depends)
 	}
 	asked.Tool, asked.Tainted = "look", true
@@ -87,7 +90,8 @@ func TestForeseeWithAFloorAndLimits(t *testing.T) {
 		t.Errorf("a tainted run: %v", f.Verdicts)
 	}
 	asked.Counters.Calls = 3
-	if f = c.Profile("p").Foresee(asked, unknown); !slices.Equal(f.Verdicts, []call.Verdict{call.Deny}) || f.Depends != nil {
+	if f = c.Profile("p").Foresee(asked, unknown); !slices.Equal(f.Verdicts, []call.Verdict{call.Deny}) ||
+		f.Depends != nil {
 		t.Errorf("a limit that is used up: %v %v", f.Verdicts, f.Depends)
 	}
 }
@@ -141,7 +145,8 @@ func TestForeseeHoldsForEveryCompletion(t *testing.T) {
 			if len(fill) == 0 && (len(f.Verdicts) != 1 || f.Verdicts[0] != f.Decision.Verdict) {
 				t.Fatalf("nothing is unknown, and the verdicts are %v", f.Verdicts)
 			}
-			if !slices.IsSorted(f.Verdicts) || !slices.Contains(f.Verdicts, f.Decision.Verdict) || len(f.Verdicts) > 1 && len(f.Depends) == 0 {
+			if !slices.IsSorted(f.Verdicts) || !slices.Contains(f.Verdicts, f.Decision.Verdict) ||
+				len(f.Verdicts) > 1 && len(f.Depends) == 0 {
 				t.Fatalf("forecast %+v", f)
 			}
 			if len(f.Verdicts) == 1 && len(fill) > 0 {
@@ -158,7 +163,8 @@ func TestForeseeHoldsForEveryCompletion(t *testing.T) {
 				made.Args = call.Unread(filled)
 				if d := p.Decide(made); !slices.Contains(f.Verdicts, d.Verdict) {
 					all, _ := json.MarshalIndent(evaluation, "", " ")
-					t.Fatalf("shown %s with %+v: foreseen %v, but %s gets %s\n%s", c.Args, gaps, f.Verdicts, made.Args, described(d), all)
+					t.Fatalf("shown %s with %+v: foreseen %v, but %s gets %s\n%s", c.Args, gaps, f.Verdicts, made.Args, described(d),
+						all)
 				}
 			}
 		}
@@ -174,7 +180,8 @@ func TestForeseeUnderAnOverlay(t *testing.T) {
 		{"id": "o", "session": "s", "tool": "fs__*", "denylist": [{"id": "etc", "tool": "*", "when": {"/path": {"under": ["/etc"]}}}]}]}}`)
 	p := c.Narrowed("p", Subject{Session: "s"}, time.Time{})
 	for tool, want := range map[string][]call.Verdict{"fs": {call.Deny, call.Ask, call.Allow}, "db": {call.Allow}} {
-		f := p.Foresee(profiles.Call{Server: tool, Tool: "read", Args: call.Unread(json.RawMessage(`{"path":null}`))}, profiles.Gaps{Unknown: []string{"/path"}})
+		f := p.Foresee(profiles.Call{Server: tool, Tool: "read", Args: call.Unread(json.RawMessage(`{"path":null}`))},
+			profiles.Gaps{Unknown: []string{"/path"}})
 		if !slices.Equal(f.Verdicts, want) {
 			t.Errorf("%s: got %v, want %v", tool, f.Verdicts, want)
 		}

@@ -29,21 +29,22 @@ func TestWatchHostileSaves(t *testing.T) {
 	var mu sync.Mutex
 	latest, wrong := 1, 0 // of what is in force
 	started := make(chan struct{}, 1)
-	w, err := Watch(t.Context(), path, WatchOptions{Settle: 10 * time.Millisecond, Poll: 100 * time.Millisecond}, func(c *Config, err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if err == nil {
-			denies := c.Profile("p").Decide(profiles.Call{Name: fmt.Sprintf("v%d__x", c.Limits.Calls)}).Verdict == call.Deny
-			if c.Limits.Calls < latest || !denies {
-				wrong++
+	w, err := Watch(t.Context(), path, WatchOptions{Settle: 10 * time.Millisecond, Poll: 100 * time.Millisecond},
+		func(c *Config, err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				denies := c.Profile("p").Decide(profiles.Call{Name: fmt.Sprintf("v%d__x", c.Limits.Calls)}).Verdict == call.Deny
+				if c.Limits.Calls < latest || !denies {
+					wrong++
+				}
+				latest = c.Limits.Calls
 			}
-			latest = c.Limits.Calls
-		}
-		select {
-		case started <- struct{}{}:
-		default:
-		}
-	})
+			select {
+			case started <- struct{}{}:
+			default:
+			}
+		})
 	must(t, err)
 	defer w.Close()
 	<-started

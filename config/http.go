@@ -111,7 +111,8 @@ func (t *Token) fingerprint(env func(string) (string, bool)) (fingerprint, messa
 
 func (b *builder) http(n strictjson.Value) (h HTTP) {
 	if n.Kind() == strictjson.String {
-		b.Wrong(n, `the address is that of codemode serve --http; write {"tokens": [...]} to say who may come in`, `"http" must be an object, this is a string`)
+		b.Wrong(n, `the address is that of codemode serve --http; write {"tokens": [...]} to say who may come in`,
+			`"http" must be an object, this is a string`)
 		return h
 	}
 	seen := map[string]int{}
@@ -161,7 +162,8 @@ func (b *builder) token(n strictjson.Value, seen map[string]int) (t Token) {
 			digest, isDigest := strings.CutPrefix(t.at.written, "sha256:")
 			switch sum, err := hex.DecodeString(digest); {
 			case isDigest && (err != nil || len(sum) != 32):
-				b.Wrong(n, "printf %s \"$TOKEN\" | sha256sum prints them, without a line break in the token", `after "sha256:" there must be 64 hexadecimal digits`)
+				b.Wrong(n, "printf %s \"$TOKEN\" | sha256sum prints them, without a line break in the token",
+					`after "sha256:" there must be 64 hexadecimal digits`)
 			case !isDigest && !inVariable.MatchString(t.at.written):
 				b.Wrong(n, `write "${VARIABLE}", or "sha256:" and its digest`, "a token must not stand in the file itself")
 			}
@@ -174,7 +176,8 @@ func (b *builder) token(n strictjson.Value, seen map[string]int) (t Token) {
 		settings.Key("principal", func(n strictjson.Value) {
 			name, ok := b.Text(n, `"principal"`)
 			if ok && !validPrincipal(name) {
-				b.Wrong(n, fmt.Sprintf("it has letters, digits and ._:@+- and is at most %d bytes long", longestPrincipal), "%.40q is not the name of a principal", name)
+				b.Wrong(n, fmt.Sprintf("it has letters, digits and ._:@+- and is at most %d bytes long", longestPrincipal),
+					"%.40q is not the name of a principal", name)
 			}
 			t.Principal = name
 		}),
@@ -219,7 +222,8 @@ func (b *builder) reachable() {
 			if near := typos.Nearest(n.Text(), b.profileNames()); near != "" {
 				hint = fmt.Sprintf("did you mean %q?", near)
 			}
-			b.Warn(b.Position(n.Offset()), len(n.Text())+2, hint, "there is no profile %q, so the token does not allow it", n.Text())
+			b.Warn(b.Position(n.Offset()), len(n.Text())+2, hint, "there is no profile %q, so the token does not allow it",
+				n.Text())
 		}
 	}
 }
@@ -230,8 +234,10 @@ func (b *builder) origin(n strictjson.Value, what string) string {
 		return ""
 	}
 	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.Path+u.RawQuery+u.Fragment != "" || u.User != nil {
-		b.Wrong(n, "write it as browsers send it: scheme, host and port, and no path", "%.80q is not an origin such as https://codemode.example.com", text)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.Path+u.RawQuery+u.Fragment != "" ||
+		u.User != nil {
+		b.Wrong(n, "write it as browsers send it: scheme, host and port, and no path",
+			"%.80q is not an origin such as https://codemode.example.com", text)
 	}
 	return text
 }

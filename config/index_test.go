@@ -23,7 +23,8 @@ func BenchmarkDecide(b *testing.B) {
 			if n == 1 {
 				p = profile(b, `"denylist": ["fs__*"]`)
 			}
-			c := profiles.Call{Server: "server42", Tool: "tool_5042", Name: "server42__tool_5042", Args: call.Unread([]byte(`{"path": "/data/notes/today.md", "n": 12, "text": "hello"}`))}
+			c := profiles.Call{Server: "server42", Tool: "tool_5042", Name: "server42__tool_5042",
+				Args: call.Unread([]byte(`{"path": "/data/notes/today.md", "n": 12, "text": "hello"}`))}
 			b.ReportAllocs()
 			for b.Loop() {
 				p.Decide(c)
@@ -34,7 +35,8 @@ func BenchmarkDecide(b *testing.B) {
 
 func BenchmarkConditions(b *testing.B) {
 	p := profile(b, `"denylist": [{"tool": "fs__*", "when": {"/path": {"under": ["/etc"]}}}], "allowlist": [{"tool": "fs__write", "when": {"/path": {"under": "/data"}, "/text": {"maxLength": 100}}, "others": "none"}]`)
-	c := profiles.Call{Server: "fs", Tool: "write", Name: "fs__write", Args: call.Unread([]byte(`{"path": "/data/notes/today.md", "text": "hello"}`))}
+	c := profiles.Call{Server: "fs", Tool: "write", Name: "fs__write",
+		Args: call.Unread([]byte(`{"path": "/data/notes/today.md", "text": "hello"}`))}
 	b.ReportAllocs()
 	for b.Loop() {
 		p.Decide(c)
@@ -59,7 +61,8 @@ func TestTenThousandRules(t *testing.T) {
 	if took := time.Since(start); took > time.Minute {
 		t.Errorf("loading took %s", took)
 	}
-	c := profiles.Call{Server: "server42", Tool: "tool_5042", Name: "server42__tool_5042", Args: call.Unread([]byte(`{"path": "/data/x"}`))}
+	c := profiles.Call{Server: "server42", Tool: "tool_5042", Name: "server42__tool_5042",
+		Args: call.Unread([]byte(`{"path": "/data/x"}`))}
 	const calls = 200
 	best := time.Hour // of many tries: what others do on the machine falls on some
 	for range 20 {
@@ -85,7 +88,8 @@ func TestPlacesInPatterns(t *testing.T) {
 		pattern    string
 		at, length int
 	}{
-		{`a[[:alpha:]]`, 1, 3}, {`a[^[:alpha:]]`, 1, 4}, {`ab[z-a]`, 3, 3}, {`a[]b`, 1, 2}, {`a[^]b`, 1, 3}, {`a[b`, 1, 1}, {`a[\`, 1, 1}, {`a{b,c`, 1, 1}, {`a{b}`, 1, 3},
+		{`a[[:alpha:]]`, 1, 3}, {`a[^[:alpha:]]`, 1, 4}, {`ab[z-a]`, 3, 3}, {`a[]b`, 1, 2}, {`a[^]b`, 1, 3}, {`a[b`, 1, 1},
+		{`a[\`, 1, 1}, {`a{b,c`, 1, 1}, {`a{b}`, 1, 3},
 		{`{1..3}x`, 0, 6}, {`a*(b)`, 1, 2}, {`ab\`, 2, 1}, {`a]`, 1, 1}, {`a}`, 1, 1},
 		{`(a)`, 0, 1}, {`|a`, 0, 1}, {`a|b`, 1, 1}, {` a`, 0, 1}, {"a\tb", 1, 1}, {`!a`, 0, 1},
 	} {
@@ -104,7 +108,8 @@ func TestGlobsAsAnOracleReadsThem(t *testing.T) {
 	for range 50_000 {
 		var p, s strings.Builder
 		for range 1 + m.IntN(7) {
-			p.WriteString(pick(m, "a", "b", "_", "é", "/", "*", "**", "?", "[ab]", "[!a]", "[!b_]", "[a-c]", "[+-a]", "{a,b_}", "{b,c}", "{*a,b?}", "{a,}", "{,*}", "{*,b{a,c}}", `\*`, `\a`))
+			p.WriteString(pick(m, "a", "b", "_", "é", "/", "*", "**", "?", "[ab]", "[!a]", "[!b_]", "[a-c]", "[+-a]", "{a,b_}",
+				"{b,c}", "{*a,b?}", "{a,}", "{,*}", "{*,b{a,c}}", `\*`, `\a`))
 		}
 		for range m.IntN(6) {
 			s.WriteString(pick(m, "a", "b", "_", "é", "c", "*", "/"))

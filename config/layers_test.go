@@ -19,7 +19,9 @@ import (
 func ranked(t testing.TB, managed, user, project string) (*Config, error) {
 	t.Helper()
 	var sources []Source
-	for _, s := range []Source{{File: "managed.json", Standing: Managed, Data: []byte(managed)}, {File: "user.json", Standing: User, Data: []byte(user)}, {File: "project.json", Standing: Untrusted, Data: []byte(project)}} {
+	for _, s := range []Source{{File: "managed.json", Standing: Managed, Data: []byte(managed)},
+		{File: "user.json", Standing: User, Data: []byte(user)}, {File: "project.json", Standing: Untrusted,
+			Data: []byte(project)}} {
 		if len(s.Data) > 0 {
 			sources = append(sources, s)
 		}
@@ -35,23 +37,29 @@ func TestFilesTogether(t *testing.T) {
 		must(t, err)
 		return c
 	}
-	if c := load(`{"evaluation": {"requirePreflight": true, "preflightLifetime": "5m"}}`, `{"evaluation": {"requirePreflight": false, "preflightLifetime": "1h"}}`, ``); !c.RequirePreflight || c.PreflightLifetime != 5*time.Minute {
+	if c := load(`{"evaluation": {"requirePreflight": true, "preflightLifetime": "5m"}}`,
+		`{"evaluation": {"requirePreflight": false, "preflightLifetime": "1h"}}`, ``); !c.RequirePreflight ||
+		c.PreflightLifetime != 5*time.Minute {
 		t.Errorf("preflight: %t, %s", c.RequirePreflight, c.PreflightLifetime)
 	}
-	if c := load(`{}`, `{"evaluation": {"requirePreflight": true, "preflightLifetime": "1h"}}`, ``); !c.RequirePreflight || c.PreflightLifetime != time.Hour {
+	if c := load(`{}`, `{"evaluation": {"requirePreflight": true, "preflightLifetime": "1h"}}`, ``); !c.RequirePreflight ||
+		c.PreflightLifetime != time.Hour {
 		t.Errorf("preflight of the user's: %t, %s", c.RequirePreflight, c.PreflightLifetime)
 	}
-	if c := load(``, `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {}, "q": {}}}}`, `{"evaluation": {"defaultProfile": "q", "profiles": {"own": {}}}}`); c.Default != "p" || c.Profile("own") != nil {
+	if c := load(``, `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {}, "q": {}}}}`,
+		`{"evaluation": {"defaultProfile": "q", "profiles": {"own": {}}}}`); c.Default != "p" || c.Profile("own") != nil {
 		t.Errorf("an untrusted file sets the default to %q, or adds a profile", c.Default)
 	}
-	if c := load(``, `{"evaluation": {"profiles": {"p": {}}}}`, `{"evaluation": {"defaultProfile": "gone"}}`); c.Default != "" {
+	if c := load(``, `{"evaluation": {"profiles": {"p": {}}}}`,
+		`{"evaluation": {"defaultProfile": "gone"}}`); c.Default != "" {
 		t.Error("an untrusted file has a say in the default")
 	}
 	c := load(`{"evaluation": {"profiles": {"p": {"shadow": "q"}, "q": {"shadow": "p"}}}}`, `{}`, ``)
 	if s := c.Profile("p").Shadow(); s == nil || s.Name() != "q" || s.Shadow() != nil {
 		t.Error("the shadow of a shadow is tried")
 	}
-	c = load(``, `{"evaluation": {"profiles": {"p": {}, "q": {}}}}`, `{"evaluation": {"profiles": {"p": {"shadow": "q"}}}}`)
+	c = load(``, `{"evaluation": {"profiles": {"p": {}, "q": {}}}}`,
+		`{"evaluation": {"profiles": {"p": {"shadow": "q"}}}}`)
 	if c.Profile("p").Shadow() != nil {
 		t.Error("an untrusted file sets a shadow")
 	}
@@ -65,7 +73,8 @@ func TestFilesTogether(t *testing.T) {
 	if len(c.Warnings) != 2 {
 		t.Errorf("warnings of both files: %v", settings.Problems(c.Warnings))
 	}
-	c = load(`{"servers": {"a": {"command": "x"}}}`, `{"servers": {"b": {"command": "x"}}}`, `{"servers": {"a": {"command": "evil"}}}`)
+	c = load(`{"servers": {"a": {"command": "x"}}}`, `{"servers": {"b": {"command": "x"}}}`,
+		`{"servers": {"a": {"command": "evil"}}}`)
 	if len(c.Servers) != 2 {
 		t.Errorf("servers: %+v", c.Servers)
 	}
@@ -75,7 +84,8 @@ func TestFilesTogether(t *testing.T) {
 func TestWarningsCoverWhatTheyAreAbout(t *testing.T) {
 	untrusted, err := ranked(t, ``, `{}`, `{"store": "x"}`)
 	must(t, err)
-	trusted, err := ParseAll(Source{File: "u", Standing: User, Data: []byte(`{}`)}, Source{File: "p", Standing: Trusted, Data: []byte(`{"store": "x"}`)})
+	trusted, err := ParseAll(Source{File: "u", Standing: User, Data: []byte(`{}`)},
+		Source{File: "p", Standing: Trusted, Data: []byte(`{"store": "x"}`)})
 	must(t, err)
 	for _, c := range []*Config{untrusted, trusted} {
 		if got := warned(c); !strings.HasPrefix(got, `1:2+7 "store" has no effect`) || c.store != nil {
@@ -85,11 +95,13 @@ func TestWarningsCoverWhatTheyAreAbout(t *testing.T) {
 }
 
 func TestNamesThatAProjectCanSpeakOf(t *testing.T) {
-	_, err := ranked(t, `{"evaluation": {"profiles": {"zebra": {}, "ant": {}}}}`, `{"evaluation": {"profiles": {"bee": {"extends": ["qqqqqq"]}}}}`, ``)
+	_, err := ranked(t, `{"evaluation": {"profiles": {"zebra": {}, "ant": {}}}}`,
+		`{"evaluation": {"profiles": {"bee": {"extends": ["qqqqqq"]}}}}`, ``)
 	if err == nil || !contains(err.Error(), `there are "ant", "bee" and "zebra"`) {
 		t.Errorf("got %v", err)
 	}
-	_, err = ParseAll(Source{File: "p", Standing: Untrusted, Data: []byte(`{"evaluation": {"profiles": {"hidden": {}}}}`)}, Source{File: "u", Standing: User, Data: []byte(`{"evaluation": {"profiles": {"p": {"extends": ["hidden"]}}}}`)})
+	_, err = ParseAll(Source{File: "p", Standing: Untrusted, Data: []byte(`{"evaluation": {"profiles": {"hidden": {}}}}`)},
+		Source{File: "u", Standing: User, Data: []byte(`{"evaluation": {"profiles": {"p": {"extends": ["hidden"]}}}}`)})
 	if err == nil || contains(err.Error(), `are "hidden"`) {
 		t.Errorf("a profile of an untrusted file can be extended or is named: %v", err)
 	}
@@ -99,7 +111,9 @@ func TestFilesNone(t *testing.T) {
 	for _, row := range []struct {
 		f    Files
 		none bool
-	}{{Files{}, true}, {Files{Trust: "t"}, true}, {Files{Managed: "m"}, false}, {Files{User: "u"}, false}, {Files{Project: "p"}, false}, {Files{Overlays: "o"}, false}, {Files{Managed: "m", User: "u", Project: "p", Overlays: "o"}, false}} {
+	}{{Files{}, true}, {Files{Trust: "t"}, true}, {Files{Managed: "m"}, false}, {Files{User: "u"}, false},
+		{Files{Project: "p"}, false}, {Files{Overlays: "o"}, false},
+		{Files{Managed: "m", User: "u", Project: "p", Overlays: "o"}, false}} {
 		if row.f.None() != row.none {
 			t.Errorf("%+v: got %t", row.f, !row.none)
 		}
@@ -127,8 +141,10 @@ func TestDifferencesBetweenProfiles(t *testing.T) {
 	}
 	for _, row := range [][3]string{
 		{`"denylist": ["a__b"]`, `"asklist": ["a__b"]`, `-denylist "a__b", +asklist "a__b"`},
-		{`"denylist": ["a__b", "a__b"]`, `"denylist": ["a__b"]`, `-denylist "a__b"`}, {`"denylist": ["a__b"]`, `"denylist": ["a__b", "a__b"]`, `+denylist "a__b"`},
-		{`"denylist": ["a__b", "a__c"]`, `"denylist": ["a__c", "a__b"]`, ``}, {`"denylist": ["a__b"]`, `"denylist": ["a__c"]`, `-denylist "a__b", +denylist "a__c"`},
+		{`"denylist": ["a__b", "a__b"]`, `"denylist": ["a__b"]`, `-denylist "a__b"`},
+		{`"denylist": ["a__b"]`, `"denylist": ["a__b", "a__b"]`, `+denylist "a__b"`},
+		{`"denylist": ["a__b", "a__c"]`, `"denylist": ["a__c", "a__b"]`, ``}, {`"denylist": ["a__b"]`, `"denylist": ["a__c"]`,
+			`-denylist "a__b", +denylist "a__c"`},
 	} {
 		if got := diff(row[0], row[1]); got != row[2] {
 			t.Errorf("%s -> %s: got %s, want %s", row[0], row[1], got, row[2])
@@ -138,24 +154,32 @@ func TestDifferencesBetweenProfiles(t *testing.T) {
 	if got := len(ruleChanges(c.Profile("p"), c.Profile("q"))); got != 1 {
 		t.Errorf("a rule of the floor and the same of the profile: %d differences", got)
 	}
-	if got := settingChanges(profile(t, `"unmatched": "ask"`), profile(t, `"unmatched": "deny", "limits": {"calls": 3}`)); strings.Join(got, "; ") != `unmatched: "ask" -> "deny"; limits: {} -> {"calls":3}` {
+	if got := settingChanges(profile(t, `"unmatched": "ask"`), profile(t,
+		`"unmatched": "deny", "limits": {"calls": 3}`)); strings.Join(got,
+		"; ") != `unmatched: "ask" -> "deny"; limits: {} -> {"calls":3}` {
 		t.Errorf("settings: %q", got)
 	}
 }
 
 func TestTablesOfCalls(t *testing.T) {
 	c := parse(t, inProfile(`"allowlist": ["a__b"], "asklist": [{"id": "q", "tool": "a__c"}]`))
-	calls, err := ParseCalls("t", []byte("# text\r\n\r\nprofile p\r\nallow  a__b  \r\n  ask a__c {\"x\":1} # q \r\ndeny a__d\r\nask a__c # other\nallow a.b\ndeny a__c\nprofile gone\nask a__c"))
+	calls, err := ParseCalls("t",
+		[]byte("# text\r\n\r\nprofile p\r\nallow  a__b  \r\n  ask a__c {\"x\":1} # q \r\ndeny a__d\r\nask a__c # other\nallow a.b\ndeny a__c\nprofile gone\nask a__c"))
 	must(t, err)
 	var got []string
 	for _, r := range c.Try(calls) {
-		got = append(got, fmt.Sprintf("%d:%d %s %s|%s|%s|%s", r.Pos.Line, r.Pos.Column, r.ExpectedCall.Verdict, r.Tool, r.Args, r.Rule, r.Failure))
+		got = append(got, fmt.Sprintf("%d:%d %s %s|%s|%s|%s", r.Pos.Line, r.Pos.Column, r.ExpectedCall.Verdict, r.Tool,
+			r.Args, r.Rule, r.Failure))
 	}
-	want := []string{"4:1 allow a__b|||", `5:3 ask a__c|{"x":1}|q|`, "6:1 deny a__d|||", `7:1 ask a__c||other|got ask as wanted, but not for the rule "other"`, "8:1 allow a.b|||", "9:1 deny a__c|||got ask, want deny", `11:1 ask a__c|||there is no profile "gone"`}
+	want := []string{"4:1 allow a__b|||", `5:3 ask a__c|{"x":1}|q|`, "6:1 deny a__d|||",
+		`7:1 ask a__c||other|got ask as wanted, but not for the rule "other"`, "8:1 allow a.b|||",
+		"9:1 deny a__c|||got ask, want deny", `11:1 ask a__c|||there is no profile "gone"`}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	for row, want := range map[string]string{"maybe a__b": "begins with", "allow": "without a tool", "allow # why": "without a tool", "allow #why": "without a tool", "allow {}": "without a tool", "allow a__b {": "not JSON", "allow a__b {} x": `"x" after`} {
+	for row, want := range map[string]string{"maybe a__b": "begins with", "allow": "without a tool",
+		"allow # why": "without a tool", "allow #why": "without a tool", "allow {}": "without a tool",
+		"allow a__b {": "not JSON", "allow a__b {} x": `"x" after`} {
 		_, err := ParseCalls("t", []byte(row))
 		if err == nil || !contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", row, err, want)
@@ -169,12 +193,18 @@ func TestExcerptsOfLongLines(t *testing.T) {
 		p                        settings.Problem
 		before, after, dots, all bool // "... " in front, " ..." behind, a caret, an excerpt at all
 	}{
-		{settings.Problem{Position: settings.Position{File: "f", Line: 1, Column: 1}, Source: long[:120]}, false, false, true, true},
-		{settings.Problem{Position: settings.Position{File: "f", Line: 1, Column: 1}, Source: long[:121]}, false, true, true, true},
-		{settings.Problem{Position: settings.Position{File: "f", Line: 1, Column: 200}, Source: long}, true, false, true, true},
-		{settings.Problem{Position: settings.Position{File: "f", Line: 1, Column: 100}, Source: long}, true, true, true, true},
-		{settings.Problem{Position: settings.Position{File: "f", Line: 1, Column: 1}, Source: "  "}, false, false, false, false},
-		{settings.Problem{Position: settings.Position{File: "f", Line: 0, Column: 0}, Source: "text"}, false, false, false, false},
+		{settings.Problem{Position: settings.Position{File: "f", Line: 1, Column: 1}, Source: long[:120]}, false, false, true,
+			true},
+		{settings.Problem{Position: settings.Position{File: "f", Line: 1, Column: 1}, Source: long[:121]}, false, true, true,
+			true},
+		{settings.Problem{Position: settings.Position{File: "f", Line: 1, Column: 200}, Source: long}, true, false, true,
+			true},
+		{settings.Problem{Position: settings.Position{File: "f", Line: 1, Column: 100}, Source: long}, true, true, true,
+			true},
+		{settings.Problem{Position: settings.Position{File: "f", Line: 1, Column: 1}, Source: "  "}, false, false, false,
+			false},
+		{settings.Problem{Position: settings.Position{File: "f", Line: 0, Column: 0}, Source: "text"}, false, false, false,
+			false},
 	} {
 		lines := strings.Split(row.p.String(), "\n")
 		if !row.all {
@@ -183,7 +213,8 @@ func TestExcerptsOfLongLines(t *testing.T) {
 			}
 			continue
 		}
-		if len(lines) != 3 || strings.HasPrefix(lines[1], "    ... ") != row.before || strings.HasSuffix(lines[1], " ...") != row.after || strings.Count(lines[2], "^") != 1 {
+		if len(lines) != 3 || strings.HasPrefix(lines[1], "    ... ") != row.before ||
+			strings.HasSuffix(lines[1], " ...") != row.after || strings.Count(lines[2], "^") != 1 {
 			t.Errorf("%s: got\n%s", row.p.Position, strings.Join(lines, "\n"))
 		}
 	}
@@ -200,7 +231,8 @@ func TestForeseeWhereConditionsMeet(t *testing.T) {
 		unknown    []string
 		want       string
 	}{
-		{"a", `{"x":0}`, time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC), []string{"/x"}, "deny"}, // its time is over, whatever comes
+		// its time is over, whatever comes
+		{"a", `{"x":0}`, time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC), []string{"/x"}, "deny"},
 		{"a", `{"x":0}`, time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), []string{"/x"}, "deny or allow: /x {\"eq\":1}"},
 		{"b", `{"x":{"y":1},"z":2,"w":0}`, time.Time{}, []string{"/z"}, "deny"}, // /w is too many, whatever comes
 		{"b", `{"x":{"y":1},"z":2}`, time.Time{}, []string{"/z"}, "deny or allow: /z {\"eq\":2}"},
@@ -208,7 +240,8 @@ func TestForeseeWhereConditionsMeet(t *testing.T) {
 		{"b", `{"x":{"y":1},"z":2}`, time.Time{}, []string{"/x"}, "deny or allow: /x/y {\"eq\":1}"},
 		{"b", `{"x":{"y":1},"z":2}`, time.Time{}, []string{"/v"}, "deny or allow"},
 	} {
-		f := c.Profile("p").Foresee(profiles.Call{Server: "s", Tool: row.tool, Args: call.Unread(json.RawMessage(row.args)), Time: row.now}, profiles.Gaps{Unknown: row.unknown})
+		f := c.Profile("p").Foresee(profiles.Call{Server: "s", Tool: row.tool, Args: call.Unread(json.RawMessage(row.args)),
+			Time: row.now}, profiles.Gaps{Unknown: row.unknown})
 		got := strings.ReplaceAll(strings.Trim(fmt.Sprint(f.Verdicts), "[]"), " ", " or ")
 		for _, d := range f.Depends {
 			for _, o := range d.Conditions {

@@ -32,7 +32,8 @@ func (b *builder) webAddress(n strictjson.Value, what string) string {
 	case err != nil, u.Scheme != "https" && u.Scheme != "http", u.Hostname() == "":
 		b.Wrong(n, hint, "%s must be an address that begins with https:// or http://", what)
 	case u.User != nil:
-		b.Wrong(n, "remove what stands before the @: everybody who runs programs sees the link", "%s must not contain a password", what)
+		b.Wrong(n, "remove what stands before the @: everybody who runs programs sees the link",
+			"%s must not contain a password", what)
 	case u.RawQuery != "" || u.Fragment != "":
 		b.Wrong(n, "end it before the ? or #", "%s must not have a query or a fragment", what)
 	}

@@ -61,10 +61,12 @@ func (b *builder) names(r *profiles.Rule) {
 
 func (b *builder) nameDoubt(r *profiles.Rule, g *pattern.Pattern) (message, hint string) {
 	if g.Plain && !strings.Contains(g.Head, "__") {
-		return "fits no tool", fmt.Sprintf("tools are called server__tool: write %q, or \"*__\" and the tool", strings.Replace(g.Head, ".", "__", 1))
+		return "fits no tool", fmt.Sprintf("tools are called server__tool: write %q, or \"*__\" and the tool",
+			strings.Replace(g.Head, ".", "__", 1))
 	}
 	if r.List == profiles.Allowlist && call.Part(g.Words) != g.Words {
-		return "fits no tool: allow rules are tried on the names that programs use", fmt.Sprintf("there it is %q", call.Part(g.Words))
+		return "fits no tool: allow rules are tried on the names that programs use",
+			fmt.Sprintf("there it is %q", call.Part(g.Words))
 	}
 	return b.serverDoubt(g)
 }

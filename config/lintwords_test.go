@@ -24,13 +24,18 @@ func TestRulesInVainAreFound(t *testing.T) {
 	for _, row := range []struct{ title, body, want string }{
 		{"twice", `"denylist": ["a__b", "a__b"]`, `1:80+1 the rule "a__b" is on line 1 already`},
 		{"in two lists", `"denylist": ["a__c"], "asklist": ["a__b"], "allowlist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}}]`, `the rule "a__b" has no effect: line 1 asks about all it is about`},
-		{"with a condition, twice", `"denylist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}}, {"tool": "a__b", "when": {"/x": {"eq": 2}}}]`, ``},
+		{"with a condition, twice",
+			`"denylist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}}, {"tool": "a__b", "when": {"/x": {"eq": 2}}}]`, ``},
 		{"of several patterns, twice", `"denylist": [{"tool": ["a__b", "a__c"]}, {"tool": ["a__b", "a__d"]}]`, ``},
-		{"an exception that is there", `"asklist": [{"tool": "a__*", "unlessAllowed": ["x"]}], "allowlist": [{"id": "x", "tool": "a__b"}]`, ``},
-		{"an exception that is not there", `"asklist": [{"tool": "a__*", "unlessAllowed": ["y"]}], "allowlist": [{"id": "x", "tool": "b__b"}]`, `"y" in "unlessAllowed" is the id of no allow rule here`},
+		{"an exception that is there",
+			`"asklist": [{"tool": "a__*", "unlessAllowed": ["x"]}], "allowlist": [{"id": "x", "tool": "a__b"}]`, ``},
+		{"an exception that is not there",
+			`"asklist": [{"tool": "a__*", "unlessAllowed": ["y"]}], "allowlist": [{"id": "x", "tool": "b__b"}]`,
+			`"y" in "unlessAllowed" is the id of no allow rule here`},
 		{"covered by a soft ask", `"asklist": [{"tool": "a__*", "unlessAllowed": true}], "allowlist": ["a__b"]`, ``},
 		{"an ask rule covered by an ask rule", `"asklist": ["a__*", "a__b"]`, ``},
-		{"covered by a rule with a condition", `"denylist": [{"tool": "a__*", "when": {"/x": {"eq": 1}}}], "allowlist": ["a__b"]`, ``},
+		{"covered by a rule with a condition",
+			`"denylist": [{"tool": "a__*", "when": {"/x": {"eq": 1}}}], "allowlist": ["a__b"]`, ``},
 		{"one of two patterns covered", `"denylist": ["a__*"], "allowlist": [{"tool": ["a__b", "b__b"]}]`, ``},
 		{"the other of two patterns covered", `"denylist": ["a__*"], "allowlist": [{"tool": ["b__b", "a__b"]}]`, ``},
 		{"a star by a star", `"denylist": ["a__*"], "allowlist": ["a__b*c"]`, `no effect`},
@@ -50,7 +55,8 @@ func TestRulesInVainAreFound(t *testing.T) {
 		{"several stars by several", `"denylist": ["*a*b*"], "allowlist": ["*__xaxbx*"]`, `no effect`},
 		{"in another order", `"denylist": ["*a*b*"], "allowlist": ["*__xbxax*"]`, ``},
 		{"by the second of many", `"denylist": ["a__c", "a__*"], "allowlist": ["a__b"]`, `line 1 denies`},
-		{"what the parent has", `"extends": ["q"], "denylist": ["a__b"], "allowlist": ["a__c"]`, `the rule "a__b" is on line 1 already`},
+		{"what the parent has", `"extends": ["q"], "denylist": ["a__b"], "allowlist": ["a__c"]`,
+			`the rule "a__b" is on line 1 already`},
 	} {
 		c := parse(t, `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {`+row.body+`}, "q": {"denylist": ["a__b"]}}}}`)
 		if got := warned(c); row.want == "" && got != "" || !contains(got, row.want) {
@@ -61,8 +67,10 @@ func TestRulesInVainAreFound(t *testing.T) {
 
 func TestNamesInDoubt(t *testing.T) {
 	for _, row := range []struct{ pattern, want string }{
-		{"filesytem__read", `"filesytem__read" names the server "filesytem", which is not configured`}, {"filesystem__read", ""}, {"my-srv__x", ""}, {"my_srv__x", ""}, {"my-sv__x", "not configured"},
-		{"__x", ""}, {"?y-srv__x", ""}, {"*", ""}, {"files*", ""}, {"time__now", ""}, {"tim__now", "not configured"}, {"faraway__x", ""}, {"github.get", `write "github__get"`},
+		{"filesytem__read", `"filesytem__read" names the server "filesytem", which is not configured`},
+		{"filesystem__read", ""}, {"my-srv__x", ""}, {"my_srv__x", ""}, {"my-sv__x", "not configured"},
+		{"__x", ""}, {"?y-srv__x", ""}, {"*", ""}, {"files*", ""}, {"time__now", ""}, {"tim__now", "not configured"},
+		{"faraway__x", ""}, {"github.get", `write "github__get"`},
 	} {
 		c := parse(t, `{"servers": {"my-srv": {"command": "x"}}, "evaluation": {"defaultProfile": "p", "profiles": {"p": {"denylist": ["`+row.pattern+`"]}}}}`)
 		got := warned(c)
@@ -102,7 +110,8 @@ func TestLintBeneathTheFloor(t *testing.T) {
 		{`"denylist": ["fs__read_file", "mail__send_mail"]`, `"allowlist": ["{fs,mail}__*"]`, "shadowed"},
 		{`"denylist": ["fs__read-file", "mail__*"]`, `"allowlist": ["{fs,mail}__*"]`, "shadowed"},
 		{`"asklist": ["fs__read_file", "mail__send_mail"]`, `"allowlist": ["{fs,mail}__*"]`, ""},
-		{`"denylist": ["fs__read_file", {"tool": "mail__send_mail", "when": {"/x": {"eq": 1}}}]`, `"allowlist": ["{fs,mail}__*"]`, ""},
+		{`"denylist": ["fs__read_file", {"tool": "mail__send_mail", "when": {"/x": {"eq": 1}}}]`,
+			`"allowlist": ["{fs,mail}__*"]`, ""},
 		{`"denylist": ["fs__read_file"]`, `"allowlist": ["{fs,mail}__*"]`, ""},
 		{`"unmatched": "allow"`, `"denylist": ["fs__read_file"], "asklist": ["mail__send_mail"], "allowlist": ["{fs,mail}__*"]`, "shadowed"},
 		{`"unmatched": "allow"`, `"denylist": ["fs__read_file"], "asklist": [{"tool": "mail__send_mail", "unlessAllowed": true}], "allowlist": ["{fs,mail}__*"]`, ""},
@@ -125,7 +134,8 @@ func TestLintBeneathTheFloor(t *testing.T) {
 // TestCarryIsLookedForWhereAClientGets: in the default profile, and in those that are listed.
 func TestCarryIsLookedForWhereAClientGets(t *testing.T) {
 	for _, row := range []struct{ settings, want string }{
-		{`"defaultProfile": "p", "expose": ["q"],`, "p"}, {`"defaultProfile": "q", "expose": ["p"],`, "p"}, {`"defaultProfile": "q", "expose": ["q"],`, ""}, {`"defaultProfile": "q",`, "p"},
+		{`"defaultProfile": "p", "expose": ["q"],`, "p"}, {`"defaultProfile": "q", "expose": ["p"],`, "p"},
+		{`"defaultProfile": "q", "expose": ["q"],`, ""}, {`"defaultProfile": "q",`, "p"},
 	} {
 		c := parse(t, `{"evaluation": {`+row.settings+` "profiles": {"p": {"allowlist": ["github__get_*", "mail__*"]}, "q": {"unmatched": "deny"}}}}`)
 		var got []string
@@ -155,17 +165,24 @@ func TestLintReadsUnusualSchemas(t *testing.T) {
 		schema, pointer     string
 		described, required bool
 	}{
-		{`{"patternProperties": {"(": {}, "^y": {}}}`, "/x", false, false}, {`{"patternProperties": {"(": {}}}`, "/(", false, false},
-		{`{"additionalProperties": true}`, "/x", false, false}, {`{"additionalProperties": {"type": "string"}}`, "/x", true, false},
+		{`{"patternProperties": {"(": {}, "^y": {}}}`, "/x", false, false}, {`{"patternProperties": {"(": {}}}`, "/(", false,
+			false},
+		{`{"additionalProperties": true}`, "/x", false, false}, {`{"additionalProperties": {"type": "string"}}`, "/x", true,
+			false},
 		{`{"$defs": {"a/b": {"properties": {"c": {}}}, "m~n": {"properties": {"c": {}}}}, "properties": {"x": {"$ref": "#/$defs/a~1b"}, "y": {"$ref": "#/$defs/m~0n"}}}`, "/x/c", true, false},
 		{`{"$defs": {"a/b": {"properties": {"c": {}}}, "m~n": {"properties": {"c": {}}}}, "properties": {"x": {"$ref": "#/$defs/a~1b"}, "y": {"$ref": "#/$defs/m~0n"}}}`, "/y/c", true, false},
-		{`{"$defs": [{"properties": {"c": {}}}], "properties": {"x": {"$ref": "#/$defs/-1"}}}`, "/x/c", false, false}, {`{"$defs": [{"properties": {"c": {}}}], "properties": {"x": {"$ref": "#/$defs/1"}}}`, "/x/c", false, false},
-		{`{"anyOf": [{"properties": {"x": {}}, "required": ["x"]}, {"properties": {"y": {}}}]}`, "/x", true, false}, {`{"anyOf": [{"properties": {"y": {}}}, {"properties": {"x": {}}, "required": ["x"]}]}`, "/x", true, false},
-		{`{"anyOf": [{"properties": {"x": {}}, "required": ["x"]}, {"properties": {"x": {}}, "required": ["x"]}]}`, "/x", true, true},
-		{`{"items": {"properties": {"x": {}}}, "properties": {"*": {}}}`, "/*/x", true, false}, {`{"properties": {"*": {"properties": {"x": {}}}}}`, "/*/x", false, false},
+		{`{"$defs": [{"properties": {"c": {}}}], "properties": {"x": {"$ref": "#/$defs/-1"}}}`, "/x/c", false, false},
+		{`{"$defs": [{"properties": {"c": {}}}], "properties": {"x": {"$ref": "#/$defs/1"}}}`, "/x/c", false, false},
+		{`{"anyOf": [{"properties": {"x": {}}, "required": ["x"]}, {"properties": {"y": {}}}]}`, "/x", true, false},
+		{`{"anyOf": [{"properties": {"y": {}}}, {"properties": {"x": {}}, "required": ["x"]}]}`, "/x", true, false},
+		{`{"anyOf": [{"properties": {"x": {}}, "required": ["x"]}, {"properties": {"x": {}}, "required": ["x"]}]}`, "/x",
+			true, true},
+		{`{"items": {"properties": {"x": {}}}, "properties": {"*": {}}}`, "/*/x", true, false},
+		{`{"properties": {"*": {"properties": {"x": {}}}}}`, "/*/x", false, false},
 	} {
 		s, _ := parseInputSchema(json.RawMessage(row.schema))
-		if a := s.argument(condition.ReadPointer(&settings.Reader{}, row.pointer, 0, 0)); a.described != row.described || a.required != row.required {
+		if a := s.argument(condition.ReadPointer(&settings.Reader{}, row.pointer, 0, 0)); a.described != row.described ||
+			a.required != row.required {
 			t.Errorf("%s in %s: got %+v", row.pointer, row.schema, a)
 		}
 	}

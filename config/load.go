@@ -64,7 +64,8 @@ func ReadFile(path string) ([]byte, error) {
 }
 
 func tooLong(path string) error {
-	return fmt.Errorf("the configuration %s is longer than %d MiB: split it, or check that it is the right file", path, maxFile>>20)
+	return fmt.Errorf("the configuration %s is longer than %d MiB: split it, or check that it is the right file", path,
+		maxFile>>20)
 }
 
 func notPlain(path string, info fs.FileInfo) error {

@@ -100,7 +100,10 @@ func oracleProfile(all object, name string, c profiles.Call) string {
 	soft := func(o object) bool { return o["unlessAllowed"] == true }
 	hard := func(o object) bool {
 		named, _ := o["unlessAllowed"].([]any) // it gives way to these allow rules and to no others
-		excepted := slices.Contains(results("allowlist", func(o object) bool { return slices.Contains(named, o["id"]) && o["id"] != nil }), "true")
+		excepted := slices.Contains(results("allowlist", func(o object) bool {
+			return slices.Contains(named, o["id"]) &&
+				o["id"] != nil
+		}), "true")
 		return !soft(o) && !excepted
 	}
 	denies := results("denylist", every)
@@ -505,11 +508,13 @@ func pick[T any](m maker, all ...T) T { return all[m.IntN(len(all))] }
 func (m maker) chance(percent int) bool { return m.IntN(100) < percent }
 
 func (m maker) pattern() string {
-	return pick(m, "*", "a__*", "b__*", "*__x", "a__x", "a__y", "b__[xy]", "?__x", "{a,b}__x", "trusted__*", "a-1__*", "a_1__x-y", "a_1__x_y", "*_*_*", "*__[!x]", "c__nothing")
+	return pick(m, "*", "a__*", "b__*", "*__x", "a__x", "a__y", "b__[xy]", "?__x", "{a,b}__x", "trusted__*", "a-1__*",
+		"a_1__x-y", "a_1__x_y", "*_*_*", "*__[!x]", "c__nothing")
 }
 
 func (m maker) scalar() any {
-	return pick[any](m, "x", "X", "ｘ", "xy", "/etc/x", "/data/../etc", "/data/x", "", "10", "9.99", json.Number("10"), json.Number("10.0"), json.Number("-1e1"), json.Number("3"), true, false, nil)
+	return pick[any](m, "x", "X", "ｘ", "xy", "/etc/x", "/data/../etc", "/data/x", "", "10", "9.99", json.Number("10"),
+		json.Number("10.0"), json.Number("-1e1"), json.Number("3"), true, false, nil)
 }
 
 func (m maker) value(depth int) any {
@@ -538,7 +543,8 @@ func (m maker) object(depth int) object {
 func (m maker) condition(depth int) object {
 	o := object{}
 	for len(o) == 0 || m.chance(25) {
-		switch pick(m, "eq", "in", "prefix", "suffix", "glob", "lt", "gte", "gt", "lte", "maxLength", "maxItems", "type", "exists", "under", "not", "any") {
+		switch pick(m, "eq", "in", "prefix", "suffix", "glob", "lt", "gte", "gt", "lte", "maxLength", "maxItems", "type",
+			"exists", "under", "not", "any") {
 		case "eq":
 			o["eq"] = m.value(1)
 		case "in":
@@ -688,7 +694,8 @@ func (m maker) call() profiles.Call {
 
 func configOf(t testing.TB, evaluation object) *Config {
 	t.Helper()
-	data, err := json.Marshal(object{"evaluation": evaluation, "mcpServers": object{"trusted": object{"command": "x", "trustAnnotations": true}}})
+	data, err := json.Marshal(object{"evaluation": evaluation, "mcpServers": object{"trusted": object{"command": "x",
+		"trustAnnotations": true}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -710,7 +717,8 @@ func TestOracle(t *testing.T) {
 			got := c.Profile(name).Decide(asked)
 			if got.Verdict.String() != want {
 				text, _ := json.MarshalIndent(evaluation, "", "  ")
-				t.Fatalf("profile %q, call %+v with %s\ngot %s\nwant %s\nin %s", name, asked, asked.Args, described(got), want, text)
+				t.Fatalf("profile %q, call %+v with %s\ngot %s\nwant %s\nin %s", name, asked, asked.Args, described(got), want,
+					text)
 			}
 			checkDecision(t, got)
 			verdicts[want]++
@@ -745,7 +753,8 @@ func TestMonotone(t *testing.T) {
 			was := old.Profile("p").Decide(asked)
 			is := changedTo.Profile("p").Decide(asked)
 			if list == "denylist" && is.Verdict > was.Verdict || is.Verdict == call.Allow && was.Verdict != call.Allow {
-				t.Fatalf("adding %v to the %s of %s loosened %+v with %s\nfrom %s\nto %s", extra, list, victim, asked, asked.Args, described(was), described(is))
+				t.Fatalf("adding %v to the %s of %s loosened %+v with %s\nfrom %s\nto %s", extra, list, victim, asked, asked.Args,
+					described(was), described(is))
 			}
 			if is.Verdict != was.Verdict {
 				changed++

@@ -25,7 +25,8 @@ func overlaid(t testing.TB, overlays string) *Config {
 // which all that it names fits.
 func TestOverlaysSelect(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	full := Subject{Session: "s1", Principal: Fingerprint("secret"), Role: "intern", Program: "sha256:aa", Script: "reports/2026/weekly.ts"}
+	full := Subject{Session: "s1", Principal: Fingerprint("secret"), Role: "intern", Program: "sha256:aa",
+		Script: "reports/2026/weekly.ts"}
 	for _, row := range []struct {
 		selects string
 		who     Subject
@@ -57,7 +58,8 @@ func TestOverlaysSelect(t *testing.T) {
 		{`"folder": "reports", "program": "sha256:bb"`, full, now, true},
 		{`"session": "s1", "until": "2026-11-21T12:00:01Z"`, full, now, true},
 		{`"session": "s1", "until": "2026-11-21T12:00:00Z"`, full, now, false},
-		{`"session": "s1", "until": "2026-11-21T11:00:00Z"`, full, time.Time{}, true}, // who does not know the time is not let out
+		// who does not know the time is not let out
+		{`"session": "s1", "until": "2026-11-21T11:00:00Z"`, full, time.Time{}, true},
 	} {
 		c := overlaid(t, `{"id": "o", `+row.selects+`, "unmatched": "deny"}`)
 		got := c.Narrowed("", row.who, row.at).Decide(profiles.Call{Name: "a__b"}).Verdict == call.Deny
@@ -74,10 +76,12 @@ func TestOverlaysNarrow(t *testing.T) {
 	}{
 		{"a profile has to agree", `"profile": "readonly"`, []string{`allow a__get`, `deny a__set`}},
 		{"lists intersect", `"allowlist": ["a__*"]`, []string{`allow a__get`, `deny b__get`}},
-		{"a profile and a list", `"profile": "readonly", "allowlist": ["a__*"]`, []string{`allow a__get`, `deny a__set`, `deny b__get`}},
+		{"a profile and a list", `"profile": "readonly", "allowlist": ["a__*"]`,
+			[]string{`allow a__get`, `deny a__set`, `deny b__get`}},
 		{"some tools only", `"tool": "b__*", "profile": "readonly"`, []string{`allow a__set`, `allow b__get`, `deny b__set`}},
 		{"a tool under its raw name", `"tool": "b-1__*", "denylist": ["*"]`, []string{`deny b-1__x`, `allow b__x`}},
-		{"denials and questions", `"denylist": ["a__x"], "asklist": ["a__y"]`, []string{`deny a__x`, `ask a__y`, `allow a__z`}},
+		{"denials and questions", `"denylist": ["a__x"], "asklist": ["a__y"]`,
+			[]string{`deny a__x`, `ask a__y`, `allow a__z`}},
 		{"allow rules allow nothing that was not", `"allowlist": ["*"], "unmatched": "allow"`, []string{`allow a__x`}},
 	} {
 		c := overlaid(t, `{"id": "o", "session": "s", `+row.overlay+`}`)
@@ -91,7 +95,8 @@ func TestOverlaysNarrow(t *testing.T) {
 	if l := p.Limits(); l.Calls != 7 || l.Asks != 5 {
 		t.Errorf("of limits the smaller is taken: got %+v", l)
 	}
-	if d := p.Decide(profiles.Call{Name: "a__b", Counters: profiles.Counters{Calls: 7}}); d.Verdict != call.Deny || d.Code != call.CodeLimit {
+	if d := p.Decide(profiles.Call{Name: "a__b", Counters: profiles.Counters{Calls: 7}}); d.Verdict != call.Deny ||
+		d.Code != call.CodeLimit {
 		t.Errorf("got %s", described(d))
 	}
 	if p.Digest() == c.Profile("p").Digest() {
@@ -101,10 +106,14 @@ func TestOverlaysNarrow(t *testing.T) {
 		t.Error("without overlays it is the profile itself")
 	}
 	shadowed := parse(t, `{"evaluation": {"profiles": {"p": {"shadow": "q"}, "q": {}}, "overlays": [{"id": "o", "session": "s", "denylist": ["a__b"]}]}}`)
-	if q := shadowed.Narrowed("p", Subject{Session: "s"}, time.Time{}).Shadow(); q.Decide(profiles.Call{Name: "a__b"}).Verdict != call.Deny || q.Decide(profiles.Call{Name: "a__c"}).Verdict != call.Allow {
+	if q := shadowed.Narrowed("p", Subject{Session: "s"},
+		time.Time{}).Shadow(); q.Decide(profiles.Call{Name: "a__b"}).Verdict != call.Deny ||
+		q.Decide(profiles.Call{Name: "a__c"}).Verdict != call.Allow {
 		t.Error("an overlay does not bind the profile that is tried beside")
 	}
-	if within := c.Profile("p").Within(profiles.Limits{Calls: 3, Asks: 9}); within.Limits().Calls != 3 || within.Limits().Asks != 5 || within.Digest() == c.Profile("p").Digest() || c.Profile("p").Within(profiles.Limits{}) != c.Profile("p") {
+	if within := c.Profile("p").Within(profiles.Limits{Calls: 3, Asks: 9}); within.Limits().Calls != 3 ||
+		within.Limits().Asks != 5 || within.Digest() == c.Profile("p").Digest() ||
+		c.Profile("p").Within(profiles.Limits{}) != c.Profile("p") {
 		t.Errorf("within limits: got %+v", within.Limits())
 	}
 	if p.Visible(callOf("a b", "")) != true || c.Narrowed("p", Subject{Session: "s"}, time.Time{}).Unrestricted() {
@@ -128,8 +137,10 @@ func TestOverlaysOrder(t *testing.T) {
 		t.Errorf("got the order %s", got)
 	}
 	// Each is more specific than the next, although the names say otherwise.
-	steps := []string{`"session": "s"`, `"principal": "p", "tool": "*"`, `"principal": "p"`, `"role": "r", "program": "x"`, `"role": "r", "folder": "x", "tool": "*"`,
-		`"role": "r", "folder": "x"`, `"role": "r", "tool": "*"`, `"role": "r"`, `"program": "x", "folder": "x"`, `"program": "x"`, `"folder": "x"`}
+	steps := []string{`"session": "s"`, `"principal": "p", "tool": "*"`, `"principal": "p"`, `"role": "r", "program": "x"`,
+		`"role": "r", "folder": "x", "tool": "*"`,
+		`"role": "r", "folder": "x"`, `"role": "r", "tool": "*"`, `"role": "r"`, `"program": "x", "folder": "x"`,
+		`"program": "x"`, `"folder": "x"`}
 	var reversed []string
 	for i, step := range slices.Backward(steps) {
 		reversed = append(reversed, fmt.Sprintf(`{"id": "%c", %s, "unmatched": "deny"}`, 'z'-i, step))
@@ -158,11 +169,13 @@ func TestOverlaysOrder(t *testing.T) {
 	}
 	x = p.Explain(callOf("c x", ""))
 	want := `add "c__x" to what the overlay session allows at codemode.json:7:3`
-	if x.Decision.Verdict != call.Deny || x.Decision.Reasons[0].Layer != "overlay session" || len(x.Changes) == 0 || x.Changes[0] != want {
+	if x.Decision.Verdict != call.Deny || x.Decision.Reasons[0].Layer != "overlay session" || len(x.Changes) == 0 ||
+		x.Changes[0] != want {
 		t.Errorf("got %s, changes %q, want %q", described(x.Decision), x.Changes, want)
 	}
 	x = p.Explain(callOf("b ask", ""))
-	if d := x.Decision; d.Verdict != call.Ask || !d.Floor || d.Remember.Scopes != nil || !contains(x.Changes[0], "of the overlay principal") {
+	if d := x.Decision; d.Verdict != call.Ask || !d.Floor || d.Remember.Scopes != nil ||
+		!contains(x.Changes[0], "of the overlay principal") {
 		t.Errorf("what an overlay asks about is asked each time: got %s, %q", described(d), x.Changes)
 	}
 }
@@ -231,9 +244,11 @@ func TestBrokenOverlays(t *testing.T) {
 		{`{"id": "o", "session": "s", "tool": "!x", "denylist": ["*"]}`, "cannot be negated", ""},
 		{`{"id": "o", "session": "s", "tool": [], "denylist": ["*"]}`, "must not be empty", ""},
 		{`{"id": "o", "session": "s", "until": "soon", "denylist": ["*"]}`, "RFC 3339", ""},
-		{`{"id": "o", "session": "s", "denylist": [{"id": "x", "tool": "*"}, {"id": "x", "tool": "a"}]}`, `have the id "x"`, "line"},
+		{`{"id": "o", "session": "s", "denylist": [{"id": "x", "tool": "*"}, {"id": "x", "tool": "a"}]}`, `have the id "x"`,
+			"line"},
 		{`{"id": "o", "session": "s", "unmatched": "maybe"}`, `must be`, ""},
-		{`{"id": "o", "session": "s", "denylist": ["*"]}, {"id": "o", "role": "r", "denylist": ["*"]}`, "two overlays have the id", "rename"},
+		{`{"id": "o", "session": "s", "denylist": ["*"]}, {"id": "o", "role": "r", "denylist": ["*"]}`,
+			"two overlays have the id", "rename"},
 		{`"o"`, "must be an object", ""},
 	} {
 		p := refused(t, `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {}, "readonly": {}}, "overlays": [`+row.overlay+`]}}`)
@@ -245,7 +260,8 @@ func TestBrokenOverlays(t *testing.T) {
 
 // TestOverlayFiles: a file of nothing but overlays, as an admin page writes it.
 func TestOverlayFiles(t *testing.T) {
-	mine := Source{"codemode.json", []byte(`{"evaluation": {"defaultProfile": "p", "profiles": {"p": {}, "readonly": {"allowlist": ["*__get"]}}}}`), User}
+	mine := Source{"codemode.json",
+		[]byte(`{"evaluation": {"defaultProfile": "p", "profiles": {"p": {}, "readonly": {"allowlist": ["*__get"]}}}}`), User}
 	for _, content := range []string{
 		`{"overlays": [{"id": "o", "session": "s", "profile": "readonly"}]}`,
 		`{"evaluation": {"overlays": [{"id": "o", "session": "s", "profile": "readonly"}]}}`,
@@ -258,7 +274,8 @@ func TestOverlayFiles(t *testing.T) {
 			t.Errorf("got %s of %v", c.Path, c.Files)
 		}
 	}
-	for _, content := range []string{`{"evaluation": {"profiles": {"p": {}}}}`, `{"mcpServers": {}}`, `{"limits": {"calls": 1}}`} {
+	for _, content := range []string{`{"evaluation": {"profiles": {"p": {}}}}`, `{"mcpServers": {}}`,
+		`{"limits": {"calls": 1}}`} {
 		if _, err := ParseAll(mine, Source{"overlays.json", []byte(content), Narrowing}); err == nil {
 			t.Errorf("more than overlays is read from an overlay file: %s", content)
 		}

@@ -152,7 +152,8 @@ func (b *builder) lay(written writtenOverlay, from *fileRules) *Overlay {
 	}
 	lay(named, "")
 	for _, l := range named.Layers() {
-		if l.What != profiles.FloorLayer && l.What != profiles.EnvironmentLayer { // which bind whatever the overlay is laid over
+		// which bind whatever the overlay is laid over
+		if l.What != profiles.FloorLayer && l.What != profiles.EnvironmentLayer {
 			lay(l.Profile, l.Mute)
 		}
 	}

@@ -12,7 +12,8 @@ import (
 )
 
 func TestProblemsRead(t *testing.T) {
-	_, err := Parse("codemode.json", []byte("{\n\t\"evaluation\": {\"profiles\": {\"safe\": {\"denylst\": [\"fs__*\"], \"unmatched\": \"dny\"}}}\n}"))
+	_, err := Parse("codemode.json",
+		[]byte("{\n\t\"evaluation\": {\"profiles\": {\"safe\": {\"denylst\": [\"fs__*\"], \"unmatched\": \"dny\"}}}\n}"))
 	const want = `codemode.json:2:39: unknown key "denylst" in a profile
      "evaluation": {"profiles": {"safe": {"denylst": ["fs__*"], "unmatched": "dny"}}}
                                           ^^^^^^^^^
@@ -47,16 +48,19 @@ func TestProblemsAreSafeToPrint(t *testing.T) {
 
 func TestLongLinesAreCut(t *testing.T) {
 	for _, at := range []int{0, 10, 500, 990} {
-		p := settings.Problem{Position: settings.Position{File: "x", Line: 1, Column: at + 1}, Length: 3, Message: "m", Source: strings.Repeat("a", at) + "XYZ" + strings.Repeat("b", 997-at)}
+		p := settings.Problem{Position: settings.Position{File: "x", Line: 1, Column: at + 1}, Length: 3, Message: "m",
+			Source: strings.Repeat("a", at) + "XYZ" + strings.Repeat("b", 997-at)}
 		lines := strings.Split(p.String(), "\n")
 		if len(lines) != 3 || len(lines[1]) > settings.ExcerptWidth+20 {
 			t.Fatalf("got %q", lines)
 		}
-		if i := strings.Index(lines[1], "XYZ"); i < 0 || strings.Index(lines[2], "^^^") != i || strings.Count(lines[2], "^") != 3 {
+		if i := strings.Index(lines[1], "XYZ"); i < 0 || strings.Index(lines[2], "^^^") != i ||
+			strings.Count(lines[2], "^") != 3 {
 			t.Errorf("at %d the caret points elsewhere:\n%s\n%s", at, lines[1], lines[2])
 		}
 	}
-	end := settings.Problem{Position: settings.Position{File: "x", Line: 1, Column: 4}, Length: 1, Message: "m", Source: "abc"}
+	end := settings.Problem{Position: settings.Position{File: "x", Line: 1, Column: 4}, Length: 1, Message: "m",
+		Source: "abc"}
 	if got := end.String(); !strings.HasSuffix(got, "\n    abc\n       ^") {
 		t.Errorf("got %q", got)
 	}
@@ -68,13 +72,15 @@ func TestManyProblemsAreCut(t *testing.T) {
 	if len(ps) != settings.MaxProblems {
 		t.Errorf("got %d problems, want %d", len(ps), settings.MaxProblems)
 	}
-	if text := err.Error(); !strings.HasSuffix(text, "... and 950 more problems") || strings.Count(text, "unknown key") > settings.ProblemsShown {
+	if text := err.Error(); !strings.HasSuffix(text, "... and 950 more problems") ||
+		strings.Count(text, "unknown key") > settings.ProblemsShown {
 		t.Errorf("got %.200s ... %s", text, text[len(text)-60:])
 	}
 }
 
 func TestPositions(t *testing.T) {
-	for p, want := range map[settings.Position]string{{File: "a.json", Line: 3, Column: 7}: "a.json:3:7", {File: "a.json"}: "a.json"} {
+	for p, want := range map[settings.Position]string{{File: "a.json", Line: 3, Column: 7}: "a.json:3:7",
+		{File: "a.json"}: "a.json"} {
 		if got := p.String(); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
@@ -120,7 +126,8 @@ func TestEdgesOfNamesAndTexts(t *testing.T) {
 			t.Errorf("%s: got %v", content, err)
 		}
 	}
-	for name, hint := range map[string]string{"safe-x": `for example "safe_x"`, "-": "at most 32 characters", strings.Repeat("x", 31) + "-": `for example "x`, strings.Repeat("x", 32) + "-y": "at most 32 characters"} {
+	for name, hint := range map[string]string{"safe-x": `for example "safe_x"`, "-": "at most 32 characters",
+		strings.Repeat("x", 31) + "-": `for example "x`, strings.Repeat("x", 32) + "-y": "at most 32 characters"} {
 		p := refused(t, `{"evaluation": {"profiles": {"`+name+`": {}}}}`)
 		if !contains(p.Hint, hint) || contains(p.Hint, "for example") != contains(hint, "for example") {
 			t.Errorf("%s: got the hint %s", name, p.Hint)
@@ -135,7 +142,8 @@ func TestEdgesOfNamesAndTexts(t *testing.T) {
 	if got := condition.Shortened(strings.Repeat("x", condition.MaxText)); len(got) != condition.MaxText {
 		t.Errorf("got %d characters", len(got))
 	}
-	if got := condition.Shortened(strings.Repeat("x", condition.MaxText+1)); len(got) != condition.MaxText+3 || !strings.HasSuffix(got, "...") {
+	if got := condition.Shortened(strings.Repeat("x", condition.MaxText+1)); len(got) != condition.MaxText+3 ||
+		!strings.HasSuffix(got, "...") {
 		t.Errorf("got %q", got)
 	}
 }

@@ -30,7 +30,8 @@ func (b *builder) outOfPlace(n strictjson.Value, settled bool) bool {
 		b.withoutSay(n, fmt.Sprintf("%q", n.Key()))
 		return true
 	case settled:
-		b.Warn(b.Position(n.KeyOffset()), len(n.Key())+2, "remove it", "%q has no effect: the %s says it already", n.Key(), b.before[0].Standing)
+		b.Warn(b.Position(n.KeyOffset()), len(n.Key())+2, "remove it", "%q has no effect: the %s says it already", n.Key(),
+			b.before[0].Standing)
 		return true
 	}
 	return false
@@ -107,7 +108,8 @@ type Capacity struct {
 	WaitingMemory int64 // bytes for them, in memory, and of one principal in the database
 	Sessions      int   // over HTTP
 	Requests      int   // that are served at once over HTTP
-	ProgramText   int64 // bytes of program texts of one principal that are recorded in an hour, beyond the first 4 KiB of each
+	// bytes of program texts of one principal that are recorded in an hour, beyond the first 4 KiB of each
+	ProgramText int64
 }
 
 // What capacities may be. With fewer than leastCount, nothing would be left for a second principal.
@@ -159,7 +161,8 @@ func (b *builder) builtin(n strictjson.Value) Builtin {
 			settings.Key("filesystem", func(n strictjson.Value) { built.Root = b.filesystem(n) }),
 		})
 	default:
-		b.Wrong(n, `write false, or {"filesystem": {"root": "DIR"}}`, `"builtin" must be false or an object, this is %s`, n.Kind())
+		b.Wrong(n, `write false, or {"filesystem": {"root": "DIR"}}`, `"builtin" must be false or an object, this is %s`,
+			n.Kind())
 	}
 	return built
 }

@@ -31,9 +31,11 @@ func TestKeysOfTheProcessArriveTyped(t *testing.T) {
 	wantStore.Checkpoint.Log = true
 	for _, x := range []struct{ got, want any }{
 		{*c.Builtin, Builtin{Time: true, Root: "notes"}},
-		{http, HTTP{Hosts: []string{"a.example"}, Origins: []string{"https://a.example"}, Grace: new(time.Duration), Tokens: []Token{
-			{Fingerprint: Fingerprint("0123456789abcdef"), Principal: "ci", Profiles: []string{"p"}}}}},
-		{*c.Console, Console{Address: "7391", Life: 2 * time.Hour, People: map[string]Person{"ben": {AnswersFor: []string{}, Rules: true}, "eve": {}}}},
+		{http, HTTP{Hosts: []string{"a.example"}, Origins: []string{"https://a.example"}, Grace: new(time.Duration),
+			Tokens: []Token{
+				{Fingerprint: Fingerprint("0123456789abcdef"), Principal: "ci", Profiles: []string{"p"}}}}},
+		{*c.Console, Console{Address: "7391", Life: 2 * time.Hour,
+			People: map[string]Person{"ben": {AnswersFor: []string{}, Rules: true}, "eve": {}}}},
 		{*c.Responder, Responder{Start: "tmux", Command: []string{"x", "y"}}},
 		{store, wantStore},
 		{*parse(t, `{"console": false}`).Console, Console{Off: true}},
@@ -62,7 +64,8 @@ func TestVariablesThatDoNotFitHaveTheirPlace(t *testing.T) {
 		err  error
 		want []string
 	}{
-		{storeErr, []string{`2:21 "this is a URL`, `2:48 "\"collector\" must be the URL`, `2:71 "the variable UNSET is not set`}},
+		{storeErr, []string{`2:21 "this is a URL`, `2:48 "\"collector\" must be the URL`,
+			`2:71 "the variable UNSET is not set`}},
 		{httpErr, []string{`3:33 "the variable UNSET`, `3:56 "the token in SHORT has 3 characters`}},
 	} {
 		problems, _ := row.err.(Problems)
@@ -71,7 +74,8 @@ func TestVariablesThatDoNotFitHaveTheirPlace(t *testing.T) {
 			continue
 		}
 		for i, p := range problems {
-			if got := fmt.Sprintf("%d:%d %q", p.Line, p.Column, p.Message); !contains(got, row.want[i]) || contains(p.String(), "secret") || p.Hint == "" {
+			if got := fmt.Sprintf("%d:%d %q", p.Line, p.Column, p.Message); !contains(got, row.want[i]) ||
+				contains(p.String(), "secret") || p.Hint == "" {
 				t.Errorf("got %s, want %s", got, row.want[i])
 			}
 		}
@@ -81,8 +85,8 @@ func TestVariablesThatDoNotFitHaveTheirPlace(t *testing.T) {
 	}
 }
 
-// TestEveryKeyIsCheckedAtOnce: one file with problems in every key, also inside servers, gives all of them with their places
-// and, where there is a way out that the message does not name, a hint.
+// TestEveryKeyIsCheckedAtOnce: one file with problems in every key, also inside servers, gives all of them with their
+// places and, where there is a way out that the message does not name, a hint.
 func TestEveryKeyIsCheckedAtOnce(t *testing.T) {
 	_, err := Parse("c.json", []byte(`{
 "mcpServers": {
@@ -97,16 +101,20 @@ func TestEveryKeyIsCheckedAtOnce(t *testing.T) {
 "evaluation": {"profiles": {"p": {"denylst": []}}}}`))
 	problems, _ := err.(Problems)
 	want := []string{
-		`3:29 server "fs": "command"`, `3:48 server "fs": "args"`, `3:66 server "fs": "timeout"`, `3:73 server "fs": "excludeTool"`,
-		`4:18 server "web": its URL`, `4:56 server "web": its header`, `5:27 "filesystem" needs a root`, `5:28 unknown key "rot"`,
+		`3:29 server "fs": "command"`, `3:48 server "fs": "args"`, `3:66 server "fs": "timeout"`,
+		`3:73 server "fs": "excludeTool"`,
+		`4:18 server "web": its URL`, `4:56 server "web": its header`, `5:27 "filesystem" needs a root`,
+		`5:28 unknown key "rot"`,
 		`6:26 "sessions"`, `7:18 the URL of a database`, `7:47 "durability"`, `7:65 "keep"`, `8:31 a token must not`,
-		`8:42 the entry has no token`, `8:73 "grace"`, `9:13 unknown key "adress"`, `10:24 "responder"`, `11:35 unknown key "denylst"`,
+		`8:42 the entry has no token`, `8:73 "grace"`, `9:13 unknown key "adress"`, `10:24 "responder"`,
+		`11:35 unknown key "denylst"`,
 	}
 	if len(problems) != len(want) {
 		t.Fatalf("got %d problems, want %d:\n%v", len(problems), len(want), err)
 	}
 	for i, p := range problems {
-		if got := fmt.Sprintf("%d:%d %s", p.Line, p.Column, p.Message); !contains(got, want[i]) || p.Hint == "" && !contains(got, "sessions") {
+		if got := fmt.Sprintf("%d:%d %s", p.Line, p.Column, p.Message); !contains(got, want[i]) ||
+			p.Hint == "" && !contains(got, "sessions") {
 			t.Errorf("got %s (hint %q), want %s", got, p.Hint, want[i])
 		}
 	}

@@ -62,7 +62,8 @@ func (b *builder) scripts(n strictjson.Value) {
 		}),
 	})
 	if ok && settings.Member(n, "root").Kind() == strictjson.Missing {
-		b.Wrong(n, `write {"root": "scripts", "allow": [...]}`, `"scripts" needs a root: the folder that the saved programs are in`)
+		b.Wrong(n, `write {"root": "scripts", "allow": [...]}`,
+			`"scripts" needs a root: the folder that the saved programs are in`)
 	}
 	if b.outOfPlace(n, b.base != nil && b.base.Scripts != nil) {
 		return
@@ -95,7 +96,8 @@ func (b *builder) script(n strictjson.Value) (s Script, ok bool) {
 		}),
 		settings.Key("input", func(n strictjson.Value) {
 			if n.Kind() != strictjson.Object && n.Kind() != strictjson.True {
-				b.Wrong(n, `write {"type": "object", "properties": {...}}, or true for any input`, `"input" must be a JSON Schema, this is %s`, n.Kind())
+				b.Wrong(n, `write {"type": "object", "properties": {...}}, or true for any input`,
+					`"input" must be a JSON Schema, this is %s`, n.Kind())
 				return
 			}
 			b.UniqueBelow(n)
@@ -110,9 +112,11 @@ func (b *builder) script(n strictjson.Value) (s Script, ok bool) {
 	has := func(key string) bool { return settings.Member(n, key).Kind() != strictjson.Missing }
 	switch {
 	case has("file") == has("folder"):
-		b.Wrong(n, `write {"file": "report.ts", "sha256": "..."} or {"folder": "reports", "pattern": "*.ts"}`, "an allowed script is either a file or a folder")
+		b.Wrong(n, `write {"file": "report.ts", "sha256": "..."} or {"folder": "reports", "pattern": "*.ts"}`,
+			"an allowed script is either a file or a folder")
 	case has("file") && !has("sha256"):
-		b.Wrong(n, "sha256sum FILE prints it; or allow a folder, whose files may change", "a file is allowed with the SHA-256 of its content")
+		b.Wrong(n, "sha256sum FILE prints it; or allow a folder, whose files may change",
+			"a file is allowed with the SHA-256 of its content")
 	case has("folder") && !has("pattern"):
 		b.Wrong(n, `write "pattern": "*.ts"`, "a folder is allowed with a pattern for the names of its files")
 	case has("file") && has("pattern"), has("folder") && has("sha256"):
@@ -133,7 +137,8 @@ func (b *builder) below(n strictjson.Value, what string) string {
 	clean := path.Clean(text)
 	switch {
 	case strings.HasPrefix(text, "/") || strings.Contains(text, `\`) || clean == ".." || strings.HasPrefix(clean, "../"):
-		b.Wrong(n, `it is relative to "root" and has slashes, such as "reports/weekly.ts"`, "%s must be inside the root", what)
+		b.Wrong(n, `it is relative to "root" and has slashes, such as "reports/weekly.ts"`, "%s must be inside the root",
+			what)
 	case clean != text:
 		b.Wrong(n, fmt.Sprintf("write %q", clean), "%s must be written in the shortest way", what)
 	}

@@ -38,11 +38,14 @@ func (b *builder) shadows(w *profiles.Written, p *profiles.Profile) {
 			}
 		}
 		if by := deniedBy(r); by != nil {
-			b.withoutEffect(r, "remove it, or narrow the deny rule", "the rule %q has no effect: %s denies all it is about", r.Label(), b.WhereIs(by.Pos))
+			b.withoutEffect(r, "remove it, or narrow the deny rule", "the rule %q has no effect: %s denies all it is about",
+				r.Label(), b.WhereIs(by.Pos))
 		} else if by := askedBy(r); by != nil && r.List == profiles.Allowlist && !by.Soft && !by.Excepts(r) {
-			b.withoutEffect(r, b.softening(), "the rule %q has no effect: %s asks about all it is about", r.Label(), b.WhereIs(by.Pos))
+			b.withoutEffect(r, b.softening(), "the rule %q has no effect: %s asks about all it is about", r.Label(),
+				b.WhereIs(by.Pos))
 		} else if by := floorBy(r); by != nil {
-			b.withoutEffect(r, "remove it, or narrow the floor", "the rule %q has no effect: the floor denies all it is about (%s)", r.Label(), b.WhereIs(by.Pos))
+			b.withoutEffect(r, "remove it, or narrow the floor",
+				"the rule %q has no effect: the floor denies all it is about (%s)", r.Label(), b.WhereIs(by.Pos))
 		}
 	}
 }

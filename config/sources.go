@@ -64,7 +64,8 @@ func ParseWith(env func(string) (string, bool), sources ...Source) (*Config, err
 	for i, s := range sources {
 		for _, before := range sources[:i] {
 			if before.File == s.File {
-				return nil, fmt.Errorf("the configuration %s is used twice, as %s and as %s: name it once", s.File, before.Standing, s.Standing)
+				return nil, fmt.Errorf("the configuration %s is used twice, as %s and as %s: name it once", s.File, before.Standing,
+					s.Standing)
 			}
 		}
 		if len(wrong) > 0 && s.Standing != Environment {
@@ -177,7 +178,8 @@ func (b *builder) project() bool { return b.standing == Untrusted || b.standing 
 // withoutSay warns of a key that has no effect in a project's file.
 func (b *builder) withoutSay(n strictjson.Value, what string) {
 	if b.standing == Trusted {
-		b.Warn(b.Position(n.KeyOffset()), len(n.Key())+2, "say it in your own file", "%s has no effect in a project file", what)
+		b.Warn(b.Position(n.KeyOffset()), len(n.Key())+2, "say it in your own file", "%s has no effect in a project file",
+			what)
 		return
 	}
 	b.NoEffect(n, what)

@@ -87,7 +87,8 @@ func (b *builder) store(n strictjson.Value) writtenStore {
 	case strictjson.Object:
 		b.storeObject(n, &w)
 	default:
-		b.Wrong(n, `write a file, "postgres://...", or an object`, `"store" must be an object or a string, this is %s`, n.Kind())
+		b.Wrong(n, `write a file, "postgres://...", or an object`, `"store" must be an object or a string, this is %s`,
+			n.Kind())
 	}
 	return w
 }

@@ -32,24 +32,34 @@ type strangersKey struct {
 	values []string
 }
 
-// strangersKeys has every key of the schema. A new key fails the test until somebody has thought about it and written it here.
-// A path that ends in "/**" stands for all keys below it too.
+// strangersKeys has every key of the schema. A new key fails the test until somebody has thought about it and written
+// it here. A path that ends in "/**" stands for all keys below it too.
 var strangersKeys = map[string]strangersKey{
 	"$schema": {nothing, []string{`"x"`}},
 	"inputs":  {nothing, []string{`[]`}},
 
 	// What concerns the process as a whole.
-	"mcpServers/**":                {nothing, []string{`{"evil": {"command": "evil", "trustAnnotations": true, "outputValidation": "off"}, "files": {"command": "evil", "trustAnnotations": true}}`}},
-	"servers/**":                   {nothing, []string{`{"files": {"url": "https://evil.example"}}`}},
-	"builtin/**":                   {nothing, []string{`true`, `false`, `{"filesystem": {"root": "/"}, "time": false}`}},
-	"scripts/**":                   {nothing, []string{`{"root": "evil", "allow": [{"folder": ".", "pattern": "*", "profile": "p"}]}`}},
-	"capacity/**":                  {nothing, []string{`{"guestMemory": "1048576MiB", "waitingRuns": 100000, "waitingMemory": "1048576MiB", "sessions": 100000, "requests": 100000, "programText": "1048576MiB"}`}},
-	"store/**":                     {nothing, []string{`"evil.db"`, `{"key": "evil"}`, `{"path": "evil.db", "url": 7, "checkpoints": {"webhook": "https://evil.example", "file": "evil", "log": true}}`, `{"collector": "https://evil.example", "keep": "0s", "durability": "normal"}`}},
-	"http/**":                      {nothing, []string{`"0.0.0.0:1"`, `{"tokens": []}`, `{"tokens": [{"token": "${HOME}", "principal": "evil", "profiles": ["lax"]}], "hosts": ["evil.example"], "origins": ["https://evil.example"], "grace": "9h"}`}},
-	"console/**":                   {nothing, []string{`false`, `"127.0.0.1:1"`, `{"people": {"evil": {"rules": true, "answersFor": ["*"]}}}`, `{"address": "127.0.0.1:1", "origin": "https://evil.example", "idle": "100h", "life": "100h"}`}},
-	"responder/**":                 {nothing, []string{`"off"`, `{"command": ["evil"]}`, `{"start": "terminal", "command": ["evil"]}`}},
-	"outputValidation":             {tightens, []string{`"strict"`, `"warn"`, `"off"`}},
-	"limits/**":                    {tightens, []string{`{"calls": 1}`, `{"asks": 1, "pending": 1, "refusals": 1}`, `{"calls": 1000000, "wall": "100h", "memory": "2GiB"}`}},
+	"mcpServers/**": {nothing,
+		[]string{`{"evil": {"command": "evil", "trustAnnotations": true, "outputValidation": "off"}, "files": {"command": "evil", "trustAnnotations": true}}`}},
+	"servers/**": {nothing, []string{`{"files": {"url": "https://evil.example"}}`}},
+	"builtin/**": {nothing, []string{`true`, `false`, `{"filesystem": {"root": "/"}, "time": false}`}},
+	"scripts/**": {nothing,
+		[]string{`{"root": "evil", "allow": [{"folder": ".", "pattern": "*", "profile": "p"}]}`}},
+	"capacity/**": {nothing,
+		[]string{`{"guestMemory": "1048576MiB", "waitingRuns": 100000, "waitingMemory": "1048576MiB", "sessions": 100000, "requests": 100000, "programText": "1048576MiB"}`}},
+	"store/**": {nothing, []string{`"evil.db"`, `{"key": "evil"}`,
+		`{"path": "evil.db", "url": 7, "checkpoints": {"webhook": "https://evil.example", "file": "evil", "log": true}}`,
+		`{"collector": "https://evil.example", "keep": "0s", "durability": "normal"}`}},
+	"http/**": {nothing, []string{`"0.0.0.0:1"`, `{"tokens": []}`,
+		`{"tokens": [{"token": "${HOME}", "principal": "evil", "profiles": ["lax"]}], "hosts": ["evil.example"], "origins": ["https://evil.example"], "grace": "9h"}`}},
+	"console/**": {nothing, []string{`false`, `"127.0.0.1:1"`,
+		`{"people": {"evil": {"rules": true, "answersFor": ["*"]}}}`,
+		`{"address": "127.0.0.1:1", "origin": "https://evil.example", "idle": "100h", "life": "100h"}`}},
+	"responder/**": {nothing, []string{`"off"`, `{"command": ["evil"]}`,
+		`{"start": "terminal", "command": ["evil"]}`}},
+	"outputValidation": {tightens, []string{`"strict"`, `"warn"`, `"off"`}},
+	"limits/**": {tightens, []string{`{"calls": 1}`, `{"asks": 1, "pending": 1, "refusals": 1}`,
+		`{"calls": 1000000, "wall": "100h", "memory": "2GiB"}`}},
 	"evaluation":                   {nothing, []string{`{}`}},
 	"evaluation/adminURL":          {nothing, []string{`"https://evil.example"`}},
 	"evaluation/defaultProfile":    {nothing, []string{`"lax"`}},
@@ -67,19 +77,22 @@ var strangersKeys = map[string]strangersKey{
 	"P/extends":             {nothing, []string{`["lax"]`, `["quiet"]`}},
 	"P/shadow":              {nothing, []string{`"lax"`}},
 	"P/requirePreflight":    {tightens, []string{`true`, `false`}},
-	"P/limits/**":           {tightens, []string{`{"calls": 2}`, `{"argumentBytes": "2GiB", "repeat": 1000000, "asks": 100000}`}},
-	"P/raise/**":            {tightens, []string{`{"destructiveHint": "deny"}`, `{"openWorldHint": "ask", "tainted": "deny"}`}},
-	"P/remember/**":         {nothing, []string{`{"scopes": ["session", "time"], "max": "168h", "args": "any"}`}},
-	"P/redact/**":           {nothing, []string{`{"keys": ["*"]}`, `{"pointers": ["/path", "/to"]}`, `{"detect": false}`, `{"detect": true}`}},
-	"P/ask":                 {nothing, []string{`{}`}},
-	"P/ask/channels":        {nothing, []string{`["elicitation"]`, `["terminal"]`}},
-	"P/ask/timeout":         {tightens, []string{`"1s"`, `"100h"`}},
-	"P/ask/budget":          {tightens, []string{`"1s"`, `"100h"`}},
-	"P/ask/minHuman":        {tightens, []string{`"5s"`, `"1ms"`}},
-	"P/ask/batch":           {tightens, []string{`false`, `true`}},
-	"P/ask/edit":            {tightens, []string{`false`, `true`}},
-	"P/ask/absent":          {nothing, []string{`"wait"`, `"refuse"`}},
-	"P/ask/approver":        {tightens, []string{`"other"`, `"any"`}},
+	"P/limits/**": {tightens, []string{`{"calls": 2}`,
+		`{"argumentBytes": "2GiB", "repeat": 1000000, "asks": 100000}`}},
+	"P/raise/**": {tightens, []string{`{"destructiveHint": "deny"}`,
+		`{"openWorldHint": "ask", "tainted": "deny"}`}},
+	"P/remember/**": {nothing, []string{`{"scopes": ["session", "time"], "max": "168h", "args": "any"}`}},
+	"P/redact/**": {nothing, []string{`{"keys": ["*"]}`, `{"pointers": ["/path", "/to"]}`, `{"detect": false}`,
+		`{"detect": true}`}},
+	"P/ask":          {nothing, []string{`{}`}},
+	"P/ask/channels": {nothing, []string{`["elicitation"]`, `["terminal"]`}},
+	"P/ask/timeout":  {tightens, []string{`"1s"`, `"100h"`}},
+	"P/ask/budget":   {tightens, []string{`"1s"`, `"100h"`}},
+	"P/ask/minHuman": {tightens, []string{`"5s"`, `"1ms"`}},
+	"P/ask/batch":    {tightens, []string{`false`, `true`}},
+	"P/ask/edit":     {tightens, []string{`false`, `true`}},
+	"P/ask/absent":   {nothing, []string{`"wait"`, `"refuse"`}},
+	"P/ask/approver": {tightens, []string{`"other"`, `"any"`}},
 
 	// Keys of a rule, in a list that has an effect by itself. What the rule is about changes what it tightens.
 	"R/tool":           {tightens, []string{`"files__read"`, `"*"`}},
@@ -132,7 +145,8 @@ func TestAnUntrustedFileOnlyTightens(t *testing.T) {
 	for _, path := range paths {
 		name, key, ok := classified(path)
 		if !ok {
-			t.Errorf("%s: nobody has said what this key may do in a project's file that nobody trusts; say it in strangersKeys", path)
+			t.Errorf("%s: nobody has said what this key may do in a project's file that nobody trusts; say it in strangersKeys",
+				path)
 			continue
 		}
 		used[name] = true
@@ -293,7 +307,8 @@ func checkStranger(t *testing.T, path, own, file, may string) {
 	lasts := func(d time.Duration) time.Duration {
 		return map[bool]time.Duration{true: UsualPreflightLifetime, false: d}[d == 0]
 	}
-	if before.RequirePreflight && !after.RequirePreflight || lasts(after.PreflightLifetime) > lasts(before.PreflightLifetime) {
+	if before.RequirePreflight && !after.RequirePreflight ||
+		lasts(after.PreflightLifetime) > lasts(before.PreflightLifetime) {
 		wrong("preflight", before.PreflightLifetime, after.PreflightLifetime)
 	}
 	for _, name := range after.Names() {
@@ -308,8 +323,10 @@ func checkStranger(t *testing.T, path, own, file, may string) {
 		same("listed", before.Names(), after.Names())
 	}
 	for _, name := range append(before.All(), "") {
-		for _, who := range []Subject{{}, {Role: "agent", Session: "s", Principal: "a", Script: "weekly.ts"}, {Role: "guest"}} {
-			checkStrangersProfile(t, path+": "+file, before.Narrowed(name, who, time.Time{}), after.Narrowed(name, who, time.Time{}), may)
+		for _, who := range []Subject{{}, {Role: "agent", Session: "s", Principal: "a", Script: "weekly.ts"},
+			{Role: "guest"}} {
+			checkStrangersProfile(t, path+": "+file, before.Narrowed(name, who, time.Time{}),
+				after.Narrowed(name, who, time.Time{}), may)
 		}
 	}
 }
@@ -326,8 +343,10 @@ func checkStrangersProfile(t *testing.T, what string, before, after *profiles.Pr
 	if (before.Shadow() == nil) != (after.Shadow() == nil) || before.Fallback() != after.Fallback() && after.Fallback() {
 		wrong("shadow or fallback", before.Fallback(), after.Fallback())
 	}
-	defaults := profiles.Limits{Asks: 20, AsksPerMinute: 10, Pending: 8, Refusals: 3, Calls: 1000, Repeat: 20, InFlight: 16, CPU: time.Minute, Wall: time.Hour,
-		Call: time.Minute, Memory: 64 << 20, ArgumentBytes: 1 << 20, ResultBytes: 1 << 20, ConsoleBytes: 1 << 16, ProgramBytes: 1 << 18}
+	defaults := profiles.Limits{Asks: 20, AsksPerMinute: 10, Pending: 8, Refusals: 3, Calls: 1000, Repeat: 20,
+		InFlight: 16, CPU: time.Minute, Wall: time.Hour,
+		Call: time.Minute, Memory: 64 << 20, ArgumentBytes: 1 << 20, ResultBytes: 1 << 20, ConsoleBytes: 1 << 16,
+		ProgramBytes: 1 << 18}
 	if was, is := before.Bounded(defaults), after.Bounded(defaults); is != is.Stricter(was) {
 		wrong("limits", was, is)
 	} else if may == nothing && was != is {
@@ -336,17 +355,22 @@ func checkStrangersProfile(t *testing.T, what string, before, after *profiles.Pr
 	a, b := before.Ask(), after.Ask()
 	longer := func(was, is time.Duration) bool { return is != was && (was == 0 || is > was) }
 	switched := func(was, is *bool) bool { return is != nil && *is && (was == nil || !*was) }
-	if text(a.Channels) != text(b.Channels) || longer(a.Timeout, b.Timeout) || longer(a.Budget, b.Budget) || max(b.MinHuman, usualMinHuman) < a.MinHuman ||
-		b.MinHuman != 0 && b.MinHuman < usualMinHuman && b.MinHuman != a.MinHuman || switched(a.Batch, b.Batch) || switched(a.Edit, b.Edit) || a.OtherOnly && !b.OtherOnly || a.Absent != b.Absent {
+	if text(a.Channels) != text(b.Channels) || longer(a.Timeout, b.Timeout) || longer(a.Budget, b.Budget) ||
+		max(b.MinHuman, usualMinHuman) < a.MinHuman ||
+		b.MinHuman != 0 && b.MinHuman < usualMinHuman && b.MinHuman != a.MinHuman || switched(a.Batch, b.Batch) ||
+		switched(a.Edit, b.Edit) || a.OtherOnly && !b.OtherOnly || a.Absent != b.Absent {
 		wrong("ask", a, b)
 	}
 	if before.RequirePreflight() && !after.RequirePreflight() {
 		wrong("requirePreflight", true, false)
 	}
 	for _, c := range []profiles.Call{
-		{Server: "files", Tool: "read", Args: call.Unread(json.RawMessage(`{"path": "x"}`))}, {Server: "files", Tool: "read"}, {Server: "files", Tool: "write", Args: call.Unread(json.RawMessage(`{"path": "x"}`))},
-		{Server: "files", Tool: "delete"}, {Server: "other", Tool: "do"}, {Server: "files", Tool: "read", Annotations: map[string]any{"destructiveHint": true, "readOnlyHint": true}},
-		{Server: "files", Tool: "read", Tainted: true}, {Server: "files", Tool: "write", Counters: profiles.Counters{Calls: 40, Asks: 3}},
+		{Server: "files", Tool: "read", Args: call.Unread(json.RawMessage(`{"path": "x"}`))}, {Server: "files", Tool: "read"},
+		{Server: "files", Tool: "write", Args: call.Unread(json.RawMessage(`{"path": "x"}`))},
+		{Server: "files", Tool: "delete"}, {Server: "other", Tool: "do"},
+		{Server: "files", Tool: "read", Annotations: map[string]any{"destructiveHint": true, "readOnlyHint": true}},
+		{Server: "files", Tool: "read", Tainted: true}, {Server: "files", Tool: "write",
+			Counters: profiles.Counters{Calls: 40, Asks: 3}},
 	} {
 		was, is := before.Decide(c), after.Decide(c)
 		of := c.Server + "__" + c.Tool
@@ -356,20 +380,27 @@ func checkStrangersProfile(t *testing.T, what string, before, after *profiles.Pr
 			wrong(of, was.Verdict, is.Verdict)
 		case is.Verdict == was.Verdict && is.Risk.Compare(was.Risk) < 0:
 			wrong("risk of "+of, was.Risk, is.Risk)
-		case slices.ContainsFunc(scopes(is.Remember), func(s string) bool { return !slices.Contains(scopes(was.Remember), s) }) || is.Remember.Max > was.Remember.Max:
+		case slices.ContainsFunc(scopes(is.Remember), func(s string) bool {
+			return !slices.Contains(scopes(was.Remember),
+				s)
+		}) || is.Remember.Max > was.Remember.Max:
 			wrong("what is remembered of "+of, was.Remember, is.Remember)
 		case may == nothing && (is.Verdict != was.Verdict || is.Risk != was.Risk):
 			wrong(of, was.Verdict, is.Verdict)
 		}
 		for _, r := range is.Reasons {
 			// That a reason is the user's is told by its rule and its layer.
-			if strings.Contains(text(r), "STRANGER:") || r.Pos.File == "project.json" && (r.Rule == "users-rule" || r.Layer == "overlay users-overlay" || r.Layer == "") {
+			if strings.Contains(text(r), "STRANGER:") || r.Pos.File == "project.json" &&
+				(r.Rule == "users-rule" || r.Layer == "overlay users-overlay" || r.Layer == "") {
 				wrong("a reason for "+of, was.Reasons, r)
 			}
 		}
 		if is.Verdict == was.Verdict { // whatever was said before is still said
 			for _, r := range was.Reasons {
-				if r.Rule != "" && !slices.ContainsFunc(is.Reasons, func(s call.Reason) bool { return s.Rule == r.Rule && s.Pos == r.Pos }) {
+				if r.Rule != "" && !slices.ContainsFunc(is.Reasons, func(s call.Reason) bool {
+					return s.Rule == r.Rule &&
+						s.Pos == r.Pos
+				}) {
 					wrong("the reasons for "+of, was.Reasons, is.Reasons)
 				}
 			}
@@ -390,9 +421,11 @@ func TestSchemaHasEveryKeyThatIsRead(t *testing.T) {
 	must(t, err)
 	files = append(files, rules...)
 	found := 0
-	others := []string{"command", "off", "KiB", "MiB", "GiB", "KB", "MB", "GB", "B"} // words and units in lists of the same form
+	// words and units in lists of the same form
+	others := []string{"command", "off", "KiB", "MiB", "GiB", "KB", "MB", "GB", "B"}
 	for _, file := range files {
-		if !slices.Contains([]string{"file.go", "evaluation.go", "written.go", "ruleparse.go", "scalars.go", "scripts.go", "overlayparse.go", "process.go"}, filepath.Base(file)) {
+		if !slices.Contains([]string{"file.go", "evaluation.go", "written.go", "ruleparse.go", "scalars.go", "scripts.go",
+			"overlayparse.go", "process.go"}, filepath.Base(file)) {
 			continue
 		}
 		source, err := os.ReadFile(file)

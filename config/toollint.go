@@ -178,7 +178,8 @@ func (l *linter) dead(r *profiles.Rule) {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
 		net := r.List != profiles.Allowlist && strings.HasPrefix(r.Patterns[i], "*")
-		l.add(findingDead, net, r.Pos, hint, "the pattern %q in the %s fits none of the %d tools", r.Patterns[i], r.List, len(l.tools))
+		l.add(findingDead, net, r.Pos, hint, "the pattern %q in the %s fits none of the %d tools", r.Patterns[i], r.List,
+			len(l.tools))
 	}
 }
 
@@ -209,14 +210,18 @@ func (l *linter) arguments(r *profiles.Rule, about []*lintTool) {
 		}
 		switch {
 		case known > 0 && len(without) == known:
-			l.add(findingArgument, false, r.Pos, "correct the pointer", "%s is in the inputSchema of no tool that the rule %q is about: %s", c.Pointer, r.Label(), few(without))
+			l.add(findingArgument, false, r.Pos, "correct the pointer",
+				"%s is in the inputSchema of no tool that the rule %q is about: %s", c.Pointer, r.Label(), few(without))
 		case len(without) > 0 && r.List != profiles.Allowlist:
-			l.add(findingArgument, false, r.Pos, `narrow the pattern, or say what holds without the argument: "ifMissing": "noMatch"`,
-				"the rule %q looks at %s, which %s not take: every call of it is put to a person", r.Label(), c.Pointer, plural(without, "does", "do"))
+			l.add(findingArgument, false, r.Pos,
+				`narrow the pattern, or say what holds without the argument: "ifMissing": "noMatch"`,
+				"the rule %q looks at %s, which %s not take: every call of it is put to a person", r.Label(), c.Pointer,
+				plural(without, "does", "do"))
 		}
 		if len(optional) > 0 && r.List == profiles.Denylist {
 			l.add(findingOptional, false, r.Pos, `say what holds without the argument: "ifMissing": "match" denies such calls`,
-				"%s may be left out in calls of %s%s: the rule %q then asks instead of denying", c.Pointer, few(optional), standing, r.Label())
+				"%s may be left out in calls of %s%s: the rule %q then asks instead of denying", c.Pointer, few(optional), standing,
+				r.Label())
 		}
 	}
 }
@@ -224,7 +229,10 @@ func (l *linter) arguments(r *profiles.Rule, about []*lintTool) {
 // shadowed reports allow rules that have no effect because several rules before them decide all their tools. Loading
 // the file finds those that a single rule covers.
 func (l *linter) shadowed(r *profiles.Rule, p *profiles.Profile, about []*lintTool) {
-	if len(about) == 0 || slices.ContainsFunc(l.found, func(f Finding) bool { return f.Kind == findingShadowed && f.Position == r.Pos }) {
+	if len(about) == 0 || slices.ContainsFunc(l.found, func(f Finding) bool {
+		return f.Kind == findingShadowed &&
+			f.Position == r.Pos
+	}) {
 		return
 	}
 	var by []string
@@ -237,7 +245,8 @@ func (l *linter) shadowed(r *profiles.Rule, p *profiles.Profile, about []*lintTo
 			by = append(by, text)
 		}
 	}
-	l.add(findingShadowed, false, r.Pos, "remove it, or narrow the others", "the rule %q has no effect: other rules decide all it is about: %s", r.Label(), few(by))
+	l.add(findingShadowed, false, r.Pos, "remove it, or narrow the others",
+		"the rule %q has no effect: other rules decide all it is about: %s", r.Label(), few(by))
 }
 
 // few lists names, and only counts those beyond three.

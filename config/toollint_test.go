@@ -14,8 +14,10 @@ import (
 
 // lintTools are the tools that the rules of these tests are about.
 var lintTools = []ToolInfo{
-	{"github", "create_issue", json.RawMessage(`{"type":"object","required":["owner"],"properties":{"owner":{"type":"string"},"labels":{"type":"array","items":{"type":"object","required":["name"],"properties":{"name":{},"color":{"default":"red"}}}}}}`), nil},
-	{"github", "get_issue", json.RawMessage(`{"type":"object","properties":{"owner":{"type":"string"}}}`), map[string]any{"readOnlyHint": true}},
+	{"github", "create_issue",
+		json.RawMessage(`{"type":"object","required":["owner"],"properties":{"owner":{"type":"string"},"labels":{"type":"array","items":{"type":"object","required":["name"],"properties":{"name":{},"color":{"default":"red"}}}}}}`), nil},
+	{"github", "get_issue", json.RawMessage(`{"type":"object","properties":{"owner":{"type":"string"}}}`),
+		map[string]any{"readOnlyHint": true}},
 	{"fs", "read-file", json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","default":"/"}}}`), nil},
 	{"mail", "send_mail", nil, nil},
 }
@@ -53,7 +55,8 @@ func TestA15SchemaAwareLint(t *testing.T) {
 	if got := found(all); got != "no-such-argument 2:14, optional-argument 3:1, dead-rule 4:1, shadowed 6:15" {
 		t.Errorf("got %s", got)
 	}
-	for i, want := range []string{"/ovner is in the inputSchema of no tool", `(it is "/" then)`, "fits none of the 4 tools", `"github__create_*" at codemode.json:5:30`} {
+	for i, want := range []string{"/ovner is in the inputSchema of no tool", `(it is "/" then)`,
+		"fits none of the 4 tools", `"github__create_*" at codemode.json:5:30`} {
 		if f := all[i]; !contains(f.Message, want) || f.Hint == "" || f.Source == "" {
 			t.Errorf("got %s, want %q in it", f.Problem, want)
 		}
@@ -67,10 +70,14 @@ func TestLint(t *testing.T) {
 	for _, row := range []struct{ title, body, want string }{
 		{"nothing wrong", `"denylist": [{"tool": "github__create_issue", "when": {"/owner": {"eq": "x"}}}], "allowlist": ["fs__*"]`, ``},
 		{"deeper arguments", `"denylist": [{"tool": "github__create_issue", "when": {"/labels/*/name": {"eq": "x"}}}], "unmatched": "deny"`, `optional-argument`},
-		{"an argument of some tools only", `"denylist": [{"tool": "{github,fs}__*", "when": {"/owner": {"eq": "x"}}}], "unmatched": "deny"`, `no-such-argument, optional-argument`},
-		{"in an allow rule that is a narrowing", `"allowlist": [{"tool": "{github,fs}__*", "when": {"/owner": {"eq": "x"}}}]`, ``},
+		{"an argument of some tools only",
+			`"denylist": [{"tool": "{github,fs}__*", "when": {"/owner": {"eq": "x"}}}], "unmatched": "deny"`,
+			`no-such-argument, optional-argument`},
+		{"in an allow rule that is a narrowing", `"allowlist": [{"tool": "{github,fs}__*", "when": {"/owner": {"eq": "x"}}}]`,
+			``},
 		{"absence is decided", `"denylist": [{"tool": "fs__*", "when": {"/path": {"under": "/etc", "ifMissing": "match"}, "/other": {"exists": false}}}], "unmatched": "deny"`, ``},
-		{"a schema that is not known", `"denylist": [{"tool": "mail__*", "when": {"/whatever": {"eq": 1}}}], "unmatched": "deny"`, ``},
+		{"a schema that is not known",
+			`"denylist": [{"tool": "mail__*", "when": {"/whatever": {"eq": 1}}}], "unmatched": "deny"`, ``},
 		{"a net for tools to come", `"denylist": ["*__drop_*"], "unmatched": "deny"`, `note dead-rule`},
 		{"a net that allows", `"allowlist": ["*__drop_*"]`, `dead-rule`},
 		{"an allow rule on a raw name", `"allowlist": ["fs__read-file"]`, `warning, dead-rule`},
@@ -79,7 +86,8 @@ func TestLint(t *testing.T) {
 		{"read and send unasked", `"allowlist": ["github__get_*", "mail__*"]`, `note read-and-send`},
 		{"everything unasked", ``, `note read-and-send`},
 		{"nothing to carry", `"allowlist": ["mail__*"]`, ``},
-		{"sending is asked about, allowed or not", `"allowlist": ["github__get_*", "mail__*"], "asklist": ["mail__*"]`, `shadowed`},
+		{"sending is asked about, allowed or not", `"allowlist": ["github__get_*", "mail__*"], "asklist": ["mail__*"]`,
+			`shadowed`},
 		{"sending is asked about", `"allowlist": ["github__get_*"], "asklist": ["mail__*"]`, ``},
 		{"no rule says that it may", `"allowlist": ["github__get_*"], "unmatched": "ask"`, ``},
 	} {
@@ -120,13 +128,17 @@ func TestArgumentsOfSchemas(t *testing.T) {
 		pointer             string
 		described, required bool
 	}{
-		{"/at", true, true}, {"/at/city", true, true}, {"/at/town", false, false}, {"/any", true, false}, {"/more", true, true},
+		{"/at", true, true}, {"/at/city", true, true}, {"/at/town", false, false}, {"/any", true, false},
+		{"/more", true, true},
 		{"/list/0/a", true, true}, {"/list/1/b", true, false}, {"/list/*/a", true, true}, {"/list/*/c", false, false},
 		{"/either/x", true, true}, {"/either/y", true, false}, {"/either/z", false, false},
-		{"/map/q", true, false}, {"/map/q/z", true, false}, {"/map/q/y", false, false}, {"/odd/x-a", true, false}, {"/odd/y", false, false},
-		{"/whole/at/city", true, false}, {"/listed/c", true, false}, {"/far/x", false, false}, {"/wrong/x", false, false}, {"/plain/x", false, false},
+		{"/map/q", true, false}, {"/map/q/z", true, false}, {"/map/q/y", false, false}, {"/odd/x-a", true, false},
+		{"/odd/y", false, false},
+		{"/whole/at/city", true, false}, {"/listed/c", true, false}, {"/far/x", false, false}, {"/wrong/x", false, false},
+		{"/plain/x", false, false},
 		{"/next/c", false, false}, {"/wrong/c", false, false}, {"/loose/x", false, false},
-		{"/turn", true, false}, {"/turn/x", false, false}, {"/lost/x", false, false}, {"/none/x", false, false}, {"/nothing", false, false},
+		{"/turn", true, false}, {"/turn/x", false, false}, {"/lost/x", false, false}, {"/none/x", false, false},
+		{"/nothing", false, false},
 	} {
 		b := builder{RuleReader: &profiles.RuleReader{Reader: &settings.Reader{}}}
 		a := s.argument(condition.ReadPointer(b.Reader, row.pointer, 0, 0))
@@ -153,8 +165,10 @@ func TestWhatToolsReadAndSend(t *testing.T) {
 		annotations  map[string]any
 		reads, sends bool
 	}{
-		{"browse", nil, false, false}, {"browse", map[string]any{"openWorldHint": true}, false, true}, {"browse", map[string]any{"openWorldHint": true, "readOnlyHint": true}, true, false},
-		{"browse", map[string]any{"readOnlyHint": true}, true, false}, {"get_it", nil, true, false}, {"sendMail", nil, false, false}, {"send-mail", nil, false, true}, {"target", nil, false, false},
+		{"browse", nil, false, false}, {"browse", map[string]any{"openWorldHint": true}, false, true},
+		{"browse", map[string]any{"openWorldHint": true, "readOnlyHint": true}, true, false},
+		{"browse", map[string]any{"readOnlyHint": true}, true, false}, {"get_it", nil, true, false},
+		{"sendMail", nil, false, false}, {"send-mail", nil, false, true}, {"target", nil, false, false},
 	} {
 		tool := lintTool{ToolInfo: &ToolInfo{Tool: row.tool, Annotations: row.annotations}}
 		if tool.reads() != row.reads || tool.sends() != row.sends {

@@ -99,14 +99,16 @@ func readTrust(store string) (trustFile, error) {
 		return t, fmt.Errorf("reading which project files are trusted: %w", err)
 	}
 	if err := ownedAlone(info); err != nil {
-		return t, fmt.Errorf("the list of trusted project files %s is not believed: %w; remove it and trust the files again", store, err)
+		return t, fmt.Errorf("the list of trusted project files %s is not believed: %w; remove it and trust the files again",
+			store, err)
 	}
 	data, err := ReadFile(store)
 	if err != nil {
 		return t, err
 	}
 	if err := json.Unmarshal(data, &t); err != nil || t.Version != 1 || t.Files == nil {
-		return t, fmt.Errorf("the list of trusted project files %s cannot be read: remove it and trust the files again", store)
+		return t, fmt.Errorf("the list of trusted project files %s cannot be read: remove it and trust the files again",
+			store)
 	}
 	return t, nil
 }

@@ -81,7 +81,8 @@ func WatchFiles(ctx context.Context, f Files, o WatchOptions, changed func(*Conf
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	w := &Watcher{files: f, o: o, changed: changed, cancel: cancel, done: make(chan struct{}), last: o.Last, links: map[string]bool{}}
+	w := &Watcher{files: f, o: o, changed: changed, cancel: cancel, done: make(chan struct{}), last: o.Last,
+		links: map[string]bool{}}
 	if !o.PollOnly {
 		if w.notify, err = fsnotify.NewWatcher(); err != nil {
 			o.Log.Warn("the system cannot notify of changes; the configuration is polled", "error", err)
@@ -164,7 +165,8 @@ func (w *Watcher) run(ctx context.Context) {
 // the paths lead to. Kubernetes swaps the link ..data.
 func (w *Watcher) concerns(name string) bool {
 	base := filepath.Base(name)
-	return base == "..data" || w.links[name] || slices.ContainsFunc(w.files.all(), func(path string) bool { return base == filepath.Base(path) })
+	return base == "..data" || w.links[name] || slices.ContainsFunc(w.files.all(),
+		func(path string) bool { return base == filepath.Base(path) })
 }
 
 // look reads the file and reports what is new. What is broken is looked at again a little
@@ -312,6 +314,7 @@ func (w *Watcher) watchWay(path string, on map[string]bool) {
 func (w *Watcher) addFolder(folder string) {
 	if err := w.notify.Add(folder); err != nil && !errors.Is(err, os.ErrNotExist) && !w.warned {
 		w.warned = true
-		w.o.Log.Warn("the system cannot notify of changes in a folder; the configuration is polled", "folder", folder, "error", err)
+		w.o.Log.Warn("the system cannot notify of changes in a folder; the configuration is polled", "folder", folder,
+			"error", err)
 	}
 }

@@ -176,7 +176,8 @@ func TestWatchSavers(t *testing.T) {
 // TestWatchConfigMap is THREATS.md F17: Kubernetes swaps a link two steps away and removes
 // the folder it pointed to.
 func TestWatchConfigMap(t *testing.T) {
-	for _, o := range []WatchOptions{{Settle: 5 * time.Millisecond}, {Settle: 5 * time.Millisecond, PollOnly: true, Poll: 20 * time.Millisecond}} {
+	for _, o := range []WatchOptions{{Settle: 5 * time.Millisecond}, {Settle: 5 * time.Millisecond, PollOnly: true,
+		Poll: 20 * time.Millisecond}} {
 		t.Run(fmt.Sprintf("poll only %t", o.PollOnly), func(t *testing.T) {
 			dir := t.TempDir()
 			put := func(n int) {
@@ -234,7 +235,11 @@ func TestWatchKeepsTheLastGood(t *testing.T) {
 		{"misspelt", `did you mean "denylist"?`, func(t *testing.T, path string) {
 			write(t, path, `{"evaluation": {"profiles": {"p": {"denylst": []}}}}`)
 		}},
-		{"a folder", "is a folder", func(t *testing.T, path string) { must(t, os.Remove(path)); must(t, os.Mkdir(path, 0o700)) }},
+		{"a folder", "is a folder", func(t *testing.T, path string) {
+			must(t, os.Remove(path))
+			must(t,
+				os.Mkdir(path, 0o700))
+		}},
 		{"binary", "not text in UTF-8", func(t *testing.T, path string) { write(t, path, "\x7fELF\x00\x00\x00") }},
 		{"UTF-16", "UTF-16", func(t *testing.T, path string) { write(t, path, "\xff\xfe{\x00}\x00") }},
 		{"100 MB", "longer than 8 MiB", func(t *testing.T, path string) { must(t, os.Truncate(path, 100<<20)) }},
@@ -326,7 +331,8 @@ func TestWatchStartsWithoutAFile(t *testing.T) {
 		defer w.Close()
 		time.Sleep(reloadWithin)
 		synctest.Wait()
-		if configs, errs := s.counts(); configs != 0 || errs != 1 || !errors.Is(w.Stale(), os.ErrNotExist) || w.Config() != nil {
+		if configs, errs := s.counts(); configs != 0 || errs != 1 || !errors.Is(w.Stale(), os.ErrNotExist) ||
+			w.Config() != nil {
 			t.Fatalf("got %d configurations, %d errors, stale %v", configs, errs, w.Stale())
 		}
 		write(t, path, version(1))

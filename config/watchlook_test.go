@@ -24,7 +24,8 @@ type looker struct {
 
 func newLooker(f Files) *looker {
 	l := &looker{}
-	l.Watcher = &Watcher{files: f, o: WatchOptions{Settle: 50 * time.Millisecond, Log: slog.New(slog.DiscardHandler)}, links: map[string]bool{}}
+	l.Watcher = &Watcher{files: f, o: WatchOptions{Settle: 50 * time.Millisecond, Log: slog.New(slog.DiscardHandler)},
+		links: map[string]bool{}}
 	l.changed = func(c *Config, err error) {
 		if err != nil {
 			first, _, _ := strings.Cut(err.Error(), "\n")
@@ -61,16 +62,24 @@ func TestWhatALookReports(t *testing.T) {
 		last  string // in force at the start, "" = nothing
 		steps []step
 	}{
-		{"a good file is reported once", "", []step{{naming("a"), "", "good: a"}, {"", "", ""}, {naming("a") + " ", "", "good: a"}, {naming("b"), "", "good: b"}}},
-		{"what is in force already is not news", naming("a"), []step{{naming("a"), "", ""}, {naming("b"), "", "good: b"}, {naming("a"), "", "good: a"}}},
+		{"a good file is reported once", "", []step{{naming("a"), "", "good: a"}, {"", "", ""},
+			{naming("a") + " ", "", "good: a"}, {naming("b"), "", "good: b"}}},
+		{"what is in force already is not news", naming("a"), []step{{naming("a"), "", ""}, {naming("b"), "", "good: b"},
+			{naming("a"), "", "good: a"}}},
 		{"what is in force may be news by its bytes", naming("b"), []step{{naming("a"), "", "good: a"}}},
-		{"a broken file is reported when it stays so", "", []step{{`{"x`, "", "broken: this text never ends"}, {"", "", ""}, {naming("a"), "", "good: a"}}},
-		{"one that is still being written is not", "", []step{{`{"x`, `{"y": `, ""}, {"", "", "broken: the text ends where a value is expected"}}},
+		{"a broken file is reported when it stays so", "", []step{{`{"x`, "", "broken: this text never ends"}, {"", "", ""},
+			{naming("a"), "", "good: a"}}},
+		{"one that is still being written is not", "", []step{{`{"x`, `{"y": `, ""},
+			{"", "", "broken: the text ends where a value is expected"}}},
 		{"one that is whole a little later is good", "", []step{{`{"x`, naming("a"), "good: a"}, {"", "", ""}}},
-		{"two ways to be broken in a row", "", []step{{`{"x`, "", "broken: this text never ends"}, {`[`, "", "broken: this [ is never closed"}}},
-		{"broken and mended to what was in force", naming("a"), []step{{naming("a"), "", ""}, {`{"x`, "", "broken: this text never ends"}, {naming("a"), "", "good: a"}}},
-		{"it goes and comes back", "", []step{{naming("a"), "", "good: a"}, {"-", "", "broken: no such file or directory"}, {"", "", ""}, {naming("a"), "", "good: a"}}},
-		{"it is gone for a moment", "", []step{{naming("a"), "", "good: a"}, {"-", naming("a"), ""}, {"-", naming("b"), "good: b"}}},
+		{"two ways to be broken in a row", "", []step{{`{"x`, "", "broken: this text never ends"},
+			{`[`, "", "broken: this [ is never closed"}}},
+		{"broken and mended to what was in force", naming("a"), []step{{naming("a"), "", ""},
+			{`{"x`, "", "broken: this text never ends"}, {naming("a"), "", "good: a"}}},
+		{"it goes and comes back", "", []step{{naming("a"), "", "good: a"}, {"-", "", "broken: no such file or directory"},
+			{"", "", ""}, {naming("a"), "", "good: a"}}},
+		{"it is gone for a moment", "", []step{{naming("a"), "", "good: a"}, {"-", naming("a"), ""},
+			{"-", naming("b"), "good: b"}}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			_ = os.Remove(path)
@@ -125,12 +134,15 @@ func TestFoldersOnTheWayAreWatched(t *testing.T) {
 		t.Errorf("watched: %q, want %q", watched, want)
 	}
 	links := slices.Sorted(maps.Keys(l.links))
-	if want := []string{at("conf", "c.json"), at("conf", "none.json"), at("elsewhere", "c.json")}; !slices.Equal(links, want) {
+	if want := []string{at("conf", "c.json"), at("conf", "none.json"), at("elsewhere", "c.json")}; !slices.Equal(links,
+		want) {
 		t.Errorf("names that matter: %q, want %q", links, want)
 	}
 	for name, want := range map[string]bool{
-		at("conf", "c.json"): true, at("conf", "none.json"): true, at("elsewhere", "c.json"): true, at("anywhere", "c.json"): true, // by its name
-		at("conf", "..data"): true, at("conf", "other.json"): false, at("conf", "c.json.swp"): false,
+		// by its name
+		at("conf", "c.json"): true, at("conf", "none.json"): true, at("elsewhere", "c.json"): true,
+		at("anywhere", "c.json"): true,
+		at("conf", "..data"):     true, at("conf", "other.json"): false, at("conf", "c.json.swp"): false,
 	} {
 		if l.concerns(name) != want {
 			t.Errorf("a change of %s concerns us: %t", name, !want)

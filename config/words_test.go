@@ -26,15 +26,19 @@ func TestReasonsSayWhichConditionGaveWhat(t *testing.T) {
 		want  []string
 	}{
 		{`{"path": "/tmp/a", "n": 1}`, early, map[string]any{"readOnlyHint": true}, []string{
-			"true until 2026-12-01T00:00:00Z", "true annotation readOnlyHint is true", `true /path {"under":"/tmp"}`, `true /n {"lt":5}`, "true no other arguments"}},
+			"true until 2026-12-01T00:00:00Z", "true annotation readOnlyHint is true", `true /path {"under":"/tmp"}`,
+			`true /n {"lt":5}`, "true no other arguments"}},
 		{`{"path": "/etc", "n": "x", "m": 0}`, late, map[string]any{"readOnlyHint": false}, []string{
-			"false until 2026-12-01T00:00:00Z: its time is over", "false not annotation readOnlyHint is true", `false not /path {"under":"/tmp"}`,
+			"false until 2026-12-01T00:00:00Z: its time is over", "false not annotation readOnlyHint is true",
+			`false not /path {"under":"/tmp"}`,
 			"unknown /n is not a decimal number", "false no other arguments: carries arguments that the rule does not name"}},
 		{`{}`, time.Time{}, map[string]any{"readOnlyHint": "yes"}, []string{
-			"false until 2026-12-01T00:00:00Z: the time of the call is not known", "unknown annotation readOnlyHint is true: is neither true nor false",
+			"false until 2026-12-01T00:00:00Z: the time of the call is not known",
+			"unknown annotation readOnlyHint is true: is neither true nor false",
 			"unknown /path is missing", "unknown /n is missing", "true no other arguments"}},
 	} {
-		x := c.Profile("p").Explain(profiles.Call{Server: "fs", Tool: "read", Args: call.Unread(json.RawMessage(row.args)), Time: row.now, Annotations: row.hints})
+		x := c.Profile("p").Explain(profiles.Call{Server: "fs", Tool: "read", Args: call.Unread(json.RawMessage(row.args)),
+			Time: row.now, Annotations: row.hints})
 		var got []string
 		for _, o := range x.Considered[0].Conditions {
 			got = append(got, o.Result+" "+o.Text)
@@ -54,7 +58,8 @@ func TestExplainSaysWhatWouldChangeTheVerdict(t *testing.T) {
 		{"a soft ask gives way to an allow rule, and those that came near are named", `
 "asklist": [{"id": "soft", "tool": "fs__*", "unlessAllowed": true}],
 "allowlist": [{"id": "near", "tool": "fs__w", "when": {"/p": {"eq": 1}}}, {"id": "far", "tool": "fs__x"}]`, "fs__w", []string{
-			`allow "fs__w": the rule "soft" at codemode.json:2:13 gives way to an allow rule`, `make the rule "near" at codemode.json:3:15 hold: /p is missing`}},
+			`allow "fs__w": the rule "soft" at codemode.json:2:13 gives way to an allow rule`,
+			`make the rule "near" at codemode.json:3:15 hold: /p is missing`}},
 		{"a hard ask does not, so that no allow rule is named", `
 "asklist": [{"id": "hard", "tool": "fs__*"}],
 "allowlist": [{"id": "near", "tool": "fs__w", "when": {"/p": {"eq": 1}}}]`, "fs__w", []string{
@@ -67,8 +72,10 @@ func TestExplainSaysWhatWouldChangeTheVerdict(t *testing.T) {
 "denylist": [{"id": "no", "tool": "fs__*"}],
 "asklist": [{"id": "soft", "tool": "fs__*", "unlessAllowed": true}],
 "allowlist": ["fs__w"]`, "fs__w", []string{`remove or narrow the rule "no" at codemode.json:2:14`}},
-		{"what no rule is about", `"allowlist": ["fs__r"]`, "fs__w", []string{`add "fs__w" to the allowlist or the asklist of the profile "p" at codemode.json:1:30`}},
-		{"what no rule is about, and is asked", `"unmatched": "ask"`, "fs__w", []string{`add "fs__w" to the allowlist of the profile "p" at codemode.json:1:30`}},
+		{"what no rule is about", `"allowlist": ["fs__r"]`, "fs__w",
+			[]string{`add "fs__w" to the allowlist or the asklist of the profile "p" at codemode.json:1:30`}},
+		{"what no rule is about, and is asked", `"unmatched": "ask"`, "fs__w",
+			[]string{`add "fs__w" to the allowlist of the profile "p" at codemode.json:1:30`}},
 	} {
 		server, tool, _ := strings.Cut(row.tool, "__")
 		x := profile(t, row.body).Explain(profiles.Call{Server: server, Tool: tool, Args: call.Unread(json.RawMessage(`{}`))})
@@ -82,7 +89,8 @@ func TestExplainSaysWhatWouldChangeTheVerdict(t *testing.T) {
 func TestAnUntrustedFileIsNamedAsTheWayOut(t *testing.T) {
 	c, err := ParseAll(
 		Source{File: "user.json", Standing: User, Data: []byte(`{"evaluation": {"profiles": {"p": {"unmatched": "deny"}}}}`)},
-		Source{File: "project.json", Standing: Untrusted, Data: []byte(`{"evaluation": {"profiles": {"p": {"allowlist": [{"id": "mine", "tool": "fs__w"}, "git__*"], "asklist": ["fs__*"]}}}}`)})
+		Source{File: "project.json", Standing: Untrusted,
+			Data: []byte(`{"evaluation": {"profiles": {"p": {"allowlist": [{"id": "mine", "tool": "fs__w"}, "git__*"], "asklist": ["fs__*"]}}}}`)})
 	must(t, err)
 	x := c.Profile("p").Explain(profiles.Call{Server: "fs", Tool: "w"})
 	if len(x.Changes) == 0 || x.Changes[0] != `let the rule "fs__w" at project.json:1:50 count: codemode profiles trust project.json` {
@@ -109,7 +117,8 @@ func TestTheTextOfAProfile(t *testing.T) {
 "raise": {"destructiveHint": "ask", "openWorldHint": "ask"},
 "remember": {"scopes": ["run", "time"], "max": "1h"},
 "ask": {"channels": ["web"], "timeout": "2m", "batch": false, "approver": "other"}}}}}`)},
-		Source{File: "project.json", Standing: Untrusted, Data: []byte(`{"evaluation": {"profiles": {"p": {"allowlist": ["git__*"]}}}}`)})
+		Source{File: "project.json", Standing: Untrusted,
+			Data: []byte(`{"evaluation": {"profiles": {"p": {"allowlist": ["git__*"]}}}}`)})
 	must(t, err)
 	text, _, _ := strings.Cut(c.Profile("p").Text(), "digest: ")
 	want := `profile p, user.json:1:30

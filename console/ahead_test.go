@@ -11,21 +11,23 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// A plan that people are asked about before the program runs is on the page for what it is: whole, with a button that says what it
-// allows, and without a rule to propose.
+// A plan that people are asked about before the program runs is on the page for what it is: whole, with a button that
+// says what it allows, and without a rule to propose.
 func TestAPlanBeforeTheRunIsOnThePage(t *testing.T) {
 	w := newWorld(t)
 	v := w.login(anna)
 	line := aCall(func(r *prompt.Request) { r.Run, r.Args = "r_ahead", nil })
 	plan, err := prompt.PlanGrants([]prompt.PlannedCall{{
-		Call: line, Envelope: prompt.Envelope{Fixed: []prompt.Value{{Pointer: "/owner", JSON: `"acme"`}}, Free: []string{"/title"}},
+		Call: line, Envelope: prompt.Envelope{Fixed: []prompt.Value{{Pointer: "/owner", JSON: `"acme"`}},
+			Free: []string{"/title"}},
 		Count: 50, Further: true, At: 7,
 	}}, "r_ahead", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &prompt.Request{
-		Profile: "supervised", ProfileDigest: "sha256:1", Risk: "medium", Principal: anna, Run: "r_ahead", Code: "7f3a", Time: time.Now(),
+		Profile: "supervised", ProfileDigest: "sha256:1", Risk: "medium", Principal: anna, Run: "r_ahead", Code: "7f3a",
+		Time: time.Now(),
 	}
 	if err := r.PlanAhead("sha256:aabbccddeeff00112233", plan); err != nil {
 		t.Fatal(err)
@@ -33,12 +35,14 @@ func TestAPlanBeforeTheRunIsOnThePage(t *testing.T) {
 	answers := w.ask(r)
 	a := v.pending()[0]
 	for _, page := range []string{v.get("/").body, v.get("/ask/" + a.ID).body} {
-		for _, part := range []string{"Allow these calls in one run of the program", "further calls of line 7 (50 at most)", "/owner", "any /title"} {
+		for _, part := range []string{"Allow these calls in one run of the program", "further calls of line 7 (50 at most)",
+			"/owner", "any /title"} {
 			if !strings.Contains(page, part) {
 				t.Errorf("%q is not on the page:\n%s", part, page)
 			}
 		}
-		if strings.Contains(page, "propose:") || strings.Contains(page, "Allow more than this call") || strings.Contains(page, "Allow this call") {
+		if strings.Contains(page, "propose:") || strings.Contains(page, "Allow more than this call") ||
+			strings.Contains(page, "Allow this call") {
 			t.Errorf("the page offers more than the plan:\n%s", page)
 		}
 	}
@@ -65,19 +69,23 @@ type effects struct {
 
 func (e effects) Effect(context.Context, Proposal) ([]string, error) { return e.lines, e.err }
 
-// Before a rule is proposed, the page and the terminal that hands out the code say what it would change in other calls. One that would
-// have no effect is refused then, with the reason.
+// Before a rule is proposed, the page and the terminal that hands out the code say what it would change in other calls.
+// One that would have no effect is refused then, with the reason.
 func TestAProposalIsShownWithWhatItChanges(t *testing.T) {
-	rules := effects{fakeRules: &fakeRules{text: "{}\n"}, lines: []string{"of 9 recent calls (30 days) it changes 2 as proposed", "it also changes 1 of 9 recent calls:", "  ASK -> ALLOW: x__y (1 call)"}}
+	rules := effects{fakeRules: &fakeRules{text: "{}\n"},
+		lines: []string{"of 9 recent calls (30 days) it changes 2 as proposed", "it also changes 1 of 9 recent calls:",
+			"  ASK -> ALLOW: x__y (1 call)"}}
 	w := newWorld(t, func(o *Options) { o.Rules = rules })
 	v := w.login(anna)
 	shown := v.form("/rules/propose", "profile=p", "tool=x__y")
-	if shown.code != 403 || !strings.Contains(shown.body, "it also changes 1 of 9 recent calls:") || !strings.Contains(shown.body, "ASK -&gt; ALLOW: x__y (1 call)") {
+	if shown.code != 403 || !strings.Contains(shown.body, "it also changes 1 of 9 recent calls:") ||
+		!strings.Contains(shown.body, "ASK -&gt; ALLOW: x__y (1 call)") {
 		t.Errorf("got %d\n%s", shown.code, shown.body)
 	}
 	w.ask(aCall())
 	a := v.pending()[0]
-	if res := v.form("/answer/propose", "q="+a.ID+" "+a.Digest, "decision=allow propose:any"); !strings.Contains(res.body, "ASK -&gt; ALLOW: x__y (1 call)") {
+	if res := v.form("/answer/propose", "q="+a.ID+" "+a.Digest, "decision=allow propose:any"); !strings.Contains(res.body,
+		"ASK -&gt; ALLOW: x__y (1 call)") {
 		t.Errorf("with an answer: %d\n%s", res.code, res.body)
 	}
 	told := w.c.Confirm(anna)
@@ -88,7 +96,8 @@ func TestAProposalIsShownWithWhatItChanges(t *testing.T) {
 	rules.err = errors.New("an allow rule would have no effect")
 	w = newWorld(t, func(o *Options) { o.Rules = rules })
 	v = w.login(anna)
-	if got := v.form("/rules/propose", "profile=p", "tool=x__y"); got.code != 422 || !strings.Contains(got.body, "would have no effect") || len(w.c.Confirm(anna)) != 0 {
+	if got := v.form("/rules/propose", "profile=p", "tool=x__y"); got.code != 422 ||
+		!strings.Contains(got.body, "would have no effect") || len(w.c.Confirm(anna)) != 0 {
 		t.Errorf("without effect: %d\n%s", got.code, got.body)
 	}
 }

@@ -124,7 +124,8 @@ func (c *Console) give(ctx context.Context, s *session, said *Answered, proved b
 	case err == nil:
 	case errors.Is(err, approvals.ErrTaken):
 		return fail(http.StatusConflict, errGone)
-	case errors.Is(err, approvals.ErrOwn), errors.Is(err, approvals.ErrOwnCritical), errors.Is(err, approvals.ErrNotVouched):
+	case errors.Is(err, approvals.ErrOwn), errors.Is(err, approvals.ErrOwnCritical),
+		errors.Is(err, approvals.ErrNotVouched):
 		why := err.Error()
 		if errors.Is(err, approvals.ErrOwn) {
 			why = "who asks for a call may not answer for it"
@@ -424,7 +425,10 @@ func summary(results []Result, decision string) string {
 		}
 	}
 	what := "Denied"
-	switch inquiry := slices.ContainsFunc(results, func(x Result) bool { return x.about != nil && x.about.Inquiry != nil }); {
+	switch inquiry := slices.ContainsFunc(results, func(x Result) bool {
+		return x.about != nil &&
+			x.about.Inquiry != nil
+	}); {
 	case inquiry:
 		what = "Sent"
 	case strings.HasPrefix(decision, "allow"):

@@ -12,8 +12,8 @@ import (
 	"github.com/codemode-project/codemode/audit"
 )
 
-// In the place of a card that a person has answered the page shows what becomes of the call: at once that it is under way, and then
-// how it ended, call by call for a batch. It shows the same after a reload, and without a script.
+// In the place of a card that a person has answered the page shows what becomes of the call: at once that it is under
+// way, and then how it ended, call by call for a batch. It shows the same after a reload, and without a script.
 func TestThePageShowsWhatBecameOfACall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -22,7 +22,8 @@ func TestThePageShowsWhatBecameOfACall(t *testing.T) {
 	b.until("the page is live", `document.getElementById("link").textContent.startsWith("Live")`)
 	ends := func(run string, number int, state, detail, value string) {
 		t.Helper()
-		e := audit.Entry{Kind: audit.Call, State: state, Run: run, Call: number, Principal: anna, Tool: "github__create_issue", Detail: detail}
+		e := audit.Entry{Kind: audit.Call, State: state, Run: run, Call: number, Principal: anna,
+			Tool: "github__create_issue", Detail: detail}
 		if value != "" {
 			e.Result = &audit.Result{Redacted: json.RawMessage(value)}
 		}
@@ -47,7 +48,8 @@ func TestThePageShowsWhatBecameOfACall(t *testing.T) {
 	ends("r_a", 1, audit.OK, "", `{"number":8,"url":"https://github.test/8"}`)
 	b.until("then what it gave", `document.querySelector("#pending > :first-child.given.good .state").textContent === "done" &&
 		document.querySelector("#pending > .given .json").textContent.includes("github.test/8")`)
-	b.until("and who does not see it hears of it", `document.getElementById("status").textContent.includes("done github.create_issue")`)
+	b.until("and who does not see it hears of it",
+		`document.getElementById("status").textContent.includes("done github.create_issue")`)
 	b.settle()
 	b.do("allow the second", chromedp.Click(chromedp.CSS(`article.ask button.yes`)))
 	answerOf(t, second)
@@ -64,7 +66,8 @@ func TestThePageShowsWhatBecameOfACall(t *testing.T) {
 	b.settle()
 	b.do("allow the others", chromedp.Click(chromedp.CSS(`.answers.all button.yes`)))
 	answerOf(t, three)
-	b.until("both are under way", `document.querySelector("#pending .given.open").textContent.includes("2 calls of github.create_issue")`)
+	b.until("both are under way",
+		`document.querySelector("#pending .given.open").textContent.includes("2 calls of github.create_issue")`)
 	ends("r_c", 1, audit.OK, "", "")
 	b.until("one is done", `document.querySelector("#pending .given.open .state").textContent === "1 done, 1 under way"`)
 	ends("r_c", 3, audit.NotSent, "the server is gone", "")
@@ -94,7 +97,8 @@ func TestThePageShowsWhatBecameOfACall(t *testing.T) {
 	to := strings.TrimPrefix(got.header.Get("Location"), v.path)
 	answerOf(t, plain)
 	for range 2 {
-		if page := v.get(to); !strings.Contains(page.body, `<span class="state good">done</span> <span class="summary">github.create_issue`) {
+		if page := v.get(to); !strings.Contains(page.body,
+			`<span class="state good">done</span> <span class="summary">github.create_issue`) {
 			t.Errorf("without a script the page does not say what became of the call:\n%s", page.body)
 		}
 		to = "/"

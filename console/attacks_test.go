@@ -35,8 +35,10 @@ func TestHeaders(t *testing.T) {
 	w := newWorld(t)
 	anna, nobody := w.login(anna), &visitor{w: w}
 	for what, got := range map[string]*response{
-		"a page": anna.get("/"), "a page without a login": nobody.get("/"), "the script": nobody.get("/static/console.js"), "JSON": anna.get("/api/pending"),
-		"nothing": nobody.get("/nothing"), "another host": nobody.send("GET", "/", "", "Host: evil.test"), "another method": nobody.send("PUT", "/", ""),
+		"a page": anna.get("/"), "a page without a login": nobody.get("/"), "the script": nobody.get("/static/console.js"),
+		"JSON":    anna.get("/api/pending"),
+		"nothing": nobody.get("/nothing"), "another host": nobody.send("GET", "/", "", "Host: evil.test"),
+		"another method": nobody.send("PUT", "/", ""),
 	} {
 		for name, want := range headers {
 			if name == "Cache-Control" && what == "the script" {
@@ -52,7 +54,8 @@ func TestHeaders(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'", "script-src 'self'", "trusted-types 'none'"} {
+	for _, want := range []string{"default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'",
+		"script-src 'self'", "trusted-types 'none'"} {
 		if !strings.Contains(policy, want) {
 			t.Errorf("the policy lacks %s", want)
 		}
@@ -75,15 +78,19 @@ func TestW01DNSRebinding(t *testing.T) {
 	answers := w.ask(aCall())
 	_, port, _ := strings.Cut(strings.TrimPrefix(w.origin, "http://"), ":")
 	for _, host := range []string{
-		"evil.test", "evil.test:" + port, "127.0.0.1", "127.0.0.1:1", "127.0.0.1.evil.test:" + port, "127.0.0.2:" + port, "0.0.0.0:" + port, "localhost:" + port,
-		"localhost.evil:" + port, "[::1]:" + port, "[::]:" + port, "192.168.1.7:" + port, "2130706433:" + port, "0x7f.1:" + port, "127.1:" + port, "127.0.0.1:" + port + ".", "127.0.0.1:0" + port,
+		"evil.test", "evil.test:" + port, "127.0.0.1", "127.0.0.1:1", "127.0.0.1.evil.test:" + port, "127.0.0.2:" + port,
+		"0.0.0.0:" + port, "localhost:" + port,
+		"localhost.evil:" + port, "[::1]:" + port, "[::]:" + port, "192.168.1.7:" + port, "2130706433:" + port,
+		"0x7f.1:" + port, "127.1:" + port, "127.0.0.1:" + port + ".", "127.0.0.1:0" + port,
 		"user@127.0.0.1:" + port, "codemode.example",
 	} {
 		a := v.pending()[0]
 		for _, got := range []*response{
-			v.send("GET", "/api/pending", "", "Host: "+host), v.send("GET", "/", "", "Host: "+host), v.send("GET", "/static/console.js", "", "Host: "+host),
+			v.send("GET", "/api/pending", "", "Host: "+host), v.send("GET", "/", "", "Host: "+host),
+			v.send("GET", "/static/console.js", "", "Host: "+host),
 			v.send("POST", "/login", `{"secret":"x"}`, "Host: "+host, "Content-Type: application/json"),
-			v.send("POST", "/api/answer", `{"id":"`+a.ID+`","digest":"`+a.Digest+`","decision":"allow"}`, "Host: "+host, "Content-Type: application/json", "X-CSRF-Token: "+v.csrf),
+			v.send("POST", "/api/answer", `{"id":"`+a.ID+`","digest":"`+a.Digest+`","decision":"allow"}`, "Host: "+host,
+				"Content-Type: application/json", "X-CSRF-Token: "+v.csrf),
 		} {
 			if got.code != 403 && got.code != 400 { // the latter from the server itself: it is no host at all
 				t.Errorf("%s: %d", host, got.code)
@@ -96,7 +103,8 @@ func TestW01DNSRebinding(t *testing.T) {
 	untouched(t, w, answers)
 }
 
-// W02, W04, C9: what another site can make a browser send changes nothing, nor does anything that comes without the token.
+// W02, W04, C9: what another site can make a browser send changes nothing, nor does anything that comes without the
+// token.
 func TestW02W04RequestsOfOtherSites(t *testing.T) {
 	w := newWorld(t)
 	v := w.login(anna)
@@ -116,18 +124,26 @@ func TestW02W04RequestsOfOtherSites(t *testing.T) {
 		want    int
 	}{
 		{"another origin", "POST", "/api/answer", js, []string{isJSON, token, "Origin: https://evil.test"}, 403},
-		{"an origin that begins like ours", "POST", "/api/answer", js, []string{isJSON, token, "Origin: " + w.origin + ".evil.test"}, 403},
+		{"an origin that begins like ours", "POST", "/api/answer", js,
+			[]string{isJSON, token, "Origin: " + w.origin + ".evil.test"}, 403},
 		{"another port of this host", "POST", "/api/answer", js, []string{isJSON, token, "Origin: http://127.0.0.1:1"}, 403},
-		{"our origin with TLS", "POST", "/api/answer", js, []string{isJSON, token, "Origin: " + strings.Replace(w.origin, "http:", "https:", 1)}, 403},
+		{"our origin with TLS", "POST", "/api/answer", js, []string{isJSON, token,
+			"Origin: " + strings.Replace(w.origin, "http:", "https:", 1)}, 403},
 		{"an origin that is hidden", "POST", "/api/answer", js, []string{isJSON, token, "Origin: null"}, 403},
-		{"an origin that is hidden, of the same site", "POST", "/answer", form, []string{isForm, "Origin: null", "Sec-Fetch-Site: same-origin"}, 403},
-		{"an origin that is hidden, from another site", "POST", "/answer", form, []string{isForm, "Origin: null", "Sec-Fetch-Site: cross-site"}, 403},
-		{"two origins", "POST", "/api/answer", js, []string{isJSON, token, "Origin: " + w.origin, "Origin: https://evil.test"}, 403},
-		{"two sites", "POST", "/api/answer", js, []string{isJSON, token, "Sec-Fetch-Site: same-origin", "Sec-Fetch-Site: cross-site"}, 403},
-		{"a form of another site", "POST", "/answer", form, []string{isForm, "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"}, 403},
+		{"an origin that is hidden, of the same site", "POST", "/answer", form,
+			[]string{isForm, "Origin: null", "Sec-Fetch-Site: same-origin"}, 403},
+		{"an origin that is hidden, from another site", "POST", "/answer", form,
+			[]string{isForm, "Origin: null", "Sec-Fetch-Site: cross-site"}, 403},
+		{"two origins", "POST", "/api/answer", js, []string{isJSON, token, "Origin: " + w.origin,
+			"Origin: https://evil.test"}, 403},
+		{"two sites", "POST", "/api/answer", js, []string{isJSON, token, "Sec-Fetch-Site: same-origin",
+			"Sec-Fetch-Site: cross-site"}, 403},
+		{"a form of another site", "POST", "/answer", form, []string{isForm, "Sec-Fetch-Site: cross-site",
+			"Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"}, 403},
 		{"a form of another port", "POST", "/answer", form, []string{isForm, "Sec-Fetch-Site: same-site"}, 403},
 		{"a form from nowhere", "POST", "/answer", form, []string{isForm, "Sec-Fetch-Site: none"}, 403},
-		{"a script of another site without CORS", "POST", "/api/answer", js, []string{isJSON, token, "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors"}, 403},
+		{"a script of another site without CORS", "POST", "/api/answer", js,
+			[]string{isJSON, token, "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors"}, 403},
 		{"no token", "POST", "/api/answer", js, []string{isJSON}, 403},
 		{"no token in a form", "POST", "/answer", without, []string{isForm}, 403},
 		{"another token", "POST", "/api/answer", js, []string{isJSON, "X-CSRF-Token: " + v.csrf + "x"}, 403},
@@ -137,21 +153,31 @@ func TestW02W04RequestsOfOtherSites(t *testing.T) {
 		{"a form with files", "POST", "/answer", form, []string{"Content-Type: multipart/form-data; boundary=x"}, 415},
 		{"no kind at all", "POST", "/api/answer", js, []string{token}, 415},
 		{"a form where JSON is wanted", "POST", "/api/answer", form, []string{isForm}, 415},
-		{"GET, as a picture does", "GET", "/answer?" + form, "", []string{"Sec-Fetch-Dest: image", "Sec-Fetch-Mode: no-cors", "Sec-Fetch-Site: cross-site"}, 403},
+		{"GET, as a picture does", "GET", "/answer?" + form, "", []string{"Sec-Fetch-Dest: image", "Sec-Fetch-Mode: no-cors",
+			"Sec-Fetch-Site: cross-site"}, 403},
 		{"GET", "GET", "/answer?" + form, "", nil, 405},
 		{"GET of JSON", "GET", "/api/answer?id=" + a.ID, "", nil, 405},
 		{"HEAD", "HEAD", "/answer?" + form, "", nil, 405},
 		{"another method", "PUT", "/api/answer", js, []string{isJSON, token}, 405},
 		{"a method that overrides", "GET", "/answer?" + form, "", []string{"X-HTTP-Method-Override: POST"}, 405},
-		{"a question before a request", "OPTIONS", "/api/answer", "", []string{"Origin: https://evil.test", "Access-Control-Request-Method: POST"}, 405},
-		{"a frame of another site", "GET", "/", "", []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: iframe"}, 403},
-		{"a script of another site that reads", "GET", "/api/pending", "", []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: cors", "Origin: https://evil.test"}, 403},
-		{"a stream to another site", "GET", "/api/events", "", []string{"Sec-Fetch-Site: same-site", "Sec-Fetch-Mode: cors"}, 403},
+		{"a question before a request", "OPTIONS", "/api/answer", "",
+			[]string{"Origin: https://evil.test", "Access-Control-Request-Method: POST"}, 405},
+		{"a frame of another site", "GET", "/", "", []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate",
+			"Sec-Fetch-Dest: iframe"}, 403},
+		{"a script of another site that reads", "GET", "/api/pending", "",
+			[]string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: cors", "Origin: https://evil.test"}, 403},
+		{"a stream to another site", "GET", "/api/events", "", []string{"Sec-Fetch-Site: same-site", "Sec-Fetch-Mode: cors"},
+			403},
 		{"no login", "POST", "/api/answer", js, []string{isJSON, token, "Cookie: "}, 401},
-		{"a made-up login", "POST", "/api/answer", js, []string{isJSON, token, "Cookie: ", "Cookie: " + securePrefix + w.c.cookie + "=AAAA"}, 401},
-		{"a link from another site, which cannot know the path", "GET", "/", "", []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document", "Cookie: "}, 403},
-		{"a link from another port, which cannot know the path", "GET", "/", "", []string{"Sec-Fetch-Site: same-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"}, 403},
-		{"a script that would stay in the browser", "GET", "/", "", []string{"Service-Worker: script", "Sec-Fetch-Site: same-origin", "Sec-Fetch-Mode: same-origin", "Sec-Fetch-Dest: serviceworker"}, 403},
+		{"a made-up login", "POST", "/api/answer", js, []string{isJSON, token, "Cookie: ",
+			"Cookie: " + securePrefix + w.c.cookie + "=AAAA"}, 401},
+		{"a link from another site, which cannot know the path", "GET", "/", "",
+			[]string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document", "Cookie: "}, 403},
+		{"a link from another port, which cannot know the path", "GET", "/", "",
+			[]string{"Sec-Fetch-Site: same-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"}, 403},
+		{"a script that would stay in the browser", "GET", "/", "",
+			[]string{"Service-Worker: script", "Sec-Fetch-Site: same-origin", "Sec-Fetch-Mode: same-origin",
+				"Sec-Fetch-Dest: serviceworker"}, 403},
 	}
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {
@@ -161,7 +187,8 @@ func TestW02W04RequestsOfOtherSites(t *testing.T) {
 			untouched(t, w, answers)
 		})
 	}
-	if got := v.send("POST", "/api/answer", js, isJSON, token, "Origin: "+w.origin, "Sec-Fetch-Site: same-origin"); got.code != 200 {
+	if got := v.send("POST", "/api/answer", js, isJSON, token, "Origin: "+w.origin,
+		"Sec-Fetch-Site: same-origin"); got.code != 200 {
 		t.Errorf("our own page: %d %s", got.code, got.body)
 	}
 	if a := answerOf(t, answers)[0]; !a.Allowed {
@@ -174,8 +201,10 @@ func TestW05NothingInThePageComesFromData(t *testing.T) {
 	w := newWorld(t)
 	v := w.login(anna)
 	payloads := []string{
-		`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `'-alert(1)-'`, `</textarea><svg onload=alert(1)>`, `</pre><iframe src="javascript:alert(1)">`,
-		`{{.CSRF}}`, `${alert(1)}`, "\u202e<b>\u2028", `javascript:alert(1)`, `<!--`, `]]>`, `&lt;script&gt;`, "\x00<script>", "<a href=//evil.test>x", `" autofocus onfocus=alert(1) x="`,
+		`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `'-alert(1)-'`, `</textarea><svg onload=alert(1)>`,
+		`</pre><iframe src="javascript:alert(1)">`,
+		`{{.CSRF}}`, `${alert(1)}`, "\u202e<b>\u2028", `javascript:alert(1)`, `<!--`, `]]>`, `&lt;script&gt;`, "\x00<script>",
+		"<a href=//evil.test>x", `" autofocus onfocus=alert(1) x="`,
 	}
 	for i, p := range payloads {
 		answers := w.ask(aCall(func(r *prompt.Request) {
@@ -186,7 +215,8 @@ func TestW05NothingInThePageComesFromData(t *testing.T) {
 		}))
 		a := v.pending()[0]
 		pages := []string{v.get("/").body, v.get("/ask/" + a.ID).body}
-		got := v.form("/answer", "q="+a.ID+" "+a.Digest, "decision=allow edited:1", "whole=1", `args={"x":`+quoted(p)+`}`, "reason="+p)
+		got := v.form("/answer", "q="+a.ID+" "+a.Digest, "decision=allow edited:1", "whole=1", `args={"x":`+quoted(p)+`}`,
+			"reason="+p)
 		if got.code != 422 {
 			t.Errorf("%q: arguments that are wrong: %d", p, got.code)
 		}
@@ -196,19 +226,24 @@ func TestW05NothingInThePageComesFromData(t *testing.T) {
 		}
 		answerOf(t, answers)
 		if err := w.record.note(t.Context(), audit.Entry{
-			Kind: audit.Call, State: p, Run: "r_x", Call: 1, Principal: anna, Tool: p, Server: p, Profile: p, Reason: p, Detail: p, Risk: p, Client: p,
+			Kind: audit.Call, State: p, Run: "r_x", Call: 1, Principal: anna, Tool: p, Server: p, Profile: p, Reason: p,
+			Detail: p, Risk: p, Client: p,
 			Rules: []audit.Rule{{ID: p, At: p}}, DecidedBy: &audit.DecidedBy{How: p, Channel: p, Principal: p},
-			Args: &audit.Args{Redacted: []byte(`{"x":` + quoted(p) + `}`), Proposed: p}, Result: &audit.Result{Redacted: []byte(quoted(p))},
+			Args:   &audit.Args{Redacted: []byte(`{"x":` + quoted(p) + `}`), Proposed: p},
+			Result: &audit.Result{Redacted: []byte(quoted(p))},
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.record.note(t.Context(), audit.Entry{Kind: audit.Run, State: "ok", Run: "r_x", Principal: anna, Program: &audit.Program{Name: p, Text: p, Digest: p}}); err != nil {
+		if err := w.record.note(t.Context(), audit.Entry{Kind: audit.Run, State: "ok", Run: "r_x", Principal: anna,
+			Program: &audit.Program{Name: p, Text: p, Digest: p}}); err != nil {
 			t.Fatal(err)
 		}
-		pages = append(pages, v.get("/history?tool="+url.QueryEscape(p)).body, v.get("/history?kind=all").body, v.get("/run/r_x").body, v.get("/run/"+url.PathEscape(p)).body,
+		pages = append(pages, v.get("/history?tool="+url.QueryEscape(p)).body, v.get("/history?kind=all").body,
+			v.get("/run/r_x").body, v.get("/run/"+url.PathEscape(p)).body,
 			v.get("/rules?profile="+url.QueryEscape(p)+"&allow="+url.QueryEscape(p)+"&program="+url.QueryEscape(p)).body,
 			v.form("/rules/validate", "path=codemode.json", "text="+p).body,
-			v.form("/rules/propose", "profile="+p, "tool="+p, "list="+p, "why="+p).body, v.form("/rules/session", "role="+p, "life=1 hour").body,
+			v.form("/rules/propose", "profile="+p, "tool="+p, "list="+p, "why="+p).body,
+			v.form("/rules/session", "role="+p, "life=1 hour").body,
 			v.form("/rules/save", "path=codemode.json", `text={"x":`+quoted(p)+`}`).body)
 		for n, page := range pages {
 			for _, element := range []string{"<script>", "<img src=x", "<svg", "<iframe", "<b>", "<a href=//", "<!--"} {
@@ -254,7 +289,8 @@ func TestW06TheLoginLink(t *testing.T) {
 	if key, ok := strings.CutPrefix(said.Path, "/s/"); !ok || len(key) != 26 || strings.Contains(cookie, secret) {
 		t.Errorf("the path of the session is %s", said.Path)
 	}
-	for _, want := range []string{"__Secure-codemode-", "Path=" + said.Path + ";", "HttpOnly", "Secure", "SameSite=Strict", "Max-Age="} {
+	for _, want := range []string{"__Secure-codemode-", "Path=" + said.Path + ";", "HttpOnly", "Secure", "SameSite=Strict",
+		"Max-Age="} {
 		if !strings.Contains(cookie, want) {
 			t.Errorf("the cookie lacks %s: %s", want, cookie)
 		}
@@ -262,7 +298,8 @@ func TestW06TheLoginLink(t *testing.T) {
 	if strings.Contains(cookie, "Domain") || strings.Contains(got.body, secret) {
 		t.Errorf("got %s, %s", cookie, got.body)
 	}
-	if again := v.send("POST", "/login", body, "Content-Type: application/json"); again.code != 403 || again.header.Get("Set-Cookie") != "" {
+	if again := v.send("POST", "/login", body, "Content-Type: application/json"); again.code != 403 ||
+		again.header.Get("Set-Cookie") != "" {
 		t.Errorf("a second time: %d", again.code)
 	}
 	for why, request := range map[string]func(secret string) *response{
@@ -271,7 +308,8 @@ func TestW06TheLoginLink(t *testing.T) {
 			return v.send("POST", "/login?secret="+s, "", "Content-Type: application/x-www-form-urlencoded")
 		},
 		"of another site": func(s string) *response {
-			return v.send("POST", "/login", "secret="+s, "Content-Type: application/x-www-form-urlencoded", "Origin: https://evil.test")
+			return v.send("POST", "/login", "secret="+s, "Content-Type: application/x-www-form-urlencoded",
+				"Origin: https://evil.test")
 		},
 		"as text": func(s string) *response {
 			return v.send("POST", "/login", `{"secret":"`+s+`"}`, "Content-Type: text/plain")
@@ -292,7 +330,9 @@ func TestW06TheLoginLink(t *testing.T) {
 		}
 	}
 	for _, paste := range []string{secretOf(w), w.c.Link(anna), " " + secretOf(w) + "\n"} {
-		if got := v.send("POST", "/login", url.Values{"secret": {paste}}.Encode(), "Content-Type: application/x-www-form-urlencoded"); got.code != 303 || !strings.HasPrefix(got.header.Get("Location"), "/s/") {
+		if got := v.send("POST", "/login", url.Values{"secret": {paste}}.Encode(),
+			"Content-Type: application/x-www-form-urlencoded"); got.code != 303 || !strings.HasPrefix(got.header.Get("Location"),
+			"/s/") {
 			t.Errorf("without a script, pasted: %d %s", got.code, got.body)
 		}
 	}
@@ -308,8 +348,8 @@ func secretOf(w *world) string {
 	return secret
 }
 
-// A07: however many wrong secrets somebody sends, from wherever, the right one opens the page at once. None of them is guessed: a
-// secret has 130 random bits. They do not fill the record either.
+// A07: however many wrong secrets somebody sends, from wherever, the right one opens the page at once. None of them is
+// guessed: a secret has 130 random bits. They do not fill the record either.
 func TestWrongSecretsCostTheRightOneNothing(t *testing.T) {
 	w := newWorld(t)
 	_, secret, _ := strings.Cut(w.c.Link(anna), "#")
@@ -367,7 +407,8 @@ func TestW07Sessions(t *testing.T) {
 	if a.cookie == b.cookie || a.csrf == b.csrf || a.path == b.path {
 		t.Error("two sessions are one")
 	}
-	if got := a.send("POST", "/api/answer", `{}`, "Content-Type: application/json", "X-CSRF-Token: "+b.csrf); got.code != 403 {
+	if got := a.send("POST", "/api/answer", `{}`, "Content-Type: application/json",
+		"X-CSRF-Token: "+b.csrf); got.code != 403 {
 		t.Errorf("the token of another session: %d", got.code)
 	}
 	if a.form("/logout").code != 303 || a.get("/api/session").code != 401 || b.get("/api/session").code != 200 {
@@ -407,7 +448,8 @@ func TestW13LargeSlowAndMany(t *testing.T) {
 	w := newWorld(t)
 	v := w.login(anna)
 	big := `{"id":"` + strings.Repeat("x", maxAnswer) + `"}`
-	if got := v.send("POST", "/api/answer", big, "Content-Type: application/json", "X-CSRF-Token: "+v.csrf); got.code != 413 {
+	if got := v.send("POST", "/api/answer", big, "Content-Type: application/json",
+		"X-CSRF-Token: "+v.csrf); got.code != 413 {
 		t.Errorf("a large answer: %d", got.code)
 	}
 	if got := v.send("POST", "/login", strings.Repeat("x", maxBody+1), "Content-Type: application/json"); got.code != 413 {
@@ -475,37 +517,45 @@ func TestW16OtherPeople(t *testing.T) {
 	a := owner.pending()[0]
 
 	eve := w.login("eve")
-	for path, want := range map[string]int{"/ask/" + a.ID: 404, "/api/pending/" + a.ID: 404, "/run/r_1a2b3c": 404, "/rules": 403} {
+	for path, want := range map[string]int{"/ask/" + a.ID: 404, "/api/pending/" + a.ID: 404, "/run/r_1a2b3c": 404,
+		"/rules": 403} {
 		if got := eve.get(path); got.code != want || strings.Contains(got.body, "acme") {
 			t.Errorf("eve: %s: %d", path, got.code)
 		}
 	}
-	for _, path := range []string{"/", "/api/pending", "/history?kind=all", "/api/entries", "/grants", "/api/grants", "/api/entries?run=r_1a2b3c"} {
-		if got := eve.get(path); got.code != 200 || strings.Contains(got.body, "acme") || strings.Contains(got.body, "github") {
+	for _, path := range []string{"/", "/api/pending", "/history?kind=all", "/api/entries", "/grants", "/api/grants",
+		"/api/entries?run=r_1a2b3c"} {
+		if got := eve.get(path); got.code != 200 || strings.Contains(got.body, "acme") ||
+			strings.Contains(got.body, "github") {
 			t.Errorf("eve sees at %s: %d %s", path, got.code, got.body)
 		}
 	}
 	for _, decision := range []string{"allow", "deny"} {
-		if got, code := eve.answer(Answered{ID: a.ID, Digest: a.Digest, Decision: decision, Code: a.Code}); code != 404 || got.OK {
+		if got, code := eve.answer(Answered{ID: a.ID, Digest: a.Digest, Decision: decision, Code: a.Code}); code != 404 ||
+			got.OK {
 			t.Errorf("eve answers %s: %d %+v", decision, code, got)
 		}
 	}
 	if got := eve.form("/grants/revoke", "grant="+g.ID); got.code != 404 {
 		t.Errorf("eve revokes: %d", got.code)
 	}
-	if got := eve.form("/rules/save", "path=codemode.json", "digest=3", "text={}"); got.code != 403 || w.rules.text != "{}\n" {
+	if got := eve.form("/rules/save", "path=codemode.json", "digest=3", "text={}"); got.code != 403 ||
+		w.rules.text != "{}\n" {
 		t.Errorf("eve changes the rules: %d", got.code)
 	}
-	if got, code := eve.answer(Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Propose: ProposeAny}); code != 404 || got.OK || len(w.rules.proposed) != 0 {
+	if got, code := eve.answer(Answered{ID: a.ID, Digest: a.Digest, Decision: "allow",
+		Propose: ProposeAny}); code != 404 || got.OK || len(w.rules.proposed) != 0 {
 		t.Errorf("eve proposes a rule: %d", code)
 	}
 	untouched(t, w, answers)
 
 	carl := w.login("carl")
-	if len(carl.pending()) != 1 || carl.get("/run/r_1a2b3c").code != 200 || !strings.Contains(carl.get("/grants").body, "create_issue") {
+	if len(carl.pending()) != 1 || carl.get("/run/r_1a2b3c").code != 200 ||
+		!strings.Contains(carl.get("/grants").body, "create_issue") {
 		t.Error("carl does not see what he answers for")
 	}
-	if got, code := carl.answer(Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Propose: ProposeAny}); code != 403 || got.OK {
+	if got, code := carl.answer(Answered{ID: a.ID, Digest: a.Digest, Decision: "allow",
+		Propose: ProposeAny}); code != 403 || got.OK {
 		t.Errorf("carl, who does not look after the rules, proposes one: %d", code)
 	}
 	if got, code := carl.answer(Answered{ID: a.ID, Digest: a.Digest, Decision: "allow"}); code != 200 || !got.OK {
@@ -521,7 +571,8 @@ func TestC15ThePageKnowsWhoAnswers(t *testing.T) {
 	w := newWorld(t, func(o *Options) { o.May = func(person, _ string) bool { return person == "ben" } })
 	answers := make(chan []approvals.Result, 1)
 	go func() {
-		answers <- w.desk.AskAll(t.Context(), []*prompt.Request{aCall()}, []approvals.Channel{w.queue, silent{}}, approvals.Options{Timeout: time.Minute, OtherOnly: true})
+		answers <- w.desk.AskAll(t.Context(), []*prompt.Request{aCall()}, []approvals.Channel{w.queue, silent{}},
+			approvals.Options{Timeout: time.Minute, OtherOnly: true})
 	}()
 	w.until("it waits", func() bool { return w.waiting() == 1 })
 	self := w.login(anna)
@@ -537,7 +588,8 @@ func TestC15ThePageKnowsWhoAnswers(t *testing.T) {
 		t.Errorf("the record has %v", w.record.states(audit.Access))
 	}
 	untouched(t, w, answers)
-	if got, code := w.login("ben").answer(Answered{ID: a.ID, Digest: a.Digest, Decision: "allow"}); code != 200 || !got.OK {
+	if got, code := w.login("ben").answer(Answered{ID: a.ID, Digest: a.Digest, Decision: "allow"}); code != 200 ||
+		!got.OK {
 		t.Errorf("somebody else: %d %+v", code, got)
 	}
 	if x := answerOf(t, answers)[0]; !x.Allowed || x.By != "ben" {
@@ -545,7 +597,8 @@ func TestC15ThePageKnowsWhoAnswers(t *testing.T) {
 	}
 }
 
-// C16: for a critical call the login is the second factor: whoever has none is offered nothing, and a queue without one is not asked.
+// C16: for a critical call the login is the second factor: whoever has none is offered nothing, and a queue without one
+// is not asked.
 func TestC16ACriticalCallWantsALogin(t *testing.T) {
 	w := newWorld(t)
 	critical := func(r *prompt.Request) { r.Risk = "critical" }
@@ -555,7 +608,8 @@ func TestC16ACriticalCallWantsALogin(t *testing.T) {
 	v := w.login(anna) // somebody has to be there
 	answers := make(chan []approvals.Result, 1)
 	go func() {
-		answers <- w.desk.AskAll(t.Context(), []*prompt.Request{aCall(critical)}, []approvals.Channel{open, w.queue, silent{}}, approvals.Options{Timeout: time.Minute})
+		answers <- w.desk.AskAll(t.Context(), []*prompt.Request{aCall(critical)},
+			[]approvals.Channel{open, w.queue, silent{}}, approvals.Options{Timeout: time.Minute})
 	}()
 	w.until("it waits at the page", func() bool { return w.waiting() == 1 })
 	if n := len(seat.Pending()); n != 0 {
@@ -563,14 +617,17 @@ func TestC16ACriticalCallWantsALogin(t *testing.T) {
 	}
 	a := v.pending()[0]
 	nobody := &visitor{w: w, csrf: v.csrf}
-	if got := nobody.send("POST", "/api/answer", `{"id":"`+a.ID+`","digest":"`+a.Digest+`","decision":"allow","code":"7f3a"}`, "Content-Type: application/json", "X-CSRF-Token: "+v.csrf); got.code != 401 {
+	if got := nobody.send("POST", "/api/answer",
+		`{"id":"`+a.ID+`","digest":"`+a.Digest+`","decision":"allow","code":"7f3a"}`, "Content-Type: application/json",
+		"X-CSRF-Token: "+v.csrf); got.code != 401 {
 		t.Errorf("without a login: %d", got.code)
 	}
 	if len(a.Offers) != 1 || a.Offers[0].Scope != call.Once {
 		t.Errorf("a critical call is remembered: %+v", a.Offers)
 	}
 	untouched(t, w, answers)
-	if got, code := v.answer(Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Code: "7f3a"}); code != 200 || !got.OK {
+	if got, code := v.answer(Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Code: "7f3a"}); code != 200 ||
+		!got.OK {
 		t.Errorf("with a login: %d %+v", code, got)
 	}
 	if x := answerOf(t, answers)[0]; !x.Allowed || x.Channel != ChannelName {
@@ -584,9 +641,12 @@ func TestW18Paths(t *testing.T) {
 	v := w.login(anna)
 	for path, want := range map[string]int{
 		"/": 200, "/history": 200, "/api/session": 200,
-		"//": 404, "/.": 404, "/./": 404, "//history": 404, "/history/": 404, "/History": 404, "/history/../history": 404, "/%2e%2e/history": 404, "/history%2f": 404, "/api%2fsession": 404,
-		"/static/../console.go": 404, "/static/..%2fconsole.go": 404, "/static/": 404, "/static/console.css/": 404, "/static/nothing": 404, "/templates/frame.html": 404,
-		"/debug/pprof/": 404, "/debug/vars": 404, "/metrics": 404, "/.git/config": 404, "/api/": 404, "/ask/": 404, "/run/": 404, "/ask/..": 404,
+		"//": 404, "/.": 404, "/./": 404, "//history": 404, "/history/": 404, "/History": 404, "/history/../history": 404,
+		"/%2e%2e/history": 404, "/history%2f": 404, "/api%2fsession": 404,
+		"/static/../console.go": 404, "/static/..%2fconsole.go": 404, "/static/": 404, "/static/console.css/": 404,
+		"/static/nothing": 404, "/templates/frame.html": 404,
+		"/debug/pprof/": 404, "/debug/vars": 404, "/metrics": 404, "/.git/config": 404, "/api/": 404, "/ask/": 404,
+		"/run/": 404, "/ask/..": 404,
 	} {
 		if got := v.get(path); got.code != want {
 			t.Errorf("%s: %d, want %d", path, got.code, want)
@@ -605,7 +665,8 @@ func TestBelowAPath(t *testing.T) {
 		t.Fatalf("the session is at %s", v.path)
 	}
 	page := v.get("/").body
-	for _, attribute := range []string{`href="/static`, `src="/static`, `action="/answer`, `href="/history`, `action="/logout`} {
+	for _, attribute := range []string{`href="/static`, `src="/static`, `action="/answer`, `href="/history`,
+		`action="/logout`} {
 		if strings.Contains(page, attribute) {
 			t.Errorf("the page leads out of its path: %s", around(page, attribute))
 		}
@@ -615,7 +676,8 @@ func TestBelowAPath(t *testing.T) {
 	}
 	nobody := &visitor{w: w}
 	for path, want := range map[string]int{
-		"/": 404, "/console": 303, "/console/": 401, "/console/login": 200, "/console/static/console.css": 200, "/consolex": 404, "/consolex/": 404,
+		"/": 404, "/console": 303, "/console/": 401, "/console/login": 200, "/console/static/console.css": 200,
+		"/consolex": 404, "/consolex/": 404,
 		"/s/" + strings.TrimPrefix(v.path, "/console/s/") + "/": 404, "/login": 404, "/console/console/": 404,
 	} {
 		if got := nobody.get(path); got.code != want {

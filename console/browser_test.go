@@ -45,7 +45,8 @@ func newBrowser(t *testing.T) *browser {
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("window-size", "1100,900"),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("window-size", "1100,900"),
 	)
 	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	t.Cleanup(cancel)
@@ -63,7 +64,8 @@ func newBrowser(t *testing.T) *browser {
 	return b
 }
 
-// complains makes an error of the script, or something that the policy of the page forbids, a failure whenever it comes.
+// complains makes an error of the script, or something that the policy of the page forbids, a failure whenever it
+// comes.
 func (b *browser) complains() {
 	b.t.Helper()
 	if err := chromedp.Listen(b.ctx, func(event any) {
@@ -71,7 +73,8 @@ func (b *browser) complains() {
 		case *runtime.EventExceptionThrown:
 			b.t.Errorf("the page threw: %s %+v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception)
 		case *log.EventEntryAdded:
-			if e.Entry.Source == log.EntrySourceSecurity || e.Entry.Source == log.EntrySourceViolation && e.Entry.Level == log.EntryLevelError {
+			if e.Entry.Source == log.EntrySourceSecurity || e.Entry.Source == log.EntrySourceViolation &&
+				e.Entry.Level == log.EntryLevelError {
 				b.t.Errorf("the browser complained: %s", e.Entry.Text)
 			}
 		}
@@ -83,7 +86,8 @@ func (b *browser) complains() {
 // noScript turns the script of the page off. Expressions are evaluated all the same.
 func (b *browser) noScript() {
 	b.t.Helper()
-	_, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	_, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled,
+		emulation.SetScriptExecutionDisabledParams{Value: true})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -205,7 +209,8 @@ func (b *browser) dark(on bool) {
 		scheme = "dark"
 	}
 	features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}
-	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features}); err != nil {
+	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia,
+		emulation.SetEmulatedMediaParams{Features: features}); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -223,24 +228,42 @@ func history(w *world) {
 		}
 	}
 	rules := []audit.Rule{{ID: "github-writes", At: "codemode.json:31", Result: "true"}}
-	add(audit.Entry{Kind: audit.Run, State: audit.Running, Run: "r_1a2b3c", Principal: anna, Client: "claude-code 2.1", Profile: "supervised"})
-	add(audit.Entry{Kind: audit.Call, State: audit.Running, Run: "r_1a2b3c", Call: 1, Principal: anna, Profile: "supervised", Server: "github", Tool: "github__list_issues", Risk: "low",
-		DecidedBy: &audit.DecidedBy{How: "rule"}, Args: &audit.Args{Proposed: "hmac:51aa", Executed: "hmac:51aa", Authorised: "hmac:51aa", Redacted: json.RawMessage(`{"owner":"acme","repo":"web"}`)}})
-	add(audit.Entry{Kind: audit.Call, State: audit.OK, Run: "r_1a2b3c", Call: 1, Principal: anna, Server: "github", Tool: "github__list_issues", MS: 388, Result: &audit.Result{Redacted: json.RawMessage(`[{"number":7,"title":"Broken link"}]`)}})
-	add(audit.Entry{Kind: audit.Call, State: audit.Pending, Run: "r_1a2b3c", Call: 2, Principal: anna, Profile: "supervised", Server: "github", Tool: "github__create_issue", Risk: "medium", Rules: rules,
-		Args: &audit.Args{Proposed: "hmac:61bb", Shown: "hmac:61bb", Redacted: json.RawMessage(`{"owner":"acme","repo":"web","title":"Fix \u202etxt.exe","token":"(masked)"}`)}})
-	add(audit.Entry{Kind: audit.Approval, State: audit.Allowed, Run: "r_1a2b3c", Call: 2, Principal: anna, Tool: "github__create_issue", DecidedBy: &audit.DecidedBy{How: "person", Channel: "web", Principal: anna, LatencyMS: 4210}})
-	add(audit.Entry{Kind: audit.Call, State: audit.Running, Run: "r_1a2b3c", Call: 2, Principal: anna, Profile: "supervised", Server: "github", Tool: "github__create_issue", Risk: "medium", Rules: rules, DecidedBy: &audit.DecidedBy{How: "person", Channel: "web", Principal: anna},
-		Args: &audit.Args{Proposed: "hmac:61bb", Shown: "hmac:61bb", Authorised: "hmac:99cc", Executed: "hmac:99cc", Redacted: json.RawMessage(`{"owner":"acme","repo":"web","title":"Fix the download link"}`)}})
-	add(audit.Entry{Kind: audit.Call, State: audit.OK, Run: "r_1a2b3c", Call: 2, Principal: anna, Server: "github", Tool: "github__create_issue", MS: 512, Result: &audit.Result{Redacted: json.RawMessage(`{"number":8}`)}})
-	add(audit.Entry{Kind: audit.Call, State: audit.Refused, Run: "r_1a2b3c", Call: 3, Principal: anna, Profile: "supervised", Server: "fs", Tool: "fs__delete_file", Risk: "high", Reason: "denied", Detail: "fs_delete_* is on the denylist", DecidedBy: &audit.DecidedBy{How: "rule"},
-		Args: &audit.Args{Proposed: "hmac:71dd", Redacted: json.RawMessage(`{"path":"/data/report.txt"}`)}, Rules: []audit.Rule{{ID: "fs__delete_*", At: "codemode.json:40", Result: "true"}}})
-	add(audit.Entry{Kind: audit.Run, State: audit.OK, Run: "r_1a2b3c", Principal: anna, Client: "claude-code 2.1", Profile: "supervised", MS: 6100,
-		Program: &audit.Program{Name: "program.ts", Digest: "sha256:41af", Bytes: 120, Text: "const issues = await codemode.github__list_issues({ owner: \"acme\", repo: \"web\" });\nfor (const issue of issues) {\n  // \u202e looks harmless\n  await codemode.github__create_issue({ owner: \"acme\", repo: \"web\", title: \"Fix\" });\n}\n"}})
+	add(audit.Entry{Kind: audit.Run, State: audit.Running, Run: "r_1a2b3c", Principal: anna, Client: "claude-code 2.1",
+		Profile: "supervised"})
+	add(audit.Entry{Kind: audit.Call, State: audit.Running, Run: "r_1a2b3c", Call: 1, Principal: anna,
+		Profile: "supervised", Server: "github", Tool: "github__list_issues", Risk: "low",
+		DecidedBy: &audit.DecidedBy{How: "rule"}, Args: &audit.Args{Proposed: "hmac:51aa", Executed: "hmac:51aa",
+			Authorised: "hmac:51aa", Redacted: json.RawMessage(`{"owner":"acme","repo":"web"}`)}})
+	add(audit.Entry{Kind: audit.Call, State: audit.OK, Run: "r_1a2b3c", Call: 1, Principal: anna, Server: "github",
+		Tool: "github__list_issues", MS: 388,
+		Result: &audit.Result{Redacted: json.RawMessage(`[{"number":7,"title":"Broken link"}]`)}})
+	add(audit.Entry{Kind: audit.Call, State: audit.Pending, Run: "r_1a2b3c", Call: 2, Principal: anna,
+		Profile: "supervised", Server: "github", Tool: "github__create_issue", Risk: "medium", Rules: rules,
+		Args: &audit.Args{Proposed: "hmac:61bb", Shown: "hmac:61bb",
+			Redacted: json.RawMessage(`{"owner":"acme","repo":"web","title":"Fix \u202etxt.exe","token":"(masked)"}`)}})
+	add(audit.Entry{Kind: audit.Approval, State: audit.Allowed, Run: "r_1a2b3c", Call: 2, Principal: anna,
+		Tool: "github__create_issue", DecidedBy: &audit.DecidedBy{How: "person", Channel: "web", Principal: anna,
+			LatencyMS: 4210}})
+	add(audit.Entry{Kind: audit.Call, State: audit.Running, Run: "r_1a2b3c", Call: 2, Principal: anna,
+		Profile: "supervised", Server: "github", Tool: "github__create_issue", Risk: "medium", Rules: rules,
+		DecidedBy: &audit.DecidedBy{How: "person", Channel: "web", Principal: anna},
+		Args: &audit.Args{Proposed: "hmac:61bb", Shown: "hmac:61bb", Authorised: "hmac:99cc", Executed: "hmac:99cc",
+			Redacted: json.RawMessage(`{"owner":"acme","repo":"web","title":"Fix the download link"}`)}})
+	add(audit.Entry{Kind: audit.Call, State: audit.OK, Run: "r_1a2b3c", Call: 2, Principal: anna, Server: "github",
+		Tool: "github__create_issue", MS: 512, Result: &audit.Result{Redacted: json.RawMessage(`{"number":8}`)}})
+	add(audit.Entry{Kind: audit.Call, State: audit.Refused, Run: "r_1a2b3c", Call: 3, Principal: anna,
+		Profile: "supervised", Server: "fs", Tool: "fs__delete_file", Risk: "high", Reason: "denied",
+		Detail: "fs_delete_* is on the denylist", DecidedBy: &audit.DecidedBy{How: "rule"},
+		Args:  &audit.Args{Proposed: "hmac:71dd", Redacted: json.RawMessage(`{"path":"/data/report.txt"}`)},
+		Rules: []audit.Rule{{ID: "fs__delete_*", At: "codemode.json:40", Result: "true"}}})
+	add(audit.Entry{Kind: audit.Run, State: audit.OK, Run: "r_1a2b3c", Principal: anna, Client: "claude-code 2.1",
+		Profile: "supervised", MS: 6100,
+		Program: &audit.Program{Name: "program.ts", Digest: "sha256:41af", Bytes: 120,
+			Text: "const issues = await codemode.github__list_issues({ owner: \"acme\", repo: \"web\" });\nfor (const issue of issues) {\n  // \u202e looks harmless\n  await codemode.github__create_issue({ owner: \"acme\", repo: \"web\", title: \"Fix\" });\n}\n"}})
 }
 
-// W, H6, C5: a person logs in with the link, sees a question arrive, and answers: one with a reason, several with the keyboard, one
-// with other arguments. What the program gets is what was answered.
+// W, H6, C5: a person logs in with the link, sees a question arrive, and answers: one with a reason, several with the
+// keyboard, one with other arguments. What the program gets is what was answered.
 func TestAPersonInABrowser(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -249,7 +272,8 @@ func TestAPersonInABrowser(t *testing.T) {
 	b.do("come without a link", chromedp.Navigate(w.origin+"/history"), chromedp.WaitVisible(chromedp.CSS("#secret")))
 	b.shot("login")
 	b.do("log in", chromedp.Navigate(w.c.Link(anna)))
-	b.until("the page is there", `/^\/s\/[A-Z2-7]{26}\/$/.test(location.pathname) && document.querySelector(".empty") !== null`)
+	b.until("the page is there",
+		`/^\/s\/[A-Z2-7]{26}\/$/.test(location.pathname) && document.querySelector(".empty") !== null`)
 	b.until("the secret is out of the address", `location.hash === ""`)
 	b.until("the page is live", `document.getElementById("link").textContent.startsWith("Live")`)
 	b.shot("empty")
@@ -273,12 +297,15 @@ func TestAPersonInABrowser(t *testing.T) {
 	b.shot("pending-narrow")
 	b.until("nothing is wider than a phone", `document.documentElement.scrollWidth <= innerWidth`)
 	b.size(1100, 900)
-	b.do("deny with a reason", chromedp.SendKeys(chromedp.CSS(`article.ask form.deny input[name=reason]`), "not in this repository"),
+	b.do("deny with a reason", chromedp.SendKeys(chromedp.CSS(`article.ask form.deny input[name=reason]`),
+		"not in this repository"),
 		chromedp.Click(chromedp.CSS(`article.ask form.deny button.no`)))
-	if a := answerOf(t, one)[0]; a.Allowed || a.Code != call.CodeDeclined || a.Reason != "not in this repository" || a.Channel != ChannelName || a.By != anna {
+	if a := answerOf(t, one)[0]; a.Allowed || a.Code != call.CodeDeclined || a.Reason != "not in this repository" ||
+		a.Channel != ChannelName || a.By != anna {
 		t.Errorf("the denial came as %+v", a)
 	}
-	b.until("the question is gone", `document.querySelector(".empty") !== null && document.getElementById("status").textContent.includes("Denied")`)
+	b.until("the question is gone",
+		`document.querySelector(".empty") !== null && document.getElementById("status").textContent.includes("Denied")`)
 
 	var calls []*prompt.Request
 	for i := range 5 {
@@ -288,21 +315,24 @@ func TestAPersonInABrowser(t *testing.T) {
 		}))
 	}
 	five := w.ask(calls...)
-	b.until("five calls are one group", `document.querySelectorAll("section.group").length === 1 && document.querySelectorAll(".row.ask").length === 5`)
+	b.until("five calls are one group",
+		`document.querySelectorAll("section.group").length === 1 && document.querySelectorAll(".row.ask").length === 5`)
 	b.named()
 	b.settle()
 	b.shot("batch")
 	b.keys("choose the first", "jx")
 	b.keys("and two more", "jxjjx")
 	b.until("three are selected", `document.getElementById("selected").textContent === "3 selected"`)
-	// A16: Enter that follows at once does nothing. It is pressed in the page, for a slow machine may take its time over a real one.
+	// A16: Enter that follows at once does nothing. It is pressed in the page, for a slow machine may take its time over a
+	// real one.
 	b.until("allow, with a key in flight", `(() => {
 		const press = (key) => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
 		press("a");
 		press("Enter");
 		return true;
 	})()`)
-	b.until("it is asked once more", `document.getElementById("confirm").open && document.querySelectorAll("#confirm-list li").length === 3`)
+	b.until("it is asked once more",
+		`document.getElementById("confirm").open && document.querySelectorAll("#confirm-list li").length === 3`)
 	b.shot("batch-confirm")
 	b.settle()
 	if w.waiting() != 5 {
@@ -344,12 +374,15 @@ func TestAPersonInABrowser(t *testing.T) {
 	b.named()
 	b.shot("ask")
 	b.settle()
-	b.do("open the form", chromedp.Click(chromedp.CSS(`details.edit summary`)), chromedp.WaitVisible(chromedp.CSS(`#args`)))
+	b.do("open the form", chromedp.Click(chromedp.CSS(`details.edit summary`)),
+		chromedp.WaitVisible(chromedp.CSS(`#args`)))
 	change := func(to string) {
-		b.do("change the arguments", chromedp.SetValue(chromedp.CSS(`#args`), to), chromedp.Click(chromedp.CSS(`details.edit button.yes`)))
+		b.do("change the arguments", chromedp.SetValue(chromedp.CSS(`#args`), to),
+			chromedp.Click(chromedp.CSS(`details.edit button.yes`)))
 	}
 	change(`{"owner":"acme","repo":"secret","title":"x"}`)
-	b.until("what is wrong is said at the form, and nothing is lost", `document.getElementById("edit-problem").textContent.includes("other repositories") && document.getElementById("args").value.includes("secret")`)
+	b.until("what is wrong is said at the form, and nothing is lost",
+		`document.getElementById("edit-problem").textContent.includes("other repositories") && document.getElementById("args").value.includes("secret")`)
 	b.shot("edit")
 	if w.waiting() != 1 {
 		t.Error("arguments that are wrong were taken")
@@ -358,10 +391,12 @@ func TestAPersonInABrowser(t *testing.T) {
 	if a := answerOf(t, edited)[0]; !a.Allowed || !strings.Contains(string(a.Args), `"docs"`) {
 		t.Errorf("the edited call came as %+v", a)
 	}
-	b.until("back at the list", `/^\/s\/[A-Z2-7]{26}\/$/.test(location.pathname) && document.querySelector(".empty") !== null`)
+	b.until("back at the list",
+		`/^\/s\/[A-Z2-7]{26}\/$/.test(location.pathname) && document.querySelector(".empty") !== null`)
 
 	grave := w.ask(aCall(func(r *prompt.Request) {
-		r.Server, r.Tool, r.Name, r.Rule, r.Risk, r.Reasons = "pay", "create", "pay__create", "big-payment", "critical", []string{"it costs money"}
+		r.Server, r.Tool, r.Name, r.Rule, r.Risk, r.Reasons = "pay", "create", "pay__create", "big-payment", "critical",
+			[]string{"it costs money"}
 		r.Args = json.RawMessage(`{"amount":{"value":"12000.00","currency":"EUR"},"to":"Acme Ltd \u202e"}`)
 	}))
 	b.until("the question arrives", `document.querySelectorAll("article.ask").length === 1`)
@@ -371,21 +406,24 @@ func TestAPersonInABrowser(t *testing.T) {
 	b.shot("critical")
 	b.do("allow without the code", chromedp.Click(chromedp.CSS(`article.ask button.yes`)))
 	b.until("it says so", `document.querySelector(".ask .problem").textContent.includes("code")`)
-	b.do("allow with the code", chromedp.SendKeys(chromedp.CSS(`article.ask input.code`), "7f3a"), chromedp.Click(chromedp.CSS(`article.ask button.yes`)))
+	b.do("allow with the code", chromedp.SendKeys(chromedp.CSS(`article.ask input.code`), "7f3a"),
+		chromedp.Click(chromedp.CSS(`article.ask button.yes`)))
 	if a := answerOf(t, grave)[0]; !a.Allowed || a.Channel != ChannelName {
 		t.Errorf("the critical call came as %+v", a)
 	}
 
 	inquiry := w.ask(&prompt.Request{
 		Name: prompt.InquiryTool, Risk: "low", Principal: anna, Run: "r_8f2k", Call: 9, Args: json.RawMessage(`{}`),
-		Inquiry: &prompt.Inquiry{Header: "Release", Question: "Which branch shall be released?", FreeText: true, Options: []prompt.Option{
-			{Label: "main", Description: "what was merged yesterday"}, {Label: "stable", Description: "what customers have"}}},
+		Inquiry: &prompt.Inquiry{Header: "Release", Question: "Which branch shall be released?", FreeText: true,
+			Options: []prompt.Option{
+				{Label: "main", Description: "what was merged yesterday"}, {Label: "stable", Description: "what customers have"}}},
 	})
 	b.until("the question arrives", `document.querySelectorAll("article.asks").length === 1`)
 	b.named()
 	b.settle()
 	b.shot("inquiry")
-	b.do("choose the second", chromedp.Click(chromedp.CSS(`article.asks input[value="1"]`)), chromedp.Click(chromedp.CSS(`article.asks button.yes`)))
+	b.do("choose the second", chromedp.Click(chromedp.CSS(`article.asks input[value="1"]`)),
+		chromedp.Click(chromedp.CSS(`article.asks button.yes`)))
 	if a := answerOf(t, inquiry)[0]; !a.Allowed || len(a.Selected) != 1 || a.Selected[0] != 1 {
 		t.Errorf("the answer to the question came as %+v", a)
 	}
@@ -426,8 +464,8 @@ func TestAPersonInABrowser(t *testing.T) {
 	b.shot("rules")
 }
 
-// F46: browsers open six connections to a host; more pages than that hear of everything all the same, one answer counts, and when
-// the page is closed that has the stream another one takes over.
+// F46: browsers open six connections to a host; more pages than that hear of everything all the same, one answer
+// counts, and when the page is closed that has the stream another one takes over.
 func TestManyTabs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -464,8 +502,8 @@ func TestManyTabs(t *testing.T) {
 	answerOf(t, answers)
 }
 
-// The script of a page that waits for its turn to hear the news can be turned off, as a browser does to a page that it leaves:
-// nothing is thrown.
+// The script of a page that waits for its turn to hear the news can be turned off, as a browser does to a page that it
+// leaves: nothing is thrown.
 func TestAPageThatWaitsForTheNewsCanBeLeft(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

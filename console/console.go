@@ -94,11 +94,13 @@ func New(o Options) (*Console, error) {
 	}
 	for _, origin := range o.Origins {
 		u, err := url.Parse(origin)
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.Path+u.RawQuery+u.Fragment != "" || u.User != nil {
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.Path+u.RawQuery+u.Fragment != "" ||
+			u.User != nil {
 			return nil, fmt.Errorf("the origin %q is not like http://127.0.0.1:7391", origin)
 		}
 	}
-	if o.Path != "" && (!strings.HasPrefix(o.Path, "/") || strings.HasSuffix(o.Path, "/") || strings.ContainsAny(o.Path, "{}%?# ")) {
+	if o.Path != "" && (!strings.HasPrefix(o.Path, "/") || strings.HasSuffix(o.Path, "/") ||
+		strings.ContainsAny(o.Path, "{}%?# ")) {
 		return nil, fmt.Errorf("the path %q is not like /console", o.Path)
 	}
 	if o.Idle < 0 || o.Life < 0 {
@@ -114,7 +116,8 @@ func New(o Options) (*Console, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	o.Origins = slices.Clone(o.Origins)
-	c := &Console{options: o, queue: o.Queue, log: o.Log, cookie: cookieName(o.Origins[0] + o.Path), done: make(chan struct{})}
+	c := &Console{options: o, queue: o.Queue, log: o.Log, cookie: cookieName(o.Origins[0] + o.Path),
+		done: make(chan struct{})}
 	if o.Record != nil {
 		c.ends.Entries = o.Record.Entries
 	}

@@ -41,11 +41,13 @@ func TestNew(t *testing.T) {
 
 // Nobody gets more than they were given: without May, Sees and Admin a person has what is their own.
 func TestTheZeroValueGivesLeast(t *testing.T) {
-	c, err := New(Options{Queue: approvals.NewStrongQueue(ChannelName), Origins: []string{"http://127.0.0.1:1"}, Rules: &fakeRules{}})
+	c, err := New(Options{Queue: approvals.NewStrongQueue(ChannelName), Origins: []string{"http://127.0.0.1:1"},
+		Rules: &fakeRules{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !c.may("a", "a") || c.may("a", "b") || c.may("a", "") || c.admin("a") || len(c.sees("a")) != 1 || c.sees("a")[0] != "a" {
+	if !c.may("a", "a") || c.may("a", "b") || c.may("a", "") || c.admin("a") || len(c.sees("a")) != 1 ||
+		c.sees("a")[0] != "a" {
 		t.Error("somebody may do what nobody said")
 	}
 	c.options.Sees = func(string) ([]string, bool) { return []string{""}, false } // "" stands for everybody in a query
@@ -63,24 +65,40 @@ func TestAnswersThatDoNotCount(t *testing.T) {
 		code   int
 		want   string
 	}{
-		{"a made-up id", nil, func(a Asked) Answered { return Answered{ID: "q_1", Digest: a.Digest, Decision: "allow"} }, 404, "answered already"},
-		{"no id", nil, func(a Asked) Answered { return Answered{Digest: a.Digest, Decision: "allow"} }, 404, "answered already"},
-		{"the digest of something else", nil, func(a Asked) Answered { return Answered{ID: a.ID, Digest: "sha256:0", Decision: "allow"} }, 422, "not that of the open question"},
-		{"no digest", nil, func(a Asked) Answered { return Answered{ID: a.ID, Decision: "deny"} }, 422, "not that of the open question"},
-		{"no decision", nil, func(a Asked) Answered { return Answered{ID: a.ID, Digest: a.Digest} }, 422, "neither allow nor deny"},
-		{"another word", nil, func(a Asked) Answered { return Answered{ID: a.ID, Digest: a.Digest, Decision: "yes"} }, 422, "neither allow nor deny"},
-		{"the word in capitals", nil, func(a Asked) Answered { return Answered{ID: a.ID, Digest: a.Digest, Decision: "ALLOW"} }, 422, "neither allow nor deny"},
-		{"a scope that was not offered", nil, func(a Asked) Answered { return Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Scope: "count"} }, 422, "does not offer"},
+		{"a made-up id", nil, func(a Asked) Answered { return Answered{ID: "q_1", Digest: a.Digest, Decision: "allow"} }, 404,
+			"answered already"},
+		{"no id", nil, func(a Asked) Answered { return Answered{Digest: a.Digest, Decision: "allow"} }, 404,
+			"answered already"},
+		{"the digest of something else", nil, func(a Asked) Answered {
+			return Answered{ID: a.ID, Digest: "sha256:0",
+				Decision: "allow"}
+		}, 422, "not that of the open question"},
+		{"no digest", nil, func(a Asked) Answered { return Answered{ID: a.ID, Decision: "deny"} }, 422,
+			"not that of the open question"},
+		{"no decision", nil, func(a Asked) Answered { return Answered{ID: a.ID, Digest: a.Digest} }, 422,
+			"neither allow nor deny"},
+		{"another word", nil, func(a Asked) Answered { return Answered{ID: a.ID, Digest: a.Digest, Decision: "yes"} }, 422,
+			"neither allow nor deny"},
+		{"the word in capitals", nil, func(a Asked) Answered {
+			return Answered{ID: a.ID, Digest: a.Digest,
+				Decision: "ALLOW"}
+		}, 422, "neither allow nor deny"},
+		{"a scope that was not offered", nil, func(a Asked) Answered {
+			return Answered{ID: a.ID, Digest: a.Digest,
+				Decision: "allow", Scope: "count"}
+		}, 422, "does not offer"},
 		{"other arguments where they may not be changed", nil, func(a Asked) Answered {
 			return Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Args: json.RawMessage(`{}`)}
 		}, 422, "does not let"},
-		{"a high risk without its code", func(r *prompt.Request) { r.Risk = "high" }, func(a Asked) Answered { return Answered{ID: a.ID, Digest: a.Digest, Decision: "allow"} }, 422, "code"},
+		{"a high risk without its code", func(r *prompt.Request) { r.Risk = "high" },
+			func(a Asked) Answered { return Answered{ID: a.ID, Digest: a.Digest, Decision: "allow"} }, 422, "code"},
 		{"a critical risk with another code", func(r *prompt.Request) { r.Risk = "critical" }, func(a Asked) Answered {
 			return Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Code: "0000"}
 		}, 422, "code"},
 		{"a high risk that was not seen whole", func(r *prompt.Request) {
 			r.Risk, r.Args = "high", json.RawMessage(`{"x":"`+strings.Repeat("y", 40000)+`"}`)
-		}, func(a Asked) Answered { return Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Code: a.Code} }, 422, "seen whole"},
+		}, func(a Asked) Answered { return Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Code: a.Code} }, 422,
+			"seen whole"},
 		{"a rule proposed with a no", nil, func(a Asked) Answered {
 			return Answered{ID: a.ID, Digest: a.Digest, Decision: "deny", Propose: ProposeAny}
 		}, 422, "proposed"},
@@ -147,24 +165,35 @@ func TestAnswersThatCount(t *testing.T) {
 		answer Answered
 		check  func(approvals.Result) bool
 	}{
-		{"yes", nil, Answered{Decision: "allow"}, func(a approvals.Result) bool { return a.Allowed && a.Draft == nil && a.Args == nil }},
-		{"no", nil, Answered{Decision: "deny"}, func(a approvals.Result) bool { return !a.Allowed && strings.Contains(a.Detail, "do not repeat it") }},
+		{"yes", nil, Answered{Decision: "allow"}, func(a approvals.Result) bool {
+			return a.Allowed && a.Draft == nil &&
+				a.Args == nil
+		}},
+		{"no", nil, Answered{Decision: "deny"}, func(a approvals.Result) bool {
+			return !a.Allowed &&
+				strings.Contains(a.Detail, "do not repeat it")
+		}},
 		{"no, with words", nil, Answered{Decision: "deny", Reason: "not\u202e today"}, func(a approvals.Result) bool {
 			return !a.Allowed && a.Reason == `not\u{202E} today` && strings.Contains(a.Detail, "today")
 		}},
 		{"yes, for the run", nil, Answered{Decision: "allow", Scope: call.ForRun}, func(a approvals.Result) bool {
-			return a.Allowed && a.Draft != nil && a.Draft.Scope == call.ForRun && a.Draft.By == anna && a.Draft.Channel == ChannelName
+			return a.Allowed && a.Draft != nil && a.Draft.Scope == call.ForRun && a.Draft.By == anna &&
+				a.Draft.Channel == ChannelName
 		}},
-		{"yes, with other arguments", func(r *prompt.Request) { r.Edit = edit }, Answered{Decision: "allow", Args: json.RawMessage(`{"title": "y"}`)}, func(a approvals.Result) bool {
-			return a.Allowed && string(a.Args) == `{"title":"y"}`
-		}},
-		{"yes to a critical call, with its code", func(r *prompt.Request) { r.Risk = "critical" }, Answered{Decision: "allow", Code: "7f3a"}, func(a approvals.Result) bool { return a.Allowed }},
+		{"yes, with other arguments", func(r *prompt.Request) { r.Edit = edit },
+			Answered{Decision: "allow", Args: json.RawMessage(`{"title": "y"}`)}, func(a approvals.Result) bool {
+				return a.Allowed && string(a.Args) == `{"title":"y"}`
+			}},
+		{"yes to a critical call, with its code", func(r *prompt.Request) { r.Risk = "critical" },
+			Answered{Decision: "allow", Code: "7f3a"}, func(a approvals.Result) bool { return a.Allowed }},
 		{"yes to a large call of high risk, seen whole", func(r *prompt.Request) {
 			r.Risk, r.Args = "high", json.RawMessage(`{"x":"`+strings.Repeat("y", 40000)+`"}`)
 		}, Answered{Decision: "allow", Code: "7f3a", Whole: true}, func(a approvals.Result) bool { return a.Allowed }},
 		{"an answer to a question of the program", func(r *prompt.Request) {
-			*r = prompt.Request{Name: prompt.InquiryTool, Risk: "low", Principal: anna, Run: "r_1", Call: 1, Args: json.RawMessage(`{}`),
-				Inquiry: &prompt.Inquiry{Question: "Which?", Options: []prompt.Option{{Label: "One"}, {Label: "Two"}}, Multiple: true, FreeText: true}}
+			*r = prompt.Request{Name: prompt.InquiryTool, Risk: "low", Principal: anna, Run: "r_1", Call: 1,
+				Args: json.RawMessage(`{}`),
+				Inquiry: &prompt.Inquiry{Question: "Which?", Options: []prompt.Option{{Label: "One"}, {Label: "Two"}},
+					Multiple: true, FreeText: true}}
 		}, Answered{Decision: "allow", Selected: []int{0, 1}, Text: "both"}, func(a approvals.Result) bool {
 			return a.Allowed && len(a.Selected) == 2 && a.Text == "both"
 		}},
@@ -196,8 +225,10 @@ func TestN2APlanIsAllowedWithAGroup(t *testing.T) {
 	w := newWorld(t)
 	v := w.login(anna)
 	plan := func(r *prompt.Request) *prompt.Grant {
-		return &prompt.Grant{ID: "g_1", Scope: call.ForRun, Principal: r.Principal, Run: r.Run, Profile: r.Profile, ProfileDigest: r.ProfileDigest, Rule: r.Rule, Server: r.Server,
-			Name: r.Name, Definition: r.Definition, Coverage: "envelope", Envelope: &prompt.Envelope{Free: []string{"/title"}}, Uses: 7, Created: time.Now(), Expires: time.Now().Add(time.Hour)}
+		return &prompt.Grant{ID: "g_1", Scope: call.ForRun, Principal: r.Principal, Run: r.Run, Profile: r.Profile,
+			ProfileDigest: r.ProfileDigest, Rule: r.Rule, Server: r.Server,
+			Name: r.Name, Definition: r.Definition, Coverage: "envelope", Envelope: &prompt.Envelope{Free: []string{"/title"}},
+			Uses: 7, Created: time.Now(), Expires: time.Now().Add(time.Hour)}
 	}
 	calls := []*prompt.Request{aCall(), aCall(func(r *prompt.Request) { r.Call = 2 })}
 	for _, r := range calls {
@@ -209,7 +240,8 @@ func TestN2APlanIsAllowedWithAGroup(t *testing.T) {
 		t.Fatalf("no plan is offered:\n%s", page)
 	}
 	open := v.pending()
-	if got := v.form("/answer", "q="+open[0].ID+" "+open[0].Digest, "q="+open[1].ID+" "+open[1].Digest, "decision=allow plan"); got.code != 303 {
+	if got := v.form("/answer", "q="+open[0].ID+" "+open[0].Digest, "q="+open[1].ID+" "+open[1].Digest,
+		"decision=allow plan"); got.code != 303 {
 		t.Errorf("allowing it: %d", got.code)
 	}
 	for _, a := range answerOf(t, answers) {
@@ -249,7 +281,8 @@ func TestWhatIsShown(t *testing.T) {
 	}
 }
 
-// S2.3: a stream says at once what waits, and again when that has changed. F46: every open page hears of it, and one answer counts.
+// S2.3: a stream says at once what waits, and again when that has changed. F46: every open page hears of it, and one
+// answer counts.
 func TestStreamsOfEvents(t *testing.T) {
 	w := newWorld(t)
 	v := w.login(anna)
@@ -322,7 +355,8 @@ func TestStreamsOfEvents(t *testing.T) {
 	all(0)
 }
 
-// C6: who has no page open is not there; who has one is, and for a moment after it is closed: the next page may be loading.
+// C6: who has no page open is not there; who has one is, and for a moment after it is closed: the next page may be
+// loading.
 func TestWhoIsThere(t *testing.T) {
 	t.Parallel() // it waits
 	w := newWorld(t)
@@ -342,7 +376,8 @@ func TestWhoIsThere(t *testing.T) {
 	w.until("the last page is closed for a while", func() bool { return w.queue.Present() == 0 })
 }
 
-// What became of a call that was allowed is told: to a front end that waits for it, and on the page that follows the answer.
+// What became of a call that was allowed is told: to a front end that waits for it, and on the page that follows the
+// answer.
 func TestAnAnswerSaysWhatBecameOfTheCall(t *testing.T) {
 	for name, test := range map[string]struct {
 		end  audit.Entry
@@ -372,7 +407,8 @@ func TestAnAnswerSaysWhatBecameOfTheCall(t *testing.T) {
 			w.ask(aCall())
 			a := v.pending()[0]
 			got, code := v.answer(Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Wait: "500ms"})
-			if code != 200 || !got.OK || got.Outcome != test.want.Outcome || string(got.Value) != string(test.want.Value) || got.Why != test.want.Why {
+			if code != 200 || !got.OK || got.Outcome != test.want.Outcome || string(got.Value) != string(test.want.Value) ||
+				got.Why != test.want.Why {
 				t.Errorf("got %d %+v, want %+v", code, got, test.want)
 			}
 			w.ask(aCall())
@@ -425,7 +461,8 @@ func TestFormsWithoutAScript(t *testing.T) {
 	// Several at once, of which one is gone meanwhile.
 	several := w.ask(aCall(), aCall(func(r *prompt.Request) { r.Call = 2 }))
 	open := v.pending()
-	got := v.form("/answer", "q="+open[0].ID+" "+open[0].Digest, "q="+open[1].ID+" "+open[1].Digest, "q=q_gone sha256:1", "decision=deny", "reason=later")
+	got := v.form("/answer", "q="+open[0].ID+" "+open[0].Digest, "q="+open[1].ID+" "+open[1].Digest, "q=q_gone sha256:1",
+		"decision=deny", "reason=later")
 	if got.code != 303 {
 		t.Errorf("several: %d", got.code)
 	}
@@ -465,7 +502,8 @@ func TestE4Grants(t *testing.T) {
 	if err := w.grants.Give(t.Context(), g); err != nil {
 		t.Fatal(err)
 	}
-	if page := v.get("/grants").body; !strings.Contains(page, `github.create_issue with exactly owner: &#34;acme&#34;, repo: &#34;web&#34;`) {
+	if page := v.get("/grants").body; !strings.Contains(page,
+		`github.create_issue with exactly owner: &#34;acme&#34;, repo: &#34;web&#34;`) {
 		t.Errorf("the page lists\n%s", page)
 	}
 	if got := v.form("/grants/revoke", "grant="+g.ID); got.code != 303 {
@@ -490,7 +528,8 @@ func TestTheNumberAndTheEndAreChosenOnThePage(t *testing.T) {
 		r.Terms = prompt.Terms{Scopes: []call.Scope{call.ForRun}, Default: time.Hour, Max: 8 * time.Hour}
 	}))
 	page := v.get("/").body
-	for _, field := range []string{`type="number" name="uses" min="1" max="50" value="50"`, `select name="length"`, `value="15m0s"`, `value="8h0m0s"`} {
+	for _, field := range []string{`type="number" name="uses" min="1" max="50" value="50"`, `select name="length"`,
+		`value="15m0s"`, `value="8h0m0s"`} {
 		if !strings.Contains(page, field) {
 			t.Errorf("the page lacks %s:\n%s", field, page)
 		}
@@ -498,7 +537,8 @@ func TestTheNumberAndTheEndAreChosenOnThePage(t *testing.T) {
 	a := v.pending()[0]
 	q, allow := "q="+a.ID+" "+a.Digest, "decision=allow run"
 	for choice, want := range map[[2]string]string{
-		{"uses=51", "length=1h"}: "50 is the most", {"uses=3", "length=9h"}: "longer than", {"uses=0", "length=1h"}: "number such as 10", {"uses=3", "length=soon"}: "length of time",
+		{"uses=51", "length=1h"}: "50 is the most", {"uses=3", "length=9h"}: "longer than",
+		{"uses=0", "length=1h"}: "number such as 10", {"uses=3", "length=soon"}: "length of time",
 	} {
 		if got := v.form("/answer", q, allow, choice[0], choice[1]); got.code != 422 || !strings.Contains(got.body, want) {
 			t.Errorf("%s: %d, want %q in\n%s", choice, got.code, want, got.body)
@@ -514,7 +554,8 @@ func TestTheNumberAndTheEndAreChosenOnThePage(t *testing.T) {
 	}
 }
 
-// E9, S4.6, S4.7: rules are proposed, checked and saved by those who look after them; what cannot be recorded is not done.
+// E9, S4.6, S4.7: rules are proposed, checked and saved by those who look after them; what cannot be recorded is not
+// done.
 func TestRules(t *testing.T) {
 	w := newWorld(t)
 	v := w.login(anna)
@@ -527,39 +568,49 @@ func TestRules(t *testing.T) {
 	if x := answerOf(t, answers)[0]; !x.Allowed || x.Draft != nil {
 		t.Errorf("the call: %+v", x)
 	}
-	if p := w.rules.proposed; len(p) != 1 || p[0].Profile != "supervised" || p[0].Tool != "github__create_issue" || string(p[0].Args) != string(aCall().Args) || p[0].By != anna {
+	if p := w.rules.proposed; len(p) != 1 || p[0].Profile != "supervised" || p[0].Tool != "github__create_issue" ||
+		string(p[0].Args) != string(aCall().Args) || p[0].By != anna {
 		t.Errorf("proposed: %+v", p)
 	}
-	if got := v.proved("/rules/propose", "profile=p", "tool=x__y", "list=asklist", "why=because"); got.code != 303 || len(w.rules.proposed) != 2 || w.rules.proposed[1].List != "asklist" {
+	if got := v.proved("/rules/propose", "profile=p", "tool=x__y", "list=asklist", "why=because"); got.code != 303 ||
+		len(w.rules.proposed) != 2 || w.rules.proposed[1].List != "asklist" {
 		t.Errorf("proposing from a link: %d", got.code)
 	}
-	if got := v.form("/rules/validate", "path=codemode.json", "text={"); got.code != 422 || !strings.Contains(got.body, "it is not JSON") {
+	if got := v.form("/rules/validate", "path=codemode.json", "text={"); got.code != 422 ||
+		!strings.Contains(got.body, "it is not JSON") {
 		t.Errorf("validating what is wrong: %d", got.code)
 	}
-	if got := v.form("/rules/validate", "path=codemode.json", "text={}"); got.code != 200 || !strings.Contains(got.body, "not saved yet") || w.rules.text != "{}\n" {
+	if got := v.form("/rules/validate", "path=codemode.json", "text={}"); got.code != 200 ||
+		!strings.Contains(got.body, "not saved yet") || w.rules.text != "{}\n" {
 		t.Errorf("validating: %d", got.code)
 	}
-	if got := v.proved("/rules/save", "path=codemode.json", "digest=3", "text={"); got.code != 422 || w.rules.text != "{}\n" {
+	if got := v.proved("/rules/save", "path=codemode.json", "digest=3", "text={"); got.code != 422 ||
+		w.rules.text != "{}\n" {
 		t.Errorf("saving what is wrong: %d", got.code)
 	}
-	if got := v.proved("/rules/save", "path=codemode.json", "digest=99", "text={}"); got.code != 422 || w.rules.text != "{}\n" {
+	if got := v.proved("/rules/save", "path=codemode.json", "digest=99", "text={}"); got.code != 422 ||
+		w.rules.text != "{}\n" {
 		t.Errorf("saving over a file that has changed: %d", got.code)
 	}
 	w.record.broken = true
-	if got := v.proved("/rules/save", "path=codemode.json", "digest=3", "text={\"a\": 1}"); got.code != 422 || w.rules.text != "{}\n" {
+	if got := v.proved("/rules/save", "path=codemode.json", "digest=3", "text={\"a\": 1}"); got.code != 422 ||
+		w.rules.text != "{}\n" {
 		t.Errorf("saving without a record: %d", got.code)
 	}
 	w.record.broken = false
-	if got := v.proved("/rules/save", "path=codemode.json", "digest=3", "text={\"a\": 1}\r\n"); got.code != 303 || w.rules.text != "{\"a\": 1}\n" {
+	if got := v.proved("/rules/save", "path=codemode.json", "digest=3", "text={\"a\": 1}\r\n"); got.code != 303 ||
+		w.rules.text != "{\"a\": 1}\n" {
 		t.Errorf("saving: %d %q", got.code, w.rules.text)
 	}
-	if got := v.proved("/rules/session", "role=reviewer", "life=1 hour"); got.code != 200 || !strings.Contains(got.body, "cms_made") {
+	if got := v.proved("/rules/session", "role=reviewer", "life=1 hour"); got.code != 200 ||
+		!strings.Contains(got.body, "cms_made") {
 		t.Errorf("a session: %d", got.code)
 	}
 	if got := v.proved("/rules/session", "role=reviewer", "life=1 year"); got.code != 422 {
 		t.Errorf("a session that is too long: %d", got.code)
 	}
-	if got := v.form("/rules", "do=save", "path=codemode.json", "digest=9", "text={}"); got.code != 405 || w.rules.text != "{\"a\": 1}\n" {
+	if got := v.form("/rules", "do=save", "path=codemode.json", "digest=9", "text={}"); got.code != 405 ||
+		w.rules.text != "{\"a\": 1}\n" {
 		t.Errorf("something else: %d", got.code)
 	}
 	if states := strings.Join(w.record.states(audit.Policy), ", "); states != "edited "+anna+", session "+anna {
@@ -573,7 +624,8 @@ func TestLoginIsRecorded(t *testing.T) {
 	w.record.broken = true
 	_, secret, _ := strings.Cut(w.c.Link(anna), "#")
 	v := &visitor{w: w}
-	if got := v.send("POST", "/login", `{"secret":"`+secret+`"}`, "Content-Type: application/json"); got.code != 500 || got.header.Get("Set-Cookie") != "" {
+	if got := v.send("POST", "/login", `{"secret":"`+secret+`"}`, "Content-Type: application/json"); got.code != 500 ||
+		got.header.Get("Set-Cookie") != "" {
 		t.Errorf("got %d %s", got.code, got.body)
 	}
 }

@@ -19,8 +19,8 @@ type misplaced struct{ pointer, text string }
 func (m misplaced) Error() string   { return m.text }
 func (m misplaced) Pointer() string { return m.pointer }
 
-// A person changes arguments in a form made from the tool's schema. The JSON beside it is the same value at every moment, what the
-// form cannot express stays as it was written, and what is wrong is said at its field.
+// A person changes arguments in a form made from the tool's schema. The JSON beside it is the same value at every
+// moment, what the form cannot express stays as it was written, and what is wrong is said at its field.
 func TestArgumentsAreChangedInAForm(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -58,14 +58,17 @@ func TestArgumentsAreChangedInAForm(t *testing.T) {
 	}))
 	id := w.login(anna).pending()[0].ID
 	b.until("the question is there", `document.querySelectorAll("article.ask").length === 1`)
-	b.do("show it whole", chromedp.Click(chromedp.CSS(`.more a`)), chromedp.WaitVisible(chromedp.CSS(`details.edit summary`)))
-	b.do("change the arguments", chromedp.Click(chromedp.CSS(`details.edit summary`)), chromedp.WaitVisible(chromedp.CSS(`.fields`)))
+	b.do("show it whole", chromedp.Click(chromedp.CSS(`.more a`)),
+		chromedp.WaitVisible(chromedp.CSS(`details.edit summary`)))
+	b.do("change the arguments", chromedp.Click(chromedp.CSS(`details.edit summary`)),
+		chromedp.WaitVisible(chromedp.CSS(`.fields`)))
 	control := func(pointer string) string { return `.field[data-at="` + pointer + `"] > :is(textarea, input, select)` }
 	holds := func(what string, values ...string) {
 		t.Helper()
 		for i := 0; i < len(values); i += 2 {
-			b.until(what+" "+values[i], fmt.Sprintf(`document.querySelector(%q).value === %q && !document.querySelector(%q).disabled`,
-				control(values[i]), values[i+1], control(values[i])))
+			b.until(what+" "+values[i],
+				fmt.Sprintf(`document.querySelector(%q).value === %q && !document.querySelector(%q).disabled`,
+					control(values[i]), values[i+1], control(values[i])))
 		}
 	}
 	set := func(pointer, to string) {
@@ -86,12 +89,15 @@ func TestArgumentsAreChangedInAForm(t *testing.T) {
 	allow := chromedp.Click(chromedp.CSS(`details.edit button.yes`))
 	said := func(pointer, text string) {
 		t.Helper()
-		b.until("it is said at "+pointer, fmt.Sprintf(`document.querySelector('.field[data-at="%s"] > .problem').textContent.includes(%q)`, pointer, text))
+		b.until("it is said at "+pointer,
+			fmt.Sprintf(`document.querySelector('.field[data-at="%s"] > .problem').textContent.includes(%q)`, pointer, text))
 	}
 
-	holds("at first", "/title", "Broken", "/body", "line 1\nline 2", "/amount/value", "9007199254740993.10", "/amount/currency", `"EUR"`,
+	holds("at first", "/title", "Broken", "/body", "line 1\nline 2", "/amount/value", "9007199254740993.10",
+		"/amount/currency", `"EUR"`,
 		"/labels/0", "a", "/labels/1", "b", "/draft", "", "/milestone", "", "/priority", "")
-	b.until("what the form lacks is named", `document.querySelector(".others").textContent.includes('"unknown"') && !document.querySelector(".others").hidden`)
+	b.until("what the form lacks is named",
+		`document.querySelector(".others").textContent.includes('"unknown"') && !document.querySelector(".others").hidden`)
 	b.named()
 	for _, width := range []int64{390, 1280} {
 		b.size(width, 900)
@@ -114,8 +120,10 @@ func TestArgumentsAreChangedInAForm(t *testing.T) {
 	b.do("one label less", chromedp.Click(chromedp.CSS(`.field[data-at="/labels/0"] .remove`)))
 	b.do("one more", chromedp.Click(chromedp.CSS(`.field[data-at="/labels"] .add`)))
 	set("/labels/1", "c\nd")
-	for _, part := range []string{`"title": "Fix “it”"`, `"priority": "high"`, `"draft": true`, `"milestone": 12`, `"when": {"day": "2026-01-02"}`, `"a/b~c": 1e40`,
-		`"labels": [ "b", "c\nd" ]`, `"value": 9007199254740993.10`, `"extra": { "k": [ 1, 2.0 ] }`, `"unknown": "\u202ekept"`} {
+	for _, part := range []string{`"title": "Fix “it”"`, `"priority": "high"`, `"draft": true`, `"milestone": 12`,
+		`"when": {"day": "2026-01-02"}`, `"a/b~c": 1e40`,
+		`"labels": [ "b", "c\nd" ]`, `"value": 9007199254740993.10`, `"extra": { "k": [ 1, 2.0 ] }`,
+		`"unknown": "\u202ekept"`} {
 		raw("the JSON has it", part)
 	}
 	set("/when/day", "")
@@ -140,7 +148,8 @@ func TestArgumentsAreChangedInAForm(t *testing.T) {
 		return field.querySelector("textarea, select").disabled && !field.querySelector(".unfit").hidden;
 	})`)
 	edit(`c.value.replace(/7(?=,\s*"c)/, '"b"').replace('"maybe"', 'false') + "}"`)
-	b.until("the form waits while it is no JSON", `document.querySelector(".fields").disabled && !document.querySelector(".broken").hidden`)
+	b.until("the form waits while it is no JSON",
+		`document.querySelector(".fields").disabled && !document.querySelector(".broken").hidden`)
 	b.settle()
 	b.do("send it", allow)
 	b.until("it says so", `document.getElementById("edit-problem").textContent.includes("not JSON") && document.getElementById("args").value.endsWith("}}")`)
@@ -152,7 +161,8 @@ func TestArgumentsAreChangedInAForm(t *testing.T) {
 	raw("also in the JSON", `"value": "12,5"`)
 	b.do("send it", allow)
 	said("/amount/value", "expected a number")
-	b.until("the field has the focus, and is said to be wrong", `document.activeElement === document.querySelector('`+control("/amount/value")+`') && document.activeElement.getAttribute("aria-invalid") === "true"`)
+	b.until("the field has the focus, and is said to be wrong",
+		`document.activeElement === document.querySelector('`+control("/amount/value")+`') && document.activeElement.getAttribute("aria-invalid") === "true"`)
 	b.accessible("the form with a problem")
 	b.shot("form-problem")
 	set("/amount/value", "12.50")

@@ -75,7 +75,8 @@ func (c *Console) guard(next http.Handler) http.Handler {
 // session exists under that name.
 func (c *Console) properHost(r *http.Request) string {
 	name, port, err := net.SplitHostPort(r.Host)
-	if err != nil || !strings.EqualFold(name, "localhost") || !navigates(r) || r.Method != http.MethodGet || !plainPath(r.URL.Path) {
+	if err != nil || !strings.EqualFold(name, "localhost") || !navigates(r) || r.Method != http.MethodGet ||
+		!plainPath(r.URL.Path) {
 		return ""
 	}
 	for _, host := range []string{"127.0.0.1", "::1"} {

@@ -53,7 +53,8 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 	}
 	o := Options{
 		Queue: w.queue, Origins: []string{w.origin}, Record: w.record, Grants: w.grants, Rules: w.rules,
-		Admin: func(person string) bool { return person == anna }, Note: w.record.note, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Admin: func(person string) bool { return person == anna }, Note: w.record.note,
+		Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}
 	for _, f := range change {
 		f(&o)
@@ -75,8 +76,10 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 // aCall is a call that needs a yes.
 func aCall(change ...func(*prompt.Request)) *prompt.Request {
 	r := &prompt.Request{
-		Server: "github", Tool: "create_issue", Name: "github__create_issue", Profile: "supervised", Rule: "github-writes", Risk: "medium",
-		Reasons: []string{"it writes where others read"}, Args: json.RawMessage(`{"owner":"acme","repo":"web","title":"Broken link on /pricing"}`),
+		Server: "github", Tool: "create_issue", Name: "github__create_issue", Profile: "supervised", Rule: "github-writes",
+		Risk:      "medium",
+		Reasons:   []string{"it writes where others read"},
+		Args:      json.RawMessage(`{"owner":"acme","repo":"web","title":"Broken link on /pricing"}`),
 		Principal: anna, Run: "r_8f2k", Call: 1, Code: "7f3a", ProfileDigest: "sha256:1", Definition: "sha256:2",
 		Terms: prompt.Terms{Scopes: []call.Scope{call.ForRun, call.ForTime}},
 	}
@@ -94,7 +97,8 @@ func (w *world) ask(calls ...*prompt.Request) <-chan []approvals.Result {
 	// What keeps the question open until somebody comes.
 	desk := &w.desk
 	go func() {
-		answers <- desk.AskAll(w.t.Context(), calls, []approvals.Channel{w.queue, silent{}}, approvals.Options{Timeout: 10 * time.Minute})
+		answers <- desk.AskAll(w.t.Context(), calls, []approvals.Channel{w.queue, silent{}},
+			approvals.Options{Timeout: 10 * time.Minute})
 	}()
 	w.until("the calls wait", func() bool { return w.waiting() == before+len(calls) })
 	return answers
@@ -153,7 +157,8 @@ func (w *world) loginAt(path, person string) *visitor {
 	w.t.Helper()
 	v := &visitor{w: w}
 	_, secret, _ := strings.Cut(w.c.Link(person), "#")
-	got := v.send("POST", path+"/login", `{"secret":"`+secret+`"}`, "Content-Type: application/json", "Accept: application/json")
+	got := v.send("POST", path+"/login", `{"secret":"`+secret+`"}`, "Content-Type: application/json",
+		"Accept: application/json")
 	var said Session
 	got.json(&said)
 	if got.code != 200 || said.CSRF == "" || said.Person != person {
@@ -235,7 +240,8 @@ func (v *visitor) form(path string, fields ...string) *response {
 		name, value, _ := strings.Cut(f, "=")
 		values.Add(name, value)
 	}
-	return v.send("POST", path, values.Encode(), "Content-Type: application/x-www-form-urlencoded", "Origin: "+v.w.origin, "Sec-Fetch-Site: same-origin")
+	return v.send("POST", path, values.Encode(), "Content-Type: application/x-www-form-urlencoded", "Origin: "+v.w.origin,
+		"Sec-Fetch-Site: same-origin")
 }
 
 // proved sends a form, and again with the code that whoever started the process gets for it.
@@ -362,7 +368,8 @@ func (f *fakeRules) changes() int {
 func (f *fakeRules) Files() ([]RuleFile, string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return []RuleFile{{Path: "codemode.json", Standing: "user file", Digest: fmt.Sprint(len(f.text)), Text: f.text, Editable: true}}, ""
+	return []RuleFile{{Path: "codemode.json", Standing: "user file", Digest: fmt.Sprint(len(f.text)), Text: f.text,
+		Editable: true}}, ""
 }
 
 func (f *fakeRules) Check(_ string, text []byte) error {

@@ -27,9 +27,11 @@ var reasons = map[string]string{
 
 // deciders are the words for what decided, by the record's codes.
 var deciders = map[string]string{
-	"rule": "a rule", "default": "the profile's default", "floor": "the floor", "person": "a person", "grant": "what was allowed before",
-	"fallback": "the profile's fallback", "limit": "a limit", "definition_changed": "the tool was redefined", "bypass": "the bypass",
-	"error": "an error", "none": "nobody",
+	"rule": "a rule", "default": "the profile's default", "floor": "the floor", "person": "a person",
+	"grant":    "what was allowed before",
+	"fallback": "the profile's fallback", "limit": "a limit", "definition_changed": "the tool was redefined",
+	"bypass": "the bypass",
+	"error":  "an error", "none": "nobody",
 }
 
 // states are the words for the states of entries.

@@ -15,7 +15,8 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// accessible holds that axe-core finds nothing on the page. It runs where CODEMODE_AXE names the file axe.min.js of that package.
+// accessible holds that axe-core finds nothing on the page. It runs where CODEMODE_AXE names the file axe.min.js of
+// that package.
 func (b *browser) accessible(what string) {
 	b.t.Helper()
 	path := os.Getenv("CODEMODE_AXE")
@@ -26,12 +27,14 @@ func (b *browser) accessible(what string) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	if _, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](string(text)+"\n;axe.run().then((r) => { window.axeFound = r.violations.map("+
-		"(v) => v.id + ': ' + v.nodes.map((n) => n.target.join(' ')).join(', ')).join('\\n'); }); true")); err != nil {
+	if _, err := chromedp.Run(b.ctx,
+		chromedp.Evaluate[bool](string(text)+"\n;axe.run().then((r) => { window.axeFound = r.violations.map("+
+			"(v) => v.id + ': ' + v.nodes.map((n) => n.target.join(' ')).join(', ')).join('\\n'); }); true")); err != nil {
 		b.t.Fatal(err)
 	}
 	b.until("axe-core is done", `typeof axeFound === "string"`)
-	found, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`(() => { const found = axeFound; delete window.axeFound; return found; })()`))
+	found, err := chromedp.Run(b.ctx,
+		chromedp.Evaluate[string](`(() => { const found = axeFound; delete window.axeFound; return found; })()`))
 	if err != nil || found != "" {
 		b.t.Errorf("%s: axe-core finds (%v)\n%s", what, err, found)
 	}
@@ -83,14 +86,17 @@ func (b *browser) argumentsLead(what string) {
 
 var plannedCall = prompt.PlannedCall{
 	Call: &prompt.Request{
-		Server: "github", Tool: "add_a_label_to_an_issue", Name: "github__add_a_label_to_an_issue_of_a_repository", Profile: "supervised", Principal: anna,
-		Risk: "medium", Args: json.RawMessage(`{"label":"broken link"}`), Terms: prompt.Terms{Scopes: []call.Scope{call.ForRun}},
+		Server: "github", Tool: "add_a_label_to_an_issue", Name: "github__add_a_label_to_an_issue_of_a_repository",
+		Profile: "supervised", Principal: anna,
+		Risk: "medium", Args: json.RawMessage(`{"label":"broken link"}`),
+		Terms: prompt.Terms{Scopes: []call.Scope{call.ForRun}},
 	},
-	Envelope: prompt.Envelope{Fixed: []prompt.Value{{Pointer: "/label", JSON: `"broken link"`}}, Free: []string{"/issue"}}, Count: 45,
+	Envelope: prompt.Envelope{Fixed: []prompt.Value{{Pointer: "/label", JSON: `"broken link"`}}, Free: []string{"/issue"}},
+	Count:    45,
 }
 
-// On every usual screen, in both colours and without a script, each card shows all of itself, the arguments first, for whom it asks
-// and until when it waits, and axe-core finds nothing.
+// On every usual screen, in both colours and without a script, each card shows all of itself, the arguments first, for
+// whom it asks and until when it waits, and axe-core finds nothing.
 func TestThePageFitsEveryScreen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -110,7 +116,8 @@ func TestThePageFitsEveryScreen(t *testing.T) {
 	w.ask(calls...)
 	w.ask(aCall(func(r *prompt.Request) {
 		r.Server, r.Tool, r.Name, r.Rule, r.Risk, r.Run = "pay", "create", "pay__create", "big-payment", "high", "r_high"
-		r.Args = json.RawMessage(`{"amount":{"value":"12000.00","currency":"EUR"},"to":"Acme Ltd \u202e","note":"` + strings.Repeat("all of this has to be read. ", 70) + `"}`)
+		r.Args = json.RawMessage(`{"amount":{"value":"12000.00","currency":"EUR"},"to":"Acme Ltd \u202e","note":"` +
+			strings.Repeat("all of this has to be read. ", 70) + `"}`)
 	}))
 	for _, scope := range []call.Scope{call.ForRun, call.ForTime} {
 		g, err := aCall().Draft(call.Answer{Scope: scope}, time.Now())
@@ -172,7 +179,8 @@ func TestLoggingOutSendsNoFormAgain(t *testing.T) {
 	if n := w.rules.checked.Load(); n != checks || checks != 1 {
 		t.Errorf("the form was sent %d times", n)
 	}
-	b.until("it leads back to the rules", `document.querySelector("input[name=to]") !== null && location.pathname.endsWith("/rules")`)
+	b.until("it leads back to the rules",
+		`document.querySelector("input[name=to]") !== null && location.pathname.endsWith("/rules")`)
 }
 
 // session is that of a person.
@@ -213,20 +221,27 @@ func TestHistorySpeaksToPeople(t *testing.T) {
 		}
 	}
 	for _, reason := range []string{
-		"denied", "bad_arguments", "limit", "policy_changed", "elicitation_declined", "elicitation_unsupported", "no_approver", "timeout", "canceled",
+		"denied", "bad_arguments", "limit", "policy_changed", "elicitation_declined", "elicitation_unsupported",
+		"no_approver", "timeout", "canceled",
 		"too_many_asks", "too_many_refusals", "invalid_decision",
 	} {
-		add(audit.Entry{Kind: audit.Call, State: audit.Refused, Run: "r_1", Call: 1, Principal: anna, Tool: "fs__write", Reason: reason})
-		add(audit.Entry{Kind: audit.Approval, State: reason, Run: "r_1", Call: 1, Principal: anna, Tool: "fs__write", Detail: "not today"})
+		add(audit.Entry{Kind: audit.Call, State: audit.Refused, Run: "r_1", Call: 1, Principal: anna, Tool: "fs__write",
+			Reason: reason})
+		add(audit.Entry{Kind: audit.Approval, State: reason, Run: "r_1", Call: 1, Principal: anna, Tool: "fs__write",
+			Detail: "not today"})
 	}
-	add(audit.Entry{Kind: audit.Call, State: audit.Running, Run: "r_1", Call: 2, Principal: anna, Tool: "fs__write", DecidedBy: &audit.DecidedBy{How: "definition_changed"}})
+	add(audit.Entry{Kind: audit.Call, State: audit.Running, Run: "r_1", Call: 2, Principal: anna, Tool: "fs__write",
+		DecidedBy: &audit.DecidedBy{How: "definition_changed"}})
 	v := w.login(anna)
 	for _, page := range []string{v.get("/history").body, v.get("/run/r_1").body} {
-		if at := strings.Index(page, "_"); strings.Contains(page, "elicitation") || strings.Contains(page, "policy_changed") || strings.Contains(page, "no_approver") ||
-			strings.Contains(page, "too_many") || strings.Contains(page, "bad_arguments") || strings.Contains(page, "definition_changed") || at < 0 {
+		if at := strings.Index(page, "_"); strings.Contains(page, "elicitation") ||
+			strings.Contains(page, "policy_changed") || strings.Contains(page, "no_approver") ||
+			strings.Contains(page, "too_many") || strings.Contains(page, "bad_arguments") ||
+			strings.Contains(page, "definition_changed") || at < 0 {
 			t.Errorf("it shows codes:\n%s", page)
 		}
-		for _, want := range []string{"a person said no", "nobody answered in time", "not today", "for " + anna, `id="zone"`} {
+		for _, want := range []string{"a person said no", "nobody answered in time", "not today", "for " + anna,
+			`id="zone"`} {
 			if !strings.Contains(page, want) {
 				t.Errorf("it lacks %q", want)
 			}

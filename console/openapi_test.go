@@ -39,7 +39,8 @@ func (o *openAPI) check(t *testing.T, path, method string, got *response) {
 		t.Fatal(err)
 	}
 	var schema jsonschema.Schema
-	all := fmt.Sprintf(`{"allOf": [%s], "$defs": %s}`, text, strings.ReplaceAll(string(defs), "#/components/schemas/", "#/$defs/"))
+	all := fmt.Sprintf(`{"allOf": [%s], "$defs": %s}`, text, strings.ReplaceAll(string(defs), "#/components/schemas/",
+		"#/$defs/"))
 	if err := json.Unmarshal([]byte(all), &schema); err != nil {
 		t.Fatalf("%s %s: %v", method, path, err)
 	}
@@ -105,7 +106,8 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 	w.ask(aCall(func(r *prompt.Request) { r.Run, r.Risk = "r_a", "high" }))
 	w.ask(&prompt.Request{
 		Name: prompt.InquiryTool, Risk: "low", Principal: anna, Run: "r_z", Call: 9, Args: json.RawMessage(`{}`),
-		Inquiry: &prompt.Inquiry{Header: "Release", Question: "Which?", Options: []prompt.Option{{Label: "main"}, {Label: "stable"}}},
+		Inquiry: &prompt.Inquiry{Header: "Release", Question: "Which?",
+			Options: []prompt.Option{{Label: "main"}, {Label: "stable"}}},
 	})
 	list := v.pending()
 	for i, a := range list {
@@ -134,7 +136,8 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 	answer(`"decision": "allow", "scope": "time", "length": "100h"`)
 	answer(`"decision": "allow", "propose": "any"`)
 	a := v.pending()[0]
-	post(in+"answer/propose", "/api/answer/propose", fmt.Sprintf(`{"id": %q, "digest": %q, "decision": "allow", "propose": "any"}`, a.ID, a.Digest))
+	post(in+"answer/propose", "/api/answer/propose",
+		fmt.Sprintf(`{"id": %q, "digest": %q, "decision": "allow", "propose": "any"}`, a.ID, a.Digest))
 	answer(`"decision": "allow", "scope": "time", "length": "10m", "uses": 3, "wait": "1ms"`)
 	g, err := aCall().Draft(call.Answer{Scope: call.ForTime}, time.Now())
 	if err == nil {
@@ -165,7 +168,8 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 	byToken("/api/grants", "GET", "/api/grants", "")
 	byToken("/api/grants/revoke", "POST", "/api/grants/revoke", `{"grant": "g_none"}`)
 	for _, body := range []string{
-		`{"ids": 1}`, `{"id": "q_none", "digest": "x", "decision": "deny"}`, fmt.Sprintf(`{"id": %q, "digest": %q, "decision": "allow"}`, own[1].ID, own[1].Digest),
+		`{"ids": 1}`, `{"id": "q_none", "digest": "x", "decision": "deny"}`,
+		fmt.Sprintf(`{"id": %q, "digest": %q, "decision": "allow"}`, own[1].ID, own[1].Digest),
 		fmt.Sprintf(`{"id": %q, "digest": %q, "decision": "allow", "propose": "any"}`, own[0].ID, own[0].Digest),
 		fmt.Sprintf(`{"id": %q, "digest": %q, "decision": "allow", "wait": "1ms"}`, own[0].ID, own[0].Digest),
 	} {
@@ -174,5 +178,6 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 	o.check(t, "/api/pending", "get", w.byTokenOf("a-token-of-an-mcp-client", "GET", "/api/pending", ""))
 	// A token opens no session.
 	stranger := &visitor{w: w, path: v.path}
-	o.check(t, in+"pending", "get", stranger.send("GET", "/api/pending", "", "Authorization: Bearer a-token-of-an-mcp-client"))
+	o.check(t, in+"pending", "get", stranger.send("GET", "/api/pending", "",
+		"Authorization: Bearer a-token-of-an-mcp-client"))
 }

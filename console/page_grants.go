@@ -88,8 +88,10 @@ func (c *Console) revoke(w http.ResponseWriter, r *http.Request, s *session) err
 	}
 	// The grant ends even if that cannot be recorded: less is allowed than before.
 	noted := c.note(r.Context(), audit.Entry{
-		Kind: audit.Grant, State: "revoked", Principal: g.Principal, Run: g.Run, Profile: g.Profile, Server: g.Server, Tool: g.Name,
-		DecidedBy: &audit.DecidedBy{How: call.ByPerson, Channel: ChannelName, Principal: s.person, Grant: g.ID, Scope: string(g.Scope)}, Detail: g.Allows(),
+		Kind: audit.Grant, State: "revoked", Principal: g.Principal, Run: g.Run, Profile: g.Profile, Server: g.Server,
+		Tool: g.Name,
+		DecidedBy: &audit.DecidedBy{How: call.ByPerson, Channel: ChannelName, Principal: s.person, Grant: g.ID,
+			Scope: string(g.Scope)}, Detail: g.Allows(),
 	})
 	if noted != nil {
 		c.log.Warn("a revoked grant is not in the record", "grant", g.ID)

@@ -115,7 +115,8 @@ var kindsOf = map[string][]string{
 
 // showHistory is the record, newest first.
 func (c *Console) showHistory(w http.ResponseWriter, r *http.Request, s *session) error {
-	v := &historyView{frame: c.frame(r, s, "history", "History"), Tool: word(r.FormValue("tool")), Kind: r.FormValue("kind")}
+	v := &historyView{frame: c.frame(r, s, "history", "History"), Tool: word(r.FormValue("tool")),
+		Kind: r.FormValue("kind")}
 	q := store.Query{Newest: true, Limit: aPage, Tool: v.Tool, Kinds: []string{audit.Call, audit.Approval, audit.Grant}}
 	if kinds, ok := kindsOf[v.Kind]; ok {
 		q.Kinds = kinds
@@ -235,7 +236,8 @@ func (c *Console) apiEntries(w http.ResponseWriter, r *http.Request, s *session)
 	if n, err := strconv.Atoi(r.FormValue("limit")); err == nil && n > 0 {
 		limit = min(n, mostEntries)
 	}
-	all, err := c.entries(r.Context(), s, store.Query{Run: r.FormValue("run"), Tool: r.FormValue("tool"), Newest: true, Limit: limit})
+	all, err := c.entries(r.Context(), s, store.Query{Run: r.FormValue("run"), Tool: r.FormValue("tool"), Newest: true,
+		Limit: limit})
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,8 @@ const longestTo = 4 << 10
 // onward is the page to open after a login, below the path of the session: never another site.
 func onward(to string) string {
 	u, err := url.Parse(to)
-	if err != nil || len(to) > longestTo || !strings.HasPrefix(to, "/") || u.Host != "" || u.RawPath != "" || !plainPath(u.Path) {
+	if err != nil || len(to) > longestTo || !strings.HasPrefix(to, "/") || u.Host != "" || u.RawPath != "" ||
+		!plainPath(u.Path) {
 		return "/"
 	}
 	return (&url.URL{Path: u.Path, RawQuery: u.RawQuery}).String()

@@ -34,9 +34,10 @@ type Asked struct {
 	Expires time.Time `json:"expires,omitzero"`
 
 	NeedsCode bool `json:"needsCode,omitempty"` // a yes has to come with the code
-	MustSee   bool `json:"mustSee,omitempty"`   // a yes has to come with "whole": true, after the person saw the question whole
-	Cut       bool `json:"cut,omitempty"`       // something is left out or masked; GET /api/pending/ID has it all
-	Editable  bool `json:"editable,omitempty"`
+	// a yes has to come with "whole": true, after the person saw the question whole
+	MustSee  bool `json:"mustSee,omitempty"`
+	Cut      bool `json:"cut,omitempty"` // something is left out or masked; GET /api/pending/ID has it all
+	Editable bool `json:"editable,omitempty"`
 
 	Offers  []Offer         `json:"offers"`            // the ways of saying yes
 	Inquiry *prompt.Inquiry `json:"inquiry,omitempty"` // it is not about a call: a program asks something
@@ -80,7 +81,8 @@ func offer(r *prompt.Request, g *prompt.Grant) Offer {
 	}
 	length, longest := g.Expires.Sub(g.Created), r.Terms.Longest()
 	o.Length, o.Longest = length.String(), longest.String()
-	all := append(slices.DeleteFunc(slices.Clone(lengths), func(d time.Duration) bool { return d > longest }), length, longest)
+	all := append(slices.DeleteFunc(slices.Clone(lengths), func(d time.Duration) bool { return d > longest }), length,
+		longest)
 	slices.Sort(all)
 	for _, d := range slices.Compact(all) {
 		o.Ends = append(o.Ends, end{Length: d.String(), Words: lasts(d), At: g.Created.Add(d), Chosen: d == length})
@@ -201,9 +203,11 @@ func describe(o approvals.Open) *asked {
 	a := &asked{
 		Asked: Asked{
 			ID: r.ID, Digest: r.Digest, Run: word(r.Run), Call: r.Call, Principal: word(r.Principal), Profile: word(r.Profile),
-			Tool: prompt.Heading(r), Summary: prompt.Summary(r), Text: full.Text, Risk: word(string(cmp.Or(r.Risk, "medium"))), Code: word(r.Code), Since: o.Since, Expires: r.Deadline(),
-			NeedsCode: r.Risk.Grave(), MustSee: r.Risk.Grave() && !full.Complete, Cut: full.Cut || full.Masked > 0, Editable: r.Edit != nil,
-			Offers: []Offer{{Scope: call.Once, Text: r.Yes()}}, Inquiry: visibleInquiry(r.Inquiry),
+			Tool: prompt.Heading(r), Summary: prompt.Summary(r), Text: full.Text, Risk: word(string(cmp.Or(r.Risk, "medium"))),
+			Code: word(r.Code), Since: o.Since, Expires: r.Deadline(),
+			NeedsCode: r.Risk.Grave(), MustSee: r.Risk.Grave() && !full.Complete, Cut: full.Cut || full.Masked > 0,
+			Editable: r.Edit != nil,
+			Offers:   []Offer{{Scope: call.Once, Text: r.Yes()}}, Inquiry: visibleInquiry(r.Inquiry),
 		},
 		shownArgs: showArgs(r, false), Why: word(strings.Join(r.Reasons, "; ")), Rule: word(r.Rule), request: r,
 	}

@@ -96,7 +96,8 @@ func (c *Console) rulesView(r *http.Request, s *session) *rulesView {
 	query := r.URL.Query() // anybody may have made the link
 	v.Profile, v.Program = query.Get("profile"), query.Get("program")
 	for _, tool := range query["allow"] {
-		if max(len(v.Profile), len(tool)) <= longestName && name.MatchString(v.Profile) && name.MatchString(tool) && len(v.Tools) < mostLinked {
+		if max(len(v.Profile), len(tool)) <= longestName && name.MatchString(v.Profile) && name.MatchString(tool) &&
+			len(v.Tools) < mostLinked {
 			v.Tools = append(v.Tools, tool)
 		}
 	}
@@ -188,7 +189,8 @@ func (c *Console) proposeRule(w http.ResponseWriter, r *http.Request, s *session
 		return nil, err
 	}
 	form := r.PostForm
-	p := Proposal{Profile: form.Get("profile"), Tool: form.Get("tool"), List: form.Get("list"), By: s.person, Why: form.Get("why")}
+	p := Proposal{Profile: form.Get("profile"), Tool: form.Get("tool"), List: form.Get("list"), By: s.person,
+		Why: form.Get("why")}
 	ch, err := c.proposing(r.Context(), &p)
 	if err != nil {
 		return nil, c.againRules(w, r, s, "", err)
@@ -248,7 +250,8 @@ func (c *Console) makeSession(w http.ResponseWriter, r *http.Request, s *session
 		}
 	}
 	if life == 0 {
-		return nil, c.againRules(w, r, s, "", fmt.Errorf("a session lasts %s, %s or %s", lives[0].name, lives[1].name, lives[2].name))
+		return nil, c.againRules(w, r, s, "", fmt.Errorf("a session lasts %s, %s or %s", lives[0].name, lives[1].name,
+			lives[2].name))
 	}
 	ch := &change{what: fmt.Sprintf("make a session for the role %s, for %s", word(role), r.PostForm.Get("life"))}
 	ch.do = func(w http.ResponseWriter, r *http.Request) error {
@@ -261,8 +264,10 @@ func (c *Console) makeSession(w http.ResponseWriter, r *http.Request, s *session
 		if err == nil {
 			id, ends, err = c.options.Rules.NewSession(role, life)
 		}
-		return c.againRules(w, r, s, fmt.Sprintf("The session %s for the role %s lasts until %s. It is shown once: give it to the person "+
-			"who starts the server (codemode serve --session) or connects to it.", id, word(role), ends.Local().Format(time.DateTime)), err)
+		return c.againRules(w, r, s,
+			fmt.Sprintf("The session %s for the role %s lasts until %s. It is shown once: give it to the person "+
+				"who starts the server (codemode serve --session) or connects to it.", id, word(role),
+				ends.Local().Format(time.DateTime)), err)
 	}
 	return ch, nil
 }

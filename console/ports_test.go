@@ -91,7 +91,8 @@ func (b *browser) secrets() (path, cookie, csrf string) {
 			cookie = x.Value
 		}
 	}
-	if csrf, err = chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.querySelector("input[name=csrf]").value`)); err != nil {
+	if csrf, err = chromedp.Run(b.ctx,
+		chromedp.Evaluate[string](`document.querySelector("input[name=csrf]").value`)); err != nil {
 		b.t.Fatal(err)
 	}
 	_, rest, _ := strings.Cut(at, sessionPrefix)
@@ -172,19 +173,22 @@ func TestAnotherPortGetsNoSession(t *testing.T) {
 	name := securePrefix + w.c.cookie
 	plain := w.c.cookie
 	tossed := []string{
-		name + "=tossed; Path=/; Secure", name + "=tossed; Path=/s; Secure", name + "=tossed; Path=/s/; Secure; HttpOnly", plain + "=tossed; Path=/", plain + "=tossed; Path=/s/",
+		name + "=tossed; Path=/; Secure", name + "=tossed; Path=/s; Secure", name + "=tossed; Path=/s/; Secure; HttpOnly",
+		plain + "=tossed; Path=/", plain + "=tossed; Path=/s/",
 		"__Host-" + plain + "=tossed; Path=/; Secure", name + "=tossed; Path=/api; Secure", plain + "=tossed; Path=/rules",
 	}
 	other := b.tab()
 	for _, host := range []string{"127.0.0.1", "localhost"} {
 		n.serves("<!doctype html><title>neighbour</title>", tossed...)
-		for _, at := range []string{"/", "/s", "/s/", "/s/x/", "/login", "/rules", "/api/session", "/api/events", "/console/s/", "/static/console.css"} {
+		for _, at := range []string{"/", "/s", "/s/", "/s/x/", "/login", "/rules", "/api/session", "/api/events",
+			"/console/s/", "/static/console.css"} {
 			other.do("visit another port", visit("http://"+host+":"+n.port+at))
 		}
 		n.serves(fmt.Sprintf(attacks, w.origin), tossed...)
 		other.do("visit its page", visit("http://"+host+":"+n.port+"/attack"))
 		other.until("it has tried everything", `window.done !== undefined`)
-		read, err := chromedp.Run(other.ctx, chromedp.Evaluate[string](`window.done.filter((x) => !x.startsWith("script /static/")).join("\n")`))
+		read, err := chromedp.Run(other.ctx,
+			chromedp.Evaluate[string](`window.done.filter((x) => !x.startsWith("script /static/")).join("\n")`))
 		if err != nil || read != "" {
 			t.Errorf("a page of %s at another port reads: %s %v", host, read, err)
 		}
@@ -197,10 +201,12 @@ func TestAnotherPortGetsNoSession(t *testing.T) {
 	// A link from there leads a person to the page, and takes nothing along. Nor does leaving the page for there.
 	n.serves(fmt.Sprintf(`<!doctype html><a id="in" href="%s/rules?profile=p&allow=x__y">in</a>`, w.origin), tossed...)
 	other.do("follow a link from there", visit("http://127.0.0.1:"+n.port+"/link"), chromedp.Click(chromedp.CSS("#in")))
-	other.until("the page is there, in the session", `location.pathname.startsWith("/s/") && location.search.startsWith("?profile=p") && document.querySelector(".propose") !== null`)
+	other.until("the page is there, in the session",
+		`location.pathname.startsWith("/s/") && location.search.startsWith("?profile=p") && document.querySelector(".propose") !== null`)
 	n.serves("<!doctype html><title>neighbour</title>")
 	other.do("leave for there", chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
-		_, err := chromedp.Run(ctx, chromedp.Evaluate[chromedp.Void](`void location.assign("http://127.0.0.1:`+n.port+`/left")`))
+		_, err := chromedp.Run(ctx,
+			chromedp.Evaluate[chromedp.Void](`void location.assign("http://127.0.0.1:`+n.port+`/left")`))
 		return err
 	}))
 	other.until("the other port is there", `location.pathname === "/left"`)
@@ -217,7 +223,8 @@ func TestAnotherPortGetsNoSession(t *testing.T) {
 
 	// The page works all the same, with the cookies of the other port beside its own.
 	b.do("load the page again", visit(w.origin+"/"))
-	b.until("the question is there", `location.pathname.startsWith("/s/") && document.querySelectorAll("article.ask").length === 1`)
+	b.until("the question is there",
+		`location.pathname.startsWith("/s/") && document.querySelectorAll("article.ask").length === 1`)
 	b.settle()
 	b.do("allow it", chromedp.Click(chromedp.CSS(`article.ask button.yes`)))
 	if a := answerOf(t, answers)[0]; !a.Allowed || a.By != anna {
@@ -238,7 +245,8 @@ func TestAnotherPortGetsNoSession(t *testing.T) {
 	b.until("the page is there", `location.pathname.startsWith("/s/") && document.querySelector(".empty") !== null`)
 	path, cookie, csrf = b.secrets()
 	other.do("visit that port again", visit("http://127.0.0.1:"+n.port+"/again"))
-	if path == "" || cookie == "" || csrf == "" || n.holds("/again") == "" || n.holds(path) != "" || n.holds(cookie) != "" || n.holds(csrf) != "" {
+	if path == "" || cookie == "" || csrf == "" || n.holds("/again") == "" || n.holds(path) != "" ||
+		n.holds(cookie) != "" || n.holds(csrf) != "" {
 		t.Error("another port got a half of the second session, or nothing")
 	}
 }
@@ -251,9 +259,11 @@ func TestWithoutAScriptInABrowser(t *testing.T) {
 	b := newBrowser(t)
 	b.noScript()
 	link := w.c.Link(anna)
-	b.do("come over a link from elsewhere", visit(w.origin+"/console/rules?profile=p&allow=x__y"), chromedp.WaitVisible(chromedp.CSS("#secret")))
+	b.do("come over a link from elsewhere", visit(w.origin+"/console/rules?profile=p&allow=x__y"),
+		chromedp.WaitVisible(chromedp.CSS("#secret")))
 	b.do("log in", chromedp.SendKeys(chromedp.CSS("#secret"), link), chromedp.Click(chromedp.CSS("form.login button")))
-	b.until("the page that the link led to is there", `/^\/console\/s\/[A-Z2-7]{26}\/rules$/.test(location.pathname) && document.querySelector(".propose") !== null`)
+	b.until("the page that the link led to is there",
+		`/^\/console\/s\/[A-Z2-7]{26}\/rules$/.test(location.pathname) && document.querySelector(".propose") !== null`)
 	path, cookie, csrf := b.secrets()
 	answers := w.ask(aCall())
 	b.do("what waits", chromedp.Click(chromedp.CSS(`nav a`)), chromedp.WaitVisible(chromedp.CSS("article.ask")))
@@ -285,18 +295,22 @@ func saves(b *browser, w *world) {
 	b.t.Helper()
 	const text = "{\n  \"servers\": {}\n}\n"
 	b.do("the rules", chromedp.Click(chromedp.CSS(`nav a[href$="/rules"]`)), chromedp.WaitVisible(chromedp.CSS("#text-0")))
-	b.do("change them", chromedp.SetValue(chromedp.CSS("#text-0"), text), chromedp.Click(chromedp.CSS(`button[formaction$="/rules/save"]`)))
-	b.until("a code is wanted", `document.getElementById("proof") !== null && document.querySelector(".detail").textContent.includes('+   "servers": {}')`)
+	b.do("change them", chromedp.SetValue(chromedp.CSS("#text-0"), text),
+		chromedp.Click(chromedp.CSS(`button[formaction$="/rules/save"]`)))
+	b.until("a code is wanted",
+		`document.getElementById("proof") !== null && document.querySelector(".detail").textContent.includes('+   "servers": {}')`)
 	b.named()
 	if w.rules.changes() != 0 {
 		b.t.Error("the file is written without a code")
 	}
-	b.do("type a wrong code", chromedp.SendKeys(chromedp.CSS("#proof"), "WRONG"), chromedp.Click(chromedp.CSS(".proof button.yes")))
+	b.do("type a wrong code", chromedp.SendKeys(chromedp.CSS("#proof"), "WRONG"),
+		chromedp.Click(chromedp.CSS(".proof button.yes")))
 	b.until("it says so", `document.getElementById("proof-problem").textContent.includes("--confirm prints a new one")`)
 	if w.rules.changes() != 0 {
 		b.t.Error("the file is written with a wrong code")
 	}
-	b.do("type the code", chromedp.SendKeys(chromedp.CSS("#proof"), w.code()), chromedp.Click(chromedp.CSS(".proof button.yes")))
+	b.do("type the code", chromedp.SendKeys(chromedp.CSS("#proof"), w.code()),
+		chromedp.Click(chromedp.CSS(".proof button.yes")))
 	b.until("it is saved", `document.getElementById("status").textContent.includes("Saved")`)
 	w.rules.mu.Lock()
 	defer w.rules.mu.Unlock()
@@ -315,7 +329,8 @@ func TestTheConfirmPageInABrowser(t *testing.T) {
 	b.until("the page is there", `document.querySelector(".empty") !== null`)
 	changed := strings.Replace(w.rules.text, `["time__now"]`, `["time__now", "filesystem__*"]`, 1)
 	b.do("the rules", chromedp.Click(chromedp.CSS(`nav a[href$="/rules"]`)), chromedp.WaitVisible(chromedp.CSS("#text-0")))
-	b.do("change them", chromedp.SetValue(chromedp.CSS("#text-0"), changed), chromedp.Click(chromedp.CSS(`button[formaction$="/rules/save"]`)))
+	b.do("change them", chromedp.SetValue(chromedp.CSS("#text-0"), changed),
+		chromedp.Click(chromedp.CSS(`button[formaction$="/rules/save"]`)))
 	b.until("a code is wanted", `document.getElementById("proof") !== null`)
 	b.named()
 	for _, width := range []int64{1280, 390} {
@@ -326,24 +341,29 @@ func TestTheConfirmPageInABrowser(t *testing.T) {
 			b.shot(fmt.Sprintf("confirm-%d-dark-%t", width, dark))
 		}
 	}
-	b.do("type a wrong code", chromedp.SendKeys(chromedp.CSS("#proof"), "WRONG"), chromedp.Click(chromedp.CSS(".proof button.yes")))
+	b.do("type a wrong code", chromedp.SendKeys(chromedp.CSS("#proof"), "WRONG"),
+		chromedp.Click(chromedp.CSS(".proof button.yes")))
 	b.until("it says so", `document.getElementById("proof-problem").textContent !== ""`)
 	b.shot("confirm-wrong")
 	b.size(1100, 900)
 	b.dark(false)
-	b.do("type the code", chromedp.SendKeys(chromedp.CSS("#proof"), w.code()), chromedp.Click(chromedp.CSS(".proof button.yes")))
+	b.do("type the code", chromedp.SendKeys(chromedp.CSS("#proof"), w.code()),
+		chromedp.Click(chromedp.CSS(".proof button.yes")))
 	b.until("it is saved", `document.getElementById("status").textContent.includes("Saved")`)
 
 	answers := w.ask(aCall())
 	b.do("what waits", chromedp.Click(chromedp.CSS(`nav a`)), chromedp.WaitVisible(chromedp.CSS("article.ask")))
 	b.settle()
-	b.do("show it whole", chromedp.Click(chromedp.CSS(`article.ask .more a`)), chromedp.WaitVisible(chromedp.CSS("article.whole")))
+	b.do("show it whole", chromedp.Click(chromedp.CSS(`article.ask .more a`)),
+		chromedp.WaitVisible(chromedp.CSS("article.whole")))
 	b.settle()
-	b.do("allow it, and propose a rule", chromedp.Click(chromedp.CSS(`details.always summary`)), chromedp.Click(chromedp.CSS(`details.always button`)))
+	b.do("allow it, and propose a rule", chromedp.Click(chromedp.CSS(`details.always summary`)),
+		chromedp.Click(chromedp.CSS(`details.always button`)))
 	b.until("a code is wanted", `document.getElementById("proof") !== null`)
 	b.shot("confirm-proposal")
 	untouched(t, w, answers)
-	b.do("type the code", chromedp.SendKeys(chromedp.CSS("#proof"), w.code()), chromedp.Click(chromedp.CSS(".proof button.yes")))
+	b.do("type the code", chromedp.SendKeys(chromedp.CSS("#proof"), w.code()),
+		chromedp.Click(chromedp.CSS(".proof button.yes")))
 	if a := answerOf(t, answers)[0]; !a.Allowed {
 		t.Errorf("the answer came as %+v", a)
 	}

@@ -68,11 +68,13 @@ func widening(a Asked) []request {
 	js := `{"id":"` + a.ID + `","digest":"` + a.Digest + `","decision":"allow","propose":"exact"}`
 	proposed := func(w *world) bool { return len(w.rules.proposed) == 1 }
 	return []request{
-		{"/rules/save", []string{"path=codemode.json", "digest=3", "text={\"servers\": {}}\n// a comment\n"}, "", func(w *world) bool {
-			return w.rules.text == "{\"servers\": {}}\n// a comment\n"
-		}},
+		{"/rules/save", []string{"path=codemode.json", "digest=3", "text={\"servers\": {}}\n// a comment\n"}, "",
+			func(w *world) bool {
+				return w.rules.text == "{\"servers\": {}}\n// a comment\n"
+			}},
 		{"/rules/propose", []string{"profile=p", "tool=x__y", "list=allowlist", "why=because"}, "", proposed},
-		{"/rules/session", []string{"role=reviewer", "life=1 hour"}, "", func(w *world) bool { return len(w.rules.made) == 1 }},
+		{"/rules/session", []string{"role=reviewer", "life=1 hour"}, "",
+			func(w *world) bool { return len(w.rules.made) == 1 }},
 		{"/answer/propose", []string{q, "decision=allow propose:any"}, "", proposed},
 		{"/api/answer/propose", nil, js, proposed},
 	}
@@ -81,7 +83,8 @@ func widening(a Asked) []request {
 // ask sends a request, with a proof or without one.
 func (v *visitor) ask(x request, proof string) *response {
 	if x.body != "" {
-		return v.send("POST", x.path, x.body, "Content-Type: application/json", "X-CSRF-Token: "+v.csrf, proofHeader+": "+proof)
+		return v.send("POST", x.path, x.body, "Content-Type: application/json", "X-CSRF-Token: "+v.csrf,
+			proofHeader+": "+proof)
 	}
 	return v.form(x.path, append(slices.Clone(x.fields), "proof="+proof)...)
 }
@@ -118,7 +121,8 @@ func TestNothingWidensWithoutAProof(t *testing.T) {
 			if got := v.ask(x, ""); got.code != 403 {
 				t.Errorf("without a code: %d", got.code)
 			}
-			for _, proof := range []string{"wrong", v.csrf, strings.TrimPrefix(v.path, "/s/"), strings.Repeat("A", 26), secretOf(w), "7f3a", " "} {
+			for _, proof := range []string{"wrong", v.csrf, strings.TrimPrefix(v.path, "/s/"), strings.Repeat("A", 26),
+				secretOf(w), "7f3a", " "} {
 				refused("with "+proof, v.ask(x, proof))
 			}
 			code := w.code()
@@ -143,11 +147,14 @@ func TestNothingWidensWithoutAProof(t *testing.T) {
 			}
 			refused("the code for something more", v.ask(more, code))
 			if x.body == "" {
-				hidden := url.Values{"text": {"{\"b\": 1}"}, "path": {"codemode.json"}, "digest": {"3"}, "profile": {"evil"}, "tool": {"evil"}, "role": {"evil"}, "life": {"1 day"}}
+				hidden := url.Values{"text": {"{\"b\": 1}"}, "path": {"codemode.json"}, "digest": {"3"}, "profile": {"evil"},
+					"tool": {"evil"}, "role": {"evil"}, "life": {"1 day"}}
 				nested := "request=" + base64.RawURLEncoding.EncodeToString([]byte(hidden.Encode()))
-				refused("the code for a request in a request", v.form(x.path, append(slices.Clone(x.fields), nested, "proof="+code)...))
+				refused("the code for a request in a request", v.form(x.path,
+					append(slices.Clone(x.fields), nested, "proof="+code)...))
 			}
-			refused("the code in the address", v.send("POST", x.path+"?proof="+code, formOf(x, v.csrf), "Content-Type: application/x-www-form-urlencoded"))
+			refused("the code in the address", v.send("POST", x.path+"?proof="+code, formOf(x, v.csrf),
+				"Content-Type: application/x-www-form-urlencoded"))
 			refused("the code without the token", (&visitor{w: w, path: v.path, cookie: v.cookie}).ask(x, code))
 			untouched(t, w, answers)
 
@@ -199,7 +206,8 @@ func TestOtherRoutesDoNotWiden(t *testing.T) {
 		open := v.pending()
 		for _, a := range open[:min(len(open), 1)] {
 			for _, decision := range []string{"allow propose:any", "allow propose:exact", "propose", "allow propose:"} {
-				v.form(path, "q="+a.ID+" "+a.Digest, "decision="+decision, "do=save", "propose=any", "path=codemode.json", "digest=3", "text={\"a\":1}", "profile=p", "tool=x", "role=r", "life=1 hour", "action=save")
+				v.form(path, "q="+a.ID+" "+a.Digest, "decision="+decision, "do=save", "propose=any", "path=codemode.json",
+					"digest=3", "text={\"a\":1}", "profile=p", "tool=x", "role=r", "life=1 hour", "action=save")
 			}
 			js := `{"id":"` + a.ID + `","digest":"` + a.Digest + `","decision":"allow","propose":"any"}`
 			v.send("POST", path, js, "Content-Type: application/json", "X-CSRF-Token: "+v.csrf)
@@ -283,11 +291,13 @@ func TestWhatIsConfirmed(t *testing.T) {
 	w := newWorld(t)
 	v := w.login(anna)
 	w.rules.text = "{\n  \"a\": 1,\n  \"b\": 2,\n  \"c\": 3\n}\n"
-	fields := []string{"path=codemode.json", fmt.Sprintf("digest=%d", len(w.rules.text)), "text={\r\n  \"a\": 1,\r\n  \"b\": \"x\u202ey\x01\",\r\n  \"c\": 3\r\n}\r\n"}
+	fields := []string{"path=codemode.json", fmt.Sprintf("digest=%d", len(w.rules.text)),
+		"text={\r\n  \"a\": 1,\r\n  \"b\": \"x\u202ey\x01\",\r\n  \"c\": 3\r\n}\r\n"}
 	w.rules.anything = true
 	got := v.form("/rules/save", fields...)
 	all := w.c.Confirm(anna)
-	if len(all) != 1 || all[0].What != "write the file codemode.json" || !slices.Equal(all[0].Detail, []string{`-   "b": 2,`, `+   "b": "x<U+202E>y<U+0001>",`}) {
+	if len(all) != 1 || all[0].What != "write the file codemode.json" ||
+		!slices.Equal(all[0].Detail, []string{`-   "b": 2,`, `+   "b": "x<U+202E>y<U+0001>",`}) {
 		t.Errorf("got %q", all)
 	}
 	for _, want := range append(all[0].Detail, all[0].What, "codemode console --confirm") {
@@ -298,7 +308,8 @@ func TestWhatIsConfirmed(t *testing.T) {
 	// The page sends it again as one field, and what is written is what was sent at first.
 	_, rest, _ := strings.Cut(got.body, `name="request" value="`)
 	again, _, _ := strings.Cut(rest, `"`)
-	if got := v.form("/rules/save", "request="+again, "proof="+all[0].Code); got.code != 303 || w.rules.text != "{\n  \"a\": 1,\n  \"b\": \"x\u202ey\x01\",\n  \"c\": 3\n}\n" {
+	if got := v.form("/rules/save", "request="+again, "proof="+all[0].Code); got.code != 303 ||
+		w.rules.text != "{\n  \"a\": 1,\n  \"b\": \"x\u202ey\x01\",\n  \"c\": 3\n}\n" {
 		t.Errorf("got %d %q", got.code, w.rules.text)
 	}
 
@@ -318,8 +329,8 @@ func TestWhatIsConfirmed(t *testing.T) {
 	}
 }
 
-// A code is for all that it does: no line, no end of a long line and no argument is left out of what is shown, and nothing is shown of
-// a file that is not the one that changes.
+// A code is for all that it does: no line, no end of a long line and no argument is left out of what is shown, and
+// nothing is shown of a file that is not the one that changes.
 func TestAllOfAChangeIsShown(t *testing.T) {
 	long := strings.Repeat("x", 5000)
 	many := strings.Repeat("\"plain\": 1,\n", 200)
@@ -330,10 +341,13 @@ func TestAllOfAChangeIsShown(t *testing.T) {
 		want       string
 	}{
 		{"behind many lines", "/rules/save", []string{"text=" + many + "\"evil\": 1\n" + many}, "", `+ "evil": 1`},
-		{"at the end of a long line", "/rules/save", []string{"text=[\"" + long + "\", \"evil\"]"}, "", `+ ["` + long + `", "evil"]`},
+		{"at the end of a long line", "/rules/save", []string{"text=[\"" + long + "\", \"evil\"]"}, "",
+			`+ ["` + long + `", "evil"]`},
 		{"a line that goes, behind many", "/rules/save", []string{"text={}"}, many + "\"guard\": 1\n" + many, `- "guard": 1`},
-		{"the reason of a proposal", "/rules/propose", []string{"profile=p", "tool=x__y", "why=first\nevil " + long}, "", "           evil " + long},
-		{"a long name of a tool", "/rules/propose", []string{"profile=p", "tool=" + long + "evil"}, "", "tool:      " + long + "evil"},
+		{"the reason of a proposal", "/rules/propose", []string{"profile=p", "tool=x__y", "why=first\nevil " + long}, "",
+			"           evil " + long},
+		{"a long name of a tool", "/rules/propose", []string{"profile=p", "tool=" + long + "evil"}, "",
+			"tool:      " + long + "evil"},
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			w := newWorld(t)
@@ -376,8 +390,8 @@ func TestAllOfAChangeIsShown(t *testing.T) {
 		}
 	})
 
-	// The digest of a form is the one of the file that was shown beside the code, or else it could be that of what the file is about to
-	// be: then lines come back that somebody has just taken out, and nobody sees them.
+	// The digest of a form is the one of the file that was shown beside the code, or else it could be that of what the
+	// file is about to be: then lines come back that somebody has just taken out, and nobody sees them.
 	t.Run("a file that somebody else is about to write", func(t *testing.T) {
 		w := newWorld(t)
 		w.rules.anything = true

@@ -25,7 +25,8 @@ func TestAHighRiskIsReadToItsEndOnThePage(t *testing.T) {
 			r.Risk, r.Args = "high", json.RawMessage(`{"script":"`+script+`"}`)
 		}))
 		if b.until("the question arrives", `document.querySelectorAll("article.ask").length === 1`); where == "itself" {
-			b.do("open it", chromedp.Click(chromedp.CSS(`article.ask .more a`)), chromedp.WaitVisible(chromedp.CSS("article.whole")))
+			b.do("open it", chromedp.Click(chromedp.CSS(`article.ask .more a`)),
+				chromedp.WaitVisible(chromedp.CSS("article.whole")))
 		}
 		b.settle()
 		const allow = `(() => {

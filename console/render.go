@@ -28,8 +28,10 @@ var templates = sync.OnceValue(parse)
 
 func parse() map[string]*template.Template {
 	functions := template.FuncMap{
-		"age": age, "clock": clock, "until": until, "zone": zone, "decider": decider, "iso": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"word": word, "lines": lines, "short": short, "json": func(raw json.RawMessage) []span { return lines(editable(raw)) },
+		"age": age, "clock": clock, "until": until, "zone": zone, "decider": decider,
+		"iso":  func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"word": word, "lines": lines, "short": short,
+		"json":    func(raw json.RawMessage) []span { return lines(editable(raw)) },
 		"heading": func(name string) string { return prompt.Heading(&prompt.Request{Name: name}) },
 		"one":     func(v any, a *asked) askIn { return askIn{Page: v, Ask: a} },
 		"row":     func(v any, a *asked, atOnce bool) askIn { return askIn{Page: v, Ask: a, AtOnce: atOnce} },
@@ -38,8 +40,10 @@ func parse() map[string]*template.Template {
 		"table":   func(v any, rows []row) rowsIn { return rowsIn{v, rows} },
 	}
 	all := map[string]*template.Template{}
-	for _, name := range []string{"login", "pending", "ask", "gone", "history", "run", "grants", "rules", "confirm", "problem"} {
-		all[name] = template.Must(template.New("frame.html").Funcs(functions).ParseFS(sources, "templates/frame.html", "templates/parts.html", "templates/"+name+".html"))
+	for _, name := range []string{"login", "pending", "ask", "gone", "history", "run", "grants", "rules", "confirm",
+		"problem"} {
+		all[name] = template.Must(template.New("frame.html").Funcs(functions).ParseFS(sources, "templates/frame.html",
+			"templates/parts.html", "templates/"+name+".html"))
 	}
 	return all
 }
@@ -87,8 +91,9 @@ func (c *Console) bareFrame(title string) frame {
 // frame begins a page.
 func (c *Console) frame(r *http.Request, s *session, here, title string) frame {
 	return frame{
-		Title: title, Home: c.options.Path, Base: c.base(r), Person: s.person, CSRF: s.csrf, Here: here, Notices: s.said(r), Waiting: len(c.pending(s)),
-		Admin: c.admin(s.person), Record: c.options.Record != nil, Grants: c.options.Grants != nil,
+		Title: title, Home: c.options.Path, Base: c.base(r), Person: s.person, CSRF: s.csrf, Here: here, Notices: s.said(r),
+		Waiting: len(c.pending(s)),
+		Admin:   c.admin(s.person), Record: c.options.Record != nil, Grants: c.options.Grants != nil,
 	}
 }
 
@@ -107,7 +112,8 @@ func (c *Console) render(w http.ResponseWriter, name string, data any) error {
 }
 
 // redirect sends the client to a page of the session, which says what was done.
-func (c *Console) redirect(w http.ResponseWriter, r *http.Request, s *session, path string, bad bool, said string) error {
+func (c *Console) redirect(w http.ResponseWriter, r *http.Request, s *session, path string, bad bool,
+	said string) error {
 	http.Redirect(w, r, c.base(r)+path+s.say(bad, said), http.StatusSeeOther)
 	return nil
 }
@@ -169,7 +175,8 @@ func static(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "there is nothing under that path", http.StatusNotFound)
 		return
 	}
-	kinds := map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+	kinds := map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
+		".svg": "image/svg+xml"}
 	w.Header().Set("Content-Type", kinds[path.Ext(name)])
 	w.Header().Set("Cache-Control", "private, max-age=60")
 	_, _ = w.Write(data)

@@ -28,7 +28,8 @@ func TestRowsOfABatchShowWhatVaries(t *testing.T) {
 	if len(rows) != 2 {
 		t.Fatalf("%d rows", len(rows))
 	}
-	for i, want := range []string{"call 4, code a000: /amount/value: &#34;5.00&#34;", "call 5, code a001: /amount/value: &#34;9.00&#34;"} {
+	for i, want := range []string{"call 4, code a000: /amount/value: &#34;5.00&#34;",
+		"call 5, code a001: /amount/value: &#34;9.00&#34;"} {
 		if rows[i][1] != want {
 			t.Errorf("row %d: %s, want %s", i, rows[i][1], want)
 		}

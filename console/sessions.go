@@ -295,7 +295,8 @@ func (c *Console) setCookie(w http.ResponseWriter, r *http.Request, base, id str
 		Name: securePrefix + c.cookie, Value: id, Path: base, MaxAge: int(life.Seconds()),
 		HttpOnly: true, Secure: true, SameSite: http.SameSiteStrictMode,
 	}
-	if agent := r.UserAgent(); r.TLS == nil && strings.HasPrefix(c.origin(r), "http:") && strings.Contains(agent, "Safari/") && !strings.Contains(agent, "Chrom") {
+	if agent := r.UserAgent(); r.TLS == nil && strings.HasPrefix(c.origin(r), "http:") &&
+		strings.Contains(agent, "Safari/") && !strings.Contains(agent, "Chrom") {
 		cookie.Name, cookie.Secure = c.cookie, false
 	}
 	if id == "" {

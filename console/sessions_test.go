@@ -40,14 +40,16 @@ func TestBothHalvesOfASession(t *testing.T) {
 			{"the path, with the cookie's name in small letters", v.path, strings.ToLower(name) + "=" + id},
 		} {
 			stranger := &visitor{w: w, path: test.path, cookie: test.cookie, csrf: v.csrf}
-			for _, page := range []string{"/", "/rules", "/history", "/ask/" + a.ID, "/api/session", "/api/pending", "/api/entries", "/api/grants"} {
+			for _, page := range []string{"/", "/rules", "/history", "/ask/" + a.ID, "/api/session", "/api/pending",
+				"/api/entries", "/api/grants"} {
 				page = strings.ReplaceAll(test.path+page, "//", "/")
 				got := (&visitor{w: w, cookie: test.cookie}).get(page)
 				if got.code == 200 || strings.Contains(got.body, "acme") || strings.Contains(got.body, v.csrf) {
 					t.Errorf("%s: %s: %d", test.why, page, got.code)
 				}
 			}
-			if c, first := stream(t, w, &visitor{w: w, path: strings.TrimSuffix(test.path, "/"), cookie: test.cookie}); strings.Contains(first, "200") {
+			if c, first := stream(t, w, &visitor{w: w, path: strings.TrimSuffix(test.path, "/"),
+				cookie: test.cookie}); strings.Contains(first, "200") {
 				t.Errorf("%s: a stream: %s", test.why, first)
 				c.Close()
 			}
@@ -56,11 +58,13 @@ func TestBothHalvesOfASession(t *testing.T) {
 					continue
 				}
 				stranger.path = strings.TrimSuffix(test.path, "/")
-				if got := stranger.form(x.path, "q="+a.ID+" "+a.Digest, "decision=allow once", "path=codemode.json", "digest=3", "text={}"); got.code < 400 {
+				if got := stranger.form(x.path, "q="+a.ID+" "+a.Digest, "decision=allow once", "path=codemode.json", "digest=3",
+					"text={}"); got.code < 400 {
 					t.Errorf("%s: %s: %d", test.why, x.path, got.code)
 				}
 				js := `{"id":"` + a.ID + `","digest":"` + a.Digest + `","decision":"allow"}`
-				if got := stranger.send("POST", x.path, js, "Content-Type: application/json", "X-CSRF-Token: "+v.csrf); got.code < 400 {
+				if got := stranger.send("POST", x.path, js, "Content-Type: application/json",
+					"X-CSRF-Token: "+v.csrf); got.code < 400 {
 					t.Errorf("%s: %s as JSON: %d", test.why, x.path, got.code)
 				}
 			}
@@ -72,7 +76,8 @@ func TestBothHalvesOfASession(t *testing.T) {
 
 		// What other ports set under the same name does not stand in the way of the session, wherever it stands.
 		for _, cookies := range []string{
-			name + "=tossed; " + v.cookie, v.cookie + "; " + name + "=tossed", plain + "=tossed; " + v.cookie, name + "=; " + plain + "=; " + v.cookie,
+			name + "=tossed; " + v.cookie, v.cookie + "; " + name + "=tossed", plain + "=tossed; " + v.cookie,
+			name + "=; " + plain + "=; " + v.cookie,
 			eve.cookie + "; " + v.cookie, strings.Repeat(name+"=tossed; ", 50) + v.cookie, plain + "=" + id,
 		} {
 			mixed := &visitor{w: w, path: v.path, cookie: cookies}
@@ -113,8 +118,10 @@ func TestALinkIntoThePageAfterTheLogin(t *testing.T) {
 		t.Errorf("after the end of a session, too:\n%s", stale)
 	}
 	for to, want := range map[string]string{
-		"/rules?profile=p": "/rules?profile=p", "/history": "/history", "": "/", "//evil.test/": "/", "https://evil.test/": "/", `/\evil.test`: "/", "evil": "/",
-		"/../../x": "/", "/s/../x": "/", "javascript:alert(1)": "/", "/\r\nX: y": "/", "/" + strings.Repeat("x", longestTo): "/", "/x#y": "/x", "?x": "/", "/%2e%2e/x": "/", "/x%2fy": "/",
+		"/rules?profile=p": "/rules?profile=p", "/history": "/history", "": "/", "//evil.test/": "/",
+		"https://evil.test/": "/", `/\evil.test`: "/", "evil": "/",
+		"/../../x": "/", "/s/../x": "/", "javascript:alert(1)": "/", "/\r\nX: y": "/",
+		"/" + strings.Repeat("x", longestTo): "/", "/x#y": "/x", "?x": "/", "/%2e%2e/x": "/", "/x%2fy": "/",
 	} {
 		body := "secret=" + secretOf(w) + "&to=" + url.QueryEscape(to)
 		got := v.send("POST", "/login", body, "Content-Type: application/x-www-form-urlencoded")
@@ -137,19 +144,24 @@ func TestNoSessionUnderLocalhost(t *testing.T) {
 	host := "Host: localhost:" + port
 	visit := []string{host, "Sec-Fetch-Site: none", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"}
 	got := (&visitor{w: w}).send("GET", "/rules?profile=p", "", visit...)
-	if got.code != http.StatusTemporaryRedirect || got.header.Get("Location") != w.origin+"/rules?profile=p" || got.header.Get("Set-Cookie") != "" {
+	if got.code != http.StatusTemporaryRedirect || got.header.Get("Location") != w.origin+"/rules?profile=p" ||
+		got.header.Get("Set-Cookie") != "" {
 		t.Errorf("a visit: %d %s", got.code, got.header.Get("Location"))
 	}
 	for _, path := range []string{"//evil.test/", "/\\evil.test", "/../x"} {
-		if got := (&visitor{w: w}).send("GET", path, "", visit...); strings.Contains(got.header.Get("Location"), "evil") && !strings.HasPrefix(got.header.Get("Location"), w.origin+"/") {
+		if got := (&visitor{w: w}).send("GET", path, "", visit...); strings.Contains(got.header.Get("Location"), "evil") &&
+			!strings.HasPrefix(got.header.Get("Location"), w.origin+"/") {
 			t.Errorf("%s: %s", path, got.header.Get("Location"))
 		}
 	}
 	for _, got := range []*response{
 		(&visitor{w: w}).send("POST", "/login", `{"secret":"`+secretOf(w)+`"}`, host, "Content-Type: application/json"),
-		v.send("GET", "/api/session", "", host), v.send("POST", "/logout", "csrf="+v.csrf, host, "Content-Type: application/x-www-form-urlencoded"),
-		v.send("POST", "/logout", "csrf="+v.csrf, "Origin: http://localhost:"+port, "Content-Type: application/x-www-form-urlencoded"),
-		v.send("POST", "/logout", "csrf="+v.csrf, "Origin: http://[::1]:"+port, "Content-Type: application/x-www-form-urlencoded"),
+		v.send("GET", "/api/session", "", host), v.send("POST", "/logout", "csrf="+v.csrf, host,
+			"Content-Type: application/x-www-form-urlencoded"),
+		v.send("POST", "/logout", "csrf="+v.csrf, "Origin: http://localhost:"+port,
+			"Content-Type: application/x-www-form-urlencoded"),
+		v.send("POST", "/logout", "csrf="+v.csrf, "Origin: http://[::1]:"+port,
+			"Content-Type: application/x-www-form-urlencoded"),
 	} {
 		if got.code != 403 || got.header.Get("Set-Cookie") != "" {
 			t.Errorf("got %d %s", got.code, got.body)
@@ -158,7 +170,8 @@ func TestNoSessionUnderLocalhost(t *testing.T) {
 	// Two origins that are both ours: a page of one does not act on the other.
 	two := newWorld(t, func(o *Options) { o.Origins = append(o.Origins, "https://codemode.example") })
 	v = two.login(anna)
-	if got := v.send("POST", "/logout", "csrf="+v.csrf, "Origin: https://codemode.example", "Content-Type: application/x-www-form-urlencoded"); got.code != 403 {
+	if got := v.send("POST", "/logout", "csrf="+v.csrf, "Origin: https://codemode.example",
+		"Content-Type: application/x-www-form-urlencoded"); got.code != 403 {
 		t.Errorf("a page of another origin of ours: %d", got.code)
 	}
 	got = v.send("GET", "/api/session", "", "Host: codemode.example")
@@ -173,7 +186,8 @@ func TestCookiesForSafari(t *testing.T) {
 	w := newWorld(t, func(o *Options) { o.Origins = append([]string{"https://codemode.example"}, o.Origins...) })
 	for host, secure := range map[string]bool{strings.TrimPrefix(w.origin, "http://"): false, "codemode.example": true} {
 		v := &visitor{w: w}
-		got := v.send("POST", "/login", `{"secret":"`+secretOf(w)+`"}`, "Host: "+host, safari, "Content-Type: application/json")
+		got := v.send("POST", "/login", `{"secret":"`+secretOf(w)+`"}`, "Host: "+host, safari,
+			"Content-Type: application/json")
 		cookie := got.header.Get("Set-Cookie")
 		if got.code != 200 || strings.Contains(cookie, "Secure") != secure || !strings.Contains(cookie, "Path=/s/") {
 			t.Errorf("%s: %d %s", host, got.code, cookie)

@@ -13,11 +13,13 @@ import (
 
 // hidden are the code points that must not stand on a page as they are: of these categories, or not assigned.
 func hidden(r rune) bool {
-	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) ||
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp,
+		unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) ||
 		!unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z)
 }
 
-// A02, D1: every code point that does not show is written in some way that does, in each of the three forms that pages have texts in.
+// A02, D1: every code point that does not show is written in some way that does, in each of the three forms that pages
+// have texts in.
 func TestEveryHiddenCodePointIsVisible(t *testing.T) {
 	n := 0
 	var chunk []rune
@@ -90,7 +92,8 @@ func joined(all []span) string {
 // A19, A20: what a form shows to be changed says what the call says, to the byte but for blanks between values.
 func TestEditable(t *testing.T) {
 	for _, args := range []string{
-		`{}`, `[]`, `{"n":1e400,"m":-0,"k":12345678901234567890,"f":0.10}`, `{"b":1,"a":2}`, `{"x":"\u202e\ud800"}`, "{\"x\":\"\u202e\u00ad\U000E0041é漢 \u2028\"}", `{"x":{"y":[1,{"z":null}]}}`, `"text"`, `null`,
+		`{}`, `[]`, `{"n":1e400,"m":-0,"k":12345678901234567890,"f":0.10}`, `{"b":1,"a":2}`, `{"x":"\u202e\ud800"}`,
+		"{\"x\":\"\u202e\u00ad\U000E0041é漢 \u2028\"}", `{"x":{"y":[1,{"z":null}]}}`, `"text"`, `null`,
 	} {
 		shown := editable(json.RawMessage(args))
 		was, err := strictjson.Canonical(args)

@@ -67,7 +67,10 @@ func (w *world) answeredBy(token string, a Answered) (Result, int) {
 }
 
 func of(principal string, change ...func(*prompt.Request)) *prompt.Request {
-	return aCall(append([]func(*prompt.Request){func(r *prompt.Request) { r.Principal, r.Run = principal, "r_"+principal }}, change...)...)
+	return aCall(append([]func(*prompt.Request){func(r *prompt.Request) {
+		r.Principal, r.Run = principal,
+			"r_"+principal
+	}}, change...)...)
 }
 
 func risky(risk string) func(*prompt.Request) {
@@ -90,31 +93,36 @@ func TestATokenAnswersForItsPrincipalAlone(t *testing.T) {
 		}
 		ci = a
 	}
-	if got := w.byTokenOf(annasAnswers, "GET", "/api/pending/"+ci.ID, ""); got.code != 404 || strings.Contains(got.body, "acme") {
+	if got := w.byTokenOf(annasAnswers, "GET", "/api/pending/"+ci.ID, ""); got.code != 404 ||
+		strings.Contains(got.body, "acme") {
 		t.Errorf("the question of another principal: %d %s", got.code, got.body)
 	}
 	for _, decision := range []string{"allow", "deny"} {
-		if got, code := w.answeredBy(annasAnswers, Answered{ID: ci.ID, Digest: ci.Digest, Decision: decision}); code != 404 || got.OK {
+		if got, code := w.answeredBy(annasAnswers, Answered{ID: ci.ID, Digest: ci.Digest, Decision: decision}); code != 404 ||
+			got.OK {
 			t.Errorf("%s for another principal: %d %+v", decision, code, got)
 		}
 	}
-	if got := w.byTokenOf(annasAnswers, "GET", "/api/pending/"+list[0].ID, ""); got.code != 200 || !strings.Contains(got.body, "acme") {
+	if got := w.byTokenOf(annasAnswers, "GET", "/api/pending/"+list[0].ID, ""); got.code != 200 ||
+		!strings.Contains(got.body, "acme") {
 		t.Errorf("its own question: %d %s", got.code, got.body)
 	}
-	if got, code := w.answeredBy(annasAnswers, Answered{ID: list[0].ID, Digest: list[0].Digest, Decision: "allow"}); code != 200 || !got.OK {
+	if got, code := w.answeredBy(annasAnswers, Answered{ID: list[0].ID, Digest: list[0].Digest,
+		Decision: "allow"}); code != 200 || !got.OK {
 		t.Errorf("its own question: %d %+v", code, got)
 	}
 	if got := answerOf(t, annas)[0]; !got.Allowed || got.By != "anna" || got.Channel != ChannelName {
 		t.Errorf("the answer is %+v", got)
 	}
-	if got, code := w.answeredBy(evesAnswers, Answered{ID: ci.ID, Digest: ci.Digest, Decision: "deny"}); code != 200 || !got.OK {
+	if got, code := w.answeredBy(evesAnswers, Answered{ID: ci.ID, Digest: ci.Digest, Decision: "deny"}); code != 200 ||
+		!got.OK {
 		t.Errorf("eve for ci: %d %+v", code, got)
 	}
 	answerOf(t, cis)
 }
 
-// A token that an agent holds must not approve what the agent does at the highest risk: neither its own calls, nor those of
-// others unless the configuration says for whom its principal answers. To deny is always possible.
+// A token that an agent holds must not approve what the agent does at the highest risk: neither its own calls, nor
+// those of others unless the configuration says for whom its principal answers. To deny is always possible.
 func TestATokenDoesNotApproveItsOwnCriticalCalls(t *testing.T) {
 	for _, test := range []struct {
 		name, principal, risk string
@@ -162,7 +170,8 @@ func TestATokenDoesNotApproveItsOwnCriticalCalls(t *testing.T) {
 func TestATokenIsNotThereForWhatItCannotApprove(t *testing.T) {
 	w := withTokens(t)
 	w.seenBy(annasAnswers)
-	got := w.desk.AskAll(t.Context(), []*prompt.Request{of("anna", risky("critical"))}, []approvals.Channel{w.queue}, approvals.Options{Timeout: 5 * time.Second})
+	got := w.desk.AskAll(t.Context(), []*prompt.Request{of("anna", risky("critical"))}, []approvals.Channel{w.queue},
+		approvals.Options{Timeout: 5 * time.Second})
 	if got[0].Allowed || got[0].Code == call.CodeTimeout {
 		t.Errorf("got %+v", got[0])
 	}
@@ -178,11 +187,13 @@ func TestATokenIsNotThereForWhatItCannotApprove(t *testing.T) {
 // Where a profile wants somebody else to answer than who asked, a token is nobody else.
 func TestATokenIsNobodyElse(t *testing.T) {
 	w := withTokens(t)
-	go w.desk.AskAll(t.Context(), []*prompt.Request{of("anna")}, []approvals.Channel{w.queue, silent{}}, approvals.Options{Timeout: time.Minute, OtherOnly: true})
+	go w.desk.AskAll(t.Context(), []*prompt.Request{of("anna")}, []approvals.Channel{w.queue, silent{}},
+		approvals.Options{Timeout: time.Minute, OtherOnly: true})
 	w.until("the call waits", func() bool { return w.waiting() == 1 })
 	a := w.seenBy(annasAnswers)[0]
 	for _, decision := range []string{"allow", "deny"} {
-		if got, code := w.answeredBy(annasAnswers, Answered{ID: a.ID, Digest: a.Digest, Decision: decision}); code != 403 || got.OK {
+		if got, code := w.answeredBy(annasAnswers, Answered{ID: a.ID, Digest: a.Digest, Decision: decision}); code != 403 ||
+			got.OK {
 			t.Errorf("%s: %d %+v", decision, code, got)
 		}
 	}
@@ -203,7 +214,8 @@ func TestATokenReachesNothingElse(t *testing.T) {
 		if got.header.Get("Set-Cookie") != "" || got.code == 200 && strings.Contains(got.body, "csrf") {
 			t.Errorf("%s %s gives a session", x.method, x.path)
 		}
-		if open[x.method+" "+x.path] = got.code != 401 && got.code != 403; !open[x.method+" "+x.path] && strings.Contains(got.body, "acme") {
+		if open[x.method+" "+x.path] = got.code != 401 && got.code != 403; !open[x.method+" "+x.path] &&
+			strings.Contains(got.body, "acme") {
 			t.Errorf("%s %s shows a question: %d %s", x.method, x.path, got.code, got.body)
 		}
 	}
@@ -215,7 +227,8 @@ func TestATokenReachesNothingElse(t *testing.T) {
 	}
 	slices.Sort(reached)
 	want := []string{
-		"GET /api/entries", "GET /api/events", "GET /api/grants", "GET /api/pending", "GET /api/pending/{id}", "POST /api/answer", "POST /api/grants/revoke",
+		"GET /api/entries", "GET /api/events", "GET /api/grants", "GET /api/pending", "GET /api/pending/{id}",
+		"POST /api/answer", "POST /api/grants/revoke",
 	}
 	if !slices.Equal(reached, want) {
 		t.Errorf("a token reaches %q, want %q", reached, want)
@@ -231,35 +244,50 @@ func TestATokenReachesNothingElse(t *testing.T) {
 		{"no token", "GET", "/api/pending", "", nil, 401},
 		{"an empty token", "GET", "/api/pending", "", []string{"Authorization: Bearer "}, 401},
 		{"another scheme", "GET", "/api/pending", "", []string{"Authorization: Basic " + annasAnswers}, 401},
-		{"two tokens", "GET", "/api/pending", "", []string{"Authorization: Bearer " + annasAnswers, "Authorization: Bearer " + evesAnswers}, 401},
-		{"the token as a cookie", "GET", "/api/pending", "", []string{"Cookie: " + person.cookie + "; codemode=" + annasAnswers}, 401},
+		{"two tokens", "GET", "/api/pending", "", []string{"Authorization: Bearer " + annasAnswers,
+			"Authorization: Bearer " + evesAnswers}, 401},
+		{"the token as a cookie", "GET", "/api/pending", "", []string{"Cookie: " + person.cookie + "; codemode=" +
+			annasAnswers}, 401},
 		{"the token in the address", "GET", "/api/pending?access_token=" + annasAnswers, "", nil, 401},
-		{"the path of a session, without its cookie", "GET", person.path + "/api/pending", "", []string{"Authorization: Bearer " + annasAnswers}, 401},
-		{"the path of a session, a page", "GET", person.path + "/", "", []string{"Authorization: Bearer " + annasAnswers}, 401},
-		{"a form", "POST", "/api/answer", "id=x&decision=allow", []string{"Authorization: Bearer " + annasAnswers, "Content-Type: application/x-www-form-urlencoded"}, 415},
-		{"a form that revokes", "POST", "/api/grants/revoke", "grant=x", []string{"Authorization: Bearer " + annasAnswers, "Content-Type: application/x-www-form-urlencoded"}, 415},
-		{"a login", "POST", "/login", `{"secret": "` + annasAnswers + `"}`, []string{"Authorization: Bearer " + annasAnswers, "Content-Type: application/json"}, 403},
-		{"another host", "GET", "/api/pending", "", []string{"Authorization: Bearer " + annasAnswers, "Host: evil.test"}, 403},
-		{"a page of another origin", "GET", "/api/pending", "", []string{"Authorization: Bearer " + annasAnswers, "Origin: https://evil.test"}, 403},
-		{"a page of another site", "POST", "/api/answer", "{}", []string{"Authorization: Bearer " + annasAnswers, "Content-Type: application/json", "Sec-Fetch-Site: cross-site"}, 403},
+		{"the path of a session, without its cookie", "GET", person.path + "/api/pending", "",
+			[]string{"Authorization: Bearer " + annasAnswers}, 401},
+		{"the path of a session, a page", "GET", person.path + "/", "", []string{"Authorization: Bearer " + annasAnswers},
+			401},
+		{"a form", "POST", "/api/answer", "id=x&decision=allow", []string{"Authorization: Bearer " + annasAnswers,
+			"Content-Type: application/x-www-form-urlencoded"}, 415},
+		{"a form that revokes", "POST", "/api/grants/revoke", "grant=x", []string{"Authorization: Bearer " + annasAnswers,
+			"Content-Type: application/x-www-form-urlencoded"}, 415},
+		{"a login", "POST", "/login", `{"secret": "` + annasAnswers + `"}`, []string{"Authorization: Bearer " + annasAnswers,
+			"Content-Type: application/json"}, 403},
+		{"another host", "GET", "/api/pending", "", []string{"Authorization: Bearer " + annasAnswers, "Host: evil.test"},
+			403},
+		{"a page of another origin", "GET", "/api/pending", "", []string{"Authorization: Bearer " + annasAnswers,
+			"Origin: https://evil.test"}, 403},
+		{"a page of another site", "POST", "/api/answer", "{}", []string{"Authorization: Bearer " + annasAnswers,
+			"Content-Type: application/json", "Sec-Fetch-Site: cross-site"}, 403},
 		{"another method", "PUT", "/api/answer", "{}", []string{"Authorization: Bearer " + annasAnswers}, 405},
-		{"another way of writing the path", "GET", "/x/../api/pending", "", []string{"Authorization: Bearer " + annasAnswers}, 404},
-		{"something behind the path", "GET", "/api/pending/../session", "", []string{"Authorization: Bearer " + annasAnswers}, 404},
+		{"another way of writing the path", "GET", "/x/../api/pending", "", []string{"Authorization: Bearer " + annasAnswers},
+			404},
+		{"something behind the path", "GET", "/api/pending/../session", "", []string{"Authorization: Bearer " + annasAnswers},
+			404},
 	} {
 		got := (&visitor{w: w}).send(test.method, test.path, test.body, test.headers...)
 		if got.code != test.status || strings.Contains(got.body, "acme") || got.header.Get("Set-Cookie") != "" {
 			t.Errorf("%s: %d, want %d: %s", test.name, got.code, test.status, got.body)
 		}
-		if asked := strings.Contains(got.header.Get("Www-Authenticate"), "Bearer"); asked != (test.name == "an unknown token") {
+		if asked := strings.Contains(got.header.Get("Www-Authenticate"),
+			"Bearer"); asked != (test.name == "an unknown token") {
 			t.Errorf("%s: WWW-Authenticate is %q", test.name, got.header.Get("Www-Authenticate"))
 		}
 	}
 	// Without the option it is as it was.
 	closed := newWorld(t)
-	if got := closed.byTokenOf(annasAnswers, "GET", "/api/pending", ""); got.code != 401 || !strings.Contains(got.body, "log in") {
+	if got := closed.byTokenOf(annasAnswers, "GET", "/api/pending", ""); got.code != 401 ||
+		!strings.Contains(got.body, "log in") {
 		t.Errorf("a page that takes no tokens: %d %s", got.code, got.body)
 	}
-	if got := w.byTokenOf(annasAnswers, "POST", "/api/answer", `{"id": "q_none", "decision": "allow", "propose": "any"}`); got.code != 403 {
+	if got := w.byTokenOf(annasAnswers, "POST", "/api/answer",
+		`{"id": "q_none", "decision": "allow", "propose": "any"}`); got.code != 403 {
 		t.Errorf("a rule is proposed: %d %s", got.code, got.body)
 	}
 }
@@ -268,7 +296,8 @@ func TestATokenReachesNothingElse(t *testing.T) {
 func TestATokenSeesTheRecordOfItsPrincipal(t *testing.T) {
 	w := withTokens(t)
 	for _, principal := range []string{"anna", "ci"} {
-		if err := w.record.note(t.Context(), audit.Entry{Kind: audit.Call, State: audit.OK, Principal: principal, Tool: "of__" + principal}); err != nil {
+		if err := w.record.note(t.Context(), audit.Entry{Kind: audit.Call, State: audit.OK, Principal: principal,
+			Tool: "of__" + principal}); err != nil {
 			t.Fatal(err)
 		}
 		r := of(principal)
@@ -286,7 +315,8 @@ func TestATokenSeesTheRecordOfItsPrincipal(t *testing.T) {
 		Grants []struct{ ID, Principal string }
 	}
 	w.byTokenOf(annasAnswers, "GET", "/api/grants", "").json(&grants)
-	if len(entries.Entries) != 1 || entries.Entries[0].Principal != "anna" || len(grants.Grants) > 1 || len(grants.Grants) == 1 && grants.Grants[0].Principal != "anna" {
+	if len(entries.Entries) != 1 || entries.Entries[0].Principal != "anna" || len(grants.Grants) > 1 ||
+		len(grants.Grants) == 1 && grants.Grants[0].Principal != "anna" {
 		t.Errorf("anna sees %+v and %+v", entries, grants)
 	}
 }
@@ -352,10 +382,12 @@ func TestATokenRemembersWhatWasSeenWhole(t *testing.T) {
 	if !a.MustSee {
 		t.Fatalf("it need not be seen whole: %+v", a)
 	}
-	if got, code := w.answeredBy(evesAnswers, Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Code: a.Code}); code != 422 || got.OK {
+	if got, code := w.answeredBy(evesAnswers, Answered{ID: a.ID, Digest: a.Digest, Decision: "allow",
+		Code: a.Code}); code != 422 || got.OK {
 		t.Errorf("unseen: %d %+v", code, got)
 	}
-	if got, code := w.answeredBy(evesAnswers, Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Code: a.Code, Whole: true}); code != 200 || !got.OK {
+	if got, code := w.answeredBy(evesAnswers, Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Code: a.Code,
+		Whole: true}); code != 200 || !got.OK {
 		t.Errorf("seen: %d %+v", code, got)
 	}
 	answerOf(t, answers)

@@ -78,7 +78,8 @@ func (r *Run) emit(ctx context.Context, raw json.RawMessage) (json.RawMessage, e
 		many = []json.RawMessage{raw}
 	}
 	tooMany := func(n int) error {
-		return invalidArguments("emit", &ArgumentError{Expected: fmt.Sprintf("at most %d handles and %d MiB in one answer", answerBlocks, answerBytes>>20),
+		return invalidArguments("emit", &ArgumentError{Expected: fmt.Sprintf("at most %d handles and %d MiB in one answer",
+			answerBlocks, answerBytes>>20),
 			Got: fmt.Sprintf("%d too many", n)})
 	}
 	handles := map[string]bool{}
@@ -89,7 +90,9 @@ func (r *Run) emit(ctx context.Context, raw json.RawMessage) (json.RawMessage, e
 		var handle map[string]json.RawMessage
 		var id string
 		if json.Unmarshal(one, &handle) != nil || json.Unmarshal(handle[HandleKey], &id) != nil || !r.holds(id) {
-			return nil, invalidArguments("emit", &ArgumentError{Expected: "a handle that a tool returned in this run, and not long ago if there are many", Got: cut(string(one), 60)})
+			return nil, invalidArguments("emit",
+				&ArgumentError{Expected: "a handle that a tool returned in this run, and not long ago if there are many",
+					Got: cut(string(one), 60)})
 		}
 		handles[id] = true
 	}

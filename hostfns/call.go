@@ -46,7 +46,8 @@ func (r *Run) perform(c *callState, admit func() (context.Context, error)) (valu
 	start := time.Time{}
 	defer func() {
 		if p := recover(); p != nil {
-			r.gate.deps.Log.Error("a call panicked", "run", r.info.ID, "call", c.Call, "tool", c.Tool, "panic", p, "stack", string(debug.Stack()))
+			r.gate.deps.Log.Error("a call panicked", "run", r.info.ID, "call", c.Call, "tool", c.Tool, "panic", p, "stack",
+				string(debug.Stack()))
 			value, err = nil, &Exception{Class: "Error", Message: "an internal error ended this call"}
 		}
 		r.finish(c, start, err)

@@ -41,22 +41,30 @@ func TestCatalogueFunctions(t *testing.T) {
 	gate := NewGate(Deps{Tools: w, Recorder: w, Sender: w, Library: shelf{w}})
 	r := gate.Run(RunInfo{Policy: w})
 	tests := []struct{ name, function, args, want, err string }{
-		{name: "search by text", function: "search_tools", args: `"write"`, want: `[{"name":"fs__write","server":"fs","declaration":"fs__write"}]`},
+		{name: "search by text", function: "search_tools", args: `"write"`,
+			want: `[{"name":"fs__write","server":"fs","declaration":"fs__write"}]`},
 		{name: "search for nothing lists without declarations", function: "search_tools", args: `{"limit":1}`,
 			want: `[{"name":"fs__read","server":"fs","description":"` + strings.Repeat("d", 400) + `… (100 more characters)"}]`},
-		{name: "search by another name", function: "search", args: `{"query":"write"}`, want: `[{"name":"fs__write","server":"fs","declaration":"fs__write"}]`},
+		{name: "search by another name", function: "search", args: `{"query":"write"}`,
+			want: `[{"name":"fs__write","server":"fs","declaration":"fs__write"}]`},
 		{name: "a denied tool is not found", function: "search_tools", args: `{"query":"send"}`, want: `[]`},
 		{name: "a limit", function: "search_tools", args: `{"query":"fs","limit":1}`,
-			want: `[{"name":"fs__read","server":"fs","description":"` + strings.Repeat("d", 400) + `… (100 more characters)","declaration":"fs__read"}]`},
+			want: `[{"name":"fs__read","server":"fs","description":"` + strings.Repeat("d", 400) +
+				`… (100 more characters)","declaration":"fs__read"}]`},
 		{name: "declarations of some", function: "get_tools", args: `["fs__write","fs__read"]`, want: `"fs__write;fs__read"`},
 		{name: "declarations of one", function: "get_tools", args: `"fs__write"`, want: `"fs__write"`},
 		{name: "declarations of all that may be used", function: "get_tools", args: `null`, want: `"fs__read;fs__write"`},
 		{name: "declarations of a server", function: "get_tools", args: `{"server":"pay"}`, want: `""`},
-		{name: "a denied tool has no declaration", function: "get_tools", args: `["pay__send"]`, err: `there is no tool "pay__send"`},
-		{name: "an unknown tool", function: "get_tools", args: `["fs__x"]`, err: `there is no tool "fs__x"; did you mean fs__read?`},
-		{name: "a wrong key", function: "search_tools", args: `{"qurey":"x"}`, err: `search_tools: /qurey: expected one of the keys query, limit, names and server, got "x"`},
-		{name: "a wrong type", function: "search_tools", args: `{"limit":"x"}`, err: `search_tools: /limit: expected a whole number, got "x"`},
-		{name: "a number for text", function: "search_tools", args: `7`, err: `search_tools: the argument: expected text, an array of names or an object, got 7`},
+		{name: "a denied tool has no declaration", function: "get_tools", args: `["pay__send"]`,
+			err: `there is no tool "pay__send"`},
+		{name: "an unknown tool", function: "get_tools", args: `["fs__x"]`,
+			err: `there is no tool "fs__x"; did you mean fs__read?`},
+		{name: "a wrong key", function: "search_tools", args: `{"qurey":"x"}`,
+			err: `search_tools: /qurey: expected one of the keys query, limit, names and server, got "x"`},
+		{name: "a wrong type", function: "search_tools", args: `{"limit":"x"}`,
+			err: `search_tools: /limit: expected a whole number, got "x"`},
+		{name: "a number for text", function: "search_tools", args: `7`,
+			err: `search_tools: the argument: expected text, an array of names or an object, got 7`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -20,7 +20,8 @@ func TestChangedNamesThePlaces(t *testing.T) {
 		{`{"a":null}`, `{}`, []string{"/a"}},
 		{`{"a/b":{"c~d":1}}`, `{"a/b":{"c~d":"1"}}`, []string{"/a~1b/c~0d"}},
 		{`{"a":{"b":1}}`, `{"a":[1]}`, []string{"/a"}},
-		{`{"a":0,"b":0,"c":0,"d":0,"e":0,"f":0,"g":0,"h":0,"i":0,"j":0,"k":0}`, `{}`, []string{"/a", "/b", "/c", "/d", "/e", "/f", "/g", "/h", "/i", "/j"}},
+		{`{"a":0,"b":0,"c":0,"d":0,"e":0,"f":0,"g":0,"h":0,"i":0,"j":0,"k":0}`, `{}`,
+			[]string{"/a", "/b", "/c", "/d", "/e", "/f", "/g", "/h", "/i", "/j"}},
 	} {
 		if got := changed(json.RawMessage(test.was), json.RawMessage(test.is)); !slices.Equal(got, test.want) {
 			t.Errorf("%s to %s: got %q, want %q", test.was, test.is, got, test.want)

@@ -21,7 +21,8 @@ type clock struct {
 
 // newClock begins the time of a call. It gives the context that ends with it, whose cause is then
 // [context.DeadlineExceeded]. over has to be called when the call is over.
-func newClock(ctx context.Context, limit time.Duration, run func() func()) (timed context.Context, c *clock, over func()) {
+func newClock(ctx context.Context, limit time.Duration, run func() func()) (timed context.Context, c *clock,
+	over func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	c = &clock{end: cancel, run: run, left: limit, began: time.Now()}
 	c.timer = time.AfterFunc(limit, func() { cancel(context.DeadlineExceeded) })

@@ -141,7 +141,8 @@ func invalidArguments(name string, e *ArgumentError) *Exception {
 }
 
 func toolError(name string, e *ToolFailure) *Exception {
-	return &Exception{Class: ToolErrorClass, Message: name + ": " + e.Message, Props: map[string]any{"toolName": name, "content": e.Content}}
+	return &Exception{Class: ToolErrorClass, Message: name + ": " + e.Message,
+		Props: map[string]any{"toolName": name, "content": e.Content}}
 }
 
 func upstreamError(t *call.Tool, outcome, message string) *Exception {

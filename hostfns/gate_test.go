@@ -129,7 +129,8 @@ func (w *world) sent() int {
 
 func verdict(v call.Verdict) func(*call.Tool, json.RawMessage) call.Decision {
 	return func(*call.Tool, json.RawMessage) call.Decision {
-		return call.Decision{Verdict: v, Risk: call.Medium, Reasons: []call.Reason{{Rule: "the-rule", Pos: call.Position{File: "p.json", Line: 3}}}}
+		return call.Decision{Verdict: v, Risk: call.Medium,
+			Reasons: []call.Reason{{Rule: "the-rule", Pos: call.Position{File: "p.json", Line: 3}}}}
 	}
 }
 
@@ -178,7 +179,8 @@ func TestOrderOfAnApprovedCall(t *testing.T) {
 		`send fs__write {"path":"a"}`,
 		`record outcome ok`,
 	)
-	if e := w.entries[0]; e.DecidedBy != "person" || e.Channel != "elicitation" || e.Verdict != "ask" || e.Args != w.entries[1].Args {
+	if e := w.entries[0]; e.DecidedBy != "person" || e.Channel != "elicitation" || e.Verdict != "ask" ||
+		e.Args != w.entries[1].Args {
 		t.Errorf("the running entry says %+v", e)
 	}
 }
@@ -212,14 +214,16 @@ func TestRefusals(t *testing.T) {
 		{
 			name:  "a person's no stops it, in the person's words",
 			setup: func(w *world) { w.decide, w.answer = verdict(call.Ask), answer(no) },
-			args:  `{}`, reason: "elicitation_declined", rule: "the-rule", detail: "a person was asked and refused; the person's words: not today",
-			log: []string{"decide fs__write {}: ask", "ask fs__write {}", "record refused elicitation_declined"},
+			args:  `{}`, reason: "elicitation_declined", rule: "the-rule",
+			detail: "a person was asked and refused; the person's words: not today",
+			log:    []string{"decide fs__write {}: ask", "ask fs__write {}", "record refused elicitation_declined"},
 		},
 		{
 			name:  "an empty answer is a no by nobody",
 			setup: func(w *world) { w.decide, w.answer = verdict(call.Ask), answer(call.Answer{}) },
-			args:  `{}`, reason: "no_approver", rule: "the-rule", detail: "it needs a person's approval and nobody could be asked",
-			log: []string{"decide fs__write {}: ask", "ask fs__write {}", "record refused no_approver"},
+			args:  `{}`, reason: "no_approver", rule: "the-rule",
+			detail: "it needs a person's approval and nobody could be asked",
+			log:    []string{"decide fs__write {}: ask", "ask fs__write {}", "record refused no_approver"},
 		},
 		{
 			name:   "arguments with a key twice are decided by nobody",
@@ -233,8 +237,10 @@ func TestRefusals(t *testing.T) {
 				w.decide = verdict(call.Ask)
 				w.answer = func(context.Context, *Question) call.Answer { w.decide = verdict(call.Deny); return yes }
 			},
-			args: `{}`, reason: "policy_changed", rule: "the-rule", detail: "the profile changed while a person was asked and denies it now",
-			log: []string{"decide fs__write {}: ask", "ask fs__write {}", "decide fs__write {}: deny", "record refused policy_changed"},
+			args: `{}`, reason: "policy_changed", rule: "the-rule",
+			detail: "the profile changed while a person was asked and denies it now",
+			log: []string{"decide fs__write {}: ask", "ask fs__write {}", "decide fs__write {}: deny",
+				"record refused policy_changed"},
 		},
 		{
 			name: "a risk that rises during the question wins over the yes",
@@ -247,8 +253,10 @@ func TestRefusals(t *testing.T) {
 					return yes
 				}
 			},
-			args: `{}`, reason: "policy_changed", detail: "the profile changed while a person was asked and rates it as riskier now; call it again",
-			log: []string{"decide fs__write {}: ask", "ask fs__write {}", "decide fs__write {}: ask", "record refused policy_changed"},
+			args: `{}`, reason: "policy_changed",
+			detail: "the profile changed while a person was asked and rates it as riskier now; call it again",
+			log: []string{"decide fs__write {}: ask", "ask fs__write {}", "decide fs__write {}: ask",
+				"record refused policy_changed"},
 		},
 		{
 			name: "a fallback that was withdrawn allows nothing",
@@ -264,8 +272,10 @@ func TestRefusals(t *testing.T) {
 					return call.Decision{Verdict: call.Ask, Risk: "medium", Fallback: true}
 				}
 			},
-			args: `{}`, reason: "policy_changed", rule: "the-rule", detail: "the profile changed and needs a person's answer now",
-			log: []string{"decide fs__write {}: ask", "ask fs__write {}", "decide fs__write {}: ask", "record refused policy_changed"},
+			args: `{}`, reason: "policy_changed", rule: "the-rule",
+			detail: "the profile changed and needs a person's answer now",
+			log: []string{"decide fs__write {}: ask", "ask fs__write {}", "decide fs__write {}: ask",
+				"record refused policy_changed"},
 		},
 		{
 			name: "another tool under the same name is not what the person saw",
@@ -276,8 +286,9 @@ func TestRefusals(t *testing.T) {
 					return yes
 				}
 			},
-			args: `{}`, reason: "policy_changed", detail: "the tool's definition changed while the call waited for a person; call it again",
-			log: []string{"decide fs__write {}: ask", "ask fs__write {}", "record refused policy_changed"},
+			args: `{}`, reason: "policy_changed",
+			detail: "the tool's definition changed while the call waited for a person; call it again",
+			log:    []string{"decide fs__write {}: ask", "ask fs__write {}", "record refused policy_changed"},
 		},
 		{
 			name: "a tool that goes away during the question is not called",
@@ -413,7 +424,8 @@ func TestSchemaComesAfterDenials(t *testing.T) {
 func TestUnknownTools(t *testing.T) {
 	w := newWorld()
 	long := strings.Repeat("a", 100_000)
-	for _, name := range []string{"fs__raed", "then", "toJSON", "FS__READ", "fs__read\x00", "fs__read ", "", long, "search_tools"} {
+	for _, name := range []string{"fs__raed", "then", "toJSON", "FS__READ", "fs__read\x00", "fs__read ", "", long,
+		"search_tools"} {
 		_, x := use(t, w.run(), 1, name, `{}`)
 		if x == nil || x.Class != toolNotFound {
 			t.Errorf("%.20q: got %v, want %s", name, x, toolNotFound)
@@ -497,7 +509,8 @@ func TestOutcomes(t *testing.T) {
 				r := w.run()
 				start := time.Now()
 				_, x := use(t, r, 1, "pay__send", `{}`)
-				if tt.class == "" && x != nil || tt.class != "" && (x == nil || x.Class != tt.class || x.Props["outcome"] != tt.outcome) {
+				if tt.class == "" && x != nil || tt.class != "" && (x == nil || x.Class != tt.class ||
+					x.Props["outcome"] != tt.outcome) {
 					t.Errorf("got %+v, want class %q and outcome %v", x, tt.class, tt.outcome)
 				}
 				if waited := time.Since(start); waited > DefaultCallTimeout {
@@ -680,7 +693,8 @@ func TestRefusalsByPeopleAreReported(t *testing.T) {
 	w := newWorld()
 	w.decide, w.answer = verdict(call.Ask), answer(no)
 	var told []int
-	r := NewGate(Deps{Tools: w, Recorder: w, Sender: w}).Run(RunInfo{Policy: w, Asker: w, Refused: func(n int) { told = append(told, n) }})
+	r := NewGate(Deps{Tools: w, Recorder: w, Sender: w}).Run(RunInfo{Policy: w, Asker: w,
+		Refused: func(n int) { told = append(told, n) }})
 	use(t, r, 1, "fs__write", `{"n":1}`)
 	use(t, r, 2, "fs__write", `{"n":1}`) // the same call: nobody is asked
 	use(t, r, 3, "fs__write", `{"n":2}`)
@@ -771,8 +785,8 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// The document says what each reason means for a program, and that a refusal which comes in a few milliseconds is nobody's, for which
-// no fallback stands in.
+// The document says what each reason means for a program, and that a refusal which comes in a few milliseconds is
+// nobody's, for which no fallback stands in.
 func TestTheDocumentHasEveryReason(t *testing.T) {
 	text, err := os.ReadFile("../docs/configuration.md")
 	if err != nil {
@@ -780,7 +794,8 @@ func TestTheDocumentHasEveryReason(t *testing.T) {
 	}
 	document := strings.Join(strings.Fields(string(text)), " ")
 	for _, reason := range []string{
-		call.CodeDenied, call.CodeBadArguments, call.CodeLimit, reasonPolicy, reasonDeclined, reasonUnsupported, reasonNoApprover, reasonTimeout, ReasonCanceled,
+		call.CodeDenied, call.CodeBadArguments, call.CodeLimit, reasonPolicy, reasonDeclined, reasonUnsupported,
+		reasonNoApprover, reasonTimeout, ReasonCanceled,
 	} {
 		if !strings.Contains(document, "`"+reason+"`") {
 			t.Errorf("docs/configuration.md does not say what %s is", reason)

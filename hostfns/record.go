@@ -45,17 +45,18 @@ type Entry struct {
 	ToolDefinition string `json:"toolDefinition,omitempty"`
 	Args           string `json:"args,omitempty"` // sha256 of the bytes that were decided on
 
-	Verdict   string        `json:"verdict"`
-	Risk      string        `json:"risk,omitempty"`
-	Rule      string        `json:"rule,omitempty"`
-	At        string        `json:"at,omitempty"`
-	Layer     string        `json:"layer,omitempty"` // what narrows the profile and decided: floor, "overlay NAME"
-	DecidedBy string        `json:"decidedBy"`       // rule, default, person, grant, fallback, limit, error
-	Channel   string        `json:"channel,omitempty"`
-	By        string        `json:"by,omitempty"`    // who answered, if that is known
-	Grant     string        `json:"grant,omitempty"` // what was allowed before and answers now, or with a scope is allowed from now on
-	Scope     string        `json:"scope,omitempty"`
-	Waited    time.Duration `json:"waited,omitempty"` // for a person
+	Verdict   string `json:"verdict"`
+	Risk      string `json:"risk,omitempty"`
+	Rule      string `json:"rule,omitempty"`
+	At        string `json:"at,omitempty"`
+	Layer     string `json:"layer,omitempty"` // what narrows the profile and decided: floor, "overlay NAME"
+	DecidedBy string `json:"decidedBy"`       // rule, default, person, grant, fallback, limit, error
+	Channel   string `json:"channel,omitempty"`
+	By        string `json:"by,omitempty"` // who answered, if that is known
+	// what was allowed before and answers now, or with a scope is allowed from now on
+	Grant  string        `json:"grant,omitempty"`
+	Scope  string        `json:"scope,omitempty"`
+	Waited time.Duration `json:"waited,omitempty"` // for a person
 
 	Reason  string        `json:"reason,omitempty"`  // of a refusal
 	Outcome string        `json:"outcome,omitempty"` // ok, error, unknown or not_sent

@@ -12,8 +12,12 @@ import (
 func withResources() (*world, *Run) {
 	w := newWorld()
 	w.decide = verdict(call.Allow)
-	w.tools["fs__read_resource"] = &call.Tool{Server: "fs", Raw: "read_resource", Name: "fs__read_resource", Digest: "resources/read", Resource: true}
-	gate := NewGate(Deps{Tools: w, Recorder: w, Sender: w, ResourceTool: func(server string) string { return server + "__read_resource" }})
+	w.tools["fs__read_resource"] = &call.Tool{Server: "fs", Raw: "read_resource", Name: "fs__read_resource",
+		Digest: "resources/read", Resource: true}
+	gate := NewGate(Deps{Tools: w, Recorder: w, Sender: w, ResourceTool: func(server string) string {
+		return server +
+			"__read_resource"
+	}})
 	return w, gate.Run(RunInfo{ID: "r1", Profile: "safe", Policy: w, Asker: w})
 }
 
@@ -43,7 +47,8 @@ func TestReadingAResourcePassesTheGate(t *testing.T) {
 func TestAResourceIsDeniedAndAskedAboutLikeATool(t *testing.T) {
 	w, r := withResources()
 	w.decide = verdict(call.Deny)
-	if _, x := use(t, r, 1, ReadResource, `["fs","file:///a.md"]`); x == nil || x.Class != ToolCallDenied || x.Props["toolName"] != "fs__read_resource" {
+	if _, x := use(t, r, 1, ReadResource, `["fs","file:///a.md"]`); x == nil || x.Class != ToolCallDenied ||
+		x.Props["toolName"] != "fs__read_resource" {
 		t.Errorf("denied: got %v", x)
 	}
 	w.decide, w.answer = verdict(call.Ask), answer(no)
@@ -59,15 +64,20 @@ func TestWrongReadingsOfResources(t *testing.T) {
 	w, r := withResources()
 	w.tools["own__read_resource"] = &call.Tool{Server: "own", Raw: "read_resource", Name: "own__read_resource"}
 	for _, row := range []struct{ args, class, message string }{
-		{`"fs"`, InvalidArguments, `read_resource: the argument: expected a server and a URI: read_resource(server, uri), got "fs"`},
-		{`null`, InvalidArguments, `read_resource: the argument: expected a server and a URI: read_resource(server, uri), got null`},
-		{`["fs"]`, InvalidArguments, `read_resource: the argument: expected a server and a URI: read_resource(server, uri), got ["fs"]`},
+		{`"fs"`, InvalidArguments,
+			`read_resource: the argument: expected a server and a URI: read_resource(server, uri), got "fs"`},
+		{`null`, InvalidArguments,
+			`read_resource: the argument: expected a server and a URI: read_resource(server, uri), got null`},
+		{`["fs"]`, InvalidArguments,
+			`read_resource: the argument: expected a server and a URI: read_resource(server, uri), got ["fs"]`},
 		{`["fs",7]`, InvalidArguments, `read_resource: /uri: expected the URI of a resource, got 7`},
 		{`["fs",null]`, InvalidArguments, `read_resource: /uri: expected the URI of a resource, got null`},
 		{`["","x"]`, InvalidArguments, `read_resource: /server: expected the name of a server, got ""`},
-		{`{"server":"fs","url":"x"}`, InvalidArguments, `read_resource: /url: expected one of the keys server and uri, got "x"`},
+		{`{"server":"fs","url":"x"}`, InvalidArguments,
+			`read_resource: /url: expected one of the keys server and uri, got "x"`},
 		{`["nobody","x:y"]`, toolNotFound, `there is no tool "nobody__read_resource"; did you mean fs__read?`},
-		{`["own","x:y"]`, toolNotFound, `the server has a tool of its own that is named like this: call codemode.own__read_resource(arguments)`},
+		{`["own","x:y"]`, toolNotFound,
+			`the server has a tool of its own that is named like this: call codemode.own__read_resource(arguments)`},
 	} {
 		_, x := use(t, r, 1, ReadResource, row.args)
 		if x == nil || x.Class != row.class || x.Message != row.message {
@@ -106,7 +116,8 @@ func TestResultsAreHeldAgainstTheirSchema(t *testing.T) {
 		t.Errorf("strict: the message is %s", x.Message)
 	}
 	reports := r.End()
-	if w := reports[0]; w.State != Done || w.Warning != `its result does not fit its output schema: /n: expected a number, got the string "x"` {
+	if w := reports[0]; w.State != Done ||
+		w.Warning != `its result does not fit its output schema: /n: expected a number, got the string "x"` {
 		t.Errorf("the report with a warning is %+v", w)
 	}
 	if s := reports[1]; s.State != Failed || s.Reason != invalidResult {

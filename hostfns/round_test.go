@@ -132,7 +132,8 @@ func TestQuestionsWaitForDecisions(t *testing.T) {
 				for i := range 5 {
 					wg.Go(func() {
 						progress := func() (int, bool) { return 5, true }
-						if _, err := r.Call(t.Context(), Invocation{ID: i + 1, Name: "fs__write", Args: json.RawMessage(fmt.Sprint(i)), Progress: progress}); err != nil {
+						if _, err := r.Call(t.Context(), Invocation{ID: i + 1, Name: "fs__write", Args: json.RawMessage(fmt.Sprint(i)),
+							Progress: progress}); err != nil {
 							t.Error(err)
 						}
 					})
@@ -174,7 +175,8 @@ func TestQuestionsWaitForTheProgram(t *testing.T) {
 			for i, after := range []time.Duration{0, test.second + 20*time.Millisecond} {
 				wg.Go(func() {
 					time.Sleep(after)
-					if _, err := r.Call(t.Context(), Invocation{ID: i + 1, Name: "fs__write", Args: json.RawMessage(fmt.Sprint(i)), Progress: progress}); err != nil {
+					if _, err := r.Call(t.Context(), Invocation{ID: i + 1, Name: "fs__write", Args: json.RawMessage(fmt.Sprint(i)),
+						Progress: progress}); err != nil {
 						t.Error(err)
 					}
 				})
@@ -205,8 +207,8 @@ func TestQuestionsWaitForCallsThatAreBeingDecided(t *testing.T) {
 	})
 }
 
-// What was allowed before is not asked, whether it was allowed before the call or while it waited; what was refused is not
-// asked again and no grant brings it back.
+// What was allowed before is not asked, whether it was allowed before the call or while it waited; what was refused is
+// not asked again and no grant brings it back.
 func TestWhatIsRememberedIsNotAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -220,7 +222,8 @@ func TestWhatIsRememberedIsNotAsked(t *testing.T) {
 			return yes
 		}
 		r := w.ask(f)
-		if got := together(t.Context(), r, nil, `{"a":0}`, `{"a":1}`, `{"a":1}`, `{"a":1}`); !slices.Equal(got, []string{"ok", "ok", "ok", "ok"}) || len(f.rounds) != 1 {
+		if got := together(t.Context(), r, nil, `{"a":0}`, `{"a":1}`, `{"a":1}`, `{"a":1}`); !slices.Equal(got,
+			[]string{"ok", "ok", "ok", "ok"}) || len(f.rounds) != 1 {
 			t.Errorf("got %v, rounds %v", got, f.rounds)
 		}
 		together(t.Context(), r, nil, `{"a":"no"}`)
@@ -245,7 +248,8 @@ func TestWhatIsRememberedIsNotAsked(t *testing.T) {
 	})
 }
 
-// Three refusals in one form are one no, and drop none of the calls that the form allows (POLICY.md 7.2, 32); three forms end the run.
+// Three refusals in one form are one no, and drop none of the calls that the form allows (POLICY.md 7.2, 32); three
+// forms end the run.
 func TestE8RefusalsOfOneRoundCountOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -281,7 +285,8 @@ func TestRoundsThatEnd(t *testing.T) {
 		f := &form{answer: func(*Question) call.Answer { return yes }}
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(500*time.Millisecond, cancel)
-		if got := together(ctx, w.ask(f), nil, `{"a":1}`, `{"a":2}`); !slices.Equal(got, []string{ReasonCanceled, ReasonCanceled}) || w.sent() != 0 {
+		if got := together(ctx, w.ask(f), nil, `{"a":1}`, `{"a":2}`); !slices.Equal(got,
+			[]string{ReasonCanceled, ReasonCanceled}) || w.sent() != 0 {
 			t.Errorf("got %v, %d sent", got, w.sent())
 		}
 		var decided atomic.Int32
@@ -293,12 +298,14 @@ func TestRoundsThatEnd(t *testing.T) {
 		}
 		f.answer = func(*Question) call.Answer { return yes }
 		r := w.ask(f)
-		if got := together(t.Context(), r, nil, `{"a":1}`, `{"a":2}`); w.sent() != 0 || strings.Contains(strings.Join(got, " "), "ok") {
+		if got := together(t.Context(), r, nil, `{"a":1}`, `{"a":2}`); w.sent() != 0 ||
+			strings.Contains(strings.Join(got, " "), "ok") {
 			t.Errorf("a policy that crashes: got %v, %d sent", got, w.sent())
 		}
 		w.decide = verdict(call.Ask)
 		f.answer = func(*Question) call.Answer { panic("boom") }
-		if got := together(t.Context(), w.ask(f), nil, `{"a":1}`, `{"a":2}`); !slices.Equal(got, []string{call.CodeNoApprover, call.CodeNoApprover}) || w.sent() != 0 {
+		if got := together(t.Context(), w.ask(f), nil, `{"a":1}`, `{"a":2}`); !slices.Equal(got,
+			[]string{call.CodeNoApprover, call.CodeNoApprover}) || w.sent() != 0 {
 			t.Errorf("got %v, %d sent", got, w.sent())
 		}
 	})
@@ -317,14 +324,17 @@ func TestC12AYesIsTakenOnce(t *testing.T) {
 		return nil
 	}}
 	synctest.Test(t, func(t *testing.T) {
-		if got := together(t.Context(), w.ask(f), nil, `{"a":1}`); got[0] != "ok" || !slices.Equal(used, []string{`d1{"a":1}`}) {
+		if got := together(t.Context(), w.ask(f), nil, `{"a":1}`); got[0] != "ok" ||
+			!slices.Equal(used, []string{`d1{"a":1}`}) {
 			t.Errorf("got %v, used %v", got, used)
 		}
 		f.use = func(context.Context, *Question) error { return ErrChanged }
 		if got := together(t.Context(), w.ask(f), nil, `{"a":2}`); got[0] != reasonPolicy || w.sent() != 1 {
 			t.Errorf("got %v, %d sent", got, w.sent())
 		}
-		for err, want := range map[error]string{ErrTooLate: call.CodeTimeout, errors.New("the disk is full"): call.CodeDenied} { // the policy is as it was
+		// the policy is as it was
+		for err, want := range map[error]string{ErrTooLate: call.CodeTimeout,
+			errors.New("the disk is full"): call.CodeDenied} {
 			f.use = func(context.Context, *Question) error { return err }
 			if got := together(t.Context(), w.ask(f), nil, `{"a":3}`); got[0] != want || w.sent() != 1 {
 				t.Errorf("%v: got %v, %d sent, want %s", err, got, w.sent(), want)
@@ -333,8 +343,8 @@ func TestC12AYesIsTakenOnce(t *testing.T) {
 	})
 }
 
-// ends makes calls for a program that ends with the first refusal, as one does that catches nothing. It returns how each call ended, what
-// is reported at the end of the run, and when that was.
+// ends makes calls for a program that ends with the first refusal, as one does that catches nothing. It returns how
+// each call ended, what is reported at the end of the run, and when that was.
 func ends(t *testing.T, r *Run, args ...string) (results []string, reports []Report, ended time.Time) {
 	program, end := context.WithCancelCause(t.Context())
 	defer end(nil)
@@ -362,8 +372,8 @@ func ends(t *testing.T, r *Run, args ...string) (results []string, reports []Rep
 	return results, reports, ended
 }
 
-// What a person allows is done, though a refusal beside it ends the program: it is sent before the program hears of the refusal, and
-// waited for.
+// What a person allows is done, though a refusal beside it ends the program: it is sent before the program hears of the
+// refusal, and waited for.
 func TestMixedAnswersAreCarriedOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -462,7 +472,8 @@ func (s *streaming) Ask(ctx context.Context, qs []*Question, answered func(int, 
 	}
 }
 
-// An answer takes effect when it is given, whatever becomes of the others; and what the program asks then does not wait for them.
+// An answer takes effect when it is given, whatever becomes of the others; and what the program asks then does not wait
+// for them.
 func TestEachAnswerTakesEffectAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -485,14 +496,16 @@ func TestEachAnswerTakesEffectAtOnce(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if want := []time.Duration{time.Minute, 2 * time.Minute, 3 * time.Minute, 2 * time.Minute}; !slices.Equal(took, want) {
+		if want := []time.Duration{time.Minute, 2 * time.Minute, 3 * time.Minute, 2 * time.Minute}; !slices.Equal(took,
+			want) {
 			t.Errorf("the calls took %v, want %v", took, want)
 		}
 	})
 }
 
 // A question that was put before the run was saved stays open where the run goes on, even if an equal call was refused
-// meanwhile: people still see it and answer it. A question that was not put yet is put there, unless an equal call was refused.
+// meanwhile: people still see it and answer it. A question that was not put yet is put there, unless an equal call was
+// refused.
 func TestAQuestionThatIsOpenStaysOpenElsewhere(t *testing.T) {
 	for _, row := range []struct {
 		why    string
@@ -506,8 +519,10 @@ func TestAQuestionThatIsOpenStaysOpenElsewhere(t *testing.T) {
 	}{
 		{"a yes to the one that is open", false, false, no, yes, map[int]string{2: "ok"}, 2, 1},
 		{"a no to the one that is open", false, false, no, no, map[int]string{2: call.CodeDeclined}, 2, 1},
-		{"the one before it is refused", true, false, call.Answer{}, no, map[int]string{1: call.CodeDeclined, 2: call.CodeDeclined}, 1, 1},
-		{"the one before it is refused, and people see the other", true, true, call.Answer{}, no, map[int]string{1: call.CodeDeclined, 2: call.CodeDeclined}, 1, 2},
+		{"the one before it is refused", true, false, call.Answer{}, no,
+			map[int]string{1: call.CodeDeclined, 2: call.CodeDeclined}, 1, 1},
+		{"the one before it is refused, and people see the other", true, true, call.Answer{}, no,
+			map[int]string{1: call.CodeDeclined, 2: call.CodeDeclined}, 1, 2},
 		{"the one before it is allowed", true, false, call.Answer{}, yes, map[int]string{1: "ok", 2: "ok"}, 2, 2},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -560,7 +575,8 @@ func TestAQuestionThatIsOpenStaysOpenElsewhere(t *testing.T) {
 			}
 			calls.Wait()
 			if !maps.Equal(got, row.want) || notes.asked != row.asked || len(slices.Concat(there.rounds...)) != row.again {
-				t.Errorf("%s: it came to %v, want %v; %d questions on record, want %d; put: %v", row.why, got, row.want, notes.asked, row.asked, there.rounds)
+				t.Errorf("%s: it came to %v, want %v; %d questions on record, want %d; put: %v", row.why, got, row.want,
+					notes.asked, row.asked, there.rounds)
 			}
 		})
 	}
@@ -594,7 +610,8 @@ func (n *noting) Record(ctx context.Context, e Entry) error {
 	return n.world.Record(ctx, e)
 }
 
-// A process that stops does not wait until the servers of a call that it has taken over are there. That is no change of a tool.
+// A process that stops does not wait until the servers of a call that it has taken over are there. That is no change of
+// a tool.
 func TestACallThatIsTakenOverByAProcessThatStopsIsNotMade(t *testing.T) {
 	w := newWorld()
 	w.decide = verdict(call.Ask)

@@ -48,7 +48,8 @@ var errBusy = errors.New("a call of the run is under way")
 func (r *Run) Save() (json.RawMessage, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := saved{Seen: r.seen, Refused: r.refused, Asks: r.asks, Invoked: r.invoked, Refusals: r.refusals, Tainted: r.taint.by != "", Taint: r.taint.by, Blocks: r.blocks, Emitted: r.emitted}
+	s := saved{Seen: r.seen, Refused: r.refused, Asks: r.asks, Invoked: r.invoked, Refusals: r.refusals,
+		Tainted: r.taint.by != "", Taint: r.taint.by, Blocks: r.blocks, Emitted: r.emitted}
 	for _, c := range r.calls {
 		one := savedCall{Report: c.Report, Before: c.before, Sent: c.sent}
 		switch {
@@ -71,7 +72,8 @@ func (g *Gate) Restore(info RunInfo, state json.RawMessage) (*Run, error) {
 		return nil, fmt.Errorf("reading a saved run: %w", err)
 	}
 	r := g.Run(info)
-	r.taint.size = mostTraced + 1 // what was answered before is not saved, so no value is known to come from a trusted server
+	// what was answered before is not saved, so no value is known to come from a trusted server
+	r.taint.size = mostTraced + 1
 	for _, one := range s.Calls {
 		c := &callState{Report: one.Report, before: one.Before, sent: one.Sent, over: one.Asking == nil}
 		if a := one.Asking; a != nil {

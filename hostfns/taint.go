@@ -63,7 +63,8 @@ func (t *taint) answered(call int, tool *call.Tool, value json.RawMessage, trace
 	if len(value) > longestTraced && tool.Trusted {
 		return // then its values are not known to come from there
 	}
-	if t.size += len(value); t.size > mostTraced || len(value) > longestTraced { // an untrusted server may have answered any value
+	// an untrusted server may have answered any value
+	if t.size += len(value); t.size > mostTraced || len(value) > longestTraced {
 		t.known, t.size = nil, mostTraced+1
 		return
 	}
@@ -95,7 +96,10 @@ func (t *taint) reaches(tool string, args json.RawMessage, written []WrittenCall
 	if t.by == "" {
 		return ""
 	}
-	written = slices.DeleteFunc(slices.Clone(written), func(w WrittenCall) bool { return w.Tool != tool || len(args) > w.longest() })
+	written = slices.DeleteFunc(slices.Clone(written), func(w WrittenCall) bool {
+		return w.Tool != tool ||
+			len(args) > w.longest()
+	})
 	if len(written) == 0 && len(args) > longestTraced { // nothing in it would be recognised
 		return "its arguments are not all written in the program, and the run has read " + t.by
 	}
@@ -111,7 +115,8 @@ func (t *taint) reaches(tool string, args json.RawMessage, written []WrittenCall
 	why := ""
 	each("", root, func(at string, leaf any) {
 		if from := t.known[leafKey(leaf)]; why == "" && from != nil && from.untrusted != "" {
-			why = fmt.Sprintf("the argument %s is what %s answered (call %d), and the server %q is not trusted", pointed(at), from.tool, from.call, from.untrusted)
+			why = fmt.Sprintf("the argument %s is what %s answered (call %d), and the server %q is not trusted", pointed(at),
+				from.tool, from.call, from.untrusted)
 		}
 	})
 	if why != "" {

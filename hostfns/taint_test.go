@@ -49,10 +49,11 @@ func TestTaint(t *testing.T) {
 	}
 }
 
-// TestWhatReachesACall: only what is written in the text, with single values of trusted servers in its gaps, is free of what an
-// untrusted server answered.
+// TestWhatReachesACall: only what is written in the text, with single values of trusted servers in its gaps, is free of
+// what an untrusted server answered.
 func TestWhatReachesACall(t *testing.T) {
-	trusted, stranger := &call.Tool{Name: "time__now", Server: "time", Trusted: true}, &call.Tool{Name: "mail__read", Server: "mail"}
+	trusted, stranger := &call.Tool{Name: "time__now", Server: "time", Trusted: true},
+		&call.Tool{Name: "mail__read", Server: "mail"}
 	written := []WrittenCall{
 		{Tool: "http__post", Args: json.RawMessage(`{"url":"https://example.org","n":1}`)},
 		{Tool: "http__post", Args: json.RawMessage(`{"at":null,"list":[null,"fixed"]}`), Unknown: []string{"/at", "/list/0"}},
@@ -114,7 +115,9 @@ func TestTaintOutlivesASavedRun(t *testing.T) {
 	}
 	gate := NewGate(Deps{Tools: w, Recorder: w, Sender: w})
 	var seen []Counters
-	info := RunInfo{Policy: counting{w, &seen}, Written: []WrittenCall{{Tool: "pay__send", Args: json.RawMessage(`{"n":1}`)}, {Tool: "pay__send", Args: json.RawMessage(`{"n":null}`), Unknown: []string{"/n"}}}}
+	info := RunInfo{Policy: counting{w, &seen},
+		Written: []WrittenCall{{Tool: "pay__send", Args: json.RawMessage(`{"n":1}`)},
+			{Tool: "pay__send", Args: json.RawMessage(`{"n":null}`), Unknown: []string{"/n"}}}}
 	r := gate.Run(info)
 	use(t, r, 1, "fs__read", `{}`)
 	state, err := r.Save()

@@ -190,7 +190,8 @@ func (r *Rules) load(q *Wish) (*SavedProgram, error) {
 	}
 	if saved.Profile != "" && saved.Profile != q.Profile {
 		if q.Bound {
-			return nil, &ScriptError{Name: q.Script, Detail: fmt.Sprintf("it runs under the profile %s, and only %s is offered here", saved.Profile, q.Profile)}
+			return nil, &ScriptError{Name: q.Script,
+				Detail: fmt.Sprintf("it runs under the profile %s, and only %s is offered here", saved.Profile, q.Profile)}
 		}
 		q.Profile = saved.Profile
 	}
@@ -212,7 +213,8 @@ func (s *SavedProgram) Takes(ctx context.Context, input json.RawMessage) error {
 	}
 	err := Fits(ctx, s.Input, input)
 	if wrong, ok := errors.AsType[*catalog.ArgumentError](err); ok {
-		err = fmt.Errorf("its input does not fit: %s: expected %s, got %s", cmp.Or(wrong.Path, "as a whole"), wrong.Want, wrong.Got)
+		err = fmt.Errorf("its input does not fit: %s: expected %s, got %s", cmp.Or(wrong.Path, "as a whole"), wrong.Want,
+			wrong.Got)
 	}
 	if err != nil {
 		return &ScriptError{Name: s.Name, Detail: err.Error()}

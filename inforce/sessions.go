@@ -76,7 +76,8 @@ var ErrSessionOver = errors.New("this session is over, or was never made for a c
 
 // Subject says whose run a request is, for overlays. The role that the caller claims is not part of it.
 func (r *Rules) Subject(ctx context.Context, q *Wish) (config.Subject, error) {
-	s := config.Subject{Session: q.Session, Principal: q.Principal, Token: q.Fingerprint, Program: ProgramHash(q.Code), Script: q.Script}
+	s := config.Subject{Session: q.Session, Principal: q.Principal, Token: q.Fingerprint, Program: ProgramHash(q.Code),
+		Script: q.Script}
 	if !IsMadeSession(q.Session) {
 		return s, nil
 	}

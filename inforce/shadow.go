@@ -24,6 +24,7 @@ func (s *shadows) compare(log *slog.Logger, live *profiles.Profile, c profiles.C
 		return
 	}
 	if _, again := s.noted.LoadOrStore(c.Name+"\x00"+c.Args.String()+"\x00"+difference, true); !again {
-		log.Warn("the shadow profile would decide otherwise", "profile", live.Name(), "shadow", beside.Name(), "tool", c.Name, "difference", difference)
+		log.Warn("the shadow profile would decide otherwise", "profile", live.Name(), "shadow", beside.Name(), "tool", c.Name,
+			"difference", difference)
 	}
 }

@@ -25,7 +25,8 @@ func TestPreflightTokens(t *testing.T) {
 	const secret = "0123456789abcdef0123456789abcdef"
 	now := time.Unix(1_800_000_000, 0)
 	p := NewTokens(secret)
-	good := checked{Version: 1, Issued: now.Unix(), Expires: now.Add(time.Minute).Unix(), Program: "sha256:p", Profile: "careful", Digest: "sha256:d"}
+	good := checked{Version: 1, Issued: now.Unix(), Expires: now.Add(time.Minute).Unix(), Program: "sha256:p",
+		Profile: "careful", Digest: "sha256:d"}
 	token := p.sign(good)
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
@@ -63,11 +64,13 @@ func TestPreflightTokens(t *testing.T) {
 		{"no algorithm", enc(`{"alg":"none"}`) + "." + parts[1] + ".", Wrong, "not accepted", 0},
 		{"no algorithm, signed all the same", jws(secret, `{"alg":"none","typ":"JWT"}`, claims), Wrong, "not accepted", 0},
 		{"another algorithm", jws(secret, `{"alg":"HS512","typ":"JWT"}`, claims), Wrong, "not accepted", 0},
-		{"an extension that must be understood", jws(secret, `{"alg":"HS256","crit":["exp"]}`, claims), Wrong, "not accepted", 0},
+		{"an extension that must be understood", jws(secret, `{"alg":"HS256","crit":["exp"]}`, claims), Wrong, "not accepted",
+			0},
 		{"another secret", NewTokens("another").sign(good), Wrong, "another server", 0},
 		{"another secret that claims to be ours", jws("another", string(header), claims), Wrong, "changed on the way", 0},
 		{"an empty secret", jws("", `{"alg":"HS256"}`, claims), Wrong, "changed on the way", 0},
-		{"another version", jws(secret, `{"alg":"HS256"}`, strings.Replace(claims, `"v":1`, `"v":2`, 1)), Wrong, "version", 0},
+		{"another version", jws(secret, `{"alg":"HS256"}`, strings.Replace(claims, `"v":1`, `"v":2`, 1)), Wrong, "version",
+			0},
 		{"no claims", jws(secret, `{"alg":"HS256"}`, `{}`), Wrong, "version", 0},
 		{"claims that are no object", jws(secret, `{"alg":"HS256"}`, `[]`), Wrong, "version", 0},
 		{"without an end", jws(secret, `{"alg":"HS256"}`, `{"v":1,"iat":1800000000}`), Wrong, "future", 0},

@@ -8,11 +8,12 @@ import (
 
 // A Call is what is decided. Everything a decision may depend on is in it.
 type Call struct {
-	Server      string         // the upstream's name as configured
-	Tool        string         // the tool's name as the upstream wrote it
-	Name        string         // canonical server__tool; "" = made from Server and Tool
-	Args        call.Arguments // as they will be sent; none are {}
-	Annotations map[string]any // the tool's annotations as the upstream gave them, with the marks of its _meta, see [IsMark]
+	Server string         // the upstream's name as configured
+	Tool   string         // the tool's name as the upstream wrote it
+	Name   string         // canonical server__tool; "" = made from Server and Tool
+	Args   call.Arguments // as they will be sent; none are {}
+	// the tool's annotations as the upstream gave them, with the marks of its _meta, see [IsMark]
+	Annotations map[string]any
 
 	Time              time.Time // now; zero means unknown, and then no rule with "until" allows anything
 	Tainted           bool      // what the run has read of an untrusted server may have reached the call

@@ -44,7 +44,8 @@ func (b *RuleReader) example(n strictjson.Value) *condition.Arguments {
 	return &condition.Arguments{Root: root}
 }
 
-func (b *RuleReader) tryExample(n strictjson.Value, args *condition.Arguments, r *Rule, name string, want func(condition.Result) bool) {
+func (b *RuleReader) tryExample(n strictjson.Value, args *condition.Arguments, r *Rule, name string,
+	want func(condition.Result) bool) {
 	all := condition.Outcome{Result: condition.Yes}
 	for i := range r.When {
 		o := r.When[i].Judge(args, r.List != Allowlist)

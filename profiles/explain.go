@@ -48,7 +48,8 @@ func (p *Profile) changes(d *call.Decision, tool string, considered []call.Reaso
 	var changes []string
 	for i := range considered {
 		if r := &considered[i]; r.Result == ignoredRule {
-			changes = append(changes, fmt.Sprintf("let the rule %q at %s count: codemode profiles trust %s", r.Rule, r.Pos, r.Pos.File))
+			changes = append(changes, fmt.Sprintf("let the rule %q at %s count: codemode profiles trust %s", r.Rule, r.Pos,
+				r.Pos.File))
 		}
 	}
 	soft := false
@@ -201,7 +202,10 @@ func (r *Rule) mayHold(v *view) bool {
 // so that the answer does not change when the server says what it offers.
 func (p *Profile) Reaches(server string) bool {
 	prefix := call.Name(server, "")
-	return p.mayReach(prefix) && !slices.ContainsFunc(p.layers, func(l *Layer) bool { return l.Tools == nil && !l.mayReach(prefix) })
+	return p.mayReach(prefix) && !slices.ContainsFunc(p.layers, func(l *Layer) bool {
+		return l.Tools == nil &&
+			!l.mayReach(prefix)
+	})
 }
 
 // mayReach reports whether the rules could let a tool pass that has a name with this beginning.
@@ -210,7 +214,8 @@ func (p *Profile) mayReach(prefix string) bool {
 	for _, r := range p.rules {
 		if r.List != Denylist {
 			pass = pass || slices.ContainsFunc(r.Globs, func(g *pattern.Pattern) bool { return g.MayBegin(prefix) })
-		} else if !r.Conditional() && slices.ContainsFunc(r.Globs, func(g *pattern.Pattern) bool { return g.CoversPrefix(prefix) }) {
+		} else if !r.Conditional() && slices.ContainsFunc(r.Globs,
+			func(g *pattern.Pattern) bool { return g.CoversPrefix(prefix) }) {
 			return false
 		}
 	}

@@ -281,12 +281,14 @@ func common(place []string, steps []condition.Step) int {
 
 // dependence is the reason for a rule that cannot be judged yet.
 func (g *gaps) dependence(r *Rule) call.Reason {
-	reason := call.Reason{Rule: r.Label(), List: r.List.String(), Pos: r.Pos, Profile: r.Profile, Result: condition.Unknown.String()}
+	reason := call.Reason{Rule: r.Label(), List: r.List.String(), Pos: r.Pos, Profile: r.Profile,
+		Result: condition.Unknown.String()}
 	var on []string
 	for i := range r.When {
 		if c := &r.When[i]; g.touch(c) {
 			on = append(on, c.Pointer)
-			reason.Conditions = append(reason.Conditions, call.Condition{Pointer: c.Pointer, Result: condition.Unknown.String(), Text: c.Pointer + " " + c.Text})
+			reason.Conditions = append(reason.Conditions, call.Condition{Pointer: c.Pointer, Result: condition.Unknown.String(),
+				Text: c.Pointer + " " + c.Text})
 		}
 	}
 	if r.closed && g.others(r) {

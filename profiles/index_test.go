@@ -18,7 +18,8 @@ func TestIndex(t *testing.T) {
 		for range indexFrom + m.IntN(100) {
 			r := &Rule{}
 			for range 1 + m.IntN(2) {
-				text := word() + pick(m, "__", "*", "?", "__*", "[a-z]") + pick(m, "", word(), "*"+word(), "{"+word()+","+word()+"}")
+				text := word() + pick(m, "__", "*", "?", "__*", "[a-z]") + pick(m, "", word(), "*"+word(),
+					"{"+word()+","+word()+"}")
 				if m.chance(20) {
 					text = pick(m, "*", "?", "??", "*__"+word(), "*"+word()+"*", "{a,*}")
 				}
@@ -65,7 +66,8 @@ func TestTheIndexIsWorthIt(t *testing.T) {
 		t.Errorf("got the candidates %v of 1000 rules", found)
 	}
 	seen := map[pattern.Gram]string{}
-	for _, s := range []string{"a", "aa", "aaa", "ab", "ba", "aab", "aba", "baa", "abb", "b", "\x00", "\x00\x00", "a\x00", "\x00a"} {
+	for _, s := range []string{"a", "aa", "aaa", "ab", "ba", "aab", "aba", "baa", "abb", "b", "\x00", "\x00\x00", "a\x00",
+		"\x00a"} {
 		g := pattern.NewGram(s)
 		if other, twice := seen[g]; twice {
 			t.Errorf("%q and %q are one gram", s, other)
@@ -85,8 +87,10 @@ func TestNamesThatAreJoined(t *testing.T) {
 		name, server, tool string
 		want               bool
 	}{
-		{"a__b", "a", "b", true}, {"a__b", "a", "c", false}, {"a__b", "c", "b", false}, {"a__bc", "a", "b", false}, {"a__b", "a", "bc", false},
-		{"a_xb", "a", "b", false}, {"ax_b", "a", "b", false}, {"a__", "a", "", true}, {"", "", "", false}, {"__", "", "", true}, {"a___b", "a", "_b", true}, {"a___b", "a_", "b", true},
+		{"a__b", "a", "b", true}, {"a__b", "a", "c", false}, {"a__b", "c", "b", false}, {"a__bc", "a", "b", false},
+		{"a__b", "a", "bc", false},
+		{"a_xb", "a", "b", false}, {"ax_b", "a", "b", false}, {"a__", "a", "", true}, {"", "", "", false},
+		{"__", "", "", true}, {"a___b", "a", "_b", true}, {"a___b", "a_", "b", true},
 	} {
 		if got := isJoined(row.name, row.server, row.tool); got != row.want {
 			t.Errorf("%s of %s and %s: got %t", row.name, row.server, row.tool, got)

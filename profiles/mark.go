@@ -6,16 +6,15 @@ import (
 	"strings"
 )
 
-// approvalMark is the member of a tool's _meta or annotations with which a server asks for a person's approval of each
-// call: true or "ask". See [IsMark] for other spellings.
-const approvalMark = "codemode/approval"
-
-// marks are the usual names of such members without what stands before the last slash, in lower case, letters only.
+// marks are the usual names of the member of a tool's _meta or annotations, such as codemode/approval, with which a
+// server asks for a person's approval of each call. They stand here without the prefix before the last slash, in lower
+// case and with letters only.
 var marks = []string{
-	"approval", "approvalrequired", "requireapproval", "requiresapproval", "needsapproval", "requireuserapproval", "requiresuserapproval",
-	"requirehumanapproval", "requireshumanapproval", "humanapproval", "humanintheloop", "confirm", "confirmation", "confirmationrequired",
-	"requireconfirmation", "requiresconfirmation", "needsconfirmation", "requireuserconfirmation", "requiresuserconfirmation", "requireshuman",
-	"userconfirmation", "requireuserinteraction", "requiresuserinteraction",
+	"approval", "approvalrequired", "requireapproval", "requiresapproval", "needsapproval", "requireuserapproval",
+	"requiresuserapproval", "requirehumanapproval", "requireshumanapproval", "humanapproval", "humanintheloop",
+	"confirm", "confirmation", "confirmationrequired", "requireconfirmation", "requiresconfirmation",
+	"needsconfirmation", "requireuserconfirmation", "requiresuserconfirmation", "requireshuman", "userconfirmation",
+	"requireuserinteraction", "requiresuserinteraction",
 }
 
 // IsMark reports whether a member of a tool's _meta or annotations is one by which servers say that a person has to
@@ -56,7 +55,8 @@ func declines(value any) bool {
 	case bool:
 		return !value
 	case string:
-		return slices.Contains([]string{"", "false", "no", "none", "never", "off", "allow", "auto", "not_required", "optional"}, strings.ToLower(value))
+		return slices.Contains([]string{"", "false", "no", "none", "never", "off", "allow", "auto", "not_required",
+			"optional"}, strings.ToLower(value))
 	}
 	return false
 }

@@ -29,7 +29,8 @@ func (b *RuleReader) Stranger(n strictjson.Value) bool {
 
 // NoEffect warns of a key that has no effect in an untrusted file.
 func (b *RuleReader) NoEffect(n strictjson.Value, what string) {
-	b.Warn(b.Position(n.KeyOffset()), len(n.Key())+2, b.trustHint(), "%s has no effect: the project file is not trusted", what)
+	b.Warn(b.Position(n.KeyOffset()), len(n.Key())+2, b.trustHint(), "%s has no effect: the project file is not trusted",
+		what)
 }
 
 func (b *RuleReader) trustHint() string {
@@ -47,7 +48,8 @@ func (b *RuleReader) Rules(n strictjson.Value, l List, profile string) []*Rule {
 		case strictjson.Object:
 			b.rule(child, r)
 		default:
-			b.Wrong(child, `write "server__tool", or {"tool": "server__tool", ...}`, "a rule must be a string or an object, this is %s", child.Kind())
+			b.Wrong(child, `write "server__tool", or {"tool": "server__tool", ...}`,
+				"a rule must be a string or an object, this is %s", child.Kind())
 		}
 		rules = append(rules, r)
 	}

@@ -31,9 +31,11 @@ func (p *Profile) settingsText() string {
 	if len(p.remembers) == 0 || len(remember.Scopes) == 0 {
 		line("remember", "nothing")
 	} else {
-		line("remember", map[string]any{"scopes": remember.Scopes, "default": remember.Default.String(), "max": remember.Max.String(), "args": remember.Args})
+		line("remember", map[string]any{"scopes": remember.Scopes, "default": remember.Default.String(),
+			"max": remember.Max.String(), "args": remember.Args})
 	}
-	line("redact", map[string]any{"keys": append([]string{}, p.redact.Keys...), "pointers": append([]string{}, p.redact.Pointers...), "detect": !p.redact.NoDetect})
+	line("redact", map[string]any{"keys": append([]string{}, p.redact.Keys...),
+		"pointers": append([]string{}, p.redact.Pointers...), "detect": !p.redact.NoDetect})
 	raise := map[string]string{}
 	for _, q := range p.all() {
 		for name, v := range q.raise {

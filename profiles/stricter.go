@@ -44,7 +44,10 @@ func (l Limits) or(m Limits) Limits {
 
 func (a Asking) Stricter(b Asking) Asking {
 	if b.Channels != nil && a.Channels != nil {
-		b.Channels = slices.DeleteFunc(slices.Clone(b.Channels), func(c string) bool { return !slices.Contains(a.Channels, c) })
+		b.Channels = slices.DeleteFunc(slices.Clone(b.Channels), func(c string) bool {
+			return !slices.Contains(a.Channels,
+				c)
+		})
 	}
 	if b.Channels != nil {
 		a.Channels = b.Channels

@@ -198,7 +198,8 @@ func (p *Profile) RaisedTo(verdict call.Verdict) (all []call.Reason) {
 	for _, q := range over {
 		for _, name := range raisers {
 			if to, ok := q.raise[name]; ok && to == verdict {
-				all = append(all, call.Reason{Rule: "raise " + name, List: "raise", Pos: q.pos, Profile: q.name, Result: condition.Unknown.String()})
+				all = append(all, call.Reason{Rule: "raise " + name, List: "raise", Pos: q.pos, Profile: q.name,
+					Result: condition.Unknown.String()})
 			}
 		}
 	}

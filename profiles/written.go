@@ -53,7 +53,10 @@ func (b *RuleReader) Profile(n strictjson.Value) *Written {
 				w.Fallback = &allow
 			}
 		}),
-		settings.Key("unmatched", func(n strictjson.Value) { w.Unmatched = b.Verdict(n, `"unmatched"`, "deny", "ask", "allow") }),
+		settings.Key("unmatched", func(n strictjson.Value) {
+			w.Unmatched = b.Verdict(n, `"unmatched"`, "deny", "ask",
+				"allow")
+		}),
 		settings.Key("extends", func(n strictjson.Value) {
 			for parent := range b.Elements(n, `"extends"`, false) {
 				if _, ok := b.Text(parent, "the name of a parent profile"); ok {
@@ -152,7 +155,10 @@ func (b *RuleReader) remembering(n strictjson.Value) *call.Remember {
 	m := &call.Remember{}
 	var defaultAt strictjson.Value
 	b.Object(n, `"remember"`, []settings.Field{
-		settings.Key("scopes", func(n strictjson.Value) { m.Scopes = b.Words(n, `"scopes"`, "once", "run", "count", "time", "session") }),
+		settings.Key("scopes", func(n strictjson.Value) {
+			m.Scopes = b.Words(n, `"scopes"`, "once", "run", "count", "time",
+				"session")
+		}),
 		settings.Key("default", func(n strictjson.Value) { m.Default, defaultAt = b.Duration(n, `"default"`), n }),
 		settings.Key("max", func(n strictjson.Value) {
 			if m.Max = b.Duration(n, `"max"`); m.Max > hardMaxRemember {

@@ -27,9 +27,9 @@ type Place struct {
 	Collector   string // URL that takes OpenTelemetry logs over HTTP; "" sends none
 }
 
-// PlaceOf works out where the record is kept, given a directory for what the configuration does not place elsewhere. cfg
-// may be nil. env looks up the variables in it. The error is [config.Problems] with what is wrong with the key "store"
-// once they are known.
+// PlaceOf works out where the record is kept, given a directory for what the configuration does not place elsewhere.
+// cfg may be nil. env looks up the variables in it. The error is [config.Problems] with what is wrong with the key
+// "store" once they are known.
 func PlaceOf(dir string, cfg *config.Config, env func(string) (string, bool)) (Place, error) {
 	s, err := cfg.Store(env)
 	if err != nil {
@@ -43,7 +43,8 @@ func PlaceOf(dir string, cfg *config.Config, env func(string) (string, bool)) (P
 		return filepath.Join(dir, path)
 	}
 	p := Place{
-		Store: store.Options{URL: s.URL, Relaxed: s.Relaxed}, Key: in(s.Key, "record.key"), Keep: s.Keep, Collector: s.Collector,
+		Store: store.Options{URL: s.URL, Relaxed: s.Relaxed}, Key: in(s.Key, "record.key"), Keep: s.Keep,
+		Collector:   s.Collector,
 		Checkpoints: in(s.Checkpoint.File, "checkpoints.jsonl"), Webhook: s.Checkpoint.Webhook, Log: s.Checkpoint.Log,
 	}
 	if s.URL == "" {

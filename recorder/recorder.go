@@ -67,7 +67,8 @@ func (k *Recorder) Open(dir string, cfg *config.Config, env func(string) (string
 	k.place, k.Key = place, key
 	k.given = cfg
 	place.Store.Log, place.Store.SealKey = k.log, key.Derive(sealPurpose)
-	o := audit.Options{Open: place.Open, Key: key, Redact: k.redaction, Secrets: k.known, Publish: place.publishers(k.log), Log: k.log}
+	o := audit.Options{Open: place.Open, Key: key, Redact: k.redaction, Secrets: k.known, Publish: place.publishers(k.log),
+		Log: k.log}
 	if place.Collector != "" {
 		k.otlp = otlp.New(place.Collector, nil, &http.Client{}, k.log)
 		o.Export = k.otlp.Emit
@@ -105,10 +106,12 @@ const NoteWait = 5 * time.Second
 // auditEntry is an entry of the Gate in the form of package audit.
 func auditEntry(e hostfns.Entry) audit.Entry {
 	a := audit.Entry{
-		Time: e.Time, Kind: audit.Call, Run: e.Run, Call: e.Call, Principal: e.Principal, Client: e.Client, Session: e.Session, Role: e.Role, Script: e.Script,
+		Time: e.Time, Kind: audit.Call, Run: e.Run, Call: e.Call, Principal: e.Principal, Client: e.Client,
+		Session: e.Session, Role: e.Role, Script: e.Script,
 		Profile: e.Profile, ProfileDigest: e.ProfileDigest, Server: e.Server, Tool: e.Tool, ToolDefinition: e.ToolDefinition,
 		Verdict: e.Verdict, Risk: e.Risk, Reason: e.Reason, Detail: e.Detail,
-		DecidedBy: &audit.DecidedBy{How: e.DecidedBy, Channel: e.Channel, Principal: e.By, Grant: e.Grant, Scope: e.Scope, LatencyMS: e.Waited.Milliseconds()},
+		DecidedBy: &audit.DecidedBy{How: e.DecidedBy, Channel: e.Channel, Principal: e.By, Grant: e.Grant, Scope: e.Scope,
+			LatencyMS: e.Waited.Milliseconds()},
 	}
 	if e.Layer == "floor" && e.DecidedBy == "rule" {
 		a.DecidedBy.How = "floor"
@@ -190,7 +193,8 @@ func (k *Recorder) Learn(servers []upstream.Server) {
 
 // random reports whether a value looks machine-made: long, without blanks, not a path, with letters and digits.
 func random(s string) bool {
-	return len(s) >= 12 && !strings.ContainsAny(s, " \t/\\") && strings.ContainsFunc(s, unicode.IsDigit) && strings.ContainsFunc(s, unicode.IsLetter)
+	return len(s) >= 12 && !strings.ContainsAny(s, " \t/\\") && strings.ContainsFunc(s, unicode.IsDigit) &&
+		strings.ContainsFunc(s, unicode.IsLetter)
 }
 
 // Clean removes expired rows from the store every hour, and records that.
@@ -215,7 +219,8 @@ func (k *Recorder) Clean(ctx context.Context) {
 		}
 		if any {
 			data, _ := json.Marshal(said) // numbers always can be
-			_ = k.record.Add(ctx, audit.Entry{Kind: audit.Notice, State: "cleaned", Detail: "what ended long ago was removed from the store", Data: data})
+			_ = k.record.Add(ctx, audit.Entry{Kind: audit.Notice, State: "cleaned",
+				Detail: "what ended long ago was removed from the store", Data: data})
 		}
 	}
 }
@@ -290,7 +295,8 @@ func (k *Recorder) Policy(ctx context.Context, state string, cfg *config.Config,
 				digests[cmp.Or(name, "(base tool)")] = p.Digest()
 			}
 		}
-		data := map[string]any{"file": cfg.Path, "digest": cfg.Digest, "default": cfg.Default, "floor": cfg.Floor, "profiles": digests}
+		data := map[string]any{"file": cfg.Path, "digest": cfg.Digest, "default": cfg.Default, "floor": cfg.Floor,
+			"profiles": digests}
 		entry.Data, _ = json.Marshal(data) // strings always can be
 		if state == "changed" && !cfg.SameStore(k.given) {
 			k.log.Warn(`the key "store" was changed; the record goes on where it is until codemode is started again`)
@@ -319,7 +325,8 @@ func (k *Recorder) Late(r *prompt.Request, a call.Answer) {
 	err := k.To.Record(ctx, hostfns.Entry{
 		Time: time.Now(), Kind: hostfns.KindLate, Run: r.Run, Call: r.Call, Principal: r.Principal, Session: r.Session,
 		Profile: r.Profile, ProfileDigest: r.ProfileDigest, Server: r.Server, Tool: r.Name, ToolDefinition: r.Definition,
-		Verdict: call.Ask.String(), Risk: string(r.Risk), Rule: r.Rule, DecidedBy: call.ByPerson, Channel: a.Channel, By: a.By, Waited: a.Took,
+		Verdict: call.Ask.String(), Risk: string(r.Risk), Rule: r.Rule, DecidedBy: call.ByPerson, Channel: a.Channel,
+		By: a.By, Waited: a.Took,
 		Reason: hostfns.KindLate, Detail: "it said " + verdict + ", and changes nothing", Words: prompt.Words(a.Reason),
 	})
 	if err != nil {

@@ -16,8 +16,8 @@ func (g *Registry) ToolInfos() []config.ToolInfo {
 	return infos
 }
 
-// SeenTool says what the server of a tool says of it, as processes that share the folder last accepted it. It reports false for a
-// tool that none of them has seen. The built-in servers' are not remembered.
+// SeenTool says what the server of a tool says of it, as processes that share the folder last accepted it. It reports
+// false for a tool that none of them has seen. The built-in servers' are not remembered.
 func SeenTool(stateDir string, cfg *config.Config, server, tool string) (config.ToolInfo, bool) {
 	for _, s := range cfg.Servers {
 		if s.Name != server {

@@ -119,7 +119,8 @@ func groupCalls(calls []hostfns.Report) []callGroup {
 }
 
 func (g callGroup) rank() int {
-	rank := slices.Index([]hostfns.State{hostfns.Unknown, hostfns.Failed, hostfns.Refused, hostfns.NotStarted, hostfns.Done}, g[0].State)
+	rank := slices.Index([]hostfns.State{hostfns.Unknown, hostfns.Failed, hostfns.Refused, hostfns.NotStarted,
+		hostfns.Done}, g[0].State)
 	if g[0].State == hostfns.Done && g[0].Reads {
 		rank++
 	}
@@ -170,7 +171,8 @@ func (g callGroup) text(numbered bool) string {
 			fmt.Fprintf(&b, "    (%d more that differ)\n", len(order)-i)
 			break
 		}
-		fmt.Fprintf(&b, "    %s. %s\n", details[detail].numbers(), visible.Short(cmp.Or(detail, "nothing is known"), detailRunes))
+		fmt.Fprintf(&b, "    %s. %s\n", details[detail].numbers(), visible.Short(cmp.Or(detail, "nothing is known"),
+			detailRunes))
 	}
 	return b.String()
 }

@@ -80,7 +80,8 @@ func (r *Request) Owner() string {
 
 // ClientOf is a request as package asking needs it.
 func ClientOf(r *Request) *asking.Client {
-	return &asking.Client{Principal: r.Principal, Session: r.Session, Name: r.Client, Channels: r.Channels, Caller: r.Caller, Code: r.Code}
+	return &asking.Client{Principal: r.Principal, Session: r.Session, Name: r.Client, Channels: r.Channels,
+		Caller: r.Caller, Code: r.Code}
 }
 
 // SubmissionOf is a request as package preflight needs it.
@@ -163,7 +164,8 @@ func (e *Executor) Eval(ctx context.Context, r Request) (*Response, error) {
 	limits, reply := e.rules.Limits(policy.Profile())
 	resp.limit = reply
 	if len(r.Code) > limits.ProgramBytes {
-		err := &sandbox.Error{Kind: sandbox.Refused, Message: fmt.Sprintf("the program has %d bytes, the limit is %d", len(r.Code), limits.ProgramBytes)}
+		err := &sandbox.Error{Kind: sandbox.Refused, Message: fmt.Sprintf("the program has %d bytes, the limit is %d",
+			len(r.Code), limits.ProgramBytes)}
 		e.recordEnd(ctx, resp, &r, policy, time.Time{}, err)
 		return resp, err
 	}
@@ -203,15 +205,18 @@ func (e *Executor) Eval(ctx context.Context, r Request) (*Response, error) {
 	x.started = time.Now()
 	e.recordBegin(ctx, resp, &r, policy)
 	x.run = e.tools.Gate(r.Caller, e.record.To).Run(x.info())
-	result, err := x.execute(sandbox.Program{Source: program.JS, Name: resp.name, Owner: r.Owner(), Input: r.Input, Limits: limits, Lookup: program.Lookup})
+	result, err := x.execute(sandbox.Program{Source: program.JS, Name: resp.name, Owner: r.Owner(), Input: r.Input,
+		Limits: limits, Lookup: program.Lookup})
 	return resp, x.end(result, err)
 }
 
 // newExecution registers a run. done has to be called when it has ended.
-func (e *Executor) newExecution(ctx context.Context, r Request, p *inforce.Policy, program *analysis.Program, resp *Response, limits sandbox.Limits, engine Engine) (x *execution, done func()) {
+func (e *Executor) newExecution(ctx context.Context, r Request, p *inforce.Policy, program *analysis.Program,
+	resp *Response, limits sandbox.Limits, engine Engine) (x *execution, done func()) {
 	x = &execution{
 		e: e, request: r, policy: p, program: program, resp: resp, limits: limits, engine: engine,
-		waits: map[int]bool{}, pauses: map[*pause]bool{}, news: make(chan struct{}, 1), slots: make(chan struct{}, limits.InFlight),
+		waits: map[int]bool{}, pauses: map[*pause]bool{}, news: make(chan struct{}, 1),
+		slots: make(chan struct{}, limits.InFlight),
 	}
 	resp.everyCall, resp.key = r.EveryCall, cmp.Or(r.IdempotencyKey, resp.Run)
 	x.ctx, x.cancel = context.WithCancelCause(ctx)
@@ -277,7 +282,8 @@ func (x *execution) end(result *sandbox.Result, err error) error {
 	}
 	resp.Queued = queued(x.run, result)
 	if result != nil {
-		resp.Value, resp.Console, resp.ConsoleDropped, resp.Usage = result.Value, result.Console, result.ConsoleDropped, result.Usage
+		resp.Value, resp.Console, resp.ConsoleDropped, resp.Usage = result.Value, result.Console, result.ConsoleDropped,
+			result.Usage
 	}
 	resp.Blocks, resp.BlocksLeft = x.run.Blocks(resp.Value)
 	if ended, ok := errors.AsType[*sandbox.Error](err); ok && ctx.Err() != nil {

@@ -202,7 +202,8 @@ func (x *execution) invocation(id int) hostfns.Invocation {
 }
 
 // call passes a call to the Gate. Close waits for calls that outlive their run, so that their outcome is recorded.
-func (x *execution) call(ctx context.Context, in hostfns.Invocation, through func(context.Context, hostfns.Invocation) (json.RawMessage, error)) (json.RawMessage, error) {
+func (x *execution) call(ctx context.Context, in hostfns.Invocation,
+	through func(context.Context, hostfns.Invocation) (json.RawMessage, error)) (json.RawMessage, error) {
 	value, err := through(ctx, in)
 	if thrown, ok := errors.AsType[*hostfns.Exception](err); ok {
 		return nil, &sandbox.Throw{Class: thrown.Class, Message: thrown.Message, Props: thrown.Props}
@@ -223,8 +224,8 @@ func (x *execution) resume(id int) {
 	x.settle(id, value, err)
 }
 
-// growStack gives a new goroutine at once the stack that a call needs. Growing it several times on the way, with more to
-// copy each time, costs a recorded call 13 % of its processor time.
+// growStack gives a new goroutine at once the stack that a call needs. Growing it several times on the way, with more
+// to copy each time, costs a recorded call 13 % of its processor time.
 //
 //go:noinline
 func growStack() {

@@ -62,7 +62,8 @@ type Executor struct {
 // New makes an Executor. [Executor.Fit] has to be called before it runs anything.
 func New(o Options) *Executor {
 	e := &Executor{
-		options: o, log: o.Log, life: o.Life, rules: o.Rules, tools: o.Tools, gate: o.Tools.Gate(nil, o.Record.To), people: o.People,
+		options: o, log: o.Log, life: o.Life, rules: o.Rules, tools: o.Tools, gate: o.Tools.Gate(nil, o.Record.To),
+		people: o.People,
 		record: o.Record, checker: o.Checker, programs: o.Programs, executions: map[*execution]bool{},
 	}
 	e.engine = sync.OnceValues(e.newEngine)
@@ -92,7 +93,9 @@ func (e *Executor) newEngine() (Engine, error) {
 	if e.options.Engine != nil {
 		return e.options.Engine, nil
 	}
-	engine, err := sandbox.New(e.life.Ctx, sandbox.Options{Wasm: quickjs.Wasm(), Hash: quickjs.Hash(), CacheDir: e.options.CacheDir, Compiling: e.compiling, ParkKey: e.record.ParkKey, Memory: cmp.Or(e.options.GuestMemory, e.guestMemory)})
+	engine, err := sandbox.New(e.life.Ctx, sandbox.Options{Wasm: quickjs.Wasm(), Hash: quickjs.Hash(),
+		CacheDir: e.options.CacheDir, Compiling: e.compiling, ParkKey: e.record.ParkKey,
+		Memory: cmp.Or(e.options.GuestMemory, e.guestMemory)})
 	if err != nil {
 		return nil, fmt.Errorf("preparing the sandbox: %w", err)
 	}

@@ -37,8 +37,9 @@ func (r *Response) CallsJSON() []CallJSON {
 	calls := make([]CallJSON, 0, len(r.Calls))
 	for _, c := range r.Calls {
 		calls = append(calls, CallJSON{
-			Call: c.Call, Tool: c.Tool, State: string(c.State), Reason: c.Reason, Detail: c.Detail, Warning: c.Warning, Approved: c.Approved,
-			Changed: c.Changed, TookMS: float64(c.Took.Microseconds()) / 1000,
+			Call: c.Call, Tool: c.Tool, State: string(c.State), Reason: c.Reason, Detail: c.Detail, Warning: c.Warning,
+			Approved: c.Approved,
+			Changed:  c.Changed, TookMS: float64(c.Took.Microseconds()) / 1000,
 		})
 	}
 	return calls

@@ -60,7 +60,8 @@ func (e *Executor) AllowPlan(ctx context.Context, r Request) (*preflight.PlanAns
 	if len(program.Calls) > 0 {
 		e.tools.Ready(ctx, registry.CheckWait)
 	}
-	return e.people.Prompter(ClientOf(&r), policy, program).AllowPlan(ctx, hostfns.NewRunID(), cmp.Or(r.Profile, policy.ProfileName()))
+	return e.people.Prompter(ClientOf(&r), policy, program).AllowPlan(ctx, hostfns.NewRunID(),
+		cmp.Or(r.Profile, policy.ProfileName()))
 }
 
 // enter announces work that the end of the Evaluator cancels and waits for. leave ends it.

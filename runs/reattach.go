@@ -74,7 +74,8 @@ func (e *Executor) Reattach(ctx context.Context, run string, r Request) (*Respon
 		}
 		if len(calls) > 0 {
 			questions.Go(func() {
-				e.people.Desk.AskAll(ctx, calls, r.Channels, approvals.Options{Timeout: time.Until(asking.Until(calls[0])), OtherOnly: calls[0].OtherOnly, Borrowed: true})
+				e.people.Desk.AskAll(ctx, calls, r.Channels, approvals.Options{Timeout: time.Until(asking.Until(calls[0])),
+					OtherOnly: calls[0].OtherOnly, Borrowed: true})
 			})
 		}
 		select {
@@ -92,7 +93,8 @@ func (e *Executor) Reattach(ctx context.Context, run string, r Request) (*Respon
 }
 
 // waiting are the open questions of a run that are not in put yet. It adds them.
-func (e *Executor) waiting(ctx context.Context, db *store.DB, run string, put map[string]bool) ([]*prompt.Request, error) {
+func (e *Executor) waiting(ctx context.Context, db *store.DB, run string, put map[string]bool) ([]*prompt.Request,
+	error) {
 	asked, err := db.ApprovalsOf(ctx, run)
 	if err != nil {
 		return nil, err

@@ -19,7 +19,8 @@ import (
 // alone.
 func (e *Executor) recordNotStarted(ctx context.Context, r *Request, p *inforce.Policy, why error) {
 	entry := e.entry(&Response{Run: hostfns.NewRunID()}, r, p)
-	entry.State, entry.Reason, entry.Program = audit.Refused, "not started", &audit.Program{Name: cmp.Or(r.Name, "program.ts"), Text: r.Code}
+	entry.State, entry.Reason, entry.Program = audit.Refused, "not started",
+		&audit.Program{Name: cmp.Or(r.Name, "program.ts"), Text: r.Code}
 	entry.Detail, _, _ = strings.Cut(why.Error(), "\n") // the lines below tell the caller what to do
 	if unchecked, ok := errors.AsType[*preflight.Error](why); ok {
 		entry.Reason, entry.Detail = unchecked.Code, unchecked.Detail
@@ -49,14 +50,16 @@ func (e *Executor) recordParked(x *execution, state, detail string) {
 // entry begins an entry about a run.
 func (e *Executor) entry(resp *Response, r *Request, p *inforce.Policy) audit.Entry {
 	return audit.Entry{
-		Kind: audit.Run, Run: resp.Run, Principal: r.Principal, Client: r.Client, Session: r.Session, Role: r.Role, Script: r.Script,
+		Kind: audit.Run, Run: resp.Run, Principal: r.Principal, Client: r.Client, Session: r.Session, Role: r.Role,
+		Script:  r.Script,
 		Profile: cmp.Or(r.Profile, p.ProfileName()), ProfileDigest: p.Digest(),
 	}
 }
 
 // recordEnd records how a program ended. If it made calls, the outcomes of the calls and the end of the run are on the
 // disk before the client is told.
-func (e *Executor) recordEnd(ctx context.Context, resp *Response, r *Request, p *inforce.Policy, started time.Time, failure error) {
+func (e *Executor) recordEnd(ctx context.Context, resp *Response, r *Request, p *inforce.Policy, started time.Time,
+	failure error) {
 	if !e.record.Keeps() {
 		return
 	}

@@ -43,8 +43,9 @@ func readSaved(row *store.ParkedRun) (savedRun, error) {
 // savedRules identify the rules that decide calls and the servers that receive them. A process resumes a run only if
 // both are the same there: it may share the database and have another configuration.
 type savedRules struct {
-	Digest  string            `json:"digest"`            // of the profile
-	File    string            `json:"file,omitempty"`    // of the configuration; the profile in it may change while a run waits
+	Digest string `json:"digest"` // of the profile
+	// of the configuration; the profile in it may change while a run waits
+	File    string            `json:"file,omitempty"`
 	Servers map[string]string `json:"servers,omitempty"` // the identity of each server, by name
 }
 

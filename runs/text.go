@@ -96,7 +96,8 @@ func (r *Response) failure(err error) string {
 	for _, frame := range frames[1:min(len(frames), 1+callers)] {
 		text += "\n    " + visible.Short(strings.TrimSpace(frame), excerptRunes)
 	}
-	if name, ok := strings.CutSuffix(ended.Message, " is not defined"); ok && ended.Name == "ReferenceError" && absent[name] != "" {
+	if name, ok := strings.CutSuffix(ended.Message, " is not defined"); ok && ended.Name == "ReferenceError" &&
+		absent[name] != "" {
 		text += "\n  hint: " + absent[name]
 	}
 	return text

@@ -37,7 +37,8 @@ func (b *textBudget) spend(owner string, text int, now time.Time) error {
 	}
 	if b.used[owner]+n > b.most {
 		return fmt.Errorf("not started: your share of program texts in the record is used up: send programs of at most %d bytes, or try again in %s; "+
-			"capacity.programText in the configuration is %d bytes an hour", smallText, b.since.Add(time.Hour).Sub(now).Round(time.Second), b.most)
+			"capacity.programText in the configuration is %d bytes an hour", smallText,
+			b.since.Add(time.Hour).Sub(now).Round(time.Second), b.most)
 	}
 	b.used[owner] += n
 	return nil

@@ -18,7 +18,8 @@ func TestValueText(t *testing.T) {
 		{name: "no value", value: "", want: "undefined"},
 		{name: "a small value is pretty", value: `{"a":[1,2]}`, want: "{\n  \"a\": [\n    1,\n    2\n  ]\n}"},
 		{name: "text stays JSON", value: `"a\nb"`, want: `"a\nb"`},
-		{name: "a long list of short things is not a line for each", value: "[" + strings.Repeat("1,", 50) + "1]", want: "[" + strings.Repeat("1,", 50) + "1]"},
+		{name: "a long list of short things is not a line for each", value: "[" + strings.Repeat("1,", 50) + "1]",
+			want: "[" + strings.Repeat("1,", 50) + "1]"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -40,10 +41,12 @@ func TestValueText(t *testing.T) {
 		{name: "a long array loses its end", value: `[` + numbers + `]`, holds: []string{`more items"`}},
 		{name: "the large member gives way to the small ones", value: `{"a":"` + long + `","summary":"short","z":true}`,
 			holds: []string{`"summary":"short"`, `"z":true`, `more characters)`}},
-		{name: "a large part deep inside is cut there", value: `{"list":[{"id":1,"body":"` + long + `"},{"id":2,"body":"ok"}]}`,
+		{name: "a large part deep inside is cut there", value: `{"list":[{"id":1,"body":"` + long +
+			`"},{"id":2,"body":"ok"}]}`,
 			holds: []string{`{"id":1,"body":"xxx`, `{"id":2,"body":"ok"}`}},
 		{name: "many members", value: manyMembers(1000), holds: []string{`"k0":0`, `more members"`}},
-		{name: "characters of several bytes are not split", value: `"` + strings.Repeat("😀é", 2000) + `"`, holds: []string{"😀é"}},
+		{name: "characters of several bytes are not split", value: `"` + strings.Repeat("😀é", 2000) + `"`,
+			holds: []string{"😀é"}},
 	}
 	for _, tt := range cuts {
 		t.Run(tt.name, func(t *testing.T) {
@@ -52,7 +55,8 @@ func TestValueText(t *testing.T) {
 			if !ok || !json.Valid([]byte(value)) || len(value) > 1000 {
 				t.Errorf("%d bytes, valid %v: %.200s", len(value), json.Valid([]byte(value)), got)
 			}
-			if want := fmt.Sprintf("(cut: the value has %d bytes as JSON and %d are shown", len(tt.value), len(value)); !strings.HasPrefix(note, want) {
+			if want := fmt.Sprintf("(cut: the value has %d bytes as JSON and %d are shown", len(tt.value),
+				len(value)); !strings.HasPrefix(note, want) {
 				t.Errorf("the note is %q, want %q", note, want)
 			}
 			for _, part := range tt.holds {
@@ -120,13 +124,14 @@ func TestFitAlwaysFits(t *testing.T) {
 	}
 }
 
-// TestADeepLargeValueIsShortenedSoon shortens a value that is large and nested a thousand times: to read it once for each
-// level took a minute after the program's end.
+// TestADeepLargeValueIsShortenedSoon shortens a value that is large and nested a thousand times: to read it once for
+// each level took a minute after the program's end.
 func TestADeepLargeValueIsShortenedSoon(t *testing.T) {
 	hostile.NotRaced(t, "one goroutine computes")
 	for _, pair := range []string{"[]", `{"a":}`} {
 		at := len(pair) - 1
-		value := json.RawMessage(strings.Repeat(pair[:at], 3000) + `"` + strings.Repeat("x", 4<<20) + `"` + strings.Repeat(pair[at:], 3000))
+		value := json.RawMessage(strings.Repeat(pair[:at], 3000) + `"` + strings.Repeat("x", 4<<20) + `"` +
+			strings.Repeat(pair[at:], 3000))
 		began := time.Now()
 		text := valueText(value, DefaultTextBytes)
 		if len(text) > DefaultTextBytes+cutNote {

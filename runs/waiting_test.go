@@ -47,7 +47,8 @@ func TestTheRunThatWaitedLongestMakesWayForItsPrincipals(t *testing.T) {
 		}
 	}
 	w, x := newWaitingRuns(config.Capacity{}), waits("anna")
-	if w.add(x, maxWaitingBytes) || !errors.Is(context.Cause(x.ctx), errWaitedLongest) || w.bytes.Used()+w.count.Used() != 0 {
+	if w.add(x, maxWaitingBytes) || !errors.Is(context.Cause(x.ctx), errWaitedLongest) ||
+		w.bytes.Used()+w.count.Used() != 0 {
 		t.Error("one that fits nowhere was let in")
 	}
 }

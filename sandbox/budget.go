@@ -91,5 +91,6 @@ func (r *Run) awaitMemory(size int) bool {
 
 // shareIsFull says why a run got no more memory although its own limit allows it.
 func (r *Run) shareIsFull() string {
-	return fmt.Sprintf("the program needs more memory than is left: all programs together may have %d MiB, and %s", r.engine.memory.Total()>>20, r.full.Error())
+	return fmt.Sprintf("the program needs more memory than is left: all programs together may have %d MiB, and %s",
+		r.engine.memory.Total()>>20, r.full.Error())
 }

@@ -106,7 +106,8 @@ func (c *codeCache) keep(whole, stub string) error {
 		return err
 	}
 	// Between these steps another process finds no file, or the wrong sum, and compiles.
-	return errors.Join(os.Rename(from, to), os.RemoveAll(c.code), os.Rename(stub, c.code), replace.File(c.sum, []byte(sum), 0o600))
+	return errors.Join(os.Rename(from, to), os.RemoveAll(c.code), os.Rename(stub, c.code),
+		replace.File(c.sum, []byte(sum), 0o600))
 }
 
 // onlyFile is the path of the one file below a directory.

@@ -35,7 +35,8 @@ func TestCompiledOnce(t *testing.T) {
 		for range testwait.Polls(testwait.Bound) {
 			check(t, errors.Join(os.RemoveAll(to.code), os.RemoveAll(to.sum)))
 			text, err := os.ReadFile(filepath.Join(from, "sum"))
-			if err = errors.Join(err, os.CopyFS(to.code, os.DirFS(filepath.Join(from, "code"))), os.WriteFile(to.sum, text, 0o600)); err == nil && to.state() == cacheGood {
+			if err = errors.Join(err, os.CopyFS(to.code, os.DirFS(filepath.Join(from, "code"))),
+				os.WriteFile(to.sum, text, 0o600)); err == nil && to.state() == cacheGood {
 				break
 			}
 		}
@@ -43,7 +44,8 @@ func TestCompiledOnce(t *testing.T) {
 	var reasons []string
 	start := func() {
 		t.Helper()
-		e, err := New(t.Context(), Options{Wasm: wasm, CacheDir: dir, Compiling: func(r Reason) { reasons = append(reasons, r.String()) }})
+		e, err := New(t.Context(), Options{Wasm: wasm, CacheDir: dir,
+			Compiling: func(r Reason) { reasons = append(reasons, r.String()) }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,12 +88,16 @@ func TestForeignCache(t *testing.T) {
 		err     string
 	}{
 		{"ours", func(t *testing.T, dir, own string) {}, false, ""},
-		{"the cache may be written to by all", func(t *testing.T, dir, own string) { check(t, os.Chmod(dir, 0o777)) }, false, "may be written to by others (mode 0777)"},
+		{"the cache may be written to by all", func(t *testing.T, dir, own string) { check(t, os.Chmod(dir, 0o777)) }, false,
+			"may be written to by others (mode 0777)"},
 		{"the cache is a file", func(t *testing.T, dir, own string) {
 			check(t, os.RemoveAll(dir))
 			check(t, os.WriteFile(dir, nil, 0o600))
 		}, false, "not a directory"},
-		{"the guest's own directory may be written to by all", func(t *testing.T, dir, own string) { check(t, os.Chmod(own, 0o777)) }, true, ""},
+		{"the guest's own directory may be written to by all", func(t *testing.T, dir,
+			own string) {
+			check(t, os.Chmod(own, 0o777))
+		}, true, ""},
 		{"and by a group", func(t *testing.T, dir, own string) { check(t, os.Chmod(own, 0o770)) }, true, ""},
 		{"the guest's own directory is a file", func(t *testing.T, dir, own string) {
 			check(t, os.RemoveAll(own))
@@ -127,9 +133,11 @@ func TestStartWithoutACache(t *testing.T) {
 	}{{foreign, Foreign}, {filepath.Join(file, "below"), Uncached}, {"", Uncached}} {
 		var got []Reason
 		compiling := func(r Reason) { got = append(got, r) }
-		_, err := New(t.Context(), Options{Wasm: []byte("\x00asm\x01\x00\x00\x00"), CacheDir: tt.dir, Compiling: compiling}) // soon compiled
+		// soon compiled
+		_, err := New(t.Context(), Options{Wasm: []byte("\x00asm\x01\x00\x00\x00"), CacheDir: tt.dir, Compiling: compiling})
 		if err == nil || !strings.Contains(err.Error(), "cm_do") || !slices.Equal(got, []Reason{tt.want}) {
-			t.Errorf("%q: got %v, compiled because %v; want %v and an error about what the guest lacks", tt.dir, err, got, tt.want)
+			t.Errorf("%q: got %v, compiled because %v; want %v and an error about what the guest lacks", tt.dir, err, got,
+				tt.want)
 		}
 	}
 	if left, _ := os.ReadDir(foreign); len(left) > 0 {
@@ -167,12 +175,14 @@ func TestDamageToTheCacheIsSeen(t *testing.T) {
 		{"the last byte", func(t *testing.T, _ *codeCache, file string) { flip(t, file, size-1) }, cacheDamaged},
 		{"half of it", func(t *testing.T, _ *codeCache, file string) { check(t, os.Truncate(file, size/2)) }, cacheDamaged},
 		{"all of it", func(t *testing.T, _ *codeCache, file string) { check(t, os.Truncate(file, 0)) }, cacheDamaged},
-		{"zeros after it", func(t *testing.T, _ *codeCache, file string) { check(t, os.Truncate(file, size+4)) }, cacheDamaged},
+		{"zeros after it", func(t *testing.T, _ *codeCache, file string) { check(t, os.Truncate(file, size+4)) },
+			cacheDamaged},
 		{"a sum that is not its own", func(t *testing.T, c *codeCache, _ string) {
 			check(t, os.WriteFile(c.sum, []byte("00000000 5000\n"), 0o600))
 		}, cacheDamaged},
 		{"no sum", func(t *testing.T, c *codeCache, _ string) { check(t, os.Remove(c.sum)) }, cacheDamaged},
-		{"a second file", func(t *testing.T, _ *codeCache, file string) { check(t, os.WriteFile(file+"2", nil, 0o600)) }, cacheEmpty},
+		{"a second file", func(t *testing.T, _ *codeCache, file string) { check(t, os.WriteFile(file+"2", nil, 0o600)) },
+			cacheEmpty},
 		{"no file", func(t *testing.T, _ *codeCache, file string) { check(t, os.Remove(file)) }, cacheEmpty},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -239,14 +249,17 @@ func TestOnlyAGuestIsTakenApart(t *testing.T) {
 	m, err = takeApart([]byte(start + "\x03\x02\x01\x00" + memory + "\x0a\x06\x01\x04\x00\x41\x01\x0b" +
 		"\x0b\x0f\x02\x00\x41\x02\x0b\x01a\x00\x41\x80\xc0\x01\x0b\x01b" + "\x00\x01\x61"))
 	check(t, err)
-	if want := start + "\x03\x02\x01\x00" + memory + "\x0a\x06\x01\x04\x00\x41\x01\x0b" + "\x00\x01\x61"; string(m.bare()) != want {
+	if want := start + "\x03\x02\x01\x00" + memory + "\x0a\x06\x01\x04\x00\x41\x01\x0b" +
+		"\x00\x01\x61"; string(m.bare()) != want {
 		t.Errorf("without data it is %x; want %x", m.bare(), want)
 	}
-	if want := start + "\x03\x02\x01\x00" + memory + "\x0a\x05\x01\x03\x00\x00\x0b" + "\x00\x01\x61"; string(m.stub) != want {
+	if want := start + "\x03\x02\x01\x00" + memory + "\x0a\x05\x01\x03\x00\x00\x0b" +
+		"\x00\x01\x61"; string(m.stub) != want {
 		t.Errorf("the stub is %x; want %x", m.stub, want)
 	}
 	image := m.image()
-	if image.size != wasmPage || image.from != 0 || image.to != 7*hostPage || image.bytes[2] != 'a' || image.bytes[6*hostPage] != 'b' {
+	if image.size != wasmPage || image.from != 0 || image.to != 7*hostPage || image.bytes[2] != 'a' ||
+		image.bytes[6*hostPage] != 'b' {
 		t.Errorf("its memory has %d bytes, of which %d to %d are not zero", image.size, image.from, image.to)
 	}
 }

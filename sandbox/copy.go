@@ -81,7 +81,8 @@ func newCopy(ctx context.Context, wasm []byte, cache wazero.CompilationCache) (*
 	i32 := api.ValueTypeI32
 	_, err := c.runtime.NewHostModuleBuilder("codemode").
 		NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(hostPoll), nil, nil).Export("codemode_poll").
-		NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(hostCall), []api.ValueType{i32, i32, i32, i32}, []api.ValueType{i32}).Export("codemode_call").
+		NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(hostCall), []api.ValueType{i32, i32, i32, i32},
+		[]api.ValueType{i32}).Export("codemode_call").
 		Instantiate(ctx)
 	if err != nil {
 		return c, fmt.Errorf("making the host functions: %w", err)

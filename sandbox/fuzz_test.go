@@ -30,12 +30,14 @@ func FuzzHostCall(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, nameLen, args, argsLen uint32) {
 		var got *Call
 		arrived := make(chan struct{})
-		r := newRun(t.Context(), e, g, Program{}, DefaultLimits(), func(ctx context.Context, c *Call) (json.RawMessage, error) {
+		r := newRun(t.Context(), e, g, Program{}, DefaultLimits(), func(ctx context.Context, c *Call) (json.RawMessage,
+			error) {
 			got = c
 			close(arrived)
 			return nil, nil
 		}, 0)
-		inside := uint64(name)+uint64(nameLen) <= uint64(size) && uint64(args)+uint64(argsLen) <= uint64(size) && argsLen <= 1<<20
+		inside := uint64(name)+uint64(nameLen) <= uint64(size) && uint64(args)+uint64(argsLen) <= uint64(size) &&
+			argsLen <= 1<<20
 		defer func() {
 			if p := recover(); p != nil && (inside || p != errOutOfBounds) {
 				t.Fatalf("stopped with %v although the bytes are inside: %v", p, inside)
@@ -78,7 +80,8 @@ func FuzzShared(f *testing.F) {
 	f.Cleanup(func() { g.waste = true; e.put(g) })
 	forge := func(status, out, n uint32) []byte {
 		b := make([]byte, sharedSize)
-		for at, v := range map[int]uint32{sharedStatus: status, sharedOut: out, sharedOutLen: n, sharedConsole: out, sharedConsoleLen: n} {
+		for at, v := range map[int]uint32{sharedStatus: status, sharedOut: out, sharedOutLen: n, sharedConsole: out,
+			sharedConsoleLen: n} {
 			binary.LittleEndian.PutUint32(b[at:], v)
 		}
 		return b
@@ -113,9 +116,12 @@ func FuzzShared(f *testing.F) {
 func FuzzBody(f *testing.F) {
 	e := testEngine(f)
 	for _, s := range []string{
-		"return 1; }); evil(); (async () => {", "})\n;evil();(async function(){", "}, async function () {", "*/ evil() /*", "` + evil() + `",
-		"-->", "<!--", "//", "/*", "'", "`", "\\u007d", "}", "{", ")", "(", "}})(", "function f() {} }); evil(); ({ f() {", "\u2028})", "#!x", "${", "/}/", "/[}]/",
-		"}); evil(); async function g() {", "};async function x(){", "});(async function () {\n}); evil(); (async function () {", "await 0; } finally {",
+		"return 1; }); evil(); (async () => {", "})\n;evil();(async function(){", "}, async function () {", "*/ evil() /*",
+		"` + evil() + `",
+		"-->", "<!--", "//", "/*", "'", "`", "\\u007d", "}", "{", ")", "(", "}})(", "function f() {} }); evil(); ({ f() {",
+		"\u2028})", "#!x", "${", "/}/", "/[}]/",
+		"}); evil(); async function g() {", "};async function x(){",
+		"});(async function () {\n}); evil(); (async function () {", "await 0; } finally {",
 	} {
 		f.Add(s)
 	}
@@ -153,8 +159,10 @@ const stringifyBothWays = `const v = await codemode.a__b();
 func FuzzValues(f *testing.F) {
 	e := testEngine(f)
 	for _, s := range []string{
-		`null`, `true`, `-0`, `1e400`, `1E-7`, `123456789012345678901234567890`, `9007199254740993`, `"\ud83d\ude00\ud800\u0000\\"`, `[[],{},[{}]]`,
-		`{"a":{"__proto__":1,"constructor":2,"then":3,"toJSON":4}}`, `{"a":1,"a":2}`, `"é` + "\u2028" + `"`, `[1,2.5,-3e2]`, ` { "x" : [ 1 , 2 ] } `,
+		`null`, `true`, `-0`, `1e400`, `1E-7`, `123456789012345678901234567890`, `9007199254740993`,
+		`"\ud83d\ude00\ud800\u0000\\"`, `[[],{},[{}]]`,
+		`{"a":{"__proto__":1,"constructor":2,"then":3,"toJSON":4}}`, `{"a":1,"a":2}`, `"é` + "\u2028" + `"`, `[1,2.5,-3e2]`,
+		` { "x" : [ 1 , 2 ] } `,
 		`[`, `{"a"`, `"\u12"`, `"\x"`, `1e`, `-`, `tru`, `[1,]`, "\"\xff\"", `{"":""}`,
 	} {
 		f.Add([]byte(s))

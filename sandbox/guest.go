@@ -46,7 +46,8 @@ func (e *Engine) instantiate(ctx context.Context, c *codeCopy, most int) (*guest
 	g := &guest{copy: c, mem: m, turns: e.turns, wake: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
 	allocator := experimental.MemoryAllocatorFunc(func(cap, max uint64) experimental.LinearMemory { return m })
 	g.module, err = c.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, allocator), c.code,
-		wazero.NewModuleConfig().WithName("").WithStartFunctions().WithRandSource(rand.Reader)) // not used, and smaller than the default
+		// not used, and smaller than the default
+		wazero.NewModuleConfig().WithName("").WithStartFunctions().WithRandSource(rand.Reader))
 	if err != nil {
 		m.Free()
 		return nil, fmt.Errorf("instantiating the guest: %w", err)

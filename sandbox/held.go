@@ -83,7 +83,8 @@ func (r *Run) answered(a answer) {
 			Message: fmt.Sprintf("the answer of %.100s has %d bytes, and there is no room for it in the %d MiB that the program may have with its open calls: ask for less, or for fewer at once", c.Name, n, r.limits.Memory>>20)}
 	}
 	if n := len(a.value); n > 0 && !r.reserve(r.size, r.held+n) {
-		a.value, a.err = nil, &Throw{Class: "RangeError", Props: map[string]any{"toolName": c.Name}, Message: fmt.Sprintf("there is no room for the answer of %.100s: %s", c.Name, r.shareIsFull())}
+		a.value, a.err = nil, &Throw{Class: "RangeError", Props: map[string]any{"toolName": c.Name},
+			Message: fmt.Sprintf("there is no room for the answer of %.100s: %s", c.Name, r.shareIsFull())}
 	}
 	r.held += len(a.value)
 	r.answers = append(r.answers, a)

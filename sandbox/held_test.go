@@ -23,7 +23,8 @@ func TestHeldOutside(t *testing.T) {
 		case "some":
 			return text(4 << 20), nil
 		case "fail":
-			return text(4 << 20), &Throw{Class: "Error", Message: strings.Repeat("é", 4<<20), Props: map[string]any{"detail": strings.Repeat("z", 4<<20)}}
+			return text(4 << 20), &Throw{Class: "Error", Message: strings.Repeat("é", 4<<20),
+				Props: map[string]any{"detail": strings.Repeat("z", 4<<20)}}
 		}
 		return nil, nil
 	}
@@ -49,7 +50,8 @@ func TestHeldOutside(t *testing.T) {
 			`const a = []; for (let i = 0; i < 12; i++) a.push(new Uint8Array(1 << 20).fill(1)); return 'enough'`, `"enough"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r, err := e.Run(t.Context(), Program{Source: test.source, Limits: Limits{Memory: 24 << 20, CPU: time.Minute, Wall: time.Minute}}, host)
+			r, err := e.Run(t.Context(), Program{Source: test.source, Limits: Limits{Memory: 24 << 20, CPU: time.Minute,
+				Wall: time.Minute}}, host)
 			if ended := new(Error); errors.As(err, &ended) {
 				if got := ended.Kind.String(); got != test.want {
 					t.Errorf("ended: %v (%v), want %s", got, err, test.want)
@@ -65,14 +67,15 @@ func TestHeldOutside(t *testing.T) {
 func TestAnsweredOnce(t *testing.T) {
 	e := testEngine(t)
 	settled := make(chan *Run, 1)
-	r, err := e.Start(t.Context(), Program{Source: `return [await codemode.a(), await codemode.b()]`}, func(ctx context.Context, c *Call) (json.RawMessage, error) {
-		if c.Name == "a" {
-			if run := <-settled; !run.Settle(c.ID, json.RawMessage(`"settled"`), nil) || run.Settle(c.ID, nil, nil) {
-				t.Error("a call can be settled once, and was not or twice")
+	r, err := e.Start(t.Context(), Program{Source: `return [await codemode.a(), await codemode.b()]`},
+		func(ctx context.Context, c *Call) (json.RawMessage, error) {
+			if c.Name == "a" {
+				if run := <-settled; !run.Settle(c.ID, json.RawMessage(`"settled"`), nil) || run.Settle(c.ID, nil, nil) {
+					t.Error("a call can be settled once, and was not or twice")
+				}
 			}
-		}
-		return json.RawMessage(`"returned"`), nil
-	})
+			return json.RawMessage(`"returned"`), nil
+		})
 	if err != nil {
 		t.Fatal(err)
 	}

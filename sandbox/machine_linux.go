@@ -30,7 +30,8 @@ func machineMemory() int64 {
 		}
 		for at := path.Clean("/" + group); ; at = path.Dir(at) { // a group has what the ones above it leave
 			if text, err := os.ReadFile(path.Join(root, at, file)); err == nil {
-				if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && n > 0 && (has == 0 || n < has) {
+				if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && n > 0 &&
+					(has == 0 || n < has) {
 					has = n
 				}
 			}

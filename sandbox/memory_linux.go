@@ -97,7 +97,8 @@ var pageScans = sync.Pool{New: func() any { return new(pageScan) }}
 func newMapping(most int) (*mapping, error) {
 	// Aligned to what one page of the kernel's tables maps: a small guest needs one.
 	const alignment = 2 << 20
-	all, err := syscall.Mmap(-1, 0, most+alignment, syscall.PROT_NONE, syscall.MAP_PRIVATE|syscall.MAP_ANON|syscall.MAP_NORESERVE)
+	all, err := syscall.Mmap(-1, 0, most+alignment, syscall.PROT_NONE,
+		syscall.MAP_PRIVATE|syscall.MAP_ANON|syscall.MAP_NORESERVE)
 	if err != nil {
 		return nil, fmt.Errorf("reserving %d bytes for a guest: %w", most, err)
 	}

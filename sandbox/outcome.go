@@ -44,7 +44,8 @@ func (r *Run) finished(g *guest) (*Result, error) {
 	case statusReturnedUndefined:
 		return res, nil
 	case statusTooLarge:
-		return res, &Error{Kind: TooMuchOutput, Message: fmt.Sprintf("the result is larger than %d bytes of JSON: return less, or a part", r.limits.ResultBytes)}
+		return res, &Error{Kind: TooMuchOutput,
+			Message: fmt.Sprintf("the result is larger than %d bytes of JSON: return less, or a part", r.limits.ResultBytes)}
 	case statusRefused:
 		return res, describe(out, Refused, &r.program)
 	case statusThrew:
@@ -106,7 +107,8 @@ func (r *Run) outOfMemory(g *guest) *Error {
 	if r.full != nil {
 		return &Error{Kind: OutOfMemory, Message: r.shareIsFull(), Err: r.full}
 	}
-	return &Error{Kind: OutOfMemory, Message: fmt.Sprintf("the program needs more than the %d MiB of memory it may have", g.mem.limit>>20)}
+	return &Error{Kind: OutOfMemory, Message: fmt.Sprintf("the program needs more than the %d MiB of memory it may have",
+		g.mem.limit>>20)}
 }
 
 // where asks a guest that was stopped where the program was.

@@ -95,7 +95,8 @@ type imageCall struct {
 // parkNow makes the image; the guest is idle, and ended is set.
 func (r *Run) parkNow(g *guest, p *parking) error {
 	t := now()
-	h := imageHeader{Guest: r.engine.hash, Name: r.program.Name, Source: r.program.Source, Owner: r.program.Owner, Limits: r.limits,
+	h := imageHeader{Guest: r.engine.hash, Name: r.program.Name, Source: r.program.Source, Owner: r.program.Owner,
+		Limits: r.limits,
 		Memory: g.mem.size, CPU: r.cpu, Wall: r.wall(t), Clock: t - g.clock}
 	r.mu.Lock()
 	h.Calls = r.calls
@@ -160,7 +161,8 @@ func (e *Engine) sign(p []byte) []byte {
 // the same [Options.ParkKey]. It does not perform the open calls again: their
 // answers come through [Run.Settle], and [Run.Open] has their names and arguments.
 // Later calls go to h.
-func (e *Engine) Resume(ctx context.Context, image []byte, lookup func(line, column int) (int, int), h Host) (*Run, error) {
+func (e *Engine) Resume(ctx context.Context, image []byte, lookup func(line, column int) (int, int), h Host) (*Run,
+	error) {
 	header, pages, err := e.openImage(image)
 	if err != nil {
 		return nil, err

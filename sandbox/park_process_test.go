@@ -107,7 +107,8 @@ func TestManyParkedRuns(t *testing.T) {
 	images := make([][]byte, n)
 	bytes := 0
 	for i := range images {
-		r, err := e.Start(t.Context(), Program{Source: "const all = await Promise.all([codemode.a__later(1), codemode.a__later(2)]); return [input, ...all]", Input: json.RawMessage(fmt.Sprint(i))}, later)
+		r, err := e.Start(t.Context(),
+			Program{Source: "const all = await Promise.all([codemode.a__later(1), codemode.a__later(2)]); return [input, ...all]", Input: json.RawMessage(fmt.Sprint(i))}, later)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -117,7 +117,8 @@ func TestSmallRunsMakeSmallImages(t *testing.T) {
 
 func TestParkWithMemory(t *testing.T) {
 	e := testEngine(t)
-	r, err := e.Start(t.Context(), Program{Source: "const a = Array.from({length: 3e5}, (_, i) => i); await codemode.a__later(); return a.reduce((x, y) => x + y)"}, later)
+	r, err := e.Start(t.Context(),
+		Program{Source: "const a = Array.from({length: 3e5}, (_, i) => i); await codemode.a__later(); return a.reduce((x, y) => x + y)"}, later)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,10 +185,11 @@ func TestNoAnswerIsLostWhileARunIsParked(t *testing.T) {
 func TestParkingCanBeGivenUp(t *testing.T) {
 	e := testEngine(t)
 	answered := make(chan struct{})
-	r, err := e.Start(t.Context(), Program{Source: `return codemode.a__later(1)`}, func(context.Context, *Call) (json.RawMessage, error) {
-		<-answered
-		return nil, ErrLater
-	})
+	r, err := e.Start(t.Context(), Program{Source: `return codemode.a__later(1)`},
+		func(context.Context, *Call) (json.RawMessage, error) {
+			<-answered
+			return nil, ErrLater
+		})
 	if err != nil {
 		t.Fatal(err)
 	}

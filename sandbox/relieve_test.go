@@ -34,10 +34,11 @@ func TestARunGoesOnWhileItsGoroutineIsWithTheHost(t *testing.T) {
 	}{
 		"a timer that is due later": {source: "const hangs = codemode.a__hang(); return Promise.race([hangs, new Promise(done => setTimeout(done, 40, 'timer'))])", want: `"timer"`},
 		"a timer that is due soon":  {source: "const hangs = codemode.a__hang(); return Promise.race([hangs, new Promise(done => setTimeout(done, 1, 'timer'))])", want: `"timer"`},
-		"the time of the run":       {source: "await codemode.a__echo(1); await codemode.a__hang()", limits: Limits{Wall: 60 * time.Millisecond}, kind: TimedOut},
-		"a goroutine that quits":    {source: "try { await codemode.a__quits() } catch (e) { return [e.message, await codemode.a__echo(2)] }", want: `["the host failed to perform this call",2]`},
-		"a slow call":               {source: "return [await codemode.a__slow(1), await codemode.a__slow(2), await codemode.a__echo(3)]", want: `[1,2,3]`},
-		"calls that queue":          {source: "return Promise.all([codemode.a__slow(1), codemode.a__echo(2), codemode.a__slow(3)])", limits: Limits{InFlight: 1}, want: `[1,2,3]`},
+		"the time of the run": {source: "await codemode.a__echo(1); await codemode.a__hang()",
+			limits: Limits{Wall: 60 * time.Millisecond}, kind: TimedOut},
+		"a goroutine that quits": {source: "try { await codemode.a__quits() } catch (e) { return [e.message, await codemode.a__echo(2)] }", want: `["the host failed to perform this call",2]`},
+		"a slow call":            {source: "return [await codemode.a__slow(1), await codemode.a__slow(2), await codemode.a__echo(3)]", want: `[1,2,3]`},
+		"calls that queue":       {source: "return Promise.all([codemode.a__slow(1), codemode.a__echo(2), codemode.a__slow(3)])", limits: Limits{InFlight: 1}, want: `[1,2,3]`},
 		"slow and quick ones": {source: "let n = 0; const slow = codemode.a__slow(1); const count = async () => { for (; n < 50; n++) await codemode.a__echo(n) }; return Promise.all([slow, count()]).then(() => n)",
 			want: "50"},
 	} {
@@ -60,13 +61,14 @@ func TestARunThatIsCanceledWhileItsGoroutineIsWithTheHostEnds(t *testing.T) {
 	stuck := make(chan struct{})
 	defer close(stuck)
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := e.Run(ctx, Program{Source: "await codemode.a__b(); await codemode.a__b()"}, func(_ context.Context, c *Call) (json.RawMessage, error) {
-		if c.ID == 2 {
-			cancel()
-			<-stuck
-		}
-		return nil, nil
-	})
+	_, err := e.Run(ctx, Program{Source: "await codemode.a__b(); await codemode.a__b()"},
+		func(_ context.Context, c *Call) (json.RawMessage, error) {
+			if c.ID == 2 {
+				cancel()
+				<-stuck
+			}
+			return nil, nil
+		})
 	if !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
@@ -75,7 +77,8 @@ func TestARunThatIsCanceledWhileItsGoroutineIsWithTheHostEnds(t *testing.T) {
 func TestAnAnswerFromElsewhereIsTakenWhileTheRunsGoroutineIsWithTheHost(t *testing.T) {
 	e := testEngine(t)
 	release, inHost := make(chan struct{}), make(chan struct{})
-	r, err := e.Start(t.Context(), Program{Source: "const first = codemode.a__later(); await codemode.a__quick(); const second = codemode.a__stuck(); return [await first, await codemode.a__quick(), await second]"},
+	r, err := e.Start(t.Context(),
+		Program{Source: "const first = codemode.a__later(); await codemode.a__quick(); const second = codemode.a__stuck(); return [await first, await codemode.a__quick(), await second]"},
 		func(_ context.Context, c *Call) (json.RawMessage, error) {
 			switch c.Name {
 			case "a__later":
@@ -105,7 +108,8 @@ func TestAnAnswerFromElsewhereIsTakenWhileTheRunsGoroutineIsWithTheHost(t *testi
 func TestACallStartsWhileTheProgramComputes(t *testing.T) {
 	e := testEngine(t)
 	var started atomic.Bool
-	_, err := e.Run(t.Context(), Program{Source: "codemode.a__b(); for (;;);", Limits: Limits{CPU: 100 * time.Millisecond}}, func(context.Context, *Call) (json.RawMessage, error) {
+	_, err := e.Run(t.Context(), Program{Source: "codemode.a__b(); for (;;);",
+		Limits: Limits{CPU: 100 * time.Millisecond}}, func(context.Context, *Call) (json.RawMessage, error) {
 		started.Store(true)
 		return nil, nil
 	})
@@ -118,10 +122,11 @@ func TestACallStartsWhileTheProgramComputes(t *testing.T) {
 func TestACallThatIsNotAwaitedReachesTheHost(t *testing.T) {
 	e := testEngine(t)
 	reached := make(chan string, 3)
-	if _, err := e.Run(t.Context(), Program{Source: "codemode.a__b(); codemode.a__c(); return 1"}, func(_ context.Context, c *Call) (json.RawMessage, error) {
-		reached <- c.Name
-		return nil, nil
-	}); err != nil {
+	if _, err := e.Run(t.Context(), Program{Source: "codemode.a__b(); codemode.a__c(); return 1"},
+		func(_ context.Context, c *Call) (json.RawMessage, error) {
+			reached <- c.Name
+			return nil, nil
+		}); err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]bool{<-reached: true, <-reached: true}

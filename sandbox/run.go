@@ -47,7 +47,8 @@ func (e *Engine) Start(ctx context.Context, p Program, h Host) (*Run, error) {
 func (e *Engine) prepare(ctx context.Context, p Program, h Host) (*Run, error) {
 	limits := p.Limits.withDefaults()
 	if len(p.Source) > limits.ProgramBytes {
-		return nil, &Error{Kind: Refused, Message: fmt.Sprintf("the program has %d bytes; %d are allowed", len(p.Source), limits.ProgramBytes)}
+		return nil, &Error{Kind: Refused, Message: fmt.Sprintf("the program has %d bytes; %d are allowed", len(p.Source),
+			limits.ProgramBytes)}
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, &Error{Kind: Canceled, Message: "canceled before it started", Err: context.Cause(ctx)}
@@ -81,7 +82,8 @@ func (e *Engine) admit(ctx context.Context, owner string, n int64) error {
 }
 
 func newRun(ctx context.Context, e *Engine, g *guest, p Program, limits Limits, h Host, reserved int64) *Run {
-	r := &Run{engine: e, reserved: reserved, program: p, host: h, limits: limits, guest: g, parent: ctx, started: now(), wake: g.wake}
+	r := &Run{engine: e, reserved: reserved, program: p, host: h, limits: limits, guest: g, parent: ctx, started: now(),
+		wake: g.wake}
 	g.run = r
 	g.clock = r.started
 	r.size = g.mem.size
@@ -271,7 +273,8 @@ func (r *Run) loop(g *guest) (*Result, error) {
 			return r.failed(g, err)
 		}
 		g.enter()
-		if !r.mustStop(g.began, r.cpu) { // a program that has taken over the interpreter may never poll, and wake itself for ever
+		// a program that has taken over the interpreter may never poll, and wake itself for ever
+		if !r.mustStop(g.began, r.cpu) {
 			err = r.proceed(g, answers)
 		} else {
 			err = errStop
@@ -481,7 +484,8 @@ func throwJSON(err error) []byte {
 		Props   map[string]any `json:"props"` // always there: a missing one would be looked up in Object.prototype
 	}{t.Class, t.Message, props})
 	if jsonErr != nil || len(b) > errorBytes {
-		b, _ = json.Marshal(map[string]any{"class": t.Class, "message": cutText(t.Message, errorBytes/8), "props": map[string]any{}})
+		b, _ = json.Marshal(map[string]any{"class": t.Class, "message": cutText(t.Message, errorBytes/8),
+			"props": map[string]any{}})
 	}
 	return b
 }
@@ -673,7 +677,8 @@ func (r *Run) ask(c *Call) (a answer) {
 		if returned {
 			return
 		}
-		a = answer{id: c.ID, err: &Throw{Class: "Error", Message: "the host failed to perform this call", Props: map[string]any{"toolName": c.Name}}}
+		a = answer{id: c.ID, err: &Throw{Class: "Error", Message: "the host failed to perform this call",
+			Props: map[string]any{"toolName": c.Name}}}
 		if recover() == nil { // runtime.Goexit: this goroutine executes nothing after this
 			r.relieve()
 			go func() {

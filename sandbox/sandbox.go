@@ -162,7 +162,8 @@ const (
 	Refused                   // not started: too long, or not the body of a function
 )
 
-var kindNames = [...]string{"crashed", "threw", "timed out", "out of memory", "too much output", "too many calls", "canceled", "abandoned", "refused"}
+var kindNames = [...]string{"crashed", "threw", "timed out", "out of memory", "too much output", "too many calls",
+	"canceled", "abandoned", "refused"}
 
 func (k Kind) String() string {
 	if k < 0 || int(k) >= len(kindNames) {

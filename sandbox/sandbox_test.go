@@ -48,7 +48,8 @@ func echo(ctx context.Context, c *Call) (json.RawMessage, error) {
 	case "a__fail":
 		return nil, errors.New("it did not work")
 	case "a__deny":
-		return nil, &Throw{Class: "ToolCallDeniedError", Message: "no", Props: map[string]any{"toolName": c.Name, "reason": "denied", "retryable": false}}
+		return nil, &Throw{Class: "ToolCallDeniedError", Message: "no",
+			Props: map[string]any{"toolName": c.Name, "reason": "denied", "retryable": false}}
 	case "a__nothing":
 		return nil, nil
 	case "a__raw":
@@ -95,32 +96,44 @@ func TestValues(t *testing.T) {
 		{"text", `return "a\n\u0001\"\\é😀"`, `"a\n\u0001\"\\é😀"`},
 		{"half a character becomes U+FFFD", `return "x\ud800y" + "\udc00"`, `"x` + "\uFFFD" + `y` + "\uFFFD" + `"`},
 		{"NaN and infinities are null, -0 is 0", "return [NaN, Infinity, -Infinity, -0]", "[null,null,null,0]"},
-		{"numbers as JavaScript writes them", "return [1e21, 0.1, 1e-7, 123456789012, -5]", "[1e+21,0.1,1e-7,123456789012,-5]"},
-		{"holes and undefined in arrays are null, in objects absent", "return [[1,,2], {a: undefined, b: 1}]", `[[1,null,2],{"b":1}]`},
+		{"numbers as JavaScript writes them", "return [1e21, 0.1, 1e-7, 123456789012, -5]",
+			"[1e+21,0.1,1e-7,123456789012,-5]"},
+		{"holes and undefined in arrays are null, in objects absent", "return [[1,,2], {a: undefined, b: 1}]",
+			`[[1,null,2],{"b":1}]`},
 		{"a date", "return new Date(0)", `"1970-01-01T00:00:00.000Z"`},
 		{"boxed primitives", "return [Object(1), Object('a'), Object(true)]", `[1,"a",true]`},
 		{"toJSON", "return {toJSON() { return {x: 1} }}", `{"x":1}`},
-		{"an error's own name is written once", "const e = new Error('m'); e.name = 'Mine'; return e", `{"name":"Mine","message":"m"}`},
+		{"an error's own name is written once", "const e = new Error('m'); e.name = 'Mine'; return e",
+			`{"name":"Mine","message":"m"}`},
 		{"an error keeps name and message", "return [new TypeError('bad')]", `[{"name":"TypeError","message":"bad"}]`},
 		{"__proto__ as a key", `return JSON.parse('{"__proto__": {"x": 1}}')`, `{"__proto__":{"x":1}}`},
 		{"a promise is awaited", "return Promise.resolve(3)", "3"},
 		{"input", "return input.x", "7"},
 		{"order of keys", "return {b: 1, a: 2, 1: 3}", `{"1":3,"b":1,"a":2}`},
 		{"a proxy for an array", "return new Proxy([1, 2], {})", "[1,2]"},
-		{"each property is read once", "let n = 0; const v = await codemode.a__echo({get x() { return ++n }}); return [v, n]", `[{"x":1},1]`},
-		{"arguments are taken when the call is made", "const o = {x: 1}; const p = codemode.a__echo(o); o.x = 2; return p", `{"x":1}`},
+		{"each property is read once", "let n = 0; const v = await codemode.a__echo({get x() { return ++n }}); return [v, n]",
+			`[{"x":1},1]`},
+		{"arguments are taken when the call is made", "const o = {x: 1}; const p = codemode.a__echo(o); o.x = 2; return p",
+			`{"x":1}`},
 		{"no argument is null", "return codemode.a__echo()", "null"},
 		{"undefined as argument is null", "return codemode.a__echo(undefined)", "null"},
 		{"a tool by server and name", "return codemode.a.name()", `"a__name"`},
 		{"a tool by computed name", "return codemode['a__' + 'name']()", `"a__name"`},
 		{"a tool as a value", "const f = codemode.a__echo; return Promise.all([1, 2].map(f))", "[1,2]"},
-		{"a tool with call and bind", "return [await codemode.a__echo.call(null, 1), await codemode.a__echo.bind(null, 2)()]", "[1,2]"},
+		{"a tool with call and bind", "return [await codemode.a__echo.call(null, 1), await codemode.a__echo.bind(null, 2)()]",
+			"[1,2]"},
 		{"undefined from the host", "return [await codemode.a__nothing()]", "[null]"},
-		{"large integers come as BigInt", `const v = await codemode.a__raw('[9007199254740993, -123456789012345678901234567890, 9007199254740991]'); return v.map(x => typeof x + ' ' + x)`,
+		{"large integers come as BigInt",
+			`const v = await codemode.a__raw('[9007199254740993, -123456789012345678901234567890, 9007199254740991]'); return v.map(x => typeof x + ' ' + x)`,
 			`["bigint 9007199254740993","bigint -123456789012345678901234567890","number 9007199254740991"]`},
-		{"large integers go back with their digits", "return codemode.a__raw('[9007199254740993, -123456789012345678901234567890, 9007199254740992]')", "[9007199254740993,-123456789012345678901234567890,9007199254740992]"},
-		{"escapes from the host", `return codemode.a__raw('"\\u00e9\\ud83d\\ude00\\ud800\\n\\/"')`, `"é😀` + "\uFFFD" + `\n/"`},
-		{"a then in a result is data", `const v = await codemode.a__raw('{"then": 1, "__proto__": 2}'); return [Object.keys(v), v.then]`, `[["then","__proto__"],1]`},
+		{"large integers go back with their digits",
+			"return codemode.a__raw('[9007199254740993, -123456789012345678901234567890, 9007199254740992]')",
+			"[9007199254740993,-123456789012345678901234567890,9007199254740992]"},
+		{"escapes from the host", `return codemode.a__raw('"\\u00e9\\ud83d\\ude00\\ud800\\n\\/"')`,
+			`"é😀` + "\uFFFD" + `\n/"`},
+		{"a then in a result is data",
+			`const v = await codemode.a__raw('{"then": 1, "__proto__": 2}'); return [Object.keys(v), v.then]`,
+			`[["then","__proto__"],1]`},
 		{"awaiting codemode itself", "return String(await codemode === codemode) + typeof codemode.then", `"trueundefined"`},
 		{"a timer", "const t = performance.now(); await new Promise(r => setTimeout(r, 20)); return performance.now() - t >= 20", "true"},
 		{"timers in order", "const out = []; setTimeout(() => out.push(2), 10); setTimeout(x => out.push(x), 5, 1); const i = setInterval(() => out.push(0), 1000); clearInterval(i); await new Promise(r => setTimeout(r, 20)); return out", "[1,2]"},
@@ -131,7 +144,8 @@ func TestValues(t *testing.T) {
 		{"use strict", "'use strict'; return (function () { return typeof this })()", `"undefined"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r, err := testEngine(t).Run(t.Context(), Program{Source: test.source, Input: json.RawMessage(`{"x":7}`), Limits: limits}, echo)
+			r, err := testEngine(t).Run(t.Context(), Program{Source: test.source, Input: json.RawMessage(`{"x":7}`),
+				Limits: limits}, echo)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -161,9 +175,11 @@ func TestEndings(t *testing.T) {
 		{"a denied call", "await codemode.a__deny({})", Threw, "ToolCallDeniedError: no", 1, 24},
 		{"a host that panics", "await codemode.a__panic({})", Threw, "the host failed", 1, 25},
 		{"a BigInt in a result", "return {a: [{b: 1n}]}", Threw, "result.a[0].b is a BigInt", 0, 0},
-		{"a BigInt that a number can hold", "await codemode.a__echo([-9007199254740991n])", Threw, "argument[0] is a BigInt", 0, 0},
+		{"a BigInt that a number can hold", "await codemode.a__echo([-9007199254740991n])", Threw, "argument[0] is a BigInt",
+			0, 0},
 		{"a function in arguments", "await codemode.a__echo({a: {f() {}}})", Threw, "argument.a.f is a function", 0, 0},
-		{"a name that is half a character", "await codemode.a__echo({x: {'\\ud800': 1}})", Threw, "has a name that is not valid Unicode", 0, 0},
+		{"a name that is half a character", "await codemode.a__echo({x: {'\\ud800': 1}})", Threw,
+			"has a name that is not valid Unicode", 0, 0},
 		{"a cycle", "const o = {}; o.o = [o]; return o", Threw, "result.o[0] is a cycle", 0, 0},
 		{"a symbol in arguments", "await codemode.a__echo([Symbol()])", Threw, "argument[0] is a symbol", 0, 0},
 		{"a deep result", "let o = {}; for (let i = 0; i < 300; i++) o = {o}; return o", Threw, "nested too deeply", 0, 0},
@@ -179,17 +195,22 @@ func TestEndings(t *testing.T) {
 		{"copying for ever", "const a = new Uint8Array(15e6); while (true) a.copyWithin(0, 1)", TimedOut, "", 0, 0},
 		{"filling for ever", "const a = new Uint8Array(25e6); while (true) a.fill(1)", TimedOut, "", 0, 0},
 		{"a regular expression", "/(a+)+$/.test('a'.repeat(40) + 'b')", TimedOut, "", 0, 0},
-		{"microtasks for ever", "const f = () => Promise.resolve().then(f); await f(); await new Promise(() => {})", TimedOut, "", 0, 0},
-		{"interrupt swallowed by prepareStackTrace", "Error.prepareStackTrace = () => { for (;;); }; for (;;) try { new Error().stack } catch {}", TimedOut, "", 0, 0},
+		{"microtasks for ever", "const f = () => Promise.resolve().then(f); await f(); await new Promise(() => {})", TimedOut,
+			"", 0, 0},
+		{"interrupt swallowed by prepareStackTrace",
+			"Error.prepareStackTrace = () => { for (;;); }; for (;;) try { new Error().stack } catch {}", TimedOut, "", 0, 0},
 		{"a looping toJSON in the result", "return {toJSON() { for (;;); }}", TimedOut, "", 0, 0},
 		{"too much memory", "const a = []; while (true) a.push(new Array(1000).fill(1))", OutOfMemory, "64 MiB", 0, 0},
 		{"a gibibyte at once", "return new Uint8Array(2 ** 30).length", OutOfMemory, "64 MiB", 0, 0},
 		{"text that doubles", "let s = 'x'; while (true) s += s", Threw, "", 0, 0},
-		{"deep recursion", "function f() { return f() + 1 } f()", Threw, "RangeError: Maximum call stack size exceeded", 1, 23},
+		{"deep recursion", "function f() { return f() + 1 } f()", Threw, "RangeError: Maximum call stack size exceeded", 1,
+			23},
 		{"nothing can settle it", "await new Promise(() => {})", Abandoned, "nothing can settle", 0, 0},
 		{"a large result", "return 'x'.repeat(100000)", TooMuchOutput, "65536", 0, 0},
-		{"an argument that is too large", "await codemode.a__echo('x'.repeat(2 ** 21))", Threw, "larger than 1048576 bytes", 1, 22},
-		{"too many calls", "for (let i = 0; i < 1100; i++) await codemode.a__echo(i)", TooManyCalls, "more than 1000 calls", 1, 54},
+		{"an argument that is too large", "await codemode.a__echo('x'.repeat(2 ** 21))", Threw, "larger than 1048576 bytes",
+			1, 22},
+		{"too many calls", "for (let i = 0; i < 1100; i++) await codemode.a__echo(i)", TooManyCalls, "more than 1000 calls",
+			1, 54},
 		{"codemode cannot be changed", "'use strict'; codemode.x = 1", Threw, "read-only", 0, 0},
 		{"codemode is not a function", "codemode()", Threw, "codemode.<server>__<tool>", 0, 0},
 		{"no modules", "await import('fs')", Threw, "", 0, 0},
@@ -211,7 +232,8 @@ func TestEndings(t *testing.T) {
 			if test.line != 0 && e.Pos.Line != test.line {
 				t.Errorf("got position %v, want line %d column %d; stack:\n%s", e.Pos, test.line, test.column, e.Stack)
 			}
-			if strings.Contains(e.Stack, "codemode:bootstrap") || strings.Contains(e.Error()+e.Stack, "/") && strings.Contains(e.Stack, ".go") {
+			if strings.Contains(e.Stack, "codemode:bootstrap") || strings.Contains(e.Error()+e.Stack, "/") &&
+				strings.Contains(e.Stack, ".go") {
 				t.Errorf("the stack shows what is not the program's:\n%s", e.Stack)
 			}
 			if r, err := run(t, "return 1"); err != nil || string(r.Value) != "1" {
@@ -232,13 +254,15 @@ func TestStoppedFarDownALongFunction(t *testing.T) {
 }
 
 func TestErrorsStandForContextErrors(t *testing.T) {
-	if _, err := testEngine(t).Run(t.Context(), Program{Source: "for (;;);", Limits: brief}, echo); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := testEngine(t).Run(t.Context(), Program{Source: "for (;;);", Limits: brief}, echo); !errors.Is(err,
+		context.DeadlineExceeded) {
 		t.Errorf("a time-out is not context.DeadlineExceeded: %v", err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("the client has gone")
 	time.AfterFunc(20*time.Millisecond, func() { cancel(cause) })
-	for _, source := range []string{"for (;;);", "await codemode.a__hang()", "await new Promise(r => setTimeout(r, 1e6))"} {
+	for _, source := range []string{"for (;;);", "await codemode.a__hang()",
+		"await new Promise(r => setTimeout(r, 1e6))"} {
 		_, err := testEngine(t).Run(ctx, Program{Source: source}, echo)
 		if !errors.Is(err, context.Canceled) || !errors.Is(err, cause) {
 			t.Errorf("%s: got %v, want it canceled because the client has gone", source, err)
@@ -275,7 +299,8 @@ func TestTheHostsErrorIsKnownWhateverTheProgramDoesToIt(t *testing.T) {
 func TestEveryTextIsUnicode(t *testing.T) {
 	var name string
 	host := func(ctx context.Context, c *Call) (json.RawMessage, error) { name = c.Name; return c.Args, nil }
-	r, err := testEngine(t).Run(t.Context(), Program{Source: "console.log('a\\ud800b'); await codemode['x\\udc00y'](); throw new Error('\\ud800' + 'é'.repeat(9000))"}, host)
+	r, err := testEngine(t).Run(t.Context(),
+		Program{Source: "console.log('a\\ud800b'); await codemode['x\\udc00y'](); throw new Error('\\ud800' + 'é'.repeat(9000))"}, host)
 	if name != "x\uFFFDy" || len(r.Console) != 1 || r.Console[0].Text != "a\uFFFDb" || !utf8.ValidString(err.Error()) {
 		t.Errorf("got name %q, console %q, error %.40q", name, r.Console, err)
 	}
@@ -301,7 +326,8 @@ func TestConsole(t *testing.T) {
 		t.Errorf("got console %q, want the unhandled rejection", r.Console)
 	}
 	// What was printed before a time-out is not lost.
-	if r, _ = testEngine(t).Run(t.Context(), Program{Source: "console.log('before'); for (;;);", Limits: brief}, echo); len(r.Console) != 1 || r.Console[0].Text != "before" {
+	if r, _ = testEngine(t).Run(t.Context(), Program{Source: "console.log('before'); for (;;);", Limits: brief},
+		echo); len(r.Console) != 1 || r.Console[0].Text != "before" {
 		t.Errorf("got console %q after a time-out", r.Console)
 	}
 }
@@ -312,11 +338,15 @@ func TestReportingRejectionsRunsNothing(t *testing.T) {
 		{"{get name() { for (;;); }, message: 'plain'}", "Unhandled rejection: plain"},
 		{"{name: 'N', get message() { for (;;); }}", "Unhandled rejection: N: "},
 		{"{message: {toString() { for (;;); }}}", "Unhandled rejection: "},
-		{"new Proxy({}, {get() { for (;;); }, getPrototypeOf() { for (;;); }, getOwnPropertyDescriptor() { for (;;); }})", "Unhandled rejection: "},
+		{"new Proxy({}, {get() { for (;;); }, getPrototypeOf() { for (;;); }, getOwnPropertyDescriptor() { for (;;); }})",
+			"Unhandled rejection: "},
 		{"Object.create(new Proxy({}, {get() { for (;;); }}))", "Unhandled rejection: "},
-		{"Object.assign(new RangeError('far'), {[Symbol.toPrimitive]() { for (;;); }})", "Unhandled rejection: RangeError: far"},
+		{"Object.assign(new RangeError('far'), {[Symbol.toPrimitive]() { for (;;); }})",
+			"Unhandled rejection: RangeError: far"},
 		{"Object.setPrototypeOf(['a'], {message: 'inherited'})", "Unhandled rejection: inherited"},
-		{"'text'", "Unhandled rejection: text"}, {"12n", "Unhandled rejection: 12"}, {"undefined", "Unhandled rejection: undefined"}, {"null", "Unhandled rejection: null"}, {"Symbol('s')", "Unhandled rejection: "},
+		{"'text'", "Unhandled rejection: text"}, {"12n", "Unhandled rejection: 12"},
+		{"undefined", "Unhandled rejection: undefined"}, {"null", "Unhandled rejection: null"},
+		{"Symbol('s')", "Unhandled rejection: "},
 	} {
 		r, err := run(t, "Promise.reject("+tt.reason+"); await null; return 'done'")
 		if err != nil || string(r.Value) != `"done"` || len(r.Console) != 1 || r.Console[0].Text != tt.want {
@@ -350,14 +380,18 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	defer e.Close(context.Background())
 	for _, test := range []struct{ name, plant, look, want string }{
 		{"a global", "globalThis.left = 1", "return typeof left", `"undefined"`},
-		{"a prototype", "Object.prototype.left = 1; Array.prototype.map = null", "return [typeof ({}).left, typeof [].map]", `["undefined","function"]`},
-		{"a replaced intrinsic", "JSON.stringify = Promise.prototype.then = () => 'x'", "return Promise.resolve(JSON.stringify({a: 1}))", `"{\"a\":1}"`},
+		{"a prototype", "Object.prototype.left = 1; Array.prototype.map = null", "return [typeof ({}).left, typeof [].map]",
+			`["undefined","function"]`},
+		{"a replaced intrinsic", "JSON.stringify = Promise.prototype.then = () => 'x'",
+			"return Promise.resolve(JSON.stringify({a: 1}))", `"{\"a\":1}"`},
 		{"a timer", "setInterval(() => {}, 1)", "await new Promise(r => setTimeout(r, 5)); return 1", "1"},
 		{"a pending call", "codemode.a__hang()", "return codemode.a__echo(2)", "2"},
 		{"a console counter", "console.count(); console.group()", "console.count(); return 1", "1"},
 		{"a time-out", "globalThis.left = 1; for (;;);", "return typeof left", `"undefined"`},
-		{"out of memory", "globalThis.left = []; for (;;) left.push(new Array(1000).fill(0))", "return typeof left", `"undefined"`},
-		{"a symbol in the registry", "Symbol.for('left').description; globalThis[Symbol.for('left')] = 1", "return typeof globalThis[Symbol.for('left')]", `"undefined"`},
+		{"out of memory", "globalThis.left = []; for (;;) left.push(new Array(1000).fill(0))", "return typeof left",
+			`"undefined"`},
+		{"a symbol in the registry", "Symbol.for('left').description; globalThis[Symbol.for('left')] = 1",
+			"return typeof globalThis[Symbol.for('left')]", `"undefined"`},
 		{"the last match of a regular expression", "/(l)eft/.exec('left')", "return RegExp.$1 === 'l'", "false"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -371,7 +405,8 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		})
 	}
 	t.Run("memory equals the snapshot", func(t *testing.T) {
-		_, err := e.Run(t.Context(), Program{Source: "globalThis.secret = 'canary'.repeat(5000); function f(n) { return n ? f(n - 1) : secret.length } return f(500)"}, echo)
+		_, err := e.Run(t.Context(),
+			Program{Source: "globalThis.secret = 'canary'.repeat(5000); function f(n) { return n ? f(n - 1) : secret.length } return f(500)"}, echo)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -406,7 +441,9 @@ func TestCallsRunInParallelUpToTheLimit(t *testing.T) {
 		time.Sleep(5 * time.Millisecond) // a server that takes so long
 		return c.Args, nil
 	}
-	r, err := testEngine(t).Run(t.Context(), Program{Source: "return (await Promise.all(Array.from({length: 40}, (_, i) => codemode.a__b(i)))).length", Limits: Limits{InFlight: 8}}, host)
+	r, err := testEngine(t).Run(t.Context(),
+		Program{Source: "return (await Promise.all(Array.from({length: 40}, (_, i) => codemode.a__b(i)))).length",
+			Limits: Limits{InFlight: 8}}, host)
 	if err != nil || string(r.Value) != "40" {
 		t.Fatalf("got %s, %v", r.Value, err)
 	}
@@ -425,7 +462,8 @@ func TestAPausedCallStopsTheWallClock(t *testing.T) {
 	if r, err := testEngine(t).Run(t.Context(), p, host); err != nil || string(r.Value) != "1" {
 		t.Errorf("got %s, %v; want 1: a person's time does not count", r.Value, err)
 	}
-	if _, err := testEngine(t).Run(t.Context(), Program{Source: "await codemode.a__hang()", Limits: p.Limits}, echo); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := testEngine(t).Run(t.Context(), Program{Source: "await codemode.a__hang()", Limits: p.Limits},
+		echo); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v; want a time-out", err)
 	}
 }
@@ -436,7 +474,8 @@ func TestRunawaysDoNotStopOthers(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var runaways sync.WaitGroup
 	for i := range 4 {
-		source := []string{"for (;;);", "new Array(2**32-1).join('')", "const a = new Uint8Array(15e6); for (;;) a.fill(1)", "/(a+)+$/.test('a'.repeat(40) + 'b')"}[i]
+		source := []string{"for (;;);", "new Array(2**32-1).join('')", "const a = new Uint8Array(15e6); for (;;) a.fill(1)",
+			"/(a+)+$/.test('a'.repeat(40) + 'b')"}[i]
 		runaways.Go(func() { _, _ = e.Run(ctx, Program{Source: source, Limits: Limits{CPU: time.Minute}}, echo) })
 	}
 	for range 20 {
@@ -493,16 +532,28 @@ func TestNewRefuses(t *testing.T) {
 // what it relies on, the result is the engine's own, which the second form gives.
 func TestStringifyQuickAndSlowAgree(t *testing.T) {
 	for _, value := range []string{
-		"{}", "[]", "[[], {}, [[]]]", "{a: 1, b: 'x', c: null, d: true, e: false, f: 1.5, g: -0, h: NaN, i: 1e21}", "{a: undefined, b: () => 1, c: Symbol()}",
-		"[undefined, () => 1, Symbol(), , 3]", "{2: 'b', 1: 'a', x: 1, 0: 'z', '-1': 1, '01': 2, 4294967295: 3}", `{'"\\\\\n\u0001': "\b\f\r\t\u001f\u007f\u0080é"}`,
-		"['é', 'ÿ', 'Ā', '😀', '\\ud800']", "new Date(0)", "[new Date(0)]", "Object.create({a: 1}, {b: {value: 2, enumerable: true}, c: {value: 3}})", "Object.create(null)",
-		"{get a() { return 1 }}", "{toJSON() { return 7 }}", "[{toJSON: 1}]", "Object.assign([1, 2], {toJSON: () => 9})", "Object.assign([1, 2], {x: 3})", "new Proxy({a: 1}, {})", "new Proxy([1], {})",
-		"[Object(1), Object('s'), Object(false)]", "new Map([[1, 2]])", "new Uint8Array(2)", "new (class P { x = 1; #y = 2; get z() { return 3 } })", "'x'.repeat(50) + Math.random().toString().slice(0, 0)",
-		"['abc'.slice(1), 'abcdefghijklmnopqrstuvwxyz'.repeat(20).slice(3, 300), 'a'.repeat(300) + 'b'.repeat(300)]", "(() => { const a = [1, 2, 3]; delete a[1]; return a })()", "(() => { const o = {a: 1, b: 2}; delete o.a; o.a = 3; return o })()",
-		"(() => { let o = {}; for (let i = 0; i < 400; i++) o = {o}; return o })()", "(() => { const a = [1]; a.length = 3; return a })()", "Object.freeze({a: [1]})", "(function () { return arguments })(1, 2)", "/x/g", "new Error('e')",
-		"Object.defineProperty([1, 2], '1', {get() { return 5 }})", "[1, 2, 3].map(x => ({x, s: 'n' + x}))", "globalThis.JSON", "Math", "[new Number(3), Object(1n) instanceof BigInt]",
+		"{}", "[]", "[[], {}, [[]]]", "{a: 1, b: 'x', c: null, d: true, e: false, f: 1.5, g: -0, h: NaN, i: 1e21}",
+		"{a: undefined, b: () => 1, c: Symbol()}",
+		"[undefined, () => 1, Symbol(), , 3]", "{2: 'b', 1: 'a', x: 1, 0: 'z', '-1': 1, '01': 2, 4294967295: 3}",
+		`{'"\\\\\n\u0001': "\b\f\r\t\u001f\u007f\u0080é"}`,
+		"['é', 'ÿ', 'Ā', '😀', '\\ud800']", "new Date(0)", "[new Date(0)]",
+		"Object.create({a: 1}, {b: {value: 2, enumerable: true}, c: {value: 3}})", "Object.create(null)",
+		"{get a() { return 1 }}", "{toJSON() { return 7 }}", "[{toJSON: 1}]", "Object.assign([1, 2], {toJSON: () => 9})",
+		"Object.assign([1, 2], {x: 3})", "new Proxy({a: 1}, {})", "new Proxy([1], {})",
+		"[Object(1), Object('s'), Object(false)]", "new Map([[1, 2]])", "new Uint8Array(2)",
+		"new (class P { x = 1; #y = 2; get z() { return 3 } })", "'x'.repeat(50) + Math.random().toString().slice(0, 0)",
+		"['abc'.slice(1), 'abcdefghijklmnopqrstuvwxyz'.repeat(20).slice(3, 300), 'a'.repeat(300) + 'b'.repeat(300)]",
+		"(() => { const a = [1, 2, 3]; delete a[1]; return a })()",
+		"(() => { const o = {a: 1, b: 2}; delete o.a; o.a = 3; return o })()",
+		"(() => { let o = {}; for (let i = 0; i < 400; i++) o = {o}; return o })()",
+		"(() => { const a = [1]; a.length = 3; return a })()", "Object.freeze({a: [1]})",
+		"(function () { return arguments })(1, 2)", "/x/g", "new Error('e')",
+		"Object.defineProperty([1, 2], '1', {get() { return 5 }})", "[1, 2, 3].map(x => ({x, s: 'n' + x}))",
+		"globalThis.JSON", "Math", "[new Number(3), Object(1n) instanceof BigInt]",
 	} {
-		for _, before := range []string{"", "Object.prototype.toJSON = function () { return 'patched' };", "Array.prototype.toJSON = () => 'patched';", "Object.prototype.x = 1;", "Object.setPrototypeOf(Array.prototype, {toJSON: () => 'deep'});", "String.prototype.toJSON = () => 's';"} {
+		for _, before := range []string{"", "Object.prototype.toJSON = function () { return 'patched' };",
+			"Array.prototype.toJSON = () => 'patched';", "Object.prototype.x = 1;",
+			"Object.setPrototypeOf(Array.prototype, {toJSON: () => 'deep'});", "String.prototype.toJSON = () => 's';"} {
 			r, err := run(t, before+"const v = () => ("+value+"); return JSON.stringify(v()) === JSON.stringify(v(), (k, x) => x) ? 1 : 0")
 			if err != nil || string(r.Value) != "1" {
 				t.Errorf("%s%s: got %s, %v", before, value, r.Value, err)

@@ -33,7 +33,8 @@ func limited(t *testing.T, memory int64) *Engine {
 
 // fills is a program that holds so many MiB, then makes a call and waits for its answer.
 func fills(mib int) string {
-	return "const held = []; for (let i = 0; i < " + jsonText(mib) + "; i++) held.push(new Uint8Array(1 << 20).fill(1)); await codemode.a(); return held.length"
+	return "const held = []; for (let i = 0; i < " + jsonText(mib) +
+		"; i++) held.push(new Uint8Array(1 << 20).fill(1)); await codemode.a(); return held.length"
 }
 
 func jsonText(v any) string { js, _ := json.Marshal(v); return string(js) }
@@ -70,7 +71,8 @@ func TestTheMemoryOfAllGuestsIsShared(t *testing.T) {
 		t.Errorf("anna has %d MiB of 96", held>>20)
 	}
 	for range 5 {
-		if _, err := e.Run(t.Context(), Program{Source: "return new Uint8Array(4 << 20).fill(1).length", Owner: "bert"}, echo); err != nil {
+		if _, err := e.Run(t.Context(), Program{Source: "return new Uint8Array(4 << 20).fill(1).length", Owner: "bert"},
+			echo); err != nil {
 			t.Errorf("bert: %v", err)
 		}
 	}
@@ -78,7 +80,8 @@ func TestTheMemoryOfAllGuestsIsShared(t *testing.T) {
 	all.Wait()
 	for _, err := range refused {
 		var ended *Error
-		if !errors.As(err, &ended) || ended.Kind != OutOfMemory || fair.IsFull(ended.Err) == nil || !strings.Contains(err.Error(), "your share of memory for programs") {
+		if !errors.As(err, &ended) || ended.Kind != OutOfMemory || fair.IsFull(ended.Err) == nil ||
+			!strings.Contains(err.Error(), "your share of memory for programs") {
 			t.Errorf("it ended with %v", err)
 		}
 	}
@@ -98,12 +101,14 @@ func TestWhatIsHeldOutsideIsShared(t *testing.T) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	_, err := e.Run(t.Context(), Program{Source: "const x = 'x'.repeat(1 << 19); try { for (let i = 0; i < 100; i++) codemode.a__hang(x + i) } catch (e) { return e.name }", Owner: "anna"}, h)
+	_, err := e.Run(t.Context(),
+		Program{Source: "const x = 'x'.repeat(1 << 19); try { for (let i = 0; i < 100; i++) codemode.a__hang(x + i) } catch (e) { return e.name }", Owner: "anna"}, h)
 	close(over)
 	if err != nil {
 		t.Logf("it ended: %v", err) // or the program is told, and goes on
 	}
-	res, err := e.Run(t.Context(), Program{Source: "try { await codemode.a__large(); return 'took it' } catch (e) { return e.name }", Owner: "anna"}, h)
+	res, err := e.Run(t.Context(),
+		Program{Source: "try { await codemode.a__large(); return 'took it' } catch (e) { return e.name }", Owner: "anna"}, h)
 	if err == nil && string(res.Value) != `"RangeError"` {
 		t.Errorf("the answer: %s", res.Value)
 	}
@@ -128,7 +133,8 @@ func TestProgramsWaitForMemory(t *testing.T) {
 	}
 	for range 7 { // that many are neither running nor waiting
 		var ended *Error
-		if err := <-errs; !errors.As(err, &ended) || ended.Kind != Refused || !strings.Contains(err.Error(), "too much waits already for your share") {
+		if err := <-errs; !errors.As(err, &ended) || ended.Kind != Refused ||
+			!strings.Contains(err.Error(), "too much waits already for your share") {
 			t.Errorf("one too many: %v", err)
 		}
 	}

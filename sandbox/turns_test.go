@@ -11,7 +11,8 @@ import (
 func TestWaitingForATurnIsNoComputing(t *testing.T) {
 	e := limited(t, 256<<20)
 	work := func() time.Duration {
-		r, err := e.Run(t.Context(), Program{Source: "let n = 0; for (let i = 0; i < 1e6; i++) n = (n * 31 + i) % 1000003; return n", Owner: "anna"}, nil)
+		r, err := e.Run(t.Context(),
+			Program{Source: "let n = 0; for (let i = 0; i < 1e6; i++) n = (n * 31 + i) % 1000003; return n", Owner: "anna"}, nil)
 		if err != nil {
 			t.Error(err)
 			return 0

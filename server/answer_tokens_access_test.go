@@ -26,14 +26,16 @@ func TestWrongTokensAtTheAPIAreCounted(t *testing.T) {
 		entries = append(entries, state+" "+detail)
 	})
 	for i := range 500 {
-		_, status, _ := a.Admit(httptest.NewRequest(http.MethodGet, "/api/pending", nil), fmt.Sprintf("a-token-that-is-guessed-%d", i))
+		_, status, _ := a.Admit(httptest.NewRequest(http.MethodGet, "/api/pending", nil),
+			fmt.Sprintf("a-token-that-is-guessed-%d", i))
 		if status != http.StatusUnauthorized {
 			t.Errorf("status %d", status)
 		}
 	}
 	a.Close()
 	text := strings.Join(entries, "\n")
-	if len(entries) != entriesAMinute+1 || strings.Count(text, "unknown_token") != entriesAMinute || !strings.Contains(text, fmt.Sprintf("%d more times", 500-entriesAMinute)) {
+	if len(entries) != entriesAMinute+1 || strings.Count(text, "unknown_token") != entriesAMinute ||
+		!strings.Contains(text, fmt.Sprintf("%d more times", 500-entriesAMinute)) {
 		t.Errorf("%d entries:\n%s", len(entries), text)
 	}
 	if strings.Contains(text, "guessed") {

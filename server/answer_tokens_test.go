@@ -52,10 +52,12 @@ func TestATokenThatAnswersRunsNothing(t *testing.T) {
 		}
 	}
 	if _, err := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, nil).Connect(t.Context(),
-		&mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearing(annasAnswers)}, MaxRetries: -1}, nil); err == nil {
+		&mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearing(annasAnswers)},
+			MaxRetries: -1}, nil); err == nil {
 		t.Error("a client comes in")
 	}
-	if status, _, _ := (knock{body: initializeBody, header: map[string]string{"Authorization": "Bearer " + annasToken}}).send(t, url); status != http.StatusOK {
+	if status, _, _ := (knock{body: initializeBody, header: map[string]string{"Authorization": "Bearer " +
+		annasToken}}).send(t, url); status != http.StatusOK {
 		t.Errorf("the token for programs: status %d", status)
 	}
 }
@@ -72,8 +74,10 @@ func (b bearing) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestATokenThatAnswersOpensNothingToOthers(t *testing.T) {
 	h := openWithAnswers(t, `{"evaluation": {"profiles": {"p": {}}}, "http": {"tokens": [{"token": "${ANSWERS}", "principal": "anna", "answers": true}]}}`)
 	url := h.listen()
-	for name, header := range map[string]string{"none": "", "another": "Bearer the-token-of-eve", "the one that answers": "Bearer " + annasAnswers} {
-		if status, _, _ := (knock{body: initializeBody, header: map[string]string{"Authorization": header}}).send(t, url); status == http.StatusOK {
+	for name, header := range map[string]string{"none": "", "another": "Bearer the-token-of-eve",
+		"the one that answers": "Bearer " + annasAnswers} {
+		if status, _, _ := (knock{body: initializeBody, header: map[string]string{"Authorization": header}}).send(t,
+			url); status == http.StatusOK {
 			t.Errorf("%s: it comes in", name)
 		}
 	}
@@ -93,7 +97,8 @@ func TestWhoAnswersByToken(t *testing.T) {
 		return principal, status
 	}
 	for token, want := range map[string]int{
-		annasAnswers: 0, annasToken: http.StatusForbidden, "the-token-of-eve": http.StatusUnauthorized, "": http.StatusUnauthorized,
+		annasAnswers: 0, annasToken: http.StatusForbidden, "the-token-of-eve": http.StatusUnauthorized,
+		"":                 http.StatusUnauthorized,
 		annasAnswers + "x": http.StatusUnauthorized, inforce.Fingerprint(annasAnswers): http.StatusUnauthorized,
 	} {
 		if principal, status := admit(token); status != want || (principal == "anna") != (want == 0) {
@@ -101,7 +106,8 @@ func TestWhoAnswersByToken(t *testing.T) {
 		}
 	}
 	h.write(`{"evaluation": {"profiles": {"p": {}}}, "http": {"tokens": [{"token": "${ANNA}", "principal": "anna"}]}}`)
-	eventually(t, "the token to go", func() bool { _, status := admit(annasAnswers); return status == http.StatusUnauthorized })
+	eventually(t, "the token to go",
+		func() bool { _, status := admit(annasAnswers); return status == http.StatusUnauthorized })
 	h.write(withAnswers)
 	eventually(t, "the token to come back", func() bool { _, status := admit(annasAnswers); return status == 0 })
 	h.write(strings.Replace(withAnswers, `{"token": "${ANNA}", "principal": "anna"}`, `{"token": "${NOWHERE}"}`, 1))

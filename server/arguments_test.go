@@ -61,7 +61,8 @@ func TestArgumentsAreThoseOfTheSchema(t *testing.T) {
 		if len(tools) < 6 {
 			t.Fatalf("there are only the tools %v", tools)
 		}
-		valid := map[string]any{"code": "return 1", "query": "time", "names": []string{"time__now"}, "question": "May I?", "script": "one.ts"}
+		valid := map[string]any{"code": "return 1", "query": "time", "names": []string{"time__now"}, "question": "May I?",
+			"script": "one.ts"}
 		for tool, taken := range tools {
 			args := map[string]any{}
 			for _, name := range taken {

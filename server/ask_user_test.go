@@ -17,8 +17,8 @@ import (
 
 const shapes = `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": ["filesystem__*"]}}}}`
 
-// S3.6, C1: a model's question and a program's reach the person at every client, on every protocol and transport, and come back
-// with what was chosen and written.
+// S3.6, C1: a model's question and a program's reach the person at every client, on every protocol and transport, and
+// come back with what was chosen and written.
 func TestAskUserOverEveryProtocol(t *testing.T) {
 	const question = `{"header": "Colour", "question": "Which ones?", "options": [{"label": "red"}, {"label": "blue", "description": "like the sea"}], "multiple": true, "freeText": true}`
 	const want = `{"action":"accept","answer":"blue, both if you can","selected":["blue"],"text":"both if you can"}`
@@ -71,11 +71,13 @@ func TestAskUserOverEveryProtocol(t *testing.T) {
 		if res.IsError || text != want || !sameJSON(t, string(structured), want) {
 			t.Errorf("the tool: got %s and %s", text, structured)
 		}
-		if text, failed := c.eval("codemode_eval", "return await codemode.ask_user("+question+")"); failed || !sameJSON(t, value(text), want) {
+		if text, failed := c.eval("codemode_eval", "return await codemode.ask_user("+question+")"); failed || !sameJSON(t,
+			value(text), want) {
 			t.Errorf("in a program: got %s", text)
 		}
 		for _, shown := range c.questions() {
-			if !strings.Contains(shown, "A program asks you something, in its own words.\nYour answer goes to the program, and allows no call.") {
+			if !strings.Contains(shown,
+				"A program asks you something, in its own words.\nYour answer goes to the program, and allows no call.") {
 				t.Errorf("shown:\n%s", shown)
 			}
 		}
@@ -112,7 +114,8 @@ func sameJSON(t *testing.T, a, b string) bool {
 	return string(js) == string(other)
 }
 
-// S3.6, C6, 7.2/20, 7.2/22: a decline is told apart from a closed dialog, from nobody, and from clients that answer by themselves.
+// S3.6, C6, 7.2/20, 7.2/22: a decline is told apart from a closed dialog, from nobody, and from clients that answer by
+// themselves.
 func TestAskUserWithoutAnAnswer(t *testing.T) {
 	at := func(action string, content map[string]any) person {
 		return func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
@@ -152,7 +155,8 @@ func TestAskUserWithoutAnAnswer(t *testing.T) {
 func TestAskUserIsLimitedAndAllowsNothing(t *testing.T) {
 	h := open(t, strings.Replace(shapes, `"asklist"`, `"limits": {"asksPerMinute": 2}, "asklist"`, 1), server.Options{})
 	c := h.connect(fills(func(string) string { return "yes, allow everything" }), "")
-	for i, want := range []string{`"accept"`, `"accept"`, "error: nobody was asked: there have been 2 questions within a minute"} {
+	for i, want := range []string{`"accept"`, `"accept"`,
+		"error: nobody was asked: there have been 2 questions within a minute"} {
 		if text, _ := c.call("ask_user", map[string]any{"question": "May I write new.md?"}); !strings.Contains(text, want) {
 			t.Errorf("question %d: got %s", i+1, text)
 		}
@@ -160,7 +164,8 @@ func TestAskUserIsLimitedAndAllowsNothing(t *testing.T) {
 	if text, _ := c.eval("codemode_eval", attempt(writeNew)); h.holds("new.md") {
 		t.Errorf("written: %s", text)
 	}
-	hidden := open(t, strings.Replace(shapes, `"defaultProfile"`, `"expose": ["p", "search_tools"], "defaultProfile"`, 1), server.Options{})
+	hidden := open(t, strings.Replace(shapes, `"defaultProfile"`, `"expose": ["p", "search_tools"], "defaultProfile"`, 1),
+		server.Options{})
 	for _, name := range hidden.connect(nil, "").tools() {
 		if name == "ask_user" {
 			t.Error("a configuration that names its helpers still offers ask_user")
@@ -178,10 +183,12 @@ func TestStatusOfResponders(t *testing.T) {
 		lines := strings.Split(text, "\n")
 		return lines[slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "person") })]
 	}
-	if got, want := status(h.connect(nil, "")), "No person can be asked here: calls that need approval are refused."; got != want {
+	if got, want := status(h.connect(nil, "")),
+		"No person can be asked here: calls that need approval are refused."; got != want {
 		t.Errorf("got %q", got)
 	}
-	if got, want := status(with.connect(says("decline", nil), "")), "A person is asked by forms of this client, over terminal (nobody is there now)."; got != want {
+	if got, want := status(with.connect(says("decline", nil), "")),
+		"A person is asked by forms of this client, over terminal (nobody is there now)."; got != want {
 		t.Errorf("got %q", got)
 	}
 	seat := queue.Sit("local:anna")

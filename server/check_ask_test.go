@@ -7,8 +7,8 @@ import (
 	"github.com/codemode-project/codemode/server"
 )
 
-// N2: a check lets the person allow the calls of a program before it runs, in both generations of the protocol. One run of it then
-// needs no question.
+// N2: a check lets the person allow the calls of a program before it runs, in both generations of the protocol. One run
+// of it then needs no question.
 func TestN2ACheckLetsThePersonAllowThePlan(t *testing.T) {
 	const program = `for (const i of [1, 2, 3]) await codemode.filesystem__write_file({path: i + ".md", content: "x"}); return "all"`
 	const config = `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__*"], "remember": {"scopes": ["run"]}}}}}`
@@ -58,7 +58,8 @@ func TestN2ACheckLetsThePersonAllowThePlan(t *testing.T) {
 func TestACheckAsksNobodyInVain(t *testing.T) {
 	h := open(t, checked, server.Options{})
 	c := h.connect(fills(func(string) string { return "allow_once" }), "")
-	if text, failed := c.call("codemode_check", map[string]any{"code": "return 1", "ask": "yes"}); !failed || !strings.Contains(text, "true or false") {
+	if text, failed := c.call("codemode_check", map[string]any{"code": "return 1", "ask": "yes"}); !failed ||
+		!strings.Contains(text, "true or false") {
 		t.Errorf("got %s", text)
 	}
 	text, failed := c.call("codemode_check", map[string]any{"code": threeOfFive, "profile": "careful", "ask": true})

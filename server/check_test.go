@@ -76,12 +76,14 @@ func TestS44PreflightThroughTheServer(t *testing.T) {
 		"another program": {threeOfFive + ";", token, "preflight_other_program"},
 	} {
 		text, failed := run("codemode_eval_strict", tt.code, tt.token)
-		if !failed || !strings.Contains(text, tt.want) || !strings.Contains(text, "codemode_check") || strings.Contains(text, "calls:") {
+		if !failed || !strings.Contains(text, tt.want) || !strings.Contains(text, "codemode_check") ||
+			strings.Contains(text, "calls:") {
 			t.Errorf("%s: %v\n%s", name, failed, text)
 		}
 	}
 	text, failed := run("codemode_eval_strict", threeOfFive, " "+token+"\n") // models copy spaces along
-	for _, part := range []string{"ToolCallDeniedError", "calls: 3 (2 done, 1 refused)", "3. filesystem__delete_file refused (denied)", "1. time__now done", "2. filesystem__read_text_file done"} {
+	for _, part := range []string{"ToolCallDeniedError", "calls: 3 (2 done, 1 refused)",
+		"3. filesystem__delete_file refused (denied)", "1. time__now done", "2. filesystem__read_text_file done"} {
 		if !failed || !strings.Contains(text, part) {
 			t.Errorf("the run: %q is missing from\n%s", part, text)
 		}
@@ -89,7 +91,8 @@ func TestS44PreflightThroughTheServer(t *testing.T) {
 	if text, _ := run("codemode_eval", "return 7", ""); !strings.HasPrefix(text, "7") {
 		t.Errorf("a profile that requires nothing: %s", text)
 	}
-	if text, _ := c.call("search_tools", nil); !strings.Contains(text, "A program that was not checked is not started by codemode_eval_strict.") {
+	if text, _ := c.call("search_tools", nil); !strings.Contains(text,
+		"A program that was not checked is not started by codemode_eval_strict.") {
 		t.Errorf("search_tools does not say so:\n%s", text)
 	}
 	if log := h.log.String(); strings.Count(log, "CODEMODE_PREFLIGHT_SECRET is not set") != 1 {
@@ -98,7 +101,8 @@ func TestS44PreflightThroughTheServer(t *testing.T) {
 
 	// The tool's name and the default profile's are understood as well.
 	for _, profile := range []string{"codemode_eval_strict", "strict"} {
-		if text, failed := c.call("codemode_check", map[string]any{"code": "return 1", "profile": profile}); failed || !strings.Contains(text, "under the profile strict") {
+		if text, failed := c.call("codemode_check", map[string]any{"code": "return 1", "profile": profile}); failed ||
+			!strings.Contains(text, "under the profile strict") {
 			t.Errorf("profile %s: %s", profile, text)
 		}
 	}
@@ -119,7 +123,8 @@ func TestS44PreflightThroughTheServer(t *testing.T) {
 // that a request says changes it.
 func TestB7ProfileBoundByConnection(t *testing.T) {
 	root := t.TempDir()
-	if err := os.WriteFile(filepath.Join(root, "free.ts"), []byte(`return (await codemode.filesystem__read_text_file({path: "a.md"})).content`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(root, "free.ts"),
+		[]byte(`return (await codemode.filesystem__read_text_file({path: "a.md"})).content`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	config := fmt.Sprintf(`{"scripts": {"root": %q, "allow": [{"folder": ".", "pattern": "*.ts", "profile": "loose"}]},
@@ -136,23 +141,27 @@ func TestB7ProfileBoundByConnection(t *testing.T) {
 	}
 	const read = `try { await codemode.filesystem__read_text_file({path: "a.md"}); return "read" } catch (e) { return e.reason }`
 	for _, tool := range []string{"codemode_eval", "codemode_eval_loose"} {
-		if _, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: map[string]any{"code": read}}); err == nil {
+		if _, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: tool,
+			Arguments: map[string]any{"code": read}}); err == nil {
 			t.Errorf("%s was called", tool)
 		}
 	}
-	for _, extra := range []map[string]any{{}, {"profile": "loose"}, {"profile": ""}, {"role": "admin"}, {"session": "x"}, {"principal": "root"}, {"approved": true}} {
+	for _, extra := range []map[string]any{{}, {"profile": "loose"}, {"profile": ""}, {"role": "admin"}, {"session": "x"},
+		{"principal": "root"}, {"approved": true}} {
 		args := map[string]any{"code": read}
 		for key, v := range extra {
 			args[key] = v
 		}
-		if text, failed := c.call("codemode_eval_supervised", args); !strings.HasPrefix(text, `"denied"`) && !(failed && strings.Contains(text, "there is no argument")) {
+		if text, failed := c.call("codemode_eval_supervised", args); !strings.HasPrefix(text, `"denied"`) &&
+			!(failed && strings.Contains(text, "there is no argument")) {
 			t.Errorf("with %v: %s", extra, text)
 		}
 	}
 	if text, failed := c.call("codemode_check", map[string]any{"code": read, "profile": "loose"}); !failed {
 		t.Errorf("a check under a profile that is not offered: %s", text)
 	}
-	if text, failed := c.call("codemode_run_script", map[string]any{"script": "free.ts"}); !failed || !strings.Contains(text, "only supervised is offered here") {
+	if text, failed := c.call("codemode_run_script", map[string]any{"script": "free.ts"}); !failed ||
+		!strings.Contains(text, "only supervised is offered here") {
 		t.Errorf("a saved program under a looser profile: %s", text)
 	}
 	if text, _ := c.call("search_tools", map[string]any{}); strings.Contains(text, "free.ts") {
@@ -180,8 +189,10 @@ func TestS49ScriptsThroughTheServer(t *testing.T) {
 			t.Errorf("search for %q:\n%s", query, text)
 		}
 	}
-	text, failed := c.call("codemode_run_script", map[string]any{"script": "weekly.ts", "input": map[string]any{"days": 7}})
-	if failed || !strings.HasPrefix(text, "{\n  \"days\": 7,\n  \"now\": \"object\"\n}") || !strings.Contains(text, "calls: 1 (1 done)") {
+	text, failed := c.call("codemode_run_script", map[string]any{"script": "weekly.ts",
+		"input": map[string]any{"days": 7}})
+	if failed || !strings.HasPrefix(text, "{\n  \"days\": 7,\n  \"now\": \"object\"\n}") ||
+		!strings.Contains(text, "calls: 1 (1 done)") {
 		t.Errorf("the run:\n%s", text)
 	}
 	for part, args := range map[string]map[string]any{
@@ -194,7 +205,8 @@ func TestS49ScriptsThroughTheServer(t *testing.T) {
 			t.Errorf("%v: %s", args, text)
 		}
 	}
-	if text, failed := c.call("codemode_check", map[string]any{"script": "weekly.ts"}); failed || !strings.Contains(text, "The saved program weekly.ts runs under the profile p") || tokenIn.FindString(text) == "" {
+	if text, failed := c.call("codemode_check", map[string]any{"script": "weekly.ts"}); failed || !strings.Contains(text,
+		"The saved program weekly.ts runs under the profile p") || tokenIn.FindString(text) == "" {
 		t.Errorf("check:\n%s", text)
 	}
 	// Without saved programs the tool is not there; and nothing that is there writes any.
@@ -220,7 +232,8 @@ func TestB5TightenedWhileAPersonIsAsked(t *testing.T) {
 	eventually(t, "the broken file", func() bool { return strings.Contains(h.log.String(), "is not used") })
 	for tool, args := range map[string]map[string]any{"codemode_check": {"code": "return 1"}, "search_tools": {}} {
 		text, _ := c.call(tool, args)
-		for _, part := range []string{"is not in force, because it is broken; the rules of its last good version hold", "codemode.json:8", "denylst", "did you mean \"denylist\"?"} {
+		for _, part := range []string{"is not in force, because it is broken; the rules of its last good version hold",
+			"codemode.json:8", "denylst", "did you mean \"denylist\"?"} {
 			if !strings.Contains(text, part) {
 				t.Errorf("%s: %q is missing from\n%s", tool, part, text)
 			}
@@ -229,7 +242,8 @@ func TestB5TightenedWhileAPersonIsAsked(t *testing.T) {
 			t.Errorf("%s tells where the file is:\n%s", tool, text)
 		}
 	}
-	if text, _ := c.eval("codemode_eval", attempt(`codemode.filesystem__write_file({path: "b.md", content: ""})`)); !strings.Contains(text, "denied") {
+	if text, _ := c.eval("codemode_eval",
+		attempt(`codemode.filesystem__write_file({path: "b.md", content: ""})`)); !strings.Contains(text, "denied") {
 		t.Errorf("the old rules do not hold:\n%s", text)
 	}
 	h.write(checked)
@@ -244,9 +258,12 @@ func TestS48PrincipalsOverHTTP(t *testing.T) {
 	h := open(t, fmt.Sprintf(`{"evaluation": {"defaultProfile": "p", "profiles": {"p": {}},
 		"overlays": [{"id": "contractor", "principal": %q, "denylist": ["filesystem__*"]}]}}`, fingerprint("secret of a contractor")), server.Options{})
 	url := h.listen()
-	for token, want := range map[string]string{"secret of a contractor": "denied", "secret of a colleague": "happened", "": "happened"} {
+	for token, want := range map[string]string{"secret of a contractor": "denied", "secret of a colleague": "happened",
+		"": "happened"} {
 		c := h.connectHTTPAs(url, token, "")
-		if text, _ := c.eval("codemode_eval", attempt(`codemode.filesystem__read_text_file({path: "a.md"})`)); !strings.Contains(strings.SplitN(text, "\n", 2)[0], want) {
+		if text, _ := c.eval("codemode_eval",
+			attempt(`codemode.filesystem__read_text_file({path: "a.md"})`)); !strings.Contains(strings.SplitN(text, "\n", 2)[0],
+			want) {
 			t.Errorf("token %q: %s", token, text)
 		}
 		if text, _ := c.call("search_tools", map[string]any{}); strings.Contains(text, "filesystem__") == (want == "denied") {
@@ -274,7 +291,8 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 func (h *house) connectHTTPAs(url, token, version string) *client {
 	h.t.Helper()
 	c, sdk := newClient(h.t, nil, nil)
-	session, err := sdk.Connect(h.t.Context(), &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearer(token)}}, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	session, err := sdk.Connect(h.t.Context(), &mcp.StreamableClientTransport{Endpoint: url,
+		HTTPClient: &http.Client{Transport: bearer(token)}}, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -56,7 +56,8 @@ func cutInitialize(p *mcp.InitializeParams) {
 	p.ProtocolVersion = strings.Clone(p.ProtocolVersion[:min(len(p.ProtocolVersion), longestMeta)])
 	meta := mcp.Meta{}
 	for key, value := range p.Meta {
-		if text, ok := value.(string); ok && len(text) <= longestMeta && strings.HasPrefix(key, "io.modelcontextprotocol/") && len(key) <= longestMeta {
+		if text, ok := value.(string); ok && len(text) <= longestMeta && strings.HasPrefix(key, "io.modelcontextprotocol/") &&
+			len(key) <= longestMeta {
 			meta[key] = text
 		}
 	}

@@ -118,7 +118,8 @@ func (s *Server) interact(ctx context.Context, req *mcp.CallToolRequest, do hand
 		s.work.begin()
 		defer s.work.end()
 	}
-	c := s.newConversation(req, s.senderOf(req), &sessionElicitor{server: s, call: asking, request: req, survives: survives})
+	c := s.newConversation(req, s.senderOf(req), &sessionElicitor{server: s, call: asking, request: req,
+		survives: survives})
 	defer c.report(ctx, req)()
 	return do(ctx, c), nil
 }

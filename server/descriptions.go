@@ -45,7 +45,8 @@ func (s *Server) describe(by reach, profile string) string {
 		check = "A program has to be checked first: codemode_check gives a token, which goes into preflight. "
 	}
 	if first := slices.Index(listed, profile); first > 0 {
-		text := fmt.Sprintf("Under the profile %q: as %s, with other rules. %s%s", bound, evalName(listed[0]), check, s.servers(300, mine))
+		text := fmt.Sprintf("Under the profile %q: as %s, with other rules. %s%s", bound, evalName(listed[0]), check,
+			s.servers(300, mine))
 		if limits := s.evaluator.Discovery().Limits(profile); limits != s.evaluator.Discovery().Limits(listed[0]) {
 			text += " Limits: " + limits + "."
 		}
@@ -70,7 +71,8 @@ func (s *Server) instructions(by reach) string {
 		run = "the tools named codemode_eval"
 	}
 	return fmt.Sprintf("codemode calls the tools of several servers from programs: one program instead of many tool calls. %s "+
-		"search_tools finds what a task needs and declares it; then run one program with %s.", s.servers(serverWords, s.offered(by)), run)
+		"search_tools finds what a task needs and declares it; then run one program with %s.",
+		s.servers(serverWords, s.offered(by)), run)
 }
 
 // listed are the profiles whose tools a caller is shown, "" for the base tool. The profile of the base tool is not
@@ -125,7 +127,8 @@ func (s *Server) overview(c *conversation, of []string) string {
 			b.WriteString("Further servers are not available.\n")
 			break
 		}
-		fmt.Fprintf(&b, "%s is not available: %s\n", server.Name, visible.Line(cmp.Or(firstLine(server.Error), "it could not be started")))
+		fmt.Fprintf(&b, "%s is not available: %s\n", server.Name,
+			visible.Line(cmp.Or(firstLine(server.Error), "it could not be started")))
 	}
 	return b.String()
 }

@@ -32,13 +32,15 @@ const original = `{
 
 // attempt is a program that makes a call and returns what became of it.
 func attempt(call string) string {
-	return `try { await ` + call + `; return "happened" } catch (e) { return [e.name, e.toolName, e.reason, e.retryable].join(" ") }`
+	return `try { await ` + call +
+		`; return "happened" } catch (e) { return [e.name, e.toolName, e.reason, e.retryable].join(" ") }`
 }
 
 const writeNew = `codemode.filesystem__write_file({path: "new.md", content: "x"})`
 
 func TestToolsOffered(t *testing.T) {
-	all := []string{"ask_user", "codemode_check", "codemode_eval", "codemode_eval_safe", "codemode_eval_supervised", "get_tools", "search_tools"}
+	all := []string{"ask_user", "codemode_check", "codemode_eval", "codemode_eval_safe", "codemode_eval_supervised",
+		"get_tools", "search_tools"}
 	h := open(t, original, server.Options{})
 	c := h.connect(nil, "")
 	if diff := cmp.Diff(all, c.tools()); diff != "" {
@@ -50,7 +52,8 @@ func TestToolsOffered(t *testing.T) {
 	if diff := cmp.Diff(want, bound.tools()); diff != "" {
 		t.Errorf("tools bound to a profile (-want +got):\n%s", diff)
 	}
-	_, err := bound.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval", Arguments: map[string]any{"code": "return 1"}})
+	_, err := bound.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval",
+		Arguments: map[string]any{"code": "return 1"}})
 	if err == nil {
 		t.Error("a tool that is not offered was called")
 	}
@@ -66,7 +69,8 @@ func TestToolsOffered(t *testing.T) {
 		}
 		// The first teaches, the others refer to it; each names what there is for its profile.
 		for _, part := range map[string][]string{
-			"codemode_eval": {"Servers: filesystem, time.", "structured content of the tool's result", "1000 calls, 32 at once", "Promise.all", "try/catch", "ToolCallDeniedError", "value as JSON",
+			"codemode_eval": {"Servers: filesystem, time.", "structured content of the tool's result", "1000 calls, 32 at once",
+				"Promise.all", "try/catch", "ToolCallDeniedError", "value as JSON",
 				"codemode.read_resource", "codemode.emit", "Example:"},
 			"codemode_eval_safe":       {`Under the profile "safe": as codemode_eval,`, "Servers: time."},
 			"codemode_eval_supervised": {`Under the profile "supervised": `, "Servers: filesystem, time."},
@@ -86,7 +90,8 @@ func TestDescriptionsStayShort(t *testing.T) {
 	for i := range 100 {
 		servers = append(servers, fmt.Sprintf(`"a-server-with-a-rather-long-name-%d": {"command": "no-such-command", "disabled": %v}`, i, i%2 == 0))
 	}
-	h := open(t, `{"mcpServers": {`+strings.Join(servers, ",")+`}, "evaluation": {"profiles": {"p": {}}}}`, server.Options{})
+	h := open(t, `{"mcpServers": {`+strings.Join(servers, ",")+`}, "evaluation": {"profiles": {"p": {}}}}`,
+		server.Options{})
 	c := h.connect(nil, "")
 	for tool, err := range c.Tools(t.Context(), nil) {
 		if err != nil {
@@ -104,7 +109,8 @@ func TestDescriptionsStayShort(t *testing.T) {
 func TestResultForm(t *testing.T) {
 	c := open(t, original, server.Options{}).connect(nil, "")
 	text, failed := c.call("codemode_eval", map[string]any{
-		"code": `console.log("about to look"); await codemode.time__now({}); return {sum: input.a + input.b}`, "input": map[string]any{"a": 1, "b": 2},
+		"code":  `console.log("about to look"); await codemode.time__now({}); return {sum: input.a + input.b}`,
+		"input": map[string]any{"a": 1, "b": 2},
 	})
 	value, rest, _ := strings.Cut(text, "\n\n")
 	if failed || value != "{\n  \"sum\": 3\n}" {
@@ -122,15 +128,21 @@ func TestResultForm(t *testing.T) {
 		name, code string
 		parts      []string
 	}{
-		{"an exception shows the line", "const a = 1;\nnull.x;", []string{"error (threw): TypeError", "program.ts:2:", "\n    null.x;\n", "calls: none"}},
+		{"an exception shows the line", "const a = 1;\nnull.x;", []string{"error (threw): TypeError", "program.ts:2:",
+			"\n    null.x;\n", "calls: none"}},
 		{"an exception shows who called", "function f(a) { return a.b.c }\n\nfunction g() { return f({}) }\nreturn g();",
 			[]string{"at program.ts:1:", "\n    at g (program.ts:3:", "\n    at <anonymous> (program.ts:4:"}},
-		{"a syntax error shows the line", "const a = 1;\nlet b = = 2;", []string{"was not started", "program.ts:2:", "let b = = 2;", "^"}},
-		{"an unknown tool names the nearest", "await codemode.filesystem__raed_text_file({})", []string{"ToolNotFoundError", "did you mean filesystem__read_text_file"}},
-		{"wrong arguments name the path", "await codemode.filesystem__read_text_file({path: 1})", []string{"InvalidArgumentsError", "/path", "string"}},
-		{"a tool that fails", `await codemode.filesystem__read_text_file({path: "missing.md"})`, []string{"ToolError", "missing.md", "failed (ToolError)"}},
+		{"a syntax error shows the line", "const a = 1;\nlet b = = 2;", []string{"was not started", "program.ts:2:",
+			"let b = = 2;", "^"}},
+		{"an unknown tool names the nearest", "await codemode.filesystem__raed_text_file({})",
+			[]string{"ToolNotFoundError", "did you mean filesystem__read_text_file"}},
+		{"wrong arguments name the path", "await codemode.filesystem__read_text_file({path: 1})",
+			[]string{"InvalidArgumentsError", "/path", "string"}},
+		{"a tool that fails", `await codemode.filesystem__read_text_file({path: "missing.md"})`,
+			[]string{"ToolError", "missing.md", "failed (ToolError)"}},
 		{"what never comes", "await new Promise(() => {})", []string{"error (abandoned)"}},
-		{"effects before the end", "await codemode.time__now({}); throw new Error('late')", []string{"error (threw): Error: late", "calls: 1 (1 done)"}},
+		{"effects before the end", "await codemode.time__now({}); throw new Error('late')",
+			[]string{"error (threw): Error: late", "calls: 1 (1 done)"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -159,9 +171,12 @@ func TestVerdictsThroughTheServer(t *testing.T) {
 	tests := []struct{ tool, call, want string }{
 		{"codemode_eval_safe", `codemode.time__now({})`, `"happened"`},
 		{"codemode_eval_safe", read, `"ToolCallDeniedError filesystem__read_text_file denied false"`},
-		{"codemode_eval_safe", `(f => f({path: "a.md"}))(codemode.filesystem__read_text_file)`, `"ToolCallDeniedError filesystem__read_text_file denied false"`},
-		{"codemode_eval_safe", `codemode[["filesystem", "read_text_file"].join("__")]({path: "a.md"})`, `"ToolCallDeniedError filesystem__read_text_file denied false"`},
-		{"codemode_eval_supervised", `codemode.filesystem__delete_file({path: "a.md"})`, `"ToolCallDeniedError filesystem__delete_file denied false"`},
+		{"codemode_eval_safe", `(f => f({path: "a.md"}))(codemode.filesystem__read_text_file)`,
+			`"ToolCallDeniedError filesystem__read_text_file denied false"`},
+		{"codemode_eval_safe", `codemode[["filesystem", "read_text_file"].join("__")]({path: "a.md"})`,
+			`"ToolCallDeniedError filesystem__read_text_file denied false"`},
+		{"codemode_eval_supervised", `codemode.filesystem__delete_file({path: "a.md"})`,
+			`"ToolCallDeniedError filesystem__delete_file denied false"`},
 		{"codemode_eval_supervised", read, `"happened"`},
 		{"codemode_eval_supervised", `codemode.time__now({})`, `"happened"`},
 		{"codemode_eval", `codemode.filesystem__delete_file({path: "b.md"})`, `"happened"`},
@@ -172,7 +187,8 @@ func TestVerdictsThroughTheServer(t *testing.T) {
 		}
 	}
 	asked := c.questions()
-	if len(asked) != 1 || !strings.Contains(asked[0], "read_text_file") || !strings.Contains(asked[0], "a.md") || !strings.Contains(asked[0], "filesystem") {
+	if len(asked) != 1 || !strings.Contains(asked[0], "read_text_file") || !strings.Contains(asked[0], "a.md") ||
+		!strings.Contains(asked[0], "filesystem") {
 		t.Errorf("the questions: %q", asked)
 	}
 }
@@ -192,13 +208,17 @@ func TestAnswersOfClients(t *testing.T) {
 		{"accept", says("accept", map[string]any{"decision": "allow_once"}), happened, happened},
 		{"decline", says("decline", nil), denied("elicitation_declined"), denied("elicitation_declined")},
 		{"cancel", says("cancel", nil), denied("canceled"), denied("canceled")},
-		{"accept and choose to refuse", says("accept", map[string]any{"decision": "deny", "reason": "no"}), denied("elicitation_declined"), denied("elicitation_declined")},
+		{"accept and choose to refuse", says("accept", map[string]any{"decision": "deny", "reason": "no"}),
+			denied("elicitation_declined"), denied("elicitation_declined")},
 		{"accept with {}", says("accept", map[string]any{}), denied("no_approver"), denied("no_approver")},
 		{"accept without content", says("accept", nil), denied("no_approver"), denied("no_approver")},
 		{"accept with true", says("accept", map[string]any{"decision": true}), denied("no_approver"), denied("no_approver")},
-		{"accept with another word", says("accept", map[string]any{"decision": "yes"}), denied("no_approver"), denied("no_approver")},
-		{"accept in other letters", says("accept", map[string]any{"decision": "Allow_Once"}), denied("no_approver"), denied("no_approver")},
-		{"an action that does not exist", says("approve", map[string]any{"decision": "allow_once"}), denied("no_approver"), denied("no_approver")},
+		{"accept with another word", says("accept", map[string]any{"decision": "yes"}), denied("no_approver"),
+			denied("no_approver")},
+		{"accept in other letters", says("accept", map[string]any{"decision": "Allow_Once"}), denied("no_approver"),
+			denied("no_approver")},
+		{"an action that does not exist", says("approve", map[string]any{"decision": "allow_once"}), denied("no_approver"),
+			denied("no_approver")},
 		{"an error", func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			return nil, fmt.Errorf("broken dialog")
 		}, denied("no_approver"), denied("no_approver")},
@@ -244,7 +264,8 @@ func TestClientThatAsksForAStatelessVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	raw := &rawClient{t: t, conn: conn}
-	init := raw.request(1, "initialize", `{"protocolVersion": "2026-07-28", "capabilities": {"elicitation": {}}, "clientInfo": {"name": "raw", "version": "1"}}`)
+	init := raw.request(1, "initialize",
+		`{"protocolVersion": "2026-07-28", "capabilities": {"elicitation": {}}, "clientInfo": {"name": "raw", "version": "1"}}`)
 	if !strings.Contains(init, `"protocolVersion":"2025-11-25"`) {
 		t.Errorf("initialize answered %s", init)
 	}
@@ -255,7 +276,8 @@ func TestClientThatAsksForAStatelessVersion(t *testing.T) {
 }
 
 func TestSessionsDoNotSeeEachOthersQuestions(t *testing.T) {
-	h := open(t, `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": ["filesystem__*"]}}}}`, server.Options{})
+	h := open(t, `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": ["filesystem__*"]}}}}`,
+		server.Options{})
 	url := h.listen()
 	clients := map[string]*client{}
 	for _, name := range []string{"http1", "http2", "memory1", "memory2"} {
@@ -274,8 +296,10 @@ func TestSessionsDoNotSeeEachOthersQuestions(t *testing.T) {
 		wg.Go(func() {
 			for i := range 3 {
 				path := fmt.Sprintf("%s-%d.md", name, i)
-				text, _ := c.eval("codemode_eval", attempt(fmt.Sprintf(`codemode.filesystem__write_file({path: %q, content: ""})`, path)))
-				if allowed := strings.HasPrefix(text, `"happened"`); allowed != strings.HasSuffix(name, "1") || h.holds(path) != allowed {
+				text, _ := c.eval("codemode_eval", attempt(fmt.Sprintf(`codemode.filesystem__write_file({path: %q, content: ""})`,
+					path)))
+				if allowed := strings.HasPrefix(text, `"happened"`); allowed != strings.HasSuffix(name, "1") ||
+					h.holds(path) != allowed {
 					t.Errorf("%s: %s", path, text)
 				}
 			}
@@ -328,7 +352,8 @@ func TestHotReload(t *testing.T) {
 			t.Fatal("a session was not told that the tools changed")
 		}
 	}
-	eventually(t, "the tool of the new profile", func() bool { return slices.Contains(c.tools(), "codemode_eval_brandnew") })
+	eventually(t, "the tool of the new profile",
+		func() bool { return slices.Contains(c.tools(), "codemode_eval_brandnew") })
 	if slices.Contains(c.tools(), "codemode_eval_safe") {
 		t.Error("the tool of the removed profile is still offered")
 	}
@@ -343,7 +368,10 @@ func TestHotReload(t *testing.T) {
 
 	// A broken file changes nothing, and the log says where it is broken.
 	h.write("{\"evaluation\": {\"profiles\": {\n  \"supervised\": {\"denylst\": []}\n}}}")
-	eventually(t, "the log of the broken file", func() bool { return strings.Contains(h.log.String(), "codemode.json:2:18") })
+	eventually(t, "the log of the broken file", func() bool {
+		return strings.Contains(h.log.String(),
+			"codemode.json:2:18")
+	})
 	c.want("codemode_eval_supervised", attempt(`codemode.time__now({})`), "denied")
 	c.want("codemode_eval_brandnew", attempt(`codemode.time__now({})`), "happened")
 }
@@ -364,7 +392,8 @@ func TestRemovedProfileEndsWhatWaitsUnderIt(t *testing.T) {
 	<-asking
 	h.write(`{"evaluation": {"profiles": {"safe": {"allowlist": ["time__*"]}}}}`)
 	eventually(t, "the tool to go", func() bool { return !slices.Contains(c.tools(), "codemode_eval_supervised") })
-	if _, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval_supervised", Arguments: map[string]any{"code": "return 1"}}); err == nil {
+	if _, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval_supervised",
+		Arguments: map[string]any{"code": "return 1"}}); err == nil {
 		t.Error("a removed tool took a new call")
 	}
 	close(proceed)
@@ -382,7 +411,9 @@ func TestHelpers(t *testing.T) {
 		parts []string
 		not   []string
 	}{
-		{"search_tools", map[string]any{"query": "write a file"}, []string{"Rules of codemode_eval:\n- filesystem: all 12 allowed\n", "No person can be asked here", "filesystem__write_file(args: {"}, nil},
+		{"search_tools", map[string]any{"query": "write a file"},
+			[]string{"Rules of codemode_eval:\n- filesystem: all 12 allowed\n", "No person can be asked here",
+				"filesystem__write_file(args: {"}, nil},
 		{"search_tools", map[string]any{}, []string{"filesystem__read_text_file", "time__now"}, nil},
 		{"search_tools", map[string]any{"query": "file", "limit": 1}, []string{"filesystem__"}, []string{"time__now"}},
 		{"search_tools", map[string]any{"query": "xyzzy"}, []string{"no tool fits"}, nil},
@@ -391,8 +422,10 @@ func TestHelpers(t *testing.T) {
 		{"get_tools", map[string]any{"names": []string{"filesystem"}}, []string{"write_file", "path"}, []string{"timezone"}},
 		{"get_tools", map[string]any{"names": []string{"filesystem", "time__now"}}, []string{"write_file", "timezone"}, nil},
 		{"get_tools", map[string]any{"names": []string{"time__nwo"}}, []string{"error: ", "time__now"}, nil},
-		{"codemode_check", map[string]any{"code": writeNew, "profile": "safe"}, []string{"filesystem__write_file: deny"}, nil},
-		{"codemode_check", map[string]any{"code": writeNew, "profile": "supervised"}, []string{"filesystem__write_file: ask, risk medium (rule filesystem__*, codemode.json:"}, nil},
+		{"codemode_check", map[string]any{"code": writeNew, "profile": "safe"}, []string{"filesystem__write_file: deny"},
+			nil},
+		{"codemode_check", map[string]any{"code": writeNew, "profile": "supervised"},
+			[]string{"filesystem__write_file: ask, risk medium (rule filesystem__*, codemode.json:"}, nil},
 		{"codemode_check", map[string]any{"code": writeNew}, []string{"filesystem__write_file: allow"}, nil},
 		{"codemode_check", map[string]any{"code": "1 +"}, []string{"cannot run", "program.ts:1:"}, nil},
 		{"codemode_check", map[string]any{"code": "1", "profile": "other"}, []string{"error: ", "codemode_eval_safe"}, nil},
@@ -444,7 +477,8 @@ func TestNoToolApproves(t *testing.T) {
 		if strings.HasPrefix(tool, "codemode_eval") {
 			continue // programs reach tools of upstreams only
 		}
-		c.call(tool, map[string]any{"code": writeNew, "decision": "allow_once", "approved": true, "query": "approve", "names": []string{}})
+		c.call(tool, map[string]any{"code": writeNew, "decision": "allow_once", "approved": true, "query": "approve",
+			"names": []string{}})
 	}
 	if h.holds("new.md") {
 		t.Error("a tool approved the open call")
@@ -466,14 +500,16 @@ func TestBlocksReachTheAnswer(t *testing.T) {
 		"emitted":  `await codemode.emit(await codemode.filesystem__read_media_file({path: "dot.png"}).then(r => r.content?.[0] ?? r[0] ?? r)); return 1`,
 		"dropped":  `await codemode.filesystem__read_media_file({path: "dot.png"}); return 1`,
 	} {
-		res, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval", Arguments: map[string]any{"code": code}})
+		res, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval",
+			Arguments: map[string]any{"code": code}})
 		if err != nil || res.IsError {
 			b, _ := json.Marshal(res)
 			t.Fatalf("%s: %v %s", name, err, b)
 		}
 		images := 0
 		for _, content := range res.Content {
-			if image, ok := content.(*mcp.ImageContent); ok && image.MIMEType == "image/png" && string(image.Data) == string(png) {
+			if image, ok := content.(*mcp.ImageContent); ok && image.MIMEType == "image/png" &&
+				string(image.Data) == string(png) {
 				images++
 			}
 		}

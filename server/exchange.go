@@ -197,7 +197,8 @@ func (x *exchange) handOut(q *question) *mcp.CallToolResult {
 		x.last = q
 		go q.shown() // its time limit begins now
 	}
-	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{cmp.Or(q.key, inputKey): q.params}, RequestState: q.state}
+	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{cmp.Or(q.key, inputKey): q.params},
+		RequestState: q.state}
 }
 
 // seal makes the state of the next round. The caller holds mu.
@@ -222,7 +223,8 @@ func (x *exchange) waiterLeft() {
 		x.timer.Reset(parkLimit)
 	case x.last == nil, x.gone != nil: // there is no state that could ask for it again
 		x.timer.Reset(0)
-	case x.redeemed.round < x.last.round: // the client that got it has sent an older state; the latest one is still to come
+	case x.redeemed.round < x.last.round:
+		// the client that got it has sent an older state; the latest one is still to come
 		x.timer.Reset(resultKept)
 	default:
 		x.timer.Reset(gotKept)

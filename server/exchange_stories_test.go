@@ -14,7 +14,8 @@ import (
 	"github.com/codemode-project/codemode/server"
 )
 
-// POLICY.md C3: a program that asks twelve times one after another comes to its end with a client that gives up after nine rounds.
+// POLICY.md C3: a program that asks twelve times one after another comes to its end with a client that gives up after
+// nine rounds.
 func TestC3NeverMoreThanNineRounds(t *testing.T) {
 	const program = `
 		const seen = [];
@@ -32,7 +33,8 @@ func TestC3NeverMoreThanNineRounds(t *testing.T) {
 			h := open(t, config, server.Options{})
 			c := connect(h)
 			text, failed := c.eval("codemode_eval", program)
-			want := strings.TrimSpace(strings.Repeat("ok ", approvals.MaxRounds) + strings.Repeat("too_many_asks ", 12-approvals.MaxRounds))
+			want := strings.TrimSpace(strings.Repeat("ok ", approvals.MaxRounds) + strings.Repeat("too_many_asks ",
+				12-approvals.MaxRounds))
 			if failed || !strings.HasPrefix(text, `"`+want+`"`) {
 				t.Errorf("got\n%s", text)
 			}
@@ -47,7 +49,8 @@ func TestC3NeverMoreThanNineRounds(t *testing.T) {
 func TestOnlyWhatTheClientCanShowIsSent(t *testing.T) {
 	h := open(t, asksForWrites, server.Options{})
 	url := h.listen()
-	for name, capability := range map[string]*mcp.ElicitationCapabilities{"nothing": nil, "pages alone": {URL: &mcp.URLElicitationCapabilities{}}} {
+	for name, capability := range map[string]*mcp.ElicitationCapabilities{"nothing": nil,
+		"pages alone": {URL: &mcp.URLElicitationCapabilities{}}} {
 		w := h.walk(url, "", func(o *mcp.ClientOptions) {
 			o.ElicitationHandler = nil
 			o.Capabilities = &mcp.ClientCapabilities{Elicitation: capability}
@@ -72,7 +75,8 @@ func TestOnlyWhatTheClientCanShowIsSent(t *testing.T) {
 // A client that hangs up while a program runs cancels it. One that is away to ask its person does not.
 func TestHangingUp(t *testing.T) {
 	b := serveBusybody(t, false)
-	h := open(t, strings.Replace(asksForWrites, `{"evaluation"`, fmt.Sprintf(`{"mcpServers": {"busy": {"url": %q}}, "evaluation"`, b.url), 1), server.Options{})
+	h := open(t, strings.Replace(asksForWrites, `{"evaluation"`,
+		fmt.Sprintf(`{"mcpServers": {"busy": {"url": %q}}, "evaluation"`, b.url), 1), server.Options{})
 	url := h.listen()
 	const program = `await codemode.filesystem__write_file({path: "new.md", content: "x"}); await codemode.busy__hang({}); return "not reached"`
 
@@ -100,7 +104,8 @@ func TestHangingUp(t *testing.T) {
 	}
 }
 
-// A profile that is removed while its question is open takes no new calls, and the one that is under way is come back to.
+// A profile that is removed while its question is open takes no new calls, and the one that is under way is come back
+// to.
 func TestARemovedProfileIsComeBackTo(t *testing.T) {
 	const with = `{"evaluation": {"profiles": {"q": {}, "p": {"asklist": ["filesystem__write_file"]}}}}`
 	h := open(t, with, server.Options{})
@@ -132,14 +137,16 @@ func TestARemovedProfileIsComeBackTo(t *testing.T) {
 	}
 }
 
-// A question that nobody answers in time is over; the run goes on and what came of it is kept. A late answer changes nothing.
+// A question that nobody answers in time is over; the run goes on and what came of it is kept. A late answer changes
+// nothing.
 func TestC11LateAnswersOverRoundTrips(t *testing.T) {
 	h := open(t, `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": ["filesystem__write_file"], "ask": {"timeout": "300ms"}}}}}`, server.Options{})
 	w := h.walk(h.listen(), "", nil)
 	first := w.begin(attempt(writeNew))
 	time.Sleep(time.Second) // longer than the question may wait, over a real connection
 	for range 2 {
-		if l := w.back(first, yes); !strings.HasPrefix(l.text, `"ToolCallDeniedError filesystem__write_file timeout false"`) || h.holds("new.md") {
+		if l := w.back(first, yes); !strings.HasPrefix(l.text,
+			`"ToolCallDeniedError filesystem__write_file timeout false"`) || h.holds("new.md") {
 			t.Errorf("after its time: %v", l)
 		}
 	}
@@ -164,7 +171,8 @@ func TestUpstreamsAskOverRoundTrips(t *testing.T) {
 		h := open(t, b.config(), server.Options{})
 		w := h.walk(h.listen(), "", nil)
 		first := w.begin(`return await codemode.busy__ask({message: "Which colour?"})`)
-		if first.form == nil || !strings.Contains(first.form.Message, `The server "busy" asks`) || !strings.Contains(first.form.Message, "Which colour?") {
+		if first.form == nil || !strings.Contains(first.form.Message, `The server "busy" asks`) ||
+			!strings.Contains(first.form.Message, "Which colour?") {
 			t.Fatalf("stateless %v: %v", version, first)
 		}
 		last := w.back(first, &mcp.ElicitResult{Action: "accept", Content: map[string]any{"colour": "blue"}})
@@ -180,7 +188,8 @@ func TestTheEndOfASessionEndsItsCalls(t *testing.T) {
 	b := serveBusybody(t, false)
 	h := open(t, b.config(), server.Options{})
 	c := h.connect(nil, "2026-07-28")
-	go c.CallTool(context.Background(), &mcp.CallToolParams{Name: "codemode_eval", Arguments: map[string]any{"code": `await codemode.busy__hang({})`}})
+	go c.CallTool(context.Background(), &mcp.CallToolParams{Name: "codemode_eval",
+		Arguments: map[string]any{"code": `await codemode.busy__hang({})`}})
 	soon(t, "the call to begin", b.started)
 	c.Close()
 	soon(t, "the call to be canceled", b.canceled)

@@ -36,7 +36,8 @@ func (h *house) walk(url, token string, change func(*mcp.ClientOptions)) *walker
 			change(o)
 		}
 	})
-	session, err := sdk.Connect(h.t.Context(), &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearer(token)}}, nil)
+	session, err := sdk.Connect(h.t.Context(), &mcp.StreamableClientTransport{Endpoint: url,
+		HTTPClient: &http.Client{Transport: bearer(token)}}, nil)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -178,12 +179,14 @@ func TestC17TheSameRetryTwice(t *testing.T) {
 	}
 }
 
-// THREATS.md A22: a state that was changed, or that belongs to another caller, tool or call, does nothing, and the rightful retry works afterwards.
+// THREATS.md A22: a state that was changed, or that belongs to another caller, tool or call, does nothing, and the
+// rightful retry works afterwards.
 func TestA22StatesThatAreNotAccepted(t *testing.T) {
 	h := open(t, `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": ["filesystem__write_file"]}, "q": {}}},
 		"http": {"tokens": [{"token": "${ANNA}", "principal": "anna"}, {"token": "${BERT}", "principal": "bert"}]}}`, server.Options{})
 	h.variables = map[string]string{"ANNA": "the token of anna", "BERT": "the token of bert"}
-	h.variables["ANNA"], h.variables["BERT"] = strings.ReplaceAll(h.variables["ANNA"], " ", "-"), strings.ReplaceAll(h.variables["BERT"], " ", "-")
+	h.variables["ANNA"], h.variables["BERT"] = strings.ReplaceAll(h.variables["ANNA"], " ", "-"),
+		strings.ReplaceAll(h.variables["BERT"], " ", "-")
 	url := h.listen()
 	anna, bert := h.walk(url, h.variables["ANNA"], nil), h.walk(url, h.variables["BERT"], nil)
 	first := anna.begin(writeTwice)
@@ -208,9 +211,12 @@ func TestA22StatesThatAreNotAccepted(t *testing.T) {
 		"longer":               {anna.back(leg{state: first.state + "A"}, yes), forged},
 		"of two":               {anna.back(splice, yes), forged},
 		"somebody else's":      {bert.back(first, yes), foreign},
-		"of another tool":      {(&walker{t: t, ClientSession: anna.ClientSession, tool: "codemode_eval_q", args: anna.args}).back(first, yes), otherTool},
-		"of another program":   {(&walker{t: t, ClientSession: anna.ClientSession, tool: "codemode_eval", args: map[string]any{"code": "return 1"}}).back(first, yes), otherArgs},
-		"of none":              {(&walker{t: t, ClientSession: anna.ClientSession, tool: "codemode_eval"}).back(first, yes), otherArgs},
+		"of another tool": {(&walker{t: t, ClientSession: anna.ClientSession, tool: "codemode_eval_q",
+			args: anna.args}).back(first, yes), otherTool},
+		"of another program": {(&walker{t: t, ClientSession: anna.ClientSession, tool: "codemode_eval",
+			args: map[string]any{"code": "return 1"}}).back(first, yes), otherArgs},
+		"of none": {(&walker{t: t, ClientSession: anna.ClientSession, tool: "codemode_eval"}).back(first, yes),
+			otherArgs},
 	} {
 		if !test.got.refusedAs(test.reason) {
 			t.Errorf("%s: %v", name, test.got)
@@ -234,14 +240,16 @@ func TestAMissingAnswerIsAskedForAgain(t *testing.T) {
 	first := w.begin(writeTwice)
 	//lint:ignore SA1019 it is an answer of another kind
 	for _, answer := range []mcp.InputResponseMap{nil, {"another": yes}, {"answer": &mcp.ListRootsResult{}}} {
-		res, err := w.CallTool(t.Context(), &mcp.CallToolParams{Name: w.tool, Arguments: w.args, RequestState: first.state, InputResponses: answer})
+		res, err := w.CallTool(t.Context(), &mcp.CallToolParams{Name: w.tool, Arguments: w.args, RequestState: first.state,
+			InputResponses: answer})
 		if err != nil || !res.NeedsInput() || res.RequestState != first.state {
 			t.Fatalf("answered with %v: %+v, %v", answer, res, err)
 		}
 	}
 	w.args = nil
 	spaced := json.RawMessage("{ \"code\" :\n" + quoted(writeTwice) + "}")
-	res, err := w.CallTool(t.Context(), &mcp.CallToolParams{Name: w.tool, Arguments: spaced, RequestState: first.state, InputResponses: mcp.InputResponseMap{"answer": yes}})
+	res, err := w.CallTool(t.Context(), &mcp.CallToolParams{Name: w.tool, Arguments: spaced, RequestState: first.state,
+		InputResponses: mcp.InputResponseMap{"answer": yes}})
 	if err != nil || !res.NeedsInput() || !h.holds("1.md") {
 		t.Errorf("with an answer: %+v, %v", res, err)
 	}

@@ -47,7 +47,8 @@ func putsQuestions(n int, wait time.Duration) handler {
 		var got []string
 		for i := range n {
 			asks, cancel := context.WithTimeoutCause(ctx, wait, errors.New("timeout"))
-			r, err := c.ask(asks, &form{params: &mcp.ElicitParams{Message: fmt.Sprint(i)}, about: "it", questions: []string{fmt.Sprint(i)}, within: wait})
+			r, err := c.ask(asks, &form{params: &mcp.ElicitParams{Message: fmt.Sprint(i)}, about: "it",
+				questions: []string{fmt.Sprint(i)}, within: wait})
 			cancel()
 			if err != nil {
 				got = append(got, err.Error())
@@ -109,7 +110,8 @@ func TestNobodyComesBack(t *testing.T) {
 		}
 		time.Sleep(resultKept)
 		synctest.Wait()
-		if _, err := s.exchanges.serve(t.Context(), request(first.RequestState, accept), do); err == nil || len(s.exchanges.all) != 0 {
+		if _, err := s.exchanges.serve(t.Context(), request(first.RequestState, accept), do); err == nil ||
+			len(s.exchanges.all) != 0 {
 			t.Errorf("it is still there: %v, %d calls", err, len(s.exchanges.all))
 		}
 	})

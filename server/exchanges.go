@@ -57,7 +57,8 @@ func (xs *exchanges) serve(ctx context.Context, req *mcp.CallToolRequest, do han
 		bound.Exchange = rand.Text()
 		x, err = xs.begin(xs.newExchange(req, &from, bound), do)
 	} else if x, round, err = xs.resume(req, &from, bound, do); err != nil {
-		xs.server.log.Warn("a requestState was not accepted", "tool", fmt.Sprintf("%.80q", req.Params.Name), "because", err.Error())
+		xs.server.log.Warn("a requestState was not accepted", "tool", fmt.Sprintf("%.80q", req.Params.Name), "because",
+			err.Error())
 		xs.server.access.Refused(ctx, from.principal, from.address, "wrong_state")
 	}
 	if err != nil {
@@ -100,7 +101,8 @@ func (xs *exchanges) open(req *mcp.CallToolRequest, from *sender, bound *claims)
 }
 
 func (xs *exchanges) newExchange(req *mcp.CallToolRequest, from *sender, bound claims) *exchange {
-	x := &exchange{all: xs, claims: bound, able: canElicit(req), keyed: hasIdempotencyKey(req), changed: make(chan struct{})}
+	x := &exchange{all: xs, claims: bound, able: canElicit(req), keyed: hasIdempotencyKey(req),
+		changed: make(chan struct{})}
 	x.conversation = xs.server.newConversation(req, *from, x)
 	x.call = &activeCall{http: httpRequestOf(req)}
 	if x.owner = from.principal; from.unchecked {
@@ -170,7 +172,8 @@ func (xs *exchanges) resume(
 }
 
 // takeOver goes on here with a run that another process began.
-func (xs *exchanges) takeOver(req *mcp.CallToolRequest, from *sender, c *claims, bound claims, do handler) (*exchange, error) {
+func (xs *exchanges) takeOver(req *mcp.CallToolRequest, from *sender, c *claims, bound claims, do handler) (*exchange,
+	error) {
 	if xs.adopt == nil || c.Run == "" {
 		return nil, invalid("%v", ErrNotHere)
 	}

@@ -19,7 +19,8 @@ func (h *HTTP) Shrink(requests, bodies, sessions, connections int64) {
 
 // Shared says how much is in use: requests, bytes, sessions, connections.
 func (h *HTTP) Shared() [4]int64 {
-	return [4]int64{h.quotas.Requests.Used(), h.quotas.Bodies.Used(), h.quotas.Sessions.Used(), h.quotas.Connections.Used()}
+	return [4]int64{h.quotas.Requests.Used(), h.quotas.Bodies.Used(), h.quotas.Sessions.Used(),
+		h.quotas.Connections.Used()}
 }
 
 // LongTurns has a turn last until it is given back. It is called before the first request.

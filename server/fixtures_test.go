@@ -19,7 +19,8 @@ func (s *Server) OfferFixtures() {
 	var fixed []*tool
 	for name, do := range fixtures {
 		fixed = append(fixed, &tool{
-			Tool: mcp.Tool{Name: name, Description: "called by the conformance suites of MCP"}, schema: fixtureSchema, asks: always,
+			Tool: mcp.Tool{Name: name, Description: "called by the conformance suites of MCP"}, schema: fixtureSchema,
+			asks: always,
 			serve: func(ctx context.Context, c *conversation, a *arguments) (*mcp.CallToolResult, error) {
 				return do(ctx, c, a), nil
 			},
@@ -43,7 +44,8 @@ func requireSampling(next mcp.MethodHandler) mcp.MethodHandler {
 		if req, ok := req.(*mcp.CallToolRequest); ok && req.Params.Name == "test_missing_capability" {
 			//lint:ignore SA1019 the suite asks for sampling, which is still there
 			if caps := req.ClientCapabilities(); caps == nil || caps.Sampling == nil {
-				return nil, &jsonrpc.Error{Code: mcp.CodeMissingRequiredClientCapabilities, Message: "the client has not declared sampling", Data: json.RawMessage(`{"requiredCapabilities":{"sampling":{}}}`)}
+				return nil, &jsonrpc.Error{Code: mcp.CodeMissingRequiredClientCapabilities,
+					Message: "the client has not declared sampling", Data: json.RawMessage(`{"requiredCapabilities":{"sampling":{}}}`)}
 			}
 		}
 		return next(ctx, method, req)
@@ -94,7 +96,8 @@ var fixtures = map[string]fixture{
 		return asks(form{params: &mcp.ElicitParams{Message: given.Message, RequestedSchema: json.RawMessage(
 			`{"type":"object","properties":{"username":{"type":"string","description":"User's response"},"email":{"type":"string","description":"User's email address"}},"required":["username","email"]}`)}})(ctx, c, a)
 	},
-	"test_streaming_elicitation": asks(form{params: &mcp.ElicitParams{Message: "Please confirm", RequestedSchema: oneField("ok", "boolean")}}),
+	"test_streaming_elicitation": asks(form{params: &mcp.ElicitParams{Message: "Please confirm",
+		RequestedSchema: oneField("ok", "boolean")}}),
 	"test_elicitation_sep1034_defaults": asks(form{params: &mcp.ElicitParams{Message: "Please review and update the form fields with defaults", RequestedSchema: json.RawMessage(
 		`{"type":"object","properties":{"name":{"type":"string","default":"John Doe"},"age":{"type":"integer","default":30},"score":{"type":"number","default":95.5},
 			"status":{"type":"string","enum":["active","inactive","pending"],"default":"active"},"verified":{"type":"boolean","default":true}}}`)}}),
@@ -105,13 +108,19 @@ var fixtures = map[string]fixture{
 			"untitledMulti":{"type":"array","items":{"type":"string","enum":["option1","option2","option3"]}},
 			"titledMulti":{"type":"array","items":{"anyOf":[{"const":"value1","title":"First Choice"},{"const":"value2","title":"Second Choice"},{"const":"value3","title":"Third Choice"}]}}}}`)}}),
 
-	"test_input_required_result_elicitation":    asks(form{key: "user_name", params: &mcp.ElicitParams{Message: "What is your name?", RequestedSchema: oneField("name", "string")}}),
-	"test_input_required_result_request_state":  asks(form{key: "confirm", params: &mcp.ElicitParams{Message: "Please confirm", RequestedSchema: oneField("ok", "boolean")}}),
-	"test_input_required_result_tampered_state": asks(form{key: "confirm", params: &mcp.ElicitParams{Message: "Please confirm", RequestedSchema: oneField("ok", "boolean")}}),
-	"test_input_required_result_capabilities":   asks(form{key: "confirm", params: &mcp.ElicitParams{Message: "Please confirm", RequestedSchema: oneField("ok", "boolean")}}),
+	"test_input_required_result_elicitation": asks(form{key: "user_name",
+		params: &mcp.ElicitParams{Message: "What is your name?", RequestedSchema: oneField("name", "string")}}),
+	"test_input_required_result_request_state": asks(form{key: "confirm",
+		params: &mcp.ElicitParams{Message: "Please confirm", RequestedSchema: oneField("ok", "boolean")}}),
+	"test_input_required_result_tampered_state": asks(form{key: "confirm",
+		params: &mcp.ElicitParams{Message: "Please confirm", RequestedSchema: oneField("ok", "boolean")}}),
+	"test_input_required_result_capabilities": asks(form{key: "confirm",
+		params: &mcp.ElicitParams{Message: "Please confirm", RequestedSchema: oneField("ok", "boolean")}}),
 	"test_input_required_result_multi_round": asks(
-		form{key: "step1", params: &mcp.ElicitParams{Message: "Step 1: What is your name?", RequestedSchema: oneField("name", "string")}},
-		form{key: "step2", params: &mcp.ElicitParams{Message: "Step 2: What is your favorite color?", RequestedSchema: oneField("color", "string")}}),
+		form{key: "step1", params: &mcp.ElicitParams{Message: "Step 1: What is your name?",
+			RequestedSchema: oneField("name", "string")}},
+		form{key: "step2", params: &mcp.ElicitParams{Message: "Step 2: What is your favorite color?",
+			RequestedSchema: oneField("color", "string")}}),
 }
 
 // blocks answers with content, as that of an upstream is passed on.

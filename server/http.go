@@ -63,9 +63,11 @@ func (s *Server) HTTP(o HTTPOptions) (*HTTP, error) {
 	h.config.Store(config)
 	get := func(*http.Request) *mcp.Server { return s.mcp }
 	log := quiet(s.log)
-	legacy := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{Logger: log, MaxRequestBodyBytes: maxBody, DisableLocalhostProtection: true})
-	modern := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{Logger: log, MaxRequestBodyBytes: maxBody, DisableLocalhostProtection: true,
-		Stateless: true, PropagateRequestCancellation: true})
+	legacy := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{Logger: log, MaxRequestBodyBytes: maxBody,
+		DisableLocalhostProtection: true})
+	modern := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{Logger: log, MaxRequestBodyBytes: maxBody,
+		DisableLocalhostProtection: true,
+		Stateless:                  true, PropagateRequestCancellation: true})
 	h.sdk = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Mcp-Protocol-Version") >= stateless {
 			modern.ServeHTTP(w, r)
@@ -104,7 +106,8 @@ func (h *HTTP) Guard(next http.Handler) http.Handler {
 		c := h.config.Load()
 		local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 		if !c.serves(r.Host, local) {
-			h.refuse(w, r, "", http.StatusForbidden, "wrong_host", "this is not a name of this server; http.hosts in the configuration adds names")
+			h.refuse(w, r, "", http.StatusForbidden, "wrong_host",
+				"this is not a name of this server; http.hosts in the configuration adds names")
 			return
 		}
 		reads := r.Method == http.MethodGet || r.Method == http.MethodHead

@@ -19,12 +19,14 @@ func TestADepartedClientIsNoWarning(t *testing.T) {
 		transport := &http.Transport{}
 		ctx, hangUp := context.WithCancel(t.Context())
 		_, sdk := newClient(t, nil, nil)
-		c, err := sdk.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: cut{transport, ctx}}, MaxRetries: -1},
+		c, err := sdk.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: url,
+			HTTPClient: &http.Client{Transport: cut{transport, ctx}}, MaxRetries: -1},
 			&mcp.ClientSessionOptions{ProtocolVersion: version})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval", Arguments: map[string]any{"code": "return 1"}}); err != nil {
+		if _, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval",
+			Arguments: map[string]any{"code": "return 1"}}); err != nil {
 			t.Fatal(err)
 		}
 		hangUp()

@@ -66,7 +66,8 @@ func (k knock) send(t *testing.T, url string) (status int, body, session string)
 	return res.StatusCode, string(data), res.Header.Get("Mcp-Session-Id")
 }
 
-// THREATS.md W01, W02, W18 and G13: only requests that are meant for this server are served, and no page of another origin sends any.
+// THREATS.md W01, W02, W18 and G13: only requests that are meant for this server are served, and no page of another
+// origin sends any.
 func TestWhoMayKnock(t *testing.T) {
 	h := open(t, `{"evaluation": {"profiles": {"p": {}}}, "http": {"hosts": ["codemode.example.com"], "origins": ["https://front.example.com"]}}`, server.Options{})
 	url := h.listen()
@@ -99,23 +100,35 @@ func TestWhoMayKnock(t *testing.T) {
 		{"by an address in octal", knock{host: "0177.0.0.1"}, http.StatusForbidden},
 
 		{"a page of its own", knock{header: map[string]string{"Origin": "http://" + address}}, served},
-		{"a page of its own, as browsers mark it", knock{header: map[string]string{"Origin": "http://" + address, "Sec-Fetch-Site": "same-origin"}}, served},
-		{"a page that the configuration names", knock{header: map[string]string{"Origin": "https://front.example.com"}}, served},
-		{"such a page, as browsers mark it", knock{header: map[string]string{"Origin": "https://front.example.com", "Sec-Fetch-Site": "cross-site"}}, served},
+		{"a page of its own, as browsers mark it", knock{header: map[string]string{"Origin": "http://" + address,
+			"Sec-Fetch-Site": "same-origin"}}, served},
+		{"a page that the configuration names", knock{header: map[string]string{"Origin": "https://front.example.com"}},
+			served},
+		{"such a page, as browsers mark it", knock{header: map[string]string{"Origin": "https://front.example.com",
+			"Sec-Fetch-Site": "cross-site"}}, served},
 		{"a foreign page", knock{header: map[string]string{"Origin": "https://evil.test"}}, http.StatusForbidden},
-		{"a foreign page that looks near", knock{header: map[string]string{"Origin": "http://localhost.evil.test:" + port}}, http.StatusForbidden},
-		{"a page on another port of this machine", knock{header: map[string]string{"Origin": "http://127.0.0.1:1"}}, http.StatusForbidden},
+		{"a foreign page that looks near", knock{header: map[string]string{"Origin": "http://localhost.evil.test:" + port}},
+			http.StatusForbidden},
+		{"a page on another port of this machine", knock{header: map[string]string{"Origin": "http://127.0.0.1:1"}},
+			http.StatusForbidden},
 		{"a page without an origin", knock{header: map[string]string{"Origin": "null"}}, http.StatusForbidden},
 		{"a page of a file", knock{header: map[string]string{"Origin": "file://"}}, http.StatusForbidden},
-		{"a page of an extension", knock{header: map[string]string{"Origin": "chrome-extension://" + address}}, http.StatusForbidden},
+		{"a page of an extension", knock{header: map[string]string{"Origin": "chrome-extension://" + address}},
+			http.StatusForbidden},
 		{"an origin that is none", knock{header: map[string]string{"Origin": "%%"}}, http.StatusForbidden},
-		{"a foreign page without the header", knock{header: map[string]string{"Sec-Fetch-Site": "cross-site"}}, http.StatusForbidden},
+		{"a foreign page without the header", knock{header: map[string]string{"Sec-Fetch-Site": "cross-site"}},
+			http.StatusForbidden},
 		{"a page of a sister site", knock{header: map[string]string{"Sec-Fetch-Site": "same-site"}}, http.StatusForbidden},
-		{"a foreign page that streams", knock{method: http.MethodGet, header: map[string]string{"Origin": "https://evil.test"}}, http.StatusForbidden},
-		{"a foreign page that ends a session", knock{method: http.MethodDelete, header: map[string]string{"Origin": "https://evil.test"}}, http.StatusForbidden},
-		{"a foreign page that asks whether it may", knock{method: http.MethodOptions, header: map[string]string{"Origin": "https://evil.test", "Access-Control-Request-Method": "POST"}}, http.StatusForbidden},
+		{"a foreign page that streams", knock{method: http.MethodGet,
+			header: map[string]string{"Origin": "https://evil.test"}}, http.StatusForbidden},
+		{"a foreign page that ends a session", knock{method: http.MethodDelete,
+			header: map[string]string{"Origin": "https://evil.test"}}, http.StatusForbidden},
+		{"a foreign page that asks whether it may", knock{method: http.MethodOptions,
+			header: map[string]string{"Origin": "https://evil.test", "Access-Control-Request-Method": "POST"}},
+			http.StatusForbidden},
 
-		{"a form", knock{header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"}}, http.StatusUnsupportedMediaType},
+		{"a form", knock{header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"}},
+			http.StatusUnsupportedMediaType},
 		{"plain text", knock{header: map[string]string{"Content-Type": "text/plain"}}, http.StatusUnsupportedMediaType},
 		{"no type", knock{header: map[string]string{"Content-Type": ""}}, http.StatusUnsupportedMediaType},
 		{"too large a body", knock{body: `"` + strings.Repeat("x", 5<<20) + `"`}, http.StatusRequestEntityTooLarge},
@@ -161,13 +174,15 @@ func openWithTokens(t *testing.T) (*house, string) {
 	return h, h.listen()
 }
 
-// Nobody gets in without a token that the configuration names; it says who it is and which profiles are for them, on both generations of
-// the protocol.
+// Nobody gets in without a token that the configuration names; it says who it is and which profiles are for them, on
+// both generations of the protocol.
 func TestTokens(t *testing.T) {
 	h, url := openWithTokens(t)
 	for name, header := range map[string]string{
-		"none": "", "a wrong one": "Bearer the-token-of-eve", "the digest": "Bearer " + inforce.Fingerprint(bertsToken), "another scheme": "Basic " + annasToken,
-		"an empty one": "Bearer ", "a longer one": "Bearer " + annasToken + "x", "two": "Bearer " + annasToken + " " + annasToken,
+		"none": "", "a wrong one": "Bearer the-token-of-eve", "the digest": "Bearer " + inforce.Fingerprint(bertsToken),
+		"another scheme": "Basic " + annasToken,
+		"an empty one":   "Bearer ", "a longer one": "Bearer " + annasToken + "x", "two": "Bearer " + annasToken + " " +
+			annasToken,
 	} {
 		status, body, session := knock{body: initializeBody, header: map[string]string{"Authorization": header}}.send(t, url)
 		if status != http.StatusUnauthorized || session != "" {
@@ -183,18 +198,22 @@ func TestTokens(t *testing.T) {
 		runs  []string
 		base  string // what codemode_eval makes of the program
 	}{
-		{annasToken, []string{"codemode_eval", "codemode_eval_readonly", "codemode_eval_supervised", "codemode_eval_writes"}, `"denied"`},
+		{annasToken, []string{"codemode_eval", "codemode_eval_readonly", "codemode_eval_supervised", "codemode_eval_writes"},
+			`"denied"`},
 		{bertsToken, []string{"codemode_eval", "codemode_eval_readonly"}, `"denied"`},
 		{carlsToken, []string{"codemode_eval_writes"}, ""},
 	} {
 		for _, version := range []string{"2025-11-25", "2026-07-28"} {
 			c := h.connectHTTPAs(url, test.token, version)
 			runs := slices.DeleteFunc(c.tools(), func(name string) bool { return !strings.HasPrefix(name, "codemode_eval") })
-			shown := slices.DeleteFunc(slices.Clone(test.runs), func(name string) bool { return name == "codemode_eval_readonly" }) // as codemode_eval
+			// as codemode_eval
+			shown := slices.DeleteFunc(slices.Clone(test.runs),
+				func(name string) bool { return name == "codemode_eval_readonly" })
 			if diff := cmp.Diff(shown, runs); diff != "" {
 				t.Errorf("%s on %s (-want +got):\n%s", test.token, version, diff)
 			}
-			for _, tool := range []string{"codemode_eval", "codemode_eval_readonly", "codemode_eval_supervised", "codemode_eval_writes"} {
+			for _, tool := range []string{"codemode_eval", "codemode_eval_readonly", "codemode_eval_supervised",
+				"codemode_eval_writes"} {
 				_, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: map[string]any{"code": "return 1"}})
 				if (err == nil) != slices.Contains(test.runs, tool) {
 					t.Errorf("%s on %s calls %s: %v", test.token, version, tool, err)
@@ -203,10 +222,12 @@ func TestTokens(t *testing.T) {
 			if test.base != "" {
 				c.want("codemode_eval", whoami, test.base)
 			}
-			if text, failed := c.call("codemode_check", map[string]any{"code": "return 1", "profile": "supervised"}); failed == (test.token == annasToken) {
+			if text, failed := c.call("codemode_check", map[string]any{"code": "return 1",
+				"profile": "supervised"}); failed == (test.token == annasToken) {
 				t.Errorf("%s checks under a profile: %s", test.token, text)
 			}
-			if text, _ := c.call("search_tools", nil); strings.Contains(text, "codemode_eval_supervised") != (test.token == annasToken) {
+			if text, _ := c.call("search_tools", nil); strings.Contains(text,
+				"codemode_eval_supervised") != (test.token == annasToken) {
 				t.Errorf("%s is told of %s", test.token, text)
 			}
 		}
@@ -220,21 +241,24 @@ func TestTokens(t *testing.T) {
 func TestTokensComeAndGo(t *testing.T) {
 	h, url := openWithTokens(t)
 	enters := func(token string) bool {
-		status, _, _ := knock{body: initializeBody, header: map[string]string{"Authorization": "Bearer " + token}}.send(t, url)
+		status, _, _ := knock{body: initializeBody, header: map[string]string{"Authorization": "Bearer " + token}}.send(t,
+			url)
 		return status == http.StatusOK
 	}
 	c := h.connectHTTPAs(url, annasToken, "2025-11-25")
 	c.want("codemode_eval", "return 1", "1")
 	h.write(`{"evaluation": {"profiles": {"readonly": {}}}, "http": {"tokens": [{"token": "${CARL}"}]}}`)
 	eventually(t, "anna's token to go", func() bool { return !enters(annasToken) })
-	if _, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval", Arguments: map[string]any{"code": "return 1"}}); err == nil {
+	if _, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval",
+		Arguments: map[string]any{"code": "return 1"}}); err == nil {
 		t.Error("a session goes on without its token")
 	}
 	if !enters(carlsToken) || enters("") {
 		t.Error("carl's token is not the only one")
 	}
 	// A configuration that cannot be used opens nothing and closes nothing.
-	for _, broken := range []string{`{"tokens": [{"token": "in-the-file-itself"}]}`, `{"tokens": [{"token": "${NOWHERE}"}]}`, `{"token": []}`} {
+	for _, broken := range []string{`{"tokens": [{"token": "in-the-file-itself"}]}`,
+		`{"tokens": [{"token": "${NOWHERE}"}]}`, `{"token": []}`} {
 		before := len(h.log.String())
 		h.write(`{"evaluation": {"profiles": {"readonly": {}}}, "http": ` + broken + `}`)
 		eventually(t, "the broken file", func() bool {
@@ -251,12 +275,14 @@ func TestTokensComeAndGo(t *testing.T) {
 func TestW08ASessionBelongsToWhoOpenedIt(t *testing.T) {
 	_, url := openWithTokens(t)
 	as := func(token, session string) map[string]string {
-		return map[string]string{"Authorization": "Bearer " + token, "Mcp-Session-Id": session, "Mcp-Protocol-Version": "2025-11-25"}
+		return map[string]string{"Authorization": "Bearer " + token, "Mcp-Session-Id": session,
+			"Mcp-Protocol-Version": "2025-11-25"}
 	}
 	_, _, session := knock{body: initializeBody, header: as(annasToken, "")}.send(t, url)
 	knock{body: `{"jsonrpc": "2.0", "method": "notifications/initialized"}`, header: as(annasToken, session)}.send(t, url)
 	for _, k := range []knock{
-		{body: fmt.Sprintf(callBody, "return 1")}, {method: http.MethodGet}, {method: http.MethodDelete}, {body: `{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}`},
+		{body: fmt.Sprintf(callBody, "return 1")}, {method: http.MethodGet}, {method: http.MethodDelete},
+		{body: `{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}`},
 	} {
 		k.header = as(bertsToken, session)
 		if status, body, _ := k.send(t, url); status != http.StatusForbidden {
@@ -271,7 +297,8 @@ func TestW08ASessionBelongsToWhoOpenedIt(t *testing.T) {
 	if status, body, _ := k.send(t, url); status != http.StatusOK || !strings.Contains(body, "42") {
 		t.Errorf("by its owner: status %d: %s", status, body)
 	}
-	if status, _, _ := (knock{method: http.MethodDelete, header: as(annasToken, session)}).send(t, url); status != http.StatusNoContent {
+	if status, _, _ := (knock{method: http.MethodDelete, header: as(annasToken, session)}).send(t,
+		url); status != http.StatusNoContent {
 		t.Errorf("its end: status %d", status)
 	}
 	if status, _, _ := k.send(t, url); status != http.StatusNotFound {
@@ -289,7 +316,8 @@ func TestOneProfileByPath(t *testing.T) {
 		if diff := cmp.Diff(want, c.tools()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", version, diff)
 		}
-		if text := c.InitializeResult().Instructions; strings.Contains(text, "codemode_eval ") || !strings.Contains(text, "codemode_eval_safe") {
+		if text := c.InitializeResult().Instructions; strings.Contains(text, "codemode_eval ") ||
+			!strings.Contains(text, "codemode_eval_safe") {
 			t.Errorf("%s: %s", version, text)
 		}
 		if text, _ := c.call("search_tools", map[string]any{}); strings.Contains(text, "filesystem__") {
@@ -312,14 +340,15 @@ func TestW03NoTokenNoEntryFromElsewhere(t *testing.T) {
 		t.Errorf("needs a token: %v, has one: %v", needs, any)
 	}
 	for _, token := range []string{"", "Bearer x"} {
-		if status, _, _ := (knock{body: initializeBody, header: map[string]string{"Authorization": token}}).send(t, web.URL+server.Path); status != http.StatusUnauthorized {
+		if status, _, _ := (knock{body: initializeBody, header: map[string]string{"Authorization": token}}).send(t,
+			web.URL+server.Path); status != http.StatusUnauthorized {
 			t.Errorf("token %q: status %d", token, status)
 		}
 	}
 }
 
-// What is wrong with tokens once the variables are known is said all at once, each with its place in the file, and never
-// with what a variable holds.
+// What is wrong with tokens once the variables are known is said all at once, each with its place in the file, and
+// never with what a variable holds.
 func TestWrongTokensAreSaidWithTheirPlaces(t *testing.T) {
 	h := open(t, `{"http": {"tokens": [
 	{"token": "${A}", "principal": "anna"},
@@ -328,13 +357,15 @@ func TestWrongTokensAreSaidWithTheirPlaces(t *testing.T) {
 	{"token": "${SPACED}"},
 	{"token": "${AGAIN}"},
 	{"token": "`+fingerprint("a-token-that-is-long")+`"}]}}`, server.Options{})
-	h.variables = map[string]string{"A": "a-token-that-is-long", "AGAIN": "a-token-that-is-long", "SHORT": "s3cr3", "SPACED": "a token with spaces in it"}
+	h.variables = map[string]string{"A": "a-token-that-is-long", "AGAIN": "a-token-that-is-long", "SHORT": "s3cr3",
+		"SPACED": "a token with spaces in it"}
 	_, err := h.server.HTTP(server.HTTPOptions{Env: h.env})
 	problems, ok := err.(config.Problems)
 	if !ok || len(problems) != 5 {
 		t.Fatalf("got %v", err)
 	}
-	for i, want := range []string{"the variable NONE is not set", "has 5 characters, which can be guessed", "has a space or a line break in it", "another entry has the same token", "another entry has the same token"} {
+	for i, want := range []string{"the variable NONE is not set", "has 5 characters, which can be guessed",
+		"has a space or a line break in it", "another entry has the same token", "another entry has the same token"} {
 		if p := problems[i]; p.File != h.config || p.Line != i+3 || p.Column != 12 || !strings.Contains(p.Message, want) {
 			t.Errorf("got %s, want %s on line %d", p, want, i+3)
 		}
@@ -344,8 +375,8 @@ func TestWrongTokensAreSaidWithTheirPlaces(t *testing.T) {
 	}
 }
 
-// An overlay finds whom it is about by the fingerprint of their token as by the name that the configuration gives it, from
-// the start and after a reload, and in all that a client can ask.
+// An overlay finds whom it is about by the fingerprint of their token as by the name that the configuration gives it,
+// from the start and after a reload, and in all that a client can ask.
 func TestAnOverlayFindsATokenByFingerprintAndByName(t *testing.T) {
 	const config = `{"evaluation": {"profiles": {"p": {}}, "overlays": [{"id": "contractor", "principal": %q, "denylist": ["filesystem__*"]}]},
 		"http": {"tokens": [{"token": "${ANNA}", "principal": "anna"}, {"token": "${CARL}"}]}}`
@@ -368,10 +399,12 @@ func TestAnOverlayFindsATokenByFingerprintAndByName(t *testing.T) {
 				if text, _ := c.call("search_tools", map[string]any{}); strings.Contains(text, "filesystem__") == narrowed {
 					t.Errorf("%s, %s on %s: finds %s", test.principal, token, version, text)
 				}
-				if text, _ := c.call("get_tools", map[string]any{"names": []string{"filesystem"}}); strings.Contains(text, "filesystem__read_text_file") == narrowed {
+				if text, _ := c.call("get_tools", map[string]any{"names": []string{"filesystem"}}); strings.Contains(text,
+					"filesystem__read_text_file") == narrowed {
 					t.Errorf("%s, %s on %s: gets %s", test.principal, token, version, text)
 				}
-				if text, _ := c.call("codemode_check", map[string]any{"code": read, "profile": "p"}); strings.Contains(text, "deny") != narrowed {
+				if text, _ := c.call("codemode_check", map[string]any{"code": read, "profile": "p"}); strings.Contains(text,
+					"deny") != narrowed {
 					t.Errorf("%s, %s on %s: checks %s", test.principal, token, version, text)
 				}
 			}
@@ -387,7 +420,8 @@ func TestUndeclaredFamilies(t *testing.T) {
 		_, prompts := c.ListPrompts(t.Context(), nil)
 		_, resources := c.ListResources(t.Context(), nil)
 		_, read := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "file:///etc/passwd"})
-		for what, err := range map[string]error{"prompts/list": prompts, "resources/list": resources, "resources/read": read} {
+		for what, err := range map[string]error{"prompts/list": prompts, "resources/list": resources,
+			"resources/read": read} {
 			if err == nil || !strings.Contains(err.Error(), "method not found") {
 				t.Errorf("%s: %s: %v", version, what, err)
 			}
@@ -395,8 +429,8 @@ func TestUndeclaredFamilies(t *testing.T) {
 	}
 }
 
-// A client that is gone without a word frees what its calls held, on both generations of the protocol, whether a person was being asked or a
-// tool was at work.
+// A client that is gone without a word frees what its calls held, on both generations of the protocol, whether a person
+// was being asked or a tool was at work.
 func TestADeadClientFreesEverything(t *testing.T) {
 	b := serveBusybody(t, false)
 	config := fmt.Sprintf(`{"mcpServers": {"busy": {"url": %q}}, "evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": ["filesystem__*"], "ask": {"timeout": "10m"}}}}}`, b.url)
@@ -417,11 +451,14 @@ func TestADeadClientFreesEverything(t *testing.T) {
 						<-ctx.Done()
 						return nil, ctx.Err()
 					}, nil)
-					session, err := sdk.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: cut{transport, ctx}}, MaxRetries: -1}, &mcp.ClientSessionOptions{ProtocolVersion: version})
+					session, err := sdk.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: url,
+						HTTPClient: &http.Client{Transport: cut{transport, ctx}}, MaxRetries: -1},
+						&mcp.ClientSessionOptions{ProtocolVersion: version})
 					if err != nil {
 						t.Fatal(err)
 					}
-					go session.CallTool(context.Background(), &mcp.CallToolParams{Name: "codemode_eval", Arguments: map[string]any{"code": "await " + strings.TrimPrefix(code, "await ")}})
+					go session.CallTool(context.Background(), &mcp.CallToolParams{Name: "codemode_eval",
+						Arguments: map[string]any{"code": "await " + strings.TrimPrefix(code, "await ")}})
 					if code == writeNew {
 						soon(t, "the question", asked)
 					} else {
@@ -439,8 +476,12 @@ func TestADeadClientFreesEverything(t *testing.T) {
 			for range 5 {
 				round()
 			}
-			// Each client leaves a session behind on 2025-11-25, with one goroutine that waits for its end; each call, if it stayed, a dozen.
-			eventually(t, "what the calls held to be freed", func() bool { return runtime.NumGoroutine() < before+60 && !strings.Contains(stacks(), ".Eval(") })
+			// Each client leaves a session behind on 2025-11-25, with one goroutine that waits for its end; each call, if it
+			// stayed, a dozen.
+			eventually(t, "what the calls held to be freed", func() bool {
+				return runtime.NumGoroutine() < before+60 &&
+					!strings.Contains(stacks(), ".Eval(")
+			})
 			if h.holds("new.md") {
 				t.Error("it was written")
 			}
@@ -485,7 +526,8 @@ func TestStoppingWaitsForNobody(t *testing.T) {
 	}
 	for _, version := range []string{"2025-11-25", "2026-07-28"} {
 		c := h.connectHTTPOn(web.URL+server.Path, waits, version) // with a stream for changes of the list of tools
-		go c.CallTool(context.Background(), &mcp.CallToolParams{Name: "codemode_eval", Arguments: map[string]any{"code": "await " + writeNew}})
+		go c.CallTool(context.Background(), &mcp.CallToolParams{Name: "codemode_eval",
+			Arguments: map[string]any{"code": "await " + writeNew}})
 		soon(t, "the question", asked)
 	}
 	start := time.Now()

@@ -41,8 +41,8 @@ func readHTTP(cfg *config.Config, env func(string) (string, bool)) (*httpConfig,
 	return c, nil
 }
 
-// serves reports whether a request with this Host, which came in at that address of ours, is for us. A page that made a name of
-// its own point at this machine sends that name.
+// serves reports whether a request with this Host, which came in at that address of ours, is for us. A page that made a
+// name of its own point at this machine sends that name.
 func (c *httpConfig) serves(host string, local net.Addr) bool {
 	name := strings.ToLower(host)
 	if h, _, err := net.SplitHostPort(name); err == nil {
@@ -85,5 +85,6 @@ func (c *httpConfig) admits(origin, host string) bool {
 	if err != nil || u.Host == "" {
 		return false // "null" too
 	}
-	return strings.EqualFold(u.Host, host) && (u.Scheme == "http" || u.Scheme == "https") || slices.Contains(c.Origins, strings.ToLower(origin))
+	return strings.EqualFold(u.Host, host) && (u.Scheme == "http" || u.Scheme == "https") ||
+		slices.Contains(c.Origins, strings.ToLower(origin))
 }

@@ -17,7 +17,8 @@ const (
 	keyMeta   = "codemode/idempotencyKey"
 )
 
-var errKeyHeader = errors.New(`the header ` + keyHeader + ` has to be one text, such as "8e03978e-40d5-43e8-bc93-6894a57f9324"`)
+var errKeyHeader = errors.New(`the header ` + keyHeader +
+	` has to be one text, such as "8e03978e-40d5-43e8-bc93-6894a57f9324"`)
 
 // idempotencyKey reads the key of a call; "" is none.
 func idempotencyKey(req *mcp.CallToolRequest) (string, error) {

@@ -19,7 +19,8 @@ func TestCodemodeIsNoServerOfItself(t *testing.T) {
 	address := h.listen()
 	h.write(fmt.Sprintf(`{"mcpServers": {"me": {"url": %q}, "old": {"url": %q, "type": "sse"}}}`, address, address))
 	known := func(name string) bool {
-		return slices.ContainsFunc(h.evaluator.Tools().Manager.Status(), func(st upstream.Status) bool { return st.Name == name })
+		return slices.ContainsFunc(h.evaluator.Tools().Manager.Status(),
+			func(st upstream.Status) bool { return st.Name == name })
 	}
 	eventually(t, "the servers are known", func() bool { return known("me") && known("old") })
 	h.evaluator.Tools().Ready(t.Context(), 20*time.Second)
@@ -48,7 +49,8 @@ func TestCodemodeIsRefusedAsClient(t *testing.T) {
 				if codemode {
 					capabilities.Experimental = map[string]any{upstream.GateCapability: map[string]any{}}
 				}
-				client := mcp.NewClient(&mcp.Implementation{Name: "codemode (via a-proxy 1.0)", Version: "1"}, &mcp.ClientOptions{Capabilities: capabilities})
+				client := mcp.NewClient(&mcp.Implementation{Name: "codemode (via a-proxy 1.0)", Version: "1"},
+					&mcp.ClientOptions{Capabilities: capabilities})
 				var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: url, MaxRetries: -1}
 				if !overHTTP {
 					inner, outer := mcp.NewInMemoryTransports()
@@ -59,7 +61,8 @@ func TestCodemodeIsRefusedAsClient(t *testing.T) {
 				if err == nil {
 					_, err = cs.ListTools(t.Context(), nil)
 					if err == nil {
-						_, err = cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval", Arguments: map[string]any{"code": "return 1"}})
+						_, err = cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval",
+							Arguments: map[string]any{"code": "return 1"}})
 					}
 					cs.Close()
 				}

@@ -22,7 +22,8 @@ import (
 	"github.com/codemode-project/codemode/server"
 )
 
-// small serves a house with tokens, whose clients share little: 16 requests, 1 MiB of them, 16 sessions and 24 connections.
+// small serves a house with tokens, whose clients share little: 16 requests, 1 MiB of them, 16 sessions and 24
+// connections.
 func small(t *testing.T) (h *house, web *server.HTTP, at string) {
 	t.Helper()
 	h = open(t, `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__write_file"]}}}, "http": {"tokens": [{"token": "${ANNA}", "principal": "anna"}, {"token": "${BERT}", "principal": "bert"}]}}`, server.Options{})
@@ -75,11 +76,13 @@ func status(c net.Conn) int {
 func served(t *testing.T, at, token string) error {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, at, strings.NewReader(modernCall("codemode_eval_p", map[string]any{"code": "return 40 + 2"})))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, at,
+		strings.NewReader(modernCall("codemode_eval_p", map[string]any{"code": "return 40 + 2"})))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, value := range map[string]string{"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Authorization": "Bearer " + token,
+	for name, value := range map[string]string{"Content-Type": "application/json",
+		"Accept": "application/json, text/event-stream", "Authorization": "Bearer " + token,
 		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "codemode_eval_p"} {
 		r.Header.Set(name, value)
 	}
@@ -95,20 +98,29 @@ func served(t *testing.T, at, token string) error {
 	return err
 }
 
-// One principal that takes all it can get leaves room for the others, is told whose share is used up, and gets it back afterwards.
+// One principal that takes all it can get leaves room for the others, is told whose share is used up, and gets it back
+// afterwards.
 func TestOnePrincipalLeavesRoomForTheOthers(t *testing.T) {
 	for _, test := range []struct {
 		name string
-		each func(t *testing.T, h *house, at string) int // makes one attempt and gives the status that came at once, 0 for none
-		want int                                         // that anna hears in the end
+		// makes one attempt and gives the status that came at once, 0 for none
+		each func(t *testing.T, h *house, at string) int
+		want int // that anna hears in the end
 	}{
-		{"slow requests", func(t *testing.T, _ *house, at string) int { return status(slow(t, at, annasToken, `{"json`, 1000)) }, http.StatusTooManyRequests},
-		{"requests that only announce a body", func(t *testing.T, _ *house, at string) int { return status(slow(t, at, annasToken, "", 4<<20)) }, http.StatusTooManyRequests},
+		{"slow requests", func(t *testing.T, _ *house, at string) int {
+			return status(slow(t, at, annasToken, `{"json`,
+				1000))
+		}, http.StatusTooManyRequests},
+		{"requests that only announce a body", func(t *testing.T, _ *house,
+			at string) int {
+			return status(slow(t, at, annasToken, "", 4<<20))
+		}, http.StatusTooManyRequests},
 		{"unfinished bodies", func(t *testing.T, _ *house, at string) int {
 			return status(slow(t, at, annasToken, strings.Repeat(" ", 200<<10), 1<<20))
 		}, http.StatusTooManyRequests},
 		{"programs that wait for a person", func(t *testing.T, _ *house, at string) int {
-			body := strings.Replace(modernCall("codemode_eval_p", map[string]any{"code": "await new Promise(r => setTimeout(r, 5000))"}), `"id":7`, `"id":"x"`, 1)
+			body := strings.Replace(modernCall("codemode_eval_p",
+				map[string]any{"code": "await new Promise(r => setTimeout(r, 5000))"}), `"id":7`, `"id":"x"`, 1)
 			u, _ := url.Parse(at)
 			c, err := net.Dial("tcp", u.Host)
 			if err != nil {
@@ -140,7 +152,11 @@ func TestOnePrincipalLeavesRoomForTheOthers(t *testing.T) {
 			slow(t, at, "", "POST /mcp HTTP/1.1\r\nHost: x\r\n", 0)
 			return 0
 		}, 0},
-		{"connections on which nothing comes", func(t *testing.T, _ *house, at string) int { slow(t, at, "", "", 0); return 0 }, 0},
+		{"connections on which nothing comes", func(t *testing.T, _ *house,
+			at string) int {
+			slow(t, at, "", "", 0)
+			return 0
+		}, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			h, web, at := small(t)
@@ -170,12 +186,14 @@ func TestOnePrincipalLeavesRoomForTheOthers(t *testing.T) {
 func TestTheOldestSessionOfOnesOwnMakesWay(t *testing.T) {
 	_, web, at := small(t)
 	open := func(token string) (int, string) {
-		code, _, session := knock{body: initializeBody, header: map[string]string{"Authorization": "Bearer " + token}}.send(t, at)
+		code, _, session := knock{body: initializeBody, header: map[string]string{"Authorization": "Bearer " + token}}.send(t,
+			at)
 		return code, session
 	}
 	is := func(token, session string) bool {
 		code, _, _ := knock{body: `{"jsonrpc": "2.0", "id": 3, "method": "ping"}`,
-			header: map[string]string{"Authorization": "Bearer " + token, "Mcp-Session-Id": session, "Mcp-Protocol-Version": "2025-11-25"}}.send(t, at)
+			header: map[string]string{"Authorization": "Bearer " + token, "Mcp-Session-Id": session,
+				"Mcp-Protocol-Version": "2025-11-25"}}.send(t, at)
 		return code == http.StatusOK
 	}
 	_, berts := open(bertsToken)
@@ -269,10 +287,12 @@ func TestNamesAreCutWhenTheyArrive(t *testing.T) {
 			t.Errorf("%s: 100 sessions keep %d MiB", what, kept>>20)
 		}
 	}
-	if code, _, session := (knock{body: strings.Replace(bodies["name"], "xxxx", strings.Repeat("x", 100<<10), 1)}).send(t, at); code != http.StatusRequestEntityTooLarge || session != "" {
+	if code, _, session := (knock{body: strings.Replace(bodies["name"], "xxxx", strings.Repeat("x", 100<<10), 1)}).send(t,
+		at); code != http.StatusRequestEntityTooLarge || session != "" {
 		t.Errorf("100 KiB to open a session: status %d", code)
 	}
-	large := knock{body: fmt.Sprintf(callBody, "/*"+strings.Repeat("x", 200<<10)+"*/ return 1"), header: map[string]string{"Mcp-Protocol-Version": "2025-11-25"}}
+	large := knock{body: fmt.Sprintf(callBody, "/*"+strings.Repeat("x", 200<<10)+"*/ return 1"),
+		header: map[string]string{"Mcp-Protocol-Version": "2025-11-25"}}
 	large.body = strings.Replace(large.body, `"codemode_eval"`, `"codemode_eval_p"`, 1)
 	before := heap()
 	for range 40 { // a session keeps none of its requests
@@ -295,23 +315,27 @@ func TestNamesAreCutWhenTheyArrive(t *testing.T) {
 }
 
 func progressCall(token any) *mcp.CallToolParams {
-	return &mcp.CallToolParams{Meta: mcp.Meta{"progressToken": token}, Name: "codemode_eval_p", Arguments: map[string]any{"code": "return 1"}}
+	return &mcp.CallToolParams{Meta: mcp.Meta{"progressToken": token}, Name: "codemode_eval_p",
+		Arguments: map[string]any{"code": "return 1"}}
 }
 
-// A principal that a token in the configuration names has its share of the texts that are recorded; without tokens all callers have one
-// together, whatever token they make up.
+// A principal that a token in the configuration names has its share of the texts that are recorded; without tokens all
+// callers have one together, whatever token they make up.
 func TestCallersWithoutCheckedTokensAreOnePrincipal(t *testing.T) {
 	large := "return 42 //" + strings.Repeat("x", 100<<10)
 	for _, test := range []struct {
 		name, http, other string
 		otherIsServed     bool
 	}{
-		{"with tokens each has its own", `"http": {"tokens": [{"token": "${ANNA}", "principal": "anna"}, {"token": "${BERT}", "principal": "bert"}]}, `, bertsToken, true},
+		{"with tokens each has its own",
+			`"http": {"tokens": [{"token": "${ANNA}", "principal": "anna"}, {"token": "${BERT}", "principal": "bert"}]}, `,
+			bertsToken, true},
 		{"without tokens a made up one has none", "", "another-made-up-token", false},
 		{"without tokens no token has none", "", "", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			h := open(t, `{`+test.http+`"capacity": {"programText": "1MiB"}, "evaluation": {"profiles": {"p": {}}}}`, server.Options{},
+			h := open(t, `{`+test.http+`"capacity": {"programText": "1MiB"}, "evaluation": {"profiles": {"p": {}}}}`,
+				server.Options{},
 				func(o *codemode.Options) { o.RecordDir = t.TempDir() })
 			h.variables = map[string]string{"ANNA": annasToken, "BERT": bertsToken}
 			at := h.listen()

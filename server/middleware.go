@@ -80,7 +80,8 @@ func (s *Server) accept(ctx context.Context, method string, req mcp.Request) err
 	}
 	switch family, _, _ := strings.Cut(method, "/"); family {
 	case "prompts", "resources", "logging", "completion": // the SDK would answer with empty lists
-		return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("this server has tools, and no %s", family)}
+		return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("this server has tools, and no %s",
+			family)}
 	}
 	h := httpRequestOf(req)
 	if h != nil && method == longLived {

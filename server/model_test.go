@@ -59,7 +59,8 @@ func TestTheDefaultProfileIsListedOnce(t *testing.T) {
 func TestTheExampleIsOfNoServerThatCanExist(t *testing.T) {
 	c := open(t, original, server.Options{}).connect(nil, "")
 	for _, part := range strings.Split(c.listing()+c.InitializeResult().Instructions, "codemode.")[1:] {
-		if name, _, ok := strings.Cut(part, "("); ok && strings.Contains(name, "__") && !strings.HasPrefix(name, `\u003cserver\u003e__`) {
+		if name, _, ok := strings.Cut(part, "("); ok && strings.Contains(name, "__") && !strings.HasPrefix(name,
+			`\u003cserver\u003e__`) {
 			t.Errorf("codemode.%s could be taken for a tool", name)
 		}
 	}
@@ -71,18 +72,21 @@ func TestASearchTellsPowersBeforeAProgram(t *testing.T) {
 		"asklist": ["filesystem__write_file", {"tool": "filesystem__move_file", "when": {"/source": {"glob": "secret*"}}}], "denylist": ["filesystem__delete_*"]}}}}`, server.Options{})
 	want := "- filesystem: 9 allowed; asked about: write_file; by their arguments: move_file; 1 denied\n"
 	text, _ := h.connect(nil, "").call("search_tools", map[string]any{"query": "write a file, time in a city"})
-	for _, part := range []string{want, "- time: all 2 allowed\n", "No person can be asked here", "filesystem__write_file(args: {", "time__now("} {
+	for _, part := range []string{want, "- time: all 2 allowed\n", "No person can be asked here",
+		"filesystem__write_file(args: {", "time__now("} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q is missing from\n%s", part, text)
 		}
 	}
 	text, _ = h.connect(says("accept", nil), "").call("search_tools", map[string]any{"query": "write a file"})
-	if !strings.Contains(text, want) || !strings.Contains(text, "A person is asked by forms of this client.") || strings.Contains(text, "- time: ") {
+	if !strings.Contains(text, want) || !strings.Contains(text, "A person is asked by forms of this client.") ||
+		strings.Contains(text, "- time: ") {
 		t.Errorf("a client that can ask, and one server:\n%s", text)
 	}
 }
 
-// A search without words keeps what the tool's description says of it: it names every tool, and declares them only where all have room.
+// A search without words keeps what the tool's description says of it: it names every tool, and declares them only
+// where all have room.
 func TestASearchWithoutWordsNamesAllTools(t *testing.T) {
 	h := open(t, original, server.Options{})
 	c := h.connect(nil, "")

@@ -31,13 +31,16 @@ func OverlaysForNobody(cfg *config.Config, env func(string) (string, bool)) conf
 		switch p := o.Principal; {
 		case p == "" || slices.Contains(known, p):
 		case strings.HasPrefix(p, "sha256:") && !fingerprintForm.MatchString(p):
-			say("printf %s \"$TOKEN\" | sha256sum prints them", "after sha256: a fingerprint has 64 hexadecimal digits in lower case, not %.80q", p)
+			say("printf %s \"$TOKEN\" | sha256sum prints them",
+				"after sha256: a fingerprint has 64 hexadecimal digits in lower case, not %.80q", p)
 		case strings.HasPrefix(p, "sha256:"):
 			if len(http.Tokens) > 0 && unusable == nil {
-				say("name the principal of the token, or its fingerprint as it is now", "none of http.tokens has the fingerprint %.24s…", p)
+				say("name the principal of the token, or its fingerprint as it is now",
+					"none of http.tokens has the fingerprint %.24s…", p)
 			}
 		case !strings.HasPrefix(p, "local:"):
-			say(`name a principal of http.tokens, or whoever starts codemode: "local:USER"`, "no token has the principal %.80q", p)
+			say(`name a principal of http.tokens, or whoever starts codemode: "local:USER"`, "no token has the principal %.80q",
+				p)
 		}
 		saved := cfg.Scripts != nil
 		fits := slices.ContainsFunc(o.Programs, func(p string) bool {

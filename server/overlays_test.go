@@ -27,7 +27,8 @@ func TestOverlaysThatCanFitNobodyAreFound(t *testing.T) {
 		{`"principal": "` + fingerprint("another") + `"`, unknown, ""},
 		{`"principal": "` + fingerprint("another") + `"`, `"store": "a.db"`, ""},
 		{`"principal": "` + strings.ToUpper(fingerprint(annasToken)[7:]) + `"`, known, "no token has the principal"},
-		{`"principal": "sha256:` + strings.ToUpper(fingerprint(annasToken)[7:]) + `"`, known, "64 hexadecimal digits in lower case"},
+		{`"principal": "sha256:` + strings.ToUpper(fingerprint(annasToken)[7:]) + `"`, known,
+			"64 hexadecimal digits in lower case"},
 		{`"principal": "sha256:abc"`, `"store": "a.db"`, "64 hexadecimal digits"},
 		{`"role": "intern"`, known, ""},
 		{`"session": "s1"`, known, ""},
@@ -46,7 +47,8 @@ func TestOverlaysThatCanFitNobodyAreFound(t *testing.T) {
 		found := server.OverlaysForNobody(cfg, env)
 		if len(found) != min(len(test.want), 1) {
 			t.Errorf("%s beside %s: %v", test.selects, test.others, found)
-		} else if len(found) == 1 && (!strings.Contains(found[0].Message, test.want) || !strings.Contains(found[0].Message, `"narrow"`) || found[0].Line != 2 || found[0].Hint == "") {
+		} else if len(found) == 1 && (!strings.Contains(found[0].Message, test.want) ||
+			!strings.Contains(found[0].Message, `"narrow"`) || found[0].Line != 2 || found[0].Hint == "") {
 			t.Errorf("%s beside %s: %v, want %s", test.selects, test.others, found, test.want)
 		}
 	}

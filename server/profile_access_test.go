@@ -43,8 +43,10 @@ func openNarrow(t *testing.T) (*house, string, string) {
 func TestAProfileThatIsNotExposedIsReachedByNoRoute(t *testing.T) {
 	_, url, _ := openNarrow(t)
 	for _, token := range []string{annasToken, bertsToken, carlsToken} {
-		for _, path := range []string{"/wide", "/%77ide", "/wide?profile=ro", "/wide#ro", "/WIDE", "/codemode_eval_wide", "/codemode_eval", "/%00", "/ro/../wide", "/wide/", "/wide%2f"} {
-			for _, header := range []map[string]string{{}, {"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "codemode_run_script"}} {
+		for _, path := range []string{"/wide", "/%77ide", "/wide?profile=ro", "/wide#ro", "/WIDE", "/codemode_eval_wide",
+			"/codemode_eval", "/%00", "/ro/../wide", "/wide/", "/wide%2f"} {
+			for _, header := range []map[string]string{{}, {"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call",
+				"Mcp-Name": "codemode_run_script"}} {
 				header["Authorization"] = "Bearer " + token
 				body := initializeBody
 				if len(header) > 1 {
@@ -63,27 +65,39 @@ func TestAProfileThatIsNotExposedIsReachedByNoRoute(t *testing.T) {
 			tool             string
 			args             map[string]any
 		}{
-			{"anna calls its tool", annasToken, "", "codemode_eval_wide", map[string]any{"code": `return await codemode.filesystem__read_text_file({path: "a.md"})`}},
-			{"carl, whose token names it, calls its tool", carlsToken, "", "codemode_eval_wide", map[string]any{"code": `return await codemode.filesystem__read_text_file({path: "a.md"})`}},
-			{"anna calls the base tool", annasToken, "", "codemode_eval", map[string]any{"code": `return await codemode.filesystem__read_text_file({path: "a.md"})`}},
-			{"anna names it as an argument", annasToken, "", "codemode_eval_ro", map[string]any{"code": `return await codemode.filesystem__read_text_file({path: "a.md"})`, "profile": "wide"}},
-			{"anna names a saved program that names no profile", annasToken, "", "codemode_run_script", map[string]any{"script": "free.js"}},
+			{"anna calls its tool", annasToken, "", "codemode_eval_wide",
+				map[string]any{"code": `return await codemode.filesystem__read_text_file({path: "a.md"})`}},
+			{"carl, whose token names it, calls its tool", carlsToken, "", "codemode_eval_wide",
+				map[string]any{"code": `return await codemode.filesystem__read_text_file({path: "a.md"})`}},
+			{"anna calls the base tool", annasToken, "", "codemode_eval",
+				map[string]any{"code": `return await codemode.filesystem__read_text_file({path: "a.md"})`}},
+			{"anna names it as an argument", annasToken, "", "codemode_eval_ro",
+				map[string]any{"code": `return await codemode.filesystem__read_text_file({path: "a.md"})`, "profile": "wide"}},
+			{"anna names a saved program that names no profile", annasToken, "", "codemode_run_script",
+				map[string]any{"script": "free.js"}},
 			{"so does bert", bertsToken, "", "codemode_run_script", map[string]any{"script": "free.js"}},
 			{"so does carl", carlsToken, "", "codemode_run_script", map[string]any{"script": "free.js"}},
 			{"so does anna on a path", annasToken, "/ro", "codemode_run_script", map[string]any{"script": "free.js"}},
-			{"bert names one whose profile is not his", bertsToken, "", "codemode_run_script", map[string]any{"script": "placed.js"}},
-			{"anna names one whose profile is not that of the path", annasToken, "/ro", "codemode_run_script", map[string]any{"script": "placed.js"}},
-			{"anna has a program checked under it", annasToken, "", "codemode_check", map[string]any{"code": "return 1", "profile": "wide"}},
+			{"bert names one whose profile is not his", bertsToken, "", "codemode_run_script",
+				map[string]any{"script": "placed.js"}},
+			{"anna names one whose profile is not that of the path", annasToken, "/ro", "codemode_run_script",
+				map[string]any{"script": "placed.js"}},
+			{"anna has a program checked under it", annasToken, "", "codemode_check",
+				map[string]any{"code": "return 1", "profile": "wide"}},
 			{"carl has a program checked", carlsToken, "", "codemode_check", map[string]any{"code": "return 1"}},
-			{"anna has one checked under the tool", annasToken, "", "codemode_check", map[string]any{"code": "return 1", "profile": "codemode_eval_wide"}},
-			{"anna has one checked under the base tool", annasToken, "", "codemode_check", map[string]any{"code": "return 1", "profile": "codemode_eval"}},
-			{"bert has a saved program checked under it", bertsToken, "", "codemode_check", map[string]any{"script": "placed.js"}},
+			{"anna has one checked under the tool", annasToken, "", "codemode_check",
+				map[string]any{"code": "return 1", "profile": "codemode_eval_wide"}},
+			{"anna has one checked under the base tool", annasToken, "", "codemode_check",
+				map[string]any{"code": "return 1", "profile": "codemode_eval"}},
+			{"bert has a saved program checked under it", bertsToken, "", "codemode_check",
+				map[string]any{"script": "placed.js"}},
 			{"anna looks for what it could call", annasToken, "", "search_tools", map[string]any{"query": "read a text file"}},
 			{"carl looks for what it could call", carlsToken, "", "search_tools", map[string]any{}},
 			{"carl asks a person under it", carlsToken, "", "ask_user", map[string]any{"question": "May I?"}},
 		} {
 			_, sdk := newClient(t, nil, nil)
-			session, err := sdk.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url + test.path, HTTPClient: &http.Client{Transport: bearer(test.token)}},
+			session, err := sdk.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url + test.path,
+				HTTPClient: &http.Client{Transport: bearer(test.token)}},
 				&mcp.ClientSessionOptions{ProtocolVersion: version})
 			if err != nil {
 				t.Fatal(err)
@@ -94,7 +108,8 @@ func TestAProfileThatIsNotExposedIsReachedByNoRoute(t *testing.T) {
 				text = res.Content[0].(*mcp.TextContent).Text
 			}
 			searches := test.tool == "search_tools"
-			if strings.Contains(text, "alpha") || err == nil && !res.IsError && !searches || searches && strings.Contains(text, "filesystem__") {
+			if strings.Contains(text, "alpha") || err == nil && !res.IsError && !searches ||
+				searches && strings.Contains(text, "filesystem__") {
 				t.Errorf("%s, on %s: %s", test.who, version, text)
 			}
 			session.Close()
@@ -109,7 +124,8 @@ func TestWhatIsExposedIsReached(t *testing.T) {
 		h.connectHTTPAs(url, annasToken, version).want("codemode_eval_ro", "return 40 + 2", "42")
 		h.connectHTTPAs(url, bertsToken, version).want("codemode_eval_ro", "return 40 + 2", "42")
 		h.connectHTTPAs(url+"/ro", bertsToken, version).want("codemode_eval_ro", "return 40 + 2", "42")
-		if text, failed := h.connectHTTPAs(url, annasToken, version).call("codemode_run_script", map[string]any{"script": "placed.js"}); failed || !strings.Contains(text, "alpha") {
+		if text, failed := h.connectHTTPAs(url, annasToken, version).call("codemode_run_script",
+			map[string]any{"script": "placed.js"}); failed || !strings.Contains(text, "alpha") {
 			t.Errorf("%s: the rule of placed.js names the profile wide: %s", version, text)
 		}
 	}
@@ -127,7 +143,8 @@ func TestAPathClosesWhenItsProfileIsNotExposed(t *testing.T) {
 		return status == http.StatusOK
 	})
 	as["Mcp-Session-Id"], as["Mcp-Protocol-Version"] = session, "2025-11-25"
-	run := knock{path: "/wide", body: `{"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "codemode_run_script", "arguments": {"script": "free.js"}}}`, header: as}
+	run := knock{path: "/wide",
+		body: `{"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "codemode_run_script", "arguments": {"script": "free.js"}}}`, header: as}
 	if status, answer, _ := run.send(t, url); status != http.StatusOK || !strings.Contains(answer, "alpha") {
 		t.Fatalf("status %d: %s", status, answer)
 	}
@@ -144,8 +161,10 @@ func TestAPathClosesWhenItsProfileIsNotExposed(t *testing.T) {
 
 // A token that says nothing about profiles is for all; one that says something that is no list is for none.
 func TestProfilesOfAToken(t *testing.T) {
-	for profiles, fine := range map[string]bool{`["ro"]`: true, `null`: false, `[]`: false, `[null]`: false, `[""]`: false, `"ro"`: false, `{}`: false, `["ro", 1]`: false} {
-		_, err := config.Parse("codemode.json", []byte(`{"evaluation": {"profiles": {"ro": {}}}, "http": {"tokens": [{"token": "${ANNA}", "profiles": `+profiles+`}]}}`))
+	for profiles, fine := range map[string]bool{`["ro"]`: true, `null`: false, `[]`: false, `[null]`: false, `[""]`: false,
+		`"ro"`: false, `{}`: false, `["ro", 1]`: false} {
+		_, err := config.Parse("codemode.json",
+			[]byte(`{"evaluation": {"profiles": {"ro": {}}}, "http": {"tokens": [{"token": "${ANNA}", "profiles": `+profiles+`}]}}`))
 		if (err == nil) != fine {
 			t.Errorf("%s: %v", profiles, err)
 		}
@@ -156,7 +175,8 @@ func TestProfilesOfAToken(t *testing.T) {
 func modernCall(tool string, args map[string]any) string {
 	js, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": map[string]any{
 		"name": tool, "arguments": args, "_meta": map[string]any{
-			"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientInfo": map[string]any{"name": "tester", "version": "1"},
+			"io.modelcontextprotocol/protocolVersion":    "2026-07-28",
+			"io.modelcontextprotocol/clientInfo":         map[string]any{"name": "tester", "version": "1"},
 			"io.modelcontextprotocol/clientCapabilities": map[string]any{}}}})
 	return string(js)
 }

@@ -46,7 +46,8 @@ func (c *conversation) report(ctx context.Context, req *mcp.CallToolRequest) (st
 				message = waits
 			}
 			// A client that is gone ends the call by itself.
-			_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: float64(n), Message: message})
+			_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: float64(n),
+				Message: message})
 			n++
 			last = time.Now()
 		}

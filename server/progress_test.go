@@ -19,11 +19,12 @@ func told(t *testing.T, do handler) (reports []string, last, end time.Duration) 
 		s := newBench()
 		defer s.exchanges.close(0)
 		server := mcp.NewServer(&mcp.Implementation{Name: "tested", Version: "1"}, nil)
-		server.AddTool(&mcp.Tool{Name: "tool", InputSchema: map[string]any{"type": "object"}}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			c := s.newConversation(req, s.senderOf(req), &sessionElicitor{server: s, call: ctx, request: req})
-			defer c.report(ctx, req)()
-			return do(ctx, c), nil
-		})
+		server.AddTool(&mcp.Tool{Name: "tool", InputSchema: map[string]any{"type": "object"}},
+			func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				c := s.newConversation(req, s.senderOf(req), &sessionElicitor{server: s, call: ctx, request: req})
+				defer c.report(ctx, req)()
+				return do(ctx, c), nil
+			})
 		began := time.Now()
 		var mu sync.Mutex
 		client := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, &mcp.ClientOptions{
@@ -83,7 +84,8 @@ func thinks(d time.Duration) handler {
 // A client is told at once until when a question waits, and where it can be answered.
 func TestProgressSaysWhereToAnswerAndUntilWhen(t *testing.T) {
 	asks := func(_ context.Context, c *conversation) *mcp.CallToolResult {
-		defer c.asked("pay.create", []string{"codemode console", "codemode approvals"}, time.Date(2026, 7, 1, 10, 45, 0, 0, time.UTC))()
+		defer c.asked("pay.create", []string{"codemode console", "codemode approvals"},
+			time.Date(2026, 7, 1, 10, 45, 0, 0, time.UTC))()
 		time.Sleep(500 * time.Millisecond)
 		return &mcp.CallToolResult{}
 	}
@@ -105,8 +107,10 @@ func TestNoReportComesWithTheResult(t *testing.T) {
 		{"a call that ends with the first report", lasts(firstProgress), []string{"1s running"}},
 		{"a call that ends with a later one", lasts(firstProgress + progressEvery), []string{"1s running", "11s running"}},
 		{"a call of which an upstream reports at its end", lasts(300*time.Millisecond, 0), []string{"300ms up__work: 0"}},
-		{"a call for which a person thinks", thinks(2 * time.Second), []string{"1s waiting for a person to decide about up__write"}},
-		{"and shortly before", lasts(300*time.Millisecond, 10*time.Millisecond, 0), []string{"290ms up__work: 0.01", "300ms up__work: 0"}},
+		{"a call for which a person thinks", thinks(2 * time.Second),
+			[]string{"1s waiting for a person to decide about up__write"}},
+		{"and shortly before", lasts(300*time.Millisecond, 10*time.Millisecond, 0),
+			[]string{"290ms up__work: 0.01", "300ms up__work: 0"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			reports, last, end := told(t, test.do)

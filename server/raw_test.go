@@ -23,7 +23,8 @@ func (c *rawClient) send(id int64, method, params string) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	if err := c.conn.Write(c.t.Context(), &jsonrpc.Request{ID: rid, Method: method, Params: json.RawMessage(params)}); err != nil {
+	if err := c.conn.Write(c.t.Context(), &jsonrpc.Request{ID: rid, Method: method,
+		Params: json.RawMessage(params)}); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -61,7 +62,8 @@ func (c *rawClient) answerQuestions() {
 			return
 		}
 		if r, ok := m.(*jsonrpc.Request); ok && r.Method == "elicitation/create" {
-			_ = c.conn.Write(context.Background(), &jsonrpc.Response{ID: r.ID, Result: json.RawMessage(`{"action": "accept", "content": {"decision": "allow_once"}}`)})
+			_ = c.conn.Write(context.Background(), &jsonrpc.Response{ID: r.ID,
+				Result: json.RawMessage(`{"action": "accept", "content": {"decision": "allow_once"}}`)})
 		}
 	}
 }

@@ -68,8 +68,9 @@ func (c *conversation) relay(ctx context.Context, q *upstream.Question) (*upstre
 	ctx, cancel := context.WithTimeoutCause(ctx, answerWait, fmt.Errorf("nobody answered in %v", answerWait))
 	defer cancel()
 	f := &form{
-		params: &mcp.ElicitParams{Message: questionText(q), RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)},
-		about:  fmt.Sprintf("a question of the server %q", q.Server), within: answerWait,
+		params: &mcp.ElicitParams{Message: questionText(q),
+			RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)},
+		about: fmt.Sprintf("a question of the server %q", q.Server), within: answerWait,
 	}
 	if q.Schema != nil {
 		f.params.RequestedSchema = q.Schema

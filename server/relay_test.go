@@ -43,7 +43,8 @@ func serveBusybodyWith(t *testing.T, o *mcp.StreamableHTTPOptions) *busybody {
 	form := func(message string) *mcp.ElicitParams {
 		return &mcp.ElicitParams{Message: message, RequestedSchema: colour}
 	}
-	s.AddTool(&mcp.Tool{Name: "ask", InputSchema: object}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	s.AddTool(&mcp.Tool{Name: "ask", InputSchema: object}, func(ctx context.Context,
+		req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		var args struct{ Message string }
 		if err := json.Unmarshal(req.Params.Arguments, &args); err != nil {
 			return nil, err
@@ -60,22 +61,26 @@ func serveBusybodyWith(t *testing.T, o *mcp.StreamableHTTPOptions) *busybody {
 		}
 		return text("%s %v", a.Action, a.Content["colour"]), nil
 	})
-	s.AddTool(&mcp.Tool{Name: "sample", InputSchema: object}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	s.AddTool(&mcp.Tool{Name: "sample", InputSchema: object}, func(ctx context.Context,
+		req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		//lint:file-ignore SA1019 servers that ask for sampling are still there, and must not get it
 		caps := req.ClientCapabilities()
 		_, err := req.Session.CreateMessage(ctx, &mcp.CreateMessageParams{MaxTokens: 1})
 		return text("offered %v, error %v", caps != nil && caps.Sampling != nil, err != nil), nil
 	})
-	s.AddTool(&mcp.Tool{Name: "work", InputSchema: object}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	s.AddTool(&mcp.Tool{Name: "work", InputSchema: object}, func(ctx context.Context,
+		req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		for i := range 3 {
 			if token := req.Params.GetProgressToken(); token != nil {
-				_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: float64(i + 1), Total: 3, Message: "step\u202e"})
+				_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: float64(i + 1),
+					Total: 3, Message: "step\u202e"})
 			}
 			time.Sleep(100 * time.Millisecond) // a server that takes so long between two reports
 		}
 		return text("%v %v", req.Params.Meta["traceparent"], req.Params.Meta["secret"]), nil
 	})
-	s.AddTool(&mcp.Tool{Name: "hang", InputSchema: object}, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	s.AddTool(&mcp.Tool{Name: "hang", InputSchema: object}, func(ctx context.Context,
+		_ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		b.started <- struct{}{}
 		<-ctx.Done()
 		b.canceled <- struct{}{}
@@ -99,7 +104,8 @@ func soon[T any](t *testing.T, what string, c <-chan T) (v T) {
 }
 
 func (b *busybody) config() string {
-	return fmt.Sprintf(`{"mcpServers": {"busy": {"type": "http", "url": %q, "timeout": %d}}}`, b.url, busyTime.Milliseconds())
+	return fmt.Sprintf(`{"mcpServers": {"busy": {"type": "http", "url": %q, "timeout": %d}}}`, b.url,
+		busyTime.Milliseconds())
 }
 
 // busyTime is how long one call may take: much longer than any does without a person.
@@ -147,7 +153,8 @@ func TestQuestionsOfUpstreamsReachTheCaller(t *testing.T) {
 				if row.who == nil {
 					continue
 				}
-				if len(c.questions()) != 1 || !strings.HasPrefix(c.questions()[0], `The server "busy" asks. This is its own question`) ||
+				if len(c.questions()) != 1 || !strings.HasPrefix(c.questions()[0],
+					`The server "busy" asks. This is its own question`) ||
 					!strings.Contains(c.questions()[0], `\u{202E}colour?`) {
 					t.Errorf("%s: it was asked %q", row.name, c.questions())
 				}
@@ -161,12 +168,14 @@ func TestQuestionsOfUpstreamsReachTheCaller(t *testing.T) {
 func TestAQuestionThatCouldBeAnybodysIsNobodys(t *testing.T) {
 	b := serveBusybodyWith(t, &mcp.StreamableHTTPOptions{JSONResponse: true})
 	h := open(t, b.config(), server.Options{})
-	other, asking := h.connect(says("accept", map[string]any{"colour": "red"}), ""), h.connect(says("accept", map[string]any{"colour": "blue"}), "")
+	other, asking := h.connect(says("accept", map[string]any{"colour": "red"}), ""),
+		h.connect(says("accept", map[string]any{"colour": "blue"}), "")
 	ctx, cancel := context.WithCancel(t.Context())
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		_, _ = other.CallTool(ctx, &mcp.CallToolParams{Name: "codemode_eval", Arguments: map[string]any{"code": `await codemode.busy__hang({})`}})
+		_, _ = other.CallTool(ctx, &mcp.CallToolParams{Name: "codemode_eval",
+			Arguments: map[string]any{"code": `await codemode.busy__hang({})`}})
 	}()
 	soon(t, "the other call has begun", b.started)
 	text, _ := asking.call("codemode_eval", ask("Which?"))
@@ -220,7 +229,8 @@ func TestQuestionsOfTwoSessionsAreKeptApart(t *testing.T) {
 
 func TestNoUpstreamSpendsTheModel(t *testing.T) {
 	c := open(t, serveBusybody(t, false).config(), server.Options{}).connect(nil, "")
-	if text, _ := c.call("codemode_eval", map[string]any{"code": `return await codemode.busy__sample({})`}); value(text) != `"offered false, error true"` {
+	if text, _ := c.call("codemode_eval",
+		map[string]any{"code": `return await codemode.busy__sample({})`}); value(text) != `"offered false, error true"` {
 		t.Errorf("got %s", text)
 	}
 }
@@ -231,7 +241,10 @@ func TestProgressAndTraceGoThrough(t *testing.T) {
 		here, there := mcp.NewInMemoryTransports()
 		told := make(chan *mcp.ProgressNotificationParams, 100)
 		_, sdk := newClient(t, nil, func(o *mcp.ClientOptions) {
-			o.ProgressNotificationHandler = func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { told <- r.Params }
+			o.ProgressNotificationHandler = func(_ context.Context,
+				r *mcp.ProgressNotificationClientRequest) {
+				told <- r.Params
+			}
 		})
 		go func() { _ = h.server.Serve(t.Context(), there) }() // ends with the test
 		session, err := sdk.Connect(t.Context(), here, nil)
@@ -239,7 +252,8 @@ func TestProgressAndTraceGoThrough(t *testing.T) {
 			t.Fatal(err)
 		}
 		const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-		p := &mcp.CallToolParams{Name: "codemode_eval", Arguments: map[string]any{"code": `return await codemode.busy__work({})`}}
+		p := &mcp.CallToolParams{Name: "codemode_eval",
+			Arguments: map[string]any{"code": `return await codemode.busy__work({})`}}
 		p.Meta = mcp.Meta{"traceparent": parent, "secret": "not for upstreams"}
 		p.SetProgressToken("mine")
 		r, err := session.CallTool(t.Context(), p)
@@ -274,7 +288,8 @@ func TestACanceledRunCancelsItsCalls(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		over := make(chan error, 1)
 		go func() {
-			_, err := c.CallTool(ctx, &mcp.CallToolParams{Name: "codemode_eval", Arguments: map[string]any{"code": `await codemode.busy__hang({})`}})
+			_, err := c.CallTool(ctx, &mcp.CallToolParams{Name: "codemode_eval",
+				Arguments: map[string]any{"code": `await codemode.busy__hang({})`}})
 			over <- err
 		}()
 		soon(t, "the call has begun", b.started)

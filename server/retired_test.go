@@ -19,8 +19,8 @@ const (
 	tokensPQ = `{"tokens": [{"token": "${ANNA}", "principal": "anna"}, {"token": "${BERT}", "principal": "bert"}, {"token": "${CARL}", "principal": "anna", "profiles": ["q"]}]}`
 )
 
-// A tool that was taken away while one of its calls waits for a person takes that call back, and no new program: on neither generation of
-// the protocol, over neither transport, whatever requestState comes with it.
+// A tool that was taken away while one of its calls waits for a person takes that call back, and no new program: on
+// neither generation of the protocol, over neither transport, whatever requestState comes with it.
 func TestAToolThatWasTakenAwayTakesNoNewProgram(t *testing.T) {
 	for _, transport := range []string{"HTTP", "HTTP with tokens", "memory"} {
 		t.Run(transport, func(t *testing.T) {
@@ -38,8 +38,10 @@ func TestAToolThatWasTakenAwayTakesNoNewProgram(t *testing.T) {
 				token = annasToken
 			}
 			connect := func(token, version string) *mcp.ClientSession {
-				_, sdk := newClient(t, says("accept", nil), func(o *mcp.ClientOptions) { o.MultiRoundTrip = &mcp.MultiRoundTripOptions{Disabled: true} })
-				var way mcp.Transport = &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearer(token)}, MaxRetries: -1}
+				_, sdk := newClient(t, says("accept", nil),
+					func(o *mcp.ClientOptions) { o.MultiRoundTrip = &mcp.MultiRoundTripOptions{Disabled: true} })
+				var way mcp.Transport = &mcp.StreamableClientTransport{Endpoint: url,
+					HTTPClient: &http.Client{Transport: bearer(token)}, MaxRetries: -1}
 				if url == "" {
 					here, there := mcp.NewInMemoryTransports()
 					ctx, cancel := context.WithCancel(context.Background())
@@ -64,7 +66,8 @@ func TestAToolThatWasTakenAwayTakesNoNewProgram(t *testing.T) {
 			h.write(strings.Replace(config, `"expose": ["p", "q"]`, `"expose": ["q"]`, 1))
 			eventually(t, "the tool to go", func() bool {
 				list, err := old.ListTools(t.Context(), nil)
-				return err == nil && !slices.ContainsFunc(list.Tools, func(tool *mcp.Tool) bool { return tool.Name == "codemode_eval_p" })
+				return err == nil && !slices.ContainsFunc(list.Tools,
+					func(tool *mcp.Tool) bool { return tool.Name == "codemode_eval_p" })
 			})
 			const other = `await codemode.filesystem__create_directory({path: "new"}); return "ran"`
 			strangers := []string{token}
@@ -74,10 +77,12 @@ func TestAToolThatWasTakenAwayTakesNoNewProgram(t *testing.T) {
 			for _, stranger := range strangers {
 				for _, version := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {
 					c := connect(stranger, version)
-					for _, state := range []string{"", "x", "v1.", first.state, first.state + "A", strings.ToUpper(first.state), strings.Repeat("v1.A", 100)} {
+					for _, state := range []string{"", "x", "v1.", first.state, first.state + "A", strings.ToUpper(first.state),
+						strings.Repeat("v1.A", 100)} {
 						for _, code := range []string{other, "return 1"} {
 							for _, answer := range []mcp.InputResponseMap{nil, {"answer": yes}} {
-								res, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval_p", Arguments: map[string]any{"code": code}, RequestState: state, InputResponses: answer})
+								res, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval_p",
+									Arguments: map[string]any{"code": code}, RequestState: state, InputResponses: answer})
 								if err == nil {
 									t.Errorf("on %s with the state %.20q: %v", version, state, res.Content)
 								}
@@ -85,7 +90,8 @@ func TestAToolThatWasTakenAwayTakesNoNewProgram(t *testing.T) {
 						}
 					}
 					if stranger != token || version != "2026-07-28" {
-						res, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval_p", Arguments: waits.args, RequestState: first.state, InputResponses: mcp.InputResponseMap{"answer": yes}})
+						res, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval_p", Arguments: waits.args,
+							RequestState: first.state, InputResponses: mcp.InputResponseMap{"answer": yes}})
 						if err == nil {
 							t.Errorf("on %s with %q the call was continued by somebody else: %v", version, stranger, res.Content)
 						}

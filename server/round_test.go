@@ -58,10 +58,12 @@ func TestC2FiveQuestionsOfOneMomentAreOneForm(t *testing.T) {
 		if len(asked) != 3 {
 			t.Fatalf("%d forms, want 3:\n%s", len(asked), strings.Join(asked, "\n"))
 		}
-		if !strings.Contains(asked[2], "A program asks to make 5 calls.") || !strings.Contains(asked[2], "calls 3 to 7: filesystem.write_file") {
+		if !strings.Contains(asked[2], "A program asks to make 5 calls.") ||
+			!strings.Contains(asked[2], "calls 3 to 7: filesystem.write_file") {
 			t.Errorf("got\n%s", asked[2])
 		}
-		written := slices.DeleteFunc([]string{"a1.md", "a2.md", "b1.md", "b2.md", "b3.md", "b4.md", "b5.md"}, func(name string) bool { return !h.holds(name) })
+		written := slices.DeleteFunc([]string{"a1.md", "a2.md", "b1.md", "b2.md", "b3.md", "b4.md", "b5.md"},
+			func(name string) bool { return !h.holds(name) })
 		if len(written) != 6 || slices.Contains(written, "b4.md") {
 			// Which of the five is call 6 of the run depends on nothing but their order in the program.
 			t.Errorf("written: %v", written)
@@ -84,8 +86,8 @@ func TestC2FiveQuestionsOfOneMomentAreOneForm(t *testing.T) {
 	}
 }
 
-// A form about twelve calls has one decision for them and takes exceptions, in both generations of the protocol: what is named
-// is refused, the rest is done. A list that names no call of the form allows none.
+// A form about twelve calls has one decision for them and takes exceptions, in both generations of the protocol: what
+// is named is refused, the rest is done. A list that names no call of the form allows none.
 func TestAFormOfTwelveCallsTakesExceptions(t *testing.T) {
 	const program = `
 		const attempt = async i => { try { await codemode.filesystem__write_file({path: i + ".md", content: "x"}); return "ok" } catch (e) { return "no" } };
@@ -100,7 +102,8 @@ func TestAFormOfTwelveCallsTakesExceptions(t *testing.T) {
 			t.Run(version+" "+list, func(t *testing.T) {
 				h := open(t, config, server.Options{})
 				c := h.connect(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-					return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision_1": "allow_once", "refuse": list}}, nil
+					return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision_1": "allow_once", "refuse": list}},
+						nil
 				}, version)
 				if text, failed := c.eval("codemode_eval_p", program); failed || !strings.HasPrefix(text, `"`+want+`"`) {
 					t.Errorf("got\n%s", text)

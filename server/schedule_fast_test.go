@@ -14,8 +14,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Thousands of random schedules with hours between the legs: whatever comes back, and when, a question gets the first answer that came with
-// its own state while it was open, and no other.
+// Thousands of random schedules with hours between the legs: whatever comes back, and when, a question gets the first
+// answer that came with its own state while it was open, and no other.
 func TestRandomSchedulesWithHoursBetween(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -109,7 +109,8 @@ func indexOf(all []string, one string) int {
 func FuzzState(f *testing.F) {
 	s := newSealer(nil)
 	good := s.seal(&claims{Exchange: "x", Round: 1, Tool: "t", Expires: 1 << 40})
-	for _, seed := range []string{good, "", "v1.", "v1.AAAA", "v2." + good[3:], good + "=", good[:len(good)-1], strings.ToUpper(good), good + "\n", newSealer([]byte(strings.Repeat("k", stateKeyBytes))).seal(&claims{})} {
+	for _, seed := range []string{good, "", "v1.", "v1.AAAA", "v2." + good[3:], good + "=", good[:len(good)-1],
+		strings.ToUpper(good), good + "\n", newSealer([]byte(strings.Repeat("k", stateKeyBytes))).seal(&claims{})} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, state string) {
@@ -123,7 +124,8 @@ func FuzzState(f *testing.F) {
 	})
 }
 
-// FuzzRetry: no retry makes a call begin anew, crashes, or is taken for an answer unless it brings the state of the question.
+// FuzzRetry: no retry makes a call begin anew, crashes, or is taken for an answer unless it brings the state of the
+// question.
 func FuzzRetry(f *testing.F) {
 	s := newBench()
 	begun := 0
@@ -147,7 +149,8 @@ func FuzzRetry(f *testing.F) {
 			return
 		}
 		req.Params.Arguments, req.Params.Name = []byte(arguments), tool
-		if state == first.RequestState && argumentsDigest([]byte(arguments)) == argumentsDigest([]byte(`{}`)) && tool == "tool" {
+		if state == first.RequestState && argumentsDigest([]byte(arguments)) == argumentsDigest([]byte(`{}`)) &&
+			tool == "tool" {
 			return // the rightful one
 		}
 		if r, err := s.exchanges.serve(t.Context(), req, do); err == nil {

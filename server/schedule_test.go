@@ -33,17 +33,19 @@ func openBank(t *testing.T) *bank {
 	t.Helper()
 	b := &bank{paid: map[string]int{}}
 	s := mcp.NewServer(&mcp.Implementation{Name: "bank", Version: "1"}, nil)
-	s.AddTool(&mcp.Tool{Name: "pay", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		var args struct{ ID string }
-		if err := json.Unmarshal(req.Params.Arguments, &args); err != nil {
-			return nil, err
-		}
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.paid[args.ID]++
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "paid"}}}, nil
-	})
-	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: true}))
+	s.AddTool(&mcp.Tool{Name: "pay", InputSchema: json.RawMessage(`{"type":"object"}`)},
+		func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			var args struct{ ID string }
+			if err := json.Unmarshal(req.Params.Arguments, &args); err != nil {
+				return nil, err
+			}
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.paid[args.ID]++
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "paid"}}}, nil
+		})
+	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s },
+		&mcp.StreamableHTTPOptions{Stateless: true}))
 	b.url = web.URL
 	t.Cleanup(web.Close)
 	return b
@@ -63,9 +65,9 @@ type errand struct {
 
 var paymentIn = regexp.MustCompile(`E\d+-\d+`)
 
-// Random schedules of legs: answers, replays, swaps between callers and calls, states that were changed, legs that are hung up, calls that
-// nobody comes back to, and restarts of the listener. Whatever happens, a payment is made once if the first answer to its own question
-// that came with the question's own state was a yes, and else not at all.
+// Random schedules of legs: answers, replays, swaps between callers and calls, states that were changed, legs that are
+// hung up, calls that nobody comes back to, and restarts of the listener. Whatever happens, a payment is made once if
+// the first answer to its own question that came with the question's own state was a yes, and else not at all.
 func TestRandomSchedulesOfLegs(t *testing.T) {
 	schedules := 60 // and thousands in TestRandomSchedulesWithHoursBetween
 	if os.Getenv("CODEMODE_LONG") != "" {
@@ -76,7 +78,8 @@ func TestRandomSchedulesOfLegs(t *testing.T) {
 		"evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": ["bank__*"], "ask": {"minHuman": "1ns", "timeout": "1m"},
 			"limits": {"asksPerMinute": 1000000, "pending": 100000, "refusals": 100}}}},
 		"http": {"tokens": [{"token": "sha256:%s", "principal": "anna"}, {"token": "sha256:%s", "principal": "bert"}]}}`, b.url,
-		strings.TrimPrefix(inforce.Fingerprint(annasToken), "sha256:"), strings.TrimPrefix(inforce.Fingerprint(bertsToken), "sha256:")), server.Options{})
+		strings.TrimPrefix(inforce.Fingerprint(annasToken), "sha256:"), strings.TrimPrefix(inforce.Fingerprint(bertsToken),
+			"sha256:")), server.Options{})
 	l := &listener{h: h}
 	defer l.stop()
 	l.start()
@@ -127,7 +130,8 @@ func TestRandomSchedulesOfLegs(t *testing.T) {
 				id := fmt.Sprintf("%s-%d", e.name, i)
 				switch times := paid[id]; {
 				case times > 1, times == 1 && e.said[id] != "allow_once" && e.said[id] != "perhaps":
-					t.Fatalf("schedule %d, seed %d: %s was paid %d times, and its question was answered with %q", n, seed, id, times, e.said[id])
+					t.Fatalf("schedule %d, seed %d: %s was paid %d times, and its question was answered with %q", n, seed, id, times,
+						e.said[id])
 				case times == 0 && e.said[id] == "allow_once":
 					t.Fatalf("schedule %d, seed %d: %s was allowed and not paid: %s", n, seed, id, e.text)
 				case times == 1:
@@ -294,7 +298,8 @@ func (s *schedule) step(e *errand) {
 		}
 	case 4:
 		if len(e.old) > 0 {
-			refuses("an old state", s.as(e).back(e.old[s.random.IntN(len(e.old))], &mcp.ElicitResult{Action: "cancel"}), answered)
+			refuses("an old state", s.as(e).back(e.old[s.random.IntN(len(e.old))], &mcp.ElicitResult{Action: "cancel"}),
+				answered)
 		}
 	case 5:
 		refuses("a thief", thief.back(e.now, answer), foreign)

@@ -18,12 +18,13 @@ import (
 type httpRequest struct {
 	caller      // principal is the token's fingerprint if the configuration names none, "" without a token
 	sessions    *httpSessions
-	fingerprint string                 // of the token; "" without one
-	role        string                 // id of the session that a person made for a role, which the request names; "" is none
-	address     string                 // that it comes from
-	owner       string                 // whose quotas it uses; "" without tokens, where all callers share them
-	client      atomic.Pointer[string] // the name of the client's program, once it was read
-	session     *httpSession           // that the request belongs to; nil without one
+	fingerprint string // of the token; "" without one
+	// id of the session that a person made for a role, which the request names; "" is none
+	role    string
+	address string                 // that it comes from
+	owner   string                 // whose quotas it uses; "" without tokens, where all callers share them
+	client  atomic.Pointer[string] // the name of the client's program, once it was read
+	session *httpSession           // that the request belongs to; nil without one
 
 	stream *stream         // the response
 	body   *limits.Memory  // that the request takes
@@ -111,7 +112,8 @@ func (s *Server) request(c *conversation, a *arguments) (codemode.Request, error
 // query selects tools for the sender of a call.
 func (s *Server) query(c *conversation, text string, limit int) discovery.Query {
 	return discovery.Query{
-		Profiles: s.offered(c.from.reach), Principal: c.from.principal, Fingerprint: c.from.fingerprint, Session: c.from.session,
-		Text: text, Limit: limit,
+		Profiles: s.offered(c.from.reach), Principal: c.from.principal, Fingerprint: c.from.fingerprint,
+		Session: c.from.session,
+		Text:    text, Limit: limit,
 	}
 }

@@ -35,7 +35,8 @@ func TestS46ASessionForARoleByHeader(t *testing.T) {
 	const write = `try { await codemode.filesystem__write_file({path: "n.md", content: "x"}); return "wrote" } catch (e) { return e.reason }`
 	for _, version := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {
 		c, sdk := newClient(t, nil, nil)
-		session, err := sdk.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: withHeader{"Codemode-Session", made.ID}}},
+		session, err := sdk.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url,
+			HTTPClient: &http.Client{Transport: withHeader{"Codemode-Session", made.ID}}},
 			&mcp.ClientSessionOptions{ProtocolVersion: version})
 		if err != nil {
 			t.Fatal(version, err)
@@ -43,7 +44,8 @@ func TestS46ASessionForARoleByHeader(t *testing.T) {
 		defer session.Close()
 		c.ClientSession = session
 		c.want("codemode_eval_p", write, `"denied"`)
-		if text, _ := c.call("search_tools", map[string]any{}); strings.Contains(text, "filesystem__write_file") || !strings.Contains(text, "filesystem__read_text_file") {
+		if text, _ := c.call("search_tools", map[string]any{}); strings.Contains(text, "filesystem__write_file") ||
+			!strings.Contains(text, "filesystem__read_text_file") {
 			t.Errorf("%s: finds %s", version, text)
 		}
 		h.connectHTTPOn(url, nil, version).want("codemode_eval_p", write, `"wrote"`)
@@ -56,8 +58,10 @@ func TestS46ASessionForARoleByHeader(t *testing.T) {
 		status int
 		says   string
 	}{
-		"in it":                    {map[string]string{"Mcp-Session-Id": session, "Codemode-Session": made.ID}, http.StatusOK, ""},
-		"without it":               {map[string]string{"Mcp-Session-Id": session}, http.StatusForbidden, "belongs to somebody else"},
+		"in it": {map[string]string{"Mcp-Session-Id": session, "Codemode-Session": made.ID}, http.StatusOK,
+			""},
+		"without it": {map[string]string{"Mcp-Session-Id": session}, http.StatusForbidden,
+			"belongs to somebody else"},
 		"an id that nobody made":   {map[string]string{"Codemode-Session": "cms_MADEUP"}, http.StatusForbidden, "never made"},
 		"a name":                   {map[string]string{"Codemode-Session": "s1"}, http.StatusBadRequest, "cms_..."},
 		"as the protocol's header": {map[string]string{"Mcp-Session-Id": made.ID}, http.StatusNotFound, "Codemode-Session"},
@@ -71,7 +75,8 @@ func TestS46ASessionForARoleByHeader(t *testing.T) {
 	if err := h.evaluator.Rules().EndSession(t.Context(), made.ID); err != nil {
 		t.Fatal(err)
 	}
-	if status, body, _ := (knock{body: call, header: map[string]string{"Mcp-Session-Id": session, "Codemode-Session": made.ID, "Mcp-Protocol-Version": "2025-11-25"}}).send(t, url); status != http.StatusForbidden {
+	if status, body, _ := (knock{body: call, header: map[string]string{"Mcp-Session-Id": session,
+		"Codemode-Session": made.ID, "Mcp-Protocol-Version": "2025-11-25"}}).send(t, url); status != http.StatusForbidden {
 		t.Errorf("after its end: %d: %s", status, body)
 	}
 	if strings.Contains(h.log.String(), made.ID) {

@@ -162,7 +162,8 @@ func (h *house) connectHTTP(url string, p person) *client { return h.connectHTTP
 func (h *house) connectHTTPOn(url string, p person, version string) *client {
 	h.t.Helper()
 	c, sdk := newClient(h.t, p, nil)
-	session, err := sdk.Connect(h.t.Context(), &mcp.StreamableClientTransport{Endpoint: url}, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	session, err := sdk.Connect(h.t.Context(), &mcp.StreamableClientTransport{Endpoint: url},
+		&mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		h.t.Fatal(err)
 	}

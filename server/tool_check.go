@@ -70,7 +70,8 @@ func (s *Server) toCheck(c *conversation, a *arguments) (r codemode.Request, err
 		profile = offered[0]
 	}
 	if profile = s.profileNamed(c.from.reach, profile); !s.mayUse(c.from.reach, profile) {
-		return r, fmt.Errorf("there is no profile %q here; there are: %s", profile, strings.Join(s.runTools(c.from.reach), ", "))
+		return r, fmt.Errorf("there is no profile %q here; there are: %s", profile,
+			strings.Join(s.runTools(c.from.reach), ", "))
 	}
 	r.Profile, r.Tool = profile, evalName(profile)
 	return r, nil

@@ -92,7 +92,8 @@ func (s *Server) run(ctx context.Context, c *conversation, r codemode.Request) (
 	for _, b := range response.Blocks {
 		content, err := contentOf(b.JSON)
 		if err != nil {
-			s.log.Warn("a block of an upstream's answer cannot be passed on", "run", response.Run, "handle", b.Handle, "error", err)
+			s.log.Warn("a block of an upstream's answer cannot be passed on", "run", response.Run, "handle", b.Handle, "error",
+				err)
 			continue
 		}
 		result.Content = append(result.Content, content)

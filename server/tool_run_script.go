@@ -71,7 +71,8 @@ func (s *Server) placeScript(by reach, r *codemode.Request) error {
 		return nil
 	}
 	if only := s.options.Profile; only != "" && script.Profile != "" {
-		return fmt.Errorf("the saved program %.80q runs under the profile %s, and only %s is offered here", r.Script, script.Profile, only)
+		return fmt.Errorf("the saved program %.80q runs under the profile %s, and only %s is offered here", r.Script,
+			script.Profile, only)
 	}
 	if script.Profile == "" {
 		return fmt.Errorf("the saved program %.80q has no profile here: its rule in the configuration names none, and the default profile is not for you", r.Script)

@@ -72,7 +72,8 @@ func (s *Server) search(ctx context.Context, c *conversation, a *arguments) (*mc
 	case everything:
 		return textOf(s.overview(c, nil) + allText(found) + saved), nil
 	case len(found) == 0:
-		return textOf(fmt.Sprintf("no tool fits %q; an empty query lists everything\n%s%s", a.Query, saved, s.overview(c, nil))), nil
+		return textOf(fmt.Sprintf("no tool fits %q; an empty query lists everything\n%s%s", a.Query, saved,
+			s.overview(c, nil))), nil
 	}
 	return textOf(s.overview(c, servers) + foundText(found) + saved), nil
 }

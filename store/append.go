@@ -18,7 +18,8 @@ const width = 12
 
 // appendValues adds the columns of the row to the arguments of a statement.
 func (r *Row) appendValues(to []any) []any {
-	return append(to, r.Chain, r.Seq, r.Time, r.Kind, r.State, r.Run, r.Call, r.Principal, r.Profile, r.Tool, r.Hash[:], r.Body)
+	return append(to, r.Chain, r.Seq, r.Time, r.Kind, r.State, r.Run, r.Call, r.Principal, r.Profile, r.Tool, r.Hash[:],
+		r.Body)
 }
 
 // appendFile writes rows in one transaction on the chain's own connection.
@@ -62,7 +63,8 @@ func (c *Chain) appendFile(ctx context.Context, rows []Row, openFrom int64, sign
 
 func (c *Chain) write(ctx context.Context, rows []Row, openFrom int64, signed *Signed) error {
 	last := rows[len(rows)-1]
-	result, err := c.sequence.ExecContext(ctx, last.Seq, last.Hash[:], openFrom, c.head.Chain, c.head.Seq, c.head.Hash[:], tailOf(signed))
+	result, err := c.sequence.ExecContext(ctx, last.Seq, last.Hash[:], openFrom, c.head.Chain, c.head.Seq, c.head.Hash[:],
+		tailOf(signed))
 	if err != nil {
 		return err
 	}
@@ -145,7 +147,9 @@ func (c *Chain) connect(ctx context.Context, pool *sql.DB) (err error) {
 	case err != nil:
 		return err
 	case written != c.head:
-		return &failure{reason: reasonReplaced, Err: fmt.Errorf("chain %d ends at entry %d in the file and at entry %d in this process", c.head.Chain, written.Seq, c.head.Seq)}
+		return &failure{reason: reasonReplaced,
+			Err: fmt.Errorf("chain %d ends at entry %d in the file and at entry %d in this process", c.head.Chain, written.Seq,
+				c.head.Seq)}
 	}
 	return nil
 }

@@ -62,7 +62,8 @@ func (d *DB) answered(id, digest string, yes bool, by string, answer json.RawMes
 
 // AnswerInstead answers a question with another one: a no to it, and a yes to other, which is a call with other
 // arguments. All of it happens or nothing. The errors are those of [DB.Answer] and [DB.Propose].
-func (d *DB) AnswerInstead(ctx context.Context, id, digest, by string, no json.RawMessage, other *Approval, yes json.RawMessage) error {
+func (d *DB) AnswerInstead(ctx context.Context, id, digest, by string, no json.RawMessage, other *Approval,
+	yes json.RawMessage) error {
 	defer d.changed(Approvals)
 	err := d.transact(ctx, answerWait, func(ctx context.Context, tx *sql.Tx) error {
 		if err := onceIn(ctx, tx, answering, d.answered(id, digest, false, by, no)...); err != nil {
@@ -79,14 +80,16 @@ func (d *DB) AnswerInstead(ctx context.Context, id, digest, by string, no json.R
 // Withdraw closes a question that nobody needs answered any more. [ErrTaken] says that it has its answer.
 func (d *DB) Withdraw(ctx context.Context, id string) error {
 	defer d.changed(Approvals)
-	err := d.once(ctx, `UPDATE approvals SET withdrawn = $1 WHERE id = $2 AND validated IS NULL AND withdrawn IS NULL`, d.now(), id)
+	err := d.once(ctx, `UPDATE approvals SET withdrawn = $1 WHERE id = $2 AND validated IS NULL AND withdrawn IS NULL`,
+		d.now(), id)
 	return d.orNotFound(ctx, err, id)
 }
 
 // WithdrawRun closes the questions of a run that ends, as many as are open.
 func (d *DB) WithdrawRun(ctx context.Context, run string) error {
 	defer d.changed(Approvals)
-	_, err := d.exec(ctx, `UPDATE approvals SET withdrawn = $1 WHERE run = $2 AND validated IS NULL AND withdrawn IS NULL`, d.now(), run)
+	_, err := d.exec(ctx, `UPDATE approvals SET withdrawn = $1 WHERE run = $2 AND validated IS NULL AND withdrawn IS NULL`,
+		d.now(), run)
 	return err
 }
 
@@ -172,7 +175,8 @@ func (d *DB) approvals(ctx context.Context, where string, args ...any) ([]*Appro
 		var created, expires int64
 		var answered, used, withdrawn sql.NullInt64
 		var validated sql.NullBool
-		if err := scan(&a.ID, &a.Run, &a.Call, &a.Principal, &a.Digest, &question, &created, &expires, &validated, &answer, &a.AnsweredBy, &answered, &used, &withdrawn); err != nil {
+		if err := scan(&a.ID, &a.Run, &a.Call, &a.Principal, &a.Digest, &question, &created, &expires, &validated, &answer,
+			&a.AnsweredBy, &answered, &used, &withdrawn); err != nil {
 			return err
 		}
 		a.Created, a.Expires = fromMicro(created), fromMicro(expires)

@@ -142,7 +142,8 @@ func (d *DB) unfit(n int64, err error) {
 
 // signedAt reads the checkpoint of a chain.
 func (d *DB) signedAt(ctx context.Context, n int64) (s Signed, err error) {
-	err = d.each(ctx, func(scan func(...any) error) error { return scan(&s.Note, &s.Tree, &s.Tail) }, `SELECT checkpoint, tree, tail FROM chains WHERE number = $1`, n)
+	err = d.each(ctx, func(scan func(...any) error) error { return scan(&s.Note, &s.Tree, &s.Tail) },
+		`SELECT checkpoint, tree, tail FROM chains WHERE number = $1`, n)
 	return s, err
 }
 
@@ -204,7 +205,8 @@ func (d *DB) claimPostgres(ctx context.Context, fit func(Head, Signed) error) (*
 			break
 		}
 		// Nobody owns it from now on: its heartbeat never gets old.
-		if _, err := d.exec(ctx, `UPDATE chains SET owner = 'nobody', beat = 'infinity' WHERE number = $1`, c.head.Chain); err != nil {
+		if _, err := d.exec(ctx, `UPDATE chains SET owner = 'nobody', beat = 'infinity' WHERE number = $1`,
+			c.head.Chain); err != nil {
 			return nil, err
 		}
 		if written == c.head {
@@ -325,7 +327,8 @@ func (c *Chain) Check(ctx context.Context, rows []Row) (there bool, err error) {
 			return true, nil
 		}
 	}
-	return there, fmt.Errorf("chain %d ends at entry %d and was left at %d: %w", c.head.Chain, written.Seq, c.head.Seq, ErrFenced)
+	return there, fmt.Errorf("chain %d ends at entry %d and was left at %d: %w", c.head.Chain, written.Seq, c.head.Seq,
+		ErrFenced)
 }
 
 // fence voids an append that got no answer: PostgreSQL performs a statement that it has read even when the sender is

@@ -80,7 +80,8 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &DB{options: o, log: o.Log, held: map[any]func(){}, claims: claims{now: o.Now}, writing: make(chan struct{}, 1), mostOutcomes: maxOutcomes}
+	d := &DB{options: o, log: o.Log, held: map[any]func(){}, claims: claims{now: o.Now}, writing: make(chan struct{}, 1),
+		mostOutcomes: maxOutcomes}
 	var err error
 	if d.seal, err = newSeal(o.SealKey); err != nil {
 		return nil, err
@@ -194,7 +195,8 @@ func (d *DB) use(ctx context.Context) (pool *sql.DB, done func(), err error) {
 			return nil, nil, err
 		}
 	}
-	return nil, nil, &failure{reason: reasonOther, Err: errors.New("somebody replaces the file of the record again and again")}
+	return nil, nil, &failure{reason: reasonOther,
+		Err: errors.New("somebody replaces the file of the record again and again")}
 }
 
 // write waits until no other goroutine of this process writes to an SQLite file. The library would let one of them win

@@ -152,7 +152,8 @@ func (d *DB) rows(ctx context.Context, q Query, f func(*Row) error) error {
 func scanRow(scan func(...any) error) (*Row, error) {
 	var r Row
 	var hash []byte
-	err := scan(&r.Chain, &r.Seq, &r.Time, &r.Kind, &r.State, &r.Run, &r.Call, &r.Principal, &r.Profile, &r.Tool, &hash, &r.Body)
+	err := scan(&r.Chain, &r.Seq, &r.Time, &r.Kind, &r.State, &r.Run, &r.Call, &r.Principal, &r.Profile, &r.Tool, &hash,
+		&r.Body)
 	if err == nil && len(hash) != len(r.Hash) {
 		hash = nil // verification finds that it does not fit
 	}
@@ -198,7 +199,8 @@ func (c *Chain) Settle(ctx context.Context, settle func(rows []*Row) error) erro
 // settle handles the calls of chain n that are open.
 func (d *DB) settle(ctx context.Context, n int64, settle func([]*Row) error) error {
 	var from, to int64
-	err := d.each(ctx, func(scan func(...any) error) error { return scan(&from, &to) }, `SELECT open_from, seq FROM chains WHERE number = $1`, n)
+	err := d.each(ctx, func(scan func(...any) error) error { return scan(&from, &to) },
+		`SELECT open_from, seq FROM chains WHERE number = $1`, n)
 	if err != nil {
 		return err
 	}

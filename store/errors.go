@@ -100,7 +100,8 @@ func reason(err error) string {
 			return reasonReadOnly
 		case pg.Code == "55P03", pg.Code == "40P01":
 			return reasonLocked
-		case strings.HasPrefix(pg.Code, "57P"), strings.HasPrefix(pg.Code, "08"), strings.HasPrefix(pg.Code, "53"), strings.HasPrefix(pg.Code, "28"):
+		case strings.HasPrefix(pg.Code, "57P"), strings.HasPrefix(pg.Code, "08"), strings.HasPrefix(pg.Code, "53"),
+			strings.HasPrefix(pg.Code, "28"):
 			return reasonUnreachable
 		}
 		return reasonOther

@@ -64,7 +64,8 @@ func (d *DB) grants(ctx context.Context, where string, args ...any) ([]*Grant, e
 		var body string
 		var created, expires int64
 		var uses, revoked sql.NullInt64
-		if err := scan(&g.ID, &g.Principal, &g.Profile, &g.Run, &g.Key, &body, &created, &expires, &uses, &revoked); err != nil {
+		if err := scan(&g.ID, &g.Principal, &g.Profile, &g.Run, &g.Key, &body, &created, &expires, &uses,
+			&revoked); err != nil {
 			return err
 		}
 		g.Body, g.Created, g.Expires, g.Revoked = json.RawMessage(body), fromMicro(created), fromMicro(expires), revoked.Valid
@@ -73,6 +74,7 @@ func (d *DB) grants(ctx context.Context, where string, args ...any) ([]*Grant, e
 		}
 		all = append(all, &g)
 		return nil
-	}, `SELECT id, principal, profile, run, key, body, created, expires, uses_left, revoked_at FROM grants WHERE `+where, args...)
+	}, `SELECT id, principal, profile, run, key, body, created, expires, uses_left, revoked_at FROM grants WHERE `+where,
+		args...)
 	return all, err
 }

@@ -20,7 +20,8 @@ func filled(t *testing.T, o store.Options) *store.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := []store.Row{storetest.Row(c.Head(), 1, nil), storetest.Row(c.Head(), 2, func(r *store.Row) { r.Principal = "anna" })}
+	rows := []store.Row{storetest.Row(c.Head(), 1, nil), storetest.Row(c.Head(), 2,
+		func(r *store.Row) { r.Principal = "anna" })}
 	if err := c.Append(t.Context(), rows, 3); err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +106,8 @@ func TestNewerVersionIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	db.Close()
-	if _, err := store.Open(t.Context(), store.Options{Path: path}); err == nil || !strings.Contains(err.Error(), "version 99") {
+	if _, err := store.Open(t.Context(), store.Options{Path: path}); err == nil || !strings.Contains(err.Error(),
+		"version 99") {
 		t.Errorf("a database of a newer version: %v", err)
 	}
 }

@@ -36,9 +36,11 @@ func (d *DB) Chains(ctx context.Context) ([]int64, error) {
 
 // guards are the triggers that keep entries and answers from being changed.
 var guards = map[bool][]string{
-	true: {"approvals_answered_once", "approvals_fixed", "approvals_used_once", "approvals_withdrawn_once", "entries_no_delete", "entries_no_update",
+	true: {"approvals_answered_once", "approvals_fixed", "approvals_used_once", "approvals_withdrawn_once",
+		"entries_no_delete", "entries_no_update",
 		"grants_no_revival", "outcomes_fixed", "parked_once", "run_blocks_no_delete", "run_blocks_no_update"},
-	false: {"approvals_guard", "approvals_withdrawn", "entries_append_only", "grants_guard", "outcomes_fixed", "parked_guard"},
+	false: {"approvals_guard", "approvals_withdrawn", "entries_append_only", "grants_guard", "outcomes_fixed",
+		"parked_guard"},
 }
 
 // Inspect looks whether the database is whole and refuses what it has to refuse, and gives a sentence for

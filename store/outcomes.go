@@ -42,11 +42,13 @@ func (d *DB) Finish(ctx context.Context, p *ParkedRun, o *Outcome) error {
 			if err := dropWaiting(ctx, tx, o.Run); err != nil {
 				return err
 			}
-		} else if err := onceIn(ctx, tx, `DELETE FROM parked WHERE run = $1 AND claim = $2 AND phase > 0`, p.Run, p.Claim); err != nil {
+		} else if err := onceIn(ctx, tx, `DELETE FROM parked WHERE run = $1 AND claim = $2 AND phase > 0`, p.Run,
+			p.Claim); err != nil {
 			return err
 		}
 		if err := onceIn(ctx, tx, `INSERT INTO outcomes (run, principal, state, body, created, expires) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
-			o.Run, o.Principal, o.State, d.seal.close(append([]byte{}, o.Body...), Outcomes, o.Run, "body"), d.now(), o.Expires.UnixMicro()); err != nil {
+			o.Run, o.Principal, o.State, d.seal.close(append([]byte{}, o.Body...), Outcomes, o.Run, "body"), d.now(),
+			o.Expires.UnixMicro()); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `UPDATE keys SET expires = $1 WHERE run = $2`, o.Expires.UnixMicro(), o.Run)

@@ -210,12 +210,14 @@ func (d *DB) Reap(ctx context.Context, run, by string) (*ParkedRun, error) {
 }
 
 // parked reads runs, and decrypts those that keep selects.
-func (d *DB) parked(ctx context.Context, keep func(*ParkedRun) bool, where string, args ...any) (kept []*ParkedRun, err error) {
+func (d *DB) parked(ctx context.Context, keep func(*ParkedRun) bool, where string, args ...any) (kept []*ParkedRun,
+	err error) {
 	var all []*ParkedRun
 	err = d.each(ctx, func(scan func(...any) error) error {
 		var p ParkedRun
 		var created, expires int64
-		if err := scan(&p.Run, &p.Principal, &p.Profile, &p.Guest, &p.sealed, &created, &expires, &p.Claim, &p.Phase, &p.Round, &p.beats); err != nil {
+		if err := scan(&p.Run, &p.Principal, &p.Profile, &p.Guest, &p.sealed, &created, &expires, &p.Claim, &p.Phase,
+			&p.Round, &p.beats); err != nil {
 			return err
 		}
 		p.Created, p.Expires = fromMicro(created), fromMicro(expires)

@@ -27,7 +27,9 @@ const (
 func (d *DB) openPostgres(ctx context.Context) error {
 	config, err := pgx.ParseConfig(d.options.URL)
 	if err != nil {
-		return fmt.Errorf("the URL of the database, %s, cannot be used: write postgres://user:password@host:port/name", address.Origin(d.options.URL)) // what pgx says quotes parts of it
+		// what pgx says quotes parts of it
+		return fmt.Errorf("the URL of the database, %s, cannot be used: write postgres://user:password@host:port/name",
+			address.Origin(d.options.URL))
 	}
 	if config.ConnectTimeout <= 0 {
 		config.ConnectTimeout = connectWait
@@ -67,7 +69,8 @@ func (d *DB) openPostgres(ctx context.Context) error {
 
 func schemaVersion(ctx context.Context, q querier) (n int, err error) {
 	var there bool
-	if err := q.QueryRowContext(ctx, `SELECT to_regclass('schema_version') IS NOT NULL`).Scan(&there); err != nil || !there {
+	if err := q.QueryRowContext(ctx, `SELECT to_regclass('schema_version') IS NOT NULL`).Scan(&there); err != nil ||
+		!there {
 		return 0, err
 	}
 	err = q.QueryRowContext(ctx, `SELECT version FROM schema_version`).Scan(&n)

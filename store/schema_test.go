@@ -82,7 +82,8 @@ func TestNothingIsMadeForReaders(t *testing.T) {
 	if _, err := db.Exec("PRAGMA journal_mode = WAL"); err != nil {
 		t.Fatal(err)
 	}
-	if d, err := store.Open(t.Context(), store.Options{Path: path, ReadOnly: true}); err == nil || !strings.Contains(err.Error(), "no tables") {
+	if d, err := store.Open(t.Context(), store.Options{Path: path, ReadOnly: true}); err == nil ||
+		!strings.Contains(err.Error(), "no tables") {
 		t.Errorf("it was opened: %v, %v", d, err)
 	}
 }

@@ -26,9 +26,11 @@ func TestSealed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	check(d.Propose(t.Context(), &store.Approval{ID: "a_1", Run: "r_1", Digest: "sha256:ab", Question: secret("question"), Expires: ends}))
+	check(d.Propose(t.Context(), &store.Approval{ID: "a_1", Run: "r_1", Digest: "sha256:ab", Question: secret("question"),
+		Expires: ends}))
 	check(d.Answer(t.Context(), "a_1", "sha256:ab", true, "anna", secret("answer")))
-	check(d.Propose(t.Context(), &store.Approval{ID: "a_2", Run: "r_1", Digest: "sha256:ab", Question: secret("question"), Expires: ends}))
+	check(d.Propose(t.Context(), &store.Approval{ID: "a_2", Run: "r_1", Digest: "sha256:ab", Question: secret("question"),
+		Expires: ends}))
 	check(d.Park(t.Context(), &store.ParkedRun{Run: "r_1", State: secret("state"), Image: secret("image"), Expires: ends}))
 	check(d.Finish(t.Context(), nil, &store.Outcome{Run: "r_2", State: "ok", Body: secret("body"), Expires: ends}))
 
@@ -39,7 +41,8 @@ func TestSealed(t *testing.T) {
 	check(err)
 	o, err := d.Outcome(t.Context(), "r_2", "")
 	check(err)
-	for of, got := range map[string][]byte{"question": a.Question, "answer": a.Answer, "state": p.State, "image": p.Image, "body": o.Body} {
+	for of, got := range map[string][]byte{"question": a.Question, "answer": a.Answer, "state": p.State, "image": p.Image,
+		"body": o.Body} {
 		if string(got) != string(secret(of)) {
 			t.Errorf("the %s came back as %q", of, got)
 		}

@@ -16,7 +16,8 @@ func (d *DB) Sit(ctx context.Context, channel string) (leave func(), err error) 
 	if err != nil {
 		return nil, err
 	}
-	if _, err := d.exec(ctx, `INSERT INTO seats (claim, channel, created) VALUES ($1, $2, $3)`, claim, channel, d.now()); err != nil {
+	if _, err := d.exec(ctx, `INSERT INTO seats (claim, channel, created) VALUES ($1, $2, $3)`, claim, channel,
+		d.now()); err != nil {
 		d.claims.drop(claim)
 		return nil, err
 	}

@@ -66,7 +66,8 @@ func (f *file) dsn(readOnly, create bool, o Options) string {
 		synchronous = "normal"
 	}
 	for _, p := range []string{
-		"synchronous(" + synchronous + ")", "fullfsync(1)", "checkpoint_fullfsync(1)", "trusted_schema(0)", "cell_size_check(1)", "recursive_triggers(1)",
+		"synchronous(" + synchronous + ")", "fullfsync(1)", "checkpoint_fullfsync(1)", "trusted_schema(0)",
+		"cell_size_check(1)", "recursive_triggers(1)",
 		"wal_autocheckpoint(" + strconv.Itoa(checkpointPages) + ")", "cache_size(-16000)", "temp_store(memory)",
 	} {
 		q.Add("_pragma", p)
@@ -154,7 +155,8 @@ func (d *DB) connect(ctx context.Context, create bool) (*sql.DB, error) {
 		return fail(err)
 	}
 	if d.id != "" && d.id != id {
-		return fail(&failure{reason: reasonReplaced, Err: fmt.Errorf("%s is the database %s now and was %s", f.path, id, d.id)})
+		return fail(&failure{reason: reasonReplaced, Err: fmt.Errorf("%s is the database %s now and was %s", f.path, id,
+			d.id)})
 	}
 	after, err := os.Stat(f.path)
 	if err != nil || !os.SameFile(before, after) {
@@ -179,7 +181,8 @@ func (d *DB) connect(ctx context.Context, create bool) (*sql.DB, error) {
 func (d *DB) settleLog(ctx context.Context, pool *sql.DB, id string) error {
 	alone, err := d.idWithoutLog(ctx)
 	if err == nil && alone != id {
-		return &failure{reason: reasonReplaced, Err: fmt.Errorf("%s is the database %s, and the log beside it is that of %s", d.file.path, alone, id)}
+		return &failure{reason: reasonReplaced, Err: fmt.Errorf("%s is the database %s, and the log beside it is that of %s",
+			d.file.path, alone, id)}
 	}
 	if err != nil { // it is new, and all in the log
 		_, err = pool.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)")
@@ -194,7 +197,8 @@ func checkVersion(ctx context.Context, pool *sql.DB) error {
 		return err
 	}
 	if older(version, sqliteLeast) {
-		return fmt.Errorf("the SQLite library is %s, and versions before %s may lose commits when the log is reset", version, sqliteLeast)
+		return fmt.Errorf("the SQLite library is %s, and versions before %s may lose commits when the log is reset", version,
+			sqliteLeast)
 	}
 	return nil
 }
@@ -265,11 +269,13 @@ func (d *DB) checkFile() (anew bool, err error) {
 	info, err := os.Stat(f.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return false, &failure{reason: reasonDeleted, Err: fmt.Errorf("%s is gone: put it back, or stop codemode and move what is left of it away", f.path)}
+		return false, &failure{reason: reasonDeleted,
+			Err: fmt.Errorf("%s is gone: put it back, or stop codemode and move what is left of it away", f.path)}
 	case err != nil:
 		return false, err
 	case info.Mode().Perm()&0o200 == 0 && !d.options.ReadOnly:
-		return false, &failure{reason: reasonReadOnly, Err: fmt.Errorf("%s may not be written (mode %v)", f.path, info.Mode().Perm())}
+		return false, &failure{reason: reasonReadOnly, Err: fmt.Errorf("%s may not be written (mode %v)", f.path,
+			info.Mode().Perm())}
 	case d.pool == nil || !os.SameFile(info, f.info):
 		return true, nil
 	case d.options.ReadOnly:
@@ -290,7 +296,8 @@ func (d *DB) checkFile() (anew bool, err error) {
 		if big := wal.Size() > walAlarm; big != f.alarmed {
 			f.alarmed = big
 			if big {
-				d.log.Warn("the write-ahead log of the record is large: another program has been reading the file for long", "file", f.path+"-wal", "bytes", wal.Size())
+				d.log.Warn("the write-ahead log of the record is large: another program has been reading the file for long", "file",
+					f.path+"-wal", "bytes", wal.Size())
 			}
 		}
 	case f.wal != nil: // deleted or replaced: closing moves what it had into the file

@@ -37,7 +37,8 @@ func TestManyOpenANewFileAtTheSameMoment(t *testing.T) {
 		for range 5 {
 			all.Go(func() {
 				<-start
-				d, err := store.Open(t.Context(), store.Options{Path: path, Wait: time.Minute}) // a busy disk takes longer than the default
+				// a busy disk takes longer than the default
+				d, err := store.Open(t.Context(), store.Options{Path: path, Wait: time.Minute})
 				if err == nil {
 					err = d.Close()
 				}
@@ -74,7 +75,8 @@ func TestARunIsFoundAfterAFault(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := 0
-	if err := d.Rows(t.Context(), store.Query{Run: rows()[0].Run}, func(*store.Row) error { found++; return nil }); err != nil || found != 1 {
+	if err := d.Rows(t.Context(), store.Query{Run: rows()[0].Run},
+		func(*store.Row) error { found++; return nil }); err != nil || found != 1 {
 		t.Errorf("%d entries of the run are found (%v), want 1", found, err)
 	}
 	if problems, err := d.Inspect(t.Context()); err != nil || len(problems) > 0 {

@@ -36,12 +36,16 @@ func TestAddressesWithSecretsAreNotShown(t *testing.T) {
 	defer failing.Close()
 	at := strings.TrimPrefix(failing.URL, "http://")
 	for _, address := range []string{
-		"http://u:" + canary + "@127.0.0.1:1/mcp", "http://127.0.0.1:1/" + canary + "/mcp", "http://" + canary + "@127.0.0.1:1/mcp?key=" + canary,
-		"http://nowhere.invalid/" + canary, "http://" + at + "/" + canary, "http://" + canary + "@" + at + "/" + canary + "?status=redirect",
-		"http://" + at + "/" + canary + "?status=elsewhere", "http://" + at + "/" + canary + "?status=nowhere", "http://" + at + "/" + canary + "?status=login",
+		"http://u:" + canary + "@127.0.0.1:1/mcp", "http://127.0.0.1:1/" + canary + "/mcp",
+		"http://" + canary + "@127.0.0.1:1/mcp?key=" + canary,
+		"http://nowhere.invalid/" + canary, "http://" + at + "/" + canary, "http://" + canary + "@" + at + "/" + canary +
+			"?status=redirect",
+		"http://" + at + "/" + canary + "?status=elsewhere", "http://" + at + "/" + canary + "?status=nowhere",
+		"http://" + at + "/" + canary + "?status=login",
 		"ftp://u:" + canary + "@h/" + canary, "http://u:%zz" + canary + "@h/", "http://h:" + canary + "/",
 	} {
-		s, warnings, err := servers.Parse("s", []byte(`{"url":"`+address+`"}`), func(string) (string, bool) { return "", false })
+		s, warnings, err := servers.Parse("s", []byte(`{"url":"`+address+`"}`),
+			func(string) (string, bool) { return "", false })
 		if err != nil {
 			if strings.Contains(err.Error()+strings.Join(warnings, ""), canary) {
 				t.Errorf("%s: %v", address, err)
@@ -49,7 +53,8 @@ func TestAddressesWithSecretsAreNotShown(t *testing.T) {
 			continue
 		}
 		var log lockedBuffer
-		m := manage(t, upstream.Options{Logins: t.TempDir(), Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}, upstream.Server{Server: s})
+		m := manage(t, upstream.Options{Logins: t.TempDir(),
+			Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}, upstream.Server{Server: s})
 		_, err = call(t, m, "s", "any", `{}`)
 		if err == nil {
 			t.Errorf("%s: a call went through", address)

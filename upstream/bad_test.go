@@ -44,7 +44,11 @@ func TestAServerThatEndsDuringACall(t *testing.T) {
 			if err := <-slow; err != nil {
 				t.Errorf("the good server was disturbed: %v", err)
 			}
-			eventually(t, "it is started again", func() bool { s := status(t, m, "bad"); return s.Restarts > 0 && s.State == upstream.Ready })
+			eventually(t, "it is started again", func() bool {
+				s := status(t, m, "bad")
+				return s.Restarts > 0 &&
+					s.State == upstream.Ready
+			})
 			if s := status(t, m, "bad"); s.Tools != 7 || s.Stale {
 				t.Errorf("after the restart: %d tools, stale %v", s.Tools, s.Stale)
 			}
@@ -63,7 +67,11 @@ func TestAHangingCallEndsWithItsTime(t *testing.T) {
 	if !errors.As(err, &e) || !e.Unknown || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want an unknown outcome and the deadline", err)
 	}
-	eventually(t, "the server is told", func() bool { b, _ := os.ReadFile(note); return strings.Contains(string(b), "requestId") })
+	eventually(t, "the server is told", func() bool {
+		b, _ := os.ReadFile(note)
+		return strings.Contains(string(b),
+			"requestId")
+	})
 	if s := status(t, m, "s"); s.State != upstream.Ready {
 		t.Errorf("a server that lets one call hang is %s, want ready", s.State)
 	}
@@ -74,7 +82,8 @@ func TestTheServersOwnTimeoutCounts(t *testing.T) {
 	s := fakeServer(t, "s", "plain")
 	s.Timeout = 100 * time.Millisecond
 	m := manage(t, upstream.Options{}, s)
-	_, err := m.Call(t.Context(), "s", "slow", json.RawMessage(`{"MS":2000}`), upstream.CallOptions{Progress: func(float64, float64, string) {}})
+	_, err := m.Call(t.Context(), "s", "slow", json.RawMessage(`{"MS":2000}`),
+		upstream.CallOptions{Progress: func(float64, float64, string) {}})
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("progress must not make a call last longer: got %v", err)
 	}
@@ -116,14 +125,18 @@ func TestASlowStartHoldsUpNobodyElse(t *testing.T) {
 	if _, err := call(t, m, "slow", "echo", `{}`); err != nil {
 		t.Errorf("a call waits for a server that is starting: got %v", err)
 	}
-	eventually(t, "the hung one has failed", func() bool { return strings.Contains(status(t, m, "hung").Error, "not get ready in time") })
+	eventually(t, "the hung one has failed", func() bool {
+		return strings.Contains(status(t, m, "hung").Error,
+			"not get ready in time")
+	})
 	eventually(t, "the late one has failed or come back", func() bool { return status(t, m, "late list").Restarts > 0 })
 }
 
 func TestWhatDoesNotBelongOnStandardOutput(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ mode, want string }{
-		{"banner", `"fine"`}, {"answers twice", `"first"`}, {"garbage", `{"got":{"n":1}}`}, {"floods stderr", `{"got":{"n":1}}`},
+		{"banner", `"fine"`}, {"answers twice", `"first"`}, {"garbage", `{"got":{"n":1}}`},
+		{"floods stderr", `{"got":{"n":1}}`},
 	} {
 		t.Run(row.mode, func(t *testing.T) {
 			t.Parallel()
@@ -179,7 +192,8 @@ func TestFlappingIsTriedEverMoreSeldom(t *testing.T) {
 func TestOddToolListsAreMadeSafe(t *testing.T) {
 	t.Parallel()
 	l := new(lists)
-	m := manage(t, upstream.Options{ToolsChanged: l.changed}, fakeServer(t, "odd", "odd names"), fakeServer(t, "none", "hides tools"),
+	m := manage(t, upstream.Options{ToolsChanged: l.changed}, fakeServer(t, "odd", "odd names"),
+		fakeServer(t, "none", "hides tools"),
 		fakeServer(t, "endless", "endless list"), fakeServer(t, "circle", "same cursor"), fakeServer(t, "pages", "pages"))
 	want := []upstream.Tool{
 		{Name: "same", Input: json.RawMessage(`{"type":"object"}`)},
@@ -214,7 +228,8 @@ func TestOddToolListsAreMadeSafe(t *testing.T) {
 func TestChangesOfTheListAreFollowed(t *testing.T) {
 	t.Parallel()
 	l := new(lists)
-	m := manage(t, upstream.Options{ToolsChanged: l.changed}, fakeServer(t, "s", "changes"), fakeServer(t, "storm", "storms"), fakeServer(t, "broken", "list breaks"))
+	m := manage(t, upstream.Options{ToolsChanged: l.changed}, fakeServer(t, "s", "changes"),
+		fakeServer(t, "storm", "storms"), fakeServer(t, "broken", "list breaks"))
 	described := func(server string) string {
 		for _, tool := range l.of(server) {
 			if tool.Name == "version" {
@@ -306,7 +321,8 @@ func TestSecretsAreNotInErrors(t *testing.T) {
 		t.Errorf("got %v, want the last words without the secret", err)
 	}
 	_, err = call(t, m, "h", "x", `{}`)
-	for _, text := range []string{fmt.Sprint(err), fmt.Sprintf("%+v", status(t, m, "h")), fmt.Sprintf("%+v", status(t, m, "s"))} {
+	for _, text := range []string{fmt.Sprint(err), fmt.Sprintf("%+v", status(t, m, "h")),
+		fmt.Sprintf("%+v", status(t, m, "s"))} {
 		for _, secret := range []string{"out of luck", "pa55word", "k3y", "t0ken123"} {
 			if strings.Contains(text, secret) {
 				t.Errorf("%q tells %q", text, secret)

@@ -25,13 +25,18 @@ func TestResultBombs(t *testing.T) {
 		blocks       int
 	}{
 		{"two hundred thousand blocks", `{"content":[` + strings.Repeat(image+",", 200_000) + image + `]}`, blocksMax},
-		{"two hundred thousand blocks in a structure", `{"structuredContent":{"type":"x","all":[` + strings.Repeat(image+",", 200_000) + image + `]}}`, blocksMax},
+		{"two hundred thousand blocks in a structure", `{"structuredContent":{"type":"x","all":[` + strings.Repeat(image+",",
+			200_000) + image + `]}}`, blocksMax},
 		{"ten million elements", `{"content":[` + strings.Repeat("1,", 10_000_000) + `1]}`, 0},
 		{"ten million texts of an error", `{"isError":true,"content":[` + strings.Repeat(`"",`, 10_000_000) + `1]}`, 0},
-		{"many texts of an error", `{"isError":true,"content":[` + strings.Repeat(`{"type":"text","text":""},`, 400_000) + `1]}`, 0},
-		{"one long text below many levels", `{"structuredContent":` + deep(1000, `"\"type\"`+strings.Repeat("x", 8*mb)+`"`) + `}`, 0},
-		{"many members below a few levels", `{"structuredContent":` + deep(3, strings.Repeat(`{"type":"x"},`, 500_000)+`1`) + `}`, 0},
-		{"many keys", `{"structuredContent":{"type":1` + strings.Repeat(`,"k":{"type":"resource","resource":7}`, 300_000) + `}}`, 0},
+		{"many texts of an error", `{"isError":true,"content":[` + strings.Repeat(`{"type":"text","text":""},`, 400_000) +
+			`1]}`, 0},
+		{"one long text below many levels", `{"structuredContent":` + deep(1000, `"\"type\"`+strings.Repeat("x", 8*mb)+`"`) +
+			`}`, 0},
+		{"many members below a few levels", `{"structuredContent":` + deep(3, strings.Repeat(`{"type":"x"},`, 500_000)+`1`) +
+			`}`, 0},
+		{"many keys", `{"structuredContent":{"type":1` + strings.Repeat(`,"k":{"type":"resource","resource":7}`, 300_000) +
+			`}}`, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			began := time.Now()
@@ -53,7 +58,8 @@ func TestResultBombs(t *testing.T) {
 	t.Run("a call that is over", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if r, _, err := readResult(ctx, json.RawMessage(`{"content":[`+strings.Repeat(image+",", 10_000)+image+`]}`)); err == nil {
+		if r, _, err := readResult(ctx, json.RawMessage(`{"content":[`+strings.Repeat(image+",",
+			10_000)+image+`]}`)); err == nil {
 			t.Errorf("%d blocks were read for nobody", len(r.Blocks))
 		}
 	})

@@ -233,9 +233,12 @@ func (f *fake) garbage() {
 		f.print(string(line) + "\n")
 	}
 	for _, s := range []string{
-		"\x00\x00", "Content-Length: 17\r\n\r", `{"jsonrpc":"2.0"`, `{"jsonrpc":"2.0","id":1,`, "[]", "[{}]", "{}", `{"jsonrpc":"1.0","id":1,"result":{}}`,
-		`{"jsonrpc":"2.0","id":999999,"result":{}}`, `{"jsonrpc":"2.0","id":"nobody","result":{"content":[]}}`, `{"jsonrpc":"2.0","id":null,"result":{}}`,
-		`{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"both"}}`, `{"jsonrpc":"2.0","method":"notifications/unknown","params":[1]}`,
+		"\x00\x00", "Content-Length: 17\r\n\r", `{"jsonrpc":"2.0"`, `{"jsonrpc":"2.0","id":1,`, "[]", "[{}]", "{}",
+		`{"jsonrpc":"1.0","id":1,"result":{}}`,
+		`{"jsonrpc":"2.0","id":999999,"result":{}}`, `{"jsonrpc":"2.0","id":"nobody","result":{"content":[]}}`,
+		`{"jsonrpc":"2.0","id":null,"result":{}}`,
+		`{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"both"}}`,
+		`{"jsonrpc":"2.0","method":"notifications/unknown","params":[1]}`,
 		`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":{"a":1},"progress":"x"}}`,
 		`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"hello"}}`,
 		strings.Repeat("[", 20000), strings.Repeat(`{"a":`, 20000),

@@ -49,16 +49,21 @@ func TestFrames(t *testing.T) {
 		{"a batch", "[" + a + "," + b + "]\n", []string{"[" + a + "," + b + "]"}, 0, io.EOF},
 		{"a batch of something else", "[1," + a + "]\n", []string{a}, 0, io.EOF},
 		{"an empty batch", "[]\n", nil, 1, io.EOF},
-		{"invalid UTF-8", `{"jsonrpc":"2.0","method":"` + "\xff" + `"}` + "\n", []string{`{"jsonrpc":"2.0","method":"` + "\uFFFD" + `"}`}, 0, io.EOF},
+		{"invalid UTF-8", `{"jsonrpc":"2.0","method":"` + "\xff" + `"}` + "\n",
+			[]string{`{"jsonrpc":"2.0","method":"` + "\uFFFD" + `"}`}, 0, io.EOF},
 		{"long text is skipped", strings.Repeat("x", 500) + "\n" + a + "\n", []string{a}, 1, io.EOF},
-		{"a long message is not", `{"jsonrpc":"2.0","id":1,"result":"` + strings.Repeat("x", 500) + "\"}\n" + a + "\n", nil, 0, errFrameTooLarge},
-		{"Content-Length frames", "Content-Length: 36\r\n\r\n" + a + "Content-Length: 30\r\n\r\n" + b + "\n", []string{a, b}, 1, io.EOF},
+		{"a long message is not", `{"jsonrpc":"2.0","id":1,"result":"` + strings.Repeat("x", 500) + "\"}\n" + a + "\n", nil,
+			0, errFrameTooLarge},
+		{"Content-Length frames", "Content-Length: 36\r\n\r\n" + a + "Content-Length: 30\r\n\r\n" + b + "\n", []string{a, b},
+			1, io.EOF},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			for name, in := range map[string]io.Reader{"at once": strings.NewReader(row.in), "byte by byte": iotest.OneByteReader(strings.NewReader(row.in))} {
+			for name, in := range map[string]io.Reader{"at once": strings.NewReader(row.in),
+				"byte by byte": iotest.OneByteReader(strings.NewReader(row.in))} {
 				got, dropped, err := frames(in, 200)
 				if d := cmp.Diff(row.want, got); d != "" || dropped != row.dropped || !errors.Is(err, row.err) {
-					t.Errorf("%s: dropped %d, want %d; error %v, want %v; messages (-want +got):\n%s", name, dropped, row.dropped, err, row.err, d)
+					t.Errorf("%s: dropped %d, want %d; error %v, want %v; messages (-want +got):\n%s", name, dropped, row.dropped, err,
+						row.err, d)
 				}
 			}
 		})
@@ -69,7 +74,8 @@ func TestFrames(t *testing.T) {
 func TestLongLinesAreReadOnce(t *testing.T) {
 	const a = `{"jsonrpc":"2.0","id":1,"result":{}}`
 	long := strings.Repeat(`{"jsonrpc":"2.0","a":"`, 200_000)
-	for name, in := range map[string]string{"half a message": long, "text with a brace at the end": long + "}", "text with a message at the end": long + a} {
+	for name, in := range map[string]string{"half a message": long, "text with a brace at the end": long + "}",
+		"text with a message at the end": long + a} {
 		if got := messagesIn([]byte(in)); got != nil {
 			t.Errorf("%s: %d messages are found", name, len(got))
 		}
@@ -127,7 +133,8 @@ func FuzzFrames(f *testing.F) {
 
 func FuzzResult(f *testing.F) {
 	for _, s := range []string{
-		`{"content":[{"type":"text","text":"{\"a\":1}"}]}`, `{"content":[{"type":"image","data":"aGk=","mimeType":"image/png"}],"structuredContent":{"a":[{"type":"resource","resource":{"blob":"x"}}]}}`,
+		`{"content":[{"type":"text","text":"{\"a\":1}"}]}`,
+		`{"content":[{"type":"image","data":"aGk=","mimeType":"image/png"}],"structuredContent":{"a":[{"type":"resource","resource":{"blob":"x"}}]}}`,
 		`{"content":[{"type":"resource","resource":{"uri":"x","text":"y"}}],"isError":true}`, `{}`, `{"content":null}`,
 	} {
 		f.Add([]byte(s))

@@ -26,12 +26,15 @@ func sdkServer(over <-chan struct{}) *mcp.Server {
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
 	})
 	object := json.RawMessage(`{"type":"object"}`)
-	s.AddTool(&mcp.Tool{Name: "big", InputSchema: object}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	s.AddTool(&mcp.Tool{Name: "big", InputSchema: object}, func(context.Context,
+		*mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{StructuredContent: json.RawMessage(`{"z":9007199254740993,"a":1.10}`)}, nil
 	})
-	s.AddTool(&mcp.Tool{Name: "slow", InputSchema: object}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	s.AddTool(&mcp.Tool{Name: "slow", InputSchema: object}, func(ctx context.Context,
+		r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if token := r.Params.GetProgressToken(); token != nil {
-			_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: 1, Message: "half"})
+			_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: 1,
+				Message: "half"})
 		}
 		select {
 		case <-time.After(200 * time.Millisecond):
@@ -39,14 +42,16 @@ func sdkServer(over <-chan struct{}) *mcp.Server {
 		}
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "done"}}}, nil
 	})
-	s.AddTool(&mcp.Tool{Name: "hangs", InputSchema: object}, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	s.AddTool(&mcp.Tool{Name: "hangs", InputSchema: object}, func(ctx context.Context,
+		_ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		select {
 		case <-over: // the SDK's server without sessions does not end a call whose client has gone
 		case <-ctx.Done():
 		}
 		return &mcp.CallToolResult{}, nil
 	})
-	s.AddTool(&mcp.Tool{Name: "wrong", InputSchema: object}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	s.AddTool(&mcp.Tool{Name: "wrong", InputSchema: object}, func(context.Context,
+		*mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return nil, errors.New("a protocol error")
 	})
 	return s
@@ -66,9 +71,11 @@ func TestEveryWayOverHTTP(t *testing.T) {
 		kind    servers.Transport
 		version string
 	}{
-		{"the newest protocol, without sessions", streamable(&mcp.StreamableHTTPOptions{Stateless: true}), "/mcp", upstream.HTTP, "2026-07-28"},
+		{"the newest protocol, without sessions", streamable(&mcp.StreamableHTTPOptions{Stateless: true}), "/mcp",
+			upstream.HTTP, "2026-07-28"},
 		{"with sessions", streamable(nil), "/mcp", upstream.HTTP, "2025-11-25"},
-		{"with sessions, answers in plain JSON", streamable(&mcp.StreamableHTTPOptions{JSONResponse: true}), "/mcp", upstream.HTTP, "2025-11-25"},
+		{"with sessions, answers in plain JSON", streamable(&mcp.StreamableHTTPOptions{JSONResponse: true}), "/mcp",
+			upstream.HTTP, "2025-11-25"},
 		{"only SSE, found out", sse, "/mcp", upstream.HTTP, "2025-11-25"},
 		{"only SSE, as the path says", sse, "/sse", upstream.HTTP, "2025-11-25"},
 		{"only SSE, as configured", sse, "/mcp", upstream.SSE, "2025-11-25"},
@@ -106,7 +113,10 @@ func TestEveryWayOverHTTP(t *testing.T) {
 				t.Errorf("got %s, want %s", got, want)
 			}
 			progress := make(chan string, 10)
-			r, err = m.Call(t.Context(), "s", "slow", nil, upstream.CallOptions{Progress: func(_, _ float64, s string) { progress <- s }})
+			r, err = m.Call(t.Context(), "s", "slow", nil, upstream.CallOptions{Progress: func(_, _ float64,
+				s string) {
+				progress <- s
+			}})
 			if err != nil || string(r.Value) != `"done"` {
 				t.Errorf("slow: got %v, %v", r, err)
 			}
@@ -127,7 +137,8 @@ func TestEveryWayOverHTTP(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second) // enough to send it
 			defer cancel()
 			var e *upstream.Error
-			if _, err := m.Call(ctx, "s", "hangs", nil, upstream.CallOptions{}); !errors.As(err, &e) || !e.Unknown || !errors.Is(err, context.DeadlineExceeded) {
+			if _, err := m.Call(ctx, "s", "hangs", nil, upstream.CallOptions{}); !errors.As(err, &e) || !e.Unknown ||
+				!errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("out of time: got %v", err)
 			}
 			if _, err := call(t, m, "s", "big", `{}`); err != nil {
@@ -201,11 +212,16 @@ func TestFaultsOverHTTP(t *testing.T) {
 		want    string
 		unknown bool
 	}{
-		{"429 is no silent retry", func(w http.ResponseWriter, _ int) bool { w.WriteHeader(429); return true }, "Too Many Requests", false},
-		{"503 did nothing", func(w http.ResponseWriter, _ int) bool { w.WriteHeader(503); return true }, "Service Unavailable", false},
-		{"500 may have done something", func(w http.ResponseWriter, _ int) bool { w.WriteHeader(500); return true }, "Internal Server Error", true},
-		{"504 may have done something", func(w http.ResponseWriter, _ int) bool { w.WriteHeader(504); return true }, "Gateway Timeout", true},
-		{"401 explains itself", func(w http.ResponseWriter, _ int) bool { w.WriteHeader(401); return true }, "HTTP 401", false},
+		{"429 is no silent retry", func(w http.ResponseWriter, _ int) bool { w.WriteHeader(429); return true },
+			"Too Many Requests", false},
+		{"503 did nothing", func(w http.ResponseWriter, _ int) bool { w.WriteHeader(503); return true },
+			"Service Unavailable", false},
+		{"500 may have done something", func(w http.ResponseWriter, _ int) bool { w.WriteHeader(500); return true },
+			"Internal Server Error", true},
+		{"504 may have done something", func(w http.ResponseWriter, _ int) bool { w.WriteHeader(504); return true },
+			"Gateway Timeout", true},
+		{"401 explains itself", func(w http.ResponseWriter, _ int) bool { w.WriteHeader(401); return true }, "HTTP 401",
+			false},
 		{"a reset may have done something", func(http.ResponseWriter, int) bool { panic(http.ErrAbortHandler) }, "", true},
 		{"half an answer too", func(w http.ResponseWriter, _ int) bool {
 			w.Header().Set("Content-Type", "application/json")
@@ -263,10 +279,14 @@ func TestFaultsOverHTTP(t *testing.T) {
 func TestOddAnswersOverHTTP(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ name, body, want string }{
-		{"events that are no messages are left out", ": hello\n\nevent: ping\ndata: now\n\ndata: not json\n\ndata: {\"level\":30}\n\ndata: RESULT\n\n", `"ok"`},
-		{"a message on several lines", "data: {\"jsonrpc\":\"2.0\",\"id\":ID,\ndata: \"result\":{\"content\":[],\ndata: \"structuredContent\":{\"n\":9007199254740993}}}\n\n", `{"n":9007199254740993}`},
+		{"events that are no messages are left out",
+			": hello\n\nevent: ping\ndata: now\n\ndata: not json\n\ndata: {\"level\":30}\n\ndata: RESULT\n\n", `"ok"`},
+		{"a message on several lines",
+			"data: {\"jsonrpc\":\"2.0\",\"id\":ID,\ndata: \"result\":{\"content\":[],\ndata: \"structuredContent\":{\"n\":9007199254740993}}}\n\n", `{"n":9007199254740993}`},
 		{"CRLF", "event: message\r\ndata: RESULT\r\n\r\n", `"ok"`},
-		{"invalid UTF-8 is replaced", "data: {\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"a\xffb\"}]}}\n\n", "\"a\uFFFDb\""},
+		{"invalid UTF-8 is replaced",
+			"data: {\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"a\xffb\"}]}}\n\n",
+			"\"a\uFFFDb\""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
@@ -281,7 +301,8 @@ func TestOddAnswersOverHTTP(t *testing.T) {
 				var m struct{ ID json.RawMessage }
 				_ = json.Unmarshal(body, &m)
 				w.Header().Set("Content-Type", "text/event-stream")
-				text := strings.ReplaceAll(row.body, "RESULT", `{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"ok"}]}}`)
+				text := strings.ReplaceAll(row.body, "RESULT",
+					`{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"ok"}]}}`)
 				fmt.Fprint(w, strings.ReplaceAll(text, "ID", string(m.ID)))
 			}))
 			defer ts.Close()
@@ -323,7 +344,8 @@ func TestHeadersGoToNoOtherOrigin(t *testing.T) {
 			w.(http.Flusher).Flush()
 			<-r.Context().Done()
 		}, "another origin"},
-		{"needs a login", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, "HTTP 401"},
+		{"needs a login", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusUnauthorized) },
+			"HTTP 401"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			ts := httptest.NewServer(row.handler)
@@ -360,7 +382,8 @@ func (r *restartable) start() {
 	}
 	var l net.Listener
 	var err error
-	if !testwait.Holds(func() bool { l, err = net.Listen("tcp", addr); return err == nil }) { // what was there is about to be gone
+	// what was there is about to be gone
+	if !testwait.Holds(func() bool { l, err = net.Listen("tcp", addr); return err == nil }) {
 		r.t.Fatal(err)
 	}
 	r.addr = l.Addr().String()

@@ -22,7 +22,8 @@ func TestBlocksOfBuiltInToolsAreHandles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for id, block := range r.Blocks {
-		if got, want := strings.ReplaceAll(string(r.Value), id, "ID"), `{"$block":"ID","bytes":8,"mimeType":"image/png","type":"image"}`; got != want {
+		if got, want := strings.ReplaceAll(string(r.Value), id, "ID"),
+			`{"$block":"ID","bytes":8,"mimeType":"image/png","type":"image"}`; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 		if !strings.Contains(string(block), `"data":"iVBORw0KGgo="`) {

@@ -92,8 +92,10 @@ func TestALogin(t *testing.T) {
 	t.Parallel()
 	h, dir := host(t, hosted.Options{}), filepath.Join(t.TempDir(), "logins")
 	var log lockedBuffer
-	m := manage(t, upstream.Options{Logins: dir, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}, httpServer("hosted", h.URL))
-	if s := status(t, m, "hosted"); !strings.Contains(s.Error, "codemode login hosted") || !strings.Contains(s.Error, "401") {
+	m := manage(t, upstream.Options{Logins: dir,
+		Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}, httpServer("hosted", h.URL))
+	if s := status(t, m, "hosted"); !strings.Contains(s.Error, "codemode login hosted") ||
+		!strings.Contains(s.Error, "401") {
 		t.Errorf("before the login it says %q", s.Error)
 	}
 	if err := logIn(t, m); err != nil {
@@ -140,7 +142,8 @@ func TestALogin(t *testing.T) {
 	h.Revoke(true)
 	err := works(t, m)
 	var e *upstream.Error
-	if !errors.As(err, &e) || e.Unknown || !strings.Contains(err.Error(), "its login has expired") || !strings.Contains(err.Error(), "run codemode login hosted") {
+	if !errors.As(err, &e) || e.Unknown || !strings.Contains(err.Error(), "its login has expired") ||
+		!strings.Contains(err.Error(), "run codemode login hosted") {
 		t.Errorf("with a login that has expired: %v", err)
 	}
 	before := h.Refused()
@@ -280,7 +283,8 @@ func TestLoginsThatFail(t *testing.T) {
 		how  hosted.Options
 		want string
 	}{
-		{"another state", hosted.Options{Tamper: func(q url.Values) { q.Set("state", "guessed") }}, "does not belong to this login"},
+		{"another state", hosted.Options{Tamper: func(q url.Values) { q.Set("state", "guessed") }},
+			"does not belong to this login"},
 		{"no state", hosted.Options{Tamper: func(q url.Values) { q.Del("state") }}, "does not belong to this login"},
 		{"another code", hosted.Options{Tamper: func(q url.Values) { q.Set("code", "stolen") }}, "invalid_grant"},
 		{"no code", hosted.Options{Tamper: func(q url.Values) { q.Del("code") }}, "no code"},
@@ -301,7 +305,8 @@ func TestLoginsThatFail(t *testing.T) {
 				ctx, cancel = context.WithTimeout(t.Context(), 3*time.Second)
 			}
 			defer cancel()
-			if err := m.Login(ctx, "hosted", login.Options{Open: browserThatMayFail}); err == nil || !strings.Contains(err.Error(), row.want) {
+			if err := m.Login(ctx, "hosted", login.Options{Open: browserThatMayFail}); err == nil ||
+				!strings.Contains(err.Error(), row.want) {
 				t.Errorf("got %v, want %q", err, row.want)
 			}
 			if files, _ := filepath.Glob(filepath.Join(dir, "*.json")); len(files) > 0 {
@@ -325,7 +330,8 @@ func TestALoginThatIsAskedForLate(t *testing.T) {
 	eventually(t, "it is ready", func() bool { return status(t, m, "hosted").State == upstream.Ready })
 	err := works(t, m)
 	var e *upstream.Error
-	if !errors.As(err, &e) || e.Unknown || !strings.Contains(err.Error(), `it wants "write"`) || !strings.Contains(err.Error(), "run codemode login hosted") {
+	if !errors.As(err, &e) || e.Unknown || !strings.Contains(err.Error(), `it wants "write"`) ||
+		!strings.Contains(err.Error(), "run codemode login hosted") {
 		t.Errorf("a call that wants more: %v", err)
 	}
 	if err := logIn(t, m); err != nil {
@@ -342,7 +348,8 @@ func TestAClientThatIsRegistered(t *testing.T) {
 	}
 	port := l.Addr().(*net.TCPAddr).Port
 	_ = l.Close() // it is free now, and hardly taken by somebody else at once
-	c := hosted.Client{ID: "us", Secret: "canary-of-the-client", Redirect: fmt.Sprintf("http://localhost:%d/callback", port)}
+	c := hosted.Client{ID: "us", Secret: "canary-of-the-client", Redirect: fmt.Sprintf("http://localhost:%d/callback",
+		port)}
 	h, dir := host(t, hosted.Options{Client: &c}), t.TempDir()
 	unregistered := manage(t, upstream.Options{Logins: dir}, httpServer("hosted", h.URL))
 	if err := logIn(t, unregistered); err == nil || !strings.Contains(err.Error(), `"oauth": {"clientId"`) {
@@ -371,11 +378,14 @@ func TestWhereNoLoginIsWanted(t *testing.T) {
 	defer open.Close()
 	withHeader := httpServer("header", open.URL)
 	withHeader.Headers = http.Header{"Authorization": {"Bearer of-the-configuration"}}
-	m := manage(t, upstream.Options{Logins: t.TempDir()}, httpServer("open", open.URL), withHeader, upstream.BuiltIn(builtin.Time()))
+	m := manage(t, upstream.Options{Logins: t.TempDir()}, httpServer("open", open.URL), withHeader,
+		upstream.BuiltIn(builtin.Time()))
 	for server, want := range map[string]string{
-		"open": login.ErrNotNeeded.Error(), "header": "remove that first", "time": "runs on this machine", "nobody": "no such server",
+		"open": login.ErrNotNeeded.Error(), "header": "remove that first", "time": "runs on this machine",
+		"nobody": "no such server",
 	} {
-		if err := m.Login(t.Context(), server, login.Options{Open: browser(t)}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := m.Login(t.Context(), server, login.Options{Open: browser(t)}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", server, err, want)
 		}
 	}
@@ -407,14 +417,16 @@ func TestATokenGoesWhereItWasGivenFor(t *testing.T) {
 	}
 	s = httpServer("hosted", h.URL)
 	s.Headers = http.Header{"Authorization": {"Bearer of-the-configuration"}}
-	if st := status(t, manage(t, upstream.Options{Logins: dir}, s), "hosted"); !strings.Contains(st.Error, "does not take the Authorization header") {
+	if st := status(t, manage(t, upstream.Options{Logins: dir}, s), "hosted"); !strings.Contains(st.Error,
+		"does not take the Authorization header") {
 		t.Errorf("a header of the configuration counts: got %q", st.Error)
 	}
 	files, _ := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err := os.Chmod(files[0], 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if st := status(t, manage(t, upstream.Options{Logins: dir}, httpServer("hosted", h.URL)), "hosted"); !strings.Contains(st.Error, "can be read by others") {
+	if st := status(t, manage(t, upstream.Options{Logins: dir}, httpServer("hosted", h.URL)),
+		"hosted"); !strings.Contains(st.Error, "can be read by others") {
 		t.Errorf("a file that others can read: got %q", st.Error)
 	}
 }
@@ -449,7 +461,8 @@ func TestAServerThatEchoesItsSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := string(r.Value) + string(r.Content); strings.Contains(text, "canary") || !strings.Contains(text, "API_KEY=[secret]") || !strings.Contains(text, "Lovelace") {
+	if text := string(r.Value) + string(r.Content); strings.Contains(text, "canary") ||
+		!strings.Contains(text, "API_KEY=[secret]") || !strings.Contains(text, "Lovelace") {
 		t.Errorf("the environment as programs see it:\n%s", text)
 	}
 	for _, args := range []string{
@@ -457,7 +470,8 @@ func TestAServerThatEchoesItsSecrets(t *testing.T) {
 	} {
 		_, err := call(t, m, "s", "raw", args)
 		var failed *upstream.ToolError
-		if !errors.As(err, &failed) || failed.Message != "bad key [secret]" || strings.Contains(string(failed.Result.Value), "canary") {
+		if !errors.As(err, &failed) || failed.Message != "bad key [secret]" || strings.Contains(string(failed.Result.Value),
+			"canary") {
 			t.Errorf("got %v", err)
 		}
 	}

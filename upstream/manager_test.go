@@ -74,17 +74,22 @@ func TestValuesKeepTheBytesOfTheWire(t *testing.T) {
 	t.Parallel()
 	m := manage(t, upstream.Options{}, fakeServer(t, "s", "plain"))
 	for _, row := range []struct{ name, result, want string }{
-		{"structured content comes first", `{"content":[{"type":"text","text":"other"}],"structuredContent":{"b":1,"a":2}}`, `{"b":1,"a":2}`},
-		{"integers beyond 2^53 keep their digits", `{"content":[],"structuredContent":{"id":9007199254740993,"f":1.10}}`, `{"id":9007199254740993,"f":1.10}`},
-		{"text that is an object is parsed", `{"content":[{"type":"text","text":" {\"id\":9007199254740993} "}]}`, `{"id":9007199254740993}`},
+		{"structured content comes first", `{"content":[{"type":"text","text":"other"}],"structuredContent":{"b":1,"a":2}}`,
+			`{"b":1,"a":2}`},
+		{"integers beyond 2^53 keep their digits", `{"content":[],"structuredContent":{"id":9007199254740993,"f":1.10}}`,
+			`{"id":9007199254740993,"f":1.10}`},
+		{"text that is an object is parsed", `{"content":[{"type":"text","text":" {\"id\":9007199254740993} "}]}`,
+			`{"id":9007199254740993}`},
 		{"text that is an array is parsed", `{"content":[{"type":"text","text":"[1,2]"}]}`, `[1,2]`},
 		{"text that is a number stays text", `{"content":[{"type":"text","text":"42"}]}`, `"42"`},
 		{"text that is broken JSON stays text", `{"content":[{"type":"text","text":"{\"a\":"}]}`, `"{\"a\":"`},
-		{"several texts stay a list", `{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`, `[{"type":"text","text":"a"},{"type":"text","text":"b"}]`},
+		{"several texts stay a list", `{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`,
+			`[{"type":"text","text":"a"},{"type":"text","text":"b"}]`},
 		{"nothing is an empty list", `{"content":[]}`, `[]`},
 		{"null structured content is none", `{"content":[{"type":"text","text":"x"}],"structuredContent":null}`, `"x"`},
 		{"unknown content is data", `{"content":[{"type":"hologram","x":1}]}`, `[{"type":"hologram","x":1}]`},
-		{"keys that differ in case are others", `{"content":[{"type":"text","text":"x"}],"StructuredContent":{"no":1},"ISERROR":true}`, `"x"`},
+		{"keys that differ in case are others",
+			`{"content":[{"type":"text","text":"x"}],"StructuredContent":{"no":1},"ISERROR":true}`, `"x"`},
 		{"a missing list is an empty one", `{}`, `[]`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -105,7 +110,8 @@ func TestBlocksStayWithUs(t *testing.T) {
 	const image = `{"type":"image","data":"aGVsbG8=","mimeType":"image/png","annotations":{"priority":1}}`
 	for _, row := range []struct{ name, result, want string }{
 		{"an image", `{"content":[` + image + `]}`, `[{"$block":"ID","bytes":5,"mimeType":"image/png","type":"image"}]`},
-		{"a broken image too", `{"content":[{"type":"image","data":"%%","mimeType":"image/png"}]}`, `[{"$block":"ID","bytes":1,"mimeType":"image/png","type":"image"}]`},
+		{"a broken image too", `{"content":[{"type":"image","data":"%%","mimeType":"image/png"}]}`,
+			`[{"$block":"ID","bytes":1,"mimeType":"image/png","type":"image"}]`},
 		{"text beside it stays", `{"content":[{"type":"text","text":"see"},` + image + `]}`,
 			`[{"type":"text","text":"see"},{"$block":"ID","bytes":5,"mimeType":"image/png","type":"image"}]`},
 		{"one inside structured content", `{"content":[],"structuredContent":{"n":9007199254740993,"shots":[` + image + `]}}`,
@@ -141,14 +147,18 @@ func TestHowCallsFail(t *testing.T) {
 	t.Parallel()
 	m := manage(t, upstream.Options{}, fakeServer(t, "s", "plain"),
 		upstream.Server{Server: servers.Server{Name: "off", Transport: upstream.Stdio, Command: "x", Disabled: true}},
-		upstream.Server{Server: servers.Server{Name: "unset", Transport: upstream.Stdio, Command: "x", Problem: "the variable TOKEN is not set"}},
-		upstream.Server{Server: servers.Server{Name: "missing", Transport: upstream.Stdio, Command: "no-such-program-anywhere"}},
+		upstream.Server{Server: servers.Server{Name: "unset", Transport: upstream.Stdio, Command: "x",
+			Problem: "the variable TOKEN is not set"}},
+		upstream.Server{Server: servers.Server{Name: "missing", Transport: upstream.Stdio,
+			Command: "no-such-program-anywhere"}},
 		fakeServer(t, "picky", "refuses"), fakeServer(t, "odd", "no result"), fakeServer(t, "tasks", "odd names"))
 	var toolErr *upstream.ToolError
-	if _, err := call(t, m, "s", "fail", `{}`); !errors.As(err, &toolErr) || toolErr.Message != "no such\nfile" || toolErr.Code != 0 {
+	if _, err := call(t, m, "s", "fail", `{}`); !errors.As(err, &toolErr) || toolErr.Message != "no such\nfile" ||
+		toolErr.Code != 0 {
 		t.Errorf("isError: got %v", err)
 	}
-	if _, err := call(t, m, "s", "nope", `{}`); !errors.As(err, &toolErr) || toolErr.Code != -32602 || toolErr.Message != "unknown tool nope" {
+	if _, err := call(t, m, "s", "nope", `{}`); !errors.As(err, &toolErr) || toolErr.Code != -32602 ||
+		toolErr.Message != "unknown tool nope" {
 		t.Errorf("an error of JSON-RPC: got %v", err)
 	}
 	for _, row := range []struct {
@@ -186,7 +196,8 @@ func TestAChildGetsAMinimalEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := strings.Split(text, "\n")
-	got = slices.DeleteFunc(got, func(v string) bool { return strings.HasPrefix(v, "CODEMODE_CHILD=") }) // by which it is known where there is /proc
+	// by which it is known where there is /proc
+	got = slices.DeleteFunc(got, func(v string) bool { return strings.HasPrefix(v, "CODEMODE_CHILD=") })
 	slices.Sort(got)
 	want := []string{"CODEMODE_FAKE=plain", "CODEMODE_FAKE_ARG=", "EXTRA=yes", "HOME=/h", "PATH=/usr/bin:/bin", "USER=u"}
 	if d := cmp.Diff(want, got); d != "" {
@@ -295,7 +306,8 @@ func TestIncludeAndExclude(t *testing.T) {
 	if got := status(t, m, "s").Notes; len(got) != 1 || !strings.Contains(got[0], `"typo"`) {
 		t.Errorf("notes: got %q, want one about typo", got)
 	}
-	if _, err := call(t, m, "s", "slow", `{"MS":1}`); err == nil || !strings.Contains(err.Error(), "leaves this tool out") {
+	if _, err := call(t, m, "s", "slow", `{"MS":1}`); err == nil || !strings.Contains(err.Error(),
+		"leaves this tool out") {
 		t.Errorf("an excluded tool: got %v", err)
 	}
 }

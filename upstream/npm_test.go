@@ -65,8 +65,10 @@ func TestNPMServersAnswerAsTheyAre(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	m.Set([]upstream.Server{
-		{Server: servers.Server{Name: "everything", Transport: upstream.Stdio, Command: bin(dir, "mcp-server-everything"), Args: []string{"stdio"}}},
-		{Server: servers.Server{Name: "files", Transport: upstream.Stdio, Command: bin(dir, "mcp-server-filesystem"), Args: []string{files}}},
+		{Server: servers.Server{Name: "everything", Transport: upstream.Stdio, Command: bin(dir, "mcp-server-everything"),
+			Args: []string{"stdio"}}},
+		{Server: servers.Server{Name: "files", Transport: upstream.Stdio, Command: bin(dir, "mcp-server-filesystem"),
+			Args: []string{files}}},
 		{Server: servers.Server{Name: "memory", Transport: upstream.Stdio, Command: bin(dir, "mcp-server-memory"),
 			Env: map[string]string{"MEMORY_FILE_PATH": filepath.Join(t.TempDir(), "memory.json")}}},
 	})
@@ -82,7 +84,8 @@ func TestNPMServersAnswerAsTheyAre(t *testing.T) {
 	for _, row := range []struct{ server, tool, args, want string }{
 		{"files", "read_text_file", `{"path":"` + filepath.Join(files, "a.txt") + `"}`, `{"content":"hello"}`},
 		{"everything", "echo", `{"message":"hi"}`, `"Echo: hi"`},
-		{"memory", "create_entities", `{"entities":[{"name":"Ada","entityType":"person","observations":["wrote a program"]}]}`,
+		{"memory", "create_entities",
+			`{"entities":[{"name":"Ada","entityType":"person","observations":["wrote a program"]}]}`,
 			`{"entities":[{"name":"Ada","entityType":"person","observations":["wrote a program"]}]}`},
 	} {
 		r, err := m.Call(ctx, row.server, row.tool, json.RawMessage(row.args), upstream.CallOptions{})

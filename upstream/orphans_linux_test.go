@@ -39,7 +39,8 @@ func tricky(t testing.TB, dir string) (servers []upstream.Server, files []string
 		case "has a grandchild":
 			s.Env["CODEMODE_FAKE_ARG"] = pidFile
 		case "has a daemon": // which has left the process group, and closed what it had
-			s.Args = []string{"-c", `setsid sh -c 'echo $$ > "$0"; exec sleep 600' "$0" <&- >&- 2>&- & exec "$1"`, pidFile, s.Command}
+			s.Args = []string{"-c", `setsid sh -c 'echo $$ > "$0"; exec sleep 600' "$0" <&- >&- 2>&- & exec "$1"`, pidFile,
+				s.Command}
 			s.Command = "/bin/sh"
 		default: // behind two shells, as npx puts it
 			s.Args = []string{"-c", `sh -c 'echo $$ > "$0"; exec "$1"' "$0" "$1"; true`, pidFile, s.Command}

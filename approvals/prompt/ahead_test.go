@@ -14,19 +14,21 @@ func foretold(t *testing.T, principal string) *Request {
 	t.Helper()
 	line := write("")
 	line.Principal = principal
-	plan, err := PlanGrants([]PlannedCall{{Call: line, Envelope: Envelope{Fixed: []Value{{"/path", `"/data/a"`}}}, Count: 1, At: 3}}, "r7", time.Now())
+	plan, err := PlanGrants([]PlannedCall{{Call: line, Envelope: Envelope{Fixed: []Value{{"/path", `"/data/a"`}}},
+		Count: 1, At: 3}}, "r7", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &Request{Profile: line.Profile, ProfileDigest: line.ProfileDigest, Risk: call.Medium, Principal: principal, Session: "s1", Run: "r7", Code: "7f3a"}
+	r := &Request{Profile: line.Profile, ProfileDigest: line.ProfileDigest, Risk: call.Medium, Principal: principal,
+		Session: "s1", Run: "r7", Code: "7f3a"}
 	if err := r.PlanAhead("sha256:00112233445566778899", plan); err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-// N2: a plan allowed before the run is a grant for one run. By itself it answers for no call, and never for another session's where
-// nobody knows the principal.
+// N2: a plan allowed before the run is a grant for one run. By itself it answers for no call, and never for another
+// session's where nobody knows the principal.
 func TestN2APlanAllowedAheadIsForOneRun(t *testing.T) {
 	now := time.Now()
 	r := foretold(t, "local:anna")
@@ -34,7 +36,8 @@ func TestN2APlanAllowedAheadIsForOneRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g.Uses != 1 || g.Run != "" || g.Expires.Sub(now) != 10*time.Minute || g.Key() != AheadKey("local:anna", r.Profile, r.ProfileDigest, r.Definition) {
+	if g.Uses != 1 || g.Run != "" || g.Expires.Sub(now) != 10*time.Minute || g.Key() != AheadKey("local:anna", r.Profile,
+		r.ProfileDigest, r.Definition) {
 		t.Errorf("got %+v", g)
 	}
 	if want := `one run of the program 001122334455: fs.write with /path "/data/a", once`; g.Allows() != want {
@@ -49,16 +52,18 @@ func TestN2APlanAllowedAheadIsForOneRun(t *testing.T) {
 	if len(lines) != 1 || !lines[0].Covers(made, now) || lines[0].ID != g.ID+"_1" || g.Lines[0].Run != "r7" {
 		t.Errorf("lines %+v", lines)
 	}
-	for why, got := range map[string][]*Grant{"no run": g.For("", ""), "a line": lines[0].For("r9", ""), "the plan of a run": func() []*Grant {
-		in := *g
-		in.Run = "r7"
-		return in.For("r9", "")
-	}()} {
+	for why, got := range map[string][]*Grant{"no run": g.For("", ""), "a line": lines[0].For("r9", ""),
+		"the plan of a run": func() []*Grant {
+			in := *g
+			in.Run = "r7"
+			return in.For("r9", "")
+		}()} {
 		if len(got) > 0 {
 			t.Errorf("%s: %v", why, got)
 		}
 	}
-	if long, err := r.DraftAhead(now.Add(100*time.Hour), now); err != nil || long.Expires.Sub(now) > defaultMaxGrant+time.Minute {
+	if long, err := r.DraftAhead(now.Add(100*time.Hour), now); err != nil ||
+		long.Expires.Sub(now) > defaultMaxGrant+time.Minute {
 		t.Errorf("it outlasts what the profile lets it: %v, %v", long, err)
 	}
 
@@ -88,11 +93,13 @@ func TestN2APlanAllowedAheadIsForOneRun(t *testing.T) {
 	for where, o := range map[string]RenderOptions{"plain": {}, "narrow": {Width: 40}, "Markdown": {Markdown: true}} {
 		shown := Render(r, o)
 		checkInert(t, shown.Text)
-		if !strings.Contains(shown.Text, "1. fs.write, once, with") || !strings.Contains(shown.Text, shown.Arguments) || shown.Cut {
+		if !strings.Contains(shown.Text, "1. fs.write, once, with") || !strings.Contains(shown.Text, shown.Arguments) ||
+			shown.Cut {
 			t.Errorf("%s:\n%s", where, shown.Text)
 		}
 	}
-	if _, schema := formOfOne(r, oneOf); strings.Contains(string(schema), "allow_plan") || !strings.Contains(string(schema), `"const":"allow_once","title":"Allow these calls in one run of the program"`) {
+	if _, schema := formOfOne(r, oneOf); strings.Contains(string(schema), "allow_plan") ||
+		!strings.Contains(string(schema), `"const":"allow_once","title":"Allow these calls in one run of the program"`) {
 		t.Errorf("form: %s", schema)
 	}
 }

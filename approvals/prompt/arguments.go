@@ -94,9 +94,10 @@ func (p *printer) container(v strictjson.Value, at secrets.Place, depth, indent 
 
 // simple reports whether a container holds nothing but a few simple values.
 func (p *printer) simple(source string) bool {
-	return len(source) <= 40 && strings.Count(source, ",") < p.items && !strings.ContainsFunc(source[1:len(source)-1], func(r rune) bool {
-		return r < ' ' || r > '~' || strings.ContainsRune(`{}[]\`, r)
-	})
+	return len(source) <= 40 && strings.Count(source, ",") < p.items && !strings.ContainsFunc(source[1:len(source)-1],
+		func(r rune) bool {
+			return r < ' ' || r > '~' || strings.ContainsRune(`{}[]\`, r)
+		})
 }
 
 // members writes the entries of a container, those in the middle left out if there are too many.
@@ -131,7 +132,8 @@ func (p *printer) entry(value strictjson.Value, at secrets.Place, depth, indent 
 // key writes a key, without quotes if it is a plain word.
 func (p *printer) key(cs []rune) {
 	for i, c := range cs {
-		if c != '_' && c != '$' && (c < 'A' || c > 'z' || c > 'Z' && c < 'a') && (i == 0 || c != '-' && (c < '0' || c > '9')) || i >= maxKey {
+		if c != '_' && c != '$' && (c < 'A' || c > 'z' || c > 'Z' && c < 'a') && (i == 0 ||
+			c != '-' && (c < '0' || c > '9')) || i >= maxKey {
 			full := p.limits.text
 			if full < whole.text {
 				p.limits.text = min(full, maxKey)

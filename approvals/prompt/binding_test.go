@@ -35,7 +35,8 @@ func TestRefusedArgumentsAreCoveredByNothing(t *testing.T) {
 		if (&Envelope{Free: []string{""}}).holds(r.Args) {
 			t.Errorf("a plan with any arguments holds %q", args)
 		}
-		for _, shown := range []string{Text(r, RenderOptions{}), Summary(r), Shown(r.Args, Display{}), Rows([]*Request{r, r})[0]} {
+		for _, shown := range []string{Text(r, RenderOptions{}), Summary(r), Shown(r.Args, Display{}),
+			Rows([]*Request{r, r})[0]} {
 			if checkInert(t, shown); !strings.Contains(shown, "(not strict JSON, ") {
 				t.Errorf("%q are shown as\n%s", args, shown)
 			}

@@ -22,7 +22,8 @@ func readBack(s string) ([]rune, error) {
 			cs, s = append(cs, r), s[n:]
 			continue
 		}
-		if inner, rest, ok := strings.Cut(s, "}"); ok && (strings.HasPrefix(inner, `\u{`) || strings.HasPrefix(inner, `\x{`)) {
+		if inner, rest, ok := strings.Cut(s, "}"); ok && (strings.HasPrefix(inner, `\u{`) || strings.HasPrefix(inner,
+			`\x{`)) {
 			hex, times, counted := strings.Cut(inner[3:], "*")
 			code, err := strconv.ParseUint(hex, 16, 21)
 			n := 1
@@ -179,7 +180,8 @@ func TestMarkdownIsInert(t *testing.T) {
 // Different texts are shown differently: what is shown can be read back.
 func TestEscapeIsInjective(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	alphabet := []string{" ", "  ", "\n", "\t", "a", "\\", "\"", "u", "{", "20", "*", "5", "}", "\u200b", "\u202e", "\u0301", "\xff", "\xe2\x80", "é", "<", "`", "@", "[", "](", "&", ";"}
+	alphabet := []string{" ", "  ", "\n", "\t", "a", "\\", "\"", "u", "{", "20", "*", "5", "}", "\u200b", "\u202e",
+		"\u0301", "\xff", "\xe2\x80", "é", "<", "`", "@", "[", "](", "&", ";"}
 	for range 8000 {
 		var b strings.Builder
 		for range rng.IntN(12) {
@@ -204,7 +206,8 @@ func TestEscapeIsInjective(t *testing.T) {
 func TestUnitsAreLinear(t *testing.T) {
 	hostile.NotRaced(t, "one goroutine computes")
 	const n = 1 << 20
-	for _, s := range []string{"\u0301", " \u0301", "\u0301\u0302", "&a", "&", "@", "`", "<", "\n\u200b", "a\u0301\u0301\u0301"} {
+	for _, s := range []string{"\u0301", " \u0301", "\u0301\u0302", "&a", "&", "@", "`", "<", "\n\u200b",
+		"a\u0301\u0301\u0301"} {
 		count := 0
 		for range units(characters(strings.Repeat(s, n/len(s))), quoted, true) {
 			count++

@@ -64,9 +64,12 @@ func TestAFormOfManyCallsTakesExceptions(t *testing.T) {
 		{"too long a text", twelve, content{"decision_1": yes, "refuse": strings.Repeat("3,", 600) + "3"}, "????????????"},
 		{"a wrong list beside a no", twelve, content{"decision_1": no, "refuse": "x"}, "nnnnnnnnnnnn"},
 		{"the same for all, with an exception", mixed, content{"same_for_all": yes, "refuse": "2, 20"}, "ynyyyyyyyyyyn"},
-		{"an exception beats the call's own yes", mixed, content{"decision_1": yes, "decision_2": yes, "refuse": "20"}, "yyyyyyyyyyyyn"},
-		{"a range across numbers that the form lacks", mixed, content{"decision_1": yes, "decision_2": yes, "refuse": "11-20"}, "yyyyyyyyyynnn"},
-		{"a form with a decision for each call has no such field", issues(3), content{"same_for_all": yes, "refuse": "2"}, "???"},
+		{"an exception beats the call's own yes", mixed, content{"decision_1": yes, "decision_2": yes, "refuse": "20"},
+			"yyyyyyyyyyyyn"},
+		{"a range across numbers that the form lacks", mixed, content{"decision_1": yes, "decision_2": yes,
+			"refuse": "11-20"}, "yyyyyyyyyynnn"},
+		{"a form with a decision for each call has no such field", issues(3), content{"same_for_all": yes, "refuse": "2"},
+			"???"},
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			if got := verdicts(ReadForm(row.calls, "accept", row.content)); got != row.want {
@@ -95,11 +98,13 @@ func TestAFormOfManyCallsTakesExceptions(t *testing.T) {
 	}
 }
 
-// Calls of high risk are allowed together only where the form has shown them whole. Where it has not, exceptions do not help.
+// Calls of high risk are allowed together only where the form has shown them whole. Where it has not, exceptions do not
+// help.
 func TestHighRiskIsAllowedTogetherOnlyAsShown(t *testing.T) {
 	high := func(size int) (calls []*Request) {
 		for i, r := range issues(12) {
-			r.Risk, r.Args = call.High, fmt.Appendf(nil, `{"id":%d,"script":%q}`, i, strings.Repeat("x", size)+fmt.Sprintf("end%d", i))
+			r.Risk, r.Args = call.High, fmt.Appendf(nil, `{"id":%d,"script":%q}`, i,
+				strings.Repeat("x", size)+fmt.Sprintf("end%d", i))
 			calls = append(calls, r)
 		}
 		return calls
@@ -114,28 +119,33 @@ func TestHighRiskIsAllowedTogetherOnlyAsShown(t *testing.T) {
 	if len(s.Properties["decision_1"].OneOf) != 2 {
 		t.Errorf("no yes is offered: %+v", s.Properties["decision_1"])
 	}
-	if got := verdicts(ReadForm(calls, "accept", map[string]any{"decision_1": "allow_once", "refuse": "2"})); got != "ynyyyyyyyyyy" {
+	if got := verdicts(ReadForm(calls, "accept", map[string]any{"decision_1": "allow_once",
+		"refuse": "2"})); got != "ynyyyyyyyyyy" {
 		t.Errorf("got %s", got)
 	}
 	calls = high(20_000)
-	if _, s := schemaOf(t, calls, oneOf); len(s.Properties["decision_1"].OneOf) != 1 || slices.Contains(s.order, "refuse") {
+	if _, s := schemaOf(t, calls, oneOf); len(s.Properties["decision_1"].OneOf) != 1 || slices.Contains(s.order,
+		"refuse") {
 		t.Errorf("a yes is offered: %+v", s.Properties)
 	}
-	if got := verdicts(ReadForm(calls, "accept", map[string]any{"decision_1": "allow_once", "refuse": "2"})); strings.Contains(got, "y") {
+	if got := verdicts(ReadForm(calls, "accept", map[string]any{"decision_1": "allow_once",
+		"refuse": "2"})); strings.Contains(got, "y") {
 		t.Errorf("got %s", got)
 	}
 }
 
 // The button says how many calls come where that is known, and of which lines where it is not.
 func TestThePlanSaysOfWhichLines(t *testing.T) {
-	once, loop, other := &Grant{Uses: 2}, &Grant{Uses: 50, Further: true, At: []int{7}}, &Grant{Uses: 50, Further: true, At: []int{3, 4, 5}}
+	once, loop, other := &Grant{Uses: 2}, &Grant{Uses: 50, Further: true, At: []int{7}},
+		&Grant{Uses: 50, Further: true, At: []int{3, 4, 5}}
 	for _, row := range []struct {
 		lines []*Grant
 		want  string
 	}{
 		{[]*Grant{once}, "Allow this and the plan: 2 more calls of this run, as listed above"},
 		{[]*Grant{loop}, "Allow this and the plan for this run: the further calls of line 7, as listed above"},
-		{[]*Grant{once, loop, other}, "Allow this and the plan for this run: 2 more calls, and the further calls of lines 3 to 5 and 7, as listed above"},
+		{[]*Grant{once, loop, other},
+			"Allow this and the plan for this run: 2 more calls, and the further calls of lines 3 to 5 and 7, as listed above"},
 		{[]*Grant{loop, {Uses: 50, Further: true}}, "Allow this and the plan for this run: further calls, as listed above"},
 	} {
 		if got := (&Grant{Scope: call.ForPlan, Lines: row.lines}).Text(); got != row.want {
@@ -155,7 +165,8 @@ func TestAFormOfManySimilarCallsOffersThePlan(t *testing.T) {
 	}
 	message, s := schemaOf(t, calls, oneOf)
 	offered := s.Properties["decision_1"].OneOf
-	if len(offered) != 3 || offered[2].Const != "allow_plan" || !strings.Contains(message, "You can allow these calls with it") {
+	if len(offered) != 3 || offered[2].Const != "allow_plan" ||
+		!strings.Contains(message, "You can allow these calls with it") {
 		t.Fatalf("got %+v\n%s", offered, message)
 	}
 	for i, x := range ReadForm(calls, "accept", map[string]any{"decision_1": "allow_plan", "refuse": "2"}) {

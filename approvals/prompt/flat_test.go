@@ -14,7 +14,8 @@ func payments(n int, args func(i int) string) []*Request {
 	var calls []*Request
 	for i := range n {
 		calls = append(calls, &Request{
-			Server: "pay", Tool: "create", Name: "pay__create", Profile: "p", Risk: call.Medium, Code: fmt.Sprintf("%04x", 0xa000+i),
+			Server: "pay", Tool: "create", Name: "pay__create", Profile: "p", Risk: call.Medium,
+			Code: fmt.Sprintf("%04x", 0xa000+i),
 			Args: json.RawMessage(args(i)), Run: "r1", Call: i + 3,
 		})
 	}

@@ -26,10 +26,14 @@ func TestForm(t *testing.T) {
 		style   formStyle
 		want    string
 	}{
-		{"a protocol of 2025-06-18", request(call.Medium), styleFor("2025-06-18"), `"enum":["deny","allow_once"],"enumNames":["Refuse","Allow this call"]`},
-		{"a protocol of 2025-11-25", request(call.Medium), styleFor("2025-11-25"), `"oneOf":[{"const":"deny","title":"Refuse"},{"const":"allow_once","title":"Allow this call"}]`},
-		{"a protocol of 2026-07-28", request(call.High), styleFor("2026-07-28"), `"oneOf":[{"const":"deny","title":"Refuse"},{"const":"allow_once","title":"Allow this call"}]`},
-		{"an unknown protocol", request(call.Low), styleFor("draft"), `"enum":["deny","allow_once"],"enumNames":["Refuse","Allow this call"]`},
+		{"a protocol of 2025-06-18", request(call.Medium), styleFor("2025-06-18"),
+			`"enum":["deny","allow_once"],"enumNames":["Refuse","Allow this call"]`},
+		{"a protocol of 2025-11-25", request(call.Medium), styleFor("2025-11-25"),
+			`"oneOf":[{"const":"deny","title":"Refuse"},{"const":"allow_once","title":"Allow this call"}]`},
+		{"a protocol of 2026-07-28", request(call.High), styleFor("2026-07-28"),
+			`"oneOf":[{"const":"deny","title":"Refuse"},{"const":"allow_once","title":"Allow this call"}]`},
+		{"an unknown protocol", request(call.Low), styleFor("draft"),
+			`"enum":["deny","allow_once"],"enumNames":["Refuse","Allow this call"]`},
 		{"critical cannot be approved by form", request(call.Critical), oneOf, `"oneOf":[{"const":"deny","title":"Refuse"}]`},
 		{"nor can a risk that nobody knows", request("hgih"), enumNames, `"enum":["deny"],"enumNames":["Refuse"]`},
 		{"high needs everything shown", large, oneOf, `"oneOf":[{"const":"deny","title":"Refuse"}]`},
@@ -46,7 +50,8 @@ func TestForm(t *testing.T) {
 			if !strings.Contains(message, "\n    github.create_issue\n") {
 				t.Errorf("the message does not name the tool:\n%s", message)
 			}
-			if onlyDeny := !strings.Contains(test.want, "allow_once"); onlyDeny != strings.Contains(message, "This form can only refuse") {
+			if onlyDeny := !strings.Contains(test.want, "allow_once"); onlyDeny != strings.Contains(message,
+				"This form can only refuse") {
 				t.Errorf("the message does not fit the choices:\n%s", message)
 			}
 		})
@@ -72,7 +77,8 @@ func TestReadForm(t *testing.T) {
 		{"the exact answer", "accept", content{"decision": "allow_once"}, allow},
 		{"the exact answer with a reason", "accept", content{"decision": "allow_once", "reason": "fine"}, allow},
 		{"the exact answer with an empty reason", "accept", content{"decision": "allow_once", "reason": ""}, allow},
-		{"the exact answer with the longest reason", "accept", content{"decision": "allow_once", "reason": strings.Repeat("ü", 300)}, allow},
+		{"the exact answer with the longest reason", "accept", content{"decision": "allow_once",
+			"reason": strings.Repeat("ü", 300)}, allow},
 		{"deny", "accept", content{"decision": "deny"}, refuse},
 		{"deny with a reason", "accept", content{"decision": "deny", "reason": "no"}, refuse},
 		{"deny with a number for a reason", "accept", content{"decision": "deny", "reason": 1.0}, refuse},
@@ -82,7 +88,8 @@ func TestReadForm(t *testing.T) {
 		{"only a reason", "accept", content{"reason": "yes"}, unclear},
 		{"a reason that is no text", "accept", content{"decision": "allow_once", "reason": 1.0}, unclear},
 		{"a reason that is null", "accept", content{"decision": "allow_once", "reason": nil}, unclear},
-		{"a reason that is too long", "accept", content{"decision": "allow_once", "reason": strings.Repeat("ü", 301)}, unclear},
+		{"a reason that is too long", "accept", content{"decision": "allow_once", "reason": strings.Repeat("ü", 301)},
+			unclear},
 		{"a list with the value", "accept", content{"decision": []any{"allow_once"}}, unclear},
 		{"a list of strings with the value", "accept", content{"decision": []string{"allow_once"}}, unclear},
 		{"an object with the value", "accept", content{"decision": content{"const": "allow_once"}}, unclear},
@@ -92,8 +99,10 @@ func TestReadForm(t *testing.T) {
 		{"a decision that is null", "accept", content{"decision": nil}, unclear},
 	}
 	for _, extra := range []string{
-		"approve", "approved", "allow", "confirm", "confirmed", "decision ", "Decision", "DECISION", "deci\u0455ion", "", " ", "\x00", "decision_1", "decision1",
-		"remember", "always", "scope", "ok", "_meta", "__proto__", "reason2", "Reason", "reason ", "content", "default", "value", "0", "result", "action",
+		"approve", "approved", "allow", "confirm", "confirmed", "decision ", "Decision", "DECISION", "deci\u0455ion", "", " ",
+		"\x00", "decision_1", "decision1",
+		"remember", "always", "scope", "ok", "_meta", "__proto__", "reason2", "Reason", "reason ", "content", "default",
+		"value", "0", "result", "action",
 	} {
 		rows = append(rows,
 			row{fmt.Sprintf("the answer with %q", extra), "accept", content{"decision": "allow_once", extra: true}, unclear},
@@ -101,19 +110,27 @@ func TestReadForm(t *testing.T) {
 			row{fmt.Sprintf("only %q: true", extra), "accept", content{extra: true}, unclear})
 	}
 	for _, value := range []any{
-		true, false, 0.0, 1.0, -1.0, 2.0, math.NaN(), math.Inf(1), 1, int64(1), json.Number("1"), "", " ", "true", "True", "yes", "Yes", "y", "Y", "ok", "OK", "1", "0",
-		"allow", "Allow", "allowed", "ALLOW_ONCE", "Allow_Once", "allow-once", "allow once", "allowonce", "allow_once ", " allow_once", "allow_once\n", "\tallow_once",
-		"allow_once\x00", "allow_once\u200b", "\ufeffallow_once", "allow\uff3fonce", "\u0430llow_once", "allow_run", "allow_always", "allow_session", "allow_time",
-		"Allow this call", "Refuse", "refuse", "Deny", "DENY", "deny ", "denied", "no", "No", "n", "cancel", "decline", "accept", "approve", "approved", "null", "undefined",
-		"{}", "[]", `"allow_once"`, "'allow_once'", "allow_once,deny", "deny,allow_once", "allow_once;", "allow_once|deny", "decision=allow_once", "\\u0061llow_once",
+		true, false, 0.0, 1.0, -1.0, 2.0, math.NaN(), math.Inf(1), 1, int64(1), json.Number("1"), "", " ", "true", "True",
+		"yes", "Yes", "y", "Y", "ok", "OK", "1", "0",
+		"allow", "Allow", "allowed", "ALLOW_ONCE", "Allow_Once", "allow-once", "allow once", "allowonce", "allow_once ",
+		" allow_once", "allow_once\n", "\tallow_once",
+		"allow_once\x00", "allow_once\u200b", "\ufeffallow_once", "allow\uff3fonce", "\u0430llow_once", "allow_run",
+		"allow_always", "allow_session", "allow_time",
+		"Allow this call", "Refuse", "refuse", "Deny", "DENY", "deny ", "denied", "no", "No", "n", "cancel", "decline",
+		"accept", "approve", "approved", "null", "undefined",
+		"{}", "[]", `"allow_once"`, "'allow_once'", "allow_once,deny", "deny,allow_once", "allow_once;", "allow_once|deny",
+		"decision=allow_once", "\\u0061llow_once",
 		"allow_once\u202e", "7f3a", "allow_once 7f3a", strings.Repeat("allow_once", 1000), "github.create_issue",
 	} {
 		rows = append(rows, row{fmt.Sprintf("the value %#v", value), "accept", content{"decision": value}, unclear})
 	}
-	for _, action := range []string{"", "Accept", "ACCEPT", "accept ", " accept", "accepted", "approve", "allow", "allow_once", "yes", "ok", "submit", "error", "timeout", "acc\u0435pt", "accept\x00", "null", "complete", "acceptForSession", "canceled", "Decline", "Cancel"} {
+	for _, action := range []string{"", "Accept", "ACCEPT", "accept ", " accept", "accepted", "approve", "allow",
+		"allow_once", "yes", "ok", "submit", "error", "timeout", "acc\u0435pt", "accept\x00", "null", "complete",
+		"acceptForSession", "canceled", "Decline", "Cancel"} {
 		rows = append(rows, row{fmt.Sprintf("the action %q", action), action, content{"decision": "allow_once"}, unclear})
 	}
-	for _, c := range []content{nil, {}, {"decision": "allow_once"}, {"decision": "deny"}, {"reason": "no"}, {"decision": true}} {
+	for _, c := range []content{nil, {}, {"decision": "allow_once"}, {"decision": "deny"}, {"reason": "no"},
+		{"decision": true}} {
 		rows = append(rows,
 			row{fmt.Sprintf("decline with %v", c), "decline", c, refuse},
 			row{fmt.Sprintf("cancel with %v", c), "cancel", c, dismiss})
@@ -176,10 +193,15 @@ func TestWordsStandAtTheCallsThatWereRefused(t *testing.T) {
 		content map[string]any
 		want    []string
 	}{
-		"one of three":        {map[string]any{"decision_1": "allow_once", "decision_2": "deny", "decision_3": "allow_once", "reason": "wrong issue"}, []string{"", "wrong issue", ""}},
-		"all":                 {map[string]any{"same_for_all": "deny", "decision_1": "deny", "decision_2": "deny", "decision_3": "deny", "reason": "not today"}, []string{"not today", "not today", "not today"}},
-		"none":                {map[string]any{"same_for_all": "allow_once", "decision_1": "allow_once", "decision_2": "allow_once", "decision_3": "allow_once", "reason": "as agreed"}, []string{"as agreed", "as agreed", "as agreed"}},
-		"one that is unclear": {map[string]any{"decision_1": "allow_once", "decision_2": "perhaps", "decision_3": "deny", "reason": "wrong issue"}, []string{"", "", "wrong issue"}},
+		"one of three": {map[string]any{"decision_1": "allow_once", "decision_2": "deny", "decision_3": "allow_once",
+			"reason": "wrong issue"}, []string{"", "wrong issue", ""}},
+		"all": {map[string]any{"same_for_all": "deny", "decision_1": "deny", "decision_2": "deny",
+			"decision_3": "deny", "reason": "not today"}, []string{"not today", "not today", "not today"}},
+		"none": {map[string]any{"same_for_all": "allow_once", "decision_1": "allow_once",
+			"decision_2": "allow_once", "decision_3": "allow_once", "reason": "as agreed"},
+			[]string{"as agreed", "as agreed", "as agreed"}},
+		"one that is unclear": {map[string]any{"decision_1": "allow_once", "decision_2": "perhaps", "decision_3": "deny",
+			"reason": "wrong issue"}, []string{"", "", "wrong issue"}},
 	} {
 		var got []string
 		for _, r := range ReadForm(calls, "accept", test.content) {

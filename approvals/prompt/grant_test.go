@@ -97,15 +97,16 @@ func TestD3Offers(t *testing.T) {
 	}
 }
 
-// E6, and THREATS.md A17: over random grants and calls, a grant only ever answers a question that grants may answer, about a
-// call that has in common with the one it was given for what its words say.
+// E6, and THREATS.md A17: over random grants and calls, a grant only ever answers a question that grants may answer,
+// about a call that has in common with the one it was given for what its words say.
 func TestE6GrantsNeverLoosenMore(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(31, 32))
 	pickOne := func(of ...string) string { return of[rng.IntN(len(of))] }
 	random := func() *Request {
 		r := write("/" + pickOne("a", "b"))
-		r.Args = json.RawMessage(fmt.Sprintf(`{"path":%q,"n":%d%s}`, pickOne("/a", "/b"), rng.IntN(2), pickOne("", "", `,"token":"abcdefgh"`, `,"big":"`+strings.Repeat("x", 2000)+`"`)))
+		r.Args = json.RawMessage(fmt.Sprintf(`{"path":%q,"n":%d%s}`, pickOne("/a", "/b"), rng.IntN(2),
+			pickOne("", "", `,"token":"abcdefgh"`, `,"big":"`+strings.Repeat("x", 2000)+`"`)))
 		r.Risk, r.Firm = call.Risk(pickOne("low", "medium", "high", "critical", "", "odd")), rng.IntN(5) == 0
 		r.Run, r.Session, r.Principal = pickOne("r1", "r2"), pickOne("s1", "s2", ""), pickOne("anna", "ben", "")
 		r.Rule, r.Profile, r.ProfileDigest = pickOne("x", "y"), pickOne("p", "q"), pickOne("1", "2")
@@ -179,11 +180,14 @@ func TestE6GrantsNeverLoosenMore(t *testing.T) {
 	}
 }
 
-// N2, D3, E6: where something is cut, masked, of a high risk or of another run, no plan is offered, and a plan of another run or
-// principal is none.
+// N2, D3, E6: where something is cut, masked, of a high risk or of another run, no plan is offered, and a plan of
+// another run or principal is none.
 func TestN2PlansThatAreNotOffered(t *testing.T) {
 	for why, change := range map[string]func(r *Request){
-		"a question that is cut":        func(r *Request) { r.Args = json.RawMessage(`{"path":"` + strings.Repeat("x", 5000) + `"}`) },
+		"a question that is cut": func(r *Request) {
+			r.Args = json.RawMessage(`{"path":"` + strings.Repeat("x", 5000) +
+				`"}`)
+		},
 		"a masked value":                func(r *Request) { r.Args = json.RawMessage(`{"password":"hunter2"}`) },
 		"a high risk":                   func(r *Request) { r.Risk = call.High },
 		"a rule that cannot be judged":  func(r *Request) { r.Firm = true },
@@ -215,20 +219,23 @@ func TestN2PlansThatAreNotOffered(t *testing.T) {
 		"many values":            {Free: slices.Repeat([]string{"/x"}, 25)},
 		"a long name of a value": {Free: []string{"/" + strings.Repeat("x", 200)}},
 	} {
-		if _, err := PlanGrants([]PlannedCall{{Call: line, Envelope: e, Count: 1}}, "r7", time.Now()); !errors.Is(err, errNotOffered) {
+		if _, err := PlanGrants([]PlannedCall{{Call: line, Envelope: e, Count: 1}}, "r7", time.Now()); !errors.Is(err,
+			errNotOffered) {
 			t.Errorf("%s: got %v", why, err)
 		}
 	}
-	if _, err := planned(t).Draft(call.Answer{Scope: call.ForPlan}, time.Now().Add(9*time.Hour)); !errors.Is(err, errNotOffered) {
+	if _, err := planned(t).Draft(call.Answer{Scope: call.ForPlan}, time.Now().Add(9*time.Hour)); !errors.Is(err,
+		errNotOffered) {
 		t.Errorf("a plan that is over: %v", err)
 	}
 }
 
-// A person chooses for how many calls and until when a grant is good, within what the profile lets them; more is refused and not
-// made to fit.
+// A person chooses for how many calls and until when a grant is good, within what the profile lets them; more is
+// refused and not made to fit.
 func TestAPersonChoosesTheNumberAndTheEnd(t *testing.T) {
 	r := write("/a")
-	r.Terms = Terms{Scopes: []call.Scope{call.ForRun, call.ForCount, call.ForTime, call.ForSession}, Default: time.Minute, Max: time.Hour, Pointers: []string{"/path"}}
+	r.Terms = Terms{Scopes: []call.Scope{call.ForRun, call.ForCount, call.ForTime, call.ForSession}, Default: time.Minute,
+		Max: time.Hour, Pointers: []string{"/path"}}
 	for _, test := range []struct {
 		wish  call.Answer
 		uses  int
@@ -268,7 +275,8 @@ func TestAGrantSaysWhatItAllows(t *testing.T) {
 	r := write("/a")
 	r.Args = json.RawMessage(`{"path":"/a","content":"` + strings.Repeat("x", 100) + `","mode":{"flags":["w"]}}`)
 	for coverage, want := range map[string]string{
-		coverExact: `exactly path: "/a", content: "xxxx`, coverRule: `/path "/a", other arguments as they come`, coverAny: "any arguments",
+		coverExact: `exactly path: "/a", content: "xxxx`, coverRule: `/path "/a", other arguments as they come`,
+		coverAny: "any arguments",
 	} {
 		r.Terms.Args = coverage
 		g, err := r.Draft(call.Answer{Scope: call.ForTime}, someday)

@@ -46,8 +46,8 @@ func children(v strictjson.Value) iter.Seq2[string, strictjson.Value] {
 	}
 }
 
-// Leaves calls f for everything in JSON that holds nothing else, with its pointer. Of what is not strict JSON it calls f
-// for nothing.
+// Leaves calls f for everything in JSON that holds nothing else, with its pointer. Of what is not strict JSON it calls
+// f for nothing.
 func Leaves(raw json.RawMessage, f func(pointer string, v strictjson.Value)) {
 	if v, err := parseArgs(raw); err == nil {
 		leaves(v, "", f)

@@ -8,9 +8,10 @@ import (
 
 // Would-be secrets, put together here so that no scanner takes this file for a leak.
 var (
-	jwt     = "ey" + "JhbGciOiJIUzI1NiJ9.ey" + "JzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
-	github  = "gh" + "p_" + strings.Repeat("a1B2", 9)
-	pem     = "-----BEGIN RSA PRIVATE" + " KEY-----\n" + strings.Repeat("MIIEpAIBAAKCAQEA\n", 20) + "-----END RSA PRIVATE" + " KEY-----"
+	jwt    = "ey" + "JhbGciOiJIUzI1NiJ9.ey" + "JzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
+	github = "gh" + "p_" + strings.Repeat("a1B2", 9)
+	pem    = "-----BEGIN RSA PRIVATE" + " KEY-----\n" + strings.Repeat("MIIEpAIBAAKCAQEA\n", 20) +
+		"-----END RSA PRIVATE" + " KEY-----"
 	aws     = "AK" + "IAIOSFODNN7EXAMPLE"
 	openai  = "sk" + "-proj-" + strings.Repeat("Zz9", 12)
 	notAKey = "-----BEGIN PRIVATE" + " KEY-----\nrm -rf / ; echo\n-----END PRIVATE" + " KEY-----"
@@ -32,18 +33,28 @@ func TestMasking(t *testing.T) {
 		want    string // must be seen
 	}{
 		{"a password", object("password", "hunter22"), Display{}, "hunter22", "password: (hidden: 8 characters)\n"},
-		{"a short secret has no digest, which would give it away", object("pwd", "1234"), Display{}, "1234", "pwd: (hidden: 4 characters)\n"},
-		{"a long one has", object("api_key", "0123456789abcdef"), Display{}, "0123456789abcdef", "api_key: (hidden: 16 characters, sha256 9f9f5111)\n"},
-		{"any spelling of the key", object("X-API-Key", "abcdefgh"), Display{}, "abcdefgh", `X-API-Key: (hidden: 8 characters)`},
+		{"a short secret has no digest, which would give it away", object("pwd", "1234"), Display{}, "1234",
+			"pwd: (hidden: 4 characters)\n"},
+		{"a long one has", object("api_key", "0123456789abcdef"), Display{}, "0123456789abcdef",
+			"api_key: (hidden: 16 characters, sha256 9f9f5111)\n"},
+		{"any spelling of the key", object("X-API-Key", "abcdefgh"), Display{}, "abcdefgh",
+			`X-API-Key: (hidden: 8 characters)`},
 		{"any case", object("accessTOKEN", "abcdefgh"), Display{}, "abcdefgh", `accessTOKEN: (hidden: 8 characters)`},
-		{"a key inside a longer one", object("github_token_prod", "abcdefgh"), Display{}, "abcdefgh", `(hidden: 8 characters)`},
-		{"authorization, but not its scheme", object("headers", object("Authorization", "Bearer abcdefgh")), Display{}, "abcdefgh", `Authorization: "Bearer " (hidden: 8 characters)`},
-		{"a nested token", object("a", object("b", []any{object("token", "abcdefgh")})), Display{}, "abcdefgh", `token: (hidden: 8 characters)`},
-		{"everything under a secret key", object("credentials", object("user", "anna-k", "list", []any{"abcdefgh"})), Display{}, "abcdefgh", `user: (hidden: 6 characters)`},
-		{"a header as name and value", object("headers", []any{object("name", "Authorization", "value", "abcdefgh")}), Display{}, "abcdefgh", `value: (hidden: 8 characters)`},
-		{"another header", object("headers", []any{object("name", "Accept", "value", "text/plain")}), Display{}, "", `"text/plain"`},
+		{"a key inside a longer one", object("github_token_prod", "abcdefgh"), Display{}, "abcdefgh",
+			`(hidden: 8 characters)`},
+		{"authorization, but not its scheme", object("headers", object("Authorization", "Bearer abcdefgh")), Display{},
+			"abcdefgh", `Authorization: "Bearer " (hidden: 8 characters)`},
+		{"a nested token", object("a", object("b", []any{object("token", "abcdefgh")})), Display{}, "abcdefgh",
+			`token: (hidden: 8 characters)`},
+		{"everything under a secret key", object("credentials", object("user", "anna-k", "list", []any{"abcdefgh"})),
+			Display{}, "abcdefgh", `user: (hidden: 6 characters)`},
+		{"a header as name and value", object("headers", []any{object("name", "Authorization", "value", "abcdefgh")}),
+			Display{}, "abcdefgh", `value: (hidden: 8 characters)`},
+		{"another header", object("headers", []any{object("name", "Accept", "value", "text/plain")}), Display{}, "",
+			`"text/plain"`},
 		{"cookies", object("Cookie", "sid=abcdefgh; theme=dark"), Display{}, "abcdefgh", `Cookie: (hidden: 24 characters`},
-		{"a passphrase of words", object("password", "correct horse battery staple"), Display{}, "horse", `(hidden: 28 characters`},
+		{"a passphrase of words", object("password", "correct horse battery staple"), Display{}, "horse",
+			`(hidden: 28 characters`},
 		{"a PIN", object("password", 1234), Display{}, "1234", `password: (hidden: a number, 4 characters)`},
 		{"a count of tokens is no secret", object("max_tokens", 4096), Display{}, "", `max_tokens: 4096`},
 		{"true is no secret", object("password", true), Display{}, "", `password: true`},
@@ -58,17 +69,22 @@ func TestMasking(t *testing.T) {
 		{"nor shell text without spaces", object("password", "rm${IFS}-rf${IFS}/"), Display{}, "", `"rm${IFS}-rf${IFS}/"`},
 		{"nor an assignment before a command", object("token", "A=1 ./run now"), Display{}, "", `"A=1 ./run now"`},
 		{"nor a script", object("password", "#!/bin/sh\n"+strings.Repeat("echo hi\n", 2)), Display{}, "", `"#!/bin/sh\n`},
-		{"not even when the profile points at it", object("x", "/etc/passwd"), Display{Pointers: []string{"/x"}}, "", `"/etc/passwd"`},
+		{"not even when the profile points at it", object("x", "/etc/passwd"), Display{Pointers: []string{"/x"}}, "",
+			`"/etc/passwd"`},
 
-		{"a JWT inside a text", object("body", "curl -H 'X: "+jwt+"' now"), Display{}, jwt, `body: "curl -H 'X: " (hidden: JWT, 92 characters, sha256 `},
+		{"a JWT inside a text", object("body", "curl -H 'X: "+jwt+"' now"), Display{}, jwt,
+			`body: "curl -H 'X: " (hidden: JWT, 92 characters, sha256 `},
 		{"what follows a JWT is seen", object("body", "curl -H 'X: "+jwt+"' now"), Display{}, jwt, `"' now"`},
-		{"a GitHub token", object("x", "use "+github+" please"), Display{}, github, `(hidden: GitHub token, 40 characters, sha256 `},
+		{"a GitHub token", object("x", "use "+github+" please"), Display{}, github,
+			`(hidden: GitHub token, 40 characters, sha256 `},
 		{"two secrets", object("x", github+" "+aws), Display{}, aws, `(hidden: AWS key, 20 characters, sha256 `},
 		{"an API key", object("x", openai), Display{}, openai, `(hidden: API key, 44 characters`},
 		{"a private key", object("x", pem), Display{}, "MIIE", `x: (hidden: private key, 401 characters`},
 		{"a script dressed up as a private key", object("x", notAKey), Display{}, "", `rm -rf / ; echo`},
-		{"a secret in a query", object("url", "https://x.example/?t="+github+"&y=1"), Display{}, github, `"https://x.example/?t=" (hidden: GitHub token`},
-		{"a secret that is a part of the path of a URL", object("url", "https://x.example/"+github+"/y"), Display{}, "", github},
+		{"a secret in a query", object("url", "https://x.example/?t="+github+"&y=1"), Display{}, github,
+			`"https://x.example/?t=" (hidden: GitHub token`},
+		{"a secret that is a part of the path of a URL", object("url", "https://x.example/"+github+"/y"), Display{}, "",
+			github},
 		{"a secret that is a host name", object("url", "https://"+jwt+".evil.example/"), Display{}, "", ".evil.example"},
 		{"a host name that looks like a secret, without a scheme", object("host", jwt+".evil.example"), Display{}, "", jwt},
 		{"a folder that looks like a secret", object("path", "/home/"+github+"/x"), Display{}, "", github},
@@ -76,10 +92,14 @@ func TestMasking(t *testing.T) {
 		{"keys work without detection", object("token", github), Display{NoDetect: true}, github, `(hidden: 40 characters`},
 		{"a word that is no secret", object("x", "ask-a-question-of-somebody-else-now"), Display{}, "", "ask-a-question"},
 
-		{"a key of the profile's", object("ssn", "078-05-1120"), Display{Keys: []string{"ss?", "SSN"}}, "078-05", `ssn: (hidden: 11 characters)`},
-		{"a pattern of the profile's", object("home_address", "Elm"), Display{Keys: []string{"*address"}}, "Elm", `(hidden: 3 characters)`},
-		{"a pointer of the profile's", object("headers", object("a", "x1", "b", "y2")), Display{Pointers: []string{"/headers/*"}}, "x1", `b: (hidden: 2 characters)`},
-		{"a pointer into a list", object("l", []any{object("v", "abc"), object("v", "def")}), Display{Pointers: []string{"/l/1/v"}}, "def", `v: "abc"`},
+		{"a key of the profile's", object("ssn", "078-05-1120"), Display{Keys: []string{"ss?", "SSN"}}, "078-05",
+			`ssn: (hidden: 11 characters)`},
+		{"a pattern of the profile's", object("home_address", "Elm"), Display{Keys: []string{"*address"}}, "Elm",
+			`(hidden: 3 characters)`},
+		{"a pointer of the profile's", object("headers", object("a", "x1", "b", "y2")),
+			Display{Pointers: []string{"/headers/*"}}, "x1", `b: (hidden: 2 characters)`},
+		{"a pointer into a list", object("l", []any{object("v", "abc"), object("v", "def")}),
+			Display{Pointers: []string{"/l/1/v"}}, "def", `v: "abc"`},
 		{"an escaped pointer", object("a/b", "abc"), Display{Pointers: []string{"/a~1b"}}, "abc", `(hidden: 3 characters)`},
 		{"a pointer elsewhere", object("a", "abc"), Display{Pointers: []string{"/b", "/a/b"}}, "", `a: "abc"`},
 	}
@@ -104,10 +124,12 @@ func TestMasking(t *testing.T) {
 			if strings.Contains(whole, test.hidden) || strings.Contains(Summary(r), test.hidden) {
 				t.Errorf("%s is seen in\n%s\n%s", test.hidden, whole, Summary(r))
 			}
-			if !strings.Contains(whole, "! 1 value looks like a secret") && !strings.Contains(whole, "values look like secrets") {
+			if !strings.Contains(whole, "! 1 value looks like a secret") &&
+				!strings.Contains(whole, "values look like secrets") {
 				t.Errorf("nothing warns of what is hidden:\n%s", whole)
 			}
-			if revealed := Render(r, RenderOptions{Reveal: true, Width: 1000}); revealed.Masked > 0 || !strings.Contains(bar.ReplaceAllString(revealed.Text, ""), strings.ReplaceAll(test.hidden, "\n", `\n`)) {
+			if revealed := Render(r, RenderOptions{Reveal: true, Width: 1000}); revealed.Masked > 0 ||
+				!strings.Contains(bar.ReplaceAllString(revealed.Text, ""), strings.ReplaceAll(test.hidden, "\n", `\n`)) {
 				t.Errorf("%s is not revealed in\n%s", test.hidden, revealed.Text)
 			}
 		})
@@ -117,7 +139,8 @@ func TestMasking(t *testing.T) {
 // A secret whose end would be shown after a cut is hidden as a whole.
 func TestASecretAcrossACut(t *testing.T) {
 	for lead := 0; lead < 1200; lead += 7 {
-		args, _ := json.Marshal(map[string]string{"x": strings.Repeat("lorem ", 200)[:lead] + " " + github + " " + strings.Repeat("ipsum ", 200)[:1200-lead]})
+		args, _ := json.Marshal(map[string]string{"x": strings.Repeat("lorem ", 200)[:lead] + " " + github + " " +
+			strings.Repeat("ipsum ", 200)[:1200-lead]})
 		shown := bar.ReplaceAllString(Text(&Request{Args: args}, RenderOptions{}), "")
 		if strings.Contains(shown, "a1B2") {
 			t.Fatalf("after %d characters a part of the secret is seen:\n%s", lead, shown)

@@ -18,9 +18,11 @@ func request(risk call.Risk) *Request {
 func write(path string) *Request {
 	js, _ := json.Marshal(map[string]string{"path": path, "content": "x"})
 	return &Request{
-		Server: "fs", Tool: "write", Name: "fs__write", Profile: "p", ProfileDigest: "sha256:p", ServerID: "sha256:s", Definition: "sha256:d",
-		Rule: "fs-write", Risk: call.Medium, Principal: "local:anna", Session: "s1", Run: "r1", Call: 1, Args: js,
-		Terms: Terms{Scopes: []call.Scope{call.Once, call.ForRun, call.ForCount, call.ForTime, call.ForSession}, Args: coverRule, Pointers: []string{"/path"}},
+		Server: "fs", Tool: "write", Name: "fs__write", Profile: "p", ProfileDigest: "sha256:p", ServerID: "sha256:s",
+		Definition: "sha256:d",
+		Rule:       "fs-write", Risk: call.Medium, Principal: "local:anna", Session: "s1", Run: "r1", Call: 1, Args: js,
+		Terms: Terms{Scopes: []call.Scope{call.Once, call.ForRun, call.ForCount, call.ForTime, call.ForSession},
+			Args: coverRule, Pointers: []string{"/path"}},
 	}
 }
 
@@ -37,7 +39,8 @@ func issues(n int, others ...*Request) []*Request {
 	var calls []*Request
 	for i := range n {
 		calls = append(calls, &Request{
-			Server: "github", Tool: "close_issue", Name: "github__close_issue", Profile: "p", Rule: "closing", Risk: call.Medium, Code: fmt.Sprintf("%04x", i),
+			Server: "github", Tool: "close_issue", Name: "github__close_issue", Profile: "p", Rule: "closing", Risk: call.Medium,
+			Code: fmt.Sprintf("%04x", i),
 			Args: json.RawMessage(fmt.Sprintf(`{"owner":"acme","repo":{"part":"web"},"id":%d}`, 1000+i)), Run: "r1", Call: i + 1,
 		})
 	}

@@ -14,8 +14,10 @@ import (
 // randomJSON writes arguments that are likely to confuse a reader.
 func randomJSON(rng *rand.Rand, depth int) string {
 	texts := []string{
-		"a", "word", " ", "  ", "\n", "\t", "\\", `"`, "\u202e", "\u200b", "\U000e0041", "é", "e\u0301", "\u0301", "漢", "א", "| ", ": ", ", ", "{", "}", "[", "]", "](x)", "```", "<b>",
-		"@you", "&amp;", "(3 characters hidden)", `\u{202E}`, "\n    risk      low", "----", "\u201d", "\x00", strings.Repeat(" ", 20), strings.Repeat("x", 90),
+		"a", "word", " ", "  ", "\n", "\t", "\\", `"`, "\u202e", "\u200b", "\U000e0041", "é", "e\u0301", "\u0301", "漢", "א",
+		"| ", ": ", ", ", "{", "}", "[", "]", "](x)", "```", "<b>",
+		"@you", "&amp;", "(3 characters hidden)", `\u{202E}`, "\n    risk      low", "----", "\u201d", "\x00",
+		strings.Repeat(" ", 20), strings.Repeat("x", 90),
 	}
 	text := func() string {
 		var b strings.Builder

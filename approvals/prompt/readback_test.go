@@ -13,7 +13,8 @@ import (
 
 // laidOut is what a person sees of arguments of which nothing is cut or masked.
 func laidOut(args string, width int, markdown bool) string {
-	p := &printer{limits: whole, masker: newMasker(Display{}, true), width: width, markdown: markdown, indent: margin, column: margin}
+	p := &printer{limits: whole, masker: newMasker(Display{}, true), width: width, markdown: markdown, indent: margin,
+		column: margin}
 	p.arguments(json.RawMessage(args), margin)
 	return p.b.String()
 }
@@ -118,10 +119,11 @@ func (l *layout) text() {
 	l.rest = l.rest[end+1:]
 }
 
-// sameJSON writes JSON as toJSON does, reading it with encoding/json, which replaces what is not UTF-8 or half a pair: such
-// arguments cannot be compared.
+// sameJSON writes JSON as toJSON does, reading it with encoding/json, which replaces what is not UTF-8 or half a pair:
+// such arguments cannot be compared.
 func sameJSON(args []byte) (js string, ok bool) {
-	if !utf8.Valid(args) || bytes.ContainsRune(args, utf8.RuneError) || regexp.MustCompile(`(?i)\\ud[89a-f]`).Match(args) || bytes.Contains(bytes.ToLower(args), []byte(`\ufffd`)) {
+	if !utf8.Valid(args) || bytes.ContainsRune(args, utf8.RuneError) ||
+		regexp.MustCompile(`(?i)\\ud[89a-f]`).Match(args) || bytes.Contains(bytes.ToLower(args), []byte(`\ufffd`)) {
 		return "", false
 	}
 	var out strings.Builder
@@ -209,9 +211,11 @@ func TestArgumentsAreShownFromTheirBytes(t *testing.T) {
 		{"minus zero", "-0", " -0"},
 		{"minus zero point zero", "-0.0E-0", " -0.0E-0"},
 		{"a number beyond int64", "123456789012345678901234567890", " 123456789012345678901234567890"},
-		{"a number with more digits than float64 has", "0.1000000000000000055511151231257827", " 0.1000000000000000055511151231257827"},
+		{"a number with more digits than float64 has", "0.1000000000000000055511151231257827",
+			" 0.1000000000000000055511151231257827"},
 		{"keys in their order", `{"b":1,"a":2}`, "\n      b: 1\n      a: 2"},
-		{"keys that are not words", `{"":1,"a b":2,"1":3,"a\nb":4,"-x":5,"a-b":6,"|":7}`, "\n      \"\": 1\n      \"a b\": 2\n      \"1\": 3\n      \"a\\n\n        | b\": 4\n      \"-x\": 5\n      a-b: 6\n      \"|\": 7"},
+		{"keys that are not words", `{"":1,"a b":2,"1":3,"a\nb":4,"-x":5,"a-b":6,"|":7}`,
+			"\n      \"\": 1\n      \"a b\": 2\n      \"1\": 3\n      \"a\\n\n        | b\": 4\n      \"-x\": 5\n      a-b: 6\n      \"|\": 7"},
 		{"a pair", `"\ud83d\ude00"`, ` "😀"`},
 		{"a NUL", `"\u0000"`, ` "\u{0}"`},
 		{"every short escape", `"\"\\\/\b\f\n\r\t"`, ` "\"\\/\u{8}\u{C}\n` + "\n      | " + `\r\t"`},
@@ -221,7 +225,8 @@ func TestArgumentsAreShownFromTheirBytes(t *testing.T) {
 		{"__proto__", `{"__proto__":{"constructor":1}}`, "\n      __proto__: {constructor: 1}"},
 		{"two values", `1 2`, ` (not strict JSON, 3 bytes) "1 2"`},
 		{"a look-alike of our remarks", `"x\" (5 characters hidden) \"y"`, ` "x\" (5 characters hidden) \"y"`},
-		{"a look-alike of our lines", `"a\n    risk      low\n    | b"`, " \"a\\n\n      |     risk      low\\n\n      |     | b\""},
+		{"a look-alike of our lines", `"a\n    risk      low\n    | b"`,
+			" \"a\\n\n      |     risk      low\\n\n      |     | b\""},
 	}
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {
@@ -235,8 +240,10 @@ func TestArgumentsAreShownFromTheirBytes(t *testing.T) {
 
 func TestLinesAreBrokenByUs(t *testing.T) {
 	for _, args := range []string{
-		`{"a":"` + strings.Repeat("x", 500) + `"}`, `{"a":"` + strings.Repeat("word ", 100) + `"}`, `{"a":"` + strings.Repeat("漢", 300) + `"}`,
-		`{"a":` + strings.Repeat("9", 300) + `}`, `{"` + strings.Repeat("k", 500) + `":1}`, `[["` + strings.Repeat(`\n`, 2) + strings.Repeat("x", 200) + `"]]`,
+		`{"a":"` + strings.Repeat("x", 500) + `"}`, `{"a":"` + strings.Repeat("word ", 100) + `"}`,
+		`{"a":"` + strings.Repeat("漢", 300) + `"}`,
+		`{"a":` + strings.Repeat("9", 300) + `}`, `{"` + strings.Repeat("k", 500) + `":1}`,
+		`[["` + strings.Repeat(`\n`, 2) + strings.Repeat("x", 200) + `"]]`,
 		`{"a":"` + strings.Repeat(`\u202e`, 3) + strings.Repeat("x", 200) + `"}`,
 	} {
 		checkArguments(t, args)

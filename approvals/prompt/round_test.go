@@ -46,15 +46,17 @@ func schemaOf(t *testing.T, calls []*Request, style formStyle) (string, readSche
 	return message, s
 }
 
-// C2: the asks of one moment are one form, with a decision for each and one for all; C4: each is required, has no default and
-// begins with the refusal.
+// C2: the asks of one moment are one form, with a decision for each and one for all; C4: each is required, has no
+// default and begins with the refusal.
 func TestC2OneFormForTheAsksOfOneMoment(t *testing.T) {
 	for _, style := range []formStyle{enumNames, oneOf} {
 		message, s := schemaOf(t, issues(5), style)
-		if want := []string{"same_for_all", "decision_1", "decision_2", "decision_3", "decision_4", "decision_5", "reason"}; !slices.Equal(s.order, want) {
+		if want := []string{"same_for_all", "decision_1", "decision_2", "decision_3", "decision_4", "decision_5",
+			"reason"}; !slices.Equal(s.order, want) {
 			t.Errorf("fields %v, want %v", s.order, want)
 		}
-		if want := []string{"decision_1", "decision_2", "decision_3", "decision_4", "decision_5"}; !slices.Equal(s.Required, want) {
+		if want := []string{"decision_1", "decision_2", "decision_3", "decision_4", "decision_5"}; !slices.Equal(s.Required,
+			want) {
 			t.Errorf("required %v, want %v", s.Required, want)
 		}
 		for _, name := range s.order[:6] {
@@ -92,8 +94,11 @@ func TestManyCallsShareDecisions(t *testing.T) {
 	}{
 		{"ten calls", issues(10), 10, map[string]string{"decision_10": "Call 10: github.close_issue, code 0009"}},
 		{"eleven similar ones", issues(11), 1, map[string]string{"decision_1": "Calls 1 to 11: github.close_issue"}},
-		{"37 and two others", issues(37, other("a"), other("b")), 3, map[string]string{"decision_1": "Calls 1 to 37: github.close_issue", "decision_2": "Call 38: s.a", "decision_3": "Call 39: s.b"}},
-		{"thirteen different ones", issues(1, other("a"), other("b"), other("c"), other("d"), other("e"), other("f"), other("g"), other("h"), other("i"), other("j"), other("k"), other("l")), 10,
+		{"37 and two others", issues(37, other("a"), other("b")), 3,
+			map[string]string{"decision_1": "Calls 1 to 37: github.close_issue", "decision_2": "Call 38: s.a",
+				"decision_3": "Call 39: s.b"}},
+		{"thirteen different ones", issues(1, other("a"), other("b"), other("c"), other("d"), other("e"), other("f"),
+			other("g"), other("h"), other("i"), other("j"), other("k"), other("l")), 10,
 			map[string]string{"decision_9": "Call 9: s.h", "decision_10": "Calls 10 to 13: several tools"}},
 	}
 	for _, test := range tests {
@@ -205,7 +210,8 @@ func TestFormsOfSeveralCalls(t *testing.T) {
 		{"true for all", with(all(yes, yes, yes), "same_for_all", true), "???"},
 		{"an empty form", content{}, "???"},
 		{"only a reason", content{"reason": "why not"}, "???"},
-		{"a field that was not asked for spoils every yes, and no refusal", with(all(yes, no, yes), "decision_4", yes), "?n?"},
+		{"a field that was not asked for spoils every yes, and no refusal", with(all(yes, no, yes), "decision_4", yes),
+			"?n?"},
 		{"the single form's field", with(all(yes, no, yes), "decision", yes), "?n?"},
 		{"a reason that is none", with(all(yes, no, yes), "reason", 7), "?n?"},
 		{"a scope that was not offered", all(yes, "allow_run", yes), "y?y"},
@@ -242,7 +248,8 @@ func TestFormsOfSeveralCalls(t *testing.T) {
 
 // In a round, a call that a form cannot approve is refused or left alone, and the others are approved all the same.
 func TestAGraveCallInARound(t *testing.T) {
-	big := &Request{Name: "s__run", Risk: call.High, Args: json.RawMessage(`{"script":"` + strings.Repeat("x", 40000) + `"}`)}
+	big := &Request{Name: "s__run", Risk: call.High, Args: json.RawMessage(`{"script":"` + strings.Repeat("x", 40000) +
+		`"}`)}
 	calls := issues(1, big)
 	message, s := schemaOf(t, calls, oneOf)
 	if len(s.Properties["decision_2"].OneOf) != 1 || len(s.Properties["same_for_all"].OneOf) != 1 {

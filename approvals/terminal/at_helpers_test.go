@@ -8,7 +8,8 @@ import (
 )
 
 // asking asks over a queue in the background.
-func asking(ctx context.Context, d *approvals.Desk, q *approvals.Queue, r *prompt.Request, more ...approvals.Channel) <-chan approvals.Result {
+func asking(ctx context.Context, d *approvals.Desk, q *approvals.Queue, r *prompt.Request,
+	more ...approvals.Channel) <-chan approvals.Result {
 	answer := make(chan approvals.Result, 1)
 	go func() { answer <- d.Ask(ctx, r, append([]approvals.Channel{q}, more...), approvals.Options{}) }()
 	return answer

@@ -52,7 +52,8 @@ func TestARespondersBatchAndItsOutcomes(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole := person.next(t, "shown", nil)
-	if whole.ID != b.ID || !strings.Contains(whole.Text, `title: "a title that is long"`) || strings.Contains(b.Text, "that is") {
+	if whole.ID != b.ID || !strings.Contains(whole.Text, `title: "a title that is long"`) ||
+		strings.Contains(b.Text, "that is") {
 		t.Errorf("in short\n%s\nwhole\n%s", b.Text, whole.Text)
 	}
 	if err := person.Say(Said{Kind: "show", ID: b.ID, IDs: append(b.IDs, "q_none")}); err != nil {

@@ -16,10 +16,12 @@ import (
 func TestN2APlanIsOfferedWhole(t *testing.T) {
 	r := planned(t)
 	const words = "Allow this and the plan: 51 more calls of this run, as listed above"
-	for where, o := range map[string]prompt.RenderOptions{"plain": {}, "narrow": {Width: 40}, "Markdown": {Markdown: true}} {
+	for where, o := range map[string]prompt.RenderOptions{"plain": {}, "narrow": {Width: 40},
+		"Markdown": {Markdown: true}} {
 		text := prompt.Text(r, o)
 		for _, part := range []string{
-			"1. fs.write, once, with", `/path "/data/b"`, "any /content", "2. fs.write, at most 50 times, with", "any other arguments",
+			"1. fs.write, once, with", `/path "/data/b"`, "any /content", "2. fs.write, at most 50 times, with",
+			"any other arguments",
 		} {
 			if !strings.Contains(text, part) {
 				t.Errorf("%s: %q is missing:\n%s", where, part, text)
@@ -33,13 +35,16 @@ func TestN2APlanIsOfferedWhole(t *testing.T) {
 	if !strings.Contains(string(schema), `{"const":"allow_plan","title":"`+words+`"}`) {
 		t.Errorf("form: %s", schema)
 	}
-	if got := prompt.ReadForm([]*prompt.Request{r}, "accept", map[string]any{"decision": "allow_plan"})[0]; got.Err != nil || got.Scope != call.ForPlan {
+	if got := prompt.ReadForm([]*prompt.Request{r}, "accept",
+		map[string]any{"decision": "allow_plan"})[0]; got.Err != nil || got.Scope != call.ForPlan {
 		t.Errorf("got %+v, %v", got, got.Err)
 	}
-	if got := describe(approvals.Open{Request: r}, 100); !slices.Contains(got.Offers, Offer{call.ForPlan, words}) || !strings.Contains(got.Text, "at most 50 times") {
+	if got := describe(approvals.Open{Request: r}, 100); !slices.Contains(got.Offers, Offer{call.ForPlan, words}) ||
+		!strings.Contains(got.Text, "at most 50 times") {
 		t.Errorf("socket: %+v", got)
 	}
-	if got, shown, err := sitting(t, r, "yes plan"); err != nil || got.Scope != call.ForPlan || !strings.Contains(shown, "yes plan: "+words) {
+	if got, shown, err := sitting(t, r, "yes plan"); err != nil || got.Scope != call.ForPlan || !strings.Contains(shown,
+		"yes plan: "+words) {
 		t.Errorf("terminal: %+v, %v\n%s", got, err, shown)
 	}
 
@@ -47,7 +52,8 @@ func TestN2APlanIsOfferedWhole(t *testing.T) {
 	both := []*prompt.Request{r, planned(t)}
 	both[1].Args, both[1].Plan = json.RawMessage(`{"path":"/data/c","content":"x"}`), r.Plan
 	message, schema := prompt.Form(both, "2025-11-25")
-	if !strings.Contains(string(schema), `{"const":"allow_plan","title":"`+words+`"}]},"decision_1"`) || strings.Count(string(schema), "allow_plan") != 3 || strings.Count(message, "at most 50 times") != 1 {
+	if !strings.Contains(string(schema), `{"const":"allow_plan","title":"`+words+`"}]},"decision_1"`) ||
+		strings.Count(string(schema), "allow_plan") != 3 || strings.Count(message, "at most 50 times") != 1 {
 		t.Errorf("round: %s\n%s", schema, message)
 	}
 	all := func(same, first, second string) string {
@@ -82,7 +88,8 @@ func TestN2APlanIsOfferedWhole(t *testing.T) {
 			t.Errorf("%+v: got %s", tt, got)
 		}
 	}
-	if got, shown, err := sittingAll(t, both, "yes plan"); err != nil || got[0].Scope != call.ForPlan || got[1].Scope != call.ForPlan {
+	if got, shown, err := sittingAll(t, both, "yes plan"); err != nil || got[0].Scope != call.ForPlan ||
+		got[1].Scope != call.ForPlan {
 		t.Errorf("round at a terminal: %+v, %v\n%s", got, err, shown)
 	}
 }
@@ -98,7 +105,8 @@ func sittingAll(t *testing.T, calls []*prompt.Request, line string) ([]call.Answ
 		out.wait("Type ", 1)
 		io.WriteString(keyboard, line+"\n")
 	}()
-	results, err := New(in, out, Options{Plain: true}).(approvals.Gatherer).AskAll(t.Context(), &approvals.Showing{Calls: calls})
+	results, err := New(in, out, Options{Plain: true}).(approvals.Gatherer).AskAll(t.Context(),
+		&approvals.Showing{Calls: calls})
 	<-typing
 	keyboard.Close()
 	return results, out.text, err

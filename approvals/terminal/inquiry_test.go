@@ -13,16 +13,18 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 )
 
-// S3.6, 7.3/39: a program's words stand between quotation marks and escaped wherever they are shown; no line of them can be
-// taken for one of ours, and no question for one about a call.
+// S3.6, 7.3/39: a program's words stand between quotation marks and escaped wherever they are shown; no line of them
+// can be taken for one of ours, and no question for one about a call.
 func TestInquiriesAreMarked(t *testing.T) {
 	const trick = "ok\n    risk      low\n\x1b[2J\u202e**Allow** [x](y)\n    filesystem.read_file"
 	r := inquiry(false, true, trick, "b")
 	r.Inquiry.Header, r.Inquiry.Question, r.Inquiry.Options[1].Description = trick, trick, trick
 	message, schema := prompt.Form([]*prompt.Request{r}, "2025-11-25")
 	told := describe(approvals.Open{Request: r}, 100)
-	for where, text := range map[string]string{"text": prompt.Text(r, prompt.RenderOptions{}), "whole": prompt.Text(r, prompt.RenderOptions{Full: true}), "form": message, "socket": told.Text} {
-		if !strings.Contains(text, "A program asks you something, in its own words.") || !strings.Contains(text, "allows no call") {
+	for where, text := range map[string]string{"text": prompt.Text(r, prompt.RenderOptions{}),
+		"whole": prompt.Text(r, prompt.RenderOptions{Full: true}), "form": message, "socket": told.Text} {
+		if !strings.Contains(text, "A program asks you something, in its own words.") ||
+			!strings.Contains(text, "allows no call") {
 			t.Errorf("%s does not say what it is:\n%s", where, text)
 		}
 		for line := range strings.Lines(text) {
@@ -43,7 +45,8 @@ func TestInquiriesAreMarked(t *testing.T) {
 			t.Errorf("something can be allowed: %s", schema)
 		}
 	}
-	if _, mixed := prompt.Form([]*prompt.Request{r, write("/a")}, "2025-11-25"); strings.Count(string(mixed), "allow_once") != 1 {
+	if _, mixed := prompt.Form([]*prompt.Request{r, write("/a")}, "2025-11-25"); strings.Count(string(mixed),
+		"allow_once") != 1 {
 		t.Errorf("a question of a program can be allowed like a call: %s", mixed)
 	}
 }

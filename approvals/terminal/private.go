@@ -42,7 +42,8 @@ func DialPrivate(ctx context.Context, path string) (net.Conn, error) {
 	if !canTellPeers {
 		return nil, errNoPeers
 	}
-	if err := errors.Join(checkPrivate(filepath.Dir(path), fs.ModeDir, 0o077), checkPrivate(path, fs.ModeSocket, 0o077)); err != nil {
+	if err := errors.Join(checkPrivate(filepath.Dir(path), fs.ModeDir, 0o077),
+		checkPrivate(path, fs.ModeSocket, 0o077)); err != nil {
 		return nil, err
 	}
 	var d net.Dialer

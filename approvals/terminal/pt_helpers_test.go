@@ -16,8 +16,10 @@ func inert(r rune) bool {
 	switch {
 	case r == '\n' || ' ' <= r && r <= '~':
 		return true
-	case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs, unicode.Cn, unicode.Zl, unicode.Zp, unicode.Zs, unicode.Me),
-		unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Bidi_Control, unicode.Join_Control, unicode.White_Space):
+	case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs, unicode.Cn, unicode.Zl, unicode.Zp, unicode.Zs,
+		unicode.Me),
+		unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Bidi_Control,
+			unicode.Join_Control, unicode.White_Space):
 		return false
 	case strings.ContainsRune("\u3164\u115f\u1160\uffa0\u2800\u034f\u17b4\u17b5\u00ad\ufeff\u2028\u2029\u061c\u180e", r):
 		return false
@@ -34,8 +36,10 @@ func planned(t *testing.T) *prompt.Request {
 	line.Args = json.RawMessage(`{"path":"/data/b","content":null}`)
 	var err error
 	r.Plan, err = prompt.PlanGrants([]prompt.PlannedCall{
-		{Call: line, Envelope: prompt.Envelope{Fixed: []prompt.Value{{Pointer: "/path", JSON: `"/data/b"`}}, Free: []string{"/content"}}, Count: 1},
-		{Call: line, Envelope: prompt.Envelope{Fixed: []prompt.Value{{Pointer: "/path", JSON: `"` + strings.Repeat("x\u202e", 20) + `"`}}, Free: []string{""}}, Count: 50},
+		{Call: line, Envelope: prompt.Envelope{Fixed: []prompt.Value{{Pointer: "/path", JSON: `"/data/b"`}},
+			Free: []string{"/content"}}, Count: 1},
+		{Call: line, Envelope: prompt.Envelope{Fixed: []prompt.Value{{Pointer: "/path",
+			JSON: `"` + strings.Repeat("x\u202e", 20) + `"`}}, Free: []string{""}}, Count: 50},
 	}, "r7", time.Now())
 	if err != nil {
 		t.Fatal(err)

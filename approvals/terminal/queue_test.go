@@ -9,7 +9,8 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// A terminal says until when a question waits, which is the end of its time-out and not that of what is bound to the yes.
+// A terminal says until when a question waits, which is the end of its time-out and not that of what is bound to the
+// yes.
 func TestATerminalIsToldUntilWhenAQuestionWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, q := &approvals.Desk{}, approvals.NewQueue("terminal")

@@ -25,8 +25,8 @@ func (l *lastLine) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// What a responder is told last is what waits: that the width of its terminal is known and that a question comes are told
-// by two goroutines, and the older list must not be written after the newer one.
+// What a responder is told last is what waits: that the width of its terminal is known and that a question comes are
+// told by two goroutines, and the older list must not be written after the newer one.
 func TestWhatIsToldLastIsWhatWaits(t *testing.T) {
 	for round := range 2000 {
 		q := approvals.NewQueue("terminal")

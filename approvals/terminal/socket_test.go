@@ -60,7 +60,8 @@ func (r *Responder) next(t *testing.T, kind string, ok func(*Told) bool) *Told {
 	}
 }
 
-// S3.7: questions and answers over the socket, with what a person needs to judge, and what is said when it does not count.
+// S3.7: questions and answers over the socket, with what a person needs to judge, and what is said when it does not
+// count.
 func TestResponderOverASocket(t *testing.T) {
 	dir := socketDir(t)
 	q := approvals.NewQueue("responder")
@@ -77,7 +78,8 @@ func TestResponderOverASocket(t *testing.T) {
 	answer := asking(t.Context(), &d, q, r)
 	one := func(told *Told) bool { return len(told.Calls) == 1 }
 	call := person.next(t, "pending", one).Calls[0]
-	if call.Heading != "fs.write" || call.Code != "7f3a" || call.Whole || !call.Unseen || strings.Contains(call.Text, "abcdefgh") || call.Args != nil || len(call.Offers) != 1 {
+	if call.Heading != "fs.write" || call.Code != "7f3a" || call.Whole || !call.Unseen ||
+		strings.Contains(call.Text, "abcdefgh") || call.Args != nil || len(call.Offers) != 1 {
 		t.Errorf("got %+v", call)
 	}
 	checkInert(t, call.Text+call.Summary)
@@ -167,7 +169,8 @@ func TestA29UnsafePlacesAreRefused(t *testing.T) {
 			t.Errorf("%v: %v", mode, err)
 		}
 	}
-	if err := listen(filepath.Join(base, strings.Repeat("x", 100))); err == nil || !strings.Contains(err.Error(), "XDG_STATE_HOME") {
+	if err := listen(filepath.Join(base, strings.Repeat("x", 100))); err == nil ||
+		!strings.Contains(err.Error(), "XDG_STATE_HOME") {
 		t.Errorf("a path that is too long: %v", err)
 	}
 

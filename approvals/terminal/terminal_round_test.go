@@ -14,7 +14,8 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// A round at a terminal: what is typed at each prompt, and what that says about three calls: y, n, ? for no clear answer.
+// A round at a terminal: what is typed at each prompt, and what that says about three calls: y, n, ? for no clear
+// answer.
 func TestRoundsAtATerminal(t *testing.T) {
 	high := func(calls []*prompt.Request) { calls[1].Risk, calls[1].Code = call.High, "7f3a" }
 	long := func(calls []*prompt.Request) {
@@ -28,7 +29,8 @@ func TestRoundsAtATerminal(t *testing.T) {
 		shows  string
 	}{
 		{"yes to all", nil, []string{"yes"}, "yyy", "A program asks to make 3 calls."},
-		{"yes all", nil, []string{"yes all"}, "yyy", "Type yes to allow all 3 calls, no to refuse all (a reason may follow), each to decide one by one: "},
+		{"yes all", nil, []string{"yes all"}, "yyy",
+			"Type yes to allow all 3 calls, no to refuse all (a reason may follow), each to decide one by one: "},
 		{"no to all", nil, []string{"no not now"}, "nnn", ""},
 		{"one by one", nil, []string{"each", "yes", "no", "y"}, "yny", ""},
 		{"something else", nil, []string{"sure", "each please", "yes but", "no"}, "nnn", "Please type yes, no or each."},
@@ -53,7 +55,8 @@ func TestRoundsAtATerminal(t *testing.T) {
 					io.WriteString(keyboard, l+"\n")
 				}
 			}()
-			results, err := New(in, out, Options{Plain: true}).(approvals.Gatherer).AskAll(t.Context(), &approvals.Showing{Calls: calls})
+			results, err := New(in, out, Options{Plain: true}).(approvals.Gatherer).AskAll(t.Context(),
+				&approvals.Showing{Calls: calls})
 			<-done
 			keyboard.Close()
 			var got strings.Builder
@@ -74,7 +77,8 @@ func TestRoundsAtATerminal(t *testing.T) {
 			}
 		})
 	}
-	nobody, err := New(nil, io.Discard, Options{}).(approvals.Gatherer).AskAll(context.Background(), &approvals.Showing{Calls: issues(2)})
+	nobody, err := New(nil, io.Discard, Options{}).(approvals.Gatherer).AskAll(context.Background(),
+		&approvals.Showing{Calls: issues(2)})
 	if !errors.Is(err, approvals.ErrNoPerson) || nobody != nil {
 		t.Errorf("with nobody there: %v, %v", nobody, err)
 	}
@@ -102,10 +106,13 @@ func TestGrantsAtATerminal(t *testing.T) {
 		{"a high risk with its code", high, []string{"yes run", "yes 7f3a run"}, true, call.ForRun, "", 0, 0},
 		{"for the next calls of the run, fewer of them", nil, []string{"yes run 3"}, true, call.ForRun, "", 3, 0},
 		{"for a shorter time", nil, []string{"yes time 5m"}, true, call.ForTime, "", 0, 5 * time.Minute},
-		{"for a shorter time and few calls", high, []string{"yes 7f3a run 2 90s"}, true, call.ForRun, "", 2, 90 * time.Second},
-		{"for longer than the profile lets it", nil, []string{"yes time 400h", "yes time 5m"}, true, call.ForTime, "", 0, 5 * time.Minute},
+		{"for a shorter time and few calls", high, []string{"yes 7f3a run 2 90s"}, true, call.ForRun, "", 2,
+			90 * time.Second},
+		{"for longer than the profile lets it", nil, []string{"yes time 400h", "yes time 5m"}, true, call.ForTime, "", 0,
+			5 * time.Minute},
 		{"for more calls than may be", nil, []string{"yes run 51", "no"}, false, "", "", 0, 0},
-		{"for what is neither", nil, []string{"yes run twice", "yes run 2 2", "yes run 0", "yes run -5m", "no"}, false, "", "", 0, 0},
+		{"for what is neither", nil, []string{"yes run twice", "yes run 2 2", "yes run 0", "yes run -5m", "no"}, false, "",
+			"", 0, 0},
 		{"limits without an offer", nil, []string{"yes 5", "no"}, false, "", "", 0, 0},
 		{"a high risk is not allowed for a time", high, []string{"yes 7f3a time", "no"}, false, "", "", 0, 0},
 		{"a reason may end like an offer", nil, []string{"no never in this run"}, false, "", "never in this run", 0, 0},

@@ -94,11 +94,14 @@ func TestTerminal(t *testing.T) {
 		{"no with a reason", call.Medium, nil, []string{"no use the other folder"}, refuse, "use the other folder", ""},
 		{"no, with a comma", call.Medium, nil, []string{"No, not there"}, refuse, "not there", ""},
 		{"Enter alone is no answer", call.Medium, nil, []string{"", "no"}, refuse, "", "Please type yes or no."},
-		{"another word is no answer", call.Medium, nil, []string{"sure", "ok", "yess", "yes"}, allow, "", "Please type yes or no."},
-		{"yes with more is no answer", call.Medium, nil, []string{"yes but not there", "no"}, refuse, "", "Please type yes or no."},
+		{"another word is no answer", call.Medium, nil, []string{"sure", "ok", "yess", "yes"}, allow, "",
+			"Please type yes or no."},
+		{"yes with more is no answer", call.Medium, nil, []string{"yes but not there", "no"}, refuse, "",
+			"Please type yes or no."},
 		{"five times no answer", call.Medium, nil, []string{"a", "b", "c", "d", "e"}, none, "", ""},
 		{"a look-alike", call.Medium, nil, []string{"ye\u0455", "no"}, refuse, "", ""},
-		{"a high risk wants the code", call.High, nil, []string{"yes", "y", "yes 7f3b", "yes 7f3a"}, allow, "", "Please type yes 7f3a or no."},
+		{"a high risk wants the code", call.High, nil, []string{"yes", "y", "yes 7f3b", "yes 7f3a"}, allow, "",
+			"Please type yes 7f3a or no."},
 		{"the code alone will do", call.High, nil, []string{"7f3a"}, allow, "", "Type yes 7f3a to allow"},
 		{"so does critical", call.Critical, nil, []string{"yes", "yes 7F3A", "yes 7f3a"}, allow, "", ""},
 		{"and an unknown risk", "hgih", nil, []string{"yes", "no"}, refuse, "", "unknown, treated as critical"},
@@ -106,7 +109,8 @@ func TestTerminal(t *testing.T) {
 		{"a cut call", call.Medium, long, []string{"yes"}, allow, "", "show to see all of it"},
 		{"show", call.Medium, long, []string{"show", "no"}, refuse, "", strings.Repeat("x", 60)},
 		{"show reveals", call.Medium, secret, []string{"show", "yes"}, allow, "", `password: "abcdefgh"`},
-		{"a high risk is seen whole first", call.High, long, []string{"yes 7f3a", "show", "yes 7f3a"}, allow, "", "Please type show first"},
+		{"a high risk is seen whole first", call.High, long, []string{"yes 7f3a", "show", "yes 7f3a"}, allow, "",
+			"Please type show first"},
 	}
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {
@@ -174,14 +178,18 @@ func TestNobodyAtTheTerminal(t *testing.T) {
 		in    io.Reader
 		plain bool
 	}{
-		{"no input", nil, false}, {"a nil file", none, false}, {"a reader that is no terminal", strings.NewReader("yes\n"), false}, {"a file", file, false}, {"a pipe", pipe, false},
-		{"no input to be believed", nil, true}, {"the end", strings.NewReader(""), true}, {"a line without an end", strings.NewReader("yes"), true},
+		{"no input", nil, false}, {"a nil file", none, false}, {"a reader that is no terminal", strings.NewReader("yes\n"),
+			false}, {"a file", file, false}, {"a pipe", pipe, false},
+		{"no input to be believed", nil, true}, {"the end", strings.NewReader(""), true},
+		{"a line without an end", strings.NewReader("yes"), true},
 	}
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {
 			out := newScreen()
-			reply, err := New(test.in, out, Options{Plain: test.plain}).Ask(t.Context(), &approvals.Showing{Request: request(call.Medium)})
-			if !errors.Is(err, approvals.ErrNoPerson) || errors.Is(err, approvals.ErrCannotAsk) || !reflect.ValueOf(reply).IsZero() {
+			reply, err := New(test.in, out, Options{Plain: test.plain}).Ask(t.Context(),
+				&approvals.Showing{Request: request(call.Medium)})
+			if !errors.Is(err, approvals.ErrNoPerson) || errors.Is(err, approvals.ErrCannotAsk) ||
+				!reflect.ValueOf(reply).IsZero() {
 				t.Errorf("got %+v, %v", reply, err)
 			}
 			if !test.plain && out.text != "" {
@@ -189,7 +197,8 @@ func TestNobodyAtTheTerminal(t *testing.T) {
 			}
 		})
 	}
-	if _, err := New(strings.NewReader("yes\n"), broken{}, Options{Plain: true}).Ask(t.Context(), &approvals.Showing{Request: request(call.Medium)}); err == nil {
+	if _, err := New(strings.NewReader("yes\n"), broken{}, Options{Plain: true}).Ask(t.Context(),
+		&approvals.Showing{Request: request(call.Medium)}); err == nil {
 		t.Error("a question that cannot be shown is answered")
 	}
 }
@@ -208,7 +217,8 @@ func TestATerminalQuestionIsWithdrawn(t *testing.T) {
 		out.wait("Type ", 1)
 		cancel(errors.New("answered over web\x1b"))
 	}()
-	if _, err := c.Ask(ctx, &approvals.Showing{Request: request(call.Medium)}); err == nil || !strings.Contains(err.Error(), "answered over web") {
+	if _, err := c.Ask(ctx, &approvals.Showing{Request: request(call.Medium)}); err == nil ||
+		!strings.Contains(err.Error(), "answered over web") {
 		t.Errorf("got %v", err)
 	}
 	if !strings.HasSuffix(out.text, "\n(answered over web\\u{1B})\n") {
@@ -227,7 +237,8 @@ func TestALateLineIsDropped(t *testing.T) {
 		c := New(in, out, Options{Plain: true})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if _, err := c.Ask(ctx, &approvals.Showing{Request: request(call.Medium)}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := c.Ask(ctx, &approvals.Showing{Request: request(call.Medium)}); !errors.Is(err,
+			context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
 		io.WriteString(keyboard, "yes\n")

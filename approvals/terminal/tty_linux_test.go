@@ -126,14 +126,16 @@ func TestEndOfInputIsNoPerson(t *testing.T) {
 		out.wait("Type ", 1)
 		press(t, keyboard, "\x04")
 	}()
-	if _, err := c.Ask(t.Context(), &approvals.Showing{Request: request(call.Medium)}); !errors.Is(err, approvals.ErrNoPerson) {
+	if _, err := c.Ask(t.Context(), &approvals.Showing{Request: request(call.Medium)}); !errors.Is(err,
+		approvals.ErrNoPerson) {
 		t.Errorf("after Ctrl-D: got %v", err)
 	}
 	go func() {
 		out.wait("Type ", 2)
 		keyboard.Close()
 	}()
-	if _, err := c.Ask(t.Context(), &approvals.Showing{Request: request(call.Medium)}); !errors.Is(err, approvals.ErrNoPerson) {
+	if _, err := c.Ask(t.Context(), &approvals.Showing{Request: request(call.Medium)}); !errors.Is(err,
+		approvals.ErrNoPerson) {
 		t.Errorf("after the terminal was closed: got %v", err)
 	}
 }

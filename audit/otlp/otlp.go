@@ -217,8 +217,10 @@ func requestOf(batch []*audit.Entry, now time.Time) logs {
 			r.Severity, r.Text = 13, "WARN"
 		}
 		for _, a := range []struct{ key, value string }{
-			{"codemode.state", e.State}, {"codemode.run", e.Run}, {"codemode.profile", e.Profile}, {"codemode.verdict", e.Verdict},
-			{"codemode.risk", e.Risk}, {"codemode.reason", e.Reason}, {"gen_ai.tool.name", e.Tool}, {"enduser.id", e.Principal}, {"codemode.client", e.Client},
+			{"codemode.state", e.State}, {"codemode.run", e.Run}, {"codemode.profile", e.Profile},
+			{"codemode.verdict", e.Verdict},
+			{"codemode.risk", e.Risk}, {"codemode.reason", e.Reason}, {"gen_ai.tool.name", e.Tool}, {"enduser.id", e.Principal},
+			{"codemode.client", e.Client},
 		} {
 			if a.value != "" {
 				r.Attributes = append(r.Attributes, textOf(a.key, a.value))

@@ -29,7 +29,8 @@ func TestOTLP(t *testing.T) {
 		}
 		raw, _ := io.ReadAll(r.Body)
 		var got logs
-		if err := json.Unmarshal(raw, &got); err != nil || r.Header.Get("Content-Type") != "application/json" || r.Header.Get("X-Tenant") != "t" {
+		if err := json.Unmarshal(raw, &got); err != nil || r.Header.Get("Content-Type") != "application/json" ||
+			r.Header.Get("X-Tenant") != "t" {
 			t.Errorf("%v %s", err, raw)
 			return
 		}

@@ -18,7 +18,8 @@ import (
 const timeFormat = "2006-01-02T15:04:05.000000Z"
 
 var callsHeader = []string{
-	"run", "call", "principal", "client", "profile", "server", "tool", "verdict", "risk", "rule", "decided by", "channel", "approver",
+	"run", "call", "principal", "client", "profile", "server", "tool", "verdict", "risk", "rule", "decided by", "channel",
+	"approver",
 	"asked", "started", "completed", "ms", "state", "reason", "detail", "count", "arguments", "result",
 }
 
@@ -137,7 +138,8 @@ func (r *callRow) cells() []string {
 	e := r.first
 	cells := []string{
 		e.Run, number, e.Principal, e.Client, e.Profile, e.Server, e.Tool, decision.Verdict, decision.Risk, rule, by.How,
-		by.Channel, by.Principal, at(r.asked), at(r.started), at(r.completed), took, state, end.Reason, end.Detail, count, args, result,
+		by.Channel, by.Principal, at(r.asked), at(r.started), at(r.completed), took, state, end.Reason, end.Detail, count,
+		args, result,
 	}
 	for i, c := range cells {
 		if slices.Contains([]string{"arguments", "result"}, callsHeader[i]) {

@@ -20,9 +20,13 @@ func TestSummary(t *testing.T) {
 	key, err := audit.NewKey(make([]byte, 32))
 	check(t, err)
 	path := filepath.Join(t.TempDir(), "codemode.db")
-	r := audit.New(audit.Options{Key: key, Open: func(ctx context.Context) (*store.DB, error) { return store.Open(ctx, store.Options{Path: path}) }})
+	r := audit.New(audit.Options{Key: key, Open: func(ctx context.Context) (*store.DB,
+		error) {
+		return store.Open(ctx, store.Options{Path: path})
+	}})
 	answer := func(rule, state, how string, seconds int) {
-		check(t, r.Add(t.Context(), audit.Entry{Kind: audit.Approval, State: state, Profile: "p", Rules: []audit.Rule{{ID: rule, At: "f:1"}},
+		check(t, r.Add(t.Context(), audit.Entry{Kind: audit.Approval, State: state, Profile: "p",
+			Rules:     []audit.Rule{{ID: rule, At: "f:1"}},
 			DecidedBy: &audit.DecidedBy{How: how, LatencyMS: int64(seconds) * 1000}}))
 	}
 	for i := range 40 {
@@ -42,7 +46,8 @@ func TestSummary(t *testing.T) {
 	check(t, r.Close(t.Context()))
 	got := ""
 	for _, f := range s.Rules {
-		got += fmt.Sprintf("%s %d/%d/%d/%d %.1f %v; ", f.Rule, f.Asks, f.Approved, f.Refused, f.Unanswered, f.MedianSeconds, f.AlwaysYes)
+		got += fmt.Sprintf("%s %d/%d/%d/%d %.1f %v; ", f.Rule, f.Asks, f.Approved, f.Refused, f.Unanswered, f.MedianSeconds,
+			f.AlwaysYes)
 	}
 	if want := "always 40/40/0/0 19.5 true; mostly 40/39/1/0 2.0 false; nobody 1/0/0/1 0.0 false; "; got != want {
 		t.Errorf("got %s\nwant %s", got, want)

@@ -42,7 +42,8 @@ func TestPinsThatAreFull(t *testing.T) {
 	}
 	// Those that are remembered stay watched, wherever they stand in the list.
 	tools = append(tools[2:3:3], catalog.Tool{Server: "s", Raw: "b", Description: "new"}, tools[0])
-	if names, _ := p.Observe("id", tools); len(names) != 1 || names[0] != "s__b" || !changed(1) || changed(2) || !changed(0) {
+	if names, _ := p.Observe("id", tools); len(names) != 1 || names[0] != "s__b" || !changed(1) || changed(2) ||
+		!changed(0) {
 		t.Errorf("changed: %q", names)
 	}
 }

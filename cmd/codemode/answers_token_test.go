@@ -14,8 +14,8 @@ import (
 // bearing adds a token to what is sent.
 func bearing(token string) string { return "Authorization: Bearer " + token }
 
-// Point 29: a principal's token answers its questions over the page's API, beside MCP over HTTP and at a listener of its
-// own, and does nothing else: no program, no question of another principal, no critical call of its own.
+// Point 29: a principal's token answers its questions over the page's API, beside MCP over HTTP and at a listener of
+// its own, and does nothing else: no program, no question of another principal, no critical call of its own.
 func TestATokenAnswersOverTheAPI(t *testing.T) {
 	const config = `{
 		"console": {%s},
@@ -31,7 +31,8 @@ func TestATokenAnswersOverTheAPI(t *testing.T) {
 	operator := atThePage(t, h.environment)
 	base := operator.base
 	connect := func(token string) (*mcp.ClientSession, error) {
-		transport := &mcp.StreamableClientTransport{Endpoint: strings.TrimSuffix(base, "/console") + "/mcp", HTTPClient: &http.Client{Transport: withToken(token)}, MaxRetries: -1}
+		transport := &mcp.StreamableClientTransport{Endpoint: strings.TrimSuffix(base, "/console") + "/mcp",
+			HTTPClient: &http.Client{Transport: withToken(token)}, MaxRetries: -1}
 		return mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), transport, nil)
 	}
 	if _, err := connect(answers); err == nil {
@@ -52,7 +53,8 @@ func TestATokenAnswersOverTheAPI(t *testing.T) {
 	pending := func(want int) []console.Asked {
 		t.Helper()
 		var got struct{ Pending []console.Asked }
-		if res := api.send("GET", "/api/pending", nil, &got, bearing(answers)); res.StatusCode != 200 || len(got.Pending) != want {
+		if res := api.send("GET", "/api/pending", nil, &got, bearing(answers)); res.StatusCode != 200 ||
+			len(got.Pending) != want {
 			t.Fatalf("%s: %d questions, want %d: %+v", res.Status, len(got.Pending), want, got.Pending)
 		}
 		return got.Pending
@@ -60,7 +62,8 @@ func TestATokenAnswersOverTheAPI(t *testing.T) {
 	answer := func(a console.Asked, decision string) (int, console.Result) {
 		t.Helper()
 		var got console.Result
-		res := api.send("POST", "/api/answer", console.Answered{ID: a.ID, Digest: a.Digest, Decision: decision, Code: a.Code, Whole: true, Wait: "10s"}, &got, bearing(answers))
+		res := api.send("POST", "/api/answer", console.Answered{ID: a.ID, Digest: a.Digest, Decision: decision, Code: a.Code,
+			Whole: true, Wait: "10s"}, &got, bearing(answers))
 		return res.StatusCode, got
 	}
 
@@ -104,11 +107,13 @@ func TestATokenAnswersOverTheAPI(t *testing.T) {
 
 	for _, token := range []string{"the-token-of-anna", "the-token-of-eve--"} {
 		var got struct{ Error string }
-		if res := api.send("GET", "/api/pending", nil, &got, bearing(token)); res.StatusCode != 401 && res.StatusCode != 403 || got.Error == "" {
+		if res := api.send("GET", "/api/pending", nil, &got, bearing(token)); res.StatusCode != 401 &&
+			res.StatusCode != 403 || got.Error == "" {
 			t.Errorf("%s: %s", token, res.Status)
 		}
 	}
-	if out, err := h.command("audit", "list"); err != nil || !strings.Contains(out, "who=anna") || strings.Contains(out, "the-token") {
+	if out, err := h.command("audit", "list"); err != nil || !strings.Contains(out, "who=anna") || strings.Contains(out,
+		"the-token") {
 		t.Errorf("the record: %v\n%s", err, out)
 	}
 	if strings.Contains(h.log.String(), answers) {
@@ -130,7 +135,8 @@ func TestATokenAnswersAtAPageOfItsOwn(t *testing.T) {
 	api := &person{t: t, base: operator.base, cookie: "no=login"}
 	for program, want := range map[string]string{
 		writesAFile: `"written"`,
-		`try { await codemode.time__now({}); return "told" } catch (e) { return e.reason }`: `"told"`, // the configuration says that ben answers for all
+		// the configuration says that ben answers for all
+		`try { await codemode.time__now({}); return "told" } catch (e) { return e.reason }`: `"told"`,
 	} {
 		text := runs(t, client, program)
 		a := operator.one()
@@ -139,7 +145,8 @@ func TestATokenAnswersAtAPageOfItsOwn(t *testing.T) {
 			t.Errorf("eve sees %+v", eves)
 		}
 		var got console.Result
-		res := api.send("POST", "/api/answer", console.Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Code: a.Code, Whole: true}, &got, bearing(answers))
+		res := api.send("POST", "/api/answer", console.Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Code: a.Code,
+			Whole: true}, &got, bearing(answers))
 		if res.StatusCode != 200 || !got.OK {
 			t.Errorf("ben: %s %+v", res.Status, got)
 		}
@@ -158,9 +165,11 @@ func TestTokensThatAnswerAndAreWrong(t *testing.T) {
 		`{"token": "${T}", "principal": "a", "answer": true}`:                      `did you mean "answers"?`,
 		`{"token": "${T}", "principal": "a", "profiles": ["p"], "answers": false}`: "",
 	} {
-		config := write(t, t.TempDir()+"/codemode.json", `{"evaluation": {"profiles": {"p": {}}}, "http": {"tokens": [`+text+`]}}`)
+		config := write(t, t.TempDir()+"/codemode.json",
+			`{"evaluation": {"profiles": {"p": {}}}, "http": {"tokens": [`+text+`]}}`)
 		code, out := outOf(t, []string{"T=a-token-that-is-long"}, "doctor", "--config", config)
-		if (code == cli.ExitUsage) != (want != "") || !strings.Contains(out, want) || want != "" && !strings.Contains(out, ":1:") {
+		if (code == cli.ExitUsage) != (want != "") || !strings.Contains(out, want) ||
+			want != "" && !strings.Contains(out, ":1:") {
 			t.Errorf("%s: exit code %d, want %q\n%s", text, code, want, out)
 		}
 	}

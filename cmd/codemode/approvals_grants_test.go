@@ -25,10 +25,12 @@ func TestE4GrantsAreListedAndRevoked(t *testing.T) {
 	run := func(args ...string) (string, int) {
 		t.Helper()
 		var out, errs screen
-		code := runMain(t, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, append([]string{"approvals"}, append(args, "--state", state)...)...)
+		code := runMain(t, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs},
+			append([]string{"approvals"}, append(args, "--state", state)...)...)
 		return out.String() + errs.String(), code
 	}
-	if text, code := run("revoke", "g_none"); code != cli.ExitUsage || !strings.Contains(text, "there are no grants here") {
+	if text, code := run("revoke", "g_none"); code != cli.ExitUsage || !strings.Contains(text,
+		"there are no grants here") {
 		t.Errorf("before anything ran: %d %s", code, text)
 	}
 	place, err := recorder.PlaceOf(state, nil, func(string) (string, bool) { return "", false })
@@ -55,7 +57,8 @@ func TestE4GrantsAreListedAndRevoked(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if text, code := run("grants"); code != cli.ExitOK || !strings.Contains(text, g.ID) || !strings.Contains(text, `fs.write with /path "/a", other arguments as they come`) {
+	if text, code := run("grants"); code != cli.ExitOK || !strings.Contains(text, g.ID) || !strings.Contains(text,
+		`fs.write with /path "/a", other arguments as they come`) {
 		t.Errorf("listed: %d %s", code, text)
 	}
 	if text, code := run("grants", "--json"); code != cli.ExitOK || !strings.Contains(text, `"scope":"time"`) {
@@ -68,8 +71,10 @@ func TestE4GrantsAreListedAndRevoked(t *testing.T) {
 		t.Errorf("revoked twice: %d %s", code, text)
 	}
 	entries := screen{}
-	if code := runMain(t, cli.Streams{In: strings.NewReader(""), Out: &entries, Err: &entries}, "audit", "list", "--kind", "grant", "--json", "--state", state); code != cli.ExitOK ||
-		strings.Count(entries.String(), `"state":"revoked"`) != 1 || !strings.Contains(entries.String(), g.ID) || !strings.Contains(entries.String(), launch.Owner()) {
+	if code := runMain(t, cli.Streams{In: strings.NewReader(""), Out: &entries, Err: &entries}, "audit", "list", "--kind",
+		"grant", "--json", "--state", state); code != cli.ExitOK ||
+		strings.Count(entries.String(), `"state":"revoked"`) != 1 || !strings.Contains(entries.String(), g.ID) ||
+		!strings.Contains(entries.String(), launch.Owner()) {
 		t.Errorf("the record of it: %d %s", code, entries.String())
 	}
 	if text, code := run("grants"); code != cli.ExitOK || strings.Contains(text, g.ID) {

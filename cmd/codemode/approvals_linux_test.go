@@ -32,7 +32,8 @@ func startResponder(t *testing.T, environment []string) *responderProcess {
 	if err := unix.IoctlSetWinsize(int(keys.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 30, Col: 100}); err != nil {
 		t.Fatal(err)
 	}
-	r := &responderProcess{t: t, keys: keys, out: &screen{}, cmd: exec.Command(os.Args[0], "approvals"), done: make(chan error, 1)}
+	r := &responderProcess{t: t, keys: keys, out: &screen{}, cmd: exec.Command(os.Args[0], "approvals"),
+		done: make(chan error, 1)}
 	r.cmd.Env = append(environment, "TERM=xterm-256color")
 	r.cmd.Stdin, r.cmd.Stdout, r.cmd.Stderr = terminal, terminal, terminal
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -57,8 +58,8 @@ func startResponder(t *testing.T, environment []string) *responderProcess {
 	return r
 }
 
-// see waits until something is shown, after what was seen before. Of what stands on the screen already only the differences are
-// written, so a test looks for titles, which are always written whole.
+// see waits until something is shown, after what was seen before. Of what stands on the screen already only the
+// differences are written, so a test looks for titles, which are always written whole.
 func (r *responderProcess) see(what string) {
 	r.t.Helper()
 	at := -1
@@ -80,14 +81,16 @@ const (
 	noneTitle = "codemode: 0 questions\a"
 	oneTitle  = "codemode: 1 question\a"
 
-	// Of the line above it, "1 process connected", one digit is written if it said 0 before; and this one begins as what stood there.
+	// Of the line above it, "1 process connected", one digit is written if it said 0 before; and this one begins as what
+	// stood there.
 	connectedText = "waits. Questions of programs appear here."
 
 	downKey  = "\x1b[B"
 	enterKey = "\r"
 )
 
-// S3.7, C5: a question of a client that cannot ask is answered on a second terminal; when that is killed, no person is connected.
+// S3.7, C5: a question of a client that cannot ask is answered on a second terminal; when that is killed, no person is
+// connected.
 func TestApprovalsOnASecondTerminal(t *testing.T) {
 	t.Parallel() // it waits for a person's pauses and for a time-out
 	endToEnd(t)
@@ -99,18 +102,22 @@ func TestApprovalsOnASecondTerminal(t *testing.T) {
 	files := t.TempDir()
 	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__*"], "ask": {"timeout": "1m"}},
 		"soon": {"asklist": ["filesystem__*"], "ask": {"timeout": "6s"}}}, "expose": ["p", "soon"]}}`)
-	environment := append(os.Environ(), asCommand+"=codemode", "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+testCache(), "CODEMODE_CONFIG=")
+	environment := append(os.Environ(), asCommand+"=codemode", "HOME="+home, "XDG_CONFIG_HOME="+home,
+		"XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+testCache(), "CODEMODE_CONFIG=")
 	serve := exec.Command(os.Args[0], "serve", "--config", config, "--root", files)
 	serve.Env = environment
-	client, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: serve}, nil)
+	client, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
+		&mcp.CommandTransport{Command: serve}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer client.Close()
 	run := func(profile, file string) string {
-		res, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval_" + profile, Arguments: map[string]any{
-			"code": `try { await codemode.filesystem__write_file({path: "` + file + `", content: "x"}); return "written" } catch (e) { return e.reason + ": " + e.detail }`,
-		}})
+		res, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval_" + profile,
+			Arguments: map[string]any{
+				"code": `try { await codemode.filesystem__write_file({path: "` + file +
+					`", content: "x"}); return "written" } catch (e) { return e.reason + ": " + e.detail }`,
+			}})
 		if err != nil {
 			return err.Error()
 		}
@@ -175,7 +182,8 @@ func TestApprovalsOnASecondTerminal(t *testing.T) {
 func TestApprovalsNeedATerminal(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	var out, errs screen
-	if code := runMain(t, cli.Streams{In: strings.NewReader("y\ny\n"), Out: &out, Err: &errs}, "approvals"); code != cli.ExitUsage || !strings.Contains(errs.String(), "terminal") {
+	if code := runMain(t, cli.Streams{In: strings.NewReader("y\ny\n"), Out: &out, Err: &errs},
+		"approvals"); code != cli.ExitUsage || !strings.Contains(errs.String(), "terminal") {
 		t.Errorf("exit code %d: %s", code, errs.String())
 	}
 }

@@ -85,7 +85,8 @@ func TestAnsweringInTerminalsOfThreeSizes(t *testing.T) {
 			p.see("1 question", "high")
 			shot("high-1-list")
 			p.press("Enter", "Down", "Down", "Enter")
-			if text := p.see("Allow this call"); !strings.Contains(text, "see all of") && !strings.Contains(text, "Type the code") {
+			if text := p.see("Allow this call"); !strings.Contains(text, "see all of") &&
+				!strings.Contains(text, "Type the code") {
 				t.Errorf("a yes is taken before the end was seen:\n%s", text)
 			}
 			shot("high-2-not-seen")

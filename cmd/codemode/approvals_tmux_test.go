@@ -44,12 +44,15 @@ func startMultiplexer(t *testing.T, columns, rows int) *multiplexer {
 	t.Cleanup(func() { os.RemoveAll(state) })
 	m := &multiplexer{t: t, socket: filepath.Join(home, "tmux")}
 	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "TMUX") && !strings.HasPrefix(v, "CODEMODE_") && !strings.HasPrefix(v, "DISPLAY=") && !strings.HasPrefix(v, "WAYLAND_DISPLAY=") {
+		if !strings.HasPrefix(v, "TMUX") && !strings.HasPrefix(v, "CODEMODE_") && !strings.HasPrefix(v, "DISPLAY=") &&
+			!strings.HasPrefix(v, "WAYLAND_DISPLAY=") {
 			m.environment = append(m.environment, v)
 		}
 	}
-	m.environment = append(m.environment, asCommand+"=codemode", "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_STATE_HOME="+state, "XDG_CACHE_HOME="+testCache(), "CODEMODE_CONFIG=", "LC_ALL=C.UTF-8")
-	m.run("new-session", "-d", "-x", fmt.Sprint(columns), "-y", fmt.Sprint(rows), "-s", "main", "-n", "work", "--", "sleep", "600")
+	m.environment = append(m.environment, asCommand+"=codemode", "HOME="+home, "XDG_CONFIG_HOME="+home,
+		"XDG_STATE_HOME="+state, "XDG_CACHE_HOME="+testCache(), "CODEMODE_CONFIG=", "LC_ALL=C.UTF-8")
+	m.run("new-session", "-d", "-x", fmt.Sprint(columns), "-y", fmt.Sprint(rows), "-s", "main", "-n", "work", "--",
+		"sleep", "600")
 	t.Cleanup(func() { _ = m.command("kill-server").Run() })
 	m.run("set-option", "-g", "default-terminal", "screen-256color")
 	return m
@@ -72,7 +75,8 @@ func (m *multiplexer) run(args ...string) string {
 
 // within is the environment of a process that runs in this tmux.
 func (m *multiplexer) within(more ...string) []string {
-	return append(append(m.environment, "TMUX="+m.socket+","+strings.TrimSpace(m.run("display-message", "-p", "#{pid}"))+",0"), more...)
+	return append(append(m.environment, "TMUX="+m.socket+","+strings.TrimSpace(m.run("display-message", "-p",
+		"#{pid}"))+",0"), more...)
 }
 
 // A pane is a window of a tmux, as a person sees it.
@@ -97,8 +101,8 @@ func (p *pane) see(parts ...string) string {
 	return text
 }
 
-// press presses keys as tmux calls them, like a person who sees what a key has done before pressing the next one; what begins with a
-// quotation mark is typed.
+// press presses keys as tmux calls them, like a person who sees what a key has done before pressing the next one; what
+// begins with a quotation mark is typed.
 func (p *pane) press(keys ...string) {
 	p.t.Helper()
 	for _, k := range keys {
@@ -175,7 +179,8 @@ func serveWith(t *testing.T, environment []string, text string) *servedHere {
 	cmd := exec.Command(os.Args[0], "serve", "--config", config, "--root", s.files)
 	cmd.Env, cmd.Stderr = environment, s.log
 	var err error
-	s.session, err = mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	s.session, err = mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
+		&mcp.CommandTransport{Command: cmd}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +192,8 @@ func serveWith(t *testing.T, environment []string, text string) *servedHere {
 func (s *servedHere) run(code string) <-chan string {
 	answer := make(chan string, 1)
 	go func() {
-		res, err := s.session.CallTool(s.t.Context(), &mcp.CallToolParams{Name: "codemode_eval_p", Arguments: map[string]any{"code": code}})
+		res, err := s.session.CallTool(s.t.Context(), &mcp.CallToolParams{Name: "codemode_eval_p",
+			Arguments: map[string]any{"code": code}})
 		if err != nil {
 			answer <- err.Error()
 			return
@@ -202,8 +208,8 @@ func (s *servedHere) holds(name string) bool {
 	return err == nil
 }
 
-// S3.7, S3.6: in a real terminal, at 80 and 120 columns: the queue, a question with the plan, a high risk with its code, a reason,
-// and questions of a program, all with keys alone.
+// S3.7, S3.6: in a real terminal, at 80 and 120 columns: the queue, a question with the plan, a high risk with its
+// code, a reason, and questions of a program, all with keys alone.
 func TestResponderInTmux(t *testing.T) {
 	t.Parallel()
 	for _, columns := range []int{80, 120} {
@@ -221,15 +227,18 @@ func TestResponderInTmux(t *testing.T) {
 				await codemode.filesystem__write_file({path: "today.md", content: "# Today\n\n- buy milk\n- call Tom\n"});
 				for (const n of [1, 2]) await codemode.filesystem__write_file({path: "log.md", content: "line " + n});
 				return "written"`)
-			p.see("1 question", "filesystem.write_file", `path: "today.md"`, "You can allow these calls with it", `/path "log.md"`)
+			p.see("1 question", "filesystem.write_file", `path: "today.md"`, "You can allow these calls with it",
+				`/path "log.md"`)
 			shot("2-question")
 			p.press("Enter")
-			p.see("Refuse, and say why", "Allow this call", "Change the arguments", "Allow this and the plan for this run: the further calls")
+			p.see("Refuse, and say why", "Allow this call", "Change the arguments",
+				"Allow this and the plan for this run: the further calls")
 			shot("3-answers")
 			p.press("Down", "Down", "Down", "Down", "Down")
 			p.see("> Allow this and the plan")
 			p.press("Enter")
-			if got := answerOf(t, done); !strings.HasPrefix(got, `"written"`) || !strings.Contains(got, "approved (person, terminal)") {
+			if got := answerOf(t, done); !strings.HasPrefix(got, `"written"`) ||
+				!strings.Contains(got, "approved (person, terminal)") {
 				t.Errorf("with the plan: %s", got)
 			}
 
@@ -253,7 +262,8 @@ func TestResponderInTmux(t *testing.T) {
 			p.press(`"wrong`, "Enter")
 			p.see("That is not the code of this question.")
 			p.press(`"`+code, "Enter")
-			if got := answerOf(t, both); !strings.Contains(got, `"deleted, elicitation_declined: a person refused this call and wrote: \"not on a Saturday\""`) {
+			if got := answerOf(t, both); !strings.Contains(got,
+				`"deleted, elicitation_declined: a person refused this call and wrote: \"not on a Saturday\""`) {
 				t.Errorf("two questions: %s", got)
 			}
 
@@ -300,8 +310,8 @@ func codeIn(t *testing.T, screen string) string {
 	return ""
 }
 
-// S3.8, S3.9: a responder opens by itself when a question comes: as a window of the tmux that codemode serve runs in, without
-// taking its keys; set by a variable or in the file, with a command of one's own or not at all.
+// S3.8, S3.9: a responder opens by itself when a question comes: as a window of the tmux that codemode serve runs in,
+// without taking its keys; set by a variable or in the file, with a command of one's own or not at all.
 func TestResponderStartsByItself(t *testing.T) {
 	t.Parallel()
 	const program = `try { await codemode.filesystem__write_file({path: "a.md", content: "x"}); return "written" } catch (e) { return e.reason }`
@@ -327,7 +337,8 @@ func TestResponderStartsByItself(t *testing.T) {
 			if got := answerOf(t, done); !strings.HasPrefix(got, `"written"`) {
 				t.Errorf("got %s", got)
 			}
-			if active := m.run("list-windows", "-t", "main", "-F", "#{window_name} #{window_active}"); !strings.Contains(active, "work 1") {
+			if active := m.run("list-windows", "-t", "main", "-F", "#{window_name} #{window_active}"); !strings.Contains(active,
+				"work 1") {
 				t.Errorf("the keys go somewhere else now:\n%s", active)
 			}
 			if s.session.Close(); tt.file == "" { // when nobody asks any more the window goes away
@@ -379,9 +390,11 @@ func TestResponderStartsByItself(t *testing.T) {
 		variables []string
 		log       string // once
 	}{
-		{"a hint if nothing is said", `"elicitation_unsupported"`, nil, "run codemode approvals in another terminal to answer"},
+		{"a hint if nothing is said", `"elicitation_unsupported"`, nil,
+			"run codemode approvals in another terminal to answer"},
 		{"off", `"elicitation_unsupported"`, []string{"CODEMODE_RESPONDER=off"}, ""},
-		{"no terminal emulator", `"timeout"`, []string{"CODEMODE_RESPONDER=terminal"}, "no terminal could be opened for the answer"},
+		{"no terminal emulator", `"timeout"`, []string{"CODEMODE_RESPONDER=terminal"},
+			"no terminal could be opened for the answer"},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
 			t.Parallel()

@@ -52,7 +52,8 @@ const modernHeaders = "Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/cal
 func raidCall(code string) string {
 	js, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": map[string]any{
 		"name": "codemode_eval_p", "arguments": map[string]any{"code": code}, "_meta": map[string]any{
-			"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientInfo": map[string]any{"name": "tester", "version": "1"},
+			"io.modelcontextprotocol/protocolVersion":    "2026-07-28",
+			"io.modelcontextprotocol/clientInfo":         map[string]any{"name": "tester", "version": "1"},
 			"io.modelcontextprotocol/clientCapabilities": map[string]any{"elicitation": map[string]any{}}}}})
 	return string(js)
 }
@@ -98,8 +99,9 @@ func resident(pid int) int64 {
 	return 0
 }
 
-// One token cannot take the process from another: whatever one principal does, the other's programs run at once, and the memory of the
-// process and of its children stays below 1 GiB. With CODEMODE_LONG=1 the attacks have their full size.
+// One token cannot take the process from another: whatever one principal does, the other's programs run at once, and
+// the memory of the process and of its children stays below 1 GiB. With CODEMODE_LONG=1 the attacks have their full
+// size.
 func TestOneTokenDoesNotTakeTheProcess(t *testing.T) {
 	if hostile.Raced() {
 		t.Skip("the race detector takes several times the memory that is measured here")
@@ -164,7 +166,8 @@ func TestOneTokenDoesNotTakeTheProcess(t *testing.T) {
 			config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{
 				"evaluation": {"profiles": {"p": {"asklist": ["filesystem__write_file"], "limits": {"cpu": "30s"}}}},
 				"http": {"tokens": [{"token": "${ANNA}", "principal": "anna"}, {"token": "${BERT}", "principal": "bert"}]}}`)
-			s := serveOverHTTP(t, "0", []string{"ANNA=the-token-of-anna", "BERT=the-token-of-bert"}, "--config", config, "--root", root, "--state", state)
+			s := serveOverHTTP(t, "0", []string{"ANNA=the-token-of-anna", "BERT=the-token-of-bert"}, "--config", config,
+				"--root", root, "--state", state)
 			at, err := url.Parse(s.url)
 			if err != nil {
 				t.Fatal(err)
@@ -176,7 +179,8 @@ func TestOneTokenDoesNotTakeTheProcess(t *testing.T) {
 				if err != nil {
 					return 0, err
 				}
-				for name, value := range map[string]string{"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Authorization": "Bearer the-token-of-bert",
+				for name, value := range map[string]string{"Content-Type": "application/json",
+					"Accept": "application/json, text/event-stream", "Authorization": "Bearer the-token-of-bert",
 					"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "codemode_eval_p"} {
 					q.Header.Set(name, value)
 				}
@@ -186,7 +190,8 @@ func TestOneTokenDoesNotTakeTheProcess(t *testing.T) {
 				}
 				defer res.Body.Close()
 				body, err := io.ReadAll(res.Body)
-				if err == nil && (res.StatusCode != http.StatusOK || !bytes.Contains(body, []byte(`"1`)) && !bytes.Contains(body, []byte(`text":"1`))) {
+				if err == nil && (res.StatusCode != http.StatusOK || !bytes.Contains(body, []byte(`"1`)) && !bytes.Contains(body,
+					[]byte(`text":"1`))) {
 					err = fmt.Errorf("status %d: %s", res.StatusCode, body)
 				}
 				return time.Since(began), err
@@ -242,7 +247,8 @@ func TestOneTokenDoesNotTakeTheProcess(t *testing.T) {
 			}
 			t.Logf("%-28s bert: %4d programs, p50 %v, p99 %v, longest %v (before the attack p50 %v, p99 %v); memory at most %d MiB; database %d MiB", test.name, len(took),
 				p50.Round(time.Millisecond/10), p99.Round(time.Millisecond/10), took[len(took)-1].Round(time.Millisecond/10),
-				quiet[len(quiet)/2].Round(time.Millisecond/10), quiet[len(quiet)*99/100].Round(time.Millisecond/10), most>>20, stored>>20)
+				quiet[len(quiet)/2].Round(time.Millisecond/10), quiet[len(quiet)*99/100].Round(time.Millisecond/10), most>>20,
+				stored>>20)
 			slowest := 2 * time.Second // the machine may be busy with other tests
 			if long {
 				slowest = 250 * time.Millisecond

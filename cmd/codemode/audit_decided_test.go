@@ -39,7 +39,8 @@ func recordedRuns(t *testing.T, rules string, run func(e *codemode.Evaluator)) (
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := codemode.New(t.Context(), codemode.Options{Config: cfg, RecordDir: dir, StateDir: dir, CacheDir: testCache()})
+	e, err := codemode.New(t.Context(), codemode.Options{Config: cfg, RecordDir: dir, StateDir: dir,
+		CacheDir: testCache()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,8 @@ func TestAuditSaysWhoAnsweredScopeAndGrant(t *testing.T) {
 		person := decider{func(*prompt.Request) call.Answer {
 			return call.Answer{Allowed: true, Scope: call.ForRun}
 		}}
-		r, err := e.Eval(t.Context(), codemode.Request{Code: "await codemode.time__now({}); await codemode.time__now({})", Channels: []approvals.Channel{person}})
+		r, err := e.Eval(t.Context(), codemode.Request{Code: "await codemode.time__now({}); await codemode.time__now({})",
+			Channels: []approvals.Channel{person}})
 		if err != nil {
 			t.Fatal(r.Text(err))
 		}
@@ -97,7 +99,9 @@ func TestAcceptedQuestionsAreNoRefusals(t *testing.T) {
 		person := decider{func(*prompt.Request) call.Answer {
 			return call.Answer{Allowed: true, Selected: []int{0}}
 		}}
-		r, err := e.Eval(t.Context(), codemode.Request{Code: `return codemode.ask_user({question: "Which?", options: ["a", "b"]})`, Channels: []approvals.Channel{person}})
+		r, err := e.Eval(t.Context(),
+			codemode.Request{Code: `return codemode.ask_user({question: "Which?", options: ["a", "b"]})`,
+				Channels: []approvals.Channel{person}})
 		if err != nil {
 			t.Fatal(r.Text(err))
 		}
@@ -118,7 +122,8 @@ func TestAcceptedQuestionsAreNoRefusals(t *testing.T) {
 		t.Fatal(problems)
 	}
 	rules := filepath.Join(writeFiles(t, map[string]string{"codemode.json": writesAfterAsking}), "codemode.json")
-	if _, out, problems := commandOut(t, "profiles", "replay", file, "--config", rules); !strings.HasPrefix(out, "0 calls") {
+	if _, out, problems := commandOut(t, "profiles", "replay", file, "--config", rules); !strings.HasPrefix(out,
+		"0 calls") {
 		t.Errorf("the question counts as a call:\n%s%s", out, problems)
 	}
 }
@@ -134,10 +139,12 @@ func TestReplayGoesOnWhereAProfileIsGone(t *testing.T) {
 	})
 	rules, record := filepath.Join(dir, "codemode.json"), filepath.Join(dir, "record.jsonl")
 	code, out, problems := commandOut(t, "profiles", "replay", record, "--config", rules)
-	if code != cli.ExitOK || !strings.Contains(out, "time__now: allow -> deny") || !strings.Contains(out, `not replayed: 1 call under the profile "old"`) {
+	if code != cli.ExitOK || !strings.Contains(out, "time__now: allow -> deny") ||
+		!strings.Contains(out, `not replayed: 1 call under the profile "old"`) {
 		t.Errorf("exit code %d\n%s%s", code, out, problems)
 	}
-	if code, _, problems := commandOut(t, "profiles", "replay", record, "--config", rules, "--profile", "none"); code != cli.ExitUsage {
+	if code, _, problems := commandOut(t, "profiles", "replay", record, "--config", rules, "--profile",
+		"none"); code != cli.ExitUsage {
 		t.Errorf("a profile that a person names and that is not there: exit code %d, %s", code, problems)
 	}
 }

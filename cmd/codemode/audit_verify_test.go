@@ -56,7 +56,8 @@ func (k *keptRecord) write(writers, entries int, kinds ...string) {
 	now := func() time.Time { return start.Add(time.Duration(passed.Add(1)) * 3 * time.Second) }
 	var all []*audit.Record
 	for range writers {
-		all = append(all, audit.New(audit.Options{Open: place.Open, Key: key, Now: now, Publish: []audit.Publisher{audit.FilePublisher(place.Checkpoints)}}))
+		all = append(all, audit.New(audit.Options{Open: place.Open, Key: key, Now: now,
+			Publish: []audit.Publisher{audit.FilePublisher(place.Checkpoints)}}))
 	}
 	for n := range entries {
 		for _, r := range all {
@@ -68,7 +69,8 @@ func (k *keptRecord) write(writers, entries int, kinds ...string) {
 			if len(kinds) > 0 {
 				kind = kinds[n%len(kinds)]
 			}
-			if err := add(k.t.Context(), audit.Entry{Kind: kind, State: audit.OK, Run: "r_1", Call: n + 1, Tool: "fs__read", Detail: "as it was"}); err != nil {
+			if err := add(k.t.Context(), audit.Entry{Kind: kind, State: audit.OK, Run: "r_1", Call: n + 1, Tool: "fs__read",
+				Detail: "as it was"}); err != nil {
 				k.t.Fatal(err)
 			}
 		}
@@ -185,7 +187,8 @@ func (k *keptRecord) published() (note string, size int) {
 			hashes = append(hashes, [32]byte(hash))
 		}
 		size = len(hashes) - 1
-		c, err := key.Sign(audit.Checkpoint{Database: strings.Split(note, "/")[1], Chain: 1, Size: int64(size), Root: rootOf(k.t, hashes[:size])})
+		c, err := key.Sign(audit.Checkpoint{Database: strings.Split(note, "/")[1], Chain: 1, Size: int64(size),
+			Root: rootOf(k.t, hashes[:size])})
 		if err != nil {
 			k.t.Fatal(err)
 		}
@@ -194,14 +197,16 @@ func (k *keptRecord) published() (note string, size int) {
 	return note, size
 }
 
-// add puts entries behind the end of chain 1 that its writer never wrote, as the writer would: it knows all but the key.
+// add puts entries behind the end of chain 1 that its writer never wrote, as the writer would: it knows all but the
+// key.
 func (k *keptRecord) add(entries int) {
 	k.t.Helper()
 	k.sql(func(exec func(string, ...any), db *sql.DB) {
 		var seq int
 		var body string
 		var hash []byte
-		if err := db.QueryRow(`SELECT seq, body, hash FROM entries WHERE chain = 1 ORDER BY seq DESC LIMIT 1`).Scan(&seq, &body, &hash); err != nil {
+		if err := db.QueryRow(`SELECT seq, body, hash FROM entries WHERE chain = 1 ORDER BY seq DESC LIMIT 1`).Scan(&seq,
+			&body, &hash); err != nil {
 			k.t.Fatal(err)
 		}
 		var is struct{ Prev string }
@@ -211,10 +216,12 @@ func (k *keptRecord) add(entries int) {
 		was := is.Prev
 		for range entries {
 			now := "sha256:" + hex.EncodeToString(hash)
-			body = strings.Replace(strings.Replace(body, was, now, 1), fmt.Sprintf(`"seq":%d,`, seq), fmt.Sprintf(`"seq":%d,`, seq+1), 1)
+			body = strings.Replace(strings.Replace(body, was, now, 1), fmt.Sprintf(`"seq":%d,`, seq),
+				fmt.Sprintf(`"seq":%d,`, seq+1), 1)
 			sum := sha256.Sum256([]byte(body))
 			exec(`INSERT INTO entries SELECT chain, ?, time, kind, state, run, call, principal, profile, tool, ?, ? FROM entries WHERE chain = 1 AND seq = ?`, seq+1, sum[:], body, seq)
-			exec(`INSERT OR IGNORE INTO run_blocks SELECT run, 1, ? FROM entries WHERE chain = 1 AND seq = ?`, (seq+1)/64*64, seq+1)
+			exec(`INSERT OR IGNORE INTO run_blocks SELECT run, 1, ? FROM entries WHERE chain = 1 AND seq = ?`, (seq+1)/64*64,
+				seq+1)
 			was, hash, seq = now, sum[:], seq+1
 		}
 		exec(`UPDATE chains SET seq = ?, hash = ?, open_from = ? WHERE number = 1`, seq, hash, seq+1)
@@ -234,7 +241,8 @@ func (k *keptRecord) copied(t *testing.T) *keptRecord {
 func (k *keptRecord) verify(args ...string) (code int, text string) {
 	k.t.Helper()
 	var out, errs screen
-	code = runMain(k.t, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, append([]string{"audit", "verify", "--state", k.dir}, args...)...)
+	code = runMain(k.t, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs},
+		append([]string{"audit", "verify", "--state", k.dir}, args...)...)
 	return code, out.String() + errs.String()
 }
 
@@ -256,18 +264,21 @@ func (k *keptRecord) must(data []byte, err error) []byte {
 }
 
 func (k *keptRecord) lines() []string {
-	return strings.SplitAfter(strings.TrimSuffix(string(k.must(os.ReadFile(k.path("checkpoints.jsonl")))), "\n")+"\n", "\n")
+	return strings.SplitAfter(strings.TrimSuffix(string(k.must(os.ReadFile(k.path("checkpoints.jsonl")))), "\n")+"\n",
+		"\n")
 }
 
 func (k *keptRecord) publicKey() string {
 	var out, errs screen
-	if code := runMain(k.t, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, "audit", "key", "--state", k.dir); code != cli.ExitOK {
+	if code := runMain(k.t, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, "audit", "key", "--state",
+		k.dir); code != cli.ExitOK {
 		k.t.Fatal(errs.String())
 	}
 	return strings.TrimSpace(out.String())
 }
 
-// TestRewrittenRecord rewrites a record, so that its chain is true in itself, and takes away whatever shows it: every subset.
+// TestRewrittenRecord rewrites a record, so that its chain is true in itself, and takes away whatever shows it: every
+// subset.
 func TestRewrittenRecord(t *testing.T) {
 	whole := newKept(t)
 	if code, text := whole.verify(); code != cli.ExitOK {
@@ -324,8 +335,10 @@ func TestVerifyJudges(t *testing.T) {
 		says string
 	}{
 		{"nothing", func(*keptRecord) {}, nil, cli.ExitOK, "are what was written"},
-		{"nothing, with a copy kept elsewhere and the key", func(*keptRecord) {}, []string{"--checkpoints", elsewhere, "--key", whole.publicKey()}, cli.ExitOK, ""},
-		{"the file of checkpoints is gone, of a record that it need not be late for", func(k *keptRecord) { k.remove("checkpoints.jsonl") }, nil, cli.ExitOK, ""},
+		{"nothing, with a copy kept elsewhere and the key", func(*keptRecord) {},
+			[]string{"--checkpoints", elsewhere, "--key", whole.publicKey()}, cli.ExitOK, ""},
+		{"the file of checkpoints is gone, of a record that it need not be late for",
+			func(k *keptRecord) { k.remove("checkpoints.jsonl") }, nil, cli.ExitOK, ""},
 		{"its lines change places", func(k *keptRecord) {
 			l := k.lines()
 			l[0], l[len(l)-2] = l[len(l)-2], l[0]
@@ -336,11 +349,14 @@ func TestVerifyJudges(t *testing.T) {
 			write(t, k.path("checkpoints.jsonl"), all[:len(all)-40])
 		}, nil, cli.ExitOK, "not a checkpoint, ignored"},
 		{"a byte of a signature is changed", func(k *keptRecord) {
-			write(t, k.path("checkpoints.jsonl"), strings.Replace(strings.Join(k.lines(), ""), "codemode-record/db", "codemode-record/dx", 1))
+			write(t, k.path("checkpoints.jsonl"), strings.Replace(strings.Join(k.lines(), ""), "codemode-record/db",
+				"codemode-record/dx", 1))
 		}, nil, cli.ExitProgram, ""},
-		{"it is that of another record", func(k *keptRecord) { restore(k, other, "checkpoints.jsonl") }, nil, cli.ExitProgram, "it is of another database"},
+		{"it is that of another record", func(k *keptRecord) { restore(k, other, "checkpoints.jsonl") }, nil, cli.ExitProgram,
+			"it is of another database"},
 		{"it is of the form before signed notes", func(k *keptRecord) {
-			write(t, k.path("checkpoints.jsonl"), `{"database":"db_x","heads":[{"chain":1,"hash":"sha256:00","seq":1}],"key":"ed25519:x","signature":"x","time":"2026-11-21T12:00:00Z","v":1}`+"\n")
+			write(t, k.path("checkpoints.jsonl"),
+				`{"database":"db_x","heads":[{"chain":1,"hash":"sha256:00","seq":1}],"key":"ed25519:x","signature":"x","time":"2026-11-21T12:00:00Z","v":1}`+"\n")
 		}, nil, cli.ExitInternal, "move the database and this file away together"},
 		{"the checkpoint in the database is gone", func(k *keptRecord) {
 			k.sql(func(exec func(string, ...any), _ *sql.DB) { exec(`UPDATE chains SET checkpoint = '' WHERE number = 2`) })
@@ -366,12 +382,19 @@ func TestVerifyJudges(t *testing.T) {
 				exec(`UPDATE chains SET seq = seq - 1, hash = (SELECT hash FROM entries WHERE chain = 2 ORDER BY seq DESC LIMIT 1) WHERE number = 2`)
 			})
 		}, nil, cli.ExitProgram, "is missing"},
-		{"an entry is added behind the last checkpoint", func(k *keptRecord) { k.add(1) }, nil, cli.ExitProgram, "nobody with the key of the record wrote their end"},
-		{"the same, and codemode runs again, which does not sign it", func(k *keptRecord) { k.add(1); k.write(1, 3) }, nil, cli.ExitProgram, "nobody with the key of the record wrote their end"},
-		{"the same, with the file of checkpoints gone", func(k *keptRecord) { k.add(3); k.remove("checkpoints.jsonl") }, nil, cli.ExitProgram, "nobody with the key of the record wrote their end"},
-		{"the same, and the public key is given", func(k *keptRecord) { k.add(1) }, []string{"--key", whole.publicKey()}, cli.ExitProgram, "nobody with the key of the record wrote their end"},
-		{"the same, where the key is not, so that nothing shows it", func(k *keptRecord) { k.add(1); k.remove("record.key") }, []string{"--key", whole.publicKey()}, cli.ExitOK, "are not signed yet"},
-		{"the same, where the key is not, and codemode has run again", func(k *keptRecord) { k.add(1); k.write(1, 3); k.remove("record.key") }, []string{"--key", whole.publicKey()}, cli.ExitOK, "are not signed yet"},
+		{"an entry is added behind the last checkpoint", func(k *keptRecord) { k.add(1) }, nil, cli.ExitProgram,
+			"nobody with the key of the record wrote their end"},
+		{"the same, and codemode runs again, which does not sign it", func(k *keptRecord) { k.add(1); k.write(1, 3) }, nil,
+			cli.ExitProgram, "nobody with the key of the record wrote their end"},
+		{"the same, with the file of checkpoints gone", func(k *keptRecord) { k.add(3); k.remove("checkpoints.jsonl") }, nil,
+			cli.ExitProgram, "nobody with the key of the record wrote their end"},
+		{"the same, and the public key is given", func(k *keptRecord) { k.add(1) }, []string{"--key", whole.publicKey()},
+			cli.ExitProgram, "nobody with the key of the record wrote their end"},
+		{"the same, where the key is not, so that nothing shows it", func(k *keptRecord) { k.add(1); k.remove("record.key") },
+			[]string{"--key", whole.publicKey()}, cli.ExitOK, "are not signed yet"},
+		{"the same, where the key is not, and codemode has run again",
+			func(k *keptRecord) { k.add(1); k.write(1, 3); k.remove("record.key") }, []string{"--key", whole.publicKey()},
+			cli.ExitOK, "are not signed yet"},
 		{"the last entry tells another story behind an older checkpoint", func(k *keptRecord) {
 			k.remove("checkpoints.jsonl")
 			note, size := k.published()
@@ -399,19 +422,33 @@ func TestVerifyJudges(t *testing.T) {
 				exec(`DELETE FROM chains`)
 			})
 		}, nil, cli.ExitProgram, "the whole chain is missing"},
-		{"the record is put back as it was earlier", func(k *keptRecord) { restore(k, earlier, "codemode.db") }, nil, cli.ExitProgram, "missing, as was published"},
-		{"so is the file of checkpoints, which nothing here shows", func(k *keptRecord) { restore(k, earlier, "codemode.db", "checkpoints.jsonl") }, nil, cli.ExitOK, ""},
-		{"the same, with the copy kept elsewhere", func(k *keptRecord) { restore(k, earlier, "codemode.db", "checkpoints.jsonl") }, []string{"--checkpoints", elsewhere}, cli.ExitProgram, "missing, as was published"},
-		{"the database is deleted", func(k *keptRecord) { k.remove("codemode.db") }, nil, cli.ExitProgram, "the file of the record was deleted"},
-		{"everything is deleted but the key", func(k *keptRecord) { k.remove("codemode.db", "checkpoints.jsonl") }, nil, cli.ExitUsage, "there is no record"},
+		{"the record is put back as it was earlier", func(k *keptRecord) { restore(k, earlier, "codemode.db") }, nil,
+			cli.ExitProgram, "missing, as was published"},
+		{"so is the file of checkpoints, which nothing here shows",
+			func(k *keptRecord) { restore(k, earlier, "codemode.db", "checkpoints.jsonl") }, nil, cli.ExitOK, ""},
+		{"the same, with the copy kept elsewhere", func(k *keptRecord) {
+			restore(k, earlier, "codemode.db",
+				"checkpoints.jsonl")
+		}, []string{"--checkpoints", elsewhere}, cli.ExitProgram, "missing, as was published"},
+		{"the database is deleted", func(k *keptRecord) { k.remove("codemode.db") }, nil, cli.ExitProgram,
+			"the file of the record was deleted"},
+		{"everything is deleted but the key", func(k *keptRecord) { k.remove("codemode.db", "checkpoints.jsonl") }, nil,
+			cli.ExitUsage, "there is no record"},
 		{"the key is gone", func(k *keptRecord) { k.remove("record.key") }, nil, cli.ExitUsage, "there is no key"},
-		{"the key is gone, and its public half is given", func(k *keptRecord) { k.remove("record.key") }, []string{"--key", whole.publicKey()}, cli.ExitOK, ""},
-		{"the key is another", func(k *keptRecord) { restore(k, other, "record.key") }, nil, cli.ExitProgram, "it is signed with another key"},
-		{"the key that is given is another", func(*keptRecord) {}, []string{"--key", other.publicKey()}, cli.ExitProgram, "it is signed with another key"},
-		{"the key that is given is none", func(*keptRecord) {}, []string{"--key", "ed25519:abc"}, cli.ExitUsage, "codemode audit key prints it"},
-		{"somebody with the key signs another story, which nothing here shows", func(k *keptRecord) { k.forge() }, nil, cli.ExitOK, ""},
-		{"the same, with the copy kept elsewhere", func(k *keptRecord) { k.forge() }, []string{"--checkpoints", elsewhere}, cli.ExitProgram, "somebody rewrote the chain"},
-		{"the copy kept elsewhere is empty", func(k *keptRecord) { write(t, k.path("empty"), "") }, []string{"--checkpoints", "empty"}, cli.ExitUsage, ""},
+		{"the key is gone, and its public half is given", func(k *keptRecord) { k.remove("record.key") },
+			[]string{"--key", whole.publicKey()}, cli.ExitOK, ""},
+		{"the key is another", func(k *keptRecord) { restore(k, other, "record.key") }, nil, cli.ExitProgram,
+			"it is signed with another key"},
+		{"the key that is given is another", func(*keptRecord) {}, []string{"--key", other.publicKey()}, cli.ExitProgram,
+			"it is signed with another key"},
+		{"the key that is given is none", func(*keptRecord) {}, []string{"--key", "ed25519:abc"}, cli.ExitUsage,
+			"codemode audit key prints it"},
+		{"somebody with the key signs another story, which nothing here shows", func(k *keptRecord) { k.forge() }, nil,
+			cli.ExitOK, ""},
+		{"the same, with the copy kept elsewhere", func(k *keptRecord) { k.forge() }, []string{"--checkpoints", elsewhere},
+			cli.ExitProgram, "somebody rewrote the chain"},
+		{"the copy kept elsewhere is empty", func(k *keptRecord) { write(t, k.path("empty"), "") },
+			[]string{"--checkpoints", "empty"}, cli.ExitUsage, ""},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			k := whole.copied(t)
@@ -443,7 +480,8 @@ func (k *keptRecord) forge() {
 		if err := db.QueryRow(`SELECT checkpoint FROM chains WHERE number = 1`).Scan(&was); err != nil {
 			k.t.Fatal(err)
 		}
-		c, err := key.Sign(audit.Checkpoint{Database: strings.Split(was, "/")[1], Chain: 1, Size: int64(len(hashes)), Root: rootOf(k.t, hashes)})
+		c, err := key.Sign(audit.Checkpoint{Database: strings.Split(was, "/")[1], Chain: 1, Size: int64(len(hashes)),
+			Root: rootOf(k.t, hashes)})
 		if err != nil {
 			k.t.Fatal(err)
 		}
@@ -476,8 +514,8 @@ func rootOf(t *testing.T, hashes [][32]byte) tlog.Hash {
 	return root
 }
 
-// TestPublicToolsReadCheckpoints reads checkpoints as tools for transparency logs do, which know the text of the key and nothing of
-// codemode: with the library of signed notes, and a Merkle tree of their own.
+// TestPublicToolsReadCheckpoints reads checkpoints as tools for transparency logs do, which know the text of the key
+// and nothing of codemode: with the library of signed notes, and a Merkle tree of their own.
 func TestPublicToolsReadCheckpoints(t *testing.T) {
 	k := newKept(t)
 	verifier, err := note.NewVerifier(k.publicKey())
@@ -545,7 +583,8 @@ func TestPublicToolsReadCheckpoints(t *testing.T) {
 			t.Errorf("%s at %d entries: the root is %s, want %s", lines[0], size, root, want)
 		}
 		// What a witness adds is passed over, and a file of notes as they are is read too.
-		if err := os.WriteFile(k.path("cosigned"), []byte(c+"— witness.example/w1 jWbPPwAAAABkGFDLEZMHwSRaJNiIDoe9DYn/zXcrtPHeolMI5OWXEhZCB9dlrDJsX3b2oyin1nPZqhf5nNo0xUe+mbIUBkBIfZ+qnA==\n\n"+c), 0o600); err != nil {
+		if err := os.WriteFile(k.path("cosigned"),
+			[]byte(c+"— witness.example/w1 jWbPPwAAAABkGFDLEZMHwSRaJNiIDoe9DYn/zXcrtPHeolMI5OWXEhZCB9dlrDJsX3b2oyin1nPZqhf5nNo0xUe+mbIUBkBIfZ+qnA==\n\n"+c), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if code, text := k.verify("--checkpoints", k.path("cosigned"), "--key", k.publicKey()); code != cli.ExitOK {
@@ -560,7 +599,8 @@ func TestVerifyExports(t *testing.T) {
 	k.write(2, 7, audit.Policy, audit.Call, audit.Access) // what one file has is missing in the others
 	split := filepath.Join(t.TempDir(), "a", "b")
 	var out, errs screen
-	if code := runMain(t, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, "audit", "export", "--state", k.dir, "--split", split); code != cli.ExitOK {
+	if code := runMain(t, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, "audit", "export", "--state",
+		k.dir, "--split", split); code != cli.ExitOK {
 		t.Fatal(errs.String())
 	}
 	names, err := filepath.Glob(filepath.Join(split, "*.jsonl"))
@@ -590,7 +630,8 @@ func TestVerifyExports(t *testing.T) {
 	// A record that was rewritten before it was exported: the checkpoints of its writer are in the file.
 	k.rewrite(3)
 	file := k.path("export.jsonl")
-	if code := runMain(t, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, "audit", "export", "--state", k.dir, "-o", file); code != cli.ExitOK {
+	if code := runMain(t, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, "audit", "export", "--state",
+		k.dir, "-o", file); code != cli.ExitOK {
 		t.Fatal(errs.String())
 	}
 	if code, text := k.verify(file); code != cli.ExitProgram || !strings.Contains(text, "rewrote the chain") {
@@ -608,15 +649,18 @@ func TestNothingRecordedYet(t *testing.T) {
 		code    int
 		says    string
 	}{
-		{"nothing has run", []string{"list"}, []string{"codemode.db", "checkpoints.jsonl"}, cli.ExitUsage, "nothing has run yet"},
+		{"nothing has run", []string{"list"}, []string{"codemode.db", "checkpoints.jsonl"}, cli.ExitUsage,
+			"nothing has run yet"},
 		{"the database is gone", []string{"list"}, []string{"codemode.db"}, cli.ExitInternal, "says that there was one"},
 		{"the database is gone", []string{"verify"}, []string{"codemode.db"}, cli.ExitProgram, "says that there was one"},
 	} {
 		x := k.copied(t)
 		x.remove(c.without...)
 		var out, errs screen
-		code := runMain(t, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, append([]string{"audit"}, append(c.args, "--state", x.dir)...)...)
-		if text := errs.String(); code != c.code || !strings.Contains(text, c.says) || c.says != "nothing has run yet" && strings.Contains(text, "nothing has run yet") {
+		code := runMain(t, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs},
+			append([]string{"audit"}, append(c.args, "--state", x.dir)...)...)
+		if text := errs.String(); code != c.code || !strings.Contains(text, c.says) || c.says != "nothing has run yet" &&
+			strings.Contains(text, "nothing has run yet") {
 			t.Errorf("%s, %v: exit code %d: %s", c.what, c.args, code, text)
 		}
 	}

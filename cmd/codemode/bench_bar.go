@@ -64,7 +64,8 @@ func (b *bar) show(done, total int, what string) {
 	}
 	const cells = 20
 	full := min(cells*done/total, cells)
-	line := fmt.Sprintf("%s%s %d/%d  %s", strings.Repeat("#", full), strings.Repeat(".", cells-full), done, total, visible.Line(what))
+	line := fmt.Sprintf("%s%s %d/%d  %s", strings.Repeat("#", full), strings.Repeat(".", cells-full), done, total,
+		visible.Line(what))
 	if r := []rune(line); len(r) >= b.width {
 		line = string(r[:b.width-1])
 	}

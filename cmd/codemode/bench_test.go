@@ -42,7 +42,8 @@ func TestBenchIsolation(t *testing.T) {
 		"attacks.json": `[{"file": "a.js", "class": "plain", "outcome": "value", "expect": 2}, {"file": "b.js", "class": "throws", "outcome": "error"}]`,
 		"a.js":         "return 1 + 1", "b.js": "throw 1",
 	})
-	bad := writeFiles(t, map[string]string{"attacks.json": `[{"file": "a.js", "class": "plain", "outcome": "denied"}]`, "a.js": "return 1"})
+	bad := writeFiles(t, map[string]string{"attacks.json": `[{"file": "a.js", "class": "plain", "outcome": "denied"}]`,
+		"a.js": "return 1"})
 	for _, test := range []struct {
 		name string
 		args []string
@@ -85,7 +86,8 @@ func TestBenchIsolation(t *testing.T) {
 }
 
 func TestBenchSpeedFlags(t *testing.T) {
-	if code, _, problems := benchmark(t, "speed", "--format", "junit"); code != cli.ExitUsage || !strings.Contains(problems, "table, json") {
+	if code, _, problems := benchmark(t, "speed", "--format", "junit"); code != cli.ExitUsage ||
+		!strings.Contains(problems, "table, json") {
 		t.Errorf("exit code %d, %q", code, problems)
 	}
 	if code, out, _ := benchmark(t); code != cli.ExitOK || !strings.Contains(out, "isolation") {
@@ -227,7 +229,8 @@ func TestBenchIsolationShards(t *testing.T) {
 	if len(seen) != 3 || seen["a.js"] != 1 || seen["b.js"] != 1 || seen["c.js"] != 1 {
 		t.Errorf("got %v, want each case once", seen)
 	}
-	for _, wrong := range []string{"0/2", "3/2", "1/0", "-1/2", "1", "1/", "/2", "a/b", "1/2/3", "+1/2", "01/2", " 1/2", "4/4", ""} {
+	for _, wrong := range []string{"0/2", "3/2", "1/0", "-1/2", "1", "1/", "/2", "a/b", "1/2/3", "+1/2", "01/2", " 1/2",
+		"4/4", ""} {
 		code, out, problems := benchmark(t, "isolation", "--cases", suite, "--shard", wrong)
 		if code != cli.ExitUsage || out != "" || !strings.Contains(problems, "--shard") {
 			t.Errorf("--shard %q: got exit code %d, %q, %q", wrong, code, out, problems)
@@ -250,7 +253,8 @@ func TestProgressOfABenchmark(t *testing.T) {
 	clock = clock.Add(lineEvery)
 	b.show(30, 40, "d.js")
 	b.clear()
-	if got, want := out.String(), "codemode: 10 of 40 after 10s: b\\u{1b}.js\ncodemode: 30 of 40 after 20s: d.js\n"; got != want {
+	if got, want := out.String(),
+		"codemode: 10 of 40 after 10s: b\\u{1b}.js\ncodemode: 30 of 40 after 20s: d.js\n"; got != want {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
 	out.Reset()

@@ -50,10 +50,10 @@ func songs(t *testing.T, where string, text []byte, of ...string) {
 	}
 }
 
-// TestCanarySecrets runs programs through codemode serve with secrets in its configuration, its environment, headers, the
-// environment of a server, arguments and results, then breaks it off in the middle, and looks for them in the record and all
-// else that is on the disk, in exports and what else the commands print, in logs, in what people were asked, and in the dump
-// of the process. Those that a program cannot know must not be in what it is told either.
+// TestCanarySecrets runs programs through codemode serve with secrets in its configuration, its environment, headers,
+// the environment of a server, arguments and results, then breaks it off in the middle, and looks for them in the
+// record and all else that is on the disk, in exports and what else the commands print, in logs, in what people were
+// asked, and in the dump of the process. Those that a program cannot know must not be in what it is told either.
 func TestCanarySecrets(t *testing.T) {
 	t.Parallel()
 	own := []string{"header", "bearer", "config", "environment", "child"} // of the person who configured it
@@ -66,11 +66,16 @@ func TestCanarySecrets(t *testing.T) {
 	}
 	config, err := json.Marshal(map[string]any{
 		"mcpServers": map[string]any{
-			"up":    map[string]any{"url": upstream.URL, "headers": map[string]string{"X-Api-Key": canary("header"), "Authorization": "Bearer ${TOKEN}"}},
-			"child": map[string]any{"command": self, "env": map[string]string{asCommand: "upstream", "SERVICE_TOKEN": canary("child"), "DATABASE_URL": "postgres://u:" + url.PathEscape(canary("config")) + "@localhost/x"}},
-			"gone":  map[string]any{"command": "no-such-command", "env": map[string]string{"API_KEY": "${SECRET_OF_THE_ENVIRONMENT}"}},
+			"up": map[string]any{"url": upstream.URL, "headers": map[string]string{"X-Api-Key": canary("header"),
+				"Authorization": "Bearer ${TOKEN}"}},
+			"child": map[string]any{"command": self, "env": map[string]string{asCommand: "upstream",
+				"SERVICE_TOKEN": canary("child"), "DATABASE_URL": "postgres://u:" + url.PathEscape(canary("config")) +
+					"@localhost/x"}},
+			"gone": map[string]any{"command": "no-such-command",
+				"env": map[string]string{"API_KEY": "${SECRET_OF_THE_ENVIRONMENT}"}},
 		},
-		"evaluation": map[string]any{"profiles": map[string]any{"p": map[string]any{"allowlist": []string{"up__*"}, "asklist": []string{"up__ask"}}}, "expose": []string{"p"}},
+		"evaluation": map[string]any{"profiles": map[string]any{"p": map[string]any{"allowlist": []string{"up__*"},
+			"asklist": []string{"up__ask"}}}, "expose": []string{"p"}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +104,8 @@ func TestCanarySecrets(t *testing.T) {
 		if (input) throw new Error("failed with " + token + " and " + secret);
 		return {value: token, said: secret, tattled}`, canary("password"), canary("nested"))
 	for _, input := range []bool{false, true} {
-		res, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval_p", Arguments: map[string]any{"code": code, "input": input}})
+		res, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval_p",
+			Arguments: map[string]any{"code": code, "input": input}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +130,8 @@ func TestCanarySecrets(t *testing.T) {
 		t.Fatalf("the process left no dump: %s", dump)
 	}
 	upstream.mu.Lock()
-	if !strings.Contains(upstream.seen, canary("header")) || !strings.Contains(upstream.seen, canary("bearer")) || !strings.Contains(upstream.seen, canary("password")) {
+	if !strings.Contains(upstream.seen, canary("header")) || !strings.Contains(upstream.seen, canary("bearer")) ||
+		!strings.Contains(upstream.seen, canary("password")) {
 		t.Fatalf("the server got %q: the test shows nothing", upstream.seen)
 	}
 	upstream.mu.Unlock()
@@ -138,7 +145,8 @@ func TestCanarySecrets(t *testing.T) {
 	}
 	var run string
 	for _, args := range [][]string{
-		{"audit", "list"}, {"audit", "export", "--format", "jsonl"}, {"audit", "export", "--format", "json"}, {"audit", "export", "--format", "csv"},
+		{"audit", "list"}, {"audit", "export", "--format", "jsonl"}, {"audit", "export", "--format", "json"},
+		{"audit", "export", "--format", "csv"},
 		{"audit", "report"}, {"audit", "verify"}, {"audit", "show", "RUN"},
 	} {
 		if args[1] == "show" {
@@ -175,7 +183,8 @@ func TestCanarySecrets(t *testing.T) {
 }
 
 // connectAsked starts the process with a client that shows its user what they are asked.
-func connectAsked(t *testing.T, h *house, answer func(ctx context.Context, message string) *mcp.ElicitResult) *mcp.ClientSession {
+func connectAsked(t *testing.T, h *house, answer func(ctx context.Context,
+	message string) *mcp.ElicitResult) *mcp.ClientSession {
 	t.Helper()
 	h.cmd = exec.Command(os.Args[0], h.args...)
 	h.cmd.Env, h.cmd.Stderr = h.environment, h.log
@@ -203,13 +212,15 @@ func newSinger(t *testing.T, own []string) *singer {
 	g := &singer{}
 	s := mcp.NewServer(&mcp.Implementation{Name: "up", Version: "1"}, nil)
 	tool := func(name string, f func(args string) (any, string)) {
-		s.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			g.mu.Lock()
-			g.seen += string(r.Params.Arguments)
-			g.mu.Unlock()
-			value, text := f(string(r.Params.Arguments))
-			return &mcp.CallToolResult{StructuredContent: value, Content: []mcp.Content{&mcp.TextContent{Text: text}}, IsError: value == nil}, nil
-		})
+		s.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)},
+			func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				g.mu.Lock()
+				g.seen += string(r.Params.Arguments)
+				g.mu.Unlock()
+				value, text := f(string(r.Params.Arguments))
+				return &mcp.CallToolResult{StructuredContent: value, Content: []mcp.Content{&mcp.TextContent{Text: text}},
+					IsError: value == nil}, nil
+			})
 	}
 	tool("login", func(string) (any, string) {
 		return map[string]any{"user": "anna", "session": map[string]any{"token": canary("result")}}, "welcome"
@@ -225,7 +236,8 @@ func newSinger(t *testing.T, own []string) *singer {
 		}
 		return nil, b.String()
 	})
-	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: true})
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s },
+		&mcp.StreamableHTTPOptions{Stateless: true})
 	g.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		g.mu.Lock()
 		g.seen += r.Header.Get("X-Api-Key") + r.Header.Get("Authorization")

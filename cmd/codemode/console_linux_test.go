@@ -44,7 +44,8 @@ func TestConsoleLinkOnTheTerminal(t *testing.T) {
 	link := ""
 	if !testwait.Holds(func() bool {
 		for _, word := range strings.Fields(shown.String()) {
-			if base, secret, ok := strings.Cut(word, "/console/login#"); ok && strings.HasPrefix(base, "http://127.0.0.1:") && len(secret) == 26 {
+			if base, secret, ok := strings.Cut(word, "/console/login#"); ok && strings.HasPrefix(base, "http://127.0.0.1:") &&
+				len(secret) == 26 {
 				link = word
 			}
 		}
@@ -55,7 +56,8 @@ func TestConsoleLinkOnTheTerminal(t *testing.T) {
 	base, secret, _ := strings.Cut(link, "/login#")
 	p := &person{t: t, base: base}
 	var said console.Session
-	if res := p.send("POST", "/login", map[string]string{"secret": secret}, &said); res.StatusCode != 200 || said.Person != launch.Owner() {
+	if res := p.send("POST", "/login", map[string]string{"secret": secret}, &said); res.StatusCode != 200 ||
+		said.Person != launch.Owner() {
 		t.Errorf("the link on the terminal: %s %+v", res.Status, said)
 	}
 }

@@ -72,7 +72,8 @@ func TestLinksLeadToThePageOfThisProcess(t *testing.T) {
 	leads := func(t *testing.T, link, page string) {
 		t.Helper()
 		u, err := url.Parse(link)
-		if err != nil || !strings.HasPrefix(link, page+"/rules?") || u.Query().Get("profile") != "p" || u.Query().Get("allow") != "filesystem__write_file" {
+		if err != nil || !strings.HasPrefix(link, page+"/rules?") || u.Query().Get("profile") != "p" ||
+			u.Query().Get("allow") != "filesystem__write_file" {
 			t.Errorf("the link is %s, the page is at %s", link, page)
 			return
 		}

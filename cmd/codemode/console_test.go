@@ -103,7 +103,8 @@ func (p *person) code(environment []string, says string) string {
 	cmd.Env = environment
 	out, err := cmd.Output()
 	var got console.Confirmation
-	if err != nil || json.Unmarshal(out, &got) != nil || got.Code == "" || !strings.Contains(got.What+"\n"+strings.Join(got.Detail, "\n"), says) {
+	if err != nil || json.Unmarshal(out, &got) != nil || got.Code == "" ||
+		!strings.Contains(got.What+"\n"+strings.Join(got.Detail, "\n"), says) {
 		p.t.Fatalf("codemode console --confirm: %v: %s, want %q", err, out, says)
 	}
 	p.secrets = append(p.secrets, got.Code)
@@ -127,7 +128,8 @@ func (p *person) one() console.Asked {
 func (p *person) allow(a console.Asked, wait string) console.Result {
 	p.t.Helper()
 	var got console.Result
-	p.send("POST", "/api/answer", console.Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Code: a.Code, Wait: wait}, &got)
+	p.send("POST", "/api/answer", console.Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Code: a.Code,
+		Wait: wait}, &got)
 	return got
 }
 
@@ -156,8 +158,10 @@ func newHouse(t *testing.T, profile string, args ...string) *house {
 	}
 	t.Cleanup(func() { os.RemoveAll(home) })
 	h := &house{t: t, home: home, files: t.TempDir(), log: &screen{}, transcript: &screen{}}
-	h.config = write(t, filepath.Join(home, "codemode.json"), `{"evaluation": {"profiles": {"p": `+profile+`}, "expose": ["p"]}}`)
-	h.environment = append(os.Environ(), asCommand+"=codemode", "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+testCache(), "CODEMODE_CONFIG=")
+	h.config = write(t, filepath.Join(home, "codemode.json"),
+		`{"evaluation": {"profiles": {"p": `+profile+`}, "expose": ["p"]}}`)
+	h.environment = append(os.Environ(), asCommand+"=codemode", "HOME="+home, "XDG_CONFIG_HOME="+home,
+		"XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+testCache(), "CODEMODE_CONFIG=")
 	h.args = append([]string{"serve", "--config", h.config, "--root", h.files}, args...)
 	return h
 }
@@ -168,7 +172,8 @@ func (h *house) connect() *mcp.ClientSession {
 	h.cmd = exec.Command(os.Args[0], h.args...)
 	h.cmd.Env, h.cmd.Stderr = h.environment, h.log
 	transport := &mcp.LoggingTransport{Transport: &mcp.CommandTransport{Command: h.cmd}, Writer: h.transcript}
-	client, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(h.t.Context(), transport, nil)
+	client, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(h.t.Context(), transport,
+		nil)
 	if err != nil {
 		h.t.Fatalf("%v: %s", err, h.log)
 	}
@@ -206,7 +211,8 @@ func runs(t *testing.T, client *mcp.ClientSession, code string) <-chan string {
 	t.Helper()
 	answer := make(chan string, 1)
 	go func() {
-		res, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval_p", Arguments: map[string]any{"code": code}})
+		res, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval_p",
+			Arguments: map[string]any{"code": code}})
 		if err != nil {
 			answer <- err.Error()
 			return
@@ -216,15 +222,16 @@ func runs(t *testing.T, client *mcp.ClientSession, code string) <-chan string {
 	return answer
 }
 
-// S2.3, S2.4: what a program asks over stdio is seen and answered at the page, by a front end that has a link; the answer comes with
-// what became of the call. C9: the secret of the link is nowhere but with that person.
+// S2.3, S2.4: what a program asks over stdio is seen and answered at the page, by a front end that has a link; the
+// answer comes with what became of the call. C9: the secret of the link is nowhere but with that person.
 func TestConsoleOfAStdioServer(t *testing.T) {
 	h := newHouse(t, `{"asklist": ["filesystem__*"], "ask": {"edit": true}}`, "--console", "127.0.0.1:0")
 	client := h.connect()
 	p := atThePage(t, h.environment)
 	answer := runs(t, client, writesAFile)
 	a := p.one()
-	if a.Tool != "filesystem.write_file" || !a.Editable || len(a.Offers) == 0 || !strings.Contains(a.Text, `path: "a.md"`) {
+	if a.Tool != "filesystem.write_file" || !a.Editable || len(a.Offers) == 0 ||
+		!strings.Contains(a.Text, `path: "a.md"`) {
 		t.Errorf("asked: %+v", a)
 	}
 	if got := p.allow(a, "15s"); !got.OK || got.Outcome != "ok" {
@@ -245,7 +252,8 @@ func TestConsoleOfAStdioServer(t *testing.T) {
 	p.send("GET", "/api/entries?run="+a.Run, nil, &entries)
 	found := false
 	for _, e := range entries.Entries {
-		found = found || e.Kind == "approval" && e.State == "allowed" && e.DecidedBy.Channel == "web" && e.DecidedBy.Principal == launch.Owner()
+		found = found || e.Kind == "approval" && e.State == "allowed" && e.DecidedBy.Channel == "web" &&
+			e.DecidedBy.Principal == launch.Owner()
 	}
 	if !found {
 		t.Errorf("the record has no answer over the page: %+v", entries.Entries)
@@ -308,7 +316,8 @@ func (h *house) parked(run string) {
 	testwait.Until(h.t, "the run is parked", func() bool { _, err := db.ParkedRun(h.t.Context(), run); return err == nil })
 }
 
-// S2.2, S5.2: the process is killed while a question is open. Another one shows it, a person answers, and the program goes on there.
+// S2.2, S5.2: the process is killed while a question is open. Another one shows it, a person answers, and the program
+// goes on there.
 func TestConsoleAfterAKill(t *testing.T) {
 	h := newHouse(t, `{"asklist": ["filesystem__*"], "ask": {"timeout": "5m"}}`, "--console", "127.0.0.1:0")
 	client := h.connect()
@@ -345,7 +354,8 @@ func TestConsoleAfterAKill(t *testing.T) {
 		t.Errorf("the run came to %s: %s", kept.State, kept.Body)
 	}
 	made := map[string]int{}
-	err := audit.Entries(t.Context(), db, store.Query{Run: asked.Run, Kinds: []string{audit.Call}, States: []string{audit.Running}}, func(e *audit.Entry) error {
+	err := audit.Entries(t.Context(), db, store.Query{Run: asked.Run, Kinds: []string{audit.Call},
+		States: []string{audit.Running}}, func(e *audit.Entry) error {
 		made[e.Tool]++
 		return nil
 	})
@@ -363,7 +373,8 @@ func TestConsoleBesideHTTP(t *testing.T) {
 		t.Errorf("the page is at %s", p.base)
 	}
 	origin := strings.TrimSuffix(p.base, "/console")
-	client, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: origin + "/mcp"}, nil)
+	client, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
+		&mcp.StreamableClientTransport{Endpoint: origin + "/mcp"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -375,7 +386,8 @@ func TestConsoleBesideHTTP(t *testing.T) {
 	if got := <-answer; !strings.HasPrefix(got, `"written"`) {
 		t.Errorf("the program got %s", got)
 	}
-	for path, want := range map[string]int{"/console/": 401, "/console/api/pending": 401, "/console/static/console.css": 200, "/console/..%2fmcp": 404} {
+	for path, want := range map[string]int{"/console/": 401, "/console/api/pending": 401,
+		"/console/static/console.css": 200, "/console/..%2fmcp": 404} {
 		res, err := http.Get(origin + path)
 		if err != nil {
 			t.Fatal(err)
@@ -418,7 +430,8 @@ func TestConsoleProposesARule(t *testing.T) {
 	}
 }
 
-// C15, S2.6: where somebody else has to answer, it is not who started the process, but somebody whom the configuration knows.
+// C15, S2.6: where somebody else has to answer, it is not who started the process, but somebody whom the configuration
+// knows.
 func TestConsoleAnsweredBySomebodyElse(t *testing.T) {
 	h := newHouse(t, `{}`)
 	write(t, h.config, `{
@@ -430,7 +443,8 @@ func TestConsoleAnsweredBySomebodyElse(t *testing.T) {
 	answer := runs(t, client, writesAFile)
 	a := self.one()
 	var got console.Result
-	if res := self.send("POST", "/api/answer", console.Answered{ID: a.ID, Digest: a.Digest, Decision: "allow"}, &got); res.StatusCode != 403 || got.OK {
+	if res := self.send("POST", "/api/answer", console.Answered{ID: a.ID, Digest: a.Digest, Decision: "allow"},
+		&got); res.StatusCode != 403 || got.OK {
 		t.Errorf("who asked: %s %+v", res.Status, got)
 	}
 	var seen struct{ Pending []console.Asked }
@@ -453,13 +467,14 @@ func TestConsoleWithoutAPage(t *testing.T) {
 	cmd.Env = append(os.Environ(), asCommand+"=codemode", "HOME="+home, "XDG_STATE_HOME="+home)
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != cli.ExitUsage || !strings.Contains(string(out), "--console 127.0.0.1:0") {
+	if !errors.As(err, &exit) || exit.ExitCode() != cli.ExitUsage ||
+		!strings.Contains(string(out), "--console 127.0.0.1:0") {
 		t.Errorf("%v: %s", err, out)
 	}
 }
 
-// A person in a browser changes the rules of a real process, with the code that codemode console --confirm prints. Beside MCP the
-// outer guard lets the forms of the page through, which come with its own origin, and no others.
+// A person in a browser changes the rules of a real process, with the code that codemode console --confirm prints.
+// Beside MCP the outer guard lets the forms of the page through, which come with its own origin, and no others.
 func TestConsoleChangesAreConfirmed(t *testing.T) {
 	for _, way := range []string{"--console", "--http"} {
 		h := newHouse(t, `{"asklist": ["filesystem__*"]}`, way, "127.0.0.1:0")
@@ -481,7 +496,8 @@ func TestConsoleChangesAreConfirmed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for name, value := range map[string]string{"Cookie": p.cookie, "Content-Type": "application/x-www-form-urlencoded", "Origin": origin, "Sec-Fetch-Site": site} {
+			for name, value := range map[string]string{"Cookie": p.cookie, "Content-Type": "application/x-www-form-urlencoded",
+				"Origin": origin, "Sec-Fetch-Site": site} {
 				req.Header.Set(name, value)
 			}
 			res, err := http.DefaultTransport.RoundTrip(req)
@@ -504,24 +520,29 @@ func TestConsoleChangesAreConfirmed(t *testing.T) {
 			return url.Values{"path": {h.config}, "digest": {profiles.Digest(before)}, "text": {after}, "proof": {proof}}
 		}
 		for _, test := range []struct{ origin, site string }{
-			{"null", "same-origin"}, {"http://127.0.0.1:1", "same-site"}, {"http://localhost:" + u.Port(), "cross-site"}, {"http://[::1]:" + u.Port(), "cross-site"},
+			{"null", "same-origin"}, {"http://127.0.0.1:1", "same-site"}, {"http://localhost:" + u.Port(), "cross-site"},
+			{"http://[::1]:" + u.Port(), "cross-site"},
 			{"https://evil.test", "cross-site"}, {"http://[::1]:" + u.Port(), ""},
 		} {
-			if code, text := form("/rules/save", test.origin, test.site, save("")); code != 403 || strings.Contains(text, "Nothing is changed yet") {
+			if code, text := form("/rules/save", test.origin, test.site, save("")); code != 403 || strings.Contains(text,
+				"Nothing is changed yet") {
 				t.Errorf("%s: from %s: %d %s", way, test.origin, code, text)
 			}
 		}
 		if out, err := h.command("console", "--confirm"); err == nil || !strings.Contains(out, "no change waits for a code") {
 			t.Errorf("%s: nothing waits: %v %s", way, err, out)
 		}
-		if code, text := form("/rules/save", origin, "same-origin", save("")); code != 403 || !strings.Contains(text, "Nothing is changed yet") {
+		if code, text := form("/rules/save", origin, "same-origin", save("")); code != 403 || !strings.Contains(text,
+			"Nothing is changed yet") {
 			t.Fatalf("%s: without a code: %d %s", way, code, text)
 		}
-		if out, err := h.command("console", "--confirm", "--as", "eve"); err == nil || !strings.Contains(out, "no person called") {
+		if out, err := h.command("console", "--confirm", "--as", "eve"); err == nil || !strings.Contains(out,
+			"no person called") {
 			t.Errorf("%s: as somebody else: %v %s", way, err, out)
 		}
 		out, err := h.command("console", "--confirm")
-		if err != nil || !strings.Contains(out, "write the file "+h.config) || !strings.Contains(out, `"adminURL"`) || !strings.Contains(out, launch.Owner()) {
+		if err != nil || !strings.Contains(out, "write the file "+h.config) || !strings.Contains(out, `"adminURL"`) ||
+			!strings.Contains(out, launch.Owner()) {
 			t.Fatalf("%s: %v %s", way, err, out)
 		}
 		_, rest, _ := strings.Cut(out, "its code is, until ")

@@ -31,8 +31,10 @@ func newDoctorHere(t *testing.T, rules string) *doctorHere {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(home) })
-	d := &doctorHere{t: t, home: home, config: write(t, filepath.Join(home, "codemode.json"), `{"evaluation": {"profiles": {"p": {"asklist": ["time__*"]`+rules+`}}, "expose": ["p"]}}`)}
-	d.environment = append(os.Environ(), asCommand+"=codemode", "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+testCache(), "CODEMODE_CONFIG=", "CODEX_HOME=")
+	d := &doctorHere{t: t, home: home, config: write(t, filepath.Join(home, "codemode.json"),
+		`{"evaluation": {"profiles": {"p": {"asklist": ["time__*"]`+rules+`}}, "expose": ["p"]}}`)}
+	d.environment = append(os.Environ(), asCommand+"=codemode", "HOME="+home, "XDG_CONFIG_HOME="+home,
+		"XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+testCache(), "CODEMODE_CONFIG=", "CODEX_HOME=")
 	return d
 }
 
@@ -57,7 +59,8 @@ func (d *doctorHere) want(out string, lines ...string) {
 	}
 }
 
-// respond connects a responder to what listens in the state folder, and has answer say what it does with the first question.
+// respond connects a responder to what listens in the state folder, and has answer say what it does with the first
+// question.
 func (d *doctorHere) respond(after time.Duration, said terminal.Said) {
 	dir := filepath.Join(d.home, "codemode", "approvals")
 	go func() {
@@ -115,14 +118,15 @@ func TestH8DoctorAsks(t *testing.T) {
 	}
 	d := newDoctorHere(t, "")
 	out := d.run("--wait", "1s")
-	d.want(out, "warning  approvals web: nobody answered the test question in 1s", "warning  approvals elicitation: nobody answered a form", "warning  approvals terminal: no person is connected")
+	d.want(out, "warning  approvals web: nobody answered the test question in 1s",
+		"warning  approvals elicitation: nobody answered a form", "warning  approvals terminal: no person is connected")
 	if !strings.Contains(out, "use ask_user to ask me whether I see this") {
 		t.Errorf("how a client is tested is not said:\n%s", out)
 	}
 }
 
-// H8: as the same user there are four warnings, each with the way out; as another user, who may do none of it, there are none.
-// Settings of clients that answer by themselves are found.
+// H8: as the same user there are four warnings, each with the way out; as another user, who may do none of it, there
+// are none. Settings of clients that answer by themselves are found.
 func TestH8WhoCouldAnswerForThePerson(t *testing.T) {
 	d := newDoctorHere(t, `, "ask": {"channels": ["elicitation"]}`)
 	out := d.run()
@@ -137,7 +141,8 @@ func TestH8WhoCouldAnswerForThePerson(t *testing.T) {
 		t.Errorf("%d ways out:\n%s", n, out)
 	}
 	// "codemode console" and an HTTP client are enough to approve a critical call, for whoever is this user.
-	if !strings.Contains(out, "approve calls of critical risk") || strings.Contains(out, "critical\" is answered on the page alone") {
+	if !strings.Contains(out, "approve calls of critical risk") ||
+		strings.Contains(out, "critical\" is answered on the page alone") {
 		t.Errorf("it says that critical calls keep out an agent of the same user:\n%s", out)
 	}
 	if err := os.Chmod(d.config, 0o600); err != nil {
@@ -145,7 +150,9 @@ func TestH8WhoCouldAnswerForThePerson(t *testing.T) {
 	}
 	if _, err := user.Lookup("nobody"); err == nil && os.Getuid() >= 0 {
 		d.want(d.run("--agent-user", "nobody"),
-			"ok       approvals rules: nobody may not write the configuration", "ok       approvals record: nobody may not write the record", "ok       approvals responder: nobody may not reach the socket",
+			"ok       approvals rules: nobody may not write the configuration",
+			"ok       approvals record: nobody may not write the record",
+			"ok       approvals responder: nobody may not reach the socket",
 			"ok       approvals page: nobody may not ask for a login link")
 	}
 	d.want(d.run("--agent-user", "no-such-user-here"), "warning  approvals agent: ")

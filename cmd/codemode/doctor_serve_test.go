@@ -42,9 +42,11 @@ func TestDoctorRefusesWhatServeRefuses(t *testing.T) {
 "c": {"type": "carrier pigeon", "disabled": "yes"},
 "d": {"url": "ftp://d.example", "headers": {"A B": "x"}, "oauth": {"callbackPort": "x"}}},
 "evaluation": {"profiles": {"p": {"denylst": []}}}}`, []string{
-			":2:31", `server "a": "args" must be a list of strings`, ":4:10", `the value of "B" must be a string`, ":5:14", `"timeout" must be a number`,
+			":2:31", `server "a": "args" must be a list of strings`, ":4:10", `the value of "B" must be a string`, ":5:14",
+			`"timeout" must be a number`,
 			":5:21", `did you mean "disabled"?`, ":6:3", `did you mean "excludeTools"?`, ":7:7", `did you mean "command"?`,
-			":8:15", "carrier pigeon", ":8:45", "true or false", ":9:14", "https://", ":9:52", "cannot be sent", ":9:84", "callbackPort",
+			":8:15", "carrier pigeon", ":8:45", "true or false", ":9:14", "https://", ":9:52", "cannot be sent", ":9:84",
+			"callbackPort",
 			":10:35", `did you mean "denylist"?`}, cli.ExitUsage},
 		"a variable that makes no URL": {`{"mcpServers": {
 "a": {"url": "${HOME}"}}}`, []string{":2:14", "https://"}, cli.ExitUsage},
@@ -72,7 +74,8 @@ func TestDoctorRefusesWhatServeRefuses(t *testing.T) {
 
 // A page that is switched off is no mistake.
 func TestConsoleFalseServesNoPage(t *testing.T) {
-	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{"console": false, "evaluation": {"profiles": {"p": {}}}}`)
+	config := write(t, filepath.Join(t.TempDir(), "codemode.json"),
+		`{"console": false, "evaluation": {"profiles": {"p": {}}}}`)
 	s := serveOverHTTP(t, "0", nil, "--config", config)
 	res, err := http.Get(strings.TrimSuffix(s.url, "/mcp") + "/console")
 	if err != nil {
@@ -90,11 +93,13 @@ func TestOverlaysForNobodyAreProblems(t *testing.T) {
 	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{"evaluation": {"profiles": {"p": {}}, "defaultProfile": "p", "overlays": [
 		{"id": "lost", "principal": "ana", "denylist": ["time__*"]}]},
 		"http": {"tokens": [{"token": "${ANNA}", "principal": "anna"}]}}`)
-	for code, args := range map[int][]string{cli.ExitUsage: {"doctor"}, cli.ExitProgram: {"profiles", "lint", "--offline"}} {
+	for code, args := range map[int][]string{cli.ExitUsage: {"doctor"},
+		cli.ExitProgram: {"profiles", "lint", "--offline"}} {
 		cmd := command(t, append(args, "--config", config, "--project", "none")...)
 		cmd.Env = append(cmd.Env, "ANNA=the-token-of-anna", "XDG_STATE_HOME="+t.TempDir())
 		out, err := cmd.CombinedOutput()
-		if cmd.ProcessState.ExitCode() != code || !strings.Contains(string(out), `the overlay "lost" can fit nobody`) || !strings.Contains(string(out), ":2:3") {
+		if cmd.ProcessState.ExitCode() != code || !strings.Contains(string(out), `the overlay "lost" can fit nobody`) ||
+			!strings.Contains(string(out), ":2:3") {
 			t.Errorf("%s: %v\n%s", args[0], err, out)
 		}
 	}

@@ -38,8 +38,10 @@ func outOf(t *testing.T, environment []string, args ...string) (int, string) {
 // Without a file, variables are the configuration, and the flags bring servers.
 func TestS39ServeIsSetUpByVariablesAlone(t *testing.T) {
 	root := t.TempDir()
-	cmd, _ := inEmptyHome(t, []string{"CODEMODE_DENYLIST=filesystem__write_file", "CODEMODE_ALLOWLIST=time__*, filesystem__*"}, "serve", "--root", root)
-	c, err := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	cmd, _ := inEmptyHome(t, []string{"CODEMODE_DENYLIST=filesystem__write_file",
+		"CODEMODE_ALLOWLIST=time__*, filesystem__*"}, "serve", "--root", root)
+	c, err := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, nil).Connect(t.Context(),
+		&mcp.CommandTransport{Command: cmd}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +63,8 @@ func TestS39ServeIsSetUpByVariablesAlone(t *testing.T) {
 
 // Beside a file, variables deny more and allow nothing.
 func TestS39VariablesOnlyNarrowAFile(t *testing.T) {
-	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"denylist": ["time__convert_time"]}}}}`)
+	config := write(t, filepath.Join(t.TempDir(), "codemode.json"),
+		`{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"denylist": ["time__convert_time"]}}}}`)
 	for _, test := range []struct {
 		variable, tool, want string
 	}{
@@ -81,19 +84,25 @@ func TestS39VariablesOnlyNarrowAFile(t *testing.T) {
 
 // doctor, explain and lint tell that a variable decides.
 func TestS39DoctorExplainAndLintNameTheVariables(t *testing.T) {
-	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {}}}}`)
+	config := write(t, filepath.Join(t.TempDir(), "codemode.json"),
+		`{"evaluation": {"defaultProfile": "p", "profiles": {"p": {}}}}`)
 	environment := []string{"CODEMODE_DENYLIST=time__now"}
 	for _, test := range []struct {
 		args  []string
 		file  bool
 		wants []string
 	}{
-		{[]string{"explain", "--offline", "-", "time__now"}, false, []string{"DENY", "CODEMODE_DENYLIST:1  time__now in the denylist of environment"}},
-		{[]string{"explain", "--offline", "p", "time__now"}, true, []string{"DENY", "CODEMODE_DENYLIST:1  time__now in the denylist of environment (environment)", "of the environment at CODEMODE_DENYLIST:1:1"}},
+		{[]string{"explain", "--offline", "-", "time__now"}, false,
+			[]string{"DENY", "CODEMODE_DENYLIST:1  time__now in the denylist of environment"}},
+		{[]string{"explain", "--offline", "p", "time__now"}, true,
+			[]string{"DENY", "CODEMODE_DENYLIST:1  time__now in the denylist of environment (environment)",
+				"of the environment at CODEMODE_DENYLIST:1:1"}},
 		{[]string{"doctor"}, false, []string{"CODEMODE_DENYLIST: the environment is the configuration", "0 failures"}},
 		{[]string{"doctor"}, true, []string{"CODEMODE_DENYLIST: the environment binds every profile", "0 failures"}},
-		{[]string{"profiles", "lint", "--offline"}, false, []string{"CODEMODE_DENYLIST:1:1: [note, environment] the environment is the configuration"}},
-		{[]string{"profiles", "lint", "--offline"}, true, []string{"CODEMODE_DENYLIST:1:1: [note, environment] the environment binds every profile"}},
+		{[]string{"profiles", "lint", "--offline"}, false,
+			[]string{"CODEMODE_DENYLIST:1:1: [note, environment] the environment is the configuration"}},
+		{[]string{"profiles", "lint", "--offline"}, true,
+			[]string{"CODEMODE_DENYLIST:1:1: [note, environment] the environment binds every profile"}},
 		{[]string{"profiles", "show"}, true, []string{"environment: CODEMODE_DENYLIST, sha256:"}},
 		{[]string{"profiles", "show", "p"}, true, []string{"bound by the environment", "CODEMODE_DENYLIST:1"}},
 	} {
@@ -124,7 +133,8 @@ func TestS39MalformedVariablesAreErrorsThatNameThem(t *testing.T) {
 		"CODEMODE_STATE=~/state":       `CODEMODE_STATE is "~/state": set it to an absolute path`,
 		"CODEMODE_STATE=" + file:       "which is not a folder",
 	} {
-		for _, args := range [][]string{{"serve"}, {"run", "-e", "1"}, {"doctor"}, {"explain", "-", "time__now"}, {"profiles", "lint", "--offline"}} {
+		for _, args := range [][]string{{"serve"}, {"run", "-e", "1"}, {"doctor"}, {"explain", "-", "time__now"},
+			{"profiles", "lint", "--offline"}} {
 			if code, out := outOf(t, []string{variable}, args...); code != cli.ExitUsage || !strings.Contains(out, want) {
 				t.Errorf("%s: %v: exit code %d, want %d and %q\n%s", variable, args, code, cli.ExitUsage, want, out)
 			}
@@ -164,16 +174,19 @@ func TestS39TheStateIsWhereTheVariableSays(t *testing.T) {
 	}
 }
 
-// A folder for programs must not hold the state, where the variable puts it and where another codemode of this user would.
+// A folder for programs must not hold the state, where the variable puts it and where another codemode of this user
+// would.
 func TestS39ProgramsDoNotReachTheStateOfTheVariable(t *testing.T) {
 	work := t.TempDir()
 	state := filepath.Join(work, "memory", "state")
 	const program = "return 1"
-	for name, root := range map[string]string{"above it": work, "itself": state, "below it": filepath.Join(state, "trust")} {
+	for name, root := range map[string]string{"above it": work, "itself": state,
+		"below it": filepath.Join(state, "trust")} {
 		if err := os.MkdirAll(root, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if code, out := outOf(t, []string{"CODEMODE_STATE=" + state}, "run", "--root", root, "-e", program); code != cli.ExitUsage || !strings.Contains(out, "is refused") {
+		if code, out := outOf(t, []string{"CODEMODE_STATE=" + state}, "run", "--root", root, "-e",
+			program); code != cli.ExitUsage || !strings.Contains(out, "is refused") {
 			t.Errorf("%s: exit code %d\n%s", name, code, out)
 		}
 	}
@@ -181,7 +194,8 @@ func TestS39ProgramsDoNotReachTheStateOfTheVariable(t *testing.T) {
 	if err := os.MkdirAll(usual, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if code, out := outOf(t, []string{"CODEMODE_STATE=" + t.TempDir(), "XDG_STATE_HOME=" + filepath.Dir(usual)}, "run", "--root", usual, "-e", program); code != cli.ExitUsage || !strings.Contains(out, "the state of codemode") {
+	if code, out := outOf(t, []string{"CODEMODE_STATE=" + t.TempDir(), "XDG_STATE_HOME=" + filepath.Dir(usual)}, "run",
+		"--root", usual, "-e", program); code != cli.ExitUsage || !strings.Contains(out, "the state of codemode") {
 		t.Errorf("where it usually is: exit code %d\n%s", code, out)
 	}
 	free := filepath.Join(work, "notes")

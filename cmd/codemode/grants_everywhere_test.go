@@ -9,10 +9,11 @@ import (
 	"github.com/codemode-project/codemode/console"
 )
 
-// What is allowed for a run, for as many calls and as long as a person chose, is listed and revoked from a command while the run
-// goes on; its next call asks again. With the run the grant ends.
+// What is allowed for a run, for as many calls and as long as a person chose, is listed and revoked from a command
+// while the run goes on; its next call asks again. With the run the grant ends.
 func TestGrantsForARunAreListedAndRevokedEverywhere(t *testing.T) {
-	h := newHouse(t, `{"asklist": ["filesystem__*"], "remember": {"scopes": ["run", "session"], "max": "1h"}}`, "--console", "127.0.0.1:0")
+	h := newHouse(t, `{"asklist": ["filesystem__*"], "remember": {"scopes": ["run", "session"], "max": "1h"}}`,
+		"--console", "127.0.0.1:0")
 	client := h.connect()
 	p := atThePage(t, h.environment)
 	const three = `for (const path of ["a.md", "b.md"]) await codemode.filesystem__write_file({ path, content: "x" });
@@ -40,7 +41,8 @@ await codemode.filesystem__write_file({ path: "c.md", content: "x" }); return "w
 	}
 	out, err := h.command("approvals", "grants", "--config", h.config)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if err != nil || len(lines) != 2 || !strings.Contains(lines[1], "filesystem.write_file") || !strings.Contains(lines[1], " 6 ") || !strings.Contains(lines[1], a.Run) {
+	if err != nil || len(lines) != 2 || !strings.Contains(lines[1], "filesystem.write_file") ||
+		!strings.Contains(lines[1], " 6 ") || !strings.Contains(lines[1], a.Run) {
 		t.Fatalf("listed: %v\n%s", err, out)
 	}
 	id := strings.Fields(lines[1])[0]
@@ -62,17 +64,20 @@ await codemode.filesystem__write_file({ path: "c.md", content: "x" }); return "w
 	if text := <-answer; !strings.HasPrefix(text, `"written"`) {
 		t.Errorf("the program got %s", text)
 	}
-	if out, err := h.command("audit", "list", "--kind", "grant", "--json", "--config", h.config); err != nil || !strings.Contains(out, `"state":"revoked"`) || !strings.Contains(out, id) {
+	if out, err := h.command("audit", "list", "--kind", "grant", "--json", "--config", h.config); err != nil ||
+		!strings.Contains(out, `"state":"revoked"`) || !strings.Contains(out, id) {
 		t.Errorf("the record: %v %s", err, out)
 	}
 
 	answer = runs(t, client, writesAFile)
 	a = p.one()
-	if p.send("POST", "/api/answer", console.Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Scope: call.ForRun}, &got); !got.OK {
+	if p.send("POST", "/api/answer", console.Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Scope: call.ForRun},
+		&got); !got.OK {
 		t.Fatalf("allowed: %+v", got)
 	}
 	<-answer
-	if out, err := h.command("approvals", "grants", "--config", h.config); err != nil || strings.Contains(out, "filesystem") {
+	if out, err := h.command("approvals", "grants", "--config", h.config); err != nil || strings.Contains(out,
+		"filesystem") {
 		t.Errorf("after the run: %v %s", err, out)
 	}
 }

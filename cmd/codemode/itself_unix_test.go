@@ -13,8 +13,8 @@ import (
 	"github.com/codemode-project/codemode/config/servers"
 )
 
-// TestCodemodeBehindItselfStartsNothing: whatever stands between, only the outer one starts its servers. Each start writes
-// down the mark of the codemode that started it.
+// TestCodemodeBehindItselfStartsNothing: whatever stands between, only the outer one starts its servers. Each start
+// writes down the mark of the codemode that started it.
 func TestCodemodeBehindItselfStartsNothing(t *testing.T) {
 	endToEnd(t)
 	for _, tt := range []struct {
@@ -23,22 +23,27 @@ func TestCodemodeBehindItselfStartsNothing(t *testing.T) {
 		part          string
 	}{
 		{"itself", `exec "$@"`, nil, "a server of another codemode started this one"},
-		{"its variables are emptied in the configuration", `exec "$@"`, map[string]string{servers.ChildVariable: "", strings.ToLower(servers.ChildVariable): ""}, "a server of another codemode started this one"},
+		{"its variables are emptied in the configuration", `exec "$@"`, map[string]string{servers.ChildVariable: "",
+			strings.ToLower(servers.ChildVariable): ""}, "a server of another codemode started this one"},
 		{"a shell in between", `sh -c '"$@"; exit $?' sh "$@"`, nil, "a server of another codemode started this one"},
 		{"a command empties the variable", `CODEMODE_CHILD= exec "$@"`, nil, "a server of another codemode started this one"},
 		{"a command removes the variable", `unset CODEMODE_CHILD; exec "$@"`, nil, "one codemode behind another"},
-		{"a command clears the environment", `exec env -i HOME="$HOME" PATH="$PATH" XDG_STATE_HOME="$XDG_STATE_HOME" CODEMODE_TEST_AS=codemode "$@"`, nil, "one codemode behind another"},
+		{"a command clears the environment",
+			`exec env -i HOME="$HOME" PATH="$PATH" XDG_STATE_HOME="$XDG_STATE_HOME" CODEMODE_TEST_AS=codemode "$@"`, nil,
+			"one codemode behind another"},
 	} {
 		t.Run(tt.title, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			starts, script, config := filepath.Join(dir, "starts"), filepath.Join(dir, "script.sh"), filepath.Join(dir, "codemode.json")
+			starts, script, config := filepath.Join(dir, "starts"), filepath.Join(dir, "script.sh"),
+				filepath.Join(dir, "codemode.json")
 			write(t, script, "echo \"${CODEMODE_CHILD%.*}\" >> '"+starts+"'\n"+tt.script+"\n")
 			env := map[string]string{asCommand: "codemode", "XDG_STATE_HOME": dir}
 			for name, value := range tt.env {
 				env[name] = value
 			}
-			entry := map[string]any{"command": "/bin/sh", "args": []string{script, os.Args[0], "serve", "--project", "none", "--state", filepath.Join(dir, "inner"), "--config", config}, "env": env}
+			entry := map[string]any{"command": "/bin/sh", "args": []string{script, os.Args[0], "serve", "--project", "none",
+				"--state", filepath.Join(dir, "inner"), "--config", config}, "env": env}
 			text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"me": entry}})
 			if err != nil {
 				t.Fatal(err)

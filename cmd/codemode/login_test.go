@@ -43,7 +43,8 @@ func hostedConfig(t *testing.T, o hosted.Options) (*hosted.Server, string) {
 	t.Helper()
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	one := mcp.NewServer(&mcp.Implementation{Name: "hosted", Version: "1"}, nil)
-	mcp.AddTool(one, &mcp.Tool{Name: "greet"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+	mcp.AddTool(one, &mcp.Tool{Name: "greet"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult,
+		any, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "hello"}}}, nil, nil
 	})
 	o.Serve = func(*http.Request) *mcp.Server { return one }
@@ -65,7 +66,8 @@ func logIn(t *testing.T, config string) (code int, said string) {
 	out, errs := &growing{}, &growing{}
 	over := make(chan int, 1)
 	go func() {
-		over <- Main(ctx, []string{"login", "linear", "--no-browser", "--config", config}, cli.Streams{In: strings.NewReader(""), Out: out, Err: errs})
+		over <- Main(ctx, []string{"login", "linear", "--no-browser", "--config", config},
+			cli.Streams{In: strings.NewReader(""), Out: out, Err: errs})
 	}()
 	if !testwait.Holds(func() bool { return strings.HasSuffix(out.String(), "\n") }) {
 		t.Fatalf("no address was printed: %s", errs)
@@ -113,7 +115,8 @@ func TestLoginAndLogout(t *testing.T) {
 	run := []string{"run", "-e", "return await codemode.linear__greet({})"}
 	seen := wants("before the login", "run codemode login linear", cli.ExitOK, "tools")
 	code, said := logIn(t, config)
-	if code != cli.ExitOK || !strings.Contains(said, "Logged in to linear.") || !strings.Contains(said, "codemode has the answer") {
+	if code != cli.ExitOK || !strings.Contains(said, "Logged in to linear.") ||
+		!strings.Contains(said, "codemode has the answer") {
 		t.Fatalf("codemode login: exit code %d, %s", code, said)
 	}
 	seen += said
@@ -137,10 +140,12 @@ func TestLoginAndLogout(t *testing.T) {
 // TestALoginThatIsNotOurs: an answer with another state does not end the login that waits, and nothing of it is kept.
 func TestALoginThatIsNotOurs(t *testing.T) {
 	_, config := hostedConfig(t, hosted.Options{Tamper: func(q url.Values) { q.Set("state", "guessed") }})
-	if code, said := logIn(t, config); code == cli.ExitOK || !strings.Contains(said, "does not belong to this login") || !strings.Contains(said, "It still waits.") {
+	if code, said := logIn(t, config); code == cli.ExitOK || !strings.Contains(said, "does not belong to this login") ||
+		!strings.Contains(said, "It still waits.") {
 		t.Errorf("exit code %d, %s", code, said)
 	}
-	if code, text := show(t, "logout", "linear", "--config", config); code != cli.ExitUsage || !strings.Contains(text, "no login") {
+	if code, text := show(t, "logout", "linear", "--config", config); code != cli.ExitUsage || !strings.Contains(text,
+		"no login") {
 		t.Errorf("something was kept: exit code %d, %s", code, text)
 	}
 }

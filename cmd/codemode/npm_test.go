@@ -54,14 +54,16 @@ func connectEight(t *testing.T) (config, files string) {
 	}
 	command := func(name string) string { return filepath.Join(bin, name) }
 	servers := map[string]any{
-		"everything":          map[string]any{"command": command("mcp-server-everything"), "args": []string{"stdio"}},
-		"filesystem":          map[string]any{"command": command("mcp-server-filesystem"), "args": []string{files}},
-		"memory":              map[string]any{"command": command("mcp-server-memory"), "env": map[string]string{"MEMORY_FILE_PATH": filepath.Join(dir, "memory.json")}},
+		"everything": map[string]any{"command": command("mcp-server-everything"), "args": []string{"stdio"}},
+		"filesystem": map[string]any{"command": command("mcp-server-filesystem"), "args": []string{files}},
+		"memory": map[string]any{"command": command("mcp-server-memory"),
+			"env": map[string]string{"MEMORY_FILE_PATH": filepath.Join(dir, "memory.json")}},
 		"sequential-thinking": map[string]any{"command": command("mcp-server-sequential-thinking")},
-		"git":                 map[string]any{"command": command("git-mcp-server"), "env": map[string]string{"GIT_BASE_DIR": files, "LOGS_DIR": filepath.Join(dir, "logs")}},
-		"playwright":          map[string]any{"command": command("playwright-mcp"), "args": []string{"--headless"}},
-		"sqlite":              map[string]any{"command": sqliteServer(), "args": []string{filepath.Join(files, "notes.db")}},
-		"github":              map[string]any{"command": command("mcp-server-github")},
+		"git": map[string]any{"command": command("git-mcp-server"),
+			"env": map[string]string{"GIT_BASE_DIR": files, "LOGS_DIR": filepath.Join(dir, "logs")}},
+		"playwright": map[string]any{"command": command("playwright-mcp"), "args": []string{"--headless"}},
+		"sqlite":     map[string]any{"command": sqliteServer(), "args": []string{filepath.Join(files, "notes.db")}},
+		"github":     map[string]any{"command": command("mcp-server-github")},
 	}
 	if !sqliteInstalled() {
 		delete(servers, "sqlite")
@@ -82,7 +84,8 @@ func TestEightServersAreListedWithTheirHealth(t *testing.T) {
 	// busy, than the command waits.
 	for deadline := time.Now().Add(2 * time.Minute); ; {
 		var out, problems bytes.Buffer
-		if code := runMain(t, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, "tools", "--config", config, "--project", "none"); code != 0 {
+		if code := runMain(t, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, "tools", "--config", config,
+			"--project", "none"); code != 0 {
 			t.Fatalf("exit code %d\n%s", code, &problems)
 		}
 		wrong := unlisted(out.String())
@@ -153,11 +156,13 @@ func TestOneProgramUsesFiveRealServers(t *testing.T) {
 			Thoughts    int
 			Untracked   bool
 		}
-		if err := json.NewDecoder(strings.NewReader(r.Text)).Decode(&got); err != nil || r.IsError || len(got.Rows) != 1 || got.Rows[0].Words != 4 ||
+		if err := json.NewDecoder(strings.NewReader(r.Text)).Decode(&got); err != nil || r.IsError || len(got.Rows) != 1 ||
+			got.Rows[0].Words != 4 ||
 			got.Known != "# Notes\nship it" || got.Echo != "Echo: hello" || got.Thoughts != 1 || !got.Untracked {
 			t.Errorf("got %s", r.Text)
 		}
-		for _, server := range []string{"filesystem__", "git__", "everything__", "sequential_thinking__", "memory__", "sqlite__"} {
+		for _, server := range []string{"filesystem__", "git__", "everything__", "sequential_thinking__", "memory__",
+			"sqlite__"} {
 			if !strings.Contains(r.Text, "\n  "+server) && (server != "sqlite__" || sqliteInstalled()) {
 				t.Errorf("no call of %s in\n%s", server, r.Text)
 			}
@@ -203,7 +208,8 @@ func TestOneProgramUsesFiveRealServers(t *testing.T) {
 	t.Run("a list of tools that changes is followed", func(t *testing.T) {
 		var r reply
 		for range testwait.Polls(testwait.Bound) {
-			r = c.run("codemode_eval", `return (await codemode.search_tools({ query: "everything", limit: 200 })).some(t => t.name === "everything__trigger_elicitation_request")`, "none")
+			r = c.run("codemode_eval",
+				`return (await codemode.search_tools({ query: "everything", limit: 200 })).some(t => t.name === "everything__trigger_elicitation_request")`, "none")
 			if strings.HasPrefix(r.Text, "true") {
 				return
 			}

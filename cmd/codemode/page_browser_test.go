@@ -49,7 +49,8 @@ func newTab(t *testing.T, name string) *tab {
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("window-size", "1100,900"),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("window-size", "1100,900"),
 	)
 	ctx, cancel := context.WithTimeout(context.Background(), 9*time.Minute)
 	t.Cleanup(cancel)
@@ -68,7 +69,8 @@ func newTab(t *testing.T, name string) *tab {
 		case *runtime.EventExceptionThrown:
 			t.Errorf("the page threw: %s %+v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception)
 		case *log.EventEntryAdded:
-			if e.Entry.Source == log.EntrySourceSecurity || e.Entry.Source == log.EntrySourceViolation && e.Entry.Level == log.EntryLevelError {
+			if e.Entry.Source == log.EntrySourceSecurity || e.Entry.Source == log.EntrySourceViolation &&
+				e.Entry.Level == log.EntryLevelError {
 				t.Errorf("the browser complained: %s", e.Entry.Text)
 			}
 		}
@@ -103,7 +105,8 @@ func (b *tab) click(what, where string) {
 	}
 }
 
-// answer clicks until so many questions are left: what comes right after a change of the list does not count, and is clicked again.
+// answer clicks until so many questions are left: what comes right after a change of the list does not count, and is
+// clicked again.
 func (b *tab) answer(left int, where string) {
 	b.t.Helper()
 	b.until(fmt.Sprintf("%d questions are left", left), fmt.Sprintf(`(() => {
@@ -140,7 +143,8 @@ func (b *tab) until(what, expression string) {
 // says waits until an element has a text.
 func (b *tab) says(where, text string) {
 	b.t.Helper()
-	b.until(where+" says "+text, fmt.Sprintf(`(document.querySelector(%q)?.textContent || "").replace(/\s+/g, " ").includes(%q)`, where, text))
+	b.until(where+" says "+text,
+		fmt.Sprintf(`(document.querySelector(%q)?.textContent || "").replace(/\s+/g, " ").includes(%q)`, where, text))
 }
 
 // settle waits until the page takes answers: what comes right after a change does not count.
@@ -149,15 +153,16 @@ func (b *tab) settle() { time.Sleep(900 * time.Millisecond) } // the browser kee
 // scripts says whether the script of the page runs.
 func (b *tab) scripts(run bool) {
 	b.t.Helper()
-	_, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !run})
+	_, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled,
+		emulation.SetScriptExecutionDisabledParams{Value: !run})
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	b.mute = !run
 }
 
-// look holds that nothing runs out of a narrow screen nor of a wide one. For people it keeps pictures where CODEMODE_SCREENSHOTS
-// says, and has axe-core look where CODEMODE_AXE names the file axe.min.js of that package.
+// look holds that nothing runs out of a narrow screen nor of a wide one. For people it keeps pictures where
+// CODEMODE_SCREENSHOTS says, and has axe-core look where CODEMODE_AXE names the file axe.min.js of that package.
 func (b *tab) look(name string) {
 	b.t.Helper()
 	widths := []int64{390, 1440}
@@ -174,7 +179,8 @@ func (b *tab) look(name string) {
 				scheme = "dark"
 			}
 			features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}
-			if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features}); err != nil {
+			if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia,
+				emulation.SetEmulatedMediaParams{Features: features}); err != nil {
 				b.t.Fatal(err)
 			}
 			b.accessible(fmt.Sprintf("%s at %d, %s", name, width, scheme))
@@ -279,9 +285,9 @@ const personsProfile = `{
 	"allowlist": ["filesystem__*", "time__*"], "remember": {"scopes": ["run", "time"]}, "ask": {"edit": true, "timeout": "5m"},
 	"limits": {"asksPerMinute": 1000}}`
 
-// The whole way of a person at the page of a real process: one call, several with mixed answers, many at once, a long one of high
-// risk, other arguments with an error on the way, the page left and opened again, the process stopped and killed meanwhile. Each
-// time the page says what became of the call, and the program and the disk agree.
+// The whole way of a person at the page of a real process: one call, several with mixed answers, many at once, a long
+// one of high risk, other arguments with an error on the way, the page left and opened again, the process stopped and
+// killed meanwhile. Each time the page says what became of the call, and the program and the disk agree.
 func TestThePersonsWayWithAScript(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, personsProfile, "--console", "127.0.0.1:0")
@@ -320,9 +326,11 @@ func TestThePersonsWayWithAScript(t *testing.T) {
 		}
 		b.answer(left-1, `#pending `+button)
 	}
-	b.until("each says what became of it", `[...document.querySelectorAll("#pending .given .state")].slice(1).map((s) => s.textContent).join() === "done,denied,done,denied,done"`)
+	b.until("each says what became of it",
+		`[...document.querySelectorAll("#pending .given .state")].slice(1).map((s) => s.textContent).join() === "done,denied,done,denied,done"`)
 	b.look("five-answered")
-	if got := answerOf(t, answer); !strings.HasPrefix(got, `"written,elicitation_declined,written,elicitation_declined,written"`) || there("mixed1.md") || !there("mixed4.md") {
+	if got := answerOf(t, answer); !strings.HasPrefix(got,
+		`"written,elicitation_declined,written,elicitation_declined,written"`) || there("mixed1.md") || !there("mixed4.md") {
 		t.Errorf("the program got %s", got)
 	}
 
@@ -334,9 +342,11 @@ func TestThePersonsWayWithAScript(t *testing.T) {
 	cards(many)
 	b.look("many")
 	b.click("allow all", `.answers.all button.yes`)
-	b.until("all of them are done", fmt.Sprintf(`[...document.querySelectorAll(".given.good .summary")].some((s) => s.textContent === "%d calls of filesystem.write_file")`, many))
+	b.until("all of them are done",
+		fmt.Sprintf(`[...document.querySelectorAll(".given.good .summary")].some((s) => s.textContent === "%d calls of filesystem.write_file")`, many))
 	b.look("many-done")
-	if got := answerOf(t, answer); strings.Count(strings.SplitN(got, "\n", 2)[0], "written") != many || !there(fmt.Sprintf("many%d.md", many-1)) {
+	if got := answerOf(t, answer); strings.Count(strings.SplitN(got, "\n", 2)[0], "written") != many ||
+		!there(fmt.Sprintf("many%d.md", many-1)) {
 		t.Errorf("the program got %s", got)
 	}
 
@@ -352,7 +362,8 @@ func TestThePersonsWayWithAScript(t *testing.T) {
 	})()`)
 	b.do("a narrow screen", chromedp.EmulateViewport(390, 500))
 	b.settle()
-	b.until("allow it before it was read", `(() => { document.querySelector("article.ask button.yes").click(); return true; })()`)
+	b.until("allow it before it was read",
+		`(() => { document.querySelector("article.ask button.yes").click(); return true; })()`)
 	b.says("#status", "has to be seen whole")
 	b.until("read on, screen by screen, and allow it at the end", `(() => {
 		if (document.querySelector(".ask") === null) return true;
@@ -438,7 +449,8 @@ func TestThePersonsWayWithAScript(t *testing.T) {
 		}
 		_ = client.Close() // waits for the process
 		b.says("#link", "Not connected")
-		b.until("it does not say that nothing waits", `[...document.querySelectorAll(".empty, .count")].every((e) => e.offsetParent === null)`)
+		b.until("it does not say that nothing waits",
+			`[...document.querySelectorAll(".empty, .count")].every((e) => e.offsetParent === null)`)
 		b.look("gone-" + end.String())
 		client = h.connect()
 		b.until("the page asks for a login by itself", `document.querySelector("#secret") !== null`)
@@ -458,8 +470,8 @@ func TestThePersonsWayWithAScript(t *testing.T) {
 	b.look("history")
 }
 
-// Beside MCP over HTTP, where clients have tokens of two principals: the operator sees what both ask, somebody else what they answer
-// for, and who runs no script gets through all the same.
+// Beside MCP over HTTP, where clients have tokens of two principals: the operator sees what both ask, somebody else
+// what they answer for, and who runs no script gets through all the same.
 func TestThePersonsWayWithoutAScript(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, personsProfile, "--http", "127.0.0.1:0")
@@ -507,7 +519,8 @@ func TestThePersonsWayWithoutAScript(t *testing.T) {
 		var err error
 		for range testwait.Polls(slowly) {
 			b.do("load the list", chromedp.Navigate(origin+home))
-			if got, err = chromedp.Run(b.ctx, chromedp.Evaluate[int](`document.querySelectorAll(".ask").length`)); err == nil && got == n {
+			if got, err = chromedp.Run(b.ctx, chromedp.Evaluate[int](`document.querySelectorAll(".ask").length`)); err == nil &&
+				got == n {
 				return
 			}
 		}
@@ -521,7 +534,8 @@ func TestThePersonsWayWithoutAScript(t *testing.T) {
 		var got string
 		var err error
 		for range testwait.Polls(slowly) {
-			got, err = chromedp.Run(b.ctx, chromedp.Evaluate[string](`(document.querySelector("#answered .given.good")?.textContent || "").replace(/\s+/g, " ")`))
+			got, err = chromedp.Run(b.ctx,
+				chromedp.Evaluate[string](`(document.querySelector("#answered .given.good")?.textContent || "").replace(/\s+/g, " ")`))
 			if err == nil && strings.Contains(got, what) {
 				return
 			}
@@ -540,7 +554,8 @@ func TestThePersonsWayWithoutAScript(t *testing.T) {
 	b.look("two")
 	ben := newTab(t, "ben")
 	ben.enter(h.link("--as", "ben"))
-	ben.until("somebody else sees what they answer for", `document.querySelectorAll(".ask").length === 1 && document.querySelector(".ask .meta strong").textContent === "ci"`)
+	ben.until("somebody else sees what they answer for",
+		`document.querySelectorAll(".ask").length === 1 && document.querySelector(".ask .meta strong").textContent === "ci"`)
 	ben.settle()
 	ben.click("allow it", `article.ask button.yes`)
 	ben.says(".given.good .state", "done")
@@ -550,7 +565,8 @@ func TestThePersonsWayWithoutAScript(t *testing.T) {
 	b.says("#status", "Denied")
 	b.says("#answered .given", "denied")
 	b.look("denied")
-	if one, two := answerOf(t, first), answerOf(t, second); !strings.HasPrefix(one, `"written"`) || !strings.Contains(two, "elicitation_declined") {
+	if one, two := answerOf(t, first), answerOf(t, second); !strings.HasPrefix(one, `"written"`) || !strings.Contains(two,
+		"elicitation_declined") {
 		t.Errorf("the programs got\n%s\n%s", one, two)
 	}
 
@@ -565,7 +581,8 @@ func TestThePersonsWayWithoutAScript(t *testing.T) {
 	b.says("#status", "Allowed 3 calls")
 	done("3 calls of filesystem.write_file")
 	b.look("five")
-	if got := answerOf(t, first); !strings.HasPrefix(got, `"written,elicitation_declined,written,elicitation_declined,written"`) {
+	if got := answerOf(t, first); !strings.HasPrefix(got,
+		`"written,elicitation_declined,written,elicitation_declined,written"`) {
 		t.Errorf("the program got %s", got)
 	}
 
@@ -573,7 +590,8 @@ func TestThePersonsWayWithoutAScript(t *testing.T) {
 	list(1)
 	b.click("show it whole", `.more a`)
 	b.click("change the arguments", `details.edit summary`)
-	b.until("there is the JSON alone", `document.querySelector(".fields").hidden && document.getElementById("args").offsetParent !== null`)
+	b.until("there is the JSON alone",
+		`document.querySelector(".fields").hidden && document.getElementById("args").offsetParent !== null`)
 	set := func(to string) {
 		t.Helper()
 		js, err := json.Marshal(to)

@@ -61,15 +61,19 @@ return "all";`, files)
 	}
 
 	plan := check(program, "careful")
-	want := []string{"everything__echo allow", "filesystem__read_text_file allow", "everything__get_env deny", "filesystem__write_file ask", "everything__get_sum allow"}
+	want := []string{"everything__echo allow", "filesystem__read_text_file allow", "everything__get_env deny",
+		"filesystem__write_file ask", "everything__get_sum allow"}
 	if got := verdicts(plan); !slices.Equal(got, want) {
 		t.Errorf("predicted %q, want %q in\n%s", got, want, plan)
 	}
-	if !regexp.MustCompile(`Link for that person: file:///\S+/codemode\.json#L\d+\n`).MatchString(plan) || !strings.Contains(plan, "Reply to paste:") {
+	if !regexp.MustCompile(`Link for that person: file:///\S+/codemode\.json#L\d+\n`).MatchString(plan) ||
+		!strings.Contains(plan, "Reply to paste:") {
 		t.Errorf("no link and no reply:\n%s", plan)
 	}
 	r := run("codemode_eval_careful", program, "")
-	for _, part := range []string{"ToolCallDeniedError", "calls: 3 (2 done, 1 refused)", "3. everything__get_env refused (denied)", "1. everything__echo done", "2. filesystem__read_text_file done", "the environment is nobody's business"} {
+	for _, part := range []string{"ToolCallDeniedError", "calls: 3 (2 done, 1 refused)",
+		"3. everything__get_env refused (denied)", "1. everything__echo done", "2. filesystem__read_text_file done",
+		"the environment is nobody's business"} {
 		if !r.IsError || !strings.Contains(r.Text, part) {
 			t.Errorf("the run lacks %q:\n%s", part, r.Text)
 		}
@@ -90,7 +94,8 @@ return "all";`, files)
 		t.Errorf("predicted %q, want %q", got, want)
 	}
 	r = run("codemode_eval_careful", attempts.String(), "")
-	if !strings.HasPrefix(r.Text, `"done done denied done done"`) || len(r.Asked) != 1 || !strings.Contains(r.Text, "filesystem__write_file done, approved (person, elicitation)") {
+	if !strings.HasPrefix(r.Text, `"done done denied done done"`) || len(r.Asked) != 1 ||
+		!strings.Contains(r.Text, "filesystem__write_file done, approved (person, elicitation)") {
 		t.Errorf("asked %d times, and happened:\n%s", len(r.Asked), r.Text)
 	}
 
@@ -103,7 +108,8 @@ return "all";`, files)
 	for _, test := range []struct{ name, code, token, want string }{
 		{"wrong", program, token[:len(token)-5] + "AAAAA", "preflight_wrong"},
 		{"for another program", program + "\n", token, "preflight_other_program"},
-		{"for another profile", program, regexp.MustCompile(`(?m)^[\w-]+\.[\w-]+\.[\w-]+$`).FindString(plan), "preflight_other_profile"},
+		{"for another profile", program, regexp.MustCompile(`(?m)^[\w-]+\.[\w-]+\.[\w-]+$`).FindString(plan),
+			"preflight_other_profile"},
 	} {
 		if r := run("codemode_eval_strict", test.code, test.token); !r.IsError || !strings.Contains(r.Text, test.want) {
 			t.Errorf("%s:\n%s", test.name, r.Text)

@@ -27,7 +27,8 @@ func TestProfilesProposeSaysWhatElseChanges(t *testing.T) {
 	}
 	propose := func(more ...string) string {
 		t.Helper()
-		code, text := command(append([]string{"profiles", "propose", "--config", config, "--state", state, "p", "filesystem__write_file"}, more...)...)
+		code, text := command(append([]string{"profiles", "propose", "--config", config, "--state", state, "p",
+			"filesystem__write_file"}, more...)...)
 		if code != cli.ExitOK {
 			t.Fatalf("exit code %d\n%s", code, text)
 		}
@@ -41,15 +42,18 @@ func TestProfilesProposeSaysWhatElseChanges(t *testing.T) {
 	}
 	program := `for (const path of ["a.md", "b.md", "b.md"]) try { await codemode.filesystem__write_file({path, content: "x"}) } catch {}
 		try { await codemode.filesystem__read_text_file({path: "a.md"}) } catch {}`
-	if code, text := command("run", "--config", config, "--state", state, "--root", root, "--profile", "p", "-e", program); code != cli.ExitOK {
+	if code, text := command("run", "--config", config, "--state", state, "--root", root, "--profile", "p", "-e",
+		program); code != cli.ExitOK {
 		t.Fatalf("exit code %d\n%s", code, text)
 	}
 	text := propose(`{"path": "a.md", "content": "x"}`)
-	if !strings.Contains(text, "of 4 recent calls (30 days) it changes 1 as proposed, and no other") || !strings.Contains(text, "proposed in ") {
+	if !strings.Contains(text, "of 4 recent calls (30 days) it changes 1 as proposed, and no other") ||
+		!strings.Contains(text, "proposed in ") {
 		t.Errorf("exact:\n%s", text)
 	}
 	// With its first allow rule a profile denies what no rule names.
-	if err := os.WriteFile(config, []byte(`{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__write_file"]}}}}`), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte(`{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__write_file"]}}}}`),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	text = propose(`{"path": "b.md", "content": "x"}`)

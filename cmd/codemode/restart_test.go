@@ -48,25 +48,27 @@ func TestARestartChangesNothingOfWhatIsTold(t *testing.T) {
 			var states []string
 			db := h.store()
 			defer db.Close()
-			err := audit.Entries(t.Context(), db, store.Query{Run: asked.Run, Kinds: []string{audit.Call, audit.Approval}}, func(e *audit.Entry) error {
-				if e.Tool != "filesystem__write_file" {
+			err := audit.Entries(t.Context(), db, store.Query{Run: asked.Run, Kinds: []string{audit.Call, audit.Approval}},
+				func(e *audit.Entry) error {
+					if e.Tool != "filesystem__write_file" {
+						return nil
+					}
+					states = append(states, e.Kind+" "+e.State)
+					if e.Kind != audit.Approval {
+						return nil
+					}
+					if waited := time.Duration(e.DecidedBy.LatencyMS) * time.Millisecond; waited < time.Since(asked.Since)/2 {
+						t.Errorf("the person took %v in the record, and some %v in truth", waited, time.Since(asked.Since))
+					}
 					return nil
-				}
-				states = append(states, e.Kind+" "+e.State)
-				if e.Kind != audit.Approval {
-					return nil
-				}
-				if waited := time.Duration(e.DecidedBy.LatencyMS) * time.Millisecond; waited < time.Since(asked.Since)/2 {
-					t.Errorf("the person took %v in the record, and some %v in truth", waited, time.Since(asked.Since))
-				}
-				return nil
-			})
+				})
 			slices.Sort(states) // entries of several processes are in no order
 			want := []string{"approval allowed", "call ok", "call pending", "call running"}
 			if err != nil || !slices.Equal(states, want) {
 				t.Errorf("the record has %v (%v), want %v", states, err, want)
 			}
-			if out, err := h.command("audit", "show", asked.Run, "--config", h.config); err != nil || strings.Contains(out, "refused") {
+			if out, err := h.command("audit", "show", asked.Run, "--config", h.config); err != nil || strings.Contains(out,
+				"refused") {
 				t.Errorf("codemode audit show: %v\n%s", err, out)
 			}
 		})

@@ -175,7 +175,8 @@ func rollingRestart(t *testing.T, store string, restarts int, killed bool) {
 	lost := tasks.Load() - answers.Load()
 	t.Logf("%d rolling restarts of two replicas in %v: %d requests, %d answers, %d lost (%d say what was done before the "+
 		"process died); %d effects, %d done twice; %d sent again: %d were refused as it was stopping, %d found nobody or "+
-		"were cut, %d gave up waiting; %d calls were refused because the record was too slow", restarts, time.Since(started).Round(time.Second), tasks.Load(), answers.Load(),
+		"were cut, %d gave up waiting; %d calls were refused because the record was too slow", restarts,
+		time.Since(started).Round(time.Second), tasks.Load(), answers.Load(),
 		lost, told.Load(), len(done), twice, retries.Load(), refused.Load(), broken.Load(), cuts.Load(), slow.Load())
 	if lost != 0 {
 		t.Errorf("%d answers were lost", lost)

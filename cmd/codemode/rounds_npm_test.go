@@ -35,7 +35,8 @@ func (r *rounds) try(npm, codemode, sdk, era string, wait int, program string, t
 	if len(target) > 1 {
 		target = append([]string{codemode}, target...)
 	}
-	cmd := exec.Command("node", append([]string{"rounds.mjs", sdk, era, fmt.Sprint(wait), "codemode_eval", program}, target...)...)
+	cmd := exec.Command("node", append([]string{"rounds.mjs", sdk, era, fmt.Sprint(wait), "codemode_eval", program},
+		target...)...)
 	cmd.Dir = npm
 	var problems bytes.Buffer
 	cmd.Stderr = &problems
@@ -49,8 +50,8 @@ func (r *rounds) try(npm, codemode, sdk, era string, wait int, program string, t
 	return nil
 }
 
-// POLICY.md C1, C2: a program with two questions after each other and five at the same moment runs with clients as people have them, on both
-// generations of the protocol and over both transports; the five are one form.
+// POLICY.md C1, C2: a program with two questions after each other and five at the same moment runs with clients as
+// people have them, on both generations of the protocol and over both transports; the five are one form.
 func TestC1RealClientsOnBothGenerations(t *testing.T) {
 	t.Parallel()
 	npmDir(t)
@@ -69,7 +70,8 @@ func TestC1RealClientsOnBothGenerations(t *testing.T) {
 		for _, over := range []string{"HTTP", "stdio"} {
 			t.Run(test.sdk+" "+test.era+" over "+over, func(t *testing.T) {
 				root := t.TempDir()
-				config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": ["filesystem__write_file"]}}}}`)
+				config := write(t, filepath.Join(t.TempDir(), "codemode.json"),
+					`{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": ["filesystem__write_file"]}}}}`)
 				flags := []string{"--config", config, "--root", root}
 				var got rounds
 				version := test.stdio
@@ -79,12 +81,14 @@ func TestC1RealClientsOnBothGenerations(t *testing.T) {
 					got.run(t, test.sdk, test.era, 400, program, s.url)
 					s.end()
 				} else {
-					got.run(t, test.sdk, test.era, 400, program, append([]string{"serve", "--project", "none", "--state", t.TempDir()}, flags...)...)
+					got.run(t, test.sdk, test.era, 400, program, append([]string{"serve", "--project", "none", "--state", t.TempDir()},
+						flags...)...)
 				}
 				if got.Version != version || got.Error != "" || !strings.HasPrefix(got.Text, `"all written"`) {
 					t.Fatalf("on %s: %s\n%s", got.Version, got.Error, got.Text)
 				}
-				if len(got.Forms) != 3 || got.Forms[0].Decisions != 1 || got.Forms[1].Decisions != 1 || got.Forms[2].Decisions != 5 {
+				if len(got.Forms) != 3 || got.Forms[0].Decisions != 1 || got.Forms[1].Decisions != 1 ||
+					got.Forms[2].Decisions != 5 {
 					t.Errorf("the forms: %+v", got.Forms)
 				}
 				if files, err := os.ReadDir(root); err != nil || len(files) != 7 {
@@ -95,8 +99,8 @@ func TestC1RealClientsOnBothGenerations(t *testing.T) {
 	}
 }
 
-// A person thinks for six minutes, and nothing is lost: not with clients whose HTTP stack gives up on silent streams after five, and not
-// with a program that may run for two seconds.
+// A person thinks for six minutes, and nothing is lost: not with clients whose HTTP stack gives up on silent streams
+// after five, and not with a program that may run for two seconds.
 func TestAPersonThinksForSixMinutes(t *testing.T) {
 	npm, codemode := npmDir(t), codemodeBinary(t)
 	if os.Getenv("CODEMODE_LONG") == "" {
@@ -114,9 +118,11 @@ func TestAPersonThinksForSixMinutes(t *testing.T) {
 		} {
 			clients.Go(func() {
 				var got rounds
-				err := got.try(npm, codemode, client[0], client[1], 370_000, `await codemode.filesystem__write_file({ path: "six.md", content: "x" }); return "written"`, target...)
+				err := got.try(npm, codemode, client[0], client[1], 370_000,
+					`await codemode.filesystem__write_file({ path: "six.md", content: "x" }); return "written"`, target...)
 				if err != nil || got.Error != "" || !strings.HasPrefix(got.Text, `"written"`) || len(got.Forms) != 1 {
-					t.Errorf("%s over %s: %v, %s, %d forms\n%s", strings.Join(client[:], " "), over, err, got.Error, len(got.Forms), got.Text)
+					t.Errorf("%s over %s: %v, %s, %d forms\n%s", strings.Join(client[:], " "), over, err, got.Error, len(got.Forms),
+						got.Text)
 				}
 			})
 		}

@@ -11,12 +11,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// C1, with the Go SDK's own client over stdio: two questions one after the other, and one form for five of the same moment.
+// C1, with the Go SDK's own client over stdio: two questions one after the other, and one form for five of the same
+// moment.
 func TestC1GoClientOverStdio(t *testing.T) {
 	for _, version := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {
 		t.Run(version, func(t *testing.T) {
 			root := t.TempDir()
-			config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": ["filesystem__write_file"]}}}}`)
+			config := write(t, filepath.Join(t.TempDir(), "codemode.json"),
+				`{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": ["filesystem__write_file"]}}}}`)
 			var decisions []int
 			client := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, &mcp.ClientOptions{
 				ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -31,7 +33,8 @@ func TestC1GoClientOverStdio(t *testing.T) {
 				},
 			})
 			server := command(t, "serve", "--project", "none", "--state", t.TempDir(), "--config", config, "--root", root)
-			session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: server}, &mcp.ClientSessionOptions{ProtocolVersion: version})
+			session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: server},
+				&mcp.ClientSessionOptions{ProtocolVersion: version})
 			if err != nil {
 				t.Fatal(err)
 			}

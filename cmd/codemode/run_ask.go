@@ -124,10 +124,12 @@ const leaveOut = "(leave it out)"
 const maxTries = 3
 
 // ask asks for one field and returns its value, nil if the person omits it.
-func (f *formField) ask(ctx context.Context, terminal approvals.Channel, q *upstream.Question, n, of int) (value any, action string, err error) {
+func (f *formField) ask(ctx context.Context, terminal approvals.Channel, q *upstream.Question, n, of int) (value any,
+	action string, err error) {
 	hint := ""
 	for range maxTries {
-		r := &prompt.Request{Name: prompt.InquiryTool, Tool: prompt.InquiryTool, Risk: call.Low, Inquiry: f.inquiry(q, n, of, hint)}
+		r := &prompt.Request{Name: prompt.InquiryTool, Tool: prompt.InquiryTool, Risk: call.Low,
+			Inquiry: f.inquiry(q, n, of, hint)}
 		if err := r.Inquiry.Check(); err != nil {
 			return nil, "", fmt.Errorf("the question of the server cannot be shown here: %w", err)
 		}

@@ -36,7 +36,8 @@ func (p *lineTypist) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// TestAServersQuestionAtTheTerminal: what it asks is shown as its own, field by field, and what is typed is what it gets.
+// TestAServersQuestionAtTheTerminal: what it asks is shown as its own, field by field, and what is typed is what it
+// gets.
 func TestAServersQuestionAtTheTerminal(t *testing.T) {
 	const form = `{"type":"object","required":["name","size","sure"],"properties":{
 		"name":{"type":"string","title":"Your name"},
@@ -50,9 +51,13 @@ func TestAServersQuestionAtTheTerminal(t *testing.T) {
 		typed         []string
 		want, shown   string
 	}{
-		{"every kind of field", form, []string{"Anna B", "2", "7", "yes", "1 2", "1.5"}, `accept {"count":7,"name":"Anna B","price":1.5,"size":"l","sure":true,"tags":["r","g"]}`, `Question of a server server shop header: "1 of 6"`},
-		{"by what they are called, and without what nobody needs", form, []string{"x", "Small", leaveOut, "No", "3", "1"}, `accept {"name":"x","size":"s","sure":false}`, "how many"},
-		{"a number that is none is asked for again", form, []string{"x", "1", "seven", "8", "1", "3", leaveOut}, `accept {"count":8,"name":"x","size":"s","sure":true}`, "write a whole number"},
+		{"every kind of field", form, []string{"Anna B", "2", "7", "yes", "1 2", "1.5"},
+			`accept {"count":7,"name":"Anna B","price":1.5,"size":"l","sure":true,"tags":["r","g"]}`,
+			`Question of a server server shop header: "1 of 6"`},
+		{"by what they are called, and without what nobody needs", form, []string{"x", "Small", leaveOut, "No", "3", "1"},
+			`accept {"name":"x","size":"s","sure":false}`, "how many"},
+		{"a number that is none is asked for again", form, []string{"x", "1", "seven", "8", "1", "3", leaveOut},
+			`accept {"count":8,"name":"x","size":"s","sure":true}`, "write a whole number"},
 		{"nothing but noise", form, []string{"x", "1", "a", "b", "c"}, `cancel null`, "write a whole number"},
 		{"a no in the middle", form, []string{"x", "decline"}, `decline null`, ""},
 		{"nobody types any more", form, []string{"x"}, "error: ", ""},

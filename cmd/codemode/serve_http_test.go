@@ -34,7 +34,8 @@ var listeningAt = regexp.MustCompile(`mcp=(http://\S+)`)
 func serveOverHTTP(t *testing.T, address string, environment []string, flags ...string) *served {
 	t.Helper()
 	endToEnd(t)
-	s := &served{t: t, cmd: command(t, append([]string{"serve", "--http", address, "--project", "none"}, flags...)...), log: &lines{}, ended: make(chan error, 1)}
+	s := &served{t: t, cmd: command(t, append([]string{"serve", "--http", address, "--project", "none"}, flags...)...),
+		log: &lines{}, ended: make(chan error, 1)}
 	s.cmd.Env = append(s.cmd.Env, environment...)
 	s.cmd.Stderr = s.log
 	if err := s.cmd.Start(); err != nil {
@@ -53,7 +54,8 @@ func serveOverHTTP(t *testing.T, address string, environment []string, flags ...
 // connect connects a client on a version of the protocol; token "" sends none.
 func (s *served) connect(version, token string, o *mcp.ClientOptions) (*mcp.ClientSession, error) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, o)
-	transport := &mcp.StreamableClientTransport{Endpoint: s.url, HTTPClient: &http.Client{Transport: withToken(token)}, MaxRetries: -1}
+	transport := &mcp.StreamableClientTransport{Endpoint: s.url, HTTPClient: &http.Client{Transport: withToken(token)},
+		MaxRetries: -1}
 	return client.Connect(s.t.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
 }
 
@@ -125,7 +127,8 @@ func TestServeOverHTTP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	go waits.CallTool(context.Background(), &mcp.CallToolParams{Name: "codemode_eval", Arguments: map[string]any{"code": `await codemode.filesystem__write_file({path: "late.md", content: "x"})`}})
+	go waits.CallTool(context.Background(), &mcp.CallToolParams{Name: "codemode_eval",
+		Arguments: map[string]any{"code": `await codemode.filesystem__write_file({path: "late.md", content: "x"})`}})
 	<-asked
 	s.end() // while a person is asked
 	if _, err := os.Stat(filepath.Join(root, "late.md")); err == nil {
@@ -136,11 +139,13 @@ func TestServeOverHTTP(t *testing.T) {
 	}
 }
 
-// A client on 2026-07-28 comes back after the process was killed and started anew: the run goes on where it was, and nothing is done twice.
+// A client on 2026-07-28 comes back after the process was killed and started anew: the run goes on where it was, and
+// nothing is done twice.
 func TestARoundTripThroughARestart(t *testing.T) {
 	t.Parallel()
 	root, state := t.TempDir(), t.TempDir()
-	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": ["filesystem__write_file"]}}}}`)
+	config := write(t, filepath.Join(t.TempDir(), "codemode.json"),
+		`{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": ["filesystem__write_file"]}}}}`)
 	start := func() (*served, *mcp.ClientSession) {
 		s := serveOverHTTP(t, "0", nil, "--config", config, "--root", root, "--state", state)
 		c, err := s.connect("2026-07-28", "", &mcp.ClientOptions{

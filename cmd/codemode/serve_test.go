@@ -23,12 +23,14 @@ func serveTestUpstream() {
 	os.Stdout.WriteString("welcome to this server\n")
 	s := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	type none struct{}
-	mcp.AddTool(s, &mcp.Tool{Name: "pid"}, func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, any, error) {
+	mcp.AddTool(s, &mcp.Tool{Name: "pid"}, func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, any,
+		error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strconv.Itoa(os.Getpid())}}}, nil, nil
 	})
 	var met atomic.Int32
 	all := make(chan struct{})
-	mcp.AddTool(s, &mcp.Tool{Name: "meet"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ none) (*mcp.CallToolResult, any, error) {
+	mcp.AddTool(s, &mcp.Tool{Name: "meet"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ none) (*mcp.CallToolResult,
+		any, error) {
 		if met.Add(1) == 10 {
 			close(all)
 		}
@@ -48,7 +50,8 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 	endToEnd(t)
 	home := t.TempDir()
 	cmd := exec.Command(os.Args[0], args...)
-	cmd.Env = append(os.Environ(), asCommand+"=codemode", "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+testCache(), "CODEMODE_CONFIG=")
+	cmd.Env = append(os.Environ(), asCommand+"=codemode", "HOME="+home, "XDG_CONFIG_HOME="+home,
+		"XDG_CACHE_HOME="+testCache(), "CODEMODE_CONFIG=")
 	return cmd
 }
 
@@ -62,7 +65,8 @@ func write(t *testing.T, path, text string) string {
 
 func callText(t *testing.T, c *mcp.ClientSession, code string) string {
 	t.Helper()
-	res, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval", Arguments: map[string]any{"code": code}})
+	res, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval",
+		Arguments: map[string]any{"code": code}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +114,8 @@ func TestServeOverStdio(t *testing.T) {
 	if !strings.HasPrefix(text, `"met,met,met,met,met,met,met,met,met,met"`) {
 		t.Errorf("ten calls at once: %s", text)
 	}
-	if text = callText(t, c, `await codemode.broken__x({})`); !strings.Contains(text, "ToolNotFoundError") || !strings.Contains(text, "no-such-command-anywhere") {
+	if text = callText(t, c, `await codemode.broken__x({})`); !strings.Contains(text, "ToolNotFoundError") ||
+		!strings.Contains(text, "no-such-command-anywhere") {
 		t.Errorf("a server that cannot start: %s", text)
 	}
 
@@ -170,7 +175,8 @@ func (keepOpen) Close() error { return nil }
 // A client that goes away while a person is asked ends the process; nothing is written.
 func TestServeEndsWhileAPersonIsAsked(t *testing.T) {
 	root := t.TempDir()
-	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": ["filesystem__*"]}}}}`)
+	config := write(t, filepath.Join(t.TempDir(), "codemode.json"),
+		`{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": ["filesystem__*"]}}}}`)
 	cmd := command(t, "serve", "--config", config, "--root", root)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

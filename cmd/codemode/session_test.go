@@ -39,9 +39,11 @@ func TestS46ServeInASessionForARole(t *testing.T) {
 		"a name of no one": {[]string{"--session", "mine"}, nil, `"told"`},
 	} {
 		t.Run("stdio "+name, func(t *testing.T) {
-			cmd := command(t, append([]string{"serve", "--config", config, "--project", "none", "--state", state}, test.flags...)...)
+			cmd := command(t, append([]string{"serve", "--config", config, "--project", "none", "--state", state},
+				test.flags...)...)
 			cmd.Env = append(cmd.Env, test.environment...)
-			c, err := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+			c, err := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, nil).Connect(t.Context(),
+				&mcp.CommandTransport{Command: cmd}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -72,10 +74,12 @@ func TestS46ServeInASessionForARole(t *testing.T) {
 		"of another store":             {[]string{"--session", made.ID, "--state", t.TempDir()}, "never made"},
 		"a name for clients over HTTP": {[]string{"--http", "0", "--session", "mine"}, "cms_..."},
 	} {
-		cmd := command(t, append([]string{"serve", "--config", config, "--project", "none", "--state", state}, test.args...)...)
+		cmd := command(t, append([]string{"serve", "--config", config, "--project", "none", "--state", state},
+			test.args...)...)
 		cmd.Stdin, _ = os.Open(os.DevNull)
 		out, err := cmd.CombinedOutput()
-		if err == nil || cmd.ProcessState.ExitCode() != cli.ExitUsage || !strings.Contains(string(out), test.want) || strings.Contains(string(out), made.ID) {
+		if err == nil || cmd.ProcessState.ExitCode() != cli.ExitUsage || !strings.Contains(string(out), test.want) ||
+			strings.Contains(string(out), made.ID) {
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}
 	}

@@ -34,7 +34,8 @@ import (
 
 // strangers is what servers, programs, clients and files may call themselves or say.
 var strangers = []struct{ what, text string }{
-	{"line ends and a forged entry", "gone\n2026-11-21 12:00:00.000  call     ok        r_1#1  fs__read\r\n  call 2  fs__read\ncodemode: error: forged"},
+	{"line ends and a forged entry",
+		"gone\n2026-11-21 12:00:00.000  call     ok        r_1#1  fs__read\r\n  call 2  fs__read\ncodemode: error: forged"},
 	{"a carriage return", "evil\rgood"},
 	{"other line ends", "a\vb\fc\u0085d\u2028e\u2029f"},
 	{"escape sequences", "\x1b[2J\x1b[31m\x1b]0;title\x07\x1b]8;;http://x\x1b\\link\x7f\b\b"},
@@ -72,13 +73,16 @@ type stranger struct {
 func newStranger(t *testing.T, text string) *stranger {
 	t.Helper()
 	s := mcp.NewServer(&mcp.Implementation{Name: text, Version: text}, &mcp.ServerOptions{Instructions: text})
-	s.AddTool(&mcp.Tool{Name: "fail", Title: text, Description: text, InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
-	})
-	s.AddTool(&mcp.Tool{Name: "give", Description: text, InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return &mcp.CallToolResult{StructuredContent: map[string]any{"text": text, text: 1}}, nil
-	})
-	up := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: true}))
+	s.AddTool(&mcp.Tool{Name: "fail", Title: text, Description: text, InputSchema: json.RawMessage(`{"type":"object"}`)},
+		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
+		})
+	s.AddTool(&mcp.Tool{Name: "give", Description: text, InputSchema: json.RawMessage(`{"type":"object"}`)},
+		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{StructuredContent: map[string]any{"text": text, text: 1}}, nil
+		})
+	up := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s },
+		&mcp.StreamableHTTPOptions{Stateless: true}))
 	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusInternalServerError)
 		fmt.Fprint(w, text)
@@ -116,11 +120,15 @@ func (x *stranger) record(t *testing.T, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := audit.New(audit.Options{Open: place.Open, Key: key, Publish: []audit.Publisher{audit.FilePublisher(place.Checkpoints)}})
+	r := audit.New(audit.Options{Open: place.Open, Key: key,
+		Publish: []audit.Publisher{audit.FilePublisher(place.Checkpoints)}})
 	for _, e := range []audit.Entry{
-		{Kind: audit.Run, State: audit.Running}, {Kind: audit.Call, State: audit.Pending, Call: 1}, {Kind: audit.Approval, State: text, Call: 1},
-		{Kind: audit.Call, State: audit.Running, Call: 1}, {Kind: audit.Call, State: audit.Failed, Call: 1}, {Kind: audit.Call, State: audit.Refused, Call: 2},
-		{Kind: audit.Policy, State: text}, {Kind: audit.Access, State: text}, {Kind: audit.Grant, State: text}, {Kind: audit.Run, State: audit.Failed},
+		{Kind: audit.Run, State: audit.Running}, {Kind: audit.Call, State: audit.Pending, Call: 1},
+		{Kind: audit.Approval, State: text, Call: 1},
+		{Kind: audit.Call, State: audit.Running, Call: 1}, {Kind: audit.Call, State: audit.Failed, Call: 1},
+		{Kind: audit.Call, State: audit.Refused, Call: 2},
+		{Kind: audit.Policy, State: text}, {Kind: audit.Access, State: text}, {Kind: audit.Grant, State: text},
+		{Kind: audit.Run, State: audit.Failed},
 	} {
 		e.Run, e.Principal, e.Client, e.Session, e.Role, e.Script = "r_1", text, text, text, text, text
 		e.Profile, e.ProfileDigest, e.Server, e.Tool, e.ToolDefinition = text, text, text, text, text
@@ -144,7 +152,8 @@ func (x *stranger) record(t *testing.T, text string) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	g := &prompt.Grant{ID: text, Principal: text, Profile: text, Rule: text, Server: text, Name: text, Scope: call.ForTime, Created: time.Now(), Expires: time.Now().Add(time.Hour)}
+	g := &prompt.Grant{ID: text, Principal: text, Profile: text, Rule: text, Server: text, Name: text, Scope: call.ForTime,
+		Created: time.Now(), Expires: time.Now().Add(time.Hour)}
 	if err := asking.GrantsIn(db).Give(t.Context(), g); err != nil {
 		t.Fatal(err)
 	}
@@ -153,8 +162,8 @@ func (x *stranger) record(t *testing.T, text string) {
 // byChance are lines that are there when a server was found to be down in time.
 var byChance = regexp.MustCompile(`(?m)^(codemode: (warn|info): upstream is |    note: it was tried again|warning +server broken: it was tried again)[^\n]*\n`)
 
-// TestStrangersWords says the same in every command with plain words and with hostile ones. No line is added, and nothing that
-// moves a cursor, turns text around or hides it is printed.
+// TestStrangersWords says the same in every command with plain words and with hostile ones. No line is added, and
+// nothing that moves a cursor, turns text around or hides it is printed.
 func TestStrangersWords(t *testing.T) {
 	hostile.NotRaced(t, "one goroutine runs commands")
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"} {
@@ -167,8 +176,10 @@ func TestStrangersWords(t *testing.T) {
 		args, _ := json.Marshal(map[string]string{"x": text})
 		quoted := string(input)
 		calls := write(t, filepath.Join(x.dir, "calls.txt"), fmt.Sprintf("profile p\nallow up__gone %s\n", args))
-		past := write(t, filepath.Join(x.dir, "past.jsonl"), fmt.Sprintf(`{"kind":"call","state":"running","run":"r_1","call":1,"profile":"p","server":"up","tool":"no__%s","verdict":"ask","rules":[{"id":%s}],"args":%s}`+"\n", quoted[1:len(quoted)-1], quoted, args))
-		tools := write(t, filepath.Join(x.dir, "tools.json"), fmt.Sprintf(`{"up": [{"name": "t_%s", "inputSchema": {}}]}`, quoted[1:len(quoted)-1]))
+		past := write(t, filepath.Join(x.dir, "past.jsonl"),
+			fmt.Sprintf(`{"kind":"call","state":"running","run":"r_1","call":1,"profile":"p","server":"up","tool":"no__%s","verdict":"ask","rules":[{"id":%s}],"args":%s}`+"\n", quoted[1:len(quoted)-1], quoted, args))
+		tools := write(t, filepath.Join(x.dir, "tools.json"), fmt.Sprintf(`{"up": [{"name": "t_%s", "inputSchema": {}}]}`,
+			quoted[1:len(quoted)-1]))
 		wrong := write(t, filepath.Join(x.dir, "wrong.json"), fmt.Sprintf(`{"limits": {%s: 1}, %s: 2}`, quoted, quoted))
 		with := func(rest ...string) []string { return append(rest, "--config", x.config) }
 		kept := func(rest ...string) []string { return append(rest, "--config", x.config, "--state", x.state) }
@@ -195,37 +206,39 @@ func TestStrangersWords(t *testing.T) {
 			"run, an error":          ran("run", "-e", "await codemode.up__fail({})"),
 			"run, a result":          ran("run", "-e", "return await codemode.up__give({})"),
 			"run, a thrown text":     ran("run", "-e", "throw new Error(input)", "--input", quoted),
-			"run, a named error":     ran("run", "-e", "class E extends Error {}; const e = new E(input); e.name = input; throw e", "--input", quoted),
-			"run, a denial":          ran("run", "-e", "await codemode.up__gone({x: input})", "--input", quoted),
-			"run --json":             ran("run", "--json", "-e", "console.log(input); return await codemode.up__fail({})", "--input", quoted),
-			"run, no such file":      ran("run", text),
-			"run, no such profile":   ran("run", "-e", "1", "--profile", text),
-			"check":                  with("check", "-e", "await codemode.up__gone({x: "+quoted+"}); codemode["+quoted+"]({})"),
-			"check --json":           with("check", "--json", "-e", "await codemode.up__gone({x: "+quoted+"})"),
-			"explain":                with("explain", "p", "up__gone", string(args)),
-			"explain, a tool":        with("explain", "p", text, "{}", "--all"),
-			"explain --json":         with("explain", "p", "up__gone", string(args), "--json"),
-			"explain, a profile":     with("explain", text, "up__gone"),
-			"profiles show":          with("profiles", "show", "p"),
-			"profiles show --json":   with("profiles", "show", "p", "--json"),
-			"profiles show, none":    with("profiles", "show", text),
-			"profiles lint":          with("profiles", "lint", "--tools", tools),
-			"profiles lint --json":   with("profiles", "lint", "--tools", tools, "--json"),
-			"profiles test":          with("profiles", "test", calls),
-			"profiles diff":          with("profiles", "diff", x.config+":p", x.config+":p", "--calls", calls),
-			"profiles diff, none":    with("profiles", "diff", text, "p"),
-			"profiles replay":        with("profiles", "replay", past),
-			"profiles propose":       with("profiles", "propose", text, text),
-			"profiles import":        {"profiles", "import", text, past},
-			"profiles untrust":       {"profiles", "untrust", text},
-			"review":                 with("review"),
-			"review --accept":        with("review", "--accept", text+"=sha256:123456789012"),
-			"login":                  with("login", text),
-			"a wrong configuration":  {"tools", "--config", wrong},
-			"doctor of a wrong one":  {"doctor", "--config", wrong},
-			"no such command":        {text},
-			"no such flag":           {"run", "--" + strings.TrimLeft(text, "=-")},
-			"no such configuration":  {"tools", "--config", text},
+			"run, a named error": ran("run", "-e",
+				"class E extends Error {}; const e = new E(input); e.name = input; throw e", "--input", quoted),
+			"run, a denial": ran("run", "-e", "await codemode.up__gone({x: input})", "--input", quoted),
+			"run --json": ran("run", "--json", "-e", "console.log(input); return await codemode.up__fail({})",
+				"--input", quoted),
+			"run, no such file":     ran("run", text),
+			"run, no such profile":  ran("run", "-e", "1", "--profile", text),
+			"check":                 with("check", "-e", "await codemode.up__gone({x: "+quoted+"}); codemode["+quoted+"]({})"),
+			"check --json":          with("check", "--json", "-e", "await codemode.up__gone({x: "+quoted+"})"),
+			"explain":               with("explain", "p", "up__gone", string(args)),
+			"explain, a tool":       with("explain", "p", text, "{}", "--all"),
+			"explain --json":        with("explain", "p", "up__gone", string(args), "--json"),
+			"explain, a profile":    with("explain", text, "up__gone"),
+			"profiles show":         with("profiles", "show", "p"),
+			"profiles show --json":  with("profiles", "show", "p", "--json"),
+			"profiles show, none":   with("profiles", "show", text),
+			"profiles lint":         with("profiles", "lint", "--tools", tools),
+			"profiles lint --json":  with("profiles", "lint", "--tools", tools, "--json"),
+			"profiles test":         with("profiles", "test", calls),
+			"profiles diff":         with("profiles", "diff", x.config+":p", x.config+":p", "--calls", calls),
+			"profiles diff, none":   with("profiles", "diff", text, "p"),
+			"profiles replay":       with("profiles", "replay", past),
+			"profiles propose":      with("profiles", "propose", text, text),
+			"profiles import":       {"profiles", "import", text, past},
+			"profiles untrust":      {"profiles", "untrust", text},
+			"review":                with("review"),
+			"review --accept":       with("review", "--accept", text+"=sha256:123456789012"),
+			"login":                 with("login", text),
+			"a wrong configuration": {"tools", "--config", wrong},
+			"doctor of a wrong one": {"doctor", "--config", wrong},
+			"no such command":       {text},
+			"no such flag":          {"run", "--" + strings.TrimLeft(text, "=-")},
+			"no such configuration": {"tools", "--config", text},
 		}
 	}
 	say := func(t *testing.T, args []string) string {
@@ -247,7 +260,8 @@ func TestStrangersWords(t *testing.T) {
 					t.Errorf("%s prints U+%04X:\n%q", name, r, got)
 				}
 				if was, is := strings.Count(plain[name], "\n"), strings.Count(got, "\n"); was != is {
-					t.Errorf("%s prints %d lines, and %d with plain words:\n%.1500s\nwith plain words:\n%.1500s", name, is, was, got, plain[name])
+					t.Errorf("%s prints %d lines, and %d with plain words:\n%.1500s\nwith plain words:\n%.1500s", name, is, was, got,
+						plain[name])
 				}
 				if strings.Contains(name, "--json") && !strings.Contains(plain[name], "codemode:") {
 					for line := range strings.Lines(got) {
@@ -266,7 +280,8 @@ func TestStrangersWords(t *testing.T) {
 // console: a message of a program may have lines, which are indented; declarations hold descriptions, in comments.
 func (x *stranger) console(t *testing.T, text string, say func(*testing.T, []string) string) {
 	input, _ := json.Marshal(text)
-	got := say(t, []string{"run", "--config", x.config, "--state", x.runs, "-e", "console.log(input)", "--input", string(input)})
+	got := say(t, []string{"run", "--config", x.config, "--state", x.runs, "-e", "console.log(input)", "--input",
+		string(input)})
 	if r := raw(got); r >= 0 {
 		t.Errorf("a message of a program prints U+%04X:\n%q", r, got)
 	}
@@ -285,7 +300,8 @@ func (x *stranger) exports(t *testing.T, text string, say func(*testing.T, []str
 	export := func(format string) string {
 		path := filepath.Join(x.dir, "export."+format)
 		say(t, []string{"audit", "export", "--config", x.config, "--state", x.state, "--format", format, "-o", path})
-		if said := say(t, []string{"audit", "verify", path, "--config", x.config, "--state", x.state}); !strings.Contains(said, "what was written") || strings.Contains(said, "is not what") {
+		if said := say(t, []string{"audit", "verify", path, "--config", x.config, "--state",
+			x.state}); !strings.Contains(said, "what was written") || strings.Contains(said, "is not what") {
 			t.Errorf("the export as %s is not taken for what it is: %s", format, said)
 		}
 		text, err := os.ReadFile(path)
@@ -307,7 +323,8 @@ func (x *stranger) exports(t *testing.T, text string, say func(*testing.T, []str
 	}
 	for _, row := range rows {
 		for _, cell := range row {
-			if cell != "" && strings.ContainsAny(strings.TrimLeft(cell, " ")[:min(1, len(strings.TrimLeft(cell, " ")))], "=+-@|%") {
+			if cell != "" && strings.ContainsAny(strings.TrimLeft(cell, " ")[:min(1, len(strings.TrimLeft(cell, " ")))],
+				"=+-@|%") {
 				t.Errorf("a cell is a formula: %q", cell)
 			}
 		}
@@ -333,14 +350,16 @@ func TestStrangersWordsElsewhere(t *testing.T) {
 	for _, of := range strangers {
 		var b bytes.Buffer
 		log := cli.NewLogger(&b, slog.LevelInfo)
-		log.With(of.text, of.text).Warn("a message of "+of.text, "value", of.text, "error", fmt.Errorf("it said: %w", errors.New(of.text)), of.text, 1)
+		log.With(of.text, of.text).Warn("a message of "+of.text, "value", of.text, "error",
+			fmt.Errorf("it said: %w", errors.New(of.text)), of.text, 1)
 		if got := b.String(); raw(got) >= 0 || strings.Count(got, "\n") != 1 {
 			t.Errorf("%s in a log: %.1000q", of.what, got)
 		}
 		for _, format := range bench.IsolationFormats {
 			lines := func(text string) int {
 				b.Reset()
-				report := bench.IsolationReport{Cases: []bench.CaseResult{{File: text, Class: text, Expected: bench.Outcome(text), Got: "error", Detail: text}}}
+				report := bench.IsolationReport{Cases: []bench.CaseResult{{File: text, Class: text, Expected: bench.Outcome(text),
+					Got: "error", Detail: text}}}
 				if err := report.Write(&b, format, true); err != nil {
 					t.Fatal(err)
 				}

@@ -226,7 +226,8 @@ func startServe(t *testing.T, args ...string) *mcp.ClientSession {
 			t.Errorf("serve ended with %v\n%s", err, &logged)
 		}
 	})
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, nil).Connect(t.Context(), &mcp.IOTransport{Reader: io.NopCloser(stdout), Writer: keepOpen{stdin}}, nil)
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, nil).Connect(t.Context(),
+		&mcp.IOTransport{Reader: io.NopCloser(stdout), Writer: keepOpen{stdin}}, nil)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &logged)
 	}
@@ -251,7 +252,8 @@ func TestSevenTasksAreDoneWithOneSearchAndOneProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	listed := func(name string) map[string]any {
-		return map[string]any{"command": self, "env": map[string]string{asCommand: "listed", "CODEMODE_TEST_LIST": filepath.Join(lists, name+".json")}}
+		return map[string]any{"command": self, "env": map[string]string{asCommand: "listed",
+			"CODEMODE_TEST_LIST": filepath.Join(lists, name+".json")}}
 	}
 	for _, variant := range []string{"own servers", "npm servers"} {
 		t.Run(variant, func(t *testing.T) {
@@ -267,27 +269,35 @@ func TestSevenTasksAreDoneWithOneSearchAndOneProgram(t *testing.T) {
 				servers["memory"], servers["everything"] = listed("memory"), listed("everything")
 			case "npm servers":
 				bin := filepath.Join(npmDir(t), "node_modules", ".bin")
-				servers["memory"] = map[string]any{"command": filepath.Join(bin, "mcp-server-memory"), "env": map[string]string{"MEMORY_FILE_PATH": filepath.Join(t.TempDir(), "memory.json")}}
-				servers["everything"] = map[string]any{"command": filepath.Join(bin, "mcp-server-everything"), "args": []string{"stdio"}}
-				servers["filesystem"] = map[string]any{"command": filepath.Join(bin, "mcp-server-filesystem"), "args": []string{root}}
+				servers["memory"] = map[string]any{"command": filepath.Join(bin, "mcp-server-memory"),
+					"env": map[string]string{"MEMORY_FILE_PATH": filepath.Join(t.TempDir(), "memory.json")}}
+				servers["everything"] = map[string]any{"command": filepath.Join(bin, "mcp-server-everything"),
+					"args": []string{"stdio"}}
+				servers["filesystem"] = map[string]any{"command": filepath.Join(bin, "mcp-server-filesystem"),
+					"args": []string{root}}
 				base, entries, args = root+"/", "content", nil
 			}
-			text, err := json.Marshal(map[string]any{"mcpServers": servers, "evaluation": map[string]any{"defaultProfile": "work", "profiles": map[string]any{
-				"work": map[string]any{"allowlist": []string{"filesystem__*", "memory__*", "everything__*"}, "asklist": []string{"filesystem__move_file"}, "denylist": []string{"everything__get_env"}},
-			}}})
+			text, err := json.Marshal(map[string]any{"mcpServers": servers,
+				"evaluation": map[string]any{"defaultProfile": "work", "profiles": map[string]any{
+					"work": map[string]any{"allowlist": []string{"filesystem__*", "memory__*", "everything__*"},
+						"asklist": []string{"filesystem__move_file"}, "denylist": []string{"everything__get_env"}},
+				}}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			config := write(t, filepath.Join(t.TempDir(), "codemode.json"), string(text))
 			r := &reader{t: t, ClientSession: startServe(t, append(args, "--config", config)...)}
 			r.begin()
-			found := r.call("search_tools", map[string]any{"query": "list a directory, read a text file, write a file, create entities, read the graph, sum of two numbers"})
-			for _, tool := range []string{"filesystem__list_directory", "filesystem__read_text_file", "filesystem__write_file", "memory__create_entities", "memory__read_graph", "everything__get_sum"} {
+			found := r.call("search_tools",
+				map[string]any{"query": "list a directory, read a text file, write a file, create entities, read the graph, sum of two numbers"})
+			for _, tool := range []string{"filesystem__list_directory", "filesystem__read_text_file", "filesystem__write_file",
+				"memory__create_entities", "memory__read_graph", "everything__get_sum"} {
 				if !strings.Contains(found, "  "+tool+"(") {
 					t.Errorf("one search does not declare %s:\n%s", tool, found)
 				}
 			}
-			answer := r.call("codemode_eval", map[string]any{"code": "const base = " + strconv.Quote(base) + ";" + fmt.Sprintf(sevenTasks, entries)})
+			answer := r.call("codemode_eval", map[string]any{"code": "const base = " + strconv.Quote(base) + ";" +
+				fmt.Sprintf(sevenTasks, entries)})
 			t.Logf("list and instructions %d characters, in all %d", r.listed, r.read)
 			if r.listed > listBudget {
 				t.Errorf("the list of tools and the instructions have %d characters, want at most %d", r.listed, listBudget)
@@ -316,7 +326,8 @@ func (s *shop) check(t *testing.T, root, answer string) {
 	for _, cents := range s.paid {
 		sum += cents
 	}
-	if !maps.Equal(got.Paid, s.paid) || !slices.Equal(got.Wrong, s.wrong) || !slices.Equal(got.Ports, s.ports) || !slices.Equal(got.Debug, s.debug) ||
+	if !maps.Equal(got.Paid, s.paid) || !slices.Equal(got.Wrong, s.wrong) || !slices.Equal(got.Ports, s.ports) ||
+		!slices.Equal(got.Debug, s.debug) ||
 		got.Tags != len(s.tags) || got.Todo != s.todo || got.Known != len(s.paid) || got.Sum != sum {
 		t.Errorf("got %+v\nwant %+v", got, *s)
 	}

@@ -93,7 +93,8 @@ func TestFirstProgramAsksOnTheTerminal(t *testing.T) {
 	}
 }
 
-// What a person allows with codemode check --ask is good for one codemode run of that program, where nobody can be asked.
+// What a person allows with codemode check --ask is good for one codemode run of that program, where nobody can be
+// asked.
 func TestAPlanIsAllowedWithACheck(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", testCache())
 	t.Setenv("XDG_STATE_HOME", t.TempDir())

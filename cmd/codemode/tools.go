@@ -68,7 +68,8 @@ type serverJSON struct {
 	Notes          []string `json:"notes,omitempty"`
 }
 
-func tools(ctx context.Context, s cli.Streams, e *codemode.Evaluator, q discovery.Query, declarations, asJSON bool) error {
+func tools(ctx context.Context, s cli.Streams, e *codemode.Evaluator, q discovery.Query, declarations,
+	asJSON bool) error {
 	e.Tools().Ready(ctx, launch.ReadyWait)
 	list := toolList{Servers: []serverJSON{}}
 	status := e.Tools().Manager.Status()

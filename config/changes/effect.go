@@ -157,5 +157,6 @@ func (p *Proposal) noEffect(d call.Decision) error {
 			why = fmt.Sprintf("the rule %q of the %s at %s decides", r.Rule, r.List, r.Pos)
 		}
 	}
-	return fmt.Errorf("an allow rule for %s would have no effect under the profile %q: the verdict would still be %s (%s)", p.Tool, p.Profile, d.Verdict, why)
+	return fmt.Errorf("an allow rule for %s would have no effect under the profile %q: the verdict would still be %s (%s)",
+		p.Tool, p.Profile, d.Verdict, why)
 }

@@ -63,7 +63,8 @@ func wantVerdicts(t *testing.T, p *profiles.Profile, rows ...string) {
 		want, rest, _ := strings.Cut(row, " ")
 		tool, args, _ := strings.Cut(rest, " ")
 		server, name, _ := strings.Cut(tool, "__")
-		if d := p.Decide(profiles.Call{Server: server, Tool: name, Args: call.Unread(json.RawMessage(args))}); d.Verdict.String() != want {
+		if d := p.Decide(profiles.Call{Server: server, Tool: name,
+			Args: call.Unread(json.RawMessage(args))}); d.Verdict.String() != want {
 			t.Errorf("%s %s: got %s\nwant %s", tool, args, described(d), want)
 		}
 	}

@@ -134,7 +134,8 @@ func (p *Proposal) instead(before, rule string) string {
 	last := before[strings.LastIndexByte(before, '\n')+1:]
 	indent := last[:len(last)-len(strings.TrimLeft(last, " \t"))] + "  "
 	return fmt.Sprintf("\n%s// Proposed %s with a rule of the allowlist, which has no effect without this: take the // of the next line away,\n"+
-		"%s// and remove the entry below it.\n%s// %s,\n%s", indent, p.Time.UTC().Format(time.DateOnly), indent, indent, rule, indent)
+		"%s// and remove the entry below it.\n%s// %s,\n%s", indent, p.Time.UTC().Format(time.DateOnly), indent, indent, rule,
+		indent)
 }
 
 // An edit puts a text in the place of a part of a file.
@@ -145,7 +146,8 @@ type edit struct {
 
 func edited(text string, edits ...edit) string {
 	edits = slices.Clone(edits)
-	slices.SortFunc(edits, func(a, b edit) int { return b.start - a.start }) // from the end, so that places stay what they are
+	// from the end, so that places stay what they are
+	slices.SortFunc(edits, func(a, b edit) int { return b.start - a.start })
 	for _, e := range edits {
 		text = text[:e.start] + e.text + text[e.end:]
 	}

@@ -37,10 +37,13 @@ func TestE9AProposalDecidesNothingUntilItIsAccepted(t *testing.T) {
 	if !contains(string(after), want) {
 		t.Errorf("got\n%s\nwant in it\n%s", after, want)
 	}
-	wantVerdicts(t, parse(t, string(after)).Profile("work"), `deny git__push {"remote":"origin","force":false}`, `allow git__log`)
+	wantVerdicts(t, parse(t, string(after)).Profile("work"), `deny git__push {"remote":"origin","force":false}`,
+		`allow git__log`)
 	accepted := strings.Replace(string(after), `// {"tool"`, `{"tool"`, 1)
-	wantVerdicts(t, parse(t, accepted).Profile("work"), `allow git__push {"remote":"origin","force":false}`, `allow git__push {"remote":"origin","force":false,"note":null}`,
-		`deny git__push {"remote":"origin","force":true}`, `deny git__push {"remote":"origin"}`, `deny git__push {"remote":"origin","force":false,"x":1}`, `allow git__log`)
+	wantVerdicts(t, parse(t, accepted).Profile("work"), `allow git__push {"remote":"origin","force":false}`,
+		`allow git__push {"remote":"origin","force":false,"note":null}`,
+		`deny git__push {"remote":"origin","force":true}`, `deny git__push {"remote":"origin"}`,
+		`deny git__push {"remote":"origin","force":false,"x":1}`, `allow git__log`)
 }
 
 func TestProposalsOfOtherKinds(t *testing.T) {
@@ -50,13 +53,22 @@ func TestProposalsOfOtherKinds(t *testing.T) {
 		want        string // in the file
 		accepted    []string
 	}{
-		{"the first rule of a list", inProfile(``), Proposal{Profile: "p", Tool: "a__b"}, "// With an allowlist, what no rule names is denied, unless \"unmatched\" says otherwise.\n  // \"allowlist\": [{\"tool\":\"a__b\"}],", []string{`allow a__b`, `deny a__c`}},
-		{"a deny rule", inProfile(`"denylist": []`), Proposal{Profile: "p", List: "denylist", Tool: "a__b", ID: "x"}, `// {"id":"x","tool":"a__b"},`, []string{`deny a__b`, `allow a__c`}},
-		{"an ask rule with arguments", inProfile(`"asklist": ["x__y"]`), Proposal{Profile: "p", List: "asklist", Tool: "a__b", Args: json.RawMessage(`{"a/b":1}`)}, `"/a~1b":{"eq":1}`, []string{`ask a__b {"a/b":1}`, `allow a__b {"a/b":2}`}},
-		{"no arguments", inProfile(`"allowlist": []`), Proposal{Profile: "p", Tool: "a__b", Args: json.RawMessage(`{}`)}, `"others":"none"`, []string{`allow a__b`, `deny a__b {"x":1}`}},
-		{"arguments that hide something", inProfile(`"allowlist": []`), Proposal{Profile: "p", Tool: "a__b", Args: json.RawMessage("{\"x\":\"\u202egnp\u200b\U000E0041\"}")}, `"eq":"\u202egnp\u200b\udb40\udc41"`, []string{"allow a__b {\"x\":\"\u202egnp\u200b\U000E0041\"}", `deny a__b {"x":"gnp"}`}},
-		{"a hostile reason", inProfile(`"allowlist": []`), Proposal{Profile: "p", Tool: "a__b", By: "x\n\"*\",", Why: "y\u2028\"*\","}, `by x "*",: y "*",.`, []string{`allow a__b`, `deny a__c`}},
-		{"a file with a mark at its start", "\ufeff" + inProfile(`"allowlist": []`), Proposal{Profile: "p", Tool: "a__b"}, `// {"tool":"a__b"},`, []string{`allow a__b`}},
+		{"the first rule of a list", inProfile(``), Proposal{Profile: "p", Tool: "a__b"},
+			"// With an allowlist, what no rule names is denied, unless \"unmatched\" says otherwise.\n  // \"allowlist\": [{\"tool\":\"a__b\"}],", []string{`allow a__b`, `deny a__c`}},
+		{"a deny rule", inProfile(`"denylist": []`), Proposal{Profile: "p", List: "denylist", Tool: "a__b", ID: "x"},
+			`// {"id":"x","tool":"a__b"},`, []string{`deny a__b`, `allow a__c`}},
+		{"an ask rule with arguments", inProfile(`"asklist": ["x__y"]`), Proposal{Profile: "p", List: "asklist", Tool: "a__b",
+			Args: json.RawMessage(`{"a/b":1}`)}, `"/a~1b":{"eq":1}`, []string{`ask a__b {"a/b":1}`, `allow a__b {"a/b":2}`}},
+		{"no arguments", inProfile(`"allowlist": []`), Proposal{Profile: "p", Tool: "a__b", Args: json.RawMessage(`{}`)},
+			`"others":"none"`, []string{`allow a__b`, `deny a__b {"x":1}`}},
+		{"arguments that hide something", inProfile(`"allowlist": []`),
+			Proposal{Profile: "p", Tool: "a__b", Args: json.RawMessage("{\"x\":\"\u202egnp\u200b\U000E0041\"}")},
+			`"eq":"\u202egnp\u200b\udb40\udc41"`, []string{"allow a__b {\"x\":\"\u202egnp\u200b\U000E0041\"}",
+				`deny a__b {"x":"gnp"}`}},
+		{"a hostile reason", inProfile(`"allowlist": []`), Proposal{Profile: "p", Tool: "a__b", By: "x\n\"*\",",
+			Why: "y\u2028\"*\","}, `by x "*",: y "*",.`, []string{`allow a__b`, `deny a__c`}},
+		{"a file with a mark at its start", "\ufeff" + inProfile(`"allowlist": []`), Proposal{Profile: "p", Tool: "a__b"},
+			`// {"tool":"a__b"},`, []string{`allow a__b`}},
 	} {
 		after, err := Propose("f", []byte(row.file), row.p)
 		if err != nil {
@@ -84,7 +96,8 @@ func TestProposalsOfOtherKinds(t *testing.T) {
 		{"no such profile", inProfile(``), Proposal{Profile: "q", Tool: "a__b"}},
 		{"a broken file", `{`, Proposal{Profile: "p", Tool: "a__b"}},
 		{"a broken pattern", inProfile(``), Proposal{Profile: "p", Tool: "a__["}},
-		{"an id that is taken", inProfile(`"denylist": [{"id": "x", "tool": "y"}]`), Proposal{Profile: "p", Tool: "a__b", ID: "x"}},
+		{"an id that is taken", inProfile(`"denylist": [{"id": "x", "tool": "y"}]`),
+			Proposal{Profile: "p", Tool: "a__b", ID: "x"}},
 		{"arguments that are none", inProfile(``), Proposal{Profile: "p", Tool: "a__b", Args: json.RawMessage(`[1]`)}},
 		{"a list that is none", inProfile(``), Proposal{Profile: "p", Tool: "a__b", List: "greylist"}},
 	} {
@@ -120,8 +133,8 @@ func TestProposeInFile(t *testing.T) {
 	}
 }
 
-// TestAProposalHasAnEffect: what is proposed lets the call through once it is accepted, and nothing else that was not let through. What
-// cannot have that effect is not written.
+// TestAProposalHasAnEffect: what is proposed lets the call through once it is accepted, and nothing else that was not
+// let through. What cannot have that effect is not written.
 func TestAProposalHasAnEffect(t *testing.T) {
 	args := json.RawMessage(`{"path":"a"}`)
 	for _, row := range []struct {
@@ -135,22 +148,35 @@ func TestAProposalHasAnEffect(t *testing.T) {
     "fs__*",
     "x__y"
   ]`, Proposal{Tool: "fs__write", Args: args}, []string{`allow fs__write {"path":"a"}`, `ask fs__write {"path":"b"}`, `ask fs__write {"path":"a","x":1}`, `ask fs__read`, `ask x__y`, `allow git__log`}, ""},
-		{"beside a rule with conditions", `"asklist": [{"id": "w", "tool": "fs__*", "when": {"/path": {"prefix": "a"}}, "risk": "high"}], "allowlist": []`,
-			Proposal{Tool: "fs__write", Args: args}, []string{`allow fs__write {"path":"a"}`, `ask fs__write {"path":"ab"}`, `deny fs__write {"path":"b"}`}, ""},
-		{"beside two rules", `"asklist": ["fs__*", {"tool": "*__write"}], "unmatched": "deny"`, Proposal{Tool: "fs__write", Args: args},
+		{"beside a rule with conditions",
+			`"asklist": [{"id": "w", "tool": "fs__*", "when": {"/path": {"prefix": "a"}}, "risk": "high"}], "allowlist": []`,
+			Proposal{Tool: "fs__write", Args: args}, []string{`allow fs__write {"path":"a"}`, `ask fs__write {"path":"ab"}`,
+				`deny fs__write {"path":"b"}`}, ""},
+		{"beside two rules", `"asklist": ["fs__*", {"tool": "*__write"}], "unmatched": "deny"`,
+			Proposal{Tool: "fs__write", Args: args},
 			[]string{`allow fs__write {"path":"a"}`, `ask fs__write {"path":"b"}`, `ask db__write`, `deny db__read`}, ""},
-		{"beside a soft rule", `"asklist": [{"tool": "fs__*", "unlessAllowed": true}]`, Proposal{Tool: "fs__write", Args: args}, []string{`allow fs__write {"path":"a"}`, `ask fs__write {"path":"b"}`}, ""},
-		{"any arguments", `"asklist": ["fs__*"]`, Proposal{Tool: "fs__write"}, []string{`allow fs__write {"path":"b"}`, `ask fs__read`}, ""},
-		{"another rule that asks about other arguments", `"asklist": [{"tool": "fs__*", "when": {"/path": {"eq": "b"}}}], "allowlist": []`, Proposal{Tool: "fs__write", Args: args},
+		{"beside a soft rule", `"asklist": [{"tool": "fs__*", "unlessAllowed": true}]`,
+			Proposal{Tool: "fs__write", Args: args}, []string{`allow fs__write {"path":"a"}`, `ask fs__write {"path":"b"}`}, ""},
+		{"any arguments", `"asklist": ["fs__*"]`, Proposal{Tool: "fs__write"},
+			[]string{`allow fs__write {"path":"b"}`, `ask fs__read`}, ""},
+		{"another rule that asks about other arguments",
+			`"asklist": [{"tool": "fs__*", "when": {"/path": {"eq": "b"}}}], "allowlist": []`,
+			Proposal{Tool: "fs__write", Args: args},
 			[]string{`allow fs__write {"path":"a"}`, `ask fs__write {"path":"b"}`}, ""},
-		{"beside an allow rule of everything", `"allowlist": ["*"], "asklist": ["fs__*"]`, Proposal{Tool: "fs__write", Args: args},
-			[]string{`allow fs__write {"path":"a"}`, `ask fs__write {"path":"b"}`, `ask fs__write {"path":"a","x":1}`, `ask fs__read`, `allow db__read`}, ""},
+		{"beside an allow rule of everything", `"allowlist": ["*"], "asklist": ["fs__*"]`,
+			Proposal{Tool: "fs__write", Args: args},
+			[]string{`allow fs__write {"path":"a"}`, `ask fs__write {"path":"b"}`, `ask fs__write {"path":"a","x":1}`,
+				`ask fs__read`, `allow db__read`}, ""},
 		{"a second exception", `"allowlist": ["*", {"id": "one", "tool": "fs__list"}], "asklist": [{"tool": "fs__*", "unlessAllowed": ["one"]}]`, Proposal{Tool: "fs__write", Args: args},
 			[]string{`allow fs__write {"path":"a"}`, `ask fs__write {"path":"b"}`, `allow fs__list`, `ask fs__read`}, ""},
-		{"an exception with an id of its own", `"allowlist": ["*"], "asklist": ["fs__*"]`, Proposal{Tool: "fs__write", ID: "mine"}, []string{`allow fs__write {"path":"b"}`, `ask fs__read`}, ""},
-		{"an exception whose id is taken", `"allowlist": ["*", {"id": "fs__write", "tool": "x__y"}], "asklist": ["fs__*"]`, Proposal{Tool: "fs__write"}, []string{`allow fs__write {"path":"b"}`, `ask fs__read`}, ""},
-		{"what is denied", `"denylist": ["fs__*"]`, Proposal{Tool: "fs__write", Args: args}, nil, `the rule "fs__*" of the denylist`},
-		{"what a rule cannot judge", `"denylist": [{"tool": "fs__*", "when": {"/file": {"eq": "x"}}}]`, Proposal{Tool: "fs__write", Args: args}, nil, "would have no effect"},
+		{"an exception with an id of its own", `"allowlist": ["*"], "asklist": ["fs__*"]`,
+			Proposal{Tool: "fs__write", ID: "mine"}, []string{`allow fs__write {"path":"b"}`, `ask fs__read`}, ""},
+		{"an exception whose id is taken", `"allowlist": ["*", {"id": "fs__write", "tool": "x__y"}], "asklist": ["fs__*"]`,
+			Proposal{Tool: "fs__write"}, []string{`allow fs__write {"path":"b"}`, `ask fs__read`}, ""},
+		{"what is denied", `"denylist": ["fs__*"]`, Proposal{Tool: "fs__write", Args: args}, nil,
+			`the rule "fs__*" of the denylist`},
+		{"what a rule cannot judge", `"denylist": [{"tool": "fs__*", "when": {"/file": {"eq": "x"}}}]`,
+			Proposal{Tool: "fs__write", Args: args}, nil, "would have no effect"},
 	} {
 		t.Run(row.title, func(t *testing.T) {
 			row.p.Profile, row.p.Time = "p", time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
@@ -215,14 +241,16 @@ func accept(text string) string {
 func TestProposalsThatCannotBe(t *testing.T) {
 	file := []byte(inProfile(`"denylist": ["x__y"]`))
 	for args, want := range map[string]string{`[1]`: "no JSON object", `{`: "no JSON object", `"x"`: "no JSON object"} {
-		if _, err := Propose("f", file, Proposal{Profile: "p", Tool: "a__b", Args: json.RawMessage(args)}); err == nil || !contains(err.Error(), want) {
+		if _, err := Propose("f", file, Proposal{Profile: "p", Tool: "a__b", Args: json.RawMessage(args)}); err == nil ||
+			!contains(err.Error(), want) {
 			t.Errorf("%s: got %v", args, err)
 		}
 	}
 	for _, row := range []struct {
 		body, list string
 		note       bool
-	}{{``, "", true}, {`"unmatched": "allow"`, "", false}, {`"unmatched": "deny"`, "", false}, {``, "asklist", false}, {`"allowlist": ["a__c"]`, "", false}} {
+	}{{``, "", true}, {`"unmatched": "allow"`, "", false}, {`"unmatched": "deny"`, "", false}, {``, "asklist", false},
+		{`"allowlist": ["a__c"]`, "", false}} {
 		after, err := Propose("f", []byte(inProfile(row.body)), Proposal{Profile: "p", Tool: "a__b", List: row.list})
 		must(t, err)
 		if got := contains(string(after), "what no rule names is denied"); got != row.note {
@@ -237,7 +265,8 @@ func TestWhatTheRecordDoesNotSay(t *testing.T) {
 		t.Error("a person who declined has not refused")
 	}
 	trusted := parse(t, inProfile(`"unmatched": "ask", "allowlist": [{"tool": "time__*", "annotations": {"readOnlyHint": true}}]`)).Profile("p")
-	r := Replay(trusted, past(t, `{"run":"r","call":1,"tool":"time__now","server":"time","verdict":"allow","rule":"time__*","args":{"redacted":{}}}`)[0])
+	r := Replay(trusted, past(t,
+		`{"run":"r","call":1,"tool":"time__now","server":"time","verdict":"allow","rule":"time__*","args":{"redacted":{}}}`)[0])
 	if VerdictsText(r.Verdicts) != "ask or allow" || !contains(r.Depends[0].Text, "the tool's annotations") {
 		t.Errorf("annotations of a trusted server are not in the record: %s, %v", VerdictsText(r.Verdicts), r.Depends)
 	}

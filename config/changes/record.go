@@ -107,7 +107,8 @@ func (e *entry) call() (c PastCall, ok bool) {
 	if !ok || e.Tool == "" || question {
 		return c, false
 	}
-	c = PastCall{Run: e.Run, Call: e.Call, Time: e.Time, Server: e.Server, Tool: e.Tool, Profile: e.Profile, Verdict: verdict, Rule: e.Rule}
+	c = PastCall{Run: e.Run, Call: e.Call, Time: e.Time, Server: e.Server, Tool: e.Tool, Profile: e.Profile,
+		Verdict: verdict, Rule: e.Rule}
 	if len(e.Rules) > 0 {
 		c.Rule = e.Rules[0].ID
 	}

@@ -104,12 +104,14 @@ func Summarise(all []Replayed) ReplaySummary {
 }
 
 func (s ReplaySummary) String() string {
-	text := fmt.Sprintf("%d calls: %d as before, %d otherwise (%d stricter, %d looser)", s.Calls, s.Same, s.Changed, s.Stricter, s.Looser)
+	text := fmt.Sprintf("%d calls: %d as before, %d otherwise (%d stricter, %d looser)", s.Calls, s.Same, s.Changed,
+		s.Stricter, s.Looser)
 	if s.Unsure > 0 {
 		text += fmt.Sprintf(", %d cannot be told", s.Unsure)
 	}
 	if s.SavedQuestions > 0 {
-		text += fmt.Sprintf(".\nIt would have saved %d questions, and allowed %d calls that a person refused", s.SavedQuestions, s.AllowedRefused)
+		text += fmt.Sprintf(".\nIt would have saved %d questions, and allowed %d calls that a person refused",
+			s.SavedQuestions, s.AllowedRefused)
 	}
 	return text + "."
 }

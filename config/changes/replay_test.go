@@ -32,7 +32,8 @@ func past(t testing.TB, record string) []PastCall {
 func TestReadRecord(t *testing.T) {
 	var got []string
 	for _, c := range past(t, pastRecord) {
-		got = append(got, fmt.Sprintf("%d %s %s %s %s %v asked=%t refused=%t", c.Line, c.Run, c.Tool, c.Verdict, c.Args, c.Masked, c.Asked, c.Refused))
+		got = append(got, fmt.Sprintf("%d %s %s %s %s %v asked=%t refused=%t", c.Line, c.Run, c.Tool, c.Verdict, c.Args,
+			c.Masked, c.Asked, c.Refused))
 	}
 	want := []string{
 		`2 r_1 git__log allow  [] asked=false refused=false`,
@@ -45,8 +46,10 @@ func TestReadRecord(t *testing.T) {
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	for _, broken := range []string{`{`, `[]`, `{"tool": 1, "verdict": "ask"}`, `{"verdict":"ask","verdict":"deny","tool":"x"}`} {
-		if _, err := ReadRecord(strings.NewReader("\n" + broken)); err == nil || !contains(err.Error(), "line 2 of the record") {
+	for _, broken := range []string{`{`, `[]`, `{"tool": 1, "verdict": "ask"}`,
+		`{"verdict":"ask","verdict":"deny","tool":"x"}`} {
+		if _, err := ReadRecord(strings.NewReader("\n" + broken)); err == nil || !contains(err.Error(),
+			"line 2 of the record") {
 			t.Errorf("%s: got %v", broken, err)
 		}
 	}
@@ -70,18 +73,22 @@ func TestH3TighteningOneRuleListsTheCallsItChanges(t *testing.T) {
 	if got, s := replayed(profile(t, then)); got != "" || s.Same != 6 {
 		t.Errorf("the rules of then: got %q, %s", got, s)
 	}
-	if got, s := replayed(profile(t, then+`, "denylist": ["git__push"]`)); got != "4 deny" || s.Stricter != 1 || s.Same != 5 {
+	if got, s := replayed(profile(t, then+`, "denylist": ["git__push"]`)); got != "4 deny" || s.Stricter != 1 ||
+		s.Same != 5 {
 		t.Errorf("one rule tightened: got %q, %s", got, s)
 	}
-	got, s := replayed(profile(t, then+`, "denylist": [{"id": "no-etc", "tool": "fs__*", "when": {"/path": {"under": "/etc"}}}]`))
+	got, s := replayed(profile(t,
+		then+`, "denylist": [{"id": "no-etc", "tool": "fs__*", "when": {"/path": {"under": "/etc"}}}]`))
 	if got != "6 deny, 10 deny or ask or allow" || s.Unsure != 1 {
 		t.Errorf("a rule on arguments: got %q, %s", got, s)
 	}
 	got, s = replayed(profile(t, `"allowlist": ["git__*", "fs__*"]`))
-	if got != "4 allow, 5 allow, 6 allow" || s.SavedQuestions != 3 || s.AllowedRefused != 1 || !contains(s.String(), "saved 3 questions, and allowed 1 calls that a person refused") {
+	if got != "4 allow, 5 allow, 6 allow" || s.SavedQuestions != 3 || s.AllowedRefused != 1 ||
+		!contains(s.String(), "saved 3 questions, and allowed 1 calls that a person refused") {
 		t.Errorf("loosened: got %q, %s", got, s)
 	}
-	got, _ = replayed(profile(t, `"allowlist": ["git__*", "fs__read", {"tool": "fs__write", "when": {"/token": {"eq": "x"}}}], "asklist": ["git__push"], "unmatched": "ask"`))
+	got, _ = replayed(profile(t,
+		`"allowlist": ["git__*", "fs__read", {"tool": "fs__write", "when": {"/token": {"eq": "x"}}}], "asklist": ["git__push"], "unmatched": "ask"`))
 	if got != "4 ask" && got != "5 ask or allow" {
 		t.Errorf("a masked argument: got %q", got)
 	}
@@ -90,10 +97,14 @@ func TestH3TighteningOneRuleListsTheCallsItChanges(t *testing.T) {
 // TestReplayDoesNotGuess: the record keeps neither what a tool said of itself nor what a run had read.
 func TestReplayDoesNotGuess(t *testing.T) {
 	for _, row := range []struct{ entry, rules, want string }{
-		{`"verdict":"allow","rule":"fs__*"`, `"allowlist": ["fs__*"], "denylist": [{"tool": "fs__rm", "annotations": {"destructiveHint": true}}]`, "deny or ask or allow"},
-		{`"verdict":"allow","rule":"fs__*"`, `"unmatched": "ask", "allowlist": [{"tool": "fs__rm", "annotations": {"readOnlyHint": true}}]`, "ask"},
+		{`"verdict":"allow","rule":"fs__*"`,
+			`"allowlist": ["fs__*"], "denylist": [{"tool": "fs__rm", "annotations": {"destructiveHint": true}}]`,
+			"deny or ask or allow"},
+		{`"verdict":"allow","rule":"fs__*"`,
+			`"unmatched": "ask", "allowlist": [{"tool": "fs__rm", "annotations": {"readOnlyHint": true}}]`, "ask"},
 		{`"verdict":"ask"`, `"allowlist": ["fs__*"], "raise": {"destructiveHint": "ask"}`, "ask or allow"},
-		{`"verdict":"ask","rules":[{"id":"","at":"c.json:2"}]`, `"allowlist": ["fs__*"], "raise": {"tainted": "ask"}`, "ask or allow"},
+		{`"verdict":"ask","rules":[{"id":"","at":"c.json:2"}]`, `"allowlist": ["fs__*"], "raise": {"tainted": "ask"}`,
+			"ask or allow"},
 		{`"verdict":"ask","rules":[{"id":"asks"}]`, `"allowlist": ["fs__*"], "raise": {"tainted": "ask"}`, "allow"},
 		{`"verdict":"allow"`, `"allowlist": ["fs__*"], "raise": {"tainted": "ask"}`, "allow"},
 		{`"verdict":"deny"`, `"allowlist": ["fs__*"], "raise": {"tainted": "ask"}`, "allow"},
@@ -118,7 +129,8 @@ func TestExportsThatAreNoLines(t *testing.T) {
 	if got, want := len(past(t, list)), len(past(t, pastRecord)); got != want {
 		t.Errorf("a list: got %d calls, want %d", got, want)
 	}
-	if _, err := ReadRecord(strings.NewReader("time,chain,seq,kind\n2026,1,1,call\n")); err == nil || !contains(err.Error(), "--format jsonl") {
+	if _, err := ReadRecord(strings.NewReader("time,chain,seq,kind\n2026,1,1,call\n")); err == nil ||
+		!contains(err.Error(), "--format jsonl") {
 		t.Errorf("CSV: got %v", err)
 	}
 }
@@ -133,9 +145,12 @@ func TestWhatARecordSays(t *testing.T) {
 		{`{"run":"r","call":1,"tool":"fs__w","verdict":"perhaps"}`, ""},
 		{`{"run":"r","call":1,"tool":"fs__w"}`, ""},
 		// What decided.
-		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask","decidedBy":{"how":"rule"},"reason":"elicitation_declined"}`, "ask fs__w   asked=false refused=false"},
-		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask","decidedBy":"person","kind":"refused"}`, "ask fs__w   asked=true refused=true"},
-		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask","decidedBy":"person","kind":"call","reason":"denied"}`, "ask fs__w   asked=true refused=false"},
+		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask","decidedBy":{"how":"rule"},"reason":"elicitation_declined"}`,
+			"ask fs__w   asked=false refused=false"},
+		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask","decidedBy":"person","kind":"refused"}`,
+			"ask fs__w   asked=true refused=true"},
+		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask","decidedBy":"person","kind":"call","reason":"denied"}`,
+			"ask fs__w   asked=true refused=false"},
 		{`{"run":"r","call":1,"tool":"fs__w","verdict":"deny","decidedBy":"limit"}`, ""},
 		{`{"run":"r","call":1,"tool":"fs__w","verdict":"deny","decidedBy":{"how":"error"}}`, ""},
 		{`{"run":"r","call":1,"tool":"fs__w","verdict":"allow","decidedBy":{"how":"bypass"}}`, ""},
@@ -150,23 +165,32 @@ func TestWhatARecordSays(t *testing.T) {
 		{`{"tool":"fs__w","verdict":"ask"}
 		  {"tool":"fs__w","verdict":"ask"}`, "ask fs__w   asked=false refused=false; ask fs__w   asked=false refused=false"},
 		// What was sent.
-		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask","args":{"a":1}}`, `ask fs__w {"a":1}  asked=false refused=false`},
-		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask","args":{"proposed":"hmac:1"}}`, "ask fs__w   asked=false refused=false"},
-		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask","args":{"redacted":"gone"}}`, "ask fs__w   asked=false refused=false"},
-		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask","args":{"redacted":{"a":1}}}`, `ask fs__w {"a":1}  asked=false refused=false`},
-		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask","args":{"proposed":{"a":1}}}`, "ask fs__w   asked=false refused=false"},
+		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask","args":{"a":1}}`,
+			`ask fs__w {"a":1}  asked=false refused=false`},
+		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask","args":{"proposed":"hmac:1"}}`,
+			"ask fs__w   asked=false refused=false"},
+		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask","args":{"redacted":"gone"}}`,
+			"ask fs__w   asked=false refused=false"},
+		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask","args":{"redacted":{"a":1}}}`,
+			`ask fs__w {"a":1}  asked=false refused=false`},
+		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask","args":{"proposed":{"a":1}}}`,
+			"ask fs__w   asked=false refused=false"},
 		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask","args":"sha256:aa"}`, "ask fs__w   asked=false refused=false"},
-		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask","input":{"a":1}}`, `ask fs__w {"a":1}  asked=false refused=false`},
+		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask","input":{"a":1}}`,
+			`ask fs__w {"a":1}  asked=false refused=false`},
 		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask","args":{"l":["x",{"a~/b":"[redacted]"},"***"],"redacted_at":1}}`,
 			`ask fs__w {"l":["x",{"a~/b":"[redacted]"},"***"],"redacted_at":1} /l/1/a~0~1b /l/2 asked=false refused=false`},
 		// The row of an export around an entry.
-		{`{"verdict":"","body":{"run":"r","call":1,"tool":"fs__w","verdict":"ask"}}`, "ask fs__w   asked=false refused=false"},
-		{`{"tool":"fs__w","verdict":"allow","body":{"tool":"fs__w","verdict":"ask"}}`, "allow fs__w   asked=false refused=false"},
+		{`{"verdict":"","body":{"run":"r","call":1,"tool":"fs__w","verdict":"ask"}}`,
+			"ask fs__w   asked=false refused=false"},
+		{`{"tool":"fs__w","verdict":"allow","body":{"tool":"fs__w","verdict":"ask"}}`,
+			"allow fs__w   asked=false refused=false"},
 		{`{"tool":"fs__w","verdict":"","body":"text"}`, ""},
 	} {
 		var got []string
 		for _, c := range past(t, row.lines) {
-			got = append(got, fmt.Sprintf("%s %s %s %s asked=%t refused=%t", c.Verdict, c.Tool, c.Args, strings.Join(c.Masked, " "), c.Asked, c.Refused))
+			got = append(got, fmt.Sprintf("%s %s %s %s asked=%t refused=%t", c.Verdict, c.Tool, c.Args,
+				strings.Join(c.Masked, " "), c.Asked, c.Refused))
 		}
 		if strings.Join(got, "; ") != row.want {
 			t.Errorf("%s\ngot  %s\nwant %s", row.lines, strings.Join(got, "; "), row.want)
@@ -202,10 +226,14 @@ func TestSummariesCount(t *testing.T) {
 		want string
 	}{
 		{nil, "0 calls: 0 as before, 0 otherwise (0 stricter, 0 looser)."},
-		{[]Replayed{was(call.Allow, false, call.Allow), was(call.Ask, true, call.Ask), was(call.Ask, true, call.Deny, call.Ask)}, "3 calls: 2 as before, 0 otherwise (0 stricter, 0 looser), 1 cannot be told."},
-		{[]Replayed{was(call.Allow, false, call.Deny), was(call.Allow, false, call.Ask), was(call.Deny, false, call.Ask)}, "3 calls: 0 as before, 3 otherwise (2 stricter, 1 looser)."},
+		{[]Replayed{was(call.Allow, false, call.Allow), was(call.Ask, true, call.Ask),
+			was(call.Ask, true, call.Deny, call.Ask)},
+			"3 calls: 2 as before, 0 otherwise (0 stricter, 0 looser), 1 cannot be told."},
+		{[]Replayed{was(call.Allow, false, call.Deny), was(call.Allow, false, call.Ask), was(call.Deny, false, call.Ask)},
+			"3 calls: 0 as before, 3 otherwise (2 stricter, 1 looser)."},
 		{[]Replayed{was(call.Deny, false, call.Allow)}, "1 calls: 0 as before, 1 otherwise (0 stricter, 1 looser)."},
-		{[]Replayed{was(call.Ask, true, call.Allow), was(call.Ask, false, call.Allow)}, "2 calls: 0 as before, 2 otherwise (0 stricter, 2 looser).\nIt would have saved 2 questions, and allowed 1 calls that a person refused."},
+		{[]Replayed{was(call.Ask, true, call.Allow), was(call.Ask, false, call.Allow)},
+			"2 calls: 0 as before, 2 otherwise (0 stricter, 2 looser).\nIt would have saved 2 questions, and allowed 1 calls that a person refused."},
 	} {
 		if got := Summarise(row.all).String(); got != row.want {
 			t.Errorf("got %q, want %q", got, row.want)

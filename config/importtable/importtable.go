@@ -124,7 +124,8 @@ func readTableRule(n strictjson.Value, order int) (r tableRule, err error) {
 		r.Tool, r.Pattern = "", r.Tool
 	}
 	for _, key := range []string{"serverId", "server_id", "toolName", "tool_name", "toolPattern", "tool_pattern"} {
-		if m := settings.Member(n, key); m.Kind() != strictjson.Missing && m.Kind() != strictjson.Null && (m.Kind() != strictjson.String || m.Text() == "") {
+		if m := settings.Member(n, key); m.Kind() != strictjson.Missing && m.Kind() != strictjson.Null &&
+			(m.Kind() != strictjson.String || m.Text() == "") {
 			return r, fmt.Errorf("%q must be text or null", key)
 		}
 	}
@@ -210,7 +211,8 @@ func (im *importer) write() {
 			}
 		case call.Deny:
 			for _, above := range slices.Concat(im.meeting(r, rules[:i], call.Allow), im.meeting(r, rules[:i], call.Ask)) {
-				im.notes = append(im.notes, fmt.Sprintf("%s cannot be an exception to %s: what both are about is denied", above.name(), r.name()))
+				im.notes = append(im.notes, fmt.Sprintf("%s cannot be an exception to %s: what both are about is denied",
+					above.name(), r.name()))
 			}
 			im.add(profiles.Denylist, r, nil)
 		}
@@ -261,7 +263,8 @@ func (im *importer) refuseAmbiguous() {
 	if im.unmatched == call.Deny {
 		l = profiles.Denylist
 	}
-	im.lists[l] = append(im.lists[l], `{"id":"imported-ambiguous","tool":["*__*__*","*___*"],"reason":"where the server's name ends cannot be told"}`)
+	im.lists[l] = append(im.lists[l],
+		`{"id":"imported-ambiguous","tool":["*__*__*","*___*"],"reason":"where the server's name ends cannot be told"}`)
 }
 
 func (r *tableRule) label() string { return fmt.Sprintf("imported-%d", r.order) }

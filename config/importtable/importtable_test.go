@@ -25,7 +25,8 @@ func firstMatch(rules []object, server, tool string, order Order) string {
 		if s, ok := r["serverId"].(string); ok && s != server {
 			continue
 		}
-		if name, ok := r["toolName"].(string); ok && name != tool && !(contains(name, "*") && oracleGlob(strings.ToLower(name), tool)) {
+		if name, ok := r["toolName"].(string); ok && name != tool && !(contains(name, "*") &&
+			oracleGlob(strings.ToLower(name), tool)) {
 			continue
 		}
 		if p, ok := r["toolPattern"].(string); ok && !oracleGlob(strings.ToLower(p), tool) {
@@ -51,7 +52,8 @@ func TestS12ImportedTablesDecideTheSame(t *testing.T) {
 	for range pairs / 100 {
 		var rules []object
 		for range 1 + m.IntN(6) {
-			r := object{"serverId": nil, "toolName": nil, "toolPattern": nil, "priority": m.IntN(20), "action": pick(m, "approve", "ask", "deny")}
+			r := object{"serverId": nil, "toolName": nil, "toolPattern": nil, "priority": m.IntN(20),
+				"action": pick(m, "approve", "ask", "deny")}
 			if m.chance(50) {
 				r["serverId"] = pick(m, "s", "ss", "t")
 			}
@@ -80,7 +82,8 @@ func TestS12ImportedTablesDecideTheSame(t *testing.T) {
 			server, tool := pick(m, "s", "ss", "t", "u"), letters(1+m.IntN(4))
 			want := firstMatch(rules, server, tool, order)
 			if other := firstMatch(rules, server, tool, HighestFirst+LowestFirst-order); other != want && unsaid == nil {
-				t.Fatalf("%s of %s is decided by the order, %s or %s, and nobody has to say it\ntable %s", tool, server, want, other, raw)
+				t.Fatalf("%s of %s is decided by the order, %s or %s, and nobody has to say it\ntable %s", tool, server, want,
+					other, raw)
 			}
 			got := p.Decide(profiles.Call{Server: server, Tool: tool}).Verdict.String()
 			if got == want {
@@ -108,17 +111,25 @@ func TestImportReads(t *testing.T) {
 		{"an empty table asks about everything", `[]`, nil, []string{`ask a__b`}, `"unmatched": "ask"`},
 		{"approve one server, ask about its writes", `[{"id":"1","serverId":"u-1","toolName":null,"toolPattern":null,"autoApprove":true,"priority":0},
 			{"id":"2","serverId":null,"toolName":null,"toolPattern":"write_*","autoApprove":false,"priority":10}]`, map[string]string{"u-1": "my-fs"},
-			[]string{`allow my-fs__read`, `ask my-fs__write_file`, `ask my-fs__WRITE_file`, `ask other__read`}, `"reason":"rule 1 (approve every tool of my-fs, priority 0)"`},
+			[]string{`allow my-fs__read`, `ask my-fs__write_file`, `ask my-fs__WRITE_file`, `ask other__read`},
+			`"reason":"rule 1 (approve every tool of my-fs, priority 0)"`},
 		{"approve everything", `[{"action":"approve"}]`, nil, []string{`allow a__b`, `allow a__b__c`}, `"*__*"`},
-		{"approve what begins and ends alike", `[{"toolPattern":"a*a","action":"approve"}]`, nil, []string{`allow x__aba`, `ask x__ab`, `ask x__y__aba`}, `"*__a*a"`},
-		{"an exception to a question", `[{"toolName":"write_log","autoApprove":1,"priority":20},{"toolPattern":"write_*","autoApprove":0,"priority":10},{"autoApprove":1,"priority":1}]`, nil,
+		{"approve what begins and ends alike", `[{"toolPattern":"a*a","action":"approve"}]`, nil,
+			[]string{`allow x__aba`, `ask x__ab`, `ask x__y__aba`}, `"*__a*a"`},
+		{"an exception to a question",
+			`[{"toolName":"write_log","autoApprove":1,"priority":20},{"toolPattern":"write_*","autoApprove":0,"priority":10},{"autoApprove":1,"priority":1}]`, nil,
 			[]string{`allow a__write_log`, `ask a__write_file`, `allow a__read`}, `"imported-3"`},
-		{"an exception to a denial", `{"servers":[{"id":"9","name":"fs"}],"rules":[{"server_id":"9","tool_name":"delete_tmp","action":"approve","priority":2},{"server_id":"9","tool_pattern":"delete_*","action":"deny","priority":1}]}`, nil,
-			[]string{`deny fs__delete_tmp`, `deny fs__delete_it`, `ask fs__read`, `ask x__delete_it`}, `rule 2 (deny delete_* of fs, priority 1)`},
-		{"everything else is denied", `[{"toolPattern":"get_*","action":"approve","priority":3},{"toolName":"drop","action":"ask","priority":2},{"action":"deny","priority":1}]`, nil,
+		{"an exception to a denial",
+			`{"servers":[{"id":"9","name":"fs"}],"rules":[{"server_id":"9","tool_name":"delete_tmp","action":"approve","priority":2},{"server_id":"9","tool_pattern":"delete_*","action":"deny","priority":1}]}`, nil,
+			[]string{`deny fs__delete_tmp`, `deny fs__delete_it`, `ask fs__read`, `ask x__delete_it`},
+			`rule 2 (deny delete_* of fs, priority 1)`},
+		{"everything else is denied",
+			`[{"toolPattern":"get_*","action":"approve","priority":3},{"toolName":"drop","action":"ask","priority":2},{"action":"deny","priority":1}]`, nil,
 			[]string{`allow a__get_x`, `ask a__drop`, `deny a__read`}, `"unmatched": "deny"`},
-		{"a rule that never decides", `[{"action":"ask","priority":2},{"toolName":"x","action":"approve","priority":1}]`, nil, []string{`ask a__x`}, `approve x of every server`},
-		{"several stars in an exception", `[{"toolPattern":"*a*b*","action":"ask","priority":3},{"toolPattern":"*a*","action":"approve","priority":5},{"action":"approve","priority":1}]`, nil,
+		{"a rule that never decides", `[{"action":"ask","priority":2},{"toolName":"x","action":"approve","priority":1}]`, nil,
+			[]string{`ask a__x`}, `approve x of every server`},
+		{"several stars in an exception",
+			`[{"toolPattern":"*a*b*","action":"ask","priority":3},{"toolPattern":"*a*","action":"approve","priority":5},{"action":"approve","priority":1}]`, nil,
 			[]string{`allow x__c`, `allow x__ab`}, `never decides anything`},
 	} {
 		imported, err := ImportReleio([]byte(row.table), "p", row.servers, HighestFirst)
@@ -126,7 +137,9 @@ func TestImportReads(t *testing.T) {
 			t.Errorf("%s: %v", row.title, err)
 			continue
 		}
-		if ambiguous := contains(string(imported.File), "imported-ambiguous"); ambiguous != slices.Contains([]string{"an exception to a question", "several stars in an exception", "approve what begins and ends alike", "everything else is denied"}, row.title) {
+		if ambiguous := contains(string(imported.File),
+			"imported-ambiguous"); ambiguous != slices.Contains([]string{"an exception to a question",
+			"several stars in an exception", "approve what begins and ends alike", "everything else is denied"}, row.title) {
 			t.Errorf("%s: asks about ambiguous names: %t\n%s", row.title, ambiguous, imported.File)
 		}
 		for _, empty := range []string{"[]", "[\n          \n"} {
@@ -142,9 +155,13 @@ func TestImportReads(t *testing.T) {
 		})
 	}
 	for _, row := range []struct{ table, want string }{
-		{`{`, "not JSON"}, {`{}`, "must be an array"}, {`7`, "must be an array"}, {`[7]`, "rule 1 of the table: it is a number"},
-		{`[{"toolName":"x"}]`, "neither"}, {`[{"autoApprove":"yes"}]`, "must be true or false"}, {`[{"action":"maybe"}]`, "must be approve, ask or deny"},
-		{`[{"action":"ask","priority":"high"}]`, "must be a number"}, {`[{"action":"ask","toolName":""}]`, "must be text or null"}, {`[{"action":"ask","serverId":7}]`, "must be text or null"},
+		{`{`, "not JSON"}, {`{}`, "must be an array"}, {`7`, "must be an array"},
+		{`[7]`, "rule 1 of the table: it is a number"},
+		{`[{"toolName":"x"}]`, "neither"}, {`[{"autoApprove":"yes"}]`, "must be true or false"},
+		{`[{"action":"maybe"}]`, "must be approve, ask or deny"},
+		{`[{"action":"ask","priority":"high"}]`, "must be a number"},
+		{`[{"action":"ask","toolName":""}]`, "must be text or null"},
+		{`[{"action":"ask","serverId":7}]`, "must be text or null"},
 	} {
 		if _, err := ImportReleio([]byte(row.table), "p", nil, HighestFirst); err == nil || !contains(err.Error(), row.want) {
 			t.Errorf("%s: got %v, want %q", row.table, err, row.want)
@@ -176,7 +193,8 @@ func TestRulesMeetAndCover(t *testing.T) {
 		return r
 	}
 	is := func(r tableRule, server, tool string) bool {
-		return (r.Server == "" || r.Server == server) && (r.Tool == tool || r.Tool == "" && (r.Pattern == "" || oracleGlob(strings.ToLower(r.Pattern), strings.ToLower(tool))))
+		return (r.Server == "" || r.Server == server) && (r.Tool == tool ||
+			r.Tool == "" && (r.Pattern == "" || oracleGlob(strings.ToLower(r.Pattern), strings.ToLower(tool))))
 	}
 	met, covered := 0, 0
 	for range 20_000 {
@@ -220,16 +238,23 @@ func TestAnImportedTableNeedsItsOrder(t *testing.T) {
 		{`[{"toolName":"delete_*","autoApprove":false,"priority":1},{"serverId":"*","autoApprove":true,"priority":100}]`,
 			[]string{"*__delete_*"}, []string{"allow a__delete_x"}, []string{"ask a__delete_x", "allow a__read"}},
 		{`[{"toolName":"*","action":"approve","priority":7}]`, nil, []string{"allow a__b"}, []string{"allow a__b"}},
-		{`[{"serverId":"a","toolName":"*","action":"approve","priority":7}]`, nil, []string{"allow a__b", "ask b__b"}, []string{"allow a__b"}},
-		{`[{"toolName":"x","action":"deny","priority":1},{"toolName":"x","action":"deny","priority":2}]`, nil, []string{"deny a__x"}, []string{"deny a__x"}},
-		{`[{"toolName":"x","action":"deny","priority":1},{"toolName":"y","action":"approve","priority":2}]`, nil, []string{"deny a__x"}, []string{"deny a__x"}},
-		{`[{"serverId":"a","action":"deny","priority":1},{"serverId":"b","action":"approve","priority":2}]`, nil, []string{"deny a__x"}, []string{"allow b__x"}},
+		{`[{"serverId":"a","toolName":"*","action":"approve","priority":7}]`, nil, []string{"allow a__b", "ask b__b"},
+			[]string{"allow a__b"}},
+		{`[{"toolName":"x","action":"deny","priority":1},{"toolName":"x","action":"deny","priority":2}]`, nil,
+			[]string{"deny a__x"}, []string{"deny a__x"}},
+		{`[{"toolName":"x","action":"deny","priority":1},{"toolName":"y","action":"approve","priority":2}]`, nil,
+			[]string{"deny a__x"}, []string{"deny a__x"}},
+		{`[{"serverId":"a","action":"deny","priority":1},{"serverId":"b","action":"approve","priority":2}]`, nil,
+			[]string{"deny a__x"}, []string{"allow b__x"}},
 		// A third rule decides either way.
 		{`[{"toolName":"x","action":"ask","priority":0},{"toolName":"x","action":"deny","priority":5},{"action":"approve","priority":3},{"toolName":"x","action":"ask","priority":9}]`, nil,
 			[]string{"ask a__x", "allow a__y"}, []string{"ask a__x", "allow a__y"}},
-		{`[{"toolName":"*a*b*","action":"ask","priority":3},{"toolPattern":"*a*","action":"approve","priority":5}]`, []string{"*__*a*b*: allow"}, nil, nil},
-		{`[{"toolName":"a*","action":"ask","priority":3},{"toolPattern":"*b","action":"approve","priority":5}]`, []string{"what both"}, nil, nil},
-		{`[{"toolName":"*a*b*","action":"ask","priority":3},{"action":"approve","priority":5}]`, []string{"*__*a*b*: allow"}, nil, nil},
+		{`[{"toolName":"*a*b*","action":"ask","priority":3},{"toolPattern":"*a*","action":"approve","priority":5}]`,
+			[]string{"*__*a*b*: allow"}, nil, nil},
+		{`[{"toolName":"a*","action":"ask","priority":3},{"toolPattern":"*b","action":"approve","priority":5}]`,
+			[]string{"what both"}, nil, nil},
+		{`[{"toolName":"*a*b*","action":"ask","priority":3},{"action":"approve","priority":5}]`, []string{"*__*a*b*: allow"},
+			nil, nil},
 	} {
 		_, err := ImportReleio([]byte(row.table), "p", nil, 0)
 		unsaid, refused := errors.AsType[*OrderError](err)
@@ -272,12 +297,19 @@ func TestImportSaysWhatBecomesOfEachRule(t *testing.T) {
 		has   []string
 		lacks []string
 	}{
-		{`[{"action":"approve","priority":2},{"toolName":"x","action":"deny","priority":1}]`, []string{"rule 2 (deny x of every server, priority 1) never decides anything: rules above it do"}, nil, []string{`"denylist"`}},
-		{`[{"toolName":"x","action":"ask","priority":2},{"toolName":"x","action":"approve","priority":1}]`, []string{"rule 2 (approve x of every server, priority 1) never decides anything"}, nil, []string{"imported-1", "imported-2"}},
+		{`[{"action":"approve","priority":2},{"toolName":"x","action":"deny","priority":1}]`,
+			[]string{"rule 2 (deny x of every server, priority 1) never decides anything: rules above it do"}, nil,
+			[]string{`"denylist"`}},
+		{`[{"toolName":"x","action":"ask","priority":2},{"toolName":"x","action":"approve","priority":1}]`,
+			[]string{"rule 2 (approve x of every server, priority 1) never decides anything"}, nil,
+			[]string{"imported-1", "imported-2"}},
 		{`[{"toolName":"x","action":"approve","priority":3},{"toolName":"x","action":"ask","priority":2},{"toolName":"y","action":"approve","priority":1}]`, nil, nil, []string{`imported-2`}},
-		{`[{"toolPattern":"*a*b*","action":"approve","priority":2},{"toolPattern":"a*","action":"deny","priority":1}]`, []string{"rule 1 (approve *a*b* of every server, priority 2) cannot be an exception to rule 2 (deny a* of every server, priority 1)"}, []string{"imported-2"}, nil},
-		{`[{"toolPattern":"*a*b*","action":"ask","priority":2},{"toolPattern":"*a*","action":"approve","priority":1}]`, nil, []string{`"tool":"*__*[Aa]*[Bb]*"`}, nil},
-		{`[{"serverId":"s","toolName":"x","action":"approve"},{"serverId":"t","toolPattern":"get_*","action":"deny"}]`, nil, []string{`"tool":"s__x"`, `"tool":"t__[gG][eE][tT]_*"`}, []string{`"tool":[`}},
+		{`[{"toolPattern":"*a*b*","action":"approve","priority":2},{"toolPattern":"a*","action":"deny","priority":1}]`,
+			[]string{"rule 1 (approve *a*b* of every server, priority 2) cannot be an exception to rule 2 (deny a* of every server, priority 1)"}, []string{"imported-2"}, nil},
+		{`[{"toolPattern":"*a*b*","action":"ask","priority":2},{"toolPattern":"*a*","action":"approve","priority":1}]`, nil,
+			[]string{`"tool":"*__*[Aa]*[Bb]*"`}, nil},
+		{`[{"serverId":"s","toolName":"x","action":"approve"},{"serverId":"t","toolPattern":"get_*","action":"deny"}]`, nil,
+			[]string{`"tool":"s__x"`, `"tool":"t__[gG][eE][tT]_*"`}, []string{`"tool":[`}},
 		{`[{"toolName":"x","autoApprove":true},{"toolName":5,"autoApprove":true}]`, nil, nil, nil},
 	} {
 		im, err := ImportReleio([]byte(row.table), "p", nil, HighestFirst)

@@ -73,7 +73,8 @@ func orderMatters(rules []tableRule) []string {
 			}
 			decides := func(above tableRule) bool { return above.covers(a) || above.covers(b) || named && above.covers(&both) }
 			if !slices.ContainsFunc(highest[:i], decides) && !slices.ContainsFunc(lowest[:j], decides) {
-				all = append(all, fmt.Sprintf("%s: %s with highest-first, by %s; %s with lowest-first, by %s", tools, a.Action, a.name(), b.Action, b.name()))
+				all = append(all, fmt.Sprintf("%s: %s with highest-first, by %s; %s with lowest-first, by %s", tools, a.Action,
+					a.name(), b.Action, b.name()))
 			}
 		}
 	}

@@ -12,7 +12,8 @@ import (
 
 // meaningless are keys of other clients that change nothing about what a server is, so that nobody need hear of them.
 var meaningless = map[string]bool{
-	"$schema": true, "description": true, "alwaysLoad": true, "dev": true, "icon": true, "name": true, "note": true, "comment": true,
+	"$schema": true, "description": true, "alwaysLoad": true, "dev": true, "icon": true, "name": true, "note": true,
+	"comment":     true,
 	"autoApprove": true, "alwaysAllow": true, "codemode": true,
 	"outputValidation": true, // ours; package config reads it
 }

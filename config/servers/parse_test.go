@@ -19,7 +19,8 @@ var update = flag.Bool("update", false, "rewrite the expected parses of the clie
 // people is the environment of the sample files.
 func people(name string) (string, bool) {
 	v, ok := map[string]string{
-		"HOME": "/home/ada", "PWD": "/home/ada/work", "API_TOKEN": "t0ken", "LEVEL_VAR": "debug", "NESTED": "${HOME} $(id) `id`", "EMPTY": "",
+		"HOME": "/home/ada", "PWD": "/home/ada/work", "API_TOKEN": "t0ken", "LEVEL_VAR": "debug",
+		"NESTED": "${HOME} $(id) `id`", "EMPTY": "",
 	}[name]
 	return v, ok
 }
@@ -143,7 +144,8 @@ func TestFilesOfAllClients(t *testing.T) {
 // Whatever an entry says: no panic, no word that is both accepted and impossible.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
-		`{"command":"${A:-${B}}","args":["{env:X}"],"env":{"A":"${input:x}"}}`, `{"url":"http://${HOME}/sse","headers":{"a":"b"}}`,
+		`{"command":"${A:-${B}}","args":["{env:X}"],"env":{"A":"${input:x}"}}`,
+		`{"url":"http://${HOME}/sse","headers":{"a":"b"}}`,
 		`{"type":"remote","url":"x","timeout":{"startup":1}}`, `{"command":["a"],"timeout":1e99,"disabled":true}`,
 	} {
 		f.Add([]byte(s))

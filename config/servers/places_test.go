@@ -16,20 +16,26 @@ func TestEveryProblemOfAnEntryHasItsPlace(t *testing.T) {
 		wrong, doubts []string // the marked text, and a part of the message with its hint
 	}{
 		{`{"command": "x", "args": 1, "cwd": 2, "env": {"A": [], "B": {}}, "disabled": 3, "tools": 4}`, []string{
-			"1: must be a list", `[]: value of "A"`, `{}: value of "B"`, "2: must be a string", "3: true or false", "4: list of strings"}, nil},
-		{`{"command": ["x", 7], "args": ["a", null]}`, []string{"7: list of strings, this is a number", "null: list of strings, this is null"}, nil},
+			"1: must be a list", `[]: value of "A"`, `{}: value of "B"`, "2: must be a string", "3: true or false",
+			"4: list of strings"}, nil},
+		{`{"command": ["x", 7], "args": ["a", null]}`, []string{"7: list of strings, this is a number",
+			"null: list of strings, this is null"}, nil},
 		{`{"url": 1, "headers": {"A B": "x", "C": []}, "oauth": {"clientId": 3, "callbackPort": 70000}, "timeout": {"startup": -1}}`, []string{
-			"1: must be a string", "[]: value of", `"x": cannot be sent`, `3: "oauth": "clientId" must be a string`, "70000: 65535", "-1: negative"}, nil},
+			"1: must be a string", "[]: value of", `"x": cannot be sent`, `3: "oauth": "clientId" must be a string`,
+			"70000: 65535", "-1: negative"}, nil},
 		{`{}`, []string{`{: needs a "command" or a "url"`}, nil},
 		{`{"comand": "x", "arg": []}`, []string{`"comand": did you mean "command"`}, nil},
 		{`{"Command": "x"}`, []string{`"Command": did you mean "command"`}, nil},
 		{`{"uri": "https://a.invalid"}`, []string{`"uri": needs a "command" or a "url"`}, nil},
 		{`{"type": "stdio", "args": 7}`, []string{`"stdio": needs a command`, "7: must be a list"}, nil},
 		{`{"type": 5, "command": "x"}`, []string{"5: must be a string"}, nil},
-		{`{"command": "x", "disable": true, "exclude_tool": ["a"]}`, []string{`"disable": did you mean "disabled"`, `"exclude_tool": did you mean "excludeTools"`}, nil},
+		{`{"command": "x", "disable": true, "exclude_tool": ["a"]}`, []string{`"disable": did you mean "disabled"`,
+			`"exclude_tool": did you mean "excludeTools"`}, nil},
 		{`{"command": "x", "enabledTool": ["a"]}`, []string{`"enabledTool": would take nothing away`}, nil},
-		{`{"command": "x", "toolset": [], "retries": 3, "description": 1, "trust": true, "sandboxEnabled": true}`, nil, []string{
-			`"trust": has no effect`, `"sandboxEnabled": "sandbox" has no effect`, `"toolset": "toolset" has no effect`, `"retries": "retries" has no effect`}},
+		{`{"command": "x", "toolset": [], "retries": 3, "description": 1, "trust": true, "sandboxEnabled": true}`, nil,
+			[]string{
+				`"trust": has no effect`, `"sandboxEnabled": "sandbox" has no effect`, `"toolset": "toolset" has no effect`,
+				`"retries": "retries" has no effect`}},
 		{`[]`, []string{`[]: must be an object`}, nil},
 	} {
 		root, bad := settings.ParseFile(row.entry)
@@ -60,8 +66,10 @@ func TestEveryProblemOfAnEntryHasItsPlace(t *testing.T) {
 }
 
 func TestParseRefusesWhatIsNoEntry(t *testing.T) {
-	for _, raw := range []string{``, `{"command": "x"`, `{"command": "x"}, "y": {}`, `{"command": "x", "command": "y"}`, "{\"command\": \"\xff\"}"} {
-		if s, _, err := Parse("s", []byte(raw), nil); err == nil || !strings.HasPrefix(err.Error(), `server "s": `) && !strings.Contains(raw, "y") {
+	for _, raw := range []string{``, `{"command": "x"`, `{"command": "x"}, "y": {}`, `{"command": "x", "command": "y"}`,
+		"{\"command\": \"\xff\"}"} {
+		if s, _, err := Parse("s", []byte(raw), nil); err == nil || !strings.HasPrefix(err.Error(), `server "s": `) &&
+			!strings.Contains(raw, "y") {
 			t.Errorf("%s: got %s, %v", raw, fmt.Sprint(s), err)
 		}
 	}

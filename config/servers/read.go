@@ -26,7 +26,8 @@ func Read(r *settings.Reader, name string, n strictjson.Value, env func(string) 
 	if env == nil {
 		env = func(string) (string, bool) { return "", false }
 	}
-	e := &entry{Reader: r, name: name, value: n, expander: expander{env: env}, used: map[string]bool{}, bad: map[string]bool{}}
+	e := &entry{Reader: r, name: name, value: n, expander: expander{env: env}, used: map[string]bool{},
+		bad: map[string]bool{}}
 	if n.Kind() != strictjson.Object {
 		e.Wrong(n, `write {"command": "..."} or {"url": "..."}`,
 			"the server %q must be an object, this is %s", e.name, n.Kind())
@@ -251,7 +252,8 @@ func (e *entry) variables() map[string]string {
 			e.doubt(key, "the variable %s has no effect: codemode sets it for every server", k)
 		}
 		if k == "" || strings.ContainsAny(k, "=\x00") || strings.Contains(v, "\x00") {
-			e.failAt(key, at, `a name has no "=", and neither name nor value has a NUL byte`, "its environment has the impossible variable %q", k)
+			e.failAt(key, at, `a name has no "=", and neither name nor value has a NUL byte`,
+				"its environment has the impossible variable %q", k)
 		}
 	}
 	for _, key := range []string{"environment", "env"} {

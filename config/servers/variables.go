@@ -75,7 +75,8 @@ func (x *expander) value(inside, written string) string {
 	case hasKind && kind == "env":
 		name = id
 	case hasKind && kind == "input":
-		x.miss("it needs the input %q (%s), and there is nobody to type it in: write the value, or a variable, in its place", id, written)
+		x.miss("it needs the input %q (%s), and there is nobody to type it in: write the value, or a variable, in its place",
+			id, written)
 		return ""
 	case !validVariable(name):
 		x.miss("%s is not a variable: a name in it has letters, digits and underscores", written)

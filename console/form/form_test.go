@@ -63,14 +63,16 @@ func TestTheFormFollowsTheSchema(t *testing.T) {
 	if got := sketch(Fields(issueSchema)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	for _, none := range []string{``, `true`, `{}`, `[]`, `{"type":"object"}`, `{"properties":7}`, `{"$ref":"#"}`, `{"$ref":"https://elsewhere.test/s"}`, `{"properties":`} {
+	for _, none := range []string{``, `true`, `{}`, `[]`, `{"type":"object"}`, `{"properties":7}`, `{"$ref":"#"}`,
+		`{"$ref":"https://elsewhere.test/s"}`, `{"properties":`} {
 		if got := Fields(json.RawMessage(none)); len(got) != 0 {
 			t.Errorf("%s makes %s", none, sketch(got))
 		}
 	}
 	var many []string
 	for i := range 500 {
-		many = append(many, fmt.Sprintf(`"p%d": {"type": ["string"], "required": true, "properties": {"a": {"$ref": "#"}}}`, i))
+		many = append(many, fmt.Sprintf(`"p%d": {"type": ["string"], "required": true, "properties": {"a": {"$ref": "#"}}}`,
+			i))
 	}
 	if got := Fields(json.RawMessage(`{"properties": {` + strings.Join(many, ",") + `}}`)); len(got) > maxFields {
 		t.Errorf("%d fields", len(got))

@@ -28,7 +28,8 @@ type stats struct {
 }
 
 func (s stats) String() string {
-	return fmt.Sprintf("%d functions, %d loops report in; %d functions with %d loops skipped", s.functions, s.loops, s.skipped, s.left)
+	return fmt.Sprintf("%d functions, %d loops report in; %d functions with %d loops skipped", s.functions, s.loops,
+		s.skipped, s.left)
 }
 
 // instrument returns the module with a counter at the head of each loop. The error is a *malformed when the module is

@@ -164,8 +164,9 @@ func TestLoopsOfEveryShape(t *testing.T) {
 			want:  []uint64{2},
 			loops: 1, polls: 1,
 		}, {
-			name:  "a loop behind unreachable code",
-			wasm:  program([]int{2}, fn(opBlock, emptyBlock, br, 0, opLoop, 5, i32(1), brIf, 0, opEnd, opDrop, opDrop, opEnd, local, 0)),
+			name: "a loop behind unreachable code",
+			wasm: program([]int{2}, fn(opBlock, emptyBlock, br, 0, opLoop, 5, i32(1), brIf, 0, opEnd, opDrop, opDrop, opEnd,
+				local, 0)),
 			args:  []uint64{1},
 			want:  []uint64{1},
 			loops: 1, polls: 0,
@@ -207,7 +208,8 @@ func TestPollWithoutResult(t *testing.T) {
 // The import that polls need not be the first, and imported globals come before the one that is added.
 func TestIndicesBehindImports(t *testing.T) {
 	wasm := mod(types,
-		sec(2, b("other", "f", 0, 4), b("other", "g", 3, typeI32, 0), b("x", pollName, 0, 1), b("other", "m", 2, 1, 1, 2), b("other", "t", 1, 0x70, 0, 1)),
+		sec(2, b("other", "f", 0, 4), b("other", "g", 3, typeI32, 0), b("x", pollName, 0, 1), b("other", "m", 2, 1, 1, 2),
+			b("other", "t", 1, 0x70, 0, 1)),
 		sec(3, b(0)), counter, sec(10, fn(opLoop, emptyBlock, opEnd)))
 	out, _ := mustInstrument(t, wasm, options{every: 300})
 	fuel, poll := 2, 1
@@ -251,9 +253,11 @@ func TestSkip(t *testing.T) {
 		{"imported function", wasm, []string{"p"}, `no function named "p"`},
 		{"the same name twice", wasm, []string{"spin", "spin"}, "given twice"},
 		{"no name section", program([]int{0}, spin), []string{"spin"}, `no function named "spin"`},
-		{"two functions of one name", b(program([]int{0, 0}, spin, spin), names(1, "spin", 2, "spin")), []string{"spin"}, `2 functions are named "spin"`},
+		{"two functions of one name", b(program([]int{0, 0}, spin, spin), names(1, "spin", 2, "spin")), []string{"spin"},
+			`2 functions are named "spin"`},
 	} {
-		if _, _, err := instrument(test.wasm, options{every: 1, skip: test.skip}); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, _, err := instrument(test.wasm, options{every: 1, skip: test.skip}); err == nil ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got error %v, want one with %q", test.name, err, test.want)
 		}
 	}
@@ -269,7 +273,8 @@ func TestNothingElseChanges(t *testing.T) {
 	g0 := b(typeI32, 0, opI32Const, 0xff, 0x00, opEnd)
 	fuel := b(typeI32, 1, opI32Const, 0xa0, 0x8d, 0x06, opEnd)
 	before := b(types, custom("one", 1, 2, 3), imports0, sec(3, b(0)), sec(4, b(0x70, 0, 1)), sec(5, b(0, 1)))
-	after := b(rawSec(8, b(1)), sec(9, b(0, opI32Const, 0, opEnd, 1, 1)), rawSec(12, b(1)), code, sec(11, b(0, opI32Const, 0, opEnd, "data")))
+	after := b(rawSec(8, b(1)), sec(9, b(0, opI32Const, 0, opEnd, 1, 1)), rawSec(12, b(1)), code,
+		sec(11, b(0, opI32Const, 0, opEnd, "data")))
 	name := names(1, "f")
 
 	for _, test := range []struct {
@@ -280,7 +285,8 @@ func TestNothingElseChanges(t *testing.T) {
 		{
 			name: "with globals and exports",
 			in:   mod(before, custom("two"), sec(6, g0), sec(7, export("f", 0, 1)), custom("three"), after, name),
-			want: mod(before, custom("two"), sec(6, g0, fuel), sec(7, export("f", 0, 1), export(fuelName, 3, 1)), custom("three"), after, name),
+			want: mod(before, custom("two"), sec(6, g0, fuel), sec(7, export("f", 0, 1), export(fuelName, 3, 1)),
+				custom("three"), after, name),
 		}, {
 			name: "without either",
 			in:   mod(before, after, name),
@@ -290,9 +296,10 @@ func TestNothingElseChanges(t *testing.T) {
 			in:   mod(before, sec(7, export("f", 0, 1)), after, name),
 			want: mod(before, sec(6, fuel), sec(7, export("f", 0, 1), export(fuelName, 3, 0)), after, name),
 		}, {
-			name:  "stripped",
-			in:    mod(before, after, name, custom("four", 4)),
-			want:  mod(bytes.Replace(before, custom("one", 1, 2, 3), nil, 1), sec(6, fuel), sec(7, export(fuelName, 3, 0)), after),
+			name: "stripped",
+			in:   mod(before, after, name, custom("four", 4)),
+			want: mod(bytes.Replace(before, custom("one", 1, 2, 3), nil, 1), sec(6, fuel), sec(7, export(fuelName, 3, 0)),
+				after),
 			strip: true,
 		},
 	} {
@@ -350,7 +357,8 @@ func TestBulkOnlyWhereItIsAllowed(t *testing.T) {
 		{"anywhere", b(operands, opPrefix, 10, 0, 0), nil, ""},
 		{"a conversion is not meant", b(0x43, 0, 0, 0, 0, opPrefix, 0, opDrop), []string{}, ""},
 	} {
-		wasm := b(mod(types, imports, sec(3, b(0)), memory, counter, sec(7, export("f", 0, 1)), sec(10, fn(test.code))), names(1, "memset"))
+		wasm := b(mod(types, imports, sec(3, b(0)), memory, counter, sec(7, export("f", 0, 1)), sec(10, fn(test.code))),
+			names(1, "memset"))
 		_, _, err := instrument(wasm, options{every: 1, bulk: test.bulk})
 		if test.want == "" && err != nil {
 			t.Errorf("%s: %v", test.name, err)

@@ -77,7 +77,8 @@ func parse(data []byte) (*module, error) {
 		m.sections = append(m.sections, section{id, start, content.pos, content.end})
 		if id != sectionCustom {
 			if int(id) >= len(order) {
-				return nil, &malformed{start, fmt.Sprintf("unknown section %d; build the module without the feature it belongs to", id)}
+				return nil, &malformed{start, fmt.Sprintf("unknown section %d; build the module without the feature it belongs to",
+					id)}
 			}
 			if order[id] <= last {
 				return nil, &malformed{start, fmt.Sprintf("section %d occurs twice or too late", id)}

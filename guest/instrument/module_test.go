@@ -28,7 +28,8 @@ func TestMalformed(t *testing.T) {
 		{"unknown section", ok(rawSec(13, nil)), at, "unknown section 13"},
 		{"section twice", ok(sec(3)), at, "section 3 occurs twice or too late"},
 		{"section too late", ok(sec(10, spin), sec(7)), at + len(sec(10, spin)), "section 7 occurs twice or too late"},
-		{"data count behind code", ok(sec(10, spin), rawSec(12, b(0))), at + len(sec(10, spin)), "section 12 occurs twice or too late"},
+		{"data count behind code", ok(sec(10, spin), rawSec(12, b(0))), at + len(sec(10, spin)),
+			"section 12 occurs twice or too late"},
 		{"section longer than the file", ok(b(10, 5, 1)), at + 2, "5 bytes announced, 1 left"},
 		{"section without a length", ok(b(10)), at + 1, "unexpected end"},
 		{"section with bytes left over", ok(rawSec(7, b(0, 0))), at + 3, "1 bytes too many"},
@@ -55,10 +56,12 @@ func TestMalformed(t *testing.T) {
 		{"more exports than bytes", ok(rawSec(7, b(0xff, 0xff, 0xff, 0xff, 0x0f))), at + 7, "unexpected end"},
 		{"export of a tag", ok(sec(7, export("x", 4, 0))), at + 5, "unknown kind 4"},
 		{"instrumented already", ok(sec(7, export(fuelName, 3, 0))), at + 3, "is the module instrumented?"},
-		{"poll imported twice", mod(types, sec(2, b("m", pollName, 0, 0), b("n", pollName, 0, 0))), len(mod(types)) + 3 + 18, "imported twice"},
+		{"poll imported twice", mod(types, sec(2, b("m", pollName, 0, 0), b("n", pollName, 0, 0))), len(mod(types)) + 3 + 18,
+			"imported twice"},
 		{"poll of an unknown type", mod(types, sec(2, b("m", pollName, 0, 6))), len(mod(types)) + 3, "unknown type 6"},
 		{"poll with a parameter", mod(types, sec(2, b("m", pollName, 0, 2))), len(mod(types)) + 3, "takes parameters"},
-		{"poll with two results", mod(sec(1, b(0x60, 0, 2, 0x7f, 0x7f)), sec(2, b("m", pollName, 0, 0))), 8 + 8 + 3, "takes parameters"},
+		{"poll with two results", mod(sec(1, b(0x60, 0, 2, 0x7f, 0x7f)), sec(2, b("m", pollName, 0, 0))), 8 + 8 + 3,
+			"takes parameters"},
 		{"poll with an i64", mod(sec(1, b(0x60, 0, 1, 0x7e)), sec(2, b("m", pollName, 0, 0))), 8 + 7 + 3, "takes parameters"},
 		{"names that end too soon", mod(custom("name", 1, 3, 2, 0, 0)), 8 + 2 + 5 + 5, "name section: offset"},
 		{"a function named twice", mod(names(1, "f", 1, "g")), 8 + 2 + 5 + 4 + 2 + 1 + 3, "function 1 is named twice"},
@@ -81,7 +84,8 @@ func TestPollIsNeeded(t *testing.T) {
 		{"a global of that name", mod(types, sec(2, b("env", pollName, 3, typeI32, 0)))},
 		{"an export of that name", mod(types, sec(3, b(0)), sec(7, export(pollName, 0, 0)), sec(10, fn()))},
 	} {
-		if _, _, err := instrument(test.wasm, options{every: 1}); err == nil || !strings.Contains(err.Error(), "does not import codemode_poll") {
+		if _, _, err := instrument(test.wasm, options{every: 1}); err == nil || !strings.Contains(err.Error(),
+			"does not import codemode_poll") {
 			t.Errorf("%s: got error %v", test.name, err)
 		}
 	}
@@ -123,17 +127,22 @@ func TestCommand(t *testing.T) {
 	}{
 		{name: "as it is", args: []string{"-in", in, "-out", out}, want: options{every: 100_000}},
 		{name: "all flags", args: []string{"-in", in, "-out", out, "-every", "7", "-skip", "f", "-strip", "-stats"},
-			stdout: "1 functions, 0 loops report in; 1 functions with 1 loops skipped\n", want: options{every: 7, skip: []string{"f"}, strip: true}},
+			stdout: "1 functions, 0 loops report in; 1 functions with 1 loops skipped\n",
+			want:   options{every: 7, skip: []string{"f"}, strip: true}},
 		{name: "no output", args: []string{"-in", in}, code: 2, stderr: "both -in and -out are needed"},
-		{name: "every zero", args: []string{"-in", in, "-out", out, "-every", "0"}, code: 2, stderr: "-every 0 is not between"},
-		{name: "every too large", args: []string{"-in", in, "-out", out, "-every", "2147483648"}, code: 2, stderr: "is not between"},
+		{name: "every zero", args: []string{"-in", in, "-out", out, "-every", "0"}, code: 2,
+			stderr: "-every 0 is not between"},
+		{name: "every too large", args: []string{"-in", in, "-out", out, "-every", "2147483648"}, code: 2,
+			stderr: "is not between"},
 		{name: "a stray argument", args: []string{"-in", in, "-out", out, "f"}, code: 2, stderr: `unexpected argument "f"`},
 		{name: "unknown flag", args: []string{"-fuel"}, code: 2, stderr: "not defined: -fuel"},
 		{name: "help", args: []string{"-h"}, stderr: "-skip function"},
 		{name: "no such file", args: []string{"-in", filepath.Join(dir, "none"), "-out", out}, code: 1, stderr: "none"},
-		{name: "output in no folder", args: []string{"-in", in, "-out", filepath.Join(dir, "none", "out")}, code: 1, stderr: "none"},
+		{name: "output in no folder", args: []string{"-in", in, "-out", filepath.Join(dir, "none", "out")}, code: 1,
+			stderr: "none"},
 		{name: "malformed", args: []string{"-in", bad, "-out", out}, code: 1, stderr: bad + ": offset 0xa: unexpected end"},
-		{name: "missing function", args: []string{"-in", in, "-out", out, "-skip", "g"}, code: 1, stderr: `no function named "g"`},
+		{name: "missing function", args: []string{"-in", in, "-out", out, "-skip", "g"}, code: 1,
+			stderr: `no function named "g"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			os.Remove(out)
@@ -163,9 +172,11 @@ func FuzzInstrument(f *testing.F) {
 	spin := fn(opLoop, emptyBlock, opEnd)
 	f.Add(endless)
 	f.Add(b(endless, names(1, "f")))
-	f.Add(mod(types, imports0, sec(3, b(0)), sec(4, b(0x70, 0, 1)), sec(5, b(0, 1)), sec(9, b(0, opI32Const, 0, opEnd, 1, 1)),
+	f.Add(mod(types, imports0, sec(3, b(0)), sec(4, b(0x70, 0, 1)), sec(5, b(0, 1)),
+		sec(9, b(0, opI32Const, 0, opEnd, 1, 1)),
 		rawSec(12, b(1)), sec(10, spin), sec(11, b(0, opI32Const, 0, opEnd, "data"))))
-	f.Add(program([]int{2}, fn(i32(0), local, 0, opLoop, 5, localTee, 0, 0x6a, local, 0, i32(1), 0x6b, localTee, 0, local, 0, brIf, 0, opEnd, opDrop)))
+	f.Add(program([]int{2}, fn(i32(0), local, 0, opLoop, 5, localTee, 0, 0x6a, local, 0, i32(1), 0x6b, localTee, 0, local,
+		0, brIf, 0, opEnd, opDrop)))
 	ctx := context.Background()
 	engine := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter())
 	f.Cleanup(func() { engine.Close(ctx) })

@@ -105,7 +105,8 @@ func program(typ []int, functions ...[]byte) []byte {
 	for _, t := range typ {
 		list = append(list, b(t))
 	}
-	return mod(types, imports, sec(3, list...), counter, sec(7, export("f", 0, 1), export("steps", 3, 0)), sec(10, functions...))
+	return mod(types, imports, sec(3, list...), counter, sec(7, export("f", 0, 1), export("steps", 3, 0)),
+		sec(10, functions...))
 }
 
 func mustInstrument(t *testing.T, wasm []byte, o options) ([]byte, stats) {
@@ -145,7 +146,8 @@ func start(t *testing.T, wasm []byte, results int) *guest {
 	if results > 0 {
 		result = []api.ValueType{api.ValueTypeI32}
 	}
-	if _, err := r.NewHostModuleBuilder("env").NewFunctionBuilder().WithGoFunction(host, nil, result).Export(pollName).Instantiate(ctx); err != nil {
+	if _, err := r.NewHostModuleBuilder("env").NewFunctionBuilder().WithGoFunction(host, nil,
+		result).Export(pollName).Instantiate(ctx); err != nil {
 		t.Fatal(err)
 	}
 	m, err := r.Instantiate(ctx, wasm)

@@ -58,7 +58,8 @@ func initialised(wasm []byte, stack, gc uint64) ([]byte, error) {
 	defer rt.Close(ctx)
 	i32 := api.ValueTypeI32
 	_, err := rt.NewHostModuleBuilder("codemode").
-		NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(context.Context, api.Module, []uint64) {}), nil, nil).Export("codemode_poll").
+		NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(context.Context, api.Module, []uint64) {}), nil,
+		nil).Export("codemode_poll").
 		NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(context.Context, api.Module, []uint64) {
 		panic("codemode_call during the initialisation")
 	}), []api.ValueType{i32, i32, i32, i32}, []api.ValueType{i32}).Export("codemode_call").

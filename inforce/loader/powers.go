@@ -59,7 +59,8 @@ func Powers(o Options, cfg *config.Config) ([]protect.Place, error) {
 	if cfg.Scripts != nil {
 		tree(beside(cfg.Scripts.Pos.File, cfg.Scripts.Root), "the folder of the saved programs")
 	}
-	if r := cfg.Responder; r != nil && len(r.Command) > 0 && filepath.Base(r.Command[0]) != r.Command[0] { // PATH finds others
+	// PATH finds others
+	if r := cfg.Responder; r != nil && len(r.Command) > 0 && filepath.Base(r.Command[0]) != r.Command[0] {
 		name := r.Command[0]
 		add(name, "the program that opens a terminal for answers")
 	}

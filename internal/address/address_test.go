@@ -16,7 +16,8 @@ func TestOrigin(t *testing.T) {
 		{"https://canary@hooks.example", "https://hooks.example/…"},
 		{"https://u:canary@hooks.example:8443/?canary=1#canary", "https://hooks.example:8443/…"},
 		{"http://127.0.0.1:4318", "http://127.0.0.1:4318"}, {"http://127.0.0.1:4318/", "http://127.0.0.1:4318"},
-		{"postgres://u:canary@db.example/name?sslpassword=canary", "postgres://db.example/…"}, {"http://[::1]:80/canary", "http://[::1]:80/…"},
+		{"postgres://u:canary@db.example/name?sslpassword=canary", "postgres://db.example/…"},
+		{"http://[::1]:80/canary", "http://[::1]:80/…"},
 		{"canary", Unreadable}, {"https://u:can/ary@h/", Unreadable}, {"http://h\x00canary/", Unreadable}, {"", Unreadable},
 	} {
 		if got := Origin(row[0]); got != row[1] {
@@ -32,9 +33,12 @@ func TestHide(t *testing.T) {
 	}
 	for _, err := range []error{
 		&url.Error{Op: "Post", URL: "https://h.example/canary?canary", Err: errors.New("refused")},
-		fmt.Errorf("sending: %w", &url.Error{Op: "Post", URL: "https://u:***@h.example/canary", Err: errors.New(`Get "https://h.example/canary": EOF`)}),
-		&url.Error{Op: "Post", URL: "https://h.example/canary", Err: &url.Error{Op: "parse", URL: "canary", Err: errors.New("bad")}},
-		parse("http://u:%zzcanary@h/"), parse("https://h:canary/"), parse("http://[::1canary/"), parse("https://h.example/%zzcanary"), parse("\x7fcanary"),
+		fmt.Errorf("sending: %w", &url.Error{Op: "Post", URL: "https://u:***@h.example/canary",
+			Err: errors.New(`Get "https://h.example/canary": EOF`)}),
+		&url.Error{Op: "Post", URL: "https://h.example/canary", Err: &url.Error{Op: "parse", URL: "canary",
+			Err: errors.New("bad")}},
+		parse("http://u:%zzcanary@h/"), parse("https://h:canary/"), parse("http://[::1canary/"),
+		parse("https://h.example/%zzcanary"), parse("\x7fcanary"),
 		fmt.Errorf("invalid proxy address %q: %v", "u:canary@proxy:3128", errors.New("first path segment")),
 		fmt.Errorf("proxyconnect tcp: dial http://u:canary@proxy:3128: refused"),
 		errors.New("failed (postgres://u:canary@h/canary): x"),
@@ -52,7 +56,8 @@ func TestHide(t *testing.T) {
 	if Hide(plain) != plain {
 		t.Error("an error without an address is another one")
 	}
-	_, err := (&http.Client{}).Do(must(http.NewRequestWithContext(canceled(), http.MethodGet, "http://127.0.0.1:1/canary", nil)))
+	_, err := (&http.Client{}).Do(must(http.NewRequestWithContext(canceled(), http.MethodGet, "http://127.0.0.1:1/canary",
+		nil)))
 	if hidden := Hide(err); !errors.Is(hidden, context.Canceled) || strings.Contains(hidden.Error(), "canary") {
 		t.Errorf("got %v", hidden)
 	}

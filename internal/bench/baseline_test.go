@@ -42,7 +42,8 @@ func ReadBaseline(r io.Reader) (*Baseline, error) {
 		}
 		name, reason, ok := strings.Cut(line, ": ")
 		if !ok || reason != ofEngine && !strings.HasPrefix(reason, byDesign) && !strings.HasPrefix(reason, unexplained) {
-			return nil, fmt.Errorf("line %d: it has to be a test, a colon and a reason: %q, %q or %q", n, ofEngine, byDesign+"…", unexplained+"…")
+			return nil, fmt.Errorf("line %d: it has to be a test, a colon and a reason: %q, %q or %q", n, ofEngine, byDesign+"…",
+				unexplained+"…")
 		}
 		k := known{test: name, reason: reason}
 		if test, variant, ok := strings.Cut(name, " "); ok {

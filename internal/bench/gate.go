@@ -74,7 +74,8 @@ type admission struct {
 
 func admit(gate *hostfns.Gate, limits sandbox.Limits) *admission {
 	return &admission{
-		run:     gate.Run(hostfns.RunInfo{ID: "bench", Profile: "bench", Policy: tools{}, ArgumentBytes: limits.ArgumentBytes}),
+		run: gate.Run(hostfns.RunInfo{ID: "bench", Profile: "bench", Policy: tools{},
+			ArgumentBytes: limits.ArgumentBytes}),
 		denials: map[int]bool{},
 	}
 }

@@ -241,7 +241,8 @@ func (r *isolation) evaluate(ctx context.Context, name, source string, h sandbox
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("refused: %s", problems[0])
 	}
-	result, err := r.engine.Run(ctx, sandbox.Program{Source: program.JS, Name: name, Limits: r.limits, Lookup: program.Lookup}, h)
+	result, err := r.engine.Run(ctx, sandbox.Program{Source: program.JS, Name: name, Limits: r.limits,
+		Lookup: program.Lookup}, h)
 	return result.Value, err
 }
 

@@ -63,7 +63,8 @@ func (r *IsolationReport) writeTable(w io.Writer, verbose bool) error {
 	for _, c := range rows {
 		width = max(width, len([]rune(c.Class)))
 	}
-	fmt.Fprintf(&b, "%-*s %6s %9s %6s %8s %9s %6s %6s\n", width, "class", "cases", "accepted", "exact", "stopped", "late p50", "p99", "max ms")
+	fmt.Fprintf(&b, "%-*s %6s %9s %6s %8s %9s %6s %6s\n", width, "class", "cases", "accepted", "exact", "stopped",
+		"late p50", "p99", "max ms")
 	for _, c := range rows {
 		fmt.Fprintf(&b, "%-*s %6d %9d %6d", width, oneLine(c.Class), c.Cases, c.OK, c.Exact)
 		cells := c.Overshoot.cells()
@@ -78,7 +79,8 @@ func (r *IsolationReport) writeMarkdown(w io.Writer, verbose bool) error {
 	var b strings.Builder
 	b.WriteString("| class | cases | accepted | exact | stopped | late p50 ms | p99 | max |\n|---|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, c := range append(slices.Clone(r.Summary.Classes), r.Summary.total()) {
-		fmt.Fprintf(&b, "| %s | %d | %d | %d | %s |\n", cell(c.Class), c.Cases, c.OK, c.Exact, strings.Join(c.Overshoot.cells(), " | "))
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %s |\n", cell(c.Class), c.Cases, c.OK, c.Exact,
+			strings.Join(c.Overshoot.cells(), " | "))
 	}
 	if shown := r.shown(verbose); len(shown) > 0 {
 		b.WriteString("\n| | file | outcome | ms | detail |\n|---|---|---|--:|---|\n")

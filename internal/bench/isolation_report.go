@@ -137,7 +137,8 @@ func (s *ClassSummary) finish() {
 		return
 	}
 	slices.Sort(s.samples)
-	s.Overshoot = Overshoot{len(s.samples), quantile(s.samples, 0.5), quantile(s.samples, 0.99), s.samples[len(s.samples)-1]}
+	s.Overshoot = Overshoot{len(s.samples), quantile(s.samples, 0.5), quantile(s.samples, 0.99),
+		s.samples[len(s.samples)-1]}
 }
 
 func (r *IsolationReport) summarise(total time.Duration, before, after level) {
@@ -165,7 +166,8 @@ func (r *IsolationReport) summarise(total time.Duration, before, after level) {
 		s.Classes = append(s.Classes, *classes[name])
 	}
 	s.finish()
-	s.Goroutines, s.Files, s.Guests = delta(before.goroutines, after.goroutines), delta(before.files, after.files), delta(before.guests, after.guests)
+	s.Goroutines, s.Files, s.Guests = delta(before.goroutines, after.goroutines), delta(before.files, after.files),
+		delta(before.guests, after.guests)
 	s.BeforeKiB, s.AfterKiB = max(before.residentKiB, 0), max(after.residentKiB, 0)
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
@@ -188,7 +190,8 @@ func (s *IsolationSummary) leaks() []string {
 		what  string
 		delta *int
 		spare int
-	}{{"goroutines", s.Goroutines, spareGoroutines}, {"file descriptors", s.Files, spareFiles}, {"guests", s.Guests, spareGuests()}} {
+	}{{"goroutines", s.Goroutines, spareGoroutines}, {"file descriptors", s.Files, spareFiles},
+		{"guests", s.Guests, spareGuests()}} {
 		if l.delta != nil && *l.delta > l.spare {
 			leaks = append(leaks, fmt.Sprintf("%d %s", *l.delta, l.what))
 		}

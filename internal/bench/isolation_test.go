@@ -51,7 +51,8 @@ func TestOutcomes(t *testing.T) {
 		want         Outcome
 	}{
 		{"a value", "return await codemode.echo({x: [1, 'é']})", Value},
-		{"nothing, there and back", "if (await codemode.echo() === null && await codemode.echo(null) === null) return 1; throw 1", Value},
+		{"nothing, there and back",
+			"if (await codemode.echo() === null && await codemode.echo(null) === null) return 1; throw 1", Value},
 		{"an exception", "throw new Error('no')", Error},
 		{"a syntax error", "return (", Error},
 		{"a program that is too long", "return 1 //" + strings.Repeat("x", 300<<10), Error},
@@ -60,7 +61,8 @@ func TestOutcomes(t *testing.T) {
 		{"waiting for what takes a while", "return codemode.slow({ms: 20})", Value},
 		{"waiting for nothing", "await new Promise(() => {})", Error},
 		{"too much memory", "const a = []; for (;;) a.push(new Uint8Array(1 << 20).fill(1))", Memory},
-		{"too much memory in another coat", "try { const a = []; for (;;) a.push(new Uint8Array(1 << 20).fill(1)) } catch { throw null }", Memory},
+		{"too much memory in another coat",
+			"try { const a = []; for (;;) a.push(new Uint8Array(1 << 20).fill(1)) } catch { throw null }", Memory},
 		{"too much output", "return 'x'.repeat(2 << 20)", Error},
 		{"a thousand calls", "for (let i = 0; i < 1000; i++) await codemode.echo(i); return 'done'", Value},
 		{"too many calls", "for (;;) await codemode.echo(1)", Error},
@@ -69,11 +71,15 @@ func TestOutcomes(t *testing.T) {
 		{"a denied call", "await codemode.secret()", Denied},
 		{"a denied call with arguments", "return await codemode['secret']({x: 1})", Denied},
 		{"a denied call, caught", "try { await codemode.secret() } catch (e) { return e.reason }", Value},
-		{"a denied call, caught, then another error", "try { await codemode.secret() } catch (e) { throw new Error(e.message) }", Error},
-		{"a denied call, caught, then its copy", "try { await codemode.secret() } catch (e) { throw Object.assign(new e.constructor(e.message), e) }", Error},
-		{"a denied call, caught, then thrown on", "try { await codemode.secret() } catch (e) { e.name = 'Mine'; throw e }", Denied},
+		{"a denied call, caught, then another error",
+			"try { await codemode.secret() } catch (e) { throw new Error(e.message) }", Error},
+		{"a denied call, caught, then its copy",
+			"try { await codemode.secret() } catch (e) { throw Object.assign(new e.constructor(e.message), e) }", Error},
+		{"a denied call, caught, then thrown on", "try { await codemode.secret() } catch (e) { e.name = 'Mine'; throw e }",
+			Denied},
 		{"a denied call that nobody waits for", "codemode.secret(); return 1", Value},
-		{"an error that only looks like a denial", "throw Object.assign(new Error('the call of secret was refused (denied): the profile denies it'), {name: 'ToolCallDeniedError'})", Error},
+		{"an error that only looks like a denial",
+			"throw Object.assign(new Error('the call of secret was refused (denied): the profile denies it'), {name: 'ToolCallDeniedError'})", Error},
 		{"an error that only looks like a time-out", "throw new Error('the program computed longer than 300ms')", Error},
 		{"a tool that there is not", "await codemode.nothing()", Error},
 		{"megabytes as argument", "return (await codemode.echo('x'.repeat(7 << 20))).length", Value},
@@ -126,7 +132,8 @@ func TestJudgement(t *testing.T) {
 		}
 	}
 	loop := r.Cases[1]
-	if over := r.Summary.Overshoot; over.Runs != 2 || over.Max != loop.OvershootMS || over.Max <= 0 || over.Max > 2000 || loop.MS < 300 {
+	if over := r.Summary.Overshoot; over.Runs != 2 || over.Max != loop.OvershootMS || over.Max <= 0 || over.Max > 2000 ||
+		loop.MS < 300 {
 		t.Errorf("got overshoot %+v, and %v ms for the loop", over, loop.MS)
 	}
 	if len(r.Summary.Classes) != 2 || r.Summary.Classes[0].OK != 2 || r.Summary.Classes[1].OK != 0 {
@@ -160,7 +167,8 @@ func TestIsolationReports(t *testing.T) {
 			t.Errorf("a case in JSON has no %q", key)
 		}
 	}
-	for _, key := range []string{"cases", "ok", "exact", "overshoot_ms", "total_ms", "classes", "goroutines_delta", "fds_delta", "guests_delta", "heap_kib"} {
+	for _, key := range []string{"cases", "ok", "exact", "overshoot_ms", "total_ms", "classes", "goroutines_delta",
+		"fds_delta", "guests_delta", "heap_kib"} {
 		if _, ok := parsed.Summary[key]; !ok {
 			t.Errorf("the summary in JSON has no %q", key)
 		}
@@ -170,7 +178,8 @@ func TestIsolationReports(t *testing.T) {
 	if err := xml.Unmarshal([]byte(write("junit", false)), &suites); err != nil {
 		t.Fatal(err)
 	}
-	if len(suites.Suites) != 3 || suites.Suites[0].Tests != 2 || suites.Suites[0].Failures != 0 || suites.Suites[1].Failures != 3 ||
+	if len(suites.Suites) != 3 || suites.Suites[0].Tests != 2 || suites.Suites[0].Failures != 0 ||
+		suites.Suites[1].Failures != 3 ||
 		suites.Suites[1].Cases[1].Failure == nil || suites.Suites[2].Failures != 0 {
 		t.Errorf("got %+v", suites)
 	}
@@ -219,8 +228,10 @@ func TestLeaksFailASuite(t *testing.T) {
 }
 
 func TestBusyMachine(t *testing.T) {
-	s := suite(t, `[{"file": "a.js", "class": "c", "outcome": "value", "expect": 1}]`, map[string]string{"a.js": "return 1"})
-	r, err := Isolation(t.Context(), IsolationOptions{Wasm: guest(t), CacheDir: cache(t), CPU: 300 * time.Millisecond, Busy: 2}, s)
+	s := suite(t, `[{"file": "a.js", "class": "c", "outcome": "value", "expect": 1}]`,
+		map[string]string{"a.js": "return 1"})
+	r, err := Isolation(t.Context(), IsolationOptions{Wasm: guest(t), CacheDir: cache(t), CPU: 300 * time.Millisecond,
+		Busy: 2}, s)
 	if err != nil || r.Summary.OK != 1 {
 		t.Errorf("got %+v, %v", r, err)
 	}

@@ -100,7 +100,8 @@ func (r *LanguageReport) table() string {
 	list("Lines of the baseline that give no reason", r.Unsaid)
 
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(t, "%d\t  tests ran, in %d variants and %.0f s\n%d\t  variants passed\n", r.Tests, r.Runs, r.Took.Seconds(), r.Passed)
+	fmt.Fprintf(t, "%d\t  tests ran, in %d variants and %.0f s\n%d\t  variants passed\n", r.Tests, r.Runs,
+		r.Took.Seconds(), r.Passed)
 	reasons := map[string]int{}
 	for _, f := range r.Failures {
 		if f.Reason == "" {

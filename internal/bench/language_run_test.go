@@ -84,7 +84,8 @@ func testPaths(dir fs.FS, filter string) ([]string, error) {
 	for _, folder := range languageFolders {
 		err := fs.WalkDir(dir, "test/"+folder, func(p string, d fs.DirEntry, err error) error {
 			p = strings.TrimPrefix(p, "test/")
-			if err == nil && !d.IsDir() && strings.HasSuffix(p, ".js") && !strings.HasSuffix(p, "_FIXTURE.js") && keeps(filter, p) {
+			if err == nil && !d.IsDir() && strings.HasSuffix(p, ".js") && !strings.HasSuffix(p, "_FIXTURE.js") &&
+				keeps(filter, p) {
 				paths = append(paths, p)
 			}
 			return err

@@ -76,7 +76,8 @@ func TestLanguage(t *testing.T) {
 	if r.Tests != len(pass) || r.Passed != r.Runs || r.Runs != 22 {
 		t.Errorf("got %d tests, %d of %d runs passed; want %d, and 22 of 22", r.Tests, r.Passed, r.Runs, len(pass))
 	}
-	want := map[string]int{"absent by design: modules": 1, "absent by design: shared memory": 1, "absent by design: a second realm": 1, "not in the engine: Temporal": 1}
+	want := map[string]int{"absent by design: modules": 1, "absent by design: shared memory": 1,
+		"absent by design: a second realm": 1, "not in the engine: Temporal": 1}
 	if diff := cmp.Diff(want, r.Skipped); diff != "" {
 		t.Errorf("skipped (-want +got):\n%s", diff)
 	}
@@ -138,7 +139,8 @@ func TestBaselines(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			r := test262(t, LanguageOptions{}, files, test.known)
 			if len(r.New) != test.fresh || len(r.Stale) != test.stale || len(r.Unsaid) != test.open {
-				t.Errorf("got new %v, stale %q, unexplained %q; want %d, %d, %d", r.New, r.Stale, r.Unsaid, test.fresh, test.stale, test.open)
+				t.Errorf("got new %v, stale %q, unexplained %q; want %d, %d, %d", r.New, r.Stale, r.Unsaid, test.fresh, test.stale,
+					test.open)
 			}
 			if want := test.fresh+test.stale+test.open == 0; r.Pass() != want {
 				t.Errorf("pass: got %v, want %v", r.Pass(), want)
@@ -164,7 +166,8 @@ func TestBaselines(t *testing.T) {
 		}
 	})
 
-	for _, broken := range []string{"language/a.js", "language/a.js: because", "language/a.js lax: engine", "language/a.js: absent by design"} {
+	for _, broken := range []string{"language/a.js", "language/a.js: because", "language/a.js lax: engine",
+		"language/a.js: absent by design"} {
 		if _, err := ReadBaseline(strings.NewReader(broken)); err == nil || !strings.Contains(err.Error(), "line 1") {
 			t.Errorf("%q: got %v, want an error about line 1", broken, err)
 		}
@@ -172,7 +175,8 @@ func TestBaselines(t *testing.T) {
 }
 
 func TestLanguageFilter(t *testing.T) {
-	files := checkout(map[string]string{"language/a/b/c.js": "/*---\n---*/", "language/d.js": "/*---\n---*/", "built-ins/a.js": "/*---\n---*/"})
+	files := checkout(map[string]string{"language/a/b/c.js": "/*---\n---*/", "language/d.js": "/*---\n---*/",
+		"built-ins/a.js": "/*---\n---*/"})
 	for filter, want := range map[string]int{"": 3, "language": 2, "language/a": 1, "*/a*": 2, "language/?.js": 1} {
 		if r := test262(t, LanguageOptions{Filter: filter}, files, "language/no.js: engine"); r.Tests != want {
 			t.Errorf("%q ran %d tests, want %d", filter, r.Tests, want)
@@ -181,7 +185,8 @@ func TestLanguageFilter(t *testing.T) {
 		}
 	}
 	for _, filter := range []string{"nothing", "["} {
-		if _, err := Language(t.Context(), LanguageOptions{Wasm: guest(t), CacheDir: cache(t), Filter: filter}, dir(files), nil); err == nil {
+		if _, err := Language(t.Context(), LanguageOptions{Wasm: guest(t), CacheDir: cache(t), Filter: filter}, dir(files),
+			nil); err == nil {
 			t.Errorf("%q gave no error", filter)
 		}
 	}
@@ -189,10 +194,11 @@ func TestLanguageFilter(t *testing.T) {
 
 func TestBrokenCheckouts(t *testing.T) {
 	for name, files := range map[string]map[string]string{
-		"without a harness":        {"test/language/a.js": "/*---\n---*/", "test/built-ins/a.js": "/*---\n---*/"},
-		"without metadata":         checkout(map[string]string{"language/a.js": "1", "built-ins/a.js": "/*---\n---*/"}),
-		"without what it includes": checkout(map[string]string{"language/a.js": "/*---\nincludes: [no.js]\n---*/", "built-ins/a.js": "/*---\n---*/"}),
-		"without built-ins":        {"harness/a.js": "", "test/language/a.js": "/*---\n---*/"},
+		"without a harness": {"test/language/a.js": "/*---\n---*/", "test/built-ins/a.js": "/*---\n---*/"},
+		"without metadata":  checkout(map[string]string{"language/a.js": "1", "built-ins/a.js": "/*---\n---*/"}),
+		"without what it includes": checkout(map[string]string{"language/a.js": "/*---\nincludes: [no.js]\n---*/",
+			"built-ins/a.js": "/*---\n---*/"}),
+		"without built-ins": {"harness/a.js": "", "test/language/a.js": "/*---\n---*/"},
 	} {
 		if _, err := Language(t.Context(), LanguageOptions{Wasm: guest(t), CacheDir: cache(t)}, dir(files), nil); err == nil {
 			t.Errorf("a checkout %s gave no error", name)
@@ -201,10 +207,12 @@ func TestBrokenCheckouts(t *testing.T) {
 }
 
 func TestLanguageReports(t *testing.T) {
-	files := checkout(map[string]string{"language/a.js": "/*---\n---*/ throw '\\x1b[31m'", "built-ins/a.js": "/*---\nflags: [module]\n---*/"})
+	files := checkout(map[string]string{"language/a.js": "/*---\n---*/ throw '\\x1b[31m'",
+		"built-ins/a.js": "/*---\nflags: [module]\n---*/"})
 	r := test262(t, LanguageOptions{}, files, "language/b.js: engine")
 	table := r.table()
-	for _, want := range []string{"language/a.js (strict)", "language/b.js: engine", "2  failed: new", "1  tests skipped: absent by design: modules"} {
+	for _, want := range []string{"language/a.js (strict)", "language/b.js: engine", "2  failed: new",
+		"1  tests skipped: absent by design: modules"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("the table has no %q:\n%s", want, table)
 		}

@@ -23,7 +23,8 @@ const memorySpare = 16 << 10 // KiB
 // holders are programs that want as much memory as they can get, inside the
 // guest, outside of it, and both.
 var holders = []string{
-	"s10_linked_list.js", "s10_one_buffer.js", "s10_objects.js", "s10_strings.js", "s10_console_hoard.js", "s10_promises.js",
+	"s10_linked_list.js", "s10_one_buffer.js", "s10_objects.js", "s10_strings.js", "s10_console_hoard.js",
+	"s10_promises.js",
 	"s10_pending_calls.js", "s10_pending_calls_then_grow.js", "s10_pending_long_names.js", "s10_results_kept.js",
 	"b06_argument_flood.js", "b06_argument_flood_parallel.js", "b06_room_for_arguments.js", "b12_megabytes_back.js",
 }

@@ -75,7 +75,8 @@ func Speed(ctx context.Context, o SpeedOptions) (*SpeedReport, error) {
 	m.report.Spread = map[string]Spread{}
 	m.report.System, m.report.CPUs = runtime.GOOS+"/"+runtime.GOARCH, runtime.GOMAXPROCS(0)
 	var err error
-	if m.engine, err = sandbox.New(ctx, sandbox.Options{Wasm: o.Wasm, CacheDir: o.CacheDir, ParkKey: parkKey}); err != nil {
+	if m.engine, err = sandbox.New(ctx, sandbox.Options{Wasm: o.Wasm, CacheDir: o.CacheDir,
+		ParkKey: parkKey}); err != nil {
 		return nil, err
 	}
 	defer m.engine.Close(context.WithoutCancel(ctx))

@@ -51,7 +51,8 @@ func TestSpeed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{
-		"cold_start_ms", "first_start_ms", "fresh.p50_us", "fresh.p99_us", "fresh.per_s", "fresh.per_s_all", "fresh.init_ratio",
+		"cold_start_ms", "first_start_ms", "fresh.p50_us", "fresh.p99_us", "fresh.per_s", "fresh.per_s_all",
+		"fresh.init_ratio",
 		"host_call_us", "parallel100_ms", "cpu.fib_ms", "cpu.json_ms", "cpu.text_ms", "cpu.math_ms", "cpu.kill_check_ratio",
 		"waiting_kib", "parked.written_kib", "parked.resume_ms", "gc_pause_ms", "probe_p99_ms",
 	} {

@@ -67,7 +67,8 @@ func TestFilterKeepsWhatACaseComesAfter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(kept.Cases) != 1 || len(kept.Cases[0].before) != 2 || kept.Cases[0].before[0].File != "plant.js" || kept.Cases[0].before[1].File != "grow.js" {
+	if len(kept.Cases) != 1 || len(kept.Cases[0].before) != 2 || kept.Cases[0].before[0].File != "plant.js" ||
+		kept.Cases[0].before[1].File != "grow.js" {
 		t.Errorf("got %+v, want seek.js after plant.js and grow.js", kept.Cases[0])
 	}
 	if kept, err = s.Filter("loops"); err != nil || len(kept.Cases) != 1 || kept.Cases[0].File != "loop.js" {

@@ -37,7 +37,8 @@ type Full struct {
 func (f *Full) Error() string {
 	switch {
 	case f.Queued:
-		return fmt.Sprintf("too much waits already for your share of %s: try again in a few seconds, or do less at once", f.What)
+		return fmt.Sprintf("too much waits already for your share of %s: try again in a few seconds, or do less at once",
+			f.What)
 	case f.Own:
 		return fmt.Sprintf("your share of %s is used up: end some, or try again in a few seconds", f.What)
 	}
@@ -81,7 +82,8 @@ func (b *Budget) try(owner string, n int64) error {
 	switch {
 	case used > b.total:
 		return &Full{What: b.what, Own: b.held[owner] > b.total/2}
-	case owner != "" && b.held[owner] > 0 && held > reserve*(b.total-used), b.never(owner, n): // an owner without any gets what is left
+	case owner != "" && b.held[owner] > 0 && held > reserve*(b.total-used), b.never(owner, n):
+		// an owner without any gets what is left
 		return &Full{What: b.what, Own: true}
 	}
 	b.used, b.held[owner] = used, held

@@ -48,7 +48,8 @@ func TestSomethingIsLeftForTheNextOne(t *testing.T) {
 func TestAnErrorSaysWhoseShareIsUsedUp(t *testing.T) {
 	b := New("sessions", 8, 0)
 	take(b, "anna")
-	if err := b.Try("anna", 1); IsFull(err) == nil || !IsFull(err).Own || !strings.Contains(err.Error(), "your share of sessions") {
+	if err := b.Try("anna", 1); IsFull(err) == nil || !IsFull(err).Own ||
+		!strings.Contains(err.Error(), "your share of sessions") {
 		t.Errorf("anna: %v", err)
 	}
 	take(b, "bert")

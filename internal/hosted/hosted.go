@@ -56,7 +56,8 @@ type Server struct {
 
 // New starts the servers.
 func New(o Options) *Server {
-	h := &Server{o: o, clients: map[string]string{}, codes: map[string]url.Values{}, access: map[string]string{}, refresh: map[string]string{}}
+	h := &Server{o: o, clients: map[string]string{}, codes: map[string]url.Values{}, access: map[string]string{},
+		refresh: map[string]string{}}
 	if o.Client != nil {
 		h.clients[o.Client.ID] = o.Client.Redirect
 	}
@@ -74,7 +75,8 @@ func New(o Options) *Server {
 			return
 		}
 		if !ok && !(o.Anonymous && opening) {
-			w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer resource_metadata="%s/.well-known/oauth-protected-resource/mcp", scope="read"`, h.rs.URL))
+			w.Header().Set("WWW-Authenticate",
+				fmt.Sprintf(`Bearer resource_metadata="%s/.well-known/oauth-protected-resource/mcp", scope="read"`, h.rs.URL))
 			http.Error(w, "no good: "+token, http.StatusUnauthorized) // careless ones repeat it
 			return
 		}
@@ -177,14 +179,16 @@ func (h *Server) register(w http.ResponseWriter, r *http.Request) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if json.NewDecoder(r.Body).Decode(&m) != nil || len(m.Redirects) != 1 || !strings.HasPrefix(m.Redirects[0], "http://127.0.0.1:") {
+	if json.NewDecoder(r.Body).Decode(&m) != nil || len(m.Redirects) != 1 ||
+		!strings.HasPrefix(m.Redirects[0], "http://127.0.0.1:") {
 		h.mistake("a registration with %v", m)
 		answer(w, http.StatusBadRequest, map[string]string{"error": "invalid_redirect_uri"})
 		return
 	}
 	id := rand.Text()
 	h.clients[id] = m.Redirects[0]
-	answer(w, http.StatusCreated, map[string]any{"client_id": id, "redirect_uris": m.Redirects, "token_endpoint_auth_method": "none"})
+	answer(w, http.StatusCreated, map[string]any{"client_id": id, "redirect_uris": m.Redirects,
+		"token_endpoint_auth_method": "none"})
 }
 
 func (h *Server) authorize(w http.ResponseWriter, r *http.Request) {
@@ -251,5 +255,6 @@ func (h *Server) token(w http.ResponseWriter, r *http.Request) {
 	if expires == 0 {
 		expires = 3600
 	}
-	answer(w, http.StatusOK, map[string]any{"access_token": access, "token_type": "Bearer", "expires_in": expires, "refresh_token": refresh})
+	answer(w, http.StatusOK, map[string]any{"access_token": access, "token_type": "Bearer", "expires_in": expires,
+		"refresh_token": refresh})
 }

@@ -87,7 +87,8 @@ func xOpen(tls *libc.TLS, vfs, name, address uintptr, flags int32, out uintptr) 
 		at[sqlite3.Tsqlite3_file](address).FpMethods = 0
 		return sqlite3.SQLITE_CANTOPEN
 	}
-	rc := call[func(*libc.TLS, uintptr, uintptr, uintptr, int32, uintptr) int32](below.FxOpen)(tls, uintptr(unsafe.Pointer(below)), name, address, flags, out)
+	rc := call[func(*libc.TLS, uintptr, uintptr, uintptr, int32, uintptr) int32](below.FxOpen)(tls,
+		uintptr(unsafe.Pointer(below)), name, address, flags, out)
 	f := at[sqlite3.Tsqlite3_file](address)
 	if rc != sqlite3.SQLITE_OK || f.FpMethods == 0 {
 		return rc
@@ -95,7 +96,8 @@ func xOpen(tls *libc.TLS, vfs, name, address uintptr, flags int32, out uintptr) 
 	opened := &file{path: path, real: at[sqlite3.Tsqlite3_io_methods](f.FpMethods)}
 	m := allocate[sqlite3.Tsqlite3_io_methods](tls)
 	*m, opened.replaced = *opened.real, m
-	m.FxClose, m.FxRead, m.FxWrite, m.FxTruncate, m.FxSync = pointer(xClose), pointer(xRead), pointer(xWrite), pointer(xTruncate), pointer(xSync)
+	m.FxClose, m.FxRead, m.FxWrite, m.FxTruncate, m.FxSync = pointer(xClose), pointer(xRead), pointer(xWrite),
+		pointer(xTruncate), pointer(xSync)
 	f.FpMethods = uintptr(unsafe.Pointer(m))
 	disk.mu.Lock()
 	defer disk.mu.Unlock()
@@ -108,7 +110,8 @@ func xDelete(tls *libc.TLS, vfs, name uintptr, syncDir int32) int32 {
 	if disk.fails(remove, path) {
 		return sqlite3.SQLITE_IOERR_DELETE
 	}
-	rc := call[func(*libc.TLS, uintptr, uintptr, int32) int32](below.FxDelete)(tls, uintptr(unsafe.Pointer(below)), name, syncDir)
+	rc := call[func(*libc.TLS, uintptr, uintptr, int32) int32](below.FxDelete)(tls, uintptr(unsafe.Pointer(below)), name,
+		syncDir)
 	if rc == sqlite3.SQLITE_OK {
 		disk.did(op{kind: remove, path: path})
 	}
@@ -166,7 +169,8 @@ func xSync(tls *libc.TLS, address uintptr, flags int32) int32 {
 	}
 	rc := call[func(*libc.TLS, uintptr, int32) int32](f.real.FxSync)(tls, address, flags)
 	if rc == sqlite3.SQLITE_OK {
-		disk.did(op{kind: sync_, path: f.path, folder: !f.synced && (strings.HasSuffix(f.path, "-wal") || strings.HasSuffix(f.path, "-journal"))})
+		disk.did(op{kind: sync_, path: f.path, folder: !f.synced && (strings.HasSuffix(f.path, "-wal") ||
+			strings.HasSuffix(f.path, "-journal"))})
 		f.synced = true
 	}
 	return rc

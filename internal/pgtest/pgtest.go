@@ -148,7 +148,8 @@ func (s *Server) Stop() {
 // URL names a database of the server, which is made if it is not there.
 func (s *Server) URL(name string) string {
 	s.t.Helper()
-	if out, err := s.command("createdb", "-h", s.dir, "-U", "codemode", name).CombinedOutput(); err != nil && !strings.Contains(string(out), "already exists") {
+	if out, err := s.command("createdb", "-h", s.dir, "-U", "codemode", name).CombinedOutput(); err != nil &&
+		!strings.Contains(string(out), "already exists") {
 		s.t.Fatalf("createdb: %v\n%s", err, out)
 	}
 	return (&url.URL{Scheme: "postgres", User: url.User("codemode"), Path: "/" + name,
@@ -162,7 +163,8 @@ func (s *Server) SQL(name, statements string) (string, error) {
 
 // SQLAs performs statements as a user.
 func (s *Server) SQLAs(user, name, statements string) (string, error) {
-	out, err := s.command("psql", "-h", s.dir, "-U", user, "-d", name, "-v", "ON_ERROR_STOP=1", "-Atq", "-c", statements).CombinedOutput()
+	out, err := s.command("psql", "-h", s.dir, "-U", user, "-d", name, "-v", "ON_ERROR_STOP=1", "-Atq", "-c",
+		statements).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}

@@ -73,7 +73,8 @@ func forms(value string) []string {
 	add(url.PathEscape(value))
 	add(strings.ReplaceAll(url.QueryEscape(value), "+", "%20"))
 	add(hex.EncodeToString([]byte(value)))
-	for _, e := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding, base64.RawURLEncoding} {
+	for _, e := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding,
+		base64.RawURLEncoding} {
 		add(e.EncodeToString([]byte(value))) // the whole first, so that no part of it remains
 	}
 	for _, e := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {

@@ -16,10 +16,12 @@ func TestForms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		carried := []string{secret, "x" + secret + "y", string(js), url.QueryEscape(secret), url.PathEscape("a/" + secret), url.Values{"k": {secret}}.Encode(), hex.EncodeToString([]byte("x" + secret))}
+		carried := []string{secret, "x" + secret + "y", string(js), url.QueryEscape(secret), url.PathEscape("a/" + secret),
+			url.Values{"k": {secret}}.Encode(), hex.EncodeToString([]byte("x" + secret))}
 		for _, before := range []string{"", "u", "u:", "us:", "user:"} {
 			for _, behind := range []string{"", "x", "xy", "xyz"} {
-				for _, e := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+				for _, e := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding,
+					base64.RawURLEncoding} {
 					carried = append(carried, e.EncodeToString([]byte(before+secret+behind)))
 				}
 			}

@@ -45,7 +45,8 @@ var names = []struct {
 	within bool // any key that contains it
 	mild   Level
 }{
-	{"token", true, Token}, {"secret", true, Token}, {"password", true, Phrase}, {"passwd", false, Phrase}, {"pwd", false, Phrase},
+	{"token", true, Token}, {"secret", true, Token}, {"password", true, Phrase}, {"passwd", false, Phrase},
+	{"pwd", false, Phrase},
 	{"passphrase", false, Phrase}, {"passphrase", true, Open}, {"authorization", true, Token}, {"apikey", true, Token},
 	{"accesskey", true, Token}, {"privatekey", true, Token}, {"credential", true, Token}, {"cookie", false, Token},
 	{"setcookie", false, Token}, {"cookie", true, Open}, {"bearer", false, Token}, {"sessionid", false, Open},

@@ -18,23 +18,31 @@ func parse(t *testing.T, text string) strictjson.Value {
 }
 
 func TestRedaction(t *testing.T) {
-	d := NewRedactor(Rules{Keys: []string{"iban"}, Pointers: []string{"/headers/*", "/rows/*/x"}}, Known([]string{"s3cr3t-of-the-config", "short"}, Mask))
+	d := NewRedactor(Rules{Keys: []string{"iban"}, Pointers: []string{"/headers/*", "/rows/*/x"}},
+		Known([]string{"s3cr3t-of-the-config", "short"}, Mask))
 	for _, row := range []struct{ in, want string }{
 		{`{"password":"hunter2","user":"anna"}`, `{"password":"[redacted]","user":"anna"}`},
-		{`{"api_key":1234567,"API-Key":"x","apiKey":true}`, `{"API-Key":"[redacted]","apiKey":"[redacted]","api_key":"[redacted]"}`},
+		{`{"api_key":1234567,"API-Key":"x","apiKey":true}`,
+			`{"API-Key":"[redacted]","apiKey":"[redacted]","api_key":"[redacted]"}`},
 		{`{"a":{"b":[{"Authorization":"Bearer abc"}]}}`, `{"a":{"b":[{"Authorization":"[redacted]"}]}}`},
-		{`{"token":null,"secret":"","tokens":["a",["b"]],"credentials":{"id":"x","n":1}}`, `{"credentials":{"id":"[redacted]","n":"[redacted]"},"secret":"","token":null,"tokens":["[redacted]",["[redacted]"]]}`},
+		{`{"token":null,"secret":"","tokens":["a",["b"]],"credentials":{"id":"x","n":1}}`,
+			`{"credentials":{"id":"[redacted]","n":"[redacted]"},"secret":"","token":null,"tokens":["[redacted]",["[redacted]"]]}`},
 		{`{"IBAN":"DE00"}`, `{"IBAN":"[redacted]"}`},
-		{`{"headers":{"X-Odd":"v"},"rows":[{"x":1,"y":2}]}`, `{"headers":{"X-Odd":"[redacted]"},"rows":[{"x":"[redacted]","y":2}]}`},
+		{`{"headers":{"X-Odd":"v"},"rows":[{"x":1,"y":2}]}`,
+			`{"headers":{"X-Odd":"[redacted]"},"rows":[{"x":"[redacted]","y":2}]}`},
 		{`{"note":"use s3cr3t-of-the-config here"}`, `{"note":"use [redacted] here"}`},
 		{`{"s3cr3t-of-the-config":1}`, `{"[redacted]":1}`},
-		{`{"note":"s3cr3t-of-the-config in base64 czNjcjN0LW9mLXRoZS1jb25maWc="}`, `{"note":"[redacted] in base64 [redacted]"}`},
-		{`"curl -H 'Authorization: Bearer eyJhbGciOi.eyJzdWIi.sig' https://u:p4ssw0rd@example.com/"`, `"curl -H 'Authorization: [redacted]' https://[redacted]@example.com/"`},
+		{`{"note":"s3cr3t-of-the-config in base64 czNjcjN0LW9mLXRoZS1jb25maWc="}`,
+			`{"note":"[redacted] in base64 [redacted]"}`},
+		{`"curl -H 'Authorization: Bearer eyJhbGciOi.eyJzdWIi.sig' https://u:p4ssw0rd@example.com/"`,
+			`"curl -H 'Authorization: [redacted]' https://[redacted]@example.com/"`},
 		{`"https://example.com/?token=abcdef&page=2"`, `"https://example.com/?token=[redacted]&page=2"`},
 		{`"ghp_abcdefghij0123456789 and AKIAABCDEFGHIJKLMNOP"`, `"[redacted] and [redacted]"`},
 		{`"-----BEGIN RSA PRIVATE KEY-----\nMIIB\n-----END RSA PRIVATE KEY-----\nrest"`, `"[redacted]\nrest"`},
-		{`{"path":"/home/x/token/file","url":"https://example.com/a"}`, `{"path":"/home/x/token/file","url":"https://example.com/a"}`},
-		{`{"list":[{"name":"Authorization","value":"abc"},{"name":"Accept","value":"text/plain"}]}`, `{"list":[{"name":"Authorization","value":"[redacted]"},{"name":"Accept","value":"text/plain"}]}`},
+		{`{"path":"/home/x/token/file","url":"https://example.com/a"}`,
+			`{"path":"/home/x/token/file","url":"https://example.com/a"}`},
+		{`{"list":[{"name":"Authorization","value":"abc"},{"name":"Accept","value":"text/plain"}]}`,
+			`{"list":[{"name":"Authorization","value":"[redacted]"},{"name":"Accept","value":"text/plain"}]}`},
 		{`"whsec_abcdefghij0123456789 SG.abcdefghijklmnop.abcdefghijklmnop"`, `"[redacted] [redacted]"`},
 		{`"password=hunter2; Cookie: a=b; c=d\nsk-abcdefghijkl"`, `"password=[redacted]; Cookie: [redacted]\n[redacted]"`},
 		{`{"a":"short"}`, `{"a":"short"}`}, // too short to be looked for everywhere
@@ -48,7 +56,8 @@ func TestRedaction(t *testing.T) {
 	if whole || len(long) > 3000 || !strings.Contains(string(long), "3000 bytes more") {
 		t.Errorf("a long text: %d bytes, whole %v", len(long), whole)
 	}
-	if huge, whole := d.JSON(parse(t, (`[` + strings.Repeat(`"`+strings.Repeat("y", 1000)+`",`, 100) + `1]`))); whole || huge != nil {
+	if huge, whole := d.JSON(parse(t, (`[` + strings.Repeat(`"`+strings.Repeat("y", 1000)+`",`, 100) + `1]`))); whole ||
+		huge != nil {
 		t.Errorf("a large value: %d bytes", len(huge))
 	}
 }
@@ -77,8 +86,10 @@ func TestKeyPatterns(t *testing.T) {
 		pattern, key string
 		want         bool
 	}{
-		{"token", "token", true}, {"token", "tokens", false}, {"*token*", "mytokens", true}, {"*token", "mytoken", true}, {"*token", "tokens", false},
-		{"token*", "tokens", true}, {"*", "", true}, {"a*b*c", "aXbYc", true}, {"a*b*c", "acb", false}, {"a*a", "a", false}, {"**", "x", true},
+		{"token", "token", true}, {"token", "tokens", false}, {"*token*", "mytokens", true}, {"*token", "mytoken", true},
+		{"*token", "tokens", false},
+		{"token*", "tokens", true}, {"*", "", true}, {"a*b*c", "aXbYc", true}, {"a*b*c", "acb", false}, {"a*a", "a", false},
+		{"**", "x", true},
 	}
 	for _, test := range tests {
 		if got := like(test.pattern, test.key); got != test.want {
@@ -122,8 +133,9 @@ func TestStrictness(t *testing.T) {
 
 func TestVariables(t *testing.T) {
 	for name, want := range map[string]bool{
-		"GITHUB_TOKEN": true, "API_KEY": true, "DB_DSN": true, "Authorization": true, "Proxy-Authorization": true, "MYSQL_PWD": true,
-		"AUTHOR": false, "GIT_AUTHOR_NAME": false, "GIT_AUTHOR_TOKEN": true, "HOME": false, "Accept": false,
+		"GITHUB_TOKEN": true, "API_KEY": true, "DB_DSN": true, "Authorization": true, "Proxy-Authorization": true,
+		"MYSQL_PWD": true,
+		"AUTHOR":    false, "GIT_AUTHOR_NAME": false, "GIT_AUTHOR_TOKEN": true, "HOME": false, "Accept": false,
 	} {
 		if IsVariable(name) != want {
 			t.Errorf("IsVariable(%q) is not %v", name, want)

@@ -41,9 +41,11 @@ var shapes = []shape{
 	{"address", []string{"://"}, pattern(`[A-Za-z][A-Za-z0-9+.-]*://([^/@\s"']+)@`), nil},
 	{"AWS key", []string{"akia", "asia"}, pattern(`\bA(?:KIA|SIA)[0-9A-Z]{16}`), pattern(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`)},
 	{"GitHub token", []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"},
-		pattern(`\b(?:gh[pousr]_|github_pat_)[A-Za-z0-9_-]{10,}`), pattern(`\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}`)},
+		pattern(`\b(?:gh[pousr]_|github_pat_)[A-Za-z0-9_-]{10,}`),
+		pattern(`\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}`)},
 	{"GitLab token", []string{"glpat-"}, pattern(`\bglpat-[A-Za-z0-9_-]{10,}`), pattern(`\bglpat-[A-Za-z0-9_-]{16,}`)},
-	{"Slack token", []string{"xox"}, pattern(`\bxox[abeoprs]-[A-Za-z0-9_-]{10,}`), pattern(`\bxox[abeoprs]-[A-Za-z0-9-]{10,}`)},
+	{"Slack token", []string{"xox"}, pattern(`\bxox[abeoprs]-[A-Za-z0-9_-]{10,}`),
+		pattern(`\bxox[abeoprs]-[A-Za-z0-9-]{10,}`)},
 	{"API key", []string{"sk-", "k_live_", "k_test_", "whsec_"},
 		pattern(`\b(?:sk-|[sr]k_(?:live|test)_|pk_live_|whsec_)[A-Za-z0-9_+/=-]{10,}`),
 		pattern(`\bsk-[A-Za-z0-9_-]{20,}|\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}|\bwhsec_[A-Za-z0-9+/=]{20,}`)},
@@ -168,7 +170,10 @@ func placed(text string, level Level) []Span {
 
 // apart sorts spans and merges those that overlap.
 func apart(spans []Span) []Span {
-	slices.SortStableFunc(spans, func(a, b Span) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(b.To, a.To)) })
+	slices.SortStableFunc(spans, func(a, b Span) int {
+		return cmp.Or(cmp.Compare(a.From, b.From),
+			cmp.Compare(b.To, a.To))
+	})
 	kept := spans[:0]
 	for _, s := range spans {
 		if n := len(kept); n > 0 && s.From < kept[n-1].To {
@@ -184,7 +189,11 @@ func apart(spans []Span) []Span {
 // stay visible.
 func inAddress(text string, from, to int) bool {
 	nearby := text[max(0, from-maxAddress):from]
-	start := strings.LastIndexFunc(nearby, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`"'<>`, r) }) + 1
+	start := strings.LastIndexFunc(nearby, func(r rune) bool {
+		return unicode.IsSpace(r) ||
+			strings.ContainsRune(`"'<>`, r)
+	}) + 1
 	before := nearby[start:]
-	return hostContinues().MatchString(text[to:]) || strings.ContainsAny(before, `/\`) && !strings.ContainsAny(before, "?#")
+	return hostContinues().MatchString(text[to:]) || strings.ContainsAny(before, `/\`) && !strings.ContainsAny(before,
+		"?#")
 }

@@ -183,7 +183,8 @@ func (r *Reader) Unique(n strictjson.Value) {
 			continue
 		}
 		at := r.Position(before.KeyOffset())
-		r.WrongKey(child, fmt.Sprintf("it is on line %d already: keep one of the two", at.Line), "the key %q is twice in one object", child.Key())
+		r.WrongKey(child, fmt.Sprintf("it is on line %d already: keep one of the two", at.Line),
+			"the key %q is twice in one object", child.Key())
 	}
 }
 

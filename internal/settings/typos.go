@@ -10,22 +10,32 @@ import (
 
 // synonyms are words for our keys that are not near them in spelling.
 var synonyms = map[string]string{
-	"allow": "allowlist", "whitelist": "allowlist", "permit": "allowlist", "allowed": "allowlist", "allowedtools": "allowlist",
-	"deny": "denylist", "blacklist": "denylist", "blocklist": "denylist", "block": "denylist", "forbid": "denylist", "denied": "denylist",
-	"ask": "asklist", "confirm": "asklist", "approve": "asklist", "prompt": "asklist",
+	"allow": "allowlist", "whitelist": "allowlist", "permit": "allowlist", "allowed": "allowlist",
+	"allowedtools": "allowlist",
+	"deny":         "denylist", "blacklist": "denylist", "blocklist": "denylist", "block": "denylist",
+	"forbid": "denylist",
+	"denied": "denylist",
+	"ask":    "asklist", "confirm": "asklist", "approve": "asklist", "prompt": "asklist",
 	"fallback": "elicitationFallback", "default": "defaultProfile", "otherwise": "unmatched", "else": "unmatched",
-	"conditions": "when", "if": "when", "tools": "tool", "pattern": "tool", "name": "tool", "expires": "until", "inherit": "extends",
-	"equals": "eq", "startswith": "prefix", "endswith": "suffix", "matches": "regex", "regexp": "regex", "oneof": "in", "within": "under",
-	"min": "gte", "max": "lte", "minimum": "gte", "maximum": "lte", "or": "any", "anyof": "any", "present": "exists", "like": "glob",
+	"conditions": "when", "if": "when", "tools": "tool", "pattern": "tool", "name": "tool", "expires": "until",
+	"inherit": "extends",
+	"equals":  "eq", "startswith": "prefix", "endswith": "suffix", "matches": "regex", "regexp": "regex", "oneof": "in",
+	"within": "under",
+	"min":    "gte", "max": "lte", "minimum": "gte", "maximum": "lte", "or": "any", "anyof": "any", "present": "exists",
+	"like": "glob",
 }
 
 // homes says where a key belongs that stands in the wrong object.
 var homes = map[string]string{
 	"mcpServers": "at the top of the file", "servers": "at the top of the file", "evaluation": "at the top of the file",
-	"builtin": "at the top of the file", "store": "at the top of the file", "http": "at the top of the file", "capacity": "at the top of the file",
-	"profiles": "in \"evaluation\"", "overlays": "in \"evaluation\"", "shadow": "in a profile", "defaultProfile": "in \"evaluation\"", "expose": "in \"evaluation\"", "floor": "in \"evaluation\"",
-	"allowlist": "in a profile", "denylist": "in a profile", "asklist": "in a profile", "elicitationFallback": "in a profile",
-	"unmatched": "in a profile", "extends": "in a profile", "raise": "in a profile", "redact": "in a profile", "ask": "in a profile",
+	"builtin": "at the top of the file", "store": "at the top of the file", "http": "at the top of the file",
+	"capacity": "at the top of the file",
+	"profiles": "in \"evaluation\"", "overlays": "in \"evaluation\"", "shadow": "in a profile",
+	"defaultProfile": "in \"evaluation\"", "expose": "in \"evaluation\"", "floor": "in \"evaluation\"",
+	"allowlist": "in a profile", "denylist": "in a profile", "asklist": "in a profile",
+	"elicitationFallback": "in a profile",
+	"unmatched":           "in a profile", "extends": "in a profile", "raise": "in a profile", "redact": "in a profile",
+	"ask":  "in a profile",
 	"tool": "in a rule", "when": "in a rule", "unlessAllowed": "in a rule", "others": "in a rule", "until": "in a rule",
 	"examples": "in a rule", "reason": "in a rule", "risk": "in a rule", "annotations": "in a rule",
 	"ifMissing": "in a condition", "command": "in an entry of \"mcpServers\"", "args": "in an entry of \"mcpServers\"",

@@ -10,10 +10,13 @@ var texts = []struct{ name, text string }{
 	{"small", `{"owner":"codemode","repo":"codemode","issue_number":15}`},
 	{"2KB", `{"path":"notes/today.md","options":{"limit":100,"recursive":true,"ratio":0.25},"files":[` +
 		strings.Repeat(`{"name":"report.md","size":12345,"tags":["a","b"],"draft":false,"text":"first line\nsecond line, with a \"word\" and é"},`, 16) + `null]}`},
-	{"1MB of values", `[` + strings.Repeat(`{"name":"report.md","size":12345,"tags":["a","b"],"draft":false},`, 1<<20/66) + `null]`},
+	{"1MB of values", `[` + strings.Repeat(`{"name":"report.md","size":12345,"tags":["a","b"],"draft":false},`, 1<<20/66) +
+		`null]`},
 	{"1MB of members", manyMembers(1<<20/11) + "}"},
-	{"1MB of text", `{"path":"a","content":"` + strings.Repeat(`package main\n\nfunc main() { println(\"hello, world\") }\n`, 1<<20/60) + `"}`},
-	{"1MB of plain text", `{"path":"a","content":"` + strings.Repeat(`The quick brown fox jumps over the lazy dog. `, 1<<20/45) + `"}`},
+	{"1MB of text", `{"path":"a","content":"` +
+		strings.Repeat(`package main\n\nfunc main() { println(\"hello, world\") }\n`, 1<<20/60) + `"}`},
+	{"1MB of plain text", `{"path":"a","content":"` + strings.Repeat(`The quick brown fox jumps over the lazy dog. `,
+		1<<20/45) + `"}`},
 }
 
 func BenchmarkParse(b *testing.B) {

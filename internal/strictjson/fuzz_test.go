@@ -17,8 +17,10 @@ import (
 )
 
 var seeds = []string{
-	`{"a":[1,2.5e3,"\u00e9",null]}`, `{"a":"\ud83d\ude00"}`, `{"a":1,"a":2}`, `[[[[]]]]`, `{"a":"\ud800"}`, ` [ true , false ] `, "\"\xff\"", `1e400`,
-	`{"\u0061":0,"a":0}`, `-0.0e-0`, `1e9999999999999999`, `20e999999999999999`, `[1,]`, "// c\n{/**/}", `{"a":1,/*`, manyMembers(14) + "}", strings.Repeat("[", 70) + strings.Repeat("]", 70), `"abcdefgh\n12345678é"`,
+	`{"a":[1,2.5e3,"\u00e9",null]}`, `{"a":"\ud83d\ude00"}`, `{"a":1,"a":2}`, `[[[[]]]]`, `{"a":"\ud800"}`,
+	` [ true , false ] `, "\"\xff\"", `1e400`,
+	`{"\u0061":0,"a":0}`, `-0.0e-0`, `1e9999999999999999`, `20e999999999999999`, `[1,]`, "// c\n{/**/}", `{"a":1,/*`,
+	manyMembers(14) + "}", strings.Repeat("[", 70) + strings.Repeat("]", 70), `"abcdefgh\n12345678é"`,
 }
 
 // FuzzParse compares with the standard library and with jsontext. What we accept, both accept with the same meaning,
@@ -34,11 +36,13 @@ func FuzzParse(f *testing.F) {
 		wide, wideErr := Parse(text, all)
 		checkProblem(t, text, wideErr)
 
-		if valid := jsontext.Value(text).IsValid(); valid != (wideErr == nil) && !(valid && strings.Contains(wideErr.Error(), "an exponent of more")) {
+		if valid := jsontext.Value(text).IsValid(); valid != (wideErr == nil) &&
+			!(valid && strings.Contains(wideErr.Error(), "an exponent of more")) {
 			t.Fatalf("%q: jsontext says valid %t, we %v", text, valid, wideErr)
 		}
 		if wideErr != nil {
-			if json.Valid([]byte(text)) && !containsAny(wideErr.Error(), "surrogate", "UTF-8", "twice", "deeper", "an exponent of more") {
+			if json.Valid([]byte(text)) && !containsAny(wideErr.Error(), "surrogate", "UTF-8", "twice", "deeper",
+				"an exponent of more") {
 				t.Fatalf("%q is JSON and refused: %v", text, wideErr)
 			}
 			if err == nil {
@@ -66,7 +70,8 @@ func FuzzParse(f *testing.F) {
 
 func checkProblem(t *testing.T, text string, err error) {
 	var e *SyntaxError
-	if err != nil && (!errors.As(err, &e) || e.Offset < 0 || e.Length < 0 || e.Offset+e.Length > len(text) || e.Message == "") {
+	if err != nil && (!errors.As(err, &e) || e.Offset < 0 || e.Length < 0 || e.Offset+e.Length > len(text) ||
+		e.Message == "") {
 		t.Fatalf("%q: a problem without a place: %#v", text, err)
 	}
 }
@@ -147,7 +152,8 @@ func FuzzComments(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		v, err := Parse(text, Options{Comments: true, AllowHugeNumbers: true})
 		checkProblem(t, text, err)
-		if !containsAny(text, "\n", "\u2028", "\u2029") { // hujson wants an end of line after //, and refuses two others in comments
+		// hujson wants an end of line after //, and refuses two others in comments
+		if !containsAny(text, "\n", "\u2028", "\u2029") {
 			text += "\n"
 		}
 		standard, wrong := hujson.Standardize([]byte(text))
@@ -245,7 +251,8 @@ func TestHostileTexts(t *testing.T) {
 		{"many texts with escapes", "[" + strings.Repeat(`"\n",`, size) + "0]", true},
 		{"many texts that end with a backslash", "[" + strings.Repeat(`"\\",`, size) + "0]", true},
 		{"many texts in another alphabet", "[" + strings.Repeat(`"é",`, size) + "0]", true},
-		{"small objects", "[" + repeat(`{"a":0,"b":0,"c":0,"d":0,"e":0,"f":0,"g":0,"h":0,"i":0,"j":0,"k":0,"l":0},`) + "0]", true},
+		{"small objects", "[" + repeat(`{"a":0,"b":0,"c":0,"d":0,"e":0,"f":0,"g":0,"h":0,"i":0,"j":0,"k":0,"l":0},`) + "0]",
+			true},
 		{"long keys", `{"` + repeat("a") + `1":0,"` + repeat("a") + `2":0}`, true},
 		{"brackets", repeat("["), false},
 		{"braces", repeat(`{"a":`), false},

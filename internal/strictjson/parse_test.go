@@ -14,10 +14,12 @@ func TestStandardJSON(t *testing.T) {
 	for _, text := range []string{
 		`{}`, ` { } `, "\t{\n}\r", `{"a":1}`, `{"":0}`, `{"a":{"a":{"a":[]}}}`, `{"a":[1,"b",true,false,null,{}]}`,
 		`{"a":-0}`, `{"a":0.0}`, `{"a":1E+2}`, `{"a":1e-2}`, `{"a":-1.5e10}`, `{"a":123456789012345678901234567890}`,
-		`{"a":"\u0000\u001f"}`, `{"a":"\"\\\/\b\f\n\r\t"}`, `{"a":"\ud834\udd1e"}`, `{"a":"é😀"}`, "{\"a\":\"\u2028\u2029\x7f\"}",
+		`{"a":"\u0000\u001f"}`, `{"a":"\"\\\/\b\f\n\r\t"}`, `{"a":"\ud834\udd1e"}`, `{"a":"é😀"}`,
+		"{\"a\":\"\u2028\u2029\x7f\"}",
 		`{"a b":1,"a  b":2}`, "{\"\u00e9\":1,\"e\u0301\":2}", `{"__proto__":1,"constructor":2,"then":3}`, `{"\u0061":1}`,
 		`[]`, `"x"`, `1`, `null`, `true`, `false`, `{"a":{"a":1}}`, `"\\ud800"`, `"\uDBFF\uDFFF"`, `"é\n😀\u00e9"`,
-		`1e0000000000000000000000001`, `1.7976931348623157e308`, `1e-400`, strings.Repeat("1", 308), strings.Repeat("0", 1) + "." + strings.Repeat("0", 400),
+		`1e0000000000000000000000001`, `1.7976931348623157e308`, `1e-400`, strings.Repeat("1", 308),
+		strings.Repeat("0", 1) + "." + strings.Repeat("0", 400),
 		strings.Repeat("[", 64) + strings.Repeat("]", 64), `"` + strings.Repeat("\\u00e9é", 100) + `"`,
 	} {
 		v, err := Parse(text, Options{})
@@ -30,17 +32,28 @@ func TestStandardJSON(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		``, ` `, `{`, `}`, `[`, `]`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a":1,}`, `{,}`, `{"a" 1}`, `{a:1}`, `{'a':1}`, `{1:1}`, `{null:1}`,
-		`{"a":1 "b":2}`, `{"a":1,,"b":2}`, `{"a":1}}`, `{}{}`, `{} x`, `[1,]`, `[,1]`, `[1,,2]`, `[1 2]`, `[1`, `["a"`, `[1}`, `{"a":1]`, `{"a"}`, `{"a":}`, `{]`, `[}`,
-		`{"a":01}`, `{"a":-01}`, `{"a":+1}`, `{"a":.5}`, `{"a":5.}`, `{"a":1e}`, `{"a":1e+}`, `{"a":-}`, `{"a":--1}`, `{"a":0x1}`, `{"a":1_0}`, `{"a":1a}`, `{"a":0.1.2}`,
-		`{"a":NaN}`, `{"a":Infinity}`, `{"a":-Infinity}`, `{"a":nul}`, `{"a":nulll}`, `{"a":True}`, `{"a":undefined}`, `{"a":tru}`, `{"a":é}`,
-		`{"a":"}`, `{"a":"\"}`, `{"a":"\x41"}`, `{"a":"\u12"}`, `{"a":"\u12g4"}`, `{"a":"\a"}`, `{"a":"\`, `{"a":"\u`, `{"a":'b'}`,
-		"{\"a\":\"\t\"}", "{\"a\":\"\n\"}", "{\"a\":\"\x00\"}", "{\"a\":\"\x1f\"}", "{\"\t\":1}", "{\x00}", "\x00", "{\"a\":1}\x00", "\"\\n\n\"",
-		`{"a":"\ud800"}`, `{"a":"\udc00"}`, `{"a":"\ud800x"}`, `{"a":"\ud800\u0041"}`, `{"a":"\ud800\ud800"}`, `{"\ud800":1}`, `{"a":"\ud800\n"}`,
-		"{\"a\":\"\xff\"}", "{\"a\":\"\xc0\x80\"}", "{\"a\":\"\xed\xa0\x80\"}", "{\"\xff\":1}", "{\"a\":\"\xe2\x82\"}", "{\"a\":\"\\n\xff\"}", "{\"a\":\"\xe2\\n\x82\xac\"}",
-		`{"a":1,"a":1}`, `{"a":1,"b":2,"a":3}`, `{"a":1,"\u0061":1}`, `{"\u0000":1,"\u0000":2}`, `{"":1,"":2}`, `[{"a":[{"b":1,"b":1}]}]`, manyMembers(20) + `,"m7":0}`,
-		"\ufeff{}", "{\u00a0}", "{\u2028}", "{\f}", "{\v}", `{"a":1}//`, `/**/{}`, `{"a":/**/1}`, `{"a":1} #`, `{"a"=1}`, `("a")`, `*`, `{"a":*}`,
-		`1e400`, `-1e309`, `1.8e308`, `1` + strings.Repeat("0", 309), `1e1000000000000000`, `0e1000000000000000`, `1e-1000000000000000`,
+		``, ` `, `{`, `}`, `[`, `]`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a":1,}`, `{,}`, `{"a" 1}`, `{a:1}`, `{'a':1}`,
+		`{1:1}`, `{null:1}`,
+		`{"a":1 "b":2}`, `{"a":1,,"b":2}`, `{"a":1}}`, `{}{}`, `{} x`, `[1,]`, `[,1]`, `[1,,2]`, `[1 2]`, `[1`, `["a"`, `[1}`,
+		`{"a":1]`, `{"a"}`, `{"a":}`, `{]`, `[}`,
+		`{"a":01}`, `{"a":-01}`, `{"a":+1}`, `{"a":.5}`, `{"a":5.}`, `{"a":1e}`, `{"a":1e+}`, `{"a":-}`, `{"a":--1}`,
+		`{"a":0x1}`, `{"a":1_0}`, `{"a":1a}`, `{"a":0.1.2}`,
+		`{"a":NaN}`, `{"a":Infinity}`, `{"a":-Infinity}`, `{"a":nul}`, `{"a":nulll}`, `{"a":True}`, `{"a":undefined}`,
+		`{"a":tru}`, `{"a":é}`,
+		`{"a":"}`, `{"a":"\"}`, `{"a":"\x41"}`, `{"a":"\u12"}`, `{"a":"\u12g4"}`, `{"a":"\a"}`, `{"a":"\`, `{"a":"\u`,
+		`{"a":'b'}`,
+		"{\"a\":\"\t\"}", "{\"a\":\"\n\"}", "{\"a\":\"\x00\"}", "{\"a\":\"\x1f\"}", "{\"\t\":1}", "{\x00}", "\x00",
+		"{\"a\":1}\x00", "\"\\n\n\"",
+		`{"a":"\ud800"}`, `{"a":"\udc00"}`, `{"a":"\ud800x"}`, `{"a":"\ud800\u0041"}`, `{"a":"\ud800\ud800"}`, `{"\ud800":1}`,
+		`{"a":"\ud800\n"}`,
+		"{\"a\":\"\xff\"}", "{\"a\":\"\xc0\x80\"}", "{\"a\":\"\xed\xa0\x80\"}", "{\"\xff\":1}", "{\"a\":\"\xe2\x82\"}",
+		"{\"a\":\"\\n\xff\"}", "{\"a\":\"\xe2\\n\x82\xac\"}",
+		`{"a":1,"a":1}`, `{"a":1,"b":2,"a":3}`, `{"a":1,"\u0061":1}`, `{"\u0000":1,"\u0000":2}`, `{"":1,"":2}`,
+		`[{"a":[{"b":1,"b":1}]}]`, manyMembers(20) + `,"m7":0}`,
+		"\ufeff{}", "{\u00a0}", "{\u2028}", "{\f}", "{\v}", `{"a":1}//`, `/**/{}`, `{"a":/**/1}`, `{"a":1} #`, `{"a"=1}`,
+		`("a")`, `*`, `{"a":*}`,
+		`1e400`, `-1e309`, `1.8e308`, `1` + strings.Repeat("0", 309), `1e1000000000000000`, `0e1000000000000000`,
+		`1e-1000000000000000`,
 		strings.Repeat("[", 65) + strings.Repeat("]", 65), strings.Repeat(`{"a":`, 65) + "1" + strings.Repeat("}", 65),
 	} {
 		if v, err := Parse(text, Options{}); err == nil {
@@ -99,7 +112,8 @@ func TestCommentsAndTrailingCommas(t *testing.T) {
 			t.Errorf("%q: got %s, want %s", text, got, want)
 		}
 	}
-	for _, text := range []string{"/", "/ {}", "{/}", "{} /*", "{} /* *", "/*/", "// \xff\n{}", "/* \xff */{}", "{\"a\":1,,}", "[,]", "{,}", "{}/", "//", "1/**/2"} {
+	for _, text := range []string{"/", "/ {}", "{/}", "{} /*", "{} /* *", "/*/", "// \xff\n{}", "/* \xff */{}",
+		"{\"a\":1,,}", "[,]", "{,}", "{}/", "//", "1/**/2"} {
 		if v, err := Parse(text, Options{Comments: true}); err == nil {
 			t.Errorf("%q is accepted as %s", text, v.Source())
 		}
@@ -122,15 +136,18 @@ func TestOptions(t *testing.T) {
 		{"a key twice may be kept", `{"a":1,"a":2}`, Options{AllowDuplicates: true}, ""},
 		{"a number beyond a double", `[1e400]`, Options{}, "out of range"},
 		{"a number beyond a double may be kept", `[1e400]`, Options{AllowHugeNumbers: true}, ""},
-		{"exponents end at 15 digits also then", `1e1000000000000000`, Options{AllowHugeNumbers: true}, "more than 15 digits"},
-		{"and exponents whose canonical form has 16", `10e999999999999999`, Options{AllowHugeNumbers: true}, "more than 15 digits"},
+		{"exponents end at 15 digits also then", `1e1000000000000000`, Options{AllowHugeNumbers: true},
+			"more than 15 digits"},
+		{"and exponents whose canonical form has 16", `10e999999999999999`, Options{AllowHugeNumbers: true},
+			"more than 15 digits"},
 		{"in both directions", `0.1e-999999999999999`, Options{AllowHugeNumbers: true}, "more than 15 digits"},
 		{"and 15 digits are counted", `1e999999999999999`, Options{AllowHugeNumbers: true}, ""},
 		{"no option allows half a pair", `"\ud800"`, Options{true, 100, true, true}, "half a surrogate pair"},
 		{"nor what is not UTF-8", "\"\xff\"", Options{true, 100, true, true}, "not UTF-8"},
 	} {
 		_, err := Parse(row.text, row.o)
-		if row.refused == "" && err != nil || row.refused != "" && (err == nil || !strings.Contains(err.Error(), row.refused)) {
+		if row.refused == "" && err != nil || row.refused != "" && (err == nil ||
+			!strings.Contains(err.Error(), row.refused)) {
 			t.Errorf("%s: got %v, want %q", row.why, err, row.refused)
 		}
 	}

@@ -18,8 +18,10 @@ func TestProblems(t *testing.T) {
 		{`||`, Options{}, "there is nothing in it", ""},
 		{` ||`, Options{}, "there is nothing in it", ""},
 		{"// only this\n||", comments, "there is nothing in it", ""},
-		{`{"a":1}«}»`, Options{}, "text after the end of the value", "a closing bracket or brace earlier in the text may be one too many"},
-		{`1 «é»`, Options{}, "text after the end of the value", "a closing bracket or brace earlier in the text may be one too many"},
+		{`{"a":1}«}»`, Options{}, "text after the end of the value",
+			"a closing bracket or brace earlier in the text may be one too many"},
+		{`1 «é»`, Options{}, "text after the end of the value",
+			"a closing bracket or brace earlier in the text may be one too many"},
 
 		// brackets
 		{`{"a": «[»1, 2`, Options{}, "this [ is never closed", ""},
@@ -72,9 +74,12 @@ func TestProblems(t *testing.T) {
 		{"\"\\ta«\x00»b\"", Options{}, "a control character inside text", `write it as an escape, for example \t or \u0000`},
 		{`"C:«\d»ir"`, Options{}, "no such escape", `a backslash is written \\; the others are \" \/ \b \f \n \r \t \u0000`},
 		{`"«\é»"`, Options{}, "no such escape", `a backslash is written \\; the others are \" \/ \b \f \n \r \t \u0000`},
-		{`"\t«\u»12g4"`, Options{}, "no such escape", `a backslash is written \\; the others are \" \/ \b \f \n \r \t \u0000`},
-		{`"ab«\ud800»\u0041"`, Options{}, "half a surrogate pair", `write both halves, for example \ud83d\ude00, or the character itself`},
-		{`"\ud83d\ude00«\ude00»"`, Options{}, "half a surrogate pair", `write both halves, for example \ud83d\ude00, or the character itself`},
+		{`"\t«\u»12g4"`, Options{}, "no such escape",
+			`a backslash is written \\; the others are \" \/ \b \f \n \r \t \u0000`},
+		{`"ab«\ud800»\u0041"`, Options{}, "half a surrogate pair",
+			`write both halves, for example \ud83d\ude00, or the character itself`},
+		{`"\ud83d\ude00«\ude00»"`, Options{}, "half a surrogate pair",
+			`write both halves, for example \ud83d\ude00, or the character itself`},
 		{"[«\"»a\xff\"]", Options{}, "this text is not UTF-8", "save the file as UTF-8"},
 		{"[«\"»\\t\xff\"]", Options{}, "this text is not UTF-8", "save the file as UTF-8"},
 		{`[«'»a']`, Options{}, "text in single quotes", `write it in double quotes: "..."`},
@@ -96,7 +101,8 @@ func TestProblems(t *testing.T) {
 		{`[«-»]`, Options{}, "not a JSON number", ""},
 		{`[«.»5]`, Options{}, "not a JSON value", "a number begins with a digit or with - and a digit"},
 		{`[«+»5]`, Options{}, "not a JSON value", "a number begins with a digit or with - and a digit"},
-		{`[«1e400»]`, Options{}, "a number that is out of range", "the largest is 1.7976931348623157e308; write a larger one as text"},
+		{`[«1e400»]`, Options{}, "a number that is out of range",
+			"the largest is 1.7976931348623157e308; write a larger one as text"},
 		{`[«1e1234567890123456»]`, Options{}, "a number with an exponent of more than 15 digits", ""},
 		{`[«é»]`, Options{}, "a value is expected here", ""},
 		{`«*»`, Options{}, "a value is expected here", ""},
@@ -113,8 +119,10 @@ func TestProblems(t *testing.T) {
 		{`{} «/*»`, comments, "this comment never ends", "close it with */"},
 		{"[«//» \xff\n]", comments, "this comment is not UTF-8", "save the file as UTF-8"},
 		{"«\ufeff»{}", Options{}, "a byte order mark", "save the file as UTF-8 without one"},
-		{"{«\u00a0»}", Options{}, "the character U+00A0 outside of text", "JSON has no other white space than spaces, tabs and line ends"},
-		{"[1«\f»]", Options{}, "the character U+000C outside of text", "JSON has no other white space than spaces, tabs and line ends"},
+		{"{«\u00a0»}", Options{}, "the character U+00A0 outside of text",
+			"JSON has no other white space than spaces, tabs and line ends"},
+		{"[1«\f»]", Options{}, "the character U+000C outside of text",
+			"JSON has no other white space than spaces, tabs and line ends"},
 		{"[«\x00»]", Options{}, "a NUL byte", "this does not look like a text file: save it as UTF-8 text"},
 		{"[«\xff»]", Options{}, "a byte that is not UTF-8", "save the file as UTF-8"},
 	} {
@@ -126,7 +134,8 @@ func TestProblems(t *testing.T) {
 			continue
 		}
 		if e.Offset != at || e.Length != length || e.Message != row.message || e.Hint != row.hint {
-			t.Errorf("%q:\n got %q %q at %d, length %d\nwant %q %q at %d, length %d", text, e.Message, e.Hint, e.Offset, e.Length, row.message, row.hint, at, length)
+			t.Errorf("%q:\n got %q %q at %d, length %d\nwant %q %q at %d, length %d", text, e.Message, e.Hint, e.Offset,
+				e.Length, row.message, row.hint, at, length)
 		}
 	}
 	if err := error(&SyntaxError{Offset: 7, Message: "a comment", Hint: "x"}); err.Error() != "a comment, at byte 7" {

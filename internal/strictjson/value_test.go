@@ -74,7 +74,8 @@ func TestWalksCanEndEarly(t *testing.T) {
 
 func TestMember(t *testing.T) {
 	v := mustParse(t, `{"a":[{"b":0}],"b":1,"":2,"\u00e9\n":3,"B":4}`, Options{})
-	for name, want := range map[string]string{"a": `[{"b":0}]`, "b": "1", "": "2", "é\n": "3", "B": "4", "c": "", "A": "", `\u00e9\n`: ""} {
+	for name, want := range map[string]string{"a": `[{"b":0}]`, "b": "1", "": "2", "é\n": "3", "B": "4", "c": "", "A": "",
+		`\u00e9\n`: ""} {
 		m, ok := v.Member(name)
 		if m.Source() != want || ok != (want != "") {
 			t.Errorf("%q: got %q, %t, want %q", name, m.Source(), ok, want)
@@ -99,7 +100,8 @@ func TestMissing(t *testing.T) {
 	}
 	_, member := v.Member("")
 	_, at := v.At("")
-	got := fmt.Sprint(v.Kind(), v.Text(), v.Len(), v.Key(), v.Source(), v.Compact(), string(v.AppendCompact(nil)), string(v.AppendCanonical(nil)),
+	got := fmt.Sprint(v.Kind(), v.Text(), v.Len(), v.Key(), v.Source(), v.Compact(), string(v.AppendCompact(nil)),
+		string(v.AppendCanonical(nil)),
 		v.Offset(), v.End(), v.KeyOffset(), v.KeyEnd(), member, at)
 	if want := fmt.Sprint(Missing, "", 0, "", "", "", "", "", 0, 0, 0, 0, false, false); got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -162,8 +164,11 @@ func TestPointers(t *testing.T) {
 	for pointer, want := range map[string]string{
 		"": v.Source(), "/foo": `["bar","baz"]`, "/foo/0": `"bar"`, "/": "0", "/a~1b": "1", "/c%d": "2", "/e^f": "3",
 		"/g|h": "4", `/i\j`: "5", `/k"l`: "6", "/ ": "7", "/m~0n": "8", "/~01/x/0/0": "9", "/foo/1": `"baz"`,
-		"/foo/2": "", "/foo/-": "", "/foo/01": "", "/foo/+1": "", "/foo/-1": "", "/foo/": "", "/foo/0/0": "", "/foo/length": "",
-		"/fo": "", "foo": "", "/a/b": "", "/m~n": "", "/~2": "", "/a~": "", "/~1": "", "/foo/99999999999999999999": "", "//": "", "/\xff": "",
+		"/foo/2": "", "/foo/-": "", "/foo/01": "", "/foo/+1": "", "/foo/-1": "", "/foo/": "", "/foo/0/0": "",
+		"/foo/length": "",
+		"/fo":         "", "foo": "", "/a/b": "", "/m~n": "", "/~2": "", "/a~": "", "/~1": "",
+		"/foo/99999999999999999999": "",
+		"//":                        "", "/\xff": "",
 	} {
 		got, ok := v.At(pointer)
 		if got.Source() != want || ok != (want != "") {

@@ -28,7 +28,8 @@ import (
 var blank = []*unicode.RangeTable{
 	unicode.Other_Default_Ignorable_Code_Point, // U+034F, U+115F, U+3164, ...
 	unicode.Variation_Selector,                 // U+FE00, U+E0100, ...
-	{R16: []unicode.Range16{{Lo: 0x2800, Hi: 0x2800, Stride: 1}, {Lo: 0xFFFC, Hi: 0xFFFC, Stride: 1}}}, // braille blank, object replacement
+	// braille blank, object replacement
+	{R16: []unicode.Range16{{Lo: 0x2800, Hi: 0x2800, Stride: 1}, {Lo: 0xFFFC, Hi: 0xFFFC, Stride: 1}}},
 }
 
 // Rune reports whether a person can see r.
@@ -156,7 +157,8 @@ func escaped(args []any) []any {
 		default:
 			safe[i] = a
 			switch reflect.TypeOf(a).Kind() {
-			case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Float32, reflect.Float64:
+			case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint,
+				reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Float32, reflect.Float64:
 			case reflect.String:
 				safe[i] = Line(reflect.ValueOf(a).String())
 			default:

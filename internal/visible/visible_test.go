@@ -44,12 +44,17 @@ func TestNothingHiddenIsLeft(t *testing.T) {
 	hostile.NotRaced(t, "one goroutine computes")
 	hidden := []*unicode.RangeTable{unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp}
 	for r := rune(0); r <= unicode.MaxRune; r++ {
-		if !utf8.ValidRune(r) || r >= 0x40000 && r&0xfff != 0 && r>>12 != 0xe0 { // where all are alike: not assigned, or for private use
+		// where all are alike: not assigned, or for private use
+		if !utf8.ValidRune(r) || r >= 0x40000 && r&0xfff != 0 && r>>12 != 0xe0 {
 			continue
 		}
 		s := string(r)
-		for form, got := range map[string]string{"a line": Line(s), "a cell of JSON": JSON(s), "an argument": Sprintf("%v", []string{s})} {
-			if strings.ContainsFunc(got, func(c rune) bool { return unicode.In(c, hidden...) && !(form == "a cell of JSON" && c == '\n') }) {
+		for form, got := range map[string]string{"a line": Line(s), "a cell of JSON": JSON(s),
+			"an argument": Sprintf("%v", []string{s})} {
+			if strings.ContainsFunc(got, func(c rune) bool {
+				return unicode.In(c, hidden...) &&
+					!(form == "a cell of JSON" && c == '\n')
+			}) {
 				t.Fatalf("U+%04X stays in %s: %q", r, form, got)
 			}
 		}

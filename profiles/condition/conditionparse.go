@@ -78,7 +78,8 @@ func (b conditionReader) pointer(text string, start, end int) []Step {
 // test reads a condition object. The result is nil if nothing of it can be used.
 func (b conditionReader) test(n strictjson.Value, what string) *test {
 	if n.Kind() != strictjson.Object {
-		b.Wrong(n, fmt.Sprintf(`write {"eq": %s}`, Shortened(n.Compact())), "a condition must be an object, this is %s", n.Kind())
+		b.Wrong(n, fmt.Sprintf(`write {"eq": %s}`, Shortened(n.Compact())), "a condition must be an object, this is %s",
+			n.Kind())
 		return nil
 	}
 	x := &test{}

@@ -43,7 +43,8 @@ const (
 )
 
 // opaque are schemes of URLs without a host, or with a host that some readers leave out.
-var opaque = map[string]bool{"file": true, "javascript": true, "data": true, "blob": true, "about": true, "mailto": true}
+var opaque = map[string]bool{"file": true, "javascript": true, "data": true, "blob": true, "about": true,
+	"mailto": true}
 
 // plainHost returns the host of an absolute URL, in lower case and without a dot at its end. why is not empty if there
 // are readers that would not find that very host.
@@ -119,7 +120,8 @@ func oddName(name string) string {
 // userCharacter reports whether a character of a user's name or password means nothing else to anybody. An escape
 // does: whoever decodes before parsing sees what it stands for.
 func userCharacter(r rune) bool {
-	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune("-._~!$&'()*+,;=:", r)
+	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' ||
+		strings.ContainsRune("-._~!$&'()*+,;=:", r)
 }
 
 // likelyHost returns the host that Go reads, as a lenient reader writes it.

@@ -113,7 +113,8 @@ func (b conditionReader) under(n strictjson.Value, what string) operator {
 		cleaned := cleanPath(strings.ReplaceAll(s, `\`, "/"))
 		switch {
 		case strings.ContainsAny(s, "*?"):
-			b.Wrong(n, `everything in a folder is under it: write the folder alone, or use "glob"`, "%s takes folders, not patterns", what)
+			b.Wrong(n, `everything in a folder is under it: write the folder alone, or use "glob"`,
+				"%s takes folders, not patterns", what)
 		case s[0] == '~' || strings.Contains(s, "://") || strings.ContainsRune(s, 0):
 			b.Wrong(n, "write the folder in full, as the upstream sees it", "%q is not a plain path", s)
 		case cleaned == ".." || strings.HasPrefix(cleaned, "../"):

@@ -187,7 +187,8 @@ func withoutParameters(s string) string {
 }
 
 // separators are characters that are taken for separators where text is converted to fewer characters.
-var separators = strings.NewReplacer("∕", "/", "⁄", "/", "⧸", "/", "╱", "/", "∖", `\`, "⧵", `\`, "¥", `\`, "₩", `\`, "．", ".", "。", ".")
+var separators = strings.NewReplacer("∕", "/", "⁄", "/", "⧸", "/", "╱", "/", "∖", `\`, "⧵", `\`, "¥", `\`, "₩", `\`,
+	"．", ".", "。", ".")
 
 // withoutInvisible leaves out characters that some file systems do not tell apart names by.
 func withoutInvisible(s string) string {
@@ -211,8 +212,9 @@ func withoutDevice(s string) string {
 }
 
 var (
-	schemed   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+:`)                                        // file:/etc
-	variable  = regexp.MustCompile(`(?:^|/)\$[A-Za-z_]|\$[{(]|` + "`" + `|%[A-Za-z_][A-Za-z0-9_()]*%`) // $HOME, ${X}, %APPDATA%
+	schemed = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+:`) // file:/etc
+	// $HOME, ${X}, %APPDATA%
+	variable  = regexp.MustCompile(`(?:^|/)\$[A-Za-z_]|\$[{(]|` + "`" + `|%[A-Za-z_][A-Za-z0-9_()]*%`)
 	escape    = regexp.MustCompile(`%[0-9A-Fa-f]{2}%`)
 	manyDots  = regexp.MustCompile(`(?:^|/)[. ]*(?:\.\.\.| )[. ]*(?:/|$)`) // what is left of such a name differs
 	braces    = regexp.MustCompile(`\{[^{}]*(?:,|\.\.)[^{}]*\}`)

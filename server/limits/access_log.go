@@ -121,7 +121,9 @@ func (l *AccessLog) Flush() {
 	l.mu.Unlock()
 	for _, e := range ended {
 		if e.uncounted > 0 {
-			l.record(context.Background(), e.principal, "", "counted", fmt.Sprintf("%d more times within a minute somebody was let in or turned away over HTTP from %s", e.uncounted, e.address))
+			l.record(context.Background(), e.principal, "", "counted",
+				fmt.Sprintf("%d more times within a minute somebody was let in or turned away over HTTP from %s", e.uncounted,
+					e.address))
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A client that calls itself something else each time, and one that is refused each time, do not fill the record, and what others do is
-// recorded one by one meanwhile.
+// A client that calls itself something else each time, and one that is refused each time, do not fill the record, and
+// what others do is recorded one by one meanwhile.
 func TestOneCallerDoesNotFillTheRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

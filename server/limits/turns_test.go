@@ -13,7 +13,8 @@ import (
 	"github.com/codemode-project/codemode/internal/fair"
 )
 
-// Point 48 of issue 15: who sends a thousand requests delays the request of another by those that are worked on, not by those that wait.
+// Point 48 of issue 15: who sends a thousand requests delays the request of another by those that are worked on, not by
+// those that wait.
 func TestS48RequestsTakeTurnsByOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &Quotas{Turns: fair.New("turns", 4, 2000), TurnLength: turnLength}

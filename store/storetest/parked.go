@@ -30,7 +30,8 @@ func dies(t *testing.T, silence func(*store.DB), at *clock, d *store.DB, others 
 }
 
 func parkedRun(ends time.Time, change func(*store.ParkedRun)) *store.ParkedRun {
-	p := &store.ParkedRun{Run: "r_1", Principal: "local:anna", Profile: "safe", Guest: "sha256:g", State: json.RawMessage(`{"calls":[]}`), Image: []byte("round 1"), Expires: ends}
+	p := &store.ParkedRun{Run: "r_1", Principal: "local:anna", Profile: "safe", Guest: "sha256:g",
+		State: json.RawMessage(`{"calls":[]}`), Image: []byte("round 1"), Expires: ends}
 	if change != nil {
 		change(p)
 	}
@@ -101,7 +102,8 @@ func resumedOnce(t *testing.T, open opener) {
 		})
 	}
 	wg.Wait()
-	if run := got.Load(); wins.Load() != 1 || !slices.Equal(run.Image, image) || string(run.State) != `{"calls":[]}` || run.Guest != "sha256:g" || run.Phase != store.Going {
+	if run := got.Load(); wins.Load() != 1 || !slices.Equal(run.Image, image) || string(run.State) != `{"calls":[]}` ||
+		run.Guest != "sha256:g" || run.Phase != store.Going {
 		t.Fatalf("resumed %d times, as %+v", wins.Load(), run)
 	}
 	claimable(t, d)
@@ -268,7 +270,8 @@ func orphans(t *testing.T, open opener, silence func(*store.DB)) {
 	if reaped.Load() != 1 {
 		t.Fatalf("a run was ended %d times", reaped.Load())
 	}
-	is(t, d.Finish(t.Context(), begun, &store.Outcome{Run: "r_1", State: "ok", Expires: at.Now().Add(time.Hour)}), store.ErrTaken)
+	is(t, d.Finish(t.Context(), begun, &store.Outcome{Run: "r_1", State: "ok", Expires: at.Now().Add(time.Hour)}),
+		store.ErrTaken)
 	listed("r_2", "r_3")
 	f := open(at.Now)
 	_, err = f.Reap(t.Context(), "r_2", "the reaper that dies")
@@ -283,7 +286,8 @@ func outcomes(t *testing.T, open opener) {
 	d, e := open(at.Now), open(at.Now)
 	changed, stop := e.Watch(store.Outcomes)
 	defer stop()
-	outcome := &store.Outcome{Run: "r_1", Principal: "local:anna", State: "ok", Body: json.RawMessage(`{"value":42}`), Expires: at.Now().Add(time.Hour)}
+	outcome := &store.Outcome{Run: "r_1", Principal: "local:anna", State: "ok", Body: json.RawMessage(`{"value":42}`),
+		Expires: at.Now().Add(time.Hour)}
 	park(t, d, at.Now().Add(time.Hour), nil)
 	p := unpark(t, d, "first")
 	is(t, e.Finish(t.Context(), nil, outcome), store.ErrTaken) // another process has it
@@ -323,7 +327,8 @@ func bounded(t *testing.T, open opener, few func(*store.DB, int)) {
 	finish := func(principal, body string, shared bool) {
 		n++
 		at.forward(time.Second)
-		must(t, d.Finish(t.Context(), nil, &store.Outcome{Run: fmt.Sprintf("r_%d", n), Principal: principal, State: "ok", Body: json.RawMessage(body),
+		must(t, d.Finish(t.Context(), nil, &store.Outcome{Run: fmt.Sprintf("r_%d", n), Principal: principal, State: "ok",
+			Body:    json.RawMessage(body),
 			Expires: at.Now().Add(24 * time.Hour), Shared: shared}))
 	}
 	left := func(principal string) []*store.Outcome {
@@ -369,7 +374,8 @@ func bounded(t *testing.T, open opener, few func(*store.DB, int)) {
 func fetched(t *testing.T, open opener) {
 	at := newClock()
 	d := open(at.Now)
-	must(t, d.Finish(t.Context(), nil, &store.Outcome{Run: "r_1", Principal: "local:anna", State: "ok", Body: json.RawMessage(`{}`), Expires: at.Now().Add(time.Minute)}))
+	must(t, d.Finish(t.Context(), nil, &store.Outcome{Run: "r_1", Principal: "local:anna", State: "ok",
+		Body: json.RawMessage(`{}`), Expires: at.Now().Add(time.Minute)}))
 	at.forward(time.Hour)
 	for range 2 {
 		_, err := d.Outcome(t.Context(), "r_1", "")
@@ -461,7 +467,8 @@ func insteadOnce(t *testing.T, open opener) {
 	propose(t, d, "a_1", ends)
 	propose(t, d, "taken", ends)
 	other := func(id string) *store.Approval {
-		return &store.Approval{ID: id, Run: "r_1", Call: 3, Principal: "local:anna", Digest: "sha256:cd", Question: json.RawMessage(`{"tool":"fs__write","n":2}`), Expires: ends}
+		return &store.Approval{ID: id, Run: "r_1", Call: 3, Principal: "local:anna", Digest: "sha256:cd",
+			Question: json.RawMessage(`{"tool":"fs__write","n":2}`), Expires: ends}
 	}
 	is(t, d.AnswerInstead(t.Context(), "a_1", "sha256:ab", "anna", nil, other("taken"), nil), store.ErrTaken)
 	if a, err := d.Approval(t.Context(), "a_1"); err != nil || a.Validated != nil {
@@ -472,7 +479,8 @@ func insteadOnce(t *testing.T, open opener) {
 	for i := range 8 {
 		wg.Go(func() {
 			id := fmt.Sprint("b_", i)
-			switch err := []*store.DB{d, e}[i%2].AnswerInstead(t.Context(), "a_1", "sha256:ab", "anna", json.RawMessage(`{"edited":"`+id+`"}`), other(id), json.RawMessage(`{}`)); {
+			switch err := []*store.DB{d, e}[i%2].AnswerInstead(t.Context(), "a_1", "sha256:ab", "anna",
+				json.RawMessage(`{"edited":"`+id+`"}`), other(id), json.RawMessage(`{}`)); {
 			case err == nil:
 				wins.Add(1)
 			case !errors.Is(err, store.ErrTaken):
@@ -502,8 +510,10 @@ func manyAtOnce(t *testing.T, open opener) {
 	for i := range 120 {
 		wg.Go(func() {
 			d, id := processes[i%2], fmt.Sprint("a_", i)
-			err := d.Propose(t.Context(), &store.Approval{ID: id, Run: "r_1", Call: i, Digest: "sha256:ab", Question: json.RawMessage(`{}`), Expires: time.Now().Add(time.Hour)})
-			err = errors.Join(err, d.Answer(t.Context(), id, "sha256:ab", true, "anna", nil), d.Use(t.Context(), id, "sha256:ab"))
+			err := d.Propose(t.Context(), &store.Approval{ID: id, Run: "r_1", Call: i, Digest: "sha256:ab",
+				Question: json.RawMessage(`{}`), Expires: time.Now().Add(time.Hour)})
+			err = errors.Join(err, d.Answer(t.Context(), id, "sha256:ab", true, "anna", nil),
+				d.Use(t.Context(), id, "sha256:ab"))
 			if err != nil {
 				t.Error(err)
 			}

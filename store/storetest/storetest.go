@@ -46,7 +46,8 @@ func Test(t *testing.T, silence func(*store.DB), few func(d *store.DB, outcomes 
 		{"a parked run is resumed once", resumedOnce},
 		{"a run whose claimer died is claimed anew", func(t *testing.T, open opener) { takenOver(t, open, silence) }},
 		{"a run that began is taken over by nobody", func(t *testing.T, open opener) { begunOnce(t, open, silence) }},
-		{"a run that is kept goes on elsewhere when its process dies", func(t *testing.T, open opener) { kept(t, open, silence) }},
+		{"a run that is kept goes on elsewhere when its process dies",
+			func(t *testing.T, open opener) { kept(t, open, silence) }},
 		{"a run is parked again, by who went on with it", rounds},
 		{"a run that was claimed can be given back", givenBack},
 		{"runs that nobody can go on with are ended once", func(t *testing.T, open opener) { orphans(t, open, silence) }},
@@ -68,7 +69,8 @@ func Test(t *testing.T, silence func(*store.DB), few func(d *store.DB, outcomes 
 
 // Row makes a row that follows h, with a hash of its own.
 func Row(h store.Head, n int, change func(*store.Row)) store.Row {
-	r := store.Row{Chain: h.Chain, Seq: h.Seq + int64(n), Time: 1_700_000_000_000_000 + h.Seq + int64(n), Kind: "call", State: "ok", Run: "r_1", Call: int64(n), Principal: "local:anna", Profile: "safe", Tool: "fs__read"}
+	r := store.Row{Chain: h.Chain, Seq: h.Seq + int64(n), Time: 1_700_000_000_000_000 + h.Seq + int64(n), Kind: "call",
+		State: "ok", Run: "r_1", Call: int64(n), Principal: "local:anna", Profile: "safe", Tool: "fs__read"}
 	if change != nil {
 		change(&r)
 	}
@@ -275,7 +277,10 @@ func ofRuns(t *testing.T, open opener) {
 				t.Error("an append that was canceled succeeded")
 			}
 		}
-		for _, r := range appendRows(t, c, 1+rnd.IntN(30), func(_ int, r *store.Row) { r.Run = []string{"", "r_1", "r_2", "r_3", "r_4"}[rnd.IntN(5)] }) {
+		for _, r := range appendRows(t, c, 1+rnd.IntN(30), func(_ int, r *store.Row) {
+			r.Run = []string{"", "r_1", "r_2",
+				"r_3", "r_4"}[rnd.IntN(5)]
+		}) {
 			want[r.Run] = append(want[r.Run], fmt.Sprint(r.Chain, "/", r.Seq))
 		}
 	}
@@ -301,7 +306,8 @@ func anyText(t *testing.T, open opener) {
 	c := claim(t, d)
 	hard := "'; DROP TABLE entries; -- \" \\ \n\t %_*?[ ü \u202e \U0001f600 \u2028"
 	want := appendRows(t, c, 1, func(_ int, r *store.Row) { r.Tool, r.Run, r.Principal = hard, hard, hard })
-	if got := all(t, d, store.Query{Run: hard, Tool: hard, Principal: hard}); len(got) != 1 || got[0].Tool != want[0].Tool {
+	if got := all(t, d, store.Query{Run: hard, Tool: hard, Principal: hard}); len(got) != 1 ||
+		got[0].Tool != want[0].Tool {
 		// ? and [ and * in Tool are a pattern: * matches itself too.
 		t.Fatalf("got %+v", got)
 	}
@@ -361,7 +367,8 @@ func abandoned(t *testing.T, open opener) {
 
 func propose(t *testing.T, d *store.DB, id string, ends time.Time) {
 	t.Helper()
-	must(t, d.Propose(t.Context(), &store.Approval{ID: id, Run: "r_1", Call: 3, Principal: "local:anna", Digest: "sha256:ab",
+	must(t, d.Propose(t.Context(), &store.Approval{ID: id, Run: "r_1", Call: 3, Principal: "local:anna",
+		Digest:   "sha256:ab",
 		Question: json.RawMessage(`{"tool":"fs__write"}`), Expires: ends}))
 }
 
@@ -376,7 +383,8 @@ func Approved(t *testing.T, d *store.DB, id string) {
 	give(t, d, "g_"+id, time.Now().Add(time.Hour), &five)
 	must(t, d.Spend(t.Context(), "g_"+id))
 	must(t, d.Revoke(t.Context(), "g_"+id))
-	must(t, d.Park(t.Context(), &store.ParkedRun{Run: "r_" + id, Guest: "g", State: json.RawMessage(`{}`), Image: []byte{1}, Expires: time.Now().Add(time.Hour)}))
+	must(t, d.Park(t.Context(), &store.ParkedRun{Run: "r_" + id, Guest: "g", State: json.RawMessage(`{}`),
+		Image: []byte{1}, Expires: time.Now().Add(time.Hour)}))
 	p, err := d.Unpark(t.Context(), "r_"+id, "somebody")
 	must(t, err)
 	must(t, d.Begin(t.Context(), p))
@@ -387,7 +395,8 @@ func answeredOnce(t *testing.T, open opener) {
 	propose(t, d, "a_1", time.Now().Add(time.Hour))
 	pending, err := e.Pending(t.Context(), "local:anna")
 	must(t, err)
-	if len(pending) != 1 || pending[0].Validated != nil || pending[0].Call != 3 || string(pending[0].Question) != `{"tool":"fs__write"}` {
+	if len(pending) != 1 || pending[0].Validated != nil || pending[0].Call != 3 ||
+		string(pending[0].Question) != `{"tool":"fs__write"}` {
 		t.Fatalf("pending for another process: %+v", pending)
 	}
 	if others, err := e.Pending(t.Context(), "local:bert"); err != nil || len(others) != 0 {
@@ -400,7 +409,8 @@ func answeredOnce(t *testing.T, open opener) {
 	for i := range 16 {
 		wg.Go(func() {
 			db := []*store.DB{d, e}[i%2]
-			switch err := db.Answer(t.Context(), "a_1", "sha256:ab", i%3 == 0, fmt.Sprint("person ", i), json.RawMessage(`{}`)); {
+			switch err := db.Answer(t.Context(), "a_1", "sha256:ab", i%3 == 0, fmt.Sprint("person ", i),
+				json.RawMessage(`{}`)); {
 			case err == nil:
 				yes.Add(1)
 			case errors.Is(err, store.ErrTaken):
@@ -440,7 +450,8 @@ func manyAnswers(t *testing.T, open opener) {
 	must(t, err)
 	yes, no := true, false
 	want := map[string]*store.Approval{
-		"q0": {}, "q1": {Validated: &yes, Answer: json.RawMessage(`{"yes":1}`)}, "q2": {Validated: &no}, "q3": {Withdrawn: time.Now()}, "q4": {}, "q5": {},
+		"q0": {}, "q1": {Validated: &yes, Answer: json.RawMessage(`{"yes":1}`)}, "q2": {Validated: &no},
+		"q3": {Withdrawn: time.Now()}, "q4": {}, "q5": {},
 	}
 	for id := range want {
 		g, w := got[id], want[id]
@@ -519,7 +530,8 @@ func approvalEnds(t *testing.T, open opener) {
 
 func give(t *testing.T, d *store.DB, id string, ends time.Time, uses *int64) {
 	t.Helper()
-	must(t, d.Give(t.Context(), &store.Grant{ID: id, Principal: "local:anna", Profile: "safe", Run: "r_1", Key: "sha256:k", Body: json.RawMessage(`{}`), Expires: ends, UsesLeft: uses}))
+	must(t, d.Give(t.Context(), &store.Grant{ID: id, Principal: "local:anna", Profile: "safe", Run: "r_1", Key: "sha256:k",
+		Body: json.RawMessage(`{}`), Expires: ends, UsesLeft: uses}))
 }
 
 func spent(t *testing.T, open opener) {
@@ -579,7 +591,8 @@ func overlays(t *testing.T, open opener) {
 	at := newClock()
 	d := open(at.Now)
 	put := func(id, holder, body string, life time.Duration) {
-		must(t, d.PutOverlay(t.Context(), &store.Overlay{ID: id, Holder: holder, Body: json.RawMessage(body), Expires: at.Now().Add(life)}))
+		must(t, d.PutOverlay(t.Context(), &store.Overlay{ID: id, Holder: holder, Body: json.RawMessage(body),
+			Expires: at.Now().Add(life)}))
 	}
 	put("o_1", "s_1", `{"denylist":["*"]}`, time.Minute)
 	put("o_1", "s_1", `{"denylist":["fs__*"]}`, time.Minute)

@@ -52,7 +52,8 @@ func (f *operation) read(name string, part, last bool) ([]byte, error) {
 	defer file.Close()
 	cut := info.Size() > fileMax
 	if cut && !part {
-		return nil, fmt.Errorf("%s has %d bytes, more than the %d that are read at once: ask for its head or tail", name, info.Size(), fileMax)
+		return nil, fmt.Errorf("%s has %d bytes, more than the %d that are read at once: ask for its head or tail", name,
+			info.Size(), fileMax)
 	}
 	if cut && last {
 		if _, err := file.Seek(-fileMax, io.SeekEnd); err != nil {
@@ -152,7 +153,8 @@ func (f *operation) readMedia(_ context.Context, a struct {
 	case strings.HasPrefix(kind, "audio/"):
 		return Block{"type": "audio", "data": data, "mimeType": kind}, nil
 	}
-	return Block{"type": "resource", "resource": map[string]string{"uri": "file:///" + a.Path, "mimeType": kind, "blob": data}}, nil
+	return Block{"type": "resource", "resource": map[string]string{"uri": "file:///" + a.Path, "mimeType": kind,
+		"blob": data}}, nil
 }
 
 func (f *operation) info(_ context.Context, a struct {

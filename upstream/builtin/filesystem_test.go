@@ -21,7 +21,8 @@ func granted(t testing.TB) (dir string, server builtin.Server) {
 	base := t.TempDir()
 	dir = filepath.Join(base, "granted")
 	for name, text := range map[string]string{
-		"granted/a.txt": "one\ntwo\nthree\n", "granted/notes/b.md": "# B", "granted/notes/deep/c.md": "C", "granted/bytes": "\xff\xfe\x00",
+		"granted/a.txt": "one\ntwo\nthree\n", "granted/notes/b.md": "# B", "granted/notes/deep/c.md": "C",
+		"granted/bytes":         "\xff\xfe\x00",
 		"granted/notes/.hidden": "h", "granted/pic.png": "\x89PNG\r\n\x1a\n", "secret.txt": "s3cret",
 	} {
 		path := filepath.Join(base, name)
@@ -30,7 +31,8 @@ func granted(t testing.TB) (dir string, server builtin.Server) {
 		}
 	}
 	for link, target := range map[string]string{
-		"out": "../secret.txt", "abs": filepath.Join(base, "secret.txt"), "up": "..", "in": "a.txt", "loop": "loop", "dirlink": "notes", "proc": "/proc/self/environ",
+		"out": "../secret.txt", "abs": filepath.Join(base, "secret.txt"), "up": "..", "in": "a.txt", "loop": "loop",
+		"dirlink": "notes", "proc": "/proc/self/environ",
 	} {
 		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
 			t.Skipf("no symbolic links here: %v", err)
@@ -79,29 +81,37 @@ func TestTheBuiltInFilesystem(t *testing.T) {
 			`{"name":"loop","type":"symlink"},{"name":"notes","type":"directory"},{"name":"out","type":"symlink"},{"name":"pic.png","type":"file","size":8},{"name":"proc","type":"symlink"},{"name":"up","type":"symlink"}],"truncated":false}`},
 		{"list_directory", `{"path":"notes/deep"}`, `{"entries":[{"name":"c.md","type":"file","size":1}],"truncated":false}`},
 		{"list_directory", `{"path":"a.txt"}`, "error: a.txt is no directory"},
-		{"directory_tree", `{"path":"notes"}`, `{"tree":[{"name":".hidden","type":"file"},{"name":"b.md","type":"file"},{"name":"deep","type":"directory","children":[{"name":"c.md","type":"file"}]}],"truncated":false}`},
-		{"directory_tree", `{"path":"notes","excludePatterns":["deep",".*"]}`, `{"tree":[{"name":"b.md","type":"file"}],"truncated":false}`},
+		{"directory_tree", `{"path":"notes"}`,
+			`{"tree":[{"name":".hidden","type":"file"},{"name":"b.md","type":"file"},{"name":"deep","type":"directory","children":[{"name":"c.md","type":"file"}]}],"truncated":false}`},
+		{"directory_tree", `{"path":"notes","excludePatterns":["deep",".*"]}`,
+			`{"tree":[{"name":"b.md","type":"file"}],"truncated":false}`},
 		{"search_files", `{"pattern":"**/*.md"}`, `{"matches":["notes/b.md","notes/deep/c.md"],"truncated":false}`},
 		{"search_files", `{"pattern":"*.md"}`, `{"matches":[],"truncated":false}`},
 		{"search_files", `{"path":"notes","pattern":"*.md"}`, `{"matches":["notes/b.md"],"truncated":false}`},
-		{"search_files", `{"pattern":"**","excludePatterns":["notes","*l*","[abdipu]*","o*"]}`, `{"matches":[],"truncated":false}`},
+		{"search_files", `{"pattern":"**","excludePatterns":["notes","*l*","[abdipu]*","o*"]}`,
+			`{"matches":[],"truncated":false}`},
 		{"search_files", `{"pattern":"notes/**/c.*"}`, `{"matches":["notes/deep/c.md"],"truncated":false}`},
-		{"search_files", `{"pattern":"notes/**/{b,deep/c}.md"}`, `{"matches":["notes/b.md","notes/deep/c.md"],"truncated":false}`},
+		{"search_files", `{"pattern":"notes/**/{b,deep/c}.md"}`,
+			`{"matches":["notes/b.md","notes/deep/c.md"],"truncated":false}`},
 		{"search_files", `{"pattern":"a.txt{,~}"}`, `{"matches":["a.txt"],"truncated":false}`},
 		{"search_files", `{"pattern":"["}`, "error: is no pattern"},
 		{"search_files", `{"pattern":"{a,b"}`, "error: is no pattern"},
 		{"search_files", `{"pattern":"` + strings.Repeat("{a,aa}", 9) + `"}`, "error: too many patterns"},
-		{"search_files", `{"pattern":"**","excludePatterns":["` + strings.Repeat("{a,aa}", 9) + `"]}`, "error: too many patterns"},
-		{"search_files", `{"pattern":"**","excludePatterns":[` + strings.Repeat(`"a",`, 100) + `"a"]}`, "error: 101 patterns are more than 100"},
+		{"search_files", `{"pattern":"**","excludePatterns":["` + strings.Repeat("{a,aa}", 9) + `"]}`,
+			"error: too many patterns"},
+		{"search_files", `{"pattern":"**","excludePatterns":[` + strings.Repeat(`"a",`, 100) + `"a"]}`,
+			"error: 101 patterns are more than 100"},
 		{"directory_tree", `{"excludePatterns":["` + strings.Repeat("x", 1001) + `"]}`, "error: more than 1000"},
 		{"write_file", `{"path":"new.txt","content":"né"}`, `{"bytes":3,"path":"new.txt"}`},
 		{"write_file", `{"path":"new.txt","content":"x"}`, `{"bytes":1,"path":"new.txt"}`},
-		{"write_file", `{"path":"no/such/dir.txt","content":"x"}`, "error: no/such/dir.txt: its directory does not exist: make it with create_directory"},
+		{"write_file", `{"path":"no/such/dir.txt","content":"x"}`,
+			"error: no/such/dir.txt: its directory does not exist: make it with create_directory"},
 		{"write_file", `{"path":"notes","content":"x"}`, "error: is a directory"},
 		{"write_file", `{"path":"in","content":"through the link"}`, `{"bytes":16,"path":"in"}`},
 		{"read_text_file", `{"path":"a.txt"}`, `{"content":"through the link"}`},
 		{"edit_file", `{"path":"a.txt","edits":[{"oldText":"through","newText":"by"},{"oldText":"by the","newText":"by a"}],"dryRun":true}`, `{"bytes":9,"content":"by a link","path":"a.txt"}`},
-		{"edit_file", `{"path":"a.txt","edits":[{"oldText":"through","newText":"by"},{"oldText":"nowhere","newText":"x"}]}`, "error: edit 2: a.txt does not contain its oldText; nothing was changed"},
+		{"edit_file", `{"path":"a.txt","edits":[{"oldText":"through","newText":"by"},{"oldText":"nowhere","newText":"x"}]}`,
+			"error: edit 2: a.txt does not contain its oldText; nothing was changed"},
 		{"edit_file", `{"path":"a.txt","edits":[{"oldText":"h","newText":"x"}]}`, "error: contains its oldText 3 times"},
 		{"edit_file", `{"path":"a.txt","edits":[{"oldText":"through","newText":"by"}]}`, `{"bytes":11,"path":"a.txt"}`},
 		{"read_text_file", `{"path":"a.txt"}`, `{"content":"by the link"}`},
@@ -143,10 +153,13 @@ func TestTheBuiltInFilesystem(t *testing.T) {
 func TestNoPathLeadsOut(t *testing.T) {
 	_, m := granted(t)
 	for _, path := range []string{
-		"../secret.txt", "notes/../../secret.txt", "out", "abs", "up/secret.txt", "up", "/etc/passwd", "//etc/passwd", "./a.txt", "a.txt/", "notes//b.md", "notes/./b.md",
-		"", "/", "..", "./", "loop", "proc", `..\secret.txt`, `C:\x`, "C:/x", "a.txt\x00", "dirlink/../../secret.txt", "file:///etc/passwd", "~/x", strings.Repeat("a/", 5000) + "a",
+		"../secret.txt", "notes/../../secret.txt", "out", "abs", "up/secret.txt", "up", "/etc/passwd", "//etc/passwd",
+		"./a.txt", "a.txt/", "notes//b.md", "notes/./b.md",
+		"", "/", "..", "./", "loop", "proc", `..\secret.txt`, `C:\x`, "C:/x", "a.txt\x00", "dirlink/../../secret.txt",
+		"file:///etc/passwd", "~/x", strings.Repeat("a/", 5000) + "a",
 	} {
-		for _, tool := range []string{"read_text_file", "read_media_file", "write_file", "delete_file", "create_directory", "edit_file", "move_file", "get_file_info", "list_directory", "directory_tree", "search_files"} {
+		for _, tool := range []string{"read_text_file", "read_media_file", "write_file", "delete_file", "create_directory",
+			"edit_file", "move_file", "get_file_info", "list_directory", "directory_tree", "search_files"} {
 			if tool == "delete_file" || tool == "get_file_info" || tool == "move_file" {
 				if path == "out" || path == "abs" || path == "up" || path == "loop" || path == "proc" {
 					continue // these are about the link itself
@@ -183,7 +196,8 @@ func TestNoPathLeadsOut(t *testing.T) {
 		}
 	}
 	for _, tool := range []string{"directory_tree", "search_files"} { // links are listed, not followed
-		r, err := call(t.Context(), m, tool, map[string]string{"directory_tree": `{}`, "search_files": `{"pattern":"**"}`}[tool])
+		r, err := call(t.Context(), m, tool, map[string]string{"directory_tree": `{}`,
+			"search_files": `{"pattern":"**"}`}[tool])
 		if err != nil || strings.Contains(r, "secret") {
 			t.Errorf("%s: got %s, %v", tool, r, err)
 		}
@@ -199,7 +213,8 @@ func TestAPipeCannotBlockAReader(t *testing.T) {
 		t.Skipf("no pipe can be made: %v", err)
 	}
 	for tool, args := range map[string]string{
-		"read_text_file": `{"path":"pipe"}`, "read_media_file": `{"path":"pipe"}`, "edit_file": `{"path":"pipe","edits":[{"oldText":"a","newText":"b"}]}`, "write_file": `{"path":"pipe","content":""}`,
+		"read_text_file": `{"path":"pipe"}`, "read_media_file": `{"path":"pipe"}`,
+		"edit_file": `{"path":"pipe","edits":[{"oldText":"a","newText":"b"}]}`, "write_file": `{"path":"pipe","content":""}`,
 	} {
 		if _, err := call(t.Context(), m, tool, args); err == nil || !strings.Contains(err.Error(), "no regular file") {
 			t.Errorf("%s: got %v", tool, err)
@@ -213,7 +228,8 @@ func TestLargeFilesAndDirectories(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "big"), []byte(big), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := call(t.Context(), m, "read_text_file", `{"path":"big"}`); err == nil || !strings.Contains(err.Error(), "ask for its head or tail") {
+	if _, err := call(t.Context(), m, "read_text_file", `{"path":"big"}`); err == nil || !strings.Contains(err.Error(),
+		"ask for its head or tail") {
 		t.Errorf("a file that is too long: got %v", err)
 	}
 	for _, args := range []string{`{"path":"big","head":1}`, `{"path":"big","tail":1}`} {
@@ -229,7 +245,8 @@ func TestLargeFilesAndDirectories(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 10050 {
-		if err := os.WriteFile(filepath.Join(dir, "many", strings.Repeat("x", i%7)+string(mustJSON(i))), nil, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "many", strings.Repeat("x", i%7)+string(mustJSON(i))), nil,
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -45,13 +45,15 @@ func TestPatterns(t *testing.T) {
 func TestCostlyPatternsAreRefused(t *testing.T) {
 	for _, s := range []string{
 		strings.Repeat("{a,aa}", 9), strings.Repeat("{a}", 17), strings.Repeat("{a,", 17) + strings.Repeat("}", 17),
-		"{" + strings.Repeat(",", 300) + "}", `{[}],a}{[\]}],a}` + strings.Repeat("{a,aa}", 7), strings.Repeat("*", patternMax+1),
+		"{" + strings.Repeat(",", 300) + "}", `{[}],a}{[\]}],a}` + strings.Repeat("{a,aa}", 7),
+		strings.Repeat("*", patternMax+1),
 	} {
 		if _, err := newPattern(s); err == nil {
 			t.Errorf("%.60s: no error", s)
 		}
 	}
-	for _, s := range []string{strings.Repeat("{a,aa}", 8), "*.{" + strings.Repeat("x,", 200) + "y}", strings.Repeat("a,", 400)} {
+	for _, s := range []string{strings.Repeat("{a,aa}", 8), "*.{" + strings.Repeat("x,", 200) + "y}",
+		strings.Repeat("a,", 400)} {
 		if _, err := newPattern(s); err != nil {
 			t.Errorf("%.60s: %v", s, err)
 		}

@@ -41,7 +41,8 @@ type moment struct {
 func momentOf(t time.Time, zone string) moment {
 	return moment{
 		ISO: t.Format("2006-01-02T15:04:05.000Z07:00"), UnixMS: t.UnixMilli(), Timezone: zone,
-		Offset: t.Format("-07:00"), Date: t.Format(time.DateOnly), Time: t.Format(time.TimeOnly), Weekday: t.Weekday().String(),
+		Offset: t.Format("-07:00"), Date: t.Format(time.DateOnly), Time: t.Format(time.TimeOnly),
+		Weekday: t.Weekday().String(),
 	}
 }
 
@@ -106,7 +107,8 @@ func parseTime(s string, zone *time.Location) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
 		return t, nil
 	}
-	for _, layout := range []string{"2006-01-02T15:04:05.999999999", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly} {
+	for _, layout := range []string{"2006-01-02T15:04:05.999999999", "2006-01-02T15:04", "2006-01-02 15:04:05",
+		"2006-01-02 15:04", time.DateOnly} {
 		if t, err := time.ParseInLocation(layout, s, zone); err == nil {
 			return t, nil
 		}

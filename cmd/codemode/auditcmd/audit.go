@@ -75,7 +75,8 @@ func parseTime(s string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(s); err == nil {
 		return now.Add(-d), nil
 	}
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly} {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04",
+		"2006-01-02 15:04", time.DateOnly} {
 		if t, err := time.ParseInLocation(layout, s, time.Local); err == nil {
 			return t, nil
 		}
@@ -217,7 +218,8 @@ It has no signatures.`,
 	return cmd
 }
 
-func export(ctx context.Context, s cli.Streams, db *store.DB, key *audit.Key, q store.Query, format, out, split string) error {
+func export(ctx context.Context, s cli.Streams, db *store.DB, key *audit.Key, q store.Query, format, out,
+	split string) error {
 	if split != "" {
 		n, err := audit.Split(ctx, split, db, key, q, time.Now())
 		if err == nil {

@@ -32,7 +32,8 @@ func entryLine(e *audit.Entry) string {
 		by = *e.DecidedBy
 	}
 	for _, w := range []struct{ name, value string }{
-		{"profile", e.Profile}, {"by", howText(e)}, {"who", by.Principal}, {"scope", by.Scope}, {"grant", by.Grant}, {"rule", ruleText(e)}, {"reason", e.Reason}, {"principal", e.Principal}, {"client", e.Client},
+		{"profile", e.Profile}, {"by", howText(e)}, {"who", by.Principal}, {"scope", by.Scope}, {"grant", by.Grant},
+		{"rule", ruleText(e)}, {"reason", e.Reason}, {"principal", e.Principal}, {"client", e.Client},
 	} {
 		if w.value != "" {
 			parts = append(parts, w.name+"="+quoted(w.value))
@@ -153,7 +154,8 @@ func runText(entries []*audit.Entry) string {
 			line("value", resultText(e.Result))
 		}
 	}
-	if last := about; len(last) == 0 || !slices.ContainsFunc(last, func(e *audit.Entry) bool { return e.Kind == audit.Run && e.State != audit.Running }) {
+	if last := about; len(last) == 0 || !slices.ContainsFunc(last,
+		func(e *audit.Entry) bool { return e.Kind == audit.Run && e.State != audit.Running }) {
 		line("run", "not ended yet, or not recorded to its end")
 	}
 	return b.String()
@@ -193,7 +195,8 @@ func recordedCall(b *strings.Builder, n int, entries []*audit.Entry) {
 		case e.State == audit.NotSent:
 			text = "not sent after all"
 		}
-		if decides := e.State == audit.Pending || e.State == audit.Running || e.State == audit.Refused || e.Kind == audit.Approval; decides {
+		if decides := e.State == audit.Pending || e.State == audit.Running || e.State == audit.Refused ||
+			e.Kind == audit.Approval; decides {
 			if by := decidedText(e); by != "" {
 				text += ", decided by " + by
 			}

@@ -54,11 +54,13 @@ type shown struct {
 
 var shownRuns = []shown{
 	{name: "edited", code: `return await codemode.up__send({to: "everybody", text: "hello"})`,
-		person: answers{Answer: call.Answer{Allowed: true, By: "local:anna", Args: json.RawMessage(`{"to":"bert","text":"hello"}`)}, after: noticeable}},
+		person: answers{Answer: call.Answer{Allowed: true, By: "local:anna",
+			Args: json.RawMessage(`{"to":"bert","text":"hello"}`)}, after: noticeable}},
 	{name: "refused", code: `await codemode.up__read({}); await codemode.up__send({to: "bert", password: "hunter2hunter2"})`,
 		person: answers{Answer: call.Answer{By: "local:anna", Reason: "not on a Sunday"}, after: noticeable}},
 	{name: "not checked", code: `return 1`, profile: "checked"},
-	{name: "parked and resumed", code: `const first = await codemode.up__read({}); const sent = await codemode.up__send({to: "bert", first}); return [first, sent]`,
+	{name: "parked and resumed",
+		code:   `const first = await codemode.up__read({}); const sent = await codemode.up__send({to: "bert", first}); return [first, sent]`,
 		person: answers{Answer: call.Answer{Allowed: true, By: "local:anna"}, after: 2500 * time.Millisecond}},
 	{name: "timeout", code: `await codemode.up__read({}); for (;;) {}`, profile: "hasty"},
 	{name: "unknown outcome", code: `await codemode.up__hang({order: 7})`, profile: "hasty"},
@@ -69,17 +71,19 @@ func TestAuditShow(t *testing.T) {
 	s := mcp.NewServer(&mcp.Implementation{Name: "up", Version: "1"}, nil)
 	released := make(chan struct{})
 	for _, name := range []string{"read", "send", "hang"} {
-		s.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			if name == "hang" {
-				select {
-				case <-released:
-				case <-ctx.Done():
+		s.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)},
+			func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				if name == "hang" {
+					select {
+					case <-released:
+					case <-ctx.Done():
+					}
 				}
-			}
-			return &mcp.CallToolResult{StructuredContent: map[string]any{"done": name}}, nil
-		})
+				return &mcp.CallToolResult{StructuredContent: map[string]any{"done": name}}, nil
+			})
 	}
-	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: true}))
+	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s },
+		&mcp.StreamableHTTPOptions{Stateless: true}))
 	t.Cleanup(func() {
 		server.CloseClientConnections() // the call that hangs
 		server.Close()
@@ -93,12 +97,14 @@ func TestAuditShow(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	e, err := codemode.New(t.Context(), codemode.Options{Config: cfg, RecordDir: dir, CacheDir: filepath.Join(os.TempDir(), fmt.Sprintf("codemode-test-%d", os.Getuid())), GoOn: true})
+	e, err := codemode.New(t.Context(), codemode.Options{Config: cfg, RecordDir: dir,
+		CacheDir: filepath.Join(os.TempDir(), fmt.Sprintf("codemode-test-%d", os.Getuid())), GoOn: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, run := range shownRuns {
-		r := codemode.Request{Name: "program.ts", Code: run.code, Profile: run.profile, Principal: "local:anna", Client: "claude-code 2.1"}
+		r := codemode.Request{Name: "program.ts", Code: run.code, Profile: run.profile, Principal: "local:anna",
+			Client: "claude-code 2.1"}
 		if run.person != nil {
 			r.Channels = []approvals.Channel{run.person}
 		}
@@ -130,9 +136,13 @@ func TestAuditShow(t *testing.T) {
 				t.Fatal("it is not in the record")
 			}
 			if name != "parked and resumed" { // on a busy machine others may be parked too, before the answer is there
-				entries = slices.DeleteFunc(entries, func(e *audit.Entry) bool { return e.Kind == audit.Run && e.State == audit.Parked })
+				entries = slices.DeleteFunc(entries, func(e *audit.Entry) bool {
+					return e.Kind == audit.Run &&
+						e.State == audit.Parked
+				})
 			}
-			sameText(t, filepath.Join("..", "..", "..", "testdata", "audit-show", strings.ReplaceAll(name, " ", "-")+".txt"), lasting(runText(entries)))
+			sameText(t, filepath.Join("..", "..", "..", "testdata", "audit-show", strings.ReplaceAll(name, " ", "-")+".txt"),
+				lasting(runText(entries)))
 		})
 	}
 }

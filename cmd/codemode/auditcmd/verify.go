@@ -136,7 +136,8 @@ func (v *verification) findKeys(path string) error {
 	return cli.InternalError(err)
 }
 
-func (v *verification) readDatabase(ctx context.Context, s cli.Streams, set *launch.Settings, place recorder.Place) error {
+func (v *verification) readDatabase(ctx context.Context, s cli.Streams, set *launch.Settings,
+	place recorder.Place) error {
 	db, err := launch.OpenRecord(ctx, place, set.Logger(s, slog.LevelWarn))
 	if err != nil {
 		return err

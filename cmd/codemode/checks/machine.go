@@ -42,7 +42,8 @@ func LiteralSecrets(entry map[string]any) []string {
 		values, _ := entry[key].(map[string]any)
 		for _, name := range slices.Sorted(maps.Keys(values)) {
 			text, ok := values[name].(string)
-			if ok && text != "" && secretName.MatchString(name) && !strings.Contains(text, "${") && !strings.Contains(text, "{env:") {
+			if ok && text != "" && secretName.MatchString(name) && !strings.Contains(text, "${") &&
+				!strings.Contains(text, "{env:") {
 				names = append(names, name)
 			}
 		}

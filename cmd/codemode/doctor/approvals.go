@@ -68,7 +68,8 @@ func (d *diagnosis) ask(ctx context.Context, e *codemode.Evaluator, c *approvals
 
 // awaitResponder waits until a running responder has connected.
 func (d *diagnosis) awaitResponder(ctx context.Context, e *codemode.Evaluator) {
-	for end := time.Now().Add(respondersWait); ctx.Err() == nil && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(respondersWait); ctx.Err() == nil &&
+		time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		for _, p := range e.People().Present() {
 			if p.Channel == responder.ChannelName && p.Present > 0 {
 				return
@@ -155,17 +156,18 @@ func (d *diagnosis) elicitation(ctx context.Context, e *codemode.Evaluator, used
 	}
 	answers, unreached := 0, 0
 	fastest := int64(0)
-	err = audit.Entries(ctx, db, store.Query{Kinds: []string{audit.Approval}, Since: time.Now().Add(-evidencePeriod)}, func(entry *audit.Entry) error {
-		switch by := entry.DecidedBy; {
-		case by != nil && by.How == call.ByPerson && by.Channel == "elicitation":
-			if answers++; fastest == 0 || by.LatencyMS < fastest {
-				fastest = by.LatencyMS
+	err = audit.Entries(ctx, db, store.Query{Kinds: []string{audit.Approval}, Since: time.Now().Add(-evidencePeriod)},
+		func(entry *audit.Entry) error {
+			switch by := entry.DecidedBy; {
+			case by != nil && by.How == call.ByPerson && by.Channel == "elicitation":
+				if answers++; fastest == 0 || by.LatencyMS < fastest {
+					fastest = by.LatencyMS
+				}
+			case entry.State == call.CodeNoApprover || entry.State == call.CodeUnsupported:
+				unreached++
 			}
-		case entry.State == call.CodeNoApprover || entry.State == call.CodeUnsupported:
-			unreached++
-		}
-		return nil
-	})
+			return nil
+		})
 	switch {
 	case err != nil:
 		d.warn("approvals", "elicitation", hint, "the record could not be read: %v", err)
@@ -290,12 +292,14 @@ func (d *diagnosis) hooks() {
 	}
 	found := false
 	for _, path := range []string{
-		filepath.Join(home, ".claude", "settings.json"), filepath.Join(".claude", "settings.json"), filepath.Join(".claude", "settings.local.json"),
+		filepath.Join(home, ".claude", "settings.json"), filepath.Join(".claude", "settings.json"),
+		filepath.Join(".claude", "settings.local.json"),
 	} {
 		var settings struct {
 			Hooks map[string]json.RawMessage `json:"hooks"`
 		}
-		if data, err := os.ReadFile(path); err == nil && json.Unmarshal(data, &settings) == nil && len(settings.Hooks["Elicitation"]) > 0 {
+		if data, err := os.ReadFile(path); err == nil && json.Unmarshal(data, &settings) == nil &&
+			len(settings.Hooks["Elicitation"]) > 0 {
 			found = true
 			d.warn("approvals", "Claude Code", "remove the hook, or do not rely on forms there",
 				"%s has a hook for Elicitation: it can answer forms without showing them", path)

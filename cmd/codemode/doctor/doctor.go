@@ -56,7 +56,8 @@ person.`,
 
 // A finding is the outcome of one check.
 type finding struct {
-	Check   string `json:"check"`   // configuration, permissions, record, server, profile, client, sandbox, cache, approvals
+	// configuration, permissions, record, server, profile, client, sandbox, cache, approvals
+	Check   string `json:"check"`
 	Subject string `json:"subject"` // what was checked
 	Level   string `json:"level"`   // ok, warning or failure
 	Text    string `json:"text"`
@@ -165,7 +166,8 @@ func (d *diagnosis) servers(ctx context.Context, e *codemode.Evaluator) {
 			}
 			d.fail(cli.ExitInternal, "server", st.Name, hint, "%s", cli.WithoutName(st.Error, st.Name))
 		default:
-			d.fail(cli.ExitInternal, "server", st.Name, hint, "it is still %s after %v", st.State, time.Since(start).Round(time.Second))
+			d.fail(cli.ExitInternal, "server", st.Name, hint, "it is still %s after %v", st.State,
+				time.Since(start).Round(time.Second))
 		}
 		for _, note := range st.Health() {
 			d.warn("server", st.Name, "", "%s", note)

@@ -51,7 +51,8 @@ func (d *diagnosis) file(set *launch.Settings) (path string) {
 	case mode&groupWrites != 0:
 		d.warn("permissions", path, hint, "your group may write it (%v), and it starts programs", mode)
 	}
-	if dir, err := os.Stat(filepath.Dir(path)); err == nil && dir.Mode().Perm()&anybodyWrites != 0 && dir.Mode()&fs.ModeSticky == 0 {
+	if dir, err := os.Stat(filepath.Dir(path)); err == nil && dir.Mode().Perm()&anybodyWrites != 0 &&
+		dir.Mode()&fs.ModeSticky == 0 {
 		d.warn("permissions", filepath.Dir(path), "chmod o-w "+cli.ShellWord(filepath.Dir(path)),
 			"other users may replace files in it (%v)", dir.Mode().Perm())
 	}

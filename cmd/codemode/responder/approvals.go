@@ -73,7 +73,8 @@ func respondHere(ctx context.Context, s cli.Streams, set *launch.Settings, leave
 	}
 	screen := newScreen()
 	screen.leave = leave
-	program := tea.NewProgram(screen, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())
+	program := tea.NewProgram(screen, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out),
+		tea.WithoutSignalHandler())
 	following, stop := context.WithCancel(ctx)
 	f := &connector{dir: dir, send: program.Send, links: map[string]*link{}}
 	var done sync.WaitGroup

@@ -147,7 +147,9 @@ func revoke(ctx context.Context, s cli.Streams, set *launch.Settings, ids []stri
 // revoked is the entry of a grant that somebody revoked.
 func revoked(g *prompt.Grant, by, channel string) audit.Entry {
 	return audit.Entry{
-		Kind: audit.Grant, State: "revoked", Principal: g.Principal, Run: g.Run, Profile: g.Profile, Server: g.Server, Tool: g.Name, Client: channel,
-		DecidedBy: &audit.DecidedBy{How: call.ByPerson, Channel: channel, Principal: by, Grant: g.ID, Scope: string(g.Scope)}, Detail: g.Allows(),
+		Kind: audit.Grant, State: "revoked", Principal: g.Principal, Run: g.Run, Profile: g.Profile, Server: g.Server,
+		Tool: g.Name, Client: channel,
+		DecidedBy: &audit.DecidedBy{How: call.ByPerson, Channel: channel, Principal: by, Grant: g.ID, Scope: string(g.Scope)},
+		Detail:    g.Allows(),
 	}
 }

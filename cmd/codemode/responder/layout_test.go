@@ -78,7 +78,8 @@ func TestAnswersLeaveTheArgumentsInView(t *testing.T) {
 			p.press("down", "down", "enter")
 			all := p.screen.options(p.screen.asked)
 			for i, o := range all {
-				p.shows("3 of 5", "pay.create", "medium risk", `to: "supplier 3"`, `value: "3.00"`, "until "+until.Local().Format(time.TimeOnly))
+				p.shows("3 of 5", "pay.create", "medium risk", `to: "supplier 3"`, `value: "3.00"`,
+					"until "+until.Local().Format(time.TimeOnly))
 				p.shows(fmt.Sprintf("answer %d of %d", i+1, len(all)))
 				text := strings.Join(strings.Fields(p.plainly()), " ")
 				if !strings.Contains(text, "> "+o.text) {
@@ -173,9 +174,11 @@ func TestABatchIsAnsweredTogether(t *testing.T) {
 		want string
 	}{
 		{"refused first", []string{"enter", "enter"}, "q1 no, q2 no, q3 no, q4 no, q5 no"},
-		{"all with a reason", []string{"enter", "down", "enter", "too much", "enter"}, "q1 no too much, q2 no too much, q3 no too much, q4 no too much, q5 no too much"},
+		{"all with a reason", []string{"enter", "down", "enter", "too much", "enter"},
+			"q1 no too much, q2 no too much, q3 no too much, q4 no too much, q5 no too much"},
 		{"all allowed", []string{"enter", "down", "down", "enter"}, "q1 yes, q2 yes, q3 yes, q4 yes, q5 yes"},
-		{"two that are marked", []string{"down", "down", " ", "down", "down", " ", "up", "up", "up", "up", "enter", "down", "down", "enter"}, "q2 yes, q4 yes"},
+		{"two that are marked", []string{"down", "down", " ", "down", "down", " ", "up", "up", "up", "up", "enter", "down",
+			"down", "enter"}, "q2 yes, q4 yes"},
 		{"the others then", []string{" ", "down", "down", " ", "up", "up", "enter", "enter"}, "q1 no, q3 no, q4 no, q5 no"},
 		{"none is marked any more", []string{" ", " ", "enter", "enter"}, "q1 no, q2 no, q3 no, q4 no, q5 no"},
 		{"one of them by itself", []string{"down", "down", "down", "enter", "down", "down", "enter"}, "q3 yes"},
@@ -299,7 +302,8 @@ func TestTheSelectionStays(t *testing.T) {
 	chosen := p.screen.chosen
 	p.pending(slices.DeleteFunc(slices.Clone(many), func(a terminal.Asked) bool { return a.ID == chosen })...)
 	if want := "q6"; chosen != "q5" || p.screen.chosen != want || line() != at {
-		t.Errorf("behind %s comes %s in line %d, want %s in line %d:\n%s", chosen, p.screen.chosen, line(), want, at, p.plainly())
+		t.Errorf("behind %s comes %s in line %d, want %s in line %d:\n%s", chosen, p.screen.chosen, line(), want, at,
+			p.plainly())
 	}
 }
 
@@ -325,7 +329,8 @@ func TestArgumentsAreChangedOnTheScreen(t *testing.T) {
 		if len(p.said) != 1 || !p.said[0].Yes || p.said[0].Digest != "d1" || compact(t, p.said[0].Args) != want {
 			t.Fatalf("said %+v, want %s\n%s", p.said, want, p.plainly())
 		}
-		p.screen.Update(toldMsg{p.link, &terminal.Told{Kind: "answered", ID: "q1", Error: "/amount/value: the profile denies more than 90"}})
+		p.screen.Update(toldMsg{p.link, &terminal.Told{Kind: "answered", ID: "q1",
+			Error: "/amount/value: the profile denies more than 90"}})
 		p.shows("Not accepted: /amount/value: the profile denies more than 90", `"value": "91.00"`)
 		p.press("backspace", "8", "ctrl+s")
 		if want := strings.Replace(want, "91", "81", 1); len(p.said) != 2 || compact(t, p.said[1].Args) != want {
@@ -379,7 +384,8 @@ func TestTheEditorShowsWhatDoesNotShow(t *testing.T) {
 	p.press("enter", "down", "down", "down", "down", "down", "enter")
 	p.shows(`"a\u202eb\u00ad"`)
 	p.press("down", "down", "end", "7", "ctrl+s")
-	if got := string(p.said[0].Args); !strings.Contains(got, "12345678901234567890") || !strings.Contains(got, `a\u202eb\u00ad`) {
+	if got := string(p.said[0].Args); !strings.Contains(got, "12345678901234567890") ||
+		!strings.Contains(got, `a\u202eb\u00ad`) {
 		t.Errorf("said %s", got)
 	}
 }

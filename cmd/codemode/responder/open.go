@@ -220,7 +220,8 @@ func (o *opener) tmux(words []string) (where string, err error) {
 
 // emulators are terminal emulators, each with the arguments before the words that it runs.
 var emulators = [][]string{
-	{"x-terminal-emulator", "-e"}, {"gnome-terminal", "--"}, {"konsole", "-e"}, {"xfce4-terminal", "-x"}, {"kitty"}, {"alacritty", "-e"},
+	{"x-terminal-emulator", "-e"}, {"gnome-terminal", "--"}, {"konsole", "-e"}, {"xfce4-terminal", "-x"}, {"kitty"},
+	{"alacritty", "-e"},
 	{"foot"}, {"wezterm", "start", "--"}, {"xterm", "-e"},
 }
 

@@ -46,7 +46,8 @@ func (p *typist) pending(calls ...terminal.Asked) {
 	p.screen.Update(toldMsg{p.link, &terminal.Told{Kind: "pending", Calls: calls}})
 }
 
-var named = map[string]rune{"up": tea.KeyUp, "down": tea.KeyDown, "enter": tea.KeyEnter, "esc": tea.KeyEscape, "pgdown": tea.KeyPgDown, "pgup": tea.KeyPgUp, "left": tea.KeyLeft, "end": tea.KeyEnd, "backspace": tea.KeyBackspace}
+var named = map[string]rune{"up": tea.KeyUp, "down": tea.KeyDown, "enter": tea.KeyEnter, "esc": tea.KeyEscape,
+	"pgdown": tea.KeyPgDown, "pgup": tea.KeyPgUp, "left": tea.KeyLeft, "end": tea.KeyEnd, "backspace": tea.KeyBackspace}
 
 // press presses keys: names of keys, or texts that are typed letter by letter. It returns whether the last one quits.
 func (p *typist) press(keys ...string) bool {
@@ -77,10 +78,14 @@ func (p *typist) press(keys ...string) bool {
 // asked is a question about number n.
 func asked(n int, change ...func(*terminal.Asked)) terminal.Asked {
 	a := terminal.Asked{
-		ID: fmt.Sprint("q", n), Digest: fmt.Sprint("d", n), Heading: fmt.Sprintf("fs.write%d", n), Summary: fmt.Sprintf("fs.write%d path: \"/data/%d\"", n, n),
-		Text: fmt.Sprintf("A program asks to make this call.\n\n    fs.write%d\n    risk      medium\n", n), Risk: "medium", Whole: true,
-		Since:  time.Date(2026, 11, 21, 11, 59, n, 0, time.UTC),
-		Offers: []terminal.Offer{{Scope: call.Once, Text: "Allow this call"}, {Scope: call.ForRun, Text: "Allow fs.write with any arguments for this run, at most 50 times"}},
+		ID: fmt.Sprint("q", n), Digest: fmt.Sprint("d", n), Heading: fmt.Sprintf("fs.write%d", n),
+		Summary: fmt.Sprintf("fs.write%d path: \"/data/%d\"", n, n),
+		Text:    fmt.Sprintf("A program asks to make this call.\n\n    fs.write%d\n    risk      medium\n", n),
+		Risk:    "medium",
+		Whole:   true,
+		Since:   time.Date(2026, 11, 21, 11, 59, n, 0, time.UTC),
+		Offers: []terminal.Offer{{Scope: call.Once, Text: "Allow this call"},
+			{Scope: call.ForRun, Text: "Allow fs.write with any arguments for this run, at most 50 times"}},
 	}
 	for _, c := range change {
 		c(&a)
@@ -91,7 +96,8 @@ func asked(n int, change ...func(*terminal.Asked)) terminal.Asked {
 // wonders makes a question one of a program.
 func wonders(multiple, freeText bool) func(*terminal.Asked) {
 	return func(a *terminal.Asked) {
-		a.Offers, a.Inquiry = nil, &prompt.Inquiry{Question: "Which?", Options: []prompt.Option{{Label: "a"}, {Label: "b"}}, Multiple: multiple, FreeText: freeText}
+		a.Offers, a.Inquiry = nil, &prompt.Inquiry{Question: "Which?", Options: []prompt.Option{{Label: "a"}, {Label: "b"}},
+			Multiple: multiple, FreeText: freeText}
 	}
 }
 
@@ -122,42 +128,74 @@ func TestApprovalsKeys(t *testing.T) {
 		want  []terminal.Said
 	}{
 		{"A16: one key answers nothing", []terminal.Asked{asked(1)}, []string{"enter"}, nil},
-		{"A16: a no is what comes first", []terminal.Asked{asked(1)}, []string{"enter", "enter"}, []terminal.Said{answer(1, no)}},
+		{"A16: a no is what comes first", []terminal.Asked{asked(1)}, []string{"enter", "enter"},
+			[]terminal.Said{answer(1, no)}},
 		{"letters answer nothing", []terminal.Asked{asked(1)}, []string{"yyynnn", "enter", "yyy"}, nil},
 		{"allow", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "enter"}, []terminal.Said{answer(1, yes)}},
-		{"allow for the run", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "down", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope = true, call.ForRun })}},
-		{"not beyond the last answer", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "down", "down", "down", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope = true, call.ForRun })}},
-		{"allow for the run, for fewer calls and a shorter time", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "down", "l", "5 15m", "enter"},
+		{"allow for the run", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "down", "enter"},
+			[]terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope = true, call.ForRun })}},
+		{"not beyond the last answer", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "down", "down", "down",
+			"enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope = true, call.ForRun })}},
+		{"allow for the run, for fewer calls and a shorter time", []terminal.Asked{asked(1)},
+			[]string{"enter", "down", "down", "down", "l", "5 15m", "enter"},
 			[]terminal.Said{answer(1, func(s *terminal.Said) {
 				s.Yes, s.Scope, s.Uses, s.Length = true, call.ForRun, 5, 15*time.Minute
 			})}},
-		{"allow for the run, as offered after all", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "down", "l", "5", "esc", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope = true, call.ForRun })}},
-		{"what is no limit is not sent", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "down", "l", "five", "enter"}, nil},
-		{"once has no limits", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "l", "enter"}, []terminal.Said{answer(1, yes)}},
-		{"a high risk within limits", []terminal.Asked{asked(1, high)}, []string{"enter", "down", "down", "down", "l", "2", "enter", "7f3a", "enter"},
+		{"allow for the run, as offered after all", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "down", "l",
+			"5", "esc", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope = true, call.ForRun })}},
+		{"what is no limit is not sent", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "down", "l", "five",
+			"enter"}, nil},
+		{"once has no limits", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "l", "enter"},
+			[]terminal.Said{answer(1, yes)}},
+		{"a high risk within limits", []terminal.Asked{asked(1, high)}, []string{"enter", "down", "down", "down", "l", "2",
+			"enter", "7f3a", "enter"},
 			[]terminal.Said{answer(1, func(s *terminal.Said) {
 				s.Yes, s.Scope, s.Uses, s.Code = true, call.ForRun, 2, "7f3a"
 			})}},
-		{"esc goes back", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "esc", "enter", "enter"}, []terminal.Said{answer(1, no)}},
-		{"the second question", []terminal.Asked{asked(1), asked(2)}, []string{"down", "enter", "down", "down", "enter"}, []terminal.Said{answer(2, yes)}},
-		{"up and down", []terminal.Asked{asked(1), asked(2), asked(3)}, []string{"down", "down", "down", "up", "enter", "enter"}, []terminal.Said{answer(2, no)}},
-		{"ask_user: declined first", []terminal.Asked{asked(1, wonders(false, false))}, []string{"enter", "enter"}, []terminal.Said{answer(1, no)}},
-		{"ask_user: one of them", []terminal.Asked{asked(1, wonders(false, false))}, []string{"enter", "down", "down", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Selected = true, []int{1} })}},
-		{"ask_user: words", []terminal.Asked{asked(1, wonders(false, true))}, []string{"enter", "down", "down", "down", "enter", "enter", "as you like it", "backspace", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Text, s.Selected = true, "as you like i", nil })}},
-		{"ask_user: some of them", []terminal.Asked{asked(1, wonders(true, false))}, []string{"enter", "down", "down", " ", "up", "enter", "down", "down", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Selected = true, []int{0, 1} })}},
-		{"ask_user: ticked and not", []terminal.Asked{asked(1, wonders(true, false))}, []string{"enter", "down", "enter", "enter", "down", "down", "enter"}, nil},
-		{"ask_user: some and words", []terminal.Asked{asked(1, wonders(true, true))}, []string{"enter", "down", " ", "down", "down", "enter", "x", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Selected, s.Text = true, []int{0}, "x" })}},
-		{"ask_user: esc takes nothing along to another question", []terminal.Asked{asked(1, wonders(true, false)), asked(2, wonders(true, false))},
-			[]string{"enter", "down", " ", "esc", "down", "enter", "down", "down", " ", "down", "enter"}, []terminal.Said{answer(2, func(s *terminal.Said) { s.Yes, s.Selected = true, []int{1} })}},
-		{"a plan that was read", []terminal.Asked{asked(1, plan(3))}, []string{"enter", "down", "down", "down", "down", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope = true, call.ForPlan })}},
-		{"a plan that was read to its end", []terminal.Asked{asked(1, plan(30))}, []string{"enter", "down", "down", "down", "down", "enter", "pgdown", "pgdown", "pgdown", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope = true, call.ForPlan })}},
-		{"a plan that was not read to its end", []terminal.Asked{asked(1, plan(200))}, []string{"enter", "down", "down", "down", "down", "enter"}, nil},
-		{"a plan whose end alone was read", []terminal.Asked{asked(1, plan(200))}, []string{"enter", "down", "down", "down", "down", "enter", "enter"}, nil},
-		{"a reason", []terminal.Asked{asked(1)}, []string{"enter", "down", "enter", "use q, not kx", "backspace", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Reason = "use q, not k" })}},
+		{"esc goes back", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "esc", "enter", "enter"},
+			[]terminal.Said{answer(1, no)}},
+		{"the second question", []terminal.Asked{asked(1), asked(2)}, []string{"down", "enter", "down", "down", "enter"},
+			[]terminal.Said{answer(2, yes)}},
+		{"up and down", []terminal.Asked{asked(1), asked(2), asked(3)}, []string{"down", "down", "down", "up", "enter",
+			"enter"}, []terminal.Said{answer(2, no)}},
+		{"ask_user: declined first", []terminal.Asked{asked(1, wonders(false, false))}, []string{"enter", "enter"},
+			[]terminal.Said{answer(1, no)}},
+		{"ask_user: one of them", []terminal.Asked{asked(1, wonders(false, false))},
+			[]string{"enter", "down", "down", "enter"},
+			[]terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Selected = true, []int{1} })}},
+		{"ask_user: words", []terminal.Asked{asked(1, wonders(false, true))},
+			[]string{"enter", "down", "down", "down", "enter", "enter", "as you like it", "backspace", "enter"},
+			[]terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Text, s.Selected = true, "as you like i", nil })}},
+		{"ask_user: some of them", []terminal.Asked{asked(1, wonders(true, false))},
+			[]string{"enter", "down", "down", " ", "up", "enter", "down", "down", "enter"},
+			[]terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Selected = true, []int{0, 1} })}},
+		{"ask_user: ticked and not", []terminal.Asked{asked(1, wonders(true, false))},
+			[]string{"enter", "down", "enter", "enter", "down", "down", "enter"}, nil},
+		{"ask_user: some and words", []terminal.Asked{asked(1, wonders(true, true))},
+			[]string{"enter", "down", " ", "down", "down", "enter", "x", "enter"},
+			[]terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Selected, s.Text = true, []int{0}, "x" })}},
+		{"ask_user: esc takes nothing along to another question", []terminal.Asked{asked(1, wonders(true, false)),
+			asked(2, wonders(true, false))},
+			[]string{"enter", "down", " ", "esc", "down", "enter", "down", "down", " ", "down", "enter"},
+			[]terminal.Said{answer(2, func(s *terminal.Said) { s.Yes, s.Selected = true, []int{1} })}},
+		{"a plan that was read", []terminal.Asked{asked(1, plan(3))}, []string{"enter", "down", "down", "down", "down",
+			"enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope = true, call.ForPlan })}},
+		{"a plan that was read to its end", []terminal.Asked{asked(1, plan(30))},
+			[]string{"enter", "down", "down", "down", "down", "enter", "pgdown", "pgdown", "pgdown", "enter"},
+			[]terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope = true, call.ForPlan })}},
+		{"a plan that was not read to its end", []terminal.Asked{asked(1, plan(200))},
+			[]string{"enter", "down", "down", "down", "down", "enter"}, nil},
+		{"a plan whose end alone was read", []terminal.Asked{asked(1, plan(200))},
+			[]string{"enter", "down", "down", "down", "down", "enter", "enter"}, nil},
+		{"a reason", []terminal.Asked{asked(1)}, []string{"enter", "down", "enter", "use q, not kx", "backspace", "enter"},
+			[]terminal.Said{answer(1, func(s *terminal.Said) { s.Reason = "use q, not k" })}},
 		{"no reason after all", []terminal.Asked{asked(1)}, []string{"enter", "down", "enter", "use", "esc", "esc"}, nil},
-		{"a high risk needs its code", []terminal.Asked{asked(1, high)}, []string{"enter", "down", "down", "enter", "7f3a", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope, s.Code = true, call.Once, "7f3a" })}},
-		{"and takes no other", []terminal.Asked{asked(1, high)}, []string{"enter", "down", "down", "enter", "0000", "enter", "enter"}, nil},
-		{"a high risk that is not shown whole is shown first", []terminal.Asked{asked(1, high, unseen)}, []string{"enter", "down", "down", "enter"}, []terminal.Said{{Kind: "show", ID: "q1"}}},
+		{"a high risk needs its code", []terminal.Asked{asked(1, high)}, []string{"enter", "down", "down", "enter", "7f3a",
+			"enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope, s.Code = true, call.Once, "7f3a" })}},
+		{"and takes no other", []terminal.Asked{asked(1, high)}, []string{"enter", "down", "down", "enter", "0000", "enter",
+			"enter"}, nil},
+		{"a high risk that is not shown whole is shown first", []terminal.Asked{asked(1, high, unseen)},
+			[]string{"enter", "down", "down", "enter"}, []terminal.Said{{Kind: "show", ID: "q1"}}},
 		{"s shows it whole", []terminal.Asked{asked(1, unseen)}, []string{"s"}, []terminal.Said{{Kind: "show", ID: "q1"}}},
 	}
 	for _, test := range tests {
@@ -179,8 +217,8 @@ func TestApprovalsKeys(t *testing.T) {
 	}
 }
 
-// An answer is to what was read: the choice stays with its question when others come and go, and keys that were meant for one
-// that has just gone do nothing.
+// An answer is to what was read: the choice stays with its question when others come and go, and keys that were meant
+// for one that has just gone do nothing.
 func TestApprovalsChoiceStays(t *testing.T) {
 	p := newTypist(t, asked(2), asked(3))
 	p.press("down", "enter", "down", "down")
@@ -227,7 +265,8 @@ func TestApprovalsScreen(t *testing.T) {
 	p.pending(asked(1), asked(2, high))
 	shows("2 questions", `fs.write1 path: "/data/1"`, "high", "    fs.write1")
 	p.press("enter")
-	shows("1 of 2  ", "  medium risk", "answer 1 of 4", "> Refuse", "Refuse, and say why", "Allow fs.write with any arguments for this run")
+	shows("1 of 2  ", "  medium risk", "answer 1 of 4", "> Refuse", "Refuse, and say why",
+		"Allow fs.write with any arguments for this run")
 	p.press("esc", "down", "enter", "down", "down", "enter")
 	shows("Type the code of this question, 7f3a, to choose: Allow this call")
 	p.press("0000", "enter")
@@ -250,7 +289,8 @@ func TestApprovalsScreen(t *testing.T) {
 		p.press("pgdown")
 	}
 	shows("line 99")
-	for _, size := range []tea.WindowSizeMsg{{Width: 1, Height: 1}, {Width: 20, Height: 5}, {Width: 300, Height: 100}, {}} {
+	for _, size := range []tea.WindowSizeMsg{{Width: 1, Height: 1}, {Width: 20, Height: 5}, {Width: 300, Height: 100},
+		{}} {
 		p.screen.Update(size)
 		p.screen.content()
 	}
@@ -305,7 +345,8 @@ func TestAScreenLeavesWhenItIsAlone(t *testing.T) {
 	})
 }
 
-// H6: of five questions three are allowed and two refused, with keys alone; each answer is to the question that was chosen.
+// H6: of five questions three are allowed and two refused, with keys alone; each answer is to the question that was
+// chosen.
 func TestH6ThreeOfFiveWithKeysAlone(t *testing.T) {
 	var five []terminal.Asked
 	for n := range 5 {

@@ -180,7 +180,8 @@ func readSamples(calls, record string) ([]sample, error) {
 			return nil, err
 		}
 		for i := range past {
-			samples = append(samples, sample{at: fmt.Sprintf("%s:%d", record, past[i].Line), tool: past[i].Tool, args: past[i].Args, past: &past[i]})
+			samples = append(samples, sample{at: fmt.Sprintf("%s:%d", record, past[i].Line), tool: past[i].Tool,
+				args: past[i].Args, past: &past[i]})
 		}
 	}
 	return samples, nil
@@ -193,13 +194,15 @@ func (x *sample) compare(p *pair) string {
 		if slices.Equal(old.Verdicts, new.Verdicts) {
 			return ""
 		}
-		return fmt.Sprintf("~ %s  %s: %s -> %s", x.at, x.tool, changes.VerdictsText(old.Verdicts), changes.VerdictsText(new.Verdicts))
+		return fmt.Sprintf("~ %s  %s: %s -> %s", x.at, x.tool, changes.VerdictsText(old.Verdicts),
+			changes.VerdictsText(new.Verdicts))
 	}
 	old, new := p.old.Decide(p.oldCfg.Call(x.tool, x.args)), p.new.Decide(p.newCfg.Call(x.tool, x.args))
 	if old.Verdict == new.Verdict {
 		return ""
 	}
-	return fmt.Sprintf("~ %s  %s %s: %s -> %s (%s)", x.at, x.tool, x.args, old.Verdict, new.Verdict, because(new.Reasons[0]))
+	return fmt.Sprintf("~ %s  %s %s: %s -> %s (%s)", x.at, x.tool, x.args, old.Verdict, new.Verdict,
+		because(new.Reasons[0]))
 }
 
 func readRecord(path string) ([]changes.PastCall, error) {

@@ -84,7 +84,8 @@ func lint(set *launch.Settings, cfg *config.Config, tools []config.ToolInfo) ([]
 		return nil, cli.UsageError(err)
 	}
 	for _, p := range powers {
-		problem := config.Problem{Position: p.Server.Pos, Length: 1, Message: "the server " + p.Server.Name + ": " + p.String(), Hint: checks.PowerHint}
+		problem := config.Problem{Position: p.Server.Pos, Length: 1, Message: "the server " + p.Server.Name + ": " +
+			p.String(), Hint: checks.PowerHint}
 		found = append(found, config.Finding{Problem: problem, Kind: "power"})
 	}
 	for _, p := range server.OverlaysForNobody(cfg, os.LookupEnv) {
@@ -186,14 +187,18 @@ func readTools(path string) ([]config.ToolInfo, error) {
 			flat = append(flat, config.ToolInfo{Server: server, Tool: t.Name, Input: t.Input, Annotations: t.Annotations})
 		}
 	}
-	slices.SortFunc(flat, func(a, b config.ToolInfo) int { return strings.Compare(a.Server+"__"+a.Tool, b.Server+"__"+b.Tool) })
+	slices.SortFunc(flat, func(a, b config.ToolInfo) int {
+		return strings.Compare(a.Server+"__"+a.Tool,
+			b.Server+"__"+b.Tool)
+	})
 	return complete(path, flat)
 }
 
 func complete(path string, tools []config.ToolInfo) ([]config.ToolInfo, error) {
 	for _, t := range tools {
 		if t.Server == "" || t.Tool == "" {
-			return nil, cli.UsageError(fmt.Errorf(`%s: each tool needs a server and a name: {"SERVER": [{"name": "TOOL"}]}`, path))
+			return nil, cli.UsageError(fmt.Errorf(`%s: each tool needs a server and a name: {"SERVER": [{"name": "TOOL"}]}`,
+				path))
 		}
 	}
 	return tools, nil

@@ -29,7 +29,8 @@ import (
 func NewProfiles(s cli.Streams) *cobra.Command {
 	return cli.NewGroup("profiles", "Check, test, compare and import rules",
 		"", newProfilesShow(s), newProfilesLint(s), newProfilesTest(s),
-		newProfilesDiff(s), newProfilesReplay(s), newProfilesImport(s), newProfilesPropose(s), newProfilesTrust(s), newProfilesUntrust(s), newProfilesSchema(s))
+		newProfilesDiff(s), newProfilesReplay(s), newProfilesImport(s), newProfilesPropose(s), newProfilesTrust(s),
+		newProfilesUntrust(s), newProfilesSchema(s))
 }
 
 func newProfilesShow(s cli.Streams) *cobra.Command {
@@ -144,7 +145,8 @@ func trust(s cli.Streams, set *launch.Settings, trusted, file, digest string) er
 	}
 	var sources []config.Source
 	for _, f := range []config.Source{
-		{File: launch.ManagedFile(), Standing: config.Managed}, {File: user, Standing: config.User}, {File: file, Standing: config.Trusted},
+		{File: launch.ManagedFile(), Standing: config.Managed}, {File: user, Standing: config.User},
+		{File: file, Standing: config.Trusted},
 	} {
 		if f.File == "" {
 			continue

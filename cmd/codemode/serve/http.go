@@ -43,7 +43,8 @@ const (
 )
 
 // serveHTTP serves srv and the page at an address until ctx ends, and then for as long as programs have to finish.
-func serveHTTP(ctx context.Context, o *options, page *page, e *codemode.Evaluator, srv *server.Server, log *slog.Logger) error {
+func serveHTTP(ctx context.Context, o *options, page *page, e *codemode.Evaluator, srv *server.Server,
+	log *slog.Logger) error {
 	address, err := listenAddress("--http", o.address)
 	if err != nil {
 		return cli.UsageError(err)

@@ -28,7 +28,8 @@ func TestConsoleConfiguration(t *testing.T) {
 		person, principal string
 		want              bool
 	}{
-		{"ben", "ci", true}, {"ben", "anna", true}, {"ben", "", false}, {"ben", "eve", false}, {"eve", "ben", true}, {"eve", "", true},
+		{"ben", "ci", true}, {"ben", "anna", true}, {"ben", "", false}, {"ben", "eve", false}, {"eve", "ben", true},
+		{"eve", "", true},
 		{launch.Owner(), "", true}, {launch.Owner(), "ci", true}, {"nobody", "", false}, {"", "ci", false}, {"", "", false},
 	} {
 		if got := p.config.may(test.person, test.principal); got != test.want {
@@ -36,7 +37,8 @@ func TestConsoleConfiguration(t *testing.T) {
 		}
 	}
 	said := pageConfig{People: map[string]config.Person{launch.Owner(): {AnswersFor: []string{"ci"}}}}
-	if !said.may(launch.Owner(), "ci") || !said.may(launch.Owner(), "") || !said.may(launch.Owner(), launch.Owner()) || said.may(launch.Owner(), "anna") {
+	if !said.may(launch.Owner(), "ci") || !said.may(launch.Owner(), "") || !said.may(launch.Owner(), launch.Owner()) ||
+		said.may(launch.Owner(), "anna") {
 		t.Error("whoever started the process answers for others than the configuration says")
 	}
 	if p.admin("ben") || !p.admin("eve") || !p.admin(launch.Owner()) {
@@ -47,7 +49,8 @@ func TestConsoleConfiguration(t *testing.T) {
 	}
 
 	var set launch.Settings
-	if _, err := newPage(pageConfig{}, &set, cli.Streams{}, "0.0.0.0:7391", false); err == nil || !strings.Contains(err.Error(), "this machine only") {
+	if _, err := newPage(pageConfig{}, &set, cli.Streams{}, "0.0.0.0:7391", false); err == nil ||
+		!strings.Contains(err.Error(), "this machine only") {
 		t.Errorf("W03: the page on every network: %v", err)
 	}
 	set.Config = configFile(t, `{"console": "0.0.0.0:7391"}`)
@@ -56,14 +59,17 @@ func TestConsoleConfiguration(t *testing.T) {
 	} else if _, err := files.Load(); err == nil || !strings.Contains(err.Error(), "this machine only") {
 		t.Errorf("W03: a file with the page on every network: %v", err)
 	}
-	if p, err := newPage(pageConfig{Off: true}, &set, cli.Streams{}, "", true); p != nil || err != nil || len(set.Channels) != 1 { // for pages of other processes
+	// for pages of other processes
+	if p, err := newPage(pageConfig{Off: true}, &set, cli.Streams{}, "", true); p != nil || err != nil ||
+		len(set.Channels) != 1 {
 		t.Errorf("switched off: %v %v", p, err)
 	}
 }
 
 // One rule says who answers for whom, on the page and in a terminal.
 func TestTheTerminalAnswersForWhomThePageDoes(t *testing.T) {
-	for _, people := range []string{`{}`, `{"ben": {"answersFor": ["ci"]}, "eve": {"answersFor": ["*"]}}`, fmt.Sprintf(`{%q: {"answersFor": ["ci"]}}`, launch.Owner())} {
+	for _, people := range []string{`{}`, `{"ben": {"answersFor": ["ci"]}, "eve": {"answersFor": ["*"]}}`,
+		fmt.Sprintf(`{%q: {"answersFor": ["ci"]}}`, launch.Owner())} {
 		state, err := os.MkdirTemp("", "cm") // sockets have short paths
 		if err != nil {
 			t.Fatal(err)
@@ -88,7 +94,8 @@ func TestTheTerminalAnswersForWhomThePageDoes(t *testing.T) {
 			}
 		}
 		if own := launch.Owner(); terminal.May(own, "anna") != !strings.Contains(people, own) || !terminal.May(own, "ci") {
-			t.Errorf("people %s: in a terminal whoever started the process answers for anna: %v, for ci: %v", people, terminal.May(own, "anna"), terminal.May(own, "ci"))
+			t.Errorf("people %s: in a terminal whoever started the process answers for anna: %v, for ci: %v", people,
+				terminal.May(own, "anna"), terminal.May(own, "ci"))
 		}
 	}
 }

@@ -124,7 +124,8 @@ func serve(ctx context.Context, s cli.Streams, o *options) error {
 		return errors.Join(err, launch.Close(ctx, e))
 	}
 	srv := server.New(e, server.Options{
-		Profile: set.Profile, Principal: launch.Principal(), Session: o.session, Local: true, Version: launch.Version(), Log: log,
+		Profile: set.Profile, Principal: launch.Principal(), Session: o.session, Local: true, Version: launch.Version(),
+		Log:      log,
 		StateKey: e.Record().DeriveKey("seal requestState"), Adopt: reattach(e),
 	})
 	defer srv.Close()

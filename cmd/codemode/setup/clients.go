@@ -89,7 +89,8 @@ var mcpClients = []mcpClient{
 	{
 		id: "vscode", name: "VS Code",
 		files: func(p places) []string {
-			return []string{filepath.Join(p.config, "Code", "User", "mcp.json"), filepath.Join(p.config, "Code", "User", "settings.json")}
+			return []string{filepath.Join(p.config, "Code", "User", "mcp.json"),
+				filepath.Join(p.config, "Code", "User", "settings.json")}
 		},
 		project: []string{".vscode/mcp.json"}, keys: [][]string{{"servers"}, {"mcp", "servers"}},
 		adapt: adaptVSCode, paste: pasteVSCode,
@@ -225,7 +226,8 @@ func at(v map[string]any, keys []string, project string) map[string]any {
 
 // isServer distinguishes a server from other objects beside servers.
 func isServer(v map[string]any) bool {
-	return slices.ContainsFunc([]string{"command", "url", "httpUrl", "serverUrl"}, func(key string) bool { return v[key] != nil })
+	return slices.ContainsFunc([]string{"command", "url", "httpUrl", "serverUrl"},
+		func(key string) bool { return v[key] != nil })
 }
 
 // prepare translates an entry for our configuration.
@@ -266,7 +268,10 @@ func (e *clientEntry) isCodemode() bool {
 	}
 	var words []string
 	for _, word := range append([]string{s.Command}, s.Args...) { // a line for a shell is one argument
-		words = append(words, strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'`;&|()<>", r) })...)
+		words = append(words, strings.FieldsFunc(word, func(r rune) bool {
+			return strings.ContainsRune(" \t\r\n\"'`;&|()<>",
+				r)
+		})...)
 	}
 	serve := slices.Index(words, "serve")
 	if serve < 0 {
@@ -283,7 +288,8 @@ func (e *clientEntry) isCodemode() bool {
 			return true
 		}
 		name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
-		if i > serve && (strings.HasPrefix(word, "-") && slices.Contains(serveFlags, name) || strings.Contains(strings.ToLower(word), "codemode")) {
+		if i > serve && (strings.HasPrefix(word, "-") && slices.Contains(serveFlags, name) ||
+			strings.Contains(strings.ToLower(word), "codemode")) {
 			return true
 		}
 	}
@@ -293,7 +299,8 @@ func (e *clientEntry) isCodemode() bool {
 // serveFlags are flags of "codemode serve" that few other programs have.
 var serveFlags = []string{"profile", "project", "session", "console", "state"}
 
-// namesCodemode reports whether a word of a command names this program: a file, a package with a version, a module or an image.
+// namesCodemode reports whether a word of a command names this program: a file, a package with a version, a module or
+// an image.
 func namesCodemode(word string) bool {
 	word = strings.ToLower(filepath.ToSlash(strings.ReplaceAll(word, `\`, "/")))
 	if i := strings.LastIndexByte(word, '='); i >= 0 { // --package=codemode
@@ -364,7 +371,9 @@ func (e *clientEntry) isCodemodeURL() bool {
 	}
 	path := strings.TrimSuffix(u.Path, "/")
 	ours := path == "/mcp" || strings.HasPrefix(path, "/mcp/")
-	named := strings.Contains(strings.ToLower(e.name), "codemode") || slices.ContainsFunc(strings.Split(strings.ToLower(u.Hostname()), "."), func(part string) bool { return part == "codemode" })
+	named := strings.Contains(strings.ToLower(e.name), "codemode") ||
+		slices.ContainsFunc(strings.Split(strings.ToLower(u.Hostname()), "."),
+			func(part string) bool { return part == "codemode" })
 	return ours && named
 }
 

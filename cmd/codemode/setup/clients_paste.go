@@ -14,7 +14,8 @@ func encode(v any, indent string) string {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", indent)
-	if err := e.Encode(v); err != nil { // cannot happen: v consists of strings, or was read from JSON or TOML and encoded before
+	// cannot happen: v consists of strings, or was read from JSON or TOML and encoded before
+	if err := e.Encode(v); err != nil {
 		panic(err)
 	}
 	return strings.TrimRight(b.String(), "\n")
@@ -33,13 +34,15 @@ type codemodeKey[T any] struct {
 
 func pasteServers(where string) func([]string) (string, string) {
 	return func(command []string) (string, string) {
-		return where, encode(map[string]any{"mcpServers": codemodeKey[pasteEntry]{pasteEntry{Command: command[0], Args: command[1:]}}}, "  ")
+		return where, encode(map[string]any{"mcpServers": codemodeKey[pasteEntry]{pasteEntry{Command: command[0],
+			Args: command[1:]}}}, "  ")
 	}
 }
 
 func pasteVSCode(command []string) (string, string) {
 	return ".vscode/mcp.json, or the command MCP: Open User Configuration",
-		encode(map[string]any{"servers": codemodeKey[pasteEntry]{pasteEntry{Type: "stdio", Command: command[0], Args: command[1:]}}}, "  ")
+		encode(map[string]any{"servers": codemodeKey[pasteEntry]{pasteEntry{Type: "stdio", Command: command[0],
+			Args: command[1:]}}}, "  ")
 }
 
 func pasteClaudeCode(command []string) (string, string) {

@@ -110,12 +110,16 @@ func choose(found []*clientFile) []*choice {
 			if e.err != nil || e.isCodemode() {
 				continue
 			}
-			same := slices.IndexFunc(chosen, func(c *choice) bool { return bytes.Equal(c.entry.raw, e.raw) && (c.entry.name == e.name) })
+			same := slices.IndexFunc(chosen, func(c *choice) bool {
+				return bytes.Equal(c.entry.raw, e.raw) &&
+					(c.entry.name == e.name)
+			})
 			if same >= 0 {
 				continue
 			}
 			name := serverName(e.name)
-			for n := 1; slices.ContainsFunc(chosen, func(c *choice) bool { return canonicalName(c.name) == canonicalName(name) }); n++ {
+			for n := 1; slices.ContainsFunc(chosen,
+				func(c *choice) bool { return canonicalName(c.name) == canonicalName(name) }); n++ {
 				name = serverName(e.name) + "_" + strings.ReplaceAll(f.client.id, "-", "_")
 				if n > 1 {
 					name += fmt.Sprint(n)
@@ -165,7 +169,8 @@ func configurationText(p places, chosen []*choice) []byte {
 	b.WriteString("// Written by codemode init. Comments and trailing commas are allowed here.\n{\n")
 	b.WriteString("  // The servers of your clients. ${NAME} stands for an environment variable.\n  \"mcpServers\": {\n")
 	for _, c := range chosen {
-		fmt.Fprintf(&b, "    // %s, %s\n", c.from.client.name, strings.Join(strings.Fields(visible.Line(p.short(c.from.path))), " "))
+		fmt.Fprintf(&b, "    // %s, %s\n", c.from.client.name,
+			strings.Join(strings.Fields(visible.Line(p.short(c.from.path))), " "))
 		fmt.Fprintf(&b, "    %s: %s,\n", encode(c.name, ""), serverText(c.entry.value))
 	}
 	b.WriteString(`  },

@@ -25,7 +25,8 @@ func testHome(t *testing.T) (p places, project string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return places{home: home, config: filepath.Join(home, ".config"), env: func(string) string { return "" }}, filepath.Join(home, "work")
+	return places{home: home, config: filepath.Join(home, ".config"), env: func(string) string { return "" }},
+		filepath.Join(home, "work")
 }
 
 // everySet knows every variable: its value is its name in lower case.
@@ -110,10 +111,12 @@ func TestWhatClientsHaveBecomesOneConfiguration(t *testing.T) {
 	careful := cfg.Profile("")
 	decide := func(name string) call.Verdict {
 		server, tool, _ := strings.Cut(name, "__")
-		return careful.Decide(profiles.Call{Server: server, Tool: tool, Name: name, Args: call.Unread(json.RawMessage(`{}`))}).Verdict
+		return careful.Decide(profiles.Call{Server: server, Tool: tool, Name: name,
+			Args: call.Unread(json.RawMessage(`{}`))}).Verdict
 	}
 	for name, want := range map[string]call.Verdict{
-		"github__create_issue": call.Ask, "home_files__read_file": call.Ask, "time__now": call.Allow, "added_later__x": call.Deny,
+		"github__create_issue": call.Ask, "home_files__read_file": call.Ask, "time__now": call.Allow,
+		"added_later__x": call.Deny,
 	} {
 		if got := decide(name); got != want {
 			t.Errorf("%s: %v, want %v", name, got, want)
@@ -153,13 +156,15 @@ func TestTheSameServerComesOnce(t *testing.T) {
 		names = append(names, c.name)
 	}
 	// The name c__d may not have two underscores, and then it is that of c.d for programs.
-	if diff := cmp.Diff([]string{"server", "a", "b", "c_d", "b_cursor", "b_cursor_cursor", "c.d_cursor"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"server", "a", "b", "c_d", "b_cursor", "b_cursor_cursor", "c.d_cursor"},
+		names); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
 	if _, err := config.Parse("x.json", configurationText(p, choose(found))); err != nil {
 		t.Error(err)
 	}
-	if i := slices.IndexFunc(found, func(f *clientFile) bool { return f.client.id == "codex" }); i < 0 || found[i].err == nil {
+	if i := slices.IndexFunc(found, func(f *clientFile) bool { return f.client.id == "codex" }); i < 0 ||
+		found[i].err == nil {
 		t.Error("a broken file of Codex is not told")
 	}
 }
