@@ -57,11 +57,11 @@ type Prompter struct {
 	Display    map[string]prompt.Display // by tool: what narrows the arguments that are shown; nil is nothing
 
 	// Of a run that waits for people, see package runs.
-	Claim   func(ctx context.Context, calls []int) error // makes the run this process's before an answer counts
-	Leaving func() bool                                  // reports whether another process takes over the run
-	Adopted bool                                         // the run began in another process, and people everywhere see it
-	Before  map[int]*prompt.Request                      // by call: what was asked in another process; under mu
-	mu      sync.Mutex
+	Claim     func(ctx context.Context, calls []int) error // makes the run this process's before an answer counts
+	Leaving   func() bool                                  // reports whether another process takes over the run
+	TakenOver bool                                         // the run began in another process, and people everywhere see it
+	Before    map[int]*prompt.Request                      // by call: what was asked in another process; under mu
+	mu        sync.Mutex
 
 	asked   bool        // a question of the run was put; only the first one offers the plan
 	planned atomic.Bool // the plan was given

@@ -113,7 +113,7 @@ func (a *Prompter) keepPlan(ctx context.Context, r *prompt.Request, got approval
 
 // useAheadGrant takes over for the run what a person allowed before it began, once.
 func (a *Prompter) useAheadGrant(ctx context.Context, q *hostfns.Question) {
-	if a.program == nil || a.Adopted {
+	if a.program == nil || a.TakenOver {
 		return
 	}
 	a.ahead.Lock()

@@ -15,7 +15,7 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 )
 
-var _ hostfns.Asker = (*Prompter)(nil)
+var _ hostfns.Prompter = (*Prompter)(nil)
 
 // Together reports whether the questions of one moment become one form, which is so unless the profile says otherwise.
 func (a *Prompter) Together() bool {
@@ -47,7 +47,7 @@ func (a *Prompter) Ask(
 	}
 	asking := profile.Ask()
 	channels := a.channelsFor(asking)
-	if a.Adopted {
+	if a.TakenOver {
 		channels = append(channels, elsewhere("another process"))
 	}
 	limit, fallback := limitOf(qs)

@@ -29,7 +29,7 @@ func (r *Run) askUser(ctx context.Context, in Invocation) (value json.RawMessage
 			value, err = nil, &Exception{Class: "Error", Message: "an internal error ended this call"}
 		}
 	}()
-	if r.info.Asker == nil {
+	if r.info.Prompter == nil {
 		return nil, asDenied(ErrCannotAsk)
 	}
 	if len(in.Args) > r.info.ArgumentBytes {
@@ -43,7 +43,8 @@ func (r *Run) askUser(ctx context.Context, in Invocation) (value json.RawMessage
 	n := Counters{Calls: len(r.calls), Asks: r.asks, Refusals: r.refusals, Tainted: r.taint.by != ""}
 	r.asks++
 	r.mu.Unlock()
-	value, err = r.info.Asker.AskUser(ctx, &Question{Run: r.info.ID, Call: in.ID, Profile: r.info.Profile, Args: in.Args,
+	value, err = r.info.Prompter.AskUser(ctx, &Question{Run: r.info.ID, Call: in.ID, Profile: r.info.Profile,
+		Args:   in.Args,
 		Before: n})
 	if err != nil {
 		r.mu.Lock()

@@ -65,8 +65,8 @@ type RunInfo struct {
 	// read what an untrusted server answered; with nil, all of them may be made of that.
 	Written []WrittenCall
 
-	Policy Policy // nil denies every call
-	Asker  Asker  // nil reaches nobody
+	Policy   Policy   // nil denies every call
+	Prompter Prompter // nil reaches nobody
 
 	// Refused is told each time a person refuses a call of this run, and how many calls people have refused by then;
 	// nil tells nobody. It may end the run.

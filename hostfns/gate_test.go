@@ -112,7 +112,7 @@ func (w *world) Send(ctx context.Context, c *call.Call, _ func() func()) (*Reply
 }
 
 func (w *world) run() *Run {
-	return NewGate(Deps{Tools: w, Recorder: w, Sender: w}).Run(RunInfo{ID: "r1", Profile: "safe", Policy: w, Asker: w})
+	return NewGate(Deps{Tools: w, Recorder: w, Sender: w}).Run(RunInfo{ID: "r1", Profile: "safe", Policy: w, Prompter: w})
 }
 
 func (w *world) sent() int {
@@ -347,7 +347,7 @@ func TestGateWithoutPowers(t *testing.T) {
 	w.decide = verdict(call.Ask)
 	_, x = use(t, gate.Run(RunInfo{Policy: w}), 1, "fs__read", `{}`)
 	if x == nil || x.Props["reason"] != "no_approver" {
-		t.Errorf("a run without an asker: got %v, want no_approver", x)
+		t.Errorf("a run without a prompter: got %v, want no_approver", x)
 	}
 	if n := w.sent(); n != 0 {
 		t.Errorf("%d calls were sent", n)
@@ -617,7 +617,7 @@ func TestWhatIsCountedBeforeACall(t *testing.T) {
 	w := newWorld()
 	var seen []Counters
 	policy := counting{w, &seen}
-	r := NewGate(Deps{Tools: w, Recorder: w, Sender: w}).Run(RunInfo{Policy: policy, Asker: w})
+	r := NewGate(Deps{Tools: w, Recorder: w, Sender: w}).Run(RunInfo{Policy: policy, Prompter: w})
 	w.answer = answer(no)
 	use(t, r, 1, "fs__read", `{}`)
 	use(t, r, 2, "fs__read", `{}`)
@@ -693,7 +693,7 @@ func TestRefusalsByPeopleAreReported(t *testing.T) {
 	w := newWorld()
 	w.decide, w.answer = verdict(call.Ask), answer(no)
 	var told []int
-	r := NewGate(Deps{Tools: w, Recorder: w, Sender: w}).Run(RunInfo{Policy: w, Asker: w,
+	r := NewGate(Deps{Tools: w, Recorder: w, Sender: w}).Run(RunInfo{Policy: w, Prompter: w,
 		Refused: func(n int) { told = append(told, n) }})
 	use(t, r, 1, "fs__write", `{"n":1}`)
 	use(t, r, 2, "fs__write", `{"n":1}`) // the same call: nobody is asked

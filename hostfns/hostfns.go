@@ -5,7 +5,7 @@
 // sandbox is given as the program's only way out:
 //
 //	gate := hostfns.NewGate(hostfns.Deps{Tools: tools, Recorder: recorder, Sender: sender})
-//	run := gate.Run(hostfns.RunInfo{ID: "r_8f2k", Profile: "safe", Policy: policy, Asker: asker})
+//	run := gate.Run(hostfns.RunInfo{ID: "r_8f2k", Profile: "safe", Policy: policy, Prompter: prompter})
 //	value, err := run.Call(ctx, hostfns.Invocation{ID: 1, Name: "fs__read", Args: args})
 //	reports := run.End()
 //
@@ -15,7 +15,7 @@
 //
 // What the Gate needs from others it declares as small interfaces: package registry finds tools and
 // sends calls, inforce decides, asking asks people, and recorder records. A missing Policy denies, a
-// missing Asker reaches nobody.
+// missing Prompter reaches nobody.
 package hostfns
 
 import (
@@ -54,8 +54,8 @@ type Counters struct {
 	Asked   bool   // a person has been asked about the call, so that limits on questions have let it pass
 }
 
-// Asker asks people, for one run. It is called from many goroutines.
-type Asker interface {
+// Prompter asks people, for one run. It is called from many goroutines.
+type Prompter interface {
 	// Ask puts the questions of one moment. It calls answered with each answer and the index of its question, as soon
 	// as the answer is given; of answers that come together, approvals first. It returns when all questions are
 	// answered, at the latest when ctx ends. The zero Answer is a refusal. With an
@@ -71,7 +71,7 @@ type Asker interface {
 	AskUser(ctx context.Context, q *Question) (answer json.RawMessage, err error)
 }
 
-// ErrCannotAsk is the error of an [Asker] that puts no questions of programs.
+// ErrCannotAsk is the error of an [Prompter] that puts no questions of programs.
 var ErrCannotAsk = errors.New("nobody can be asked here")
 
 // Recorder writes the record. An error means that the entry is not kept. Then the call that an entry of the kind

@@ -18,7 +18,7 @@ func withResources() (*world, *Run) {
 		return server +
 			"__read_resource"
 	}})
-	return w, gate.Run(RunInfo{ID: "r1", Profile: "safe", Policy: w, Asker: w})
+	return w, gate.Run(RunInfo{ID: "r1", Profile: "safe", Policy: w, Prompter: w})
 }
 
 func TestReadingAResourcePassesTheGate(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 )
 
 // The questions of a run are put in rounds. A call that needs an answer waits for the next round, which begins when the
-// round before has its first answer and no further question is about to come. Unless the [Asker] puts the calls of one
-// moment together, a round is one question. Each answer takes effect at once.
+// round before has its first answer and no further question is about to come. Unless the [Prompter] puts the calls of
+// one moment together, a round is one question. Each answer takes effect at once.
 
 // A waiter is a call that waits for an answer.
 type waiter struct {
@@ -68,7 +68,7 @@ func (r *Run) join(q *waiter) {
 // lead puts rounds of questions until no call waits.
 func (r *Run) lead() {
 	for {
-		together := r.info.Asker != nil && r.info.Asker.Together()
+		together := r.info.Prompter != nil && r.info.Prompter.Together()
 		if together {
 			r.gather()
 		}
@@ -296,7 +296,7 @@ func (r *Run) Carry(ctx context.Context) {
 	}
 }
 
-// answers asks. A panic of the Asker counts as no answer.
+// answers asks. A panic of the Prompter counts as no answer.
 func (r *Run) answers(ctx context.Context, questions []*Question, answered func(i int, a call.Answer, use Use)) {
 	has := make([]bool, len(questions))
 	var mu sync.Mutex // answers may come at the same moment
@@ -316,8 +316,8 @@ func (r *Run) answers(ctx context.Context, questions []*Question, answered func(
 			tell(i, call.Answer{How: call.ByNobody, Code: call.CodeNoApprover}, nil)
 		}
 	}()
-	if r.info.Asker != nil {
-		r.info.Asker.Ask(ctx, questions, tell)
+	if r.info.Prompter != nil {
+		r.info.Prompter.Ask(ctx, questions, tell)
 	}
 }
 
@@ -346,13 +346,13 @@ func (r *Run) settled(q *waiter) bool {
 
 // remembered answers a question with an earlier approval.
 func (r *Run) remembered(q *waiter) bool {
-	if r.info.Asker == nil || q.call.decision.Firm {
+	if r.info.Prompter == nil || q.call.decision.Firm {
 		return false
 	}
 	if r.refusedBefore(q.call) != nil {
 		return false // an equal call stays refused for the rest of the run
 	}
-	answer, ok := r.info.Asker.Remembered(q.ctx, r.question(q.call))
+	answer, ok := r.info.Prompter.Remembered(q.ctx, r.question(q.call))
 	if ok {
 		q.call.answer, q.decided = answer, q.call.decision
 		r.note(q.ctx, KindAnswer, q.call)

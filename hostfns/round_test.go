@@ -17,7 +17,7 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// A form is an asker that is put several questions at once, and remembers what it was asked.
+// A form is a prompter that gets several questions at once, and remembers what it was asked.
 type form struct {
 	mu         sync.Mutex
 	rounds     [][]string
@@ -79,7 +79,7 @@ func together(ctx context.Context, r *Run, progress func() (int, bool), args ...
 }
 
 func (w *world) ask(f *form, change ...func(*RunInfo)) *Run {
-	info := RunInfo{ID: "r1", Policy: w, Asker: f}
+	info := RunInfo{ID: "r1", Policy: w, Prompter: f}
 	for _, c := range change {
 		c(&info)
 	}
@@ -277,7 +277,7 @@ func TestE8RefusalsOfOneRoundCountOnce(t *testing.T) {
 	})
 }
 
-// The run's end answers all questions of a round, and a crash of the asker none.
+// The run's end answers all questions of a round, and a crash of the prompter none.
 func TestRoundsThatEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -455,7 +455,7 @@ func TestARunWaitsForApprovedCallsWithinTheirTime(t *testing.T) {
 	})
 }
 
-// streaming is an asker whose answers come one after the other.
+// streaming is a prompter whose answers come one after the other.
 type streaming struct {
 	form
 	each time.Duration
@@ -479,7 +479,7 @@ func TestEachAnswerTakesEffectAtOnce(t *testing.T) {
 		w := newWorld()
 		w.decide = verdict(call.Ask)
 		s := &streaming{form: form{answer: func(*Question) call.Answer { return yes }}, each: time.Minute}
-		r := NewGate(Deps{Tools: w, Recorder: w, Sender: w}).Run(RunInfo{ID: "r1", Policy: w, Asker: s})
+		r := NewGate(Deps{Tools: w, Recorder: w, Sender: w}).Run(RunInfo{ID: "r1", Policy: w, Prompter: s})
 		start := time.Now()
 		took := make([]time.Duration, 4)
 		var wg sync.WaitGroup
@@ -531,7 +531,7 @@ func TestAQuestionThatIsOpenStaysOpenElsewhere(t *testing.T) {
 			notes := &noting{world: w}
 			gate := NewGate(Deps{Tools: w, Recorder: notes, Sender: w})
 			here := &parting{form: form{alone: row.alone, answer: func(*Question) call.Answer { return row.first }}}
-			r := gate.Run(RunInfo{ID: "r1", Policy: w, Asker: here})
+			r := gate.Run(RunInfo{ID: "r1", Policy: w, Prompter: here})
 			ctx, end := context.WithCancel(t.Context())
 			var calls sync.WaitGroup
 			for id := 1; id <= 2; id++ {
@@ -551,7 +551,7 @@ func TestAQuestionThatIsOpenStaysOpenElsewhere(t *testing.T) {
 			notes.asked = onRecord // this process is gone
 
 			there := &form{alone: row.alone, answer: func(*Question) call.Answer { return row.second }}
-			again, err := gate.Restore(RunInfo{ID: "r1", Policy: w, Asker: there}, state)
+			again, err := gate.Restore(RunInfo{ID: "r1", Policy: w, Prompter: there}, state)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -618,7 +618,7 @@ func TestACallThatIsTakenOverByAProcessThatStopsIsNotMade(t *testing.T) {
 	gate := NewGate(Deps{Tools: w, Recorder: w, Sender: w})
 	asked := make(chan struct{})
 	here := &form{answer: func(*Question) call.Answer { close(asked); return yes }}
-	r := gate.Run(RunInfo{ID: "r1", Policy: w, Asker: here})
+	r := gate.Run(RunInfo{ID: "r1", Policy: w, Prompter: here})
 	ctx, end := context.WithCancel(t.Context())
 	var calls sync.WaitGroup
 	calls.Go(func() {
@@ -633,7 +633,7 @@ func TestACallThatIsTakenOverByAProcessThatStopsIsNotMade(t *testing.T) {
 	calls.Wait()
 
 	delete(w.tools, "fs__write")
-	again, err := gate.Restore(RunInfo{ID: "r1", Policy: w, Asker: here}, state)
+	again, err := gate.Restore(RunInfo{ID: "r1", Policy: w, Prompter: here}, state)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -133,7 +133,7 @@ func New(parts Parts, o Options) (*Gate, error) {
 	})
 	g.run = gate.Run(hostfns.RunInfo{
 		ID: g.id, Profile: cmp.Or(r.Profile, policy.ProfileName()),
-		Principal: r.Principal, Client: r.Client, Session: r.Session, Role: r.Role, Policy: policy, Asker: prompter,
+		Principal: r.Principal, Client: r.Client, Session: r.Session, Role: r.Role, Policy: policy, Prompter: prompter,
 		CallTimeout: parts.Rules.CallTimeout(policy.Profile()), ArgumentBytes: limits.ArgumentBytes,
 		Refused: func(n int) {
 			if p := policy.Profile(); p != nil && n >= p.Bounded(profiles.Limits{Refusals: runs.DefaultRefusals}).Refusals {

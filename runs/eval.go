@@ -258,7 +258,7 @@ func (x *execution) info() hostfns.RunInfo {
 	return hostfns.RunInfo{
 		ID: x.resp.Run, Profile: cmp.Or(r.Profile, policy.ProfileName()), Principal: r.Principal, Client: r.Client,
 		Session: r.Session, Role: r.Role, Script: r.Script,
-		Policy: policy, Asker: x.asking, Leaving: x.leaving, Written: preflight.Written(x.program, policy.Profile()),
+		Policy: policy, Prompter: x.asking, Leaving: x.leaving, Written: preflight.Written(x.program, policy.Profile()),
 		CallTimeout: x.e.rules.CallTimeout(policy.Profile()), ArgumentBytes: x.limits.ArgumentBytes,
 		Refused: func(n int) {
 			if p := policy.Profile(); p != nil && n >= p.Bounded(profiles.Limits{Refusals: DefaultRefusals}).Refusals {
@@ -277,7 +277,7 @@ func (x *execution) end(result *sandbox.Result, err error) error {
 	if x.leaving() { // another process has the run, and needs what was granted for it
 		later := func(c hostfns.Report) bool { return c.State == hostfns.NotStarted } // that one makes them
 		resp.Calls = slices.DeleteFunc(resp.Calls, later)
-	} else if err := e.people.Grants.EndRun(context.WithoutCancel(ctx), resp.Run, x.asking.Adopted); err != nil {
+	} else if err := e.people.Grants.EndRun(context.WithoutCancel(ctx), resp.Run, x.asking.TakenOver); err != nil {
 		e.log.Error("revoking the grants of a run failed", "run", resp.Run, "error", err)
 	}
 	resp.Queued = queued(x.run, result)

@@ -238,7 +238,7 @@ func (e *Executor) restore(ctx context.Context, db *store.DB, row *store.ParkedR
 		return nil, nil, errors.New("this process has another configuration")
 	}
 	x.started, x.asking.Patience.Spent = state.Started, state.Waited
-	x.asking.Adopted, x.asking.Before = true, map[int]*prompt.Request{}
+	x.asking.TakenOver, x.asking.Before = true, map[int]*prompt.Request{}
 	for call, a := range open {
 		was, err := approvals.ReadPending(asking.PendingOf(a))
 		if err != nil {

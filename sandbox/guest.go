@@ -72,7 +72,7 @@ func (e *Engine) fresh(ctx context.Context, c *codeCopy, most int) (*guest, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := e.snapshot.adopt(g.mem); err != nil {
+	if err := e.snapshot.reset(g.mem); err != nil {
 		g.close()
 		return nil, err
 	}

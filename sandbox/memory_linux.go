@@ -135,8 +135,8 @@ func (m *mapping) Free() {
 	}
 }
 
-// adopt makes the memory equal to the snapshot: the first time for a guest.
-func (s *snapshot) adopt(m *mapping) error {
+// reset makes the memory equal to the snapshot: the first time for a guest.
+func (s *snapshot) reset(m *mapping) error {
 	p := m.reserved[s.from:s.to]
 	_, _, errno := syscall.Syscall6(syscall.SYS_MMAP, uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)),
 		syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_FIXED, s.file.Fd(), 0)

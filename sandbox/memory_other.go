@@ -38,7 +38,7 @@ func (m *mapping) Reallocate(size uint64) []byte {
 // Free implements wazero's LinearMemory.
 func (m *mapping) Free() { m.reserved = nil }
 
-func (s *snapshot) adopt(m *mapping) error {
+func (s *snapshot) reset(m *mapping) error {
 	s.restore(m)
 	return nil
 }

@@ -22,19 +22,21 @@ const (
 	parkedReserve  = 3
 )
 
-// An Adopter takes over a run that another process began, or this one before a restart: the run that a requestState
-// names, with the questions that the client answers. It is used like [codemode.Evaluator.Eval]; the channels of r are
-// asked the questions again, and the answer waits there. [ErrNotHere] says that there is no such run to take over.
-type Adopter func(ctx context.Context, run string, questions []string, r codemode.Request) (*codemode.Response, error)
+// A Reattacher reattaches to a run that another process began, or this one before a restart: the run that a
+// requestState names, with the questions that the client answers. It is used like [codemode.Evaluator.Eval]; the
+// channels of r are asked the questions again, and the answer waits there. [ErrNotHere] says that there is no such run
+// to take over.
+type Reattacher func(ctx context.Context, run string, questions []string, r codemode.Request) (*codemode.Response,
+	error)
 
 // ErrNotHere says that this process does not find a run.
 var ErrNotHere = errors.New("the run that it belongs to is not here any more; call the tool again")
 
 // exchanges are the calls of clients on MCP 2026-07-28 that are going on, or whose results are kept.
 type exchanges struct {
-	server *Server
-	sealer *sealer
-	adopt  Adopter
+	server   *Server
+	sealer   *sealer
+	reattach Reattacher
 
 	mu     sync.Mutex
 	all    map[string]*exchange // by claims.Exchange
@@ -42,8 +44,8 @@ type exchanges struct {
 	going  sync.WaitGroup // added to under mu
 }
 
-func newExchanges(s *Server, key []byte, adopt Adopter) *exchanges {
-	return &exchanges{server: s, sealer: newSealer(key), adopt: adopt, all: map[string]*exchange{}}
+func newExchanges(s *Server, key []byte, reattach Reattacher) *exchanges {
+	return &exchanges{server: s, sealer: newSealer(key), reattach: reattach, all: map[string]*exchange{}}
 }
 
 // serve serves one request: it begins a call, or comes back to one.
@@ -174,7 +176,7 @@ func (xs *exchanges) resume(
 // takeOver goes on here with a run that another process began.
 func (xs *exchanges) takeOver(req *mcp.CallToolRequest, from *sender, c *claims, bound claims, do handler) (*exchange,
 	error) {
-	if xs.adopt == nil || c.Run == "" {
+	if xs.reattach == nil || c.Run == "" {
 		return nil, invalid("%v", ErrNotHere)
 	}
 	bound.Exchange = c.Exchange
@@ -184,7 +186,7 @@ func (xs *exchanges) takeOver(req *mcp.CallToolRequest, from *sender, c *claims,
 		x.early = &early{questions: c.Questions, result: answer}
 	}
 	x.conversation.evaluate = func(ctx context.Context, r codemode.Request) (*codemode.Response, error) {
-		response, err := xs.adopt(ctx, c.Run, c.Questions, r)
+		response, err := xs.reattach(ctx, c.Run, c.Questions, r)
 		if errors.Is(err, ErrNotHere) {
 			x.mu.Lock()
 			x.gone = ErrNotHere

@@ -46,10 +46,10 @@ type Options struct {
 	// StateKey seals what clients on MCP 2026-07-28 carry from one request of a call to the next: 32 bytes. Processes
 	// that share it accept each other's states. Nil is a random key.
 	StateKey []byte
-	// Adopt takes over runs that another process began; nil takes over none.
-	Adopt   Adopter
-	Version string       // told to clients; "" is "dev"
-	Log     *slog.Logger // nil discards
+	// Reattach waits for runs that another process began; nil knows none.
+	Reattach Reattacher
+	Version  string       // told to clients; "" is "dev"
+	Log      *slog.Logger // nil discards
 }
 
 // A Server is an MCP server around an Evaluator. It serves any number of sessions at once.
@@ -99,7 +99,7 @@ func New(e *codemode.Evaluator, o Options) *Server {
 		evaluator: e, options: o, log: o.Log, access: limits.NewAccessLog(e.Record().Access),
 		tools: map[string]string{}, retired: map[string]bool{}, local: map[*mcp.ServerSession]bool{},
 	}
-	s.exchanges = newExchanges(s, o.StateKey, o.Adopt)
+	s.exchanges = newExchanges(s, o.StateKey, o.Reattach)
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "codemode", Title: "codemode", Version: o.Version}, &mcp.ServerOptions{
 		Logger:                    quiet(o.Log),
 		SupportedProtocolVersions: versions,

@@ -126,7 +126,7 @@ func serve(ctx context.Context, s cli.Streams, o *options) error {
 	srv := server.New(e, server.Options{
 		Profile: set.Profile, Principal: launch.Principal(), Session: o.session, Local: true, Version: launch.Version(),
 		Log:      log,
-		StateKey: e.Record().DeriveKey("seal requestState"), Adopt: reattach(e),
+		StateKey: e.Record().DeriveKey("seal requestState"), Reattach: reattach(e),
 	})
 	defer srv.Close()
 	if o.address != "" {
@@ -163,7 +163,7 @@ func checkSession(ctx context.Context, e *codemode.Evaluator, session string, ov
 
 // reattach lets a client on 2026-07-28 come back for a run that started in another process, or in this one before a
 // restart.
-func reattach(e *codemode.Evaluator) server.Adopter {
+func reattach(e *codemode.Evaluator) server.Reattacher {
 	return func(ctx context.Context, run string, _ []string, r codemode.Request) (*codemode.Response, error) {
 		response, err := e.Runs().Reattach(ctx, run, r)
 		if errors.Is(err, codemode.ErrNoRun) {
