@@ -23,16 +23,14 @@
 //
 // What a user may rely on:
 //
-//   - Only a clear yes is a yes. Silence, a dismissed dialog, an empty form, an unknown word, an answer that came late, a
-//     channel that crashed: all are a no.
+//   - Only a clear yes is a yes. Silence, a dismissed dialog, an empty form, an unknown word, an answer that came late,
+//     a channel that crashed: all are a no.
 //   - The Desk tells a person's no from an unanswered question: see [call.Answer.Code].
 //   - A yes is bound to a digest of the call, its arguments, its tool, the profile, the run and the principal
-//
-// ([prompt.Request.Bind]).
-//
-//	If the call is another one by the time it is made, there is no yes for it. No yes is used twice.
-//   - A grant answers questions and nothing else: it lifts no denial, and no doubt about a rule. It covers what its words
-//     say ([prompt.Grant.Text]), and it expires.
+//     ([prompt.Request.Bind]). If the call is another one by the time it is made, there is no yes for it. No yes is
+//     used twice.
+//   - A grant answers questions and nothing else: it lifts no denial, and no doubt about a rule. It covers what its
+//     words say ([prompt.Grant.Text]), and it expires.
 //   - Every wait has an end, whether or not the channel honours its context.
 //   - An answer is in the store before anybody is told that it counts.
 //   - What is shown comes from the bytes that will be sent, escaped and never stripped, and says when it is not all

@@ -45,36 +45,23 @@
 //
 // # What a user may rely on
 //
-// - A secret opens the page once, for a few minutes, and is in no log, no record and no request line: it stands behind
-// the # of
-//
-//	the link, and goes over in the body of a POST.
-//
-// - A session has two halves: a path that nobody can guess, and a cookie below that path. Browsers do not keep the
-// cookies of
-// different ports of a host apart, but send them below their path alone, which no other port knows. Neither half opens
-// anything
-//
-//	without the other, and the process keeps digests of both.
-//
-// - What widens what programs may do, or starts something, wants a fresh proof: a code for that one request of that one
-// session,
-//
-//	  which goes to whoever started the process. Answering, revoking and looking want none.
-//	- Wrong secrets and codes do not affect the right ones. They are too long to be guessed.
-//
-// - A client without a session sees nothing. A session ends when no page was open for [Options.Idle], and after
-// [Options.Life] in any case.
+//   - A secret opens the page once, for a few minutes, and is in no log, no record and no request line: it stands
+//     behind the # of the link, and goes over in the body of a POST.
+//   - A session has two halves: a path that nobody can guess, and a cookie below that path. Browsers do not keep the
+//     cookies of different ports of a host apart, but send them below their path alone, which no other port knows.
+//     Neither half opens anything without the other, and the process keeps digests of both.
+//   - What widens what programs may do, or starts something, wants a fresh proof: a code for that one request of that
+//     one session, which goes to whoever started the process. Answering, revoking and looking want none.
+//   - Wrong secrets and codes do not affect the right ones. They are too long to be guessed.
+//   - A client without a session sees nothing. A session ends when no page was open for [Options.Idle], and after
+//     [Options.Life] in any case.
 //   - A token opens no session. It approves no call of critical risk of its own principal, and none of another one
 //     unless [Options.Vouched] says so.
-//
-// - A person sees and answers what they may answer for ([Options.May]), and for everything else it is as if it were not
-// there.
-// - Nothing is changed by a GET, nor by a request that another site could have made: Host, Origin, Sec-Fetch-Site and a
-// token
-//
-//	  are checked, and pages run no script and load nothing but what comes with this package.
-//	- What comes from programs and servers is escaped by package approvals before it is escaped for HTML.
+//   - A person sees and answers what they may answer for ([Options.May]), and for everything else it is as if it were
+//     not there.
+//   - Nothing is changed by a GET, nor by a request that another site could have made: Host, Origin, Sec-Fetch-Site and
+//     a token are checked, and pages run no script and load nothing but what comes with this package.
+//   - What comes from programs and servers is escaped by package approvals before it is escaped for HTML.
 //
 // What it cannot keep away is another program of the same user that gets hold of a login link; see docs/security.md.
 package console

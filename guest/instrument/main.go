@@ -12,8 +12,8 @@
 // # What the host may rely on
 //
 //   - Nothing in the guest can write codemode_fuel, as its code was compiled before that global existed.
-//   - With codemode_fuel at k > 0 the k-th loop head from now polls, afterwards every -every-th one. At zero or less the
-//     next one polls. (Only the smallest int32, which wraps round, does not count as less.)
+//   - With codemode_fuel at k > 0 the k-th loop head from now polls, afterwards every -every-th one. At zero or less
+//     the next one polls. (Only the smallest int32, which wraps round, does not count as less.)
 //   - The counter is full again before the poll, so that a poll may call back into the guest, and what the poll
 //     writes to codemode_fuel stays.
 //   - Loops in the start function and in constructors poll as well: the host is called while it instantiates.
@@ -22,13 +22,10 @@
 //
 //   - The functions named with -skip. They must poll by themselves, as JS_CallInternal does.
 //   - Recursion without a loop. The stack bounds its depth, not its time.
-//
-// - memory.copy, memory.fill and memory.init, each of which runs natively in one go. One of them takes a few
-// milliseconds
-// at 64 MiB; but an interpreter that looks at its handler every 10,000 operations can do as many in between, which was
-// seen to take 8 s. -bulk names the functions that may have them, and an instruction elsewhere is an error: guest/mem.c
-//
-//	uses them on short pieces, in a loop. Table instructions end with the table.
+//   - memory.copy, memory.fill and memory.init, each of which runs natively in one go. One of them takes a few
+//     milliseconds at 64 MiB; but an interpreter that looks at its handler every 10,000 operations can do as many in
+//     between, which was seen to take 8 s. -bulk names the functions that may have them, and an instruction elsewhere
+//     is an error: guest/mem.c uses them on short pieces, in a loop. Table instructions end with the table.
 //
 // # What is changed
 //
@@ -70,11 +67,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 		o.skip = append(o.skip, name)
 		return nil
 	})
-	flags.Func("bulk", "only these `functions`, separated by commas, may have memory.copy, memory.fill or memory.init",
-		func(names string) error {
-			o.bulk = strings.Split(names, ",")
-			return nil
-		})
+	flags.Func("bulk", "only these `functions`, separated by commas, may have memory.copy, memory.fill or memory.init", func(names string) error {
+		o.bulk = strings.Split(names, ",")
+		return nil
+	})
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
