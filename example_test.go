@@ -88,8 +88,7 @@ func ExampleEvaluator_Check() {
 	}
 	fmt.Print(plan.Text())
 	// Output:
-	// This program runs under the profile careful: nothing that can be seen would be refused, and a person would be asked
-	// about 1 call. Calls seen in its text (each is decided again when it is made):
+	// This program runs under the profile careful: nothing that can be seen would be refused, and a person would be asked about 1 call. Calls seen in its text (each is decided again when it is made):
 	//   1:14 time__now: ask, risk medium (rule time__*, codemode.json:2)
 	//
 	// Reply to paste:
