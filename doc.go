@@ -32,15 +32,17 @@
 // profiles/condition judges arguments, and profiles/pattern matches names.
 //
 // Package config reads and follows configuration files and makes profiles of
-// them. config/changes says what a change of the rules would do, and
+// them. config/servers reads the entries of mcpServers as all clients write them,
+// config/changes says what a change of the rules would do, and
 // config/importtable turns tables of other gates into rules.
 //
 // Package catalog knows the tools of this moment: names, schemas, TypeScript
 // declarations and search. It withholds a name that two tools would share.
 // Package catalog/pins knows the definitions of tools that people accepted.
 //
-// Package upstream keeps the connections to MCP servers and sends calls. The
-// built-in servers time and filesystem are there too.
+// Package upstream keeps the connections to MCP servers and sends calls.
+// upstream/child runs the processes of servers, upstream/login logs in at hosted
+// ones, and upstream/builtin has the built-in servers time and filesystem.
 //
 // Package approvals puts a call to a person over every channel that may reach
 // one, and allows it only on a clear yes. It does not know MCP. Package
@@ -48,7 +50,8 @@
 // approvals/terminal reaches people at this machine.
 //
 // Package audit writes the record, and package store is the database of the record
-// and of everything else that outlives a process.
+// and of everything else that outlives a process. audit/report reads the record
+// for people, and audit/otlp sends it on.
 //
 // Package hostfns holds what a program may call and the one Gate that each
 // call passes. It declares what it needs of the others as small interfaces.
@@ -63,6 +66,8 @@
 // about them. Package owntools puts tools of a Go program's own behind the Gate.
 //
 // This package wires the parts into an Evaluator and has a door to each, such as
-// [Evaluator.Runs] and [Evaluator.Record]. Package server is an MCP server
-// around an Evaluator, and cmd/codemode the command line around both.
+// [Evaluator.Runs] and [Evaluator.Record]. Package server is an MCP server around
+// an Evaluator; server/limits bounds what its callers can use up. Package console
+// is the web page for people; console/form makes a form of a JSON Schema. Package
+// cmd/codemode is the command line around them, with a folder for each large command.
 package codemode
