@@ -3,7 +3,6 @@ package asking
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"slices"
 	"sync"
@@ -144,9 +143,6 @@ func (p *People) CheckRemoteArgs(r *prompt.Request, args json.RawMessage) error 
 	t, err := p.Tools.Catalog.Find(r.Name)
 	if err != nil {
 		return err
-	}
-	if !json.Valid(args) {
-		return errors.New("the arguments are not JSON")
 	}
 	if wrong := registry.ArgumentError(t.Validate(context.Background(), call.Unread(args))); wrong != nil {
 		return wrong

@@ -17,6 +17,7 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // errGone refuses an answer to a question that is answered, over, or not this person's.
@@ -336,8 +337,8 @@ func (said *Answered) readScope(scope string, form url.Values) {
 		}
 	case "edited":
 		said.Args = json.RawMessage(form.Get("args"))
-		if !json.Valid(said.Args) {
-			said.problem = "the arguments are not JSON: " + jsonProblem(said.Args)
+		if problem := jsonProblem(said.Args); problem != "" {
+			said.problem = "the arguments are not JSON: " + problem
 		}
 	default:
 		said.Scope, said.Length = call.Scope(scope), form.Get("length")
@@ -450,12 +451,12 @@ func summary(results []Result, decision string) string {
 	return strings.Join(parts, " ")
 }
 
-// jsonProblem says why a text is not JSON.
+// jsonProblem says why a text is not strict JSON; "" if it is.
 func jsonProblem(text []byte) string {
-	err := json.Unmarshal(text, new(any))
-	if at, ok := errors.AsType[*json.SyntaxError](err); ok {
-		line := 1 + strings.Count(string(text[:min(int(at.Offset), len(text))]), "\n")
-		return fmt.Sprintf("line %d: %s", line, word(err.Error()))
+	_, err := strictjson.Parse(text, strictjson.Options{})
+	at, ok := errors.AsType[*strictjson.SyntaxError](err)
+	if !ok {
+		return ""
 	}
-	return word(err.Error())
+	return fmt.Sprintf("line %d: %s", 1+strings.Count(string(text[:at.Offset]), "\n"), word(at.Message))
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/cmd/codemode/serve"
+	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/sandbox"
 )
@@ -89,8 +90,8 @@ be asked, and calls that need a person are refused. FILE may be - for standard i
 				Session: os.Getenv(serve.SessionVariable), Client: "codemode run", EveryCall: everyCall,
 			}
 			if input != "" {
-				if !json.Valid([]byte(input)) {
-					return cli.UsageError(errors.New("--input has to be JSON"))
+				if _, err := strictjson.Parse(input, strictjson.Options{}); err != nil {
+					return cli.UsageError(fmt.Errorf("--input is not JSON: %w", err))
 				}
 				r.Input = json.RawMessage(input)
 			}

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
@@ -90,13 +90,9 @@ func (e *Effect) shift(s Shift, refused bool) {
 
 // sameJSON reports whether two texts say the same, whatever the order of the keys and the spelling of numbers.
 func sameJSON(a, b json.RawMessage) bool {
-	decode := func(raw json.RawMessage) (v any, ok bool) {
-		d := json.NewDecoder(bytes.NewReader(raw))
-		return v, d.Decode(&v) == nil
-	}
-	x, ok1 := decode(a)
-	y, ok2 := decode(b)
-	return ok1 && ok2 && reflect.DeepEqual(x, y)
+	x, err1 := strictjson.Canonical(a)
+	y, err2 := strictjson.Canonical(b)
+	return err1 == nil && err2 == nil && bytes.Equal(x, y)
 }
 
 // mostShifts is how many ways of changing are listed, and shownArgs how much of the arguments is.

@@ -14,6 +14,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/codemode-project/codemode/approvals/terminal"
+	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
@@ -103,16 +104,15 @@ func (s *screen) sendDraft(it item) {
 
 // jsonProblem says where and why a text is not JSON.
 func jsonProblem(text string) error {
-	var v any
-	err := json.Unmarshal([]byte(text), &v)
-	var at *json.SyntaxError
-	if errors.As(err, &at) {
-		before := text[:min(max(int(at.Offset)-1, 0), len(text))]
-		line := 1 + strings.Count(before, "\n")
-		column := len([]rune(before[strings.LastIndexByte(before, '\n')+1:])) + 1
-		return fmt.Errorf("line %d, column %d is not JSON: %s", line, column, visible.Line(err.Error()))
+	_, err := strictjson.Parse(text, strictjson.Options{})
+	at, ok := errors.AsType[*strictjson.SyntaxError](err)
+	if !ok {
+		return nil
 	}
-	return err
+	before := text[:at.Offset]
+	line := 1 + strings.Count(before, "\n")
+	column := len([]rune(before[strings.LastIndexByte(before, '\n')+1:])) + 1
+	return fmt.Errorf("line %d, column %d is not JSON: %s", line, column, visible.Line(at.Message))
 }
 
 // editIn opens a text in the person's editor.
