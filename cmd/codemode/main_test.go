@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -36,9 +35,6 @@ func TestMain(m *testing.M) {
 		serveListed(os.Getenv("CODEMODE_TEST_LIST"))
 		os.Exit(0)
 	}
-	if os.Getenv("XDG_STATE_HOME") == "" { // tests leave this user's own record alone
-		os.Setenv("XDG_STATE_HOME", stateHome())
-	}
 	flag.Parse()
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
 		_ = f.Value.Set("6") // parallel tests wait for other processes, and for the pauses of a person between two keys
@@ -46,22 +42,18 @@ func TestMain(m *testing.M) {
 	testscript.Main(suite{m}, map[string]func(){"codemode": main})
 }
 
-// stateHome is the folder for the state of commands that are given no other.
-var stateHome = sync.OnceValue(func() string {
-	dir, err := os.MkdirTemp("", "codemode-state")
-	if err != nil {
-		panic(err)
-	}
-	return dir
-})
-
-// A suite removes what its tests have built.
+// A suite leaves this user's own record alone, and removes what its tests have built.
 type suite struct{ *testing.M }
 
 func (s suite) Run() int {
+	state, err := os.MkdirTemp("", "codemode-state")
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("XDG_STATE_HOME", state)
 	defer func() {
 		os.RemoveAll(built)
-		os.RemoveAll(stateHome())
+		os.RemoveAll(state)
 	}()
 	return s.M.Run()
 }
