@@ -12,7 +12,7 @@ import (
 	"github.com/codemode-project/codemode/preflight"
 )
 
-// With the first question of a run a person is offered the plan (POLICY.md N2):
+// With the first question of a run a person is offered the plan:
 // the calls to come that the program's text shows and that would be asked about,
 // as grants for this run, wherever the profile lets answers be remembered for a
 // run. Each call is still decided when it is made, and what is not as planned is

@@ -14,7 +14,7 @@ import (
 	"github.com/codemode-project/codemode/recorder"
 )
 
-// A person can allow the plan of a program before it runs (POLICY.md N2): with a check of it, and not in the middle
+// A person can allow the plan of a program before it runs: with a check of it, and not in the middle
 // of the run. What they allow is good for one run of the very same text, for the same principal, under the profile as
 // it is, and is gone as soon as the token of a check would be. It is kept where grants are, listed and revoked with
 // them.
@@ -124,7 +124,7 @@ func (a *Prompter) useAheadGrant(ctx context.Context, q *hostfns.Question) {
 	key := prompt.AheadKey(a.principal, q.Profile, q.Decision.Digest, a.hash)
 	grants, err := a.people.Grants.For(ctx, key)
 	if err != nil {
-		a.people.Log.Error("reading what was allowed before the run failed: a person is asked", "run", q.Run, "error", err)
+		a.people.Log.Error("cannot read the approvals given before the run; a person is asked", "run", q.Run, "error", err)
 		return
 	}
 	a.looked = true
@@ -135,7 +135,7 @@ func (a *Prompter) useAheadGrant(ctx context.Context, q *hostfns.Question) {
 		}
 		for _, line := range lines {
 			if err := a.people.Grants.Give(ctx, line); err != nil {
-				a.people.Log.Error("keeping what was allowed before the run failed", "run", q.Run, "error", err)
+				a.people.Log.Error("cannot store the approvals given before the run", "run", q.Run, "error", err)
 				return
 			}
 		}

@@ -210,7 +210,7 @@ func (r *Record) undo(e Entry) {
 	ctx, cancel := context.WithTimeout(context.Background(), undoWait)
 	defer cancel()
 	if err := r.enqueue(ctx, r.notMade(&e)); err != nil {
-		r.log.Warn("recording that a call was not made failed", "run", e.Run, "call", e.Call, "error", err)
+		r.log.Warn("cannot record that a call was not made", "run", e.Run, "call", e.Call, "error", err)
 	}
 }
 

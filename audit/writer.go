@@ -712,7 +712,7 @@ func (w *writer) idle() {
 		return
 	}
 	if err := w.db.Abandoned(ctx, w.settle); err != nil && ctx.Err() == nil {
-		w.r.log.Warn("closing the calls of processes that ended failed", "error", err)
+		w.r.log.Warn("cannot close the calls of ended processes in the record", "error", err)
 		if errors.Is(err, store.ErrFenced) {
 			w.drop()
 		}
@@ -765,7 +765,7 @@ func (w *writer) end() {
 	w.drop()
 	if w.db != nil {
 		if err := w.db.Close(); err != nil {
-			w.r.log.Warn("closing the record", "error", err)
+			w.r.log.Warn("closing the database of the record failed", "error", err)
 		}
 	}
 	w.r.db.mu.Lock()

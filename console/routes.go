@@ -157,7 +157,7 @@ func (c *Console) answer(w http.ResponseWriter, r *http.Request, err error) {
 	case ok:
 		c.fail(w, r, refused.status, refused.why)
 	default:
-		c.log.Error("the record cannot be read", "error", err)
+		c.log.Error("serving a page failed", "error", err)
 		c.fail(w, r, http.StatusInternalServerError, "the record cannot be read; codemode audit verify says more")
 	}
 }

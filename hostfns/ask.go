@@ -30,7 +30,7 @@ func (r *Run) ask(ctx context.Context, c *callState, before bool) (context.Conte
 		if in.Claim != nil {
 			if err := in.Claim(ctx); err != nil && ctx.Err() == nil {
 				q.refusal = denied(c.tool.Name, ReasonCanceled,
-					"the store of runs could not be asked who goes on with this one", "")
+					"the store did not tell which process owns this run", "")
 			}
 		}
 		r.update(c, func() { c.asking = false })
@@ -170,7 +170,7 @@ func (r *Run) release(ctx context.Context, c *callState, asked call.Decision) *E
 			r.gate.deps.Log.Error("recording the use of an approval failed", "run", r.info.ID, "call", c.Call,
 				"tool", c.tool.Name, "error", err)
 			return denied(c.tool.Name, call.CodeDenied,
-				"a person allowed it, and it could not be recorded that the yes is used, so it is not", rule)
+				"a person allowed it, but codemode could not record that the approval is used, so it did not make the call", rule)
 		}
 	}
 	return nil

@@ -67,7 +67,7 @@ func (x *execution) giveUp() bool {
 		err = db.GiveBack(ctx, x.row)
 	}
 	if err != nil {
-		x.e.log.Warn("releasing the claim on a parked run failed: it ends with this process", "run", x.resp.Run,
+		x.e.log.Warn("releasing the claim on a parked run failed: the run ends with this process", "run", x.resp.Run,
 			"error", err)
 		return false
 	}

@@ -35,7 +35,7 @@ func (e *Executor) endOrphan(ctx context.Context, db *store.DB, row *store.Parke
 		err = e.readSinceParked(ctx, db, x)
 	}
 	if err != nil {
-		e.log.Error("reading what a run did after it was parked failed", "run", run, "error", err)
+		e.log.Error("cannot read what a parked run did", "run", run, "error", err)
 	}
 	failure := &sandbox.Error{Kind: sandbox.Canceled, Message: why}
 	if end == nil {

@@ -90,7 +90,7 @@ func (x *execution) persist(image []byte) {
 	}
 	if err != nil {
 		if x.calls.Err() == nil {
-			x.e.log.Warn("storing a parked run failed: it would end with this process", "run", x.resp.Run, "error", err)
+			x.e.log.Warn("storing a parked run failed: the run is lost if this process stops", "run", x.resp.Run, "error", err)
 		}
 		if db != nil && !errors.Is(err, store.ErrTaken) && !x.notStored(db) {
 			x.abandon()

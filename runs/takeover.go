@@ -105,7 +105,7 @@ const (
 func (e *Executor) nextStep(ctx context.Context, db *store.DB, row *store.ParkedRun) step {
 	open, err := openQuestions(ctx, db, row)
 	if err != nil {
-		e.log.Warn("cannot resume a run whose process died", "run", row.Run, "error", err)
+		e.log.Warn("cannot read the questions of a run with a dead process; it stays parked", "run", row.Run, "error", err)
 		return waits
 	}
 	var answered, stillAsked bool
@@ -180,7 +180,7 @@ func (e *Executor) resumeRun(ctx context.Context, db *store.DB, run string) {
 		}
 	}
 	if err != nil {
-		e.log.Error("cannot resume a run whose process died", "run", run, "error", err)
+		e.log.Error("cannot resume a run with a dead process; it ends", "run", run, "error", err)
 		e.endOrphan(ctx, db, row, waited+"its process died, and this one cannot resume it: "+err.Error())
 		return
 	}

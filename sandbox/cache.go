@@ -21,7 +21,7 @@ type codeCache struct{ code, sum string }
 
 // errNotPrivate is wrapped by the errors about a directory that others could
 // put files into.
-var errNotPrivate = errors.New("codemode executes what is in it")
+var errNotPrivate = errors.New("codemode runs machine code from it")
 
 // openCache opens the directory of compiled guests. This process executes
 // machine code from it, so a directory that others may write to is an error. If only
@@ -141,7 +141,7 @@ func private(dir string) error {
 	case !info.IsDir():
 		return fmt.Errorf("the cache directory %s is not a directory: %w", dir, errNotPrivate)
 	case info.Mode().Perm()&0o022 != 0:
-		return fmt.Errorf("the cache directory %s may be written to by others (mode %04o), and %w: chmod 700 it, or choose another", dir, info.Mode().Perm(), errNotPrivate)
+		return fmt.Errorf("the cache directory %s is writable by others (mode %04o), and %w: chmod 700 it, or choose another", dir, info.Mode().Perm(), errNotPrivate)
 	case !ours(info):
 		return fmt.Errorf("the cache directory %s belongs to another user, and %w: choose another", dir, errNotPrivate)
 	}

@@ -89,7 +89,7 @@ func TestForeignCache(t *testing.T) {
 	}{
 		{"ours", func(t *testing.T, dir, own string) {}, false, ""},
 		{"the cache may be written to by all", func(t *testing.T, dir, own string) { check(t, os.Chmod(dir, 0o777)) }, false,
-			"may be written to by others (mode 0777)"},
+			"is writable by others (mode 0777)"},
 		{"the cache is a file", func(t *testing.T, dir, own string) {
 			check(t, os.RemoveAll(dir))
 			check(t, os.WriteFile(dir, nil, 0o600))

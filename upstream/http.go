@@ -89,7 +89,7 @@ func (w *httpWire) RoundTrip(r *http.Request) (*http.Response, error) {
 		case w.untaken <- struct{}{}:
 			defer func() { <-w.untaken }()
 		default:
-			return nil, fmt.Errorf("the server has not taken %d messages", requestsMax)
+			return nil, fmt.Errorf("%d messages to the server are still being sent", requestsMax)
 		}
 	}
 	r = r.Clone(r.Context())
@@ -193,7 +193,7 @@ func (w *httpWire) explain(err error) error {
 		return fmt.Errorf("it wants a login (HTTP 401): give it an Authorization header: %w", err)
 	case http.StatusForbidden:
 		if w.account != nil {
-			return fmt.Errorf("it refuses us (HTTP 403): its login may have to be another one, or for more (%s): %w",
+			return fmt.Errorf("it refuses us (HTTP 403): log in as another user, or with more scopes (%s): %w",
 				servers.LoginCommand(w.server.Name), err)
 		}
 		return fmt.Errorf("it refuses us (HTTP 403): check the address and the Authorization header: %w", err)

@@ -267,7 +267,7 @@ func (sup *supervisor) setTools(ctx context.Context, l *toolList, instructions s
 	sup.mu.Unlock()
 	for _, n := range l.notes {
 		if !slices.Contains(before, n) {
-			sup.log.Warn("upstream's tool list", "note", n)
+			sup.log.Warn("the tool list of a server has a problem", "note", n)
 		}
 	}
 	if !same && ctx.Err() == nil {

@@ -170,7 +170,7 @@ func (l *Loader) apply(base *config.Config) error {
 	}
 	if cfg != nil {
 		for _, w := range cfg.Warnings {
-			l.log.Warn("configuration", "problem", config.Problems{w})
+			l.log.Warn("the configuration has a problem", "problem", config.Problems{w})
 		}
 	}
 	s := &inforce.State{

@@ -214,8 +214,8 @@ func (o *Options) guard() (func(fs.FileInfo) error, error) {
 		if !ok {
 			return nil
 		}
-		o.Log.Error("a file below the root of the built-in filesystem gives power over codemode; a program was kept from it",
-			"met", info.Name(), "what", f.What, "at", f.Path, "how", f.Relation)
+		o.Log.Error("a program was denied a file below the root of the built-in filesystem, because the file controls codemode",
+			"file", info.Name(), "what", f.What, "at", f.Path, "how", f.Relation)
 		return fmt.Errorf("it leads to %s, which no program may touch", f.What)
 	}, nil
 }

@@ -24,7 +24,7 @@ func newAuditVerify(s cli.Streams) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "verify [FILE...]",
-		Short: "Check that the record is what was written, and name the first entry that is not",
+		Short: "Verify that nobody changed the record, and print the first problem",
 		Long: `Checks every chain of the record against itself, against the checkpoint in the database
 that its writer signed, and against those in the file beside it. A checkpoint has to cover
 every entry, except the last few of a writer that is running or was killed: a writer signs
@@ -202,7 +202,7 @@ func printVerdict(s cli.Streams, v audit.Verdict, asJSON bool) error {
 		}
 	}
 	if len(v.Problems) > 0 {
-		return cli.WithCode(cli.ExitProgram, fmt.Errorf("the record is not what was written: the first of %d problems is: %s",
+		return cli.WithCode(cli.ExitProgram, fmt.Errorf("somebody changed the record: the first of %d problems is: %s",
 			len(v.Problems)+v.More, v.Problems[0]))
 	}
 	if !asJSON {

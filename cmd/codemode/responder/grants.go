@@ -29,7 +29,7 @@ func newGrants(s cli.Streams) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "grants",
-		Short: "List the answers that allow more than one call",
+		Short: "List remembered approvals (grants)",
 		Long: `Lists the answers that people gave for more than one call and that are still valid: for a
 run, for a number of calls, for a session or until a time, in every process that shares
 the store.`,

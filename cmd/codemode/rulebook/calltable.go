@@ -19,7 +19,7 @@ func newProfilesTest(s cli.Streams) *cobra.Command {
 	var verbose bool
 	cmd := &cobra.Command{
 		Use:   "test FILE...",
-		Short: "Decide tables of calls, and list those with another verdict than written",
+		Short: "Test the rules against tables of calls, and list unexpected verdicts",
 		Long: `Each FILE is a table of calls with the verdict each should get:
 
   # what the table is about

@@ -74,7 +74,7 @@ func findPairs(set *launch.Settings, old, new string) ([]pair, error) {
 		return nil, err
 	}
 	if (oldName == "") != (newName == "") {
-		return nil, cli.UsageError(fmt.Errorf("%s and %s: compare two files, or two profiles", old, new))
+		return nil, cli.UsageError(fmt.Errorf("%s and %s: a file cannot be compared with a profile; give two files or two profiles", old, new))
 	}
 	if oldName != "" {
 		a, err := profileOf(oldCfg, oldName, config.Subject{}, time.Now())

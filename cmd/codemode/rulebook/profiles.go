@@ -118,8 +118,8 @@ func newProfilesTrust(s cli.Streams) *cobra.Command {
 		Use:   "trust [FILE]",
 		Short: "Trust a project's file with its present content",
 		Long: `Records that you have read a project's file and want all of it to apply: its allow rules
-join those of your profiles, and its servers are started. Trust is for the present content;
-after any change the file only tightens again. The command prints what the file does.
+join those of your profiles, and codemode starts its servers. Any change ends the trust; then
+the file can only restrict. The command prints what the file does.
 Without FILE it lists the trusted files.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
