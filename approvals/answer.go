@@ -13,15 +13,15 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// A Result is the answer to a question, with what the Desk knows besides. Its zero value is a no.
+// A Result is the answer to a question, plus what only the Desk knows. Its zero value is a no.
 type Result struct {
 	call.Answer
 	Tried  []Try         // the channels that ended before the question did, in that order
-	Ticket *Ticket       // when Allowed: what [Desk.Use] takes before the call is made. With Args it is about those
-	Draft  *prompt.Grant // when a person wants the answer remembered: what is to be given to a [GrantStore]
+	Ticket *Ticket       // when Allowed: [Desk.Use] takes it before the call is made. With Args it is about those
+	Draft  *prompt.Grant // when a person wants the answer remembered: the grant to give to a [GrantStore]
 }
 
-// A Ticket is a yes that has not been used. It is good for one call, the one that was shown.
+// A Ticket is an unused yes. It is good for one call, the one that was shown.
 type Ticket struct {
 	id      string
 	digest  string
@@ -29,13 +29,13 @@ type Ticket struct {
 	expires time.Time
 }
 
-// fits reports whether t is about r as it is now.
+// fits reports whether t still matches r as it is now.
 func (t *Ticket) fits(r *prompt.Request) bool {
 	d, err := r.Bind(t.expires)
 	return err == nil && d == t.digest && string(r.Args) == string(t.args)
 }
 
-// A Try tells how one channel fared.
+// A Try records the outcome of one channel.
 type Try struct {
 	Channel string
 	Outcome Outcome
@@ -43,7 +43,7 @@ type Try struct {
 	Took    time.Duration
 }
 
-// An Outcome is what a channel's answer amounts to.
+// An Outcome classifies a channel's answer.
 type Outcome string
 
 const (
@@ -65,7 +65,7 @@ const (
 	failed      Outcome = "failed"
 )
 
-// judge is the one place that says what a channel's answer amounts to.
+// judge is the only place that classifies a channel's answer.
 func judge(got reply, minHuman time.Duration) Outcome {
 	tooFast := got.took < minHuman && !got.Checked
 	tooFastNo := tooFast
@@ -101,7 +101,7 @@ func judge(got reply, minHuman time.Duration) Outcome {
 	return saidNo
 }
 
-// noAnswer is a no that no person gave.
+// noAnswer is a no that does not come from a person.
 func noAnswer(code, detail string) Result {
 	return Result{Answer: call.Answer{How: call.ByNobody, Code: code, Detail: detail}}
 }
@@ -159,7 +159,7 @@ func unapproved(tried []Try, r *prompt.Request, fallback bool) Result {
 	return noAnswer(call.CodeNoApprover, "this call needs a person's approval and nobody gave one: "+summary(tried))
 }
 
-// unanswered says in a sentence for the program why its own question has no answer.
+// unanswered tells the program, in a sentence, why its own question has no answer.
 func (a *Result) unanswered() string {
 	switch a.Code {
 	case call.CodeDeclined:
@@ -190,7 +190,7 @@ func summary(tried []Try) string {
 	return strings.Join(s, ", ")
 }
 
-// closing says to the channels that lost why their question goes away.
+// closing tells the channels that lost why their question closes.
 func (a *Result) closing() error {
 	switch {
 	case a.How == call.ByPerson:

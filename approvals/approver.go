@@ -8,13 +8,13 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// errInvalid says that an approver's decision is none that there is. It is a no.
+// errInvalid says that an approver returned an invalid decision. It counts as a no.
 var errInvalid = errors.New("the decision is neither a refusal nor an approval")
 
-// Approver makes a channel of a function that decides about calls: a chat bot, a ticket system, a test. It may refuse,
-// with a reason for the program, allow, or allow with other arguments. A refusal with something that goes with a yes is
-// an invalid decision, and a no. Whoever writes decide answers for its decisions being people's, so that they count
-// however fast they come.
+// Approver makes a channel from a function that decides about calls: a chat bot, a ticket system, a test. The function
+// may refuse with a reason for the program, allow, or allow with other arguments. A refusal that carries fields of a
+// yes is invalid, and a no. The author of decide vouches that people make its decisions; they count however fast they
+// come.
 func Approver(name string, decide func(ctx context.Context, r *prompt.Request) (call.Answer, error)) Channel {
 	if decide == nil {
 		panic("approvals: an Approver needs a function that decides")

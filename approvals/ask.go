@@ -14,54 +14,54 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// An ask is one question while it is open.
+// An ask is one open question.
 type ask struct {
 	desk    *Desk
 	request *prompt.Request
 	options Options
 	start   time.Time
-	asked   time.Time  // when it was first put: earlier than start if another process put it
-	replies chan reply // holds one of each channel, so that sending never blocks
+	asked   time.Time  // when it was first asked: before start if another process asked it
+	replies chan reply // has room for one reply per channel, so sending never blocks
 	moves   chan move
-	inner   context.Context // of channels that show this question alone
+	inner   context.Context // for channels that show this question alone
 	stop    context.CancelCauseFunc
-	round   *round        // what it was put with
-	told    chan struct{} // closed when whoever asked has been told the answer
+	round   *round        // the questions asked together with this one
+	told    chan struct{} // closed when the asker has received the answer
 
-	// Touched by AskAll and then by decide.
+	// Used by AskAll, then by decide.
 	waiting int // channels that have not answered
 	tried   []Try
 	digest  string
 	expires time.Time
-	failed  error  // it cannot be asked
-	refused bool   // the store has its answer, a no
-	over    func() // says that the yes which decided has been told
+	failed  error  // why the question cannot be asked
+	refused bool   // the store has the answer, a no
+	over    func() // reports that the asker has received the deciding yes
 
 	mu    sync.Mutex
 	ended bool
 }
 
-// A reply is what one channel brought.
+// A reply is what one channel returned.
 type reply struct {
 	call.Answer
 	source
 	took   time.Duration // since the channel showed the question
 	grant  *prompt.Grant
-	stored *storedAnswer // it was given in another process, and is in the store
-	told   func()        // of a yes, see round.allowed; nil for all else
+	stored *storedAnswer // another process received the answer and stored it
+	told   func()        // for a yes, see round.allowed; otherwise nil
 }
 
-// decidesNothing is called for a yes that does not count.
+// decidesNothing must be called for a yes that does not count.
 func (r *reply) decidesNothing() {
 	if r.told != nil {
 		r.told()
 	}
 }
 
-// useWithin is how long a yes is good for after the last moment at which it can be given.
+// useWithin is how long a yes stays usable after the last moment at which a person can give it.
 const useWithin = time.Minute
 
-// open enters a question into the store, before writing ends.
+// open adds a question to the store. It must finish before writing ends.
 func (d *Desk) open(ctx, writing context.Context, r *prompt.Request, channels []source, o Options) *ask {
 	copied := *r
 	copied.OtherOnly, copied.MinHuman = o.OtherOnly, o.MinHuman
@@ -83,7 +83,7 @@ func (d *Desk) open(ctx, writing context.Context, r *prompt.Request, channels []
 	if again {
 		a.expires = copied.Expires
 		a.digest, a.failed = copied.Bind(a.expires)
-		again = a.digest == copied.Digest // else it is another question by now
+		again = a.digest == copied.Digest // else the question has changed
 	}
 	if again && !copied.Time.IsZero() {
 		a.asked = copied.Time
@@ -103,7 +103,7 @@ func (d *Desk) open(ctx, writing context.Context, r *prompt.Request, channels []
 			a.failed = d.propose(writing, &copied, channels, o)
 		}
 	}
-	if !again || !o.Borrowed { // one that is put again may be this process's, which asks another client
+	if !again || !o.Borrowed { // a repeated question may belong to this process, which asks another client
 		d.markHere(copied.ID, !o.Borrowed)
 	}
 	return a
@@ -111,7 +111,7 @@ func (d *Desk) open(ctx, writing context.Context, r *prompt.Request, channels []
 
 func newID() string { return "q_" + rand.Text() }
 
-// markHere notes which questions are asked here.
+// markHere records which questions this process asks.
 func (d *Desk) markHere(id string, open bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -133,7 +133,7 @@ func (d *Desk) asksHere(id string) bool {
 
 func (a *ask) inquires() bool { return a.request.Inquiry != nil }
 
-// bring hands a reply to decide. One that comes after the end is late.
+// bring passes a reply to decide. A reply after the end is late.
 func (a *ask) bring(got reply) {
 	if got.Err == nil && got.Allowed {
 		got.told = a.round.allowed()
@@ -150,15 +150,15 @@ func (a *ask) bring(got reply) {
 	}
 }
 
-// late reports an answer as late, unless another process has reported or counted it.
+// late reports an answer as late, unless another process has already reported or counted it.
 func (a *ask) late(got reply) {
 	if got.stored == nil && got.Err == nil && !a.keepForSuccessor(got) {
 		a.reportLate(got)
 	}
 }
 
-// keepForSuccessor stores an answer that came while this process gives its run up, for the process that takes over the
-// run. It reports whether it is there.
+// keepForSuccessor stores an answer that arrives while this process hands over its run, for the process that takes the
+// run over. It reports whether the answer is stored.
 func (a *ask) keepForSuccessor(got reply) bool {
 	if _, shared := a.desk.store().(SharedStore); !shared || !a.leaving() {
 		return false
@@ -174,10 +174,10 @@ func (a *ask) keepForSuccessor(got reply) bool {
 	return false
 }
 
-// leaving reports whether the question stays open for another process, which takes over the run.
+// leaving reports whether the question stays open for another process that takes over the run.
 func (a *ask) leaving() bool { return a.options.Leaving != nil && a.options.Leaving() }
 
-// reportLate reports an answer that decides nothing, to be recorded.
+// reportLate passes on an answer that decides nothing, so that it is recorded.
 func (a *ask) reportLate(got reply) {
 	if a.desk.Late != nil {
 		got.Channel, got.Took = got.name, time.Since(a.start)
@@ -206,7 +206,7 @@ func (a *ask) decide(ctx context.Context) Result {
 	return answer
 }
 
-// shownError is the part of an error that a program and a person may read: no files and hosts of the store.
+// shownError is the part of an error that a program and a person may read. It hides file and host names of the store.
 func shownError(err error) string {
 	if known, ok := errors.AsType[interface {
 		error
@@ -233,7 +233,7 @@ func (a *ask) closeReplies() {
 	}
 }
 
-// note judges a reply and remembers how its channel fared.
+// note judges a reply and records the outcome of its channel.
 func (a *ask) note(got *reply) Outcome {
 	outcome := a.judge(got)
 	t := Try{Channel: got.name, Outcome: outcome, Took: got.took}
@@ -244,7 +244,7 @@ func (a *ask) note(got *reply) Outcome {
 	return outcome
 }
 
-// judge says what a reply amounts to. If a yes does not count, it sets the error.
+// judge classifies a reply. It sets the error of a yes that does not count.
 func (a *ask) judge(got *reply) Outcome {
 	outcome := judge(*got, a.options.MinHuman)
 	said := outcome == saidYes || outcome == saidNo
@@ -259,7 +259,7 @@ func (a *ask) judge(got *reply) Outcome {
 	return outcome
 }
 
-// notOffered returns an error if a yes contains something that was not offered: such a yes does not count.
+// notOffered returns an error if a yes contains something that the question did not offer: such a yes does not count.
 func (a *ask) notOffered(got *reply) (err error) {
 	remembered := got.Scope != "" && got.Scope != call.Once
 	switch {
@@ -275,7 +275,7 @@ func (a *ask) notOffered(got *reply) (err error) {
 		return fmt.Errorf("%w: the channel cannot change arguments", prompt.ErrUnclear)
 	case got.Args != nil && remembered:
 		return fmt.Errorf("%w: an answer with other arguments is not remembered", prompt.ErrUnclear)
-	case got.Args != nil && got.Checked: // the policy may have changed since, and whoever asked decides again
+	case got.Args != nil && got.Checked: // the policy may have changed since, and the asker decides again
 	case got.Args != nil:
 		return a.request.Edit(got.Args)
 	case remembered:

@@ -12,54 +12,56 @@ import (
 )
 
 const (
-	// DefaultTimeout is how long a person has when Options says nothing.
+	// DefaultTimeout is how long a person has to answer when Options sets no timeout.
 	DefaultTimeout = 2 * time.Minute
-	// DefaultMinHuman is the time below which a refusal is taken for a program's. Reading a question takes longer.
+	// DefaultMinHuman is the shortest time for a person's refusal; a faster one counts as a program's. Reading a
+	// question takes longer.
 	DefaultMinHuman = 300 * time.Millisecond
 	// maxTurns bounds how long a question may wait for its turn in a channel, in units of the timeout.
 	maxTurns = 10
-	// proposeWait bounds how long the questions of one moment may take to be entered into the store.
+	// proposeWait bounds how long storing the questions of one moment may take.
 	proposeWait = 4 * time.Second
 )
 
-// Options say how long to ask and what happens if nobody is there. The zero value refuses then.
+// Options say how long to ask and what happens when nobody is available. The zero value refuses then.
 type Options struct {
 	Timeout time.Duration // zero is DefaultTimeout
 	// Fallback allows the call when every channel says that it has no person (elicitationFallback "allow"). It never
-	// counts for a risk above medium, nor after a channel failed or was answered, however oddly: a program that can
-	// make a channel fail must not win by it. The caller leaves it out when a rule's condition was unknown.
+	// counts for a risk above medium, nor after a channel failed or returned any answer, even an unclear one: a program
+	// that can make a channel fail must not gain by it. The caller leaves Fallback out when a rule's condition was
+	// unknown.
 	Fallback bool
-	// MinHuman is how long a person needs at least. Zero judges refusals by DefaultMinHuman and leaves approvals alone;
-	// a value judges both. It is a heuristic: an answer that took longer proves nothing.
+	// MinHuman is the least time a person needs. Zero judges refusals by DefaultMinHuman and accepts approvals of any
+	// speed; a value judges both. It is a heuristic: an answer that took longer proves nothing.
 	MinHuman time.Duration
-	// OtherOnly says that who asked for the run may not answer (approver "other"): an answer counts only from a channel
-	// that knows who gives it.
+	// OtherOnly says that the person who started the run may not answer (approver "other"): an answer counts only from
+	// a channel that knows who gives it.
 	OtherOnly bool
-	// Await has a question wait for people who are not there yet, until its time is over. Without it, a channel where
-	// nobody is when the question comes has no person; one who was there and left changes nothing.
+	// Await keeps a question open until its deadline for people who are not there yet. Without it, a channel has no
+	// person if nobody is there when the question arrives; it makes no difference if somebody was there and left.
 	Await bool
-	// Borrowed says that these are questions of another process: without an answer they stay open.
+	// Borrowed marks questions of another process: without an answer they stay open.
 	Borrowed bool
-	// Answered, if set, is told of each answer as soon as there is one, with its index: of those of one form the yeses
-	// come first. It may be called by several goroutines, and holds up whatever is refused later.
+	// Answered, if set, is called with each answer as soon as it exists, and its index. Of the answers of one form, the
+	// yeses come first. It may be called by several goroutines, and delays every later refusal.
 	Answered func(i int, answer Result)
-	// Leaving reports whether another process takes over the run. Then the questions stay open for it. Nil is never.
+	// Leaving reports whether another process takes over the run; the questions then stay open for it. Nil means never.
 	Leaving func() bool
 }
 
 // A Desk asks people. The zero value is ready; one Desk serves any number of asks at once.
 type Desk struct {
-	// Late, if set, is told of a person's answer to a question that was already decided, to be recorded. The answer
-	// changes nothing; its Channel and Took are set. It may be called concurrently.
+	// Late, if set, is called with a person's answer to a question that was already decided, so that it can be
+	// recorded. The answer changes nothing; its Channel and Took are set. Late may be called concurrently.
 	Late func(r *prompt.Request, a call.Answer)
-	// Store keeps the questions and their answers; nil is one in memory, with which both end with the process.
+	// Store keeps the questions and their answers. Nil keeps them in memory, until the process ends.
 	Store Store
 
 	once     sync.Once
 	channels sync.WaitGroup
 
 	mu   sync.Mutex
-	here map[string]bool // the questions that are asked here, by ID
+	here map[string]bool // the questions that this process asks, by ID
 }
 
 func (d *Desk) store() Store {
@@ -71,9 +73,8 @@ func (d *Desk) store() Store {
 	return d.Store
 }
 
-// Use turns the yes of a [Result] into the one call that it is good for: the one that r describes now, if that is the
-// one that was shown. [ErrChanged] says that it is another one, [ErrTaken] that the yes was used before or its time is
-// over.
+// Use spends the yes of a [Result] on the one call that r describes now, if that is the call that was shown.
+// [ErrChanged] says that the call is another one, [ErrTaken] that the yes is used or expired.
 func (d *Desk) Use(ctx context.Context, t *Ticket, r *prompt.Request) error {
 	if t == nil || !t.fits(r) {
 		return ErrChanged
@@ -81,8 +82,8 @@ func (d *Desk) Use(ctx context.Context, t *Ticket, r *prompt.Request) error {
 	return d.store().Use(ctx, t.id, t.digest)
 }
 
-// Wait returns when every channel of every ask has returned, or when ctx ends. A channel may outlive its question when
-// it does not honour its context. No Ask may start meanwhile.
+// Wait returns when every channel of every ask has returned, or when ctx ends. A channel that ignores its context may
+// outlive its question. Start no Ask meanwhile.
 func (d *Desk) Wait(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() { d.channels.Wait(); close(done) }()
@@ -94,14 +95,14 @@ func (d *Desk) Wait(ctx context.Context) error {
 	}
 }
 
-// Ask puts r to every channel at once; the first clear answer wins and the other channels are cancelled. It always
+// Ask sends r to every channel at once. The first clear answer wins, and Ask cancels the other channels. It always
 // returns, at the latest when ctx or the time limit ends.
 func (d *Desk) Ask(ctx context.Context, r *prompt.Request, channels []Channel, o Options) Result {
 	return d.AskAll(ctx, []*prompt.Request{r}, channels, o)[0]
 }
 
-// AskAll puts calls to every channel at once, together where the channel is a [Gatherer], and returns an answer for
-// each. Each call is decided by itself: the first clear answer to it wins, whatever becomes of the others.
+// AskAll sends calls to every channel at once, together where the channel is a [Gatherer], and returns an answer for
+// each. Each call is decided separately: the first clear answer to it wins, whatever the answers to the others.
 func (d *Desk) AskAll(ctx context.Context, calls []*prompt.Request, channels []Channel, o Options) []Result {
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
@@ -113,7 +114,7 @@ func (d *Desk) AskAll(ctx context.Context, calls []*prompt.Request, channels []C
 		from[n] = sourceOf(n, c)
 	}
 	round := newRound()
-	writing, cancel := context.WithTimeout(ctx, proposeWait) // all of them: who asks waits for them together
+	writing, cancel := context.WithTimeout(ctx, proposeWait) // for all of them: the asker waits for them together
 	defer cancel()
 	for _, r := range calls {
 		a := d.open(ctx, writing, r, from, o)
@@ -151,7 +152,7 @@ func (d *Desk) AskAll(ctx context.Context, calls []*prompt.Request, channels []C
 	return answers
 }
 
-// put puts over a channel those of a round that it can carry: together where the channel gathers, else each by itself.
+// put sends the questions of a round that a channel can carry: together if the channel is a Gatherer, else one by one.
 func (d *Desk) put(together context.Context, c Channel, from source, asks []*ask) {
 	var those []*ask
 	for _, a := range asks {

@@ -1,7 +1,7 @@
-// Package approvals puts calls to people and brings back a yes or a no.
+// Package approvals asks people about calls and returns their yes or no.
 //
-// The central type is the [Desk]. It takes one [prompt.Request] and the channels that reach people, asks over all of
-// them at once, and turns whatever comes back into one [Result], a [call.Answer] with what only the Desk knows:
+// The central type is the [Desk]. It takes one [prompt.Request] and the channels to people, asks over all of
+// them at once, and turns the replies into one [Result], a [call.Answer] with what only the Desk knows:
 //
 //	var desk approvals.Desk
 //	a := desk.Ask(ctx, &prompt.Request{
@@ -13,13 +13,13 @@
 //		return errors.New(a.Detail)
 //	}
 //
-// Calls of one moment go together, with [Desk.AskAll]: a channel that is a [Gatherer] shows them as one form, in which
-// each has a decision of its own. Before the call is made [Desk.Use] takes the yes, which is good once, and for the
+// [Desk.AskAll] asks about simultaneous calls together: a channel that is a [Gatherer] shows them as one form, in which
+// each has its own decision. Before the call is made, [Desk.Use] spends the yes, which is good once, and only for the
 // call that was shown.
 //
 // A person may say yes for longer than one call, as far as the [prompt.Terms] of the request go. That is a
-// [prompt.Grant], which a [GrantStore] keeps and [Granted] finds. A [Queue] is a channel to people elsewhere; package
-// terminal takes it to another terminal of this user.
+// [prompt.Grant], which a [GrantStore] keeps and [Granted] finds. A [Queue] is a channel to people elsewhere. Package
+// terminal connects another terminal of this user to it.
 //
 // What a user may rely on:
 //
@@ -29,11 +29,11 @@
 //   - A yes is bound to a digest of the call, its arguments, its tool, the profile, the run and the principal
 //     ([prompt.Request.Bind]). If the call is another one by the time it is made, there is no yes for it. No yes is
 //     used twice.
-//   - A grant answers questions and nothing else: it lifts no denial, and no doubt about a rule. It covers what its
+//   - A grant only answers questions: it overrides no denial and no rule that failed. It covers what its
 //     words say ([prompt.Grant.Text]), and it expires.
 //   - Every wait has an end, whether or not the channel honours its context.
-//   - An answer is in the store before anybody is told that it counts.
-//   - What is shown comes from the bytes that will be sent, escaped and never stripped, and says when it is not all
+//   - An answer is stored before anybody learns that it counts.
+//   - The text shown comes from the bytes that will be sent, escaped and never stripped, and says when it is incomplete
 //     ([prompt.Render]). Every channel shows the same text.
 //
 // An answer does not prove that a person gave it: a client may answer its own forms. [Options.MinHuman] catches the

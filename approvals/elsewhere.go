@@ -8,17 +8,16 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// Questions in a [SharedStore] can be answered in another process than the one that asks, also when that one is gone.
+// Another process than the asking one can answer questions in a [SharedStore], even when the asking process has ended.
 
-// storeWait bounds how long an answer may take to be kept, and a question to be read or closed.
+// storeWait bounds how long storing an answer may take, or reading or closing a question.
 const storeWait = 10 * time.Second
 
-// ErrLeaving is the cause of a context that ends because this process gives the run up, for another one to go on with
-// it.
+// ErrLeaving is the cause of a context that ends because this process hands the run over to another process.
 var ErrLeaving = errors.New("another process takes over the run")
 
-// withdraw closes a question that ended without an answer, for those who look at it elsewhere. If somebody has answered
-// it there since, that counts while the run lives: they were told that their answer is taken.
+// withdraw closes a question that ended without an answer, for people who see it in other processes. An answer stored
+// there in the meantime counts while the run lives: those people were told that their answer is accepted.
 func (a *ask) withdraw(ctx context.Context, answer Result) Result {
 	store, ok := a.desk.store().(SharedStore)
 	stays := a.options.Borrowed || a.leaving()
@@ -28,7 +27,7 @@ func (a *ask) withdraw(ctx context.Context, answer Result) Result {
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWait)
 	defer cancel()
 	if !errors.Is(store.Withdraw(closing, a.request.ID), ErrTaken) {
-		return answer // closed, or it ends by itself
+		return answer // it is closed, or it expires by itself
 	}
 	got, err := a.inStore(closing, store)
 	switch {
@@ -41,8 +40,8 @@ func (a *ask) withdraw(ctx context.Context, answer Result) Result {
 	return a.answeredElsewhere(ctx, got)
 }
 
-// WithdrawUnanswered closes a question that another process has put, because its call needs no answer any more. It
-// reports false if the question has an answer, or if nobody can tell.
+// WithdrawUnanswered closes a question of another process when its call needs no answer any more. It reports false if
+// the question has an answer, or if that is unknown.
 func (d *Desk) WithdrawUnanswered(ctx context.Context, id string) bool {
 	store, ok := d.store().(SharedStore)
 	if !ok {
@@ -56,16 +55,16 @@ func (d *Desk) WithdrawUnanswered(ctx context.Context, id string) bool {
 	return err != nil && ctx.Err() == nil // it was closed before
 }
 
-// follow brings the answer that is in the store, whoever gave it.
+// follow delivers the stored answer, whoever gave it.
 func (a *ask) follow(store SharedStore) {
 	got, err := a.inStore(a.inner, store)
 	if err != nil {
-		return // the question is over, or the store cannot be read, which whoever answers here finds out
+		return // the question is over, or the store cannot be read: answering here will report that
 	}
 	a.bring(got)
 }
 
-// inStore waits for the answer that is in the store.
+// inStore waits for the stored answer.
 func (a *ask) inStore(ctx context.Context, store SharedStore) (reply, error) {
 	yes, answer, err := store.Answered(ctx, a.request.ID)
 	if err != nil {
@@ -74,7 +73,7 @@ func (a *ask) inStore(ctx context.Context, store SharedStore) (reply, error) {
 	return readAnswer(answer).fromStore(yes), nil
 }
 
-// answeredElsewhere is the answer that was given in another process.
+// answeredElsewhere converts an answer that was given in another process.
 func (a *ask) answeredElsewhere(ctx context.Context, got reply) (answer Result) {
 	defer func() {
 		if given := got.stored.Given; !given.IsZero() {
@@ -136,7 +135,8 @@ func (a *ask) allowedElsewhere(ctx context.Context, got reply) (answer Result, e
 }
 
 // supersede closes the stored question because the call, or what decides it, has changed since another process asked.
-// If the stored question has an answer, a no still counts and decides. A yes was to something else, and is late.
+// If the stored question has an answer, a no still counts and decides. A yes answered a different question, and is
+// late.
 func (a *ask) supersede(ctx context.Context) (refused bool) {
 	store, ok := a.desk.store().(SharedStore)
 	if !ok {

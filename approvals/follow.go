@@ -10,13 +10,13 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// An editCheck says what is wrong with changed arguments for a call of another process.
+// An editCheck returns an error if changed arguments do not fit a call of another process.
 type editCheck = func(r *prompt.Request, args json.RawMessage) error
 
-// Follow connects the queue with the queues of the same name in other processes, until ctx ends. While a seat is taken
-// here, the queue shows their questions too. While a seat is taken there, questions of this process wait for it.
-// Without a [SharedStore] there is nothing to follow. edit checks changed arguments for a call of another process; nil
-// lets nobody change them.
+// Follow connects the queue with the queues of the same name in other processes, until ctx ends. While somebody has a
+// seat here, the queue also shows the questions of other processes. While somebody has a seat in another process,
+// questions of this process wait for them. Without a [SharedStore], Follow does nothing. edit checks changed arguments
+// for a call of another process; nil lets nobody change them.
 func (q *Queue) Follow(ctx context.Context, d *Desk, edit editCheck) {
 	store, ok := d.store().(SharedStore)
 	if !ok {
@@ -34,18 +34,18 @@ func (q *Queue) Follow(ctx context.Context, d *Desk, edit editCheck) {
 }
 
 const (
-	rewatchAfter = 2 * time.Second // how long after a failure the store is watched again
-	rescanEvery  = 5 * time.Second // how often the store is read without news: what expires is no news
+	rewatchAfter = 2 * time.Second // delay before watching the store again after a failure
+	rescanEvery  = 5 * time.Second // how often to read the store without news: expiry sends no news
 )
 
-// watch keeps the queue up to date until the store can no longer be read.
+// watch keeps the queue current until reading the store fails.
 func (q *Queue) watch(ctx context.Context, d *Desk, store SharedStore, edit editCheck) {
 	news, stop, err := store.Watch(ctx)
 	if err != nil {
 		return
 	}
 	defer stop()
-	leave := func() {} // of the seat that others see
+	leave := func() {} // gives up the seat that other processes see
 	defer func() { leave() }()
 	tick := time.NewTicker(rescanEvery)
 	defer tick.Stop()
@@ -85,7 +85,7 @@ func (q *Queue) watch(ctx context.Context, d *Desk, store SharedStore, edit edit
 	}
 }
 
-// seatedElsewhere notes whether somebody has a seat in another process.
+// seatedElsewhere records whether somebody has a seat in another process.
 func (q *Queue) seatedElsewhere(there bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -95,7 +95,7 @@ func (q *Queue) seatedElsewhere(there bool) {
 	}
 }
 
-// remoteItems are the questions of other processes that may be answered over this queue.
+// remoteItems returns the questions of other processes that people may answer over this queue.
 func (q *Queue) remoteItems(d *Desk, open []*Pending, edit editCheck) []*item {
 	var all []*item
 	from := sourceOf(0, q)
@@ -118,7 +118,7 @@ func (q *Queue) remoteItems(d *Desk, open []*Pending, edit editCheck) []*item {
 	return all
 }
 
-// answerRemote answers a question of another process, by the store.
+// answerRemote answers a question of another process, through the store.
 func (d *Desk) answerRemote(ctx context.Context, w *storedQuestion, from source, given call.Answer) error {
 	r := w.Request
 	a := &ask{desk: d, request: r, digest: r.Digest, expires: r.Expires,
@@ -134,7 +134,7 @@ func (d *Desk) answerRemote(ctx context.Context, w *storedQuestion, from source,
 	return err
 }
 
-// setRemote puts what other processes ask into the queue, in the place of what was there of them.
+// setRemote replaces the queue's questions of other processes.
 func (q *Queue) setRemote(now []*item) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 )
 
-// A GrantStore keeps grants. [ErrTaken] says that a grant is used up, over, revoked or none.
+// A GrantStore keeps grants. [ErrTaken] says that a grant is used up, expired, revoked or unknown.
 type GrantStore interface {
 	Give(ctx context.Context, g *prompt.Grant) error
 	// Spend uses a grant once.
@@ -20,7 +20,7 @@ type GrantStore interface {
 	Revoke(ctx context.Context, id string) error
 	// For lists the grants with that Key that can be used now.
 	For(ctx context.Context, key string) ([]*prompt.Grant, error)
-	// All lists the grants that can be used now, oldest first; of one principal, or of all for "".
+	// All lists the grants that can be used now, oldest first; for one principal, or for all with "".
 	All(ctx context.Context, principal string) ([]*prompt.Grant, error)
 }
 
@@ -51,7 +51,7 @@ func (k *memoryGrants) Give(_ context.Context, g *prompt.Grant) error {
 	return nil
 }
 
-// live returns a grant that can be used. The caller holds k.mu.
+// live returns a usable grant. The caller holds k.mu.
 func (k *memoryGrants) live(id string) *held {
 	x := k.grants[id]
 	if x != nil && (!k.now().Before(x.grant.Expires) || x.grant.Uses > 0 && x.used >= x.grant.Uses) {
@@ -112,8 +112,8 @@ func (k *memoryGrants) All(_ context.Context, principal string) ([]*prompt.Grant
 	return k.list(func(g *prompt.Grant) bool { return principal == "" || g.Principal == principal }), nil
 }
 
-// Granted answers the question about r from what people have allowed before, and uses the grant once. No grant is no
-// error.
+// Granted answers the question about r from a grant that people gave before, and uses the grant once. It returns no
+// error when there is no grant.
 func Granted(ctx context.Context, k GrantStore, r *prompt.Request, now time.Time) (*prompt.Grant, error) {
 	if r.Firm || !r.Risk.FormSuffices() {
 		return nil, nil
@@ -129,14 +129,14 @@ func Granted(ctx context.Context, k GrantStore, r *prompt.Request, now time.Time
 		switch err := k.Spend(ctx, g.ID); {
 		case err == nil:
 			return g, nil
-		case !errors.Is(err, ErrTaken): // somebody else was faster; perhaps there is another one
+		case !errors.Is(err, ErrTaken): // somebody else used it first; there may be another one
 			return nil, err
 		}
 	}
 	return nil, nil
 }
 
-// EndRun takes back what was granted for a run.
+// EndRun revokes the grants of a run.
 func EndRun(ctx context.Context, k GrantStore, run string) error {
 	grants, err := k.All(ctx, "")
 	if err != nil {

@@ -13,50 +13,51 @@ import (
 )
 
 // A Queue is a channel to people who see the open questions and answer them in any order. Each person takes a [Seat]: a
-// second terminal, a page. A question stays until it is answered or over, whoever takes a seat or leaves one.
+// second terminal, or a page. A question stays until it is answered or expires, whoever takes or leaves a seat.
 type Queue struct {
 	// May, if set, reports whether a person may see and answer the questions of a principal. Others do not see the
 	// question, cannot answer it, and do not count as present for it. Nil lets everyone with a seat answer everything.
-	// It is set before the queue is used, and called concurrently.
+	// Set May before using the queue; it is called concurrently.
 	May func(by, principal string) bool
-	// Expects, if set, reports whether people are expected who are not there yet. Nil is that they are. It is set
-	// before the queue is used, and called concurrently.
+	// Expects, if set, reports whether absent people are expected to come. Nil means that they are. Set Expects before
+	// using the queue; it is called concurrently.
 	Expects func() bool
-	// Where, if set, says in a few words where people answer, for those who wait.
+	// Where, if set, says in a few words where people answer. It is shown to those who wait for an answer.
 	Where string
 
-	// Summon, if set, is called when a question comes and nobody has a seat. It may send for somebody, and returns how
-	// long that may take: until then the question waits. It is set before the queue is used, and called concurrently.
+	// Summon, if set, is called when a question arrives and nobody has a seat. It may notify people, and returns how
+	// long they may take to come: the question waits for that time. Set Summon before using the queue; it is called
+	// concurrently.
 	Summon func() time.Duration
-	// Outcome, if set, waits for what became of a call that was allowed here, and says it in a few words; "" is that
-	// nobody knows. It is set and called like Summon.
+	// Outcome, if set, waits for the outcome of a call that was allowed here, and returns it in a few words; "" means
+	// that the outcome is unknown. It is set and called like Summon.
 	Outcome func(ctx context.Context, r *prompt.Request) string
 
 	name   string
 	strong bool
 
 	mu         sync.Mutex
-	items      []*item // in the order in which they came
+	items      []*item // in order of arrival
 	seats      map[*Seat]bool
 	remoteSeat bool          // somebody has a seat in another process, see Follow
-	changed    chan struct{} // closed, and made anew, when somebody comes or goes
+	changed    chan struct{} // closed and replaced when somebody comes or goes
 }
 
 type item struct {
 	request  *prompt.Request
 	since    time.Time
-	shown    time.Time // here, or in the process that asks
+	shown    time.Time // here, or in the asking process
 	answered bool
 	reply    chan call.Answer        // holds the one answer
-	remote   func(call.Answer) error // answers a question of another process; nil for those of this one
+	remote   func(call.Answer) error // answers a question of another process; nil for those of this process
 }
 
-// NewQueue returns a queue that is called name in answers and in the record.
+// NewQueue returns a queue with that name in answers and in the record.
 func NewQueue(name string) *Queue {
 	return &Queue{name: name, seats: map[*Seat]bool{}, changed: make(chan struct{})}
 }
 
-// NewStrongQueue returns a queue that gives seats only to people who have proved who they are, such as a page behind a
+// NewStrongQueue returns a queue that gives seats only to people with a proven identity, for example a page behind a
 // login. It may approve calls of critical risk.
 func NewStrongQueue(name string) *Queue {
 	q := NewQueue(name)
@@ -66,10 +67,10 @@ func NewStrongQueue(name string) *Queue {
 
 func (q *Queue) Name() string { return q.name }
 
-// Strong reports whether it was made by NewStrongQueue.
+// Strong reports whether the queue comes from NewStrongQueue.
 func (q *Queue) Strong() bool { return q.strong }
 
-// Edits: who has a seat sees the arguments, and says so when they change them.
+// Edits is true: a person with a seat sees the arguments and declares changes to them.
 func (q *Queue) Edits() bool { return true }
 
 func (q *Queue) Inquires() bool { return true }
@@ -77,14 +78,14 @@ func (q *Queue) Inquires() bool { return true }
 func (q *Queue) Ask(ctx context.Context, s *Showing) (got call.Answer, err error) {
 	r := s.Request
 	it := &item{request: r, since: r.Time, shown: time.Now(), reply: make(chan call.Answer, 1)}
-	if it.since.IsZero() { // else the questions of one moment are in the order of their calls
+	if it.since.IsZero() { // otherwise simultaneous questions would lose the order of their calls
 		it.since = it.shown
 	}
 	q.mu.Lock()
 	q.items = append(q.items, it)
 	q.tell()
 	q.mu.Unlock()
-	// An answer that was taken is returned even if the question ended at that moment: then it is recorded as late.
+	// Return an accepted answer even if the question ended at that moment: it is then recorded as late.
 	defer func() {
 		q.remove(it)
 		select {
@@ -106,7 +107,7 @@ func (q *Queue) Ask(ctx context.Context, s *Showing) (got call.Answer, err error
 		q.mu.Unlock()
 		switch {
 		case somebody:
-			came = true // that they leave decides nothing
+			came = true // their leaving decides nothing
 			if coming = nil; back != nil {
 				back()
 				back = nil
@@ -129,7 +130,7 @@ func (q *Queue) Ask(ctx context.Context, s *Showing) (got call.Answer, err error
 func (q *Queue) remove(it *item) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	it.answered = true // an answer that is on its way is refused as too late
+	it.answered = true // an answer that arrives now is refused as too late
 	for i, x := range q.items {
 		if x == it {
 			q.items = append(q.items[:i:i], q.items[i+1:]...)
@@ -139,12 +140,12 @@ func (q *Queue) remove(it *item) {
 	q.tell()
 }
 
-// tell wakes those who look on. The caller holds q.mu.
+// tell wakes the observers. The caller holds q.mu.
 func (q *Queue) tell() {
 	for s := range q.seats {
 		select {
 		case s.news <- struct{}{}:
-		default: // it has not looked since the last time
+		default: // the observer has not looked since the last time
 		}
 	}
 }
@@ -152,7 +153,7 @@ func (q *Queue) tell() {
 // may reports whether somebody may see and answer a question.
 func (q *Queue) may(by string, r *prompt.Request) bool { return q.May == nil || q.May(by, r.Principal) }
 
-// somebody reports whether somebody has a seat here who may answer a question. The caller holds q.mu.
+// somebody reports whether a person who may answer a question has a seat here. The caller holds q.mu.
 func (q *Queue) somebody(r *prompt.Request) bool {
 	for s := range q.seats {
 		if q.may(s.by, r) && s.mayApprove(r) == nil {
@@ -168,19 +169,19 @@ func (q *Queue) attended(r *prompt.Request) bool {
 	return q.somebody(r)
 }
 
-// Present is how many seats are taken here.
+// Present returns how many seats are taken here.
 func (q *Queue) Present() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.seats)
 }
 
-// Sit takes a seat for somebody who is called by in the record.
+// Sit takes a seat for a person. The record names them by.
 func (q *Queue) Sit(by string) *Seat { return q.sit(&Seat{by: by}) }
 
-// SitByToken takes a seat for a person who has shown only a token. An agent may have got hold of it: the seat approves
-// no critical call of its own principal, and one of another principal only where vouched reports that they answer for
-// it. A nil vouched reports it for none.
+// SitByToken takes a seat for a person who has shown only a token. An agent may have obtained the token, so the seat
+// approves no critical call of its own principal. It approves one of another principal only where vouched reports that
+// the person answers for that principal. A nil vouched reports false for all.
 func (q *Queue) SitByToken(by string, vouched func(principal string) bool) *Seat {
 	return q.sit(&Seat{by: by, token: true, vouched: vouched})
 }
@@ -195,14 +196,14 @@ func (q *Queue) sit(s *Seat) *Seat {
 	return s
 }
 
-// presence tells those who ask that somebody came or went. The caller holds q.mu.
+// presence tells the askers that somebody came or went. The caller holds q.mu.
 func (q *Queue) presence() {
 	close(q.changed)
 	q.changed = make(chan struct{})
 }
 
-// A Seat is the place of one person at a Queue. Many goroutines may use its methods, also after Leave: then the
-// seat no longer counts as a person who is present.
+// A Seat is one person's place at a Queue. Many goroutines may use its methods, also after Leave. After Leave the seat
+// no longer counts as a person who is present.
 type Seat struct {
 	queue *Queue
 	by    string
@@ -212,7 +213,7 @@ type Seat struct {
 	vouched func(principal string) bool
 
 	mu   sync.Mutex
-	seen map[string]bool // questions that were shown whole, by ID
+	seen map[string]bool // questions that this seat has shown whole, by ID
 }
 
 // Leave gives up the seat. It may be called twice.
@@ -225,16 +226,16 @@ func (s *Seat) Leave() {
 	}
 }
 
-// News has an element when the queue is not as it was.
+// News receives an element when the queue has changed.
 func (s *Seat) News() <-chan struct{} { return s.news }
 
-// An Open is a question in a Queue. Its request must not be changed.
+// An Open is a question in a Queue. Do not change its request.
 type Open struct {
 	Request *prompt.Request
 	Since   time.Time
 }
 
-// Pending lists the questions that wait and that whoever has the seat may answer, oldest first.
+// Pending lists the waiting questions that the person in the seat may answer, oldest first.
 func (s *Seat) Pending() []Open {
 	s.queue.mu.Lock()
 	defer s.queue.mu.Unlock()
@@ -247,8 +248,8 @@ func (s *Seat) Pending() []Open {
 	return all
 }
 
-// Show returns a question whole: nothing is cut and nothing masked. A person who has not seen it so
-// cannot approve a call of high risk that is otherwise not shown whole.
+// Show returns a whole question: nothing cut and nothing masked. If a question of high risk is otherwise not shown
+// whole, a person must call Show before they can approve it.
 func (s *Seat) Show(id string, o prompt.RenderOptions) (string, error) {
 	it, err := s.find(id)
 	if err != nil {
@@ -276,12 +277,12 @@ func (s *Seat) ShowAll(ids []string, o prompt.RenderOptions) (string, error) {
 	return prompt.RenderAll(calls, o).Text, nil
 }
 
-// Reasons why an answer does not count. The question stays open after all but ErrTaken.
+// Reasons why an answer does not count. After all of them but ErrTaken the question stays open.
 var (
-	// ErrOwn says that the profile wants somebody else to answer than who asked for the run.
+	// ErrOwn says that the profile requires an answer from somebody other than the person who started the run.
 	ErrOwn = errors.New("the profile wants somebody else to answer than who asked")
-	// ErrOwnCritical says that a token does not approve a call of critical risk of its own principal: whoever made the
-	// call may have it.
+	// ErrOwnCritical says that a token does not approve a call of critical risk of its own principal: the program that
+	// made the call may have the token.
 	ErrOwnCritical = errors.New("a token approves no call of critical risk of its own principal: log in to the page")
 	// ErrNotVouched says that a token does not approve a call of critical risk of this principal.
 	ErrNotVouched = errors.New("a token approves a call of critical risk only where the configuration says that " +
@@ -293,7 +294,7 @@ var (
 	errUnseen      = errors.New("a call of this risk has to be seen whole before it is allowed")
 )
 
-// Request is an open question that whoever has the seat may answer.
+// Request returns an open question that the person in the seat may answer.
 func (s *Seat) Request(id string) (*prompt.Request, error) {
 	it, err := s.find(id)
 	if err != nil {
@@ -302,7 +303,7 @@ func (s *Seat) Request(id string) (*prompt.Request, error) {
 	return it.request, nil
 }
 
-// find returns an open question. A question that this person may not answer is not found.
+// find returns an open question. It does not find a question that this person may not answer.
 func (s *Seat) find(id string) (*item, error) {
 	q := s.queue
 	q.mu.Lock()
@@ -315,14 +316,14 @@ func (s *Seat) find(id string) (*item, error) {
 	return nil, fmt.Errorf("the question is not open any more: %w", ErrTaken)
 }
 
-// Answer answers the question with that ID, once. The error is for the person: that somebody was faster, or
-// what is wrong with other arguments. The digest and, for a high risk, the code have to be those of the question.
+// Answer answers the question with that ID, once. The error is for the person: somebody else was faster, or changed
+// arguments are invalid. The digest and, for a high risk, the code must be those of the question.
 func (s *Seat) Answer(id, digest, code string, r call.Answer) error {
 	it, err := s.find(id)
 	if err != nil {
 		return err
 	}
-	if r.Err != nil { // it would not count, though the person is told that it is taken
+	if r.Err != nil { // it would not count, although the person would be told that it is accepted
 		return r.Err
 	}
 	if digest != it.request.Digest {
@@ -354,7 +355,7 @@ func (s *Seat) Answer(id, digest, code string, r call.Answer) error {
 	return nil
 }
 
-// answerRemote answers a question of another process. The caller holds queue.mu, which is given up meanwhile.
+// answerRemote answers a question of another process. The caller holds queue.mu, which answerRemote releases meanwhile.
 func (s *Seat) answerRemote(it *item, r call.Answer) error {
 	s.queue.mu.Unlock()
 	err := it.remote(r)
@@ -366,7 +367,7 @@ func (s *Seat) answerRemote(it *item, r call.Answer) error {
 	return err
 }
 
-// mayApprove says why whoever has the seat can approve a call in no way; nil is that they can.
+// mayApprove returns an error if the person in the seat has no way to approve a call.
 func (s *Seat) mayApprove(r *prompt.Request) error {
 	switch {
 	case !s.token || r.Inquiry != nil || !r.Risk.Grave() || r.Risk == call.High:

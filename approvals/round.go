@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// A round is the questions that are put at the same moment. What people allow of them takes effect before what they
-// refuse later, or with the same form: a refusal may end the program that asked.
+// A round is the questions that are asked at the same moment. Approvals take effect before refusals that come later or
+// in the same form: a refusal may end the program that asked.
 type round struct {
 	asks []*ask
 
 	mu   sync.Mutex
-	open int           // yeses that were given, and not told yet
+	open int           // yeses that were given and not yet delivered
 	none chan struct{} // closed when open is 0
 }
 
@@ -21,7 +21,7 @@ func newRound() *round {
 	return r
 }
 
-// allowed counts a yes; told says that whoever asked has been told of it, or that it does not count.
+// allowed counts a yes. Call told when the asker has received it, or when it does not count.
 func (r *round) allowed() (told func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -37,7 +37,7 @@ func (r *round) allowed() (told func()) {
 	})
 }
 
-// afterYeses waits until every yes that was given so far has been told, here or over a store that others share.
+// afterYeses waits until every yes given so far is delivered, here or through a shared store.
 func (a *ask) afterYeses(ctx context.Context) {
 	if store, ok := a.desk.store().(SharedStore); ok {
 		reading, cancel := context.WithTimeout(ctx, storeWait)

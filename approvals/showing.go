@@ -10,15 +10,15 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// A Showing is a question on its way to people over one channel, and takes the notices of the channel before there is
-// an answer. In a Showing that the Desk did not make, such as &Showing{Request: r} in a test, notices have no effect.
+// A Showing is a question on its way to people over one channel. It accepts the channel's notices before there is an
+// answer. In a Showing that the Desk did not make, such as &Showing{Request: r} in a test, notices have no effect.
 type Showing struct {
-	*prompt.Request                   // the question; of several calls the first
+	*prompt.Request                   // the question; the first of several calls
 	Calls           []*prompt.Request // all calls of one form, for a [Gatherer]
 
 	from    source
 	asks    []*ask
-	brought []bool // touched by the goroutine of the channel alone
+	brought []bool // used only by the goroutine of the channel
 
 	mu sync.Mutex
 	at time.Time // when it was shown
@@ -32,7 +32,7 @@ func newShowing(from source, asks []*ask) *Showing {
 	return s
 }
 
-// A move is what a channel says while the question is open.
+// A move is a notice of a channel while the question is open.
 type move struct {
 	source
 	turn int // +1: it has to wait for its turn; -1: it is showing the question now
@@ -49,8 +49,8 @@ func (s *Showing) tell(m move) {
 	}
 }
 
-// Waiting tells the Desk that the question waits for its turn in a channel that shows one at a time. The time limit
-// of the question stands still until the returned function is called, which says that the question is being shown.
+// Waiting tells the Desk that the question waits for its turn in a channel that shows one at a time. The clock of the
+// question stands still until the channel calls the returned function, when it shows the question.
 func (s *Showing) Waiting() (shown func()) {
 	if s == nil {
 		return func() {}
@@ -64,15 +64,15 @@ func (s *Showing) Waiting() (shown func()) {
 	})
 }
 
-// absent tells the Desk that nobody is there to see the question now, though somebody may come: the question ends when
-// that is so for every channel that has not answered. The returned function says that somebody has come.
+// absent tells the Desk that nobody is there to see the question now, though somebody may come. The question ends when
+// every channel without an answer has called absent. Call the returned function when somebody has come.
 func (s *Showing) absent() (back func()) {
 	s.tell(move{away: +1})
 	return sync.OnceFunc(func() { s.tell(move{away: -1}) })
 }
 
-// Answered hands over the answer to call i of an AskAll before those to the others: it takes effect at once. What
-// AskAll returns for that call does not count any more. It is called from the goroutine of AskAll.
+// Answered delivers the answer to call i of an AskAll before the answers to the others: it takes effect at once. The
+// result of AskAll for that call no longer counts. Call it from the goroutine of AskAll.
 func (s *Showing) Answered(i int, a call.Answer) {
 	if i < len(s.asks) {
 		s.bring(i, a, s.sinceShown())
@@ -92,7 +92,7 @@ func (s *Showing) sinceShown() time.Duration {
 	return time.Since(s.at)
 }
 
-// ask puts one question over a channel. A crash while asking is no way around the question.
+// ask sends one question over a channel. A panic must not bypass the question.
 func (s *Showing) ask(ctx context.Context, c Channel) {
 	var a call.Answer
 	err := crashed(func() (err error) { a, err = c.Ask(ctx, s); return err })
@@ -102,7 +102,7 @@ func (s *Showing) ask(ctx context.Context, c Channel) {
 	s.bring(0, a, s.sinceShown())
 }
 
-// askAll puts several questions over a channel that shows them together. What was allowed comes first, see round.
+// askAll sends several questions over a channel that shows them together. Approvals come first, see round.
 func (s *Showing) askAll(ctx context.Context, g Gatherer) {
 	var all []call.Answer
 	err := crashed(func() (err error) { all, err = g.AskAll(ctx, s); return err })

@@ -10,10 +10,10 @@ import (
 )
 
 var (
-	// ErrTaken says that a question has its answer already, that an answer was used already, or that the time for
-	// either is over.
+	// ErrTaken says that a question is already answered, that an answer is already used, or that the time for either is
+	// over.
 	ErrTaken = errors.New("it was answered or used before, or its time is over")
-	// ErrChanged says that what is to be done is not what was approved.
+	// ErrChanged says that the call is not the one that was approved.
 	ErrChanged = errors.New("the call is no longer the one that was approved")
 )
 
@@ -30,21 +30,22 @@ type Pending struct {
 	Allowed   bool      // somebody allowed it, perhaps with other arguments; from a SharedStore
 }
 
-// A Store keeps questions, the one answer of each and its one use, also when several processes share it. All three
-// return [ErrTaken] when they come second or too late, and Answer and Use when digest is not that of the question.
+// A Store keeps questions, the one answer to each and its one use, even when several processes share it. All three
+// methods return [ErrTaken] when they come second or too late. Answer and Use also do when digest is not that of the
+// question.
 type Store interface {
 	Propose(ctx context.Context, p *Pending) error
 	Answer(ctx context.Context, id, digest string, yes bool, by string, answer json.RawMessage) error
 	Use(ctx context.Context, id, digest string) error
 }
 
-// A SharedStore is a Store that several processes share: a question of one can be answered in another.
+// A SharedStore is a Store that several processes share: one process can answer the questions of another.
 type SharedStore interface {
 	Store
-	// Answered waits until the question has its answer, whoever gave it, and returns what Answer was given.
+	// Answered waits until somebody has answered the question, and returns the value passed to Answer.
 	Answered(ctx context.Context, id string) (yes bool, answer json.RawMessage, err error)
-	// AnswerInstead answers a question with another one: a no to it, and a yes to other, which nobody has proposed. All
-	// of it happens or nothing.
+	// AnswerInstead answers a question with another one, in one transaction: a no to the question, and a yes to other,
+	// which nobody has proposed.
 	AnswerInstead(ctx context.Context, id, digest, by string, no json.RawMessage, other *Pending,
 		yes json.RawMessage) error
 	// Withdraw closes a question that needs no answer any more.
@@ -53,16 +54,16 @@ type SharedStore interface {
 	Find(ctx context.Context, id string) (*Pending, error)
 	// Open lists the questions that have no answer, oldest first.
 	Open(ctx context.Context) ([]*Pending, error)
-	// Sit notes that somebody is there for the questions of a channel, for other processes to know, until leave is
-	// called. Seated reports whether somebody is, in whatever process.
+	// Sit announces to other processes that somebody is there for the questions of a channel, until leave is called.
+	// Seated reports whether somebody is, in any process.
 	Sit(ctx context.Context, channel string) (leave func(), err error)
 	Seated(ctx context.Context, channel string) (bool, error)
-	// Watch returns a channel that receives when questions may have come or been answered, or people may have come or
-	// left, until stop is called.
+	// Watch returns a channel that receives, until stop is called, when questions may have come or been answered, or
+	// people may have come or left.
 	Watch(ctx context.Context) (changed <-chan struct{}, stop func(), err error)
 }
 
-// newStore returns a Store in memory: what it holds ends with the process, and every question with it.
+// newStore returns a Store in memory: its contents and all questions end with the process.
 func newStore(now func() time.Time) Store { return &memoryStore{now: now, open: map[string]*page{}} }
 
 type memoryStore struct {
@@ -112,7 +113,7 @@ func (m *memoryStore) Use(_ context.Context, id, digest string) error {
 	return nil
 }
 
-// sweepEvery is how often what is over is thrown away.
+// sweepEvery is how often expired elements are removed.
 const sweepEvery = time.Minute
 
 func (m *memoryStore) sweep() {

@@ -12,24 +12,24 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// What a Store keeps of a question and of its answer, as JSON.
+// The JSON that a Store keeps of a question and of its answer.
 
-// storedVersion changes whenever one of the two means something else.
+// storedVersion changes whenever the meaning of either changes.
 const storedVersion = 2
 
-// A storedQuestion is a question as the store has it.
+// A storedQuestion is a question in the form of the store.
 type storedQuestion struct {
 	V        int             `json:"v"`
 	Request  *prompt.Request `json:"request"`
-	Channels []string        `json:"channels"` // that it may be answered over
+	Channels []string        `json:"channels"` // the channels that may answer it
 	MinHuman time.Duration   `json:"minHuman,omitempty"`
-	Edits    bool            `json:"edits,omitempty"` // the arguments may be changed
+	Edits    bool            `json:"edits,omitempty"` // people may change the arguments
 }
 
-// A storedAnswer is an answer as the store has it.
+// A storedAnswer is an answer in the form of the store.
 type storedAnswer struct {
 	V       int           `json:"v"`
-	Yes     bool          `json:"yes"` // as the store says beside it, but sealed with the rest where the store is
+	Yes     bool          `json:"yes"` // as in the store's own field, but sealed where the store seals
 	Channel string        `json:"channel"`
 	By      string        `json:"by,omitempty"`
 	Given   time.Time     `json:"given,omitzero"`
@@ -37,13 +37,13 @@ type storedAnswer struct {
 	Scope   call.Scope    `json:"scope,omitempty"`
 	Length  time.Duration `json:"length,omitempty"` // of a grant
 	Uses    int           `json:"uses,omitempty"`   // of a grant
-	Edited  string        `json:"edited,omitempty"` // the question that stands for the arguments that were allowed instead
+	Edited  string        `json:"edited,omitempty"` // the question for the arguments that were allowed instead
 
 	Selected []int  `json:"selected,omitempty"` // the answer to an Inquiry
 	Text     string `json:"text,omitempty"`
 }
 
-// propose enters a question into the store.
+// propose adds a question to the store.
 func (d *Desk) propose(ctx context.Context, r *prompt.Request, channels []source, o Options) error {
 	p, err := pendingOf(r, channels, o)
 	if err != nil {
@@ -52,7 +52,7 @@ func (d *Desk) propose(ctx context.Context, r *prompt.Request, channels []source
 	return d.store().Propose(ctx, p)
 }
 
-// pendingOf is a question for the store.
+// pendingOf converts a question for the store.
 func pendingOf(r *prompt.Request, channels []source, o Options) (*Pending, error) {
 	w := storedQuestion{V: storedVersion, Request: r, Channels: []string{}, MinHuman: o.MinHuman, Edits: r.Edit != nil}
 	for _, c := range channels {
@@ -65,8 +65,8 @@ func pendingOf(r *prompt.Request, channels []source, o Options) (*Pending, error
 		Expires: r.Expires}, err
 }
 
-// ReadPending returns the question in a store as it was asked. The bytes must be of this user's own store: they are
-// believed.
+// ReadPending returns a stored question as it was asked. Pass only bytes from this user's own store: ReadPending trusts
+// them.
 func ReadPending(p *Pending) (*prompt.Request, error) {
 	w, err := readStored(p)
 	if err != nil {
@@ -91,11 +91,11 @@ func readStored(p *Pending) (*storedQuestion, error) {
 	return w, nil
 }
 
-// InsteadOf is the question that stands for the arguments that a person allowed with an answer in a store, in the place
-// of those of the question; "" is none.
+// InsteadOf returns the ID of the question for the changed arguments, if a stored answer allowed other arguments than
+// those of its question; else "".
 func InsteadOf(answer json.RawMessage) string { return readAnswer(answer).Edited }
 
-// readAnswer reads an answer in a store. What cannot be read is a no.
+// readAnswer reads a stored answer. An unreadable one is a no.
 func readAnswer(answer json.RawMessage) (s storedAnswer) {
 	if err := json.Unmarshal(answer, &s); err != nil || s.V != storedVersion {
 		return storedAnswer{Channel: "unknown"}
@@ -103,14 +103,14 @@ func readAnswer(answer json.RawMessage) (s storedAnswer) {
 	return s
 }
 
-// toStore is a reply as the store keeps it. edited is the question that stands for other arguments.
+// toStore converts a reply for the store. edited is the question for other arguments.
 func (r *reply) toStore(yes bool, edited string) storedAnswer {
 	return storedAnswer{V: storedVersion, Yes: yes, Channel: r.name, By: r.By, Given: time.Now(),
 		Reason: prompt.Words(r.Reason), Scope: r.Scope, Length: r.Length, Uses: r.Uses, Edited: edited,
 		Selected: r.Selected, Text: r.Text}
 }
 
-// fromStore is the reply that an answer in the store stands for. yes is what the store says beside it.
+// fromStore converts a stored answer to a reply. yes is the store's own field.
 func (s storedAnswer) fromStore(yes bool) reply {
 	return reply{source: source{n: -1, name: s.Channel}, stored: &s, Answer: call.Answer{
 		Allowed: yes && s.Yes || s.Edited != "", Reason: s.Reason, By: s.By,
@@ -118,13 +118,13 @@ func (s storedAnswer) fromStore(yes bool) reply {
 	}}
 }
 
-// keeping gives the context in which an answer is stored. It does not end with ctx, because the person was told that
-// the answer is taken.
+// keeping returns the context for storing an answer. It does not end with ctx, because the person was told that the
+// answer is accepted.
 func keeping(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), storeWait)
 }
 
-// keep puts an answer into the store, also if ctx ends.
+// keep stores an answer, even if ctx ends.
 func (a *ask) keep(ctx context.Context, id, digest string, s storedAnswer) error {
 	ctx, cancel := keeping(ctx)
 	defer cancel()
@@ -135,7 +135,7 @@ func (a *ask) keep(ctx context.Context, id, digest string, s storedAnswer) error
 	return a.desk.store().Answer(ctx, id, digest, s.Yes, s.By, answer)
 }
 
-// yes is the answer of a person who allowed, without what the channel may not say.
+// yes is the answer of a person who allowed, without what the channel may not set.
 func (a *ask) yes(got reply) Result {
 	r := Result{Ticket: a.ticket(), Draft: got.grant, Answer: call.Answer{
 		Allowed: true, How: call.ByPerson, Channel: got.name, By: got.By, Reason: prompt.Words(got.Reason),
@@ -148,18 +148,18 @@ func (a *ask) yes(got reply) Result {
 	return r
 }
 
-// ticket is a yes to the question as it was put.
+// ticket is a yes to the question as asked.
 func (a *ask) ticket() *Ticket {
 	return &Ticket{id: a.request.ID, digest: a.digest, args: a.request.Args, expires: a.expires}
 }
 
-// allow keeps a yes. One with other arguments is a no to the question and a yes to another one.
+// allow stores a yes. A yes with other arguments is a no to the question and a yes to another question.
 func (a *ask) allow(ctx context.Context, got reply) (Result, error) {
 	answer := a.yes(got)
 	if got.Args == nil {
 		return answer, a.keep(ctx, a.request.ID, a.digest, got.toStore(true, ""))
 	}
-	var compact bytes.Buffer // as arguments are sent
+	var compact bytes.Buffer // the form in which arguments are sent
 	if err := json.Compact(&compact, got.Args); err != nil {
 		return answer, err
 	}

@@ -9,17 +9,17 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// A wait is how an ask stands while it waits for its answer.
+// A wait is the state of an ask while it waits for its answer.
 type wait struct {
 	*ask
 	deadline time.Time
 	timer    *time.Timer    // until the deadline; stopped while the question waits for its turn
 	turns    int            // channels in which the question waits for its turn
-	away     map[int]string // channels where nobody is, by their place
-	stored   bool           // another process was faster: its answer is coming from the store
+	away     map[int]string // channels without a person, by index
+	stored   bool           // another process was faster: its answer will come from the store
 }
 
-// wait returns the answer of the first channel that brings a clear one, or says why there is none.
+// wait returns the answer of the first channel that gives a clear one, or the reason why there is none.
 func (a *ask) wait(ctx context.Context) Result {
 	limit := a.options.Timeout
 	w := &wait{ask: a, deadline: a.start.Add(limit), timer: time.NewTimer(limit), away: map[int]string{},
@@ -70,7 +70,7 @@ func (w *wait) move(m move) {
 	w.request.Ends.Store(&now)
 }
 
-// reply reports whether a reply decides, and what.
+// reply reports whether a reply decides, and the answer.
 func (w *wait) reply(ctx context.Context, got reply) (answer Result, decided bool) {
 	if got.stored != nil {
 		w.over = got.told
@@ -112,12 +112,12 @@ func (w *wait) reply(ctx context.Context, got reply) (answer Result, decided boo
 	return noAnswer(call.CodeNoApprover, "a person's yes could not be kept: "+shownError(err)), true
 }
 
-// contradicted looks for a no that arrived together with a yes: of two answers at the same moment the no counts.
+// contradicted looks for a no that arrived together with a yes: of two simultaneous answers the no counts.
 func (a *ask) contradicted() (reply, bool) {
 	for {
 		select {
 		case got := <-a.replies:
-			if got.stored != nil { // the store will say so
+			if got.stored != nil { // the store will deliver it
 				a.replies <- got
 				return reply{}, false
 			}
@@ -134,7 +134,7 @@ func (a *ask) contradicted() (reply, bool) {
 	}
 }
 
-// unapproved is the answer when no channel is left that could bring one.
+// unapproved is the answer when every channel has returned without one.
 func (w *wait) unapproved(ctx context.Context) Result {
 	for _, name := range w.away {
 		w.tried = append(w.tried, Try{Channel: name, Outcome: Empty, Took: time.Since(w.start)})

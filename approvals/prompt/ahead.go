@@ -9,13 +9,12 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// planTool is the name of a question that lets people allow the calls of a program before it runs. It belongs to no
-// server.
+// planTool is the name of a question that lets people allow the calls of a program before it runs. It has no server.
 const planTool = "plan"
 
 // PlanAhead makes r the question that lets people allow plan before the program runs. r says for whom and under which
-// profile it will run. program is the digest of its text. The lines of the plan are for r.Run, as they are for a
-// question in the middle of a run.
+// profile the program will run. program is the digest of its text. The lines of the plan are bound to r.Run, like those
+// of a question during a run.
 func (r *Request) PlanAhead(program string, plan []*Grant) error {
 	type line struct {
 		Tool string                     `json:"tool"`
@@ -42,8 +41,8 @@ func (r *Request) PlanAhead(program string, plan []*Grant) error {
 	return nil
 }
 
-// DraftAhead makes the grant of a yes to a question that was made by PlanAhead: good for one run, and gone at until or
-// before. It covers no call by itself; [Grant.For] gives what does.
+// DraftAhead makes the grant for a yes to a question from PlanAhead. It is good for one run, and expires at until at
+// the latest. It covers no call by itself; [Grant.For] returns the grants that do.
 func (r *Request) DraftAhead(until, now time.Time) (*Grant, error) {
 	if !r.Ahead || r.Principal == "" && r.Session == "" {
 		return nil, fmt.Errorf("%w: nobody knows for whom the program is run", errNotOffered)
@@ -62,7 +61,8 @@ func (r *Request) DraftAhead(until, now time.Time) (*Grant, error) {
 	return g, nil
 }
 
-// For are the grants for a run of the program that g was given for ahead, in session; none if g is no such grant.
+// For returns the grants for a run, in session, of the program that g was given for in advance. It returns none if g is
+// not such a grant.
 func (g *Grant) For(run, session string) []*Grant {
 	if g.Scope != call.ForPlan || g.Name != planTool || g.Run != "" || g.Session != "" && g.Session != session ||
 		run == "" {
@@ -75,7 +75,7 @@ func (g *Grant) For(run, session string) []*Grant {
 	return all
 }
 
-// AheadKey is the Key of grants for a program that were given ahead.
+// AheadKey is the Key of grants given in advance for a program.
 func AheadKey(principal, profile, profileDigest, program string) string {
 	r := Request{
 		Principal: principal, Profile: profile, ProfileDigest: profileDigest, Name: planTool, Definition: program,
@@ -92,13 +92,13 @@ func (g *Grant) aheadText() string {
 	return "one run of the program " + shortDigest(g.Definition) + ": " + strings.Join(lines, "; ")
 }
 
-// shortDigest is as much of a digest as people compare.
+// shortDigest is the part of a digest that people compare.
 func shortDigest(digest string) string {
 	short, _ := Shorten(strings.TrimPrefix(digest, "sha256:"))
 	return short[:min(len(short), 12)]
 }
 
-// Yes are the words of a yes to r and to nothing else.
+// Yes returns the words of a yes to r alone.
 func (r *Request) Yes() string {
 	if r.Ahead {
 		return "Allow these calls in one run of the program"
@@ -106,7 +106,7 @@ func (r *Request) Yes() string {
 	return "Allow this call"
 }
 
-// renderAhead shows the plan of a program that does not run yet. Nothing of it is cut.
+// renderAhead shows the plan of a program that does not run yet. It cuts nothing.
 func renderAhead(r *Request, o RenderOptions) Rendering {
 	q := newQuestion(r, o, whole, newMasker(r.Display, o.Reveal))
 	q.put("You can allow calls of a program before it runs. Nothing happens now.")

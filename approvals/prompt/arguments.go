@@ -9,13 +9,13 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// Arguments are laid out one entry a line. A text that does not fit goes on in lines of its own that begin with a bar,
-// so that no line that data begins can be taken for one of ours. What stands between quotation marks is data; what
-// stands in parentheses outside of them is said by us.
+// Arguments are laid out one entry a line. A text that does not fit continues on lines that begin with a bar, so that
+// no line of data can pass for one of ours. Text between quotation marks is data; text in parentheses outside of them
+// is ours.
 
 const maxKey = 80
 
-// arguments writes the arguments of a call, whose label has been written already.
+// arguments writes the arguments of a call. The caller has written their label.
 func (p *printer) arguments(raw json.RawMessage, indent int) {
 	if len(raw) == 0 {
 		p.say(" none")
@@ -46,7 +46,7 @@ func (p *printer) value(v strictjson.Value, at secrets.Place, depth, indent int)
 	}
 }
 
-// source says where the value at a place comes from.
+// source writes the source of the value at a place.
 func (p *printer) source(at secrets.Place) {
 	if p.sources == nil {
 		return
@@ -61,7 +61,7 @@ func (p *printer) source(at secrets.Place) {
 	}
 }
 
-// container writes an object or array: in the same line if it is short and plain, else one entry a line.
+// container writes an object or array: on the same line if it is short and plain, else one entry a line.
 func (p *printer) container(v strictjson.Value, at secrets.Place, depth, indent int) {
 	opening, closing, kind := "[", "]", "array"
 	if v.Kind() == strictjson.Object {
@@ -100,7 +100,7 @@ func (p *printer) simple(source string) bool {
 		})
 }
 
-// members writes the entries of a container, those in the middle left out if there are too many.
+// members writes the entries of a container. If there are too many, it leaves out those in the middle.
 func (p *printer) members(v strictjson.Value, at secrets.Place, depth, indent int) {
 	n := v.Len()
 	head, tail := n, 0
@@ -149,7 +149,7 @@ func (p *printer) key(cs []rune) {
 	p.put(string(cs))
 }
 
-// literal writes a number as it was written, or true, false, null.
+// literal writes a number as the source has it, or true, false, null.
 func (p *printer) literal(v strictjson.Value, level secrets.Level) {
 	s := v.Source()
 	switch digits := len(s); {

@@ -11,12 +11,12 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// bindingVersion changes whenever digests are made of something else.
+// bindingVersion changes whenever the input of the digests changes.
 const bindingVersion = 2
 
-// Bind returns the digest of everything that a yes to r is about, if it is given before expires: the SHA-256 of the
-// canonical JSON of it. If any of it is another by the time the call is made, the yes is no longer about that call.
-// Arguments on which JSON readers differ have no digest and cannot be approved.
+// Bind returns the digest of everything that a yes to r covers, if it is given before expires: the SHA-256 of its
+// canonical JSON. If any of it has changed by the time the call is made, the yes no longer covers that call. Arguments
+// that JSON readers interpret differently have no digest and cannot be approved.
 func (r *Request) Bind(expires time.Time) (string, error) {
 	args, err := canonical(r.Args)
 	if err != nil {
@@ -29,7 +29,7 @@ func (r *Request) Bind(expires time.Time) (string, error) {
 		{"tool", r.Tool}, {"toolDefinition", r.Definition},
 	} {
 		to = append(to, `,"`+f.name+`":`...)
-		if f.name == "seq" { // of the call in its run
+		if f.name == "seq" { // the number of the call in its run
 			to = strconv.AppendInt(to, int64(r.Call), 10)
 			continue
 		}

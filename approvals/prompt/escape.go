@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// How text is escaped. What does not show, or could be taken for something else, is written with a backslash; the
-// backslash itself is one of these, so that two different texts never look the same and the text can be read back:
+// How text is escaped. Characters that are invisible, or look like others, are written with a backslash. The
+// backslash itself is escaped too, so that different texts never look the same and the escapes can be reversed:
 //
 //	\\  \"  \n  \r  \t
 //	\u{202E}       the character U+202E
@@ -25,7 +25,7 @@ const (
 	markRun   = 3  // most marks on one letter
 )
 
-// A mode says where the text stands.
+// A mode says in which context the text appears.
 type mode int
 
 const (
@@ -34,14 +34,14 @@ const (
 	prose              // on its own, as a sentence: quotation marks are left alone
 )
 
-// A unit is what is shown for one character, or for a run of the same character.
+// A unit is the text shown for one character, or for a run of the same character.
 type unit struct {
 	r   rune // negative: -1-b for a byte b that is not UTF-8
 	n   int
 	raw bool // shown as itself
 }
 
-// escapes of their own, which are shorter and known to everyone.
+// Shorter, well-known escapes.
 var short = map[rune]string{'\n': `\n`, '\r': `\r`, '\t': `\t`, '\\': `\\`, '"': `\"`}
 
 func (u unit) text() string {
@@ -61,7 +61,7 @@ func (u unit) text() string {
 	return fmt.Sprintf(`\%c{%X*%d}`, letter, code, u.n)
 }
 
-// width is the room that u takes on a screen, rather too much than too little.
+// width is the number of columns that u takes on a screen; an overestimate where unsure.
 func (u unit) width() int {
 	switch {
 	case !u.raw:
@@ -74,7 +74,7 @@ func (u unit) width() int {
 	return 2
 }
 
-// characters splits s into what a unit can hold.
+// characters splits s into characters and invalid bytes, as units hold them.
 func characters(s string) []rune {
 	cs := make([]rune, 0, len(s))
 	for len(s) > 0 {
@@ -102,7 +102,7 @@ func plain(cs []rune) string {
 	return b.String()
 }
 
-// units goes through cs once. With markdown, what a Markdown renderer would act upon is escaped as well.
+// units iterates over cs once. With markdown, it also escapes what a Markdown renderer would interpret.
 func units(cs []rune, m mode, markdown bool) iter.Seq[unit] {
 	return func(yield func(unit) bool) {
 		letter, marks := false, 0 // whether a mark would sit on something, and how many do
@@ -187,13 +187,13 @@ func escape(s string, m mode) string {
 	return b.String()
 }
 
-// Quote shows s between quotation marks, escaped, whole.
+// Quote shows all of s between quotation marks, escaped.
 func Quote(s string) string { return `"` + escape(s, quoted) + `"` }
 
-// MaxWords is the longest that a person's or a channel's words get, in characters.
+// MaxWords is the length limit of a person's or a channel's words, in characters.
 const MaxWords = 300
 
-// Words makes one harmless line of what somebody wrote: escaped, and at most MaxWords characters long.
+// Words turns what somebody wrote into one harmless line: escaped, and at most MaxWords characters long.
 func Words(s string) string { return words(strings.TrimSpace(s), prose, false) }
 
 // QuoteWords is Words between quotation marks.

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// A form about more calls than MaxDecisions has decisions that several calls share. Beside them stands a text in
-// which a person names calls to refuse all the same: "3, 7-9". The numbers are those of the rows.
+// In a form about more calls than MaxDecisions, several calls share a decision. Next to the decisions is a text in
+// which a person names calls to refuse anyway: "3, 7-9". The numbers are those of the rows.
 
-// maxExceptions is how long such a text may be, in characters.
+// maxExceptions is the length limit of this text, in characters.
 const maxExceptions = 1000
 
 var (
@@ -19,8 +19,8 @@ var (
 	exceptionRange     = regexp.MustCompile(`^([0-9]{1,9})(?: *(?:-|–|to) *([0-9]{1,9}))?$`)
 )
 
-// exceptions reads which of calls a text names, by their indexes. A number that no row has, and whatever is not a
-// number or a range that begins and ends at a row, is an error: then nobody knows what was meant.
+// exceptions returns the indexes of the calls that a text names. A number without a row is an error, and so is anything
+// that is not a number or a range from one row to another: the person's intention is unknown then.
 func exceptions(calls []*Request, text string) ([]int, error) {
 	if text = strings.TrimSpace(text); text == "" {
 		return nil, nil

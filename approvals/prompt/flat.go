@@ -11,19 +11,20 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// Lists, and tables of similar calls, have no room for the layout of nested arguments. They are flattened there: each
-// value stands by itself behind a JSON Pointer to it. A key that is no plain word stands between quotation marks in
-// the pointer, and an index of an array is a bare number, so that two different arguments are never written alike.
+// Lists, and tables of similar calls, have no room for nested arguments. Arguments are flattened there: each value
+// follows a JSON Pointer to it. In the pointer, a key that is not a plain word has quotation marks, and an array index
+// is a bare number, so that two different arguments never look alike.
 
-// A leaf is a value that stands by itself: a text, a number, an array of nothing but such, or an empty container.
+// A leaf is a value that is shown separately: a text, a number, an array of only texts and numbers, or an empty
+// container.
 type leaf struct {
-	label string // the pointer as it is shown; at the top of an object the key alone
-	id    string // the pointer whole
+	label string // the pointer as shown; at the top of an object only the key
+	id    string // the whole pointer
 	at    secrets.Place
 	value strictjson.Value
 }
 
-// flat lists the values of an object or array in the order in which they stand there.
+// flat lists the values of an object or array in source order.
 func (p *printer) flat(v strictjson.Value) []leaf {
 	var all []leaf
 	var walk func(of leaf)
@@ -52,7 +53,7 @@ func (p *printer) flat(v strictjson.Value) []leaf {
 	return all
 }
 
-// nests reports whether an array has objects or arrays in it.
+// nests reports whether an array contains objects or arrays.
 func nests(v strictjson.Value) bool {
 	for _, e := range v.Elements() {
 		if nested(e) {
@@ -70,7 +71,7 @@ func (p *printer) keyText(key string) string {
 	return alone.b.String()
 }
 
-// leaf writes a value behind its pointer.
+// leaf writes a value after its pointer.
 func (p *printer) leaf(l leaf, indent int) {
 	if l.label != "" {
 		p.put(l.label + ": ")
@@ -78,7 +79,7 @@ func (p *printer) leaf(l leaf, indent int) {
 	p.value(l.value, l.at, 0, indent)
 }
 
-// inline writes values in one line, at most so many and only as long as there is room up to a column.
+// inline writes at most most values on one line, while there is room up to a column.
 func (p *printer) inline(all []leaf, most, column int) {
 	for i, l := range all {
 		if i == most || i > 0 && p.column > column {
@@ -93,7 +94,7 @@ func (p *printer) inline(all []leaf, most, column int) {
 	}
 }
 
-// leaves writes values one a line, those in the middle left out if there are more than that many.
+// leaves writes values one a line. If there are more than most, it leaves out those in the middle.
 func (p *printer) leaves(all []leaf, most, indent int) {
 	head, tail := len(all), 0
 	if len(all) > most {
@@ -112,7 +113,7 @@ func (p *printer) leaves(all []leaf, most, indent int) {
 	}
 }
 
-// fits reports whether values fit into what is left of a line, with room to spare for what is escaped in them.
+// fits reports whether values fit into the rest of a line, with room for escapes in them.
 func (p *printer) fits(all []leaf) bool {
 	room := p.width - p.column
 	for _, l := range all {
@@ -124,7 +125,7 @@ func (p *printer) fits(all []leaf) bool {
 	return room >= 0
 }
 
-// common divides the values of similar calls into those that all of them have, and for each call those that vary.
+// common splits the values of similar calls into those that all calls share and, for each call, those that differ.
 func (p *printer) common(calls []*Request) (same []leaf, rest [][]leaf) {
 	times := map[string]int{}
 	key := func(l leaf) string { return l.id + ": " + l.value.Source() }
@@ -148,15 +149,15 @@ func (p *printer) common(calls []*Request) (same []leaf, rest [][]leaf) {
 	return same, rest
 }
 
-// What of a call a row of a list shows, and a summary of one.
+// How much of a call a row of a list shows, and a summary.
 const (
 	rowText, rowLeaves, rowWidth             = 80, 12, 240
 	summaryText, summaryLeaves, summaryWidth = 40, 6, 120
 	inlineItems                              = 6
 )
 
-// Rows is a line for each of calls that are shown together: its number and code, and what tells it from similar ones.
-// A row that is cut ends in a digest, so that different calls have different rows.
+// Rows returns a line for each of calls that are shown together: its number and code, and how it differs from similar
+// ones. A row that is cut ends in a digest, so that different calls have different rows.
 func Rows(calls []*Request) []string {
 	rows := make([]string, len(calls))
 	which := numbered(calls)

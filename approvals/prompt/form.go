@@ -9,7 +9,7 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// A formStyle is the way in which a form gives titles to the values of a choice.
+// A formStyle is how a form gives titles to the values of a choice.
 type formStyle int
 
 const (
@@ -17,7 +17,7 @@ const (
 	oneOf                      // oneOf with const and title, since 2025-11-25
 )
 
-// styleFor returns the style for a protocol version such as "2025-11-25". An unknown one gets the older style.
+// styleFor returns the style for a protocol version such as "2025-11-25". An unknown version gets the older style.
 func styleFor(protocol string) formStyle {
 	if len(protocol) == len("2025-11-25") && protocol >= "2025-11-25" {
 		return oneOf
@@ -34,12 +34,12 @@ type choice struct {
 const (
 	denyValue  = "deny"
 	allowValue = "allow_once"
-	scopeValue = "allow_" // and a scope: this once and what the grant says
+	scopeValue = "allow_" // plus a scope: this once, and the calls of the grant
 	planValue  = scopeValue + string(call.ForPlan)
 )
 
-// choices are what a form offers about calls that share a decision. A refusal comes first, so that a client that
-// takes the first value of a list for its default refuses. An approval is left out where it would not count.
+// choices returns what a form offers about calls that share a decision. A refusal comes first, so that a client that
+// takes the first value of a list for its default refuses. A choice of approval is missing where it would not count.
 func choices(calls []*Request, shown []Rendering) []choice {
 	offered := []choice{{denyValue, "Refuse"}}
 	for i, r := range calls {
@@ -57,7 +57,7 @@ func choices(calls []*Request, shown []Rendering) []choice {
 	return offered
 }
 
-// Offers are the grants that a person may give with a yes to r.
+// Offers returns the grants that a person may give with a yes to r.
 func Offers(r *Request, now time.Time) []*Grant {
 	if r.Ahead || len(r.Terms.Scopes)+len(r.Plan) == 0 || !rememberable(r) {
 		return nil
@@ -101,7 +101,7 @@ func (p *property) offer(all []choice, style formStyle) {
 	}
 }
 
-// properties are the fields of a form. Clients show them in the order in which they come.
+// properties are the fields of a form. Clients show them in this order.
 type properties []namedProperty
 
 type namedProperty struct {
@@ -168,7 +168,7 @@ func fields(calls []*Request, shown []Rendering) []field {
 	return all
 }
 
-// title names what is decided.
+// title names the calls that the field decides.
 func (f *field) title(calls []*Request) string {
 	title := Heading(calls[f.calls[0]])
 	for _, c := range f.calls[1:] {
@@ -187,10 +187,10 @@ func (f *field) title(calls []*Request) string {
 	return title
 }
 
-// Form is a round of calls as one elicitation for a client of a protocol version such as "2025-11-25": a message, and
-// the schema of a form. The decision on a call is required and has no default. Several calls have a decision each,
-// decision_1 and so on, and one that is the same for all. More than MaxDecisions share decisions, and a text names
-// those of them to refuse. [ReadForm] reads what comes back.
+// Form turns a round of calls into one elicitation for a client of a protocol version such as "2025-11-25": a message,
+// and the schema of a form. The decision on a call is required and has no default. Several calls have a decision each,
+// decision_1 and so on, and one decision for all. More than MaxDecisions calls share decisions, and a text field names
+// the calls among them to refuse. [ReadForm] reads the client's reply.
 func Form(calls []*Request, protocol string) (message string, schema json.RawMessage) {
 	return formOf(calls, styleFor(protocol))
 }
@@ -249,7 +249,7 @@ func marshalForm(fields properties, required []string) json.RawMessage {
 	return schema
 }
 
-// remark says why a decision has no yes.
+// remark says why a decision offers no yes.
 func (f *field) remark(calls []*Request) string {
 	what := "This form can only refuse"
 	if len(calls) > 1 {

@@ -16,18 +16,18 @@ import (
 )
 
 const (
-	// RunUses is how often a grant for a run can be used.
+	// RunUses is how many calls a grant for a run covers.
 	RunUses = 50
-	// countUses is how many calls are offered to be allowed at once.
+	// countUses is how many calls a form offers to allow at once.
 	countUses = 10
-	// HardMax is the longest that any grant lasts, whatever a profile says. What should hold longer is a rule.
+	// HardMax is the longest duration of any grant, whatever a profile says. Write a rule for anything longer.
 	HardMax = 7 * 24 * time.Hour
 
 	defaultGrant    = 5 * time.Minute
 	defaultMaxGrant = 8 * time.Hour
 )
 
-// Terms are what a profile lets people give besides a single yes. The zero value lets them give nothing.
+// Terms say what a profile lets people give besides a single yes. The zero value allows nothing.
 type Terms struct {
 	Scopes   []call.Scope  `json:"scopes,omitempty"`
 	Default  time.Duration `json:"default,omitempty"`  // offered and accepted for call.ForTime; 0 is 5 minutes and 8 hours
@@ -36,17 +36,17 @@ type Terms struct {
 	Pointers []string      `json:"pointers,omitempty"` // the arguments that the asking rule looks at
 }
 
-// Which arguments a grant is for.
+// Which arguments a grant covers.
 const (
-	coverExact    = "exact"    // the same, all of them
-	coverRule     = "rule"     // the same at the pointers that the asking rule names
-	coverAny      = "any"      // whatever they are
-	coverEnvelope = "envelope" // as an approved plan says
+	coverExact    = "exact"    // the same arguments, all of them
+	coverRule     = "rule"     // the same values at the pointers that the asking rule names
+	coverAny      = "any"      // any arguments
+	coverEnvelope = "envelope" // arguments that fit an approved plan
 )
 
-// A Grant is a yes that is remembered. It turns a question about a call that it covers into a yes, and never anything
-// else: what is denied, what no rule could be judged for, what the floor asks about, a critical risk and a call that
-// cannot be shown whole are none of its business.
+// A Grant is a remembered yes. It turns a question about a call that it covers into a yes, and does nothing else. It
+// does not apply to a denied call, to a call with a rule that failed, to a question of the floor, to a critical risk,
+// or to a call that cannot be shown whole.
 type Grant struct {
 	ID    string     `json:"id"`
 	Scope call.Scope `json:"scope"`
@@ -64,41 +64,41 @@ type Grant struct {
 
 	Coverage string    `json:"coverage"`
 	Digest   string    `json:"digest,omitempty"` // of the arguments, for CoverExact
-	Shown    string    `json:"shown,omitempty"`  // those arguments in a line, cut and masked, for people to read
+	Shown    string    `json:"shown,omitempty"`  // those arguments in one line, cut and masked, for people to read
 	Values   []Value   `json:"values,omitempty"` // for CoverRule
 	Envelope *Envelope `json:"envelope,omitempty"`
 
-	Uses    int       `json:"uses,omitempty"` // how often at most; 0 for as often as wanted
+	Uses    int       `json:"uses,omitempty"` // maximum number of uses; 0 for no limit
 	Created time.Time `json:"created"`
 	Expires time.Time `json:"expires"`
 
-	// Of a line of a plan: Further says that nobody knows how many of its calls will come, and Uses only bounds them;
-	// At are the lines of the program's text where they stand.
+	// For a line of a plan. Further says that the number of its calls is unknown, and Uses only bounds it. At holds the
+	// lines of the program's text that make the calls.
 	Further bool  `json:"further,omitempty"`
 	At      []int `json:"at,omitempty"`
 
-	// Lines are what a grant for a plan consists of; it covers nothing by itself, see [Grant.All].
+	// Lines are the parts of a grant for a plan. That grant covers nothing by itself, see [Grant.All].
 	Lines []*Grant `json:"lines,omitempty"`
 
 	By      string `json:"by,omitempty"` // who gave it
 	Channel string `json:"channel,omitempty"`
 }
 
-// A Value is what stands at one place of the arguments, as canonical JSON; "" if nothing does.
+// A Value is the value at one place of the arguments, as canonical JSON; "" if there is none.
 type Value struct {
 	Pointer string `json:"pointer"`
 	JSON    string `json:"json"`
 }
 
-// Why a grant cannot be given.
+// Reasons why a grant cannot be given.
 var (
 	errNotOffered = errors.New("the profile does not offer to remember this answer")
 	errTooLong    = errors.New("it would last longer than the profile lets it")
 	errTooMuch    = errors.New("it would be good for more calls than people may allow at once")
 )
 
-// ReadLimits reads how far a person wants a grant to go: for so many calls, for so long, or both, as in "5", "15m" and
-// "5 15m".
+// ReadLimits parses the limits that a person sets for a grant: a number of calls, a duration, or both, as in "5", "15m"
+// and "5 15m".
 func ReadLimits(text string) (uses int, length time.Duration, err error) {
 	for _, word := range strings.Fields(text) {
 		n, notNumber := strconv.Atoi(word)
@@ -123,11 +123,11 @@ func MostUses(s call.Scope) int {
 	return RunUses
 }
 
-// Longest is how long a grant of that scope may last, as the terms say it.
+// Longest is the longest duration of a grant of that scope under the terms.
 func (t *Terms) Longest() time.Duration { return min(cmp.Or(t.Max, defaultMaxGrant), HardMax) }
 
-// Draft makes a grant, given with a yes to r at that moment. What the terms of r do not hold is an error and is not
-// made to fit. A plan is given as it is.
+// Draft makes a grant for a yes to r at that moment. A wish that exceeds the terms of r is an error; Draft does not
+// reduce it. A plan is given unchanged.
 func (r *Request) Draft(yes call.Answer, now time.Time) (*Grant, error) {
 	scope, length := yes.Scope, yes.Length
 	if r.Ahead {
@@ -177,7 +177,7 @@ func (r *Request) Draft(yes call.Answer, now time.Time) (*Grant, error) {
 	return g, g.cover(r)
 }
 
-// newGrant is a grant that is bound to what calls like r have in common, see [Request.Key].
+// newGrant returns a grant that is bound to what calls like r have in common, see [Request.Key].
 func newGrant(r *Request, scope call.Scope, now time.Time) *Grant {
 	return &Grant{
 		ID: "g_" + strings.ToLower(rand.Text()), Scope: scope,
@@ -186,7 +186,7 @@ func newGrant(r *Request, scope call.Scope, now time.Time) *Grant {
 	}
 }
 
-// cover notes which arguments g is for.
+// cover records which arguments g covers.
 func (g *Grant) cover(r *Request) error {
 	g.Coverage = r.Terms.Args
 	if g.Coverage == "" {
@@ -197,7 +197,7 @@ func (g *Grant) cover(r *Request) error {
 	case r.Risk.Grave(), g.Coverage == coverRule && len(r.Terms.Pointers) == 0 && !inRun:
 		g.Coverage = coverExact
 	case g.Coverage == coverRule && len(r.Terms.Pointers) == 0:
-		g.Coverage = coverAny // of the tool, as the button says
+		g.Coverage = coverAny // all calls of the tool, as the button says
 	}
 	var err error
 	switch g.Coverage {
@@ -223,7 +223,7 @@ func (g *Grant) cover(r *Request) error {
 	return err
 }
 
-// rememberable reports whether an answer to r can be remembered, and given by memory, at all.
+// rememberable reports whether an answer to r can be remembered, and replaced by a remembered one.
 func rememberable(r *Request) bool {
 	if _, err := parseArgs(r.Args); err != nil || r.Firm || !r.Risk.FormSuffices() {
 		return false
@@ -234,13 +234,13 @@ func rememberable(r *Request) bool {
 	return !shown.Cut && shown.Masked == 0
 }
 
-// Key is a digest of what every grant for calls like r is bound to: the profile as it is, its rule, the server, the
-// definition of the tool and the principal. A change of any of them leaves no grant behind.
+// Key is a digest of everything that grants for calls like r are bound to: the current profile, its rule, the server,
+// the definition of the tool and the principal. If any of them changes, the grant no longer matches.
 func (r *Request) Key() string {
 	return grantKey(r.Principal, r.Profile, r.ProfileDigest, r.Rule, r.Server, r.ServerID, r.Name, r.Definition)
 }
 
-// Key is what calls have to have in common to be covered by g, see [Request.Key].
+// Key is what a call must share to be covered by g, see [Request.Key].
 func (g *Grant) Key() string {
 	return grantKey(g.Principal, g.Profile, g.ProfileDigest, g.Rule, g.Server, g.ServerID, g.Name, g.Definition)
 }
@@ -250,8 +250,8 @@ func grantKey(parts ...string) string {
 	return "sha256:" + hex.EncodeToString(digest(js))
 }
 
-// Covers reports whether g answers the question about r at that moment. It is a pure function; whether g has been
-// revoked or used up is known to its GrantStore.
+// Covers reports whether g answers the question about r at that moment. It is a pure function; only the GrantStore
+// knows whether g is revoked or used up.
 func (g *Grant) Covers(r *Request, now time.Time) bool {
 	switch {
 	case g.Key() != r.Key(), !rememberable(r):
@@ -287,7 +287,7 @@ func (g *Grant) Covers(r *Request, now time.Time) bool {
 	return false
 }
 
-// Allows says in one line which calls g allows, for lists. For how many and until when is said by its fields.
+// Allows says in one line which calls g allows, for lists. Its fields say how many calls, and until when.
 func (g *Grant) Allows() string {
 	if g.Scope == call.ForPlan && g.Name == planTool {
 		return g.aheadText()
@@ -299,7 +299,7 @@ func (g *Grant) Allows() string {
 	if g.Shown != "" {
 		arguments = "exactly " + g.Shown
 	}
-	for _, v := range g.Values { // the list has no question beside it where a long value could be read
+	for _, v := range g.Values { // a list has no question next to it that shows a long value
 		if len(escape(v.JSON, prose)) > maxShownValue {
 			pointer, _ := Shorten(v.Pointer)
 			value, _ := Shorten(v.JSON)
@@ -309,7 +309,7 @@ func (g *Grant) Allows() string {
 	return Heading(&Request{Name: g.Name}) + " with " + arguments
 }
 
-// Text says in one line what g allows, from what g is: it is the words on the button that gives it.
+// Text says in one line what g allows, from the fields of g. It is the label of the button that gives g.
 func (g *Grant) Text() string {
 	var b strings.Builder
 	if g.Scope == call.ForPlan {
@@ -338,7 +338,7 @@ func (g *Grant) Text() string {
 	return b.String()
 }
 
-// maxShownValue is the longest value that the words of a grant repeat; a longer one stands in the question.
+// maxShownValue is the longest value that the label of a grant repeats; a longer one appears in the question.
 const maxShownValue = 40
 
 func (g *Grant) arguments() string {
@@ -365,7 +365,7 @@ func (g *Grant) arguments() string {
 	return "any arguments"
 }
 
-// lasting writes a length without its empty parts.
+// lasting formats a duration without its zero parts.
 func lasting(d time.Duration) string {
 	s := d.Round(time.Second).String()
 	if strings.HasSuffix(s, "m0s") {
@@ -377,7 +377,7 @@ func lasting(d time.Duration) string {
 	return s
 }
 
-// argsDigest is the digest of arguments by what they say.
+// argsDigest is the digest of arguments by their meaning, not their spelling.
 func argsDigest(args json.RawMessage) (string, error) {
 	form, err := canonical(args)
 	if err != nil {

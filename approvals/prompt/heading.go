@@ -11,8 +11,8 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// Heading names the tool in the way that nobody but the person's own configuration can influence: the canonical name,
-// with a dot between server and tool.
+// Heading names the tool in a form that only the person's own configuration can influence: the canonical name, with a
+// dot between server and tool.
 func Heading(r *Request) string {
 	name := r.Name
 	switch {
@@ -60,7 +60,7 @@ func join(us []unit) string {
 	return b.String()
 }
 
-// Summary is r in one line, for lists: the name of the tool and the arguments, flattened.
+// Summary shows r in one line, for lists: the name of the tool and the flattened arguments.
 func Summary(r *Request) string {
 	p := &printer{limits: limits{text: summaryText, items: inlineItems, depth: 1}, masker: newMasker(r.Display, false),
 		oneLine: true}
@@ -85,11 +85,11 @@ func Summary(r *Request) string {
 	return p.b.String()
 }
 
-// inquirySummary is how much of a program's question a summary shows.
+// inquirySummary is how much of a program's question a summary shows, in characters.
 const inquirySummary = 100
 
-// Shown is arguments as they may be shown and logged: secrets are masked, long texts, arrays and objects cut, the rest
-// escaped. It is one line. The raw arguments belong in no log.
+// Shown returns arguments in one line, safe to show and log: it masks secrets, cuts long texts, arrays and objects, and
+// escapes the rest. Never log the raw arguments.
 func Shown(args json.RawMessage, d Display) string {
 	p := &printer{limits: limits{text: narrow(oneLineText, d.String), items: narrow(oneLineItems, d.Items),
 		depth: narrow(oneLineDepth, d.Depth)}}
@@ -105,5 +105,5 @@ func Shown(args json.RawMessage, d Display) string {
 	return p.b.String()
 }
 
-// What Shown shows at most, if a Display does not narrow it.
+// The limits of Shown, unless a Display sets lower ones.
 const oneLineText, oneLineItems, oneLineDepth = 120, 12, 4

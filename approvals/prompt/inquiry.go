@@ -17,10 +17,11 @@ type Inquiry struct {
 	Question string   `json:"question"`
 	Options  []Option `json:"options,omitempty"`
 	Multiple bool     `json:"multiple,omitempty"` // several options may be chosen
-	// words may be given instead, or as well; without options they always may
+	// The person may answer in words, instead of or besides an option. Without options they always may.
 	FreeText bool `json:"freeText,omitempty"`
 
-	// Server is which upstream asks, under the name that a person gave it; "" is the program. A program cannot set it.
+	// Server is the upstream that asks, under the name that a person gave it; "" is the program. A program cannot set
+	// it.
 	Server string `json:"-"`
 }
 
@@ -30,10 +31,10 @@ type Option struct {
 	Description string `json:"description,omitempty"`
 }
 
-// InquiryTool is the name of the calls that put an Inquiry.
+// InquiryTool is the name of the calls that ask an Inquiry.
 const InquiryTool = "ask_user"
 
-// How long the parts of an Inquiry may be, in characters, so that a person can see all of it; and how long an answer.
+// Length limits of the parts of an Inquiry, in characters, so that a person can see all of it; and of an answer.
 const (
 	maxHeader      = 80
 	maxQuestion    = 2000
@@ -43,7 +44,7 @@ const (
 	MaxAnswer      = 4000
 )
 
-// Check says what is wrong with a question.
+// Check returns an error if a question is invalid.
 func (q *Inquiry) Check() error {
 	long := func(what, s string, most int) error {
 		if n := utf8.RuneCountInString(s); n > most {
@@ -80,7 +81,7 @@ func (q *Inquiry) Check() error {
 // TakesText reports whether a person may answer in words of their own.
 func (q *Inquiry) TakesText() bool { return q.FreeText || len(q.Options) == 0 }
 
-// CheckAnswer says why a is no answer to q.
+// CheckAnswer returns an error if a is not a valid answer to q.
 func (q *Inquiry) CheckAnswer(a *call.Answer) error {
 	wrong := func(what string) error { return fmt.Errorf("%w: %s", ErrUnclear, what) }
 	switch {
@@ -101,8 +102,8 @@ func (q *Inquiry) CheckAnswer(a *call.Answer) error {
 	return nil
 }
 
-// renderInquiry shows the question of a program. Nothing in it can be taken for words of ours: they stand between
-// quotation marks.
+// renderInquiry shows the question of a program. It puts the program's words between quotation marks, so that nobody
+// takes them for ours.
 func renderInquiry(r *Request, o RenderOptions) Rendering {
 	l := ample
 	if o.Full {

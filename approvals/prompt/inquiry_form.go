@@ -7,19 +7,19 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// Names of the fields of a form that puts an Inquiry.
+// Names of the fields of a form that asks an Inquiry.
 const (
 	answerField  = "answer"  // one of the options
-	answersField = "answers" // some of them; answer_1 and so on in the older style, which knows no lists
+	answersField = "answers" // some of them; in the older style, which has no lists, answer_1 and so on
 	textField    = "text"
 )
 
-// optionValue is what a form sends back for option i. The label is a program's words, so it is only the title.
+// optionValue is the value that a form returns for option i. The label is the program's text, so it is only the title.
 func optionValue(i int) string { return fmt.Sprintf("option_%d", i+1) }
 
 func optionField(i int) string { return fmt.Sprintf("%s_%d", answerField, i+1) }
 
-// fields are those of the form for q.
+// fields returns the fields of the form for q.
 func (q *Inquiry) fields(style formStyle) (fields properties, required []string) {
 	var offered []choice
 	for i, o := range q.Options {
@@ -56,10 +56,10 @@ func (q *Inquiry) fields(style formStyle) (fields properties, required []string)
 	return fields, required
 }
 
-// read reads the answer in a form for q, in either style: a client may have changed its protocol's words.
+// read parses the answer in a form for q, in either style: a client may have changed its protocol version.
 func (q *Inquiry) read(content map[string]any) call.Answer {
 	answer := call.Answer{Allowed: true}
-	chosen := make([]bool, len(q.Options)) // by the fields of the older style
+	chosen := make([]bool, len(q.Options)) // from the fields of the older style
 	named := func(name func(int) string, value any) int {
 		for i := range q.Options {
 			if value == name(i) {
@@ -109,7 +109,7 @@ func (q *Inquiry) read(content map[string]any) call.Answer {
 	return answer
 }
 
-// shortened escapes a label for a place that has one line for it.
+// shortened escapes a label for a place with room for one line.
 func shortened(label string, most int) (string, bool) {
 	p := &printer{limits: limits{text: most}, oneLine: true, width: math.MaxInt32}
 	p.text(characters(label), nil)

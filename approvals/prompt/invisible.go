@@ -2,17 +2,17 @@ package prompt
 
 import "unicode"
 
-// The tables follow Unicode 15.0, the version of Go's package unicode. A character of a later version is unassigned
-// there, and therefore written as an escape.
+// The tables follow Unicode 15.0, the version of Go's package unicode. Characters of later versions are unassigned
+// there, and therefore escaped.
 
-// visible holds the categories of which characters are shown as themselves: letters, digits, punctuation, symbols and
-// the marks that sit on letters. Left out are all of C (Cc, Cf, Co, Cs, Cn), Zl, Zp, Zs (a plain space has a rule of
-// its own), and the enclosing marks (Me), which draw over their neighbours.
+// visible lists the categories whose characters are shown unescaped: letters, digits, punctuation, symbols and the
+// marks that sit on letters. It excludes all of C (Cc, Cf, Co, Cs, Cn), Zl, Zp, Zs (a plain space has its own rule),
+// and the enclosing marks (Me), which draw over their neighbours.
 var visible = []*unicode.RangeTable{unicode.L, unicode.N, unicode.P, unicode.S, unicode.Mn, unicode.Mc}
 
 // blank holds characters of visible categories that show nothing or next to nothing: Default_Ignorable_Code_Point as
 // DerivedCoreProperties.txt defines it (Other_Default_Ignorable, Cf, the variation selectors; Cf is hidden by its
-// category), and blanks that the standard does not count among those.
+// category), and blanks that the standard does not include there.
 var blank = []*unicode.RangeTable{
 	unicode.Other_Default_Ignorable_Code_Point, // U+034F, U+115F, U+1160, U+3164, U+FFA0, U+E0000 and its plane, ...
 	unicode.Variation_Selector,                 // U+180B, U+FE00, U+E0100, ...
@@ -29,8 +29,8 @@ var blank = []*unicode.RangeTable{
 	},
 }
 
-// deceptive holds characters that look like the quotation mark and the backslash, with which this package marks where
-// data ends and what is escaped.
+// deceptive holds characters that look like the quotation mark or the backslash. This package uses these two to mark
+// the end of data and escapes.
 var deceptive = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{Lo: 0x02BA, Hi: 0x02BA, Stride: 1}, // modifier double prime
@@ -62,7 +62,7 @@ var deceptive = &unicode.RangeTable{
 	},
 }
 
-// shows reports whether a person can tell from the screen that r is there and what it is.
+// shows reports whether a person can see on the screen that r is there, and which character it is.
 func shows(r rune) bool {
 	if r < unicode.MaxASCII {
 		return r > ' '
@@ -70,7 +70,7 @@ func shows(r rune) bool {
 	return unicode.In(r, visible...) && !unicode.In(r, blank...) && !unicode.Is(deceptive, r)
 }
 
-// kind names what is unusual about a character that does not show.
+// kind names what is unusual about an invisible character.
 func kind(r rune) string {
 	switch {
 	case r < 0:
@@ -101,8 +101,8 @@ func kind(r rune) string {
 	return "unassigned"
 }
 
-// rightToLeft reports whether r makes the text around it run from right to left. The blocks are those that Unicode sets
-// aside for such scripts.
+// rightToLeft reports whether r makes the text around it run from right to left. The ranges are the blocks that Unicode
+// reserves for such scripts.
 func rightToLeft(r rune) bool {
 	return 0x0590 <= r && r <= 0x08FF || 0xFB1D <= r && r <= 0xFDFF || 0xFE70 <= r && r <= 0xFEFF ||
 		0x10800 <= r && r <= 0x10FFF || 0x1E800 <= r && r <= 0x1EFFF

@@ -10,8 +10,8 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// parseArgs reads the arguments of a call as the Gate does; no bytes are null. Arguments on which JSON readers differ
-// are an error: they have no digest, so nobody is asked about them, and no grant covers them.
+// parseArgs reads the arguments of a call as the Gate does; no bytes are null. Arguments that JSON readers interpret
+// differently are an error: they have no digest, so they are neither shown for approval nor covered by a grant.
 func parseArgs(raw []byte) (strictjson.Value, error) {
 	if len(raw) == 0 {
 		return strictjson.Parse("null", strictjson.Options{})
@@ -19,7 +19,7 @@ func parseArgs(raw []byte) (strictjson.Value, error) {
 	return strictjson.Parse(raw, strictjson.Options{})
 }
 
-// canonical is the form of arguments that digests are made of.
+// canonical returns the form of arguments that digests are computed from.
 func canonical(raw []byte) ([]byte, error) {
 	v, err := parseArgs(raw)
 	if err != nil {
@@ -32,7 +32,7 @@ func nested(v strictjson.Value) bool {
 	return v.Kind() == strictjson.Object || v.Kind() == strictjson.Array
 }
 
-// children are the members of an object or the elements of an array, each with its step of a JSON Pointer.
+// children iterates over the members of an object or the elements of an array, each with its step of a JSON Pointer.
 func children(v strictjson.Value) iter.Seq2[string, strictjson.Value] {
 	if v.Kind() == strictjson.Object {
 		return v.Members()
@@ -46,8 +46,7 @@ func children(v strictjson.Value) iter.Seq2[string, strictjson.Value] {
 	}
 }
 
-// Leaves calls f for everything in JSON that holds nothing else, with its pointer. Of what is not strict JSON it calls
-// f for nothing.
+// Leaves calls f for every value in JSON that contains no other, with its pointer. It skips JSON that is not strict.
 func Leaves(raw json.RawMessage, f func(pointer string, v strictjson.Value)) {
 	if v, err := parseArgs(raw); err == nil {
 		leaves(v, "", f)
@@ -64,7 +63,7 @@ func leaves(v strictjson.Value, at string, f func(pointer string, v strictjson.V
 	}
 }
 
-// places goes through the values that a path leads to, with the pointer of each. The step * is every child.
+// places iterates over the values that a path leads to, with the pointer of each. The step * matches every child.
 func places(v strictjson.Value, path []string, at string) iter.Seq2[string, strictjson.Value] {
 	return func(yield func(string, strictjson.Value) bool) {
 		if len(path) == 0 {
@@ -84,7 +83,8 @@ func places(v strictjson.Value, path []string, at string) iter.Seq2[string, stri
 	}
 }
 
-// valueAt is what stands at a JSON Pointer, whose segment * is every child: canonical JSON, or "" if nothing does.
+// valueAt returns the value at a JSON Pointer, where a segment * matches every child: canonical JSON, or "" if there is
+// none.
 func valueAt(args strictjson.Value, pointer string) (string, error) {
 	path, err := strictjson.Tokens(pointer)
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 	"github.com/codemode-project/codemode/internal/secrets"
 )
 
-// Masking keeps secrets out of prompts. It must not become a place to hide things in: what is masked shows its
-// length, and a digest when it is too long to be guessed from one.
+// Masking keeps secrets out of prompts. It must not become a hiding place: a masked value shows its length, and also a
+// digest when the value is too long to be guessed from one.
 
-// A masker finds what must not be shown.
+// A masker finds the spans that must not be shown.
 type masker struct {
 	*secrets.Finder
 	reveal bool
-	known  map[masked][]span // of texts in the JSON, which is laid out several times
+	known  map[masked][]span // spans of texts in the JSON, which is laid out several times
 }
 
 func newMasker(d Display, reveal bool) *masker {
@@ -23,19 +23,19 @@ func newMasker(d Display, reveal bool) *masker {
 	return &masker{Finder: secrets.New(rules, secrets.Mild), reveal: reveal, known: map[masked][]span{}}
 }
 
-// A span of characters that is not shown.
+// A span of characters to hide.
 type span struct {
 	from, to int
 	what     string // "" when only its key tells
 }
 
-// masked is a text at a place of that level.
+// masked is the cache key: a text, and the level of its place.
 type masked struct {
 	text  string
 	level secrets.Level
 }
 
-// in returns the spans of a text, in order, in characters.
+// in returns the spans of a text to hide, in order, counted in characters.
 func (m *masker) in(text string, level secrets.Level) []span {
 	if m.reveal {
 		return nil
@@ -56,7 +56,7 @@ func (m *masker) in(text string, level secrets.Level) []span {
 // guessable is the length up to which the digest of a secret would give it away.
 const guessable = 16
 
-// mark is what stands in the place of a secret.
+// mark is the text shown in place of a secret.
 func mark(secret []rune, what string) string {
 	if what != "" {
 		what += ", "

@@ -6,14 +6,14 @@ import (
 	"unicode"
 )
 
-// alike holds the alphabets whose letters are easily taken for one another. A word that mixes two of them is
-// suspicious; Japanese, which mixes three scripts of which none looks like Latin, is not.
+// alike holds the alphabets with easily confused letters. A word that mixes two of them is suspicious. Japanese is not:
+// it mixes three scripts, and none of them looks like Latin.
 var alike = map[string]*unicode.RangeTable{
 	"Armenian": unicode.Armenian, "Cherokee": unicode.Cherokee, "Coptic": unicode.Coptic, "Cyrillic": unicode.Cyrillic,
 	"Greek": unicode.Greek, "Latin": unicode.Latin, "Lisu": unicode.Lisu,
 }
 
-// mixed returns the first word of cs whose letters come from several alphabets that look alike, and their names.
+// mixed returns the first word of cs that mixes letters of several alphabets that look alike, and their names.
 func mixed(cs []rune) (word, alphabets string) {
 	for start := 0; start < len(cs); {
 		end, ascii := start, true
@@ -42,7 +42,7 @@ func scripts(cs []rune) []string {
 	return names
 }
 
-// foreign reports whether a name has letters beyond a to z, any of which may look like one that it is not.
+// foreign reports whether a name has letters beyond a to z, any of which may look like another letter.
 func foreign(name string) bool {
 	return strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII })
 }

@@ -13,15 +13,14 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// An Envelope is what the text of a program shows of the arguments of a call: some are written there, others only the
-// running program knows.
+// An Envelope is what the text of a program shows of the arguments of a call. The text contains some of them; only the
+// running program knows the others.
 type Envelope struct {
-	Fixed []Value  `json:"fixed,omitempty"` // these, as written
+	Fixed []Value  `json:"fixed,omitempty"` // these, as the text has them
 	Free  []string `json:"free,omitempty"`  // pointers of those that may be anything; "" is all that is not fixed
 }
 
-// holds reports whether arguments are what the plan said: each fixed value is there, and nothing is there that is
-// neither fixed nor free.
+// holds reports whether arguments match the plan: each fixed value is there, and every other value is free.
 func (e *Envelope) holds(args json.RawMessage) bool {
 	v, err := parseArgs(args)
 	if err != nil {
@@ -35,7 +34,7 @@ func (e *Envelope) holds(args json.RawMessage) bool {
 	return e.within(v, "")
 }
 
-// within reports whether all of v, which stands at a pointer, is fixed or free.
+// within reports whether all of v, the value at a pointer, is fixed or free.
 func (e *Envelope) within(v strictjson.Value, at string) bool {
 	if slices.ContainsFunc(e.Fixed, func(f Value) bool { return f.Pointer == at }) || slices.Contains(e.Free, at) {
 		return true
@@ -48,7 +47,7 @@ func (e *Envelope) within(v strictjson.Value, at string) bool {
 	return nested(v) && (v.Len() > 0 || at == "")
 }
 
-// rest is what a free pointer to all arguments says.
+// rest describes a free pointer to all arguments.
 func (e *Envelope) rest() string {
 	if len(e.Fixed)+len(e.Free) == 1 {
 		return "any arguments"
@@ -76,20 +75,20 @@ func (e *Envelope) text() string {
 	return strings.Join(parts, " and ")
 }
 
-// A PlannedCall is a line of a plan: so many calls of one tool whose arguments fit an envelope.
+// A PlannedCall is a line of a plan: a number of calls of one tool with arguments that fit an envelope.
 type PlannedCall struct {
-	Call     *Request // what the call is bound to; its arguments are those of the text, and null where it has none
+	Call     *Request // what the call is bound to; its arguments are those in the text, and null for the unknown ones
 	Envelope Envelope
 	Count    int
-	// Further says that nobody knows how many calls will come, and Count only bounds them. At is the line of the
-	// program's text where they stand; 0 is unknown.
+	// Further says that the number of calls is unknown, and Count only bounds it. At is the line of the program's text
+	// that makes them; 0 is unknown.
 	Further bool
 	At      int
 }
 
-// PlanGrants turns a plan that a person has approved into grants for one run. Each call is still decided when it is
-// made: a grant answers questions, for as many calls as were planned. A line that no grant may answer is an error, and
-// then there are none: a plan is approved as it was shown or not at all.
+// PlanGrants turns a plan that a person has approved into grants for one run. Each call is still decided when the
+// program makes it: a grant answers questions, for as many calls as planned. If one line cannot have a grant,
+// PlanGrants returns an error and no grants: a plan is approved as shown or not at all.
 func PlanGrants(plan []PlannedCall, run string, now time.Time) ([]*Grant, error) {
 	var grants []*Grant
 	for _, line := range plan {
@@ -123,18 +122,18 @@ func PlanGrants(plan []PlannedCall, run string, now time.Time) ([]*Grant, error)
 	return grants, nil
 }
 
-// What fits into a plan that a person is to read whole: characters of one value and of one line, and lines.
+// Limits of a plan that a person is to read whole: characters of one value and of one line, and lines.
 const (
 	maxPlannedValue = 200
 	maxPlannedLine  = 600
 	MaxPlan         = 20
 )
 
-// Sketch is the envelope of arguments of which a program's text shows a part: at unknown there may be anything, or
-// nothing, and the objects at open may have members beside those shown. Both are JSON Pointers; "" is all of it.
+// Sketch makes the envelope of arguments that a program's text shows in part. At unknown there may be any value, or
+// none, and the objects at open may have further members. Both are JSON Pointers; "" is all of it.
 func Sketch(shown json.RawMessage, unknown, open []string) (Envelope, error) {
 	var e Envelope
-	form, err := canonical(shown) // its order makes sketches comparable
+	form, err := canonical(shown) // canonical order makes sketches comparable
 	if err != nil {
 		return e, err
 	}
@@ -164,12 +163,12 @@ func Sketch(shown json.RawMessage, unknown, open []string) (Envelope, error) {
 	return e, nil
 }
 
-// equal reports whether two envelopes hold the same arguments, as far as they are written in the same way.
+// equal reports whether two envelopes hold the same arguments, as far as they are spelled alike.
 func (e *Envelope) equal(other *Envelope) bool {
 	return slices.Equal(e.Fixed, other.Fixed) && slices.Equal(e.Free, other.Free)
 }
 
-// short reports whether e can be read at a glance.
+// short reports whether a person can read e at a glance.
 func (e *Envelope) short() bool {
 	if len(e.Fixed)+len(e.Free) > 24 {
 		return false
@@ -189,7 +188,7 @@ func (e *Envelope) short() bool {
 	return all <= maxPlannedLine
 }
 
-// draftPlan makes the grant that holds those of a plan.
+// draftPlan makes the grant that holds the grants of a plan.
 func draftPlan(r *Request, now time.Time) (*Grant, error) {
 	if len(r.Plan) == 0 || len(r.Plan) > MaxPlan || r.Run == "" || r.Risk.Grave() || !rememberable(r) {
 		return nil, errNotOffered
@@ -207,7 +206,7 @@ func draftPlan(r *Request, now time.Time) (*Grant, error) {
 	return g, nil
 }
 
-// PlanOf is the plan that can be allowed together with all of calls; nil if there is none.
+// PlanOf returns the plan that a person can allow together with all of calls; nil if there is none.
 func PlanOf(calls []*Request) *Grant {
 	var plan *Grant
 	for _, r := range calls {
@@ -219,7 +218,7 @@ func PlanOf(calls []*Request) *Grant {
 	return plan
 }
 
-// All are the grants that g stands for: those of its plan, or g itself.
+// All returns the grants that g stands for: those of its plan, or g itself.
 func (g *Grant) All() []*Grant {
 	if g.Scope != call.ForPlan {
 		return []*Grant{g}
@@ -275,19 +274,19 @@ func (g *Grant) Times() string {
 	return fmt.Sprintf("at most %d times", g.Uses)
 }
 
-// Same reports whether two lines of a plan are about the same calls.
+// Same reports whether two lines of a plan cover the same calls.
 func (g *Grant) Same(other *Grant) bool {
 	return g.Key() == other.Key() && g.Run == other.Run &&
 		g.Envelope != nil && other.Envelope != nil && g.Envelope.equal(other.Envelope)
 }
 
-// Add has a line of a plan stand for another one's calls as well.
+// Add extends a line of a plan to the calls of another line.
 func (g *Grant) Add(other *Grant) {
 	g.Uses, g.Further = min(g.Uses+other.Uses, RunUses), g.Further || other.Further
 	g.At = slices.Compact(slices.Sorted(slices.Values(slices.Concat(g.At, other.At))))
 }
 
-// plan shows what can be allowed with this call. Nothing of it is cut: what is allowed has been read.
+// plan shows what a person can allow together with this call. It cuts nothing: a person must have read what they allow.
 func (q *question) plan() {
 	if PlanOf([]*Request{q.request}) == nil {
 		return

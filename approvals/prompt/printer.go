@@ -6,19 +6,19 @@ import (
 	"unicode/utf8"
 )
 
-// limits is how much of the arguments is shown.
+// limits say how much of the arguments to show.
 type limits struct{ text, items, depth, lines int }
 
-// fitting are tried in turn until the arguments fit into the lines; the last always do, or nearly.
+// fitting holds limits to try in turn until the arguments fit into the lines; the last one always fits, or nearly.
 var fitting = []limits{{800, 24, 6, 60}, {400, 12, 5, 60}, {240, 8, 4, 60}, {120, 6, 3, 60}, {60, 4, 2, 60}}
 
-// ample is tried first where a person has to see everything before saying yes.
+// ample is tried first where a person has to see everything before approving.
 var ample = limits{16 << 10, 500, 64, 400}
 
-// whole is everything. Calls nested deeper than 64 are refused before anyone is asked.
+// whole shows everything. Calls nested deeper than 64 are refused before anyone is asked.
 var whole = limits{1 << 30, 1 << 30, 128, 1 << 30}
 
-// A printer lays out data and keeps count of what a reader should know about it.
+// A printer lays out data and counts what the reader should know about it.
 type printer struct {
 	limits
 	masker   *masker
@@ -35,12 +35,12 @@ type printer struct {
 	seen
 }
 
-// seen is what is unusual about the data shown.
+// seen records what is unusual about the data shown.
 type seen struct {
 	cut    bool           // something is left out
 	masked int            // values, or parts of them
 	large  bool           // a masked value is too long to be a mere password
-	odd    map[string]int // escaped characters by kind, but for the ordinary ones
+	odd    map[string]int // escaped characters by kind, without the ordinary ones
 	mixed  []string       // words of several alphabets
 	rtl    bool           // letters that run from right to left
 }
@@ -60,7 +60,7 @@ func (p *printer) newline(indent int) {
 	p.put(strings.Repeat(" ", indent))
 }
 
-// bar goes on in a line that shows by its beginning that it belongs to the one before.
+// bar begins a continuation line, which starts with a bar to show that it belongs to the line before.
 func (p *printer) bar() {
 	if p.oneLine {
 		return
@@ -71,10 +71,10 @@ func (p *printer) bar() {
 	p.put("| ")
 }
 
-// right is the column that lines do not pass, unless they begin near it.
+// right is the last column of a line, unless the line begins near it.
 func (p *printer) right() int { return max(p.width, p.indent+narrowest) }
 
-// narrowest is the least room left for data, however deep it is nested.
+// narrowest is the least width for data, at any nesting.
 const narrowest = 24
 
 // say writes a remark of ours.

@@ -10,14 +10,14 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// A question is a rendering in the making: facts first, then what to look at twice, then the words of others.
+// A question is a rendering under construction: first facts, then warnings, then the words of others.
 type question struct {
 	printer
 	request *Request
 	options RenderOptions
-	args    string // laid out
+	args    string // as laid out
 	total   int    // bytes of the arguments
-	sum     []byte // what their digest is made of
+	sum     []byte // the input of their digest
 }
 
 func newQuestion(r *Request, o RenderOptions, l limits, masks *masker) *question {
@@ -30,7 +30,7 @@ func newQuestion(r *Request, o RenderOptions, l limits, masks *masker) *question
 	return q
 }
 
-// arguments lays out the arguments, to know what there is to say about them and how many lines they take.
+// arguments lays out the arguments, to find out what to remark about them and how many lines they take.
 func (q *question) arguments() int {
 	q.indent = margin
 	q.newline(margin)
@@ -63,7 +63,7 @@ func (q *question) rendering() Rendering {
 	return Rendering{Text: q.b.String(), Cut: q.cut, Masked: q.masked, Complete: !q.cut && !q.large, Arguments: q.args}
 }
 
-// facts writes all that stands below the heading, but for the preview.
+// facts writes everything below the heading except the preview.
 func (q *question) facts(code bool) {
 	r := q.request
 	server, cutServer := Shorten(r.Server)
@@ -103,7 +103,7 @@ func (q *question) fact(name, value string) {
 	q.sentence(value)
 }
 
-// sentence writes escaped text without quotation marks, over as many lines as it takes.
+// sentence writes escaped text without quotation marks, over as many lines as needed.
 func (q *question) sentence(s string) {
 	shown := words(strings.TrimSpace(s), prose, q.markdown)
 	for u := range units(characters(s), prose, false) {
@@ -137,7 +137,7 @@ func (q *question) risk() {
 	}
 }
 
-// lookTwice warns of what the eye would miss.
+// lookTwice warns of what a reader would miss.
 func (q *question) lookTwice() {
 	var notes []string
 	if q.cut {
@@ -191,7 +191,7 @@ func mixture(name string) string {
 	return ""
 }
 
-// wrapped writes a remark of ours word by word.
+// wrapped writes one of our remarks, wrapped at words.
 func (q *question) wrapped(s string) {
 	for i, word := range strings.Fields(s) {
 		if q.column+1+utf8.RuneCountInString(word) > q.width {
@@ -203,13 +203,13 @@ func (q *question) wrapped(s string) {
 	}
 }
 
-// claims shows what the upstream says about its tool, after the facts and marked as its own.
+// claims shows what the upstream says about its tool, after the facts and marked as the upstream's words.
 func (q *question) claims() {
 	r := q.request
 	if r.Title == "" && r.Description == "" {
 		return
 	}
-	cut := q.cut // what is cut here is not part of the call
+	cut := q.cut // cuts below are not part of the call
 	q.newline(margin)
 	q.put("The server's own words about this tool (not verified):")
 	if !q.options.Full {
@@ -225,7 +225,7 @@ func (q *question) claims() {
 	q.cut = cut
 }
 
-// preview lists the calls that analysis saw.
+// preview lists the calls that analysis found.
 func (q *question) preview() {
 	p := q.request.Preview
 	if len(p.Calls) == 0 && !p.Dynamic {

@@ -9,10 +9,10 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// ReadForm reads what a client made of a Form, with an answer for each call. Only the action accept with the exact
-// value of a choice that was offered, and nothing that was not asked for is a yes. The action decline and the value
-// deny are a no; cancel is ErrDismissed; everything else is ErrUnclear. Where a decision, the one for all and the
-// list of calls to refuse differ, the refusal counts.
+// ReadForm reads a client's reply to a Form, and returns an answer for each call. A yes needs the action accept and the
+// exact value of an offered choice, with no field that was not asked for. The action decline and the value deny are a
+// no; cancel is ErrDismissed; everything else is ErrUnclear. Where a decision, the decision for all and the list of
+// calls to refuse differ, the refusal counts.
 func ReadForm(calls []*Request, action string, content map[string]any) []call.Answer {
 	each := func(a call.Answer) []call.Answer { return slices.Repeat([]call.Answer{a}, len(calls)) }
 	switch {
@@ -32,10 +32,10 @@ func ReadForm(calls []*Request, action string, content map[string]any) []call.An
 	refuses := func(a call.Answer) bool { return a.Err == nil && !a.Allowed }
 	no := slices.ContainsFunc(answers, refuses)
 	for i := range answers {
-		// whoever says yes to one call and no to another has looked at both
+		// A person who allows one call and refuses another has looked at both.
 		answers[i].Typed = form.yes && refuses(answers[i])
 		if no && !refuses(answers[i]) {
-			answers[i].Reason = "" // the words are about what was refused
+			answers[i].Reason = "" // the words explain the refusals
 		}
 	}
 	return answers
@@ -45,21 +45,21 @@ func unclear(format string, args ...any) call.Answer {
 	return call.Answer{Err: fmt.Errorf("%w: "+format, append([]any{ErrUnclear}, args...)...)}
 }
 
-// refusal is a no with whatever reason came along.
+// refusal is a no with the reason that came along, if any.
 func refusal(content map[string]any) call.Answer {
 	reason, _ := content[reasonField].(string)
 	return call.Answer{Reason: reason}
 }
 
-// A formReader reads the form of a round of calls that came back filled in.
+// A formReader reads the completed form of a round of calls.
 type formReader struct {
 	calls    []*Request
 	content  map[string]any
 	fields   []field
 	excepted []int // the calls that the list of calls to refuse names
-	// with an error when the form as a whole is wrong: that leaves no yes in it, but no fewer refusals
+	// Holds an error when the form as a whole is invalid: then it contains no yes, but all refusals still count.
 	wrong call.Answer
-	yes   bool // some decision is a yes, whether or not the list excepts all of its calls
+	yes   bool // some decision is a yes, even if the list excepts all of its calls
 }
 
 func newFormReader(calls []*Request, content map[string]any) *formReader {
@@ -91,14 +91,14 @@ func newFormReader(calls []*Request, content map[string]any) *formReader {
 	return f
 }
 
-// text is what stands in a field for words. It reports false for what is no text, or a longer one.
+// text returns the value of a text field. It reports false for a value that is not text or too long.
 func (f *formReader) text(name string, most int) (string, bool) {
 	value, given := f.content[name]
 	text, ok := value.(string)
 	return text, !given || ok && utf8.RuneCountInString(text) <= most
 }
 
-// answers reads each decision, and spreads it over the calls that share it.
+// answers reads each decision, and applies it to the calls that share it.
 func (f *formReader) answers() []call.Answer {
 	answers := make([]call.Answer, len(f.calls))
 	for _, x := range f.fields {
@@ -113,7 +113,7 @@ func (f *formReader) answers() []call.Answer {
 	return answers
 }
 
-// decision reads the decision of one field. The decision for all stands in for one that is not given.
+// decision reads the decision of one field. Where it is missing, the decision for all applies.
 func (f *formReader) decision(x *field) call.Answer {
 	value, says := f.content[x.name]
 	same, forAll := f.content[allField]

@@ -2,11 +2,11 @@ package prompt
 
 import "slices"
 
-// RenderOptions fit a question to where it is shown. They change its form; what is escaped, cut and masked stays the
-// same but for the options that say so.
+// RenderOptions fit a question to the place that shows it. They change its layout. What is escaped, cut and masked
+// stays the same, except for the options that say so.
 type RenderOptions struct {
 	Width    int  // columns; 0 is 96, less than 40 is 40
-	Color    bool // ANSI colours on words of ours, never on data
+	Color    bool // ANSI colours on our words, never on data
 	Markdown bool // every line with data is part of a code block, and links, mentions, tags and fences in data are escaped
 	Full     bool // nothing is cut
 	Reveal   bool // nothing is masked
@@ -15,10 +15,10 @@ type RenderOptions struct {
 // A Rendering is a question as a person sees it.
 type Rendering struct {
 	Text   string
-	Cut    bool // something is left out; the text says how much, and how to recognise the whole
+	Cut    bool // something is left out; the text says how much, and how to identify the whole
 	Masked int  // values, or parts of them, that are not shown because they look like secrets
-	// Complete says that a person saw all there is to judge: nothing cut, and nothing masked that is longer than
-	// secrets are. Without it a call of high risk cannot be approved.
+	// Complete says that a person saw all there is to judge: nothing is cut, and nothing masked is longer than secrets
+	// are. Without it nobody can approve a call of high risk.
 	Complete bool
 	// Arguments is the part of Text that shows the arguments, for pages that set it apart; "" for an Inquiry.
 	Arguments string
@@ -34,11 +34,11 @@ const (
 	maxCalls     = 20  // lines of the preview
 )
 
-// Text is what a person is shown about r, over every channel.
+// Text is the text about r that a person sees, over every channel.
 func Text(r *Request, o RenderOptions) string { return Render(r, o).Text }
 
-// Render shows r. Whatever r holds, the result is made of visible characters, plain spaces, line ends and, with Color,
-// our own escape sequences.
+// Render shows r. Whatever r contains, the result consists of visible characters, plain spaces, line ends and, with
+// Color, our own escape sequences.
 func Render(r *Request, o RenderOptions) Rendering {
 	if r.Inquiry != nil {
 		return renderInquiry(r, o)

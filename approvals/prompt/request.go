@@ -12,10 +12,10 @@ import (
 )
 
 // A Request is one question to a person: a call that needs a yes or, with an Inquiry, a question of the program itself.
-// Nothing in it is trusted when it is shown: every field is escaped.
+// Rendering trusts none of it: it escapes every field.
 //
-// The fields with a name in JSON are what the approval store keeps of a question, see package approvals. A change of
-// these names is another version of what is stored.
+// The fields with a JSON name are what the approval store keeps of a question, see package approvals. Changing these
+// names changes the version of the stored form.
 type Request struct {
 	Server string `json:"server,omitempty"` // as the configuration names it
 	Tool   string `json:"tool,omitempty"`   // as the upstream names it
@@ -25,56 +25,56 @@ type Request struct {
 	Risk    call.Risk `json:"risk,omitempty"`
 	Rule    string    `json:"rule,omitempty"`    // id of the rule that asked, or its place in the file
 	Reasons []string  `json:"reasons,omitempty"` // what the profile says about it
-	// Firm says that a person has to answer: neither a grant nor a fallback does.
+	// Firm says that a person must answer: a grant or a fallback is not enough.
 	Firm  bool  `json:"firm,omitempty"`
-	Terms Terms `json:"terms,omitzero"` // what a person may give besides a yes to this call
+	Terms Terms `json:"terms,omitzero"` // what a person may give beyond a yes to this call
 
-	// Inquiry makes r a question of the program itself, in the program's words. There is no call then, and a yes is an
-	// answer. It is always put alone.
+	// Inquiry makes r a question of the program itself, in the program's words. Then r has no call, and a yes is an
+	// answer. An Inquiry is always asked alone.
 	Inquiry *Inquiry `json:"inquiry,omitempty"`
 
 	Args    json.RawMessage `json:"args,omitempty"`    // the bytes that will be sent
-	Sources []Source        `json:"sources,omitempty"` // where they come from, as far as it is known
+	Sources []Source        `json:"sources,omitempty"` // where they come from, as far as known
 
-	// Edit says that a person may answer with other arguments, over a channel that can take them, and what is wrong
-	// with some; nil means that they may not. An error that has a method Pointer() string says where, by JSON Pointer.
-	// It is called from many goroutines.
+	// Edit says that a person may answer with other arguments, over a channel that supports it. It returns an error for
+	// arguments that are invalid. Nil means that a person may not change them. An error with a method Pointer() string
+	// gives the place, as a JSON Pointer. Edit is called from many goroutines.
 	Edit func(args json.RawMessage) error `json:"-"`
-	// Input is the tool's JSON Schema of its arguments, for a form to change them with; nil is none.
+	// Input is the tool's JSON Schema of its arguments, from which a form to change them is made; nil for none.
 	Input json.RawMessage `json:"input,omitempty"`
 
 	Title       string `json:"title,omitempty"`       // the upstream's words about the tool; shown last and marked as such
 	Description string `json:"description,omitempty"` // the upstream's words about the tool; shown last and marked as such
 
 	Preview Preview `json:"preview,omitzero"`
-	// Plan are the grants for what the program's text shows of the calls to come, see [PlanGrants]: a person may give
-	// them with a yes to this call. They are shown whole.
+	// Plan holds grants for the calls to come that the program's text shows, see [PlanGrants]: a person may give them
+	// with a yes to this call. They are shown whole.
 	Plan []*Grant `json:"plan,omitempty"`
-	// Ahead says that r is no call: a person may allow Plan before the program runs, for one run of it. Name is
-	// planTool, Args are what the plan says, for the Binding and the record, and Definition is the digest of the
+	// Ahead says that r is not a call: a person may allow Plan before the program runs, for one run of it. Name is
+	// planTool, Args are the contents of the plan, for the Binding and the record, and Definition is the digest of the
 	// program.
 	Ahead bool   `json:"ahead,omitempty"`
 	Code  string `json:"code,omitempty"` // short random code that ties the question to its answer, see NewCode
 
-	// What an answer is bound to besides; not shown.
-	ProfileDigest string `json:"profileDigest,omitempty"` // of the profile as it is
+	// What an answer is also bound to; not shown.
+	ProfileDigest string `json:"profileDigest,omitempty"` // of the current profile
 	ServerID      string `json:"serverID,omitempty"`      // digest of how the server is reached
 	Definition    string `json:"definition,omitempty"`    // digest of the tool's definition
 	Principal     string `json:"principal,omitempty"`     // for whom the call is made
 	Session       string `json:"session,omitempty"`       // in which session, if there is one
 
-	ID string `json:"id,omitempty"` // of the question, 128 random bits; the Desk gives it one
-	// of what an answer is bound to; from the Desk, to be repeated by whoever answers from afar
+	ID string `json:"id,omitempty"` // of the question, 128 random bits, set by the Desk
+	// Digest of what an answer is bound to; set by the Desk. A person who answers remotely has to repeat it.
 	Digest string `json:"digest,omitempty"`
-	// Expires is when the question is over. With ID and Digest it says that the question was put before, by a process
-	// that is gone: it is asked again as it was, if it is still the same.
+	// Expires is when the question expires. With ID and Digest it says that an earlier process asked this question and
+	// is gone: the Desk asks it again unchanged, if it is still the same.
 	Expires time.Time `json:"expires,omitzero"`
-	// Until is when the time to answer was to be over as the question was put; from the Desk, see Deadline.
+	// Until is the deadline of the answer when the question was asked; set by the Desk, see Deadline.
 	Until time.Time `json:"until,omitzero"`
-	// Ends is the deadline now; it holds nil while the question waits for its turn. Ends itself is nil in other
+	// Ends is the current deadline; it holds nil while the question waits for its turn. Ends itself is nil in other
 	// processes.
 	Ends *atomic.Pointer[time.Time] `json:"-"`
-	// OtherOnly says that who asked for the run may not answer; from the Desk.
+	// OtherOnly says that the person who started the run may not answer; set by the Desk.
 	OtherOnly bool      `json:"otherOnly,omitempty"`
 	Run       string    `json:"run,omitempty"`  // the run that makes the call
 	Call      int       `json:"call,omitempty"` // its number within the run
@@ -85,8 +85,8 @@ type Request struct {
 	MinHuman time.Duration `json:"-"` // how long a person needs at least; from the Desk
 }
 
-// Deadline is until when the question waits for its answer. It is zero while the question waits for its turn in a
-// channel that shows one at a time: its time stands still then.
+// Deadline is when the time to answer ends. It is zero while the question waits for its turn in a channel that shows
+// one question at a time: its clock stands still then.
 func (r *Request) Deadline() time.Time {
 	if r.Ends == nil {
 		return r.Until
@@ -97,14 +97,14 @@ func (r *Request) Deadline() time.Time {
 	return time.Time{}
 }
 
-// Display narrows what is shown of the arguments. The zero value cuts at the defaults and masks what looks like a
-// secret. Where a high risk wants everything shown, its numbers do not count.
+// Display narrows what is shown of the arguments. The zero value cuts at the defaults and masks values that look like
+// secrets. Where a high risk requires everything to be shown, its numbers do not apply.
 type Display struct {
-	// patterns of keys whose values are masked, in addition to the built-in ones; * is any characters
+	// Patterns of keys with values to mask, in addition to the built-in ones; * is any characters.
 	Keys []string `json:"keys,omitempty"`
-	// JSON Pointers of values that are masked; a segment * is any key or index
+	// JSON Pointers of values to mask; a segment * is any key or index.
 	Pointers []string `json:"pointers,omitempty"`
-	// leave values that look like tokens or private keys in the clear unless their key says secret
+	// Show values that look like tokens or private keys, unless their key says secret.
 	NoDetect bool `json:"noDetect,omitempty"`
 
 	String int `json:"string,omitempty"` // longest text shown whole, in characters on the screen; 0 is 800
@@ -112,27 +112,27 @@ type Display struct {
 	Depth  int `json:"depth,omitempty"`  // deepest level shown; 0 is 6
 }
 
-// A Preview lists the calls that were seen in the program's text. It decides nothing.
+// A Preview lists the calls that the program's text shows. It decides nothing.
 type Preview struct {
 	Calls   []PreviewCall `json:"calls,omitempty"`
-	Dynamic bool          `json:"dynamic,omitempty"` // there are calls whose name only the running program knows
+	Dynamic bool          `json:"dynamic,omitempty"` // some calls have a name that only the running program knows
 }
 
-// A PreviewCall is one call seen in the text, by its canonical name.
+// A PreviewCall is one call that the text shows, by its canonical name.
 type PreviewCall struct {
 	Name   string `json:"name,omitempty"`
 	Line   int    `json:"line,omitempty"`   // 1-based
 	Column int    `json:"column,omitempty"` // 1-based
 }
 
-// NewCode returns four random hexadecimal digits. They are for people to compare, and are no credential.
+// NewCode returns four random hexadecimal digits. People compare them; they are not a credential.
 func NewCode() string {
 	var b [2]byte
 	rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
 }
 
-// LogValue leaves the arguments out of logs.
+// LogValue keeps the arguments out of logs.
 func (r *Request) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.String("run", r.Run), slog.Int("call", r.Call), slog.String("tool", Heading(r)),

@@ -10,13 +10,13 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// A round is what is put to a person at once: the calls of one moment. They are called by their numbers in the run.
-// Similar ones are shown as one table, and if there are many they share one decision.
+// A round is the calls that a person is asked about together. They are named by their numbers in the run. Similar calls
+// share one table, and many similar calls share one decision.
 
 // maxDecisions is how many decisions one form asks for.
 const maxDecisions = 10
 
-// decisions says which calls a form decides together.
+// decisions groups the calls that share a decision in a form.
 func decisions(calls []*Request) [][]int {
 	var all [][]int
 	if len(calls) <= maxDecisions {
@@ -26,7 +26,7 @@ func decisions(calls []*Request) [][]int {
 		return all
 	}
 	all = blocks(calls)
-	if len(all) > maxDecisions { // what is left over shares the last one
+	if len(all) > maxDecisions { // the rest share the last one
 		rest := slices.Concat(all[maxDecisions-1:]...)
 		slices.Sort(rest)
 		all = append(all[:maxDecisions-1], rest)
@@ -34,7 +34,7 @@ func decisions(calls []*Request) [][]int {
 	return all
 }
 
-// blocks says which calls are shown together: those that differ in nothing but their arguments.
+// blocks groups the calls that are shown together: those that differ only in their arguments.
 func blocks(calls []*Request) [][]int {
 	var all [][]int
 	place := map[string]int{}
@@ -55,17 +55,17 @@ func blocks(calls []*Request) [][]int {
 	return all
 }
 
-// tabular reports whether arguments can stand in a table.
+// tabular reports whether arguments fit into a table.
 func tabular(args json.RawMessage) bool {
 	v, err := parseArgs(args)
 	return err == nil && v.Kind() == strictjson.Object
 }
 
-// A numbering gives calls that are shown together the numbers that they are called by.
+// A numbering holds the numbers of calls that are shown together.
 type numbering []int
 
-// numbered is the numbering of calls: by their numbers in the run, which stay when others are answered. Calls of
-// several runs, or without numbers, are numbered in their order.
+// numbered returns the numbering of calls: their numbers in the run, which do not change when others are answered.
+// Calls of several runs, or without numbers, are numbered in order.
 func numbered(calls []*Request) numbering {
 	ns := make(numbering, len(calls))
 	seen := map[int]bool{}
@@ -81,7 +81,7 @@ func numbered(calls []*Request) numbering {
 	return ns
 }
 
-// names names calls by their numbers.
+// names lists calls by their numbers.
 func (ns numbering) names(calls []int) string {
 	those := make([]int, 0, len(calls))
 	for _, i := range calls {
@@ -91,7 +91,7 @@ func (ns numbering) names(calls []int) string {
 	return numbers(those)
 }
 
-// row is how a row about a call begins.
+// row returns the beginning of the row about a call.
 func (ns numbering) row(calls []*Request, i int) string {
 	name := numbers(ns[i : i+1])
 	if code, _ := Shorten(calls[i].Code); code != "" {
@@ -100,10 +100,10 @@ func (ns numbering) row(calls []*Request, i int) string {
 	return name + ": "
 }
 
-// numbers names calls by their numbers: "call 3", "calls 1 to 4 and 7".
+// numbers lists calls by their numbers: "call 3", "calls 1 to 4 and 7".
 func numbers(calls []int) string { return spans("call", calls) }
 
-// spans names things by their numbers, which ascend.
+// spans lists things by their numbers, in ascending order.
 func spans(thing string, all []int) string {
 	var parts []string
 	for i := 0; i < len(all); {
@@ -137,7 +137,7 @@ func RenderAll(calls []*Request, o RenderOptions) Rendering {
 	return whole
 }
 
-// renderAll also returns, for each call, what a person saw of it: Cut, Masked and Complete.
+// renderAll also returns what a person saw of each call: Cut, Masked and Complete.
 func renderAll(calls []*Request, o RenderOptions) (whole Rendering, each []Rendering) {
 	if len(calls) == 1 {
 		whole = Render(calls[0], o)
@@ -169,7 +169,7 @@ func renderAll(calls []*Request, o RenderOptions) (whole Rendering, each []Rende
 	return whole, each
 }
 
-// rowLines is how many lines a row of a table may take before texts are cut more.
+// rowLines is how many lines a row of a table may take before its texts are cut more.
 const rowLines = 3
 
 func renderBlock(calls []*Request, block []int, o RenderOptions) Rendering {
@@ -196,7 +196,7 @@ func renderBlock(calls []*Request, block []int, o RenderOptions) Rendering {
 	panic("no budget")
 }
 
-// table lays out the arguments of similar calls: what is the same in all once, then a row for each with what varies.
+// table lays out the arguments of similar calls: common values once, then a row for each call with its other values.
 func (q *question) table(calls []*Request, block []int) int {
 	var those []*Request
 	for _, i := range block {
@@ -233,7 +233,7 @@ func (q *question) table(calls []*Request, block []int) int {
 	return strings.Count(q.args, "\n")
 }
 
-// sharedSources are remarks that hold for all of calls.
+// sharedSources are the remarks that apply to all of calls.
 func sharedSources(calls []*Request) map[string]string {
 	shared, _ := sourcesOf(calls[0])
 	for _, r := range calls[1:] {

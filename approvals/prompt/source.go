@@ -6,10 +6,10 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// A Source says where one argument comes from, as far as could be seen.
+// A Source says where one argument comes from, as far as known.
 type Source struct {
 	Pointer string `json:"pointer,omitempty"` // JSON Pointer of a text or number in the arguments
-	// canonical name of the tool whose answer has it; "" says that it is written in the text of the program
+	// Canonical name of the tool that answered with the value; "" says that the program's text contains it.
 	Tool string `json:"tool,omitempty"`
 	Call int    `json:"call,omitempty"` // the number of that call in the run
 }
@@ -21,7 +21,7 @@ func (s Source) remark() string {
 	return fmt.Sprintf("(from %s, call %d)", Heading(&Request{Name: s.Tool}), s.Call)
 }
 
-// sourcesOf maps pointers to remarks, and reports whether every argument is written in the program.
+// sourcesOf maps pointers to remarks, and reports whether the program's text contains every argument.
 func sourcesOf(r *Request) (remarks map[string]string, written bool) {
 	if len(r.Sources) == 0 {
 		return nil, false

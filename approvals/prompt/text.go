@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// A piece is what is shown for some characters of a text: a unit between quotation marks, or the mark of a secret
-// outside.
+// A piece is the output for some characters of a text: a unit between quotation marks, or the mark of a secret outside
+// them.
 type piece struct {
 	unit
 	mark   string
@@ -22,10 +22,10 @@ func (p piece) width() int {
 	return p.unit.width()
 }
 
-// lineWeight is what a line end counts for where texts are cut.
+// lineWeight is the weight of a line end where texts are cut.
 const lineWeight = 30
 
-// weight is what x counts for where a text is cut.
+// weight is the weight of x where a text is cut.
 func (p *printer) weight(x piece) int {
 	if x.r == '\n' && !p.oneLine {
 		return x.width() + lineWeight
@@ -35,7 +35,7 @@ func (p *printer) weight(x piece) int {
 
 func (p piece) characters() int { return p.n + p.secret }
 
-// pieces goes through a text of which some spans are secret.
+// pieces iterates over a text that has some secret spans.
 func (p *printer) pieces(cs []rune, secret []span) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
 		at := 0
@@ -53,8 +53,8 @@ func (p *printer) pieces(cs []rune, secret []span) iter.Seq[piece] {
 	}
 }
 
-// text writes a string: whole if it is short, else its two ends with the number of characters between them. Both ends,
-// because what is dangerous tends to stand at one of them.
+// text writes a string: whole if it is short, else its two ends with the number of characters between them. It shows
+// both ends because dangerous parts tend to be at one of them.
 func (p *printer) text(cs []rune, secret []span) {
 	var head, tail []piece
 	headWidth, tailWidth, hidden := 0, 0, 0
@@ -85,14 +85,14 @@ func (p *printer) text(cs []rune, secret []span) {
 	p.look(slices.Concat(head, tail))
 }
 
-// quoting writes pieces, and the quotation marks around those that are data.
+// quoting writes pieces, with quotation marks around the data.
 type quoting struct {
 	*printer
 	begun, inside bool
 	space         bool // the last piece was a space
 }
 
-// put writes the first of some pieces; ending says that nothing follows the last of them.
+// put writes the first of some pieces; ending says that nothing follows the last one.
 func (q *quoting) put(xs []piece, ending bool) {
 	x := xs[0]
 	if x.mark != "" {
@@ -123,7 +123,7 @@ func (q *quoting) put(xs []piece, ending bool) {
 	q.note(x.unit)
 }
 
-// word is the width of what comes before the next space, or 0 if that is too long to be a word.
+// word is the width of the text before the next space, or 0 if that is too long for a word.
 func word(xs []piece) int {
 	w := 0
 	for _, x := range xs {
@@ -137,7 +137,7 @@ func word(xs []piece) int {
 	return w
 }
 
-// longestWord is the longest that is moved to the next line whole.
+// longestWord is the longest word that moves to the next line whole.
 const longestWord = 24
 
 func (q *quoting) remark(s string) {
@@ -163,7 +163,7 @@ func (q *quoting) close() {
 // largeSecret is the length above which a masked value may be more than a password or a token.
 const largeSecret = 2048
 
-// note counts what does not show as itself.
+// note counts characters that are not shown unescaped.
 func (p *printer) note(u unit) {
 	if u.raw || ordinary(u.r) {
 		return
@@ -174,12 +174,12 @@ func (p *printer) note(u unit) {
 	p.odd[kind(u.r)] += u.n
 }
 
-// ordinary reports whether an escaped r is nothing to warn of.
+// ordinary reports whether an escaped r needs no warning.
 func ordinary(r rune) bool {
 	return r == ' ' || short[r] != "" || shows(r) && !unicode.Is(unicode.M, r)
 }
 
-// look notices what a reader could misread in what was shown.
+// look records what a reader could misread in the text shown.
 func (p *printer) look(shown []piece) {
 	cs := make([]rune, 0, len(shown))
 	for _, x := range shown {

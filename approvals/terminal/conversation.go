@@ -13,25 +13,24 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// A conversation is what is shown on the terminal at once: one call, several calls together, or a question of a
-// program.
+// A conversation is what the terminal shows at once: one call, several calls together, or a question of a program.
 type conversation interface {
 	render(o prompt.RenderOptions) prompt.Rendering
-	// label is what is shown before a person types.
+	// label is the text shown before a person types.
 	label(shown prompt.Rendering) string
-	// read reads the line that was typed. A hint says what to type instead: then it is no answer. err ends the
+	// read parses the typed line. A hint says what to type instead; then the line is not an answer. err ends the
 	// conversation.
 	read(line string, shown prompt.Rendering) (answer call.Answer, hint string, err error)
-	// shows reports whether a line asks to see all of it.
+	// shows reports whether a line asks to see everything.
 	shows(line string) bool
-	// paged says that a person has to see all of it, page by page, before they answer.
+	// paged says that a person must see everything, page by page, before they answer.
 	paged() bool
 }
 
-// maxUnclear is how many lines that are no answer end the conversation without one.
+// maxUnclear is how many unclear lines end the conversation without an answer.
 const maxUnclear = 5
 
-// errEach says that a person wants to decide about calls one by one.
+// errEach says that a person wants to decide the calls one by one.
 var errEach = errors.New("one by one")
 
 // converse shows a question, and reads until there is an answer.
@@ -64,7 +63,7 @@ func (t *terminal) converse(ctx context.Context, c conversation) (call.Answer, e
 	return call.Answer{}, prompt.ErrUnclear
 }
 
-// show shows a question. Where all of it has to be seen a person may refuse before its end.
+// show shows a question. Where a person must see all of it, they may refuse before its end.
 func (t *terminal) show(ctx context.Context, c conversation, shown prompt.Rendering) (no *call.Answer, err error) {
 	if !c.paged() {
 		return nil, t.print("\n" + shown.Text)
@@ -72,8 +71,8 @@ func (t *terminal) show(ctx context.Context, c conversation, shown prompt.Render
 	return t.pages(ctx, "\n"+shown.Text, strings.Count(c.label(shown), "\n")+2)
 }
 
-// pages shows a text that has to be seen whole: as much at a time as there is room for above so many lines, and more
-// when a person asks for it. The person may also refuse. Nothing that is typed meanwhile is a yes.
+// pages shows a text that a person must see whole: as much at a time as fits above a number of lines, and more when the
+// person asks for it. The person may also refuse. Nothing typed meanwhile is a yes.
 func (t *terminal) pages(ctx context.Context, text string, below int) (no *call.Answer, err error) {
 	lines := strings.SplitAfter(text, "\n")
 	for {
@@ -109,7 +108,7 @@ func refusalOr(no *call.Answer) call.Answer {
 	return *no
 }
 
-// firstWord is the first word of a line, without what ends a sentence, and the rest.
+// firstWord returns the first word of a line, without final punctuation, and the rest.
 func firstWord(line string) (word, rest string) {
 	word, rest, _ = strings.Cut(line, " ")
 	return strings.ToLower(strings.TrimRight(word, ".,:;!")), strings.TrimSpace(rest)
@@ -120,7 +119,7 @@ func isShow(line string) bool {
 	return word == "show" && rest == ""
 }
 
-// hintOfShow tells how to see what is left out.
+// hintOfShow says how to see what is left out.
 func hintOfShow(shown prompt.Rendering) string {
 	if shown.Cut || shown.Masked > 0 {
 		return ", show to see all of it"
@@ -202,8 +201,8 @@ func (a *approval) approves(word, rest string) bool {
 	return yes && rest == a.code || word == a.code && rest == ""
 }
 
-// remembered takes the words off a line that say what a yes is remembered for: one of the offers, and behind it how far
-// it goes, see [prompt.ReadLimits]. An error says what is wrong with that.
+// remembered splits a line into the words that say for what to remember a yes, and the rest. These words are one of the
+// offers, followed by its limits, see [prompt.ReadLimits]. The error says what is wrong with them.
 func (a *approval) remembered(line string) (rest string, wish call.Answer, err error) {
 	words := strings.Fields(line)
 	for i, word := range words {
@@ -216,7 +215,7 @@ func (a *approval) remembered(line string) (rest string, wish call.Answer, err e
 	return line, wish, nil
 }
 
-// A together is several calls that are decided at once, or one by one.
+// A together is several calls that a person decides at once, or one by one.
 type together struct {
 	calls []*prompt.Request
 	plan  *prompt.Grant

@@ -4,7 +4,7 @@ package terminal
 
 import "golang.org/x/sys/unix"
 
-// flushInput throws away what was typed on a terminal and not yet read.
+// flushInput discards unread input of a terminal.
 func flushInput(fd int) error {
 	const inputQueue = 1 // FREAD
 	return unix.IoctlSetPointerInt(fd, unix.TIOCFLUSH, inputQueue)

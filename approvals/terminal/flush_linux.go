@@ -2,5 +2,5 @@ package terminal
 
 import "golang.org/x/sys/unix"
 
-// flushInput throws away what was typed on a terminal and not yet read.
+// flushInput discards unread input of a terminal.
 func flushInput(fd int) error { return unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH) }

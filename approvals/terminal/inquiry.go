@@ -36,7 +36,7 @@ func (q programQuestion) read(line string, _ prompt.Rendering) (answer call.Answ
 	return answer, hint, nil
 }
 
-// wanted says what is to be typed.
+// wanted says what to type.
 func wanted(q *prompt.Inquiry) string {
 	switch {
 	case len(q.Options) == 0:
@@ -51,7 +51,7 @@ func wanted(q *prompt.Inquiry) string {
 	return "the number of your answer"
 }
 
-// typedAnswer reads a line: numbers of options, the label of one, or words.
+// typedAnswer parses a line: numbers of options, the label of one, or words.
 func typedAnswer(q *prompt.Inquiry, line string) call.Answer {
 	answer := call.Answer{Allowed: true}
 	for i, o := range q.Options {

@@ -8,12 +8,12 @@ import (
 	"sync"
 )
 
-// lines reads from what cannot be told to stop: a pipe in a test, or a console where there is no select. Its goroutine
+// lines reads from an input that cannot be interrupted: a pipe in a test, or a console without select. Its goroutine
 // ends with the input.
 type lines struct {
 	in    io.Reader
 	start sync.Once
-	typed chan string // unbuffered: a line waits here until somebody asks, or drop throws it away
+	typed chan string // unbuffered: a line waits here until somebody asks, or drop discards it
 }
 
 func newLines(in io.Reader) *lines { return &lines{in: in, typed: make(chan string)} }

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// SamePeer returns an error unless the process at the other end of a socket is of this user.
+// SamePeer returns an error unless the process at the other end of a socket belongs to this user.
 func SamePeer(c net.Conn) error {
 	u, ok := c.(*net.UnixConn)
 	if !ok {

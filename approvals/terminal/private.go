@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// ListenPrivate makes a new socket in dir that only this user can reach, and removes those of processes that ended.
-// Pass each connection to [SamePeer]. Closing the listener removes the socket.
+// ListenPrivate makes a new socket in dir that only this user can reach, and removes the sockets of processes that
+// ended. Pass each connection to [SamePeer]. Closing the listener removes the socket.
 func ListenPrivate(dir string) (net.Listener, error) {
 	if !canTellPeers {
 		return nil, errNoPeers
@@ -37,7 +37,8 @@ func ListenPrivate(dir string) (net.Listener, error) {
 	return l, nil
 }
 
-// DialPrivate connects to a socket that [ListenPrivate] made, if the socket and whoever listens there are of this user.
+// DialPrivate connects to a socket that [ListenPrivate] made, if the socket and the listening process belong to this
+// user.
 func DialPrivate(ctx context.Context, path string) (net.Conn, error) {
 	if !canTellPeers {
 		return nil, errNoPeers

@@ -20,26 +20,26 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// A socket takes responders of the same user to a Queue. It stands in a folder that only this user can enter, and
-// connections of other users are rejected. Another program of the same user can connect.
+// A socket connects responders of the same user to a Queue. It is in a folder that only this user can enter, and the
+// listener rejects connections of other users. Another program of the same user can connect.
 
 const (
 	socketSuffix = ".sock"
-	// longestSocket is the longest path that every system takes for a socket.
+	// longestSocket is the longest socket path that every system accepts.
 	longestSocket = 103
-	// longestSaid bounds a line of a responder: arguments that were changed are in it.
+	// longestSaid bounds a line of a responder, which may contain changed arguments.
 	longestSaid = 4 << 20
-	// helloWait is how long whoever listens may take to say who it is, acceptPause how long is waited after a
-	// connection failed.
+	// helloWait is how long the listening process may take to identify itself; acceptPause is the delay after a failed
+	// connection.
 	helloWait, acceptPause = 5 * time.Second, 100 * time.Millisecond
 	// sendWait is how long a responder may take to receive a line.
 	sendWait = 5 * time.Second
 )
 
-// ErrUnsafe says that other users have access to what must be private.
+// ErrUnsafe says that other users have access to something that must be private.
 var ErrUnsafe = errors.New("others could get at it")
 
-// PrivateDir makes a folder that only this user can enter, or says why an existing one is not private.
+// PrivateDir makes a folder that only this user can enter, or returns an error if an existing one is not private.
 func PrivateDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -78,8 +78,7 @@ type Listener struct {
 	wg     sync.WaitGroup
 }
 
-// Listen makes a socket in dir and serves q there until it is closed. Whoever answers over it is called by in the
-// record.
+// Listen makes a socket in dir and serves q there until it is closed. The record names those who answer over it by.
 func Listen(dir string, q *approvals.Queue, by string, log *slog.Logger) (*Listener, error) {
 	socket, err := ListenPrivate(dir)
 	if err != nil {
@@ -93,7 +92,7 @@ func Listen(dir string, q *approvals.Queue, by string, log *slog.Logger) (*Liste
 	return l, nil
 }
 
-// sweepSockets removes the sockets of processes that are gone.
+// sweepSockets removes the sockets of processes that have ended.
 func sweepSockets(dir string) {
 	for _, path := range Sockets(dir) {
 		c, err := net.DialTimeout("unix", path, time.Second)
@@ -105,7 +104,7 @@ func sweepSockets(dir string) {
 	}
 }
 
-// Sockets lists the sockets in dir, whether or not somebody listens there.
+// Sockets lists the sockets in dir, even those without a listener.
 func Sockets(dir string) []string {
 	all, _ := filepath.Glob(filepath.Join(dir, "*"+socketSuffix))
 	return all
@@ -155,7 +154,7 @@ func (l *Listener) Close() error {
 	return err
 }
 
-// serve is one responder's connection.
+// serve handles one responder's connection.
 func (l *Listener) serve(c net.Conn) {
 	defer func() {
 		c.Close()
@@ -199,7 +198,7 @@ type served struct {
 	queue *approvals.Queue
 	seat  *approvals.Seat
 
-	outcomes sync.WaitGroup // of calls that were allowed here
+	outcomes sync.WaitGroup // waits for outcomes of calls that were allowed here
 
 	listing sync.Mutex // one list at a time, from reading the queue to writing its line: the newest is sent last
 
@@ -235,7 +234,7 @@ func (s *served) pending() error {
 	return s.tell(t)
 }
 
-// listen does what the responder says until it is gone.
+// listen carries out the responder's lines until it disconnects.
 func (s *served) listen(ctx context.Context) error {
 	lines := bufio.NewScanner(s.conn)
 	lines.Buffer(nil, longestSaid)
@@ -303,7 +302,7 @@ type Responder struct {
 	mu    sync.Mutex
 }
 
-// Respond connects to a socket that [Listen] made, if it is of this user and so is who listens there.
+// Respond connects to a socket that [Listen] made, if the socket and the listening process belong to this user.
 func Respond(ctx context.Context, path string) (*Responder, error) {
 	c, err := DialPrivate(ctx, path)
 	if err != nil {
@@ -335,7 +334,7 @@ func (r *Responder) Next() (*Told, error) {
 	return &t, nil
 }
 
-// Say says something.
+// Say sends a line.
 func (r *Responder) Say(s Said) error { return send(r.conn, &r.mu, s) }
 
 // Close ends the connection, and Next with it.

@@ -19,7 +19,7 @@ import (
 // Options say how a terminal asks. The zero value suits a terminal.
 type Options struct {
 	Color bool
-	// Plain says that in is to be believed although it is no terminal, as in a test. Otherwise such a channel has no
+	// Plain says to accept in as input although it is not a terminal, as in a test. Otherwise such a channel has no
 	// person.
 	Plain bool
 }
@@ -29,11 +29,11 @@ const (
 	plainWidth = 80
 )
 
-// New asks on a terminal, one question at a time. A person types a whole word, and for a high risk the code of the
-// question with it; what was typed before the question appeared is thrown away.
+// New asks on a terminal, one question at a time. A person types a whole word, and for a high risk also the code of the
+// question. New discards what was typed before the question appeared.
 //
-// With a nil or closed in, or one that is no terminal, nobody is there. Reading stops when an ask ends, so that a
-// terminal can be used for other things in between. Write access to out should be the channel's alone while it asks.
+// With a nil or closed in, or one that is not a terminal, nobody is there. Reading stops when an ask ends, so that
+// other code can use the terminal in between. While the channel asks, nothing else should write to out.
 func New(in io.Reader, out io.Writer, o Options) approvals.Channel {
 	t := &terminal{out: out, options: o, turn: make(chan struct{}, 1), width: plainWidth, rows: func() int { return 0 }}
 	switch f, isFile := in.(*os.File); {
@@ -56,9 +56,9 @@ func New(in io.Reader, out io.Writer, o Options) approvals.Channel {
 	return t
 }
 
-// A lineSource is where typed lines come from.
+// A lineSource provides typed lines.
 type lineSource interface {
-	drop() error                              // throws away what was typed so far
+	drop() error                              // discards what was typed so far
 	line(ctx context.Context) (string, error) // without its end; returns when ctx ends
 }
 
@@ -67,13 +67,13 @@ type terminal struct {
 	out     io.Writer
 	options Options
 	width   int
-	rows    func() int    // of the screen; 0 is that it has no end
+	rows    func() int    // of the screen; 0 means unlimited
 	turn    chan struct{} // holds an element while a question is on the screen
 }
 
 func (t *terminal) Name() string { return "terminal" }
 
-// Strong: the answer is typed by whoever sits at the terminal where the program was started, and not by the program.
+// Strong is true: the answer comes from the person at the terminal where the program was started, not from the program.
 func (t *terminal) Strong() bool { return true }
 
 func (t *terminal) Ask(ctx context.Context, s *approvals.Showing) (call.Answer, error) {
@@ -110,7 +110,7 @@ func (t *terminal) acquire(ctx context.Context, s *approvals.Showing) (done func
 	return func() { <-t.turn }, nil
 }
 
-// AskAll shows calls together, and takes one answer to all of them or one to each.
+// AskAll shows calls together, and accepts one answer to all of them or one to each.
 func (t *terminal) AskAll(ctx context.Context, s *approvals.Showing) ([]call.Answer, error) {
 	done, err := t.acquire(ctx, s)
 	if err != nil {
@@ -147,7 +147,7 @@ func (t *terminal) ask(ctx context.Context, r *prompt.Request) (call.Answer, err
 	return t.converse(ctx, newApproval(r))
 }
 
-// typed shows a label and returns the line that is typed after it.
+// typed shows a label and returns the next typed line.
 func (t *terminal) typed(ctx context.Context, label string) (string, error) {
 	if err := t.in.drop(); err != nil {
 		return "", fmt.Errorf("dropping what was typed early: %w", err)

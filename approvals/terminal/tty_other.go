@@ -4,6 +4,6 @@ package terminal
 
 import "os"
 
-// newTTY says that nobody is there: without a way to throw away what was typed early, an answer could be meant for
-// something else.
+// newTTY returns nil, which means that nobody is there: if early input cannot be discarded, an answer could be meant
+// for something else.
 func newTTY(*os.File) lineSource { return nil }

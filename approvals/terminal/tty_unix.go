@@ -14,15 +14,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A tty reads a terminal only while a question is open, and never longer: a read that could not be taken back would
-// swallow what is typed next for somebody else.
+// A tty reads a terminal only while a question is open. A read that cannot be cancelled would swallow input meant for
+// other readers.
 type tty struct {
 	file *os.File // kept, so that its descriptor stays open
 	fd   int
-	rest []byte // after the line that was returned last
+	rest []byte // input after the last line returned
 }
 
-// glance is how long a tty looks for input before it looks at the context.
+// glance is how long a tty waits for input before it checks the context.
 const glance = 50 * time.Millisecond
 
 func newTTY(f *os.File) lineSource {
@@ -67,7 +67,7 @@ func (t *tty) line(ctx context.Context) (string, error) {
 	}
 }
 
-// wait reports whether there is something to read.
+// wait reports whether there is input to read.
 func (t *tty) wait(ctx context.Context) (bool, error) {
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)

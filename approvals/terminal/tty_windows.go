@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// A console reads lines like any input, but can throw away what was typed early.
+// A console reads lines like any input, but can discard what was typed early.
 type console struct {
 	*lines
 	handle windows.Handle

@@ -11,12 +11,12 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// What goes over the socket between a Queue and those who answer: one JSON object a line, in both directions.
+// The protocol on the socket between a Queue and its responders: one JSON object a line, in both directions.
 
 // wireVersion changes when a responder of another version could misread a line.
 const wireVersion = 2
 
-// A Told is a line to a responder. Kind says which of the fields count.
+// A Told is a line to a responder. Kind says which fields apply.
 type Told struct {
 	Kind    string  `json:"kind"` // hello, pending, shown, answered or outcome
 	V       int     `json:"v,omitempty"`
@@ -28,7 +28,7 @@ type Told struct {
 	Error   string  `json:"error,omitempty"`   // shown, answered: why not
 }
 
-// An Asked is a question in a line to a responder. All texts are rendered: they consist of visible characters.
+// An Asked describes a question to a responder. All texts are rendered: they consist of visible characters.
 type Asked struct {
 	ID      string          `json:"id"`
 	Digest  string          `json:"digest"`
@@ -37,20 +37,20 @@ type Asked struct {
 	Text    string          `json:"text"`
 	Risk    string          `json:"risk"`
 	Profile string          `json:"profile"`
-	Code    string          `json:"code,omitempty"` // has to be typed for a yes
+	Code    string          `json:"code,omitempty"` // must be typed for a yes
 	Whole   bool            `json:"whole"`          // nothing is left out of Text
-	Unseen  bool            `json:"unseen"`         // it has to be shown whole before it can be allowed
+	Unseen  bool            `json:"unseen"`         // must be shown whole before a yes
 	Since   time.Time       `json:"since"`
-	Ends    time.Time       `json:"ends,omitzero"` // until when it waits; zero while it waits for its turn elsewhere
+	Ends    time.Time       `json:"ends,omitzero"` // deadline; zero while it waits for its turn elsewhere
 	Offers  []Offer         `json:"offers,omitempty"`
-	Args    json.RawMessage `json:"args,omitempty"` // when they may be changed
-	// Inquiry is the question of a program: then there is no call, and nothing to allow.
+	Args    json.RawMessage `json:"args,omitempty"` // set if a person may change them
+	// Inquiry is the question of a program. Then there is no call, and nothing to allow.
 	Inquiry *prompt.Inquiry `json:"inquiry,omitempty"`
 }
 
-// A Batch is several calls of one run as one question, see [Batches]. Each is answered by its own ID and digest.
+// A Batch is several calls of one run shown as one question, see [Batches]. Each is answered by its own ID and digest.
 type Batch struct {
-	ID    string   `json:"id"`             // the same for as long as calls of the run wait
+	ID    string   `json:"id"`             // stays the same while calls of the run wait
 	IDs   []string `json:"ids"`            // of the calls
 	Rows  []string `json:"rows"`           // a line for each of them, see [Rows]
 	Text  string   `json:"text"`           // all of them, rendered
@@ -58,7 +58,7 @@ type Batch struct {
 	Plan  string   `json:"plan,omitempty"` // the words of the offer that goes with all of them
 }
 
-// An Offer is a way of saying yes.
+// An Offer is one way to say yes.
 type Offer struct {
 	Scope call.Scope `json:"scope"`
 	Text  string     `json:"text"`
@@ -69,7 +69,7 @@ type Said struct {
 	Kind   string          `json:"kind"` // width, show or answer
 	Width  int             `json:"width,omitempty"`
 	ID     string          `json:"id,omitempty"`
-	IDs    []string        `json:"ids,omitempty"` // show: the calls of a batch, which is called ID
+	IDs    []string        `json:"ids,omitempty"` // show: the calls of the batch ID
 	Digest string          `json:"digest,omitempty"`
 	Yes    bool            `json:"yes,omitempty"`
 	Scope  call.Scope      `json:"scope,omitempty"`
@@ -83,7 +83,7 @@ type Said struct {
 	Text     string `json:"text,omitempty"`
 }
 
-// describe makes the line about a question.
+// describe makes the line for a question.
 func describe(o approvals.Open, width int) Asked {
 	r := o.Request
 	shown := prompt.Render(r, prompt.RenderOptions{Width: width})
@@ -112,7 +112,7 @@ func describe(o approvals.Open, width int) Asked {
 	return a
 }
 
-// describeAll describes questions, and those of them that can be answered together.
+// describeAll describes questions, and the batches that a person can answer together.
 func describeAll(open []approvals.Open, width int) (calls []Asked, batches []Batch) {
 	calls = []Asked{}
 	var requests []*prompt.Request
@@ -139,7 +139,7 @@ func describeAll(open []approvals.Open, width int) (calls []Asked, batches []Bat
 	return calls, batches
 }
 
-// byRun says which of calls a person may answer together: those of one run that need no code. The others stand alone.
+// byRun groups the calls that a person may answer together: those of one run that need no code. The others stand alone.
 func byRun(calls []*prompt.Request) [][]int {
 	var all [][]int
 	place := map[string]int{}
