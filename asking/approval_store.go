@@ -12,24 +12,24 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// An ApprovalStore keeps questions and their answers in a database, so that they outlive the process that asks and can
-// be answered in any that shares the database.
+// An ApprovalStore keeps questions and their answers in a database, so that they outlive the asking process and any
+// process that shares the database can answer them.
 type ApprovalStore struct {
 	database
 	waiters waiters
 }
 
-// NewApprovalStore keeps them in the database that db gives.
+// NewApprovalStore returns a store in the database that db returns.
 func NewApprovalStore(db func(context.Context) (*store.DB, error)) *ApprovalStore {
 	return &ApprovalStore{database: db}
 }
 
 var _ approvals.SharedStore = (*ApprovalStore)(nil)
 
-// A database opens when it is needed for the first time.
+// A database is opened on first use.
 type database func(context.Context) (*store.DB, error)
 
-// with does something with the database.
+// with calls do with the database.
 func (open database) with(ctx context.Context, do func(db *store.DB) error) error {
 	db, err := open(ctx)
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *ApprovalStore) Watch(ctx context.Context) (changed <-chan struct{}, sto
 	return changed, stop, err
 }
 
-// PendingOf is a question as package approvals knows it.
+// PendingOf converts a stored question to the type of package approvals.
 func PendingOf(a *store.Approval) *approvals.Pending {
 	return &approvals.Pending{
 		ID: a.ID, Run: a.Run, Call: a.Call, Principal: a.Principal, Digest: a.Digest, Question: a.Question,
@@ -128,12 +128,12 @@ func PendingOf(a *store.Approval) *approvals.Pending {
 	}
 }
 
-// Until is when the time to answer a question is over, as people were told when it was put. Expires is later: a yes may
-// be used for a while yet, and a question may have waited for its turn.
+// Until is the deadline for an answer that people were shown when the question was asked. Expires is later: a yes stays
+// usable for a while, and the question may have waited for its turn.
 func Until(r *prompt.Request) time.Time { return cmp.Or(r.Until, r.Expires) }
 
-// StillAsks reports whether the time to answer a stored question is not over. One that cannot be read has until it
-// expires.
+// StillAsks reports whether the time to answer a stored question has not passed. For an unreadable question, this is
+// until it expires.
 func StillAsks(a *store.Approval) bool {
 	end := a.Expires
 	if r, err := approvals.ReadPending(PendingOf(a)); err == nil {

@@ -18,17 +18,17 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 )
 
-// A UserAnswer is what a person said to a question that a program, or a model,
-// asked in its own words. It approves nothing.
+// A UserAnswer is a person's answer to a question that a program, or a model, asked in its own words. It approves
+// nothing.
 type UserAnswer struct {
 	Action   string   `json:"action"`   // accept, decline or cancel
-	Answer   string   `json:"answer"`   // the labels that were chosen and the words, in one text
+	Answer   string   `json:"answer"`   // the chosen labels and the words, in one text
 	Selected []string `json:"selected"` // the labels
 	Text     string   `json:"text"`     // the words
-	// Reason says more about cancel: canceled when a person closed the question,
-	// else why nobody answered it, such as no_approver or timeout.
+	// Reason explains cancel: canceled when a person closed the question, else why nobody answered it, such as
+	// no_approver or timeout.
 	Reason string `json:"reason,omitempty"`
-	Detail string `json:"detail,omitempty"` // a sentence, unless somebody answered
+	Detail string `json:"detail,omitempty"` // a sentence, if nobody answered
 }
 
 // The values of UserAnswer.Action.
@@ -38,11 +38,11 @@ const (
 	ActionCancel  = "cancel"
 )
 
-// askUserLimits bound the questions of programs where the profile sets no limits: unlike calls, they need no rule that
-// allows them.
+// askUserLimits limit the questions of programs where the profile sets no limits: unlike calls, questions need no rule
+// that allows them.
 var askUserLimits = profiles.Limits{Asks: 20, AsksPerMinute: 20, Pending: 5}
 
-// AskUser puts a question that a program asks, and gives it the answer as JSON.
+// AskUser asks a question of a program, and returns the answer to it as JSON.
 func (a *Prompter) AskUser(ctx context.Context, q *hostfns.Question) (json.RawMessage, error) {
 	answer, err := a.Inquire(ctx, q)
 	if err != nil {
@@ -51,7 +51,7 @@ func (a *Prompter) AskUser(ctx context.Context, q *hostfns.Question) (json.RawMe
 	return json.Marshal(answer)
 }
 
-// Inquire puts a question that a program, or a model, asks in its own words.
+// Inquire asks a question of a program, or of a model, in its own words.
 func (a *Prompter) Inquire(ctx context.Context, q *hostfns.Question) (*UserAnswer, error) {
 	inquiry, err := readInquiry(q.Args)
 	if err != nil {
@@ -86,7 +86,7 @@ func (a *Prompter) Inquire(ctx context.Context, q *hostfns.Question) (*UserAnswe
 	}, func(got approvals.Result, entry *hostfns.Entry) {
 		answer = newUserAnswer(inquiry, got.Answer)
 		entry.Reason = cmp.Or(got.Code, answered)
-		entry.Result, _ = json.Marshal(answer) // strings always can be
+		entry.Result, _ = json.Marshal(answer) // strings always encode
 	})
 	if err != nil {
 		return nil, err
@@ -94,9 +94,9 @@ func (a *Prompter) Inquire(ctx context.Context, q *hostfns.Question) (*UserAnswe
 	return answer, nil
 }
 
-// newInquiry makes a request of a program's question.
+// newInquiry makes a request from a program's question.
 func newInquiry(inquiry *prompt.Inquiry, principal, run string) *prompt.Request {
-	args, _ := json.Marshal(inquiry) // strings always can be
+	args, _ := json.Marshal(inquiry) // strings always encode
 	return &prompt.Request{
 		Name: prompt.InquiryTool, Tool: prompt.InquiryTool, Inquiry: inquiry, Args: args, Risk: call.Low,
 		Principal: principal, Code: prompt.NewCode(), Run: run, Time: time.Now(),
@@ -142,7 +142,7 @@ func readInquiry(raw json.RawMessage) (*prompt.Inquiry, error) {
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		value, expected := object[key], "text"
 		if bytes.Equal(value, []byte("null")) {
-			continue // as good as left out
+			continue // an empty value counts as absent
 		}
 		var err error
 		switch key {

@@ -1,5 +1,4 @@
-// Package asking puts the questions of runs to people: about calls, about the plan of a program, and those that
-// programs ask themselves. A [Prompter] asks for one run, over the channels that the profile lets be used, through the
-// desk of package approvals. What people have allowed and what they are asked is kept in the store, so that it counts
-// in every process.
+// Package asking asks people the questions of runs: about calls, about the plan of a program, and questions that
+// programs ask themselves. A [Prompter] asks for one run, over the channels that the profile permits, through the desk
+// of package approvals. The store keeps the questions and the grants, so that they count in every process.
 package asking

@@ -16,23 +16,23 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// Grants keeps what people have allowed for more than one call: in the database where there is one, so that all of it
-// is listed and revoked from anywhere, else in memory. A grant for a time counts in every process that shares the
-// database, one for a run wherever the run goes on, and one for a session in the process that it was given in.
+// Grants keeps what people have allowed for more than one call: in the database where there is one, so that any process
+// can list and revoke it, else in memory. A grant for a time counts in every process that shares the database, a grant
+// for a run in every process that continues the run, and a grant for a session in the process where it was given.
 type Grants struct {
 	approvals.GrantStore
 
 	mu       sync.Mutex
-	runs     map[string]bool // that something was granted for here
-	sessions map[string]bool // grants for a session that were given here, by their IDs
+	runs     map[string]bool // runs that have a grant from this process
+	sessions map[string]bool // session grants from this process, by ID
 }
 
-// NewGrants keeps them in memory.
+// NewGrants returns Grants in memory.
 func NewGrants() *Grants {
 	return &Grants{GrantStore: approvals.NewGrantStore(time.Now), runs: map[string]bool{}, sessions: map[string]bool{}}
 }
 
-// StoreIn has them kept in a database, before the first one is given.
+// StoreIn makes the Grants use a database. Call it before the first grant is given.
 func (g *Grants) StoreIn(db func(context.Context) (*store.DB, error)) {
 	g.GrantStore = storedGrants{db}
 }
@@ -52,7 +52,7 @@ func (g *Grants) Give(ctx context.Context, grant *prompt.Grant) error {
 	return nil
 }
 
-// EndRun takes back what was granted for a run. elsewhere says that some of it may have been given in another process.
+// EndRun revokes the grants of a run. elsewhere says that another process may have given some of them.
 func (g *Grants) EndRun(ctx context.Context, run string, elsewhere bool) error {
 	g.mu.Lock()
 	given := g.runs[run]
@@ -64,7 +64,7 @@ func (g *Grants) EndRun(ctx context.Context, run string, elsewhere bool) error {
 	return approvals.EndRun(ctx, g.GrantStore, run)
 }
 
-// EndSessions takes back what was granted for sessions of this process.
+// EndSessions revokes the grants for sessions of this process.
 func (g *Grants) EndSessions(ctx context.Context) (err error) {
 	g.mu.Lock()
 	ids := slices.Sorted(maps.Keys(g.sessions))
@@ -87,12 +87,12 @@ func (g *Grants) For(ctx context.Context, key string) ([]*prompt.Grant, error) {
 	}), err
 }
 
-// GrantsIn keeps grants in a database.
+// GrantsIn returns a store of grants in a database.
 func GrantsIn(db *store.DB) approvals.GrantStore {
 	return storedGrants{func(context.Context) (*store.DB, error) { return db, nil }}
 }
 
-// storedGrants keeps grants in the database that it gives.
+// storedGrants keeps grants in its database.
 type storedGrants struct{ database }
 
 func (s storedGrants) Give(ctx context.Context, g *prompt.Grant) error {
@@ -132,7 +132,7 @@ func (s storedGrants) All(ctx context.Context, principal string) (all []*prompt.
 	return all, err
 }
 
-// readGrants leaves out what was revoked or used up. A grant that does not say what its row says counts for nothing.
+// readGrants leaves out revoked and used-up grants. A grant that contradicts its row does not count.
 func readGrants(rows []*store.Grant, err error) ([]*prompt.Grant, error) {
 	if err != nil {
 		return nil, err

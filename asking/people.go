@@ -19,7 +19,7 @@ import (
 	"github.com/codemode-project/codemode/registry"
 )
 
-// People are those who can be asked, and what they have allowed.
+// People holds the channels to people, and what people have allowed.
 type People struct {
 	Log      *slog.Logger
 	Rules    *inforce.Rules
@@ -27,25 +27,25 @@ type People struct {
 	Record   *recorder.Recorder
 	Desk     *approvals.Desk
 	Grants   *Grants
-	Channels []approvals.Channel // beside those of each request
+	Channels []approvals.Channel // in addition to those of each request
 }
 
-// A Client is whoever wants something that people are asked about.
+// A Client is the requester on whose behalf people are asked.
 type Client struct {
 	Principal, Session, Name string
-	Channels                 []approvals.Channel // that reach people, beside those of all requests
+	Channels                 []approvals.Channel // that reach people, in addition to those of all requests
 	Caller                   *registry.Caller    // waits for the run; may be nil
 	Code                     string              // of the program, if there is one
 }
 
-// A Prompter puts the questions of one run to people, over the channels of the run's client and those of all requests.
+// A Prompter asks people the questions of one run, over the channels of the run's client and those of all requests.
 type Prompter struct {
 	people    *People
 	policy    *inforce.Policy
 	principal string
 	session   string
 	client    string
-	caller    *registry.Caller // is told that people are asked; may be nil
+	caller    *registry.Caller // learns that people are asked; may be nil
 	turn      chan struct{}    // holds an element while a question of the run is open
 	channels  []approvals.Channel
 
@@ -53,25 +53,25 @@ type Prompter struct {
 	program    *analysis.Program         // nil for a question without a run
 	hash       string                    // of the program's text
 	Provenance *Provenance               // where the arguments of calls come from
-	Display    map[string]prompt.Display // by tool: what narrows the arguments that are shown; nil is nothing
+	Display    map[string]prompt.Display // by tool: limits on the arguments shown; nil for none
 
-	// Of a run that waits for people, see package runs.
+	// For a run that waits for people, see package runs.
 	Claim     func(ctx context.Context, calls []int) error // makes the run this process's before an answer counts
 	Leaving   func() bool                                  // reports whether another process takes over the run
 	TakenOver bool                                         // the run began in another process, and people everywhere see it
-	Before    map[int]*prompt.Request                      // by call: what was asked in another process; under mu
+	Before    map[int]*prompt.Request                      // by call: what another process asked; under mu
 	mu        sync.Mutex
 
-	asked   bool        // a question of the run was put; only the first one offers the plan
+	asked   bool        // the run has asked a question; only the first one offers the plan
 	planned atomic.Bool // the plan was given
 	ahead   sync.Mutex
-	looked  bool // for what was allowed before the run; under ahead
+	looked  bool // approvals from before the run were read; under ahead
 
 	Put      atomic.Bool // a question was put
 	Patience Patience
 }
 
-// Prompter asks for one run or, without a program, one question.
+// Prompter returns a Prompter for one run or, without a program, for one question.
 func (p *People) Prompter(c *Client, policy *inforce.Policy, program *analysis.Program) *Prompter {
 	a := &Prompter{
 		people: p, policy: policy, principal: c.Principal, session: c.Session, client: c.Name, caller: c.Caller,
@@ -87,17 +87,17 @@ func (p *People) Prompter(c *Client, policy *inforce.Policy, program *analysis.P
 		if c.Outline != nil {
 			a.Provenance.Written(c.Outline.Shown)
 		}
-		if !c.Host || c.How != analysis.Value { // else a server, handed on: no call, and among the dynamic places
+		if !c.Host || c.How != analysis.Value { // else a server that is passed on: dynamic, and no call
 			a.preview.Calls = append(a.preview.Calls, prompt.PreviewCall{Name: c.Name, Line: c.Line, Column: c.Column})
 		}
 	}
 	return a
 }
 
-// channelsFor are the channels that a profile lets be used.
+// channelsFor returns the channels that a profile permits.
 func (a *Prompter) channelsFor(asking profiles.Asking) []approvals.Channel {
 	channels := slices.Clone(a.channels)
-	if asking.Channels != nil { // an empty list is none of them
+	if asking.Channels != nil { // an empty list permits none
 		channels = slices.DeleteFunc(channels, func(c approvals.Channel) bool {
 			return !slices.Contains(asking.Channels, c.Name())
 		})
@@ -105,8 +105,8 @@ func (a *Prompter) channelsFor(asking profiles.Asking) []approvals.Channel {
 	return channels
 }
 
-// expects reports whether people who are not there yet may come to a channel. People see the questions of a run that
-// another process began.
+// expects reports whether absent people may still come to a channel. People in other processes see the questions of a
+// run that another process began.
 func expects(channels []approvals.Channel) bool {
 	return slices.ContainsFunc(channels, func(c approvals.Channel) bool {
 		switch c := c.(type) {
@@ -119,14 +119,14 @@ func expects(channels []approvals.Channel) bool {
 	})
 }
 
-// A Presence says how many people are there to be asked over a channel.
+// A Presence says how many people are reachable over a channel.
 type Presence struct {
 	Channel string `json:"channel"`
 	Present int    `json:"present"`
 }
 
-// Present says how many people could be asked now over the channels of all requests, without those that a request
-// brings. Channels that do not know who is there are left out.
+// Present returns how many people are reachable now over the channels of all requests, without the channels of a single
+// request. It leaves out channels that do not know who is there.
 func (p *People) Present() []Presence {
 	var all []Presence
 	for _, c := range p.Channels {
@@ -150,15 +150,15 @@ func (p *People) CheckRemoteArgs(r *prompt.Request, args json.RawMessage) error 
 	return nil
 }
 
-// A Patience is how long people have been asked by a run in all, however many questions were open at once.
+// A Patience measures how long a run has had questions open to people. Simultaneous questions count once.
 type Patience struct {
 	mu    sync.Mutex
 	Spent time.Duration
 	open  int
-	since time.Time // when the first of those that are open was put
+	since time.Time // when the first of the open questions was asked
 }
 
-// begin notes that a question is open until over is called.
+// begin counts a question as open until over is called.
 func (p *Patience) begin() (over func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -174,7 +174,7 @@ func (p *Patience) begin() (over func()) {
 	}
 }
 
-// Used is how long it is by now.
+// Used is the time used so far.
 func (p *Patience) Used() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,22 +12,20 @@ import (
 	"github.com/codemode-project/codemode/preflight"
 )
 
-// With the first question of a run a person is offered the plan:
-// the calls to come that the program's text shows and that would be asked about,
-// as grants for this run, wherever the profile lets answers be remembered for a
-// run. Each call is still decided when it is made, and what is not as planned is
-// asked about.
+// With the first question of a run, a person is offered the plan: the calls to come that the program's
+// text shows and that would need a question, as grants for this run, wherever the profile lets answers be remembered
+// for a run. Each call is still decided when the program makes it. A call that differs from the plan needs a question.
 
-// maxTextCalls is how many calls a program's text may show for a plan to be made of it.
+// maxTextCalls is how many calls a program's text may show; a text with more gets no plan.
 const maxTextCalls = 200
 
-// A planned is a call of the program's text, with the grant that would answer for it.
+// A planned is a call of the program's text, with the grant that would answer it.
 type planned struct {
 	grant *prompt.Grant
 	call  analysis.Call
 }
 
-// foresee makes a grant for each call that the program's text shows and that would be asked about.
+// foresee makes a grant for each call that the program's text shows and that would need a question.
 func (a *Prompter) foresee(run, profile string) []planned {
 	if a.program == nil || len(a.program.Calls) > maxTextCalls {
 		return nil
@@ -56,7 +54,7 @@ func (a *Prompter) foresee(run, profile string) []planned {
 		if line == nil {
 			continue
 		}
-		// A call that cannot be allowed beforehand is asked about when it is made.
+		// If a call cannot be allowed beforehand, people are asked when the program makes it.
 		if g, err := prompt.PlanGrants([]prompt.PlannedCall{*line}, run, a.policy.Now()); err == nil {
 			all = append(all, planned{g[0], c})
 		}
@@ -64,7 +62,7 @@ func (a *Prompter) foresee(run, profile string) []planned {
 	return all
 }
 
-// line is one call of the text as a line of a plan; nil if it cannot be one.
+// line makes a line of a plan from one call of the text; nil if that is impossible.
 func (a *Prompter) line(f *preflight.Foresight, c analysis.Call, foreseen *preflight.PlannedCall,
 	before hostfns.Counters, run, profile string) *prompt.PlannedCall {
 	tool, err := a.people.Tools.Find(f.Now, c.Name)
@@ -90,16 +88,16 @@ func (a *Prompter) line(f *preflight.Foresight, c analysis.Call, foreseen *prefl
 	return line
 }
 
-// plan makes the grants for the calls that can still come while people are asked about the calls of now. More than a
-// person would read is no plan.
+// plan makes the grants for the calls that can still come while people are asked about the calls of now. If that is
+// more than a person would read, there is no plan.
 func (a *Prompter) plan(run, profile string, now []*prompt.Request) []*prompt.Grant {
 	all := a.foresee(run, profile)
 	made := func(r *prompt.Request) func(planned) bool {
 		return func(p planned) bool { return p.grant.Covers(r, a.policy.Now()) }
 	}
-	reached := 0 // the stage of the program that it is in at least
+	reached := 0 // the program has at least reached this stage
 	for _, r := range now {
-		if i := slices.IndexFunc(all, made(r)); i >= 0 { // those that may be made at any time have stage 0
+		if i := slices.IndexFunc(all, made(r)); i >= 0 { // calls that may come at any time have stage 0
 			first := all[i].call.Stage
 			for _, p := range all[i:] {
 				if made(r)(p) {
@@ -123,7 +121,7 @@ func (a *Prompter) plan(run, profile string, now []*prompt.Request) []*prompt.Gr
 	return grantsOf(all)
 }
 
-// grantsOf makes a plan of its lines: those that say the same are one.
+// grantsOf makes a plan of its lines, and merges equal lines.
 func grantsOf(all []planned) (plan []*prompt.Grant) {
 	for _, p := range all {
 		if i := slices.IndexFunc(plan, p.grant.Same); i >= 0 {
@@ -138,8 +136,8 @@ func grantsOf(all []planned) (plan []*prompt.Grant) {
 	return plan
 }
 
-// give keeps what a person has allowed besides a call. A plan is given once,
-// though several calls were answered with it.
+// give stores what a person has allowed besides a call. It stores a plan once, even if the plan came with the answers
+// to several calls.
 func (a *Prompter) give(ctx context.Context, g *prompt.Grant) error {
 	if g.Scope == call.ForPlan && a.planned.Swap(true) {
 		return nil

@@ -14,12 +14,11 @@ import (
 	"github.com/codemode-project/codemode/recorder"
 )
 
-// A person can allow the plan of a program before it runs: with a check of it, and not in the middle
-// of the run. What they allow is good for one run of the very same text, for the same principal, under the profile as
-// it is, and is gone as soon as the token of a check would be. It is kept where grants are, listed and revoked with
-// them.
+// A person can allow the plan of a program before it runs: with a check of it, instead of in the middle
+// of the run. The permission covers one run of exactly this text, for the same principal, under the current profile. It
+// expires when the token of a check would. It is stored, listed and revoked like grants.
 
-// AllowPlan puts the question that stands for a run that has not begun.
+// AllowPlan asks the question on behalf of a run that has not begun.
 func (a *Prompter) AllowPlan(ctx context.Context, run, name string) (*preflight.PlanAnswer, error) {
 	nobody := func(why string) (*preflight.PlanAnswer, error) { return &preflight.PlanAnswer{Detail: why}, nil }
 	profile := a.policy.Profile()
@@ -55,7 +54,7 @@ func (a *Prompter) AllowPlan(ctx context.Context, run, name string) (*preflight.
 	return a.putPlan(ctx, profile, r, channels)
 }
 
-// putPlan asks, and keeps and records what is answered.
+// putPlan asks, and stores and records the answer.
 func (a *Prompter) putPlan(
 	ctx context.Context, profile *profiles.Profile, r *prompt.Request, channels []approvals.Channel,
 ) (*preflight.PlanAnswer, error) {
@@ -79,7 +78,7 @@ func (a *Prompter) putPlan(
 		}
 	})
 	if err != nil {
-		if given != nil { // what is not on record does not count
+		if given != nil { // an unrecorded permission does not count
 			revoking, cancel := context.WithTimeout(context.WithoutCancel(ctx), recorder.NoteWait)
 			defer cancel()
 			err = errors.Join(err, a.people.Grants.Revoke(revoking, given.ID))
@@ -96,7 +95,7 @@ func (a *Prompter) putPlan(
 	return answer, nil
 }
 
-// keepPlan gives what a person has allowed. A profile that has changed meanwhile is another one.
+// keepPlan stores what a person has allowed. If the profile has changed meanwhile, it stores nothing.
 func (a *Prompter) keepPlan(ctx context.Context, r *prompt.Request, got approvals.Result) (*prompt.Grant, error) {
 	now := *r
 	now.ProfileDigest = a.policy.Digest()
@@ -111,7 +110,7 @@ func (a *Prompter) keepPlan(ctx context.Context, r *prompt.Request, got approval
 	return g, a.people.Grants.Give(ctx, g)
 }
 
-// useAheadGrant takes over for the run what a person allowed before it began, once.
+// useAheadGrant transfers to the run what a person allowed before it began, once.
 func (a *Prompter) useAheadGrant(ctx context.Context, q *hostfns.Question) {
 	if a.program == nil || a.TakenOver {
 		return
@@ -131,7 +130,7 @@ func (a *Prompter) useAheadGrant(ctx context.Context, q *hostfns.Question) {
 	for _, g := range grants {
 		lines := g.For(q.Run, a.session)
 		if len(lines) == 0 || !a.policy.Now().Before(g.Expires) || a.people.Grants.Spend(ctx, g.ID) != nil {
-			continue // it is another session's, over, or another run was faster
+			continue // it belongs to another session, is over, or another run was faster
 		}
 		for _, line := range lines {
 			if err := a.people.Grants.Give(ctx, line); err != nil {

@@ -10,10 +10,9 @@ import (
 	"github.com/codemode-project/codemode/hostfns"
 )
 
-// Probe puts a test question over one channel, to find out whether it reaches a
-// person, and says what became of it. A channel that is none of
-// the channels of all requests is one that other processes have, which share this one's
-// store. Nothing is allowed by an answer.
+// Probe asks a test question over one channel, to find out whether it reaches a person, and reports the result. If the
+// channel is not one of the channels of all requests, it is a channel of other processes that share this one's store.
+// The answer allows nothing.
 func (p *People) Probe(ctx context.Context, channel, principal string, wait time.Duration) (approvals.Result, error) {
 	var over approvals.Channel = elsewhere(channel)
 	for _, c := range p.Channels {

@@ -17,14 +17,14 @@ import (
 
 var _ hostfns.Prompter = (*Prompter)(nil)
 
-// Together reports whether the questions of one moment become one form, which is so unless the profile says otherwise.
+// Together reports whether the questions of one moment share one form. They do unless the profile says otherwise.
 func (a *Prompter) Together() bool {
 	profile := a.policy.Profile()
 	return profile != nil && (profile.Ask().Batch == nil || *profile.Ask().Batch)
 }
 
-// Ask puts questions of one moment, and tells the answer to each. The next ones may be put when the first of them is
-// answered.
+// Ask asks the questions of one moment, and passes on the answer to each. The next questions may begin when the first
+// one is answered.
 func (a *Prompter) Ask(
 	ctx context.Context, qs []*hostfns.Question, answered func(i int, answer call.Answer, use hostfns.Use),
 ) {
@@ -59,7 +59,7 @@ func (a *Prompter) Ask(
 	defer a.begin()()
 	requests, again := a.requests(asking, qs)
 	o.Leaving = a.Leaving
-	if again > 0 { // they wait on, until when people were told
+	if again > 0 { // they wait until the deadline that people were shown
 		o.Timeout = again
 	}
 	o.Answered = func(i int, got approvals.Result) {
@@ -71,7 +71,7 @@ func (a *Prompter) Ask(
 	a.put(ctx, requests, channels, o)
 }
 
-// limitOf is how long questions may be open together, and whether one may go without an answer.
+// limitOf returns how long questions may be open together, and whether one may succeed without an answer.
 func limitOf(qs []*hostfns.Question) (limit time.Duration, fallback bool) {
 	limit = approvals.DefaultTimeout
 	for i, q := range qs {
@@ -83,8 +83,8 @@ func limitOf(qs []*hostfns.Question) (limit time.Duration, fallback bool) {
 	return limit, fallback
 }
 
-// requests makes requests of questions about calls. With the first ones of the run people are offered its plan. again
-// is how long the questions still wait if all of them were put before, by another process.
+// requests makes requests from questions about calls. The first questions of a run offer its plan. again is how long
+// the questions still wait if another process has asked all of them before.
 func (a *Prompter) requests(
 	asking profiles.Asking, qs []*hostfns.Question,
 ) (requests []*prompt.Request, again time.Duration) {
@@ -121,10 +121,10 @@ func (a *Prompter) requests(
 	return requests, again
 }
 
-// maxInput is how long a tool's schema may be, in bytes, that goes with a question: it is kept with it.
+// maxInput limits the size of a tool's schema that is stored with a question, in bytes.
 const maxInput = 32 << 10
 
-// Earlier is the question about a call that another process has put and this one has not; nil if there is none.
+// Earlier returns the question about a call that another process asked and this one did not; nil if there is none.
 func (a *Prompter) Earlier(call int) *prompt.Request {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -137,14 +137,14 @@ func (a *Prompter) hasEarlier() bool {
 	return len(a.Before) > 0
 }
 
-// forgetEarlier notes that this process has taken over the question about a call.
+// forgetEarlier records that this process has taken over the question about a call.
 func (a *Prompter) forgetEarlier(call int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.Before, call)
 }
 
-// explain completes an answer that no person gave: it says what is missing here.
+// explain completes an answer that does not come from a person: it says what is missing here.
 func (a *Prompter) explain(got *approvals.Result, asking profiles.Asking, r *prompt.Request,
 	channels []approvals.Channel) {
 	if got.Code == call.CodeUnsupported && len(channels) == 0 {
@@ -166,8 +166,8 @@ func unreachable(tried []approvals.Try) bool {
 		!slices.ContainsFunc(tried, func(t approvals.Try) bool { return !none(t) && t.Outcome != approvals.Empty })
 }
 
-// pageHint says how a person reaches the page, where a question of critical risk can be answered. Where the terminal
-// can answer it too, no hint is needed.
+// pageHint says how a person reaches the page that can answer a question of critical risk. Where the terminal can
+// answer it too, no hint is needed.
 func pageHint(channels []approvals.Channel) string {
 	for _, c := range channels {
 		if s, ok := c.(approvals.Strong); ok && s.Strong() && c.Name() == "terminal" {
@@ -177,7 +177,7 @@ func pageHint(channels []approvals.Channel) string {
 	return "; codemode console opens the page, and codemode serve --console 127.0.0.1:7391 serves it where none is"
 }
 
-// answer is the answer to a call for the Gate. It counts only if this process can claim the run.
+// answer returns the answer to a call for the Gate. It counts only if this process can claim the run.
 func (a *Prompter) answer(ctx context.Context, r *prompt.Request, got approvals.Result) (call.Answer, hostfns.Use) {
 	if a.Claim != nil { // else it is a question without a run
 		if err := a.Claim(ctx, []int{r.Call}); err != nil {
@@ -193,7 +193,7 @@ func (a *Prompter) answer(ctx context.Context, r *prompt.Request, got approvals.
 	return got.Answer, func(ctx context.Context, now *hostfns.Question) error { return a.use(ctx, got, now) }
 }
 
-// use takes a yes for the call as it is now, and gives the grant that goes with it.
+// use spends a yes on the call as it is now, and stores the grant that comes with it.
 func (a *Prompter) use(ctx context.Context, yes approvals.Result, now *hostfns.Question) error {
 	switch err := a.people.Desk.Use(ctx, yes.Ticket, a.request(now)); {
 	case errors.Is(err, approvals.ErrChanged):
@@ -206,8 +206,8 @@ func (a *Prompter) use(ctx context.Context, yes approvals.Result, now *hostfns.Q
 	return a.give(ctx, yes.Draft)
 }
 
-// grantWait is how long grants may take to be read before a person is asked. A store that does not answer says so
-// before: then the question cannot be kept either, and that is found out at once.
+// grantWait bounds the reading of grants before a person is asked. An unreachable store reports an error earlier: then
+// the question cannot be stored either, which shows at once.
 const grantWait = 4 * time.Second
 
 // Remembered answers a question from what people have allowed before.
@@ -228,7 +228,7 @@ func (a *Prompter) Remembered(ctx context.Context, q *hostfns.Question) (call.An
 	}
 	if was := a.Earlier(q.Call); was != nil {
 		if !a.people.Desk.WithdrawUnanswered(reading, was.ID) {
-			return call.Answer{}, false // a person has answered it since: that counts, and a no above all
+			return call.Answer{}, false // a person has answered it since: that answer counts, above all a no
 		}
 		a.forgetEarlier(q.Call)
 	}

@@ -11,12 +11,13 @@ import (
 )
 
 const (
-	// leastText is the shortest text, in characters, whose appearance in an answer means something.
+	// leastText is the length of the shortest text, in characters, for which a match with an answer is meaningful.
 	leastText = 4
-	// mostAnswered bounds what a Provenance remembers of the answers of a run, in bytes; beyond, what is older stays.
+	// mostAnswered bounds what a Provenance stores of the answers of a run, in bytes; beyond that, it keeps the older
+	// ones.
 	mostAnswered = 4 << 20
-	// mostTexts is how many texts are looked for inside of arguments, and mostLooked in how many texts of the
-	// arguments that is done, each of at most longestLooked bytes: a program must not make it take long.
+	// mostTexts is how many texts are searched for inside arguments, and mostLooked in how many texts of the arguments,
+	// each of at most longestLooked bytes: this bounds the time that a program can make it take.
 	mostTexts, mostLooked, longestLooked = 500, 64, 16 << 10
 )
 
@@ -36,7 +37,7 @@ type answer struct {
 	prompt.Source
 }
 
-// Written notes a value that stands in the text of the program.
+// Written records a value in the text of the program.
 func (t *Provenance) Written(value json.RawMessage) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -46,7 +47,7 @@ func (t *Provenance) Written(value json.RawMessage) {
 	prompt.Leaves(value, func(_ string, v strictjson.Value) { t.written[string(v.AppendCanonical(nil))] = true })
 }
 
-// Answered notes what a call was answered.
+// Answered records the answer to a call.
 func (t *Provenance) Answered(call int, tool string, value json.RawMessage) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -76,8 +77,8 @@ func (t *Provenance) Answered(call int, tool string, value json.RawMessage) {
 	})
 }
 
-// Sources says where the arguments of a call come from. A value that is written in the text of the program stays so
-// though an answer had it too: it is what the program's author could see.
+// Sources returns where the arguments of a call come from. A value in the text of the program counts as written even if
+// an answer also contained it: the program's author could see it.
 func (t *Provenance) Sources(args json.RawMessage) []prompt.Source {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -99,7 +100,7 @@ func (t *Provenance) Sources(args json.RawMessage) []prompt.Source {
 	return all
 }
 
-// within looks for a text that an answer had a part of, or that is a part of an answer: the latest such answer.
+// within finds the latest answer that contains a part of a text, or is contained in it.
 func (t *Provenance) within(text string) (prompt.Source, bool) {
 	if utf8.RuneCountInString(text) < leastText {
 		return prompt.Source{}, false

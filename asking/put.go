@@ -14,14 +14,14 @@ import (
 	"github.com/codemode-project/codemode/recorder"
 )
 
-// All questions of a run are put in one way: questions about calls, a question of the program, and a plan before it
-// runs.
+// All questions of a run take the same path: questions about calls, questions of the program, and a plan before the
+// run.
 
-// outOfTime is why a question is not put when the run has used up the budget of its profile.
+// outOfTime is the error when the run has used up the time budget of its profile for questions.
 const outOfTime = "this run has used up its time for questions"
 
-// options are how a profile wants people to be asked. limit is how long a question may be open, zero is the default.
-// A timeout of zero in the result says that the run has used up its budget.
+// options returns how a profile wants people to be asked. limit is how long a question may be open; zero is the
+// default. A timeout of zero in the result says that the run has used up its budget.
 func (a *Prompter) options(asking profiles.Asking, channels []approvals.Channel, limit time.Duration,
 	fallback bool) approvals.Options {
 	o := approvals.Options{
@@ -43,7 +43,7 @@ func (a *Prompter) begin() (over func()) {
 	}
 }
 
-// put puts questions to people, and returns the answers.
+// put asks people questions, and returns the answers.
 func (a *Prompter) put(ctx context.Context, questions []*prompt.Request, channels []approvals.Channel,
 	o approvals.Options) []approvals.Result {
 	if questions[0].Inquiry == nil {
@@ -52,7 +52,7 @@ func (a *Prompter) put(ctx context.Context, questions []*prompt.Request, channel
 	return a.people.Desk.AskAll(ctx, questions, channels, o)
 }
 
-// tellCaller tells who waits for the run that people are asked, until over is called.
+// tellCaller tells those who wait for the run that people are asked, until over is called.
 func (a *Prompter) tellCaller(questions []*prompt.Request, channels []approvals.Channel,
 	until time.Time) (over func()) {
 	if a.caller == nil || a.caller.Asked == nil {
@@ -81,7 +81,7 @@ func (a *Prompter) acquire(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// exhausted says which limit the program has reached; "" if it may ask.
+// exhausted returns which limit the program has reached; "" if it may ask.
 func (a *Prompter) exhausted(profile *profiles.Profile, n hostfns.Counters) string {
 	lastMinute, pending := a.people.Rules.Asks.Count(a.policy.Now(), a.policy.Owner)
 	l := profile.Bounded(askUserLimits)
@@ -101,8 +101,8 @@ func (a *Prompter) exhausted(profile *profiles.Profile, n hostfns.Counters) stri
 	return ""
 }
 
-// recorded puts a question that is no call. It records the question before a person sees it, and the answer before
-// anybody is told. The Gate does the same for calls. add completes the entry of the answer.
+// recorded asks a question that is not about a call. It records the question before a person sees it, and the answer
+// before anybody learns of it. For calls, the Gate does this. add completes the entry of the answer.
 func (p *People) recorded(
 	ctx context.Context, client string, r *prompt.Request, put func() approvals.Result,
 	add func(approvals.Result, *hostfns.Entry),
@@ -129,8 +129,8 @@ func (p *People) recorded(
 	return got, nil
 }
 
-// elsewhere stands for the people who see a question in other processes: the store brings their answer. Whatever
-// channel brings it there was judged when it did.
+// elsewhere represents the people who see a question in other processes: the store delivers their answer. The channel
+// that took the answer there has been judged already.
 type elsewhere string
 
 func (c elsewhere) Name() string { return string(c) }

@@ -33,7 +33,8 @@ func (a *Prompter) request(q *hostfns.Question) *prompt.Request {
 	return r
 }
 
-// reasonTexts are why a person is asked: the reasons of the decision, and what the server itself says of its tool.
+// reasonTexts returns why a person is asked: the reasons of the decision, and what the server itself says about its
+// tool.
 func reasonTexts(q *hostfns.Question) []string {
 	var texts, said []string
 	add := func(text string) {

@@ -20,18 +20,18 @@ const answersWait = 10 * time.Second
 // ErrStoreClosed says that no answer will come.
 var ErrStoreClosed = errors.New("the approval store is closed")
 
-// answeredAgain is how often stored answers are read without news of one.
+// answeredAgain is how often stored answers are read when the database reports no change.
 const answeredAgain = 5 * time.Second
 
-// waiters wait for the answers to stored questions: however many there are, each news of the database is one query. The
-// zero value has none.
+// waiters wait for the answers to stored questions. Each change of the database costs one query, however many waiters
+// there are. The zero value has none.
 type waiters struct {
 	mu    sync.Mutex
 	by    map[string][]chan reply // by question
 	added chan struct{}           // receives when there is a new question; nil while look does not run
 }
 
-// A reply is the answer to a question, or why there will be none.
+// A reply is the answer to a question, or the reason why there will be none.
 type reply struct {
 	yes    bool
 	answer json.RawMessage
@@ -76,12 +76,12 @@ func (w *waiters) wait(db *store.DB, id string) (got <-chan reply, stop func()) 
 			delete(w.by, id)
 		}
 		if len(w.by) == 0 {
-			w.wake() // look can end
+			w.wake() // so that look can end
 		}
 	}
 }
 
-// wake is called with the lock held.
+// wake must be called with the lock held.
 func (w *waiters) wake() {
 	select {
 	case w.added <- struct{}{}:
@@ -120,7 +120,7 @@ func (w *waiters) look(db *store.DB, added <-chan struct{}) {
 	}
 }
 
-// ids are the questions that have waiters. Nil ends the goroutine of look.
+// ids lists the questions that have waiters. Nil ends the goroutine of look.
 func (w *waiters) ids() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -150,7 +150,7 @@ func (w *waiters) tell(id string, all map[string]*store.Approval) {
 	w.send(id, is)
 }
 
-// send is called with the lock held.
+// send must be called with the lock held.
 func (w *waiters) send(id string, is reply) {
 	for _, ch := range w.by[id] {
 		ch <- is
