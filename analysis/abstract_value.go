@@ -6,7 +6,7 @@ import (
 	"github.com/codemode-project/codemode/analysis/ecmascript"
 )
 
-// How a call is written.
+// The ways to write a call.
 const (
 	Member       = "member"       // codemode.a__b(x)
 	Computed     = "computed"     // codemode["a__b"](x)
@@ -14,10 +14,10 @@ const (
 	Alias        = "alias"        // const f = codemode.a__b; f(x)
 	Destructured = "destructured" // const {a__b} = codemode; a__b(x)
 	Indirect     = "indirect"     // codemode.a__b.call(null, x)
-	Value        = "value"        // list.map(codemode.a__b): somebody else may call it, or nobody
+	Value        = "value"        // list.map(codemode.a__b): other code may call it, or nothing does
 )
 
-// A nature says what is known of a value.
+// A nature is the known kind of a value.
 type nature uint8
 
 const (
@@ -27,10 +27,10 @@ const (
 	server           // codemode.x: the tools of x, or a function of the host
 	tool             // codemode.x__y
 	bound            // call, apply or bind of a tool
-	evaluator        // eval, Function: what turns text into code
+	evaluator        // eval, Function: turns text into code
 )
 
-// An abstractValue is what is known of the value of an expression.
+// An abstractValue is what the analysis knows about the value of an expression.
 type abstractValue struct {
 	nature nature
 	name   string // of the server or the tool
@@ -41,7 +41,7 @@ type abstractValue struct {
 	call   string              // of bound: call, apply or bind
 }
 
-// part returns what a member of a value is.
+// part returns the abstract value of a member of a value.
 func part(v abstractValue, name string, how string, last int) abstractValue {
 	p := abstractValue{start: v.start, last: last, how: how, from: v.from}
 	switch v.nature {
@@ -77,7 +77,7 @@ func part(v abstractValue, name string, how string, last int) abstractValue {
 	return p
 }
 
-// inherited says whether a name means what it means on any object, or a promise.
+// inherited reports whether a name has the meaning that it has on any object, or on a promise.
 func inherited(name string) bool {
 	switch name {
 	case "constructor", "toString", "toJSON", "then", "valueOf", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable",
@@ -87,7 +87,7 @@ func inherited(name string) bool {
 	return strings.HasPrefix(name, "__")
 }
 
-// free returns what a global name stands for.
+// free returns the value of a global name.
 func free(n *ecmascript.Node) abstractValue {
 	v := abstractValue{start: n.Start, last: n.Start, how: Member}
 	switch n.Name {
@@ -101,7 +101,7 @@ func free(n *ecmascript.Node) abstractValue {
 	return v
 }
 
-// named returns what a name stands for.
+// named returns the value of a name.
 func named(n *ecmascript.Node) abstractValue {
 	b := n.Bind
 	if b == nil {
@@ -117,8 +117,7 @@ func named(n *ecmascript.Node) abstractValue {
 	return v
 }
 
-// glance returns the abstract value of n, without reporting anything. It looks at
-// names and members only.
+// glance returns the abstract value of n, without reporting anything. It reads names and members only.
 func glance(n *ecmascript.Node) abstractValue {
 	switch n.Op {
 	case ecmascript.OpName:
@@ -145,8 +144,7 @@ func spelling(n *ecmascript.Node, how string) string {
 	return how
 }
 
-// part is the member of a value that is used; a tool whose member is no way to
-// call it is out of sight.
+// part returns the member of a value that is used. If a tool's member is not a way to call the tool, the tool is lost.
 func (w *walker) part(v abstractValue, name, how string, last int) abstractValue {
 	p := part(v, name, how, last)
 	if v.nature == tool && p.nature == other {

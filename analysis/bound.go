@@ -2,22 +2,19 @@ package analysis
 
 import "strings"
 
-// The bound on what esbuild costs comes from counts of bytes, wherever they
-// stand: in code, in strings, in comments. So no lexer of ours can read a text
-// otherwise than esbuild does. The counts exceed what the parser sees, because
-// each of its steps takes a byte of a kind that counts. The factors come from
-// the worst known constructs, measured for esbuild v0.28.2. The worst text that
-// a random search found within the bound took 2.7 times its estimate, and less
-// than a second. Measure again for a new version.
+// The bound on esbuild's cost uses counts of bytes anywhere in the text: in code, in strings, in comments. So it does
+// not depend on a lexer of ours that could read a text differently from esbuild. The counts exceed what the parser
+// sees, because each of its steps consumes a byte of a counted kind. The factors come from the worst known constructs,
+// measured for esbuild v0.28.2. The worst text that a random search found within the bound took 2.7 times its estimate,
+// and less than a second. Measure again for a new version.
 const (
-	// maxHere bounds what is read in this process, in bytes.
+	// maxHere bounds the texts that this process reads, in bytes.
 	maxHere = 64 << 10
-	// maxTokens bounds nesting of any kind: 3.4 KiB of stack for each token.
+	// maxTokens bounds nesting of any kind: each token takes 3.4 KiB of stack.
 	maxTokens = 8000
 	// maxNanoseconds bounds the estimate of the time.
 	maxNanoseconds = 1_000_000_000
-	// maxCopied bounds what adding up strings copies, in bytes: each "+" may
-	// copy all that was added before.
+	// maxCopied bounds the bytes that string concatenation copies: each "+" may copy everything before it.
 	maxCopied = 64 << 20
 )
 
@@ -34,14 +31,14 @@ func exceeds(text string) *fault {
 	}
 }
 
-// counts are upper bounds for what a text holds.
+// counts are upper bounds on elements of a text.
 type counts struct {
 	tokens  int // words and single characters of punctuation
 	scopes  int // what may begin a scope
 	parens  int // "("
 	angles  int // "<"
-	retries int // what esbuild may parse twice, with all that is in it
-	joins   int // what may add up strings
+	retries int // constructs that esbuild may parse twice, with all of their content
+	joins   int // possible string concatenations
 	enum    bool
 }
 
@@ -95,22 +92,21 @@ func count(text string) counts {
 	if strings.Contains(text, "namespace") || strings.Contains(text, "module") {
 		c.scopes += 2 * dots // namespace a.b.c {}
 	}
-	// "a ? (b) : c => d", and "infer T extends", which may be written with escapes.
+	// "a ? (b) : c => d", and "infer T extends", which may contain escapes.
 	c.retries = min(asked, arrows) + min(strings.Count(text, "infer")+strings.Count(text, `\u`),
 		strings.Count(text, "extends"))
 	c.enum = hasWord(text, "enum")
 	return c
 }
 
-// followedByParen says whether an opening parenthesis may be the next token.
+// followedByParen reports whether an opening parenthesis may be the next token.
 func followedByParen(s string) bool {
 	s = strings.TrimLeft(s, " \t\n\r\v\f")
 	return s == "" || s[0] == '(' || s[0] == '/' || s[0] == '<' || s[0] >= 0x80 || strings.HasPrefix(s, "async")
 }
 
-// nanoseconds estimates how long esbuild takes for the worst text with these counts. What is parsed again doubles the
-// time of the parse; type arguments are tried at each "<", for the rest of the text; and each name is looked for in
-// all scopes around it, for each of them.
+// nanoseconds estimates esbuild's time for the worst text with these counts. Each retry doubles the time of the parse.
+// esbuild tries type arguments at each "<", for the rest of the text, and searches all enclosing scopes for each name.
 func (c counts) nanoseconds() int {
 	if c.retries > 16 {
 		return maxNanoseconds + 1
@@ -119,8 +115,8 @@ func (c counts) nanoseconds() int {
 	return parse<<c.retries + c.tokens*(5*c.tokens+3*c.scopes*c.scopes/2)
 }
 
-// copied is how many bytes adding up strings may copy. esbuild puts the members of enums in the place of their names:
-// each sum may double them, and one of any two tokens may be such a name.
+// copied is how many bytes string concatenation may copy. esbuild inlines the members of enums: each concatenation may
+// double them, and one of any two tokens may be such a name.
 func (c counts) copied(size int) int {
 	if c.enum {
 		return size << min(c.joins, 20) * max(c.tokens/2, 1)

@@ -11,11 +11,11 @@ type walker struct {
 	calls   []found
 	dynamic []int
 	meta    *ecmascript.Node // the first import.meta, or the like
-	budget  int              // for the JSON of arguments
+	budget  int              // of the JSON of arguments
 	pending []pending
-	many    int // loops and functions around what is looked at
+	many    int // loops and functions around the current node
 	moment  moment
-	held    []*ecmascript.Binding // of functions that are looked at where they are used
+	held    []*ecmascript.Binding // of functions that are walked where they are used
 }
 
 // A found call has positions in the JavaScript.
@@ -30,19 +30,19 @@ type found struct {
 	stage       int
 }
 
-// A pending tool was given a name, and is a value if nobody uses the name.
+// A pending tool has been assigned to a name; it counts as a value if nothing uses the name.
 type pending struct {
 	abstractValue
 	bind *ecmascript.Binding
 }
 
-// search finds what a program calls. calls are all its call expressions.
+// search finds the calls of a program. calls are all its call expressions.
 func search(body *ecmascript.Node, calls []*ecmascript.Node) *walker {
 	w := &walker{budget: maxLiterals}
 	for _, n := range calls {
 		if glance(n.A).nature == tool {
 			for _, e := range n.List {
-				ecmascript.MarkCopied(e) // before it goes to the tool
+				ecmascript.MarkCopied(e) // before the tool receives it
 			}
 		}
 	}
@@ -55,7 +55,7 @@ func search(body *ecmascript.Node, calls []*ecmascript.Node) *walker {
 	} else {
 		w.statements(body.List)
 	}
-	for len(w.held) > 0 { // nobody uses them, or only they themselves
+	for len(w.held) > 0 { // nothing uses them, except they themselves
 		b := w.held[0]
 		w.held = w.held[1:]
 		if f := factsOf(b); f.body != nil {
@@ -72,7 +72,7 @@ func search(body *ecmascript.Node, calls []*ecmascript.Node) *walker {
 	return w
 }
 
-// found notes a call with its argument, of which either args or outline is known.
+// found records a call with its argument: either args or outline is known.
 func (w *walker) found(v abstractValue, how string, args json.RawMessage, outline *Outline) {
 	w.calls = append(w.calls, found{
 		name: v.name, how: how, start: v.start, last: v.last,
@@ -87,7 +87,7 @@ func (w *walker) used(v abstractValue) {
 	}
 }
 
-// lost notices that a value goes where it cannot be followed.
+// lost records that a value goes where the walker cannot follow it.
 func (w *walker) lost(v abstractValue) {
 	switch v.nature {
 	case codemode, global, evaluator:

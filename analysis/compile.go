@@ -8,10 +8,8 @@ import (
 	"github.com/codemode-project/codemode/analysis/ecmascript"
 )
 
-// Compile makes a [Program] of a text, or says what is wrong with it: if there
-// are problems there is no program. name is the file that problems mention;
-// "" means "program.ts". It reads in this process, and therefore only texts
-// within a bound; see [Reader] for the others.
+// Compile makes a [Program] from a text, or returns the problems that prevent it. name is the file name in problems; ""
+// means "program.ts". It reads in this process, and therefore only texts within a bound; see [Reader] for the others.
 func Compile(name, text string) (*Program, []Problem) {
 	start, end := program(text)
 	if f := exceeds(text[start:end]); f != nil {
@@ -47,7 +45,7 @@ func compile(name, text string) (*Program, []Problem) {
 // an enum wherever a program uses them.
 const maxJS = 2 << 20
 
-// giveUp is the result for a text that a limit kept from being read.
+// giveUp is the result for a text that is beyond a limit.
 func giveUp(name, text string, limit fault) (*Program, []Problem) {
 	return newCompiler(name, text).giveUp(limit)
 }
@@ -57,7 +55,7 @@ func newCompiler(name, text string) *compiler {
 	return &compiler{file: cmp.Or(name, "program.ts"), whole: newIndex(text), start: start, text: text[start:end]}
 }
 
-// giveUp runs the text unread if it can only be the body of a function.
+// giveUp returns the text as an unread program if it can only be the body of a function.
 func (c *compiler) giveUp(limit fault) (*Program, []Problem) {
 	l := ecmascript.Lexer{Src: c.text}
 	if first := l.Next(true); begins[l.Text(first)] {
@@ -66,15 +64,14 @@ func (c *compiler) giveUp(limit fault) (*Program, []Problem) {
 	return nil, []Problem{c.problem(limit)}
 }
 
-// begins holds the words that begin a statement and no expression: a text that
-// begins with one of them is the body of a function.
+// begins holds the words that begin a statement and no expression: a text that begins with one of them is a function
+// body.
 var begins = map[string]bool{
 	"const": true, "let": true, "var": true, "return": true, "if": true, "for": true, "while": true, "do": true,
 	"switch": true, "try": true, "throw": true,
 }
 
-// unread makes a program of a text that is too large to read. If it is not
-// JavaScript, the sandbox says so.
+// unread makes a program from a text that is too large to read. If it is not JavaScript, the sandbox reports that.
 func (c *compiler) unread() *Program {
 	return &Program{
 		JS: c.text, Unread: true,
@@ -83,21 +80,21 @@ func (c *compiler) unread() *Program {
 	}
 }
 
-// A compiler is at work on one text.
+// A compiler compiles one text.
 type compiler struct {
 	file  string
-	whole *index // what was submitted
+	whole *index // the submitted text
 	start int    // where the program begins in it
 	text  string // the program
 	shape shape
 
 	program  *Program
 	problems []Problem
-	mistakes [][]fault // what was wrong with the text, taken one way and another
+	mistakes [][]fault // the errors of each reading of the text
 }
 
-// compile tries what the text may be. A text that is nothing of it gets the
-// problems of the closest try: the one with the later mistake.
+// compile tries the possible readings of the text. If none succeeds, it reports the problems of the closest one, which
+// is the one with the later mistake.
 func (c *compiler) compile() {
 	if c.shape.first == "{" && c.value() {
 		return
@@ -107,7 +104,7 @@ func (c *compiler) compile() {
 		c.finish(out, asBody)
 		return
 	}
-	if len(out.errors) == 1 { // the parse ended there: it may be something else
+	if len(out.errors) == 1 { // the parse ended there: another reading may succeed
 		if c.shape.first != "{" && c.value() {
 			return
 		}
@@ -116,7 +113,7 @@ func (c *compiler) compile() {
 			c.finish(*file, asFile)
 			return
 		}
-		if len(mistakes) > 0 { // in front, where it wins a tie: it says nothing of a wrapper
+		if len(mistakes) > 0 { // first, so that it wins a tie: it does not mention a wrapper
 			c.mistakes = slices.Insert(c.mistakes, 0, mistakes)
 		}
 	}
@@ -142,8 +139,7 @@ func (c *compiler) value() bool {
 	return false
 }
 
-// inside has text compiled inside of a wrapper, and checks with the other one
-// of the pair that it stays there.
+// inside compiles a text inside a wrapper, and checks with the other wrapper of the pair that it stays inside.
 func (c *compiler) inside(pair func() (run, check wrapper), text string) output {
 	run, check := pair()
 	out := transform(run, text, true)
@@ -153,23 +149,23 @@ func (c *compiler) inside(pair func() (run, check wrapper), text string) output 
 	return out
 }
 
-// A form is what a text turned out to be.
+// A form is the reading of a text that succeeded.
 type form int
 
 const (
 	asBody form = iota
 	asValue
-	asFile // a body with parts that only the top level of a file may have
+	asFile // a body with parts that only the top level of a file may contain
 )
 
-// finish makes the program of what esbuild printed.
+// finish makes the program from esbuild's output.
 func (c *compiler) finish(out output, f form) {
 	p := &Program{origin: &origin{Output: out, Start: c.start, whole: c.whole}}
 	if out.Patched == "" {
 		p.origin.Output.Patched = c.text
 	}
 	p.JS = out.Code
-	if f != asFile { // the function around the body goes, what esbuild put before it stays
+	if f != asFile { // remove the function around the body, keep what esbuild put before it
 		at := strings.Index(out.Code, header)
 		p.JS = out.Code[:at] + out.Code[at+len(header):strings.LastIndexByte(out.Code, '}')]
 		p.origin.Cut, p.origin.Width = at, len(header)
@@ -191,8 +187,8 @@ func (c *compiler) finish(out output, f form) {
 	p.result(tree, f)
 }
 
-// result sees to what the program returns: the value of its only expression,
-// and if that is a function, the value of that.
+// result determines what the program returns: the value of its only expression, or, if that is a function, the value of
+// the function.
 func (p *Program) result(tree *ecmascript.Node, f form) {
 	if f == asValue {
 		last := tree.List[len(tree.List)-1]
@@ -226,8 +222,8 @@ func single(tree *ecmascript.Node) *ecmascript.Node {
 	return only
 }
 
-// unreturned returns where the last statement begins if it is an expression
-// whose value may have been meant as the program's.
+// unreturned returns where the last statement begins if it is an expression with a value that may have been meant as
+// the program's.
 func (p *Program) unreturned(tree *ecmascript.Node) Position {
 	if len(tree.List) == 0 || p.origin.Cut > 0 { // or else the statement may be esbuild's
 		return Position{}
@@ -244,13 +240,13 @@ func (p *Program) surround(start, end int, before, after string) {
 	p.origin.Insert, p.origin.Inserted = start, len(before)
 }
 
-// quiet says whether an expression is likely to be there for what it does.
+// quiet reports whether an expression is likely to be there for its side effects.
 func quiet(n *ecmascript.Node) bool {
 	return n.Op == ecmascript.OpAssign || n.Op == ecmascript.OpUpdate ||
 		n.Op == ecmascript.OpCall && n.A.Op == ecmascript.OpMember && n.A.A.Op == ecmascript.OpName && n.A.A.Name == "console"
 }
 
-// returns says whether a statement may return a value from the function it is in.
+// returns reports whether a statement may return a value from its function.
 func returns(n *ecmascript.Node) bool {
 	if n == nil {
 		return false

@@ -8,8 +8,8 @@ import (
 	"github.com/codemode-project/codemode/analysis/ecmascript"
 )
 
-// infinite says whether n is a number that JSON does not have. esbuild prints
-// a literal that is too large by its name.
+// infinite reports whether n is a number that JSON cannot represent. esbuild prints a literal that is too large as
+// Infinity.
 func infinite(n *ecmascript.Node) bool {
 	if n.Op == ecmascript.OpUnary && n.Name == "-" {
 		n = n.A
@@ -17,13 +17,13 @@ func infinite(n *ecmascript.Node) bool {
 	return n.Op == ecmascript.OpName && n.Bind == nil && (n.Name == "Infinity" || n.Name == "NaN")
 }
 
-// undefined says whether n is the value that JSON leaves out.
+// undefined reports whether n is undefined, which JSON leaves out.
 func undefined(n *ecmascript.Node) bool {
 	return n.Op == ecmascript.OpName && n.Bind == nil && n.Name == "undefined" ||
 		n.Op == ecmascript.OpUnary && n.Name == "void" && n.A.Op == ecmascript.OpNumber
 }
 
-// compareKeys puts array indices first, by size.
+// compareKeys orders array indices first, by value.
 func compareKeys(a, b string) int {
 	i, aok := arrayIndex(a)
 	j, bok := arrayIndex(b)
@@ -43,8 +43,8 @@ func arrayIndex(s string) (int64, bool) {
 	return int64(n), err == nil && n < math.MaxUint32 && strconv.FormatUint(n, 10) == s
 }
 
-// constant returns the text that n is known to be: a string, a template, a
-// sum of them, a number as the key it makes, or a constant that is one of these.
+// constant returns the constant text of n: a string, a template, a concatenation of these, a number as a property key,
+// or a constant variable with one of these values.
 func constant(n *ecmascript.Node) (string, bool) {
 	switch n.Op {
 	case ecmascript.OpString:
@@ -89,8 +89,7 @@ func constant(n *ecmascript.Node) (string, bool) {
 	return "", false
 }
 
-// object returns the object literal that a name stands for, if nothing can
-// have changed it.
+// object returns the object literal that a name refers to, if nothing can have changed it.
 func object(n *ecmascript.Node) *ecmascript.Node {
 	if n.Op != ecmascript.OpName || n.Bind == nil || !n.Bind.Frozen() {
 		return nil

@@ -4,10 +4,10 @@ import "github.com/codemode-project/codemode/analysis/ecmascript"
 
 // facts are what the walker knows of a binding.
 type facts struct {
-	body     *ecmascript.Node // the function it holds, if that is looked at where it is used: there is one use
+	body     *ecmascript.Node // the function it holds, if the walker reads that at its only use
 	reported bool             // a use of it was reported
 
-	asked  bool // value and text are known, or just being worked out
+	asked  bool // value and text are known, or being computed
 	value  abstractValue
 	text   string
 	isText bool
@@ -23,8 +23,7 @@ func factsOf(b *ecmascript.Binding) *facts {
 	return f
 }
 
-// evaluated returns the facts of a binding with its value and text. A binding
-// that refers to itself holds nothing known.
+// evaluated returns the facts of a binding with its value and text. A binding that refers to itself has no known value.
 func evaluated(b *ecmascript.Binding) *facts {
 	f := factsOf(b)
 	if f.asked {

@@ -6,16 +6,15 @@ import (
 	"strings"
 )
 
-// A segment of a source map says that what was printed at a place came from a
-// place in the source. All numbers count from 0, columns in UTF-16 code units.
+// A segment of a source map maps a place in the output to a place in the source. All numbers count from 0, columns in
+// UTF-16 code units.
 type segment struct {
 	line, column             int32
 	sourceLine, sourceColumn int32
 }
 
-// decode reads the mappings of a source map: lines end with ";", segments with
-// ",", and a segment is four or five numbers in base 64, each the difference to
-// the one before. It stops at what it does not understand.
+// decode reads the mappings of a source map: lines end with ";", segments with ",", and a segment is four or five
+// numbers in base 64, each the difference from the one before. It stops at the first part that it does not understand.
 func decode(mappings string) []segment {
 	segments := make([]segment, 0, strings.Count(mappings, ",")+1)
 	var at segment

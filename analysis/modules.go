@@ -9,9 +9,8 @@ import (
 	"github.com/codemode-project/codemode/analysis/ecmascript"
 )
 
-// takeModules takes imports and exports of types out of the text, and reports
-// the others. It also spoils comments that claim to be a source map, which
-// esbuild would believe. The text keeps its length.
+// takeModules removes imports and exports of types from the text, and reports the others. It also disables comments
+// that claim to be a source map, because esbuild would read them. The length of the text stays the same.
 func (c *compiler) takeModules() {
 	text := []byte(c.text)
 	for _, at := range c.shape.maps {
@@ -42,8 +41,8 @@ func blank(b []byte) {
 	}
 }
 
-// typesOnly returns how much of an import or export declaration to take away
-// so that no module is left, or 0 if it is about more than types.
+// typesOnly returns how much of an import or export declaration to remove so that no module is left, or 0 if it is not
+// only about types.
 func typesOnly(s string) int {
 	l := ecmascript.Lexer{Src: s}
 	keyword := l.Text(l.Next(false))
@@ -62,7 +61,7 @@ func typesOnly(s string) int {
 		case second.Kind != ecmascript.WordToken || text == "from":
 			return 0
 		case keyword == "export":
-			return len(keyword) // what is left is a type
+			return len(keyword) // the rest is a type
 		}
 		l.Next(false)
 		if after := l; after.Text(after.Next(false)) == "=" { // import type A = require("a")
@@ -83,8 +82,8 @@ func typesOnly(s string) int {
 	return from(&l)
 }
 
-// names reads the list in braces behind an import or export; all says whether
-// each name is a type's, any whether there is one.
+// names reads the list in braces after an import or export. all reports whether every name is a type, any whether there
+// is a name.
 func names(l *ecmascript.Lexer) (all, any bool) {
 	all = true
 	for {
@@ -114,7 +113,7 @@ func names(l *ecmascript.Lexer) (all, any bool) {
 	}
 }
 
-// from reads what may follow, `as name from "file"`, and returns where it ends.
+// from reads an optional `as name from "file"`, and returns where it ends.
 func from(l *ecmascript.Lexer) int {
 	end := l.Pos
 	const most = 6 // tokens
@@ -132,10 +131,9 @@ func from(l *ecmascript.Lexer) int {
 	return end
 }
 
-// topLevel compiles a body that has parts which only the top level of a file
-// may have: namespaces, and declarations of modules. A file cannot return, so
-// where esbuild complains about that a throw is put in, and changed back
-// afterwards. Without an output or faults the text is none of this.
+// topLevel compiles a body with parts that only the top level of a file may contain: namespaces, and declarations of
+// modules. A file cannot return. Where esbuild reports that, topLevel inserts a throw, and reverts it afterwards. It
+// returns neither output nor faults if the text is not such a body.
 func (c *compiler) topLevel() (*output, []fault) {
 	out := transform(wrapper{}, c.text, true)
 	returns, others := partition(out.errors)
@@ -155,7 +153,7 @@ func (c *compiler) topLevel() (*output, []fault) {
 	return &out, nil
 }
 
-// partition takes the complaints about return out of errors.
+// partition separates the errors about return.
 func partition(errors []api.Message) (returns, others []api.Message) {
 	for _, e := range errors {
 		if e.Text == "Top-level return cannot be used inside an ECMAScript module" && e.Location != nil {
@@ -200,7 +198,7 @@ func (c *compiler) throwing(returns []api.Message) (output, bool) {
 	if len(out.errors) > 0 || strings.Count(out.Code, statement) != len(returns) {
 		return output{}, false
 	}
-	// The length stays, and with it the source map.
+	// The length stays the same, so the source map stays valid.
 	space := func(n int) string { return keyword + strings.Repeat(" ", n-len(keyword)) }
 	out.Code = strings.ReplaceAll(out.Code, statement+",", space(len(statement)+1))
 	out.Code = strings.ReplaceAll(out.Code, statement, space(len(statement)))

@@ -2,36 +2,35 @@ package analysis
 
 import "github.com/codemode-project/codemode/analysis/ecmascript"
 
-// When calls are made, as far as the text shows: whether one that was not made yet may still come. A reader who sees
-// Promise.all(list.map(...)) knows that all of its calls are there at once, and of a loop that awaits each that more
-// may follow.
+// When the program makes its calls, as far as the text shows, and whether a call may still follow. A reader of
+// Promise.all(list.map(...)) knows that all of its calls come at once. If a loop awaits each call, more may follow.
 
-// A moment is where a walker is in the course of the program.
+// A moment is the position of a walker in the course of the program.
 type moment struct {
-	stage   int              // the last one that was given away
-	again   int              // loops, and functions that are called for each of a list, around what is looked at
-	anytime int              // functions around it of which nobody knows when they are called, nor how often
-	inside  int              // functions around it that the program does not wait for
+	stage   int              // the last stage assigned
+	again   int              // enclosing loops, and functions called for each element of a list
+	anytime int              // enclosing functions that are called at an unknown time, any number of times
+	inside  int              // enclosing functions that the program does not wait for
 	waits   int              // awaits before it, in the innermost functions that the program does not wait for
 	awaited *ecmascript.Node // the call that the program waits for
 	program *ecmascript.Node // the function that is the program, or its call
-	deep    int              // functions around it
+	deep    int              // enclosing functions
 }
 
-// maxDeep bounds how deep functions that are looked at where they are used may nest.
+// maxDeep bounds the nesting of functions that the walker reads where they are used.
 const maxDeep = 100
 
-// A running says how a function comes to run.
+// A running is the way a function is called.
 type running int
 
 const (
-	anytime  running = iota // nobody knows
-	awaited                 // once, and who calls it waits for its end
-	called                  // once, and who calls it goes on
-	callback                // for each of a list
+	anytime  running = iota // unknown
+	awaited                 // once, and the caller waits for its end
+	called                  // once, and the caller continues
+	callback                // for each element of a list
 )
 
-// made notes at which moment a call is made.
+// made records the moment of a call.
 func (w *walker) made(i int) {
 	m, f := &w.moment, &w.calls[i]
 	late := m.anytime > 0 || m.inside > 0 && m.waits > 0
@@ -54,7 +53,7 @@ func (w *walker) made(i int) {
 	}
 }
 
-// loop looks at what is done again and again.
+// loop walks code that runs repeatedly.
 func (w *walker) loop(body func()) {
 	m := &w.moment
 	if m.again == 0 {
@@ -75,7 +74,7 @@ func (w *walker) loop(body func()) {
 	}
 }
 
-// function looks into a function that runs at this moment, or at any time.
+// function walks a function that runs at this moment, or at any time.
 func (w *walker) function(n *ecmascript.Node, how running) {
 	m := &w.moment
 	before := *m
@@ -120,7 +119,7 @@ func (w *walker) holdDeclared(n *ecmascript.Node) bool {
 	return b.Declared == 1 && b.Writes == 0 && w.hold(b, n)
 }
 
-// hold puts off looking into a function that has a name and is used in one place, until that place.
+// hold delays the walk of a named function that is used in one place until that place.
 func (w *walker) hold(b *ecmascript.Binding, n *ecmascript.Node) bool {
 	if b == nil || n.Op != ecmascript.OpFunc || !b.UsedOnce() {
 		return false
@@ -130,7 +129,7 @@ func (w *walker) hold(b *ecmascript.Binding, n *ecmascript.Node) bool {
 	return true
 }
 
-// release gives the function that a name stands for, if it was held and this is the place.
+// release returns the function that a name stands for, if it was held for this place.
 func (w *walker) release(n *ecmascript.Node) *ecmascript.Node {
 	if n == nil || n.Op != ecmascript.OpName || n.Bind == nil || w.moment.deep > maxDeep {
 		return nil
@@ -141,13 +140,13 @@ func (w *walker) release(n *ecmascript.Node) *ecmascript.Node {
 	return body
 }
 
-// eaches are the methods that call a function for each of a list before they return.
+// eaches are the methods that call a function for each element before they return.
 var eaches = map[string]bool{
 	"map": true, "forEach": true, "flatMap": true, "filter": true, "find": true, "findIndex": true,
 	"some": true, "every": true, "reduce": true, "reduceRight": true,
 }
 
-// forEach reports whether argument i of a call is a function that it calls for each of a list.
+// forEach reports whether argument i of a call is a function that the call runs for each element.
 func forEach(n *ecmascript.Node, i int) bool {
 	return n.Op == ecmascript.OpCall && n.A.Op == ecmascript.OpMember &&
 		(i == 0 && eaches[n.A.Name] || i == 1 && n.A.Name == "from")

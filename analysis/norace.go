@@ -2,5 +2,5 @@
 
 package analysis
 
-// raced says that the race detector is in this binary, whose memory is larger than any limit on it.
+// raced says that this binary has the race detector, which needs more memory than any limit here allows.
 const raced = false

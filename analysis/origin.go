@@ -9,19 +9,18 @@ import (
 	"github.com/codemode-project/codemode/analysis/ecmascript"
 )
 
-// An origin knows where the pieces of a program's JavaScript come from. The
-// JavaScript differs from what esbuild printed in two places: the function
-// around the body was taken away, and something may have been put around its result.
+// An origin maps a program's JavaScript to the submitted text. The JavaScript differs from esbuild's output in two
+// places: the function around the body is removed, and a wrapper may surround its result.
 type origin struct {
 	// Workers send these as encoding/gob writes them.
-	Output           output // Patched is what esbuild read, without a wrapper
-	Start            int    // where the program begins in what was submitted
-	Cut, Width       int    // where Width bytes were taken away
-	Insert, Inserted int    // where bytes were put in after that
-	First            int    // the line of what esbuild read, from 0, that the program begins on
-	Same             bool   // esbuild read nothing: the JavaScript is what was submitted
+	Output           output // Patched is esbuild's input, without a wrapper
+	Start            int    // where the program begins in the submitted text
+	Cut, Width       int    // where Width bytes were removed
+	Insert, Inserted int    // where bytes were inserted after that
+	First            int    // the line of esbuild's input, from 0, where the program begins
+	Same             bool   // esbuild read nothing: the JavaScript is the submitted text
 
-	whole *index // what was submitted
+	whole *index // the submitted text
 
 	once     sync.Once
 	segments []segment
@@ -37,8 +36,7 @@ func (o *origin) prepare() {
 	})
 }
 
-// offset returns where the token at an offset of the JavaScript, before
-// anything was put in, stands in what was submitted.
+// offset returns the offset in the submitted text of the token at an offset of the JavaScript before insertions.
 func (o *origin) offset(at int) int {
 	o.prepare()
 	if at >= o.Cut {
@@ -76,7 +74,7 @@ func (o *origin) unpatch(at int) int {
 	return max(at-n*o.Output.PatchLen, 0)
 }
 
-// lookup finds a place of js that QuickJS names: lines and columns from 1, columns in bytes.
+// lookup finds a place of js that QuickJS reports: lines and columns from 1, columns in bytes.
 func (o *origin) lookup(js string, line, column int) Position {
 	at := 0
 	for n := 1; n < line; n++ {
@@ -99,9 +97,8 @@ func (o *origin) lookup(js string, line, column int) Position {
 	return o.whole.position(o.offset(min(at, len(o.Output.Code)-o.Width)))
 }
 
-// reference returns how many code points of its line a reference takes that
-// begins at one offset of what was submitted and whose last part, a name or
-// an index, begins at another.
+// reference returns the length in code points, on its line, of a reference. It begins at offset from of the submitted
+// text; its last part, a name or an index, begins at last.
 func (o *origin) reference(from, last int) int {
 	lex := ecmascript.Lexer{Src: o.whole.text, Pos: last}
 	t := lex.Next(true)
@@ -127,7 +124,7 @@ func (o *origin) reference(from, last int) int {
 	return o.whole.runesBefore(end) - o.whole.runesBefore(from)
 }
 
-// list puts what was found into the program.
+// list adds the walker's findings to the program.
 func (p *Program) list(w *walker) {
 	o := p.origin
 	for _, f := range w.calls {

@@ -6,7 +6,7 @@ import (
 	"github.com/codemode-project/codemode/analysis/ecmascript"
 )
 
-// A prescanner takes the shape of a text.
+// A prescanner determines the shape of a text.
 type prescanner struct {
 	shape
 	lex   ecmascript.Lexer
@@ -14,27 +14,27 @@ type prescanner struct {
 
 	stack  []frame
 	below  int   // nested operators and statements in all frames but the top
-	closed frame // the frame that was closed last
+	closed frame // the frame closed last
 
 	before, prev ecmascript.Token
 	prevText     string
 	prevEnds     answer // does the token before end an operand?
 	afterSemi    bool   // the token before was a semicolon
-	doubtful     bool   // a slash was seen that may be two things
+	doubtful     bool   // there was an ambiguous slash
 
 	tokens int
 }
 
-// prescan takes the shape of text, or says why it must not be compiled.
+// prescan returns the shape of text, or the reason why it must not be compiled.
 func prescan(text string) (shape, *fault) {
 	s := &prescanner{lex: ecmascript.Lexer{Src: text}, stack: []frame{{block: true}}}
 	s.unclosed = -1
 	s.lex.Comment = s.comment
-	semi := false // there was a semicolon outside of all brackets
+	semi := false // there was a semicolon outside all brackets
 	for s.fault == nil {
 		t := s.lex.Next(s.prevEnds == no)
 		if t.Kind == ecmascript.EOF || t.Kind == ecmascript.InvalidToken {
-			break // from a bad token esbuild gets no further either
+			break // esbuild gets no further than a bad token either
 		}
 		if s.first == "" {
 			s.first = s.lex.Text(t)
@@ -66,7 +66,7 @@ func (s *prescanner) fail(t ecmascript.Token, message, hint string) {
 	}
 }
 
-// limit is fail for a text that may be right but is too much for esbuild.
+// limit is fail for a text that may be correct but is too costly for esbuild.
 func (s *prescanner) limit(t ecmascript.Token, message, hint string) {
 	if s.fault == nil {
 		s.fail(t, message, hint)
@@ -74,7 +74,7 @@ func (s *prescanner) limit(t ecmascript.Token, message, hint string) {
 	}
 }
 
-// token accounts for one token and reports whether to continue.
+// token processes one token and reports whether to continue.
 func (s *prescanner) token(t ecmascript.Token) bool {
 	text := s.lex.Text(t)
 	s.tokens++
@@ -111,9 +111,9 @@ func (s *prescanner) check(t ecmascript.Token) {
 	}
 }
 
-// statement notices that a new statement begins, and forgets the nesting of the
-// one before. Noticing too late would refuse good texts, and too early would let
-// bad ones pass. So it waits for a sure sign: an operand right behind another.
+// statement detects that a new statement begins, and resets the nesting of the one before. Detecting it too late would
+// refuse good texts, and too early would accept bad ones. So it waits for a sure sign: an operand directly after
+// another.
 func (s *prescanner) statement(t ecmascript.Token, text string) {
 	begins := s.afterSemi || s.prevEnds == yes
 	s.afterSemi = false

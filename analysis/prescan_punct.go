@@ -66,13 +66,12 @@ func (s *prescanner) push(t ecmascript.Token, f frame) {
 	s.stack = append(s.stack, f)
 }
 
-// pop closes the innermost bracket. It says no if c closes another, where
-// esbuild stops too. A brace that closes a substitution turns t into the
-// piece of template behind it.
+// pop closes the innermost bracket. It reports false if c closes a different bracket, where esbuild stops too. A brace
+// that closes a substitution turns t into the piece of template after it.
 func (s *prescanner) pop(t *ecmascript.Token, c byte) bool {
 	f := *s.top()
 	if len(s.stack) == 1 || opener(c) != f.open && (c != '}' || f.open != '$') {
-		if len(s.stack) == 1 { // it could close what is put around the text
+		if len(s.stack) == 1 { // it could close the wrapper around the text
 			s.fail(*t, fmt.Sprintf("%q closes nothing", string(c)),
 				"the program is the body of a function; what it opens it has to close, and nothing else")
 		}
@@ -82,7 +81,7 @@ func (s *prescanner) pop(t *ecmascript.Token, c byte) bool {
 	s.stack = s.stack[:len(s.stack)-1]
 	top := s.top()
 	s.below -= top.expr + top.stmt
-	top.chain = max(top.chain, f.peak) // what was in the brackets is below what follows them
+	top.chain = max(top.chain, f.peak) // the content of the brackets is below what follows them
 	top.link()
 	if f.open == '$' {
 		t.Kind = s.lex.ResumeTemplate()
@@ -94,7 +93,7 @@ func (s *prescanner) pop(t *ecmascript.Token, c byte) bool {
 	return t.Kind != ecmascript.InvalidToken
 }
 
-// ends says whether t ends an operand.
+// ends reports whether t ends an operand.
 func (s *prescanner) ends(t ecmascript.Token, text string) answer {
 	switch t.Kind {
 	case ecmascript.WordToken:
@@ -129,10 +128,9 @@ func (s *prescanner) ends(t ecmascript.Token, text string) answer {
 	return yes
 }
 
-// slash looks at a slash. Only a parser knows for sure whether one divides or
-// begins a regular expression, and to take one for the other could hide half
-// a text from this prescan. Nearly always the token before tells. Where it does
-// not, both readings have to come to the same, or the text is refused.
+// slash handles a slash. Only a parser knows for sure whether a slash divides or begins a regular expression. A wrong
+// choice could hide half a text from this prescan. Nearly always the previous token decides. Where it does not, both
+// readings must give the same result, or slash refuses the text.
 func (s *prescanner) slash(t ecmascript.Token) {
 	brace := s.prev.Kind == ecmascript.PunctuatorToken && s.prevText == "}" && !s.closed.object
 	if s.prevEnds == maybe || s.prevEnds == yes && (t.Newline || brace) {

@@ -10,11 +10,11 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// A Problem says why a text cannot run.
+// A Problem is a reason why a text cannot run.
 type Problem struct {
 	File string `json:"file"`
 	Position
-	// Length is how many code points of the line the problem is about; 0 means one place.
+	// Length is how many code points of the line the problem covers; 0 means one place.
 	Length  int    `json:"length,omitempty"`
 	Message string `json:"message"`
 	// Source is the line, or the part of a long line around the problem.
@@ -50,7 +50,7 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// maxProblems bounds the report; people mend the first problems and try again.
+// maxProblems bounds the report; people fix the first problems and try again.
 const maxProblems = 10
 
 // maxSource is how much of a long line is shown, in code points.
@@ -117,7 +117,7 @@ func firstRunes(s string, n int) string {
 	return s
 }
 
-// readable writes out what cannot be seen.
+// readable escapes invisible characters.
 func readable(s string) string {
 	if !strings.ContainsFunc(s, hidden) {
 		return s
@@ -133,10 +133,10 @@ func readable(s string) string {
 	return b.String()
 }
 
-// hidden is the opposite of [visible.Rune], but for tabs, which stay: the line under the source has them too.
+// hidden is the opposite of [visible.Rune], except for tabs. Tabs stay, because the line under the source has them too.
 func hidden(r rune) bool { return r != '\t' && !visible.Rune(r) }
 
-// faults returns what esbuild found wrong. The text begins on the given line of what it read.
+// faults returns the errors that esbuild found. The text begins on the given line of its input.
 func (c *compiler) faults(out output, first int) []fault {
 	var faults []fault
 	x := newIndex(c.text)
@@ -165,7 +165,7 @@ func (c *compiler) faults(out output, first int) []fault {
 	return faults
 }
 
-// locate returns the offset of a place that esbuild names: lines from 1, columns in bytes from 0.
+// locate returns the offset of a place that esbuild reports: lines from 1, columns in bytes from 0.
 func locate(x *index, l *api.Location, first int) int {
 	line := l.Line - 1 - first
 	if line < 0 {
@@ -177,11 +177,10 @@ func locate(x *index, l *api.Location, first int) int {
 	return min(x.lines[line]+l.Column, len(x.text))
 }
 
-// plain rewrites esbuild's message for somebody who does not see the wrapper
-// around the text.
+// plain rewrites esbuild's message for a reader who does not see the wrapper around the text.
 func (c *compiler) plain(f *fault) {
 	m := f.message
-	// Of templates and comments without an end, esbuild names the place before the space in front.
+	// For templates and comments without an end, esbuild reports the place before the preceding space.
 	rest := strings.TrimLeft(c.text[f.at:], " \t")
 	switch {
 	case m == "Unterminated string literal" && strings.HasPrefix(rest, "`"), m == "Unterminated template literal":
@@ -216,7 +215,7 @@ func (c *compiler) unclosed() string {
 	return fmt.Sprintf("the %q on line %d, column %d is never closed", c.text[u:u+1], p.Line, p.Column)
 }
 
-// advice says what may help against one of esbuild's messages.
+// advice returns a hint for one of esbuild's messages.
 func (c *compiler) advice(m string) string {
 	switch {
 	case strings.ContainsAny(m, "“”„‘’"):
@@ -240,7 +239,7 @@ func lower(s string) string {
 	return string(unicode.ToLower(r)) + s[size:]
 }
 
-// note turns a note of esbuild's into a hint.
+// note turns one of esbuild's notes into a hint.
 func (c *compiler) note(n api.Note, x *index, first int) string {
 	text := strings.TrimRight(readable(n.Text), ":. ")
 	text = strings.TrimSuffix(text, " here")
@@ -252,7 +251,7 @@ func (c *compiler) note(n api.Note, x *index, first int) string {
 	return text
 }
 
-// Problems are why a program cannot be run.
+// Problems are the reasons why a program cannot run.
 type Problems []Problem
 
 func (ps Problems) Error() string {

@@ -7,18 +7,16 @@ import (
 	"sync"
 )
 
-// A Reader compiles like [Compile] and remembers what it compiled last: agents
-// send the same program again, with other input, after a refusal, or to check
-// it first. The zero value is ready and reads in this process; any number of
-// goroutines may use a Reader. What it returns is shared; do not change it.
+// A Reader compiles like [Compile] and caches recent results: agents send the same program again, with other input,
+// after a refusal, or to check it first. The zero value is ready and reads in this process; any number of goroutines
+// may use a Reader. Its results are shared; do not change them.
 type Reader struct {
-	// Workers read in processes of their own, which the system ends if a text
-	// costs too much. Nil reads in this process, and only texts within the bound
-	// of [Compile]. Either way at most [MostWorkers] texts are read at a time.
+	// Workers read in separate processes, which the system kills if a text costs too much. Nil reads in this process,
+	// and only texts within the bound of [Compile]. Either way, at most [MostWorkers] texts are read at a time.
 	Workers *Workers
 
 	once  sync.Once
-	slots chan struct{} // one for each text that is read
+	slots chan struct{} // one for each text being read
 
 	mu      sync.Mutex
 	entries map[source]*list.Element // of *entry
@@ -26,8 +24,8 @@ type Reader struct {
 	bytes   int                      // of all texts
 }
 
-// A Reader remembers at most maxEntries results, of at most maxBytes of text.
-// The result of a text takes several times its size.
+// A Reader caches at most maxEntries results, of at most maxBytes of text. The result of a text takes several times its
+// size.
 const (
 	maxEntries = 256
 	maxBytes   = 1 << 20
@@ -41,7 +39,7 @@ type entry struct {
 	problems []Problem
 }
 
-// Compile returns what [Compile] returns. The error is that of ctx, which ended first.
+// Compile returns the results of [Compile]. The error is that of ctx, if ctx ends first.
 func (r *Reader) Compile(ctx context.Context, name, text string) (*Program, []Problem, error) {
 	key := source{name, text}
 	if e := r.find(key); e != nil {
@@ -59,7 +57,7 @@ func (r *Reader) Compile(ctx context.Context, name, text string) (*Program, []Pr
 		r.add(&entry{key, program, problems})
 		return program, problems, nil
 	}
-	for range 2 { // a worker may end that has nothing to do with the text
+	for range 2 { // a worker may end for a reason unrelated to the text
 		program, problems, err := r.Workers.compile(ctx, key)
 		switch {
 		case ctx.Err() != nil:
@@ -74,7 +72,7 @@ func (r *Reader) Compile(ctx context.Context, name, text string) (*Program, []Pr
 		}
 	}
 	program, problems := Compile(name, text)
-	return program, problems, nil // not remembered: a worker may read more of it later
+	return program, problems, nil // not cached: a worker may read more of it later
 }
 
 func (r *Reader) find(key source) *entry {

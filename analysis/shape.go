@@ -1,38 +1,36 @@
 package analysis
 
-// Nesting takes stack in esbuild, and long chains and dense code take time, so a
-// text is looked over before esbuild sees it. One beyond a limit gets a problem
-// that says so in words and with its place, or is run unread if it may be
-// JavaScript. The limits are far above what programs need. What bounds the cost of
-// every text is elsewhere: see exceeds and [Work].
+// Nesting takes stack in esbuild, and long chains and dense code take time, so the prescan checks a text before esbuild
+// reads it. A text beyond a limit gets a problem that says so with its place, or runs unread if it may be JavaScript.
+// The limits are far above what programs need. For the bound on the cost of every text, see exceeds and [Work].
 const (
 	// maxDepth bounds brackets, operators and statements inside each other.
 	maxDepth = 200
 	// maxChain bounds the operators, calls and members in one expression.
 	maxChain = 1000
-	// maxWork bounds the product of tokens and bytes: 120 KiB of dense code, or
-	// 256 KiB of which most is text in strings.
+	// maxWork bounds the product of tokens and bytes: 120 KiB of dense code, or 256 KiB that are mostly text in
+	// strings.
 	maxWork = 4_000_000_000
 )
 
-// A fault is a problem at a byte offset of the text that was looked at.
+// A fault is a problem at a byte offset of the text.
 type fault struct {
 	at, len       int
 	message, hint string
-	limit         bool // the text is only too large, or too intricate
+	limit         bool // the text is only too large or too complex
 }
 
-// A shape is what can be said of a text without parsing it.
+// A shape is what is known about a text without parsing it.
 type shape struct {
 	first    string // the first token
-	end      int    // where the last token ends, not counting semicolons that end the text
-	many     bool   // there is a semicolon between statements, outside of all brackets
+	end      int    // where the last token ends, except semicolons that end the text
+	many     bool   // there is a semicolon between statements, outside all brackets
 	modules  []int  // where import and export declarations begin
 	maps     []int  // where comments claim to be a source map
-	unclosed int    // the innermost bracket that is never closed, or -1
+	unclosed int    // the innermost bracket without an end, or -1
 }
 
-// An answer to a question that only a parser could answer for sure.
+// An answer to a question that only a parser could answer with certainty.
 type answer int8
 
 const (
@@ -41,13 +39,13 @@ const (
 	yes
 )
 
-// A frame is an open bracket, and what was nested since without one.
+// A frame is an open bracket, and the nesting since then without one.
 type frame struct {
 	open   byte // ( [ { or $ for a template's ${
 	at     int
 	header bool // the parenthesis belongs to if, for, while or with
 	block  bool // the brace holds statements
-	object bool // the brace is an object literal for sure
+	object bool // the brace is certainly an object literal
 	list   bool // commas only separate
 
 	expr, stmt int // nested operators, nested statements

@@ -9,33 +9,29 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// An Outline is as much of an argument as the text shows, where it does not
-// show all of it.
+// An Outline is the part of an argument that the text shows, where it does not show all of it.
 type Outline struct {
-	// Shown is the JSON of the argument. Null stands in the place of every
-	// value that only the running program knows.
+	// Shown is the JSON of the argument. Null replaces every value that only the running program knows.
 	Shown json.RawMessage `json:"shown"`
-	// Unknown are JSON Pointers to those places. There may be any value, or,
-	// in an object, none. "" is the argument as a whole.
+	// Unknown are JSON Pointers to those places. Each may hold any value or, in an object, none. "" is the whole
+	// argument.
 	Unknown []string `json:"unknown,omitempty"`
-	// Open are JSON Pointers to the objects that may have members beside those
-	// shown, from a spread or a computed key.
+	// Open are JSON Pointers to the objects that may have further members, from a spread or a computed key.
 	Open []string `json:"open,omitempty"`
 }
 
-// nothing is the outline of an argument of which the text shows nothing.
+// nothing is the outline of an argument that the text does not show at all.
 func nothing() *Outline { return &Outline{Shown: json.RawMessage("null"), Unknown: []string{""}} }
 
-// maxLiteral and maxLiterals bound the JSON of one argument and of all. A
-// constant that holds others twice, which hold others twice, and so on, is
-// short in the text and has no end as JSON.
+// maxLiteral and maxLiterals bound the JSON of one argument and of all. A constant that contains another twice, which
+// contains another twice, and so on, is short in the text and unbounded as JSON.
 const (
 	maxLiteral  = 512 << 10
 	maxLiterals = 1 << 20
-	maxConstant = 4 << 10 // of a text that constants add up to
+	maxConstant = 4 << 10 // of a text concatenated from constants
 )
 
-// maxPlaces is how many unknown places of one argument are told apart.
+// maxPlaces is how many unknown places of one argument are listed separately.
 const maxPlaces = 200
 
 // shown returns argument i of a call: as JSON if the text shows all of it, else as an outline.
@@ -68,11 +64,11 @@ type sketch struct {
 	open    []string
 }
 
-// exact reports whether all was shown.
+// exact reports whether the text shows everything.
 func (s *sketch) exact() bool { return len(s.unknown) == 0 && len(s.open) == 0 }
 
-// value appends the JSON of n, or null if n is not known. at is the pointer to
-// it. flat says that what n holds may have been changed inside.
+// value appends the JSON of n, or null if n is unknown. at is its pointer. flat says that values inside n may have
+// changed.
 func (s *sketch) value(n *ecmascript.Node, at string, flat bool) {
 	s.depth++
 	defer func() { s.depth-- }()
@@ -168,10 +164,9 @@ func (s *sketch) array(n *ecmascript.Node, at string) {
 	s.out = append(s.out, ']')
 }
 
-// object writes the members that are known to be there, in the order that
-// JavaScript has them: whole numbers by size, then the others as they came. The
-// last of a name counts, at the place of the first. It says no, and has written
-// nothing, where even their names cannot be known.
+// object writes the members that are certainly there, in JavaScript's order: integers by value, then the others in
+// source order. The last member of a name counts, at the place of the first. If even the names are unknown, object
+// reports false and writes nothing.
 func (s *sketch) object(n *ecmascript.Node, at string, flat bool) bool {
 	var names []string
 	values := make(map[string]*ecmascript.Node, len(n.List)) // nil: any value
@@ -188,9 +183,9 @@ func (s *sketch) object(n *ecmascript.Node, at string, flat bool) bool {
 			name, known = p.Name, true
 		}
 		if known && name == "toJSON" && (p.Is(ecmascript.FlagMethod) || !new(sketch).scalar(p.A)) {
-			return false // the program says what is sent
+			return false // the program determines the value sent
 		}
-		if !known { // it may set any member anew
+		if !known { // it may set any member again
 			open = true
 			for name := range values {
 				values[name] = nil

@@ -7,9 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// program returns the part of what was submitted that is the program: without
-// a byte order mark, Markdown fences, a line that begins with #! and the white
-// space around it.
+// program returns the part of the submitted text that is the program: without a byte order mark, Markdown fences, a
+// line that begins with #! and the surrounding white space.
 func program(text string) (start, end int) {
 	start, end = trim(text, 0, len(text))
 	if s, e, ok := unfence(text[start:end]); ok {
@@ -31,9 +30,8 @@ func trim(text string, start, end int) (int, int) {
 	return end - len(strings.TrimLeftFunc(text[start:end], blank)), end
 }
 
-// unfence finds the inside of a fenced code block. The block has to be the
-// whole text; a fence that is never closed is taken off too, since answers
-// that were cut or trimmed lose it.
+// unfence finds the content of a fenced code block. The block must be the whole text. unfence also removes a fence that
+// is never closed, because answers that were cut or trimmed lose the closing one.
 func unfence(text string) (start, end int, ok bool) {
 	mark := text[:len(text)-len(strings.TrimLeft(text, "`"))]
 	if mark == "" {
@@ -56,12 +54,11 @@ func unfence(text string) (start, end int, ok bool) {
 	return start, end, true
 }
 
-// An index finds lines and columns in a text, in time that does not grow with
-// the length of its lines.
+// An index finds lines and columns in a text, in time that does not depend on the length of its lines.
 type index struct {
 	text  string
 	lines []int // where each begins; a line ends as in JavaScript
-	// The text is cut into blocks of about blockSize bytes; what lies before each:
+	// The text is divided into blocks of about blockSize bytes. These are the counts before each block.
 	bytes, units, runes []int
 }
 

@@ -7,11 +7,10 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// What is put around a text to have esbuild read it. The two wrappers of a
-// pair begin alike for the text and end differently: what closes the first
-// too early is a mistake in the second, so a text that parses in both stays
-// inside. (Behind the function of the first only a statement can follow, behind
-// the arrow function of the second only a comma or the parenthesis.)
+// The wrappers put around a text for esbuild to read. The two wrappers of a pair begin alike for the text and end
+// differently: text that closes the first too early is a mistake in the second, so a text that parses in both stays
+// inside. (Behind the function of the first only a statement can follow, behind the arrow function of the second only a
+// comma or the parenthesis.)
 type wrapper struct{ before, after string }
 
 func bodyWrapper() (run, check wrapper) {
@@ -22,23 +21,22 @@ func valueWrapper() (run, check wrapper) {
 	return wrapper{header + "return(\n", "\n)}"}, wrapper{header + "return[\n", "\n]}"}
 }
 
-// header is how the function of a wrapper begins, as esbuild prints it.
+// header is the beginning of the function of a wrapper, as esbuild prints it.
 const header = "async function __program(){"
 
-// An output is what esbuild made of a text.
+// An output is esbuild's result for a text.
 type output struct {
 	Code   string
 	Maps   string // the mappings of the source map
 	errors []api.Message
 
-	Patched  string // what esbuild read, if it was not the program
-	Patches  []int  // where PatchLen bytes more are in it, each
+	Patched  string // esbuild's input, if it was not the program
+	Patches  []int  // where the input has PatchLen more bytes, each
 	PatchLen int
 }
 
-// transform has esbuild turn text into JavaScript that QuickJS-ng knows: all
-// but decorators stays as it was written. White space goes, because
-// indentation makes deeply nested programs much longer than they were.
+// transform lets esbuild turn text into JavaScript that QuickJS-ng supports. It changes nothing but decorators. It
+// removes white space, because indentation makes deeply nested programs much longer.
 func transform(w wrapper, text string, maps bool) output {
 	o := api.TransformOptions{
 		Loader:           api.LoaderTS,
@@ -57,8 +55,7 @@ func transform(w wrapper, text string, maps bool) output {
 	return output{Code: string(r.Code), Maps: mappings(r.Map), errors: r.Errors}
 }
 
-// mappings takes the one field of a source map that is needed out of it. Its
-// alphabet needs no escapes.
+// mappings extracts the one needed field from a source map. Its alphabet needs no escapes.
 func mappings(m []byte) string {
 	const key = `"mappings": "`
 	_, rest, _ := bytes.Cut(m, []byte(key))
@@ -66,8 +63,7 @@ func mappings(m []byte) string {
 	return string(value)
 }
 
-// silent turns off every warning. They are no problems, and each costs a walk
-// through the text.
+// silent turns off every warning. Warnings are not problems, and each costs a walk through the text.
 func silent() map[string]api.LogLevel {
 	m := make(map[string]api.LogLevel, 32)
 	for id := range strings.FieldsSeq(`assign-to-constant assign-to-define assign-to-import bigint call-import-namespace

@@ -4,8 +4,7 @@ import (
 	"github.com/codemode-project/codemode/analysis/ecmascript"
 )
 
-// value looks into an expression and returns its abstract value. The caller
-// decides what becomes of that.
+// value walks an expression and returns its abstract value. The caller decides what happens to that value.
 func (w *walker) value(n *ecmascript.Node) abstractValue {
 	if n == nil {
 		return abstractValue{}
@@ -145,14 +144,14 @@ func (w *walker) call(n *ecmascript.Node) abstractValue {
 		} else {
 			w.found(v, v.how, nil, nothing())
 		}
-		if len(list) > 0 && list[0] != nil { // what will be this
+		if len(list) > 0 && list[0] != nil { // the value of this in the call
 			w.value(list[0])
 			list = list[1:]
 		}
 	case evaluator:
 		w.lost(v)
 	}
-	own := len(w.calls) > from // the call itself was found, and is made after its arguments are known
+	own := len(w.calls) > from // the walker found the call itself, which comes after its arguments
 	w.value(n.B)
 	for i, e := range list {
 		w.argument(n, i, e)
@@ -166,7 +165,7 @@ func (w *walker) call(n *ecmascript.Node) abstractValue {
 	return abstractValue{}
 }
 
-// argument looks into an argument of a call.
+// argument walks an argument of a call.
 func (w *walker) argument(n *ecmascript.Node, i int, e *ecmascript.Node) {
 	if !forEach(n, i) || e == nil {
 		w.lost(w.value(e))

@@ -16,8 +16,7 @@ func (w *walker) assign(n *ecmascript.Node) abstractValue {
 	return abstractValue{}
 }
 
-// target looks into the expression that is assigned to. Replacing a tool is no
-// way to call one.
+// target walks an assignment target. Replacing a tool does not call it.
 func (w *walker) target(n *ecmascript.Node) {
 	switch n.Op {
 	case ecmascript.OpMember:
@@ -30,7 +29,7 @@ func (w *walker) target(n *ecmascript.Node) {
 	}
 }
 
-// bind looks at a value that gets a name, or is taken apart by a pattern.
+// bind handles a value that is assigned to a name, or destructured by a pattern.
 func (w *walker) bind(target, n *ecmascript.Node) {
 	if b := target.Bind; target.Op == ecmascript.OpName && b != nil && b.Value() == n && w.hold(b, n) {
 		return
@@ -47,7 +46,7 @@ func (w *walker) bind(target, n *ecmascript.Node) {
 	w.unpack(target, v)
 }
 
-// name remembers that a variable holds v, and nothing else.
+// name records that a variable holds v, and nothing else.
 func (w *walker) name(b *ecmascript.Binding, v abstractValue) {
 	if known := evaluated(b).value; known.nature != v.nature || known.name != v.name {
 		w.lost(v)
@@ -102,7 +101,7 @@ func (w *walker) unpack(target *ecmascript.Node, v abstractValue) {
 	}
 }
 
-// defaults looks into a pattern whose value is not known.
+// defaults walks a pattern for an unknown value.
 func (w *walker) defaults(target *ecmascript.Node) {
 	if target == nil {
 		return

@@ -1,7 +1,7 @@
 package analysis
 
-// What crosses between the process that asks for a text to be read and the one
-// that reads it, as encoding/gob writes it: texts need not be valid UTF-8.
+// The messages between the process that wants a text read and the process that reads it, encoded by encoding/gob: texts
+// need not be valid UTF-8.
 
 type request struct{ Name, Text string }
 
@@ -10,7 +10,7 @@ type reply struct {
 	Carets   [][2]int // of the problems
 	Program  *Program // nil with problems
 	Origin   *origin  // of the program
-	Last     bool     // the process answers nothing more
+	Last     bool     // the process gives no further answers
 }
 
 func replyOf(p *Program, problems []Problem) *reply {
@@ -24,7 +24,7 @@ func replyOf(p *Program, problems []Problem) *reply {
 	return a
 }
 
-// of makes what [Compile] returns of a reply about text.
+// of turns a reply about text into the results of [Compile].
 func (a *reply) of(text string) (*Program, []Problem) {
 	for i, c := range a.Carets {
 		a.Problems[i].caret, a.Problems[i].carets = c[0], c[1]

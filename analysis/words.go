@@ -2,10 +2,9 @@ package analysis
 
 import "strings"
 
-// These functions say what a word means to its neighbours, as far as that can
-// be said without a parser.
+// These functions say how a word relates to its neighbours, as far as that is possible without a parser.
 
-// goesOn says whether a word may go on with the statement before it.
+// goesOn reports whether a word may continue the statement before it.
 func goesOn(w string) bool {
 	switch w {
 	case "else", "while", "catch", "finally", "in", "of", "instanceof", "as", "satisfies", "is", "extends", "implements",
@@ -15,8 +14,7 @@ func goesOn(w string) bool {
 	return false
 }
 
-// isPrefix says whether a word stands before an operand or a name and never
-// ends an operand.
+// isPrefix reports whether a word precedes an operand or a name and never ends an operand.
 func isPrefix(w string) bool {
 	switch w {
 	case "typeof", "void", "delete", "new", "return", "throw", "case", "in", "instanceof", "class", "function", "extends",
@@ -27,7 +25,7 @@ func isPrefix(w string) bool {
 	return false
 }
 
-// isContextual says whether a word may be a prefix in one place and a name in another.
+// isContextual reports whether a word may be a prefix in one place and a name in another.
 func isContextual(w string) bool {
 	switch w {
 	case "async", "await", "yield", "let", "of", "as", "satisfies", "is", "keyof", "readonly", "unique", "infer",
@@ -39,12 +37,12 @@ func isContextual(w string) bool {
 	return false
 }
 
-// isHeader says whether the parenthesis behind a word belongs to a statement.
+// isHeader reports whether the parenthesis after a word belongs to a statement.
 func isHeader(w string) bool {
 	return w == "if" || w == "for" || w == "while" || w == "with"
 }
 
-// opensBlock says whether a brace behind a word holds statements or members.
+// opensBlock reports whether a brace after a word holds statements or members.
 func opensBlock(w string) bool {
 	switch w {
 	case "return", "typeof", "void", "delete", "new", "throw", "case", "in", "instanceof", "of", "await", "yield", "as",
@@ -54,7 +52,7 @@ func opensBlock(w string) bool {
 	return true
 }
 
-// afterBlock says whether a brace behind this operator holds statements.
+// afterBlock reports whether a brace after this operator holds statements.
 func afterBlock(op string) bool {
 	switch op {
 	case "", ")", "=>", ";", "{", "}":
@@ -63,8 +61,8 @@ func afterBlock(op string) bool {
 	return false
 }
 
-// beforeObject says whether a brace behind this operator can only be an object
-// literal, or a type that ends with its line.
+// beforeObject reports whether a brace after this operator can only be an object literal, or a type that ends with its
+// line.
 func beforeObject(op string) bool {
 	switch op {
 	case "(", ",", "[", "=", "?", "&&", "||", "??", "+", "-", "*", "/", "%", "==", "===", "!=", "!==", "!", "...":
@@ -83,8 +81,7 @@ func opener(c byte) byte {
 	return '{'
 }
 
-// neutral says whether a piece of text leaves a lexer as it was, taken as code
-// and as part of a literal.
+// neutral reports whether a piece of text leaves the state of a lexer unchanged, both as code and as part of a literal.
 func neutral(s string) bool {
 	var open []byte
 	for i := range len(s) {

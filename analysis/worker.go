@@ -12,21 +12,21 @@ import (
 	"time"
 )
 
-// What one text may cost a worker. 88 KiB of calls take some 50 ms and 12 MB; only
-// a hostile text needs more than this.
+// Limits on the cost of one text in a worker. 88 KiB of calls take some 50 ms and 12 MB; only a hostile text needs
+// more.
 const (
-	// maxCPU is processor time, where the system tells it, else time.
+	// maxCPU is processor time, where the system reports it, else wall time.
 	maxCPU = time.Second
-	// maxMemory is what the process holds of the system, in bytes.
+	// maxMemory is the memory that the process gets from the system, in bytes.
 	maxMemory = 96 << 20
 	// maxStack is the largest stack, in bytes. Go ends a process that needs more.
 	maxStack = 32 << 20
-	// maxData is what the system lets a worker have, in bytes, where maxMemory came too late.
+	// maxData is the system's own limit on a worker's memory, in bytes, in case the check of maxMemory comes too late.
 	maxData = 4 * maxMemory
-	// watchEvery is how often a worker looks at what it has used.
+	// watchEvery is how often a worker checks its usage.
 	watchEvery = 5 * time.Millisecond
-	// maxLife is how much processor time a worker uses before another takes its
-	// place. The system kills a worker that uses more.
+	// maxLife is how much processor time a worker uses before another replaces it. The system kills a worker that uses
+	// more.
 	maxLife = 30 * time.Second
 )
 
@@ -37,13 +37,11 @@ const (
 	exitStack  = 2
 )
 
-// Work reads programs for the [Workers] of another process, which started this
-// one, until in ends. Call it first thing in main, for the command that
-// NewWorkers was given, with the standard input and output, and nothing else
-// in the process: it sets limits on the whole of it, and ends it when a text
-// costs too much.
+// Work reads programs for the [Workers] of another process, which started this one, until in ends. Call it first in
+// main, for the command passed to NewWorkers, with the standard input and output, and do nothing else in the process:
+// Work sets limits on the whole process, and ends it when a text costs too much.
 func Work(in io.Reader, out io.Writer) error {
-	signal.Ignore(os.Interrupt) // a terminal sends it to everybody; a worker ends with in
+	signal.Ignore(os.Interrupt) // a terminal sends it to all processes; a worker ends with in
 	debug.SetMaxStack(maxStack)
 	debug.SetMemoryLimit(maxMemory / 2)
 	debug.SetGCPercent(400)
@@ -53,7 +51,7 @@ func Work(in io.Reader, out io.Writer) error {
 	for {
 		var q request
 		if err := decoder.Decode(&q); err != nil {
-			return nil // the process that asks has ended
+			return nil // the requesting process has ended
 		}
 		w.begin()
 		a := replyOf(compile(q.Name, q.Text))
@@ -69,7 +67,7 @@ func Work(in io.Reader, out io.Writer) error {
 type watch struct {
 	mu    sync.Mutex
 	timer *time.Timer
-	until time.Duration // the processor time at which the process ends; 0: it reads nothing
+	until time.Duration // the processor time at which the process ends; 0: it is idle
 }
 
 func (w *watch) begin() {

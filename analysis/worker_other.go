@@ -6,7 +6,7 @@ import "time"
 
 var workerStarted = time.Now()
 
-// processorTime is time here: never less than what was used of one processor.
+// processorTime is wall time here: it is never less than the time used on one processor.
 func processorTime() time.Duration { return time.Since(workerStarted) }
 
 func limitProcess() {}

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// processorTime is what this process has used of the processors.
+// processorTime is the processor time that this process has used.
 func processorTime() time.Duration {
 	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // it fails for wrong arguments only
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // it fails only for wrong arguments
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// limitProcess has the system end a worker that does not end by itself.
+// limitProcess makes the system kill a worker that does not end by itself.
 func limitProcess() {
 	const life = uint64(2 * maxLife / time.Second)
 	_ = syscall.Setrlimit(syscall.RLIMIT_CPU, &syscall.Rlimit{Cur: life, Max: life})

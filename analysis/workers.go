@@ -15,9 +15,8 @@ import (
 	"time"
 )
 
-// Workers are processes that read programs, see [Work]. Limits on time, memory
-// and stack bound what a text costs there: a worker that exceeds them ends, and
-// another takes its place.
+// Workers are processes that read programs, see [Work]. Limits on time, memory and stack bound the cost of a text: a
+// worker that exceeds them ends, and another replaces it.
 type Workers struct {
 	command []string
 	log     *slog.Logger
@@ -27,13 +26,12 @@ type Workers struct {
 	idle    []*worker        // the one used last is last
 	closed  bool
 	running sync.WaitGroup
-	failure string // why the last one did not start, as it was logged
+	failure string // why the last start failed, as logged
 }
 
-// NewWorkers returns workers that run command, a program and its arguments,
-// which calls [Work]. They start on demand, one for each text that a [Reader]
-// reads at the same time, and end with Close. log receives why they cannot start;
-// nil discards it.
+// NewWorkers returns workers that run command, a program and its arguments. The command calls [Work]. Workers start on
+// demand, one for each text that a [Reader] reads at the same time, and end with Close. log receives start failures;
+// nil discards them.
 func NewWorkers(log *slog.Logger, command ...string) *Workers {
 	if len(command) == 0 {
 		panic("analysis: NewWorkers needs the command that runs a worker")
@@ -44,9 +42,8 @@ func NewWorkers(log *slog.Logger, command ...string) *Workers {
 	return &Workers{command: command, log: log}
 }
 
-// MostWorkers bounds how many programs are read at once: two for each processor,
-// four to eight in all, so that an owner who may use all but one of them
-// keeps nobody from the processors.
+// MostWorkers bounds how many programs are read at once: two for each processor, four to eight in all. So one owner,
+// who may use all but one of them, blocks nobody else.
 func MostWorkers() int { return min(max(2*runtime.GOMAXPROCS(0), 4), 8) }
 
 // Start starts a worker, so that the first text need not wait for it.
@@ -70,11 +67,11 @@ func (w *Workers) Close() error {
 	return nil
 }
 
-// maxWait bounds, by the clock, how long a worker may take for a text. It is
-// far above maxCPU, because the machine may be busy with something else.
+// maxWait bounds the wall time of a worker for one text. It is far above maxCPU, because the machine may be busy with
+// other work.
 const maxWait = 60 * time.Second
 
-// compile makes a worker read a text. With an error nobody has read it.
+// compile makes a worker read a text. An error means that no worker has read it.
 func (w *Workers) compile(ctx context.Context, s source) (*Program, []Problem, error) {
 	p, err := w.acquire()
 	if err != nil {
@@ -93,7 +90,7 @@ func (w *Workers) compile(ctx context.Context, s source) (*Program, []Problem, e
 		p.stop()
 		return nil, nil, errLate
 	case err != nil:
-		p.kill() // it may have closed its output only
+		p.kill() // it may have closed only its output
 		p.stop()
 		f := p.exceeded()
 		if f == nil {
@@ -123,7 +120,7 @@ func (w *Workers) acquire() (*worker, error) {
 		w.idle = w.idle[:n-1]
 		w.mu.Unlock()
 		select {
-		case <-p.ended: // somebody ended it meanwhile
+		case <-p.ended: // it ended in the meantime
 		default:
 			return p, nil
 		}
@@ -133,7 +130,7 @@ func (w *Workers) acquire() (*worker, error) {
 func (w *Workers) put(p *worker) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.idle = append(w.idle, p) // Close has killed it, if the workers are closed
+	w.idle = append(w.idle, p) // if the workers are closed, Close has killed it
 }
 
 // failed logs once why workers cannot start.
@@ -158,7 +155,7 @@ type endedError struct{ how, said string }
 
 func (e *endedError) Error() string { return "a worker ended: " + e.how }
 
-// errLate says that a worker got no processor for long: another would not either.
+// errLate says that a worker got no processor time for long: another would not either.
 var errLate = errors.New("a worker was not done within " + maxWait.String())
 
 var errWorkersClosed = errors.New("the workers are closed")
@@ -180,7 +177,7 @@ func (w *Workers) start() (*worker, error) {
 		return nil, errWorkersClosed
 	}
 	cmd := exec.Command(w.command[0], w.command[1:]...)
-	// It needs nothing of what we know. GOMAXPROCS leaves the watch a processor.
+	// It needs nothing of our environment. GOMAXPROCS leaves a processor for the watch.
 	cmd.Env = []string{"GOMAXPROCS=2", "GOTRACEBACK=none"}
 	cmd.Dir = os.TempDir()
 	detach(cmd)
@@ -190,7 +187,7 @@ func (w *Workers) start() (*worker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting a worker: %w", err)
 	}
-	// Not StdoutPipe, which Wait closes: an answer is read while Wait waits for the end.
+	// Not StdoutPipe, which Wait closes: we read an answer while Wait waits for the end.
 	out, theirs, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("starting a worker: %w", err)
@@ -220,7 +217,7 @@ func (w *Workers) start() (*worker, error) {
 	return p, nil
 }
 
-// ask sends a text and returns the answer. With an error the worker has ended, or is of no use.
+// ask sends a text and returns the answer. After an error the worker has ended, or is unusable.
 func (p *worker) ask(s source) (*reply, error) {
 	if err := p.questions.Encode(request{s.name, s.text}); err != nil {
 		return nil, err
@@ -237,8 +234,8 @@ func (p *worker) stop() {
 	<-p.ended
 }
 
-// exceeded says which limit the worker ended at. Nil means that it ended for another reason, such as a system that
-// is out of memory or threads, or a person who killed it: that says nothing about the text.
+// exceeded says which limit ended the worker. Nil means that it ended for another reason: the system ran out of memory
+// or threads, or a person killed it. That says nothing about the text.
 func (p *worker) exceeded() *fault {
 	f := &fault{limit: true, hint: "split the program, or pass data as input"}
 	switch exit := p.cmd.ProcessState.ExitCode(); {
@@ -254,12 +251,12 @@ func (p *worker) exceeded() *fault {
 	return f
 }
 
-// used is how much processor time the worker used before it ended. The system ends one that used too much.
+// used is how much processor time the worker used before it ended. The system kills one that used too much.
 func (p *worker) used() time.Duration {
 	return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
 }
 
-// lastWords keeps the beginning of what a worker prints when Go ends it.
+// lastWords keeps the beginning of the worker's output when Go ends it.
 type lastWords struct{ bytes.Buffer }
 
 func (l *lastWords) Write(b []byte) (int, error) {

@@ -1,7 +1,7 @@
 package ecmascript
 
-// An Op says what a node is and what its fields hold. The comment of each
-// constant names the fields; the others are empty.
+// An Op is the kind of a node and determines which fields it uses. The comment of each constant names the fields; the
+// others are empty.
 type Op uint8
 
 const (
@@ -56,19 +56,19 @@ const (
 	OpEmpty  // ;
 )
 
-// Flags say more about a node. The comment of each names the ops that have it.
+// Flags describe a node further. The comment of each names the ops that use it.
 type Flags uint8
 
 const (
 	FlagStmt    Flags = 1 << iota // OpFunc, OpClass: a declaration
-	FlagOdd                       // OpString, OpProperty: the text is not known
+	FlagOdd                       // OpString, OpProperty: the text is unknown
 	FlagMethod                    // OpProperty: a method or an accessor
 	FlagShort                     // OpProperty: {name}
 	FlagPattern                   // OpMember, OpIndex: stands for a name bound by a pattern
 	FlagAwait                     // OpFor, OpForIn: for await
 )
 
-// A Node is a piece of a program. Positions are byte offsets.
+// A Node is a part of a program. Positions are byte offsets.
 type Node struct {
 	Op         Op
 	Flags      Flags

@@ -2,17 +2,17 @@ package ecmascript
 
 // A Binding is a variable, a parameter, a function or a class of the program.
 type Binding struct {
-	Declared int // the number of functions that it declares
-	Writes   int // the number of places that give it a value
-	Facts    any // for whoever walks the tree; this package leaves it nil
+	Declared int // the number of functions that declare it
+	Writes   int // the number of places that assign it
+	Facts    any // for code that walks the tree; this package leaves it nil
 
 	init    *Node // the value of the last of these places
 	unknown bool  // it is a parameter, a loop variable, a function, ...
 	reads   int   // uses of a member of the object it holds
-	other   int   // uses that may change that object, or lose sight of it
+	other   int   // uses that may change that object, or pass it on
 }
 
-// Value returns the expression of the one value that the binding ever has. Nil means that it is not known.
+// Value returns the expression of the only value that the binding ever has. Nil means unknown.
 func (b *Binding) Value() *Node {
 	if b.unknown || b.Writes != 1 {
 		return nil
@@ -20,11 +20,11 @@ func (b *Binding) Value() *Node {
 	return b.init
 }
 
-// Frozen reports whether the members of the object it holds stay as they were written.
+// Frozen reports whether the members of the object it holds never change.
 func (b *Binding) Frozen() bool { return b.other == 0 }
 
-// Whole reports whether the object it holds stays as it was written, with all objects inside.
+// Whole reports whether the object it holds never changes, including all objects inside.
 func (b *Binding) Whole() bool { return b.other == 0 && b.reads == 0 }
 
-// UsedOnce reports whether its name is used in one place, as that of a function.
+// UsedOnce reports whether its name is used in one place, as the name of a function.
 func (b *Binding) UsedOnce() bool { return b.other == 1 && b.reads == 0 }

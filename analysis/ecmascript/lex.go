@@ -19,8 +19,8 @@ const (
 	TemplateMiddle       // }a${
 	TemplateTail         // }a`
 	RegExpToken          // /a/g
-	PunctuatorToken      // operators and brackets, the longest that fits
-	InvalidToken         // nothing JavaScript knows, or a literal that does not end
+	PunctuatorToken      // operators and brackets, the longest match
+	InvalidToken         // not JavaScript, or a literal without an end
 )
 
 // A Token is one lexical unit, as a range of bytes.
@@ -30,11 +30,11 @@ type Token struct {
 	Start, End int
 }
 
-// A Lexer splits JavaScript or TypeScript into tokens. It never fails: what
-// it cannot read is one [InvalidToken] that reaches to the end of the line.
+// A Lexer splits JavaScript or TypeScript into tokens. It never fails: text that it cannot read is one [InvalidToken]
+// up to the end of the line.
 //
-// Only the caller knows whether a slash divides or begins a regular expression,
-// and whether a brace resumes a template: see [Lexer.Next] and [Lexer.ResumeTemplate].
+// Only the caller knows whether a slash divides or begins a regular expression, and whether a brace resumes a template:
+// see [Lexer.Next] and [Lexer.ResumeTemplate].
 type Lexer struct {
 	Src     string
 	Pos     int
@@ -44,8 +44,7 @@ type Lexer struct {
 // Text returns the text of a token.
 func (l *Lexer) Text(t Token) string { return l.Src[t.Start:t.End] }
 
-// Next returns the next token. operand says that an operand may begin here,
-// so that a slash begins a regular expression.
+// Next returns the next token. operand says that an operand may begin here: then a slash begins a regular expression.
 func (l *Lexer) Next(operand bool) Token {
 	newline := l.space()
 	start := l.Pos
@@ -100,7 +99,7 @@ func (l *Lexer) at(i int) byte {
 	return 0
 }
 
-// space skips white space and comments and says whether a line ended.
+// space skips white space and comments and reports whether a line ended.
 func (l *Lexer) space() (newline bool) {
 	for l.Pos < len(l.Src) {
 		switch c := l.Src[l.Pos]; {

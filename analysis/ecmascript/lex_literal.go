@@ -25,8 +25,8 @@ func (l *Lexer) quoted(quote byte) Kind {
 	return InvalidToken
 }
 
-// template reads template text up to its end or to the next substitution,
-// from behind the backtick or the brace that l.pos has passed.
+// template reads template text up to its end or the next substitution. It starts after the backtick or brace before
+// l.pos.
 func (l *Lexer) template(end, more Kind) Kind {
 	for i := l.Pos; i < len(l.Src); i++ {
 		switch l.Src[i] {
@@ -46,8 +46,8 @@ func (l *Lexer) template(end, more Kind) Kind {
 	return InvalidToken
 }
 
-// ResumeTemplate reads the part of a template behind a substitution, from behind its closing brace, which is the token
-// before.
+// ResumeTemplate reads the part of a template after a substitution. The previous token is the substitution's closing
+// brace.
 func (l *Lexer) ResumeTemplate() Kind { return l.template(TemplateTail, TemplateMiddle) }
 
 func (l *Lexer) number() {
@@ -75,7 +75,7 @@ func (l *Lexer) number() {
 	}
 }
 
-// word passes an identifier name and says whether there was one.
+// word skips an identifier name and reports whether there was one.
 func (l *Lexer) word() bool {
 	start := l.Pos
 	for l.Pos < len(l.Src) {
@@ -105,8 +105,8 @@ func (l *Lexer) word() bool {
 	return l.Pos > start
 }
 
-// regexLen returns the length of the regular expression that s begins with,
-// without its flags, or 0 if the line ends before it does.
+// regexLen returns the length of the regular expression at the start of s, without its flags, or 0 if the line ends
+// first.
 func regexLen(s string) int {
 	class := false
 	for i := 1; i < len(s); i++ {
@@ -130,10 +130,10 @@ func regexLen(s string) int {
 	return 0
 }
 
-// punctLen returns the length of the longest operator that s begins with.
+// punctLen returns the length of the longest operator at the start of s.
 func punctLen(s string) int {
 	c := s[0]
-	run := func(max int) int { // how often c is repeated, and an equals sign behind
+	run := func(max int) int { // length of a run of c, plus an equals sign after it
 		n := 1
 		for n < max && n < len(s) && s[n] == c {
 			n++

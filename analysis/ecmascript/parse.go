@@ -2,8 +2,8 @@ package ecmascript
 
 import "errors"
 
-// A parser reads JavaScript as esbuild prints it. It trusts its input to be
-// valid and only wants to understand it: it accepts much that is no JavaScript.
+// A parser reads JavaScript as esbuild prints it. It assumes valid input and only has to understand it: it accepts much
+// that is not JavaScript.
 type parser struct {
 	lex   Lexer
 	tok   Token
@@ -13,11 +13,11 @@ type parser struct {
 	async, generator bool // of the function around
 }
 
-// maxParse bounds the recursion of the parser and of all who walk its tree. It
-// is above what the prescan of package analysis lets through.
+// maxParse bounds the recursion of the parser and of all code that walks its tree. It exceeds what the prescan of
+// package analysis accepts.
 const maxParse = 8000
 
-var errUnread = errors.New("not understood") // what the parser panics with
+var errUnread = errors.New("not understood") // the parser's panic value
 
 // Parse reads the body of an async function and resolves the names in it. calls are its calls and tagged templates. It
 // fails where it does not understand src.

@@ -2,7 +2,7 @@ package ecmascript
 
 import "strings"
 
-// items reads a list of expressions, of which some may be spread or missing.
+// items reads a list of expressions. Some may be spread or missing.
 func (p *parser) items(open, end string) []*Node {
 	p.expect(open)
 	var list []*Node

@@ -66,7 +66,7 @@ func (p *parser) keyword(n *Node) bool {
 	return true
 }
 
-// declares says whether w, the current word, begins a declaration.
+// declares reports whether w, the current word, begins a declaration.
 func (p *parser) declares(w string) bool {
 	t := p.peek()
 	text := p.lex.Text(t)

@@ -2,7 +2,7 @@ package ecmascript
 
 // A resolver finds the binding of every name.
 type resolver struct {
-	names map[string][]*Binding // the innermost last
+	names map[string][]*Binding // innermost last
 	calls []*Node
 }
 
@@ -13,7 +13,7 @@ func resolve(body *Node) (calls []*Node) {
 	return r.calls
 }
 
-// A scope lists what it declares, so that it can be taken back.
+// A scope lists its declarations, so that they can be removed at its end.
 type scope []string
 
 func (r *resolver) declare(s *scope, name string, b *Binding) {
@@ -66,8 +66,8 @@ func (r *resolver) function(name *Node, params []*Node, body *Node) {
 	r.leave(s)
 }
 
-// block resolves statements that share a scope. own are the names the
-// function around has declared already, where block is its body.
+// block resolves statements that share a scope. If block is the body of a function, own holds the names that the
+// function has already declared.
 func (r *resolver) block(list []*Node, own map[string]bool) {
 	var s scope
 	for _, n := range list {
@@ -117,7 +117,7 @@ func (r *resolver) visit(n *Node) {
 	case OpMember, OpIndex:
 		r.visit(n.A)
 		if n.A.Op == OpName && n.A.Bind != nil {
-			n.A.Bind.other-- // only read from
+			n.A.Bind.other-- // it is only read
 			n.A.Bind.reads++
 		}
 		r.visit(n.B)
@@ -152,7 +152,7 @@ func (r *resolver) visit(n *Node) {
 		return
 	case OpVar:
 		for _, b := range n.List {
-			if b.B == nil { // the value comes later
+			if b.B == nil { // the value is assigned later
 				targets(b.A, func(t *Node) { t.Bind = r.lookup(t.Name) })
 				continue
 			}
@@ -226,7 +226,7 @@ func (r *resolver) visit(n *Node) {
 	}
 }
 
-// own returns the name that a function expression has for itself.
+// own returns the name that a function expression gives itself.
 func own(n *Node) *Node {
 	if n.Is(FlagStmt) {
 		return nil
@@ -234,8 +234,8 @@ func own(n *Node) *Node {
 	return n.A
 }
 
-// MarkCopied says that whoever gets the value of n, an argument, gets a copy: the
-// objects of the names in it stay as they are. Call it at most once for n.
+// MarkCopied says that the receiver of n, an argument, gets a copy: objects that are named in n stay unchanged. Call it
+// at most once for n.
 func MarkCopied(n *Node) {
 	if n == nil {
 		return

@@ -17,8 +17,7 @@ func targets(n *Node, f func(*Node)) {
 	}
 }
 
-// hoist calls f for every name that a function's body declares for the whole
-// function: with var, or as a function.
+// hoist calls f for every name that a function body declares for the whole function: with var, or as a function.
 func hoist(n *Node, f func(*Node)) {
 	if n == nil {
 		return
@@ -57,8 +56,8 @@ func hoist(n *Node, f func(*Node)) {
 	}
 }
 
-// pattern resolves what is bound, assigned to or both, and remembers what is
-// bound to what. value is nil if it cannot be known.
+// pattern resolves a target that is bound, assigned to or both, and records the value of each name. value is nil if it
+// is unknown.
 func (r *resolver) pattern(n, value *Node) {
 	if n == nil {
 		return
@@ -92,8 +91,7 @@ func (r *resolver) pattern(n, value *Node) {
 	}
 }
 
-// picked returns what a property of a pattern takes out of a value, as an
-// expression that could have been written for it.
+// picked returns the value that a property of a pattern takes from a value, as an equivalent expression.
 func picked(p, value *Node) *Node {
 	if value == nil || p.Op != OpProperty {
 		return nil
@@ -117,7 +115,7 @@ func (r *resolver) each(n *Node) {
 	r.pattern(n, nil)
 }
 
-// assigned notices that a member of a variable is assigned to.
+// assigned records an assignment to a member of a variable.
 func (r *resolver) assigned(n *Node) {
 	for n.Op == OpMember || n.Op == OpIndex {
 		n = n.A
@@ -129,7 +127,7 @@ func (r *resolver) assigned(n *Node) {
 	}
 }
 
-// written resolves a target that is changed in a way that cannot be followed.
+// written resolves a target that changes in a way that cannot be followed.
 func (r *resolver) written(n *Node) {
 	r.assigned(n)
 	r.pattern(n, nil)

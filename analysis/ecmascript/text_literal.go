@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// cook returns the value of the inside of a string or a template. It says no
-// to what is not text: a half of a surrogate pair, or an escape it does not know.
+// cook returns the value of the content of a string or a template. It reports false for half a surrogate pair and for
+// unknown escapes.
 func cook(raw string) (string, bool) {
 	i := strings.IndexByte(raw, '\\')
 	if i < 0 {
@@ -74,7 +74,7 @@ func cook(raw string) (string, bool) {
 				return "", false
 			}
 			r = rune(n)
-		case '\n': // a line that goes on
+		case '\n': // a line continuation
 			continue
 		case '\r':
 			if i < len(raw) && raw[i] == '\n' {
