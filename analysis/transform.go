@@ -35,8 +35,8 @@ type output struct {
 	PatchLen int
 }
 
-// transform lets esbuild turn text into JavaScript that QuickJS-ng supports. It changes nothing but decorators. It
-// removes white space, because indentation makes deeply nested programs much longer.
+// transform lets esbuild turn text into JavaScript that QuickJS-ng supports. esbuild rewrites only
+// decorators. It removes white space, because indentation makes deeply nested programs much longer.
 func transform(w wrapper, text string, maps bool) output {
 	o := api.TransformOptions{
 		Loader:           api.LoaderTS,
