@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	slowCall     = time.Second // a call that took less was not worth waiting for differently
-	groupDetails = 3           // of what is said about the calls of one group
+	slowCall     = time.Second // the text shows the time of slower calls only
+	groupDetails = 3           // of details about the calls of one group
 	numberBytes  = 60          // of the numbers of one group
 )
 
-// callsText lists the calls, in about room bytes. Equal calls share a line. Those that did not get through come first,
+// callsText lists the calls, in about room bytes. Equal calls share a line. First come the calls that did not succeed,
 // then those that may have changed something, then those that only read.
 func (r *Response) callsText(err error, room int) string {
 	if len(r.Calls) == 0 && r.Queued == 0 {
@@ -46,7 +46,7 @@ func (r *Response) callsText(err error, room int) string {
 		if first < 0 {
 			first = len(groups)
 		}
-		writeLines(&b, groups[:first], room/2, text, size) // however many went wrong, there is room for those that did not
+		writeLines(&b, groups[:first], room/2, text, size) // however many failed, there is room for those that did not
 		writeLines(&b, groups[first:], room, text, size)
 	}
 	b.WriteString(r.warnings())
@@ -56,7 +56,7 @@ func (r *Response) callsText(err error, room int) string {
 	return b.String()
 }
 
-// writeLines writes what stands in a list until b has room bytes, and how many calls are left out then.
+// writeLines writes lines for the list until b has room bytes, and then how many calls are left out.
 func writeLines[T any](b *strings.Builder, list []T, room int, text func(T) string, calls func(T) int) {
 	for i, one := range list {
 		line := text(one)
@@ -72,7 +72,7 @@ func writeLines[T any](b *strings.Builder, list []T, room int, text func(T) stri
 	}
 }
 
-// effects says what a program that did not come to its end leaves behind.
+// effects says what an unfinished program leaves behind.
 func (r *Response) effects(err error) string {
 	if _, ended := errors.AsType[*sandbox.Error](err); !ended {
 		return ""
@@ -92,11 +92,10 @@ func (r *Response) effects(err error) string {
 	return ""
 }
 
-// A callGroup is calls of one tool that ended alike, in the order of the program.
+// A callGroup is calls of one tool with the same outcome, in the order of the program.
 type callGroup []hostfns.Report
 
-// groupCalls sorts the groups by what matters most: what nobody knows, what went wrong, what may have changed
-// something.
+// groupCalls sorts the groups by importance: unknown outcomes, failures, then calls that may have changed something.
 func groupCalls(calls []hostfns.Report) []callGroup {
 	type key struct {
 		tool, reason, approved, changed string
@@ -127,7 +126,7 @@ func (g callGroup) rank() int {
 	return rank
 }
 
-// text is the line of a group, with further lines where different things are to be said about its calls.
+// text is the line of a group, with further lines where its calls need different remarks.
 func (g callGroup) text(numbered bool) string {
 	c := g[0]
 	var b strings.Builder
@@ -177,7 +176,7 @@ func (g callGroup) text(numbered bool) string {
 	return b.String()
 }
 
-// numbers are those of the calls, such as "1-9, 12".
+// numbers lists the calls by their numbers, such as "1-9, 12".
 func (g callGroup) numbers() string {
 	var b strings.Builder
 	for i := 0; i < len(g); {
@@ -202,7 +201,7 @@ func (g callGroup) numbers() string {
 	return b.String()
 }
 
-// remarks says who approved a call, and why it did not get through.
+// remarks says who approved a call, and why it failed.
 func remarks(c hostfns.Report) string {
 	text := ""
 	if c.Approved != "" {
@@ -217,7 +216,7 @@ func remarks(c hostfns.Report) string {
 	return text
 }
 
-// callText says in one line how a call ended.
+// callText describes in one line how a call ended.
 func callText(c hostfns.Report) string {
 	text := fmt.Sprintf("  %d. %s %s", c.Call, visible.Short(c.Tool, 80), c.State)
 	if c.Took > 0 {
@@ -233,7 +232,7 @@ func callText(c hostfns.Report) string {
 // warnings says once for each tool what was odd about its answers.
 func (r *Response) warnings() string {
 	var b strings.Builder
-	seen := map[string]int{} // tool and warning to how many calls had it
+	seen := map[string]int{} // tool and warning to the number of calls with it
 	for _, c := range r.Calls {
 		if c.Warning != "" {
 			seen[c.Tool+"\n"+c.Warning]++
@@ -255,7 +254,7 @@ func (r *Response) warnings() string {
 	return b.String()
 }
 
-// tally counts calls by how they ended: "2 done, 1 refused".
+// tally counts calls by outcome: "2 done, 1 refused".
 func tally(calls []hostfns.Report) string {
 	var parts []string
 	for _, s := range []hostfns.State{hostfns.Done, hostfns.Refused, hostfns.Failed, hostfns.Unknown, hostfns.NotStarted} {

@@ -14,8 +14,7 @@ import (
 // errKept is the failure of a run that ended in another process; the Response says what failed.
 var errKept = errors.New("the run failed")
 
-// finish replaces what the store has of the run by its result, for a client that reattaches, and closes its open
-// questions.
+// finish replaces the stored run by its result, for a client that reattaches, and closes its open questions.
 func (x *execution) finish(failure error) {
 	x.parking.Lock()
 	defer x.parking.Unlock()
@@ -63,12 +62,12 @@ func (e *Executor) finishLater(row *store.ParkedRun, o *store.Outcome) {
 	}
 }
 
-// An Ended is the stored result of a run that had been parked: what its client would have been told.
+// An Ended is the stored result of a run that had been parked: the response to its client.
 type Ended struct {
 	Run    string            `json:"run"`
 	Failed bool              `json:"failed"`
 	Text   string            `json:"text"`
-	Blocks []json.RawMessage `json:"blocks,omitempty"` // content of MCP, for after the text
+	Blocks []json.RawMessage `json:"blocks,omitempty"` // MCP content, for after the text
 }
 
 // endedKeep is how long a result is stored.
@@ -81,7 +80,7 @@ func (x *execution) outcome(failure error) *store.Outcome {
 		ended.Blocks = append(ended.Blocks, b.JSON)
 	}
 	body, err := json.Marshal(ended)
-	if err != nil { // a block that is no JSON
+	if err != nil { // a block that is not JSON
 		ended.Blocks = nil
 		body, _ = json.Marshal(ended)
 	}
@@ -104,7 +103,7 @@ func (e *Executor) Ended(ctx context.Context, run, principal string) (*Ended, er
 	return ended, json.Unmarshal(o.Body, ended)
 }
 
-// response is what the client of the run would have got.
+// response rebuilds the response for the client of the run.
 func (k *Ended) response() (*Response, error) {
 	r := &Response{Run: k.Run, kept: k}
 	for i, b := range k.Blocks {

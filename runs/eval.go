@@ -23,68 +23,67 @@ import (
 
 // A Request is one program to run.
 type Request struct {
-	// Profile names what the program may do; "" is the profile of the base
-	// tool: defaultProfile, or none at all when the configuration names none.
+	// Profile is the profile that the program runs under. "" is the profile of the base tool: defaultProfile, or none
+	// when the configuration names none.
 	Profile string
 	Code    string          // JavaScript or TypeScript
 	Input   json.RawMessage // what the program sees as `input`; nil is undefined
 	Name    string          // shown in problems and stacks; "" is program.ts
 
-	// Channels reach the people who may approve calls of this run; with none,
-	// nobody can be asked.
+	// Channels reach the people who may approve calls of this run. Without channels, nobody can be asked.
 	Channels []approvals.Channel
 
-	// Caller is who gets to see what upstreams ask and report meanwhile; nil is nobody.
+	// Caller receives questions and progress of upstreams during the run; nil means nobody.
 	Caller *registry.Caller
 
-	// Script names a saved program instead of Code. It runs under the profile
-	// that its rule names, or else under Profile.
+	// Script names a saved program to run instead of Code. It runs under the profile of its rule, or else under
+	// Profile.
 	Script string
-	// Bound says that a saved program must not run under another profile than Profile.
+	// Bound says that a saved program must not run under a profile other than Profile.
 	Bound bool
 
 	// Preflight is the token of a check, see [Plan]. Some profiles require one.
 	Preflight string
-	// Tool is the MCP tool that the caller runs programs with, for messages.
+	// Tool is the MCP tool through which the caller runs programs, for messages.
 	Tool string
-	// EveryCall says that [Response.Text] lists each call by itself, with its time.
+	// EveryCall says that [Response.Text] lists each call separately, with its time.
 	EveryCall bool
-	// IdempotencyKey says which requests are one and the same: a second one gets the run that the first one began, in
-	// whatever process that shares the store. The same key with another program, input or profile is [ErrKeyReused].
-	// Each principal has keys of their own. A key expires a day after the end of its run. It has up to
-	// [MaxIdempotencyKey] bytes of printable ASCII; "" is none. It needs [Options.RecordDir].
+	// IdempotencyKey identifies repeated requests: a second request with the key gets the run that the first one began,
+	// in any process that shares the store. The same key with another program, input or profile is [ErrKeyReused]. Each
+	// principal has its own keys. A key expires a day after the end of its run. It has up to [MaxIdempotencyKey] bytes
+	// of printable ASCII; "" is none. It needs [Options.RecordDir].
 	IdempotencyKey string
 	// Local says that the caller sits at this machine: links may name its files.
 	Local bool
 
-	// Principal, Session and Client say who asks for the run, in which session
-	// and through which program. Overlays know a run by the first two, which
-	// therefore have to be what the server knows, not what the caller says.
+	// Principal, Session and Client identify who asks for the run, in which session and through which program. Overlays
+	// match a run by the first two, so these must be values that the server knows, not claims of the caller.
 	Principal string
 	Session   string
 	Client    string
-	// Fingerprint is that of the caller's token, where Principal is another name of theirs. Overlays know a run by
-	// either.
+	// Fingerprint is the fingerprint of the caller's token, where Principal is another name of the caller. Overlays
+	// match a run by either.
 	Fingerprint string
-	Role        string // as the caller says, for the record alone
-	// Unchecked says that Principal is what the caller says, and nobody checked it: it tells callers apart, and has no
+	Role        string // as the caller claims, for the record alone
+	// Unchecked says that nobody verified Principal, which the caller claims. It distinguishes callers, but has no
 	// share of its own. All requests of such callers use one share.
 	Unchecked bool
 }
 
-// Owner is the principal whose share a request uses; "" is the common share of all that have none of their own.
+// Owner is the principal that provides the share for a request; "" is the common share of all that have none of their
+// own.
 func (r *Request) Owner() string {
 	w := r.wish()
 	return w.Owner()
 }
 
-// ClientOf is a request as package asking needs it.
+// ClientOf converts a request for package asking.
 func ClientOf(r *Request) *asking.Client {
 	return &asking.Client{Principal: r.Principal, Session: r.Session, Name: r.Client, Channels: r.Channels,
 		Caller: r.Caller, Code: r.Code}
 }
 
-// SubmissionOf is a request as package preflight needs it.
+// SubmissionOf converts a request for package preflight.
 func SubmissionOf(r *Request) *preflight.Submission {
 	return &preflight.Submission{Wish: r.wish(), Tool: r.Tool, Token: r.Preflight, Local: r.Local}
 }
@@ -96,8 +95,8 @@ func (r *Request) wish() inforce.Wish {
 	}
 }
 
-// Prepare finds what a request is to run, which it puts into it, and the policy that it runs under.
-// The saved program is nil when the request brings its own.
+// Prepare finds the program of a request, which it stores in the request, and the policy for it. The saved program is
+// nil when the request brings its own.
 func Prepare(ctx context.Context, in *inforce.Rules, r *Request) (*inforce.Policy, *inforce.SavedProgram, error) {
 	w := r.wish()
 	p, saved, err := in.Prepare(ctx, &w)
@@ -113,13 +112,13 @@ type Response struct {
 	ConsoleDropped int // bytes
 	Calls          []hostfns.Report
 	Queued         int             // calls that had not reached the Gate when the run ended
-	Blocks         []hostfns.Block // content on the host whose handles are in Value
+	Blocks         []hostfns.Block // content on the host with handles in Value
 	BlocksLeft     int             // how many of them did not fit
 	Usage          sandbox.Usage
 
 	unreturned analysis.Position // where the program computed a value that it may have meant to return
 
-	key    string // with which its client can reattach
+	key    string // its client reattaches with it
 	kept   *Ended // how the run ended in another process
 	source string // the program's text, for excerpts
 	name   string
@@ -128,13 +127,13 @@ type Response struct {
 	everyCall bool
 }
 
-// DefaultRefusals is how many refusals by people end a run whose profile does not say.
+// DefaultRefusals is how many refusals by people end a run when its profile sets no number.
 const DefaultRefusals = 3
 
 // ErrRefusals ends a run whose calls people have refused too often.
 var ErrRefusals = errors.New("too_many_refusals: people refused so many calls that the run was ended")
 
-// Eval gives no Response where no run began.
+// Eval returns no Response if no run began.
 func (e *Executor) Eval(ctx context.Context, r Request) (*Response, error) {
 	policy, saved, err := Prepare(e.life.Ctx, e.rules, &r)
 	if err != nil {
@@ -210,7 +209,7 @@ func (e *Executor) Eval(ctx context.Context, r Request) (*Response, error) {
 	return resp, x.end(result, err)
 }
 
-// newExecution registers a run. done has to be called when it has ended.
+// newExecution registers a run. Call done when it has ended.
 func (e *Executor) newExecution(ctx context.Context, r Request, p *inforce.Policy, program *analysis.Program,
 	resp *Response, limits sandbox.Limits, engine Engine) (x *execution, done func()) {
 	x = &execution{
@@ -224,7 +223,7 @@ func (e *Executor) newExecution(ctx context.Context, r Request, p *inforce.Polic
 	carried, drop := context.WithCancelCause(ctx)
 	x.carried = carried
 	noMore := context.AfterFunc(x.ctx, func() {
-		// after refusals, the calls that people have allowed are still made
+		// After refusals, calls that people have allowed are still made.
 		if cause := context.Cause(x.ctx); cause != ErrRefusals {
 			drop(cause)
 		}
@@ -252,7 +251,7 @@ func (e *Executor) newExecution(ctx context.Context, r Request, p *inforce.Polic
 	}
 }
 
-// info says for whom and under what the run calls tools.
+// info returns the principal and the rules under which the run calls tools.
 func (x *execution) info() hostfns.RunInfo {
 	r, policy := &x.request, x.policy
 	return hostfns.RunInfo{
@@ -274,7 +273,7 @@ func (x *execution) end(result *sandbox.Result, err error) error {
 	e, resp, ctx := x.e, x.resp, x.ctx
 	x.run.Carry(x.carried)
 	resp.Calls = x.run.End()
-	if x.leaving() { // another process has the run, and needs what was granted for it
+	if x.leaving() { // another process has the run, and needs its grants
 		later := func(c hostfns.Report) bool { return c.State == hostfns.NotStarted } // that one makes them
 		resp.Calls = slices.DeleteFunc(resp.Calls, later)
 	} else if err := e.people.Grants.EndRun(context.WithoutCancel(ctx), resp.Run, x.asking.TakenOver); err != nil {

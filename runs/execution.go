@@ -16,8 +16,8 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// An execution is one run from its start to its end, over as many guests as it takes. While it waits only for people it
-// is parked, and has no guest.
+// An execution is one run from its start to its end, over as many guests as necessary. While it waits only for people
+// it is parked, and has no guest.
 type execution struct {
 	e       *Executor
 	request Request
@@ -39,21 +39,21 @@ type execution struct {
 	carried context.Context
 
 	parking sync.Mutex       // one attempt to park, or one claim, at a time; guards row and kept
-	row     *store.ParkedRun // as the database has the run; nil if it does not
+	row     *store.ParkedRun // the run as the database has it; nil if it does not
 	kept    bool             // the database had an image of it
 
 	given atomic.Bool // another process has the run, or may take it
 
 	mu            sync.Mutex
 	guest         *sandbox.Run // nil while it is parked, and before it starts
-	image         []byte       // what it was parked as
+	image         []byte       // the image of the parked run
 	waits         map[int]bool // the calls that wait for a person
 	pauses        map[*pause]bool
 	settled       []settled          // answers that have not reached a guest yet
 	news          chan struct{}      // an answer was added to settled
 	unpark        context.CancelFunc // cancels the attempt to park that is under way
-	parkScheduled bool               // an attempt to park is going to be made
-	slots         chan struct{}      // one for each call under way that waits for no person
+	parkScheduled bool               // an attempt to park is scheduled
+	slots         chan struct{}      // one for each open call that does not wait for a person
 }
 
 type settled struct {
@@ -82,7 +82,7 @@ func (x *execution) execute(p sandbox.Program) (*sandbox.Result, error) {
 	return x.drive(guest)
 }
 
-// drive waits for the end of a run, over all the guests that it has.
+// drive waits for the end of a run, over all of its guests.
 func (x *execution) drive(guest *sandbox.Run) (*sandbox.Result, error) {
 	for {
 		result, err := guest.Wait()
@@ -125,7 +125,7 @@ func (x *execution) awaitAnswer() ([]byte, error) {
 	}
 }
 
-// enter makes a guest the one that the run is in, and gives it the answers that came while there was none.
+// enter sets the current guest of the run, and delivers the answers that came while there was none.
 func (x *execution) enter(guest *sandbox.Run) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -190,7 +190,7 @@ func (x *execution) host(ctx context.Context, c *sandbox.Call) (json.RawMessage,
 	}
 }
 
-// invocation is what the Gate is told of a call beside its name and arguments.
+// invocation describes a call to the Gate, apart from its name and arguments.
 func (x *execution) invocation(id int) hostfns.Invocation {
 	return hostfns.Invocation{
 		ID: id, Progress: x.progress,
@@ -236,7 +236,7 @@ func growStack() {
 //go:noinline
 func use(*[12 << 10]byte) {}
 
-// slot waits until one more call may be under way. False means that the run ended first.
+// slot waits until one more call may begin. False means that the run ended first.
 func (x *execution) slot() bool {
 	select {
 	case x.slots <- struct{}{}:
@@ -260,7 +260,7 @@ func (x *execution) progress() (calls int, waiting bool) {
 	return 0, true
 }
 
-// pause stops the clock of the run until resume is called, whichever guest the run is in by then.
+// pause stops the clock of the run until resume is called, whichever guest the run has by then.
 func (x *execution) pause(p *pause) (resume func()) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -291,7 +291,7 @@ func (x *execution) wait(call int) (over func()) {
 	<-x.slots
 	return func() {
 		x.stopWaiting([]int{call})
-		x.slots <- struct{}{} // whoever holds a slot waits for nobody who waits here
+		x.slots <- struct{}{} // a call that holds a slot does not wait for a call that waits here
 	}
 }
 
@@ -313,7 +313,7 @@ func (x *execution) schedulePark() {
 	})
 }
 
-// stopWaiting notes that calls wait for no person any more, and cancels an attempt to park.
+// stopWaiting records that calls no longer wait for a person, and cancels an attempt to park.
 func (x *execution) stopWaiting(calls []int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -325,7 +325,7 @@ func (x *execution) stopWaiting(calls []int) {
 	}
 }
 
-// settle gives the program the answer to a call, now or when the run has a guest again.
+// settle delivers the answer to a call to the program, now or when the run has a guest again.
 func (x *execution) settle(call int, value json.RawMessage, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

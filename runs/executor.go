@@ -24,7 +24,7 @@ import (
 type Options struct {
 	Engine      Engine // nil makes one
 	CacheDir    string // of machine code of the guest; "" keeps none
-	GuestMemory int64  // of all programs together, in bytes; zero is what the configuration says
+	GuestMemory int64  // of all programs together, in bytes; zero uses the configuration
 
 	Log      *slog.Logger
 	Life     *Lifetime
@@ -36,7 +36,7 @@ type Options struct {
 	Programs *preflight.Programs
 }
 
-// An Executor runs programs, each from its start to its end, over as many guests and processes as it takes.
+// An Executor runs programs, each from its start to its end, over as many guests and processes as necessary.
 type Executor struct {
 	options  Options
 	log      *slog.Logger
@@ -59,7 +59,7 @@ type Executor struct {
 	executions map[*execution]bool // the runs under way
 }
 
-// New makes an Executor. [Executor.Fit] has to be called before it runs anything.
+// New makes an Executor. Call [Executor.Fit] before it runs anything.
 func New(o Options) *Executor {
 	e := &Executor{
 		options: o, log: o.Log, life: o.Life, rules: o.Rules, tools: o.Tools, gate: o.Tools.Gate(nil, o.Record.To),
@@ -118,6 +118,6 @@ type Engine interface {
 	// Resume continues with the image that [sandbox.Run.Park] gave, in this process or another.
 	Resume(ctx context.Context, image []byte, lookup func(line, column int) (int, int),
 		h sandbox.Host) (*sandbox.Run, error)
-	// Hash identifies the guest: an image is resumed in the guest that it was taken of.
+	// Hash identifies the guest: an image can only be resumed in the guest that made it.
 	Hash() string
 }

@@ -50,10 +50,10 @@ func (x *execution) leaving() bool {
 	return x.given.Load() || errors.Is(context.Cause(x.ctx), approvals.ErrLeaving)
 }
 
-// giveUp releases the claim on the run, so that another process can take it over. False means that the run has to end
+// giveUp releases the claim on the run, so that another process can take it over. False means that the run must end
 // here.
 func (x *execution) giveUp() bool {
-	x.park() // at once, if it is scheduled
+	x.park() // immediately, if it is scheduled
 	x.parking.Lock()
 	defer x.parking.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), storeWait)
@@ -83,7 +83,7 @@ func (x *execution) giveUp() bool {
 	return false
 }
 
-// Drain gives up the runs that wait only for people. From then on each run that comes to wait is given up too.
+// Drain gives up the runs that wait only for people. From then on it also gives up each run that begins to wait.
 func (e *Executor) Drain(ctx context.Context) {
 	e.mu.Lock()
 	if !e.draining() {

@@ -21,14 +21,14 @@ import (
 // starts, claimed by the process like a parked run. So each key begins one run, whichever process dies at whatever
 // moment: another process ends the run of a dead one, and reads from the record what it did.
 
-// ErrKeyReused refuses a request with the idempotency key of another one.
+// ErrKeyReused refuses a request with the idempotency key of a different request.
 var ErrKeyReused = errors.New("this idempotency key was used with another request before (another profile, program " +
 	"or input); nothing was run: take a new key for a new request")
 
-// MaxIdempotencyKey is how long an idempotency key may be, in bytes.
+// MaxIdempotencyKey is the longest idempotency key, in bytes.
 const MaxIdempotencyKey = 255
 
-// checkKey says what is wrong with an idempotency key.
+// checkKey returns an error if an idempotency key is invalid.
 func checkKey(key string) error {
 	if len(key) > MaxIdempotencyKey {
 		return fmt.Errorf("the idempotency key has %d bytes, the limit is %d", len(key), MaxIdempotencyKey)
@@ -41,7 +41,7 @@ func checkKey(key string) error {
 	return nil
 }
 
-// keyID is the row of a key. Each principal has keys of their own.
+// keyID is the row of a key. Each principal has its own keys.
 func keyID(principal, key string) string { return digestOf([]string{principal, key}) }
 
 // digest differs between requests for different programs, or under different rules. The sender, the connection and the
@@ -50,7 +50,7 @@ func (r *Request) digest() string {
 	same := saveRequest(r)
 	same.Name, same.Local, same.Client, same.Token, same.Role, same.EveryCall = "", false, "", "", "", false
 	if same.Script != "" {
-		same.Code = "" // it may have been saved anew
+		same.Code = "" // it may have changed since
 	}
 	if !inforce.IsMadeSession(same.Session) {
 		same.Session = "" // of the protocol, which ends with the connection
@@ -58,7 +58,7 @@ func (r *Request) digest() string {
 	switch canonical, err := strictjson.Canonical(same.Input); {
 	case err == nil:
 		same.Input = canonical
-	case len(same.Input) > 0: // readers could differ about it, so only equal bytes are the same
+	case len(same.Input) > 0: // readers could disagree about it, so only equal bytes are the same
 		same.Input = marker(string(same.Input))
 	}
 	return digestOf(same)

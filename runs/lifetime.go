@@ -10,7 +10,7 @@ import (
 // ErrClosed is the error of an [Evaluator] that has been closed.
 var ErrClosed = errors.New("the evaluator is closed")
 
-// A Lifetime is the lifetime of an Evaluator: its end waits for everything that runs in it.
+// A Lifetime is the lifetime of an Evaluator: its end waits for everything that the Evaluator runs.
 type Lifetime struct {
 	Ctx    context.Context // ends when [Lifetime.End] is called
 	cancel context.CancelCauseFunc
@@ -18,7 +18,7 @@ type Lifetime struct {
 
 	mu      sync.Mutex
 	closed  bool
-	Running sync.WaitGroup // what the end waits for; added to under mu
+	Running sync.WaitGroup // the work that the end waits for; added to under mu
 }
 
 func NewLifetime(ctx context.Context) *Lifetime {
@@ -58,7 +58,7 @@ func (l *Lifetime) End() (first bool) {
 	return first
 }
 
-// Wait waits for what runs, at most until ctx ends.
+// Wait waits for running work, at most until ctx ends.
 func (l *Lifetime) Wait(ctx context.Context) error {
 	finished := make(chan struct{})
 	go func() {

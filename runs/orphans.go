@@ -14,10 +14,10 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// endOrphan ends a run that no process can resume, and that this process has claimed. Its client is told what it did,
-// from the record. why is a sentence.
+// endOrphan ends a run that no process can resume, and that this process has claimed. It tells the client what the run
+// did, from the record. why is a sentence.
 func (e *Executor) endOrphan(ctx context.Context, db *store.DB, row *store.ParkedRun, why string) {
-	// It is completed also while this process stops.
+	// It also completes while this process stops.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWait)
 	defer cancel()
 	run := row.Run
@@ -120,7 +120,7 @@ func (e *Executor) readSinceParked(ctx context.Context, db *store.DB, x *executi
 	return nil
 }
 
-// recordedReport is how a call ended, by its last entry.
+// recordedReport derives how a call ended from its last entry.
 func recordedReport(e *audit.Entry) hostfns.Report {
 	c := hostfns.Report{Call: e.Call, Tool: e.Tool, Took: time.Duration(e.MS * float64(time.Millisecond)),
 		Detail: e.Detail}

@@ -7,8 +7,8 @@ import (
 	"github.com/codemode-project/codemode/sandbox"
 )
 
-// Outcome names how a run ended, given the error that [Evaluator.Eval]
-// returned with it: finished, not started, or one of the kinds of [sandbox.Kind].
+// Outcome names how a run ended, given the error that [Evaluator.Eval] returned with it: finished, not started, or one
+// of the kinds of [sandbox.Kind].
 func (r *Response) Outcome(err error) string {
 	if err == nil {
 		return "finished"
@@ -45,8 +45,8 @@ func (r *Response) CallsJSON() []CallJSON {
 	return calls
 }
 
-// Notes renders what accompanies a value: what went wrong, the console, the
-// calls. With the value it makes up [Response.Text].
+// Notes renders what accompanies a value: errors, the console, the calls. Together with the value it makes up
+// [Response.Text].
 func (r *Response) Notes(err error) string {
 	rest := r.notes(err, cmp.Or(r.limit, DefaultTextBytes))
 	if err != nil {

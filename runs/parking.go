@@ -11,9 +11,9 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// A run that waits only for people is parked: its guest is released, and its memory image and the state of the Gate go
-// into the database of the record, if there is one. The process that started the run holds a claim on it there. If that
-// process dies, another one takes the run over, see takeover.go.
+// A run that waits only for people is parked: park releases its guest and stores its memory image and the state of the
+// Gate in the database of the record, if there is one. The process that started the run holds a claim on it there. If
+// that process dies, another one takes the run over, see takeover.go.
 
 // storeWait bounds how long parking and claiming wait for the database.
 const storeWait = 10 * time.Second
@@ -52,7 +52,7 @@ func (x *execution) park() {
 	open := guest.Open()
 	for _, c := range open {
 		if !x.waits[c.ID] {
-			open = nil // this call has its answer already, which the stored state would lack
+			open = nil // this call already has its answer, which the stored state would lack
 			break
 		}
 	}

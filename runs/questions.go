@@ -13,11 +13,10 @@ import (
 	"github.com/codemode-project/codemode/registry"
 )
 
-// Questions that a run's caller puts without running anything.
+// Questions that a run's caller asks without running a program.
 
-// AskUser puts a question to the people that a run of r could ask, and waits for
-// one of them. args are {header, question, options, multiple, freeText}. An
-// error means that nobody was asked.
+// AskUser asks a question of the people that a run of r could ask, and waits for one answer. args are {header,
+// question, options, multiple, freeText}. An error means that nobody was asked.
 func (e *Executor) AskUser(ctx context.Context, r Request, args json.RawMessage) (*asking.UserAnswer, error) {
 	ctx, leave, err := e.enter(ctx)
 	if err != nil {
@@ -32,10 +31,10 @@ func (e *Executor) AskUser(ctx context.Context, r Request, args json.RawMessage)
 		Inquire(ctx, &hostfns.Question{Run: hostfns.NewRunID(), Profile: cmp.Or(r.Profile, policy.ProfileName()), Args: args})
 }
 
-// AllowPlan asks the people that a run of r could ask whether they allow, for one run, the calls that the program's
-// text shows and that would be asked about. What cannot be allowed beforehand (denied, of a high risk, not shown
-// whole, under a profile that does not let answers be remembered for a run) is left out, and asked about when it
-// comes. It waits for the answer. An error means that nobody was asked because the request is not right: a program
+// AllowPlan asks the people that a run of r could ask whether they allow, for one run, the calls in the program's text
+// that would need a question. It leaves out calls that cannot be allowed beforehand (denied, of a high risk, not shown
+// whole, under a profile that does not let answers be remembered for a run); people are asked about these when they
+// come. AllowPlan waits for the answer. An error means that nobody was asked because the request is invalid: a program
 // that cannot run is [analysis.Problems].
 func (e *Executor) AllowPlan(ctx context.Context, r Request) (*preflight.PlanAnswer, error) {
 	ctx, leave, err := e.enter(ctx)

@@ -21,8 +21,8 @@ var ErrNoRun = errors.New("there is no such run, or its result is not stored any
 // togetherWait is how long the store usually needs to hold all questions of one moment.
 const togetherWait = 100 * time.Millisecond
 
-// Reattach waits for the result of a run that this process may not have, and puts its open questions to the channels of
-// r.
+// Reattach waits for the result of a run that this process may not have, and sends its open questions to the channels
+// of r.
 func (e *Executor) Reattach(ctx context.Context, run string, r Request) (*Response, error) {
 	ctx, leave, err := e.enter(ctx)
 	if err != nil {
@@ -41,7 +41,7 @@ func (e *Executor) Reattach(ctx context.Context, run string, r Request) (*Respon
 	defer questions.Wait()
 	defer cancel(approvals.ErrLeaving)
 	draining := e.life.drain
-	put := map[string]bool{} // questions that the client has been asked
+	put := map[string]bool{} // questions that the client has already received
 	for {
 		ended, err := e.Ended(ctx, run, r.Principal)
 		if err == nil {
@@ -64,7 +64,7 @@ func (e *Executor) Reattach(ctx context.Context, run string, r Request) (*Respon
 			err := &sandbox.Error{Kind: sandbox.Canceled, Message: errGivenUp.Error(), Err: errGivenUp}
 			return &Response{Run: run, key: cmp.Or(r.IdempotencyKey, run)}, err
 		}
-		select { // questions of one moment are stored one by one, and are to be one form
+		select { // questions of one moment are stored one by one, and belong in one form
 		case <-time.After(togetherWait):
 		case <-ctx.Done():
 		}
@@ -92,7 +92,7 @@ func (e *Executor) Reattach(ctx context.Context, run string, r Request) (*Respon
 	}
 }
 
-// waiting are the open questions of a run that are not in put yet. It adds them.
+// waiting returns the open questions of a run that are not in put yet. It adds them.
 func (e *Executor) waiting(ctx context.Context, db *store.DB, run string, put map[string]bool) ([]*prompt.Request,
 	error) {
 	asked, err := db.ApprovalsOf(ctx, run)

@@ -15,8 +15,8 @@ import (
 	"github.com/codemode-project/codemode/sandbox"
 )
 
-// recordNotStarted records that a program was refused before its run began. The ID of that run stands in the record
-// alone.
+// recordNotStarted records that a program was refused before its run began. Only the record contains the ID of that
+// run.
 func (e *Executor) recordNotStarted(ctx context.Context, r *Request, p *inforce.Policy, why error) {
 	entry := e.entry(&Response{Run: hostfns.NewRunID()}, r, p)
 	entry.State, entry.Reason, entry.Program = audit.Refused, "not started",
@@ -35,7 +35,7 @@ func (e *Executor) recordBegin(ctx context.Context, resp *Response, r *Request, 
 	}
 	entry := e.entry(resp, r, p)
 	entry.State = audit.Running
-	// The end has the text: only then is it known which values in it are secrets.
+	// The end entry has the text: only then are the secret values in it known.
 	entry.Program = &audit.Program{Name: resp.name, Text: r.Code, DigestOnly: true}
 	e.record.Add(ctx, entry)
 }
@@ -47,7 +47,7 @@ func (e *Executor) recordParked(x *execution, state, detail string) {
 	e.record.Add(x.ctx, entry)
 }
 
-// entry begins an entry about a run.
+// entry makes the common part of an entry about a run.
 func (e *Executor) entry(resp *Response, r *Request, p *inforce.Policy) audit.Entry {
 	return audit.Entry{
 		Kind: audit.Run, Run: resp.Run, Principal: r.Principal, Client: r.Client, Session: r.Session, Role: r.Role,
@@ -56,8 +56,8 @@ func (e *Executor) entry(resp *Response, r *Request, p *inforce.Policy) audit.En
 	}
 }
 
-// recordEnd records how a program ended. If it made calls, the outcomes of the calls and the end of the run are on the
-// disk before the client is told.
+// recordEnd records how a program ended. If it made calls, their outcomes and the end of the run are on disk before the
+// client receives the response.
 func (e *Executor) recordEnd(ctx context.Context, resp *Response, r *Request, p *inforce.Policy, started time.Time,
 	failure error) {
 	if !e.record.Keeps() {
@@ -83,7 +83,7 @@ func (e *Executor) recordEnd(ctx context.Context, resp *Response, r *Request, p 
 		counts[c.State]++
 	}
 	if len(counts) > 0 {
-		entry.Data, _ = json.Marshal(map[string]any{"calls": counts}) // numbers always can be
+		entry.Data, _ = json.Marshal(map[string]any{"calls": counts}) // numbers always encode
 	}
 	if len(resp.Calls) == 0 {
 		e.record.Add(ctx, entry)

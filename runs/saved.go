@@ -14,7 +14,7 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// A savedRun is what another process needs of a run beside its image, as the store has it.
+// A savedRun is the stored state that another process needs of a run, besides its image.
 type savedRun struct {
 	V       int             `json:"v"`
 	Request savedRequest    `json:"request"`
@@ -26,7 +26,7 @@ type savedRun struct {
 
 const savedVersion = 1
 
-// readSaved reads what the store has of a run. State of another version is an error.
+// readSaved reads the stored state of a run. State of another version is an error.
 func readSaved(row *store.ParkedRun) (savedRun, error) {
 	var s savedRun
 	if err := json.Unmarshal(row.State, &s); err != nil {
@@ -90,7 +90,7 @@ func saveRequest(r *Request) savedRequest {
 	}
 }
 
-// request is the request without its channels and its caller, which belonged to the other process.
+// request is the request without its channels and caller, which belonged to the other process.
 func (s savedRequest) request() Request {
 	return Request{
 		Profile: s.Profile, Code: s.Code, Input: s.Input, Name: s.Name, Script: s.Script, Bound: s.Bound,
@@ -101,7 +101,7 @@ func (s savedRequest) request() Request {
 	}
 }
 
-// saved is the row of the run for the store.
+// saved makes the row of the run for the store.
 func (x *execution) saved(ctx context.Context, image []byte) (*store.ParkedRun, error) {
 	gate, err := x.run.Save()
 	if err != nil {

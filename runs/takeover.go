@@ -17,7 +17,7 @@ import (
 )
 
 // When the process of a parked run dies, another one takes the run over as soon as a person has answered one of its
-// questions, which people see in every queue. [Executor.Ended] gives its result to whoever asks.
+// questions. People see these questions in every queue. [Executor.Ended] returns its result to clients that ask.
 
 // takeOverInterval is how often expired leases are scanned. Answers and process exits are notified immediately.
 const takeOverInterval = 30 * time.Second
@@ -34,7 +34,7 @@ func (e *Executor) TakeOver(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(storeWait): // until the database can be had again
+		case <-time.After(storeWait): // until the database is available again
 		}
 	}
 }
@@ -93,7 +93,7 @@ func (e *Executor) mayResume(row *store.ParkedRun, fleet bool) bool {
 	return err == nil && state.Under.same(e.savedRules(policy))
 }
 
-// A step is what has to happen to a run that no process holds.
+// A step is the next action for a run that no process holds.
 type step int
 
 const (
@@ -122,7 +122,7 @@ func (e *Executor) nextStep(ctx context.Context, db *store.DB, row *store.Parked
 	return ends // its client left before its process died, or nobody answered in time
 }
 
-// openQuestions are the latest questions about the calls that a parked run waits for, by number of the call.
+// openQuestions returns the latest question about each call that a parked run waits for, by number of the call.
 func openQuestions(ctx context.Context, db *store.DB, row *store.ParkedRun) (map[int]*store.Approval, error) {
 	calls, err := waitingCalls(row)
 	if err != nil {
@@ -146,7 +146,7 @@ func openQuestions(ctx context.Context, db *store.DB, row *store.ParkedRun) (map
 	return open, nil
 }
 
-// instead reports whether a is the question with the arguments that a person put in the place of those of was.
+// instead reports whether a is the question with a person's changed arguments, replacing those of was.
 func instead(was, a *store.Approval) bool {
 	return a.ID != "" && approvals.InsteadOf(was.Answer) == a.ID
 }
@@ -169,7 +169,7 @@ func (e *Executor) resumeRun(ctx context.Context, db *store.DB, run string) {
 	if err == nil {
 		defer done()
 	}
-	if e.draining() || ctx.Err() != nil { // whatever the error is: this process stops
+	if e.draining() || ctx.Err() != nil { // whatever the error: this process stops
 		e.giveBack(db, row)
 		return
 	}
@@ -188,7 +188,7 @@ func (e *Executor) resumeRun(ctx context.Context, db *store.DB, run string) {
 	e.recordParked(x, stateResumed,
 		"a person has answered; another process than the one that started the run resumes it")
 	result, err := x.runResumed(row)
-	_ = x.end(result, err) // for whoever asks, see Ended
+	_ = x.end(result, err) // for clients that ask, see Ended
 }
 
 // giveBack releases the claim on a run that this process has not begun to resume. If the store cannot be written, other
@@ -201,7 +201,7 @@ func (e *Executor) giveBack(db *store.DB, row *store.ParkedRun) {
 	}
 }
 
-// restore makes an execution of a saved run. It starts nothing.
+// restore makes an execution from a saved run. It starts nothing.
 func (e *Executor) restore(ctx context.Context, db *store.DB, row *store.ParkedRun, engine Engine) (x *execution,
 	done func(), err error) {
 	if row.Guest != engine.Hash() {
@@ -212,7 +212,7 @@ func (e *Executor) restore(ctx context.Context, db *store.DB, row *store.ParkedR
 		return nil, nil, err
 	}
 	r := state.Request.request()
-	code := r.Code // what runs is the text that ran; a saved program may have changed meanwhile
+	code := r.Code // run the same text again; a saved program may have changed meanwhile
 	policy, _, err := Prepare(e.life.Ctx, e.rules, &r)
 	if err != nil {
 		return nil, nil, err

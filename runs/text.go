@@ -16,25 +16,24 @@ import (
 	"github.com/codemode-project/codemode/sandbox"
 )
 
-// DefaultTextBytes is how long the text of a response may be.
+// DefaultTextBytes is the longest text of a response.
 const DefaultTextBytes = inforce.DefaultTextBytes
 
-// Parts of a text that other parts have to leave room for.
+// Sizes for which other parts of a text leave room.
 const (
 	prettyBytes  = 2 << 10  // a value up to this long is printed over several lines,
-	prettyLines  = 40       // if it is not more lines than that
+	prettyLines  = 40       // if it has no more lines than that
 	consoleBytes = 16 << 10 // console text shown
 	warningLines = 10       // warnings about the answers to calls
-	detailRunes  = 300      // of what is said about one call
-	minimumValue = 512      // room for the value, whatever else there is
+	detailRunes  = 300      // of details about one call
+	minimumValue = 512      // room for the value, whatever the rest
 	cutNote      = 200      // room for the note that it was cut
 )
 
-// Text renders a response for whoever sent the program, together with the
-// error that [Evaluator.Eval] returned with it: the value (or what went wrong,
-// and where), the console, and the calls with how they ended, equal ones together unless [Request.EveryCall]
-// asked for each. It is never longer than the profile's limit on results, and says what was left out.
-// A nil Response has the text of its error.
+// Text renders a response for the sender of the program, together with the error that [Evaluator.Eval] returned with
+// it: the value (or what went wrong, and where), the console, and the calls with their outcomes. It groups equal calls,
+// unless [Request.EveryCall] asked for each. It is never longer than the profile's limit on results, and says what it
+// left out. The Text of a nil Response is that of its error.
 func (r *Response) Text(err error) string {
 	if r == nil {
 		r = &Response{}
@@ -54,8 +53,7 @@ func (r *Response) Text(err error) string {
 	return strings.TrimRight(head, "\n") + "\n" + rest
 }
 
-// notes are what stands below the value: the console and the calls. They leave
-// at least half of limit to the value.
+// notes is the text below the value: the console and the calls. It leaves at least half of limit to the value.
 func (r *Response) notes(err error, limit int) string {
 	text := r.hint(err) + r.consoleText(min(consoleBytes, limit/4))
 	if r.everyCall {
@@ -103,7 +101,7 @@ func (r *Response) failure(err error) string {
 	return text
 }
 
-// comeBack tells the client of a run that another process resumes how to get the result.
+// comeBack tells the client of a run how to get the result, if another process resumes the run.
 func (r *Response) comeBack(err error) string {
 	why := "waits for a person, and this process stops. The run goes on elsewhere, or here after a restart, when they " +
 		"have answered"
@@ -116,7 +114,7 @@ func (r *Response) comeBack(err error) string {
 		"and does again what it has done.", r.Run, why, r.key)
 }
 
-// absent says what to use instead of what other places have and programs here have not.
+// absent names replacements for globals that exist elsewhere and not in programs here.
 var absent = map[string]string{
 	"fetch":          "there is no network but through tools: codemode.search_tools(\"http\") finds one that fetches, if there is one",
 	"XMLHttpRequest": "there is no network but through tools: codemode.search_tools(\"http\") finds one that fetches, if there is one",
@@ -137,7 +135,7 @@ var absent = map[string]string{
 // callers is how many of the functions that led to an exception are listed.
 const callers = 5
 
-// excerptRunes is how much of a long source line is shown.
+// excerptRunes is the length shown of a long source line.
 const excerptRunes = 120
 
 // excerpt gives the source line and a caret under the column.
@@ -162,7 +160,7 @@ func excerpt(source string, line, column int) string {
 	return fmt.Sprintf("\n    %s\n    %s^", string(text), pad)
 }
 
-// hint tells of a value that was computed last and not returned.
+// hint points out a value that was computed last and not returned.
 func (r *Response) hint(err error) string {
 	if err != nil || r.Value != nil || r.unreturned.Line == 0 {
 		return ""
@@ -203,7 +201,7 @@ func roughly(d time.Duration) time.Duration {
 	return d.Round(10 * time.Microsecond)
 }
 
-// clip cuts text at a rune and says how much is missing.
+// clip cuts text at a rune and says how much it removed.
 func clip(s string, room int) string {
 	if len(s) <= room {
 		return s

@@ -7,21 +7,21 @@ import (
 )
 
 const (
-	// maxTexts is how many bytes of program texts of one owner are recorded in an hour.
+	// maxTexts is how many bytes of one owner's program texts are recorded per hour.
 	maxTexts int64 = 64 << 20
-	// smallText is how much of each text does not count: as much as other entries need.
+	// smallText is how much of each text is free: as much as other entries need.
 	smallText = 4 << 10
-	// largeText is where the record cuts a text.
+	// largeText is the length at which the record cuts a text.
 	largeText = 64 << 10
 )
 
-// A textBudget bounds the texts of programs in the record, which is kept for ever.
+// A textBudget bounds the texts of programs in the record, which is kept forever.
 type textBudget struct {
-	most int64 // bytes of one owner in an hour
+	most int64 // bytes of one owner per hour
 
 	mu    sync.Mutex
 	since time.Time
-	used  map[string]int64 // by owner, in the hour that began at since
+	used  map[string]int64 // by owner, in the hour from since
 }
 
 // spend counts the text of a program that is about to run. The error says how long its owner has to wait.

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// valueText prints a value as JSON: over several lines when it is small, cut
-// so that it stays JSON when it does not fit into room.
+// valueText prints a value as JSON: over several lines when it is small, and shortened to valid JSON when it does not
+// fit into room.
 func valueText(value json.RawMessage, room int) string {
 	if value == nil {
 		return "undefined"
@@ -28,16 +28,15 @@ func valueText(value json.RawMessage, room int) string {
 	return fmt.Sprintf("%s\n(cut: the value has %d bytes as JSON and %d are shown; … marks what is missing; return only the part that is needed)", short, len(value), len(short))
 }
 
-// leastShare is the room below which a part of a value is left out rather than cut.
+// leastShare is the room below which a part of a value is left out instead of cut.
 const leastShare = 80
 
-// fitDeep is how deep a value is looked into to be shortened.
+// fitDeep is how many levels of a value are shortened.
 const fitDeep = 12
 
-// fit shortens JSON to at most room bytes so that it stays JSON. Every place
-// where something is missing says how much: a text in its own end, an array
-// in an element more, an object in a member more, whose name is "…".
-// What is nested deeper than levels is left out: each level is read once more.
+// fit shortens JSON to at most room bytes of valid JSON. Every cut says how much is missing: a text at its end, an
+// array in an additional element, an object in an additional member named "…". It leaves out values nested deeper than
+// levels: each level is read once more.
 func fit(raw json.RawMessage, room, levels int) json.RawMessage {
 	if len(raw) <= room {
 		return raw
@@ -64,8 +63,8 @@ func fit(raw json.RawMessage, room, levels int) json.RawMessage {
 	return marker(fmt.Sprintf("… %d bytes", len(raw)))
 }
 
-// fitParts shortens an array, or with keys an object. Large parts give way to
-// small ones; when even equal shares would say nothing, the last ones are left out.
+// fitParts shortens an array, or with keys an object. It cuts large parts before small ones. When even equal shares
+// would be too small, it leaves out the last parts.
 func fitParts(parts, keys []json.RawMessage, room, levels int) json.RawMessage {
 	opening, closing, noun := byte('['), byte(']'), "items"
 	if keys != nil {
@@ -114,7 +113,7 @@ func fitParts(parts, keys []json.RawMessage, room, levels int) json.RawMessage {
 	return b.Bytes()
 }
 
-// level finds the size to which the largest parts have to be cut for all to fit.
+// level finds the size to which the largest parts must be cut for all to fit.
 func level(parts []json.RawMessage, overhead func(int) int, room int) int {
 	sizes := make([]int, len(parts))
 	for i, p := range parts {
