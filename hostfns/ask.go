@@ -11,8 +11,8 @@ import (
 )
 
 // ask asks a person about a call. The clock of the run is stopped meanwhile. Without an exception the call may be sent,
-// under the context that ask returns; c then has the tool, the arguments and the decision of that moment. before says
-// that the call waited already when its run was saved: it is decided again before it is asked about.
+// under the context that ask returns; c then has the current tool, arguments and decision. before says that the call
+// was already waiting when its run was saved: the Gate decides it again before it asks.
 func (r *Run) ask(ctx context.Context, c *callState, before bool) (context.Context, *Exception) {
 	in := &c.in
 	if in.Pause != nil {
@@ -43,7 +43,7 @@ func (r *Run) ask(ctx context.Context, c *callState, before bool) (context.Conte
 	case q.refusal != nil:
 		return ctx, q.refusal
 	case ctx.Err() != nil:
-		return ctx, runEnded(c) // a late yes counts for nothing
+		return ctx, runEnded(c) // a late yes does not count
 	case c.answer.How == "" && c.decision.Verdict == call.Allow:
 		return ctx, nil // the profile allows it by now
 	}
@@ -68,7 +68,7 @@ func (r *Run) isApproved(c *callState) bool {
 	return c.done != nil
 }
 
-// edited replaces the arguments of the program by those that a person allowed instead.
+// edited replaces the program's arguments by those that a person allowed instead.
 func (r *Run) edited(ctx context.Context, c *callState) *Exception {
 	if c.answer.Args == nil {
 		return nil
@@ -86,7 +86,7 @@ func (r *Run) edited(ctx context.Context, c *callState) *Exception {
 	return nil
 }
 
-// check gives the function that says what is wrong with other arguments for the call.
+// check returns the function that validates other arguments for the call.
 func (r *Run) check(c *callState) func(json.RawMessage) error {
 	tool, before := c.tool, c.before
 	before.Asked = true
@@ -118,13 +118,13 @@ func (r *Run) question(c *callState) *Question {
 func (r *Run) refresh(ctx context.Context, c *callState) *Exception {
 	now, err := r.find(ctx, c.tool.Name, c.in.Tool)
 	if err != nil && ctx.Err() != nil {
-		return runEnded(c) // it may be that it was not found in time
+		return runEnded(c) // the tool may not have been found in time
 	}
 	if err != nil {
 		return denied(c.tool.Name, reasonPolicy, "the tool disappeared while the call waited for a person", "")
 	}
 	if now.Server != c.tool.Server || now.Raw != c.tool.Raw || now.Digest != c.tool.Digest {
-		c.answer, c.use, c.redefined = call.Answer{}, nil, true // whatever the person said was about another tool
+		c.answer, c.use, c.redefined = call.Answer{}, nil, true // any answer was about another tool
 		return denied(c.tool.Name, reasonPolicy,
 			"the tool's definition changed while the call waited for a person; call it again", "")
 	}
@@ -133,8 +133,8 @@ func (r *Run) refresh(ctx context.Context, c *callState) *Exception {
 	return nil
 }
 
-// release decides an approved call again, and uses the approval up. An approval is for what was shown, so it does not
-// hold under a stricter profile.
+// release decides an approved call again, and uses the approval up. An approval covers only what was shown, so it does
+// not hold under a stricter profile.
 func (r *Run) release(ctx context.Context, c *callState, asked call.Decision) *Exception {
 	if x := r.refresh(ctx, c); x != nil {
 		return x
@@ -196,7 +196,7 @@ func (r *Run) remember(c *callState, x *Exception, counted *bool) {
 	}
 }
 
-// refusedBefore is the refusal of an equal call earlier in this run. Nobody is asked twice.
+// refusedBefore returns the refusal of an equal call earlier in this run. Nobody is asked twice.
 func (r *Run) refusedBefore(c *callState) *Exception {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -20,8 +20,7 @@ import (
 // needs a person's yes is asked about all the same.
 const AskUser = "ask_user"
 
-// askUser puts a question of the program. The run's clock stands still meanwhile.
-// It counts among the questions of the run.
+// askUser asks a question of the program. The run's clock stands still meanwhile. It counts as a question of the run.
 func (r *Run) askUser(ctx context.Context, in Invocation) (value json.RawMessage, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -55,7 +54,7 @@ func (r *Run) askUser(ctx context.Context, in Invocation) (value json.RawMessage
 	return value, nil
 }
 
-// asDenied is the exception for a question that nobody was asked.
+// asDenied makes the exception for a question that nobody was asked.
 func asDenied(err error) error {
 	switch err := err.(type) {
 	case *ArgumentError:
@@ -69,7 +68,7 @@ func asDenied(err error) error {
 	return denied(AskUser, call.CodeDenied, err.Error(), "")
 }
 
-// A LimitError says which limit of the profile keeps a program from asking.
+// A LimitError names the limit of the profile that keeps a program from asking.
 type LimitError struct{ Limit string }
 
 func (e *LimitError) Error() string { return e.Limit }

@@ -9,18 +9,18 @@ import (
 	"slices"
 )
 
-// HandleKey is the member that makes an object in a value a handle: it stands
-// for an image, audio or resource that stays on the host.
+// HandleKey is the member that makes an object in a value a handle. A handle refers to an image, audio or resource that
+// stays on the host.
 const HandleKey = "$block"
 
-// A Block is content that stayed on the host: Handle stands for it in values.
+// A Block is content that stayed on the host. Handle refers to it in values.
 type Block struct {
 	Handle string
 	JSON   json.RawMessage
 }
 
-// keptBytes is how much content stays on the host for one run. A program that
-// takes a thousand pictures does not see most of them again.
+// keptBytes is how much content of one run stays on the host. A program that takes a thousand pictures never uses most
+// of them again.
 const keptBytes = 64 << 20
 
 // keep keeps content on the host. Beyond the limit it drops the oldest blocks that were not emitted, but none of the
@@ -52,7 +52,7 @@ func (r *Run) keep(blocks map[string]json.RawMessage) {
 	}
 }
 
-// blockBytes is what a kept block takes. An empty one takes memory too.
+// blockBytes is the memory of a kept block. An empty one takes memory too.
 func blockBytes(b json.RawMessage) int { return len(b) + 200 }
 
 // restoreBlocks restores the blocks of a saved run.
@@ -117,7 +117,7 @@ func (r *Run) emit(ctx context.Context, raw json.RawMessage) (json.RawMessage, e
 	return nil, nil
 }
 
-// What one answer carries of images, audio and resources.
+// Limits on images, audio and resources in one answer.
 const (
 	answerBlocks = 50
 	answerBytes  = 16 << 20
@@ -130,9 +130,8 @@ func (r *Run) holds(handle string) bool {
 	return ok
 }
 
-// Blocks returns the content that belongs to the answer: what the program
-// emitted, and what the handles in its value stand for. left is how many there
-// was no room for. Handles are random, so a program holds only those it was given.
+// Blocks returns the content that belongs to the answer: the blocks that the program emitted, and those with handles in
+// its value. left is how many did not fit. Handles are random, so a program has only those it received.
 func (r *Run) Blocks(value json.RawMessage) (blocks []Block, left int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -140,8 +139,8 @@ func (r *Run) Blocks(value json.RawMessage) (blocks []Block, left int) {
 	return r.choose(func(handle string) bool { return r.isEmitted[handle] || named[handle] })
 }
 
-// named returns the handles of kept blocks that stand in a value as texts. It reads the value once, however many
-// blocks there are. r.mu is held.
+// named returns the handles of kept blocks that occur in a value as texts. It reads the value once, however many blocks
+// there are. r.mu is held.
 func (r *Run) named(value []byte) map[string]bool {
 	found := map[string]bool{}
 	if len(r.blocks) == 0 {
@@ -163,7 +162,7 @@ func (r *Run) named(value []byte) map[string]bool {
 	}
 }
 
-// choose returns the wanted blocks that one answer has room for. r.mu is held.
+// choose returns the wanted blocks that fit into one answer. r.mu is held.
 func (r *Run) choose(wanted func(handle string) bool) (blocks []Block, left int) {
 	room := answerBytes
 	for _, b := range r.blocks {

@@ -13,15 +13,14 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// recordAfterwards bounds the writing of an outcome, which continues when the run is canceled and must not delay its
-// end for ever.
+// recordAfterwards bounds the writing of an outcome. The write continues when the run is canceled, and must not delay
+// its end forever.
 const recordAfterwards = 5 * time.Second
 
-// maxName is the longest tool name that is looked up; a longer one is none.
+// maxName is the longest tool name to look up; no tool has a longer one.
 const maxName = 256
 
-// Call performs one call of the program. Errors are [*Exception]. It may be
-// called from many goroutines, and not after [Run.End].
+// Call performs one call of the program. Errors are [*Exception]. Many goroutines may call it, but not after [Run.End].
 func (r *Run) Call(ctx context.Context, in Invocation) (value json.RawMessage, err error) {
 	if in.Name == ReadResource && r.gate.deps.ResourceTool != nil {
 		if in, err = r.resource(in); err != nil {
@@ -41,7 +40,7 @@ func (r *Run) Call(ctx context.Context, in Invocation) (value json.RawMessage, e
 	return r.perform(c, func() (context.Context, error) { return r.admit(ctx, c) })
 }
 
-// perform has a call admitted, sends it, and notes how it ended. admit gives the context that the call is sent under.
+// perform admits a call, sends it, and records how it ended. admit returns the context for sending the call.
 func (r *Run) perform(c *callState, admit func() (context.Context, error)) (value json.RawMessage, err error) {
 	start := time.Time{}
 	defer func() {
@@ -52,7 +51,7 @@ func (r *Run) perform(c *callState, admit func() (context.Context, error)) (valu
 		}
 		r.finish(c, start, err)
 		if c.refusal > 0 && r.info.Refused != nil {
-			r.info.Refused(c.refusal) // last: it may end the run, whose list then has this call
+			r.info.Refused(c.refusal) // last: it may end the run, and its list must have this call
 		}
 	}()
 	ctx, err := admit()
@@ -63,8 +62,7 @@ func (r *Run) perform(c *callState, admit func() (context.Context, error)) (valu
 	return r.send(ctx, c)
 }
 
-// admit takes a call through everything that comes before sending it. It returns the context that the call is sent
-// under.
+// admit performs all steps before a call is sent. It returns the context for sending the call.
 func (r *Run) admit(ctx context.Context, c *callState) (context.Context, error) {
 	defer r.decided(c)
 	refuse := func(x *Exception, by string) (context.Context, error) { return nil, r.refuse(ctx, c, x, by) }
@@ -88,7 +86,7 @@ func (r *Run) admit(ctx context.Context, c *callState) (context.Context, error) 
 	if c.decision.Verdict == call.Deny {
 		return refuse(r.denial(c), c.decidedBy())
 	}
-	// After the denials: a program learns nothing of the schema of a tool that it may not use.
+	// After the denials: a program must not learn the schema of a tool that it may not use.
 	if c.tool.Validate != nil {
 		if err := c.tool.Validate(ctx, c.args); err != nil {
 			if ctx.Err() != nil {
@@ -103,7 +101,7 @@ func (r *Run) admit(ctx context.Context, c *callState) (context.Context, error) 
 	return r.authorise(ctx, c)
 }
 
-// approve asks a person about a call. before says that it waited already when its run was saved.
+// approve asks a person about a call. before says that the call was already waiting when its run was saved.
 func (r *Run) approve(ctx context.Context, c *callState, before bool) (context.Context, error) {
 	ctx, x := r.ask(ctx, c, before)
 	if x != nil {
@@ -119,7 +117,7 @@ func (r *Run) authorise(ctx context.Context, c *callState) (context.Context, err
 	}
 	switch err := r.gate.deps.Recorder.Record(ctx, r.entry(KindRunning, c)); {
 	case err != nil && ctx.Err() != nil:
-		return nil, runEnded(c) // the recorder makes sure that an entry that failed says of no call that it runs
+		return nil, runEnded(c) // the recorder makes sure that a failed entry does not claim that a call runs
 	case err != nil:
 		r.gate.deps.Log.Error("recording a call failed, so it is refused", "run", r.info.ID, "tool", c.tool.Name,
 			"error", err)
@@ -155,8 +153,8 @@ func (r *Run) count(c *callState) {
 	r.tally(c)
 }
 
-// tally notes how many questions people were asked so far, and whether untrusted words may have reached the call. It
-// does not count the question about the call itself, so that the decision after the answer uses the same counts.
+// tally counts the questions so far, and notes whether untrusted text may have reached the call. It does not count the
+// question about the call itself, so that the decision after the answer uses the same counts.
 func (r *Run) tally(c *callState) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -165,7 +163,7 @@ func (r *Run) tally(c *callState) {
 	c.before.Tainted = c.before.Taint != ""
 }
 
-// read notes what a server answered before the program gets it.
+// read records a server's answer before the program receives it.
 func (r *Run) read(c *callState, reply *Reply, err error) {
 	if said := received(reply, err); said != nil {
 		r.mu.Lock()
@@ -225,12 +223,12 @@ func (r *Run) send(ctx context.Context, c *callState) (value json.RawMessage, fa
 	return nil, upstreamError(c.tool, outcome, message)
 }
 
-// finish notes how a call ended in the run's list.
+// finish records how a call ended in the run's list.
 func (r *Run) finish(c *callState, sent time.Time, err error) {
 	defer r.signalEnd(c)
 	r.update(c, func() {
 		c.over = true
-		// they may be megabytes, and the list is long
+		// They may be megabytes, and the list is long.
 		c.in, c.args, c.proposed = Invocation{}, call.Arguments{}, call.Arguments{}
 		if !sent.IsZero() {
 			c.Took = time.Since(sent)
@@ -239,7 +237,7 @@ func (r *Run) finish(c *callState, sent time.Time, err error) {
 	})
 }
 
-// setState notes how a call ended. The caller holds the lock of the run.
+// setState records how a call ended. The caller holds the lock of the run.
 func (c *callState) setState(err error) {
 	x, ok := errors.AsType[*Exception](err)
 	if err == nil {
@@ -273,7 +271,7 @@ func (c *callState) setState(err error) {
 	}
 }
 
-// signalEnd tells those who wait for a call that a person allowed that it is over.
+// signalEnd signals the end of a call that a person allowed to those who wait for it.
 func (r *Run) signalEnd(c *callState) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -290,8 +288,7 @@ func sortReports(reports []Report) {
 	slices.SortStableFunc(reports, func(a, b Report) int { return cmp.Compare(a.Call, b.Call) })
 }
 
-// notFound makes the exception for a name without a tool. Tools that the
-// profile denies anyway are not suggested.
+// notFound makes the exception for a name without a tool. It does not suggest tools that the profile denies anyway.
 func (r *Run) notFound(ctx context.Context, name string, err error) *Exception {
 	missing, ok := errors.AsType[*NotFoundError](err)
 	if !ok {

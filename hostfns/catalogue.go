@@ -11,8 +11,8 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// A Library is the catalogue as programs may read it. It is called from many
-// goroutines. Search and Tools may wait for upstreams that are just starting.
+// A Library is the part of the catalogue that programs may read. Many goroutines may call it. Search and Tools may wait
+// for upstreams that are starting.
 type Library interface {
 	// Search returns at most limit tools that visible accepts, best first.
 	Search(ctx context.Context, query string, limit int, visible func(*call.Tool) bool) []*call.Tool
@@ -22,7 +22,7 @@ type Library interface {
 	Declarations(names []string) string
 }
 
-// function is a host function that reaches no upstream and so needs no decision.
+// A function is a host function that reaches no upstream and so needs no decision.
 type function func(ctx context.Context, args json.RawMessage) (json.RawMessage, error)
 
 const (
@@ -41,9 +41,9 @@ const (
 //	codemode.get_tools(["fs__read", "fs__list"])  // TypeScript declarations, as a string
 //	codemode.get_tools({server: "fs"})
 //
-// The best matches have their declaration, the others do not. search is another
-// name for search_tools. Tools that the profile denies
-// whatever the arguments do not exist here.
+// The best matches have their declaration, the others do not. search is an alias
+// of search_tools. Tools that the profile always denies,
+// whatever the arguments, do not exist here.
 func (r *Run) catalogueFunctions() map[string]function {
 	if r.gate.deps.Library == nil {
 		return nil

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// mostChanged is how many places in its arguments a report says that a person has changed.
+// mostChanged is how many places in the arguments a report lists as changed by a person.
 const mostChanged = 10
 
-// changed lists where two JSON texts differ, as JSON Pointers. Lists of different lengths differ as a whole.
+// changed lists the differences between two JSON texts as JSON Pointers. Arrays of different lengths differ as a whole.
 func changed(was, is json.RawMessage) []string {
 	a, _ := decoded(was)
 	b, _ := decoded(is)
@@ -20,7 +20,7 @@ func changed(was, is json.RawMessage) []string {
 	return all[:min(len(all), mostChanged)]
 }
 
-// differences appends where two values differ, until there are enough.
+// differences appends the places where two values differ, up to the limit.
 func differences(all []string, at string, a, b any) []string {
 	if len(all) >= mostChanged {
 		return all

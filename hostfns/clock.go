@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// A clock ends the context of a call when its time is up. It is stopped while a person is awaited, and so is the clock
-// of the run.
+// A clock ends the context of a call when its time is up. It stops while the call waits for a person, and so does the
+// clock of the run.
 type clock struct {
 	end context.CancelCauseFunc
 	run func() (resume func()) // stops the run's clock; may be nil
 
 	mu     sync.Mutex
 	timer  *time.Timer
-	left   time.Duration // what the timer had to go when it was started last
-	began  time.Time     // when that was
+	left   time.Duration // the time left when the timer was last started
+	began  time.Time     // when it was last started
 	pauses int
 }
 
-// newClock begins the time of a call. It gives the context that ends with it, whose cause is then
-// [context.DeadlineExceeded]. over has to be called when the call is over.
+// newClock starts the clock of a call. It returns the context that ends with it, with the cause
+// [context.DeadlineExceeded]. Call over when the call is over.
 func newClock(ctx context.Context, limit time.Duration, run func() func()) (timed context.Context, c *clock,
 	over func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -30,12 +30,12 @@ func newClock(ctx context.Context, limit time.Duration, run func() func()) (time
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.timer.Stop()
-		c.pauses++ // it is not started again
+		c.pauses++ // prevents a restart
 		cancel(nil)
 	}
 }
 
-// pause stops the clock of the call and that of its run. The returned function lets both go on; it must be called once.
+// pause stops the clock of the call and that of its run. The returned function restarts both; call it exactly once.
 func (c *clock) pause() (resume func()) {
 	resumeRun := func() {}
 	if c.run != nil {

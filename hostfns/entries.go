@@ -11,7 +11,7 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// entry describes the present state of a call.
+// entry describes the current state of a call.
 func (r *Run) entry(kind string, c *callState) Entry {
 	decided := c.decision.Lead()
 	e := Entry{
@@ -45,10 +45,10 @@ func (r *Run) entry(kind string, c *callState) Entry {
 	return e
 }
 
-// definitionChanged is what decided a call whose tool is not the one that was reviewed, or asked about.
+// definitionChanged is the reason when a call's tool differs from the one that was reviewed, or asked about.
 const definitionChanged = "definition_changed"
 
-// decidedBy is what decided a call without a question.
+// decidedBy says what decided a call without a question.
 func (c *callState) decidedBy() string {
 	switch d := &c.decision; {
 	case c.redefined, d.Lead().List == "definition":
@@ -61,8 +61,8 @@ func (c *callState) decidedBy() string {
 	return "default"
 }
 
-// decider is what decided a call, also one that people were asked about. If nobody answered, the fallback of the
-// profile decided, unless the tool had changed or the question was canceled.
+// decider says what decided a call, including calls that people were asked about. If nobody answered, the fallback of
+// the profile decided, unless the tool had changed or the question was canceled.
 func (c *callState) decider() string {
 	switch c.answer.How {
 	case "":
@@ -79,8 +79,8 @@ func (c *callState) decider() string {
 	return c.answer.How
 }
 
-// refuse notes that a call is not made, in the list of the run and then in the record, and returns the exception for
-// the program. If the run has ended meanwhile, its client was told that this is why, and the record says the same.
+// refuse records that a call is not made, in the list of the run and then in the record, and returns the exception for
+// the program. If the run has ended meanwhile, the client received that as the reason, and the record says the same.
 func (r *Run) refuse(ctx context.Context, c *callState, x *Exception, by string) *Exception {
 	if !r.update(c, func() { c.setState(x) }) {
 		x, by = runEnded(c), "error"
@@ -89,7 +89,7 @@ func (r *Run) refuse(ctx context.Context, c *callState, x *Exception, by string)
 	return x
 }
 
-// recordRefusal records why a call is not made. A failure only goes to the log: the call is not made either way.
+// recordRefusal records why a call is not made. If this fails, it only logs the error: the call is not made either way.
 func (r *Run) recordRefusal(ctx context.Context, c *callState, x *Exception, by string) {
 	if r.leaves() {
 		return
@@ -100,7 +100,7 @@ func (r *Run) recordRefusal(ctx context.Context, c *callState, x *Exception, by 
 	if e.Reason == "" {
 		e.Reason = x.Class
 	}
-	if e.Reason == reasonPolicy && by == c.answer.How { // the answer has an entry of its own, and did not decide
+	if e.Reason == reasonPolicy && by == c.answer.How { // the answer has its own entry, and did not decide
 		e.DecidedBy, e.Channel, e.By, e.Grant, e.Scope, e.Waited = c.decidedBy(), "", "", "", "", 0
 	}
 	e.Detail, _ = x.Props["detail"].(string)
@@ -121,7 +121,7 @@ func (r *Run) recordOutcome(ctx context.Context, c *callState, outcome string, r
 // leaves reports whether another process resumes the run.
 func (r *Run) leaves() bool { return r.info.Leaving != nil && r.info.Leaving() }
 
-// note records that a question was put or answered.
+// note records that people were asked a question or answered it.
 func (r *Run) note(ctx context.Context, kind string, c *callState) {
 	if r.leaves() {
 		return
@@ -133,8 +133,8 @@ func (r *Run) note(ctx context.Context, kind string, c *callState) {
 	r.recordLate(ctx, e)
 }
 
-// unrecorded says why a call was not made that could not be recorded. Programs learn the reason only if the error gives
-// one for them.
+// unrecorded says why a call was not made that could not be recorded. Programs learn the reason only if the error
+// provides one for them.
 func unrecorded(err error) string {
 	why := "it could not be recorded, and what cannot be recorded does not happen"
 	if known, ok := errors.AsType[interface {
@@ -146,7 +146,7 @@ func unrecorded(err error) string {
 	return why
 }
 
-// recordLate records what has happened already, also after the run is canceled.
+// recordLate records an event in the past, even after the run is canceled.
 func (r *Run) recordLate(ctx context.Context, e Entry) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordAfterwards)
 	defer cancel()

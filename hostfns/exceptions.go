@@ -17,8 +17,8 @@ const (
 	upstreamFailure  = "UpstreamError"
 )
 
-// Why a call was denied, as the property `reason` of ToolCallDeniedError, beside the codes of package call and of
-// approvals.
+// Reasons for denying a call, as the property `reason` of ToolCallDeniedError, in addition to the codes of packages
+// call and approvals.
 const (
 	reasonPolicy      = "policy_changed"
 	reasonDeclined    = "elicitation_declined"
@@ -28,15 +28,13 @@ const (
 	ReasonCanceled    = "canceled"
 )
 
-// What is known of a call that an upstream did not answer, as the property
-// `outcome` of UpstreamError.
+// The known outcome of a call that an upstream did not answer, as the property `outcome` of UpstreamError.
 const (
 	OutcomeUnknown = "unknown"  // it may have happened
 	outcomeNotSent = "not_sent" // it did not
 )
 
-// An Exception is what the program sees: an instance of the error class Class
-// with Props as its properties.
+// An Exception is what the program sees: an instance of the error class Class with Props as its properties.
 type Exception struct {
 	Class   string
 	Message string
@@ -64,7 +62,7 @@ func (e *NotFoundError) Error() string {
 	return msg
 }
 
-// An ArgumentError says where arguments differ from the tool's input schema, or a result from its output schema.
+// An ArgumentError is a place where arguments do not match the tool's input schema, or a result its output schema.
 type ArgumentError struct {
 	Path     string // JSON Pointer; "" is the whole
 	Expected string
@@ -81,7 +79,7 @@ func (e *ArgumentError) says(whole string) string {
 	return msg
 }
 
-// Pointer says where, for those who show it at that place.
+// Pointer returns the place, for code that reports it there.
 func (e *ArgumentError) Pointer() string { return e.Path }
 
 // A ToolFailure is an upstream's own statement that its tool failed.
@@ -95,15 +93,14 @@ func (e *ToolFailure) Error() string { return e.Message }
 // A SendError says that an upstream did not answer a call.
 type SendError struct {
 	Message string
-	Unknown bool // it may have happened all the same
+	Unknown bool // it may have happened anyway
 	Err     error
 }
 
 func (e *SendError) Error() string { return e.Message }
 func (e *SendError) Unwrap() error { return e.Err }
 
-// denied makes the exception for a call that may not happen. rule is left out
-// when no rule decided.
+// denied makes the exception for a call that is not allowed. It omits rule when no rule decided.
 func denied(name, reason, detail, rule string) *Exception {
 	x := &Exception{
 		Class:   ToolCallDenied,

@@ -22,24 +22,22 @@ type Deps struct {
 	Tools    Finder   // required
 	Recorder Recorder // required: what cannot be recorded does not happen
 	Sender   Sender   // required
-	// ResourceTool names the tool that stands for the reading of a server's
-	// resources, see [ReadResource]; nil leaves that out.
+	// ResourceTool returns the name of the tool that stands for reading a server's resources, see [ReadResource]. Nil
+	// disables it.
 	ResourceTool func(server string) string
-	// Library is what search_tools and get_tools read; nil leaves both out.
+	// Library is the catalogue that search_tools and get_tools read; nil disables both.
 	Library Library
-	// Log receives what programs are not told, such as a record that cannot be
-	// written; nil discards it.
+	// Log receives errors that programs do not see, such as a failed write to the record; nil discards them.
 	Log *slog.Logger
 }
 
-// A Gate is the one way from programs to upstreams. It keeps nothing between
-// calls and may be used by any number of runs at once.
+// A Gate is the only path from programs to upstreams. It keeps no state between calls. Any number of runs may use it at
+// once.
 type Gate struct {
 	deps Deps
 }
 
-// NewGate panics when a required part is missing: a gate without a recorder or
-// without a catalogue is a mistake in the program that builds it.
+// NewGate panics when a required part is missing: a gate without a recorder or a catalogue is a programming error.
 func NewGate(d Deps) *Gate {
 	if d.Tools == nil || d.Recorder == nil || d.Sender == nil {
 		panic("hostfns: a Gate needs Tools, a Recorder and a Sender")
@@ -50,26 +48,25 @@ func NewGate(d Deps) *Gate {
 	return &Gate{deps: d}
 }
 
-// RunInfo says for whom and under what a run calls tools. The zero value may
-// call nothing.
+// RunInfo says on whose behalf and under which rules a run calls tools. The zero value may call nothing.
 type RunInfo struct {
 	ID        string // names the run in the record
 	Profile   string // names the profile in the record and in prompts
 	Principal string // who asked for the run, if known
 	Client    string // through which program, if known
 	Session   string // of the client, if known
-	Role      string // what the caller says it is; for the record, it decides nothing
+	Role      string // as the caller claims; for the record, it decides nothing
 	Script    string // the name of the saved program, if it is one
 
-	// Written are the calls that the text of the program shows. They tell where arguments come from once the run has
-	// read what an untrusted server answered; with nil, all of them may be made of that.
+	// Written are the calls that the text of the program shows. They show where arguments come from once the run has
+	// read an untrusted server's answer; with nil, any argument may derive from that answer.
 	Written []WrittenCall
 
 	Policy   Policy   // nil denies every call
 	Prompter Prompter // nil reaches nobody
 
-	// Refused is told each time a person refuses a call of this run, and how many calls people have refused by then;
-	// nil tells nobody. It may end the run.
+	// Refused is called each time a person refuses a call of this run, with the number of refusals so far. It may end
+	// the run. Nil is ignored.
 	Refused func(n int)
 
 	// Leaving reports whether another process resumes the run. Then calls that wait for a person end here without an
@@ -103,7 +100,7 @@ type Run struct {
 
 	mu        sync.Mutex
 	waiting   []*waiter // calls that wait for the next round of questions
-	leading   bool      // a goroutine puts them
+	leading   bool      // a goroutine asks them
 	open      bool      // a round of questions is under way
 	undecided int       // calls that are not decided yet
 	ended     bool
@@ -142,16 +139,16 @@ type Report struct {
 	Detail   string        // a sentence
 	Approved string        // who allowed a call that was asked about, such as "person, elicitation"
 	Changed  []string      // JSON Pointers to what a person changed in its arguments
-	Warning  string        // what is odd about a call that was answered
+	Warning  string        // what is odd about a call that the upstream answered
 	Took     time.Duration // from the moment it was sent
-	Reads    bool          // it was sent, and the upstream says that its tool changes nothing
+	Reads    bool          // it was sent, and its upstream declares the tool read-only
 }
 
 // A callState is one call on its way through the Gate.
 type callState struct {
 	Report
 
-	// Touched by the call's own goroutine only.
+	// Used only by the call's own goroutine.
 	in       Invocation
 	tool     *call.Tool
 	args     call.Arguments
@@ -160,9 +157,9 @@ type callState struct {
 	decision call.Decision
 	answer   call.Answer // zero unless somebody had to be asked
 	use      Use         // uses the approval in answer; nil uses nothing
-	refusal  int         // a person refused it, which made this many in the run; 0 if not
+	refusal  int         // the run's refusals so far, if a person refused this call; else 0
 
-	redefined bool // since it was asked about, its name has come to stand for another tool
+	redefined bool // since the question, its name has come to mean another tool
 	undecided bool // it counts in Run.undecided; under the lock
 
 	// Made under the lock when a person allows the call. begun is closed when it is sent, done when it is over.
@@ -180,7 +177,7 @@ func (r *Run) Seen() int {
 	return r.invoked
 }
 
-// begin adds a call to the list, unless it is a call of a host function. Nil means that the run is over.
+// begin adds a call to the list, unless it calls a host function. Nil means that the run is over.
 func (r *Run) begin(in Invocation) *callState {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -209,9 +206,8 @@ func (r *Run) update(c *callState, change func()) bool {
 	return true
 }
 
-// End closes the run and returns its calls in the order the program made
-// them. A call that was sent and not answered is reported as unknown, one that
-// was not sent as not started, and neither changes afterwards.
+// End closes the run and returns its calls in the order in which the program made them. It reports a call without an
+// answer as unknown if it was sent, else as not started; neither changes afterwards.
 func (r *Run) End() []Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -232,5 +228,5 @@ func (r *Run) End() []Report {
 	return reports
 }
 
-// NewRunID names a run in the record. It is no credential.
+// NewRunID makes the name of a run for the record. It is not a credential.
 func NewRunID() string { return "r_" + strings.ToLower(rand.Text()[:10]) }

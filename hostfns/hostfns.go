@@ -26,23 +26,21 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// Finder looks tools up in the live catalogue. It is called from many
-// goroutines. It may wait for an upstream that is just starting, but not after
-// ctx has ended. An unknown name is a [*NotFoundError].
+// Finder looks tools up in the live catalogue. Many goroutines may call it. It may wait for an upstream that is
+// starting, but not after ctx has ended. An unknown name is a [*NotFoundError].
 type Finder interface {
 	Find(ctx context.Context, name string) (*call.Tool, error)
 }
 
-// Policy decides the calls of one run, each time against the profile of that
-// moment. It is called from many goroutines and must not wait.
+// Policy decides the calls of one run, each time against the current profile. Many goroutines may call it, and it must
+// not wait.
 type Policy interface {
 	Decide(t *call.Tool, args call.Arguments, n Counters) call.Decision
-	// Hidden says that no arguments whatever would get t past Decide; such a
-	// tool does not show up in what the program can discover.
+	// Hidden reports that Decide denies t with any arguments. The program cannot discover such a tool.
 	Hidden(t *call.Tool) bool
 }
 
-// Counters are what happened in the run before the call that is decided.
+// Counters count the events in the run before the call to decide.
 type Counters struct {
 	Calls    int // calls made
 	Repeat   int // of those, how many had the same tool and the same arguments
@@ -54,53 +52,50 @@ type Counters struct {
 	Asked   bool   // a person has been asked about the call, so that limits on questions have let it pass
 }
 
-// Prompter asks people, for one run. It is called from many goroutines.
+// Prompter asks people, for one run. Many goroutines may call it.
 type Prompter interface {
-	// Ask puts the questions of one moment. It calls answered with each answer and the index of its question, as soon
-	// as the answer is given; of answers that come together, approvals first. It returns when all questions are
-	// answered, at the latest when ctx ends. The zero Answer is a refusal. With an
-	// approval comes the function that uses it.
+	// Ask asks the questions of one moment. It calls answered with each answer and the index of its question, as soon
+	// as the answer arrives; of simultaneous answers, approvals come first. It returns when all questions are answered,
+	// at the latest when ctx ends. The zero Answer is a refusal. An approval comes with the function that uses it.
 	Ask(ctx context.Context, qs []*Question, answered func(i int, a call.Answer, use Use))
-	// Together reports whether calls of one moment are to be one question now.
+	// Together reports whether simultaneous calls currently share one question.
 	Together() bool
-	// Remembered answers a question with what people have allowed before; false means that a person has to be asked.
+	// Remembered answers a question from what people have allowed before; false means that a person must be asked.
 	Remembered(ctx context.Context, q *Question) (call.Answer, bool)
-	// AskUser puts a question of the program itself, records it and its answer, and returns the answer. An error means
-	// that nobody was asked: [*ArgumentError], the question is wrong; [*LimitError], there were too many;
+	// AskUser asks a question of the program itself, records it and its answer, and returns the answer. An error means
+	// that nobody was asked: [*ArgumentError], the question is invalid; [*LimitError], there were too many;
 	// [ErrCannotAsk], nobody can be asked here.
 	AskUser(ctx context.Context, q *Question) (answer json.RawMessage, err error)
 }
 
-// ErrCannotAsk is the error of an [Prompter] that puts no questions of programs.
+// ErrCannotAsk is the error of a [Prompter] that asks no questions of programs.
 var ErrCannotAsk = errors.New("nobody can be asked here")
 
-// Recorder writes the record. An error means that the entry is not kept. Then the call that an entry of the kind
-// [KindRunning] announces does not happen; the others hold nothing up.
+// Recorder writes the record. An error means that the entry was not recorded. After such an error the call that a
+// [KindRunning] entry announces is not made; other kinds block nothing.
 type Recorder interface {
 	Record(ctx context.Context, e Entry) error
 }
 
-// Sender performs a call at its upstream. Errors: [*ToolFailure] when the tool
-// itself said that it failed, [*SendError] when the upstream could not be
-// reached or may have been. Anything else counts as an unknown outcome.
+// Sender performs a call at its upstream. Errors: [*ToolFailure] when the tool itself reported failure, [*SendError]
+// when the upstream was, or may have been, unreachable. Any other error counts as an unknown outcome.
 type Sender interface {
-	// pause stops the time limit of the call, and the clock of its run, while a person is awaited for it: an upstream
-	// may ask one before it answers. resume lets both go on and must be called once.
+	// pause stops the time limit of the call, and the clock of its run, while a person is asked on its behalf: an
+	// upstream may ask a person before it answers. Call resume exactly once to restart both.
 	Send(ctx context.Context, c *call.Call, pause func() (resume func())) (*Reply, error)
 }
 
 // A Reply is an upstream's answer.
 type Reply struct {
-	// Value is what the program's await gives.
+	// Value is the result of the program's await.
 	Value json.RawMessage
 	// Structured is the structured content as the upstream sent it, if it did.
 	Structured json.RawMessage
-	// Blocks holds content that stays on the host (images, audio, resources), by
-	// the handle that stands for it in Value.
+	// Blocks holds content that stays on the host (images, audio, resources), by its handle in Value.
 	Blocks map[string]json.RawMessage
 }
 
-// A Question is what a person is asked: whether one call may be made or, without a Tool, what the program asks in its
+// A Question is a question to a person: whether to make one call or, without a Tool, a question of the program in its
 // own words.
 type Question struct {
 	Run     string
@@ -108,40 +103,39 @@ type Question struct {
 	Profile string
 	Args    json.RawMessage // the bytes that will be sent, or the question as the program wrote it
 
-	// Of a call.
+	// For a call.
 	Tool     *call.Tool
 	Decision call.Decision
-	// Check says what is wrong with other arguments that a person wants to allow instead.
+	// Check returns an error if other arguments that a person wants to allow instead are invalid.
 	Check func(args json.RawMessage) error
 
-	// Of a program's question.
+	// For a program's question.
 	Before Counters // what happened in the run before
 }
 
-// A Use takes a yes for the call as it is now, right before it is recorded as running. An error means that it is no yes
-// to that call: an [ErrChanged] that the call is not the one that was allowed. A nil Use takes nothing.
+// A Use spends a yes on the call as it is now, right before the call is recorded as running. An error means that the
+// yes does not cover the call; [ErrChanged] means that a different call was allowed. A nil Use spends nothing.
 type Use func(ctx context.Context, now *Question) error
 
-// ErrChanged says that what is to be done is not what a person allowed.
+// ErrChanged says that the call is not the one that a person allowed.
 var ErrChanged = errors.New("it is not what was approved")
 
-// ErrTooLate says that a yes was not used in its time.
+// ErrTooLate says that a yes expired before it was used.
 var ErrTooLate = errors.New("its time was over before it could be used")
 
-// An Invocation is one call as the program makes it, and what the host lends to it.
+// An Invocation is one call as the program makes it, with functions of the host.
 type Invocation struct {
 	ID   int // from 1, in the order the program made them
 	Name string
 	Args json.RawMessage // "null" when there was no argument
 	// Tool is the tool of a call that the host makes itself; nil looks Name up.
 	Tool *call.Tool
-	// Pause stops the clock of the run while a person is awaited; resume starts it again. Nil means that there is no
-	// clock.
+	// Pause stops the clock of the run while a person is asked; resume restarts it. Nil means that there is no clock.
 	Pause func() (resume func())
-	// Progress tells how many calls the program has made, and whether it waits and makes no further call; nil means
+	// Progress returns how many calls the program has made, and whether it waits and makes no further call. Nil means
 	// that this is unknown.
 	Progress func() (calls int, waiting bool)
-	// Asking is called when the call begins to wait for a person, and asked when it continues; nil tells nobody. While
+	// Asking is called when the call begins to wait for a person, and asked when it continues. Nil is ignored. While
 	// all open calls of a run wait for people, [Run.Save] can save it.
 	Asking func() (asked func())
 
@@ -149,11 +143,11 @@ type Invocation struct {
 	// process has the run, and that the call must not continue here. Nil always permits it.
 	Claim func(ctx context.Context) error
 
-	// Carried is the context of a call that a person has allowed, which outlives the program. Nil is the context of the
-	// call.
+	// Carried returns the context of a call that a person has allowed. This context outlives the program. Nil means the
+	// context of the call.
 	Carried func() context.Context
 
-	// Put says, to [Run.Resume], that the earlier process of the run put the question about the call, perhaps after it
+	// Put tells [Run.Resume] that the earlier process of the run asked the question about the call, perhaps after it
 	// saved the run.
 	Put bool
 

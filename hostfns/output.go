@@ -6,12 +6,12 @@ import (
 	"fmt"
 )
 
-// invalidResult is the class of the exception for a call that happened and whose
-// result does not fit the tool's output schema, where that is strict.
+// invalidResult is the class of the exception for a call that was made, with a result that does not match the tool's
+// output schema, where that is strict.
 const invalidResult = "InvalidResultError"
 
-// checkOutput holds a result against the tool's output schema. What does not
-// fit is noted, or, where the tool is strict, an exception.
+// checkOutput checks a result against the tool's output schema. A mismatch becomes a warning or, where the tool is
+// strict, an exception.
 func (r *Run) checkOutput(ctx context.Context, c *callState, reply *Reply) *Exception {
 	t := c.tool
 	if t.ValidateOutput == nil {

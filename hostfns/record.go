@@ -7,22 +7,21 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// The kinds of entry. A call has one refused entry, or a running entry that is
-// followed by an outcome entry; a running entry alone means that the process
-// ended first and nobody knows what happened.
+// The kinds of entry. A call has one refused entry, or a running entry and then an outcome entry. A running entry alone
+// means that the process ended first and the outcome is unknown.
 const (
 	KindRefused = "refused" // decided, and nothing was sent
 	KindRunning = "running" // decided, and about to be sent
 	KindOutcome = "outcome" // how it ended
 )
 
-// The kinds of entry about what happens between the decision and its consequence.
+// The kinds of entry about events between the decision and its consequence.
 const (
 	KindAsked  = "asked"  // a person is asked
-	KindAnswer = "answer" // what came of it
+	KindAnswer = "answer" // the result of asking
 )
 
-// KindLate is an answer of a person to a question that was already decided. It changes nothing.
+// KindLate is a person's answer to a question that was already decided. It changes nothing.
 const KindLate = "late_answer"
 
 // An Entry is one line of the record. Its JSON has arguments only as a digest.
@@ -35,7 +34,7 @@ type Entry struct {
 	Principal string `json:"principal,omitempty"`
 	Client    string `json:"client,omitempty"`
 	Session   string `json:"session,omitempty"`
-	Role      string `json:"role,omitempty"` // as the caller says; it decides nothing
+	Role      string `json:"role,omitempty"` // as the caller claims; it decides nothing
 	Script    string `json:"script,omitempty"`
 
 	Profile        string `json:"profile"`
@@ -43,7 +42,7 @@ type Entry struct {
 	Server         string `json:"server,omitempty"`
 	Tool           string `json:"tool"`
 	ToolDefinition string `json:"toolDefinition,omitempty"`
-	Args           string `json:"args,omitempty"` // sha256 of the bytes that were decided on
+	Args           string `json:"args,omitempty"` // sha256 of the bytes that were decided
 
 	Verdict   string `json:"verdict"`
 	Risk      string `json:"risk,omitempty"`
@@ -53,7 +52,7 @@ type Entry struct {
 	DecidedBy string `json:"decidedBy"`       // rule, default, person, grant, fallback, limit, error
 	Channel   string `json:"channel,omitempty"`
 	By        string `json:"by,omitempty"` // who answered, if that is known
-	// what was allowed before and answers now, or with a scope is allowed from now on
+	// The grant that answers now or, with a scope, allows from now on.
 	Grant  string        `json:"grant,omitempty"`
 	Scope  string        `json:"scope,omitempty"`
 	Waited time.Duration `json:"waited,omitempty"` // for a person
@@ -64,7 +63,7 @@ type Entry struct {
 	Detail  string        `json:"detail,omitempty"` // a sentence, of a refusal or failure
 	Words   string        `json:"words,omitempty"`  // of the person who refused
 
-	// Values, for whoever keeps them: secrets have to be taken out first.
+	// Values for code that stores them: it must remove secrets first.
 	Proposed   call.Arguments  `json:"-"` // the arguments as the program gave them
 	Shown      call.Arguments  `json:"-"` // as a person saw them; none if nobody did
 	Authorised call.Arguments  `json:"-"` // as a person or the policy allowed them

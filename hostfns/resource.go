@@ -14,10 +14,10 @@ import (
 //	await codemode.read_resource("docs", "file:///a.md")
 //	await codemode.read_resource({server: "docs", uri: "file:///a.md"})
 //
-// It passes the Gate like any call. To policies, people and the record it is a
+// It passes the Gate like any call. For policies, people and the record it is a
 // call of the tool docs__read_resource, which the server does not list, with
 // {"uri": "file:///a.md"}: the lists of a profile and its conditions on /uri
-// hold for it, and an allowlist that does not match it denies it. The value is
+// apply to it, and an allowlist that does not match it denies it. The value is
 // a handle, with the text in it if the resource is text.
 const ReadResource = "read_resource"
 
@@ -54,8 +54,7 @@ func (r *Run) resource(in Invocation) (Invocation, error) {
 	return in, nil
 }
 
-// taken says that a server has a tool of its own under the name by which its
-// resources are decided about.
+// taken makes the error for a server that has a tool of its own with the name that stands for reading its resources.
 func taken(name string) *NotFoundError {
 	return &NotFoundError{Name: name, Reason: "name_collision",
 		Detail: fmt.Sprintf("the server has a tool of its own that is named like this: call codemode.%s(arguments)", name)}

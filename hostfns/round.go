@@ -11,16 +11,16 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// The questions of a run are put in rounds. A call that needs an answer waits for the next round, which begins when the
-// round before has its first answer and no further question is about to come. Unless the [Prompter] puts the calls of
-// one moment together, a round is one question. Each answer takes effect at once.
+// A run asks its questions in rounds. A call that needs an answer waits for the next round. That round begins when the
+// one before has its first answer and no further question is about to come. Unless the [Prompter] combines the calls of
+// one moment, a round is one question. Each answer takes effect at once.
 
 // A waiter is a call that waits for an answer.
 type waiter struct {
 	ctx      context.Context
 	call     *callState
 	waited   bool // behind another question
-	before   bool // it waited in another process already
+	before   bool // it already waited in another process
 	answered chan struct{}
 	closed   bool // answered is; under the run's lock
 
@@ -30,18 +30,18 @@ type waiter struct {
 }
 
 const (
-	// gatherMost is how long a question waits at most while the program computes.
+	// gatherMost is the longest time that a question waits while the program computes.
 	gatherMost = 2 * time.Second
-	// gatherDeciding is how long it waits at most for calls that are made and not decided yet.
+	// gatherDeciding is the longest time that it waits for calls that are made and not yet decided.
 	gatherDeciding = 10 * time.Second
 	// gatherStep is how often the waiting questions are counted.
 	gatherStep = 5 * time.Millisecond
-	// gatherQuiet is how long no question may have come before a round begins, where the progress of the program is
+	// gatherQuiet is how long no question must have come before a round begins, where the progress of the program is
 	// unknown.
 	gatherQuiet = 50 * time.Millisecond
 )
 
-// decided notes that a call is decided: it joins no further round.
+// decided records that a call is decided: it joins no further round.
 func (r *Run) decided(c *callState) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,7 +65,7 @@ func (r *Run) join(q *waiter) {
 	}
 }
 
-// lead puts rounds of questions until no call waits.
+// lead asks rounds of questions until no call waits.
 func (r *Run) lead() {
 	for {
 		together := r.info.Prompter != nil && r.info.Prompter.Together()
@@ -213,7 +213,7 @@ func (r *Run) isPut(c *callState) bool {
 	return c.before.Asked
 }
 
-// nowPut notes that people see the question about a call, and reports whether they saw it before.
+// nowPut records that people see the question about a call, and reports whether they saw it before.
 func (r *Run) nowPut(c *callState) (before bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -224,8 +224,8 @@ func (r *Run) nowPut(c *callState) (before bool) {
 	return before
 }
 
-// answered lets a call continue that has its answer. A refused call continues after all calls that were allowed so far
-// are sent: its refusal may end the program.
+// answered lets a call with an answer continue. A refused call continues after all calls allowed so far are sent: its
+// refusal may end the program.
 func (r *Run) answered(q *waiter, answer call.Answer, use Use, counted *bool) {
 	c := q.call
 	c.answer, c.use = answer, use
@@ -254,7 +254,7 @@ func (r *Run) answered(q *waiter, answer call.Answer, use Use, counted *bool) {
 	}()
 }
 
-// approved notes that a person allowed a call: it is sent even if the program ends first.
+// approved records that a person allowed a call: it is sent even if the program ends first.
 func (r *Run) approved(q *waiter) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -321,7 +321,7 @@ func (r *Run) answers(ctx context.Context, questions []*Question, answered func(
 	}
 }
 
-// settled reports whether nobody has to be asked any more. A call that had to wait is decided again: the profile or the
+// settled reports whether no person needs to be asked any more. A call that waited is decided again: the profile or the
 // counters of the run may have changed.
 func (r *Run) settled(q *waiter) bool {
 	c := q.call
@@ -360,7 +360,7 @@ func (r *Run) remembered(q *waiter) bool {
 	return ok
 }
 
-// whileAny is a context that ends when the contexts of all calls of a round have ended.
+// whileAny returns a context that ends when the contexts of all calls of a round have ended.
 func whileAny(round []*waiter) (context.Context, context.CancelFunc) {
 	if len(round) == 1 {
 		return context.WithCancel(round[0].ctx)

@@ -9,8 +9,8 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// saved is the stored form of a run: what has happened so far, and which calls wait for a person. Package runs keeps
-// its version.
+// saved is the stored form of a run: its history, and the calls that wait for a person. Package runs manages its
+// version.
 type saved struct {
 	Calls    []savedCall           `json:"calls"`
 	Seen     map[string]int        `json:"seen"`
@@ -31,7 +31,7 @@ type savedCall struct {
 	Asking *savedAsked `json:"asking,omitempty"` // nil: it is over
 }
 
-// savedAsked is a call that waits for a person. It is decided anew when it is restored.
+// savedAsked is a call that waits for a person. Restore decides it again.
 type savedAsked struct {
 	Server string          `json:"server"`
 	Raw    string          `json:"raw"`
@@ -65,14 +65,14 @@ func (r *Run) Save() (json.RawMessage, error) {
 	return json.Marshal(s)
 }
 
-// Restore makes a run of what [Run.Save] returned. [Run.Resume] continues its calls that wait.
+// Restore makes a run from what [Run.Save] returned. [Run.Resume] continues its waiting calls.
 func (g *Gate) Restore(info RunInfo, state json.RawMessage) (*Run, error) {
 	var s saved
 	if err := json.Unmarshal(state, &s); err != nil {
 		return nil, fmt.Errorf("reading a saved run: %w", err)
 	}
 	r := g.Run(info)
-	// what was answered before is not saved, so no value is known to come from a trusted server
+	// Earlier answers are not saved, so no value is known to come from a trusted server.
 	r.taint.size = mostTraced + 1
 	for _, one := range s.Calls {
 		c := &callState{Report: one.Report, before: one.Before, sent: one.Sent, over: one.Asking == nil}
@@ -101,7 +101,7 @@ func (g *Gate) Restore(info RunInfo, state json.RawMessage) (*Run, error) {
 	return r, nil
 }
 
-// Resume continues a call that waited for a person when its run was saved, as [Run.Call] would have. It does not use
+// Resume continues a call that was waiting for a person when its run was saved, as [Run.Call] would have. It ignores
 // the name and the arguments of the invocation.
 func (r *Run) Resume(ctx context.Context, in Invocation) (json.RawMessage, error) {
 	r.mu.Lock()

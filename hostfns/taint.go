@@ -14,10 +14,10 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// The answer of an untrusted server may be the words of anybody. From the first such answer on the run is tainted: the
-// program may have put the answer, or something made of it, into any argument. A call is not tainted only if all its
-// arguments are written in the text of the program, except for single values that a trusted server answered and no
-// untrusted server did. So an answer can choose among the calls and values of the program, and add none.
+// Anybody may have written the answer of an untrusted server. The first such answer taints the run: the program may
+// have put the answer, or something derived from it, into any argument. A call is not tainted only if the text of the
+// program contains all its arguments, except for single values that a trusted server answered and no untrusted server
+// did. So an answer can choose among the calls and values of the program, and add none.
 
 // A WrittenCall is a call whose arguments the text of the program shows, at least in part.
 type WrittenCall struct {
@@ -27,32 +27,33 @@ type WrittenCall struct {
 }
 
 const (
-	// leastTraced is the shortest text or number, in characters, whose appearance in an answer means something.
+	// leastTraced is the length of the shortest text or number, in characters, for which a match with an answer is
+	// meaningful.
 	leastTraced = 4
-	// mostTraced bounds what is kept of the answers of a run, in bytes; beyond it no value is known to come from a
-	// trusted server.
+	// mostTraced bounds the stored answers of a run, in bytes; beyond it no value is known to come from a trusted
+	// server.
 	mostTraced = 4 << 20
-	// longestTraced is the longest answer whose values are kept, in bytes: to take one apart costs several times its
+	// longestTraced is the longest answer, in bytes, with values that are stored: parsing one costs several times its
 	// size.
 	longestTraced = 64 << 10
 )
 
-// A taint is what a run knows of the answers of servers. The zero value is a run that has read none. Run.mu guards it.
+// A taint is what a run knows about the answers of servers. The zero value has read none. Run.mu guards it.
 type taint struct {
 	by    string             // the first untrusted answer, in words; "" means that the run is not tainted
 	known map[string]*origin // where texts and numbers come from, by their JSON
 	size  int                // bytes of known
 }
 
-// An origin is what answered a value.
+// An origin is the source of a value.
 type origin struct {
 	call      int
 	tool      string
-	untrusted string // the server, if any that answered it is not trusted; the rest is about that one then
+	untrusted string // an untrusted server that answered it, if any; the other fields then describe that answer
 }
 
-// answered notes what a call gave the program: an answer, or the text of a failure. traced says whether to keep its
-// values; otherwise it is only noted whether the run is tainted.
+// answered records what a call gave the program: an answer, or the text of a failure. traced says whether to store its
+// values; otherwise it only records whether the run is tainted.
 func (t *taint) answered(call int, tool *call.Tool, value json.RawMessage, traced bool) {
 	if !tool.Trusted && t.by == "" {
 		t.by = fmt.Sprintf("%s (call %d), whose server %q is not trusted", tool.Name, call, tool.Server)
@@ -63,7 +64,7 @@ func (t *taint) answered(call int, tool *call.Tool, value json.RawMessage, trace
 	if len(value) > longestTraced && tool.Trusted {
 		return // then its values are not known to come from there
 	}
-	// an untrusted server may have answered any value
+	// An untrusted server may have answered any value.
 	if t.size += len(value); t.size > mostTraced || len(value) > longestTraced {
 		t.known, t.size = nil, mostTraced+1
 		return
@@ -91,7 +92,7 @@ func (t *taint) answered(call int, tool *call.Tool, value json.RawMessage, trace
 	})
 }
 
-// reaches says in a sentence how an untrusted answer may have reached the arguments of a call; "" means that none has.
+// reaches says in a sentence how an untrusted answer may have reached the arguments of a call; "" means that none did.
 func (t *taint) reaches(tool string, args json.RawMessage, written []WrittenCall) string {
 	if t.by == "" {
 		return ""
@@ -100,7 +101,7 @@ func (t *taint) reaches(tool string, args json.RawMessage, written []WrittenCall
 		return w.Tool != tool ||
 			len(args) > w.longest()
 	})
-	if len(written) == 0 && len(args) > longestTraced { // nothing in it would be recognised
+	if len(written) == 0 && len(args) > longestTraced { // nothing in it would match
 		return "its arguments are not all written in the program, and the run has read " + t.by
 	}
 	root, ok := decoded(args)
@@ -125,13 +126,13 @@ func (t *taint) reaches(tool string, args json.RawMessage, written []WrittenCall
 	return "its arguments are not all written in the program, and the run has read " + t.by
 }
 
-// longest is the greatest length of its arguments as JSON, with traced values in the gaps.
+// longest is the greatest possible length of its arguments as JSON, with traced values in the gaps.
 func (w *WrittenCall) longest() int {
 	const escape = 6 // bytes that JSON may take for one
 	return escape * (len(w.Args) + len(w.Unknown)*longestTraced)
 }
 
-// fits reports whether arguments are those of a written call, with only single values of trusted servers in its gaps.
+// fits reports whether arguments match a written call, with only single values of trusted servers in its gaps.
 func (t *taint) fits(args any, w WrittenCall) bool {
 	shown, ok := decoded(w.Args)
 	return ok && t.same("", args, shown, w.Unknown)
@@ -176,7 +177,7 @@ func (t *taint) same(at string, got, shown any, unknown []string) bool {
 	return got == shown
 }
 
-// leafKey is the JSON of a text or number that is long enough to be told apart from others; "" for anything else.
+// leafKey is the JSON of a text or number that is long enough to be distinctive; "" for anything else.
 func leafKey(leaf any) string {
 	switch leaf := leaf.(type) {
 	case string:
