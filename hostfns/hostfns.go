@@ -78,7 +78,7 @@ type Recorder interface {
 }
 
 // Sender performs a call at its upstream. Errors: [*ToolFailure] when the tool itself reported failure, [*SendError]
-// when the upstream was, or may have been, unreachable. Any other error counts as an unknown outcome.
+// when the upstream did not answer, whether or not the call reached it. Any other error counts as an unknown outcome.
 type Sender interface {
 	// pause stops the time limit of the call, and the clock of its run, while a person is asked on its behalf: an
 	// upstream may ask a person before it answers. Call resume exactly once to restart both.
