@@ -29,12 +29,12 @@ type Checker struct {
 	page     atomic.Pointer[string] // see SetPage; nil: there is none
 }
 
-// A Submission is a program that is checked, or that comes with the token of a check.
+// A Submission is a program to check, or a program that comes with the token of a check.
 type Submission struct {
 	inforce.Wish
-	Tool  string // the MCP tool that the caller runs programs with, for messages
+	Tool  string // the MCP tool through which the caller runs programs, for messages
 	Token string // of a check
-	Local bool   // the caller sits at this machine: links may name its files
+	Local bool   // the caller is at this machine: links may name its files
 }
 
 // Check says what a program would do under a policy. saved is nil if the request brings its own program.
@@ -95,7 +95,7 @@ func (c *Checker) Check(
 	return plan, nil
 }
 
-// token signs that a program was checked under the policy as it is now.
+// token signs that a program was checked under the current policy.
 func (c *Checker) token(code string, p *inforce.Policy, now time.Time) (token string, expires time.Time) {
 	// A token holds whole seconds.
 	issued := now.Truncate(time.Second)
@@ -140,9 +140,9 @@ func profileWords(name string) string {
 	return fmt.Sprintf("the profile %s", visible.Short(name, 40))
 }
 
-// adminLink is an absolute link to the page on which people change the rules, with the wanted tools as parameters. It
-// leads to the address in the configuration, else to the page that this process serves, else, for a caller at this
-// machine, to the file. "" means that there is no such place.
+// adminLink returns an absolute link to the page where people change the rules, with the wanted tools as parameters. It
+// uses the address in the configuration, else the page of this process, else, for a caller at this machine, the file.
+// "" means that there is none.
 func (c *Checker) adminLink(r *Submission, profile *profiles.Profile, refused []PlannedCall) string {
 	cfg := c.Rules.Config()
 	if cfg == nil || profile == nil {

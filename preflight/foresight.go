@@ -27,7 +27,7 @@ type Foresight struct {
 	Now      context.Context // has ended, so that nothing waits for upstreams a second time
 	checking context.Context // ends with the caller's, or checkTime after the first check of arguments may begin
 	Counters hostfns.Counters
-	seen     map[string]int // how often a call stands in the text, by tool and arguments
+	seen     map[string]int // how often the text contains a call, by tool and arguments
 
 	reads string // the first tool in the text whose server is not trusted, "" for none: a repeated call may come after it
 	blind bool   // the text does not show all calls; the others may go to any server
@@ -52,7 +52,7 @@ func NewForesight(ctx context.Context, tools *registry.Registry, p *inforce.Poli
 	return &Foresight{tools: tools, policy: p, Now: now, checking: checking, seen: map[string]int{}}, done
 }
 
-// Look finds out which servers the calls of a program may read from.
+// Look finds the servers that the calls of a program may read from.
 func (f *Foresight) Look(p *analysis.Program) {
 	f.blind, f.shown = len(p.Dynamic) > 0, map[string]bool{}
 	for _, c := range p.Calls {
@@ -71,8 +71,8 @@ func (f *Foresight) Look(p *analysis.Program) {
 	}
 }
 
-// Tainted says whether the answer of a server that is not trusted may reach the arguments of a call, and whether it may
-// not. It pairs with the Gate, which knows the arguments.
+// Tainted reports whether the answer of an untrusted server may reach the arguments of a call, and whether it may not.
+// This pairs with the Gate, which knows the arguments.
 func (f *Foresight) Tainted(c analysis.Call) (may, mayNot bool) {
 	w, ok := writtenCall(c)
 	switch {
@@ -94,7 +94,7 @@ func (f *Foresight) Call(c analysis.Call) PlannedCall {
 	if bytes.Equal(planned.Args, []byte("null")) {
 		planned.Args = nil
 		if c.Outline == nil {
-			planned.Args = json.RawMessage("{}") // as the Gate takes a call without arguments
+			planned.Args = json.RawMessage("{}") // as the Gate treats a call without arguments
 		}
 	}
 	t, err := f.tools.Find(f.Now, c.Name)
@@ -195,7 +195,7 @@ func reasons(d call.Decision) string {
 	return strings.Join(texts, "; ")
 }
 
-// violation says why the arguments cannot fit, whatever the values are that the text does not show.
+// violation says why the arguments cannot match the schema, whatever values the text does not show.
 func (f *Foresight) violation(t *call.Tool, c *PlannedCall) string {
 	known, err := f.tools.Catalog.Find(t.Name)
 	if err != nil || c.Args == nil {
@@ -246,8 +246,8 @@ func (f *Foresight) foresee(plan *Plan, c analysis.Call) {
 	}
 }
 
-// handedOn handles a server's tools, or a host function, that the program uses as a value. Neither is a call.
-// The place stays among the dynamic ones unless the function decides nothing.
+// handedOn handles a server's tools, or a host function, that the program uses as a value. Neither is a call. The place
+// remains dynamic unless the function decides nothing.
 func (f *Foresight) handedOn(plan *Plan, c analysis.Call) {
 	server, _ := f.tools.ServerOf(c.Name + "__")
 	if server.Name != "" || !HostFunctions[c.Name] || c.Name == hostfns.ReadResource {

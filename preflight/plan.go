@@ -12,24 +12,23 @@ import (
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
-// A Plan says what a program would do, as far as its text shows. Nothing runs,
-// and nobody is asked.
+// A Plan says what a program would do, as far as its text shows. Nothing runs, and nobody is asked.
 type Plan struct {
-	// Allowed says that nothing which can be seen is sure to be refused or to fail.
+	// Allowed says that nothing visible in the text will certainly be refused or fail.
 	Allowed  bool                `json:"allowed"`
 	Profile  string              `json:"profile"`
 	Script   string              `json:"script,omitempty"`
 	Program  string              `json:"program"`            // sha256 of the text
-	Problems []analysis.Problem  `json:"problems,omitempty"` // not empty: it cannot run
+	Problems []analysis.Problem  `json:"problems,omitempty"` // if not empty, it cannot run
 	Calls    []PlannedCall       `json:"calls"`
 	Dynamic  []analysis.Position `json:"dynamic,omitempty"`  // calls whose name only the running program knows
 	Warnings []string            `json:"warnings,omitempty"` // what the author probably did not mean
-	// Suggestions say what the program's author could change, Requests what
-	// the person who looks after the rules could.
+	// Suggestions say what the program's author could change, Requests what the administrator of the rules could
+	// change.
 	Suggestions []string `json:"suggestions,omitempty"`
 	Requests    []string `json:"requests,omitempty"`
-	Link        string   `json:"link,omitempty"`  // to the page that changes rules, with what is wanted filled in
-	Reply       string   `json:"reply,omitempty"` // to paste to whoever wants the program run
+	Link        string   `json:"link,omitempty"`  // to the page that changes rules, with the wanted tools filled in
+	Reply       string   `json:"reply,omitempty"` // to send to the person who wants the program run
 
 	// Required says that the profile runs no program without the token of a check.
 	Required bool      `json:"preflightRequired,omitempty"`
@@ -37,7 +36,7 @@ type Plan struct {
 	Expires  time.Time `json:"preflightExpires,omitzero"`
 	// OnlyHere says that the token counts in this process alone.
 	OnlyHere bool   `json:"preflightOnlyHere,omitempty"`
-	Stale    string `json:"stale,omitempty"` // why the rules are not those of the file as it is now
+	Stale    string `json:"stale,omitempty"` // why the rules differ from the current file
 
 	// Asked is the result of asking people to allow the plan, set by a caller that asks; nil if nobody was asked.
 	Asked *PlanAnswer `json:"asked,omitempty"`
@@ -45,31 +44,31 @@ type Plan struct {
 	tool string
 }
 
-// A PlannedCall is a call that the text of a program shows. The verdict is that of this moment, as if the program made
-// each call once, one after the other. The Gate decides again when the program makes the call.
+// A PlannedCall is a call in the text of a program. The verdict is the current one, as if the program made each call
+// once, one after the other. The Gate decides again when the program makes the call.
 type PlannedCall struct {
 	Tool     string          `json:"tool"`
 	Line     int             `json:"line"`
 	Column   int             `json:"column"`
 	How      string          `json:"how,omitempty"`      // member, computed, alias ...
-	Args     json.RawMessage `json:"args,omitempty"`     // as far as they stand in the text; null where they do not
+	Args     json.RawMessage `json:"args,omitempty"`     // the part in the text; null for the rest
 	Unknown  []string        `json:"unknown,omitempty"`  // JSON Pointers to what only the running program knows; "" is all
 	Open     []string        `json:"open,omitempty"`     // JSON Pointers to objects that may get more members
 	Verdict  string          `json:"verdict"`            // allow, ask, deny, depends, or unknown tool
-	Verdicts []string        `json:"verdicts,omitempty"` // of depends: those it may get, the strictest first
+	Verdicts []string        `json:"verdicts,omitempty"` // of depends: the possible ones, the strictest first
 	Depends  []string        `json:"depends,omitempty"`  // of depends: on which rules and arguments
 	Risk     string          `json:"risk,omitempty"`
 	Rule     string          `json:"rule,omitempty"`
 	At       string          `json:"at,omitempty"` // file:line of the rule
 	Layer    string          `json:"layer,omitempty"`
 	Reason   string          `json:"reason,omitempty"`
-	Problem  string          `json:"problem,omitempty"` // an unknown name, or arguments that do not fit
+	Problem  string          `json:"problem,omitempty"` // an unknown name, or invalid arguments
 	Nearest  []string        `json:"nearest,omitempty"`
 
-	pos call.Position // of the rule, with its file's whole path
+	pos call.Position // of the rule, with the full path of its file
 }
 
-// Verdicts that are not those of a policy.
+// Verdicts in addition to those of a policy.
 const (
 	VerdictUnknownTool = "unknown tool" // the name has no tool
 	VerdictDepends     = "depends"      // only the running program knows what it depends on
@@ -114,20 +113,20 @@ func (p *Plan) refused() []PlannedCall {
 	return slices.DeleteFunc(slices.Clone(p.Calls), func(c PlannedCall) bool { return c.Verdict != call.Deny.String() })
 }
 
-// A PlanAnswer is the answer to the question whether the plan of a program is allowed.
+// A PlanAnswer is the answer to the question whether people allow the plan of a program.
 type PlanAnswer struct {
 	Allowed bool      `json:"allowed"`
 	Calls   []string  `json:"calls,omitempty"` // what was asked about, a line each
-	Until   time.Time `json:"until,omitzero"`  // with Allowed: by when the program has to be run
+	Until   time.Time `json:"until,omitzero"`  // with Allowed: the deadline to run the program
 	By      string    `json:"by,omitempty"`
 	Channel string    `json:"channel,omitempty"`
-	// Reason and Detail, a sentence, say why it is not Allowed: elicitation_declined, timeout, no_approver ...; without a
-	// Reason nobody was asked.
+	// Reason and Detail, a sentence, say why it is not Allowed: elicitation_declined, timeout, no_approver ...; without
+	// a Reason nobody was asked.
 	Reason string `json:"reason,omitempty"`
 	Detail string `json:"detail,omitempty"`
 }
 
-// Text tells whoever sent the program.
+// Text describes the answer for the sender of the program.
 func (a *PlanAnswer) Text() string {
 	switch {
 	case a.Allowed:

@@ -10,7 +10,7 @@ import (
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
-// advise fills in what the author of the program and the person who looks after the rules could change.
+// advise fills in the changes that the author of the program and the administrator of the rules could make.
 func (p *Plan) advise(saved bool) {
 	seen := map[string]bool{}
 	for i := range p.Calls {
@@ -48,7 +48,7 @@ func (p *Plan) suggest(format string, args ...any) {
 	}
 }
 
-// request is what would have to change so that a denied call gets through.
+// request is the change that would let a denied call through.
 func (c *PlannedCall) request(profile string) string {
 	tool, under := visible.Short(c.Tool, 80), "without a profile"
 	if profile != "" {
@@ -65,7 +65,7 @@ func (c *PlannedCall) request(profile string) string {
 		tool, under)
 }
 
-// reply is what the model can say to the person it works for.
+// reply is what the model can tell the person it works for.
 func (p *Plan) reply() string {
 	denied, asked := map[string]bool{}, map[string]bool{}
 	var refused, questions, perhaps []string
@@ -73,7 +73,7 @@ func (p *Plan) reply() string {
 		c := &p.Calls[i]
 		tool := visible.Short(c.Tool, 80)
 		switch {
-		case c.Verdict == call.Deny.String() && !c.Refused(): // perhaps nobody calls it
+		case c.Verdict == call.Deny.String() && !c.Refused(): // perhaps nothing calls it
 		case c.Verdict == call.Deny.String() && !denied[tool]:
 			denied[tool] = true
 			why := ""

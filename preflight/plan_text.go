@@ -14,7 +14,7 @@ import (
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
-// Text renders a plan for whoever sent the program.
+// Text renders a plan for the sender of the program.
 func (p *Plan) Text() string {
 	var b strings.Builder
 	if p.Stale != "" {

@@ -11,13 +11,13 @@ import (
 // maxReading is how many programs of one owner wait to be compiled.
 const maxReading = 256
 
-// Programs reads programs before they run.
+// Programs compiles programs before they run.
 type Programs struct {
-	turns  *fair.Budget // bounds how many are read at once
+	turns  *fair.Budget // bounds how many are compiled at once
 	Reader analysis.Reader
 }
 
-// NewPrograms makes one that reads as many programs at once as there may be workers.
+// NewPrograms returns Programs that compile as many programs at once as there may be workers.
 func NewPrograms() *Programs {
 	return &Programs{turns: fair.New("programs that are read at once", int64(analysis.MostWorkers()), maxReading)}
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/codemode-project/codemode/registry"
 )
 
-// HostFunctions are the names a program may call that are no tools.
+// HostFunctions are the functions that a program may call and that are not tools.
 var HostFunctions = map[string]bool{
 	"search": true, "search_tools": true, "get_tools": true, "emit": true,
 	hostfns.AskUser: true, hostfns.ReadResource: true,
 }
 
-// ResourceCall turns a call of read_resource in a text into the call that the Gate decides.
-// It reports false where the text does not show the server.
+// ResourceCall converts a call of read_resource in a text to the call that the Gate decides. It reports false where the
+// text does not show the server.
 func ResourceCall(c analysis.Call) (analysis.Call, bool) {
 	var server string
 	var both struct{ Server, URI string }

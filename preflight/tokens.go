@@ -40,8 +40,8 @@ type Tokens struct {
 	Ephemeral bool   // the key ends with this process
 }
 
-// CheckSecret refuses a secret that is short enough to guess: whoever guesses it can make tokens for programs that
-// nobody checked. from says where the secret comes from.
+// CheckSecret refuses a secret that is short enough to guess: a person who guesses it can make tokens for unchecked
+// programs. from says where the secret comes from.
 func CheckSecret(from, secret string) error {
 	if secret == "" || len(secret) >= preflightGoodKey {
 		return nil
@@ -68,7 +68,7 @@ func (p *Tokens) mac(text string) []byte {
 	return h.Sum(nil)
 }
 
-// A preflightHeader is the header of a token. It is only compared: a token cannot choose its own verification.
+// A preflightHeader is the header of a token. It is only compared: a token must not choose its own verification.
 type preflightHeader struct {
 	Algorithm string          `json:"alg"`
 	Type      string          `json:"typ"`
@@ -83,7 +83,7 @@ type checked struct {
 	Expires int64  `json:"exp"`
 	Program string `json:"program"` // hash of the text
 	Profile string `json:"profile"`
-	Digest  string `json:"profileDigest"` // of the profile as it was, with what narrowed it
+	Digest  string `json:"profileDigest"` // of the profile at that time, with what narrowed it
 }
 
 func (p *Tokens) sign(c checked) string {
@@ -98,7 +98,7 @@ func encode64(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) 
 // decode64 accepts one spelling of each value.
 var decode64 = base64.RawURLEncoding.Strict().DecodeString
 
-// Why a token does not count, as [Error.Code].
+// Reasons why a token does not count, as [Error.Code].
 const (
 	Missing        = "preflight_missing"
 	Wrong          = "preflight_wrong"
@@ -161,7 +161,7 @@ func takeApart(token string) (header preflightHeader, payload, signature []byte,
 	return header, decoded[1], decoded[2], nil
 }
 
-// An Error says why a program was not started that has to be checked first.
+// An Error says why a program that requires a check was not started.
 type Error struct {
 	Code    string // Missing, Wrong ...
 	Detail  string // one sentence

@@ -9,8 +9,8 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 )
 
-// Written lists the calls of a text with their arguments, so that the Gate can tell arguments that the author wrote
-// from those that came out of an answer. It is nil where the profile does not look at that.
+// Written lists the calls of a text with their arguments, so that the Gate can distinguish arguments that the author
+// wrote from arguments that come from an answer. It is nil where the profile does not use this.
 func Written(p *analysis.Program, profile *profiles.Profile) []hostfns.WrittenCall {
 	if p == nil || profile == nil || !profile.RaisesTaint() {
 		return nil
@@ -24,7 +24,7 @@ func Written(p *analysis.Program, profile *profiles.Profile) []hostfns.WrittenCa
 	return all
 }
 
-// writtenCall reports false for a call if the text does not show the names of all its arguments.
+// writtenCall reports false if the text does not show the names of all arguments of a call.
 func writtenCall(c analysis.Call) (hostfns.WrittenCall, bool) {
 	if c.Name == hostfns.ReadResource {
 		var ok bool
