@@ -12,8 +12,8 @@ import (
 // journalLength is how many entries a Journal keeps.
 const journalLength = 1000
 
-// A Journal is the record of an Evaluator that was given no Recorder: the
-// latest entries, in memory. It forgets everything when the process ends.
+// A Journal is the record of an Evaluator without a Recorder: the latest entries, in memory. It forgets everything when
+// the process ends.
 type Journal struct {
 	log *slog.Logger
 
@@ -22,7 +22,7 @@ type Journal struct {
 	next    int             // where the next entry goes once the ring is full
 }
 
-// Record keeps an entry. It never fails.
+// Record stores an entry. It never fails.
 func (j *Journal) Record(ctx context.Context, e hostfns.Entry) error {
 	j.log.Debug("call", "kind", e.Kind, "run", e.Run, "call", e.Call, "tool", e.Tool, "profile", e.Profile,
 		"verdict", e.Verdict, "rule", e.Rule, "decidedBy", e.DecidedBy, "reason", e.Reason, "outcome", e.Outcome)
@@ -37,7 +37,7 @@ func (j *Journal) Record(ctx context.Context, e hostfns.Entry) error {
 	return nil
 }
 
-// Entries returns what is kept, oldest first.
+// Entries returns the stored entries, oldest first.
 func (j *Journal) Entries() []hostfns.Entry {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -1,7 +1,7 @@
 package recorder
 
-// DeriveKey makes a key of 32 bytes out of that of the record, for one purpose: processes that share the key of the
-// record share it too. Without a record the key is nil.
+// DeriveKey derives a key of 32 bytes from the key of the record, for one purpose: processes that share the key of the
+// record share the derived key too. Without a record it returns nil.
 func (k *Recorder) DeriveKey(purpose string) []byte {
 	if k.Key == nil {
 		return nil

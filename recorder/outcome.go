@@ -12,8 +12,8 @@ import (
 // outcomeWait is how long [Recorder.Outcome] waits.
 const outcomeWait = 10 * time.Minute
 
-// Outcome waits until the record has the outcome of a call that a person allowed, and gives it in a few words. It gives
-// "" if ctx ends first, or if there is no record. It is made for [approvals.Queue.Outcome].
+// Outcome waits until the record has the outcome of a call that a person allowed, and returns it in a few words. It
+// returns "" if ctx ends first, or if there is no record. It is made for [approvals.Queue.Outcome].
 func (k *Recorder) Outcome(ctx context.Context, r *prompt.Request) string {
 	if r.Run == "" {
 		return ""
@@ -22,7 +22,7 @@ func (k *Recorder) Outcome(ctx context.Context, r *prompt.Request) string {
 	defer cancel()
 	entry, err := k.ends.Wait(ctx, r.Run, r.Call)
 	if err != nil {
-		return "" // an error of the record is logged where it is written
+		return "" // the writer logs errors of the record
 	}
 	return outcomeText(entry)
 }

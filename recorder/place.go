@@ -16,7 +16,7 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// A Place says where a record is kept. It comes from a directory and the key "store" of a configuration, see [PlaceOf].
+// A Place is the location of a record. It comes from a directory and the key "store" of a configuration, see [PlaceOf].
 type Place struct {
 	Store       store.Options
 	Key         string // file of the key that signs checkpoints
@@ -27,9 +27,9 @@ type Place struct {
 	Collector   string // URL that takes OpenTelemetry logs over HTTP; "" sends none
 }
 
-// PlaceOf works out where the record is kept, given a directory for what the configuration does not place elsewhere.
-// cfg may be nil. env looks up the variables in it. The error is [config.Problems] with what is wrong with the key
-// "store" once they are known.
+// PlaceOf returns the place of the record, given a directory for everything that the configuration does not place
+// elsewhere. cfg may be nil. env looks up the variables in it. The error is [config.Problems] with what is wrong with
+// the key "store".
 func PlaceOf(dir string, cfg *config.Config, env func(string) (string, bool)) (Place, error) {
 	s, err := cfg.Store(env)
 	if err != nil {
@@ -53,7 +53,8 @@ func PlaceOf(dir string, cfg *config.Config, env func(string) (string, bool)) (P
 	return p, nil
 }
 
-// Open opens the database for writing. It creates no file that checkpoints already mention: such a file was lost.
+// Open opens the database for writing. If checkpoints mention a file that is missing, the file was lost, and Open does
+// not create a new one.
 func (p Place) Open(ctx context.Context) (*store.DB, error) {
 	if err := p.Present(); err != nil {
 		return nil, err

@@ -28,19 +28,19 @@ import (
 type Recorder struct {
 	log     *slog.Logger
 	rules   *inforce.Rules
-	To      hostfns.Recorder // records calls: the Recorder itself, unless there is no record of package audit
+	To      hostfns.Recorder // records calls: the Recorder itself, unless package audit keeps no record
 	ends    audit.Ends
 	record  *audit.Record  // nil without a directory for it
 	otlp    *otlp.Exporter // nil without a collector
 	place   Place
 	Key     *audit.Key     // nil without a record
-	given   *config.Config // of the moment at which the store was opened; may be nil
+	given   *config.Config // the configuration when the store was opened; may be nil
 	secrets atomic.Pointer[[]string]
 	ParkKey []byte // authenticates the images of parked runs
 }
 
-// New makes a Recorder that has no record yet. It records calls with to; if to is nil, in a record in dir; if dir is ""
-// too, in memory.
+// New makes a Recorder without a record. It records calls with to; if to is nil, in a record in dir; if dir is "" too,
+// in memory.
 func New(log *slog.Logger, r *inforce.Rules, to hostfns.Recorder, dir string) *Recorder {
 	k := &Recorder{log: log, rules: r, To: to}
 	k.ends.Entries = k.entries
@@ -54,7 +54,7 @@ func New(log *slog.Logger, r *inforce.Rules, to hostfns.Recorder, dir string) *R
 	return k
 }
 
-// Open prepares the place of the record. The database itself is opened when it is first needed.
+// Open prepares the place of the record. The database itself is opened on first use.
 func (k *Recorder) Open(dir string, cfg *config.Config, env func(string) (string, bool)) error {
 	place, err := PlaceOf(dir, cfg, env)
 	if err != nil {
@@ -90,8 +90,8 @@ func (k *Recorder) Close(ctx context.Context) error {
 	return err
 }
 
-// Record writes an entry of the Gate. The running entry of a call is on the disk when it returns; other entries are
-// written with the next ones.
+// Record writes an entry of the Gate. It returns when the running entry of a call is on disk; other entries are written
+// with the next ones.
 func (k *Recorder) Record(ctx context.Context, e hostfns.Entry) error {
 	entry := auditEntry(e)
 	if e.Kind == hostfns.KindRunning {
@@ -103,7 +103,7 @@ func (k *Recorder) Record(ctx context.Context, e hostfns.Entry) error {
 // NoteWait bounds how long an entry waits for room in the queue.
 const NoteWait = 5 * time.Second
 
-// auditEntry is an entry of the Gate in the form of package audit.
+// auditEntry converts an entry of the Gate to package audit's form.
 func auditEntry(e hostfns.Entry) audit.Entry {
 	a := audit.Entry{
 		Time: e.Time, Kind: audit.Call, Run: e.Run, Call: e.Call, Principal: e.Principal, Client: e.Client,
@@ -141,7 +141,7 @@ func auditEntry(e hostfns.Entry) audit.Entry {
 		a.Detail = e.Words
 	case hostfns.KindOutcome:
 		a.State, a.MS = e.Outcome, float64(e.Took.Microseconds())/1000
-		a.Args = nil // they are those of the running entry
+		a.Args = nil // the running entry has them
 		if e.Result != nil {
 			a.Result = &audit.Result{Raw: e.Result}
 		}
@@ -149,7 +149,7 @@ func auditEntry(e hostfns.Entry) audit.Entry {
 	return a
 }
 
-// redaction is what a profile keeps out of the record.
+// redaction returns what a profile keeps out of the record.
 func (k *Recorder) redaction(profile string) audit.Redaction {
 	cfg := k.rules.Config()
 	if cfg == nil {
@@ -218,14 +218,14 @@ func (k *Recorder) Clean(ctx context.Context) {
 			said[table], any = n, any || n > 0
 		}
 		if any {
-			data, _ := json.Marshal(said) // numbers always can be
+			data, _ := json.Marshal(said) // numbers always encode
 			_ = k.record.Add(ctx, audit.Entry{Kind: audit.Notice, State: "cleaned",
 				Detail: "what ended long ago was removed from the store", Data: data})
 		}
 	}
 }
 
-// DB is the database of the record, for everything else that has to outlive the process. It is open until
+// DB returns the database of the record, for other data that must outlive the process. It is open until
 // [Recorder.Close].
 func (k *Recorder) DB(ctx context.Context) (*store.DB, error) {
 	if k.record == nil {
@@ -234,14 +234,14 @@ func (k *Recorder) DB(ctx context.Context) (*store.DB, error) {
 	return k.record.DB(ctx)
 }
 
-// Access records that a caller was admitted or refused. state is "admitted" or the reason; detail must hold no
+// Access records that a caller was admitted or refused. state is "admitted" or the reason; detail must not contain a
 // credential.
 func (k *Recorder) Access(ctx context.Context, principal, client, state, detail string) {
 	k.Add(ctx, audit.Entry{Kind: audit.Access, State: state, Principal: principal, Client: client, Detail: detail})
 }
 
-// Write writes an entry of another part, such as the console: grants, answers, changes of overlays. The entry is on the
-// disk when it returns without an error; otherwise what it announces must not happen.
+// Write writes an entry of another part, such as the console: grants, answers, changes of overlays. If it returns
+// without an error, the entry is on disk; otherwise the announced action must not happen.
 func (k *Recorder) Write(ctx context.Context, entry audit.Entry) error {
 	if k.record == nil {
 		return nil
@@ -249,7 +249,7 @@ func (k *Recorder) Write(ctx context.Context, entry audit.Entry) error {
 	return k.record.Write(ctx, entry)
 }
 
-// AddSynced adds an entry and returns when it is on the disk.
+// AddSynced adds an entry and returns when it is on disk.
 func (k *Recorder) AddSynced(ctx context.Context, entry audit.Entry) {
 	if k.record == nil {
 		return
@@ -261,10 +261,10 @@ func (k *Recorder) AddSynced(ctx context.Context, entry audit.Entry) {
 	}
 }
 
-// Flush returns when all entries that were added before are on the disk.
+// Flush returns when all entries added before are on disk.
 func (k *Recorder) Flush(ctx context.Context) error { return k.record.Flush(ctx) }
 
-// Keeps reports whether there is a record of package audit.
+// Keeps reports whether package audit keeps a record.
 func (k *Recorder) Keeps() bool { return k.record != nil }
 
 // Add adds an entry. It waits for room in the queue, and not for the disk.
@@ -279,7 +279,7 @@ func (k *Recorder) Add(ctx context.Context, entry audit.Entry) {
 	}
 }
 
-// Policy records which rules are in force from now on, or that a change was rejected.
+// Policy records which rules are now in force, or that a change was rejected.
 func (k *Recorder) Policy(ctx context.Context, state string, cfg *config.Config, problem error) {
 	if k.record == nil {
 		return
@@ -297,7 +297,7 @@ func (k *Recorder) Policy(ctx context.Context, state string, cfg *config.Config,
 		}
 		data := map[string]any{"file": cfg.Path, "digest": cfg.Digest, "default": cfg.Default, "floor": cfg.Floor,
 			"profiles": digests}
-		entry.Data, _ = json.Marshal(data) // strings always can be
+		entry.Data, _ = json.Marshal(data) // strings always encode
 		if state == "changed" && !cfg.SameStore(k.given) {
 			k.log.Warn(`the key "store" was changed; the record goes on where it is until codemode is started again`)
 		}
