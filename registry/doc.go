@@ -1,3 +1,3 @@
-// Package registry has the tools of the connected servers. It joins the catalogue and the connections: it finds tools
+// Package registry holds the tools of the connected servers. It joins the catalogue and the connections: it finds tools
 // for the Gate, waits for servers that are starting, and sends the calls that the Gate admits.
 package registry

@@ -13,15 +13,15 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// What happens to results that do not fit the output schema of their tool
-// ("outputValidation" in the configuration).
+// The ways to handle results that do not match the output schema of their tool ("outputValidation" in the
+// configuration).
 const (
 	outputOff    = "off"    // they are not checked
 	outputWarn   = "warn"   // the program gets them, and the reply says so
 	outputStrict = "strict" // the program gets an InvalidResultError
 )
 
-// outputValidation is what the configuration wants for the tools of a server.
+// outputValidation returns the configured way for the tools of a server.
 func outputValidation(cfg *config.Config, server string) string {
 	if cfg == nil {
 		return outputWarn

@@ -21,21 +21,21 @@ import (
 // CheckWait is how long Check and the catalogue wait for upstreams that start.
 const CheckWait = 10 * time.Second
 
-// A Registry has the tools of the connected servers. It finds them for the Gate, and sends the calls that the Gate
+// A Registry holds the tools of the connected servers. It finds them for the Gate, and sends the calls that the Gate
 // admits.
 type Registry struct {
 	log     *slog.Logger
 	rules   *inforce.Rules
 	Catalog *catalog.Catalog
 	Manager *upstream.Manager
-	changed func() // is called when the known tools change
+	changed func() // called when the known tools change
 
 	mu     sync.Mutex
-	listed map[string]string // the servers whose tools are known, and their instructions
+	listed map[string]string // the servers with known tools, and their instructions
 }
 
-// New makes a Registry without servers, see [upstream.Manager.Set]. logins is the folder of their tokens. Servers are
-// told the version.
+// New makes a Registry without servers, see [upstream.Manager.Set]. logins is the folder of their tokens. Servers
+// receive the version.
 func New(log *slog.Logger, r *inforce.Rules, logins, version string, changed func()) *Registry {
 	g := &Registry{log: log, rules: r, Catalog: catalog.New(), changed: changed, listed: map[string]string{}}
 	g.Manager = upstream.NewManager(upstream.Options{
@@ -45,7 +45,7 @@ func New(log *slog.Logger, r *inforce.Rules, logins, version string, changed fun
 	return g
 }
 
-// toolsChanged takes an upstream's list of tools into the catalogue.
+// toolsChanged adds an upstream's list of tools to the catalogue.
 func (g *Registry) toolsChanged(server string, tools []upstream.Tool, instructions string) {
 	list := make([]catalog.Tool, 0, len(tools))
 	for _, t := range tools {
@@ -54,7 +54,7 @@ func (g *Registry) toolsChanged(server string, tools []upstream.Tool, instructio
 			Input: t.Input, Output: t.Output, Annotations: withMarks(t.Annotations, t.Meta),
 		})
 	}
-	// Before anybody can call them. The built-in servers are part of this program.
+	// Pin the tools before anybody can call them. The built-in servers are part of this program.
 	if identity := g.rules.Server(server).Identity; identity != "" {
 		changed, err := g.rules.Pins.Observe(identity, list)
 		if err != nil {
@@ -81,14 +81,13 @@ func (g *Registry) gone(server string) {
 	g.changed()
 }
 
-// startWait is how long a call waits for its server's first start, and
-// startPoll how often it looks.
+// startWait is how long a call waits for its server's first start, and startPoll is how often it checks.
 const (
 	startWait = 20 * time.Second
 	startPoll = 20 * time.Millisecond
 )
 
-// Find finds a tool for the Gate. While the server in the name is starting it waits: programs may run before the
+// Find finds a tool for the Gate. It waits while the server in the name is starting: programs may run before the
 // upstreams are ready.
 func (g *Registry) Find(ctx context.Context, name string) (*call.Tool, error) {
 	t, err := g.Catalog.Find(name)
@@ -115,13 +114,13 @@ func (g *Registry) Find(ctx context.Context, name string) (*call.Tool, error) {
 	return nil, g.Missing(name, err)
 }
 
-// starting reports whether the server of a canonical name has not said yet what it offers.
+// starting reports whether the server of a canonical name has not listed its tools yet.
 func (g *Registry) starting(name string) bool {
 	s, ok := g.ServerOf(name)
 	return ok && (s.State == upstream.Starting || s.State == upstream.Stopped || s.State == upstream.Ready)
 }
 
-// ServerOf finds the server that a canonical name points at, if its tools are not known.
+// ServerOf finds the server in a canonical name, if its tools are unknown.
 func (g *Registry) ServerOf(name string) (upstream.Status, bool) {
 	for _, s := range g.Manager.Status() {
 		if strings.HasPrefix(name, call.Name(s.Name, "")) {
@@ -131,7 +130,7 @@ func (g *Registry) ServerOf(name string) (upstream.Status, bool) {
 	return upstream.Status{}, false
 }
 
-// Missing says why a name has no tool, as programs are told.
+// Missing says for programs why a name has no tool.
 func (g *Registry) Missing(name string, err error) error {
 	if collision, ok := errors.AsType[*catalog.CollisionError](err); ok {
 		return &hostfns.NotFoundError{Name: name, Reason: "name_collision", Detail: collision.Error()}
@@ -149,7 +148,7 @@ func (g *Registry) Missing(name string, err error) error {
 	return n
 }
 
-// Describe is a tool of the catalogue as the Gate needs it.
+// Describe converts a tool of the catalogue for the Gate.
 func (g *Registry) Describe(t *catalog.Tool) *call.Tool {
 	server := g.rules.Server(t.Server)
 	tool := &call.Tool{
@@ -193,8 +192,7 @@ func (g *Registry) Declarations(names []string) string {
 	return catalog.Declarations(tools)
 }
 
-// Ready starts the upstreams and waits, at most so long, until each has said
-// what it offers or has failed to.
+// Ready starts the upstreams and waits, at most so long, until each has listed its tools or failed to.
 func (g *Registry) Ready(ctx context.Context, wait time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -203,12 +201,12 @@ func (g *Registry) Ready(ctx context.Context, wait time.Duration) {
 	}
 }
 
-// withMarks adds to the annotations of a tool the members of its _meta that demand a person's approval. So rules see
-// them, the digest of the definition covers them, and a review shows them.
+// withMarks adds those members of a tool's _meta that demand a person's approval to its annotations. So rules see them,
+// the digest of the definition covers them, and a review shows them.
 func withMarks(annotations, meta json.RawMessage) json.RawMessage {
 	var said map[string]json.RawMessage
 	if json.Unmarshal(meta, &said) != nil {
-		return annotations // what is no object says nothing
+		return annotations // a value other than an object says nothing
 	}
 	var all map[string]json.RawMessage
 	for key, value := range said {
@@ -221,7 +219,7 @@ func withMarks(annotations, meta json.RawMessage) json.RawMessage {
 			}
 		}
 		if _, twice := all[key]; twice {
-			key = "_meta/" + key // neither takes the other back
+			key = "_meta/" + key // neither revokes the other
 		}
 		all[key] = value
 	}
@@ -235,7 +233,7 @@ func withMarks(annotations, meta json.RawMessage) json.RawMessage {
 	return joined
 }
 
-// ArgumentError turns an error of the catalogue about arguments into one of the Gate.
+// ArgumentError converts an error of the catalogue about arguments to one of the Gate.
 func ArgumentError(err error) error {
 	if wrong, ok := errors.AsType[*catalog.ArgumentError](err); ok {
 		return &hostfns.ArgumentError{Path: wrong.Path, Expected: wrong.Want, Got: wrong.Got}
@@ -243,7 +241,7 @@ func ArgumentError(err error) error {
 	return err
 }
 
-// IsListed reports whether a server has said what it offers.
+// IsListed reports whether a server has listed its tools.
 func (g *Registry) IsListed(server string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -10,12 +10,11 @@ import (
 	"github.com/codemode-project/codemode/upstream"
 )
 
-// ResourceTool names what codemode.read_resource calls as far as policies are
-// concerned: <server>__read_resource.
+// ResourceTool returns the name by which policies know calls of codemode.read_resource: <server>__read_resource.
 func ResourceTool(server string) string { return call.Name(server, hostfns.ReadResource) }
 
-// resource returns the tool of that name that stands for reading a server's
-// resources, nil if there is no such server.
+// resource returns the tool with that name that stands for reading a server's resources, nil if there is no such
+// server.
 func (g *Registry) resource(name string) *call.Tool {
 	for _, s := range g.Manager.Status() {
 		if s.State == upstream.Disabled || ResourceTool(s.Name) != name {

@@ -10,7 +10,7 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// Gate is the Gate for the runs of a caller; nil is nobody.
+// Gate returns the Gate for the runs of a caller; nil is nobody.
 func (g *Registry) Gate(caller *Caller, r hostfns.Recorder) *hostfns.Gate {
 	return hostfns.NewGate(hostfns.Deps{
 		Tools: g, Library: g, ResourceTool: ResourceTool, Recorder: r, Sender: sender{g, caller}, Log: g.log,

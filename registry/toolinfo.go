@@ -7,7 +7,7 @@ import (
 	"github.com/codemode-project/codemode/config"
 )
 
-// ToolInfos describes the tools of this moment for [config.Config.Lint], sorted by name.
+// ToolInfos describes the current tools for [config.Config.Lint], sorted by name.
 func (g *Registry) ToolInfos() []config.ToolInfo {
 	var infos []config.ToolInfo
 	for _, t := range g.Catalog.Tools() {
@@ -16,8 +16,8 @@ func (g *Registry) ToolInfos() []config.ToolInfo {
 	return infos
 }
 
-// SeenTool says what the server of a tool says of it, as processes that share the folder last accepted it. It reports
-// false for a tool that none of them has seen. The built-in servers' are not remembered.
+// SeenTool returns a server's description of a tool, in the version that processes sharing the folder last accepted. It
+// reports false for a tool that none of them has seen. Tools of built-in servers are not stored.
 func SeenTool(stateDir string, cfg *config.Config, server, tool string) (config.ToolInfo, bool) {
 	for _, s := range cfg.Servers {
 		if s.Name != server {
