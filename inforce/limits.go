@@ -12,11 +12,11 @@ import (
 	"github.com/codemode-project/codemode/sandbox"
 )
 
-// DefaultTextBytes is how long the text of a response may be.
+// DefaultTextBytes is the longest text of a response.
 const DefaultTextBytes = 64 << 10
 
-// Limits are those of the profile, else of the configuration, else the
-// defaults. reply bounds the text that Response.Text gives.
+// Limits are those of the profile, else of the configuration, else the defaults. reply bounds the text of
+// Response.Text.
 func (r *Rules) Limits(p *profiles.Profile) (l sandbox.Limits, reply int) {
 	l = sandbox.DefaultLimits()
 	reply = DefaultTextBytes
@@ -41,7 +41,7 @@ func (r *Rules) Limits(p *profiles.Profile) (l sandbox.Limits, reply int) {
 	return l, reply
 }
 
-// CallTimeout is how long one call may take.
+// CallTimeout is the time limit of one call.
 func (r *Rules) CallTimeout(p *profiles.Profile) time.Duration {
 	timeout := hostfns.DefaultCallTimeout
 	if cfg := r.Config(); cfg != nil {
@@ -61,7 +61,7 @@ func (r *Rules) PreflightLife() time.Duration {
 	return config.UsualPreflightLifetime // unless the configuration says
 }
 
-// ProgramHash names a program by its text, byte for byte.
+// ProgramHash identifies a program by its text, byte for byte.
 func ProgramHash(code string) string {
 	sum := sha256.Sum256([]byte(code))
 	return "sha256:" + hex.EncodeToString(sum[:])

@@ -14,25 +14,25 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 )
 
-// A Policy decides the calls of one run by the profile of that name in the configuration of each moment.
+// A Policy decides the calls of one run by the profile with its name in the current configuration.
 type Policy struct {
 	Rules   *Rules
 	Name    string
-	subject config.Subject                   // for whom overlays hold
-	Owner   string                           // whose share of the questions it uses
-	within  profiles.Limits                  // of a saved program, beside those of its profile
+	subject config.Subject                   // selects the overlays that apply
+	Owner   string                           // the owner that provides the share of questions
+	within  profiles.Limits                  // of a saved program, in addition to those of its profile
 	began   uint64                           // when it was bound, as pins count
-	last    atomic.Pointer[profiles.Profile] // the profile as it was last seen
+	last    atomic.Pointer[profiles.Profile] // the last version of the profile seen
 	Now     func() time.Time
 	shadows shadows
 }
 
-// Bind is the policy of a profile that exists now, for runs of subject.
+// Bind returns the policy of an existing profile, for runs of subject.
 func (r *Rules) Bind(name string, subject config.Subject) (*Policy, error) {
 	p := &Policy{Rules: r, Name: name, subject: subject, began: r.Pins.Now(), Now: r.time}
 	cfg := r.Config()
 	if cfg == nil && name == "" {
-		return p, nil // nothing is configured, and nothing is allowed
+		return p, nil // nothing is configured, so nothing is allowed
 	}
 	if p.Profile() == nil {
 		unknown := &UnknownProfileError{Name: name}
@@ -57,15 +57,15 @@ func (e *UnknownProfileError) Error() string {
 	return fmt.Sprintf("there is no profile %q; there are %s", e.Name, strings.Join(e.Names, ", "))
 }
 
-// Profile is the profile as it is now, with the overlays that are in force, or as it was last: see current.
+// Profile returns the current profile with the overlays in force, or its last version: see current.
 func (p *Policy) Profile() *profiles.Profile {
 	profile, _ := p.current()
 	return profile
 }
 
-// current is the profile as it is now, with the overlays that are in force. If the configuration has lost it, it is the
-// last version, whose limits and masks still hold for runs that began under it, and removed is true: then it allows
-// nothing.
+// current returns the current profile with the overlays in force. If the configuration no longer has it, current
+// returns the last version, because its limits and masks still apply to runs that began under it. removed is then true:
+// the profile allows nothing.
 func (p *Policy) current() (profile *profiles.Profile, removed bool) {
 	cfg := p.Rules.Config()
 	if cfg == nil {
@@ -86,7 +86,7 @@ func (p *Policy) ProfileName() string {
 	return ""
 }
 
-// Digest changes when the profile or what narrows it does.
+// Digest changes when the profile changes, or anything that narrows it.
 func (p *Policy) Digest() string {
 	if profile := p.Profile(); profile != nil {
 		return profile.Digest()
@@ -94,7 +94,7 @@ func (p *Policy) Digest() string {
 	return ""
 }
 
-// Call is a call as profiles decide it: with its time, the state of its run and the questions of its owner.
+// Call describes a call for profiles to decide: with its time, the state of its run and the questions of its owner.
 func (p *Policy) Call(t *call.Tool, args call.Arguments, n hostfns.Counters) profiles.Call {
 	lastMinute, pending := p.Rules.Asks.Count(p.Now(), p.Owner)
 	if n.Asked { // later questions do not count against this call
@@ -110,13 +110,13 @@ func (p *Policy) Call(t *call.Tool, args call.Arguments, n hostfns.Counters) pro
 	}
 }
 
-// Decide decides by the profile of this moment.
+// Decide decides by the current profile.
 func (p *Policy) Decide(t *call.Tool, args call.Arguments, n hostfns.Counters) call.Decision {
 	profile, removed := p.current()
 	switch {
 	case profile == nil:
 		return denial("nothing is configured, so nothing is allowed")
-	case removed: // without a digest: what was approved before was approved under other rules
+	case removed: // without a digest: earlier approvals were given under other rules
 		return denial(fmt.Sprintf("the profile %s was removed from the configuration while this program ran under it, "+
 			"so nothing is allowed any more", p.Name))
 	}
@@ -131,13 +131,13 @@ func denial(why string) call.Decision {
 	return call.Decision{Reasons: []call.Reason{{List: "configuration", Text: why}}}
 }
 
-// Hidden reports whether the profile denies the tool whatever the arguments are.
+// Hidden reports whether the profile denies the tool with any arguments.
 func (p *Policy) Hidden(t *call.Tool) bool {
 	profile, removed := p.current()
 	return profile == nil || removed || !profile.Visible(p.Call(t, call.Arguments{}, hostfns.Counters{}))
 }
 
-// An AskCounter counts the questions of each owner that are open, and those of the last minute. Questions that were put
+// An AskCounter counts the open questions of each owner, and those of the last minute. Questions that were asked
 // together count as one.
 type AskCounter struct {
 	mu sync.Mutex
@@ -191,10 +191,10 @@ type Wish struct {
 	Bound                       bool // the saved program must not run under another profile
 
 	Principal, Session, Fingerprint, Role string
-	Unchecked                             bool // nobody checked Principal
+	Unchecked                             bool // nobody verified Principal
 }
 
-// Owner is the principal whose share is used; "" is the common share of all that have none of their own.
+// Owner is the principal that provides the share; "" is the common share of all that have none of their own.
 func (w *Wish) Owner() string {
 	if w.Unchecked {
 		return ""
@@ -202,8 +202,8 @@ func (w *Wish) Owner() string {
 	return w.Principal
 }
 
-// Prepare finds what a request is to run, and the policy that it runs under.
-// The saved program is nil when the request brings its own.
+// Prepare finds the program of a request, and the policy for it. The saved program is nil when the request brings its
+// own.
 func (r *Rules) Prepare(ctx context.Context, q *Wish) (*Policy, *SavedProgram, error) {
 	var saved *SavedProgram
 	if q.Script != "" {

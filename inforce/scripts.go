@@ -23,13 +23,13 @@ import (
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
-// A Script is a saved program that may be run by name.
+// A Script is a saved program that a caller may run by name.
 type Script struct {
 	Name        string          `json:"name"` // path below the root, with slashes
 	Description string          `json:"description,omitempty"`
 	Profile     string          `json:"profile,omitempty"` // what it runs under; "" is the caller's
 	Input       json.RawMessage `json:"input,omitempty"`   // JSON Schema; nil: it takes none
-	SHA256      string          `json:"sha256"`            // of the file as it is now
+	SHA256      string          `json:"sha256"`            // of the current file
 }
 
 // A ScriptError says why a saved program was not run.
@@ -47,7 +47,7 @@ func (e *ScriptError) Error() string {
 	return text
 }
 
-// A SavedProgram is what a name stands for at one moment: one text, read once.
+// A SavedProgram is the text of a name at one moment, read once.
 type SavedProgram struct {
 	Script
 	code string
@@ -70,7 +70,7 @@ func (r *Rules) SavedScripts(ctx context.Context) []Script {
 		names := []string{rule.File}
 		if rule.File == "" {
 			names = names[:0]
-			entries, _ := fs.ReadDir(root.FS(), rule.Folder) // one that is not there has none
+			entries, _ := fs.ReadDir(root.FS(), rule.Folder) // a missing folder has none
 			for _, entry := range entries {
 				name := entry.Name()
 				if rule.Folder != "." {
@@ -95,7 +95,7 @@ func (r *Rules) SavedScripts(ctx context.Context) []Script {
 	return list
 }
 
-// Script reads a saved program, if a rule allows it as it is now.
+// Script reads a saved program, if a rule allows its current content.
 func (r *Rules) Script(name string) (*SavedProgram, error) {
 	now := r.Now()
 	cfg, root := now.Config, now.Scripts
@@ -138,11 +138,11 @@ func (r *Rules) Script(name string) (*SavedProgram, error) {
 	return refuse("its content is not what was allowed at %s: its SHA-256 is %s; a person has to look at it and allow it again", pinned.Pos.Short(), hash)
 }
 
-// readScript reads one plain file of bounded length.
+// readScript reads one regular file of bounded length.
 func readScript(root *os.Root, name string, most int) (string, error) {
 	if info, err := root.Stat(name); err != nil {
 		return "", errors.New("it cannot be found, or is not inside the root of the saved programs")
-	} else if !info.Mode().IsRegular() { // asked first: opening a pipe would wait
+	} else if !info.Mode().IsRegular() { // checked first: opening a pipe would wait
 		return "", errors.New("it is no file")
 	}
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -165,7 +165,7 @@ func readScript(root *os.Root, name string, most int) (string, error) {
 	return string(data), nil
 }
 
-// firstComment is what a saved program says about itself in its first line.
+// firstComment is the description of a saved program in its first line.
 func firstComment(code string) string {
 	lines := bufio.NewScanner(strings.NewReader(code))
 	for lines.Scan() {
@@ -181,8 +181,7 @@ func firstComment(code string) string {
 	return ""
 }
 
-// load puts the text of the saved program that a request names into it, with
-// the profile it runs under.
+// load adds to a request the text of the saved program that it names, and the profile for it.
 func (r *Rules) load(q *Wish) (*SavedProgram, error) {
 	saved, err := r.Script(q.Script)
 	if err != nil {
@@ -202,7 +201,7 @@ func (r *Rules) load(q *Wish) (*SavedProgram, error) {
 // Takes refuses an input that the rule of a saved program does not allow.
 func (s *SavedProgram) Takes(ctx context.Context, input json.RawMessage) error {
 	if s == nil {
-		return nil // a program of the caller's own takes any
+		return nil // a program of the caller takes any
 	}
 	given := len(input) > 0 && string(input) != "null"
 	if s.Input == nil {
@@ -222,7 +221,7 @@ func (s *SavedProgram) Takes(ctx context.Context, input json.RawMessage) error {
 	return nil
 }
 
-// Fits checks the input of a saved program; nothing at all is null.
+// Fits checks the input of a saved program; a missing input is null.
 func Fits(ctx context.Context, schema, input json.RawMessage) error {
 	if schema == nil || string(schema) == "true" {
 		return nil

@@ -15,11 +15,11 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// Fingerprint is how a caller's token stands in overlays and in the record.
+// Fingerprint is the form of a caller's token in overlays and in the record.
 func Fingerprint(token string) string { return config.Fingerprint(token) }
 
-// A Session is a session that a person made for a role. Whoever starts the server or connects to it gets its id, which
-// counts in every process that shares the store.
+// A Session is a session that a person made for a role. The person or program that starts the server or connects to it
+// receives its id, which counts in every process that shares the store.
 type Session struct {
 	ID      string    `json:"id,omitempty"`
 	Role    string    `json:"role"`
@@ -29,14 +29,14 @@ type Session struct {
 // sessionPrefix begins the ids of sessions that people make, and no others.
 const sessionPrefix = "cms_"
 
-// SessionLives are how long a session may be made for.
+// SessionLives are the allowed lifetimes of a session.
 var sessionLives = []time.Duration{10 * time.Minute, time.Hour, 24 * time.Hour}
 
-// IsMadeSession reports whether an id has the form of those that [Rules.NewSession] gives.
+// IsMadeSession reports whether an id has the form of ids from [Rules.NewSession].
 func IsMadeSession(id string) bool { return strings.HasPrefix(id, sessionPrefix) }
 
-// NewSession makes a session for a role, for 10 minutes, an hour or a day.
-// Its id is a secret of those it is made for.
+// NewSession makes a session for a role, for 10 minutes, an hour or a day. Its id is a secret of the people it is made
+// for.
 func (r *Rules) NewSession(ctx context.Context, role string, life time.Duration) (Session, error) {
 	if role == "" || len(role) > maxRole {
 		return Session{}, fmt.Errorf("a role has 1 to %d bytes", maxRole)
@@ -52,11 +52,11 @@ func (r *Rules) NewSession(ctx context.Context, role string, life time.Duration)
 	return s, r.Sessions.put(ctx, s)
 }
 
-// EndSession ends a session before its time; nothing more is run in it.
+// EndSession ends a session early; no program runs in it any more.
 func (r *Rules) EndSession(ctx context.Context, id string) error { return r.Sessions.drop(ctx, id) }
 
-// Session finds a session that was made for a role, by this process or by another one that shares the store. The
-// error is [ErrSessionOver] if there is none, or not any more.
+// Session finds a session for a role, made by this process or by another one that shares the store. The error is
+// [ErrSessionOver] if there is none, or if it has ended.
 func (r *Rules) Session(ctx context.Context, id string) (Session, error) {
 	s, err := r.Sessions.get(ctx, id)
 	if err == nil && !r.time().Before(s.Expires) {
@@ -68,13 +68,13 @@ func (r *Rules) Session(ctx context.Context, id string) (Session, error) {
 	return s, nil
 }
 
-// maxRole is more than a role needs.
+// maxRole is longer than any role needs.
 const maxRole = 64
 
 // ErrSessionOver is the error of a run in a session that has ended, or that nobody made.
 var ErrSessionOver = errors.New("this session is over, or was never made for a codemode with this store: ask the person who made it for a new one")
 
-// Subject says whose run a request is, for overlays. The role that the caller claims is not part of it.
+// Subject identifies the principal of a request for overlays. The role that the caller claims is not part of it.
 func (r *Rules) Subject(ctx context.Context, q *Wish) (config.Subject, error) {
 	s := config.Subject{Session: q.Session, Principal: q.Principal, Token: q.Fingerprint, Program: ProgramHash(q.Code),
 		Script: q.Script}
@@ -87,7 +87,7 @@ func (r *Rules) Subject(ctx context.Context, q *Wish) (config.Subject, error) {
 }
 
 // A sessionStore keeps the sessions that people made for roles: in the store, which other processes share, or, without
-// one, in memory. It has fingerprints of their ids, which are secrets.
+// one, in memory. It stores fingerprints of the ids, which are secrets.
 type sessionStore struct {
 	Store func(context.Context) (*store.DB, error) // nil without a store
 
@@ -95,7 +95,7 @@ type sessionStore struct {
 	made map[string]Session // by fingerprint
 }
 
-// sessionWait bounds how long the store may take: nothing runs in a session that cannot be looked up.
+// sessionWait bounds how long the store may take: a session that cannot be looked up runs nothing.
 const sessionWait = 4 * time.Second
 
 func (s *sessionStore) put(ctx context.Context, made Session) error {

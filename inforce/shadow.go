@@ -11,7 +11,7 @@ import (
 // shadows logs where the shadow profile ("shadow" in the configuration) would decide otherwise. It has no effect on the
 // call.
 type shadows struct {
-	noted sync.Map // what was logged: a call is decided several times
+	noted sync.Map // logged differences: a call is decided several times
 }
 
 func (s *shadows) compare(log *slog.Logger, live *profiles.Profile, c profiles.Call, d call.Decision) {

@@ -14,24 +14,24 @@ import (
 // A State is the configuration in force at one moment. It never changes: a new configuration is a new State, so that no
 // call sees new rules together with the old trust in servers.
 type State struct {
-	Config  *config.Config    // nil: nothing is configured, and nothing is allowed
+	Config  *config.Config    // nil: nothing is configured, so nothing is allowed
 	Servers map[string]Server // by name
 	Scripts *os.Root          // the folder of saved programs; nil: there are none
-	Stale   error             // why the files are not what is in force; nil: they are
+	Stale   error             // why the files differ from the rules in force; nil: they do not
 }
 
-// Server is what the configuration says of one server.
+// Server is the configuration of one server.
 type Server struct {
 	Trusted  bool          // its answers do not taint a run
 	Identity string        // differs from that of any other server that had the name; "" for those that are built in
-	Timeout  time.Duration // of one call; zero if the configuration does not say
+	Timeout  time.Duration // of one call; zero if not configured
 }
 
 // Rules decide calls: they hold the configuration in force, the accepted tools, and the counts of questions.
 type Rules struct {
 	log      *slog.Logger
 	current  atomic.Pointer[State]
-	clock    profiles.Clock // what rules that end are decided by
+	clock    profiles.Clock // the clock for rules with an end
 	Pins     *pins.Pins
 	Asks     AskCounter
 	Sessions sessionStore
@@ -47,19 +47,20 @@ func NewRules(log *slog.Logger, p *pins.Pins) *Rules {
 // Now is the state of this moment.
 func (r *Rules) Now() *State { return r.current.Load() }
 
-// Replace puts another state in force. One change is made at a time.
+// Replace puts another state in force. Callers make one change at a time.
 func (r *Rules) Replace(s *State) { r.current.Store(s) }
 
 // Config is the configuration in force; nil when there is none.
 func (r *Rules) Config() *config.Config { return r.current.Load().Config }
 
-// time is the time that rules that end are decided by.
+// time is the clock for rules with an end.
 func (r *Rules) time() time.Time { return r.clock.At(time.Now()) }
 
-// Server is what the configuration in force says of a server.
+// Server returns the configuration in force of a server.
 func (r *Rules) Server(name string) Server { return r.current.Load().Servers[name] }
 
-// Mark notes why the files differ from the configuration in force; nil: they do not. One change is made at a time.
+// Mark records why the files differ from the configuration in force; nil: they do not. Callers make one change at a
+// time.
 func (r *Rules) Mark(stale error) {
 	now := *r.current.Load()
 	now.Stale = stale

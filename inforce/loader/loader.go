@@ -32,7 +32,7 @@ type Loader struct {
 
 	mu       sync.Mutex           // one change at a time; guards the rest
 	base     *config.Config       // without the overlays from people's tools
-	overlays []byte               // from people's tools, when no file keeps them
+	overlays []byte               // from people's tools, when no file stores them
 	capacity config.Capacity      // as it was at the start
 	watcher  *config.Watcher      // nil without a file
 	roots    map[string]*openRoot // directories of the built-in filesystem, by path
@@ -49,13 +49,13 @@ func New(ctx context.Context, o Options) *Loader {
 	}
 }
 
-// openRoot is an open directory and its server. A reload that changes nothing keeps both.
+// openRoot is an open directory and its server. A reload that does not change it keeps both.
 type openRoot struct {
 	root   *os.Root
 	server upstream.Server
 }
 
-// capacityOf is what the process has for all principals together.
+// capacityOf is the capacity of the process for all principals together.
 func capacityOf(cfg *config.Config) config.Capacity {
 	if cfg != nil && cfg.Capacity != nil {
 		return *cfg.Capacity
@@ -70,10 +70,10 @@ func (l *Loader) Hold(f func(*config.Config) error) error {
 	return f(l.rules.Config())
 }
 
-// Capacity is what the process has for all principals together, by the configuration at the start.
+// Capacity is the capacity of the process for all principals together, by the configuration at the start.
 func (l *Loader) Capacity() config.Capacity { return l.capacity }
 
-// Close ends the watching. Directories stay open for as long as servers may use them.
+// Close ends the watching. Directories stay open while servers may use them.
 func (l *Loader) Close() error {
 	if l.watcher == nil {
 		return nil
@@ -95,8 +95,8 @@ func (l *Loader) CloseFolders() error {
 	return errors.Join(errs...)
 }
 
-// Start loads the configuration for the first time and starts watching it. The error of a configuration that must not
-// be used is [config.Problems].
+// Start loads the configuration for the first time and starts watching it. The error of an unusable configuration is
+// [config.Problems].
 func (l *Loader) Start() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -123,8 +123,8 @@ func (l *Loader) Start() error {
 	return nil
 }
 
-// reload handles a change of the files. With an error alone the rules stay as they are, and are marked as stale. With
-// both a configuration and an error only the project's file is broken.
+// reload handles a change of the files. With only an error the rules stay as they are, and are marked as stale. With
+// both a configuration and an error, only the project's file is broken.
 func (l *Loader) reload(cfg *config.Config, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,7 +139,7 @@ func (l *Loader) reload(cfg *config.Config, err error) {
 		if cfg != nil {
 			message = "the changed project file is not used; its last good version holds, with the other files as they are"
 		}
-		l.log.Error(message, "problem", err) // which names the file
+		l.log.Error(message, "problem", err) // the error names the file
 		l.options.Note(l.ctx, "rejected", nil, err)
 	}
 	if cfg == nil {
@@ -153,8 +153,8 @@ func (l *Loader) reload(cfg *config.Config, err error) {
 	l.options.Changed()
 }
 
-// apply puts base, with the overlays from people's tools, in force. On an
-// error nothing has changed. The caller holds mu.
+// apply puts base, with the overlays from people's tools, in force. After an error nothing has changed. The caller
+// holds mu.
 func (l *Loader) apply(base *config.Config) error {
 	cfg, err := l.narrowed(base)
 	if err != nil {
@@ -190,7 +190,7 @@ func (l *Loader) apply(base *config.Config) error {
 		servers[i].Timeout = 0 // the Gate enforces it, and stops its clock while a person is asked
 	}
 	l.base = base
-	// Rules first: a server that the new rules let in must not be reachable under the old ones.
+	// Rules first: a server that only the new rules admit must not be reachable under the old ones.
 	l.rules.Replace(s)
 	l.options.Use(servers)
 	return nil
@@ -204,8 +204,7 @@ func (l *Loader) narrowed(cfg *config.Config) (*config.Config, error) {
 	return cfg.With(config.Source{File: "overlays", Data: l.overlays, Standing: config.Narrowing})
 }
 
-// servers lists the upstreams of cfg: the configured ones, and the built-in
-// ones whose names no configured one has.
+// servers lists the upstreams of cfg: the configured ones, and the built-in ones with names that no configured one has.
 func (l *Loader) servers(cfg *config.Config) ([]upstream.Server, error) {
 	if cfg == nil {
 		return nil, nil
@@ -268,7 +267,7 @@ func (l *Loader) filesystem(path string) (upstream.Server, error) {
 	return l.roots[path].server, nil
 }
 
-// savedPrograms opens the folder of saved programs that cfg names, or gives the one that is open. [os.Root] follows no
+// savedPrograms opens the folder of saved programs that cfg names, or returns the open one. [os.Root] follows no
 // symbolic link that leads out of it, and [Options.judgeRoot] keeps programs from writing there. The caller holds mu.
 func (l *Loader) savedPrograms(cfg *config.Config) (*os.Root, error) {
 	if cfg == nil || cfg.Scripts == nil {
@@ -278,7 +277,7 @@ func (l *Loader) savedPrograms(cfg *config.Config) (*os.Root, error) {
 		return nil, fmt.Errorf("%s: the root of the saved programs: %w", cfg.Scripts.Pos, err)
 	}
 	for _, s := range cfg.Scripts.Allow {
-		err := inforce.Fits(context.Background(), s.Input, nil) // an input that does not fit says that the schema is good
+		err := inforce.Fits(context.Background(), s.Input, nil) // an error about the input: the schema is good
 		if _, misfit := errors.AsType[*catalog.ArgumentError](err); err != nil && !misfit {
 			return nil, fmt.Errorf("%s: the input of a saved program: %w", s.Pos, err)
 		}
@@ -297,7 +296,7 @@ func (l *Loader) savedPrograms(cfg *config.Config) (*os.Root, error) {
 	return l.saved[folder], nil
 }
 
-// canonical is the one path of a folder, without symbolic links.
+// canonical returns the only path of a folder without symbolic links.
 func canonical(name string) (string, error) {
 	name, err := filepath.Abs(name)
 	if err != nil {

@@ -10,21 +10,21 @@ import (
 	"github.com/codemode-project/codemode/upstream"
 )
 
-// Options say what a Loader loads, and whom it tells.
+// Options say what a Loader loads, and which functions it calls.
 type Options struct {
 	Files  config.Files                     // the Loader reads and watches all of them
-	Config *config.Config                   // is in force if Files names no file; nil allows nothing
+	Config *config.Config                   // in force if Files names no file; nil allows nothing
 	Env    func(name string) (string, bool) // looks up the variables that a configuration refers to
 	Log    *slog.Logger
 
 	Root      string            // of the built-in filesystem; "" leaves it to the configuration
-	Protected map[string]string // more places that give power: path to what is there
+	Protected map[string]string // more places that give power: path to a description
 
 	// The folders of the state, of the record and of compiled code; "" where there is none.
 	StateDir, RecordDir, CacheDir string
 
 	Rules *inforce.Rules
-	// Use connects to these servers instead of those before.
+	// Use connects to these servers, and disconnects all others.
 	Use func([]upstream.Server)
 	// Note records which rules are in force, or why a version was rejected.
 	Note func(ctx context.Context, state string, cfg *config.Config, problem error)

@@ -9,11 +9,11 @@ import (
 	"github.com/codemode-project/codemode/internal/replace"
 )
 
-// SetOverlays replaces the overlays that come from people's tools, such as an admin page, by those of data: a
-// configuration file that has only overlays, {"evaluation": {"overlays": [...]}}. They apply beside those of the
-// configuration, from the next call of every run on. The error of data that must not be used is [config.Problems],
-// and then nothing has changed. SetOverlays writes them to Options.Files.Overlays. If that names no file, they end
-// with the process.
+// SetOverlays replaces the overlays that come from people's tools, such as an admin page, by those in data: a
+// configuration file that has only overlays, {"evaluation": {"overlays": [...]}}. They apply in addition to those of
+// the configuration, from the next call of every run on. The error of unusable data is [config.Problems], and then
+// nothing has changed. SetOverlays writes them to Options.Files.Overlays. If that names no file, they end with the
+// process.
 func (l *Loader) SetOverlays(data []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,7 +55,7 @@ func (l *Loader) replaceOverlays(data []byte) error {
 	if err := replace.File(files.Overlays, data, 0o600); err != nil {
 		return fmt.Errorf("keeping the overlays: %w", err)
 	}
-	cfg, err := files.Load() // now, and not when the watcher notices
+	cfg, err := files.Load() // now, not when the watcher notices
 	if err != nil {
 		return err
 	}

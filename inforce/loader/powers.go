@@ -17,8 +17,8 @@ import (
 )
 
 // Powers lists the files and folders that give power over an Evaluator with these options and that configuration: the
-// rules, the secrets, and the programs that it executes. It includes those that do not exist, if codemode would read
-// them once they do. Every check of powers uses this list.
+// rules, the secrets, and the programs that it executes. It includes missing ones that codemode would read if they
+// existed. Every check of powers uses this list.
 func Powers(o Options, cfg *config.Config) ([]protect.Place, error) {
 	var places []protect.Place
 	add := func(path, what string) {
@@ -50,7 +50,7 @@ func Powers(o Options, cfg *config.Config) ([]protect.Place, error) {
 	}
 	for _, f := range cfg.Files {
 		if f.Standing == config.Environment {
-			continue // it has the name of a variable
+			continue // the file name is the name of a variable
 		}
 		if filepath.IsAbs(f.File) || exists(f.File) { // else it is only a name for messages
 			add(f.File, "the "+f.Standing.String())
@@ -59,7 +59,7 @@ func Powers(o Options, cfg *config.Config) ([]protect.Place, error) {
 	if cfg.Scripts != nil {
 		tree(beside(cfg.Scripts.Pos.File, cfg.Scripts.Root), "the folder of the saved programs")
 	}
-	// PATH finds others
+	// Other commands are found through PATH.
 	if r := cfg.Responder; r != nil && len(r.Command) > 0 && filepath.Base(r.Command[0]) != r.Command[0] {
 		name := r.Command[0]
 		add(name, "the program that opens a terminal for answers")
@@ -97,7 +97,7 @@ func recordPlaces(o Options, cfg *config.Config) ([]protect.Place, error) {
 	return places, nil
 }
 
-// started lists the files that starting the servers reads or executes.
+// started lists the files that are read or executed when the servers start.
 func started(o Options, cfg *config.Config) []protect.Place {
 	env := o.Env
 	if env == nil {
@@ -117,7 +117,7 @@ func started(o Options, cfg *config.Config) []protect.Place {
 	for _, entry := range cfg.Servers {
 		connection, err := entry.Connection(env)
 		if err != nil {
-			continue // the configuration is refused for it
+			continue // the configuration is refused for this
 		}
 		s := upstream.Server{Server: connection}
 		for _, path := range s.Files(env) {
@@ -137,7 +137,7 @@ func started(o Options, cfg *config.Config) []protect.Place {
 	return places
 }
 
-// passwords lists the files in which PostgreSQL's libraries look for passwords and for the addresses of databases.
+// passwords lists the files where PostgreSQL's libraries look for passwords and for the addresses of databases.
 func passwords(env func(string) (string, bool)) []protect.Place {
 	var places []protect.Place
 	for _, f := range []struct{ variable, usual, what string }{
@@ -163,8 +163,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// judgeRoot refuses a root of the built-in filesystem through which programs could reach a power, and one for which
-// that cannot be decided.
+// judgeRoot refuses a root of the built-in filesystem through which programs could reach a power, and one that it
+// cannot examine.
 func (o *Options) judgeRoot(root string, cfg *config.Config) error {
 	marks, err := o.marks(cfg)
 	if err == nil {
@@ -180,7 +180,7 @@ func (o *Options) judgeRoot(root string, cfg *config.Config) error {
 	return fmt.Errorf("the root of the built-in filesystem is refused: %w", err)
 }
 
-// hintFor is the way out for some places.
+// hintFor suggests a way out for some places.
 func hintFor(p *protect.PowerError) string {
 	if p.What == ProjectPlace {
 		return `, or start codemode with "--project none", or elsewhere`
@@ -199,8 +199,8 @@ func (o *Options) marks(cfg *config.Config) (*protect.Marks, error) {
 	return protect.Look(places)
 }
 
-// guard makes the check for the files that the built-in filesystem opens, by the powers of that moment: somebody may
-// have made, linked or mounted a power below the root since judgeRoot.
+// guard makes the check for the files that the built-in filesystem opens, by the current powers: somebody may have
+// made, linked or mounted a power below the root since judgeRoot.
 func (o *Options) guard() (func(fs.FileInfo) error, error) {
 	marks, err := o.marks(o.Rules.Config())
 	if err != nil {
