@@ -30,8 +30,7 @@ func Origin(address string) string {
 	return origin + "/" + Hidden
 }
 
-// SchemeHostPort returns the origin of an address as HTTP compares them: with the port, also where it is the default
-// one.
+// SchemeHostPort returns the origin of an address as HTTP compares origins: with the port, even the default one.
 func SchemeHostPort(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -54,8 +53,8 @@ func Scrub(text string) string {
 	return login.ReplaceAllString(text, Hidden+"@")
 }
 
-// Hide returns an error that shows no more of an address than its origin; nil for nil. It does not say what is wrong
-// with an unreadable address, because that text quotes a part of it.
+// Hide returns an error that shows only the origin of an address; nil for nil. For an unreadable address it does not
+// say what is wrong, because that text quotes a part of it.
 func Hide(err error) error {
 	if err == nil {
 		return nil
@@ -90,7 +89,7 @@ func (e *hiddenError) Error() string { return e.text }
 // Is implements the interface of [errors.Is]. There is no Unwrap: it would return the [url.Error] with the address.
 func (e *hiddenError) Is(target error) bool { return errors.Is(e.err, target) }
 
-// Timeout reports whether the request ran out of time.
+// Timeout reports whether the request timed out.
 func (e *hiddenError) Timeout() bool {
 	t, ok := errors.AsType[interface {
 		error

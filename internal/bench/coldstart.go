@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// coldStart measures a process of its own from its start to its first result,
-// with a home of its own: nobody's configuration, and a cache that the first
-// start fills.
+// coldStart measures a separate process from its start to its first result. The process has its own home: no
+// configuration, and a cache that the first start fills.
 func (m *meter) coldStart() error {
 	if len(m.o.Start) == 0 {
 		return nil
@@ -40,7 +39,7 @@ func (m *meter) coldStart() error {
 	return nil
 }
 
-// start runs the command once and returns after how many milliseconds its result was there.
+// start runs the command once and returns the milliseconds until its result.
 func (m *meter) start(home string) (float64, error) {
 	cmd := exec.CommandContext(m.ctx, m.o.Start[0], m.o.Start[1:]...)
 	for _, v := range os.Environ() {

@@ -12,12 +12,11 @@ import (
 	"github.com/codemode-project/codemode/sandbox"
 )
 
-// tools are what the programs of an attack suite can call: echo(x), which
-// returns x, slow({ms}), fail(), and secret(), which the profile denies. They
-// stand behind a real Gate.
+// tools are the functions that the programs of an attack suite can call: echo(x), which returns x, slow({ms}), fail(),
+// and secret(), which the profile denies. They are behind a real Gate.
 type tools struct{}
 
-const secretValue = `"the secret value"` // what no program may ever see
+const secretValue = `"the secret value"` // no program may ever see it
 
 func (tools) Find(_ context.Context, name string) (*call.Tool, error) {
 	switch name {
@@ -46,7 +45,7 @@ func (tools) Send(ctx context.Context, c *call.Call, _ func() func()) (*hostfns.
 		var a struct {
 			MS float64 `json:"ms"`
 		}
-		_ = json.Unmarshal(c.Args.JSON(), &a) // anything else is no wait
+		_ = json.Unmarshal(c.Args.JSON(), &a) // anything else is a wait of zero
 		select {
 		case <-time.After(time.Duration(min(max(a.MS, 0), maxSlow) * float64(time.Millisecond))):
 			return &hostfns.Reply{Value: json.RawMessage(`"done"`)}, nil
@@ -61,10 +60,10 @@ func (tools) Send(ctx context.Context, c *call.Call, _ func() func()) (*hostfns.
 	return nil, errors.New("no such tool")
 }
 
-// maxSlow keeps an absurd wait from becoming a negative one.
+// maxSlow keeps an absurd wait from overflowing to a negative one.
 const maxSlow = 24 * 60 * 60 * 1000
 
-// admission is one run as its Gate sees it. It remembers the denials it gave out.
+// admission is one run as its Gate sees it. It records its denials.
 type admission struct {
 	run *hostfns.Run
 
@@ -80,12 +79,12 @@ func admit(gate *hostfns.Gate, limits sandbox.Limits) *admission {
 	}
 }
 
-// call is the run's sandbox.Host.
+// call is the sandbox.Host of the run.
 func (a *admission) call(ctx context.Context, c *sandbox.Call) (json.RawMessage, error) {
 	value, err := a.run.Call(ctx, hostfns.Invocation{ID: c.ID, Name: c.Name, Args: c.Args, Pause: c.Pause})
 	x, ok := errors.AsType[*hostfns.Exception](err)
 	if !ok && c.Name == "echo" && string(c.Args) == "null" {
-		return c.Args, err // the Gate makes {} of it, as upstreams want objects
+		return c.Args, err // the Gate converts it to {}, because upstreams require objects
 	}
 	if !ok {
 		return value, err
@@ -98,8 +97,8 @@ func (a *admission) call(ctx context.Context, c *sandbox.Call) (json.RawMessage,
 	return nil, &sandbox.Throw{Class: x.Class, Message: x.Message, Props: x.Props}
 }
 
-// ended reports whether a run ended by a denial that this Gate gave it. An
-// exception that only looks like one is not, whatever the program was denied before.
+// ended reports whether a run ended by a denial of this Gate. An exception that only looks like a denial does not
+// count, whatever the program was denied before.
 func (a *admission) ended(by *sandbox.Error) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -21,22 +21,21 @@ type IsolationOptions struct {
 	CacheDir string // as in sandbox.Options
 	// Worker is the command that reads programs, as in codemode.Options; nil reads them in this process.
 	Worker []string
-	// Busy is how many programs loop without end beside the suite.
+	// Busy is how many endless programs run beside the suite.
 	Busy int
-	// CPU is the time a program may compute; zero is 3 s, what suites are written for.
+	// CPU is the time a program may compute; zero is 3 s, the value that suites assume.
 	CPU time.Duration
-	// Once runs each program once. Otherwise it runs twice in a row, and the second time has to end like the first: it
-	// gets the guest of the first, where something may be left.
+	// Once runs each program once. Otherwise each runs twice in a row, and the second run must end like the first: it
+	// gets the same guest, which may have leftovers.
 	Once bool
-	// Parallel is how many cases run at once of those that neither time nor memory decides about; zero is one for each
-	// processor. With Busy there is one.
+	// Parallel is how many cases run at once, among those that test neither time nor memory; zero is one for each
+	// processor. With Busy it is one.
 	Parallel int
-	// Progress is told of each case before it runs, by several goroutines; nil tells nobody.
+	// Progress is called before each case, by several goroutines; nil is ignored.
 	Progress func(done, total int, file string)
 }
 
-// wallMargin is by how much the limit for a whole run exceeds that for
-// computing, so that a loop is stopped by the latter.
+// wallMargin is how much the limit for a whole run exceeds the limit for computing, so that the latter stops a loop.
 const wallMargin = 10 * time.Millisecond
 
 func (o IsolationOptions) limits() sandbox.Limits {
@@ -48,7 +47,7 @@ func (o IsolationOptions) limits() sandbox.Limits {
 		CPU:           cpu,
 		Wall:          cpu + wallMargin,
 		Memory:        64 << 20,
-		Calls:         2000, // suites count on a thousand
+		Calls:         2000, // suites need a thousand
 		InFlight:      16,
 		ArgumentBytes: 8 << 20,
 		ResultBytes:   1 << 20,
@@ -56,11 +55,11 @@ func (o IsolationOptions) limits() sandbox.Limits {
 }
 
 // Isolation runs a suite against this build, in this process: each program twice in a row unless told otherwise, and
-// after each case a program that has to answer. First come the cases that neither time nor memory decides about,
-// several at once, each in an engine that no other case uses meanwhile. Then the others run alone, and of the first
-// those that did not end as they should: what is reported as wrong was wrong when it ran alone. Within both parts the
-// order is that of the manifest, as is that of the report. The error is about what kept the suite from running; what it
-// found is in the report.
+// after each case a program that must answer. First it runs the cases that test neither time nor memory, several at
+// once, each in an engine that no other case uses meanwhile. Then it runs alone the other cases, and those of the first
+// group that did not end as expected: every failure in the report occurred while the case ran alone. Both groups, and
+// the report, keep the order of the manifest. The error says what kept the suite from running; the report has the
+// results.
 func Isolation(ctx context.Context, o IsolationOptions, s *Suite) (*IsolationReport, error) {
 	engine, err := sandbox.New(ctx, sandbox.Options{Wasm: o.Wasm, CacheDir: o.CacheDir})
 	if err != nil {
@@ -110,7 +109,7 @@ func Isolation(ctx context.Context, o IsolationOptions, s *Suite) (*IsolationRep
 	stop()
 	total := time.Since(started)
 	if r.reader.Workers != nil {
-		_ = r.reader.Workers.Close() // their pipes are nothing that a program left over
+		_ = r.reader.Workers.Close() // their pipes are not leaks of a program
 	}
 	report.summarise(total, before, settled(before))
 	return report, nil
@@ -125,8 +124,8 @@ type isolation struct {
 	rounds int // of each case
 }
 
-// atOnce runs the cases that can run beside others, and puts the results of those that ended as they should, which it
-// counts, where they belong.
+// atOnce runs the cases that can run beside others. It counts those that ended as expected, and stores their results at
+// their places.
 func (r *isolation) atOnce(
 	ctx context.Context, o IsolationOptions, s *Suite, results []CaseResult,
 ) (done int, err error) {
@@ -206,7 +205,7 @@ func (r *isolation) run(ctx context.Context, c *Case) (result CaseResult) {
 	return result
 }
 
-// A verdict is how one execution of a program ended.
+// A verdict is the outcome of one execution of a program.
 type verdict struct {
 	outcome Outcome
 	value   json.RawMessage
@@ -214,7 +213,7 @@ type verdict struct {
 	took    time.Duration
 }
 
-// once takes a program the way of every program: through analysis, the sandbox and the Gate.
+// once runs a program like every program: through analysis, the sandbox and the Gate.
 func (r *isolation) once(ctx context.Context, c *Case) verdict {
 	started := time.Now()
 	gate := admit(r.gate, r.limits)
@@ -246,7 +245,7 @@ func (r *isolation) evaluate(ctx context.Context, name, source string, h sandbox
 	return result.Value, err
 }
 
-// outcomeOf judges by what the host saw, not by what a program says.
+// outcomeOf judges by what the host observed, not by what a program claims.
 func outcomeOf(err error, gate *admission) Outcome {
 	if err == nil {
 		return Value
@@ -265,10 +264,10 @@ func outcomeOf(err error, gate *admission) Outcome {
 	return Error
 }
 
-// probeWait is how long a plain program may take.
+// probeWait is the time limit of a plain program.
 const probeWait = time.Second
 
-// probe runs a plain program; "" says that it answered.
+// probe runs a plain program; "" means that it answered.
 func (r *isolation) probe(ctx context.Context) string {
 	started := time.Now()
 	value, err := r.evaluate(ctx, "probe.js", "return 1", admit(r.gate, r.limits).call)
@@ -283,7 +282,7 @@ func (r *isolation) probe(ctx context.Context) string {
 	return ""
 }
 
-// keepBusy runs n endless programs until it is told to stop.
+// keepBusy runs n endless programs until stop is called.
 func (r *isolation) keepBusy(ctx context.Context, n int) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -300,7 +299,7 @@ func (r *isolation) keepBusy(ctx context.Context, n int) (stop func()) {
 	}
 }
 
-// A level is what a process holds at one moment; -1 is unknown.
+// A level is the resources of a process at one moment; -1 is unknown.
 type level struct{ goroutines, files, guests, residentKiB int }
 
 func levels() level {
@@ -308,16 +307,16 @@ func levels() level {
 	return level{runtime.NumGoroutine(), openFiles(), liveGuests(), now}
 }
 
-// What a process may hold more afterwards: the runtime and the pool have their own ways.
+// How much more a process may hold afterwards: the runtime and the pool vary.
 const (
 	spareGoroutines = 5
 	spareFiles      = 2
 )
 
-// settleWait is how long goroutines of calls that were given up have to end.
+// settleWait is how long goroutines of abandoned calls may take to end.
 const settleWait = 5 * time.Second
 
-// settled measures again, when what was going on has had time to end.
+// settled measures again, when pending work has had time to end.
 func settled(before level) level {
 	runtime.GC()
 	for deadline := time.Now().Add(settleWait); ; time.Sleep(10 * time.Millisecond) {

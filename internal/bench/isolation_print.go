@@ -12,11 +12,10 @@ import (
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
-// IsolationFormats are what [IsolationReport.Write] can write.
+// IsolationFormats are the formats that [IsolationReport.Write] supports.
 var IsolationFormats = []string{"table", "json", "junit", "markdown"}
 
-// Write prints the report. A table and markdown list the cases that were not
-// accepted, or all when verbose.
+// Write prints the report. A table and markdown list the cases that were not accepted, or all when verbose.
 func (r *IsolationReport) Write(w io.Writer, format string, verbose bool) error {
 	switch format {
 	case "json":
@@ -40,7 +39,7 @@ func writeJSON(w io.Writer, v any) error {
 	return err
 }
 
-// shown is what a person is shown: the cases that failed, or all.
+// shown returns the cases to list: the failed ones, or all.
 func (r *IsolationReport) shown(verbose bool) []CaseResult {
 	if verbose {
 		return r.Cases
@@ -121,7 +120,7 @@ func (o Overshoot) cells() []string {
 	return []string{strconv.Itoa(o.Runs), f(o.P50), f(o.P99), f(o.Max)}
 }
 
-// sentences say what the table does not.
+// sentences add what the table does not show.
 func (s *IsolationSummary) sentences() []string {
 	said := []string{fmt.Sprintf("%d of %d cases accepted, %d exact, in %.1f s.", s.OK, s.Cases, s.Exact, s.TotalMS/1000)}
 	if s.Unhealthy > 0 {

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// A CaseResult is how a case went. Of its runs it has the worst figures.
+// A CaseResult is the outcome of a case. It has the worst figures of its runs.
 type CaseResult struct {
 	File        string    `json:"file"`
 	Class       string    `json:"class"`
 	Expected    Outcome   `json:"expected"`
 	Got         Outcome   `json:"got"`
 	OK          bool      `json:"ok"`    // every run ended in a way that the case accepts
-	Exact       bool      `json:"exact"` // and in the one it names first
+	Exact       bool      `json:"exact"` // and in the first way that it lists
 	MS          float64   `json:"ms"`    // the longest run
 	Started     time.Time `json:"started"`
-	TookMS      float64   `json:"took_ms"`      // the whole case: its runs, what it comes after, and the plain program
+	TookMS      float64   `json:"took_ms"`      // the whole case: its runs, its prerequisites, and the plain program
 	OvershootMS float64   `json:"overshoot_ms"` // beyond the limit for computing
 	Detail      string    `json:"detail"`
 	PeakKiB     int       `json:"peak_kib,omitempty"` // of the process, while the case ran; 0 if others did
@@ -59,7 +59,7 @@ func (r *CaseResult) fail(why string) {
 	r.OK, r.Exact, r.Detail = false, false, why
 }
 
-// detailRunes bounds what is shown of a value or a message.
+// detailRunes bounds the length shown of a value or a message.
 const detailRunes = 300
 
 func shorten(s string) string {
@@ -72,7 +72,7 @@ func shorten(s string) string {
 	return s
 }
 
-// An IsolationReport is what a suite found.
+// An IsolationReport is the result of a suite.
 type IsolationReport struct {
 	Guest   string           `json:"guest"` // sha256
 	Started time.Time        `json:"started"`
@@ -80,7 +80,7 @@ type IsolationReport struct {
 	Summary IsolationSummary `json:"summary"`
 }
 
-// An IsolationSummary adds the cases up.
+// An IsolationSummary sums up the cases.
 type IsolationSummary struct {
 	ClassSummary
 	Pass      bool           `json:"pass"` // every case accepted, the process healthy and without leaks
@@ -88,13 +88,13 @@ type IsolationSummary struct {
 	TotalMS   float64        `json:"total_ms"`
 	Classes   []ClassSummary `json:"classes"`
 
-	// What the process holds more than before; nil is unknown on this system.
+	// How much more the process holds than before; nil is unknown on this system.
 	Goroutines *int `json:"goroutines_delta"`
 	Files      *int `json:"fds_delta"`
 	Guests     *int `json:"guests_delta"`
 
-	// Memory of the process in KiB: before the first case, the most, in which
-	// case that was, and after the last. HeapKiB is the most that Go's heap ever had.
+	// Memory of the process in KiB: before the first case, the peak, the case of the peak, and after the last case.
+	// HeapKiB is the largest size of Go's heap.
 	BeforeKiB int    `json:"rss_before_kib,omitempty"`
 	PeakKiB   int    `json:"rss_peak_kib,omitempty"`
 	PeakCase  string `json:"rss_peak_case,omitempty"`
@@ -102,7 +102,7 @@ type IsolationSummary struct {
 	HeapKiB   int    `json:"heap_kib"`
 }
 
-// A ClassSummary adds the cases of one class up, or all of them.
+// A ClassSummary sums up the cases of one class, or all of them.
 type ClassSummary struct {
 	Class     string    `json:"class,omitempty"`
 	Cases     int       `json:"cases"`
@@ -113,7 +113,7 @@ type ClassSummary struct {
 	samples []float64
 }
 
-// An Overshoot says by how many milliseconds runs passed their limit.
+// An Overshoot says by how many milliseconds runs exceeded their limit.
 type Overshoot struct {
 	Runs int     `json:"runs"` // that reached it
 	P50  float64 `json:"p50"`
@@ -183,7 +183,7 @@ func delta(before, after int) *int {
 	return &d
 }
 
-// leaks names what the process did not give back.
+// leaks names the resources that the process did not release.
 func (s *IsolationSummary) leaks() []string {
 	var leaks []string
 	for _, l := range []struct {

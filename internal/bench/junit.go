@@ -9,8 +9,8 @@ import (
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
-// The form of JUnit's reports that CI systems read. Times are in seconds. That of a suite is the sum of its cases, that
-// of all is what passed from begin to end: less, where cases ran at once. A timestamp is when the first case began, in
+// JUnit's report format as CI systems read it. Times are in seconds. The time of a suite is the sum of its cases. The
+// time of all is the wall time, which is less where cases ran in parallel. A timestamp is when the first case began, in
 // UTC.
 type junitSuites struct {
 	XMLName   xml.Name     `xml:"testsuites"`
@@ -95,5 +95,5 @@ func (s *junitSuite) add(name, class string, seconds float64, ok bool, message, 
 	s.Cases = append(s.Cases, c)
 }
 
-// xmlText makes text visible, of which XML cannot hold some, escaped or not.
+// xmlText makes text visible, because XML cannot represent some characters, even escaped.
 func xmlText(s string) string { return visible.Line(s) }

@@ -15,7 +15,7 @@ func openFiles() int {
 	return len(entries) - 1 // the directory itself is open
 }
 
-// liveGuests counts the guests that hold memory: each maps the snapshot's file.
+// liveGuests counts the guests that hold memory: each maps the file of the snapshot.
 func liveGuests() int {
 	maps, err := os.ReadFile("/proc/self/maps")
 	if err != nil {
@@ -24,8 +24,7 @@ func liveGuests() int {
 	return bytes.Count(maps, []byte("/memfd:codemode-guest"))
 }
 
-// resident is the memory of this process in KiB, and the most it was since
-// resetPeak; -1 is unknown.
+// resident is the memory of this process in KiB, and its peak since resetPeak; -1 is unknown.
 func resident() (now, peak int) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -34,8 +33,7 @@ func resident() (now, peak int) {
 	return statusField(status, "VmRSS:"), statusField(status, "VmHWM:")
 }
 
-// ownMemory is the memory in KiB that this process shares with no file, and
-// the tables that map it; -1 is unknown.
+// ownMemory is the memory in KiB that this process shares with no file, plus the tables that map it; -1 is unknown.
 func ownMemory() int {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -64,6 +62,5 @@ func statusField(status []byte, name string) int {
 	return n
 }
 
-// resetPeak makes the peak of [resident] start over. Without the right to, it
-// stays that of the whole life of the process.
+// resetPeak restarts the peak of [resident]. Without permission, the peak covers the whole life of the process.
 func resetPeak() { _ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }

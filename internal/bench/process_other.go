@@ -2,7 +2,7 @@
 
 package bench
 
-// What Linux tells about a process is not known here; reports leave it out.
+// Linux reports these figures of a process. They are unknown here; reports leave them out.
 
 func openFiles() int { return -1 }
 

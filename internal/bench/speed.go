@@ -13,33 +13,32 @@ import (
 type SpeedOptions struct {
 	Wasm     []byte // the guest; required
 	CacheDir string // as in sandbox.Options
-	// Unchecked is a guest that was built without kill checks, to measure their
-	// price; nil means Wasm with the counters taken out of its loops.
+	// Unchecked is a guest without kill checks, to measure their cost; nil means Wasm with the counters removed from
+	// its loops.
 	Unchecked []byte
-	// Start is a command that prints 1 by way of a run; nil leaves the cold start out.
+	// Start is a command that prints 1 through a run; nil skips the cold start.
 	Start []string
-	// Quick takes a few samples only: for tests, and for a first look.
+	// Quick takes only a few samples: for tests, and for a first impression.
 	Quick bool
-	// Progress is told of each figure before it is measured; nil tells nobody.
+	// Progress is called before each figure is measured; nil is ignored.
 	Progress func(done, total int, what string)
 }
 
-// A SpeedReport holds the figures. Each is the median of its samples, except where
-// it says otherwise; nil was not measured. Spread has more on each, under the
-// figure's key, such as "fresh.p50_us".
+// A SpeedReport holds the figures. Each is the median of its samples, except where it says otherwise; nil was not
+// measured. Spread details each, under the figure's key, such as "fresh.p50_us".
 type SpeedReport struct {
 	Guest  string `json:"guest"` // sha256
 	System string `json:"system"`
 	CPUs   int    `json:"cpus"`
 
 	ColdStart  *float64 `json:"cold_start_ms"`  // process start to first result, compiled guest cached
-	FirstStart *float64 `json:"first_start_ms"` // the same with nothing cached, once
+	FirstStart *float64 `json:"first_start_ms"` // the same with an empty cache, once
 
 	Fresh struct {
 		P50       float64 `json:"p50_us"` // parse, run, JSON result, reset
 		P99       float64 `json:"p99_us"`
 		PerS      float64 `json:"per_s"`     // one after the other
-		PerSAll   float64 `json:"per_s_all"` // from as many goroutines as there are processors
+		PerSAll   float64 `json:"per_s_all"` // from one goroutine per processor
 		InitRatio float64 `json:"init_ratio"`
 	} `json:"fresh"`
 	HostCall    float64 `json:"host_call_us"`   // 1,000 awaited one after the other, each
@@ -49,7 +48,7 @@ type SpeedReport struct {
 		JSON      float64 `json:"json_ms"`
 		Text      float64 `json:"text_ms"`
 		Math      float64 `json:"math_ms"`
-		KillCheck float64 `json:"kill_check_ratio"` // geometric mean of with to without
+		KillCheck float64 `json:"kill_check_ratio"` // geometric mean of the ratios with to without
 	} `json:"cpu"`
 	Waiting *float64 `json:"waiting_kib"` // memory of a run that waits for a call
 	Parked  struct {
@@ -69,7 +68,7 @@ type Spread struct {
 	Samples int     `json:"samples"`
 }
 
-// Speed measures what runs cost.
+// Speed measures the cost of runs.
 func Speed(ctx context.Context, o SpeedOptions) (*SpeedReport, error) {
 	m := &meter{ctx: ctx, o: o}
 	m.report.Spread = map[string]Spread{}
@@ -110,7 +109,7 @@ func Speed(ctx context.Context, o SpeedOptions) (*SpeedReport, error) {
 	return &m.report, nil
 }
 
-// parkKey is only for images that this process makes and reads.
+// parkKey authenticates only images that this process makes and reads.
 var parkKey = []byte("codemode bench speed")
 
 // A meter takes the samples of one report.
@@ -121,7 +120,7 @@ type meter struct {
 	report SpeedReport
 }
 
-// samples is how many are taken of something.
+// samples is how many samples of a figure to take.
 func (m *meter) samples(n int) int {
 	if m.o.Quick {
 		return max(n/20, 3)
@@ -129,7 +128,7 @@ func (m *meter) samples(n int) int {
 	return n
 }
 
-// figure keeps the spread of samples under a key and returns their median.
+// figure stores the spread of samples under a key and returns their median.
 func (m *meter) figure(key string, samples []float64) float64 {
 	slices.Sort(samples)
 	m.report.Spread[key] = Spread{round(quantile(samples, 0.05)), round(quantile(samples, 0.95)), len(samples)}

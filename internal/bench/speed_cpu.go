@@ -8,8 +8,8 @@ import (
 	"github.com/codemode-project/codemode/sandbox"
 )
 
-// workloads are what a run computes: calls of functions, data, text and
-// numbers. Each returns a value that shows it did the work.
+// workloads are the computations of a run: function calls, data, text and numbers. Each returns a value that proves it
+// did the work.
 var workloads = []struct {
 	key, source, want string
 	at                func(r *SpeedReport) *float64
@@ -51,8 +51,7 @@ for (let i = 0; i < 500000; i++) hash = (Math.imul(hash, 31) + i) | 0;
 return [c[n * n - 1], hash]`, "[376,-2024492912]", func(r *SpeedReport) *float64 { return &r.CPU.Math }},
 }
 
-// computing measures the workloads, and in turn with each of them the same in a
-// guest without kill checks.
+// computing measures the workloads, alternating with the same workloads in a guest without kill checks.
 func (m *meter) computing() error {
 	wasm := m.o.Unchecked
 	if wasm == nil {

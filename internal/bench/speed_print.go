@@ -10,7 +10,7 @@ import (
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
-// SpeedFormats are what [SpeedReport.Write] can write.
+// SpeedFormats are the formats that [SpeedReport.Write] supports.
 var SpeedFormats = []string{"table", "json"}
 
 // Write prints the report.
@@ -62,7 +62,7 @@ func (r *SpeedReport) writeTable(w io.Writer) error {
 	return err
 }
 
-// digits keeps about three of a number's.
+// digits keeps about three digits of a number.
 func digits(x float64) string {
 	switch {
 	case x >= 100:

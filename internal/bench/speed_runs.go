@@ -13,10 +13,10 @@ import (
 	"github.com/codemode-project/codemode/sandbox"
 )
 
-// smallest is the program that fresh runs are measured with.
+// smallest is the program that measures fresh runs.
 var smallest = sandbox.Program{Source: "return (async () => 1+1)()"}
 
-// must runs a program that has to return want.
+// must runs a program that must return want.
 func must(ctx context.Context, e *sandbox.Engine, p sandbox.Program, h sandbox.Host, want string) error {
 	r, err := e.Run(ctx, p, h)
 	if err != nil {
@@ -78,8 +78,8 @@ func (m *meter) throughput() error {
 	return nil
 }
 
-// anew measures what each run would cost without the snapshot: the ratio is of
-// a guest set up from nothing to a whole fresh run.
+// anew measures the cost of each run without the snapshot: the ratio of setting up a guest from nothing to a whole
+// fresh run.
 func (m *meter) anew() error {
 	var samples []float64
 	for range m.samples(200) {
@@ -137,7 +137,7 @@ func (m *meter) parallelCalls() error {
 // runaways is how many endless programs [meter.collections] runs.
 const runaways = 8
 
-// collecting bounds the time for it, should collections take long.
+// collecting bounds the measurement, in case collections take long.
 const collecting = 10 * time.Second
 
 func (m *meter) collections() error {

@@ -11,7 +11,7 @@ import (
 	"github.com/codemode-project/codemode/sandbox"
 )
 
-// asking is a small program that waits for three answers, and what it makes of them.
+// asking is a small program that waits for three answers and computes a result from them.
 var asking = sandbox.Program{Source: `
 const seen = new Map([['start', 1]]);
 const answers = await Promise.all([1, 2, 3].map(async i => {
@@ -46,12 +46,12 @@ func answer(r *sandbox.Run) {
 	}
 }
 
-// restWait is long enough for a run to give up what it does not need for waiting, which it does after some
+// restWait is long enough for a run to release the memory that waiting does not need, which it does after some
 // milliseconds.
 const restWait = 100 * time.Millisecond
 
-// waiting measures the memory of live runs that wait. What guests share is not
-// counted: only memory of its own, and the tables that map it.
+// waiting measures the memory of live runs that wait. It counts only memory of their own, and the tables that map it,
+// and not what guests share.
 func (m *meter) waiting() error {
 	const runs = 256
 	ctx, cancel := context.WithCancel(m.ctx)
@@ -90,7 +90,7 @@ func ownKiB() int {
 	return ownMemory()
 }
 
-// parked measures a run that is written down and goes on in another engine.
+// parked measures a run that is saved and continues in another engine.
 func (m *meter) parked() error {
 	other, err := sandbox.New(m.ctx, sandbox.Options{Wasm: m.o.Wasm, CacheDir: m.o.CacheDir, ParkKey: parkKey})
 	if err != nil {

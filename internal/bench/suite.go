@@ -13,12 +13,12 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// An Outcome is how a program of an attack suite may end.
+// An Outcome is a way in which a program of an attack suite may end.
 type Outcome string
 
 const (
 	Value   Outcome = "value"   // it finished
-	Error   Outcome = "error"   // it threw, or was refused or stopped for any reason that has no name here
+	Error   Outcome = "error"   // it threw, or was refused or stopped for any other reason
 	Timeout Outcome = "timeout" // a limit of time
 	Memory  Outcome = "memory"  // the limit of memory
 	Denied  Outcome = "denied"  // by a call that the profile denies and the program did not catch
@@ -26,34 +26,33 @@ const (
 
 var outcomes = []Outcome{Value, Error, Timeout, Memory, Denied}
 
-// A Case is one program of an attack suite, as the manifest attacks.json has it.
+// A Case is one program of an attack suite, as the manifest attacks.json describes it.
 type Case struct {
 	File    string          `json:"file"`
 	Class   string          `json:"class"`
 	Outcome Outcome         `json:"outcome"`
 	Also    []Outcome       `json:"also,omitempty"`   // other outcomes that are as safe
-	Expect  json.RawMessage `json:"expect,omitempty"` // what a value has to be; of two strings, a part
-	After   string          `json:"after,omitempty"`  // the file that has to have run directly before
+	Expect  json.RawMessage `json:"expect,omitempty"` // the required value; for two strings, a part of it
+	After   string          `json:"after,omitempty"`  // the file that must run directly before
 
 	source string
-	before []*Case // what After asks for, first to last
+	before []*Case // the chain of After, first to last
 }
 
-// A Suite is the cases of one directory, in the order of its manifest.
+// A Suite holds the cases of one directory, in the order of its manifest.
 type Suite struct{ Cases []*Case }
 
 // manifest is the name of the file that lists the cases.
 const manifest = "attacks.json"
 
-// LoadSuite reads a manifest and the programs it names. What it says about a
-// broken manifest names the case.
+// LoadSuite reads a manifest and the programs it names. An error about a broken manifest names the case.
 func LoadSuite(dir fs.FS) (*Suite, error) {
 	data, err := fs.ReadFile(dir, manifest)
 	if err != nil {
 		return nil, fmt.Errorf("reading the list of cases: %w", err)
 	}
 	s := &Suite{}
-	_, err = strictjson.Parse(data, strictjson.Options{}) // which refuses two members of one name
+	_, err = strictjson.Parse(data, strictjson.Options{}) // it refuses duplicate members
 	if err == nil {
 		err = json.Unmarshal(data, &s.Cases)
 	}
@@ -104,7 +103,7 @@ func (c *Case) check() error {
 	return nil
 }
 
-// chain finds what has to run before a case.
+// chain finds the cases that must run before a case.
 func (c *Case) chain(byFile map[string]*Case) error {
 	for at := c; at.After != ""; {
 		earlier := byFile[at.After]
@@ -120,7 +119,7 @@ func (c *Case) chain(byFile map[string]*Case) error {
 	return nil
 }
 
-// Filter keeps the cases whose file, or class, matches a pattern of [path.Match].
+// Filter keeps the cases with a file, or a class, that matches a pattern of [path.Match].
 func (s *Suite) Filter(pattern string) (*Suite, error) {
 	if _, err := path.Match(pattern, ""); err != nil {
 		return nil, fmt.Errorf("the pattern %q: %w", pattern, err)
@@ -137,8 +136,9 @@ func (s *Suite) Filter(pattern string) (*Suite, error) {
 	return kept, nil
 }
 
-// Shard keeps the i-th of n parts of a suite, the first of which is 1: each n-th case, from the i-th on. The same suite
-// has the same parts each time, disjoint and together all of it. What a case comes after runs with it in each of them.
+// Shard keeps the i-th of n parts of a suite, counted from 1: each n-th case, starting with the i-th. The same suite
+// always has the same parts. They are disjoint and together all of it. Prerequisites of a case run with it in each
+// part.
 func (s *Suite) Shard(i, n int) (*Suite, error) {
 	switch {
 	case n < 1 || i < 1 || i > n:
@@ -158,14 +158,13 @@ func matches(pattern, name string) bool {
 	return ok && err == nil
 }
 
-// measured reports whether time or memory decides about the case: then it runs alone.
+// measured reports whether the case tests time or memory: then it runs alone.
 func (c *Case) measured() bool { return c.accepts(Timeout) || c.accepts(Memory) }
 
 // accepts reports whether an outcome is safe for the case.
 func (c *Case) accepts(o Outcome) bool { return o == c.Outcome || slices.Contains(c.Also, o) }
 
-// fits reports whether a value is what Expect says; nil is undefined, which
-// counts as null.
+// fits reports whether a value matches Expect; nil is undefined, which counts as null.
 func (c *Case) fits(value json.RawMessage) bool {
 	if c.Expect == nil {
 		return true

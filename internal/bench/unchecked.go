@@ -5,27 +5,25 @@ import (
 	"errors"
 )
 
-// The instructions that guest/instrument puts at the head of a loop, in
-// WebAssembly's bytes: before and after the number of loop heads from one report to
-// the next. G stands for the global that counts, F for the function that is called.
+// The instructions that guest/instrument puts at the head of a loop, in WebAssembly's bytes: before and after the
+// number of loop heads between two reports. G stands for the global counter, F for the called function.
 const (
 	checkBefore = "\x23G\x41\x01\x6b\x24G\x23G\x41\x00\x4a\x04\x40\x05\x41" // G = G - 1; if G > 0 {} else { G =
 	checkAfter  = "\x24G\x10F\x0b"                                          // ; F() }
 	nop         = 0x01
 )
 
-// withoutChecks returns a guest without the counters that make its loops
-// report in: the one that tells what they cost. What the interpreter's own loop
-// counts stays, as it does in every QuickJS.
+// withoutChecks returns a guest without the counters through which its loops report: it shows their cost. The counters
+// of the interpreter's own loop stay, as in every QuickJS.
 func withoutChecks(wasm []byte) ([]byte, error) {
 	check := findCheck(wasm)
 	if check == nil {
 		return nil, errors.New("the guest has no counters in its loops, so what they cost cannot be told")
 	}
-	return bytes.ReplaceAll(wasm, check, bytes.Repeat([]byte{nop}, len(check))), nil // as long, so that no size changes
+	return bytes.ReplaceAll(wasm, check, bytes.Repeat([]byte{nop}, len(check))), nil // same length: no size changes
 }
 
-// findCheck returns the check, which is the same in all loops.
+// findCheck returns the check, which is identical in all loops.
 func findCheck(wasm []byte) []byte {
 	fixed := []byte(checkBefore[len(checkBefore)-7:])
 	for at := bytes.Index(wasm, fixed); at >= 0; {
@@ -46,7 +44,7 @@ func findCheck(wasm []byte) []byte {
 	return nil
 }
 
-// like reports whether code begins with form, in which any byte may stand for F and G.
+// like reports whether code begins with form, where any byte matches F and G.
 func like(code []byte, form string) bool {
 	for i := range len(form) {
 		if c := form[i]; c != code[i] && c != 'F' && c != 'G' {

@@ -22,15 +22,15 @@ import (
 	"sync"
 )
 
-// reserve is how many times what is free an owner may hold.
+// reserve is the largest ratio of an owner's units to the free units.
 const reserve = 3
 
-// Full is the error of an owner that got nothing.
+// Full is the error of a request that was not granted.
 type Full struct {
 	What string // of the Budget
-	// Own says that the owner's own share is used up. Otherwise there is not enough left for anybody.
+	// Own says that the owner's own share is used up. Otherwise too little is left for anyone.
 	Own bool
-	// Queued says that too many requests of the owner wait already.
+	// Queued says that too many requests of the owner are already waiting.
 	Queued bool
 }
 
@@ -49,7 +49,7 @@ func (f *Full) Error() string {
 type Budget struct {
 	what  string
 	total int64
-	queue int // how many of one owner may wait
+	queue int // how many requests of one owner may wait
 
 	mu     sync.Mutex
 	used   int64
@@ -63,13 +63,13 @@ type waiter struct {
 	ready chan struct{}
 }
 
-// New makes a Budget of total units. what names them in errors, in the plural. queue is how many requests of one owner
-// [Budget.Acquire] lets wait; 0 lets none.
+// New makes a Budget of total units. what names the units in errors, in the plural. queue is how many requests of one
+// owner may wait in [Budget.Acquire]; 0 is none.
 func New(what string, total int64, queue int) *Budget {
 	return &Budget{what: what, total: total, queue: queue, held: map[string]int64{}, queues: map[string][]*waiter{}}
 }
 
-// Try acquires n units for an owner, now or not at all. The error is a [*Full].
+// Try acquires n units for an owner, or fails immediately. The error is a [*Full].
 func (b *Budget) Try(owner string, n int64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -83,14 +83,14 @@ func (b *Budget) try(owner string, n int64) error {
 	case used > b.total:
 		return &Full{What: b.what, Own: b.held[owner] > b.total/2}
 	case owner != "" && b.held[owner] > 0 && held > reserve*(b.total-used), b.never(owner, n):
-		// an owner without any gets what is left
+		// An owner without units gets what is left.
 		return &Full{What: b.what, Own: true}
 	}
 	b.used, b.held[owner] = used, held
 	return nil
 }
 
-// never reports whether an owner cannot get so much even if nothing is in use.
+// never reports whether an owner cannot get n units even if nothing is in use.
 func (b *Budget) never(owner string, n int64) bool {
 	return n > b.total || owner != "" && n > reserve*(b.total-n)
 }
@@ -107,7 +107,7 @@ func (b *Budget) Acquire(ctx context.Context, owner string, n int64) error {
 			return err
 		}
 	}
-	if b.never(owner, n) { // it would wait for ever
+	if b.never(owner, n) { // it would wait forever
 		b.mu.Unlock()
 		return &Full{What: b.what, Own: true}
 	}
@@ -133,12 +133,12 @@ func (b *Budget) Acquire(ctx context.Context, owner string, n int64) error {
 		b.release(owner, n)
 	default:
 		b.drop(owner, slices.Index(b.queues[owner], w))
-		b.serve() // the next one may want less
+		b.serve() // the next one may request less
 	}
 	return context.Cause(ctx)
 }
 
-// Release gives back n units of an owner.
+// Release returns n units of an owner.
 func (b *Budget) Release(owner string, n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -184,14 +184,14 @@ func (b *Budget) drop(owner string, at int) {
 // Total is the size of the budget.
 func (b *Budget) Total() int64 { return b.total }
 
-// Used says how much is in use.
+// Used returns how much is in use.
 func (b *Budget) Used() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.used
 }
 
-// Held says how much an owner has.
+// Held returns how much an owner has.
 func (b *Budget) Held(owner string) int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

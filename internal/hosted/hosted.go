@@ -1,7 +1,6 @@
-// Package hosted is an MCP server that wants a login, as people's hosted
-// servers do, for tests: a resource server over streamable HTTP, and an OAuth
-// 2.1 authorization server beside it on an origin of its own, both on loopback.
-// It takes nothing that a strict one would refuse, and remembers what was wrong.
+// Package hosted is an MCP server with a login for tests, like people's hosted servers: a resource server over
+// streamable HTTP, and an OAuth 2.1 authorization server on a separate origin, both on loopback. It rejects whatever a
+// strict server would reject, and records the mistakes.
 package hosted
 
 import (
@@ -22,18 +21,18 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Options are ways to be different. The zero value gives tokens for an hour.
+// Options change the behaviour of the server. The zero value gives tokens for an hour.
 type Options struct {
-	ExpiresIn int                             // seconds that access tokens are good for; 0 is an hour
-	Tamper    func(answer url.Values)         // changes what the browser is sent back with; nil changes nothing
-	NoPKCE    bool                            // does not say that it knows PKCE
-	Anonymous bool                            // tells who it is, and no more, to those who have not logged in
+	ExpiresIn int                             // lifetime of access tokens in seconds; 0 is an hour
+	Tamper    func(answer url.Values)         // changes the answer that the browser carries back; nil changes nothing
+	NoPKCE    bool                            // does not announce support for PKCE
+	Anonymous bool                            // reveals its identity, and no more, to clients without a login
 	More      bool                            // calls want the scope \"write\" too, which it says only then
 	Client    *Client                         // the only one; nil lets clients register themselves
-	Serve     func(*http.Request) *mcp.Server // what is served to those who have logged in
+	Serve     func(*http.Request) *mcp.Server // what clients with a login get
 }
 
-// A Client is one that was registered beforehand.
+// A Client is one that was registered in advance.
 type Client struct{ ID, Secret, Redirect string }
 
 // A Server is both servers.
@@ -45,9 +44,9 @@ type Server struct {
 
 	mu       sync.Mutex
 	clients  map[string]string     // redirect address by client
-	codes    map[string]url.Values // what was asked for, by code
-	access   map[string]string     // the scopes of the tokens that are good
-	refresh  map[string]string     // the client of each refresh token that is good
+	codes    map[string]url.Values // the request, by code
+	access   map[string]string     // the scopes of valid tokens
+	refresh  map[string]string     // the client of each valid refresh token
 	secrets  []string
 	renewed  int
 	refused  int
@@ -65,7 +64,7 @@ func New(o Options) *Server {
 	rs := http.NewServeMux()
 	rs.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
 		token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
-		body, _ := io.ReadAll(r.Body) // what cannot be read is no request
+		body, _ := io.ReadAll(r.Body) // an unreadable body is not a request
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		opening := bytes.Contains(body, []byte(`"initialize"`)) || bytes.Contains(body, []byte(`"notifications/initialized"`))
 		scope, ok := h.scope(token)
@@ -77,7 +76,7 @@ func New(o Options) *Server {
 		if !ok && !(o.Anonymous && opening) {
 			w.Header().Set("WWW-Authenticate",
 				fmt.Sprintf(`Bearer resource_metadata="%s/.well-known/oauth-protected-resource/mcp", scope="read"`, h.rs.URL))
-			http.Error(w, "no good: "+token, http.StatusUnauthorized) // careless ones repeat it
+			http.Error(w, "no good: "+token, http.StatusUnauthorized) // careless servers repeat the token
 			return
 		}
 		inner.ServeHTTP(w, r)
@@ -103,7 +102,7 @@ func (h *Server) Close() {
 	h.as.Close()
 }
 
-// Revoke makes the access tokens no good, and if all is true the refresh tokens too.
+// Revoke invalidates the access tokens, and if all is true the refresh tokens too.
 func (h *Server) Revoke(all bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -113,27 +112,27 @@ func (h *Server) Revoke(all bool) {
 	}
 }
 
-// Secrets are all the codes and tokens that were ever given.
+// Secrets returns all codes and tokens that the server ever issued.
 func (h *Server) Secrets() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.secrets)
 }
 
-// Renewed counts the refresh tokens that were taken, Refused those that were not.
+// Renewed counts the accepted refresh tokens. Refused counts the others.
 func (h *Server) Renewed() int { h.mu.Lock(); defer h.mu.Unlock(); return h.renewed }
 
-// Refused counts the refresh tokens that were no good.
+// Refused counts the invalid refresh tokens.
 func (h *Server) Refused() int { h.mu.Lock(); defer h.mu.Unlock(); return h.refused }
 
-// Mistakes are the things that a strict server would not have taken.
+// Mistakes returns the requests that a strict server would have rejected.
 func (h *Server) Mistakes() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.mistakes)
 }
 
-// scope returns what a token is good for.
+// scope returns the scope of a token.
 func (h *Server) scope(token string) (string, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -154,7 +153,7 @@ func (h *Server) secret() string {
 func answer(w http.ResponseWriter, code int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(v) // a client that is gone wants no answer
+	_ = json.NewEncoder(w).Encode(v) // a disconnected client needs no answer
 }
 
 func (h *Server) metadata(w http.ResponseWriter, _ *http.Request) {
@@ -214,7 +213,7 @@ func (h *Server) authorize(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *Server) token(w http.ResponseWriter, r *http.Request) {
-	_ = r.ParseForm() // what cannot be read is not there
+	_ = r.ParseForm() // an unreadable form is empty
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if r.Form.Get("resource") != h.URL {

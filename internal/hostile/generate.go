@@ -32,8 +32,7 @@ func (g *Generator) Next() Text {
 	return t
 }
 
-// size is a number of bytes: one of the largest, or any, where each power of
-// two is as likely as the others.
+// size is a number of bytes: one of the largest, or any, where each power of two is equally likely.
 func (g *Generator) size() int {
 	if g.Random.IntN(2) == 0 {
 		return g.Most >> g.Random.IntN(4)
@@ -59,13 +58,13 @@ func (g *Generator) any(of []string) string { return of[g.Random.IntN(len(of))] 
 
 func (g *Generator) shape() Text {
 	t := Shapes[g.Random.IntN(len(Shapes))].Text(g.size())
-	if g.Random.IntN(6) == 0 { // as esbuild fails on it
+	if g.Random.IntN(6) == 0 { // because esbuild fails on it
 		t = t[:1+g.Random.IntN(len(t))]
 	}
 	return t
 }
 
-// mixture is several shapes inside each other.
+// mixture nests several shapes.
 func (g *Generator) mixture() Text {
 	var before, after Text
 	middle := ""
@@ -77,7 +76,7 @@ func (g *Generator) mixture() Text {
 		after = append(Text{{s.Close, times, s.Numbered}, {s.After, 1, false}}, after...)
 		middle = s.Middle
 	}
-	if g.Random.IntN(4) == 0 { // each after the other, all together again and again
+	if g.Random.IntN(4) == 0 { // each in turn, all of them repeatedly
 		var unit strings.Builder
 		for _, p := range append(before, after...) {
 			unit.WriteString(p.Piece)
@@ -87,7 +86,7 @@ func (g *Generator) mixture() Text {
 	return append(append(before, Part{middle, 1, false}), after...).trim()
 }
 
-// mutated is a program with changes, and often with a shape in it.
+// mutated is a program with changes, and often with a shape inside.
 func (g *Generator) mutated() Text {
 	program := g.any(g.Programs)
 	program = program[:min(len(program), g.Most)]
@@ -122,7 +121,7 @@ func (g *Generator) mutated() Text {
 	return append(append(Text{first}, inside...), second).trim()
 }
 
-// soup is some pieces of the grammar, again and again, and their closing brackets.
+// soup is some pieces of the grammar, repeated, and their closing brackets.
 func (g *Generator) soup() Text {
 	var open, closed strings.Builder
 	for range 1 + g.Random.IntN(6) {
@@ -142,8 +141,7 @@ func (g *Generator) soup() Text {
 	return s.Text(g.size())
 }
 
-// pieces are what the grammar is made of, and what it is not; those that
-// strings.Fields would cut are in spaced.
+// pieces are parts of the grammar, and texts outside of it; spaced holds those that strings.Fields would split.
 var pieces = append(strings.Fields(symbols), spaced...)
 
 const symbols = "a 1 's' ( ) [ ] { } ; , . ?. ? : => = += + - ! ~ < > << && ?? || | & ... @ #a / /a/ /[/]/ * ** ++ -- " +

@@ -11,14 +11,13 @@ import (
 	"testing"
 )
 
-// Most is the size in bytes of the largest text that codemode takes.
+// Most is the size in bytes of the largest text that codemode accepts.
 const Most = 256 << 10
 
-// A Text is a program text in parts, so that it can be stored and made smaller.
+// A Text is a program text in parts, so that it can be stored and reduced.
 type Text []Part
 
-// A Part is a piece of text that is repeated. With Numbered, each # in it is
-// the number of the repetition.
+// A Part is a repeated piece of text. With Numbered, each # in it becomes the number of the repetition.
 type Part struct {
 	Piece    string `json:"piece"`
 	Times    int    `json:"times"`
@@ -44,16 +43,15 @@ func (t Text) String() string {
 	return text[:min(len(text), Most)]
 }
 
-// A Shape is a construct that nests or repeats: Before, then Open, Middle and
-// Close, the first and the last as often as fits, then After.
+// A Shape is a construct that nests or repeats: Before, then Open, Middle and Close, the first and the last repeated as
+// often as fits, then After.
 type Shape struct {
 	Name                               string
 	Before, Open, Middle, Close, After string
 	Numbered                           bool
 }
 
-// Text returns the shape with as many repetitions as fit into a number of
-// bytes, and at least one.
+// Text returns the shape with as many repetitions as fit into a number of bytes, and at least one.
 func (s Shape) Text(bytes int) Text {
 	n := max(1, (bytes-len(s.Before)-len(s.Middle)-len(s.After))/max(1, len(s.Open)+len(s.Close)))
 	if s.Numbered {
@@ -70,7 +68,7 @@ func (s Shape) Repeat(n int) Text {
 
 func once(piece string) Part { return Part{Piece: piece, Times: 1} }
 
-// trim leaves out what is empty.
+// trim removes empty parts.
 func (t Text) trim() Text {
 	var kept Text
 	for _, p := range t {
@@ -86,8 +84,7 @@ func With(prefix string, t Text) Text {
 	return append(Text{once(prefix)}, t...).trim()
 }
 
-// Smaller makes a text smaller as long as bad says that it still shows what is
-// looked for, and asks bad at most asks times.
+// Smaller reduces a text while bad says that it still shows the problem. It calls bad at most asks times.
 func Smaller(t Text, asks int, bad func(Text) bool) Text {
 	try := func(candidate Text) bool {
 		if asks--; asks < 0 || !bad(candidate) {
@@ -130,15 +127,14 @@ func Smaller(t Text, asks int, bad func(Text) bool) Text {
 	return t
 }
 
-// Raced says whether this binary has the race detector, with which everything
-// takes many times as long.
+// Raced reports whether this binary has the race detector, which makes everything many times slower.
 func Raced() bool {
 	info, ok := debug.ReadBuildInfo()
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
-// NotRaced skips a test under the race detector, which finds nothing in it for the reason why and makes it many times
-// as slow.
+// NotRaced skips a test under the race detector. The detector finds nothing in it, for the reason why, and makes it
+// many times slower.
 func NotRaced(t testing.TB, why string) {
 	t.Helper()
 	if Raced() {

@@ -2,15 +2,15 @@ package hostile
 
 import "strings"
 
-// A Case is a text that ended or pinned a process which reads programs with
-// esbuild and measures them with another lexer.
+// A Case is a text that killed or blocked a process which reads programs with esbuild and measures them with another
+// lexer.
 type Case struct {
 	Name string
 	Text Text
 }
 
-// hidden are the classes of text that a lexer without esbuild's grammar takes
-// for the rest of a string, a comment or a regular expression.
+// hidden are the kinds of text that a lexer without esbuild's grammar mistakes for the rest of a string, a comment or a
+// regular expression.
 var hidden = []struct{ name, prefix string }{
 	{"a slash behind as void", "x as void /"},
 	{"a second line that begins with #!", "#!a\n#!'\n"},
@@ -21,9 +21,8 @@ var hidden = []struct{ name, prefix string }{
 	{"a regular expression behind a block", "if(1){}/a//"},
 }
 
-// Cases are named texts of all kinds: each class of difference between the
-// lexers with nesting behind it, and each construct that esbuild cannot be
-// trusted with, alone.
+// Cases returns named texts of all kinds: each kind of difference between the lexers followed by nesting, and
+// separately each construct that esbuild cannot be trusted with.
 func Cases() []Case {
 	var all []Case
 	add := func(name string, parts ...Part) { all = append(all, Case{name, parts}) }
@@ -54,7 +53,7 @@ func Cases() []Case {
 	return all
 }
 
-// enumDoubling is an enum each of whose members is twice as long as the one before.
+// enumDoubling is an enum where each member is twice as long as the one before.
 func enumDoubling(n int, how string) string {
 	name := func(i int) string { return "a" + strings.Repeat("b", i) }
 	var b strings.Builder

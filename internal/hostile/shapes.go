@@ -1,8 +1,7 @@
 package hostile
 
-// Prefixes hide what follows from a lexer that differs from esbuild's: it
-// takes a slash for a regular expression or a comment for code, or the other
-// way round.
+// Prefixes hide the text after them from a lexer that differs from esbuild's: it mistakes a slash for a regular
+// expression or a comment for code, or vice versa.
 var Prefixes = []string{
 	"x as void /",
 	"x as void /1;y=",
@@ -46,8 +45,7 @@ var Prefixes = []string{
 	"'use strict'\n/'/g;",
 }
 
-// Shapes are the constructs that nest or repeat in the grammar that esbuild
-// reads, and some that are no grammar.
+// Shapes are the constructs that nest or repeat in the grammar that esbuild reads, and some outside any grammar.
 var Shapes = append(append(append(append([]Shape{}, expressions...), statements...), types...), wide...)
 
 var expressions = []Shape{

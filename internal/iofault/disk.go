@@ -23,31 +23,31 @@ func (k kind) String() string {
 	return [...]string{"open", "read", "write", "truncate", "sync", "remove"}[k]
 }
 
-// An op is something that was done to a file.
+// An op is an operation on a file.
 type op struct {
 	kind   kind
 	path   string
 	offset int64 // of a write; the size, of a truncate
 	data   []byte
-	folder bool // of a sync: of the folder too, so that what was removed stays so
+	folder bool // of a sync: of the folder too, which makes removals permanent
 }
 
-// A Disk decides what becomes of the operations on the files of one folder.
+// A Disk decides the results of the operations on the files of one folder.
 type Disk struct {
 	mu   sync.Mutex
 	dir  string
-	open map[uintptr]*file // by the library's address
+	open map[uintptr]*file // by address in the library's memory
 
 	count int // operations since the last FailAt
 	from  int // the first that fails; 0: none
-	to    int // the last that fails; 0: all behind the first
+	to    int // the last that fails; 0: all after the first
 	hit   string
 
 	logging bool
 	log     []op
 }
 
-// FailAt lets the nth operation from now on in the folder fail, counted from 1, and all behind it if lasting.
+// FailAt makes the nth operation from now on in the folder fail, counted from 1, and if lasting all after it.
 func (d *Disk) FailAt(dir string, n int, lasting bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -57,7 +57,7 @@ func (d *Disk) FailAt(dir string, n int, lasting bool) {
 	}
 }
 
-// Mend lets nothing fail any more and says what failed first, "" if nothing did.
+// Mend stops all failures and returns what failed first, "" if nothing did.
 func (d *Disk) Mend() (hit string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -65,14 +65,14 @@ func (d *Disk) Mend() (hit string) {
 	return d.hit
 }
 
-// Log remembers from now on what is done in the folder.
+// Log starts recording the operations in the folder.
 func (d *Disk) Log(dir string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.dir, d.logging, d.log = dir, true, nil
 }
 
-// Stop ends the log, and gives it.
+// Stop ends the log and returns it.
 func (d *Disk) Stop() Log {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -80,7 +80,7 @@ func (d *Disk) Stop() Log {
 	return d.log
 }
 
-// Now is how many operations the log has.
+// Now returns how many operations the log has.
 func (d *Disk) Now() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -118,16 +118,16 @@ func (d *Disk) did(o op) {
 	}
 }
 
-// A Log is what was done to the files of a folder, in order.
+// A Log is the operations on the files of a folder, in order.
 type Log []op
 
-// sector is what a disk writes whole or not at all.
+// sector is the unit that a disk writes whole or not at all.
 const sector = 512
 
-// Left is what a power cut behind the first n operations may leave of each file: all that was synced, and of the rest
-// any part in any order, the last of it torn. What has no content was never there, or is not any more.
+// Left returns what a power cut after the first n operations may leave of each file: everything synced, and of the rest
+// any part in any order, the last one torn. A file without content never existed, or was removed.
 func (l Log) Left(n int, rnd *rand.Rand) map[string][]byte {
-	files, removed := map[string][]op{}, map[string]int{} // how many operations on a file are behind it for good
+	files, removed := map[string][]op{}, map[string]int{} // how many operations on a file are permanent
 	for _, o := range l[:n] {
 		files[o.path] = append(files[o.path], o)
 		if o.folder {

@@ -1,6 +1,5 @@
-// Package iofault is a file layer for tests of the store: it lies below SQLite, above the real files, and fails when
-// it is told to, or remembers what was written and synced, so that a test can look at what a power cut would have
-// left.
+// Package iofault is a file layer for tests of the store. It lies below SQLite and above the real files. It fails on
+// demand, or records what was written and synced, so that a test can inspect what a power cut would have left.
 package iofault
 
 import (
@@ -13,8 +12,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// The layer is a copy of the library's own "virtual file system" whose methods pass on what they are asked to do,
-// after they asked the disk. There is one per process, because the library has one list of them.
+// The layer is a copy of the library's own "virtual file system". Its methods ask the disk and then pass the operation
+// on. There is one per process, because the library has one list of them.
 var (
 	install sync.Once
 	layer   *sqlite3.Tsqlite3_vfs
@@ -22,17 +21,16 @@ var (
 	disk    = &Disk{open: map[uintptr]*file{}}
 )
 
-// A file is one that is open through the layer. The library has several tables of methods, for files with locks and
-// without.
+// A file is open through the layer. The library has several method tables, for files with and without locks.
 type file struct {
 	path     string
-	synced   bool // at least once, which syncs the folder too for a log or a journal
+	synced   bool // at least once; for a log or a journal that also syncs the folder
 	real     *sqlite3.Tsqlite3_io_methods
 	replaced *sqlite3.Tsqlite3_io_methods
 }
 
-// Install puts the layer below every database that this process opens from now on. Until it is told otherwise it only
-// passes on.
+// Install puts the layer below every database that this process opens from now on. By default it only passes operations
+// on.
 func Install() *Disk {
 	install.Do(func() {
 		tls := libc.NewTLS()
@@ -53,10 +51,11 @@ func Install() *Disk {
 	return disk
 }
 
-// at is what lies at an address of the library's memory.
+// at returns the value at an address of the library's memory.
 func at[T any](address uintptr) *T { return *(**T)(unsafe.Pointer(&address)) }
 
-// allocate makes room in the library's memory: it calculates with addresses, which Go's own memory is not for.
+// allocate reserves room in the library's memory: the library does address arithmetic, which Go's own memory does not
+// allow.
 func allocate[T any](tls *libc.TLS) *T {
 	var size T
 	p := libc.Xmalloc(tls, libc.Tsize_t(unsafe.Sizeof(size)))
@@ -66,7 +65,7 @@ func allocate[T any](tls *libc.TLS) *T {
 	return at[T](p)
 }
 
-// call makes a function of one of the library's pointers, and pointer the reverse.
+// call converts one of the library's pointers to a function, and pointer does the reverse.
 func call[F any](p uintptr) F { return *(*F)(unsafe.Pointer(&struct{ uintptr }{p})) }
 
 func pointer(f any) uintptr { return (*(*[2]uintptr)(unsafe.Pointer(&f)))[1] }
@@ -78,7 +77,7 @@ func text(p uintptr) string {
 	return libc.GoString(p)
 }
 
-// bytes are what the library has at an address.
+// bytes returns the library's memory at an address.
 func bytes(p uintptr, n int32) []byte { return unsafe.Slice(at[byte](p), n) }
 
 func xOpen(tls *libc.TLS, vfs, name, address uintptr, flags int32, out uintptr) int32 {
@@ -140,7 +139,7 @@ func xWrite(tls *libc.TLS, address, buffer uintptr, n int32, offset int64) int32
 	f := disk.file(address)
 	write := call[func(*libc.TLS, uintptr, uintptr, int32, int64) int32](f.real.FxWrite)
 	if disk.fails(write_, f.path) {
-		write(tls, address, buffer, n/2, offset) // half of it got there
+		write(tls, address, buffer, n/2, offset) // half of it is written
 		return sqlite3.SQLITE_IOERR_WRITE
 	}
 	rc := write(tls, address, buffer, n, offset)

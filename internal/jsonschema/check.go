@@ -12,11 +12,11 @@ import (
 )
 
 // A Checker checks one value against a schema and finds the first place that does not match. It is our own because
-// untrusted servers write the schemas: two that refer to each other overflow the stack of the usual validators and end
-// the process, and thirty lines of anyOf keep them busy for years.
+// untrusted servers write the schemas: two schemas that refer to each other overflow the stack of the usual validators
+// and crash the process, and thirty lines of anyOf keep these validators busy for years.
 //
 // It counts steps of some 20 ns each before it does the work: for a schema, for a key, for an item that it compares,
-// for a text that it matches. Work that a schema repeats is counted each time.
+// for a text that it matches. It counts repeated work each time.
 type Checker struct {
 	*Schema
 	Gaps Gaps
@@ -66,7 +66,7 @@ func (c *Checker) Run(ctx context.Context, v any) (*Violation, error) {
 	return m, nil
 }
 
-// spend counts steps. It reports whether the check may go on.
+// spend counts steps. It reports whether the check may continue.
 func (c *Checker) spend(n int) bool {
 	c.steps = min(c.steps+max(n, 0), c.budget+1) // the sum cannot overflow
 	if c.steps-c.looked > stepsLook {
@@ -331,8 +331,8 @@ func (c *Checker) forms(key string, list []any, v any, at *position, depth int, 
 	return nil
 }
 
-// nearer reports whether the violation m says more than n about which of several forms the author meant: a deeper one
-// does, and one that is not a wrong constant, because constants distinguish the forms.
+// nearer reports whether the violation m says more than n about which of several forms the author meant. A deeper
+// violation does, and so does one that is not a wrong constant, because constants distinguish the forms.
 func nearer(m, n *Violation, at *position) bool {
 	rank := func(x *Violation) int {
 		r := x.At.below()

@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package pgtest starts PostgreSQL servers for tests: the real one, from the operating system's package, in
-// a folder of the test and reachable through a socket in it only.
+// Package pgtest starts PostgreSQL servers for tests: the real one, from the operating system's package, in a folder of
+// the test. Only a socket in that folder reaches the server.
 package pgtest
 
 import (
@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// Missing is what a test that was skipped tells its reader to do.
+// Missing tells the reader of a skipped test what to do.
 const Missing = "no PostgreSQL server is installed; on Debian: apt-get install postgresql"
 
 // startWait is how long a server may take to answer, on a slow machine.
@@ -37,7 +37,7 @@ type Server struct {
 	out  bytes.Buffer
 }
 
-// Start starts a server and stops it with the test. Without PostgreSQL on the machine the test is skipped.
+// Start starts a server and stops it at the end of the test. It skips the test if PostgreSQL is not installed.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{t: t, bin: binaries()}
@@ -60,7 +60,7 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// binaries finds where the server's programs are; "" if nowhere.
+// binaries finds the folder of the server's programs; "" if there is none.
 func binaries() string {
 	if path, err := exec.LookPath("initdb"); err == nil {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -77,7 +77,7 @@ func binaries() string {
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
-// unprivileged lets the server run as somebody else when the test is root's: PostgreSQL refuses to be root.
+// unprivileged runs the server as another user when the test runs as root: PostgreSQL refuses to run as root.
 func (s *Server) unprivileged() {
 	if os.Getuid() != 0 {
 		return
@@ -117,7 +117,7 @@ func (s *Server) run(name string, args ...string) {
 // Start starts the server again after [Server.Stop].
 func (s *Server) Start() {
 	s.t.Helper()
-	// No test takes the power away, so the system keeps what the server wrote; waiting for the disk took most of the time.
+	// No test cuts the power, so the system keeps what the server wrote; waiting for the disk took most of the time.
 	s.cmd = s.command("postgres", "-D", s.data(), "-k", s.dir, "-h", "", "-c", "max_connections=60",
 		"-c", "fsync=off", "-c", "full_page_writes=off")
 	s.out.Reset()
@@ -135,7 +135,7 @@ func (s *Server) Start() {
 	}
 }
 
-// Stop ends the server at once, as a crash would for its clients; what it acknowledged it keeps.
+// Stop ends the server immediately, like a crash as seen by its clients. The server keeps what it acknowledged.
 func (s *Server) Stop() {
 	if s.cmd == nil {
 		return
@@ -145,7 +145,7 @@ func (s *Server) Stop() {
 	s.cmd = nil
 }
 
-// URL names a database of the server, which is made if it is not there.
+// URL returns the URL of a database of the server, and creates the database if it does not exist.
 func (s *Server) URL(name string) string {
 	s.t.Helper()
 	if out, err := s.command("createdb", "-h", s.dir, "-U", "codemode", name).CombinedOutput(); err != nil &&
@@ -156,12 +156,12 @@ func (s *Server) URL(name string) string {
 		RawQuery: url.Values{"host": {s.dir}, "sslmode": {"disable"}}.Encode()}).String()
 }
 
-// SQL performs statements as the owner, and returns what psql prints.
+// SQL runs statements as the owner, and returns what psql prints.
 func (s *Server) SQL(name, statements string) (string, error) {
 	return s.SQLAs("codemode", name, statements)
 }
 
-// SQLAs performs statements as a user.
+// SQLAs runs statements as a user.
 func (s *Server) SQLAs(user, name, statements string) (string, error) {
 	out, err := s.command("psql", "-h", s.dir, "-U", user, "-d", name, "-v", "ON_ERROR_STOP=1", "-Atq", "-c",
 		statements).CombinedOutput()
@@ -171,16 +171,16 @@ func (s *Server) SQLAs(user, name, statements string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// Freeze stops all processes of the server where they are: nothing is answered, and nothing is closed. The test ends
-// it with [Server.Thaw].
+// Freeze suspends all processes of the server: they answer nothing and close nothing. The test ends it with
+// [Server.Thaw].
 func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
 
-// Thaw lets them go on.
+// Thaw lets them continue.
 func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
 
 func (s *Server) signal(sig syscall.Signal) {
 	s.t.Helper()
-	_ = s.cmd.Process.Signal(sig) // first: once it has stopped it makes no more processes
+	_ = s.cmd.Process.Signal(sig) // first: a stopped process starts no others
 	parent := strconv.Itoa(s.cmd.Process.Pid)
 	out, err := exec.Command("ps", "-A", "-o", "ppid=,pid=").Output()
 	if err != nil {

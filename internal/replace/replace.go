@@ -1,4 +1,4 @@
-// Package replace puts whole files in the place of others.
+// Package replace replaces whole files atomically.
 package replace
 
 import (
@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// File puts data into the file at path, so that whoever reads it, also after a
-// crash, meets the old or the new content and nothing between.
+// File writes data to the file at path, so that a reader, even after a crash, sees the old or the new content and
+// nothing in between.
 func File(path string, data []byte, mode fs.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {

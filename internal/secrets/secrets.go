@@ -15,8 +15,8 @@ import (
 type Strictness int
 
 const (
-	// Mild is for the texts of questions to a person. It never masks what the person has to read to judge a call,
-	// such as paths, URLs and shell text: nothing can hide in a text that looks like a secret.
+	// Mild is for the texts of questions to a person. It never masks what the person must read to judge a call, such as
+	// paths, URLs and shell text. So nothing can hide in a text that looks like a secret.
 	Mild Strictness = iota
 	// Strict is for the record. It may mask more than necessary.
 	Strict

@@ -38,7 +38,7 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// ExcerptWidth is how much of a long source line a person wants to see around the caret.
+// ExcerptWidth is how much of a long source line is shown around the caret.
 const ExcerptWidth = 120
 
 func (p Problem) excerpt() (line, caret string) {

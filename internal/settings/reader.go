@@ -11,23 +11,22 @@ import (
 	"github.com/codemode-project/codemode/internal/typos"
 )
 
-// A Reader turns the tree of a configuration file into values and collects everything
-// that is wrong on the way. It never stops at a problem: whoever mends a file wants to see
-// all of them.
+// A Reader turns the tree of a configuration file into values and collects every problem on the way. It never stops at
+// a problem: a person who fixes a file wants to see all of them.
 type Reader struct {
 	File     string                    // its name in messages
 	Src      string                    // its text
-	Root     strictjson.Value          // what is in it
-	Placed   map[strictjson.Value]Span // where values stand that are no JSON in Src
+	Root     strictjson.Value          // its content
+	Placed   map[strictjson.Value]Span // the places of values that are not JSON in Src
 	Problems Problems
 	Warnings Problems
 	Earlier  Problems // warnings of the files before this one
 
-	// The place asked for last. Places are mostly asked for in the order of the file, so
-	// each is found from the one before it.
+	// The last place looked up. Most lookups follow the order of the file, so each search starts from the one before
+	// it.
 	at, lineStart, line, column int
 
-	lines []string // of the file, once SourceLine was asked
+	lines []string // of the file, once SourceLine was called
 }
 
 // Position finds the line and column of a byte.
@@ -48,7 +47,7 @@ func (r *Reader) Position(offset int) Position {
 	return Position{File: r.File, Line: r.line, Column: r.column}
 }
 
-// ProblemAt is a problem with the bytes from start to end.
+// ProblemAt makes a problem with the bytes from start to end.
 func (r *Reader) ProblemAt(start, end int, message, hint string) Problem {
 	src := r.Src
 	start = min(start, len(src))
@@ -70,7 +69,7 @@ func (r *Reader) ProblemAt(start, end int, message, hint string) Problem {
 // A Span is a part of a file, in bytes.
 type Span struct{ Start, End int }
 
-// Span is where a value stands in the file.
+// Span returns the place of a value in the file.
 func (r *Reader) Span(n strictjson.Value) Span {
 	if at, ok := r.Placed[n]; ok {
 		return at
@@ -78,11 +77,11 @@ func (r *Reader) Span(n strictjson.Value) Span {
 	return Span{n.Offset(), n.End()}
 }
 
-// TextAt gives a text that stands in the file without quotes as a value.
+// TextAt returns an unquoted text of the file as a value.
 func (r *Reader) TextAt(text string, start int) strictjson.Value {
 	v, err := strictjson.Parse(strictjson.AppendString(nil, text), strictjson.Options{})
 	if err != nil {
-		panic(err) // every text has a form as JSON
+		panic(err) // every text can be encoded as JSON
 	}
 	if r.Placed == nil {
 		r.Placed = map[strictjson.Value]Span{}
@@ -123,7 +122,7 @@ func (r *Reader) Warn(p Position, length int, hint, format string, args ...any) 
 	})
 }
 
-// WhereIs says where something is: by its line, or with its file if that is another one.
+// WhereIs names a place: by its line, or with its file if that is another one.
 func (r *Reader) WhereIs(p Position) string {
 	if p.File == r.File {
 		return fmt.Sprintf("line %d", p.Line)
@@ -131,7 +130,7 @@ func (r *Reader) WhereIs(p Position) string {
 	return fmt.Sprintf("line %d of %s", p.Line, p.File)
 }
 
-// SourceLine gives a line of the file without its end.
+// SourceLine returns a line of the file without its end.
 func (r *Reader) SourceLine(line int) string {
 	if r.lines == nil {
 		r.lines = strings.Split(r.Src, "\n")
@@ -148,7 +147,7 @@ type Field struct {
 // Key is a field.
 func Key(name string, read func(strictjson.Value)) Field { return Field{Name: name, Read: read} }
 
-// Object reads a value that must be an object with no other keys than the given ones.
+// Object reads a value that must be an object with only the given keys.
 func (r *Reader) Object(n strictjson.Value, what string, fields []Field) bool {
 	if n.Kind() != strictjson.Object {
 		r.Wrong(n, "", "%s must be an object, this is %s", what, n.Kind())
@@ -173,7 +172,7 @@ func (r *Reader) Object(n strictjson.Value, what string, fields []Field) bool {
 	return true
 }
 
-// Unique reports keys that an object has twice.
+// Unique reports duplicate keys of an object.
 func (r *Reader) Unique(n strictjson.Value) {
 	first := make(map[string]strictjson.Value, n.Len())
 	for child := range Children(n) {
@@ -242,7 +241,7 @@ func (r *Reader) Boolean(n strictjson.Value, what string) (value, ok bool) {
 	return false, false
 }
 
-// Elements reads an array, and reports one that is empty if it must not be.
+// Elements reads an array, and reports an empty one unless it may be empty.
 func (r *Reader) Elements(n strictjson.Value, what string, mayBeEmpty bool) iter.Seq[strictjson.Value] {
 	if n.Kind() != strictjson.Array {
 		hint := ""

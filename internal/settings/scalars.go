@@ -8,12 +8,12 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// Duration reads a Go duration longer than nothing.
+// Duration reads a positive Go duration.
 func (r *Reader) Duration(n strictjson.Value, what string) time.Duration {
 	return r.DurationFrom(n, what, 1)
 }
 
-// DurationFrom reads a Go duration from low on, which is 0 or more.
+// DurationFrom reads a Go duration of at least low, which is 0 or more.
 func (r *Reader) DurationFrom(n strictjson.Value, what string, low time.Duration) time.Duration {
 	const hint = `write it as "90s", "5m" or "2h30m"`
 	if n.Kind() != strictjson.String {
@@ -46,7 +46,7 @@ func (r *Reader) Moment(n strictjson.Value) time.Time {
 	return t
 }
 
-// Whole reads a whole number from low on.
+// Whole reads a whole number of at least low.
 func (r *Reader) Whole(n strictjson.Value, what string, low int64) int64 {
 	if n.Kind() == strictjson.String {
 		r.Wrong(n, "write it without quotes", "%s must be a whole number, this is %s", what, n.Kind())
@@ -68,10 +68,10 @@ func (r *Reader) Whole(n strictjson.Value, what string, low int64) int64 {
 	return i
 }
 
-// maxCount is more than anything here counts, and fits every int.
+// maxCount exceeds every count here, and fits every int.
 const maxCount = 1 << 31
 
-// units are the endings that a size in bytes may have.
+// units are the suffixes that a size in bytes may have.
 var units = []struct {
 	name  string
 	bytes int64
@@ -83,7 +83,7 @@ var units = []struct {
 // Size reads a number of bytes, or text such as "64KiB".
 func (r *Reader) Size(n strictjson.Value, what string) int64 { return r.SizeUpTo(n, what, maxCount) }
 
-// SizeUpTo is Size with another most.
+// SizeUpTo is Size with a different maximum.
 func (r *Reader) SizeUpTo(n strictjson.Value, what string, most int64) int64 {
 	const hint = `write a number of bytes, or "64KiB", "1MiB"`
 	switch n.Kind() {

@@ -8,7 +8,7 @@ import (
 	"github.com/codemode-project/codemode/internal/typos"
 )
 
-// synonyms are words for our keys that are not near them in spelling.
+// synonyms are words for our keys with a different spelling.
 var synonyms = map[string]string{
 	"allow": "allowlist", "whitelist": "allowlist", "permit": "allowlist", "allowed": "allowlist",
 	"allowedtools": "allowlist",
@@ -25,7 +25,7 @@ var synonyms = map[string]string{
 	"like": "glob",
 }
 
-// homes says where a key belongs that stands in the wrong object.
+// homes maps keys that are in the wrong object to the right one.
 var homes = map[string]string{
 	"mcpServers": "at the top of the file", "servers": "at the top of the file", "evaluation": "at the top of the file",
 	"builtin": "at the top of the file", "store": "at the top of the file", "http": "at the top of the file",
@@ -42,7 +42,7 @@ var homes = map[string]string{
 	"url": "in an entry of \"mcpServers\"", "env": "in an entry of \"mcpServers\"",
 }
 
-// unknownKeyHint says what may have been meant by a key that does not exist here.
+// unknownKeyHint suggests the intended key for an unknown one.
 func unknownKeyHint(key string, known []string) string {
 	if near := typos.Nearest(key, known); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
@@ -59,7 +59,7 @@ func unknownKeyHint(key string, known []string) string {
 	return "remove it, or write one of: " + strings.Join(known, ", ")
 }
 
-// QuotedList writes words as a sentence has them: "a", "b" or "c".
+// QuotedList formats words as in a sentence: "a", "b" or "c".
 func QuotedList(words []string, last string) string {
 	var b strings.Builder
 	for i, w := range words {

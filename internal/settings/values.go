@@ -8,13 +8,13 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// ParseArguments reads the arguments of a call: standard JSON that all readers take for the same. A number may be
-// larger than a double; conditions compare it exactly.
+// ParseArguments reads the arguments of a call: standard JSON that all readers interpret alike. A number may exceed the
+// range of a double; conditions compare it exactly.
 func ParseArguments(text string) (strictjson.Value, *strictjson.SyntaxError) {
 	return parseText(text, strictjson.Options{AllowHugeNumbers: true})
 }
 
-// ParseCall is [ParseArguments] for a call that may have none: that is an empty object.
+// ParseCall is [ParseArguments] for a call that may have no arguments: they are then an empty object.
 func ParseCall(args json.RawMessage) (strictjson.Value, *strictjson.SyntaxError) {
 	if len(args) == 0 || string(args) == "null" {
 		return ParseArguments("{}")
@@ -22,7 +22,7 @@ func ParseCall(args json.RawMessage) (strictjson.Value, *strictjson.SyntaxError)
 	return ParseArguments(string(args))
 }
 
-// ParseFile reads JSON with comments and trailing commas. Keys that appear twice are left for the caller to report.
+// ParseFile reads JSON with comments and trailing commas. It accepts duplicate keys; the caller reports them.
 func ParseFile(text string) (strictjson.Value, *strictjson.SyntaxError) {
 	return parseText(text, strictjson.Options{Comments: true, AllowDuplicates: true, AllowHugeNumbers: true})
 }
@@ -34,7 +34,7 @@ func parseText(text string, o strictjson.Options) (strictjson.Value, *strictjson
 	return v, bad
 }
 
-// Children gives the members or elements of a value in order.
+// Children returns the members or elements of a value in order.
 func Children(v strictjson.Value) iter.Seq[strictjson.Value] {
 	return func(yield func(strictjson.Value) bool) {
 		for _, child := range v.Members() {
@@ -50,7 +50,7 @@ func Children(v strictjson.Value) iter.Seq[strictjson.Value] {
 	}
 }
 
-// Member gives the member of that name; it is missing if there is none.
+// Member returns the member with that name; it is missing if there is none.
 func Member(v strictjson.Value, name string) strictjson.Value {
 	m, _ := v.Member(name)
 	return m

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// canonicalDepth is how deep a text may nest whose canonical form is asked for: as deep as encoding/json reads.
+// canonicalDepth is the deepest nesting of a text with a canonical form: the depth that encoding/json reads.
 const canonicalDepth = 10_000
 
 // Canonical brings a JSON text into its canonical form; see [Value.AppendCanonical]. It accepts what [Parse] accepts

@@ -25,12 +25,12 @@ type Options struct {
 
 const (
 	defaultDepth = 64
-	firstRoom    = 256     // nodes to make room for at first, when nobody knows how dense a text is
+	firstRoom    = 256     // initial number of nodes, before the density of a text is known
 	maxLength    = 1 << 30 // bytes of a text; offsets have 32 bits
 )
 
 // Parse reads one JSON value, with white space around it, from a string or from bytes, which it copies. The error is a
-// [*SyntaxError]: the first thing in the text that is wrong.
+// [*SyntaxError]: the first mistake in the text.
 //
 // The time that it takes is proportional to the length of the text, whatever the text is.
 func Parse[Text ~string | ~[]byte](src Text, o Options) (Value, error) {
@@ -91,7 +91,8 @@ func (p *parser) whole() {
 	}
 }
 
-// peek is the next byte, 0 at the end. A NUL in the text is no value either, so the two need not be told apart.
+// peek returns the next byte, 0 at the end. A NUL in the text is not a value either, so the two need not be
+// distinguished.
 func (p *parser) peek() byte {
 	if p.at < len(p.src) {
 		return p.src[p.at]

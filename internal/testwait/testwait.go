@@ -1,5 +1,5 @@
-// Package testwait waits in tests for what other processes, goroutines or the kernel do. It takes the place of sleeps
-// that hope that something has happened meanwhile: a test names what it waits for, and fails with that name.
+// Package testwait waits in tests for other processes, goroutines or the kernel. It replaces sleeps that hope that
+// something has happened in the meantime: a test names the condition it waits for, and fails with that name.
 package testwait
 
 import (
@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Bound is how long tests wait at most for what has to come. Only a test that fails waits so long, so it is far beyond
-// what a busy machine needs under the race detector.
+// Bound is the longest time that tests wait for an event. Only a failing test waits so long, so it is far beyond what a
+// busy machine needs under the race detector.
 const Bound = 2 * time.Minute
 
-// Until waits until cond holds, and ends the test with what it waited for if it does not within [Bound].
+// Until waits until cond holds. If it does not within [Bound], Until ends the test with the name of the condition.
 func Until(t testing.TB, what string, cond func() bool) {
 	t.Helper()
 	if !Holds(cond) {
@@ -20,8 +20,8 @@ func Until(t testing.TB, what string, cond func() bool) {
 	}
 }
 
-// Holds waits until cond holds, for [Bound] at most, and reports whether it does. It is for tests that say more than
-// [Until] when it does not.
+// Holds waits until cond holds, for [Bound] at most, and reports whether it does. It is for tests that report more than
+// [Until] on failure.
 func Holds(cond func() bool) bool {
 	for range Polls(Bound) {
 		if cond() {
@@ -31,8 +31,8 @@ func Holds(cond func() bool) bool {
 	return false
 }
 
-// Polls is a loop that looks again and again, with pauses, until it is left or d is over. Its last look comes after the
-// end of d, as the goroutine may not have run for a while.
+// Polls is a loop that checks repeatedly, with pauses, until the caller leaves it or d is over. Its last check comes
+// after the end of d, because the goroutine may not have run for a while.
 func Polls(d time.Duration) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		end, pause := time.Now().Add(d), time.Millisecond
@@ -41,7 +41,7 @@ func Polls(d time.Duration) iter.Seq[int] {
 			if !yield(n) || last {
 				return
 			}
-			time.Sleep(pause) // what is waited for may be another process, which no channel tells of
+			time.Sleep(pause) // the condition may depend on another process, which no channel reports
 			pause = min(2*pause, 20*time.Millisecond)
 		}
 	}

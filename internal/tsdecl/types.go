@@ -43,7 +43,7 @@ const (
 	workMax  = 1 << 21
 )
 
-// spend counts work in advance. It reports whether the work may go on.
+// spend counts work in advance. It reports whether the work may continue.
 func (w *typeWriter) spend(n int) bool {
 	w.work += n
 	return w.work <= workMax
@@ -150,8 +150,8 @@ func (w *typeWriter) withAllOf(s map[string]any, own []string, indent int, bare 
 	return []string{intersect(parts...)}
 }
 
-// inherit gives a form of an anyOf the type beside the anyOf, as authors mean it:
-// {"type": "string", "anyOf": [{"minLength": 1}, ...]}.
+// inherit adds the type beside an anyOf to a form of the anyOf, as authors mean it: {"type": "string", "anyOf":
+// [{"minLength": 1}, ...]}.
 func (w *typeWriter) inherit(s map[string]any, sub any) any {
 	form, ok := sub.(map[string]any)
 	if !ok || s["type"] == nil {
