@@ -15,18 +15,18 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// A draft is an entry that waits for its place: canonical JSON with room for chain, prev and seq, which only the
-// writer knows. The goroutine that brings the entry does everything that takes time.
+// A draft is an entry that waits for its place: canonical JSON with room for chain, prev and seq, which only the writer
+// knows. The calling goroutine does all the slow work.
 type draft struct {
 	text []byte
 	cuts [3]int // where chain, prev and seq go
 }
 
-// usualEntry is as many bytes as most entries have at most.
+// usualEntry is the maximum size of most entries, in bytes.
 const usualEntry = 1280
 
-// fields writes the members of an object in canonical order. The tests compare the outcome with that of
-// [strictjson.Canonical], which takes five times as long by way of encoding/json: RATIONALE.md has the figures.
+// fields writes the members of an object in canonical order. Tests compare the result with [strictjson.Canonical],
+// which takes five times as long because it uses encoding/json: RATIONALE.md has the figures.
 type fields struct{ b []byte }
 
 func (f *fields) key(k string) {
@@ -50,7 +50,7 @@ func (f *fields) number(k string, n int64) {
 	}
 }
 
-// raw adds a value that is canonical already.
+// raw adds a value that is already canonical.
 func (f *fields) raw(k string, v []byte) {
 	if len(v) > 0 {
 		f.key(k)
@@ -63,7 +63,7 @@ func (f *fields) close()        { f.b = append(f.b, '}') }
 
 const timeFormat = "2006-01-02T15:04:05.000000Z"
 
-// draft writes an entry. Its JSON members have to be canonical.
+// draft writes an entry. The JSON members of the entry must be canonical.
 func (e *Entry) draft() *draft {
 	d := &draft{}
 	f := fields{b: append(make([]byte, 0, usualEntry), '{')}
@@ -180,7 +180,7 @@ func appendComma(b []byte) []byte {
 	return b
 }
 
-// place writes the draft with its place behind head.
+// place writes the draft with its place after head.
 func (d *draft) place(head store.Head) (body string, hash [32]byte) {
 	var text strings.Builder
 	text.Grow(len(d.text) + 160)
@@ -206,7 +206,8 @@ func (d *draft) place(head store.Head) (body string, hash [32]byte) {
 	return text.String(), hash
 }
 
-// row is what the database keeps beside the body. The writer makes it of the entry, and verification makes it again.
+// row returns the columns that the database stores in addition to the body. The writer derives them from the entry, and
+// verification derives them again.
 func (e *Entry) row() store.Row {
 	return store.Row{
 		Chain: e.Chain, Seq: e.Seq, Time: e.Time.UnixMicro(), Kind: column(e.Kind), State: column(e.State),
@@ -215,7 +216,7 @@ func (e *Entry) row() store.Row {
 	}
 }
 
-// column is a text as every database can keep it.
+// column converts a text to one that every database can store.
 func column(s string) string {
 	if strings.IndexByte(s, 0) >= 0 {
 		s = strings.ReplaceAll(s, "\x00", "\ufffd")
@@ -235,10 +236,10 @@ func decodeBody(body []byte) (*Entry, error) {
 	return e, nil
 }
 
-// version is the form of entries.
+// version is the version of the form of entries.
 const version = 1
 
-// hashText writes a hash as entries have it.
+// hashText formats a hash as in entries.
 func hashText(h [32]byte) string { return "sha256:" + hex.EncodeToString(h[:]) }
 
 func parseHash(s string) (h [32]byte, ok bool) {
@@ -250,5 +251,5 @@ func parseHash(s string) (h [32]byte, ok bool) {
 	return h, err == nil
 }
 
-// micro is a time as exactly as it is kept.
+// micro rounds a time to the stored precision.
 func micro(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }

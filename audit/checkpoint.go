@@ -18,13 +18,13 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// A Checkpoint says what a chain was when it had Size entries, and is signed. A person who keeps it where the owner of
-// the record cannot change it can show later that the record still has those entries.
+// A Checkpoint is the signed state of a chain when it had Size entries. A person who keeps it where the owner of the
+// record cannot change it can prove later that the record still has those entries.
 //
 // It is a signed note (c2sp.org/signed-note) with the text of a transparency log's checkpoint
-// (c2sp.org/tlog-checkpoint), so that tools of others verify it and witnesses can cosign it. A chain is a log: its
+// (c2sp.org/tlog-checkpoint), so that standard tools can verify it and witnesses can cosign it. A chain is a log: its
 // origin is codemode-record/DATABASE/CHAIN, and its leaf n is the SHA-256 of the canonical JSON of entry n+1, as 32
-// bytes. The key is named codemode-record for all of them.
+// bytes. The key has the name codemode-record for all chains.
 type Checkpoint struct {
 	Database string
 	Chain    int64
@@ -33,7 +33,7 @@ type Checkpoint struct {
 	Note     string    // as signed
 }
 
-// keyName begins origins and names the key in signatures.
+// keyName is the prefix of origins and the name of the key in signatures.
 const keyName = "codemode-record"
 
 func (c *Checkpoint) origin() string {
@@ -42,7 +42,7 @@ func (c *Checkpoint) origin() string {
 
 func (c *Checkpoint) text() string { return fmt.Sprintf("%s\n%d\n%s\n", c.origin(), c.Size, c.Root) }
 
-// Sign makes a checkpoint complete.
+// Sign completes a checkpoint with its signature.
 func (k *Key) Sign(c Checkpoint) (Checkpoint, error) {
 	var err error
 	c.Note, err = k.signNote(c.text())
@@ -105,21 +105,21 @@ type checkpointLine struct {
 	Checkpoint string `json:"checkpoint"`
 }
 
-// line is the checkpoint as one line of JSON.
+// line returns the checkpoint as one line of JSON.
 func (c *Checkpoint) line() []byte {
-	raw, _ := json.Marshal(checkpointLine{c.Note}) // a text always can be
+	raw, _ := json.Marshal(checkpointLine{c.Note}) // a text always encodes
 	return raw
 }
 
-// errOldCheckpoints is the error of a file with the form before signed notes.
+// errOldCheckpoints is the error of a file in the form before signed notes.
 var errOldCheckpoints = errors.New("it holds checkpoints of an earlier codemode, which this one cannot verify: verify the record with that one, then move the database and this file away together, and a new record begins")
 
-// ReadCheckpoints reads checkpoints: lines as [FilePublisher] writes them, also with something before them, and signed
-// notes as they are. It skips other lines, such as those of a log around them. bad are the numbers of lines that look
-// like a checkpoint and are none, as a power cut may leave. Checkpoints with the form before signed notes are an error.
+// ReadCheckpoints reads checkpoints: lines as [FilePublisher] writes them, even with text before them, and plain signed
+// notes. It skips other lines, such as those of a surrounding log. bad holds the numbers of lines that look like a
+// checkpoint and are invalid, for example after a power cut. Checkpoints in the form before signed notes are an error.
 func ReadCheckpoints(r io.Reader) (all []Checkpoint, bad []int, err error) {
 	lines := bufio.NewReader(r)
-	signed, began := "", 0 // a note that is not in a line of JSON
+	signed, began := "", 0 // a plain note, outside a line of JSON
 	take := func(text string, at int) {
 		if c, err := parseCheckpoint(text); err == nil {
 			all = append(all, c)
@@ -183,12 +183,12 @@ type sealer struct {
 	database string
 	chain    int64
 
-	tree  tree          // at the end that is on the disk
-	next  tree          // with the rows of the append that is under way
-	going *store.Signed // with that append; nil is none
-	note  string        // the latest that is on the disk
+	tree  tree          // at the end that is on disk
+	next  tree          // with the rows of the append in progress
+	going *store.Signed // with that append; nil for none
+	note  string        // the latest that is on disk
 	size  int64         // what note covers
-	fresh bool          // note is of this process
+	fresh bool          // this process made note
 	since time.Time     // when the first entry came that note does not cover
 }
 
@@ -249,7 +249,7 @@ func (s *sealer) sign(t *tree) (*store.Signed, error) {
 	return &store.Signed{Note: c.Note, Tree: t.bytes()}, nil
 }
 
-// wrote notes that the append is on the disk.
+// wrote records that the append is on disk.
 func (s *sealer) wrote() {
 	s.tree = s.next
 	if s.going != nil {
@@ -257,12 +257,12 @@ func (s *sealer) wrote() {
 	}
 }
 
-// sealed notes that the signature of the end is on the disk.
+// sealed records that the signature of the end is on disk.
 func (s *sealer) sealed(signed *store.Signed) {
 	s.note, s.size, s.fresh, s.going = signed.Note, s.tree.size, true, nil
 }
 
-// due is when to sign the end although no entry comes.
+// due returns when to sign the end if no entry comes.
 func (s *sealer) due() time.Duration {
 	if s == nil || s.size == s.tree.size {
 		return time.Hour
@@ -270,7 +270,7 @@ func (s *sealer) due() time.Duration {
 	return sealAfter - time.Since(s.since)
 }
 
-// fits returns an error for a chain that nobody may continue: its writer did not sign what is there.
+// fits returns an error for a chain that nobody may continue: its writer did not sign its current content.
 func (k *Key) fits(database string) func(store.Head, store.Signed) error {
 	return func(h store.Head, s store.Signed) error {
 		if h.Seq == 0 && s.Note == "" {

@@ -1,4 +1,4 @@
-// Package audit keeps the record: what programs did, who decided it, and what was shown to whom.
+// Package audit keeps the record: what programs did, who decided it, and what each person saw.
 //
 // A [Record] writes entries to a database of package store. An entry that [Record.Write] returned for is on the
 // disk; entries of calls that run at the same time share the sync that puts them there:

@@ -9,23 +9,23 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// The pauses between two looks at the record of a run whose calls have not ended.
+// The shortest and longest pause between two reads of the record of a run with open calls.
 const shortestLook, longestLook = 50 * time.Millisecond, 250 * time.Millisecond
 
-// Ends waits for the ends of calls, which it finds in the record. One reader looks for all calls of a run. Many
+// Ends waits for the ends of calls, which it reads from the record. One reader serves all calls of a run. Many
 // goroutines may call its methods.
 type Ends struct {
-	// Entries reads the record, see [Entries]. It is set before the first use.
+	// Entries reads the record, see [Entries]. Set it before the first use.
 	Entries func(ctx context.Context, q store.Query, f func(*Entry) error) error
 
 	mu   sync.Mutex
 	runs map[string]*endsOf
 }
 
-// An endsOf is the calls of one run that somebody waits for.
+// An endsOf is the awaited calls of one run.
 type endsOf struct {
 	calls map[int][]chan end
-	added chan struct{} // receives when a call was added
+	added chan struct{} // receives after each added call
 	stop  func()        // ends the reader
 }
 
@@ -34,8 +34,8 @@ type end struct {
 	err   error
 }
 
-// Wait returns the entry that says how a call ended: its State is OK, Failed, Refused, Unknown or NotSent. The error is
-// that of the context, or of reading the record.
+// Wait returns the entry that says how a call ended: its State is OK, Failed, Refused, Unknown or NotSent. The error
+// comes from the context, or from reading the record.
 func (e *Ends) Wait(ctx context.Context, run string, call int) (*Entry, error) {
 	ch := make(chan end, 1)
 	defer e.add(run, call, ch)()
@@ -47,7 +47,7 @@ func (e *Ends) Wait(ctx context.Context, run string, call int) (*Entry, error) {
 	}
 }
 
-// add makes the reader look for a call until the caller calls remove.
+// add makes the reader search for a call until the caller calls remove.
 func (e *Ends) add(run string, call int, ch chan end) (remove func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -104,7 +104,7 @@ func (e *Ends) look(ctx context.Context, run string, of *endsOf) {
 	}
 }
 
-// Ended reports whether a call in that state has ended: the record gets nothing more about it.
+// Ended reports whether a call in that state has ended: the record gets no further entry about it.
 func Ended(state string) bool {
 	return slices.Contains([]string{OK, Failed, Refused, Unknown, NotSent}, state)
 }
@@ -115,7 +115,7 @@ func (e *Ends) tell(of *endsOf, call int, got end) {
 	of.tell(call, got)
 }
 
-// tell is called with the lock held.
+// tell must be called with the lock held.
 func (of *endsOf) tell(call int, got end) {
 	for _, ch := range of.calls[call] {
 		ch <- got
@@ -123,7 +123,7 @@ func (of *endsOf) tell(call int, got end) {
 	delete(of.calls, call)
 }
 
-// fail tells all waiting callers that the record cannot be read. The next call of Wait begins again.
+// fail reports an unreadable record to all waiting callers. The next call of Wait begins again.
 func (e *Ends) fail(run string, of *endsOf, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -14,7 +14,7 @@ const (
 	Approval = "approval" // an answer of a person, or that it came too late
 	Grant    = "grant"    // a grant was given, used, revoked
 	Policy   = "policy"   // the configuration changed
-	Access   = "access"   // somebody was let in or turned away
+	Access   = "access"   // somebody was admitted or refused
 	Notice   = "notice"   // about the record itself
 )
 
@@ -27,13 +27,13 @@ const (
 
 	OK      = "ok"
 	Failed  = "error"
-	Unknown = "unknown"  // sent, and nobody knows whether it happened
+	Unknown = "unknown"  // sent, and the outcome is unknown
 	NotSent = "not_sent" // recorded as running, and then not sent after all
 
 	Allowed = "allowed" // of an approval: yes; any other state says why not
 )
 
-// An Entry is one line of the record. Only what applies is set.
+// An Entry is one line of the record. Only the fields that apply are set.
 type Entry struct {
 	V     int       `json:"v"`
 	Chain int64     `json:"chain"`
@@ -72,7 +72,7 @@ type Entry struct {
 	Detail string  `json:"detail,omitempty"` // a sentence
 	MS     float64 `json:"ms,omitempty"`     // from the moment it was sent, or the run began
 
-	// Count is how many alike this entry stands for; 0 is itself alone. Tools says of which tools they were.
+	// Count is how many similar events this entry stands for; 0 means one. Tools names their tools.
 	Count int            `json:"count,omitempty"`
 	Tools map[string]int `json:"tools,omitempty"`
 
@@ -98,27 +98,27 @@ type DecidedBy struct {
 	Grant     string `json:"grant,omitempty"`
 }
 
-// Args are the arguments of a call in the four forms that can differ, as keyed digests of their bytes.
-// Redacted is the form that goes with the entry, with what is secret masked.
+// Args are the arguments of a call in the four forms that can differ, as keyed digests of their bytes. Redacted is the
+// form stored in the entry, with secrets masked.
 type Args struct {
 	Proposed   string          `json:"proposed,omitempty"`   // by the program
 	Shown      string          `json:"shown,omitempty"`      // to a person
 	Authorised string          `json:"authorised,omitempty"` // by a person or the policy
 	Executed   string          `json:"executed,omitempty"`   // sent
 	Redacted   json.RawMessage `json:"redacted,omitempty"`
-	Bytes      int             `json:"bytes,omitempty"` // of what Redacted is short of
+	Bytes      int             `json:"bytes,omitempty"` // of the whole, where Redacted is shorter
 
-	// What the digests are made of. It is never stored.
+	// The input of the digests. It is never stored.
 	RawProposed, RawShown, RawAuthorised, RawExecuted call.Arguments `json:"-"`
 }
 
-// A Result is what a call or a run gave.
+// A Result is the result of a call or a run.
 type Result struct {
 	Digest   string          `json:"digest,omitempty"`
 	Bytes    int             `json:"bytes"`
 	Redacted json.RawMessage `json:"redacted,omitempty"`
 
-	Raw json.RawMessage `json:"-"` // what the digest is made of; never stored
+	Raw json.RawMessage `json:"-"` // the input of the digest; never stored
 }
 
 // A Program is the source of a run.

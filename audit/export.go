@@ -38,9 +38,9 @@ func ParseFormat(s string) (Format, error) {
 	return "", fmt.Errorf("there is no format %q; use jsonl, json or csv, or calls for a table of calls", s)
 }
 
-// Export writes the entries that fit q, each chain in its order. It closes the file with a signed note about the
-// content, so that [Verifier.File] finds later changes, gaps and cuts, and with the checkpoints of the chains, which
-// their writers signed. Entries written meanwhile are not in it.
+// Export writes the entries that match q, each chain in its order. It ends the file with a signed note about the
+// content, so that [Verifier.File] detects later changes, gaps and cuts, and with the checkpoints of the chains, which
+// their writers signed. It leaves out entries written meanwhile.
 func Export(ctx context.Context, w io.Writer, db *store.DB, key *Key, f Format, q store.Query, now time.Time) (n int,
 	err error) {
 	chains, err := db.Chains(ctx)
@@ -81,8 +81,8 @@ type exporter struct {
 	places places
 }
 
-// An exportEnd is the signed summary of a file: the database, how many entries the file has, a digest of their hashes,
-// and if the file has only some entries, what selected them and which they are.
+// An exportEnd is the signed summary of a file: the database, the number of entries in the file, a digest of their
+// hashes, and, if the file has only some entries, the filter and the list of those entries.
 type exportEnd struct {
 	Database       string
 	Time           time.Time
@@ -91,7 +91,7 @@ type exportEnd struct {
 	Filter, Places string // "" for all
 }
 
-// exportName begins the text that is signed. It is no origin of a checkpoint, because the next line is no number.
+// exportName begins the signed text. It cannot be the origin of a checkpoint, because the next line is not a number.
 const exportName = keyName + " export"
 
 func (e *exportEnd) text() string {
@@ -126,7 +126,7 @@ type trailer struct {
 }
 
 func (t *trailer) line() []byte {
-	raw, _ := json.Marshal(t) // texts always can be
+	raw, _ := json.Marshal(t) // texts always encode
 	return raw
 }
 
@@ -147,14 +147,14 @@ func filterText(q store.Query) string {
 	if len(q.States) == 0 {
 		q.States = nil
 	}
-	raw, _ := json.Marshal(q) // strings and times always can be
+	raw, _ := json.Marshal(q) // strings and times always encode
 	if none, _ := json.Marshal(store.Query{}); bytes.Equal(raw, none) {
 		return ""
 	}
 	return string(raw)
 }
 
-// entryLine is a row as one JSON object: its text, and its hash behind all other members.
+// entryLine formats a row as one JSON object: its text, and its hash after all other members.
 func entryLine(r *store.Row) []byte {
 	b := make([]byte, 0, len(r.Body)+90)
 	b = append(b, strings.TrimSuffix(r.Body, "}")...)
@@ -217,7 +217,7 @@ func (x *exporter) close(database string, ends []store.End, key *Key, now time.T
 	}
 	line := t.line()
 	n := x.n
-	defer func() { x.n = n }() // the checkpoint is none
+	defer func() { x.n = n }() // the checkpoint is not counted
 	if x.format == CSV {
 		cells := make([]string, len(csvHeader))
 		cells[0], cells[len(cells)-1] = "checkpoint", visible.JSON(string(line))

@@ -7,16 +7,17 @@ import (
 )
 
 const (
-	// floodWhole is how many refusals of a run and a reason get an entry each. The record counts later ones, and writes
-	// the count when it has doubled, and at the end of the run.
+	// floodWhole is how many refusals of a run and a reason get an entry each. The record only counts later ones. It
+	// writes the count each time it has doubled, and at the end of the run.
 	floodWhole = 32
-	// floodReasons bounds the reasons of a run with a count of their own, floodRuns the runs, floodTools the tools.
+	// floodReasons bounds the reasons per run with their own count, floodRuns bounds the runs, floodTools bounds the
+	// tools.
 	floodReasons = 16
 	floodRuns    = 1000
 	floodTools   = 20
 )
 
-// A flood counts refusals, because programs can cause them as fast as they like.
+// A flood counts refusals, because programs can cause them at any rate.
 type flood struct {
 	mu   sync.Mutex
 	runs map[string]*floodRun
@@ -28,13 +29,13 @@ type floodRun struct {
 
 type floodCount struct {
 	total   int
-	next    int // the total at which the count is written
+	next    int // the total at which to write the count
 	pending int // counted and not written
 	first   Entry
 	tools   map[string]int
 }
 
-// admit reports whether to write an entry. It may turn the entry into one that stands for many.
+// admit reports whether to write an entry. It may change the entry into one that stands for many.
 func (f *flood) admit(e *Entry) bool {
 	if e.Kind != Call || e.State != Refused || e.Count != 0 {
 		return true
@@ -79,7 +80,7 @@ func (f *flood) admit(e *Entry) bool {
 	return true
 }
 
-// take makes the entry that stands for what was counted.
+// take makes the entry for the refusals counted so far.
 func (c *floodCount) take(reason string) Entry {
 	e := c.first
 	e = Entry{
@@ -92,7 +93,7 @@ func (c *floodCount) take(reason string) Entry {
 	return e
 }
 
-// rest gives the counts that are not written yet, of one run or of all, and forgets the run.
+// rest returns the counts that are not written yet, of one run or of all, and forgets the run.
 func (f *flood) rest(run string) []Entry {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -9,11 +9,11 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// followEvery is how often new entries are looked for.
+// followEvery is how often to read new entries.
 const followEvery = 250 * time.Millisecond
 
-// Follow calls f for each entry that fits q and is written from now on, until ctx ends or f fails. Entries of
-// several writers come in the order of their times, as far as they come together.
+// Follow calls f for each entry that matches q and is written from now on, until ctx ends or f fails. Entries of
+// several writers come in the order of their times, as far as they arrive together.
 func Follow(ctx context.Context, db *store.DB, q store.Query, f func(*Entry) error) error {
 	ends, err := db.Ends(ctx)
 	if err != nil {
@@ -34,7 +34,7 @@ func Follow(ctx context.Context, db *store.DB, q store.Query, f func(*Entry) err
 			if ctx.Err() != nil {
 				return nil
 			}
-			continue // the database may come back, and what was missed is read then
+			continue // the database may come back; the missed entries are read then
 		}
 		var fresh []*Entry
 		for _, h := range ends {
@@ -65,7 +65,7 @@ func Follow(ctx context.Context, db *store.DB, q store.Query, f func(*Entry) err
 	}
 }
 
-// Line is an entry as the files have it that [Export] writes.
+// Line formats an entry as in the files of [Export].
 func (e *Entry) Line() []byte {
 	head, _ := parseHash(e.Prev)
 	hash, _ := parseHash(e.Hash)

@@ -22,17 +22,17 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// A Key signs checkpoints and makes digests that nobody without it can guess at.
+// A Key signs checkpoints and makes digests. Without the key nobody can verify a guessed value against a digest.
 type Key struct {
 	secret []byte
-	signer func() (note.Signer, error) // making it takes a millisecond, which a start has no time for
+	signer func() (note.Signer, error) // creating it takes a millisecond, too long for startup
 	public func() string
 	digest []byte
 	tail   []byte // authenticates ends of chains
 }
 
-// Derive makes a key of 32 bytes for another purpose, such as the authentication of parked runs. Replicas that
-// share the key of the record share those too.
+// Derive derives a key of 32 bytes for another purpose, such as the authentication of parked runs. Replicas that share
+// the key of the record share the derived keys too.
 func (k *Key) Derive(purpose string) []byte {
 	derived, err := hkdf.Key(sha256.New, k.secret, nil, "codemode: "+purpose, 32)
 	if err != nil {
@@ -43,7 +43,7 @@ func (k *Key) Derive(purpose string) []byte {
 
 const keyPrefix = "codemode-record-key-1:"
 
-// NewKey makes a key of 32 secret bytes.
+// NewKey makes a key from 32 secret bytes.
 func NewKey(secret []byte) (*Key, error) {
 	if len(secret) != 32 {
 		return nil, fmt.Errorf("the key of the record has %d bytes, not 32", len(secret))
@@ -72,7 +72,8 @@ func NewKey(secret []byte) (*Key, error) {
 		tail: tail}, nil
 }
 
-// LoadKey reads the key in a file, which is made if it is not there. Whoever can read it can forge checkpoints.
+// LoadKey reads the key in a file, and creates the file if it does not exist. Anyone who can read it can forge
+// checkpoints.
 func LoadKey(path string) (*Key, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -92,7 +93,7 @@ func LoadKey(path string) (*Key, error) {
 	return NewKey(secret)
 }
 
-// writeKey makes a key file, complete or not at all; another process may do the same at the same time.
+// writeKey writes a complete key file or none; another process may do the same at the same time.
 func writeKey(path string) error {
 	secret := make([]byte, 32)
 	rand.Read(secret)                                    // never fails
@@ -120,32 +121,32 @@ func (k *Key) Digest(value []byte) string {
 	return digestPrefix + hex.EncodeToString(m.Sum(nil))
 }
 
-// authenticate is an HMAC of the end of a chain. It takes a fiftieth of the time of a signature, so each append has
-// one. Others, who do not have the key, verify checkpoints.
+// authenticate returns an HMAC of the end of a chain. It takes a fiftieth of the time of a signature, so each append
+// has one. Others, who do not have the key, verify checkpoints.
 func (k *Key) authenticate(database string, h store.Head) []byte {
 	m := hmac.New(sha256.New, k.tail)
 	fmt.Fprintf(m, "%s/%d/%d/%x", database, h.Chain, h.Seq, h.Hash)
 	return m.Sum(nil)
 }
 
-// wrote reports whether somebody with the key wrote the end of a chain.
+// wrote reports whether a holder of the key wrote the end of a chain.
 func (k *Key) wrote(database string, h store.Head, tail []byte) bool {
 	return hmac.Equal(tail, k.authenticate(database, h))
 }
 
-// newSigner makes what signs notes. Its key is written as [note.NewSigner] reads it: the name, the hash of the public
-// key as it is in that one's text, the algorithm 1 (Ed25519) and the seed.
+// newSigner makes a signer of notes. It writes the key as [note.NewSigner] reads it: the name, the hash of the public
+// key from its text, the algorithm 1 (Ed25519) and the seed.
 func newSigner(public string, seed []byte) (note.Signer, error) {
 	hash := strings.Split(public, "+")[1]
 	return note.NewSigner("PRIVATE+KEY+" + keyName + "+" + hash + "+" +
 		base64.StdEncoding.EncodeToString(append([]byte{1}, seed...)))
 }
 
-// Public is the half of the key that verifies checkpoints, as the verifier key of a signed note
+// Public returns the half of the key that verifies checkpoints, as the verifier key of a signed note
 // (c2sp.org/signed-note): its name, its hash, the algorithm and the key, such as codemode-record+12ab34cd+AbC...
 func (k *Key) Public() string { return k.public() }
 
-// ParsePublic reads what [Key.Public] wrote.
+// ParsePublic parses the result of [Key.Public].
 func ParsePublic(s string) (note.Verifier, error) {
 	v, err := note.NewVerifier(s)
 	if err != nil {

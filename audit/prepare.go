@@ -10,19 +10,18 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// Redaction says what is secret beside what looks so itself.
+// Redaction says what is secret, in addition to values that look secret.
 type Redaction = secrets.Rules
 
-// Beyond these sizes the record keeps less than the whole; values have sizes of their own. Digests are always of the
-// whole.
+// Above these sizes the record keeps only a part; values have limits of their own. Digests always cover the whole.
 const (
 	maxProgram = 65_536  // bytes of a program's text
 	maxDetail  = 2_000   // characters of a sentence
-	maxKept    = 1 << 20 // bytes of a value; a larger one has a digest only
+	maxKept    = 1 << 20 // bytes of a value; a larger one has only a digest
 	maxDepth   = 200     // of a value; arguments have a lower limit of their own
 )
 
-// prepare makes an entry fit for the store: digests in place of values, secrets masked.
+// prepare makes an entry fit for the store: it replaces values by digests, and masks secrets.
 func (r *Record) prepare(e Entry) *Entry {
 	d := secrets.NewRedactor(r.options.redaction(e.Profile), r.options.known())
 	sentence := func(s string) string { return secrets.Cut(d.Text(s), maxDetail) }
@@ -32,7 +31,7 @@ func (r *Record) prepare(e Entry) *Entry {
 	}
 	e.Time = micro(e.Time)
 	e.MS = math.Round(e.MS*1000) / 1000
-	// Values first: what is a secret in them is one in every sentence about them.
+	// Values first: a secret value in them is also secret in every sentence about them.
 	if e.Args != nil {
 		d.Run = r.learned.Add(e.Run, nil)
 		e.Args = r.arguments(*e.Args, d)
@@ -41,10 +40,10 @@ func (r *Record) prepare(e Entry) *Entry {
 	var result json.RawMessage
 	if e.Result != nil && e.Result.Raw != nil {
 		value = strict(e.Result.Raw)
-		result, _ = d.JSON(value) // finds secrets, which below are masked in all of it
+		result, _ = d.JSON(value) // finds secrets, which are masked below in the whole entry
 	}
 	d.Run = r.learned.Add(e.Run, d.Found)
-	// Names are chosen by programs and clients too, so secrets are looked for in them as well.
+	// Programs and clients choose names too, so they may also contain secrets.
 	for _, s := range []*string{&e.Run, &e.Principal, &e.Client, &e.Session, &e.Role, &e.Script, &e.Profile, &e.Server,
 		&e.Tool, &e.Reason, &e.Detail} {
 		*s = sentence(*s)
@@ -91,7 +90,7 @@ func (r *Record) prepare(e Entry) *Entry {
 }
 
 func (r *Record) arguments(a Args, d *secrets.Redactor) *Args {
-	// The four are mostly the same bytes.
+	// The four usually have the same bytes.
 	var of call.Arguments
 	var as string
 	digest := func(to *string, raw call.Arguments) {
@@ -109,7 +108,7 @@ func (r *Record) arguments(a Args, d *secrets.Redactor) *Args {
 	digest(&a.Executed, a.RawExecuted)
 	for _, raw := range []call.Arguments{a.RawExecuted, a.RawAuthorised, a.RawProposed} {
 		if raw.Given() {
-			var value strictjson.Value // none of arguments that are too large, or that readers could differ about
+			var value strictjson.Value // missing for arguments that are too large or ambiguous
 			if len(raw.JSON()) <= maxKept {
 				value, _ = raw.Tree()
 			}
@@ -123,8 +122,8 @@ func (r *Record) arguments(a Args, d *secrets.Redactor) *Args {
 	return &a
 }
 
-// strict reads a value of an entry. The result is missing if the value is too large, or if readers could differ about
-// it: such a value has a digest of its bytes and nothing else.
+// strict parses a value of an entry. The result is missing if the value is too large, or if readers could interpret it
+// differently: such a value only has a digest of its bytes.
 func strict(raw json.RawMessage) strictjson.Value {
 	if len(raw) == 0 || len(raw) > maxKept {
 		return strictjson.Value{}

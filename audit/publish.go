@@ -18,20 +18,20 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// A Publisher takes checkpoints to a place. One goroutine calls Publish, with a context that ends soon.
+// A Publisher stores checkpoints elsewhere. One goroutine calls Publish, with a short timeout.
 type Publisher interface {
 	Publish(ctx context.Context, line []byte) error
 }
 
 const (
-	// publishEvery entries, or publishAfter since the first that is not covered, a checkpoint is published.
+	// The writer publishes a checkpoint after publishEvery entries, or publishAfter the first uncovered one.
 	publishEvery = 1000
 	publishAfter = 5 * time.Second
 	// publishWait bounds one attempt.
 	publishWait = 10 * time.Second
 )
 
-// FilePublisher appends checkpoints to a file. The fewer people can write there, the more it proves.
+// FilePublisher appends checkpoints to a file. The fewer people can write to it, the more it proves.
 func FilePublisher(path string) Publisher { return &filePublisher{path: path} }
 
 type filePublisher struct {
@@ -62,7 +62,7 @@ func (p *filePublisher) Publish(_ context.Context, line []byte) error {
 	return p.file.Sync()
 }
 
-// endLine ends a line that a crash has cut off.
+// endLine completes a line that a crash has cut off.
 func endLine(path string, f *os.File) []byte {
 	info, err := f.Stat()
 	if err != nil || info.Size() == 0 {
@@ -118,7 +118,7 @@ func (p *webhookPublisher) Publish(ctx context.Context, line []byte) error {
 		return address.Hide(err)
 	}
 	defer res.Body.Close()
-	_, _ = io.CopyN(io.Discard, res.Body, 4096) // so that the connection can be used again
+	_, _ = io.CopyN(io.Discard, res.Body, 4096) // lets the connection be used again
 	if res.StatusCode/100 != 2 {
 		return fmt.Errorf("%s answered %d %s", address.Origin(p.url), res.StatusCode, http.StatusText(res.StatusCode))
 	}
@@ -132,7 +132,7 @@ type publishing struct {
 	log  *slog.Logger
 	done chan struct{}
 
-	// Touched by the writer only.
+	// Used only by the writer.
 	rows  int // not covered yet
 	since time.Time
 	begun bool // something was sent
@@ -149,9 +149,8 @@ func newPublishing(o Options) *publishing {
 	return p
 }
 
-// moved notes that the chain is longer, and reports whether a checkpoint should be sent now: because of the many
-// entries behind the last, or because it is the first, since what processes before this one left uncovered may be
-// many, too.
+// moved records that the chain is longer, and reports whether to send a checkpoint now: because many entries follow the
+// last one, or because it is the first, since earlier processes may have left many entries uncovered.
 func (p *publishing) moved(rows int) (many bool) {
 	if p.rows == 0 {
 		p.since = time.Now()
@@ -163,7 +162,7 @@ func (p *publishing) moved(rows int) (many bool) {
 // later restarts the wait, as if the first entry without a checkpoint came now.
 func (p *publishing) later() { p.since = time.Now() }
 
-// due is when to send a checkpoint although few entries came.
+// due returns when to send a checkpoint even if few entries came.
 func (p *publishing) due() time.Duration {
 	if p.rows == 0 {
 		return time.Hour
@@ -171,7 +170,7 @@ func (p *publishing) due() time.Duration {
 	return publishAfter - time.Since(p.since)
 }
 
-// send hands over the latest end. It covers one that is still waiting.
+// send passes the latest end to the background. It replaces one that is still waiting.
 func (p *publishing) send(signed string) {
 	if p.rows == 0 || signed == "" {
 		return
@@ -212,7 +211,7 @@ func (p *publishing) publish(signed string) {
 	}
 }
 
-// close publishes what was handed over.
+// close publishes the pending checkpoint.
 func (p *publishing) close() {
 	p.mu.Lock()
 	p.closed = true
@@ -228,17 +227,18 @@ func (p *publishing) close() {
 	}
 }
 
-// A GoneError says that a database is not the one that checkpoints speak of, or ends before they do.
+// A GoneError says that a database is not the one in the checkpoints, or ends before they do.
 type GoneError struct{ reason, detail string }
 
 func (e *GoneError) Error() string  { return e.reason + ": " + e.detail }
 func (e *GoneError) Reason() string { return e.reason }
 
-// lookBack is how much of the end of a file of checkpoints an open database is compared with.
+// lookBack is how much of the end of a checkpoint file is compared with a newly opened database.
 const lookBack = 64 << 10
 
-// guard compares a database with the checkpoints published before: all entries that they cover must still be there.
-// audit verify reads all entries and says whether they are unchanged. Claiming a chain compares its end only.
+// guard compares a database with the checkpoints published before: all entries that they cover must still be there. The
+// command audit verify reads all entries and reports whether they are unchanged. Claiming a chain compares only its
+// end.
 func (p *publishing) guard(ctx context.Context, db *store.DB) error {
 	key, err := ParsePublic(p.key.Public())
 	if err != nil {
@@ -290,11 +290,11 @@ func (p *publishing) guard(ctx context.Context, db *store.DB) error {
 	return nil
 }
 
-// Present fails when there is no file at path although checkpoints speak of one: something happened to it, and a new
-// file would hide that.
+// Present fails when there is no file at path although checkpoints mention one: the file was lost, and a new one would
+// hide that.
 func Present(path, checkpoints string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		return nil // opening it says what is wrong, if anything is
+		return nil // opening it reports what is wrong, if anything
 	}
 	published, err := tail(checkpoints)
 	if err != nil {

@@ -47,7 +47,7 @@ func (v *Verifier) File(ctx context.Context, name string, r io.Reader) error {
 	return nil
 }
 
-// exported is a file on its way through the Verifier.
+// exported is a file being verified.
 type exported struct {
 	v    *Verifier
 	name string
@@ -58,9 +58,9 @@ type exported struct {
 	walk   *walker
 	end    *exportEnd
 	note   string
-	closed bool         // the last object was there
+	closed bool         // the last object was read
 	order  []store.Head // of every entry, in the order of the file
-	broken bool         // an entry could not be read, so the file's digest says nothing more
+	broken bool         // an entry was unreadable, so the file's digest proves nothing
 }
 
 func (f *exported) bad(what string) {
@@ -71,7 +71,7 @@ func (f *exported) bad(what string) {
 	f.v.report(p)
 }
 
-// lines reads JSON: an object a line, in a list or not. Bytes count: another blank is a change of the file.
+// lines reads JSON: one object a line, in a list or not. Every byte counts: even another blank is a change of the file.
 func (f *exported) lines(ctx context.Context, r *bufio.Reader, list bool) error {
 	closed := !list
 	for {
@@ -142,7 +142,7 @@ func (f *exported) object(line []byte) (e *Entry) {
 	fail := func(what string) *Entry {
 		f.broken = true
 		f.bad(what)
-		if f.walk != nil { // as if it had been the next one, so that the one behind is not taken for a gap
+		if f.walk != nil { // as if it had been the next one, so that the one after it is not a gap
 			f.walk.seq++
 			f.walk.flush()
 		}
@@ -190,7 +190,7 @@ func (f *exported) entry(e *Entry, hash [32]byte, what string) {
 	f.walk.line = f.line
 	seq := e.Seq
 	if what != "" && f.walk.cur != nil && seq <= f.walk.seq {
-		seq = f.walk.seq + 1 // what it says of itself was changed
+		seq = f.walk.seq + 1 // its own statement was changed
 	}
 	f.walk.next(e, seq, hash, what)
 }
@@ -218,13 +218,13 @@ func (f *exported) trailer(line []byte) {
 		}
 		if f.end.Filter == "" {
 			f.v.checkpoints = append(f.v.checkpoints, named{source: f.name, Checkpoint: c})
-		} else { // it speaks of entries that are not in the file
+		} else { // it is about entries that are not in the file
 			f.v.exports = append(f.v.exports, signedNote{f.name, signed})
 		}
 	}
 }
 
-// finish compares the file with what closes it.
+// finish compares the file with its closing objects.
 func (f *exported) finish() {
 	if f.walk != nil {
 		f.walk.flush()
@@ -249,8 +249,8 @@ func (f *exported) finish() {
 	}
 }
 
-// selected compares the entries of a file that holds only some with the list at its end. Gaps between them say nothing
-// about chains, so it removes the runs again.
+// selected compares the entries of a partial file with the list at its end. Gaps between them say nothing about chains,
+// so it removes the runs again.
 func (f *exported) selected() {
 	var there places
 	for _, h := range f.order {
@@ -283,7 +283,7 @@ func (f *exported) selected() {
 	f.v.runs = slices.DeleteFunc(f.v.runs, func(r *run) bool { return r.source == f.name })
 }
 
-// lineOf is the line where entry i of the file stands.
+// lineOf returns the line of entry i in the file.
 func (f *exported) lineOf(i int) int { return max(1, f.line-f.rows+i) }
 
 func parsePlaces(s string) (all []store.Head, err error) {
@@ -376,7 +376,7 @@ func csvLine(cells []string) []byte {
 	return b.Bytes()
 }
 
-// Entries calls f for each entry that fits q, see [store.DB.Rows].
+// Entries calls f for each entry that matches q, see [store.DB.Rows].
 func Entries(ctx context.Context, db *store.DB, q store.Query, f func(*Entry) error) error {
 	return db.Rows(ctx, q, func(r *store.Row) error {
 		e, err := decodeBody([]byte(r.Body))

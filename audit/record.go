@@ -12,23 +12,23 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// Options say where and how a [Record] is kept.
+// Options say where and how to keep a [Record].
 type Options struct {
-	// Open opens the database. The record calls it while the first entries wait, and again as long as it fails.
+	// Open opens the database. The record calls it while the first entries wait, and retries while it fails.
 	Open func(ctx context.Context) (*store.DB, error)
 	// Key signs checkpoints and makes the digests of values that the record leaves out; required.
 	Key *Key
 
-	// Redact says what is secret under a profile, besides what always is; nil adds nothing.
+	// Redact says what is secret under a profile, in addition to what is always secret; nil adds nothing.
 	Redact func(profile string) Redaction
-	// Secrets returns values that must not be in the record, wherever they come from; nil knows none. The record calls
-	// it for each entry, so it should be fast.
+	// Secrets returns values that must not be in the record, in any text; nil returns none. The record calls it for
+	// each entry, so it should be fast.
 	Secrets func() []string
 
-	// Publish is where checkpoints go. Without any, nothing shows that somebody cut off the end of the record or rewrote
-	// all of it.
+	// Publish lists where checkpoints go. Without any, nobody can prove that the end of the record was cut off or that
+	// all of it was rewritten.
 	Publish []Publisher
-	// Export gets each entry after it is on the disk, in order; it must not wait. It may be nil.
+	// Export receives each entry after it is on disk, in order; it must not wait. It may be nil.
 	Export func(e *Entry)
 
 	Now func() time.Time // nil is time.Now
@@ -36,29 +36,29 @@ type Options struct {
 }
 
 const (
-	// maxBatch bounds how many entries one sync puts on the disk.
+	// maxBatch bounds how many entries one sync writes to disk.
 	maxBatch = 512
-	// maxQueue bounds how many entries wait; a caller with one more waits too.
+	// maxQueue bounds how many entries wait; the caller with one more waits too.
 	maxQueue = 8192
 	// writeWait bounds one attempt to write. A database that takes longer counts as unavailable.
 	writeWait = 10 * time.Second
-	// writtenWithin bounds how long a caller waits for its entry. It is shorter than one attempt: the call is refused, and
-	// the attempt continues, because its end tells when the database is back.
+	// writtenWithin bounds how long a caller waits for its entry. It is shorter than one attempt: the caller refuses
+	// the call, and the attempt continues, because its end shows when the database is back.
 	writtenWithin = 4 * time.Second
 	// undoWait bounds the attempt to record that a call was not made because its entry could not be written.
 	undoWait = 500 * time.Millisecond
-	// slowAfter is how long an attempt takes until later callers are refused at once. It is shorter than writtenWithin,
-	// and than the limit of each other use of the store: a caller that was refused once does not wait again with its next
-	// entry.
+	// slowAfter is how long an attempt may take before later callers are refused at once. It is shorter than
+	// writtenWithin, and than the limit of any other use of the store: a caller that was refused once does not wait
+	// again with its next entry.
 	slowAfter = 2500 * time.Millisecond
 	// firstRetry is the wait before the first retry of a batch. Each failure doubles it, up to retryAfter.
 	firstRetry = 10 * time.Millisecond
 	retryAfter = 200 * time.Millisecond
-	// downAfter is how many attempts in a row fail until callers are refused without waiting for the next one.
+	// downAfter is how many attempts in a row must fail before callers are refused without waiting for the next one.
 	downAfter = 3
 )
 
-// errSlow is the error of an entry that the database did not take in time.
+// errSlow is the error of an entry that the database did not accept in time.
 var errSlow error = slow{}
 
 type slow struct{}
@@ -66,20 +66,20 @@ type slow struct{}
 func (slow) Error() string  { return "the database of the record does not answer" }
 func (slow) Reason() string { return "the record did not answer in time" }
 
-// errClosed is the error of a [Record] that was closed.
+// errClosed is the error of a closed [Record].
 var errClosed = errors.New("the record is closed")
 
 // An item is an entry in the queue.
 type item struct {
 	entry *Entry
 	draft *draft
-	since time.Time  // when it came into the queue
+	since time.Time  // when it entered the queue
 	done  chan error // receives once; nil if nobody waits
 	gone  bool       // the caller has stopped waiting; guarded by Record.mu
-	stays bool       // it is about something that has happened: the record keeps it, whatever the caller hears
+	stays bool       // it is about a past event: the record keeps it, whatever the caller's result
 }
 
-// later is the item without a waiting caller.
+// later returns the item without a waiting caller.
 func (it *item) later() *item { return &item{entry: it.entry, draft: it.draft, since: it.since} }
 
 // A Record writes entries. Many goroutines may call its methods.
@@ -98,12 +98,12 @@ type Record struct {
 	mu     sync.Mutex
 	queue  []*item
 	closed bool
-	lost   int            // entries for which there was no room until the database came back
-	left   map[string]int // the same, by kind and state, until the record says so
+	lost   int            // entries without room until the database came back
+	left   map[string]int // the same, by kind and state, until the record reports it
 	down   error          // why the latest attempts failed; nil if the record can write
-	began  time.Time      // of the attempt that is under way; zero if there is none
+	began  time.Time      // of the attempt in progress; zero if there is none
 
-	writer writer // touched by the writer's goroutine only
+	writer writer // used only by the writer's goroutine
 	db     dbHolder
 	pub    *publishing
 }
@@ -144,7 +144,7 @@ func (o *recordOptions) redaction(profile string) Redaction {
 	return o.Redact(profile)
 }
 
-// known gives the secrets of this moment.
+// known returns the current secrets.
 func (o *recordOptions) known() *secrets.Values {
 	if o.Secrets == nil {
 		return nil
@@ -158,21 +158,21 @@ func (o *recordOptions) known() *secrets.Values {
 	return o.values
 }
 
-// Write keeps an entry and returns when it is on the disk. After an error, what the entry announces must not happen:
-// whether or not the entry got to the disk, the record then says that it did not happen.
+// Write records an entry and returns when it is on disk. After an error, the announced action must not happen: whether
+// or not the entry reached the disk, the record then says that it did not happen.
 //
 // It returns within a few seconds, and at once while the record knows that the database is unavailable.
 func (r *Record) Write(ctx context.Context, e Entry) error {
 	return r.synced(ctx, e, &item{done: make(chan error, 1)})
 }
 
-// AddSynced keeps an entry about something that has happened and returns when it is on the disk. It fails as soon as
-// [Record.Write] does. Then the entry waits for the database like one of [Record.Add].
+// AddSynced records an entry about a past event and returns when it is on disk. It fails as soon as [Record.Write]
+// does. Then the entry waits for the database like one of [Record.Add].
 func (r *Record) AddSynced(ctx context.Context, e Entry) error {
 	return r.synced(ctx, e, &item{done: make(chan error, 1), stays: true})
 }
 
-// synced puts an item into the queue and waits until it is on the disk, or until that takes too long.
+// synced puts an item into the queue and waits until it is on disk, or until that takes too long.
 func (r *Record) synced(ctx context.Context, e Entry, entered *item) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, writtenWithin, errSlow)
 	defer cancel()
@@ -214,8 +214,8 @@ func (r *Record) undo(e Entry) {
 	}
 }
 
-// Add keeps an entry about something that has happened. It does not wait for the disk; see [Record.Flush].
-// While the database is unavailable the entry waits. If too many wait, the record says later how many it does not have.
+// Add records an entry about a past event. It does not wait for the disk; see [Record.Flush]. While the database is
+// unavailable the entry waits. If too many wait, the record later says how many it does not have.
 func (r *Record) Add(ctx context.Context, e Entry) error {
 	_, err := r.put(ctx, e, &item{})
 	return err
@@ -238,7 +238,7 @@ func (r *Record) put(ctx context.Context, e Entry, it *item) (*item, error) {
 	return it, r.enqueue(ctx, it)
 }
 
-// away says why the database is unavailable, as far as the record knows; nil if it is not. The caller holds mu.
+// away says why the database is unavailable, as far as the record knows; nil if it is available. The caller holds mu.
 func (r *Record) away() error {
 	if r.down == nil && !r.began.IsZero() && time.Since(r.began) > slowAfter {
 		return errSlow
@@ -293,7 +293,7 @@ func (r *Record) enqueue(ctx context.Context, it *item) error {
 	}
 }
 
-// spaceAgain is how often a caller that waits for room in the queue looks whether waiting still makes sense.
+// spaceAgain is how often a caller that waits for room in the queue checks whether waiting is still useful.
 const spaceAgain = 100 * time.Millisecond
 
 // lose counts an entry that has no room. The caller holds mu.
@@ -309,7 +309,7 @@ func notify(ch chan struct{}) {
 	}
 }
 
-// Flush returns when every earlier entry is on the disk, or an attempt to write one failed.
+// Flush returns when every earlier entry is on disk, or an attempt to write one failed.
 func (r *Record) Flush(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, writtenWithin, errSlow)
 	defer cancel()
@@ -325,7 +325,7 @@ func (r *Record) Flush(ctx context.Context) error {
 	}
 }
 
-// DB gives the database once it is open; only the Record may close it. DB returns within a few seconds, and at once
+// DB returns the database once it is open; only the Record may close it. DB returns within a few seconds, and at once
 // while the record knows that the database is unavailable.
 func (r *Record) DB(ctx context.Context) (*store.DB, error) {
 	if db := r.db.get(); db != nil {
@@ -381,7 +381,7 @@ func (r *Record) Close(ctx context.Context) error {
 	return nil
 }
 
-// A dbHolder shares the writer's database with everybody else.
+// A dbHolder shares the writer's database with other users.
 type dbHolder struct {
 	mu    sync.Mutex
 	db    *store.DB
@@ -419,7 +419,7 @@ func (h *dbHolder) err() error {
 	return h.last
 }
 
-// get gives the database if it is open.
+// get returns the database if it is open.
 func (h *dbHolder) get() *store.DB {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// records are the three files that people keep apart: what programs did, how the rules changed, who was let in.
+// records are the three files that people keep separately: what programs did, how the rules changed, who was admitted.
 var records = []struct {
 	file  string
 	kinds []string
@@ -22,9 +22,9 @@ var records = []struct {
 	{"access.jsonl", []string{Access}},
 }
 
-// Split writes the entries that fit q to executions.jsonl, policy.jsonl and access.jsonl in a folder, which it makes if
-// necessary. Each is a file as [Export] writes it, with the kinds that belong there. Notices about the record itself
-// belong nowhere.
+// Split writes the entries that match q to executions.jsonl, policy.jsonl and access.jsonl in a folder, which it
+// creates if necessary. Each is a file as [Export] writes it, with the kinds that belong there. Notices about the
+// record itself are in none of them.
 func Split(ctx context.Context, dir string, db *store.DB, key *Key, q store.Query, now time.Time) (n int, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return 0, err
@@ -39,7 +39,7 @@ func Split(ctx context.Context, dir string, db *store.DB, key *Key, q store.Quer
 			})
 		}
 		if len(of.Kinds) == 0 {
-			of.Kinds = []string{"none"} // no kinds would be all
+			of.Kinds = []string{"none"} // an empty list would select all
 		}
 		written, err := splitFile(ctx, filepath.Join(dir, r.file), db, key, of, now)
 		n += written

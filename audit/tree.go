@@ -7,14 +7,14 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// A tree is what of the Merkle tree over a chain (RFC 6962) is needed to add entries and to give its root: the roots
-// of the largest complete subtrees, from left to right. Leaf n is the hash of entry n+1, as 32 bytes.
+// A tree is the part of the Merkle tree over a chain (RFC 6962) that is needed to add entries and compute its root: the
+// roots of the largest complete subtrees, from left to right. Leaf n is the hash of entry n+1, as 32 bytes.
 type tree struct {
 	size  int64
-	roots []tlog.Hash // as many as size has bits that are set
+	roots []tlog.Hash // one for each bit that is set in size
 }
 
-// treeOf reads what [tree.bytes] gave.
+// treeOf parses the result of [tree.bytes].
 func treeOf(size int64, raw []byte) (tree, error) {
 	t := tree{size: size}
 	if size < 0 || len(raw) != bits.OnesCount64(uint64(size))*tlog.HashSize {
@@ -46,7 +46,7 @@ func (t *tree) add(entry [32]byte) {
 
 func (t *tree) root() tlog.Hash {
 	if t.size == 0 {
-		root, _ := tlog.TreeHash(0, nil) // of nothing it is known
+		root, _ := tlog.TreeHash(0, nil) // the root of an empty tree is known
 		return root
 	}
 	root := t.roots[len(t.roots)-1]

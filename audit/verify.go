@@ -13,13 +13,13 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// A Problem is a place where the record is not what was written.
+// A Problem is a place where the record differs from what was written.
 type Problem struct {
 	Source  string `json:"source"`         // the database or a file
 	Line    int    `json:"line,omitempty"` // of a file
 	Chain   int64  `json:"chain,omitempty"`
-	Seq     int64  `json:"seq,omitempty"`     // the first entry that is wrong, or may be
-	Through int64  `json:"through,omitempty"` // the last that may be the first wrong one, if it is not known to be Seq
+	Seq     int64  `json:"seq,omitempty"`     // the first entry that is, or may be, wrong
+	Through int64  `json:"through,omitempty"` // the last one that may be the first wrong entry, if that may not be Seq
 	What    string `json:"what"`
 }
 
@@ -37,9 +37,9 @@ func (p Problem) String() string {
 	return at + ": " + p.What
 }
 
-// A Verdict is what [Verifier.Finish] found. Without problems the record is what was written: a checkpoint signed
-// with one of the keys covers every entry. It cannot show that somebody put back an older record with its
-// checkpoints, or that somebody with the key signed another record. Checkpoints that are kept elsewhere show that.
+// A Verdict is the result of [Verifier.Finish]. Without problems the record is what was written: a checkpoint signed
+// with one of the keys covers every entry. A Verdict cannot detect that somebody restored an older record with its
+// checkpoints, or that a holder of the key signed another record. Checkpoints kept elsewhere detect that.
 type Verdict struct {
 	Entries     int       `json:"entries"`
 	Chains      []Span    `json:"chains"`
@@ -48,7 +48,7 @@ type Verdict struct {
 	More        int       `json:"more,omitempty"`
 }
 
-// A Span is what was there of a chain.
+// A Span is the part of a chain that was found.
 type Span struct {
 	Chain   int64  `json:"chain"`
 	First   int64  `json:"first"`
@@ -64,8 +64,8 @@ const maxProblems = 50
 type Verifier struct {
 	// Keys are the keys of valid signatures; at least one is required.
 	Keys []note.Verifier
-	// Own is the key of the record, if known: it shows whether the writer wrote the entries behind the last checkpoint.
-	// nil takes them as they are.
+	// Own is the key of the record, if known: it shows whether the writer wrote the entries after the last checkpoint.
+	// Nil accepts them unchecked.
 	Own *Key
 
 	verdict     Verdict
@@ -73,17 +73,17 @@ type Verifier struct {
 	checkpoints []named
 	exports     []signedNote
 	ids         map[string]string // where each database name was seen
-	databases   []string          // that were read: each entry in them has to be covered
+	databases   []string          // those that were read: each entry in them must be covered
 	beside      string            // where the checkpoints are that are written with a record; "" if that is not known
 }
 
-// A named checkpoint says where it was found.
+// A named checkpoint has the place where it was found.
 type named struct {
 	source string
 	Checkpoint
 }
 
-// A signedNote is what closes a file.
+// A signedNote is the note at the end of a file.
 type signedNote struct{ source, note string }
 
 // A run is a part of a chain without gaps.
@@ -94,7 +94,7 @@ type run struct {
 	first  int64
 	prev   [32]byte // of the first entry
 	hashes [][32]byte
-	times  []int64 // in a database: of the entries, microseconds since 1970
+	times  []int64 // in a database: the times of the entries, in microseconds since 1970
 }
 
 func (v *Verifier) report(p Problem) {
@@ -126,7 +126,7 @@ func (v *Verifier) Database(ctx context.Context, name string, db *store.DB) erro
 			return err
 		}
 	}
-	left, err := db.Ends(ctx) // both at one moment: a writer may run
+	left, err := db.Ends(ctx) // both at one moment: a writer may be running
 	if err != nil {
 		return failed(Problem{}, err)
 	}
@@ -144,7 +144,7 @@ func (v *Verifier) Database(ctx context.Context, name string, db *store.DB) erro
 			chains = append(chains, h.Chain)
 		}
 	}
-	// A chain may have been begun meanwhile.
+	// A new chain may exist by now.
 	now, err := db.Ends(ctx)
 	if err != nil {
 		return failed(Problem{}, err)
@@ -168,7 +168,7 @@ func (v *Verifier) Database(ctx context.Context, name string, db *store.DB) erro
 		v.end(name, chain, signed[chain].Note)
 		at := slices.IndexFunc(left, func(h store.End) bool { return h.Chain == chain })
 		w := walker{v: v, source: name, chain: chain}
-		behind := int64(0) // the last entry behind the end, where a writer that runs may have put it meanwhile
+		behind := int64(0) // the last entry after the end; a running writer may have put it there meanwhile
 		err := db.Rows(ctx, store.Query{Chain: chain, After: minSeq}, func(r *store.Row) error {
 			if at >= 0 && r.Seq > left[at].Seq {
 				behind = r.Seq
@@ -208,7 +208,7 @@ func (v *Verifier) Database(ctx context.Context, name string, db *store.DB) erro
 	return nil
 }
 
-// tail checks that entries behind the checkpoint in the database are those of their writer, if it had our key.
+// tail checks that the writer wrote the entries after the checkpoint in the database, if the writer had our key.
 func (v *Verifier) tail(name, database string, h store.End, w *walker) {
 	c, err := parseCheckpoint(h.Note)
 	if v.Own == nil || err != nil || c.Size >= h.Seq {
@@ -216,7 +216,7 @@ func (v *Verifier) tail(name, database string, h store.End, w *walker) {
 	}
 	own, err := ParsePublic(v.Own.Public())
 	if err != nil || c.Check(own) != nil {
-		return // of another machine, or reported already
+		return // of another machine, or already reported
 	}
 	if h.Seq != w.seq || h.Hash != w.hash || !v.Own.wrote(database, h.Head, h.Tail) {
 		v.report(Problem{Source: name, Chain: h.Chain, Seq: c.Size + 1, Through: h.Seq,
@@ -225,7 +225,7 @@ func (v *Verifier) tail(name, database string, h store.End, w *walker) {
 	}
 }
 
-// end adds the checkpoint that the database has of the end of a chain.
+// end adds the database's checkpoint of the end of a chain.
 func (v *Verifier) end(name string, chain int64, signed string) {
 	if signed == "" {
 		v.report(Problem{Source: name, Chain: chain, Seq: 1,
@@ -244,7 +244,7 @@ func (v *Verifier) end(name string, chain int64, signed string) {
 	v.checkpoints = append(v.checkpoints, named{name, c})
 }
 
-// minSeq is below every entry, also below forged ones.
+// minSeq is below every entry, even forged ones.
 const minSeq = -1 << 62
 
 // Published adds checkpoints that were published.
@@ -254,14 +254,14 @@ func (v *Verifier) Published(source string, checkpoints []Checkpoint) {
 	}
 }
 
-// Beside adds the checkpoints that were published beside the database, none if the file is gone. They have to cover
+// Beside adds the checkpoints that were published next to the database, none if the file is gone. They must cover
 // nearly all of the record.
 func (v *Verifier) Beside(source string, checkpoints []Checkpoint) {
 	v.beside = source
 	v.Published(source, checkpoints)
 }
 
-// saw notes which database a source speaks of.
+// saw records the database that a source names.
 func (v *Verifier) saw(source, id string) {
 	if v.ids == nil {
 		v.ids = map[string]string{}
@@ -280,7 +280,7 @@ type walker struct {
 	seq    int64 // of the last entry
 	hash   [32]byte
 	cur    *run
-	time   int64 // of the entry that is added, in a database
+	time   int64 // of the added entry, in a database
 }
 
 // row checks a row of a database.
@@ -302,7 +302,7 @@ func (w *walker) row(r *store.Row) {
 	w.next(e, r.Seq, r.Hash, what)
 }
 
-// next adds an entry that claims to be seq; what says what is known to be wrong with it.
+// next adds an entry that claims to be seq; what is an already known defect.
 func (w *walker) next(e *Entry, seq int64, hash [32]byte, what string) {
 	prev, ok := parseHash(e.Prev)
 	switch {
@@ -313,7 +313,7 @@ func (w *walker) next(e *Entry, seq int64, hash [32]byte, what string) {
 		what = fmt.Sprintf("its text is that of entry %d of chain %d", e.Seq, e.Chain)
 	}
 	if what == "" && w.cur != nil && seq == w.seq+1 && prev != w.hash {
-		// The later one holds the hash of what was there.
+		// The later entry holds the hash of the original.
 		w.v.report(Problem{Source: w.source, Line: max(0, w.line-1), Chain: w.chain, Seq: w.seq,
 			What: fmt.Sprintf("it is not the entry that entry %d was written behind: it was changed, or replaced with its hash",
 				seq)})
@@ -326,7 +326,8 @@ func (w *walker) next(e *Entry, seq int64, hash [32]byte, what string) {
 	w.place(seq, prev, hash)
 }
 
-// place adds an entry to the run, or begins another run. Gaps are found when the runs of all sources are put together.
+// place adds an entry to the run, or begins another run. Gaps are found later, when the runs of all sources are
+// combined.
 func (w *walker) place(seq int64, prev, hash [32]byte) {
 	if w.cur != nil && seq != w.seq+1 {
 		if seq <= w.seq {
@@ -344,7 +345,7 @@ func (w *walker) place(seq int64, prev, hash [32]byte) {
 	w.v.verdict.Entries++
 }
 
-// bad reports an entry and continues behind it as if it had been right, to find the next one.
+// bad reports an entry and continues after it as if it had been correct, to find the next one.
 func (w *walker) bad(seq int64, what string, hash [32]byte) {
 	w.v.report(Problem{Source: w.source, Line: w.line, Chain: w.chain, Seq: seq, What: what})
 	if w.cur != nil && seq == w.seq+1 {
@@ -365,7 +366,7 @@ func (w *walker) flush() {
 	}
 }
 
-// Finish puts together what was read and compares it with the checkpoints.
+// Finish combines the entries read and compares them with the checkpoints.
 func (v *Verifier) Finish() Verdict {
 	slices.SortStableFunc(v.runs, func(a, b *run) int {
 		return cmp.Or(cmp.Compare(a.chain, b.chain), cmp.Compare(a.first, b.first))
@@ -401,7 +402,7 @@ func (v *Verifier) Finish() Verdict {
 	return v.verdict
 }
 
-// A chain is what all sources together have of it.
+// A chain combines the entries of one chain from all sources.
 type chain struct {
 	v       *Verifier
 	first   int64
@@ -410,7 +411,7 @@ type chain struct {
 	times   []int64    // the same
 	source  string
 	covered int64
-	wrong   bool // in what a checkpoint covers, which is reported
+	wrong   bool // in the part that a checkpoint covers; already reported
 }
 
 func (c *chain) hash(seq int64) (h [32]byte, ok bool) {
@@ -465,7 +466,7 @@ func missing(from, to int64) string {
 	return fmt.Sprintf("entries %d to %d are missing", from, to)
 }
 
-// compare holds the chains against the checkpoints.
+// compare compares the chains with the checkpoints.
 func (v *Verifier) compare(chains map[int64]*chain) {
 	for _, x := range v.exports {
 		if _, err := openNote(x.note, v.Keys); err != nil {
@@ -522,7 +523,7 @@ func (v *Verifier) compare(chains map[int64]*chain) {
 	}
 }
 
-// compare holds a chain against its checkpoints, the shortest first.
+// compare compares a chain with its checkpoints, the shortest first.
 func (c *chain) compare(n int64, checkpoints []named) {
 	var t tree
 	c.wrong = true // until all are compared
@@ -530,7 +531,7 @@ func (c *chain) compare(n int64, checkpoints []named) {
 		for t.size < min(p.Size, c.next-1) {
 			hash, ok := c.hash(t.size + 1)
 			if !ok {
-				return // entries are missing, which is reported
+				return // entries are missing, which is already reported
 			}
 			t.add(hash)
 		}
@@ -549,15 +550,16 @@ func (c *chain) compare(n int64, checkpoints []named) {
 }
 
 const (
-	// How far checkpoints may fall behind, in entries and in the writer's running time: those in the database, and those
-	// that are published. It is several times what the writer needs, because a writer may die just before it signs.
+	// How far checkpoints may lag behind, in entries and in the writer's running time: those in the database, and the
+	// published ones. The limits are several times what the writer needs, because a writer may die just before it
+	// signs.
 	unsealedRows  = 2*sealRows + 2*maxBatch
 	unsealedAfter = 50 * sealAfter
 	lateRows      = 3 * publishEvery
 	lateAfter     = 24 * publishAfter
 )
 
-// late reports whether the writer would have signed something behind the entry covered. Between two entries it may have
+// late reports whether the writer would have signed an entry after covered by then. Between two entries it may have
 // been suspended or dead, so each pause counts for at most most.
 func (c *chain) late(covered, rows int64, after, most time.Duration) bool {
 	last := c.next - 1

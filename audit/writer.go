@@ -16,8 +16,8 @@ import (
 // sweepEvery is how often the writer looks for open calls of processes that died.
 const sweepEvery = 15 * time.Second
 
-// A writer is the one goroutine that appends. It takes what gathered in the queue during the last sync, and writes
-// all of it with the next one.
+// A writer is the only goroutine that appends. It takes the entries that gathered in the queue during the last sync,
+// and writes all of them with the next one.
 type writer struct {
 	r     *Record
 	db    *store.DB
@@ -25,17 +25,17 @@ type writer struct {
 	seal  *sealer // of the chain
 	note  string  // the latest checkpoint of this process
 
-	open  map[openKey]int64 // the running entries of the calls and runs that have no end yet
+	open  map[openKey]int64 // the running entries of calls and runs without an end
 	order []opened          // the same, oldest first, with some that have ended
 
-	unsure []*item     // a batch that may or may not have got to the disk
+	unsure []*item     // a batch that may or may not be on disk
 	rows   []store.Row // the same
 
-	told  int       // how many waited for the last batch
+	told  int       // how many callers waited for the last batch
 	fails int       // attempts in a row that failed
 	last  bool      // the writer has made its last attempt before the end
 	retry time.Time // when to try again; zero after a success
-	sweep time.Time // when to look for what others left open
+	sweep time.Time // when to check for open calls of others
 }
 
 type openKey struct {
@@ -70,7 +70,7 @@ func (w *writer) run() {
 	w.end()
 }
 
-// start opens the database. It takes the time that making the tables takes; meanwhile calls are refused.
+// start opens the database. This includes the time to create the tables; meanwhile calls are refused.
 func (w *writer) start() {
 	defer w.begin()()
 	if err := w.ensure(w.r.ctx); err != nil {
@@ -78,8 +78,8 @@ func (w *writer) start() {
 	}
 }
 
-// gather lets callers run that learned a moment ago that their last entry is on the disk, and that are about to bring
-// the next: one sync for all is cheaper than one for the first and one for the others.
+// gather yields to callers that have just learned that their last entry is on disk and are about to bring the next one:
+// one sync for all is cheaper than one for the first and one for the others.
 func (w *writer) gather() {
 	for range gatherTurns {
 		w.r.mu.Lock()
@@ -92,13 +92,13 @@ func (w *writer) gather() {
 	}
 }
 
-// gatherTurns is how often the others get a turn. If nobody else runs, a turn takes less than a microsecond.
+// gatherTurns is how often gather yields. If nobody else runs, a yield takes less than a microsecond.
 const gatherTurns = 20
 
 // restWait is how long an entry without a waiting caller waits for one with a caller, to share its sync.
 const restWait = 3 * time.Millisecond
 
-// take waits for entries, or for the time to do something else. Then it returns none.
+// take waits for entries, or until other work is due. Then it returns none.
 func (w *writer) take() (batch []*item, closing bool) {
 	r := w.r
 	for {
@@ -155,7 +155,7 @@ func (w *writer) take() (batch []*item, closing bool) {
 	}
 }
 
-// waitedFirst moves the entries of runs that wait for the record to the front. The entries of one run keep their order.
+// waitedFirst moves the entries of runs with a waiting caller to the front. The entries of one run keep their order.
 // After an outage thousands of entries may be in the queue, and new calls would wait for all of them.
 func waitedFirst(queue []*item) []*item {
 	waited := map[string]bool{}
@@ -176,14 +176,14 @@ func waitedFirst(queue []*item) []*item {
 	return append(sorted, rest...)
 }
 
-// tried reports whether another attempt at the end makes no sense: the time is over, or the last attempt failed.
+// tried reports whether another attempt at the end is pointless: the time is over, or the last attempt failed.
 func (w *writer) tried() bool {
 	tried := w.r.ctx.Err() != nil || w.fails > 0 && w.last
 	w.last = true
 	return tried
 }
 
-// due is when to write the queue: at once if somebody waits for an entry in it, or it fills a batch, but after a
+// due returns when to write the queue: at once if a caller waits for an entry in it, or it fills a batch, but after a
 // failure not before the next retry. For an empty queue it is zero.
 func (w *writer) due(queue []*item) time.Time {
 	if len(queue) == 0 || !w.retry.IsZero() {
@@ -206,8 +206,8 @@ func (it *item) tell(err error) {
 	}
 }
 
-// write puts a batch on the disk. If that fails, it refuses the entries that somebody waits for, and puts the others
-// back into the queue.
+// write writes a batch to disk. If that fails, it refuses the entries with a waiting caller, and puts the others back
+// into the queue.
 func (w *writer) write(batch []*item) (ok bool) {
 	defer w.begin()()
 	unsure, err := w.try(batch)
@@ -231,7 +231,7 @@ func (w *writer) write(batch []*item) (ok bool) {
 	return false
 }
 
-// giveBack refuses the entries that somebody waits for, wherever they are in the queue, and keeps the rest for later.
+// giveBack refuses the entries with a waiting caller, anywhere in the queue, and keeps the rest for later.
 func (w *writer) giveBack(batch []*item, err error) {
 	r := w.r
 	r.mu.Lock()
@@ -277,7 +277,7 @@ func (w *writer) tellLost() {
 	}
 }
 
-// later puts an entry of the writer's own into the queue, which may be full.
+// later queues an entry of the writer itself. The queue may be full.
 func (w *writer) later(e Entry) {
 	p := w.r.prepare(e)
 	w.r.mu.Lock()
@@ -297,7 +297,7 @@ func (w *writer) failed(err error) {
 	if w.fails++; w.fails < downAfter {
 		return
 	}
-	w.fails = downAfter + 2 // where the wait is the longest
+	w.fails = downAfter + 2 // where the wait is longest
 	w.r.mu.Lock()
 	first := w.r.down == nil
 	w.r.down = err
@@ -308,7 +308,7 @@ func (w *writer) failed(err error) {
 	}
 }
 
-// wrote notes that a write succeeded.
+// wrote records a successful write.
 func (w *writer) wrote() {
 	if w.fails == 0 {
 		return
@@ -321,8 +321,8 @@ func (w *writer) wrote() {
 	w.tellLost()
 }
 
-// begin notes when an attempt begins, for callers that come meanwhile. end notes that it has ended; by then its outcome
-// is known. An attempt that is part of another one ends with that one.
+// begin records when an attempt begins, for callers that come meanwhile. Call end when its outcome is known. An attempt
+// that is part of another one ends with that one.
 func (w *writer) begin() (end func()) {
 	r := w.r
 	r.mu.Lock()
@@ -338,8 +338,8 @@ func (w *writer) begin() (end func()) {
 	}
 }
 
-// try writes a batch. unsure says that nobody knows whether the batch got to the disk, and that the writer remembers
-// it.
+// try writes a batch. unsure says that nobody knows whether the batch is on disk, and that the writer remembers the
+// batch.
 func (w *writer) try(batch []*item) (unsure bool, err error) {
 	ctx, cancel := context.WithTimeout(w.r.ctx, writeWait)
 	defer cancel()
@@ -375,7 +375,7 @@ func (w *writer) try(batch []*item) (unsure bool, err error) {
 	return true, err
 }
 
-// place gives the entries of a batch their places behind the head, without those that their callers gave up.
+// place assigns the entries of a batch their places after the head. It leaves out those that their callers gave up.
 func (w *writer) place(batch []*item) (rows []store.Row, kept []*item) {
 	head := w.chain.Head()
 	w.r.mu.Lock()
@@ -406,7 +406,7 @@ func (e *Entry) openKey() (k openKey, begins, ends bool) {
 	return openKey{e.Kind, e.Run, e.Call}, e.State == Running, e.State != Running && e.State != Pending
 }
 
-// openFrom is the first entry whose call is still open when rows are on the disk.
+// openFrom returns the first entry with a call that is still open when rows are on disk.
 func (w *writer) openFrom(rows []store.Row, kept []*item) int64 {
 	ended := map[openKey]bool{}
 	next := rows[len(rows)-1].Seq + 1
@@ -431,7 +431,7 @@ func (w *writer) openFrom(rows []store.Row, kept []*item) int64 {
 	return first
 }
 
-// committed notes that rows are on the disk.
+// committed records that rows are on disk.
 func (w *writer) committed(rows []store.Row, kept []*item) {
 	for i, it := range kept {
 		k, begins, ends := it.entry.openKey()
@@ -459,8 +459,8 @@ func (w *writer) committed(rows []store.Row, kept []*item) {
 	}
 }
 
-// acknowledge tells the callers that wait. If a caller gave up while its entry was on its way, the record says that
-// what the entry announced did not happen.
+// acknowledge notifies the waiting callers. If a caller gave up while its entry was being written, the record then says
+// that the announced action did not happen.
 func (w *writer) acknowledge(batch []*item) {
 	var late []*item
 	w.told = 0
@@ -479,7 +479,7 @@ func (w *writer) acknowledge(batch []*item) {
 	w.undo(late)
 }
 
-// undo records that calls were not made, for running entries that are on the disk or that people were asked about.
+// undo records that calls were not made, for running entries that are on disk or that people were asked about.
 func (w *writer) undo(items []*item) {
 	for _, it := range items {
 		if e := it.entry; e.State == Running {
@@ -488,20 +488,20 @@ func (w *writer) undo(items []*item) {
 	}
 }
 
-// asked reports whether e begins a call that people were asked about. The record has the question, so it also has to
-// say how the call ended, even if e itself could not be kept.
+// asked reports whether e begins a call that people were asked about. The record has the question, so it must also say
+// how the call ended, even if e itself could not be recorded.
 func (e *Entry) asked() bool { return e.Kind == Call && e.State == Running && e.Verdict == "ask" }
 
-// notMade is the entry that closes a running entry that came too late.
+// notMade makes the entry that closes a running entry that came too late.
 func (e *Entry) notMade() Entry {
 	return e.end(NotSent, "not_recorded_in_time", "the record did not take it in time, and it was not made")
 }
 
-// end is the entry that closes e.
+// end makes the entry that closes e.
 func (e *Entry) end(state, reason, detail string) Entry {
 	var of json.RawMessage
 	if e.Seq > 0 {
-		// integers always can be
+		// Integers always encode.
 		of, _ = json.Marshal(map[string]any{"of": map[string]any{"chain": e.Chain, "seq": e.Seq}})
 	}
 	return Entry{
@@ -510,7 +510,7 @@ func (e *Entry) end(state, reason, detail string) Entry {
 	}
 }
 
-// ensure makes sure of a database, of a chain to write to, and of what happened to the last batch.
+// ensure makes sure that there is a database and a chain to write to, and that the fate of the last batch is known.
 func (w *writer) ensure(ctx context.Context) error {
 	if w.db == nil {
 		db, err := w.r.options.Open(ctx)
@@ -548,7 +548,7 @@ func (w *writer) ensure(ctx context.Context) error {
 	return nil
 }
 
-// resolve finds out whether the unsure batch was written.
+// resolve determines whether the unsure batch was written.
 func (w *writer) resolve(ctx context.Context) error {
 	there, err := w.chain.Check(ctx, w.rows)
 	fenced := errors.Is(err, store.ErrFenced)
@@ -575,14 +575,14 @@ func (w *writer) resolve(ctx context.Context) error {
 	return nil
 }
 
-// keep puts entries back in front of the queue.
+// keep puts entries back at the front of the queue.
 func (w *writer) keep(items []*item) {
 	w.r.mu.Lock()
 	defer w.r.mu.Unlock()
 	w.r.queue = append(items, w.r.queue...)
 }
 
-// withoutEntries drops the items that have an entry: nobody knows whether the database has those.
+// withoutEntries drops the items with an entry: nobody knows whether the database has those.
 func withoutEntries(items []*item) (rest []*item) {
 	for _, it := range items {
 		if it.entry == nil {
@@ -605,8 +605,8 @@ func withoutWaiters(items []*item) (rest []*item) {
 // everything else is over: if that fails, others take the chain a little later.
 const lastWait = time.Second
 
-// drop releases a chain that others write to or that cannot be used. A later look finds its open calls like those of a
-// dead process, unless their ends are in the next chain by then.
+// drop releases a chain that others write to or that is unusable. A later check finds its open calls like those of a
+// dead process, unless the next chain has their ends by then.
 func (w *writer) drop() {
 	if w.chain == nil {
 		return
@@ -666,7 +666,7 @@ func (w *writer) settle(rows []*store.Row) error {
 	return nil
 }
 
-// waited closes the questions that a dead process left open in a run, and gives the ends of the calls they are about.
+// waited closes the questions that a dead process left open in a run, and returns the ends of their calls.
 func (w *writer) waited(run string) (ends []Entry, err error) {
 	ctx, cancel := context.WithTimeout(w.r.ctx, writeWait)
 	defer cancel()
@@ -687,7 +687,7 @@ func (w *writer) waited(run string) (ends []Entry, err error) {
 	return ends, w.db.WithdrawRun(ctx, run)
 }
 
-// idle does the work that can wait until there is nothing to write.
+// idle does work that can wait until there is nothing to write.
 func (w *writer) idle() {
 	defer w.begin()()
 	ctx, cancel := context.WithTimeout(w.r.ctx, writeWait)
@@ -719,7 +719,7 @@ func (w *writer) idle() {
 	}
 }
 
-// sign puts a checkpoint of the end of the chain into the database, if the latest does not cover all of it.
+// sign stores a checkpoint of the end of the chain in the database, if the latest one does not cover all of it.
 func (w *writer) sign(ctx context.Context) {
 	s := w.seal
 	if s == nil || s.size == s.tree.size || w.unsure != nil {
@@ -730,7 +730,7 @@ func (w *writer) sign(ctx context.Context) {
 		err = w.chain.Seal(ctx, *signed)
 	}
 	if err != nil {
-		s.since = time.Now() // the next try is as far away as if the first entry came now
+		s.since = time.Now() // the next attempt is as far away as if the first entry came now
 		w.r.log.Warn("signing the end of the record failed", "error", err)
 		return
 	}
@@ -738,8 +738,8 @@ func (w *writer) sign(ctx context.Context) {
 	w.note = s.note
 }
 
-// publish sends the checkpoint of the chain's end. First it syncs what the checkpoint covers: a record that ends before
-// its checkpoint after a power cut looks as if somebody had cut it.
+// publish sends the checkpoint of the chain's end. First it syncs the entries that the checkpoint covers. If a power
+// cut left a record that ends before its checkpoint, it would look as if somebody had cut it.
 func (w *writer) publish(ctx context.Context) {
 	w.sign(ctx)
 	if w.db != nil {

@@ -18,7 +18,7 @@ import (
 )
 
 // An Exporter sends entries as events to an OpenTelemetry collector, over HTTP in the protocol's JSON form. It is a
-// copy for people to look at: what the collector does not take is dropped and counted, and holds nothing up.
+// copy for people to look at: it drops and counts entries that the collector does not accept, and delays nothing.
 type Exporter struct {
 	url     string
 	headers map[string]string
@@ -39,7 +39,7 @@ const (
 	maxBatch  = 512
 	sendEvery = time.Second
 	sendWait  = 10 * time.Second
-	// maxTries is how often a batch is sent that a collector has no time for.
+	// maxTries is how often to send a batch when the collector is overloaded.
 	maxTries = 4
 )
 
@@ -54,7 +54,7 @@ func New(url string, headers map[string]string, client *http.Client, log *slog.L
 	return o
 }
 
-// Emit takes an entry along; it is for [audit.Options.Export].
+// Emit queues an entry; it is for [audit.Options.Export].
 func (o *Exporter) Emit(e *audit.Entry) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -68,7 +68,7 @@ func (o *Exporter) Emit(e *audit.Entry) {
 	}
 }
 
-// Close sends what is left until ctx ends.
+// Close sends the remaining entries, until ctx ends.
 func (o *Exporter) Close(ctx context.Context) {
 	o.mu.Lock()
 	first := !o.closed
@@ -153,7 +153,7 @@ func (o *Exporter) postOnce(ctx context.Context, body []byte) (again bool, err e
 		return true, address.Hide(err)
 	}
 	defer res.Body.Close()
-	_, _ = io.CopyN(io.Discard, res.Body, 64<<10) // so that the connection can be used again
+	_, _ = io.CopyN(io.Discard, res.Body, 64<<10) // lets the connection be used again
 	switch res.StatusCode {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		again = true
@@ -164,7 +164,7 @@ func (o *Exporter) postOnce(ctx context.Context, body []byte) (again bool, err e
 	return again, err
 }
 
-// The request of the protocol, as far as it is used.
+// The request of the protocol, with the fields used here.
 type (
 	logs struct {
 		ResourceLogs []resource `json:"resourceLogs"`

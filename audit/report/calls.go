@@ -23,18 +23,18 @@ var callsHeader = []string{
 	"asked", "started", "completed", "ms", "state", "reason", "detail", "count", "arguments", "result",
 }
 
-// A callRow is what the entries of one call say together.
+// A callRow combines the entries of one call.
 type callRow struct {
 	first     *audit.Entry // says what was called, by whom
-	decision  *audit.Entry // that it is refused, or sent
+	decision  *audit.Entry // the call is refused, or sent
 	end       *audit.Entry // how it ended
 	asked     time.Time
 	started   time.Time
 	completed time.Time
 }
 
-// Calls writes the calls that the entries which fit q are about as CSV: a row for each, as soon as all of it was
-// read, and those without an end last. It returns how many there are. It proves nothing.
+// Calls writes the calls of the entries that match q as CSV: a row for each, as soon as all of it was read, and last
+// the calls without an end. It returns the number of calls. The table is not a proof.
 func Calls(ctx context.Context, w io.Writer, db *store.DB, q store.Query) (n int, err error) {
 	out := csv.NewWriter(w)
 	if err := out.Write(callsHeader); err != nil {
@@ -99,8 +99,8 @@ func (r *callRow) add(e *audit.Entry) {
 	}
 }
 
-// complete reports whether nothing is missing. The entries of a call may be of two chains, one for each process it
-// was in.
+// complete reports whether nothing is missing. The entries of a call may be in two chains, one for each process that it
+// ran in.
 func (r *callRow) complete() bool { return r.decision != nil && r.end != nil }
 
 func (r *callRow) cells() []string {
@@ -126,7 +126,7 @@ func (r *callRow) cells() []string {
 		return t.Format(timeFormat)
 	}
 	number, took, count := "", "", ""
-	if r.first.Call != 0 { // which refusals that were counted have not
+	if r.first.Call != 0 { // aggregated refusals have none
 		number = strconv.Itoa(r.first.Call)
 	}
 	if end.MS != 0 {

@@ -1,5 +1,5 @@
-// Package report gives tables for people of a record: what happened how often, and a row for each call. Unlike the
-// files of [audit.Export] they prove nothing.
+// Package report makes tables for people from a record: how often events happened, and a row for each call. Unlike the
+// files of [audit.Export] they are not a proof.
 package report
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// A Friction is how often a rule has asked people, and what they said.
+// A Friction is how often a rule has asked people, and their answers.
 type Friction struct {
 	Profile       string  `json:"profile"`
 	Rule          string  `json:"rule"` // "" is the profile's unmatched
@@ -22,15 +22,15 @@ type Friction struct {
 	Refused       int     `json:"refused"`    // by a person
 	Unanswered    int     `json:"unanswered"` // nobody was there, or nobody answered in time
 	MedianSeconds float64 `json:"medianSeconds"`
-	AlwaysYes     bool    `json:"alwaysYes"` // a question whose answer is known teaches people not to read
+	AlwaysYes     bool    `json:"alwaysYes"` // a question with a known answer teaches people not to read
 
 	seconds []float64
 }
 
-// alwaysYes is how many approvals without a refusal make a rule one that is always approved.
+// alwaysYes is how many approvals without a refusal mark a rule as always approved.
 const alwaysYes = 10
 
-// A Summary is what people see of a record at a glance.
+// A Summary is an overview of a record.
 type Summary struct {
 	Entries int            `json:"entries"`
 	Runs    int            `json:"runs"`
@@ -38,24 +38,24 @@ type Summary struct {
 	Refused map[string]int `json:"refused"` // by reason
 	Rules   []*Friction    `json:"rules"`   // those that asked most first
 
-	// Questions are what programs asked in their own words, by how that ended. They approve nothing, so no rule
+	// Questions counts the questions of programs in their own words, by outcome. They approve nothing, so no rule
 	// counts them.
 	Questions map[string]int `json:"questions,omitempty"`
-	// Plans are what people were asked to allow before a program ran, by how that ended. No rule asked.
+	// Plans counts the plans that people were asked to allow before a program ran, by outcome. No rule asked.
 	Plans map[string]int `json:"plans,omitempty"`
 }
 
-// inquiry is the tool of a question that a program asks in its own words. It belongs to no server.
+// inquiry is the tool of a question that a program asks in its own words. It has no server.
 const inquiry = "ask_user"
 
-// ahead is the tool of a question whether the calls of a program are allowed before it runs. It belongs to no server
+// ahead is the tool of the question whether people allow the calls of a program before it runs. It has no server
 // either.
 const ahead = "plan"
 
-// late is the state of an answer that came when its question was decided otherwise, which was counted.
+// late is the state of an answer that came after its question was decided. That decision was counted.
 const late = "late_answer"
 
-// Summarise counts the entries that fit q.
+// Summarise counts the entries that match q.
 func Summarise(ctx context.Context, db *store.DB, q store.Query) (*Summary, error) {
 	s := &Summary{
 		Calls: map[string]int{}, Refused: map[string]int{}, Questions: map[string]int{}, Plans: map[string]int{},
