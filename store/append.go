@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// together lists how many rows one statement inserts, the largest number first.
+// together lists how many rows one statement inserts, in descending order.
 var together = [...]int{16, 8, 4, 2, 1}
 
 const columns = `chain, seq, time, kind, state, run, call, principal, profile, tool, hash, body`
 
-// width is how many columns there are.
+// width is the number of columns.
 const width = 12
 
 // appendValues adds the columns of the row to the arguments of a statement.
@@ -40,8 +40,8 @@ func (c *Chain) appendFile(ctx context.Context, rows []Row, openFrom int64, sign
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	// From here on this waits for the disk and, for a time that the connection knows, for another process. The driver
-	// starts a goroutine for each statement that can be canceled, which took a twentieth of the time of a recorded call.
+	// From here on this waits for the disk and, for a bounded time set on the connection, for another process. The
+	// driver starts a goroutine for each cancelable statement, which took a twentieth of the time of a recorded call.
 	ctx = context.WithoutCancel(ctx)
 	if _, err := c.begin.ExecContext(ctx); err != nil {
 		c.drop()
@@ -93,7 +93,7 @@ func (c *Chain) write(ctx context.Context, rows []Row, openFrom int64, signed *S
 	return err
 }
 
-// tailOf is the authentication of an end. An append that nobody signs leaves none of an earlier end.
+// tailOf returns the authentication of an end. An unsigned append removes the one of an earlier end.
 func tailOf(s *Signed) []byte {
 	if s == nil || s.Tail == nil {
 		return []byte{}
@@ -101,10 +101,10 @@ func tailOf(s *Signed) []byte {
 	return s.Tail
 }
 
-// runBlock is how many entries of a chain share one row of run_blocks for each run among them.
+// runBlock is how many entries of a chain form a block: run_blocks has one row for each run in a block.
 const runBlock = 64
 
-// findable notes in which blocks the runs of rows are.
+// findable records the blocks that contain the runs of rows.
 func (c *Chain) findable(ctx context.Context, rows []Row) error {
 	for i := range rows {
 		r := &rows[i]
@@ -123,7 +123,7 @@ func (c *Chain) findable(ctx context.Context, rows []Row) error {
 	return nil
 }
 
-// connect makes the connection and its statements, again after the file was opened again.
+// connect makes the connection and its statements, also after the file was reopened.
 func (c *Chain) connect(ctx context.Context, pool *sql.DB) (err error) {
 	if c.of == pool {
 		return nil
@@ -142,7 +142,7 @@ func (c *Chain) connect(ctx context.Context, pool *sql.DB) (err error) {
 	}
 	c.of = pool
 	c.db.keep(c, c.close)
-	// It may be another file than the one that the head was read from.
+	// It may not be the file from which the head was read.
 	switch _, written, err := headOf(ctx, pool, c.head.Chain); {
 	case err != nil:
 		return err
@@ -154,7 +154,7 @@ func (c *Chain) connect(ctx context.Context, pool *sql.DB) (err error) {
 	return nil
 }
 
-// prepare makes the statements.
+// prepare prepares the statements.
 func (c *Chain) prepare(ctx context.Context) (err error) {
 	prepare := func(query string) *sql.Stmt {
 		if err != nil {
@@ -173,7 +173,7 @@ func (c *Chain) prepare(ctx context.Context) (err error) {
 	c.found = map[string]bool{}
 	c.inserts = map[int]*sql.Stmt{}
 	for _, n := range together {
-		// OR FAIL: an error rolls back everything anyway, so SQLite need not keep what it takes to undo one statement.
+		// OR FAIL: an error rolls back everything anyway, so SQLite need not store what it takes to undo one statement.
 		query := `INSERT OR FAIL INTO entries (` + columns + `) VALUES ` + strings.Repeat(`(?,?,?,?,?,?,?,?,?,?,?,?),`, n)
 		c.inserts[n] = prepare(strings.TrimSuffix(query, ","))
 	}

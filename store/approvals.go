@@ -17,7 +17,7 @@ type Approval struct {
 	Run       string
 	Call      int
 	Principal string          // for whom the call would be made
-	Digest    string          // of everything that the answer binds
+	Digest    string          // of everything that the answer covers
 	Question  json.RawMessage // what is shown
 	Created   time.Time
 	Expires   time.Time
@@ -32,7 +32,7 @@ type Approval struct {
 
 const approvalColumns = `id, run, call, principal, digest, question, created, expires, validated, answer, answered_by, answered_at, used_at, withdrawn`
 
-// Propose keeps a call that needs a person. [ErrTaken] says that there is a question of that ID.
+// Propose stores a call that needs a person. [ErrTaken] says that the ID is already in use.
 func (d *DB) Propose(ctx context.Context, a *Approval) error {
 	defer d.changed(Approvals)
 	return d.once(ctx, proposal, d.proposed(a)...)
@@ -46,8 +46,8 @@ func (d *DB) proposed(a *Approval) []any {
 	return []any{a.ID, a.Run, a.Call, a.Principal, a.Digest, question, d.now(), a.Expires.UnixMicro()}
 }
 
-// Answer gives the one answer that an approval gets. [ErrTaken] says that there was one before, that its time
-// is over, or that what was asked is not what digest says; [ErrNotFound] that nothing was asked.
+// Answer stores the only answer to an approval. [ErrTaken] says that it has one already, that its time is over, or that
+// digest does not match the question; [ErrNotFound] that there is no such question.
 func (d *DB) Answer(ctx context.Context, id, digest string, yes bool, by string, answer json.RawMessage) error {
 	defer d.changed(Approvals)
 	return d.orNotFound(ctx, d.once(ctx, answering, d.answered(id, digest, yes, by, answer)...), id)
@@ -60,8 +60,8 @@ func (d *DB) answered(id, digest string, yes bool, by string, answer json.RawMes
 	return []any{d.boolean(yes), d.seal.closeText(answer, Approvals, id, "answer"), by, d.now(), id, digest}
 }
 
-// AnswerInstead answers a question with another one: a no to it, and a yes to other, which is a call with other
-// arguments. All of it happens or nothing. The errors are those of [DB.Answer] and [DB.Propose].
+// AnswerInstead answers a question with another one, in one transaction: a no to it, and a yes to other, which is a
+// call with other arguments. The errors are those of [DB.Answer] and [DB.Propose].
 func (d *DB) AnswerInstead(ctx context.Context, id, digest, by string, no json.RawMessage, other *Approval,
 	yes json.RawMessage) error {
 	defer d.changed(Approvals)
@@ -77,7 +77,7 @@ func (d *DB) AnswerInstead(ctx context.Context, id, digest, by string, no json.R
 	return d.orNotFound(ctx, err, id)
 }
 
-// Withdraw closes a question that nobody needs answered any more. [ErrTaken] says that it has its answer.
+// Withdraw closes a question that needs no answer any more. [ErrTaken] says that it already has an answer.
 func (d *DB) Withdraw(ctx context.Context, id string) error {
 	defer d.changed(Approvals)
 	err := d.once(ctx, `UPDATE approvals SET withdrawn = $1 WHERE id = $2 AND validated IS NULL AND withdrawn IS NULL`,
@@ -85,7 +85,7 @@ func (d *DB) Withdraw(ctx context.Context, id string) error {
 	return d.orNotFound(ctx, err, id)
 }
 
-// WithdrawRun closes the questions of a run that ends, as many as are open.
+// WithdrawRun closes all open questions of a run that ends.
 func (d *DB) WithdrawRun(ctx context.Context, run string) error {
 	defer d.changed(Approvals)
 	_, err := d.exec(ctx, `UPDATE approvals SET withdrawn = $1 WHERE run = $2 AND validated IS NULL AND withdrawn IS NULL`,
@@ -93,7 +93,7 @@ func (d *DB) WithdrawRun(ctx context.Context, run string) error {
 	return err
 }
 
-// Use turns a yes into the one call that it allows, before that call is made.
+// Use spends a yes on the one call that it allows, before that call is made.
 func (d *DB) Use(ctx context.Context, id, digest string) error {
 	defer d.changed(Approvals)
 	err := d.once(ctx, `UPDATE approvals SET used_at = $1 WHERE id = $2 AND digest = $3 AND validated = $4 AND used_at IS NULL AND expires > $1`,
@@ -111,16 +111,16 @@ func (d *DB) orNotFound(ctx context.Context, err error, id string) error {
 	return err
 }
 
-// Approval gives one approval.
+// Approval returns one approval.
 func (d *DB) Approval(ctx context.Context, id string) (*Approval, error) {
 	return first(d.approvals(ctx, `id = $1`, id))
 }
 
-// answersAtOnce is how many questions one statement reads: databases limit the parameters of one.
+// answersAtOnce is how many questions one statement reads: databases limit the parameters of a statement.
 const answersAtOnce = 500
 
-// Answers tells what became of some questions, by ID: Validated, Answer and Withdrawn, and nothing else of them. It
-// leaves out questions that are not there.
+// Answers returns the outcome of questions by ID: only Validated, Answer and Withdrawn. It leaves out missing
+// questions.
 func (d *DB) Answers(ctx context.Context, ids []string) (map[string]*Approval, error) {
 	all := make(map[string]*Approval, len(ids))
 	for some := range slices.Chunk(ids, answersAtOnce) {
@@ -157,7 +157,7 @@ func (d *DB) Answers(ctx context.Context, ids []string) (map[string]*Approval, e
 	return all, nil
 }
 
-// Pending lists what waits for an answer, oldest first; of one principal, or of all for "".
+// Pending lists the questions that wait for an answer, oldest first; for one principal, or for all with "".
 func (d *DB) Pending(ctx context.Context, principal string) ([]*Approval, error) {
 	return d.approvals(ctx, `validated IS NULL AND withdrawn IS NULL AND expires > $1 AND ($2 = '' OR principal = $2) ORDER BY created, id`, d.now(), principal)
 }
@@ -202,7 +202,7 @@ func (d *DB) approvals(ctx context.Context, where string, args ...any) ([]*Appro
 	return all, err
 }
 
-// boolean is what the database keeps as a truth value: SQLite has none.
+// boolean converts a truth value for the database: SQLite has no such type.
 func (d *DB) boolean(b bool) any {
 	if d.file == nil {
 		return b

@@ -20,7 +20,7 @@ type Head struct {
 	Hash  [32]byte // of its last entry
 }
 
-// A Row is one entry of the record as the database keeps it.
+// A Row is one entry of the record in the form of the database.
 type Row struct {
 	Chain, Seq int64
 	Time       int64 // microseconds since 1970
@@ -35,16 +35,16 @@ type Row struct {
 	Body       string
 }
 
-// A Signed is the latest signed checkpoint of a chain, as text, and the hashes that the next one is made of. The end of
-// the chain may be behind that checkpoint, so Tail authenticates the end itself. None of them means anything to this
-// package. All are zero for a chain that was never signed.
+// A Signed is the latest signed checkpoint of a chain, as text, and the hashes from which the next one is computed. The
+// chain may extend beyond that checkpoint, so Tail authenticates the end itself. This package does not interpret them.
+// All are zero for a chain that was never signed.
 type Signed struct {
 	Note string
 	Tree []byte
 	Tail []byte
 }
 
-// An End is the end of a chain and its signatures, as they were at one moment.
+// An End is the end of a chain and its signatures at one moment.
 type End struct {
 	Head
 	Signed
@@ -58,30 +58,30 @@ type Chain struct {
 	signed Signed                            // when it was claimed
 	lock   *os.File                          // SQLite: held by the process; nil for PostgreSQL
 
-	// PostgreSQL: the owner, as the database knows it. It changes after an append that got no answer, because the
-	// database may still perform it: see [Chain.fence].
+	// PostgreSQL: the owner, as the database knows it. It changes after an append without an answer, because the
+	// database may still perform the append: see [Chain.fence].
 	name atomic.Pointer[string]
-	next string // the name that a change was attempted to
+	next string // the name that an attempted change would set
 
 	stop   context.CancelFunc
 	beside sync.WaitGroup
 
-	// SQLite keeps a connection with prepared statements.
+	// SQLite: a connection with prepared statements.
 	of         *sql.DB
 	conn       *sql.Conn
 	statements []*sql.Stmt       // all of them
-	inserts    map[int]*sql.Stmt // by how many rows they insert
+	inserts    map[int]*sql.Stmt // by the number of rows that they insert
 	sequence   *sql.Stmt
 	seal       *sql.Stmt
 	find       *sql.Stmt
 	begin      *sql.Stmt
 	commit     *sql.Stmt
 	block      int64           // the first entry of the last block
-	found      map[string]bool // the runs that have a row for it
+	found      map[string]bool // the runs with a row for that block
 }
 
 const (
-	// beatEvery is how often the owner of a chain in PostgreSQL sends a heartbeat, and deadAfter how long it may be
+	// beatEvery is how often the owner of a chain in PostgreSQL sends a heartbeat. deadAfter is how long it may be
 	// silent, by the database's clock, before another process may take over the chain.
 	beatEvery = 5 * time.Second
 	deadAfter = 30 * time.Second
@@ -89,7 +89,7 @@ const (
 	maxChains = 1000
 )
 
-// Claim takes a chain that nobody writes to and that fit accepts, or begins one. A nil fit accepts every chain.
+// Claim takes a chain that has no writer and that fit accepts, or begins a new one. A nil fit accepts every chain.
 func (d *DB) Claim(ctx context.Context, fit func(Head, Signed) error) (*Chain, error) {
 	if fit == nil {
 		fit = func(Head, Signed) error { return nil }
@@ -147,7 +147,7 @@ func (d *DB) signedAt(ctx context.Context, n int64) (s Signed, err error) {
 	return s, err
 }
 
-// headOf reads where a chain should end and where it does.
+// headOf reads where a chain should end and where it ends.
 func (d *DB) headOf(ctx context.Context, n int64) (said, written Head, err error) {
 	pool, done, err := d.use(ctx)
 	if err != nil {
@@ -204,7 +204,7 @@ func (d *DB) claimPostgres(ctx context.Context, fit func(Head, Signed) error) (*
 		if written == c.head && unfit == nil {
 			break
 		}
-		// Nobody owns it from now on: its heartbeat never gets old.
+		// From now on nobody owns it: its heartbeat never expires.
 		if _, err := d.exec(ctx, `UPDATE chains SET owner = 'nobody', beat = 'infinity' WHERE number = $1`,
 			c.head.Chain); err != nil {
 			return nil, err
@@ -244,13 +244,13 @@ func (c *Chain) beat(ctx context.Context) {
 	}
 }
 
-// Head is the end of the chain behind the last append that was acknowledged.
+// Head returns the end of the chain after the last acknowledged append.
 func (c *Chain) Head() Head { return c.head }
 
-// Append adds rows, all of them or none, and returns when they are on the disk. They have to follow
-// the head without a gap. openFrom is the first entry of this chain whose call may still be open.
+// Append adds all rows or none, and returns when they are on disk. They must follow the head without a gap. openFrom is
+// the first entry of this chain with a call that may still be open.
 //
-// After an error other than [ErrFenced] nobody knows whether the rows are there: ask [Chain.Check].
+// After an error other than [ErrFenced] it is unknown whether the rows are there: call [Chain.Check].
 func (c *Chain) Append(ctx context.Context, rows []Row, openFrom int64) error {
 	for i, r := range rows {
 		if r.Chain != c.head.Chain || r.Seq != c.head.Seq+int64(i)+1 {
@@ -281,11 +281,11 @@ func (c *Chain) Append(ctx context.Context, rows []Row, openFrom int64) error {
 	return nil
 }
 
-// Signed is what the chain was signed with when this process claimed it.
+// Signed returns the signatures of the chain when this process claimed it.
 func (c *Chain) Signed() Signed { return c.signed }
 
-// SignWith makes all later appends signed ones: sign gets the rows of each append before it, and returns what goes to
-// the disk with them. Without a note the checkpoint and the hashes stay as they are. sign must not use the database.
+// SignWith makes all later appends signed: sign receives the rows before each append, and returns the signatures to
+// write with them. Without a note the checkpoint and the hashes stay as they are. sign must not use the database.
 func (c *Chain) SignWith(sign func(rows []Row) (*Signed, error)) { c.sign = sign }
 
 // Seal writes the checkpoint of the end without an append.
@@ -298,9 +298,9 @@ func (c *Chain) Seal(ctx context.Context, s Signed) error {
 	return err
 }
 
-// Check asks the database where the chain ends, after an append of rows that failed, and reports whether they are there
-// after all. If it reports false without an error, they never will be. An end that is neither the one before nor the
-// one behind the rows is [ErrFenced], and so is a chain that another process took over.
+// Check asks the database where the chain ends, after a failed append of rows, and reports whether they are there after
+// all. If it reports false without an error, they never will be. An end that is neither the one before nor the one
+// after the rows is [ErrFenced], and so is a chain that another process took over.
 func (c *Chain) Check(ctx context.Context, rows []Row) (there bool, err error) {
 	mine, err := c.fence(ctx)
 	if err != nil {
@@ -332,8 +332,8 @@ func (c *Chain) Check(ctx context.Context, rows []Row) (there bool, err error) {
 }
 
 // fence voids an append that got no answer: PostgreSQL performs a statement that it has read even when the sender is
-// gone. An append names the owner, so it is void once the owner has another name. fence reports whether this writer
-// still owns the chain. It repeats an attempt that got no answer with the same name.
+// gone. An append names the owner, so a change of the owner's name voids it. fence reports whether this writer still
+// owns the chain. It repeats an attempt without an answer under the same name.
 func (c *Chain) fence(ctx context.Context) (mine bool, err error) {
 	if c.lock != nil {
 		return true, nil
@@ -357,7 +357,7 @@ func (c *Chain) fence(ctx context.Context) (mine bool, err error) {
 
 func newOwner() string { return "w_" + rand.Text() }
 
-// Release gives the chain back. The database must still be open.
+// Release gives the chain up. The database must still be open.
 func (c *Chain) Release(ctx context.Context) error {
 	if c.stop != nil {
 		c.stop()

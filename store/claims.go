@@ -16,21 +16,21 @@ import (
 
 // claims are the parked runs and seats that this process has, and the heartbeats of others.
 //
-// Beside an SQLite file, a process that has claims keeps a lock file, which the system unlocks when the process ends,
-// however it does. On PostgreSQL a process that has claims counts up a number in their rows, and one whose number stood
-// still for [silentFor] is taken for dead. How long that is, is measured by who looks, while it looks: clocks of other
-// machines, and of this one when it was asleep or set, do not matter. A mistake costs at worst a run, never a second
-// one of it: see [ParkedRun].
+// With an SQLite file, a process that has claims holds a lock file. The system unlocks it when the process ends, for
+// any reason. With PostgreSQL, a process that has claims increments a number in their rows. If the number stands still
+// for [silentFor], other processes consider the process dead. Each observer measures that time itself, while it
+// observes. So the clocks of other machines do not matter, nor does this one's clock when it was asleep or set. A
+// mistake costs at worst a run, and never runs one twice: see [ParkedRun].
 type claims struct {
 	now  func() time.Time
 	path string // of the SQLite file; "" for PostgreSQL
 
 	mu    sync.Mutex
-	token string   // names this process in its claims
-	lock  *os.File // SQLite: of the file that is named after token
+	token string   // identifies this process in its claims
+	lock  *os.File // SQLite: of the file named after token
 	mine  map[string]*held
 	seen  map[string]*sighting // PostgreSQL: of other processes, by claim
-	told  map[string]bool      // of which it was told that they are dead
+	told  map[string]bool      // the claims that were reported dead
 }
 
 type held struct {
@@ -40,17 +40,17 @@ type held struct {
 
 type sighting struct {
 	beats    int64
-	at, last time.Time // when the number was new, and when it was looked at
+	at, last time.Time // when the number changed, and when it was last read
 }
 
 const (
-	// lookEvery is how often claims are looked at, and on PostgreSQL counted up.
+	// lookEvery is how often to check claims, and on PostgreSQL how often to increment them.
 	lookEvery = time.Second
-	// silentFor is how long a process is silent before it is taken for dead, and blindFor how long nobody may have looked
-	// for that to count.
+	// silentFor is how long a process may be silent before it counts as dead. blindFor is the longest gap between two
+	// checks for that time to count.
 	silentFor = 10 * time.Second
 	blindFor  = 5 * time.Second
-	// lockInfix comes between the name of the SQLite file and the token of a process.
+	// lockInfix separates the name of the SQLite file from the token of a process.
 	lockInfix = "-process-"
 )
 
@@ -69,7 +69,7 @@ func (c *claims) hold(by string) (claim string, lost <-chan struct{}, err error)
 	return claim, h.lost, nil
 }
 
-// begin names this process, and on SQLite takes the lock that says that it lives.
+// begin chooses a token for this process, and on SQLite takes the lock that shows that it lives.
 func (c *claims) begin() error {
 	c.mine = map[string]*held{}
 	if c.path == "" {
@@ -84,7 +84,7 @@ func (c *claims) begin() error {
 			return err
 		}
 		if lock == nil {
-			continue // a sweeper looks at it
+			continue // a sweeper is checking it
 		}
 		if _, err := os.Stat(lock.Name()); err != nil {
 			lock.Close() // a sweeper was faster
@@ -102,7 +102,7 @@ func (c *claims) sweep() {
 		if lock, err := tryLock(name); err == nil && lock != nil {
 			removed := os.Remove(name)
 			lock.Close()
-			if removed != nil { // some systems remove no file that is open
+			if removed != nil { // some systems cannot remove an open file
 				os.Remove(name)
 			}
 		}
@@ -111,12 +111,12 @@ func (c *claims) sweep() {
 
 func globEscape(path string) string {
 	if filepath.Separator == '\\' {
-		return path // where there is no escaping
+		return path // where escaping does not exist
 	}
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// end says that this process has no claims any more.
+// end announces that this process has no claims any more.
 func (c *claims) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -128,7 +128,7 @@ func (c *claims) end() {
 	c.lock, c.token, c.mine = nil, "", nil
 }
 
-// settle notes whether a claim should be in the database.
+// settle records whether a claim should be in the database.
 func (c *claims) settle(claim string, there bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -156,7 +156,7 @@ func (c *claims) held() []string {
 	return all
 }
 
-// lose tells the holder of a claim that it is gone, unless the holder gave it up meanwhile.
+// lose tells the holder of a claim that it is lost, unless the holder gave it up meanwhile.
 func (c *claims) lose(claim string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -166,7 +166,7 @@ func (c *claims) lose(claim string) {
 	}
 }
 
-// see notes a heartbeat.
+// see records a heartbeat.
 func (c *claims) see(claim string, beats int64) {
 	if c.path != "" || claim == "" {
 		return
@@ -184,7 +184,7 @@ func (c *claims) see(claim string, beats int64) {
 	s.last = now
 }
 
-// dead reports whether the process that has a claim ended, as far as this one knows.
+// dead reports whether the process that has a claim has ended, as far as this one knows.
 func (c *claims) dead(claim string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -211,7 +211,7 @@ func (c *claims) dead(claim string) bool {
 	return true
 }
 
-// news reports whether claims have died since the last look, and forgets those that are no longer among them.
+// news reports whether claims have died since the last check, and forgets those that are not in all any more.
 func (c *claims) news(all []string) bool {
 	found, dead := false, map[string]bool{}
 	for _, claim := range all {
@@ -233,8 +233,8 @@ func (c *claims) news(all []string) bool {
 	return found
 }
 
-// lookAfterClaims says that this process lives, hears when it lost a run, and tells those who watch when another
-// process died that had runs or in which somebody sat.
+// lookAfterClaims sends this process's heartbeats and detects lost runs. It notifies the watchers when another process
+// died that had runs or seats.
 func (d *DB) lookAfterClaims(ctx context.Context) {
 	t := time.NewTicker(lookEvery)
 	defer t.Stop()

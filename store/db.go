@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// Options say which database to use. One of Path and URL is required.
+// Options select the database. One of Path and URL is required.
 type Options struct {
-	Path string // of the SQLite file; its folder has to exist
+	Path string // of the SQLite file; its folder must exist
 	URL  string // of a PostgreSQL database: postgres://user@host/name
 
-	// ReadOnly allows queries and nothing else; the database must exist and be of this version.
+	// ReadOnly allows only queries; the database must exist and have this version.
 	ReadOnly bool
 
-	// Relaxed lets a power cut take the last few rows that were acknowledged. They survive the death of the process in
-	// any case. SQLite only.
+	// Relaxed allows a power cut to lose the last few acknowledged rows. They always survive the death of the process.
+	// SQLite only.
 	Relaxed bool
 	// Wait bounds the wait for a database that another process has locked; zero means five seconds.
 	Wait time.Duration
 
 	// SealKey, of 32 bytes, encrypts the arguments and results in questions, answers, parked runs and outcomes.
-	// Processes that share the database share it. nil keeps them in clear.
+	// Processes that share the database share the key. Nil stores them in clear.
 	SealKey []byte
 
 	Now func() time.Time // nil is time.Now
@@ -36,37 +36,38 @@ type Options struct {
 // defaultWait bounds the wait for a locked database.
 const defaultWait = 5 * time.Second
 
-// A DB is an open database. Many goroutines may call its methods. Errors that say why it cannot be used at the moment
-// have a method Reason() string, which names no files, hosts or users.
+// A DB is an open database. Many goroutines may call its methods. Errors that say why it is currently unavailable have
+// a method Reason() string, which names no files, hosts or users.
 type DB struct {
 	options Options
 	file    *file // nil for PostgreSQL
 	log     *slog.Logger
-	stop    context.CancelFunc // ends what runs beside
+	stop    context.CancelFunc // ends the background work
 	beside  sync.WaitGroup
 	watch   watchers
 	seal    seal
 	claims  claims
 	stall   stall
-	silent  atomic.Bool // for tests: this process gives no signs of life
+	silent  atomic.Bool // for tests: this process sends no heartbeats
 
 	mostOutcomes int // maxOutcomes, or fewer in tests
 
-	// gate is held for reading while connections are in use, and for writing to open the file again: a connection to a
-	// file or a log that is gone would spoil the new one.
+	// gate is held for reading while connections are in use, and for writing to reopen the file: a connection to a file
+	// or a log that is gone would corrupt the new one.
 	gate   sync.RWMutex
-	pool   *sql.DB // nil while the file cannot be opened again
+	pool   *sql.DB // nil while reopening the file fails
 	id     string
 	closed bool
 
 	writing chan struct{} // holds one while a goroutine of this process writes to the file; see write
 
-	used   atomic.Bool // since the last look at the file's health
+	used   atomic.Bool // since the last health check of the file
 	heldMu sync.Mutex
-	held   map[any]func() // closes the connections that somebody keeps, by who keeps them
+	held   map[any]func() // closes connections that are held for long, by holder
 }
 
-// Open opens a database, and makes the tables if there are none. It refuses a database with tables of another version.
+// Open opens a database, and creates the tables if there are none. It refuses a database with tables of another
+// version.
 func Open(ctx context.Context, o Options) (*DB, error) {
 	if (o.Path == "") == (o.URL == "") {
 		return nil, errors.New("store: one of Path and URL says which database to use")
@@ -115,7 +116,7 @@ func (d *DB) background(f func()) {
 	}()
 }
 
-// ID names the database. A copy of the database has the same one.
+// ID identifies the database. A copy of the database has the same ID.
 func (d *DB) ID() string { return d.id }
 
 // Fleet reports whether other replicas may share the database.
@@ -159,7 +160,7 @@ func (d *DB) closePool() error {
 	return err
 }
 
-// keep notes that who has connections of its own, which drop closes; a nil drop forgets it.
+// keep records that who has its own connections, which drop closes; a nil drop removes the entry.
 func (d *DB) keep(who any, drop func()) {
 	d.heldMu.Lock()
 	defer d.heldMu.Unlock()
@@ -170,8 +171,8 @@ func (d *DB) keep(who any, drop func()) {
 	}
 }
 
-// use gives the connections, after a look at whether the file is still the one that was opened. The caller calls done
-// soon, and does not use the DB in between.
+// use returns the connections, after checking that the file is still the one that was opened. The caller must call done
+// soon, and must not use the DB in between.
 func (d *DB) use(ctx context.Context) (pool *sql.DB, done func(), err error) {
 	for range 2 {
 		d.gate.RLock()
@@ -200,7 +201,7 @@ func (d *DB) use(ctx context.Context) (pool *sql.DB, done func(), err error) {
 }
 
 // write waits until no other goroutine of this process writes to an SQLite file. The library would let one of them win
-// and all others try again after a while, and some of many would never have their turn.
+// and make all others retry later, and some of many would never succeed.
 func (d *DB) write(ctx context.Context) (done func(), err error) {
 	if d.file == nil {
 		return func() {}, nil
@@ -220,7 +221,7 @@ func (d *DB) turn(ctx context.Context) (done func(), err error) {
 	return d.write(ctx)
 }
 
-// exec performs one statement and returns how many rows it touched.
+// exec runs one statement and returns how many rows it changed.
 func (d *DB) exec(ctx context.Context, query string, args ...any) (int64, error) {
 	return d.execWithin(ctx, answerWait, query, args...)
 }
@@ -253,7 +254,7 @@ func (d *DB) perform(ctx context.Context, query string, args ...any) (int64, err
 	return result.RowsAffected()
 }
 
-// each calls f for every row of a query; scan is the row's own. f must not use the DB.
+// each calls f for every row of a query; scan reads the row. f must not use the DB.
 func (d *DB) each(ctx context.Context, f func(scan func(...any) error) error, query string, args ...any) error {
 	u, err := d.limited(ctx, answerWait)
 	if err != nil {
@@ -266,7 +267,7 @@ func (d *DB) each(ctx context.Context, f func(scan func(...any) error) error, qu
 	return failed
 }
 
-// query is each without a limit for the whole. failed is the error of f.
+// query is each without a limit for the whole query. failed is the error of f.
 func (d *DB) query(u *use, f func(scan func(...any) error) error, query string, args ...any) (failed, err error) {
 	pool, done, err := d.use(u)
 	if err != nil {
@@ -286,12 +287,12 @@ func (d *DB) query(u *use, f func(scan func(...any) error) error, query string, 
 	return nil, rows.Err()
 }
 
-// once performs a statement that may touch one row. ErrTaken says that it touched none.
+// once runs a statement that may change one row. ErrTaken says that it changed none.
 func (d *DB) once(ctx context.Context, query string, args ...any) error {
 	return one(d.exec(ctx, query, args...))
 }
 
-// first is the only row of a query for one row. [ErrNotFound] says that there is none.
+// first returns the only row of a query for one row. [ErrNotFound] says that there is none.
 func first[T any](all []*T, err error) (*T, error) {
 	if err == nil && len(all) == 0 {
 		err = ErrNotFound
@@ -302,7 +303,7 @@ func first[T any](all []*T, err error) (*T, error) {
 	return all[0], nil
 }
 
-// one is the error of a statement that may touch one row, and touched n.
+// one converts the count of a statement that may change one row, and changed n, to an error.
 func one(n int64, err error) error {
 	if err == nil && n == 0 {
 		return ErrTaken
@@ -314,7 +315,7 @@ func (d *DB) now() int64 { return d.options.Now().UnixMicro() }
 
 func fromMicro(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
-// readMeta reads who the database is.
+// readMeta reads the identity of the database.
 func readMeta(ctx context.Context, pool *sql.DB) (id string, err error) {
 	err = pool.QueryRowContext(ctx, `SELECT value FROM meta WHERE name = 'id'`).Scan(&id)
 	if err != nil {

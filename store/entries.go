@@ -14,7 +14,7 @@ import (
 // A Query selects entries. The zero value selects all.
 type Query struct {
 	Chain     int64 // 0: every chain
-	After     int64 // with Chain: entries behind this one
+	After     int64 // with Chain: entries after this one
 	Run       string
 	Principal string
 	Profile   string
@@ -28,14 +28,14 @@ type Query struct {
 	Limit  int  // 0: all
 }
 
-// Rows calls f for each entry that fits: with Chain in the order of the chain, else by time, and entries of
-// one chain and one time in the order of the chain. It ends with the first error of f, which must not use the DB.
+// Rows calls f for each matching entry: with Chain in the order of the chain, else by time, and entries of one chain
+// and one time in the order of the chain. It stops at the first error of f. f must not use the DB.
 func (d *DB) Rows(ctx context.Context, q Query, f func(*Row) error) error {
 	if q.Limit <= 0 || q.Chain != 0 || q.Run != "" {
 		return d.rows(ctx, q, f)
 	}
-	// Some of many: each chain is nearly in order, which saves sorting everything. A little more than the limit of
-	// each chain includes entries that are a little late.
+	// With a limit and many entries: each chain is nearly in order, so there is no need to sort everything. Reading
+	// slightly more than the limit from each chain includes entries that are a little late.
 	left, err := d.Ends(ctx)
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (d *DB) rows(ctx context.Context, q Query, f func(*Row) error) error {
 		and("profile = ?", q.Profile)
 	}
 	if q.Tool != "" {
-		// LIKE is blind to case in SQLite only; GLOB is there only.
+		// In SQLite LIKE ignores case; GLOB exists only there.
 		if d.file != nil {
 			and("tool GLOB ?", strings.NewReplacer("[", "[[]", "?", "[?]").Replace(q.Tool))
 		} else {
@@ -162,8 +162,8 @@ func scanRow(scan func(...any) error) (*Row, error) {
 }
 
 // Abandoned finds chains of writers that died while calls were open. It calls settle with the rows of those calls, once
-// for each chain, while nobody else can take the chain. If settle returns an error, Abandoned finds them again next
-// time.
+// for each chain, while no other process can take the chain. If settle returns an error, Abandoned finds them again
+// next time.
 func (d *DB) Abandoned(ctx context.Context, settle func(rows []*Row) error) error {
 	var chains []int64
 	err := d.each(ctx, func(scan func(...any) error) error {
@@ -214,7 +214,7 @@ func (d *DB) settle(ctx context.Context, n int64, settle func([]*Row) error) err
 	if err != nil {
 		return err
 	}
-	// first: the end of a run is written before it is not parked any more
+	// First: the end of a run is written before its parked row is removed.
 	if open, err = d.withoutParked(ctx, open); err != nil {
 		return err
 	}
@@ -230,7 +230,7 @@ func (d *DB) settle(ctx context.Context, n int64, settle func([]*Row) error) err
 	return err
 }
 
-// withoutParked leaves out the beginnings of parked runs: the process that resumes them says how they end.
+// withoutParked leaves out the beginnings of parked runs: the process that resumes them records how they end.
 func (d *DB) withoutParked(ctx context.Context, begun []*Row) ([]*Row, error) {
 	parked := map[string]bool{}
 	err := d.each(ctx, func(scan func(...any) error) error {
@@ -242,7 +242,7 @@ func (d *DB) withoutParked(ctx context.Context, begun []*Row) ([]*Row, error) {
 	return slices.DeleteFunc(begun, func(b *Row) bool { return b.Kind == "run" && parked[b.Run] }), err
 }
 
-// withoutEnd keeps the entries that begin a run or a call without an end: no later entry of any chain says how it
+// withoutEnd returns the entries that begin a run or a call without an end: no later entry of any chain says how it
 // ended.
 func (d *DB) withoutEnd(ctx context.Context, begun []*Row) ([]*Row, error) {
 	type what struct {

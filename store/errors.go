@@ -13,8 +13,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// A failure says why the database cannot be used at the moment. Most causes go away by themselves or with the help of
-// a person, so the next attempt may succeed.
+// A failure says why the database is currently unavailable. Most causes disappear by themselves or with the help of a
+// person, so the next attempt may succeed.
 type failure struct {
 	reason string // without names of files and hosts
 	Err    error
@@ -33,18 +33,18 @@ func (e *failure) Error() string {
 func (e *failure) Unwrap() error { return e.Err }
 
 var (
-	// ErrNotFound is the error for a row that is not there, or not any more.
+	// ErrNotFound is the error for a row that does not exist, or no longer exists.
 	ErrNotFound = errors.New("there is no such row")
-	// ErrTaken is the error for something that happens once and has happened: an answer, a use, a claim.
+	// ErrTaken is the error for a second attempt at something that happens once: an answer, a use, a claim.
 	ErrTaken = errors.New("this happens once, and has happened already")
-	// ErrFenced is the error of a [Chain] that another process writes to, or that ends elsewhere than its writer left
-	// it. It stays; claim another chain.
+	// ErrFenced is the error of a [Chain] that another process writes to, or that does not end where its writer left
+	// it. It is permanent; claim another chain.
 	ErrFenced = errors.New("this writer no longer owns the chain")
-	// errClosed is the error of a [DB] that was closed.
+	// errClosed is the error of a closed [DB].
 	errClosed = errors.New("the store is closed")
 )
 
-// The reasons that are recognised.
+// The recognised reasons.
 const (
 	reasonFull        = "the disk of the record is full"
 	reasonReadOnly    = "the record is read-only"
@@ -60,7 +60,7 @@ const (
 	reasonOther       = "the record cannot be written"
 )
 
-// explain gives an error of a driver its reason.
+// explain adds a reason to an error of a driver.
 func explain(err error) error {
 	if err == nil {
 		return nil

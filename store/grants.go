@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A Grant is an approval that is remembered. It always has an end.
+// A Grant is a remembered approval. It always has an end.
 type Grant struct {
 	ID        string
 	Principal string
@@ -17,11 +17,11 @@ type Grant struct {
 	Body      json.RawMessage
 	Created   time.Time
 	Expires   time.Time
-	UsesLeft  *int64 // nil: as often as wanted
+	UsesLeft  *int64 // nil: unlimited
 	Revoked   bool
 }
 
-// Give keeps a grant.
+// Give stores a grant.
 func (d *DB) Give(ctx context.Context, g *Grant) error {
 	defer d.changed(grantsTable)
 	var uses any
@@ -34,25 +34,25 @@ func (d *DB) Give(ctx context.Context, g *Grant) error {
 	return err
 }
 
-// Spend uses a grant once. [ErrTaken] says that it is used up, over or revoked, or is none.
+// Spend uses a grant once. [ErrTaken] says that it is used up, expired, revoked or unknown.
 func (d *DB) Spend(ctx context.Context, id string) error {
 	defer d.changed(grantsTable)
 	return d.once(ctx, `UPDATE grants SET uses_left = uses_left - 1 WHERE id = $1 AND revoked_at IS NULL AND expires > $2
 		AND (uses_left IS NULL OR uses_left > 0)`, id, d.now())
 }
 
-// Revoke ends a grant for the next call. [ErrTaken] says that it was revoked before, or is none.
+// Revoke ends a grant for the next call. [ErrTaken] says that it is already revoked or unknown.
 func (d *DB) Revoke(ctx context.Context, id string) error {
 	defer d.changed(grantsTable)
 	return d.once(ctx, `UPDATE grants SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL`, d.now(), id)
 }
 
-// GrantsFor lists the grants that cover key and can be used now, those that end last first.
+// GrantsFor lists the usable grants that cover key, those that end last first.
 func (d *DB) GrantsFor(ctx context.Context, key string) ([]*Grant, error) {
 	return d.grants(ctx, `key = $1 AND revoked_at IS NULL AND expires > $2 AND (uses_left IS NULL OR uses_left > 0) ORDER BY expires DESC, id`, key, d.now())
 }
 
-// AllGrants lists the grants whose end has not come, oldest first; of one principal, or of all for "".
+// AllGrants lists the grants that have not expired, oldest first; for one principal, or for all with "".
 func (d *DB) AllGrants(ctx context.Context, principal string) ([]*Grant, error) {
 	return d.grants(ctx, `expires > $1 AND ($2 = '' OR principal = $2) ORDER BY created, id`, d.now(), principal)
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Ends gives, for each chain that has entries or had some, the end at which its writer left it, together with what it
-// is signed with. It is no part of the record: the record may be compared with it.
+// Ends returns, for each chain that has or had entries, the end where its writer left it, with its signatures. The ends
+// are not part of the record; use them to check the record.
 func (d *DB) Ends(ctx context.Context) ([]End, error) {
 	var all []End
 	err := d.each(ctx, func(scan func(...any) error) error {
@@ -34,7 +34,7 @@ func (d *DB) Chains(ctx context.Context) ([]int64, error) {
 	return all, err
 }
 
-// guards are the triggers that keep entries and answers from being changed.
+// guards are the triggers that prevent changes of entries and answers.
 var guards = map[bool][]string{
 	true: {"approvals_answered_once", "approvals_fixed", "approvals_used_once", "approvals_withdrawn_once",
 		"entries_no_delete", "entries_no_update",
@@ -43,8 +43,8 @@ var guards = map[bool][]string{
 		"parked_guard"},
 }
 
-// Inspect looks whether the database is whole and refuses what it has to refuse, and gives a sentence for
-// each thing that is wrong. It reads all of an SQLite file.
+// Inspect checks that the database is intact and refuses forbidden changes, and returns a sentence for each defect. It
+// reads all of an SQLite file.
 func (d *DB) Inspect(ctx context.Context) (problems []string, err error) {
 	query := `SELECT name FROM sqlite_master WHERE type = 'trigger' AND sql IS NOT NULL`
 	if d.file == nil {

@@ -5,18 +5,18 @@ import (
 	"database/sql"
 )
 
-// A Key is the idempotency key of a request, with the run that the request began. It is kept while the run goes on,
+// A Key is the idempotency key of a request, with the run that the request began. It is stored while the run is open,
 // and expires with the run's [Outcome].
 type Key struct {
-	ID      string // digest of whose key it is, and of the key
+	ID      string // digest of its owner and the key
 	Request string // digest of the request
 	Run     string
 }
 
-// Enroll keeps the key of a run that is about to begin in this process, and the run, as one that goes on here: when
-// the process dies, the run is one of [DB.Orphans]. All of it happens or nothing. [ErrTaken] says that the key names
-// another run, or the run has one. Claim, Phase and Round of the run are set as they are now. Without p the run is
-// under way already, and the key alone is kept.
+// Enroll stores, in one transaction, the key of a run that is about to begin in this process, and the run as one that
+// is running here: when the process dies, [DB.Orphans] lists the run. [ErrTaken] says that the key names another run,
+// or the run has another key. Enroll sets Claim, Phase and Round of the run to the stored values. Without p the run has
+// already begun, and only the key is stored.
 func (d *DB) Enroll(ctx context.Context, k *Key, p *ParkedRun) error {
 	if p == nil {
 		return d.transact(ctx, answerWait, func(ctx context.Context, tx *sql.Tx) error { return d.bind(ctx, tx, k) })
@@ -53,7 +53,7 @@ func (d *DB) bind(ctx context.Context, tx *sql.Tx, k *Key) error {
 		k.ID, k.Request, k.Run)
 }
 
-// Keyed gives the request and the run of a key. [ErrNotFound] says that there was no request with it, or that it has
+// Keyed returns the request and the run of a key. [ErrNotFound] says that no request had the key, or that it has
 // expired.
 func (d *DB) Keyed(ctx context.Context, id string) (*Key, error) {
 	k := &Key{}

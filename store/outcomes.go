@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// An Outcome is how a run ended, kept for a client that was not connected then.
+// An Outcome is the result of a run, stored for a client that was not connected when it ended.
 type Outcome struct {
 	Run       string
 	Principal string
@@ -17,20 +17,21 @@ type Outcome struct {
 	Created   time.Time
 	Expires   time.Time // when nobody needs it any more, see [DB.Clean]
 
-	// Shared says that the bound is one for the outcomes of all principals, not one for this principal: nobody checks
-	// who a principal is.
+	// Shared says that the limits apply to the outcomes of all principals together, not to this principal: nobody
+	// verifies principals.
 	Shared bool
 }
 
-// How many outcomes of one principal are kept, and how many bytes they have together. The oldest make way.
+// Limits on the stored outcomes of one principal: their number, and their total size in bytes. The oldest are removed
+// first.
 const (
 	maxOutcomes     = 1000
 	maxOutcomeBytes = 64 << 20
 )
 
-// Finish keeps the outcome of a run and drops the parked run, both or neither. p is the run as it was claimed; nil if
-// it was never parked, or if it waits and this ends it. [ErrTaken] says that another process has the run, or that it
-// has an outcome.
+// Finish stores the outcome of a run and removes the parked run, both or neither. p is the run as claimed; nil if it
+// was never parked, or if it waits and this ends it. [ErrTaken] says that another process has the run, or that it
+// already has an outcome.
 func (d *DB) Finish(ctx context.Context, p *ParkedRun, o *Outcome) error {
 	defer d.changed(Outcomes)
 	defer d.changed(Parked)
@@ -67,7 +68,7 @@ func (d *DB) Finish(ctx context.Context, p *ParkedRun, o *Outcome) error {
 	return err
 }
 
-// makeRoom drops the oldest outcomes of a principal that has too many with a new one. The new one stays.
+// makeRoom removes the oldest outcomes of a principal that exceeds the limits with a new one. The new one stays.
 func makeRoom(ctx context.Context, tx *sql.Tx, o *Outcome, most int) error {
 	where, args := `principal = $4`, []any{most, maxOutcomeBytes, o.Run, o.Principal}
 	if o.Shared {
@@ -79,7 +80,7 @@ func makeRoom(ctx context.Context, tx *sql.Tx, o *Outcome, most int) error {
 	return err
 }
 
-// dropWaiting drops a run that nobody has.
+// dropWaiting removes a run that no process has claimed.
 func dropWaiting(ctx context.Context, tx *sql.Tx, run string) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM parked WHERE run = $1 AND phase = 0`, run); err != nil {
 		return err
@@ -94,7 +95,7 @@ func dropWaiting(ctx context.Context, tx *sql.Tx, run string) error {
 	return nil
 }
 
-// Outcome gives the outcome of a run of a principal; "" is any. It stays until [DB.Clean] removes it.
+// Outcome returns the outcome of a run of a principal; "" is any. It stays until [DB.Clean] removes it.
 func (d *DB) Outcome(ctx context.Context, run, principal string) (*Outcome, error) {
 	return first(d.outcomes(ctx, `run = $1 AND ($2 = '' OR principal = $2)`, run, principal))
 }
@@ -125,7 +126,7 @@ func (d *DB) outcomes(ctx context.Context, where string, args ...any) ([]*Outcom
 	return all, err
 }
 
-// transact performs f in one transaction, which takes no longer than limit.
+// transact runs f in one transaction, which takes no longer than limit.
 func (d *DB) transact(ctx context.Context, limit time.Duration, f func(ctx context.Context, tx *sql.Tx) error) error {
 	u, err := d.limited(ctx, limit)
 	if err != nil {

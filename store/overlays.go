@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// An Overlay is what every process goes by about a session or a principal, for a while: such as the role that a session
-// was made for, by which overlays of the configuration narrow it. Body says what it is.
+// An Overlay is a temporary fact about a session or a principal for all processes, such as the role that a session was
+// made for. Overlays of the configuration narrow the session by that role. Body contains the fact.
 type Overlay struct {
 	ID      string
 	Holder  string
@@ -16,7 +16,7 @@ type Overlay struct {
 	Expires time.Time
 }
 
-// PutOverlay keeps an overlay; one of the same id is replaced.
+// PutOverlay stores an overlay, and replaces one with the same id.
 func (d *DB) PutOverlay(ctx context.Context, o *Overlay) error {
 	defer d.changed(overlaysTable)
 	_, err := d.exec(ctx, `INSERT INTO overlays (id, holder, body, created, expires) VALUES ($1, $2, $3, $4, $5)
@@ -32,7 +32,7 @@ func (d *DB) DropOverlay(ctx context.Context, id string) error {
 	return err
 }
 
-// OverlaysOf lists the overlays that hold now; of one holder, or all for "".
+// OverlaysOf lists the current overlays; of one holder, or all for "".
 func (d *DB) OverlaysOf(ctx context.Context, holder string) ([]*Overlay, error) {
 	var all []*Overlay
 	err := d.each(ctx, func(scan func(...any) error) error {

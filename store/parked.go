@@ -7,37 +7,37 @@ import (
 	"time"
 )
 
-// A Phase is how far a parked run is.
+// A Phase is the progress of a parked run.
 type Phase int
 
 const (
-	Waiting Phase = iota // anybody may claim it
+	Waiting Phase = iota // any process may claim it
 	Claimed              // a process has it and has not begun it yet
-	Going                // it runs in a process, and never in another one
+	Going                // a process runs it, and no other ever will
 	over                 // nobody can resume it; a process is writing its end
 )
 
 // A ParkedRun waits for a person and holds no thread: any process with the same guest can resume it.
 //
-// It is resumed at most once, whatever dies when. [DB.Unpark] claims it, which is provisional: when the process that
-// claimed it dies, another may claim it again, a second later with SQLite and ten with PostgreSQL. [DB.Begin] hands out
-// the image, and nobody else ever gets that image afterwards. Begin is one statement: if one process wakes up late and
-// another took over, one of them gets [ErrTaken]. A run that waits again is parked again with its claim, which begins a
-// new round. A run that began in a process that died is over: see [DB.Orphans].
+// It is resumed at most once, whichever process dies at any moment. [DB.Unpark] claims it provisionally: when the
+// claiming process dies, another may claim it again, a second later with SQLite and ten with PostgreSQL. [DB.Begin]
+// returns the image, and no other process ever gets that image afterwards. Begin is one statement: if one process wakes
+// up late and another took over, one of them gets [ErrTaken]. A run that waits again is parked again with its claim,
+// which begins a new round. A run that began in a process that died is over: see [DB.Orphans].
 type ParkedRun struct {
 	Run       string
 	Principal string
 	Profile   string
 	Guest     string          // sha256 of quickjs.wasm
-	State     json.RawMessage // what the host knew of the run
-	Image     []byte          // given by Begin alone
-	Created   time.Time       // when it was parked, this round
+	State     json.RawMessage // the host's state of the run
+	Image     []byte          // returned by Begin alone
+	Created   time.Time       // when it was parked, in this round
 	Expires   time.Time
 
-	// Holder is for Park: the process that keeps the run to itself while it lives; "" lets any process resume it.
+	// Holder is for Park: the process that has the run to itself while it lives; "" lets any process resume it.
 	Holder string
 
-	// Lost is closed when this process no longer has the run: what it does with the run no longer counts. It is never
+	// Lost is closed when this process no longer has the run: any further work on the run does not count. It is never
 	// closed for a run that this process has not claimed.
 	Lost <-chan struct{}
 
@@ -46,13 +46,13 @@ type ParkedRun struct {
 	Round int64
 
 	beats  int64
-	sealed string // State, as it is stored
-	unsure bool   // nobody knows whether it began
+	sealed string // State in stored form
+	unsure bool   // it is unknown whether it began
 }
 
-// Park keeps a run. The process that resumed a run parks it again with the Claim that it began with, else the error
-// is [ErrTaken]. Park sets Claim, Phase and Round. After any other error nobody knows whether the run is parked, so
-// it must not continue here.
+// Park stores a run. The process that resumed a run parks it again with the Claim that it began with, else the error is
+// [ErrTaken]. Park sets Claim, Phase and Round. After any other error it is unknown whether the run is parked, so it
+// must not continue here.
 func (d *DB) Park(ctx context.Context, p *ParkedRun) error {
 	defer d.changed(Parked)
 	state := d.seal.closeText(p.State, Parked, p.Run, "state")
@@ -87,15 +87,15 @@ func (d *DB) Park(ctx context.Context, p *ParkedRun) error {
 	return nil
 }
 
-// Unpark claims a run for this process, to resume it. All other processes get [ErrTaken], and so does everybody for an
-// expired run. Nothing may be done with the run before [DB.Begin].
+// Unpark claims a run for this process, to resume it. All other processes get [ErrTaken], and so does every process for
+// an expired run. Do nothing with the run before [DB.Begin].
 func (d *DB) Unpark(ctx context.Context, run, by string) (*ParkedRun, error) {
 	return d.claim(ctx, run, by, Claimed, func(p *ParkedRun) bool {
 		return d.now() < p.Expires.UnixMicro() && (p.Phase == Waiting || p.Phase == Claimed && d.claims.dead(p.Claim))
 	})
 }
 
-// claim claims a run that may be claimed, if nobody changed it since it was read.
+// claim claims an available run, unless it has changed since it was read.
 func (d *DB) claim(ctx context.Context, run, by string, phase Phase, may func(*ParkedRun) bool) (*ParkedRun, error) {
 	if by == "" {
 		panic("store: a parked run is claimed by somebody")
@@ -122,8 +122,8 @@ func (d *DB) claim(ctx context.Context, run, by string, phase Phase, may func(*P
 	return p, nil
 }
 
-// Begin hands out the image of a claimed run. Of all processes that ever claim this round of the run, one gets the
-// image, and the others get [ErrTaken]. After any other error nothing may be done with the run but to call Begin again.
+// Begin returns the image of a claimed run. Of all processes that ever claim this round of the run, one gets the image,
+// and the others get [ErrTaken]. After any other error, do nothing with the run except call Begin again.
 func (d *DB) Begin(ctx context.Context, p *ParkedRun) error {
 	defer d.changed(Parked)
 	if p.Claim == "" || p.Phase != Claimed {
@@ -134,7 +134,8 @@ func (d *DB) Begin(ctx context.Context, p *ParkedRun) error {
 		p.unsure = !errors.Is(err, ErrTaken)
 		return err
 	}
-	// Nobody else has this claim, so what began with it began here, even if the answer of the last attempt got lost.
+	// No other process has this claim, so whatever began with it began here, even if the answer of the last attempt was
+	// lost.
 	p.unsure = true
 	image, n := []byte(nil), 0
 	err = d.each(ctx, func(scan func(...any) error) error {
@@ -152,7 +153,7 @@ func (d *DB) Begin(ctx context.Context, p *ParkedRun) error {
 	return err
 }
 
-// GiveBack lets others claim a run that this process has claimed and not begun.
+// GiveBack lets other processes claim a run that this process has claimed and not begun.
 func (d *DB) GiveBack(ctx context.Context, p *ParkedRun) error {
 	defer d.changed(Parked)
 	d.claims.settle(p.Claim, false)
@@ -170,14 +171,15 @@ func (d *DB) ParkedRun(ctx context.Context, run string) (*ParkedRun, error) {
 	return first(d.parked(ctx, func(*ParkedRun) bool { return true }, `run = $1`, run))
 }
 
-// ParkedRuns lists the runs that can be claimed now, oldest first, without their images: those that wait, and those
-// claimed by a process that died. A watcher of [Parked] is notified of a death too.
+// ParkedRuns lists the runs that can be claimed now, oldest first, without their images: the waiting ones, and those
+// claimed by a process that died. A watcher of [Parked] is also notified of a death.
 func (d *DB) ParkedRuns(ctx context.Context) ([]*ParkedRun, error) {
 	claimable := func(p *ParkedRun) bool { return p.Phase == Waiting || d.claims.dead(p.Claim) }
 	return d.parked(ctx, claimable, `phase IN (0, 1) AND expires > $1 ORDER BY created, run`, d.now())
 }
 
-// ParkedSize counts the parked runs of a principal that have an image, and their bytes; all counts those of everybody.
+// ParkedSize counts the parked runs of a principal that have an image, and their bytes; all counts those of every
+// principal.
 func (d *DB) ParkedSize(ctx context.Context, principal string, all bool) (runs, bytes int64, err error) {
 	where, args := `octet_length(image) > 0 AND principal = $1`, []any{principal}
 	if all {
@@ -188,8 +190,8 @@ func (d *DB) ParkedSize(ctx context.Context, principal string, all bool) (runs, 
 	return runs, bytes, err
 }
 
-// Orphans lists the runs that nobody can resume: they expired, or began in a process that died. [DB.Reap] takes one to
-// write its end. Nothing notifies of an expiry, so look from time to time.
+// Orphans lists the runs that no process can resume: they expired, or began in a process that died. [DB.Reap] takes one
+// to write its end. Nothing notifies of an expiry, so poll.
 func (d *DB) Orphans(ctx context.Context) ([]*ParkedRun, error) {
 	return d.parked(ctx, d.orphan, `phase > 0 OR expires <= $1 ORDER BY created, run`, d.now())
 }

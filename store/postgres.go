@@ -19,15 +19,16 @@ const (
 	connectWait = 5 * time.Second
 	// relisten is how long a broken subscription waits before it connects again.
 	relisten = time.Second
-	// schemaLock is the number of the lock under which replicas that start together make the tables one after the other.
+	// schemaLock is the number of the lock that makes replicas that start together create the tables one after the
+	// other.
 	schemaLock = 0x636f6465
 )
 
-// openPostgres connects. A database that cannot be reached is an error now; later it is one of each use.
+// openPostgres connects. An unreachable database is an error now; later it is an error of each use.
 func (d *DB) openPostgres(ctx context.Context) error {
 	config, err := pgx.ParseConfig(d.options.URL)
 	if err != nil {
-		// what pgx says quotes parts of it
+		// pgx quotes parts of the URL in its errors.
 		return fmt.Errorf("the URL of the database, %s, cannot be used: write postgres://user:password@host:port/name",
 			address.Origin(d.options.URL))
 	}
@@ -48,7 +49,7 @@ func (d *DB) openPostgres(ctx context.Context) error {
 	}
 	if d.options.ReadOnly {
 		params["default_transaction_read_only"] = "on"
-		params["statement_timeout"] = "0" // reading all of a record takes its time
+		params["statement_timeout"] = "0" // reading a whole record takes time
 	}
 	pool := stdlib.OpenDB(*config)
 	pool.SetMaxOpenConns(poolConns)
@@ -88,7 +89,7 @@ func setSchemaVersion(ctx context.Context, tx *sql.Tx, n int) error {
 	return err
 }
 
-// listen hears of the changes that any replica makes.
+// listen receives the changes that any replica makes.
 func (d *DB) listen(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := d.listenOnce(ctx); err != nil && ctx.Err() == nil {
@@ -115,7 +116,7 @@ func (d *DB) listenOnce(ctx context.Context) error {
 	if _, err := conn.Exec(ctx, `LISTEN codemode`); err != nil {
 		return err
 	}
-	d.watch.tell("") // whatever happened while nobody listened
+	d.watch.tell("") // changes may have been missed while nobody listened
 	for {
 		n, err := conn.WaitForNotification(ctx)
 		if err != nil {

@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// layout is the version of the tables in schema. There is no way from one version to another but to begin with a new
-// database, because no version was released yet.
+// layout is the version of the tables in schema. Versions cannot be migrated, because none was released yet: a new
+// version needs a new database.
 const layout = 10
 
 //go:embed schema
 var schemas embed.FS
 
-// A schema makes the tables of one kind of database, and reads the version of existing ones.
+// A schema creates the tables of one kind of database, and reads the version of existing ones.
 type schema struct {
 	file string // in the folder schema
 	// version is 0 for a database without tables.
@@ -31,7 +31,7 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// ensure makes the tables if there are none, all of them or nothing. It refuses tables of another version.
+// ensure creates the tables if there are none, all of them or nothing. It refuses tables of another version.
 func (s *schema) ensure(ctx context.Context, pool *sql.DB) error {
 	at, err := s.version(ctx, pool)
 	if err != nil || at == layout {
@@ -73,7 +73,7 @@ func (s *schema) ensure(ctx context.Context, pool *sql.DB) error {
 	return tx.Commit()
 }
 
-// refusal is the error of a database whose tables are not those of layout.
+// refusal is the error of a database with tables of a version other than layout.
 func refusal(at int) error {
 	var way string
 	switch {

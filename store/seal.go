@@ -12,7 +12,7 @@ import (
 // A seal encrypts arguments and results in rows. It binds each text to its table and row, so that nobody can move it.
 type seal struct{ aead cipher.AEAD } // nil: nothing is encrypted
 
-// sealPrefix begins what is encrypted; no JSON begins so.
+// sealPrefix begins encrypted texts; no JSON begins like this.
 const sealPrefix = "sealed1:"
 
 func newSeal(key []byte) (seal, error) {

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// leaveWait bounds the attempt to note that somebody left. If it fails, others notice when this process ends.
+// leaveWait bounds the attempt to record that somebody left. If it fails, others notice when this process ends.
 const leaveWait = 5 * time.Second
 
-// Sit notes that somebody at this process is there to answer the questions of a channel, until the caller calls leave
-// or the process ends. Others learn of that end a second later with SQLite, and ten with PostgreSQL. leave may be
+// Sit records that somebody at this process is present to answer the questions of a channel, until the caller calls
+// leave or the process ends. Others learn of that end a second later with SQLite, and ten with PostgreSQL. leave may be
 // called twice.
 func (d *DB) Sit(ctx context.Context, channel string) (leave func(), err error) {
 	claim, _, err := d.claims.hold("seat")
@@ -34,7 +34,7 @@ func (d *DB) Sit(ctx context.Context, channel string) (leave func(), err error) 
 	}, nil
 }
 
-// Seated reports whether somebody is there to answer the questions of a channel, in this process or another.
+// Seated reports whether somebody is present to answer the questions of a channel, in this process or another.
 func (d *DB) Seated(ctx context.Context, channel string) (bool, error) {
 	claims, err := d.claimsIn(ctx, `SELECT claim, beats FROM seats WHERE channel = $1`, channel)
 	for _, claim := range claims {
@@ -58,7 +58,7 @@ func (d *DB) cleanSeats(ctx context.Context) error {
 	return err
 }
 
-// claimsIn gives the claims that a query finds with their signs of life.
+// claimsIn returns the claims that a query finds, with their heartbeats.
 func (d *DB) claimsIn(ctx context.Context, query string, args ...any) (all []string, err error) {
 	err = d.each(ctx, func(scan func(...any) error) error {
 		var claim string

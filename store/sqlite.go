@@ -19,33 +19,34 @@ import (
 )
 
 const (
-	// pageSize lets a usual entry fit beside its neighbours; the default of 4096 would give many a page of their own.
+	// pageSize lets a page hold more than one usual entry; with the default of 4096 many entries would take a page
+	// each.
 	pageSize = 8192
-	// checkpointPages is when a commit moves the log into the file.
+	// checkpointPages is how many pages the log has when a commit moves it into the file.
 	checkpointPages = 4000
 	// idleConns is how many connections stay open for the next reader: opening one takes longer than most statements.
 	idleConns = 8
-	// walAlarm is the size of the write-ahead log at which a reader must have held it up for long.
+	// walAlarm is a size of the write-ahead log which shows that a reader has blocked it for long.
 	walAlarm = 512 << 20
-	// healthEvery is how often a fresh connection looks whether the file can be opened at all: the one
-	// that is open has most of it in memory, and would go on above a file that no later process can read.
+	// healthEvery is how often a fresh connection checks that the file can still be opened: the open connection has
+	// most of it in memory, and would continue to write to a file that no later process can read.
 	healthEvery = 5 * time.Second
 	// sqliteLeast is the first version without the bug that could lose commits when the log was reset.
 	sqliteLeast = "3.51.3"
 )
 
-// A file is the SQLite file as it was when it was opened.
+// A file is the state of the SQLite file when it was opened.
 type file struct {
 	path string
 
 	// Written under DB.gate.
 	info     os.FileInfo // of the database
-	raw      *os.File    // the same, to look at
+	raw      *os.File    // the same file, for checks
 	pageSize int
 
 	mu      sync.Mutex
 	wal     os.FileInfo // of its write-ahead log; nil before the first write
-	damaged error       // what the last look at its health found
+	damaged error       // the result of the last health check
 	alarmed bool
 }
 
@@ -93,7 +94,7 @@ func (d *DB) openFile(ctx context.Context) error {
 	return nil
 }
 
-// prepareFile makes the file if it may, readable for its owner only, before SQLite sees it.
+// prepareFile creates the file if allowed, readable only by its owner, before SQLite opens it.
 func prepareFile(path string, create bool) error {
 	info, err := os.Stat(path)
 	switch {
@@ -176,21 +177,21 @@ func (d *DB) connect(ctx context.Context, create bool) (*sql.DB, error) {
 	return pool, nil
 }
 
-// settleLog makes sure that the file alone says whose it is, and that the log beside it is its own: a process
-// that died may have left one, and somebody may have put another file beside it since.
+// settleLog makes sure that the file alone contains its identity, and that the log beside it belongs to it: a process
+// that died may have left a log, and somebody may have put another file beside it since.
 func (d *DB) settleLog(ctx context.Context, pool *sql.DB, id string) error {
 	alone, err := d.idWithoutLog(ctx)
 	if err == nil && alone != id {
 		return &failure{reason: reasonReplaced, Err: fmt.Errorf("%s is the database %s, and the log beside it is that of %s",
 			d.file.path, alone, id)}
 	}
-	if err != nil { // it is new, and all in the log
+	if err != nil { // it is new, and only in the log
 		_, err = pool.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)")
 	}
 	return err
 }
 
-// checkVersion refuses a library in which a commit could get lost.
+// checkVersion refuses a library that could lose a commit.
 func checkVersion(ctx context.Context, pool *sql.DB) error {
 	var version string
 	if err := pool.QueryRowContext(ctx, `SELECT sqlite_version()`).Scan(&version); err != nil {
@@ -215,7 +216,7 @@ func older(a, b string) bool {
 	return len(x) < len(y)
 }
 
-// initFile sets what has to be set before the first table.
+// initFile applies the settings that must precede the first table.
 func initFile(ctx context.Context, pool *sql.DB, wait time.Duration) error {
 	conn, err := pool.Conn(ctx)
 	if err != nil {
@@ -235,9 +236,8 @@ func initFile(ctx context.Context, pool *sql.DB, wait time.Duration) error {
 	return nil
 }
 
-// useLog switches to the write-ahead log. Of several processes that do so at the same moment the library refuses some
-// at once, whatever its busy_timeout says, because one that waited while it reads could keep the other from ever
-// writing.
+// useLog switches to the write-ahead log. If several processes do so at the same moment, the library refuses some at
+// once, despite its busy_timeout, because a process that waited while it reads could keep the other from ever writing.
 func useLog(ctx context.Context, conn *sql.Conn, wait time.Duration) (mode string, err error) {
 	for began := time.Now(); ; {
 		err = conn.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode)
@@ -245,7 +245,7 @@ func useLog(ctx context.Context, conn *sql.Conn, wait time.Duration) (mode strin
 			return mode, err
 		}
 		select {
-		case <-time.After(time.Millisecond + rand.N(10*time.Millisecond)): // not all of them at the same moment again
+		case <-time.After(time.Millisecond + rand.N(10*time.Millisecond)): // spread the retries in time
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
 		}
@@ -262,8 +262,8 @@ func setUserVersion(ctx context.Context, tx *sql.Tx, n int) error {
 	return err
 }
 
-// checkFile looks, before each use, whether what is open is what lies there; anew says that it has to be opened
-// anew. The caller holds the gate for reading.
+// checkFile checks, before each use, that the open file is still the one at its path; anew says to reopen it. The
+// caller holds the gate for reading.
 func (d *DB) checkFile() (anew bool, err error) {
 	f := d.file
 	info, err := os.Stat(f.path)
@@ -300,17 +300,17 @@ func (d *DB) checkFile() (anew bool, err error) {
 					f.path+"-wal", "bytes", wal.Size())
 			}
 		}
-	case f.wal != nil: // deleted or replaced: closing moves what it had into the file
+	case f.wal != nil: // deleted or replaced: closing moves its content into the file
 		return true, nil
 	}
 	return false, nil
 }
 
-// sqliteMagic is what a database begins with, up to the page size.
+// sqliteMagic is the beginning of a database, up to the page size.
 const sqliteMagic = "SQLite format 3\x00"
 
-// checkHeader reads the beginning of the file from the disk. The library has it in memory, and would write on
-// above a file that no later process can open.
+// checkHeader reads the beginning of the file from disk. The library has it in memory, and would continue to write to a
+// file that no later process can open.
 func (f *file) checkHeader() error {
 	var head [len(sqliteMagic) + 2]byte
 	if _, err := f.raw.ReadAt(head[:], 0); err != nil {
@@ -322,8 +322,8 @@ func (f *file) checkHeader() error {
 	return nil
 }
 
-// close lets go of the file itself. Only then: closing any descriptor of a file drops the locks that the
-// process has on it, those of the library too.
+// close closes the file itself. It must come last: closing any descriptor of a file drops all locks of the process on
+// it, including the library's.
 func (f *file) close() {
 	if f.raw != nil {
 		f.raw.Close()
@@ -362,8 +362,8 @@ func (d *DB) reopen(ctx context.Context) error {
 	return nil
 }
 
-// inspectOther looks at another file in the place of the one that was open, before anything is written: the log
-// beside it may be that of the former, and then the library would copy its pages into this one.
+// inspectOther checks a file that replaced the open one, before any write: the log beside it may belong to the former
+// file, and then the library would copy its pages into this one.
 func (d *DB) inspectOther(ctx context.Context) error {
 	id, err := d.idWithoutLog(ctx)
 	if err != nil {
@@ -387,7 +387,7 @@ func (d *DB) inspectOther(ctx context.Context) error {
 	return nil
 }
 
-// idWithoutLog reads who the database is from the file alone.
+// idWithoutLog reads the identity of the database from the file alone.
 func (d *DB) idWithoutLog(ctx context.Context) (string, error) {
 	pool, err := sql.Open("sqlite", d.file.dsn(true, false, d.options)+"&immutable=1")
 	if err != nil {
@@ -397,7 +397,7 @@ func (d *DB) idWithoutLog(ctx context.Context) (string, error) {
 	return readMeta(ctx, pool)
 }
 
-// Harden makes what was acknowledged so far survive a power cut too, where [Options.Relaxed] does not promise that.
+// Harden makes all acknowledged data survive even a power cut, where [Options.Relaxed] does not promise that.
 func (d *DB) Harden(ctx context.Context) error {
 	if d.file == nil || !d.options.Relaxed {
 		return nil
@@ -406,7 +406,7 @@ func (d *DB) Harden(ctx context.Context) error {
 	return err
 }
 
-// look opens the file anew, as a later process would.
+// look reopens the file, as a later process would.
 func (d *DB) look(ctx context.Context) {
 	pool, err := sql.Open("sqlite", d.file.dsn(true, false, Options{Wait: 100 * time.Millisecond}))
 	if err == nil {
@@ -414,7 +414,7 @@ func (d *DB) look(ctx context.Context) {
 		err = errors.Join(err, pool.Close())
 	}
 	if err != nil && (reason(err) != reasonDamaged || ctx.Err() != nil) {
-		err = nil // a lock or a missing file is noticed elsewhere
+		err = nil // other checks notice a lock or a missing file
 	}
 	f := d.file
 	f.mu.Lock()

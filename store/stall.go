@@ -10,9 +10,9 @@ import (
 const (
 	// answerWait bounds one use of the database, or the wait for the next row of a query.
 	answerWait = 3 * time.Second
-	// parkWait is the same for a parked run and for how one ended, which may have many megabytes.
+	// parkWait is the same for a parked run and for an outcome, which may have many megabytes.
 	parkWait = 10 * time.Second
-	// probeWait bounds one look at whether a stalled database answers again, and probeEvery is the time between two.
+	// probeWait bounds one probe whether a stalled database answers again, and probeEvery is the time between two.
 	probeWait  = 3 * time.Second
 	probeEvery = 100 * time.Millisecond
 )
@@ -20,10 +20,10 @@ const (
 // errStalled is the error of a use that the database did not answer in time.
 var errStalled = &failure{reason: reasonStalled}
 
-// A stall begins when the database has answered nothing for [answerWait]. While it lasts every use fails at once, so
-// that a caller with several uses waits once, and one goroutine asks whether it is over. A row that somebody has locked
-// makes no stall, because other uses get answers. The appends of a [Chain] do not fail at once: their writer has its
-// own timeouts.
+// A stall begins when the database has answered nothing for [answerWait]. During a stall every use fails at once, so
+// that a caller with several uses waits once, and one goroutine probes whether it is over. A locked row does not cause
+// a stall, because other uses get answers. The appends of a [Chain] do not fail at once: their writer has its own
+// timeouts.
 type stall struct {
 	mu   sync.Mutex
 	now  bool
@@ -33,20 +33,20 @@ type stall struct {
 	cut  context.CancelCauseFunc
 }
 
-// A use is one use of the database, as the context of what it does.
+// A use is one use of the database, and the context of its operations.
 type use struct {
 	context.Context
 	db     *DB
 	limit  time.Duration
 	cancel context.CancelCauseFunc
-	leave  func() bool // stops ending with others
+	leave  func() bool // detaches it from the common end
 	timer  *time.Timer // nil without a limit
-	begun  time.Time   // the step that is under way
+	begun  time.Time   // the current step
 }
 
 // limited begins a use of the database with steps no longer than limit; [use.end] ends it. There is no limit for a
-// file, which this process itself works on, since waiting for a turn has [DB.turn]. And there is none for a command
-// that only reads: it reads a whole record, and a person can stop it.
+// file, because this process itself does the work, and [DB.turn] bounds the wait for a turn. Nor is there one for a
+// read-only command: it reads a whole record, and a person can stop it.
 func (d *DB) limited(ctx context.Context, limit time.Duration) (*use, error) {
 	s := &d.stall
 	s.mu.Lock()
@@ -69,7 +69,7 @@ func (d *DB) limited(ctx context.Context, limit time.Duration) (*use, error) {
 	return u, nil
 }
 
-// step does something that waits for the database, with a limit of its own.
+// step runs an operation that waits for the database, with its own limit.
 func (u *use) step(do func() bool) bool {
 	if u.timer == nil {
 		return do()
@@ -89,7 +89,7 @@ func (u *use) end(err error) error {
 	u.leave()
 	u.cancel(nil)
 	switch {
-	case err == nil || cause == nil: // a database that cannot be reached says so, and is not stalled
+	case err == nil || cause == nil: // an unreachable database reports that itself, and is not stalled
 		u.db.heard()
 	case cause == errStalled:
 		u.db.unheard(u.begun)
@@ -100,7 +100,7 @@ func (u *use) end(err error) error {
 	return explain(err)
 }
 
-// heard notes that the database answers.
+// heard records that the database answers.
 func (d *DB) heard() {
 	s := &d.stall
 	s.mu.Lock()
@@ -111,7 +111,7 @@ func (d *DB) heard() {
 	s.now, s.last = false, time.Now()
 }
 
-// unheard notes that a use that began at begun got no answer. If no other use has got one since then, a stall begins.
+// unheard records that a use that began at begun got no answer. If no other use has got one since then, a stall begins.
 func (d *DB) unheard(begun time.Time) {
 	s := &d.stall
 	s.mu.Lock()

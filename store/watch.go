@@ -19,11 +19,11 @@ const (
 	keysTable     = "keys" // is not watched
 )
 
-// pollEvery is how often a process looks for changes of others in an SQLite file.
+// pollEvery is how often a process checks an SQLite file for changes of others.
 const pollEvery = 200 * time.Millisecond
 
-// watchers learn that something changed. They look for themselves what it was, so one notice stands for any number of
-// changes, and none is lost.
+// watchers learn that something changed. They read themselves what it was, so one notice covers any number of changes,
+// and none is lost.
 type watchers struct {
 	mu     sync.Mutex
 	all    map[chan struct{}][]string
@@ -40,8 +40,8 @@ func (w *watchers) began() <-chan struct{} {
 	return w.first
 }
 
-// Watch returns a channel that receives after each change of one of the tables, by whatever process,
-// and once at the start of a connection; it is closed with the DB. stop ends it.
+// Watch returns a channel that receives after each change of one of the tables, by any process, and once when it
+// connects; it is closed with the DB. stop ends it.
 func (d *DB) Watch(tables ...string) (changed <-chan struct{}, stop func()) {
 	ch := make(chan struct{}, 1)
 	w := &d.watch
@@ -114,20 +114,20 @@ func (w *watchers) close() {
 	w.all = nil
 }
 
-// changed notifies the watchers in this process at once; other processes find out by themselves.
+// changed notifies the watchers in this process at once; other processes detect the change themselves.
 func (d *DB) changed(t string) {
 	if d.file != nil {
 		d.watch.tell(t)
 	}
 }
 
-// poll notices what other processes did to the file, and looks after its health.
+// poll detects changes of the file by other processes, and checks its health.
 func (d *DB) poll(ctx context.Context) {
 	p := poller{db: d}
 	defer p.drop()
 	looked := time.Now()
 	for {
-		began := d.watch.began() // before the look at whether anybody watches
+		began := d.watch.began() // before the check whether anybody watches
 		wait, watched := healthEvery, d.watch.watched()
 		if watched {
 			wait = pollEvery
@@ -149,7 +149,7 @@ func (d *DB) poll(ctx context.Context) {
 	}
 }
 
-// A poller asks one connection again and again: values of data_version compare on one connection only.
+// A poller queries one connection repeatedly: values of data_version are comparable on one connection only.
 type poller struct {
 	db   *DB
 	conn *sql.Conn // written under DB.gate

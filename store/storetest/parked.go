@@ -14,7 +14,7 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// dies makes the process that has d look dead to the others, when they have looked for long enough.
+// dies makes the process that has d look dead to the others, after they have observed it long enough.
 func dies(t *testing.T, silence func(*store.DB), at *clock, d *store.DB, others ...*store.DB) {
 	t.Helper()
 	silence(d)
@@ -52,7 +52,7 @@ func unpark(t *testing.T, d *store.DB, by string) *store.ParkedRun {
 	return p
 }
 
-// claimable wants the runs that a process can claim.
+// claimable checks which runs a process can claim.
 func claimable(t *testing.T, d *store.DB, want ...string) {
 	t.Helper()
 	got := []string{}
@@ -195,7 +195,7 @@ func rounds(t *testing.T, open opener) {
 	park(t, d, ends, nil)
 	p := unpark(t, d, "first")
 	again := parkedRun(ends, func(n *store.ParkedRun) { n.Claim, n.Round, n.Image = p.Claim, p.Round, []byte("round 2") })
-	is(t, d.Park(t.Context(), again), store.ErrTaken) // nothing was done with it
+	is(t, d.Park(t.Context(), again), store.ErrTaken) // the claimed run has not begun
 	must(t, d.Begin(t.Context(), p))
 	p.Image, p.Holder = []byte("round 2"), ""
 	old := *p
@@ -259,7 +259,7 @@ func orphans(t *testing.T, open opener, silence func(*store.DB)) {
 			switch p, err := e.Reap(t.Context(), "r_1", fmt.Sprint("reaper ", i)); {
 			case err == nil:
 				reaped.Add(1)
-				is(t, d.Park(t.Context(), begun), store.ErrTaken) // it was not dead, and hears of it
+				is(t, d.Park(t.Context(), begun), store.ErrTaken) // it was not dead, and learns of it
 				must(t, e.Finish(t.Context(), p, &store.Outcome{Run: p.Run, State: "lost", Expires: at.Now().Add(time.Hour)}))
 			case !errors.Is(err, store.ErrTaken):
 				t.Error(err)
@@ -311,13 +311,13 @@ func outcomes(t *testing.T, open opener) {
 	case <-time.After(30 * time.Second):
 		t.Fatal("another process did not hear of the outcome")
 	}
-	// A run that waits can be ended by anybody: its client has canceled it.
+	// Anybody can end a waiting run: its client has canceled it.
 	park(t, d, at.Now().Add(time.Hour), func(p *store.ParkedRun) { p.Run = "r_2" })
 	must(t, e.Finish(t.Context(), nil, &store.Outcome{Run: "r_2", State: "canceled", Expires: at.Now().Add(time.Hour)}))
 	claimable(t, d)
 }
 
-// bounded has the oldest outcomes of a principal make way for new ones, by number and by bytes.
+// bounded checks that the oldest outcomes of a principal are removed for new ones, by number and by bytes.
 func bounded(t *testing.T, open opener, few func(*store.DB, int)) {
 	const most = 20
 	at := newClock()
@@ -522,7 +522,8 @@ func manyAtOnce(t *testing.T, open opener) {
 	wg.Wait()
 }
 
-// keyed has an idempotency key name one run, whoever asks at the same time, until some time after the run's end.
+// keyed checks that an idempotency key names one run until some time after the run's end, even with concurrent
+// requests.
 func keyed(t *testing.T, open opener, silence func(*store.DB)) {
 	at := newClock()
 	d, e := open(at.Now), open(at.Now)
@@ -575,7 +576,7 @@ func keyed(t *testing.T, open opener, silence func(*store.DB)) {
 	_, err = other.Reap(t.Context(), first.Run, "host/2") // it lives
 	is(t, err, store.ErrTaken)
 	at.forward(100 * time.Hour)
-	_, err = begin(other, "r_again") // it goes on, for however long
+	_, err = begin(other, "r_again") // it is still running, however long that takes
 	is(t, err, store.ErrTaken)
 
 	dies(t, silence, at, by, other)
@@ -607,5 +608,5 @@ func keyed(t *testing.T, open opener, silence func(*store.DB)) {
 	}
 }
 
-// maxOutcomeBytes is the bound of the store.
+// maxOutcomeBytes is the limit of the store.
 const maxOutcomeBytes = 64 << 20

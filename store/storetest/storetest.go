@@ -1,4 +1,4 @@
-// Package storetest says what every database that package store can use has to do.
+// Package storetest tests the behaviour that package store requires of every database.
 package storetest
 
 import (
@@ -18,11 +18,11 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// Fresh makes a new database; what it returns opens it, each time as another process would.
+// Fresh makes a new database. The function it returns opens it, each time like a new process.
 type Fresh func(t *testing.T) (open func(now func() time.Time) *store.DB)
 
-// Test runs the conformance test. silence makes other processes take the one that opened a database for dead, and few
-// bounds how many outcomes of a principal a database keeps.
+// Test runs the conformance test. silence makes other processes consider the process that opened a database dead, and
+// few limits how many outcomes of a principal a database stores.
 func Test(t *testing.T, silence func(*store.DB), few func(d *store.DB, outcomes int), fresh Fresh) {
 	for _, c := range []struct {
 		name string
@@ -67,7 +67,7 @@ func Test(t *testing.T, silence func(*store.DB), few func(d *store.DB, outcomes 
 	}
 }
 
-// Row makes a row that follows h, with a hash of its own.
+// Row makes a row that follows h, with its own hash.
 func Row(h store.Head, n int, change func(*store.Row)) store.Row {
 	r := store.Row{Chain: h.Chain, Seq: h.Seq + int64(n), Time: 1_700_000_000_000_000 + h.Seq + int64(n), Kind: "call",
 		State: "ok", Run: "r_1", Call: int64(n), Principal: "local:anna", Profile: "safe", Tool: "fs__read"}
@@ -261,7 +261,7 @@ func queries(t *testing.T, open opener) {
 	}
 }
 
-// ofRuns writes entries of several runs, to two chains, in batches of all sizes, of which some fail.
+// ofRuns writes entries of several runs, to two chains, in batches of all sizes. Some batches fail.
 func ofRuns(t *testing.T, open opener) {
 	d := open(time.Now)
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -308,7 +308,7 @@ func anyText(t *testing.T, open opener) {
 	want := appendRows(t, c, 1, func(_ int, r *store.Row) { r.Tool, r.Run, r.Principal = hard, hard, hard })
 	if got := all(t, d, store.Query{Run: hard, Tool: hard, Principal: hard}); len(got) != 1 ||
 		got[0].Tool != want[0].Tool {
-		// ? and [ and * in Tool are a pattern: * matches itself too.
+		// The characters ? and [ and * in Tool are a pattern: * also matches itself.
 		t.Fatalf("got %+v", got)
 	}
 }
@@ -334,7 +334,7 @@ func abandoned(t *testing.T, open opener) {
 	if found != nil {
 		t.Fatalf("calls %v of a writer that lives were taken for abandoned", found)
 	}
-	must(t, c.Release(t.Context())) // which is what its death does
+	must(t, c.Release(t.Context())) // as its death would
 	failed := errors.New("not written")
 	is(t, e.Abandoned(t.Context(), func([]*store.Row) error { return failed }), failed)
 	must(t, e.Abandoned(t.Context(), settle))
@@ -342,7 +342,7 @@ func abandoned(t *testing.T, open opener) {
 	if !slices.Equal(found, []int64{1}) {
 		t.Fatalf("found the open calls %v, want only that of entry 1, once", found)
 	}
-	// A run that is parked goes on, whatever the entries say that its writer had not written when it died.
+	// A parked run stays open, whatever entries its writer had not written when it died.
 	c = claim(t, d)
 	begun := Row(c.Head(), 1, func(r *store.Row) { r.Kind, r.Run, r.Call, r.State = "run", "r_parked", 0, "running" })
 	must(t, c.Append(t.Context(), []store.Row{begun}, begun.Seq))
@@ -372,7 +372,7 @@ func propose(t *testing.T, d *store.DB, id string, ends time.Time) {
 		Question: json.RawMessage(`{"tool":"fs__write"}`), Expires: ends}))
 }
 
-// Approved keeps an approval that is answered with yes and used, a grant that is spent and revoked, and a parked run
+// Approved stores an approval that is answered with yes and used, a grant that is spent and revoked, and a parked run
 // that is taken.
 func Approved(t *testing.T, d *store.DB, id string) {
 	t.Helper()
@@ -502,7 +502,7 @@ func usedOnce(t *testing.T, open opener) {
 	}
 }
 
-// A clock that tests move; every database that was opened with it sees the same time.
+// A clock that tests advance; every database opened with it sees the same time.
 type clock struct{ now atomic.Int64 }
 
 func newClock() *clock {
@@ -650,7 +650,7 @@ func watching(t *testing.T, open opener) {
 			if pending, err := e.Pending(t.Context(), ""); err != nil {
 				t.Fatal(err)
 			} else if len(pending) == 1 {
-				// News may have come before the change; one has to come after it.
+				// News may have come before the change; more must come after it.
 				select {
 				case <-ch:
 				case <-deadline:
@@ -661,7 +661,7 @@ func watching(t *testing.T, open opener) {
 		}
 	}
 	must(t, e.Close())
-	for range changed { // closed with the DB, at most one piece of news behind
+	for range changed { // closed with the DB, after at most one more element
 	}
 }
 
