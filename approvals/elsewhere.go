@@ -55,7 +55,7 @@ func (d *Desk) WithdrawUnanswered(ctx context.Context, id string) bool {
 	return err != nil && ctx.Err() == nil // it was closed before
 }
 
-// follow delivers the stored answer, whoever gave it.
+// follow delivers the stored answer from any process.
 func (a *ask) follow(store SharedStore) {
 	got, err := a.inStore(a.inner, store)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 )
 
-// request describes a call to the person who is asked about it.
+// request describes a call to the person who decides about it.
 func (a *Prompter) request(q *hostfns.Question) *prompt.Request {
 	d := &q.Decision
 	r := &prompt.Request{

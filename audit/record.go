@@ -221,7 +221,7 @@ func (r *Record) Add(ctx context.Context, e Entry) error {
 	return err
 }
 
-// put prepares an entry and puts it into the queue as it. A nil item means that the entry was only counted.
+// put prepares an entry and queues it as item it. A nil result means that the entry was only counted.
 func (r *Record) put(ctx context.Context, e Entry, it *item) (*item, error) {
 	if e.Kind == Run && e.State != Running && e.State != Parked {
 		for _, counted := range r.flood.rest(e.Run) {

@@ -17,7 +17,7 @@ import (
 //	})
 //
 // action is accept, decline or cancel. The answer approves nothing: a call that
-// needs a person's yes is asked about all the same.
+// needs a person's yes still needs its own question.
 const AskUser = "ask_user"
 
 // askUser asks a question of the program. The run's clock stands still meanwhile. It counts as a question of the run.

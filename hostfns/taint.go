@@ -19,7 +19,7 @@ import (
 // program contains all its arguments, except for single values that a trusted server answered and no untrusted server
 // did. So an answer can choose among the calls and values of the program, and add none.
 
-// A WrittenCall is a call whose arguments the text of the program shows, at least in part.
+// A WrittenCall is a call in the text of the program that shows its arguments, at least in part.
 type WrittenCall struct {
 	Tool    string          // canonical name
 	Args    json.RawMessage // as the text shows them
@@ -208,7 +208,7 @@ func each(at string, value any, f func(at string, leaf any)) {
 	}
 }
 
-// pointed writes a pointer into arguments, whose keys are the program's.
+// pointed formats a pointer into arguments. The program chooses their keys.
 func pointed(at string) string {
 	const longest = 60
 	if quoted := strconv.QuoteToASCII(at); len(quoted) == len(at)+2 && len(at) <= longest {

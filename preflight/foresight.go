@@ -29,7 +29,7 @@ type Foresight struct {
 	Counters hostfns.Counters
 	seen     map[string]int // how often the text contains a call, by tool and arguments
 
-	reads string // the first tool in the text whose server is not trusted, "" for none: a repeated call may come after it
+	reads string // the text's first tool of an untrusted server, "" for none: a repeated call may follow it
 	blind bool   // the text does not show all calls; the others may go to any server
 	gets  bool   // an earlier call reads from a trusted server
 

@@ -21,7 +21,7 @@ type Plan struct {
 	Program  string              `json:"program"`            // sha256 of the text
 	Problems []analysis.Problem  `json:"problems,omitempty"` // if not empty, it cannot run
 	Calls    []PlannedCall       `json:"calls"`
-	Dynamic  []analysis.Position `json:"dynamic,omitempty"`  // calls whose name only the running program knows
+	Dynamic  []analysis.Position `json:"dynamic,omitempty"`  // calls with names that only the running program knows
 	Warnings []string            `json:"warnings,omitempty"` // what the author probably did not mean
 	// Suggestions say what the program's author could change, Requests what the administrator of the rules could
 	// change.

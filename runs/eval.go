@@ -130,7 +130,7 @@ type Response struct {
 // DefaultRefusals is how many refusals by people end a run when its profile sets no number.
 const DefaultRefusals = 3
 
-// ErrRefusals ends a run whose calls people have refused too often.
+// ErrRefusals ends a run after people have refused too many of its calls.
 var ErrRefusals = errors.New("too_many_refusals: people refused so many calls that the run was ended")
 
 // Eval returns no Response if no run began.
@@ -298,8 +298,8 @@ func (x *execution) end(result *sandbox.Result, err error) error {
 	return err
 }
 
-// canceled describes the end of a run whose context ended. An exception that failed calls caused then is not the
-// program's.
+// canceled describes the end of a run after its context ended. If failed calls then caused an exception, it is not the
+// program's own.
 func canceled(ended *sandbox.Error, cause error) error {
 	if ended.Kind != sandbox.Canceled && ended.Kind != sandbox.Threw {
 		return ended

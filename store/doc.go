@@ -13,7 +13,7 @@
 //   - What a method acknowledged is on disk, see [Sync].
 //   - Entries are only ever added. The database itself refuses to change or delete one.
 //   - A [Chain] has one writer at a time, and a writer finds out before it writes when the file was
-//     deleted, replaced or truncated under it. The error is an [*Error], whose Reason is fit for programs.
+//     deleted, replaced or truncated under it. The error is an [*Error] with a Reason that programs may see.
 //   - An approval is answered once and used once, a parked run is resumed once: the
 //     database decides, not a lock in one process.
 //

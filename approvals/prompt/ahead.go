@@ -83,7 +83,7 @@ func AheadKey(principal, profile, profileDigest, program string) string {
 	return r.Key()
 }
 
-// aheadText says what a grant allows that was given before the run.
+// aheadText says what a grant from before the run allows.
 func (g *Grant) aheadText() string {
 	var lines []string
 	for _, line := range g.Lines {

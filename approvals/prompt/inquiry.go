@@ -155,7 +155,7 @@ func renderInquiry(r *Request, o RenderOptions) Rendering {
 	return q.rendering()
 }
 
-// rendered is q as a responder is told of it, in visible characters.
+// Rendered is q in visible characters, for a responder.
 func (q *Inquiry) Rendered() *Inquiry {
 	shown := &Inquiry{Multiple: q.Multiple, FreeText: q.TakesText()}
 	shown.Header, _ = shortened(q.Header, maxHeader)

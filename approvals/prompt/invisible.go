@@ -5,7 +5,7 @@ import "unicode"
 // The tables follow Unicode 15.0, the version of Go's package unicode. Characters of later versions are unassigned
 // there, and therefore escaped.
 
-// visible lists the categories whose characters are shown unescaped: letters, digits, punctuation, symbols and the
+// visible lists the categories of characters to show unescaped: letters, digits, punctuation, symbols and the
 // marks that sit on letters. It excludes all of C (Cc, Cf, Co, Cs, Cn), Zl, Zp, Zs (a plain space has its own rule),
 // and the enclosing marks (Me), which draw over their neighbours.
 var visible = []*unicode.RangeTable{unicode.L, unicode.N, unicode.P, unicode.S, unicode.Mn, unicode.Mc}

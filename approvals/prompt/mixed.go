@@ -42,7 +42,7 @@ func scripts(cs []rune) []string {
 	return names
 }
 
-// foreign reports whether a name has letters beyond a to z, any of which may look like another letter.
+// foreign reports whether a name has letters beyond a to z. Such a letter may look like another one.
 func foreign(name string) bool {
 	return strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII })
 }

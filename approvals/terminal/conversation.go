@@ -130,7 +130,7 @@ func hintOfShow(shown prompt.Rendering) string {
 // An approval is one call that needs a yes.
 type approval struct {
 	*prompt.Request
-	code   string // has to be typed with a yes; "" is that none has
+	code   string // must be typed with a yes; "" for none
 	offers []*prompt.Grant
 }
 

@@ -281,7 +281,7 @@ func (s *served) listen(ctx context.Context) error {
 			if outcome := s.queue.Outcome; said.Yes && outcome != nil && isCall {
 				s.outcomes.Go(func() {
 					if text := outcome(ctx, asked); text != "" {
-						_ = s.tell(&Told{Kind: "outcome", ID: said.ID, Text: prompt.Words(text)}) // whoever answered may be gone
+						_ = s.tell(&Told{Kind: "outcome", ID: said.ID, Text: prompt.Words(text)}) // the responder may be gone
 					}
 				})
 			}

@@ -11,7 +11,7 @@ import (
 // The bounds of a description.
 const (
 	toldSchemas = 300 // described schemas
-	toldForms   = 64  // compared alternatives, ten of which are named
+	toldForms   = 64  // compared alternatives; ten of them are named
 	toldName    = 60  // characters of a name
 )
 

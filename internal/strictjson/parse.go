@@ -174,7 +174,7 @@ func (p *parser) value(n node) bool {
 	return ok
 }
 
-// container reads an object or an array, whose first byte is bracket. n has its start and its name.
+// container reads an object or an array with bracket as its first byte. n has its start and its name.
 func (p *parser) container(n node, bracket byte) bool {
 	n.kind = Array
 	if bracket == '{' {

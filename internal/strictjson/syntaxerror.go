@@ -34,7 +34,7 @@ func (p *parser) neverClosed(open int) {
 }
 
 // notSeparated reports what stands where a comma or the closing bracket should. The place of a missing comma is the
-// end of what stands before it, which is where it has to be written.
+// end of what stands before it, where the comma belongs.
 func (p *parser) notSeparated(open, end int) {
 	c := p.peek()
 	switch {
