@@ -8,17 +8,17 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// errClientGone ends the calls of a client that is gone.
+// errClientGone ends the calls of a client that has disconnected.
 var errClientGone = errors.New("the client is gone")
 
-// An activeCall is one that is under way and can be ended from outside.
+// An activeCall is a call in progress that other code can cancel.
 type activeCall struct {
 	session *mcp.ServerSession // nil if the call is not bound to one
 	http    *httpRequest       // nil over stdio
 	cancel  context.CancelCauseFunc
 }
 
-// activeCalls are those that are under way. Their lock may be acquired under any other.
+// activeCalls holds the calls in progress. A holder of any other lock may acquire its lock.
 type activeCalls struct {
 	mu  sync.Mutex
 	all map[*activeCall]struct{}
@@ -39,7 +39,7 @@ func (cs *activeCalls) begin(c *activeCall) (done func()) {
 	}
 }
 
-// end cancels the calls that match.
+// end cancels the matching calls.
 func (cs *activeCalls) end(because error, match func(*activeCall) bool) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -50,7 +50,7 @@ func (cs *activeCalls) end(because error, match func(*activeCall) bool) {
 	}
 }
 
-// overHTTP matches the calls that came over [HTTP].
+// overHTTP matches calls that came over [HTTP].
 func overHTTP(c *activeCall) bool { return c.http != nil }
 
 // of matches the calls of one session.

@@ -11,15 +11,15 @@ import (
 	"github.com/codemode-project/codemode/server/limits"
 )
 
-// answersOnly refuses a token that answers where programs run.
+// answersOnly refuses an answering token where programs run.
 const answersOnly = `this token answers questions on the page ("answers" in http.tokens) and runs no programs; ` +
 	`they need a token of their own`
 
-// runsOnly refuses any other token where questions are answered.
+// runsOnly refuses any other token where people answer questions.
 const runsOnly = `this token runs programs and answers nothing; one that answers has "answers": true in http.tokens`
 
-// Answerers are the tokens of http.tokens that answer questions over the API of the page and run nothing. Its methods
-// may be called by many goroutines.
+// Answerers holds the tokens of http.tokens that answer questions over the page's API and run nothing. Many goroutines
+// may call its methods.
 type Answerers struct {
 	evaluator *codemode.Evaluator
 	env       func(string) (string, bool)
@@ -43,7 +43,7 @@ func NewAnswerers(e *codemode.Evaluator, env func(string) (string, bool), log *s
 // Admit returns the principal of a request's token, or the status and the reason to refuse the request with. It records
 // both, like [HTTP] does.
 func (a *Answerers) Admit(r *http.Request, token string) (principal string, status int, why string) {
-	known := a.all()[inforce.Fingerprint(token)] // a digest, so the time of the comparison tells nothing about a token
+	known := a.all()[inforce.Fingerprint(token)] // a digest: the duration of the comparison reveals nothing
 	switch {
 	case known == nil:
 		a.access.Refused(r.Context(), "", clientAddress(r), "unknown_token")
@@ -56,7 +56,7 @@ func (a *Answerers) Admit(r *http.Request, token string) (principal string, stat
 	return known.principal, 0, ""
 }
 
-// all are the tokens of the present configuration. While they cannot be read, all are refused.
+// all returns the tokens of the current configuration. While it cannot read them, Admit refuses every token.
 func (a *Answerers) all() map[string]*caller {
 	cfg := a.evaluator.Config()
 	a.mu.Lock()
@@ -73,5 +73,5 @@ func (a *Answerers) all() map[string]*caller {
 	return a.tokens
 }
 
-// Close records what was only counted. It may be called twice.
+// Close records the refusals that were only counted. Callers may call it twice.
 func (a *Answerers) Close() { a.access.Flush() }

@@ -27,7 +27,7 @@ func newSchema(text string) *schema {
 	return &schema{json.RawMessage(text), slices.Sorted(maps.Keys(s.Properties)), s.Required}
 }
 
-// arguments are those of one call, of whichever tool.
+// arguments are the arguments of one call to any tool.
 type arguments struct {
 	all json.RawMessage // the whole object, without duplicate names
 
@@ -44,8 +44,8 @@ type arguments struct {
 	Script    string          `json:"script"`
 }
 
-// read reads the arguments of a call. It accepts only names that the schema has: a client that passes a profile, or a
-// session, has to learn that it has no effect.
+// read reads the arguments of a call. It accepts only names in the schema: a client that passes a profile or a session
+// must learn that it has no effect.
 func (s *schema) read(raw json.RawMessage) (*arguments, error) {
 	var given map[string]json.RawMessage
 	if len(raw) > 0 && json.Unmarshal(raw, &given) != nil {
@@ -74,7 +74,7 @@ func (s *schema) read(raw json.RawMessage) (*arguments, error) {
 	}
 	a := &arguments{all: all}
 	err = json.Unmarshal(all, a)
-	a.Input = given["input"] // as it was written
+	a.Input = given["input"] // as the client wrote it
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return nil, mustBe(wrong.Field, forms[wrong.Type.Kind()])
 	}
@@ -84,7 +84,7 @@ func (s *schema) read(raw json.RawMessage) (*arguments, error) {
 	return a, err
 }
 
-// forms says what the value of an argument has to be, by its kind.
+// forms describes the valid values of an argument, by its kind.
 var forms = map[reflect.Kind]string{
 	reflect.Bool: "true or false", reflect.Int: "a whole number above 0",
 	reflect.String: "text", reflect.Slice: "a list of names",
@@ -100,7 +100,7 @@ func (s *schema) quoted() string {
 	return strings.Join(all, ", ")
 }
 
-// names is a list of names; one name is accepted in its place.
+// names reads a list of names. It also accepts a single name.
 type names []string
 
 func (n *names) UnmarshalJSON(raw []byte) error {

@@ -11,17 +11,19 @@ import (
 	"github.com/codemode-project/codemode/upstream"
 )
 
-// What clients say about themselves stays in memory as long as their sessions, and in the record. It is cut on receipt.
+// What clients say about themselves stays in memory as long as their sessions, and in the record. The server truncates
+// it on receipt.
 const (
-	// longestName bounds the name and the version of a client each, in characters.
+	// longestName bounds a client's name and a client's version, each in characters.
 	longestName = 200
-	// longestToken bounds a progress token, in bytes. It goes back to the client with each report.
+	// longestToken bounds a progress token, in bytes. The server sends it back with each report.
 	longestToken = 256
 	// longestMeta bounds a value of _meta that the session keeps, in bytes.
 	longestMeta = 200
 )
 
-// boundClientInfo cuts what a client says about itself before anything keeps it. The error refuses what cannot be cut.
+// boundClientInfo truncates what a client says about itself before anything stores it. The error refuses what it cannot
+// truncate.
 func boundClientInfo(req mcp.Request) error {
 	switch p := req.GetParams().(type) {
 	case *mcp.InitializeParams:
@@ -40,7 +42,7 @@ func boundClientInfo(req mcp.Request) error {
 	return nil
 }
 
-// cutInitialize leaves only what this server reads, since the SDK keeps the request as long as the session.
+// cutInitialize keeps only what this server reads, because the SDK keeps the request as long as the session.
 func cutInitialize(p *mcp.InitializeParams) {
 	if c := p.ClientInfo; c != nil {
 		p.ClientInfo = &mcp.Implementation{Name: cutName(c.Name), Version: cutName(c.Version)}
@@ -48,7 +50,7 @@ func cutInitialize(p *mcp.InitializeParams) {
 	if c := p.Capabilities; c != nil {
 		own := *c
 		own.Experimental, own.Extensions = nil, nil
-		if _, ok := c.Experimental[upstream.GateCapability]; ok { // fromCodemode looks for it
+		if _, ok := c.Experimental[upstream.GateCapability]; ok { // fromCodemode reads it
 			own.Experimental = map[string]any{upstream.GateCapability: map[string]any{}}
 		}
 		p.Capabilities = &own
@@ -82,7 +84,7 @@ func cutName(name string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// openingClient is the name of the client that sends a request with which clients begin.
+// openingClient returns the client's name if the request is one that opens a conversation.
 func openingClient(req mcp.Request) string {
 	switch r := req.(type) {
 	case *mcp.CallToolRequest:
@@ -95,8 +97,8 @@ func openingClient(req mcp.Request) string {
 	return ""
 }
 
-// clientName reads the name once per HTTP request: on MCP 2026-07-28 it is in the parameters, which the SDK decodes
-// each time.
+// clientName reads the name once per HTTP request: in MCP 2026-07-28 it is in the parameters, and the SDK decodes those
+// on every access.
 func clientName(req *mcp.CallToolRequest) string {
 	h := httpRequestOf(req)
 	if h == nil {

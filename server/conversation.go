@@ -13,22 +13,22 @@ import (
 	"github.com/codemode-project/codemode/registry"
 )
 
-// A conversation is one call of a tool with its client, whose person can be asked and who hears of progress. Up to MCP
-// 2025-11-25 it is one request; after that, as many as it takes, see [exchange].
+// A conversation is one tool call together with its client. It can ask the person at the client, and it reports
+// progress. Up to MCP 2025-11-25 it is one request; later versions use as many requests as needed, see [exchange].
 type conversation struct {
 	server   *Server
 	request  *mcp.CallToolRequest // the first one
 	from     sender
 	elicitor elicitor               // nil if the call asks nothing
-	dialog   chan struct{}          // holds a value while a form is open, so that a call opens one at a time; capacity 1
+	dialog   chan struct{}          // full while a form is open, so that a call opens one form at a time; capacity 1
 	waiting  atomic.Pointer[string] // what the open form is about, for progress
 	news     chan string            // the latest report of an upstream; capacity 1
-	session  any                    // tells conversations of one client apart from those of others
+	session  any                    // distinguishes conversations of different clients
 	mu       sync.Mutex
-	asking   []*string // what people are asked, in words for progress; under mu
-	profile  *string   // what the call runs under; nil if it runs nothing. Set before anything is asked
+	asking   []*string // the open questions, in words for progress reports; guarded by mu
+	profile  *string   // the profile of the call; nil if it runs nothing. Set before the first question
 
-	// evaluate runs the program: from its beginning, or from where another process has left it.
+	// evaluate runs the program from its beginning, or resumes it where another process left it.
 	evaluate func(ctx context.Context, r codemode.Request) (*codemode.Response, error)
 }
 
@@ -39,7 +39,7 @@ func (s *Server) newConversation(req *mcp.CallToolRequest, from sender, e elicit
 	}
 }
 
-// asksFor lets a request ask the person at the client, and has the client hear of its progress.
+// asksFor lets a request ask the person at the client, and sends the client progress reports.
 func (c *conversation) asksFor(r *codemode.Request) {
 	r.Channels, c.profile = []approvals.Channel{&elicitation{c}}, &r.Profile
 	r.Caller = &registry.Caller{
@@ -53,22 +53,22 @@ func (c *conversation) asksFor(r *codemode.Request) {
 // An elicitor shows forms to the person at the client.
 type elicitor interface {
 	canAsk() bool
-	// elicit shows a form until ctx ends and returns the reply as the client sent it. It calls f.shown when the form is
-	// shown.
+	// elicit shows a form until ctx ends and returns the reply as the client sent it. It calls f.shown when it shows
+	// the form.
 	elicit(ctx context.Context, f *form) (*mcp.ElicitResult, error)
 }
 
-// A form is a question to the person at the client: about calls, of a program, or of an upstream.
+// A form is a question to the person at the client. It is about calls, or comes from a program or an upstream.
 type form struct {
 	params    *mcp.ElicitParams
 	key       string                  // its name in inputRequests; "" is the usual one
 	about     string                  // in a few words
-	run       string                  // that asks; "" if no run does
-	questions []string                // ids of what the reply decides
+	run       string                  // the run that asks; "" for none
+	questions []string                // ids of the questions that the reply decides
 	late      func(*mcp.ElicitResult) // receives a reply that came after the decision; may be nil
-	showing   *approvals.Showing      // what the desk put; nil for what an upstream asks
+	showing   *approvals.Showing      // the desk's question; nil for an upstream's
 	shown     func()                  // set by conversation.ask
-	within    time.Duration           // how long the form may be open at most, as far as is known
+	within    time.Duration           // how long the form may stay open at most, if known
 }
 
 // ask shows a form to the person, one at a time.
@@ -89,7 +89,7 @@ func (c *conversation) ask(ctx context.Context, f *form) (*mcp.ElicitResult, err
 }
 
 // interact serves a call that may ask the person at the client. Its context ends when nobody waits for the result any
-// more.
+// longer.
 func (s *Server) interact(ctx context.Context, req *mcp.CallToolRequest, do handler) (*mcp.CallToolResult, error) {
 	h := httpRequestOf(req)
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -105,7 +105,7 @@ func (s *Server) interact(ctx context.Context, req *mcp.CallToolRequest, do hand
 		defer context.AfterFunc(h.gone, func() { end(errClientGone) })()
 	}
 	if !modern || req.Params.RequestState == "" {
-		if err := s.mayBegin(req); err != nil { // the configuration may have changed since the middleware looked
+		if err := s.mayBegin(req); err != nil { // the configuration may have changed since the middleware checked it
 			return nil, err
 		}
 	}

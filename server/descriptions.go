@@ -10,10 +10,10 @@ import (
 	"github.com/codemode-project/codemode/upstream"
 )
 
-// maxWords is how much of a description or of the instructions clients show.
+// maxWords is how much of a description, or of the instructions, clients show.
 const maxWords = 2048
 
-// howTo teaches a model what it has to know before its first program. Results teach the rest.
+// howTo teaches a model what it must know before its first program. Results teach the rest.
 const howTo = `code is the body of an async function, JavaScript or TypeScript; return gives the result. Tools: await codemode.<server>__<tool>({...}). search_tools declares them: do not guess names, arguments or results. Do the whole job in one program: loop, filter, return only what is needed.
 - A call gives the structured content of the tool's result; without, its text, parsed if that is a JSON object or array; else the list of content blocks. Images, audio and resources are handles {$block, type, ...}: return one, or await codemode.emit(handle), to see it. codemode.read_resource(server, uri) reads a link.
 - Independent calls run in parallel: Promise.all.
@@ -30,8 +30,8 @@ const { items } = await codemode.<server>__list({ state: "open" });
 const all = await Promise.all(items.map(i => codemode.<server>__get({ id: i.id })));
 return all.filter(i => i.text.includes("TODO")).map(i => i.title);`
 
-// describe is the description of an eval tool. Only the first tool's teaches, since a model reads all of them each
-// time. It depends on the configuration alone, so that it is the same whichever servers are ready.
+// describe is the description of an eval tool. Only the first tool's description teaches, because a model reads all of
+// them each time. It depends only on the configuration, so that it is the same no matter which servers are ready.
 func (s *Server) describe(by reach, profile string) string {
 	listed := s.listed(by)
 	bound := profile
@@ -75,8 +75,8 @@ func (s *Server) instructions(by reach) string {
 		s.servers(serverWords, s.offered(by)), run)
 }
 
-// listed are the profiles whose tools a caller is shown, "" for the base tool. The profile of the base tool is not
-// shown again under its own name; calls by that name work.
+// listed returns the profiles that a caller sees as tools; "" is the base tool. It does not list the base tool's
+// profile again under its own name, but calls by that name work.
 func (s *Server) listed(by reach) []string {
 	offered := s.offered(by)
 	cfg := s.evaluator.Config()
@@ -87,7 +87,7 @@ func (s *Server) listed(by reach) []string {
 }
 
 // overview tells a model, before it writes a program, what the rules say about servers, which servers failed, and how
-// people can be asked.
+// it can reach people.
 func (s *Server) overview(c *conversation, of []string) string {
 	var b strings.Builder
 	by := c.from.reach
@@ -134,7 +134,7 @@ func (s *Server) overview(c *conversation, of []string) string {
 }
 
 const (
-	overviewBytes = 1 << 10 // of an overview, before it is shortened
+	overviewBytes = 1 << 10 // of an overview, before shortening
 	maxFailed     = 5       // failed servers in an overview
 )
 

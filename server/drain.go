@@ -9,8 +9,8 @@ import (
 	"github.com/codemode-project/codemode"
 )
 
-// work counts what has to end before the process may stop: requests over HTTP until they are answered, and calls that
-// go on without a request.
+// work counts what must end before the process may stop: HTTP requests until their responses, and calls that continue
+// without a request.
 type work struct {
 	mu       sync.Mutex
 	n        int
@@ -18,7 +18,7 @@ type work struct {
 	idle     chan struct{} // closed when n is 0; nil until drain
 }
 
-// begin reports whether the process is about to stop. It pairs with end in any case.
+// begin reports whether the process is about to stop. Every begin needs an end, whatever it returns.
 func (w *work) begin() (draining bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -49,10 +49,10 @@ func (w *work) drain() <-chan struct{} {
 	return idle
 }
 
-// Drain prepares for the end of the process: from now on it refuses new programs and new sessions with 503 and
-// Retry-After. Running programs go on, and their clients get their answers; runs that wait for a person are parked, and
-// their clients hear how to come back. When ctx ends, Drain ends the programs that still run, and their clients hear
-// what they did. It is called once, before Close.
+// Drain prepares for the end of the process: from now on the server refuses new programs and new sessions with 503 and
+// Retry-After. Running programs continue, and their clients get their answers. Drain parks runs that wait for a person,
+// and tells their clients how to come back. When ctx ends, Drain ends the programs that still run, and tells their
+// clients what the programs did. Call it once, before Close.
 func (h *HTTP) Drain(ctx context.Context) {
 	idle := h.server.work.drain()
 	h.server.evaluator.Runs().Drain(ctx)
@@ -76,10 +76,10 @@ func (h *HTTP) Draining() bool {
 	return w.draining
 }
 
-// Grace is how long programs have to finish by the configuration, http.HTTP.Grace; nil if it says nothing.
+// Grace is how long the configuration gives programs to finish, http.HTTP.Grace; nil if it does not say.
 func (h *HTTP) Grace() *time.Duration { return h.config.Load().HTTP.Grace }
 
-// begins reports whether a request begins a session or a call of a tool, or comes back to a call that waits.
+// begins reports whether a request starts a session or a tool call, or comes back to a waiting call.
 func begins(body []byte) bool {
 	type message struct {
 		Method string `json:"method"`
@@ -89,7 +89,7 @@ func begins(body []byte) bool {
 	if json.Unmarshal(body, &one) == nil {
 		batch = append(batch, one)
 	} else if json.Unmarshal(body, &batch) != nil {
-		return false // the SDK says what is wrong with it
+		return false // the SDK reports what is wrong with it
 	}
 	for _, m := range batch {
 		if m.Method == "tools/call" || m.Method == "initialize" {

@@ -13,8 +13,8 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// elicitation is the approval channel that asks the person at the client that made one call, for as long as the
-// conversation about it lasts. Questions about calls and questions of programs are forms alike.
+// elicitation is the approval channel to the person at the client that made one call. It lasts as long as the call's
+// conversation. It shows both questions about calls and programs' own questions as forms.
 type elicitation struct{ *conversation }
 
 func (e *elicitation) Name() string { return "elicitation" }
@@ -60,7 +60,7 @@ func (e *elicitation) AskAll(ctx context.Context, s *approvals.Showing) ([]call.
 	return prompt.ReadForm(calls, got.Action, got.Content), nil
 }
 
-// askTimeout is how long a question of a profile's run may be open, as far as the profile says.
+// askTimeout is how long the profile lets a question of its runs stay open, if the profile says.
 func (s *Server) askTimeout(profile string) time.Duration {
 	if cfg := s.evaluator.Config(); cfg != nil {
 		if p := cfg.Profile(profile); p != nil {
@@ -81,7 +81,7 @@ type sessionElicitor struct {
 	server   *Server
 	call     context.Context // the client's reply travels in the stream of the call
 	request  *mcp.CallToolRequest
-	survives bool // the call goes on without the client, which comes back for the result
+	survives bool // the call continues without the client, which comes back for the result
 }
 
 func (e *sessionElicitor) canAsk() bool { return canElicit(e.request) }
@@ -92,11 +92,11 @@ func (e *sessionElicitor) elicit(ctx context.Context, f *form) (*mcp.ElicitResul
 	defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
 	f.shown()
 	params := *f.params
-	params.Mode = "form" // or else the SDK makes a copy with it, which keepReplies would not know
+	params.Mode = "form" // otherwise the SDK makes a copy that has it, and keepReplies would not recognize the copy
 	_, err := e.request.Session.Elicit(asking, &params)
 	reply, replied := e.server.replies.LoadAndDelete(&params)
 	if e.survives && e.call.Err() != nil {
-		<-ctx.Done() // the question stays open for when the client comes back
+		<-ctx.Done() // the question stays open until the client comes back
 	}
 	switch {
 	case asking.Err() != nil:
@@ -109,8 +109,8 @@ func (e *sessionElicitor) elicit(ctx context.Context, f *form) (*mcp.ElicitResul
 	return nil, err
 }
 
-// keepReplies keeps each reply to a question as the client sent it. The SDK reports an accept that does not fit the
-// form as an error, and fills in defaults; what a person is taken to have said must be what came.
+// keepReplies stores each reply to a question as the client sent it. The SDK turns an accept that does not fit the form
+// into an error, and fills in defaults. But the person's answer must be exactly what arrived.
 func (s *Server) keepReplies(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		res, err := next(ctx, method, req)

@@ -15,35 +15,35 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 )
 
-// An exchange is one call of a tool in MCP 2026-07-28, where servers send no requests: a question ends the client's
-// request, and the client sends another one with the answer and the requestState that came with the question. The call
-// itself goes on meanwhile and is never begun anew. A request that waits for it is a waiter.
+// An exchange is one tool call in MCP 2026-07-28, where servers send no requests: a question ends the client's request,
+// and the client sends another one with the answer and the requestState that came with the question. The call itself
+// continues meanwhile and never restarts. A request that waits for the call is a waiter.
 //
-// Each round hands out one form, and one answer to it counts: the first. A client that sends the same answer again gets
-// the same response. Rounds are numbered from 1, and a state is good for the round that was handed out last.
+// Each round hands out one form, and only the first answer to it counts. A client that sends the same answer again gets
+// the same response. Rounds count from 1, and a state is valid only for the latest round.
 type exchange struct {
 	all    *exchanges
-	claims claims // that every request of the call has to share
+	claims claims // every request of the call must share them
 	call   *activeCall
 
 	conversation *conversation
 	keyed        bool   // a client that hung up comes back for the result
-	moved        bool   // another process goes on with it; set before it ends
-	owner        string // whose it is of the calls that may wait
-	release      func() // gives the memory of the request back; once
+	moved        bool   // another process continues it; set before it ends
+	owner        string // owner, for the quota of waiting calls
+	release      func() // releases the memory of the request; once
 
 	mu       sync.Mutex
-	able     bool          // whether the client, as last heard, can show a form
-	changed  chan struct{} // closed when something below has changed
-	open     *question     // that waits for its answer
-	last     *question     // that was handed out last; nil before the first
-	redeemed redeemed      // the state that was used last
+	able     bool          // whether the client can show a form, by its latest request
+	changed  chan struct{} // closed when a field below has changed
+	open     *question     // the question that waits for its answer
+	last     *question     // the question handed out last; nil before the first
+	redeemed redeemed      // the state used last
 	early    *early        // an answer that came before its question
 	waiters  int
 	left     time.Time // when the last waiter left
 	result   *mcp.CallToolResult
-	gone     error       // instead of the result: the call goes on elsewhere, or nowhere
-	timer    *time.Timer // runs expire
+	gone     error       // instead of the result: the call continues elsewhere, or nowhere
+	timer    *time.Timer // calls expire
 }
 
 // A question is a form that waits for its answer.
@@ -59,31 +59,32 @@ type reply struct {
 	err    error
 }
 
-// redeemed is a state that was used.
+// redeemed is a used state.
 type redeemed struct {
 	round    int
 	answer   *mcp.ElicitResult
-	response *mcp.CallToolResult // to the request that brought it; nil until there is one
+	response *mcp.CallToolResult // to the request that carried it; nil until there is one
 }
 
-// early is the answer to questions that a run, begun elsewhere, will ask again here.
+// early is the answer to questions that a run from another process will ask again here.
 type early struct {
 	questions []string
 	result    *mcp.ElicitResult
 }
 
-// inputKey is the one name in inputRequests, where a form has none of its own: clients open several as several dialogs.
+// inputKey is the only name in inputRequests when the form has no name of its own: clients open several names as
+// several dialogs.
 const inputKey = "answer"
 
 const (
-	// parkLimit is how long a call goes on without a client that waits for it, once no question is open that the client
-	// was given.
+	// parkLimit is how long a call continues without a waiting client, once the client has no open question.
 	parkLimit = 10 * time.Minute
-	// resultKept is how long a result is kept for a client that has not got it; gotKept, for one that may have lost it.
+	// resultKept is how long the server keeps a result for a client that has not received it; gotKept, for one that may
+	// have lost it.
 	resultKept = 10 * time.Minute
 	gotKept    = time.Minute
-	// stateLife is how long a state is good for at least; one of a question that may stay open for longer, for
-	// stateSlack more than that.
+	// stateLife is the least time that a state stays valid. The state of a question that may stay open for longer is
+	// valid for that time plus stateSlack.
 	stateLife  = 15 * time.Minute
 	stateSlack = 5 * time.Minute
 )
@@ -104,7 +105,7 @@ func (x *exchange) canAsk() bool {
 	return x.able
 }
 
-// elicit has the present or the next waiter hand out the form, and waits for the answer.
+// elicit makes the current or the next waiter hand out the form, and waits for the answer.
 func (x *exchange) elicit(ctx context.Context, f *form) (*mcp.ElicitResult, error) {
 	x.mu.Lock()
 	switch e := x.early; {
@@ -133,7 +134,7 @@ func (x *exchange) elicit(ctx context.Context, f *form) (*mcp.ElicitResult, erro
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	select {
-	case got := <-q.reply: // at the same moment; the caller says that it is late
+	case got := <-q.reply: // at the same moment; the caller reports that it is late
 		return got.result, got.err
 	default:
 	}
@@ -144,7 +145,8 @@ func (x *exchange) elicit(ctx context.Context, f *form) (*mcp.ElicitResult, erro
 	return nil, context.Cause(ctx)
 }
 
-// wait waits for a question or for the result, whichever comes first. round is the one that its request came back with.
+// wait waits for a question or for the result, whichever comes first. round is the round of the state that its request
+// carried.
 func (x *exchange) wait(ctx context.Context, round int) (*mcp.CallToolResult, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -181,7 +183,7 @@ func (x *exchange) wait(ctx context.Context, round int) (*mcp.CallToolResult, er
 			x.mu.Lock()
 		case <-ctx.Done():
 			x.mu.Lock()
-			// The client hung up, or said that it does not want the result any more.
+			// The client hung up, or said that it no longer wants the result.
 			if x.waiters == 1 && x.result == nil && !x.keyed {
 				x.call.cancel(context.Cause(ctx))
 			}
@@ -221,17 +223,17 @@ func (x *exchange) waiterLeft() {
 	switch {
 	case x.result == nil:
 		x.timer.Reset(parkLimit)
-	case x.last == nil, x.gone != nil: // there is no state that could ask for it again
+	case x.last == nil, x.gone != nil: // no state exists that could ask for it again
 		x.timer.Reset(0)
 	case x.redeemed.round < x.last.round:
-		// the client that got it has sent an older state; the latest one is still to come
+		// the client that received it has sent an older state; the latest one is still to come
 		x.timer.Reset(resultKept)
 	default:
 		x.timer.Reset(gotKept)
 	}
 }
 
-// handOver is the response when another process goes on with the run, or this one after a restart: the client sends its
+// handOver is the response when another process continues the run, or this one after a restart: the client sends its
 // request again with the state, and waits there.
 func (x *exchange) handOver(run string) *mcp.CallToolResult {
 	x.mu.Lock()
@@ -241,7 +243,7 @@ func (x *exchange) handOver(run string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{}, RequestState: state}
 }
 
-// finish keeps the result for the waiter or for the next one.
+// finish stores the result for the current or the next waiter.
 func (x *exchange) finish(result *mcp.CallToolResult) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -251,14 +253,14 @@ func (x *exchange) finish(result *mcp.CallToolResult) {
 		return
 	}
 	x.left = time.Now()
-	if x.last == nil { // there is no state that could ask for it
+	if x.last == nil { // no state exists that could ask for it
 		x.timer.Reset(0)
 		return
 	}
 	x.timer.Reset(resultKept)
 }
 
-// expire is called when nobody has come back in time.
+// expire ends a call when no client came back in time.
 func (x *exchange) expire() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -266,14 +268,13 @@ func (x *exchange) expire() {
 	case x.waiters > 0:
 	case x.result != nil:
 		go x.all.drop(x)
-	case x.open != nil && x.open.round > 0: // it has a time limit of its own, which is a person's
+	case x.open != nil && x.open.round > 0: // the open question has a time limit of its own, for a person
 	default:
 		x.call.cancel(errAbandoned)
 	}
 }
 
-// redeem accepts the answer that a state came back with. It returns nil when the request is to wait like the one before
-// it.
+// redeem accepts the answer that came with a state. It returns nil when the request must wait like the previous one.
 func (x *exchange) redeem(c *claims, able bool, responses mcp.InputResponseMap) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -282,7 +283,7 @@ func (x *exchange) redeem(c *claims, able bool, responses mcp.InputResponseMap) 
 	case q != nil && c.Round == q.round && c.Round > x.redeemed.round && sameQuestions(c.Questions, q.questions):
 		x.able = able
 		if answer == nil {
-			return nil // a question that is still open is handed out again
+			return nil // hand out the still open question again
 		}
 		x.redeemed = redeemed{round: c.Round, answer: answer}
 		if x.open == q {
@@ -293,16 +294,16 @@ func (x *exchange) redeem(c *claims, able bool, responses mcp.InputResponseMap) 
 		}
 		return nil
 	case c.Round == x.redeemed.round && reflect.DeepEqual(answer, x.redeemed.answer):
-		return nil // the same request once more: perhaps its response was lost
+		return nil // the same request once more: its response may have been lost
 	}
 	return invalid("its question was answered before")
 }
 
-// answerIn is the answer to a form among what came with a request; nil if there is none.
+// answerIn returns the answer to a form from a request's input responses; nil if there is none.
 func answerIn(responses mcp.InputResponseMap, key string) *mcp.ElicitResult {
 	answer, _ := responses[cmp.Or(key, inputKey)].(*mcp.ElicitResult)
 	return answer
 }
 
-// errAbandoned ends a call whose client did not come back.
+// errAbandoned ends a call when its client did not come back.
 var errAbandoned = errors.New("abandoned: the client did not come back for it")

@@ -15,24 +15,25 @@ import (
 )
 
 const (
-	// maxParked is how many calls of one principal wait for their clients to come back, or keep a result for them;
-	// maxParkedInAll, how many of all. A principal has at most parkedReserve times as many as are free.
+	// maxParked is how many calls of one principal may wait for their clients to come back, or keep a result for them;
+	// maxParkedInAll is the same for all principals together. A principal has at most parkedReserve times as many as
+	// are free.
 	maxParked      = 32
 	maxParkedInAll = 256
 	parkedReserve  = 3
 )
 
 // A Reattacher reattaches to a run that another process began, or this one before a restart: the run that a
-// requestState names, with the questions that the client answers. It is used like [codemode.Evaluator.Eval]; the
-// channels of r are asked the questions again, and the answer waits there. [ErrNotHere] says that there is no such run
-// to take over.
+// requestState names, with the questions that the client answers. Use it like [codemode.Evaluator.Eval]. It asks the
+// channels of r the questions again, and the answer waits there. [ErrNotHere] says that there is no such run to take
+// over.
 type Reattacher func(ctx context.Context, run string, questions []string, r codemode.Request) (*codemode.Response,
 	error)
 
 // ErrNotHere says that this process does not find a run.
 var ErrNotHere = errors.New("the run that it belongs to is not here any more; call the tool again")
 
-// exchanges are the calls of clients on MCP 2026-07-28 that are going on, or whose results are kept.
+// exchanges holds the calls of clients on MCP 2026-07-28: those in progress, and those with a stored result.
 type exchanges struct {
 	server   *Server
 	sealer   *sealer
@@ -69,7 +70,7 @@ func (xs *exchanges) serve(ctx context.Context, req *mcp.CallToolRequest, do han
 	if h := httpRequestOf(req); h != nil {
 		h.stream.keepAlive()
 		if req.Params.RequestState != "" {
-			h.endTurn() // it waits for a run that is under way
+			h.endTurn() // it waits for a run in progress
 		}
 	}
 	defer x.conversation.report(ctx, req)()
@@ -82,7 +83,7 @@ func (xs *exchanges) serve(ctx context.Context, req *mcp.CallToolRequest, do han
 	return &own, nil
 }
 
-// claims are what every request of a call has in common.
+// claims returns what all requests of a call have in common.
 func (from *sender) claims(req *mcp.CallToolRequest) claims {
 	return claims{
 		Principal: from.principal, Tool: req.Params.Name, Arguments: argumentsDigest(req.Params.Arguments),
@@ -90,7 +91,7 @@ func (from *sender) claims(req *mcp.CallToolRequest) claims {
 	}
 }
 
-// open reads the state that a request came back with. An error says why the state is not for the request.
+// open reads the state that a request came back with. An error says why the state does not belong to the request.
 func (xs *exchanges) open(req *mcp.CallToolRequest, from *sender, bound *claims) (*claims, error) {
 	c, err := xs.sealer.open(req.Params.RequestState)
 	if err == nil {
@@ -119,7 +120,7 @@ func (xs *exchanges) newExchange(req *mcp.CallToolRequest, from *sender, bound c
 	return x
 }
 
-// begin serves a call on a context of its own. If the call is under way already, it returns that one.
+// begin serves a call on a context of its own. If the call is already in progress, begin returns it.
 func (xs *exchanges) begin(x *exchange, do handler) (*exchange, error) {
 	xs.mu.Lock()
 	defer xs.mu.Unlock()
@@ -173,7 +174,7 @@ func (xs *exchanges) resume(
 	return x, c.Round, x.redeem(c, canElicit(req), req.Params.InputResponses)
 }
 
-// takeOver goes on here with a run that another process began.
+// takeOver continues here a run that another process began.
 func (xs *exchanges) takeOver(req *mcp.CallToolRequest, from *sender, c *claims, bound claims, do handler) (*exchange,
 	error) {
 	if xs.reattach == nil || c.Run == "" {
@@ -197,7 +198,7 @@ func (xs *exchanges) takeOver(req *mcp.CallToolRequest, from *sender, c *claims,
 	return xs.begin(x, do)
 }
 
-// mayPark reports whether one more call may wait for people. The oldest result that its owner did not fetch makes room.
+// mayPark reports whether one more call may wait for people. It drops the owner's oldest unfetched result to make room.
 func (xs *exchanges) mayPark(x *exchange) bool {
 	xs.mu.Lock()
 	defer xs.mu.Unlock()
@@ -216,7 +217,7 @@ func (xs *exchanges) mayPark(x *exchange) bool {
 			oldest, left = other, since
 		}
 	}
-	if own < min(maxParked, parkedReserve*(maxParkedInAll-all)) { // so that there is room for others
+	if own < min(maxParked, parkedReserve*(maxParkedInAll-all)) { // to make room for others
 		return true
 	}
 	if oldest != nil {
@@ -227,7 +228,7 @@ func (xs *exchanges) mayPark(x *exchange) bool {
 	return oldest != nil
 }
 
-// drop removes a call that has ended, and with the last one of a tool that is not offered any more, the tool.
+// drop removes an ended call. With the last call of a retired tool it removes the tool.
 func (xs *exchanges) drop(x *exchange) {
 	xs.mu.Lock()
 	if xs.all[x.claims.Exchange] == x {
@@ -240,7 +241,7 @@ func (xs *exchanges) drop(x *exchange) {
 	}
 }
 
-// tools are those whose calls are under way.
+// tools returns the tools with calls in progress.
 func (xs *exchanges) tools() map[string]bool {
 	xs.mu.Lock()
 	defer xs.mu.Unlock()
@@ -263,8 +264,8 @@ func (xs *exchanges) close(wait time.Duration) {
 	within(wait, &xs.going)
 }
 
-// parking reports whether a call waits for a person or its result for a client, and if all there is to the call is its
-// result, since when.
+// parking reports whether a call waits for a person, or its result for a client. If only the result is left, it also
+// reports since when.
 func (x *exchange) parking() (parked, kept bool, since time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

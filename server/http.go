@@ -20,10 +20,10 @@ import (
 	"github.com/codemode-project/codemode/server/limits"
 )
 
-// Path is where an [HTTP] is mounted, with everything below it: Path/<profile> offers that profile alone.
+// Path is where callers mount an [HTTP], with everything below it: Path/<profile> offers only that profile.
 const Path = "/mcp"
 
-// HTTPOptions are the settings of an [HTTP].
+// HTTPOptions holds the settings of an [HTTP].
 type HTTPOptions struct {
 	// Env looks up the variables that hold the tokens of the configuration; nil knows none.
 	Env func(name string) (string, bool)
@@ -31,13 +31,13 @@ type HTTPOptions struct {
 	Public bool
 }
 
-// HTTP offers a [Server] over streamable HTTP, in both generations of the protocol. It lets callers in by the key
-// "http" of the present configuration.
+// HTTP offers a [Server] over streamable HTTP, in both generations of the protocol. It admits callers by the key "http"
+// of the current configuration.
 type HTTP struct {
 	server   *Server
 	options  HTTPOptions
 	config   atomic.Pointer[httpConfig]
-	sdk      http.Handler // for requests that were let in
+	sdk      http.Handler // for admitted requests
 	sessions *httpSessions
 	quotas   *limits.Quotas
 
@@ -45,10 +45,10 @@ type HTTP struct {
 	stop        func() // stops following the configuration
 }
 
-// maxBody bounds a request, in bytes: a program, its input and the answers of people fit in many times.
+// maxBody bounds a request, in bytes. It is many times the size of a program with its input and people's answers.
 const maxBody = 4 << 20
 
-// HTTP makes a handler for [Path]. The error is about the configuration. End it with Close.
+// HTTP makes a handler for [Path]. Close ends it. The error is about the configuration.
 func (s *Server) HTTP(o HTTPOptions) (*HTTP, error) {
 	capacity := s.evaluator.Loader().Capacity()
 	quotas := limits.New(capacity.Sessions, capacity.Requests)
@@ -93,14 +93,15 @@ func (h *HTTP) reload() {
 	h.config.Store(config)
 }
 
-// NeedsToken reports whether every request needs a token, and whether the configuration has any.
+// NeedsToken reports whether every request needs a token, and whether the configuration has tokens.
 func (h *HTTP) NeedsToken() (needs, any bool) {
 	any = len(h.config.Load().tokens) > 0
 	return any || h.options.Public, any
 }
 
-// Guard refuses requests that are not meant for this listener, such as those of a web page whose name was made to
-// resolve to it: what passes has a Host of ours, and comes from no page of another origin unless it only reads.
+// Guard refuses requests that are not meant for this listener, such as those of a web page that uses DNS rebinding to
+// reach it. A request passes only if its Host is ours and it comes from no page of another origin, unless it only
+// reads.
 func (h *HTTP) Guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := h.config.Load()
@@ -131,8 +132,8 @@ func (c *httpConfig) fromHere(r *http.Request) bool {
 	return r.Header.Get("Origin") != "" // one that the configuration names
 }
 
-// Protect makes a listener's server close idle connections and bounds how many there are. The server has h in its
-// handler.
+// Protect makes a listener's server close idle connections, and bounds their number. The server's handler must include
+// h.
 func (h *HTTP) Protect(s *http.Server) { h.connections.Protect(s) }
 
 func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -195,13 +196,13 @@ func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// forward has the SDK serve a request, whose handlers find it again with [httpRequestOf].
+// forward lets the SDK serve a request. The SDK's handlers find the request again with [httpRequestOf].
 func (h *HTTP) forward(w http.ResponseWriter, r *http.Request, in *httpRequest) {
 	verify := func(context.Context, string, *http.Request) (*auth.TokenInfo, error) { return in.tokenInfo(), nil }
 	auth.RequireBearerToken(verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(h.sdk).ServeHTTP(w, r)
 }
 
-// fail answers a request that is let in and cannot be served.
+// fail answers an admitted request that the server cannot serve.
 func (h *HTTP) fail(w http.ResponseWriter, r *http.Request, in *httpRequest, err error) {
 	full := fair.IsFull(err)
 	switch {
@@ -211,17 +212,17 @@ func (h *HTTP) fail(w http.ResponseWriter, r *http.Request, in *httpRequest, err
 		h.refuse(w, r, in.principal, http.StatusForbidden, "wrong_session", err.Error())
 	case errors.Is(err, errStopping):
 		retryLater(w, http.StatusServiceUnavailable, err.Error())
-	case r.Context().Err() != nil: // the client is gone
+	case r.Context().Err() != nil: // the client has disconnected
 	default:
 		status := bodyStatus(err)
 		http.Error(w, http.StatusText(status), status)
 	}
 }
 
-// retryAfter is how long a client is told to wait before it tries again, in seconds.
+// retryAfter is how long the server tells a client to wait before it retries, in seconds.
 const retryAfter = 2
 
-// refuseFull answers a request for which no quota is left: of the caller's own, or of all.
+// refuseFull answers a request when no quota is left, either the caller's own or that of all callers.
 func refuseFull(w http.ResponseWriter, full *fair.Full) {
 	status := http.StatusServiceUnavailable
 	if full.Own {
@@ -230,21 +231,21 @@ func refuseFull(w http.ResponseWriter, full *fair.Full) {
 	retryLater(w, status, full.Error())
 }
 
-// retryLater refuses a request that may succeed later. The connection closes: the server waits for no more of the
-// request, and the next one may find another process.
+// retryLater refuses a request that may succeed later. The connection closes: the server does not wait for the rest of
+// the request, and the next one may find another process.
 func retryLater(w http.ResponseWriter, status int, why string) {
 	w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
 	w.Header().Set("Connection", "close")
 	http.Error(w, why, status)
 }
 
-// keptBody is the size from which replaceLast replaces a request, in bytes.
+// keptBody is the least size of a request that replaceLast replaces, in bytes.
 const keptBody = 8 << 10
 
 const sessionHeader = "Mcp-Session-Id"
 
-// roleHeader names the session that a person made for a role, in which the client's programs run. Its id is from
-// [codemode.Evaluator.NewSession]; the session of the protocol has an id of its own.
+// roleHeader names the session that a person made for a role; the client's programs run in it. Its id comes from
+// [codemode.Evaluator.NewSession]; the protocol's session has an id of its own.
 const roleHeader = "Codemode-Session"
 
 // replaceLast makes the SDK drop a large request: it keeps the last one of each session in memory until the next one
@@ -260,14 +261,14 @@ func (h *HTTP) replaceLast(r *http.Request, in *httpRequest, session string) {
 	h.forward(discard{http.Header{}}, r, in)
 }
 
-// discard is a response that is not sent.
+// discard is a response that nobody sends.
 type discard struct{ header http.Header }
 
 func (d discard) Header() http.Header       { return d.header }
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 func (discard) WriteHeader(int)             {}
 
-// Close ends every call and every session. It may be called twice.
+// Close ends every call and every session. Callers may call it twice.
 func (h *HTTP) Close() {
 	h.stop()
 	h.sessions.closeAll()

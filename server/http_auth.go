@@ -27,7 +27,7 @@ func (h *HTTP) authenticate(w http.ResponseWriter, r *http.Request, c *httpConfi
 	case needs && token == "":
 		return refuse("", http.StatusUnauthorized, "no_token",
 			"a bearer token is needed; http.tokens in the configuration says which")
-	case needs: // digests are compared, so that the time it takes says nothing about a token
+	case needs: // compare digests, so that the duration reveals nothing about a token
 		known := c.tokens[in.fingerprint]
 		if known == nil {
 			return refuse("", http.StatusUnauthorized, "unknown_token", "this token is not known")
@@ -37,7 +37,7 @@ func (h *HTTP) authenticate(w http.ResponseWriter, r *http.Request, c *httpConfi
 		}
 		in.caller = *known
 		in.owner = in.principal
-	default: // every program on this machine is let in
+	default: // admit every program on this machine
 		in.caller = caller{principal: in.fingerprint, reach: everyProfile}
 	}
 	if inforce.IsMadeSession(r.Header.Get(sessionHeader)) {
@@ -79,7 +79,7 @@ func clientAddress(r *http.Request) string {
 	return host
 }
 
-// refuse answers a request that is not let in, and has it recorded.
+// refuse answers a request that is not admitted, and records it.
 func (h *HTTP) refuse(w http.ResponseWriter, r *http.Request, principal string, status int, state, detail string) {
 	h.server.access.Refused(r.Context(), principal, clientAddress(r), state)
 	http.Error(w, detail, status)

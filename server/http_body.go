@@ -13,14 +13,16 @@ import (
 const (
 	// bodyWait is how long a client may take to send its request.
 	bodyWait = 30 * time.Second
-	// maxOpening bounds a request without a session before MCP 2026-07-28, in bytes: it can only open a session.
+	// maxOpening bounds a request without a session before MCP 2026-07-28, in bytes: such a request can only open a
+	// session.
 	maxOpening = 64 << 10
-	// firstBody is the first buffer of a request, in bytes; it doubles each time it is full.
+	// firstBody is the size of a request's first buffer, in bytes; the buffer doubles each time it is full.
 	firstBody = 4 << 10
 )
 
-// readBody reads all of a request, so that from then on a silent client is one that waits. It acquires memory as the
-// buffer fills, not as the client announces. The error is a [*fair.Full] if there is none, or one for bodyStatus.
+// readBody reads the whole request, so that afterwards a silent client is a waiting client. It acquires memory as the
+// buffer fills, not by the length that the client announces. The error is a [*fair.Full] if there is no memory, else
+// one for bodyStatus.
 func readBody(w http.ResponseWriter, r *http.Request, memory *limits.Memory) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
@@ -55,7 +57,7 @@ func readBody(w http.ResponseWriter, r *http.Request, memory *limits.Memory) ([]
 	}
 }
 
-// bodyStatus is the status for a request that could not be read.
+// bodyStatus is the status when reading a request failed.
 func bodyStatus(err error) int {
 	switch _, large := errors.AsType[*http.MaxBytesError](err); {
 	case large:

@@ -11,12 +11,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// sessionIdle is how long a session may be silent, without a stream that is open. The protocol has clients begin a new
-// one.
+// sessionIdle is how long a session without an open stream may be silent. Clients then begin a new one, as the protocol
+// says.
 const sessionIdle = time.Hour
 
 // httpSessions are the sessions of clients over HTTP up to MCP 2025-11-25. The SDK keeps them for ever when a client
-// goes away without a word; here they end.
+// disappears without closing its session; here they end.
 type httpSessions struct {
 	server *Server
 	quotas *limits.Quotas
@@ -31,7 +31,7 @@ type httpSessions struct {
 type httpSession struct {
 	session  *mcp.ServerSession
 	user     string
-	owner    string // whose quota it uses
+	owner    string // the owner of the quota that it uses
 	requests int    // that are open
 	used     time.Time
 }
@@ -47,8 +47,8 @@ var (
 	errStopping       = errors.New("the server is stopping")
 )
 
-// begin counts a request, with its session if it names one; end pairs with it. An error says why the request is not
-// served.
+// begin counts a request, with its session if it names one; end pairs with it. An error says why the server refuses the
+// request.
 func (hs *httpSessions) begin(h *httpRequest, r *http.Request) error {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
@@ -67,7 +67,7 @@ func (hs *httpSessions) begin(h *httpRequest, r *http.Request) error {
 		session.used = time.Now()
 		h.session = session
 		if r.Method == http.MethodDelete {
-			hs.server.calls.end(errClientGone, of(session.session)) // or the SDK waits for them
+			hs.server.calls.end(errClientGone, of(session.session)) // otherwise the SDK waits for them
 		}
 	}
 	return nil
@@ -87,7 +87,7 @@ func (hs *httpSessions) end(h *httpRequest) {
 func (hs *httpSessions) add(session *mcp.ServerSession, h *httpRequest) error {
 	id := session.ID()
 	if id == "" {
-		return nil // it ends with the request
+		return nil // ctx ends with the request
 	}
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
@@ -114,7 +114,7 @@ func (hs *httpSessions) add(session *mcp.ServerSession, h *httpRequest) error {
 	return nil
 }
 
-// remove gives the quota of a session back. The caller holds mu.
+// remove releases the quota of a session. The caller holds mu.
 func (hs *httpSessions) remove(id string) {
 	if session := hs.all[id]; session != nil {
 		delete(hs.all, id)
@@ -122,7 +122,7 @@ func (hs *httpSessions) remove(id string) {
 	}
 }
 
-// evict ends the session of an owner that was silent for longest, if there is one. The caller holds mu.
+// evict ends an owner's session that has been silent for longest, if there is one. The caller holds mu.
 func (hs *httpSessions) evict(owner string) bool {
 	var oldest *httpSession
 	var at string
@@ -139,7 +139,7 @@ func (hs *httpSessions) evict(owner string) bool {
 	return true
 }
 
-// close ends a session, whose calls have to end before.
+// close ends a session. The session's calls must have ended.
 func (hs *httpSessions) close(session *mcp.ServerSession) {
 	hs.closing.Go(func() {
 		hs.server.calls.end(errClientGone, of(session))
@@ -147,7 +147,7 @@ func (hs *httpSessions) close(session *mcp.ServerSession) {
 	})
 }
 
-// reap ends the sessions that were silent for too long.
+// reap ends sessions that have been silent for too long.
 func (hs *httpSessions) reap() {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
@@ -163,7 +163,7 @@ func (hs *httpSessions) reap() {
 	hs.reaper.Reset(sessionIdle / 10)
 }
 
-// closeAll ends everything, and waits for it as long as calls may take to end.
+// closeAll ends everything, and waits at most as long as calls may take to end.
 func (hs *httpSessions) closeAll() {
 	hs.mu.Lock()
 	hs.closed = true
@@ -180,7 +180,7 @@ func (hs *httpSessions) closeAll() {
 	}
 }
 
-// closeWait is how long calls have to end after they were told to.
+// closeWait is how long calls have to end after their cancellation.
 const closeWait = 5 * time.Second
 
 // within waits for a group and reports whether it ended in time.

@@ -11,20 +11,20 @@ import (
 	"github.com/codemode-project/codemode/config"
 )
 
-// httpConfig is the key "http" of a configuration. With tokens nobody gets in without one, from this machine neither.
+// httpConfig is the key "http" of a configuration. If it lists tokens, every caller needs one, also on this machine.
 type httpConfig struct {
 	config.HTTP
 	tokens map[string]*caller // by their fingerprints
 }
 
-// A caller is whom a token belongs to.
+// A caller is the owner of a token.
 type caller struct {
 	principal string
 	reach     reach
-	answers   bool // it answers questions on the page and runs nothing, see [Answerers]
+	answers   bool // the token answers questions on the page and runs nothing, see [Answerers]
 }
 
-// readHTTP reads the key "http" where the variables are those of env. The error is [config.Problems].
+// readHTTP reads the key "http", with the variables of env. The error is [config.Problems].
 func readHTTP(cfg *config.Config, env func(string) (string, bool)) (*httpConfig, error) {
 	h, err := cfg.HTTP(env)
 	if err != nil {
@@ -41,8 +41,8 @@ func readHTTP(cfg *config.Config, env func(string) (string, bool)) (*httpConfig,
 	return c, nil
 }
 
-// serves reports whether a request with this Host, which came in at that address of ours, is for us. A page that made a
-// name of its own point at this machine sends that name.
+// serves reports whether a request with this Host, which arrived at that address of ours, is for us. A page that lets
+// its own name resolve to this machine (DNS rebinding) sends that name.
 func (c *httpConfig) serves(host string, local net.Addr) bool {
 	name := strings.ToLower(host)
 	if h, _, err := net.SplitHostPort(name); err == nil {
@@ -76,7 +76,7 @@ func addrText(a net.Addr) string {
 	return a.String()
 }
 
-// admits reports whether a page of this origin may send requests to a host that serves accepted.
+// admits reports whether a page of this origin may send requests to a host that serves has accepted.
 func (c *httpConfig) admits(origin, host string) bool {
 	if origin == "" {
 		return true // not a browser, or a page of our own that only reads

@@ -9,7 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Where a client puts its idempotency key, see [codemode.Request.IdempotencyKey]. The header is that of
+// Where a client puts its idempotency key, see [codemode.Request.IdempotencyKey]. The header is the one of
 // draft-ietf-httpapi-idempotency-key-header, a text in quotes; codemode accepts it without quotes too. Over stdio there
 // is only _meta.
 const (
@@ -51,7 +51,7 @@ func idempotencyKey(req *mcp.CallToolRequest) (string, error) {
 	return key, nil
 }
 
-// hasIdempotencyKey reports whether the client can come back for the result, so that the call need not end with the
+// hasIdempotencyKey reports whether the client can come back for the result. Then the call need not end with the
 // request.
 func hasIdempotencyKey(req *mcp.CallToolRequest) bool {
 	key, err := idempotencyKey(req)

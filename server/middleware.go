@@ -12,12 +12,13 @@ import (
 	"github.com/codemode-project/codemode/upstream"
 )
 
-// behindItself refuses a codemode as client. It may be the very same process, or one that this one is a client of.
+// behindItself refuses a codemode as client. That client may be this process itself, or a server that this process is a
+// client of.
 const behindItself = "this server is codemode, and so is its client: one codemode behind another runs programs without end; " +
 	"remove this server from mcpServers of the client's configuration, and add the servers behind it there instead"
 
-// fromCodemode reports whether a request comes from a codemode that has this server as one of its own. The client
-// declares that over every transport, also when a command in between has cleared the environment.
+// fromCodemode reports whether a request comes from a codemode that has this server as an upstream. Such a client
+// declares itself over every transport, also when a command in between has cleared the environment.
 func fromCodemode(req mcp.Request) bool {
 	var c *mcp.ClientCapabilities
 	switch r := req.(type) {
@@ -70,10 +71,10 @@ func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 // private keeps shared caches from giving one caller's list to another.
 const private = "private"
 
-// longLived are the requests that are answered with a stream of notifications without an end.
+// longLived are the requests that get an endless stream of notifications.
 const longLived = "subscriptions/listen"
 
-// accept looks at a request before the SDK's handlers do. An error refuses it.
+// accept checks a request before the SDK's handlers. An error refuses it.
 func (s *Server) accept(ctx context.Context, method string, req mcp.Request) error {
 	if fromCodemode(req) {
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: behindItself}
@@ -92,8 +93,8 @@ func (s *Server) accept(ctx context.Context, method string, req mcp.Request) err
 		s.access.Admit(ctx, h.owner, h.principal, openingClient(req), h.address)
 	}
 	if p, ok := req.GetParams().(*mcp.InitializeParams); ok && p != nil && p.ProtocolVersion >= stateless {
-		// The version that is agreed on: the SDK would remember the one that the client asked for, and then refuse to
-		// ask it anything.
+		// Store the negotiated version: the SDK would remember the version that the client requested, and then refuse
+		// to ask it anything.
 		p.ProtocolVersion = legacy
 	}
 	if session, ok := req.GetSession().(*mcp.ServerSession); ok && method == "initialize" && h != nil {
@@ -101,12 +102,12 @@ func (s *Server) accept(ctx context.Context, method string, req mcp.Request) err
 			return err
 		}
 	}
-	if method == "tools/list" { // who lists the tools is going to use them; a client that only probes starts no upstreams
+	if method == "tools/list" { // it is going to use the tools; a client that only probes starts no upstreams
 		s.evaluator.Warm()
 	}
 	if call, ok := req.(*mcp.CallToolRequest); ok && call.Params != nil {
-		// A tool that was removed serves calls that wait, and nothing else: [exchanges.resume] reads the requestState,
-		// which only clients on MCP 2026-07-28 have.
+		// A removed tool serves only waiting calls: [exchanges.resume] reads the requestState, which only clients on
+		// MCP 2026-07-28 have.
 		back := call.Params.RequestState != "" && call.ProtocolVersion() >= stateless && s.hasRetired(call.Params.Name)
 		if !back {
 			return s.mayBegin(call)
@@ -115,7 +116,7 @@ func (s *Server) accept(ctx context.Context, method string, req mcp.Request) err
 	return nil
 }
 
-// toolsFor are those of the SDK's list that a caller is shown, with their descriptions for the caller.
+// toolsFor filters the SDK's list to the tools that a caller may see, with descriptions for that caller.
 func (s *Server) toolsFor(by reach, all []*mcp.Tool) []*mcp.Tool {
 	tools := []*mcp.Tool{} // not null
 	listed := s.listed(by)
@@ -134,7 +135,7 @@ func (s *Server) toolsFor(by reach, all []*mcp.Tool) []*mcp.Tool {
 	return tools
 }
 
-// shows reports whether a caller may use a tool.
+// shows reports whether a caller may see and use a tool.
 func (s *Server) shows(by reach, name string) bool {
 	s.mu.Lock()
 	_, offered := s.tools[name]
@@ -143,8 +144,8 @@ func (s *Server) shows(by reach, name string) bool {
 	return offered && (!runs || s.mayUse(by, profile))
 }
 
-// mayBegin refuses a new call of a tool that its caller may not use, such as one of a profile that this server was not
-// told to expose.
+// mayBegin refuses a new call of a tool that its caller may not use, such as that of a profile that this server does
+// not expose.
 func (s *Server) mayBegin(req *mcp.CallToolRequest) error {
 	name := req.Params.Name
 	if s.shows(reachOf(req), name) {

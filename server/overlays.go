@@ -12,8 +12,8 @@ import (
 // fingerprintForm is the form of a token's fingerprint, and of a program's digest in overlays.
 var fingerprintForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
-// OverlaysForNobody finds overlays of a configuration that can match no principal or program: such an overlay narrows
-// nothing, and nothing else reports it. env looks up the variables that hold tokens.
+// OverlaysForNobody finds overlays that can match no principal or program. Such an overlay narrows nothing, and nothing
+// else reports it. env looks up the variables that hold tokens.
 func OverlaysForNobody(cfg *config.Config, env func(string) (string, bool)) config.Problems {
 	http, unusable := cfg.HTTP(env)
 	known := []string{}

@@ -11,13 +11,13 @@ import (
 type reach struct {
 	all   bool     // every profile
 	names []string // these profiles, unless all
-	bound string   // the one profile that the path names; "" names none
+	bound string   // the only profile, named by the path; "" names none
 }
 
-// everyProfile is the reach of the person who started the server, and of the program that embeds it.
+// everyProfile is the reach of the person who started the server, and of an embedding program.
 var everyProfile = reach{all: true}
 
-// reachOf is the reach of the caller of a request.
+// reachOf returns the reach of a request's caller.
 func reachOf(req mcp.Request) reach {
 	if h := httpRequestOf(req); h != nil {
 		return h.reach
@@ -25,7 +25,7 @@ func reachOf(req mcp.Request) reach {
 	return everyProfile
 }
 
-// holds reports whether a profile is within reach. "" is the base tool, whose profile is byDefault, or none at all.
+// holds reports whether a profile is within reach. "" is the base tool; its profile is byDefault, or none at all.
 func (r reach) holds(profile, byDefault string) bool {
 	if profile == "" {
 		if r.bound != "" {
@@ -39,8 +39,8 @@ func (r reach) holds(profile, byDefault string) bool {
 	return profile != "" && (r.all || slices.Contains(r.names, profile)) && (r.bound == "" || r.bound == profile)
 }
 
-// reaches reports whether a profile is within the reach of a caller. It says nothing about whether the profile is
-// offered: that is for programs that run already, and for saved programs, whose profile a person chose.
+// reaches reports whether a profile is within the reach of a caller. It ignores whether the server offers the profile.
+// Use it for programs that already run, and for saved programs: a person chose their profile.
 func (s *Server) reaches(by reach, profile string) bool {
 	byDefault := ""
 	if cfg := s.evaluator.Config(); cfg != nil {
@@ -50,8 +50,8 @@ func (s *Server) reaches(by reach, profile string) bool {
 }
 
 // mayUse reports whether a caller may run new programs under a profile at this moment: the configuration has it and
-// exposes it, the server was not started for another one, and it is within the caller's reach. "" is the base tool.
-// Every way to name a profile is decided here: a path, the name of a tool, and an argument.
+// exposes it, nobody started the server for another one, and it is within the caller's reach. "" is the base tool. This
+// function decides for every way to name a profile: a path, the name of a tool, and an argument.
 func (s *Server) mayUse(by reach, profile string) bool {
 	cfg := s.evaluator.Config()
 	switch only := s.options.Profile; {
@@ -61,7 +61,7 @@ func (s *Server) mayUse(by reach, profile string) bool {
 		}
 	case cfg.Profile(profile) == nil:
 		return false
-	case only != "": // whoever started the server named it
+	case only != "": // the person who started the server named it
 		if profile != only {
 			return false
 		}
@@ -80,9 +80,9 @@ func (s *Server) offered(by reach) []string {
 	return slices.DeleteFunc(names, func(profile string) bool { return !s.mayUse(by, profile) })
 }
 
-// scriptsProfile is the profile of a saved program whose rule names none: that of the path or the server, or the
-// default profile, which a person chose for such programs whether it is exposed or not, or the only one that the caller
-// may use. ok is false if there is none of them for the caller.
+// scriptsProfile chooses the profile of a saved program when the program's rule names none. It takes the profile of the
+// path or the server, or the default profile (a person chose it for such programs, exposed or not), or the only one
+// that the caller may use. ok is false if the caller has none of them.
 func (s *Server) scriptsProfile(by reach) (profile string, ok bool) {
 	if only := cmp.Or(by.bound, s.options.Profile); only != "" {
 		return only, s.mayUse(by, only)

@@ -7,15 +7,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// progressEvery is how often a client hears of a running call. Clients give up
-// on calls, and HTTP stacks on streams, that are silent for about a minute.
-// firstProgress is when it first does: what is short needs no reports.
-// newsEvery is how often it hears at most when upstreams report more, and
-// lastNews how long the last report may take before the result is sent instead.
+// progressEvery is the interval of progress reports to a client. Clients give up on calls, and HTTP stacks on streams,
+// that are silent for about a minute. firstProgress is the delay of the first report: short calls need none. newsEvery
+// is the shortest interval when upstreams report more often. lastNews is how long the last report may take before the
+// server sends the result instead.
 //
-// readApart is how long the result waits after a report. The TypeScript SDK handles
-// a report one step after it has read it, and a result at once: a report that it
-// reads together with the result is to it one for "an unknown token".
+// readApart is how long the result waits after a report. The TypeScript SDK handles a report one step after reading it,
+// but a result at once. If it reads a report together with the result, it rejects the report as one for "an unknown
+// token".
 const (
 	firstProgress = time.Second
 	progressEvery = 10 * time.Second
@@ -24,9 +23,9 @@ const (
 	readApart     = 20 * time.Millisecond
 )
 
-// report tells the client that its call is alive, after a while and then regularly,
-// and what upstreams report meanwhile, if it wants to know. The returned
-// function ends that and waits until nothing more is sent and the client has had time to read it.
+// report tells the client, if the client asked for progress, that its call is alive, after a while and then regularly,
+// and passes on what upstreams report. The returned function ends the reports. It waits until the last one is sent and
+// the client has had time to read it.
 func (c *conversation) report(ctx context.Context, req *mcp.CallToolRequest) (stop func()) {
 	token := req.Params.GetProgressToken()
 	if token == nil {
@@ -45,7 +44,7 @@ func (c *conversation) report(ctx context.Context, req *mcp.CallToolRequest) (st
 			if waits := c.awaits(); waits != "" {
 				message = waits
 			}
-			// A client that is gone ends the call by itself.
+			// A disconnect of the client ends the call anyway.
 			_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: float64(n),
 				Message: message})
 			n++

@@ -17,11 +17,11 @@ import (
 	"github.com/codemode-project/codemode/upstream"
 )
 
-// answerWait is how long a person has for a question of an upstream. Nothing else ends the wait for a client that went
-// away without a word.
+// answerWait is how long a person has for a question of an upstream. Nothing else ends the wait when a client
+// disappears silently.
 const answerWait = 5 * time.Minute
 
-// asked adds a question that people are asked to the progress reports, until over is called.
+// asked adds an open question to the progress reports, until the caller calls over.
 func (c *conversation) asked(about string, where []string, until time.Time) (over func()) {
 	text := fmt.Sprintf("waiting until %s for a person to decide about %s", until.Format("15:04:05 MST"), about)
 	if len(where) > 0 {
@@ -38,7 +38,7 @@ func (c *conversation) asked(about string, where []string, until time.Time) (ove
 	}
 }
 
-// poke sends the next report at once, if none waits.
+// poke requests the next report at once, if none is pending.
 func (c *conversation) poke() {
 	select {
 	case c.news <- "running":
@@ -46,7 +46,7 @@ func (c *conversation) poke() {
 	}
 }
 
-// awaits says what a person is being asked; "" is nothing.
+// awaits says what people are being asked; "" is nothing.
 func (c *conversation) awaits() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,7 +59,7 @@ func (c *conversation) awaits() string {
 	return ""
 }
 
-// relay passes on a question of an upstream, under the name that the person gave the upstream. Its text says that no
+// relay passes on a question of an upstream, under the upstream's name in the configuration. The text says that no
 // answer to it allows a call.
 func (c *conversation) relay(ctx context.Context, q *upstream.Question) (*upstream.Answer, error) {
 	if !plainForm(q.Schema) {
@@ -86,7 +86,7 @@ func (c *conversation) relay(ctx context.Context, q *upstream.Question) (*upstre
 	return nil, fmt.Errorf("the client answered with an unknown action %.20q", res.Action)
 }
 
-// maxLines is how many lines of a question are shown.
+// maxLines is how many lines of a question the client gets.
 const maxLines = 20
 
 // questionText says who asks, and then the upstream's words, escaped.
@@ -104,8 +104,8 @@ func questionText(q *upstream.Question) string {
 	return b.String()
 }
 
-// plainForm reports whether all text in a form is visible. Values of a form are sent back as they are, so they cannot
-// be escaped.
+// plainForm reports whether all text in a form is visible. The client sends values of a form back as they are, so the
+// server cannot escape them.
 func plainForm(schema json.RawMessage) bool {
 	var v any
 	if len(schema) > 0 && json.Unmarshal(schema, &v) != nil {
@@ -166,10 +166,10 @@ var (
 	traceState  = regexp.MustCompile(`^[\x21-\x7e ,\t]+$`)
 )
 
-// longestState is the longest tracestate that is passed on: the least that the specification asks for.
+// longestState is the longest tracestate that the server passes on: the minimum that the specification requires.
 const longestState = 512
 
-// traceContext is the part of a request's _meta that is passed on to upstreams.
+// traceContext is the part of a request's _meta that upstreams get.
 func traceContext(meta mcp.Meta) map[string]any {
 	parent, _ := meta["traceparent"].(string)
 	if !traceParent.MatchString(parent) {

@@ -17,29 +17,29 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// claims are the content of a requestState. A client carries it from one request of a call to the next, so it is
-// sealed: only this server can read, make or change one.
+// claims are the content of a requestState. A client carries the state from one request of a call to the next, so the
+// server seals it: nobody else can read, make or change one.
 type claims struct {
 	Exchange  string   `json:"x"`
-	Run       string   `json:"r,omitempty"` // that asks; "" if no run does
+	Run       string   `json:"r,omitempty"` // the run that asks; "" for none
 	Questions []string `json:"q,omitempty"`
 	Key       string   `json:"k,omitempty"` // of the form in inputRequests; "" is the usual one
 	Round     int      `json:"n"`
 	Expires   int64    `json:"e"` // Unix seconds
 
-	// What all requests of a call have in common.
+	// All requests of a call have these in common.
 	Principal string `json:"p,omitempty"`
 	Tool      string `json:"t"`
 	Arguments string `json:"a"`
 	Bound     string `json:"b,omitempty"` // the profile that the path names; "" names none
-	Session   string `json:"s,omitempty"` // fingerprint of the session that was made for a role; "" is none
+	Session   string `json:"s,omitempty"` // fingerprint of the session made for a role; "" is none
 
-	// Profile is what the call runs under, "" for the base tool; nil if the call runs nothing. The caller of each
-	// request must be allowed to use it.
+	// Profile is the profile of the call, "" for the base tool; nil if the call runs nothing. The caller of each
+	// request must have permission to use it.
 	Profile *string `json:"f,omitempty"`
 }
 
-// stateKeyBytes is the length of the key that states are sealed with.
+// stateKeyBytes is the length of the sealing key.
 const stateKeyBytes = 32
 
 // statePrefix is the version of the form of a state; the seal covers it.
@@ -82,7 +82,7 @@ func (s *sealer) seal(c *claims) string {
 // open returns the claims of a state that was sealed with the same key. This pairs with seal.
 func (s *sealer) open(state string) (*claims, error) {
 	sealed, ok := strings.CutPrefix(state, statePrefix)
-	if !ok || len(state) > maxState || strings.ContainsAny(sealed, "\r\n") { // the decoder would skip line ends
+	if !ok || len(state) > maxState || strings.ContainsAny(sealed, "\r\n") { // the decoder would ignore line ends
 		return nil, errState
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(sealed)
@@ -119,8 +119,8 @@ func (c *claims) check(of *claims, now time.Time) error {
 	return nil
 }
 
-// argumentsDigest tells arguments apart. Clients may write the same ones differently in the next request, so spaces and
-// the order of members make no difference.
+// argumentsDigest identifies arguments. Clients may write the same arguments differently in the next request, so it
+// ignores spaces and the order of members.
 func argumentsDigest(raw json.RawMessage) string {
 	if canonical, err := strictjson.Canonical(raw); err == nil {
 		raw = canonical

@@ -14,30 +14,30 @@ import (
 	"github.com/codemode-project/codemode/server/limits"
 )
 
-// An httpRequest is one HTTP request that was let in, with its caller as far as that was checked.
+// An httpRequest is one admitted HTTP request, with what was verified about its caller.
 type httpRequest struct {
 	caller      // principal is the token's fingerprint if the configuration names none, "" without a token
 	sessions    *httpSessions
 	fingerprint string // of the token; "" without one
-	// id of the session that a person made for a role, which the request names; "" is none
+	// id of the session made for a role that the request names; "" is none
 	role    string
-	address string                 // that it comes from
-	owner   string                 // whose quotas it uses; "" without tokens, where all callers share them
-	client  atomic.Pointer[string] // the name of the client's program, once it was read
-	session *httpSession           // that the request belongs to; nil without one
+	address string                 // the remote address
+	owner   string                 // owner of the quotas that it uses; "" without tokens: then all callers share them
+	client  atomic.Pointer[string] // the name of the client's program, once read
+	session *httpSession           // the request's session; nil without one
 
 	stream *stream         // the response
-	body   *limits.Memory  // that the request takes
+	body   *limits.Memory  // the request's memory
 	gone   context.Context // ends with the request
 
-	endTurn  func() // says that the request waits for others than this process; may be called often
-	answered func() // says that the process may stop without answering the request; may be called often
+	endTurn  func() // ends the request's turn, because it waits for others than this process; idempotent
+	answered func() // lets the process stop without answering the request; idempotent
 }
 
-// extraKey is where the SDK keeps the httpRequest for us.
+// extraKey is the key under which the SDK keeps the httpRequest for us.
 const extraKey = "codemode request"
 
-// tokenInfo has the SDK hand the request on to the handlers of MCP calls.
+// tokenInfo makes the SDK pass the request on to the handlers of MCP calls.
 func (h *httpRequest) tokenInfo() *auth.TokenInfo {
 	return &auth.TokenInfo{UserID: h.user(), Extra: map[string]any{extraKey: h}}
 }
@@ -52,20 +52,20 @@ func httpRequestOf(req mcp.Request) *httpRequest {
 	return h
 }
 
-// user is what a session is bound to: its caller, the profile of its path, and the session that was made for a role.
+// user is what a session is bound to: its caller, the profile of its path, and the session made for a role.
 func (h *httpRequest) user() string { return "u:" + h.principal + "\n" + h.reach.bound + "\n" + h.role }
 
-// A sender is who made a call, as far as this server knows by itself. Overlays go by it; arguments say nothing about
-// it.
+// A sender identifies who made a call, from what this server itself knows. Overlays match it; arguments have no
+// influence on it.
 type sender struct {
-	principal   string // the caller over HTTP, or whom the server was started for
+	principal   string // the caller over HTTP, or the principal that the server was started for
 	fingerprint string // of the token; "" without one
-	session     string // made for a role, or the server was started for, or else that of the protocol
-	roleSession string // fingerprint of a session that was made for a role; "" is none
+	session     string // the one made for a role, or the server's own, else the protocol's
+	roleSession string // fingerprint of a session made for a role; "" is none
 	address     string // "" if not over [HTTP]
 	client      string // name of the client's program
 	reach       reach
-	unchecked   bool // over HTTP, and nobody looked at who sent it: any program on this machine, with any token or none
+	unchecked   bool // over HTTP and unauthenticated: any program on this machine, with any token or none
 	local       bool // not over [HTTP]
 }
 
@@ -77,7 +77,7 @@ func (s *Server) senderOf(req *mcp.CallToolRequest) sender {
 		from.principal, from.fingerprint, from.address, from.unchecked = h.principal, h.fingerprint, h.address, h.owner == ""
 	case req.Extra == nil || req.Extra.Header == nil:
 		from.local, from.principal = true, s.options.Principal
-	default: // over HTTP through a transport of an embedder, which hands on no checked caller
+	default: // over HTTP through an embedder's transport, which passes on no verified caller
 		from.unchecked = true
 	}
 	switch {
@@ -89,8 +89,7 @@ func (s *Server) senderOf(req *mcp.CallToolRequest) sender {
 	return from
 }
 
-// madeSession is the session that the server was started for, if it was made for a role: clients over HTTP run in it
-// too.
+// madeSession is the server's own session, if a person made it for a role: clients over HTTP run in it too.
 func (s *Server) madeSession() string {
 	if inforce.IsMadeSession(s.options.Session) {
 		return s.options.Session
@@ -98,7 +97,7 @@ func (s *Server) madeSession() string {
 	return ""
 }
 
-// request begins the request of a call. The role is for the record, and nothing else looks at it.
+// request begins the request of a call. The role is only for the record.
 func (s *Server) request(c *conversation, a *arguments) (codemode.Request, error) {
 	key, err := idempotencyKey(c.request)
 	return codemode.Request{

@@ -8,10 +8,9 @@
 //	defer s.Close()
 //	err := s.ServeStdio(ctx, os.Stdin, os.Stdout) // returns when the client is gone
 //
-// A question about a call goes to the client that made the call and to no
-// other: over its session, or since MCP 2026-07-28 as the end of its request,
-// which it repeats with the answer. When no person can be asked over a client,
-// the profile says what that means. No tool here approves anything.
+// A question about a call goes only to the client that made the call: over its session, or since MCP 2026-07-28 as the
+// end of its request, which the client repeats with the answer. When a client cannot reach a person, the profile says
+// what that means. No tool here approves anything.
 //
 // [Server.HTTP] serves any number of clients over HTTP, those on either
 // generation of the protocol at the same address.
@@ -36,15 +35,14 @@ type Options struct {
 	// Profile offers one way to run programs, codemode_eval_<Profile>, and none
 	// of the others; "" offers all that the configuration exposes.
 	Profile string
-	// Principal and Session are those of clients without a token or a session of the protocol: over stdio. Overlays
-	// match runs by them. A session that was made for a role holds for clients over HTTP too, unless they name another
-	// one.
+	// Principal and Session apply to clients without a token or a protocol session: over stdio. Overlays match runs by
+	// them. A session made for a role applies to clients over HTTP too, unless they name another one.
 	Principal string
 	Session   string
 	// Local says that clients are on this machine, so that links may name its files.
 	Local bool
 	// StateKey seals what clients on MCP 2026-07-28 carry from one request of a call to the next: 32 bytes. Processes
-	// that share it accept each other's states. Nil is a random key.
+	// with the same key accept each other's states. Nil is a random key.
 	StateKey []byte
 	// Reattach waits for runs that another process began; nil knows none.
 	Reattach Reattacher
@@ -68,15 +66,15 @@ type Server struct {
 
 	mu      sync.Mutex
 	tools   map[string]string           // the tools offered now, and a digest of what each stands for
-	fixed   []*tool                     // those that no configuration removes; tests add some
-	retired map[string]bool             // those that only serve calls that are under way
+	fixed   []*tool                     // tools that no configuration removes; tests add some
+	retired map[string]bool             // tools that only serve calls in progress
 	local   map[*mcp.ServerSession]bool // not over HTTP
 	closed  bool
 	warned  bool // of a weak secret for pre-flight tokens
 }
 
-// Protocol versions. Up to legacy, a server sends questions to its client while a call is under way; from stateless on
-// it ends the client's request with them, and there are no sessions.
+// Protocol versions. Up to legacy, a server sends questions to its client during a call. From stateless on it ends the
+// client's request with them, and there are no sessions.
 const (
 	stateless = "2026-07-28"
 	legacy    = "2025-11-25"
@@ -103,7 +101,7 @@ func New(e *codemode.Evaluator, o Options) *Server {
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "codemode", Title: "codemode", Version: o.Version}, &mcp.ServerOptions{
 		Logger:                    quiet(o.Log),
 		SupportedProtocolVersions: versions,
-		// Declared also while there are no tools: clients read capabilities once, when they connect.
+		// Declare it also while there are no tools: clients read capabilities once, when they connect.
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
 	})
 	s.mcp.AddReceivingMiddleware(s.receive)
@@ -149,22 +147,21 @@ func (s *Server) isLocal(session *mcp.ServerSession) bool {
 	return s.local[session]
 }
 
-// ServeStdio serves one client that writes to in and reads from out, until in
-// ends or ctx does. Neither is closed.
+// ServeStdio serves one client that writes to in and reads from out, until in or ctx ends. It closes neither.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	err := s.Serve(ctx, &mcp.IOTransport{Reader: io.NopCloser(in), Writer: keepOpen{out}, MaxLineLength: maxBody})
 	if errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed) {
-		return nil // the usual end: the client is gone
+		return nil // the usual end: the client has disconnected
 	}
 	return err
 }
 
-// keepOpen is a stream of the process, which no session may close.
+// keepOpen is a stream of the process that no session may close.
 type keepOpen struct{ io.Writer }
 
 func (keepOpen) Close() error { return nil }
 
-// Close ends the calls that are under way and stops following the configuration. Sessions end with their transports.
+// Close ends the calls in progress and stops following the configuration. Sessions end with their transports.
 func (s *Server) Close() {
 	s.cancel()
 	s.mu.Lock()

@@ -7,16 +7,16 @@ import (
 )
 
 const (
-	// writeWait is how long a client may take to read what the server writes. A client that does not read is
-	// disconnected, so that nothing waits for it.
+	// writeWait is how long a client may take to read what the server writes. The server disconnects a client that does
+	// not read, so that nothing waits for it.
 	writeWait = 30 * time.Second
-	// quietAtFirst and quietLater are how long a stream stays silent: clients and proxies give up on silent ones, the
-	// strictest after 60 seconds without a first byte.
+	// quietAtFirst and quietLater are how long a stream may stay silent: clients and proxies give up on silent streams,
+	// the strictest after 60 seconds without a first byte.
 	quietAtFirst = 5 * time.Second
 	quietLater   = 15 * time.Second
 )
 
-// A stream is the response to one request, which may last as long as people think.
+// A stream is the response to one request. It may last as long as a person takes to answer.
 type stream struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -52,7 +52,7 @@ func (s *stream) write(p []byte) (int, error) {
 	return s.ResponseWriter.Write(p)
 }
 
-// FlushError is what [http.ResponseController.Flush] calls.
+// [http.ResponseController.Flush] calls FlushError.
 func (s *stream) FlushError() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,8 +62,8 @@ func (s *stream) FlushError() error {
 	return s.control.Flush()
 }
 
-// keepAlive writes comments into an event stream that is silent for too long, from now on. It is for the handlers of
-// calls: by then the response is an event stream with its final status.
+// keepAlive starts writing comments into an event stream whenever it is silent for too long. Only call handlers use it:
+// by then the response is an event stream with its final status.
 func (s *stream) keepAlive() {
 	if s == nil {
 		return
@@ -86,7 +86,7 @@ func (s *stream) keepAlive() {
 	})
 }
 
-// end stops all writing to the response.
+// end stops all writes to the response.
 func (s *stream) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,14 +14,13 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// askSchema says no more than a model needs: a model reads every byte of it each time. The error for a text that is too
-// long names the limit.
+// askSchema contains only what a model needs: a model reads every byte of it each time. The error for a text that is
+// too long names the limit.
 var askSchema = newSchema(`{"type":"object","properties":{"question":{"type":"string"},"header":{"type":"string"},` +
 	`"options":{"type":"array","items":{"type":"object","properties":{"label":{"type":"string"},"description":{"type":"string"}},"required":["label"],"additionalProperties":false}},` +
 	`"multiple":{"type":"boolean"},"freeText":{"type":"boolean"}},"required":["question"],"additionalProperties":false}`)
 
-// askTool puts a model's question to a person. It approves nothing: what a profile asks about is asked about all the
-// same.
+// askTool puts a model's question to a person. It approves nothing: calls that need a person's approval still need it.
 func (s *Server) askTool() *tool {
 	return &tool{
 		Tool: mcp.Tool{
@@ -54,12 +53,12 @@ func (s *Server) askUser(ctx context.Context, c *conversation, a *arguments) (*m
 	}
 	result := textOf(string(text))
 	result.StructuredContent = json.RawMessage(text)
-	// A client that reads no further than to the action should know that nobody was there.
+	// A client that reads only the action should know that nobody was there.
 	result.IsError = answer.Action == asking.ActionCancel && answer.Reason != call.CodeCanceled
 	return result, nil
 }
 
-// people says how a person could be asked at the moment: the status of the responders.
+// people says how a question could reach a person at this moment: the status of the responders.
 func (s *Server) people(c *conversation) string {
 	var ways []string
 	if canElicit(c.request) {

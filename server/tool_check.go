@@ -15,8 +15,8 @@ var checkSchema = newSchema(`{"type":"object","properties":{"code":{"type":"stri
 	`"profile":{"type":"string","description":"left out, that of codemode_eval"},` +
 	`"script":{"type":"string","description":"a saved program, instead of code"},"ask":{"type":"boolean"}},"additionalProperties":false}`)
 
-// checkTool says what a program would do. The profile of a check decides nothing, so a model may name any that is
-// offered here. With ask, people are asked to allow the calls before the program runs.
+// checkTool says what a program would do. The profile of a check decides nothing, so a model may name any offered
+// profile. With ask, it asks people to allow the calls before the program runs.
 func (s *Server) checkTool() *tool {
 	return &tool{
 		Tool: mcp.Tool{
@@ -41,7 +41,7 @@ func (s *Server) check(ctx context.Context, c *conversation, a *arguments) (*mcp
 	if err != nil {
 		return nil, err
 	}
-	if a.Ask && plan.Allowed { // nobody is asked about a program that would be refused
+	if a.Ask && plan.Allowed { // ask nobody about a program that would be refused
 		if plan.Asked, err = s.evaluator.Runs().AllowPlan(ctx, r); err != nil {
 			return nil, err
 		}
@@ -49,7 +49,7 @@ func (s *Server) check(ctx context.Context, c *conversation, a *arguments) (*mcp
 	return textOf(plan.Text()), nil
 }
 
-// toCheck is the request to run the program that a check is about.
+// toCheck is the request to run the checked program.
 func (s *Server) toCheck(c *conversation, a *arguments) (r codemode.Request, err error) {
 	if r, err = s.request(c, a); err != nil {
 		return r, err
@@ -86,7 +86,7 @@ func (s *Server) profileNamed(by reach, name string) string {
 		return profile
 	}
 	if cfg := s.evaluator.Config(); cfg != nil && name == cfg.Default && s.mayUse(by, "") {
-		return "" // what codemode_eval runs programs under
+		return "" // the profile of codemode_eval
 	}
 	return name
 }

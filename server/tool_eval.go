@@ -14,7 +14,7 @@ import (
 	"github.com/codemode-project/codemode/preflight"
 )
 
-// evalPrefix begins the names of the tools that are bound to a profile.
+// evalPrefix begins the names of profile-bound tools.
 const evalPrefix = preflight.BaseTool + "_"
 
 var (
@@ -40,7 +40,7 @@ func (s *Server) evalTool(profile string) *tool {
 	t := &tool{
 		Tool: mcp.Tool{
 			Name: evalName(profile), Title: title, Description: description,
-			// What a program does is up to its profile; the hints promise nothing.
+			// The profile determines what a program can do; the hints promise nothing.
 			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true), OpenWorldHint: new(true)},
 			Meta:        mcp.Meta{"anthropic/maxResultSizeChars": inforce.DefaultTextBytes},
 		},
@@ -77,7 +77,7 @@ func evalProfile(tool string) (profile string, ok bool) {
 	return profile, ok && profile != ""
 }
 
-// run runs a program for the client that made a call.
+// run runs a program for the client of a call.
 func (s *Server) run(ctx context.Context, c *conversation, r codemode.Request) (*mcp.CallToolResult, error) {
 	c.asksFor(&r)
 	response, err := c.evaluate(ctx, r)

@@ -26,13 +26,13 @@ var scriptSchema = newSchema(`{
 	"additionalProperties": false
 }`)
 
-// offersScripts reports whether there may be saved programs here.
+// offersScripts reports whether this server may have saved programs.
 func (s *Server) offersScripts() bool {
 	cfg := s.evaluator.Config()
 	return cfg != nil && cfg.Scripts != nil && cfg.Exposes(scriptToolName)
 }
 
-// scriptTool runs saved programs. No tool saves any: what is in their folder is what a person put there.
+// scriptTool runs saved programs. No tool saves any: only people put files in their folder.
 func (s *Server) scriptTool() *tool {
 	const title = "Run a saved program"
 	return &tool{
@@ -57,8 +57,8 @@ func (s *Server) scriptTool() *tool {
 	}
 }
 
-// placeScript says under which profile a saved program runs for a caller: the one that its rule names, or else the
-// caller's own. It runs under no other one, also if its rule changes meanwhile.
+// placeScript chooses the profile of a saved program for a caller: the one that the program's rule names, else the
+// caller's own. The program runs under no other profile, even if its rule changes meanwhile.
 func (s *Server) placeScript(by reach, r *codemode.Request) error {
 	saved, err := s.evaluator.Rules().Script(r.Script)
 	if err != nil {

@@ -26,7 +26,7 @@ var (
 		`"additionalProperties":false}`)
 )
 
-// searchTool finds tools, and getTool declares those that a model knows by name.
+// searchTool finds tools, and getTool declares tools by name.
 func (s *Server) searchTool() *tool {
 	return &tool{
 		Tool: mcp.Tool{
@@ -78,7 +78,8 @@ func (s *Server) search(ctx context.Context, c *conversation, a *arguments) (*mc
 	return textOf(s.overview(c, servers) + foundText(found) + saved), nil
 }
 
-// declaredBytes is how much of an answer declares tools, so that a model can write a program without asking again.
+// declaredBytes is how much of an answer declares tools. With declarations a model can write a program without another
+// request.
 const declaredBytes = 5 << 10
 
 // foundText declares the best matches of a search, as many as there is room for, and names the others.

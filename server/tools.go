@@ -12,13 +12,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A tool is one that this server offers: how clients see it, and what serves its calls. Each is in a file of its own,
+// A tool is a tool of this server: how clients see it, and what serves its calls. Each is in a file of its own,
 // tool_<name>.go, and in the list of [Server.toolsNow].
 type tool struct {
 	mcp.Tool
 	schema *schema
-	// digest stands for what the tool does at the moment, where that depends on the configuration: clients hear of a
-	// change.
+	// digest identifies the tool's current behaviour, if that depends on the configuration: the server notifies clients
+	// of a change.
 	digest string
 	// asks reports whether a call may ask the person at the client, and so wait for the answer; nil is never.
 	asks func(*arguments) bool
@@ -44,8 +44,8 @@ func (s *Server) toolsNow() []*tool {
 	return all
 }
 
-// offer makes the tools of the SDK's server those of this moment. A tool that the configuration removed takes no new
-// calls; those under way finish, and their clients come back to them through it.
+// offer updates the tools of the SDK's server. A tool that the configuration removed takes no new calls. Its calls in
+// progress finish, and their clients come back to them through it.
 func (s *Server) offer() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,17 +82,17 @@ func (s *Server) offer() {
 	s.tools = want
 }
 
-// hasRetired reports whether a tool only serves calls that are under way.
+// hasRetired reports whether a tool only serves calls in progress.
 func (s *Server) hasRetired(tool string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.retired[tool]
 }
 
-// A handler serves one call whose arguments were read.
+// A handler serves one call with its parsed arguments.
 type handler func(context.Context, *conversation) *mcp.CallToolResult
 
-// handlerOf is what the SDK calls for a tool.
+// handlerOf makes the function that the SDK calls for a tool.
 func (s *Server) handlerOf(t *tool) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		args, wrong := t.schema.read(req.Params.Arguments)
@@ -106,14 +106,14 @@ func (s *Server) handlerOf(t *tool) mcp.ToolHandler {
 			}
 			return result
 		})
-		if t.asks != nil && (wrong != nil || t.asks(args)) { // a request that comes back is checked against its state first
+		if t.asks != nil && (wrong != nil || t.asks(args)) { // check a returning request against its state first
 			return s.interact(ctx, req, serve)
 		}
 		return serve(ctx, s.newConversation(req, s.senderOf(req), nil)), nil
 	}
 }
 
-// surviving has a crash end one call and not the process.
+// surviving turns a panic into the end of one call, not of the process.
 func (s *Server) surviving(do handler) handler {
 	return func(ctx context.Context, c *conversation) (result *mcp.CallToolResult) {
 		defer func() {
@@ -128,7 +128,7 @@ func (s *Server) surviving(do handler) handler {
 	}
 }
 
-// failed is the result of a call that could not be served.
+// failed is the result of a call that the server could not serve.
 func failed(err error) *mcp.CallToolResult {
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "error: " + err.Error()}}}
 }

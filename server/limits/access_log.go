@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	// entriesAMinute is how many refusals of one caller are recorded one by one in a minute; the rest are counted.
+	// entriesAMinute is how many refusals of one caller the log records one by one in a minute; it counts the rest.
 	entriesAMinute = 20
-	// newcomersAnHour is how many clients of one owner are recorded one by one in an hour; the rest are counted.
+	// newcomersAnHour is how many clients of one owner the log records one by one in an hour; it counts the rest.
 	newcomersAnHour = 50
-	// admittedAgain is how long until the same client is recorded again.
+	// admittedAgain is the time until the log records the same client again.
 	admittedAgain = time.Hour
-	// maxAdmitted bounds how many clients are remembered for that.
+	// maxAdmitted bounds how many clients the log remembers for that.
 	maxAdmitted = 1000
-	// maxCallers bounds how many callers are counted apart in a minute. The others are counted together.
+	// maxCallers bounds how many callers the log counts separately in a minute. It counts the others together.
 	maxCallers = 200
 )
 
-// An AccessLog records which clients were let in and which were refused, so that no caller can fill the record or use
-// up what is for others. Decisions of profiles are recorded elsewhere, and always.
+// An AccessLog records which clients were admitted and which were refused. No caller can fill the record, or use up the
+// share of others. Other code records the decisions of profiles, without exception.
 type AccessLog struct {
 	record func(ctx context.Context, principal, client, state, detail string)
 
@@ -40,21 +40,22 @@ type entries struct {
 	n, uncounted       int
 }
 
-// NewAccessLog makes one that records with a function, which may be called by many goroutines.
+// NewAccessLog makes an AccessLog that records with a function. Many goroutines may call the function.
 func NewAccessLog(record func(ctx context.Context, principal, client, state, detail string)) *AccessLog {
 	return &AccessLog{
 		record: record, admitted: map[string]time.Time{}, newcomers: map[string]int{}, callers: map[string]*entries{},
 	}
 }
 
-// Admit records that a client was let in, once an hour for each client. owner is whose newcomers it counts with.
+// Admit records that a client was admitted, once an hour for each client. The client counts among the newcomers of
+// owner.
 func (l *AccessLog) Admit(ctx context.Context, owner, principal, client, address string) {
 	if l.newcomer(owner, fmt.Sprintf("%q", []string{principal, client, address}), address) {
 		l.record(ctx, principal, client, "admitted", "over HTTP from "+address)
 	}
 }
 
-// newcomer reports whether to record a client by itself. If there are too many of its owner, it is counted.
+// newcomer reports whether to record a client by itself. If its owner has too many, newcomer only counts it.
 func (l *AccessLog) newcomer(owner, key, address string) bool {
 	now := time.Now()
 	l.mu.Lock()
@@ -69,7 +70,7 @@ func (l *AccessLog) newcomer(owner, key, address string) bool {
 	if len(l.admitted) >= maxAdmitted {
 		clear(l.admitted)
 	}
-	if l.newcomers[owner]++; l.newcomers[owner] > newcomersAnHour { // owners are bounded by the configuration's tokens
+	if l.newcomers[owner]++; l.newcomers[owner] > newcomersAnHour { // the configuration's tokens bound the owners
 		l.count(owner, address).uncounted++
 		return false
 	}
@@ -77,7 +78,7 @@ func (l *AccessLog) newcomer(owner, key, address string) bool {
 	return true
 }
 
-// Refused records that a request was refused.
+// Refused records a refused request.
 func (l *AccessLog) Refused(ctx context.Context, principal, address, state string) {
 	l.mu.Lock()
 	e := l.count(principal, address)
@@ -109,7 +110,7 @@ func (l *AccessLog) count(principal, address string) *entries {
 	return l.callers[key]
 }
 
-// Flush ends the minute: it records how many entries were only counted.
+// Flush ends the minute: it records the number of entries that were only counted.
 func (l *AccessLog) Flush() {
 	l.mu.Lock()
 	ended := l.callers

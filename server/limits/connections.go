@@ -9,21 +9,21 @@ import (
 )
 
 const (
-	// headerWait and idleWait end connections on which a client sends nothing.
+	// headerWait and idleWait end connections when the client sends nothing.
 	headerWait = 10 * time.Second
 	idleWait   = 2 * time.Minute
 	// maxHeader is far more than any client sends, in bytes.
 	maxHeader = 64 << 10
-	// maxAnonymous is how many idle connections may be open without a request that was let in.
+	// maxAnonymous is how many idle connections may be open without an admitted request.
 	maxAnonymous = 1024
-	// anonymousWait is how long a connection has to send its request before the server may close it for a newer one. It
-	// accepts no more meanwhile.
+	// anonymousWait is how long a connection has to send its request before the server may close it for a newer one.
+	// The server accepts no more connections meanwhile.
 	anonymousWait = 250 * time.Millisecond
 )
 
-// Connections are those of one listener. When there are too many, an idle one is closed for a new one: of those without
-// a token, the oldest of the address that has most of them; of those of a principal, the longest idle one of this
-// principal.
+// Connections tracks the connections of one listener. When there are too many, it closes an idle one for a new one.
+// Among connections without a token it closes the oldest from the address with the most. Among those of a principal it
+// closes this principal's longest idle one.
 type Connections struct {
 	quotas *Quotas
 
@@ -35,7 +35,7 @@ type Connections struct {
 type connection struct {
 	net.Conn
 	address string
-	owned   bool // a request was let in
+	owned   bool // a request was admitted
 	owner   string
 	idle    time.Time // since when; zero while the server serves a request
 }
@@ -55,11 +55,11 @@ func (cs *Connections) Protect(s *http.Server) {
 	}
 }
 
-// connectionKey finds the connection of a request in its context, as [http.Server.ConnContext] is for: it is identity
-// alone.
+// connectionKey finds the connection of a request in its context; [http.Server.ConnContext] stores it. It is only an
+// identity.
 type connectionKey struct{}
 
-// changed follows the state of a connection.
+// changed tracks the state of a connection.
 func (cs *Connections) changed(c net.Conn, state http.ConnState) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -72,7 +72,7 @@ func (cs *Connections) changed(c net.Conn, state http.ConnState) {
 		cs.all[c] = k
 	}
 	switch state {
-	case http.StateNew: // the goroutine that accepts connections calls this
+	case http.StateNew: // the accepting goroutine calls this
 		cs.markIdle(k)
 		for cs.idleAnonymous() > maxAnonymous {
 			oldest := cs.oldest(cs.fromBusiestAddress())
@@ -87,7 +87,7 @@ func (cs *Connections) changed(c net.Conn, state http.ConnState) {
 	case http.StateIdle:
 		cs.markIdle(k)
 		if !k.owned && cs.idleAnonymous() > maxAnonymous {
-			cs.close(k) // its request was refused
+			cs.close(k) // the server refused its request
 		}
 	case http.StateActive:
 		cs.markBusy(k)
@@ -96,7 +96,7 @@ func (cs *Connections) changed(c net.Conn, state http.ConnState) {
 	}
 }
 
-// acceptPause is how often the server tries whether it may accept more.
+// acceptPause is how often the server checks whether it may accept more.
 const acceptPause = 2 * time.Millisecond
 
 func hostOf(a net.Addr) string {
@@ -128,7 +128,7 @@ func (cs *Connections) markBusy(k *connection) {
 	}
 }
 
-// remove is for a connection that is closed or hijacked. The caller holds mu.
+// remove forgets a closed or hijacked connection. The caller holds mu.
 func (cs *Connections) remove(k *connection) {
 	if cs.all[k.Conn] != k {
 		return
@@ -147,7 +147,7 @@ func (cs *Connections) idleAnonymous() (n int) {
 	return n
 }
 
-// fromBusiestAddress matches the anonymous connections of the address that has most idle ones. The caller holds mu.
+// fromBusiestAddress matches the anonymous connections of the address with the most idle ones. The caller holds mu.
 func (cs *Connections) fromBusiestAddress() func(*connection) bool {
 	var at string
 	for address, n := range cs.anonymous {
@@ -158,7 +158,7 @@ func (cs *Connections) fromBusiestAddress() func(*connection) bool {
 	return func(k *connection) bool { return !k.owned && k.address == at }
 }
 
-// oldest is the longest idle connection that matches, nil if there is none. The caller holds mu.
+// oldest is the longest idle matching connection, nil if there is none. The caller holds mu.
 func (cs *Connections) oldest(among func(*connection) bool) (oldest *connection) {
 	for _, k := range cs.all {
 		if !k.idle.IsZero() && among(k) && (oldest == nil || k.idle.Before(oldest.idle)) {
@@ -171,10 +171,10 @@ func (cs *Connections) oldest(among func(*connection) bool) (oldest *connection)
 // close closes a connection. The caller holds mu.
 func (cs *Connections) close(k *connection) {
 	cs.remove(k)
-	go k.Close() // may wait for what the server does with it
+	go k.Close() // may wait for the server's work on it
 }
 
-// closeOldest closes the longest idle connection that matches and reports whether there was one. The caller holds mu.
+// closeOldest closes the longest idle matching connection and reports whether there was one. The caller holds mu.
 func (cs *Connections) closeOldest(among func(*connection) bool) bool {
 	oldest := cs.oldest(among)
 	if oldest != nil {
@@ -183,8 +183,8 @@ func (cs *Connections) closeOldest(among func(*connection) bool) bool {
 	return oldest != nil
 }
 
-// Assign counts a connection to the owner of a request that was let in on it. The error is a [*fair.Full] if too many
-// connections of the owner are busy.
+// Assign assigns a connection to the owner of an admitted request on it. The error is a [*fair.Full] if too many of the
+// owner's connections are busy.
 func (cs *Connections) Assign(r *http.Request, owner string) error {
 	c, ok := r.Context().Value(connectionKey{}).(net.Conn)
 	if !ok {
@@ -203,7 +203,7 @@ func (cs *Connections) Assign(r *http.Request, owner string) error {
 	if err != nil {
 		return err
 	}
-	if k.owned { // a proxy serves several
+	if k.owned { // a proxy's connection serves several owners
 		cs.quotas.Connections.Release(k.owner, 1)
 	}
 	cs.markBusy(k)

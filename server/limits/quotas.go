@@ -1,5 +1,5 @@
 // Package limits bounds what callers over HTTP can use up: connections, requests, sessions, memory, turns of the
-// processors, and entries of the record. Nothing in it knows MCP.
+// processors, and entries of the record. It knows nothing of MCP.
 package limits
 
 import (
@@ -12,16 +12,16 @@ import (
 	"github.com/codemode-project/codemode/internal/fair"
 )
 
-// What callers over HTTP share. One owner gets at most three quarters of each, so that something is left for the
-// others.
+// These limits are for all callers over HTTP together. One owner gets at most three quarters of each, so that the
+// others keep a share.
 const (
-	// maxRequests is how many requests are served at once, open event streams included.
+	// maxRequests is how many requests the server handles at once, including open event streams.
 	maxRequests = 4096
-	// maxBodies bounds the memory of all requests from their first byte to their answer, in bytes.
+	// maxBodies bounds the memory of all requests from their first byte to their response, in bytes.
 	maxBodies = 64 << 20
 	// maxSessions is how many sessions there are, up to MCP 2025-11-25.
 	maxSessions = 4096
-	// maxConnections is how many connections with a request that was let in may be open.
+	// maxConnections is how many connections with an admitted request may be open.
 	maxConnections = 4096
 )
 
@@ -45,17 +45,17 @@ func New(sessions, requests int) *Quotas {
 }
 
 const (
-	// turnsPerProcessor is how many requests each processor works on at once.
+	// turnsPerProcessor is how many requests one processor works on at once.
 	turnsPerProcessor = 2
-	// turnLength is how long a turn is at most. A request that takes longer waits for something, or its program has
-	// turns of its own in the sandbox.
+	// turnLength is the maximum length of a turn. A request that takes longer is waiting for something, or its program
+	// has turns of its own in the sandbox.
 	turnLength = 10 * time.Millisecond
 )
 
-// Turn waits until this process may work on a request, from its decoding to its answer or to the first tool that its
-// program calls. Without turns the owner who sends most would get most: of 1,001 requests at once each gets a
-// thousandth. Owners alternate, so a request waits for those in work, not for all that another owner has in the queue.
-// over ends the turn, and may be called often; the error is the cause of ctx.
+// Turn waits until this process may work on a request, from decoding it to its response or to its program's first tool
+// call. Without turns the owner who sends most would get most: of 1,001 concurrent requests each gets a thousandth.
+// Owners alternate, so a request waits for the requests in progress, not for another owner's whole queue. over ends the
+// turn; callers may call it repeatedly. The error is the cause of ctx.
 func (q *Quotas) Turn(ctx context.Context, owner string) (over func(), err error) {
 	if err := q.Turns.Acquire(ctx, owner, 1); err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (q *Quotas) Turn(ctx context.Context, owner string) (over func(), err error
 // Memory begins to hold memory for a request.
 func (q *Quotas) Memory(owner string) *Memory { return &Memory{budget: q.Bodies, owner: owner} }
 
-// A Memory is what a request of an owner holds of [Quotas.Bodies]. The zero value cannot be used; see [Quotas.Memory].
+// A Memory is what a request of an owner holds of [Quotas.Bodies]. The zero value is not usable; see [Quotas.Memory].
 type Memory struct {
 	budget *fair.Budget
 	owner  string
@@ -87,7 +87,7 @@ func (b *Memory) Grow(n int64) error {
 	return nil
 }
 
-// Release gives all of it back. It may be called twice.
+// Release releases all of it. Callers may call it twice.
 func (b *Memory) Release() {
 	if b.bytes > 0 {
 		b.budget.Release(b.owner, b.bytes)
@@ -95,7 +95,7 @@ func (b *Memory) Release() {
 	}
 }
 
-// Again acquires as much once more, for what outlives the request. The error is a [*fair.Full].
+// Again acquires the same amount once more, for data that outlives the request. The error is a [*fair.Full].
 func (b *Memory) Again() (release func(), err error) {
 	own := &Memory{budget: b.budget, owner: b.owner}
 	return own.Release, own.Grow(b.bytes)
