@@ -20,21 +20,21 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// errGone refuses an answer to a question that is answered, over, or not this person's.
+// errGone refuses an answer to a question that is closed, already answered, or not this person's.
 const errGone = "this question is answered already, or its time is over"
 
-// An Answered is what POST /api/answer takes, and with Propose POST /api/answer/propose. Only decision "allow" is a
+// An Answered is the body of POST /api/answer, and with Propose of POST /api/answer/propose. Only decision "allow" is a
 // yes, and only "deny" is a person's no.
 type Answered struct {
 	ID       string          `json:"id"`
-	Digest   string          `json:"digest"`             // as it was shown
+	Digest   string          `json:"digest"`             // of the question as shown
 	Decision string          `json:"decision"`           // allow or deny
-	Reason   string          `json:"reason,omitempty"`   // the program is told
+	Reason   string          `json:"reason,omitempty"`   // for the program
 	Code     string          `json:"code,omitempty"`     // with a yes, where needsCode says so
-	Whole    bool            `json:"whole,omitempty"`    // the person has seen the question whole
+	Whole    bool            `json:"whole,omitempty"`    // the person has seen the whole question
 	Scope    call.Scope      `json:"scope,omitempty"`    // one of the offers; "" is this call
-	Uses     int             `json:"uses,omitempty"`     // with a scope: for how many calls; 0 is what is offered
-	Length   string          `json:"length,omitempty"`   // with a scope: for how long, such as 15m; "" is what is offered
+	Uses     int             `json:"uses,omitempty"`     // with a scope: for how many calls; 0 is the offered number
+	Length   string          `json:"length,omitempty"`   // with a scope: for how long, such as 15m; "" is the offered time
 	Args     json.RawMessage `json:"args,omitempty"`     // other arguments to allow instead
 	Propose  string          `json:"propose,omitempty"`  // a rule for such calls; wants a fresh proof
 	Selected []int           `json:"selected,omitempty"` // to an inquiry
@@ -42,10 +42,10 @@ type Answered struct {
 	// Wait is how long to wait for the outcome of the call, such as "10s"; "" does not.
 	Wait string `json:"wait,omitempty"`
 
-	problem string // why a form cannot be read; "" is that it can
+	problem string // why the form is unreadable; "" if it is readable
 }
 
-// Proposals that can go with a yes: a rule for calls with these arguments, or with any.
+// Proposals that can accompany a yes: a rule for calls with these arguments, or with any.
 const (
 	ProposeExact = "exact"
 	ProposeAny   = "any"
@@ -64,26 +64,26 @@ type Result struct {
 	ID    string `json:"id"`
 	OK    bool   `json:"ok"`
 	Error string `json:"error,omitempty"`
-	Note  string `json:"note,omitempty"` // what else was done
+	Note  string `json:"note,omitempty"` // what else happened
 	// Pointer is the place in other arguments that Error is about, as a JSON Pointer; absent is all of them.
 	Pointer string `json:"pointer,omitempty"`
 
 	// Outcome is how the call ended by the record, if the answer waited for it: ok, error, refused, unknown.
 	Outcome string          `json:"outcome,omitempty"`
 	Value   json.RawMessage `json:"value,omitempty"` // the result of the call, with secrets masked
-	Why     string          `json:"why,omitempty"`   // there is no value: a sentence, made visible
+	Why     string          `json:"why,omitempty"`   // without a value: a sentence, made visible
 
 	status int
-	about  *prompt.Request // what was answered; nil if it was not
-	edited bool            // with other arguments than the program's
-	asked  *prompt.Request // the same, if it is a call that was allowed and the record tells how it ends
+	about  *prompt.Request // the answered request; nil if the answer did not count
+	edited bool            // the person changed the program's arguments
+	asked  *prompt.Request // the same, for an allowed call with its end in the record
 }
 
-// longestWait is how long a front end may wait for a call; formWait, how long the page waits for the calls that it
+// longestWait is how long a front end may wait for a call; formWait is how long the page waits for calls that a form
 // allowed.
 const longestWait, formWait = 20 * time.Second, 2 * time.Second
 
-// became says in a few words how an allowed call ended; "" if that is not known yet.
+// became says in a few words how an allowed call ended; "" if it is not known yet.
 func (r *Result) became() string {
 	if r.asked == nil {
 		return ""
@@ -98,7 +98,7 @@ func (r *Result) became() string {
 	}
 }
 
-// give passes one answer to the queue. proved says that a proof came with it, so that it may propose a rule.
+// give passes one answer to the queue. proved says that the answer came with a proof, so that it may propose a rule.
 func (c *Console) give(ctx context.Context, s *session, said *Answered, proved bool) Result {
 	fail := func(status int, why string) Result { return Result{ID: said.ID, Error: why, status: status} }
 	switch {
@@ -147,7 +147,7 @@ func (c *Console) give(ctx context.Context, s *session, said *Answered, proved b
 	if reply.Allowed && c.recorded(a.request) {
 		done.asked = a.request
 	}
-	if said.Args != nil { // what was answered is the call with these
+	if said.Args != nil { // the person changed the arguments
 		changed := *a.request
 		changed.Args = said.Args
 		done.about, done.edited = &changed, true
@@ -163,7 +163,7 @@ func (c *Console) give(ctx context.Context, s *session, said *Answered, proved b
 	return done
 }
 
-// reply is the answer as the queue reads it, and how long to wait for the outcome.
+// reply converts the answer for the queue, and returns how long to wait for the outcome.
 func (said *Answered) reply() (reply call.Answer, wait time.Duration, err error) {
 	reply = call.Answer{Reason: said.Reason, Typed: true, Uses: said.Uses}
 	length, long := time.ParseDuration(cmp.Or(said.Length, "0s"))
@@ -188,21 +188,21 @@ func (said *Answered) reply() (reply call.Answer, wait time.Duration, err error)
 	return reply, wait, nil
 }
 
-// recorded reports whether the record will have the end of a request, as it does for calls.
+// recorded reports whether the record will contain the end of a request, as it does for calls.
 func (c *Console) recorded(r *prompt.Request) bool {
 	return c.options.Record != nil && r.Run != "" && isCall(r)
 }
 
-// isCall reports whether a request is for a call: not a question of a program, nor a plan before its run.
+// isCall reports whether a request is for a call, and not a program's question or a plan before its run.
 func isCall(r *prompt.Request) bool { return r.Inquiry == nil && !r.Ahead }
 
-// A placed error says where in the arguments a problem is.
+// A placed error locates a problem in the arguments.
 type placed interface {
 	error
 	Pointer() string
 }
 
-// proposal is a rule for calls like this one.
+// proposal makes a rule for calls like this one.
 func (c *Console) proposal(s *session, a *asked, exact bool) *Proposal {
 	p := &Proposal{
 		Profile: a.request.Profile, Tool: a.request.Name, By: s.person, Why: "allowed on the page, and wanted always",
@@ -232,12 +232,12 @@ func (c *Console) await(ctx context.Context, r *prompt.Request, wait time.Durati
 	}()
 	e, err := c.ends.Wait(ctx, r.Run, r.Call)
 	if err != nil {
-		return // it has not ended yet, or the record cannot be read
+		return // it has not ended yet, or the record is unreadable
 	}
 	done.tell(e)
 }
 
-// readAnswer reads an answer that comes as JSON.
+// readAnswer reads an answer in JSON.
 func readAnswer(r *http.Request) (*Answered, error) {
 	if mediaType(r) != "application/json" {
 		return nil, errNotJSON
@@ -267,7 +267,7 @@ func (c *Console) apiAnswerAndPropose(w http.ResponseWriter, r *http.Request, s 
 	})
 }
 
-// answerForm accepts what the forms of the pages send, but for proposals.
+// answerForm accepts the pages' forms, except proposals.
 func (c *Console) answerForm(w http.ResponseWriter, r *http.Request, s *session) error {
 	return c.giveForm(w, r, s, false)
 }
@@ -283,7 +283,7 @@ func (c *Console) answerAndPropose(_ http.ResponseWriter, r *http.Request, s *se
 	})
 }
 
-// withProposal is the change that an answer makes which proposes a rule.
+// withProposal is the change that an answer with a proposal makes.
 func (c *Console) withProposal(
 	r *http.Request, s *session, said *Answered, do func(http.ResponseWriter, *http.Request) error,
 ) (*change, error) {
@@ -328,7 +328,7 @@ func answersOf(r *http.Request) (all []*Answered) {
 	return all
 }
 
-// readScope reads what belongs to a yes in a form: its scope, a proposal, or other arguments.
+// readScope reads the extras of a yes in a form: its scope, a proposal, or other arguments.
 func (said *Answered) readScope(scope string, form url.Values) {
 	switch kind, what, _ := strings.Cut(scope, ":"); kind {
 	case "propose":
@@ -354,7 +354,7 @@ func (said *Answered) readScope(scope string, form url.Values) {
 // giveForm gives the answers of a form, and says how the calls ended.
 func (c *Console) giveForm(w http.ResponseWriter, r *http.Request, s *session, proved bool) error {
 	form := r.PostForm
-	fromWhole := form.Get("from") == "whole" // the page of one question, which is left for the list
+	fromWhole := form.Get("from") == "whole" // on the page of one question: the browser goes back to the list
 	var results []Result
 	for _, said := range answersOf(r) {
 		results = append(results, c.give(r.Context(), s, said, proved))
@@ -392,8 +392,8 @@ func (c *Console) giveForm(w http.ResponseWriter, r *http.Request, s *session, p
 	return writeJSON(w, status, answer)
 }
 
-// afterForm is the page that a browser without the script sees after its answers: the list, or the form again with what
-// was written there.
+// afterForm shows a browser without the script the page after its answers: the list, or the form again with the
+// person's text.
 func (c *Console) afterForm(w http.ResponseWriter, r *http.Request, s *session, results []Result) error {
 	form := r.PostForm
 	if len(results) == 1 && !results[0].OK {
@@ -411,7 +411,7 @@ func (c *Console) afterForm(w http.ResponseWriter, r *http.Request, s *session, 
 	return c.redirect(w, r, s, "/", bad, summary(results, form.Get("decision")))
 }
 
-// summary says in a few words what the answers did.
+// summary describes in a few words the effect of the answers.
 func summary(results []Result, decision string) string {
 	done := 0
 	var others []string
@@ -451,7 +451,7 @@ func summary(results []Result, decision string) string {
 	return strings.Join(parts, " ")
 }
 
-// jsonProblem says why a text is not strict JSON; "" if it is.
+// jsonProblem explains why a text is not strict JSON; "" if it is.
 func jsonProblem(text []byte) string {
 	_, err := strictjson.Parse(text, strictjson.Options{})
 	at, ok := errors.AsType[*strictjson.SyntaxError](err)

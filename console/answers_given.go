@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// maxAnswered is how many answers of a session the page shows with their outcome, and answeredFor for how long. The
-	// history has the rest.
+	// maxAnswered is how many answers of a session the page shows with their outcome, and answeredFor is for how long.
+	// The history has the rest.
 	maxAnswered, answeredFor = 12, 15 * time.Minute
-	// maxShownValue bounds a result that is shown, in bytes; the page of the run has it whole.
+	// maxShownValue bounds a result on the page, in bytes; the page of the run shows it whole.
 	maxShownValue = 2000
 )
 
@@ -27,14 +27,14 @@ const (
 type answered struct {
 	ids       []string
 	time      time.Time
-	principal string // for whom the calls are made
+	principal string // on whose behalf the program calls
 	tool      string // or "one program", if they are calls of several
 	run       string // "" if the record has no outcome of them
 	allowed   bool
 	inquiry   bool
 	edited    bool // a person changed the arguments
 	calls     []answeredCall
-	results   map[int]*Result // by number of the call: how it ended, as far as known. The session's mutex guards it
+	results   map[int]*Result // by number of the call: how it ended, if known. The session's mutex guards it
 }
 
 // An answeredCall is one call of an answer.
@@ -43,7 +43,7 @@ type answeredCall struct {
 	summary string
 }
 
-// keepAnswered keeps the answers that counted, for pages to show with their outcome.
+// keepAnswered stores the answers that counted, so that pages can show their outcome.
 func (s *session) keepAnswered(results []Result, allowed bool, now time.Time) {
 	byRun := map[string]*answered{}
 	calls := map[string][]*prompt.Request{}
@@ -92,17 +92,17 @@ func (s *session) keepAnswered(results []Result, allowed bool, now time.Time) {
 // An answeredView is an answer as a page shows it.
 type answeredView struct {
 	ID, For string // of its element, and of the questions
-	Mark    string // changes with what is shown
-	Class   string // of the worst of its calls: open, bad, good, or plainly
+	Mark    string // changes with the content
+	Class   string // of its worst call: open, bad, good, or plainly
 	State   string
 	Summary string
 	Edited  bool
 	Time    time.Time
-	Run     string      // with a page that says more; "" if this person may not see it
+	Run     string      // with a page of details; "" if this person may not see it
 	Why     string      // of one call
 	Value   []span      // the result of one call
 	Calls   []endedView // if they are several
-	Closed  bool        // all of them ended alike
+	Closed  bool        // all of them ended the same way
 }
 
 // An endedView is one call of an answer.
@@ -125,7 +125,7 @@ func (c *Console) answered(r *http.Request, s *session) (list []*answeredView) {
 	return list
 }
 
-// lookUp reads from the record how the calls of an answer ended.
+// lookUp reads from the record how an answer's calls ended.
 func (c *Console) lookUp(ctx context.Context, s *session, a *answered) {
 	s.mu.Lock()
 	missing := a.run != "" && len(a.results) < len(a.calls)
@@ -159,7 +159,7 @@ func (c *Console) ended(ctx context.Context, run string) (map[int]*Result, error
 	return ended, err
 }
 
-// tell copies from an entry how a call ended.
+// tell copies the end of a call from an entry.
 func (x *Result) tell(e *audit.Entry) {
 	x.Outcome, x.Why = e.State, word(e.Detail)
 	if e.Result != nil {
@@ -237,7 +237,7 @@ func (a *answered) state(call int) (state, class string) {
 	return stateWord(got.Outcome), "bad"
 }
 
-// shownValue is the result of a call, if it is short enough to be shown beside others.
+// shownValue is the result of a call, if it is short enough to show beside others.
 func shownValue(value json.RawMessage) []span {
 	if len(value) == 0 || len(value) > maxShownValue || string(value) == "null" {
 		return nil

@@ -21,58 +21,59 @@ import (
 const ChannelName = "web"
 
 const (
-	// defaultIdle is how long a session lasts without an open page.
+	// defaultIdle is the lifetime of a session without an open page.
 	defaultIdle = 30 * time.Minute
-	// defaultLife is how long a session lasts at most.
+	// defaultLife is the maximum lifetime of a session.
 	defaultLife = 12 * time.Hour
 )
 
-// Options say what the page shows, and to whom. The page has no part for what is nil.
+// Options say what the page shows, and to whom. A nil field removes its part of the page.
 type Options struct {
 	// Queue holds the questions. It is required, and belongs to this page alone: each open page has a seat at it. A
-	// queue of approvals.NewStrongQueue may approve calls of critical risk, since people log in before they have a
+	// queue of approvals.NewStrongQueue may approve calls of critical risk, because people log in before they have a
 	// seat.
 	Queue *approvals.Queue
-	// Origins are the addresses of the page as browsers know it, such as http://127.0.0.1:7391. A request to another
-	// host, or from a page of another origin, is refused. Login links lead to the first one.
+	// Origins are the addresses of the page as browsers know it, such as http://127.0.0.1:7391. The page refuses a
+	// request to another host, or from a page of another origin. Login links lead to the first one.
 	Origins []string
 	// Path is where the page is below its origin, such as /console; "" is at the top.
 	Path string
 
-	// May reports whether a person may see and answer questions for another principal. People always may for
-	// themselves; with nil for nobody else.
+	// May reports whether a person may see and answer questions for another principal. Everybody may answer for
+	// themselves. Nil allows nobody else.
 	May func(person, principal string) bool
-	// Sees lists the principals that a person may see entries and grants of, or says that it is all. Nil is the person
-	// alone.
+	// Sees lists the principals that a person may see entries and grants of, or reports that it is all. Nil is only the
+	// person.
 	Sees func(person string) (principals []string, all bool)
 	// Admin reports whether a person may see and change the rules. Nil is nobody.
 	Admin func(person string) bool
 
 	// Bearer returns the person of a bearer token, for requests without a session, or the status and the reason to
-	// refuse the request with. It is called for each request, and again while a stream of events is open. Nil refuses
-	// all.
+	// refuse the request with. The page calls it for each request, and repeatedly while a stream of events is open. Nil
+	// refuses all tokens.
 	Bearer func(r *http.Request, token string) (person string, status int, why string)
 	// Vouched reports whether the configuration lets a person answer for another principal: a person's token approves
-	// calls of critical risk for those principals alone. Nil is none.
+	// calls of critical risk only for those principals. Nil is none.
 	Vouched func(person, principal string) bool
 
 	Record Record               // history and runs
-	Grants approvals.GrantStore // what was allowed for longer than a call
+	Grants approvals.GrantStore // permissions that last longer than one call
 	Rules  Rules                // files, overlays, sessions and proposals
 
-	// Note records what people do here: logins, revoked grants, changed rules. What it cannot record does not happen.
+	// Note records what people do here: logins, revoked grants, changed rules. An action that it cannot record does not
+	// happen.
 	Note func(ctx context.Context, e audit.Entry) error
 
 	Idle, Life time.Duration // of a session; 0 are half an hour without an open page, and half a day in all
 	Log        *slog.Logger  // nil discards
 }
 
-// A Record reads entries. Its method may be called by many goroutines.
+// A Record reads entries. Many goroutines may call its method.
 type Record interface {
 	Entries(ctx context.Context, q store.Query, f func(*audit.Entry) error) error
 }
 
-// A Console is the page. Its methods may be called by many goroutines.
+// A Console is the page. Many goroutines may call its methods.
 type Console struct {
 	options  Options
 	queue    *approvals.Queue
@@ -129,7 +130,7 @@ func New(o Options) (*Console, error) {
 // Handler serves the page. Middleware before it must not change Host, Origin and Sec-Fetch-Site.
 func (c *Console) Handler() http.Handler { return c.handler }
 
-// Close ends every session and every stream of events. It may be called twice.
+// Close ends every session and every stream of events. Callers may call it twice.
 func (c *Console) Close() {
 	c.close.Do(func() {
 		close(c.done)
@@ -146,7 +147,7 @@ func (c *Console) admin(person string) bool {
 	return c.options.Rules != nil && c.options.Admin != nil && c.options.Admin(person)
 }
 
-// sees lists whose entries and grants a person may see; "" stands for everybody.
+// sees lists the principals with entries and grants that a person may see; "" stands for everybody.
 func (c *Console) sees(person string) []string {
 	if c.options.Sees == nil {
 		return []string{person}
@@ -161,7 +162,7 @@ func (c *Console) sees(person string) []string {
 	return slices.DeleteFunc(principals, func(p string) bool { return p == "" })
 }
 
-// noteRefused records a refused attempt. The refusal holds even if it cannot be recorded.
+// noteRefused records a refused attempt. The refusal holds even if recording it fails.
 func (c *Console) noteRefused(ctx context.Context, e audit.Entry) {
 	e.Kind, e.State, e.Client = audit.Access, "refused", "console"
 	if err := c.note(ctx, e); err != nil {

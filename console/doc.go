@@ -1,8 +1,7 @@
-// Package console is the web page for people: what waits for their answer, what programs did, what was allowed, and the
-// rules.
+// Package console is the web page for people: open questions, what programs did, grants, and the rules.
 //
-// The central type is the [Console]. It is given a [approvals.Queue], whose questions it shows and whose answers it
-// takes, and the record, grants and rules as far as the page shows them:
+// The central type is the [Console]. It gets an [approvals.Queue]: it shows the queue's questions and takes the
+// answers. It also gets the record, grants and rules that the page shows:
 //
 //	queue := approvals.NewStrongQueue(console.ChannelName)
 //	c, err := console.New(console.Options{Queue: queue, Origins: []string{"http://127.0.0.1:7391"}})
@@ -36,32 +35,32 @@
 //
 // docs/rest.md and docs/openapi.json describe all of it.
 //
-// The page refuses a request that wants a proof at first, with 403 and "proof": "wanted". It accepts the same request,
+// At first the page refuses a request that needs a proof, with 403 and "proof": "wanted". It accepts the same request,
 // byte for byte, with the header X-Proof and the code that [Console.Confirm] gives for it.
 //
-// An answer that does not count changes nothing: 404 when there is no such question for this person, or none any more,
-// 409 when somebody was faster, 422 when the arguments, the code or the scope are wrong, 403 when somebody else has to
-// answer. While a stream is open, and for a while after any other request, its person is there to be asked.
+// An answer that does not count changes nothing: 404 when there is no such question for this person, or no longer, 409
+// when somebody was faster, 422 when the arguments, the code or the scope are wrong, 403 when somebody else must
+// answer. While a stream is open, and for a while after any other request, its person counts as present.
 //
 // # What a user may rely on
 //
-//   - A secret opens the page once, for a few minutes, and is in no log, no record and no request line: it stands
-//     behind the # of the link, and goes over in the body of a POST.
-//   - A session has two halves: a path that nobody can guess, and a cookie below that path. Browsers do not keep the
-//     cookies of different ports of a host apart, but send them below their path alone, which no other port knows.
-//     Neither half opens anything without the other, and the process keeps digests of both.
-//   - What widens what programs may do, or starts something, wants a fresh proof: a code for that one request of that
-//     one session, which goes to whoever started the process. Answering, revoking and looking want none.
-//   - Wrong secrets and codes do not affect the right ones. They are too long to be guessed.
+//   - A secret opens the page once, within a few minutes, and is in no log, no record and no request line: it stands
+//     behind the # of the link, and the browser sends it in the body of a POST.
+//   - A session has two halves: a path that nobody can guess, and a cookie below that path. Browsers do not separate
+//     the cookies of different ports of a host, but send a cookie only below its path, and no other port knows that
+//     path. Neither half opens anything without the other, and the process keeps only digests of both.
+//   - A request that widens what programs may do, or starts something, needs a fresh proof: a code for that one request
+//     of that one session. The person who started the process gets the code. Answering, revoking and reading need none.
+//   - Wrong secrets and codes do not affect the right ones. They are too long to guess.
 //   - A client without a session sees nothing. A session ends when no page was open for [Options.Idle], and after
 //     [Options.Life] in any case.
 //   - A token opens no session. It approves no call of critical risk of its own principal, and none of another one
 //     unless [Options.Vouched] says so.
-//   - A person sees and answers what they may answer for ([Options.May]), and for everything else it is as if it were
-//     not there.
-//   - Nothing is changed by a GET, nor by a request that another site could have made: Host, Origin, Sec-Fetch-Site and
-//     a token are checked, and pages run no script and load nothing but what comes with this package.
-//   - What comes from programs and servers is escaped by package approvals before it is escaped for HTML.
+//   - People see and answer only what they may answer for ([Options.May]). The page treats everything else as
+//     nonexistent.
+//   - No GET changes anything, nor does a request that another site could have made: the page checks Host, Origin,
+//     Sec-Fetch-Site and a token. Pages run no script and load nothing except what comes with this package.
+//   - Package approvals escapes text from programs and servers before the page escapes it for HTML.
 //
-// What it cannot keep away is another program of the same user that gets hold of a login link; see docs/security.md.
+// The page cannot keep out another program of the same user that obtains a login link; see docs/security.md.
 package console

@@ -11,7 +11,7 @@ import (
 const (
 	// beatEvery is how often a stream sends a comment; without it, browsers and proxies see that the stream is dead.
 	beatEvery = 15 * time.Second
-	// writeWait is how long the reader of a stream may take to accept a write.
+	// writeWait is how long a stream's reader may take to accept a write.
 	writeWait = 10 * time.Second
 )
 

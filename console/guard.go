@@ -18,7 +18,7 @@ const (
 	bodyWait, answerWait = 30 * time.Second, 30 * time.Second
 )
 
-// policy lets pages load the files of this package and nothing else, and run none of their own text as a script.
+// policy lets pages load only the files of this package, and forbids inline scripts.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; " +
 	"worker-src 'none'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
@@ -26,8 +26,8 @@ var headers = map[string]string{
 	"Content-Security-Policy": policy,
 	"X-Content-Type-Options":  "nosniff",
 	"X-Frame-Options":         "DENY",
-	// Other origins see no path, which is half of a session; with no-referrer browsers would send "Origin: null" with
-	// our own forms.
+	// Other origins see no path, because the path is half of a session. With no-referrer, browsers would send "Origin:
+	// null" with our own forms.
 	"Referrer-Policy":              "same-origin",
 	"Cross-Origin-Opener-Policy":   "same-origin",
 	"Cross-Origin-Resource-Policy": "same-origin",
@@ -66,12 +66,12 @@ func (c *Console) guard(next http.Handler) http.Handler {
 		_ = deadlines.SetReadDeadline(time.Now().Add(bodyWait))
 		_ = deadlines.SetWriteDeadline(time.Now().Add(bodyWait + answerWait))
 		next.ServeHTTP(w, r)
-		_ = deadlines.SetWriteDeadline(time.Time{}) // the connection may be used for something else that takes longer
+		_ = deadlines.SetWriteDeadline(time.Time{}) // the next use of the connection may take longer
 	})
 }
 
 // properHost is the address to redirect to from the name localhost, "" for other names. That name has several
-// addresses, and another program may listen on the same port of one of them, and would get the cookie and the path: no
+// addresses. Another program may listen on the same port of one of them, and would get the cookie and the path. So no
 // session exists under that name.
 func (c *Console) properHost(r *http.Request) string {
 	name, port, err := net.SplitHostPort(r.Host)
@@ -87,7 +87,7 @@ func (c *Console) properHost(r *http.Request) string {
 	return ""
 }
 
-// origin is our origin that a request is sent to, "" if there is none.
+// origin returns the one of our origins that a request addresses, "" if none.
 func (c *Console) origin(r *http.Request) string {
 	if at := slices.IndexFunc(c.options.Origins, func(origin string) bool { return hasHost(origin, r) }); at >= 0 {
 		return c.options.Origins[at]
@@ -100,7 +100,7 @@ func hasHost(origin string, r *http.Request) bool {
 	return err == nil && strings.EqualFold(u.Host, r.Host)
 }
 
-// foreign says why a request is not from a page of ours; code 0 is that it may be.
+// foreign says why a request does not come from one of our pages; code 0 means that it may.
 func (c *Console) foreign(r *http.Request) (code int, why string) {
 	key, _ := c.split(r.URL.Path)
 	change := r.Method != http.MethodGet && r.Method != http.MethodHead
@@ -116,7 +116,7 @@ func (c *Console) foreign(r *http.Request) (code int, why string) {
 	case r.Header.Get("Service-Worker") != "":
 		return http.StatusForbidden, "this page has no service worker"
 	case len(site) == 1 && !sameOrigin && !(site[0] == "none" && !change) && !(navigates(r) && !change && key == ""):
-		return http.StatusForbidden, "the request comes from another site" // it cannot know the path of a session
+		return http.StatusForbidden, "the request comes from another site" // other sites cannot know a session path
 	case len(origin) == 1 && !(slices.Contains(c.options.Origins, strings.ToLower(origin[0])) && hasHost(origin[0], r)):
 		return http.StatusForbidden, "the request comes from another origin"
 	case r.URL.RawPath != "" || !plainPath(r.URL.Path):
@@ -125,13 +125,13 @@ func (c *Console) foreign(r *http.Request) (code int, why string) {
 	return 0, ""
 }
 
-// plainPath reports whether there is no other way of writing a path.
+// plainPath reports whether a path has only one spelling.
 func plainPath(p string) bool {
 	clean := path.Clean("/" + p)
 	return p == clean || p == clean+"/" && clean != "/"
 }
 
-// navigates reports whether a browser follows a link with a request.
+// navigates reports whether a request comes from a browser that follows a link.
 func navigates(r *http.Request) bool {
 	return r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }

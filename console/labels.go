@@ -25,7 +25,7 @@ var reasons = map[string]string{
 	"not started":             "the program was not started",
 }
 
-// deciders are the words for what decided, by the record's codes.
+// deciders are the words for the decider, by the record's codes.
 var deciders = map[string]string{
 	"rule": "a rule", "default": "the profile's default", "floor": "the floor", "person": "a person",
 	"grant":    "what was allowed before",
@@ -40,7 +40,7 @@ var states = map[string]string{
 	audit.Parked: "waits for a person",
 }
 
-// because says why something did not happen. An unknown code stands for itself.
+// because explains why something did not happen. It returns an unknown code as it is.
 func because(code string) string { return word(cmp.Or(reasons[code], code)) }
 
 func decider(how string) string { return word(cmp.Or(deciders[how], how)) }

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// linkLife is how long a login link can be used.
+	// linkLife is how long a login link is valid.
 	linkLife = 10 * time.Minute
 	// maxLinks is how many links may be open at once; one more replaces the oldest.
 	maxLinks = 16
@@ -19,13 +19,13 @@ const (
 	wrongEvery, wrongBurst = 2 * time.Second, 10
 )
 
-// links are the secrets that open the page, each once. Only their digests are kept. A secret has 130 random bits, so
-// that guesses need no limit; anybody could use up a limit for the person with the right secret.
+// links holds the secrets that open the page, each once. It keeps only their digests. A secret has 130 random bits, so
+// guesses need no limit. With a limit, anybody could use it up and lock out the person with the right secret.
 type links struct {
 	mu   sync.Mutex
 	open []link
 
-	wrong int // logins that were recorded since the limit was last reset
+	wrong int // logins recorded since the last reset of the limit
 	since time.Time
 }
 
@@ -57,7 +57,7 @@ func (l *links) sweep(now time.Time) {
 	l.open = slices.DeleteFunc(l.open, func(x link) bool { return !now.Before(x.expires) })
 }
 
-// use accepts a secret once, however many wrong ones came before.
+// use accepts a secret once, no matter how many wrong ones came before.
 func (l *links) use(secret string, now time.Time) (person string, ok bool) {
 	digest := sha256.Sum256([]byte(secret))
 	l.mu.Lock()
@@ -77,7 +77,7 @@ func (l *links) use(secret string, now time.Time) (person string, ok bool) {
 	return person, true
 }
 
-// records reports whether to record a wrong login: not if there were many lately.
+// records reports whether to record a wrong login: not if there were many recently.
 func (l *links) records(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// A grant is one in the API.
+// A grant is a grant in the API.
 type grant struct {
 	*prompt.Grant
 	Allows string `json:"allows"` // in words
@@ -86,7 +86,7 @@ func (c *Console) revoke(w http.ResponseWriter, r *http.Request, s *session) err
 	} else if err != nil {
 		return err
 	}
-	// The grant ends even if that cannot be recorded: less is allowed than before.
+	// The grant ends even if recording that fails: the change only removes a permission.
 	noted := c.note(r.Context(), audit.Entry{
 		Kind: audit.Grant, State: "revoked", Principal: g.Principal, Run: g.Run, Profile: g.Profile, Server: g.Server,
 		Tool: g.Name,

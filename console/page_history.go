@@ -105,7 +105,7 @@ type historyView struct {
 	Rows  []row
 	Tool  string // filter
 	Kind  string
-	Older string // link to what comes before
+	Older string // link to earlier entries
 }
 
 // kindsOf are the kinds of entries that the filter of the page names.
@@ -144,13 +144,13 @@ type callView struct {
 	Number   int
 	Tool     string
 	Steps    []row
-	Asked    *row // a person was asked
+	Asked    *row // a person got a question
 	Answered *row // what the person said
 	Last     row
 	Args     *audit.Args
 	Result   *audit.Result
 	Rules    []audit.Rule
-	Edited   bool // what ran is not what was proposed
+	Edited   bool // the arguments that ran differ from the proposed ones
 }
 
 type runView struct {
@@ -163,7 +163,7 @@ type runView struct {
 	Others  []row
 }
 
-// showRun shows all about one run: the program, its calls, what decided them, what people saw and what ran.
+// showRun shows everything about one run: the program, its calls, what decided them, what people saw and what ran.
 func (c *Console) showRun(w http.ResponseWriter, r *http.Request, s *session) error {
 	id := r.PathValue("run")
 	all, err := c.entries(r.Context(), s, store.Query{Run: id})

@@ -24,7 +24,7 @@ func (c *Console) renderLogin(w http.ResponseWriter, to, problem string) error {
 // longestTo bounds loginView.To, in bytes.
 const longestTo = 4 << 10
 
-// onward is the page to open after a login, below the path of the session: never another site.
+// onward is the page to open after a login. It is always below the session's path, never on another site.
 func onward(to string) string {
 	u, err := url.Parse(to)
 	if err != nil || len(to) > longestTo || !strings.HasPrefix(to, "/") || u.Host != "" || u.RawPath != "" ||
@@ -55,7 +55,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) error {
 		return errMediaType
 	}
 	secret = strings.TrimSpace(secret)
-	secret = secret[strings.LastIndexByte(secret, '#')+1:] // somebody pasted the whole link
+	secret = secret[strings.LastIndexByte(secret, '#')+1:] // the person pasted the whole link
 	person, ok := c.links.use(secret, time.Now())
 	if !ok {
 		const why = "this link was used before, is older than ten minutes, or is not a login link"
@@ -98,7 +98,7 @@ func (c *Console) logout(w http.ResponseWriter, r *http.Request, s *session) err
 // A Session is the response to GET /api/session.
 type Session struct {
 	Person  string    `json:"person"`
-	Path    string    `json:"path"` // what all paths of the session begin with; as secret as its cookie
+	Path    string    `json:"path"` // prefix of all paths of the session; as secret as its cookie
 	CSRF    string    `json:"csrf"`
 	Expires time.Time `json:"expires"` // at the latest
 }

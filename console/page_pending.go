@@ -16,10 +16,10 @@ import (
 	"github.com/codemode-project/codemode/console/form"
 )
 
-// An Asked is a question in the API. All its texts are rendered: they have only visible characters.
+// An Asked is a question in the API. All its texts are rendered: they contain only visible characters.
 type Asked struct {
 	ID        string    `json:"id"`
-	Digest    string    `json:"digest"` // to be repeated with the answer
+	Digest    string    `json:"digest"` // the answer must repeat it
 	Run       string    `json:"run"`
 	Call      int       `json:"call"`
 	Principal string    `json:"principal"`
@@ -33,19 +33,19 @@ type Asked struct {
 	// Expires is when the time to answer ends; it is absent while the question waits behind others of its run.
 	Expires time.Time `json:"expires,omitzero"`
 
-	NeedsCode bool `json:"needsCode,omitempty"` // a yes has to come with the code
-	// a yes has to come with "whole": true, after the person saw the question whole
+	NeedsCode bool `json:"needsCode,omitempty"` // a yes must include the code
+	// a yes must include "whole": true, after the person saw the whole question
 	MustSee  bool `json:"mustSee,omitempty"`
-	Cut      bool `json:"cut,omitempty"` // something is left out or masked; GET /api/pending/ID has it all
+	Cut      bool `json:"cut,omitempty"` // a text is cut or masked; GET /api/pending/ID has all of it
 	Editable bool `json:"editable,omitempty"`
 
 	Offers  []Offer         `json:"offers"`            // the ways of saying yes
-	Inquiry *prompt.Inquiry `json:"inquiry,omitempty"` // it is not about a call: a program asks something
-	Args    json.RawMessage `json:"args,omitempty"`    // with GET /api/pending/ID, when they may be changed
-	Input   json.RawMessage `json:"input,omitempty"`   // with Args: the tool's JSON Schema of them, as its server wrote it
+	Inquiry *prompt.Inquiry `json:"inquiry,omitempty"` // a program's own question, not about a call
+	Args    json.RawMessage `json:"args,omitempty"`    // with GET /api/pending/ID, if the person may change them
+	Input   json.RawMessage `json:"input,omitempty"`   // with Args: their JSON Schema, as the server wrote it
 }
 
-// An Offer is a way of saying yes. Its grant is for Uses calls, 0 being any number, and for Length; an answer may set
+// An Offer is a way of saying yes. Its grant is for Uses calls (0 is any number) and for Length. An answer may set
 // other numbers, up to MostUses and Longest.
 type Offer struct {
 	Scope    call.Scope `json:"scope"`
@@ -56,10 +56,10 @@ type Offer struct {
 	Longest  string     `json:"longest,omitempty"`
 
 	Allows string `json:"-"` // the calls, without number and end
-	Ends   []end  `json:"-"` // that can be chosen
+	Ends   []end  `json:"-"` // choices for the end
 }
 
-// An end is how long a grant can last.
+// An end is a possible lifetime of a grant.
 type end struct {
 	Length string
 	Words  string // 15 minutes
@@ -73,11 +73,11 @@ var lengths = []time.Duration{
 	time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 24 * time.Hour, prompt.HardMax,
 }
 
-// offer describes a grant that can be given with a yes to r.
+// offer describes a grant that a yes to r can give.
 func offer(r *prompt.Request, g *prompt.Grant) Offer {
 	o := Offer{Scope: g.Scope, Text: g.Text(), Uses: g.Uses, MostUses: prompt.MostUses(g.Scope), Allows: g.Allows()}
 	if o.MostUses == 0 {
-		return o // it is given as it is
+		return o // the person cannot change it
 	}
 	length, longest := g.Expires.Sub(g.Created), r.Terms.Longest()
 	o.Length, o.Longest = length.String(), longest.String()
@@ -90,7 +90,7 @@ func offer(r *prompt.Request, g *prompt.Grant) Offer {
 	return o
 }
 
-// lasts is a duration in words.
+// lasts writes a duration in words.
 func lasts(d time.Duration) string {
 	for _, unit := range []struct {
 		name string
@@ -116,11 +116,11 @@ type asked struct {
 	request           *prompt.Request
 }
 
-// Yes are the words of the button that allows it.
+// Yes is the label of the button that allows it.
 func (a *asked) Yes() string { return a.request.Yes() }
 
-// shownArgs are the arguments for wide and narrow screens, with notes beside them. A question of a program is in their
-// place.
+// shownArgs are the arguments for wide and narrow screens, with notes beside them. For a program's question it holds
+// the question instead.
 type shownArgs struct {
 	Wide, Narrow           []span
 	WideNotes, NarrowNotes []span
@@ -155,7 +155,7 @@ func outdented(text string) string {
 	return b.String()
 }
 
-// shown keeps the renderings of the open questions: they are slow to make and never change.
+// shown caches the renderings of the open questions: they are slow to make and never change.
 type shown struct {
 	mu  sync.Mutex
 	all map[string]*asked
@@ -248,21 +248,21 @@ func risk(r string) (class, words string) {
 	return "critical", "Unknown risk, treated as critical"
 }
 
-// A group is the questions of one program that are shown together. A call that wants a code, or a program's own
-// question, stands alone.
+// A group is the questions of one program that the page shows together. A call that needs a code is a group of its own,
+// and so is a program's own question.
 type group struct {
 	Run          string
 	Asks         []*asked
 	Wide, Narrow []span // all calls as one question, if there are several
-	Mark         string // changes when the group is not what it was
-	Plan         string // the words of the offer to allow what the program does next as well; "" is no offer
+	Mark         string // changes when the group changes
+	Plan         string // the offer to allow what the program does next as well; "" is no offer
 }
 
-// Together reports whether the calls of a group are shown as one.
+// Together reports whether the page shows the calls of a group as one.
 func (g *group) Together() bool { return len(g.Asks) > 1 }
 
-// AtOnce reports whether the calls of a group are asked at the same moment, for the same principal and until the same
-// time.
+// AtOnce reports whether the calls of a group arrived at the same moment, for the same principal and with the same
+// deadline.
 func (g *group) AtOnce() bool {
 	first := g.Asks[0]
 	return !slices.ContainsFunc(g.Asks, func(a *asked) bool {
@@ -286,7 +286,7 @@ func groups(all []*asked) []*group {
 		g.Asks = append(g.Asks, a)
 	}
 	for _, g := range list {
-		// They arrive in any order, since they are asked at once.
+		// They arrive in any order, because the program made them at once.
 		slices.SortStableFunc(g.Asks, func(a, b *asked) int { return cmp.Compare(a.Call, b.Call) })
 		var ids []string
 		var calls []*prompt.Request
@@ -299,7 +299,7 @@ func groups(all []*asked) []*group {
 			}
 		}
 		if planned < len(g.Asks) {
-			g.Plan = "" // the plan is allowed together with all calls of the group
+			g.Plan = "" // a yes to all calls of the group also allows the plan
 		}
 		g.Mark = strings.Join(ids, " ")
 		if g.Together() {
@@ -330,7 +330,7 @@ func (c *Console) showPending(w http.ResponseWriter, r *http.Request, s *session
 type askView struct {
 	frame
 	Ask      *asked
-	Proposal bool   // a rule can be proposed
+	Proposal bool   // the person can propose a rule
 	Args     string // to be changed
 	Fields   []*form.Field
 	Problem  string
@@ -348,7 +348,7 @@ func (c *Console) showAsk(w http.ResponseWriter, r *http.Request, s *session) er
 	return c.render(w, "ask", c.whole(r, s, a))
 }
 
-// whole is the view of a question with nothing cut and nothing masked.
+// whole is the view of a question without cuts and masks.
 func (c *Console) whole(r *http.Request, s *session, a *asked) *askView {
 	one := *a
 	one.shownArgs = showArgs(a.request, true)

@@ -14,22 +14,21 @@ import (
 	"github.com/codemode-project/codemode/audit"
 )
 
-// Rules are what an administrator sees and changes. Its methods may be called by many goroutines, and the page shows
-// their errors.
+// Rules are what an administrator sees and changes. Many goroutines may call its methods. The page shows their errors.
 type Rules interface {
-	// Files lists the configuration files; stale says why they are not in force as they are, "" if they are.
+	// Files lists the configuration files. stale says why their current content is not in force, "" if it is.
 	Files() (files []RuleFile, stale string)
-	// Check says what would be wrong with this text of a file. Nothing changes.
+	// Check reports what would be wrong with this text of a file. It changes nothing.
 	Check(path string, text []byte) error
-	// Save writes a file that passes Check, if its digest is still the one given.
+	// Save writes a file that passes Check, if the file on disk still has the given digest.
 	Save(ctx context.Context, path, digest string, text []byte) error
-	// Propose writes a rule into a file as a comment, for review, and returns which file.
+	// Propose writes a rule into a file as a comment, for review, and returns the file's name.
 	Propose(ctx context.Context, p Proposal) (file string, err error)
 	// NewSession makes a session for a role.
 	NewSession(role string, life time.Duration) (id string, expires time.Time, err error)
 }
 
-// Effects are Rules that know what a proposal would change.
+// Effects are Rules that can predict what a proposal would change.
 type Effects interface {
 	Rules
 	// Effect says in lines what the accepted proposal would change in recent calls. An error refuses the proposal.
@@ -43,7 +42,7 @@ type RuleFile struct {
 	Digest   string
 	Text     string
 	Editable bool
-	New      bool // it is not there yet
+	New      bool // it does not exist yet
 }
 
 // A Proposal is a rule that a person would like to have.
@@ -59,7 +58,7 @@ type rulesView struct {
 	Files   []RuleFile
 	Stale   string
 	Problem string
-	Path    string // of the file that is being changed
+	Path    string // of the file being changed
 	Text    string
 	Lives   []string
 
@@ -68,7 +67,7 @@ type rulesView struct {
 	Program string
 }
 
-// lives are how long a session for a role may last.
+// lives are the possible lifetimes of a session for a role.
 var lives = []struct {
 	name string
 	life time.Duration
@@ -93,7 +92,7 @@ func (c *Console) rulesView(r *http.Request, s *session) *rulesView {
 	for _, l := range lives {
 		v.Lives = append(v.Lives, l.name)
 	}
-	query := r.URL.Query() // anybody may have made the link
+	query := r.URL.Query() // anybody may have written the link
 	v.Profile, v.Program = query.Get("profile"), query.Get("program")
 	for _, tool := range query["allow"] {
 		if max(len(v.Profile), len(tool)) <= longestName && name.MatchString(v.Profile) && name.MatchString(tool) &&
@@ -111,7 +110,7 @@ func (c *Console) showRules(w http.ResponseWriter, r *http.Request, s *session) 
 	return c.render(w, "rules", c.rulesView(r, s))
 }
 
-// mayChangeRules refuses people who may not see and change the rules.
+// mayChangeRules refuses people without permission to see and change the rules.
 func (c *Console) mayChangeRules(s *session) error {
 	if c.admin(s.person) {
 		return nil
@@ -119,12 +118,12 @@ func (c *Console) mayChangeRules(s *session) error {
 	return refuse(http.StatusForbidden, "only administrators see and change the rules")
 }
 
-// fileOf is the file that a form writes, with its new text.
+// fileOf returns the file that a form writes, with its new text.
 func fileOf(r *http.Request) (path string, text []byte) {
 	return r.PostForm.Get("path"), []byte(r.PostForm.Get("text"))
 }
 
-// againRules shows the rules with the outcome of a request: a problem, or what was done. It keeps the text of the form.
+// againRules shows the rules with the outcome of a request: a problem, or the change. It keeps the text of the form.
 func (c *Console) againRules(w http.ResponseWriter, r *http.Request, s *session, done string, problem error) error {
 	path, text := fileOf(r)
 	v := c.rulesView(r, s)
@@ -159,7 +158,7 @@ func (c *Console) saveRules(w http.ResponseWriter, r *http.Request, s *session) 
 	before := ""
 	for _, f := range files {
 		if f.Path == path {
-			if f.Digest != r.PostForm.Get("digest") { // the change that is shown has to be the change that is made
+			if f.Digest != r.PostForm.Get("digest") { // the page must make exactly the change that it shows
 				return nil, c.againRules(w, r, s, "", errors.New("the file was changed meanwhile; load the page again, "+
 					"and look at what is there now"))
 			}
@@ -205,7 +204,7 @@ func (c *Console) proposeRule(w http.ResponseWriter, r *http.Request, s *session
 	return ch, nil
 }
 
-// proposing is the change that a proposal makes: all that it would write, and what it would change in recent calls.
+// proposing is the change that a proposal makes: everything that it would write, and its effect on recent calls.
 func (c *Console) proposing(ctx context.Context, p *Proposal) (*change, error) {
 	args := "any arguments"
 	if p.Args != nil {

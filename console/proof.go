@@ -19,19 +19,19 @@ import (
 	"github.com/codemode-project/codemode/audit"
 )
 
-// A session alone does not widen what programs may do, nor start anything: its cookie may be stolen, or another person
-// may sit before the open page. Such a change waits until the same request comes again with a code. The person who
-// started the process gets the code, together with what it is for.
+// A session alone cannot widen what programs may do, or start anything: somebody may have stolen its cookie, or another
+// person may sit before the open page. Such a change waits until the same request comes again with a code. The person
+// who started the process gets the code, together with its purpose.
 
 const (
 	// changeLife is how long a change waits for its code.
 	changeLife = 10 * time.Minute
-	// proofLife is how long a code can be used.
+	// proofLife is how long a code is valid.
 	proofLife = 3 * time.Minute
 	// maxChanges is how many changes of one session wait at once; one more replaces the oldest.
 	maxChanges = 8
-	// maxWrong is how many wrong codes for one change are recorded. Guesses need no other limit: a code has 130 random
-	// bits.
+	// maxWrong is how many wrong codes for one change go into the record. Guesses need no other limit: a code has 130
+	// random bits.
 	maxWrong = 3
 )
 
@@ -42,8 +42,8 @@ type change struct {
 	do     func(w http.ResponseWriter, r *http.Request) error
 }
 
-// A prepare looks at a request that widens power. It changes nothing, and returns what would be done; nil is that it
-// answered instead.
+// A prepare examines a request that widens power. It changes nothing, and returns the change that the request would
+// make. Nil means that it has answered the request instead.
 type prepare func(w http.ResponseWriter, r *http.Request, s *session) (*change, error)
 
 // waiting is a change without a proof yet.
@@ -63,8 +63,8 @@ type Confirmation struct {
 	Person  string    `json:"person"`
 	What    string    `json:"what"`             // in one line
 	Detail  []string  `json:"detail,omitempty"` // removed lines of a file, after "- ", and added ones, after "+ "
-	Since   time.Time `json:"since"`            // when it was asked for
-	Code    string    `json:"code"`             // counts once, for this change, in the session that wants it
+	Since   time.Time `json:"since"`            // time of the request
+	Code    string    `json:"code"`             // valid once, for this change, in its session
 	Expires time.Time `json:"expires"`          // of the code
 }
 
@@ -95,12 +95,12 @@ func (s *session) confirm(now time.Time) (all []Confirmation) {
 	return all
 }
 
-// sweepChanges drops changes that waited for too long. The caller holds s.mu.
+// sweepChanges drops changes that have waited for too long. The caller holds s.mu.
 func (s *session) sweepChanges(now time.Time) {
 	s.changes = slices.DeleteFunc(s.changes, func(x *waiting) bool { return now.Sub(x.since) >= changeLife })
 }
 
-// expect lets a change wait for its code.
+// expect makes a change wait for its code.
 func (s *session) expect(request [sha256.Size]byte, ch *change, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,7 +114,7 @@ func (s *session) expect(request [sha256.Size]byte, ch *change, now time.Time) {
 	s.changes = append(s.changes, &waiting{request: request, what: ch.what, detail: ch.detail, since: now})
 }
 
-// prove uses the code of a change. A wrong one changes nothing; tell says to record it.
+// prove uses the code of a change. A wrong code changes nothing; tell says whether to record it.
 func (s *session) prove(request [sha256.Size]byte, code string, now time.Time) (ok, tell bool) {
 	code = strings.ToUpper(strings.Join(strings.Fields(code), ""))
 	digest := sha256.Sum256([]byte(code))
@@ -134,11 +134,11 @@ func (s *session) prove(request [sha256.Size]byte, code string, now time.Time) (
 	return true, false
 }
 
-// The code of a change is in a header, or in a field of a form.
+// The code of a change comes in a header, or in a field of a form.
 const (
 	proofField  = "proof"
 	proofHeader = "X-Proof"
-	// requestField holds the other fields of a form that is sent again.
+	// requestField holds the other fields of a repeated form.
 	requestField = "request"
 )
 
@@ -154,7 +154,7 @@ type confirmView struct {
 
 // proved makes the change that a request prepares if the request has the code for exactly that change.
 //
-// This is the only way to what a [change] does, and every route that is classified as widens passes here.
+// Only proved carries out a [change]. Every route classified as widens goes through it.
 func (c *Console) proved(p prepare) page {
 	return func(w http.ResponseWriter, r *http.Request, s *session) error {
 		if isAPI(r) != (mediaType(r) == "application/json") {
@@ -207,7 +207,7 @@ func (c *Console) proved(p prepare) page {
 	}
 }
 
-// proofOf splits a request into the digest of what it wants, its code, and its fields to be sent again.
+// proofOf splits a request into the digest of its content, its code, and the fields that the browser must send again.
 func proofOf(r *http.Request) (request [sha256.Size]byte, code, again string, err error) {
 	h := sha256.New()
 	if mediaType(r) == "application/json" {
@@ -228,8 +228,8 @@ func proofOf(r *http.Request) (request [sha256.Size]byte, code, again string, er
 	return [sha256.Size]byte(h.Sum(nil)), code, base64.RawURLEncoding.EncodeToString([]byte(text)), nil
 }
 
-// repeated restores the fields of a form that is sent again with a code. They are encoded in one field of letters, so
-// that they stay the same byte for byte; all other fields but the code are dropped.
+// repeated restores the fields of a form that comes again with a code. One field of letters encodes them, so that they
+// stay the same byte for byte. repeated drops all other fields except the code.
 func repeated(form url.Values) error {
 	text, err := base64.RawURLEncoding.DecodeString(form.Get(requestField))
 	if err != nil || len(text) == 0 {
@@ -250,8 +250,7 @@ func repeated(form url.Values) error {
 	return nil
 }
 
-// maxShown bounds a change that is made on the page, in bytes: a code is for the whole change, and a person sees all of
-// it.
+// maxShown bounds a change on the page, in bytes: a code covers the whole change, so the person must see all of it.
 const maxShown = 128 << 10
 
 // shown is how many bytes of the change a person sees.
@@ -263,7 +262,7 @@ func (ch *change) shown() int {
 	return n
 }
 
-// changedLines are the removed and the added lines between two texts: all between their common beginning and end.
+// changedLines returns the lines that differ between two texts: everything between their common beginning and end.
 func changedLines(before, after string) []string {
 	old, now := strings.Split(before, "\n"), strings.Split(after, "\n")
 	for len(old) > 0 && len(now) > 0 && old[0] == now[0] {

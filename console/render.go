@@ -23,7 +23,7 @@ var assets embed.FS
 //go:embed templates
 var sources embed.FS
 
-// templates are parsed for the first page, so that other commands do not wait for it.
+// templates parses the templates at the first page, so that other commands do not wait for it.
 var templates = sync.OnceValue(parse)
 
 func parse() map[string]*template.Template {
@@ -68,11 +68,11 @@ type askIn struct {
 	AtOnce bool // its group shows for whom and until when
 }
 
-// A frame is what every page has around its content.
+// A frame surrounds the content of every page.
 type frame struct {
 	Title   string
 	Home    string // path of the page before the login
-	Base    string // the beginning of paths: Home before the login, then the path of the session
+	Base    string // prefix of paths: Home before the login, then the path of the session
 	Person  string // "" before the login
 	CSRF    string
 	Here    string // which part of the page
@@ -97,8 +97,7 @@ func (c *Console) frame(r *http.Request, s *session, here, title string) frame {
 	}
 }
 
-// render writes a page whole or not at all. Like the other functions that answer, it returns nil, for handlers to
-// return.
+// render writes a whole page or nothing. Like the other functions that answer, it returns nil, for handlers to return.
 func (c *Console) render(w http.ResponseWriter, name string, data any) error {
 	var page bytes.Buffer
 	if err := templates()[name].Execute(&page, data); err != nil {
@@ -111,7 +110,7 @@ func (c *Console) render(w http.ResponseWriter, name string, data any) error {
 	return nil
 }
 
-// redirect sends the client to a page of the session, which says what was done.
+// redirect sends the client to a page of the session. The page reports what happened.
 func (c *Console) redirect(w http.ResponseWriter, r *http.Request, s *session, path string, bad bool,
 	said string) error {
 	http.Redirect(w, r, c.base(r)+path+s.say(bad, said), http.StatusSeeOther)
@@ -124,7 +123,7 @@ type problemView struct {
 	Problem string
 }
 
-// fail says that something was not done, as JSON or as a page.
+// fail reports a failed request, as JSON or as a page.
 func (c *Console) fail(w http.ResponseWriter, r *http.Request, code int, why string) {
 	if wantsJSON(r) {
 		_ = writeJSON(w, code, map[string]any{"ok": false, "error": why})
@@ -182,7 +181,7 @@ func static(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(data)
 }
 
-// age is the time since t, in one number.
+// age is the time since t, as one number with its unit.
 func age(t time.Time) string {
 	switch d := time.Since(t).Round(time.Second); {
 	case d < 0:
@@ -219,7 +218,7 @@ func clock(t time.Time) string {
 	return t.Local().Format("15:04:05")
 }
 
-// short is the beginning of a digest, with the name of its kind.
+// short is the beginning of a digest, with the name of its algorithm.
 func short(digest string) string {
 	hex := digest[strings.IndexByte(digest, ':')+1:]
 	return word(digest[:len(digest)-len(hex)+min(len(hex), 12)])

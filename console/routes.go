@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// sessionPrefix is what stands in a path before the key of a session.
+// sessionPrefix precedes the key of a session in a path.
 const sessionPrefix = "/s/"
 
-// sessionPath is what all paths of a session begin with.
+// sessionPath is the prefix of all paths of a session.
 func (c *Console) sessionPath(key string) string { return c.options.Path + sessionPrefix + key }
 
 // split separates a path of the page into the key of a session, "" if there is none, and the path within the session.
@@ -28,7 +28,7 @@ const keyValue = "session"
 
 func keyOf(r *http.Request) string { return r.PathValue(keyValue) }
 
-// base is what the paths of the page begin with for the client of a request.
+// base is the prefix of the page's paths for the client of a request.
 func (c *Console) base(r *http.Request) string {
 	if key := keyOf(r); key != "" {
 		return c.sessionPath(key)
@@ -36,13 +36,13 @@ func (c *Console) base(r *http.Request) string {
 	return c.options.Path
 }
 
-// A power is what a request can do for whoever has a session.
+// A power says what a request can do for the holder of a session.
 type power int
 
 const (
 	// widens is the zero value: a request may write rules or start something, and wants a fresh proof of the person.
 	widens power = iota
-	// answers is a person's answer to a question that a program asked.
+	// answers is a person's answer to a program's question.
 	answers
 	// narrows revokes something.
 	narrows
@@ -50,16 +50,16 @@ const (
 	reads
 )
 
-// A route is a path of a session, and what a request to it can do.
+// A route is a path of a session, with the power of a request to it.
 type route struct {
 	method, path string
 	power        power
-	token        bool    // a token that answers may use it too, without a session
+	token        bool    // an answering token may use it too, without a session
 	page         page    // nil where it widens
 	prepare      prepare // where it widens
 }
 
-// inside are all paths that a session has. A page is a file page_<name>.go, with its template of that name.
+// inside lists all paths of a session. A page is a file page_<name>.go, with a template of that name.
 func (c *Console) inside() []route {
 	get := func(path string, p page) route { return route{"GET", path, reads, false, p, nil} }
 	post := func(path string, w power, p page) route { return route{"POST", path, w, false, p, nil} }
@@ -93,7 +93,7 @@ func (c *Console) inside() []route {
 	}
 }
 
-// routes are all paths there are. Those of a session exist without its key as well, where they ask for a login.
+// routes are all paths. The paths of a session exist without its key as well, and ask for a login there.
 func (c *Console) routes() http.Handler {
 	before, after := http.NewServeMux(), http.NewServeMux()
 	before.HandleFunc("GET /static/{file}", static)
@@ -136,7 +136,7 @@ func (c *Console) routes() http.Handler {
 	})
 }
 
-// A page is a handler for somebody who has logged in. Its error says why it did not answer; see [Console.answer].
+// A page is a handler for a logged-in person. Its error says why it did not answer; see [Console.answer].
 type page func(w http.ResponseWriter, r *http.Request, s *session) error
 
 // A refusal is an error for the client of a request.
@@ -149,7 +149,7 @@ func (e *refusal) Error() string { return e.why }
 
 func refuse(status int, why string) error { return &refusal{status, why} }
 
-// answer answers a request that ended with an error; nil says that it was answered.
+// answer responds to a request that ended with an error; nil means that the handler has responded.
 func (c *Console) answer(w http.ResponseWriter, r *http.Request, err error) {
 	refused, ok := errors.AsType[*refusal](err)
 	switch {
@@ -167,7 +167,7 @@ func (c *Console) bySession(w http.ResponseWriter, r *http.Request, next page) e
 	s := c.session(r)
 	switch {
 	case s != nil:
-		c.sessions.read(s) // who requests anything is present
+		c.sessions.read(s) // any request counts as presence
 		return next(w, r, s)
 	case r.Method == http.MethodGet && !isAPI(r):
 		w.WriteHeader(http.StatusUnauthorized)
@@ -182,7 +182,7 @@ var (
 	errNotJSON   = refuse(http.StatusUnsupportedMediaType, "send JSON")
 )
 
-// checked serves a change that comes with the CSRF token of the session, as a form or as JSON.
+// checked serves a change, a form or JSON, if it has the session's CSRF token.
 func checked(next page) page {
 	return func(w http.ResponseWriter, r *http.Request, s *session) error {
 		token := r.Header.Get("X-CSRF-Token")

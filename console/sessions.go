@@ -14,25 +14,26 @@ import (
 )
 
 const (
-	// maxSessions is how many sessions there are at once; one more replaces the longest idle one.
+	// maxSessions is how many sessions may exist at once; one more replaces the longest idle one.
 	maxSessions = 64
 	// maxStreams is how many streams of events a session may have open: each tab has one.
 	maxStreams = 32
-	// lingering is how long a person counts as present after their last page was closed: another page may be loading.
+	// lingering is how long a person counts as present after closing their last page: another page may be loading.
 	lingering = 10 * time.Second
 	// reading is how long a person counts as present after a request: their page may run no script, or their front end
 	// may poll.
 	reading = 45 * time.Second
-	// maxNotices is how many notices of a session are kept.
+	// maxNotices is how many notices a session keeps.
 	maxNotices = 20
 )
 
 // A session is a login. A request belongs to it if it has both halves that the login made: the key in its path and the
-// id in its cookie. Browsers send a cookie to every port of a host but only below its path, and no other port knows the
-// path. Its own seat at the queue is for answers; each open page has another one, by which the person is present.
+// id in its cookie. Browsers send a cookie to every port of a host, but only below the cookie's path, and no other port
+// knows that path. The session's own seat at the queue is for answers. Each open page has another seat, which makes the
+// person present.
 type session struct {
 	person string
-	token  bool              // it stands for a token, see ofToken, and has no id and no csrf
+	token  bool              // represents a token, see ofToken, without id and csrf
 	id     [sha256.Size]byte // digest of the cookie's value
 	csrf   string
 	born   time.Time
@@ -40,22 +41,22 @@ type session struct {
 	reader *approvals.Seat // present after a request; nil before the first. Guarded by the mutex of sessions
 
 	mu       sync.Mutex
-	changes  []*waiting // that want a proof
-	last     time.Time  // when there was a request or an open page
+	changes  []*waiting // changes that wait for a proof
+	last     time.Time  // time of the last request or open page
 	streams  int
 	notices  []notice
-	answered []*answered   // lately, oldest first
+	answered []*answered   // recent ones, oldest first
 	ended    chan struct{} // closed at the end
 }
 
-// A notice is a text for the page that a redirect leads to, and for no other: pages are loaded for other reasons too.
+// A notice is a text only for the page that a redirect leads to: browsers load pages for other reasons too.
 type notice struct {
 	id   string
 	Bad  bool
 	Text string
 }
 
-// say keeps a notice, and returns the query of the page that shows it.
+// say stores a notice, and returns the query of the page that shows it.
 func (s *session) say(bad bool, text string) (query string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,7 +67,7 @@ func (s *session) say(bad bool, text string) (query string) {
 	return "?said=" + n.id
 }
 
-// said are the notices that a request names. They stay, for when the page is loaded again.
+// said returns the notices that a request names. It keeps them, because the browser may load the page again.
 func (s *session) said(r *http.Request) (all []notice) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +79,7 @@ func (s *session) said(r *http.Request) (all []notice) {
 	return all
 }
 
-// sessions are all of them, with the seats of people who are present.
+// sessions holds all sessions, with the seats of present people.
 type sessions struct {
 	c   *Console
 	now func() time.Time
@@ -86,7 +87,7 @@ type sessions struct {
 	mu     sync.Mutex
 	closed bool
 	all    map[[sha256.Size]byte]*session  // by the digest of the key in their path
-	seats  map[*approvals.Seat]*time.Timer // with the timer that ends each; nil while a stream holds it
+	seats  map[*approvals.Seat]*time.Timer // with each seat's timer; nil while a stream holds the seat
 	tokens map[[sha256.Size]byte]*session  // of tokens; see ofToken
 }
 
@@ -95,8 +96,8 @@ func (ss *sessions) init(c *Console) {
 	ss.all, ss.tokens = map[[sha256.Size]byte]*session{}, map[[sha256.Size]byte]*session{}
 }
 
-// open makes a session. Its key is part of the path and its id is the value of the cookie; both are kept as digests
-// alone.
+// open makes a session. Its key is part of the path and its id is the value of the cookie. The process keeps only the
+// digests of both.
 func (ss *sessions) open(person string) (key, id string, s *session) {
 	key, id = rand.Text(), rand.Text()+rand.Text()
 	now := ss.now()
@@ -115,7 +116,7 @@ func (ss *sessions) open(person string) (key, id string, s *session) {
 	return key, id, s
 }
 
-// of returns the session that a key opens together with one of several ids, nil if there is none.
+// of returns the session that belongs to a key and one of several ids, nil if there is none.
 func (ss *sessions) of(key string, ids []string) *session {
 	now := ss.now()
 	ss.mu.Lock()
@@ -162,12 +163,12 @@ func (s *session) lastSeen() time.Time {
 	return s.last
 }
 
-// over reports whether the time of a session is over.
+// over reports whether a session has expired.
 func (ss *sessions) over(s *session, now time.Time) bool {
 	return now.Sub(s.born) >= ss.c.options.Life || now.Sub(s.lastSeen()) >= ss.c.options.Idle
 }
 
-// sweep removes sessions whose time is over. The caller holds ss.mu, like those of the next two.
+// sweep removes expired sessions. The caller holds ss.mu, also for the next two.
 func (ss *sessions) sweep(now time.Time) {
 	for id, s := range ss.all {
 		if ss.over(s, now) {
@@ -204,7 +205,7 @@ func (ss *sessions) end(s *session) {
 	}
 }
 
-// sit gives an open page a seat. left ends it a little later; nil says that the session has too many.
+// sit gives an open page a seat. left ends the seat after a short time; nil means that the session has too many.
 func (ss *sessions) sit(s *session) (seat *approvals.Seat, left func()) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -227,7 +228,7 @@ func (ss *sessions) sit(s *session) (seat *approvals.Seat, left func()) {
 	}
 }
 
-// read notes a request of a session: its person is present for a while.
+// read notes a request of a session: its person counts as present for a while.
 func (ss *sessions) read(s *session) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -241,7 +242,7 @@ func (ss *sessions) read(s *session) {
 	ss.leaveIn(s.reader, reading)
 }
 
-// leaveIn ends a seat after a while, counted from now. The caller holds ss.mu.
+// leaveIn ends a seat after a while from now. The caller holds ss.mu.
 func (ss *sessions) leaveIn(seat *approvals.Seat, after time.Duration) {
 	timer, there := ss.seats[seat]
 	switch {
@@ -280,13 +281,13 @@ func (ss *sessions) close() {
 	}
 }
 
-// cookieName differs between the pages of several processes, for people who look at their cookies.
+// cookieName differs between the pages of several processes, for people who inspect their cookies.
 func cookieName(origin string) string {
 	sum := sha256.Sum256([]byte(origin))
 	return "codemode-" + hex.EncodeToString(sum[:4])
 }
 
-// securePrefix makes browsers refuse a cookie of a page without TLS. Except Safari, they treat this host as one with
+// securePrefix makes browsers refuse a cookie of a page without TLS. All except Safari treat this host like one with
 // TLS. The prefix __Host- demands the path /, under which browsers send a cookie to every other port of this host.
 const securePrefix = "__Secure-"
 
@@ -306,7 +307,7 @@ func (c *Console) setCookie(w http.ResponseWriter, r *http.Request, base, id str
 }
 
 // session returns the session of a request, nil if it has none. Other ports of this host can set cookies of the same
-// name for shorter paths; browsers send those too, and they neither open a session nor close one.
+// name for shorter paths. Browsers send those too, but they neither open nor close a session.
 func (c *Console) session(r *http.Request) *session {
 	key := keyOf(r)
 	if key == "" {

@@ -11,14 +11,14 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 )
 
-// A span is a piece of text as a page shows it. html/template escapes it once more.
+// A span is a piece of text on a page. html/template escapes it once more.
 type span struct {
 	Class string
 	Text  string
 }
 
-// classes are the CSS classes for the colours of package approvals. Only its own words have colours: data has no escape
-// character left.
+// classes are the CSS classes for the colours of package approvals. Only that package's own words have colours: data
+// contains no escape character any more.
 var classes = map[string]string{"1": "title", "2": "label", "1;31": "danger", "33": "caution"}
 
 // spans turns a rendering with colours into pieces for a page.
@@ -50,7 +50,7 @@ func visible(r rune) bool {
 	return unicode.IsGraphic(r) && prompt.Quote(string(r)) == `"`+string(r)+`"`
 }
 
-// lines shows a text of several lines as it is, with a mark in place of each invisible character.
+// lines shows a multi-line text unchanged, except for a mark in place of each invisible character.
 func lines(text string) []span {
 	var all []span
 	var plain strings.Builder
@@ -81,7 +81,7 @@ func lines(text string) []span {
 	return all
 }
 
-// editable indents JSON for people to change: nothing in it is hidden, and its value stays the same.
+// editable indents JSON for editing: it hides nothing, and the value stays the same.
 func editable(args json.RawMessage) string {
 	var laid bytes.Buffer
 	if err := json.Indent(&laid, args, "", "  "); err != nil {

@@ -8,8 +8,9 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 )
 
-// A program that answers for its principal has a bearer token and no login: no path, no cookie and, since no browser
-// sends a token by itself, no X-CSRF-Token. It may use the routes that are marked so, all of them JSON.
+// A program that answers for its principal has a bearer token and no login: no path and no cookie. It needs no
+// X-CSRF-Token either, because no browser sends a token by itself. It may use the routes marked for tokens, all of them
+// JSON.
 
 // bearer is the bearer token of a request, "" if there is none.
 func bearer(r *http.Request) string {
@@ -23,7 +24,7 @@ func bearer(r *http.Request) string {
 	return strings.TrimSpace(token)
 }
 
-// byToken serves a request that has a token which answers. x is the route without the key of a session.
+// byToken serves a request with an answering token. x is the route without the key of a session.
 func (c *Console) byToken(w http.ResponseWriter, r *http.Request, x *route) error {
 	person, status, why := c.options.Bearer(r, bearer(r))
 	switch {
@@ -43,7 +44,7 @@ func (c *Console) byToken(w http.ResponseWriter, r *http.Request, x *route) erro
 	return x.page(w, r, s)
 }
 
-// still reports whether the token of a long request is still accepted; a session ends by itself.
+// still reports whether the token of a long request is still valid; a session ends by itself.
 func (c *Console) still(r *http.Request, s *session) bool {
 	if !s.token {
 		return true
@@ -52,10 +53,11 @@ func (c *Console) still(r *http.Request, s *session) bool {
 	return status == 0 && person == s.person
 }
 
-// maxTokens bounds how many tokens are remembered with what their owners saw whole.
+// maxTokens bounds how many tokens the page remembers, with the questions that their owners saw whole.
 const maxTokens = 256
 
-// ofToken is the session of a token: the same for each request, so that it knows which questions were seen whole.
+// ofToken is the session of a token. It is the same for each request, so that it knows which questions its owner saw
+// whole.
 func (ss *sessions) ofToken(person, token string) *session {
 	id := sha256.Sum256([]byte(person + "\x00" + token))
 	now := ss.now()

@@ -1,5 +1,5 @@
-// Package form makes a form from the JSON Schema of a tool's arguments, for people who change them. What the form
-// cannot express they change in the JSON beside it.
+// Package form makes a form from the JSON Schema of a tool's arguments, for people who change them. If the form cannot
+// express a value, people change it in the JSON beside the form.
 package form
 
 import (
@@ -19,7 +19,7 @@ type Field struct {
 	ID       int    // unique on its page
 	Pointer  string // JSON Pointer; the item of a list has that of the list
 	Label    string
-	About    string // what the schema says of it
+	About    string // the schema's description
 	Kind     string // one of those below
 	Whole    bool   // a number without a fraction
 	Required bool
@@ -29,7 +29,7 @@ type Field struct {
 	Item     *Field   // of a list: each of its items
 }
 
-// Kinds of fields. What the form cannot express is other: people change it in the JSON beside the form.
+// Kinds of fields. Other is a value that the form cannot express: people change it in the JSON beside the form.
 const (
 	textField   = "text"
 	numberField = "number"
@@ -45,7 +45,7 @@ type Option struct {
 	Text  string
 }
 
-// What a form has at most. The rest is changed in the JSON.
+// Limits of a form. People change the rest in the JSON.
 const (
 	maxFields  = 120
 	maxNesting = 5
@@ -53,7 +53,7 @@ const (
 	maxRefs    = 8 // references from one schema to the next
 )
 
-// Fields makes the fields of a form from the schema of a tool's arguments. Nil is that there is none to make.
+// Fields makes the fields of a form from the schema of a tool's arguments. It returns nil if there are none.
 func Fields(input json.RawMessage) []*Field {
 	root, err := strictjson.Parse(input, strictjson.Options{})
 	f := &reader{root: root}
@@ -69,7 +69,7 @@ func Fields(input json.RawMessage) []*Field {
 type reader struct {
 	root strictjson.Value
 	n    int      // fields so far
-	in   []string // the properties of each object around: one that holds its like is not shown again
+	in   []string // the properties of each enclosing object: the form does not show a recursive object again
 }
 
 // A schema is a JSON Schema as far as a form needs it. It ignores a keyword whose value has the wrong type.
@@ -135,7 +135,7 @@ func (f *reader) read(v strictjson.Value) (s schema, ok bool) {
 	return s, false
 }
 
-// is reports whether a schema has one type, this one.
+// is reports whether a schema has exactly this type.
 func (s *schema) is(kind string) bool { return len(s.types) == 1 && s.types[0] == kind }
 
 // properties are the fields of an object.
@@ -199,7 +199,7 @@ func (f *reader) field(v strictjson.Value, pointer string, depth int) *Field {
 	return one
 }
 
-// withoutNull removes null from the types of a schema, and says whether it was there.
+// withoutNull removes null from the types of a schema, and reports whether null was there.
 func (f *reader) withoutNull(s schema) (_ schema, null bool) {
 	if i := slices.Index(s.types, "null"); i >= 0 && len(s.types) > 1 {
 		s.types = slices.Delete(s.types, i, i+1)
@@ -224,7 +224,7 @@ func (s *schema) alternatives() []strictjson.Value {
 	return append(elements(s.get("anyOf")), elements(s.get("oneOf"))...)
 }
 
-// options are the values of a schema that lists them; nil is that it does not.
+// options returns the values that a schema lists; nil if it lists none.
 func (f *reader) options(s *schema) (all []Option) {
 	values, texts := s.enum, []string{}
 	switch {
