@@ -11,20 +11,20 @@ import (
 	"github.com/codemode-project/codemode/profiles/condition"
 )
 
-// An argument is what a tool's input schema says about the place a pointer leads to.
+// An argument is what a tool's input schema says about the target of a pointer.
 type argument struct {
-	described bool   // the schema names it, or a pattern that it fits
-	required  bool   // no call without it is valid
-	standing  string // the value that stands in for it when it is missing, as JSON; "" = none is named
+	described bool   // the schema names it, or has a matching pattern
+	required  bool   // every valid call has it
+	standing  string // the schema's default when it is missing, as JSON; "" = none
 }
 
-// An inputSchema is a JSON Schema as far as it says which arguments there are.
+// An inputSchema is a JSON Schema, reduced to what it says about the existing arguments.
 type inputSchema struct {
 	root any
-	left *int // schemas that may still be looked at for one argument
+	left *int // schemas that one argument may still visit
 }
 
-// What a server's schema may take: schemas looked at for one argument, and bytes of a pattern for keys.
+// Limits for a server's schema: schemas visited for one argument, and bytes of a pattern for keys.
 const (
 	maxFollowed   = 10_000
 	maxKeyPattern = 1000
@@ -40,7 +40,7 @@ func parseInputSchema(raw json.RawMessage) (inputSchema, bool) {
 	return s, ok
 }
 
-// maxRefs is how many references lead to anything a person wrote; a schema may lead in circles.
+// maxRefs is more references than any schema that a person wrote needs; references may form a cycle.
 const maxRefs = 64
 
 // argument finds what the schema says about a pointer.
@@ -175,7 +175,7 @@ func (s inputSchema) resolve(ref string) any {
 	return at
 }
 
-// elementsOf gives the elements of a JSON array, none for anything else.
+// elementsOf returns the elements of a JSON array, none for anything else.
 func elementsOf(v any) []any {
 	l, _ := v.([]any)
 	return l

@@ -10,7 +10,7 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 )
 
-// assemble makes the profiles that decide calls, from all files so far. Everything has been checked.
+// assemble makes the profiles that decide calls, from all files so far. The files have already passed all checks.
 func (b *builder) assemble() {
 	c := b.config
 	c.parts = append(slices.Clip(b.before), &fileRules{
@@ -22,7 +22,7 @@ func (b *builder) assemble() {
 	b.settle()
 	for _, p := range c.parts {
 		switch p.Standing {
-		case User: // for the profiles that do not say
+		case User: // for profiles that do not set it
 			c.Limits = c.Limits.Stricter(p.limits)
 		case Untrusted:
 			b.caps = b.caps.Stricter(p.limits)
@@ -58,7 +58,7 @@ func (b *builder) assemble() {
 	b.layOverlays()
 }
 
-// settle joins what the files say about preflight, saved programs and the admin page.
+// settle merges the files' settings for preflight, saved programs and the admin page.
 func (b *builder) settle() {
 	c := b.config
 	if b.base == nil {
@@ -74,7 +74,7 @@ func (b *builder) settle() {
 	}
 }
 
-// trustedServers gives the servers with annotations that allow rules may believe: those that the files trust, and the
+// trustedServers returns the servers with annotations that allow rules may believe: those that the files trust, and the
 // built-in ones unless a configured server has their name.
 func (b *builder) trustedServers() map[string]bool {
 	trusted := map[string]bool{"time": true, "filesystem": true}
@@ -104,8 +104,8 @@ func (b *builder) floors() {
 	}
 }
 
-// complete joins the profiles of that name from all files, and adds the layers that bind it. A name that only an
-// untrusted file has is not a profile.
+// complete merges the profiles of that name from all files, and adds the layers that bind it. A name that occurs only
+// in an untrusted file is not a profile.
 func (b *builder) complete(name string) *profiles.Profile {
 	var own []*profiles.Written
 	var layers []*profiles.Layer
@@ -141,7 +141,7 @@ func (b *builder) complete(name string) *profiles.Profile {
 	return b.effective(w).Under(append(floors, layers...)...)
 }
 
-// merged joins what several files say about one profile.
+// merged merges what several files say about one profile.
 func merged(all []*profiles.Written) *profiles.Written {
 	if len(all) == 1 {
 		return all[0]
@@ -158,7 +158,7 @@ func merged(all []*profiles.Written) *profiles.Written {
 }
 
 // untrusted makes a layer of a profile in an untrusted file. Only rules that are stricter than the rest have an effect.
-// The presence of an allowlist means nothing there, or an ineffective list would deny everything else.
+// The presence of an allowlist means nothing there: otherwise an ineffective list would deny everything else.
 func (b *builder) untrusted(w *profiles.Written, p *fileRules) *profiles.Layer {
 	copied := &profiles.Written{Name: w.Name, Pos: w.Pos}
 	for _, x := range w.Chain {
@@ -173,7 +173,7 @@ func (b *builder) untrusted(w *profiles.Written, p *fileRules) *profiles.Layer {
 			"read it, then: codemode profiles trust " + p.File}
 }
 
-// shadowProfiles gives the profiles that name one the profile that is tried beside them.
+// shadowProfiles attaches to each profile that names one the shadow profile tried beside it.
 func (b *builder) shadowProfiles() {
 	c := b.config
 	for _, p := range c.parts {
@@ -186,8 +186,7 @@ func (b *builder) shadowProfiles() {
 	}
 }
 
-// baseProfile is what decides for the base tool: the default profile, bound by that of the
-// managed file.
+// baseProfile decides for the base tool: it is the default profile, bound by the managed file's.
 func (b *builder) baseProfile() *profiles.Profile {
 	c := b.config
 	var base *profiles.Profile
@@ -204,7 +203,7 @@ func (b *builder) baseProfile() *profiles.Profile {
 	return base
 }
 
-// effective joins a profile with what holds for all profiles.
+// effective merges a profile with the settings for all profiles.
 func (b *builder) effective(w *profiles.Written) *profiles.Profile {
 	s := profiles.Surroundings{
 		Trusted: b.trusted, Limits: b.config.Limits, Bounds: b.bounds, Caps: b.caps,

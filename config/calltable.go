@@ -10,7 +10,7 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 )
 
-// An ExpectedCall is a call with what a profile should make of it: a row of a table.
+// An ExpectedCall is a call with the expected decision: a row of a table.
 type ExpectedCall struct {
 	Pos     settings.Position
 	Source  string // the row
@@ -18,7 +18,7 @@ type ExpectedCall struct {
 	Verdict call.Verdict
 	Tool    string // canonical, or server.tool
 	Args    json.RawMessage
-	Rule    string // the rule that should decide; "" = any
+	Rule    string // the expected deciding rule; "" = any
 }
 
 // ParseCalls reads a table of calls, one to a line:
@@ -29,8 +29,8 @@ type ExpectedCall struct {
 //	deny  fs__read_file {"path": "/etc/passwd"}  # no-etc
 //	ask   github__get_issue
 //
-// The arguments are JSON, and none means none. After # stands the rule that should decide.
-// Rows belong to the profile named last; before any, to the base tool. The error is [Problems].
+// The arguments are JSON; a row without them has no arguments. The expected deciding rule follows #. A row belongs to
+// the nearest profile line above it; without one, to the base tool. The error is [Problems].
 func ParseCalls(file string, data []byte) ([]ExpectedCall, error) {
 	var calls []ExpectedCall
 	var problems settings.Problems
@@ -98,7 +98,7 @@ func (c *ExpectedCall) read(verdict, rest string) (message, hint string) {
 	return "", ""
 }
 
-// Call is the call of the row, for a configuration whose servers are known.
+// Call is the call of the row, for a configuration with known servers.
 func (c *Config) Call(tool string, args json.RawMessage) profiles.Call {
 	if server, name, ok := strings.Cut(tool, "."); ok && !strings.Contains(tool, "__") {
 		return profiles.Call{Server: server, Tool: name, Name: call.Name(server, name), Args: call.Unread(args)}

@@ -7,7 +7,7 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 )
 
-// carry notes that a program can read something and send it away with nobody asked between.
+// carry notes that a program can read something and send it away without a question to a person in between.
 func (l *linter) carry(p *profiles.Profile) {
 	var reads, sends []string
 	for i := range l.tools {

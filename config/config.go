@@ -14,43 +14,42 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 )
 
-// A Config is a configuration file, or several that hold together, checked in full. It never changes after, so it may
-// be used by any number of goroutines.
+// A Config is one configuration file, or several that apply together, fully checked. It never changes afterwards, so
+// any number of goroutines may use it.
 type Config struct {
 	Path   string     // of the user's file, if there are several
 	Digest string     // of the bytes of all files: sha256:...
-	Files  []FileInfo // what it came from, see [ParseAll]
+	Files  []FileInfo // its sources, see [ParseAll]
 
-	// Default is the profile of the base tool. "" means that the base tool is unrestricted,
-	// but for the floor.
+	// Default is the profile of the base tool. "" means that only the floor restricts the base tool.
 	Default string
-	// Floor is the profile that binds every other one and the base tool; "" = none.
+	// Floor is the profile that binds every other profile and the base tool; "" = none.
 	Floor string
-	// RequirePreflight wants every run checked first, whatever its profile says.
+	// RequirePreflight requires a check before every run, no matter what its profile says.
 	RequirePreflight bool
-	// PreflightLifetime is how long a check counts; 0 is [UsualPreflightLifetime].
+	// PreflightLifetime is how long a check stays valid; 0 is [UsualPreflightLifetime].
 	PreflightLifetime time.Duration
-	// AdminURL is where people change this configuration, for links; "" is nowhere known.
+	// AdminURL is where people change this configuration, for links; "" if unknown.
 	AdminURL string
-	// Expose narrows what is listed, see [Config.Exposes]; nil = everything is listed.
+	// Expose narrows the listed tools, see [Config.Exposes]; nil = everything is listed.
 	Expose []string
 
 	Servers []Server // in the order of the file
-	// What files say about the process as a whole, nil if none does; see also [Config.HTTP] and [Config.Store].
+	// Settings of the process as a whole, nil if no file has them; see also [Config.HTTP] and [Config.Store].
 	Builtin   *Builtin
 	Console   *Console
 	Responder *Responder
-	Capacity  *Capacity // counts from the start of a process
+	Capacity  *Capacity // takes effect at the start of a process
 
-	Scripts *Scripts        // nil = there are no saved programs
-	Limits  profiles.Limits // for the profiles that do not say
+	Scripts *Scripts        // nil = no saved programs
+	Limits  profiles.Limits // for profiles that do not set it
 
-	// OutputValidation says what happens to results that do not fit their tool's output schema: off, warn or strict; ""
-	// if the file does not say.
+	// OutputValidation says what happens to results that do not match their tool's output schema: off, warn or strict;
+	// "" if the file does not say.
 	OutputValidation string
 
-	// Warnings are about keys that are valid and probably a mistake, and about what a person should know before
-	// trusting the file. Print them once per load.
+	// Warnings are about valid keys that are probably a mistake, and about what a person should know before trusting
+	// the file. Print them once per load.
 	Warnings []settings.Problem
 
 	profiles map[string]*profiles.Profile
@@ -61,13 +60,13 @@ type Config struct {
 	store    *writtenStore
 }
 
-// UsualPreflightLifetime is how long a check counts where no file says so.
+// UsualPreflightLifetime is how long a check stays valid if no file sets it.
 const UsualPreflightLifetime = 10 * time.Minute
 
-// A Server is one upstream as the file has it.
+// A Server is one upstream in the file.
 type Server struct {
 	Name string
-	JSON json.RawMessage // standard JSON: comments and trailing commas are gone
+	JSON json.RawMessage // standard JSON, without comments and trailing commas
 	Pos  settings.Position
 
 	// TrustAnnotations lets allow rules believe the annotations of the server's tools.
@@ -78,7 +77,7 @@ type Server struct {
 	src   string // the file
 }
 
-// Connection says how to reach the server where the variables are those of env. The error is [Problems].
+// Connection says how to reach the server, with the variables of env. The error is [Problems].
 func (s *Server) Connection(env func(string) (string, bool)) (servers.Server, error) {
 	r := &settings.Reader{File: s.Pos.File, Src: s.src}
 	connection := servers.Read(r, s.Name, s.entry, env)
@@ -88,8 +87,8 @@ func (s *Server) Connection(env func(string) (string, bool)) (servers.Server, er
 	return connection, nil
 }
 
-// Profile gives the profile of that name, nil if there is none. The name "" is the base
-// tool: the default profile, or one that allows everything the floor allows.
+// Profile returns the profile of that name, nil if there is none. The name "" is the base tool: the default profile, or
+// one that allows everything that the floor allows.
 func (c *Config) Profile(name string) *profiles.Profile {
 	if name == "" {
 		return c.base
@@ -97,7 +96,7 @@ func (c *Config) Profile(name string) *profiles.Profile {
 	return c.profiles[name]
 }
 
-// Names gives the profiles that are listed as tools, sorted.
+// Names returns the profiles that are listed as tools, sorted.
 func (c *Config) Names() []string {
 	var names []string
 	for name := range c.profiles {
@@ -109,10 +108,10 @@ func (c *Config) Names() []string {
 	return names
 }
 
-// All gives the names of all profiles, sorted, listed or not.
+// All returns the names of all profiles, sorted, listed or not.
 func (c *Config) All() []string { return slices.Sorted(maps.Keys(c.profiles)) }
 
-// The names of our MCP tools, as "expose" has them.
+// The names of our MCP tools in "expose".
 const (
 	baseTool   = "codemode_eval"
 	toolPrefix = baseTool + "_"
@@ -122,9 +121,9 @@ const (
 // helperTools are the tools that run nothing.
 var helperTools = []string{"codemode_check", "search_tools", "get_tools", "start_here", "ask_user"}
 
-// Exposes reports whether an MCP tool of ours is listed. Without "expose" all are. With it,
-// the profiles, the base tool and the one for saved programs are those it names; the tools
-// that run nothing stay listed unless it names one of them too.
+// Exposes reports whether one of our MCP tools is listed. Without "expose" all are. With it, only the profiles, the
+// base tool and the tool for saved programs that it names are. The tools that run nothing stay listed unless it names
+// one of them too.
 func (c *Config) Exposes(tool string) bool {
 	return !slices.ContainsFunc(c.parts, func(p *fileRules) bool {
 		return p.expose != nil &&
@@ -144,15 +143,15 @@ func (c *Config) exposedBy(expose []string, tool string) bool {
 	})
 }
 
-// Parse checks a configuration file; file is the name to use in messages. The error is
-// [Problems] with everything that is wrong, and then nothing of the file may be used.
+// Parse checks a configuration file; file is the name to use in messages. The error is [Problems] with everything that
+// is wrong. Then callers must not use any part of the file.
 func Parse(file string, data []byte) (*Config, error) {
 	return ParseAll(Source{File: file, Data: data, Standing: User})
 }
 
 // read parses a file; a syntax error is a problem.
 func read(file string, data []byte) (*settings.Reader, error) {
-	src := strings.TrimPrefix(string(data), "\ufeff") // some editors leave a mark at the start
+	src := strings.TrimPrefix(string(data), "\ufeff") // some editors write a byte order mark
 	r := &settings.Reader{File: file, Src: src}
 	if hint := encodingHint(data); hint != "" {
 		r.Report(0, 0, hint, "the file is not text in UTF-8")
@@ -167,7 +166,7 @@ func read(file string, data []byte) (*settings.Reader, error) {
 	return r, nil
 }
 
-// parseSource checks one file that builds on those before it.
+// parseSource checks one file that builds on the files before it.
 func parseSource(s Source, base *Config, env func(string) (string, bool)) (*Config, error) {
 	file, data := s.File, s.Data
 	var r *settings.Reader
@@ -222,5 +221,5 @@ func sortProblems(ps settings.Problems) {
 	})
 }
 
-// With gives the configuration with another file after its own ones, as [ParseAll] does.
+// With returns the configuration with another file after its own ones, as [ParseAll] does.
 func (c *Config) With(s Source) (*Config, error) { return parseSource(s, c, nil) }

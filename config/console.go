@@ -27,12 +27,12 @@ type Console struct {
 	Idle, Life time.Duration     // of a login; 0 leaves it to the page
 }
 
-// A Person is somebody who may log in besides whoever started the process.
+// A Person may log in, in addition to the user who started the process.
 type Person struct {
-	// AnswersFor are the principals for whom they answer besides themselves; * is all. nil, which is left out: nobody
-	// else, but whoever started the process answers for all.
+	// AnswersFor lists the principals that they answer for besides themselves; * is all. Nil, an absent key, means
+	// nobody else, except that the user who started the process answers for all.
 	AnswersFor []string
-	// Rules says that they may see and change the configuration, and with it what is started here.
+	// Rules lets them see and change the configuration, and with it the commands that this process starts.
 	Rules bool
 }
 
@@ -109,7 +109,7 @@ func (b *builder) address(n strictjson.Value) string {
 	return text
 }
 
-// Responder is the key "responder": how a terminal for answers is opened. It is a word or an object.
+// Responder is the key "responder": how to open a terminal for answers. It is a word or an object.
 type Responder struct {
 	Start   string   // off, hint, auto, tmux or terminal; "" if the file does not say
 	Command []string // opens a terminal

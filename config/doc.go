@@ -1,14 +1,14 @@
-// Package config reads configuration files, follows them while they change, and says what changing them would do.
+// Package config reads configuration files, watches them for changes, and predicts the effect of changing them.
 //
-// [Load] checks a whole file and reports everything that is wrong with it at once, each with file, line, column and a
-// way out; a file with a problem is not used in part. What comes out is a [Config], with a [profiles.Profile] for every
-// profile of the file, and neither changes ever after.
+// [Load] checks a whole file and reports all problems at once, each with file, line, column and a way out. It does not
+// use parts of a file with a problem. The result is a [Config], with a [profiles.Profile] for every profile of the
+// file. Neither ever changes.
 //
-// Several files may hold together, see [ParseAll]: that of whoever runs the machine, the user's own, a project's, which
-// only tightens until somebody trusts it, and variables of the environment. An [Overlay] narrows single sessions,
-// callers or programs, see [Config.Narrowed]. [WatchFiles] follows files while they are edited and keeps the last good
-// state in force.
+// Several sources may apply together, see [ParseAll]: the machine administrator's file, the user's own, a project's
+// file (which only tightens until somebody trusts it), and variables of the environment. An [Overlay] narrows single
+// sessions, callers or programs, see [Config.Narrowed]. [WatchFiles] follows files while people edit them and keeps the
+// last good state in force.
 //
-// The tools about rules are here too: [Config.Lint] holds rules against tools, [Config.Try] decides a table of calls.
-// What a change of the rules would do is said by package changes.
+// The tools about rules are here too: [Config.Lint] checks rules against tools, and [Config.Try] decides a table of
+// calls. Package changes predicts the effect of a change of the rules.
 package config

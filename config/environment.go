@@ -13,18 +13,18 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 )
 
-// environmentProfile is the profile that variables of the environment make where there is no configuration file.
+// environmentProfile is the profile that environment variables make when there is no configuration file.
 const environmentProfile = "environment"
 
-// environmentPath stands in [Config.Path] where there is no file but those of a project.
+// environmentPath is [Config.Path] when there is no file except a project's.
 const environmentPath = "the environment"
 
-// The variables, which have the meaning of the keys of a profile that they are named after. A list has patterns with
-// commas, spaces or line breaks between them; a comma in braces or brackets belongs to its pattern.
+// The variables mean the same as the profile keys that they are named after. A list has patterns with commas, spaces or
+// line breaks between them; a comma in braces or brackets belongs to its pattern.
 const (
 	denylistVariable  = "CODEMODE_DENYLIST"
 	asklistVariable   = "CODEMODE_ASKLIST"
-	allowlistVariable = "CODEMODE_ALLOWLIST" // after the others, whose rules may be in its way
+	allowlistVariable = "CODEMODE_ALLOWLIST" // after the others: their rules may conflict with it
 	unmatchedVariable = "CODEMODE_UNMATCHED"
 	timeoutVariable   = "CODEMODE_ASK_TIMEOUT"
 )
@@ -36,13 +36,13 @@ var environmentVariables = []string{
 // variablePrefix begins the names of our variables.
 const variablePrefix = "CODEMODE_"
 
-// otherVariables are our variables that are not about calls.
+// otherVariables are our variables that do not concern calls.
 var otherVariables = []string{
 	"CODEMODE_CONFIG", "CODEMODE_MANAGED", "CODEMODE_SESSION", "CODEMODE_STATE", "CODEMODE_RESPONDER",
 	"CODEMODE_RESPONDER_COMMAND", "CODEMODE_PREFLIGHT_SECRET", "CODEMODE_CHILD",
 }
 
-// variableSynonyms are words for our variables that are not near them in spelling.
+// variableSynonyms are words for our variables with a different spelling.
 var variableSynonyms = map[string]string{
 	"DENY": denylistVariable, "DENIED": denylistVariable, "BLOCK": denylistVariable, "BLOCKLIST": denylistVariable,
 	"BLACKLIST": denylistVariable, "ASK": asklistVariable, "CONFIRM": asklistVariable,
@@ -50,9 +50,9 @@ var variableSynonyms = map[string]string{
 	"DEFAULT": unmatchedVariable, "TIMEOUT": timeoutVariable,
 }
 
-// ReadEnvironment gives what the variables of environ say about calls, for [Files.Environment]. environ has NAME=VALUE
-// as os.Environ gives them. A variable that is almost one of them is among the sources too, so that [ParseAll] reports
-// it: a list that is not read would forbid nothing.
+// ReadEnvironment returns what the variables of environ say about calls, for [Files.Environment]. environ has
+// NAME=VALUE strings like os.Environ. The result includes misspelt variables, so that [ParseAll] reports them: an
+// unread list would forbid nothing.
 func ReadEnvironment(environ []string) []Source {
 	values := map[string]string{}
 	for _, v := range environ {
@@ -71,14 +71,14 @@ func ReadEnvironment(environ []string) []Source {
 	for _, name := range environmentVariables {
 		add(name)
 	}
-	for _, v := range environ { // those that are almost one
+	for _, v := range environ { // misspelt ones
 		name, _, _ := strings.Cut(v, "=")
 		add(name)
 	}
 	return sources
 }
 
-// meantVariable names the variable that somebody most likely meant by another name, "" if it is none of ours.
+// meantVariable returns the variable that a misspelt name most likely means, "" if it is none of ours.
 func meantVariable(name string) string {
 	word, ours := strings.CutPrefix(name, variablePrefix)
 	if !ours || slices.Contains(environmentVariables, name) || slices.Contains(otherVariables, name) {
@@ -97,7 +97,7 @@ func meantVariable(name string) string {
 	return ""
 }
 
-// variable reads the value of one variable as a part of a profile. The places of problems and rules are in that value.
+// variable reads the value of one variable as a part of a profile. Positions of problems and rules refer to that value.
 func (b *builder) variable() {
 	value := b.Src
 	w := &profiles.Written{Name: environmentProfile, Pos: b.Position(0), Source: []byte(b.File + "=" + value + "\n")}
@@ -105,7 +105,7 @@ func (b *builder) variable() {
 	lines := func(l profiles.List) {
 		w.Has[l] = true
 		for _, n := range b.patterns(value) {
-			if strings.ContainsAny(n.Text(), "\"'`") { // no tool has such a name: the rule would be about nothing, silently
+			if strings.ContainsAny(n.Text(), "\"'`") { // no tool has such a name: the rule would silently match nothing
 				b.Wrong(n, "write the patterns without quotes and brackets, with commas between them: github__get_*, files__*",
 					"a quotation mark in a pattern of %s", b.File)
 				continue
@@ -190,7 +190,7 @@ func (b *builder) patterns(value string) []strictjson.Value {
 	return all
 }
 
-// environment joins what the variables say into one profile, nil if there are none.
+// environment merges the variables into one profile, nil if there are none.
 func (c *Config) environment() *profiles.Written {
 	var w *profiles.Written
 	for _, p := range c.parts {
@@ -210,7 +210,7 @@ func (c *Config) environment() *profiles.Written {
 		if v.Unmatched != nil {
 			w.Unmatched = v.Unmatched
 		}
-		if v.Unmatched != nil || v.Has[profiles.Allowlist] && w.Unmatched == nil { // what says that the rest is denied
+		if v.Unmatched != nil || v.Has[profiles.Allowlist] && w.Unmatched == nil { // the setting that denies the rest
 			w.Pos = v.Pos
 		}
 		w.Ask = w.Ask.Stricter(v.Ask)
@@ -218,8 +218,8 @@ func (c *Config) environment() *profiles.Written {
 	return w
 }
 
-// environmentAlone reports whether the variables are the configuration: there is no file of the user's or of whoever
-// runs the machine beside them.
+// environmentAlone reports whether the variables are the whole configuration: there is no user file and no managed
+// file.
 func (c *Config) environmentAlone() bool {
 	alone := false
 	for _, p := range c.parts {
@@ -231,8 +231,8 @@ func (c *Config) environmentAlone() bool {
 	return alone
 }
 
-// EnvironmentNote says in a sentence what variables of the environment do to the configuration, "" if none is set.
-// variables are their names.
+// EnvironmentNote says in a sentence how environment variables affect the configuration, "" if none is set. variables
+// are their names.
 func (c *Config) EnvironmentNote() (variables []string, note string) {
 	for _, p := range c.parts {
 		if p.variables != nil {

@@ -35,7 +35,7 @@ func (b *builder) evaluation(n strictjson.Value) {
 		}),
 		settings.Key("preflightLifetime", func(n strictjson.Value) {
 			d := b.lifetime(n, `"preflightLifetime"`)
-			if d <= UsualPreflightLifetime || !b.Stranger(n) { // else it would be longer than when nobody says anything
+			if d <= UsualPreflightLifetime || !b.Stranger(n) { // otherwise it would be longer than the default
 				b.config.PreflightLifetime = d
 			}
 		}),
@@ -57,7 +57,7 @@ func (b *builder) profileNamed(n strictjson.Value, what string) (string, strictj
 	return name, n
 }
 
-// maxProfileName is the longest name that still makes a tool name clients accept.
+// maxProfileName is the longest name that still gives a tool name that clients accept.
 const maxProfileName = 32
 
 func (b *builder) profiles(n strictjson.Value) {
@@ -98,7 +98,7 @@ func (b *builder) profileName(n strictjson.Value) {
 	}
 }
 
-// known reports a name that no profile has.
+// known reports a name that is not a profile.
 func (b *builder) known(n strictjson.Value, what string) bool {
 	if b.find(n.Text()) != nil {
 		return true
@@ -124,7 +124,7 @@ func (b *builder) expose(n strictjson.Value) {
 	b.exposed = b.Words(n, `"expose"`, tools...)
 }
 
-// finish puts together what needs the whole file.
+// finish processes what depends on the whole file.
 func (b *builder) finish() {
 	if b.defaultAt.Kind() != strictjson.Missing {
 		b.known(b.defaultAt, `"defaultProfile"`)

@@ -8,7 +8,7 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 )
 
-// maxExtends is how long a chain of extends may get before nobody can follow it.
+// maxExtends bounds a chain of extends: nobody can follow a longer one.
 const maxExtends = 8
 
 // ancestors finds the profiles that w extends, directly or not, and reports parents that
@@ -43,7 +43,7 @@ func (b *builder) ancestors(w *profiles.Written) {
 	b.uniqueIDs(w)
 }
 
-// uniqueIDs reports rules of one effective profile that answer to the same id.
+// uniqueIDs reports rules of one effective profile with the same id.
 func (b *builder) uniqueIDs(w *profiles.Written) {
 	seen := map[string]*profiles.Rule{}
 	for _, ancestor := range w.Chain {

@@ -17,9 +17,9 @@ type builder struct {
 	*profiles.RuleReader
 	config   *Config
 	standing Standing
-	base     *Config                      // of the files that this one builds on, nil = none
-	before   []*fileRules                 // what those say about profiles
-	written  map[string]*profiles.Written // the profiles as the file has them
+	base     *Config                      // the files that this one builds on, nil = none
+	before   []*fileRules                 // their settings of profiles
+	written  map[string]*profiles.Written // the profiles as written in the file
 	order    []*profiles.Written
 
 	variables *profiles.Written           // of a variable of the environment
@@ -29,21 +29,21 @@ type builder struct {
 	exposed                      []string
 	fileLimits                   profiles.Limits
 	defaultAt, floorAt, exposeAt strictjson.Value
-	scriptProfiles               []strictjson.Value // where scripts name one
+	scriptProfiles               []strictjson.Value // positions in scripts that name one
 	scriptsWithout               []strictjson.Value
-	namedProfiles                []strictjson.Value // where tokens name one
+	namedProfiles                []strictjson.Value // positions in tokens that name one
 	writtenOverlays              []writtenOverlay
 
-	// What the profiles of all files have in common, once they are put together.
+	// What the profiles of all files share, after merging.
 	trusted       map[string]bool
 	bounds, caps  profiles.Limits // of files that the user's limits cannot exceed
 	floorLayers   []*profiles.Layer
-	floorsWritten []*profiles.Written // what the floors are made of
-	surrounding   *profiles.Written   // what variables of the environment say, nil if none is set
-	alone         bool                // they are the configuration
+	floorsWritten []*profiles.Written // sources of the floors
+	surrounding   *profiles.Written   // the profile of the environment variables, nil if none is set
+	alone         bool                // they are the whole configuration
 }
 
-// read reads a file as far as its standing goes.
+// read reads the parts of a file that its standing permits.
 func (b *builder) read() {
 	root := b.Root
 	if b.standing == Narrowing {
@@ -92,12 +92,12 @@ func (b *builder) read() {
 	b.finish()
 }
 
-// isBareMap recognises a file that is nothing but servers, as some clients keep it.
+// isBareMap recognises a file that contains only servers, as some clients keep it.
 func (b *builder) isBareMap(root strictjson.Value) bool {
 	named := false
 	for child := range settings.Children(root) {
 		if slices.Contains([]string{"mcpServers", "servers", "evaluation"}, child.Key()) {
-			return false // a server or profile in there may have one of the names below
+			return false // a server or profile may have one of the names below
 		}
 		server := slices.ContainsFunc([]string{"command", "url", "httpUrl", "serverUrl"}, func(key string) bool {
 			return settings.Member(child, key).Kind() != strictjson.Missing
@@ -116,7 +116,7 @@ func (b *builder) servers(n strictjson.Value) {
 		return
 	}
 	b.Unique(n)
-	names := map[string]strictjson.Value{} // by what programs call them
+	names := map[string]strictjson.Value{} // by their names in programs
 	for child := range settings.Children(n) {
 		name := call.Part(child.Key())
 		b.serverName(child, name)
@@ -130,8 +130,8 @@ func (b *builder) servers(n strictjson.Value) {
 	}
 }
 
-// serverTaken reports a name that a server of a file before this one has: rules speak of
-// servers by name, and must go on speaking of the same one.
+// serverTaken reports a name that a server of an earlier file has: rules refer to servers by name, and must keep
+// referring to the same server.
 func (b *builder) serverTaken(n strictjson.Value, name string) {
 	for _, s := range b.config.Servers {
 		if s.Pos.File != b.File && call.Part(s.Name) == name && b.standing != Untrusted {
@@ -140,7 +140,7 @@ func (b *builder) serverTaken(n strictjson.Value, name string) {
 	}
 }
 
-// maxServerName is longer than any name a person would want to type.
+// maxServerName is longer than any name that a person would type.
 const maxServerName = 64
 
 func (b *builder) serverName(n strictjson.Value, name string) {
@@ -174,14 +174,14 @@ func (b *builder) server(n strictjson.Value) {
 	b.config.Servers = append(b.config.Servers, s)
 }
 
-// validation reads what happens to results that do not fit their output schema.
+// validation reads what happens to results that do not match their output schema.
 func (b *builder) validation(n strictjson.Value) string {
 	word, _ := b.Word(n, `"outputValidation"`, "off", "warn", "strict")
 	return word
 }
 
-// validateOutputs takes the stricter of what this file and those before it say. A file that nobody trusts cannot make
-// it laxer than it is when nobody says anything.
+// validateOutputs takes the stricter setting of this file and the earlier files. An untrusted file cannot make it laxer
+// than the default.
 func (b *builder) validateOutputs(n strictjson.Value, word string) {
 	strictness := []string{"off", "", "warn", "strict"}
 	before := b.config.OutputValidation

@@ -8,23 +8,22 @@ import (
 	"path/filepath"
 )
 
-// Files are the configuration files that hold together; an empty field is none. A file
-// that is named has to be there, but for Overlays and Trust.
+// Files are the configuration files that apply together; an empty field means no file. A named file must exist, except
+// Overlays and Trust.
 type Files struct {
-	Managed  string // of whoever runs the machine: nothing loosens it
+	Managed  string // the machine administrator's: nothing loosens it
 	User     string // the user's own
-	Project  string // came with a project: only tightens, unless Trust says that it is trusted
-	Overlays string // nothing but overlays, written by an admin page
+	Project  string // came with a project: only tightens, unless Trust lists it
+	Overlays string // only overlays, written by an admin page
 
 	Env func(string) (string, bool) // looks up the variables of servers; nil knows none
-	// Environment are variables, as [ReadEnvironment] gives them; without User and Managed they are the configuration.
+	// Environment holds variables from [ReadEnvironment]. Without User and Managed they are the whole configuration.
 	Environment []Source
 
 	Trust string // which project files are trusted, see [Trust]
 }
 
-// Load reads and checks the files. The error is [Problems] if they can be read and must
-// not be used.
+// Load reads and checks the files. The error is [Problems] if they are readable but invalid.
 func (f Files) Load() (*Config, error) {
 	sources, err := f.read()
 	if err != nil {
@@ -33,7 +32,7 @@ func (f Files) Load() (*Config, error) {
 	return ParseWith(f.Env, sources...)
 }
 
-// LoadWith is Load as if the file of that path had that content. It has to be one of the files.
+// LoadWith is Load as if the file at that path had that content. It must be one of the files.
 func (f Files) LoadWith(path string, data []byte) (*Config, error) {
 	sources, err := f.read()
 	if err != nil {
@@ -45,7 +44,7 @@ func (f Files) LoadWith(path string, data []byte) (*Config, error) {
 			return ParseWith(f.Env, sources...)
 		}
 	}
-	if path == "" || path != f.Overlays { // which need not be there
+	if path == "" || path != f.Overlays { // which need not exist
 		return nil, fmt.Errorf("%s is not one of the configuration files", path)
 	}
 	return ParseWith(f.Env, append(sources, Source{File: path, Data: data, Standing: Narrowing})...)
@@ -56,7 +55,7 @@ func (f Files) None() bool {
 	return f.Managed == "" && f.User == "" && f.Project == "" && f.Overlays == "" && len(f.Environment) == 0
 }
 
-// all gives the paths that are named.
+// all returns the named paths.
 func (f Files) all() []string {
 	var paths []string
 	for _, path := range []string{f.Managed, f.User, f.Project, f.Overlays, f.Trust} {
@@ -80,8 +79,8 @@ func (f Files) absolute() (Files, error) {
 	return f, nil
 }
 
-// read reads the files in the order in which [ParseAll] takes them. What a project's file
-// may do is found by the very bytes that are used.
+// read reads the files in the order that [ParseAll] requires. It determines what a project's file may do from the same
+// bytes that it uses.
 func (f Files) read() ([]Source, error) { return f.readWith(nil) }
 
 // readWith is read as if the project's file had that content, unless it is nil.
@@ -118,7 +117,7 @@ func (f Files) readWith(project []byte) ([]Source, error) {
 	return sources, errors.Join(failed, add(f.Project, Untrusted), add(f.Overlays, Narrowing))
 }
 
-// joined tells whether anything of the sources has changed.
+// joined combines the sources, to detect whether any of them has changed.
 func joined(sources []Source) []byte {
 	var b bytes.Buffer
 	for _, s := range sources {

@@ -15,7 +15,7 @@ import (
 	"github.com/codemode-project/codemode/internal/typos"
 )
 
-// HTTP is the key "http": who may come in over HTTP.
+// HTTP is the key "http": who may connect over HTTP.
 //
 //	"http": {
 //	  "tokens": [
@@ -29,27 +29,27 @@ import (
 //	}
 type HTTP struct {
 	Tokens  []Token
-	Hosts   []string       // names that a request may be for, beside those of this machine; in lower case
-	Origins []string       // of pages that may send requests, beside our own; in lower case
+	Hosts   []string       // accepted host names, besides those of this machine; in lower case
+	Origins []string       // of pages that may send requests, besides our own; in lower case
 	Grace   *time.Duration // how long programs have to finish; nil if the file does not say
 }
 
-// A Token is who may come in with one.
+// A Token describes the holder of a token.
 type Token struct {
 	Fingerprint string // of the token, see [Fingerprint]; "" if its variable has no usable token
 	Principal   string
 	Profiles    []string // nil = all of them
-	Answers     bool     // it answers questions on the page and runs nothing
+	Answers     bool     // the token answers questions on the page and runs nothing
 
 	at text
 }
 
 const (
-	// maxTokens bounds what is compared with each request.
+	// maxTokens bounds the comparisons for each request.
 	maxTokens = 10_000
-	// longestPrincipal is how long the name of a principal may be.
+	// longestPrincipal is the maximum length of a principal's name.
 	longestPrincipal = 128
-	// leastToken is the shortest token that is not guessed.
+	// leastToken is the length of the shortest token that nobody can guess.
 	leastToken = 16
 )
 
@@ -59,8 +59,8 @@ var (
 	hostName      = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$`)
 )
 
-// HTTP is the key "http" where the variables are those of env. The error is [Problems] with the tokens that nobody can
-// come in with; nobody may come in then. They are in the result without their fingerprints.
+// HTTP returns the key "http" with the variables of env. The error is [Problems] and lists the unusable tokens; then
+// nobody may connect. The result contains these tokens without their fingerprints.
 func (c *Config) HTTP(env func(string) (string, bool)) (HTTP, error) {
 	if c == nil || c.http == nil {
 		return HTTP{}, nil
@@ -87,10 +87,10 @@ func (c *Config) HTTP(env func(string) (string, bool)) (HTTP, error) {
 	return h, nil
 }
 
-// fingerprint is that of the token that stands in the file as a variable or as its digest.
+// fingerprint returns a token's fingerprint; the file has the token as a variable or as its digest.
 func (t *Token) fingerprint(env func(string) (string, bool)) (fingerprint, message, hint string) {
 	if strings.HasPrefix(t.at.written, "sha256:") {
-		return strings.ToLower(t.at.written), "", "" // its form was checked with the file
+		return strings.ToLower(t.at.written), "", "" // reading the file checked its form
 	}
 	name := inVariable.FindStringSubmatch(t.at.written)[1]
 	token := ""
@@ -214,7 +214,7 @@ func validPrincipal(name string) bool {
 	return len(name) <= longestPrincipal && principalName.MatchString(name)
 }
 
-// reachable reports profiles that tokens name and nobody has. It is no error: another file may bring them.
+// reachable reports profiles that tokens name and no file defines. That is no error: another file may add them.
 func (b *builder) reachable() {
 	for _, n := range b.namedProfiles {
 		if b.find(n.Text()) == nil {

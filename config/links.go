@@ -7,11 +7,10 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// maxLifetime is how long the check of a program may count: the rules it was checked
-// against are a day old by then.
+// maxLifetime bounds how long the check of a program stays valid: by then the rules that it used are a day old.
 const maxLifetime = 24 * time.Hour
 
-// lifetime reads how long a check counts.
+// lifetime reads how long a check stays valid.
 func (b *builder) lifetime(n strictjson.Value, what string) time.Duration {
 	d := b.Duration(n, what)
 	if d > maxLifetime {
@@ -20,7 +19,7 @@ func (b *builder) lifetime(n strictjson.Value, what string) time.Duration {
 	return d
 }
 
-// webAddress reads the address of a page that people open: links are made by adding to it.
+// webAddress reads the address of a page that people open: links append to it.
 func (b *builder) webAddress(n strictjson.Value, what string) string {
 	const hint = `write the whole address, such as "https://codemode.example/admin"`
 	address, ok := b.Text(n, what)

@@ -10,7 +10,7 @@ import (
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
-// warn reports what is allowed but dangerous or without effect.
+// warn reports settings that are valid but dangerous or without effect.
 func (b *builder) warn() {
 	c := b.config
 	b.reachable()
@@ -27,7 +27,7 @@ func (b *builder) warn() {
 	for _, w := range b.order {
 		p := c.profiles[w.Name]
 		if p == nil {
-			continue // ignored, which has been said
+			continue // ignored, and already reported
 		}
 		if w.Fallback != nil && *w.Fallback {
 			b.Warn(w.Pos, len(w.Name)+2, "remove elicitationFallback to refuse such calls",
@@ -50,7 +50,7 @@ func (b *builder) warnNames(w *profiles.Written) {
 	}
 }
 
-// names reports patterns that no tool's name can fit.
+// names reports patterns that no tool's name can match.
 func (b *builder) names(r *profiles.Rule) {
 	for i, g := range r.Globs {
 		if message, hint := b.nameDoubt(r, g); message != "" {
@@ -71,8 +71,8 @@ func (b *builder) nameDoubt(r *profiles.Rule, g *pattern.Pattern) (message, hint
 	return b.serverDoubt(g)
 }
 
-// serverDoubt recognises a misspelt server. A server that is not in the file is none: the
-// file may be shared by several machines.
+// serverDoubt recognises a misspelt server. A server that is missing from the file is no mistake: several machines may
+// share the file.
 func (b *builder) serverDoubt(g *pattern.Pattern) (message, hint string) {
 	server, _, found := strings.Cut(g.Head, "__")
 	if !found || server == "" {

@@ -9,11 +9,10 @@ import (
 	"syscall"
 )
 
-// maxFile is how long a configuration file may be. Ten thousand rules need a tenth of it.
+// maxFile is the maximum length of a configuration file. Ten thousand rules need a tenth of it.
 const maxFile = 8 << 20
 
-// Load reads and checks a configuration file. The error is [Problems] if the file can be
-// read and must not be used.
+// Load reads and checks a configuration file. The error is [Problems] if the file is readable but invalid.
 func Load(path string) (*Config, error) {
 	data, err := ReadFile(path)
 	if err != nil {
@@ -24,9 +23,8 @@ func Load(path string) (*Config, error) {
 
 var errTorn = errors.New("the file was written to while it was read")
 
-// readFile reads a plain file of bounded length. It opens the path once and asks the
-// opened file what it is, so that nothing can be put in its place between the two; and it
-// opens without waiting, so that a FIFO cannot hold it up.
+// readFile reads a plain file of bounded length. It opens the path once and checks the opened file's type, so that
+// nobody can replace the file in between. It opens without blocking, so that a FIFO cannot delay it.
 func ReadFile(path string) ([]byte, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, notPlain(path, info) // opening a device may already do something

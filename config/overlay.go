@@ -14,8 +14,8 @@ import (
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
-// An Overlay narrows what some runs may do, whatever their profile says. In the file it
-// is an entry of evaluation.overlays:
+// An Overlay narrows what some runs may do, no matter what their profile says. In the file it is an entry of
+// evaluation.overlays:
 //
 //	{ "id": "contractor",                       // how it is called in reasons; required
 //	  "principal": "sha256:9c1e...",            // who runs: a session, a role, or a principal by name or token;
@@ -27,10 +27,9 @@ import (
 //	  "allowlist": ["github__get_*"],           // and rules of its own
 //	  "limits": { "calls": 20 } }
 //
-// All of what it selects by has to fit, and it has to select something besides tools: what
-// is for everybody is a floor. An overlay is decided beside the profile and the stricter
-// of the two verdicts is taken, so that lists intersect; of limits the smaller is taken.
-// Nothing in an overlay can loosen anything. What it asks about is asked each time.
+// All its selectors must match, and it must select something besides tools: rules for everybody belong in a floor. The
+// overlay and the profile decide independently, and the stricter verdict counts, so that lists intersect. The smaller
+// limit counts. Nothing in an overlay can loosen anything. Its ask rules ask each time.
 type Overlay struct {
 	ID        string            `json:"id"`
 	Session   string            `json:"session,omitempty"`
@@ -44,34 +43,33 @@ type Overlay struct {
 	Pos       settings.Position `json:"-"`
 
 	tools  []*pattern.Pattern
-	layers []*profiles.Layer // what it puts on profiles
+	layers []*profiles.Layer // the layers that it adds to profiles
 }
 
-// A Subject says who runs a program and which one, as far as that is known. Overlays select by it.
+// A Subject says who runs a program and which program it is, if known. Overlays select by it.
 //
-// Every field must come from the server's own knowledge, never from an argument of the caller: with an empty field, a
-// caller escapes the overlays that select by it.
+// Every field must come from the server's own knowledge, never from a caller's argument: with an empty field, a caller
+// escapes the overlays that select by it.
 type Subject struct {
-	Session   string // the id of the MCP session, or one made for a role
-	Principal string // who the caller is, or the fingerprint of their token
-	Token     string // the fingerprint of the caller's token, where Principal is something else
-	Role      string // what the session was made for
+	Session   string // the id of the MCP session, or of one made for a role
+	Principal string // the caller, or the fingerprint of their token
+	Token     string // the fingerprint of the caller's token, if Principal is something else
+	Role      string // the role of the session
 	Program   string // the digest of the program's text: sha256:...
-	Script    string // the name of the saved program with slashes, "" if it is none
+	Script    string // the name of the saved program with slashes, "" for other programs
 }
 
-// Fingerprint is how a caller's token stands in overlays and in the record: it tells
-// callers apart and is of no use as a token.
+// Fingerprint represents a caller's token in overlays and in the record: it identifies the caller and is useless as a
+// token.
 func Fingerprint(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// Narrowed is [Config.Profile] with the overlays that are about the subject at that time.
-// Like a profile it never changes. Ask for it anew for each call, so that overlays come
-// into force and end while programs run; without overlays that costs nothing. The time
-// has to come from a [Clock], or an overlay comes to an end by setting the system's clock
-// and back again; the zero time ends none.
+// Narrowed is [Config.Profile] with the overlays that match the subject at that time. Like a profile it never changes.
+// Call Narrowed again for each call, so that overlays start and end while programs run; without overlays that costs
+// nothing. The time must come from a [Clock]: otherwise setting the system's clock forward and back could end an
+// overlay. The zero time ends none.
 func (c *Config) Narrowed(profile string, s Subject, now time.Time) *profiles.Profile {
 	p := c.Profile(profile)
 	if p == nil {
@@ -86,8 +84,7 @@ func (c *Config) Narrowed(profile string, s Subject, now time.Time) *profiles.Pr
 	return p.Under(layers...)
 }
 
-// Overlays gives the overlays of the file, most specific first: the order in which they
-// are asked. It includes expired ones.
+// Overlays returns the overlays of the file in the order of evaluation, most specific first. It includes expired ones.
 func (c *Config) Overlays() []Overlay {
 	all := make([]Overlay, len(c.overlays))
 	for i, o := range c.overlays {
@@ -100,7 +97,7 @@ func (o *Overlay) lasts(now time.Time) bool {
 	return o.Until.IsZero() || now.IsZero() || now.Before(o.Until)
 }
 
-// about reports whether everything that the overlay selects by fits.
+// about reports whether all selectors of the overlay match.
 func (o *Overlay) about(s Subject) bool {
 	fits := func(want, is string) bool { return want == "" || want == is }
 	principal := fits(o.Principal, s.Principal) || fits(o.Principal, s.Token)
@@ -122,8 +119,8 @@ func (o *Overlay) runs(s Subject) bool {
 	})
 }
 
-// moreSpecific orders overlays: one session before one principal before a role, then one
-// program before a folder of them, then some tools before all.
+// moreSpecific orders overlays: one session before one principal before a role, then one program before a folder of
+// programs, then some tools before all.
 func moreSpecific(a, b *Overlay) int {
 	return cmp.Or(slices.Compare(b.specificity(), a.specificity()), strings.Compare(a.ID, b.ID))
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
-// A writtenOverlay is an overlay as the file has it, before the profiles are known.
+// A writtenOverlay is an overlay as written in the file, before the profiles are known.
 type writtenOverlay struct {
 	*Overlay
-	rules *profiles.Written // nil = it has none of its own
-	named strictjson.Value  // where it names a profile
+	rules *profiles.Written // nil = no rules of its own
+	named strictjson.Value  // position of the profile's name
 }
 
 func (b *builder) overlays(n strictjson.Value) {
@@ -91,8 +91,8 @@ func (b *builder) overlay(n strictjson.Value) (writtenOverlay, bool) {
 	return o, true
 }
 
-// strangersName is how an overlay of a file that nobody trusts is called: not as one of another file, and in no words
-// that a person could take for ours.
+// strangersName names an overlay of an untrusted file. The name differs from overlays of other files, and no person can
+// mistake it for our words.
 func strangersName(id string) string {
 	kept := strings.Map(func(r rune) rune {
 		if r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
@@ -103,7 +103,7 @@ func strangersName(id string) string {
 	return "project/" + kept[:min(len(kept), 32)]
 }
 
-// overlaySense reports an overlay that can have no effect, or one on everybody.
+// overlaySense reports an overlay that can have no effect, or that affects everybody.
 func (b *builder) overlaySense(n strictjson.Value, o *Overlay, says bool) {
 	selects := slices.ContainsFunc([]string{"session", "principal", "role", "program", "folder"}, func(key string) bool {
 		return settings.Member(n, key).Kind() != strictjson.Missing
@@ -119,7 +119,7 @@ func (b *builder) overlaySense(n strictjson.Value, o *Overlay, says bool) {
 	}
 }
 
-// layOverlays makes the layers of the overlays of all files, once the profiles are there.
+// layOverlays makes the layers of the overlays of all files, after the profiles exist.
 func (b *builder) layOverlays() {
 	c := b.config
 	for _, p := range c.parts {
@@ -130,12 +130,11 @@ func (b *builder) layOverlays() {
 	slices.SortStableFunc(c.overlays, moreSpecific)
 }
 
-// lay makes an overlay's layers. The overlay that was written stays as it is: another file
-// may still come, and change what they are.
+// lay makes an overlay's layers. It does not change the written overlay: a later file may still change the layers.
 func (b *builder) lay(written writtenOverlay, from *fileRules) *Overlay {
 	o := *written.Overlay
 	lay := func(p *profiles.Profile, mute string) {
-		if from.Standing == Untrusted { // which says whom it is about, and so where a profile's settings hold
+		if from.Standing == Untrusted { // which says whom it is about, and so where the settings of a profile apply
 			p = p.AsStranger()
 		}
 		o.layers = append(o.layers, &profiles.Layer{Profile: p, What: "overlay " + o.ID, Tools: o.tools, Mute: mute})
@@ -147,12 +146,12 @@ func (b *builder) lay(written writtenOverlay, from *fileRules) *Overlay {
 		return &o
 	}
 	named := b.config.profiles[o.Profile]
-	if named == nil { // only a file that nobody trusts has it, and narrowing needs no trust
+	if named == nil { // only an untrusted file has it, and narrowing needs no trust
 		named = b.effective(from.written[o.Profile])
 	}
 	lay(named, "")
 	for _, l := range named.Layers() {
-		// which bind whatever the overlay is laid over
+		// which bind every profile under the overlay
 		if l.What != profiles.FloorLayer && l.What != profiles.EnvironmentLayer {
 			lay(l.Profile, l.Mute)
 		}

@@ -8,7 +8,7 @@ type (
 	Position = settings.Position
 	// A Problem is something wrong at one place.
 	Problem = settings.Problem
-	// Problems is everything wrong with a file, in the order of the file. It is the error
-	// that [Parse] and [Load] return for a file that must not be used.
+	// Problems is everything wrong with a file, in the order of the file. [Parse] and [Load] return it as the error for
+	// an invalid file.
 	Problems = settings.Problems
 )

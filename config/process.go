@@ -11,7 +11,7 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// process reads a key that concerns the process as a whole. In a project's file it has no effect, whatever it says.
+// process reads a key that concerns the process as a whole. In a project's file such a key has no effect.
 func process[T any](b *builder, n strictjson.Value, to **T, read func(strictjson.Value) T) {
 	if b.project() {
 		b.outOfPlace(n, false)
@@ -22,8 +22,8 @@ func process[T any](b *builder, n strictjson.Value, to **T, read func(strictjson
 	}
 }
 
-// outOfPlace warns of a key that has no effect where it stands: a project's file has no say in what concerns the
-// process as a whole, and what an earlier file settled stays.
+// outOfPlace warns of a key that has no effect in its file: a project's file cannot set what concerns the process as a
+// whole, and an earlier file's setting stays.
 func (b *builder) outOfPlace(n strictjson.Value, settled bool) bool {
 	switch {
 	case b.project():
@@ -37,11 +37,11 @@ func (b *builder) outOfPlace(n strictjson.Value, settled bool) bool {
 	return false
 }
 
-// A text is a string that may hold variables of the environment. Its check finds what is wrong with it as soon as they
-// are known: while the file is read if it holds none.
+// A text is a string that may contain environment variables. Its check runs as soon as they are known: while reading
+// the file if there are none.
 type text struct {
 	written string
-	place   settings.Problem // where it stands; it has no message yet
+	place   settings.Problem // its position; without a message yet
 	check   func(string) (message, hint string)
 }
 
@@ -59,14 +59,14 @@ func (b *builder) text(n strictjson.Value, what string, check func(string) (mess
 	return text{written, b.ProblemAt(n.Offset(), n.End(), "", ""), check}
 }
 
-// wrong is a problem with the text.
+// wrong makes a problem with the text.
 func (t *text) wrong(message, hint string) settings.Problem {
 	p := t.place
 	p.Message, p.Hint = message, hint
 	return p
 }
 
-// value replaces the variables, and adds what is wrong then.
+// value replaces the variables, and reports problems with the result.
 func (t *text) value(env func(string) (string, bool), wrong *settings.Problems) string {
 	if i := strings.LastIndex(t.written, "${"); i >= 0 && !strings.Contains(t.written[i:], "}") {
 		*wrong = append(*wrong, t.wrong("a ${ is not closed", "write ${VARIABLE}"))
@@ -77,7 +77,7 @@ func (t *text) value(env func(string) (string, bool), wrong *settings.Problems) 
 			return "", false
 		}
 		v, ok := env(name)
-		return v, ok && v != "" // an empty path or URL is none
+		return v, ok && v != "" // an empty path or URL is invalid
 	})
 	if err != nil {
 		*wrong = append(*wrong, t.wrong(err.Error(), "set it, or write ${VARIABLE:-default}"))
@@ -91,7 +91,7 @@ func (t *text) value(env func(string) (string, bool), wrong *settings.Problems) 
 	return value
 }
 
-// webURL checks the URL of a server that we send something to.
+// webURL checks the URL of a server that we send data to.
 func webURL(what string) func(string) (message, hint string) {
 	return func(text string) (message, hint string) {
 		if u, err := url.Parse(text); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
@@ -101,18 +101,19 @@ func webURL(what string) func(string) (message, hint string) {
 	}
 }
 
-// Capacity is the key "capacity": what a process has for all principals together. Zero fields are not set by the file.
+// Capacity is the key "capacity": what a process has for all principals together. A zero field means that the file does
+// not set it.
 type Capacity struct {
-	GuestMemory   int64 // bytes for all programs that run
-	WaitingRuns   int   // runs that wait for people
+	GuestMemory   int64 // bytes for all running programs
+	WaitingRuns   int   // runs waiting for people
 	WaitingMemory int64 // bytes for them, in memory, and of one principal in the database
 	Sessions      int   // over HTTP
-	Requests      int   // that are served at once over HTTP
-	// bytes of program texts of one principal that are recorded in an hour, beyond the first 4 KiB of each
+	Requests      int   // concurrent HTTP requests
+	// bytes of one principal's program texts recorded in an hour, beyond the first 4 KiB of each
 	ProgramText int64
 }
 
-// What capacities may be. With fewer than leastCount, nothing would be left for a second principal.
+// Bounds of capacities. With fewer than leastCount, nothing would be left for a second principal.
 const (
 	leastCount    = 8
 	leastCapacity = 1 << 20
@@ -140,7 +141,7 @@ func (b *builder) capacity(n strictjson.Value) (c Capacity) {
 // Builtin is the key "builtin": which built-in servers run.
 type Builtin struct {
 	Time bool
-	Root string // the folder of the filesystem, relative to the configuration file; "" = there is no filesystem
+	Root string // the folder of the filesystem, relative to the configuration file; "" = no filesystem
 }
 
 // builtin reads false for none, or an object such as {"time": false, "filesystem": {"root": "notes"}}.

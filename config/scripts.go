@@ -14,10 +14,10 @@ import (
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
-// Scripts are the saved programs that may be run by name. Nothing that a program or a model
-// can reach adds one: what may run is what a person put into the folder and named here.
+// Scripts are the saved programs that callers may run by name. No program or model can add one: only a program that a
+// person put into the folder and named here may run.
 type Scripts struct {
-	Root  string // the folder they are in, as written; relative to the file
+	Root  string // their folder, as written; relative to the file
 	Allow []Script
 	Pos   settings.Position
 }
@@ -27,19 +27,19 @@ type Script struct {
 	File   string // path below the root, with slashes; "" = see Folder
 	SHA256 string // of the content of File, in lower case hexadecimal
 
-	Folder  string // path below the root, "." for the root itself; its own files, not those of folders in it
+	Folder  string // path below the root, "." for the root itself; only its own files, not those of subfolders
 	Pattern string // of their names
 
-	Profile     string          // what the program runs under; "" = the default profile
-	Input       json.RawMessage // JSON Schema of its input; nil = it takes none
-	Limits      profiles.Limits // beside those of the profile: the smaller one counts
+	Profile     string          // the program's profile; "" = the default profile
+	Input       json.RawMessage // JSON Schema of its input; nil = no input
+	Limits      profiles.Limits // besides the profile's: the smaller one counts
 	Description string
 	Pos         settings.Position
 
 	glob *pattern.Pattern
 }
 
-// Covers reports whether the rule is about the program of that path below the root.
+// Covers reports whether the rule is about the program at that path below the root.
 func (s *Script) Covers(name string) bool {
 	if s.File != "" {
 		return name == s.File
@@ -128,7 +128,7 @@ func (b *builder) script(n strictjson.Value) (s Script, ok bool) {
 	return s, true
 }
 
-// below reads a path inside the root. It has one spelling only, so that a rule means one file.
+// below reads a path inside the root. A path has only one spelling, so that a rule means one file.
 func (b *builder) below(n strictjson.Value, what string) string {
 	text, ok := b.Text(n, what)
 	if !ok {
@@ -145,7 +145,7 @@ func (b *builder) below(n strictjson.Value, what string) string {
 	return text
 }
 
-// finishScripts checks what needs the profiles.
+// finishScripts checks what depends on the profiles.
 func (b *builder) finishScripts() {
 	for _, n := range b.scriptProfiles {
 		if n.Kind() == strictjson.String && n.Text() != "" {

@@ -6,8 +6,8 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 )
 
-// shadows reports rules that are written in w and can never take effect, because of what
-// other rules of the same effective profile do first.
+// shadows reports rules of w that can never take effect, because other rules of the same effective profile decide
+// first.
 func (b *builder) shadows(w *profiles.Written, p *profiles.Profile) {
 	deniedBy := profiles.Covering(p, profiles.Denylist)
 	askedBy := profiles.Covering(p, profiles.Asklist)
@@ -50,7 +50,7 @@ func (b *builder) shadows(w *profiles.Written, p *profiles.Profile) {
 	}
 }
 
-// softening says how an allow rule comes before an ask rule about the same tools.
+// softening says how to make an allow rule precede an ask rule about the same tools.
 func (b *builder) softening() string {
 	if b.variables != nil {
 		return unmatchedVariable + "=ask, in place of the ask rule, asks about what no list names"

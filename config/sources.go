@@ -10,25 +10,24 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 )
 
-// A Standing is how far a configuration file may go. The zero value is the least.
+// A Standing is the authority of a configuration file. The zero value is the least.
 type Standing int
 
 const (
-	// Untrusted is a file that came with a project and that nobody has vouched for. What it
-	// denies, asks about and limits holds; what it allows does not, and its servers are not
-	// started.
+	// Untrusted is a project's file that nobody has vouched for. Its denials, questions and limits apply; its
+	// permissions do not, and codemode does not start its servers.
 	Untrusted Standing = iota
-	// Trusted is a project's file that its user trusts as it is: its rules join those of the
-	// user's profiles of the same name. It cannot name a floor.
+	// Trusted is a project's file that its user trusts in its current form: its rules join those of the user's profiles
+	// of the same name. It cannot name a floor.
 	Trusted
 	// User is the user's own file.
 	User
-	// Managed is the file of whoever runs the machine: no other file can loosen it.
+	// Managed is the machine administrator's file: no other file can loosen it.
 	Managed
-	// Narrowing is a file of nothing but overlays, as an admin page writes it.
+	// Narrowing is a file with only overlays, written by an admin page.
 	Narrowing
-	// Environment is a variable of the environment, see [ReadEnvironment]. Beside a file of the user's or a managed one
-	// it only tightens.
+	// Environment is a variable of the environment, see [ReadEnvironment]. Beside a user file or a managed file it only
+	// tightens.
 	Environment
 )
 
@@ -48,19 +47,19 @@ type Source struct {
 	Standing Standing
 }
 
-// ParseAll checks files that hold together, and joins them into one configuration. Files that bind come before files
-// that they bind: managed, user, variables of the environment, project, overlays. The error is [Problems] if one of
-// them must not be used; then none is.
+// ParseAll checks files that apply together, and merges them into one configuration. Pass binding files before the
+// files that they bind: managed, user, variables of the environment, project, overlays. The error is [Problems] if one
+// of them is invalid; then ParseAll uses none.
 //
-// A profile that stands in several files is decided by all of them: the user's cannot
-// loosen the managed one, an untrusted project's cannot loosen either, and the rules of a
-// trusted project join the user's. Every floor binds every profile, and so do variables of the environment.
+// For a profile in several files, all of them decide: the user's cannot loosen the managed one, an untrusted project's
+// cannot loosen either, and the rules of a trusted project join the user's. Every floor binds every profile, and so do
+// variables of the environment.
 func ParseAll(sources ...Source) (*Config, error) { return ParseWith(nil, sources...) }
 
-// ParseWith is ParseAll where servers find the variables of env; nil knows none.
+// ParseWith is ParseAll with the variables of env for servers; nil has none.
 func ParseWith(env func(string) (string, bool), sources ...Source) (*Config, error) {
 	var c *Config
-	var wrong settings.Problems // with variables, which are reported together
+	var wrong settings.Problems // variables, which ParseWith reports together
 	for i, s := range sources {
 		for _, before := range sources[:i] {
 			if before.File == s.File {
@@ -90,7 +89,7 @@ func ParseWith(env func(string) (string, bool), sources ...Source) (*Config, err
 	return c, nil
 }
 
-// A FileInfo is a file that a configuration came from.
+// A FileInfo is a source file of a configuration.
 type FileInfo struct {
 	File     string
 	Digest   string // of its bytes: sha256:...
@@ -108,10 +107,10 @@ type fileRules struct {
 	limits         profiles.Limits
 	expose         []string
 	overlays       []writtenOverlay
-	variables      *profiles.Written // what a variable of the environment says, nil for a file
+	variables      *profiles.Written // the setting of an environment variable, nil for a file
 }
 
-// inherit starts a configuration from the files before it.
+// inherit starts a configuration from the earlier files.
 func (b *builder) inherit(base *Config) {
 	if base == nil {
 		return
@@ -129,10 +128,10 @@ func (b *builder) inherit(base *Config) {
 	b.Earlier = base.Warnings
 }
 
-// elsewhere reports whether a file before this one has the profile.
+// elsewhere reports whether an earlier file has the profile.
 func (b *builder) elsewhere(name string) bool { return b.findBefore(name) != nil }
 
-// find gives a profile as this file has it, else as the nearest file before it has it.
+// find returns a profile as this file defines it, else as the nearest earlier file does.
 func (b *builder) find(name string) *profiles.Written {
 	if w := b.written[name]; w != nil {
 		return w
@@ -152,7 +151,7 @@ func (b *builder) findBefore(name string) *profiles.Written {
 	return nil
 }
 
-// profileNames gives the profiles that this file can speak of.
+// profileNames returns the profiles that this file can refer to.
 func (b *builder) profileNames() []string {
 	var names []string
 	for name := range b.written {
@@ -175,7 +174,7 @@ func (b *builder) profileNames() []string {
 // project reports whether the file is a project's.
 func (b *builder) project() bool { return b.standing == Untrusted || b.standing == Trusted }
 
-// withoutSay warns of a key that has no effect in a project's file.
+// withoutSay warns of a key without effect in a project's file.
 func (b *builder) withoutSay(n strictjson.Value, what string) {
 	if b.standing == Trusted {
 		b.Warn(b.Position(n.KeyOffset()), len(n.Key())+2, "say it in your own file", "%s has no effect in a project file",

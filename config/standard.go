@@ -6,9 +6,8 @@ import (
 	"github.com/codemode-project/codemode/internal/settings"
 )
 
-// Standard turns JSON as people write it, with comments and trailing commas,
-// into standard JSON, for tools that read the files of other programs.
-// file is the name to use in messages. The error is [Problems].
+// Standard converts JSON with comments and trailing commas, as people write it, into standard JSON, for tools that read
+// the files of other programs. file is the name to use in messages. The error is [Problems].
 func Standard(file string, data []byte) (json.RawMessage, error) {
 	r, problems := read(file, data)
 	if problems != nil {

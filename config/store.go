@@ -9,15 +9,15 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// Store is the key "store": where the record is kept. It is the path of an SQLite file, the URL of a PostgreSQL
-// database, or an object. Paths are as they are written, and "" where the file does not say.
+// Store is the key "store": the place of the record. It is the path of an SQLite file, the URL of a PostgreSQL
+// database, or an object. Paths are as written, and "" if the file does not set them.
 type Store struct {
 	Path       string // of an SQLite file
 	URL        string // of a PostgreSQL database; then Path is ""
 	Relaxed    bool   // durability is normal instead of full
 	Key        string // file of the key that signs checkpoints
 	Keep       time.Duration
-	Collector  string // URL that takes OpenTelemetry logs over HTTP; "" sends none
+	Collector  string // URL for OpenTelemetry logs over HTTP; "" sends none
 	Checkpoint struct {
 		File    string
 		Webhook string // "" posts none
@@ -25,18 +25,18 @@ type Store struct {
 	}
 }
 
-// usualKeep is how long approvals, grants and parked runs stay in the store after their end where no file says so.
+// usualKeep is how long approvals, grants and parked runs stay in the store after their end if no file sets it.
 const usualKeep = 30 * 24 * time.Hour
 
-// A writtenStore is the key as the file has it.
+// A writtenStore is the key as written in the file.
 type writtenStore struct {
-	Store         // what needs no variable
+	Store         // the part without variables
 	source string // the key as standard JSON
 
 	whole, path, url, key, collector, file, webhook text
 }
 
-// Store is the key "store" where the variables are those of env. The error is [Problems].
+// Store returns the key "store" with the variables of env. The error is [Problems].
 func (c *Config) Store(env func(string) (string, bool)) (Store, error) {
 	if c == nil || c.store == nil {
 		return Store{Keep: usualKeep}, nil
@@ -70,11 +70,11 @@ func (c *Config) storeSource() string {
 }
 
 var (
-	// keywords finds a PostgreSQL connection string in its form of keywords and values.
+	// keywords finds a PostgreSQL connection string in the keyword/value format.
 	keywords = regexp.MustCompile(`(?i)(^|\s)(host|hostaddr|port|user|password|dbname|passfile|service|sslmode)\s*=`)
-	// bareWord is not how people call a file: most likely it was meant as a kind of database.
+	// bareWord matches a word that is unlikely to be a file name: most likely it means a kind of database.
 	bareWord = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
-	// likeURL begins what is meant as a URL; one letter is a drive of Windows.
+	// likeURL matches the beginning of an intended URL; a single letter is a Windows drive.
 	likeURL = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+:`)
 )
 

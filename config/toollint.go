@@ -13,35 +13,34 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 )
 
-// A ToolInfo is a tool that rules can be checked against.
+// A ToolInfo is a tool to check rules against.
 type ToolInfo struct {
 	Server      string          `json:"server"` // as configured
-	Tool        string          `json:"tool"`   // as the upstream has it
+	Tool        string          `json:"tool"`   // as the upstream spells it
 	Input       json.RawMessage `json:"inputSchema,omitempty"`
 	Annotations map[string]any  `json:"annotations,omitempty"`
 }
 
 // The kinds of [Finding].
 const (
-	findingArgument = "no-such-argument"  // a condition looks at what no tool of the rule takes
-	findingOptional = "optional-argument" // a deny rule looks at what a call may leave out
-	findingDead     = "dead-rule"         // a pattern fits no tool
-	findingShadowed = "shadowed"          // other rules decide all that the rule is about
-	findingCarry    = "read-and-send"     // a program may read and send without a question between
+	findingArgument = "no-such-argument"  // a condition reads an argument that no tool of the rule takes
+	findingOptional = "optional-argument" // a deny rule reads an argument that a call may omit
+	findingDead     = "dead-rule"         // a pattern matches no tool
+	findingShadowed = "shadowed"          // other rules decide all calls of the rule
+	findingCarry    = "read-and-send"     // a program may read and send without a question in between
 	findingWarning  = "warning"           // a warning from loading the file
 
-	findingEnvironment = "environment" // a variable of the environment decides too
+	findingEnvironment = "environment" // an environment variable decides too
 )
 
-// A Finding is something in the rules that probably does not do what its author meant.
+// A Finding is a part of the rules that probably does not do what its author meant.
 type Finding struct {
 	Kind string
-	Note bool // worth knowing, and nothing has to be changed
+	Note bool // worth knowing; nothing needs to change
 	settings.Problem
 }
 
-// Lint checks the rules against the tools that there are. With none it gives the warnings
-// of the files alone.
+// Lint checks the rules against the given tools. Without tools it returns only the warnings of the files.
 func (c *Config) Lint(tools []ToolInfo) []Finding {
 	l := &linter{c: c, lines: map[string][]string{}}
 	for _, w := range c.Warnings {
@@ -159,8 +158,8 @@ func (l *linter) about(r *profiles.Rule) []*lintTool {
 	return about
 }
 
-// dead reports patterns that fit no tool. A deny or ask pattern over any server waits for
-// tools to come, and is only noted.
+// dead reports patterns that match no tool. A deny or ask pattern over any server may match future tools, so dead only
+// notes it.
 func (l *linter) dead(r *profiles.Rule) {
 	for i, g := range r.Globs {
 		fits := slices.ContainsFunc(l.tools, func(t lintTool) bool {
@@ -183,7 +182,7 @@ func (l *linter) dead(r *profiles.Rule) {
 	}
 }
 
-// arguments reports conditions on arguments that tools do not take, or that may be left out.
+// arguments reports conditions on arguments that tools do not take, or that calls may omit.
 func (l *linter) arguments(r *profiles.Rule, about []*lintTool) {
 	for i := range r.When {
 		c := &r.When[i]

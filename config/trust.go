@@ -15,22 +15,22 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 )
 
-// Trust is that a user has read a project's file and wants it to count. It holds for the
-// file as it was: a changed file is one that nobody has read.
+// Trust records that a user has read a project's file and wants it to apply. It covers only that content: nobody has
+// read a changed file.
 type Trust struct {
 	File   string    `json:"file"`   // absolute
 	Digest string    `json:"digest"` // of its bytes: sha256:...
 	Time   time.Time `json:"time"`
 }
 
-// A trustFile is how trust is kept.
+// A trustFile is the storage format of trust.
 type trustFile struct {
 	Version int              `json:"version"`
 	Files   map[string]Trust `json:"files"` // by path
 }
 
-// TrustFile notes in the store that the file is trusted as it is now, and says what it is.
-// With a digest the file has to be the one that has it: the one that was read.
+// TrustFile stores that the user trusts the file's current content, and returns the stored trust. With a digest, the
+// content must have that digest: it must be the content that the user read.
 func TrustFile(store, file, wantDigest string, now time.Time) (Trust, error) {
 	file, err := filepath.Abs(file)
 	if err != nil {
@@ -47,7 +47,7 @@ func TrustFile(store, file, wantDigest string, now time.Time) (Trust, error) {
 	return t, changeTrust(store, func(files map[string]Trust) { files[file] = t })
 }
 
-// Distrust takes the trust in a file back, and reports whether there was any.
+// Distrust revokes the trust in a file, and reports whether there was any.
 func Distrust(store, file string) (was bool, err error) {
 	if file, err = filepath.Abs(file); err != nil {
 		return false, err
@@ -59,7 +59,7 @@ func Distrust(store, file string) (was bool, err error) {
 	return was, err
 }
 
-// TrustedFiles lists what the store says, by path.
+// TrustedFiles lists the store's content, by path.
 func TrustedFiles(store string) ([]Trust, error) {
 	t, err := readTrust(store)
 	if err != nil {
@@ -87,8 +87,7 @@ func isTrusted(store, file string, data []byte) (bool, error) {
 	return ok && known.Digest == profiles.Digest(data), nil
 }
 
-// readTrust reads the store; one that is not there trusts nothing, and one that others may
-// have written is not believed.
+// readTrust reads the store. A missing store trusts nothing. readTrust refuses a store that others may have written.
 func readTrust(store string) (trustFile, error) {
 	t := trustFile{Version: 1, Files: map[string]Trust{}}
 	info, err := os.Stat(store)

@@ -15,25 +15,24 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// WatchOptions change how a file is watched. The zero value is what most want.
+// WatchOptions change how to watch a file. The zero value suits most callers.
 type WatchOptions struct {
-	// Last is the configuration in force. A file that still has its content is not reported.
-	// Nil means none: the first content is reported too, good or bad.
+	// Last is the configuration in force. The watcher does not report a file that still has its content. Nil means
+	// none: then the watcher also reports the first content, good or bad.
 	Last *Config
 
-	// Poll is how often the file is read whatever the system reports; zero means 1s. Some
-	// file systems report nothing, and some ways of replacing a folder go unnoticed.
+	// Poll is how often the watcher reads the file regardless of notifications; zero means 1s. Some file systems report
+	// nothing, and some ways of replacing a folder go unnoticed.
 	Poll time.Duration
 
-	// Settle is how long a file has to be left alone before it is read; zero means 50ms. A
-	// broken or missing file is given twice as long again before it is reported, because
-	// most are only half saved.
+	// Settle is how long a file must stay unchanged before the watcher reads it; zero means 50ms. The watcher waits
+	// twice as long again before it reports a broken or missing file, because most are only half saved.
 	Settle time.Duration
 
-	// PollOnly asks the system for no notifications.
+	// PollOnly uses no notifications of the system.
 	PollOnly bool
 
-	// Log receives a warning if the system cannot notify; nil means nobody.
+	// Log receives a warning if the system cannot notify; nil discards it.
 	Log *slog.Logger
 }
 
@@ -48,9 +47,9 @@ type Watcher struct {
 
 	// Used by the goroutine alone.
 	parsed   parsed
-	without  parsed          // what is in force where the project's file is broken
-	seen     []byte          // the content reported last
-	reported string          // the error reported last; "" = none
+	without  parsed          // the configuration in force while the project's file is broken
+	seen     []byte          // the last reported content
+	reported string          // the last reported error; "" = none
 	links    map[string]bool // the links on the way to the file, and the file at their end
 	warned   bool
 
@@ -59,10 +58,10 @@ type Watcher struct {
 	stale error
 }
 
-// WatchFiles follows files until ctx ends or Close is called. It calls changed, never two at a time, with each new
-// content that is good, and with an error once the file is broken, missing or not a plain file. It gets both where only
-// the project's file is: the configuration then has that file as it was when it was last good, and is in force. Which
-// way an editor or a ConfigMap replaces the file makes no difference; a change is seen within two seconds.
+// WatchFiles follows files until ctx or Close ends it. It calls changed, never twice at a time, with each new good
+// content, and with an error once the file is broken, missing or not a plain file. If only the project's file is,
+// changed gets both: the configuration then has the last good content of that file, and is in force. The way in which
+// an editor or a ConfigMap replaces the file makes no difference. WatchFiles notices a change within two seconds.
 func WatchFiles(ctx context.Context, f Files, o WatchOptions, changed func(*Config, error)) (*Watcher, error) {
 	if changed == nil {
 		panic("config.WatchFiles needs a function to call")
@@ -100,15 +99,15 @@ func (w *Watcher) Config() *Config {
 	return w.last
 }
 
-// Stale is why the file as it is now is not in force, nil if it is.
+// Stale is why the current content of the file is not in force, nil if it is.
 func (w *Watcher) Stale() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.stale
 }
 
-// Close ends the watching and waits for a call of changed that is under way. It may be
-// called twice, but not from inside changed.
+// Close ends the watching and waits for a running call of changed. Callers may call it twice, but not from inside
+// changed.
 func (w *Watcher) Close() error {
 	w.cancel()
 	<-w.done
@@ -126,9 +125,9 @@ func (w *Watcher) run(ctx context.Context) {
 	}
 	poll := time.NewTicker(w.o.Poll)
 	defer poll.Stop()
-	settle := time.NewTimer(0) // looks at the file once at the start
+	settle := time.NewTimer(0) // reads the file once at the start
 	defer settle.Stop()
-	var since time.Time // the first event that is not dealt with yet
+	var since time.Time // the first unhandled event
 	for {
 		select {
 		case <-ctx.Done():
@@ -141,7 +140,7 @@ func (w *Watcher) run(ctx context.Context) {
 				if since.IsZero() {
 					since = now
 				}
-				// A storm of saves must not put off the reading for ever.
+				// A storm of saves must not delay the reading for ever.
 				settle.Reset(max(0, min(w.o.Settle, since.Add(10*w.o.Settle).Sub(now))))
 			}
 		case err, ok := <-failures:
@@ -161,16 +160,16 @@ func (w *Watcher) run(ctx context.Context) {
 	}
 }
 
-// concerns reports whether a change of that file in one of the folders may change what
-// the paths lead to. Kubernetes swaps the link ..data.
+// concerns reports whether a change of that file in one of the folders may change the targets of the paths. Kubernetes
+// swaps the link ..data.
 func (w *Watcher) concerns(name string) bool {
 	base := filepath.Base(name)
 	return base == "..data" || w.links[name] || slices.ContainsFunc(w.files.all(),
 		func(path string) bool { return base == filepath.Base(path) })
 }
 
-// look reads the file and reports what is new. What is broken is looked at again a little
-// later and only reported if it has stayed the same.
+// look reads the file and reports news. It reads a broken file again a little later, and reports it only if it has
+// stayed the same.
 func (w *Watcher) look(ctx context.Context) {
 	data, config, err := w.read()
 	if err != nil && w.news(data, config, err) {
@@ -181,7 +180,7 @@ func (w *Watcher) look(ctx context.Context) {
 		}
 		again, configNow, errNow := w.read()
 		if errNow != nil && (errNow.Error() != err.Error() || !bytes.Equal(again, data)) {
-			return // still being written: an event or the next poll leads here again
+			return // somebody is still writing it: an event or the next poll calls look again
 		}
 		data, config, err = again, configNow, errNow
 	}
@@ -215,11 +214,11 @@ type parsed struct {
 	err    error
 }
 
-// read gives the content and its configuration. The same content is parsed once.
+// read returns the content and its configuration. It parses the same content only once.
 //
-// With an error there may be a configuration nevertheless: that of the other files as they are now, with the project's
-// file as it was when it was last good. A project's file belongs to others, who must not be able to keep the user's own
-// change from coming into force by breaking theirs, nor to get rid of what theirs forbids.
+// Even with an error there may be a configuration: that of the current other files, with the last good content of the
+// project's file. A project's file belongs to other people. By breaking their file, they must not be able to keep the
+// user's own change from taking effect, or to remove what their file forbids.
 func (w *Watcher) read() ([]byte, *Config, error) {
 	data, c, err := w.parsed.of(w.files, nil)
 	if err == nil || w.last == nil {
@@ -230,13 +229,13 @@ func (w *Watcher) read() ([]byte, *Config, error) {
 		return data, nil, err
 	}
 	again, c, failed := w.without.of(w.files, project)
-	if failed != nil { // it is another file that is broken, or another one too
+	if failed != nil { // another file is broken, alone or as well
 		return data, nil, err
 	}
 	return again, c, err
 }
 
-// of parses the files, as if the project's had that content, unless it is nil.
+// of parses the files as if the project's file had that content, unless it is nil.
 func (p *parsed) of(f Files, project []byte) ([]byte, *Config, error) {
 	sources, err := f.readWith(project)
 	if err != nil {
@@ -250,7 +249,7 @@ func (p *parsed) of(f Files, project []byte) ([]byte, *Config, error) {
 	return data, p.config, p.err
 }
 
-// projectText gives the text of the project's file that a configuration came from.
+// projectText returns the text of the project's file in a configuration.
 func (c *Config) projectText() ([]byte, bool) {
 	for _, p := range c.parts {
 		if p.Standing == Untrusted || p.Standing == Trusted {
@@ -260,25 +259,24 @@ func (c *Config) projectText() ([]byte, bool) {
 	return nil, false
 }
 
-// news reports whether this is not what was reported last.
+// news reports whether this differs from the last report.
 func (w *Watcher) news(data []byte, c *Config, err error) bool {
 	switch {
 	case err != nil:
 		return err.Error() != w.reported || c != nil && !bytes.Equal(data, w.seen)
 	case w.reported != "":
 		return true
-	case w.seen == nil && w.last != nil: // nothing reported yet: compare with what is in force
+	case w.seen == nil && w.last != nil: // nothing reported yet: compare with the configuration in force
 		return c.Digest != w.last.Digest
 	}
 	return w.seen == nil || !bytes.Equal(data, w.seen)
 }
 
-// maxLinks is how many symbolic links are followed to find folders to watch.
+// maxLinks bounds the symbolic links to follow when finding folders to watch.
 const maxLinks = 16
 
-// watchFolders asks for notifications about every folder on the way to a file: its own,
-// and those that symbolic links lead through. Watching the file itself would lose it with
-// the first editor that puts a new file in its place.
+// watchFolders requests notifications about every folder on the way to a file: its own, and those that symbolic links
+// lead through. Watching the file itself would lose it with the first editor that puts a new file in its place.
 func (w *Watcher) watchFolders() {
 	if w.notify == nil {
 		return

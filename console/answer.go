@@ -34,7 +34,7 @@ type Answered struct {
 	Whole    bool            `json:"whole,omitempty"`    // the person has seen the whole question
 	Scope    call.Scope      `json:"scope,omitempty"`    // one of the offers; "" is this call
 	Uses     int             `json:"uses,omitempty"`     // with a scope: for how many calls; 0 is the offered number
-	Length   string          `json:"length,omitempty"`   // with a scope: for how long, such as 15m; "" is the offered time
+	Length   string          `json:"length,omitempty"`   // with a scope: for how long, such as 15m; "" is as offered
 	Args     json.RawMessage `json:"args,omitempty"`     // other arguments to allow instead
 	Propose  string          `json:"propose,omitempty"`  // a rule for such calls; wants a fresh proof
 	Selected []int           `json:"selected,omitempty"` // to an inquiry

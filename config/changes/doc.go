@@ -1,3 +1,3 @@
-// Package changes says what a change of the rules would do: it reads past calls out of a record, writes a rule that
-// waits for a person into a file, and says what that rule would have changed.
+// Package changes predicts the effect of a change of the rules: it reads past calls from a record, writes a proposed
+// rule for a person's review into a file, and says what that rule would have changed.
 package changes

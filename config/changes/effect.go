@@ -15,16 +15,16 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 )
 
-// A proposed allow rule may be beaten: by an ask rule, which goes before it, by the floor, by "raise". What is
-// proposed has to have an effect, so the call is decided under it first.
+// An ask rule, which precedes it, the floor or "raise" may override a proposed allow rule. A proposal must have an
+// effect, so this code first decides the call under it.
 
-// A replacement is an entry of a list that a proposal writes anew.
+// A replacement is a list entry that a proposal rewrites.
 type replacement struct {
 	start, end int    // of the entry in the file
-	rule       string // what stands there once the proposal is accepted
+	rule       string // the entry after acceptance of the proposal
 }
 
-// probe is the call that an accepted proposal has to let through.
+// probe is the call that an accepted proposal must let through.
 func (p *Proposal) probe(c *config.Config) (profiles.Call, profiles.Gaps) {
 	asked := c.Call(strings.NewReplacer("*", "x", "?", "x").Replace(p.Tool), p.Args)
 	asked.Time = p.Time
@@ -34,7 +34,7 @@ func (p *Proposal) probe(c *config.Config) (profiles.Call, profiles.Gaps) {
 	return asked, profiles.Gaps{}
 }
 
-// allows reports whether a profile may let the call through, and why not.
+// allows reports whether a profile may let the call through, and if not, why.
 func (p *Proposal) allows(c *config.Config) (bool, call.Decision) {
 	profile := c.Profile(p.Profile)
 	if profile == nil {
@@ -50,7 +50,7 @@ func (p *Proposal) allows(c *config.Config) (bool, call.Decision) {
 	return false, f.Decision
 }
 
-// beating gives the ask rules that would beat the proposed allow rule.
+// beating returns the ask rules that would override the proposed allow rule.
 func (p *Proposal) beating(c *config.Config) ([]*profiles.Rule, error) {
 	profile := c.Profile(p.Profile)
 	if profile == nil {
@@ -66,7 +66,7 @@ func (p *Proposal) wantsName(c *config.Config) bool {
 	return err == nil && slices.ContainsFunc(rules, c.Profile(p.Profile).Exact)
 }
 
-// freeID is an id for the proposed rule that no other rule has.
+// freeID is an unused id for the proposed rule.
 func (p *Proposal) freeID(c *config.Config) string {
 	taken := map[string]bool{}
 	for _, name := range c.All() {
@@ -81,8 +81,8 @@ func (p *Proposal) freeID(c *config.Config) string {
 	return id
 }
 
-// softened writes each ask rule that would beat the proposed allow rule so that this rule beats it, and nothing else
-// that did not. It is an error where something else stands in the way.
+// softened rewrites each ask rule that would override the proposed allow rule, so that this allow rule overrides it and
+// no other rule newly does. It returns an error if something else blocks the proposal.
 func (p *Proposal) softened(file, src string, c *config.Config) ([]replacement, error) {
 	profile := c.Profile(p.Profile)
 	rules, err := p.beating(c)
@@ -132,7 +132,7 @@ func (p *Proposal) softened(file, src string, c *config.Config) ([]replacement, 
 	return all, nil
 }
 
-// unlessAllowed writes an ask rule with another "unlessAllowed".
+// unlessAllowed rewrites an ask rule with another "unlessAllowed".
 func unlessAllowed(rule, to string) string {
 	rule = strings.TrimSpace(strings.ReplaceAll(rule, "\n", " "))
 	body, ok := strings.CutPrefix(rule, "{")
@@ -147,7 +147,7 @@ func unlessAllowed(rule, to string) string {
 	return `{"unlessAllowed":` + to + `,` + strings.TrimSpace(body)
 }
 
-// noEffect says why a proposal would change nothing.
+// noEffect explains why a proposal would change nothing.
 func (p *Proposal) noEffect(d call.Decision) error {
 	why := "nothing says why"
 	if len(d.Reasons) > 0 {

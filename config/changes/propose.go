@@ -19,28 +19,26 @@ import (
 	"github.com/codemode-project/codemode/profiles/condition"
 )
 
-// A Proposal is a rule that somebody would like to have in a file. It becomes one when a
-// person takes the comment signs away, and nothing before.
+// A Proposal is a suggested rule for a file. It takes effect only when a person removes the comment signs.
 type Proposal struct {
 	Profile string // which profile
 	List    string // allowlist, asklist or denylist; "" = allowlist
 	Tool    string // canonical name or pattern
-	// Args are the arguments to allow and no others; nil proposes a rule for any arguments.
-	// What stands in them is compared exactly.
+	// Args are the only arguments to allow; nil proposes a rule for any arguments. The rule compares their values
+	// exactly.
 	Args json.RawMessage
 	ID   string // of the rule; "" = none
 
-	By   string // who proposes it, and Why: for whoever reads the file
+	By   string // who proposes it, and Why: for readers of the file
 	Why  string
 	Time time.Time
 }
 
-// Propose gives the file with the proposal as a comment at the top of the list. The result
-// decides every call as before, which is checked. The error is [Problems] if the file is
-// broken, or if the rule would be.
+// Propose returns the file with the proposal as a comment at the top of the list. Propose verifies that the result
+// decides every call as before. The error is [Problems] if the file is broken, or the rule is.
 //
-// An allow rule that the profile's own ask rules would beat is proposed together with a change of these. The error of
-// one that would have no effect for other reasons, or more effect than this, says what stands in the way.
+// If the profile's own ask rules would override the allow rule, Propose also proposes a change of these. If the rule
+// would have no effect for other reasons, or too much effect, the error says what is in the way.
 func Propose(file string, data []byte, p Proposal) ([]byte, error) {
 	made, err := p.in(file, data, func(text []byte) (*config.Config, error) { return config.Parse(file, text) })
 	return made.text, err
@@ -49,10 +47,10 @@ func Propose(file string, data []byte, p Proposal) ([]byte, error) {
 // A placed is a proposal in its file.
 type placed struct {
 	text             []byte         // of the file
-	before, accepted *config.Config // as it holds now, and as it would hold
+	before, accepted *config.Config // the current and the proposed configuration
 }
 
-// in makes the proposal in a file. load reads the configuration with another text of the file.
+// in places the proposal in a file. load reads the configuration with another text of the file.
 func (p Proposal) in(file string, data []byte, load func([]byte) (*config.Config, error)) (made placed, err error) {
 	if p.List == "" {
 		p.List = profiles.Allowlist.String()
@@ -97,8 +95,8 @@ func (p Proposal) in(file string, data []byte, load func([]byte) (*config.Config
 	return placed{after, before, accepted}, nil
 }
 
-// effective proves that the accepted proposal lets the call through. Where ask rules of the file would beat it, the
-// result are the comments that propose to change them, and the configuration with these changes.
+// effective proves that the accepted proposal lets the call through. If ask rules of the file would override it,
+// effective returns comments that propose to change them, and the configuration with these changes.
 func (p *Proposal) effective(
 	file, text string, accepted *config.Config, rules edit, load func([]byte) (*config.Config, error),
 ) ([]edit, *config.Config, error) {
@@ -129,7 +127,7 @@ func (p *Proposal) effective(
 	return comments, now, nil
 }
 
-// instead words the proposal to write an ask rule anew.
+// instead words the proposal to rewrite an ask rule.
 func (p *Proposal) instead(before, rule string) string {
 	last := before[strings.LastIndexByte(before, '\n')+1:]
 	indent := last[:len(last)-len(strings.TrimLeft(last, " \t"))] + "  "
@@ -138,7 +136,7 @@ func (p *Proposal) instead(before, rule string) string {
 		indent)
 }
 
-// An edit puts a text in the place of a part of a file.
+// An edit replaces a part of a file with a text.
 type edit struct {
 	start, end int
 	text       string
@@ -146,7 +144,7 @@ type edit struct {
 
 func edited(text string, edits ...edit) string {
 	edits = slices.Clone(edits)
-	// from the end, so that places stay what they are
+	// from the end, so that earlier positions stay valid
 	slices.SortFunc(edits, func(a, b edit) int { return b.start - a.start })
 	for _, e := range edits {
 		text = text[:e.start] + e.text + text[e.end:]
@@ -154,13 +152,13 @@ func edited(text string, edits ...edit) string {
 	return text
 }
 
-// ProposeInFile writes a proposal into a file, whole or not at all.
+// ProposeInFile writes a proposal into a file atomically.
 func ProposeInFile(path string, p Proposal) error {
 	return p.write(path, func(text []byte) (*config.Config, error) { return config.Parse(path, text) })
 }
 
-// ProposeInFiles writes a proposal into the user's file, whole or not at all. That it has an effect is proved with all
-// files.
+// ProposeInFiles writes a proposal into the user's file atomically. It proves with all files that the proposal has an
+// effect.
 func ProposeInFiles(f config.Files, p Proposal) error {
 	return p.write(f.User, func(text []byte) (*config.Config, error) { return f.LoadWith(f.User, text) })
 }
@@ -188,7 +186,7 @@ func (p Proposal) write(path string, load func([]byte) (*config.Config, error)) 
 	return replace.File(path, made.text, info.Mode().Perm())
 }
 
-// rule is the rule on one line.
+// rule writes the rule on one line.
 func (p *Proposal) rule() (string, error) {
 	type condition struct {
 		Eq  json.RawMessage `json:"eq,omitempty"`
@@ -208,7 +206,7 @@ func (p *Proposal) rule() (string, error) {
 		rule.When = map[string]condition{}
 		for child := range settings.Children(root) {
 			pointer := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(child.Key())
-			if child.Kind() == strictjson.Null { // as if it were not there
+			if child.Kind() == strictjson.Null { // treated as absent
 				rule.When[pointer] = condition{Any: json.RawMessage(`[{"exists":false},{"type":"null"}]`)}
 				continue
 			}
@@ -219,12 +217,12 @@ func (p *Proposal) rule() (string, error) {
 		}
 	}
 	raw, err := json.Marshal(rule)
-	// Arguments are a program's: a person who reads the rule has to see all of them.
+	// A program supplies the arguments: a person who reads the rule must see all of them.
 	return visible.JSON(string(raw)), err
 }
 
-// place finds where the proposal goes, and what its lines are: into the list, or with a
-// list of its own at the top of the profile.
+// place finds the position and the lines of the proposal: in the list, or with a list of its own at the top of the
+// profile.
 func (p *Proposal) place(src, rule string) (at int, lines []string, err error) {
 	text := strings.TrimPrefix(src, "\ufeff")
 	root, bad := settings.ParseFile(text)
@@ -245,7 +243,7 @@ func (p *Proposal) place(src, rule string) (at int, lines []string, err error) {
 	return mark + n.Offset() + 1, lines, nil
 }
 
-// comment words the proposal, with the indentation of the line it follows.
+// comment words the proposal, indented like the preceding line.
 func (p *Proposal) comment(before string, lines []string, note string) string {
 	last := before[strings.LastIndexByte(before, '\n')+1:]
 	indent := last[:len(last)-len(strings.TrimLeft(last, " \t"))] + "  "
@@ -267,12 +265,12 @@ func (p *Proposal) comment(before string, lines []string, note string) string {
 	return b.String() + indent
 }
 
-// oneLine keeps what others wrote inside its comment, and short.
+// oneLine keeps other people's text inside its comment, and short.
 func oneLine(s string) string {
 	return strings.TrimRight(condition.Shortened(visible.InComment(s)), ".")
 }
 
-// sameMeaning makes sure that a file decides every call as it did.
+// sameMeaning verifies that a file decides every call as before.
 func sameMeaning(before *config.Config, after []byte, load func([]byte) (*config.Config, error)) error {
 	now, err := load(after)
 	if err != nil {

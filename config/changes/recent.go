@@ -13,26 +13,26 @@ import (
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
-// An Effect says which past calls a proposal would have decided otherwise, once it is accepted. Limits are left out,
-// as in [Profile.Replay].
+// An Effect says which past calls an accepted proposal would have decided differently. It ignores limits, as
+// [Profile.Replay] does.
 type Effect struct {
-	Calls  int     // that were decided by the rules before and after
-	Own    int     // those that change and that the proposal is about: its tool, and its arguments if it has some
-	Others []Shift // the others that change, the most frequent first
-	Gone   int     // calls under profiles that there are no more, which are not among Calls
+	Calls  int     // calls that the rules decided before and after
+	Own    int     // the changed calls with the proposal's tool, and its arguments if it has some
+	Others []Shift // the other changed calls, most frequent first
+	Gone   int     // calls under profiles that no longer exist; not among Calls
 }
 
 // A Shift is a way in which calls of one tool under one profile change.
 type Shift struct {
 	Profile, Tool string
-	Was, Is       []call.Verdict // several where it depends on what the record does not keep
+	Was, Is       []call.Verdict // several if it depends on data that is not in the record
 	Count         int
-	Refused       int             // of these, those that a person refused
-	Args          json.RawMessage // of the first of them; nil where the record does not keep them
+	Refused       int             // how many of them a person refused
+	Args          json.RawMessage // of the first of them; nil if they are not in the record
 }
 
-// EffectOf says what a proposal would have changed in past calls. The errors are those of [ProposeInFiles]: what would
-// be refused has no effect.
+// EffectOf says what a proposal would have changed in past calls. The errors are those of [ProposeInFiles]: a refused
+// proposal has no effect.
 func EffectOf(p Proposal, f config.Files, past []PastCall) (*Effect, error) {
 	data, err := config.ReadFile(f.User)
 	if err != nil {
@@ -74,7 +74,7 @@ func (p Proposal) effect(
 	return e, nil
 }
 
-// shift counts a call that changes.
+// shift counts a changed call.
 func (e *Effect) shift(s Shift, refused bool) {
 	at := slices.IndexFunc(e.Others, func(o Shift) bool {
 		return o.Profile == s.Profile && o.Tool == s.Tool && slices.Equal(o.Was, s.Was) && slices.Equal(o.Is, s.Is)
@@ -88,18 +88,18 @@ func (e *Effect) shift(s Shift, refused bool) {
 	}
 }
 
-// sameJSON reports whether two texts say the same, whatever the order of the keys and the spelling of numbers.
+// sameJSON reports whether two texts have the same value. It ignores the order of keys and the spelling of numbers.
 func sameJSON(a, b json.RawMessage) bool {
 	x, err1 := strictjson.Canonical(a)
 	y, err2 := strictjson.Canonical(b)
 	return err1 == nil && err2 == nil && bytes.Equal(x, y)
 }
 
-// mostShifts is how many ways of changing are listed, and shownArgs how much of the arguments is.
+// mostShifts bounds the listed shifts, and shownArgs the length of their arguments.
 const mostShifts, shownArgs = 10, 100
 
-// Lines say the effect in words, for a person who is about to accept. The calls were made in the time that over
-// names: "30 days". Arguments of past calls are for those who may read the record.
+// Lines describe the effect in words, for a person who is about to accept. over names the period of the calls: "30
+// days". Show arguments of past calls only to people who may read the record.
 func (e *Effect) Lines(over string, arguments bool) []string {
 	if e.Calls == 0 {
 		return []string{fmt.Sprintf("the record of the last %s has no calls to compare with", over)}
@@ -127,7 +127,7 @@ func (e *Effect) Lines(over string, arguments bool) []string {
 	return lines
 }
 
-// text is a shift in a line: ASK -> ALLOW: fs__write {"path":"b"} under work (3 calls, 1 refused by a person).
+// text writes a shift on one line: ASK -> ALLOW: fs__write {"path":"b"} under work (3 calls, 1 refused by a person).
 func (s *Shift) text() string {
 	args := ""
 	if s.Args != nil {

@@ -14,12 +14,12 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// maxLine is how long an entry of a record may be, in bytes.
+// maxLine is the maximum length of a record's entry, in bytes.
 const maxLine = 8 << 20
 
-// ReadRecord reads the calls out of a record: lines of JSON, one entry each, as codemode writes and exports them, alone
-// or as a list with one on each line. Entries of one call, which are told by its run and number, make one; what is no
-// call is passed over.
+// ReadRecord reads the calls from a record: lines of JSON, one entry each, as codemode writes and exports them, either
+// plain or as a list with one entry on each line. It merges the entries of one call, identified by run and number, and
+// skips entries that are no calls.
 func ReadRecord(r io.Reader) ([]PastCall, error) {
 	var calls []PastCall
 	known := map[string]int{}
@@ -57,7 +57,7 @@ func ReadRecord(r io.Reader) ([]PastCall, error) {
 	return calls, nil
 }
 
-// join takes in what a later entry of the same call adds.
+// join adds the data of a later entry of the same call.
 func join(c *PastCall, later PastCall) {
 	if c.Args == nil {
 		c.Args, c.Masked = later.Args, later.Masked
@@ -65,8 +65,8 @@ func join(c *PastCall, later PastCall) {
 	c.Refused, c.Asked = c.Refused || later.Refused, c.Asked || later.Asked
 }
 
-// An entry is a line of the record with the keys that matter here. There are two ways to
-// say who decided and what the arguments were: in one word, and in full.
+// An entry is a line of the record with the relevant keys. The decider and the arguments have two forms: one word, and
+// in full.
 type entry struct {
 	Kind      string          `json:"kind"`
 	Time      time.Time       `json:"time"`
@@ -103,7 +103,7 @@ func parseEntry(line string) (e entry, err error) {
 
 func (e *entry) call() (c PastCall, ok bool) {
 	verdict, ok := map[string]call.Verdict{"deny": call.Deny, "ask": call.Ask, "allow": call.Allow}[e.Verdict]
-	question := (e.Tool == "ask_user" || e.Tool == "plan") && e.Server == "" // of a program, or about one: no call
+	question := (e.Tool == "ask_user" || e.Tool == "plan") && e.Server == "" // of or about a program: no call
 	if !ok || e.Tool == "" || question {
 		return c, false
 	}
@@ -118,14 +118,14 @@ func (e *entry) call() (c PastCall, ok bool) {
 	c.Args, c.Masked = e.arguments()
 	how := e.how()
 	if how == "limit" || how == "error" || how == "bypass" || how == "definition_changed" {
-		return c, false // not for what the rules say about it
+		return c, false // not because of the rules
 	}
 	c.Asked = how == "person"
 	c.Refused = c.Asked && (e.Kind == "refused" || strings.HasSuffix(e.Reason, "declined"))
 	return c, true
 }
 
-// how is what decided: a word, or an object that has it.
+// how is the decider: a word, or an object that contains it.
 func (e *entry) how() string {
 	var word string
 	if json.Unmarshal(e.DecidedBy, &word) == nil {
@@ -134,11 +134,11 @@ func (e *entry) how() string {
 	var full struct {
 		How string `json:"how"`
 	}
-	_ = json.Unmarshal(e.DecidedBy, &full) // what is neither says nothing
+	_ = json.Unmarshal(e.DecidedBy, &full) // anything else says nothing
 	return full.How
 }
 
-// arguments gives what the record keeps of the arguments, nil for a mere digest.
+// arguments returns the arguments as far as the record keeps them, nil for a mere digest.
 func (e *entry) arguments() (json.RawMessage, []string) {
 	for _, raw := range []json.RawMessage{e.Arguments, e.Input} {
 		if isObject(raw) {
@@ -163,8 +163,8 @@ func (e *entry) arguments() (json.RawMessage, []string) {
 
 func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
 
-// masked finds what stands in the place of a secret, or of text that was cut. It cannot be
-// told from the same text in clear, which then is not known either.
+// masked finds placeholders for a secret, or for truncated text. It cannot distinguish a placeholder from the same text
+// in clear, so it treats that text as unknown too.
 func masked(raw json.RawMessage) (places []string) {
 	root, bad := settings.ParseArguments(string(raw))
 	if bad != nil {
@@ -189,7 +189,7 @@ func masked(raw json.RawMessage) (places []string) {
 	return places
 }
 
-// masks are what the record writes instead of a value.
+// masks are the placeholders that the record writes instead of a value.
 var masks = []string{"redacted", "masked", "hidden", "***", "•••", "hmac:", "sha256:", "[cut", "…"}
 
 func isMask(text string) bool {

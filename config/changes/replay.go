@@ -11,7 +11,7 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 )
 
-// A PastCall is a call as the record has it, as far as it can be decided again.
+// A PastCall is a call from the record, with the data for deciding it again.
 type PastCall struct {
 	Line   int // of the record
 	Run    string
@@ -19,35 +19,35 @@ type PastCall struct {
 	Time   time.Time
 	Server string
 	Tool   string // canonical
-	// Args are the arguments, nil where the record does not keep them. Those that have a
-	// Masked place are not what was sent there.
+	// Args are the arguments, nil if the record does not keep them. At a Masked place they differ from what the call
+	// sent.
 	Args    json.RawMessage
-	Masked  []string // JSON Pointers to what is not kept in clear
+	Masked  []string // JSON Pointers to values that the record does not keep in clear
 	Profile string
 	Verdict call.Verdict // then
-	Rule    string       // that decided; "" = none did, or the record does not say which
+	Rule    string       // deciding rule; "" = none, or the record does not name it
 	Refused bool         // a person said no
 	Asked   bool         // a person answered
 }
 
-// A Replayed is a past call as a profile would decide it now.
+// A Replayed is a past call with the decision that a profile would make now.
 type Replayed struct {
 	PastCall
-	// Verdicts are those it may get, the strictest first. One is certain; several mean that
-	// it depends on what the record does not keep.
+	// Verdicts are the possible verdicts, the strictest first. One is certain; several mean that the verdict depends on
+	// data that is not in the record.
 	Verdicts []call.Verdict
-	Decision call.Decision // on what is known
+	Decision call.Decision // on the known data
 	Depends  []call.Reason // the rules that it depends on
 }
 
-// Certain reports whether the record keeps enough to tell the verdict.
+// Certain reports whether the record has enough data to determine the verdict.
 func (r *Replayed) Certain() bool { return len(r.Verdicts) == 1 }
 
-// Changed reports whether the call is surely decided otherwise than it was.
+// Changed reports whether the decision certainly differs from the past one.
 func (r *Replayed) Changed() bool { return r.Certain() && r.Verdicts[0] != r.Verdict }
 
-// Replay decides a past call again. Limits and what depends on the run are left out: each
-// call is decided as the first of its run.
+// Replay decides a past call again. It ignores limits and everything that depends on the run: it decides each call as
+// the first of its run.
 func Replay(p *profiles.Profile, past PastCall) Replayed {
 	server, tool, _ := strings.Cut(past.Tool, "__")
 	if past.Server != "" {
@@ -67,13 +67,13 @@ func Replay(p *profiles.Profile, past PastCall) Replayed {
 	return Replayed{PastCall: past, Verdicts: f.Verdicts, Decision: f.Decision, Depends: f.Depends}
 }
 
-// A ReplaySummary counts what would be different.
+// A ReplaySummary counts the differences.
 type ReplaySummary struct {
 	Calls, Same, Changed, Unsure int
 
 	Stricter, Looser int // of those changed
-	SavedQuestions   int // were asked about, and would be allowed
-	AllowedRefused   int // were refused by a person, and would be allowed
+	SavedQuestions   int // past verdict ask, now allow
+	AllowedRefused   int // refused by a person, now allow
 }
 
 // Summarise counts replayed calls.
@@ -116,7 +116,7 @@ func (s ReplaySummary) String() string {
 	return text + "."
 }
 
-// VerdictsText words the verdicts that a call may get.
+// VerdictsText words the possible verdicts on a call.
 func VerdictsText(all []call.Verdict) string {
 	words := make([]string, len(all))
 	for i, v := range all {

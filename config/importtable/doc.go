@@ -1,3 +1,3 @@
-// Package importtable turns a table of rules of another gate, in which the first match decides, into a profile that
-// decides the same.
+// Package importtable converts another gate's rule table, in which the first match decides, into a profile with the
+// same decisions.
 package importtable

@@ -16,7 +16,7 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 )
 
-// A tableRule is a row of a rule table with priorities, as desktop assistants keep it.
+// A tableRule is a row of a rule table with priorities, as desktop assistants use it.
 type tableRule struct {
 	ID       string
 	Server   string // "" = all
@@ -30,20 +30,20 @@ type tableRule struct {
 // An Imported is a profile made of a rule table.
 type Imported struct {
 	File    []byte   // a configuration file with the profile
-	Notes   []string // where the profile is stricter than the table, and what else to know
-	Depends []string // in a sentence each, which tools would be decided otherwise in the other order, or by a tie
+	Notes   []string // where the profile is stricter than the table, and other notes
+	Depends []string // in a sentence each, which tools the other order, or a tie, would decide differently
 }
 
 // ImportReleio makes a profile of the rules of releio: a JSON array of objects, or an object whose "rules" is one, with
-// serverId, toolName, toolPattern, autoApprove and priority. The rules are tried in the given order, the first rule
-// that fits decides, and where none fits a person is asked. Without an order, a table that depends on it is an
-// [*OrderError]. In a toolName * stands for any characters, as in a toolPattern. An "action" of approve, ask or deny
-// stands in for autoApprove where the table has three. Servers maps the ids of the table to names here; an id that is
-// not in it is taken for a name, unless "servers" in the file knows it.
+// serverId, toolName, toolPattern, autoApprove and priority. The table tries its rules in the given order, the first
+// matching rule decides, and without a match it asks a person. Without an order, a table that depends on it gives an
+// [*OrderError]. In a toolName, * stands for any characters, as in a toolPattern. An "action" of approve, ask or deny
+// replaces autoApprove in tables with three actions. Servers maps the ids of the table to server names here. An id that
+// is not in it counts as a name, unless "servers" in the file has it.
 //
 // The profile decides as the table does. An ask rule names the approve rules above it as its exceptions, so no pattern
-// is written around another one. Nothing is an exception to a deny rule here: what rules above one approve or ask about
-// is denied too, and a note says so. A rule at the end that denies everything else becomes "unmatched".
+// needs to exclude another one. A deny rule has no exceptions here: it also denies what rules above it approve or ask
+// about, and a note says so. A final rule that denies everything else becomes "unmatched".
 func ImportReleio(data []byte, profile string, servers map[string]string, order Order) (Imported, error) {
 	rules, err := readTable(data, servers)
 	if err != nil {
@@ -96,7 +96,7 @@ func readTable(data []byte, servers map[string]string) ([]tableRule, error) {
 	return rules, nil
 }
 
-// textOf gives a member that is text; the spelling of database columns counts too.
+// textOf returns a text member; it also accepts the spelling of database columns.
 func textOf(n strictjson.Value, keys ...string) string {
 	for _, key := range keys {
 		if m := settings.Member(n, key); m.Kind() == strictjson.String {
@@ -170,19 +170,19 @@ func tableAction(n strictjson.Value) (call.Verdict, error) {
 	return call.Deny, errors.New(`it has neither "autoApprove" nor "action"`)
 }
 
-// An importer turns an ordered table, in which the first rule that fits decides, into lists, in which the strictest
+// An importer converts an ordered table, in which the first matching rule decides, into lists, in which the strictest
 // does.
 type importer struct {
-	rules     []tableRule // the first that fits counts
+	rules     []tableRule // the first match counts
 	lists     [3][]string // rules of each list, as JSON
 	notes     []string
 	unmatched call.Verdict
-	vague     bool // a rule that loosens is about a tool of any server
+	vague     bool // a loosening rule is about a tool of any server
 }
 
-// write writes the rules that decide anything.
+// write writes the rules that have an effect.
 func (im *importer) write() {
-	var rules []tableRule // without those below a rule that covers them
+	var rules []tableRule // without rules below a rule that covers them
 	for _, r := range im.rules {
 		if slices.ContainsFunc(rules, func(above tableRule) bool { return above.covers(&r) }) {
 			im.notes = append(im.notes, r.name()+" never decides anything: rules above it do")
@@ -202,7 +202,7 @@ func (im *importer) write() {
 			im.loosens(r)
 			im.add(profiles.Allowlist, r, nil)
 		case call.Ask:
-			// A question is what unmatched says too, unless a rule below would allow.
+			// "unmatched" asks anyway, unless a rule below would allow.
 			if im.unmatched == call.Deny || len(im.meeting(r, rules[i+1:], call.Allow)) > 0 {
 				if im.unmatched == call.Deny {
 					im.loosens(r)
@@ -219,12 +219,12 @@ func (im *importer) write() {
 	}
 }
 
-// loosens notes a rule that lets through more than unmatched does.
+// loosens notes a rule that allows more than "unmatched" does.
 func (im *importer) loosens(r *tableRule) {
 	im.vague = im.vague || r.Server == "" && !r.everything()
 }
 
-// meeting gives the rules with that action that may be about a tool of r.
+// meeting returns the rules with that action that may share a tool with r.
 func (im *importer) meeting(r *tableRule, rules []tableRule, action call.Verdict) (all []*tableRule) {
 	for i := range rules {
 		if rules[i].Action == action && rules[i].meets(r) {
@@ -252,9 +252,9 @@ func (im *importer) add(l profiles.List, r *tableRule, exceptions []*tableRule) 
 	im.lists[l] = append(im.lists[l], string(raw))
 }
 
-// refuseAmbiguous keeps a rule about a tool of any server from being read with the name cut at another place: where
-// "__" stands twice, a pattern cannot tell the server's part from the tool's. Such tools are asked about, or denied
-// where the table denies what it does not name.
+// refuseAmbiguous handles names that a rule about any server could split at the wrong place: with two "__" a pattern
+// cannot separate the server's part from the tool's. The profile asks about such tools, or denies them if the table
+// denies unnamed tools.
 func (im *importer) refuseAmbiguous() {
 	if !im.vague {
 		return
@@ -269,13 +269,13 @@ func (im *importer) refuseAmbiguous() {
 
 func (r *tableRule) label() string { return fmt.Sprintf("imported-%d", r.order) }
 
-// name is what the rule said in the table.
+// name is the rule's text in the table.
 func (r *tableRule) name() string {
 	verb := map[call.Verdict]string{call.Allow: "approve", call.Ask: "ask about", call.Deny: "deny"}[r.Action]
 	return fmt.Sprintf("rule %d (%s %s, priority %v)", r.order, verb, r.tools(), r.Priority)
 }
 
-// tools is what the rule is about, as the table says it.
+// tools is the rule's subject, in the table's words.
 func (r *tableRule) tools() string {
 	return cmp.Or(r.Tool, r.Pattern, "every tool") + " of " + cmp.Or(r.Server, "every server")
 }

@@ -13,7 +13,7 @@ func (r *tableRule) everything() bool { return r.Server == "" && r.allTools() }
 
 func (r *tableRule) allTools() bool { return r.Tool == "" && strings.Trim(r.Pattern, "*") == "" }
 
-// covers reports whether the rule is about every tool that other is about. It may say no where that is so.
+// covers reports whether the rule is about every tool that other is about. It may report false negatives.
 func (r *tableRule) covers(other *tableRule) bool {
 	server := r.Server == "" || other.Server != "" && call.Part(r.Server) == call.Part(other.Server)
 	return server && r.coversNames(other)
@@ -32,7 +32,7 @@ func (r *tableRule) coversNames(other *tableRule) bool {
 	return !other.allTools() && fits(r.Pattern, other.Pattern) // a star of r stands for the stars of other, too
 }
 
-// and gives a rule about the tools that both rules are about, which meet; false if no pattern names them.
+// and returns a rule about the tools that both rules share; false if no pattern names them. The rules must meet.
 func (r *tableRule) and(other *tableRule) (tableRule, bool) {
 	both := tableRule{Server: cmp.Or(r.Server, other.Server), Tool: other.Tool, Pattern: other.Pattern}
 	if !r.coversNames(other) {
@@ -42,8 +42,8 @@ func (r *tableRule) and(other *tableRule) (tableRule, bool) {
 	return both, true
 }
 
-// meets reports whether some tool may be one that both rules are about. Of two patterns it compares how names begin and
-// end: it may say yes where there is none.
+// meets reports whether the two rules may share a tool. For two patterns it compares only the beginnings and ends of
+// names, so it may report false positives.
 func (r *tableRule) meets(other *tableRule) bool {
 	if r.Server != "" && other.Server != "" && call.Part(r.Server) != call.Part(other.Server) {
 		return false
@@ -64,16 +64,16 @@ func (r *tableRule) meets(other *tableRule) bool {
 	return head[:begin] == otherHead[:begin] && tail[len(tail)-end:] == otherTail[len(otherTail)-end:]
 }
 
-// ends gives what a pattern has before its first star and behind its last one, without case.
+// ends returns the text before the first star of a pattern and after the last one, ignoring case.
 func ends(pattern string) (head, tail string) {
 	parts := parts(pattern)
 	if len(parts) == 1 {
-		return "", "" // it is a name; that it may be any one is wider
+		return "", "" // it is a name; "any name" is wider
 	}
 	return strings.ToLower(parts[0]), strings.ToLower(parts[len(parts)-1])
 }
 
-// parts gives what stands between the stars of a pattern, as programs know it.
+// parts returns the texts between the stars of a pattern, in canonical form.
 func parts(pattern string) []string {
 	parts := strings.Split(stars.ReplaceAllString(pattern, "*"), "*")
 	for i := range parts {
@@ -84,7 +84,7 @@ func parts(pattern string) []string {
 
 var stars = regexp.MustCompile(`\*+`)
 
-// fits reports whether a name, or another pattern with its stars, fits a pattern. Case does not matter.
+// fits reports whether a name, or another pattern with its stars, matches a pattern. It ignores case.
 func fits(pattern, name string) bool {
 	var text []string
 	for _, part := range parts(name) {
@@ -103,8 +103,8 @@ func fits(pattern, name string) bool {
 	return strings.HasSuffix(rest, all[len(all)-1])
 }
 
-// pattern writes what the rule is about as a pattern of ours. Wide counts every case of a letter in a pattern, as the
-// table does; an allow rule takes the case that is written, which is the narrower.
+// pattern writes the rule's subject as one of our patterns. Wide includes every case of a letter in a pattern, as the
+// table does. An allow rule takes the written case, which is narrower.
 func (r *tableRule) pattern(wide bool) string {
 	server, tool := "*", "*"
 	if r.Server != "" {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// An Order says which rule of a table with priorities is tried first. The zero value is that nobody said.
+// An Order says which rule of a table with priorities comes first. The zero value means unspecified.
 type Order int
 
 const (
@@ -20,7 +20,7 @@ func (o Order) String() string {
 	return [...]string{"no order", "highest-first", "lowest-first"}[o]
 }
 
-// ParseOrder reads an order as [Order.String] writes it; "" is that nobody said.
+// ParseOrder reads an order as [Order.String] writes it; "" means unspecified.
 func ParseOrder(word string) (Order, error) {
 	switch word {
 	case "":
@@ -33,7 +33,7 @@ func ParseOrder(word string) (Order, error) {
 	return 0, fmt.Errorf("the order %q must be highest-first or lowest-first", word)
 }
 
-// sorted gives the rules in the order in which they are tried.
+// sorted returns the rules in the order of evaluation.
 func (o Order) sorted(rules []tableRule) []tableRule {
 	rules = slices.Clone(rules)
 	slices.SortStableFunc(rules, func(a, b tableRule) int {
@@ -45,7 +45,7 @@ func (o Order) sorted(rules []tableRule) []tableRule {
 	return rules
 }
 
-// An OrderError says that a table may decide calls one way or the other, depending on an order that nobody stated.
+// An OrderError says that the table's decisions depend on an order that nobody specified.
 type OrderError struct {
 	Tools []string // in a sentence each, which tools, and what decides them under both orders
 }
@@ -55,8 +55,8 @@ func (e *OrderError) Error() string {
 		strings.Join(e.Tools, "\n  ")
 }
 
-// orderMatters lists the tools whose verdict depends on which priority is tried first. It may list some that several
-// rules together decide in both orders, and leaves none out.
+// orderMatters lists the tools with a verdict that depends on which priority comes first. It may list some that several
+// rules together decide the same way in both orders, but omits none.
 func orderMatters(rules []tableRule) []string {
 	highest, lowest := HighestFirst.sorted(rules), LowestFirst.sorted(rules)
 	var all []string
@@ -64,7 +64,7 @@ func orderMatters(rules []tableRule) []string {
 		for j := range lowest {
 			a, b := &highest[i], &lowest[j]
 			if a.Action == b.Action || a.Priority <= b.Priority || !a.meets(b) {
-				continue // where a is first among the highest and b among the lowest, a has the higher priority
+				continue // if a comes first under "highest" and b under "lowest", a has the higher priority
 			}
 			tools := fmt.Sprintf("what both %s and %s are about", a.tools(), b.tools())
 			both, named := a.and(b)
@@ -81,8 +81,7 @@ func orderMatters(rules []tableRule) []string {
 	return all
 }
 
-// ties says which rules of the same priority stand in each other's way: only their order in the file tells which comes
-// first.
+// ties reports conflicting rules of the same priority: only their order in the file determines which comes first.
 func ties(rules []tableRule) []string {
 	var notes []string
 	for i := range rules {

@@ -10,7 +10,7 @@ import (
 	"github.com/codemode-project/codemode/internal/typos"
 )
 
-// meaningless are keys of other clients that change nothing about what a server is, so that nobody need hear of them.
+// meaningless are keys of other clients that change nothing about a server, so they need no warning.
 var meaningless = map[string]bool{
 	"$schema": true, "description": true, "alwaysLoad": true, "dev": true, "icon": true, "name": true, "note": true,
 	"comment":     true,
@@ -18,16 +18,16 @@ var meaningless = map[string]bool{
 	"outputValidation": true, // ours; package config reads it
 }
 
-// narrowing are the keys that take something away from a server. Misspelt, they would leave it there.
+// narrowing are the keys that restrict a server. A misspelt one would not restrict it.
 var narrowing = []string{
 	"disabled", "enabled", "includeTools", "enabled_tools", "enabledTools", "tools",
 	"excludeTools", "disabled_tools", "disabledTools",
 }
 
-// starting are the keys that say how to reach a server. It needs one of them.
+// starting are the keys that say how to reach a server. An entry needs one of them.
 var starting = []string{"command", "url", "httpUrl", "serverUrl"}
 
-// unknown reports the keys that nothing has read.
+// unknown reports the unread keys.
 func (e *entry) unknown() {
 	for child := range settings.Children(e.value) {
 		key := child.Key()
@@ -56,7 +56,7 @@ func (e *entry) unknown() {
 
 const needsOne = `it needs a "command" or a "url"`
 
-// meant names the key that was meant by one that is almost it.
+// meant returns the key that a misspelt one most likely means.
 func (e *entry) meant(key string) string {
 	bare := func(s string) string {
 		return strings.TrimSuffix(strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(s)), "s")

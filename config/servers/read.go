@@ -20,8 +20,8 @@ import (
 // Read reads the entry n of mcpServers in the file of r, and reports to r what is wrong with it and what has no effect.
 // env looks variables up; nil knows none.
 //
-// A variable without a value, in an entry that is not disabled, is no problem of the file: it sets [Server.Problem], so
-// that the other servers of the file work. Where r has new problems, the Server must not be used.
+// A variable without a value, in an enabled entry, is no problem of the file: it sets [Server.Problem], so that the
+// other servers of the file work. If r has new problems, callers must not use the Server.
 func Read(r *settings.Reader, name string, n strictjson.Value, env func(string) (string, bool)) Server {
 	if env == nil {
 		env = func(string) (string, bool) { return "", false }
@@ -41,8 +41,7 @@ func Read(r *settings.Reader, name string, n strictjson.Value, env func(string) 
 	return s
 }
 
-// Parse reads an entry that stands in no file of ours; raw is JSON. The warnings are sentences about what has no
-// effect.
+// Parse reads an entry outside of our files; raw is JSON. The warnings are sentences about keys without effect.
 func Parse(name string, raw []byte, env func(string) (string, bool)) (s Server, warnings []string, err error) {
 	root, bad := settings.ParseFile(string(raw))
 	if bad != nil {
@@ -69,16 +68,17 @@ func sentences(problems settings.Problems) []string {
 	return all
 }
 
-// An entry is read key by key. Reading goes on after a problem: whoever mends the file wants to see all of them.
+// An entry reads its keys one by one. Reading continues after a problem: the person who repairs the file wants to see
+// all of them.
 type entry struct {
 	*settings.Reader
 	name    string
-	within  string // names the object below the entry that is read, such as `"oauth": `; "" is the entry itself
+	within  string // the current object below the entry, such as `"oauth": `; "" is the entry itself
 	value   strictjson.Value
 	used    map[string]bool // the keys that mean something here
 	bad     map[string]bool // the keys with a wrong value
-	lost    bool            // how to reach the server is not known, so neither is which keys mean something
-	without bool            // that is because no key says it
+	lost    bool            // it is unknown how to reach the server, and so which keys matter
+	without bool            // because no key says it
 	expander
 }
 
@@ -97,7 +97,7 @@ func (e *entry) server() Server {
 		s.Headers = e.headers()
 		s.OAuth = e.oauth()
 		e.address(&s)
-	default: // the keys of both are checked all the same
+	default: // check the keys of both all the same
 		e.list("args")
 		e.variables()
 		e.text("cwd")
@@ -140,7 +140,7 @@ func (e *entry) withoutEffect() {
 	}
 }
 
-// LoginCommand is what a person types to log in at a server.
+// LoginCommand is the command with which a person logs in at a server.
 func LoginCommand(server string) string {
 	if strings.ContainsFunc(server, func(r rune) bool {
 		return r != '-' && r != '_' && r != '.' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
@@ -311,14 +311,13 @@ func (e *entry) headers() http.Header {
 	return h
 }
 
-// oauth reads how to log in: "oauth" as most write it, "auth" as Cursor does.
-// What the server says itself about its authorization server is believed over
-// what is written here, so the addresses in it have no effect.
+// oauth reads how to log in: "oauth" as most clients write it, "auth" as Cursor does. The server's own statements about
+// its authorization server take precedence, so the addresses here have no effect.
 func (e *entry) oauth() *OAuth {
 	for _, key := range []string{"oauth", "auth"} {
 		n := e.get(key)
 		if n.Kind() != strictjson.Object {
-			continue // false is for clients that would log in by themselves
+			continue // false is meant for clients that would log in by themselves
 		}
 		in := &entry{
 			Reader: e.Reader, name: e.name, within: strconv.Quote(key) + ": ", value: n,

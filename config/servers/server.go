@@ -12,13 +12,13 @@ type Transport string
 // The transports that a [Server] can name.
 const (
 	Stdio     Transport = "stdio"   // a child process of ours
-	HTTP      Transport = "http"    // streamable HTTP; a server that does not know it is tried with SSE
+	HTTP      Transport = "http"    // streamable HTTP; falls back to SSE
 	SSE       Transport = "sse"     // the HTTP transport of protocol 2024-11-05
 	InProcess Transport = "builtin" // Go code in this process
 )
 
-// ChildVariable is in the environment of every process that a server is started as, and of what it starts in turn. It
-// keeps codemode from starting itself.
+// ChildVariable is in the environment of every server process, and of its descendants. It keeps codemode from starting
+// itself.
 const ChildVariable = "CODEMODE_CHILD"
 
 // A Server says how to reach one MCP server, with all variables expanded.
@@ -37,14 +37,14 @@ type Server struct {
 
 	OAuth *OAuth // HTTP and SSE: how to log in; nil finds out
 
-	SSEFirst bool // HTTP: SSE is likelier, because the address says so
+	SSEFirst bool // HTTP: the address suggests SSE
 
 	Disabled bool   // listed, never started
 	Problem  string // why it cannot be started, such as an unset variable; "" if it can
 
 	Include          []string      // the tools to take, by the name the server gives them; empty takes all
 	Exclude          []string      // the tools to leave out; wins over Include
-	TrustAnnotations bool          // the operator believes this server's hints; carried for whoever decides
+	TrustAnnotations bool          // the operator believes this server's hints; for the deciding code
 	Timeout          time.Duration // of one call; 0 leaves it to the caller
 	StartTimeout     time.Duration // from the start until the tools are listed; 0 is one minute
 }
@@ -53,7 +53,7 @@ type Server struct {
 type OAuth struct {
 	ClientID     string // registered with the authorization server beforehand; "" registers one at each login
 	ClientSecret string
-	Scopes       []string // empty asks for those that the server names
+	Scopes       []string // empty requests those that the server names
 	Port         int      // of the address on this machine that a registered client returns to; 0 is any
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// get gives the value of a key, which means something from now on.
+// get returns the value of a key, and marks the key as meaningful.
 func (e *entry) get(key string) strictjson.Value {
 	e.used[key] = true
 	return settings.Member(e.value, key)
@@ -21,7 +21,7 @@ func (e *entry) has(key string) bool {
 	return settings.Member(e.value, key).Kind() != strictjson.Missing
 }
 
-// absent reports whether a value says nothing: other clients write null for what they leave out.
+// absent reports whether a value is empty: other clients write null for absent values.
 func absent(n strictjson.Value) bool {
 	return n.Kind() == strictjson.Missing || n.Kind() == strictjson.Null
 }
@@ -47,7 +47,7 @@ func (e *entry) span(key string, n strictjson.Value, unit time.Duration) time.Du
 		e.failAt(key, n, hint, "%q must be a number, this is %s", n.Key(), n.Kind())
 		return 0
 	}
-	number, _ := strconv.ParseFloat(n.Text(), 64) // one that is out of range is infinite
+	number, _ := strconv.ParseFloat(n.Text(), 64) // a number out of range is infinite
 	if number < 0 {
 		e.failAt(key, n, "remove it for the usual time", "%q must not be negative", n.Key())
 		return 0
@@ -118,7 +118,7 @@ func (e *entry) list(key string) []string {
 	return list
 }
 
-// names reads a list of tools under the first of the keys that is there.
+// names reads a list of tools under the first existing key.
 func (e *entry) names(keys ...string) []string {
 	var found []string
 	for _, k := range keys {
@@ -135,8 +135,8 @@ type member struct {
 	at        strictjson.Value
 }
 
-// strings reads an object of strings, sorted by keys; numbers and booleans, which people write there, become what they
-// look like.
+// strings reads an object of strings, sorted by keys. Numbers and booleans, which people also write there, become their
+// text.
 func (e *entry) strings(key string) []member {
 	n := e.get(key)
 	if absent(n) {
@@ -169,7 +169,7 @@ func (e *entry) expandAll(list []string) []string {
 	return out
 }
 
-// doubt warns of a key that has no effect, or another one than it seems.
+// doubt warns of a key that has no effect, or an unexpected one.
 func (e *entry) doubt(key, format string, args ...any) { e.doubtHint(key, "", format, args...) }
 
 func (e *entry) doubtHint(key, hint, format string, args ...any) {

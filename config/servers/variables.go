@@ -7,14 +7,12 @@ import (
 	"strings"
 )
 
-// A value that is nothing but $NAME, in capitals, is how Gemini CLI writes a
-// variable of the environment; anywhere else a dollar sign is one.
+// Gemini CLI writes an environment variable as a value that is exactly $NAME, in capitals. Anywhere else a dollar sign
+// is a dollar sign.
 var wholeVariable = regexp.MustCompile(`^\$[A-Z_][A-Z0-9_]*$`)
 
-// An expander replaces the variables that people's clients know: ${VAR},
-// ${VAR:-default}, ${env:VAR}, {env:VAR}, ${userHome}, ${workspaceFolder} and
-// ${input:id}. Values are put in as they are, never expanded again, and no
-// shell is involved.
+// An expander replaces the variables of other clients: ${VAR}, ${VAR:-default}, ${env:VAR}, {env:VAR}, ${userHome},
+// ${workspaceFolder} and ${input:id}. It inserts values unchanged, never expands them again, and involves no shell.
 type expander struct {
 	env     func(string) (string, bool)
 	missing []string // sentences, one for each variable without a value
@@ -67,7 +65,7 @@ func (x *expander) expand(s string) string {
 	}
 }
 
-// value returns what stands for a variable; written is how it was written.
+// value returns the value of a variable; written is its spelling in the text.
 func (x *expander) value(inside, written string) string {
 	name, fallback, hasDefault := strings.Cut(inside, ":-")
 	kind, id, hasKind := strings.Cut(name, ":")
