@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// A Clock keeps time from going back, for [Call.Time]: a rule whose "until" has passed is
-// not brought back to life by setting the system's clock. The zero value is ready.
+// A Clock keeps time from going back, for [Call.Time]: setting the system's clock back does not revive a rule after its
+// "until". The zero value is ready.
 type Clock struct {
 	mu     sync.Mutex
 	latest time.Time
 }
 
-// At gives now, or the latest time it was ever given if that is later.
+// At returns now, or the latest time that it ever got if that is later.
 func (c *Clock) At(now time.Time) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

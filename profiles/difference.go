@@ -15,8 +15,8 @@ type RuleChange struct {
 	*Rule
 }
 
-// Diff gives the rules that only one of two profiles has, as they are written: first those that are gone, then those
-// that are new. Where they stand makes no difference. Settings are lines about what else differs.
+// Diff returns the rules that only one of two profiles has, as written: first the removed ones, then the new ones. It
+// ignores their positions. Settings are lines about other differences.
 func Diff(old, new *Profile) (changes []RuleChange, settings []string) {
 	was, is := old.texts(), new.texts()
 	only := func(here, there []ruleText, added bool) {
@@ -70,9 +70,8 @@ func diffSettings(old, new *Profile) []string {
 	return lines
 }
 
-// Differ says in a sentence how another profile's decision on a call differs from the one
-// that counts; "" if the same would happen. That the same verdict has other reasons is no
-// difference.
+// Differ says in a sentence how another profile's decision on a call differs from the decision in force; "" if the
+// effect is the same. The same verdict with other reasons is no difference.
 func Differ(counts, other call.Decision) string {
 	if counts.Verdict == other.Verdict {
 		return ""

@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 )
 
-// Digest is how the bytes of a file, or of what a profile says, stand in messages and records: sha256:...
+// Digest is the digest of a file's bytes, or of a profile's text, for messages and records: sha256:...
 func Digest(parts ...[]byte) string {
 	h := sha256.New()
 	for _, p := range parts {

@@ -7,17 +7,17 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// Surroundings hold for all profiles of a configuration.
+// Surroundings apply to all profiles of a configuration.
 type Surroundings struct {
 	Trusted          map[string]bool // the servers whose annotations allow rules may believe
 	TrustedNames     []string        // of configured ones, in the order of the file
-	Limits           Limits          // for profiles that do not say
+	Limits           Limits          // for profiles that do not set them
 	Bounds, Caps     Limits          // of files that the user's limits cannot exceed
 	RequirePreflight bool
 }
 
-// Effective joins a profile with its ancestors. It joins lists, and takes the strictest of each setting, so that
-// neither a child nor a parent can loosen the other.
+// Effective merges a profile with its ancestors. It concatenates lists, and takes the strictest value of each setting,
+// so that neither a child nor a parent can loosen the other.
 func (s *Surroundings) Effective(w *Written) *Profile {
 	p := &Profile{name: w.Name, pos: w.Pos, trusted: s.Trusted, unmatched: call.Allow, raise: map[string]call.Verdict{}}
 	var fallback []bool
@@ -50,8 +50,8 @@ func (s *Surroundings) Effective(w *Written) *Profile {
 	return p
 }
 
-// judgeUnmatched applies what one profile of the chain says about calls that no rule mentions. A profile with an
-// allowlist and without "unmatched" denies them, as it does alone.
+// judgeUnmatched applies one profile's "unmatched" in the chain. A profile with an allowlist and without "unmatched"
+// denies calls that no rule mentions, as it does alone.
 func (p *Profile) judgeUnmatched(x *Written) {
 	switch {
 	case x.Unmatched != nil:
@@ -71,8 +71,7 @@ func (p *Profile) addRaise(raise map[string]call.Verdict) {
 	}
 }
 
-// digest covers everything a decision of the profile depends on, and nothing else:
-// comments, spaces and other profiles may change without it.
+// digest covers exactly what a decision of the profile depends on: it ignores comments, spaces and other profiles.
 func (s *Surroundings) digest(p *Profile, w *Written) string {
 	parts := [][]byte{[]byte(p.name)}
 	for _, x := range w.Chain {

@@ -8,8 +8,8 @@ import (
 	"github.com/codemode-project/codemode/profiles/condition"
 )
 
-// examples checks a rule against the calls its author had in mind. A rule that could not be
-// read in full is not tried: it would fail for that, and that has been reported.
+// examples checks a rule against its author's example calls. It skips a rule that was not fully readable: that rule
+// would fail for that reason, which is already reported.
 func (b *RuleReader) examples(n strictjson.Value, r *Rule, readable bool) {
 	list := func(name string, want func(condition.Result) bool) settings.Field {
 		return settings.Key(name, func(n strictjson.Value) {
@@ -20,8 +20,8 @@ func (b *RuleReader) examples(n strictjson.Value, r *Rule, readable bool) {
 			}
 		})
 	}
-	// A deny or ask rule that cannot be judged still makes people be asked, so it has not
-	// failed to match; an allow rule that cannot be judged allows nothing.
+	// A deny or ask rule with an unknown result still asks people, so it counts as a match. An allow rule with an
+	// unknown result allows nothing.
 	unmatched := func(x condition.Result) bool {
 		return x == condition.No || x == condition.Unknown && r.List == Allowlist
 	}

@@ -14,11 +14,11 @@ import (
 // An Explanation is a decision with the result of every rule.
 type Explanation struct {
 	Decision   call.Decision
-	Considered []call.Reason // every rule, in the order in which lists are asked; then the floor's
-	Changes    []string      // what would make the verdict milder; empty if it is allow
+	Considered []call.Reason // every rule, in the order of evaluation; then the floor's
+	Changes    []string      // changes that would make the verdict milder; empty if it is allow
 }
 
-// Explain decides a call as [Profile.Decide] does, and gives the result of every rule. Rules about another tool have
+// Explain decides a call as [Profile.Decide] does, and returns the result of every rule. Rules about another tool have
 // the result "other tool".
 func (p *Profile) Explain(c Call) Explanation {
 	x := Explanation{Decision: p.Decide(c)}
@@ -35,8 +35,8 @@ func (p *Profile) Explain(c Call) Explanation {
 	return x
 }
 
-// changes says what a person would have to do about the reasons of a decision. What made a
-// verdict stricter than the rules stands first, and then the rules do not matter.
+// changes says what a person would have to do about the reasons of a decision. If something made the verdict stricter
+// than the rules, it comes first, and then the rules do not matter.
 func (p *Profile) changes(d *call.Decision, tool string, considered []call.Reason) []string {
 	if d.Verdict == call.Allow {
 		return nil
@@ -61,7 +61,7 @@ func (p *Profile) changes(d *call.Decision, tool string, considered []call.Reaso
 	if !soft {
 		return changes
 	}
-	for i := range considered { // an allow rule would beat the soft ask: which ones are near?
+	for i := range considered { // an allow rule would override the soft ask: which ones nearly match?
 		if r := &considered[i]; r.List == Allowlist.String() && r.Layer == "" && r.Result != otherTool {
 			changes = append(changes, p.change(r, tool))
 		}
@@ -138,7 +138,7 @@ func (l *Layer) consider(v *view, all []call.Reason) []call.Reason {
 	return all
 }
 
-// The results of rules that are not about the tool, and of those that nobody trusts.
+// The results of rules about other tools, and of untrusted rules.
 const (
 	otherTool   = "other tool"
 	ignoredRule = "ignored"
@@ -158,8 +158,8 @@ func (p *Profile) consider(v *view, all []call.Reason) []call.Reason {
 	return all
 }
 
-// Visible reports whether a program may learn that the tool exists: false if the profile
-// denies it whatever the arguments are. The arguments of the call are not looked at.
+// Visible reports whether a program may learn that the tool exists: false if the profile denies it for all arguments.
+// It ignores the arguments of the call.
 func (p *Profile) Visible(c Call) bool {
 	c.Args = call.Arguments{}
 	v := &view{call: c}
@@ -167,7 +167,7 @@ func (p *Profile) Visible(c Call) bool {
 	return p.mayPass(v) && !slices.ContainsFunc(p.layers, func(l *Layer) bool { return l.applies(v) && !l.mayPass(v) })
 }
 
-// mayPass reports whether some arguments could make the verdict anything but deny.
+// mayPass reports whether the verdict could be other than deny for some arguments.
 func (p *Profile) mayPass(v *view) bool {
 	pass := p.unmatched != call.Deny
 	for _, j := range p.judgements(v, nil) {
@@ -197,9 +197,9 @@ func (r *Rule) mayHold(v *view) bool {
 	return true
 }
 
-// Reaches reports whether a program may learn that a server exists: false if the profile denies
-// every tool that the server could have, whatever the arguments are. It looks at the rules alone,
-// so that the answer does not change when the server says what it offers.
+// Reaches reports whether a program may learn that a server exists: false if the profile denies every possible tool of
+// the server for all arguments. It uses only the rules, so that the answer does not change when the server lists its
+// tools.
 func (p *Profile) Reaches(server string) bool {
 	prefix := call.Name(server, "")
 	return p.mayReach(prefix) && !slices.ContainsFunc(p.layers, func(l *Layer) bool {
@@ -208,7 +208,7 @@ func (p *Profile) Reaches(server string) bool {
 	})
 }
 
-// mayReach reports whether the rules could let a tool pass that has a name with this beginning.
+// mayReach reports whether the rules could let through a tool with this name prefix.
 func (p *Profile) mayReach(prefix string) bool {
 	pass := p.unmatched != call.Deny
 	for _, r := range p.rules {

@@ -9,9 +9,9 @@ import (
 	"github.com/codemode-project/codemode/profiles/condition"
 )
 
-// This file says which rules come before others, for tools that propose and check rules.
+// This file determines which rules precede others, for tools that propose and check rules.
 
-// Beating gives the ask rules that go before an allow rule for a call. id is the rule's, "" = none.
+// Beating returns the ask rules that precede an allow rule for a call. id is the allow rule's, "" = none.
 func (p *Profile) Beating(c Call, id string) ([]*Rule, error) {
 	v := &view{call: c}
 	if bad := p.prepare(v); bad != "" {
@@ -28,12 +28,11 @@ func (p *Profile) Beating(c Call, id string) ([]*Rule, error) {
 	return all, nil
 }
 
-// Exact reports whether an ask rule has to name the proposed rule: if it gave way to every allow rule, others would
-// let more through.
+// Exact reports whether an ask rule must name the proposed rule: if it yielded to every allow rule, others would let
+// more through.
 func (p *Profile) Exact(ask *Rule) bool { return len(ask.Unless) > 0 || p.alsoAllowed(ask) != nil }
 
-// alsoAllowed gives an allow rule about tools of the ask rule, nil if there is none. One that could be about them
-// counts.
+// alsoAllowed returns an allow rule that is, or could be, about tools of the ask rule; nil if there is none.
 func (p *Profile) alsoAllowed(ask *Rule) *Rule {
 	for _, r := range p.rules {
 		if r.List != Allowlist {
@@ -59,7 +58,7 @@ func fixed(pattern string) string {
 	return pattern
 }
 
-// FirstOver finds a rule that denies or asks about every call of a tool, whatever the given allow rules say.
+// FirstOver finds a rule that denies or asks about every call of a tool, regardless of the given allow rules.
 func (p *Profile) FirstOver(name, raw string, allows []*Rule) *Rule {
 	for _, r := range p.rules {
 		gives := r.Soft || slices.ContainsFunc(allows, r.Excepts)
@@ -77,7 +76,7 @@ func (p *Profile) FirstOver(name, raw string, allows []*Rule) *Rule {
 	return nil
 }
 
-// MayAllow reports whether some call of the tool is allowed without a question.
+// MayAllow reports whether the profile allows some call of the tool without a question.
 func (p *Profile) MayAllow(c Call, raw string) bool {
 	var allows []*Rule
 	for _, r := range p.rules {
@@ -91,6 +90,5 @@ func (p *Profile) MayAllow(c Call, raw string) bool {
 	return p.unmatched == call.Allow || len(allows) > 0
 }
 
-// UnmatchedWithout reports whether the profile lets through what no rule names, and only
-// because it has no allowlist.
+// UnmatchedWithout reports whether the profile lets unmatched calls through only because it has no allowlist.
 func (p *Profile) UnmatchedWithout() bool { return p.unmatched == call.Allow && !p.unmatchedSaid }

@@ -10,33 +10,30 @@ import (
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
-// Gaps say what is not known of the arguments of a call that has not been made yet: the
-// text of a program shows some of them, and the rest only exists once it runs.
+// Gaps say what is unknown about the arguments of a future call: the text of a program shows some of them, and the rest
+// exists only when the program runs.
 type Gaps struct {
-	// Unknown are JSON Pointers to places where any value may come to stand, or none. ""
-	// is the arguments as a whole.
+	// Unknown are JSON Pointers to places that may get any value, or none. "" is the arguments as a whole.
 	Unknown []string
-	// Open are JSON Pointers to objects that may get members beside those known.
+	// Open are JSON Pointers to objects that may get members besides the known ones.
 	Open []string
-	// Hints says that the tool's annotations are not known either.
+	// Hints says that the tool's annotations are unknown too.
 	Hints bool
 }
 
-// A Forecast is what can be said of a call with gaps.
+// A Forecast is what is certain about a call with gaps.
 type Forecast struct {
-	// Decision is the one on the call with nothing in the gaps.
+	// Decision is the decision on the call with empty gaps.
 	Decision call.Decision
-	// Verdicts are those that the call may get, the strictest first. One means that
-	// nothing in the gaps changes it.
+	// Verdicts are the possible verdicts, the strictest first. A single one means that the gaps cannot change it.
 	Verdicts []call.Verdict
-	// Depends are the rules that may come out one way or the other, and Result is unknown
-	// for all of them. Empty where the verdict does not depend on them.
+	// Depends are the rules with an uncertain result; Result is unknown for all of them. Empty if the verdict does not
+	// depend on them.
 	Depends []call.Reason
 }
 
-// Foresee gives the verdicts that a call may get when some of its arguments are not known yet: for every value in the
-// gaps, [Profile.Decide] gives one of them. Foresee does not consider arguments that are always denied because they
-// cannot be judged.
+// Foresee returns the possible verdicts on a call with unknown arguments: for every value in the gaps, [Profile.Decide]
+// returns one of them. Foresee ignores values that are always denied because no rule can evaluate them.
 func (p *Profile) Foresee(c Call, gaps Gaps) Forecast {
 	f := Forecast{Decision: p.Decide(c)}
 	v := &view{call: c}
@@ -72,10 +69,10 @@ func (p *Profile) Foresee(c Call, gaps Gaps) Forecast {
 	return f
 }
 
-// verdicts is a set of them.
+// verdicts is a set of verdicts.
 type verdicts [call.Allow + 1]bool
 
-// least is the set of verdicts from taking the stricter of one verdict of each set.
+// least is the set of the stricter verdicts of all pairs from two sets.
 func (a verdicts) least(b verdicts) (both verdicts) {
 	for x := range a {
 		for y := range b {
@@ -90,13 +87,13 @@ func (a verdicts) least(b verdicts) (both verdicts) {
 // A may says whether something can be true and whether it can be false.
 type may struct{ be, notBe bool }
 
-// add adds a rule that would make it true.
+// add adds a rule that would make the May true.
 func (m *may) add(can, must bool) {
 	m.be = m.be || can
 	m.notBe = m.notBe && !must
 }
 
-// each calls f with every value that it may have.
+// each calls f with every possible value.
 func (m may) each(f func(bool)) {
 	if m.notBe {
 		f(false)
@@ -106,7 +103,7 @@ func (m may) each(f func(bool)) {
 	}
 }
 
-// outlook gives the verdicts that the rules alone may give. It pairs with [Profile.judge], which knows the result of
+// outlook returns the possible verdicts of the rules alone. It pairs with [Profile.judge], which knows the result of
 // each rule.
 func (p *Profile) outlook(v *view, g *gaps) (possible verdicts, depends []call.Reason) {
 	open := may{notBe: true}
@@ -134,7 +131,7 @@ func (p *Profile) outlook(v *view, g *gaps) (possible verdicts, depends []call.R
 			asks, must := can(condition.Yes)
 			beaten, surely := r.mayBeBeaten(v, g, judged)
 			hard.add(asks && !surely, must && !beaten)
-			soft.add(asks, must) // where it is beaten, an allow rule holds
+			soft.add(asks, must) // if an allow rule overrides it, an allow rule holds
 		}
 		doubt.add(can(condition.Unknown))
 	}
@@ -152,7 +149,7 @@ func (p *Profile) outlook(v *view, g *gaps) (possible verdicts, depends []call.R
 	return possible, depends
 }
 
-// mayBeBeaten reports whether an allow rule that the ask rule names may hold, and whether one is sure to.
+// mayBeBeaten reports whether an allow rule that the ask rule names may hold, and whether one certainly does.
 func (r *Rule) mayBeBeaten(v *view, g *gaps, judged []judgement) (can, must bool) {
 	for _, j := range judged {
 		if !r.Excepts(j.rule) {
@@ -184,12 +181,12 @@ func (p *Profile) conclude(denied, hard, soft, allowed, doubt bool) call.Verdict
 	return verdict
 }
 
-// results gives the possible results of a rule; known is the one with nothing in the gaps.
+// results returns the possible results of a rule; known is the result with empty gaps.
 func (r *Rule) results(v *view, g *gaps, known condition.Result) []condition.Result {
 	if !r.Conditional() {
 		return []condition.Result{known}
 	}
-	rest := condition.Outcome{Result: condition.Yes} // of what does not depend on the gaps
+	rest := condition.Outcome{Result: condition.Yes} // of the parts that do not depend on the gaps
 	if !r.until.IsZero() {
 		rest = r.inTime(v)
 	}
@@ -225,7 +222,7 @@ func (r *Rule) results(v *view, g *gaps, known condition.Result) []condition.Res
 	}
 }
 
-// gaps are Gaps made ready for comparing.
+// gaps are Gaps prepared for comparison.
 type gaps struct {
 	unknown, open [][]string
 	hints         bool
@@ -247,18 +244,18 @@ func newGaps(from Gaps) *gaps {
 	return &gaps{split(from.Unknown), split(from.Open), from.Hints}
 }
 
-// touch reports whether a condition looks at, into or around a gap. Names are compared as
-// rules compare them at their widest.
+// touch reports whether a condition reads a gap, a part of one, or an object around one. It compares names as widely as
+// rules can.
 func (g *gaps) touch(c *condition.Condition) bool {
 	meets := func(place []string) bool { return common(place, c.Steps) == min(len(place), len(c.Steps)) }
 	return slices.ContainsFunc(g.unknown, meets) || slices.ContainsFunc(g.open, meets)
 }
 
-// hinted reports whether a rule looks at annotations that are not known.
+// hinted reports whether a rule reads unknown annotations.
 func (g *gaps) hinted(r *Rule) bool { return g.hints && len(r.annotations) > 0 }
 
-// others reports whether "no other arguments" depends on a gap: on what may be added, or on
-// a value that no condition covers.
+// others reports whether "no other arguments" depends on a gap: on possible additions, or on a value that no condition
+// covers.
 func (g *gaps) others(r *Rule) bool {
 	if len(g.open) > 0 {
 		return true
@@ -270,7 +267,7 @@ func (g *gaps) others(r *Rule) bool {
 	})
 }
 
-// common counts the steps that a place and a pointer begin with together.
+// common counts the leading steps that a place and a pointer share.
 func common(place []string, steps []condition.Step) int {
 	n := 0
 	for n < len(place) && n < len(steps) && (steps[n].Any || steps[n].Folded == place[n]) {
@@ -279,7 +276,7 @@ func common(place []string, steps []condition.Step) int {
 	return n
 }
 
-// dependence is the reason for a rule that cannot be judged yet.
+// dependence is the reason for a rule with a still unknown result.
 func (g *gaps) dependence(r *Rule) call.Reason {
 	reason := call.Reason{Rule: r.Label(), List: r.List.String(), Pos: r.Pos, Profile: r.Profile,
 		Result: condition.Unknown.String()}

@@ -6,19 +6,18 @@ import (
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
-// An index finds the rules whose pattern may match a name without trying all of them.
+// An index finds the rules with a pattern that may match a name, without trying all rules.
 //
-// Each pattern is filed under one gram: up to three neighbouring bytes of its literal text outside braces, which every
-// matching name contains. Of its grams, the index takes the one in the fewest patterns, so that a common part of a
-// thousand patterns (a server's name) does not give a thousand candidates.
+// The index files each pattern under one gram: up to three neighbouring bytes of its literal text outside braces. Every
+// matching name contains that gram. The index takes the pattern's rarest gram, so that a common part of a thousand
+// patterns (a server's name) does not yield a thousand candidates.
 type index struct {
 	rules []*Rule
 	grams map[pattern.Gram][]int32 // rule numbers, ascending
-	any   []int32                  // rules with a pattern that has no such text
+	any   []int32                  // rules with a pattern without such text
 }
 
-// indexFrom is the number of rules from which an index is worth its upkeep. Below it,
-// every rule is a candidate.
+// indexFrom is the least number of rules that justifies an index. Below it, every rule is a candidate.
 const indexFrom = 24
 
 func newIndex(rules []*Rule) *index {
@@ -85,8 +84,8 @@ func (x *index) more(found []int32, name string) []int32 {
 	return slices.Compact(found)
 }
 
-// Covering finds a rule that makes another one superfluous: among the unconditional rules of one list of a profile, one
-// that surely matches every tool that the other matches, else nil. It does not find rules that only do so together.
+// Covering finds a rule that makes another one redundant: an unconditional rule of the same list that certainly matches
+// every tool that the other matches, else nil. It does not find several rules that do so only together.
 func Covering(p *Profile, l List) func(*Rule) *Rule {
 	var rules []*Rule
 	for _, r := range p.rules {
@@ -105,7 +104,7 @@ func Covering(p *Profile, l List) func(*Rule) *Rule {
 	}
 }
 
-// covering gives a rule that surely matches all that a pattern matches.
+// covering returns a rule that certainly matches everything that a pattern matches.
 func (x *index) covering(g *pattern.Pattern) *Rule {
 	sample := g.Sample()
 	for _, i := range x.candidates(nil, sample) {
@@ -116,8 +115,8 @@ func (x *index) covering(g *pattern.Pattern) *Rule {
 	return nil
 }
 
-// covers reports whether a pattern of the rule surely matches all that other matches; sample is a name that other
-// matches.
+// covers reports whether a pattern of the rule certainly matches everything that other matches; sample is a name that
+// other matches.
 func (r *Rule) covers(other *pattern.Pattern, sample string) bool {
 	return slices.ContainsFunc(r.Globs, func(g *pattern.Pattern) bool { return g.Covers(other, sample) })
 }

@@ -7,19 +7,19 @@ import (
 	"github.com/codemode-project/codemode/profiles/condition"
 )
 
-// A judgement is the result of one rule for a call; the rule is about the call's tool.
+// A judgement is the result of one rule for a call of its tool.
 type judgement struct {
 	rule   *Rule
 	result condition.Result
-	beaten bool // it is an ask rule, and an allow rule that it names as an exception holds
+	beaten bool // an ask rule with an exception, and that allow rule holds
 }
 
 // A ruling is the verdict of the rules of one profile, before tighten makes it stricter.
 type ruling struct {
 	verdict call.Verdict
 	cause   cause
-	unknown bool // a deny or ask rule could not be judged
-	warned  bool // a deny or ask rule holds or could not be judged
+	unknown bool // the result of a deny or ask rule is unknown
+	warned  bool // a deny or ask rule holds or is unknown
 	risk    call.Risk
 	judged  []judgement
 }
@@ -36,7 +36,7 @@ const (
 	byDefault
 )
 
-// judge decides by the rules alone: deny comes before ask, ask before allow, and "unmatched" decides what is left.
+// judge decides by the rules alone: deny comes before ask, ask before allow, and "unmatched" decides the rest.
 func (p *Profile) judge(v *view, space []judgement) ruling {
 	u := ruling{judged: p.judgements(v, space)}
 	var denied, hard, soft, allowed bool
@@ -79,7 +79,7 @@ func (p *Profile) judge(v *view, space []judgement) ruling {
 	return u
 }
 
-// judgements tries the rules that may be about the tool, in the order of the lists.
+// judgements evaluates the rules that may be about the tool, in the order of the lists.
 func (p *Profile) judgements(v *view, judged []judgement) []judgement {
 	var space [64]int32
 	found := p.index.candidates(space[:0], v.canonical)
@@ -97,7 +97,7 @@ func (p *Profile) judgements(v *view, judged []judgement) []judgement {
 	return judged
 }
 
-// beatenBy reports whether an allow rule holds for the call that the ask rule names as an exception.
+// beatenBy reports whether one of the ask rule's exceptions, an allow rule, holds for the call.
 func (r *Rule) beatenBy(judged []judgement) bool {
 	return len(r.Unless) > 0 &&
 		slices.ContainsFunc(judged, func(j judgement) bool { return j.result == condition.Yes && r.Excepts(j.rule) })
@@ -108,7 +108,7 @@ func (r *Rule) Excepts(allow *Rule) bool {
 	return allow.List == Allowlist && allow.ID != "" && slices.Contains(r.Unless, allow.ID)
 }
 
-// judge tells whether the rule, which is about the tool, holds for the call.
+// judge evaluates a rule about the tool for the call.
 func (r *Rule) judge(v *view) condition.Result {
 	if !r.Conditional() {
 		return condition.Yes
@@ -136,7 +136,7 @@ func (r *Rule) judge(v *view) condition.Result {
 	return all.Result
 }
 
-// inTime judges "until". A call that does not know the time is too late.
+// inTime evaluates "until". A call without a time is too late.
 func (r *Rule) inTime(v *view) condition.Outcome {
 	switch now := v.call.Time; {
 	case now.IsZero():
@@ -148,8 +148,8 @@ func (r *Rule) inTime(v *view) condition.Outcome {
 	}
 }
 
-// annotation judges one hint. Upstreams write these themselves, so an allow rule only
-// believes servers that the file trusts; a rule that denies or asks believes every server.
+// annotation evaluates one hint. Upstreams write hints themselves, so an allow rule believes only servers that the file
+// trusts; a deny or ask rule believes every server.
 func (r *Rule) annotation(h *hintIs, v *view) condition.Outcome {
 	if r.List == Allowlist && !v.trusted {
 		return condition.Outcome{Result: condition.Unknown, Why: "the server's annotations are not trusted"}
@@ -176,8 +176,7 @@ func (r *Rule) stakes() call.Risk {
 	}
 }
 
-// others judges `"others": "none"`: it is no if the call carries anything that no pointer
-// of the rule leads to.
+// others evaluates `"others": "none"`: the result is no if the call has a value outside of the rule's pointers.
 func (r *Rule) others(args *condition.Arguments) condition.Outcome {
 	if condition.CoveredBy(args, r.When) {
 		return condition.Outcome{Result: condition.Yes}

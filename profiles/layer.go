@@ -7,23 +7,21 @@ import (
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
-// A Layer is rules that a profile cannot loosen: the floor, an overlay, a file that ranks
-// above, a file that nobody trusts yet. It is decided beside the profile and the stricter
-// of the two is taken, so a layer only ever narrows.
+// A Layer is a set of rules that a profile cannot loosen: the floor, an overlay, a higher-ranking file, or an untrusted
+// file. The layer and the profile decide independently and the stricter verdict counts, so a layer only narrows.
 type Layer struct {
 	*Profile
 	What  string             // for reasons: floor, overlay NAME, ...
-	Tools []*pattern.Pattern // which tools it is about; nil = all
+	Tools []*pattern.Pattern // the tools that it applies to; nil = all
 
-	// mute is why the allow rules of the layer allow nothing; "" where that goes without
-	// saying.
+	// mute is why the allow rules of the layer allow nothing; "" if that is obvious.
 	Mute string
 }
 
 // The names of layers.
 const (
 	FloorLayer       = "floor"        // binds every profile
-	ManagedLayer     = "managed file" // of whoever runs the machine
+	ManagedLayer     = "managed file" // of the machine's administrator
 	EnvironmentLayer = "environment"  // the variables of the environment
 )
 
@@ -34,8 +32,8 @@ func (l *Layer) applies(v *view) bool {
 	})
 }
 
-// Under gives the profile with more layers over it. Its settings become the strictest of
-// all, and its digest that of all.
+// Under returns the profile with more layers over it. Its settings become the strictest of all, and its digest covers
+// all.
 func (p *Profile) Under(layers ...*Layer) *Profile {
 	if len(layers) == 0 {
 		return p
@@ -50,7 +48,7 @@ func (p *Profile) Under(layers ...*Layer) *Profile {
 		switch l.What {
 		case FloorLayer:
 			q.limits, q.ask = q.limits.Stricter(l.ownLimits), q.ask.Stricter(l.ask)
-		case EnvironmentLayer: // which says nothing of asking but how long a question waits
+		case EnvironmentLayer: // which sets only how long a question waits
 			if q.ask.Timeout != 0 || l.ask.Timeout < usualTimeout {
 				q.ask.Timeout = least(q.ask.Timeout, l.ask.Timeout)
 			}
@@ -67,7 +65,7 @@ func (p *Profile) Under(layers ...*Layer) *Profile {
 	return &q
 }
 
-// decision is the layer's decision. No grant can answer a question that a layer asks.
+// decision is the layer's decision. No grant can answer a layer's question.
 func (l *Layer) decision(v *view, u *ruling) call.Decision {
 	d := l.Profile.decision(v, u)
 	d.Floor = d.Verdict != call.Allow

@@ -7,8 +7,8 @@ import (
 )
 
 // marks are the usual names of the member of a tool's _meta or annotations, such as codemode/approval, with which a
-// server asks for a person's approval of each call. They stand here without the prefix before the last slash, in lower
-// case and with letters only.
+// server asks for a person's approval of each call. The list has them without the prefix before the last slash, in
+// lower case and with letters only.
 var marks = []string{
 	"approval", "approvalrequired", "requireapproval", "requiresapproval", "needsapproval", "requireuserapproval",
 	"requiresuserapproval", "requirehumanapproval", "requireshumanapproval", "humanapproval", "humanintheloop",
@@ -17,9 +17,8 @@ var marks = []string{
 	"requireuserinteraction", "requiresuserinteraction",
 }
 
-// IsMark reports whether a member of a tool's _meta or annotations is one by which servers say that a person has to
-// approve its calls, such as codemode/approval, anthropic/requiresUserInteraction, requires_confirmation or
-// requireApproval.
+// IsMark reports whether a server uses this member of a tool's _meta or annotations to require a person's approval of
+// its calls, such as codemode/approval, anthropic/requiresUserInteraction, requires_confirmation or requireApproval.
 func IsMark(key string) bool {
 	if slices.Contains(hintNames, key) || key == "title" {
 		return false
@@ -36,8 +35,8 @@ func IsMark(key string) bool {
 	return slices.Contains(marks, name)
 }
 
-// marked gives the mark of a tool that says that a person has to approve its calls; "" if none does. What a server says
-// in a word that nobody knows counts as yes: a mark only ever makes a call stricter.
+// marked returns the tool's mark that requires a person's approval; "" if there is none. An unknown value counts as
+// yes: a mark only makes a call stricter.
 func marked(annotations map[string]any) string {
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
 		if IsMark(key) && !declines(annotations[key]) {
@@ -61,7 +60,7 @@ func declines(value any) bool {
 	return false
 }
 
-// hint words for people what a server says about its tool.
+// hint words a server's claim about its tool for people.
 func hint(name string) string {
 	switch name {
 	case "destructiveHint":
@@ -72,8 +71,8 @@ func hint(name string) string {
 	return "that a person has to approve it (" + name + ")"
 }
 
-// Warnings are the hints and marks with which a server warns of its tool, one sentence each. Hints that make a tool
-// look harmless are not among them.
+// Warnings returns the hints and marks with which a server warns of its tool, one sentence each. It omits hints that
+// make a tool look harmless.
 func Warnings(annotations map[string]any) []string {
 	var all []string
 	for _, name := range []string{"destructiveHint", "openWorldHint"} {

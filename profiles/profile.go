@@ -12,72 +12,69 @@ import (
 	"github.com/codemode-project/codemode/profiles/condition"
 )
 
-// A Profile is what a person allows: the rules of one profile of the file, of those it
-// extends, and of the floor. It never changes, so it may be used by any number of
-// goroutines, and a run that began under it is not disturbed by a new file.
+// A Profile is what a person allows: the rules of one profile of the file, of those it extends, and of the floor. It
+// never changes, so any number of goroutines may use it, and a new file does not affect a run that began under it.
 type Profile struct {
 	name          string
 	pos           settings.Position
 	rules         []*Rule // denylist, asklist, allowlist; in each, ancestors first
 	index         *index
 	unmatched     call.Verdict
-	unmatchedSaid bool            // by "unmatched", not only by there being an allowlist
+	unmatchedSaid bool            // by "unmatched", not only because there is an allowlist
 	layers        []*Layer        // the floor first
 	trusted       map[string]bool // servers whose annotations allow rules may believe
 
-	fallback, noFallback bool // allowed; forbidden in so many words
+	fallback, noFallback bool // allowed; forbidden explicitly
 
 	ask       Asking
 	remembers []*call.Remember
-	ownLimits Limits // without those of the file and of the floor
+	ownLimits Limits // without the file's and the floor's
 	limits    Limits
 	caps      Limits // of overlays and other files: they lower the limits and the defaults
 	redact    Redact
 	raise     map[string]call.Verdict
 	preflight bool
-	shadow    *Profile // tried beside this one; nil = none
+	shadow    *Profile // the shadow profile; nil = none
 	digest    string
 }
 
 // Name is the profile's name; "" for the base tool without a default profile.
 func (p *Profile) Name() string { return p.name }
 
-// Pos is where the profile stands in the file.
+// Pos is the profile's position in the file.
 func (p *Profile) Pos() settings.Position { return p.pos }
 
 // Digest changes whenever the profile, what it extends or its floor changes in meaning,
 // and only then: approvals given under one digest are void under another.
 func (p *Profile) Digest() string { return p.digest }
 
-// Fallback reports whether calls that should be asked about may happen when nobody can be
-// asked (elicitationFallback "allow"). It must not be applied to decisions that are
-// Unknown, come from the Floor, or whose risk is high or critical.
+// Fallback reports whether calls with the verdict ask may happen when nobody can answer (elicitationFallback "allow").
+// Do not apply it to decisions that are Unknown, come from the Floor, or have high or critical risk.
 func (p *Profile) Fallback() bool { return p.fallback }
 
-// Limits are the limits that hold in the profile; zero fields are not set by the file.
+// Limits are the limits of the profile; a zero field means that the file does not set it.
 //
-// Where a default stands in for a zero field, [Profile.Bounded] has the limit to use.
+// [Profile.Bounded] replaces zero fields with defaults.
 func (p *Profile) Limits() Limits { return p.limits.Stricter(p.caps) }
 
-// Bounded gives the limits to use, with defaults where no file sets one. Overlays and other files can lower a default
-// and never raise it.
+// Bounded returns the limits to use, with defaults for those that no file sets. Overlays and other files can lower a
+// default but never raise it.
 func (p *Profile) Bounded(defaults Limits) Limits { return p.limits.or(defaults).Stricter(p.caps) }
 
-// Ask says how people are asked.
+// Ask says how to ask people.
 func (p *Profile) Ask() Asking { return p.ask }
 
-// Redact says what is not shown or recorded in clear.
+// Redact says what not to show or record in clear.
 func (p *Profile) Redact() Redact { return p.redact }
 
-// RequirePreflight reports whether a program must have been checked before it runs.
+// RequirePreflight reports whether a program needs a check before it runs.
 func (p *Profile) RequirePreflight() bool { return p.preflight }
 
-// Shadow is the profile that is tried beside this one ("shadow" in the file), nil if none
-// is. What it would decide changes nothing; whoever decides calls notes where it differs,
-// see [Differ].
+// Shadow is the profile tried beside this one ("shadow" in the file), nil if none is. Its decisions change nothing; the
+// deciding code records differences, see [Differ].
 func (p *Profile) Shadow() *Profile { return p.shadow }
 
-// Unrestricted reports whether the profile allows every call whatever it is.
+// Unrestricted reports whether the profile allows every call.
 func (p *Profile) Unrestricted() bool {
 	return len(p.rules) == 0 && p.unmatched == call.Allow && len(p.raise) == 0 && p.Limits() == Limits{} &&
 		!slices.ContainsFunc(p.layers, func(l *Layer) bool { return !l.Unrestricted() })
@@ -116,20 +113,19 @@ func (p *Profile) decide(v *view) call.Decision {
 	return p.tighten(v, d)
 }
 
-// maxArguments is the limit of the argument bytes of a call where the file sets none.
+// maxArguments is the limit of a call's argument bytes if the file sets none.
 const maxArguments = 1 << 20
 
-// A view is a call in the form in which rules judge it.
+// A view is a call in the form that rules evaluate.
 type view struct {
 	call      Call
-	args      *condition.Arguments // apart from the rest, which then needs no place in memory of its own
+	args      *condition.Arguments // separate, so that the rest needs no heap allocation
 	canonical string
-	raw       string // server__tool as the upstream has it
+	raw       string // server__tool as the upstream spells it
 	trusted   bool
 }
 
-// prepare parses the arguments once. Arguments that two parsers could read differently are not judged; the result says
-// why.
+// prepare parses the arguments once. It refuses arguments that two parsers could read differently; the result says why.
 func (p *Profile) prepare(v *view) (bad string) {
 	c := &v.call
 	v.trusted = p.trusted[c.Server]
@@ -156,28 +152,28 @@ func (p *Profile) prepare(v *view) (bad string) {
 	return ""
 }
 
-// isJoined reports whether name is server__tool, without making that text.
+// isJoined reports whether name is server__tool, without building that text.
 func isJoined(name, server, tool string) bool {
 	return len(name) == len(server)+2+len(tool) && strings.HasPrefix(name, server) &&
 		name[len(server):len(server)+2] == "__" && strings.HasSuffix(name, tool)
 }
 
-// Rules gives the rules of the profile and of those it extends, in the order in which they are asked. The rules of the
-// floor are in the floor's profile.
+// Rules returns the rules of the profile and its ancestors, in the order of evaluation. The rules of the floor are in
+// the floor's profile.
 func (p *Profile) Rules() []*Rule { return p.rules }
 
-// TryBeside makes another profile the one that is tried beside p, for nothing but the record.
+// TryBeside makes another profile the shadow of p, only for the record.
 func (p *Profile) TryBeside(other *Profile) {
 	beside := *other
-	beside.shadow = nil // it is tried, not its own shadow
+	beside.shadow = nil // try only it, not its own shadow
 	p.shadow = &beside
 }
 
-// Layers gives the layers that bind the profile, the floor first.
+// Layers returns the layers that bind the profile, the floor first.
 func (p *Profile) Layers() []*Layer { return p.layers }
 
-// AsStranger is the profile for a file that nobody trusts: it may narrow, and has no say in what people see, where they
-// are asked and how soon.
+// AsStranger is the profile for an untrusted file: it may narrow, but cannot influence what people see, where they get
+// questions and how soon.
 func (p *Profile) AsStranger() *Profile {
 	q := *p
 	q.redact, q.ask.Channels = Redact{}, nil
@@ -190,7 +186,7 @@ func (p *Profile) AsStranger() *Profile {
 // ByDefault is the verdict on calls that no rule mentions.
 func (p *Profile) ByDefault() call.Verdict { return p.unmatched }
 
-// Within gives the profile with limits beside its own: of each the smaller one counts.
+// Within returns the profile with additional limits: the smaller one of each counts.
 func (p *Profile) Within(l Limits) *Profile {
 	if l == (Limits{}) {
 		return p

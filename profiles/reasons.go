@@ -9,7 +9,7 @@ import (
 	"github.com/codemode-project/codemode/profiles/condition"
 )
 
-// decision turns a ruling into a decision with the rules that led to the verdict.
+// decision makes a decision of a ruling, with the rules that led to the verdict.
 func (p *Profile) decision(v *view, u *ruling) call.Decision {
 	d := call.Decision{Verdict: u.verdict, Unknown: u.unknown, Reasons: make([]call.Reason, 0, 1)}
 	for _, j := range u.judged {
@@ -25,7 +25,7 @@ func (p *Profile) decision(v *view, u *ruling) call.Decision {
 		d.Code = call.CodeDenied
 	case call.Ask:
 		d.Risk = u.risk
-		if !u.warned { // asked for no rule's sake, so no rule says how much is at stake
+		if !u.warned { // no rule caused the question, so no rule sets the risk
 			d.Risk = call.Higher(u.risk, call.Medium)
 		}
 		p.grants(u, &d)
@@ -35,8 +35,8 @@ func (p *Profile) decision(v *view, u *ruling) call.Decision {
 	return d
 }
 
-// decisive reports whether the rule's result led to the verdict. Where no rule decided, the allow rules that nearly
-// held count too.
+// decisive reports whether the rule's result led to the verdict. If no rule decided, allow rules that nearly held count
+// too.
 func decisive(u *ruling, j judgement) bool {
 	switch {
 	case j.result == condition.Unknown && j.rule.List != Allowlist:
@@ -46,7 +46,7 @@ func decisive(u *ruling, j judgement) bool {
 	case u.cause == byAsk:
 		return j.result == condition.Yes && j.rule.List == Asklist && !j.rule.Soft && !j.beaten
 	case u.cause == bySoftAsk:
-		return j.result == condition.Yes // whatever else held would be the cause
+		return j.result == condition.Yes // any other holding rule would be the cause
 	case u.cause == byAllow:
 		return j.result == condition.Yes && j.rule.List == Allowlist
 	case u.cause == byDefault:
@@ -74,7 +74,7 @@ func (p *Profile) reason(v *view, j judgement) call.Reason {
 	return reason
 }
 
-// explained says in a sentence what a rule without a reason of its own does.
+// explained describes in a sentence the effect of a rule without a reason of its own.
 func explained(j judgement, outcomes []call.Condition) string {
 	switch {
 	case j.result == condition.Yes && j.rule.List == Denylist:
@@ -111,7 +111,7 @@ func (p *Profile) noRule() call.Reason {
 	return reason
 }
 
-// outcomes gives how everything the rule looks at came out, beside the tool's name.
+// outcomes returns the outcome of every condition of the rule, besides the tool's name.
 func (r *Rule) outcomes(v *view) []call.Condition {
 	var all []call.Condition
 	add := func(pointer, what string, o condition.Outcome) {

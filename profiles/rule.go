@@ -10,7 +10,7 @@ import (
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
-// A List is where a rule stands, in the order in which lists are asked.
+// A List is the list of a rule. The constants are in the order of evaluation.
 type List int
 
 const (
@@ -36,15 +36,15 @@ type Rule struct {
 	When        []condition.Condition
 	annotations []hintIs
 	closed      bool      // others: "none"
-	Soft        bool      // unlessAllowed: any allow rule beats it
-	Unless      []string  // unlessAllowed: the allow rules of these ids beat it
+	Soft        bool      // unlessAllowed: any allow rule overrides it
+	Unless      []string  // unlessAllowed: the allow rules of these ids override it
 	until       time.Time // zero = no end
 	risk        call.Risk
 	reason      string
 	remember    *call.Remember
 }
 
-// A hintIs is an annotation that a rule asks for.
+// A hintIs is an annotation that a rule requires.
 type hintIs struct {
 	name string
 	want bool
@@ -58,14 +58,14 @@ func (r *Rule) Label() string {
 	return strings.Join(r.Patterns, ", ")
 }
 
-// Conditional reports whether the rule looks at more than the tool's name.
+// Conditional reports whether the rule depends on more than the tool's name.
 func (r *Rule) Conditional() bool {
 	return len(r.When) > 0 || len(r.annotations) > 0 || r.closed || !r.until.IsZero()
 }
 
-// Matches reports whether the rule is about the tool. A deny or ask rule is tried on every
-// name the tool goes by, an allow rule only on the canonical one: two upstream tools may
-// share what looks like one name, and only the canonical name is surely the tool that runs.
+// Matches reports whether the rule is about the tool. It compares a deny or ask rule with every name of the tool, and
+// an allow rule only with the canonical one: two upstream tools may share what looks like one name, and only the
+// canonical name certainly identifies the tool that runs.
 func (r *Rule) Matches(canonical, raw string) bool {
 	for _, g := range r.Globs {
 		if g.Match(canonical) || r.List != Allowlist && raw != canonical && g.Match(raw) {

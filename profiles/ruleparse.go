@@ -11,15 +11,15 @@ import (
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
-// A RuleReader reads profiles and their rules out of a configuration file.
+// A RuleReader reads profiles and their rules from a configuration file.
 type RuleReader struct {
 	*settings.Reader
 	Untrusted bool // the file came with a project, and nobody vouched for it
 }
 
-// Stranger notes a key that has no effect in a file that nobody trusts, and reports whether this is one. Such a file
-// may make verdicts and limits stricter. It may not choose what people see, where they are asked or what they are told:
-// who hides an argument or words a question has a say in the answer.
+// Stranger notes a key that has no effect in an untrusted file, and reports whether this file is untrusted. Such a file
+// may make verdicts and limits stricter. It may not choose what people see, or where and in which words they get
+// questions: hiding an argument or wording a question influences the answer.
 func (b *RuleReader) Stranger(n strictjson.Value) bool {
 	if b.Untrusted {
 		b.NoEffect(n, fmt.Sprintf("%q", n.Key()))
@@ -110,8 +110,8 @@ func (b *RuleReader) rule(n strictjson.Value, r *Rule) {
 	}
 }
 
-// special gives the fields that only some lists have. In the other lists they are read
-// too, so that the message can say why they do not belong there.
+// special returns the fields that only some lists have. It reads them in the other lists too, so that the message can
+// say why they do not belong there.
 func (b *RuleReader) special(r *Rule) []settings.Field {
 	only := func(name string, read func(strictjson.Value), why string, lists ...List) settings.Field {
 		return settings.Key(name, func(n strictjson.Value) {
@@ -142,7 +142,7 @@ func (b *RuleReader) special(r *Rule) []settings.Field {
 	}
 }
 
-// exceptions reads which allow rules beat an ask rule: all, or those of some ids.
+// exceptions reads which allow rules override an ask rule: all, or those of some ids.
 func (b *RuleReader) exceptions(n strictjson.Value, r *Rule) {
 	if n.Kind() != strictjson.Array {
 		r.Soft, _ = b.Boolean(n, `"unlessAllowed"`)
@@ -155,7 +155,7 @@ func (b *RuleReader) exceptions(n strictjson.Value, r *Rule) {
 	}
 }
 
-// hintNames are the annotations that MCP defines for tools and that say yes or no.
+// hintNames are the boolean annotations that MCP defines for tools.
 var hintNames = []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
 
 func (b *RuleReader) hints(n strictjson.Value) []hintIs {

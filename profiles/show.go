@@ -11,8 +11,7 @@ import (
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
-// settingsText writes what a profile says beside its rules, one setting to a line. Every
-// profile has the same lines.
+// settingsText writes a profile's settings besides its rules, one per line. Every profile has the same lines.
 func (p *Profile) settingsText() string {
 	var b strings.Builder
 	line := func(name string, value any) {
@@ -48,7 +47,7 @@ func (p *Profile) settingsText() string {
 	return b.String()
 }
 
-// all gives the profile and what binds it.
+// all returns the profile and its layers.
 func (p *Profile) all() []*Profile {
 	all := []*Profile{p}
 	for _, l := range p.layers {
@@ -57,7 +56,7 @@ func (p *Profile) all() []*Profile {
 	return all
 }
 
-// said gives the limits that are set.
+// said returns the limits that are set.
 func (l Limits) said() map[string]any {
 	all := map[string]any{}
 	for name, n := range map[string]int{
@@ -101,8 +100,8 @@ func (a Asking) said() map[string]any {
 	return all
 }
 
-// Text shows the profile as it is in force: its rules and those of all it extends, in the
-// order in which they are asked, what binds it, and its settings.
+// Text shows the effective profile: its rules and those of its ancestors, in the order of evaluation, its layers, and
+// its settings.
 func (p *Profile) Text() string {
 	var b strings.Builder
 	visible.Fprintf(&b, "profile %s, %s\n", cmp.Or(p.name, "of the base tool"), p.pos)
@@ -168,7 +167,7 @@ func (p *Profile) JSON() json.RawMessage {
 		"profile": p.name, "at": p.pos.String(), "digest": p.digest, "rules": rules, "settings": settings,
 	})
 	if err != nil {
-		panic(err) // it is made of JSON
+		panic(err) // cannot happen: it consists of JSON
 	}
 	return raw
 }

@@ -29,7 +29,7 @@ func (l Limits) Stricter(m Limits) Limits {
 	}
 }
 
-// or takes from m what l does not say.
+// or takes from m what l does not set.
 func (l Limits) or(m Limits) Limits {
 	return Limits{
 		Asks: cmp.Or(l.Asks, m.Asks), AsksPerMinute: cmp.Or(l.AsksPerMinute, m.AsksPerMinute),
@@ -58,16 +58,16 @@ func (a Asking) Stricter(b Asking) Asking {
 	a.Batch = both(a.Batch, b.Batch)
 	a.Edit = both(a.Edit, b.Edit)
 	a.OtherOnly = a.OtherOnly || b.OtherOnly
-	if a.Absent != absentWait && b.Absent != "" { // who waits decides nothing without a person
+	if a.Absent != absentWait && b.Absent != "" { // waiting decides nothing without a person
 		a.Absent = b.Absent
 	}
 	return a
 }
 
-// usualTimeout is how long a question waits where a profile says nothing, see DefaultTimeout in package approvals.
+// usualTimeout is how long a question waits by default, see DefaultTimeout in package approvals.
 const usualTimeout = 2 * time.Minute
 
-// usualMinHuman is what a refusal is judged by where a profile says nothing, see DefaultMinHuman in package approvals.
+// usualMinHuman is the default minimum time of a person's refusal, see DefaultMinHuman in package approvals.
 const usualMinHuman = 300 * time.Millisecond
 
 // narrowing keeps the settings that can only make asking stricter than own; a zero field of own stands for a default.
@@ -88,7 +88,7 @@ func (a Asking) narrowing(own Asking) Asking {
 	return a
 }
 
-// both joins two switches; nil means that the file does not say, and off is the stricter value.
+// both merges two switches; nil means that the file does not say, and off is the stricter value.
 func both(a, b *bool) *bool {
 	if a == nil || b != nil && !*b {
 		return b
@@ -105,13 +105,13 @@ func (x Redact) join(y Redact) Redact {
 	}
 }
 
-// joinLayer is join for what a layer says: it can hide more, and nothing less.
+// joinLayer is join for a layer's settings: a layer can only hide more.
 func (x Redact) joinLayer(y Redact) Redact {
 	y.NoDetect = false
 	return x.join(y)
 }
 
-// narrowed joins several settings about remembering answers: the scopes they all offer, the shortest time, the
+// narrowed merges several settings about remembering answers: the scopes that they all offer, the shortest time, the
 // strictest comparison of arguments. Without scopes there are no grants.
 func narrowed(all []*call.Remember) call.Remember {
 	var r call.Remember

@@ -10,8 +10,7 @@ import (
 	"github.com/codemode-project/codemode/profiles/condition"
 )
 
-// stricter takes the stricter of what a profile and a layer decide. Where they agree,
-// both give their reasons.
+// stricter takes the stricter decision of a profile and a layer. If they agree, both give their reasons.
 func stricter(own, layer call.Decision) call.Decision {
 	switch {
 	case layer.Verdict < own.Verdict:
@@ -22,7 +21,7 @@ func stricter(own, layer call.Decision) call.Decision {
 		return own
 	}
 	for _, r := range layer.Reasons {
-		if r.Rule != "" { // that nothing else speaks against it goes without saying
+		if r.Rule != "" { // it is obvious that nothing else objects
 			own.Reasons = append(own.Reasons, r)
 		}
 	}
@@ -42,7 +41,7 @@ func higherRisk(v call.Verdict, a, b call.Risk) call.Risk {
 	return call.Higher(a, b)
 }
 
-// tighten applies what can only make a verdict stricter: a changed definition, "raise", limits.
+// tighten applies everything that can only make a verdict stricter: a changed definition, "raise", limits.
 func (p *Profile) tighten(v *view, d call.Decision) call.Decision {
 	c := &v.call
 	p.raised(v, &d)
@@ -76,7 +75,7 @@ func (p *Profile) raised(v *view, d *call.Decision) {
 	}
 }
 
-// RaisesTaint reports whether what a run has read of untrusted servers changes any decision of the profile.
+// RaisesTaint reports whether data from untrusted servers changes any decision of the profile.
 func (p *Profile) RaisesTaint() bool {
 	_, raises := p.raise["tainted"]
 	for _, l := range p.layers {
@@ -85,9 +84,9 @@ func (p *Profile) RaisesTaint() bool {
 	return raises
 }
 
-// raiser says in a sentence that what a key of "raise" is about is so, "" if it is not.
+// raiser says in a sentence that the condition of a "raise" key applies, "" if it does not.
 func (v *view) raiser(name string) string {
-	if name == "tainted" { // not a hint: no server can say it or deny it
+	if name == "tainted" { // not a hint: no server can claim or deny it
 		if v.call.Tainted {
 			return cmp.Or(v.call.Taint, "the run has read something that is not trusted")
 		}
@@ -128,7 +127,7 @@ func (p *Profile) raisedBy(d *call.Decision, name, text string) {
 	}
 }
 
-// claims reports whether a hint is given. What is neither true nor false counts as given.
+// claims reports whether a tool has a hint. A value that is neither true nor false counts as true.
 func claims(hint any) bool {
 	switch hint {
 	case nil, false:
@@ -138,7 +137,7 @@ func claims(hint any) bool {
 	}
 }
 
-// spent denies the call if a limit is used up.
+// spent denies the call if a limit is exhausted.
 func (p *Profile) spent(d *call.Decision, limit, used int, what string) {
 	if limit > 0 && used >= limit && d.Verdict != call.Deny {
 		lower(d, call.Deny, "limits", p.pos, p.name, fmt.Sprintf("the limit of %d %s is used up", limit, what))
@@ -146,8 +145,8 @@ func (p *Profile) spent(d *call.Decision, limit, used int, what string) {
 	}
 }
 
-// lower makes a decision stricter. What made it so becomes its first reason; a decision
-// that is as strict already stays as it is.
+// lower makes a decision stricter. The cause becomes its first reason. lower does not change a decision that is already
+// as strict.
 func lower(d *call.Decision, to call.Verdict, list string, pos settings.Position, profile, text string) {
 	if to >= d.Verdict {
 		return
@@ -162,8 +161,8 @@ func lower(d *call.Decision, to call.Verdict, list string, pos settings.Position
 	}
 }
 
-// grants says which answers may be remembered. A question about an unknown condition or of critical risk is asked each
-// time. An answer to a question of high risk holds for the run at most.
+// grants says which answers the run may remember. Questions about an unknown condition or of critical risk come each
+// time. An answer to a question of high risk lasts for the run at most.
 func (p *Profile) grants(u *ruling, d *call.Decision) {
 	all := p.remembers
 	for _, j := range u.judged {
@@ -188,8 +187,8 @@ func (p *Profile) grants(u *ruling, d *call.Decision) {
 	}
 }
 
-// RaisedTo gives the keys of "raise" that may have led to a verdict for which the record names no rule. The record
-// keeps neither the annotations of tools nor what a run had read.
+// RaisedTo returns the keys of "raise" that may have led to a verdict without a rule in the record. The record keeps
+// neither the annotations of tools nor what a run had read.
 func (p *Profile) RaisedTo(verdict call.Verdict) (all []call.Reason) {
 	over := []*Profile{p}
 	for _, l := range p.layers {

@@ -11,14 +11,14 @@ import (
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
-// A Written profile is one profile as the file has it, before extends and floor.
+// A Written profile is one profile as written in the file, before extends and floor.
 type Written struct {
 	Name    string
 	Pos     settings.Position
-	Source  []byte // of what decides, as standard JSON
+	Source  []byte // of the deciding keys, as standard JSON
 	Parents []strictjson.Value
 	Lists   [3][]*Rule
-	Has     [3]bool // the list is there, if only empty
+	Has     [3]bool // the list exists, perhaps empty
 
 	Unmatched *call.Verdict
 	Fallback  *bool
@@ -28,7 +28,7 @@ type Written struct {
 	redact    Redact
 	raise     map[string]call.Verdict
 	preflight bool
-	Shadow    strictjson.Value // where it names the profile that is tried beside it
+	Shadow    strictjson.Value // position of the shadow's name
 
 	Depth int        // of its extends: 0 = none
 	Chain []*Written // its ancestors and itself, ancestors first, each once
@@ -83,8 +83,8 @@ func (b *RuleReader) Profile(n strictjson.Value) *Written {
 	return w
 }
 
-// deciding is the text of a profile without the keys that change no decision: approvals given under a profile stay
-// valid when somebody changes its shadow.
+// deciding is the text of a profile without the keys that change no decision: approvals under a profile stay valid when
+// somebody changes its shadow.
 func (b *RuleReader) deciding(n strictjson.Value) []byte {
 	var source []byte
 	for child := range settings.Children(n) {
@@ -116,7 +116,7 @@ func (b *RuleReader) asking(n strictjson.Value) (a Asking) {
 		settings.Key("budget", func(n strictjson.Value) { a.Budget = b.Duration(n, `"budget"`) }),
 		settings.Key("minHuman", func(n strictjson.Value) {
 			d := b.Duration(n, `"minHuman"`)
-			if d >= usualMinHuman || !b.Stranger(n) { // else it would be shorter than when nobody says anything
+			if d >= usualMinHuman || !b.Stranger(n) { // otherwise it would be shorter than the default
 				a.MinHuman = d
 			}
 		}),
@@ -143,8 +143,7 @@ func (b *RuleReader) optional(n strictjson.Value, what string) *bool {
 	return &value
 }
 
-// How long an answer may be remembered: by default, at most unless the profile says more,
-// and at most whatever it says.
+// How long a grant may last: by default, at most unless the profile says more, and at most in any case.
 const (
 	defaultRemember    = 5 * time.Minute
 	defaultMaxRemember = 8 * time.Hour
@@ -203,7 +202,7 @@ func (b *RuleReader) redaction(n strictjson.Value) (x Redact) {
 	return x
 }
 
-// The keys of "raise" make a call stricter whatever the rules say. Hints that make a tool look harmless are not among
+// The keys of "raise" make a call stricter regardless of the rules. Hints that make a tool look harmless are not among
 // them.
 var raisers = []string{"destructiveHint", "openWorldHint", "tainted", "approval"}
 

@@ -9,9 +9,9 @@ import (
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
-// A Result is how a rule or a condition comes out. Unknown is a result of its own: what
-// cannot be judged must not allow anything, and must not slip past a rule that denies.
-// The order is that of Kleene's logic, where "and" is the least and "or" the greatest.
+// A Result is the result of a rule or a condition. Unknown is a separate result: a condition that cannot be evaluated
+// must not allow anything, and a call must not slip past a deny rule through it. The order is that of Kleene's logic:
+// "and" is the minimum and "or" the maximum.
 type Result int8
 
 const (
@@ -20,16 +20,16 @@ const (
 	Yes
 )
 
-// String is the result in reasons.
+// String is the text of the result in reasons.
 func (r Result) String() string { return [...]string{"false", "unknown", "true"}[r] }
 
-// An Outcome is a result and, if it is not plainly yes or no, why.
+// An Outcome is a result, with the reason if it is not plainly yes or no.
 type Outcome struct {
 	Result Result
 	Why    string
 }
 
-// And is the least of two outcomes, with its reason.
+// And returns the minimum of two outcomes, with its reason.
 func And(a, b Outcome) Outcome {
 	if b.Result < a.Result {
 		return b
@@ -44,7 +44,7 @@ func or(a, b Outcome) Outcome {
 	return a
 }
 
-// A Condition is one member of "when": a test of what a JSON Pointer leads to.
+// A Condition is one member of "when": a test of a JSON Pointer's target.
 type Condition struct {
 	Pointer string
 	Steps   []Step
@@ -60,25 +60,24 @@ type Step struct {
 	Index  int  // the token as an array index, -1 if it is none
 }
 
-// Arguments are those of a call, taken apart.
+// Arguments are the parsed arguments of a call.
 type Arguments struct {
 	Root   strictjson.Value
 	folded map[strictjson.Value]string // of long texts, see [value.folded]
 }
 
-// A value is what an operator looks at. Node is missing where the pointer leads nowhere.
+// A value is the operand of an operator. Node is missing if the pointer has no target.
 //
-// Wide is set where a rule should rather match too much than too little: in deny and ask
-// rules, and inside "not" in allow rules.
+// Wide is set if a rule should match too much rather than too little: in deny and ask rules, and inside "not" in allow
+// rules.
 type value struct {
 	args *Arguments
 	node strictjson.Value
 	wide bool
 }
 
-// Judge judges the condition for the arguments of a call. Where a pointer stands for many
-// elements, a deny or ask rule (wide) holds if any of them satisfies the test, an allow
-// rule only if there are some and all do.
+// Judge evaluates the condition for the arguments of a call. If a pointer matches several elements, a deny or ask rule
+// (wide) holds if any of them satisfies the test; an allow rule holds only if there is at least one and all do.
 func (c *Condition) Judge(args *Arguments, wide bool) Outcome {
 	return c.walk(value{args, args.Root, wide}, c.Steps)
 }
@@ -89,7 +88,7 @@ func (c *Condition) walk(v value, steps []Step) Outcome {
 	}
 	s := &steps[0]
 	switch v.node.Kind() {
-	case strictjson.Null: // as if it were not there, which is how upstreams take it
+	case strictjson.Null: // treat it as absent, like upstreams do
 		return c.missing(v)
 	case strictjson.Array:
 		if s.Any {
@@ -140,10 +139,9 @@ func (c *Condition) element(v value, steps []Step) Outcome {
 	return c.missing(v)
 }
 
-// member follows a step into an object. An upstream may read keys without regard to case
-// (Go's decoder does), so a key that only looks like the wanted one is not ignored: it
-// counts where rules match widely, and makes the condition unknown where they match
-// narrowly.
+// member follows a step into an object. An upstream may ignore the case of keys (Go's decoder does), so member does not
+// ignore a key that differs only in case: it counts where rules match widely, and makes the condition unknown where
+// they match narrowly.
 func (c *Condition) member(v value, steps []Step) Outcome {
 	s := &steps[0]
 	var exact strictjson.Value
@@ -198,17 +196,17 @@ func equalFoldASCII(s, folded string) bool {
 
 func arrayIndex(token string) int {
 	i, _ := strconv.Atoi(token)
-	if strconv.Itoa(i) != token { // no number, or written in a way that is no index
+	if strconv.Itoa(i) != token { // not a number, or not in the form of an index
 		return -1
 	}
 	return i
 }
 
-// A test is a condition object: all of its operators have to hold.
+// A test is a condition object: all of its operators must hold.
 type test struct {
 	operators []operator
 	ifMissing Result
-	decided   bool // ifMissing is written: it is the answer wherever nothing is there
+	decided   bool // the file sets ifMissing: it is the answer if there is no value
 }
 
 func (x *test) eval(v value) Outcome {
@@ -228,10 +226,10 @@ func (x *test) eval(v value) Outcome {
 	return all
 }
 
-// foldedMost is how long a text may be that is folded anew for each rule that asks.
+// foldedMost is the maximum length of a text that folded folds again for each rule.
 const foldedMost = 1 << 10
 
-// folded is the text of a value, folded. That of a long one is remembered: there may be many rules.
+// folded is the folded text of a value. It caches the result for a long text, because there may be many rules.
 func (v value) folded() string {
 	if len(v.node.Text()) <= foldedMost || v.args == nil {
 		return pattern.Fold(v.node.Text())
@@ -247,7 +245,7 @@ func (v value) folded() string {
 	return folded
 }
 
-// DecidesAbsence reports whether the condition says itself what holds without a value.
+// DecidesAbsence reports whether the condition itself defines the result without a value.
 func (c *Condition) DecidesAbsence() bool {
 	x := c.test
 	return x.decided || slices.ContainsFunc(x.operators, func(o operator) bool {

@@ -9,8 +9,7 @@ import (
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
-// conditions reads "when".
-// A conditionReader reads conditions out of a configuration file.
+// conditions reads "when". A conditionReader reads conditions from a configuration file.
 type conditionReader struct{ *settings.Reader }
 
 // Read reads "when".
@@ -18,7 +17,7 @@ func Read(r *settings.Reader, n strictjson.Value) []Condition {
 	return conditionReader{r}.conditions(n)
 }
 
-// ReadPointer reads a JSON Pointer that stands in a file from start to end.
+// ReadPointer reads a JSON Pointer at start to end of a file.
 func ReadPointer(r *settings.Reader, text string, start, end int) []Step {
 	return conditionReader{r}.pointer(text, start, end)
 }
@@ -46,7 +45,7 @@ func (b conditionReader) conditions(n strictjson.Value) []Condition {
 // MaxText, in bytes, keeps a list of a thousand values out of reasons.
 const MaxText = 200
 
-// Shortened is a text for a reason, at most MaxText bytes and three points.
+// Shortened shortens a text for a reason to at most MaxText bytes and an ellipsis.
 func Shortened(s string) string {
 	if len(s) <= MaxText {
 		return s
@@ -54,7 +53,7 @@ func Shortened(s string) string {
 	return strings.ToValidUTF8(s[:MaxText], "") + "..."
 }
 
-// pointer reads a JSON Pointer (RFC 6901), in which "*" stands for every element.
+// pointer reads a JSON Pointer (RFC 6901). "*" stands for every element.
 func (b conditionReader) pointer(text string, start, end int) []Step {
 	if !strings.HasPrefix(text, "/") {
 		hint := "the pointer of the argument x is \"/x\""
@@ -75,7 +74,7 @@ func (b conditionReader) pointer(text string, start, end int) []Step {
 	return steps
 }
 
-// test reads a condition object. The result is nil if nothing of it can be used.
+// test reads a condition object. The result is nil if no part of it is usable.
 func (b conditionReader) test(n strictjson.Value, what string) *test {
 	if n.Kind() != strictjson.Object {
 		b.Wrong(n, fmt.Sprintf(`write {"eq": %s}`, Shortened(n.Compact())), "a condition must be an object, this is %s",

@@ -5,7 +5,7 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// CoveredBy reports whether every value of the arguments lies on or below a place that one of the conditions looks at.
+// CoveredBy reports whether every value of the arguments lies at or below a pointer of one of the conditions.
 func CoveredBy(args *Arguments, all []Condition) bool {
 	paths := make([][]Step, len(all))
 	for i := range all {
@@ -14,8 +14,7 @@ func CoveredBy(args *Arguments, all []Condition) bool {
 	return covered(args.Root, paths)
 }
 
-// covered reports whether every value inside n lies on or below one of the paths, which
-// start at n.
+// covered reports whether every value inside n lies at or below one of the paths. The paths start at n.
 func covered(n strictjson.Value, paths [][]Step) bool {
 	for _, p := range paths {
 		if len(p) == 0 {

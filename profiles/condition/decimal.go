@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// A decimal is a number exactly as it was written, whatever its size: 0.1 is a tenth and
-// not the float next to it. Its value is 0.digits times ten to the power of exponent.
+// A decimal is the exact value of a written number of any size: 0.1 is a tenth and not the nearest float. Its value is
+// 0.digits times ten to the power of exponent.
 type decimal struct {
 	negative bool
 	digits   string // without zeros at either end; "" is zero
 	exponent int64
 }
 
-// parseDecimal reads a number as JSON writes it. Anything else, "1,000", "0x10", " 5" or
-// "1_0" among them, is not a number: upstreams differ in what they make of it.
+// parseDecimal reads a number as JSON writes it. Anything else, such as "1,000", "0x10", " 5" or "1_0", is not a
+// number: upstreams interpret it differently.
 func parseDecimal(s string) (decimal, bool) {
 	var d decimal
 	s, d.negative = strings.CutPrefix(s, "-")
@@ -29,7 +29,7 @@ func parseDecimal(s string) (decimal, bool) {
 	}
 	if hasPower {
 		var err error
-		// A power that needs more than 32 bits stands for no number anyone means.
+		// Nobody means a number with an exponent of more than 32 bits.
 		if d.exponent, err = strconv.ParseInt(power, 10, 32); err != nil {
 			return decimal{}, false
 		}
@@ -61,14 +61,14 @@ func (d decimal) isInteger() bool {
 	return d.digits == "" || int64(len(d.digits)) <= d.exponent
 }
 
-// compare gives -1, 0 or 1 as d is less than, equal to or greater than e.
+// compare returns -1, 0 or 1 as d is less than, equal to or greater than e.
 func (d decimal) compare(e decimal) int {
 	if s, t := d.sign(), e.sign(); s != t || s == 0 {
 		return cmp.Compare(s, t)
 	}
 	order := cmp.Compare(d.exponent, e.exponent)
 	if order == 0 {
-		order = strings.Compare(d.digits, e.digits) // no zeros at the end: the order of text is that of value
+		order = strings.Compare(d.digits, e.digits) // no trailing zeros: text order equals value order
 	}
 	if d.negative {
 		return -order

@@ -1,3 +1,3 @@
-// Package condition reads and judges what a rule says about the arguments of a call ("when"). A condition that cannot
-// be judged is neither true nor false: the three values and their order are Kleene's.
+// Package condition reads and evaluates a rule's conditions on the arguments of a call ("when"). A condition that it
+// cannot evaluate is neither true nor false: the three values and their order are Kleene's.
 package condition

@@ -10,16 +10,16 @@ import (
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
-// hostOperator is "host": the value is an absolute URL, and its host is one of the given
-// ones, or for *.domain is anything below the domain.
+// hostOperator is "host": the value is an absolute URL, and its host is one of the given hosts, or for *.domain any
+// host below the domain.
 type hostOperator struct {
 	valueOperator
 	hosts []string // lower case, without a dot at the end
 }
 
-// eval compares only hosts that every parser reads alike: Go's, those of browsers and Node, which follow the WHATWG,
-// and those of C libraries and of regular expressions. What they read differently is unknown, unless a deny rule
-// recognises it anyway.
+// eval compares only hosts that all parsers read the same way: Go's, those of browsers and Node (which follow the
+// WHATWG), C libraries, and regular expressions. If they differ, the result is unknown, unless a deny rule recognises
+// the host anyway.
 func (o hostOperator) eval(v value) Outcome {
 	if v.node.Kind() != strictjson.String {
 		return wrongKind(v.node, "a string")
@@ -42,12 +42,12 @@ const (
 	notASCII = "has a host that is not plain ASCII"
 )
 
-// opaque are schemes of URLs without a host, or with a host that some readers leave out.
+// opaque are schemes of URLs without a host, or with a host that some readers ignore.
 var opaque = map[string]bool{"file": true, "javascript": true, "data": true, "blob": true, "about": true,
 	"mailto": true}
 
-// plainHost returns the host of an absolute URL, in lower case and without a dot at its end. why is not empty if there
-// are readers that would not find that very host.
+// plainHost returns the host of an absolute URL, in lower case and without a dot at its end. why is not empty if some
+// readers would find another host.
 func plainHost(text string) (host, why string) {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == '\\' || r == 0x7f }) {
@@ -103,10 +103,10 @@ func plainHost(text string) (host, why string) {
 	return strings.ToLower(name), ""
 }
 
-// maxHost is how long a host name may be, by the rules of the DNS.
+// maxHost is the maximum length of a host name in the DNS.
 const maxHost = 253
 
-// oddName says why a name is not the host to everyone, "" if it is.
+// oddName says why some readers do not see the name as the host, "" if all do.
 func oddName(name string) string {
 	if !isHostName(name) || len(name) > maxHost {
 		return oddURL
@@ -117,14 +117,14 @@ func oddName(name string) string {
 	return ""
 }
 
-// userCharacter reports whether a character of a user's name or password means nothing else to anybody. An escape
-// does: whoever decodes before parsing sees what it stands for.
+// userCharacter reports whether a character of a user name or password has no other meaning for any reader. An escape
+// has one: a reader that decodes before parsing sees the decoded character.
 func userCharacter(r rune) bool {
 	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' ||
 		strings.ContainsRune("-._~!$&'()*+,;=:", r)
 }
 
-// likelyHost returns the host that Go reads, as a lenient reader writes it.
+// likelyHost returns the host that Go reads, in the spelling of a lenient reader.
 func likelyHost(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
-// operators gives the fields of a condition object that add an operator to the test.
+// operators returns the fields of a condition object that add an operator to the test.
 func (b conditionReader) operators(x *test) []settings.Field {
 	add := func(name string, parse func(n strictjson.Value, what string) operator) settings.Field {
 		return settings.Key(name, func(n strictjson.Value) {
@@ -80,7 +80,7 @@ func (b conditionReader) textGlob(n strictjson.Value, what string) operator {
 	return globOperator{glob: g}
 }
 
-// maxRegex keeps what is compiled for one rule within bounds.
+// maxRegex bounds the compiled regular expressions of one rule.
 const maxRegex = 1000
 
 func (b conditionReader) regex(n strictjson.Value, what string) operator {
@@ -92,7 +92,7 @@ func (b conditionReader) regex(n strictjson.Value, what string) operator {
 		b.Wrong(n, "split it with \"any\"", "the regular expression is longer than %d bytes", maxRegex)
 		return nil
 	}
-	// It is compiled alone first: "a)|(b" would otherwise break out of the anchors.
+	// Compile it alone first: "a)|(b" would otherwise break out of the anchors.
 	if _, err := regexp.Compile(s); err != nil {
 		hint := "the grammar is that of RE2, as in Go's package regexp"
 		if strings.Contains(s, "(?=") || strings.Contains(s, "(?!") || strings.Contains(s, "(?<") {

@@ -14,17 +14,17 @@ import (
 // An operator tests one value.
 type operator interface {
 	eval(v value) Outcome
-	// judgesAbsence reports whether the operator has something to say about a value that is
-	// not there. decided tells that the condition says itself what it means then.
+	// judgesAbsence reports whether the operator applies to a missing value. decided means that the condition itself
+	// defines that result.
 	judgesAbsence(decided bool) bool
 }
 
-// valueOperator is for operators that only look at values that are there.
+// valueOperator is for operators that apply only to existing values.
 type valueOperator struct{}
 
 func (valueOperator) judgesAbsence(bool) bool { return false }
 
-// Holds turns a Go bool into an outcome.
+// Holds converts a Go bool into an outcome.
 func Holds(b bool) Outcome {
 	if b {
 		return Outcome{Result: Yes}
@@ -44,8 +44,8 @@ func (o existsOperator) eval(v value) Outcome {
 	return Holds((v.node.Kind() != strictjson.Missing) == o.want)
 }
 
-// notOperator is "not". What it contains is matched the other way round: where a rule
-// should match widely, the negated test has to match narrowly.
+// notOperator is "not". Its content matches the other way round: if a rule should match widely, the negated test must
+// match narrowly.
 type notOperator struct{ test *test }
 
 func (notOperator) judgesAbsence(decided bool) bool { return !decided }
@@ -75,7 +75,7 @@ type typeOperator struct {
 	names []string
 }
 
-// typeNames are what "type" may say.
+// typeNames are the valid values of "type".
 var typeNames = []string{"string", "number", "integer", "boolean", "object", "array", "null"}
 
 func (o typeOperator) eval(v value) Outcome {
@@ -165,7 +165,7 @@ func (o globOperator) eval(v value) Outcome {
 	return Holds(o.glob.Match(v.node.Text()) || v.wide && o.glob.MatchFolded(v.folded()))
 }
 
-// regexOperator is "regex". Both expressions are anchored at both ends.
+// regexOperator is "regex". Both expressions have anchors at both ends.
 type regexOperator struct {
 	valueOperator
 	exact, anyCase *regexp.Regexp
@@ -191,8 +191,8 @@ type constant struct {
 	folded string // of a string
 }
 
-// eval compares. A value of another kind than every constant is not simply different: the
-// upstream may convert it (["main"] to "main", "5" to 5), so the result is unknown.
+// eval compares. If no constant has the kind of the value, the value is not simply different: the upstream may convert
+// it (["main"] to "main", "5" to 5), so the result is unknown.
 func (o equalOperator) eval(v value) Outcome {
 	comparable := false
 	folded := ""
@@ -217,7 +217,7 @@ func sameKind(a, b strictjson.Kind) bool {
 	return a == b || boolean(a) && boolean(b)
 }
 
-// equals compares. folded is that of a value that is a text, where rules match widely.
+// equals compares. folded is the folded text of a string value, where rules match widely.
 func (c *constant) equals(v value, folded string) bool {
 	if c.node.Kind() == strictjson.String && v.node.Kind() == strictjson.String {
 		return c.node.Text() == v.node.Text() || v.wide && c.folded == folded
@@ -225,7 +225,7 @@ func (c *constant) equals(v value, folded string) bool {
 	return equalValues(c.node, v.node)
 }
 
-// equalValues compares two JSON values: numbers by value, objects without regard to order.
+// equalValues compares two JSON values: numbers by value, objects in any order.
 func equalValues(a, b strictjson.Value) bool {
 	if a.Kind() != b.Kind() || a.Len() != b.Len() {
 		return false

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// underOperator is "under": the value is a path to one of the folders or to something in
-// one. It judges the text alone; where symbolic links lead is the upstream's to know.
+// underOperator is "under": the value is a path to one of the folders or to something in one. It evaluates only the
+// text; only the upstream knows where symbolic links lead.
 type underOperator struct {
 	valueOperator
 	folders []folder
@@ -56,16 +56,16 @@ func (o underOperator) eval(v value) Outcome {
 	}
 }
 
-// What is judged as a path: no system takes longer ones, and escapes that stand for escapes are nobody's idea of one.
+// Limits of a path: no system accepts longer ones, and nobody writes nested escapes in one.
 const (
 	maxPath     = 32 << 10
 	maxReadings = 48
 )
 
-// pathReadings returns the value as it stands and as others may read it: with backslashes as separators, with
-// percent escapes decoded, as often as there are any, with what Windows leaves out at the end of a name, without the
-// parameters, the query and the fragment of a URL, with characters that look like dots and separators taken for
-// them. complete is false if there are more than anybody would want to judge.
+// pathReadings returns the value itself and the ways in which others may read it: with backslashes as separators; with
+// percent escapes decoded repeatedly; without the characters that Windows drops at the end of a name; without the
+// parameters, the query and the fragment of a URL; with lookalikes of dots and separators replaced by these. complete
+// is false if there are too many readings to evaluate.
 func pathReadings(s string) (readings []string, complete bool) {
 	if slashed := strings.ReplaceAll(s, `\`, "/"); hasDrive(slashed) { // only where backslashes separate
 		s = slashed
@@ -91,7 +91,7 @@ func pathReadings(s string) (readings []string, complete bool) {
 	return readings, true
 }
 
-// isPlainPath reports whether no reader sees anything but what stands there.
+// isPlainPath reports whether all readers read the path literally.
 func isPlainPath(s string) bool {
 	if strings.HasPrefix(s, "/") && hasDrive(s[1:]) {
 		return false
@@ -128,7 +128,7 @@ func before(s, any string) string {
 	return s
 }
 
-// unescaped decodes the escapes that are some, %41 and %u0041, and leaves the others as they are.
+// unescaped decodes valid escapes, %41 and %u0041, and keeps invalid ones.
 func unescaped(s string) string {
 	if !strings.Contains(s, "%") {
 		return s
@@ -155,7 +155,7 @@ func unescaped(s string) string {
 	return b.String()
 }
 
-// asWindows leaves out the dots and spaces at the end of names, as Windows does, also those of "..".
+// asWindows removes the dots and spaces at the end of names, as Windows does, also those of "..".
 func asWindows(s string) string {
 	if !strings.Contains(s, ".") && !strings.Contains(s, " ") {
 		return s
@@ -174,7 +174,7 @@ func asWindows(s string) string {
 	return strings.Join(names, "/")
 }
 
-// withoutParameters leaves out what stands behind a semicolon in a name, as servers of Java do.
+// withoutParameters removes the text after a semicolon in a name, as Java servers do.
 func withoutParameters(s string) string {
 	if !strings.Contains(s, ";") {
 		return s
@@ -186,11 +186,11 @@ func withoutParameters(s string) string {
 	return strings.Join(names, "/")
 }
 
-// separators are characters that are taken for separators where text is converted to fewer characters.
+// separators are characters that become separators when a reader converts text to a smaller character set.
 var separators = strings.NewReplacer("∕", "/", "⁄", "/", "⧸", "/", "╱", "/", "∖", `\`, "⧵", `\`, "¥", `\`, "₩", `\`,
 	"．", ".", "。", ".")
 
-// withoutInvisible leaves out characters that some file systems do not tell apart names by.
+// withoutInvisible removes characters that some file systems ignore when they compare names.
 func withoutInvisible(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.In(r, unicode.Cf, unicode.Variation_Selector) || r == 0x34f {
@@ -216,12 +216,12 @@ var (
 	// $HOME, ${X}, %APPDATA%
 	variable  = regexp.MustCompile(`(?:^|/)\$[A-Za-z_]|\$[{(]|` + "`" + `|%[A-Za-z_][A-Za-z0-9_()]*%`)
 	escape    = regexp.MustCompile(`%[0-9A-Fa-f]{2}%`)
-	manyDots  = regexp.MustCompile(`(?:^|/)[. ]*(?:\.\.\.| )[. ]*(?:/|$)`) // what is left of such a name differs
+	manyDots  = regexp.MustCompile(`(?:^|/)[. ]*(?:\.\.\.| )[. ]*(?:/|$)`) // the rest of such a name differs
 	braces    = regexp.MustCompile(`\{[^{}]*(?:,|\.\.)[^{}]*\}`)
 	shortName = regexp.MustCompile(`(?:^|/)[^/.~]{1,6}~[0-9]+(?:\.[^/.]{0,3})?(?:/|$)`) // PROGRA~1
 )
 
-// doubt says why a reading may not be the path that it looks like, "" if it is.
+// doubt says why a reading may mean another path than it seems, "" if it does not.
 func doubt(s string) string {
 	switch {
 	case s == "":
@@ -255,7 +255,7 @@ func (o underOperator) contains(s string, wide bool) Outcome {
 	comparable := false
 	for _, f := range o.folders {
 		if isAbsolute(f.path) != absolute {
-			continue // where a relative path leads depends on the upstream's folder
+			continue // the target of a relative path depends on the upstream's folder
 		}
 		comparable = true
 		if within(cleaned, f.path) || wide && within(cleanPath(pattern.Fold(s)), f.folded) {
@@ -292,7 +292,7 @@ func hasDrive(p string) bool {
 	return len(p) >= 3 && p[1] == ':' && p[2] == '/' && isLetter(p[0])
 }
 
-// cleanPath is path.Clean for which no ".." leads above a drive.
+// cleanPath is path.Clean, except that no ".." leads above a drive.
 func cleanPath(p string) string {
 	if hasDrive(p) {
 		return p[:2] + path.Clean(p[2:])

@@ -7,13 +7,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Fold gives text as a lenient upstream might read it: compatibility characters replaced
-// (NFKC) and case folded. Two texts that look alike to such an upstream fold to the same.
+// Fold returns text as a lenient upstream might read it: compatibility characters replaced (NFKC) and case folded. Two
+// texts that look alike to such an upstream fold to the same.
 func Fold(s string) string {
 	if IsASCII(s) {
 		return strings.ToLower(s)
 	}
-	// Folding can undo the normal form (U+0345 is one case), so it is made again.
+	// Folding can undo the normal form (U+0345 is one case), so normalize again.
 	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(s)))
 }
 

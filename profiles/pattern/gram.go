@@ -3,7 +3,7 @@ package pattern
 // A Gram is up to three bytes, with their number in the lowest byte.
 type Gram uint32
 
-// GramLength is how many bytes the longest gram has.
+// GramLength is the length of the longest gram in bytes.
 const GramLength = 3
 
 // NewGram is the gram of up to three bytes.

@@ -17,18 +17,18 @@ const (
 	maxPattern      = 2000    // bytes
 	maxAlternatives = 256     // ways through the braces
 	maxBraces       = 8       // braces in braces
-	maxFolded       = 1 << 16 // bytes, once every case of the characters in [ ] is written out
+	maxFolded       = 1 << 16 // bytes, after writing out every case of the characters in [ ]
 )
 
-// A Error says what is wrong with a pattern, and where in it.
+// An Error says what is wrong with a pattern, and where.
 type Error struct {
 	At, Length int // bytes of the pattern
 	Message    string
 	hint       string
 }
 
-// ParseName reads a pattern over tool names. What only other pattern languages understand is an error, because such a
-// rule would mean something else than its author thinks.
+// ParseName reads a pattern over tool names. Syntax that only other pattern languages understand is an error, because
+// such a rule would not mean what its author thinks.
 func ParseName(pattern string) (*Pattern, *Error) {
 	if i := strings.IndexAny(pattern, "()|"); i >= 0 && !isExtglob(pattern, i) {
 		return nil, &Error{i, 1, "( ) and | mean nothing in a pattern", "alternatives are written {a,b}"}
@@ -44,7 +44,7 @@ func ParseName(pattern string) (*Pattern, *Error) {
 	return readGlob(pattern, false)
 }
 
-// ParseText reads a pattern over any text, which deny and ask rules compare folded too.
+// ParseText reads a pattern over any text. Deny and ask rules also compare folded text.
 func ParseText(pattern string) (*Pattern, *Error) { return readGlob(pattern, true) }
 
 func readGlob(pattern string, folds bool) (*Pattern, *Error) {
@@ -76,7 +76,7 @@ func readGlob(pattern string, folds bool) (*Pattern, *Error) {
 	return &p.g, nil
 }
 
-// A globParser checks a pattern and writes it anew for doublestar, twice: as it is, and for folded text.
+// A globParser checks a pattern and rewrites it for doublestar, twice: literally, and for folded text.
 type globParser struct {
 	src     string
 	at      int
@@ -85,7 +85,7 @@ type globParser struct {
 	g       Pattern
 	exact   strings.Builder
 	anyCase strings.Builder
-	special bool // something other than literal text was read
+	special bool // the pattern so far is not only literal text
 }
 
 func (p *globParser) fail(at, length int, message, hint string) {
@@ -139,7 +139,7 @@ func (p *globParser) literal(depth int) {
 	p.special = true
 }
 
-// alternatives reads up to the end of the pattern, or inside braces up to the comma or the closing brace. It gives
+// alternatives reads up to the end of the pattern, or inside braces up to the comma or the closing brace. It returns
 // the number of ways through the braces in it.
 func (p *globParser) alternatives(depth int) int {
 	ways := 1
@@ -176,7 +176,7 @@ func (p *globParser) alternatives(depth int) int {
 	return ways
 }
 
-// inBraces reads alternatives in braces and gives the number of ways through them.
+// inBraces reads alternatives in braces and returns the number of ways through them.
 func (p *globParser) inBraces(depth int) int {
 	open := p.at
 	p.at++
@@ -261,7 +261,7 @@ func (p *globParser) class() {
 }
 
 func (p *globParser) classCharacter() rune {
-	if p.src[p.at] == '\\' { // at the very end, the class is not closed either
+	if p.src[p.at] == '\\' { // at the very end, the class is unclosed too
 		p.at++
 	}
 	r, size := utf8.DecodeRuneInString(p.src[p.at:])
@@ -285,7 +285,7 @@ func (c class) contains(r rune) bool {
 
 // write writes the class for doublestar, which sees slash for "/".
 func (c class) write(b *strings.Builder) {
-	if len(c.ranges) == 0 { // folded, and every character is in it
+	if len(c.ranges) == 0 { // folded, and it contains every character
 		b.WriteByte('?')
 		return
 	}
@@ -305,7 +305,7 @@ func (c class) write(b *strings.Builder) {
 	b.WriteByte(']')
 }
 
-// fold gives the class with every character of which it has another case.
+// fold adds to the class the other cases of its characters.
 func (c class) fold() class {
 	f := class{c.negated, slices.Clone(c.ranges)}
 	for _, table := range unicode.CaseRanges {
@@ -332,7 +332,7 @@ func (c class) containsOtherCase(r rune) bool {
 	return false
 }
 
-// withoutRune gives the ranges without one character.
+// withoutRune returns the ranges without one character.
 func withoutRune(ranges []characters, r rune) []characters {
 	var left []characters
 	for _, x := range ranges {
@@ -350,7 +350,7 @@ func withoutRune(ranges []characters, r rune) []characters {
 	return left
 }
 
-// Read reads a pattern and reports the place inside it that is wrong.
+// Read reads a pattern and reports the position of an error inside it.
 func Read(r *settings.Reader, n strictjson.Value, parse func(string) (*Pattern, *Error)) *Pattern {
 	g, bad := parse(n.Text())
 	if bad == nil {

@@ -16,15 +16,15 @@ import (
 //     {a,b}    one of these patterns
 //     \c       the character c itself
 //
-// Case matters and a glob has to match the whole text. "/" is a character like any other and ** is *: a deny rule on
-// "rm*-rf*" has to match "rm /data -rf".
+// Case matters and a glob must match the whole text. "/" is a character like any other and ** is *: a deny rule on
+// "rm*-rf*" must match "rm /data -rf".
 type Pattern struct {
 	pattern  string   // for doublestar
 	folded   string   // for doublestar and folded text; only operators have it
-	literals []string // the texts outside braces, which every match contains
+	literals []string // the texts outside braces; every match contains them
 	Words    string   // all literal text, also that in braces
 	Head     string   // the literal text at the start
-	Plain    bool     // the glob matches head and nothing else
+	Plain    bool     // the glob matches only head
 	braces   bool
 }
 
@@ -42,7 +42,7 @@ func (g *Pattern) Match(s string) bool {
 	if g.Plain {
 		return s == g.Head
 	}
-	// Most patterns that are tried on a name differ from it in literal text, which is seen in less time.
+	// Most patterns differ from the name in literal text, and comparing that is faster.
 	if !strings.HasPrefix(s, g.Head) {
 		return false
 	}
@@ -54,7 +54,7 @@ func (g *Pattern) Match(s string) bool {
 	return g.matchPattern(g.pattern, s)
 }
 
-// MatchFolded is Match for folded text. It pays no attention to case.
+// MatchFolded is Match for folded text. It ignores case.
 func (g *Pattern) MatchFolded(s string) bool { return g.matchPattern(g.folded, s) }
 
 func (g *Pattern) matchPattern(pattern, s string) bool {
@@ -67,13 +67,13 @@ func (g *Pattern) matchPattern(pattern, s string) bool {
 	return doublestar.MatchUnvalidated(pattern, s)
 }
 
-// CoversPrefix reports whether g surely matches every text that begins with prefix.
+// CoversPrefix reports whether g certainly matches every text that begins with prefix.
 func (g *Pattern) CoversPrefix(prefix string) bool {
 	return strings.HasSuffix(g.pattern, "*") && !strings.HasSuffix(g.pattern, `\*`) && g.Match(prefix)
 }
 
-// MayBegin reports whether g may match a text that begins with prefix, which is a server's name and "__". It
-// reports true where that is not easy to see. That a ? or a class of the pattern stands for "_" is not looked for.
+// MayBegin reports whether g may match a text that begins with prefix, a server's name and "__". It reports true in
+// difficult cases. It does not consider that a ? or a class of the pattern may match "_".
 func (g *Pattern) MayBegin(prefix string) bool {
 	server, _, found := strings.Cut(g.pattern, "__")
 	if !found || strings.Contains(server, "*") || strings.Count(server, "{") != strings.Count(server, "}") {
@@ -83,13 +83,13 @@ func (g *Pattern) MayBegin(prefix string) bool {
 	return doublestar.MatchUnvalidated(server+"__", prefix) || doublestar.MatchUnvalidated(server+"__*", prefix)
 }
 
-// Covers reports whether g surely matches all that other matches; sample is a name that other matches. If something is
-// variable there, only * and the same pattern are sure to.
+// Covers reports whether g certainly matches everything that other matches; sample is a name that other matches. If
+// other has a variable part there, only * and the same pattern certainly match it.
 func (g *Pattern) Covers(other *Pattern, sample string) bool {
 	return g.pattern == other.pattern || (other.Plain || !strings.ContainsAny(g.pattern, "?[")) && g.Match(sample)
 }
 
-// Sample is the text of a glob with a noncharacter for each part that is variable.
+// Sample is the text of a glob with a noncharacter for each variable part.
 func (g *Pattern) Sample() string {
 	const variable = "\ufdd2"
 	var b strings.Builder
@@ -113,7 +113,7 @@ func (g *Pattern) Sample() string {
 	return strings.ReplaceAll(strings.TrimSuffix(b.String(), textEnd), slash, "/")
 }
 
-// closing gives where the class or the braces end with which s begins.
+// closing returns the end of the class or the braces at the beginning of s.
 func closing(s string) int {
 	depth, class := 0, false
 	for i := 0; i < len(s); i++ {
@@ -136,7 +136,7 @@ func closing(s string) int {
 	return len(s) - 1
 }
 
-// Grams gives the grams of the longest kind that the literals have: only three bytes long if one of them is that long.
+// Grams returns the longest grams of the literals: only those of three bytes if there is one of that length.
 func (g *Pattern) Grams() []Gram {
 	longest := 0
 	for _, text := range g.literals {
