@@ -6,37 +6,37 @@ import (
 	"time"
 )
 
-// A Call is one use of a tool: what is decided about, recorded and sent.
+// A Call is one use of a tool: codemode decides, records and sends it.
 type Call struct {
 	Number int // in its run, from 1, in the order in which the program made them
 	Tool   *Tool
 	Args   Arguments
 }
 
-// A Tool is what is known of one tool at one moment. It must not change.
+// A Tool is a snapshot of what codemode knows of one tool. It must not change.
 type Tool struct {
 	Server      string         // the upstream's name in the configuration
-	Raw         string         // the tool's name as the upstream says it
+	Raw         string         // the tool's name as the upstream spells it
 	Name        string         // canonical: server__tool
 	Title       string         // the upstream's words, never trusted
 	Description string         // likewise
 	Input       []byte         // JSON Schema of its arguments, likewise
 	Annotations map[string]any // hints, likewise
 	Digest      string         // changes whenever the definition does
-	Trusted     bool           // what the tool answers is not taken for a stranger's words
+	Trusted     bool           // the tool's results do not count as untrusted input
 	Timeout     time.Duration  // how long one call may take; zero means the run's
 
-	// Validate checks arguments against the tool's input schema; nil accepts every object. It ends when ctx does.
+	// Validate checks arguments against the tool's input schema; nil accepts every object. It ends with ctx.
 	Validate func(ctx context.Context, args Arguments) error
 
 	// ValidateOutput checks the structured content of a result, nil if there was none, against the tool's output
-	// schema; nil checks nothing. It ends when ctx does, and then nothing fits.
+	// schema; nil checks nothing. It ends with ctx, and then nothing matches.
 	ValidateOutput func(ctx context.Context, structured json.RawMessage) error
-	// StrictOutput makes a result that does not fit an exception. Otherwise the program gets it, and the call's report
-	// has a warning.
+	// StrictOutput turns a result that does not match into an exception. Otherwise the program gets the result, and the
+	// call's report has a warning.
 	StrictOutput bool
 
-	// Resource says that this is no tool, but the reading of the server's resources.
+	// Resource says that this is not a tool, but reading the server's resources.
 	Resource bool
 }
 

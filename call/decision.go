@@ -13,7 +13,7 @@ type Verdict int
 
 const (
 	Deny  Verdict = iota // the call must not happen
-	Ask                  // the call may happen once a person has said yes
+	Ask                  // the call may happen after a person's yes
 	Allow                // the call may happen
 )
 
@@ -28,7 +28,7 @@ func (v Verdict) String() string {
 	}
 }
 
-// A Risk says how much is at stake. The zero value says nothing; a word that is none of these counts as critical.
+// A Risk says how much is at stake. The zero value is unspecified; any other word counts as critical.
 type Risk string
 
 const (
@@ -38,14 +38,14 @@ const (
 	Critical Risk = "critical"
 )
 
-// Compare orders risks: nothing said, low, medium, high, critical.
+// Compare orders risks: unspecified, low, medium, high, critical.
 func (r Risk) Compare(other Risk) int { return cmp.Compare(r.rank(), other.rank()) }
 
-// Grave reports whether a person must have seen everything before a yes counts, and whether nothing but a person's yes
-// to this very call allows it.
+// Grave reports whether a yes counts only after the person has seen everything, and whether only a person's yes to this
+// very call allows it.
 func (r Risk) Grave() bool { return r.Compare(Medium) > 0 }
 
-// FormSuffices reports whether a form, which any program can send back, may approve a call of this risk.
+// FormSuffices reports whether a form may approve a call of this risk. Any program can send a form back.
 func (r Risk) FormSuffices() bool { return r.Compare(High) <= 0 }
 
 func (r Risk) rank() int {
@@ -66,8 +66,8 @@ func Higher(a, b Risk) Risk {
 // Why a call is denied: the values of [Decision.Code].
 const (
 	CodeDenied       = "denied"        // by a rule, the floor or the absence of a rule
-	CodeBadArguments = "bad_arguments" // its arguments cannot be judged: not JSON, duplicate keys, too deep, too long
-	CodeLimit        = "limit"         // a limit is used up
+	CodeBadArguments = "bad_arguments" // bad arguments: not JSON, duplicate keys, too deep, too long
+	CodeLimit        = "limit"         // a limit is exhausted
 )
 
 // A Decision is what a policy says about one call, with what a program, a person and the record need to understand it.
@@ -75,41 +75,41 @@ const (
 type Decision struct {
 	Verdict Verdict
 	Risk    Risk     // nothing on a deny
-	Reasons []Reason // what decided first: rules, or that no rule did
+	Reasons []Reason // the deciders first: rules, or that no rule decided
 	Code    string   // why, on a deny; "" means CodeDenied
 
 	Profile string // the name of the profile that decided
-	Digest  string // changes with what the profile means; approvals given under one are void under another
+	Digest  string // changes with the meaning of the profile; approvals under one digest are void under another
 
 	// On an ask.
-	Unknown  bool          // a rule could not be judged, and the question stands for that
+	Unknown  bool          // the result of a rule is unknown, which causes the question
 	Floor    bool          // the floor, an overlay or another file demands the question
-	Firm     bool          // a person has to answer: neither an earlier answer nor a fallback does
-	Fallback bool          // it is allowed without an answer when nobody can be asked
-	Timeout  time.Duration // how long a person has; zero is the default of those who ask
+	Firm     bool          // a person must answer: an earlier answer or a fallback does not suffice
+	Fallback bool          // allowed without an answer when nobody can answer
+	Timeout  time.Duration // how long a person has; zero is the default of the asking code
 	Remember Remember      // which grants a person may give with the answer
-	Pointers []string      // the arguments that the asking rules look at, as JSON Pointers, for grants with Args "rule"
+	Pointers []string      // the arguments that the ask rules read, as JSON Pointers, for grants with Args "rule"
 }
 
 // A Reason is one cause of a decision.
 type Reason struct {
-	Rule    string   // the rule's id, or its patterns if it has none; "" for what is not a rule
+	Rule    string   // the rule's id, or its patterns if it has none; "" if the cause is not a rule
 	List    string   // denylist, asklist or allowlist; or unmatched, raise, mark, limits, arguments, definition
-	Pos     Position // where the rule stands
+	Pos     Position // the rule's position
 	Result  string   // true, false or unknown
 	Text    string   // the rule's own reason, else a sentence
-	Profile string   // the profile that the rule was written in
+	Profile string   // the profile that contains the rule
 	Layer   string   // floor, or "overlay NAME" ...: the reason is not the profile's own
 	Floor   bool     // the reason belongs to the floor
-	Soft    bool     // an ask rule with unlessAllowed: an allow rule beats it
-	Unless  []string // an ask rule with unlessAllowed: the allow rules of these ids beat it
+	Soft    bool     // an ask rule with unlessAllowed: an allow rule overrides it
+	Unless  []string // an ask rule with unlessAllowed: the allow rules of these ids override it
 
-	Conditions []Condition // how each condition came out, for rules that have any
+	Conditions []Condition // the result of each condition, for rules with conditions
 }
 
 // A Condition is the result of one condition of a rule.
 type Condition struct {
-	Pointer string // the argument, "" for conditions that are not about one
+	Pointer string // the argument, "" for conditions without one
 	Result  string // true, false or unknown
 	Text    string // why
 }
@@ -130,7 +130,7 @@ type Position struct {
 	Column int
 }
 
-// String gives file:line:column, or only the file when the place inside it is not known.
+// String returns file:line:column, or only the file if the position inside it is unknown.
 func (p Position) String() string {
 	if p.Line == 0 {
 		return p.File
@@ -138,8 +138,8 @@ func (p Position) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
 
-// Short is the place without the folders around the file and without the column: programs and prompts are told it, and
-// where people keep their files is not their business.
+// Short is the position without the file's folders and without the column: programs and prompts get it, and they must
+// not learn where people keep their files.
 func (p Position) Short() string {
 	if p.Line == 0 {
 		return ""
@@ -147,7 +147,7 @@ func (p Position) Short() string {
 	return fmt.Sprintf("%s:%d", filepath.Base(p.File), p.Line)
 }
 
-// String is the reason as a program and a person are told it.
+// String is the reason in words for a program and a person.
 func (r Reason) String() string {
 	at := r.Pos.Short()
 	if r.Layer != "" && at != "" {
@@ -164,7 +164,7 @@ func (r Reason) String() string {
 	return r.Rule
 }
 
-// Lead is what decided: the first reason.
+// Lead is the deciding reason: the first one.
 func (d *Decision) Lead() Reason {
 	if len(d.Reasons) == 0 {
 		return Reason{}

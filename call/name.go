@@ -5,8 +5,8 @@ import "strings"
 // Separator parts the server from the tool in a canonical name. No server's part of a name may contain it.
 const Separator = "__"
 
-// Name is the canonical name of the tool that the server spells raw, under which programs and rules know it:
-// <server>__<tool>, with each character that cannot stand in a JavaScript name replaced by an underscore.
+// Name is the canonical name of the tool that the server spells raw. Programs and rules use it: <server>__<tool>, with
+// each character that cannot stand in a JavaScript name replaced by an underscore.
 func Name(server, raw string) string { return Part(server) + Separator + Part(raw) }
 
 // Part is one part of a canonical name.
