@@ -1,5 +1,5 @@
-// Package discovery tells clients, before they write a program, which servers and tools there are, how tools are
-// declared, and what the rules say about them. It shows nothing that the profile hides.
+// Package discovery tells clients, before they write a program, which servers and tools exist, the declarations of
+// tools, and what the rules say about them. It shows nothing that the profile hides.
 //
 //	found, err := d.Search(ctx, discovery.Query{Profiles: []string{"safe"}, Text: "read file", Limit: 20})
 //	text, left := catalog.Brief(found, 5<<10) // TypeScript of as many as fit
@@ -19,7 +19,7 @@ import (
 	"github.com/codemode-project/codemode/upstream"
 )
 
-// A Directory knows the tools and servers that clients may see. Its methods may be called from many goroutines.
+// A Directory knows the tools and servers that clients may see. Many goroutines may call its methods.
 type Directory struct {
 	Rules *inforce.Rules
 	Tools *registry.Registry
@@ -30,13 +30,13 @@ type Query struct {
 	// Profiles selects the tools that at least one of them may allow, for some arguments.
 	// "" among them is the base tool. None at all selects nothing.
 	Profiles []string
-	// Principal, Fingerprint and Session are those of the caller, as in a request. Overlays may hide tools from them.
+	// Principal, Fingerprint and Session identify the caller, as in a request. Overlays may hide tools from the caller.
 	Principal, Fingerprint, Session string
 	Text                            string // words to search for; "" lists by name
 	Limit                           int    // zero is all
 }
 
-// Search returns the tools that fit, best first. It waits a while for servers that start.
+// Search returns the matching tools, best first. It waits a while for starting servers.
 func (d *Directory) Search(ctx context.Context, q Query) ([]*catalog.Tool, error) {
 	visible, err := d.visible(ctx, q)
 	if err != nil {
@@ -50,12 +50,12 @@ func (d *Directory) Search(ctx context.Context, q Query) ([]*catalog.Tool, error
 	return found, nil
 }
 
-// subject is who asks, as overlays know them.
+// subject describes the caller for overlays.
 func (d *Directory) subject(ctx context.Context, q Query) (config.Subject, error) {
 	return d.Rules.Subject(ctx, &inforce.Wish{Principal: q.Principal, Fingerprint: q.Fingerprint, Session: q.Session})
 }
 
-// visible accepts what at least one of the profiles might let through.
+// visible accepts tools that at least one of the profiles might let through.
 func (d *Directory) visible(ctx context.Context, q Query) (func(*catalog.Tool) bool, error) {
 	subject, err := d.subject(ctx, q)
 	if err != nil {
@@ -100,7 +100,7 @@ func (d *Directory) Declarations(ctx context.Context, names []string, q Query) (
 	return catalog.Declarations(found), nil
 }
 
-// missing is the error for a name that is hidden or does not exist. It does not tell which, and suggests only visible
+// missing is the error for a name that is hidden or does not exist. It does not say which, and suggests only visible
 // names.
 func (d *Directory) missing(name string, visible []*catalog.Tool) error {
 	_, err := d.Tools.Catalog.Find(name)
@@ -120,9 +120,9 @@ func (d *Directory) missing(name string, visible []*catalog.Tool) error {
 // Servers describes the upstreams that programs of these profiles can use, without waiting for any. It includes servers
 // that have not listed their tools yet, and leaves out those with no tool for these profiles.
 func (d *Directory) Servers(profiles []string) []upstream.Status {
-	visible, err := d.visible(context.Background(), Query{Profiles: profiles}) // without a session it does not wait
+	visible, err := d.visible(context.Background(), Query{Profiles: profiles}) // without a session it does not block
 	if err != nil {
-		return nil // a profile was removed
+		return nil // the configuration removed a profile
 	}
 	has := map[string]bool{}
 	for _, t := range d.Tools.Catalog.Tools() {

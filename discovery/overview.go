@@ -16,11 +16,12 @@ import (
 	"github.com/codemode-project/codemode/upstream"
 )
 
-// What a model needs before its first program: which servers there are, what the rules say about their tools, and the
-// limits of a program.
+// What a model needs before its first program: the servers, what the rules say about their tools, and the limits of a
+// program.
 
-// Reachable names the configured upstreams that the rules of these profiles can reach. It waits for none, and does not
-// change when one becomes ready or fails, so that the descriptions of tools change with the configuration only.
+// Reachable names the configured upstreams that the rules of these profiles can reach. It waits for none. The result
+// does not change when one becomes ready or fails, so that the descriptions of tools change only with the
+// configuration.
 func (d *Directory) Reachable(names []string) []string {
 	var within []*profiles.Profile
 	for _, name := range names {
@@ -38,7 +39,7 @@ func (d *Directory) Reachable(names []string) []string {
 	return servers
 }
 
-// Limits gives the limits of a program under a profile in one line; "" is the profile of the base tool.
+// Limits returns the limits of a program under a profile in one line; "" is the profile of the base tool.
 func (d *Directory) Limits(profile string) string {
 	var p *profiles.Profile
 	if bound, err := d.Rules.Bind(profile, config.Subject{}); err == nil {
@@ -58,22 +59,22 @@ func size(bytes int) string {
 	return fmt.Sprintf("%d bytes", bytes)
 }
 
-// ServerRules are the verdicts of a profile about the tools of one upstream, as they are now.
+// ServerRules are the current verdicts of a profile about the tools of one upstream.
 type ServerRules struct {
 	Server  string
 	Allowed int
 	Asked   []string // tools that always ask a person, as the server spells them
-	Depends []string // tools whose verdict depends on the arguments
-	Denied  int      // tools that are denied whatever the arguments are
+	Depends []string // tools with a verdict that depends on the arguments
+	Denied  int      // tools that are denied for all arguments
 }
 
-// Overview gives the verdicts of the query's first profile about the tools of these upstreams, or of all if servers is
-// empty.
+// Overview returns the verdicts of the query's first profile about the tools of these upstreams, or of all if servers
+// is empty.
 func (d *Directory) Overview(q Query, servers []string) ([]ServerRules, error) {
 	if len(q.Profiles) == 0 {
 		return nil, nil
 	}
-	subject, err := d.subject(context.Background(), q) // the rules bound how long a session is looked up
+	subject, err := d.subject(context.Background(), q) // the rules bound the lookup of a session
 	if err != nil {
 		return nil, err
 	}
@@ -100,14 +101,14 @@ func (d *Directory) Overview(q Query, servers []string) ([]ServerRules, error) {
 	slices.SortFunc(all, func(a, b *ServerRules) int { return strings.Compare(a.Server, b.Server) })
 	var out []ServerRules
 	for _, p := range all {
-		if p.Allowed+len(p.Asked)+len(p.Depends) > 0 { // else it does not exist for the profile
+		if p.Allowed+len(p.Asked)+len(p.Depends) > 0 { // otherwise it does not exist for the profile
 			out = append(out, *p)
 		}
 	}
 	return out, nil
 }
 
-// foresee gives the verdicts that calls of a tool may get, depending on their arguments.
+// foresee returns the possible verdicts on calls of a tool, depending on their arguments.
 func (d *Directory) foresee(policy *inforce.Policy, profile *profiles.Profile, t *catalog.Tool) []call.Verdict {
 	c := policy.Call(d.Tools.Describe(t), call.Arguments{}, hostfns.Counters{})
 	if !profile.Visible(c) {
@@ -136,7 +137,7 @@ func (p *ServerRules) add(t *catalog.Tool, verdicts []call.Verdict) {
 // sentenceRunes bounds the names in a line about a server.
 const sentenceRunes = 300
 
-// namedTools is how many tools of one server are named.
+// namedTools is how many tools of one server a line names.
 const namedTools = 8
 
 // String is one line.
