@@ -1,13 +1,13 @@
-// Package owntools puts tools of a Go program's own behind the rules, the people and the record of an Evaluator. The Go
-// program executes the calls itself; a [Gate] says whether and with which arguments:
+// Package owntools puts a Go program's own tools behind the rules, the people and the record of an Evaluator. The Go
+// program executes the calls itself; a [Gate] decides whether, and with which arguments:
 //
 //	g, err := e.Gate(owntools.Options{Profile: "careful", Channels: people})
 //	defer g.Close()
 //	out, err := g.Execute(ctx, owntools.Call{Server: "mail", Tool: "send", Args: args}, send)
 //
-// A call passes the same [hostfns.Gate] as the calls of programs: the profile of that moment decides it, a person is
-// asked if the profile says so, it is decided again, recorded, and only then executed, with the arguments that were
-// decided on.
+// A call passes the same [hostfns.Gate] as the calls of programs: the current profile decides it, a person answers if
+// the profile says so, the Gate decides again and records the call. Only then does the Go program execute it, with the
+// arguments of that decision.
 package owntools
 
 import (
@@ -34,7 +34,7 @@ import (
 	"github.com/codemode-project/codemode/runs"
 )
 
-// Parts are those of an Evaluator that a [Gate] uses. All are required.
+// Parts are the parts of an Evaluator that a [Gate] uses. All are required.
 type Parts struct {
 	Log    *slog.Logger
 	Life   *runs.Lifetime
@@ -60,12 +60,12 @@ type Gate struct {
 	done   []hostfns.Report
 }
 
-// Options say whose calls a Gate decides, and by which profile. The zero value takes the profile of the base tool, and
-// asks people over the Evaluator's own channels only.
+// Options say for whom a Gate decides calls, and by which profile. The zero value takes the profile of the base tool,
+// and asks people only over the Evaluator's own channels.
 type Options struct {
 	Profile  string
-	Channels []approvals.Channel // see [approvals.Approver] for one that is a function
-	// Tools describes tools for people and for the rules. The rules decide calls of other tools too.
+	Channels []approvals.Channel // see [approvals.Approver] for a function as channel
+	// Tools describes tools for people and for the rules. The rules also decide calls of tools that are not in it.
 	Tools []Tool
 
 	Principal, Session, Client, Role string // for the record and for grants
@@ -77,7 +77,7 @@ type Tool struct {
 	Title, Description string
 	Input              json.RawMessage // JSON Schema
 	Annotations        json.RawMessage // hints, as MCP has them
-	// Display hides arguments from people, beside those that the profile masks.
+	// Display hides arguments from people, besides those that the profile masks.
 	Display prompt.Display
 }
 
@@ -94,7 +94,7 @@ type Do func(ctx context.Context, args json.RawMessage) (json.RawMessage, error)
 type DeniedError struct {
 	Tool   string // server__tool
 	Reason string // denied, elicitation_declined, no_approver, timeout, invalid_decision ...
-	Detail string // a sentence; a person's words are marked as such
+	Detail string // a sentence; it marks a person's words as such
 	Rule   string // the deciding rule; "" for none
 }
 
@@ -102,10 +102,10 @@ func (e *DeniedError) Error() string {
 	return fmt.Sprintf("the call of %s was refused (%s): %s", e.Tool, e.Reason, e.Detail)
 }
 
-// ErrInvalidDecision is the error of a call for which an approver returned no valid decision.
+// ErrInvalidDecision is the error of a call when an approver returns no valid decision.
 var ErrInvalidDecision = errors.New("invalid decision")
 
-// Is makes a DeniedError an ErrInvalidDecision where it is one.
+// Is makes a DeniedError match ErrInvalidDecision if its code says so.
 func (e *DeniedError) Is(target error) bool {
 	return target == ErrInvalidDecision && e.Reason == call.CodeInvalid
 }
@@ -144,7 +144,7 @@ func New(parts Parts, o Options) (*Gate, error) {
 	return g, nil
 }
 
-// describe puts the tools into the catalogue of the run.
+// describe adds the tools to the catalogue of the run.
 func (g *Gate) describe(tools []Tool) error {
 	of := map[string][]catalog.Tool{}
 	for _, t := range tools {
@@ -165,8 +165,8 @@ func (g *Gate) describe(tools []Tool) error {
 // Run names the run in the record.
 func (g *Gate) Run() string { return g.id }
 
-// Execute calls do if the rules or a person allow the call, and returns its result. The error is [*DeniedError] if the
-// call was refused, [*hostfns.ArgumentError] if its arguments do not fit the tool, else that of do.
+// Execute calls do if the rules or a person allow the call, and returns its result. The error is [*DeniedError] for a
+// refused call, [*hostfns.ArgumentError] if its arguments do not match the tool, else the error of do.
 func (g *Gate) Execute(ctx context.Context, tc Call, do Do) (json.RawMessage, error) {
 	if do == nil {
 		panic("owntools: Execute needs a function that makes the call")
@@ -223,7 +223,7 @@ func (g *Gate) over(name string, cause error) error {
 }
 
 // Close ends the run: it revokes the grants for the run and cancels the calls under way. It returns a report of each
-// call. It may be called twice.
+// call. Callers may call it twice.
 func (g *Gate) Close() []hostfns.Report {
 	g.once.Do(func() {
 		g.cancel(runs.ErrClosed)
