@@ -2,7 +2,7 @@ package main
 
 import "slices"
 
-// The opcodes this command has to know by name.
+// The opcodes that this command must know by name.
 const (
 	opBlock     = 0x02
 	opLoop      = 0x03
@@ -62,7 +62,7 @@ var immediates = func() (t [256]string) {
 	return t
 }()
 
-// prefixed is the same for the opcodes behind 0xfc.
+// prefixed is the same for the opcodes after 0xfc.
 var prefixed = [...]string{
 	0: "-", 1: "-", 2: "-", 3: "-", 4: "-", 5: "-", 6: "-", 7: "-", // saturating conversions
 	8:  "u0", // memory.init
@@ -77,7 +77,7 @@ var prefixed = [...]string{
 	17: "u",  // table.fill
 }
 
-// instruction steps over one instruction and returns its opcode, 0xfc for all behind that prefix.
+// instruction skips one instruction and returns its opcode, 0xfc for all with that prefix.
 func (r *reader) instruction() byte {
 	start := r.pos
 	op := r.byte()
@@ -156,7 +156,7 @@ func (r *reader) valueType() byte {
 // isValueType knows i32, i64, f32, f64, funcref and externref.
 func isValueType(b byte) bool { return b >= 0x7c && b <= 0x7f || b == 0x70 || b == 0x6f }
 
-// constant steps over an initial value: instructions without blocks, and an end.
+// constant skips an initial value: instructions without blocks, and an end.
 func (r *reader) constant() {
 	for r.err == nil {
 		start := r.pos
@@ -169,8 +169,8 @@ func (r *reader) constant() {
 	}
 }
 
-// loops reads a whole function, its locals and its instructions, and returns where the bodies of its loops begin: the
-// offset right behind each loop's block type, in ascending order.
+// loops reads a whole function, its locals and its instructions, and returns the beginnings of its loop bodies: the
+// offset right after each loop's block type, in ascending order.
 func (r *reader) loops() ([]int, error) {
 	for n := r.u32(); n > 0 && r.err == nil; n-- {
 		r.u32()
@@ -198,19 +198,18 @@ func (r *reader) loops() ([]int, error) {
 	return heads, r.done()
 }
 
-// probe returns the instructions that count the global down and, when it is used up, fill it and call poll:
+// probe returns the instructions that decrement the global and, when it reaches zero, reset it and call poll:
 //
 //	global.get fuel, i32.const 1, i32.sub, global.set fuel
 //	global.get fuel, i32.const 0, i32.gt_s
 //	if else (i32.const every, global.set fuel, call poll, drop) end
 //
-// That the call stands behind else, with nothing before it, is on purpose: wazero's optimizing compiler then lays out
-// the usual way without a taken branch. In loops of a few instructions that is most of the cost: on amd64 a scan for
-// a zero byte takes 15 % longer than without a probe, against 60 % with the call behind if; an insertion sort 35 %
-// against 60 %. (Whole programs in QuickJS show no difference between the two: 1 % for recursion, 3 % for sorting, 6
-// % for JSON.) i32.eqz is no faster than gt_s, which survives a host that writes zero or less. The second global.get
-// needs no load, as the compiler knows what was set, so that local.tee, for which a local would have to be added,
-// gains nothing.
+// The call stands after else, with nothing before it, on purpose: wazero's optimizing compiler then lays out the common
+// path without a taken branch. In loops of a few instructions that is most of the cost: on amd64 a scan for a zero byte
+// takes 15 % longer than without a probe, against 60 % with the call behind if; an insertion sort 35 % against 60 %.
+// (Whole programs in QuickJS show no difference between the two: 1 % for recursion, 3 % for sorting, 6 % for JSON.)
+// i32.eqz is no faster than gt_s, which survives a host that writes zero or less. The second global.get needs no load,
+// because the compiler knows the stored value. So local.tee, which would need an additional local, gains nothing.
 func probe(global, poll uint32, every int32, drop bool) []byte {
 	get := appendU32([]byte{opGlobalGet}, global)
 	set := appendU32([]byte{opGlobalSet}, global)
@@ -225,7 +224,7 @@ func probe(global, poll uint32, every int32, drop bool) []byte {
 	)
 }
 
-// appendU32 appends v as LEB128, as short as it can be.
+// appendU32 appends v as the shortest possible LEB128.
 func appendU32(b []byte, v uint32) []byte {
 	for v >= 0x80 {
 		b = append(b, byte(v)|0x80)

@@ -14,16 +14,16 @@ const (
 
 type options struct {
 	every int32    // loop heads from one poll to the next; at least 1
-	skip  []string // names of functions whose loops are left alone
+	skip  []string // names of functions with loops to leave unchanged
 	bulk  []string // names of the functions that may work on whole areas of memory; nil: all
-	strip bool     // leave custom sections out
+	strip bool     // omit custom sections
 }
 
-// stats says what was done to a module.
+// stats counts the changes to a module.
 type stats struct {
 	functions int // defined in the module
-	loops     int // which report in now
-	skipped   int // functions left alone
+	loops     int // that now report in
+	skipped   int // unchanged functions
 	left      int // their loops
 }
 
@@ -32,8 +32,8 @@ func (s stats) String() string {
 		s.skipped, s.left)
 }
 
-// instrument returns the module with a counter at the head of each loop. The error is a *malformed when the module is
-// not what it should be.
+// instrument returns the module with a counter at the head of each loop. The error is a *malformed if the module is
+// invalid.
 func instrument(wasm []byte, o options) ([]byte, stats, error) {
 	m, err := parse(wasm)
 	if err != nil {
@@ -61,7 +61,7 @@ func instrument(wasm []byte, o options) ([]byte, stats, error) {
 	}
 	out := bytes.NewBuffer(make([]byte, 0, 2*len(wasm)))
 	out.WriteString(header)
-	// missing writes those of the added sections which stand before the given place and were not there to be extended.
+	// missing writes the added sections that belong before the given place and that the module did not have.
 	missing := func(place int) {
 		for _, id := range []byte{sectionGlobal, sectionExport} {
 			if item := added[id]; item != nil && order[id] < place {
@@ -95,8 +95,8 @@ func instrument(wasm []byte, o options) ([]byte, stats, error) {
 	return out.Bytes(), done, nil
 }
 
-// find returns the indices of the functions with these names. A name that is missing, or not clear, is an error: the
-// build would otherwise go on with other loops than was thought.
+// find returns the indices of the functions with these names. A missing or ambiguous name is an error: otherwise the
+// build would continue with other loops than intended.
 func (m *module) find(names []string) (map[uint32]bool, error) {
 	found := map[uint32]bool{}
 	for _, name := range names {
@@ -117,7 +117,7 @@ func (m *module) find(names []string) (map[uint32]bool, error) {
 	return found, nil
 }
 
-// bulkOnlyIn is an error if another function than these has memory.copy, memory.fill or memory.init.
+// bulkOnlyIn returns an error if a function other than these has memory.copy, memory.fill or memory.init.
 func (m *module) bulkOnlyIn(names []string) error {
 	for i, b := range m.bodies {
 		index := m.imported.functions + uint32(i)
@@ -136,11 +136,11 @@ func (v vector) with(data, item []byte) []byte {
 	return append(b, item...)
 }
 
-// writeCode writes the code section with the probe in the loops of all functions but the skipped ones. A function
-// without any is copied as it is, and so is a section without any.
+// writeCode writes the code section with the probe in the loops of all functions but the skipped ones. It copies a
+// function, or a section, without such loops unchanged.
 func (m *module) writeCode(out *bytes.Buffer, s section, skip map[uint32]bool, probe []byte, done *stats) {
 	content := make([]byte, 0, 2*(s.end-s.body))
-	written := s.body // the input up to here is in content
+	written := s.body // content has the input up to here
 	copyTo := func(offset int) {
 		content = append(content, m.data[written:offset]...)
 		written = offset

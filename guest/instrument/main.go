@@ -2,39 +2,40 @@
 //
 //	go run ./guest/instrument -in raw.wasm -out quickjs.wasm -skip JS_CallInternal -bulk memmove,memset -strip -stats
 //
-// It is the last step of building the guest. Many loops of QuickJS's C code never look at its interrupt handler, and
-// wazero cannot interrupt machine code: without this, reversing an array-like of length 2**53-1 would hold a thread
-// for ever and make the garbage collector of the whole process wait for it. The rewritten module counts down, at the
-// head of each loop, a global that it exports as codemode_fuel. The loop head that takes it to zero sets it to -every
-// again and calls the imported codemode_poll, where the host stops the guest by panicking. If codemode_poll returns
-// an i32, nobody looks at it.
+// It is the last step of building the guest. Many loops of QuickJS's C code never check its interrupt handler, and
+// wazero cannot interrupt machine code: without this command, reversing an array-like of length 2**53-1 would occupy a
+// thread for ever and make the garbage collector of the whole process wait for it. At the head of each loop, the
+// rewritten module decrements a global that it exports as codemode_fuel. The loop head that takes it to zero resets it
+// to -every and calls the imported codemode_poll, where the host stops the guest by panicking. The guest ignores an i32
+// result of codemode_poll.
 //
 // # What the host may rely on
 //
-//   - Nothing in the guest can write codemode_fuel, as its code was compiled before that global existed.
-//   - With codemode_fuel at k > 0 the k-th loop head from now polls, afterwards every -every-th one. At zero or less
-//     the next one polls. (Only the smallest int32, which wraps round, does not count as less.)
-//   - The counter is full again before the poll, so that a poll may call back into the guest, and what the poll
-//     writes to codemode_fuel stays.
-//   - Loops in the start function and in constructors poll as well: the host is called while it instantiates.
+//   - Nothing in the guest can write codemode_fuel, because that global did not exist when the guest's code was
+//     compiled.
+//   - With codemode_fuel at k > 0 the k-th loop head from now polls, afterwards every -every-th one. At zero or less the
+//     next one polls. (Only the smallest int32, which wraps round, does not count as less.)
+//   - The counter is full again before the poll, so that a poll may call back into the guest. A value that the poll
+//     writes to codemode_fuel persists.
+//   - Loops in the start function and in constructors poll as well: the guest calls the host during instantiation.
 //
 // # What does not report in
 //
 //   - The functions named with -skip. They must poll by themselves, as JS_CallInternal does.
 //   - Recursion without a loop. The stack bounds its depth, not its time.
-//   - memory.copy, memory.fill and memory.init, each of which runs natively in one go. One of them takes a few
-//     milliseconds at 64 MiB; but an interpreter that looks at its handler every 10,000 operations can do as many in
-//     between, which was seen to take 8 s. -bulk names the functions that may have them, and an instruction elsewhere
-//     is an error: guest/mem.c uses them on short pieces, in a loop. Table instructions end with the table.
+//   - memory.copy, memory.fill and memory.init: each runs natively in one go. One takes a few milliseconds at 64 MiB.
+//     But an interpreter that checks its handler every 10,000 operations can execute as many in between; a test took 8
+//     s. -bulk names the functions that may contain them, and one elsewhere is an error: guest/mem.c uses them on short
+//     pieces, in a loop. Table instructions end with the table.
 //
 // # What is changed
 //
-// The global and its export are appended, so that no index moves. What is inserted into a loop is closed in itself,
-// so that no branch depth moves. All else stays byte for byte, but for -strip, which leaves custom sections out. The
-// same input gives the same output. Without -strip, DWARF sections stay as well and no longer fit the code: source
-// lines that an engine prints are wrong then.
+// The command appends the global and its export, so that no index moves. The code that it inserts into a loop is
+// self-contained, so that no branch depth changes. All else stays byte for byte, except that -strip omits custom
+// sections. The same input gives the same output. Without -strip, DWARF sections stay as well and no longer match the
+// code: then an engine prints wrong source lines.
 //
-// A section or an instruction that this command does not know is an error, as a loop could hide behind it. It knows
+// A section or an instruction that this command does not know is an error, because it could hide a loop. It knows
 // WebAssembly 1.0, sign extension, saturating conversions, multi-value, bulk memory and reference types; not SIMD,
 // threads, exceptions, or tail calls, with which one can loop without a loop. It decodes; the engine validates.
 package main
@@ -53,7 +54,7 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run returns the exit code: 1 when the module cannot be instrumented, and nothing is written then; 2 for wrong flags.
+// run returns the exit code: 1 if it cannot instrument the module (then it writes nothing), 2 for wrong flags.
 func run(args []string, stdout, stderr io.Writer) int {
 	var o options
 	flags := flag.NewFlagSet("instrument", flag.ContinueOnError)
@@ -67,15 +68,16 @@ func run(args []string, stdout, stderr io.Writer) int {
 		o.skip = append(o.skip, name)
 		return nil
 	})
-	flags.Func("bulk", "only these `functions`, separated by commas, may have memory.copy, memory.fill or memory.init", func(names string) error {
-		o.bulk = strings.Split(names, ",")
-		return nil
-	})
+	flags.Func("bulk", "only these `functions`, separated by commas, may have memory.copy, memory.fill or memory.init",
+		func(names string) error {
+			o.bulk = strings.Split(names, ",")
+			return nil
+		})
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case err != nil:
-		return 2 // flag has printed why
+		return 2 // flag has printed the reason
 	}
 	switch {
 	case flags.NArg() > 0:

@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// The identifiers of the sections this command looks into.
+// The identifiers of the sections that this command reads.
 const (
 	sectionCustom   = 0
 	sectionType     = 1
@@ -13,14 +13,14 @@ const (
 	sectionCode     = 10
 )
 
-// order gives the place of each section in a module by its identifier; custom sections stand anywhere. Data count (12)
-// stands before code (10).
+// order is the place of each section in a module by its identifier; custom sections may be anywhere. Data count (12)
+// precedes code (10).
 var order = [...]int{1: 1, 2: 2, 3: 3, 4: 4, 5: 5, 6: 6, 7: 7, 8: 8, 9: 9, 12: 10, 10: 11, 11: 12}
 
 // header is the magic number and the version of a core module.
 const header = "\x00asm\x01\x00\x00\x00"
 
-// A module is what has to be known of one in order to instrument it.
+// A module holds what the command needs to know of a module to instrument it.
 type module struct {
 	data     []byte
 	sections []section
@@ -42,7 +42,7 @@ type section struct {
 	start, body, end int
 }
 
-// A vector is a counted list whose items begin at offset items.
+// A vector is a counted list. Its items begin at offset items.
 type vector struct {
 	count uint32
 	items int
@@ -58,8 +58,8 @@ type body struct {
 	bulk             bool // has memory.copy, memory.fill or memory.init
 }
 
-// parse reads a module so far as it has to. The sections it does not look into are tables, memories, start, elements,
-// data count, data, and the custom ones but for the names of functions.
+// parse reads only the necessary parts of a module. It does not read tables, memories, start, elements, data count,
+// data, and the custom sections except the names of functions.
 func parse(data []byte) (*module, error) {
 	m := &module{data: data, names: map[uint32]string{}}
 	if len(data) < len(header) || string(data[:len(header)]) != header {
@@ -152,7 +152,7 @@ func (m *module) section(id byte, r *reader) error {
 
 func (m *module) readImport(r *reader) {
 	start := r.pos
-	r.name() // the module's: what the host calls itself does not matter
+	r.name() // the module's: the host's own name does not matter
 	name := r.name()
 	switch r.kind(3) {
 	case 0:
@@ -189,7 +189,7 @@ func (m *module) readPoll(r *reader, start int, typ uint32) {
 	m.poll, m.drop = &index, len(sig.results) == 1
 }
 
-// readNames keeps the names of functions. What else the name section holds is passed over.
+// readNames stores the names of functions. It skips the rest of the name section.
 func (m *module) readNames(r *reader) error {
 	for r.more() {
 		id := r.byte()
@@ -225,7 +225,7 @@ func (r *reader) signature() (s signature) {
 	return s
 }
 
-// kind reads what is imported or exported: 0 function, 1 table, 2 memory, 3 global.
+// kind reads the kind of an import or export: 0 function, 1 table, 2 memory, 3 global.
 func (r *reader) kind(largest byte) byte {
 	start := r.pos
 	k := r.byte()

@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// A malformed says where the module is not what it should be.
+// A malformed says where the module is invalid.
 type malformed struct {
 	Offset int // in the file, as wasm-objdump shows it
 	What   string
@@ -10,16 +10,16 @@ type malformed struct {
 
 func (e *malformed) Error() string { return fmt.Sprintf("offset 0x%x: %s", e.Offset, e.What) }
 
-// A reader decodes data[pos:end]. After the first error, which it keeps, all it reads is zero, so callers look at err
-// once they are through, and in each loop whose length they have read.
+// A reader decodes data[pos:end]. It keeps the first error; after it every read returns zero. So callers check err at
+// the end, and in each loop with a length that they have read.
 type reader struct {
 	data     []byte
 	pos, end int
-	bulk     bool // an instruction on whole areas of memory was read
+	bulk     bool // the reader has seen an instruction on whole areas of memory
 	err      error
 }
 
-// fail records that what begins at offset is wrong. Only the first failure counts.
+// fail records an error at offset. Only the first failure counts.
 func (r *reader) fail(offset int, format string, args ...any) {
 	if r.err == nil {
 		r.err = &malformed{offset, fmt.Sprintf(format, args...)}
@@ -40,7 +40,7 @@ func (r *reader) byte() byte {
 	return r.data[r.pos-1]
 }
 
-// bytes returns the next n bytes, which are not a copy.
+// bytes returns the next n bytes without a copy.
 func (r *reader) bytes(n uint32) []byte {
 	if r.err != nil {
 		return nil
@@ -55,7 +55,7 @@ func (r *reader) bytes(n uint32) []byte {
 
 func (r *reader) name() string { return string(r.bytes(r.u32())) }
 
-// part reads a length and returns a reader of that many bytes, which are passed over here.
+// part reads a length and returns a reader of that many bytes. r itself skips them.
 func (r *reader) part() *reader {
 	n := r.u32()
 	start := r.pos
@@ -63,7 +63,7 @@ func (r *reader) part() *reader {
 	return &reader{data: r.data, pos: start, end: r.pos, err: r.err}
 }
 
-// done returns the first error; bytes that are left over are one.
+// done returns the first error; leftover bytes are an error.
 func (r *reader) done() error {
 	if r.more() {
 		r.fail(r.pos, "%d bytes too many", r.end-r.pos)
@@ -71,7 +71,7 @@ func (r *reader) done() error {
 	return r.err
 }
 
-// u32 reads an unsigned LEB128 number of at most five bytes; longer than necessary is allowed, as linkers pad.
+// u32 reads an unsigned LEB128 number of at most five bytes. It may be longer than necessary, because linkers pad.
 func (r *reader) u32() uint32 {
 	start := r.pos
 	var v uint32

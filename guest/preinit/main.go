@@ -1,13 +1,11 @@
-// Command preinit runs a guest's initialisation once and writes a module that
-// begins where it ended.
+// Command preinit runs a guest's initialisation once and writes a module that starts in the resulting state.
 //
 //	go run ./guest/preinit -in module.wasm -out quickjs.wasm
 //
-// It calls _initialize and cm_init and puts the memory as it is then into the
-// data section, so that no process has to parse the bootstrap again (20 ms).
-// Globals must be what they were: cm_init returns with the stack empty. What is
-// left below the stack pointer is wiped, so that the same inputs give the same
-// bytes. The rest of the module is not touched.
+// It calls _initialize and cm_init and writes the resulting memory into the data section, so that no process has to
+// parse the bootstrap again (20 ms). Globals must not change: cm_init returns with an empty stack. The command zeroes
+// the memory below the stack pointer, so that the same inputs give the same bytes. It does not change the rest of the
+// module.
 package main
 
 import (
@@ -94,7 +92,7 @@ func initialised(wasm []byte, stack, gc uint64) ([]byte, error) {
 	return memory, nil
 }
 
-// failure is what the shim says went wrong.
+// failure is the shim's error message.
 func failure(ctx context.Context, m api.Module) []byte {
 	results, err := m.ExportedFunction("cm_shared").Call(ctx)
 	if err != nil {
@@ -111,7 +109,7 @@ const (
 	sectionDataCount = 12
 )
 
-// withMemory replaces the module's data section by one that gives this memory.
+// withMemory replaces the module's data section by one that produces this memory.
 func withMemory(wasm, memory []byte) ([]byte, error) {
 	segments, data := segments(memory)
 	out := bytes.NewBuffer(append([]byte(nil), wasm[:8]...))
@@ -141,8 +139,8 @@ func section(out *bytes.Buffer, id byte, content []byte) {
 	out.Write(content)
 }
 
-// segments puts what is not zero into active segments. Zeros up to gap are
-// cheaper inside a segment than what a host keeps for another one in each instance.
+// segments writes the nonzero bytes as active segments. Up to gap zeros inside a segment are cheaper than what a host
+// stores for one more segment in each instance.
 func segments(memory []byte) (count int, section []byte) {
 	const gap = 1024
 	var body []byte
