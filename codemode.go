@@ -29,38 +29,39 @@ import (
 // can compute and call nothing.
 type Options struct {
 	// ConfigPath names a configuration file. New reads and watches it: a change reaches the next call of every run.
-	// While the file is broken, the rules of its last good version are in force. "" reads no file.
+	// While the file is broken, the rules of its last good version stay in force. "" reads no file.
 	ConfigPath string
-	// Files are more configuration files: those of the administrator of the machine, of a project, of an admin page.
-	// New reads and watches all of them.
+	// Files are more configuration files: those of the machine's administrator, of a project, of an admin page. New
+	// reads and watches all of them.
 	Files config.Files
-	// Config is used if there is no file. With neither, nothing is connected and every call is denied.
+	// Config is the configuration if there is no file. With neither, no upstream is connected and every call is denied.
 	Config *config.Config
 
 	// Root is the directory of the built-in filesystem server; "" leaves it to
 	// the configuration. New refuses a directory that contains one of [Powers], or lies in one.
 	Root string
-	// Protected are more files and folders that the built-in filesystem must not reach.
-	// The key is a path, the value says what is there. What is below a folder is protected too.
+	// Protected are more files and folders that the built-in filesystem must not reach. The key is a path, the value
+	// describes it. Everything below a protected folder is protected too.
 	Protected map[string]string
 	// Env looks up the variables that a configuration refers to, such as
 	// os.LookupEnv; nil knows none.
 	Env func(name string) (string, bool)
 
-	// CacheDir caches compiled code of the guest, so that the first run of the next process starts in milliseconds.
+	// CacheDir caches the guest's compiled code, so that the first run of the next process starts in milliseconds.
 	// Nobody but its owner may have permission to write there. "" caches nothing.
 	CacheDir string
-	// StateDir has what outlives the process: the accepted definitions of tools, and logins at upstreams. Nobody but its
-	// owner may have permission to write there. With "" the definitions stay in memory, and there are no logins.
+	// StateDir holds state that outlives the process: the accepted definitions of tools, and logins at upstreams.
+	// Nobody but its owner may have permission to write there. With "" the definitions stay in memory, and there are no
+	// logins.
 	StateDir string
-	// PreflightSecret signs the tokens of checked programs, so that they count in other processes too. "" takes it from
-	// CODEMODE_PREFLIGHT_SECRET of Env, or makes one for this Evaluator alone. New refuses less than 32 bytes.
+	// PreflightSecret signs the tokens of checked programs, so that they are valid in other processes too. "" takes it
+	// from CODEMODE_PREFLIGHT_SECRET of Env, or makes one for this Evaluator alone. New refuses less than 32 bytes.
 	PreflightSecret string
 	// Engine runs the programs; nil makes one for this Evaluator alone. Close closes only that one.
 	Engine runs.Engine
 	// Worker is a program and its arguments that reads programs for this Evaluator: its main calls [analysis.Work].
-	// Then no submitted text can take more of the machine than a worker may. Nil reads programs in this process, within
-	// the bound of [analysis.Compile]; a text beyond it runs unread, or not at all.
+	// Then no submitted text can use more of the machine than a worker may. Nil reads programs in this process, within
+	// the bound of [analysis.Compile]. A text beyond that bound runs unread, or not at all.
 	Worker []string
 
 	// GuestMemory bounds the memory of all programs together, in bytes; zero is a quarter of what the machine or its
@@ -71,28 +72,28 @@ type Options struct {
 	// Channels reach people for every run, beside the channels of its Request.
 	Channels []approvals.Channel
 
-	// Recorder records calls. A call that it cannot record does not happen.
-	// Nil records in RecordDir, or keeps the latest entries in memory, see [recorder.Recorder.Journal].
+	// Recorder records calls. A call that it cannot record does not happen. With nil, codemode records in RecordDir, or
+	// keeps the latest entries in memory; see [recorder.Recorder.Journal].
 	Recorder hostfns.Recorder
-	// RecordDir is the folder of the record and of everything else that is stored, unless the configuration
-	// names another place; see [recorder.PlaceOf]. Nobody but its owner may have permission to write there.
-	// "" keeps no record but Recorder's.
+	// RecordDir is the folder of the record and of all other stored data, unless the configuration names another place;
+	// see [recorder.PlaceOf]. Nobody but its owner may have permission to write there. "" keeps no record but
+	// Recorder's.
 	RecordDir string
 	// GoOn lets this Evaluator resume runs that waited for a person in a process that died, once somebody has answered.
 	GoOn bool
 	// Log receives what operators need to know; nil discards it.
 	Log *slog.Logger
 
-	Version string // the version that upstreams are told; "" is "dev"
+	Version string // the version to tell upstreams; "" is "dev"
 }
 
-// Powers lists the files and folders that give power over an Evaluator with these options and that configuration; see
+// Powers lists the files and folders that give power over an Evaluator with these options and its configuration; see
 // [loader.Powers].
 func Powers(o Options, cfg *config.Config) ([]protect.Place, error) {
 	return loader.Powers(o.loading(), cfg)
 }
 
-// loading gives the options of the loader.
+// loading returns the options of the loader.
 func (o *Options) loading() loader.Options {
 	files := o.Files
 	files.User = cmp.Or(o.ConfigPath, files.User)
@@ -120,8 +121,8 @@ type Evaluator struct {
 	runs     *runs.Executor
 }
 
-// New reads the configuration and makes an Evaluator of it. The first call that needs an upstream
-// starts it. The error of a configuration that must not be used is [config.Problems].
+// New reads the configuration and makes an Evaluator of it. The first call that needs an upstream starts it. The error
+// for an invalid configuration is [config.Problems].
 func New(ctx context.Context, o Options) (*Evaluator, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -160,7 +161,7 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 	return e, nil
 }
 
-// wire makes the parts, each from those that it needs.
+// wire makes the parts, each from the parts that it needs.
 func (e *Evaluator) wire(accepted *pins.Pins, secret string) {
 	o := &e.options
 	e.rules = inforce.NewRules(o.Log, accepted)
@@ -191,7 +192,7 @@ func (e *Evaluator) wire(accepted *pins.Pins, secret string) {
 	e.loader = loader.New(e.life.Ctx, loading)
 }
 
-// openRecord opens the record, and gives the parts its database for what outlives the process.
+// openRecord opens the record, and gives the parts its database for state that outlives the process.
 func (e *Evaluator) openRecord() error {
 	err := e.loader.Hold(func(cfg *config.Config) error { // a reload may come at any time
 		if err := e.record.Open(e.options.RecordDir, cfg, e.options.Env); err != nil {
@@ -218,9 +219,9 @@ func (e *Evaluator) openRecord() error {
 	return nil
 }
 
-// Eval runs a program. The Response is never nil, and its Text tells the outcome, whatever the error is:
-// [analysis.Problems] say why the program was not started, a [*sandbox.Error] how it ended. With any other error no run
-// began, and Response.Run is "".
+// Eval runs a program. The Response is never nil, and its Text describes the outcome for every error:
+// [analysis.Problems] say why the program did not start, a [*sandbox.Error] says how it ended. With any other error no
+// run began, and Response.Run is "".
 func (e *Evaluator) Eval(ctx context.Context, r Request) (*Response, error) {
 	if err := e.life.Enter(); err != nil {
 		return &Response{}, err
@@ -253,8 +254,7 @@ func (e *Evaluator) Gate(o owntools.Options) (*owntools.Gate, error) {
 	}, o)
 }
 
-// Warm starts the upstreams and prepares the sandbox without waiting for
-// either, so that the first program finds them ready.
+// Warm starts the upstreams and prepares the sandbox in the background, so that the first program finds them ready.
 func (e *Evaluator) Warm() {
 	e.life.Background(func() {
 		e.life.Background(func() { e.tools.Manager.Ready(e.life.Ctx) })
@@ -265,17 +265,17 @@ func (e *Evaluator) Warm() {
 }
 
 // Subscribe calls f after each change of the configuration or of the tools, until cancel. Calls of f may overlap and
-// must not wait.
+// must not block.
 func (e *Evaluator) Subscribe(f func()) (cancel func()) { return e.news.subscribe(f) }
 
-// Close cancels what runs, waits for it until ctx ends, and stops the
-// upstreams: their processes are dead when it returns. It may be called twice.
+// Close cancels running programs, waits for them until ctx ends, and stops the upstreams: their processes are dead when
+// it returns. Callers may call it twice.
 func (e *Evaluator) Close(ctx context.Context) error {
 	if !e.life.End() {
 		return nil
 	}
 	errs := []error{e.loader.Close(), e.life.Wait(ctx)}
-	// The child processes must end, even if ctx has ended already.
+	// The child processes must end, even if ctx has already ended.
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopUpstreams)
 	defer cancel()
 	errs = append(errs, e.tools.Manager.Close(stopping))

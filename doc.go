@@ -1,5 +1,5 @@
-// Package codemode runs programs that language models write, and lets them
-// call tools only as far as a person allows.
+// Package codemode runs programs that language models write, and lets them make only the tool calls that a person
+// allows.
 //
 // A program is the body of an async JavaScript or TypeScript function. It sees
 // the tools of any number of MCP servers as codemode.<server>__<tool>(args).
@@ -10,20 +10,18 @@
 //	r, err := e.Eval(ctx, codemode.Request{Profile: "safe", Code: "return await codemode.time__now({})"})
 //	fmt.Print(r.Text(err))
 //
-// A Go service that embeds an Evaluator has the same gate as the MCP server:
-// each call is decided by the profile of that moment, put to a person when the
-// profile says so, recorded, and only then sent. The zero [Options] allow nothing.
+// A Go service that embeds an Evaluator has the same gate as the MCP server: the gate decides each call by the current
+// profile, asks a person when the profile says so, records the call, and only then sends it. The zero [Options] allow
+// nothing.
 //
 // # The packages, from the bottom up
 //
-// Package sandbox runs JavaScript in a fresh WebAssembly guest, within limits.
-// The guest has one way out, and sandbox does not know what the host does with it.
-// Package guest/quickjs is that guest. The two can be used without the rest.
+// Package sandbox runs JavaScript in a fresh WebAssembly guest, within limits. The guest has one way out, and sandbox
+// does not know what the host does with it. Package guest/quickjs is that guest. Both work without the rest.
 //
-// Package analysis reads a program before it runs: it turns TypeScript into
-// JavaScript, finds mistakes with line and column, and the calls the text shows.
-// What it finds is shown to people and decides nothing. It reads in worker
-// processes, where [Options.Worker] names one, because a hostile text can be expensive to read.
+// Package analysis reads a program before it runs: it turns TypeScript into JavaScript, finds mistakes with line and
+// column, and the calls the text shows. Its findings are for people and decide nothing. It reads in worker processes,
+// where [Options.Worker] names one, because a hostile text can be expensive to read.
 //
 // Package call has the words of one tool call that all packages share.
 //
@@ -36,13 +34,11 @@
 // config/changes says what a change of the rules would do, and
 // config/importtable turns tables of other gates into rules.
 //
-// Package catalog knows the tools of this moment: names, schemas, TypeScript
-// declarations and search. It withholds a name that two tools would share.
-// Package catalog/pins knows the definitions of tools that people accepted.
+// Package catalog knows the current tools: names, schemas, TypeScript declarations and search. It withholds a name that
+// two tools would share. Package catalog/pins knows the definitions of tools that people accepted.
 //
-// Package upstream keeps the connections to MCP servers and sends calls.
-// upstream/child runs the processes of servers, upstream/login logs in at hosted
-// ones, and upstream/builtin has the built-in servers time and filesystem.
+// Package upstream keeps the connections to MCP servers and sends calls. It also contains the built-in servers time and
+// filesystem.
 //
 // Package approvals puts a call to a person over every channel that may reach
 // one, and allows it only on a clear yes. It does not know MCP. Package
@@ -53,17 +49,16 @@
 // and of everything else that outlives a process. audit/report reads the record
 // for people, and audit/otlp sends it on.
 //
-// Package hostfns holds what a program may call and the one Gate that each
-// call passes. It declares what it needs of the others as small interfaces.
+// Package hostfns holds what a program may call and the one Gate that each call passes. It declares its needs of the
+// others as small interfaces.
 //
-// Package inforce knows which configuration is in force and binds runs to its
-// profiles, and inforce/loader reads the files and puts them in force. Package
-// registry joins the catalogue and the connections; recorder makes entries of
-// what happens; preflight says what a program would do; asking puts the
-// questions of a run; runs runs programs over guests and processes.
+// Package inforce knows which configuration is in force and binds runs to its profiles, and inforce/loader reads the
+// files and puts them in force. Package registry joins the catalogue and the connections; recorder makes entries of
+// events; preflight says what a program would do; asking puts the questions of a run; runs runs programs over guests
+// and processes.
 //
-// Package discovery tells clients which tools there are and what the rules say
-// about them. Package owntools puts tools of a Go program's own behind the Gate.
+// Package discovery tells clients which tools exist and what the rules say about them. Package owntools puts a Go
+// program's own tools behind the Gate.
 //
 // This package wires the parts into an Evaluator and has a door to each, such as
 // [Evaluator.Runs] and [Evaluator.Record]. Package server is an MCP server around

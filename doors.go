@@ -12,7 +12,7 @@ import (
 	"github.com/codemode-project/codemode/runs"
 )
 
-// Each door gives a part of the Evaluator. The parts are made by New and end with Close.
+// Each door returns a part of the Evaluator. New makes the parts, and Close ends them.
 
 // Config is the configuration in force; nil when there is none.
 func (e *Evaluator) Config() *config.Config { return e.rules.Config() }
@@ -20,11 +20,11 @@ func (e *Evaluator) Config() *config.Config { return e.rules.Config() }
 // Loader loads the configuration, and takes overlays from people's tools.
 func (e *Evaluator) Loader() *loader.Loader { return e.loader }
 
-// Rules has what calls are decided by: the configuration in force, saved programs, sessions made for a role, and the
+// Rules has the basis of decisions: the configuration in force, saved programs, sessions made for a role, and the
 // definitions of tools that people accepted.
 func (e *Evaluator) Rules() *inforce.Rules { return e.rules }
 
-// Tools has the connections to upstreams, and the tools that they offer.
+// Tools has the connections to upstreams, and their tools.
 func (e *Evaluator) Tools() *registry.Registry { return e.tools }
 
 // Discovery tells which tools and servers programs of a profile can use.
@@ -32,14 +32,15 @@ func (e *Evaluator) Discovery() *discovery.Directory {
 	return &discovery.Directory{Rules: e.rules, Tools: e.tools}
 }
 
-// People asks people, and has what they granted.
+// People asks people, and has their grants.
 func (e *Evaluator) People() *asking.People { return e.people }
 
-// Record has the record of calls and the database that it is in.
+// Record has the record of calls and its database.
 func (e *Evaluator) Record() *recorder.Recorder { return e.record }
 
-// Checker has the tokens of checks and the notes that go with them.
+// Checker has the tokens of checks and their notes.
 func (e *Evaluator) Checker() *preflight.Checker { return e.checker }
 
-// Runs has the runs under way, those that wait for people, and the results of those that ended without their client.
+// Runs has the runs in progress, the runs that wait for people, and the results of runs that ended without their
+// client.
 func (e *Evaluator) Runs() *runs.Executor { return e.runs }
