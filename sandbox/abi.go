@@ -8,7 +8,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// The offsets of struct shared in guest/shim.c, which this pairs with.
+// The offsets of struct shared. This pairs with guest/shim.c.
 //
 //	 0 now  8 mono  16 next timer (float64, ms)
 //	24 status  28 out  32 out length  36 console  40 console length
@@ -51,7 +51,7 @@ const (
 	statusTooLarge
 )
 
-// What the host has cm_do do.
+// Commands of the host to cm_do.
 const (
 	doBuffer = iota
 	doStart
@@ -64,7 +64,7 @@ const (
 	settleValue = iota
 	settleUndefined
 	settleError
-	settlePump = 4 // and run the program then
+	settlePump = 4 // and then run the program
 )
 
 // What codemode_call returns instead of an id.
@@ -78,8 +78,8 @@ const flagBigIntegers = 1
 
 var errOutOfBounds = errors.New("the guest gave an address outside its memory")
 
-// shared is the guest's struct shared. Its address comes from the snapshot's
-// guest before any program ran, and is checked against the memory then.
+// shared is the guest's struct shared. Its address comes from the snapshot's guest before any program ran, and the host
+// then checks it against the memory.
 type shared struct {
 	mem  api.Memory
 	addr uint32
@@ -101,7 +101,7 @@ func (s shared) setFloat64(offset uint32, v float64) { s.mem.WriteFloat64Le(s.ad
 
 func (s shared) write(offset uint32, p []byte) { s.mem.Write(s.addr+offset, p) }
 
-// bytes copies what the guest says is at (ptr, n), both read from the struct.
+// bytes copies the guest's data at (ptr, n); both come from the struct.
 func (s shared) bytes(ptrOffset, lenOffset uint32, limit int) ([]byte, error) {
 	n := s.uint32(lenOffset)
 	if n == 0 {
@@ -117,8 +117,8 @@ func (s shared) bytes(ptrOffset, lenOffset uint32, limit int) ([]byte, error) {
 	return append(make([]byte, 0, n), p...), nil
 }
 
-// readConsole takes the console's records apart: a level byte, the length as
-// a little-endian uint32, the text. It stops at the first record that does not fit.
+// readConsole parses the console's records: a level byte, the length as a little-endian uint32, the text. It stops at
+// the first record that does not fit.
 func readConsole(p []byte) []Line {
 	levels := [...]string{"log", "info", "warn", "error", "debug"}
 	var lines []Line

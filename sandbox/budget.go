@@ -9,24 +9,24 @@ import (
 )
 
 const (
-	// guestBase counts for a run before its guest has grown, in bytes: what a guest has beside its memory, and the
-	// pages that a small program writes to. A run acquires guestCost when it begins, so that a small one need not ask
-	// again.
+	// guestBase is the charge for a run before its guest has grown, in bytes: what a guest has besides its memory, and
+	// the pages that a small program writes to. A run acquires guestCost when it begins, so that a small one need not
+	// ask again.
 	guestBase = 512 << 10
 	guestCost = 1 << 20
-	// growWait is how long a run waits for memory while other runs of its owner have it.
+	// growWait is how long a run waits for memory that other runs of its owner hold.
 	growWait = 5 * time.Second
-	// usualMemory is what all guests may have together if Options.Memory does not say and the machine has more than
-	// memoryShare times that; leastMemory is the least.
+	// usualMemory is the memory of all guests together if Options.Memory does not set it and the machine has more than
+	// memoryShare times that; leastMemory is the minimum.
 	usualMemory = 512 << 20
 	memoryShare = 4
 	leastMemory = 96 << 20
-	// maxQueued is how many programs of one owner wait until there is memory for them.
+	// maxQueued is how many programs of one owner may wait for memory.
 	maxQueued = 256
 )
 
-// defaultMemory is what all guests may have together on a machine, or in a container, with so much memory; 0 means
-// that it is unknown.
+// defaultMemory is the memory of all guests together on a machine, or in a container, with so much memory; 0 means
+// unknown.
 func defaultMemory(has int64) int64 {
 	if has <= 0 {
 		return usualMemory
@@ -34,14 +34,14 @@ func defaultMemory(has int64) int64 {
 	return min(max(has/memoryShare, leastMemory), usualMemory)
 }
 
-// needs is what counts for a run: the growth of its guest's memory, and what the host holds for it. The caller holds
+// needs is the charge for a run: the growth of its guest's memory, and what the host holds for it. The caller holds
 // r.mu.
 func (r *Run) needs(size, held int) int64 {
 	return int64(guestBase + size - r.engine.snapshot.size + held)
 }
 
-// reserve makes sure that the run may have so much. It acquires more than the run needs, so that it seldom has to
-// ask. The caller holds r.mu.
+// reserve makes sure that the run may have that much memory. It acquires more than the run needs, so that it rarely has
+// to acquire again. The caller holds r.mu.
 func (r *Run) reserve(size, held int) bool {
 	need := r.needs(size, held)
 	if need <= r.reserved {
@@ -56,12 +56,11 @@ func (r *Run) reserve(size, held int) bool {
 	return true
 }
 
-// steps rounds up to what one reservation acquires.
+// steps rounds up to the unit of reservations.
 func steps(n int64) int64 { return (n + growStep - 1) / growStep * growStep }
 
-// awaitMemory waits until there is memory for a guest to grow. One run of each owner waits, so that at least one of
-// several that grow together comes to its end: the others end and leave their memory to it. The driving goroutine
-// calls it.
+// awaitMemory waits until there is memory for a guest to grow. Only one run of each owner waits, so that at least one
+// of several growing runs finishes: the others end and leave their memory to it. The driving goroutine calls it.
 func (r *Run) awaitMemory(size int) bool {
 	e, g, owner := r.engine, r.guest, r.program.Owner
 	if _, other := e.waiting.LoadOrStore(owner, r); other {

@@ -13,19 +13,17 @@ import (
 	"github.com/codemode-project/codemode/internal/replace"
 )
 
-// A codeCache is the directory in which the machine code of one guest is kept.
-// In it are code, a directory of wazero's with one file, filed under the
-// guest's stub, and sum, the checksum of that file. The checksum detects
-// damage. The private directory keeps other users out.
+// A codeCache is the directory with the machine code of one guest. It contains code, a directory of wazero's with one
+// file under the name of the guest's stub, and sum, the checksum of that file. The checksum detects damage. The private
+// directory keeps other users out.
 type codeCache struct{ code, sum string }
 
-// errNotPrivate is wrapped by the errors about a directory that others could
-// put files into.
-var errNotPrivate = errors.New("codemode runs machine code from it")
+// Errors about a directory that others could put files into wrap errNotPrivate.
+var errNotPrivate = errors.New("codemode executes what is in it")
 
-// openCache opens the directory of compiled guests. This process executes
-// machine code from it, so a directory that others may write to is an error. If only
-// the guest's own directory in it is like that, openCache makes it anew; emptied tells.
+// openCache opens the directory of compiled guests. This process executes machine code from it, so a directory that
+// others may write to is an error. If only the guest's own directory in it is unsafe, openCache recreates it and sets
+// emptied.
 func openCache(dir, hash string) (c *codeCache, emptied bool, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, false, fmt.Errorf("making the cache directory: %w", err)
@@ -47,7 +45,7 @@ func openCache(dir, hash string) (c *codeCache, emptied bool, err error) {
 	return &codeCache{code: filepath.Join(own, "code"), sum: filepath.Join(own, "sum")}, emptied, nil
 }
 
-// ownDir makes a directory that is private, or finds that it is.
+// ownDir creates a private directory, or verifies that an existing one is private.
 func ownDir(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("making the cache directory: %w", err)
@@ -90,8 +88,8 @@ func checksum(file string) (string, error) {
 	return fmt.Sprintf("%08x %d\n", sum.Sum32(), n), err
 }
 
-// keep files machine code under the guest's stub. wazero has put the machine
-// code of the guest into the directory whole, and that of the stub into stub.
+// keep stores the machine code under the name of the guest's stub. wazero has written the guest's machine code into the
+// directory whole, and the stub's into stub.
 func (c *codeCache) keep(whole, stub string) error {
 	from, err := onlyFile(whole)
 	if err != nil {
@@ -125,8 +123,7 @@ func onlyFile(dir string) (string, error) {
 	return slices.Concat(files, []string{""})[0], err
 }
 
-// private is an error if others could put files into the directory: by its
-// mode, or because it is theirs.
+// private returns an error if others could put files into the directory, because of its mode or because they own it.
 func private(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {

@@ -4,5 +4,5 @@ package sandbox
 
 import "io/fs"
 
-// ours is not known here: the permissions of the user's folders have to do.
+// ours is unknown on this system: the permissions of the user's folders must suffice.
 func ours(fs.FileInfo) bool { return true }

@@ -13,12 +13,11 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// maxCopies bounds how many copies of the machine code there are, of some 5 MB each.
+// maxCopies bounds the number of copies of the machine code, of some 5 MB each.
 const maxCopies = 8
 
-// A codeCopy is one copy of the guest's machine code in memory, and the guests that run on it.
-// Two processors that execute the same copy slow each other down, so when programs
-// compute at the same time there is one for each processor.
+// A codeCopy is one copy of the guest's machine code in memory, and the guests that run on it. Two processors that
+// execute the same copy slow each other down, so when programs compute at the same time, each processor has a copy.
 type codeCopy struct {
 	runtime wazero.Runtime
 	cache   wazero.CompilationCache // nil if there is none
@@ -32,8 +31,8 @@ type codeCopy struct {
 	runs   sync.WaitGroup // added to under mu
 }
 
-// enter counts a run in, and gives it an idle guest if there is one that may grow to memory. ok is false if the engine
-// is closed, or if the caller wants to be alone and others use the copy.
+// enter registers a run, and returns an idle guest if one exists that may grow to memory. ok is false if the engine is
+// closed, or if the caller wants to be alone and others use the copy.
 func (c *codeCopy) enter(memory int64, alone bool) (g *guest, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,7 +48,7 @@ func (c *codeCopy) enter(memory int64, alone bool) (g *guest, ok bool) {
 	return g, true
 }
 
-// leave counts a run out. It closes the guest, which may be nil, unless keep allows to keep it and there is room.
+// leave unregisters a run. It closes the guest (which may be nil), unless keep allows keeping it and there is room.
 func (c *codeCopy) leave(g *guest, keep bool) {
 	c.mu.Lock()
 	c.users--
@@ -63,7 +62,7 @@ func (c *codeCopy) leave(g *guest, keep bool) {
 	c.runs.Done()
 }
 
-// keep sets how many idle guests the copy keeps, and returns those that are too many. 0 closes the copy.
+// keep sets how many idle guests the copy keeps, and returns the surplus ones. 0 closes the copy.
 func (c *codeCopy) keep(most int) (rest []*guest) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,7 +74,7 @@ func (c *codeCopy) keep(most int) (rest []*guest) {
 	return rest
 }
 
-// newCopy compiles a module, or finds it in the cache. The caller closes what it returns, also beside an error.
+// newCopy compiles a module, or finds it in the cache. The caller closes the result, also if there is an error.
 func newCopy(ctx context.Context, wasm []byte, cache wazero.CompilationCache) (*codeCopy, error) {
 	c := &codeCopy{cache: cache, runtime: wazero.NewRuntimeWithConfig(ctx, runtimeConfig(cache))}
 	i32 := api.ValueTypeI32
@@ -101,7 +100,7 @@ func (c *codeCopy) close(ctx context.Context) error {
 	return err
 }
 
-// fromCache returns a function that makes another copy from the cached code, while that code is undamaged.
+// fromCache returns a function that makes another copy from the cached code, as long as that code is undamaged.
 func (e *Engine) fromCache(cache *codeCache, stub []byte) func(context.Context) (*codeCopy, error) {
 	return func(ctx context.Context) (*codeCopy, error) {
 		if cache.state() != cacheGood {
@@ -122,7 +121,7 @@ func (e *Engine) fromCache(cache *codeCache, stub []byte) func(context.Context) 
 	}
 }
 
-// try makes sure that a copy is the code, and not what wazero has compiled of its stub, which traps.
+// try verifies that a copy is the real code, and not wazero's compilation of its stub, which traps.
 func (e *Engine) try(ctx context.Context, c *codeCopy) error {
 	g, err := e.fresh(ctx, c, commonMemory)
 	if err != nil {
@@ -153,7 +152,7 @@ func (e *Engine) leastUsed(memory int64, here *codeCopy) (*codeCopy, *guest, err
 		e.runs.Add(1)
 		go e.addCopy()
 	}
-	g, _ := least.enter(memory, false) // it is not closed, since the engine is not
+	g, _ := least.enter(memory, false) // it is open, because the engine is
 	return least, g, nil
 }
 
@@ -163,11 +162,11 @@ func (c *codeCopy) usedBy() int {
 	return c.users
 }
 
-// addCopy makes another copy. If that fails, everything continues with the copies there are.
+// addCopy makes another copy. If that fails, everything continues with the existing copies.
 func (e *Engine) addCopy() {
 	defer e.runs.Done()
 	c, err := e.again(context.Background())
-	var rest []*guest // more idle guests than each copy has from now on
+	var rest []*guest // surplus idle guests: each copy keeps fewer from now on
 	e.mu.Lock()
 	e.making = false
 	if err != nil {

@@ -8,9 +8,8 @@
 //
 //	r, err := engine.Run(ctx, sandbox.Program{Source: "return await codemode.a__b({x: 1})"}, host)
 //
-// A user may rely on this: every run ends, within its [Limits] and a few
-// milliseconds; nothing of one run is visible to another; the only way out of
-// a run is the Host; and how a run ended ([Error.Kind]) is what the host side
-// saw, whatever the program says. What may be called, and by whom, is not
-// known here: that is the business of package hostfns.
+// A user may rely on this: every run ends, within its [Limits] and a few milliseconds; nothing of one run is visible to
+// another; the only way out of a run is the Host; and how a run ended ([Error.Kind]) is what the host observed,
+// regardless of what the program says. Package hostfns decides which calls a program may make; this package does not
+// know.
 package sandbox

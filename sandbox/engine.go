@@ -26,34 +26,30 @@ type Options struct {
 	// Hash is the SHA-256 of Wasm, in hex; "" computes it, which takes one or two milliseconds. It identifies the
 	// guest in the cache and in images of parked runs.
 	Hash string
-	// CacheDir is where the compiled guest is kept between processes. It is
-	// machine code that this process will run, so a directory that others can write
-	// to is not used. "" compiles at every start, which takes about a second.
+	// CacheDir keeps the compiled guest between processes. It is machine code that this process will run, so New does
+	// not use a directory that others can write to. "" compiles at every start, which takes about a second.
 	CacheDir string
-	// Compiling, if not nil, is called with the reason before the guest is
-	// compiled, which takes about a second.
+	// New calls Compiling, if not nil, with the reason before it compiles the guest, which takes about a second.
 	Compiling func(Reason)
-	// Idle is how many guests wait for a run, ready to be used; zero means two
-	// for each processor. Each holds some 150 KiB.
+	// Idle is how many ready guests wait for a run; zero means two for each processor. Each holds some 150 KiB.
 	Idle int
-	// Memory bounds what all running guests have together, in bytes. Zero means a quarter of the memory of the
+	// Memory bounds the memory of all running guests together, in bytes. Zero means a quarter of the memory of the
 	// machine or its container, and 512 MiB at most. One owner gets three quarters at most, see [Program.Owner]. A run
-	// that needs more than is left ends as [OutOfMemory]. One for which there is no memory at the start waits, and is
-	// [Refused] if too many of its owner wait.
+	// that needs more than is left ends as [OutOfMemory]. A run without memory at the start waits, or is [Refused] if
+	// too many of its owner wait.
 	Memory int64
-	// ParkKey authenticates the images of parked runs: whoever has it can make
-	// an image, and with it any state of a guest. Engines that resume runs of each
-	// other share it. nil makes a key for this engine alone.
+	// ParkKey authenticates the images of parked runs: the holder of the key can make an image, and so any state of a
+	// guest. Engines that resume each other's runs share it. nil makes a key for this engine alone.
 	ParkKey []byte
 }
 
-// A Reason is why the guest is compiled.
+// A Reason is why the engine compiles the guest.
 type Reason int
 
 const (
 	Uncached  Reason = iota // there is no cache, or it cannot be written to
 	FirstTime               // the cache does not have this guest yet
-	Damaged                 // the cache has it, but not as it was put there
+	Damaged                 // the cache has a damaged version
 	Foreign                 // others may write to the cache, so nothing in it is used
 )
 
@@ -69,8 +65,7 @@ func (r Reason) String() string {
 	return "there is no cache for it"
 }
 
-// An Engine holds the compiled guest, its snapshot, and guests ready to run.
-// Its methods may be called concurrently.
+// An Engine holds the compiled guest, its snapshot, and guests ready to run. Many goroutines may call its methods.
 type Engine struct {
 	snapshot   *snapshot
 	sharedAddr uint32
@@ -80,15 +75,15 @@ type Engine struct {
 	turns      *turns
 	dump       dump
 	memory     *fair.Budget
-	imaging    sync.Mutex // one image is written at a time
+	imaging    sync.Mutex // the engine writes one image at a time
 	waiting    sync.Map   // the run that waits for memory to grow, by owner
 
-	lastHere sync.Pool // of *codeCopy: what it keeps for each processor is what was used there
+	lastHere sync.Pool // of *codeCopy: keeps for each processor the copy used there
 
 	mu     sync.Mutex
 	copies []*codeCopy
-	again  func(context.Context) (*codeCopy, error) // makes another copy; nil when it would have to be compiled
-	making bool                                     // again is under way
+	again  func(context.Context) (*codeCopy, error) // makes another copy; nil if that would require compiling
+	making bool                                     // again is running
 	closed bool
 	runs   sync.WaitGroup
 }
@@ -128,7 +123,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 // Hash is the SHA-256 of the guest, in hex.
 func (e *Engine) Hash() string { return e.hash }
 
-// compile puts the guest's memory together, and makes its machine code or takes it from the cache.
+// compile assembles the guest's memory, and makes its machine code or takes it from the cache.
 func (e *Engine) compile(ctx context.Context, o Options) error {
 	compiling := func(r Reason) {
 		if o.Compiling != nil {
@@ -173,7 +168,7 @@ func (e *Engine) compile(ctx context.Context, o Options) error {
 	default:
 		compiling(FirstTime)
 	}
-	if err := e.fill(ctx, cache, m); err == nil || len(e.copies) > 0 { // code that the cache cannot keep works too
+	if err := e.fill(ctx, cache, m); err == nil || len(e.copies) > 0 { // code works even if the cache cannot store it
 		if err == nil {
 			e.again = e.fromCache(cache, m.stub)
 		}
@@ -186,7 +181,7 @@ func (e *Engine) compile(ctx context.Context, o Options) error {
 // fill compiles the guest and keeps the result in the cache.
 func (e *Engine) fill(ctx context.Context, cache *codeCache, m *module) (err error) {
 	own := filepath.Dir(cache.sum)
-	left, _ := filepath.Glob(filepath.Join(own, "new-*")) // by processes that were killed
+	left, _ := filepath.Glob(filepath.Join(own, "new-*")) // leftovers of killed processes
 	for _, d := range left {
 		if info, err := os.Stat(d); err == nil && time.Since(info.ModTime()) > time.Hour {
 			_ = os.RemoveAll(d)
@@ -225,7 +220,8 @@ func runtimeConfig(c wazero.CompilationCache) wazero.RuntimeConfig {
 	return config
 }
 
-// load compiles a module, or finds it in the cache, and makes the first guest. After an error it may be called again.
+// load compiles a module, or finds it in the cache, and makes the first guest. Callers may call it again after an
+// error.
 func (e *Engine) load(ctx context.Context, wasm []byte, cache wazero.CompilationCache) error {
 	c, err := newCopy(ctx, wasm, cache)
 	if err == nil {
@@ -253,7 +249,7 @@ func (e *Engine) firstGuest(ctx context.Context, c *codeCopy) error {
 			err = errOutOfBounds
 		}
 	}
-	// The module comes initialised: guest/preinit has put what cm_init did into it.
+	// The module is already initialised: guest/preinit has stored the effect of cm_init in it.
 	if err == nil {
 		if results, err = g.module.ExportedFunction("cm_ready").Call(g.ctx); err == nil && results[0] != 1 {
 			err = errors.New("its build did not initialise it")
@@ -268,8 +264,8 @@ func (e *Engine) firstGuest(ctx context.Context, c *codeCopy) error {
 	return nil
 }
 
-// get returns a guest with the memory of the snapshot, which may grow to memory. It counts the run in, until put.
-// While the copy that this processor used last is free, it touches nothing that other processors write to.
+// get returns a guest with the memory of the snapshot, which may grow to memory. It registers the run, until put. While
+// the copy that this processor used last is free, get accesses nothing that other processors write to.
 func (e *Engine) get(ctx context.Context, memory int64) (g *guest, err error) {
 	c, _ := e.lastHere.Get().(*codeCopy)
 	ok := false
@@ -312,7 +308,7 @@ func (e *Engine) put(g *guest) {
 // ErrClosed is returned by Run after Close.
 var ErrClosed = errors.New("sandbox: the engine is closed")
 
-// begin counts in a user of the engine, unless the engine is closed.
+// begin registers a user of the engine, unless the engine is closed.
 func (e *Engine) begin() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -323,14 +319,14 @@ func (e *Engine) begin() error {
 	return nil
 }
 
-// Close waits for the runs under way to end (cancel their contexts to make
-// that soon) and frees everything. It may be called more than once.
+// Close waits for the current runs to end (cancel their contexts to speed that up) and frees everything. Callers may
+// call it more than once.
 func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Lock()
 	first := !e.closed
 	e.closed = true
 	var idle []*guest
-	copies := e.copies // one that addCopy is making now will have no runs
+	copies := e.copies // a copy that addCopy is making now will have no runs
 	for _, c := range copies {
 		idle = append(idle, c.keep(0)...)
 	}

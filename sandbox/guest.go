@@ -12,8 +12,7 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 )
 
-// A guest is one instance of the module. It serves one run at a time, and
-// after it has trapped or grown it serves no more.
+// A guest is one instance of the module. It serves one run at a time, and none after it has trapped or grown.
 type guest struct {
 	module api.Module
 	copy   *codeCopy
@@ -24,20 +23,20 @@ type guest struct {
 	do    api.Function // nil: see prepare
 	stack [4]uint64    // arguments and results of a call into the guest
 
-	run   *Run          // whom it serves
+	run   *Run          // the run that it serves
 	clock time.Duration // the zero of its monotonic clock
-	began time.Duration // when it began to compute last; see compute
+	began time.Duration // the last start of computing; see compute
 	ran   time.Duration // the thread's clock then
 	left  time.Duration
 	turns *turns
-	turn  chan struct{} // tells that it is its turn
+	turn  chan struct{} // signals its turn
 	wake  chan struct{} // of runs; the next run may get one wake-up of the last one
 	waste bool          // trapped
 }
 
 type guestKey struct{}
 
-// instantiate makes a guest whose memory is as the module has it.
+// instantiate makes a guest with the module's initial memory.
 func (e *Engine) instantiate(ctx context.Context, c *codeCopy, most int) (*guest, error) {
 	m, err := newMapping(most)
 	if err != nil {
@@ -60,13 +59,13 @@ func (e *Engine) instantiate(ctx context.Context, c *codeCopy, most int) (*guest
 	return g, nil
 }
 
-// prepare makes do, with a native stack of its own.
+// prepare sets do, with a native stack of its own.
 func (g *guest) prepare() bool {
 	g.do = g.module.ExportedFunction("cm_do")
 	return g.do != nil
 }
 
-// fresh makes a guest whose memory equals the snapshot.
+// fresh makes a guest with the memory of the snapshot.
 func (e *Engine) fresh(ctx context.Context, c *codeCopy, most int) (*guest, error) {
 	g, err := e.instantiate(ctx, c, most)
 	if err != nil {
@@ -82,11 +81,10 @@ func (e *Engine) fresh(ctx context.Context, c *codeCopy, most int) (*guest, erro
 
 func (g *guest) close() { _ = g.module.Close(context.Background()) }
 
-// errStop is what a host function panics with to stop the guest. The run knows why.
+// Host functions panic with errStop to stop the guest. The run knows why.
 var errStop = errors.New("stopped")
 
-// call has the guest do something, between enter and leave. After an error
-// the guest is waste.
+// call makes the guest execute a command, between enter and leave. After an error the guest is unusable.
 func (g *guest) call(what uint64, args ...uint64) error {
 	if g.do == nil {
 		g.prepare()
@@ -121,7 +119,7 @@ func (g *guest) setClock(t time.Duration) {
 	g.shared.setFloat64(sharedNow, float64(epoch.Add(t).UnixMilli()))
 }
 
-// room is where n bytes can be put for the guest to read.
+// room returns a place for n bytes that the guest will read.
 func (g *guest) room(n int) (at uint32, err error) {
 	at = g.shared.uint32(sharedIn)
 	if n >= int(g.shared.uint32(sharedInCap)) {

@@ -10,9 +10,8 @@ import (
 	"sync/atomic"
 )
 
-// The host holds memory for a program outside its guest: the arguments of calls
-// that have no answer yet, and answers that the program has not taken. It counts
-// together with the guest's, so a run holds at most Limits.Memory and hostRoom.
+// The host holds memory for a program outside its guest: the arguments of unanswered calls, and answers that the
+// program has not taken. It counts together with the guest's, so a run holds at most Limits.Memory and hostRoom.
 
 // hostRoom is what the host may hold for a guest that has reached its memory limit.
 const hostRoom = 8 << 20
@@ -35,18 +34,18 @@ func (r *Run) mayGrow(size int) bool {
 	return true
 }
 
-// answerShare is how many times there must be room for an answer that is not
-// small: it waits here, is copied into the guest, and becomes a value there.
+// answerShare is how many times a large answer must fit: it waits here, the host copies it into the guest, and it
+// becomes a value there.
 const answerShare = 3
 
-// held is what the host holds for a call until its answer comes.
+// held is the memory that the host holds for a call until its answer comes.
 func (c *Call) held() int { return len(c.Args) }
 
-// maxName is how long a name may be. Hosts keep the names of a run's calls, and
-// a program can make one of megabytes.
+// maxName is the maximum length of a name. Hosts keep the names of a run's calls, and a program can make one of
+// megabytes.
 const maxName = 1 << 10
 
-// callName is Call.Name for what the guest gave, often the same as the last time.
+// callName returns Call.Name for the guest's bytes, which are often the same as the last time.
 func (r *Run) callName(name []byte) string {
 	if len(name) > maxName {
 		return cutText(string(name[:maxName+1]), maxName)
@@ -57,7 +56,7 @@ func (r *Run) callName(name []byte) string {
 	return r.lastName
 }
 
-// cutText leaves at most the first n bytes of a text, and … if there were more.
+// cutText truncates a text to at most n bytes, and adds … if there were more.
 func cutText(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -65,8 +64,7 @@ func cutText(s string, n int) string {
 	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
-// answered puts the answer of an open call where wait finds it, and drops the arguments of the call.
-// The caller holds r.mu.
+// answered stores the answer of an open call for wait, and drops the arguments of the call. The caller holds r.mu.
 func (r *Run) answered(a answer) {
 	at, ok := r.opened(a.id)
 	if !ok {
@@ -90,25 +88,24 @@ func (r *Run) answered(a answer) {
 	r.answers = append(r.answers, a)
 }
 
-// A dump counts garbage that the host held for runs before. Go would let it grow to
-// the size of the heap in use before it collects, and keep the memory then: runs
-// could hold twice what they may.
+// A dump counts garbage that the host once held for runs. Go would let it grow to the size of the heap in use before it
+// collects, and then keep the memory: runs could hold twice their limit.
 type dump struct {
 	bytes atomic.Int64
 	one   sync.Mutex // collects
 }
 
 const (
-	// dumpSize is how much such garbage does not start a collection yet.
+	// dumpSize is how much such garbage may exist before a collection.
 	dumpSize = 4 << 20
-	// dumpShare is what part of the heap may be such garbage: a large process
-	// collects less often, because a collection takes longer there.
+	// dumpShare is the part of the heap that may be such garbage: a large process collects less often, because a
+	// collection takes longer there.
 	dumpShare = 8
 	// dumpLeast is the smallest piece that counts. The number of calls bounds the rest.
 	dumpLeast = 16 << 10
 )
 
-// add counts n bytes and collects if there are many. One caller at a time collects, and looks again afterwards: others
+// add counts n bytes and collects if there are many. One caller at a time collects, and checks again afterwards: others
 // may have added some meanwhile, and perhaps nobody calls add after them.
 func (d *dump) add(n int) {
 	if n < dumpLeast {

@@ -9,8 +9,7 @@ import (
 // The two functions that a guest imports. A guest may pass anything: assume that
 // the program has taken over the interpreter.
 
-// hostPoll is codemode_poll. It moves the clock, and stops the run if its time
-// is up, by not returning.
+// hostPoll is codemode_poll. It updates the clock. If the run's time is up, it stops the run by not returning.
 func hostPoll(ctx context.Context, _ api.Module, _ []uint64) {
 	g := ctx.Value(guestKey{}).(*guest)
 	if g.run == nil {

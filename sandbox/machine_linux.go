@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// machineMemory is how much memory this process may use, in bytes: that of the machine, or what its control groups
-// leave it. 0 means that it is unknown.
+// machineMemory is how much memory this process may use, in bytes: the machine's, or the limit of its control groups. 0
+// means unknown.
 func machineMemory() int64 {
 	var has int64
 	var info syscall.Sysinfo_t
@@ -28,7 +28,7 @@ func machineMemory() int64 {
 		default:
 			continue
 		}
-		for at := path.Clean("/" + group); ; at = path.Dir(at) { // a group has what the ones above it leave
+		for at := path.Clean("/" + group); ; at = path.Dir(at) { // the groups above also limit a group
 			if text, err := os.ReadFile(path.Join(root, at, file)); err == nil {
 				if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && n > 0 &&
 					(has == 0 || n < has) {

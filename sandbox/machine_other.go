@@ -2,5 +2,5 @@
 
 package sandbox
 
-// machineMemory is not known here.
+// machineMemory is unknown on this system.
 func machineMemory() int64 { return 0 }

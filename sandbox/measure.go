@@ -5,15 +5,14 @@ import (
 	"fmt"
 )
 
-// What guest/preinit passes to cm_init.
+// The arguments that guest/preinit passes to cm_init.
 const (
 	initStack       = 832 << 10
 	initGCThreshold = 8 << 20
 )
 
-// InitialiseAnew makes a guest as each run would have to without the snapshot: it
-// instantiates the module, sets up the interpreter in it, and throws it away.
-// Benchmarks measure it.
+// InitialiseAnew does what each run would have to do without the snapshot: it instantiates the module, sets up the
+// interpreter in it, and discards it. Benchmarks measure it.
 func (e *Engine) InitialiseAnew(ctx context.Context) error {
 	if err := e.begin(); err != nil {
 		return err
@@ -27,7 +26,7 @@ func (e *Engine) InitialiseAnew(ctx context.Context) error {
 		return err
 	}
 	defer g.close()
-	for at := e.snapshot.from; at < e.snapshot.to; at += hostPage { // as instantiating does that has the module's data
+	for at := e.snapshot.from; at < e.snapshot.to; at += hostPage { // as instantiating a module with its data does
 		if p := e.snapshot.page(at); !isZero(p) {
 			copy(g.mem.reserved[at:], p)
 		}

@@ -3,22 +3,20 @@ package sandbox
 import "bytes"
 
 const (
-	// hostPage is the unit in which a snapshot is compared and restored.
+	// hostPage is the unit of comparing and restoring a snapshot.
 	hostPage = 4096
-	// wasmPage is the unit in which WebAssembly memory grows.
+	// wasmPage is the unit of growth of WebAssembly memory.
 	wasmPage = 64 << 10
-	// maxMemory is the most that Limits.Memory may be.
+	// maxMemory is the maximum of Limits.Memory.
 	maxMemory = 1 << 30
-	// commonMemory is the address range that a guest of the pool reserves, which
-	// costs a share of the kernel's tables only. Runs that may have more get
-	// guests of their own.
+	// commonMemory is the address range that a pooled guest reserves; it costs only a share of the kernel's tables.
+	// Runs with a higher limit get guests of their own.
 	commonMemory = 64 << 20
-	// growStep is how much more of the range is made usable at once.
+	// growStep is how much of the range becomes usable at once.
 	growStep = 1 << 20
 )
 
-// An image is what a snapshot holds: the pages between from and to; all
-// others of its size bytes are zero.
+// An image is the content of a snapshot: the pages between from and to; all others of its size bytes are zero.
 type image struct {
 	size, from, to int
 	bytes          []byte
@@ -39,7 +37,7 @@ func (m *module) image() image {
 	return i
 }
 
-// page is what the image has at an address; nil means zeros.
+// page returns the image's page at an address; nil means zeros.
 func (i *image) page(at int) []byte {
 	if at < i.from || at >= i.to {
 		return nil

@@ -13,13 +13,12 @@ import (
 
 const madvNoHugePage = 15
 
-// A snapshot is the memory of an initialised guest. Its image is in a file in
-// memory, of which every guest maps a private copy: a page costs nothing until
-// the guest writes to it.
+// A snapshot is the memory of an initialised guest. Its image is in a file in memory. Every guest maps a private copy
+// of that file: a page costs nothing until the guest writes to it.
 type snapshot struct {
 	image
 	file      *os.File
-	pagemap   *os.File // tells which pages of this process were written
+	pagemap   *os.File // reports the written pages of this process
 	pagemapFd int
 	noScan    atomic.Bool // the kernel is older than PAGEMAP_SCAN
 	counts    bool        // the kernel counts the page faults of a thread: see watch
@@ -34,7 +33,7 @@ func newSnapshot(m *module) (*snapshot, error) {
 	}
 	s.file = os.NewFile(fd, "codemode-guest")
 	err := s.file.Truncate(int64(len(s.bytes)))
-	for _, d := range m.data { // between them it is zero, and need not be there
+	for _, d := range m.data { // all zero between them, so not needed
 		if err == nil {
 			_, err = s.file.WriteAt(d.bytes, int64(d.at-s.from))
 		}
@@ -43,7 +42,7 @@ func newSnapshot(m *module) (*snapshot, error) {
 		s.file.Close()
 		return nil, fmt.Errorf("writing the snapshot: %w", err)
 	}
-	// Without it every reset restores the whole memory: slower, as right.
+	// Without it every reset restores the whole memory: slower, but as correct.
 	if s.pagemap, _ = os.Open("/proc/self/pagemap"); s.pagemap != nil {
 		s.pagemapFd = int(s.pagemap.Fd())
 	}
@@ -58,17 +57,17 @@ func (s *snapshot) close() {
 	}
 }
 
-// A mapping is the linear memory of one guest: an address range that is
-// reserved once and never moves, of which the first size bytes are usable.
+// A mapping is the linear memory of one guest: an address range that it reserves once and never moves. The first size
+// bytes of it are usable.
 type mapping struct {
-	all      []byte // what was mapped
+	all      []byte // the mapped range
 	reserved []byte
-	usable   int // what is readable and writable, at least size
+	usable   int // the readable and writable part, at least size
 	size     int
-	most     int                 // what limit may be
-	limit    int                 // what size may grow to
-	mayGrow  func(size int) bool // asked as well; may be nil
-	own      []pageRange         // what is not shared with the snapshot's file, as of the last restore
+	most     int                 // maximum of limit
+	limit    int                 // maximum of size
+	mayGrow  func(size int) bool // must agree as well; may be nil
+	own      []pageRange         // pages not shared with the snapshot's file, as of the last restore
 	known    bool                // nothing else was written since
 	unused   bool                // since the last restore
 	watching bool
@@ -85,7 +84,7 @@ func (m *mapping) ownPages() (n int) {
 	return n
 }
 
-// A pageScan is what it takes to ask the kernel which pages were written.
+// A pageScan holds the buffers for asking the kernel which pages were written.
 type pageScan struct {
 	arguments scanArguments
 	regions   [64]pageRegion
@@ -95,7 +94,7 @@ type pageScan struct {
 var pageScans = sync.Pool{New: func() any { return new(pageScan) }}
 
 func newMapping(most int) (*mapping, error) {
-	// Aligned to what one page of the kernel's tables maps: a small guest needs one.
+	// Align to the range of one page of the kernel's tables: a small guest needs only one.
 	const alignment = 2 << 20
 	all, err := syscall.Mmap(-1, 0, most+alignment, syscall.PROT_NONE,
 		syscall.MAP_PRIVATE|syscall.MAP_ANON|syscall.MAP_NORESERVE)
@@ -104,7 +103,7 @@ func newMapping(most int) (*mapping, error) {
 	}
 	skip := -int(uintptr(unsafe.Pointer(&all[0]))) & (alignment - 1)
 	p := all[skip : skip+most : skip+most]
-	// A huge page would be given, and cleared, where a run touches one byte.
+	// Otherwise the kernel would allocate and clear a huge page when a run touches one byte.
 	_ = syscall.Madvise(p, madvNoHugePage)
 	return &mapping{all: all, reserved: p, most: most, limit: most}, nil
 }
@@ -126,8 +125,8 @@ func (m *mapping) Reallocate(size uint64) []byte {
 	return m.reserved[:size]
 }
 
-// Free implements wazero's LinearMemory. It is called when the module is
-// closed, which happens only after the guest has stopped.
+// Free implements wazero's LinearMemory. wazero calls it when the module closes, which happens only after the guest has
+// stopped.
 func (m *mapping) Free() {
 	if m.reserved != nil {
 		_ = syscall.Munmap(m.all)
@@ -143,7 +142,7 @@ func (s *snapshot) reset(m *mapping) error {
 	if errno != 0 {
 		return fmt.Errorf("mapping the snapshot: %w", errno)
 	}
-	return nil // all else is zero: a module without data writes nothing
+	return nil // everything else is zero: a module without data writes nothing
 }
 
 func advise(p []byte) {
@@ -152,15 +151,13 @@ func advise(p []byte) {
 	}
 }
 
-// manyPages is how many pages of its own a guest may have before those are
-// given up that its last run did not change. A small program has some 25.
+// manyPages is how many pages of its own a guest may have before restore releases those that its last run did not
+// change. A small program has some 25.
 const manyPages = 80
 
-// restore makes the memory equal to the snapshot again after a run. A page
-// stays the guest's own, because the next run likely writes to it again and
-// copying it costs less than a page fault. Of a guest that has many, those
-// that were left alone this time are given up: otherwise one large program
-// would slow down every later one.
+// restore makes the memory equal to the snapshot again after a run. A page stays the guest's own, because the next run
+// likely writes to it again and copying it costs less than a page fault. If a guest has many, restore releases those
+// that this run did not change: otherwise one large program would slow down every later one.
 func (s *snapshot) restore(m *mapping) {
 	m.unused = s.counts
 	if m.known {
@@ -186,22 +183,21 @@ func (s *snapshot) restore(m *mapping) {
 			}
 		}
 	})
-	m.known = m.ownPages() <= manyPages // else the next time looks again, and sweeps
+	m.known = m.ownPages() <= manyPages // otherwise the next restore tries again
 }
 
 // deepStack is how much of the guest's stack few programs need.
 const deepStack = 64 << 10
 
-// deep reports, after a restore, whether a run may have used much of the stack, which is before the data. Its native
-// stack is many times that then, and not worth keeping.
+// deep reports, after a restore, whether a run may have used much of the stack, which is before the data. Then its
+// native stack is many times as large, and not worth keeping.
 func (s *snapshot) deep(m *mapping) bool {
 	return !m.known || len(m.own) == 0 || m.own[0].at < s.from-deepStack
 }
 
-// watch is called before m is used. The first time after a restore it counts, until watched, the page
-// faults of this thread, on which alone m is used then. Where there were none, only pages were written that
-// are m's own already: writing to another one is a fault. To know that is several times cheaper than to
-// ask which pages were written.
+// Callers call watch before they use m. The first time after a restore, watch counts this thread's page faults until
+// watched; only this thread uses m meanwhile. Without faults, the guest wrote only to pages that m already owns:
+// writing to another page is a fault. This check is several times cheaper than asking which pages were written.
 func (m *mapping) watch() {
 	m.known = m.known && m.unused
 	m.unused = false
@@ -220,8 +216,8 @@ func (m *mapping) watched() {
 	m.unwatch()
 }
 
-// unwatch gives up knowing which pages were written. It is called before m is used without watch, or on
-// another thread.
+// unwatch discards the knowledge about written pages. Callers call it before they use m without watch, or on another
+// thread.
 func (m *mapping) unwatch() {
 	m.known = false
 	if m.watching {
@@ -240,8 +236,8 @@ func threadFaults() int64 {
 	return u.Minflt + u.Majflt
 }
 
-// faultsAreCounted tries whether the kernel counts writing to a page of the snapshot's file, as Linux does
-// (mm_account_fault) and its imitations may not.
+// faultsAreCounted tests whether the kernel counts a write to a page of the snapshot's file. Linux does
+// (mm_account_fault); its imitations may not.
 func (s *snapshot) faultsAreCounted() bool {
 	if s.pagemap == nil || len(s.bytes) < hostPage {
 		return false
@@ -266,8 +262,8 @@ func (s *snapshot) faultsAreCounted() bool {
 	return true
 }
 
-// trim gives up the pages of a guest that has waited for a while which equal
-// the snapshot's: many are written to and end up as they were.
+// trim releases the pages of a waiting guest that equal the snapshot's: programs change many pages and restore their
+// content.
 func (s *snapshot) trim(m *mapping) {
 	s.touched(m, func(at, end int) {
 		for ; at < end; at += hostPage {
@@ -278,7 +274,7 @@ func (s *snapshot) trim(m *mapping) {
 	})
 }
 
-// written calls yield for every page that differs from the snapshot.
+// written calls yield for every page with content that differs from the snapshot.
 func (s *snapshot) written(m *mapping, yield func(at int)) {
 	s.touched(m, func(at, end int) {
 		for ; at < end; at += hostPage {
@@ -289,9 +285,9 @@ func (s *snapshot) written(m *mapping, yield func(at int)) {
 	})
 }
 
-// touched calls yield for the pages, from at to before end, that were written
-// since the guest was made and not given up since. The kernel knows them: they are this process's own, while the others
-// are still the file's, or not there at all.
+// touched calls yield for the pages, from at to before end, that the guest has written since its creation and that
+// restore has not released since. The kernel knows them: they are private to this process, while the others still
+// belong to the file, or do not exist.
 func (s *snapshot) touched(m *mapping, yield func(at, end int)) {
 	base := uintptr(unsafe.Pointer(&m.reserved[0]))
 	p := pageScans.Get().(*pageScan)
@@ -317,7 +313,7 @@ const (
 	isSwapped   = 1 << 4
 )
 
-// scan asks for the written pages only. It reports whether the kernel can.
+// scan asks only for the written pages. It reports whether the kernel can answer.
 func (s *snapshot) scan(p *pageScan, m *mapping, base uintptr, yield func(at, end int)) bool {
 	if s.noScan.Load() {
 		return false
@@ -352,7 +348,7 @@ const (
 	pageOfFile  = 1 << 61
 )
 
-// read asks for all pages, as older kernels have it. It reports whether it could.
+// read asks for all pages, for older kernels. It reports whether that succeeded.
 func (s *snapshot) read(p *pageScan, m *mapping, base uintptr, yield func(at, end int)) bool {
 	n := m.size / hostPage
 	if len(p.entries) != n*8 {

@@ -2,8 +2,7 @@
 
 package sandbox
 
-// Elsewhere than on Linux a guest's memory is ordinary memory, and after a run
-// the whole of it is restored: right, but slower.
+// Except on Linux, a guest's memory is ordinary memory, and reset restores all of it after a run: correct, but slower.
 
 type snapshot struct{ image }
 
@@ -16,9 +15,9 @@ func (s *snapshot) close() {}
 type mapping struct {
 	reserved []byte
 	size     int
-	most     int // what limit may be
+	most     int // maximum of limit
 	limit    int
-	mayGrow  func(size int) bool // asked as well; may be nil
+	mayGrow  func(size int) bool // must agree as well; may be nil
 }
 
 func newMapping(most int) (*mapping, error) { return &mapping{most: most, limit: most}, nil }
@@ -49,7 +48,7 @@ func (s *snapshot) restore(m *mapping) {
 
 func (s *snapshot) trim(*mapping) {}
 
-func (s *snapshot) deep(*mapping) bool { return true } // nobody knows
+func (s *snapshot) deep(*mapping) bool { return true } // unknown here
 
 func (m *mapping) watch() {}
 

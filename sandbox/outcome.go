@@ -12,7 +12,7 @@ import (
 	"github.com/tetratelabs/wazero/sys"
 )
 
-// left gathers what every run leaves behind.
+// left collects the part of the result that every run has.
 func (r *Run) left(g *guest) *Result {
 	t := now()
 	res := &Result{Usage: Usage{CPU: r.cpu, Wall: r.wall(t), Memory: int64(g.mem.size)}}
@@ -26,7 +26,7 @@ func (r *Run) left(g *guest) *Result {
 	return res
 }
 
-// finished reads the result of a run that the guest itself ended.
+// finished reads the result of a run that ended by itself.
 func (r *Run) finished(g *guest) (*Result, error) {
 	res := r.left(g)
 	limit := r.limits.ResultBytes
@@ -92,8 +92,8 @@ func (r *Run) failed(g *guest, cause error) (*Result, error) {
 	return res, e
 }
 
-// trapCause keeps the first line of wazero's message. The rest is a stack of
-// the interpreter's functions, which helps nobody.
+// trapCause keeps the first line of wazero's message. The rest is a stack of the interpreter's functions, which is
+// useless to readers.
 func trapCause(err error) error {
 	var exit *sys.ExitError
 	if errors.As(err, &exit) {
@@ -111,13 +111,13 @@ func (r *Run) outOfMemory(g *guest) *Error {
 		g.mem.limit>>20)}
 }
 
-// where asks a guest that was stopped where the program was.
+// where asks a stopped guest for the program's position.
 func (r *Run) where(g *guest) Position {
 	if !g.waste {
 		return Position{}
 	}
-	// cm_where polls as every function of the guest does, and so needs a turn. If it
-	// does not end, the guest stops at its next poll.
+	// cm_where polls like every function of the guest, and so needs a turn. If it does not end, the guest stops at its
+	// next poll.
 	g.enter()
 	defer g.leave()
 	where := g.module.ExportedFunction("cm_where")
@@ -127,8 +127,7 @@ func (r *Run) where(g *guest) Position {
 	return r.program.position(int(g.shared.uint32(sharedLine)), int(g.shared.uint32(sharedColumn)))
 }
 
-// position maps a place as the guest counts it, where Source begins on the
-// second line, to the author's text.
+// position maps a guest's position to the author's text. For the guest, Source begins on the second line.
 func (p *Program) position(line, column int) Position {
 	if line--; line <= 0 {
 		return Position{}
@@ -139,7 +138,7 @@ func (p *Program) position(line, column int) Position {
 	return Position{Line: line, Column: column}
 }
 
-// describe makes an Error of what the guest says that the program threw.
+// describe makes an Error of the exception that the guest reports.
 func describe(out []byte, kind Kind, p *Program) *Error {
 	var d struct{ Kind, Name, Message, Stack, ToolName, Reason, Detail string }
 	if err := json.Unmarshal(out, &d); err != nil {
@@ -155,8 +154,7 @@ func describe(out []byte, kind Kind, p *Program) *Error {
 
 var place = regexp.MustCompile(`:(\d+):(\d+)\)?$`)
 
-// stack maps the positions of a JavaScript stack to the author's text, and
-// leaves out frames outside the program.
+// stack maps the positions of a JavaScript stack to the author's text, and omits frames outside the program.
 func (p *Program) stack(s string) (string, Position) {
 	name := p.Name
 	if name == "" {

@@ -20,26 +20,23 @@ import (
 // ErrParked is the error of a run that was parked.
 var ErrParked = errors.New("sandbox: the run was parked")
 
-// ErrImage is wrapped by the errors of [Engine.Resume] for an image that is
-// damaged, forged, or of another guest.
+// Errors of [Engine.Resume] for an image that is damaged, forged, or of another guest wrap ErrImage.
 var ErrImage = errors.New("sandbox: not an image of a run that this engine can resume")
 
-// parking is what [Run.Park] asked for. The driving goroutine sets image and err
-// before it closes done.
+// parking is a request of [Run.Park]. The driving goroutine sets image and err before it closes done.
 type parking struct {
-	wanted int // how many wait for it; guarded by Run.mu
+	wanted int // number of waiters; guarded by Run.mu
 	image  []byte
 	err    error
 }
 
-// Park waits until the run is quiescent, that is until the Host has returned
-// [ErrLater] for every open call, takes it out of its guest and returns it as
-// bytes, for [Engine.Resume] in this process or another. From then on
-// [Run.Settle] takes no answer: it belongs to the run that is resumed. A run that ends first
-// is not parked: then the error says so, and [Run.Wait] has the result.
+// Park waits until the run is quiescent: until the Host has returned [ErrLater] for every open call. Then it removes
+// the run from its guest and returns it as bytes, for [Engine.Resume] in this process or another. From then on
+// [Run.Settle] accepts no answer: answers go to the resumed run. Park does not park a run that ends first: then the
+// error says so, and [Run.Wait] has the result.
 //
-// The image holds the program's data, as it is in memory, and is authenticated
-// with [Options.ParkKey]; it is not encrypted.
+// The image holds the program's data in the form that it has in memory. [Options.ParkKey] authenticates it; it is not
+// encrypted.
 func (r *Run) Park(ctx context.Context) ([]byte, error) {
 	r.mu.Lock()
 	if r.park == nil {
@@ -59,7 +56,7 @@ func (r *Run) Park(ctx context.Context) ([]byte, error) {
 		if !ended {
 			return nil, context.Cause(ctx)
 		}
-		<-r.done // too late to give up: there is an image, or will be
+		<-r.done // too late to cancel: an image exists, or will exist
 	}
 	if p.image == nil && p.err == nil {
 		return nil, errors.New("sandbox: the run ended before it could be parked")
@@ -75,7 +72,7 @@ var imageMagic = []byte("codemode run 1\n")
 type imageHeader struct {
 	Guest  string        `json:"guest"`
 	Name   string        `json:"name,omitempty"`
-	Source string        `json:"source"` // for positions, and for whoever looks at it
+	Source string        `json:"source"` // for positions, and for people who inspect it
 	Owner  string        `json:"owner,omitempty"`
 	Limits Limits        `json:"limits"`
 	Memory int           `json:"memory"`
@@ -135,7 +132,7 @@ func (e *Engine) writeImage(h imageHeader, g *guest) ([]byte, error) {
 	var page [4 + hostPage]byte
 	e.snapshot.written(g.mem, func(at int) {
 		if at < e.snapshot.from {
-			return // the stack, which is empty while nothing runs
+			return // the stack; it is empty while nothing runs
 		}
 		binary.LittleEndian.PutUint32(page[:], uint32(at/hostPage))
 		copy(page[4:], g.mem.reserved[at:at+hostPage])
@@ -233,7 +230,7 @@ func (e *Engine) openImage(image []byte) (*imageHeader, io.Reader, error) {
 	return h, flate.NewReader(bytes.NewReader(rest[n:])), nil
 }
 
-// readPages makes a fresh guest's memory what it was when the run was parked.
+// readPages restores in a fresh guest the memory of the parked run.
 func (e *Engine) readPages(g *guest, size int, pages io.Reader) error {
 	g.mem.unwatch()
 	if more := (size - g.mem.size) / wasmPage; more > 0 {

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// The engine charges a guest for the processor time that its thread uses while it computes. What other guests, the rest
-// of this process and other processes do meanwhile costs it nothing. Where threads have no clock (see threadTime), the
-// engine charges the time between two turns, in which other processes may have had the processor.
+// The engine charges a guest for the processor time that its thread uses while it computes. The work of other guests,
+// the rest of this process and other processes costs it nothing. If threads have no clock (see threadTime), the engine
+// charges the time between two turns, which may include time of other processes.
 
-// Reading the thread's clock is a system call, which would make a host call half as expensive again. So the engine
-// charges what a run computes first by elapsed time: coarseTime, or the coarseShare-th part of a small limit. One
-// stretch costs at most that much too, so a run can lose at most twice as much to others.
+// Reading the thread's clock is a system call and would make a host call half as expensive again. So the engine charges
+// the beginning of a run's computing by elapsed time: coarseTime, or the coarseShare-th part of a small limit. One
+// stretch also costs at most that much, so a run can lose at most twice as much to others.
 const (
 	coarseTime  = 20 * time.Millisecond
 	coarseShare = 50
@@ -50,8 +50,8 @@ func (g *guest) computed(t time.Duration) time.Duration {
 	return t - g.began
 }
 
-// used is the charge of the run so far, or a higher figure while that is within the limit: a thread does not use more
-// time than passes.
+// used is the charge of the run so far, or a higher number while that is within the limit: a thread cannot use more
+// time than has elapsed.
 func (g *guest) used(t time.Duration) time.Duration {
 	if most := g.run.cpu + t - g.began; most <= g.run.limits.CPU {
 		return most

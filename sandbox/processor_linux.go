@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// threadTime is how much processor time this thread has used, in the kernel and outside of it; -1 is unknown.
+// threadTime is the processor time that this thread has used, in kernel and user mode; -1 is unknown.
 func threadTime() time.Duration {
 	const clock = 3 // CLOCK_THREAD_CPUTIME_ID
 	var t syscall.Timespec

@@ -18,8 +18,8 @@ import (
 // Run runs p in a fresh guest and performs its calls through h. The Result is
 // never nil; the error is an [*Error] if the run ended without a value.
 //
-// Cancelling ctx ends the run. Calls that are with the Host then are told
-// through their context, and Run does not wait for them.
+// Cancelling ctx ends the run. It also cancels the contexts of calls that the Host is performing, and Run does not wait
+// for them.
 func (e *Engine) Run(ctx context.Context, p Program, h Host) (*Result, error) {
 	r, err := e.prepare(ctx, p, h)
 	if err != nil {
@@ -32,7 +32,7 @@ func (e *Engine) Run(ctx context.Context, p Program, h Host) (*Result, error) {
 	return r.result, r.err
 }
 
-// Start is Run in the background: the answer comes from [Run.Wait].
+// Start is Run in the background: [Run.Wait] returns the answer.
 func (e *Engine) Start(ctx context.Context, p Program, h Host) (*Run, error) {
 	r, err := e.prepare(ctx, p, h)
 	if err != nil {
@@ -43,7 +43,7 @@ func (e *Engine) Start(ctx context.Context, p Program, h Host) (*Run, error) {
 	return r, nil
 }
 
-// prepare makes a run and the guest it will use.
+// prepare makes a run and its guest.
 func (e *Engine) prepare(ctx context.Context, p Program, h Host) (*Run, error) {
 	limits := p.Limits.withDefaults()
 	if len(p.Source) > limits.ProgramBytes {
@@ -69,7 +69,7 @@ func (e *Engine) prepare(ctx context.Context, p Program, h Host) (*Run, error) {
 	return newRun(ctx, e, g, p, limits, h, guestCost), nil
 }
 
-// admit acquires memory for a run that is about to begin, from its owner's share, and waits until there is some.
+// admit acquires memory for a new run from its owner's share, and waits until it is available.
 func (e *Engine) admit(ctx context.Context, owner string, n int64) error {
 	switch err := e.memory.Acquire(ctx, owner, n); {
 	case err == nil:
@@ -114,11 +114,10 @@ func set[T int | int64 | time.Duration](v *T, byDefault T) {
 	}
 }
 
-// A Run is one execution. One goroutine drives the guest; calls have goroutines
-// of their own and leave their answers in answers. A call that the program waits for
-// with nothing else under way is performed by the driving goroutine itself, which
-// saves half of what a call costs. When there is something to drive meanwhile, or
-// after some time, another one takes over: see relieve.
+// A Run is one execution. One goroutine drives the guest; calls have goroutines of their own and leave their answers in
+// answers. If the program waits for a call and nothing else is in progress, the driving goroutine performs the call
+// itself, which saves half of the cost of a call. If there is something to drive meanwhile, or after some time, another
+// goroutine takes over: see relieve.
 type Run struct {
 	// Fixed at the start.
 	engine  *Engine
@@ -127,21 +126,21 @@ type Run struct {
 	limits  Limits
 	parent  context.Context
 	started time.Duration
-	wake    chan struct{} // something changed that wait looks at
-	done    chan struct{} // nil while nobody but the caller of Run can wait
+	wake    chan struct{} // a condition of wait changed
+	done    chan struct{} // nil while only the caller of Run can wait
 
 	// Only the driving goroutine, until done is closed.
 	guest   *guest
 	ctx     context.Context         // of the calls: ends with the run; nil before the first one
 	cancel  context.CancelCauseFunc // the same
-	callers bool                    // it is the goroutine that called Engine.Run, which no Host may hold up
+	callers bool                    // the goroutine that called Engine.Run; no Host may block it
 	begun   bool
 	cpu     time.Duration
 	stop    Kind          // why mustStop stopped the run; 0 (Crashed) before
 	timer   *time.Timer   // of wait; nil until it first waits
 	rings   time.Duration // when the timer fires; 0 after it has
-	spare   []answer      // what wait returned last, to use again
-	taken   int           // bytes of answers that the guest has now
+	spare   []answer      // the last result of wait, for reuse
+	taken   int           // bytes of answers now in the guest
 	result  *Result
 	err     error
 
@@ -160,17 +159,17 @@ type Run struct {
 	held        int        // bytes of open and answers, and of answers that the guest is getting now
 	size        int        // of the guest's memory
 	reserved    int64      // of the engine's memory
-	full        *fair.Full // why the engine refused more; nil if it never did
+	full        *fair.Full // why the engine refused more; nil if it did not
 	pauses      int
 	pausedSince time.Duration
 	paused      time.Duration
 	park        *parking
-	relief      *time.Timer // calls relieve; nil until it is first needed
+	relief      *time.Timer // calls relieve; nil until the first use
 	reliefSet   bool
 }
 
-// Wait blocks until the run has ended and returns what [Engine.Run] would. For
-// a run that was parked the error is [ErrParked].
+// Wait blocks until the run has ended and returns the results of [Engine.Run]. For a parked run the error is
+// [ErrParked].
 func (r *Run) Wait() (*Result, error) {
 	<-r.done
 	return r.result, r.err
@@ -182,8 +181,7 @@ type answer struct {
 	err   error
 }
 
-// mustStop decides whether the guest has to stop now. hostPoll asks it while the
-// guest computes.
+// mustStop decides whether the guest must stop now. hostPoll calls it while the guest computes.
 func (r *Run) mustStop(t, cpu time.Duration) bool {
 	switch {
 	case r.stop != 0:
@@ -197,7 +195,7 @@ func (r *Run) mustStop(t, cpu time.Duration) bool {
 	return true
 }
 
-// wall is the time since the start without what was paused.
+// wall is the time since the start without pauses.
 func (r *Run) wall(t time.Duration) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -208,7 +206,7 @@ func (r *Run) wall(t time.Duration) time.Duration {
 	return d
 }
 
-// drive runs the program to its end, or until it is parked. It reports false if another goroutine took over.
+// drive runs the program until it ends or parks. It reports false if another goroutine took over.
 func (r *Run) drive() bool {
 	g := r.guest
 	result, err := r.loop(g)
@@ -273,7 +271,7 @@ func (r *Run) loop(g *guest) (*Result, error) {
 			return r.failed(g, err)
 		}
 		g.enter()
-		// a program that has taken over the interpreter may never poll, and wake itself for ever
+		// a program that has taken over the interpreter may never poll, and may wake itself for ever
 		if !r.mustStop(g.began, r.cpu) {
 			err = r.proceed(g, answers)
 		} else {
@@ -305,8 +303,7 @@ func (r *Run) proceed(g *guest, answers []answer) error {
 	return nil
 }
 
-// begin hands the guest its limits, its randomness and the program, and runs
-// the program until it first waits.
+// begin passes the guest its limits, its randomness and the program, and runs the program until it first waits.
 func (r *Run) begin(g *guest) error {
 	p := &r.program
 	var seed [40]byte // for crypto, and for Math.random
@@ -335,8 +332,8 @@ func (r *Run) begin(g *guest) error {
 
 const defaultName = "program.js"
 
-// trimAfter is how long a run waits until it gives up memory that it does not need
-// for waiting. Getting it back takes some microseconds.
+// trimAfter is how long a run waits before it releases memory that it does not need for waiting. Getting it back takes
+// some microseconds.
 const trimAfter = 10 * time.Millisecond
 
 // wait blocks until there are answers, a timer is due, or the run must stop.
@@ -357,7 +354,7 @@ func (r *Run) wait(g *guest) ([]answer, error) {
 		}
 	}
 	r.idle.Store(true)
-	var since time.Duration // when it began to sleep here
+	var since time.Duration // start of the sleep
 	yielded, trimmed := false, false
 	for {
 		r.mu.Lock()
@@ -366,7 +363,7 @@ func (r *Run) wait(g *guest) ([]answer, error) {
 		running, busy := r.pauses == 0, r.inFlight > 0
 		park := r.park
 		if park != nil && park.wanted > 0 && len(answers) == 0 && r.inFlight == 0 && len(r.open) > 0 {
-			r.ended = true // an answer that comes now would be in neither run
+			r.ended = true // an answer that comes now would get lost between the two runs
 		} else {
 			park = nil
 		}
@@ -374,7 +371,7 @@ func (r *Run) wait(g *guest) ([]answer, error) {
 		if park != nil {
 			return nil, r.parkNow(g, park)
 		}
-		r.spare = answers // the caller has read it when it calls wait again
+		r.spare = answers // the caller has read it by its next call of wait
 		if len(answers) > 0 {
 			return answers, nil
 		}
@@ -383,8 +380,7 @@ func (r *Run) wait(g *guest) ([]answer, error) {
 			return nil, nil
 		}
 		if busy && !yielded {
-			// A Host that has its answer at once gives it now, which costs a
-			// fifth of a wake-up.
+			// A Host with an immediate answer gives it now, which costs a fifth of a wake-up.
 			yielded = true
 			runtime.Gosched()
 			continue
@@ -409,7 +405,7 @@ func (r *Run) wait(g *guest) ([]answer, error) {
 			left = min(left, trimAfter-(t-since))
 		default:
 			r.engine.snapshot.trim(g.mem)
-			g.do = nil // gives up the native stack too, which is empty
+			g.do = nil // releases the native stack too; it is empty
 			trimmed = true
 		}
 		r.alarm(t + left)
@@ -424,8 +420,8 @@ func (r *Run) wait(g *guest) ([]answer, error) {
 	}
 }
 
-// alarm sets the timer. It leaves a timer that fires earlier than needed as it is:
-// wait looks again then, and setting it anew for each call costs more.
+// alarm sets the timer. It does not change a timer that fires too early: wait then checks again, and resetting the
+// timer for each call costs more.
 func (r *Run) alarm(at time.Duration) {
 	switch {
 	case r.timer == nil:
@@ -438,8 +434,7 @@ func (r *Run) alarm(at time.Duration) {
 	r.rings = at
 }
 
-// settle gives the program the answer to one of its calls, and runs the program
-// if it is the last one.
+// settle gives the program the answer to one of its calls, and runs the program if that is the last answer.
 func (r *Run) settle(g *guest, a answer, last bool) error {
 	how, body := settleValue, []byte(a.value)
 	switch {
@@ -468,7 +463,7 @@ func (r *Run) settle(g *guest, a answer, last bool) error {
 // properties and cuts the message.
 const errorBytes = 1 << 20
 
-// throwJSON is what doSettle takes for an error.
+// throwJSON encodes an error for doSettle.
 func throwJSON(err error) []byte {
 	var t *Throw
 	if !errors.As(err, &t) {
@@ -481,7 +476,7 @@ func throwJSON(err error) []byte {
 	b, jsonErr := json.Marshal(struct {
 		Class   string         `json:"class"`
 		Message string         `json:"message"`
-		Props   map[string]any `json:"props"` // always there: a missing one would be looked up in Object.prototype
+		Props   map[string]any `json:"props"` // always present, else lookup falls back to Object.prototype
 	}{t.Class, t.Message, props})
 	if jsonErr != nil || len(b) > errorBytes {
 		b, _ = json.Marshal(map[string]any{"class": t.Class, "message": cutText(t.Message, errorBytes/8),
@@ -490,8 +485,7 @@ func throwJSON(err error) []byte {
 	return b
 }
 
-// call is codemode_call: it copies the name and the arguments, starts or queues
-// the call, and returns its id.
+// call implements codemode_call: it copies the name and the arguments, starts or queues the call, and returns its id.
 func (r *Run) call(name, args []byte) int32 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -514,7 +508,7 @@ func (r *Run) call(name, args []byte) int32 {
 	return int32(c.ID)
 }
 
-// start queues c if too many calls are under way. Otherwise c starts as soon as the program waits, polls or makes
+// start queues c if too many calls are in progress. Otherwise c starts as soon as the program waits, polls or makes
 // another call. The caller holds r.mu.
 func (r *Run) start(c *Call) {
 	r.open = append(r.open, c)
@@ -541,9 +535,8 @@ func (r *Run) performNext() {
 	go r.perform(c)
 }
 
-// performLast is performNext for a program that waits. If no other call is under way, and alone says that this
-// goroutine has nothing else to do soon, it performs the call itself. It reports whether this goroutine still drives
-// the run.
+// performLast is performNext for a waiting program. If no other call is in progress, and alone says that this goroutine
+// has nothing else to do soon, it performs the call itself. It reports whether this goroutine still drives the run.
 func (r *Run) performLast(alone bool) bool {
 	r.mu.Lock()
 	alone = alone && r.inFlight == 1 && len(r.answers) == 0
@@ -579,14 +572,13 @@ func (r *Run) performLast(alone bool) bool {
 	return drives
 }
 
-// reliefAfter is the longest time that a run's goroutine performs a call without
-// another one looking after the run.
+// reliefAfter is the longest time that a run's goroutine performs a call while no goroutine drives the run.
 const reliefAfter = 10 * time.Millisecond
 
 // errRelieved says that another goroutine drives the run now.
 var errRelieved = errors.New("relieved")
 
-// relieve makes another goroutine drive the run if its own performs a call.
+// relieve makes another goroutine drive the run if its own is performing a call.
 func (r *Run) relieve() {
 	if id := r.away.Load(); id != 0 && r.away.CompareAndSwap(id, 0) {
 		go r.drive()
@@ -596,7 +588,7 @@ func (r *Run) relieve() {
 // setRelief calls relieve in at most reliefAfter. The caller holds r.mu.
 func (r *Run) setRelief() {
 	switch {
-	case r.reliefSet: // for an earlier call; coming too soon for this one costs less than setting it anew
+	case r.reliefSet: // for an earlier call; firing too early for this one costs less than a reset
 	case r.relief == nil:
 		r.relief = time.AfterFunc(reliefAfter, func() {
 			r.mu.Lock()
@@ -640,13 +632,12 @@ func (r *Run) performed(c *Call, a answer) (next *Call) {
 	return next
 }
 
-// ErrLater is what a Host returns for a call whose answer will come through
-// [Run.Settle]: nothing is held for it meanwhile, and a run in which all open
-// calls are of this kind can be parked.
+// A Host returns ErrLater for a call that [Run.Settle] will answer. The host holds nothing for it meanwhile, and Park
+// can park a run if all its open calls are of this kind.
 var ErrLater = errors.New("the answer comes later")
 
-// Settle answers a call for which the Host returned [ErrLater]. It reports
-// whether such a call was open; it is answered at most once.
+// Settle answers a call for which the Host returned [ErrLater]. It reports whether such a call was open. A call gets at
+// most one answer.
 func (r *Run) Settle(id int, value json.RawMessage, err error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -658,7 +649,7 @@ func (r *Run) Settle(id int, value json.RawMessage, err error) bool {
 	return true
 }
 
-// Open lists the calls that have no answer yet, oldest first.
+// Open lists the unanswered calls, oldest first.
 func (r *Run) Open() []*Call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -670,7 +661,7 @@ func (r *Run) opened(id int) (at int, ok bool) {
 	return slices.BinarySearchFunc(r.open, id, func(c *Call, id int) int { return c.ID - id })
 }
 
-// ask calls the Host; a panic in it fails this one call, as does the end of its goroutine.
+// ask calls the Host. A panic in the Host fails only this call, and so does the end of its goroutine.
 func (r *Run) ask(c *Call) (a answer) {
 	returned := false
 	defer func() {
@@ -693,7 +684,7 @@ func (r *Run) ask(c *Call) (a answer) {
 	return answer{c.ID, v, err}
 }
 
-// notify makes wait look again.
+// notify makes wait check again.
 func (r *Run) notify() {
 	select {
 	case r.wake <- struct{}{}:
@@ -704,7 +695,7 @@ func (r *Run) notify() {
 
 // progress is Call.Progress.
 func (r *Run) progress() (calls int, waiting bool) {
-	waiting = r.idle.Load() // first: a call that is made afterwards is counted
+	waiting = r.idle.Load() // first: so that later calls count
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	calls = r.calls - len(r.queue)

@@ -9,39 +9,34 @@ import (
 
 // A Program is what one run executes.
 type Program struct {
-	// Source is JavaScript: the body of an async function, whose return value
-	// is the result. Positions in errors are positions in Source unless Lookup
-	// maps them.
+	// Source is JavaScript: the body of an async function. Its return value is the result. Positions in errors are
+	// positions in Source unless Lookup maps them.
 	Source string
-	// Name is the file name shown in stacks; "" means "program.js".
+	// Name is the file name in stacks; "" means "program.js".
 	Name string
-	// Input is what the program sees as the global `input`, as JSON; nil means undefined.
+	// Input is the program's global `input`, as JSON; nil means undefined.
 	Input json.RawMessage
-	// Owner names who shares memory and processors with other owners; see [Options.Memory]. "" is an owner like others.
+	// Owner is the unit for sharing memory and processors; see [Options.Memory]. "" is an owner like any other.
 	Owner string
 	// Limits bound the run; every zero field has the default of [DefaultLimits].
 	Limits Limits
-	// Lookup maps a 1-based line and column in Source to the text its author
-	// wrote; nil means that they are the same.
+	// Lookup maps a 1-based line and column in Source to the author's text; nil means that they are the same.
 	Lookup func(line, column int) (int, int)
 }
 
 // Limits bound one run. A zero field means the default.
 type Limits struct {
 	// CPU is the processor time that the guest may use. Waiting for calls, for timers and for a processor does not
-	// count. Only on Linux do threads have a clock here. Elsewhere, what other processes compute between two turns of
+	// count. Only on Linux do threads have a clock here. Elsewhere, the time of other processes between two turns of
 	// the guest counts too.
 	CPU time.Duration
-	// Wall is the time from the start to the result, except what the Host
-	// takes out of it with [Call.Pause].
+	// Wall is the time from the start to the result, minus the Host's pauses with [Call.Pause].
 	Wall time.Duration
-	// Memory is the size in bytes that the guest's whole memory may reach:
-	// the interpreter, its stack and everything the program holds. What the host
-	// holds for the program counts too: the arguments of calls without an answer,
-	// and answers that the program has not taken. A call throws a RangeError if
-	// there is no room for its arguments, and fails with one if there is none for
-	// its answer. If the program itself needs more, the run ends. The host may
-	// hold 8 MiB more than what the program leaves.
+	// Memory is the size in bytes that the guest's whole memory may reach: the interpreter, its stack and everything
+	// the program holds. Memory that the host holds for the program counts too: the arguments of unanswered calls, and
+	// answers that the program has not taken. A call throws a RangeError if there is no room for its arguments, and
+	// fails with one if there is none for its answer. If the program itself needs more, the run ends. The host may hold
+	// 8 MiB more than the program leaves free.
 	Memory int64
 	// Calls is how many calls the run may make.
 	Calls int
@@ -51,13 +46,13 @@ type Limits struct {
 	ArgumentBytes int
 	// ResultBytes bounds the JSON of the returned value.
 	ResultBytes int
-	// ConsoleBytes bounds the console; the host counts and drops what is beyond.
+	// ConsoleBytes bounds the console; the host counts and drops bytes beyond it.
 	ConsoleBytes int
 	// ProgramBytes bounds Source.
 	ProgramBytes int
 }
 
-// DefaultLimits returns the limits that apply where a field is zero.
+// DefaultLimits returns the limits that replace zero fields.
 func DefaultLimits() Limits {
 	return Limits{
 		CPU:           5 * time.Second,
@@ -72,28 +67,27 @@ func DefaultLimits() Limits {
 	}
 }
 
-// A Host performs the calls of one run. It runs on a goroutine of its own, up
-// to Limits.InFlight at once, and its context ends with the run. What it
-// returns is what the program's await gives: JSON, or nil for undefined. An
-// error becomes an exception: a [*Throw] as it says, any other a plain Error
-// with the error's text.
+// A Host performs the calls of one run. It runs on a goroutine of its own, up to Limits.InFlight at once, and its
+// context ends with the run. Its result is the value of the program's await: JSON, or nil for undefined. An error
+// becomes an exception: a [*Throw] becomes the exception that it describes, any other error a plain Error with the
+// error's text.
 type Host func(ctx context.Context, c *Call) (json.RawMessage, error)
 
 // A Call is one use of codemode_call by a program.
 type Call struct {
-	// ID numbers the calls of a run, from 1, in the order they were made.
+	// ID numbers the calls of a run, from 1, in the order in which the program made them.
 	ID int
-	// Name is what the program called: server__tool, or the plain name of a host
-	// function. A name longer than 1 KiB is cut and ends with …: it names nothing.
+	// Name is the called function: server__tool, or the plain name of a host function. The host truncates a name longer
+	// than 1 KiB and ends it with …: it names nothing.
 	Name string
-	// Args is the JSON of the argument, frozen when the call was made; "null" if there was none.
+	// Args is the JSON of the argument at the time of the call; "null" if there was none.
 	Args json.RawMessage
 
-	run *Run // nil for a Call that a test made
+	run *Run // nil for a Call of a test
 }
 
-// Progress tells how many calls of the run have been handed to the Host, and
-// whether the program waits and will make no further one before an answer or a timer.
+// Progress returns how many calls of the run the Host has received, and whether the program waits and will make no
+// further call before an answer or a timer.
 func (c *Call) Progress() (calls int, waiting bool) {
 	if c.run == nil {
 		return 0, false
@@ -101,8 +95,8 @@ func (c *Call) Progress() (calls int, waiting bool) {
 	return c.run.progress()
 }
 
-// Pause stops the run's wall clock while a person is awaited; the returned
-// function starts it again and may be called more than once.
+// Pause stops the run's wall clock while the run waits for a person. The returned function restarts it; callers may
+// call it more than once.
 func (c *Call) Pause() (resume func()) {
 	if c.run == nil {
 		return func() {}
@@ -121,11 +115,11 @@ type Throw struct {
 
 func (t *Throw) Error() string { return t.Class + ": " + t.Message }
 
-// A Result is what a run leaves behind, however it ended.
+// A Result is the result of a run, however the run ended.
 type Result struct {
-	// Value is the JSON of what the program returned; nil means undefined or no result.
+	// Value is the JSON of the program's return value; nil means undefined or no result.
 	Value json.RawMessage
-	// Console holds what was printed, in order.
+	// Console holds the printed lines, in order.
 	Console []Line
 	// ConsoleDropped counts the bytes beyond Limits.ConsoleBytes.
 	ConsoleDropped int
@@ -138,27 +132,27 @@ type Line struct {
 	Text  string `json:"text"`
 }
 
-// Usage is what a run took.
+// Usage is the resource usage of a run.
 type Usage struct {
-	CPU    time.Duration // processor time the guest used; of short runs the time that passed
-	Wall   time.Duration // start to end, without what was paused
-	Memory int64         // the guest memory's size at its largest, in bytes
+	CPU    time.Duration // processor time of the guest; for short runs the elapsed time
+	Wall   time.Duration // start to end, without pauses
+	Memory int64         // largest size of the guest's memory, in bytes
 	Calls  int
 }
 
-// A Kind says why a run ended without a result. The host decides it by what it
-// saw, never by a message that a program could have written.
+// A Kind says why a run ended without a result. The host decides it by its own observations, never by a message that a
+// program could have written.
 type Kind int
 
 const (
-	Crashed       Kind = iota // the guest trapped; nothing is known of the program
+	Crashed       Kind = iota // the guest trapped; the program's state is unknown
 	Threw                     // an exception nobody caught
 	TimedOut                  // Limits.CPU or Limits.Wall
 	OutOfMemory               // Limits.Memory
 	TooMuchOutput             // Limits.ResultBytes
 	TooManyCalls              // Limits.Calls
 	Canceled                  // the context ended
-	Abandoned                 // it waits for promises that nothing can settle any more
+	Abandoned                 // the program waits for promises that nothing can settle any more
 	Refused                   // not started: too long, or not the body of a function
 )
 
@@ -183,9 +177,9 @@ type Error struct {
 	Kind    Kind
 	Name    string   // the JavaScript error's name, if it was one
 	Message string   // one sentence
-	Stack   string   // as JavaScript prints it, with the author's positions
+	Stack   string   // as JavaScript prints it, with positions in the author's text
 	Pos     Position // where in the program, if known
-	Call    int      // the call whose error this is, raised by the Host and not caught; 0 if it is another
+	Call    int      // the call with this uncaught error of the Host; 0 for other errors
 	Err     error    // the cause on the host's side, if there is one
 }
 

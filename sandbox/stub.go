@@ -8,16 +8,16 @@ import (
 	"slices"
 )
 
-// A module is the guest, taken apart: the snapshot takes its data, and the cache keeps its machine code. Little is
-// left to read at each start, and to do for each guest.
+// A module is the guest in parts: the snapshot takes its data, and the cache keeps its machine code. Little remains to
+// read at each start, and to do for each guest.
 type module struct {
-	// stub is the module without its data, which guests have from the snapshot, and without its code:
-	// each function only traps. wazero validated the bare module when it compiled the machine code. To link that
-	// code again, the types, imports and exports of a module are enough. Validating the code again at each start
-	// would take longer than the rest of the start.
+	// stub is the module without its data, which guests get from the snapshot, and without its code: each function only
+	// traps. wazero validated the bare module when it compiled the machine code. To link that code again, the types,
+	// imports and exports of a module are enough. Validating the code again at each start would take longer than the
+	// rest of the start.
 	stub      []byte
 	code      []byte // the section, whole
-	codeAfter int    // where in stub the one without code is, and where it ends
+	codeAfter int    // position and end in stub of the section without code
 	codeEnd   int
 	data      []segment
 	memory    int // bytes, at the start
@@ -28,7 +28,7 @@ func (m *module) bare() []byte {
 	return slices.Concat(m.stub[:m.codeAfter], m.code, m.stub[m.codeEnd:])
 }
 
-// A segment is what a module puts into its memory.
+// A segment is data that a module writes into its memory.
 type segment struct {
 	at    int
 	bytes []byte
@@ -44,7 +44,7 @@ const (
 
 var errNotWasm = errors.New("not a WebAssembly module")
 
-// takeApart reads a module as far as it has to. A module that places its data otherwise than the guest does is an
+// takeApart reads the necessary parts of a module. A module that places its data differently than the guest is an
 // error: without its data it would be another module.
 func takeApart(wasm []byte) (*module, error) {
 	const header = 8 // magic number and version
@@ -99,7 +99,7 @@ func stubCode(section []byte) ([]byte, error) {
 	return append(binary.AppendUvarint([]byte{sectionCode}, uint64(len(bodies))), bodies...), nil
 }
 
-// readMemory is the size of the one memory that a module begins with.
+// readMemory returns the initial size of a module's only memory.
 func readMemory(section []byte) (int, error) {
 	count, n := binary.Uvarint(section)
 	if n <= 0 || count != 1 || len(section) < n+2 {
@@ -112,7 +112,7 @@ func readMemory(section []byte) (int, error) {
 	return int(pages) * wasmPage, nil
 }
 
-// readData reads segments that are put into memory 0 at a constant address.
+// readData reads segments for memory 0 at a constant address.
 func readData(section []byte) ([]segment, error) {
 	bad := fmt.Errorf("%w: it places data at an address that is not constant", errNotWasm)
 	count, n := binary.Uvarint(section)
@@ -140,7 +140,8 @@ func readData(section []byte) ([]segment, error) {
 	return segments, nil
 }
 
-// varint reads a signed LEB128 number (WebAssembly 2.0, 5.2.2) of 32 bits and how many bytes it has; 0 if it is none.
+// varint reads a signed LEB128 number (WebAssembly 2.0, 5.2.2) of 32 bits and how many bytes it has; 0 if it is
+// invalid.
 func varint(p []byte) (v, n int) {
 	for shift := 0; n < len(p) && n < 5; shift += 7 {
 		b := p[n]

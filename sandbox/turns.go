@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Turns let as many guests compute at once as there are processors. Owners take turns, and the guests of one owner
-// come first in, first out: many guests of one owner delay another owner's by one turn. A guest is machine code, which
-// Go cannot preempt, and Go lets a goroutine have its processor for ten milliseconds. Beside some endless programs,
-// work that yields often would take seconds: a garbage collection, for one, yields for each span that it sweeps.
+// Turns let as many guests compute at once as there are processors. Owners take turns, and the guests of one owner are
+// first in, first out: many guests of one owner delay another owner's by one turn. A guest is machine code, which Go
+// cannot preempt, and Go lets a goroutine keep its processor for ten milliseconds. Next to some endless programs, work
+// that yields often would take seconds: a garbage collection, for one, yields for each span that it sweeps.
 type turns struct {
-	free atomic.Int64 // how many could compute now; if negative, how many wait
+	free atomic.Int64 // number of free turns; if negative, number of waiters
 
 	mu     sync.Mutex
-	early  int // turns that were released before who waits for them was in a queue
+	early  int // turns released before their waiter was in a queue
 	queues map[string][]chan struct{}
 	order  []string // the owners that have a queue, next one first
 }
@@ -26,7 +26,7 @@ func newTurns(n int) *turns {
 	return t
 }
 
-// slice is how long a guest computes until it is others' turn.
+// slice is how long a guest computes before it passes the turn.
 const slice = 200 * time.Microsecond
 
 // acquire waits for a turn. wake is the guest's own, with room for one.
@@ -70,9 +70,9 @@ func (t *turns) release() {
 	}
 }
 
-// pass lets others compute: the rest of the process, and guests that wait for their turn.
+// pass lets others compute: the rest of the process, and waiting guests.
 func (t *turns) pass(owner string, wake chan struct{}) {
-	runtime.Gosched() // before release wakes a guest: Go would run that one before all else
+	runtime.Gosched() // before release wakes a guest: Go would run that guest before everything else
 	t.release()
 	t.acquire(owner, wake)
 }
