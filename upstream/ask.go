@@ -14,8 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A Question is what a server asks the person for whom a call is made
-// (elicitation/create). It is the server's words throughout.
+// A Question is a server's question (elicitation/create) to the person behind a call. All of it is the server's words.
 type Question struct {
 	Server  string
 	Message string
@@ -32,7 +31,7 @@ type Answer struct {
 const (
 	Accepted  = "accept"
 	Declined  = "decline" // a person said no
-	Dismissed = "cancel"  // no person said anything
+	Dismissed = "cancel"  // no person answered
 )
 
 // An askFunc puts a question to a person; see [CallOptions.Ask].
@@ -44,7 +43,7 @@ const (
 	questionsMax = 10
 )
 
-// A caller is one of those for whom calls are in flight at a server.
+// A caller is one with calls in flight at a server.
 type caller struct {
 	key      string  // marks the questions in the streams of its calls
 	ask      askFunc // of the latest call; nil reaches nobody
@@ -55,12 +54,10 @@ type caller struct {
 	finished context.CancelFunc
 }
 
-// callers decides which caller a question concerns. A question about one
-// person's call must never reach another person. Since protocol 2026-07-28 it
-// is the answer to that call. Before, over HTTP, it comes in the stream of that
-// call if the server follows the specification. Elsewhere, as over stdio,
-// nothing says which call it belongs to: it is passed on only while all calls
-// in flight are those of one caller.
+// callers determines which caller a question concerns. A question about one person's call must never reach another
+// person. Since protocol 2026-07-28 it is the answer to that call. Before, over HTTP, it comes in the stream of that
+// call if the server follows the specification. Otherwise, as over stdio, nothing says which call it belongs to: then
+// the session passes it on only while all calls in flight belong to one caller.
 type callers struct {
 	mu        sync.Mutex
 	bySession map[any]*caller
@@ -125,11 +122,11 @@ func (cs *callers) of(ctx context.Context, meta mcp.Meta) (*caller, askFunc, err
 	return c, c.ask, nil
 }
 
-// callerMeta is where a question carries the key of its caller inside this process.
+// callerMeta is the key of _meta that carries a question's caller inside this process.
 const callerMeta = "codemode/caller"
 
-// mark writes into a question that came in the stream of a call whom it
-// concerns. Servers cannot do so: they do not know the keys.
+// mark writes the caller into a question that came in the stream of a call. Servers cannot do so: they do not know the
+// keys.
 func (c *caller) mark(message []byte) []byte {
 	if c == nil || !bytes.Contains(message, []byte(`"elicitation/create"`)) {
 		return message
@@ -149,8 +146,8 @@ func (c *caller) mark(message []byte) []byte {
 	return marshal(m)
 }
 
-// elicit answers a question of the server. It refuses, with the reason, a
-// question that cannot reach the one person whom it concerns, and dismisses one for nobody.
+// elicit answers a question of the server. It refuses, with the reason, a question that cannot reach exactly the person
+// concerned, and dismisses a question for nobody.
 func (s *session) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	c, ask, err := s.callers.of(ctx, r.Params.Meta)
 	q, badly := question(s.server.Name, r.Params)
@@ -198,7 +195,7 @@ func question(server string, p *mcp.ElicitParams) (*Question, error) {
 }
 
 // toOpen describes the pages that a server wants a person to open. We do not offer such questions and do not relay
-// them: the person cannot see what the page will ask, and a link out of a program's call looks like one of ours.
+// them: the person cannot see what the page will ask, and a link from a program's call looks like one of ours.
 func toOpen(addresses ...string) string {
 	var all []string
 	for _, a := range addresses {
@@ -218,7 +215,7 @@ func errorText(e *jsonrpc.Error) string {
 			URL string `json:"url"`
 		} `json:"elicitations"`
 	}
-	_ = json.Unmarshal(e.Data, &data) // without addresses there is its message alone
+	_ = json.Unmarshal(e.Data, &data) // without addresses return only its message
 	var addresses []string
 	for _, one := range data.Elicitations[:min(len(data.Elicitations), questionsMax)] {
 		if one.URL != "" {

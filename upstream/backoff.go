@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// How long to wait before a server is started again. The first restart after a
-// steady time comes almost at once; a server that keeps failing is tried once a
-// minute.
+// How long to wait before restarting a server. The first restart after a steady time is almost immediate; the
+// supervisor tries a server that keeps failing once a minute.
 const (
 	firstPause = 100 * time.Millisecond
 	basePause  = 500 * time.Millisecond

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// A span is where a value stands in a text.
+// A span is the position of a value in a text.
 type span struct{ from, to int }
 
-// entries goes through the members of an object or the elements of an array, which begins at from in valid JSON; the
-// key of an element is empty, that of a member has its quotation marks.
+// entries iterates over the members of an object or the elements of an array that begins at from in valid JSON. The key
+// of an element is empty; a member's key includes its quotation marks.
 func entries(raw []byte, from int) iter.Seq2[span, span] {
 	return func(yield func(key, value span) bool) {
 		object := raw[from] == '{'

@@ -9,9 +9,8 @@ import (
 // envFileMax bounds a file of variables.
 const envFileMax = 1 << 20
 
-// readEnvFile reads KEY=value lines as editors write them: blank lines and
-// lines that begin with # are skipped, "export " in front and quotes around the
-// value are taken off. Nothing in a value is expanded.
+// readEnvFile reads KEY=value lines as editors write them: it skips blank lines and lines that begin with #, and
+// removes a leading "export " and quotes around the value. It expands nothing in a value.
 func readEnvFile(path string) (map[string]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {

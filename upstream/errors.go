@@ -10,15 +10,14 @@ type Error struct {
 	Server string
 	Tool   string // raw name, "" if no tool was called
 
-	// Unknown is true when the request was sent and no answer came: its effect
-	// may or may not have happened. When it is false nothing happened, and a
-	// repetition is safe.
+	// Unknown is true if we sent the request and got no answer: its effect may or may not have happened. When it is
+	// false nothing happened, and a repetition is safe.
 	Unknown bool
 
 	Err error // why; errors.Is finds context.DeadlineExceeded and context.Canceled in it
 
-	// again is set when the server cannot have acted on the request: it was not
-	// sent, or was for a session that the server no longer knows.
+	// again is set if the server cannot have acted on the request: we did not send it, or it was for a session that the
+	// server no longer knows.
 	again bool
 }
 
@@ -40,7 +39,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // A ToolError is the server's own report that a call failed.
 type ToolError struct {
 	Server, Tool string
-	Message      string  // what the server says, as text
+	Message      string  // the server's message, as text
 	Code         int64   // of a JSON-RPC error; 0 when the tool reported the failure in its result
 	Result       *Result // the whole result; nil for a JSON-RPC error
 }

@@ -39,9 +39,8 @@ func (f *eventFilter) Read(p []byte) (int, error) {
 	return f.ready.Read(p)
 }
 
-// event reads one event and puts what the SDK gets of it into ready. By the
-// specification of event streams, an event without its blank line at the end
-// of the stream does not count.
+// event reads one event and stores the SDK's part of it in ready. By the specification of event streams, an event
+// without its blank line at the end of the stream does not count.
 func (f *eventFilter) event() error {
 	var fields, data []byte
 	name := ""

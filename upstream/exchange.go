@@ -11,42 +11,40 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// An exchange is what the transports record of one request: whether it was
-// sent, and the answer byte for byte. The SDK decodes answers into Go values,
-// which rounds integers beyond 2^53, loses the order of keys, and fails at
-// content that it does not know. The SDK calls our transports with the context
-// of the request, so the record travels in it, as a trace of net/http/httptrace does.
+// An exchange is the transports' record of one request: whether they sent it, and the answer byte for byte. The SDK
+// decodes answers into Go values, which rounds integers beyond 2^53, loses the order of keys, and fails at content that
+// it does not know. The SDK calls our transports with the context of the request, so the record travels in it, as a
+// trace of net/http/httptrace does.
 type exchange struct {
 	// alone withholds the result from the SDK, which gets errWithheld instead:
 	// decoding the shortest result allocates 64 KiB.
 	alone bool
 
-	caller *caller         // for whom the request is made; nil is nobody in particular
+	caller *caller         // the caller behind the request; nil is nobody in particular
 	over   <-chan struct{} // closed when nobody waits for the answer any more
 
 	mu     sync.Mutex
-	sent   bool            // at least a part of the request was sent
+	sent   bool            // the transport sent at least a part of the request
 	status int             // of the HTTP answer, 0 if there was none
 	result json.RawMessage // nil until it arrives
 	failed *jsonrpc.Error  // the answer was an error of the server
 }
 
-// errWithheld is what the SDK gets in place of a result. Nobody sees it: where
-// there is a result, no error counts.
+// The SDK gets errWithheld in place of a result. Nobody sees it: if there is a result, no error counts.
 var errWithheld = &jsonrpc.Error{Code: 1, Message: "the transport kept the result"}
 
 type exchangeKey struct{}
 
-// context returns a context for the SDK. The record is of the last request that
-// the SDK makes with it before ctx ends.
+// context returns a context for the SDK. The exchange records the last request that the SDK makes with it before ctx
+// ends.
 func (x *exchange) context(ctx context.Context) context.Context {
 	x.over = ctx.Done()
 	return context.WithValue(ctx, exchangeKey{}, x)
 }
 
-// exchangeOf returns the exchange of a request's context; nil if there is none
-// or it is over. The SDK sends the notice that a call was given up with a
-// context that has the values of the call's: that notice is no part of the exchange.
+// exchangeOf returns the exchange of a request's context; nil if there is none or it is over. The SDK sends the notice
+// of a cancelled call with a context that has the values of the call's context: that notice is not part of the
+// exchange.
 func exchangeOf(ctx context.Context) *exchange {
 	x, _ := ctx.Value(exchangeKey{}).(*exchange)
 	if x == nil {
@@ -113,14 +111,14 @@ func wantsInput(result json.RawMessage) bool {
 	return json.Unmarshal(result, &r) == nil && json.Unmarshal(r["resultType"], &kind) == nil && kind != "complete"
 }
 
-// outcome returns what was recorded.
+// outcome returns the record.
 func (x *exchange) outcome() (sent bool, status int, result json.RawMessage, failed *jsonrpc.Error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.sent, x.status, x.result, x.failed
 }
 
-// A pending has the requests on one stream that wait for their answers.
+// A pending has the unanswered requests on one stream.
 type pending struct {
 	mu   sync.Mutex
 	byID map[jsonrpc.ID]waiter

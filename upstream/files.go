@@ -8,9 +8,9 @@ import (
 	"github.com/codemode-project/codemode/upstream/child"
 )
 
-// Files lists the files that a start of the server reads or executes, as far as its configuration names them: its
-// program, the arguments that are files, and the file of its variables. env looks up the variables of our own
-// environment. Who may write one of these files decides what the next start does.
+// Files lists the files that a start of the server reads or executes, if its configuration names them: its program, the
+// arguments that are files, and the file of its variables. env looks up the variables of our own environment. Anybody
+// who can write one of these files controls the next start.
 func (s *Server) Files(env func(string) (string, bool)) []string {
 	if s.Transport != Stdio {
 		return nil
@@ -35,7 +35,7 @@ func (s *Server) Files(env func(string) (string, bool)) []string {
 	return files
 }
 
-// SearchPath is the PATH in which the server's program is looked up; env is as for [Server.Files].
+// SearchPath is the PATH for looking up the server's program; env is as for [Server.Files].
 func (s *Server) SearchPath(env func(string) (string, bool)) []string {
 	if s.Transport != Stdio {
 		return nil

@@ -102,8 +102,8 @@ func (f *frameReader) line() (line []byte, cut bool, err error) {
 	}
 }
 
-// searchMax is the length up to which a line that is no message is searched for messages: the search
-// reads a line several times.
+// searchMax is the maximum length of a line without a message in which we search for messages: the search reads a line
+// several times.
 const searchMax = 1 << 20
 
 // messagesIn returns the messages of one line. A program that prints text
@@ -142,7 +142,7 @@ func messagesIn(line []byte) [][]byte {
 // them, else nil, as for a log line in JSON.
 func message(b []byte) []byte {
 	if !enclosed(b, '{', '}') && !enclosed(b, '[', ']') {
-		return nil // a half message, however long, is not decoded
+		return nil // do not decode an incomplete message, however long
 	}
 	if !utf8.Valid(b) {
 		b = bytes.ToValidUTF8(b, []byte("\uFFFD"))
@@ -186,7 +186,7 @@ func (e *envelope) message() bool {
 // A present says that a key is there. It does not copy the value, which may be long.
 type present bool
 
-// UnmarshalJSON implements [json.Unmarshaler]; it is called for null, too.
+// UnmarshalJSON implements [json.Unmarshaler]; json calls it for null, too.
 func (p *present) UnmarshalJSON([]byte) error {
 	*p = true
 	return nil

@@ -28,7 +28,7 @@ type httpWire struct {
 	account *login.Account // nil: the server needs none
 	origin  string
 	base    *http.Transport
-	untaken chan struct{} // one for each message in flight that is no call
+	untaken chan struct{} // one for each message in flight, except calls
 
 	mu     sync.Mutex
 	status int // of the last answer to a POST that was an error, 0 if none was
@@ -106,7 +106,7 @@ func (w *httpWire) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // an odd one is no media type we know
+	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // an invalid one is not a known media type
 	switch {
 	case media == "text/event-stream":
 		resp.Body = newEventFilter(resp.Body, frameMax, x)
@@ -170,7 +170,7 @@ func (w *httpWire) again(err error) bool {
 	return errors.Is(err, errProbe) || w.server.SSEFirst
 }
 
-// explain turns the error of a connection into one that a person can act on.
+// explain converts a connection's error into one that a person can act on.
 func (w *httpWire) explain(err error) error {
 	if needed, ok := errors.AsType[*login.Error](err); ok {
 		return needed
@@ -203,5 +203,5 @@ func (w *httpWire) explain(err error) error {
 
 func (w *httpWire) close() { w.base.CloseIdleConnections() }
 
-// errorBodyMax is how much of an answer that is no message is read.
+// errorBodyMax is how much to read of an answer that is not a message.
 const errorBodyMax = 1 << 20

@@ -25,9 +25,8 @@ type Options struct {
 	// server come in order. May be nil.
 	ToolsChanged func(server string, tools []Tool, instructions string)
 
-	// Gone receives the name of a server that can no longer be called: it was
-	// removed or disabled, or its configuration cannot be started. A server that
-	// merely died is not gone: its last good list stands. May be nil.
+	// Gone receives the name of a server that can no longer serve calls: the configuration removed or disabled it, or
+	// gives nothing to start. A server that merely died is not gone: its last good list stays valid. May be nil.
 	Gone func(server string)
 
 	// Lazy starts servers at the first [Manager.Ready] or [Manager.Call], so that
@@ -44,15 +43,15 @@ type Options struct {
 	Name, Version string // how we introduce ourselves to servers; "" is "codemode" and "dev"
 }
 
-// A Manager keeps servers connected. Its methods may be called concurrently.
+// A Manager keeps servers connected. Many goroutines may call its methods.
 type Manager struct {
 	o        Options
 	host     host
-	grace    context.Context // ends when Close stops being polite
+	grace    context.Context // ends when Close begins to kill
 	endGrace context.CancelFunc
 
 	mu          sync.Mutex
-	started     bool // false while Lazy and nothing was needed yet
+	started     bool // false while Lazy and before the first use
 	closed      bool
 	supervisors map[string]*supervisor
 	last        map[string]chan struct{} // by server: closed at the end of the last supervisor or report of it
@@ -126,7 +125,7 @@ func (m *Manager) Set(servers []Server) {
 	}
 }
 
-// start runs the supervisor when its predecessor is over. The caller holds m.mu.
+// start runs the supervisor after the end of its predecessor. The caller holds m.mu.
 func (m *Manager) start(sup *supervisor) {
 	ctx, stop := context.WithCancel(context.Background())
 	sup.stop, sup.started = stop, true
@@ -150,7 +149,7 @@ func (m *Manager) stop(sup *supervisor) {
 	}
 }
 
-// reportGone calls Options.Gone when the server's supervisor is over. The caller holds m.mu.
+// reportGone calls Options.Gone after the end of the server's supervisor. The caller holds m.mu.
 func (m *Manager) reportGone(name string) {
 	before, over := m.last[name], make(chan struct{})
 	m.last[name] = over
@@ -168,7 +167,7 @@ func (m *Manager) reportGone(name string) {
 	}()
 }
 
-// startLazy starts the servers that [Options.Lazy] has put off.
+// startLazy starts the servers that [Options.Lazy] has delayed.
 func (m *Manager) startLazy() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -183,9 +182,8 @@ func (m *Manager) startLazy() {
 	}
 }
 
-// Ready waits until every server has listed its tools once or failed once. Its
-// error is that of ctx. A server that failed is no error: the others work, and
-// [Manager.Status] shows it.
+// Ready waits until every server has listed its tools once or failed once. Its error is that of ctx. A failed server is
+// not an error: the others work, and [Manager.Status] shows it.
 func (m *Manager) Ready(ctx context.Context) error {
 	m.startLazy()
 	m.mu.Lock()
@@ -201,11 +199,10 @@ func (m *Manager) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Call calls a tool, by its server's name for it, with args as a JSON object.
-// It waits for a server that is just starting, and returns when ctx ends at the
-// latest. The error is a [*ToolError] if the server says that the call failed,
-// else an [*Error], which says whether the outcome is known. Call never repeats
-// a call that the server may have acted on.
+// Call calls a tool, by its server's name for it, with args as a JSON object. It waits for a server that is just
+// starting, and returns when ctx ends at the latest. The error is a [*ToolError] if the server says that the call
+// failed, else an [*Error], with [Error.Unknown] for an unknown outcome. Call never repeats a call that the server may
+// have acted on.
 func (m *Manager) Call(ctx context.Context, server, tool string, args json.RawMessage, o CallOptions) (*Result, error) {
 	sup := m.supervisor(server)
 	if sup == nil {
@@ -287,8 +284,8 @@ func (m *Manager) Status() []Status {
 	return out
 }
 
-// Close stops all servers and returns when nothing of them is left. When ctx
-// ends, it kills them, and returns the error of ctx. It may be called more than once.
+// Close stops all servers and returns when nothing of them is left. When ctx ends, it kills them, and returns the error
+// of ctx. Callers may call it more than once.
 func (m *Manager) Close(ctx context.Context) error {
 	m.mu.Lock()
 	m.closed = true

@@ -13,7 +13,7 @@ import (
 	"github.com/codemode-project/codemode/upstream/login"
 )
 
-// A host is what all connections of a manager share.
+// A host holds what all connections of a manager share.
 type host struct {
 	env           func(string) (string, bool)
 	log           *slog.Logger

@@ -15,9 +15,8 @@ type Result struct {
 	Structured json.RawMessage // structuredContent as received; nil if there is none
 	Content    json.RawMessage // the content list as received
 
-	// Value is what a program gets: the structured content; else the text, if
-	// there is one text and nothing else, parsed if it is a JSON object or array;
-	// else the content list. Handles replace images, audio and resources in it.
+	// Value is the program's result: the structured content; else the text, if the content is a single text, parsed if
+	// it is a JSON object or array; else the content list. Handles replace images, audio and resources in it.
 	Value json.RawMessage
 
 	// Blocks has the blocks that the handles in Value stand for, by the handle's id.
@@ -49,7 +48,7 @@ func readResult(ctx context.Context, raw json.RawMessage) (r *Result, failed boo
 	default:
 		r.Content = content
 	}
-	_ = json.Unmarshal(m["isError"], &failed) // anything but true is no failure
+	_ = json.Unmarshal(m["isError"], &failed) // only true is a failure
 	switch text, single := onlyText(r.Content); {
 	case r.Structured != nil:
 		r.Value, err = r.withoutBlocks(ctx, r.Structured, 0)
@@ -61,7 +60,7 @@ func readResult(ctx context.Context, raw json.RawMessage) (r *Result, failed boo
 	return r, failed, err
 }
 
-// partsMax is how many parts of a resource are read.
+// partsMax is how many parts of a resource to read.
 const partsMax = 10_000
 
 // readContents reads the answer to resources/read. The value is a list of handles,
@@ -152,7 +151,7 @@ func textOf(block json.RawMessage) (string, bool) {
 	return text, true
 }
 
-// How deep in a result blocks are replaced by handles, and how many. Others stay as they are.
+// How deep in a result handles replace blocks, and how many. Others stay unchanged.
 const (
 	blocksDeep = 8
 	blocksMax  = 10_000
@@ -275,10 +274,10 @@ func (r *Result) handle(m map[string]json.RawMessage, block json.RawMessage) jso
 	return marshal(h)
 }
 
-// decodedLen is the number of bytes that the base64 text stands for.
+// decodedLen is the number of bytes in the base64 text.
 func decodedLen(s string) int { return len(strings.TrimRight(s, "=")) * 3 / 4 }
 
-// messageMax limits the text of a tool's error, messageBlocks the number of blocks that it is read from.
+// messageMax limits the text of a tool's error, messageBlocks the number of its source blocks.
 const (
 	messageMax    = 8 << 10
 	messageBlocks = 1000

@@ -9,9 +9,8 @@ import (
 	"github.com/codemode-project/codemode/internal/secrets"
 )
 
-// How long a value must be to be masked. A value shorter than secretMin is in
-// every other word. In a result, which is somebody's data, nothing may be masked
-// by chance.
+// How long a value must be for masking. A value shorter than secretMin occurs in every other word. In a result, which
+// is somebody's data, nothing may be masked by chance.
 const (
 	secretMin = 6
 	keyMin    = 16
@@ -75,7 +74,7 @@ func (s *Server) Secrets() []string {
 	return all
 }
 
-// mask stands for a secret in a text.
+// mask replaces a secret in a text.
 const mask = "[secret]"
 
 // masked returns the text without the server's secrets and without our login.
@@ -104,8 +103,8 @@ type maskedError struct {
 func (e *maskedError) Error() string { return e.text }
 func (e *maskedError) Unwrap() error { return e.err }
 
-// maskResult masks in a result what gives access to the server: a tool that
-// prints its environment, or its request, would hand it to programs.
+// maskResult masks in a result the values that give access to the server: a tool that prints its environment, or its
+// request, would expose them to programs.
 func (sup *supervisor) maskResult(r *Result) {
 	if r == nil {
 		return

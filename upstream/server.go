@@ -13,7 +13,7 @@ const (
 	InProcess = servers.InProcess
 )
 
-// A Server says how to reach one MCP server, mostly as an entry of a configuration says it.
+// A Server says how to reach one MCP server, mostly from an entry of a configuration.
 type Server struct {
 	servers.Server
 	BuiltIn *builtin.Server `json:"-"` // InProcess

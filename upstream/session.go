@@ -23,7 +23,7 @@ const pinned = "2025-11-25"
 // probeTime is how long a server over HTTP may take to answer server/discover.
 const probeTime = 10 * time.Second
 
-// pingTime is how long a server may take to answer a ping after a call of it timed out.
+// pingTime is how long a server may take to answer a ping after one of its calls timed out.
 const pingTime = 15 * time.Second
 
 var (
@@ -38,7 +38,7 @@ type link interface {
 	list(ctx context.Context) (*toolList, error)
 	call(ctx context.Context, tool string, args json.RawMessage, o CallOptions) (*Result, error)
 	read(ctx context.Context, uri string) (*Result, error)
-	info() Status                // what the server says about itself, and what we observed of it
+	info() Status                // the server's own information, and our observations of it
 	changed() <-chan struct{}    // receives when the tool list has changed; capacity 1
 	ended() <-chan struct{}      // closed when the connection is over
 	why() error                  // why it is over
@@ -73,7 +73,7 @@ type session struct {
 	refused     atomic.Int32 // requests of the server
 	lastRefused atomic.Pointer[string]
 
-	callers callers // for whom calls are in flight
+	callers callers // with calls in flight
 
 	mu        sync.Mutex
 	reports   map[string]func(progress, total float64, message string) // by progress token
@@ -134,8 +134,8 @@ func connect(ctx context.Context, s *session, a attempt, name, version string) (
 	return s, nil
 }
 
-// GateCapability is the experimental capability that tells a server that its client is a codemode. A codemode that is
-// the server refuses such a client: see package server.
+// GateCapability is the experimental capability that tells a server that its client is a codemode. A codemode server
+// refuses such a client: see package server.
 const GateCapability = "codemode/gate"
 
 // countRefused counts the requests of the server that fail.
@@ -171,7 +171,7 @@ func (s *session) reason(err error) error {
 	return s.child.WithLastLine(err)
 }
 
-// isClosing reports whether the SDK's error says no more than that the connection is over.
+// isClosing reports whether the SDK's error says only that the connection has ended.
 func isClosing(err error) bool {
 	return errors.Is(err, mcp.ErrConnectionClosed)
 }
@@ -182,7 +182,7 @@ func (s *session) toolsChanged() {
 	s.changes.Add(1)
 	select {
 	case s.listChanged <- struct{}{}:
-	default: // a notice is there already
+	default: // a notice is already pending
 	}
 }
 

@@ -157,7 +157,7 @@ func (s *session) callError(ctx context.Context, tool string, x *exchange, err e
 	return e
 }
 
-// refusedStatus reports whether an HTTP status says that the request was not acted on.
+// refusedStatus reports whether an HTTP status says that the server did not act on the request.
 func refusedStatus(code int) bool {
 	return code >= 400 && code < 500 && code != 408 || code == 503
 }
@@ -178,9 +178,8 @@ func (s *session) forget(token string) {
 	delete(s.reports, token)
 }
 
-// suspect pings a server after a call of it timed out. If the server is silent
-// and no other call is in flight, suspect ends the session, so that the next
-// call gets a new one.
+// suspect pings a server after one of its calls timed out. If the server is silent and no other call is in flight,
+// suspect ends the session, so that the next call gets a new one.
 func (s *session) suspect() {
 	if !s.suspected.CompareAndSwap(false, true) {
 		return

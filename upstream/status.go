@@ -7,7 +7,7 @@ import (
 	"github.com/codemode-project/codemode/config/servers"
 )
 
-// CallOptions are about one call.
+// CallOptions are the options of one call.
 type CallOptions struct {
 	// Progress receives what the server reports while it works, on the goroutine
 	// that reads from the server: it must not block. May be nil.
@@ -17,8 +17,8 @@ type CallOptions struct {
 	// is a caller of its own.
 	Session any
 
-	// Ask puts a question of the server to the person for whom the call is made.
-	// It returns when ctx ends. With nil the server learns that its question was dismissed.
+	// Ask puts a question of the server to the person behind the call. It returns when ctx ends. With nil the server
+	// gets the answer that its question was dismissed.
 	Ask func(ctx context.Context, q *Question) (*Answer, error)
 
 	// Meta is sent with the request, such as the traceparent of the caller.
@@ -43,9 +43,9 @@ type Status struct {
 	Transport      servers.Transport
 	State          State
 	Since          time.Time // of State
-	Tools          int       // how many are known, also while the server is down
+	Tools          int       // number of known tools, also while the server is down
 	Stale          bool      // the tools are those of an earlier list
-	Notes          []string  // what was left out of its tool list
+	Notes          []string  // omissions from its tool list
 	Error          string    // why it is down
 	ListError      string    // why its tools could not be listed again, if Stale
 	CallError      string    // of the last call, if it got no answer

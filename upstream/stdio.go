@@ -14,14 +14,14 @@ import (
 	"github.com/codemode-project/codemode/upstream/child"
 )
 
-// A server may send requests, too. After requestsMax unread answers we read
-// nothing more from it. A server that then reads no answer for readTime is ended.
+// A server may send requests, too. After requestsMax unread answers we read nothing more from it. We end a server that
+// then reads no answer for readTime.
 const (
 	requestsMax = 256
 	readTime    = 30 * time.Second
 )
 
-// A listener gets the messages of a server that are no answers.
+// A listener gets the messages of a server, except answers.
 type listener interface {
 	received()                       // any message
 	toolsChanged()                   // the notice of another tool list

@@ -39,8 +39,8 @@ type supervisor struct {
 	stop    context.CancelFunc // guarded by the manager's lock
 	started bool               // likewise
 
-	done        chan struct{} // closed when run is over, and nothing of the server is left
-	tried       chan struct{} // closed when the tools were listed once, or the first start failed
+	done        chan struct{} // closed after the end of run, when nothing of the server is left
+	tried       chan struct{} // closed after the first listing of the tools, or the failure of the first start
 	onceTried   sync.Once
 	retry       chan struct{} // receives when somebody needs the server now; capacity 1
 	lastWarning string        // in the log; used by run only
@@ -58,7 +58,7 @@ type supervisor struct {
 	listErr  error // why the list could not be read again
 	callErr  error // of the last call, if it got no answer
 	restarts int
-	info     Status // the part that the last connection knows
+	info     Status // the last connection's part
 }
 
 func newSupervisor(s Server, h *host, log *slog.Logger) *supervisor {
@@ -130,9 +130,8 @@ func (sup *supervisor) run(ctx, grace context.Context) {
 	}
 }
 
-// A call of a server that is down shortens the wait for the next start to a
-// quarter, but not below retryLeast after the last start: each start costs
-// something, so the longer a server has been failing the longer is the wait.
+// A call to a server that is down shortens the wait for the next start to a quarter, but not below retryLeast after the
+// last start: each start has a cost, so the wait grows with the time that a server has been failing.
 const retryLeast = 2 * time.Second
 
 // wait waits for the next start. It returns false when ctx ends.
@@ -189,8 +188,7 @@ func inner(err error) error {
 	return err
 }
 
-// warn logs a warning, and a repetition of the last one on the level debug: a
-// server that is down for days is logged once.
+// warn logs a warning, but a repetition of the last one at debug level: a server that is down for days appears once.
 func (sup *supervisor) warn(message, key string, err error, more ...any) {
 	level := slog.LevelWarn
 	if text := message + err.Error(); text == sup.lastWarning {
@@ -217,7 +215,7 @@ func (sup *supervisor) serve(ctx context.Context, l link) {
 			return
 		case <-l.changed():
 			again = time.After(max(quietTime, time.Until(last.Add(least))))
-			select { // that reading covers all changes until then
+			select { // one reading covers all changes until then
 			case <-ctx.Done():
 				return
 			case <-l.ended():
@@ -282,8 +280,8 @@ func (sup *supervisor) saveInfo(l link) {
 	sup.setInfo(l)
 }
 
-// setInfo stores what a connection knows of its server, which [Manager.Status]
-// shows also after its end. The caller holds sup.mu.
+// setInfo stores a connection's information about its server. [Manager.Status] shows it also after the connection's
+// end. The caller holds sup.mu.
 func (sup *supervisor) setInfo(l link) {
 	info := l.info()
 	info.Instructions = sup.info.Instructions // setTools reports them first

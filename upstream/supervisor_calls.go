@@ -12,8 +12,8 @@ import (
 	"github.com/codemode-project/codemode/upstream/child"
 )
 
-// connection returns the connection, and waits for one that is about to be
-// ready. It never returns not, which the caller has found to be over.
+// connection returns the connection, and waits for one that is about to be ready. It never returns not, a connection
+// that the caller has found to be closed.
 func (sup *supervisor) connection(ctx context.Context, not link) (link, error) {
 	for {
 		sup.mu.Lock()

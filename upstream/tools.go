@@ -20,7 +20,7 @@ const (
 	schemaMax      = 1 << 20
 	annotationsMax = 16 << 10
 	listMax        = 32 << 20 // bytes of all pages
-	notesMax       = 100      // about what was left out
+	notesMax       = 100      // about omissions
 )
 
 // A Tool is one tool as its server describes it.
@@ -43,7 +43,7 @@ var anyObject = json.RawMessage(`{"type":"object"}`)
 // A toolList has the usable tools of a server, in the server's order.
 type toolList struct {
 	tools []Tool
-	notes []string // what was left out and why, for people
+	notes []string // omissions and their reasons, for people
 	next  string   // cursor of the next page, "" on the last
 	more  bool     // the page has more entries
 }
@@ -161,8 +161,8 @@ func (l *toolList) add(page *toolList, s *Server) {
 	}
 }
 
-// finish removes duplicate names. The same definition twice is one tool. Two
-// definitions of one name are none: nobody knows which one a call would reach.
+// finish removes duplicate names. The same definition twice is one tool. Two definitions of one name count as none:
+// nobody knows which one a call would reach.
 func (l *toolList) finish(s *Server) {
 	if n := len(l.tools); n > toolsMax {
 		many := fmt.Sprint(n)

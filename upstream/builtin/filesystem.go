@@ -22,12 +22,10 @@ const (
 	treeDepth  = 32
 )
 
-// Filesystem returns the built-in server for the files under root. Its tools
-// have the names of the well-known filesystem server. A path is relative to the
-// root and has one spelling only ("notes/a.md", never "./notes/a.md",
-// "notes//a.md" or "/notes/a.md"), so that a rule about a path covers every use
-// of the file; the root itself is ".". Nothing outside the root can be reached,
-// not even through symbolic links: [os.Root] sees to that. The caller closes the root.
+// Filesystem returns the built-in server for the files under root. Its tools have the names of the well-known
+// filesystem server. A path is relative to the root and has one spelling only ("notes/a.md", never "./notes/a.md",
+// "notes//a.md" or "/notes/a.md"), so that a rule about a path covers every use of the file; the root itself is ".".
+// [os.Root] keeps tools inside the root, also for symbolic links. The caller closes the root.
 //
 // Each use of a tool begins with guard. The function that guard returns judges
 // every file and folder on the way: the tool does not open, list, write, move or
@@ -121,8 +119,8 @@ func (f *operation) wayTo(name string) error {
 	return nil
 }
 
-// folder opens the folder that a path is in. An operation in it by name stays in this folder, also if the folder is
-// moved.
+// folder opens the folder that a path is in. An operation in it by name stays in this folder, also if somebody moves
+// the folder.
 func (f *operation) folder(name string) (dir *os.Root, base string, err error) {
 	parent := path.Dir(name)
 	if err := f.wayTo(parent); err != nil {
@@ -192,8 +190,7 @@ func check(path string) error {
 	return fmt.Errorf("path %q must be written %q", path, strings.Join(parts, "/"))
 }
 
-// A fileError says what went wrong with a relative path. It does not show
-// where the root is on this machine.
+// A fileError says what went wrong with a relative path. It does not reveal where the root is on this machine.
 type fileError struct {
 	text string
 	err  error

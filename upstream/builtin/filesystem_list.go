@@ -28,7 +28,7 @@ func (f *operation) list(_ context.Context, a struct {
 	for _, e := range entries {
 		item := entry{Name: e.Name(), Type: kindOf(e.Type())}
 		if e.Type().IsRegular() {
-			if info, err := e.Info(); err == nil { // else it is gone
+			if info, err := e.Info(); err == nil { // otherwise it no longer exists
 				size := info.Size()
 				item.Size = &size
 			}
@@ -116,7 +116,7 @@ func (f *operation) search(ctx context.Context, a struct {
 type walk struct {
 	f         *operation
 	exclude   []pattern
-	left      int // entries that may still be visited
+	left      int // entries that the walk may still visit
 	truncated bool
 }
 
@@ -127,7 +127,7 @@ func (w *walk) visit(ctx context.Context, base, dir string, depth int, visit fun
 		if depth == 0 {
 			return err
 		}
-		w.truncated = true // this directory cannot be read
+		w.truncated = true // this directory is unreadable
 		return nil
 	}
 	w.truncated = w.truncated || truncated

@@ -107,7 +107,7 @@ func (f *operation) replace(name, content string) error {
 	}
 	defer dir.Close()
 	if info, err := dir.Lstat(base); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return f.overwrite(name, content) // the link stays a link
+		return f.overwrite(name, content) // keep the link
 	}
 	if err := f.entry(dir, base, name); err != nil {
 		return err

@@ -15,7 +15,7 @@ const (
 )
 
 // A pattern has the grammar of [doublestar.Match] over a path with slashes: ** as a whole part matches any number of
-// parts, also none.
+// parts, including none.
 type pattern string
 
 // pathEnd ends patterns and paths, because doublestar misses an empty alternative at the end of a text: without it

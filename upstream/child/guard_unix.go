@@ -36,7 +36,7 @@ done
 // A guard is a shell that outlives us just long enough to end our children.
 // Without a shell on the machine there is none.
 type guard struct {
-	mark string // the beginning of the marks of all children
+	mark string // prefix of the marks of all children
 
 	mu    sync.Mutex
 	cmd   *exec.Cmd
@@ -63,7 +63,7 @@ func (g *guard) add(pid int) {
 		if _, err := fmt.Fprintf(g.pipe, "+ %d\n", pid); err == nil {
 			return
 		}
-		g.end() // it was killed: start another one
+		g.end() // somebody killed it: start another one
 	}
 	if g.start() != nil {
 		return

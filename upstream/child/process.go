@@ -31,14 +31,13 @@ const (
 	firmTime   = 2 * time.Second // from SIGTERM to SIGKILL
 )
 
-// DrainTime is how long the output of a dead process is still read. What it
-// wrote before its end is there at once, but a descendant may hold the pipe
-// open for ever.
+// DrainTime is how long to read the output of a dead process. Its own output is available at once, but a descendant may
+// hold the pipe open for ever.
 const DrainTime = 250 * time.Millisecond
 
-// Variable is in the environment of every process that a [Starter] starts, and
-// of its descendants. It tells them from other processes: killStrays finds
-// them by it, and a codemode that finds it in its own environment refuses to start.
+// Variable is in the environment of every process that a [Starter] starts, and of its descendants. It distinguishes
+// them from other processes: killStrays finds them by it, and a codemode that finds it in its own environment refuses
+// to start.
 const Variable = servers.ChildVariable
 
 // A Starter starts processes.
@@ -50,13 +49,13 @@ type Starter struct {
 // NewStarter returns a Starter.
 func NewStarter() *Starter { return &Starter{newThread(), newGuard()} }
 
-// Close must not be called before the last process is gone.
+// Call Close only after the last process has ended.
 func (s *Starter) Close() {
 	s.thread.close()
 	s.guard.close()
 }
 
-// A Command is what to start.
+// A Command describes a process to start.
 type Command struct {
 	Name string // a path, or a name for [LookPath]
 	Args []string
@@ -75,7 +74,7 @@ type Process struct {
 
 	turn   chan struct{} // capacity 1; full while Send writes
 	closed chan struct{} // closed by Close
-	exited chan struct{} // closed when the process has ended and was waited for
+	exited chan struct{} // closed after waiting for the end of the process
 	gone   chan struct{} // closed when the rest of its group is dead, too
 	hard   chan struct{} // closed to skip the polite steps
 
@@ -100,7 +99,7 @@ func (s *Starter) Start(c Command) (*Process, error) {
 	}
 	env := []string{Variable + "=" + cmp.Or(p.mark, "1")}
 	for name, value := range c.Env {
-		if !strings.EqualFold(name, Variable) { // no configuration removes it, also where case makes no difference
+		if !strings.EqualFold(name, Variable) { // no configuration removes it, also if case is insignificant
 			env = append(env, name+"="+value)
 		}
 	}
@@ -151,7 +150,7 @@ func (p *Process) wait(stderr *os.File, stderrDone chan struct{}) {
 	}
 	killStrays(p.mark)
 	p.guard.remove(p.cmd.Process.Pid)
-	// What the dead processes wrote is in the pipes; it is read now.
+	// The pipes hold the output of the dead processes; read it now.
 	select {
 	case <-stderrDone:
 	case <-time.After(DrainTime):
@@ -176,9 +175,8 @@ func (p *Process) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Send writes data to the standard input, between what others send. It calls
-// begin before the first byte. It returns early when ctx ends or the process
-// is closed; if a part was written by then, the rest is still written.
+// Send writes data to the standard input, separate from other callers' data. It calls begin before the first byte. It
+// returns early when ctx ends or the process closes; if it has written a part by then, it still writes the rest.
 func (p *Process) Send(ctx context.Context, data []byte, begin func()) error {
 	select {
 	case p.turn <- struct{}{}:
@@ -213,7 +211,7 @@ func (p *Process) Send(ctx context.Context, data []byte, begin func()) error {
 	}
 }
 
-// Fail sets why the process ended, or why it has to. The first reason wins.
+// Fail sets why the process ended, or must end. The first reason wins.
 func (p *Process) Fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -252,11 +250,11 @@ func (p *Process) WithLastLine(err error) error {
 // Stderr returns the end of the standard error, and the length of all of it.
 func (p *Process) Stderr() (end string, bytes int64) { return p.stderr.end() }
 
-// Closed is closed when [Process.Close] was called.
+// [Process.Close] closes Closed.
 func (p *Process) Closed() <-chan struct{} { return p.closed }
 
-// Close is [Process.Stop] when the output has ended. A process that is about to
-// end has a moment to do so: its status is a better reason than ours.
+// Close is [Process.Stop] after the end of the output. A process that is about to end has a moment to do so: its status
+// is a better reason than ours.
 func (p *Process) Close() {
 	p.onceClosed.Do(func() { close(p.closed) })
 	select {
@@ -267,12 +265,10 @@ func (p *Process) Close() {
 	p.Stop()
 }
 
-// Stop ends the process and its group and returns when they are gone. It may
-// be called more than once. The steps are those of the specification: "First,
-// closing the input stream to the child process"; "waiting for the server to
-// exit, or sending SIGTERM if the server does not exit within a reasonable
-// time"; "sending SIGKILL if the server does not exit within a reasonable time
-// after SIGTERM".
+// Stop ends the process and its group and returns after their end. Callers may call it more than once. The steps are
+// those of the specification: "First, closing the input stream to the child process"; "waiting for the server to exit,
+// or sending SIGTERM if the server does not exit within a reasonable time"; "sending SIGKILL if the server does not
+// exit within a reasonable time after SIGTERM".
 func (p *Process) Stop() {
 	p.onceStop.Do(func() {
 		_ = p.stdin.Close()
@@ -303,8 +299,7 @@ func (p *Process) Kill() {
 	p.Stop()
 }
 
-// inherited are the variables of our own environment that a child gets. The
-// others are none of its business.
+// inherited are the variables of our own environment that a child gets. It must not see the others.
 var inherited = append([]string{"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"}, neededBySystem...)
 
 // Inherited returns the variables that a child gets of our own environment, which env looks up.

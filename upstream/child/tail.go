@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// tailMax is how much of the standard error is kept: enough for a stack trace.
+// tailMax is how much of the standard error a tail keeps: enough for a stack trace.
 const tailMax = 8 << 10
 
-// A tail keeps the end of what is written to it.
+// A tail keeps the end of the data written to it.
 type tail struct {
 	mu  sync.Mutex
 	buf []byte

@@ -23,7 +23,7 @@ import (
 // renewTime limits the exchange of a refresh token for a new access token.
 const renewTime = 30 * time.Second
 
-// scopesMax is how many scopes beyond those of the login are remembered.
+// scopesMax is how many scopes beyond the login's to remember.
 const scopesMax = 100
 
 // An Account is our login at one server; all connections to the server share
@@ -53,10 +53,9 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: run %s", e.why, servers.LoginCommand(e.server))
 }
 
-// RoundTrip sends a request with the login, if there is one. When the server
-// no longer accepts the token, RoundTrip renews it and sends the request once
-// more: a server that answers 401 has done nothing. With an error there may be
-// the response that caused it; its body is closed.
+// RoundTrip sends a request with the login, if there is one. When the server no longer accepts the token, RoundTrip
+// renews it and sends the request once more: a server that answers 401 has done nothing. Besides an error, RoundTrip
+// may return the response that caused it, with a closed body.
 func (a *Account) RoundTrip(base http.RoundTripper, r *http.Request) (*http.Response, error) {
 	if a == nil {
 		return base.RoundTrip(r)
@@ -218,7 +217,7 @@ func (a *Account) exchange(ctx context.Context, bad string) (string, error) {
 	}
 	t, err := c.refresh(ctx)
 	if no, ok := errors.AsType[*oauth2.RetrieveError](err); ok && final(no) {
-		a.dead = c.Refresh // it is not sent again
+		a.dead = c.Refresh // do not send it again
 		return "", &Error{a.server, fmt.Sprintf("its login has expired (%s)", refusal(no))}
 	}
 	if err != nil {

@@ -29,7 +29,7 @@ type callback struct {
 
 	mu    sync.Mutex
 	state string // "" before anybody has been sent anywhere
-	stray bool   // a request came that does not belong to this login
+	stray bool   // a request that does not belong to this login arrived
 }
 
 // The limits of a request to the callback.
@@ -52,7 +52,7 @@ func newCallback(port int) (*callback, error) {
 	c.server = &http.Server{
 		Handler: http.HandlerFunc(c.serve), MaxHeaderBytes: callbackHeader,
 		ReadHeaderTimeout: callbackTime, ReadTimeout: callbackTime, WriteTimeout: callbackTime,
-		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // requests of strangers are not worth a line
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // do not log requests of strangers
 	}
 	c.server.SetKeepAlivesEnabled(false)
 	go func() { _ = c.server.Serve(l) }() // ends with close
@@ -120,7 +120,7 @@ func (c *callback) wait(ctx context.Context, pasted <-chan string) (*auth.Author
 		}
 		return nil, fmt.Errorf("nobody has logged in: %w", context.Cause(ctx))
 	}
-	if !c.isOurs(q) { // it was pasted: serve has checked the others
+	if !c.isOurs(q) { // the person pasted it: serve has checked the others
 		return nil, errors.New("the answer does not belong to this login (its state is another one); nothing was kept")
 	}
 	if code := q.Get("error"); code != "" {
@@ -133,7 +133,7 @@ func (c *callback) wait(ctx context.Context, pasted <-chan string) (*auth.Author
 }
 
 func (c *callback) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second) // for the page to reach the browser
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second) // lets the page reach the browser
 	defer cancel()
 	if c.server.Shutdown(ctx) != nil {
 		_ = c.server.Close()

@@ -53,10 +53,9 @@ var ErrNotNeeded = errors.New("it answers without a login")
 // probeTime limits how long the server may take to answer a request without a login.
 const probeTime = time.Minute
 
-// LogIn logs in at a server and stores the tokens. It discovers the
-// authorization server from the server itself (RFC 9728, RFC 8414), registers
-// with it if need be (RFC 7591), and waits, until ctx ends, for the browser of
-// the person to come back to an address on this machine.
+// LogIn logs in at a server and stores the tokens. It discovers the authorization server from the server itself (RFC
+// 9728, RFC 8414), registers with it if necessary (RFC 7591), and waits, until ctx ends, for the browser of the person
+// to come back to an address on this machine.
 func (s *Store) LogIn(ctx context.Context, t Target, o Options) error {
 	if s.dir == "" {
 		return errors.New("there is no directory to keep logins in")
@@ -77,7 +76,7 @@ func (s *Store) LogIn(ctx context.Context, t Target, o Options) error {
 	config := &auth.AuthorizationCodeHandlerConfig{
 		RedirectURL:           back.address,
 		RequestRefreshToken:   true,
-		AcceptUnadvertisedIss: true, // a wrong issuer is refused all the same
+		AcceptUnadvertisedIss: true, // refuse a wrong issuer anyway
 		Client:                authClient(authTransport(ctx, t.URL)),
 		AuthorizationCodeFetcher: func(ctx context.Context, a *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
 			u, err := url.Parse(a.URL)

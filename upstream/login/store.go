@@ -33,7 +33,7 @@ func NewStore(dir, name, version string) *Store {
 	return &Store{dir: dir, name: name, version: version, accounts: map[string]*Account{}}
 }
 
-// file is where the credential for a server at an address is stored.
+// file is the path of the credential for a server at an address.
 func (s *Store) file(server, url string) string {
 	sum := sha256.Sum256([]byte(server + "\n" + url))
 	return filepath.Join(s.dir, hex.EncodeToString(sum[:12])+".json")
@@ -77,8 +77,7 @@ func (s *Store) LogOut(server string) (found bool, err error) {
 	return found, nil
 }
 
-// A credential is what a login at one server gave us. Its file is readable by
-// its owner only.
+// A credential is the result of a login at one server. Only its owner can read its file.
 type credential struct {
 	Server   string `json:"server"` // its name in the configuration
 	URL      string `json:"url"`    // of the server
@@ -96,7 +95,7 @@ type credential struct {
 	Expiry  time.Time `json:"expiry,omitzero"` // zero: not said
 }
 
-// early is how long before its expiry a token is no longer used.
+// early is how long before its expiry we stop using a token.
 const early = 30 * time.Second
 
 func (c *credential) fresh(now time.Time) bool {
