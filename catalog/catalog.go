@@ -14,11 +14,11 @@ import (
 	"github.com/codemode-project/codemode/internal/jsonschema"
 )
 
-// A Catalog is the set of tools known now. Many goroutines may call its methods. Readers never wait for writers.
+// A Catalog is the set of currently known tools. Many goroutines may call its methods. Readers never wait for writers.
 type Catalog struct {
 	now atomic.Pointer[state]
 
-	mu      sync.Mutex // guards the rest, while a new state is made
+	mu      sync.Mutex // guards the rest, during the making of a new state
 	servers map[string]*listing
 	words   lexicon
 	slots   []*index // nil for a free one
@@ -27,15 +27,15 @@ type Catalog struct {
 // A listing is the list of one upstream, from [Catalog.Replace].
 type listing struct {
 	tools    []*Tool
-	problems []Problem // of this list, whatever the others are
+	problems []Problem // of this list, independent of the others
 	index    *index
 }
 
 // A state is one moment of the catalogue. Nothing in it changes.
 type state struct {
 	byName    map[string]*Tool
-	sorted    []*Tool            // by Name, without what collides
-	collision map[string][]*Tool // canonical name to those that would get it
+	sorted    []*Tool            // by Name, without colliding tools
+	collision map[string][]*Tool // canonical name to the tools that would get it
 
 	// For search: all tools, also those that collide, server by server.
 	tools   []*Tool
@@ -44,10 +44,10 @@ type state struct {
 	words   lexicon
 }
 
-// A Problem says, in a sentence for a person, why a tool of an upstream's list cannot be used as it is.
+// A Problem says, in a sentence for a person, why a tool of an upstream's list is not usable as it is.
 type Problem struct {
 	Server  string
-	Tool    string // the raw name, "" when the whole server is meant
+	Tool    string // the raw name, "" for the whole server
 	Code    string // "name_collision", "bad_name" or "bad_schema"
 	Message string
 }
@@ -62,8 +62,8 @@ func New() *Catalog {
 }
 
 // Replace replaces the whole list of the server in one step. It ignores the Server field of the tools. It returns the
-// problems of the new list: tools withheld because another tool, of any server, has the same name, and schemas that
-// cannot be used. It withholds all tools of a server whose name contains the separator "__".
+// problems of the new list: tools withheld because another tool, of any server, has the same name, and unusable
+// schemas. If the server's name contains the separator "__", Replace withholds all its tools.
 func (c *Catalog) Replace(server string, tools []Tool) []Problem {
 	l := newListing(server, tools)
 	c.mu.Lock()
@@ -120,7 +120,7 @@ func newListing(server string, tools []Tool) *listing {
 		t.Digest = t.Definition()
 		t.declared, t.learned = new(declared), new(learned)
 		t.Hints = nil
-		_ = json.Unmarshal(t.Annotations, &t.Hints) // what is no object says nothing
+		_ = json.Unmarshal(t.Annotations, &t.Hints) // ignore anything but an object
 		if t.Raw == "" {
 			l.problems = append(l.problems, Problem{Server: server, Code: "bad_name",
 				Message: fmt.Sprintf("server %q lists a tool without a name; it is withheld", server)})
@@ -135,7 +135,7 @@ func newListing(server string, tools []Tool) *listing {
 	return l
 }
 
-// check adds a problem if parts of a schema cannot be used.
+// check adds a problem if parts of a schema are unusable.
 func (l *listing) check(t *Tool, which string, schema *jsonschema.Schema, inPart, notAtAll string) {
 	if schema.Note == "" {
 		return
@@ -148,7 +148,7 @@ func (l *listing) check(t *Tool, which string, schema *jsonschema.Schema, inPart
 		Message: fmt.Sprintf("%s: its %s schema cannot be used as it is: %s; %s", t.Name, which, schema.Note, effect)})
 }
 
-// inherit takes over the learned result types of the tools that have not changed.
+// inherit copies the learned result types of the unchanged tools.
 func (l *listing) inherit(old *listing) {
 	if l == nil {
 		return
@@ -200,8 +200,8 @@ func (c *Catalog) build() *state {
 	return s
 }
 
-// sortedTools returns the tools by name. It merges the new ones into before, which is sorted already, so that a new
-// list of one server does not sort all tools.
+// sortedTools returns the tools by name. It merges the new ones into the sorted list before, so that a new list of one
+// server does not sort all tools.
 func sortedTools(before []*Tool, byName map[string]*Tool) []*Tool {
 	kept := make([]*Tool, 0, len(byName))
 	old := make(map[*Tool]bool, len(before))
@@ -278,7 +278,7 @@ func (c *Catalog) Has(name string) bool {
 	return t != nil && t.Server+call.Separator+t.Raw == name
 }
 
-// Tools returns all tools that can be called, sorted by name. The caller owns the slice.
+// Tools returns all callable tools, sorted by name. The caller owns the slice.
 func (c *Catalog) Tools() []*Tool { return slices.Clone(c.now.Load().sorted) }
 
 // Withheld returns an error for each name that several tools share, sorted by name.

@@ -9,9 +9,9 @@ import (
 	"github.com/codemode-project/codemode/internal/tsdecl"
 )
 
-// Declarations returns TypeScript that declares the tools as members of the global codemode, sorted by server and
-// name. The same tools always give the same bytes. Recursive types and types that a schema names come first, with
-// names of their own. Descriptions are the servers' words, escaped for comments.
+// Declarations returns TypeScript that declares the tools as members of the global codemode, sorted by server and name.
+// The same tools always give the same bytes. Recursive types and named types of a schema come first, with names of
+// their own. Descriptions are the servers' words, escaped for comments.
 func Declarations(tools []*Tool) string {
 	declared := make([]member, len(tools))
 	for i, t := range tools {

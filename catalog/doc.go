@@ -1,10 +1,9 @@
 // Package catalog holds the tools that programs can call right now.
 //
-// [Catalog.Replace] fills a [Catalog] one upstream at a time. Readers take no
-// locks: they see either the old or the new list of an upstream,
-// never a mixture. Ask it with [Catalog.Find] for one tool by its canonical
-// name, with [Catalog.Search] for the tools that fit a few words, and with
-// [Declarations] for the TypeScript that says how to call them:
+// [Catalog.Replace] fills a [Catalog] one upstream at a time. Readers take no locks: they see either the old or the new
+// list of an upstream, never a mixture. Ask it with [Catalog.Find] for one tool by its canonical name, with
+// [Catalog.Search] for the tools that match a few words, and with [Declarations] for the TypeScript that says how to
+// call them:
 //
 //	c := catalog.New()
 //	c.Replace("files", []catalog.Tool{{Raw: "read_text_file", Input: schema}})

@@ -18,7 +18,7 @@ func (e *NotFoundError) Error() string {
 	return fmt.Sprintf("no tool is named %q; the nearest names are %s", e.Name, strings.Join(e.Nearest, ", "))
 }
 
-// A CollisionError says that a name is withheld because several tools share it.
+// A CollisionError says that the catalogue withholds a name because several tools share it.
 type CollisionError struct {
 	Name  string
 	Names []string // each as server/tool, both as their owners spell them
@@ -34,7 +34,7 @@ type ArgumentError struct {
 	Tool string // canonical name
 	Path string // JSON Pointer into the arguments, "" for the arguments as a whole
 	Want string // what the schema expects there, in words
-	Got  string // what came, shortened
+	Got  string // the actual value, shortened
 }
 
 func (e *ArgumentError) Error() string {

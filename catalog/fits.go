@@ -11,7 +11,7 @@ import (
 )
 
 // Fits checks a value against a JSON Schema that a person wrote. A value that does not match gives an [*ArgumentError].
-// Any other error says that the schema, or a part of it, cannot be used, that the check takes too long, or that ctx has
+// Any other error says that the schema, or a part of it, is unusable, that the check takes too long, or that ctx has
 // ended. It is stricter than [Tool.Validate], which ignores the parts of an upstream's schema that it cannot use.
 func Fits(ctx context.Context, schema, value json.RawMessage) error {
 	c := jsonschema.Compile(schema, jsonschema.NewRoom())

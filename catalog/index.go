@@ -1,7 +1,7 @@
 package catalog
 
-// A tool has two fields: its name, which says most, and all other text. Each field has its own inverse document
-// frequency: a word that is in every description can still distinguish two names.
+// A tool has two fields: its name, which is most significant, and all other text. Each field has its own inverse
+// document frequency: a word that is in every description can still distinguish two names.
 const (
 	inName = iota
 	inText
@@ -15,7 +15,7 @@ const (
 	weightTitle     = 2.0
 	weightServer    = 2.0
 	weightDescribed = 1.0 // in the first sentence of the description
-	weightRest      = 0.4 // in what follows it
+	weightRest      = 0.4 // in the rest of it
 	weightParameter = 0.6
 )
 
@@ -26,8 +26,8 @@ const (
 	lengthBias = 0.5
 )
 
-// An index has the words of one server's tools. It never changes. A new list of one server leaves the indexes of the
-// others as they are.
+// An index has the words of one server's tools. It never changes. A new list of one server does not change the indexes
+// of the others.
 type index struct {
 	slot  int // its position in Catalog.slots
 	tools []*Tool

@@ -42,7 +42,7 @@ func (l *learned) learn(result json.RawMessage) {
 	}
 }
 
-// A shape is the union of the values that one place had.
+// A shape is the union of the values at one place.
 type shape struct {
 	kinds   map[string]bool // string, number, boolean, null, array, object, any
 	seen    int             // objects
@@ -108,7 +108,7 @@ func (s *shape) with(v any, depth int) *shape {
 	return s
 }
 
-// isDict reports whether an object is a map, whose keys are data, and not a record with named members.
+// isDict reports whether an object is a map, with data as keys, and not a record with named members.
 func isDict(v map[string]any) bool {
 	var first map[string]any
 	alike := true // all members are objects with the same keys
@@ -125,7 +125,7 @@ func isDict(v map[string]any) bool {
 	return len(v) > learnKeys || len(v) > 1 && alike
 }
 
-// isName reports whether a key looks like one that a programmer chose.
+// isName reports whether a key looks like a programmer's choice.
 func isName(k string) bool {
 	for i, r := range k {
 		switch {

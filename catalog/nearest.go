@@ -39,7 +39,7 @@ func nearest(name string, tools []*Tool) []string {
 			break
 		}
 		far := typos.Distance(wanted, whole, limit)
-		if tool == wantedTool { // the right tool, asked of the wrong server or of none
+		if tool == wantedTool { // the right tool, with the wrong server or none
 			far = min(far, 1)
 		} else {
 			far = min(far, 1+typos.Distance(wantedTool, tool, 1+len(wantedTool)/5))

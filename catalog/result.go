@@ -10,9 +10,9 @@ import (
 )
 
 // ValidateResult checks the structured content of a result against the tool's output schema; nil is a result without
-// structured content. The error is a [*ResultError] for the first place that does not match. A tool without an output
-// schema, or with one that cannot be used, accepts every result. ValidateResult also refuses a result that is too
-// costly to check. If ctx ends first, the error is its cause.
+// structured content. The error is a [*ResultError] for the first place that does not match. A tool without a usable
+// output schema accepts every result. ValidateResult also refuses a result that is too costly to check. If ctx ends
+// first, the error is its cause.
 func (t *Tool) ValidateResult(ctx context.Context, structured json.RawMessage) error {
 	if len(t.Output) == 0 {
 		return nil
@@ -46,7 +46,7 @@ type ResultError struct {
 	Tool string // canonical name
 	Path string // JSON Pointer into the structured content, "" for all of it
 	Want string // what the schema expects there, in words
-	Got  string // what came, shortened
+	Got  string // the actual value, shortened
 }
 
 func (e *ResultError) Error() string {

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// A Match is a tool that fits a query. Scores of one search can be compared
-// with each other, not with those of another search.
+// A Match is a tool that matches a query. Scores are comparable only within one search.
 type Match struct {
 	Tool  *Tool
 	Score float64
@@ -68,7 +67,7 @@ func (c *Catalog) searchOne(query string, limit int, visible func(*Tool) bool) [
 	}
 	var out []Match
 	note := func(t *Tool, score float64) (more bool) {
-		if s.byName[t.Name] == t && (visible == nil || visible(t)) { // else it is withheld, or hidden
+		if s.byName[t.Name] == t && (visible == nil || visible(t)) { // otherwise it is withheld, or hidden
 			out = append(out, Match{t, score})
 		}
 		return len(out) < limit
@@ -98,8 +97,8 @@ const (
 	askedMax = 40
 )
 
-// A ranking is one search under way. It identifies tools by their index in [state.tools]. found is a heap with the best
-// tool on top.
+// A ranking is one search in progress. It identifies tools by their index in [state.tools]. found is a heap with the
+// best tool on top.
 type ranking struct {
 	*state
 	scores  []float64

@@ -80,7 +80,7 @@ type declared struct {
 
 func (t *Tool) declares() *declared {
 	d := t.declared
-	if d == nil { // a Tool that never was in a catalogue
+	if d == nil { // a Tool that was never in a catalogue
 		d = new(declared)
 	}
 	d.once.Do(func() { d.named, d.about, d.line = tsdecl.Declare(t.Name, t.Input, t.Output, t.about()) })

@@ -22,7 +22,7 @@ func compiled(known *jsonschema.Schema, raw json.RawMessage) *jsonschema.Schema 
 
 // ValidateKnown checks arguments that are known in part, such as those that the text of a program shows. unknown are
 // JSON Pointers to places that may get any value or none; open are those of objects that may get more members. It
-// reports only what is wrong in every case.
+// reports only errors that are certain.
 func (t *Tool) ValidateKnown(ctx context.Context, args call.Arguments, unknown, open []string) error {
 	g := jsonschema.Gaps{Unknown: map[string]bool{}, Open: map[string]bool{}}
 	for _, p := range unknown {
@@ -37,10 +37,9 @@ func (t *Tool) ValidateKnown(ctx context.Context, args call.Arguments, unknown, 
 	return t.validate(ctx, args, g)
 }
 
-// Validate checks arguments against the tool's input schema. The error is an [*ArgumentError] for the first place
-// that does not match. Arguments must be an object without duplicate keys, even if the tool has no schema or one that
-// cannot be used. Validate also refuses arguments that are too costly to check. If ctx ends first, the error is its
-// cause.
+// Validate checks arguments against the tool's input schema. The error is an [*ArgumentError] for the first place that
+// does not match. Arguments must be an object without duplicate keys, even if the tool has no usable schema. Validate
+// also refuses arguments that are too costly to check. If ctx ends first, the error is its cause.
 func (t *Tool) Validate(ctx context.Context, args call.Arguments) error {
 	return t.validate(ctx, args, jsonschema.Gaps{})
 }

@@ -22,8 +22,8 @@ import (
 	"github.com/codemode-project/codemode/internal/replace"
 )
 
-// Pins has the accepted definitions of tools. The first definition that a server offers is accepted; later ones count
-// once a person accepts them, and until then the rules ask about each call of the tool. Many goroutines may call its
+// Pins has the accepted definitions of tools. Pins accepts the first definition that a server offers. Later ones count
+// only after a person accepts them; until then the rules ask about each call of the tool. Many goroutines may call its
 // methods.
 type Pins struct {
 	path string // "" keeps them in memory
@@ -55,8 +55,8 @@ type pinFile struct {
 	Tools   map[string]*pin `json:"tools"`
 }
 
-// Open reads the pins of earlier processes. A file that cannot be read
-// is an error: without it every tool would count as new. "" keeps the pins in memory.
+// Open reads the pins of earlier processes. An unreadable file is an error: without it every tool would count as new.
+// "" keeps the pins in memory.
 func Open(dir string) (*Pins, error) {
 	p := &Pins{most: maxPins, tools: map[string]*pin{}, current: map[string]*pin{}}
 	if dir == "" {
@@ -120,7 +120,7 @@ func (p *Pins) Changed(name, digest string, began uint64) bool {
 	defer p.mu.Unlock()
 	known := p.current[name]
 	if known != nil && known.Digest != digest {
-		_ = p.refresh() // a file that cannot be read accepts nothing
+		_ = p.refresh() // an unreadable file accepts nothing
 	}
 	if known == nil {
 		return false
@@ -131,7 +131,7 @@ func (p *Pins) Changed(name, digest string, began uint64) bool {
 }
 
 // Observe stores the definitions that a server offers, and returns the names of the tools that have changed with them.
-// identity distinguishes servers with the same name: a server that is started with another command is another one.
+// identity distinguishes servers with the same name: a server with another start command is another one.
 func (p *Pins) Observe(identity string, tools []catalog.Tool) (changed []string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -192,7 +192,7 @@ type Change struct {
 func (p *Pins) Changes() []Change {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_ = p.refresh() // on an error the pins in memory count
+	_ = p.refresh() // after an error the pins in memory count
 	var list []Change
 	for name, known := range p.current {
 		if known.offered != known.Digest {
@@ -203,7 +203,7 @@ func (p *Pins) Changes() []Change {
 	return list
 }
 
-// Accept accepts a changed tool for a person. digest is that of the definition that the person saw: Accept refuses a
+// Accept accepts a changed tool for a person. digest identifies the definition that the person saw: Accept refuses a
 // tool that has changed again.
 func (p *Pins) Accept(name, digest string) error {
 	p.mu.Lock()
