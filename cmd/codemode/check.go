@@ -37,7 +37,7 @@ If ` + preflight.SecretVariable + ` is set, the command also prints a token for 
 			if err != nil {
 				return err
 			}
-			set.Record = ask // answers are recorded
+			set.Record = ask // the record gets the answers
 			return set.Use(cmd.Context(), s, slog.LevelWarn, func(e *codemode.Evaluator) error {
 				return check(cmd.Context(), s, e, codemode.Request{
 					Profile: set.Profile, Code: code, Name: name, Script: prog.script, Bound: set.Profile != "",

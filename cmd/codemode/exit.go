@@ -44,8 +44,8 @@ func startError(err error) error {
 	return cli.InternalError(err)
 }
 
-// runCode maps the end of a run. Whether a refusal ended it is decided by what the Gate saw, not by the name of the
-// exception alone: a program can make an exception of that name.
+// runCode maps the end of a run. It decides whether a refusal ended the run by the Gate's observations, not only by the
+// name of the exception: a program can make an exception of that name.
 func runCode(r *codemode.Response, err error) int {
 	if err == nil {
 		return cli.ExitOK

@@ -40,7 +40,7 @@ Running servers notice at once. Exit code 3 if tools are left to review.`,
 	return cmd
 }
 
-// leastDigest is how much of a digest is needed, so that a person accepts the definition that they saw.
+// leastDigest is the minimum length of a digest, so that a person accepts the definition that they saw.
 const leastDigest = 8
 
 func review(ctx context.Context, s cli.Streams, e *codemode.Evaluator, accept []string, asJSON bool) error {

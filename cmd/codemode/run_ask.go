@@ -120,7 +120,7 @@ func readForm(schema json.RawMessage) ([]formField, error) {
 // leaveOut is the choice that omits an optional field.
 const leaveOut = "(leave it out)"
 
-// maxTries is how often a field is asked for if the answers are not valid.
+// maxTries is how often we ask for a field if the answers are invalid.
 const maxTries = 3
 
 // ask asks for one field and returns its value, nil if the person omits it.

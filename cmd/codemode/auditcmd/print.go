@@ -56,7 +56,7 @@ func quoted(s string) string {
 	return s
 }
 
-// decidedText says what decided, and if a person did, who that was and with which scope.
+// decidedText names the decider; for a person also who it was and with which scope.
 func decidedText(e *audit.Entry) string {
 	text, by := howText(e), e.DecidedBy
 	if text == "" {

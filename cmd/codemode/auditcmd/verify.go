@@ -70,7 +70,7 @@ it, or the record is missing. 2: this cannot be decided without a key or a recor
 	return cmd
 }
 
-// A verification is what a command verifies, and with what.
+// A verification is the input of a verifying command.
 type verification struct {
 	audit.Verifier
 	published []string // files with checkpoints
@@ -118,7 +118,7 @@ func (v *verification) read(ctx context.Context, s cli.Streams, set *launch.Sett
 	return nil
 }
 
-// findKeys uses the key beside the record, if it exists, and its public key, unless others were given.
+// findKeys uses the key beside the record, if it exists, and its public key, unless flags give others.
 func (v *verification) findKeys(path string) error {
 	own, err := ownKey(path)
 	v.Own = own

@@ -14,7 +14,7 @@ import (
 )
 
 // MachineProblems are the reasons why codemode serve cannot use a valid configuration on this machine: variables that
-// are not set, or have a value that does not fit.
+// are unset, or have an invalid value.
 func MachineProblems(cfg *config.Config) config.Problems {
 	var all config.Problems
 	add := func(err error) {

@@ -1,6 +1,5 @@
 // Package checks examines a valid configuration on this machine: folders of servers that give power over codemode,
-// variables that are missing, secrets that are written literally. "doctor", "profiles lint" and "init" report the
-// findings.
+// missing variables, literal secrets. "doctor", "profiles lint" and "init" report the findings.
 package checks
 
 import (
@@ -23,12 +22,12 @@ import (
 type ServerPower struct {
 	Server config.Server
 	where  string // args, or the variable of its environment
-	path   string // as the entry has it
+	path   string // as written in the entry
 	power  *protect.PowerError
 }
 
-// ServerPowers finds them in all servers that are started as a process. It does not know what a server does with a
-// folder; most servers let programs read and write there.
+// ServerPowers finds them in all servers that run as a process. It does not know what a server does with a folder; most
+// servers let programs read and write there.
 func ServerPowers(o codemode.Options, cfg *config.Config) ([]ServerPower, error) {
 	places, err := codemode.Powers(o, cfg)
 	if err != nil {
@@ -66,7 +65,7 @@ func ServerPowers(o codemode.Options, cfg *config.Config) ([]ServerPower, error)
 	return found, nil
 }
 
-// PowerHint is the way out.
+// PowerHint says how to fix it.
 const PowerHint = "give the server a folder that contains none of this, or deny its tools that read and write there"
 
 func (p ServerPower) String() string {
@@ -74,7 +73,7 @@ func (p ServerPower) String() string {
 		p.where, p.path, p.power.Relation, p.power.What, p.power.Place.Path)
 }
 
-// pathsIn lists what may be a path in a word of a command: the word, its parts after = and between commas, colons and
+// pathsIn lists the possible paths in a word of a command: the word, its parts after = and between commas, colons and
 // semicolons, as in --flag=path, -v /a:/b and type=bind,src=/a, and the words of a line for a shell.
 func pathsIn(text string) []string {
 	var paths []string

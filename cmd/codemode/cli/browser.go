@@ -5,7 +5,7 @@ import (
 	"runtime"
 )
 
-// OpenBrowser tries to open an address. Whether it succeeds cannot be known, so callers print the address as well.
+// OpenBrowser tries to open an address. It cannot detect success, so callers print the address as well.
 func OpenBrowser(address string) {
 	command := []string{"xdg-open", address}
 	switch runtime.GOOS {

@@ -1,5 +1,5 @@
 // Package cli holds what all commands of codemode share towards the person at the terminal: the streams, the exit
-// codes, and how results, tables, errors and log records are printed.
+// codes, and the printing of results, tables, errors and log records.
 //
 // Text from servers, programs and files is escaped here before it reaches a terminal, see package internal/visible.
 package cli
@@ -20,7 +20,7 @@ const (
 	ExitInterrupted = 130
 )
 
-// A codeError carries an exit code to the end of main. err is what is printed; nil prints nothing.
+// A codeError carries an exit code to the end of main. main prints err; nil prints nothing.
 type codeError struct {
 	code int
 	err  error
@@ -35,7 +35,7 @@ func (e *codeError) Error() string {
 
 func (e *codeError) Unwrap() error { return e.err }
 
-// WithCode ends a command with an exit code. A nil err prints nothing: the command has printed what there is to say.
+// WithCode ends a command with an exit code. A nil err prints nothing: the command has already printed everything.
 func WithCode(code int, err error) error { return &codeError{code, err} }
 
 // UsageError marks an error that the user can correct. The result for nil is nil.

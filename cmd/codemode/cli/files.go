@@ -21,7 +21,7 @@ func WriteNew(path string, data []byte) error {
 	return nil
 }
 
-// CanCreateFiles reports why no file can be created in a folder, which need not exist yet.
+// CanCreateFiles reports why nobody can create a file in a folder. The folder need not exist yet.
 func CanCreateFiles(dir string) error {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir {

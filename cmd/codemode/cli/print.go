@@ -33,7 +33,7 @@ func TerminalFile(stream any) *os.File {
 
 // ErrorLines is an error for a terminal. An error is one line, whatever texts of servers, programs and files it
 // contains. Three kinds have several lines: joined errors, problems with their positions in a file, and what to do
-// about a program that was not checked.
+// about an unchecked program.
 func ErrorLines(err error) []string {
 	text := err.Error()
 	switch e := err.(type) {
@@ -63,7 +63,7 @@ func ErrorLines(err error) []string {
 	return []string{visible.Line(text)}
 }
 
-// Indented indents JSON and escapes what is not printable in it. The result is still JSON.
+// Indented indents JSON and escapes unprintable characters. The result is still JSON.
 func Indented(value json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Indent(&b, value, "", "  ") != nil {
@@ -90,7 +90,7 @@ func PrintJSONLine(w io.Writer, v any) error {
 	return InternalError(err)
 }
 
-// escapingWriter writes lines of JSON to a terminal with what is not printable escaped.
+// escapingWriter writes lines of JSON to a terminal and escapes unprintable characters.
 type escapingWriter struct {
 	to   io.Writer
 	rest []byte // an incomplete line
@@ -106,7 +106,7 @@ func (w *escapingWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// JSONWriter is a writer for JSON: it escapes for a terminal what is not printable, and changes nothing for a file.
+// JSONWriter is a writer for JSON: for a terminal it escapes unprintable characters, for a file it changes nothing.
 func JSONWriter(w io.Writer) io.Writer {
 	if TerminalFile(w) != nil {
 		return &escapingWriter{to: w}

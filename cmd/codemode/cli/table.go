@@ -8,7 +8,7 @@ import (
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
-// Table aligns rows in columns and escapes what is not printable in the cells. The first row is the heading.
+// Table aligns rows in columns and escapes unprintable characters in the cells. The first row is the heading.
 func Table(rows [][]string) []string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// NewGroup is a command that only holds others. It prints its help.
+// NewGroup makes a command that only holds others. It prints its help.
 func NewGroup(use, short, long string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short, Long: long, Args: cobra.NoArgs,
@@ -37,7 +37,7 @@ func ShellWord(w string) string {
 	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }
 
-// WithoutName removes the server's name from the beginning of a message that is printed beside it.
+// WithoutName removes the server's name from the beginning of a message, for printing beside the name.
 func WithoutName(text, server string) string {
 	text = strings.TrimPrefix(text, fmt.Sprintf("server %q", server))
 	return strings.TrimPrefix(strings.TrimPrefix(text, ": "), " ")

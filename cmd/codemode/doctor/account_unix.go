@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// mode is what a may do with a file, as the permissions of its owner are written.
+// mode is what a may do with a file, in the bits of the owner's permissions.
 func (a *account) mode(info fs.FileInfo) (fs.FileMode, bool) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || a.uid < 0 {

@@ -31,8 +31,8 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// An approvalsCheck holds the flags of the checks about people: does a question reach one, and who else could answer
-// it.
+// An approvalsCheck holds the flags of the checks about people: whether a question reaches a person, and who else could
+// answer it.
 type approvalsCheck struct {
 	wanted bool
 	wait   time.Duration
@@ -322,7 +322,7 @@ func (d *diagnosis) hooks() {
 	}
 }
 
-// people does what --approvals asks for.
+// people runs the checks of --approvals.
 func (d *diagnosis) people(ctx context.Context, set *launch.Settings, path string, c *approvalsCheck) {
 	d.selfApproval(set, path, c)
 	asking := *set

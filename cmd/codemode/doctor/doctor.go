@@ -1,5 +1,5 @@
 // Package doctor is the command "doctor": it checks the configuration, its files, the record, the servers, the clients,
-// the sandbox, and whether questions reach a person. Each finding has the way out.
+// the sandbox, and whether questions reach a person. Each finding says how to fix it.
 package doctor
 
 import (
@@ -58,7 +58,7 @@ person.`,
 type finding struct {
 	// configuration, permissions, record, server, profile, client, sandbox, cache, approvals
 	Check   string `json:"check"`
-	Subject string `json:"subject"` // what was checked
+	Subject string `json:"subject"` // the checked thing
 	Level   string `json:"level"`   // ok, warning or failure
 	Text    string `json:"text"`
 	Hint    string `json:"hint,omitempty"` // how to correct it

@@ -19,7 +19,7 @@ import (
 // recordWait is how long the database has to answer.
 const recordWait = 10 * time.Second
 
-// record checks that codemode serve can write the record: a call that cannot be recorded does not happen. The check
+// record checks that codemode serve can write the record: a call that it cannot record does not happen. The check
 // changes nothing.
 func (d *diagnosis) record(ctx context.Context, set *launch.Settings, e *codemode.Evaluator) {
 	dir, err := set.StateFolder()

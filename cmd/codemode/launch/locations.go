@@ -52,11 +52,11 @@ func (s *Settings) Files() (config.Files, error) {
 	return f, nil
 }
 
-// managedPath is where the administrator of a machine keeps the rules that bind its users.
+// managedPath is the file with the machine administrator's rules that bind its users.
 const managedPath = "/etc/codemode/managed.json"
 
-// ManagedFile finds the managed file. A user cannot avoid the file of the administrator by setting a variable, nor
-// because the file cannot be examined.
+// ManagedFile finds the managed file. A user cannot avoid the administrator's file by setting a variable or by making
+// the file inaccessible.
 func ManagedFile() string { return managedFileAt(managedPath) }
 
 func managedFileAt(path string) string {

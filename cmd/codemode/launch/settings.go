@@ -39,8 +39,8 @@ type Settings struct {
 	State   string // folder
 	verbose bool
 
-	Record   bool                // what runs is recorded
-	Channels []approvals.Channel // that reach people whoever asks
+	Record   bool                // record the runs
+	Channels []approvals.Channel // channels to people for every run
 	TakeOver bool                // continue runs whose processes have ended
 }
 
@@ -111,7 +111,7 @@ func (s *Settings) Options(worker []string, log *slog.Logger) (codemode.Options,
 	}
 	if s.Record {
 		if err != nil {
-			return o, cli.UsageError(err) // a call that cannot be recorded does not happen
+			return o, cli.UsageError(err) // a call that codemode cannot record does not happen
 		}
 		o.RecordDir = o.StateDir
 	}
@@ -213,7 +213,7 @@ func Principal() string {
 // Owner is the principal under which the page and the record know the user who started the process.
 func Owner() string { return cmp.Or(Principal(), "local") }
 
-// CacheDir is the folder of the compiled guest, "" if there is none that can be used.
+// CacheDir is the folder of the compiled guest, "" if there is no usable one.
 func CacheDir() string {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -241,7 +241,7 @@ func (s *Settings) Load() (*config.Config, error) {
 
 var errNoFile = errors.New("there is no configuration file: name one with --config")
 
-// OwnFile is the user's configuration file, which has to exist.
+// OwnFile is the user's configuration file, which must exist.
 func (s *Settings) OwnFile() (string, error) {
 	path, err := s.File()
 	if err == nil && path == "" {

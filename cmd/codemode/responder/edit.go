@@ -29,7 +29,7 @@ func editable(args json.RawMessage) (string, error) {
 }
 
 // openEditor lets a person change the arguments of a call: in the editor that VISUAL or EDITOR names, else in one on
-// this screen. It begins with the person's earlier draft, if that was not accepted.
+// this screen. It begins with the person's earlier draft, if the process did not accept that.
 func (s *screen) openEditor(w waiting) tea.Cmd {
 	before, err := editable(w.Args)
 	if err != nil {

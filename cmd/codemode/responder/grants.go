@@ -135,7 +135,7 @@ func revoke(ctx context.Context, s cli.Streams, set *launch.Settings, ids []stri
 		}
 		entries = append(entries, revoked(all[at], launch.Owner(), "cli"))
 	}
-	// A revoked grant stays revoked, whether or not that can be recorded: less is allowed than before.
+	// A revoked grant stays revoked even if recording that fails: the change only removes a permission.
 	if len(entries) > 0 {
 		if problem := place.Write(ctx, log, entries...); problem != nil {
 			err = errors.Join(err, fmt.Errorf("the grants are revoked, and the record does not say so: %w", problem))

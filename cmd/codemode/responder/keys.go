@@ -82,7 +82,7 @@ func (s *screen) begin(it item) {
 	}
 }
 
-// back opens the changed arguments of a question again, after they were not accepted.
+// back opens the changed arguments of a question again, after the process did not accept them.
 func (s *screen) back(id string) {
 	if s.mode != choosing || s.chosen != id {
 		return // the person looks at another question now
@@ -207,8 +207,8 @@ func (s *screen) limit(it item) {
 	s.allow(it, terminal.Said{Scope: o.Scope, Uses: uses, Length: length})
 }
 
-// seenEnough reports whether the person may say yes. All lines of a call of high risk, of a plan and of a batch must
-// have been on the screen. It scrolls to the first line that was not.
+// seenEnough reports whether the person may say yes. The screen must have shown all lines of a call of high risk, of a
+// plan and of a batch. It scrolls to the first unseen line.
 func (s *screen) seenEnough(it item, o option) bool {
 	why := ""
 	switch {

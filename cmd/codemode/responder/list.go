@@ -154,7 +154,7 @@ const (
 	notTaken   = "not accepted: "
 )
 
-// answered notes that an answer was accepted, or why not.
+// answered notes that the process accepted an answer, or why not.
 func (s *screen) answered(t *terminal.Told) {
 	delete(s.sent, t.ID)
 	state := stateTaken
@@ -168,7 +168,7 @@ func (s *screen) answered(t *terminal.Told) {
 	s.note(t.ID, state)
 }
 
-// ended notes the outcome of a call that was allowed here.
+// ended notes the outcome of a call that the person allowed here.
 func (s *screen) ended(t *terminal.Told) { s.note(t.ID, visible.Line(t.Text)) }
 
 func (s *screen) note(id, state string) {
@@ -182,7 +182,7 @@ func (s *screen) note(id, state string) {
 	}
 }
 
-// mostOutcomes is how many outcomes are kept.
+// mostOutcomes is how many outcomes the screen keeps.
 const mostOutcomes = 20
 
 func (s *screen) remember(o *outcome) {

@@ -42,8 +42,8 @@ const (
 )
 
 const (
-	// openWait is how long a question waits for a responder in a terminal that is being opened, and openAgain how long
-	// it takes until another terminal is opened if no responder comes.
+	// openWait is how long a question waits for a responder in an opening terminal, and openAgain the time until the
+	// opener opens another terminal if no responder comes.
 	openWait, openAgain = 10 * time.Second, time.Minute
 	// tmuxWait bounds one command of tmux.
 	tmuxWait = 5 * time.Second
@@ -74,7 +74,7 @@ func (o *opener) follow(e *codemode.Evaluator) {
 	o.evaluator = e
 }
 
-// outcome waits until the record says how a call ended that a person allowed, and returns it in a few words.
+// outcome waits until the record says how an allowed call ended, and returns that in a few words.
 func (o *opener) outcome(ctx context.Context, r *prompt.Request) string {
 	o.mu.Lock()
 	e := o.evaluator
@@ -125,8 +125,8 @@ func (o *opener) expects() bool {
 	return said && err == nil && c.Start != wayOff
 }
 
-// summon opens a terminal, if the configuration wants one. It returns how long that may take; 0 means that none is
-// opened.
+// summon opens a terminal, if the configuration wants one. It returns how long that may take; 0 means that it opens
+// none.
 func (o *opener) summon() time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()

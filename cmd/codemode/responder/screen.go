@@ -35,8 +35,8 @@ type screen struct {
 	viewed time.Time            // since when
 
 	mode   mode
-	asked  item            // the item that is being answered, as it was at the beginning
-	answer int             // index of the chosen answer
+	asked  item            // the item being answered, in its state at the beginning
+	answer int             // index of the selected answer
 	marked map[string]bool // calls of a batch, by their IDs
 	ticked map[int]bool    // options of a program's question
 	typed  string          // a reason, a code or an answer

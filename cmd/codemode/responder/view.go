@@ -55,8 +55,8 @@ func (s *screen) content() string {
 	return strings.Join(lines[:min(len(lines), max(s.height, 1))], "\n")
 }
 
-// shown is the item with its text on the screen: the one that is being answered, as it was at the beginning, or else
-// the chosen one.
+// shown is the item with its text on the screen: the item being answered, in its state at the beginning, or else the
+// chosen one.
 func (s *screen) shown() item {
 	if s.mode != choosing {
 		return s.asked

@@ -72,7 +72,7 @@ findings; notes alone are not findings.`,
 	return cmd
 }
 
-// lint is all that is found about the rules, the servers and this machine.
+// lint collects all findings about the rules, the servers and this machine.
 func lint(set *launch.Settings, cfg *config.Config, tools []config.ToolInfo) ([]config.Finding, error) {
 	found := cfg.Lint(tools)
 	o, err := set.Options(nil, nil)
@@ -136,8 +136,7 @@ func printFindings(s cli.Streams, found []config.Finding, tools int, asJSON bool
 	return nil
 }
 
-// liveTools asks the servers. All of them have to answer: a rule about a server that is down would seem to match no
-// tool.
+// liveTools asks the servers. All of them must answer: a rule about a server that is down would seem to match no tool.
 func liveTools(ctx context.Context, s cli.Streams, set *launch.Settings) (tools []config.ToolInfo, err error) {
 	err = set.Use(ctx, s, slog.LevelError, func(e *codemode.Evaluator) error {
 		e.Tools().Ready(ctx, launch.ReadyWait)

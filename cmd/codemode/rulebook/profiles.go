@@ -189,7 +189,7 @@ func trustedPowers(b *strings.Builder, cfg *config.Config, file string) {
 	}
 }
 
-// serverStart is what is started, with the names of its variables, not their values.
+// serverStart is the command to start, with the names of its variables, not their values.
 func serverStart(raw json.RawMessage) string {
 	var server struct {
 		Command string         `json:"command"`

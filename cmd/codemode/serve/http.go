@@ -26,19 +26,19 @@ type front struct {
 	log       *slog.Logger
 	url       string         // its address on this machine, such as http://127.0.0.1:8808
 	mux       *http.ServeMux // behind the checks of Host and Origin
-	stopping  []func()       // called before connections are closed; streams have to end then
+	stopping  []func()       // called before closing connections; streams must end then
 }
 
 const (
-	// headerWait and idleWait end connections on which nothing is sent.
+	// headerWait and idleWait end silent connections.
 	headerWait = 10 * time.Second
 	idleWait   = 2 * time.Minute
 	// defaultGrace is how long running programs have to finish after the signal to stop.
 	defaultGrace = 10 * time.Second
 	// drainWait is how long answers have after that to reach their clients.
 	drainWait = 10 * time.Second
-	// maxHeader is more than any client sends. A browser sends the page all cookies that other ports of this host have
-	// set, some 180 of 4 KiB: with a smaller bound each of those ports could lock people out of the page.
+	// maxHeader is more than any client sends. A browser sends the page all cookies from other ports of this host, some
+	// 180 of 4 KiB: with a smaller bound each of those ports could lock people out of the page.
 	maxHeader = 1 << 20
 )
 

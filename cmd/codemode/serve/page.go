@@ -117,7 +117,7 @@ func (p *page) open(e *codemode.Evaluator, set *launch.Settings, origin, path st
 	return nil
 }
 
-// may reports whether a person may see and answer what is asked for a principal. It is the one rule of the page and of
+// may reports whether a person may see and answer the questions for a principal. It is the one rule of the page and of
 // codemode approvals. Everybody answers for themselves. The user who started the process answers for all; if the
 // configuration lists principals for that user, for those and for callers without a token.
 func (c *pageConfig) may(person, principal string) bool {

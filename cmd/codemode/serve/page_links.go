@@ -25,9 +25,9 @@ import (
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
-// Login links, and codes for changes on the page, come over a socket that only this user can reach: codemode console is
-// run by the user who started the process with the page, or by a program of that user. Neither links nor codes are ever
-// written to a file.
+// Login links, and codes for changes on the page, come over a socket that only this user can reach: the user who
+// started the process with the page, or a program of that user, runs codemode console. Nothing writes links or codes to
+// a file.
 
 // PageFolder is the folder of the sockets of processes with a page.
 func PageFolder(stateDir string) string { return filepath.Join(stateDir, "console") }

@@ -66,7 +66,7 @@ func (r *rulesOf) Files() (list []console.RuleFile, stale string) {
 	return list, stale
 }
 
-// editable refuses a path that the page does not change.
+// editable refuses a path that the page must not change.
 func (r *rulesOf) editable(path string) (config.Files, error) {
 	files, err := r.set.Files()
 	if err == nil && (path == "" || path != files.User && path != files.Overlays) {

@@ -133,17 +133,17 @@ type clientFile struct {
 	client  *mcpClient
 	path    string
 	entries []*clientEntry
-	err     error // it exists and cannot be read
+	err     error // it exists and is unreadable
 }
 
 // A clientEntry is one server of such a file.
 type clientEntry struct {
 	name   string
 	value  map[string]any
-	notes  []string        // what was changed, or what the user has to do
+	notes  []string        // changes, or what the user must do
 	raw    json.RawMessage // value as JSON
 	server servers.Server
-	err    error // why it cannot be used
+	err    error // why it is unusable
 }
 
 func (e *clientEntry) note(format string, args ...any) {
@@ -259,8 +259,8 @@ func (e *clientEntry) prepare(c *mcpClient, env func(string) (string, bool)) {
 
 // isCodemode recognises codemode, which must not become its own upstream: by a word that names this program followed by
 // "serve", in any command; by the file of this program under any name; by the flags of "codemode serve"; by our
-// variables; and by the address of a codemode that serves over HTTP. A person can add a server that is left out by
-// mistake; a server that is codemode would be refused at each start.
+// variables; and by the address of a codemode that serves over HTTP. A person can add a server that init omits by
+// mistake; codemode would refuse a codemode server at each start.
 func (e *clientEntry) isCodemode() bool {
 	s := &e.server
 	if s.URL != "" {
@@ -377,7 +377,7 @@ func (e *clientEntry) isCodemodeURL() bool {
 	return ours && named
 }
 
-// summary describes a server in a few words without anything that may be secret.
+// summary describes a server in a few words without possible secrets.
 func (e *clientEntry) summary() string {
 	if e.server.URL != "" {
 		return string(e.server.Transport) + "  " + address.Origin(e.server.URL)
@@ -424,7 +424,7 @@ func ClientUses(entries []config.Server) (all []ClientUse) {
 	return all
 }
 
-// sameServer reports whether other is started or reached in the same way.
+// sameServer reports whether other has the same command or address.
 func (e *clientEntry) sameServer(other servers.Server) bool {
 	if e.server.URL != "" {
 		return e.server.URL == other.URL

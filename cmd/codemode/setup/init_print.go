@@ -63,7 +63,7 @@ func (e *clientEntry) verdict(f *clientFile, chosen []*choice) string {
 	return "the same"
 }
 
-// printNext says what was written and what to do next.
+// printNext says what init wrote and what to do next.
 func printNext(s cli.Streams, p places, out, standard string, found []*clientFile, chosen []*choice) {
 	visible.Fprintf(s.Out, "\nWrote %s: %s, and the profile careful, which asks you before each call.\n",
 		p.short(out), cli.Count(len(chosen), "server"))
