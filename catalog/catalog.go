@@ -291,9 +291,9 @@ func (c *Catalog) Withheld() []*CollisionError {
 	return out
 }
 
-// Learn takes the shape of a result as the result type of a tool whose server declares none. Only the first result
-// counts, and only if the definition still has that digest. A new list of the server keeps the learned types of the
-// tools that it does not change.
+// Learn takes the shape of a result as the result type of a tool without a declared one. Only the first result counts,
+// and only if the definition still has that digest. A new list of the server keeps the learned types of the tools that
+// it does not change.
 func (c *Catalog) Learn(name, digest string, result json.RawMessage) {
 	t := c.now.Load().byName[name]
 	if t != nil && t.Digest == digest && len(t.Output) == 0 {

@@ -52,7 +52,7 @@ type Gate struct {
 	tools   *catalog.Catalog
 	display map[string]prompt.Display
 	calls   atomic.Int64
-	sending sync.Map // of *pendingCall, by number: the calls under way
+	sending sync.Map // of *pendingCall, by number: the calls in progress
 
 	ctx    context.Context // of the run; ends with too many refusals, and with Close
 	cancel context.CancelCauseFunc
@@ -222,7 +222,7 @@ func (g *Gate) over(name string, cause error) error {
 	return &DeniedError{Tool: name, Reason: hostfns.ReasonCanceled, Detail: "the run is over"}
 }
 
-// Close ends the run: it revokes the grants for the run and cancels the calls under way. It returns a report of each
+// Close ends the run: it revokes the grants for the run and cancels the calls in progress. It returns a report of each
 // call. Callers may call it twice.
 func (g *Gate) Close() []hostfns.Report {
 	g.once.Do(func() {
@@ -243,7 +243,7 @@ func (g *Gate) tool(tc *Call, name string) *call.Tool {
 	return &call.Tool{Server: tc.Server, Raw: tc.Tool, Name: name}
 }
 
-// A pendingCall is one Execute under way.
+// A pendingCall is one Execute in progress.
 type pendingCall struct {
 	do  Do
 	err error // of do

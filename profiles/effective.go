@@ -9,7 +9,7 @@ import (
 
 // Surroundings apply to all profiles of a configuration.
 type Surroundings struct {
-	Trusted          map[string]bool // the servers whose annotations allow rules may believe
+	Trusted          map[string]bool // servers with annotations that allow rules may believe
 	TrustedNames     []string        // of configured ones, in the order of the file
 	Limits           Limits          // for profiles that do not set them
 	Bounds, Caps     Limits          // of files that the user's limits cannot exceed

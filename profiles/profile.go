@@ -22,7 +22,7 @@ type Profile struct {
 	unmatched     call.Verdict
 	unmatchedSaid bool            // by "unmatched", not only because there is an allowlist
 	layers        []*Layer        // the floor first
-	trusted       map[string]bool // servers whose annotations allow rules may believe
+	trusted       map[string]bool // servers with annotations that allow rules may believe
 
 	fallback, noFallback bool // allowed; forbidden explicitly
 

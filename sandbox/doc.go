@@ -1,10 +1,8 @@
 // Package sandbox runs one JavaScript program in one fresh guest: QuickJS
 // compiled to WebAssembly, under wazero, in this process.
 //
-// An [Engine] compiles the guest once, initialises it once and keeps a snapshot
-// of its memory. Each [Engine.Run] gets a guest whose memory equals that
-// snapshot, hands it the program, and performs the calls it makes through a
-// [Host]:
+// An [Engine] compiles the guest once, initialises it once and keeps a snapshot of its memory. Each [Engine.Run] gets a
+// guest with the memory of that snapshot, passes it the program, and performs the program's calls through a [Host]:
 //
 //	r, err := engine.Run(ctx, sandbox.Program{Source: "return await codemode.a__b({x: 1})"}, host)
 //

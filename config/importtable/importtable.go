@@ -34,12 +34,12 @@ type Imported struct {
 	Depends []string // in a sentence each, which tools the other order, or a tie, would decide differently
 }
 
-// ImportReleio makes a profile of the rules of releio: a JSON array of objects, or an object whose "rules" is one, with
-// serverId, toolName, toolPattern, autoApprove and priority. The table tries its rules in the given order, the first
-// matching rule decides, and without a match it asks a person. Without an order, a table that depends on it gives an
-// [*OrderError]. In a toolName, * stands for any characters, as in a toolPattern. An "action" of approve, ask or deny
-// replaces autoApprove in tables with three actions. Servers maps the ids of the table to server names here. An id that
-// is not in it counts as a name, unless "servers" in the file has it.
+// ImportReleio makes a profile of the rules of releio: a JSON array of objects, or an object with such an array in
+// "rules", with serverId, toolName, toolPattern, autoApprove and priority. The table tries its rules in the given
+// order, the first matching rule decides, and without a match it asks a person. Without an order, a table that depends
+// on it gives an [*OrderError]. In a toolName, * stands for any characters, as in a toolPattern. An "action" of
+// approve, ask or deny replaces autoApprove in tables with three actions. Servers maps the ids of the table to server
+// names here. An id that is not in it counts as a name, unless "servers" in the file has it.
 //
 // The profile decides as the table does. An ask rule names the approve rules above it as its exceptions, so no pattern
 // needs to exclude another one. A deny rule has no exceptions here: it also denies what rules above it approve or ask

@@ -72,7 +72,7 @@ type reader struct {
 	in   []string // the properties of each enclosing object: the form does not show a recursive object again
 }
 
-// A schema is a JSON Schema as far as a form needs it. It ignores a keyword whose value has the wrong type.
+// A schema is the part of a JSON Schema that a form needs. It ignores a keyword with a value of the wrong type.
 type schema struct {
 	strictjson.Value
 	about string // its description, or that of the first reference to it

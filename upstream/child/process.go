@@ -107,8 +107,8 @@ func (s *Starter) Start(c Command) (*Process, error) {
 	p.cmd = &exec.Cmd{Path: path, Args: append([]string{c.Name}, c.Args...), Dir: c.Dir, Env: env}
 	ownGroup(p.cmd)
 
-	// Files, not the pipes of exec: its Wait would wait for every process that
-	// holds them, and closing them must stop a read or write under way.
+	// Files, not the pipes of exec: its Wait would wait for every process that holds them, and closing them must stop a
+	// read or write in progress.
 	var pipes [6]*os.File
 	for i := 0; i < 6; i += 2 {
 		if pipes[i], pipes[i+1], err = os.Pipe(); err != nil {

@@ -32,8 +32,8 @@ type Options struct {
 	// Open receives the address at which the person logs in. It must not block.
 	Open func(address string)
 
-	// Pasted is for people whose browser cannot reach this machine: it receives
-	// the address that the browser was redirected to at the end. May be nil.
+	// Pasted is for people with a browser that cannot reach this machine: it receives the address that the browser was
+	// redirected to at the end. May be nil.
 	Pasted <-chan string
 }
 

@@ -108,7 +108,7 @@ type view struct {
 	from, to int
 }
 
-// glance is how long a line has to be on the screen to count as seen: a key that repeats turns pages faster.
+// glance is how long a line must be on the screen to count as seen: a key that repeats turns pages faster.
 const glance = 100 * time.Millisecond
 
 // look marks the lines on the screen as seen, if they were there long enough.
