@@ -37,8 +37,8 @@
 // Package catalog knows the current tools: names, schemas, TypeScript declarations and search. It withholds a name that
 // two tools would share. Package catalog/pins knows the definitions of tools that people accepted.
 //
-// Package upstream keeps the connections to MCP servers and sends calls. It also contains the built-in servers time and
-// filesystem.
+// Package upstream keeps the connections to MCP servers and sends calls. upstream/child runs the processes of servers,
+// upstream/login logs in at hosted ones, and upstream/builtin has the built-in servers time and filesystem.
 //
 // Package approvals puts a call to a person over every channel that may reach
 // one, and allows it only on a clear yes. It does not know MCP. Package

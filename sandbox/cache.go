@@ -19,7 +19,7 @@ import (
 type codeCache struct{ code, sum string }
 
 // Errors about a directory that others could put files into wrap errNotPrivate.
-var errNotPrivate = errors.New("codemode executes what is in it")
+var errNotPrivate = errors.New("codemode runs machine code from it")
 
 // openCache opens the directory of compiled guests. This process executes machine code from it, so a directory that
 // others may write to is an error. If only the guest's own directory in it is unsafe, openCache recreates it and sets
