@@ -263,7 +263,8 @@ func TestTokensComeAndGo(t *testing.T) {
 		h.write(`{"evaluation": {"profiles": {"readonly": {}}}, "http": ` + broken + `}`)
 		eventually(t, "the broken file", func() bool {
 			later := h.log.String()[before:]
-			return strings.Contains(later, "stays as it was") || strings.Contains(later, "the changed configuration is not used")
+			return strings.Contains(later, "its previous value stays in force") ||
+				strings.Contains(later, "the changed configuration is not used")
 		})
 		if !enters(carlsToken) || enters("") || enters("in-the-file-itself") {
 			t.Errorf("with %s", broken)
