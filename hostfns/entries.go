@@ -35,8 +35,10 @@ func (r *Run) entry(kind string, c *callState) Entry {
 	}
 	if kind == KindRunning || kind == KindOutcome || kind == KindAnswer && c.answer.Allowed {
 		e.Authorised = c.args
-		if other, err := call.Freeze(bytes.Clone(c.answer.Args), r.info.ArgumentBytes); err == nil && c.answer.Args != nil {
-			e.Authorised = other // the next step replaces the arguments by these
+		if c.answer.Args != nil { // the next step replaces the arguments by these
+			if other, err := call.Freeze(bytes.Clone(c.answer.Args), r.info.ArgumentBytes); err == nil {
+				e.Authorised = other
+			}
 		}
 	}
 	if kind == KindRunning || kind == KindOutcome {
