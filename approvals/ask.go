@@ -89,8 +89,8 @@ func (d *Desk) open(ctx, writing context.Context, r *prompt.Request, channels []
 		a.asked = copied.Time
 	}
 	if !again && !copied.Expires.IsZero() {
-		if a.refused = a.supersede(ctx); a.refused {
-			a.digest, a.expires, a.failed = copied.Digest, copied.Expires, nil
+		if a.refused, a.failed = a.supersede(ctx); a.refused || a.failed != nil {
+			a.digest, a.expires = copied.Digest, copied.Expires
 			return a
 		}
 		copied.ID = newID()

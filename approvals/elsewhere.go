@@ -136,25 +136,27 @@ func (a *ask) allowedElsewhere(ctx context.Context, got reply) (answer Result, e
 
 // supersede closes the stored question because the call, or what decides it, has changed since another process asked.
 // If the stored question has an answer, a no still counts and decides. A yes answered a different question, and is
-// late.
-func (a *ask) supersede(ctx context.Context) (refused bool) {
+// late. After an error the stored question may be open: then nobody may be asked another one about the call.
+func (a *ask) supersede(ctx context.Context) (refused bool, err error) {
 	store, ok := a.desk.store().(SharedStore)
 	if !ok {
-		return false
+		return false, nil
 	}
 	reading, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()
 	if err := store.Withdraw(reading, a.request.ID); !errors.Is(err, ErrTaken) {
-		return false
+		return false, err
 	}
 	got, err := a.inStore(reading, store)
-	if err != nil { // it was closed before
-		return false
-	}
-	if !got.Allowed {
+	switch {
+	case errors.Is(err, ErrTaken): // it was closed before
+		return false, nil
+	case err != nil:
+		return false, err
+	case !got.Allowed:
 		a.replies <- got
-		return true
+		return true, nil
 	}
 	a.reportLate(got)
-	return false
+	return false, nil
 }

@@ -3,6 +3,7 @@ package approvals
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -21,6 +22,9 @@ type shared struct {
 	answered    int  // other answers
 	kept        int  // of these, those that came to their end
 	refuses     bool // every answer: the question is over
+
+	fault  error // of Withdraw
+	closed error // of Answered
 
 	atTheEnd *call.Answer // given in another process just before the question is withdrawn
 
@@ -53,6 +57,9 @@ func (s *shared) Answered(ctx context.Context, _ string) (bool, json.RawMessage,
 	if taken != nil {
 		return taken.Allowed, asKept(taken), nil
 	}
+	if s.closed != nil {
+		return false, nil, s.closed
+	}
 	<-ctx.Done()
 	return false, nil, ctx.Err()
 }
@@ -65,6 +72,9 @@ func (s *shared) AnswerInstead(context.Context, string, string, string, json.Raw
 
 func (s *shared) Withdraw(context.Context, string) error {
 	s.withdrawn++
+	if s.fault != nil {
+		return s.fault
+	}
 	if s.atTheEnd == nil {
 		return nil
 	}
@@ -142,6 +152,36 @@ func TestAnAnswerInTheMomentOfTheTimeOutCounts(t *testing.T) {
 			}
 			if row.allowed && (got.Ticket == nil || got.Channel != "web" || got.By != "op") {
 				t.Errorf("%s: it cannot be used: %+v", row.why, got)
+			}
+		})
+	}
+}
+
+// A question about a call that has changed since replaces the one of another process only after that one is closed:
+// otherwise somebody could answer it, and be told that the answer is taken.
+func TestAnotherQuestionFollowsOneThatIsClosed(t *testing.T) {
+	for _, row := range []struct {
+		why   string
+		fault error
+		asked bool
+	}{
+		{"it is closed now", nil, true},
+		{"it was closed before", ErrTaken, true},
+		{"the store does not answer", errors.New("no answer"), false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			store := &shared{Store: newStore(time.Now)}
+			d := Desk{Store: store}
+			first := d.open(t.Context(), t.Context(), request(call.Medium), nil, Options{Timeout: time.Minute}).request
+			changed := *first
+			changed.Args = json.RawMessage(`{"path":"/other"}`)
+			store.fault = row.fault
+			if errors.Is(row.fault, ErrTaken) {
+				store.closed = ErrTaken
+			}
+			got := d.Ask(t.Context(), &changed, []Channel{yes(time.Second)}, Options{})
+			if got.Allowed != row.asked || row.asked == (got.Code == call.CodeNoApprover) {
+				t.Errorf("%s: %+v", row.why, got)
 			}
 		})
 	}

@@ -39,7 +39,8 @@ type Store interface {
 	Use(ctx context.Context, id, digest string) error
 }
 
-// A SharedStore is a Store that several processes share: one process can answer the questions of another.
+// A SharedStore is a Store that several processes share: one process can answer the questions of another. Its Propose
+// also returns [ErrTaken] when another process has the run or may take it.
 type SharedStore interface {
 	Store
 	// Answered waits until somebody has answered the question, and returns the value passed to Answer.

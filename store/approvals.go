@@ -32,10 +32,34 @@ type Approval struct {
 
 const approvalColumns = `id, run, call, principal, digest, question, created, expires, validated, answer, answered_by, answered_at, used_at, withdrawn`
 
-// Propose stores a call that needs a person. [ErrTaken] says that the ID is already in use.
+// Propose stores a call that needs a person. Only the process that has the run may ask: [ErrTaken] says that another
+// process has it or may take it, that the run is over, or that the ID is already in use. So a process that takes a run
+// over, and then reads its questions, misses none.
 func (d *DB) Propose(ctx context.Context, a *Approval) error {
 	defer d.changed(Approvals)
-	return d.once(ctx, proposal, d.proposed(a)...)
+	return d.transact(ctx, answerWait, func(ctx context.Context, tx *sql.Tx) error {
+		if err := d.lockRun(ctx, tx, a.Run); err != nil {
+			return err
+		}
+		var elsewhere bool
+		if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM parked WHERE run = $1 AND claim NOT LIKE $2)
+			OR EXISTS (SELECT 1 FROM outcomes WHERE run = $1)`, a.Run, d.claims.pattern()).Scan(&elsewhere); err != nil {
+			return err
+		}
+		if elsewhere {
+			return ErrTaken
+		}
+		return onceIn(ctx, tx, proposal, d.proposed(a)...)
+	})
+}
+
+// lockRun makes transactions about one run follow each other, until they end. Those on SQLite always do.
+func (d *DB) lockRun(ctx context.Context, tx *sql.Tx, run string) error {
+	if d.file != nil {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, run)
+	return err
 }
 
 const proposal = `INSERT INTO approvals (id, run, call, principal, digest, question, created, expires)

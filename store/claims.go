@@ -69,6 +69,16 @@ func (c *claims) hold(by string) (claim string, lost <-chan struct{}, err error)
 	return claim, h.lost, nil
 }
 
+// pattern matches, in SQL, the claims of this process and no others.
+func (c *claims) pattern() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.token == "" {
+		return "none" // a claim has a token
+	}
+	return "% " + c.token + ".%"
+}
+
 // begin chooses a token for this process, and on SQLite takes the lock that shows that it lives.
 func (c *claims) begin() error {
 	c.mine = map[string]*held{}

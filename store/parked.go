@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"time"
@@ -112,8 +113,14 @@ func (d *DB) claim(ctx context.Context, run, by string, phase Phase, may func(*P
 	if err != nil {
 		return nil, err
 	}
-	if err := d.once(ctx, `UPDATE parked SET claim = $1, phase = $2, beats = beats + 1 WHERE run = $3 AND claim = $4 AND phase = $5 AND round = $6 AND beats = $7`,
-		claim, phase, run, p.Claim, p.Phase, p.Round, p.beats); err != nil {
+	if err := d.transact(ctx, answerWait, func(ctx context.Context, tx *sql.Tx) error {
+		if err := d.lockRun(ctx, tx, run); err != nil { // after questions that are being stored, see Propose
+			return err
+		}
+		return onceIn(ctx, tx, `UPDATE parked SET claim = $1, phase = $2, beats = beats + 1
+			WHERE run = $3 AND claim = $4 AND phase = $5 AND round = $6 AND beats = $7`,
+			claim, phase, run, p.Claim, p.Phase, p.Round, p.beats)
+	}); err != nil {
 		d.claims.drop(claim)
 		return nil, err
 	}

@@ -522,6 +522,71 @@ func manyAtOnce(t *testing.T, open opener) {
 	wg.Wait()
 }
 
+// asksAlone checks that only the process that has a run asks about its calls.
+func asksAlone(t *testing.T, open opener) {
+	here, there := open(nil), open(nil)
+	ends := time.Now().Add(time.Hour)
+	n := 0
+	ask := func(d *store.DB) error {
+		n++
+		return d.Propose(t.Context(), &store.Approval{ID: fmt.Sprint("q_", n), Run: "r_1", Call: 1, Digest: "sha256:ab",
+			Question: json.RawMessage(`{}`), Expires: ends})
+	}
+	only := func(when string, may, not *store.DB) {
+		t.Helper()
+		if may != nil {
+			must(t, ask(may))
+		}
+		if err := ask(not); !errors.Is(err, store.ErrTaken) {
+			t.Fatalf("%s the other process asked: %v", when, err)
+		}
+	}
+	must(t, ask(here)) // before the run is stored, no other process knows of it
+	p := park(t, here, ends, func(p *store.ParkedRun) { p.Holder = "here" })
+	only("while the run is parked here,", here, there)
+	must(t, here.GiveBack(t.Context(), p))
+	only("while the run is nobody's,", nil, here)
+	only("while the run is nobody's,", nil, there)
+	taken := unpark(t, there, "there")
+	only("after the run was claimed there,", there, here)
+	must(t, there.Begin(t.Context(), taken))
+	only("while the run goes on there,", there, here)
+	must(t, there.Finish(t.Context(), taken, &store.Outcome{Run: "r_1", Expires: ends}))
+	only("after the run has ended,", nil, here)
+	only("after the run has ended,", nil, there)
+}
+
+// asksBefore checks that a process that claims a run finds each question that another process asks meanwhile.
+func asksBefore(t *testing.T, open opener) {
+	here, there := open(nil), open(nil)
+	ends := time.Now().Add(time.Hour)
+	for i := range 40 {
+		run := fmt.Sprint("r_", i)
+		p := park(t, here, ends, func(p *store.ParkedRun) { p.Run, p.Holder = run, "here" })
+		var asked sync.WaitGroup
+		for call := range 4 {
+			asked.Go(func() {
+				err := here.Propose(t.Context(), &store.Approval{ID: fmt.Sprint(run, "_", call), Run: run, Call: call,
+					Digest: "sha256:ab", Question: json.RawMessage(`{}`), Expires: ends})
+				if err != nil && !errors.Is(err, store.ErrTaken) {
+					t.Error(err)
+				}
+			})
+		}
+		must(t, here.GiveBack(t.Context(), p))
+		_, err := there.Unpark(t.Context(), run, "there")
+		must(t, err)
+		found, err := there.ApprovalsOf(t.Context(), run)
+		must(t, err)
+		asked.Wait()
+		all, err := there.ApprovalsOf(t.Context(), run)
+		must(t, err)
+		if len(found) != len(all) {
+			t.Fatalf("%d questions were stored after the run was claimed", len(all)-len(found))
+		}
+	}
+}
+
 // keyed checks that an idempotency key names one run until some time after the run's end, even with concurrent
 // requests.
 func keyed(t *testing.T, open opener, silence func(*store.DB)) {

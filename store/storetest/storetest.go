@@ -41,6 +41,8 @@ func Test(t *testing.T, silence func(*store.DB), few func(d *store.DB, outcomes 
 		{"an approval is used once", usedOnce},
 		{"many are asked and answered at once", manyAtOnce},
 		{"an approval ends", approvalEnds},
+		{"only the process that has a run asks about it", asksAlone},
+		{"a process that claims a run finds all that was asked", asksBefore},
 		{"a grant is spent as often as it says", spent},
 		{"a grant can be revoked and ends", grantEnds},
 		{"a parked run is resumed once", resumedOnce},
