@@ -142,7 +142,7 @@ func (w *Workers) failed(err error) {
 	if again {
 		return
 	}
-	attrs := []any{"because", err}
+	attrs := []any{"error", err}
 	if e, ok := errors.AsType[*endedError](err); ok && e.said != "" {
 		attrs = append(attrs, "said", e.said)
 	}

@@ -458,5 +458,6 @@ func jsonProblem(text []byte) string {
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf("line %d: %s", 1+strings.Count(string(text[:at.Offset]), "\n"), word(at.Message))
+	line, column := at.Place(string(text))
+	return fmt.Sprintf("line %d, column %d: %s", line, column, word(at.Message))
 }

@@ -58,14 +58,14 @@ func (g *Registry) toolsChanged(server string, tools []upstream.Tool, instructio
 	if identity := g.rules.Server(server).Identity; identity != "" {
 		changed, err := g.rules.Pins.Observe(identity, list)
 		if err != nil {
-			g.log.Error("comparing tools with their accepted definitions failed", "server", server, "problem", err)
+			g.log.Error("comparing tools with their accepted definitions failed", "server", server, "error", err)
 		}
 		for _, name := range changed {
 			g.log.Warn("the definition of a tool has changed since a person accepted it; its calls are asked about, and codemode review shows the change", "tool", name)
 		}
 	}
 	for _, p := range g.Catalog.Replace(server, list) {
-		g.log.Warn("a tool has a problem", "server", server, "problem", p.String())
+		g.log.Warn("a tool has a problem", "server", server, "error", p.String())
 	}
 	g.mu.Lock()
 	g.listed[server] = instructions

@@ -109,7 +109,7 @@ func (e *Executor) compiling(r sandbox.Reason) {
 		e.log.Info("compiling the sandbox, which takes about a second: Options.CacheDir would keep the result")
 		return
 	}
-	e.log.Warn("compiling the sandbox, which takes about a second", "because", r.String(), "directory", e.options.CacheDir)
+	e.log.Warn("compiling the sandbox, which takes about a second", "reason", r.String(), "directory", e.options.CacheDir)
 }
 
 // An Engine runs the JavaScript of programs, each in a guest of its own. [*sandbox.Engine] is one.

@@ -65,7 +65,7 @@ func (a *Answerers) all() map[string]*caller {
 		a.config, a.tokens = cfg, map[string]*caller{}
 		read, err := readHTTP(cfg, a.env)
 		if err != nil {
-			a.log.Error("codemode refuses requests with answer tokens: http.tokens has an error", "problem", err)
+			a.log.Error("codemode refuses requests with answer tokens: http.tokens has an error", "error", err)
 			return a.tokens
 		}
 		a.tokens = read.tokens

@@ -87,7 +87,7 @@ func (h *HTTP) read() (*httpConfig, error) {
 func (h *HTTP) reload() {
 	config, err := h.read()
 	if err != nil {
-		h.server.log.Error("the key \"http\" has an error; its previous value stays in force", "problem", err)
+		h.server.log.Error("the key \"http\" has an error; its previous value stays in force", "error", err)
 		return
 	}
 	h.config.Store(config)

@@ -420,7 +420,7 @@ func (d *DB) look(ctx context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if (err != nil) != (f.damaged != nil) {
-		d.log.Error("a look at the file of the record found a change", "file", f.path, "problem", err)
+		d.log.Error("a look at the file of the record found a change", "file", f.path, "error", err)
 	}
 	f.damaged = err
 }

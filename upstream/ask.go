@@ -155,7 +155,7 @@ func (s *session) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.Elicit
 		err = badly
 	}
 	if err != nil {
-		s.log.Warn("refused a question of an upstream", "server", s.server.Name, "reason", err)
+		s.log.Warn("refused a question of an upstream", "server", s.server.Name, "error", err)
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "not passed on: " + err.Error()}
 	}
 	if ask == nil {
@@ -168,7 +168,7 @@ func (s *session) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.Elicit
 	defer context.AfterFunc(s.life, func() { cancel(context.Cause(s.life)) })()
 	a, err := ask(ctx, q)
 	if err != nil {
-		s.log.Warn("dismissed a question of an upstream", "server", s.server.Name, "reason", err)
+		s.log.Warn("dismissed a question of an upstream", "server", s.server.Name, "error", err)
 		return &mcp.ElicitResult{Action: Dismissed}, nil
 	}
 	return &mcp.ElicitResult{Action: a.Action, Content: a.Content}, nil

@@ -139,7 +139,7 @@ func (l *Loader) reload(cfg *config.Config, err error) {
 		if cfg != nil {
 			message = "the changed project file is not used; its last good version holds, with the other files as they are"
 		}
-		l.log.Error(message, "problem", err) // the error names the file
+		l.log.Error(message, "error", err) // the error names the file
 		l.options.Note(l.ctx, "rejected", nil, err)
 	}
 	if cfg == nil {
@@ -170,7 +170,7 @@ func (l *Loader) apply(base *config.Config) error {
 	}
 	if cfg != nil {
 		for _, w := range cfg.Warnings {
-			l.log.Warn("the configuration has a problem", "problem", config.Problems{w})
+			l.log.Warn("the configuration has a problem", "error", config.Problems{w})
 		}
 	}
 	s := &inforce.State{

@@ -205,7 +205,7 @@ func (o *Options) guard() (func(fs.FileInfo) error, error) {
 	marks, err := o.marks(o.Rules.Config())
 	if err != nil {
 		o.Log.Error("the built-in filesystem is closed: codemode cannot find out which files give power over it",
-			"problem", err.Error())
+			"error", err.Error())
 		return nil, errors.New("the files are closed to programs: codemode cannot tell which of them give power over it; " +
 			"a person finds more in its log")
 	}

@@ -17,6 +17,12 @@ type SyntaxError struct {
 // Error is the message and its place, without the hint.
 func (e *SyntaxError) Error() string { return fmt.Sprintf("%s, at byte %d", e.Message, e.Offset) }
 
+// Place returns the line and the column, in characters from 1, of the error in the text that was parsed.
+func (e *SyntaxError) Place(text string) (line, column int) {
+	before := text[:e.Offset]
+	return 1 + strings.Count(before, "\n"), 1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
+}
+
 // fail keeps the first problem and ends the reading: what comes after it is at the end of the text.
 func (p *parser) fail(at, length int, message, hint string) {
 	if p.err == nil {

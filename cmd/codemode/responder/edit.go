@@ -109,9 +109,7 @@ func jsonProblem(text string) error {
 	if !ok {
 		return nil
 	}
-	before := text[:at.Offset]
-	line := 1 + strings.Count(before, "\n")
-	column := len([]rune(before[strings.LastIndexByte(before, '\n')+1:])) + 1
+	line, column := at.Place(text)
 	return fmt.Errorf("line %d, column %d is not JSON: %s", line, column, visible.Line(at.Message))
 }
 

@@ -132,7 +132,7 @@ func (o *opener) summon() time.Duration {
 	defer o.mu.Unlock()
 	c, err := o.config()
 	if err != nil {
-		o.logOnce("no terminal is opened for answers", "because", err.Error())
+		o.logOnce("no terminal is opened for answers", "error", err.Error())
 	}
 	switch {
 	case err == nil && c.Start == wayOff:
@@ -148,7 +148,7 @@ func (o *opener) summon() time.Duration {
 	where, err := o.open(c)
 	if err != nil {
 		o.logOnce("a program asks, and no terminal could be opened for the answer: run codemode approvals in another terminal",
-			"because", err.Error())
+			"error", err.Error())
 		return 0
 	}
 	o.opened = time.Now()
