@@ -148,6 +148,13 @@ func (s *schedule) says(x *said) *said {
 	return x
 }
 
+// closes notes that somebody closes a question without an answer.
+func (s *schedule) closes(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = append(s.closed, id)
+}
+
 // hears notes what somebody was told who gave an answer.
 func (s *schedule) hears(x *said, note func()) {
 	s.mu.Lock()
@@ -222,6 +229,9 @@ func (f *formPerson) AskAll(ctx context.Context, s *approvals.Showing) ([]call.A
 	results := prompt.ReadForm(calls, action, content)
 	yes, no := false, false
 	for i, x := range results {
+		if errors.Is(x.Err, prompt.ErrDismissed) {
+			f.s.closes(calls[i].ID)
+		}
 		if x.Err != nil {
 			continue
 		}

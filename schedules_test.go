@@ -164,6 +164,7 @@ type schedule struct {
 	policy   scheduledPolicy
 	absences []absence
 	said     []*said
+	closed   []string // questions that somebody closed without an answer, by ID
 	happened map[string]int
 	problems []string
 	notes    []string

@@ -27,6 +27,7 @@ type ask struct {
 	stop    context.CancelCauseFunc
 	round   *round        // the questions asked together with this one
 	told    chan struct{} // closed when the asker has received the answer
+	no      chan struct{} // closed when a no decides
 
 	// Used by AskAll, then by decide.
 	waiting int // channels that have not answered
@@ -76,7 +77,8 @@ func (d *Desk) open(ctx, writing context.Context, r *prompt.Request, channels []
 	}
 	a := &ask{
 		desk: d, request: &copied, options: o, start: start, asked: start,
-		replies: make(chan reply, len(channels)+1), moves: make(chan move), told: make(chan struct{}), round: newRound(),
+		replies: make(chan reply, len(channels)+1), moves: make(chan move), told: make(chan struct{}),
+		no: make(chan struct{}), round: newRound(),
 	}
 	a.inner, a.stop = context.WithCancelCause(ctx)
 	again := a.start.Before(copied.Expires)

@@ -85,6 +85,7 @@ func (a *ask) answeredElsewhere(ctx context.Context, got reply) (answer Result) 
 		t.Outcome = saidYes
 	}
 	if a.tried = append(a.tried, t); !got.Allowed {
+		close(a.no)
 		a.closeReplies()
 		a.afterYeses(ctx)
 		return declined(got)

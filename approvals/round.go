@@ -37,7 +37,8 @@ func (r *round) allowed() (told func()) {
 	})
 }
 
-// afterYeses waits until every yes given so far is delivered, here or through a shared store.
+// afterYeses waits until every yes given so far is delivered, here or through a shared store. A yes that a no overrules
+// is not delivered.
 func (a *ask) afterYeses(ctx context.Context) {
 	if store, ok := a.desk.store().(SharedStore); ok {
 		reading, cancel := context.WithTimeout(ctx, storeWait)
@@ -49,6 +50,7 @@ func (a *ask) afterYeses(ctx context.Context) {
 			if p, err := store.Find(reading, other.request.ID); err == nil && p.Allowed {
 				select {
 				case <-other.told:
+				case <-other.no:
 				case <-reading.Done():
 				}
 			}

@@ -35,9 +35,12 @@ type shared struct {
 func (s *shared) Propose(ctx context.Context, p *Pending) error { return s.Store.Propose(ctx, p) }
 
 func (s *shared) Answer(ctx context.Context, id, digest string, yes bool, by string, answer json.RawMessage) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.answered++
 	switch {
 	case s.refuses:
+		s.taken = s.atTheEnd
 		return ErrTaken
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -82,6 +85,10 @@ func (s *shared) Withdraw(context.Context, string) error {
 	defer s.mu.Unlock()
 	s.taken = s.atTheEnd
 	return ErrTaken
+}
+
+func (s *shared) Find(context.Context, string) (*Pending, error) {
+	return &Pending{Allowed: s.refuses && s.atTheEnd != nil && s.atTheEnd.Allowed}, nil
 }
 
 func asKept(r *call.Answer) json.RawMessage {
@@ -185,6 +192,34 @@ func TestAnotherQuestionFollowsOneThatIsClosed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Of two answers to each question of a round, a no stands and the yes of another process is late. The questions do not
+// wait for each other's yes.
+func TestANoAndAYesOfAnotherProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		late := 0
+		var mu sync.Mutex
+		d := Desk{
+			Store: &shared{Store: newStore(time.Now), refuses: true, atTheEnd: &call.Answer{Allowed: true, By: "op"}},
+			Late: func(*prompt.Request, call.Answer) {
+				mu.Lock()
+				defer mu.Unlock()
+				late++
+			},
+		}
+		start := time.Now()
+		answers := d.AskAll(t.Context(), []*prompt.Request{request(call.Medium), request(call.Medium)},
+			[]Channel{no(time.Second)}, Options{})
+		for i, got := range answers {
+			if got.Allowed || got.Code != call.CodeDeclined {
+				t.Errorf("question %d: %+v", i, got)
+			}
+		}
+		if took := time.Since(start); took != time.Second || late != 2 {
+			t.Errorf("it took %v, and %d yeses were late", took, late)
+		}
+	})
 }
 
 // A question that is put to another client of this process stays one that is asked here: a page does not show it twice.

@@ -151,8 +151,24 @@ func (w *wait) unapproved(ctx context.Context) Result {
 }
 
 func (a *ask) refuse(ctx context.Context, got reply) Result {
+	close(a.no)
 	a.closeReplies() // a yes to it that comes now is late, and nobody waits for it
+	a.keepNo(ctx, got)
 	a.afterYeses(ctx)
-	_ = a.keep(ctx, a.request.ID, a.digest, got.toStore(false, "")) // a no stands, whether or not it can be kept
 	return declined(got)
+}
+
+// keepNo stores a no. It stands, whether or not it can be stored. If a yes from another process was stored first, that
+// one is late.
+func (a *ask) keepNo(ctx context.Context, got reply) {
+	err := a.keep(ctx, a.request.ID, a.digest, got.toStore(false, ""))
+	store, shared := a.desk.store().(SharedStore)
+	if !shared || !errors.Is(err, ErrTaken) {
+		return
+	}
+	ctx, cancel := keeping(ctx)
+	defer cancel()
+	if first, err := a.inStore(ctx, store); err == nil && first.Allowed {
+		a.reportLate(first)
+	}
 }
