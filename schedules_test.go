@@ -481,6 +481,16 @@ func (s *schedule) terminate(r *replica) {
 	}
 }
 
+// database is the database of a process, once it answers: on a busy machine that takes a while.
+func (s *schedule) database(r *replica) (db *store.DB) {
+	s.until("the store answers", func() bool {
+		var err error
+		db, err = r.e.Record().DB(s.ctx)
+		return err == nil
+	})
+	return db
+}
+
 // kill is what SIGKILL does: from now on nothing that the process does reaches the database, and what it tells reaches
 // nobody.
 func (s *schedule) kill(r *replica) {
@@ -559,9 +569,8 @@ func (s *schedule) sweep() {
 	if r == nil {
 		return
 	}
-	db, err := r.e.Record().DB(s.ctx)
-	if err != nil {
-		s.wrong("the store: %v", err)
+	db := s.database(r)
+	if db == nil {
 		return
 	}
 	chains, err := db.Chains(s.ctx)
@@ -666,9 +675,8 @@ func (s *schedule) awaitParked() {
 	if r == nil || s.dice.IntN(2) == 0 {
 		return
 	}
-	db, err := r.e.Record().DB(s.ctx)
-	if err != nil {
-		s.wrong("the store: %v", err)
+	db := s.database(r)
+	if db == nil {
 		return
 	}
 	for range testwait.Polls(700 * time.Millisecond) {
@@ -720,9 +728,8 @@ func (s *schedule) settle() {
 	if r == nil {
 		return
 	}
-	db, err := r.e.Record().DB(s.ctx)
-	if err != nil {
-		s.wrong("the store: %v", err)
+	db := s.database(r)
+	if db == nil {
 		return
 	}
 	s.until("nothing waits any more", func() bool {

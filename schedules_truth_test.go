@@ -98,9 +98,8 @@ func (s *schedule) check() {
 		s.wrong("looking at what is left: %v", err)
 		return
 	}
-	db, err := r.e.Record().DB(s.ctx)
-	if err != nil {
-		s.wrong("the store: %v", err)
+	db := s.database(r)
+	if db == nil {
 		return
 	}
 	s.awaitStore(db)
