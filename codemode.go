@@ -243,6 +243,30 @@ func (e *Evaluator) Eval(ctx context.Context, r Request) (*Response, error) {
 	return response, err
 }
 
+// Eval runs a program and stores the value that it returns in a T, as [Response.Decode] does. The error is that of
+// [Evaluator.Eval], or a [*ValueError] for a value that does not fit. The Response is never nil.
+func Eval[T any](ctx context.Context, e *Evaluator, r Request) (T, *Response, error) {
+	var value, none T
+	response, err := e.Eval(ctx, r)
+	if err == nil {
+		err = response.Decode(&value)
+	}
+	if err != nil {
+		return none, response, err
+	}
+	return value, response, nil
+}
+
+// Prepare reads a program once, for many runs with [Prepared.Run]: a batch, or an endpoint of a service. Problems of
+// the program are errors here, [analysis.Problems] as with Eval. Nothing runs, and nothing is recorded.
+func (e *Evaluator) Prepare(ctx context.Context, r Request) (*Prepared, error) {
+	if err := e.life.Enter(); err != nil {
+		return nil, err
+	}
+	defer e.life.Running.Done()
+	return e.runs.Prepare(ctx, r)
+}
+
 // Check says what a program would do under a profile. It runs nothing and asks nobody.
 func (e *Evaluator) Check(ctx context.Context, r Request) (*preflight.Plan, error) {
 	if err := e.life.Enter(); err != nil {
