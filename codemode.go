@@ -73,7 +73,8 @@ type Options struct {
 	// the configuration. It has no effect if Engine is given.
 	GuestMemory int64
 
-	// Channels reach people for every run, beside the channels of its Request.
+	// Channels reach people for every run, beside the channels of its Request. [approvals.Approver] makes one of a
+	// function.
 	Channels []approvals.Channel
 
 	// Recorder records calls. A call that it cannot record does not happen. With nil, codemode records in RecordDir, or

@@ -20,7 +20,9 @@ func BenchmarkFunctionCall(b *testing.B) {
 	e := openBench(b, codemode.Server{Name: "math", Functions: []codemode.Function{f}})
 	const calls = 500
 	code := fmt.Sprintf(`for (let i = 0; i < %d; i++) await codemode.%%s; return 1`, calls)
-	for _, row := range []struct{ name, call string }{{"function", "math__add({A: i, B: 1})"}, {"builtin", "time__now({})"}} {
+	for _, row := range []struct{ name, call string }{
+		{"function", "math__add({A: i, B: 1})"}, {"builtin", "time__now({})"},
+	} {
 		b.Run(row.name, func(b *testing.B) {
 			for b.Loop() {
 				if r, err := e.Eval(b.Context(), codemode.Request{Code: fmt.Sprintf(code, row.call)}); err != nil {
@@ -39,7 +41,8 @@ func openBench(b *testing.B, servers ...codemode.Server) *codemode.Evaluator {
 	if err != nil {
 		b.Fatal(err)
 	}
-	cfg, err := config.Parse("codemode.json", []byte(`{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"allowlist": ["*"]}}}}`))
+	cfg, err := config.Parse("codemode.json", []byte(
+		`{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"allowlist": ["*"]}}}}`))
 	if err != nil {
 		b.Fatal(err)
 	}

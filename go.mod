@@ -10,7 +10,7 @@ require (
 	github.com/bmatcuk/doublestar/v4 v4.10.4 // every pattern of a rule
 	github.com/evanw/esbuild v0.28.2 // TypeScript and syntax errors
 	github.com/fsnotify/fsnotify v1.10.1 // watching the configuration
-	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // jsontext: quoting and JSON Pointers
+	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // jsontext: quoting and JSON Pointers; Go values with places of mistakes
 	github.com/google/jsonschema-go v0.4.3 // schemas of Go types; tests compare our checker with its
 	github.com/jackc/pgx/v5 v5.12.0 // PostgreSQL, for a fleet
 	github.com/modelcontextprotocol/go-sdk v1.8.0 // MCP on both sides

@@ -137,6 +137,10 @@ var layers = map[string]struct {
 	"cmd/codemode/setup": {ours: []string{"cmd/codemode/checks", "cmd/codemode/cli", "config", "config/servers",
 		"internal/address", "internal/replace", "internal/visible"}, outside: []string{"github.com/pelletier/go-toml/v2",
 		"github.com/spf13/cobra"}},
+
+	// Services that embed it, to read.
+	"examples/functions": {ours: []string{".", "approvals", "approvals/prompt", "call", "config", "discovery"}},
+	"examples/gate":      {ours: []string{".", "approvals", "approvals/prompt", "call", "config", "owntools"}},
 }
 
 // elsewhere are folders that build or test the product and are no part of it.

@@ -29,7 +29,8 @@ type Request struct {
 	Input   json.RawMessage // what the program sees as `input`; nil is undefined
 	Name    string          // shown in problems and stacks; "" is program.ts
 
-	// Channels reach the people who may approve calls of this run. Without channels, nobody can be asked.
+	// Channels reach the people who may approve calls of this run, see [approvals.Approver]. Without channels, nobody
+	// can be asked.
 	Channels []approvals.Channel
 
 	// Caller receives questions and progress of upstreams during the run; nil means nobody.

@@ -54,19 +54,27 @@ var errPanicked = errors.New("an internal error ended the call")
 // errStopped refuses a call after the end of the server.
 var errStopped = errors.New("it is stopped")
 
-// call runs the function of a tool. It returns when ctx ends, also if the function does not.
+// call runs the function of a tool. It returns when ctx ends, also if the function of a loose server does not.
 func (l *inProcessLink) call(ctx context.Context, tool string, args json.RawMessage, _ CallOptions) (*Result, error) {
 	for i := range l.server.BuiltIn.Tools {
-		if t := &l.server.BuiltIn.Tools[i]; t.Name == tool && l.server.Takes(tool) {
-			return l.run(ctx, t, args)
+		t := &l.server.BuiltIn.Tools[i]
+		if t.Name != tool || !l.server.Takes(tool) {
+			continue
 		}
+		if !l.enter() {
+			return nil, &Error{Server: l.server.Name, Tool: tool, Err: errStopped, again: true}
+		}
+		r, err := l.start(ctx, t, args)
+		return r, l.failure(ctx, tool, err)
 	}
 	return nil, &ToolError{Server: l.server.Name, Tool: tool, Message: fmt.Sprintf("unknown tool %q", tool)}
 }
 
-func (l *inProcessLink) run(ctx context.Context, t *builtin.Tool, args json.RawMessage) (*Result, error) {
-	if !l.enter() {
-		return nil, &Error{Server: l.server.Name, Tool: t.Name, Err: errStopped, again: true}
+// start runs a function here, or on a goroutine of its own that the call can leave.
+func (l *inProcessLink) start(ctx context.Context, t *builtin.Tool, args json.RawMessage) (*Result, error) {
+	if !l.server.BuiltIn.Loose {
+		defer l.leave()
+		return l.run(ctx, t, args)
 	}
 	type outcome struct {
 		result *Result
@@ -75,41 +83,52 @@ func (l *inProcessLink) run(ctx context.Context, t *builtin.Tool, args json.RawM
 	done := make(chan outcome, 1)
 	go func() {
 		defer l.leave()
-		ended := outcome{err: errPanicked} // also if the function calls runtime.Goexit
-		defer func() {
-			if p := recover(); p != nil {
-				l.log.Error("a function of a server panicked", "server", l.server.Name, "tool", t.Name, "panic", p,
-					"stack", string(debug.Stack()))
-			}
-			done <- ended
-		}()
-		v, err := t.Call(ctx, args)
-		if err != nil {
-			ended = outcome{err: err}
-			return
-		}
-		r, err := valueOf(ctx, v)
+		ended := outcome{err: errPanicked} // if the function calls runtime.Goexit
+		defer func() { done <- ended }()
+		r, err := l.run(ctx, t, args)
 		ended = outcome{r, err}
 	}()
-	unknown := func(err error) error {
-		return &Error{Server: l.server.Name, Tool: t.Name, Unknown: true, Err: err}
-	}
-	var o outcome
 	select {
-	case o = <-done:
+	case o := <-done:
+		return o.result, o.err
 	case <-ctx.Done():
-		return nil, unknown(context.Cause(ctx))
 	}
+	select { // an outcome that is there counts
+	case o := <-done:
+		return o.result, o.err
+	default:
+		return nil, context.Cause(ctx)
+	}
+}
+
+// run runs a function. A panic of it is an error.
+func (l *inProcessLink) run(ctx context.Context, t *builtin.Tool, args json.RawMessage) (r *Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			l.log.Error("a function of a server panicked", "server", l.server.Name, "tool", t.Name, "panic", p,
+				"stack", string(debug.Stack()))
+			r, err = nil, errPanicked
+		}
+	}()
+	v, err := t.Call(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	return valueOf(ctx, v)
+}
+
+// failure says of a function's error what it means for its caller.
+func (l *inProcessLink) failure(ctx context.Context, tool string, err error) error {
 	switch {
-	case o.err == nil:
-		return o.result, nil
-	case errors.Is(o.err, errPanicked):
-		return nil, unknown(errPanicked)
+	case err == nil:
+		return nil
+	case errors.Is(err, errPanicked):
+		return &Error{Server: l.server.Name, Tool: tool, Unknown: true, Err: errPanicked}
 	case ctx.Err() != nil:
-		return nil, unknown(context.Cause(ctx))
+		return &Error{Server: l.server.Name, Tool: tool, Unknown: true, Err: context.Cause(ctx)}
 	}
-	message := strings.ToValidUTF8(o.err.Error(), "\uFFFD")
-	return nil, &ToolError{Server: l.server.Name, Tool: t.Name, Message: short(message)}
+	message := strings.ToValidUTF8(err.Error(), "\uFFFD")
+	return &ToolError{Server: l.server.Name, Tool: tool, Message: short(message)}
 }
 
 // valueOf is the result that a function's value is.

@@ -18,7 +18,7 @@ import (
 
 // inProcess makes a server with one tool.
 func inProcess(f func(context.Context, json.RawMessage) (any, error)) upstream.Server {
-	return upstream.BuiltIn(builtin.Server{Name: "s", Tools: []builtin.Tool{
+	return upstream.BuiltIn(builtin.Server{Name: "s", Loose: true, Tools: []builtin.Tool{
 		{Name: "f", Input: json.RawMessage(`{"type":"object"}`), Call: f},
 	}})
 }
@@ -67,7 +67,8 @@ func TestEndsOfCallsInThisProcess(t *testing.T) {
 					t.Errorf("the error is %v, want %s", err, row.err)
 				}
 				lost, _ := errors.AsType[*upstream.Error](err)
-				if got := lost != nil && lost.Unknown; got != row.unknown || strings.Contains(log.String(), "panic") != (row.logged != "") {
+				panics := strings.Contains(log.String(), "panic")
+				if got := lost != nil && lost.Unknown; got != row.unknown || panics != (row.logged != "") {
 					t.Errorf("the outcome is unknown: %t, want %t; the log is %s", got, row.unknown, log.String())
 				}
 				if err != nil && strings.Contains(err.Error(), "secret") || !strings.Contains(log.String(), row.logged) ||
@@ -90,7 +91,8 @@ func TestAFunctionThatRunsOn(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err := m.Call(ctx, "s", "f", nil, upstream.CallOptions{})
-		if lost, ok := errors.AsType[*upstream.Error](err); !ok || !lost.Unknown || !errors.Is(err, context.DeadlineExceeded) {
+		lost, ok := errors.AsType[*upstream.Error](err)
+		if !ok || !lost.Unknown || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the call ended with %v", err)
 		}
 		closing, stop := context.WithTimeout(t.Context(), 10*time.Second)

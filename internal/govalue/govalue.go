@@ -97,7 +97,7 @@ func Decode(data []byte, v any) error {
 		m.Want = Words(wrong.GoType)
 	}
 	if rounded, ok := errors.AsType[*roundedError](wrong.Err); ok {
-		m.Want = "a number that " + rounded.into + " holds exactly (json.Number, int64 and *big.Int take longer ones)"
+		m.Want = "a number that " + rounded.into + " holds (json.Number, int64 and *big.Int hold more)"
 		m.Got = rounded.number
 	}
 	return m

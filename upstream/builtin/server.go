@@ -15,6 +15,9 @@ type Server struct {
 	Name         string
 	Instructions string
 	Tools        []Tool
+	// Loose says that functions may run on after their context has ended. A call does not wait for them then. That
+	// costs a goroutine for each call.
+	Loose bool
 }
 
 // A Tool is one function of a [Server]. Input, Output and Annotations are those of MCP; Title, Output and Annotations

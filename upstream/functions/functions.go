@@ -130,10 +130,10 @@ func annotations(hints []Hint) (all json.RawMessage, title string, err error) {
 	return all, title, err
 }
 
-// BuiltIn makes a server of functions. The error says what is wrong with the server and its functions, and how to correct
-// it.
+// BuiltIn makes a server of functions. The error says what is wrong with the server and its functions, and how to
+// correct it.
 func BuiltIn(name, instructions string, all []Function) (builtin.Server, error) {
-	b := builtin.Server{Name: name, Instructions: instructions}
+	b := builtin.Server{Name: name, Instructions: instructions, Loose: true}
 	if hint, message := servers.CheckName(name); message != "" {
 		return b, fmt.Errorf("%s: %s", message, hint)
 	}

@@ -28,7 +28,7 @@ func inputSchema(t reflect.Type) (json.RawMessage, error) {
 		s.Type = "object"
 	}
 	if s.Type != "object" {
-		return nil, fmt.Errorf("its arguments are a %v, and programs call a tool with one object: use a struct with fields", t)
+		return nil, fmt.Errorf("its arguments are a %v, and programs call a tool with one object: use a struct", t)
 	}
 	return json.Marshal(s)
 }

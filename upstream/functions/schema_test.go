@@ -122,7 +122,7 @@ func TestWhatHasNoSchema(t *testing.T) {
 		want string
 	}{
 		{"arguments that are no object", New("f", "", func(context.Context, string) (none, error) { return none{}, nil }),
-			`the function "f": its arguments are a string, and programs call a tool with one object: use a struct with fields`},
+			`the function "f": its arguments are a string, and programs call a tool with one object: use a struct`},
 		{"a channel", New("f", "", func(context.Context, struct{ C chan int }) (none, error) { return none{}, nil }),
 			`type chan int is unsupported by jsonschema; give the type a method JSONSchema() string, or use another one`},
 		{"a function in a result", New("f", "", func(context.Context, none) ([]func(), error) { return nil, nil }),
@@ -197,7 +197,8 @@ func TestHints(t *testing.T) {
 	t.Parallel()
 	f := New("f", "what it does", func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil },
 		ReadOnly, ClosedWorld, Title(`The "F"`))
-	if got, want := string(f.tool.Annotations), `{"openWorldHint":false,"readOnlyHint":true,"title":"The \"F\""}`; got != want {
+	const want = `{"openWorldHint":false,"readOnlyHint":true,"title":"The \"F\""}`
+	if got := string(f.tool.Annotations); got != want {
 		t.Errorf("the annotations are %s, want %s", got, want)
 	}
 	if f.tool.Title != `The "F"` || f.tool.Description != "what it does" {
