@@ -66,10 +66,16 @@ func Title(text string) Hint { return functions.Title(text) }
 // A call passes the gate like a call of any MCP server: the profile decides, a person is asked if it says so, arguments
 // that do not fit the schema are refused, and the call is recorded before f runs. Many goroutines may call f at once.
 //
-// The context of f ends with the run and with the time limit of the call; then the program no longer waits for f, and
-// the outcome counts as unknown. Evaluator.Close waits for f. The text of an error of f reaches the program, as a
-// ToolError: it must hold no secret. A panic reaches the log, with its stack, and the program gets an UpstreamError
-// without its text. Func never panics: [New] returns what is wrong with the function.
+// The gate guards f, and the sandbox confines programs, not f: it runs in the service, with all its powers. Its
+// arguments are the words of a program, to be judged like a request from outside.
+//
+// The context of f has the values of the context given to [Evaluator.Eval], such as the user for whom the program runs.
+// It has none if another process resumed the run. It ends with the run and with the time limit of the call; then the
+// program no longer waits for f, and the outcome counts as unknown. [Evaluator.Close] waits for f.
+//
+// The text of an error of f reaches the program, as a ToolError: it must hold no secret. A panic reaches the log, with
+// its stack, and the program gets an UpstreamError without its text. Func never panics: [New] returns what is wrong with
+// the function.
 func Func[In, Out any](name, doc string, f func(ctx context.Context, in In) (Out, error), hints ...Hint) Function {
 	return functions.New(name, doc, f, hints...)
 }

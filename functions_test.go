@@ -142,7 +142,7 @@ func TestFunctionsInPrograms(t *testing.T) {
 		{"an integer beyond the type", `return await codemode.shop.order({article: "a", count: 1e30})` + caught,
 			`["ToolError","shop__order: the arguments do not fit: want an integer (int64) at /count, got 1e+30",null]`},
 		{"a time that is none", `return await codemode.shop.order({article: "a", count: 1, by: "noon"})` + caught,
-			`["ToolError","shop__order: the arguments do not fit: want a string that is a time.Time at /by, got \"noon\""`},
+			`["ToolError","shop__order: the arguments do not fit: want a string that is a time.Time at /by, got \"noon\": `},
 		{"all digits of an integer",
 			`const o = await codemode.shop.order({article: "a", count: 1}); return [typeof o.number, o]`,
 			`["bigint",{"number":9007199254740993,"lines":[]}]`},
@@ -316,6 +316,29 @@ func TestFunctionsWithoutAConfiguration(t *testing.T) {
 		Code: `return await codemode.shop.price({article: "A"}).catch(e => e.reason)`})
 	if err != nil || string(r.Value) != `"denied"` {
 		t.Errorf("got %s, %v", r.Value, err)
+	}
+}
+
+// A function knows for whom it is called by the context of Eval, also after a question.
+func TestFunctionsKnowTheContextOfTheirRun(t *testing.T) {
+	t.Parallel()
+	type user struct{}
+	whoami := codemode.Func("whoami", "", func(ctx context.Context, _ none) (string, error) {
+		name, ok := ctx.Value(user{}).(string)
+		if !ok {
+			return "", errors.New("nobody is logged in")
+		}
+		return name, nil
+	})
+	for _, list := range []string{"allowlist", "asklist"} {
+		e := open(t, strings.Replace(shopRules, "allowlist", list, 1),
+			embeds(codemode.Server{Name: "shop", Functions: []codemode.Function{whoami}}))
+		ctx := context.WithValue(t.Context(), user{}, "anna")
+		r, err := e.Eval(ctx, codemode.Request{Code: `return await codemode.shop.whoami()`,
+			Channels: []approvals.Channel{says(yes, nil)}})
+		if err != nil || string(r.Value) != `"anna"` {
+			t.Errorf("%s: got %s, %v", list, r.Text(err), err)
+		}
 	}
 }
 

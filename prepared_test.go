@@ -147,6 +147,35 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
+// A saved program that was prepared runs as its file is: a person may have changed it, or taken it away.
+func TestPreparedSavedPrograms(t *testing.T) {
+	t.Parallel()
+	e, root := saved(t, map[string]string{"double.ts": "return input * 2"},
+		`{"folder": ".", "pattern": "*.ts", "input": {"type": "number"}}`)
+	p, err := e.Prepare(t.Context(), codemode.Request{Script: "double.ts"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(input, want string) {
+		t.Helper()
+		r, err := p.Run(t.Context(), json.RawMessage(input))
+		if got := string(r.Value) + fmt.Sprint(err); !strings.Contains(got, want) {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	run(`2`, `4<nil>`)
+	run(`"2"`, `a number`)
+	path := filepath.Join(root, "double.ts")
+	if err := os.WriteFile(path, []byte("return input * 3"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(`2`, `6<nil>`)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	run(`2`, `it cannot be found`)
+}
+
 // BenchmarkPrepared compares a program that is sent anew each time with one that was prepared.
 func BenchmarkPrepared(b *testing.B) {
 	const code = `const n: number = input.n; return n * 2`

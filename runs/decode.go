@@ -14,6 +14,7 @@ type ValueError struct {
 	Pointer string // JSON Pointer to the place in the value; "" is the whole
 	Want    string // what the Go type takes, in words
 	Got     string // what the program returned there: its JSON, if that is short
+	Why     string // what the reader or a method of the Go type says; "" for nothing
 }
 
 func (e *ValueError) Error() string {
@@ -21,7 +22,11 @@ func (e *ValueError) Error() string {
 	if e.Pointer != "" {
 		at = " at " + e.Pointer
 	}
-	return fmt.Sprintf("the program returned %s%s, want %s", e.Got, at, e.Want)
+	text := fmt.Sprintf("the program returned %s%s, want %s", e.Got, at, e.Want)
+	if e.Why != "" {
+		text += ": " + e.Why
+	}
+	return text
 }
 
 // Decode stores the value that the program returned in v, a pointer, as encoding/json does. The error is [*ValueError]
@@ -47,7 +52,7 @@ func (r *Response) Decode(v any) error {
 	if !ok {
 		return err
 	}
-	e := &ValueError{Pointer: wrong.Pointer, Want: wrong.Want, Got: wrong.Got}
+	e := &ValueError{Pointer: wrong.Pointer, Want: wrong.Want, Got: wrong.Got, Why: wrong.Why}
 	if r.Value == nil {
 		e.Got = "nothing (its value is what it passes to return)"
 	}

@@ -13,10 +13,10 @@ import (
 // A Prepared is a program that was read once and runs many times. It keeps nothing else of its runs: each one is
 // decided by the rules of its moment, is recorded, and has its own name. Many goroutines may use it.
 type Prepared struct {
-	executor *Executor
-	request  Request
-	code     string // that was read
-	program  *analysis.Program
+	executor   *Executor
+	request    Request
+	name, code string // of the program that was read; a saved one has them from its file
+	program    *analysis.Program
 }
 
 // Prepare reads the program of a request and runs nothing. The error says why no run would begin: [analysis.Problems],
@@ -37,7 +37,7 @@ func (e *Executor) Prepare(ctx context.Context, r Request) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.code, p.program = r.Code, program
+	p.name, p.code, p.program = r.file(), r.Code, program
 	return p, nil
 }
 
@@ -64,7 +64,7 @@ func (p *Prepared) Run(ctx context.Context, input json.RawMessage, changes ...fu
 
 // read returns the program of a request, which may have been read before.
 func (e *Executor) read(ctx context.Context, r *Request, p *Prepared) (*analysis.Program, []analysis.Problem, error) {
-	if p != nil && p.code == r.Code && p.request.file() == r.file() {
+	if p != nil && p.code == r.Code && p.name == r.file() {
 		return p.program, nil, nil
 	}
 	return e.programs.Read(ctx, r.Owner(), r.file(), r.Code)

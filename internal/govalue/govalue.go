@@ -65,6 +65,7 @@ type Mismatch struct {
 	Pointer string // JSON Pointer to the place; "" is the whole
 	Want    string // in words
 	Got     string // in words
+	Why     string // what the reader or a method of the type says; "" for nothing
 }
 
 func (m *Mismatch) Error() string {
@@ -72,7 +73,11 @@ func (m *Mismatch) Error() string {
 	if m.Pointer != "" {
 		where = " at " + m.Pointer
 	}
-	return fmt.Sprintf("want %s%s, got %s", m.Want, where, m.Got)
+	text := fmt.Sprintf("want %s%s, got %s", m.Want, where, m.Got)
+	if m.Why != "" {
+		text += ": " + m.Why
+	}
+	return text
 }
 
 // Decode stores the value of JSON in v, a pointer. If it does not fit, the error is a [*Mismatch], and v may be filled
@@ -99,6 +104,8 @@ func Decode(data []byte, v any) error {
 	if rounded, ok := errors.AsType[*roundedError](wrong.Err); ok {
 		m.Want = "a number that " + rounded.into + " holds (json.Number, int64 and *big.Int hold more)"
 		m.Got = rounded.number
+	} else if wrong.Err != nil && !errors.Is(wrong.Err, strconv.ErrSyntax) { // a fraction is no integer
+		m.Why = wrong.Err.Error()
 	}
 	return m
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/codemode-project/codemode/internal/govalue"
 )
 
 // inputSchema infers the schema of arguments.
@@ -20,7 +22,7 @@ func inputSchema(t reflect.Type) (json.RawMessage, error) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	s, err := infer(t)
+	s, err := infer(t, true)
 	if err != nil {
 		return nil, fmt.Errorf("its arguments have no schema: %w", err)
 	}
@@ -35,7 +37,7 @@ func inputSchema(t reflect.Type) (json.RawMessage, error) {
 
 // outputSchema infers the schema of a result.
 func outputSchema(t reflect.Type) (json.RawMessage, error) {
-	s, err := infer(t)
+	s, err := infer(t, false)
 	if err != nil {
 		return nil, fmt.Errorf("its result has no schema: %w", err)
 	}
@@ -48,8 +50,8 @@ func outputSchema(t reflect.Type) (json.RawMessage, error) {
 
 // infer returns the schema of a type: that of package jsonschema, with corrections for types whose JSON that package
 // does not know.
-func infer(t reflect.Type) (*jsonschema.Schema, error) {
-	n := inference{known: map[reflect.Type]*jsonschema.Schema{}, seen: map[reflect.Type]bool{}}
+func infer(t reflect.Type, input bool) (*jsonschema.Schema, error) {
+	n := inference{input: input, known: map[reflect.Type]*jsonschema.Schema{}, seen: map[reflect.Type]bool{}}
 	for of, s := range map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[time.Time]():       {Type: "string", Format: "date-time"},
 		reflect.TypeFor[json.RawMessage](): {},
@@ -69,6 +71,7 @@ func infer(t reflect.Type) (*jsonschema.Schema, error) {
 type inference struct {
 	known map[reflect.Type]*jsonschema.Schema // stubs, whose comment is a number
 	own   []*jsonschema.Schema                // by that number
+	input bool                                // values are read
 	seen  map[reflect.Type]bool
 }
 
@@ -132,7 +135,14 @@ func (n *inference) learn(t reflect.Type) error {
 		return nil
 	}
 	switch t.Kind() {
+	case reflect.Interface:
+		if n.input && t.NumMethod() > 0 {
+			return fmt.Errorf("no JSON says which type is meant by the interface %v", t)
+		}
 	case reflect.Struct:
+		if err := govalue.Decode([]byte("{}"), reflect.New(t).Interface()); err != nil { // such as two fields of one name
+			return err
+		}
 		for i := range t.NumField() {
 			if err := n.field(t.Field(i)); err != nil {
 				return fmt.Errorf("%v.%s: %w", t, t.Field(i).Name, err)

@@ -141,6 +141,17 @@ func TestWhatHasNoSchema(t *testing.T) {
 		}), `.base: it is embedded and has a name in JSON: give the field a name in Go too`},
 		{"an embedded text", New("f", "", func(context.Context, struct{ level }) (none, error) { return none{}, nil }),
 			`its arguments are a struct`},
+		{"two fields of one name", New("f", "", func(context.Context, struct {
+			In []struct {
+				A int `json:"B"`
+				B int
+			}
+		}) (none, error) {
+			return none{}, nil
+		}), `Go struct fields A and B conflict over JSON object name "B"`},
+		{"an interface in arguments", New("f", "", func(context.Context, struct{ R error }) (none, error) {
+			return none{}, nil
+		}), `.R: no JSON says which type is meant by the interface error`},
 		{"a schema that is no JSON", New("f", "", func(context.Context, none) (broken, error) { return broken{}, nil }),
 			`the method JSONSchema of functions.broken gives no schema: unexpected end of JSON input`},
 		{"an empty schema", New("f", "", func(context.Context, none) (silent, error) { return silent{}, nil }),
