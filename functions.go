@@ -74,8 +74,8 @@ func Title(text string) Hint { return functions.Title(text) }
 // program no longer waits for f, and the outcome counts as unknown. [Evaluator.Close] waits for f.
 //
 // The text of an error of f reaches the program, as a ToolError: it must hold no secret. A panic reaches the log, with
-// its stack, and the program gets an UpstreamError without its text. Func never panics: [New] returns what is wrong with
-// the function.
+// its stack, and the program gets an UpstreamError without its text. Func itself never panics: [New] returns what is
+// wrong with the function.
 func Func[In, Out any](name, doc string, f func(ctx context.Context, in In) (Out, error), hints ...Hint) Function {
 	return functions.New(name, doc, f, hints...)
 }

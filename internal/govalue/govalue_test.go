@@ -33,7 +33,8 @@ type order struct {
 	Items []item    `json:"items,omitempty"`
 	At    time.Time `json:"at,omitzero"`
 	How   *level    `json:"how,omitempty"`
-	notes string    //nolint:unused // encoding leaves it out
+	//lint:ignore U1000 encoding leaves it out
+	notes string
 }
 
 type item struct {

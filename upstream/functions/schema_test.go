@@ -63,8 +63,9 @@ type everything struct {
 	Big    *big.Int          `json:"big"`
 	Count  json.Number       `json:"count"`
 	Made   anything          `json:"made"`
-	secret string            //nolint:unused // not exported: neither in the schema nor in the JSON
-	Hidden string            `json:"-"`
+	//lint:ignore U1000 neither in the schema nor in the JSON
+	secret string
+	Hidden string `json:"-"`
 }
 
 // The TypeScript of a schema shows what a program may pass and gets.
