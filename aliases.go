@@ -2,10 +2,16 @@ package codemode
 
 import "github.com/codemode-project/codemode/runs"
 
-// A Request is one program to run, and a Response is the outcome of its run. Package runs defines both.
 type (
-	Request  = runs.Request
+	// A Request is one program to run; [runs.Request] has its fields.
+	Request = runs.Request
+	// A Response is the outcome of its run; [runs.Response] has its fields and methods.
 	Response = runs.Response
+	// A Prepared is a program that was read once and runs many times; see [Evaluator.Prepare]
+	// and [runs.Prepared].
+	Prepared = runs.Prepared
+	// A ValueError says that a program returned something else than a Go type takes; see [Eval].
+	ValueError = runs.ValueError
 )
 
 // Errors of [Evaluator.Eval], and of clients that come back for a run.

@@ -34,8 +34,12 @@ type Options struct {
 	// Files are more configuration files: those of the machine's administrator, of a project, of an admin page. New
 	// reads and watches all of them.
 	Files config.Files
-	// Config is the configuration if there is no file. With neither, no upstream is connected and every call is denied.
+	// Config is the configuration if there is no file. With neither, every call is denied.
 	Config *config.Config
+
+	// Servers are Go functions of the embedding program, as tools: see [Func]. The profiles of the configuration decide
+	// about their calls like about any other. They stay when the configuration changes.
+	Servers []Server
 
 	// Root is the directory of the built-in filesystem server; "" leaves it to
 	// the configuration. New refuses a directory that contains one of [Powers], or lies in one.
@@ -69,7 +73,8 @@ type Options struct {
 	// the configuration. It has no effect if Engine is given.
 	GuestMemory int64
 
-	// Channels reach people for every run, beside the channels of its Request.
+	// Channels reach people for every run, beside the channels of its Request. [approvals.Approver] makes one of a
+	// function.
 	Channels []approvals.Channel
 
 	// Recorder records calls. A call that it cannot record does not happen. With nil, codemode records in RecordDir, or
@@ -139,6 +144,10 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 	if err != nil {
 		return nil, err
 	}
+	own, err := ownServers(o.Servers)
+	if err != nil {
+		return nil, err
+	}
 	accepted, err := pins.Open(o.StateDir)
 	if err != nil {
 		return nil, err
@@ -148,7 +157,7 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 		e.programs.Reader.Workers = analysis.NewWorkers(o.Log, o.Worker...)
 		e.life.Background(e.programs.Reader.Workers.Start)
 	}
-	e.wire(accepted, cmp.Or(o.PreflightSecret, secret))
+	e.wire(accepted, own, cmp.Or(o.PreflightSecret, secret))
 	if err := e.loader.Start(); err != nil {
 		return nil, errors.Join(err, e.Close(ctx))
 	}
@@ -162,7 +171,7 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 }
 
 // wire makes the parts, each from the parts that it needs.
-func (e *Evaluator) wire(accepted *pins.Pins, secret string) {
+func (e *Evaluator) wire(accepted *pins.Pins, own []upstream.Server, secret string) {
 	o := &e.options
 	e.rules = inforce.NewRules(o.Log, accepted)
 	logins := "" // the folder of the tokens of upstreams; "" keeps none
@@ -184,6 +193,7 @@ func (e *Evaluator) wire(accepted *pins.Pins, secret string) {
 		Checker: e.checker, Programs: e.programs,
 	})
 	loading := o.loading()
+	loading.Servers = own
 	loading.Rules, loading.Note, loading.Changed = e.rules, e.record.Policy, e.news.publish
 	loading.Use = func(servers []upstream.Server) {
 		e.record.Learn(servers)
@@ -232,6 +242,30 @@ func (e *Evaluator) Eval(ctx context.Context, r Request) (*Response, error) {
 		response = &Response{}
 	}
 	return response, err
+}
+
+// Eval runs a program and stores the value that it returns in a T, as [Response.Decode] does. The error is that of
+// [Evaluator.Eval], or a [*ValueError] for a value that does not fit. The Response is never nil.
+func Eval[T any](ctx context.Context, e *Evaluator, r Request) (T, *Response, error) {
+	var value, none T
+	response, err := e.Eval(ctx, r)
+	if err == nil {
+		err = response.Decode(&value)
+	}
+	if err != nil {
+		return none, response, err
+	}
+	return value, response, nil
+}
+
+// Prepare reads a program once, for many runs with [Prepared.Run]: a batch, or an endpoint of a service. Problems of
+// the program are errors here, [analysis.Problems] as with Eval. Nothing runs, and nothing is recorded.
+func (e *Evaluator) Prepare(ctx context.Context, r Request) (*Prepared, error) {
+	if err := e.life.Enter(); err != nil {
+		return nil, err
+	}
+	defer e.life.Running.Done()
+	return e.runs.Prepare(ctx, r)
 }
 
 // Check says what a program would do under a profile. It runs nothing and asks nobody.

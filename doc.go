@@ -14,6 +14,32 @@
 // profile, asks a person when the profile says so, records the call, and only then sends it. The zero [Options] allow
 // nothing.
 //
+// # In a service
+//
+// A service gives programs its own Go functions, under its own rules, and asks people in its own way:
+//
+//	rules, err := config.Parse("rules.json", []byte(`{"evaluation": {"profiles": {"desk": {
+//		"allowlist": ["shop__price"],
+//		"asklist":   ["shop__order"]
+//	}}}}`))
+//	person := approvals.Approver("chat", func(ctx context.Context, q *prompt.Request) (call.Answer, error) {
+//		return call.Answer{Allowed: ask(ctx, prompt.Summary(q))}, nil
+//	})
+//	e, err := codemode.New(ctx, codemode.Options{
+//		Config:   rules,
+//		Channels: []approvals.Channel{person},
+//		Servers: []codemode.Server{{Name: "shop", Functions: []codemode.Function{
+//			codemode.Func("price", "What an article costs.", shop.Price, codemode.ReadOnly),
+//			codemode.Func("order", "Orders an article.", shop.Order),
+//		}}},
+//	})
+//	tools, err := e.Discovery().Declarations(ctx, nil, discovery.Query{Profiles: []string{"desk"}}) // for the model
+//	total, r, err := codemode.Eval[float64](ctx, e, codemode.Request{Profile: "desk", Code: program})
+//
+// Here shop.Price is a func(context.Context, In) (Out, error), see [Func]. Package config describes the rules, package
+// runs the fields of a [Request] and a [Response], and package approvals the ways to people. The folder examples has
+// whole services. A service without programs puts the calls that it executes itself through [Evaluator.Gate].
+//
 // # The packages, from the bottom up
 //
 // Package sandbox runs JavaScript in a fresh WebAssembly guest, within limits. The guest has one way out, and sandbox
@@ -38,7 +64,8 @@
 // two tools would share. Package catalog/pins knows the definitions of tools that people accepted.
 //
 // Package upstream keeps the connections to MCP servers and sends calls. upstream/child runs the processes of servers,
-// upstream/login logs in at hosted ones, and upstream/builtin has the built-in servers time and filesystem.
+// upstream/login logs in at hosted ones, upstream/builtin has the built-in servers time and filesystem, and
+// upstream/functions makes servers of Go functions.
 //
 // Package approvals puts a call to a person over every channel that may reach
 // one, and allows it only on a clear yes. It does not know MCP. Package

@@ -10,7 +10,8 @@ require (
 	github.com/bmatcuk/doublestar/v4 v4.10.4 // every pattern of a rule
 	github.com/evanw/esbuild v0.28.2 // TypeScript and syntax errors
 	github.com/fsnotify/fsnotify v1.10.1 // watching the configuration
-	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // jsontext: quoting and JSON Pointers
+	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // jsontext: quoting and JSON Pointers; Go values with places of mistakes
+	github.com/google/jsonschema-go v0.4.3 // schemas of Go types; tests compare our checker with its
 	github.com/jackc/pgx/v5 v5.12.0 // PostgreSQL, for a fleet
 	github.com/modelcontextprotocol/go-sdk v1.8.0 // MCP on both sides
 	github.com/pelletier/go-toml/v2 v2.4.3 // the configuration of Codex, for codemode init and doctor
@@ -30,7 +31,6 @@ require (
 	github.com/chromedp/cdproto v0.159.0 // the protocol of Chromium
 	github.com/chromedp/chromedp v0.23.0 // the page of the console in Chromium
 	github.com/google/go-cmp v0.7.0 // readable differences
-	github.com/google/jsonschema-go v0.4.3 // the schemas and suite that ours is compared with
 	github.com/tailscale/hujson v0.0.0-20260727124030-b80ff77dac4f // comments mean the same there as in our reader
 	modernc.org/libc v1.79.0 // a file system for SQLite that fails (internal/iofault)
 )

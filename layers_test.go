@@ -32,7 +32,7 @@ var layers = map[string]struct {
 	"config": {ours: []string{"call", "config/servers", "internal/replace", "internal/settings",
 		"internal/strictjson", "internal/typos", "profiles", "profiles/condition", "profiles/pattern"},
 		outside: []string{"github.com/fsnotify/fsnotify"}},
-	"config/servers": {ours: []string{"internal/settings", "internal/strictjson", "internal/typos"}},
+	"config/servers": {ours: []string{"call", "internal/settings", "internal/strictjson", "internal/typos"}},
 	"config/changes": {ours: []string{"call", "config", "internal/replace", "internal/settings",
 		"internal/strictjson", "internal/visible", "profiles", "profiles/condition", "profiles/pattern"}},
 	"config/importtable": {ours: []string{"call", "config", "internal/settings", "internal/strictjson",
@@ -52,6 +52,8 @@ var layers = map[string]struct {
 		outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},
 	"upstream/builtin": {outside: []string{"github.com/bmatcuk/doublestar/v4"}},
 	"upstream/child":   {ours: []string{"config/servers"}},
+	"upstream/functions": {ours: []string{"call", "config/servers", "internal/govalue", "upstream/builtin"},
+		outside: []string{"github.com/google/jsonschema-go"}},
 	"approvals":        {ours: []string{"approvals/prompt", "call", "internal/strictjson"}},
 	"approvals/prompt": {ours: []string{"call", "internal/secrets", "internal/strictjson"}},
 	"approvals/terminal": {ours: []string{"approvals", "approvals/prompt", "call"},
@@ -81,12 +83,12 @@ var layers = map[string]struct {
 	"asking": {ours: []string{"analysis", "approvals", "approvals/prompt", "call", "hostfns", "inforce",
 		"internal/strictjson", "internal/visible", "preflight", "profiles", "recorder", "registry", "store"}},
 	"runs": {ours: []string{"analysis", "approvals", "approvals/prompt", "asking", "audit", "config", "guest/quickjs",
-		"hostfns", "inforce", "internal/fair", "internal/strictjson", "internal/visible", "preflight", "profiles", "recorder",
-		"registry", "sandbox", "store"}},
+		"hostfns", "inforce", "internal/fair", "internal/govalue", "internal/strictjson", "internal/visible", "preflight",
+		"profiles", "recorder", "registry", "sandbox", "store"}},
 
 	// What stands on them: configuration files put in force, what clients see of the tools, an embedding program's own
 	// tools.
-	"inforce/loader": {ours: []string{"catalog", "catalog/pins", "config", "inforce", "internal/protect",
+	"inforce/loader": {ours: []string{"call", "catalog", "catalog/pins", "config", "inforce", "internal/protect",
 		"internal/replace", "recorder", "upstream", "upstream/builtin"}},
 	"discovery": {ours: []string{"call", "catalog", "config", "hostfns", "inforce", "internal/visible", "profiles",
 		"registry", "upstream"}},
@@ -94,9 +96,9 @@ var layers = map[string]struct {
 		"profiles", "recorder", "registry", "runs"}},
 
 	// What wires them.
-	".": {ours: []string{"analysis", "approvals", "asking", "catalog/pins", "config", "discovery",
+	".": {ours: []string{"analysis", "approvals", "asking", "call", "catalog/pins", "config", "discovery",
 		"hostfns", "inforce", "inforce/loader", "internal/protect", "owntools", "preflight", "recorder", "registry", "runs",
-		"upstream"}},
+		"upstream", "upstream/functions"}},
 	"server": {ours: []string{".", "approvals", "approvals/prompt", "asking", "call", "catalog", "config",
 		"discovery", "inforce", "internal/fair", "internal/strictjson", "internal/visible", "preflight", "registry",
 		"server/limits", "upstream"}, outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
@@ -135,6 +137,10 @@ var layers = map[string]struct {
 	"cmd/codemode/setup": {ours: []string{"cmd/codemode/checks", "cmd/codemode/cli", "config", "config/servers",
 		"internal/address", "internal/replace", "internal/visible"}, outside: []string{"github.com/pelletier/go-toml/v2",
 		"github.com/spf13/cobra"}},
+
+	// Services that embed it, to read.
+	"examples/functions": {ours: []string{".", "approvals", "approvals/prompt", "call", "config", "discovery"}},
+	"examples/gate":      {ours: []string{".", "approvals", "approvals/prompt", "call", "config", "owntools"}},
 }
 
 // elsewhere are folders that build or test the product and are no part of it.

@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config/servers"
@@ -119,7 +118,7 @@ func (b *builder) servers(n strictjson.Value) {
 	names := map[string]strictjson.Value{} // by their names in programs
 	for child := range settings.Children(n) {
 		name := call.Part(child.Key())
-		b.serverName(child, name)
+		b.serverName(child)
 		b.serverTaken(child, name)
 		if other := names[name]; other.Kind() != strictjson.Missing && other.Key() != child.Key() {
 			b.WrongKey(child, fmt.Sprintf("both are %q for programs: rename one of them", name),
@@ -140,21 +139,9 @@ func (b *builder) serverTaken(n strictjson.Value, name string) {
 	}
 }
 
-// maxServerName is longer than any name that a person would type.
-const maxServerName = 64
-
-func (b *builder) serverName(n strictjson.Value, name string) {
-	switch {
-	case n.Key() == "":
-		b.WrongKey(n, "give it a name: programs call codemode.<name>__<tool>", "the server has no name")
-	case strings.Contains(name, "__"):
-		b.WrongKey(n, `"__" separates the server from the tool: use one "_"`,
-			"the server name %q has two underscores in a row for programs", n.Key())
-	case strings.HasSuffix(name, "_"):
-		b.WrongKey(n, `rules for "x" would be about "x_" too, whose tools are x___tool: remove the "_" at the end`,
-			"the server name %q ends in an underscore for programs", n.Key())
-	case len(n.Key()) > maxServerName:
-		b.WrongKey(n, "choose a shorter one", "the server name is longer than %d bytes", maxServerName)
+func (b *builder) serverName(n strictjson.Value) {
+	if hint, message := servers.CheckName(n.Key()); message != "" {
+		b.WrongKey(n, hint, "%s", message)
 	}
 }
 

@@ -102,7 +102,8 @@ func (p *Policy) Call(t *call.Tool, args call.Arguments, n hostfns.Counters) pro
 	}
 	return profiles.Call{
 		Server: t.Server, Tool: t.Raw, Name: t.Name, Args: args, Annotations: t.Annotations, Time: p.Now(),
-		Tainted: n.Tainted, Taint: n.Taint, DefinitionChanged: p.Rules.Pins.Changed(t.Name, t.Digest, p.began),
+		Believed: p.Rules.Server(t.Server).Believed,
+		Tainted:  n.Tainted, Taint: n.Taint, DefinitionChanged: p.Rules.Pins.Changed(t.Name, t.Digest, p.began),
 		Counters: profiles.Counters{
 			Calls: n.Calls, Repeat: n.Repeat, Asks: n.Asks, Refusals: n.Refusals,
 			AsksLastMinute: lastMinute, Pending: pending,

@@ -23,6 +23,7 @@ type State struct {
 // Server is the configuration of one server.
 type Server struct {
 	Trusted  bool          // its answers do not taint a run
+	Believed bool          // allow rules may rely on its annotations, whatever the files say
 	Identity string        // differs from that of any other server that had the name; "" for those that are built in
 	Timeout  time.Duration // of one call; zero if not configured
 }

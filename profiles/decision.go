@@ -14,6 +14,8 @@ type Call struct {
 	Args   call.Arguments // as the upstream will get them; none means {}
 	// the tool's annotations as the upstream gave them, with the marks of its _meta, see [IsMark]
 	Annotations map[string]any
+	// allow rules may rely on the annotations, as they may for servers with trustAnnotations in the configuration
+	Believed bool
 
 	Time              time.Time // now; zero means unknown, and then no rule with "until" allows anything
 	Tainted           bool      // data that the run read from an untrusted server may have reached the call

@@ -128,7 +128,7 @@ type view struct {
 // prepare parses the arguments once. It refuses arguments that two parsers could read differently; the result says why.
 func (p *Profile) prepare(v *view) (bad string) {
 	c := &v.call
-	v.trusted = p.trusted[c.Server]
+	v.trusted = p.trusted[c.Server] || c.Believed
 	v.canonical = c.Name
 	if v.canonical == "" {
 		v.canonical = call.Name(c.Server, c.Tool)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -30,7 +29,8 @@ type Request struct {
 	Input   json.RawMessage // what the program sees as `input`; nil is undefined
 	Name    string          // shown in problems and stacks; "" is program.ts
 
-	// Channels reach the people who may approve calls of this run. Without channels, nobody can be asked.
+	// Channels reach the people who may approve calls of this run, see [approvals.Approver]. Without channels, nobody
+	// can be asked.
 	Channels []approvals.Channel
 
 	// Caller receives questions and progress of upstreams during the run; nil means nobody.
@@ -135,6 +135,11 @@ var ErrRefusals = errors.New("too_many_refusals: people refused so many calls th
 
 // Eval returns no Response if no run began.
 func (e *Executor) Eval(ctx context.Context, r Request) (*Response, error) {
+	return e.eval(ctx, r, nil)
+}
+
+// eval is Eval of a request, whose program may have been read before.
+func (e *Executor) eval(ctx context.Context, r Request, prepared *Prepared) (*Response, error) {
 	policy, saved, err := Prepare(e.life.Ctx, e.rules, &r)
 	if err != nil {
 		return nil, err
@@ -159,19 +164,17 @@ func (e *Executor) Eval(ctx context.Context, r Request) (*Response, error) {
 		e.recordNotStarted(ctx, &r, policy, err)
 		return nil, err
 	}
-	resp := &Response{Run: hostfns.NewRunID(), name: cmp.Or(r.Name, "program.ts"), source: r.Code}
+	resp := &Response{Run: hostfns.NewRunID(), name: r.file(), source: r.Code}
 	limits, reply := e.rules.Limits(policy.Profile())
 	resp.limit = reply
-	if len(r.Code) > limits.ProgramBytes {
-		err := &sandbox.Error{Kind: sandbox.Refused, Message: fmt.Sprintf("the program has %d bytes, the limit is %d",
-			len(r.Code), limits.ProgramBytes)}
+	if err := tooLong(r.Code, limits); err != nil {
 		e.recordEnd(ctx, resp, &r, policy, time.Time{}, err)
 		return resp, err
 	}
 	if e.own.Load() == nil {
 		e.life.Background(func() { _, _ = e.engine() }) // the first time takes as long as reading the program
 	}
-	program, problems, err := e.programs.Read(ctx, r.Owner(), resp.name, r.Code)
+	program, problems, err := e.read(ctx, &r, prepared)
 	if err != nil {
 		return nil, err
 	}

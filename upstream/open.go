@@ -35,7 +35,7 @@ func (h *host) account(s *Server) *login.Account {
 func (h *host) open(ctx context.Context, s *Server) (link, error) {
 	switch s.Transport {
 	case InProcess:
-		return newInProcessLink(s), nil
+		return newInProcessLink(s, h.log), nil
 	case Stdio:
 		return h.openStdio(ctx, s)
 	case HTTP, SSE:

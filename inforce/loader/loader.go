@@ -7,6 +7,7 @@ package loader
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,6 +16,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/catalog/pins"
 	"github.com/codemode-project/codemode/config"
@@ -183,6 +185,11 @@ func (l *Loader) apply(base *config.Config) error {
 			s.Servers[entry.Name] = inforce.Server{Trusted: entry.TrustAnnotations, Identity: identity}
 		}
 	}
+	for _, own := range l.options.Servers {
+		s.Servers[own.Name] = inforce.Server{
+			Trusted: own.TrustAnnotations, Believed: own.TrustAnnotations, Identity: pins.Identity(own.Name, ownEntry),
+		}
+	}
 	for i, server := range servers {
 		known := s.Servers[server.Name]
 		known.Timeout = server.Timeout
@@ -204,15 +211,24 @@ func (l *Loader) narrowed(cfg *config.Config) (*config.Config, error) {
 	return cfg.With(config.Source{File: "overlays", Data: l.overlays, Standing: config.Narrowing})
 }
 
-// servers lists the upstreams of cfg: the configured ones, and the built-in ones with names that no configured one has.
+// ownEntry stands for the entry in a configuration that the embedding program's servers do not have.
+var ownEntry = json.RawMessage("functions")
+
+// servers lists the upstreams of cfg: the configured ones, the built-in ones with names that no configured one has, and
+// those of the embedding program.
 func (l *Loader) servers(cfg *config.Config) ([]upstream.Server, error) {
+	servers := slices.Clone(l.options.Servers)
 	if cfg == nil {
-		return nil, nil
+		return servers, nil
 	}
-	var servers []upstream.Server
 	var wrong []error
 	taken := map[string]bool{}
 	for _, s := range cfg.Servers {
+		if own := l.own(s.Name); own != "" {
+			wrong = append(wrong, fmt.Errorf("%s: the server %q has the name of the server %q of this program's functions; "+
+				"rename it", s.Pos, s.Name, own))
+			continue
+		}
 		server, err := s.Connection(l.options.Env)
 		if err != nil {
 			wrong = append(wrong, err)
@@ -238,6 +254,17 @@ func (l *Loader) servers(cfg *config.Config) ([]upstream.Server, error) {
 		servers = append(servers, server)
 	}
 	return servers, nil
+}
+
+// own returns the name of a server of the embedding program that has the same name for programs as another server, ""
+// if there is none.
+func (l *Loader) own(name string) string {
+	for _, s := range l.options.Servers {
+		if call.Part(s.Name) == call.Part(name) {
+			return s.Name
+		}
+	}
+	return ""
 }
 
 // filesRoot is the directory of the built-in filesystem; "" if there is none.

@@ -15,14 +15,19 @@ type Server struct {
 	Name         string
 	Instructions string
 	Tools        []Tool
+	// Loose says that functions may run on after their context has ended. A call does not wait for them then. That
+	// costs a goroutine for each call.
+	Loose bool
 }
 
-// A Tool is one function of a [Server]. Input, Output and Annotations are those of MCP; Output may be nil.
+// A Tool is one function of a [Server]. Input, Output and Annotations are those of MCP; Title, Output and Annotations
+// may be empty.
 //
 // Call must be safe for concurrent use. Its value becomes the structured content of the result, as JSON, unless it is a
 // [Block]. The caller reads its error.
 type Tool struct {
 	Name        string
+	Title       string
 	Description string
 	Input       json.RawMessage
 	Output      json.RawMessage
