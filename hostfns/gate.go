@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"log/slog"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -204,6 +205,25 @@ func (r *Run) update(c *callState, change func()) bool {
 	}
 	change()
 	return true
+}
+
+// Report returns how a call has ended, or false if the run has no such call, or it is under way.
+func (r *Run) Report(id int) (Report, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range slices.Backward(r.calls) {
+		if c.Call == id {
+			return c.Report, c.over
+		}
+	}
+	return Report{}, false
+}
+
+// ReportOf is the report of a call of a host function, which no run lists.
+func ReportOf(in *Invocation, err error) Report {
+	c := &callState{Report: Report{Call: in.ID, Tool: in.Name}}
+	c.setState(err)
+	return c.Report
 }
 
 // End closes the run and returns its calls in the order in which the program made them. It reports a call without an
