@@ -10,6 +10,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/hostfns"
 )
 
 // watched are the events of a run in words.
@@ -138,5 +139,33 @@ func TestObserversHaveNoPower(t *testing.T) {
 	})
 	if printed+lost != lines || lost == 0 {
 		t.Errorf("%d lines came and %d are lost, want %d together", printed, lost, lines)
+	}
+}
+
+// While a run goes on it is listed with its calls, and after its end it is not.
+func TestRunsInProgressAreListed(t *testing.T) {
+	e := open(t, `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__write_file"]}}}}`)
+	done := make(chan error, 1)
+	go func() {
+		_, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Principal: "anna", Client: "tester",
+			Channels: []approvals.Channel{slowly()},
+			Code:     `await codemode.time__now({}); await codemode.filesystem__write_file({path: "x.md", content: "x"})`})
+		done <- err
+	}()
+	eventually(t, "the question", func() bool {
+		all := e.Runs().Running()
+		return len(all) == 1 && len(all[0].Calls) == 2 && all[0].Calls[1].State == hostfns.Asking
+	})
+	x := e.Runs().Running()[0]
+	if x.Principal != "anna" || x.Client != "tester" || x.Profile != "p" || x.Began.IsZero() ||
+		x.Calls[0].State != hostfns.Done || x.Calls[0].Tool != "time__now" {
+		t.Errorf("it is listed as %+v", x)
+	}
+	eventually(t, "parking", func() bool { all := e.Runs().Running(); return len(all) == 0 || all[0].Parked })
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if all := e.Runs().Running(); len(all) != 0 {
+		t.Errorf("after the end there are %+v", all)
 	}
 }

@@ -30,6 +30,8 @@ type execution struct {
 	engine  Engine
 	started time.Time
 	events  *observer // nil without Request.Observe
+	// begun is run, for other goroutines, once run and started are set.
+	begun atomic.Pointer[hostfns.Run]
 
 	ctx    context.Context // of the run; its cause says why it ended
 	cancel context.CancelCauseFunc
@@ -138,6 +140,7 @@ func (x *execution) awaitAnswer() ([]byte, error) {
 
 // enter sets the current guest of the run, and delivers the answers that came while there was none.
 func (x *execution) enter(guest *sandbox.Run) {
+	x.begun.Store(x.run)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.guest, x.image = guest, nil
