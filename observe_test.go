@@ -34,9 +34,11 @@ func (w *watched) all() []string {
 
 // Whoever embeds codemode sees each thing as it happens, in its order, over all guests of a run.
 func TestObserveSeesARunInItsOrder(t *testing.T) {
-	e := open(t, `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__write_file"], "denylist": ["time__convert"]}}}}`)
+	e := open(t, `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__write_file"],
+		"denylist": ["time__convert"]}}}}`)
 	w := &watched{}
-	r, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Observe: w.see, Channels: []approvals.Channel{slowly()}, Code: `
+	people := []approvals.Channel{slowly()}
+	r, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Observe: w.see, Channels: people, Code: `
 		console.log("one");
 		await codemode.time__now({});
 		try { await codemode.time__convert({}) } catch (e) { console.warn(e.reason) }

@@ -54,7 +54,7 @@ func Files(tools []*Tool) []File {
 }
 
 // indexHead names the settings of the compiler: a program is no module, and runs in no browser.
-const indexHead = `// What programs can use: one file for each server, and the globals. Beside a program, tsconfig.json is:
+const indexHead = `// What programs can use: one file for each server, and the globals. The tsconfig.json beside programs:
 //   {"compilerOptions": {"lib": ["esnext"], "types": [], "strict": true, "noEmit": true, "allowJs": true,
 //     "moduleDetection": "force"}}
 // Write a program as async () => { ...; return value }: compilers accept return only in a function.

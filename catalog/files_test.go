@@ -34,7 +34,8 @@ func TestEachServerHasAFile(t *testing.T) {
 			t.Errorf("the file of the server %q is %s, want %s", name, got, want)
 		}
 	}
-	files := filesOf(t, &catalog.Tool{Name: "b__x", Server: "b", Raw: "x"}, &catalog.Tool{Name: "a__y", Server: "a", Raw: "y"})
+	files := filesOf(t, &catalog.Tool{Name: "b__x", Server: "b", Raw: "x"},
+		&catalog.Tool{Name: "a__y", Server: "a", Raw: "y"})
 	if len(files) != 3 {
 		t.Fatalf("got %d files, want 3: %v", len(files), files)
 	}
@@ -106,7 +107,8 @@ export {};
 func TestGlobalsAreThoseOfTheGuest(t *testing.T) {
 	index := filesOf(t)[catalog.Index]
 	var declared []string
-	for _, m := range regexp.MustCompile(`(?m)^declare (?:var|const|class|function) (\w+)`).FindAllStringSubmatch(index, -1) {
+	global := regexp.MustCompile(`(?m)^declare (?:var|const|class|function) (\w+)`)
+	for _, m := range global.FindAllStringSubmatch(index, -1) {
 		declared = append(declared, m[1])
 	}
 	if len(declared) < 20 {
@@ -132,7 +134,8 @@ for (const name of own) {
 	const of = typeof v === "function" && v.prototype && Object.getPrototypeOf(v) !== Error ? v.prototype : v;
 	if (typeof v === "object" || of !== v) {
 		for (const k of members(of)) {
-			if (!skip.includes(k) && !/^[A-Z_]+$/.test(k)) uses.push(of === v ? name + "." + k + ";" : "(x: " + name + ") => x." + k + ";");
+			if (skip.includes(k) || /^[A-Z_]+$/.test(k)) continue;
+			uses.push(of === v ? name + "." + k + ";" : "(x: " + name + ") => x." + k + ";");
 		}
 	}
 }

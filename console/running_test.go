@@ -40,7 +40,8 @@ func TestRunsInProgressAreOnThePage(t *testing.T) {
 			t.Errorf("%q is on the page of anna", never)
 		}
 	}
-	if page := w.login("root").get("/running").body; !strings.Contains(page, "r_acme") || !strings.Contains(page, "r_other") {
+	if page := w.login("root").get("/running").body; !strings.Contains(page, "r_acme") ||
+		!strings.Contains(page, "r_other") {
 		t.Errorf("who sees all sees\n%s", page)
 	}
 	if page := w.login("eve").get("/running").body; !strings.Contains(page, "No program runs") {
@@ -63,8 +64,8 @@ func TestManyRunsAndCallsAreCounted(t *testing.T) {
 		}
 	})
 	page := w.login("anna").get("/running").body
-	for want, n := range map[string]int{"250 earlier calls are not shown": 100, "20 more programs run": 1, "<li>300. ": 100,
-		"<li>250. ": 0, "Run r_119": 1, "Run r_19<": 0} {
+	for want, n := range map[string]int{"250 earlier calls are not shown": 100, "20 more programs run": 1,
+		"<li>300. ": 100, "<li>250. ": 0, "Run r_119": 1, "Run r_19<": 0} {
 		if got := strings.Count(page, want); got != n {
 			t.Errorf("%q is there %d times, want %d", want, got, n)
 		}
@@ -82,7 +83,8 @@ func TestTheRunsOnAPageAreFresh(t *testing.T) {
 	b.until("the page is there", `document.querySelector(".empty") !== null`)
 	b.do("look at the runs", chromedp.Click(chromedp.CSS(`nav a[href$="/running"]`)))
 	b.until("there are none", `document.querySelector("#running .hint") !== null`)
-	runs.Store(&[]Running{{Run: "r_1", Principal: anna, Began: time.Now(), Calls: []RunningCall{{Number: 1, Tool: "a__b"}}}})
+	runs.Store(&[]Running{{Run: "r_1", Principal: anna, Began: time.Now(),
+		Calls: []RunningCall{{Number: 1, Tool: "a__b"}}}})
 	b.until("the run appears", `document.querySelectorAll("#running .state.open").length === 1`)
 	runs.Store(&[]Running{{Run: "r_1", Principal: anna, Began: time.Now(),
 		Calls: []RunningCall{{Number: 1, Tool: "a__b", State: "done", Ended: true}}}})

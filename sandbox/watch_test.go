@@ -49,7 +49,8 @@ func TestWatchSeesTheOrderOfTheProgram(t *testing.T) {
 	}
 	result, err := e.Run(t.Context(), Program{Watch: w.watch, Source: `
 		console.log("a"); const x = codemode.s__x({}); console.warn("b"); const y = codemode.s__y({}); console.error("c\nd");
-		await Promise.all([x, y]); console.info("e"); await codemode.s__z({}); console.debug("f"); throw new Error("g")`}, host)
+		await Promise.all([x, y]); console.info("e"); await codemode.s__z({}); console.debug("f");
+		throw new Error("g")`}, host)
 	if err == nil {
 		t.Fatal("it did not throw")
 	}
@@ -95,7 +96,8 @@ func TestWatchGoesOnAfterParking(t *testing.T) {
 	e := testEngine(t)
 	w := &witness{}
 	r, err := e.Start(t.Context(), Program{Watch: w.watch,
-		Source: `console.log("a"); await codemode.a__later({}); console.log("b"); await codemode.a__later({}); console.log("c")`}, later)
+		Source: `console.log("a"); await codemode.a__later({}); console.log("b");
+			await codemode.a__later({}); console.log("c")`}, later)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +110,8 @@ func TestWatchGoesOnAfterParking(t *testing.T) {
 	if _, err := r.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := w.all(), []string{"log a", "call 1 a__later", "log b", "call 2 a__later", "log c"}; !slices.Equal(got, want) {
+	want := []string{"log a", "call 1 a__later", "log b", "call 2 a__later", "log c"}
+	if got := w.all(); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -23,7 +23,7 @@ func prints(at ...time.Duration) handler {
 	return func(_ context.Context, c *conversation) *mcp.CallToolResult {
 		began := time.Now()
 		for i, t := range at {
-			time.Sleep(t - time.Since(began))
+			time.Sleep(t - time.Since(began)) // the time of the bubble that told makes
 			if i < len(at)-1 {
 				c.observe(printed(fmt.Sprint(i)))
 			}
@@ -63,7 +63,7 @@ func TestAFloodOfLinesIsCounted(t *testing.T) {
 			for j := range 300 {
 				c.observe(printed(fmt.Sprintf("%d\u202e%s", i*300+j, strings.Repeat("ü", j))))
 			}
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(100 * time.Millisecond) // the time of the bubble
 		}
 		return &mcp.CallToolResult{}
 	})
@@ -74,7 +74,8 @@ func TestAFloodOfLinesIsCounted(t *testing.T) {
 		if r == "1s running" {
 			continue
 		}
-		if len(r) > liveBytes+100 || !strings.Contains(r, " earlier lines are not shown)\nlog: ") || strings.Contains(r, "\u202e") {
+		if len(r) > liveBytes+100 || !strings.Contains(r, " earlier lines are not shown)\nlog: ") ||
+			strings.Contains(r, "\u202e") {
 			t.Errorf("a report of %d bytes: %.200q", len(r), r)
 		}
 	}
@@ -87,7 +88,7 @@ func TestAReportOfARunSaysWhatItWaitsFor(t *testing.T) {
 		c.observe(codemode.Event{Kind: codemode.CallStarted, Call: 1, Tool: about})
 		c.observe(codemode.Event{Kind: codemode.CallAsked, Call: 1, Tool: about})
 		c.waiting.Store(&about)
-		time.Sleep(500 * time.Millisecond)
+		time.Sleep(500 * time.Millisecond) // a person thinks, in the bubble
 		return &mcp.CallToolResult{}
 	})
 	want := []string{"200ms call 1: up__write\nwaiting for a person to decide about up__write"}

@@ -36,7 +36,8 @@ func lateServer(t *testing.T, name string, delay time.Duration) (url string, s *
 
 func addTool(s *mcp.Server, name, description string) {
 	s.AddTool(&mcp.Tool{Name: name, Description: description,
-		InputSchema:  json.RawMessage(`{"type":"object","properties":{"z":{"type":"string"},"a":{"$ref":"#/$defs/n"}},"$defs":{"n":{"type":"object","properties":{"n":{"$ref":"#/$defs/n"}}}}}`),
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"z":{"type":"string"},"a":{"$ref":"#/$defs/n"}},
+			"$defs":{"n":{"type":"object","properties":{"n":{"$ref":"#/$defs/n"}}}}}`),
 		OutputSchema: json.RawMessage(`{"type":"object","properties":{"y":{"type":"string"},"b":{"type":"number"}}}`),
 	}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{StructuredContent: map[string]any{"b": 1}}, nil
@@ -63,7 +64,8 @@ func (h *house) rawly() *rawClient {
 
 // shown is all that a client gets before it does anything, byte by byte.
 func (c *rawClient) shown() string {
-	init := c.request(1, "initialize", `{"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}`)
+	init := c.request(1, "initialize", `{"protocolVersion": "2025-11-25", "capabilities": {},
+		"clientInfo": {"name": "raw", "version": "1"}}`)
 	c.notify("notifications/initialized")
 	return init + "\n" + c.lists()
 }
@@ -99,7 +101,8 @@ func TestWhatAModelSeesIsTheSameInEverySession(t *testing.T) {
 			servers = append(servers, fmt.Sprintf("%q: {\"url\": %q}", name, url))
 		}
 		h := open(t, `{"mcpServers": {`+strings.Join(servers, ", ")+`}, "evaluation": {"profiles": {
-			"z": {"denylist": ["b__a_*"]}, "y": {"asklist": ["a__*"]}, "x": {"allowlist": ["c__*", "d__*"]}}}}`, server.Options{})
+			"z": {"denylist": ["b__a_*"]}, "y": {"asklist": ["a__*"]}, "x": {"allowlist": ["c__*", "d__*"]}}}}`,
+			server.Options{})
 		for range 2 {
 			c := h.rawly()
 			if got := c.shown(); first == "" {
@@ -112,7 +115,8 @@ func TestWhatAModelSeesIsTheSameInEverySession(t *testing.T) {
 			} else if got != found {
 				t.Fatalf("round %d: a session finds\n%s\nand another one\n%s", round, got, found)
 			}
-			c.request(30, "tools/call", `{"name": "codemode_eval", "arguments": {"code": "return await codemode.a__a_tool({})"}}`)
+			c.request(30, "tools/call", `{"name": "codemode_eval",
+				"arguments": {"code": "return await codemode.a__a_tool({})"}}`)
 			if got := c.found() + c.lists(); got != found+first[strings.Index(first, "\n")+1:] {
 				t.Fatalf("round %d: after a call a session finds\n%s", round, got)
 			}

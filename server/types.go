@@ -76,7 +76,8 @@ func (s *Server) readTypes(ctx context.Context, req *mcp.ReadResourceRequest) (r
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.Error("declaring tools crashed", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			res, err = nil, errors.New("declaring the tools crashed, which is a mistake in codemode; the log of the server says where")
+			res, err = nil, errors.New(
+				"declaring the tools crashed, which is a mistake in codemode; the log of the server says where")
 		}
 	}()
 	name, ok := strings.CutPrefix(req.Params.URI, typesURI)

@@ -44,7 +44,8 @@ const (
 
 // The declarations are resources: what get_tools says about a server, and an index, on both versions of the protocol.
 func TestDeclarationsAreResources(t *testing.T) {
-	h := open(t, `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"denylist": ["filesystem__write_*", "filesystem__delete_*"]}}}}`,
+	h := open(t, `{"evaluation": {"defaultProfile": "p", "profiles": {
+		"p": {"denylist": ["filesystem__write_*", "filesystem__delete_*"]}}}}`,
 		server.Options{})
 	for _, version := range []string{"2025-11-25", "2026-07-28"} {
 		c := h.connectHTTPOn(h.listen(), nil, version)
