@@ -37,7 +37,7 @@ func (w *watchedEngine) Hash() string {
 	return w.Engine.Hash()
 }
 
-func (w *watchedEngine) Resume(ctx context.Context, image []byte, lookup func(line, column int) (int, int),
+func (w *watchedEngine) Resume(ctx context.Context, image []byte, p sandbox.Program,
 	h sandbox.Host) (*sandbox.Run, error) {
 	w.resumed.Add(1)
 	if w.fails != nil {
@@ -45,7 +45,7 @@ func (w *watchedEngine) Resume(ctx context.Context, image []byte, lookup func(li
 			return nil, err
 		}
 	}
-	return w.Engine.Resume(ctx, image, lookup, h)
+	return w.Engine.Resume(ctx, image, p, h)
 }
 
 // leaves has runs wait in e until its process is told to stop, and returns them.

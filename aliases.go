@@ -14,6 +14,24 @@ type (
 	ValueError = runs.ValueError
 )
 
+// An Event is something that happened in a run, for [Request.Observe].
+type (
+	Event     = runs.Event
+	EventKind = runs.EventKind
+)
+
+// The kinds of an [Event].
+const (
+	CallStarted = runs.CallStarted
+	CallAsked   = runs.CallAsked
+	CallEnded   = runs.CallEnded
+	Printed     = runs.Printed
+	RunParked   = runs.RunParked
+	RunResumed  = runs.RunResumed
+	RunEnded    = runs.RunEnded
+	EventsLost  = runs.EventsLost
+)
+
 // Errors of [Evaluator.Eval], and of clients that come back for a run.
 var (
 	ErrNoRun     = runs.ErrNoRun     // there is no such run, or its result has expired

@@ -55,6 +55,37 @@ func Example() {
 	//   1. time__convert refused (denied): profile clock: no rule decides, and what is not on the allowlist is denied
 }
 
+// An observer sees what happens in a run, while it happens.
+func ExampleRequest() {
+	ctx := context.Background()
+	config, err := config.Parse("codemode.json", []byte(`{
+		"evaluation": { "profiles": { "clock": { "allowlist": ["time__now"] } } }
+	}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	e, err := codemode.New(ctx, codemode.Options{Config: config, CacheDir: cacheDir()})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer e.Close(ctx)
+
+	_, _ = e.Eval(ctx, codemode.Request{
+		Profile: "clock",
+		Code:    `console.log("what time is it?"); await codemode.time__now(); await codemode.time__convert({})`,
+		Observe: func(e codemode.Event) { fmt.Println(e) },
+	})
+	// Output:
+	// log: what time is it?
+	// call 1: time__now
+	// call 1: time__now done
+	// call 2: time__convert
+	// call 2: time__convert refused (denied)
+	// the run ended: threw
+}
+
 // Without a configuration nothing is connected and nothing is allowed.
 func ExampleNew() {
 	ctx := context.Background()

@@ -57,6 +57,11 @@ type member struct {
 }
 
 func interfaceOf(list []member) string {
+	return membersOf(list) + "\ndeclare const codemode: Codemode;\n"
+}
+
+// membersOf is interfaceOf without the global.
+func membersOf(list []member) string {
 	list = slices.SortedFunc(slices.Values(list), func(a, b member) int {
 		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.Name, b.Name))
 	})
@@ -78,7 +83,7 @@ func interfaceOf(list []member) string {
 	if unknown {
 		head = tsdecl.ContentTypes
 	}
-	return head + types.String() + "interface Codemode {\n" + members.String() + "}\n\ndeclare const codemode: Codemode;\n"
+	return head + types.String() + "interface Codemode {\n" + members.String() + "}\n"
 }
 
 func serverLine(server string) string {

@@ -85,7 +85,7 @@ func exists(path string) bool {
 func compiles(t *testing.T, files ...string) {
 	t.Helper()
 	path, dir := tsc(t), t.TempDir()
-	args := []string{"--strict", "--noEmit", "--target", "es2022", "--lib", "es2022", "--types", ""}
+	args := []string{"--strict", "--noEmit", "--target", "es2022", "--lib", "esnext", "--types", ""}
 	for pair := range slices.Chunk(files, 2) {
 		name := filepath.Join(dir, pair[0])
 		if err := os.WriteFile(name, []byte(pair[1]), 0o600); err != nil {

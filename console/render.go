@@ -40,8 +40,8 @@ func parse() map[string]*template.Template {
 		"table":   func(v any, rows []row) rowsIn { return rowsIn{v, rows} },
 	}
 	all := map[string]*template.Template{}
-	for _, name := range []string{"login", "pending", "ask", "gone", "history", "run", "grants", "rules", "confirm",
-		"problem"} {
+	for _, name := range []string{"login", "pending", "ask", "gone", "history", "run", "running", "grants", "rules",
+		"confirm", "problem"} {
 		all[name] = template.Must(template.New("frame.html").Funcs(functions).ParseFS(sources, "templates/frame.html",
 			"templates/parts.html", "templates/"+name+".html"))
 	}
@@ -80,6 +80,7 @@ type frame struct {
 	Waiting int
 	Admin   bool
 	Record  bool
+	Running bool
 	Grants  bool
 }
 
@@ -94,6 +95,7 @@ func (c *Console) frame(r *http.Request, s *session, here, title string) frame {
 		Title: title, Home: c.options.Path, Base: c.base(r), Person: s.person, CSRF: s.csrf, Here: here, Notices: s.said(r),
 		Waiting: len(c.pending(s)),
 		Admin:   c.admin(s.person), Record: c.options.Record != nil, Grants: c.options.Grants != nil,
+		Running: c.options.Running != nil,
 	}
 }
 

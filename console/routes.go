@@ -68,6 +68,7 @@ func (c *Console) inside() []route {
 	return []route{
 		get("/{$}", c.showPending),
 		get("/ask/{id}", c.showAsk),
+		get("/running", c.showRunning),
 		get("/history", c.showHistory),
 		get("/run/{run}", c.showRun),
 		get("/grants", c.showGrants),

@@ -15,6 +15,7 @@ import (
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/registry"
 	"github.com/codemode-project/codemode/upstream"
 )
@@ -38,13 +39,13 @@ type Query struct {
 
 // Search returns the matching tools, best first. It waits a while for starting servers.
 func (d *Directory) Search(ctx context.Context, q Query) ([]*catalog.Tool, error) {
-	visible, err := d.visible(ctx, q)
+	shown, err := d.visible(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	d.Tools.Ready(ctx, registry.CheckWait)
 	var found []*catalog.Tool
-	for _, m := range d.Tools.Catalog.Search(q.Text, q.Limit, visible) {
+	for _, m := range d.Tools.Catalog.Search(q.Text, q.Limit, shown) {
 		found = append(found, m.Tool)
 	}
 	return found, nil
@@ -100,9 +101,22 @@ func (d *Directory) Declarations(ctx context.Context, names []string, q Query) (
 	return catalog.Declarations(found), nil
 }
 
+// Files declares the tools that q selects in files for editors and compilers, see [catalog.Files].
+func (d *Directory) Files(ctx context.Context, q Query) ([]catalog.File, error) {
+	found, err := d.Search(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	files := catalog.Files(found)
+	for i := range files {
+		files[i].Text = visible.Text(files[i].Text) // a string type may hold what changes the direction of text
+	}
+	return files, nil
+}
+
 // missing is the error for a name that is hidden or does not exist. It does not say which, and suggests only visible
 // names.
-func (d *Directory) missing(name string, visible []*catalog.Tool) error {
+func (d *Directory) missing(name string, found []*catalog.Tool) error {
 	_, err := d.Tools.Catalog.Find(name)
 	if err == nil {
 		return &hostfns.NotFoundError{Name: name}
@@ -110,7 +124,7 @@ func (d *Directory) missing(name string, visible []*catalog.Tool) error {
 	missing, ok := d.Tools.Missing(name, err).(*hostfns.NotFoundError)
 	if ok {
 		missing.Nearest = slices.DeleteFunc(slices.Clone(missing.Nearest), func(near string) bool {
-			return !slices.ContainsFunc(visible, func(t *catalog.Tool) bool { return t.Name == near })
+			return !slices.ContainsFunc(found, func(t *catalog.Tool) bool { return t.Name == near })
 		})
 		return missing
 	}
@@ -120,13 +134,13 @@ func (d *Directory) missing(name string, visible []*catalog.Tool) error {
 // Servers describes the upstreams that programs of these profiles can use, without waiting for any. It includes servers
 // that have not listed their tools yet, and leaves out those with no tool for these profiles.
 func (d *Directory) Servers(profiles []string) []upstream.Status {
-	visible, err := d.visible(context.Background(), Query{Profiles: profiles}) // without a session it does not block
+	shown, err := d.visible(context.Background(), Query{Profiles: profiles}) // without a session it does not block
 	if err != nil {
 		return nil // the configuration removed a profile
 	}
 	has := map[string]bool{}
 	for _, t := range d.Tools.Catalog.Tools() {
-		has[t.Server] = has[t.Server] || visible(t)
+		has[t.Server] = has[t.Server] || shown(t)
 	}
 	return slices.DeleteFunc(d.Tools.Manager.Status(), func(st upstream.Status) bool {
 		return st.State == upstream.Disabled || d.Tools.IsListed(st.Name) && !has[st.Name]

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"log/slog"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -128,6 +129,9 @@ const (
 	Failed     State = "failed"      // the tool said so, or the call was wrong
 	Unknown    State = "unknown"     // it was sent and may or may not have happened
 	NotStarted State = "not started" // the run ended, or the upstream could not be reached, before it was sent
+
+	// Asking is the state of a call that waits for a person, in [Run.Now].
+	Asking State = "asking"
 )
 
 // A Report is one call of a run and how it ended.
@@ -204,6 +208,45 @@ func (r *Run) update(c *callState, change func()) bool {
 	}
 	change()
 	return true
+}
+
+// Report returns how a call has ended, or false if the run has no such call, or it is under way.
+func (r *Run) Report(id int) (Report, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range slices.Backward(r.calls) {
+		if c.Call == id {
+			return c.Report, c.over
+		}
+	}
+	return Report{}, false
+}
+
+// Now lists the calls of the run in the order in which the program made them. The State of a call without an outcome is
+// "", or Asking.
+func (r *Run) Now() []Report {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var reports []Report
+	for _, c := range r.calls {
+		report := c.Report
+		if !c.over {
+			report.State = ""
+			if c.asking {
+				report.State = Asking
+			}
+		}
+		reports = append(reports, report)
+	}
+	sortReports(reports)
+	return reports
+}
+
+// ReportOf is the report of a call of a host function, which no run lists.
+func ReportOf(in *Invocation, err error) Report {
+	c := &callState{Report: Report{Call: in.ID, Tool: in.Name}}
+	c.setState(err)
+	return c.Report
 }
 
 // End closes the run and returns its calls in the order in which the program made them. It reports a call without an

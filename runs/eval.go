@@ -36,6 +36,12 @@ type Request struct {
 	// Caller receives questions and progress of upstreams during the run; nil means nobody.
 	Caller *registry.Caller
 
+	// Observe sees what happens in the run: one event after the other, in the order in which they happened, on a
+	// goroutine of its own. The run does not wait for it, except that the end waits up to a second. If 4,096 events wait,
+	// further ones are lost, and an event says how many. A panic in it is logged. A run that never began has no events,
+	// and those of another process, which resumes the run, are not seen here. Nil is ignored.
+	Observe func(Event)
+
 	// Script names a saved program to run instead of Code. It runs under the profile of its rule, or else under
 	// Profile.
 	Script string
@@ -110,6 +116,7 @@ type Response struct {
 	Value          json.RawMessage // nil is undefined
 	Console        []sandbox.Line
 	ConsoleDropped int // bytes
+	ConsoleSeen    int // lines that the reader of Text and Notes has seen already; they leave these out
 	Calls          []hostfns.Report
 	Queued         int             // calls that had not reached the Gate when the run ended
 	Blocks         []hostfns.Block // content on the host with handles in Value
@@ -207,8 +214,10 @@ func (e *Executor) eval(ctx context.Context, r Request, prepared *Prepared) (*Re
 	x.started = time.Now()
 	e.recordBegin(ctx, resp, &r, policy)
 	x.run = e.tools.Gate(r.Caller, e.record.To).Run(x.info())
-	result, err := x.execute(sandbox.Program{Source: program.JS, Name: resp.name, Owner: r.Owner(), Input: r.Input,
-		Limits: limits, Lookup: program.Lookup})
+	guest := x.watched()
+	guest.Source, guest.Name, guest.Owner = program.JS, resp.name, r.Owner()
+	guest.Input, guest.Limits = r.Input, limits
+	result, err := x.execute(guest)
 	return resp, x.end(result, err)
 }
 
@@ -218,7 +227,8 @@ func (e *Executor) newExecution(ctx context.Context, r Request, p *inforce.Polic
 	x = &execution{
 		e: e, request: r, policy: p, program: program, resp: resp, limits: limits, engine: engine,
 		waits: map[int]bool{}, pauses: map[*pause]bool{}, news: make(chan struct{}, 1),
-		slots: make(chan struct{}, limits.InFlight),
+		slots:  make(chan struct{}, limits.InFlight),
+		events: newObserver(r.Observe, resp.Run, e.log),
 	}
 	resp.everyCall, resp.key = r.EveryCall, cmp.Or(r.IdempotencyKey, resp.Run)
 	x.ctx, x.cancel = context.WithCancelCause(ctx)
@@ -298,6 +308,7 @@ func (x *execution) end(result *sandbox.Result, err error) error {
 		e.recordEnd(ctx, resp, &x.request, x.policy, x.started, err)
 	}
 	x.finish(err)
+	x.events.end(resp.Calls, resp.Outcome(err))
 	return err
 }
 

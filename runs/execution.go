@@ -29,6 +29,9 @@ type execution struct {
 	run     *hostfns.Run
 	engine  Engine
 	started time.Time
+	events  *observer // nil without Request.Observe
+	// begun is run, for other goroutines, once run and started are set.
+	begun atomic.Pointer[hostfns.Run]
 
 	ctx    context.Context // of the run; its cause says why it ended
 	cancel context.CancelCauseFunc
@@ -82,6 +85,15 @@ func (x *execution) execute(p sandbox.Program) (*sandbox.Result, error) {
 	return x.drive(guest)
 }
 
+// watched is what a resumed program needs besides its image.
+func (x *execution) watched() sandbox.Program {
+	p := sandbox.Program{Lookup: x.program.Lookup}
+	if x.events != nil {
+		p.Watch = x.events.watch
+	}
+	return p
+}
+
 // drive waits for the end of a run, over all of its guests.
 func (x *execution) drive(guest *sandbox.Run) (*sandbox.Result, error) {
 	for {
@@ -93,9 +105,10 @@ func (x *execution) drive(guest *sandbox.Run) (*sandbox.Result, error) {
 		if err != nil {
 			return &sandbox.Result{}, err
 		}
-		if guest, err = x.engine.Resume(x.ctx, image, x.program.Lookup, x.host); err != nil {
+		if guest, err = x.engine.Resume(x.ctx, image, x.watched(), x.host); err != nil {
 			return &sandbox.Result{}, err
 		}
+		x.events.add(Event{Kind: RunResumed})
 		x.enter(guest)
 	}
 }
@@ -127,6 +140,7 @@ func (x *execution) awaitAnswer() ([]byte, error) {
 
 // enter sets the current guest of the run, and delivers the answers that came while there was none.
 func (x *execution) enter(guest *sandbox.Run) {
+	x.begun.Store(x.run)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.guest, x.image = guest, nil
@@ -164,6 +178,7 @@ func (x *execution) host(ctx context.Context, c *sandbox.Call) (json.RawMessage,
 	var once sync.Once
 	in.Asking = func() func() {
 		once.Do(func() { close(asking) })
+		x.events.add(Event{Kind: CallAsked, Call: c.ID, Tool: c.Name})
 		return x.wait(c.ID)
 	}
 	if !x.slot() {
@@ -205,6 +220,7 @@ func (x *execution) invocation(id int) hostfns.Invocation {
 func (x *execution) call(ctx context.Context, in hostfns.Invocation,
 	through func(context.Context, hostfns.Invocation) (json.RawMessage, error)) (json.RawMessage, error) {
 	value, err := through(ctx, in)
+	x.events.called(x, &in, err)
 	if thrown, ok := errors.AsType[*hostfns.Exception](err); ok {
 		return nil, &sandbox.Throw{Class: thrown.Class, Message: thrown.Message, Props: thrown.Props}
 	}

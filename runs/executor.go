@@ -116,8 +116,7 @@ func (e *Executor) compiling(r sandbox.Reason) {
 type Engine interface {
 	Start(ctx context.Context, p sandbox.Program, h sandbox.Host) (*sandbox.Run, error)
 	// Resume continues with the image that [sandbox.Run.Park] gave, in this process or another.
-	Resume(ctx context.Context, image []byte, lookup func(line, column int) (int, int),
-		h sandbox.Host) (*sandbox.Run, error)
+	Resume(ctx context.Context, image []byte, p sandbox.Program, h sandbox.Host) (*sandbox.Run, error)
 	// Hash identifies the guest: an image can only be resumed in the guest that made it.
 	Hash() string
 }

@@ -46,6 +46,7 @@ func (x *execution) park() {
 		return
 	}
 	x.guest, x.image = nil, image
+	x.events.add(Event{Kind: RunParked})
 	for p := range x.pauses {
 		p.resume = nil
 	}

@@ -260,7 +260,7 @@ func (x *execution) runResumed(row *store.ParkedRun) (*sandbox.Result, error) {
 	if err != nil {
 		return &sandbox.Result{}, err
 	}
-	guest, err := x.engine.Resume(x.ctx, row.Image, x.program.Lookup, x.host)
+	guest, err := x.engine.Resume(x.ctx, row.Image, x.watched(), x.host)
 	if err != nil {
 		x.cancel(err)
 	} else {

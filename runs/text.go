@@ -168,17 +168,17 @@ func (r *Response) hint(err error) string {
 	return "\nhint: " + preflight.UnreturnedHint(r.unreturned) + "\n"
 }
 
-// consoleText lists what the program printed, in about room bytes. Lines after the first of one
-// message are indented, so that no message can look like another part of the text.
+// consoleText lists what the program printed and its reader has not seen, in about room bytes.
 func (r *Response) consoleText(room int) string {
-	if len(r.Console) == 0 && r.ConsoleDropped == 0 {
+	left := r.Console[min(r.ConsoleSeen, len(r.Console)):]
+	if len(left) == 0 && r.ConsoleDropped == 0 {
 		return ""
 	}
 	var b strings.Builder
 	b.WriteString("\nconsole:\n")
 	dropped := r.ConsoleDropped
-	for _, line := range r.Console {
-		text := fmt.Sprintf("  %s: %s\n", line.Level, strings.ReplaceAll(line.Text, "\n", "\n    "))
+	for _, line := range left {
+		text := "  " + lineText(line) + "\n"
 		if b.Len()+len(text) > room {
 			dropped += len(line.Text)
 			continue

@@ -118,20 +118,18 @@ func (s shared) bytes(ptrOffset, lenOffset uint32, limit int) ([]byte, error) {
 }
 
 // readConsole parses the console's records: a level byte, the length as a little-endian uint32, the text. It stops at
-// the first record that does not fit.
-func readConsole(p []byte) []Line {
+// the first record that does not fit, and returns the rest.
+func readConsole(p []byte) (lines []Line, rest []byte) {
 	levels := [...]string{"log", "info", "warn", "error", "debug"}
-	var lines []Line
 	for len(p) >= 5 {
 		level, n := int(p[0]), binary.LittleEndian.Uint32(p[1:])
-		p = p[5:]
-		if level >= len(levels) || uint64(n) > uint64(len(p)) {
+		if level >= len(levels) || uint64(n) > uint64(len(p)-5) {
 			break
 		}
-		lines = append(lines, Line{Level: levels[level], Text: string(p[:n])})
-		p = p[n:]
+		lines = append(lines, Line{Level: levels[level], Text: string(p[5 : 5+n])})
+		p = p[5+n:]
 	}
-	return lines
+	return lines, p
 }
 
 // clampUint32 is for limits that the guest holds as uint32.

@@ -14,16 +14,42 @@ import (
 
 // left collects the part of the result that every run has.
 func (r *Run) left(g *guest) *Result {
+	r.watch(g, nil)
 	t := now()
 	res := &Result{Usage: Usage{CPU: r.cpu, Wall: r.wall(t), Memory: int64(g.mem.size)}}
 	r.mu.Lock()
 	res.Usage.Calls = r.calls
 	r.mu.Unlock()
 	if p, err := g.shared.bytes(sharedConsole, sharedConsoleLen, r.limits.ConsoleBytes+5); err == nil && len(p) > 0 {
-		res.Console = readConsole(p)
+		res.Console, _ = readConsole(p)
 	}
 	res.ConsoleDropped = int(g.shared.uint32(sharedConsoleDropped))
 	return res
+}
+
+// watch tells Program.Watch what is new.
+func (r *Run) watch(g *guest, made *Call) {
+	if r.program.Watch == nil {
+		return
+	}
+	if lines := r.newLines(g); made != nil || len(lines) > 0 {
+		r.program.Watch(lines, made)
+	}
+}
+
+// newLines reads what the program printed since the last time.
+func (r *Run) newLines(g *guest) []Line {
+	n := g.shared.uint32(sharedConsoleLen)
+	if n <= r.printed || uint64(n) > uint64(r.limits.ConsoleBytes)+5 {
+		return nil
+	}
+	p, ok := g.module.Memory().Read(g.shared.uint32(sharedConsole), n)
+	if !ok {
+		return nil
+	}
+	lines, rest := readConsole(p[r.printed:])
+	r.printed = n - uint32(len(rest))
+	return lines
 }
 
 // finished reads the result of a run that ended by itself.

@@ -157,9 +157,8 @@ func (e *Engine) sign(p []byte) []byte {
 // Resume continues a parked run of this engine, or of one with the same guest and
 // the same [Options.ParkKey]. It does not perform the open calls again: their
 // answers come through [Run.Settle], and [Run.Open] has their names and arguments.
-// Later calls go to h.
-func (e *Engine) Resume(ctx context.Context, image []byte, lookup func(line, column int) (int, int), h Host) (*Run,
-	error) {
+// Later calls go to h. Of p it takes Lookup and Watch; the image holds the rest of the program.
+func (e *Engine) Resume(ctx context.Context, image []byte, p Program, h Host) (*Run, error) {
 	header, pages, err := e.openImage(image)
 	if err != nil {
 		return nil, err
@@ -183,9 +182,11 @@ func (e *Engine) Resume(ctx context.Context, image []byte, lookup func(line, col
 		e.memory.Release(header.Owner, need)
 		return nil, err
 	}
-	p := Program{Source: header.Source, Name: header.Name, Owner: header.Owner, Limits: header.Limits, Lookup: lookup}
+	p = Program{Source: header.Source, Name: header.Name, Owner: header.Owner, Limits: header.Limits, Lookup: p.Lookup,
+		Watch: p.Watch}
 	r := newRun(ctx, e, g, p, header.Limits, h, need)
 	r.begun = true
+	r.printed = g.shared.uint32(sharedConsoleLen)
 	r.cpu = header.CPU
 	r.started -= header.Wall
 	g.clock -= header.Clock

@@ -80,7 +80,7 @@ func TestAParkedRunGoesOnAfterItsProcessWasKilled(t *testing.T) {
 
 	e := testEngine(t)
 	began := time.Now()
-	r, err := e.Resume(t.Context(), image, nil, later)
+	r, err := e.Resume(t.Context(), image, Program{}, later)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestManyParkedRuns(t *testing.T) {
 	}
 	t.Logf("%d parked runs of %d bytes each", n, bytes/n)
 	for i := len(images) - 1; i >= 0; i-- {
-		r, err := e.Resume(t.Context(), images[i], nil, later)
+		r, err := e.Resume(t.Context(), images[i], Program{}, later)
 		if err != nil {
 			t.Fatal(err)
 		}

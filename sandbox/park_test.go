@@ -65,7 +65,7 @@ func TestParkAndResume(t *testing.T) {
 		t.Fatal(err)
 	}
 	image := park(t, r)
-	r, err = other.Resume(t.Context(), image, nil, later)
+	r, err = other.Resume(t.Context(), image, Program{}, later)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,14 +77,14 @@ func TestParkAndResume(t *testing.T) {
 	if !r.Settle(3, json.RawMessage("300"), nil) || r.Settle(3, json.RawMessage("3"), nil) {
 		t.Error("a call is answered exactly once")
 	}
-	r, err = e.Resume(t.Context(), park(t, r), nil, later)
+	r, err = e.Resume(t.Context(), park(t, r), Program{}, later)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Settle(1, json.RawMessage("100"), nil)
 	r.Settle(2, json.RawMessage("200"), nil)
 	image = park(t, r)
-	r, err = other.Resume(t.Context(), image, nil, later)
+	r, err = other.Resume(t.Context(), image, Program{}, later)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestParkWithMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err = e.Resume(t.Context(), park(t, r), nil, later); err != nil {
+	if r, err = e.Resume(t.Context(), park(t, r), Program{}, later); err != nil {
 		t.Fatal(err)
 	}
 	r.Settle(1, nil, nil)
@@ -166,7 +166,7 @@ func TestNoAnswerIsLostWhileARunIsParked(t *testing.T) {
 		}
 		image := park(t, r)
 		wg.Wait()
-		resumed, err := e.Resume(t.Context(), image, nil, later)
+		resumed, err := e.Resume(t.Context(), image, Program{}, later)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +228,7 @@ func TestParkingGivenUpTooLate(t *testing.T) {
 		image, err := r.Park(ctx)
 		cancel()
 		if err == nil {
-			if r, err = e.Resume(t.Context(), image, nil, later); err != nil {
+			if r, err = e.Resume(t.Context(), image, Program{}, later); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -249,7 +249,7 @@ func TestForgedImages(t *testing.T) {
 	image := park(t, r)
 	refused := func(name string, image []byte) {
 		t.Helper()
-		if _, err := e.Resume(t.Context(), image, nil, later); !errors.Is(err, ErrImage) {
+		if _, err := e.Resume(t.Context(), image, Program{}, later); !errors.Is(err, ErrImage) {
 			t.Errorf("%s: got %v, want ErrImage", name, err)
 		}
 	}
@@ -288,7 +288,7 @@ func FuzzOpenImage(f *testing.F) {
 	// The fuzzer knows the key: what is behind the authentication must hold by itself.
 	f.Fuzz(func(t *testing.T, rest []byte) {
 		image := append(append(append([]byte(nil), imageMagic...), e.sign(rest)...), rest...)
-		r, err := e.Resume(t.Context(), image, nil, later)
+		r, err := e.Resume(t.Context(), image, Program{}, later)
 		if err != nil {
 			return
 		}

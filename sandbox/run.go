@@ -141,6 +141,7 @@ type Run struct {
 	rings   time.Duration // when the timer fires; 0 after it has
 	spare   []answer      // the last result of wait, for reuse
 	taken   int           // bytes of answers now in the guest
+	printed uint32        // bytes of the console that Program.Watch was told
 	result  *Result
 	err     error
 
@@ -259,6 +260,7 @@ func (r *Run) loop(g *guest) (*Result, error) {
 		}
 	}
 	for g.shared.uint32(sharedStatus) == statusWaiting {
+		r.watch(g, nil)
 		answers, err := r.wait(g)
 		if errors.Is(err, errRelieved) {
 			return nil, err
@@ -487,25 +489,35 @@ func throwJSON(err error) []byte {
 
 // call implements codemode_call: it copies the name and the arguments, starts or queues the call, and returns its id.
 func (r *Run) call(name, args []byte) int32 {
+	c, why := r.made(name, args)
+	if c == nil {
+		return why
+	}
+	r.watch(r.guest, c)
+	return int32(c.ID)
+}
+
+// made adds a call to the run, or says why it does not.
+func (r *Run) made(name, args []byte) (c *Call, why int32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended {
-		return callEnded
+		return nil, callEnded
 	}
 	if r.calls >= r.limits.Calls {
-		return callTooMany
+		return nil, callTooMany
 	}
 	if len(args) > r.room() || !r.reserve(r.size, r.held+len(args)) {
-		return callNoRoom
+		return nil, callNoRoom
 	}
-	c := &Call{ID: r.calls + 1, Name: r.callName(name), Args: append(make([]byte, 0, len(args)), args...), run: r}
+	c = &Call{ID: r.calls + 1, Name: r.callName(name), Args: append(make([]byte, 0, len(args)), args...), run: r}
 	if r.ctx == nil {
 		r.ctx, r.cancel = context.WithCancelCause(r.parent)
 	}
 	r.calls++
 	r.held += c.held()
 	r.start(c)
-	return int32(c.ID)
+	return c, 0
 }
 
 // start queues c if too many calls are in progress. Otherwise c starts as soon as the program waits, polls or makes

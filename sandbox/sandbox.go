@@ -22,6 +22,11 @@ type Program struct {
 	Limits Limits
 	// Lookup maps a 1-based line and column in Source to the author's text; nil means that they are the same.
 	Lookup func(line, column int) (int, int)
+	// Watch sees what the program does while it runs, in the program's order: the lines that it printed since the last
+	// time, and the call that it makes now, if any. It comes before the Host gets that call. Lines come when the
+	// program makes a call, waits or ends, and within milliseconds while it computes. The goroutine that runs the
+	// program calls Watch, so it must not block. Nil is ignored.
+	Watch func(printed []Line, made *Call)
 }
 
 // Limits bound one run. A zero field means the default.

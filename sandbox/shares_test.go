@@ -160,7 +160,7 @@ func TestAParkedRunHoldsNoMemory(t *testing.T) {
 	if e.memory.Used() != 0 {
 		t.Errorf("%d bytes while it is parked", e.memory.Used())
 	}
-	r, err = e.Resume(t.Context(), image, nil, later)
+	r, err = e.Resume(t.Context(), image, Program{}, later)
 	if err != nil {
 		t.Fatal(err)
 	}

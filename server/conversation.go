@@ -23,6 +23,8 @@ type conversation struct {
 	dialog   chan struct{}          // full while a form is open, so that a call opens one form at a time; capacity 1
 	waiting  atomic.Pointer[string] // what the open form is about, for progress
 	news     chan string            // the latest report of an upstream; capacity 1
+	live     live                   // what the run did since the last report
+	happened chan struct{}          // there is something in live; capacity 1
 	session  any                    // distinguishes conversations of different clients
 	mu       sync.Mutex
 	asking   []*string // the open questions, in words for progress reports; guarded by mu
@@ -35,7 +37,7 @@ type conversation struct {
 func (s *Server) newConversation(req *mcp.CallToolRequest, from sender, e elicitor) *conversation {
 	return &conversation{
 		server: s, request: req, from: from, elicitor: e, session: req.Session, evaluate: s.evaluator.Eval,
-		news: make(chan string, 1), dialog: make(chan struct{}, 1),
+		news: make(chan string, 1), happened: make(chan struct{}, 1), dialog: make(chan struct{}, 1),
 	}
 }
 
@@ -44,6 +46,9 @@ func (c *conversation) asksFor(r *codemode.Request) {
 	r.Channels, c.profile = []approvals.Channel{&elicitation{c}}, &r.Profile
 	r.Caller = &registry.Caller{
 		Session: c.session, Ask: c.relay, Progress: c.progress, Asked: c.asked, Meta: traceContext(c.request.Params.Meta),
+	}
+	if c.request.Params.GetProgressToken() != nil {
+		r.Observe = c.observe
 	}
 	if h := httpRequestOf(c.request); h != nil {
 		r.Caller.Waits = h.endTurn

@@ -98,7 +98,7 @@ func (s *Server) overview(c *conversation, of []string) string {
 		fmt.Fprintf(&b, "A program that was not checked is not started by %s.\n", strings.Join(names, " or "))
 	}
 	for i, profile := range s.listed(by) {
-		q := s.query(c, "", 0)
+		q := s.query(c.from, "", 0)
 		q.Profiles = []string{profile}
 		rules, err := s.evaluator.Discovery().Overview(q, of)
 		if err != nil || len(rules) == 0 {

@@ -419,10 +419,8 @@ func TestUndeclaredFamilies(t *testing.T) {
 	for _, version := range []string{"2025-11-25", "2026-07-28"} {
 		c := h.connectHTTPOn(h.listen(), nil, version)
 		_, prompts := c.ListPrompts(t.Context(), nil)
-		_, resources := c.ListResources(t.Context(), nil)
-		_, read := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "file:///etc/passwd"})
-		for what, err := range map[string]error{"prompts/list": prompts, "resources/list": resources,
-			"resources/read": read} {
+		_, completion := c.Complete(t.Context(), &mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: "x"}})
+		for what, err := range map[string]error{"prompts/list": prompts, "completion/complete": completion} {
 			if err == nil || !strings.Contains(err.Error(), "method not found") {
 				t.Errorf("%s: %s: %v", version, what, err)
 			}

@@ -63,6 +63,15 @@ func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 				r.CacheScope = private
 				r.Tools = s.toolsFor(reachOf(req), r.Tools)
 			}
+		case *mcp.ListResourcesResult:
+			if r != nil {
+				r.CacheScope = private
+				r.Resources = s.typesFor(reachOf(req))
+			}
+		case *mcp.ReadResourceResult:
+			if r != nil {
+				r.CacheScope = private
+			}
 		}
 		return res, err
 	}
@@ -80,16 +89,16 @@ func (s *Server) accept(ctx context.Context, method string, req mcp.Request) err
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: behindItself}
 	}
 	switch family, _, _ := strings.Cut(method, "/"); family {
-	case "prompts", "resources", "logging", "completion": // the SDK would answer with empty lists
-		return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("this server has tools, and no %s",
-			family)}
+	case "prompts", "logging", "completion": // the SDK would answer with empty lists
+		return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("this server has no %s", method)}
 	}
 	h := httpRequestOf(req)
 	if h != nil && method == longLived {
 		h.answered()
 		h.endTurn()
 	}
-	if h != nil && (method == "initialize" || method == "tools/call" || method == "server/discover") {
+	if h != nil && (method == "initialize" || method == "tools/call" || method == "resources/read" ||
+		method == "server/discover") {
 		s.access.Admit(ctx, h.owner, h.principal, openingClient(req), h.address)
 	}
 	if p, ok := req.GetParams().(*mcp.InitializeParams); ok && p != nil && p.ProtocolVersion >= stateless {
@@ -160,8 +169,8 @@ func (s *Server) mayBegin(req *mcp.CallToolRequest) error {
 func (s *Server) ignoreUndelivered(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		res, err := next(ctx, method, req)
-		if err != nil && method == "notifications/tools/list_changed" {
-			s.log.Debug("a client did not hear that the list of tools changed", "error", err)
+		if err != nil && strings.HasSuffix(method, "/list_changed") {
+			s.log.Debug("a client did not hear that a list changed", "list", method, "error", err)
 			return res, nil
 		}
 		return res, err

@@ -1,7 +1,9 @@
 package server
 
 import (
+	"cmp"
 	"context"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -24,7 +26,7 @@ const (
 )
 
 // report tells the client, if the client asked for progress, that its call is alive, after a while and then regularly,
-// and passes on what upstreams report. The returned function ends the reports. It waits until the last one is sent and
+// and passes on what upstreams report and what the run does. The returned function ends the reports. It waits until the last one is sent and
 // the client has had time to read it.
 func (c *conversation) report(ctx context.Context, req *mcp.CallToolRequest) (stop func()) {
 	token := req.Params.GetProgressToken()
@@ -37,41 +39,14 @@ func (c *conversation) report(ctx context.Context, req *mcp.CallToolRequest) (st
 	var last time.Time // of a report; guarded by done
 	go func() {
 		defer close(done)
-		tick := time.NewTicker(firstProgress)
-		defer tick.Stop()
 		n := 0
-		tell := func(message string) {
-			if waits := c.awaits(); waits != "" {
-				message = waits
-			}
+		c.reports(ctx, over, func(message string) {
 			// A disconnect of the client ends the call anyway.
 			_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: float64(n),
 				Message: message})
 			n++
 			last = time.Now()
-		}
-		for {
-			select {
-			case <-tick.C:
-				tick.Reset(progressEvery)
-				tell("running")
-			case text := <-c.news:
-				tell(text)
-				select {
-				case <-time.After(newsEvery):
-				case <-over:
-				}
-			case <-over:
-				select {
-				case text := <-c.news:
-					tell(text)
-				default:
-				}
-				return
-			case <-ctx.Done():
-				return
-			}
-		}
+		})
 	}()
 	return func() {
 		close(over)
@@ -79,5 +54,44 @@ func (c *conversation) report(ctx context.Context, req *mcp.CallToolRequest) (st
 		<-done
 		cancel()
 		time.Sleep(readApart - time.Since(last))
+	}
+}
+
+// reports tells one report after the other, until the call is over or ctx ends.
+func (c *conversation) reports(ctx context.Context, over <-chan struct{}, tell func(message string)) {
+	tick := time.NewTicker(firstProgress)
+	defer tick.Stop()
+	due := time.Now().Add(firstLive) // the next report of what the run does
+	var live <-chan time.Time        // nil while there is none to make
+	for {
+		select {
+		case <-tick.C:
+			tick.Reset(progressEvery)
+			tell(cmp.Or(c.awaits(), "running"))
+		case <-c.happened:
+			if live == nil {
+				live = time.After(time.Until(due))
+			}
+		case <-live:
+			live, due = nil, time.Now().Add(liveEvery)
+			if text := c.live.take(); text != "" {
+				tell(strings.TrimSpace(text + "\n" + c.awaits()))
+			}
+		case text := <-c.news:
+			tell(cmp.Or(c.awaits(), text))
+			select {
+			case <-time.After(newsEvery):
+			case <-over:
+			}
+		case <-over:
+			select {
+			case text := <-c.news:
+				tell(cmp.Or(c.awaits(), text))
+			default:
+			}
+			return
+		case <-ctx.Done():
+			return
+		}
 	}
 }

@@ -69,22 +69,23 @@ type sender struct {
 	local       bool // not over [HTTP]
 }
 
-func (s *Server) senderOf(req *mcp.CallToolRequest) sender {
-	from := sender{session: s.options.Session, client: clientName(req), reach: reachOf(req)}
-	h := httpRequestOf(req)
+func (s *Server) senderOf(req mcp.Request) sender {
+	from := sender{session: s.options.Session, client: openingClient(req), reach: reachOf(req)}
+	h, extra := httpRequestOf(req), req.GetExtra()
 	switch {
 	case h != nil:
 		from.principal, from.fingerprint, from.address, from.unchecked = h.principal, h.fingerprint, h.address, h.owner == ""
-	case req.Extra == nil || req.Extra.Header == nil:
+	case extra == nil || extra.Header == nil:
 		from.local, from.principal = true, s.options.Principal
 	default: // over HTTP through an embedder's transport, which passes on no verified caller
 		from.unchecked = true
 	}
+	session, _ := req.GetSession().(*mcp.ServerSession)
 	switch {
 	case h != nil && h.role != "":
 		from.session, from.roleSession = h.role, inforce.Fingerprint(h.role)
-	case req.Session != nil && (h != nil || s.options.Session == ""):
-		from.session = req.Session.ID()
+	case session != nil && (h != nil || s.options.Session == ""):
+		from.session = session.ID()
 	}
 	return from
 }
@@ -108,11 +109,10 @@ func (s *Server) request(c *conversation, a *arguments) (codemode.Request, error
 	}, err
 }
 
-// query selects tools for the sender of a call.
-func (s *Server) query(c *conversation, text string, limit int) discovery.Query {
+// query selects tools for the sender of a request.
+func (s *Server) query(from sender, text string, limit int) discovery.Query {
 	return discovery.Query{
-		Profiles: s.offered(c.from.reach), Principal: c.from.principal, Fingerprint: c.from.fingerprint,
-		Session: c.from.session,
-		Text:    text, Limit: limit,
+		Profiles: s.offered(from.reach), Principal: from.principal, Fingerprint: from.fingerprint, Session: from.session,
+		Text: text, Limit: limit,
 	}
 }

@@ -67,6 +67,7 @@ type Server struct {
 	mu      sync.Mutex
 	tools   map[string]string           // the tools offered now, and a digest of what each stands for
 	fixed   []*tool                     // tools that no configuration removes; tests add some
+	types   string                      // the names of the declarations offered now
 	retired map[string]bool             // tools that only serve calls in progress
 	local   map[*mcp.ServerSession]bool // not over HTTP
 	closed  bool
@@ -101,8 +102,9 @@ func New(e *codemode.Evaluator, o Options) *Server {
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "codemode", Title: "codemode", Version: o.Version}, &mcp.ServerOptions{
 		Logger:                    quiet(o.Log),
 		SupportedProtocolVersions: versions,
-		// Declare it also while there are no tools: clients read capabilities once, when they connect.
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
+		// Declare both also while there are none: clients read capabilities once, when they connect.
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true},
+			Resources: &mcp.ResourceCapabilities{ListChanged: true}},
 	})
 	s.mcp.AddReceivingMiddleware(s.receive)
 	s.mcp.AddSendingMiddleware(s.ignoreUndelivered, s.keepReplies)

@@ -135,10 +135,12 @@ func newClient(t *testing.T, p person, change func(*mcp.ClientOptions)) (*client
 }
 
 // connect connects a client in memory.
-func (h *house) connect(p person, version string) *client {
+func (h *house) connect(p person, version string) *client { return h.connectWith(p, version, nil) }
+
+func (h *house) connectWith(p person, version string, change func(*mcp.ClientOptions)) *client {
 	h.t.Helper()
 	here, there := mcp.NewInMemoryTransports()
-	c, sdk := newClient(h.t, p, nil)
+	c, sdk := newClient(h.t, p, change)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- h.server.Serve(ctx, there) }()

@@ -39,10 +39,12 @@ func (s *Server) searchTool() *tool {
 	}
 }
 
+const getToolName = "get_tools"
+
 func (s *Server) getTool() *tool {
 	return &tool{
 		Tool: mcp.Tool{
-			Name: "get_tools", Title: "Describe tools",
+			Name: getToolName, Title: "Describe tools",
 			Description: "Declares tools by name or server, with all that their servers say.", Annotations: readOnly(),
 		},
 		schema: getSchema, serve: s.get,
@@ -57,7 +59,7 @@ func (s *Server) search(ctx context.Context, c *conversation, a *arguments) (*mc
 	case a.Limit != nil:
 		limit = min(*a.Limit, maxSearchLimit)
 	}
-	found, err := s.evaluator.Discovery().Search(ctx, s.query(c, a.Query, limit))
+	found, err := s.evaluator.Discovery().Search(ctx, s.query(c.from, a.Query, limit))
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +135,7 @@ func summary(t *catalog.Tool) string {
 }
 
 func (s *Server) get(ctx context.Context, c *conversation, a *arguments) (*mcp.CallToolResult, error) {
-	text, err := s.evaluator.Discovery().Declarations(ctx, a.Names, s.query(c, "", 0))
+	text, err := s.evaluator.Discovery().Declarations(ctx, a.Names, s.query(c.from, "", 0))
 	if err != nil {
 		return nil, err
 	}

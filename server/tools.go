@@ -80,6 +80,7 @@ func (s *Server) offer() {
 		s.mcp.RemoveTools(gone...)
 	}
 	s.tools = want
+	s.offerTypes()
 }
 
 // hasRetired reports whether a tool only serves calls in progress.

@@ -34,7 +34,7 @@ const maxUnclear = 5
 var errEach = errors.New("one by one")
 
 // converse shows a question, and reads until there is an answer.
-func (t *terminal) converse(ctx context.Context, c conversation) (call.Answer, error) {
+func (t *Terminal) converse(ctx context.Context, c conversation) (call.Answer, error) {
 	o := prompt.RenderOptions{Width: t.width, Color: t.options.Color}
 	for unclear := 0; unclear < maxUnclear; {
 		shown := c.render(o)
@@ -64,7 +64,7 @@ func (t *terminal) converse(ctx context.Context, c conversation) (call.Answer, e
 }
 
 // show shows a question. Where a person must see all of it, they may refuse before its end.
-func (t *terminal) show(ctx context.Context, c conversation, shown prompt.Rendering) (no *call.Answer, err error) {
+func (t *Terminal) show(ctx context.Context, c conversation, shown prompt.Rendering) (no *call.Answer, err error) {
 	if !c.paged() {
 		return nil, t.print("\n" + shown.Text)
 	}
@@ -73,7 +73,7 @@ func (t *terminal) show(ctx context.Context, c conversation, shown prompt.Render
 
 // pages shows a text that a person must see whole: as much at a time as fits above a number of lines, and more when the
 // person asks for it. The person may also refuse. Nothing typed meanwhile is a yes.
-func (t *terminal) pages(ctx context.Context, text string, below int) (no *call.Answer, err error) {
+func (t *Terminal) pages(ctx context.Context, text string, below int) (no *call.Answer, err error) {
 	lines := strings.SplitAfter(text, "\n")
 	for {
 		room := len(lines)

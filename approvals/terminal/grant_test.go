@@ -105,7 +105,7 @@ func sittingAll(t *testing.T, calls []*prompt.Request, line string) ([]call.Answ
 		out.wait("Type ", 1)
 		io.WriteString(keyboard, line+"\n")
 	}()
-	results, err := New(in, out, Options{Plain: true}).(approvals.Gatherer).AskAll(t.Context(),
+	results, err := New(in, out, Options{Plain: true}).AskAll(t.Context(),
 		&approvals.Showing{Calls: calls})
 	<-typing
 	keyboard.Close()

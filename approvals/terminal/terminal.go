@@ -33,9 +33,10 @@ const (
 // question. New discards what was typed before the question appeared.
 //
 // With a nil or closed in, or one that is not a terminal, nobody is there. Reading stops when an ask ends, so that
-// other code can use the terminal in between. While the channel asks, nothing else should write to out.
-func New(in io.Reader, out io.Writer, o Options) approvals.Channel {
-	t := &terminal{out: out, options: o, turn: make(chan struct{}, 1), width: plainWidth, rows: func() int { return 0 }}
+// other code can use the terminal in between. While the channel asks, nothing else should write to out: write to the
+// channel instead, which waits until no question is on the screen.
+func New(in io.Reader, out io.Writer, o Options) *Terminal {
+	t := &Terminal{out: out, options: o, turn: make(chan struct{}, 1), width: plainWidth, rows: func() int { return 0 }}
 	switch f, isFile := in.(*os.File); {
 	case isFile && f != nil && term.IsTerminal(int(f.Fd())):
 		t.in = newTTY(f)
@@ -62,7 +63,8 @@ type lineSource interface {
 	line(ctx context.Context) (string, error) // without its end; returns when ctx ends
 }
 
-type terminal struct {
+// A Terminal asks one person. It is an [approvals.Channel].
+type Terminal struct {
 	in      lineSource // nil when nobody is there
 	out     io.Writer
 	options Options
@@ -71,12 +73,12 @@ type terminal struct {
 	turn    chan struct{} // holds an element while a question is on the screen
 }
 
-func (t *terminal) Name() string { return "terminal" }
+func (t *Terminal) Name() string { return "terminal" }
 
 // Strong is true: the answer comes from the person at the terminal where the program was started, not from the program.
-func (t *terminal) Strong() bool { return true }
+func (t *Terminal) Strong() bool { return true }
 
-func (t *terminal) Ask(ctx context.Context, s *approvals.Showing) (call.Answer, error) {
+func (t *Terminal) Ask(ctx context.Context, s *approvals.Showing) (call.Answer, error) {
 	done, err := t.acquire(ctx, s)
 	if err != nil {
 		return call.Answer{}, err
@@ -85,10 +87,17 @@ func (t *terminal) Ask(ctx context.Context, s *approvals.Showing) (call.Answer, 
 	return t.ask(ctx, s.Request)
 }
 
-func (t *terminal) Inquires() bool { return true }
+func (t *Terminal) Inquires() bool { return true }
+
+// Write writes to the screen. While a question is there it waits, so that nothing can look like a part of the question.
+func (t *Terminal) Write(p []byte) (int, error) {
+	t.turn <- struct{}{}
+	defer func() { <-t.turn }()
+	return t.out.Write(p)
+}
 
 // acquire waits for the terminal.
-func (t *terminal) acquire(ctx context.Context, s *approvals.Showing) (done func(), err error) {
+func (t *Terminal) acquire(ctx context.Context, s *approvals.Showing) (done func(), err error) {
 	if t.in == nil {
 		return nil, fmt.Errorf("standard input is not a terminal: %w", approvals.ErrNoPerson)
 	}
@@ -111,7 +120,7 @@ func (t *terminal) acquire(ctx context.Context, s *approvals.Showing) (done func
 }
 
 // AskAll shows calls together, and accepts one answer to all of them or one to each.
-func (t *terminal) AskAll(ctx context.Context, s *approvals.Showing) ([]call.Answer, error) {
+func (t *Terminal) AskAll(ctx context.Context, s *approvals.Showing) ([]call.Answer, error) {
 	done, err := t.acquire(ctx, s)
 	if err != nil {
 		return nil, err
@@ -140,7 +149,7 @@ func (t *terminal) AskAll(ctx context.Context, s *approvals.Showing) ([]call.Ans
 }
 
 // ask shows r and reads until there is an answer.
-func (t *terminal) ask(ctx context.Context, r *prompt.Request) (call.Answer, error) {
+func (t *Terminal) ask(ctx context.Context, r *prompt.Request) (call.Answer, error) {
 	if r.Inquiry != nil {
 		return t.converse(ctx, programQuestion{r})
 	}
@@ -148,7 +157,7 @@ func (t *terminal) ask(ctx context.Context, r *prompt.Request) (call.Answer, err
 }
 
 // typed shows a label and returns the next typed line.
-func (t *terminal) typed(ctx context.Context, label string) (string, error) {
+func (t *Terminal) typed(ctx context.Context, label string) (string, error) {
 	if err := t.in.drop(); err != nil {
 		return "", fmt.Errorf("dropping what was typed early: %w", err)
 	}
@@ -167,7 +176,7 @@ func (t *terminal) typed(ctx context.Context, label string) (string, error) {
 	return strings.TrimSpace(line), nil
 }
 
-func (t *terminal) print(s string) error {
+func (t *Terminal) print(s string) error {
 	if _, err := io.WriteString(t.out, s); err != nil {
 		return fmt.Errorf("writing the question: %w", err)
 	}

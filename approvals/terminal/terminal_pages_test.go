@@ -33,7 +33,7 @@ func TestATerminalShowsAHighRiskToItsEnd(t *testing.T) {
 			in, keyboard := io.Pipe()
 			defer keyboard.Close()
 			out := newScreen()
-			c := New(in, out, Options{Plain: true}).(*terminal)
+			c := New(in, out, Options{Plain: true})
 			c.rows = func() int { return test.rows }
 			r := request(test.risk)
 			r.Args = long

@@ -55,7 +55,7 @@ func TestRoundsAtATerminal(t *testing.T) {
 					io.WriteString(keyboard, l+"\n")
 				}
 			}()
-			results, err := New(in, out, Options{Plain: true}).(approvals.Gatherer).AskAll(t.Context(),
+			results, err := New(in, out, Options{Plain: true}).AskAll(t.Context(),
 				&approvals.Showing{Calls: calls})
 			<-done
 			keyboard.Close()
@@ -77,7 +77,7 @@ func TestRoundsAtATerminal(t *testing.T) {
 			}
 		})
 	}
-	nobody, err := New(nil, io.Discard, Options{}).(approvals.Gatherer).AskAll(context.Background(),
+	nobody, err := New(nil, io.Discard, Options{}).AskAll(context.Background(),
 		&approvals.Showing{Calls: issues(2)})
 	if !errors.Is(err, approvals.ErrNoPerson) || nobody != nil {
 		t.Errorf("with nobody there: %v, %v", nobody, err)

@@ -145,10 +145,10 @@ func TestTheWidthIsTheTerminals(t *testing.T) {
 	if err := unix.IoctlSetWinsize(int(keyboard.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 50}); err != nil {
 		t.Fatal(err)
 	}
-	if got := New(program, program, Options{}).(*terminal).width; got != 49 {
+	if got := New(program, program, Options{}).width; got != 49 {
 		t.Errorf("got %d columns, want one less than 50", got)
 	}
-	if got := New(program, &strings.Builder{}, Options{}).(*terminal).width; got != plainWidth {
+	if got := New(program, &strings.Builder{}, Options{}).width; got != plainWidth {
 		t.Errorf("got %d columns, want %d", got, plainWidth)
 	}
 }

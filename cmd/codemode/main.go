@@ -106,8 +106,8 @@ func Main(ctx context.Context, args []string, s cli.Streams) int {
 
 func newRoot(s cli.Streams) *cobra.Command {
 	root := cli.NewGroup("codemode", "Runs programs that call tools, as far as a person allows", "",
-		serve.New(s), newRun(s), responder.New(s), serve.NewConsole(s), newCheck(s), newTools(s), rulebook.NewExplain(s),
-		rulebook.NewProfiles(s), newReview(s),
+		serve.New(s), newRun(s), responder.New(s), serve.NewConsole(s), newCheck(s), newTools(s),
+		newTypes(s), rulebook.NewExplain(s), rulebook.NewProfiles(s), newReview(s),
 		setup.New(s), doctor.New(s), auditcmd.New(s), newBench(s), newLogin(s), newLogout(s), newVersion(s),
 		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodesHelp},
 		&cobra.Command{Use: "configuration", Short: "Which configuration file is used", Long: launch.ConfigurationHelp},

@@ -21,6 +21,9 @@ type rounds struct {
 		Message   string
 		Decisions int
 	}
+	Progress []string
+
+	listens bool // the client asks for progress
 }
 
 // run runs a program through a real client; target is a URL or the arguments of codemode.
@@ -38,6 +41,9 @@ func (r *rounds) try(npm, codemode, sdk, era string, wait int, program string, t
 	cmd := exec.Command("node", append([]string{"rounds.mjs", sdk, era, fmt.Sprint(wait), "codemode_eval", program},
 		target...)...)
 	cmd.Dir = npm
+	if r.listens {
+		cmd.Env = append(os.Environ(), "PROGRESS=1")
+	}
 	var problems bytes.Buffer
 	cmd.Stderr = &problems
 	out, err := cmd.Output()
@@ -93,6 +99,38 @@ func TestC1RealClientsOnBothGenerations(t *testing.T) {
 				}
 				if files, err := os.ReadDir(root); err != nil || len(files) != 7 {
 					t.Errorf("%d files: %v", len(files), err)
+				}
+			})
+		}
+	}
+}
+
+// Real clients see the console of a program while it runs, on both generations of the protocol and over both transports.
+func TestRealClientsSeeAProgramRun(t *testing.T) {
+	t.Parallel()
+	npmDir(t)
+	const program = `
+		console.log("first");
+		await codemode.time__now({});
+		await new Promise(r => setTimeout(r, 700));
+		console.warn("second");
+		await new Promise(r => setTimeout(r, 700));
+		return "done"`
+	const want = "log: first\ncall 1: time__now\ncall 1: time__now done\nwarn: second\n"
+	for _, test := range []struct{ sdk, era string }{{"v1", "legacy"}, {"v2", "legacy"}, {"v2", "2026-07-28"}} {
+		for _, over := range []string{"HTTP", "stdio"} {
+			t.Run(test.sdk+" "+test.era+" over "+over, func(t *testing.T) {
+				got := rounds{listens: true}
+				if over == "HTTP" {
+					s := serveOverHTTP(t, "0", nil)
+					defer s.end()
+					got.run(t, test.sdk, test.era, 0, program, s.url)
+				} else {
+					got.run(t, test.sdk, test.era, 0, program, "serve", "--project", "none", "--state", t.TempDir())
+				}
+				seen := strings.ReplaceAll(strings.Join(got.Progress, "\n")+"\n", "running\n", "")
+				if got.Error != "" || !strings.HasPrefix(got.Text, `"done"`) || seen != want {
+					t.Errorf("on %s: %s %s\nthe reports: %q", got.Version, got.Error, got.Text, got.Progress)
 				}
 			})
 		}

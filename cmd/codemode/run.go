@@ -77,7 +77,7 @@ func newRun(s cli.Streams) *cobra.Command {
 		Use:   "run [FILE | -e CODE | --script NAME]",
 		Short: "Run a program here; questions about its calls come to this terminal",
 		Long: `Runs a program. Its value goes to standard output; console, calls, and the questions of the
-program and of servers go to standard error. If standard input is not a terminal, nobody can
+program and of servers go to standard error, the console as the program prints. If standard input is not a terminal, nobody can
 be asked, and calls that need a person are refused. FILE may be - for standard input.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, code, err := prog.read(cmd, args, s.In)
@@ -117,11 +117,17 @@ func terminalOptions(w io.Writer) terminal.Options {
 }
 
 func run(ctx context.Context, s cli.Streams, e *codemode.Evaluator, r codemode.Request, asJSON bool) error {
+	console := &liveConsole{out: s.Err}
 	if in := cli.TerminalFile(s.In); in != nil {
 		terminal := terminal.New(in, s.Err, terminalOptions(s.Err))
 		r.Channels, r.Caller = []approvals.Channel{terminal}, terminalCaller(terminal)
+		console.out = terminal // no line of a program comes near a question
+	}
+	if !asJSON {
+		r.Observe = console.see
 	}
 	response, err := e.Eval(ctx, r)
+	shown := console.end()
 	if response.Run == "" {
 		return startError(err)
 	}
@@ -130,6 +136,7 @@ func run(ctx context.Context, s cli.Streams, e *codemode.Evaluator, r codemode.R
 			return err
 		}
 	} else {
+		response.ConsoleSeen = shown
 		printRun(s, response, err)
 	}
 	if code := runCode(response, err); code != cli.ExitOK {

@@ -44,9 +44,9 @@
 
   // The list.
 
-  const load = () => new Promise((done, failed) => {
+  const load = (path = "/") => new Promise((done, failed) => {
     const request = new XMLHttpRequest(); // it parses HTML without running any of it
-    request.open("GET", base + "/");
+    request.open("GET", base + path);
     request.responseType = "document";
     request.onload = () => request.status === 200 ? done(request.response) : failed(new Error(String(request.status)));
     request.onerror = () => failed(new Error("the server cannot be reached"));
@@ -137,6 +137,22 @@
       if (e.message === "401") anew();
     } finally { loading = false; }
   };
+
+  // The page of the runs in progress is read again every second, while somebody looks at it.
+  const again1s = async () => {
+    try {
+      if (!document.hidden) {
+        const fresh = document.importNode((await load("/running")).getElementById("running"), true);
+        const held = $("running").contains(document.activeElement) && document.activeElement.getAttribute("href");
+        $("running").replaceWith(fresh);
+        if (held) for (const a of fresh.querySelectorAll("a")) if (a.getAttribute("href") === held) a.focus({ preventScroll: true });
+      }
+    } catch (e) {
+      if (e.message === "401") { anew(); return; }
+    }
+    setTimeout(again1s, 1000);
+  };
+  if ($("running")) setTimeout(again1s, 1000);
 
   // News. One page of this browser holds the stream and tells the others: browsers open only a few connections to one host, and
   // a stream takes one. When it closes, another page takes over.

@@ -112,7 +112,7 @@ func (m *meter) parked() error {
 		}
 		sizes = append(sizes, float64(len(image))/1024)
 		at := time.Now()
-		if r, err = other.Resume(m.ctx, image, nil, later); err != nil {
+		if r, err = other.Resume(m.ctx, image, sandbox.Program{}, later); err != nil {
 			return err
 		}
 		answer(r)

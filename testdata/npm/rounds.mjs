@@ -33,9 +33,9 @@ const transport = http ? new StreamableHTTPClientTransport(new URL(target[0])) :
 if (sdk === "v1") transport.setProtocolVersion = ((set) => function (v) { version = v; return set?.call(this, v); })(transport.setProtocolVersion);
 await client.connect(transport);
 version = client.getNegotiatedProtocolVersion?.() ?? version;
-let progress = 0;
+const progress = [];
 const request = { name: tool, arguments: { code: program } };
-const settings = { timeout: 15 * 60 * 1000, ...(process.env.PROGRESS ? { onprogress: () => progress++ } : {}) };
+const settings = { timeout: 15 * 60 * 1000, ...(process.env.PROGRESS ? { onprogress: (p) => progress.push(p.message) } : {}) };
 let said;
 try {
   const result = await (sdk === "v1" ? client.callTool(request, undefined, settings) : client.callTool(request, settings));

@@ -19,6 +19,7 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/console"
+	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/server"
 	"github.com/codemode-project/codemode/store"
 )
@@ -105,7 +106,7 @@ func (p *page) open(e *codemode.Evaluator, set *launch.Settings, origin, path st
 	p.tokens = server.NewAnswerers(e, os.LookupEnv, log)
 	c, err := console.New(console.Options{
 		Queue: p.queue, Origins: origins, Path: path, May: p.config.may, Sees: p.sees, Admin: p.admin,
-		Record: recordOf{e}, Grants: e.People().Grants, Rules: &rulesOf{e, set}, Note: e.Record().Write,
+		Record: recordOf{e}, Running: runningOf(e), Grants: e.People().Grants, Rules: &rulesOf{e, set}, Note: e.Record().Write,
 		Idle: time.Duration(p.config.Idle), Life: time.Duration(p.config.Life), Log: log,
 		Bearer: p.tokens.Admit, Vouched: p.config.vouched,
 	})
@@ -213,6 +214,23 @@ func (p *page) announce(log *slog.Logger) {
 		return
 	}
 	log.Info("a page for answering questions of programs is served; codemode console opens it")
+}
+
+// runningOf lists the runs in progress for the page.
+func runningOf(e *codemode.Evaluator) func() []console.Running {
+	return func() (all []console.Running) {
+		for _, x := range e.Runs().Running() {
+			shown := console.Running{Run: x.Run, Principal: x.Principal, Client: x.Client, Profile: x.Profile, Began: x.Began,
+				Parked: x.Parked}
+			for _, c := range x.Calls {
+				asked := c.State == hostfns.Asking
+				shown.Calls = append(shown.Calls, console.RunningCall{Number: c.Call, Tool: c.Tool, State: string(c.State),
+					Asked: asked, Ended: c.State != "" && !asked})
+			}
+			all = append(all, shown)
+		}
+		return all
+	}
 }
 
 // recordOf reads the record of an Evaluator.
