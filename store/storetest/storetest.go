@@ -680,7 +680,8 @@ func identity(t *testing.T, open opener) {
 func keepsResults(t *testing.T, open opener) {
 	at := newClock()
 	d, e := open(at.Now), open(at.Now)
-	chunks := [][]byte{[]byte(`[1,`), []byte(`2,`), []byte(`3,`), []byte(`4,`), bytes.Repeat([]byte{' '}, 300_000), []byte(`5]`)}
+	chunks := [][]byte{[]byte(`[1,`), []byte(`2,`), []byte(`3,`), []byte(`4,`), bytes.Repeat([]byte{' '}, 300_000),
+		[]byte(`5]`)}
 	keep := func(handle, owner string, size int64, number int, quota int64) []string {
 		t.Helper()
 		at.forward(time.Second)
