@@ -6,6 +6,7 @@ import "github.com/codemode-project/codemode/runs"
 type (
 	Request  = runs.Request
 	Response = runs.Response
+	Kept     = runs.Kept
 )
 
 // Errors of [Evaluator.Eval], and of clients that come back for a run.

@@ -10,8 +10,8 @@ import (
 )
 
 // valueText prints a value as JSON: over several lines when it is small, and shortened to valid JSON when it does not
-// fit into room.
-func valueText(value json.RawMessage, room int) string {
+// fit into room. kept says where the whole value is; it may be nil.
+func valueText(value json.RawMessage, room int, kept *Kept) string {
 	if value == nil {
 		return "undefined"
 	}
@@ -25,7 +25,12 @@ func valueText(value json.RawMessage, room int) string {
 		return string(value)
 	}
 	short := fit(value, room, fitDeep)
-	return fmt.Sprintf("%s\n(cut: the value has %d bytes as JSON and %d are shown; … marks what is missing; return only the part that is needed)", short, len(value), len(short))
+	what := fmt.Sprintf("%s\n(cut: the value has %d bytes as JSON and %d are shown; … marks what is missing", short,
+		len(value), len(short))
+	if kept != nil {
+		return fmt.Sprintf("%s. %s)", what, kept.note(""))
+	}
+	return what + "; return only the part that is needed)"
 }
 
 // leastShare is the room below which a part of a value is left out instead of cut.

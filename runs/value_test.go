@@ -27,7 +27,7 @@ func TestValueText(t *testing.T) {
 			if tt.value != "" {
 				value = json.RawMessage(tt.value)
 			}
-			if got := valueText(value, 4000); got != tt.want {
+			if got := valueText(value, 4000, nil); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})
@@ -50,7 +50,7 @@ func TestValueText(t *testing.T) {
 	}
 	for _, tt := range cuts {
 		t.Run(tt.name, func(t *testing.T) {
-			got := valueText(json.RawMessage(tt.value), 1000)
+			got := valueText(json.RawMessage(tt.value), 1000, nil)
 			value, note, ok := strings.Cut(got, "\n")
 			if !ok || !json.Valid([]byte(value)) || len(value) > 1000 {
 				t.Errorf("%d bytes, valid %v: %.200s", len(value), json.Valid([]byte(value)), got)
@@ -133,7 +133,7 @@ func TestADeepLargeValueIsShortenedSoon(t *testing.T) {
 		value := json.RawMessage(strings.Repeat(pair[:at], 3000) + `"` + strings.Repeat("x", 4<<20) + `"` +
 			strings.Repeat(pair[at:], 3000))
 		began := time.Now()
-		text := valueText(value, DefaultTextBytes)
+		text := valueText(value, DefaultTextBytes, nil)
 		if len(text) > DefaultTextBytes+cutNote {
 			t.Errorf("%d bytes", len(text))
 		}
