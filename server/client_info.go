@@ -89,6 +89,8 @@ func openingClient(req mcp.Request) string {
 	switch r := req.(type) {
 	case *mcp.CallToolRequest:
 		return clientName(r)
+	case *mcp.ReadResourceRequest:
+		return nameOf(r.ClientInfo())
 	case *mcp.ServerRequest[*mcp.DiscoverParams]:
 		return nameOf(r.ClientInfo())
 	case *mcp.ServerRequest[*mcp.InitializeParams]:

@@ -47,6 +47,9 @@ func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 		if err := s.accept(ctx, method, req); err != nil {
 			return nil, err
 		}
+		if read, ok := req.(*mcp.ReadResourceRequest); ok {
+			return s.readResult(ctx, read)
+		}
 		res, err := next(ctx, method, req)
 		switch r := res.(type) {
 		case *mcp.InitializeResult:
@@ -57,6 +60,10 @@ func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 			if r != nil {
 				r.CacheScope = private
 				r.Instructions = s.instructions(reachOf(req))
+			}
+		case *mcp.ListResourceTemplatesResult:
+			if r != nil {
+				r.CacheScope = private
 			}
 		case *mcp.ListToolsResult:
 			if r != nil {
@@ -80,7 +87,12 @@ func (s *Server) accept(ctx context.Context, method string, req mcp.Request) err
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: behindItself}
 	}
 	switch family, _, _ := strings.Cut(method, "/"); family {
-	case "prompts", "resources", "logging", "completion": // the SDK would answer with empty lists
+	case "resources":
+		if s.keepsResults() && !strings.HasSuffix(method, "subscribe") {
+			break
+		}
+		fallthrough
+	case "prompts", "logging", "completion": // the SDK would answer with empty lists
 		return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("this server has tools, and no %s",
 			family)}
 	}

@@ -69,13 +69,13 @@ type sender struct {
 	local       bool // not over [HTTP]
 }
 
-func (s *Server) senderOf(req *mcp.CallToolRequest) sender {
-	from := sender{session: s.options.Session, client: clientName(req), reach: reachOf(req)}
+func (s *Server) senderOf(req mcp.Request) sender {
+	from := sender{session: s.options.Session, client: openingClient(req), reach: reachOf(req)}
 	h := httpRequestOf(req)
 	switch {
 	case h != nil:
 		from.principal, from.fingerprint, from.address, from.unchecked = h.principal, h.fingerprint, h.address, h.owner == ""
-	case req.Extra == nil || req.Extra.Header == nil:
+	case req.GetExtra() == nil || req.GetExtra().Header == nil:
 		from.local, from.principal = true, s.options.Principal
 	default: // over HTTP through an embedder's transport, which passes on no verified caller
 		from.unchecked = true
@@ -83,8 +83,10 @@ func (s *Server) senderOf(req *mcp.CallToolRequest) sender {
 	switch {
 	case h != nil && h.role != "":
 		from.session, from.roleSession = h.role, inforce.Fingerprint(h.role)
-	case req.Session != nil && (h != nil || s.options.Session == ""):
-		from.session = req.Session.ID()
+	case h != nil || s.options.Session == "":
+		if session, ok := req.GetSession().(*mcp.ServerSession); ok && session != nil {
+			from.session = session.ID()
+		}
 	}
 	return from
 }

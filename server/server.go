@@ -98,14 +98,21 @@ func New(e *codemode.Evaluator, o Options) *Server {
 		tools: map[string]string{}, retired: map[string]bool{}, local: map[*mcp.ServerSession]bool{},
 	}
 	s.exchanges = newExchanges(s, o.StateKey, o.Reattach)
+	capabilities := &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}}
+	if s.keepsResults() {
+		capabilities.Resources = &mcp.ResourceCapabilities{}
+	}
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "codemode", Title: "codemode", Version: o.Version}, &mcp.ServerOptions{
 		Logger:                    quiet(o.Log),
 		SupportedProtocolVersions: versions,
 		// Declare it also while there are no tools: clients read capabilities once, when they connect.
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
+		Capabilities: capabilities,
 	})
 	s.mcp.AddReceivingMiddleware(s.receive)
 	s.mcp.AddSendingMiddleware(s.ignoreUndelivered, s.keepReplies)
+	if s.keepsResults() {
+		s.offerResults()
+	}
 	s.offer()
 	s.cancel = e.Subscribe(s.offer)
 	return s
