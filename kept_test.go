@@ -252,7 +252,8 @@ func TestTwentyMegabytes(t *testing.T) {
 			whole, h := time.Since(began), r.Kept[0].Handle
 			began = time.Now()
 			text := r.Text(nil)
-			t.Logf("%d bytes: run and kept in %v, its reply of %d bytes in %v", len(answer), whole, len(text), time.Since(began))
+			t.Logf("%d bytes: run and kept in %v with a guest of %d MiB, its reply of %d bytes in %v", len(answer), whole,
+				r.Usage.Memory>>20, len(text), time.Since(began))
 			if len(text) > runs.DefaultTextBytes || !strings.Contains(text, h) {
 				t.Errorf("the reply has %d bytes", len(text))
 			}
