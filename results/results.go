@@ -91,7 +91,7 @@ func (k *Keeper) Keep(ctx context.Context, v *Value, rules config.Results) (*Kep
 	case size > rules.Bytes:
 		return nil, fmt.Errorf("it has %d bytes, and results.bytes in the configuration is %d", size, rules.Bytes)
 	}
-	chunks, starts, err := split(v.JSON)
+	chunks, starts, err := split(v.JSON, chunkSize)
 	if err != nil {
 		return nil, err
 	}

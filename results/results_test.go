@@ -120,15 +120,14 @@ func TestParts(t *testing.T) {
 
 // TestPartsOfRandomValues compares parts of values, which span many chunks, with what the standard library finds.
 func TestPartsOfRandomValues(t *testing.T) {
-	k := &Keeper{}
 	rng := rand.New(rand.NewPCG(1, 2))
-	for range 6 {
-		room := 3 << 20
+	for range 25 {
+		room := 300_000
 		value := randomValue(rng, 0, &room)
-		kept := keep(t, k, value)
 		raw, _ := json.Marshal(value)
 		var decoded any
 		_ = json.Unmarshal(raw, &decoded)
+		c := cut(t, raw, 8<<10)
 		for range 60 {
 			pointer, at := walk(rng, decoded)
 			p := part(pointer)
@@ -139,13 +138,13 @@ func TestPartsOfRandomValues(t *testing.T) {
 			if p.From != nil {
 				want = slice(at, int(*p.From), int(*p.Count))
 			}
-			got, err := k.Load(t.Context(), "anna", kept.Handle, p, 64<<20)
+			got, err := c.read(p, 64<<20)
 			if err != nil {
 				t.Fatalf("%s of %.200s: %v", p, raw, err)
 			}
 			var is any
-			if err := json.Unmarshal(got.JSON, &is); err != nil {
-				t.Fatalf("%s: %v: %.200s", p, err, got.JSON)
+			if err := json.Unmarshal(got, &is); err != nil {
+				t.Fatalf("%s: %v: %.200s", p, err, got)
 			}
 			a, _ := json.Marshal(is)
 			b, _ := json.Marshal(want)
@@ -177,9 +176,9 @@ func randomValue(rng *rand.Rand, depth int, room *int) any {
 		for i := range n {
 			object[fmt.Sprintf("%c/%d~\"%s", 'a'+i, i, strings.Repeat("k", rng.IntN(9)))] = randomValue(rng, depth+1, room)
 		}
-		if rng.IntN(20) == 0 && *room > 600_000 {
-			object[strings.Repeat("long\n", 100_000)] = "far"
-			*room -= 600_000
+		if rng.IntN(20) == 0 && *room > 60_000 {
+			object[strings.Repeat("long\n", 10_000)] = "far"
+			*room -= 60_000
 		}
 		return object
 	case kind == 4:
@@ -187,7 +186,7 @@ func randomValue(rng *rand.Rand, depth int, room *int) any {
 		var b strings.Builder
 		size := 20
 		if rng.IntN(12) == 0 {
-			size = 60_000
+			size = 6_000
 		}
 		for range size {
 			b.WriteString(words[rng.IntN(len(words))])
@@ -399,7 +398,7 @@ func TestAPageReadsItsChunksAlone(t *testing.T) {
 		rows = append(rows, map[string]any{"number": i, "name": strings.Repeat("x", 90), "tags": []string{"a", "b"}})
 	}
 	raw, _ := json.Marshal(map[string]any{"first": 1, "rows": rows, "text": strings.Repeat("line of it\n", 400_000)})
-	chunks, starts, err := split(raw)
+	chunks, starts, err := split(raw, chunkSize)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -442,6 +441,59 @@ func BenchmarkKeepAndPage(b *testing.B) {
 		for b.Loop() {
 			if _, err := k.Load(b.Context(), "", kept.Handle, part("", 120_000, 500), most); err != nil {
 				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// cut reads a value in chunks of a size.
+func cut(t testing.TB, value []byte, size int) *cursor {
+	chunks, starts, err := split(value, size)
+	if err != nil {
+		t.Fatalf("%q: %v", value, err)
+	}
+	if !sound(starts, int64(len(value))) {
+		t.Fatalf("%q in chunks of %d: %+v", value, size, starts)
+	}
+	return &cursor{ctx: t.Context(), starts: starts, size: int64(len(value)),
+		chunk: func(_ context.Context, n int) ([]byte, error) { return chunks[n], nil }}
+}
+
+// FuzzParts: wherever chunks begin, a part is the same, and it is JSON.
+func FuzzParts(f *testing.F) {
+	for _, value := range []string{`{"a":[1,{"b":"x\ny"},[]],"c":{}}`, `["a\ud83d\ude00b","\ud83d","\u000a\n"]`,
+		` [ 1 , [ 2 ] , "" ] `, `"é😀"`,
+		`{"":{"":[[[[[[[[[[[[[[[[[[[0,1],2],3]]]]]]]]]]]]]]]],4]}}`, `[{"k":1},{"k":2},{"k":3}]`, `-1.5e3`} {
+		for _, pointer := range []string{"", "/a", "/a/1/b", "/0", "/2/k", "//", "/~1~0"} {
+			f.Add([]byte(value), pointer, int64(1), int64(2), uint8(len(value)))
+		}
+	}
+	f.Fuzz(func(t *testing.T, value []byte, pointer string, from, count int64, how uint8) {
+		if !json.Valid(value) || from < 0 || count < 0 {
+			return
+		}
+		p := &hostfns.Part{Pointer: pointer, Lines: how&1 != 0}
+		if how&2 != 0 {
+			p.From = &from
+		}
+		if how&4 != 0 {
+			p.Count = &count
+		}
+		want, problem := cut(t, value, len(value)+1).read(p, most)
+		if problem == nil && !json.Valid(want) {
+			t.Fatalf("%s of %q is %q", p, value, want)
+		}
+		if _, ok := errors.AsType[*hostfns.ArgumentError](problem); problem != nil && !ok {
+			t.Fatalf("%s of %q: %v", p, value, problem)
+		}
+		shape, _ := shapeOf(cut(t, value, len(value)+1))
+		for _, size := range []int{1, 2, 7, 30} {
+			got, err := cut(t, value, size).read(p, most)
+			if string(got) != string(want) || fmt.Sprint(err) != fmt.Sprint(problem) {
+				t.Fatalf("%s of %q in chunks of %d is %q (%v), in one %q (%v)", p, value, size, got, err, want, problem)
+			}
+			if other, err := shapeOf(cut(t, value, size)); err != nil || other != shape {
+				t.Fatalf("%q in chunks of %d is %s (%v), in one %s", value, size, other, err, shape)
 			}
 		}
 	})

@@ -110,8 +110,8 @@ func isSurrogate(b []byte, kinds string) bool {
 	return b[0] == '\\' && b[1] == 'u' && b[2]|' ' == 'd' && bytes.IndexByte([]byte(kinds), b[3]) >= 0
 }
 
-// split divides a value into chunks, and says where each begins.
-func split(value []byte) (chunks [][]byte, starts []place, err error) {
+// split divides a value into chunks of about size bytes, and says where each begins.
+func split(value []byte, size int) (chunks [][]byte, starts []place, err error) {
 	if !json.Valid(value) {
 		return nil, nil, errors.New("the value is no JSON")
 	}
@@ -119,10 +119,10 @@ func split(value []byte) (chunks [][]byte, starts []place, err error) {
 	starts, cut := append(starts, p), 0
 	for at := 0; at < len(value); at = int(p.At) {
 		mark := isMark[value[at]]
-		if _, err := p.step(value[at:], chunkSize); err != nil {
+		if _, err := p.step(value[at:], size); err != nil {
 			return nil, nil, err
 		}
-		if end := int(p.At); end-cut >= chunkSize && end < len(value) && (p.Text || mark) {
+		if end := int(p.At); end-cut >= size && end < len(value) && (p.Text || mark) {
 			chunks, cut = append(chunks, value[cut:end]), end
 			starts = append(starts, p)
 		}
