@@ -197,7 +197,7 @@ func TestALoadedResultIsAsTrustedAsItsRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	said := map[string]int{}
-	err = audit.Entries(t.Context(), db, store.Query{Kinds: []string{audit.Run}}, func(en *audit.Entry) error {
+	err = audit.Entries(t.Context(), db, store.Query{Kinds: []string{audit.Keeping}}, func(en *audit.Entry) error {
 		for _, h := range []string{clean, tainted, again} {
 			if strings.Contains(en.Detail, h) {
 				said[en.State+" "+map[bool]string{true: "untrusted", false: "trusted"}[strings.Contains(en.Detail, "untrusted")]]++

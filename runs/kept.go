@@ -79,6 +79,7 @@ func (x *execution) keep(what string, value json.RawMessage) *Kept {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), storeWait)
 	defer cancel()
 	entry := x.e.entry(x.resp, r, x.policy)
+	entry.Kind = audit.Keeping
 	kept := &Kept{What: what, Bytes: len(value)}
 	got, err := x.e.Results.Keep(ctx, &results.Value{Run: x.resp.Run, Principal: r.Principal, Owner: r.Owner(),
 		Profile: entry.Profile, Untrusted: x.run.Tainted(), JSON: value}, x.e.rules.KeptResults(profile))
@@ -134,7 +135,7 @@ func (e *Executor) ReadResult(ctx context.Context, r *Request, handle string, p 
 	if err != nil {
 		return nil, err
 	}
-	return loaded, e.record.Write(ctx, audit.Entry{Kind: audit.Run, State: hostfns.KindLoaded, Run: loaded.Run,
+	return loaded, e.record.Write(ctx, audit.Entry{Kind: audit.Keeping, State: hostfns.KindLoaded, Run: loaded.Run,
 		Principal: r.Principal, Client: r.Client, Session: r.Session,
 		Detail: fmt.Sprintf("a client read %s of the result %s: %d bytes of JSON", p, handle, len(loaded.JSON))})
 }
