@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -139,6 +140,60 @@ func TestADeepLargeValueIsShortenedSoon(t *testing.T) {
 		}
 		if took := time.Since(began); took > 50*time.Second {
 			t.Errorf("%s: it took %v", pair, took)
+		}
+	}
+}
+
+// TestAFlatLargeValueTakesLittleMemory: of what cannot be shown nothing is copied, whatever it is made of.
+func TestAFlatLargeValueTakesLittleMemory(t *testing.T) {
+	const size = 32 << 20
+	for _, test := range []struct{ want, value string }{
+		{"more items", "[" + strings.Repeat("0,", size/2) + "0]"},
+		{"more members", `{"a":0` + strings.Repeat(`,"b":1`, size/6) + "}"},
+		{"more characters", `["` + strings.Repeat("x", size) + `"]`},
+		{"more items", "[" + strings.Repeat(" [ ] ,", size/6) + "{}]"},
+	} {
+		raw := json.RawMessage(test.value)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		text := valueText(raw, DefaultTextBytes, nil)
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; took > 2*size {
+			t.Errorf("%s: %d MiB are allocated for a text of %d bytes", test.want, took>>20, len(text))
+		}
+		if !strings.Contains(text, test.want) {
+			t.Errorf("%s: %s", test.want, text[len(text)-300:])
+		}
+	}
+}
+
+// TestSplit compares what split finds with what the standard library does.
+func TestSplit(t *testing.T) {
+	for _, raw := range []string{`[]`, ` [ ] `, `{}`, `[1]`, `[ 1 , "a,]" , {"b":[1,2]} , [[]] , null,true,-1.5e3 ]`,
+		`{"a":1,"\u0062\"}":{"c":"}"} , "d" : [ "\\" , "" ] }`} {
+		keys, parts, total := split([]byte(raw), 1000)
+		var list []json.RawMessage
+		var object map[string]json.RawMessage
+		if keys == nil {
+			_ = json.Unmarshal([]byte(raw), &list)
+		} else {
+			_ = json.Unmarshal([]byte(raw), &object)
+			for _, key := range keys {
+				var name string
+				_ = json.Unmarshal(key, &name)
+				list = append(list, object[name])
+			}
+		}
+		if total != len(list) || len(parts) != total {
+			t.Fatalf("%s: %d parts of %d, want %d", raw, len(parts), total, len(list))
+		}
+		for i := range parts {
+			if string(parts[i]) != string(list[i]) {
+				t.Errorf("%s: part %d is %s, want %s", raw, i, parts[i], list[i])
+			}
+		}
+		if _, few, all := split([]byte(raw), 2); all != total || len(few) != min(total, 2) {
+			t.Errorf("%s: %d parts of %d fit into little room", raw, len(few), all)
 		}
 	}
 }
