@@ -12,6 +12,8 @@ type (
 	Prepared = runs.Prepared
 	// A ValueError says that a program returned something else than a Go type takes; see [Eval].
 	ValueError = runs.ValueError
+	// Kept is what a response says of a result that is kept; [runs.Kept] has its fields.
+	Kept = runs.Kept
 )
 
 // An Event is something that happened in a run, for [Request.Observe].

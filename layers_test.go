@@ -78,13 +78,14 @@ var layers = map[string]struct {
 		"internal/visible", "profiles", "upstream"}},
 	"recorder": {ours: []string{"approvals/prompt", "audit", "audit/otlp", "call", "config", "hostfns", "inforce",
 		"store", "upstream"}},
+	"results": {ours: []string{"config", "hostfns", "store"}},
 	"preflight": {ours: []string{"analysis", "call", "config", "hostfns", "inforce", "internal/fair", "internal/visible",
 		"profiles", "registry"}},
 	"asking": {ours: []string{"analysis", "approvals", "approvals/prompt", "call", "hostfns", "inforce",
 		"internal/strictjson", "internal/visible", "preflight", "profiles", "recorder", "registry", "store"}},
 	"runs": {ours: []string{"analysis", "approvals", "approvals/prompt", "asking", "audit", "config", "guest/quickjs",
 		"hostfns", "inforce", "internal/fair", "internal/govalue", "internal/strictjson", "internal/visible", "preflight",
-		"profiles", "recorder", "registry", "sandbox", "store"}},
+		"profiles", "recorder", "registry", "results", "sandbox", "store"}},
 
 	// What stands on them: configuration files put in force, what clients see of the tools, an embedding program's own
 	// tools.
@@ -100,8 +101,8 @@ var layers = map[string]struct {
 		"hostfns", "inforce", "inforce/loader", "internal/protect", "owntools", "preflight", "recorder", "registry", "runs",
 		"upstream", "upstream/functions"}},
 	"server": {ours: []string{".", "approvals", "approvals/prompt", "asking", "call", "catalog", "config",
-		"discovery", "inforce", "internal/fair", "internal/strictjson", "internal/visible", "preflight", "registry",
-		"server/limits", "upstream"}, outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
+		"discovery", "hostfns", "inforce", "internal/fair", "internal/strictjson", "internal/visible", "preflight", "registry",
+		"results", "server/limits", "upstream"}, outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
 	"server/limits": {ours: []string{"internal/fair"}, outside: []string{"golang.org/x/sys"}},
 	"console": {ours: []string{"approvals", "approvals/prompt", "audit", "call", "console/form",
 		"internal/strictjson", "store"}},

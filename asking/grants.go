@@ -118,7 +118,7 @@ func (s storedGrants) Revoke(ctx context.Context, id string) error {
 
 func (s storedGrants) For(ctx context.Context, key string) (all []*prompt.Grant, err error) {
 	err = s.with(ctx, func(db *store.DB) (err error) {
-		all, err = readGrants(db.GrantsFor(ctx, key))
+		all, err = readGrants(db.Grants(ctx, "", key))
 		return err
 	})
 	return all, err
@@ -126,7 +126,7 @@ func (s storedGrants) For(ctx context.Context, key string) (all []*prompt.Grant,
 
 func (s storedGrants) All(ctx context.Context, principal string) (all []*prompt.Grant, err error) {
 	err = s.with(ctx, func(db *store.DB) (err error) {
-		all, err = readGrants(db.AllGrants(ctx, principal))
+		all, err = readGrants(db.Grants(ctx, principal, ""))
 		return err
 	})
 	return all, err

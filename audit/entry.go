@@ -16,6 +16,7 @@ const (
 	Policy   = "policy"   // the configuration changed
 	Access   = "access"   // somebody was admitted or refused
 	Notice   = "notice"   // about the record itself
+	Keeping  = "result"   // a result was kept for later programs, or read
 )
 
 // The states of runs and calls. Other kinds have states of their own.

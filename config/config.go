@@ -58,6 +58,7 @@ type Config struct {
 	parts    []*fileRules
 	http     *HTTP // without fingerprints
 	store    *writtenStore
+	results  *Results
 }
 
 // UsualPreflightLifetime is how long a check stays valid if no file sets it.

@@ -79,6 +79,7 @@ func (b *builder) read() {
 		settings.Key("limits", func(n strictjson.Value) { b.fileLimits = b.Limits(n, "limits") }),
 		settings.Key("outputValidation", func(n strictjson.Value) { b.validateOutputs(n, b.validation(n)) }),
 		settings.Key("store", func(n strictjson.Value) { process(b, n, &b.config.store, b.store) }),
+		settings.Key("results", func(n strictjson.Value) { process(b, n, &b.config.results, b.results) }),
 		settings.Key("capacity", func(n strictjson.Value) { process(b, n, &b.config.Capacity, b.capacity) }),
 		settings.Key("http", func(n strictjson.Value) { process(b, n, &b.config.http, b.http) }),
 		settings.Key("console", func(n strictjson.Value) { process(b, n, &b.config.Console, b.console) }),

@@ -41,6 +41,11 @@ func TestKeysOfTheProcessArriveTyped(t *testing.T) {
 		{*parse(t, `{"console": false}`).Console, Console{Off: true}},
 		{*parse(t, `{"responder": "off"}`).Responder, Responder{Start: "off"}},
 		{*parse(t, `{"builtin": false}`).Builtin, Builtin{}},
+		{parse(t, `{}`).KeptResults(), Results{Keep: 24 * time.Hour, Largest: 32 << 20, Bytes: 256 << 20, Number: 1000}},
+		{parse(t, `{"results": {"keep": "1h", "largest": "2MiB", "bytes": "3MiB", "number": 4}}`).KeptResults(),
+			Results{Keep: time.Hour, Largest: 2 << 20, Bytes: 3 << 20, Number: 4}},
+		{parse(t, `{"results": false}`).KeptResults().Off, true},
+		{(*Config)(nil).KeptResults().Off, false},
 		{storeOf(t, nil), Store{Keep: usualKeep}},
 	} {
 		if diff := cmp.Diff(x.want, x.got, cmpopts.IgnoreUnexported(Token{})); diff != "" {
@@ -93,7 +98,7 @@ func TestEveryKeyIsCheckedAtOnce(t *testing.T) {
   "fs": {"command": ["npx", 7], "args": ["-y", null], "timeout": "30s", "excludeTool": ["rm"]},
   "web": {"url": "ftp://a.example", "headers": {"X Y": "1"}}},
 "builtin": {"filesystem": {"rot": "notes"}},
-"capacity": {"sessions": 2},
+"capacity": {"sessions": 2}, "results": {"keep": "9000h", "largest": "1KiB", "number": 0},
 "store": {"url": "mysql://h/d", "durability": "nromal", "keep": "-1h"},
 "http": {"tokens": [{"token": "secret"}, {"principal": "ci"}], "grace": "soon"},
 "console": {"adress": "127.0.0.1:7391"},
@@ -105,7 +110,8 @@ func TestEveryKeyIsCheckedAtOnce(t *testing.T) {
 		`3:73 server "fs": "excludeTool"`,
 		`4:18 server "web": its URL`, `4:56 server "web": its header`, `5:27 "filesystem" needs a root`,
 		`5:28 unknown key "rot"`,
-		`6:26 "sessions"`, `7:18 the URL of a database`, `7:47 "durability"`, `7:65 "keep"`, `8:31 a token must not`,
+		`6:26 "sessions"`, `6:50 results are kept for at most 30 days`, `6:70 "largest" must be at least 1MiB`,
+		`6:88 "number"`, `7:18 the URL of a database`, `7:47 "durability"`, `7:65 "keep"`, `8:31 a token must not`,
 		`8:42 the entry has no token`, `8:73 "grace"`, `9:13 unknown key "adress"`, `10:24 "responder"`,
 		`11:35 unknown key "denylst"`,
 	}
@@ -114,7 +120,7 @@ func TestEveryKeyIsCheckedAtOnce(t *testing.T) {
 	}
 	for i, p := range problems {
 		if got := fmt.Sprintf("%d:%d %s", p.Line, p.Column, p.Message); !contains(got, want[i]) ||
-			p.Hint == "" && !contains(got, "sessions") {
+			p.Hint == "" && !contains(got, "sessions") && !contains(got, "number") {
 			t.Errorf("got %s (hint %q), want %s", got, p.Hint, want[i])
 		}
 	}

@@ -143,6 +143,7 @@ bound by the project file, project.json:1:30
 unmatched: "deny"
 elicitationFallback: "allow"
 requirePreflight: true
+keepResults: true
 limits: {"calls":5,"wall":"3s"}
 ask: {"approver":"other","batch":false,"channels":["web"],"timeout":"2m0s"}
 remember: {"args":"rule","default":"5m0s","max":"1h0m0s","scopes":["run","time"]}

@@ -72,7 +72,8 @@ func rowOf(e *audit.Entry) row {
 	case audit.Running, audit.Pending, audit.Parked, resumed:
 		x.Class = "open"
 	default:
-		if x.Class = "bad"; e.Kind == audit.Policy || e.Kind == audit.Notice || e.Kind == audit.Grant {
+		if x.Class = "bad"; e.Kind == audit.Policy || e.Kind == audit.Notice || e.Kind == audit.Grant ||
+			e.Kind == audit.Keeping {
 			x.Class = "plainly"
 		}
 	}

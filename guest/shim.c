@@ -732,11 +732,11 @@ static JSValue new_promise(void) {
 
 static JSValue throw_class(const char *name, const char *message, const char *reason, const char *tool, size_t tool_len);
 
-/* The arguments of a call: the first one, or an array of both for the one
-   function that takes two, codemode.read_resource(server, uri). */
+/* The arguments of a call: the first one, or an array of both for the functions
+   that take two, codemode.read_resource(server, uri) and codemode.load(handle, part). */
 static int enc_arguments(Enc *e, const char *name, int argc, JSValueConst *argv) {
     e->skipped = true;
-    if (argc < 2 || strcmp(name, "read_resource")) return argc > 0 ? enc_value(e, argv[0]) : 0;
+    if (argc < 2 || (strcmp(name, "read_resource") && strcmp(name, "load"))) return argc > 0 ? enc_value(e, argv[0]) : 0;
     int r = 0;
     for (int i = 0; !r && i < 2; i++) {
         r = buf_put(&e->b, i ? "," : "[", 1);

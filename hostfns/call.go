@@ -34,6 +34,9 @@ func (r *Run) Call(ctx context.Context, in Invocation) (value json.RawMessage, e
 	if in.Name == AskUser {
 		return r.askUser(ctx, in)
 	}
+	if in.Name == Load && r.info.Results != nil {
+		return r.load(ctx, in)
+	}
 	if f := r.functions[in.Name]; f != nil {
 		return f(ctx, in.Args)
 	}

@@ -74,6 +74,10 @@ type RunInfo struct {
 	// entry. Nil means never.
 	Leaving func() bool
 
+	// Results are what earlier runs kept; nil disables [Load]. LoadBytes bounds what one call of it returns.
+	Results   Results
+	LoadBytes int
+
 	CallTimeout   time.Duration // how long one call may take; zero is DefaultCallTimeout
 	ArgumentBytes int           // zero is defaultArgumentBytes
 }
@@ -189,7 +193,7 @@ func (r *Run) begin(in Invocation) *callState {
 		return nil
 	}
 	r.invoked++
-	if r.functions[in.Name] != nil || in.Name == AskUser {
+	if r.functions[in.Name] != nil || in.Name == AskUser || in.Name == Load && r.info.Results != nil {
 		return &callState{}
 	}
 	c := &callState{Report: Report{Call: in.ID, Tool: in.Name}, before: Counters{Calls: len(r.calls)}, in: in,

@@ -24,6 +24,9 @@ const (
 // KindLate is a person's answer to a question that was already decided. It changes nothing.
 const KindLate = "late_answer"
 
+// KindLoaded says that the run read a result that an earlier run had kept. It is recorded before the program gets it.
+const KindLoaded = "loaded"
+
 // An Entry is one line of the record. Its JSON has arguments only as a digest.
 type Entry struct {
 	Time time.Time `json:"time"`

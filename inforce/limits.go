@@ -15,11 +15,19 @@ import (
 // DefaultTextBytes is the longest text of a response.
 const DefaultTextBytes = 64 << 10
 
+// keptConsole is how much a program may print, unless somebody says otherwise, where what does not fit is kept.
+const keptConsole = 1 << 20
+
 // Limits are those of the profile, else of the configuration, else the defaults. reply bounds the text of
-// Response.Text.
+// Response.Text. Where results are kept, a program may return and print more than a reply shows.
 func (r *Rules) Limits(p *profiles.Profile) (l sandbox.Limits, reply int) {
 	l = sandbox.DefaultLimits()
 	reply = DefaultTextBytes
+	kept := r.KeptResults(p)
+	if !kept.Off {
+		l.ConsoleBytes = keptConsole
+		l.ResultBytes = int(kept.Largest)
+	}
 	apply := func(from profiles.Limits) {
 		l.CPU, l.Wall = cmp.Or(from.CPU, l.CPU), cmp.Or(from.Wall, l.Wall)
 		l.Memory = cmp.Or(from.Memory, l.Memory)
@@ -39,6 +47,13 @@ func (r *Rules) Limits(p *profiles.Profile) (l sandbox.Limits, reply int) {
 	}
 	l.ResultBytes = max(l.ResultBytes, reply)
 	return l, reply
+}
+
+// KeptResults says whether and how results of programs under a profile are kept.
+func (r *Rules) KeptResults(p *profiles.Profile) config.Results {
+	kept := r.Config().KeptResults()
+	kept.Off = kept.Off || p != nil && !p.KeepsResults()
+	return kept
 }
 
 // CallTimeout is the time limit of one call.

@@ -138,7 +138,7 @@ func (s *sessionStore) drop(ctx context.Context, id string) error {
 	defer cancel()
 	db, err := s.Store(ctx)
 	if err == nil {
-		err = db.DropOverlay(ctx, Fingerprint(id))
+		err = db.PutOverlay(ctx, &store.Overlay{ID: Fingerprint(id)})
 	}
 	if err != nil {
 		return fmt.Errorf("ending the session: %w", err)

@@ -39,6 +39,7 @@ func (s *Surroundings) Effective(w *Written) *Profile {
 		p.redact = p.redact.join(x.redact)
 		p.addRaise(x.raise)
 		p.preflight = p.preflight || x.preflight
+		p.forgets = p.forgets || x.forgets
 	}
 	p.preflight = p.preflight || s.RequirePreflight
 	p.noFallback = slices.Contains(fallback, false)

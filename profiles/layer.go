@@ -44,6 +44,7 @@ func (p *Profile) Under(layers ...*Layer) *Profile {
 	for _, l := range layers {
 		q.noFallback = q.noFallback || l.noFallback
 		q.preflight = q.preflight || l.preflight
+		q.forgets = q.forgets || l.forgets
 		q.redact = q.redact.joinLayer(l.redact)
 		switch l.What {
 		case FloorLayer:

@@ -34,6 +34,7 @@ type Profile struct {
 	redact    Redact
 	raise     map[string]call.Verdict
 	preflight bool
+	forgets   bool
 	shadow    *Profile // the shadow profile; nil = none
 	digest    string
 }
@@ -69,6 +70,9 @@ func (p *Profile) Redact() Redact { return p.redact }
 
 // RequirePreflight reports whether a program needs a check before it runs.
 func (p *Profile) RequirePreflight() bool { return p.preflight }
+
+// KeepsResults reports whether results of programs under the profile may be kept for later programs.
+func (p *Profile) KeepsResults() bool { return !p.forgets }
 
 // Shadow is the profile tried beside this one ("shadow" in the file), nil if none is. Its decisions change nothing; the
 // deciding code records differences, see [Differ].

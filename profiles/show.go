@@ -24,6 +24,7 @@ func (p *Profile) settingsText() string {
 	line("unmatched", p.unmatched.String())
 	line("elicitationFallback", map[bool]string{true: "allow", false: "deny"}[p.fallback])
 	line("requirePreflight", p.preflight)
+	line("keepResults", !p.forgets)
 	line("limits", p.Limits().said())
 	line("ask", p.ask.said())
 	remember := narrowed(p.remembers)

@@ -28,6 +28,7 @@ type Written struct {
 	redact    Redact
 	raise     map[string]call.Verdict
 	preflight bool
+	forgets   bool             // results of its programs are not kept
 	Shadow    strictjson.Value // position of the shadow's name
 
 	Depth int        // of its extends: 0 = none
@@ -77,6 +78,10 @@ func (b *RuleReader) Profile(n strictjson.Value) *Written {
 			if _, ok := b.Text(n, `"shadow"`); ok {
 				w.Shadow = n
 			}
+		}),
+		settings.Key("keepResults", func(n strictjson.Value) {
+			keep, ok := b.Boolean(n, `"keepResults"`)
+			w.forgets = ok && !keep
 		}),
 		settings.Key("requirePreflight", func(n strictjson.Value) { w.preflight, _ = b.Boolean(n, `"requirePreflight"`) }),
 	})

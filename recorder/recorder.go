@@ -139,6 +139,8 @@ func auditEntry(e hostfns.Entry) audit.Entry {
 	case hostfns.KindLate:
 		a.Kind, a.State = audit.Approval, hostfns.KindLate
 		a.Detail = e.Words
+	case hostfns.KindLoaded:
+		a.Kind, a.State, a.DecidedBy = audit.Keeping, hostfns.KindLoaded, nil
 	case hostfns.KindOutcome:
 		a.State, a.MS = e.Outcome, float64(e.Took.Microseconds())/1000
 		a.Args = nil // the running entry has them

@@ -122,6 +122,7 @@ type Response struct {
 	Blocks         []hostfns.Block // content on the host with handles in Value
 	BlocksLeft     int             // how many of them did not fit
 	Usage          sandbox.Usage
+	Kept           []*Kept // what Text does not show in full, kept for later programs
 
 	unreturned analysis.Position // where the program computed a value that it may have meant to return
 
@@ -132,6 +133,8 @@ type Response struct {
 	limit  int // bytes of Text
 
 	everyCall bool
+
+	keptValue, keptConsole *Kept // those of Kept; nil if nothing of it was cut
 }
 
 // DefaultRefusals is how many refusals by people end a run when its profile sets no number.
@@ -271,6 +274,7 @@ func (x *execution) info() hostfns.RunInfo {
 		ID: x.resp.Run, Profile: cmp.Or(r.Profile, policy.ProfileName()), Principal: r.Principal, Client: r.Client,
 		Session: r.Session, Role: r.Role, Script: r.Script,
 		Policy: policy, Prompter: x.asking, Leaving: x.leaving, Written: preflight.Written(x.program, policy.Profile()),
+		Results: x.results(), LoadBytes: x.loadBytes(),
 		CallTimeout: x.e.rules.CallTimeout(policy.Profile()), ArgumentBytes: x.limits.ArgumentBytes,
 		Refused: func(n int) {
 			if p := policy.Profile(); p != nil && n >= p.Bounded(profiles.Limits{Refusals: DefaultRefusals}).Refusals {
@@ -305,6 +309,7 @@ func (x *execution) end(result *sandbox.Result, err error) error {
 		resp.Value, err = nil, canceled(&sandbox.Error{Kind: sandbox.Canceled}, ErrRefusals)
 	}
 	if !x.leaving() { // else it has not ended
+		x.keepResults(err)
 		e.recordEnd(ctx, resp, &x.request, x.policy, x.started, err)
 	}
 	x.finish(err)

@@ -17,6 +17,7 @@ import (
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/registry"
+	"github.com/codemode-project/codemode/results"
 	"github.com/codemode-project/codemode/sandbox"
 )
 
@@ -53,6 +54,7 @@ type Executor struct {
 	own         atomic.Pointer[sandbox.Engine]
 	guestMemory int64 // as the configuration said at the start
 	parked      *waitingRuns
+	Results     *results.Keeper // what did not fit into the replies of runs
 	texts       textBudget
 
 	mu         sync.Mutex
@@ -67,6 +69,7 @@ func New(o Options) *Executor {
 		record: o.Record, checker: o.Checker, programs: o.Programs, executions: map[*execution]bool{},
 	}
 	e.engine = sync.OnceValues(e.newEngine)
+	e.Results = &results.Keeper{Record: o.Record}
 	return e
 }
 

@@ -52,6 +52,9 @@ func (r *Response) Notes(err error) string {
 	if err != nil {
 		return r.failure(err) + "\n" + rest
 	}
+	if r.keptValue != nil {
+		rest += "\nvalue: " + r.keptValue.note("") + "\n"
+	}
 	return rest
 }
 

@@ -41,21 +41,35 @@ func (r *Response) Text(err error) string {
 	if r.kept != nil {
 		return r.kept.Text
 	}
-	limit := cmp.Or(r.limit, DefaultTextBytes)
+	limit := r.textLimit()
 	rest := r.notes(err, limit)
-	room := max(limit-len(rest)-cutNote, minimumValue)
+	room := r.valueRoom(len(rest), limit)
 	var head string
 	if err != nil {
 		head = clip(r.failure(err), room)
 	} else {
-		head = valueText(r.Value, room)
+		head = valueText(r.Value, room, r.keptValue)
 	}
 	return strings.TrimRight(head, "\n") + "\n" + rest
 }
 
+func (r *Response) textLimit() int { return cmp.Or(r.limit, DefaultTextBytes) }
+
+// consoleRoom is about the room for the console.
+func (r *Response) consoleRoom() int { return min(consoleBytes, r.textLimit()/4) }
+
+// valueRoom is the room for the value, beside other text of rest bytes.
+func (r *Response) valueRoom(rest, limit int) int {
+	note := cutNote
+	if r.keptValue != nil {
+		note += len(r.keptValue.note(""))
+	}
+	return max(limit-rest-note, minimumValue)
+}
+
 // notes is the text below the value: the console and the calls. It leaves at least half of limit to the value.
 func (r *Response) notes(err error, limit int) string {
-	text := r.hint(err) + r.consoleText(min(consoleBytes, limit/4))
+	text := r.hint(err) + r.consoleText(r.consoleRoom())
 	if r.everyCall {
 		text += r.callsText(err, limit/2-len(text))
 	} else {
@@ -175,20 +189,29 @@ func (r *Response) consoleText(room int) string {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString("\nconsole:\n")
+	b.WriteString(consoleHead)
 	dropped := r.ConsoleDropped
 	for _, line := range left {
-		text := "  " + lineText(line) + "\n"
+		text := consoleLine(line)
 		if b.Len()+len(text) > room {
 			dropped += len(line.Text)
 			continue
 		}
 		b.WriteString(text)
 	}
-	if dropped > 0 {
+	switch {
+	case dropped > 0 && r.keptConsole != nil:
+		fmt.Fprintf(&b, "  (cut: %d more bytes were printed. %s)\n", dropped, r.keptConsole.note(consolePart))
+	case dropped > 0:
 		fmt.Fprintf(&b, "  (cut: %d more bytes were printed; print less, or return it)\n", dropped)
 	}
 	return b.String()
+}
+
+const consoleHead = "\nconsole:\n"
+
+func consoleLine(line sandbox.Line) string {
+	return fmt.Sprintf("  %s: %s\n", line.Level, strings.ReplaceAll(line.Text, "\n", "\n    "))
 }
 
 func roughly(d time.Duration) time.Duration {

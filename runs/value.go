@@ -10,8 +10,8 @@ import (
 )
 
 // valueText prints a value as JSON: over several lines when it is small, and shortened to valid JSON when it does not
-// fit into room.
-func valueText(value json.RawMessage, room int) string {
+// fit into room. kept says where the whole value is; it may be nil.
+func valueText(value json.RawMessage, room int, kept *Kept) string {
 	if value == nil {
 		return "undefined"
 	}
@@ -24,8 +24,16 @@ func valueText(value json.RawMessage, room int) string {
 	if len(value) <= room {
 		return string(value)
 	}
+	if !json.Valid(value) {
+		value = marker(fmt.Sprintf("… %d bytes that are no JSON", len(value)))
+	}
 	short := fit(value, room, fitDeep)
-	return fmt.Sprintf("%s\n(cut: the value has %d bytes as JSON and %d are shown; … marks what is missing; return only the part that is needed)", short, len(value), len(short))
+	what := fmt.Sprintf("%s\n(cut: the value has %d bytes as JSON and %d are shown; … marks what is missing", short,
+		len(value), len(short))
+	if kept != nil {
+		return fmt.Sprintf("%s. %s)", what, kept.note(""))
+	}
+	return what + "; return only the part that is needed)"
 }
 
 // leastShare is the room below which a part of a value is left out instead of cut.
@@ -36,7 +44,8 @@ const fitDeep = 12
 
 // fit shortens JSON to at most room bytes of valid JSON. Every cut says how much is missing: a text at its end, an
 // array in an additional element, an object in an additional member named "…". It leaves out values nested deeper than
-// levels: each level is read once more.
+// levels: each level is read once more. The JSON must be valid. It may be large, so only what can be shown of it is
+// copied.
 func fit(raw json.RawMessage, room, levels int) json.RawMessage {
 	if len(raw) <= room {
 		return raw
@@ -45,15 +54,9 @@ func fit(raw json.RawMessage, room, levels int) json.RawMessage {
 		return marker(fmt.Sprintf("… %d bytes", len(raw)))
 	}
 	switch bytes.TrimLeft(raw, " \t\r\n")[0] {
-	case '[':
-		var parts []json.RawMessage
-		if json.Unmarshal(raw, &parts) == nil {
-			return fitParts(parts, nil, room, levels-1)
-		}
-	case '{':
-		if keys, parts, err := members(raw); err == nil {
-			return fitParts(parts, keys, room, levels-1)
-		}
+	case '[', '{':
+		keys, parts, total := split(raw, room)
+		return fitParts(parts, keys, total, room, levels-1)
 	case '"':
 		var text string
 		if json.Unmarshal(raw, &text) == nil {
@@ -63,9 +66,9 @@ func fit(raw json.RawMessage, room, levels int) json.RawMessage {
 	return marker(fmt.Sprintf("… %d bytes", len(raw)))
 }
 
-// fitParts shortens an array, or with keys an object. It cuts large parts before small ones. When even equal shares
-// would be too small, it leaves out the last parts.
-func fitParts(parts, keys []json.RawMessage, room, levels int) json.RawMessage {
+// fitParts shortens an array, or with keys an object, of total parts. It cuts large parts before small ones. When even
+// equal shares would be too small, it leaves out the last parts.
+func fitParts(parts, keys []json.RawMessage, total, room, levels int) json.RawMessage {
 	opening, closing, noun := byte('['), byte(']'), "items"
 	if keys != nil {
 		opening, closing, noun = '{', '}', "members"
@@ -100,7 +103,7 @@ func fitParts(parts, keys []json.RawMessage, room, levels int) json.RawMessage {
 		b.Write(fit(part, most, levels))
 		shown++
 	}
-	if missing := len(parts) - shown; missing > 0 {
+	if missing := total - shown; missing > 0 {
 		if shown > 0 {
 			b.WriteByte(',')
 		}
@@ -131,26 +134,74 @@ func level(parts []json.RawMessage, overhead func(int) int, room int) int {
 	return room
 }
 
-// members takes an object apart and keeps the order of its keys.
-func members(raw json.RawMessage) (keys, values []json.RawMessage, err error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	if _, err := d.Token(); err != nil {
-		return nil, nil, err
+// split takes an array or object apart and keeps the order of its keys, which are nil for an array. It counts all parts,
+// and returns those that can fit into room: each takes at least two bytes. If there are more, equal shares of room are
+// too small to cut parts to, with those that it returns as with all.
+func split(raw []byte, room int) (keys, parts []json.RawMessage, total int) {
+	at := space(raw, 0)
+	if raw[at] == '{' {
+		keys = []json.RawMessage{}
 	}
-	keys = []json.RawMessage{}
-	for d.More() {
-		tok, err := d.Token()
-		if err != nil {
-			return nil, nil, err
+	for at = space(raw, at+1); at < len(raw) && raw[at] != ']' && raw[at] != '}'; total++ {
+		if keys != nil {
+			end := valueEnd(raw, at)
+			if total <= room/2 {
+				var name string
+				_ = json.Unmarshal(raw[at:end], &name) // it is valid
+				keys = append(keys, marker(name))
+			}
+			at = space(raw, end)
+			at = space(raw, at+1) // behind the colon
 		}
-		name, _ := tok.(string)
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return nil, nil, err
+		end := valueEnd(raw, at)
+		if total <= room/2 {
+			parts = append(parts, raw[at:end:end])
 		}
-		keys, values = append(keys, marker(name)), append(values, value)
+		if at = space(raw, end); at < len(raw) && raw[at] == ',' {
+			at = space(raw, at+1)
+		}
 	}
-	return keys, values, nil
+	return keys, parts, total
+}
+
+// space is where the white space at a place of JSON ends.
+func space(raw []byte, at int) int {
+	for at < len(raw) && (raw[at] == ' ' || raw[at] == '\t' || raw[at] == '\r' || raw[at] == '\n') {
+		at++
+	}
+	return at
+}
+
+// valueEnd is where the value at a place of valid JSON ends.
+func valueEnd(raw []byte, at int) int {
+	for depth := 0; at < len(raw); {
+		switch raw[at] {
+		case '"':
+			for at++; at < len(raw) && raw[at] != '"'; at++ {
+				if raw[at] == '\\' {
+					at++
+				}
+			}
+			at++
+		case '[', '{':
+			depth++
+			at++
+		case ']', '}':
+			depth--
+			at++
+		case ',', ':', ' ', '\t', '\r', '\n': // inside a container
+			at++
+			continue
+		default:
+			for at < len(raw) && raw[at] != ',' && raw[at] != ']' && raw[at] != '}' && raw[at] > ' ' {
+				at++
+			}
+		}
+		if depth <= 0 {
+			return min(at, len(raw))
+		}
+	}
+	return len(raw)
 }
 
 func fitText(text string, room int) json.RawMessage {

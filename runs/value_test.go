@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +28,7 @@ func TestValueText(t *testing.T) {
 			if tt.value != "" {
 				value = json.RawMessage(tt.value)
 			}
-			if got := valueText(value, 4000); got != tt.want {
+			if got := valueText(value, 4000, nil); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})
@@ -50,7 +51,7 @@ func TestValueText(t *testing.T) {
 	}
 	for _, tt := range cuts {
 		t.Run(tt.name, func(t *testing.T) {
-			got := valueText(json.RawMessage(tt.value), 1000)
+			got := valueText(json.RawMessage(tt.value), 1000, nil)
 			value, note, ok := strings.Cut(got, "\n")
 			if !ok || !json.Valid([]byte(value)) || len(value) > 1000 {
 				t.Errorf("%d bytes, valid %v: %.200s", len(value), json.Valid([]byte(value)), got)
@@ -133,12 +134,66 @@ func TestADeepLargeValueIsShortenedSoon(t *testing.T) {
 		value := json.RawMessage(strings.Repeat(pair[:at], 3000) + `"` + strings.Repeat("x", 4<<20) + `"` +
 			strings.Repeat(pair[at:], 3000))
 		began := time.Now()
-		text := valueText(value, DefaultTextBytes)
+		text := valueText(value, DefaultTextBytes, nil)
 		if len(text) > DefaultTextBytes+cutNote {
 			t.Errorf("%d bytes", len(text))
 		}
 		if took := time.Since(began); took > 50*time.Second {
 			t.Errorf("%s: it took %v", pair, took)
+		}
+	}
+}
+
+// TestAFlatLargeValueTakesLittleMemory: of what cannot be shown nothing is copied, whatever it is made of.
+func TestAFlatLargeValueTakesLittleMemory(t *testing.T) {
+	const size = 32 << 20
+	for _, test := range []struct{ want, value string }{
+		{"more items", "[" + strings.Repeat("0,", size/2) + "0]"},
+		{"more members", `{"a":0` + strings.Repeat(`,"b":1`, size/6) + "}"},
+		{"more characters", `["` + strings.Repeat("x", size) + `"]`},
+		{"more items", "[" + strings.Repeat(" [ ] ,", size/6) + "{}]"},
+	} {
+		raw := json.RawMessage(test.value)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		text := valueText(raw, DefaultTextBytes, nil)
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; took > 2*size {
+			t.Errorf("%s: %d MiB are allocated for a text of %d bytes", test.want, took>>20, len(text))
+		}
+		if !strings.Contains(text, test.want) {
+			t.Errorf("%s: %s", test.want, text[len(text)-300:])
+		}
+	}
+}
+
+// TestSplit compares what split finds with what the standard library does.
+func TestSplit(t *testing.T) {
+	for _, raw := range []string{`[]`, ` [ ] `, `{}`, `[1]`, `[ 1 , "a,]" , {"b":[1,2]} , [[]] , null,true,-1.5e3 ]`,
+		`{"a":1,"\u0062\"}":{"c":"}"} , "d" : [ "\\" , "" ] }`} {
+		keys, parts, total := split([]byte(raw), 1000)
+		var list []json.RawMessage
+		var object map[string]json.RawMessage
+		if keys == nil {
+			_ = json.Unmarshal([]byte(raw), &list)
+		} else {
+			_ = json.Unmarshal([]byte(raw), &object)
+			for _, key := range keys {
+				var name string
+				_ = json.Unmarshal(key, &name)
+				list = append(list, object[name])
+			}
+		}
+		if total != len(list) || len(parts) != total {
+			t.Fatalf("%s: %d parts of %d, want %d", raw, len(parts), total, len(list))
+		}
+		for i := range parts {
+			if string(parts[i]) != string(list[i]) {
+				t.Errorf("%s: part %d is %s, want %s", raw, i, parts[i], list[i])
+			}
+		}
+		if _, few, all := split([]byte(raw), 2); all != total || len(few) != min(total, 2) {
+			t.Errorf("%s: %d parts of %d fit into little room", raw, len(few), all)
 		}
 	}
 }

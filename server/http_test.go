@@ -415,7 +415,7 @@ func TestAnOverlayFindsATokenByFingerprintAndByName(t *testing.T) {
 
 // What the server does not have is not there, rather than empty.
 func TestUndeclaredFamilies(t *testing.T) {
-	h := open(t, original, server.Options{})
+	h := open(t, strings.Replace(original, "{", `{"results": false, `, 1), server.Options{})
 	for _, version := range []string{"2025-11-25", "2026-07-28"} {
 		c := h.connectHTTPOn(h.listen(), nil, version)
 		_, prompts := c.ListPrompts(t.Context(), nil)

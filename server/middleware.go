@@ -47,6 +47,9 @@ func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 		if err := s.accept(ctx, method, req); err != nil {
 			return nil, err
 		}
+		if read, ok := req.(*mcp.ReadResourceRequest); ok {
+			return s.readResult(ctx, read)
+		}
 		res, err := next(ctx, method, req)
 		switch r := res.(type) {
 		case *mcp.InitializeResult:
@@ -57,6 +60,10 @@ func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 			if r != nil {
 				r.CacheScope = private
 				r.Instructions = s.instructions(reachOf(req))
+			}
+		case *mcp.ListResourceTemplatesResult:
+			if r != nil {
+				r.CacheScope = private
 			}
 		case *mcp.ListToolsResult:
 			if r != nil {

@@ -108,6 +108,9 @@ func New(e *codemode.Evaluator, o Options) *Server {
 	})
 	s.mcp.AddReceivingMiddleware(s.receive)
 	s.mcp.AddSendingMiddleware(s.ignoreUndelivered, s.keepReplies)
+	if s.keepsResults() {
+		s.offerResults()
+	}
 	s.offer()
 	s.cancel = e.Subscribe(s.offer)
 	return s

@@ -5,13 +5,14 @@ import (
 	"time"
 )
 
-// Clean removes approvals, grants, parked runs, overlays and outcomes that expired more than keep ago, and expired
-// keys. It returns the number of removed rows by table. It never touches the record; the caller records the removal.
+// Clean removes approvals, grants, parked runs, overlays and outcomes that expired more than keep ago, and expired keys
+// and results. It returns the number of removed rows by table. It never touches the record; the caller records the removal.
 func (d *DB) Clean(ctx context.Context, keep time.Duration) (removed map[string]int64, err error) {
 	removed = map[string]int64{}
-	for _, table := range []string{Approvals, grantsTable, Parked, overlaysTable, Outcomes, keysTable} {
+	for _, table := range []string{Approvals, grantsTable, Parked, overlaysTable, Outcomes, keysTable,
+		resultsTable, chunksTable} {
 		end := d.now() - keep.Microseconds()
-		if table == keysTable {
+		if table == keysTable || table == resultsTable || table == chunksTable {
 			end = d.now()
 		}
 		n, err := d.exec(ctx, `DELETE FROM `+table+` WHERE expires < $1`, end)

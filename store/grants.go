@@ -47,14 +47,13 @@ func (d *DB) Revoke(ctx context.Context, id string) error {
 	return d.once(ctx, `UPDATE grants SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL`, d.now(), id)
 }
 
-// GrantsFor lists the usable grants that cover key, those that end last first.
-func (d *DB) GrantsFor(ctx context.Context, key string) ([]*Grant, error) {
-	return d.grants(ctx, `key = $1 AND revoked_at IS NULL AND expires > $2 AND (uses_left IS NULL OR uses_left > 0) ORDER BY expires DESC, id`, key, d.now())
-}
-
-// AllGrants lists the grants that have not expired, oldest first; for one principal, or for all with "".
-func (d *DB) AllGrants(ctx context.Context, principal string) ([]*Grant, error) {
-	return d.grants(ctx, `expires > $1 AND ($2 = '' OR principal = $2) ORDER BY created, id`, d.now(), principal)
+// Grants lists the usable grants that cover key, those that end last first. With the key "" it lists all grants that
+// have not expired, oldest first; of one principal, or of all with "".
+func (d *DB) Grants(ctx context.Context, principal, key string) ([]*Grant, error) {
+	if key == "" {
+		return d.grants(ctx, `expires > $1 AND ($2 = '' OR principal = $2) ORDER BY created, id`, d.now(), principal)
+	}
+	return d.grants(ctx, `($3 = '' OR principal = $3) AND key = $1 AND revoked_at IS NULL AND expires > $2 AND (uses_left IS NULL OR uses_left > 0) ORDER BY expires DESC, id`, key, d.now(), principal)
 }
 
 func (d *DB) grants(ctx context.Context, where string, args ...any) ([]*Grant, error) {

@@ -100,11 +100,6 @@ func (d *DB) Outcome(ctx context.Context, run, principal string) (*Outcome, erro
 	return first(d.outcomes(ctx, `run = $1 AND ($2 = '' OR principal = $2)`, run, principal))
 }
 
-// Outcomes lists the outcomes of a principal's runs, the oldest first; "" is all.
-func (d *DB) Outcomes(ctx context.Context, principal string) ([]*Outcome, error) {
-	return d.outcomes(ctx, `($1 = '' OR principal = $1) ORDER BY created, run`, principal)
-}
-
 func (d *DB) outcomes(ctx context.Context, where string, args ...any) ([]*Outcome, error) {
 	var all []*Outcome
 	err := d.each(ctx, func(scan func(...any) error) error {

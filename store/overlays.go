@@ -16,19 +16,16 @@ type Overlay struct {
 	Expires time.Time
 }
 
-// PutOverlay stores an overlay, and replaces one with the same id.
+// PutOverlay stores an overlay, and replaces one with the same id. One without a body ends it.
 func (d *DB) PutOverlay(ctx context.Context, o *Overlay) error {
 	defer d.changed(overlaysTable)
+	if o.Body == nil {
+		_, err := d.exec(ctx, `DELETE FROM overlays WHERE id = $1`, o.ID)
+		return err
+	}
 	_, err := d.exec(ctx, `INSERT INTO overlays (id, holder, body, created, expires) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (id) DO UPDATE SET holder = excluded.holder, body = excluded.body, expires = excluded.expires`,
 		o.ID, o.Holder, string(o.Body), d.now(), o.Expires.UnixMicro())
-	return err
-}
-
-// DropOverlay ends an overlay.
-func (d *DB) DropOverlay(ctx context.Context, id string) error {
-	defer d.changed(overlaysTable)
-	_, err := d.exec(ctx, `DELETE FROM overlays WHERE id = $1`, id)
 	return err
 }
 

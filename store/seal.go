@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
 	"encoding/base64"
@@ -51,11 +52,11 @@ func (s seal) open(data []byte, table string, row, column string) ([]byte, error
 		}
 		return data, nil
 	}
-	rest, ok := strings.CutPrefix(string(data), sealPrefix)
+	rest, ok := bytes.CutPrefix(data, []byte(sealPrefix)) // it may be large, so do not copy it
 	if !ok {
 		return nil, fmt.Errorf("%s %s: %w", table, row, errSealed)
 	}
-	plain, err := s.aead.Open(nil, nil, []byte(rest), place(table, row, column))
+	plain, err := s.aead.Open(nil, nil, rest, place(table, row, column))
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", table, row, errSealed)
 	}

@@ -33,6 +33,9 @@ func TestSealed(t *testing.T) {
 		Expires: ends}))
 	check(d.Park(t.Context(), &store.ParkedRun{Run: "r_1", State: secret("state"), Image: secret("image"), Expires: ends}))
 	check(d.Finish(t.Context(), nil, &store.Outcome{Run: "r_2", State: "ok", Body: secret("body"), Expires: ends}))
+	_, err := d.KeepResult(t.Context(), &store.Result{Handle: "H", Run: "r_2", Untrusted: true, About: secret("about"), Expires: ends},
+		[][]byte{secret("chunk"), secret("chunk")}, 10, 1000)
+	check(err)
 
 	p, err := d.Unpark(t.Context(), "r_1", "me")
 	check(err)
@@ -41,7 +44,11 @@ func TestSealed(t *testing.T) {
 	check(err)
 	o, err := d.Outcome(t.Context(), "r_2", "")
 	check(err)
-	for of, got := range map[string][]byte{"question": a.Question, "answer": a.Answer, "state": p.State, "image": p.Image,
+	kept, err := d.Results(t.Context(), &store.Result{Handle: "H"})
+	check(err)
+	chunk, err := kept[0].Chunk(t.Context(), 1)
+	check(err)
+	for of, got := range map[string][]byte{"about": kept[0].About, "chunk": chunk, "question": a.Question, "answer": a.Answer, "state": p.State, "image": p.Image,
 		"body": o.Body} {
 		if string(got) != string(secret(of)) {
 			t.Errorf("the %s came back as %q", of, got)
@@ -63,6 +70,24 @@ func TestSealed(t *testing.T) {
 		}
 		if _, err := e.Outcome(t.Context(), "r_2", ""); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("with %s: the outcome: %v", name, err)
+		}
+		if _, err := e.Results(t.Context(), &store.Result{Handle: "H"}); err == nil {
+			t.Errorf("with %s the result is read", name)
+		}
+		if all, err := e.Results(t.Context(), nil); err != nil || len(all) != 1 || all[0].About != nil {
+			t.Errorf("with %s the results are listed as %+v (%v)", name, all, err)
+		} else if _, err := all[0].Chunk(t.Context(), 0); err == nil {
+			t.Errorf("with %s a chunk is read", name)
+		}
+	}
+	for _, change := range []string{`principal = 'other'`, `untrusted = 0`, `expires = expires + 1`} {
+		for _, statement := range []string{`DROP TRIGGER IF EXISTS results_fixed`, `UPDATE results SET ` + change} {
+			if _, err := store.Exec(d, statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if all, err := d.Results(t.Context(), nil); err != nil || len(all) != 1 || all[0].About != nil {
+			t.Errorf("after %s in the file: %+v (%v)", change, all, err)
 		}
 	}
 	if _, err := store.Open(t.Context(), store.Options{Path: path, SealKey: []byte("short")}); err == nil {

@@ -16,7 +16,9 @@ const (
 
 	grantsTable   = "grants"
 	overlaysTable = "overlays"
-	keysTable     = "keys" // is not watched
+	keysTable     = "keys" // is not watched, like the next two
+	resultsTable  = "results"
+	chunksTable   = "result_chunks"
 )
 
 // pollEvery is how often a process checks an SQLite file for changes of others.

@@ -155,13 +155,14 @@ func printRun(s cli.Streams, r *codemode.Response, err error) {
 
 // A runReport is a run for programs (--json).
 type runReport struct {
-	Run     string          `json:"run"`
-	Outcome string          `json:"outcome"` // finished, not started, or why it ended
-	Value   json.RawMessage `json:"value,omitempty"`
-	Error   *reportError    `json:"error,omitempty"`
-	Console []sandbox.Line  `json:"console"`
-	Calls   any             `json:"calls"` // see [codemode.Response.CallsJSON]
-	Usage   reportUsage     `json:"usage"`
+	Run     string           `json:"run"`
+	Outcome string           `json:"outcome"` // finished, not started, or why it ended
+	Value   json.RawMessage  `json:"value,omitempty"`
+	Error   *reportError     `json:"error,omitempty"`
+	Console []sandbox.Line   `json:"console"`
+	Kept    []*codemode.Kept `json:"kept,omitempty"`
+	Calls   any              `json:"calls"` // see [codemode.Response.CallsJSON]
+	Usage   reportUsage      `json:"usage"`
 }
 
 type reportError struct {
@@ -181,7 +182,7 @@ type reportUsage struct {
 func newReport(r *codemode.Response, err error) runReport {
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 	out := runReport{
-		Run: r.Run, Outcome: r.Outcome(err), Value: r.Value, Console: r.Console, Calls: r.CallsJSON(),
+		Run: r.Run, Outcome: r.Outcome(err), Value: r.Value, Console: r.Console, Kept: r.Kept, Calls: r.CallsJSON(),
 		Usage: reportUsage{CPU: ms(r.Usage.CPU), Wall: ms(r.Usage.Wall), Memory: r.Usage.Memory},
 	}
 	if out.Console == nil {

@@ -207,6 +207,37 @@ CREATE TABLE keys (
   expires bigint              -- NULL until the run has ended
 );
 
+-- Values and console outputs that did not fit into a reply, for later programs of their principal. A result is there
+-- once its row is; its chunks are written before.
+CREATE TABLE results (
+  handle    text    PRIMARY KEY,
+  principal text    NOT NULL,
+  owner     text    NOT NULL, -- whose quota it uses; '' is everybody whom nobody verifies
+  run       text    NOT NULL,
+  profile   text    NOT NULL,
+  untrusted boolean NOT NULL,
+  bytes     bigint  NOT NULL,
+  about     bytea   NOT NULL, -- JSON: what it is, and where its parts are
+  created   bigint  NOT NULL,
+  expires   bigint  NOT NULL
+);
+
+CREATE INDEX results_owner ON results (owner, created);
+
+CREATE TABLE result_chunks (
+  handle  text   NOT NULL,
+  number  bigint NOT NULL,
+  body    bytea  NOT NULL,
+  expires bigint NOT NULL,
+  PRIMARY KEY (handle, number)
+);
+
+CREATE FUNCTION results_guard() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN RAISE EXCEPTION 'a result does not change'; END $$;
+
+CREATE TRIGGER results_fixed BEFORE UPDATE ON results FOR EACH ROW EXECUTE FUNCTION results_guard();
+CREATE TRIGGER result_chunks_fixed BEFORE UPDATE ON result_chunks FOR EACH ROW EXECUTE FUNCTION results_guard();
+
 -- Every replica hears of every change; signs of life are none.
 CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

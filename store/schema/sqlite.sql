@@ -193,3 +193,34 @@ CREATE TABLE keys (
   run     TEXT   NOT NULL UNIQUE,
   expires INTEGER             -- NULL until the run has ended
 ) STRICT, WITHOUT ROWID;
+
+-- Values and console outputs that did not fit into a reply, for later programs of their principal. A result is there
+-- once its row is; its chunks are written before.
+CREATE TABLE results (
+  handle    TEXT    PRIMARY KEY NOT NULL,
+  principal TEXT    NOT NULL,
+  owner     TEXT    NOT NULL, -- whose quota it uses; '' is everybody whom nobody verifies
+  run       TEXT    NOT NULL,
+  profile   TEXT    NOT NULL,
+  untrusted INTEGER NOT NULL CHECK (untrusted IN (0, 1)),
+  bytes     INTEGER NOT NULL,
+  about     BLOB    NOT NULL, -- JSON: what it is, and where its parts are
+  created   INTEGER NOT NULL,
+  expires   INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX results_owner ON results (owner, created);
+
+CREATE TABLE result_chunks (
+  handle  TEXT    NOT NULL,
+  number  INTEGER NOT NULL,
+  body    BLOB    NOT NULL,
+  expires INTEGER NOT NULL,
+  PRIMARY KEY (handle, number)
+) STRICT;
+
+CREATE TRIGGER results_fixed BEFORE UPDATE ON results
+BEGIN SELECT RAISE(ABORT, 'a result does not change'); END;
+
+CREATE TRIGGER result_chunks_fixed BEFORE UPDATE ON result_chunks
+BEGIN SELECT RAISE(ABORT, 'a result does not change'); END;

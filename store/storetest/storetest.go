@@ -2,6 +2,7 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -56,6 +57,7 @@ func Test(t *testing.T, silence func(*store.DB), few func(d *store.DB, outcomes 
 		{"a run has one outcome", outcomes},
 		{"the oldest outcomes make way", func(t *testing.T, open opener) { bounded(t, open, few) }},
 		{"outcomes are fetched until they are cleaned away", fetched},
+		{"results are read by their principal until they end", keepsResults},
 		{"an idempotency key names one run", func(t *testing.T, open opener) { keyed(t, open, silence) }},
 		{"a seat is taken until its process dies", func(t *testing.T, open opener) { seats(t, open, silence) }},
 		{"a question is withdrawn", withdrawn},
@@ -560,7 +562,7 @@ func spent(t *testing.T, open opener) {
 		must(t, e.Spend(t.Context(), "g_2"))
 	}
 	is(t, d.Spend(t.Context(), "g_3"), store.ErrTaken)
-	left, err := e.GrantsFor(t.Context(), "sha256:k")
+	left, err := e.Grants(t.Context(), "", "sha256:k")
 	must(t, err)
 	if len(left) != 1 || left[0].ID != "g_2" {
 		t.Fatalf("left: %+v", left)
@@ -575,7 +577,7 @@ func grantEnds(t *testing.T, open opener) {
 	must(t, d.Revoke(t.Context(), "g_1"))
 	is(t, d.Revoke(t.Context(), "g_1"), store.ErrTaken)
 	is(t, e.Spend(t.Context(), "g_1"), store.ErrTaken)
-	listed, err := e.AllGrants(t.Context(), "local:anna")
+	listed, err := e.Grants(t.Context(), "local:anna", "")
 	must(t, err)
 	if len(listed) != 2 || !listed[0].Revoked || listed[1].Revoked {
 		t.Fatalf("listed: %+v", listed)
@@ -584,7 +586,7 @@ func grantEnds(t *testing.T, open opener) {
 	must(t, e.Spend(t.Context(), "g_2"))
 	at.forward(time.Microsecond)
 	is(t, e.Spend(t.Context(), "g_2"), store.ErrTaken)
-	if left, err := d.GrantsFor(t.Context(), "sha256:k"); err != nil || len(left) != 0 {
+	if left, err := d.Grants(t.Context(), "", "sha256:k"); err != nil || len(left) != 0 {
 		t.Fatalf("left: %v, %v", left, err)
 	}
 }
@@ -608,7 +610,7 @@ func overlays(t *testing.T, open opener) {
 	if of, err = d.OverlaysOf(t.Context(), ""); err != nil || len(of) != 1 || of[0].ID != "o_2" {
 		t.Fatalf("got %+v, %v", of, err)
 	}
-	must(t, d.DropOverlay(t.Context(), "o_2"))
+	must(t, d.PutOverlay(t.Context(), &store.Overlay{ID: "o_2"}))
 	if of, err = d.OverlaysOf(t.Context(), ""); err != nil || len(of) != 0 {
 		t.Fatalf("got %+v, %v", of, err)
 	}
@@ -671,5 +673,88 @@ func identity(t *testing.T, open opener) {
 	d, e := open(nil), open(nil)
 	if d.ID() == "" || d.ID() != e.ID() {
 		t.Fatalf("one database, two names: %q and %q", d.ID(), e.ID())
+	}
+}
+
+// keepsResults checks that results are read by their principal alone until they end, and that a quota is held.
+func keepsResults(t *testing.T, open opener) {
+	at := newClock()
+	d, e := open(at.Now), open(at.Now)
+	chunks := [][]byte{[]byte(`[1,`), []byte(`2,`), []byte(`3,`), []byte(`4,`), bytes.Repeat([]byte{' '}, 300_000),
+		[]byte(`5]`)}
+	keep := func(handle, owner string, size int64, number int, quota int64) []string {
+		t.Helper()
+		at.forward(time.Second)
+		removed, err := d.KeepResult(t.Context(), &store.Result{Handle: handle, Principal: owner + "'s principal",
+			Owner: owner, Run: "r_1", Profile: "safe", Untrusted: handle == "H1", Bytes: size,
+			About: json.RawMessage(`{"kind":"array"}`), Expires: at.Now().Add(time.Hour)}, chunks, number, quota)
+		must(t, err)
+		return removed
+	}
+	find := func(handle, principal string) *store.Result {
+		t.Helper()
+		all, err := e.Results(t.Context(), &store.Result{Handle: handle, Principal: principal})
+		must(t, err)
+		if len(all) == 0 {
+			return nil
+		}
+		return all[0]
+	}
+	keep("H1", "anna", 100, 10, 1000)
+	keep("H2", "bert", 100, 10, 1000)
+	r := find("H1", "anna's principal")
+	if r == nil || !r.Untrusted || r.Run != "r_1" || r.Profile != "safe" || r.Bytes != 100 ||
+		string(r.About) != `{"kind":"array"}` || !r.Expires.Equal(r.Created.Add(time.Hour)) {
+		t.Fatalf("found %+v", r)
+	}
+	for i, want := range chunks {
+		if got, err := r.Chunk(t.Context(), i); err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("chunk %d is %.20q (%v), want %.20q", i, got, err, want)
+		}
+	}
+	_, err := r.Chunk(t.Context(), len(chunks))
+	is(t, err, store.ErrNotFound)
+	for _, other := range []string{"", "bert's principal", "anna", "%"} {
+		if r := find("H1", other); r != nil {
+			t.Fatalf("%q finds %+v", other, r)
+		}
+	}
+	if r := find("h1", "anna's principal"); r != nil {
+		t.Fatalf("another handle finds %+v", r)
+	}
+
+	if removed := keep("H3", "anna", 850, 10, 1000); len(removed) > 0 {
+		t.Fatalf("%q made way within the quota", removed)
+	}
+	if removed := keep("H4", "anna", 200, 10, 1000); !slices.Equal(removed, []string{"H3", "H1"}) &&
+		!slices.Equal(removed, []string{"H1", "H3"}) {
+		t.Fatalf("%q made way for more bytes", removed)
+	}
+	if _, err := r.Chunk(t.Context(), 0); !errors.Is(err, store.ErrNotFound) {
+		t.Fatalf("a chunk of a removed result: %v", err)
+	}
+	keep("H5", "anna", 1, 10, 1000)
+	if removed := keep("H6", "anna", 1, 2, 1000); !slices.Equal(removed, []string{"H4"}) {
+		t.Fatalf("%q made way by number", removed)
+	}
+	all, err := e.Results(t.Context(), nil)
+	must(t, err)
+	if len(all) != 3 || all[0].Handle != "H2" || all[1].Handle != "H5" || all[2].Handle != "H6" {
+		t.Fatalf("listed: %+v", all)
+	}
+
+	r = find("H6", "anna's principal")
+	at.forward(time.Hour)
+	if find("H6", "anna's principal") != nil {
+		t.Fatal("a result is found after its end")
+	}
+	if _, err := r.Chunk(t.Context(), 0); !errors.Is(err, store.ErrNotFound) {
+		t.Fatalf("a chunk after the end: %v", err)
+	}
+	at.forward(time.Microsecond)
+	c, err := d.Clean(t.Context(), 24*time.Hour)
+	must(t, err)
+	if c["results"] != 3 || c["result_chunks"] != 3*int64(len(chunks)) {
+		t.Fatalf("cleaned %+v", c)
 	}
 }

@@ -1,0 +1,298 @@
+package codemode_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/runs"
+	"github.com/codemode-project/codemode/store"
+)
+
+// forPrincipal runs a program for a principal.
+func forPrincipal(t *testing.T, e *codemode.Evaluator, principal, profile, code string) (*codemode.Response, error) {
+	t.Helper()
+	r, err := e.Eval(t.Context(), codemode.Request{Principal: principal, Profile: profile, Code: code})
+	if r.Run == "" {
+		t.Fatalf("no run began: %v", err)
+	}
+	return r, err
+}
+
+const largeValue = `return {rows: Array.from({length: 5000}, (_, i) => ({id: i, name: "row " + i})), note: "é\n".repeat(50_000)}`
+
+// withRecord gives an Evaluator a database.
+func withRecord(t *testing.T) func(*codemode.Options) {
+	dir := t.TempDir()
+	return func(o *codemode.Options) { o.RecordDir = dir }
+}
+
+// TestWhatDoesNotFitIsKept: with a database and without.
+func TestWhatDoesNotFitIsKept(t *testing.T) {
+	for name, change := range map[string]func(*codemode.Options){"in memory": func(*codemode.Options) {},
+		"in the database": withRecord(t)} {
+		t.Run(name, func(t *testing.T) {
+			e := open(t, `{"evaluation": {"profiles": {"p": {}, "other": {}}}}`, change)
+			r, err := forPrincipal(t, e, "anna", "p", largeValue)
+			if err != nil || len(r.Kept) != 1 || r.Kept[0].Bytes != len(r.Value) {
+				t.Fatalf("kept %+v (%v)", r.Kept, err)
+			}
+			h := r.Kept[0].Handle
+			text := r.Text(nil)
+			for _, part := range []string{"It is an object with the keys rows, note", `codemode.load("` + h + `"`,
+				"codemode://results/" + h,
+				`{"rows":[{"id":0,"name":"row 0"}`} {
+				if !strings.Contains(text, part) {
+					t.Errorf("the reply does not say %s:\n%.300s ... %s", part, text, text[len(text)-600:])
+				}
+			}
+			if len(text) > runs.DefaultTextBytes {
+				t.Errorf("the reply has %d bytes", len(text))
+			}
+			for _, test := range []struct{ code, want string }{
+				{`(await codemode.load(H, {pointer: "/rows", from: 4990})).length`, `10`},
+				{`await codemode.load(H, {pointer: "/rows/17"})`, `{"id":17,"name":"row 17"}`},
+				{`await codemode.load(H, {pointer: "/note", from: 2, count: 3})`, `"é\né"`},
+				{`await codemode.load(H, {pointer: "/note", from: 49_998, lines: true})`, `"é\né\n"`},
+				{`Object.keys(await codemode.load(H, {from: 1})).join()`, `"note"`},
+				{`Object.keys(await codemode.load(H)).length`, `2`},
+				{`await (async () => { let sum = 0, from = 0; for (;;) { const page = await codemode.load(H, {pointer: "/rows", from, count: 700}); ` +
+					`if (!page.length) return sum; for (const row of page) sum += row.id; from += page.length } })()`, `12497500`},
+				{`await codemode.load(H, {pointer: "/rows", from: 9}).then(() => 0, e => e.name + ": " + e.path)`, `0`},
+				{`await codemode.load(H, {pointer: "/row"}).catch(e => e.name + " " + e.path + " " + e.got)`,
+					`"InvalidArgumentsError /pointer row"`},
+				{`await codemode.load(H, {form: 1}).catch(e => e.path)`, `"/form"`},
+				{`await codemode.load(H, {from: -1}).catch(e => e.path)`, `"/from"`},
+				{`await codemode.load(H, {from: 1.5}).catch(e => e.path)`, `"/from"`},
+				{`await codemode.load(H, 7).catch(e => e.name)`, `"InvalidArgumentsError"`},
+				{`await codemode.load().catch(e => e.name)`, `"InvalidArgumentsError"`},
+				{`await codemode.load([H, {}, 1]).catch(e => e.name)`, `"InvalidArgumentsError"`},
+			} {
+				code := strings.ReplaceAll("return "+test.code, "H", fmt.Sprintf("%q", h))
+				for _, profile := range []string{"p", "other"} {
+					if got, err := forPrincipal(t, e, "anna", profile, code); err != nil || string(got.Value) != test.want {
+						t.Errorf("%s: got %.200s (%v), want %s", test.code, got.Value, err, test.want)
+					}
+				}
+			}
+
+			// For everybody else it is as if it did not exist.
+			said := map[string]bool{}
+			for _, of := range [][2]string{{"bert", h}, {"", h}, {"anna", "AAAAAAAAAAAAAAAAAAAAAAAAAA"}, {"anna",
+				strings.ToLower(h)},
+				{"anna", "../" + h}, {"anna", h[:25]}} {
+				got, err := forPrincipal(t, e, of[0], "p", fmt.Sprintf(`return await codemode.load(%q).catch(e => e.message)`,
+					of[1]))
+				if err != nil || !strings.Contains(string(got.Value), "a result that is kept for you") {
+					t.Errorf("%q: %s (%v)", of, got.Value, err)
+				}
+				said[string(got.Value)] = true
+			}
+			if len(said) != 1 {
+				t.Errorf("the errors differ: %v", said)
+			}
+		})
+	}
+}
+
+func TestTheConsoleIsKept(t *testing.T) {
+	e := open(t, `{"evaluation": {"profiles": {"p": {}, "short": {"limits": {"consoleBytes": "1KiB"}}}}}`)
+	const talks = `for (let i = 0; i < 4000; i++) console.log("line " + i);`
+	for name, end := range map[string]string{"returned": `return 1`, "thrown": `throw new Error("no")`} {
+		r, err := forPrincipal(t, e, "anna", "p", talks+end)
+		if len(r.Kept) != 1 || r.Kept[0].What != "console" {
+			t.Fatalf("%s: kept %+v (%v)", name, r.Kept, err)
+		}
+		if text := r.Text(err); !strings.Contains(text,
+			"It is an array of 4,000 objects with the keys level, text, kept until") {
+			t.Errorf("%s: %s", name, text[len(text)-600:])
+		}
+		got, err := forPrincipal(t, e, "anna", "p", fmt.Sprintf(`return await codemode.load(%q, {pointer: "/3999/text"})`,
+			r.Kept[0].Handle))
+		if err != nil || string(got.Value) != `"line 3999"` {
+			t.Errorf("%s: its last line is %s (%v)", name, got.Value, err)
+		}
+	}
+	if r, _ := forPrincipal(t, e, "anna", "short", talks); len(r.Kept) > 0 || r.ConsoleDropped == 0 {
+		t.Errorf("a console that a profile bounds is kept: %+v", r.Kept)
+	}
+}
+
+func TestKeepingIsSwitchedOff(t *testing.T) {
+	for name, rules := range map[string]string{
+		"by the profile":       `{"evaluation": {"profiles": {"p": {"keepResults": false}}}}`,
+		"by the floor":         `{"evaluation": {"floor": "f", "profiles": {"f": {"keepResults": false}, "p": {"keepResults": true}}}}`,
+		"by what it extends":   `{"evaluation": {"profiles": {"f": {"keepResults": false}, "p": {"extends": ["f"], "keepResults": true}}}}`,
+		"by the configuration": `{"results": false, "evaluation": {"profiles": {"p": {}}}}`,
+	} {
+		e := open(t, rules)
+		r, err := forPrincipal(t, e, "anna", "p", `return "x".repeat(200_000)`)
+		if text := r.Text(err); err != nil || len(r.Kept) > 0 || !strings.Contains(text,
+			"return only the part that is needed") {
+			t.Errorf("%s: kept %+v (%v)", name, r.Kept, err)
+		}
+		if r, err := forPrincipal(t, e, "anna", "p", `return "x".repeat(2_000_000)`); err == nil ||
+			!strings.Contains(r.Text(err), "larger than 1048576 bytes") {
+			t.Errorf("%s: more than a reply may ever take: %v", name, err)
+		}
+	}
+	e := open(t, `{"results": {"largest": "1MiB", "bytes": "1MiB"}, "evaluation": {"profiles": {"p": {}}}}`)
+	if _, err := forPrincipal(t, e, "anna", "p", `return "x".repeat(2_000_000)`); err == nil ||
+		!strings.Contains(err.Error(), "larger than 1048576 bytes") {
+		t.Errorf("more than results.largest: %v", err)
+	}
+}
+
+// TestALoadedResultIsAsTrustedAsItsRun: what an untrusted server may have written stays that, and a run that loads it
+// has read it.
+func TestALoadedResultIsAsTrustedAsItsRun(t *testing.T) {
+	s := newStranger(t)
+	s.define("read", "reads mail")
+	e := open(t, fmt.Sprintf(`{"mcpServers": {"s": {"type": "http", "url": %q}},
+		"evaluation": {"profiles": {"p": {"allowlist": ["*"], "raise": {"tainted": "deny"}}}}}`, s.url), withRecord(t))
+	handle := func(code string) string {
+		t.Helper()
+		r, err := forPrincipal(t, e, "anna", "p", code+`; return {path: "a.md", pad: "x".repeat(100_000)}`)
+		if err != nil || len(r.Kept) != 1 {
+			t.Fatalf("%s: kept %+v (%v)", code, r.Kept, err)
+		}
+		return r.Kept[0].Handle
+	}
+	clean := handle(`await codemode.time__now({})`)
+	tainted := handle(`await codemode.s__read({})`)
+	again := handle(fmt.Sprintf(`await codemode.load(%q, {pointer: "/path"})`, tainted))
+	const use = `const path = await codemode.load("%s", {pointer: "/path"}); return await codemode.filesystem__read_text_file({path}).then(() => "read", e => e.reason + ": " + e.detail)`
+	for _, test := range []struct{ name, code, want string }{
+		{"clean", fmt.Sprintf(use, clean), `"read"`},
+		{"tainted", fmt.Sprintf(use, tainted), "is not trusted"},
+		{"kept by a run that loaded it", fmt.Sprintf(use, again), "is not trusted"},
+		{"changed",
+			fmt.Sprintf(`const p = await codemode.load("%s", {pointer: "/path"}); return await codemode.filesystem__read_text_file({path: "./" + p}).then(() => "read", e => e.detail)`, tainted),
+			"which an untrusted server may have written in the run r_"},
+		{"a literal after it",
+			fmt.Sprintf(`await codemode.load("%s", {pointer: "/path"}); return await codemode.filesystem__read_text_file({path: "a.md"}).then(() => "read", e => e.detail)`, tainted), `"read"`},
+	} {
+		if r, err := forPrincipal(t, e, "anna", "p", test.code); err != nil || !strings.Contains(string(r.Value), test.want) {
+			t.Errorf("%s: got %s (%v), want %s", test.name, r.Value, err, test.want)
+		}
+	}
+
+	// The record says what was kept, and who loaded which part.
+	if err := e.Record().Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	db, err := e.Record().DB(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]int{}
+	err = audit.Entries(t.Context(), db, store.Query{Kinds: []string{audit.Keeping}}, func(en *audit.Entry) error {
+		for _, h := range []string{clean, tainted, again} {
+			if strings.Contains(en.Detail, h) {
+				said[en.State+" "+map[bool]string{true: "untrusted", false: "trusted"}[strings.Contains(en.Detail, "untrusted")]]++
+			}
+		}
+		return nil
+	})
+	if err != nil || said["kept trusted"] != 3 || said["loaded trusted"] != 1 || said["loaded untrusted"] != 5 {
+		t.Errorf("the record has %v (%v)", said, err)
+	}
+}
+
+// TestTwentyMegabytes: a tool's answer of 20 MB is returned, kept, and paged by a second program and by a client; the
+// reply stays under its limit.
+func TestTwentyMegabytes(t *testing.T) {
+	type row struct {
+		ID   int    `json:"id"`
+		Text string `json:"text"`
+	}
+	const rows = 160_000
+	all := make([]row, rows)
+	for i := range all {
+		all[i] = row{i, strings.Repeat("0123456789", 11)}
+	}
+	answer, err := json.Marshal(map[string]any{"rows": all})
+	if err != nil || len(answer) < 20_000_000 {
+		t.Fatal(len(answer), err)
+	}
+	s := mcp.NewServer(&mcp.Implementation{Name: "big", Version: "1"}, nil)
+	s.AddTool(&mcp.Tool{Name: "dump", InputSchema: json.RawMessage(`{"type":"object"}`)},
+		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(answer)}}}, nil
+		})
+	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
+	t.Cleanup(func() {
+		for session := range s.Sessions() {
+			session.Close()
+		}
+		web.Close()
+	})
+	for name, change := range map[string]func(*codemode.Options){"in memory": func(*codemode.Options) {},
+		"in the database": withRecord(t)} {
+		t.Run(name, func(t *testing.T) {
+			e := open(t,
+				fmt.Sprintf(`{"mcpServers": {"big": {"type": "http", "url": %q}}, "limits": {"memory": "256MiB", "cpu": "60s"},
+				"evaluation": {"profiles": {"p": {"allowlist": ["*"]}}}}`, web.URL), change)
+			began := time.Now()
+			r, err := forPrincipal(t, e, "anna", "p", `return await codemode.big__dump({})`)
+			if err != nil || len(r.Kept) != 1 || r.Kept[0].Handle == "" || r.Kept[0].Bytes != len(answer) {
+				t.Fatalf("kept %+v (%v)", r.Kept, err)
+			}
+			whole, h := time.Since(began), r.Kept[0].Handle
+			began = time.Now()
+			text := r.Text(nil)
+			t.Logf("%d bytes: run and kept in %v with a guest of %d MiB, its reply of %d bytes in %v", len(answer), whole,
+				r.Usage.Memory>>20, len(text), time.Since(began))
+			if len(text) > runs.DefaultTextBytes || !strings.Contains(text, h) {
+				t.Errorf("the reply has %d bytes", len(text))
+			}
+			r.Value, r = nil, nil
+			began = time.Now()
+			paged, err := forPrincipal(t, e, "anna", "p", fmt.Sprintf(`let n = 0, sum = 0, pages = 0;
+				for (;;) { const page = await codemode.load(%q, {pointer: "/rows", from: n, count: 1000}); pages++;
+					for (const row of page) sum += row.id; n += page.length; if (page.length < 1000) return {n, sum, pages} }`, h))
+			if want := fmt.Sprintf(`{"n":%d,"sum":%d,"pages":%d}`, rows, rows*(rows-1)/2, rows/1000+1); err != nil ||
+				string(paged.Value) != want {
+				t.Fatalf("got %s (%v), want %s", paged.Value, err, want)
+			}
+			t.Logf("paged by a program in %d pages in %v, guest %d MiB", rows/1000+1, time.Since(began), paged.Usage.Memory>>20)
+
+			whole1, err := forPrincipal(t, e, "anna", "p", fmt.Sprintf(`return await codemode.load(%q).catch(e => e.message)`,
+				h))
+			if err != nil || !strings.Contains(string(whole1.Value), "add it to the pointer, and read it in ranges") {
+				t.Errorf("all at once: %s (%v)", whole1.Value, err)
+			}
+
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			began = time.Now()
+			const pages = 100
+			for i := range pages {
+				from, count := int64(i*rows/pages), int64(100)
+				got, err := e.Runs().ReadResult(t.Context(), &runs.Request{Principal: "anna"}, h,
+					&hostfns.Part{Pointer: "/rows", From: &from, Count: &count})
+				if err != nil || !strings.HasPrefix(string(got.JSON), fmt.Sprintf(`[{"id":%d,`, from)) {
+					t.Fatalf("%v: %.100s", err, got.JSON)
+				}
+			}
+			runtime.ReadMemStats(&after)
+			perPage := (after.TotalAlloc - before.TotalAlloc) / pages
+			t.Logf("a page of a client takes %v and allocates %d KiB", time.Since(began)/pages, perPage>>10)
+			if perPage > 4<<20 {
+				t.Errorf("a page allocates %d bytes: it reads too much", perPage)
+			}
+		})
+	}
+}

@@ -1,0 +1,230 @@
+// Package results keeps what did not fit into the reply of a run: a value, or the output of a console. Later programs
+// of the same principal read it with codemode.load, clients as the resource codemode://results/HANDLE.
+//
+// A [Keeper] stores results in the database of the record, sealed like all that comes from programs, or in memory if
+// there is none. Every result has an end, and the results of one principal have a quota: the oldest make way.
+//
+//	kept, err := keeper.Keep(ctx, &results.Value{Run: run, Principal: principal, JSON: value})
+//	part, err := keeper.Load(ctx, principal, kept.Handle, &hostfns.Part{Pointer: "/items", From: new(int64(200))}, most)
+//
+// What a user may rely on:
+//
+//   - A handle is random and says nothing. For another principal it is as if it did not exist.
+//   - A reader of a part reads no more than the chunks that the part is in, however large the result is.
+//   - A result counts as untrusted unless the run that kept it had read nothing from an untrusted server.
+package results
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/store"
+)
+
+// URI is the beginning of the URIs of results for MCP clients; a handle follows.
+const URI = "codemode://results/"
+
+// MostRead is the most that one read of a client returns, in bytes of JSON.
+const MostRead = 8 << 20
+
+// A Keeper keeps results. Many goroutines may call its methods.
+type Keeper struct {
+	// Record has the database. Nil, or one that keeps no record, keeps results in memory.
+	Record Record
+
+	memory memory
+}
+
+// A Record may have a database.
+type Record interface {
+	Keeps() bool
+	DB(ctx context.Context) (*store.DB, error)
+}
+
+// db is the database; nil is the memory.
+func (k *Keeper) db(ctx context.Context) (*store.DB, error) {
+	if k.Record == nil || !k.Record.Keeps() {
+		return nil, nil
+	}
+	return k.Record.DB(ctx)
+}
+
+// A Value is something to keep.
+type Value struct {
+	Run       string
+	Principal string
+	Owner     string // whose quota it uses
+	Profile   string
+	Untrusted bool // the run has read the answer of an untrusted server
+	JSON      json.RawMessage
+}
+
+// Kept is what became of a value.
+type Kept struct {
+	Handle  string
+	Shape   string // in words
+	Bytes   int
+	Expires time.Time
+	Removed []string // older results that made way
+}
+
+// about is what the store has of a result beside its chunks.
+type about struct {
+	Shape  string  `json:"shape"`
+	Starts []place `json:"starts"`
+}
+
+// Keep stores a value within the rules of the configuration.
+func (k *Keeper) Keep(ctx context.Context, v *Value, rules config.Results) (*Kept, error) {
+	size := int64(len(v.JSON))
+	switch {
+	case size > rules.Largest:
+		return nil, fmt.Errorf("it has %d bytes, and results.largest in the configuration is %d", size, rules.Largest)
+	case size > rules.Bytes:
+		return nil, fmt.Errorf("it has %d bytes, and results.bytes in the configuration is %d", size, rules.Bytes)
+	}
+	chunks, starts, err := split(v.JSON, chunkSize)
+	if err != nil {
+		return nil, err
+	}
+	shape, err := shapeOf(&cursor{ctx: ctx, starts: starts, size: size,
+		chunk: func(_ context.Context, n int) ([]byte, error) { return chunks[n], nil }})
+	if err != nil {
+		return nil, err
+	}
+	described, err := json.Marshal(about{shape, starts})
+	if err != nil {
+		return nil, err
+	}
+	r := &store.Result{Handle: rand.Text(), Principal: v.Principal, Owner: v.Owner, Run: v.Run, Profile: v.Profile,
+		Untrusted: v.Untrusted, Bytes: size, About: described, Expires: time.Now().Add(rules.Keep).Truncate(time.Microsecond)}
+	kept := &Kept{Handle: r.Handle, Shape: shape, Bytes: len(v.JSON), Expires: r.Expires}
+	db, err := k.db(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case db == nil:
+		kept.Removed = k.memory.keep(r, chunks, rules.Number, rules.Bytes)
+		return kept, nil
+	}
+	kept.Removed, err = db.KeepResult(ctx, r, chunks, rules.Number, rules.Bytes)
+	return kept, err
+}
+
+// Load returns a part of a result, of at most most bytes of JSON. It implements [hostfns.Results].
+func (k *Keeper) Load(ctx context.Context, principal, handle string, p *hostfns.Part, most int) (*hostfns.Loaded,
+	error) {
+	r, err := k.find(ctx, &store.Result{Handle: handle, Principal: principal})
+	if err != nil {
+		return nil, err
+	}
+	var a about
+	if err := json.Unmarshal(r.About, &a); err != nil || !sound(a.Starts, r.Bytes) {
+		return nil, errDamaged
+	}
+	c := &cursor{ctx: ctx, starts: a.Starts, size: r.Bytes, chunk: r.Chunk}
+	part, err := c.read(p, most)
+	if errors.Is(err, store.ErrNotFound) { // it ended meanwhile
+		err = noResult()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &hostfns.Loaded{JSON: part, Run: r.Run, Untrusted: r.Untrusted}, nil
+}
+
+// sound reports whether chunks can begin at these places of a value.
+func sound(starts []place, size int64) bool {
+	for i := range starts {
+		if s := &starts[i]; s.Depth < 0 || s.At >= size || i > 0 && s.At <= starts[i-1].At {
+			return false
+		}
+	}
+	return len(starts) > 0 && starts[0] == place{}
+}
+
+func (k *Keeper) find(ctx context.Context, of *store.Result) (*store.Result, error) {
+	db, err := k.db(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case db == nil:
+		return k.memory.find(of)
+	}
+	all, err := db.Results(ctx, of)
+	if err == nil && len(all) == 0 {
+		err = noResult()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
+}
+
+// noResult is the error for every handle that is not one of the principal's, whatever the reason.
+func noResult() error {
+	return &hostfns.ArgumentError{Path: "/handle", Expected: "the handle of a result that is kept for you: it may have " +
+		"ended, or made way for newer ones; run the program that made it again"}
+}
+
+// memory keeps results while the process lives.
+type memory struct {
+	mu  sync.Mutex
+	all []*store.Result // the oldest first
+}
+
+func (m *memory) keep(r *store.Result, chunks [][]byte, number int, bytes int64) (removed []string) {
+	r.Created = time.Now()
+	r.Chunk = func(_ context.Context, n int) ([]byte, error) {
+		if n < 0 || n >= len(chunks) {
+			return nil, errDamaged
+		}
+		return chunks[n], nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sweep()
+	left, room := number, bytes
+	var kept []*store.Result
+	m.all = append(m.all, r)
+	for i := len(m.all) - 1; i >= 0; i-- {
+		one := m.all[i]
+		if one.Owner == r.Owner {
+			left, room = left-1, room-one.Bytes
+			if one != r && (left < 0 || room < 0) {
+				removed = append(removed, one.Handle)
+				continue
+			}
+		}
+		kept = append(kept, one)
+	}
+	slices.Reverse(kept)
+	m.all = kept
+	return removed
+}
+
+// sweep removes what has ended. The caller holds the lock.
+func (m *memory) sweep() {
+	now := time.Now()
+	m.all = slices.DeleteFunc(m.all, func(r *store.Result) bool { return !r.Expires.After(now) })
+}
+
+func (m *memory) find(of *store.Result) (*store.Result, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sweep()
+	for _, r := range m.all {
+		if r.Handle == of.Handle && r.Principal == of.Principal {
+			return r, nil
+		}
+	}
+	return nil, noResult()
+}

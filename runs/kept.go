@@ -1,0 +1,141 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/results"
+)
+
+// A Kept is a value or the output of a console that [Response.Text] does not show in full.
+type Kept struct {
+	What    string    `json:"what"`              // value or console
+	Handle  string    `json:"handle,omitempty"`  // for codemode.load and [results.URI]; "" if it was not kept
+	Shape   string    `json:"shape,omitempty"`   // in words
+	Bytes   int       `json:"bytes"`             // of its JSON
+	Expires time.Time `json:"expires,omitzero"`  // when it is gone
+	Problem string    `json:"problem,omitempty"` // why it was not kept
+}
+
+// What becomes of a result is in entries of these states.
+const (
+	stateKept    = "kept"
+	stateNotKept = "not kept"
+)
+
+// consolePart is the example of a part of a console: its lines are the elements of an array.
+const consolePart = `{from: 0, count: 100}`
+
+// loadShare is the share of a guest's memory that one load may take as JSON. Values take several times as much.
+const loadShare = 8
+
+// results are the kept results that the run may load.
+func (x *execution) results() hostfns.Results { return x.e.Results }
+
+func (x *execution) loadBytes() int {
+	return int(min(x.limits.Memory/loadShare, results.MostRead))
+}
+
+// keepResults keeps what the text of the response will not show in full. The run has ended.
+func (x *execution) keepResults(failure error) {
+	rules := x.e.rules.KeptResults(x.policy.Profile())
+	if rules.Off {
+		return
+	}
+	r := x.resp
+	if r.cutsConsole() {
+		if lines, err := json.Marshal(r.Console); err == nil {
+			r.keptConsole = x.keep("console", lines)
+		}
+	}
+	if failure == nil && r.cutsValue() {
+		r.keptValue = x.keep("value", r.Value)
+	}
+}
+
+// cutsConsole reports whether the text shows only a part of the console.
+func (r *Response) cutsConsole() bool {
+	shown, room := 0, r.consoleRoom()
+	for _, line := range r.Console {
+		shown += len(consoleLine(line))
+	}
+	return shown+len(consoleHead) > room
+}
+
+// cutsValue reports whether the text shows only a part of the value.
+func (r *Response) cutsValue() bool {
+	limit := r.textLimit()
+	return len(r.Value) > r.valueRoom(len(r.notes(nil, limit)), limit)
+}
+
+// keep keeps one of them, and records it.
+func (x *execution) keep(what string, value json.RawMessage) *Kept {
+	r, profile := &x.request, x.policy.Profile()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), storeWait)
+	defer cancel()
+	entry := x.e.entry(x.resp, r, x.policy)
+	entry.Kind = audit.Keeping
+	kept := &Kept{What: what, Bytes: len(value)}
+	got, err := x.e.Results.Keep(ctx, &results.Value{Run: x.resp.Run, Principal: r.Principal, Owner: r.Owner(),
+		Profile: entry.Profile, Untrusted: x.run.Tainted(), JSON: value}, x.e.rules.KeptResults(profile))
+	if err != nil {
+		kept.Problem = reasonOf(err)
+		x.e.log.Warn("a result was not kept", "run", x.resp.Run, "what", what, "error", err)
+		entry.State, entry.Detail = stateNotKept, fmt.Sprintf("its %s of %d bytes: %s", what, len(value), kept.Problem)
+	} else {
+		kept.Handle, kept.Shape, kept.Expires = got.Handle, got.Shape, got.Expires
+		entry.State, entry.Detail = stateKept, fmt.Sprintf("its %s of %d bytes, as %s, until %s", what, len(value),
+			got.Handle, until(got.Expires))
+		if n := len(got.Removed); n > 0 {
+			entry.Detail += fmt.Sprintf("; %d older ones made way", n)
+		}
+		data := map[string]any{"handle": got.Handle, "bytes": len(value), "expires": got.Expires, "removed": got.Removed}
+		entry.Data, _ = json.Marshal(data) // texts and numbers always encode
+	}
+	x.resp.Kept = append(x.resp.Kept, kept)
+	x.e.record.Add(ctx, entry)
+	return kept
+}
+
+// reasonOf is an error in words for programs: the reason alone if there is one, which names no file or host.
+func reasonOf(err error) string {
+	if known, ok := errors.AsType[interface {
+		error
+		Reason() string
+	}](err); ok {
+		return known.Reason()
+	}
+	return err.Error()
+}
+
+// note says where the whole is. example selects a part of it; "" makes one.
+func (k *Kept) note(example string) string {
+	if k.Handle == "" {
+		return "It is not kept: " + k.Problem + "; return only the part that is needed"
+	}
+	if example == "" {
+		example = `{pointer: "", from: 0, count: 100}`
+	}
+	return fmt.Sprintf("It is %s, kept until %s: await codemode.load(%q, %s) reads a part in a later program, and a "+
+		"client reads the resource %s%s", k.Shape, until(k.Expires), k.Handle, example, results.URI, k.Handle)
+}
+
+func until(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }
+
+// ReadResult reads a part of a kept result for the client that r identifies, and records that. An
+// [*hostfns.ArgumentError] says that its principal has no such result, or that the part does not exist or is too large.
+func (e *Executor) ReadResult(ctx context.Context, r *Request, handle string, p *hostfns.Part) (*hostfns.Loaded,
+	error) {
+	loaded, err := e.Results.Load(ctx, r.Principal, handle, p, results.MostRead)
+	if err != nil {
+		return nil, err
+	}
+	return loaded, e.record.Write(ctx, audit.Entry{Kind: audit.Keeping, State: hostfns.KindLoaded, Run: loaded.Run,
+		Principal: r.Principal, Client: r.Client, Session: r.Session,
+		Detail: fmt.Sprintf("a client read %s of the result %s: %d bytes of JSON", p, handle, len(loaded.JSON))})
+}
