@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/results"
 	"github.com/codemode-project/codemode/upstream"
 )
 
@@ -47,7 +48,7 @@ func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 		if err := s.accept(ctx, method, req); err != nil {
 			return nil, err
 		}
-		if read, ok := req.(*mcp.ReadResourceRequest); ok {
+		if read, ok := req.(*mcp.ReadResourceRequest); ok && strings.HasPrefix(read.Params.URI, results.URI) {
 			return s.readResult(ctx, read)
 		}
 		res, err := next(ctx, method, req)

@@ -162,8 +162,13 @@ func TestResultsEnd(t *testing.T) {
 	}
 	h = open(t, `{"results": false, "evaluation": {"profiles": {"p": {}}}}`, server.Options{})
 	c = h.connect(nil, "")
-	if _, err := c.ListResourceTemplates(t.Context(), nil); err == nil ||
-		c.InitializeResult().Capabilities.Resources != nil {
-		t.Errorf("where nothing is kept there are resources: %v", err)
+	templates, err := c.ListResourceTemplates(t.Context(), nil)
+	if err != nil || slices.ContainsFunc(templates.ResourceTemplates, func(r *mcp.ResourceTemplate) bool {
+		return strings.Contains(r.URITemplate, "results")
+	}) {
+		t.Errorf("where nothing is kept there are results: %+v (%v)", templates, err)
+	}
+	if got, _ := c.readResult(uri); got != nil {
+		t.Errorf("where nothing is kept it reads %+v", got)
 	}
 }
