@@ -74,3 +74,66 @@ func BenchmarkPark(b *testing.B) {
 		b.ReportMetric(float64(len(image)), "bytes")
 	}
 }
+
+// BenchmarkSession compares to BenchmarkFresh: the same program in a session that holds something.
+func BenchmarkSession(b *testing.B) {
+	s := newSession(b, testEngine(b))
+	benchSession(b, s, smallSession)
+	for b.Loop() {
+		benchSession(b, s, onePlusOne)
+	}
+}
+
+// A Fresh and a Session run by turns, so that both see the same machine.
+func BenchmarkSessionByTurns(b *testing.B) {
+	e := testEngine(b)
+	s := newSession(b, e)
+	benchSession(b, s, smallSession)
+	var fresh, session time.Duration
+	for b.Loop() {
+		t := now()
+		if _, err := e.Run(b.Context(), Program{Source: onePlusOne}, echo); err != nil {
+			b.Fatal(err)
+		}
+		middle := now()
+		benchSession(b, s, onePlusOne)
+		fresh += middle - t
+		session += now() - middle
+	}
+	b.ReportMetric(float64(fresh.Nanoseconds())/float64(b.N), "fresh-ns/op")
+	b.ReportMetric(float64(session.Nanoseconds())/float64(b.N), "session-ns/op")
+	b.ReportMetric(float64(session)/float64(fresh), "session/fresh")
+}
+
+func BenchmarkSessionPutAway(b *testing.B) {
+	e := testEngine(b)
+	s := newSession(b, e)
+	benchSession(b, s, smallSession)
+	for b.Loop() {
+		image, err := s.Image()
+		if err != nil {
+			b.Fatal(err)
+		}
+		opened, err := e.Open("anna", image)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(len(image)), "image-bytes")
+		b.ReportMetric(float64(opened.Size()), "warm-bytes")
+		opened.Close()
+	}
+}
+
+const smallSession = `
+	const seen = new Map([["a", {n: 1}], ["b", {n: 2}]]);
+	class Account { #balance = 0n; add(n) { this.#balance += BigInt(n); return this.#balance } }
+	const account = new Account(), rows = Array.from({length: 100}, (_, i) => ({id: i, name: "row " + i}));
+	let count = 0;
+	function next() { return ++count }
+	next()`
+
+func benchSession(b *testing.B, s *Session, source string) {
+	if _, err := s.Run(b.Context(), Program{Source: source}, echo); err != nil {
+		b.Fatal(err)
+	}
+}

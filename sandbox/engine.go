@@ -75,8 +75,9 @@ type Engine struct {
 	turns      *turns
 	dump       dump
 	memory     *fair.Budget
-	imaging    sync.Mutex // the engine writes one image at a time
-	waiting    sync.Map   // the run that waits for memory to grow, by owner
+	sessions   *fair.Budget // the part of memory that sessions without a program may have
+	imaging    sync.Mutex   // the engine writes one image at a time
+	waiting    sync.Map     // the run that waits for memory to grow, by owner
 
 	lastHere sync.Pool // of *codeCopy: keeps for each processor the copy used there
 
@@ -105,6 +106,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 		o.Memory = defaultMemory(machineMemory())
 	}
 	e.memory = fair.New("memory for programs", o.Memory, maxQueued)
+	e.sessions = fair.New("memory for sessions", o.Memory/sessionsShare, 0)
 	if e.maxIdle <= 0 {
 		e.maxIdle = 2 * runtime.GOMAXPROCS(0)
 	}

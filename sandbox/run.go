@@ -21,7 +21,7 @@ import (
 // Cancelling ctx ends the run. It also cancels the contexts of calls that the Host is performing, and Run does not wait
 // for them.
 func (e *Engine) Run(ctx context.Context, p Program, h Host) (*Result, error) {
-	r, err := e.prepare(ctx, p, h)
+	r, err := e.prepare(ctx, p, guestCost, h)
 	if err != nil {
 		return &Result{}, err
 	}
@@ -34,7 +34,7 @@ func (e *Engine) Run(ctx context.Context, p Program, h Host) (*Result, error) {
 
 // Start is Run in the background: [Run.Wait] returns the answer.
 func (e *Engine) Start(ctx context.Context, p Program, h Host) (*Run, error) {
-	r, err := e.prepare(ctx, p, h)
+	r, err := e.prepare(ctx, p, guestCost, h)
 	if err != nil {
 		return nil, err
 	}
@@ -43,8 +43,8 @@ func (e *Engine) Start(ctx context.Context, p Program, h Host) (*Run, error) {
 	return r, nil
 }
 
-// prepare makes a run and its guest.
-func (e *Engine) prepare(ctx context.Context, p Program, h Host) (*Run, error) {
+// prepare makes a run and its guest, and acquires need bytes of memory for them.
+func (e *Engine) prepare(ctx context.Context, p Program, need int64, h Host) (*Run, error) {
 	limits := p.Limits.withDefaults()
 	if len(p.Source) > limits.ProgramBytes {
 		return nil, &Error{Kind: Refused, Message: fmt.Sprintf("the program has %d bytes; %d are allowed", len(p.Source),
@@ -53,12 +53,12 @@ func (e *Engine) prepare(ctx context.Context, p Program, h Host) (*Run, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, &Error{Kind: Canceled, Message: "canceled before it started", Err: context.Cause(ctx)}
 	}
-	if err := e.admit(ctx, p.Owner, guestCost); err != nil {
+	if err := e.admit(ctx, p.Owner, need); err != nil {
 		return nil, err
 	}
 	g, err := e.get(ctx, limits.Memory)
 	if err != nil {
-		e.memory.Release(p.Owner, guestCost)
+		e.memory.Release(p.Owner, need)
 	}
 	if errors.Is(err, ErrClosed) {
 		return nil, err
@@ -66,7 +66,7 @@ func (e *Engine) prepare(ctx context.Context, p Program, h Host) (*Run, error) {
 	if err != nil {
 		return nil, &Error{Kind: Crashed, Message: "cannot make a guest", Err: err}
 	}
-	return newRun(ctx, e, g, p, limits, h, guestCost), nil
+	return newRun(ctx, e, g, p, limits, h, need), nil
 }
 
 // admit acquires memory for a new run from its owner's share, and waits until it is available.
@@ -122,6 +122,7 @@ type Run struct {
 	// Fixed at the start.
 	engine  *Engine
 	program Program
+	session *Session // nil unless it is a program of one
 	host    Host
 	limits  Limits
 	parent  context.Context
@@ -213,6 +214,9 @@ func (r *Run) drive() bool {
 	if errors.Is(err, errRelieved) {
 		return false
 	}
+	if r.session != nil {
+		result, err = r.session.end(r, g, result, err)
+	}
 	r.result, r.err = result, err
 	if r.timer != nil {
 		r.timer.Stop()
@@ -241,6 +245,9 @@ func (r *Run) drive() bool {
 	r.guest = nil
 	r.engine.put(g)
 	r.engine.memory.Release(r.program.Owner, r.reserved)
+	if r.session != nil {
+		r.session.ended()
+	}
 	if r.done != nil {
 		close(r.done)
 	}
@@ -306,6 +313,12 @@ func (r *Run) proceed(g *guest, answers []answer) error {
 // begin passes the guest its limits, its randomness and the program, and runs the program until it first waits.
 func (r *Run) begin(g *guest) error {
 	p := &r.program
+	if r.session != nil {
+		if err := r.session.load(g); err != nil {
+			return err
+		}
+		g.setClock(g.began)
+	}
 	var seed [40]byte // for crypto, and for Math.random
 	if _, err := rand.Read(seed[:]); err != nil {
 		return fmt.Errorf("reading randomness: %w", err)
@@ -315,10 +328,11 @@ func (r *Run) begin(g *guest) error {
 	g.shared.setUint32(sharedArgsMax, clampUint32(r.limits.ArgumentBytes))
 	g.shared.setUint32(sharedResultMax, clampUint32(r.limits.ResultBytes))
 	g.shared.setUint32(sharedFlags, flagBigIntegers)
-	name := p.Name
-	if name == "" {
-		name = defaultName
+	if r.session != nil {
+		g.shared.setUint32(sharedFlags, flagBigIntegers|flagSession)
+		g.shared.setUint32(sharedOutOfMemory, 0)
 	}
+	name := p.fileName()
 	at, err := g.room(len(p.Source) + len(name) + len(p.Input))
 	if err != nil {
 		return err
@@ -329,8 +343,6 @@ func (r *Run) begin(g *guest) error {
 	}
 	return g.call(doStart, uint64(len(p.Source)), uint64(len(name)), uint64(len(p.Input)))
 }
-
-const defaultName = "program.js"
 
 // trimAfter is how long a run waits before it releases memory that it does not need for waiting. Getting it back takes
 // some microseconds.

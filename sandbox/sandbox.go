@@ -22,6 +22,10 @@ type Program struct {
 	Limits Limits
 	// Lookup maps a 1-based line and column in Source to the author's text; nil means that they are the same.
 	Lookup func(line, column int) (int, int)
+	// Earlier is Lookup for an earlier program of the session, by its number from 1. Only [Session.Start] uses it.
+	Earlier func(program, line, column int) (int, int)
+
+	number int // of a program of a session, from 1
 }
 
 // Limits bound one run. A zero field means the default.
@@ -124,6 +128,8 @@ type Result struct {
 	// ConsoleDropped counts the bytes beyond Limits.ConsoleBytes.
 	ConsoleDropped int
 	Usage          Usage
+	// Dropped is what a program of a session left behind.
+	Dropped Dropped
 }
 
 // A Line is one console message. Level is log, info, warn, error or debug.

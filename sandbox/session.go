@@ -1,0 +1,414 @@
+package sandbox
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// A Session is a heap that lives on from one program to the next: what a program declares at its top level (const, let,
+// var, function, class) the next one uses by reference. So closures, private fields, cycles and the state of iterators
+// stay what they are.
+//
+// A name has one variable for the life of the session, as in the console of Chrome. A program may declare it again, in
+// any way: it keeps its value until that declaration is reached, and functions of earlier programs see the new value.
+// codemode, console and input are the exception: a declaration of them ends with its program.
+//
+// A program that returns or throws is the new state of the session. One that ends in any other way (see [Kind]) leaves
+// the session as it was. Calls, timers and promises that are pending at the end are dropped, see [Dropped]: no part of
+// one program runs while the next one does, unless that one calls it.
+//
+// Between programs a session holds no guest, only the pages of memory that differ from the snapshot's. They count for
+// its owner: see [Session.Size]. Image makes them some ten times as small, for [Engine.Open].
+type Session struct {
+	engine *Engine
+	owner  string
+
+	mu       sync.Mutex
+	busy     bool
+	closed   bool
+	programs int
+	memory   int // size of the guest's memory
+	pages    []sessionPage
+	names    []byte // JSON of []Name
+	charged  int64
+}
+
+// A sessionPage is a page that differs from the snapshot's.
+type sessionPage struct {
+	at    int
+	bytes *[hostPage]byte
+}
+
+// A Name is something that the next program of a session can use besides what every program can.
+type Name struct {
+	Name string `json:"name"`
+	// Kind is const, let (which class declares too), var (which function declares too) or global: a property that a
+	// program gave globalThis.
+	Kind string `json:"kind"`
+	// Type is what typeof gives, or class for a class, or null.
+	Type string `json:"type"`
+	// Class is the name of an object's class, if reading it runs no code of the program.
+	Class string `json:"class,omitempty"`
+}
+
+// Dropped is what was pending at the end of a program of a session.
+type Dropped struct {
+	Calls    []string // the functions of calls without an answer, oldest first
+	Timers   int
+	Promises int // for how many unsettled promises something waited
+}
+
+// Errors of a Session that cannot do what it is asked now.
+var (
+	ErrSessionBusy   = errors.New("sandbox: a program of this session is running: wait until it has ended")
+	ErrSessionClosed = errors.New("sandbox: the session is closed")
+)
+
+// sessionCost is the charge for a session besides its pages, in bytes.
+const sessionCost = 4 << 10
+
+// NewSession makes a session in which nothing is declared. Its memory, and that of its programs, is the owner's: see
+// [Options.Memory].
+func (e *Engine) NewSession(owner string) (*Session, error) {
+	s := &Session{engine: e, owner: owner, memory: e.snapshot.size}
+	if err := s.charge(sessionCost); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Start starts the next program of the session, of the session's owner. One program runs at a time: Start fails with
+// [ErrSessionBusy] while another one does. The file name in its stacks is program-N with the extension of p.Name, where
+// N is its number in the session from 1.
+func (s *Session) Start(ctx context.Context, p Program, h Host) (*Run, error) {
+	if err := s.take(); err != nil {
+		return nil, err
+	}
+	r, err := s.prepare(ctx, p, h)
+	if err != nil {
+		s.ended()
+		return nil, err
+	}
+	r.done = make(chan struct{})
+	go r.drive()
+	return r, nil
+}
+
+// Run is Start for a caller that waits: see [Engine.Run].
+func (s *Session) Run(ctx context.Context, p Program, h Host) (*Result, error) {
+	if err := s.take(); err != nil {
+		return &Result{}, err
+	}
+	r, err := s.prepare(ctx, p, h)
+	if err != nil {
+		s.ended()
+		return &Result{}, err
+	}
+	r.callers = true
+	if !r.drive() {
+		<-r.done
+	}
+	return r.result, r.err
+}
+
+// prepare makes the run; the session is taken.
+func (s *Session) prepare(ctx context.Context, p Program, h Host) (*Run, error) {
+	p.Owner, p.number = s.owner, s.programs+1
+	limits := p.Limits.withDefaults()
+	if limits.Memory < int64(s.memory) {
+		return nil, &Error{Kind: Refused, Message: fmt.Sprintf(
+			"not started: the session has a memory of %d MiB, and the program may have %d MiB: allow more, or begin a new session",
+			(s.memory+1<<20-1)>>20, limits.Memory>>20)}
+	}
+	r, err := s.engine.prepare(ctx, p, int64(guestCost+s.memory-s.engine.snapshot.size), h)
+	if err == nil {
+		r.session = s
+	}
+	return r, err
+}
+
+// Resume continues a parked program of the session: see [Engine.Resume]. It has to be the session's next one, as it was
+// when it was parked: the image holds the whole heap. p gives Lookup and Earlier; the image has the rest.
+func (s *Session) Resume(ctx context.Context, image []byte, p Program, h Host) (*Run, error) {
+	if err := s.take(); err != nil {
+		return nil, err
+	}
+	r, err := s.engine.resume(ctx, image, p, s, h)
+	if err != nil {
+		s.ended()
+	}
+	return r, err
+}
+
+// awaits checks that a parked run is the next program of the session, or of none if s is nil.
+func (s *Session) awaits(h *imageHeader) error {
+	switch {
+	case s == nil && h.Number == 0, s != nil && h.Owner == s.owner && h.Number == s.programs+1:
+		return nil
+	case s == nil:
+		return fmt.Errorf("%w: it is of a program of a session: Session.Resume continues it", ErrImage)
+	case h.Number == 0 || h.Owner != s.owner:
+		return fmt.Errorf("%w: it is not of a program of this session", ErrImage)
+	}
+	return fmt.Errorf("%w: it is of program %d of the session, and program %d is next", ErrImage, h.Number, s.programs+1)
+}
+
+// take makes the session busy.
+func (s *Session) take() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return ErrSessionClosed
+	case s.busy:
+		return ErrSessionBusy
+	}
+	s.busy = true
+	return nil
+}
+
+// ended is called when a program has ended, in any way, and its guest is gone. A parked one goes on in
+// [Session.Resume].
+func (s *Session) ended() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy = false
+	if s.closed {
+		s.uncharge()
+	}
+}
+
+// load puts the session's memory into a fresh guest, between its enter and leave.
+func (s *Session) load(g *guest) error {
+	if more := (s.memory - g.mem.size) / wasmPage; more > 0 {
+		if _, ok := g.module.Memory().Grow(uint32(more)); !ok {
+			return errNoRoom
+		}
+	}
+	for _, p := range s.pages {
+		copy(g.mem.reserved[p.at:], p.bytes[:])
+	}
+	return nil
+}
+
+// end makes the state after a program the session's, if it ended by itself. Its guest is idle.
+func (s *Session) end(r *Run, g *guest, result *Result, err error) (*Result, error) {
+	var e *Error
+	if err != nil && !(errors.As(err, &e) && e.Kind == Threw) {
+		return result, err
+	}
+	if cause := r.rest(g); cause != nil {
+		failed, err := r.failed(g, cause)
+		failed.Console, failed.ConsoleDropped = result.Console, result.ConsoleDropped
+		return failed, err
+	}
+	result.Dropped = r.dropped(g)
+	names, readErr := g.shared.bytes(sharedOut, sharedOutLen, namesBytes)
+	if readErr != nil {
+		return result, &Error{Kind: Crashed, Message: "the names of the session are outside the guest's memory", Err: readErr}
+	}
+	if full := s.keep(g, names); full != nil {
+		return result, full
+	}
+	return result, err
+}
+
+// namesBytes bounds the JSON of a session's names; guest/shim.c has the same number.
+const namesBytes = 4 << 20
+
+// rest ends what is left of the program in its guest.
+func (r *Run) rest(g *guest) error {
+	g.enter()
+	defer g.leave()
+	if r.mustStop(g.began, r.cpu) {
+		return errStop
+	}
+	return g.call(doRest)
+}
+
+// dropped says what rest has ended.
+func (r *Run) dropped(g *guest) Dropped {
+	d := Dropped{Timers: int(g.shared.uint32(sharedTimers)), Promises: int(g.shared.uint32(sharedPromises))}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.open {
+		d.Calls = append(d.Calls, c.Name)
+	}
+	return d
+}
+
+// keep takes over the memory of a guest. Without room for it, the session stays as it is.
+func (s *Session) keep(g *guest, names []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var changed []int
+	s.engine.snapshot.written(g.mem, func(at int) {
+		if at >= s.engine.snapshot.from { // before it is the stack, which is empty
+			changed = append(changed, at)
+		}
+	})
+	if err := s.charge(int64(sessionCost + len(changed)*hostPage + len(names))); err != nil {
+		return err
+	}
+	pages := make([]sessionPage, 0, len(changed))
+	old := s.pages
+	for _, at := range changed {
+		for len(old) > 0 && old[0].at < at {
+			old = old[1:]
+		}
+		p := sessionPage{at: at}
+		if len(old) > 0 && old[0].at == at {
+			p.bytes = old[0].bytes
+		} else {
+			p.bytes = new([hostPage]byte)
+		}
+		if now := g.mem.reserved[at : at+hostPage]; !bytes.Equal(p.bytes[:], now) {
+			copy(p.bytes[:], now)
+		}
+		pages = append(pages, p)
+	}
+	s.pages, s.memory, s.names = pages, g.mem.size, names
+	s.programs++
+	return nil
+}
+
+// charge makes n the memory that the session has of its owner's. The caller holds s.mu, or alone has s.
+func (s *Session) charge(n int64) error {
+	e, more := s.engine, n-s.charged
+	if more > 0 {
+		err := e.sessions.Try(s.owner, more)
+		if err == nil {
+			if err = e.memory.Try(s.owner, more); err != nil {
+				e.sessions.Release(s.owner, more)
+			}
+		}
+		if err != nil {
+			return &Error{Kind: OutOfMemory, Err: err, Message: fmt.Sprintf(
+				"there is no room to keep the session, which needs %d KiB: %v", n>>10, err)}
+		}
+	} else if more < 0 {
+		e.sessions.Release(s.owner, -more)
+		e.memory.Release(s.owner, -more)
+	}
+	s.charged = n
+	return nil
+}
+
+func (s *Session) uncharge() {
+	s.engine.sessions.Release(s.owner, s.charged)
+	s.engine.memory.Release(s.owner, s.charged)
+	s.charged, s.pages, s.names = 0, nil, nil
+}
+
+// Close frees the session's memory, once its program has ended. Callers may call it more than once.
+func (s *Session) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.closed = true
+	if !s.busy {
+		s.uncharge()
+	}
+}
+
+// Size is the memory in bytes that the session has of its owner's share while no program runs.
+func (s *Session) Size() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.charged
+}
+
+// Programs is how many programs have made the session what it is. Those that it forgot do not count.
+func (s *Session) Programs() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.programs
+}
+
+// Names lists what the next program can use, in the order of declaration. Making the list has run no code of a program.
+func (s *Session) Names() []Name {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return readNames(s.names)
+}
+
+// readNames reads the guest's list. A guest that its program has taken over may write anything: then there are none.
+func readNames(b []byte) []Name {
+	var names []Name
+	if json.Unmarshal(b, &names) != nil {
+		return nil
+	}
+	return names
+}
+
+// The form of a session's image is that of a run, with another magic.
+var sessionMagic = []byte("codemode sess 1\n")
+
+type sessionHeader struct {
+	Guest    string          `json:"guest"`
+	Owner    string          `json:"owner,omitempty"`
+	Memory   int             `json:"memory"`
+	Programs int             `json:"programs"`
+	Names    json.RawMessage `json:"names,omitempty"`
+}
+
+// Image returns the session as bytes, for [Engine.Open] in this process or another: as it is after the last program that
+// changed it. A program that runs now is not in it. [Options.ParkKey] authenticates it; it is not encrypted.
+func (s *Session) Image() ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ErrSessionClosed
+	}
+	h := sessionHeader{Guest: s.engine.hash, Owner: s.owner, Memory: s.memory, Programs: s.programs}
+	if len(readNames(s.names)) > 0 { // the guest may have written anything
+		h.Names = s.names
+	}
+	return s.engine.seal(sessionMagic, h, func(yield func(at int, page []byte)) {
+		for _, p := range s.pages {
+			yield(p.at, p.bytes[:])
+		}
+	})
+}
+
+// Open makes a session of an image: of this engine, or of one with the same guest and the same [Options.ParkKey]. Each
+// session that Open makes of an image goes its own way. The error for an image that is damaged, forged, or of another
+// guest or owner wraps [ErrImage].
+func (e *Engine) Open(owner string, image []byte) (*Session, error) {
+	h := &sessionHeader{}
+	pages, err := e.unseal(sessionMagic, image, h)
+	switch {
+	case err != nil:
+		return nil, err
+	case h.Guest != e.hash:
+		return nil, fmt.Errorf("%w: it is of guest %s, and this engine has guest %s", ErrImage, h.Guest, e.hash)
+	case h.Owner != owner:
+		return nil, fmt.Errorf("%w: it is a session of another owner", ErrImage)
+	case !e.possible(h.Memory):
+		return nil, fmt.Errorf("%w: no guest can have a memory of its size", ErrImage)
+	}
+	s := &Session{engine: e, owner: owner, memory: h.Memory, programs: h.Programs, names: h.Names}
+	err = e.eachPage(h.Memory, pages, func(at int, page []byte) error {
+		if err := s.charge(cmp.Or(s.charged, int64(sessionCost+len(s.names))) + hostPage); err != nil {
+			return err
+		}
+		s.pages = append(s.pages, sessionPage{at, (*[hostPage]byte)(slices.Clone(page))})
+		return nil
+	})
+	if err == nil && !slices.IsSortedFunc(s.pages, func(a, b sessionPage) int { return a.at - b.at }) {
+		err = fmt.Errorf("%w: its pages are not in order", ErrImage)
+	}
+	if err != nil {
+		s.uncharge()
+		return nil, err
+	}
+	return s, nil
+}

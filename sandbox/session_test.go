@@ -1,0 +1,183 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// A step is a program of a session, and its value as JSON or its error.
+type step struct{ source, want string }
+
+// said is the value of a result as JSON, or the error.
+func said(res *Result, err error) string {
+	var e *Error
+	switch {
+	case errors.As(err, &e) && e.Kind == Threw:
+		return e.Error()
+	case errors.As(err, &e):
+		return e.Kind.String() + ": " + e.Error()
+	case err != nil:
+		return err.Error()
+	case res.Value == nil:
+		return "undefined"
+	}
+	return string(res.Value)
+}
+
+func newSession(t testing.TB, e *Engine) *Session {
+	t.Helper()
+	s, err := e.NewSession("anna")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+var sessionStories = map[string][]step{
+	"a class with private fields and a closure over a let": {
+		{"let n = 1; class Counter { #n = 10; up() { return this.#n += n } } const c = new Counter(); const up = () => ++n",
+			"undefined"},
+		{"up(); return [n, c.up()]", "[2,12]"},
+		{"n = 5; return [up(), c.up(), c instanceof Counter, new Counter().up()]", "[6,18,true,16]"},
+	},
+	"values stay what they are": {
+		{`const m = new Map([[{}, 1]]), big = 2n ** 70n, d = new Date(5), re = /a/g, s = Symbol("s"), cycle = {}; cycle.me = cycle;
+			re.exec("aa"); function* g() { yield 1; yield 2 } const it = g(); it.next()`, "undefined"},
+		{"return [m.size, String(big), d.getTime(), re.lastIndex, String(s), cycle.me === cycle, it.next().value]",
+			`[1,"1180591620717411303424",5,1,"Symbol(s)",true,2]`},
+	},
+	"every kind of declaration lives on": {
+		{"const a = 1; let b = 2; var c = 3; function d() { return 4 } class E {} async function f() { return 6 }\n" +
+			"const [g, {h}] = [7, {h: 8}]; for (var i = 0; i < 9; i++); { function j() { return 10 } let inner = 1 }", "undefined"},
+		{"return [a, b, c, d(), typeof E, await f(), g, h, i, j(), typeof inner]", `[1,2,3,4,"function",6,7,8,9,10,"undefined"]`},
+	},
+	"a name that is declared again is the same variable": {
+		{"let x = 1; const f = () => x; function g() { return h() } function h() { return 1 }", "undefined"},
+		{"let x = 2; return f()", "2"},
+		{"const x = 3; return f()", "3"},
+		{"var x; return [x, f()]", "[3,3]"},
+		{"function h() { return 2 } return g()", "2"},
+		{"class x {} return typeof f()", `"function"`},
+		{"let x = x.name; return f()", `"x"`},
+		{"let x; return f()", "undefined"},
+	},
+	"assignment to a constant is an error, until it is declared again": {
+		{"const x = 1; const set = () => { x = 2 }", "undefined"},
+		{"x = 5", "TypeError: 'x' is read-only"},
+		{"let x = 1; x = 5; return x", "5"},
+		{"set()", "TypeError: 'x' is read-only"},
+	},
+	"a program that throws keeps what it had declared": {
+		{"let x = 1; let kept = 1", "undefined"},
+		{"const y = 2; x = 3; throw new RangeError('no'); let x = 7, z = 8, kept = 9", "RangeError: no"},
+		{"return [x, y, kept]", "[3,2,1]"},
+		{"return z", "ReferenceError: z is not initialized"},
+		{"z = 1", "ReferenceError: z is not initialized"},
+		{"var z; return z === undefined", "true"},
+	},
+	"a stopped program leaves nothing": {
+		{"let x = [1]; globalThis.g = 1", "undefined"},
+		{"x.push(2); let y = 1; g = 2; Array.prototype.push = null; for (;;);", "timed out: the program computed longer than 200ms"},
+		{"x.push(2); const a = []; for (;;) a.push(new Array(1e5).fill(a.length))",
+			"out of memory: the program needs more than the 16 MiB of memory it may have"},
+		{"x.push(2); return 'x'.repeat(2e6)", "too much output: the result is larger than 1048576 bytes of JSON: return less, or a part"},
+		{"x.push(2); await new Promise(() => {})",
+			"abandoned: the program waits for a promise that nothing can settle any more: no call is under way and no timer is set"},
+		{"x.push(2); for (;;) await codemode.a__b()", "too many calls: the program made more than 50 calls"},
+		{"x.push(2", "refused: SyntaxError: Unexpected token '}'"},
+		{"x.push(2) }, async function () { ", "refused: SyntaxError: the program closes the function it is the body of: a } without its {"},
+		{"x.push(3); return [x, typeof y, g]", `[[1,3],"undefined",1]`},
+	},
+	"nothing of a program runs in the next": {
+		{`let log = [], release; const wait = new Promise(r => { release = r }); const asked = codemode.a__slow();
+			wait.then(() => log.push("then")); (async () => { await wait; log.push("async") })();
+			setTimeout(() => log.push("timer"), 1); setInterval(() => log.push("interval"), 1); Promise.resolve().then(() => {})`,
+			"undefined"},
+		{"release(); await wait; await new Promise(r => setTimeout(r, 20)); return log", "[]"},
+		{"await asked", "Error: the program that made this call ended before the answer came"},
+		{"await wait; return 'settled'", `"settled"`},
+	},
+	"a timer ends a program in the middle": {
+		{"let x = 1; const f = () => x; let go; const p = new Promise(r => { go = r }); setTimeout(() => { throw new Error('timer') }, 1);\n" +
+			"await p; x = 99", "Error: timer"},
+		{"x = 2; go(); await p; return [x, f()]", "[2,2]"},
+		{"let x = 3; return f()", "3"},
+	},
+	"each program has its own input, codemode and console": {
+		{"const console = null, codemode = null; let input = 5; return input", "5"},
+		{"console.log('x'); return [input === undefined, await codemode.a__echo({v: 1})]", `[true,{"v":1}]`},
+	},
+	"strictness and eval are those of a single program": {
+		{"undeclared = 1; var a = 1; function f() { return typeof this } return [f(), eval('a + 1')]", `["object",2]`},
+		{"'use strict'; try { another = 1 } catch (e) { return [e.name, undeclared, a] }", `["ReferenceError",1,1]`},
+		{"let secret = 1; return [eval('secret + a'), typeof new Function('return typeof secret')()]", `[2,"string"]`},
+		{"const viaEval = x => eval(x); return viaEval('secret')", "1"},
+		{"return [viaEval('secret + a'), (0, eval)('typeof secret')]", `[2,"undefined"]`},
+	},
+	"names that JavaScript uses itself": {
+		{"let name = 1, length = 2, async = 3, of = 4, get = 5, undefined_ = 6, $ = 7, ä = 8, constructor = 9, __proto__ = 10, toString = 11",
+			"undefined"},
+		{"return [name, length, async, of, get, undefined_, $, ä, constructor, __proto__, toString]", "[1,2,3,4,5,6,7,8,9,10,11]"},
+	},
+	"poison stays poison, and harms no bookkeeping": {
+		{"Object.prototype.x = 1; Array.prototype.push = () => 7; Promise.prototype.then = null; JSON.stringify = () => 'no';\n" +
+			"Object.defineProperty(Object.prototype, 'name', {get() { throw 1 }}); let a = 1", "undefined"},
+		{"let b = 2; return {a, b, p: [].push(), c: await codemode.a__echo({x: 2})}", `{"a":1,"b":2,"p":7,"c":{"x":2}}`},
+		{"Object.freeze(globalThis); return 1", "1"},
+		{"return 2", "TypeError: an earlier program of the session has made globalThis.input read-only: this program cannot get its own"},
+	},
+}
+
+func TestSessionStories(t *testing.T) {
+	for name, steps := range sessionStories {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := testEngine(t)
+			s := newSession(t, e)
+			for i, step := range steps {
+				// Every second program finds the session put away and opened again.
+				if i%2 == 1 {
+					image, err := s.Image()
+					if err != nil {
+						t.Fatal(err)
+					}
+					if s, err = e.Open("anna", image); err != nil {
+						t.Fatal(err)
+					}
+					t.Cleanup(s.Close)
+				}
+				res, err := s.Run(t.Context(), Program{Source: step.source,
+					Limits: Limits{CPU: 200e6, Memory: 16 << 20, Calls: 50}}, slowEcho)
+				if got := said(res, err); got != step.want {
+					t.Fatalf("program %d:\n%s\ngave %s, want %s", i+1, step.source, got, step.want)
+				}
+			}
+		})
+	}
+}
+
+func TestSessionSaysWhatItDropped(t *testing.T) {
+	s := newSession(t, testEngine(t))
+	res, err := s.Run(t.Context(), Program{Source: `codemode.a__slow(1); codemode.b__slow(2).then(() => {});
+		setTimeout(() => {}, 1000); const p = new Promise(() => {}); (async () => { await p })()`}, slowEcho)
+	if got := fmt.Sprint(said(res, err), res.Dropped); got != "undefined{[a__slow b__slow] 1 2}" {
+		t.Error(got)
+	}
+	res, err = s.Run(t.Context(), Program{Source: "return 1"}, slowEcho)
+	if got := fmt.Sprint(said(res, err), res.Dropped); got != "1{[] 0 0}" {
+		t.Error(got)
+	}
+}
+
+// slowEcho is echo, but calls of a name with slow never end by themselves.
+func slowEcho(ctx context.Context, c *Call) (json.RawMessage, error) {
+	if strings.Contains(c.Name, "slow") {
+		<-ctx.Done()
+	}
+	return echo(ctx, c)
+}
