@@ -1908,7 +1908,6 @@ static void cm_rest(void) {
         buffer = NULL;
     }
     shared.console_len = shared.console_dropped = 0;
-    shared.status = RUN_WAITING;
     shared.out_of_memory = shared.pending = shared.too_many = shared.thrown_by = shared.line = shared.column = 0;
     shared.next_timer_ms = -1;
     ended = false;
@@ -1919,6 +1918,7 @@ static void cm_rest(void) {
 static void cm_start(uint32_t n, uint32_t name_n, uint32_t input_n) {
     JS_UpdateStackTop(rt);
     bool session = shared.flags & FLAG_SESSION;
+    shared.status = RUN_WAITING; /* the last program of a session has left its own */
     rng_seed();
     ctx->random_state = shared.random_state | 1; /* zero would stay zero */
     shared.random_state = 0;

@@ -50,7 +50,11 @@ func (r *Run) reserve(size, held int) bool {
 		return true
 	}
 	more := steps(need - r.reserved)
-	if err := r.engine.memory.Try(r.program.Owner, more); err != nil {
+	err := r.engine.memory.Try(r.program.Owner, more)
+	if err != nil && r.engine.warm.coolAll() {
+		err = r.engine.memory.Try(r.program.Owner, more)
+	}
+	if err != nil {
 		r.full = fair.IsFull(err)
 		return false
 	}

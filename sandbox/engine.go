@@ -76,8 +76,9 @@ type Engine struct {
 	dump       dump
 	memory     *fair.Budget
 	sessions   *fair.Budget // the part of memory that sessions without a program may have
-	imaging    sync.Mutex   // the engine writes one image at a time
-	waiting    sync.Map     // the run that waits for memory to grow, by owner
+	warm       warm
+	imaging    sync.Mutex // the engine writes one image at a time
+	waiting    sync.Map   // the run that waits for memory to grow, by owner
 
 	lastHere sync.Pool // of *codeCopy: keeps for each processor the copy used there
 

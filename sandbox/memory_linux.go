@@ -186,6 +186,20 @@ func (s *snapshot) restore(m *mapping) {
 	m.known = m.ownPages() <= manyPages // otherwise the next restore tries again
 }
 
+// changed calls yield for the pages that m owns, from at to before end: all others are as in the snapshot, or as at the
+// last time. It is restore's cheap way to know them, for a guest that keeps its memory after a run.
+func (s *snapshot) changed(m *mapping, yield func(at, end int)) {
+	m.unused = s.counts
+	if !m.known {
+		m.own = m.own[:0]
+		s.touched(m, func(at, end int) { m.own = append(m.own, pageRange{at, end}) })
+		m.known = true
+	}
+	for _, r := range m.own {
+		yield(r.at, r.end)
+	}
+}
+
 // deepStack is how much of the guest's stack few programs need.
 const deepStack = 64 << 10
 

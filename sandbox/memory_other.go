@@ -56,6 +56,8 @@ func (m *mapping) watched() {}
 
 func (m *mapping) unwatch() {}
 
+func (s *snapshot) changed(m *mapping, yield func(at, end int)) { yield(0, m.size) }
+
 // written calls yield for every page that differs from the snapshot.
 func (s *snapshot) written(m *mapping, yield func(at int)) {
 	for at := 0; at < m.size; at += hostPage {

@@ -69,6 +69,9 @@ func (r *Run) finished(g *guest) (*Result, error) {
 // failed makes the error of a run that the host stopped, or that trapped.
 func (r *Run) failed(g *guest, cause error) (*Result, error) {
 	res := r.left(g)
+	if r.result != nil { // the guest has forgotten its console
+		res.Console, res.ConsoleDropped = r.result.Console, r.result.ConsoleDropped
+	}
 	e := &Error{Kind: r.stop}
 	switch {
 	case r.stop == TimedOut:

@@ -21,7 +21,7 @@ import (
 // Cancelling ctx ends the run. It also cancels the contexts of calls that the Host is performing, and Run does not wait
 // for them.
 func (e *Engine) Run(ctx context.Context, p Program, h Host) (*Result, error) {
-	r, err := e.prepare(ctx, p, guestCost, h)
+	r, err := e.prepare(ctx, p, guestCost, h, e.get)
 	if err != nil {
 		return &Result{}, err
 	}
@@ -34,7 +34,7 @@ func (e *Engine) Run(ctx context.Context, p Program, h Host) (*Result, error) {
 
 // Start is Run in the background: [Run.Wait] returns the answer.
 func (e *Engine) Start(ctx context.Context, p Program, h Host) (*Run, error) {
-	r, err := e.prepare(ctx, p, guestCost, h)
+	r, err := e.prepare(ctx, p, guestCost, h, e.get)
 	if err != nil {
 		return nil, err
 	}
@@ -43,8 +43,9 @@ func (e *Engine) Start(ctx context.Context, p Program, h Host) (*Run, error) {
 	return r, nil
 }
 
-// prepare makes a run and its guest, and acquires need bytes of memory for them.
-func (e *Engine) prepare(ctx context.Context, p Program, need int64, h Host) (*Run, error) {
+// prepare makes a run of a guest from get, and acquires need bytes of memory for them.
+func (e *Engine) prepare(ctx context.Context, p Program, need int64, h Host,
+	get func(context.Context, int64) (*guest, error)) (*Run, error) {
 	limits := p.Limits.withDefaults()
 	if len(p.Source) > limits.ProgramBytes {
 		return nil, &Error{Kind: Refused, Message: fmt.Sprintf("the program has %d bytes; %d are allowed", len(p.Source),
@@ -56,7 +57,7 @@ func (e *Engine) prepare(ctx context.Context, p Program, need int64, h Host) (*R
 	if err := e.admit(ctx, p.Owner, need); err != nil {
 		return nil, err
 	}
-	g, err := e.get(ctx, limits.Memory)
+	g, err := get(ctx, limits.Memory)
 	if err != nil {
 		e.memory.Release(p.Owner, need)
 	}
@@ -71,6 +72,13 @@ func (e *Engine) prepare(ctx context.Context, p Program, need int64, h Host) (*R
 
 // admit acquires memory for a new run from its owner's share, and waits until it is available.
 func (e *Engine) admit(ctx context.Context, owner string, n int64) error {
+	if e.warm.any() {
+		if e.memory.Try(owner, n) == nil {
+			e.memory.Release(owner, n) // others may wait before this one
+		} else {
+			e.warm.coolAll()
+		}
+	}
 	switch err := e.memory.Acquire(ctx, owner, n); {
 	case err == nil:
 		return nil
@@ -144,6 +152,7 @@ type Run struct {
 	taken   int           // bytes of answers now in the guest
 	result  *Result
 	err     error
+	names   []byte // of a session, after rest
 
 	idle atomic.Bool  // the guest waits for answers
 	away atomic.Int64 // the ID of the call that the driving goroutine performs; 0 when it drives
@@ -214,9 +223,6 @@ func (r *Run) drive() bool {
 	if errors.Is(err, errRelieved) {
 		return false
 	}
-	if r.session != nil {
-		result, err = r.session.end(r, g, result, err)
-	}
 	r.result, r.err = result, err
 	if r.timer != nil {
 		r.timer.Stop()
@@ -243,7 +249,9 @@ func (r *Run) drive() bool {
 	}
 	r.mu.Unlock()
 	r.guest = nil
-	r.engine.put(g)
+	if r.session == nil || !r.session.keepsGuest(r, g) {
+		r.engine.put(g)
+	}
 	r.engine.memory.Release(r.program.Owner, r.reserved)
 	if r.session != nil {
 		r.session.ended()
@@ -260,6 +268,9 @@ func (r *Run) loop(g *guest) (*Result, error) {
 		r.begun = true
 		g.enter()
 		err := r.begin(g)
+		if err == nil {
+			err = r.rest(g)
+		}
 		g.leave()
 		if err != nil {
 			return r.failed(g, err)
@@ -284,6 +295,9 @@ func (r *Run) loop(g *guest) (*Result, error) {
 		} else {
 			err = errStop
 		}
+		if err == nil {
+			err = r.rest(g)
+		}
 		g.leave()
 		clear(answers)
 		r.engine.dump.add(r.taken)
@@ -291,6 +305,9 @@ func (r *Run) loop(g *guest) (*Result, error) {
 		if err != nil {
 			return r.failed(g, err)
 		}
+	}
+	if r.session != nil {
+		return r.session.end(r, g)
 	}
 	return r.finished(g)
 }

@@ -23,8 +23,9 @@ import (
 // the session as it was. Calls, timers and promises that are pending at the end are dropped, see [Dropped]: no part of
 // one program runs while the next one does, unless that one calls it.
 //
-// Between programs a session holds no guest, only the pages of memory that differ from the snapshot's. They count for
-// its owner: see [Session.Size]. Image makes them some ten times as small, for [Engine.Open].
+// Between programs a session holds the pages of memory that differ from the snapshot's, and its guest while it is one of
+// the last that were used. Both count for its owner: see [Session.Size]. Image makes the pages some ten times as small,
+// for [Engine.Open].
 type Session struct {
 	engine *Engine
 	owner  string
@@ -37,6 +38,7 @@ type Session struct {
 	pages    []sessionPage
 	names    []byte // JSON of []Name
 	charged  int64
+	guest    *guest // with the memory of the last program; nil if another one has to get it
 }
 
 // A sessionPage is a page that differs from the snapshot's.
@@ -126,7 +128,7 @@ func (s *Session) prepare(ctx context.Context, p Program, h Host) (*Run, error) 
 			"not started: the session has a memory of %d MiB, and the program may have %d MiB: allow more, or begin a new session",
 			(s.memory+1<<20-1)>>20, limits.Memory>>20)}
 	}
-	r, err := s.engine.prepare(ctx, p, int64(guestCost+s.memory-s.engine.snapshot.size), h)
+	r, err := s.engine.prepare(ctx, p, int64(guestCost+s.memory-s.engine.snapshot.size), h, s.getGuest)
 	if err == nil {
 		r.session = s
 	}
@@ -180,12 +182,17 @@ func (s *Session) ended() {
 	defer s.mu.Unlock()
 	s.busy = false
 	if s.closed {
+		s.engine.warm.remove(s)
+		s.putGuest()
 		s.uncharge()
 	}
 }
 
 // load puts the session's memory into a fresh guest, between its enter and leave.
 func (s *Session) load(g *guest) error {
+	if g == s.guest {
+		return nil
+	}
 	if more := (s.memory - g.mem.size) / wasmPage; more > 0 {
 		if _, ok := g.module.Memory().Grow(uint32(more)); !ok {
 			return errNoRoom
@@ -197,40 +204,47 @@ func (s *Session) load(g *guest) error {
 	return nil
 }
 
-// end makes the state after a program the session's, if it ended by itself. Its guest is idle.
-func (s *Session) end(r *Run, g *guest, result *Result, err error) (*Result, error) {
+// rest ends what is left in its guest of a program of a session that has ended by itself, before the guest's leave. It
+// reads the result first.
+func (r *Run) rest(g *guest) error {
+	if r.session == nil || g.shared.uint32(sharedStatus) == statusWaiting {
+		return nil
+	}
+	r.result, r.err = r.finished(g)
+	if !counts(r.err) {
+		return nil
+	}
+	if r.mustStop(now(), r.cpu) {
+		return errStop
+	}
+	if err := g.call(doRest); err != nil {
+		return err
+	}
+	r.result.Dropped = r.dropped(g)
+	names, err := g.shared.bytes(sharedOut, sharedOutLen, namesBytes)
+	r.names = names
+	return err
+}
+
+// counts reports whether a program that ended with err is part of its session.
+func counts(err error) bool {
 	var e *Error
-	if err != nil && !(errors.As(err, &e) && e.Kind == Threw) {
-		return result, err
+	return err == nil || errors.As(err, &e) && e.Kind == Threw
+}
+
+// end makes the state after rest the session's.
+func (s *Session) end(r *Run, g *guest) (*Result, error) {
+	if !counts(r.err) {
+		return r.result, r.err
 	}
-	if cause := r.rest(g); cause != nil {
-		failed, err := r.failed(g, cause)
-		failed.Console, failed.ConsoleDropped = result.Console, result.ConsoleDropped
-		return failed, err
+	if err := s.keep(g, r.names); err != nil {
+		return r.result, err
 	}
-	result.Dropped = r.dropped(g)
-	names, readErr := g.shared.bytes(sharedOut, sharedOutLen, namesBytes)
-	if readErr != nil {
-		return result, &Error{Kind: Crashed, Message: "the names of the session are outside the guest's memory", Err: readErr}
-	}
-	if full := s.keep(g, names); full != nil {
-		return result, full
-	}
-	return result, err
+	return r.result, r.err
 }
 
 // namesBytes bounds the JSON of a session's names; guest/shim.c has the same number.
 const namesBytes = 4 << 20
-
-// rest ends what is left of the program in its guest.
-func (r *Run) rest(g *guest) error {
-	g.enter()
-	defer g.leave()
-	if r.mustStop(g.began, r.cpu) {
-		return errStop
-	}
-	return g.call(doRest)
-}
 
 // dropped says what rest has ended.
 func (r *Run) dropped(g *guest) Dropped {
@@ -247,35 +261,42 @@ func (r *Run) dropped(g *guest) Dropped {
 func (s *Session) keep(g *guest, names []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var changed []int
-	s.engine.snapshot.written(g.mem, func(at int) {
-		if at >= s.engine.snapshot.from { // before it is the stack, which is empty
-			changed = append(changed, at)
-		}
-	})
-	if err := s.charge(int64(sessionCost + len(changed)*hostPage + len(names))); err != nil {
+	pages := s.compare(g)
+	if err := s.charge(int64(sessionCost + len(pages)*hostPage + len(names))); err != nil {
 		return err
 	}
-	pages := make([]sessionPage, 0, len(changed))
-	old := s.pages
-	for _, at := range changed {
-		for len(old) > 0 && old[0].at < at {
-			old = old[1:]
-		}
-		p := sessionPage{at: at}
-		if len(old) > 0 && old[0].at == at {
-			p.bytes = old[0].bytes
-		} else {
-			p.bytes = new([hostPage]byte)
-		}
-		if now := g.mem.reserved[at : at+hostPage]; !bytes.Equal(p.bytes[:], now) {
+	for i, p := range pages {
+		now := g.mem.reserved[p.at : p.at+hostPage]
+		if p.bytes == nil {
+			pages[i].bytes = (*[hostPage]byte)(slices.Clone(now))
+		} else if !bytes.Equal(p.bytes[:], now) {
 			copy(p.bytes[:], now)
 		}
-		pages = append(pages, p)
 	}
 	s.pages, s.memory, s.names = pages, g.mem.size, names
 	s.programs++
 	return nil
+}
+
+// compare returns the pages that the session has after a program in g. The bytes of new ones are nil, and those of the
+// others may be old.
+func (s *Session) compare(g *guest) []sessionPage {
+	base, old := s.engine.snapshot, s.pages
+	pages := make([]sessionPage, 0, len(old)+4)
+	base.changed(g.mem, func(at, end int) {
+		for at = max(at, base.from); at < end; at += hostPage { // before it is the stack, which is empty
+			for len(old) > 0 && old[0].at < at {
+				old = old[1:] // the guest has given it up, because it is as in the snapshot
+			}
+			switch {
+			case len(old) > 0 && old[0].at == at:
+				pages = append(pages, old[0])
+			case base.differs(g.mem, at):
+				pages = append(pages, sessionPage{at: at})
+			}
+		}
+	})
+	return pages
 }
 
 // charge makes n the memory that the session has of its owner's. The caller holds s.mu, or alone has s.
@@ -315,6 +336,8 @@ func (s *Session) Close() {
 	}
 	s.closed = true
 	if !s.busy {
+		s.engine.warm.remove(s)
+		s.putGuest()
 		s.uncharge()
 	}
 }

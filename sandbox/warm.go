@@ -1,0 +1,117 @@
+package sandbox
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// A session keeps its guest after a program, so that the next one need not get its pages. Some sessions do, those that
+// were used last, as long as nobody else needs the memory.
+
+// maxWarm is how many sessions have a guest while no program of theirs runs.
+const maxWarm = 32
+
+// warm are those sessions, the one that was used last at the end.
+type warm struct {
+	mu       sync.Mutex
+	sessions []*Session
+}
+
+// add makes s the last one.
+func (w *warm) add(s *Session) {
+	w.remove(s)
+	w.mu.Lock()
+	w.sessions = append(w.sessions, s)
+	var first *Session
+	if len(w.sessions) > maxWarm {
+		first = w.sessions[0]
+		w.sessions = slices.Delete(w.sessions, 0, 1)
+	}
+	w.mu.Unlock()
+	if first != nil {
+		first.cool()
+	}
+}
+
+func (w *warm) remove(s *Session) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if i := slices.Index(w.sessions, s); i >= 0 {
+		w.sessions = slices.Delete(w.sessions, i, i+1)
+	}
+}
+
+// coolAll takes the guests of all. It reports whether there were any.
+func (w *warm) coolAll() bool {
+	w.mu.Lock()
+	all := w.sessions
+	w.sessions = nil
+	w.mu.Unlock()
+	for _, s := range all {
+		s.cool()
+	}
+	return len(all) > 0
+}
+
+func (w *warm) any() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.sessions) > 0
+}
+
+// getGuest returns the guest for the next program: that of the last one, or a fresh one.
+func (s *Session) getGuest(ctx context.Context, memory int64) (*guest, error) {
+	s.engine.warm.remove(s)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if g := s.guest; g != nil && memory <= int64(g.mem.most) && g.copy.enterAgain() {
+		_ = s.charge(s.charged - s.guestCost()) // to give back never fails
+		return g, nil
+	}
+	s.putGuest()
+	return s.engine.get(ctx, memory)
+}
+
+// guestCost is the charge for the guest of a session without a program.
+func (s *Session) guestCost() int64 { return int64(guestBase + s.memory - s.engine.snapshot.size) }
+
+// keepsGuest reports whether the session keeps the guest of the program that has ended.
+func (s *Session) keepsGuest(r *Run, g *guest) bool {
+	s.mu.Lock()
+	kept := counts(r.err) && !s.closed && s.charge(s.charged+s.guestCost()) == nil
+	s.guest = nil
+	if kept {
+		s.guest = g
+		g.run, g.mem.mayGrow = nil, nil
+		s.engine.lastHere.Put(g.copy)
+		g.copy.leave(nil, false)
+	}
+	s.mu.Unlock()
+	if kept {
+		s.engine.warm.add(s)
+	}
+	return kept
+}
+
+// cool gives back the guest of a session without a program.
+func (s *Session) cool() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.busy {
+		s.putGuest()
+	}
+}
+
+// putGuest gives the guest back, if there is one. The caller holds s.mu.
+func (s *Session) putGuest() {
+	g := s.guest
+	if g == nil {
+		return
+	}
+	s.guest = nil
+	_ = s.charge(s.charged - s.guestCost())
+	if g.copy.enterAgain() { // otherwise the engine has closed it
+		s.engine.put(g)
+	}
+}
