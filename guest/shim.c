@@ -8,7 +8,8 @@
  *   cm_do(DO_START, n, name_n, input_n)  the buffer holds program, name and input (JSON)
  *   cm_do(DO_SETTLE, id, how, n) the buffer holds the answer of call id; with SETTLE_PUMP it does DO_PUMP then
  *   cm_do(DO_PUMP)               runs jobs and due timers until the run waits or has ended
- *   cm_do(DO_REST)               after a run of a session: ends all that is left of it, and lists what there is
+ *   cm_do(DO_REST)               after a run of a session: ends all that is left of it
+ *   cm_do(DO_NAMES)              between runs of a session: lists what it has declared
  *   cm_where()                   after a trap: where the program was
  *
  * One function does it all because a host keeps a native stack for each.
@@ -38,7 +39,7 @@ enum { RUN_WAITING, RUN_RETURNED, RUN_RETURNED_UNDEFINED, RUN_THREW, RUN_REFUSED
 
 enum { SETTLE_VALUE, SETTLE_UNDEFINED, SETTLE_ERROR, SETTLE_PUMP = 4 };
 
-enum { DO_BUFFER, DO_START, DO_SETTLE, DO_PUMP, DO_REST };
+enum { DO_BUFFER, DO_START, DO_SETTLE, DO_PUMP, DO_REST, DO_NAMES };
 
 /* Read and written by the host; abi.go holds the same layout. All offsets are
    multiples of 8 for 64-bit fields. */
@@ -1852,9 +1853,11 @@ static int put_name(Buf *b, JSAtom atom, const char *kind, JSValueConst v) {
 }
 
 /* What a program of the session can use besides what every program can. */
-static void list_names(Buf *b) {
+static void cm_names(void) {
+    static Buf names;
+    Buf *b = &names;
+    JS_UpdateStackTop(rt);
     b->len = 0;
-    b->too_large = false;
     b->max = 4 << 20;
     int r = buf_char(b, '[');
     for (int i = 0; !r && i < js_session.count; i++) {
@@ -1872,15 +1875,12 @@ static void list_names(Buf *b) {
             r = put_name(b, prs->atom, "global", (prs->flags & JS_PROP_TMASK) == JS_PROP_NORMAL ? g->prop[i].u.value : JS_UNDEFINED);
         JS_FreeValue(ctx, name);
     }
-    if (!r) r = buf_char(b, ']');
-    if (r) b->len = 0;
     shared.out = (uint32_t)(uintptr_t)b->p;
-    shared.out_len = b->len;
+    shared.out_len = r || buf_char(b, ']') ? 0 : b->len;
 }
 
 /* The host has read what the run gave. Nothing of it runs any more. */
 static void cm_rest(void) {
-    static Buf names;
     JS_UpdateStackTop(rt);
     if (JS_HasException(ctx)) JS_FreeValue(ctx, JS_GetException(ctx));
     session_leave();
@@ -1911,8 +1911,7 @@ static void cm_rest(void) {
     shared.out_of_memory = shared.pending = shared.too_many = shared.thrown_by = shared.line = shared.column = 0;
     shared.next_timer_ms = -1;
     ended = false;
-    buf_rest(&names);
-    list_names(&names);
+    shared.out = shared.out_len = 0;
 }
 
 static void cm_start(uint32_t n, uint32_t name_n, uint32_t input_n) {
@@ -2002,6 +2001,7 @@ EXPORT(cm_do) uint32_t cm_do(uint32_t what, uint32_t a, uint32_t b, uint32_t c) 
         break;
     case DO_PUMP: cm_pump(); break;
     case DO_REST: cm_rest(); break;
+    case DO_NAMES: cm_names(); break;
     }
     return 0;
 }

@@ -61,6 +61,7 @@ const (
 	doSettle
 	doPump
 	doRest
+	doNames
 )
 
 // How doSettle settles a call.

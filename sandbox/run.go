@@ -152,7 +152,6 @@ type Run struct {
 	taken   int           // bytes of answers now in the guest
 	result  *Result
 	err     error
-	names   []byte // of a session, after rest
 
 	idle atomic.Bool  // the guest waits for answers
 	away atomic.Int64 // the ID of the call that the driving goroutine performs; 0 when it drives

@@ -36,7 +36,7 @@ type Session struct {
 	programs int
 	memory   int // size of the guest's memory
 	pages    []sessionPage
-	names    []byte // JSON of []Name
+	names    []Name // nil until Names makes the list
 	charged  int64
 	guest    *guest // with the memory of the last program; nil if another one has to get it
 }
@@ -221,9 +221,7 @@ func (r *Run) rest(g *guest) error {
 		return err
 	}
 	r.result.Dropped = r.dropped(g)
-	names, err := g.shared.bytes(sharedOut, sharedOutLen, namesBytes)
-	r.names = names
-	return err
+	return nil
 }
 
 // counts reports whether a program that ended with err is part of its session.
@@ -237,14 +235,11 @@ func (s *Session) end(r *Run, g *guest) (*Result, error) {
 	if !counts(r.err) {
 		return r.result, r.err
 	}
-	if err := s.keep(g, r.names); err != nil {
+	if err := s.keep(g); err != nil {
 		return r.result, err
 	}
 	return r.result, r.err
 }
-
-// namesBytes bounds the JSON of a session's names; guest/shim.c has the same number.
-const namesBytes = 4 << 20
 
 // dropped says what rest has ended.
 func (r *Run) dropped(g *guest) Dropped {
@@ -258,11 +253,11 @@ func (r *Run) dropped(g *guest) Dropped {
 }
 
 // keep takes over the memory of a guest. Without room for it, the session stays as it is.
-func (s *Session) keep(g *guest, names []byte) error {
+func (s *Session) keep(g *guest) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	pages := s.compare(g)
-	if err := s.charge(int64(sessionCost + len(pages)*hostPage + len(names))); err != nil {
+	if err := s.charge(int64(sessionCost + len(pages)*hostPage)); err != nil {
 		return err
 	}
 	for i, p := range pages {
@@ -273,7 +268,7 @@ func (s *Session) keep(g *guest, names []byte) error {
 			copy(p.bytes[:], now)
 		}
 	}
-	s.pages, s.memory, s.names = pages, g.mem.size, names
+	s.pages, s.memory, s.names = pages, g.mem.size, nil
 	s.programs++
 	return nil
 }
@@ -356,31 +351,61 @@ func (s *Session) Programs() int {
 	return s.programs
 }
 
-// Names lists what the next program can use, in the order of declaration. Making the list has run no code of a program.
-func (s *Session) Names() []Name {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return readNames(s.names)
+// namesBytes bounds the JSON of a session's names; guest/shim.c has the same number.
+const namesBytes = 4 << 20
+
+// Names lists what the next program can use, in the order of declaration. Making the list runs no code of a program: no
+// getter, no trap of a proxy. Names fails with [ErrSessionBusy] while a program runs.
+func (s *Session) Names(ctx context.Context) ([]Name, error) {
+	if err := s.take(); err != nil {
+		return nil, err
+	}
+	defer s.ended()
+	if s.names != nil {
+		return slices.Clone(s.names), nil
+	}
+	r, err := s.prepare(ctx, Program{Limits: Limits{Memory: int64(max(s.memory+hostRoom, commonMemory))}}, nil)
+	if err != nil {
+		return nil, err
+	}
+	names, err := s.listed(r.guest)
+	if r.err = err; !s.keepsGuest(r, r.guest) {
+		s.engine.put(r.guest)
+	}
+	s.engine.memory.Release(s.owner, r.reserved)
+	if err != nil {
+		return nil, fmt.Errorf("listing the names of the session: %w", err)
+	}
+	s.names = names
+	return slices.Clone(names), nil
 }
 
-// readNames reads the guest's list. A guest that its program has taken over may write anything: then there are none.
-func readNames(b []byte) []Name {
-	var names []Name
-	if json.Unmarshal(b, &names) != nil {
-		return nil
+// listed asks the guest. One that a program has taken over may answer anything.
+func (s *Session) listed(g *guest) ([]Name, error) {
+	g.enter()
+	defer g.leave()
+	if err := s.load(g); err != nil {
+		return nil, err
 	}
-	return names
+	if err := g.call(doNames); err != nil {
+		return nil, err
+	}
+	b, err := g.shared.bytes(sharedOut, sharedOutLen, namesBytes)
+	if err != nil {
+		return nil, err
+	}
+	names := []Name{}
+	return names, json.Unmarshal(b, &names)
 }
 
 // The form of a session's image is that of a run, with another magic.
 var sessionMagic = []byte("codemode sess 1\n")
 
 type sessionHeader struct {
-	Guest    string          `json:"guest"`
-	Owner    string          `json:"owner,omitempty"`
-	Memory   int             `json:"memory"`
-	Programs int             `json:"programs"`
-	Names    json.RawMessage `json:"names,omitempty"`
+	Guest    string `json:"guest"`
+	Owner    string `json:"owner,omitempty"`
+	Memory   int    `json:"memory"`
+	Programs int    `json:"programs"`
 }
 
 // Image returns the session as bytes, for [Engine.Open] in this process or another: as it is after the last program that
@@ -392,9 +417,6 @@ func (s *Session) Image() ([]byte, error) {
 		return nil, ErrSessionClosed
 	}
 	h := sessionHeader{Guest: s.engine.hash, Owner: s.owner, Memory: s.memory, Programs: s.programs}
-	if len(readNames(s.names)) > 0 { // the guest may have written anything
-		h.Names = s.names
-	}
 	return s.engine.seal(sessionMagic, h, func(yield func(at int, page []byte)) {
 		for _, p := range s.pages {
 			yield(p.at, p.bytes[:])
@@ -418,9 +440,9 @@ func (e *Engine) Open(owner string, image []byte) (*Session, error) {
 	case !e.possible(h.Memory):
 		return nil, fmt.Errorf("%w: no guest can have a memory of its size", ErrImage)
 	}
-	s := &Session{engine: e, owner: owner, memory: h.Memory, programs: h.Programs, names: h.Names}
+	s := &Session{engine: e, owner: owner, memory: h.Memory, programs: h.Programs}
 	err = e.eachPage(h.Memory, pages, func(at int, page []byte) error {
-		if err := s.charge(cmp.Or(s.charged, int64(sessionCost+len(s.names))) + hostPage); err != nil {
+		if err := s.charge(cmp.Or(s.charged, sessionCost) + hostPage); err != nil {
 			return err
 		}
 		s.pages = append(s.pages, sessionPage{at, (*[hostPage]byte)(slices.Clone(page))})

@@ -5,8 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/codemode-project/codemode/testdata/attacks"
 )
 
 // A step is a program of a session, and its value as JSON or its error.
@@ -142,14 +146,7 @@ func TestSessionStories(t *testing.T) {
 			for i, step := range steps {
 				// Every second program finds the session put away and opened again.
 				if i%2 == 1 {
-					image, err := s.Image()
-					if err != nil {
-						t.Fatal(err)
-					}
-					if s, err = e.Open("anna", image); err != nil {
-						t.Fatal(err)
-					}
-					t.Cleanup(s.Close)
+					s = reopened(t, e, s)
 				}
 				res, err := s.Run(t.Context(), Program{Source: step.source,
 					Limits: Limits{CPU: 200e6, Memory: 16 << 20, Calls: 50}}, slowEcho)
@@ -180,4 +177,120 @@ func slowEcho(ctx context.Context, c *Call) (json.RawMessage, error) {
 		<-ctx.Done()
 	}
 	return echo(ctx, c)
+}
+
+func TestSessionNames(t *testing.T) {
+	t.Parallel()
+	e := testEngine(t)
+	s := newSession(t, e)
+	run := func(source string) {
+		t.Helper()
+		if _, err := s.Run(t.Context(), Program{Source: source}, echo); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(want string) {
+		t.Helper()
+		names, err := s.Names(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(names); got != want {
+			t.Errorf("the names are\n%s, want\n%s", got, want)
+		}
+	}
+	check("[]")
+	run("1")
+	check("[]")
+	run(`const a = 1; let b = "x"; var c; function d() {} class E { static get name() { throw 1 } } const e = new E(), f = new Map(), g = [];
+		const h = new Proxy({}, {get() { throw 1 }, getPrototypeOf() { throw 1 }}), i = null, j = 1n, k = Symbol(), l = new (class extends Date {})();
+		const m = {get constructor() { throw 1 }}, n = {constructor: {name: "Fake"}}, o = Object.create(null), p = () => {}, q = codemode.a__b;
+		globalThis.r = true; Object.defineProperty(globalThis, "s", {get() { throw 1 }, configurable: true}); t = undefined; delete globalThis.escape`)
+	want := "[{a const number } {b let string } {c var undefined } {d var function } {E let class } {e const object } {f const object Map}" +
+		" {g const object Array} {h const object } {i const null } {j const bigint } {k const symbol } {l const object } {m const object }" +
+		" {n const object } {o const object } {p const function } {q const function } {r global boolean } {s global undefined }" +
+		" {t global undefined }]"
+	check(want)
+	s = reopened(t, e, s)
+	check(want)
+	run("let a = []; var c = 1")
+	if names, err := s.Names(t.Context()); err != nil || fmt.Sprint(names[0], names[2]) != "{a let object Array} {c var number }" {
+		t.Error(names, err)
+	}
+}
+
+// A good part of the attacks, each as the second of three programs of a session.
+func TestSessionsUnderAttack(t *testing.T) {
+	t.Parallel()
+	e := testEngine(t)
+	files, err := fs.Glob(attacks.Files, "*.js")
+	if err != nil || len(files) < 900 {
+		t.Fatal(len(files), err)
+	}
+	const good = `let n = 1; const m = new Map([[1, {v: 2}]]); class Vault { #p = 5; open() { return this.#p } }
+		const vault = new Vault(), up = () => ++n`
+	const check = "return [up(), m.get(1).v, vault.open(), Object.getOwnPropertyNames(Object.prototype).length, typeof planted]"
+	const want = `[2,2,5,12,"undefined"]`
+	limits := Limits{CPU: 50 * time.Millisecond, Wall: 2 * time.Second, Memory: 24 << 20}
+	other := newSession(t, e)
+	program := func(s *Session, source string) string {
+		return said(s.Run(t.Context(), Program{Source: source, Limits: limits}, echo))
+	}
+	program(other, good)
+	step := 12
+	if testing.Short() {
+		step = 60
+	}
+	stopped := 0
+	for i := 0; i < len(files); i += step {
+		attack, err := fs.ReadFile(attacks.Files, files[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newSession(t, e)
+		if got := program(s, good); got != "undefined" {
+			t.Fatalf("%s: the session begins with %s", files[i], got)
+		}
+		_, err = s.Run(t.Context(), Program{Source: string(attack), Limits: limits}, echo)
+		third := s
+		if i%2 == 0 { // the others are in the guest that the attack had
+			third = reopened(t, e, s)
+		}
+		got := program(third, check)
+		if !counts(err) {
+			stopped++
+			if got != want {
+				t.Errorf("%s was stopped (%v), and then the session says %s, want %s", files[i], err, got, want)
+			}
+		}
+		if res, err := e.Run(t.Context(), Program{Source: "return [typeof n, typeof vault, [].length]"}, echo); err != nil ||
+			string(res.Value) != `["undefined","undefined",0]` {
+			t.Errorf("after %s, a single program says %s, %v", files[i], said(res, err), err)
+		}
+		again := reopened(t, e, other)
+		if got := program(again, check); got != want {
+			t.Errorf("after %s, another session says %s, want %s", files[i], got, want)
+		}
+		for _, s := range []*Session{s, third, again} {
+			s.Close()
+		}
+	}
+	if stopped < len(files)/step/10 {
+		t.Errorf("only %d attacks were stopped: they tell nothing about undoing", stopped)
+	}
+}
+
+// reopened is another session with the state of s.
+func reopened(t testing.TB, e *Engine, s *Session) *Session {
+	t.Helper()
+	image, err := s.Image()
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened, err := e.Open("anna", image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(opened.Close)
+	return opened
 }
