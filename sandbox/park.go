@@ -111,7 +111,7 @@ func (r *Run) parkNow(g *guest, p *parking) error {
 
 // deflaters keeps compressors, which take most of a megabyte each.
 var deflaters = sync.Pool{New: func() any {
-	w, _ := flate.NewWriter(nil, flate.DefaultCompression) // fails for other levels only
+	w, _ := flate.NewWriter(nil, flate.BestSpeed) // fails for other levels only
 	return w
 }}
 
