@@ -293,10 +293,10 @@ func (e *Engine) get(ctx context.Context, memory int64) (g *guest, err error) {
 	return g, err
 }
 
-// put takes a guest back after its run. One that trapped or grew is closed.
+// put takes a guest back after its run. One that trapped, grew or has settled pages is closed.
 func (e *Engine) put(g *guest) {
 	g.run = nil
-	keep := !g.waste && g.mem.size == e.snapshot.size && g.mem.most == commonMemory
+	keep := !g.waste && g.mem.size == e.snapshot.size && g.mem.most == commonMemory && g.mem.settled == 0
 	if keep {
 		g.mem.limit, g.mem.mayGrow = g.mem.most, nil
 		e.snapshot.restore(g.mem)

@@ -21,7 +21,7 @@ import (
 // Cancelling ctx ends the run. It also cancels the contexts of calls that the Host is performing, and Run does not wait
 // for them.
 func (e *Engine) Run(ctx context.Context, p Program, h Host) (*Result, error) {
-	r, err := e.prepare(ctx, p, guestCost, h, e.get)
+	r, err := e.prepare(ctx, p, guestCost, 0, h, e.get)
 	if err != nil {
 		return &Result{}, err
 	}
@@ -34,7 +34,7 @@ func (e *Engine) Run(ctx context.Context, p Program, h Host) (*Result, error) {
 
 // Start is Run in the background: [Run.Wait] returns the answer.
 func (e *Engine) Start(ctx context.Context, p Program, h Host) (*Run, error) {
-	r, err := e.prepare(ctx, p, guestCost, h, e.get)
+	r, err := e.prepare(ctx, p, guestCost, 0, h, e.get)
 	if err != nil {
 		return nil, err
 	}
@@ -43,8 +43,8 @@ func (e *Engine) Start(ctx context.Context, p Program, h Host) (*Run, error) {
 	return r, nil
 }
 
-// prepare makes a run of a guest from get, and acquires need bytes of memory for them.
-func (e *Engine) prepare(ctx context.Context, p Program, need int64, h Host,
+// prepare makes a run of a guest from get, and acquires memory for them: need bytes, of which it has some already.
+func (e *Engine) prepare(ctx context.Context, p Program, need, have int64, h Host,
 	get func(context.Context, int64) (*guest, error)) (*Run, error) {
 	limits := p.Limits.withDefaults()
 	if len(p.Source) > limits.ProgramBytes {
@@ -54,12 +54,12 @@ func (e *Engine) prepare(ctx context.Context, p Program, need int64, h Host,
 	if err := ctx.Err(); err != nil {
 		return nil, &Error{Kind: Canceled, Message: "canceled before it started", Err: context.Cause(ctx)}
 	}
-	if err := e.admit(ctx, p.Owner, need); err != nil {
+	if err := e.admit(ctx, p.Owner, need-have); err != nil {
 		return nil, err
 	}
 	g, err := get(ctx, limits.Memory)
 	if err != nil {
-		e.memory.Release(p.Owner, need)
+		e.memory.Release(p.Owner, need-have)
 	}
 	if errors.Is(err, ErrClosed) {
 		return nil, err

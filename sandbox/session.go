@@ -38,13 +38,17 @@ type Session struct {
 	pages    []sessionPage
 	names    []Name // nil until Names makes the list
 	charged  int64
-	guest    *guest // with the memory of the last program; nil if another one has to get it
+	spare    []sessionPage // for reuse by compare
+	guest    *guest        // with the memory of the last program; nil if another one has to get it
+	held     int64         // what the guest has of the owner's memory while no program runs
 }
 
 // A sessionPage is a page that differs from the snapshot's.
 type sessionPage struct {
-	at    int
-	bytes *[hostPage]byte
+	at      int
+	bytes   *[hostPage]byte
+	settled bool // in the session's guest, which has not written to it since
+	written bool // it has, after it was settled once
 }
 
 // A Name is something that the next program of a session can use besides what every program can.
@@ -128,11 +132,14 @@ func (s *Session) prepare(ctx context.Context, p Program, h Host) (*Run, error) 
 			"not started: the session has a memory of %d MiB, and the program may have %d MiB: allow more, or begin a new session",
 			(s.memory+1<<20-1)>>20, limits.Memory>>20)}
 	}
-	r, err := s.engine.prepare(ctx, p, int64(guestCost+s.memory-s.engine.snapshot.size), h, s.getGuest)
-	if err == nil {
-		r.session = s
+	have := s.lend()
+	r, err := s.engine.prepare(ctx, p, int64(guestCost+s.memory-s.engine.snapshot.size), have, h, s.getGuest)
+	if err != nil {
+		s.takeBack(have)
+		return nil, err
 	}
-	return r, err
+	r.session = s
+	return r, nil
 }
 
 // Resume continues a parked program of the session: see [Engine.Resume]. It has to be the session's next one, as it was
@@ -141,6 +148,7 @@ func (s *Session) Resume(ctx context.Context, image []byte, p Program, h Host) (
 	if err := s.take(); err != nil {
 		return nil, err
 	}
+	s.takeBack(s.lend()) // the image has the memory
 	r, err := s.engine.resume(ctx, image, p, s, h)
 	if err != nil {
 		s.ended()
@@ -198,8 +206,9 @@ func (s *Session) load(g *guest) error {
 			return errNoRoom
 		}
 	}
-	for _, p := range s.pages {
+	for i, p := range s.pages {
 		copy(g.mem.reserved[p.at:], p.bytes[:])
+		s.pages[i].settled, s.pages[i].written = false, false
 	}
 	return nil
 }
@@ -260,37 +269,76 @@ func (s *Session) keep(g *guest) error {
 	if err := s.charge(int64(sessionCost + len(pages)*hostPage)); err != nil {
 		return err
 	}
+	var still []int // the pages that the guest has as its own, and has not changed
+	own := 0
 	for i, p := range pages {
+		if p.settled {
+			continue
+		}
+		own++
 		now := g.mem.reserved[p.at : p.at+hostPage]
-		if p.bytes == nil {
+		switch {
+		case p.bytes == nil:
 			pages[i].bytes = (*[hostPage]byte)(slices.Clone(now))
-		} else if !bytes.Equal(p.bytes[:], now) {
+		case bytes.Equal(p.bytes[:], now):
+			if !p.written {
+				still = append(still, i)
+			}
+		default:
 			copy(p.bytes[:], now)
 		}
 	}
-	s.pages, s.memory, s.names = pages, g.mem.size, nil
+	if len(still) >= leastSettled && len(still) >= own/4 {
+		settle(s.engine.snapshot, g, pages, still)
+	}
+	s.spare, s.pages, s.memory, s.names = s.pages[:0], pages, g.mem.size, nil
 	s.programs++
 	return nil
+}
+
+// leastSettled is how many pages a session settles at once, which costs some system calls.
+const leastSettled = 8
+
+// settle settles the pages of the indices.
+func settle(base *snapshot, g *guest, pages []sessionPage, still []int) {
+	at := make([]int, len(still))
+	for k, i := range still {
+		at[k] = pages[i].at
+	}
+	done, err := base.settle(g.mem, at)
+	g.waste = err != nil
+	for _, i := range still {
+		pages[i].settled = done
+	}
 }
 
 // compare returns the pages that the session has after a program in g. The bytes of new ones are nil, and those of the
 // others may be old.
 func (s *Session) compare(g *guest) []sessionPage {
 	base, old := s.engine.snapshot, s.pages
-	pages := make([]sessionPage, 0, len(old)+4)
+	pages := s.spare[:0]
 	base.changed(g.mem, func(at, end int) {
 		for at = max(at, base.from); at < end; at += hostPage { // before it is the stack, which is empty
 			for len(old) > 0 && old[0].at < at {
-				old = old[1:] // the guest has given it up, because it is as in the snapshot
+				if old[0].settled {
+					pages = append(pages, old[0])
+				}
+				old = old[1:] // else the guest has given it up, because it is as in the snapshot
 			}
 			switch {
 			case len(old) > 0 && old[0].at == at:
-				pages = append(pages, old[0])
+				pages = append(pages, sessionPage{at: at, bytes: old[0].bytes, written: old[0].settled || old[0].written})
+				old = old[1:]
 			case base.differs(g.mem, at):
 				pages = append(pages, sessionPage{at: at})
 			}
 		}
 	})
+	for _, p := range old {
+		if p.settled {
+			pages = append(pages, p)
+		}
+	}
 	return pages
 }
 
@@ -319,7 +367,7 @@ func (s *Session) charge(n int64) error {
 func (s *Session) uncharge() {
 	s.engine.sessions.Release(s.owner, s.charged)
 	s.engine.memory.Release(s.owner, s.charged)
-	s.charged, s.pages, s.names = 0, nil, nil
+	s.charged, s.pages, s.spare, s.names = 0, nil, nil, nil
 }
 
 // Close frees the session's memory, once its program has ended. Callers may call it more than once.
@@ -341,7 +389,7 @@ func (s *Session) Close() {
 func (s *Session) Size() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.charged
+	return s.charged + s.held
 }
 
 // Programs is how many programs have made the session what it is. Those that it forgot do not count.
@@ -445,7 +493,7 @@ func (e *Engine) Open(owner string, image []byte) (*Session, error) {
 		if err := s.charge(cmp.Or(s.charged, sessionCost) + hostPage); err != nil {
 			return err
 		}
-		s.pages = append(s.pages, sessionPage{at, (*[hostPage]byte)(slices.Clone(page))})
+		s.pages = append(s.pages, sessionPage{at: at, bytes: (*[hostPage]byte)(slices.Clone(page))})
 		return nil
 	})
 	if err == nil && !slices.IsSortedFunc(s.pages, func(a, b sessionPage) int { return a.at - b.at }) {

@@ -60,30 +60,47 @@ func (w *warm) any() bool {
 	return len(w.sessions) > 0
 }
 
-// getGuest returns the guest for the next program: that of the last one, or a fresh one.
-func (s *Session) getGuest(ctx context.Context, memory int64) (*guest, error) {
+// lend gives the next program what the guest has of the owner's memory.
+func (s *Session) lend() (have int64) {
 	s.engine.warm.remove(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	have, s.held = s.held, 0
+	return have
+}
+
+// takeBack is for a program that did not start: what lend gave it is free again, and so is the guest.
+func (s *Session) takeBack(have int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = have
+	s.putGuest()
+}
+
+// getGuest returns the guest for the next program: that of the last one, or a fresh one.
+func (s *Session) getGuest(ctx context.Context, memory int64) (*guest, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if g := s.guest; g != nil && memory <= int64(g.mem.most) && g.copy.enterAgain() {
-		_ = s.charge(s.charged - s.guestCost()) // to give back never fails
 		return g, nil
 	}
 	s.putGuest()
 	return s.engine.get(ctx, memory)
 }
 
-// guestCost is the charge for the guest of a session without a program.
-func (s *Session) guestCost() int64 { return int64(guestBase + s.memory - s.engine.snapshot.size) }
-
-// keepsGuest reports whether the session keeps the guest of the program that has ended.
+// keepsGuest reports whether the session keeps the guest of the program that has ended, with what the program has of the
+// owner's memory for it.
 func (s *Session) keepsGuest(r *Run, g *guest) bool {
 	s.mu.Lock()
-	kept := counts(r.err) && !s.closed && s.charge(s.charged+s.guestCost()) == nil
 	s.guest = nil
+	kept := counts(r.err) && !g.waste && !s.closed
 	if kept {
 		s.guest = g
 		g.run, g.mem.mayGrow = nil, nil
+		r.mu.Lock()
+		s.held = min(r.needs(r.size, 0), r.reserved)
+		r.reserved -= s.held
+		r.mu.Unlock()
 		s.engine.lastHere.Put(g.copy)
 		g.copy.leave(nil, false)
 	}
@@ -103,15 +120,12 @@ func (s *Session) cool() {
 	}
 }
 
-// putGuest gives the guest back, if there is one. The caller holds s.mu.
+// putGuest gives the guest back, if there is one, and what it has of the owner's memory. The caller holds s.mu.
 func (s *Session) putGuest() {
+	s.engine.memory.Release(s.owner, s.held)
 	g := s.guest
-	if g == nil {
-		return
-	}
-	s.guest = nil
-	_ = s.charge(s.charged - s.guestCost())
-	if g.copy.enterAgain() { // otherwise the engine has closed it
+	s.guest, s.held = nil, 0
+	if g != nil && g.copy.enterAgain() { // otherwise the engine has closed it
 		s.engine.put(g)
 	}
 }
