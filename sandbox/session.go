@@ -35,6 +35,7 @@ type Session struct {
 	closed   bool
 	programs int
 	memory   int // size of the guest's memory
+	grown    int // what of it the snapshot does not have
 	pages    []sessionPage
 	names    []Name // nil until Names makes the list
 	charged  int64
@@ -82,6 +83,10 @@ const sessionCost = 4 << 10
 // NewSession makes a session in which nothing is declared. Its memory, and that of its programs, is the owner's: see
 // [Options.Memory].
 func (e *Engine) NewSession(owner string) (*Session, error) {
+	if err := e.begin(); err != nil {
+		return nil, err
+	}
+	defer e.runs.Done()
 	s := &Session{engine: e, owner: owner, memory: e.snapshot.size}
 	if err := s.charge(sessionCost); err != nil {
 		return nil, err
@@ -133,7 +138,7 @@ func (s *Session) prepare(ctx context.Context, p Program, h Host) (*Run, error) 
 			(s.memory+1<<20-1)>>20, limits.Memory>>20)}
 	}
 	have := s.lend()
-	r, err := s.engine.prepare(ctx, p, int64(guestCost+s.memory-s.engine.snapshot.size), have, h, s.getGuest)
+	r, err := s.engine.prepare(ctx, p, int64(guestCost+s.grown), have, h, s.getGuest)
 	if err != nil {
 		s.takeBack(have)
 		return nil, err
@@ -292,6 +297,7 @@ func (s *Session) keep(g *guest) error {
 		settle(s.engine.snapshot, g, pages, still)
 	}
 	s.spare, s.pages, s.memory, s.names = s.pages[:0], pages, g.mem.size, nil
+	s.grown = s.memory - s.engine.snapshot.size
 	s.programs++
 	return nil
 }
@@ -464,6 +470,10 @@ func (s *Session) Image() ([]byte, error) {
 	if s.closed {
 		return nil, ErrSessionClosed
 	}
+	if err := s.engine.begin(); err != nil {
+		return nil, err
+	}
+	defer s.engine.runs.Done()
 	h := sessionHeader{Guest: s.engine.hash, Owner: s.owner, Memory: s.memory, Programs: s.programs}
 	return s.engine.seal(sessionMagic, h, func(yield func(at int, page []byte)) {
 		for _, p := range s.pages {
@@ -476,6 +486,10 @@ func (s *Session) Image() ([]byte, error) {
 // session that Open makes of an image goes its own way. The error for an image that is damaged, forged, or of another
 // guest or owner wraps [ErrImage].
 func (e *Engine) Open(owner string, image []byte) (*Session, error) {
+	if err := e.begin(); err != nil {
+		return nil, err
+	}
+	defer e.runs.Done()
 	h := &sessionHeader{}
 	pages, err := e.unseal(sessionMagic, image, h)
 	switch {
@@ -488,7 +502,7 @@ func (e *Engine) Open(owner string, image []byte) (*Session, error) {
 	case !e.possible(h.Memory):
 		return nil, fmt.Errorf("%w: no guest can have a memory of its size", ErrImage)
 	}
-	s := &Session{engine: e, owner: owner, memory: h.Memory, programs: h.Programs}
+	s := &Session{engine: e, owner: owner, memory: h.Memory, grown: h.Memory - e.snapshot.size, programs: h.Programs}
 	err = e.eachPage(h.Memory, pages, func(at int, page []byte) error {
 		if err := s.charge(cmp.Or(s.charged, sessionCost) + hostPage); err != nil {
 			return err
