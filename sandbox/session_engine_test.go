@@ -155,9 +155,9 @@ func TestStacksOfASession(t *testing.T) {
 		Lookup:  func(line, column int) (int, int) { return line + 100, column },
 		Earlier: func(n, line, column int) (int, int) { return line + 1000*n, column }}, echo)
 	var e *Error
-	if !errors.As(err, &e) || e.Pos != (Position{103, 9}) ||
-		e.Stack != "    at thrower (program-1.js:1002:7)\n    at <anonymous> (program-2.ts:103:9)\n" {
-		t.Errorf("%+v", e)
+	if !errors.As(err, &e) || e.Pos != (Position{103, 2}) ||
+		e.Stack != "    at thrower (program-1.js:1002:3)\n    at <anonymous> (program-2.ts:103:2)\n" {
+		t.Errorf("%+v at %+v\n%s", e, e.Pos, e.Stack)
 	}
 	s2 := newSession(t, testEngine(t))
 	sessionSays(t, s2, "\n\n\n\n\nfunction loop() { for (;;); }")
