@@ -1572,6 +1572,7 @@ static void cm_pump(void) {
         JSValue v = JS_Call(ctx, t.func, JS_UNDEFINED, t.argc, (JSValueConst *)t.argv);
         if (JS_IsException(v)) {
             JSValue x = JS_GetException(ctx);
+            timer_free(t);
             if (JS_IsUncatchableError(x)) {
                 JS_FreeValue(ctx, x);
                 return;
@@ -1799,6 +1800,7 @@ static void buf_rest(Buf *b) {
     b->cap = 0;
 }
 
+static size_t base_size;     /* of the heap before any program */
 static JSValue base_globals; /* an object with the names of the global object before any program */
 
 static JSValue data_property(JSValueConst v, JSAtom atom);
@@ -1879,6 +1881,17 @@ static void cm_names(void) {
     shared.out_len = r || buf_char(b, ']') ? 0 : b->len;
 }
 
+/* What a session may grow by before its cycles are collected: all of it is kept, and a page costs more than a collection. */
+#define GARBAGE_MAX (128 << 10)
+
+static void collect_garbage(void) {
+    static size_t last; /* the size after the last time, at first that of the snapshot */
+    if (!last) last = base_size;
+    if (rt->malloc_state.malloc_size < last + GARBAGE_MAX) return;
+    JS_RunGC(rt);
+    last = rt->malloc_state.malloc_size;
+}
+
 /* The host has read what the run gave. Nothing of it runs any more. */
 static void cm_rest(void) {
     JS_UpdateStackTop(rt);
@@ -1889,6 +1902,7 @@ static void cm_rest(void) {
     JS_FreeValue(ctx, main_script);
     main_promise = main_function = main_script = JS_UNDEFINED;
     shared.timers = timers.len;
+    timers.running = 0;
     while (timers.len) timer_free(timer_remove(timers.len - 1));
     drop_jobs();
     drop_reactions();
@@ -1899,6 +1913,7 @@ static void cm_rest(void) {
     }
     for (uint32_t i = 0; i < raised.len; i++) JS_FreeValue(ctx, raised.p[i].error);
     rejections.len = raised.len = 0;
+    collect_garbage();
     drop_jobs(); /* what was freed may have been registered for that */
     memset(&rng, 0, sizeof rng);
     buf_rest(&console);
@@ -2093,6 +2108,7 @@ EXPORT(cm_init) int32_t cm_init(uint32_t stack_size, uint32_t gc_threshold) {
     if (!cm_buffer(4095)) return 8;
     main_promise = main_function = main_script = JS_UNDEFINED;
     if (js_arena_pack(rt)) return 7;
+    base_size = rt->malloc_state.malloc_size;
     wiping = false;
     return 0;
 fail:

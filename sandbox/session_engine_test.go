@@ -285,3 +285,27 @@ func modelSays(model map[int]int, k int) string {
 	}
 	return fmt.Sprintf("[%d,null]", len(model))
 }
+
+// A thousand programs that leave nothing in the session do not make it larger.
+func TestASessionDoesNotLeak(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, testEngine(t))
+	program := `let x = {a: 1}; class C { #p = x; m() { return this.#p } } function f() { return new C().m() } const {a, ...rest} = f();
+		console.log(rest, new Map([[1, 2]])); await codemode.a__echo({x}); const bad = await codemode.a__fail().catch(e => e.message);
+		setTimeout(f, 1000); codemode.a__slow(1).then(f); Promise.reject(new Error("unhandled")); (async () => { await new Promise(() => {}) })();
+		return {big: "x".repeat(2000), bad}`
+	for _, p := range []string{program, "nobody()", "throw {a: 1}", "setTimeout(() => { throw 1 }, 0); let y = 1; await new Promise(() => {})"} {
+		run := func(n int) int64 {
+			for range n {
+				if _, err := s.Run(t.Context(), Program{Source: p}, slowEcho); !counts(err) {
+					t.Fatal(err)
+				}
+			}
+			return s.Size()
+		}
+		first := run(200)
+		if last := run(400); last > first+64<<10 {
+			t.Errorf("%.20s: the session grew from %d to %d bytes", p, first, last)
+		}
+	}
+}
