@@ -76,28 +76,29 @@ func BenchmarkPark(b *testing.B) {
 	}
 }
 
-// BenchmarkSession compares to BenchmarkFresh: the same program in a session that holds something.
+// Each program runs by turns in a fresh guest and in a session that holds something, so that both see the same machine.
 func BenchmarkSession(b *testing.B) {
-	s := newSession(b, testEngine(b))
-	benchSession(b, s, smallSession)
-	for b.Loop() {
-		benchSession(b, s, onePlusOne)
+	for name, source := range map[string]string{
+		"small": onePlusOne,
+		"loop":  "let sum = 0; for (let i = 0; i < 1e5; i++) sum += i; return sum",
+		"calls": "let got = []; for (let i = 0; i < 10; i++) got.push(await codemode.a__echo({i})); return got.length",
+	} {
+		b.Run(name, func(b *testing.B) { benchByTurns(b, source) })
 	}
 }
 
-// A Fresh and a Session run by turns, so that both see the same machine.
-func BenchmarkSessionByTurns(b *testing.B) {
+func benchByTurns(b *testing.B, source string) {
 	e := testEngine(b)
 	s := newSession(b, e)
 	benchSession(b, s, smallSession)
 	var fresh, session []time.Duration
 	for b.Loop() {
 		t := now()
-		if _, err := e.Run(b.Context(), Program{Source: onePlusOne}, echo); err != nil {
+		if _, err := e.Run(b.Context(), Program{Source: source}, echo); err != nil {
 			b.Fatal(err)
 		}
 		middle := now()
-		benchSession(b, s, onePlusOne)
+		benchSession(b, s, source)
 		fresh = append(fresh, middle-t)
 		session = append(session, now()-middle)
 	}

@@ -72,12 +72,8 @@ func (e *Engine) prepare(ctx context.Context, p Program, need, have int64, h Hos
 
 // admit acquires memory for a new run from its owner's share, and waits until it is available.
 func (e *Engine) admit(ctx context.Context, owner string, n int64) error {
-	if e.warm.any() {
-		if e.memory.Try(owner, n) == nil {
-			e.memory.Release(owner, n) // others may wait before this one
-		} else {
-			e.warm.coolAll()
-		}
+	if e.warm.any() && !e.memory.Fits(owner, n) {
+		e.warm.coolAll()
 	}
 	switch err := e.memory.Acquire(ctx, owner, n); {
 	case err == nil:

@@ -12,7 +12,7 @@ import (
 // maxWarm is how many sessions have a guest while no program of theirs runs.
 const maxWarm = 32
 
-// warm are those sessions, the one that was used last at the end.
+// warm are those sessions, the one that was used last at the end. Some may run a program: then cool leaves them alone.
 type warm struct {
 	mu       sync.Mutex
 	sessions []*Session
@@ -20,8 +20,15 @@ type warm struct {
 
 // add makes s the last one.
 func (w *warm) add(s *Session) {
-	w.remove(s)
 	w.mu.Lock()
+	at := slices.Index(w.sessions, s)
+	if at >= 0 && at == len(w.sessions)-1 {
+		w.mu.Unlock()
+		return
+	}
+	if at >= 0 {
+		w.sessions = slices.Delete(w.sessions, at, at+1)
+	}
 	w.sessions = append(w.sessions, s)
 	var first *Session
 	if len(w.sessions) > maxWarm {
@@ -62,7 +69,6 @@ func (w *warm) any() bool {
 
 // lend gives the next program what the guest has of the owner's memory.
 func (s *Session) lend() (have int64) {
-	s.engine.warm.remove(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	have, s.held = s.held, 0
