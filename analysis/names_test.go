@@ -20,8 +20,10 @@ func TestNamesOfASession(t *testing.T) {
 		{"fresh = 1; [a, {b: c = rows}] = [1, {}]; for (d of []); return [fresh, a, c, d, typeof nothing]", "", "1:24"},
 		{"return eval('x') + hidden", "", "1:8"},
 		{"globalThis.hidden = 1; return hidden", "", ""},
-		{"let a: Unknown = 1; type T = Missing; enum E { A, B = A + 1 } namespace N { export const x = 1 } return [a, E.A, N.x]", "", ""},
-		{"{ function inner() {} } var {x, ...rest} = {}; try { } catch (e) { e } class C { #p = x; static { C } m(q = rest) { return arguments } }\n" +
+		{"let a: Unknown = 1; type T = Missing; enum E { A, B = A + 1 } namespace N { export const x = 1 } return [a, " +
+			"E.A, N.x]", "", ""},
+		{"{ function inner() {} } var {x, ...rest} = {}; try { } catch (e) { e } class C { #p = x; " +
+			"static { C } m(q = rest) { return arguments } }\n" +
 			"return [inner, (f = g => g) => f, function me() { return me }, class Me { m() { return Me } }]", "", ""},
 		{"@deco class A {} function deco(x: any) { return x } return A", "", ""},
 		{"label: for (;;) break label; return {rows, key: 1, ['x' + key2]: 1}",
@@ -55,7 +57,8 @@ func TestNamesOfASession(t *testing.T) {
 
 func TestAnEmptySessionSaysSo(t *testing.T) {
 	p, _ := Compile("", "return x")
-	if _, problems := p.InSession("program.ts", nil); len(problems) != 1 || !strings.Contains(problems[0].String(), "declared nothing") {
+	if _, problems := p.InSession("program.ts",
+		nil); len(problems) != 1 || !strings.Contains(problems[0].String(), "declared nothing") {
 		t.Error(problems)
 	}
 }

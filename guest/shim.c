@@ -1625,7 +1625,8 @@ static void cm_settle(int32_t id, int32_t how, uint32_t n) {
 EXPORT(cm_where) void cm_where(void) {
     shared.line = shared.column = 0;
     JSStackFrame *sf = rt->current_stack_frame;
-    JSAtom file = JS_IsObject(main_function) ? JS_VALUE_GET_OBJ(main_function)->u.func.function_bytecode->filename : JS_ATOM_NULL;
+    JSAtom file = JS_ATOM_NULL;
+    if (JS_IsObject(main_function)) file = JS_VALUE_GET_OBJ(main_function)->u.func.function_bytecode->filename;
     for (int i = 0; sf && i < 64; i++, sf = sf->prev_frame) {
         if (!JS_IsObject(sf->cur_func)) continue;
         JSObject *p = JS_VALUE_GET_OBJ(sf->cur_func);
@@ -1669,7 +1670,7 @@ static JSValue session_function(JSValue script) {
         JS_FreeValue(ctx, script);
         return JS_EXCEPTION;
     }
-    for (int i = 0; i < js_session.count; i++) refs[i] = js_session.vars[i].ref; /* those that the program adds are last, and NULL */
+    for (int i = 0; i < js_session.count; i++) refs[i] = js_session.vars[i].ref; /* last are the program's new ones: NULL */
     JSValue f = JS_EvalFunctionInternal(ctx, script, ctx->global_obj, refs, NULL);
     js_free(ctx, refs);
     return f;
@@ -1871,17 +1872,19 @@ static void cm_names(void) {
     JSShapeProperty *prs = get_shape_prop(g->shape);
     for (uint32_t i = 0; !r && i < g->shape->prop_count; i++, prs++) {
         JSProperty *pr;
-        if (prs->atom == JS_ATOM_NULL || JS_AtomIsArrayIndex(ctx, &(uint32_t){ 0 }, prs->atom) || find_own_property(&pr, base, prs->atom)) continue;
+        uint32_t index;
+        if (prs->atom == JS_ATOM_NULL || JS_AtomIsArrayIndex(ctx, &index, prs->atom)) continue;
+        if (find_own_property(&pr, base, prs->atom)) continue;
         JSValue name = JS_AtomToValue(ctx, prs->atom);
-        if (JS_IsString(name))
-            r = put_name(b, prs->atom, "global", (prs->flags & JS_PROP_TMASK) == JS_PROP_NORMAL ? g->prop[i].u.value : JS_UNDEFINED);
+        bool data = (prs->flags & JS_PROP_TMASK) == JS_PROP_NORMAL;
+        if (JS_IsString(name)) r = put_name(b, prs->atom, "global", data ? g->prop[i].u.value : JS_UNDEFINED);
         JS_FreeValue(ctx, name);
     }
     shared.out = (uint32_t)(uintptr_t)b->p;
     shared.out_len = r || buf_char(b, ']') ? 0 : b->len;
 }
 
-/* What a session may grow by before its cycles are collected: all of it is kept, and a page costs more than a collection. */
+/* What a session may grow by before its cycles are collected. All of it is kept, and charged. */
 #define GARBAGE_MAX (128 << 10)
 
 static void collect_garbage(void) {
@@ -1971,7 +1974,8 @@ static void cm_start(uint32_t n, uint32_t name_n, uint32_t input_n) {
         if (JS_IsException(v)) goto thrown;
         if (JS_DefinePropertyValueStr(ctx, ctx->global_obj, "input", v, JS_PROP_C_W_E) <= 0 && session) {
             JS_FreeValue(ctx, script);
-            JS_ThrowTypeError(ctx, "an earlier program of the session has made globalThis.input read-only: this program cannot get its own");
+            JS_ThrowTypeError(ctx, "an earlier program of the session has made globalThis.input read-only: "
+                                   "this program cannot get its own");
             goto thrown;
         }
     }

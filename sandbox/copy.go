@@ -48,8 +48,8 @@ func (c *codeCopy) enter(memory int64, alone bool) (g *guest, ok bool) {
 	return g, true
 }
 
-// enterAgain is enter for a guest of the copy that a session has kept. It reports false if the engine is closed: then the
-// guest is too.
+// enterAgain is enter for a guest of the copy that a session has kept. It reports false if the engine is closed: then
+// the guest is too.
 func (c *codeCopy) enterAgain() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

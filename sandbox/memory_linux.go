@@ -215,9 +215,9 @@ func (s *snapshot) changed(m *mapping, yield func(at, end int)) {
 // maxSettled bounds the ranges that settle maps in one guest: the system bounds those of a process.
 const maxSettled = 256
 
-// settle puts the content of pages into a file, and maps a private copy of it in their place. Then they cost nothing, and
-// changed does not yield them, until the guest writes to them. It reports whether it did that. After an error the memory
-// may have holes.
+// settle puts the content of pages into a file, and maps a private copy of it in their place. Then they cost nothing,
+// and changed does not yield them, until the guest writes to them. It reports whether it did that. After an error the
+// memory may have holes.
 func (s *snapshot) settle(m *mapping, pages []int) (bool, error) {
 	ranges := make([]pageRange, 0, 16)
 	for _, at := range pages {

@@ -23,9 +23,9 @@ import (
 // the session as it was. Calls, timers and promises that are pending at the end are dropped, see [Dropped]: no part of
 // one program runs while the next one does, unless that one calls it.
 //
-// Between programs a session holds the pages of memory that differ from the snapshot's, and its guest while it is one of
-// the last that were used. Both count for its owner: see [Session.Size]. Image makes the pages some ten times as small,
-// for [Engine.Open].
+// Between programs a session holds the pages of memory that differ from the snapshot's, and its guest while it is one
+// of the last that were used. Both count for its owner: see [Session.Size]. Image makes the pages some ten times as
+// small, for [Engine.Open].
 type Session struct {
 	engine *Engine
 	owner  string
@@ -133,8 +133,8 @@ func (s *Session) prepare(ctx context.Context, p Program, h Host) (*Run, error) 
 	p.Owner, p.number = s.owner, s.programs+1
 	limits := p.Limits.withDefaults()
 	if limits.Memory < int64(s.memory) {
-		return nil, &Error{Kind: Refused, Message: fmt.Sprintf(
-			"not started: the session has a memory of %d MiB, and the program may have %d MiB: allow more, or begin a new session",
+		return nil, &Error{Kind: Refused, Message: fmt.Sprintf("not started: the session has a memory of %d MiB, and the "+
+			"program may have %d MiB: allow more, or begin a new session",
 			(s.memory+1<<20-1)>>20, limits.Memory>>20)}
 	}
 	have := s.lend()
@@ -462,8 +462,8 @@ type sessionHeader struct {
 	Programs int    `json:"programs"`
 }
 
-// Image returns the session as bytes, for [Engine.Open] in this process or another: as it is after the last program that
-// changed it. A program that runs now is not in it. [Options.ParkKey] authenticates it; it is not encrypted.
+// Image returns the session as bytes, for [Engine.Open] in this process or another: as it is after the last program
+// that changed it. A program that runs now is not in it. [Options.ParkKey] authenticates it; it is not encrypted.
 func (s *Session) Image() ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -70,7 +70,8 @@ func TestAParkedProgramOfASession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := s.Start(t.Context(), Program{Source: "up(); const got = await codemode.a__later(); up(); return [n, got]"}, later)
+	r, err := s.Start(t.Context(), Program{Source: "up(); const got = await codemode.a__later(); up(); " +
+		"return [n, got]"}, later)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +117,8 @@ func TestImagesOfSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, b := reopened(t, secondEngine(t), s), reopened(t, e, s)
-	if got := sessionSays(t, a, "x = 2; return x") + sessionSays(t, b, "return x") + sessionSays(t, s, "return x"); got != "211" {
+	if got := sessionSays(t, a, "x = 2; return x") + sessionSays(t, b, "return x") + sessionSays(t, s,
+		"return x"); got != "211" {
 		t.Errorf("two sessions of one image and their origin say %s, want 211", got)
 	}
 	flipped := bytes.Clone(image)
@@ -179,18 +181,21 @@ func TestMemoryOfSessions(t *testing.T) {
 			t.Fatal(err)
 		}
 		open = append(open, s)
-		_, err = s.Run(t.Context(), Program{Source: "const held = new Uint8Array(2 << 20).map((_, i) => i * 7 + (i >> 8))"}, echo)
+		_, err = s.Run(t.Context(), Program{Source: "const held = new Uint8Array(2 << 20).map((_, " +
+			"i) => i * 7 + (i >> 8))"}, echo)
 		if errors.As(err, &full); len(open) > 100 {
 			t.Fatal("sessions have no bound")
 		}
 	}
-	if full.Kind != OutOfMemory || !strings.Contains(full.Error(), "no room to keep the session") || e.sessions.Used() > 24<<20 {
+	if full.Kind != OutOfMemory || !strings.Contains(full.Error(),
+		"no room to keep the session") || e.sessions.Used() > 24<<20 {
 		t.Errorf("%d sessions hold %d bytes; one more is %v", len(open), e.sessions.Used(), full)
 	}
 	if got := sessionSays(t, open[len(open)-1], "return typeof held"); got != `"undefined"` {
 		t.Errorf("what had no room is %s", got)
 	}
-	if got := said(e.Run(t.Context(), Program{Source: "return new Uint8Array(30 << 20).fill(1).length", Owner: "anna"}, echo)); got != "31457280" {
+	if got := said(e.Run(t.Context(), Program{Source: "return new Uint8Array(30 << 20).fill(1).length",
+		Owner: "anna"}, echo)); got != "31457280" {
 		t.Errorf("beside the sessions, a large program of their owner says %s", got)
 	}
 	for i, s := range open[:len(open)-1] {
@@ -239,7 +244,8 @@ func TestRandomPrograms(t *testing.T) {
 				return
 			}
 			defer func() { s.Close() }()
-			sessionSays(t, s, "const cells = new Map(); class Cell { #v; constructor(v) { this.#v = v } get v() { return this.#v } }")
+			sessionSays(t, s, "const cells = new Map(); class Cell { #v; "+
+				"constructor(v) { this.#v = v } get v() { return this.#v } }")
 			model := map[int]int{}
 			for step := range 120 {
 				k, v, ends := r.IntN(40), r.IntN(1000), ""
@@ -269,7 +275,8 @@ func TestRandomPrograms(t *testing.T) {
 						return
 					}
 				}
-				if got := sessionSays(t, s, fmt.Sprintf("return [cells.size, cells.get(%d)?.v ?? null]", k)); got != modelSays(model, k) {
+				if got := sessionSays(t, s, fmt.Sprintf("return [cells.size, cells.get(%d)?.v ?? null]",
+					k)); got != modelSays(model, k) {
 					t.Errorf("seed %d, step %d: the session says %s, want %s", seed, step, got, modelSays(model, k))
 					return
 				}
@@ -290,11 +297,15 @@ func modelSays(model map[int]int, k int) string {
 func TestASessionDoesNotLeak(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, testEngine(t))
-	program := `let x = {a: 1}; class C { #p = x; m() { return this.#p } } function f() { return new C().m() } const {a, ...rest} = f();
-		console.log(rest, new Map([[1, 2]])); await codemode.a__echo({x}); const bad = await codemode.a__fail().catch(e => e.message);
-		setTimeout(f, 1000); codemode.a__slow(1).then(f); Promise.reject(new Error("unhandled")); (async () => { await new Promise(() => {}) })();
+	program := `let x = {a: 1}; class C { #p = x;
+		m() { return this.#p } } function f() { return new C().m() } const {a, ...rest} = f();
+		console.log(rest, new Map([[1, 2]])); await codemode.a__echo({x});
+			const bad = await codemode.a__fail().catch(e => e.message);
+		setTimeout(f, 1000); codemode.a__slow(1).then(f); Promise.reject(new Error("unhandled"));
+			(async () => { await new Promise(() => {}) })();
 		return {big: "x".repeat(2000), bad}`
-	for _, p := range []string{program, "nobody()", "throw {a: 1}", "setTimeout(() => { throw 1 }, 0); let y = 1; await new Promise(() => {})"} {
+	for _, p := range []string{program, "nobody()", "throw {a: 1}", "setTimeout(() => { throw 1 }, 0); let y = 1; " +
+		"await new Promise(() => {})"} {
 		run := func(n int) int64 {
 			for range n {
 				if _, err := s.Run(t.Context(), Program{Source: p}, slowEcho); !counts(err) {

@@ -50,15 +50,18 @@ var sessionStories = map[string][]step{
 		{"n = 5; return [up(), c.up(), c instanceof Counter, new Counter().up()]", "[6,18,true,16]"},
 	},
 	"values stay what they are": {
-		{`const m = new Map([[{}, 1]]), big = 2n ** 70n, d = new Date(5), re = /a/g, s = Symbol("s"), cycle = {}; cycle.me = cycle;
+		{`const m = new Map([[{}, 1]]), big = 2n ** 70n, d = new Date(5), re = /a/g, s = Symbol("s"), cycle = {};
+			cycle.me = cycle;
 			re.exec("aa"); function* g() { yield 1; yield 2 } const it = g(); it.next()`, "undefined"},
 		{"return [m.size, String(big), d.getTime(), re.lastIndex, String(s), cycle.me === cycle, it.next().value]",
 			`[1,"1180591620717411303424",5,1,"Symbol(s)",true,2]`},
 	},
 	"every kind of declaration lives on": {
 		{"const a = 1; let b = 2; var c = 3; function d() { return 4 } class E {} async function f() { return 6 }\n" +
-			"const [g, {h}] = [7, {h: 8}]; for (var i = 0; i < 9; i++); { function j() { return 10 } let inner = 1 }", "undefined"},
-		{"return [a, b, c, d(), typeof E, await f(), g, h, i, j(), typeof inner]", `[1,2,3,4,"function",6,7,8,9,10,"undefined"]`},
+			"const [g, {h}] = [7, {h: 8}]; for (var i = 0; i < 9; i++); " +
+			"{ function j() { return 10 } let inner = 1 }", "undefined"},
+		{"return [a, b, c, d(), typeof E, await f(), g, h, i, j(), typeof inner]",
+			`[1,2,3,4,"function",6,7,8,9,10,"undefined"]`},
 	},
 	"a name that is declared again is the same variable": {
 		{"let x = 1; const f = () => x; function g() { return h() } function h() { return 1 }", "undefined"},
@@ -86,28 +89,34 @@ var sessionStories = map[string][]step{
 	},
 	"a stopped program leaves nothing": {
 		{"let x = [1]; globalThis.g = 1", "undefined"},
-		{"x.push(2); let y = 1; g = 2; Array.prototype.push = null; for (;;);", "timed out: the program computed longer than 200ms"},
+		{"x.push(2); let y = 1; g = 2; Array.prototype.push = null; " +
+			"for (;;);", "timed out: the program computed longer than 200ms"},
 		{"x.push(2); const a = []; for (;;) a.push(new Array(1e5).fill(a.length))",
 			"out of memory: the program needs more than the 16 MiB of memory it may have"},
-		{"x.push(2); return 'x'.repeat(2e6)", "too much output: the result is larger than 1048576 bytes of JSON: return less, or a part"},
+		{"x.push(2); return 'x'.repeat(2e6)", "too much output: the result is larger than 1048576 bytes of JSON: " +
+			"return less, or a part"},
 		{"x.push(2); await new Promise(() => {})",
-			"abandoned: the program waits for a promise that nothing can settle any more: no call is under way and no timer is set"},
+			"abandoned: the program waits for a promise that nothing can settle any more: no call is under way and no " +
+				"timer is set"},
 		{"x.push(2); for (;;) await codemode.a__b()", "too many calls: the program made more than 50 calls"},
 		{"x.push(2", "refused: SyntaxError: Unexpected token '}'"},
-		{"x.push(2) }, async function () { ", "refused: SyntaxError: the program closes the function it is the body of: a } without its {"},
+		{"x.push(2) }, async function () { ", "refused: SyntaxError: the program closes the function it is the body " +
+			"of: a } without its {"},
 		{"x.push(3); return [x, typeof y, g]", `[[1,3],"undefined",1]`},
 	},
 	"nothing of a program runs in the next": {
 		{`let log = [], release; const wait = new Promise(r => { release = r }); const asked = codemode.a__slow();
 			wait.then(() => log.push("then")); (async () => { await wait; log.push("async") })();
-			setTimeout(() => log.push("timer"), 1); setInterval(() => log.push("interval"), 1); Promise.resolve().then(() => {})`,
+			setTimeout(() => log.push("timer"), 1); setInterval(() => log.push("interval"), 1);
+				Promise.resolve().then(() => {})`,
 			"undefined"},
 		{"release(); await wait; await new Promise(r => setTimeout(r, 20)); return log", "[]"},
 		{"await asked", "Error: the program that made this call ended before the answer came"},
 		{"await wait; return 'settled'", `"settled"`},
 	},
 	"a timer ends a program in the middle": {
-		{"let x = 1; const f = () => x; let go; const p = new Promise(r => { go = r }); setTimeout(() => { throw new Error('timer') }, 1);\n" +
+		{"let x = 1; const f = () => x; let go; const p = new Promise(r => { go = r }); " +
+			"setTimeout(() => { throw new Error('timer') }, 1);\n" +
 			"await p; x = 99", "Error: timer"},
 		{"x = 2; go(); await p; return [x, f()]", "[2,2]"},
 		{"let x = 3; return f()", "3"},
@@ -124,16 +133,20 @@ var sessionStories = map[string][]step{
 		{"return [viaEval('secret + a'), (0, eval)('typeof secret')]", `[2,"undefined"]`},
 	},
 	"names that JavaScript uses itself": {
-		{"let name = 1, length = 2, async = 3, of = 4, get = 5, undefined_ = 6, $ = 7, ä = 8, constructor = 9, __proto__ = 10, toString = 11",
+		{"let name = 1, length = 2, async = 3, of = 4, get = 5, undefined_ = 6, $ = 7, ä = 8, constructor = 9, " +
+			"__proto__ = 10, toString = 11",
 			"undefined"},
-		{"return [name, length, async, of, get, undefined_, $, ä, constructor, __proto__, toString]", "[1,2,3,4,5,6,7,8,9,10,11]"},
+		{"return [name, length, async, of, get, undefined_, $, ä, constructor, __proto__, toString]",
+			"[1,2,3,4,5,6,7,8,9,10,11]"},
 	},
 	"poison stays poison, and harms no bookkeeping": {
-		{"Object.prototype.x = 1; Array.prototype.push = () => 7; Promise.prototype.then = null; JSON.stringify = () => 'no';\n" +
+		{"Object.prototype.x = 1; Array.prototype.push = () => 7; Promise.prototype.then = null; " +
+			"JSON.stringify = () => 'no';\n" +
 			"Object.defineProperty(Object.prototype, 'name', {get() { throw 1 }}); let a = 1", "undefined"},
 		{"let b = 2; return {a, b, p: [].push(), c: await codemode.a__echo({x: 2})}", `{"a":1,"b":2,"p":7,"c":{"x":2}}`},
 		{"Object.freeze(globalThis); return 1", "1"},
-		{"return 2", "TypeError: an earlier program of the session has made globalThis.input read-only: this program cannot get its own"},
+		{"return 2", "TypeError: an earlier program of the session has made globalThis.input read-only: this program " +
+			"cannot get its own"},
 	},
 }
 
@@ -202,19 +215,27 @@ func TestSessionNames(t *testing.T) {
 	check("[]")
 	run("1")
 	check("[]")
-	run(`const a = 1; let b = "x"; var c; function d() {} class E { static get name() { throw 1 } } const e = new E(), f = new Map(), g = [];
-		const h = new Proxy({}, {get() { throw 1 }, getPrototypeOf() { throw 1 }}), i = null, j = 1n, k = Symbol(), l = new (class extends Date {})();
-		const m = {get constructor() { throw 1 }}, n = {constructor: {name: "Fake"}}, o = Object.create(null), p = () => {}, q = codemode.a__b;
-		globalThis.r = true; Object.defineProperty(globalThis, "s", {get() { throw 1 }, configurable: true}); t = undefined; delete globalThis.escape`)
-	want := "[{a const number } {b let string } {c var undefined } {d var function } {E let class } {e const object } {f const object Map}" +
-		" {g const object Array} {h const object } {i const null } {j const bigint } {k const symbol } {l const object } {m const object }" +
-		" {n const object } {o const object } {p const function } {q const function } {r global boolean } {s global undefined }" +
+	run(`const a = 1; let b = "x"; var c; function d() {} class E { static get name() { throw 1 } }
+		const e = new E(), f = new Map(), g = [];
+		const h = new Proxy({}, {get() { throw 1 }, getPrototypeOf() { throw 1 }}), i = null, j = 1n, k = Symbol(),
+			l = new (class extends Date {})();
+		const m = {get constructor() { throw 1 }}, n = {constructor: {name: "Fake"}}, o = Object.create(null),
+			p = () => {}, q = codemode.a__b;
+		globalThis.r = true; Object.defineProperty(globalThis, "s", {get() { throw 1 }, configurable: true});
+			t = undefined; delete globalThis.escape`)
+	want := "[{a const number } {b let string } {c var undefined } {d var function } {E let class } " +
+		"{e const object } {f const object Map}" +
+		" {g const object Array} {h const object } {i const null } {j const bigint } {k const symbol } " +
+		"{l const object } {m const object }" +
+		" {n const object } {o const object } {p const function } {q const function } {r global boolean } " +
+		"{s global undefined }" +
 		" {t global undefined }]"
 	check(want)
 	s = reopened(t, e, s)
 	check(want)
 	run("let a = []; var c = 1")
-	if names, err := s.Names(t.Context()); err != nil || fmt.Sprint(names[0], names[2]) != "{a let object Array} {c var number }" {
+	if names, err := s.Names(t.Context()); err != nil || fmt.Sprint(names[0],
+		names[2]) != "{a let object Array} {c var number }" {
 		t.Error(names, err)
 	}
 }
@@ -229,7 +250,8 @@ func TestSessionsUnderAttack(t *testing.T) {
 	}
 	const good = `let n = 1; const m = new Map([[1, {v: 2}]]); class Vault { #p = 5; open() { return this.#p } }
 		const vault = new Vault(), up = () => ++n`
-	const check = "return [up(), m.get(1).v, vault.open(), Object.getOwnPropertyNames(Object.prototype).length, typeof planted]"
+	const check = "return [up(), m.get(1).v, vault.open(), Object.getOwnPropertyNames(Object.prototype).length, " +
+		"typeof planted]"
 	const want = `[2,2,5,12,"undefined"]`
 	limits := Limits{CPU: 50 * time.Millisecond, Wall: 2 * time.Second, Memory: 24 << 20}
 	other := newSession(t, e)

@@ -94,8 +94,8 @@ func (s *Session) getGuest(ctx context.Context, memory int64) (*guest, error) {
 	return s.engine.get(ctx, memory)
 }
 
-// keepsGuest reports whether the session keeps the guest of the program that has ended, with what the program has of the
-// owner's memory for it.
+// keepsGuest reports whether the session keeps the guest of the program that has ended, with what the program has of
+// the owner's memory for it.
 func (s *Session) keepsGuest(r *Run, g *guest) bool {
 	s.mu.Lock()
 	s.guest = nil

@@ -28,15 +28,18 @@ func TestASessionOfTypeScript(t *testing.T) {
 	var programs []*analysis.Program
 	for _, step := range []struct{ text, want string }{
 		{"enum Color { Red, Green = 5 }\nnamespace Shapes { export const sides = 4 }\ntype Row = { id: number }\n" +
-			"const rows: Row[] = [{ id: 1 }]\nabstract class Base { protected abstract n: number }\nfunction fail(): never {\n\tthrow new TypeError('here')\n}",
+			"const rows: Row[] = [{ id: 1 }]\nabstract class Base { protected abstract n: number }\nfunction fail(): " +
+			"never {\n\tthrow new TypeError('here')\n}",
 			"undefined"},
 		{"rows.push({ id: Color.Green } as { id: number })\nreturn [Color[0], rows.length, Shapes.sides]", `["Red",2,4]`},
 		{"rows.map(r => r.id)", "[1,5]"},
 		{"const first = row[0]", "program.ts:1:15: nothing declares row"},
 		{"enum Color { Blue = 7 }\nreturn [Color.Blue, Object.keys(Color).length]", "[7,2]"},
-		{"const log: string[] = []\nfunction logged(c: any, context: ClassDecoratorContext) { log.push(String(context.name)) }\n@logged class Marked {}\nreturn log",
+		{"const log: string[] = []\nfunction logged(c: any, " +
+			"context: ClassDecoratorContext) { log.push(String(context.name)) }\n@logged class Marked {}\nreturn log",
 			`["Marked"]`},
-		{"let total: number = 0\nfor await (const r of rows) total += r.id\n\n fail()", "TypeError: here at 4:2, in program 1 at 7:12"},
+		{"let total: number = 0\nfor await (const r of rows) total += r.id\n\n fail()", "TypeError: here at 4:2, " +
+			"in program 1 at 7:12"},
 		{"return [total, new Marked() instanceof Marked, log.length]", "[6,true,1]"},
 	} {
 		names, err := s.Names(t.Context())
@@ -64,7 +67,8 @@ func tellSession(t *testing.T, s *sandbox.Session, programs *[]*analysis.Program
 	}
 	*programs = append(*programs, p)
 	earlier := ""
-	res, err := s.Run(t.Context(), sandbox.Program{Source: p.JS, Lookup: p.Lookup, Earlier: func(n, line, column int) (int, int) {
+	res, err := s.Run(t.Context(), sandbox.Program{Source: p.JS, Lookup: p.Lookup, Earlier: func(n, line,
+		column int) (int, int) {
 		line, column = (*programs)[n-1].Lookup(line, column)
 		earlier = ", in program " + jsonOf(n) + " at " + jsonOf(line) + ":" + jsonOf(column)
 		return line, column
