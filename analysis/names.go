@@ -61,8 +61,9 @@ func (p *Program) InSession(file string, names []string) (*Program, []Problem) {
 // maxNames is how many names of a session a problem lists.
 const maxNames = 30
 
-// namesThere lists what a session has.
+// namesThere lists what a session has, without the helpers that esbuild declares.
 func namesThere(names []string) string {
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return strings.HasPrefix(name, "__") })
 	if len(names) == 0 {
 		return "the session has declared nothing: declare it in this program"
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 func TestNamesOfASession(t *testing.T) {
-	session := []string{"rows", "Account", "next"}
+	session := []string{"rows", "__decorateElement", "Account", "next"}
 	for _, c := range []struct{ text, problems, dynamic string }{
 		{"return rows.length", "", "1:8"},
 		{"const n = row.length; return n",

@@ -36,7 +36,7 @@ type Options struct {
 	// Memory bounds the memory of all running guests together, in bytes. Zero means a quarter of the memory of the
 	// machine or its container, and 512 MiB at most. One owner gets three quarters at most, see [Program.Owner]. A run
 	// that needs more than is left ends as [OutOfMemory]. A run without memory at the start waits, or is [Refused] if
-	// too many of its owner wait.
+	// too many of its owner wait. Sessions may have a quarter of it between their programs.
 	Memory int64
 	// ParkKey authenticates the images of parked runs: the holder of the key can make an image, and so any state of a
 	// guest. Engines that resume each other's runs share it. nil makes a key for this engine alone.

@@ -17,7 +17,8 @@ import (
 //
 // A name has one variable for the life of the session, as in the console of Chrome. A program may declare it again, in
 // any way: it keeps its value until that declaration is reached, and functions of earlier programs see the new value.
-// codemode, console and input are the exception: a declaration of them ends with its program.
+// codemode, console and input are the exception: a declaration of them ends with its program, and so does what eval
+// declares with var.
 //
 // A program that returns or throws is the new state of the session. One that ends in any other way (see [Kind]) leaves
 // the session as it was. Calls, timers and promises that are pending at the end are dropped, see [Dropped]: no part of
@@ -398,6 +399,11 @@ func (s *Session) Size() int64 {
 	return s.charged + s.held
 }
 
+// SessionMemory is how many bytes the sessions of the engine have between their programs, without guests, and how many
+// they may have. If a session grows beyond that, its program ends as [OutOfMemory]: put others away first, those that
+// were not used for long.
+func (e *Engine) SessionMemory() (used, total int64) { return e.sessions.Used(), e.sessions.Total() }
+
 // Programs is how many programs have made the session what it is. Those that it forgot do not count.
 func (s *Session) Programs() int {
 	s.mu.Lock()
@@ -409,7 +415,8 @@ func (s *Session) Programs() int {
 const namesBytes = 4 << 20
 
 // Names lists what the next program can use, in the order of declaration. Making the list runs no code of a program: no
-// getter, no trap of a proxy. Names fails with [ErrSessionBusy] while a program runs.
+// getter, no trap of a proxy. But it comes from the guest: a program that has taken over the interpreter may make it say
+// anything, so texts in it are as untrusted as a result. Names fails with [ErrSessionBusy] while a program runs.
 func (s *Session) Names(ctx context.Context) ([]Name, error) {
 	if err := s.take(); err != nil {
 		return nil, err

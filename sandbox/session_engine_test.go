@@ -207,8 +207,8 @@ func TestMemoryOfSessions(t *testing.T) {
 		s.Close()
 		s.Close()
 	}
-	if e.memory.Used() != 0 || e.sessions.Used() != 0 {
-		t.Errorf("after the last session, %d and %d bytes are in use", e.memory.Used(), e.sessions.Used())
+	if used, total := e.SessionMemory(); e.memory.Used() != 0 || used != 0 || total != 24<<20 {
+		t.Errorf("after the last session, %d and %d of %d bytes are in use", e.memory.Used(), used, total)
 	}
 }
 
@@ -319,4 +319,37 @@ func TestASessionDoesNotLeak(t *testing.T) {
 			t.Errorf("%.20s: the session grew from %d to %d bytes", p, first, last)
 		}
 	}
+}
+
+func FuzzOpenSession(f *testing.F) {
+	e := testEngine(f)
+	s, err := e.NewSession("anna")
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer s.Close()
+	sessionSays(f, s, "let x = {a: 1}; const f = () => x")
+	image, err := s.Image()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(image[len(sessionMagic)+32:])
+	f.Add([]byte("\x02\x00\x00\x00{}"))
+	// The fuzzer knows the key: what is behind the authentication must hold by itself, and so must the host when the
+	// memory of a guest is anything.
+	f.Fuzz(func(t *testing.T, rest []byte) {
+		image := append(append(append([]byte(nil), sessionMagic...), e.sign(sessionMagic, rest)...), rest...)
+		s, err := e.Open("anna", image)
+		if err != nil {
+			return
+		}
+		defer s.Close()
+		limits := Limits{CPU: 20 * time.Millisecond, Wall: time.Second, Memory: 16 << 20}
+		_, _ = s.Names(t.Context())
+		_, _ = s.Run(t.Context(), Program{Source: "return f()", Limits: limits}, echo)
+		_, _ = s.Run(t.Context(), Program{Source: "let x = 2; return f()", Limits: limits}, echo)
+		if got := said(e.Run(t.Context(), Program{Source: "return [typeof x, 1]"}, echo)); got != `["undefined",1]` {
+			t.Errorf("a single program says %s", got)
+		}
+	})
 }
