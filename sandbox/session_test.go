@@ -90,7 +90,7 @@ var sessionStories = map[string][]step{
 	"a stopped program leaves nothing": {
 		{"let x = [1]; globalThis.g = 1", "undefined"},
 		{"x.push(2); let y = 1; g = 2; Array.prototype.push = null; " +
-			"for (;;);", "timed out: the program computed longer than 200ms"},
+			"for (;;);", "timed out: the program computed longer than 400ms"},
 		{"x.push(2); const a = []; for (;;) a.push(new Array(1e5).fill(a.length))",
 			"out of memory: the program needs more than the 16 MiB of memory it may have"},
 		{"x.push(2); return 'x'.repeat(2e6)", "too much output: the result is larger than 1048576 bytes of JSON: " +
@@ -120,6 +120,16 @@ var sessionStories = map[string][]step{
 			"await p; x = 99", "Error: timer"},
 		{"x = 2; go(); await p; return [x, f()]", "[2,2]"},
 		{"let x = 3; return f()", "3"},
+	},
+	"garbage is collected while a program has the variables": {
+		{"let x = {a: 1}, n = 0; x.me = x; const f = () => x.a; function fill(k) { for (let i = 0; i < k; " +
+			"i++) { const a = {}; a.me = a } }\n" +
+			"fill(1e5); await new Promise(r => setTimeout(r, 1)); fill(1e5); return f()", "1"},
+		{"let x = {a: 2}; fill(1e5); await codemode.a__echo(1); fill(1e5); const g = async () => { fill(1e5); " +
+			"await null; return x.a };" +
+			" return [f(), await g()]", "[2,2]"},
+		{"var x = {a: 3}; const p = g(); fill(2e5); throw new Error(String(await p))", "Error: 3"},
+		{"class x { static a = 4 } fill(2e5); await null; fill(2e5); return [f(), await g(), typeof n]", `[4,4,"number"]`},
 	},
 	"each program has its own input, codemode and console": {
 		{"const console = null, codemode = null; let input = 5; return input", "5"},
@@ -162,7 +172,7 @@ func TestSessionStories(t *testing.T) {
 					s = reopened(t, e, s)
 				}
 				res, err := s.Run(t.Context(), Program{Source: step.source,
-					Limits: Limits{CPU: 200e6, Memory: 16 << 20, Calls: 50}}, slowEcho)
+					Limits: Limits{CPU: 400e6, Memory: 16 << 20, Calls: 50}}, slowEcho)
 				if got := said(res, err); got != step.want {
 					t.Fatalf("program %d:\n%s\ngave %s, want %s", i+1, step.source, got, step.want)
 				}
