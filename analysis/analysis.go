@@ -57,6 +57,10 @@ type Program struct {
 	// Unreturned is where the last statement begins if its value may have been meant as the program's: it is an
 	// expression, and no return gives a value.
 	Unreturned Position
+	// Free are the names that the text uses, and that neither it nor every program declares: see [Program.InSession].
+	Free []Use
+	// Opaque says that the text may declare names without showing them.
+	Opaque bool
 	// Unread says that the text is too large or too complex to read: JS is the text itself, and its calls are unknown.
 	Unread bool
 

@@ -184,6 +184,7 @@ func (c *compiler) finish(out output, f form) {
 		return
 	}
 	p.list(w)
+	p.free(tree)
 	p.result(tree, f)
 }
 

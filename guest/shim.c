@@ -8,6 +8,8 @@
  *   cm_do(DO_START, n, name_n, input_n)  the buffer holds program, name and input (JSON)
  *   cm_do(DO_SETTLE, id, how, n) the buffer holds the answer of call id; with SETTLE_PUMP it does DO_PUMP then
  *   cm_do(DO_PUMP)               runs jobs and due timers until the run waits or has ended
+ *   cm_do(DO_REST)               after a run of a session: ends all that is left of it
+ *   cm_do(DO_NAMES)              between runs of a session: lists what it has declared
  *   cm_where()                   after a trap: where the program was
  *
  * One function does it all because a host keeps a native stack for each.
@@ -37,7 +39,7 @@ enum { RUN_WAITING, RUN_RETURNED, RUN_RETURNED_UNDEFINED, RUN_THREW, RUN_REFUSED
 
 enum { SETTLE_VALUE, SETTLE_UNDEFINED, SETTLE_ERROR, SETTLE_PUMP = 4 };
 
-enum { DO_BUFFER, DO_START, DO_SETTLE, DO_PUMP };
+enum { DO_BUFFER, DO_START, DO_SETTLE, DO_PUMP, DO_REST, DO_NAMES };
 
 /* Read and written by the host; abi.go holds the same layout. All offsets are
    multiples of 8 for 64-bit fields. */
@@ -63,11 +65,13 @@ static struct shared {
     uint8_t seed[32];         /* 88 in: randomness of this run */
     uint64_t random_state;    /* 120 in: of Math.random */
     uint32_t in, in_cap;      /* 128 out: the buffer; the host writes less than that */
+    uint32_t promises;        /* 136 out: after DO_REST: for how many promises something waited */
+    uint32_t timers;          /* 140 out: how many timers were set */
 } shared;
 
-enum { FLAG_BIG_INTEGERS = 1 };
+enum { FLAG_BIG_INTEGERS = 1, FLAG_SESSION = 2 };
 
-_Static_assert(offsetof(struct shared, seed) == 88 && sizeof(struct shared) == 136, "abi.go says so");
+_Static_assert(offsetof(struct shared, seed) == 88 && sizeof(struct shared) == 144, "abi.go says so");
 
 static JSRuntime *rt;
 static JSContext *ctx;
@@ -1456,6 +1460,7 @@ static void finish_throw(JSValue v, int status) {
 static void finish_return(JSValue v) {
     static Enc e;
     ended = true; /* toJSON may be the program's own */
+    free(e.b.p); /* of the last run of a session */
     memset(&e.b, 0, sizeof e.b);
     e.what = "result";
     e.depth = 0;
@@ -1521,7 +1526,6 @@ static void report_rejections(void) {
         }
         console_put(3, line, cut_text(line, n + 1, n));
     }
-    rejections.len = 0;
 }
 
 static bool check_main(void) {
@@ -1568,6 +1572,7 @@ static void cm_pump(void) {
         JSValue v = JS_Call(ctx, t.func, JS_UNDEFINED, t.argc, (JSValueConst *)t.argv);
         if (JS_IsException(v)) {
             JSValue x = JS_GetException(ctx);
+            timer_free(t);
             if (JS_IsUncatchableError(x)) {
                 JS_FreeValue(ctx, x);
                 return;
@@ -1620,11 +1625,14 @@ static void cm_settle(int32_t id, int32_t how, uint32_t n) {
 EXPORT(cm_where) void cm_where(void) {
     shared.line = shared.column = 0;
     JSStackFrame *sf = rt->current_stack_frame;
+    JSAtom file = JS_ATOM_NULL;
+    if (JS_IsObject(main_function)) file = JS_VALUE_GET_OBJ(main_function)->u.func.function_bytecode->filename;
     for (int i = 0; sf && i < 64; i++, sf = sf->prev_frame) {
         if (!JS_IsObject(sf->cur_func)) continue;
         JSObject *p = JS_VALUE_GET_OBJ(sf->cur_func);
         if (!js_class_has_bytecode(p->class_id) || !sf->cur_pc) continue;
         JSFunctionBytecode *b = p->u.func.function_bytecode;
+        if (file && b->filename != file) continue; /* of an earlier program of the session, for one */
         int col;
         shared.line = find_line_num(ctx, b, sf->cur_pc - b->byte_code_buf - 1, &col);
         shared.column = col;
@@ -1653,8 +1661,281 @@ static bool is_body(JSValueConst script, size_t len) {
     return found == 1;
 }
 
+/* ---- sessions ---- */
+
+/* The function that holds the program, of its script: the variables of the session are around it. */
+static JSValue session_function(JSValue script) {
+    JSVarRef **refs = js_malloc(ctx, (js_session.count + 1) * sizeof *refs);
+    if (!refs) {
+        JS_FreeValue(ctx, script);
+        return JS_EXCEPTION;
+    }
+    for (int i = 0; i < js_session.count; i++) refs[i] = js_session.vars[i].ref; /* last are the program's new ones: NULL */
+    JSValue f = JS_EvalFunctionInternal(ctx, script, ctx->global_obj, refs, NULL);
+    js_free(ctx, refs);
+    return f;
+}
+
+/* Makes the program's variables those of the session. One that the session has
+   moves into the frame, with its value, and out again when the frame ends. */
+static int session_bind(JSStackFrame *sf) {
+    JSFunctionBytecode *b = JS_VALUE_GET_OBJ(sf->cur_func)->u.func.function_bytecode;
+    for (int i = 0; i < js_session.count; i++) {
+        JSSessionVar *v = &js_session.vars[i];
+        if (v->var_idx < 0) continue;
+        if (!v->ref) {
+            v->ref = get_var_ref(ctx, sf, v->var_idx, false);
+            if (!v->ref) return -1;
+            continue;
+        }
+        JSVarDef *vd = &b->vardefs[b->arg_count + v->var_idx];
+        JSVarRef *r = v->ref;
+        JSValue *slot = &sf->var_buf[v->var_idx];
+        *slot = r->value; /* the frame is new: it holds undefined */
+        if (JS_IsUninitialized(*slot) && !vd->is_lexical) *slot = JS_UNDEFINED;
+        r->is_detached = false;
+        r->is_coro = true;
+        r->pvalue = slot;
+        r->var_ref_idx = vd->var_ref_idx;
+        r->stack_frame = sf;
+        sf->var_refs[vd->var_ref_idx] = r;
+        JS_REF_COUNT(sf->cur_gc_obj)++;
+    }
+    return 0;
+}
+
+/* js_async_function_call, with session_bind before the first instruction. */
+static JSValue session_call(JSValueConst f) {
+    JSAsyncFunctionData *s = js_mallocz(ctx, sizeof *s);
+    if (!s) return JS_EXCEPTION;
+    JS_REF_COUNT(s) = 1;
+    add_gc_object(rt, &s->header, JS_GC_OBJ_TYPE_ASYNC_FUNCTION);
+    s->promise = JS_UNDEFINED;
+    JSValue promise = js_promise_new(ctx, JS_UNDEFINED, NULL);
+    bool ok = !JS_IsException(promise);
+    if (ok) {
+        s->promise = js_dup(promise);
+        ok = !async_func_init(ctx, &s->func_state, f, JS_UNDEFINED, 0, NULL);
+    }
+    if (ok) {
+        s->is_active = true;
+        s->func_state.frame.cur_gc_obj = &s->header;
+        ok = !session_bind(&s->func_state.frame) && js_async_function_resume(ctx, s);
+    }
+    js_async_function_free(rt, s);
+    if (ok) return promise;
+    JS_FreeValue(ctx, promise);
+    return JS_EXCEPTION;
+}
+
+/* A program that timers ended may be in the middle: its variables leave its frame. */
+static void session_leave(void) {
+    for (int i = 0; i < js_session.count; i++) {
+        JSVarRef *r = js_session.vars[i].ref;
+        if (!r || r->is_detached) continue;
+        r->stack_frame->var_refs[r->var_ref_idx] = NULL;
+        close_var_ref(rt, r);
+    }
+}
+
+/* Ends what waits for promises: it would run when a later program settles them. */
+static void drop_reactions(void) {
+    struct list_head all, *el, *el1, *el2;
+    shared.promises = 0;
+    if (!js_reactions) return;
+    init_list_head(&all);
+    list_for_each(el, &rt->gc_obj_list) {
+        JSGCObjectHeader *gp = list_entry(el, JSGCObjectHeader, link);
+        if (JS_GC_TYPE(gp) != JS_GC_OBJ_TYPE_JS_OBJECT) continue;
+        JSObject *p = (JSObject *)gp;
+        JSPromiseData *s = p->class_id == JS_CLASS_PROMISE ? p->u.opaque : NULL;
+        if (!s || list_empty(&s->promise_reactions[0])) continue;
+        shared.promises++;
+        for (int i = 0; i < 2; i++)
+            list_for_each_safe(el1, el2, &s->promise_reactions[i]) {
+                list_del(el1);
+                list_add_tail(el1, &all);
+            }
+    }
+    list_for_each_safe(el, el1, &all)
+        promise_reaction_data_free(rt, list_entry(el, JSPromiseReactionData, link));
+}
+
+/* Nobody will answer these calls. A later program that awaits one learns that. */
+static void drop_calls(void) {
+    for (uint32_t i = 0; i < calls.cap; i++) {
+        Slot *s = &calls.slots[i];
+        if (!s->id) continue;
+        JSPromiseData *p = JS_GetOpaque(s->promise, JS_CLASS_PROMISE);
+        JSValue m = JS_NewString(ctx, "the program that made this call ended before the answer came");
+        JSValue e = new_error("Error", m);
+        JS_FreeValue(ctx, m);
+        if (JS_IsException(e)) JS_FreeValue(ctx, JS_GetException(ctx));
+        else {
+            p->promise_result = e;
+            p->promise_state = JS_PROMISE_REJECTED;
+            p->is_handled = true;
+        }
+        JS_FreeValue(ctx, s->promise);
+        JS_FreeValue(ctx, s->func);
+        s->id = 0;
+    }
+}
+
+static void drop_jobs(void) {
+    struct list_head *el, *el1;
+    list_for_each_safe(el, el1, &rt->job_list) {
+        JSJobEntry *e = list_entry(el, JSJobEntry, link);
+        list_del(el);
+        for (int i = 0; i < e->argc; i++) JS_FreeValue(ctx, e->argv[i]);
+        js_free(ctx, e);
+    }
+}
+
+/* A buffer is kept for the next program unless it is large. */
+static void buf_rest(Buf *b) {
+    b->len = 0;
+    if (b->cap <= 4096) return;
+    free(b->p);
+    b->p = NULL;
+    b->cap = 0;
+}
+
+static size_t base_size;     /* of the heap before any program */
+static JSValue base_globals; /* an object with the names of the global object before any program */
+
+static JSValue data_property(JSValueConst v, JSAtom atom);
+
+/* The name of the class of an object, as far as reading it runs nothing of the program's. */
+static int put_class(Buf *b, JSValueConst v) {
+    JSValue ctor = data_property(v, JS_ATOM_constructor), name = JS_UNDEFINED;
+    if (JS_IsFunction(ctx, ctor)) name = data_property(ctor, JS_ATOM_name);
+    JS_FreeValue(ctx, ctor);
+    size_t n;
+    const char *s = JS_IsString(name) ? JS_ToCStringLen(ctx, &n, name) : NULL;
+    JS_FreeValue(ctx, name);
+    if (!s) return 0;
+    int r = buf_put(b, ",\"class\":", 9) || enc_bytes(b, s, cut_text(s, n, 100));
+    JS_FreeCString(ctx, s);
+    return r;
+}
+
+/* Whether it is a class: only its source begins with that word. */
+static bool is_class(JSValueConst v) {
+    JSObject *p = JS_VALUE_GET_OBJ(v);
+    if (p->class_id != JS_CLASS_BYTECODE_FUNCTION) return false;
+    JSFunctionBytecode *b = p->u.func.function_bytecode;
+    return b->source && b->source_len > 5 && !memcmp(b->source, "class", 5);
+}
+
+static const char *type_of(JSValueConst v) {
+    switch (JS_VALUE_GET_NORM_TAG(v)) {
+    case JS_TAG_UNDEFINED: return "undefined";
+    case JS_TAG_NULL: return "null";
+    case JS_TAG_BOOL: return "boolean";
+    case JS_TAG_INT: case JS_TAG_FLOAT64: return "number";
+    case JS_TAG_STRING: case JS_TAG_STRING_ROPE: return "string";
+    case JS_TAG_BIG_INT: case JS_TAG_SHORT_BIG_INT: return "bigint";
+    case JS_TAG_SYMBOL: return "symbol";
+    }
+    if (JS_GetClassID(v) == tool_class || JS_IsFunction(ctx, v)) return is_class(v) ? "class" : "function";
+    return "object";
+}
+
+/* One name: {"name","kind","type","class"}. */
+static int put_name(Buf *b, JSAtom atom, const char *kind, JSValueConst v) {
+    size_t n;
+    const char *s = JS_AtomToCStringLen(ctx, &n, atom), *type = type_of(v);
+    if (!s) return -1;
+    int r = buf_put(b, b->len > 1 ? "," : "", b->len > 1) || buf_put(b, "{\"name\":", 8) || enc_bytes(b, s, n)
+        || buf_put(b, ",\"kind\":\"", 9) || buf_put(b, kind, strlen(kind))
+        || buf_put(b, "\",\"type\":\"", 10) || buf_put(b, type, strlen(type)) || buf_char(b, '"');
+    JS_FreeCString(ctx, s);
+    if (!r && !strcmp(type, "object")) r = put_class(b, v);
+    return r || buf_char(b, '}') ? -1 : 0;
+}
+
+/* What a program of the session can use besides what every program can. */
+static void cm_names(void) {
+    static Buf names;
+    Buf *b = &names;
+    JS_UpdateStackTop(rt);
+    b->len = 0;
+    b->max = 4 << 20;
+    int r = buf_char(b, '[');
+    for (int i = 0; !r && i < js_session.count; i++) {
+        JSSessionVar *v = &js_session.vars[i];
+        if (!v->ref || JS_IsUninitialized(*v->ref->pvalue)) continue;
+        r = put_name(b, v->name, v->is_const ? "const" : v->is_lexical ? "let" : "var", *v->ref->pvalue);
+    }
+    JSObject *g = JS_VALUE_GET_OBJ(ctx->global_obj), *base = JS_VALUE_GET_OBJ(base_globals);
+    JSShapeProperty *prs = get_shape_prop(g->shape);
+    for (uint32_t i = 0; !r && i < g->shape->prop_count; i++, prs++) {
+        JSProperty *pr;
+        uint32_t index;
+        if (prs->atom == JS_ATOM_NULL || JS_AtomIsArrayIndex(ctx, &index, prs->atom)) continue;
+        if (find_own_property(&pr, base, prs->atom)) continue;
+        JSValue name = JS_AtomToValue(ctx, prs->atom);
+        bool data = (prs->flags & JS_PROP_TMASK) == JS_PROP_NORMAL;
+        if (JS_IsString(name)) r = put_name(b, prs->atom, "global", data ? g->prop[i].u.value : JS_UNDEFINED);
+        JS_FreeValue(ctx, name);
+    }
+    shared.out = (uint32_t)(uintptr_t)b->p;
+    shared.out_len = r || buf_char(b, ']') ? 0 : b->len;
+}
+
+/* What a session may grow by before its cycles are collected. All of it is kept, and charged. */
+#define GARBAGE_MAX (128 << 10)
+
+static void collect_garbage(void) {
+    static size_t last; /* the size after the last time, at first that of the snapshot */
+    if (!last) last = base_size;
+    if (rt->malloc_state.malloc_size < last + GARBAGE_MAX) return;
+    JS_RunGC(rt);
+    last = rt->malloc_state.malloc_size;
+}
+
+/* The host has read what the run gave. Nothing of it runs any more. */
+static void cm_rest(void) {
+    JS_UpdateStackTop(rt);
+    if (JS_HasException(ctx)) JS_FreeValue(ctx, JS_GetException(ctx));
+    session_leave();
+    JS_FreeValue(ctx, main_promise);
+    JS_FreeValue(ctx, main_function);
+    JS_FreeValue(ctx, main_script);
+    main_promise = main_function = main_script = JS_UNDEFINED;
+    shared.timers = timers.len;
+    timers.running = 0;
+    while (timers.len) timer_free(timer_remove(timers.len - 1));
+    drop_jobs();
+    drop_reactions();
+    drop_calls();
+    for (uint32_t i = 0; i < rejections.len; i++) {
+        JS_FreeValue(ctx, rejections.p[i].promise);
+        JS_FreeValue(ctx, rejections.p[i].reason);
+    }
+    for (uint32_t i = 0; i < raised.len; i++) JS_FreeValue(ctx, raised.p[i].error);
+    rejections.len = raised.len = 0;
+    collect_garbage();
+    drop_jobs(); /* what was freed may have been registered for that */
+    memset(&rng, 0, sizeof rng);
+    buf_rest(&console);
+    if (shared.in_cap > 4096) {
+        free(buffer);
+        shared.in = shared.in_cap = 0;
+        buffer = NULL;
+    }
+    shared.console_len = shared.console_dropped = 0;
+    shared.out_of_memory = shared.pending = shared.too_many = shared.thrown_by = shared.line = shared.column = 0;
+    shared.next_timer_ms = -1;
+    ended = false;
+    shared.out = shared.out_len = 0;
+}
+
 static void cm_start(uint32_t n, uint32_t name_n, uint32_t input_n) {
     JS_UpdateStackTop(rt);
+    bool session = shared.flags & FLAG_SESSION;
+    shared.status = RUN_WAITING; /* the last program of a session has left its own */
     rng_seed();
     ctx->random_state = shared.random_state | 1; /* zero would stay zero */
     shared.random_state = 0;
@@ -1674,6 +1955,7 @@ static void cm_start(uint32_t n, uint32_t name_n, uint32_t input_n) {
     memcpy(name, buffer + n, k);
     name[k] = 0;
     JSEvalOptions o = { JS_EVAL_OPTIONS_VERSION, JS_EVAL_TYPE_GLOBAL | JS_EVAL_FLAG_COMPILE_ONLY, name, 0 };
+    if (session) o.eval_flags |= JS_EVAL_FLAG_SESSION;
     script = JS_EvalThis2(ctx, ctx->global_obj, text, strlen(WRAP_BEFORE) + len, &o);
     js_free(ctx, text);
     if (JS_IsException(script)) {
@@ -1686,17 +1968,22 @@ static void cm_start(uint32_t n, uint32_t name_n, uint32_t input_n) {
         finish_throw(JS_GetException(ctx), RUN_REFUSED);
         return;
     }
-    if (input_n) {
+    if (input_n || session) {
         buffer[n + name_n + input_n] = 0;
-        JSValue v = dec_json(buffer + n + name_n, input_n);
+        JSValue v = input_n ? dec_json(buffer + n + name_n, input_n) : JS_UNDEFINED;
         if (JS_IsException(v)) goto thrown;
-        JS_DefinePropertyValueStr(ctx, ctx->global_obj, "input", v, JS_PROP_C_W_E);
+        if (JS_DefinePropertyValueStr(ctx, ctx->global_obj, "input", v, JS_PROP_C_W_E) <= 0 && session) {
+            JS_FreeValue(ctx, script);
+            JS_ThrowTypeError(ctx, "an earlier program of the session has made globalThis.input read-only: "
+                                   "this program cannot get its own");
+            goto thrown;
+        }
     }
     main_script = js_dup(script);
-    f = JS_EvalFunction(ctx, script);
+    f = session ? session_function(script) : JS_EvalFunction(ctx, script);
     if (JS_IsException(f)) goto thrown;
     main_function = f;
-    main_promise = JS_Call(ctx, f, JS_UNDEFINED, 0, NULL);
+    main_promise = session ? session_call(f) : JS_Call(ctx, f, JS_UNDEFINED, 0, NULL);
     if (JS_IsException(main_promise)) goto thrown;
     cm_pump();
     return;
@@ -1732,6 +2019,8 @@ EXPORT(cm_do) uint32_t cm_do(uint32_t what, uint32_t a, uint32_t b, uint32_t c) 
         if (b & SETTLE_PUMP) cm_pump();
         break;
     case DO_PUMP: cm_pump(); break;
+    case DO_REST: cm_rest(); break;
+    case DO_NAMES: cm_names(); break;
     }
     return 0;
 }
@@ -1748,6 +2037,17 @@ static void forget_sources(void) {
         b->source = NULL;
         b->source_len = 0;
     }
+}
+
+static int keep_globals(void) {
+    JSPropertyEnum *tab;
+    uint32_t n;
+    base_globals = JS_NewObjectProto(ctx, JS_NULL);
+    if (JS_IsException(base_globals)) return -1;
+    if (JS_GetOwnPropertyNames(ctx, &tab, &n, ctx->global_obj, JS_GPN_STRING_MASK)) return -1;
+    for (uint32_t i = 0; i < n; i++) JS_DefinePropertyValue(ctx, base_globals, tab[i].atom, JS_TRUE, 0);
+    JS_FreePropertyEnum(ctx, tab, n);
+    return 0;
 }
 
 /* Whether cm_init has run: preinit wrote its result into the module. */
@@ -1806,10 +2106,13 @@ EXPORT(cm_init) int32_t cm_init(uint32_t stack_size, uint32_t gc_threshold) {
     memset(bootstrap_js, 0, sizeof bootstrap_js);
     forget_sources();
     if (js_autoinit_all(ctx)) return 6;
+    if (keep_globals()) return 9;
     JS_RunGC(rt);
     fill_holes();
     if (!cm_buffer(4095)) return 8;
+    main_promise = main_function = main_script = JS_UNDEFINED;
     if (js_arena_pack(rt)) return 7;
+    base_size = rt->malloc_state.malloc_size;
     wiping = false;
     return 0;
 fail:

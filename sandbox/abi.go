@@ -15,6 +15,7 @@ import (
 //	44 console dropped  48 console max  52 args max  56 result max
 //	60 out of memory  64 pending  68 too many  72 flags  76 line  80 column  84 thrown by
 //	88 seed (32 bytes)  120 random state (uint64)  128 in  132 in cap
+//	136 promises  140 timers
 const (
 	sharedNow            = 0
 	sharedMono           = 8
@@ -38,7 +39,9 @@ const (
 	sharedSeed           = 88
 	sharedIn             = 128
 	sharedInCap          = 132
-	sharedSize           = 136
+	sharedPromises       = 136
+	sharedTimers         = 140
+	sharedSize           = 144
 )
 
 // What the guest puts into status.
@@ -57,6 +60,8 @@ const (
 	doStart
 	doSettle
 	doPump
+	doRest
+	doNames
 )
 
 // How doSettle settles a call.
@@ -74,7 +79,10 @@ const (
 	callNoRoom  = -3
 )
 
-const flagBigIntegers = 1
+const (
+	flagBigIntegers = 1
+	flagSession     = 2
+)
 
 var errOutOfBounds = errors.New("the guest gave an address outside its memory")
 

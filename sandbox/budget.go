@@ -21,6 +21,8 @@ const (
 	usualMemory = 512 << 20
 	memoryShare = 4
 	leastMemory = 96 << 20
+	// sessionsShare is the part of that memory which sessions may have between their programs: the rest is for programs.
+	sessionsShare = 4
 	// maxQueued is how many programs of one owner may wait for memory.
 	maxQueued = 256
 )
@@ -48,7 +50,11 @@ func (r *Run) reserve(size, held int) bool {
 		return true
 	}
 	more := steps(need - r.reserved)
-	if err := r.engine.memory.Try(r.program.Owner, more); err != nil {
+	err := r.engine.memory.Try(r.program.Owner, more)
+	if err != nil && r.engine.warm.coolAll() {
+		err = r.engine.memory.Try(r.program.Owner, more)
+	}
+	if err != nil {
 		r.full = fair.IsFull(err)
 		return false
 	}

@@ -48,6 +48,18 @@ func (c *codeCopy) enter(memory int64, alone bool) (g *guest, ok bool) {
 	return g, true
 }
 
+// enterAgain is enter for a guest of the copy that a session has kept. It reports false if the engine is closed: then
+// the guest is too.
+func (c *codeCopy) enterAgain() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed {
+		c.users++
+		c.runs.Add(1)
+	}
+	return !c.closed
+}
+
 // leave unregisters a run. It closes the guest (which may be nil), unless keep allows keeping it and there is room.
 func (c *codeCopy) leave(g *guest, keep bool) {
 	c.mu.Lock()

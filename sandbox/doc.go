@@ -6,8 +6,14 @@
 //
 //	r, err := engine.Run(ctx, sandbox.Program{Source: "return await codemode.a__b({x: 1})"}, host)
 //
+// A [Session] is a heap that lives on from one program to the next:
+//
+//	s, err := engine.NewSession("anna")
+//	_, err = s.Run(ctx, sandbox.Program{Source: "let n = 1; const up = () => ++n"}, host)
+//	r, err := s.Run(ctx, sandbox.Program{Source: "return up()"}, host) // 2
+//
 // A user may rely on this: every run ends, within its [Limits] and a few milliseconds; nothing of one run is visible to
-// another; the only way out of a run is the Host; and how a run ended ([Error.Kind]) is what the host observed,
-// regardless of what the program says. Package hostfns decides which calls a program may make; this package does not
-// know.
+// another, unless both belong to one session; the only way out of a run is the Host; and how a run ended ([Error.Kind])
+// is what the host observed, regardless of what the program says. Package hostfns decides which calls a program may
+// make; this package does not know.
 package sandbox

@@ -36,7 +36,7 @@ type Options struct {
 	// Memory bounds the memory of all running guests together, in bytes. Zero means a quarter of the memory of the
 	// machine or its container, and 512 MiB at most. One owner gets three quarters at most, see [Program.Owner]. A run
 	// that needs more than is left ends as [OutOfMemory]. A run without memory at the start waits, or is [Refused] if
-	// too many of its owner wait.
+	// too many of its owner wait. Sessions may have a quarter of it between their programs.
 	Memory int64
 	// ParkKey authenticates the images of parked runs: the holder of the key can make an image, and so any state of a
 	// guest. Engines that resume each other's runs share it. nil makes a key for this engine alone.
@@ -75,6 +75,8 @@ type Engine struct {
 	turns      *turns
 	dump       dump
 	memory     *fair.Budget
+	sessions   *fair.Budget // the part of memory that sessions without a program may have
+	warm       warm
 	imaging    sync.Mutex // the engine writes one image at a time
 	waiting    sync.Map   // the run that waits for memory to grow, by owner
 
@@ -105,6 +107,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 		o.Memory = defaultMemory(machineMemory())
 	}
 	e.memory = fair.New("memory for programs", o.Memory, maxQueued)
+	e.sessions = fair.New("memory for sessions", o.Memory/sessionsShare, 0)
 	if e.maxIdle <= 0 {
 		e.maxIdle = 2 * runtime.GOMAXPROCS(0)
 	}
@@ -290,10 +293,10 @@ func (e *Engine) get(ctx context.Context, memory int64) (g *guest, err error) {
 	return g, err
 }
 
-// put takes a guest back after its run. One that trapped or grew is closed.
+// put takes a guest back after its run. One that trapped, grew or has settled pages is closed.
 func (e *Engine) put(g *guest) {
 	g.run = nil
-	keep := !g.waste && g.mem.size == e.snapshot.size && g.mem.most == commonMemory
+	keep := !g.waste && g.mem.size == e.snapshot.size && g.mem.most == commonMemory && g.mem.settled == 0
 	if keep {
 		g.mem.limit, g.mem.mayGrow = g.mem.most, nil
 		e.snapshot.restore(g.mem)

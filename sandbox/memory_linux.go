@@ -11,7 +11,10 @@ import (
 	"unsafe"
 )
 
-const madvNoHugePage = 15
+const (
+	madvNoHugePage   = 15
+	madvPopulateRead = 22 // since Linux 5.14
+)
 
 // A snapshot is the memory of an initialised guest. Its image is in a file in memory. Every guest maps a private copy
 // of that file: a page costs nothing until the guest writes to it.
@@ -26,13 +29,11 @@ type snapshot struct {
 
 func newSnapshot(m *module) (*snapshot, error) {
 	s := &snapshot{image: m.image()}
-	name := []byte("codemode-guest\x00")
-	fd, _, errno := syscall.Syscall(sysMemfdCreate, uintptr(unsafe.Pointer(&name[0])), 1 /* MFD_CLOEXEC */, 0)
-	if errno != 0 {
-		return nil, fmt.Errorf("creating the snapshot's file: %w", errno)
+	var err error
+	if s.file, err = memoryFile("codemode-guest"); err != nil {
+		return nil, fmt.Errorf("creating the snapshot's file: %w", err)
 	}
-	s.file = os.NewFile(fd, "codemode-guest")
-	err := s.file.Truncate(int64(len(s.bytes)))
+	err = s.file.Truncate(int64(len(s.bytes)))
 	for _, d := range m.data { // all zero between them, so not needed
 		if err == nil {
 			_, err = s.file.WriteAt(d.bytes, int64(d.at-s.from))
@@ -48,6 +49,16 @@ func newSnapshot(m *module) (*snapshot, error) {
 	}
 	s.counts = s.faultsAreCounted()
 	return s, nil
+}
+
+// memoryFile makes a file in memory.
+func memoryFile(name string) (*os.File, error) {
+	text := append([]byte(name), 0)
+	fd, _, errno := syscall.Syscall(sysMemfdCreate, uintptr(unsafe.Pointer(&text[0])), 1 /* MFD_CLOEXEC */, 0)
+	if errno != 0 {
+		return nil, errno
+	}
+	return os.NewFile(fd, name), nil
 }
 
 func (s *snapshot) close() {
@@ -72,6 +83,7 @@ type mapping struct {
 	unused   bool                // since the last restore
 	watching bool
 	faults   int64 // of this thread, when watching began
+	settled  int   // ranges that settle has mapped; then the snapshot is no longer below the pages
 }
 
 // A pageRange are the pages from at to before end.
@@ -186,6 +198,62 @@ func (s *snapshot) restore(m *mapping) {
 	m.known = m.ownPages() <= manyPages // otherwise the next restore tries again
 }
 
+// changed calls yield for the pages that m owns, from at to before end: all others are as in the snapshot, or as at the
+// last time. It is restore's cheap way to know them, for a guest that keeps its memory after a run.
+func (s *snapshot) changed(m *mapping, yield func(at, end int)) {
+	m.unused = s.counts
+	if !m.known {
+		m.own = m.own[:0]
+		s.touched(m, func(at, end int) { m.own = append(m.own, pageRange{at, end}) })
+		m.known = true
+	}
+	for _, r := range m.own {
+		yield(r.at, r.end)
+	}
+}
+
+// maxSettled bounds the ranges that settle maps in one guest: the system bounds those of a process.
+const maxSettled = 256
+
+// settle puts the content of pages into a file, and maps a private copy of it in their place. Then they cost nothing,
+// and changed does not yield them, until the guest writes to them. It reports whether it did that. After an error the
+// memory may have holes.
+func (s *snapshot) settle(m *mapping, pages []int) (bool, error) {
+	ranges := make([]pageRange, 0, 16)
+	for _, at := range pages {
+		if n := len(ranges); n > 0 && ranges[n-1].end == at {
+			ranges[n-1].end += hostPage
+		} else {
+			ranges = append(ranges, pageRange{at, at + hostPage})
+		}
+	}
+	if s.pagemap == nil || m.settled+len(ranges) > maxSettled {
+		return false, nil
+	}
+	f, err := memoryFile("codemode-session")
+	if err != nil {
+		return false, nil
+	}
+	defer f.Close() // the mappings keep it
+	for _, r := range ranges {
+		if _, err := f.WriteAt(m.reserved[r.at:r.end], int64(r.at)); err != nil {
+			return false, nil
+		}
+	}
+	m.known = false
+	m.settled += len(ranges)
+	for _, r := range ranges {
+		p := m.reserved[r.at:r.end]
+		_, _, errno := syscall.Syscall6(syscall.SYS_MMAP, uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)),
+			syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_FIXED, f.Fd(), uintptr(r.at))
+		if errno != 0 {
+			return false, fmt.Errorf("mapping pages of a session: %w", errno)
+		}
+		_ = syscall.Madvise(p, madvPopulateRead) // or else the first use of each is a fault
+	}
+	return true, nil
+}
+
 // deepStack is how much of the guest's stack few programs need.
 const deepStack = 64 << 10
 
@@ -265,6 +333,9 @@ func (s *snapshot) faultsAreCounted() bool {
 // trim releases the pages of a waiting guest that equal the snapshot's: programs change many pages and restore their
 // content.
 func (s *snapshot) trim(m *mapping) {
+	if m.settled > 0 {
+		return // below a page there may be another one than the snapshot's
+	}
 	s.touched(m, func(at, end int) {
 		for ; at < end; at += hostPage {
 			if at < s.from || !s.differs(m, at) { // before from is the stack, which is empty

@@ -18,6 +18,7 @@ type mapping struct {
 	most     int // maximum of limit
 	limit    int
 	mayGrow  func(size int) bool // must agree as well; may be nil
+	settled  int                 // always 0 here
 }
 
 func newMapping(most int) (*mapping, error) { return &mapping{most: most, limit: most}, nil }
@@ -55,6 +56,10 @@ func (m *mapping) watch() {}
 func (m *mapping) watched() {}
 
 func (m *mapping) unwatch() {}
+
+func (s *snapshot) settle(*mapping, []int) (bool, error) { return false, nil }
+
+func (s *snapshot) changed(m *mapping, yield func(at, end int)) { yield(0, m.size) }
 
 // written calls yield for every page that differs from the snapshot.
 func (s *snapshot) written(m *mapping, yield func(at int)) {

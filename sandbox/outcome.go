@@ -1,10 +1,12 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"regexp"
 	"strconv"
 	"strings"
@@ -93,6 +95,9 @@ func (r *Run) finished(g *guest) (*Result, error) {
 // failed makes the error of a run that the host stopped, or that trapped.
 func (r *Run) failed(g *guest, cause error) (*Result, error) {
 	res := r.left(g)
+	if r.result != nil { // the guest has forgotten its console
+		res.Console, res.ConsoleDropped = r.result.Console, r.result.ConsoleDropped
+	}
 	e := &Error{Kind: r.stop}
 	switch {
 	case r.stop == TimedOut:
@@ -180,28 +185,59 @@ func describe(out []byte, kind Kind, p *Program) *Error {
 
 var place = regexp.MustCompile(`:(\d+):(\d+)\)?$`)
 
-// stack maps the positions of a JavaScript stack to the author's text, and omits frames outside the program.
-func (p *Program) stack(s string) (string, Position) {
-	name := p.Name
-	if name == "" {
-		name = defaultName
+// fileName is the name of the program in stacks. In a session it has the program's number, so that a position in a
+// function of an earlier program is not taken for one in this program.
+func (p *Program) fileName() string {
+	switch {
+	case p.number > 0:
+		return "program-" + strconv.Itoa(p.number) + cmp.Or(path.Ext(p.Name), ".js")
+	case p.Name == "":
+		return "program.js"
 	}
+	return p.Name
+}
+
+var earlierName = regexp.MustCompile(`\bprogram-([1-9]\d{0,8})\.\w+$`)
+
+// earlier maps a position of an earlier program of the session, whose file name ends before. For the guest, each
+// Source begins on the second line.
+func (p *Program) earlier(before string, line, column int) Position {
+	m := earlierName.FindStringSubmatch(before)
+	if p.number == 0 || m == nil {
+		return Position{}
+	}
+	n, _ := strconv.Atoi(m[1])
+	if line--; line <= 0 || n >= p.number {
+		return Position{}
+	}
+	if p.Earlier != nil {
+		line, column = p.Earlier(n, line, column)
+	}
+	return Position{Line: line, Column: column}
+}
+
+// stack maps the positions of a JavaScript stack to the author's text, and omits frames outside the program and the
+// earlier programs of its session.
+func (p *Program) stack(s string) (string, Position) {
+	name := p.fileName()
 	var b strings.Builder
 	var first Position
 	for line := range strings.Lines(s) {
 		line = strings.TrimRight(line, "\n")
 		m := place.FindStringSubmatchIndex(line)
-		if m == nil || !strings.HasSuffix(line[:m[0]], name) {
+		if m == nil {
 			continue
 		}
 		l, _ := strconv.Atoi(line[m[2]:m[3]])
 		c, _ := strconv.Atoi(line[m[4]:m[5]])
-		pos := p.position(l, c)
+		var pos Position
+		if own := strings.HasSuffix(line[:m[0]], name); !own {
+			pos = p.earlier(line[:m[0]], l, c)
+		} else if pos = p.position(l, c); first.Line == 0 {
+			first = pos
+		}
 		if pos.Line <= 0 {
 			continue
-		}
-		if first.Line == 0 {
-			first = pos
 		}
 		fmt.Fprintf(&b, "%s:%d:%d%s\n", line[:m[0]], pos.Line, pos.Column, line[m[5]:])
 	}

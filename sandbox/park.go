@@ -81,6 +81,7 @@ type imageHeader struct {
 	Clock  time.Duration `json:"clock"`
 	Calls  int           `json:"calls"`
 	Open   []imageCall   `json:"open"`
+	Number int           `json:"number,omitempty"` // of a program of a session
 }
 
 type imageCall struct {
@@ -94,7 +95,7 @@ func (r *Run) parkNow(g *guest, p *parking) error {
 	t := now()
 	h := imageHeader{Guest: r.engine.hash, Name: r.program.Name, Source: r.program.Source, Owner: r.program.Owner,
 		Limits: r.limits,
-		Memory: g.mem.size, CPU: r.cpu, Wall: r.wall(t), Clock: t - g.clock}
+		Memory: g.mem.size, CPU: r.cpu, Wall: r.wall(t), Clock: t - g.clock, Number: r.program.number}
 	r.mu.Lock()
 	h.Calls = r.calls
 	for _, c := range r.open {
@@ -110,11 +111,22 @@ func (r *Run) parkNow(g *guest, p *parking) error {
 
 // deflaters keeps compressors, which take most of a megabyte each.
 var deflaters = sync.Pool{New: func() any {
-	w, _ := flate.NewWriter(nil, flate.DefaultCompression) // fails for other levels only
+	w, _ := flate.NewWriter(nil, flate.BestSpeed) // fails for other levels only
 	return w
 }}
 
 func (e *Engine) writeImage(h imageHeader, g *guest) ([]byte, error) {
+	return e.seal(imageMagic, h, func(yield func(at int, page []byte)) {
+		e.snapshot.written(g.mem, func(at int) {
+			if at >= e.snapshot.from { // before it is the stack, which is empty while nothing runs
+				yield(at, g.mem.reserved[at:at+hostPage])
+			}
+		})
+	})
+}
+
+// seal makes an image of a header and pages.
+func (e *Engine) seal(magic []byte, h any, pages func(yield func(at int, page []byte))) ([]byte, error) {
 	e.imaging.Lock() // the buffers of one image are several times as large as the image
 	defer e.imaging.Unlock()
 	header, err := json.Marshal(h)
@@ -122,7 +134,7 @@ func (e *Engine) writeImage(h imageHeader, g *guest) ([]byte, error) {
 		return nil, fmt.Errorf("writing the image's header: %w", err)
 	}
 	var b bytes.Buffer
-	b.Write(imageMagic)
+	b.Write(magic)
 	b.Write(make([]byte, sha256.Size))
 	_ = binary.Write(&b, binary.LittleEndian, uint32(len(header)))
 	b.Write(header)
@@ -130,12 +142,9 @@ func (e *Engine) writeImage(h imageHeader, g *guest) ([]byte, error) {
 	defer deflaters.Put(w)
 	w.Reset(&b)
 	var page [4 + hostPage]byte
-	e.snapshot.written(g.mem, func(at int) {
-		if at < e.snapshot.from {
-			return // the stack; it is empty while nothing runs
-		}
+	pages(func(at int, p []byte) {
 		binary.LittleEndian.PutUint32(page[:], uint32(at/hostPage))
-		copy(page[4:], g.mem.reserved[at:at+hostPage])
+		copy(page[4:], p)
 		subtle.XORBytes(page[4:], page[4:], e.snapshot.page(at))
 		_, _ = w.Write(page[:]) // into memory
 	})
@@ -144,12 +153,14 @@ func (e *Engine) writeImage(h imageHeader, g *guest) ([]byte, error) {
 	}
 	image := slices.Clone(b.Bytes())
 	e.dump.add(2 * b.Cap())
-	copy(image[len(imageMagic):], e.sign(image[len(imageMagic)+sha256.Size:]))
+	copy(image[len(magic):], e.sign(magic, image[len(magic)+sha256.Size:]))
 	return image, nil
 }
 
-func (e *Engine) sign(p []byte) []byte {
+// sign authenticates an image of the kind that magic says.
+func (e *Engine) sign(magic, p []byte) []byte {
 	m := hmac.New(sha256.New, e.parkKey)
+	m.Write(magic)
 	m.Write(p)
 	return m.Sum(nil)
 }
@@ -159,7 +170,15 @@ func (e *Engine) sign(p []byte) []byte {
 // answers come through [Run.Settle], and [Run.Open] has their names and arguments.
 // Later calls go to h. Of p it takes Lookup and Watch; the image holds the rest of the program.
 func (e *Engine) Resume(ctx context.Context, image []byte, p Program, h Host) (*Run, error) {
+	return e.resume(ctx, image, Program{Lookup: p.Lookup, Watch: p.Watch}, nil, h)
+}
+
+// resume is Resume, of a program of a session if that is not nil. p has what an image cannot hold.
+func (e *Engine) resume(ctx context.Context, image []byte, p Program, s *Session, h Host) (*Run, error) {
 	header, pages, err := e.openImage(image)
+	if err == nil {
+		err = s.awaits(header)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -182,10 +201,9 @@ func (e *Engine) Resume(ctx context.Context, image []byte, p Program, h Host) (*
 		e.memory.Release(header.Owner, need)
 		return nil, err
 	}
-	p = Program{Source: header.Source, Name: header.Name, Owner: header.Owner, Limits: header.Limits, Lookup: p.Lookup,
-		Watch: p.Watch}
+	p.Source, p.Name, p.Owner, p.Limits, p.number = header.Source, header.Name, header.Owner, header.Limits, header.Number
 	r := newRun(ctx, e, g, p, header.Limits, h, need)
-	r.begun = true
+	r.begun, r.session = true, s
 	r.printed = g.shared.uint32(sharedConsoleLen)
 	r.cpu = header.CPU
 	r.started -= header.Wall
@@ -201,14 +219,34 @@ func (e *Engine) Resume(ctx context.Context, image []byte, p Program, h Host) (*
 }
 
 func (e *Engine) openImage(image []byte) (*imageHeader, io.Reader, error) {
-	fail := func(why string) (*imageHeader, io.Reader, error) {
-		return nil, nil, fmt.Errorf("%w: %s", ErrImage, why)
+	h := &imageHeader{}
+	pages, err := e.unseal(imageMagic, image, h)
+	if err != nil {
+		return nil, nil, err
 	}
-	rest, ok := bytes.CutPrefix(image, imageMagic)
+	if h.Guest != e.hash {
+		return nil, nil, fmt.Errorf("%w: it is of guest %s, and this engine has guest %s", ErrImage, h.Guest, e.hash)
+	}
+	h.Limits = h.Limits.withDefaults()
+	if !e.possible(h.Memory) {
+		return nil, nil, fmt.Errorf("%w: no guest can have a memory of its size", ErrImage)
+	}
+	return h, pages, nil
+}
+
+// possible reports whether a guest can have a memory of that size.
+func (e *Engine) possible(memory int) bool {
+	return memory >= e.snapshot.size && memory <= maxMemory && memory%wasmPage == 0
+}
+
+// unseal verifies an image and reads its header into h. The result has its pages.
+func (e *Engine) unseal(magic, image []byte, h any) (pages io.Reader, err error) {
+	fail := func(why string) (io.Reader, error) { return nil, fmt.Errorf("%w: %s", ErrImage, why) }
+	rest, ok := bytes.CutPrefix(image, magic)
 	if !ok || len(rest) < sha256.Size+4 {
 		return fail("it does not begin like an image")
 	}
-	if !hmac.Equal(rest[:sha256.Size], e.sign(rest[sha256.Size:])) {
+	if !hmac.Equal(rest[:sha256.Size], e.sign(magic, rest[sha256.Size:])) {
 		return fail("its authentication code is wrong: somebody changed it, or made it with another key")
 	}
 	rest = rest[sha256.Size:]
@@ -217,18 +255,10 @@ func (e *Engine) openImage(image []byte) (*imageHeader, io.Reader, error) {
 	if uint64(n) > uint64(len(rest)) {
 		return fail("its header is cut off")
 	}
-	h := &imageHeader{}
 	if err := json.Unmarshal(rest[:n], h); err != nil {
 		return fail("its header cannot be read: " + err.Error())
 	}
-	if h.Guest != e.hash {
-		return fail("it is of guest " + h.Guest + ", and this engine has guest " + e.hash)
-	}
-	h.Limits = h.Limits.withDefaults()
-	if h.Memory < e.snapshot.size || h.Memory > maxMemory || h.Memory%wasmPage != 0 {
-		return fail("no guest can have a memory of its size")
-	}
-	return h, flate.NewReader(bytes.NewReader(rest[n:])), nil
+	return flate.NewReader(bytes.NewReader(rest[n:])), nil
 }
 
 // readPages restores in a fresh guest the memory of the parked run.
@@ -239,6 +269,14 @@ func (e *Engine) readPages(g *guest, size int, pages io.Reader) error {
 			return fmt.Errorf("sandbox: there is no memory for a run of %d bytes", size)
 		}
 	}
+	return e.eachPage(size, pages, func(at int, page []byte) error {
+		copy(g.mem.reserved[at:], page)
+		return nil
+	})
+}
+
+// eachPage reads the pages of an image of a memory of that size.
+func (e *Engine) eachPage(size int, pages io.Reader, use func(at int, page []byte) error) error {
 	var page [4 + hostPage]byte
 	for {
 		if _, err := io.ReadFull(pages, page[:]); err == io.EOF {
@@ -251,6 +289,8 @@ func (e *Engine) readPages(g *guest, size int, pages io.Reader) error {
 			return fmt.Errorf("%w: it has a page outside its memory", ErrImage)
 		}
 		subtle.XORBytes(page[4:], page[4:], e.snapshot.page(int(at)))
-		copy(g.mem.reserved[at:], page[4:])
+		if err := use(int(at), page[4:]); err != nil {
+			return err
+		}
 	}
 }

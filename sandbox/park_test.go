@@ -287,7 +287,7 @@ func FuzzOpenImage(f *testing.F) {
 	f.Add([]byte("\x02\x00\x00\x00{}"))
 	// The fuzzer knows the key: what is behind the authentication must hold by itself.
 	f.Fuzz(func(t *testing.T, rest []byte) {
-		image := append(append(append([]byte(nil), imageMagic...), e.sign(rest)...), rest...)
+		image := append(append(append([]byte(nil), imageMagic...), e.sign(imageMagic, rest)...), rest...)
 		r, err := e.Resume(t.Context(), image, Program{}, later)
 		if err != nil {
 			return

@@ -21,7 +21,7 @@ import (
 // Cancelling ctx ends the run. It also cancels the contexts of calls that the Host is performing, and Run does not wait
 // for them.
 func (e *Engine) Run(ctx context.Context, p Program, h Host) (*Result, error) {
-	r, err := e.prepare(ctx, p, h)
+	r, err := e.prepare(ctx, p, guestCost, 0, h, e.get)
 	if err != nil {
 		return &Result{}, err
 	}
@@ -34,7 +34,7 @@ func (e *Engine) Run(ctx context.Context, p Program, h Host) (*Result, error) {
 
 // Start is Run in the background: [Run.Wait] returns the answer.
 func (e *Engine) Start(ctx context.Context, p Program, h Host) (*Run, error) {
-	r, err := e.prepare(ctx, p, h)
+	r, err := e.prepare(ctx, p, guestCost, 0, h, e.get)
 	if err != nil {
 		return nil, err
 	}
@@ -43,8 +43,9 @@ func (e *Engine) Start(ctx context.Context, p Program, h Host) (*Run, error) {
 	return r, nil
 }
 
-// prepare makes a run and its guest.
-func (e *Engine) prepare(ctx context.Context, p Program, h Host) (*Run, error) {
+// prepare makes a run of a guest from get, and acquires memory for them: need bytes, of which it has some already.
+func (e *Engine) prepare(ctx context.Context, p Program, need, have int64, h Host,
+	get func(context.Context, int64) (*guest, error)) (*Run, error) {
 	limits := p.Limits.withDefaults()
 	if len(p.Source) > limits.ProgramBytes {
 		return nil, &Error{Kind: Refused, Message: fmt.Sprintf("the program has %d bytes; %d are allowed", len(p.Source),
@@ -53,12 +54,12 @@ func (e *Engine) prepare(ctx context.Context, p Program, h Host) (*Run, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, &Error{Kind: Canceled, Message: "canceled before it started", Err: context.Cause(ctx)}
 	}
-	if err := e.admit(ctx, p.Owner, guestCost); err != nil {
+	if err := e.admit(ctx, p.Owner, need-have); err != nil {
 		return nil, err
 	}
-	g, err := e.get(ctx, limits.Memory)
+	g, err := get(ctx, limits.Memory)
 	if err != nil {
-		e.memory.Release(p.Owner, guestCost)
+		e.memory.Release(p.Owner, need-have)
 	}
 	if errors.Is(err, ErrClosed) {
 		return nil, err
@@ -66,11 +67,14 @@ func (e *Engine) prepare(ctx context.Context, p Program, h Host) (*Run, error) {
 	if err != nil {
 		return nil, &Error{Kind: Crashed, Message: "cannot make a guest", Err: err}
 	}
-	return newRun(ctx, e, g, p, limits, h, guestCost), nil
+	return newRun(ctx, e, g, p, limits, h, need), nil
 }
 
 // admit acquires memory for a new run from its owner's share, and waits until it is available.
 func (e *Engine) admit(ctx context.Context, owner string, n int64) error {
+	if e.warm.any() && !e.memory.Fits(owner, n) {
+		e.warm.coolAll()
+	}
 	switch err := e.memory.Acquire(ctx, owner, n); {
 	case err == nil:
 		return nil
@@ -122,6 +126,7 @@ type Run struct {
 	// Fixed at the start.
 	engine  *Engine
 	program Program
+	session *Session // nil unless it is a program of one
 	host    Host
 	limits  Limits
 	parent  context.Context
@@ -240,8 +245,13 @@ func (r *Run) drive() bool {
 	}
 	r.mu.Unlock()
 	r.guest = nil
-	r.engine.put(g)
+	if r.session == nil || !r.session.keepsGuest(r, g) {
+		r.engine.put(g)
+	}
 	r.engine.memory.Release(r.program.Owner, r.reserved)
+	if r.session != nil {
+		r.session.ended()
+	}
 	if r.done != nil {
 		close(r.done)
 	}
@@ -254,6 +264,9 @@ func (r *Run) loop(g *guest) (*Result, error) {
 		r.begun = true
 		g.enter()
 		err := r.begin(g)
+		if err == nil {
+			err = r.rest(g)
+		}
 		g.leave()
 		if err != nil {
 			return r.failed(g, err)
@@ -279,6 +292,9 @@ func (r *Run) loop(g *guest) (*Result, error) {
 		} else {
 			err = errStop
 		}
+		if err == nil {
+			err = r.rest(g)
+		}
 		g.leave()
 		clear(answers)
 		r.engine.dump.add(r.taken)
@@ -286,6 +302,9 @@ func (r *Run) loop(g *guest) (*Result, error) {
 		if err != nil {
 			return r.failed(g, err)
 		}
+	}
+	if r.session != nil {
+		return r.session.end(r, g)
 	}
 	return r.finished(g)
 }
@@ -308,6 +327,12 @@ func (r *Run) proceed(g *guest, answers []answer) error {
 // begin passes the guest its limits, its randomness and the program, and runs the program until it first waits.
 func (r *Run) begin(g *guest) error {
 	p := &r.program
+	if r.session != nil {
+		if err := r.session.load(g); err != nil {
+			return err
+		}
+		g.setClock(g.began)
+	}
 	var seed [40]byte // for crypto, and for Math.random
 	if _, err := rand.Read(seed[:]); err != nil {
 		return fmt.Errorf("reading randomness: %w", err)
@@ -317,10 +342,11 @@ func (r *Run) begin(g *guest) error {
 	g.shared.setUint32(sharedArgsMax, clampUint32(r.limits.ArgumentBytes))
 	g.shared.setUint32(sharedResultMax, clampUint32(r.limits.ResultBytes))
 	g.shared.setUint32(sharedFlags, flagBigIntegers)
-	name := p.Name
-	if name == "" {
-		name = defaultName
+	if r.session != nil {
+		g.shared.setUint32(sharedFlags, flagBigIntegers|flagSession)
+		g.shared.setUint32(sharedOutOfMemory, 0)
 	}
+	name := p.fileName()
 	at, err := g.room(len(p.Source) + len(name) + len(p.Input))
 	if err != nil {
 		return err
@@ -331,8 +357,6 @@ func (r *Run) begin(g *guest) error {
 	}
 	return g.call(doStart, uint64(len(p.Source)), uint64(len(name)), uint64(len(p.Input)))
 }
-
-const defaultName = "program.js"
 
 // trimAfter is how long a run waits before it releases memory that it does not need for waiting. Getting it back takes
 // some microseconds.

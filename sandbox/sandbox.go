@@ -27,6 +27,10 @@ type Program struct {
 	// program makes a call, waits or ends, and within milliseconds while it computes. The goroutine that runs the
 	// program calls Watch, so it must not block. Nil is ignored.
 	Watch func(printed []Line, made *Call)
+	// Earlier is Lookup for an earlier program of the session, by its number from 1. Only [Session.Start] uses it.
+	Earlier func(program, line, column int) (int, int)
+
+	number int // of a program of a session, from 1
 }
 
 // Limits bound one run. A zero field means the default.
@@ -129,6 +133,8 @@ type Result struct {
 	// ConsoleDropped counts the bytes beyond Limits.ConsoleBytes.
 	ConsoleDropped int
 	Usage          Usage
+	// Dropped is what a program of a session left behind.
+	Dropped Dropped
 }
 
 // A Line is one console message. Level is log, info, warn, error or debug.

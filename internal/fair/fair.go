@@ -76,8 +76,25 @@ func (b *Budget) Try(owner string, n int64) error {
 	return b.try(owner, n)
 }
 
+// Fits reports whether [Budget.Try] would succeed now.
+func (b *Budget) Fits(owner string, n int64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.full(owner, n) == nil
+}
+
 // try is Try. The caller holds mu.
 func (b *Budget) try(owner string, n int64) error {
+	if full := b.full(owner, n); full != nil {
+		return full
+	}
+	b.used += n
+	b.held[owner] += n
+	return nil
+}
+
+// full says why an owner cannot get n units now; nil says that it can. The caller holds mu.
+func (b *Budget) full(owner string, n int64) *Full {
 	used, held := b.used+n, b.held[owner]+n
 	switch {
 	case used > b.total:
@@ -86,7 +103,6 @@ func (b *Budget) try(owner string, n int64) error {
 		// An owner without units gets what is left.
 		return &Full{What: b.what, Own: true}
 	}
-	b.used, b.held[owner] = used, held
 	return nil
 }
 

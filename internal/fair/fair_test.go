@@ -153,3 +153,19 @@ func TestHammer(t *testing.T) {
 		t.Errorf("left: %d used, held %v, queues %v, order %v", b.Used(), b.held, b.queues, b.order)
 	}
 }
+
+func TestFitsSaysWhatTryWouldDo(t *testing.T) {
+	b := New("things", 100, 0)
+	for _, n := range []int64{10, 60, 6, 5, 1, 30} {
+		for _, owner := range []string{"anna", "bob", ""} {
+			used := b.Used()
+			fits := b.Fits(owner, n)
+			if b.Used() != used {
+				t.Fatalf("Fits has acquired something")
+			}
+			if got := b.Try(owner, n) == nil; got != fits {
+				t.Errorf("Fits(%q, %d) says %v, and Try gives %v", owner, n, fits, got)
+			}
+		}
+	}
+}
