@@ -78,7 +78,7 @@ var layers = map[string]struct {
 		"internal/visible", "profiles", "upstream"}},
 	"recorder": {ours: []string{"approvals/prompt", "audit", "audit/otlp", "call", "config", "hostfns", "inforce",
 		"store", "upstream"}},
-	"results": {ours: []string{"config", "hostfns", "store"}},
+	"results": {ours: []string{"config", "hostfns", "internal/fair", "store"}},
 	"preflight": {ours: []string{"analysis", "call", "config", "hostfns", "inforce", "internal/fair", "internal/visible",
 		"profiles", "registry"}},
 	"asking": {ours: []string{"analysis", "approvals", "approvals/prompt", "call", "hostfns", "inforce",

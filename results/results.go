@@ -26,6 +26,7 @@ import (
 
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/fair"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -41,6 +42,23 @@ type Keeper struct {
 	Record Record
 
 	memory memory
+
+	once   sync.Once
+	saving *fair.Budget // bytes of values that are being stored
+}
+
+// savingBytes bounds the values that are being stored at the same time: their programs no longer hold memory of the
+// sandbox. A value that finds no room is not kept.
+const savingBytes = 96 << 20
+
+// room makes room for a value while it is stored. Call done afterwards.
+func (k *Keeper) room(owner string, size int64) (done func(), err error) {
+	k.once.Do(func() { k.saving = fair.New("bytes of results that are being stored", savingBytes, 0) })
+	size = min(size, savingBytes/4) // otherwise a large one would never fit
+	if err := k.saving.Try(owner, size); err != nil {
+		return nil, err
+	}
+	return func() { k.saving.Release(owner, size) }, nil
 }
 
 // A Record may have a database.
@@ -91,6 +109,11 @@ func (k *Keeper) Keep(ctx context.Context, v *Value, rules config.Results) (*Kep
 	case size > rules.Bytes:
 		return nil, fmt.Errorf("it has %d bytes, and results.bytes in the configuration is %d", size, rules.Bytes)
 	}
+	done, err := k.room(v.Owner, size)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	chunks, starts, err := split(v.JSON, chunkSize)
 	if err != nil {
 		return nil, err
@@ -181,6 +204,9 @@ type memory struct {
 	all []*store.Result // the oldest first
 }
 
+// memoryBytes bounds the results of all owners in memory: the oldest make way.
+const memoryBytes = 256 << 20
+
 func (m *memory) keep(r *store.Result, chunks [][]byte, number int, bytes int64) (removed []string) {
 	r.Created = time.Now()
 	r.Chunk = func(_ context.Context, n int) ([]byte, error) {
@@ -192,19 +218,22 @@ func (m *memory) keep(r *store.Result, chunks [][]byte, number int, bytes int64)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sweep()
-	left, room := number, bytes
+	left, room, all := number, bytes, int64(memoryBytes)
 	var kept []*store.Result
 	m.all = append(m.all, r)
 	for i := len(m.all) - 1; i >= 0; i-- {
 		one := m.all[i]
-		if one.Owner == r.Owner {
+		all -= one.Bytes
+		own := one.Owner == r.Owner
+		if own {
 			left, room = left-1, room-one.Bytes
-			if one != r && (left < 0 || room < 0) {
-				removed = append(removed, one.Handle)
-				continue
-			}
 		}
-		kept = append(kept, one)
+		switch {
+		case one != r && own && (left < 0 || room < 0):
+			removed = append(removed, one.Handle)
+		case one == r || all >= 0:
+			kept = append(kept, one)
+		}
 	}
 	slices.Reverse(kept)
 	m.all = kept

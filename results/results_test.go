@@ -498,3 +498,35 @@ func FuzzParts(f *testing.F) {
 		}
 	})
 }
+
+// Values that are being stored are bounded together; one that finds no room is not kept, and nobody waits.
+func TestStoringIsBounded(t *testing.T) {
+	k := &Keeper{}
+	big := &Value{Owner: "anna", Principal: "anna", JSON: json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)}
+	rules := config.Results{Keep: time.Hour, Largest: 2 << 20, Bytes: 1 << 30, Number: 1000}
+	if _, err := k.Keep(t.Context(), big, rules); err != nil {
+		t.Fatal(err)
+	}
+	var done []func()
+	for {
+		d, err := k.room("anna", 1<<20)
+		if err != nil {
+			break
+		}
+		done = append(done, d)
+	}
+	if _, err := k.Keep(t.Context(), big, rules); err == nil || !strings.Contains(err.Error(), "your share of bytes") {
+		t.Errorf("anna's values fill her share, and one more is kept: %v", err)
+	}
+	other := *big
+	other.Owner, other.Principal = "bert", "bert"
+	if _, err := k.Keep(t.Context(), &other, rules); err != nil {
+		t.Errorf("bert has a share of his own: %v", err)
+	}
+	for _, d := range done {
+		d()
+	}
+	if _, err := k.Keep(t.Context(), big, rules); err != nil {
+		t.Errorf("there is room again: %v", err)
+	}
+}
