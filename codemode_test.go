@@ -568,7 +568,7 @@ func TestSyntaxProblems(t *testing.T) {
 }
 
 func TestOutcomes(t *testing.T) {
-	e := open(t, `{"evaluation": {"profiles": {"small": {"limits": {"calls": 3}}}}}`)
+	e := open(t, `{"results": {"largest": "1MiB"}, "evaluation": {"profiles": {"small": {"limits": {"calls": 3}}}}}`)
 	tests := []struct{ name, profile, code, outcome string }{
 		{"a value", "", "return 1", "finished"},
 		{"an exception", "", "throw new TypeError('x')", "threw"},
@@ -607,7 +607,7 @@ func TestTextIsBounded(t *testing.T) {
 	if err := json.Unmarshal([]byte(first), &v); err != nil || v.Note != "kept" || len(v.Rows) < 100 {
 		t.Errorf("the value that is shown: %v, %.200s", err, first)
 	}
-	for _, part := range []string{"(cut: the value has ", "more bytes were printed; print less",
+	for _, part := range []string{"(cut: the value has ", "more bytes were printed. It is ",
 		"calls: 300 (300 done)\n  time__now x300 done\n"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q is missing", part)
