@@ -1,11 +1,12 @@
 # make          builds codemode
 # make test     the tests that need nothing but Go
-# make check    all that a reviewer would run; ends with "no diff"
+# make lint     formatting, vet and staticcheck
+# make check    all that a reviewer would run, with the race detector; ends with "no diff"
 # make guest    rebuilds quickjs.wasm and compares it with the one committed
 
 GO ?= go
 
-.PHONY: all test test-npm test-clients test262 check guest bench fuzz soak clean
+.PHONY: all test test-npm test-clients test262 lint check guest bench fuzz soak clean
 
 all:
 	CGO_ENABLED=0 $(GO) build -trimpath -o codemode ./cmd/codemode
@@ -40,13 +41,16 @@ test262:
 # The folders that have benchmarks.
 BENCHMARKS = $(sort $(dir $(addprefix ./,$(shell git grep -l '^func Benchmark' -- '*_test.go'))))
 
-check:
+# What needs no tests to run.
+lint:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "gofmt: run gofmt -w on these"; exit 1; }
 	$(GO) mod tidy -diff
 	$(GO) vet ./...
 	GOOS=darwin $(GO) vet ./... # the files for other systems compile, and their tests
 	GOOS=windows $(GO) build ./...
 	$(GO) tool staticcheck ./...
+
+check: lint
 	$(GO) test -race -timeout 20m ./... # where it finds nothing, tests skip and say why; make test runs them
 	$(GO) test -run '^$$' -bench . -benchtime 1x $(BENCHMARKS) >/dev/null
 	git diff --exit-code # nothing above may change a file

@@ -49,7 +49,7 @@ func (s *Server) readResult(ctx context.Context, req *mcp.ReadResourceRequest) (
 		Session: from.session}, handle, part)
 	switch wrong, ok := errors.AsType[*hostfns.ArgumentError](err); {
 	case ok && wrong.Path == "/handle":
-		return nil, &jsonrpc.Error{Code: mcp.CodeResourceNotFound, Message: "no such resource: " + wrong.Error()}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "no such resource: " + wrong.Error()}
 	case ok:
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: wrong.Error()}
 	case err != nil:
