@@ -29,7 +29,7 @@ func (r *Run) askUser(ctx context.Context, in Invocation) (value json.RawMessage
 		}
 	}()
 	if r.info.Prompter == nil {
-		return nil, asDenied(ErrCannotAsk)
+		return nil, asDenied(errCannotAsk)
 	}
 	if len(in.Args) > r.info.ArgumentBytes {
 		return nil, denied(AskUser, call.CodeBadArguments,
@@ -62,7 +62,7 @@ func asDenied(err error) error {
 	case *LimitError:
 		return denied(AskUser, call.CodeLimit, err.Error(), "")
 	}
-	if errors.Is(err, ErrCannotAsk) {
+	if errors.Is(err, errCannotAsk) {
 		return denied(AskUser, reasonUnsupported, err.Error(), "")
 	}
 	return denied(AskUser, call.CodeDenied, err.Error(), "")

@@ -84,7 +84,7 @@ func (w *world) Remembered(context.Context, *Question) (call.Answer, bool) {
 }
 
 func (w *world) AskUser(context.Context, *Question) (json.RawMessage, error) {
-	return nil, ErrCannotAsk
+	return nil, errCannotAsk
 }
 
 func (w *world) Record(ctx context.Context, e Entry) error {

@@ -64,12 +64,12 @@ type Prompter interface {
 	Remembered(ctx context.Context, q *Question) (call.Answer, bool)
 	// AskUser asks a question of the program itself, records it and its answer, and returns the answer. An error means
 	// that nobody was asked: [*ArgumentError], the question is invalid; [*LimitError], there were too many;
-	// [ErrCannotAsk], nobody can be asked here.
+	// any other error, nobody can be asked here.
 	AskUser(ctx context.Context, q *Question) (answer json.RawMessage, err error)
 }
 
-// ErrCannotAsk is the error of a [Prompter] that asks no questions of programs.
-var ErrCannotAsk = errors.New("nobody can be asked here")
+// errCannotAsk is the error of a run without a [Prompter].
+var errCannotAsk = errors.New("nobody can be asked here")
 
 // Recorder writes the record. An error means that the entry was not recorded. After such an error the call that a
 // [KindRunning] entry announces is not made; other kinds block nothing.

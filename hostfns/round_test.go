@@ -29,7 +29,7 @@ type form struct {
 
 func (f *form) Together() bool { return !f.alone }
 
-func (f *form) AskUser(context.Context, *Question) (json.RawMessage, error) { return nil, ErrCannotAsk }
+func (f *form) AskUser(context.Context, *Question) (json.RawMessage, error) { return nil, errCannotAsk }
 
 func (f *form) Ask(ctx context.Context, qs []*Question, answered func(int, call.Answer, Use)) {
 	answers := f.answers(qs)

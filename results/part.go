@@ -229,7 +229,8 @@ func runes(unit []byte, from, count int64) []byte {
 // tooLarge says how to read a part that does not fit.
 func tooLarge(kind string, passed int64, s span) error {
 	e := &hostfns.ArgumentError{Path: "/count"}
-	e.Expected = fmt.Sprintf("a part of at most %d bytes of JSON: read %s in ranges, such as {from: %d, count: %d}", s.most,
+	e.Expected = fmt.Sprintf("a part of at most %d bytes of JSON: read %s in ranges, such as {from: %d, count: %d}",
+		s.most,
 		kind, s.from, max(1, passed))
 	if passed == 0 {
 		e.Expected = fmt.Sprintf("a part of at most %d bytes of JSON, and the first member alone is larger: add it to the "+

@@ -26,8 +26,8 @@ const (
 )
 
 // report tells the client, if the client asked for progress, that its call is alive, after a while and then regularly,
-// and passes on what upstreams report and what the run does. The returned function ends the reports. It waits until the last one is sent and
-// the client has had time to read it.
+// and passes on what upstreams report and what the run does. The returned function ends the reports. It waits until the
+// last one is sent and the client has had time to read it.
 func (c *conversation) report(ctx context.Context, req *mcp.CallToolRequest) (stop func()) {
 	token := req.Params.GetProgressToken()
 	if token == nil {

@@ -6,7 +6,8 @@ import (
 )
 
 // Clean removes approvals, grants, parked runs, overlays and outcomes that expired more than keep ago, and expired keys
-// and results. It returns the number of removed rows by table. It never touches the record; the caller records the removal.
+// and results. It returns the number of removed rows by table. It never touches the record; the caller records the
+// removal.
 func (d *DB) Clean(ctx context.Context, keep time.Duration) (removed map[string]int64, err error) {
 	removed = map[string]int64{}
 	for _, table := range []string{Approvals, grantsTable, Parked, overlaysTable, Outcomes, keysTable,

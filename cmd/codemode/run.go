@@ -77,8 +77,9 @@ func newRun(s cli.Streams) *cobra.Command {
 		Use:   "run [FILE | -e CODE | --script NAME]",
 		Short: "Run a program here; questions about its calls come to this terminal",
 		Long: `Runs a program. Its value goes to standard output; console, calls, and the questions of the
-program and of servers go to standard error, the console as the program prints. If standard input is not a terminal, nobody can
-be asked, and calls that need a person are refused. FILE may be - for standard input.`,
+program and of servers go to standard error, the console as the program prints. If standard input
+is not a terminal, nobody can be asked, and calls that need a person are refused. FILE may be -
+for standard input.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, code, err := prog.read(cmd, args, s.In)
 			if err != nil {

@@ -28,7 +28,8 @@ func New(s cli.Streams) *cobra.Command {
 	return cli.NewGroup("audit", "Read the record: who called what, and who decided it", `The record holds what every program did: its calls, who or what decided them, what was
 shown to whom, what was sent and how it ended. It is kept in codemode.db in the state
 folder (on Linux ~/.local/state/codemode), or where the key "store" of the configuration says.`,
-		newAuditList(s), newAuditShow(s), newAuditExport(s), newAuditVerify(s), newAuditReport(s), newAuditResults(s), newAuditKey(s))
+		newAuditList(s), newAuditShow(s), newAuditExport(s), newAuditVerify(s), newAuditReport(s),
+		newAuditResults(s), newAuditKey(s))
 }
 
 // A filter holds the flags that select entries.
@@ -43,7 +44,8 @@ func (f *filter) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.selected.Principal, "principal", "", "only for this principal")
 	cmd.Flags().StringVar(&f.selected.Profile, "profile", "", "only under this profile")
 	cmd.Flags().StringVar(&f.selected.Tool, "tool", "", "only of this tool; * matches any characters")
-	cmd.Flags().StringVar(&f.kinds, "kind", "", "only of these kinds: run, call, approval, grant, policy, access, notice, result")
+	cmd.Flags().StringVar(&f.kinds, "kind", "",
+		"only of these kinds: run, call, approval, grant, policy, access, notice, result")
 	cmd.Flags().StringVar(&f.states, "state-is", "",
 		"only in these states: pending, refused, running, ok, error, unknown, not_sent, ...")
 	cmd.Flags().StringVar(&f.since, "since", "",

@@ -106,7 +106,8 @@ func (p *page) open(e *codemode.Evaluator, set *launch.Settings, origin, path st
 	p.tokens = server.NewAnswerers(e, os.LookupEnv, log)
 	c, err := console.New(console.Options{
 		Queue: p.queue, Origins: origins, Path: path, May: p.config.may, Sees: p.sees, Admin: p.admin,
-		Record: recordOf{e}, Running: runningOf(e), Grants: e.People().Grants, Rules: &rulesOf{e, set}, Note: e.Record().Write,
+		Record: recordOf{e}, Running: runningOf(e), Grants: e.People().Grants, Rules: &rulesOf{e, set},
+		Note: e.Record().Write,
 		Idle: time.Duration(p.config.Idle), Life: time.Duration(p.config.Life), Log: log,
 		Bearer: p.tokens.Admit, Vouched: p.config.vouched,
 	})
