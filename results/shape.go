@@ -107,7 +107,7 @@ func (c *cursor) elementKeys(keys []string) ([]string, error) {
 	return keys, err
 }
 
-// keysText names keys, of which there may be more than are given.
+// keysText names the given keys. If they are as many as are looked at, it says that there may be more.
 func keysText(keys []string) string {
 	switch len(keys) {
 	case 0:

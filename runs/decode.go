@@ -52,9 +52,9 @@ func (r *Response) Decode(v any) error {
 	if !ok {
 		return err
 	}
-	e := &ValueError{Pointer: wrong.Pointer, Want: wrong.Want, Got: wrong.Got, Why: wrong.Why}
+	e := ValueError(*wrong)
 	if r.Value == nil {
 		e.Got = "nothing (its value is what it passes to return)"
 	}
-	return e
+	return &e
 }

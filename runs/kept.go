@@ -69,6 +69,9 @@ func (r *Response) cutsConsole() bool {
 
 // cutsValue reports whether the text shows only a part of the value.
 func (r *Response) cutsValue() bool {
+	if len(r.Value) <= minimumValue { // it fits, whatever the rest: most runs end here
+		return false
+	}
 	limit := r.textLimit()
 	return len(r.Value) > r.valueRoom(len(r.notes(nil, limit)), limit)
 }

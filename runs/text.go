@@ -210,9 +210,7 @@ func (r *Response) consoleText(room int) string {
 
 const consoleHead = "\nconsole:\n"
 
-func consoleLine(line sandbox.Line) string {
-	return fmt.Sprintf("  %s: %s\n", line.Level, strings.ReplaceAll(line.Text, "\n", "\n    "))
-}
+func consoleLine(line sandbox.Line) string { return "  " + lineText(line) + "\n" }
 
 func roughly(d time.Duration) time.Duration {
 	switch {

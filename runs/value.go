@@ -134,8 +134,8 @@ func level(parts []json.RawMessage, overhead func(int) int, room int) int {
 	return room
 }
 
-// split takes an array or object apart and keeps the order of its keys, which are nil for an array. It counts all parts,
-// and returns those that can fit into room: each takes at least two bytes. If there are more, equal shares of room are
+// split takes an array or object apart and keeps the order of its keys, which are nil for an array. It counts all
+// parts, and returns those that can fit into room: each takes at least two bytes. If there are more, equal shares of room are
 // too small to cut parts to, with those that it returns as with all.
 func split(raw []byte, room int) (keys, parts []json.RawMessage, total int) {
 	at := space(raw, 0)

@@ -43,7 +43,8 @@ func (e *Engine) Start(ctx context.Context, p Program, h Host) (*Run, error) {
 	return r, nil
 }
 
-// prepare makes a run of a guest from get, and acquires memory for them: need bytes, of which it has some already.
+// prepare makes a run. get returns its guest. The run needs need bytes of the engine's memory; the caller already holds
+// have of them, and prepare acquires the rest.
 func (e *Engine) prepare(ctx context.Context, p Program, need, have int64, h Host,
 	get func(context.Context, int64) (*guest, error)) (*Run, error) {
 	limits := p.Limits.withDefaults()

@@ -72,7 +72,7 @@ type Dropped struct {
 	Promises int // for how many unsettled promises something waited
 }
 
-// Errors of a Session that cannot do what it is asked now.
+// Errors of a [Session].
 var (
 	ErrSessionBusy   = errors.New("sandbox: a program of this session is running: wait until it has ended")
 	ErrSessionClosed = errors.New("sandbox: the session is closed")
@@ -415,8 +415,8 @@ func (s *Session) Programs() int {
 const namesBytes = 4 << 20
 
 // Names lists what the next program can use, in the order of declaration. Making the list runs no code of a program: no
-// getter, no trap of a proxy. But it comes from the guest: a program that has taken over the interpreter may make it say
-// anything, so texts in it are as untrusted as a result. Names fails with [ErrSessionBusy] while a program runs.
+// getter, no trap of a proxy. But it comes from the guest: a program that has taken over the interpreter may make it
+// say anything, so texts in it are as untrusted as a result. Names fails with [ErrSessionBusy] while a program runs.
 func (s *Session) Names(ctx context.Context) ([]Name, error) {
 	if err := s.take(); err != nil {
 		return nil, err

@@ -32,10 +32,7 @@ func (s *Server) keepsResults() bool { return !s.evaluator.Config().KeptResults(
 // offerResults adds the template. The SDK lists it; [Server.readResult] reads, because the SDK would look for the
 // template that fits an address, and wants the parts of a query in their order.
 func (s *Server) offerResults() {
-	s.mcp.AddResourceTemplate(resultTemplate, func(ctx context.Context, req *mcp.ReadResourceRequest) (
-		*mcp.ReadResourceResult, error) {
-		return s.readResult(ctx, req)
-	})
+	s.mcp.AddResourceTemplate(resultTemplate, s.readResult)
 }
 
 // readResult serves resources/read. For another principal a result does not exist.

@@ -14,8 +14,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A process is killed between the program that made a result and those that read it: the next one has it, and what is on
-// the disk is sealed.
+// A process is killed between the program that made a result and those that read it: the next one has it, and what is
+// on the disk is sealed.
 func TestResultsOutliveTheirProcess(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, `{}`)

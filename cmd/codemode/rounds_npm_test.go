@@ -105,7 +105,8 @@ func TestC1RealClientsOnBothGenerations(t *testing.T) {
 	}
 }
 
-// Real clients see the console of a program while it runs, on both generations of the protocol and over both transports.
+// Real clients see the console of a program while it runs, on both generations of the protocol and over both
+// transports.
 func TestRealClientsSeeAProgramRun(t *testing.T) {
 	t.Parallel()
 	npmDir(t)
