@@ -198,7 +198,7 @@ func TestGrantsInAProgram(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
 			r, err := e.Eval(ctx, codemode.Request{Profile: "p", Code: attempts(test.together, test.paths...),
-				Channels: []approvals.Channel{d}, Principal: "local:anna", Session: "s1"})
+				Channels: []approvals.Channel{d}, Principal: "local:anna", ClientSession: "s1"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -424,17 +424,17 @@ func TestS45OverlaysNarrow(t *testing.T) {
 
 	overlay(`{"id": "here", "session": "s1", "denylist": ["filesystem__*"]}`)
 	for session, want := range map[string]string{"s1": "deny", "s2": "allow", "": "allow"} {
-		if got := verdict(codemode.Request{Session: session}); got != want {
+		if got := verdict(codemode.Request{ClientSession: session}); got != want {
 			t.Errorf("session %q: %s", session, got)
 		}
 	}
 	overlay(`{"id": "wide", "session": "s1", "allowlist": ["*"], "unmatched": "allow", "limits": {"calls": 5000}}`)
-	r := codemode.Request{Profile: "p", Session: "s1", Code: refused(`codemode.filesystem__delete_file({path: "a.md"})`)}
+	r := codemode.Request{Profile: "p", ClientSession: "s1", Code: refused(`codemode.filesystem__delete_file({path: "a.md"})`)}
 	if plan, err := e.Check(t.Context(), r); err != nil || plan.Calls[0].Verdict != "deny" {
 		t.Errorf("an overlay loosens: %v %+v", err, plan)
 	}
 	overlay(`{"id": "over", "session": "s1", "denylist": ["*"], "until": "2020-01-01T00:00:00Z"}`)
-	if got := verdict(codemode.Request{Session: "s1"}); got != "allow" {
+	if got := verdict(codemode.Request{ClientSession: "s1"}); got != "allow" {
 		t.Errorf("an overlay whose time is over: %s", got)
 	}
 	if err := e.Loader().SetOverlays([]byte(`{"evaluation": {"overlays": [{"id": "x", "session": "s1", "denylst": []}]}}`)); err == nil || !strings.Contains(err.Error(), "denylist") {
@@ -462,7 +462,7 @@ func TestOverlayReachesARunningProgram(t *testing.T) {
 		}
 		return answer(ctx, r)
 	}
-	r, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Session: "s1", Channels: []approvals.Channel{p}, Code: `
+	r, err := e.Eval(t.Context(), codemode.Request{Profile: "p", ClientSession: "s1", Channels: []approvals.Channel{p}, Code: `
 const out = [];
 for (const f of [() => codemode.time__now({}), () => codemode.filesystem__write_file({path: "n.md", content: ""}), () => codemode.time__now({})])
 	try { await f(); out.push("done") } catch (e) { out.push(e.reason) }
@@ -490,14 +490,14 @@ func TestS46SessionsOfRoles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := run(codemode.Request{Session: s.ID}); got != "refused" {
+	if got, err := run(codemode.Request{ClientSession: s.ID}); got != "refused" {
 		t.Errorf("in a session made for the role: %s %v", got, err)
 	}
 	// Saying a role is for the record: it neither widens nor narrows.
 	if got, err := run(codemode.Request{Role: "intern"}); got != "done" {
 		t.Errorf("by saying so: %s %v", got, err)
 	}
-	if got, err := run(codemode.Request{Session: s.ID, Role: "admin"}); got != "refused" {
+	if got, err := run(codemode.Request{ClientSession: s.ID, Role: "admin"}); got != "refused" {
 		t.Errorf("by saying to be more: %s %v", got, err)
 	}
 	entries := e.Record().Journal().Entries()
@@ -505,14 +505,14 @@ func TestS46SessionsOfRoles(t *testing.T) {
 		t.Errorf("entry %+v", last)
 	}
 	for _, id := range []string{"cms_made_up", s.ID + "x"} {
-		if _, err := run(codemode.Request{Session: id}); !errors.Is(err, inforce.ErrSessionOver) {
+		if _, err := run(codemode.Request{ClientSession: id}); !errors.Is(err, inforce.ErrSessionOver) {
 			t.Errorf("session %s: %v", id, err)
 		}
 	}
 	if err := e.Rules().EndSession(t.Context(), s.ID); err != nil {
 		t.Error(err)
 	}
-	if _, err := run(codemode.Request{Session: s.ID}); !errors.Is(err, inforce.ErrSessionOver) {
+	if _, err := run(codemode.Request{ClientSession: s.ID}); !errors.Is(err, inforce.ErrSessionOver) {
 		t.Errorf("a session that was ended: %v", err)
 	}
 	if _, err := e.Rules().NewSession(t.Context(), "intern", 25*time.Hour); err == nil {
@@ -532,7 +532,7 @@ func TestS46SessionsCountInEveryProcess(t *testing.T) {
 	page := open(t, config, recorded(dir))
 	before := open(t, config, recorded(dir))
 	run := func(e *codemode.Evaluator, session string) (string, error) {
-		r, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Code: read, Session: session})
+		r, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Code: read, ClientSession: session})
 		if err != nil {
 			return "", err
 		}
@@ -591,11 +591,11 @@ func TestS46SessionsEnd(t *testing.T) {
 				t.Fatalf("%v: %+v %v", life, s, err)
 			}
 			time.Sleep(life - 1)
-			if _, err := e.Check(t.Context(), codemode.Request{Code: "return 1", Session: s.ID}); err != nil {
+			if _, err := e.Check(t.Context(), codemode.Request{Code: "return 1", ClientSession: s.ID}); err != nil {
 				t.Errorf("%v: before its end: %v", life, err)
 			}
 			time.Sleep(time.Nanosecond)
-			if _, err := e.Check(t.Context(), codemode.Request{Code: "return 1", Session: s.ID}); !errors.Is(err,
+			if _, err := e.Check(t.Context(), codemode.Request{Code: "return 1", ClientSession: s.ID}); !errors.Is(err,
 				inforce.ErrSessionOver) {
 				t.Errorf("%v: at its end: %v", life, err)
 			}
@@ -657,7 +657,7 @@ func TestOverlaysAreKept(t *testing.T) {
 	e := start()
 	verdict := func(e *codemode.Evaluator) string {
 		t.Helper()
-		plan, err := e.Check(t.Context(), codemode.Request{Profile: "p", Session: "s",
+		plan, err := e.Check(t.Context(), codemode.Request{Profile: "p", ClientSession: "s",
 			Code: "await codemode.time__now({}); return 1"})
 		if err != nil {
 			t.Fatal(err)

@@ -78,14 +78,15 @@ var layers = map[string]struct {
 		"internal/visible", "profiles", "upstream"}},
 	"recorder": {ours: []string{"approvals/prompt", "audit", "audit/otlp", "call", "config", "hostfns", "inforce",
 		"store", "upstream"}},
-	"results": {ours: []string{"config", "hostfns", "internal/fair", "store"}},
+	"sessions": {ours: []string{"config", "sandbox", "store"}},
+	"results":  {ours: []string{"config", "hostfns", "internal/fair", "store"}},
 	"preflight": {ours: []string{"analysis", "call", "config", "hostfns", "inforce", "internal/fair", "internal/visible",
 		"profiles", "registry"}},
 	"asking": {ours: []string{"analysis", "approvals", "approvals/prompt", "call", "hostfns", "inforce",
 		"internal/strictjson", "internal/visible", "preflight", "profiles", "recorder", "registry", "store"}},
 	"runs": {ours: []string{"analysis", "approvals", "approvals/prompt", "asking", "audit", "config", "guest/quickjs",
 		"hostfns", "inforce", "internal/fair", "internal/govalue", "internal/strictjson", "internal/visible", "preflight",
-		"profiles", "recorder", "registry", "results", "sandbox", "store"}},
+		"profiles", "recorder", "registry", "results", "sandbox", "sessions", "store"}},
 
 	// What stands on them: configuration files put in force, what clients see of the tools, an embedding program's own
 	// tools.

@@ -768,7 +768,7 @@ func (s *schedule) visit(c *client) {
 		if first {
 			resp, err = r.e.Eval(ctx, codemode.Request{
 				Profile: c.profile, Code: scheduledProgram, Input: c.input, Principal: c.principal,
-				Session: c.session(), Channels: channels, EveryCall: c.everyCall,
+				ClientSession: c.session(), Channels: channels, EveryCall: c.everyCall,
 			})
 		} else {
 			s.count("client: came back")

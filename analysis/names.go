@@ -3,6 +3,7 @@ package analysis
 import (
 	_ "embed"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -33,6 +34,8 @@ var known = func() map[string]bool {
 // uses, and that nobody declares: the program would fail there. file is the file name in problems. The result says in
 // Dynamic where p uses a name of the session, because that may hold tools, or a function that calls some.
 //
+// A function declaration alone, which is called elsewhere, is only declared here, unless its name is main.
+//
 // A name is no problem behind typeof, or if p assigns to it. If p can declare names in ways that its text does not show
 // (with eval, with, globalThis), no name is a problem.
 func (p *Program) InSession(file string, names []string) (*Program, []Problem) {
@@ -55,7 +58,28 @@ func (p *Program) InSession(file string, names []string) (*Program, []Problem) {
 	}
 	slices.SortFunc(in.Dynamic, comparePositions)
 	in.Dynamic = slices.Compact(in.Dynamic)
+	in.onlyDeclare()
 	return &in, c.problems
+}
+
+// calledAlone is how esbuild writes a function declaration that result calls.
+var calledAlone = regexp.MustCompile(`^return\((?:async )?function[* ] ?([^ (]+)\(`)
+
+// onlyDeclare takes back the call of a function declaration that is the whole text.
+func (p *Program) onlyDeclare() {
+	at := p.origin.Insert
+	if p.Unread || p.origin.Inserted == 0 {
+		return
+	}
+	m := calledAlone.FindStringSubmatch(p.JS[at:])
+	end := strings.LastIndex(p.JS, callAfter)
+	if m == nil || m[1] == "main" || end < at {
+		return
+	}
+	p.JS = p.JS[:at] + p.JS[at+p.origin.Inserted:end] + p.JS[end+len(callAfter):]
+	o := *p.origin
+	o.Insert, o.Inserted = 0, 0
+	p.origin = &o
 }
 
 // maxNames is how many names of a session a problem lists.

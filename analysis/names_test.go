@@ -55,6 +55,39 @@ func TestNamesOfASession(t *testing.T) {
 	}
 }
 
+// A function alone is called, and in a session declared.
+func TestAFunctionAloneInASession(t *testing.T) {
+	for _, c := range []struct {
+		text     string
+		declares bool
+	}{
+		{"function add(a: number, b: number) { return a + b }", true},
+		{"async function load() { return (function () {})() }", true},
+		{"function* all() { yield (() => 1)() };", true},
+		{"function $1() {}", true},
+		{"function main() { return 1 }", false},
+		{"(function add() { return 1 })", false},
+		{"async () => { return 1 }", false},
+		{"return (function add() { return 1 })()", false},
+		{"class A {}", false},
+	} {
+		p, problems := Compile("p.ts", c.text)
+		if p == nil {
+			t.Fatalf("%s: %v", c.text, problems)
+		}
+		in, _ := p.InSession("p.ts", nil)
+		if declares := in.JS != p.JS; declares != c.declares {
+			t.Errorf("%s becomes %s, outside of a session %s", c.text, in.JS, p.JS)
+		}
+		if c.declares && (strings.HasPrefix(in.JS, "return") || !strings.HasPrefix(p.JS, "return")) {
+			t.Errorf("%s becomes %s", c.text, in.JS)
+		}
+		if line, column := in.Lookup(1, 1); c.declares && (line != 1 || column != 1) {
+			t.Errorf("%s begins at %d:%d", c.text, line, column)
+		}
+	}
+}
+
 func TestAnEmptySessionSaysSo(t *testing.T) {
 	p, _ := Compile("", "return x")
 	if _, problems := p.InSession("program.ts",

@@ -59,6 +59,7 @@ type Config struct {
 	http     *HTTP // without fingerprints
 	store    *writtenStore
 	results  *Results
+	sessions *Sessions
 }
 
 // UsualPreflightLifetime is how long a check stays valid if no file sets it.

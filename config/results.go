@@ -58,26 +58,19 @@ func (b *builder) results(n strictjson.Value) Results {
 		}),
 		settings.Key("largest", func(n strictjson.Value) {
 			largest = n
-			r.Largest = b.resultSize(n, `"largest"`, largestResult)
+			r.Largest = b.keptSize(n, `"largest"`, largestResult)
 		}),
 		settings.Key("bytes", func(n strictjson.Value) {
 			all = n
-			r.Bytes = b.resultSize(n, `"bytes"`, maxCapacity)
+			r.Bytes = b.keptSize(n, `"bytes"`, maxCapacity)
 		}),
 		settings.Key("number", func(n strictjson.Value) { r.Number = int(b.Whole(n, `"number"`, 1)) }),
 	})
-	if r.Largest > r.Bytes && r.Bytes > 0 {
-		at, hint := largest, `lower it, or raise "bytes"`
-		if at.Kind() == strictjson.Missing {
-			at, hint = all, `raise it, or lower "largest"`
-		}
-		b.Wrong(at, hint, `"largest" is %d bytes, and all results of a principal may have %d: none of that size would be `+
-			`kept`, r.Largest, r.Bytes)
-	}
+	b.fits(largest, all, r.Largest, r.Bytes, "results")
 	return r
 }
 
-func (b *builder) resultSize(n strictjson.Value, what string, most int64) int64 {
+func (b *builder) keptSize(n strictjson.Value, what string, most int64) int64 {
 	size := b.SizeUpTo(n, what, most)
 	switch {
 	case size > most:

@@ -207,7 +207,7 @@ func (r *Run) refusedBefore(c *callState) *Exception {
 	name, _ := x.Props["toolName"].(string)
 	reason, _ := x.Props["reason"].(string)
 	rule, _ := x.Props["rule"].(string)
-	return denied(name, reason, "the same call was refused before in this run, so nobody was asked again", rule)
+	return denied(name, reason, "the same call was refused before in "+r.scope()+", so nobody was asked again", rule)
 }
 
 func refusalDetail(a call.Answer) string {

@@ -2,6 +2,7 @@ package hostfns
 
 import (
 	"crypto/rand"
+	"encoding/json"
 	"log/slog"
 	"maps"
 	"slices"
@@ -78,6 +79,9 @@ type RunInfo struct {
 	Results   Results
 	LoadBytes int
 
+	// Left is what [Run.Left] returned for the last program of the session in which the run goes on; nil is nothing.
+	Left json.RawMessage
+
 	CallTimeout   time.Duration // how long one call may take; zero is DefaultCallTimeout
 	ArgumentBytes int           // zero is defaultArgumentBytes
 }
@@ -94,6 +98,10 @@ func (g *Gate) Run(info RunInfo) *Run {
 		isKept: map[string]int{}, isEmitted: map[string]bool{}}
 	r.functions = map[string]function{"emit": r.emit}
 	maps.Copy(r.functions, r.catalogueFunctions())
+	if err := r.take(info.Left); err != nil { // then it may have been anything
+		g.deps.Log.Error("a run counts as tainted", "run", info.ID, "error", err)
+		r.taint.by, r.taint.size = "what an untrusted server answered"+inSession, mostTraced+1
+	}
 	return r
 }
 

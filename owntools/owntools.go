@@ -68,7 +68,7 @@ type Options struct {
 	// Tools describes tools for people and for the rules. The rules also decide calls of tools that are not in it.
 	Tools []Tool
 
-	Principal, Session, Client, Role string // for the record and for grants
+	Principal, ClientSession, Client, Role string // for the record and for grants
 }
 
 // A Tool describes one tool. The Gate checks arguments against Input, if there is one.
@@ -114,7 +114,7 @@ func (e *DeniedError) Is(target error) bool {
 func New(parts Parts, o Options) (*Gate, error) {
 	r := runs.Request{
 		Profile: o.Profile, Channels: o.Channels,
-		Principal: o.Principal, Session: o.Session, Client: o.Client, Role: o.Role,
+		Principal: o.Principal, ClientSession: o.ClientSession, Client: o.Client, Role: o.Role,
 	}
 	policy, _, err := runs.Prepare(parts.Life.Ctx, parts.Rules, &r)
 	if err != nil {
@@ -133,7 +133,7 @@ func New(parts Parts, o Options) (*Gate, error) {
 	})
 	g.run = gate.Run(hostfns.RunInfo{
 		ID: g.id, Profile: cmp.Or(r.Profile, policy.ProfileName()),
-		Principal: r.Principal, Client: r.Client, Session: r.Session, Role: r.Role, Policy: policy, Prompter: prompter,
+		Principal: r.Principal, Client: r.Client, Session: r.ClientSession, Role: r.Role, Policy: policy, Prompter: prompter,
 		CallTimeout: parts.Rules.CallTimeout(policy.Profile()), ArgumentBytes: limits.ArgumentBytes,
 		Refused: func(n int) {
 			if p := policy.Profile(); p != nil && n >= p.Bounded(profiles.Limits{Refusals: runs.DefaultRefusals}).Refusals {

@@ -17,7 +17,7 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/registry"
 	"github.com/codemode-project/codemode/sandbox"
-	"github.com/codemode-project/codemode/store"
+	"github.com/codemode-project/codemode/sessions"
 )
 
 // A Request is one program to run.
@@ -62,11 +62,22 @@ type Request struct {
 	// Local says that the caller sits at this machine: links may name its files.
 	Local bool
 
-	// Principal, Session and Client identify who asks for the run, in which session and through which program. Overlays
-	// match a run by the first two, so these must be values that the server knows, not claims of the caller.
-	Principal string
-	Session   string
-	Client    string
+	// Session names the session in which the program runs: what earlier programs of the same session declared at the top
+	// level is there, by reference. A name that has no session yet begins one. A session belongs to its principal and to
+	// the profile that it began under; programs of other profiles are refused, and other principals have sessions of
+	// their own. A program that returns or throws leaves a new version of the session; any other end leaves the session as
+	// it was. "" is no session. A name has 1 to 64 letters, digits, dots, hyphens and underscores.
+	Session string
+	// SessionWait waits while another program runs in the session. Otherwise the error is a [*sessions.ErrBusy].
+	SessionWait bool
+
+	// Principal, ClientSession and Client identify who asks for the run, in which session of its client and through which
+	// program. Overlays match a run by the first two, so these must be values that the server knows, not claims of the
+	// caller. ClientSession is one of the protocol, or one that a person made for a role; it has nothing to do with
+	// Session.
+	Principal     string
+	ClientSession string
+	Client        string
 	// Fingerprint is the fingerprint of the caller's token, where Principal is another name of the caller. Overlays
 	// match a run by either.
 	Fingerprint string
@@ -85,7 +96,7 @@ func (r *Request) Owner() string {
 
 // ClientOf converts a request for package asking.
 func ClientOf(r *Request) *asking.Client {
-	return &asking.Client{Principal: r.Principal, Session: r.Session, Name: r.Client, Channels: r.Channels,
+	return &asking.Client{Principal: r.Principal, Session: r.ClientSession, Name: r.Client, Channels: r.Channels,
 		Caller: r.Caller, Code: r.Code}
 }
 
@@ -97,7 +108,7 @@ func SubmissionOf(r *Request) *preflight.Submission {
 func (r *Request) wish() inforce.Wish {
 	return inforce.Wish{
 		Profile: r.Profile, Code: r.Code, Name: r.Name, Script: r.Script, Bound: r.Bound,
-		Principal: r.Principal, Session: r.Session, Fingerprint: r.Fingerprint, Role: r.Role, Unchecked: r.Unchecked,
+		Principal: r.Principal, Session: r.ClientSession, Fingerprint: r.Fingerprint, Role: r.Role, Unchecked: r.Unchecked,
 	}
 }
 
@@ -122,7 +133,8 @@ type Response struct {
 	Blocks         []hostfns.Block // content on the host with handles in Value
 	BlocksLeft     int             // how many of them did not fit
 	Usage          sandbox.Usage
-	Kept           []*Kept // what Text does not show in full, kept for later programs
+	Kept           []*Kept     // what Text does not show in full, kept for later programs
+	Session        *SessionEnd // nil without Request.Session
 
 	unreturned analysis.Position // where the program computed a value that it may have meant to return
 
@@ -198,17 +210,14 @@ func (e *Executor) eval(ctx context.Context, r Request, prepared *Prepared) (*Re
 	if err != nil {
 		return nil, err
 	}
-	var row *store.ParkedRun
-	if key != nil {
-		row, err = e.enroll(ctx, key, &r, policy, resp.Run, engine)
-		if errors.Is(err, store.ErrTaken) {
-			return e.lostRace(ctx, key, r)
-		}
-		if err != nil {
-			return nil, err
-		}
+	use, row, err := e.begin(ctx, key, &r, policy, resp.Run, engine)
+	if errors.Is(err, errKeyTaken) {
+		return e.lostRace(ctx, key, r)
 	}
-	x, done := e.newExecution(ctx, r, policy, program, resp, limits, engine)
+	if err != nil {
+		return nil, err
+	}
+	x, done := e.newExecution(ctx, r, policy, program, resp, limits, engine, use)
 	defer done()
 	if row != nil {
 		x.row = row
@@ -217,8 +226,11 @@ func (e *Executor) eval(ctx context.Context, r Request, prepared *Prepared) (*Re
 	x.started = time.Now()
 	e.recordBegin(ctx, resp, &r, policy)
 	x.run = e.tools.Gate(r.Caller, e.record.To).Run(x.info())
+	if err := x.inSession(); err != nil {
+		return resp, x.end(nil, err)
+	}
 	guest := x.watched()
-	guest.Source, guest.Name, guest.Owner = program.JS, resp.name, r.Owner()
+	guest.Source, guest.Name, guest.Owner = x.program.JS, resp.name, r.Owner()
 	guest.Input, guest.Limits = r.Input, limits
 	result, err := x.execute(guest)
 	return resp, x.end(result, err)
@@ -226,9 +238,9 @@ func (e *Executor) eval(ctx context.Context, r Request, prepared *Prepared) (*Re
 
 // newExecution registers a run. Call done when it has ended.
 func (e *Executor) newExecution(ctx context.Context, r Request, p *inforce.Policy, program *analysis.Program,
-	resp *Response, limits sandbox.Limits, engine Engine) (x *execution, done func()) {
+	resp *Response, limits sandbox.Limits, engine Engine, use *sessions.Use) (x *execution, done func()) {
 	x = &execution{
-		e: e, request: r, policy: p, program: program, resp: resp, limits: limits, engine: engine,
+		e: e, request: r, policy: p, program: program, resp: resp, limits: limits, engine: engine, use: use,
 		waits: map[int]bool{}, pauses: map[*pause]bool{}, news: make(chan struct{}, 1),
 		slots:  make(chan struct{}, limits.InFlight),
 		events: newObserver(r.Observe, resp.Run, e.log),
@@ -272,9 +284,9 @@ func (x *execution) info() hostfns.RunInfo {
 	r, policy := &x.request, x.policy
 	return hostfns.RunInfo{
 		ID: x.resp.Run, Profile: cmp.Or(r.Profile, policy.ProfileName()), Principal: r.Principal, Client: r.Client,
-		Session: r.Session, Role: r.Role, Script: r.Script,
+		Session: r.ClientSession, Role: r.Role, Script: r.Script,
 		Policy: policy, Prompter: x.asking, Leaving: x.leaving, Written: preflight.Written(x.program, policy.Profile()),
-		Results: x.results(), LoadBytes: x.loadBytes(),
+		Results: x.results(), LoadBytes: x.loadBytes(), Left: x.left(),
 		CallTimeout: x.e.rules.CallTimeout(policy.Profile()), ArgumentBytes: x.limits.ArgumentBytes,
 		Refused: func(n int) {
 			if p := policy.Profile(); p != nil && n >= p.Bounded(profiles.Limits{Refusals: DefaultRefusals}).Refusals {
@@ -308,6 +320,7 @@ func (x *execution) end(result *sandbox.Result, err error) error {
 		// The program caught the exceptions that followed, and ended before the stop reached it.
 		resp.Value, err = nil, canceled(&sandbox.Error{Kind: sandbox.Canceled}, ErrRefusals)
 	}
+	x.leaveSession(result, err)
 	if !x.leaving() { // else it has not ended
 		x.keepResults(err)
 		e.recordEnd(ctx, resp, &x.request, x.policy, x.started, err)

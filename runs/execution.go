@@ -13,6 +13,7 @@ import (
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/sandbox"
+	"github.com/codemode-project/codemode/sessions"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -28,6 +29,7 @@ type execution struct {
 	asking  *asking.Prompter
 	run     *hostfns.Run
 	engine  Engine
+	use     *sessions.Use // of the request's session; nil without one
 	started time.Time
 	events  *observer // nil without Request.Observe
 	// begun is run, for other goroutines, once run and started are set.
@@ -77,7 +79,7 @@ const parkAfter = 300 * time.Millisecond
 
 // execute runs the program to its end.
 func (x *execution) execute(p sandbox.Program) (*sandbox.Result, error) {
-	guest, err := x.engine.Start(x.ctx, p, x.host)
+	guest, err := x.start(p)
 	if err != nil {
 		return &sandbox.Result{}, err
 	}
@@ -88,6 +90,9 @@ func (x *execution) execute(p sandbox.Program) (*sandbox.Result, error) {
 // watched is what a resumed program needs besides its image.
 func (x *execution) watched() sandbox.Program {
 	p := sandbox.Program{Lookup: x.program.Lookup}
+	if x.use != nil {
+		p.Earlier = x.earlier
+	}
 	if x.events != nil {
 		p.Watch = x.events.watch
 	}
@@ -105,7 +110,7 @@ func (x *execution) drive(guest *sandbox.Run) (*sandbox.Result, error) {
 		if err != nil {
 			return &sandbox.Result{}, err
 		}
-		if guest, err = x.engine.Resume(x.ctx, image, x.watched(), x.host); err != nil {
+		if guest, err = x.resumeImage(image); err != nil {
 			return &sandbox.Result{}, err
 		}
 		x.events.add(Event{Kind: RunResumed})
@@ -118,6 +123,9 @@ func (x *execution) drive(guest *sandbox.Run) (*sandbox.Result, error) {
 func (x *execution) awaitAnswer() ([]byte, error) {
 	x.parking.Lock() // until parking is complete
 	defer x.parking.Unlock()
+	if x.use != nil {
+		x.use.Rest()
+	}
 	for {
 		x.mu.Lock()
 		n, image := len(x.settled), x.image

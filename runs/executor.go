@@ -19,6 +19,7 @@ import (
 	"github.com/codemode-project/codemode/registry"
 	"github.com/codemode-project/codemode/results"
 	"github.com/codemode-project/codemode/sandbox"
+	"github.com/codemode-project/codemode/sessions"
 )
 
 // Options are the parts that an Executor needs. All but the first three are required.
@@ -54,7 +55,8 @@ type Executor struct {
 	own         atomic.Pointer[sandbox.Engine]
 	guestMemory int64 // as the configuration said at the start
 	parked      *waitingRuns
-	Results     *results.Keeper // what did not fit into the replies of runs
+	Results     *results.Keeper  // what did not fit into the replies of runs
+	Sessions    *sessions.Keeper // in which programs go on where others ended
 	texts       textBudget
 
 	mu         sync.Mutex
@@ -70,11 +72,13 @@ func New(o Options) *Executor {
 	}
 	e.engine = sync.OnceValues(e.newEngine)
 	e.Results = &results.Keeper{Record: o.Record}
+	e.Sessions = &sessions.Keeper{Record: o.Record, Engine: func() (sessions.Engine, error) { return e.engine() }}
 	return e
 }
 
 // Close ends the engine, if it is the executor's own.
 func (e *Executor) Close(ctx context.Context) error {
+	e.Sessions.Close()
 	if engine := e.own.Load(); engine != nil {
 		return engine.Close(ctx)
 	}
@@ -97,7 +101,7 @@ func (e *Executor) newEngine() (Engine, error) {
 		return e.options.Engine, nil
 	}
 	engine, err := sandbox.New(e.life.Ctx, sandbox.Options{Wasm: quickjs.Wasm(), Hash: quickjs.Hash(),
-		CacheDir: e.options.CacheDir, Compiling: e.compiling, ParkKey: e.record.ParkKey,
+		CacheDir: e.options.CacheDir, MakeRoom: e.Sessions.MakeRoom, Compiling: e.compiling, ParkKey: e.record.ParkKey,
 		Memory: cmp.Or(e.options.GuestMemory, e.guestMemory)})
 	if err != nil {
 		return nil, fmt.Errorf("preparing the sandbox: %w", err)
@@ -122,4 +126,6 @@ type Engine interface {
 	Resume(ctx context.Context, image []byte, p sandbox.Program, h sandbox.Host) (*sandbox.Run, error)
 	// Hash identifies the guest: an image can only be resumed in the guest that made it.
 	Hash() string
+
+	sessions.Engine
 }

@@ -52,8 +52,8 @@ func (r *Request) digest() string {
 	if same.Script != "" {
 		same.Code = "" // it may have changed since
 	}
-	if !inforce.IsMadeSession(same.Session) {
-		same.Session = "" // of the protocol, which ends with the connection
+	if !inforce.IsMadeSession(same.ClientSession) {
+		same.ClientSession = "" // of the protocol, which ends with the connection
 	}
 	switch canonical, err := strictjson.Canonical(same.Input); {
 	case err == nil:
@@ -129,10 +129,16 @@ func (e *Executor) repeated(ctx context.Context, run string, r Request) (*Respon
 	return response, err
 }
 
-// enroll stores the key and the run before the program starts. [store.ErrTaken] says that another request did so first.
+// enroll stores the run before the program starts, with its key and its session, if it has them. errKeyTaken says that
+// another request has the key, and [store.ErrTaken] that another run goes on in the session. Without a database there
+// is nothing to do.
 func (e *Executor) enroll(
 	ctx context.Context, key *store.Key, r *Request, p *inforce.Policy, run string, engine Engine,
+	session string, sessionEnds time.Time,
 ) (*store.ParkedRun, error) {
+	if !e.record.Keeps() {
+		return nil, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()
 	gate, err := e.gate.Run(hostfns.RunInfo{ID: run}).Save()
@@ -148,16 +154,28 @@ func (e *Executor) enroll(
 	row := &store.ParkedRun{
 		Run: run, Principal: r.Principal, Profile: cmp.Or(r.Profile, p.ProfileName()), State: state,
 		Guest: engine.Hash(), Holder: holder(), Expires: time.Now().Add(endedKeep),
+		Session: session, SessionEnds: sessionEnds,
 	}
 	db, err := e.record.DB(ctx)
-	if err == nil {
+	if err != nil {
+		return nil, fmt.Errorf("not started: storing the run failed: %w", err)
+	}
+	if key != nil {
 		key.Run = run
-		err = db.Enroll(ctx, key, row)
 	}
-	if err != nil && !errors.Is(err, store.ErrTaken) {
-		err = fmt.Errorf("not started: storing its idempotency key failed: %w", err)
+	err = db.Enroll(ctx, key, row)
+	switch {
+	case errors.Is(err, store.ErrTaken) && key != nil:
+		if was, err := db.Keyed(ctx, key.ID); err == nil && was.Run != run {
+			return nil, errKeyTaken
+		}
+		return nil, err
+	case errors.Is(err, store.ErrTaken), errors.Is(err, store.ErrNotFound):
+		return nil, err
+	case err != nil:
+		return nil, fmt.Errorf("not started: storing the run failed: %w", err)
 	}
-	return row, err
+	return row, nil
 }
 
 // endWhenLost ends the run here when another process takes it.

@@ -139,6 +139,6 @@ func (e *Executor) ReadResult(ctx context.Context, r *Request, handle string, p 
 		return nil, err
 	}
 	return loaded, e.record.Write(ctx, audit.Entry{Kind: audit.Keeping, State: hostfns.KindLoaded, Run: loaded.Run,
-		Principal: r.Principal, Client: r.Client, Session: r.Session,
+		Principal: r.Principal, Client: r.Client, Session: r.ClientSession,
 		Detail: fmt.Sprintf("a client read %s of the result %s: %d bytes of JSON", p, handle, len(loaded.JSON))})
 }

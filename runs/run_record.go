@@ -50,7 +50,7 @@ func (e *Executor) recordParked(x *execution, state, detail string) {
 // entry makes the common part of an entry about a run.
 func (e *Executor) entry(resp *Response, r *Request, p *inforce.Policy) audit.Entry {
 	return audit.Entry{
-		Kind: audit.Run, Run: resp.Run, Principal: r.Principal, Client: r.Client, Session: r.Session, Role: r.Role,
+		Kind: audit.Run, Run: resp.Run, Principal: r.Principal, Client: r.Client, Session: r.ClientSession, Role: r.Role,
 		Script:  r.Script,
 		Profile: cmp.Or(r.Profile, p.ProfileName()), ProfileDigest: p.Digest(),
 	}

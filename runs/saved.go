@@ -24,7 +24,7 @@ type savedRun struct {
 	Gate    json.RawMessage `json:"gate"`
 }
 
-const savedVersion = 1
+const savedVersion = 2
 
 // readSaved reads the stored state of a run. State of another version is an error.
 func readSaved(row *store.ParkedRun) (savedRun, error) {
@@ -63,28 +63,29 @@ func (r savedRules) same(now savedRules) bool {
 }
 
 type savedRequest struct {
-	Profile   string          `json:"profile,omitempty"`
-	Code      string          `json:"code,omitempty"`
-	Input     json.RawMessage `json:"input,omitempty"`
-	Name      string          `json:"name,omitempty"`
-	Script    string          `json:"script,omitempty"`
-	Bound     bool            `json:"bound,omitempty"`
-	Tool      string          `json:"tool,omitempty"`
-	Local     bool            `json:"local,omitempty"`
-	Principal string          `json:"principal,omitempty"`
-	Session   string          `json:"session,omitempty"`
-	Client    string          `json:"client,omitempty"`
-	Token     string          `json:"token,omitempty"` // its fingerprint
-	Role      string          `json:"role,omitempty"`
-	Unchecked bool            `json:"unchecked,omitempty"`
-	EveryCall bool            `json:"everyCall,omitempty"`
+	Profile       string          `json:"profile,omitempty"`
+	Code          string          `json:"code,omitempty"`
+	Input         json.RawMessage `json:"input,omitempty"`
+	Name          string          `json:"name,omitempty"`
+	Script        string          `json:"script,omitempty"`
+	Bound         bool            `json:"bound,omitempty"`
+	Tool          string          `json:"tool,omitempty"`
+	Local         bool            `json:"local,omitempty"`
+	Principal     string          `json:"principal,omitempty"`
+	Session       string          `json:"session,omitempty"`
+	ClientSession string          `json:"clientSession,omitempty"`
+	Client        string          `json:"client,omitempty"`
+	Token         string          `json:"token,omitempty"` // its fingerprint
+	Role          string          `json:"role,omitempty"`
+	Unchecked     bool            `json:"unchecked,omitempty"`
+	EveryCall     bool            `json:"everyCall,omitempty"`
 }
 
 func saveRequest(r *Request) savedRequest {
 	return savedRequest{
 		Profile: r.Profile, Code: r.Code, Input: r.Input, Name: r.Name, Script: r.Script, Bound: r.Bound,
 		Tool: r.Tool, Local: r.Local,
-		Principal: r.Principal, Session: r.Session, Client: r.Client, Token: r.Fingerprint, Role: r.Role,
+		Principal: r.Principal, Session: r.Session, ClientSession: r.ClientSession, Client: r.Client, Token: r.Fingerprint, Role: r.Role,
 		Unchecked: r.Unchecked,
 		EveryCall: r.EveryCall,
 	}
@@ -95,7 +96,7 @@ func (s savedRequest) request() Request {
 	return Request{
 		Profile: s.Profile, Code: s.Code, Input: s.Input, Name: s.Name, Script: s.Script, Bound: s.Bound,
 		Tool: s.Tool, Local: s.Local,
-		Principal: s.Principal, Session: s.Session, Client: s.Client, Fingerprint: s.Token, Role: s.Role,
+		Principal: s.Principal, Session: s.Session, ClientSession: s.ClientSession, Client: s.Client, Fingerprint: s.Token, Role: s.Role,
 		Unchecked: s.Unchecked,
 		EveryCall: s.EveryCall,
 	}

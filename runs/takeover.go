@@ -13,6 +13,7 @@ import (
 	"github.com/codemode-project/codemode/asking"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/sandbox"
+	"github.com/codemode-project/codemode/sessions"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -232,7 +233,17 @@ func (e *Executor) restore(ctx context.Context, db *store.DB, row *store.ParkedR
 	if err != nil {
 		return nil, nil, err
 	}
-	x, done = e.newExecution(ctx, r, policy, program, resp, limits, engine)
+	var use *sessions.Use
+	if row.Session != "" {
+		if use, err = e.Sessions.Reopen(ctx, row.Session, e.SessionRules()); err != nil {
+			return nil, nil, err
+		}
+	}
+	x, done = e.newExecution(ctx, r, policy, program, resp, limits, engine, use)
+	if err := x.inSession(); err != nil {
+		done()
+		return nil, nil, err
+	}
 	if !state.Under.same(e.savedRules(policy)) {
 		done()
 		return nil, nil, errors.New("this process has another configuration")
@@ -260,7 +271,7 @@ func (x *execution) runResumed(row *store.ParkedRun) (*sandbox.Result, error) {
 	if err != nil {
 		return &sandbox.Result{}, err
 	}
-	guest, err := x.engine.Resume(x.ctx, row.Image, x.watched(), x.host)
+	guest, err := x.resumeImage(row.Image)
 	if err != nil {
 		x.cancel(err)
 	} else {

@@ -69,7 +69,7 @@ func (r *Response) valueRoom(rest, limit int) int {
 
 // notes is the text below the value: the console and the calls. It leaves at least half of limit to the value.
 func (r *Response) notes(err error, limit int) string {
-	text := r.hint(err) + r.consoleText(r.consoleRoom())
+	text := r.hint(err) + r.Session.text(err) + r.consoleText(r.consoleRoom())
 	if r.everyCall {
 		text += r.callsText(err, limit/2-len(text))
 	} else {
@@ -100,12 +100,15 @@ func (r *Response) failure(err error) string {
 	if ended.Kind == sandbox.Refused {
 		text = "The program was not started.\n" + visible.Line(ended.Error())
 	}
+	at := fmt.Sprintf("%s:%d:%d", r.name, ended.Pos.Line, ended.Pos.Column)
 	if ended.Pos.Line > 0 {
-		text += fmt.Sprintf("\n    at %s:%d:%d", r.name, ended.Pos.Line, ended.Pos.Column)
-		text += excerpt(r.source, ended.Pos.Line, ended.Pos.Column)
+		text += "\n    at " + at + excerpt(r.source, ended.Pos.Line, ended.Pos.Column)
 	}
 	frames := strings.Split(strings.TrimRight(ended.Stack, "\n"), "\n")
-	for _, frame := range frames[1:min(len(frames), 1+callers)] {
+	if r.Session == nil || strings.Contains(frames[0], at) { // else it is in an earlier program
+		frames = frames[1:]
+	}
+	for _, frame := range frames[:min(len(frames), callers)] {
 		text += "\n    " + visible.Short(strings.TrimSpace(frame), excerptRunes)
 	}
 	if name, ok := strings.CutSuffix(ended.Message, " is not defined"); ok && ended.Name == "ReferenceError" &&

@@ -38,6 +38,9 @@ type Options struct {
 	// that needs more than is left ends as [OutOfMemory]. A run without memory at the start waits, or is [Refused] if
 	// too many of its owner wait. Sessions may have a quarter of it between their programs.
 	Memory int64
+	// MakeRoom, if not nil, closes a [Session] without a program, of the owner if it has one, and reports whether it did:
+	// a session that needs more memory finds none. It must not call methods of other sessions than that one.
+	MakeRoom func(owner string) bool
 	// ParkKey authenticates the images of parked runs: the holder of the key can make an image, and so any state of a
 	// guest. Engines that resume each other's runs share it. nil makes a key for this engine alone.
 	ParkKey []byte
@@ -72,6 +75,7 @@ type Engine struct {
 	hash       string
 	maxIdle    int
 	parkKey    []byte
+	makeRoom   func(owner string) bool
 	turns      *turns
 	dump       dump
 	memory     *fair.Budget
@@ -102,7 +106,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	if len(o.Hash) != 2*sha256.Size {
 		return nil, fmt.Errorf("sandbox: Options.Hash is no SHA-256 in hex: %q", o.Hash)
 	}
-	e := &Engine{hash: o.Hash, maxIdle: o.Idle, turns: newTurns(runtime.GOMAXPROCS(0))}
+	e := &Engine{hash: o.Hash, maxIdle: o.Idle, turns: newTurns(runtime.GOMAXPROCS(0)), makeRoom: o.MakeRoom}
 	if o.Memory <= 0 {
 		o.Memory = defaultMemory(machineMemory())
 	}

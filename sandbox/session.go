@@ -353,11 +353,9 @@ func (s *Session) compare(g *guest) []sessionPage {
 func (s *Session) charge(n int64) error {
 	e, more := s.engine, n-s.charged
 	if more > 0 {
-		err := e.sessions.Try(s.owner, more)
-		if err == nil {
-			if err = e.memory.Try(s.owner, more); err != nil {
-				e.sessions.Release(s.owner, more)
-			}
+		err := e.reserve(s.owner, more)
+		for err != nil && e.makeRoom != nil && e.makeRoom(s.owner) {
+			err = e.reserve(s.owner, more)
 		}
 		if err != nil {
 			return &Error{Kind: OutOfMemory, Err: err, Message: fmt.Sprintf(
@@ -369,6 +367,17 @@ func (s *Session) charge(n int64) error {
 	}
 	s.charged = n
 	return nil
+}
+
+// reserve gets n bytes for a session between its programs.
+func (e *Engine) reserve(owner string, n int64) error {
+	err := e.sessions.Try(owner, n)
+	if err == nil {
+		if err = e.memory.Try(owner, n); err != nil {
+			e.sessions.Release(owner, n)
+		}
+	}
+	return err
 }
 
 func (s *Session) uncharge() {

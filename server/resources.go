@@ -43,7 +43,7 @@ func (s *Server) readResult(ctx context.Context, req *mcp.ReadResourceRequest) (
 	}
 	from := s.senderOf(req)
 	loaded, err := s.evaluator.Runs().ReadResult(ctx, &codemode.Request{Principal: from.principal, Client: from.client,
-		Session: from.session}, handle, part)
+		ClientSession: from.session}, handle, part)
 	switch wrong, ok := errors.AsType[*hostfns.ArgumentError](err); {
 	case ok && wrong.Path == "/handle":
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "no such resource: " + wrong.Error()}

@@ -102,7 +102,7 @@ func (s *Server) madeSession() string {
 func (s *Server) request(c *conversation, a *arguments) (codemode.Request, error) {
 	key, err := idempotencyKey(c.request)
 	return codemode.Request{
-		IdempotencyKey: key, Principal: c.from.principal, Fingerprint: c.from.fingerprint, Session: c.from.session,
+		IdempotencyKey: key, Principal: c.from.principal, Fingerprint: c.from.fingerprint, ClientSession: c.from.session,
 		Client: c.from.client, Role: a.Role, Preflight: strings.TrimSpace(a.Preflight), Tool: c.request.Params.Name,
 		Input: a.Input, Unchecked: c.from.unchecked, EveryCall: a.ListCalls,
 		Bound: s.options.Profile != "", Local: s.options.Local && c.from.local,

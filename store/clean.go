@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Clean removes approvals, grants, parked runs, overlays and outcomes that expired more than keep ago, and expired keys
-// and results. It returns the number of removed rows by table. It never touches the record; the caller records the
+// Clean removes approvals, grants, parked runs, overlays and outcomes that expired more than keep ago, and expired keys,
+// results and sessions. It returns the number of removed rows by table. It never touches the record; the caller records the
 // removal.
 func (d *DB) Clean(ctx context.Context, keep time.Duration) (removed map[string]int64, err error) {
 	removed = map[string]int64{}
@@ -23,6 +23,9 @@ func (d *DB) Clean(ctx context.Context, keep time.Duration) (removed map[string]
 		if removed[table] = n; n > 0 {
 			d.changed(table)
 		}
+	}
+	if removed[sessionsTable], err = d.cleanSessions(ctx); err != nil {
+		return removed, err
 	}
 	return removed, d.cleanSeats(ctx)
 }

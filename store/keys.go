@@ -16,7 +16,10 @@ type Key struct {
 // Enroll stores, in one transaction, the key of a run that is about to begin in this process, and the run as one that
 // is running here: when the process dies, [DB.Orphans] lists the run. [ErrTaken] says that the key names another run,
 // or the run has another key. Enroll sets Claim, Phase and Round of the run to the stored values. Without p the run has
-// already begun, and only the key is stored.
+// already begun, and only the key is stored. Without k the run has no key.
+//
+// If the run has a session, ErrTaken also says that another run goes on in it, and [ErrNotFound] that the session was
+// removed.
 func (d *DB) Enroll(ctx context.Context, k *Key, p *ParkedRun) error {
 	if p == nil {
 		return d.transact(ctx, answerWait, func(ctx context.Context, tx *sql.Tx) error { return d.bind(ctx, tx, k) })
@@ -28,13 +31,18 @@ func (d *DB) Enroll(ctx context.Context, k *Key, p *ParkedRun) error {
 	}
 	state := d.seal.closeText(p.State, Parked, p.Run, "state")
 	err = d.transact(ctx, answerWait, func(ctx context.Context, tx *sql.Tx) error {
-		if err := d.bind(ctx, tx, k); err != nil {
+		if k != nil {
+			if err := d.bind(ctx, tx, k); err != nil {
+				return err
+			}
+		}
+		if err := d.enrollIn(ctx, tx, p); err != nil {
 			return err
 		}
 		return onceIn(ctx, tx, `INSERT INTO parked
-			(run, principal, profile, guest, state, image, created, expires, claim, phase)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
-			p.Run, p.Principal, p.Profile, p.Guest, state, []byte{}, d.now(), p.Expires.UnixMicro(), claim, Going)
+			(run, principal, profile, guest, state, image, created, expires, claim, phase, session)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`,
+			p.Run, p.Principal, p.Profile, p.Guest, state, []byte{}, d.now(), p.Expires.UnixMicro(), claim, Going, p.Session)
 	})
 	if err != nil {
 		d.claims.drop(claim)

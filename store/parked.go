@@ -38,6 +38,11 @@ type ParkedRun struct {
 	// Holder is for Park: the process that has the run to itself while it lives; "" lets any process resume it.
 	Holder string
 
+	// Session is the ID of the session in which the run goes on, "" for none; SessionEnds is the new end of that session,
+	// for [DB.Enroll].
+	Session     string
+	SessionEnds time.Time
+
 	// Lost is closed when this process no longer has the run: any further work on the run does not count. It is never
 	// closed for a run that this process has not claimed.
 	Lost <-chan struct{}
@@ -226,14 +231,14 @@ func (d *DB) parked(ctx context.Context, keep func(*ParkedRun) bool, where strin
 		var p ParkedRun
 		var created, expires int64
 		if err := scan(&p.Run, &p.Principal, &p.Profile, &p.Guest, &p.sealed, &created, &expires, &p.Claim, &p.Phase,
-			&p.Round, &p.beats); err != nil {
+			&p.Round, &p.beats, &p.Session); err != nil {
 			return err
 		}
 		p.Created, p.Expires = fromMicro(created), fromMicro(expires)
 		d.claims.see(p.Claim, p.beats)
 		all = append(all, &p)
 		return nil
-	}, `SELECT run, principal, profile, guest, state, created, expires, claim, phase, round, beats FROM parked WHERE `+where, args...)
+	}, `SELECT run, principal, profile, guest, state, created, expires, claim, phase, round, beats, session FROM parked WHERE `+where, args...)
 	for _, p := range all {
 		if !keep(p) {
 			continue

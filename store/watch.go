@@ -16,9 +16,11 @@ const (
 
 	grantsTable   = "grants"
 	overlaysTable = "overlays"
-	keysTable     = "keys" // is not watched, like the next two
+	keysTable     = "keys" // is not watched, like those that follow
 	resultsTable  = "results"
 	chunksTable   = "result_chunks"
+	sessionsTable = "sessions"
+	versionsTable = "session_versions"
 )
 
 // pollEvery is how often a process checks an SQLite file for changes of others.

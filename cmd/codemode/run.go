@@ -88,7 +88,7 @@ for standard input.`,
 			r := codemode.Request{
 				Profile: set.Profile, Code: code, Name: name, Script: prog.script, Bound: set.Profile != "",
 				Preflight: preflight, Tool: "codemode run", Local: true, Principal: launch.Principal(),
-				Session: os.Getenv(serve.SessionVariable), Client: "codemode run", EveryCall: everyCall,
+				ClientSession: os.Getenv(serve.SessionVariable), Client: "codemode run", EveryCall: everyCall,
 			}
 			if input != "" {
 				if _, err := strictjson.Parse(input, strictjson.Options{}); err != nil {

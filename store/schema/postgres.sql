@@ -141,8 +141,11 @@ CREATE TABLE parked (
   claim     text   NOT NULL DEFAULT '',
   phase     int    NOT NULL DEFAULT 0 CHECK (phase BETWEEN 0 AND 3),
   round     bigint NOT NULL DEFAULT 1,
-  beats     bigint NOT NULL DEFAULT 0
+  beats     bigint NOT NULL DEFAULT 0,
+  session   text   NOT NULL DEFAULT '' -- in which it goes on
 );
+
+CREATE UNIQUE INDEX parked_session ON parked (session) WHERE session <> '';
 
 -- A claim changes hands only before anything was done with it, and what went on waits again only with a new image.
 CREATE FUNCTION parked_guard() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -237,6 +240,39 @@ BEGIN RAISE EXCEPTION 'a result does not change'; END $$;
 
 CREATE TRIGGER results_fixed BEFORE UPDATE ON results FOR EACH ROW EXECUTE FUNCTION results_guard();
 CREATE TRIGGER result_chunks_fixed BEFORE UPDATE ON result_chunks FOR EACH ROW EXECUTE FUNCTION results_guard();
+
+-- What programs of one principal share from one to the next, and how each left it.
+CREATE TABLE sessions (
+  id        text   PRIMARY KEY,
+  principal text   NOT NULL,
+  name      text   NOT NULL,
+  owner     text   NOT NULL, -- whose quota it uses; '' is everybody whom nobody verifies
+  profile   text   NOT NULL,
+  created   bigint NOT NULL,
+  used      bigint NOT NULL,
+  expires   bigint NOT NULL,
+  UNIQUE (principal, name)
+);
+
+CREATE INDEX sessions_owner ON sessions (owner);
+
+CREATE TABLE session_versions (
+  session text   NOT NULL,
+  number  bigint NOT NULL,
+  run     text   NOT NULL, -- that made it; '' is none
+  guest   text   NOT NULL, -- sha256 of quickjs.wasm
+  bytes   bigint NOT NULL, -- of the image
+  about   bytea  NOT NULL, -- JSON: what the host knows of it
+  created bigint NOT NULL,
+  image   bytea  NOT NULL,
+  PRIMARY KEY (session, number)
+);
+
+CREATE FUNCTION session_versions_guard() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN RAISE EXCEPTION 'a version does not change'; END $$;
+
+CREATE TRIGGER session_versions_fixed BEFORE UPDATE ON session_versions
+FOR EACH ROW EXECUTE FUNCTION session_versions_guard();
 
 -- Every replica hears of every change; signs of life are none.
 CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -137,8 +137,11 @@ CREATE TABLE parked (
   claim     TEXT    NOT NULL DEFAULT '',
   phase     INTEGER NOT NULL DEFAULT 0 CHECK (phase BETWEEN 0 AND 3),
   round     INTEGER NOT NULL DEFAULT 1,
-  beats     INTEGER NOT NULL DEFAULT 0
+  beats     INTEGER NOT NULL DEFAULT 0,
+  session   TEXT    NOT NULL DEFAULT '' -- in which it goes on
 ) STRICT;
+
+CREATE UNIQUE INDEX parked_session ON parked (session) WHERE session <> '';
 
 -- A claim changes hands only before anything was done with it, and what went on waits again only with a new image.
 CREATE TRIGGER parked_once BEFORE UPDATE ON parked
@@ -224,3 +227,33 @@ BEGIN SELECT RAISE(ABORT, 'a result does not change'); END;
 
 CREATE TRIGGER result_chunks_fixed BEFORE UPDATE ON result_chunks
 BEGIN SELECT RAISE(ABORT, 'a result does not change'); END;
+
+-- What programs of one principal share from one to the next, and how each left it.
+CREATE TABLE sessions (
+  id        TEXT    PRIMARY KEY NOT NULL,
+  principal TEXT    NOT NULL,
+  name      TEXT    NOT NULL,
+  owner     TEXT    NOT NULL, -- whose quota it uses; '' is everybody whom nobody verifies
+  profile   TEXT    NOT NULL,
+  created   INTEGER NOT NULL,
+  used      INTEGER NOT NULL,
+  expires   INTEGER NOT NULL,
+  UNIQUE (principal, name)
+) STRICT;
+
+CREATE INDEX sessions_owner ON sessions (owner);
+
+CREATE TABLE session_versions (
+  session TEXT    NOT NULL,
+  number  INTEGER NOT NULL,
+  run     TEXT    NOT NULL, -- that made it; '' is none
+  guest   TEXT    NOT NULL, -- sha256 of quickjs.wasm
+  bytes   INTEGER NOT NULL, -- of the image
+  about   BLOB    NOT NULL, -- JSON: what the host knows of it
+  created INTEGER NOT NULL,
+  image   BLOB    NOT NULL,
+  PRIMARY KEY (session, number)
+) STRICT;
+
+CREATE TRIGGER session_versions_fixed BEFORE UPDATE ON session_versions
+BEGIN SELECT RAISE(ABORT, 'a version does not change'); END;

@@ -1,0 +1,90 @@
+package config
+
+import (
+	"time"
+
+	"github.com/codemode-project/codemode/internal/settings"
+	"github.com/codemode-project/codemode/internal/strictjson"
+)
+
+// Sessions is the key "sessions": whether programs may go on where another one ended, and what is kept of that.
+//
+//	"sessions": { "keep": "168h", "largest": "16MiB", "bytes": "256MiB", "number": 100, "versions": 20 }
+//
+// The key is false to have no sessions.
+type Sessions struct {
+	Off      bool
+	Keep     time.Duration // how long a session is kept after its last use
+	Largest  int64         // bytes of one version of a session
+	Bytes    int64         // of all versions of all sessions of one principal
+	Number   int           // of sessions of one principal
+	Versions int           // of one session; the oldest make way
+}
+
+const (
+	// longestSessions is the longest that sessions are kept without use.
+	longestSessions = 90 * 24 * time.Hour
+	// mostVersions is the most that sessions.versions may be.
+	mostVersions = 1000
+)
+
+// usualSessions are the rules if no file sets them.
+var usualSessions = Sessions{Keep: 7 * 24 * time.Hour, Largest: 16 << 20, Bytes: 256 << 20, Number: 100, Versions: 20}
+
+// Sessions returns the key "sessions", or the usual rules.
+func (c *Config) Sessions() Sessions {
+	if c == nil || c.sessions == nil {
+		return usualSessions
+	}
+	return *c.sessions
+}
+
+func (b *builder) sessions(n strictjson.Value) Sessions {
+	s := usualSessions
+	switch n.Kind() {
+	case strictjson.False:
+		s.Off = true
+		return s
+	case strictjson.Object:
+	default:
+		b.Wrong(n, `write false, or {"keep": "168h"}`, `"sessions" must be false or an object, this is %s`, n.Kind())
+		return s
+	}
+	var largest, all strictjson.Value
+	b.Object(n, `"sessions"`, []settings.Field{
+		settings.Key("keep", func(n strictjson.Value) {
+			if s.Keep = b.Duration(n, `"keep"`); s.Keep > longestSessions {
+				b.Wrong(n, "write 2160h or less", "sessions are kept for at most 90 days after their last use")
+			}
+		}),
+		settings.Key("largest", func(n strictjson.Value) {
+			largest = n
+			s.Largest = b.keptSize(n, `"largest"`, maxCapacity)
+		}),
+		settings.Key("bytes", func(n strictjson.Value) {
+			all = n
+			s.Bytes = b.keptSize(n, `"bytes"`, maxCapacity)
+		}),
+		settings.Key("number", func(n strictjson.Value) { s.Number = int(b.Whole(n, `"number"`, 1)) }),
+		settings.Key("versions", func(n strictjson.Value) {
+			if s.Versions = int(b.Whole(n, `"versions"`, 1)); s.Versions > mostVersions {
+				b.Wrong(n, "write 1000 or less", "a session keeps at most 1000 versions")
+			}
+		}),
+	})
+	b.fits(largest, all, s.Largest, s.Bytes, "sessions")
+	return s
+}
+
+// fits checks that one of what is kept may be as large as it may be.
+func (b *builder) fits(largest, all strictjson.Value, one, together int64, what string) {
+	if one <= together || together == 0 {
+		return
+	}
+	at, hint := largest, `lower it, or raise "bytes"`
+	if at.Kind() == strictjson.Missing {
+		at, hint = all, `raise it, or lower "largest"`
+	}
+	b.Wrong(at, hint, `"largest" is %d bytes, and all %s of a principal may have %d: none of that size would be kept`, one,
+		what, together)
+}
