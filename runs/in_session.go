@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/analysis"
-	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/sessions"
@@ -239,5 +238,3 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// SessionRules are the rules for sessions.
-func (e *Executor) SessionRules() config.Sessions { return e.rules.Config().Sessions() }

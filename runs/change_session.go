@@ -1,0 +1,80 @@
+package runs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/sessions"
+)
+
+// A SessionAction is what may be done to a session besides running programs in it.
+type SessionAction string
+
+const (
+	Fork     SessionAction = "fork"
+	Rollback SessionAction = "rollback"
+	Delete   SessionAction = "delete"
+)
+
+// A SessionChange is one change of a session of a principal.
+type SessionChange struct {
+	Action  SessionAction
+	Name    string
+	Version int64  // for a fork or a rollback; 0 is the current one
+	As      string // the name of the fork
+}
+
+// SessionRules are the rules for sessions.
+func (e *Executor) SessionRules() config.Sessions { return e.rules.Config().Sessions() }
+
+// ChangeSession changes a session of the principal of r, and records that. It returns what was done, in a sentence. The
+// error is [*sessions.ErrBusy] while a program goes on in the session.
+func (e *Executor) ChangeSession(ctx context.Context, r *Request, c SessionChange) (done string, err error) {
+	all, err := e.Sessions.Sessions(ctx)
+	if err != nil {
+		return "", err
+	}
+	done, err = Change(ctx, all, r.Principal, c, e.SessionRules())
+	if err != nil {
+		return "", err
+	}
+	return done, e.record.Write(ctx, SessionEntry(r, c, done))
+}
+
+// Change makes a change. The caller records it, see [SessionEntry].
+func Change(ctx context.Context, all *sessions.Sessions, principal string, c SessionChange, rules config.Sessions) (
+	done string, err error) {
+	switch c.Action {
+	case Fork:
+		fork, err := all.Fork(ctx, principal, c.Name, c.Version, c.As, rules)
+		if err != nil {
+			return "", err
+		}
+		state, err := sessions.Read(fork.Versions[0])
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("The session %s is %s.", fork.Name, state.Note), nil
+	case Rollback:
+		v, err := all.Rollback(ctx, principal, c.Name, c.Version, rules)
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("The session %s is as it was at version %d; that is its version %d.", c.Name, c.Version,
+			v.Number), nil
+	case Delete:
+		if err := all.Delete(ctx, principal, c.Name); err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("The session %s is deleted, with all its versions.", c.Name), nil
+	}
+	return "", fmt.Errorf("%.40q is nothing that can be done to a session: fork, rollback or delete", string(c.Action))
+}
+
+// SessionEntry is the entry of the record for a change.
+func SessionEntry(r *Request, c SessionChange, done string) audit.Entry {
+	return audit.Entry{Kind: audit.Keeping, State: "session " + string(c.Action), Principal: r.Principal, Client: r.Client,
+		Session: r.ClientSession, Detail: done}
+}
