@@ -162,6 +162,9 @@ func TestReplica(t *testing.T) {
 	}
 	e, q := newReplica(t, dir)
 	switch role {
+	case "waits-in-session", "works-in-session":
+		defer q.Sit("local:nobody").Leave() // who does not answer
+		go programsOfASession(t, e, role)
 	case "keyed":
 		go e.Eval(t.Context(), keyedRequest())
 	case "answers": // and so goes on with what its predecessors left

@@ -2,12 +2,16 @@ package codemode_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/pgtest"
 	"github.com/codemode-project/codemode/sessions"
 )
 
@@ -55,7 +59,9 @@ const sessionRules = `{"limits": {"cpu": "300ms"}, "evaluation": {"profiles": {"
 func everyStore(t *testing.T, test func(t *testing.T, open func(t *testing.T, config string) *codemode.Evaluator)) {
 	t.Run("in memory", func(t *testing.T) {
 		t.Parallel()
-		test(t, func(t *testing.T, config string) *codemode.Evaluator { return open(t, config, func(*codemode.Options) {}) })
+		test(t, func(t *testing.T, config string) *codemode.Evaluator {
+			return open(t, config, func(*codemode.Options) {})
+		})
 	})
 	t.Run("in the database", func(t *testing.T) {
 		t.Parallel()
@@ -240,8 +246,153 @@ func TestSessionQuotas(t *testing.T) {
 	})
 }
 
-// The taint of a session goes on, and so does a person's no.
-func TestSessionsKeepTaintAndRefusals(t *testing.T) {
+// What an untrusted server said taints the later programs of a session.
+func TestSessionsKeepTaint(t *testing.T) {
 	t.Parallel()
-	_ = json.RawMessage(nil)
+	everyStore(t, func(t *testing.T, open func(*testing.T, string) *codemode.Evaluator) {
+		s := newStranger(t)
+		s.define("read", "reads mail")
+		e := open(t, fmt.Sprintf(`{"mcpServers": {"s": {"type": "http", "url": %q}},
+			"evaluation": {"profiles": {"p": {"allowlist": ["*"], "raise": {"tainted": "deny"}}}}}`, s.url))
+		a := talk(t, e, "anna", "a")
+		const use = `return await codemode.s__read({m}).then(() => "read", e => e.detail)`
+		a.says(`let m = "clean"; `+use, `"read"`)
+		a.says(`globalThis.path = "a.md"; return 1`, `1`)
+		a.says(`m = "reads"; await codemode.s__read({}); return 1`, `1`)
+		for range 2 {
+			r, err := a.run(use)
+			if err != nil || !strings.Contains(string(r.Value), "s__read (call 1), whose server \\\"s\\\" is not trusted, "+
+				"in an earlier program of its session") {
+				t.Errorf("a tainted session: %s (%v)", r.Value, err)
+			}
+		}
+		a.says(`return await codemode.filesystem__read_text_file({path: "a.md"}).then(() => "read", e => e.detail)`, `"read"`)
+		b := talk(t, e, "anna", "b")
+		b.says(`let m = "clean"; `+use, `"read"`)
+
+		all, err := e.Runs().Sessions.Sessions(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		rules := e.Runs().SessionRules()
+		if _, err := all.Fork(t.Context(), "anna", "a", 0, "c", rules); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := talk(t, e, "anna", "c").run(use); err != nil || !strings.Contains(string(r.Value), "not trusted") {
+			t.Errorf("a fork of a tainted session: %s (%v)", r.Value, err)
+		}
+	})
+}
+
+// A call that a person refused is not asked about again in its session. That nobody answered is no refusal.
+func TestSessionsKeepRefusals(t *testing.T) {
+	t.Parallel()
+	everyStore(t, func(t *testing.T, open func(*testing.T, string) *codemode.Evaluator) {
+		e := open(t, `{"evaluation": {"profiles": {"p": {"asklist": ["time__*"]}}}}`)
+		var asked []string
+		s := talk(t, e, "anna", "a")
+		says := func(answer call.Answer) {
+			s.request.Channels = []approvals.Channel{approvals.Approver("test",
+				func(_ context.Context, r *prompt.Request) (call.Answer, error) {
+					asked = append(asked, string(r.Args))
+					return answer, nil
+				})}
+		}
+		const use = `return await codemode.time__now({timezone: %q}).then(() => "made", e => e.detail)`
+		says(call.Answer{Reason: "not now"})
+		s.says(fmt.Sprintf(use, "UTC"), `"a person refused this call and wrote: \"not now\""`)
+		says(call.Answer{Allowed: true})
+		s.says(fmt.Sprintf(use, "UTC"), `"the same call was refused before in this run or its session, so nobody was asked again"`)
+		s.says(fmt.Sprintf(use, "Europe/Berlin"), `"made"`)
+		s.request.Channels = nil
+		if r, err := s.run(fmt.Sprintf(use, "Asia/Tokyo")); err != nil || string(r.Value) == `"made"` {
+			t.Errorf("nobody was asked: %s (%v)", r.Value, err)
+		}
+		says(call.Answer{Allowed: true})
+		s.says(fmt.Sprintf(use, "Asia/Tokyo"), `"made"`)
+		s.request.Session = "b"
+		s.says(fmt.Sprintf(use, "UTC"), `"made"`)
+		if want := 4; len(asked) != want {
+			t.Errorf("a person was asked %d times, want %d: %v", len(asked), want, asked)
+		}
+	})
+}
+
+// programsOfASession runs in a process that is killed: three programs, and one that goes on when that happens.
+func programsOfASession(t *testing.T, e *codemode.Evaluator, role string) {
+	for _, code := range []string{
+		`let n = 1; class Counter { #n = 10; add(k) { this.#n += k; return this.#n } }
+			const c = new Counter(), next = () => ++n; return next()`,
+		`c.add(1); return next()`,
+		`c.add(1); return next()`,
+	} {
+		if _, err := e.Eval(t.Context(), codemode.Request{Principal: "anna", Session: "s", Code: code}); err != nil {
+			panic(err)
+		}
+	}
+	r := codemode.Request{Principal: "anna", Session: "s", Code: `
+		c.add(100); next();
+		const answered = await codemode.up__second({run: 0, n: 2});
+		return [answered.n, next()]`}
+	if role == "works-in-session" {
+		r.Profile, r.Code = "p", `c.add(100); next(); await codemode.up__first({run: 0, n: 1}); return next()`
+	}
+	_, _ = e.Eval(t.Context(), r)
+}
+
+// A process is killed while a program of a session goes on in it. One that waits for a person goes on elsewhere, and
+// leaves its version there; one that worked leaves the session as it was.
+func TestSessionsOutliveTheirProcess(t *testing.T) {
+	t.Parallel() // it waits
+	for _, row := range []struct {
+		name  string
+		store func(*testing.T) string
+	}{
+		{"on one machine", func(*testing.T) string { return `"codemode.db"` }},
+		{"in a fleet", func(t *testing.T) string { return fmt.Sprintf("%q", pgtest.Start(t).URL("fleet")) }},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Run("while it waits", func(t *testing.T) {
+				up := newPerformed(t)
+				dir := fleetFolder(t, up, row.store(t))
+				me, q := newReplica(t, dir)
+				defer me.Close(context.WithoutCancel(t.Context()))
+				first := startReplica(t, "waits-in-session", dir)
+				run := parked(t, me, 1)["anna"]
+				s := talk(t, me, "anna", "s")
+				s.fails(`return 1`, "a program goes on in the session \"s\" (run "+run+")")
+				if err := first.cmd.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+				s.fails(`return 1`, "a program goes on in the session \"s\" (run "+run+")")
+				ctx, stop := context.WithCancel(t.Context())
+				var answering sync.WaitGroup
+				answering.Go(func() { answer(ctx, t, q, "") })
+				defer answering.Wait()
+				defer stop()
+				s.request.SessionWait = true
+				s.says(`const twice = () => 2 * next(); return [n, c.add(1), twice()]`, `[6,113,14]`)
+				if got := ended(t, me, run); !strings.Contains(got.Text, "session s: version 4") {
+					t.Errorf("the run ended so:\n%s", got.Text)
+				}
+				s.says(`return [answered, twice()]`, `[{"run":0,"n":2},16]`)
+			})
+			t.Run("while it works", func(t *testing.T) {
+				up := newPerformed(t)
+				up.hold("first")
+				dir := fleetFolder(t, up, row.store(t))
+				me, _ := newReplica(t, dir)
+				defer me.Close(context.WithoutCancel(t.Context()))
+				s := talk(t, me, "anna", "s")
+				first := startReplica(t, "works-in-session", dir)
+				up.until(t, "first")
+				s.fails(`return 1`, "a program goes on in the session")
+				if err := first.cmd.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+				s.request.SessionWait = true
+				s.says(`return [n, c.add(1), typeof answered]`, `[4,13,"undefined"]`)
+			})
+		})
+	}
 }
