@@ -140,6 +140,7 @@ var layers = map[string]struct {
 		"github.com/spf13/cobra"}},
 
 	// Services that embed it, to read.
+	"examples/batch":     {ours: []string{".", "config"}},
 	"examples/functions": {ours: []string{".", "approvals", "approvals/prompt", "call", "config", "discovery"}},
 	"examples/gate":      {ours: []string{".", "approvals", "approvals/prompt", "call", "config", "owntools"}},
 }

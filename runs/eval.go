@@ -26,7 +26,7 @@ type Request struct {
 	// when the configuration names none.
 	Profile string
 	Code    string          // JavaScript or TypeScript
-	Input   json.RawMessage // what the program sees as `input`; nil is undefined
+	Input   json.RawMessage // what the program sees as `input`, in JSON; nil is undefined
 	Name    string          // shown in problems and stacks; "" is program.ts
 
 	// Channels reach the people who may approve calls of this run, see [approvals.Approver]. Without channels, nobody
