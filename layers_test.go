@@ -143,6 +143,7 @@ var layers = map[string]struct {
 	"examples/batch":     {ours: []string{".", "config"}},
 	"examples/functions": {ours: []string{".", "approvals", "approvals/prompt", "call", "config", "discovery"}},
 	"examples/gate":      {ours: []string{".", "approvals", "approvals/prompt", "call", "config", "owntools"}},
+	"examples/webasks":   {ours: []string{".", "approvals", "approvals/prompt", "call", "config"}},
 }
 
 // elsewhere are folders that build or test the product and are no part of it.

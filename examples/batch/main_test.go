@@ -70,7 +70,8 @@ func TestBatch(t *testing.T) {
 			[]string{`there is no customer`, `"cents":9`},
 			"2 records, 1 failed\nrecord 1: ToolError: meter__tariff: there is no customer \"X-1\"\n"},
 		{"too much is refused", "", `{"customer": "C-1", "used": 5000}`, 1, []string{"meter__bill refused"}, "rules.json:8"},
-		{"a record that is no JSON", "", "{\n" + records(1), 1, []string{"it is no JSON", `"record":2`}, "record 1: it is no"},
+		{"a record that is no JSON", "", "{\n" + records(1), 1, []string{"it is no JSON", `"record":2`},
+			"record 1: it is no JSON\n"},
 		{"what was billed before is left out", "-skip 2", records(3), 0, []string{`"record":3`}, "1 records, 0 failed"},
 		{"nothing to do", "", "", 0, nil, "0 records, 0 failed"},
 		{"a line without an end", "", records(1) + strings.Repeat(" ", longestRecord), 2, []string{`"record":1`},
@@ -177,7 +178,8 @@ func TestKilledAndStartedAgain(t *testing.T) {
 	if n := len(outcomes(t, first.String())); n != 2 || !strings.HasPrefix(second, first.String()) {
 		t.Errorf("first, %d lines:\n%sand then\n%s", n, first, second)
 	}
-	if o := outcomes(t, second); len(o) == 5 && (!strings.Contains(o[2].Error, "meter__bill unknown") || o[4].Error != "") {
+	if o := outcomes(t, second); len(o) == 5 &&
+		(!strings.Contains(o[2].Error, "meter__bill unknown") || o[4].Error != "") {
 		t.Errorf("it says\n%s", second)
 	}
 	if third := again(); third != second {
