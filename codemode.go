@@ -84,7 +84,9 @@ type Options struct {
 	// see [recorder.PlaceOf]. Nobody but its owner may have permission to write there. "" keeps no record but
 	// Recorder's.
 	RecordDir string
-	// GoOn lets this Evaluator resume runs that waited for a person in a process that died, once somebody has answered.
+	// GoOn lets this Evaluator take over the runs of processes that died: it resumes those that waited for a person, once
+	// somebody has answered, and ends those with an idempotency key. Without it, a repeated request for such a run waits
+	// until another process does that.
 	GoOn bool
 	// Log receives what operators need to know; nil discards it.
 	Log *slog.Logger

@@ -16,29 +16,76 @@
 //
 // # In a service
 //
-// A service gives programs its own Go functions, under its own rules, and asks people in its own way:
+// A service gives programs its own Go functions, under its own rules, and asks people in its own way. This is a whole
+// one:
 //
-//	rules, err := config.Parse("rules.json", []byte(`{"evaluation": {"profiles": {"desk": {
-//		"allowlist": ["shop__price"],
-//		"asklist":   ["shop__order"]
-//	}}}}`))
-//	person := approvals.Approver("chat", func(ctx context.Context, q *prompt.Request) (call.Answer, error) {
-//		return call.Answer{Allowed: ask(ctx, prompt.Summary(q))}, nil
-//	})
-//	e, err := codemode.New(ctx, codemode.Options{
-//		Config:   rules,
-//		Channels: []approvals.Channel{person},
-//		Servers: []codemode.Server{{Name: "shop", Functions: []codemode.Function{
-//			codemode.Func("price", "What an article costs.", shop.Price, codemode.ReadOnly),
-//			codemode.Func("order", "Orders an article.", shop.Order),
-//		}}},
-//	})
-//	tools, err := e.Discovery().Declarations(ctx, nil, discovery.Query{Profiles: []string{"desk"}}) // for the model
-//	total, r, err := codemode.Eval[float64](ctx, e, codemode.Request{Profile: "desk", Code: program})
+//	package main
 //
-// Here shop.Price is a func(context.Context, In) (Out, error), see [Func]. Package config describes the rules, package
-// runs the fields of a [Request] and a [Response], and package approvals the ways to people. The folder examples has
-// whole services. A service without programs puts the calls that it executes itself through [Evaluator.Gate].
+//	import (
+//		"context"
+//		"fmt"
+//		"log"
+//		"sync"
+//
+//		"github.com/codemode-project/codemode"
+//		"github.com/codemode-project/codemode/approvals"
+//		"github.com/codemode-project/codemode/approvals/prompt"
+//		"github.com/codemode-project/codemode/call"
+//		"github.com/codemode-project/codemode/config"
+//	)
+//
+//	const rules = `{"evaluation": {"profiles": {"desk": {"allowlist": ["shop__price"], "asklist": ["shop__order"]}}}}`
+//
+//	type item struct {
+//		Article string `json:"article" jsonschema:"its number, such as A-17"`
+//		Count   int    `json:"count,omitzero"`
+//	}
+//
+//	func price(_ context.Context, in item) (float64, error) { return 2.5, nil }
+//
+//	func order(_ context.Context, in item) (string, error) { return fmt.Sprintf("%d %s", in.Count, in.Article), nil }
+//
+//	var one sync.Mutex // question at a time: a program can make several calls at once
+//
+//	func ask(_ context.Context, q *prompt.Request) (call.Answer, error) {
+//		one.Lock()
+//		defer one.Unlock()
+//		fmt.Print(prompt.Text(q, prompt.RenderOptions{}), "yes or no? ")
+//		var word string
+//		_, err := fmt.Scanln(&word)
+//		return call.Answer{Allowed: word == "yes"}, err
+//	}
+//
+//	func main() {
+//		ctx := context.Background()
+//		cfg, err := config.Parse("rules.json", []byte(rules))
+//		if err != nil {
+//			log.Fatal(err)
+//		}
+//		e, err := codemode.New(ctx, codemode.Options{
+//			Config: cfg, Channels: []approvals.Channel{approvals.Approver("terminal", ask)},
+//			Servers: []codemode.Server{{Name: "shop", Functions: []codemode.Function{
+//				codemode.Func("price", "What an article costs.", price, codemode.ReadOnly),
+//				codemode.Func("order", "Orders an article.", order)}}},
+//		})
+//		if err != nil {
+//			log.Fatal(err)
+//		}
+//		defer e.Close(ctx)
+//		total, r, err := codemode.Eval[float64](ctx, e, codemode.Request{Profile: "desk", Code: `
+//			await codemode.shop.order({ article: "A-17", count: 4 });
+//			return 4 * await codemode.shop.price({ article: "A-17" });`})
+//		if err != nil {
+//			log.Fatal(r.Text(err)) // for the model that wrote the program: what went wrong, where, and each call
+//		}
+//		fmt.Println(total)
+//	}
+//
+// [Func] says which types a function may have. Package config describes the rules, package runs the fields of a
+// [Request] and a [Response], and package approvals the ways to people. What a model needs to write such programs, in
+// TypeScript, is in e.Discovery().Declarations. [Evaluator.Prepare] reads a program once for many runs, and
+// Request.Observe sees a run as it happens. docs/embedding.md shows these, and the folder examples has whole services.
+// A service without programs puts the calls that it executes itself through [Evaluator.Gate].
 //
 // # The packages, from the bottom up
 //

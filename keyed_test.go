@@ -92,6 +92,34 @@ func TestOneKeyIsOneRun(t *testing.T) {
 	}
 }
 
+// A repeated request gets the value and the error of the first one, as Go sees them.
+func TestARepeatedRequestGetsTheValue(t *testing.T) {
+	t.Parallel()
+	e, _ := newReplica(t, fleetFolder(t, newPerformed(t), `"codemode.db"`))
+	defer e.Close(context.WithoutCancel(t.Context()))
+	for _, row := range []struct{ why, code, value, err, decode string }{
+		{"a value", `return {n: 9007199254740993n}`, `{"n":9007199254740993}`, "<nil>", "<nil>"},
+		{"undefined", `const x = 1;`, ``, "<nil>", "<nil>"},
+		{"more than the text shows", `return "x".repeat(100000)`, ``, "<nil>", "only the text is stored"},
+		{"an exception", `throw new TypeError("no")`, ``, "TypeError: no", "<nil>"},
+		{"a program that is stopped", `await new Promise(() => {})`, ``, "the program waits for ", "<nil>"},
+	} {
+		r := codemode.Request{Principal: "local:anna", IdempotencyKey: strings.ReplaceAll(row.why, " ", "-"), Code: row.code}
+		first, err := e.Eval(t.Context(), r)
+		again, errAgain := e.Eval(t.Context(), r)
+		if first.Run != again.Run || string(again.Value) != row.value || first.Text(err) != again.Text(errAgain) ||
+			first.Outcome(err) != again.Outcome(errAgain) || fmt.Sprint(err) != fmt.Sprint(errAgain) ||
+			!strings.HasPrefix(fmt.Sprint(err), row.err) {
+			t.Errorf("%s: first %s, %v, then %s, %v, %s\n%s", row.why, first.Outcome(err), err, again.Outcome(errAgain),
+				errAgain, again.Value, again.Text(errAgain))
+		}
+		var value json.RawMessage
+		if err := fmt.Sprint(again.Decode(&value)); !strings.Contains(err, row.decode) {
+			t.Errorf("%s: Decode says %v", row.why, err)
+		}
+	}
+}
+
 // Keys that nothing could be kept for are refused, and nothing runs.
 func TestKeysThatAreNoKeys(t *testing.T) {
 	up := newPerformed(t)

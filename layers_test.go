@@ -141,8 +141,10 @@ var layers = map[string]struct {
 		"github.com/spf13/cobra"}},
 
 	// Services that embed it, to read.
+	"examples/batch":     {ours: []string{".", "config"}},
 	"examples/functions": {ours: []string{".", "approvals", "approvals/prompt", "call", "config", "discovery"}},
 	"examples/gate":      {ours: []string{".", "approvals", "approvals/prompt", "call", "config", "owntools"}},
+	"examples/webasks":   {ours: []string{".", "approvals", "approvals/prompt", "call", "config"}},
 }
 
 // elsewhere are folders that build or test the product and are no part of it.

@@ -12,9 +12,14 @@ import (
 var errInvalid = errors.New("the decision is neither a refusal nor an approval")
 
 // Approver makes a channel from a function that decides about calls: a chat bot, a ticket system, a test. The function
-// may refuse with a reason for the program, allow, or allow with other arguments. A refusal that carries fields of a
-// yes is invalid, and a no. The author of decide vouches that people make its decisions; they count however fast they
-// come.
+// may refuse with a reason for the program, allow, or allow with other arguments (call.Answer has the fields). A refusal
+// that carries fields of a yes is invalid, and a no. An error is no answer. The author of decide vouches that people
+// make its decisions; they count however fast they come.
+//
+// A person decides by [prompt.Render], whose Text is safe to print and says when it is cut or masked; [prompt.Summary]
+// is for lists. decide is called for several questions at once, and returns when ctx ends: then nobody waits for the
+// answer. It is not asked about calls of critical risk, which need a [Strong] channel, and not about questions of the
+// program itself.
 func Approver(name string, decide func(ctx context.Context, r *prompt.Request) (call.Answer, error)) Channel {
 	if decide == nil {
 		panic("approvals: an Approver needs a function that decides")

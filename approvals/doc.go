@@ -21,6 +21,22 @@
 // [prompt.Grant], which a [GrantStore] keeps and [Granted] finds. A [Queue] is a channel to people elsewhere. Package
 // terminal connects another terminal of this user to it.
 //
+// A service asks people in its own way with two kinds of channels. [Approver] makes one of a function that asks and
+// returns the answer, such as that of a chat bot. A page is a Queue: everybody who has logged in gets a [Seat], Queue.May
+// says whose questions they see, [Seat.Pending] lists these, [Seat.Show] gives the text to decide by, and
+// [Seat.Answer] takes the decision:
+//
+//	page := approvals.NewStrongQueue("page")
+//	page.May = func(by, principal string) bool { return by == principal } // the Principal of the run's Request
+//	seat := page.Sit("anna")
+//	for _, open := range seat.Pending() {
+//		text, err := seat.Show(open.Request.ID, prompt.RenderOptions{})
+//	}
+//	err := seat.Answer(id, digest, code, call.Answer{Allowed: true})
+//
+// The page sends ID and Digest of the Request along with the form, and the code that the person types to allow a call
+// with a Risk that is Grave. The folder examples/webasks has such a page.
+//
 // What a user may rely on:
 //
 //   - Only a clear yes is a yes. Silence, a dismissed dialog, an empty form, an unknown word, an answer that came late,

@@ -137,6 +137,11 @@ func (q *Queue) remove(it *item) {
 			break
 		}
 	}
+	for s := range q.seats { // a seat may last as long as the process
+		s.mu.Lock()
+		delete(s.seen, it.request.ID)
+		s.mu.Unlock()
+	}
 	q.tell()
 }
 

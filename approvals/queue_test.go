@@ -165,6 +165,9 @@ func TestAnswersFromASeatThatDoNotCount(t *testing.T) {
 				if a := <-answer; a.Allowed != (yes.Allowed) {
 					t.Errorf("got %+v", a)
 				}
+				if synctest.Wait(); len(seat.seen) != 0 {
+					t.Errorf("the seat remembers %v", seat.seen)
+				}
 			})
 		})
 	}

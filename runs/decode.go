@@ -40,8 +40,9 @@ func (r *Response) Decode(v any) error {
 	switch {
 	case to.Kind() != reflect.Pointer || to.IsNil():
 		return fmt.Errorf("Decode needs a pointer to store the value in, this is %T", v)
-	case r.kept != nil:
-		return errors.New("the run ended in another process, which kept the text of its result and not the value: use Text")
+	case r.kept != nil && !r.kept.Whole && !r.kept.Failed:
+		return errors.New("of this run, which an earlier request began, only the text is stored, because the value did not " +
+			"fit into it: use Text, or return less")
 	}
 	value := r.Value
 	if value == nil {

@@ -8,11 +8,9 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/store"
 )
-
-// errKept is the failure of a run that ended in another process; the Response says what failed.
-var errKept = errors.New("the run failed")
 
 // finish replaces the stored run by its result, for a client that reattaches, and closes its open questions.
 func (x *execution) finish(failure error) {
@@ -62,12 +60,20 @@ func (e *Executor) finishLater(row *store.ParkedRun, o *store.Outcome) {
 	}
 }
 
-// An Ended is the stored result of a run that had been parked: the response to its client.
+// An Ended is the stored result of a run that had been parked or has an idempotency key: the response to its client.
 type Ended struct {
 	Run    string            `json:"run"`
 	Failed bool              `json:"failed"`
 	Text   string            `json:"text"`
 	Blocks []json.RawMessage `json:"blocks,omitempty"` // MCP content, for after the text
+
+	// Value is what the program returned, if Whole says that Text shows all of it and that it has no Blocks. Nil is
+	// undefined.
+	Value json.RawMessage `json:"value,omitempty"`
+	Whole bool            `json:"whole,omitempty"`
+	// Kind and Why say how a failed run ended.
+	Kind sandbox.Kind `json:"kind,omitempty"`
+	Why  string       `json:"why,omitempty"`
 }
 
 // endedKeep is how long a result is stored.
@@ -78,6 +84,14 @@ func (x *execution) outcome(failure error) *store.Outcome {
 	ended := Ended{Run: x.resp.Run, Failed: failure != nil, Text: x.resp.Text(failure)}
 	for _, b := range x.resp.Blocks {
 		ended.Blocks = append(ended.Blocks, b.JSON)
+	}
+	if failure != nil {
+		ended.Kind, ended.Why = sandbox.Refused, failure.Error()
+		if known, ok := errors.AsType[*sandbox.Error](failure); ok {
+			ended.Kind = known.Kind
+		}
+	} else if ended.Whole = len(ended.Blocks) == 0 && !x.resp.cutsValue(); ended.Whole {
+		ended.Value = x.resp.Value
 	}
 	body, err := json.Marshal(ended)
 	if err != nil { // a block that is not JSON
@@ -105,12 +119,12 @@ func (e *Executor) Ended(ctx context.Context, run, principal string) (*Ended, er
 
 // response rebuilds the response for the client of the run.
 func (k *Ended) response() (*Response, error) {
-	r := &Response{Run: k.Run, kept: k}
+	r := &Response{Run: k.Run, Value: k.Value, kept: k}
 	for i, b := range k.Blocks {
 		r.Blocks = append(r.Blocks, hostfns.Block{Handle: fmt.Sprint(i), JSON: b})
 	}
 	if k.Failed {
-		return r, errKept
+		return r, &sandbox.Error{Kind: k.Kind, Message: k.Why}
 	}
 	return r, nil
 }

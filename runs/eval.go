@@ -26,7 +26,7 @@ type Request struct {
 	// when the configuration names none.
 	Profile string
 	Code    string          // JavaScript or TypeScript
-	Input   json.RawMessage // what the program sees as `input`; nil is undefined
+	Input   json.RawMessage // what the program sees as `input`, in JSON; nil is undefined
 	Name    string          // shown in problems and stacks; "" is program.ts
 
 	// Channels reach the people who may approve calls of this run, see [approvals.Approver]. Without channels, nobody
@@ -48,7 +48,7 @@ type Request struct {
 	// Bound says that a saved program must not run under a profile other than Profile.
 	Bound bool
 
-	// Preflight is the token of a check, see [Plan]. Some profiles require one.
+	// Preflight is the token of a check, see [preflight.Plan]. Some profiles require one.
 	Preflight string
 	// Tool is the MCP tool through which the caller runs programs, for messages.
 	Tool string
@@ -57,7 +57,12 @@ type Request struct {
 	// IdempotencyKey identifies repeated requests: a second request with the key gets the run that the first one began,
 	// in any process that shares the store. The same key with another program, input or profile is [ErrKeyReused]. Each
 	// principal has its own keys. A key expires a day after the end of its run. It has up to [MaxIdempotencyKey] bytes
-	// of printable ASCII; "" is none. It needs [Options.RecordDir].
+	// of printable ASCII; "" is none. It needs Options.RecordDir of package codemode.
+	//
+	// The response to a repeated request has Run, Text, and Value if the text shows all of it; its error has the kind of
+	// the first one. If the process of a run dies, an Evaluator with Options.GoOn ends the run, such as that of the next
+	// process. The repeated request then gets an error, and a text with the calls that were made: the program does not
+	// run again. The store keeps the latest 1,000 results of each principal.
 	IdempotencyKey string
 	// Local says that the caller sits at this machine: links may name its files.
 	Local bool

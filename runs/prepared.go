@@ -41,9 +41,9 @@ func (e *Executor) Prepare(ctx context.Context, r Request) (*Prepared, error) {
 	return p, nil
 }
 
-// Run runs the program with an input, which it sees as `input`; nil is undefined. Changes are made to the request of
-// this run, such as an idempotency key of its own. Results and errors are those of Evaluator.Eval. A saved program runs
-// as its file is now.
+// Run runs the program with an input in JSON, which it sees as `input`; nil is undefined. Changes are made to the
+// request of this run, such as an idempotency key of its own. Results and errors are those of Evaluator.Eval. A saved
+// program runs as its file is now.
 func (p *Prepared) Run(ctx context.Context, input json.RawMessage, changes ...func(*Request)) (*Response, error) {
 	e := p.executor
 	if err := e.life.Enter(); err != nil {

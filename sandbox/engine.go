@@ -94,8 +94,12 @@ type Engine struct {
 	runs   sync.WaitGroup
 }
 
+// learnVersion makes wazero look up its own version, which it stores without a lock: engines may be made at once.
+var learnVersion = sync.OnceFunc(func() { _ = wazero.NewRuntime(context.Background()).Close(context.Background()) })
+
 // New compiles the guest and takes its snapshot.
 func New(ctx context.Context, o Options) (*Engine, error) {
+	learnVersion()
 	if len(o.Wasm) == 0 {
 		return nil, errors.New("sandbox: no guest given: Options.Wasm is empty")
 	}

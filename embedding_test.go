@@ -1,0 +1,332 @@
+package codemode_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/zip"
+
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/discovery"
+)
+
+// docs/embedding.md and README.md show parts of this example.
+func Example_embedding() {
+	ctx, folder := context.Background(), cacheDir()
+	asked := ""
+	ask := func(_ context.Context, text string) (bool, error) {
+		asked = text
+		return true, nil
+	}
+
+	type Item struct {
+		Article string `json:"article" jsonschema:"its number, such as A-17"`
+		Count   int    `json:"count,omitzero"`
+	}
+	price := func(ctx context.Context, in Item) (float64, error) {
+		if in.Article != "A-17" {
+			return 0, fmt.Errorf("there is no article %q", in.Article) // a ToolError in the program
+		}
+		return 2.5, nil
+	}
+	order := func(ctx context.Context, in Item) (struct{}, error) { return struct{}{}, nil }
+	shop := codemode.Server{Name: "shop", Functions: []codemode.Function{
+		codemode.Func("price", "What an article costs.", price, codemode.ReadOnly),
+		codemode.Func("order", "Orders an article.", order),
+	}}
+
+	rules, err := config.Parse("rules.json", []byte(`{"evaluation": {"profiles": {"desk": {
+		"allowlist": ["shop__price"],
+		"asklist":   [{"tool": "shop__order", "risk": "medium", "reason": "it costs money"}],
+		"denylist":  [{"tool": "shop__order", "when": {"/count": {"gt": 100}}}]
+	}}}}`))
+	if err != nil {
+		fmt.Println(err) // all mistakes, each with line and column
+		return
+	}
+
+	person := approvals.Approver("chat", func(ctx context.Context, q *prompt.Request) (call.Answer, error) {
+		yes, err := ask(ctx, prompt.Text(q, prompt.RenderOptions{}))
+		return call.Answer{Allowed: yes}, err
+	})
+
+	e, err := codemode.New(ctx, codemode.Options{
+		Config:   rules,
+		Servers:  []codemode.Server{shop},
+		Channels: []approvals.Channel{person},
+		CacheDir: folder, // of the compiled sandbox: without it, the first program of a process waits a second
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer e.Close(ctx)
+
+	tools, err := e.Discovery().Declarations(ctx, nil, discovery.Query{Profiles: []string{"desk"}})
+	fmt.Println(strings.Contains(tools, "shop__price"), err)
+
+	total, r, err := codemode.Eval[float64](ctx, e, codemode.Request{
+		Profile:   "desk",
+		Principal: "anna", // for whom it runs: for the record, shares and grants
+		Code: `const price = await codemode.shop.price({ article: "A-17" });
+			await codemode.shop.order({ article: "A-17", count: 4 });
+			return 4 * price;`,
+		Observe: func(e codemode.Event) { fmt.Println(e) },
+	})
+	if err != nil {
+		fmt.Println(r.Text(err)) // for the model: what went wrong, where, and what became of each call
+		return
+	}
+	fmt.Println(total, r.Calls[1].Tool, r.Calls[1].State)
+	fmt.Println(strings.Contains(asked, "why       it costs money"), strings.Contains(asked, "count: 4"))
+
+	prepared, err := e.Prepare(ctx, codemode.Request{Profile: "desk", Code: `return input.count * 2`})
+	if err != nil {
+		fmt.Println(err) // a mistake in the program, with line and column
+		return
+	}
+	for _, item := range []Item{{"A-17", 1}, {"A-18", 2}} {
+		input, _ := json.Marshal(item)
+		r, err := prepared.Run(ctx, input)
+		var double int
+		if err == nil {
+			err = r.Decode(&double)
+		}
+		fmt.Println(double, err)
+	}
+
+	r, err = e.Eval(ctx, codemode.Request{Profile: "desk", Code: `return Array(50000).fill("row")`})
+	fmt.Println(len(r.Value), len(r.Text(err)) < len(r.Value), r.Kept[0].Shape)
+	handle, _ := json.Marshal(r.Kept[0].Handle) // r.Text names it too
+	rows, _, err := codemode.Eval[[]string](ctx, e, codemode.Request{Profile: "desk", Input: handle,
+		Code: `return codemode.load(input, { from: 49998, count: 10 })`})
+	fmt.Println(rows, err)
+	// Output:
+	// true <nil>
+	// call 1: shop__price
+	// call 1: shop__price done
+	// call 2: shop__order
+	// call 2: shop__order waits for a person
+	// call 2: shop__order done
+	// the run ended: finished
+	// 10 shop__order done
+	// true true
+	// 2 <nil>
+	// 4 <nil>
+	// 300001 true an array of 50,000 texts
+	// [row row] <nil>
+}
+
+// The Go code on the pages is part of a test or of an example, and so it compiles and does what they say.
+func TestThePagesForEmbeddersShowWhatRuns(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("examples/*/*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	var runs string
+	for _, file := range append(files, "embedding_test.go") {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs += flush(string(text))
+	}
+	for _, page := range []string{"README.md", "docs/embedding.md"} {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts := strings.Split(string(text), "```go\n")
+		if len(parts) == 1 {
+			t.Errorf("%s shows no Go", page)
+		}
+		for _, part := range parts[1:] {
+			code, _, _ := strings.Cut(part, "```")
+			for piece := range strings.SplitSeq(code, "\n// ...\n") {
+				if !strings.Contains(runs, flush(piece)) {
+					t.Errorf("%s shows what no example has:\n%s", page, piece)
+				}
+			}
+		}
+	}
+}
+
+// flush removes the indentation.
+func flush(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(strings.TrimLeft(line, "\t"))
+	}
+	return b.String()
+}
+
+// A stranger reads go doc, and writes what it shows into a module of their own. go get finds everything in the module
+// that we would publish, and the program does what it says.
+func TestTheProgramOfThePackageDoc(t *testing.T) {
+	t.Parallel()
+	program := programOfTheDoc(t)
+	lines := 0
+	_, body, _ := strings.Cut(program, "\n)\n") // below the imports
+	for line := range strings.Lines(body) {
+		if strings.TrimSpace(line) != "" {
+			lines++
+		}
+	}
+	if lines > 40 {
+		t.Errorf("the program has %d lines", lines)
+	}
+	dir := t.TempDir()
+	env := append(os.Environ(), "GOPROXY=file://"+filepath.ToSlash(publish(t)), "GOMODCACHE="+dependencies(t),
+		"GOSUMDB=off", "GOWORK=off", "GOTOOLCHAIN=local", "CGO_ENABLED=0",
+		"GOFLAGS=-modcacherw -trimpath") // so that what was compiled before, or by make, need not be compiled again
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(in, name string, args ...string) (string, error) {
+		cmd := exec.CommandContext(t.Context(), name, args...)
+		cmd.Dir, cmd.Env, cmd.Stdin = dir, env, strings.NewReader(in)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	for _, args := range [][]string{{"mod", "init", "example.org/shop"}, {"get", published.Path},
+		{"build", "-o", "shop", "."}} {
+		if out, err := run("", "go", args...); err != nil {
+			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+	for _, row := range []struct {
+		answer string
+		want   []string
+		fails  bool
+	}{
+		{"yes\n", []string{"shop.order", `article: "A-17"`, "count: 4", "yes or no? 10\n"}, false},
+		{"no\n", []string{"a person refused this call", "1. shop__order refused (elicitation_declined)"}, true},
+		{"", []string{"1. shop__order refused (no_approver)"}, true},
+	} {
+		out, err := run(row.answer, filepath.Join(dir, "shop"))
+		if (err != nil) != row.fails {
+			t.Errorf("the answer %q: %v", row.answer, err)
+		}
+		for _, want := range row.want {
+			if !strings.Contains(out, want) {
+				t.Errorf("the answer %q: it does not print %q:\n%s", row.answer, want, out)
+			}
+		}
+	}
+}
+
+// programOfTheDoc is the program that go doc shows.
+func programOfTheDoc(t *testing.T) string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "doc.go", nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, doc, ok := strings.Cut(file.Doc.Text(), "\n\tpackage main\n")
+	program := "package main\n"
+	for line := range strings.Lines(doc) {
+		if line != "\n" && !strings.HasPrefix(line, "\t") {
+			break
+		}
+		program += strings.TrimPrefix(line, "\t")
+	}
+	if !ok {
+		t.Fatal("the package doc has no program")
+	}
+	return program
+}
+
+var published = module.Version{Path: "github.com/codemode-project/codemode", Version: "v0.0.1"}
+
+// publish makes a module proxy in a folder, with the files of the repository as one version of the module.
+func publish(t *testing.T) (proxy string) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "git", "ls-files", "-z", "-co", "--exclude-standard").Output()
+	if err != nil {
+		t.Skip("git lists the files, in a checkout of the repository: ", err)
+	}
+	var files []zip.File
+	for path := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		if _, err := os.Lstat(path); err == nil { // else it is removed and not committed
+			files = append(files, repositoryFile(path))
+		}
+	}
+	proxy = t.TempDir()
+	at := filepath.Join(proxy, filepath.FromSlash(published.Path), "@v")
+	if err := os.MkdirAll(at, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w, err := os.Create(filepath.Join(at, published.Version+".zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := zip.Create(w, published, files); err != nil {
+		t.Fatalf("the repository is no module that can be published: %v", err)
+	}
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, _ := json.Marshal(map[string]any{"Version": published.Version, "Time": time.Now()})
+	for name, text := range map[string][]byte{published.Version + ".mod": mod, published.Version + ".info": info,
+		"list": []byte(published.Version + "\n")} {
+		if err := os.WriteFile(filepath.Join(at, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return proxy
+}
+
+type repositoryFile string
+
+func (f repositoryFile) Path() string                 { return string(f) }
+func (f repositoryFile) Lstat() (os.FileInfo, error)  { return os.Lstat(string(f)) }
+func (f repositoryFile) Open() (io.ReadCloser, error) { return os.Open(string(f)) }
+
+// dependencies makes a module cache that has all of this machine's but our module. A copy would have half a gigabyte,
+// so it has links.
+func dependencies(t *testing.T) (cache string) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "env", "GOMODCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache, machine := t.TempDir(), strings.TrimSpace(string(out))
+	owner := strings.Split(published.Path, "/")[1]
+	folders := []string{".", "cache", "cache/download", "cache/download/github.com", "github.com"} // of our module
+	for _, folder := range folders {
+		entries, err := os.ReadDir(filepath.Join(machine, folder))
+		if err == nil {
+			err = os.MkdirAll(filepath.Join(cache, folder), 0o700)
+		}
+		for _, e := range entries {
+			path := filepath.Join(folder, e.Name())
+			if err != nil || slices.Contains(folders, filepath.ToSlash(path)) || e.Name() == owner || e.Name() == "lock" {
+				continue
+			}
+			err = os.Symlink(filepath.Join(machine, path), filepath.Join(cache, path))
+		}
+		if err != nil {
+			t.Skip("a module cache is made of links to that of this machine: ", err)
+		}
+	}
+	return cache
+}
