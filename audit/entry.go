@@ -17,6 +17,7 @@ const (
 	Access   = "access"   // somebody was admitted or refused
 	Notice   = "notice"   // about the record itself
 	Keeping  = "result"   // a result was kept for later programs, or read
+	Session  = "session"  // a session was forked, rolled back or deleted
 )
 
 // The states of runs and calls. Other kinds have states of their own.

@@ -17,7 +17,7 @@ var records = []struct {
 	file  string
 	kinds []string
 }{
-	{"executions.jsonl", []string{Run, Call, Approval, Grant}},
+	{"executions.jsonl", []string{Run, Call, Approval, Grant, Keeping, Session}},
 	{"policy.jsonl", []string{Policy}},
 	{"access.jsonl", []string{Access}},
 }

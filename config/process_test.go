@@ -46,6 +46,12 @@ func TestKeysOfTheProcessArriveTyped(t *testing.T) {
 			Results{Keep: time.Hour, Largest: 2 << 20, Bytes: 3 << 20, Number: 4}},
 		{parse(t, `{"results": false}`).KeptResults().Off, true},
 		{(*Config)(nil).KeptResults().Off, false},
+		{parse(t, `{}`).Sessions(), Sessions{Keep: 168 * time.Hour, Largest: 16 << 20, Bytes: 256 << 20, Number: 100,
+			Versions: 20}},
+		{parse(t, `{"sessions": {"keep": "1h", "largest": "2MiB", "bytes": "3MiB", "number": 4, "versions": 5}}`).Sessions(),
+			Sessions{Keep: time.Hour, Largest: 2 << 20, Bytes: 3 << 20, Number: 4, Versions: 5}},
+		{parse(t, `{"sessions": false}`).Sessions().Off, true},
+		{(*Config)(nil).Sessions().Off, false},
 		{storeOf(t, nil), Store{Keep: usualKeep}},
 	} {
 		if diff := cmp.Diff(x.want, x.got, cmpopts.IgnoreUnexported(Token{})); diff != "" {
@@ -103,6 +109,7 @@ func TestEveryKeyIsCheckedAtOnce(t *testing.T) {
 "http": {"tokens": [{"token": "secret"}, {"principal": "ci"}], "grace": "soon"},
 "console": {"adress": "127.0.0.1:7391"},
 "responder": {"start": "always"},
+"sessions": {"keep": "9000h", "largest": "1KiB", "number": 0, "versions": 1001},
 "evaluation": {"profiles": {"p": {"denylst": []}}}}`))
 	problems, _ := err.(Problems)
 	want := []string{
@@ -113,7 +120,8 @@ func TestEveryKeyIsCheckedAtOnce(t *testing.T) {
 		`6:26 "sessions"`, `6:50 results are kept for at most 30 days`, `6:70 "largest" must be at least 1MiB`,
 		`6:88 "number"`, `7:18 the URL of a database`, `7:47 "durability"`, `7:65 "keep"`, `8:31 a token must not`,
 		`8:42 the entry has no token`, `8:73 "grace"`, `9:13 unknown key "adress"`, `10:24 "responder"`,
-		`11:35 unknown key "denylst"`,
+		`11:22 sessions are kept for at most 90 days`, `11:42 "largest" must be at least 1MiB`, `11:60 "number"`,
+		`11:75 a session keeps at most 1000 versions`, `12:35 unknown key "denylst"`,
 	}
 	if len(problems) != len(want) {
 		t.Fatalf("got %d problems, want %d:\n%v", len(problems), len(want), err)

@@ -48,6 +48,8 @@ var strangersKeys = map[string]strangersKey{
 	"capacity/**": {nothing,
 		[]string{`{"guestMemory": "1048576MiB", "waitingRuns": 100000, "waitingMemory": "1048576MiB", "sessions": 100000, "requests": 100000, "programText": "1048576MiB"}`}},
 	"results/**": {nothing, []string{`false`, `{"keep": "720h", "largest": "256MiB", "bytes": "1048576MiB", "number": 1000000}`}},
+	"sessions/**": {nothing,
+		[]string{`false`, `{"keep": "2160h", "largest": "256MiB", "bytes": "1048576MiB", "number": 1000000, "versions": 1000}`}},
 	"store/**": {nothing, []string{`"evil.db"`, `{"key": "evil"}`,
 		`{"path": "evil.db", "url": 7, "checkpoints": {"webhook": "https://evil.example", "file": "evil", "log": true}}`,
 		`{"collector": "https://evil.example", "keep": "0s", "durability": "normal"}`}},
@@ -79,6 +81,7 @@ var strangersKeys = map[string]strangersKey{
 	"P/shadow":              {nothing, []string{`"lax"`}},
 	"P/requirePreflight":    {tightens, []string{`true`, `false`}},
 	"P/keepResults":         {tightens, []string{`false`, `true`}},
+	"P/sessions":            {tightens, []string{`false`, `true`}},
 	"P/limits/**": {tightens, []string{`{"calls": 2}`,
 		`{"argumentBytes": "2GiB", "repeat": 1000000, "asks": 100000}`}},
 	"P/raise/**": {tightens, []string{`{"destructiveHint": "deny"}`,
@@ -293,6 +296,7 @@ func checkStranger(t *testing.T, path, own, file, may string) {
 	}
 	same("builtin", before.Builtin, after.Builtin)
 	same("results", before.KeptResults(), after.KeptResults())
+	same("sessions", before.Sessions(), after.Sessions())
 	same("store", before.storeSource(), after.storeSource())
 	if before.http != after.http || before.Console != after.Console || before.Responder != after.Responder {
 		t.Errorf("%s: %s: http, console or responder changed", path, file)

@@ -144,6 +144,7 @@ unmatched: "deny"
 elicitationFallback: "allow"
 requirePreflight: true
 keepResults: true
+sessions: true
 limits: {"calls":5,"wall":"3s"}
 ask: {"approver":"other","batch":false,"channels":["web"],"timeout":"2m0s"}
 remember: {"args":"rule","default":"5m0s","max":"1h0m0s","scopes":["run","time"]}

@@ -73,7 +73,7 @@ func rowOf(e *audit.Entry) row {
 		x.Class = "open"
 	default:
 		if x.Class = "bad"; e.Kind == audit.Policy || e.Kind == audit.Notice || e.Kind == audit.Grant ||
-			e.Kind == audit.Keeping {
+			e.Kind == audit.Keeping || e.Kind == audit.Session {
 			x.Class = "plainly"
 		}
 	}

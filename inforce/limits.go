@@ -56,6 +56,13 @@ func (r *Rules) KeptResults(p *profiles.Profile) config.Results {
 	return kept
 }
 
+// KeptSessions says whether and how sessions of programs under a profile are kept.
+func (r *Rules) KeptSessions(p *profiles.Profile) config.Sessions {
+	kept := r.Config().Sessions()
+	kept.Off = kept.Off || p != nil && !p.HasSessions()
+	return kept
+}
+
 // CallTimeout is the time limit of one call.
 func (r *Rules) CallTimeout(p *profiles.Profile) time.Duration {
 	timeout := hostfns.DefaultCallTimeout

@@ -40,6 +40,7 @@ func (s *Surroundings) Effective(w *Written) *Profile {
 		p.addRaise(x.raise)
 		p.preflight = p.preflight || x.preflight
 		p.forgets = p.forgets || x.forgets
+		p.noSessions = p.noSessions || x.noSessions
 	}
 	p.preflight = p.preflight || s.RequirePreflight
 	p.noFallback = slices.Contains(fallback, false)

@@ -45,6 +45,7 @@ func (p *Profile) Under(layers ...*Layer) *Profile {
 		q.noFallback = q.noFallback || l.noFallback
 		q.preflight = q.preflight || l.preflight
 		q.forgets = q.forgets || l.forgets
+		q.noSessions = q.noSessions || l.noSessions
 		q.redact = q.redact.joinLayer(l.redact)
 		switch l.What {
 		case FloorLayer:

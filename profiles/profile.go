@@ -26,17 +26,18 @@ type Profile struct {
 
 	fallback, noFallback bool // allowed; forbidden explicitly
 
-	ask       Asking
-	remembers []*call.Remember
-	ownLimits Limits // without the file's and the floor's
-	limits    Limits
-	caps      Limits // of overlays and other files: they lower the limits and the defaults
-	redact    Redact
-	raise     map[string]call.Verdict
-	preflight bool
-	forgets   bool
-	shadow    *Profile // the shadow profile; nil = none
-	digest    string
+	ask        Asking
+	remembers  []*call.Remember
+	ownLimits  Limits // without the file's and the floor's
+	limits     Limits
+	caps       Limits // of overlays and other files: they lower the limits and the defaults
+	redact     Redact
+	raise      map[string]call.Verdict
+	preflight  bool
+	forgets    bool
+	noSessions bool
+	shadow     *Profile // the shadow profile; nil = none
+	digest     string
 }
 
 // Name is the profile's name; "" for the base tool without a default profile.
@@ -73,6 +74,9 @@ func (p *Profile) RequirePreflight() bool { return p.preflight }
 
 // KeepsResults reports whether results of programs under the profile may be kept for later programs.
 func (p *Profile) KeepsResults() bool { return !p.forgets }
+
+// HasSessions reports whether programs under the profile may run in sessions.
+func (p *Profile) HasSessions() bool { return !p.noSessions }
 
 // Shadow is the profile tried beside this one ("shadow" in the file), nil if none is. Its decisions change nothing; the
 // deciding code records differences, see [Differ].

@@ -25,6 +25,7 @@ func (p *Profile) settingsText() string {
 	line("elicitationFallback", map[bool]string{true: "allow", false: "deny"}[p.fallback])
 	line("requirePreflight", p.preflight)
 	line("keepResults", !p.forgets)
+	line("sessions", !p.noSessions)
 	line("limits", p.Limits().said())
 	line("ask", p.ask.said())
 	remember := narrowed(p.remembers)

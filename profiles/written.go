@@ -20,16 +20,17 @@ type Written struct {
 	Lists   [3][]*Rule
 	Has     [3]bool // the list exists, perhaps empty
 
-	Unmatched *call.Verdict
-	Fallback  *bool
-	Ask       Asking
-	remember  *call.Remember
-	Limits    Limits
-	redact    Redact
-	raise     map[string]call.Verdict
-	preflight bool
-	forgets   bool             // results of its programs are not kept
-	Shadow    strictjson.Value // position of the shadow's name
+	Unmatched  *call.Verdict
+	Fallback   *bool
+	Ask        Asking
+	remember   *call.Remember
+	Limits     Limits
+	redact     Redact
+	raise      map[string]call.Verdict
+	preflight  bool
+	forgets    bool             // results of its programs are not kept
+	noSessions bool             // its programs run in no session
+	Shadow     strictjson.Value // position of the shadow's name
 
 	Depth int        // of its extends: 0 = none
 	Chain []*Written // its ancestors and itself, ancestors first, each once
@@ -82,6 +83,10 @@ func (b *RuleReader) Profile(n strictjson.Value) *Written {
 		settings.Key("keepResults", func(n strictjson.Value) {
 			keep, ok := b.Boolean(n, `"keepResults"`)
 			w.forgets = ok && !keep
+		}),
+		settings.Key("sessions", func(n strictjson.Value) {
+			on, ok := b.Boolean(n, `"sessions"`)
+			w.noSessions = ok && !on
 		}),
 		settings.Key("requirePreflight", func(n strictjson.Value) { w.preflight, _ = b.Boolean(n, `"requirePreflight"`) }),
 	})

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/codemode-project/codemode/audit"
@@ -24,7 +25,12 @@ type SessionChange struct {
 	Name    string
 	Version int64  // for a fork or a rollback; 0 is the current one
 	As      string // the name of the fork
+
+	By *audit.DecidedBy // the person who wants it; nil for a client
 }
+
+// sessionStates are the words of the record for what was done.
+var sessionStates = map[SessionAction]string{Fork: "forked", Rollback: "rolled_back", Delete: "deleted"}
 
 // SessionRules are the rules for sessions.
 func (e *Executor) SessionRules() config.Sessions { return e.rules.Config().Sessions() }
@@ -73,8 +79,16 @@ func Change(ctx context.Context, all *sessions.Sessions, principal string, c Ses
 	return "", fmt.Errorf("%.40q is nothing that can be done to a session: fork, rollback or delete", string(c.Action))
 }
 
-// SessionEntry is the entry of the record for a change.
+// SessionEntry is the entry of the record for a change that was made.
 func SessionEntry(r *Request, c SessionChange, done string) audit.Entry {
-	return audit.Entry{Kind: audit.Keeping, State: "session " + string(c.Action), Principal: r.Principal, Client: r.Client,
-		Session: r.ClientSession, Detail: done}
+	of := map[string]any{"name": c.Name}
+	if c.Version != 0 {
+		of["version"] = c.Version
+	}
+	if c.As != "" {
+		of["as"] = c.As
+	}
+	data, _ := json.Marshal(map[string]any{"session": of}) // texts and numbers always encode
+	return audit.Entry{Kind: audit.Session, State: sessionStates[c.Action], Principal: r.Principal, Client: r.Client,
+		Session: r.ClientSession, DecidedBy: c.By, Detail: done, Data: data}
 }

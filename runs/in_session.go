@@ -43,12 +43,12 @@ func (e *Executor) begin(ctx context.Context, key *store.Key, r *Request, p *inf
 		}
 		return nil, row, err
 	}
-	rules := e.rules.Config().Sessions()
-	if rules.Off {
-		return nil, nil, errors.New(`not started: the configuration has no sessions ("sessions": false)`)
-	}
 	of := sessions.Of{Principal: r.Principal, Owner: r.Owner(), Profile: cmp.Or(r.Profile, p.ProfileName()),
 		Name: r.Session}
+	rules := e.rules.KeptSessions(p.Profile())
+	if rules.Off {
+		return nil, nil, e.noSessions(of.Profile)
+	}
 	enroll := func(ctx context.Context, id string, ends time.Time) (err error) {
 		row, err = e.enroll(ctx, key, r, p, run, engine, id, ends)
 		return err
@@ -70,6 +70,15 @@ func (e *Executor) begin(ctx context.Context, key *store.Key, r *Request, p *inf
 		}
 		return use, row, err
 	}
+}
+
+// noSessions is the error of a program that may run in no session.
+func (e *Executor) noSessions(profile string) error {
+	if e.SessionRules().Off {
+		return errors.New(`not started: the configuration has no sessions ("sessions": false)`)
+	}
+	return fmt.Errorf(`not started: the profile %q has no sessions ("sessions": false): use another profile, or run the `+
+		"program without a session", profile)
 }
 
 // watchSessions watches for ends of programs in sessions, if the request waits for one.

@@ -82,8 +82,15 @@ func (e *Executor) recordEnd(ctx context.Context, resp *Response, r *Request, p 
 	for _, c := range resp.Calls {
 		counts[c.State]++
 	}
+	data := map[string]any{}
 	if len(counts) > 0 {
-		entry.Data, _ = json.Marshal(map[string]any{"calls": counts}) // numbers always encode
+		data["calls"] = counts
+	}
+	if s := resp.Session; s != nil {
+		data["session"] = SessionEnd{Name: s.Name, Version: s.Version}
+	}
+	if len(data) > 0 {
+		entry.Data, _ = json.Marshal(data) // texts and numbers always encode
 	}
 	if len(resp.Calls) == 0 {
 		e.record.Add(ctx, entry)

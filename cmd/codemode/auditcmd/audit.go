@@ -45,7 +45,7 @@ func (f *filter) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.selected.Profile, "profile", "", "only under this profile")
 	cmd.Flags().StringVar(&f.selected.Tool, "tool", "", "only of this tool; * matches any characters")
 	cmd.Flags().StringVar(&f.kinds, "kind", "",
-		"only of these kinds: run, call, approval, grant, policy, access, notice, result")
+		"only of these kinds: run, call, approval, grant, policy, access, notice, result, session")
 	cmd.Flags().StringVar(&f.states, "state-is", "",
 		"only in these states: pending, refused, running, ok, error, unknown, not_sent, ...")
 	cmd.Flags().StringVar(&f.since, "since", "",

@@ -1,6 +1,7 @@
 package auditcmd
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -150,6 +151,7 @@ func runText(entries []*audit.Entry) string {
 		if e.Detail != "" {
 			visible.Fprintf(&b, "      %s\n", e.Detail)
 		}
+		line("left", leftText(e))
 		if e.Result != nil {
 			line("value", resultText(e.Result))
 		}
@@ -159,6 +161,23 @@ func runText(entries []*audit.Entry) string {
 		line("run", "not ended yet, or not recorded to its end")
 	}
 	return b.String()
+}
+
+// leftText says what a run left in its session; "" if it had none.
+func leftText(e *audit.Entry) string {
+	var data struct {
+		Session *struct {
+			Name    string
+			Version int64
+		}
+	}
+	switch err := json.Unmarshal(e.Data, &data); {
+	case e.Kind != audit.Run || err != nil || data.Session == nil:
+		return ""
+	case data.Session.Version == 0:
+		return fmt.Sprintf("the session %s, as it was before", data.Session.Name)
+	}
+	return fmt.Sprintf("the session %s, version %d", data.Session.Name, data.Session.Version)
 }
 
 func recordedCall(b *strings.Builder, n int, entries []*audit.Entry) {
