@@ -138,7 +138,9 @@
 //
 // This package wires the parts into an Evaluator and has a door to each, such as
 // [Evaluator.Runs] and [Evaluator.Record]. Package server is an MCP server around
-// an Evaluator; server/limits bounds what its callers can use up. Package console
-// is the web page for people; console/form makes a form of a JSON Schema. Package
+// an Evaluator; server/limits bounds what its callers can use up, server/resources
+// has what they read as resources, and server/requeststate seals what they carry
+// between the requests of one call. Package console is the web page for people;
+// console/form makes a form of a JSON Schema. Package
 // cmd/codemode is the command line around them, with a folder for each large command.
 package codemode

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/server/requeststate"
 )
 
 // An exchange is one tool call in MCP 2026-07-28, where servers send no requests: a question ends the client's request,
@@ -23,7 +25,7 @@ import (
 // the same response. Rounds count from 1, and a state is valid only for the latest round.
 type exchange struct {
 	all    *exchanges
-	claims claims // every request of the call must share them
+	claims requeststate.Claims // every request of the call must share them
 	call   *activeCall
 
 	conversation *conversation
@@ -211,7 +213,7 @@ func (x *exchange) seal(f *form) (state string, round int) {
 		c.Round = x.last.round + 1
 	}
 	c.Expires = time.Now().Add(max(stateLife, f.within+stateSlack)).Unix()
-	return x.all.sealer.seal(&c), c.Round
+	return x.all.sealer.Seal(&c), c.Round
 }
 
 // waiterLeft ends a wait. The caller holds mu.
@@ -275,7 +277,7 @@ func (x *exchange) expire() {
 }
 
 // redeem accepts the answer that came with a state. It returns nil when the request must wait like the previous one.
-func (x *exchange) redeem(c *claims, able bool, responses mcp.InputResponseMap) error {
+func (x *exchange) redeem(c *requeststate.Claims, able bool, responses mcp.InputResponseMap) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	answer := answerIn(responses, c.Key)
@@ -307,3 +309,9 @@ func answerIn(responses mcp.InputResponseMap, key string) *mcp.ElicitResult {
 
 // errAbandoned ends a call when its client did not come back.
 var errAbandoned = errors.New("abandoned: the client did not come back for it")
+
+// sameQuestions reports whether two lists have the same questions, in any order.
+func sameQuestions(a, b []string) bool {
+	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
+	return slices.Equal(a, b)
+}

@@ -10,8 +10,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/codemode-project/codemode"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/server/requeststate"
 )
 
 const (
@@ -36,7 +38,7 @@ var ErrNotHere = errors.New("the run that it belongs to is not here any more; ca
 // exchanges holds the calls of clients on MCP 2026-07-28: those in progress, and those with a stored result.
 type exchanges struct {
 	server   *Server
-	sealer   *sealer
+	sealer   *requeststate.Sealer
 	reattach Reattacher
 
 	mu     sync.Mutex
@@ -46,7 +48,7 @@ type exchanges struct {
 }
 
 func newExchanges(s *Server, key []byte, reattach Reattacher) *exchanges {
-	return &exchanges{server: s, sealer: newSealer(key), reattach: reattach, all: map[string]*exchange{}}
+	return &exchanges{server: s, sealer: requeststate.NewSealer(key), reattach: reattach, all: map[string]*exchange{}}
 }
 
 // serve serves one request: it begins a call, or comes back to one.
@@ -84,18 +86,19 @@ func (xs *exchanges) serve(ctx context.Context, req *mcp.CallToolRequest, do han
 }
 
 // claims returns what all requests of a call have in common.
-func (from *sender) claims(req *mcp.CallToolRequest) claims {
-	return claims{
-		Principal: from.principal, Tool: req.Params.Name, Arguments: argumentsDigest(req.Params.Arguments),
+func (from *sender) claims(req *mcp.CallToolRequest) requeststate.Claims {
+	return requeststate.Claims{
+		Principal: from.principal, Tool: req.Params.Name, Arguments: requeststate.Digest(req.Params.Arguments),
 		Bound: from.reach.bound, Session: from.roleSession,
 	}
 }
 
 // open reads the state that a request came back with. An error says why the state does not belong to the request.
-func (xs *exchanges) open(req *mcp.CallToolRequest, from *sender, bound *claims) (*claims, error) {
-	c, err := xs.sealer.open(req.Params.RequestState)
+func (xs *exchanges) open(req *mcp.CallToolRequest, from *sender, bound *requeststate.Claims) (*requeststate.Claims,
+	error) {
+	c, err := xs.sealer.Open(req.Params.RequestState)
 	if err == nil {
-		err = c.check(bound, time.Now())
+		err = c.Check(bound, time.Now())
 	}
 	if err == nil && c.Profile != nil && !xs.server.reaches(from.reach, *c.Profile) {
 		err = errors.New("it belongs to a call under a profile that is not for you")
@@ -103,7 +106,7 @@ func (xs *exchanges) open(req *mcp.CallToolRequest, from *sender, bound *claims)
 	return c, err
 }
 
-func (xs *exchanges) newExchange(req *mcp.CallToolRequest, from *sender, bound claims) *exchange {
+func (xs *exchanges) newExchange(req *mcp.CallToolRequest, from *sender, bound requeststate.Claims) *exchange {
 	x := &exchange{all: xs, claims: bound, able: canElicit(req), keyed: hasIdempotencyKey(req),
 		changed: make(chan struct{})}
 	x.conversation = xs.server.newConversation(req, *from, x)
@@ -157,7 +160,7 @@ func (xs *exchanges) begin(x *exchange, do handler) (*exchange, error) {
 
 // resume finds the call that a state belongs to, and gives it the answer.
 func (xs *exchanges) resume(
-	req *mcp.CallToolRequest, from *sender, bound claims, do handler,
+	req *mcp.CallToolRequest, from *sender, bound requeststate.Claims, do handler,
 ) (x *exchange, round int, err error) {
 	c, err := xs.open(req, from, &bound)
 	if err != nil {
@@ -175,8 +178,9 @@ func (xs *exchanges) resume(
 }
 
 // takeOver continues here a run that another process began.
-func (xs *exchanges) takeOver(req *mcp.CallToolRequest, from *sender, c *claims, bound claims, do handler) (*exchange,
-	error) {
+func (xs *exchanges) takeOver(
+	req *mcp.CallToolRequest, from *sender, c *requeststate.Claims, bound requeststate.Claims, do handler,
+) (*exchange, error) {
 	if xs.reattach == nil || c.Run == "" {
 		return nil, invalid("%v", ErrNotHere)
 	}

@@ -2,109 +2,79 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
-	"strconv"
+	"runtime/debug"
 	"strings"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode"
-	"github.com/codemode-project/codemode/hostfns"
-	"github.com/codemode-project/codemode/results"
+	"github.com/codemode-project/codemode/catalog"
+	"github.com/codemode-project/codemode/server/resources"
 )
-
-// resultTemplate is how clients read what did not fit into a reply.
-var resultTemplate = &mcp.ResourceTemplate{
-	Name: "result", Title: "Result of a program",
-	URITemplate: results.URI + "{handle}{?pointer,from,count,lines}",
-	Description: "A value or console output that did not fit into a reply, which names the handle. pointer is a JSON " +
-		"Pointer to a part. from and count select elements of an array, members of an object, or characters of a text; with " +
-		"lines=true its lines. A text is text/plain, any other value JSON.",
-}
 
 // keepsResults reports whether any results are kept at this moment.
 func (s *Server) keepsResults() bool { return !s.evaluator.Config().KeptResults().Off }
 
 // offerResults adds the template. The SDK lists it; [Server.readResult] reads, because the SDK would look for the
 // template that fits an address, and wants the parts of a query in their order.
-func (s *Server) offerResults() {
-	s.mcp.AddResourceTemplate(resultTemplate, s.readResult)
-}
+func (s *Server) offerResults() { s.mcp.AddResourceTemplate(resources.Results(), s.readResult) }
 
-// readResult serves resources/read. For another principal a result does not exist.
+// readResult serves resources/read of a result.
 func (s *Server) readResult(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-	handle, part, err := parseResultURI(req.Params.URI)
-	if err != nil {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
-	}
 	from := s.senderOf(req)
-	loaded, err := s.evaluator.Runs().ReadResult(ctx, &codemode.Request{Principal: from.principal, Client: from.client,
-		ClientSession: from.session}, handle, part)
-	switch wrong, ok := errors.AsType[*hostfns.ArgumentError](err); {
-	case ok && wrong.Path == "/handle":
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "no such resource: " + wrong.Error()}
-	case ok:
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: wrong.Error()}
-	case err != nil:
-		s.log.Error("reading a kept result failed", "principal", from.principal, "error", err)
-		return nil, errors.New("the result cannot be read now")
+	result, err := resources.ReadResult(ctx, s.evaluator, &codemode.Request{Principal: from.principal,
+		Client: from.client, ClientSession: from.session}, req.Params.URI, s.log)
+	if err != nil {
+		return nil, err
 	}
-	contents := &mcp.ResourceContents{URI: req.Params.URI, MIMEType: "application/json", Text: string(loaded.JSON)}
-	if strings.HasPrefix(contents.Text, `"`) {
-		contents.MIMEType = "text/plain"
-		if err := json.Unmarshal(loaded.JSON, &contents.Text); err != nil {
-			return nil, err
-		}
-	}
-	result := &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{contents}}
 	result.CacheScope = private
 	return result, nil
 }
 
-// parseResultURI reads the URI of a result, or of a part of it.
-func parseResultURI(text string) (handle string, p *hostfns.Part, err error) {
-	path, query, _ := strings.Cut(text, "?")
-	handle, ok := strings.CutPrefix(path, results.URI)
-	if !ok || handle == "" || strings.Trim(handle, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") != "" || len(handle) > 40 {
-		return "", nil, fmt.Errorf("no such resource: a result is %sHANDLE, as the reply of the run says", results.URI)
+// offerTypes updates the resources of the SDK's server, which tells clients if the list changed. The caller holds s.mu.
+func (s *Server) offerTypes() {
+	want := strings.Join(s.typeFiles(everyProfile), "\n")
+	switch {
+	case want == s.types:
+		return
+	case want == "":
+		s.mcp.RemoveResources(resources.TypesURI + catalog.Index)
+		s.mcp.RemoveResourceTemplates(resources.AnyTypes().URITemplate)
+	default:
+		s.mcp.AddResource(resources.Types(catalog.Index), s.readTypes)
+		s.mcp.AddResourceTemplate(resources.AnyTypes(), s.readTypes)
 	}
-	values, err := url.ParseQuery(query)
-	if err != nil {
-		return "", nil, errors.New("the query of the URI is not valid: write ?pointer=/items&from=0&count=100")
+	s.types = want
+}
+
+// typeFiles names the files of declarations that a caller sees. Without get_tools there are none.
+func (s *Server) typeFiles(by reach) []string {
+	if cfg := s.evaluator.Config(); cfg != nil && !cfg.Exposes(getToolName) {
+		return nil
 	}
-	p = &hostfns.Part{}
-	for key, all := range values {
-		value, wrong := all[0], ""
-		switch key {
-		case "pointer":
-			p.Pointer = value
-		case "from", "count":
-			n, err := strconv.ParseInt(value, 10, 64)
-			if wrong = "a whole number from 0"; err == nil && n >= 0 {
-				wrong = ""
-			}
-			if key == "from" {
-				p.From = &n
-			} else {
-				p.Count = &n
-			}
-		case "lines":
-			if p.Lines = value == "true"; !p.Lines && value != "false" {
-				wrong = "true or false"
-			}
-		default:
-			wrong = "nothing of that name: the query has pointer, from, count and lines"
-		}
-		if len(all) > 1 {
-			wrong = "one value"
-		}
-		if wrong != "" {
-			return "", nil, fmt.Errorf("%.40q in the query of the URI: expected %s", key, wrong)
-		}
+	return resources.TypeFiles(s.evaluator, s.offered(by))
+}
+
+// typesFor is the list of resources for a caller.
+func (s *Server) typesFor(by reach) []*mcp.Resource {
+	list := []*mcp.Resource{} // not null
+	for _, file := range s.typeFiles(by) {
+		list = append(list, resources.Types(file))
 	}
-	return handle, p, nil
+	return list
+}
+
+// readTypes serves resources/read of declarations.
+func (s *Server) readTypes(ctx context.Context, req *mcp.ReadResourceRequest) (res *mcp.ReadResourceResult, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.log.Error("declaring tools crashed", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			res, err = nil, errors.New(
+				"declaring the tools crashed, which is a mistake in codemode; the log of the server says where")
+		}
+	}()
+	from := s.senderOf(req)
+	return resources.ReadTypes(ctx, s.evaluator, s.query(from, "", 0), s.typeFiles(from.reach), req.Params.URI)
 }

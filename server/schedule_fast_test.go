@@ -12,6 +12,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode/server/requeststate"
 )
 
 // Thousands of random schedules with hours between the legs: whatever comes back, and when, a question gets the first
@@ -105,25 +107,6 @@ func indexOf(all []string, one string) int {
 	return -1
 }
 
-// FuzzState: whatever comes as a state, it is what was sealed or it is refused.
-func FuzzState(f *testing.F) {
-	s := newSealer(nil)
-	good := s.seal(&claims{Exchange: "x", Round: 1, Tool: "t", Expires: 1 << 40})
-	for _, seed := range []string{good, "", "v1.", "v1.AAAA", "v2." + good[3:], good + "=", good[:len(good)-1],
-		strings.ToUpper(good), good + "\n", newSealer([]byte(strings.Repeat("k", stateKeyBytes))).seal(&claims{})} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, state string) {
-		c, err := s.open(state)
-		switch {
-		case err == nil && state != good:
-			t.Errorf("%q was opened as %+v", state, c)
-		case err != nil && state == good:
-			t.Error("what was sealed is refused")
-		}
-	})
-}
-
 // FuzzRetry: no retry makes a call begin anew, crashes, or is taken for an answer unless it brings the state of the
 // question.
 func FuzzRetry(f *testing.F) {
@@ -149,7 +132,7 @@ func FuzzRetry(f *testing.F) {
 			return
 		}
 		req.Params.Arguments, req.Params.Name = []byte(arguments), tool
-		if state == first.RequestState && argumentsDigest([]byte(arguments)) == argumentsDigest([]byte(`{}`)) &&
+		if state == first.RequestState && requeststate.Digest([]byte(arguments)) == requeststate.Digest([]byte(`{}`)) &&
 			tool == "tool" {
 			return // the rightful one
 		}

@@ -1,5 +1,5 @@
 // Package checks examines a valid configuration on this machine: folders of servers that give power over codemode,
-// missing variables, literal secrets. "doctor", "profiles lint" and "init" report the findings.
+// missing variables, literal secrets, overlays for nobody. "doctor", "profiles lint" and "init" report the findings.
 package checks
 
 import (

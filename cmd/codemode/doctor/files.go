@@ -16,7 +16,6 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/cmd/codemode/setup"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/server"
 	"github.com/codemode-project/codemode/upstream"
 )
 
@@ -83,7 +82,7 @@ func (d *diagnosis) configuration(e *codemode.Evaluator, path string) {
 		d.fail(cli.ExitUsage, "configuration", filepath.Base(place(p.Position)), cmp.Or(p.Hint,
 			"codemode serve refuses to start with it"), "%s", p.Message)
 	}
-	for _, p := range server.OverlaysForNobody(cfg, os.LookupEnv) {
+	for _, p := range checks.OverlaysForNobody(cfg, os.LookupEnv) {
 		d.fail(cli.ExitUsage, "configuration", filepath.Base(place(p.Position)), p.Hint, "%s", p.Message)
 	}
 	secrets := 0

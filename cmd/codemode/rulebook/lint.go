@@ -18,7 +18,6 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/visible"
-	"github.com/codemode-project/codemode/server"
 )
 
 func newProfilesLint(s cli.Streams) *cobra.Command {
@@ -88,7 +87,7 @@ func lint(set *launch.Settings, cfg *config.Config, tools []config.ToolInfo) ([]
 			p.String(), Hint: checks.PowerHint}
 		found = append(found, config.Finding{Problem: problem, Kind: "power"})
 	}
-	for _, p := range server.OverlaysForNobody(cfg, os.LookupEnv) {
+	for _, p := range checks.OverlaysForNobody(cfg, os.LookupEnv) {
 		found = append(found, config.Finding{Problem: p, Kind: "overlay for nobody"})
 	}
 	for _, p := range checks.MachineProblems(cfg) { // another machine, or other variables, may have none

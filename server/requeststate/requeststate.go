@@ -1,4 +1,6 @@
-package server
+// Package requeststate seals what clients on MCP 2026-07-28 carry from one request of a call to the next: they send the
+// requestState of a question back with its answer. A client can neither read, make nor change one.
+package requeststate
 
 import (
 	"crypto/aes"
@@ -10,16 +12,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// claims are the content of a requestState. A client carries the state from one request of a call to the next, so the
-// server seals it: nobody else can read, make or change one.
-type claims struct {
+// Claims are the content of a requestState.
+type Claims struct {
 	Exchange  string   `json:"x"`
 	Run       string   `json:"r,omitempty"` // the run that asks; "" for none
 	Questions []string `json:"q,omitempty"`
@@ -39,69 +39,70 @@ type claims struct {
 	Profile *string `json:"f,omitempty"`
 }
 
-// stateKeyBytes is the length of the sealing key.
-const stateKeyBytes = 32
+// KeyBytes is the length of the sealing key.
+const KeyBytes = 32
 
-// statePrefix is the version of the form of a state; the seal covers it.
-const statePrefix = "v1."
+// prefix is the version of the form of a state; the seal covers it.
+const prefix = "v1."
 
-// maxState is longer than any sealed state.
-const maxState = 64 << 10
+// longest is longer than any sealed state.
+const longest = 64 << 10
 
-// errState is the error of a state that this server did not seal.
-var errState = errors.New("it was not made by this server, or was changed on the way")
+// errNotOurs is the error of a state that this server did not seal.
+var errNotOurs = errors.New("it was not made by this server, or was changed on the way")
 
-// A sealer seals requestStates. Processes with the same key read each other's.
-type sealer struct{ aead cipher.AEAD }
+// A Sealer seals requestStates. Processes with the same key read each other's.
+type Sealer struct{ aead cipher.AEAD }
 
-// newSealer makes a sealer; without a key it makes a random one.
-func newSealer(key []byte) *sealer {
+// NewSealer makes a Sealer with a key of [KeyBytes], or a random one if it is nil. It panics with any other key.
+func NewSealer(key []byte) *Sealer {
 	if key == nil {
-		key = make([]byte, stateKeyBytes)
+		key = make([]byte, KeyBytes)
 		_, _ = rand.Read(key) // cannot fail
 	}
 	block, err := aes.NewCipher(key)
-	if err != nil || len(key) != stateKeyBytes {
-		panic(fmt.Sprintf("server: Options.StateKey has to have %d bytes", stateKeyBytes))
+	if err != nil || len(key) != KeyBytes {
+		panic(fmt.Sprintf("requeststate: the key has to have %d bytes", KeyBytes))
 	}
 	aead, err := cipher.NewGCMWithRandomNonce(block)
 	if err != nil {
 		panic(err) // AES always fits
 	}
-	return &sealer{aead}
+	return &Sealer{aead}
 }
 
-func (s *sealer) seal(c *claims) string {
+// Seal returns the state with the claims.
+func (s *Sealer) Seal(c *Claims) string {
 	js, err := json.Marshal(c)
 	if err != nil {
 		panic(err) // texts and numbers
 	}
-	return statePrefix + base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, js, []byte(statePrefix)))
+	return prefix + base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, js, []byte(prefix)))
 }
 
-// open returns the claims of a state that was sealed with the same key. This pairs with seal.
-func (s *sealer) open(state string) (*claims, error) {
-	sealed, ok := strings.CutPrefix(state, statePrefix)
-	if !ok || len(state) > maxState || strings.ContainsAny(sealed, "\r\n") { // the decoder would ignore line ends
-		return nil, errState
+// Open returns the claims of a state that was sealed with the same key. This pairs with Seal.
+func (s *Sealer) Open(state string) (*Claims, error) {
+	sealed, ok := strings.CutPrefix(state, prefix)
+	if !ok || len(state) > longest || strings.ContainsAny(sealed, "\r\n") { // the decoder would ignore line ends
+		return nil, errNotOurs
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(sealed)
 	if err != nil {
-		return nil, errState
+		return nil, errNotOurs
 	}
-	js, err := s.aead.Open(nil, nil, raw, []byte(statePrefix))
+	js, err := s.aead.Open(nil, nil, raw, []byte(prefix))
 	if err != nil {
-		return nil, errState
+		return nil, errNotOurs
 	}
-	var c claims
+	var c Claims
 	if err := json.Unmarshal(js, &c); err != nil {
-		return nil, errState
+		return nil, errNotOurs
 	}
 	return &c, nil
 }
 
-// check says why a state does not belong to a request.
-func (c *claims) check(of *claims, now time.Time) error {
+// Check says why a state does not belong to a request, which has the claims of.
+func (c *Claims) Check(of *Claims, now time.Time) error {
 	switch {
 	case c.Principal != of.Principal:
 		return errors.New("it belongs to somebody else")
@@ -119,18 +120,12 @@ func (c *claims) check(of *claims, now time.Time) error {
 	return nil
 }
 
-// argumentsDigest identifies arguments. Clients may write the same arguments differently in the next request, so it
+// Digest identifies arguments. Clients may write the same arguments differently in the next request, so it
 // ignores spaces and the order of members.
-func argumentsDigest(raw json.RawMessage) string {
+func Digest(raw json.RawMessage) string {
 	if canonical, err := strictjson.Canonical(raw); err == nil {
 		raw = canonical
 	}
 	sum := sha256.Sum256(raw)
 	return hex.EncodeToString(sum[:])
-}
-
-// sameQuestions reports whether two lists have the same questions, in any order.
-func sameQuestions(a, b []string) bool {
-	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
-	return slices.Equal(a, b)
 }

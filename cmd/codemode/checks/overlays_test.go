@@ -1,12 +1,18 @@
-package server_test
+package checks_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/codemode-project/codemode/cmd/codemode/checks"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/server"
+	"github.com/codemode-project/codemode/inforce"
+)
+
+const (
+	annasToken = "the-token-of-anna"
+	carlsToken = "the-token-of-carl"
 )
 
 func TestOverlaysThatCanFitNobodyAreFound(t *testing.T) {
@@ -18,16 +24,16 @@ func TestOverlaysThatCanFitNobodyAreFound(t *testing.T) {
 	known, unknown := fmt.Sprintf(tokens, ""), fmt.Sprintf(tokens, `, {"token": "${UNSET}"}`)
 	for _, test := range []struct{ selects, others, want string }{
 		{`"principal": "anna"`, known, ""},
-		{`"principal": "` + fingerprint(annasToken) + `"`, known, ""},
-		{`"principal": "` + fingerprint(carlsToken) + `"`, known, ""},
+		{`"principal": "` + inforce.Fingerprint(annasToken) + `"`, known, ""},
+		{`"principal": "` + inforce.Fingerprint(carlsToken) + `"`, known, ""},
 		{`"principal": "local:me"`, known, ""},
 		{`"principal": "ana"`, known, `no token has the principal "ana"`},
 		{`"principal": "ana"`, `"store": "a.db"`, `no token has the principal "ana"`},
-		{`"principal": "` + fingerprint("another") + `"`, known, "none of http.tokens has the fingerprint"},
-		{`"principal": "` + fingerprint("another") + `"`, unknown, ""},
-		{`"principal": "` + fingerprint("another") + `"`, `"store": "a.db"`, ""},
-		{`"principal": "` + strings.ToUpper(fingerprint(annasToken)[7:]) + `"`, known, "no token has the principal"},
-		{`"principal": "sha256:` + strings.ToUpper(fingerprint(annasToken)[7:]) + `"`, known,
+		{`"principal": "` + inforce.Fingerprint("another") + `"`, known, "none of http.tokens has the fingerprint"},
+		{`"principal": "` + inforce.Fingerprint("another") + `"`, unknown, ""},
+		{`"principal": "` + inforce.Fingerprint("another") + `"`, `"store": "a.db"`, ""},
+		{`"principal": "` + strings.ToUpper(inforce.Fingerprint(annasToken)[7:]) + `"`, known, "no token has the principal"},
+		{`"principal": "sha256:` + strings.ToUpper(inforce.Fingerprint(annasToken)[7:]) + `"`, known,
 			"64 hexadecimal digits in lower case"},
 		{`"principal": "sha256:abc"`, `"store": "a.db"`, "64 hexadecimal digits"},
 		{`"role": "intern"`, known, ""},
@@ -37,14 +43,14 @@ func TestOverlaysThatCanFitNobodyAreFound(t *testing.T) {
 		{`"program": ["weekly.ts"]`, `"scripts": {"root": "."}`, ""},
 		{`"folder": "reports"`, `"scripts": {"root": "."}`, ""},
 		{`"program": ["sha256:abc"]`, `"scripts": {"root": "."}`, "the digest of a program"},
-		{`"program": ["sha256:abc", "` + fingerprint("text") + `"]`, known, ""},
+		{`"program": ["sha256:abc", "` + inforce.Fingerprint("text") + `"]`, known, ""},
 	} {
 		cfg, err := config.Parse("codemode.json", []byte("{"+test.others+`, "evaluation": {"profiles": {"p": {}}, "overlays": [
 			{"id": "narrow", `+test.selects+`, "denylist": ["a__*"]}]}}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		found := server.OverlaysForNobody(cfg, env)
+		found := checks.OverlaysForNobody(cfg, env)
 		if len(found) != min(len(test.want), 1) {
 			t.Errorf("%s beside %s: %v", test.selects, test.others, found)
 		} else if len(found) == 1 && (!strings.Contains(found[0].Message, test.want) ||
