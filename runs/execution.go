@@ -29,7 +29,7 @@ type execution struct {
 	run     *hostfns.Run
 	engine  Engine
 	started time.Time
-	events  *observer // nil without Request.Observe
+	events  *feed
 	// begun is run, for other goroutines, once run and started are set.
 	begun atomic.Pointer[hostfns.Run]
 
@@ -87,11 +87,7 @@ func (x *execution) execute(p sandbox.Program) (*sandbox.Result, error) {
 
 // watched is what a resumed program needs besides its image.
 func (x *execution) watched() sandbox.Program {
-	p := sandbox.Program{Lookup: x.program.Lookup}
-	if x.events != nil {
-		p.Watch = x.events.watch
-	}
-	return p
+	return sandbox.Program{Lookup: x.program.Lookup, Watch: x.events.watch}
 }
 
 // drive waits for the end of a run, over all of its guests.
@@ -141,6 +137,7 @@ func (x *execution) awaitAnswer() ([]byte, error) {
 // enter sets the current guest of the run, and delivers the answers that came while there was none.
 func (x *execution) enter(guest *sandbox.Run) {
 	x.begun.Store(x.run)
+	defer x.events.happened()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.guest, x.image = guest, nil
@@ -306,6 +303,7 @@ func (x *execution) wait(call int) (over func()) {
 	x.mu.Unlock()
 	<-x.slots
 	return func() {
+		x.events.happened()
 		x.stopWaiting([]int{call})
 		x.slots <- struct{}{} // a call that holds a slot does not wait for a call that waits here
 	}

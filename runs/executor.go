@@ -57,8 +57,11 @@ type Executor struct {
 	Results     *results.Keeper // what did not fit into the replies of runs
 	texts       textBudget
 
+	viewers viewers
+
 	mu         sync.Mutex
 	executions map[*execution]bool // the runs under way
+	ended      []endedRun          // the latest, while somebody watches
 }
 
 // New makes an Executor. Call [Executor.Fit] before it runs anything.

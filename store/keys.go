@@ -14,9 +14,9 @@ type Key struct {
 }
 
 // Enroll stores, in one transaction, the key of a run that is about to begin in this process, and the run as one that
-// is running here: when the process dies, [DB.Orphans] lists the run. [ErrTaken] says that the key names another run,
-// or the run has another key. Enroll sets Claim, Phase and Round of the run to the stored values. Without p the run has
-// already begun, and only the key is stored.
+// is running here: when the process dies, [DB.ParkedRuns] has it among the orphans. [ErrTaken] says that the key names
+// another run, or the run has another key. Enroll sets Claim, Phase and Round of the run to the stored values. Without
+// p the run has already begun, and only the key is stored.
 func (d *DB) Enroll(ctx context.Context, k *Key, p *ParkedRun) error {
 	if p == nil {
 		return d.transact(ctx, answerWait, func(ctx context.Context, tx *sql.Tx) error { return d.bind(ctx, tx, k) })
