@@ -12,6 +12,8 @@ type (
 	Prepared = runs.Prepared
 	// A ValueError says that a program returned something else than a Go type takes; see [Eval].
 	ValueError = runs.ValueError
+	// Running is a run in progress, as [runs.Executor.Running] lists it.
+	Running = runs.Running
 	// Kept is what a response says of a result that is kept; [runs.Kept] has its fields.
 	Kept = runs.Kept
 )

@@ -309,7 +309,7 @@ func TestRunsOutliveTheirProcess(t *testing.T) {
 				}); err != nil || recorded != len(did) {
 				t.Errorf("%d calls are recorded (%v), %d were made", recorded, err, len(did))
 			}
-			if left, err := db.ParkedRuns(t.Context()); err != nil || len(left) > 0 {
+			if left, _, err := db.ParkedRuns(t.Context()); err != nil || len(left) > 0 {
 				t.Errorf("still parked: %v (%v)", left, err)
 			}
 		})

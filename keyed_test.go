@@ -272,7 +272,8 @@ func TestARetryAfterTwoKillsIsToldTheSame(t *testing.T) {
 	up.until(t, "second")
 	_ = first.cmd.Process.Kill()
 	var orphans []*store.ParkedRun
-	if !testwait.Holds(func() bool { orphans, err = db.Orphans(t.Context()); return err != nil || len(orphans) > 0 }) ||
+	dead := func() bool { _, orphans, err = db.ParkedRuns(t.Context()); return err != nil || len(orphans) > 0 }
+	if !testwait.Holds(dead) ||
 		err != nil {
 		t.Fatalf("it is not found that the process died: %v", err)
 	}

@@ -1,7 +1,9 @@
 package codemode_test
 
 import (
+	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -10,6 +12,8 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 )
 
@@ -156,11 +160,11 @@ func TestRunsInProgressAreListed(t *testing.T) {
 	}()
 	eventually(t, "the question", func() bool {
 		all := e.Runs().Running()
-		return len(all) == 1 && len(all[0].Calls) == 2 && all[0].Calls[1].State == hostfns.Asking
+		return len(all) == 1 && len(all[0].Calls()) == 2 && all[0].Calls()[1].State == hostfns.Asking
 	})
 	x := e.Runs().Running()[0]
 	if x.Principal != "anna" || x.Client != "tester" || x.Profile != "p" || x.Began.IsZero() ||
-		x.Calls[0].State != hostfns.Done || x.Calls[0].Tool != "time__now" {
+		x.Calls()[0].State != hostfns.Done || x.Calls()[0].Tool != "time__now" {
 		t.Errorf("it is listed as %+v", x)
 	}
 	eventually(t, "parking", func() bool { all := e.Runs().Running(); return len(all) == 0 || all[0].Parked })
@@ -169,5 +173,206 @@ func TestRunsInProgressAreListed(t *testing.T) {
 	}
 	if all := e.Runs().Running(); len(all) != 0 {
 		t.Errorf("after the end there are %+v", all)
+	}
+}
+
+// Those who list the runs see the latest lines of each, also while it is parked, and after its end while somebody
+// watches.
+func TestRunsInProgressHaveTheirLatestLines(t *testing.T) {
+	e := open(t, `{"limits": {"consoleBytes": 1000000}, "evaluation": {"profiles": {"p": {
+		"allowlist": ["time__*"], "asklist": ["filesystem__write_file"]}}}}`,
+		func(o *codemode.Options) { o.RecordDir = t.TempDir() })
+	changed, stop := e.Runs().Watch()
+	defer stop()
+	answer := make(chan bool)
+	people := approvals.Approver("tester", func(ctx context.Context, _ *prompt.Request) (call.Answer, error) {
+		select {
+		case <-answer:
+			return call.Answer{Allowed: true}, nil
+		case <-ctx.Done():
+			return call.Answer{}, context.Cause(ctx)
+		}
+	})
+	done := make(chan error, 1)
+	go func() {
+		_, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Channels: []approvals.Channel{people}, Code: `
+			for (let i = 1; i <= 300; i++) console.log("line " + i);
+			await codemode.time__now({});
+			console.error("x".repeat(100000));
+			await codemode.filesystem__write_file({path: "x.md", content: "x"});
+			console.log("end")`})
+		done <- err
+	}()
+	texts := func(printed int) (string, *codemode.Running) {
+		for _, x := range e.Runs().Running() {
+			lines, before := x.Console()
+			text, bytes := "", 0
+			for _, l := range lines {
+				text, bytes = text+l.Level+" "+l.Text+"\n", bytes+len(l.Text)
+			}
+			if len(lines) > 100 || bytes > 8<<10 || printed > 0 && (len(lines) < 50 || before+len(lines) != printed) {
+				t.Errorf("%d lines of %d bytes are kept, after %d others", len(lines), bytes, before)
+			}
+			return text, &x
+		}
+		return "", nil
+	}
+	eventually(t, "parking", func() bool {
+		select {
+		case <-changed:
+		case <-t.Context().Done():
+		}
+		_, x := texts(0)
+		return x != nil && x.Parked
+	})
+	text, parked := texts(301)
+	if !strings.Contains(text, "log line 300\n") || !strings.Contains(text, "error xxxxx") {
+		t.Errorf("of the parked run there is %.200s", text)
+	}
+	close(answer)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	text, ended := texts(302)
+	if ended == nil || ended.Run != parked.Run || ended.Outcome != "finished" || ended.Parked ||
+		ended.Steps <= parked.Steps || !strings.HasSuffix(text, "log end\n") || len(ended.Calls()) != 2 {
+		t.Errorf("of the run that has ended there is %+v\n%.200s", ended, text)
+	}
+	stop()
+}
+
+// What the record would mask is masked: what looks like a secret, and what an argument named one.
+func TestLinesOfRunsInProgressHaveNoSecrets(t *testing.T) {
+	type in struct{ Password string }
+	login := codemode.Func("login", "", func(context.Context, in) (bool, error) { return true, nil })
+	servers := []codemode.Server{{Name: "door", Functions: []codemode.Function{login}}}
+	e := open(t, `{"evaluation": {"profiles": {"p": {"allowlist": ["*"]}}}}`, func(o *codemode.Options) {
+		o.RecordDir, o.Servers = t.TempDir(), servers
+	})
+	_, stop := e.Runs().Watch()
+	defer stop()
+	const code = `await codemode.door__login({Password: "hunter2hunter2"});
+		console.log("plain, hunter2hunter2, ghp_0123456789abcdefghijABCDEFGHIJ0123456789, end")`
+	if _, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Code: code}); err != nil {
+		t.Fatal(err)
+	}
+	all := e.Runs().Running()
+	if len(all) != 1 {
+		t.Fatalf("%d runs are listed", len(all))
+	}
+	lines, _ := all[0].Console()
+	if len(lines) != 1 || lines[0].Text != "plain, [redacted], [redacted], end" {
+		t.Errorf("the lines are %q", lines)
+	}
+	unrecorded := open(t, `{"evaluation": {"profiles": {"p": {"allowlist": ["*"]}}}}`,
+		func(o *codemode.Options) { o.Servers = servers })
+	_, stop = unrecorded.Runs().Watch()
+	defer stop()
+	if _, err := unrecorded.Eval(t.Context(), codemode.Request{Profile: "p", Code: code}); err != nil {
+		t.Fatal(err)
+	}
+	if lines, _ := unrecorded.Runs().Running()[0].Console(); len(lines) > 0 {
+		t.Errorf("nothing masks the lines %q", lines)
+	}
+}
+
+// A viewer hears of each change, also one that does not look; and one that has stopped hears of nothing.
+func TestViewersHearOfChanges(t *testing.T) {
+	e := open(t, `{"evaluation": {"profiles": {"p": {}}}}`)
+	changed, stop := e.Runs().Watch()
+	_, stopOther := e.Runs().Watch() // it never looks
+	defer stopOther()
+	run := func() {
+		t.Helper()
+		_, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Code: `for (let i = 0; i < 1000; i++) console.log(i)`})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	run()
+	select {
+	case <-changed:
+	default:
+		t.Error("a viewer hears of nothing")
+	}
+	stop()
+	run()
+	if len(changed) > 0 {
+		t.Error("a viewer that has stopped still hears")
+	}
+	for range 40 {
+		run()
+	}
+	if n := len(e.Runs().Running()); n != 32 {
+		t.Errorf("%d runs that have ended are listed, want the latest 32", n)
+	}
+}
+
+// The runs that the store has of another process are listed with that process.
+func TestRunsOfOtherProcessesAreListed(t *testing.T) {
+	dir := t.TempDir()
+	rules := `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__write_file"]}}}}`
+	record := func(o *codemode.Options) { o.RecordDir = dir }
+	one, other := open(t, rules, record), open(t, rules, record)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := one.Eval(ctx, codemode.Request{Profile: "p", Principal: "anna", Channels: []approvals.Channel{patient{}},
+			Code: `await codemode.filesystem__write_file({path: "x.md", content: "x"})`})
+		done <- err
+	}()
+	defer func() { cancel(); <-done }()
+	list := func(e *codemode.Evaluator) []codemode.Running {
+		all, err := e.Runs().Elsewhere(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	eventually(t, "the run in the store", func() bool { return len(list(other)) == 1 })
+	x := list(other)[0]
+	here := fmt.Sprintf("/%d", os.Getpid())
+	if x.Principal != "anna" || x.Profile != "p" || !x.Parked || !strings.HasSuffix(x.Holder, here) || x.Run != one.Runs().Running()[0].Run || x.Calls() != nil {
+		t.Errorf("it is listed as %+v", x)
+	}
+	if all := list(one); len(all) != 0 {
+		t.Errorf("the process that has it lists it as one of another: %+v", all)
+	}
+}
+
+// patient asks nobody, and waits.
+type patient struct{}
+
+func (patient) Name() string { return "patient" }
+func (patient) Ask(ctx context.Context, _ *approvals.Showing) (call.Answer, error) {
+	<-ctx.Done()
+	return call.Answer{}, context.Cause(ctx)
+}
+
+// BenchmarkObserved is what it costs that a run can be looked at: while nobody does, and with an observer.
+func BenchmarkObserved(b *testing.B) {
+	e := openBench(b)
+	for _, program := range []struct{ name, code string }{
+		{"nothing", `return 1`},
+		{"200 calls", `for (let i = 0; i < 200; i++) await codemode.time__now({})`},
+		{"200 lines", `for (let i = 0; i < 200; i++) console.log("a line about the step", i)`},
+		{"200 lines and calls", `for (let i = 0; i < 200; i++) {
+			console.log("a line about the step", i);
+			await codemode.time__now({})
+		}`},
+	} {
+		for _, see := range []struct {
+			name string
+			f    func(codemode.Event)
+		}{{"nobody", nil}, {"an observer", func(codemode.Event) {}}} {
+			b.Run(program.name+"/"+see.name, func(b *testing.B) {
+				for b.Loop() {
+					r, err := e.Eval(b.Context(), codemode.Request{Code: program.code, Observe: see.f})
+					if err != nil {
+						b.Fatal(r.Text(err))
+					}
+				}
+			})
+		}
 	}
 }

@@ -251,10 +251,9 @@ func TestProcessesAreKilledAtAnyMoment(t *testing.T) {
 	}
 	left := 1
 	for range testwait.Polls(longWait) {
-		claimable, err1 := db.ParkedRuns(t.Context())
-		orphans, err2 := db.Orphans(t.Context())
-		asked, err3 := db.Pending(t.Context(), "")
-		if err := errors.Join(err1, err2, err3); err != nil {
+		claimable, orphans, err1 := db.ParkedRuns(t.Context())
+		asked, err2 := db.Pending(t.Context(), "")
+		if err := errors.Join(err1, err2); err != nil {
 			t.Fatal(err)
 		}
 		left = len(claimable) + len(orphans)
@@ -351,7 +350,7 @@ func TestWaitingRunsAreBoundedOverRestarts(t *testing.T) {
 		e.Runs().Drain(t.Context())
 		running.Wait()
 		if life == 0 {
-			rows, err := db.ParkedRuns(t.Context())
+			rows, _, err := db.ParkedRuns(t.Context())
 			if err != nil || len(rows) != each+1 {
 				t.Fatalf("%d runs are left: %v", len(rows), err)
 			}

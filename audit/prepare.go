@@ -89,6 +89,13 @@ func (r *Record) prepare(e Entry) *Entry {
 	return &e
 }
 
+// Mask returns a function that masks the secrets in a text about a run that has not ended. One goroutine calls it.
+func (r *Record) Mask(profile, run string) func(text string) string {
+	d := secrets.NewRedactor(r.options.redaction(profile), r.options.known())
+	d.Run = r.learned.Add(run, nil)
+	return d.Text
+}
+
 func (r *Record) arguments(a Args, d *secrets.Redactor) *Args {
 	// The four usually have the same bytes.
 	var of call.Arguments

@@ -56,11 +56,10 @@ type Options struct {
 	// calls of critical risk only for those principals. Nil is none.
 	Vouched func(person, principal string) bool
 
-	Record Record // history and runs
-	// Running lists the runs in progress in this process. Many goroutines may call it.
-	Running func() []Running
-	Grants  approvals.GrantStore // permissions that last longer than one call
-	Rules   Rules                // files, overlays, sessions and proposals
+	Record Record               // history
+	Runs   Runs                 // in progress
+	Grants approvals.GrantStore // permissions that last longer than one call
+	Rules  Rules                // files, overlays, sessions and proposals
 
 	// Note records what people do here: logins, revoked grants, changed rules. An action that it cannot record does not
 	// happen.

@@ -15,7 +15,8 @@ const (
 	writeWait = 10 * time.Second
 )
 
-// apiEvents sends the list of questions after each change. While a client reads it, its person is present.
+// apiEvents sends the list of questions after each change, and says when the runs in progress have changed. While a
+// client reads it, its person is present.
 func (c *Console) apiEvents(w http.ResponseWriter, r *http.Request, s *session) error {
 	seat, left := c.sessions.sit(s)
 	if seat == nil {
@@ -29,6 +30,8 @@ func (c *Console) apiEvents(w http.ResponseWriter, r *http.Request, s *session) 
 	var before []byte
 	beat := time.NewTicker(beatEvery)
 	defer beat.Stop()
+	runs := c.watchRuns(s)
+	defer runs.stop()
 	for {
 		select {
 		case <-seat.News():
@@ -47,6 +50,12 @@ func (c *Console) apiEvents(w http.ResponseWriter, r *http.Request, s *session) 
 			if !send(fmt.Appendf(nil, "event: pending\ndata: %s\n\n", list)) {
 				return nil
 			}
+		case <-runs.due:
+			if runs.differ() && !send([]byte("event: running\ndata: {}\n\n")) {
+				return nil
+			}
+		case <-runs.pause:
+			runs.wait()
 		case <-beat.C:
 			now := c.sessions.now()
 			s.touch(now) // a session with an open page is not idle

@@ -2,18 +2,37 @@ package console
 
 import (
 	"cmp"
+	"context"
+	"encoding/binary"
+	"hash/maphash"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 )
 
-// A Running is a run in progress, as the page shows it. Console lines are not shown: the record masks secrets, and
-// nothing masks them there.
+// Runs are the runs in progress. Many goroutines may call its methods.
+type Runs interface {
+	// Running lists those in this process, and those that ended a moment ago.
+	Running() []Running
+	// Elsewhere lists those that the store has and this process does not.
+	Elsewhere(ctx context.Context) ([]Running, error)
+	// Watch notifies of each change of Running, without waiting for the receiver, until stop is called.
+	Watch() (changed <-chan struct{}, stop func())
+}
+
+// A Running is a run in progress, as the page shows it.
 type Running struct {
 	Run, Principal, Client, Profile string
 	Began                           time.Time
-	Parked                          bool // it waits for a person
-	Calls                           []RunningCall
+	Parked                          bool   // it waits for a person
+	Outcome                         string // how it ended; "" if it goes on
+	Steps                           uint64 // grows with each change
+	Holder                          string // the process that has it, of Elsewhere; "" if no living process does
+
+	Calls func() []RunningCall
+	// Console returns the latest lines, with secrets masked as in the record, and how many came before these.
+	Console func() (lines []RunningLine, before int)
 }
 
 // A RunningCall is one of its calls. An empty State is under way.
@@ -22,6 +41,9 @@ type RunningCall struct {
 	Tool, State  string
 	Asked, Ended bool // it waits for a person; it has an outcome
 }
+
+// A RunningLine is a line on its console.
+type RunningLine struct{ Level, Text string }
 
 // Class is the color of the state.
 func (c RunningCall) Class() string {
@@ -34,40 +56,132 @@ func (c RunningCall) Class() string {
 	return "bad"
 }
 
-// The most that the page shows: runs, and the latest calls of each.
+// The most that the page shows: runs, the latest calls of each, bytes of one line, and bytes of all lines.
 const (
 	mostRunning      = 100
 	mostRunningCalls = 50
+	mostLine         = 1000
+	mostConsole      = 256 << 10
 )
 
 type runningView struct {
 	frame
-	Runs []runningRun
-	More int // runs that are not shown
+	Runs      []runningRun
+	More      int // runs that are not shown
+	Elsewhere []Running
+	Unread    bool // the store cannot be read
 }
 
 type runningRun struct {
 	Running
-	Latest []RunningCall
+	Calls  []RunningCall
 	Before int // calls before these
+
+	Lines       []RunningLine
+	LinesBefore int
+	NoRoom      bool // the page has no room for its console
+}
+
+// Class is the color of its outcome.
+func (r runningRun) Class() string {
+	if r.Outcome == "finished" {
+		return "good"
+	}
+	return "bad"
+}
+
+// visibleRuns are the runs whose principal the person sees.
+func (c *Console) visibleRuns(s *session, runs []Running) []Running {
+	sees := c.sees(s.person)
+	return slices.DeleteFunc(runs, func(x Running) bool {
+		return !slices.Contains(sees, "") && !slices.Contains(sees, x.Principal)
+	})
 }
 
 // showRunning lists the runs in progress that the person may see, the latest first.
 func (c *Console) showRunning(w http.ResponseWriter, r *http.Request, s *session) error {
-	if c.options.Running == nil {
+	if c.options.Runs == nil {
 		return refuse(http.StatusNotFound, "the runs in progress are not shown here")
 	}
-	sees := c.sees(s.person)
-	runs := slices.DeleteFunc(c.options.Running(), func(x Running) bool {
-		return !slices.Contains(sees, "") && !slices.Contains(sees, x.Principal)
-	})
+	runs := c.visibleRuns(s, c.options.Runs.Running())
 	slices.SortFunc(runs, func(a, b Running) int {
 		return cmp.Or(b.Began.Compare(a.Began), cmp.Compare(a.Run, b.Run))
 	})
 	v := &runningView{frame: c.frame(r, s, "running", "Running"), More: max(0, len(runs)-mostRunning)}
+	room := mostConsole
 	for _, x := range runs[:min(len(runs), mostRunning)] {
-		before := max(0, len(x.Calls)-mostRunningCalls)
-		v.Runs = append(v.Runs, runningRun{x, x.Calls[before:], before})
+		one := runningRun{Running: x, Calls: x.Calls()}
+		one.Before = max(0, len(one.Calls)-mostRunningCalls)
+		one.Calls = one.Calls[one.Before:]
+		if one.NoRoom = room == 0; !one.NoRoom {
+			one.Lines, one.LinesBefore = latestLines(&x, &room)
+		}
+		v.Runs = append(v.Runs, one)
 	}
+	elsewhere, err := c.options.Runs.Elsewhere(r.Context())
+	if err != nil {
+		c.log.Warn("the runs of other processes cannot be listed", "error", err)
+	}
+	v.Elsewhere, v.Unread = c.visibleRuns(s, elsewhere), err != nil
 	return c.render(w, "running", v)
 }
+
+// latestLines are the latest lines of a run for which there is room on the page. They are cut after their secrets are
+// masked: half of a secret is not recognised.
+func latestLines(x *Running, room *int) (lines []RunningLine, before int) {
+	lines, before = x.Console()
+	first := len(lines)
+	for first > 0 {
+		l := &lines[first-1]
+		if len(l.Text) > mostLine {
+			l.Text = strings.ToValidUTF8(l.Text[:mostLine], "") + "…"
+		}
+		if *room -= len(l.Text); *room < 0 {
+			*room = 0
+			break
+		}
+		first--
+	}
+	return lines[first:], before + first
+}
+
+// liveEvery is the shortest time between two events about the runs in progress.
+const liveEvery = 250 * time.Millisecond
+
+// A runsWatch says when the runs that a person may see have changed. It is for one goroutine, which calls differ when
+// due receives, and wait when pause does.
+type runsWatch struct {
+	due     <-chan struct{}
+	pause   <-chan time.Time
+	stop    func()
+	changed <-chan struct{}
+	sum     uint64
+	of      func() []Running
+	seed    maphash.Seed
+}
+
+// watchRuns begins to watch. Tokens have no page of runs.
+func (c *Console) watchRuns(s *session) *runsWatch {
+	if c.options.Runs == nil || s.token {
+		return &runsWatch{stop: func() {}}
+	}
+	w := &runsWatch{seed: maphash.MakeSeed(), of: func() []Running { return c.visibleRuns(s, c.options.Runs.Running()) }}
+	w.changed, w.stop = c.options.Runs.Watch()
+	first := make(chan struct{}) // the page is older than its stream
+	close(first)
+	w.due, w.sum = first, ^w.sum
+	return w
+}
+
+// differ reports whether the runs have changed since the last time.
+func (w *runsWatch) differ() bool {
+	w.due, w.pause = nil, time.After(liveEvery)
+	before := w.sum
+	w.sum = 0
+	for _, x := range w.of() { // in any order
+		w.sum += maphash.Bytes(w.seed, binary.LittleEndian.AppendUint64([]byte(x.Run), x.Steps))
+	}
+	return w.sum != before
+}
+
+func (w *runsWatch) wait() { w.due, w.pause = w.changed, nil }

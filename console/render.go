@@ -38,6 +38,7 @@ func parse() map[string]*template.Template {
 		"whole":   func(v any, a *asked) askIn { return askIn{Page: v, Ask: a, Whole: true} },
 		"in":      func(v any, one *answeredView) givenIn { return givenIn{v, one} },
 		"table":   func(v any, rows []row) rowsIn { return rowsIn{v, rows} },
+		"runIn":   func(v *runningView, run string) runIn { return runIn{v, run} },
 	}
 	all := map[string]*template.Template{}
 	for _, name := range []string{"login", "pending", "ask", "gone", "history", "run", "running", "grants", "rules",
@@ -52,6 +53,12 @@ func parse() map[string]*template.Template {
 type rowsIn struct {
 	Page any
 	Rows []row
+}
+
+// runIn is the name of a run inside of a page.
+type runIn struct {
+	Page *runningView
+	Run  string
 }
 
 // givenIn is an answer inside of a page.
@@ -95,7 +102,7 @@ func (c *Console) frame(r *http.Request, s *session, here, title string) frame {
 		Title: title, Home: c.options.Path, Base: c.base(r), Person: s.person, CSRF: s.csrf, Here: here, Notices: s.said(r),
 		Waiting: len(c.pending(s)),
 		Admin:   c.admin(s.person), Record: c.options.Record != nil, Grants: c.options.Grants != nil,
-		Running: c.options.Running != nil,
+		Running: c.options.Runs != nil,
 	}
 }
 

@@ -167,6 +167,15 @@ func (k *Recorder) redaction(profile string) audit.Redaction {
 	return audit.Redaction{Keys: r.Keys, Pointers: r.Pointers, NoDetect: r.NoDetect && !r.Detect}
 }
 
+// Mask returns a function that masks the secrets in a text about a run as the record does, until the run's end is
+// recorded. Nil means that there is no record.
+func (k *Recorder) Mask(profile, run string) func(text string) string {
+	if k.record == nil {
+		return nil
+	}
+	return k.record.Mask(profile, run)
+}
+
 func (k *Recorder) known() []string {
 	if s := k.secrets.Load(); s != nil {
 		return *s

@@ -248,7 +248,7 @@ func (e *Executor) newExecution(ctx context.Context, r Request, p *inforce.Polic
 		e: e, request: r, policy: p, program: program, resp: resp, limits: limits, engine: engine, use: use,
 		waits: map[int]bool{}, pauses: map[*pause]bool{}, news: make(chan struct{}, 1),
 		slots:  make(chan struct{}, limits.InFlight),
-		events: newObserver(r.Observe, resp.Run, e.log),
+		events: &feed{observer: newObserver(r.Observe, resp.Run, e.log), viewers: &e.viewers},
 	}
 	resp.everyCall, resp.key = r.EveryCall, cmp.Or(r.IdempotencyKey, resp.Run)
 	x.ctx, x.cancel = context.WithCancelCause(ctx)
@@ -281,6 +281,8 @@ func (e *Executor) newExecution(ctx context.Context, r Request, p *inforce.Polic
 		e.mu.Lock()
 		delete(e.executions, x)
 		e.mu.Unlock()
+		x.events.drop()
+		x.events.happened()
 	}
 }
 
@@ -328,10 +330,11 @@ func (x *execution) end(result *sandbox.Result, err error) error {
 	x.leaveSession(result, err)
 	if !x.leaving() { // else it has not ended
 		x.keepResults(err)
+		x.linger(resp.Outcome(err))
 		e.recordEnd(ctx, resp, &x.request, x.policy, x.started, err)
 	}
 	x.finish(err)
-	x.events.end(resp.Calls, resp.Outcome(err))
+	x.events.observer.end(resp.Calls, resp.Outcome(err))
 	return err
 }
 

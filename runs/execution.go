@@ -31,7 +31,7 @@ type execution struct {
 	engine  Engine
 	use     *sessions.Use // of the request's session; nil without one
 	started time.Time
-	events  *observer // nil without Request.Observe
+	events  *feed
 	// begun is run, for other goroutines, once run and started are set.
 	begun atomic.Pointer[hostfns.Run]
 
@@ -89,12 +89,9 @@ func (x *execution) execute(p sandbox.Program) (*sandbox.Result, error) {
 
 // watched is what a resumed program needs besides its image.
 func (x *execution) watched() sandbox.Program {
-	p := sandbox.Program{Lookup: x.program.Lookup}
+	p := sandbox.Program{Lookup: x.program.Lookup, Watch: x.events.watch}
 	if x.use != nil {
 		p.Earlier = x.earlier
-	}
-	if x.events != nil {
-		p.Watch = x.events.watch
 	}
 	return p
 }
@@ -149,6 +146,7 @@ func (x *execution) awaitAnswer() ([]byte, error) {
 // enter sets the current guest of the run, and delivers the answers that came while there was none.
 func (x *execution) enter(guest *sandbox.Run) {
 	x.begun.Store(x.run)
+	defer x.events.happened()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.guest, x.image = guest, nil
@@ -314,6 +312,7 @@ func (x *execution) wait(call int) (over func()) {
 	x.mu.Unlock()
 	<-x.slots
 	return func() {
+		x.events.happened()
 		x.stopWaiting([]int{call})
 		x.slots <- struct{}{} // a call that holds a slot does not wait for a call that waits here
 	}

@@ -59,8 +59,11 @@ type Executor struct {
 	Sessions    *sessions.Keeper // in which programs go on where others ended
 	texts       textBudget
 
+	viewers viewers
+
 	mu         sync.Mutex
 	executions map[*execution]bool // the runs under way
+	ended      []endedRun          // the latest, while somebody watches
 }
 
 // New makes an Executor. Call [Executor.Fit] before it runs anything.

@@ -181,25 +181,3 @@ func (o *observer) end(calls []hostfns.Report, outcome string) {
 		o.log.Warn("an observer of a run is slow; it gets the rest of the events later", "run", o.run)
 	}
 }
-
-// watch is Program.Watch of the guest.
-func (o *observer) watch(printed []sandbox.Line, made *sandbox.Call) {
-	for _, l := range printed {
-		o.add(Event{Kind: Printed, Line: l})
-	}
-	if made != nil {
-		o.add(Event{Kind: CallStarted, Call: made.ID, Tool: made.Name})
-	}
-}
-
-// called notes how a call ended.
-func (o *observer) called(x *execution, in *hostfns.Invocation, err error) {
-	if o == nil {
-		return
-	}
-	report, ok := x.run.Report(in.ID)
-	if !ok {
-		report = hostfns.ReportOf(in, err)
-	}
-	o.add(Event{Kind: CallEnded, Call: in.ID, Tool: in.Name, Ended: report})
-}

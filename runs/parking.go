@@ -139,15 +139,12 @@ func (x *execution) makeRoom(ctx context.Context, db *store.DB, row *store.Parke
 
 // endOldest ends the oldest run of a principal that no living process holds. It reports whether there was one.
 func (e *Executor) endOldest(ctx context.Context, db *store.DB, principal string, all bool) bool {
+	claimable, orphans, _ := db.ParkedRuns(ctx) // the caller counts again
 	for _, from := range []struct {
-		list func(context.Context) ([]*store.ParkedRun, error)
+		rows []*store.ParkedRun
 		take func(ctx context.Context, run, by string) (*store.ParkedRun, error)
-	}{{db.Orphans, db.Reap}, {db.ParkedRuns, db.Unpark}} {
-		rows, err := from.list(ctx)
-		if err != nil {
-			continue
-		}
-		for _, row := range rows {
+	}{{orphans, db.Reap}, {claimable, db.Unpark}} {
+		for _, row := range from.rows {
 			if row.Principal != principal && !all {
 				continue
 			}

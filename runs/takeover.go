@@ -44,7 +44,7 @@ func (e *Executor) takeOverFrom(ctx context.Context, db *store.DB) {
 	changed, stop := db.Watch(store.Approvals, store.Parked)
 	defer stop()
 	for {
-		rows, err := db.ParkedRuns(ctx)
+		rows, orphans, err := db.ParkedRuns(ctx)
 		for _, row := range rows {
 			if e.draining() || !e.mayResume(row, db.Fleet()) {
 				continue // this process may have just given it up
@@ -58,13 +58,12 @@ func (e *Executor) takeOverFrom(ctx context.Context, db *store.DB) {
 				}
 			}
 		}
-		orphans, err2 := db.Orphans(ctx)
 		for _, row := range orphans {
 			if reaped, err := db.Reap(ctx, row.Run, holder()); err == nil { // else another process does
 				e.endOrphan(ctx, db, reaped, whyOrphaned(row))
 			}
 		}
-		if err = errors.Join(err, err2); err != nil && ctx.Err() == nil {
+		if err != nil && ctx.Err() == nil {
 			e.log.Warn("scanning for orphaned runs failed", "error", err)
 		}
 		select {

@@ -129,13 +129,14 @@ func (s shared) bytes(ptrOffset, lenOffset uint32, limit int) ([]byte, error) {
 // the first record that does not fit, and returns the rest.
 func readConsole(p []byte) (lines []Line, rest []byte) {
 	levels := [...]string{"log", "info", "warn", "error", "debug"}
+	text := string(p) // of all lines
 	for len(p) >= 5 {
 		level, n := int(p[0]), binary.LittleEndian.Uint32(p[1:])
 		if level >= len(levels) || uint64(n) > uint64(len(p)-5) {
 			break
 		}
-		lines = append(lines, Line{Level: levels[level], Text: string(p[5 : 5+n])})
-		p = p[5+n:]
+		lines = append(lines, Line{Level: levels[level], Text: text[5 : 5+n]})
+		p, text = p[5+n:], text[5+n:]
 	}
 	return lines, p
 }

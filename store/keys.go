@@ -14,9 +14,9 @@ type Key struct {
 }
 
 // Enroll stores, in one transaction, the key of a run that is about to begin in this process, and the run as one that
-// is running here: when the process dies, [DB.Orphans] lists the run. [ErrTaken] says that the key names another run,
-// or the run has another key. Enroll sets Claim, Phase and Round of the run to the stored values. Without p the run has
-// already begun, and only the key is stored. Without k the run has no key.
+// is running here: when the process dies, [DB.ParkedRuns] has it among the orphans. [ErrTaken] says that the key names
+// another run, or the run has another key. Enroll sets Claim, Phase and Round of the run to the stored values. Without
+// p the run has already begun, and only the key is stored. Without k the run has no key.
 //
 // If the run has a session, ErrTaken also says that another run goes on in it, and [ErrNotFound] that the session was
 // removed.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 )
 
@@ -24,7 +25,7 @@ const (
 // claiming process dies, another may claim it again, a second later with SQLite and ten with PostgreSQL. [DB.Begin]
 // returns the image, and no other process ever gets that image afterwards. Begin is one statement: if one process wakes
 // up late and another took over, one of them gets [ErrTaken]. A run that waits again is parked again with its claim,
-// which begins a new round. A run that began in a process that died is over: see [DB.Orphans].
+// which begins a new round. A run that began in a process that died is over: it is an orphan of [DB.ParkedRuns].
 type ParkedRun struct {
 	Run       string
 	Principal string
@@ -35,7 +36,8 @@ type ParkedRun struct {
 	Created   time.Time       // when it was parked, in this round
 	Expires   time.Time
 
-	// Holder is for Park: the process that has the run to itself while it lives; "" lets any process resume it.
+	// Holder is for Park: the process that has the run to itself while it lives; "" lets any process resume it. Of the
+	// methods that read runs, only StoredRuns sets it.
 	Holder string
 
 	// Session is the ID of the session in which the run goes on, "" for none; SessionEnds is the new end of that session,
@@ -96,9 +98,7 @@ func (d *DB) Park(ctx context.Context, p *ParkedRun) error {
 // Unpark claims a run for this process, to resume it. All other processes get [ErrTaken], and so does every process for
 // an expired run. Do nothing with the run before [DB.Begin].
 func (d *DB) Unpark(ctx context.Context, run, by string) (*ParkedRun, error) {
-	return d.claim(ctx, run, by, Claimed, func(p *ParkedRun) bool {
-		return d.now() < p.Expires.UnixMicro() && (p.Phase == Waiting || p.Phase == Claimed && d.claims.dead(p.Claim))
-	})
+	return d.claim(ctx, run, by, Claimed, d.claimable)
 }
 
 // claim claims an available run, unless it has changed since it was read.
@@ -183,11 +183,40 @@ func (d *DB) ParkedRun(ctx context.Context, run string) (*ParkedRun, error) {
 	return first(d.parked(ctx, func(*ParkedRun) bool { return true }, `run = $1`, run))
 }
 
-// ParkedRuns lists the runs that can be claimed now, oldest first, without their images: the waiting ones, and those
-// claimed by a process that died. A watcher of [Parked] is also notified of a death.
-func (d *DB) ParkedRuns(ctx context.Context) ([]*ParkedRun, error) {
-	claimable := func(p *ParkedRun) bool { return p.Phase == Waiting || d.claims.dead(p.Claim) }
-	return d.parked(ctx, claimable, `phase IN (0, 1) AND expires > $1 ORDER BY created, run`, d.now())
+// ParkedRuns lists the runs that no living process has, oldest first, without their images. The claimable ones can be
+// claimed now: the waiting ones, and those claimed by a process that died. A watcher of [Parked] is also notified of a
+// death. The orphans can be resumed by no process: they expired, which nothing notifies of, or began in a process that
+// died. [DB.Reap] takes one to write its end.
+func (d *DB) ParkedRuns(ctx context.Context) (claimable, orphans []*ParkedRun, err error) {
+	lone := func(p *ParkedRun) bool { return d.claimable(p) || d.orphan(p) }
+	all, err := d.parked(ctx, lone, `true ORDER BY created, run`)
+	for _, p := range all {
+		if d.orphan(p) {
+			orphans = append(orphans, p)
+		} else {
+			claimable = append(claimable, p)
+		}
+	}
+	return claimable, orphans, err
+}
+
+// StoredRuns lists the latest of all runs in the store, for people: without State and Image, with Holder, which is ""
+// if no living process has the run.
+func (d *DB) StoredRuns(ctx context.Context, most int) (all []*ParkedRun, err error) {
+	err = d.each(ctx, func(scan func(...any) error) error {
+		var p ParkedRun
+		var created int64
+		if err := scan(&p.Run, &p.Principal, &p.Profile, &created, &p.Claim, &p.Phase); err != nil {
+			return err
+		}
+		if p.Created = fromMicro(created); !d.claims.dead(p.Claim) {
+			p.Holder = p.Claim[:max(0, strings.LastIndexByte(p.Claim, ' '))]
+		}
+		all = append(all, &p)
+		return nil
+	}, `SELECT run, principal, profile, created, claim, phase FROM parked WHERE expires > $1 AND phase < 3
+		ORDER BY created DESC, run LIMIT $2`, d.now(), most)
+	return all, err
 }
 
 // ParkedSize counts the parked runs of a principal that have an image, and their bytes; all counts those of every
@@ -202,10 +231,8 @@ func (d *DB) ParkedSize(ctx context.Context, principal string, all bool) (runs, 
 	return runs, bytes, err
 }
 
-// Orphans lists the runs that no process can resume: they expired, or began in a process that died. [DB.Reap] takes one
-// to write its end. Nothing notifies of an expiry, so poll.
-func (d *DB) Orphans(ctx context.Context) ([]*ParkedRun, error) {
-	return d.parked(ctx, d.orphan, `phase > 0 OR expires <= $1 ORDER BY created, run`, d.now())
+func (d *DB) claimable(p *ParkedRun) bool {
+	return d.now() < p.Expires.UnixMicro() && (p.Phase == Waiting || p.Phase == Claimed && d.claims.dead(p.Claim))
 }
 
 func (d *DB) orphan(p *ParkedRun) bool {

@@ -630,3 +630,47 @@ func TestThePersonsWayWithoutAScript(t *testing.T) {
 	b.click("log out", `form.who button:not([type=button])`)
 	b.until("the login is there", `document.querySelector("#secret") !== null`)
 }
+
+// A person watches a program at the page of a real process: its lines and calls while it runs, while it waits for them,
+// and how it ended.
+func TestAPersonWatchesAProgram(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, personsProfile, "--console", "127.0.0.1:0")
+	h.tells()
+	client := h.connect()
+	b := newTab(t, "watch")
+	b.enter(h.link())
+	b.click("look at the programs", `nav a[href$="/running"]`)
+	b.until("none runs, and the page is live",
+		`document.querySelector("#none-run") !== null && document.querySelector("#link").textContent.startsWith("Live")`)
+	answer := runs(t, client, `
+		const steps = async (from) => {
+			for (let i = from; i < from + 5; i++) {
+				console.log("step " + i);
+				await codemode.time__now({});
+				await new Promise((r) => setTimeout(r, 300));
+			}
+		};
+		await steps(1);
+		console.warn("<b id=taken>bold</b>\nsecond line");
+		await codemode.filesystem__write_file({path: "a.md", content: "x"});
+		await steps(6);
+		throw new Error("no more")`)
+	lines := `[...document.querySelectorAll("#running .console .line")].map((l) => l.textContent).join("|")`
+	b.until("its lines come while it runs", lines+` === "step 1|step 2" &&
+		document.querySelectorAll("#running .state.good").length === 2`)
+	b.until("it waits for a person", `document.querySelector("#running h2 .state.open") !== null &&
+		document.querySelector("#running li .state.open").textContent === "waits for a person"`)
+	b.until("the lines are there while it waits", lines+` ===
+		"step 1|step 2|step 3|step 4|step 5|<b id=taken>bold</b>\nsecond line" && document.getElementById("taken") === null`)
+	b.look("waits")
+	b.click("go to the questions", `nav a[href$="/"]`)
+	b.answer(0, `.ask button.yes`)
+	b.click("look at the programs", `nav a[href$="/running"]`)
+	if got := answerOf(t, answer); !strings.Contains(got, "no more") {
+		t.Errorf("the program got %s", got)
+	}
+	b.until("how it ended stays for a while, with its last lines",
+		`document.querySelector("#running h2 .state.bad").textContent === "threw" && `+lines+`.endsWith("|step 9|step 10") && document.querySelectorAll("#running li .state.good").length === 11`)
+	b.look("ended")
+}

@@ -138,21 +138,41 @@
     } finally { loading = false; }
   };
 
-  // The page of the runs in progress is read again every second, while somebody looks at it.
-  const again1s = async () => {
-    try {
-      if (!document.hidden) {
-        const fresh = document.importNode((await load("/running")).getElementById("running"), true);
-        const held = $("running").contains(document.activeElement) && document.activeElement.getAttribute("href");
-        $("running").replaceWith(fresh);
-        if (held) for (const a of fresh.querySelectorAll("a")) if (a.getAttribute("href") === held) a.focus({ preventScroll: true });
-      }
-    } catch (e) {
-      if (e.message === "401") { anew(); return; }
+  // The runs in progress, on their page: it is read again after each change, and now and then for those of other processes.
+  const runs = $("running");
+  const mergeRuns = (fresh) => {
+    const before = new Map([...runs.children].map((e) => [e.id, e]));
+    const wanted = [...fresh.children].map((e) => {
+      const old = before.get(e.id);
+      return old && old.dataset.mark === e.dataset.mark ? old : document.importNode(e, true);
+    });
+    const held = runs.contains(document.activeElement) && document.activeElement.getAttribute("href");
+    for (const old of before.values()) if (!wanted.includes(old)) old.remove();
+    let place = runs.firstElementChild; // what has not changed stays where it is: a person may have selected a text in it
+    for (const e of wanted) {
+      if (place === e) place = e.nextElementSibling;
+      else runs.insertBefore(e, place);
     }
-    setTimeout(again1s, 1000);
+    if (held && !runs.contains(document.activeElement)) for (const a of runs.querySelectorAll("a")) if (a.getAttribute("href") === held) a.focus({ preventScroll: true });
   };
-  if ($("running")) setTimeout(again1s, 1000);
+  let fetching = false, stale = false;
+  const lookAtRuns = async () => {
+    if (!runs || document.hidden) return;
+    if (fetching) { stale = true; return; }
+    fetching = true;
+    try {
+      do {
+        stale = false;
+        mergeRuns((await load("/running")).getElementById("running"));
+      } while (stale);
+    } catch (e) {
+      if (e.message === "401") anew();
+    } finally { fetching = false; }
+  };
+  if (runs) {
+    setInterval(lookAtRuns, 5000);
+    document.addEventListener("visibilitychange", lookAtRuns);
+  }
 
   // News. One page of this browser holds the stream and tells the others: browsers open only a few connections to one host, and
   // a stream takes one. When it closes, another page takes over.
@@ -181,6 +201,7 @@
   const tell = (what) => { others.postMessage(what); hear(what); };
   const hear = (what) => {
     if (what.pending) news(what.pending);
+    else if (what.running) lookAtRuns();
     else if (what.broken) connected(false);
     else if (what.over) anew();
     else if (what.hello && streaming && latest) others.postMessage({ pending: latest });
@@ -190,6 +211,7 @@
     streaming = true;
     const events = new EventSource(base + "/api/events");
     events.addEventListener("pending", (e) => { latest = JSON.parse(e.data).pending; tell({ pending: latest }); });
+    events.addEventListener("running", () => tell({ running: true }));
     events.addEventListener("end", () => { events.close(); tell({ over: true }); });
     events.addEventListener("error", () => {
       tell({ broken: true });

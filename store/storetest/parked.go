@@ -20,9 +20,7 @@ func dies(t *testing.T, silence func(*store.DB), at *clock, d *store.DB, others 
 	silence(d)
 	for range 30 {
 		for _, o := range others {
-			_, err := o.ParkedRuns(t.Context())
-			must(t, err)
-			_, err = o.Orphans(t.Context())
+			_, _, err := o.ParkedRuns(t.Context())
 			must(t, err)
 		}
 		at.forward(time.Second)
@@ -56,7 +54,7 @@ func unpark(t *testing.T, d *store.DB, by string) *store.ParkedRun {
 func claimable(t *testing.T, d *store.DB, want ...string) {
 	t.Helper()
 	got := []string{}
-	all, err := d.ParkedRuns(t.Context())
+	all, _, err := d.ParkedRuns(t.Context())
 	must(t, err)
 	for _, p := range all {
 		got = append(got, p.Run)
@@ -228,7 +226,7 @@ func orphans(t *testing.T, open opener, silence func(*store.DB)) {
 	listed := func(want ...string) {
 		t.Helper()
 		got := []string{}
-		all, err := e.Orphans(t.Context())
+		_, all, err := e.ParkedRuns(t.Context())
 		must(t, err)
 		for _, p := range all {
 			got = append(got, p.Run)
@@ -245,10 +243,30 @@ func orphans(t *testing.T, open opener, silence func(*store.DB)) {
 	at.forward(time.Second)
 	park(t, d, at.Now().Add(time.Hour), func(p *store.ParkedRun) { p.Run, p.Holder = "r_3", "first" })
 	listed()
+	forPeople := func(want ...string) {
+		t.Helper()
+		all, err := e.StoredRuns(t.Context(), 10)
+		must(t, err)
+		got := []string{}
+		for _, p := range all {
+			got = append(got, fmt.Sprint(p.Run, " ", p.Phase, " of ", p.Holder))
+			if p.Principal != "local:anna" || p.Profile != "safe" || p.Created.IsZero() || p.State != nil || p.Image != nil {
+				t.Errorf("listed as %+v", p)
+			}
+		}
+		if !slices.Equal(got, append([]string{}, want...)) {
+			t.Fatalf("the runs for people are %q, want %q", got, want)
+		}
+	}
+	forPeople("r_3 1 of first", "r_2 0 of ", "r_1 2 of first")
+	if some, err := e.StoredRuns(t.Context(), 1); err != nil || len(some) != 1 || some[0].Run != "r_3" {
+		t.Fatalf("the latest is %v, %v", some, err)
+	}
 	_, err := e.Reap(t.Context(), "r_1", "early")
 	is(t, err, store.ErrTaken)
 	dies(t, silence, at, d, e)
 	listed("r_1")
+	forPeople("r_3 1 of ", "r_2 0 of ", "r_1 2 of ")
 	at.forward(time.Hour)
 	dies(t, silence, at, d, e)
 	listed("r_1", "r_2", "r_3")

@@ -106,7 +106,7 @@ func (p *page) open(e *codemode.Evaluator, set *launch.Settings, origin, path st
 	p.tokens = server.NewAnswerers(e, os.LookupEnv, log)
 	c, err := console.New(console.Options{
 		Queue: p.queue, Origins: origins, Path: path, May: p.config.may, Sees: p.sees, Admin: p.admin,
-		Record: recordOf{e}, Running: runningOf(e), Grants: e.People().Grants, Rules: &rulesOf{e, set},
+		Record: recordOf{e}, Runs: runsOf{e}, Grants: e.People().Grants, Rules: &rulesOf{e, set},
 		Note: e.Record().Write,
 		Idle: time.Duration(p.config.Idle), Life: time.Duration(p.config.Life), Log: log,
 		Bearer: p.tokens.Admit, Vouched: p.config.vouched,
@@ -217,21 +217,39 @@ func (p *page) announce(log *slog.Logger) {
 	log.Info("a page for answering questions of programs is served; codemode console opens it")
 }
 
-// runningOf lists the runs in progress for the page.
-func runningOf(e *codemode.Evaluator) func() []console.Running {
-	return func() (all []console.Running) {
-		for _, x := range e.Runs().Running() {
-			shown := console.Running{Run: x.Run, Principal: x.Principal, Client: x.Client, Profile: x.Profile, Began: x.Began,
-				Parked: x.Parked}
-			for _, c := range x.Calls {
-				asked := c.State == hostfns.Asking
-				shown.Calls = append(shown.Calls, console.RunningCall{Number: c.Call, Tool: c.Tool, State: string(c.State),
-					Asked: asked, Ended: c.State != "" && !asked})
-			}
-			all = append(all, shown)
-		}
-		return all
+// runsOf lists the runs in progress for the page.
+type runsOf struct{ e *codemode.Evaluator }
+
+func (r runsOf) Running() []console.Running { return shown(r.e.Runs().Running()) }
+
+func (r runsOf) Elsewhere(ctx context.Context) ([]console.Running, error) {
+	all, err := r.e.Runs().Elsewhere(ctx)
+	return shown(all), err
+}
+
+func (r runsOf) Watch() (changed <-chan struct{}, stop func()) { return r.e.Runs().Watch() }
+
+func shown(runs []codemode.Running) (all []console.Running) {
+	for _, x := range runs {
+		all = append(all, console.Running{Run: x.Run, Principal: x.Principal, Client: x.Client, Profile: x.Profile,
+			Began: x.Began, Parked: x.Parked, Outcome: x.Outcome, Steps: x.Steps, Holder: x.Holder,
+			Calls: func() (calls []console.RunningCall) {
+				for _, c := range x.Calls() {
+					asked := c.State == hostfns.Asking
+					calls = append(calls, console.RunningCall{Number: c.Call, Tool: c.Tool, State: string(c.State),
+						Asked: asked, Ended: c.State != "" && !asked})
+				}
+				return calls
+			},
+			Console: func() (lines []console.RunningLine, before int) {
+				printed, before := x.Console()
+				for _, l := range printed {
+					lines = append(lines, console.RunningLine{Level: l.Level, Text: l.Text})
+				}
+				return lines, before
+			}})
 	}
+	return all
 }
 
 // recordOf reads the record of an Evaluator.
