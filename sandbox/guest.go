@@ -10,13 +10,26 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/codemode-project/codemode/sandbox/memory"
+)
+
+const (
+	hostPage = memory.Page
+	// wasmPage is the unit of growth of WebAssembly memory.
+	wasmPage = 64 << 10
+	// maxMemory is the maximum of Limits.Memory.
+	maxMemory = 1 << 30
+	// commonMemory is the address range that a pooled guest reserves; it costs only a share of the kernel's tables.
+	// Runs with a higher limit get guests of their own.
+	commonMemory = 64 << 20
 )
 
 // A guest is one instance of the module. It serves one run at a time, and none after it has trapped or grown.
 type guest struct {
 	module api.Module
 	copy   *codeCopy
-	mem    *mapping
+	mem    *memory.Mapping
 	shared shared
 	ctx    context.Context // carries the guest to the host functions
 
@@ -38,7 +51,7 @@ type guestKey struct{}
 
 // instantiate makes a guest with the module's initial memory.
 func (e *Engine) instantiate(ctx context.Context, c *codeCopy, most int) (*guest, error) {
-	m, err := newMapping(most)
+	m, err := memory.NewMapping(most)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +84,7 @@ func (e *Engine) fresh(ctx context.Context, c *codeCopy, most int) (*guest, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := e.snapshot.reset(g.mem); err != nil {
+	if err := e.snapshot.Reset(g.mem); err != nil {
 		g.close()
 		return nil, err
 	}
@@ -103,12 +116,12 @@ func (g *guest) call(what uint64, args ...uint64) error {
 func (g *guest) enter() {
 	g.turns.acquire(g.run.program.Owner, g.turn)
 	g.compute()
-	g.mem.watch()
+	g.mem.Watch()
 	g.setClock(g.began)
 }
 
 func (g *guest) leave() {
-	g.mem.watched()
+	g.mem.Watched()
 	g.left = now()
 	g.pause(g.left)
 	g.turns.release()

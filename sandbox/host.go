@@ -19,7 +19,7 @@ func hostPoll(ctx context.Context, _ api.Module, _ []uint64) {
 	g.run.performNext()
 	t := now()
 	if t-g.began > slice {
-		g.mem.unwatch()
+		g.mem.Unwatch()
 		g.pause(t)
 		g.turns.pass(g.run.program.Owner, g.turn)
 		g.compute()

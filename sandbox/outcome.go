@@ -18,7 +18,7 @@ import (
 func (r *Run) left(g *guest) *Result {
 	r.watch(g, nil)
 	t := now()
-	res := &Result{Usage: Usage{CPU: r.cpu, Wall: r.wall(t), Memory: int64(g.mem.size)}}
+	res := &Result{Usage: Usage{CPU: r.cpu, Wall: r.wall(t), Memory: int64(g.mem.Size)}}
 	r.mu.Lock()
 	res.Usage.Calls = r.calls
 	r.mu.Unlock()
@@ -139,7 +139,7 @@ func (r *Run) outOfMemory(g *guest) *Error {
 		return &Error{Kind: OutOfMemory, Message: r.shareIsFull(), Err: r.full}
 	}
 	return &Error{Kind: OutOfMemory, Message: fmt.Sprintf("the program needs more than the %d MiB of memory it may have",
-		g.mem.limit>>20)}
+		g.mem.Limit>>20)}
 }
 
 // where asks a stopped guest for the program's position.

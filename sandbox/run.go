@@ -91,9 +91,9 @@ func newRun(ctx context.Context, e *Engine, g *guest, p Program, limits Limits, 
 		wake: g.wake}
 	g.run = r
 	g.clock = r.started
-	r.size = g.mem.size
-	g.mem.mayGrow = r.mayGrow
-	g.mem.limit = int(min(limits.Memory, int64(g.mem.most))) / wasmPage * wasmPage
+	r.size = g.mem.Size
+	g.mem.MayGrow = r.mayGrow
+	g.mem.Limit = int(min(limits.Memory, int64(g.mem.Most))) / wasmPage * wasmPage
 	return r
 }
 
@@ -431,7 +431,7 @@ func (r *Run) wait(g *guest) ([]answer, error) {
 		case t-since < trimAfter:
 			left = min(left, trimAfter-(t-since))
 		default:
-			r.engine.snapshot.trim(g.mem)
+			r.engine.snapshot.Trim(g.mem)
 			g.do = nil // releases the native stack too; it is empty
 			trimmed = true
 		}
