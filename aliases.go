@@ -12,6 +12,8 @@ type (
 	Prepared = runs.Prepared
 	// A ValueError says that a program returned something else than a Go type takes; see [Eval].
 	ValueError = runs.ValueError
+	// Deterministic makes a run repeatable; [runs.Deterministic] has its fields.
+	Deterministic = runs.Deterministic
 	// Kept is what a response says of a result that is kept; [runs.Kept] has its fields.
 	Kept = runs.Kept
 )

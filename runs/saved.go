@@ -78,6 +78,8 @@ type savedRequest struct {
 	Role      string          `json:"role,omitempty"`
 	Unchecked bool            `json:"unchecked,omitempty"`
 	EveryCall bool            `json:"everyCall,omitempty"`
+
+	Deterministic *Deterministic `json:"deterministic,omitempty"`
 }
 
 func saveRequest(r *Request) savedRequest {
@@ -86,7 +88,7 @@ func saveRequest(r *Request) savedRequest {
 		Tool: r.Tool, Local: r.Local,
 		Principal: r.Principal, Session: r.Session, Client: r.Client, Token: r.Fingerprint, Role: r.Role,
 		Unchecked: r.Unchecked,
-		EveryCall: r.EveryCall,
+		EveryCall: r.EveryCall, Deterministic: r.Deterministic,
 	}
 }
 
@@ -97,7 +99,7 @@ func (s savedRequest) request() Request {
 		Tool: s.Tool, Local: s.Local,
 		Principal: s.Principal, Session: s.Session, Client: s.Client, Fingerprint: s.Token, Role: s.Role,
 		Unchecked: s.Unchecked,
-		EveryCall: s.EveryCall,
+		EveryCall: s.EveryCall, Deterministic: s.Deterministic,
 	}
 }
 

@@ -70,6 +70,7 @@ func (r Reason) String() string {
 type Engine struct {
 	snapshot   *memory.Snapshot
 	sharedAddr uint32
+	counter    uint32 // address of the interpreter's counter; see steps.go
 	hash       string
 	maxIdle    int
 	parkKey    []byte
@@ -252,6 +253,8 @@ func (e *Engine) firstGuest(ctx context.Context, c *codeCopy) error {
 		if _, ok := g.module.Memory().Read(e.sharedAddr, sharedSize); !ok {
 			err = errOutOfBounds
 		}
+		e.counter = g.shared.uint32(sharedCounter)
+		g.counter = e.counter
 	}
 	// The module is already initialised: guest/preinit has stored the effect of cm_init in it.
 	if err == nil {

@@ -27,11 +27,13 @@ const (
 
 // A guest is one instance of the module. It serves one run at a time, and none after it has trapped or grown.
 type guest struct {
-	module api.Module
-	copy   *codeCopy
-	mem    *memory.Mapping
-	shared shared
-	ctx    context.Context // carries the guest to the host functions
+	module  api.Module
+	copy    *codeCopy
+	mem     *memory.Mapping
+	shared  shared
+	fuel    api.MutableGlobal // of the loops; see steps.go
+	counter uint32            // address of the interpreter's
+	ctx     context.Context   // carries the guest to the host functions
 
 	do    api.Function // nil: see prepare
 	stack [4]uint64    // arguments and results of a call into the guest
@@ -69,6 +71,11 @@ func (e *Engine) instantiate(ctx context.Context, c *codeCopy, most int) (*guest
 		g.close()
 		return nil, errors.New("the guest has no function cm_do")
 	}
+	var ok bool
+	if g.fuel, ok = g.module.ExportedGlobal("codemode_fuel").(api.MutableGlobal); !ok {
+		g.close()
+		return nil, errors.New("the guest does not count its loops: it has no global codemode_fuel")
+	}
 	return g, nil
 }
 
@@ -88,7 +95,7 @@ func (e *Engine) fresh(ctx context.Context, c *codeCopy, most int) (*guest, erro
 		g.close()
 		return nil, err
 	}
-	g.shared = shared{mem: g.module.Memory(), addr: e.sharedAddr}
+	g.shared, g.counter = shared{mem: g.module.Memory(), addr: e.sharedAddr}, e.counter
 	return g, nil
 }
 
@@ -128,8 +135,12 @@ func (g *guest) leave() {
 }
 
 func (g *guest) setClock(t time.Duration) {
-	g.shared.setFloat64(sharedMono, float64((t - g.clock).Milliseconds()))
-	g.shared.setFloat64(sharedNow, float64(epoch.Add(t).UnixMilli()))
+	mono, clock := t-g.clock, epoch.Add(t)
+	if d := g.run.program.Deterministic; d != nil {
+		mono, clock = g.run.elapsed, d.at(g.run.elapsed)
+	}
+	g.shared.setFloat64(sharedMono, float64(mono.Milliseconds()))
+	g.shared.setFloat64(sharedNow, float64(clock.UnixMilli()))
 }
 
 // room returns a place for n bytes that the guest will read.

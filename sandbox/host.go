@@ -26,7 +26,9 @@ func hostPoll(ctx context.Context, _ api.Module, _ []uint64) {
 		t = g.began
 	}
 	g.setClock(t)
-	if g.run.mustStop(t, g.used(t)) {
+	g.run.countSteps(g)
+	g.run.fillSteps(g)
+	if g.run.tooManySteps() || g.run.mustStop(t, g.used(t)) {
 		panic(errStop)
 	}
 }

@@ -18,7 +18,8 @@ import (
 func (r *Run) left(g *guest) *Result {
 	r.watch(g, nil)
 	t := now()
-	res := &Result{Usage: Usage{CPU: r.cpu, Wall: r.wall(t), Memory: int64(g.mem.Size)}}
+	r.countSteps(g)
+	res := &Result{Usage: Usage{CPU: r.cpu, Wall: r.wall(t), Memory: int64(g.mem.Size), Steps: r.steps.made}}
 	r.mu.Lock()
 	res.Usage.Calls = r.calls
 	r.mu.Unlock()
@@ -105,6 +106,9 @@ func (r *Run) failed(g *guest, cause error) (*Result, error) {
 		if r.cpu >= r.limits.CPU {
 			e.Message = fmt.Sprintf("the program computed longer than %v", r.limits.CPU)
 		}
+		e.Pos = r.where(g)
+	case r.stop == TooManySteps:
+		e.Message = fmt.Sprintf("the program made more than %d steps", r.limits.Steps)
 		e.Pos = r.where(g)
 	case r.stop == Canceled:
 		e.Message, e.Err = "the run was canceled", context.Cause(r.parent)

@@ -82,6 +82,11 @@ type imageHeader struct {
 	Calls  int           `json:"calls"`
 	Open   []imageCall   `json:"open"`
 	Number int           `json:"number,omitempty"` // of a program of a session
+	Steps  int64         `json:"steps,omitempty"`
+	// of a deterministic run
+	Deterministic *Deterministic `json:"deterministic,omitempty"`
+	Elapsed       time.Duration  `json:"elapsed,omitempty"`
+	Answers       []imageAnswer  `json:"answers,omitempty"`
 }
 
 type imageCall struct {
@@ -93,14 +98,17 @@ type imageCall struct {
 // parkNow makes the image; the guest is idle, and ended is set.
 func (r *Run) parkNow(g *guest, p *parking) error {
 	t := now()
+	r.countSteps(g)
 	h := imageHeader{Guest: r.engine.hash, Name: r.program.Name, Source: r.program.Source, Owner: r.program.Owner,
 		Limits: r.limits,
-		Memory: g.mem.Size, CPU: r.cpu, Wall: r.wall(t), Clock: t - g.clock, Number: r.program.number}
+		Memory: g.mem.Size, CPU: r.cpu, Wall: r.wall(t), Clock: t - g.clock, Number: r.program.number,
+		Steps: r.steps.made, Deterministic: r.program.Deterministic, Elapsed: r.elapsed}
 	r.mu.Lock()
 	h.Calls = r.calls
 	for _, c := range r.open {
 		h.Open = append(h.Open, imageCall{c.ID, c.Name, c.Args})
 	}
+	h.Answers = saveAnswers(r.answers)
 	r.mu.Unlock()
 	p.image, p.err = r.engine.writeImage(h, g)
 	if p.err != nil {
@@ -186,6 +194,9 @@ func (e *Engine) resume(ctx context.Context, image []byte, p Program, s *Session
 	for _, c := range header.Open {
 		need += int64(len(c.Args))
 	}
+	for _, a := range header.Answers {
+		need += int64(len(a.Value))
+	}
 	if err := e.admit(ctx, header.Owner, need); err != nil {
 		return nil, err
 	}
@@ -201,6 +212,7 @@ func (e *Engine) resume(ctx context.Context, image []byte, p Program, s *Session
 		e.memory.Release(header.Owner, need)
 		return nil, err
 	}
+	p.Deterministic = header.Deterministic
 	p.Source, p.Name, p.Owner, p.Limits, p.number = header.Source, header.Name, header.Owner, header.Limits, header.Number
 	r := newRun(ctx, e, g, p, header.Limits, h, need)
 	r.begun, r.session = true, s
@@ -213,6 +225,12 @@ func (e *Engine) resume(ctx context.Context, image []byte, p Program, s *Session
 		r.open = append(r.open, &Call{ID: c.ID, Name: c.Name, Args: c.Args, run: r})
 		r.held += len(c.Args)
 	}
+	for _, a := range header.Answers {
+		r.answers = append(r.answers, a.answer())
+		r.held += len(a.Value)
+	}
+	r.elapsed = header.Elapsed
+	r.beginSteps(g, header.Steps)
 	r.done = make(chan struct{})
 	go r.drive()
 	return r, nil
