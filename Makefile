@@ -6,7 +6,7 @@
 
 GO ?= go
 
-.PHONY: all test test-npm test-clients test262 lint check guest bench fuzz soak clean
+.PHONY: all test test-npm test-clients test262 deterministic lint check guest bench fuzz soak clean
 
 all:
 	CGO_ENABLED=0 $(GO) build -trimpath -o codemode ./cmd/codemode
@@ -37,6 +37,10 @@ testdata/npm/clients/node_modules: testdata/npm/clients/package.json
 test262:
 	CODEMODE_TEST262=$(abspath $(TEST262)) CODEMODE_TEST262_FILTER=$(FILTER) CODEMODE_TEST262_UPDATE=$(UPDATE) \
 		$(GO) test -v -count=1 -timeout 3h -run 'TestTest262$$' ./internal/bench
+
+# 1,000 random programs give the same here, parked, and in qemu-aarch64 (Debian: qemu-user). It takes minutes.
+deterministic:
+	CODEMODE_LONG=1 $(GO) test -v -count=1 -timeout 60m -run 'TheSameProgram|TheSameOnARM64' ./sandbox
 
 # The folders that have benchmarks.
 BENCHMARKS = $(sort $(dir $(addprefix ./,$(shell git grep -l '^func Benchmark' -- '*_test.go'))))

@@ -14,6 +14,8 @@ type (
 	ValueError = runs.ValueError
 	// Running is a run in progress, as [runs.Executor.Running] lists it.
 	Running = runs.Running
+	// Deterministic makes a run repeatable; [runs.Deterministic] has its fields.
+	Deterministic = runs.Deterministic
 	// Kept is what a response says of a result that is kept; [runs.Kept] has its fields.
 	Kept = runs.Kept
 )

@@ -90,7 +90,8 @@
 // # The packages, from the bottom up
 //
 // Package sandbox runs JavaScript in a fresh WebAssembly guest, within limits. The guest has one way out, and sandbox
-// does not know what the host does with it. Package guest/quickjs is that guest. Both work without the rest.
+// does not know what the host does with it. Package sandbox/memory has the memory of guests, and guest/quickjs is that
+// guest. They work without the rest.
 //
 // Package analysis reads a program before it runs: it turns TypeScript into JavaScript, finds mistakes with line and
 // column, and the calls the text shows. Its findings are for people and decide nothing. It reads in worker processes,

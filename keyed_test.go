@@ -73,6 +73,7 @@ func TestOneKeyIsOneRun(t *testing.T) {
 				"another program": func(r *codemode.Request) { r.Code += " " },
 				"another input":   func(r *codemode.Request) { r.Input = json.RawMessage(`{"a": 12345678901234567891, "b": 2}`) },
 				"another profile": func(r *codemode.Request) { r.Profile = "p" },
+				"a seed":          func(r *codemode.Request) { r.Deterministic = &codemode.Deterministic{Seed: 1} },
 			} {
 				r := request
 				change(&r)

@@ -23,8 +23,9 @@ var layers = map[string]struct {
 	"call": {ours: []string{"internal/strictjson"}}, // the words of a call, which every package may import
 
 	// The parts, each with one subject.
-	"guest/quickjs": {}, // only the module
-	"sandbox": {ours: []string{"internal/fair", "internal/replace"},
+	"guest/quickjs":  {}, // only the module
+	"sandbox/memory": {}, // of guests
+	"sandbox": {ours: []string{"internal/fair", "internal/replace", "sandbox/memory"},
 		outside: []string{"github.com/tetratelabs/wazero"}},
 	"analysis/ecmascript": {}, // tokens, syntax tree, scopes
 	"analysis": {ours: []string{"analysis/ecmascript", "internal/strictjson", "internal/visible"},
@@ -233,7 +234,7 @@ func TestSandboxStandsAlone(t *testing.T) {
 	slices.Sort(ours)
 	slices.Sort(modules)
 	modules = slices.Compact(modules)
-	if want := []string{"guest/quickjs", "internal/fair", "internal/replace", "sandbox"}; !slices.Equal(ours, want) {
+	if want := []string{"guest/quickjs", "internal/fair", "internal/replace", "sandbox", "sandbox/memory"}; !slices.Equal(ours, want) {
 		t.Errorf("package sandbox and its guest need our packages %q, want %q", ours, want)
 	}
 	if want := []string{"github.com/tetratelabs/wazero", "golang.org/x/sys"}; !slices.Equal(modules, want) {

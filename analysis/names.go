@@ -77,9 +77,9 @@ func (p *Program) onlyDeclare() {
 		return
 	}
 	p.JS = p.JS[:at] + p.JS[at+p.origin.Inserted:end] + p.JS[end+len(callAfter):]
-	o := *p.origin
-	o.Insert, o.Inserted = 0, 0
-	p.origin = &o
+	o := p.origin
+	p.origin = &origin{Output: o.Output, Start: o.Start, Cut: o.Cut, Width: o.Width, First: o.First, Same: o.Same,
+		whole: o.whole}
 }
 
 // maxNames is how many names of a session a problem lists.

@@ -67,11 +67,13 @@ static struct shared {
     uint32_t in, in_cap;      /* 128 out: the buffer; the host writes less than that */
     uint32_t promises;        /* 136 out: after DO_REST: for how many promises something waited */
     uint32_t timers;          /* 140 out: how many timers were set */
+    uint32_t counter;         /* 144 out: address of the interpreter's counter (int32) and of how often it was filled up */
 } shared;
 
 enum { FLAG_BIG_INTEGERS = 1, FLAG_SESSION = 2 };
 
-_Static_assert(offsetof(struct shared, seed) == 88 && sizeof(struct shared) == 144, "abi.go says so");
+_Static_assert(offsetof(struct shared, seed) == 88 && offsetof(struct shared, counter) == 144, "abi.go says so");
+_Static_assert(offsetof(JSContext, interrupts) == offsetof(JSContext, interrupt_counter) + 4, "steps.go says so");
 
 static JSRuntime *rt;
 static JSContext *ctx;
@@ -2079,6 +2081,7 @@ EXPORT(cm_init) int32_t cm_init(uint32_t stack_size, uint32_t gc_threshold) {
     JS_SetHostPromiseRejectionTracker(rt, track_rejection, NULL);
     ctx = JS_NewContext(rt);
     if (!ctx) return 2;
+    shared.counter = (uint32_t)(uintptr_t)&ctx->interrupt_counter;
     atom_toJSON = JS_NewAtom(ctx, "toJSON");
     JS_NewClassID(rt, &tool_class);
     if (JS_NewClass(rt, tool_class, &tool_def)) return 3;

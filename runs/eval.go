@@ -28,6 +28,8 @@ type Request struct {
 	Code    string          // JavaScript or TypeScript
 	Input   json.RawMessage // what the program sees as `input`, in JSON; nil is undefined
 	Name    string          // shown in problems and stacks; "" is program.ts
+	// Deterministic makes the run repeatable. Nil gives it real randomness and a real clock.
+	Deterministic *Deterministic
 
 	// Channels reach the people who may approve calls of this run, see [approvals.Approver]. Without channels, nobody
 	// can be asked.
@@ -237,6 +239,7 @@ func (e *Executor) eval(ctx context.Context, r Request, prepared *Prepared) (*Re
 	guest := x.watched()
 	guest.Source, guest.Name, guest.Owner = x.program.JS, resp.name, r.Owner()
 	guest.Input, guest.Limits = r.Input, limits
+	r.Deterministic.applyTo(&guest)
 	result, err := x.execute(guest)
 	return resp, x.end(result, err)
 }

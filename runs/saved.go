@@ -79,15 +79,18 @@ type savedRequest struct {
 	Role          string          `json:"role,omitempty"`
 	Unchecked     bool            `json:"unchecked,omitempty"`
 	EveryCall     bool            `json:"everyCall,omitempty"`
+
+	Deterministic *Deterministic `json:"deterministic,omitempty"`
 }
 
 func saveRequest(r *Request) savedRequest {
 	return savedRequest{
 		Profile: r.Profile, Code: r.Code, Input: r.Input, Name: r.Name, Script: r.Script, Bound: r.Bound,
 		Tool: r.Tool, Local: r.Local,
-		Principal: r.Principal, Session: r.Session, ClientSession: r.ClientSession, Client: r.Client, Token: r.Fingerprint, Role: r.Role,
+		Principal: r.Principal, Session: r.Session, ClientSession: r.ClientSession, Client: r.Client,
+		Token: r.Fingerprint, Role: r.Role,
 		Unchecked: r.Unchecked,
-		EveryCall: r.EveryCall,
+		EveryCall: r.EveryCall, Deterministic: r.Deterministic,
 	}
 }
 
@@ -96,9 +99,10 @@ func (s savedRequest) request() Request {
 	return Request{
 		Profile: s.Profile, Code: s.Code, Input: s.Input, Name: s.Name, Script: s.Script, Bound: s.Bound,
 		Tool: s.Tool, Local: s.Local,
-		Principal: s.Principal, Session: s.Session, ClientSession: s.ClientSession, Client: s.Client, Fingerprint: s.Token, Role: s.Role,
+		Principal: s.Principal, Session: s.Session, ClientSession: s.ClientSession, Client: s.Client,
+		Fingerprint: s.Token, Role: s.Role,
 		Unchecked: s.Unchecked,
-		EveryCall: s.EveryCall,
+		EveryCall: s.EveryCall, Deterministic: s.Deterministic,
 	}
 }
 

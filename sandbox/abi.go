@@ -15,7 +15,7 @@ import (
 //	44 console dropped  48 console max  52 args max  56 result max
 //	60 out of memory  64 pending  68 too many  72 flags  76 line  80 column  84 thrown by
 //	88 seed (32 bytes)  120 random state (uint64)  128 in  132 in cap
-//	136 promises  140 timers
+//	136 promises  140 timers  144 counter
 const (
 	sharedNow            = 0
 	sharedMono           = 8
@@ -41,7 +41,8 @@ const (
 	sharedInCap          = 132
 	sharedPromises       = 136
 	sharedTimers         = 140
-	sharedSize           = 144
+	sharedCounter        = 144
+	sharedSize           = 148
 )
 
 // What the guest puts into status.

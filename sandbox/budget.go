@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/internal/fair"
+	"github.com/codemode-project/codemode/sandbox/memory"
 )
 
 const (
@@ -39,7 +40,7 @@ func defaultMemory(has int64) int64 {
 // needs is the charge for a run: the growth of its guest's memory, and what the host holds for it. The caller holds
 // r.mu.
 func (r *Run) needs(size, held int) int64 {
-	return int64(guestBase + size - r.engine.snapshot.size + held)
+	return int64(guestBase + size - r.engine.snapshot.Size + held)
 }
 
 // reserve makes sure that the run may have that much memory. It acquires more than the run needs, so that it rarely has
@@ -63,7 +64,7 @@ func (r *Run) reserve(size, held int) bool {
 }
 
 // steps rounds up to the unit of reservations.
-func steps(n int64) int64 { return (n + growStep - 1) / growStep * growStep }
+func steps(n int64) int64 { return (n + memory.Step - 1) / memory.Step * memory.Step }
 
 // awaitMemory waits until there is memory for a guest to grow. Only one run of each owner waits, so that at least one
 // of several growing runs finishes: the others end and leave their memory to it. The driving goroutine calls it.
@@ -76,7 +77,7 @@ func (r *Run) awaitMemory(size int) bool {
 	r.mu.Lock()
 	more := steps(r.needs(size, r.held) - r.reserved)
 	r.mu.Unlock()
-	g.mem.unwatch()
+	g.mem.Unwatch()
 	g.pause(now())
 	g.turns.release()
 	ctx, cancel := context.WithTimeout(r.parent, growWait)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/codemode-project/codemode/internal/testwait"
+	guestmemory "github.com/codemode-project/codemode/sandbox/memory"
 )
 
 // The guest is compiled once; then its machine code comes from the cache, as
@@ -257,9 +258,11 @@ func TestOnlyAGuestIsTakenApart(t *testing.T) {
 		"\x00\x01\x61"; string(m.stub) != want {
 		t.Errorf("the stub is %x; want %x", m.stub, want)
 	}
-	image := m.image()
-	if image.size != wasmPage || image.from != 0 || image.to != 7*hostPage || image.bytes[2] != 'a' ||
-		image.bytes[6*hostPage] != 'b' {
-		t.Errorf("its memory has %d bytes, of which %d to %d are not zero", image.size, image.from, image.to)
+	image, err := guestmemory.NewSnapshot(m.memory, m.data)
+	check(t, err)
+	defer image.Close()
+	if image.Size != wasmPage || image.From != 0 || image.To != 7*hostPage || image.Page(0)[2] != 'a' ||
+		image.Page(6 * hostPage)[0] != 'b' {
+		t.Errorf("its memory has %d bytes, of which %d to %d are not zero", image.Size, image.From, image.To)
 	}
 }

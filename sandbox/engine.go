@@ -17,6 +17,7 @@ import (
 	"github.com/tetratelabs/wazero"
 
 	"github.com/codemode-project/codemode/internal/fair"
+	"github.com/codemode-project/codemode/sandbox/memory"
 )
 
 // Options are the settings of an Engine.
@@ -70,8 +71,9 @@ func (r Reason) String() string {
 
 // An Engine holds the compiled guest, its snapshot, and guests ready to run. Many goroutines may call its methods.
 type Engine struct {
-	snapshot   *snapshot
+	snapshot   *memory.Snapshot
 	sharedAddr uint32
+	counter    uint32 // address of the interpreter's counter; see steps.go
 	hash       string
 	maxIdle    int
 	parkKey    []byte
@@ -145,7 +147,7 @@ func (e *Engine) compile(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("compiling the guest: %w", err)
 	}
-	if e.snapshot, err = newSnapshot(m); err != nil {
+	if e.snapshot, err = memory.NewSnapshot(m.memory, m.data); err != nil {
 		return err
 	}
 	if o.CacheDir == "" {
@@ -259,6 +261,8 @@ func (e *Engine) firstGuest(ctx context.Context, c *codeCopy) error {
 		if _, ok := g.module.Memory().Read(e.sharedAddr, sharedSize); !ok {
 			err = errOutOfBounds
 		}
+		e.counter = g.shared.uint32(sharedCounter)
+		g.counter = e.counter
 	}
 	// The module is already initialised: guest/preinit has stored the effect of cm_init in it.
 	if err == nil {
@@ -270,7 +274,7 @@ func (e *Engine) firstGuest(ctx context.Context, c *codeCopy) error {
 		g.close()
 		return fmt.Errorf("asking the guest for its shared struct: %w", err)
 	}
-	e.snapshot.restore(g.mem)
+	e.snapshot.Restore(g.mem)
 	c.idle = append(c.idle, g)
 	return nil
 }
@@ -304,11 +308,11 @@ func (e *Engine) get(ctx context.Context, memory int64) (g *guest, err error) {
 // put takes a guest back after its run. One that trapped, grew or has settled pages is closed.
 func (e *Engine) put(g *guest) {
 	g.run = nil
-	keep := !g.waste && g.mem.size == e.snapshot.size && g.mem.most == commonMemory && g.mem.settled == 0
+	keep := !g.waste && g.mem.Size == e.snapshot.Size && g.mem.Most == commonMemory && g.mem.Settled == 0
 	if keep {
-		g.mem.limit, g.mem.mayGrow = g.mem.most, nil
-		e.snapshot.restore(g.mem)
-		if e.snapshot.deep(g.mem) {
+		g.mem.Limit, g.mem.MayGrow = g.mem.Most, nil
+		e.snapshot.Restore(g.mem)
+		if e.snapshot.Deep(g.mem) {
 			g.do = nil
 		}
 	}
@@ -361,7 +365,7 @@ func (e *Engine) release(ctx context.Context) error {
 		errs = append(errs, c.close(ctx))
 	}
 	if e.snapshot != nil {
-		e.snapshot.close()
+		e.snapshot.Close()
 	}
 	e.copies, e.snapshot = nil, nil
 	return errors.Join(errs...)

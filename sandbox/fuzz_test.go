@@ -22,7 +22,7 @@ func FuzzHostCall(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { g.waste = true; e.put(g) })
-	size := uint32(g.mem.size)
+	size := uint32(g.mem.Size)
 	for _, v := range []uint32{0, 1, size - 1, size, 1 << 31, 1<<32 - 1} {
 		f.Add(v, uint32(4), uint32(0), v)
 		f.Add(uint32(0), v, v, uint32(4))
@@ -53,7 +53,7 @@ func FuzzHostCall(f *testing.F) {
 		}
 		r.performNext()
 		<-arrived
-		if got.Name != new(Run).callName(g.mem.reserved[name:name+nameLen]) || len(got.Args) != int(argsLen) {
+		if got.Name != new(Run).callName(g.mem.Bytes[name:name+nameLen]) || len(got.Args) != int(argsLen) {
 			t.Fatal("the call does not have the bytes that were named")
 		}
 		r.end()

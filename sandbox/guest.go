@@ -10,15 +10,30 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/codemode-project/codemode/sandbox/memory"
+)
+
+const (
+	hostPage = memory.Page
+	// wasmPage is the unit of growth of WebAssembly memory.
+	wasmPage = 64 << 10
+	// maxMemory is the maximum of Limits.Memory.
+	maxMemory = 1 << 30
+	// commonMemory is the address range that a pooled guest reserves; it costs only a share of the kernel's tables.
+	// Runs with a higher limit get guests of their own.
+	commonMemory = 64 << 20
 )
 
 // A guest is one instance of the module. It serves one run at a time, and none after it has trapped or grown.
 type guest struct {
-	module api.Module
-	copy   *codeCopy
-	mem    *mapping
-	shared shared
-	ctx    context.Context // carries the guest to the host functions
+	module  api.Module
+	copy    *codeCopy
+	mem     *memory.Mapping
+	shared  shared
+	fuel    api.MutableGlobal // of the loops; see steps.go
+	counter uint32            // address of the interpreter's
+	ctx     context.Context   // carries the guest to the host functions
 
 	do    api.Function // nil: see prepare
 	stack [4]uint64    // arguments and results of a call into the guest
@@ -38,7 +53,7 @@ type guestKey struct{}
 
 // instantiate makes a guest with the module's initial memory.
 func (e *Engine) instantiate(ctx context.Context, c *codeCopy, most int) (*guest, error) {
-	m, err := newMapping(most)
+	m, err := memory.NewMapping(most)
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +71,11 @@ func (e *Engine) instantiate(ctx context.Context, c *codeCopy, most int) (*guest
 		g.close()
 		return nil, errors.New("the guest has no function cm_do")
 	}
+	var ok bool
+	if g.fuel, ok = g.module.ExportedGlobal("codemode_fuel").(api.MutableGlobal); !ok {
+		g.close()
+		return nil, errors.New("the guest does not count its loops: it has no global codemode_fuel")
+	}
 	return g, nil
 }
 
@@ -71,11 +91,11 @@ func (e *Engine) fresh(ctx context.Context, c *codeCopy, most int) (*guest, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := e.snapshot.reset(g.mem); err != nil {
+	if err := e.snapshot.Reset(g.mem); err != nil {
 		g.close()
 		return nil, err
 	}
-	g.shared = shared{mem: g.module.Memory(), addr: e.sharedAddr}
+	g.shared, g.counter = shared{mem: g.module.Memory(), addr: e.sharedAddr}, e.counter
 	return g, nil
 }
 
@@ -103,20 +123,24 @@ func (g *guest) call(what uint64, args ...uint64) error {
 func (g *guest) enter() {
 	g.turns.acquire(g.run.program.Owner, g.turn)
 	g.compute()
-	g.mem.watch()
+	g.mem.Watch()
 	g.setClock(g.began)
 }
 
 func (g *guest) leave() {
-	g.mem.watched()
+	g.mem.Watched()
 	g.left = now()
 	g.pause(g.left)
 	g.turns.release()
 }
 
 func (g *guest) setClock(t time.Duration) {
-	g.shared.setFloat64(sharedMono, float64((t - g.clock).Milliseconds()))
-	g.shared.setFloat64(sharedNow, float64(epoch.Add(t).UnixMilli()))
+	mono, clock := t-g.clock, epoch.Add(t)
+	if d := g.run.program.Deterministic; d != nil {
+		mono, clock = g.run.elapsed, d.at(g.run.elapsed)
+	}
+	g.shared.setFloat64(sharedMono, float64(mono.Milliseconds()))
+	g.shared.setFloat64(sharedNow, float64(clock.UnixMilli()))
 }
 
 // room returns a place for n bytes that the guest will read.

@@ -76,7 +76,11 @@ func (r *Run) answered(a answer) {
 	if a.err != nil {
 		a.value = nil
 	}
-	if n := len(a.value); n+r.held > hostRoom && n > r.room()/answerShare {
+	held, room := r.held, r.room()
+	if r.program.Deterministic != nil { // which other answers are here is a matter of chance
+		held, room = 0, room+held
+	}
+	if n := len(a.value); n+held > hostRoom && n > room/answerShare || n > r.room() {
 		a.value, a.err = nil, &Throw{Class: "RangeError", Props: map[string]any{"toolName": c.Name},
 			Message: fmt.Sprintf("the answer of %.100s has %d bytes, and there is no room for it in the %d MiB that the program may have with its open calls: ask for less, or for fewer at once", c.Name, n, r.limits.Memory>>20)}
 	}

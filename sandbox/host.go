@@ -19,14 +19,16 @@ func hostPoll(ctx context.Context, _ api.Module, _ []uint64) {
 	g.run.performNext()
 	t := now()
 	if t-g.began > slice {
-		g.mem.unwatch()
+		g.mem.Unwatch()
 		g.pause(t)
 		g.turns.pass(g.run.program.Owner, g.turn)
 		g.compute()
 		t = g.began
 	}
 	g.setClock(t)
-	if g.run.mustStop(t, g.used(t)) {
+	g.run.countSteps(g)
+	g.run.fillSteps(g)
+	if g.run.tooManySteps() || g.run.mustStop(t, g.used(t)) {
 		panic(errStop)
 	}
 }

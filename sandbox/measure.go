@@ -3,6 +3,8 @@ package sandbox
 import (
 	"context"
 	"fmt"
+
+	"github.com/codemode-project/codemode/sandbox/memory"
 )
 
 // The arguments that guest/preinit passes to cm_init.
@@ -26,9 +28,9 @@ func (e *Engine) InitialiseAnew(ctx context.Context) error {
 		return err
 	}
 	defer g.close()
-	for at := e.snapshot.from; at < e.snapshot.to; at += hostPage { // as instantiating a module with its data does
-		if p := e.snapshot.page(at); !isZero(p) {
-			copy(g.mem.reserved[at:], p)
+	for at := e.snapshot.From; at < e.snapshot.To; at += hostPage { // as instantiating a module with its data does
+		if p := e.snapshot.Page(at); !memory.IsZero(p) {
+			copy(g.mem.Bytes[at:], p)
 		}
 	}
 	for _, f := range []struct {

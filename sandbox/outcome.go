@@ -18,7 +18,8 @@ import (
 func (r *Run) left(g *guest) *Result {
 	r.watch(g, nil)
 	t := now()
-	res := &Result{Usage: Usage{CPU: r.cpu, Wall: r.wall(t), Memory: int64(g.mem.size)}}
+	r.countSteps(g)
+	res := &Result{Usage: Usage{CPU: r.cpu, Wall: r.wall(t), Memory: int64(g.mem.Size), Steps: r.steps.made}}
 	r.mu.Lock()
 	res.Usage.Calls = r.calls
 	r.mu.Unlock()
@@ -106,6 +107,9 @@ func (r *Run) failed(g *guest, cause error) (*Result, error) {
 			e.Message = fmt.Sprintf("the program computed longer than %v", r.limits.CPU)
 		}
 		e.Pos = r.where(g)
+	case r.stop == TooManySteps:
+		e.Message = fmt.Sprintf("the program made more than %d steps", r.limits.Steps)
+		e.Pos = r.where(g)
 	case r.stop == Canceled:
 		e.Message, e.Err = "the run was canceled", context.Cause(r.parent)
 	case r.stop == Abandoned:
@@ -139,7 +143,7 @@ func (r *Run) outOfMemory(g *guest) *Error {
 		return &Error{Kind: OutOfMemory, Message: r.shareIsFull(), Err: r.full}
 	}
 	return &Error{Kind: OutOfMemory, Message: fmt.Sprintf("the program needs more than the %d MiB of memory it may have",
-		g.mem.limit>>20)}
+		g.mem.Limit>>20)}
 }
 
 // where asks a stopped guest for the program's position.

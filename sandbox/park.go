@@ -82,6 +82,11 @@ type imageHeader struct {
 	Calls  int           `json:"calls"`
 	Open   []imageCall   `json:"open"`
 	Number int           `json:"number,omitempty"` // of a program of a session
+	Steps  int64         `json:"steps,omitempty"`
+	// of a deterministic run
+	Deterministic *Deterministic `json:"deterministic,omitempty"`
+	Elapsed       time.Duration  `json:"elapsed,omitempty"`
+	Answers       []imageAnswer  `json:"answers,omitempty"`
 }
 
 type imageCall struct {
@@ -93,14 +98,17 @@ type imageCall struct {
 // parkNow makes the image; the guest is idle, and ended is set.
 func (r *Run) parkNow(g *guest, p *parking) error {
 	t := now()
+	r.countSteps(g)
 	h := imageHeader{Guest: r.engine.hash, Name: r.program.Name, Source: r.program.Source, Owner: r.program.Owner,
 		Limits: r.limits,
-		Memory: g.mem.size, CPU: r.cpu, Wall: r.wall(t), Clock: t - g.clock, Number: r.program.number}
+		Memory: g.mem.Size, CPU: r.cpu, Wall: r.wall(t), Clock: t - g.clock, Number: r.program.number,
+		Steps: r.steps.made, Deterministic: r.program.Deterministic, Elapsed: r.elapsed}
 	r.mu.Lock()
 	h.Calls = r.calls
 	for _, c := range r.open {
 		h.Open = append(h.Open, imageCall{c.ID, c.Name, c.Args})
 	}
+	h.Answers = saveAnswers(r.answers)
 	r.mu.Unlock()
 	p.image, p.err = r.engine.writeImage(h, g)
 	if p.err != nil {
@@ -117,9 +125,9 @@ var deflaters = sync.Pool{New: func() any {
 
 func (e *Engine) writeImage(h imageHeader, g *guest) ([]byte, error) {
 	return e.seal(imageMagic, h, func(yield func(at int, page []byte)) {
-		e.snapshot.written(g.mem, func(at int) {
-			if at >= e.snapshot.from { // before it is the stack, which is empty while nothing runs
-				yield(at, g.mem.reserved[at:at+hostPage])
+		e.snapshot.Written(g.mem, func(at int) {
+			if at >= e.snapshot.From { // before it is the stack, which is empty while nothing runs
+				yield(at, g.mem.Bytes[at:at+hostPage])
 			}
 		})
 	})
@@ -145,7 +153,7 @@ func (e *Engine) seal(magic []byte, h any, pages func(yield func(at int, page []
 	pages(func(at int, p []byte) {
 		binary.LittleEndian.PutUint32(page[:], uint32(at/hostPage))
 		copy(page[4:], p)
-		subtle.XORBytes(page[4:], page[4:], e.snapshot.page(at))
+		subtle.XORBytes(page[4:], page[4:], e.snapshot.Page(at))
 		_, _ = w.Write(page[:]) // into memory
 	})
 	if err := w.Close(); err != nil {
@@ -182,9 +190,12 @@ func (e *Engine) resume(ctx context.Context, image []byte, p Program, s *Session
 	if err != nil {
 		return nil, err
 	}
-	need := int64(guestCost + header.Memory - e.snapshot.size)
+	need := int64(guestCost + header.Memory - e.snapshot.Size)
 	for _, c := range header.Open {
 		need += int64(len(c.Args))
+	}
+	for _, a := range header.Answers {
+		need += int64(len(a.Value))
 	}
 	if err := e.admit(ctx, header.Owner, need); err != nil {
 		return nil, err
@@ -201,6 +212,7 @@ func (e *Engine) resume(ctx context.Context, image []byte, p Program, s *Session
 		e.memory.Release(header.Owner, need)
 		return nil, err
 	}
+	p.Deterministic = header.Deterministic
 	p.Source, p.Name, p.Owner, p.Limits, p.number = header.Source, header.Name, header.Owner, header.Limits, header.Number
 	r := newRun(ctx, e, g, p, header.Limits, h, need)
 	r.begun, r.session = true, s
@@ -213,6 +225,12 @@ func (e *Engine) resume(ctx context.Context, image []byte, p Program, s *Session
 		r.open = append(r.open, &Call{ID: c.ID, Name: c.Name, Args: c.Args, run: r})
 		r.held += len(c.Args)
 	}
+	for _, a := range header.Answers {
+		r.answers = append(r.answers, a.answer())
+		r.held += len(a.Value)
+	}
+	r.elapsed = header.Elapsed
+	r.beginSteps(g, header.Steps)
 	r.done = make(chan struct{})
 	go r.drive()
 	return r, nil
@@ -236,7 +254,7 @@ func (e *Engine) openImage(image []byte) (*imageHeader, io.Reader, error) {
 
 // possible reports whether a guest can have a memory of that size.
 func (e *Engine) possible(memory int) bool {
-	return memory >= e.snapshot.size && memory <= maxMemory && memory%wasmPage == 0
+	return memory >= e.snapshot.Size && memory <= maxMemory && memory%wasmPage == 0
 }
 
 // unseal verifies an image and reads its header into h. The result has its pages.
@@ -263,14 +281,14 @@ func (e *Engine) unseal(magic, image []byte, h any) (pages io.Reader, err error)
 
 // readPages restores in a fresh guest the memory of the parked run.
 func (e *Engine) readPages(g *guest, size int, pages io.Reader) error {
-	g.mem.unwatch()
-	if more := (size - g.mem.size) / wasmPage; more > 0 {
+	g.mem.Unwatch()
+	if more := (size - g.mem.Size) / wasmPage; more > 0 {
 		if _, ok := g.module.Memory().Grow(uint32(more)); !ok {
 			return fmt.Errorf("sandbox: there is no memory for a run of %d bytes", size)
 		}
 	}
 	return e.eachPage(size, pages, func(at int, page []byte) error {
-		copy(g.mem.reserved[at:], page)
+		copy(g.mem.Bytes[at:], page)
 		return nil
 	})
 }
@@ -288,7 +306,7 @@ func (e *Engine) eachPage(size int, pages io.Reader, use func(at int, page []byt
 		if at+hostPage > uint64(size) {
 			return fmt.Errorf("%w: it has a page outside its memory", ErrImage)
 		}
-		subtle.XORBytes(page[4:], page[4:], e.snapshot.page(int(at)))
+		subtle.XORBytes(page[4:], page[4:], e.snapshot.Page(int(at)))
 		if err := use(int(at), page[4:]); err != nil {
 			return err
 		}

@@ -260,7 +260,7 @@ func TestForgedImages(t *testing.T) {
 		refused("a changed byte", forged)
 		refused("cut off", image[:at])
 	}
-	header := imageHeader{Guest: "another", Memory: e.snapshot.size}
+	header := imageHeader{Guest: "another", Memory: e.snapshot.Size}
 	g, err := e.get(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)

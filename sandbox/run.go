@@ -91,9 +91,9 @@ func newRun(ctx context.Context, e *Engine, g *guest, p Program, limits Limits, 
 		wake: g.wake}
 	g.run = r
 	g.clock = r.started
-	r.size = g.mem.size
-	g.mem.mayGrow = r.mayGrow
-	g.mem.limit = int(min(limits.Memory, int64(g.mem.most))) / wasmPage * wasmPage
+	r.size = g.mem.Size
+	g.mem.MayGrow = r.mayGrow
+	g.mem.Limit = int(min(limits.Memory, int64(g.mem.Most))) / wasmPage * wasmPage
 	return r
 }
 
@@ -142,6 +142,8 @@ type Run struct {
 	callers bool                    // the goroutine that called Engine.Run; no Host may block it
 	begun   bool
 	cpu     time.Duration
+	steps   stepCount
+	elapsed time.Duration // to a deterministic program
 	stop    Kind          // why mustStop stopped the run; 0 (Crashed) before
 	timer   *time.Timer   // of wait; nil until it first waits
 	rings   time.Duration // when the timer fires; 0 after it has
@@ -334,8 +336,11 @@ func (r *Run) begin(g *guest) error {
 		}
 		g.setClock(g.began)
 	}
+	r.beginSteps(g, 0)
 	var seed [40]byte // for crypto, and for Math.random
-	if _, err := rand.Read(seed[:]); err != nil {
+	if d := p.Deterministic; d != nil {
+		copy(seed[:], d.randomness())
+	} else if _, err := rand.Read(seed[:]); err != nil {
 		return fmt.Errorf("reading randomness: %w", err)
 	}
 	g.shared.write(sharedSeed, seed[:])
@@ -373,6 +378,12 @@ func (r *Run) wait(g *guest) ([]answer, error) {
 		r.stop = Abandoned
 		return nil, errStop
 	}
+	switch {
+	case r.jump(g, due):
+		return nil, nil
+	case r.program.Deterministic != nil:
+		due = -1
+	}
 	if r.next != nil {
 		// Alone means that this goroutine has nothing else to do before relieve comes.
 		alone := (due < 0 || due-g.left > reliefAfter) && r.limits.Wall-r.wall(g.left) > reliefAfter
@@ -385,8 +396,7 @@ func (r *Run) wait(g *guest) ([]answer, error) {
 	yielded, trimmed := false, false
 	for {
 		r.mu.Lock()
-		answers := r.answers
-		r.answers, r.spare = r.spare[:0], nil
+		answers := r.take()
 		running, busy := r.pauses == 0, r.inFlight > 0
 		park := r.park
 		if park != nil && park.wanted > 0 && len(answers) == 0 && r.inFlight == 0 && len(r.open) > 0 {
@@ -431,7 +441,7 @@ func (r *Run) wait(g *guest) ([]answer, error) {
 		case t-since < trimAfter:
 			left = min(left, trimAfter-(t-since))
 		default:
-			r.engine.snapshot.trim(g.mem)
+			r.engine.snapshot.Trim(g.mem)
 			g.do = nil // releases the native stack too; it is empty
 			trimmed = true
 		}
@@ -445,6 +455,16 @@ func (r *Run) wait(g *guest) ([]answer, error) {
 			return nil, errStop
 		}
 	}
+}
+
+// take takes the answers that the program gets now. The caller holds r.mu.
+func (r *Run) take() []answer {
+	if r.program.Deterministic != nil {
+		return r.oldest()
+	}
+	answers := r.answers
+	r.answers, r.spare = r.spare[:0], nil
+	return answers
 }
 
 // alarm sets the timer. It does not change a timer that fires too early: wait then checks again, and resetting the
@@ -492,6 +512,9 @@ const errorBytes = 1 << 20
 
 // throwJSON encodes an error for doSettle.
 func throwJSON(err error) []byte {
+	if saved, ok := err.(savedThrow); ok {
+		return saved
+	}
 	var t *Throw
 	if !errors.As(err, &t) {
 		t = &Throw{Class: "Error", Message: err.Error()}

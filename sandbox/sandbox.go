@@ -27,6 +27,8 @@ type Program struct {
 	// program makes a call, waits or ends, and within milliseconds while it computes. The goroutine that runs the
 	// program calls Watch, so it must not block. Nil is ignored.
 	Watch func(printed []Line, made *Call)
+	// Deterministic makes the run independent of the machine. Nil gives it real randomness and a real clock.
+	Deterministic *Deterministic
 	// Earlier is Lookup for an earlier program of the session, by its number from 1. Only [Session.Start] uses it.
 	Earlier func(program, line, column int) (int, int)
 
@@ -59,6 +61,9 @@ type Limits struct {
 	ConsoleBytes int
 	// ProgramBytes bounds Source.
 	ProgramBytes int
+	// Steps is how many steps the run may make: see [Usage.Steps]. It ends at the first one beyond, which is the same on
+	// every machine. Zero means that nothing but CPU bounds them.
+	Steps int64
 }
 
 // DefaultLimits returns the limits that replace zero fields.
@@ -149,6 +154,11 @@ type Usage struct {
 	Wall   time.Duration // start to end, without pauses
 	Memory int64         // largest size of the guest's memory, in bytes
 	Calls  int
+	// Steps is how many steps the guest has made: calls of functions, jumps back in the program (one more for each 128
+	// bytes of code that either may run), and rounds of loops in the interpreter, so that the work of built-in functions
+	// counts too. The same guest makes the same steps for the same program everywhere: 20 to 190 million in a second of
+	// a usual processor.
+	Steps int64
 }
 
 // A Kind says why a run ended without a result. The host decides it by its own observations, never by a message that a
@@ -165,10 +175,11 @@ const (
 	Canceled                  // the context ended
 	Abandoned                 // the program waits for promises that nothing can settle any more
 	Refused                   // not started: too long, or not the body of a function
+	TooManySteps              // Limits.Steps
 )
 
 var kindNames = [...]string{"crashed", "threw", "timed out", "out of memory", "too much output", "too many calls",
-	"canceled", "abandoned", "refused"}
+	"canceled", "abandoned", "refused", "too many steps"}
 
 func (k Kind) String() string {
 	if k < 0 || int(k) >= len(kindNames) {

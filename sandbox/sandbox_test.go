@@ -414,8 +414,8 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for at := 0; at < g.mem.size; at += hostPage {
-			if e.snapshot.differs(g.mem, at) {
+		for at := 0; at < g.mem.Size; at += hostPage {
+			if e.snapshot.Differs(g.mem, at) {
 				t.Fatalf("the page at %#x differs from the snapshot", at)
 			}
 		}

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/codemode-project/codemode/sandbox/memory"
 )
 
 // A Session is a heap that lives on from one program to the next: what a program declares at its top level (const, let,
@@ -88,7 +90,7 @@ func (e *Engine) NewSession(owner string) (*Session, error) {
 		return nil, err
 	}
 	defer e.runs.Done()
-	s := &Session{engine: e, owner: owner, memory: e.snapshot.size}
+	s := &Session{engine: e, owner: owner, memory: e.snapshot.Size}
 	if err := s.charge(sessionCost); err != nil {
 		return nil, err
 	}
@@ -207,13 +209,13 @@ func (s *Session) load(g *guest) error {
 	if g == s.guest {
 		return nil
 	}
-	if more := (s.memory - g.mem.size) / wasmPage; more > 0 {
+	if more := (s.memory - g.mem.Size) / wasmPage; more > 0 {
 		if _, ok := g.module.Memory().Grow(uint32(more)); !ok {
 			return errNoRoom
 		}
 	}
 	for i, p := range s.pages {
-		copy(g.mem.reserved[p.at:], p.bytes[:])
+		copy(g.mem.Bytes[p.at:], p.bytes[:])
 		s.pages[i].settled, s.pages[i].written = false, false
 	}
 	return nil
@@ -282,7 +284,7 @@ func (s *Session) keep(g *guest) error {
 			continue
 		}
 		own++
-		now := g.mem.reserved[p.at : p.at+hostPage]
+		now := g.mem.Bytes[p.at : p.at+hostPage]
 		switch {
 		case p.bytes == nil:
 			pages[i].bytes = (*[hostPage]byte)(slices.Clone(now))
@@ -297,8 +299,8 @@ func (s *Session) keep(g *guest) error {
 	if len(still) >= leastSettled && len(still) >= own/4 {
 		settle(s.engine.snapshot, g, pages, still)
 	}
-	s.spare, s.pages, s.memory, s.names = s.pages[:0], pages, g.mem.size, nil
-	s.grown = s.memory - s.engine.snapshot.size
+	s.spare, s.pages, s.memory, s.names = s.pages[:0], pages, g.mem.Size, nil
+	s.grown = s.memory - s.engine.snapshot.Size
 	s.programs++
 	return nil
 }
@@ -307,12 +309,12 @@ func (s *Session) keep(g *guest) error {
 const leastSettled = 8
 
 // settle settles the pages of the indices.
-func settle(base *snapshot, g *guest, pages []sessionPage, still []int) {
+func settle(base *memory.Snapshot, g *guest, pages []sessionPage, still []int) {
 	at := make([]int, len(still))
 	for k, i := range still {
 		at[k] = pages[i].at
 	}
-	done, err := base.settle(g.mem, at)
+	done, err := base.Settle(g.mem, at)
 	g.waste = err != nil
 	for _, i := range still {
 		pages[i].settled = done
@@ -324,8 +326,8 @@ func settle(base *snapshot, g *guest, pages []sessionPage, still []int) {
 func (s *Session) compare(g *guest) []sessionPage {
 	base, old := s.engine.snapshot, s.pages
 	pages := s.spare[:0]
-	base.changed(g.mem, func(at, end int) {
-		for at = max(at, base.from); at < end; at += hostPage { // before it is the stack, which is empty
+	base.Changed(g.mem, func(at, end int) {
+		for at = max(at, base.From); at < end; at += hostPage { // before it is the stack, which is empty
 			for len(old) > 0 && old[0].at < at {
 				if old[0].settled {
 					pages = append(pages, old[0])
@@ -336,7 +338,7 @@ func (s *Session) compare(g *guest) []sessionPage {
 			case len(old) > 0 && old[0].at == at:
 				pages = append(pages, sessionPage{at: at, bytes: old[0].bytes, written: old[0].settled || old[0].written})
 				old = old[1:]
-			case base.differs(g.mem, at):
+			case base.Differs(g.mem, at):
 				pages = append(pages, sessionPage{at: at})
 			}
 		}
@@ -518,7 +520,7 @@ func (e *Engine) Open(owner string, image []byte) (*Session, error) {
 	case !e.possible(h.Memory):
 		return nil, fmt.Errorf("%w: no guest can have a memory of its size", ErrImage)
 	}
-	s := &Session{engine: e, owner: owner, memory: h.Memory, grown: h.Memory - e.snapshot.size, programs: h.Programs}
+	s := &Session{engine: e, owner: owner, memory: h.Memory, grown: h.Memory - e.snapshot.Size, programs: h.Programs}
 	err = e.eachPage(h.Memory, pages, func(at int, page []byte) error {
 		if err := s.charge(cmp.Or(s.charged, sessionCost) + hostPage); err != nil {
 			return err

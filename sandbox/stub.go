@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/codemode-project/codemode/sandbox/memory"
 )
 
 // A module is the guest in parts: the snapshot takes its data, and the cache keeps its machine code. Little remains to
@@ -19,19 +21,13 @@ type module struct {
 	code      []byte // the section, whole
 	codeAfter int    // position and end in stub of the section without code
 	codeEnd   int
-	data      []segment
+	data      []memory.Segment
 	memory    int // bytes, at the start
 }
 
 // bare is the module without its data.
 func (m *module) bare() []byte {
 	return slices.Concat(m.stub[:m.codeAfter], m.code, m.stub[m.codeEnd:])
-}
-
-// A segment is data that a module writes into its memory.
-type segment struct {
-	at    int
-	bytes []byte
 }
 
 // The ids of sections (WebAssembly 2.0, 5.5.2).
@@ -81,7 +77,7 @@ func takeApart(wasm []byte) (*module, error) {
 		at = end
 	}
 	for _, s := range m.data {
-		if s.at+len(s.bytes) > m.memory {
+		if s.At+len(s.Bytes) > m.memory {
 			return nil, fmt.Errorf("%w: its data does not fit into its memory", errNotWasm)
 		}
 	}
@@ -113,14 +109,14 @@ func readMemory(section []byte) (int, error) {
 }
 
 // readData reads segments for memory 0 at a constant address.
-func readData(section []byte) ([]segment, error) {
+func readData(section []byte) ([]memory.Segment, error) {
 	bad := fmt.Errorf("%w: it places data at an address that is not constant", errNotWasm)
 	count, n := binary.Uvarint(section)
 	if n <= 0 || count > uint64(len(section)) {
 		return nil, bad
 	}
 	p := section[n:]
-	segments := make([]segment, 0, count)
+	segments := make([]memory.Segment, 0, count)
 	for range count {
 		if len(p) < 2 || p[0] != 0 || p[1] != 0x41 { // active, memory 0; i32.const
 			return nil, bad
@@ -134,7 +130,7 @@ func readData(section []byte) ([]segment, error) {
 		if n <= 0 || size > uint64(len(p)-n) {
 			return nil, bad
 		}
-		segments = append(segments, segment{at, p[n : n+int(size)]})
+		segments = append(segments, memory.Segment{At: at, Bytes: p[n : n+int(size)]})
 		p = p[n+int(size):]
 	}
 	return segments, nil

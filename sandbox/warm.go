@@ -87,7 +87,7 @@ func (s *Session) takeBack(have int64) {
 func (s *Session) getGuest(ctx context.Context, memory int64) (*guest, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if g := s.guest; g != nil && memory <= int64(g.mem.most) && g.copy.enterAgain() {
+	if g := s.guest; g != nil && memory <= int64(g.mem.Most) && g.copy.enterAgain() {
 		return g, nil
 	}
 	s.putGuest()
@@ -102,7 +102,7 @@ func (s *Session) keepsGuest(r *Run, g *guest) bool {
 	kept := counts(r.err) && !g.waste && !s.closed
 	if kept {
 		s.guest = g
-		g.run, g.mem.mayGrow = nil, nil
+		g.run, g.mem.MayGrow = nil, nil
 		r.mu.Lock()
 		s.held = min(r.needs(r.size, 0), r.reserved)
 		r.reserved -= s.held

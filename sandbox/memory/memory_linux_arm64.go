@@ -1,3 +1,3 @@
-package sandbox
+package memory
 
 const sysMemfdCreate = 279

@@ -17,7 +17,7 @@ func TestAGuestIsRestoredWithoutAskingTheKernel(t *testing.T) {
 		if _, err := r.loop(g); err != nil {
 			t.Fatal(err)
 		}
-		if !g.mem.known {
+		if !g.mem.Known() {
 			asked++
 		}
 	}
@@ -33,53 +33,16 @@ func TestAGuestIsRestoredWithoutAskingTheKernel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for at := 0; at < g.mem.size; at += hostPage {
-			if e.snapshot.differs(g.mem, at) {
+		for at := 0; at < g.mem.Size; at += hostPage {
+			if e.snapshot.Differs(g.mem, at) {
 				t.Fatalf("in round %d the page at %#x differs from the snapshot", round, at)
 			}
 		}
 		g.waste = true // looking at all pages has made them its own
 		e.put(g)
 	}
-	if asked > 170 && e.snapshot.counts {
+	if asked > 170 && e.snapshot.Counts() {
 		t.Errorf("after %d of 340 runs the kernel had to be asked", asked)
 	}
 	t.Logf("after %d of 340 runs the kernel had to be asked", asked)
-}
-
-func TestAWriteElsewhereIsAPageFault(t *testing.T) {
-	e := testEngine(t)
-	g, err := e.get(t.Context(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.put(g)
-	g.mem.reserved[e.snapshot.from] ^= 1
-	g.mem.known = false
-	e.snapshot.restore(g.mem)
-	if !e.snapshot.counts {
-		if g.mem.watch(); g.mem.known {
-			t.Error("this kernel does not count the page faults of a thread, and is believed")
-		}
-		return
-	}
-	quiet := 0
-	for range 10 { // the thread may have a page fault that has nothing to do with it
-		g.mem.watch()
-		g.mem.reserved[e.snapshot.from] ^= 1
-		if g.mem.watched(); g.mem.known {
-			quiet++
-		}
-		e.snapshot.restore(g.mem)
-	}
-	if quiet == 0 {
-		t.Error("writing to a page that is the guest's own was a page fault, ten times")
-	}
-	g.mem.watch()
-	for at := e.snapshot.to - hostPage; at > e.snapshot.from; at -= hostPage { // some are its own already
-		g.mem.reserved[at] ^= 1
-	}
-	if g.mem.watched(); g.mem.known {
-		t.Error("every page was written, and it was not noticed")
-	}
 }

@@ -1,4 +1,4 @@
-package sandbox
+package memory
 
 import (
 	"encoding/binary"
@@ -18,7 +18,7 @@ const (
 
 // A snapshot is the memory of an initialised guest. Its image is in a file in memory. Every guest maps a private copy
 // of that file: a page costs nothing until the guest writes to it.
-type snapshot struct {
+type Snapshot struct {
 	image
 	file      *os.File
 	pagemap   *os.File // reports the written pages of this process
@@ -27,16 +27,17 @@ type snapshot struct {
 	counts    bool        // the kernel counts the page faults of a thread: see watch
 }
 
-func newSnapshot(m *module) (*snapshot, error) {
-	s := &snapshot{image: m.image()}
+// NewSnapshot makes a snapshot of that size with the segments in it; everything else is zero.
+func NewSnapshot(size int, segments []Segment) (*Snapshot, error) {
+	s := &Snapshot{image: newImage(size, segments)}
 	var err error
 	if s.file, err = memoryFile("codemode-guest"); err != nil {
 		return nil, fmt.Errorf("creating the snapshot's file: %w", err)
 	}
 	err = s.file.Truncate(int64(len(s.bytes)))
-	for _, d := range m.data { // all zero between them, so not needed
+	for _, d := range segments { // all zero between them, so not needed
 		if err == nil {
-			_, err = s.file.WriteAt(d.bytes, int64(d.at-s.from))
+			_, err = s.file.WriteAt(d.Bytes, int64(d.At-s.From))
 		}
 	}
 	if err != nil {
@@ -61,37 +62,43 @@ func memoryFile(name string) (*os.File, error) {
 	return os.NewFile(fd, name), nil
 }
 
-func (s *snapshot) close() {
+// Close frees the snapshot. Mappings keep what they have of it.
+func (s *Snapshot) Close() {
 	s.file.Close()
 	if s.pagemap != nil {
 		s.pagemap.Close()
 	}
 }
 
-// A mapping is the linear memory of one guest: an address range that it reserves once and never moves. The first size
+// A mapping is the linear memory of one guest: an address range that it reserves once and never moves. The first Size
 // bytes of it are usable.
-type mapping struct {
-	all      []byte // the mapped range
-	reserved []byte
-	usable   int // the readable and writable part, at least size
-	size     int
-	most     int                 // maximum of limit
-	limit    int                 // maximum of size
-	mayGrow  func(size int) bool // must agree as well; may be nil
-	own      []pageRange         // pages not shared with the snapshot's file, as of the last restore
-	known    bool                // nothing else was written since
-	unused   bool                // since the last restore
+type Mapping struct {
+	// Bytes is the range; only the first Size bytes of it may be used.
+	Bytes []byte
+	// Size is the size of the guest's memory.
+	Size int
+	// Limit is the maximum of Size, and Most the maximum of Limit.
+	Limit, Most int
+	// MayGrow must agree as well to a new size; may be nil.
+	MayGrow func(size int) bool
+	// Settled is how many ranges Settle has mapped; then the snapshot is no longer below the pages.
+	Settled int
+
+	all      []byte      // the mapped range
+	usable   int         // the readable and writable part, at least Size
+	own      []pageRange // pages not shared with the snapshot's file, as of the last restore
+	known    bool        // nothing else was written since
+	unused   bool        // since the last restore
 	watching bool
 	faults   int64 // of this thread, when watching began
-	settled  int   // ranges that settle has mapped; then the snapshot is no longer below the pages
 }
 
 // A pageRange are the pages from at to before end.
 type pageRange struct{ at, end int }
 
-func (m *mapping) ownPages() (n int) {
+func (m *Mapping) ownPages() (n int) {
 	for _, r := range m.own {
-		n += (r.end - r.at) / hostPage
+		n += (r.end - r.at) / Page
 	}
 	return n
 }
@@ -105,7 +112,8 @@ type pageScan struct {
 
 var pageScans = sync.Pool{New: func() any { return new(pageScan) }}
 
-func newMapping(most int) (*mapping, error) {
+// NewMapping reserves the address range of a guest that may have up to most bytes.
+func NewMapping(most int) (*Mapping, error) {
 	// Align to the range of one page of the kernel's tables: a small guest needs only one.
 	const alignment = 2 << 20
 	all, err := syscall.Mmap(-1, 0, most+alignment, syscall.PROT_NONE,
@@ -117,38 +125,38 @@ func newMapping(most int) (*mapping, error) {
 	p := all[skip : skip+most : skip+most]
 	// Otherwise the kernel would allocate and clear a huge page when a run touches one byte.
 	_ = syscall.Madvise(p, madvNoHugePage)
-	return &mapping{all: all, reserved: p, most: most, limit: most}, nil
+	return &Mapping{all: all, Bytes: p, Most: most, Limit: most}, nil
 }
 
 // Reallocate implements wazero's LinearMemory. The address never changes, so
 // nothing is ever copied.
-func (m *mapping) Reallocate(size uint64) []byte {
-	if size > uint64(m.limit) || m.mayGrow != nil && !m.mayGrow(int(size)) {
+func (m *Mapping) Reallocate(size uint64) []byte {
+	if size > uint64(m.Limit) || m.MayGrow != nil && !m.MayGrow(int(size)) {
 		return nil
 	}
 	if n := int(size); n > m.usable {
-		n = min((n+growStep-1)/growStep*growStep, m.most)
-		if err := syscall.Mprotect(m.reserved[m.usable:n], syscall.PROT_READ|syscall.PROT_WRITE); err != nil {
+		n = min((n+Step-1)/Step*Step, m.Most)
+		if err := syscall.Mprotect(m.Bytes[m.usable:n], syscall.PROT_READ|syscall.PROT_WRITE); err != nil {
 			return nil
 		}
 		m.usable = n
 	}
-	m.size = int(size)
-	return m.reserved[:size]
+	m.Size = int(size)
+	return m.Bytes[:size]
 }
 
 // Free implements wazero's LinearMemory. wazero calls it when the module closes, which happens only after the guest has
 // stopped.
-func (m *mapping) Free() {
-	if m.reserved != nil {
+func (m *Mapping) Free() {
+	if m.Bytes != nil {
 		_ = syscall.Munmap(m.all)
-		m.all, m.reserved = nil, nil
+		m.all, m.Bytes = nil, nil
 	}
 }
 
-// reset makes the memory equal to the snapshot: the first time for a guest.
-func (s *snapshot) reset(m *mapping) error {
-	p := m.reserved[s.from:s.to]
+// Reset makes the memory equal to the snapshot: the first time for a guest.
+func (s *Snapshot) Reset(m *Mapping) error {
+	p := m.Bytes[s.From:s.To]
 	_, _, errno := syscall.Syscall6(syscall.SYS_MMAP, uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)),
 		syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_FIXED, s.file.Fd(), 0)
 	if errno != 0 {
@@ -163,14 +171,14 @@ func advise(p []byte) {
 	}
 }
 
-// manyPages is how many pages of its own a guest may have before restore releases those that its last run did not
+// manyPages is how many pages of its own a guest may have before Restore releases those that its last run did not
 // change. A small program has some 25.
 const manyPages = 80
 
-// restore makes the memory equal to the snapshot again after a run. A page stays the guest's own, because the next run
+// Restore makes the memory equal to the snapshot again after a run. A page stays the guest's own, because the next run
 // likely writes to it again and copying it costs less than a page fault. If a guest has many, restore releases those
 // that this run did not change: otherwise one large program would slow down every later one.
-func (s *snapshot) restore(m *mapping) {
+func (s *Snapshot) Restore(m *Mapping) {
 	m.unused = s.counts
 	if m.known {
 		for _, r := range m.own {
@@ -186,21 +194,21 @@ func (s *snapshot) restore(m *mapping) {
 			m.own = append(m.own, pageRange{at, end})
 			return
 		}
-		for ; at < end; at += hostPage {
-			if s.differs(m, at) {
-				s.restoreRange(m, at, at+hostPage)
-				m.own = append(m.own, pageRange{at, at + hostPage})
+		for ; at < end; at += Page {
+			if s.Differs(m, at) {
+				s.restoreRange(m, at, at+Page)
+				m.own = append(m.own, pageRange{at, at + Page})
 			} else {
-				advise(m.reserved[at : at+hostPage])
+				advise(m.Bytes[at : at+Page])
 			}
 		}
 	})
 	m.known = m.ownPages() <= manyPages // otherwise the next restore tries again
 }
 
-// changed calls yield for the pages that m owns, from at to before end: all others are as in the snapshot, or as at the
-// last time. It is restore's cheap way to know them, for a guest that keeps its memory after a run.
-func (s *snapshot) changed(m *mapping, yield func(at, end int)) {
+// Changed calls yield for the pages that m owns, from at to before end: all others are as in the snapshot, or as at the
+// last time. It is Restore's cheap way to know them, for a guest that keeps its memory after a run.
+func (s *Snapshot) Changed(m *Mapping, yield func(at, end int)) {
 	m.unused = s.counts
 	if !m.known {
 		m.own = m.own[:0]
@@ -212,22 +220,22 @@ func (s *snapshot) changed(m *mapping, yield func(at, end int)) {
 	}
 }
 
-// maxSettled bounds the ranges that settle maps in one guest: the system bounds those of a process.
+// maxSettled bounds the ranges that Settle maps in one guest: the system bounds those of a process.
 const maxSettled = 256
 
-// settle puts the content of pages into a file, and maps a private copy of it in their place. Then they cost nothing,
-// and changed does not yield them, until the guest writes to them. It reports whether it did that. After an error the
+// Settle puts the content of pages into a file, and maps a private copy of it in their place. Then they cost nothing,
+// and Changed does not yield them, until the guest writes to them. It reports whether it did that. After an error the
 // memory may have holes.
-func (s *snapshot) settle(m *mapping, pages []int) (bool, error) {
+func (s *Snapshot) Settle(m *Mapping, pages []int) (bool, error) {
 	ranges := make([]pageRange, 0, 16)
 	for _, at := range pages {
 		if n := len(ranges); n > 0 && ranges[n-1].end == at {
-			ranges[n-1].end += hostPage
+			ranges[n-1].end += Page
 		} else {
-			ranges = append(ranges, pageRange{at, at + hostPage})
+			ranges = append(ranges, pageRange{at, at + Page})
 		}
 	}
-	if s.pagemap == nil || m.settled+len(ranges) > maxSettled {
+	if s.pagemap == nil || m.Settled+len(ranges) > maxSettled {
 		return false, nil
 	}
 	f, err := memoryFile("codemode-session")
@@ -236,14 +244,14 @@ func (s *snapshot) settle(m *mapping, pages []int) (bool, error) {
 	}
 	defer f.Close() // the mappings keep it
 	for _, r := range ranges {
-		if _, err := f.WriteAt(m.reserved[r.at:r.end], int64(r.at)); err != nil {
+		if _, err := f.WriteAt(m.Bytes[r.at:r.end], int64(r.at)); err != nil {
 			return false, nil
 		}
 	}
 	m.known = false
-	m.settled += len(ranges)
+	m.Settled += len(ranges)
 	for _, r := range ranges {
-		p := m.reserved[r.at:r.end]
+		p := m.Bytes[r.at:r.end]
 		_, _, errno := syscall.Syscall6(syscall.SYS_MMAP, uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)),
 			syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_FIXED, f.Fd(), uintptr(r.at))
 		if errno != 0 {
@@ -257,16 +265,16 @@ func (s *snapshot) settle(m *mapping, pages []int) (bool, error) {
 // deepStack is how much of the guest's stack few programs need.
 const deepStack = 64 << 10
 
-// deep reports, after a restore, whether a run may have used much of the stack, which is before the data. Then its
+// Deep reports, after a Restore, whether a run may have used much of the stack, which is before the data. Then its
 // native stack is many times as large, and not worth keeping.
-func (s *snapshot) deep(m *mapping) bool {
-	return !m.known || len(m.own) == 0 || m.own[0].at < s.from-deepStack
+func (s *Snapshot) Deep(m *Mapping) bool {
+	return !m.known || len(m.own) == 0 || m.own[0].at < s.From-deepStack
 }
 
-// Callers call watch before they use m. The first time after a restore, watch counts this thread's page faults until
-// watched; only this thread uses m meanwhile. Without faults, the guest wrote only to pages that m already owns:
+// Watch tells m that this thread uses it until Watched. The first time after a Restore, it counts this thread's page faults
+// meanwhile; only this thread uses m. Without faults, the guest wrote only to pages that m already owns:
 // writing to another page is a fault. This check is several times cheaper than asking which pages were written.
-func (m *mapping) watch() {
+func (m *Mapping) Watch() {
 	m.known = m.known && m.unused
 	m.unused = false
 	if m.known {
@@ -275,18 +283,19 @@ func (m *mapping) watch() {
 	}
 }
 
-func (m *mapping) watched() {
+// Watched ends what Watch began.
+func (m *Mapping) Watched() {
 	if now := threadFaults(); m.watching && now >= 0 && now == m.faults {
 		m.watching = false
 		runtime.UnlockOSThread()
 		return
 	}
-	m.unwatch()
+	m.Unwatch()
 }
 
-// unwatch discards the knowledge about written pages. Callers call it before they use m without watch, or on another
+// Unwatch discards the knowledge about written pages. Callers call it before they use m without Watch, or on another
 // thread.
-func (m *mapping) unwatch() {
+func (m *Mapping) Unwatch() {
 	m.known = false
 	if m.watching {
 		m.watching = false
@@ -306,14 +315,14 @@ func threadFaults() int64 {
 
 // faultsAreCounted tests whether the kernel counts a write to a page of the snapshot's file. Linux does
 // (mm_account_fault); its imitations may not.
-func (s *snapshot) faultsAreCounted() bool {
-	if s.pagemap == nil || len(s.bytes) < hostPage {
+func (s *Snapshot) faultsAreCounted() bool {
+	if s.pagemap == nil || len(s.bytes) < Page {
 		return false
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	for range 3 {
-		p, err := syscall.Mmap(int(s.file.Fd()), 0, hostPage, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE)
+		p, err := syscall.Mmap(int(s.file.Fd()), 0, Page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE)
 		if err != nil {
 			return false
 		}
@@ -330,26 +339,26 @@ func (s *snapshot) faultsAreCounted() bool {
 	return true
 }
 
-// trim releases the pages of a waiting guest that equal the snapshot's: programs change many pages and restore their
+// Trim releases the pages of a waiting guest that equal the snapshot's: programs change many pages and restore their
 // content.
-func (s *snapshot) trim(m *mapping) {
-	if m.settled > 0 {
+func (s *Snapshot) Trim(m *Mapping) {
+	if m.Settled > 0 {
 		return // below a page there may be another one than the snapshot's
 	}
 	s.touched(m, func(at, end int) {
-		for ; at < end; at += hostPage {
-			if at < s.from || !s.differs(m, at) { // before from is the stack, which is empty
-				advise(m.reserved[at : at+hostPage])
+		for ; at < end; at += Page {
+			if at < s.From || !s.Differs(m, at) { // before from is the stack, which is empty
+				advise(m.Bytes[at : at+Page])
 			}
 		}
 	})
 }
 
-// written calls yield for every page with content that differs from the snapshot.
-func (s *snapshot) written(m *mapping, yield func(at int)) {
+// Written calls yield for every page with content that differs from the snapshot.
+func (s *Snapshot) Written(m *Mapping, yield func(at int)) {
 	s.touched(m, func(at, end int) {
-		for ; at < end; at += hostPage {
-			if s.differs(m, at) {
+		for ; at < end; at += Page {
+			if s.Differs(m, at) {
 				yield(at)
 			}
 		}
@@ -357,14 +366,14 @@ func (s *snapshot) written(m *mapping, yield func(at int)) {
 }
 
 // touched calls yield for the pages, from at to before end, that the guest has written since its creation and that
-// restore has not released since. The kernel knows them: they are private to this process, while the others still
+// Restore has not released since. The kernel knows them: they are private to this process, while the others still
 // belong to the file, or do not exist.
-func (s *snapshot) touched(m *mapping, yield func(at, end int)) {
-	base := uintptr(unsafe.Pointer(&m.reserved[0]))
+func (s *Snapshot) touched(m *Mapping, yield func(at, end int)) {
+	base := uintptr(unsafe.Pointer(&m.Bytes[0]))
 	p := pageScans.Get().(*pageScan)
 	defer pageScans.Put(p)
 	if s.pagemap == nil || !s.scan(p, m, base, yield) && !s.read(p, m, base, yield) {
-		yield(0, m.size)
+		yield(0, m.Size)
 	}
 }
 
@@ -385,14 +394,14 @@ const (
 )
 
 // scan asks only for the written pages. It reports whether the kernel can answer.
-func (s *snapshot) scan(p *pageScan, m *mapping, base uintptr, yield func(at, end int)) bool {
+func (s *Snapshot) scan(p *pageScan, m *Mapping, base uintptr, yield func(at, end int)) bool {
 	if s.noScan.Load() {
 		return false
 	}
 	a := &p.arguments
-	for at := uint64(base); at < uint64(base)+uint64(m.size); at = a.walkEnd {
+	for at := uint64(base); at < uint64(base)+uint64(m.Size); at = a.walkEnd {
 		*a = scanArguments{
-			size: uint64(unsafe.Sizeof(*a)), start: at, end: uint64(base) + uint64(m.size),
+			size: uint64(unsafe.Sizeof(*a)), start: at, end: uint64(base) + uint64(m.Size),
 			regions: uint64(uintptr(unsafe.Pointer(&p.regions[0]))), regionsLen: uint64(len(p.regions)),
 			categoryInverted: isFile, categoryMask: isFile, categoryAnyOf: isPresent | isSwapped, returnMask: isPresent,
 		}
@@ -420,20 +429,27 @@ const (
 )
 
 // read asks for all pages, for older kernels. It reports whether that succeeded.
-func (s *snapshot) read(p *pageScan, m *mapping, base uintptr, yield func(at, end int)) bool {
-	n := m.size / hostPage
+func (s *Snapshot) read(p *pageScan, m *Mapping, base uintptr, yield func(at, end int)) bool {
+	n := m.Size / Page
 	if len(p.entries) != n*8 {
 		p.entries = make([]byte, n*8)
 	}
-	k, err := syscall.Pread(s.pagemapFd, p.entries, int64(base)/hostPage*8)
+	k, err := syscall.Pread(s.pagemapFd, p.entries, int64(base)/Page*8)
 	if err != nil || k != len(p.entries) {
 		return false
 	}
 	for i := range n {
 		e := binary.LittleEndian.Uint64(p.entries[i*8:])
 		if e&(pagePresent|pageSwapped) != 0 && e&(pageOfFile|pageSwapped) != pageOfFile {
-			yield(i*hostPage, (i+1)*hostPage)
+			yield(i*Page, (i+1)*Page)
 		}
 	}
 	return true
 }
+
+// Known reports whether the pages that the guest has written to since the last Restore are known without asking the
+// kernel, and Counts whether this kernel makes that possible.
+func (m *Mapping) Known() bool { return m.known }
+
+// Counts is explained at [Mapping.Known].
+func (s *Snapshot) Counts() bool { return s.counts }
