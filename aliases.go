@@ -18,6 +18,8 @@ type (
 	Deterministic = runs.Deterministic
 	// Kept is what a response says of a result that is kept; [runs.Kept] has its fields.
 	Kept = runs.Kept
+	// SessionEnd is what became of the session of a request; [runs.SessionEnd] has its fields.
+	SessionEnd = runs.SessionEnd
 )
 
 // An Event is something that happened in a run, for [Request.Observe].

@@ -62,6 +62,22 @@ func (p Place) Open(ctx context.Context) (*store.DB, error) {
 	return store.Open(ctx, p.Store)
 }
 
+// OpenSealed opens the database for writing, with the key that seals what comes from programs. The error is
+// [fs.ErrNotExist] if there is none.
+func (p Place) OpenSealed(ctx context.Context, log *slog.Logger) (*store.DB, error) {
+	if p.Store.Path != "" {
+		if _, err := os.Stat(p.Store.Path); err != nil {
+			return nil, errors.Join(err, p.Present())
+		}
+	}
+	key, err := p.Prepare()
+	if err != nil {
+		return nil, err
+	}
+	p.Store.Log, p.Store.SealKey = log, key.Derive(sealPurpose)
+	return p.Open(ctx)
+}
+
 // Present fails with an [audit.GoneError] if the file of the database is missing and checkpoints mention it.
 func (p Place) Present() error {
 	if p.Store.Path == "" {

@@ -35,7 +35,7 @@ func (s *Sessions) List(ctx context.Context, principal string) ([]*store.Session
 	return s.table.Sessions(ctx, &store.Session{Principal: principal})
 }
 
-// All lists the sessions of every principal.
+// All lists the sessions of every principal. Their versions have no About, so that nothing has to be unsealed.
 func (s *Sessions) All(ctx context.Context) ([]*store.Session, error) {
 	return s.table.Sessions(ctx, nil)
 }

@@ -194,12 +194,13 @@ func (d *DB) enrollIn(ctx context.Context, tx *sql.Tx, p *ParkedRun) error {
 		p.SessionEnds.UnixMicro(), p.Session))
 }
 
-// Sessions lists sessions that have not ended, those used last first: all with nil, else those of of's principal, and of
-// these the one with its name unless that is "". With an ID, of selects that one.
+// Sessions lists sessions that have not ended, those used last first: all with nil, whose versions have no About; else
+// those of of's principal, and of these the one with its name unless that is "". With an ID, of selects that one.
 func (d *DB) Sessions(ctx context.Context, of *Session) ([]*Session, error) {
-	where, args := ``, []any{d.now()}
+	where, about, args := ``, `v.about`, []any{d.now()}
 	switch {
 	case of == nil:
+		about = `NULL` // there may be many, and the programs' texts are in it
 	case of.ID != "":
 		where, args = ` AND s.id = $2`, append(args, of.ID)
 	case of.Name != "":
@@ -225,16 +226,18 @@ func (d *DB) Sessions(ctx context.Context, of *Session) ([]*Session, error) {
 		if v.Number == 0 {
 			return nil
 		}
-		var err error
-		if v.About, err = d.seal.open(about, versionsTable, s.ID, v.bound("about", s)); err != nil && of != nil {
-			return err // a list, such as that of a command without the key, has the rest
+		if of != nil {
+			var err error
+			if v.About, err = d.seal.open(about, versionsTable, s.ID, v.bound("about", s)); err != nil {
+				return err
+			}
 		}
 		v.Created = fromMicro(made)
 		v.Image = func(ctx context.Context) ([]byte, error) { return d.imageOf(ctx, s, v) }
 		s.Versions = append(s.Versions, v)
 		return nil
 	}, `SELECT s.id, s.principal, s.name, s.owner, s.profile, s.created, s.used, s.expires, coalesce(p.run, ''),
-		coalesce(v.number, 0), coalesce(v.run, ''), coalesce(v.guest, ''), coalesce(v.bytes, 0), v.about,
+		coalesce(v.number, 0), coalesce(v.run, ''), coalesce(v.guest, ''), coalesce(v.bytes, 0), `+about+`,
 		coalesce(v.created, 0)
 		FROM sessions s LEFT JOIN parked p ON p.session = s.id LEFT JOIN session_versions v ON v.session = s.id
 		WHERE s.expires > $1`+where+` ORDER BY s.used DESC, s.id, v.number`, args...)

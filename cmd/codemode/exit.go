@@ -18,7 +18,8 @@ const exitCodesHelp = `Exit codes
   0    the program finished; the check found no call that would be denied
   1    the program cannot run (a syntax error), or threw an exception that it did not catch;
        for profiles lint, test and diff, for audit verify, and for bench: something was found
-  2    the command was used incorrectly, or the configuration is not valid
+  2    the command was used incorrectly, the configuration is not valid, or the session
+       cannot be used: another program runs in it, or it belongs to another profile
   3    a denied or refused call ended the program, or the program was not started
        because it has to be checked first;
        for check: a call in the program would be denied, names no tool, or has

@@ -68,10 +68,29 @@ func (p *program) read(cmd *cobra.Command, args []string, in io.Reader) (name, c
 	return filepath.Base(args[0]), string(b), nil
 }
 
+// inSession holds the flags that name a session.
+type inSession struct {
+	session string
+	wait    bool
+}
+
+func (s *inSession) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&s.session, "session", "", "run in the session of this name, which is made if there is none")
+	cmd.Flags().BoolVar(&s.wait, "wait", false, "wait while another program runs in the session, instead of an error")
+}
+
+func (s *inSession) check() error {
+	if s.wait && s.session == "" {
+		return cli.UsageError(errors.New("--wait waits for a session: name it with --session"))
+	}
+	return nil
+}
+
 func newRun(s cli.Streams) *cobra.Command {
 	var set launch.Settings
 	var prog program
 	var input, preflight string
+	var in inSession
 	var asJSON, everyCall bool
 	cmd := &cobra.Command{
 		Use:   "run [FILE | -e CODE | --script NAME]",
@@ -79,7 +98,11 @@ func newRun(s cli.Streams) *cobra.Command {
 		Long: `Runs a program. Its value goes to standard output; console, calls, and the questions of the
 program and of servers go to standard error, the console as the program prints. If standard input
 is not a terminal, nobody can be asked, and calls that need a person are refused. FILE may be -
-for standard input.`,
+for standard input.
+
+With --session the program goes on where the last program of that session ended: it uses what
+that one declared, and the next one uses what it declares. A session is kept beside the record;
+codemode sessions lists them.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, code, err := prog.read(cmd, args, s.In)
 			if err != nil {
@@ -89,6 +112,10 @@ for standard input.`,
 				Profile: set.Profile, Code: code, Name: name, Script: prog.script, Bound: set.Profile != "",
 				Preflight: preflight, Tool: "codemode run", Local: true, Principal: launch.Principal(),
 				ClientSession: os.Getenv(serve.SessionVariable), Client: "codemode run", EveryCall: everyCall,
+				Session: in.session, SessionWait: in.wait,
+			}
+			if err := in.check(); err != nil {
+				return err
 			}
 			if input != "" {
 				if _, err := strictjson.Parse(input, strictjson.Options{}); err != nil {
@@ -106,6 +133,7 @@ for standard input.`,
 	set.Record = true
 	prog.flags(cmd)
 	cmd.Flags().StringVar(&input, "input", "", "JSON value of input in the program")
+	in.flags(cmd)
 	cmd.Flags().StringVar(&preflight, "preflight", "", "the token from codemode check, if the profile requires one")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON object")
 	cmd.Flags().BoolVar(&everyCall, "calls", false, "list each call in its own line, with its time")
@@ -130,7 +158,10 @@ func run(ctx context.Context, s cli.Streams, e *codemode.Evaluator, r codemode.R
 	response, err := e.Eval(ctx, r)
 	shown := console.end()
 	if response.Run == "" {
-		return startError(err)
+		if err = startError(err); r.Session != "" && cli.CodeOf(ctx, err) == cli.ExitInternal {
+			err = cli.UsageError(err) // the session cannot be used
+		}
+		return err
 	}
 	if asJSON {
 		if err := cli.PrintJSON(s.Out, newReport(response, err)); err != nil {
@@ -156,14 +187,15 @@ func printRun(s cli.Streams, r *codemode.Response, err error) {
 
 // A runReport is a run for programs (--json).
 type runReport struct {
-	Run     string           `json:"run"`
-	Outcome string           `json:"outcome"` // finished, not started, or why it ended
-	Value   json.RawMessage  `json:"value,omitempty"`
-	Error   *reportError     `json:"error,omitempty"`
-	Console []sandbox.Line   `json:"console"`
-	Kept    []*codemode.Kept `json:"kept,omitempty"`
-	Calls   any              `json:"calls"` // see [codemode.Response.CallsJSON]
-	Usage   reportUsage      `json:"usage"`
+	Run     string               `json:"run"`
+	Outcome string               `json:"outcome"` // finished, not started, or why it ended
+	Value   json.RawMessage      `json:"value,omitempty"`
+	Error   *reportError         `json:"error,omitempty"`
+	Console []sandbox.Line       `json:"console"`
+	Kept    []*codemode.Kept     `json:"kept,omitempty"`
+	Session *codemode.SessionEnd `json:"session,omitempty"`
+	Calls   any                  `json:"calls"` // see [codemode.Response.CallsJSON]
+	Usage   reportUsage          `json:"usage"`
 }
 
 type reportError struct {
@@ -183,7 +215,8 @@ type reportUsage struct {
 func newReport(r *codemode.Response, err error) runReport {
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 	out := runReport{
-		Run: r.Run, Outcome: r.Outcome(err), Value: r.Value, Console: r.Console, Kept: r.Kept, Calls: r.CallsJSON(),
+		Run: r.Run, Outcome: r.Outcome(err), Value: r.Value, Console: r.Console, Kept: r.Kept, Session: r.Session,
+		Calls: r.CallsJSON(),
 		Usage: reportUsage{CPU: ms(r.Usage.CPU), Wall: ms(r.Usage.Wall), Memory: r.Usage.Memory},
 	}
 	if out.Console == nil {
