@@ -27,6 +27,8 @@ type SessionChange struct {
 	As      string // the name of the fork
 
 	By *audit.DecidedBy // the person who wants it; nil for a client
+	// Within reports whether the caller may see sessions of a profile: no others exist for it. Nil is every profile.
+	Within func(profile string) bool
 }
 
 // sessionStates are the words of the record for what was done.
@@ -41,6 +43,9 @@ func (e *Executor) ChangeSession(ctx context.Context, r *Request, c SessionChang
 	all, err := e.Sessions.Sessions(ctx)
 	if err != nil {
 		return "", err
+	}
+	if c.Within != nil {
+		all = all.Within(c.Within)
 	}
 	done, err = Change(ctx, all, r.Principal, c, e.SessionRules())
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 type schema struct {
 	text            json.RawMessage
 	names, required []string
+	noSessions      bool // it would have the arguments for sessions if there were any
 }
 
 func newSchema(text string) *schema {
@@ -24,28 +25,41 @@ func newSchema(text string) *schema {
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
 		panic("server: the schema of a tool is not JSON: " + err.Error())
 	}
-	return &schema{json.RawMessage(text), slices.Sorted(maps.Keys(s.Properties)), s.Required}
+	return &schema{text: json.RawMessage(text), names: slices.Sorted(maps.Keys(s.Properties)), required: s.Required}
+}
+
+// newSchemas makes two of a text: without sessions, and with them. In the text, %s is the place of their arguments.
+func newSchemas(text, arguments string) (without, with *schema) {
+	without, with = newSchema(fmt.Sprintf(text, "")), newSchema(fmt.Sprintf(text, arguments))
+	without.noSessions = true
+	return without, with
 }
 
 // arguments are the arguments of one call to any tool.
 type arguments struct {
 	all json.RawMessage // the whole object, without duplicate names
 
-	Ask       bool            `json:"ask"`
-	Code      string          `json:"code"`
-	Input     json.RawMessage `json:"input"`
-	Limit     *int            `json:"limit"`
-	ListCalls bool            `json:"listCalls"`
-	Names     names           `json:"names"`
-	Preflight string          `json:"preflight"`
-	Profile   string          `json:"profile"`
-	Query     string          `json:"query"`
-	Role      string          `json:"role"`
-	Script    string          `json:"script"`
+	Action      string          `json:"action"`
+	As          string          `json:"as"`
+	Ask         bool            `json:"ask"`
+	Code        string          `json:"code"`
+	Input       json.RawMessage `json:"input"`
+	Limit       *int            `json:"limit"`
+	ListCalls   bool            `json:"listCalls"`
+	Name        string          `json:"name"`
+	Names       names           `json:"names"`
+	Preflight   string          `json:"preflight"`
+	Profile     string          `json:"profile"`
+	Query       string          `json:"query"`
+	Role        string          `json:"role"`
+	Script      string          `json:"script"`
+	Session     string          `json:"session"`
+	SessionWait bool            `json:"sessionWait"`
+	Version     *int            `json:"version"`
 }
 
-// read reads the arguments of a call. It accepts only names in the schema: a client that passes a profile or a session
-// must learn that it has no effect.
+// read reads the arguments of a call. It accepts only names in the schema: a client that passes a profile, or a session
+// where there are none, must learn that it has no effect.
 func (s *schema) read(raw json.RawMessage) (*arguments, error) {
 	var given map[string]json.RawMessage
 	if len(raw) > 0 && json.Unmarshal(raw, &given) != nil {
@@ -59,6 +73,9 @@ func (s *schema) read(raw json.RawMessage) (*arguments, error) {
 		case name == "profile":
 			return nil, fmt.Errorf("there is no argument %q: a program runs under the profile of the tool that it is given to; "+
 				"there are %s", name, s.quoted())
+		case s.noSessions && (name == "session" || name == "sessionWait"):
+			return nil, fmt.Errorf("there is no argument %q: the configuration has no sessions (\"sessions\": false); there are %s",
+				name, s.quoted())
 		default:
 			return nil, fmt.Errorf("there is no argument %.80q; there are %s", name, s.quoted())
 		}
@@ -78,8 +95,10 @@ func (s *schema) read(raw json.RawMessage) (*arguments, error) {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return nil, mustBe(wrong.Field, forms[wrong.Type.Kind()])
 	}
-	if err == nil && a.Limit != nil && *a.Limit < 1 {
-		err = mustBe("limit", forms[reflect.Int])
+	for name, n := range map[string]*int{"limit": a.Limit, "version": a.Version} {
+		if err == nil && n != nil && *n < 1 {
+			err = mustBe(name, forms[reflect.Int])
+		}
 	}
 	return a, err
 }

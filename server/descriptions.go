@@ -21,6 +21,9 @@ const howTo = `code is the body of an async function, JavaScript or TypeScript; 
 - No fetch, import or file system. Integers beyond 2^53 are BigInt. codemode.ask_user({ question, options }) asks the person.
 `
 
+const howToSession = `- session: a name that you choose. What earlier programs of the same session declared at their top level is there, by reference; return still gives the value.
+`
+
 const resultForm = `The answer: the value as JSON, the console, the calls, equal ones in a line. What is too long is cut and says so.
 `
 
@@ -57,7 +60,11 @@ func (s *Server) describe(by reach, profile string) string {
 		head = fmt.Sprintf("Runs a program that calls tools, under the profile %q: calls may be denied, or wait for a person's approval. ", bound)
 	}
 	head += check
-	rest := "\n" + howTo + "- Limits: " + s.evaluator.Discovery().Limits(profile) + ".\n" + resultForm + example
+	how := howTo
+	if s.hasSessions() {
+		how += howToSession
+	}
+	rest := "\n" + how + "- Limits: " + s.evaluator.Discovery().Limits(profile) + ".\n" + resultForm + example
 	return head + s.servers(min(maxWords-len(head)-len(rest), serverWords), mine) + rest
 }
 

@@ -2,9 +2,12 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode/inforce"
 )
 
 // A reach is the set of profiles that a caller may use. The zero value is empty.
@@ -78,6 +81,19 @@ func (s *Server) offered(by reach) []string {
 		names = append(names, cfg.All()...)
 	}
 	return slices.DeleteFunc(names, func(profile string) bool { return !s.mayUse(by, profile) })
+}
+
+// mayUseSessions reports whether a caller may see and change sessions of a profile: those in which it could run a
+// program, with the profile's own tool, the base tool, or a saved program.
+func (s *Server) mayUseSessions(ctx context.Context, by reach, profile string) bool {
+	cfg := s.evaluator.Config()
+	if s.mayUse(by, profile) || cfg != nil && cfg.Default == profile && s.mayUse(by, "") {
+		return true
+	}
+	return s.offersScripts() && slices.ContainsFunc(s.evaluator.Rules().SavedScripts(ctx), func(script inforce.Script) bool {
+		of, ok := s.profileOf(by, script)
+		return ok && of == profile
+	})
 }
 
 // scriptsProfile chooses the profile of a saved program when the program's rule names none. It takes the profile of the

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync/atomic"
 
@@ -101,11 +102,14 @@ func (s *Server) madeSession() string {
 // request begins the request of a call. The role is only for the record.
 func (s *Server) request(c *conversation, a *arguments) (codemode.Request, error) {
 	key, err := idempotencyKey(c.request)
+	if err == nil && a.SessionWait && a.Session == "" {
+		err = errors.New(`the argument "sessionWait" needs a "session" to wait for`)
+	}
 	return codemode.Request{
 		IdempotencyKey: key, Principal: c.from.principal, Fingerprint: c.from.fingerprint, ClientSession: c.from.session,
 		Client: c.from.client, Role: a.Role, Preflight: strings.TrimSpace(a.Preflight), Tool: c.request.Params.Name,
 		Input: a.Input, Unchecked: c.from.unchecked, EveryCall: a.ListCalls,
-		Bound: s.options.Profile != "", Local: s.options.Local && c.from.local,
+		Session: a.Session, SessionWait: a.SessionWait, Bound: s.options.Profile != "", Local: s.options.Local && c.from.local,
 	}, err
 }
 

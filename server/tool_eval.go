@@ -17,13 +17,17 @@ import (
 // evalPrefix begins the names of profile-bound tools.
 const evalPrefix = preflight.BaseTool + "_"
 
+// sessionArguments are those of a tool that runs programs, where there are sessions.
+const sessionArguments = `"session":{"type":"string"},"sessionWait":{"type":"boolean"},`
+
 var (
-	evalSchema = newSchema(`{"type":"object","properties":{"code":{"type":"string"},"input":{"description":"any JSON, the program's input"},` +
-		`"preflight":{"type":"string","description":"token of codemode_check, if required"},"listCalls":{"type":"boolean","description":"list each call in the answer"},` +
-		`"role":{"type":"string","description":"who asks, for the record"}},"required":["code"],"additionalProperties":false}`)
+	evalSchema, evalSchemaInSession = newSchemas(`{"type":"object","properties":{"code":{"type":"string"},"input":{"description":"any JSON, the program's input"},%s`+
+		`"preflight":{"type":"string","description":"token of codemode_check, if required"},"listCalls":{"type":"boolean","description":"list each call in the answer"},`+
+		`"role":{"type":"string","description":"who asks, for the record"}},"required":["code"],"additionalProperties":false}`,
+		`"session":{"type":"string"},"sessionWait":{"type":"boolean","description":"wait for another program in it"},`)
 	// moreSchema is evalSchema for tools that refer to the first one.
-	moreSchema = newSchema(`{"type":"object","properties":{"code":{"type":"string"},"input":{},"preflight":{"type":"string"},"listCalls":{"type":"boolean"},` +
-		`"role":{"type":"string"}},"required":["code"],"additionalProperties":false}`)
+	moreSchema, moreSchemaInSession = newSchemas(`{"type":"object","properties":{"code":{"type":"string"},"input":{},%s"preflight":{"type":"string"},"listCalls":{"type":"boolean"},`+
+		`"role":{"type":"string"}},"required":["code"],"additionalProperties":false}`, sessionArguments)
 )
 
 // evalTool runs programs under one profile, "" for the base tool. The profile is bound here: nothing in a request can
@@ -44,7 +48,7 @@ func (s *Server) evalTool(profile string) *tool {
 			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true), OpenWorldHint: new(true)},
 			Meta:        mcp.Meta{"anthropic/maxResultSizeChars": inforce.DefaultTextBytes},
 		},
-		schema: evalSchema, digest: digest + description, asks: always,
+		schema: s.either(evalSchema, evalSchemaInSession), digest: digest + description, asks: always,
 		serve: func(ctx context.Context, c *conversation, a *arguments) (*mcp.CallToolResult, error) {
 			r, err := s.request(c, a)
 			if err != nil {
@@ -55,7 +59,7 @@ func (s *Server) evalTool(profile string) *tool {
 		},
 	}
 	if slices.Index(s.listed(everyProfile), profile) > 0 {
-		t.schema = moreSchema
+		t.schema = s.either(moreSchema, moreSchemaInSession)
 	}
 	return t
 }

@@ -14,17 +14,18 @@ import (
 
 const scriptToolName = "codemode_run_script"
 
-var scriptSchema = newSchema(`{
+var scriptSchema, scriptSchemaInSession = newSchemas(`{
 	"type": "object",
 	"properties": {
 		"script": {"type": "string", "description": "the name of the saved program, as search_tools lists it"},
 		"input": {"description": "what the saved program takes; it sees it as input"},
+		%s
 		"preflight": {"type": "string", "description": "the token that codemode_check gave, where one is required"},
 		"role": {"type": "string", "description": "who asks, for the record"}
 	},
 	"required": ["script"],
 	"additionalProperties": false
-}`)
+}`, sessionArguments)
 
 // offersScripts reports whether this server may have saved programs.
 func (s *Server) offersScripts() bool {
@@ -42,7 +43,7 @@ func (s *Server) scriptTool() *tool {
 			Annotations: &mcp.ToolAnnotations{Title: title, DestructiveHint: new(true), OpenWorldHint: new(true)},
 			Meta:        mcp.Meta{"anthropic/maxResultSizeChars": inforce.DefaultTextBytes},
 		},
-		schema: scriptSchema, asks: always,
+		schema: s.either(scriptSchema, scriptSchemaInSession), asks: always,
 		serve: func(ctx context.Context, c *conversation, a *arguments) (*mcp.CallToolResult, error) {
 			r, err := s.request(c, a)
 			if err != nil {

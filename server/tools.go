@@ -17,8 +17,8 @@ import (
 type tool struct {
 	mcp.Tool
 	schema *schema
-	// digest identifies the tool's current behaviour, if that depends on the configuration: the server notifies clients
-	// of a change.
+	// digest and schema identify the tool's current behaviour, if that depends on the configuration: the server notifies
+	// clients of a change.
 	digest string
 	// asks reports whether a call may ask the person at the client, and so wait for the answer; nil is never.
 	asks func(*arguments) bool
@@ -36,7 +36,11 @@ func (s *Server) toolsNow() []*tool {
 		all = append(all, s.scriptTool())
 	}
 	cfg := s.evaluator.Config()
-	for _, t := range []*tool{s.askTool(), s.checkTool(), s.searchTool(), s.getTool()} {
+	helpers := []*tool{s.askTool(), s.checkTool(), s.searchTool(), s.getTool()}
+	if s.hasSessions() {
+		helpers = append(helpers, s.sessionTool())
+	}
+	for _, t := range helpers {
 		if cfg == nil || cfg.Exposes(t.Name) {
 			all = append(all, t)
 		}
@@ -58,8 +62,9 @@ func (s *Server) offer() {
 	}
 	want := map[string]string{}
 	for _, t := range s.toolsNow() {
-		want[t.Name] = t.digest
-		if had, ok := s.tools[t.Name]; !ok || had != t.digest {
+		digest := t.digest + string(t.schema.text)
+		want[t.Name] = digest
+		if had, ok := s.tools[t.Name]; !ok || had != digest {
 			t.InputSchema = t.schema.text
 			s.mcp.AddTool(&t.Tool, s.handlerOf(t))
 		}

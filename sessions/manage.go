@@ -16,10 +16,13 @@ import (
 )
 
 // Sessions are the sessions of a database, for those who list and change them. A [Keeper] has them too.
-type Sessions struct{ table table }
+type Sessions struct {
+	table  table
+	within func(profile string) bool // nil is every profile
+}
 
 // In are the sessions of a database, for a process that runs no programs.
-func In(db *store.DB) *Sessions { return &Sessions{db} }
+func In(db *store.DB) *Sessions { return &Sessions{table: db} }
 
 // Sessions are those of the keeper.
 func (k *Keeper) Sessions(ctx context.Context) (*Sessions, error) {
@@ -27,24 +30,39 @@ func (k *Keeper) Sessions(ctx context.Context) (*Sessions, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Sessions{t}, nil
+	return &Sessions{table: t}, nil
 }
+
+// Within are those of s whose profile may be seen: for who lists and changes these, no others exist.
+func (s *Sessions) Within(may func(profile string) bool) *Sessions { return &Sessions{s.table, may} }
 
 // List lists the sessions of a principal, those used last first.
 func (s *Sessions) List(ctx context.Context, principal string) ([]*store.Session, error) {
-	return s.table.Sessions(ctx, &store.Session{Principal: principal})
+	return s.seen(ctx, &store.Session{Principal: principal})
 }
 
 // All lists the sessions of every principal. Their versions have no About, so that nothing has to be unsealed.
 func (s *Sessions) All(ctx context.Context) ([]*store.Session, error) {
-	return s.table.Sessions(ctx, nil)
+	return s.seen(ctx, nil)
+}
+
+// seen returns the sessions that fit of, see [store.DB.Sessions], and may be seen.
+func (s *Sessions) seen(ctx context.Context, of *store.Session) ([]*store.Session, error) {
+	all, err := s.table.Sessions(ctx, of)
+	if s.within != nil {
+		all = slices.DeleteFunc(all, func(one *store.Session) bool { return !s.within(one.Profile) })
+	}
+	return all, err
 }
 
 // Find returns a session of a principal. The error names those that there are.
 func (s *Sessions) Find(ctx context.Context, principal, name string) (*store.Session, error) {
-	found, err := find(ctx, s.table, principal, name)
-	if err != nil || found != nil {
-		return found, err
+	found, err := s.seen(ctx, &store.Session{Principal: principal, Name: name})
+	if err != nil {
+		return nil, err
+	}
+	if len(found) > 0 {
+		return found[0], nil
 	}
 	all, err := s.List(ctx, principal)
 	if err != nil {
@@ -64,8 +82,8 @@ func (s *Sessions) Find(ctx context.Context, principal, name string) (*store.Ses
 	return nil, fmt.Errorf("there is no session %.80q; there are %s", name, strings.Join(names, ", "))
 }
 
-// versionOf returns a version by its number; 0 is the current one.
-func versionOf(s *store.Session, number int64) (*store.Version, error) {
+// VersionOf returns a version of a session by its number; 0 is the current one. The error names those that there are.
+func VersionOf(s *store.Session, number int64) (*store.Version, error) {
 	if number == 0 && len(s.Versions) > 0 {
 		return current(s), nil
 	}
@@ -104,7 +122,7 @@ func (s *Sessions) Rollback(ctx context.Context, principal, name string, number 
 	if err != nil {
 		return nil, err
 	}
-	v, err := versionOf(of, number)
+	v, err := VersionOf(of, number)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +143,7 @@ func (s *Sessions) Fork(ctx context.Context, principal, name string, number int6
 	if err != nil {
 		return nil, err
 	}
-	v, err := versionOf(of, number)
+	v, err := VersionOf(of, number)
 	if err != nil {
 		return nil, err
 	}
