@@ -11,9 +11,11 @@ import (
 //
 //	"sessions": { "keep": "168h", "largest": "16MiB", "bytes": "256MiB", "number": 100, "versions": 20 }
 //
-// The key is false to have no sessions.
+// The key is false to have no sessions. Without the key there are sessions, which MCP clients are not offered: what
+// describes them costs a model tokens. It is true for an object without members.
 type Sessions struct {
 	Off      bool
+	Offered  bool          // to MCP clients
 	Keep     time.Duration // how long a session is kept after its last use
 	Largest  int64         // bytes of one version of a session
 	Bytes    int64         // of all versions of all sessions of one principal
@@ -45,9 +47,13 @@ func (b *builder) sessions(n strictjson.Value) Sessions {
 	case strictjson.False:
 		s.Off = true
 		return s
+	case strictjson.True:
+		s.Offered = true
+		return s
 	case strictjson.Object:
+		s.Offered = true
 	default:
-		b.Wrong(n, `write false, or {"keep": "168h"}`, `"sessions" must be false or an object, this is %s`, n.Kind())
+		b.Wrong(n, `write true, false, or {"keep": "168h"}`, `"sessions" must be true, false or an object, this is %s`, n.Kind())
 		return s
 	}
 	var largest, all strictjson.Value

@@ -74,8 +74,8 @@ func (s *schema) read(raw json.RawMessage) (*arguments, error) {
 			return nil, fmt.Errorf("there is no argument %q: a program runs under the profile of the tool that it is given to; "+
 				"there are %s", name, s.quoted())
 		case s.noSessions && (name == "session" || name == "sessionWait"):
-			return nil, fmt.Errorf("there is no argument %q: the configuration has no sessions (\"sessions\": false); there are %s",
-				name, s.quoted())
+			return nil, fmt.Errorf("there is no argument %q: the configuration offers clients no sessions, \"sessions\": true in it "+
+				"does; there are %s", name, s.quoted())
 		default:
 			return nil, fmt.Errorf("there is no argument %.80q; there are %s", name, s.quoted())
 		}

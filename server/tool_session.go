@@ -20,8 +20,11 @@ const sessionToolName = "codemode_session"
 var sessionSchema = newSchema(`{"type":"object","properties":{"action":{"type":"string","enum":["list","show","fork","rollback","delete"]},` +
 	`"name":{"type":"string"},"version":{"type":"integer"},"as":{"type":"string","description":"name of the fork"}},"required":["action"],"additionalProperties":false}`)
 
-// hasSessions reports whether programs may run in sessions at this moment.
-func (s *Server) hasSessions() bool { return !s.evaluator.Runs().SessionRules().Off }
+// hasSessions reports whether clients are offered sessions at this moment.
+func (s *Server) hasSessions() bool {
+	rules := s.evaluator.Runs().SessionRules()
+	return rules.Offered && !rules.Off
+}
 
 // either returns the schema of a tool at this moment.
 func (s *Server) either(without, with *schema) *schema {

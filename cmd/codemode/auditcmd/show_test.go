@@ -108,7 +108,7 @@ func TestAuditShow(t *testing.T) {
 		if run.person != nil {
 			r.Channels = []approvals.Channel{run.person}
 		}
-		r.Session = "session of " + run.name
+		r.ClientSession = "session of " + run.name
 		_, _ = e.Eval(t.Context(), r) // how it ends is in the record
 	}
 	close(released)
