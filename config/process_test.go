@@ -49,7 +49,7 @@ func TestKeysOfTheProcessArriveTyped(t *testing.T) {
 		{parse(t, `{}`).Sessions(), Sessions{Keep: 168 * time.Hour, Largest: 16 << 20, Bytes: 256 << 20, Number: 100,
 			Versions: 20}},
 		{parse(t, `{"sessions": {"keep": "1h", "largest": "2MiB", "bytes": "3MiB", "number": 4, "versions": 5}}`).Sessions(),
-			Sessions{Keep: time.Hour, Largest: 2 << 20, Bytes: 3 << 20, Number: 4, Versions: 5}},
+			Sessions{Offered: true, Keep: time.Hour, Largest: 2 << 20, Bytes: 3 << 20, Number: 4, Versions: 5}},
 		{parse(t, `{"sessions": false}`).Sessions().Off, true},
 		{(*Config)(nil).Sessions().Off, false},
 		{storeOf(t, nil), Store{Keep: usualKeep}},
