@@ -1,12 +1,12 @@
 package sandbox
 
-// A guest counts what it does anyway, so that it polls often enough. QuickJS counts calls, jumps back, and how much code
-// they run (COUNT_CODE in guest/quickjs.patch); and each loop of its C code counts (guest/instrument). Both counters
-// count down to a poll, before which the guest fills them up again. A step is one count of either. So steps cost
-// nothing more, and depend on nothing but what the guest does: not on when it polls.
+// A guest counts what it does anyway, so that it polls often enough. QuickJS counts calls, jumps back, and how much
+// code they run (COUNT_CODE in guest/quickjs.patch); and each loop of its C code counts (guest/instrument). Both
+// counters count down to a poll, before which the guest fills them up again. A step is one count of either. So steps
+// cost nothing more, and depend on nothing but what the guest does: not on when it polls.
 //
-// A run with a limit gets in each counter at most half of the steps to its end, again at each poll. So they cannot reach
-// it together without a poll, and the poll at the first step that is too many ends the run.
+// A run with a limit gets in each counter at most half of the steps to its end, again at each poll. So they cannot
+// reach it together without a poll, and the poll at the first step that is too many ends the run.
 
 const (
 	callsEvery = 10_000  // JS_INTERRUPT_COUNTER_INIT in quickjs.c
