@@ -2,7 +2,9 @@ package codemode_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -395,4 +397,33 @@ func TestSessionsOutliveTheirProcess(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A session that cannot be read is not taken by the program that tried: each attempt says why.
+func TestASessionThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	e := open(t, sessionRules, func(o *codemode.Options) { o.RecordDir = dir })
+	s := talk(t, e, "anna", "a")
+	s.says(`globalThis.n = 1; return n`, `1`)
+	file, err := sql.Open("sqlite", filepath.Join(dir, "codemode.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := file.Exec(`INSERT INTO session_versions (session, number, run, guest, bytes, about, image, created)
+		SELECT session, 2, '', guest, bytes, about, image, created FROM session_versions`); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		s.fails(`return n`, "somebody changed the row")
+	}
+	all, err := e.Runs().Sessions.Sessions(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := all.Delete(t.Context(), "anna", "a"); err != nil {
+		t.Error(err)
+	}
+	s.says(`return 1`, `1`)
 }

@@ -63,7 +63,7 @@ func Change(ctx context.Context, all *sessions.Sessions, principal string, c Ses
 		if err != nil {
 			return "", err
 		}
-		state, err := sessions.Read(fork.Versions[0])
+		state, err := sessions.Read(ctx, fork.Versions[0])
 		if err != nil {
 			return "", err
 		}

@@ -158,22 +158,24 @@ func (e *Executor) enroll(
 	}
 	db, err := e.record.DB(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("not started: storing the run failed: %w", err)
+		return nil, fmt.Errorf("storing the run failed: %w", err)
 	}
 	if key != nil {
 		key.Run = run
 	}
 	err = db.Enroll(ctx, key, row)
 	switch {
-	case errors.Is(err, store.ErrTaken) && key != nil:
-		if was, err := db.Keyed(ctx, key.ID); err == nil && was.Run != run {
+	case errors.Is(err, store.ErrTaken) && session == "":
+		return nil, errKeyTaken
+	case errors.Is(err, store.ErrTaken) && key != nil: // which of the two?
+		if was, unread := db.Keyed(ctx, key.ID); unread == nil && was.Run != run {
 			return nil, errKeyTaken
 		}
 		return nil, err
 	case errors.Is(err, store.ErrTaken), errors.Is(err, store.ErrNotFound):
 		return nil, err
 	case err != nil:
-		return nil, fmt.Errorf("not started: storing the run failed: %w", err)
+		return nil, fmt.Errorf("storing the run failed: %w", err)
 	}
 	return row, nil
 }

@@ -37,12 +37,20 @@ type SessionEnd struct {
 // begin enrolls a run that has an idempotency key or a session. row is nil if it has neither, or there is no database.
 func (e *Executor) begin(ctx context.Context, key *store.Key, r *Request, p *inforce.Policy, run string,
 	engine Engine) (use *sessions.Use, row *store.ParkedRun, err error) {
-	if r.Session == "" {
-		if key != nil {
-			row, err = e.enroll(ctx, key, r, p, run, engine, "", time.Time{})
-		}
-		return nil, row, err
+	switch {
+	case r.Session != "":
+		use, row, err = e.beginInSession(ctx, key, r, p, run, engine)
+	case key != nil:
+		row, err = e.enroll(ctx, key, r, p, run, engine, "", time.Time{})
 	}
+	if err != nil && !errors.Is(err, errKeyTaken) {
+		err = fmt.Errorf("not started: %w", err)
+	}
+	return use, row, err
+}
+
+func (e *Executor) beginInSession(ctx context.Context, key *store.Key, r *Request, p *inforce.Policy, run string,
+	engine Engine) (use *sessions.Use, row *store.ParkedRun, err error) {
 	of := sessions.Of{Principal: r.Principal, Owner: r.Owner(), Profile: cmp.Or(r.Profile, p.ProfileName()),
 		Name: r.Session}
 	rules := e.rules.KeptSessions(p.Profile())
@@ -65,8 +73,8 @@ func (e *Executor) begin(ctx context.Context, key *store.Key, r *Request, p *inf
 			}
 		}
 		stop()
-		if err != nil && !errors.Is(err, errKeyTaken) {
-			err = fmt.Errorf("not started: %w", err)
+		if err != nil && row != nil { // it is enrolled, and does not run: others may have the session
+			e.giveUpSession(ctx, row, err)
 		}
 		return use, row, err
 	}
@@ -75,10 +83,20 @@ func (e *Executor) begin(ctx context.Context, key *store.Key, r *Request, p *inf
 // noSessions is the error of a program that may run in no session.
 func (e *Executor) noSessions(profile string) error {
 	if e.SessionRules().Off {
-		return errors.New(`not started: the configuration has no sessions ("sessions": false)`)
+		return errors.New(`the configuration has no sessions ("sessions": false)`)
 	}
-	return fmt.Errorf(`not started: the profile %q has no sessions ("sessions": false): use another profile, or run the `+
+	return fmt.Errorf(`the profile %q has no sessions ("sessions": false): use another profile, or run the `+
 		"program without a session", profile)
+}
+
+// giveUpSession ends a run that is enrolled in a session that cannot be read.
+func (e *Executor) giveUpSession(ctx context.Context, row *store.ParkedRun, why error) {
+	db, err := e.record.DB(ctx)
+	if err != nil {
+		e.log.Error("a session stays taken until this process ends", "run", row.Run, "error", err)
+		return
+	}
+	e.endOrphan(ctx, db, row, "the program was not started: "+reasonOf(why))
 }
 
 // watchSessions watches for ends of programs in sessions, if the request waits for one.
@@ -167,11 +185,13 @@ func (x *execution) resumeImage(image []byte) (*sandbox.Run, error) {
 
 // earlier maps a place in an earlier program of the session to its text.
 func (x *execution) earlier(number, line, column int) (int, int) {
-	text := x.use.Program(number)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), storeWait)
+	defer cancel()
+	text := x.use.Program(ctx, number)
 	if text == nil {
 		return line, column
 	}
-	program, problems, err := x.e.programs.Reader.Compile(x.ctx, text.Name, text.Code)
+	program, problems, err := x.e.programs.Reader.Compile(ctx, text.Name, text.Code)
 	if err != nil || len(problems) > 0 {
 		return line, column
 	}

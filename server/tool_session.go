@@ -158,7 +158,7 @@ func showSession(ctx context.Context, all *sessions.Sessions, principal, name st
 	if err != nil {
 		return "", err
 	}
-	state, err := sessions.Read(version)
+	state, err := sessions.Read(ctx, version)
 	if err != nil {
 		return "", err
 	}
@@ -168,19 +168,19 @@ func showSession(ctx context.Context, all *sessions.Sessions, principal, name st
 			fmt.Fprintf(&b, "(%d older)\n", i+1)
 			break
 		}
-		b.WriteString(versionLine(v) + "\n")
+		b.WriteString(versionLine(ctx, v) + "\n")
 	}
 	fmt.Fprintf(&b, "\nDeclared at version %d:\n", version.Number)
 	b.WriteString(declared(state))
 	return b.String(), nil
 }
 
-func versionLine(v *store.Version) string {
+func versionLine(ctx context.Context, v *store.Version) string {
 	line := fmt.Sprintf("- %d: %s, %s", v.Number, moment(v.Created), kibibytes(v.Bytes))
 	if v.Run != "" {
 		line += ", run " + v.Run
 	}
-	if state, err := sessions.Read(v); err == nil && state.Note != "" {
+	if state, err := sessions.Read(ctx, v); err == nil && state.Note != "" {
 		line += ", " + visible.Line(state.Note)
 	}
 	return line

@@ -41,7 +41,7 @@ func (s *Sessions) List(ctx context.Context, principal string) ([]*store.Session
 	return s.seen(ctx, &store.Session{Principal: principal})
 }
 
-// All lists the sessions of every principal. Their versions have no About, so that nothing has to be unsealed.
+// All lists the sessions of every principal.
 func (s *Sessions) All(ctx context.Context) ([]*store.Session, error) {
 	return s.seen(ctx, nil)
 }
@@ -68,18 +68,26 @@ func (s *Sessions) Find(ctx context.Context, principal, name string) (*store.Ses
 	if err != nil {
 		return nil, err
 	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("there is no session %.80q, and no other one", name)
-	}
-	const some = 20
+	return nil, Missing(name, all)
+}
+
+// some is how many names an error lists.
+const some = 20
+
+// Missing is the error for a name that none of the sessions has. It names those that there are.
+func Missing(name string, all []*store.Session) error {
 	var names []string
-	for _, one := range all[:min(len(all), some)] {
+	for _, one := range all {
 		names = append(names, one.Name)
 	}
-	if slices.Sort(names); len(all) > some {
-		names = append(names, "...")
+	slices.Sort(names)
+	switch names = slices.Compact(names); {
+	case len(names) == 0:
+		return fmt.Errorf("there is no session %.80q, and no other one", name)
+	case len(names) > some:
+		names = append(names[:some], "...")
 	}
-	return nil, fmt.Errorf("there is no session %.80q; there are %s", name, strings.Join(names, ", "))
+	return fmt.Errorf("there is no session %.80q; there are %s", name, strings.Join(names, ", "))
 }
 
 // VersionOf returns a version of a session by its number; 0 is the current one. The error names those that there are.
@@ -101,8 +109,8 @@ func VersionOf(s *store.Session, number int64) (*store.Version, error) {
 }
 
 // again is a new version with the heap and the state of v.
-func again(v *store.Version, note string) (*store.Version, error) {
-	state, err := Read(v)
+func again(ctx context.Context, v *store.Version, note string) (*store.Version, error) {
+	state, err := Read(ctx, v)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +119,7 @@ func again(v *store.Version, note string) (*store.Version, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &store.Version{Guest: v.Guest, About: about, Image: v.Image}, nil
+	return &store.Version{Guest: v.Guest, About: stored(about), Image: v.Image}, nil
 }
 
 // Rollback makes a session what it was at a version: that is its new version, so nothing is lost. No program may go on
@@ -126,7 +134,7 @@ func (s *Sessions) Rollback(ctx context.Context, principal, name string, number 
 	if err != nil {
 		return nil, err
 	}
-	back, err := again(v, fmt.Sprintf("as version %d", v.Number))
+	back, err := again(ctx, v, fmt.Sprintf("as version %d", v.Number))
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +155,7 @@ func (s *Sessions) Fork(ctx context.Context, principal, name string, number int6
 	if err != nil {
 		return nil, err
 	}
-	first, err := again(v, fmt.Sprintf("a fork of %s at version %d", of.Name, v.Number))
+	first, err := again(ctx, v, fmt.Sprintf("a fork of %s at version %d", of.Name, v.Number))
 	if err != nil {
 		return nil, err
 	}
@@ -183,9 +191,6 @@ func (s *Sessions) explain(of *store.Session, err error) error {
 	}
 	return err
 }
-
-// Size is how many bytes the versions of a session have together.
-func Size(s *store.Session) int64 { return size(s) }
 
 // Describe says what a name is, in words such as "const rates: Map".
 func Describe(n Name) string {

@@ -1,7 +1,6 @@
 package sessions
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -88,7 +87,7 @@ func (m *memory) Sessions(_ context.Context, of *store.Session) ([]*store.Sessio
 			found = append(found, &one)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b *store.Session) int { return cmp.Or(b.Used.Compare(a.Used)) })
+	slices.SortStableFunc(found, func(a, b *store.Session) int { return b.Used.Compare(a.Used) })
 	return found, nil
 }
 
@@ -133,6 +132,10 @@ func (m *memory) PutSession(ctx context.Context, s *store.Session, v *store.Vers
 
 // add adds a version. The caller holds the lock.
 func (m *memory) add(ctx context.Context, s *store.Session, v *store.Version, q store.Quota) error {
+	about, err := v.About(ctx)
+	if err != nil {
+		return err
+	}
 	image, err := v.Image(ctx)
 	if err != nil {
 		return err
@@ -142,8 +145,8 @@ func (m *memory) add(ctx context.Context, s *store.Session, v *store.Version, q 
 		if other == s {
 			continue
 		}
-		if all += size(other); other.Owner == s.Owner {
-			own += size(other)
+		if all += Size(other); other.Owner == s.Owner {
+			own += Size(other)
 		}
 	}
 	v.Number, v.Bytes, v.Created = 1, int64(len(image)), time.Now()
@@ -152,7 +155,7 @@ func (m *memory) add(ctx context.Context, s *store.Session, v *store.Version, q 
 	}
 	versions := append(slices.Clone(s.Versions), v)
 	fits := func() bool {
-		with := size(&store.Session{Versions: versions})
+		with := Size(&store.Session{Versions: versions})
 		return len(versions) <= max(q.Versions, 1) && own+with <= q.Bytes && all+with <= memoryBytes
 	}
 	for len(versions) > 1 && !fits() {
@@ -162,7 +165,7 @@ func (m *memory) add(ctx context.Context, s *store.Session, v *store.Version, q 
 		return store.ErrQuota
 	}
 	kept := *v
-	kept.Image = func(context.Context) ([]byte, error) { return image, nil }
+	kept.About, kept.Image = stored(about), stored(image)
 	versions[len(versions)-1] = &kept
 	s.Versions = versions
 	return nil

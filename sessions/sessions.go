@@ -91,9 +91,13 @@ type Program struct {
 const stateVersion = 1
 
 // Read reads the state of a version.
-func Read(v *store.Version) (*State, error) {
+func Read(ctx context.Context, v *store.Version) (*State, error) {
 	s := &State{}
-	if err := json.Unmarshal(v.About, s); err != nil {
+	about, err := v.About(ctx)
+	if err == nil {
+		err = json.Unmarshal(about, s)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("reading version %d of a session: %w", v.Number, err)
 	}
 	if s.V != stateVersion {
@@ -101,6 +105,11 @@ func Read(v *store.Version) (*State, error) {
 			"the session", v.Number)
 	}
 	return s, nil
+}
+
+// stored returns bytes as a part of a new version.
+func stored(b []byte) func(context.Context) ([]byte, error) {
+	return func(context.Context) ([]byte, error) { return b, nil }
 }
 
 // validName is what a session may be called.
@@ -273,17 +282,17 @@ func (k *Keeper) full(ctx context.Context, t table, s *store.Session, rules conf
 	if err != nil {
 		return fmt.Errorf("no room for the session %q: %s", s.Name, why)
 	}
-	slices.SortStableFunc(all, func(a, b *store.Session) int { return cmp.Compare(size(b), size(a)) })
+	slices.SortStableFunc(all, func(a, b *store.Session) int { return cmp.Compare(Size(b), Size(a)) })
 	var largest []string
 	for _, one := range all[:min(len(all), 3)] {
-		largest = append(largest, fmt.Sprintf("%s (%d KiB)", one.Name, (size(one)+1023)>>10))
+		largest = append(largest, fmt.Sprintf("%s (%d KiB)", one.Name, (Size(one)+1023)>>10))
 	}
 	return fmt.Errorf("no room for the session %q: %s; delete one that is not needed, the largest are %s", s.Name, why,
 		strings.Join(largest, ", "))
 }
 
-// size is how many bytes the versions of a session have together.
-func size(s *store.Session) (n int64) {
+// Size is how many bytes the versions of a session have together.
+func Size(s *store.Session) (n int64) {
 	for _, v := range s.Versions {
 		n += v.Bytes
 	}

@@ -41,7 +41,7 @@ func (k *Keeper) use(ctx context.Context, t table, id string, rules config.Sessi
 		return nil, err
 	}
 	if v := current(u.row); v != nil {
-		if u.before, err = Read(v); err != nil {
+		if u.before, err = Read(ctx, v); err != nil {
 			return nil, err
 		}
 	}
@@ -72,9 +72,9 @@ func (u *Use) Names() (names []string, known bool) {
 }
 
 // Program returns the text of an earlier program of the session, by its number; nil if it is not stored any more.
-func (u *Use) Program(number int) *Program {
+func (u *Use) Program(ctx context.Context, number int) *Program {
 	for _, v := range slices.Backward(u.row.Versions) {
-		if s, err := Read(v); err == nil && s.Program != nil && s.Program.Number == number {
+		if s, err := Read(ctx, v); err == nil && s.Program != nil && s.Program.Number == number {
 			return s.Program
 		}
 	}
@@ -206,8 +206,7 @@ func (u *Use) Keep(ctx context.Context, made Made) (*store.Version, error) {
 		return nil, fmt.Errorf("the session %q would have %d bytes, and sessions.largest in the configuration is %d: let the "+
 			"program drop what it does not need, or begin a new session", u.row.Name, len(image), u.rules.Largest)
 	}
-	v := &store.Version{Run: made.Run, Guest: engine.Hash(), About: about,
-		Image: func(context.Context) ([]byte, error) { return image, nil }}
+	v := &store.Version{Run: made.Run, Guest: engine.Hash(), About: stored(about), Image: stored(image)}
 	err = u.table.PutSession(ctx, u.row, v, made.Row, quota(u.rules))
 	switch {
 	case errors.Is(err, store.ErrQuota):

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -24,20 +23,19 @@ type Session struct {
 	Expires   time.Time
 
 	Run      string     // that goes on in it; "" is none
-	Versions []*Version // without their images, the oldest first: the last one is current
+	Versions []*Version // the oldest first: the last one is current
 }
 
 // A Version is a session as a program left it. It does not change.
 type Version struct {
 	Number  int64 // from 1 in each session; PutSession sets it
 	Run     string
-	Guest   string          // sha256 of quickjs.wasm
-	Bytes   int64           // of the image
-	About   json.RawMessage // what the host knows of it
+	Guest   string // sha256 of quickjs.wasm
+	Bytes   int64  // of the image
 	Created time.Time
 
-	// Image reads the image of a stored version, or returns that of a new one.
-	Image func(ctx context.Context) ([]byte, error)
+	// About is what the host knows of it, in JSON. Both functions read a stored version, or return what a new one has.
+	About, Image func(ctx context.Context) ([]byte, error)
 }
 
 // bound is what the seal binds to a part of a version: whose it is, and its guest.
@@ -62,9 +60,12 @@ var ErrQuota = errors.New("the sessions of this owner have used up their quota")
 // [ErrTaken] says that there is a session of that name, or that another run goes on in it. [ErrNotFound] says that the
 // session was removed meanwhile. After [ErrQuota] nothing has changed.
 func (d *DB) PutSession(ctx context.Context, s *Session, v *Version, run *ParkedRun, q Quota) error {
-	var image []byte
+	var about, image []byte
 	if v != nil {
 		var err error
+		if about, err = v.About(ctx); err != nil {
+			return err
+		}
 		if image, err = v.Image(ctx); err != nil {
 			return err
 		}
@@ -84,7 +85,7 @@ func (d *DB) PutSession(ctx context.Context, s *Session, v *Version, run *Parked
 		if err := d.mayChange(ctx, tx, s, run); err != nil {
 			return err
 		}
-		return d.addVersion(ctx, tx, s, v, image, q)
+		return d.addVersion(ctx, tx, s, v, about, image, q)
 	})
 }
 
@@ -146,7 +147,7 @@ func notThere(err error) error {
 }
 
 // addVersion adds a version, and removes the oldest ones beyond the quota.
-func (d *DB) addVersion(ctx context.Context, tx *sql.Tx, s *Session, v *Version, image []byte, q Quota) error {
+func (d *DB) addVersion(ctx context.Context, tx *sql.Tx, s *Session, v *Version, about, image []byte, q Quota) error {
 	if err := tx.QueryRowContext(ctx, `SELECT coalesce(max(number), 0) + 1 FROM session_versions WHERE session = $1`,
 		s.ID).Scan(&v.Number); err != nil {
 		return err
@@ -154,7 +155,7 @@ func (d *DB) addVersion(ctx context.Context, tx *sql.Tx, s *Session, v *Version,
 	v.Bytes = int64(len(image))
 	if _, err := tx.ExecContext(ctx, `INSERT INTO session_versions
 		(session, number, run, guest, bytes, about, image, created) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, s.ID, v.Number,
-		v.Run, v.Guest, v.Bytes, d.seal.close(v.About, versionsTable, s.ID, v.bound("about", s)),
+		v.Run, v.Guest, v.Bytes, d.seal.close(about, versionsTable, s.ID, v.bound("about", s)),
 		d.seal.close(image, versionsTable, s.ID, v.bound("image", s)), d.now()); err != nil {
 		return err
 	}
@@ -194,13 +195,12 @@ func (d *DB) enrollIn(ctx context.Context, tx *sql.Tx, p *ParkedRun) error {
 		p.SessionEnds.UnixMicro(), p.Session))
 }
 
-// Sessions lists sessions that have not ended, those used last first: all with nil, whose versions have no About; else
-// those of of's principal, and of these the one with its name unless that is "". With an ID, of selects that one.
+// Sessions lists sessions that have not ended, those used last first: all with nil, else those of of's principal, and of
+// these the one with its name unless that is "". With an ID, of selects that one.
 func (d *DB) Sessions(ctx context.Context, of *Session) ([]*Session, error) {
-	where, about, args := ``, `v.about`, []any{d.now()}
+	where, args := ``, []any{d.now()}
 	switch {
 	case of == nil:
-		about = `NULL` // there may be many, and the programs' texts are in it
 	case of.ID != "":
 		where, args = ` AND s.id = $2`, append(args, of.ID)
 	case of.Name != "":
@@ -212,9 +212,8 @@ func (d *DB) Sessions(ctx context.Context, of *Session) ([]*Session, error) {
 	err := d.each(ctx, func(scan func(...any) error) error {
 		s, v := &Session{}, &Version{}
 		var created, used, expires, made int64
-		var about []byte
 		if err := scan(&s.ID, &s.Principal, &s.Name, &s.Owner, &s.Profile, &created, &used, &expires, &s.Run, &v.Number,
-			&v.Run, &v.Guest, &v.Bytes, &about, &made); err != nil {
+			&v.Run, &v.Guest, &v.Bytes, &made); err != nil {
 			return err
 		}
 		s.Created, s.Used, s.Expires = fromMicro(created), fromMicro(used), fromMicro(expires)
@@ -226,37 +225,32 @@ func (d *DB) Sessions(ctx context.Context, of *Session) ([]*Session, error) {
 		if v.Number == 0 {
 			return nil
 		}
-		if of != nil {
-			var err error
-			if v.About, err = d.seal.open(about, versionsTable, s.ID, v.bound("about", s)); err != nil {
-				return err
-			}
-		}
 		v.Created = fromMicro(made)
-		v.Image = func(ctx context.Context) ([]byte, error) { return d.imageOf(ctx, s, v) }
+		v.About = func(ctx context.Context) ([]byte, error) { return d.partOf(ctx, s, v, "about") }
+		v.Image = func(ctx context.Context) ([]byte, error) { return d.partOf(ctx, s, v, "image") }
 		s.Versions = append(s.Versions, v)
 		return nil
 	}, `SELECT s.id, s.principal, s.name, s.owner, s.profile, s.created, s.used, s.expires, coalesce(p.run, ''),
-		coalesce(v.number, 0), coalesce(v.run, ''), coalesce(v.guest, ''), coalesce(v.bytes, 0), `+about+`,
-		coalesce(v.created, 0)
+		coalesce(v.number, 0), coalesce(v.run, ''), coalesce(v.guest, ''), coalesce(v.bytes, 0), coalesce(v.created, 0)
 		FROM sessions s LEFT JOIN parked p ON p.session = s.id LEFT JOIN session_versions v ON v.session = s.id
 		WHERE s.expires > $1`+where+` ORDER BY s.used DESC, s.id, v.number`, args...)
 	return all, err
 }
 
-func (d *DB) imageOf(ctx context.Context, s *Session, v *Version) ([]byte, error) {
+// partOf reads a column of a version.
+func (d *DB) partOf(ctx context.Context, s *Session, v *Version, part string) ([]byte, error) {
 	var sealed []byte
 	found := false
 	if err := d.each(ctx, func(scan func(...any) error) error {
 		found = true
 		return scan(&sealed)
-	}, `SELECT image FROM session_versions WHERE session = $1 AND number = $2`, s.ID, v.Number); err != nil {
+	}, `SELECT `+part+` FROM session_versions WHERE session = $1 AND number = $2`, s.ID, v.Number); err != nil {
 		return nil, err
 	}
 	if !found {
 		return nil, ErrNotFound
 	}
-	return d.seal.open(sealed, versionsTable, s.ID, v.bound("image", s))
+	return d.seal.open(sealed, versionsTable, s.ID, v.bound(part, s))
 }
 
 // cleanSessions removes what has ended.

@@ -149,20 +149,15 @@ func (n *named) owner(cmd *cobra.Command, o *opened, name string) (string, error
 	if err != nil {
 		return "", err
 	}
-	var owners, names []string
+	var owners []string
 	for _, one := range all {
 		if one.Name == name {
 			owners = append(owners, strconv.Quote(one.Principal))
 		}
-		names = append(names, one.Name)
 	}
-	slices.Sort(names)
-	names = slices.Compact(names)
 	switch {
-	case len(all) == 0:
-		return "", cli.UsageError(fmt.Errorf("there is no session %.80q, and no other one", name))
 	case len(owners) == 0:
-		return "", cli.UsageError(fmt.Errorf("there is no session %.80q; there are %s", name, some(names)))
+		return "", cli.UsageError(sessions.Missing(name, all))
 	case len(owners) > 1:
 		return "", cli.UsageError(fmt.Errorf("several principals have a session %.80q: add --principal with one of %s", name,
 			some(owners)))
@@ -197,9 +192,9 @@ func newShow(s cli.Streams) *cobra.Command {
 					return cli.UsageError(err)
 				}
 				if asJSON {
-					return cli.PrintJSON(s.Out, shownOf(one))
+					return cli.PrintJSON(s.Out, shownOf(cmd.Context(), one))
 				}
-				_, err = fmt.Fprint(s.Out, sessionText(one))
+				_, err = fmt.Fprint(s.Out, sessionText(cmd.Context(), one))
 				return err
 			})
 		},
@@ -225,10 +220,10 @@ type shownVersion struct {
 	Note    string    `json:"note,omitempty"` // where it came from
 }
 
-func shownOf(s *store.Session) shown {
+func shownOf(ctx context.Context, s *store.Session) shown {
 	all := shown{listed: listedOf(s), Versions: []shownVersion{}, Names: []sessions.Name{}}
 	for _, v := range s.Versions {
-		state, err := sessions.Read(v)
+		state, err := sessions.Read(ctx, v)
 		x := shownVersion{Version: v.Number, Created: v.Created, Bytes: v.Bytes, Run: v.Run}
 		if all.Names, all.Unlisted = []sessions.Name{}, err != nil; err != nil {
 			x.Note = err.Error()
@@ -245,9 +240,9 @@ func shownOf(s *store.Session) shown {
 }
 
 // sessionText writes a session for a person. Names and programs come from outside, so they are escaped.
-func sessionText(s *store.Session) string {
+func sessionText(ctx context.Context, s *store.Session) string {
 	var b strings.Builder
-	all := shownOf(s)
+	all := shownOf(ctx, s)
 	visible.Fprintf(&b, "session %s\n", s.Name)
 	line := func(name, value string) { visible.Fprintf(&b, "  %-10s %s\n", name, value) }
 	line("for", cmp.Or(s.Principal, "anybody"))
