@@ -406,7 +406,7 @@ func TestASessionThatCannotBeRead(t *testing.T) {
 	e := open(t, sessionRules, func(o *codemode.Options) { o.RecordDir = dir })
 	s := talk(t, e, "anna", "a")
 	s.says(`globalThis.n = 1; return n`, `1`)
-	file, err := sql.Open("sqlite", filepath.Join(dir, "codemode.db"))
+	file, err := sql.Open("sqlite", filepath.Join(dir, "codemode.db")+"?_pragma=busy_timeout(10000)")
 	if err != nil {
 		t.Fatal(err)
 	}
