@@ -251,17 +251,20 @@ func ended(t *testing.T, e *codemode.Evaluator, run string) *runs.Ended {
 	return nil
 }
 
+// sharedStores are the stores that processes share, as the configuration names them.
+var sharedStores = []struct {
+	name  string
+	store func(*testing.T) string
+}{
+	{"on one machine", func(*testing.T) string { return `"codemode.db"` }},
+	{"in a fleet", func(t *testing.T) string { return fmt.Sprintf("%q", pgtest.Start(t).URL("fleet")) }},
+}
+
 // A process is killed while its runs wait for people. They answer elsewhere, and the runs go on in another process:
 // with what they held in memory, and without a call made twice.
 func TestRunsOutliveTheirProcess(t *testing.T) {
 	t.Parallel() // it waits
-	for _, row := range []struct {
-		name  string
-		store func(*testing.T) string
-	}{
-		{"on one machine", func(*testing.T) string { return `"codemode.db"` }},
-		{"in a fleet", func(t *testing.T) string { return fmt.Sprintf("%q", pgtest.Start(t).URL("fleet")) }},
-	} {
+	for _, row := range sharedStores {
 		t.Run(row.name, func(t *testing.T) {
 			up := newPerformed(t)
 			dir := fleetFolder(t, up, row.store(t))

@@ -13,7 +13,6 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/internal/pgtest"
 	"github.com/codemode-project/codemode/sessions"
 )
 
@@ -346,13 +345,7 @@ func programsOfASession(t *testing.T, e *codemode.Evaluator, role string) {
 // leaves its version there; one that worked leaves the session as it was.
 func TestSessionsOutliveTheirProcess(t *testing.T) {
 	t.Parallel() // it waits
-	for _, row := range []struct {
-		name  string
-		store func(*testing.T) string
-	}{
-		{"on one machine", func(*testing.T) string { return `"codemode.db"` }},
-		{"in a fleet", func(t *testing.T) string { return fmt.Sprintf("%q", pgtest.Start(t).URL("fleet")) }},
-	} {
+	for _, row := range sharedStores {
 		t.Run(row.name, func(t *testing.T) {
 			t.Run("while it waits", func(t *testing.T) {
 				up := newPerformed(t)

@@ -24,7 +24,7 @@ func TestDeterministicRuns(t *testing.T) {
 	const order = `const log = []; const timer = setInterval(() => log.push("timer"), 1);
 		await Promise.all([30, 1, 10].map(async ms => log.push(await codemode.a__sleep(ms)))); clearInterval(timer); `
 	for _, test := range []struct{ name, source, want string }{
-		{"the clock starts where it is told", "return [Date.now(), new Date(), performance.now()]",
+		{"the clock starts at the given time", "return [Date.now(), new Date(), performance.now()]",
 			`[1600000000123,"2020-09-13T12:26:40.123Z",0]`},
 		{"the clock stands still while the program computes",
 			"let n = 0; for (let i = 0; i < 1e6; i++) n += i; return Date.now()", "1600000000123"},

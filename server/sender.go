@@ -109,7 +109,8 @@ func (s *Server) request(c *conversation, a *arguments) (codemode.Request, error
 		IdempotencyKey: key, Principal: c.from.principal, Fingerprint: c.from.fingerprint, ClientSession: c.from.session,
 		Client: c.from.client, Role: a.Role, Preflight: strings.TrimSpace(a.Preflight), Tool: c.request.Params.Name,
 		Input: a.Input, Unchecked: c.from.unchecked, EveryCall: a.ListCalls,
-		Session: a.Session, SessionWait: a.SessionWait, Bound: s.options.Profile != "", Local: s.options.Local && c.from.local,
+		Session: a.Session, SessionWait: a.SessionWait, Bound: s.options.Profile != "",
+		Local: s.options.Local && c.from.local,
 	}, err
 }
 

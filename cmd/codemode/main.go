@@ -18,7 +18,8 @@
 //
 // This package holds the entry point and the commands about one program: run, check, tools, review, login and bench.
 // Larger commands have folders: serve, responder (codemode approvals), rulebook (profiles and explain), auditcmd,
-// sessionscmd, doctor and setup (init). They share cli (streams, exit codes, printing) and launch (flags, files, the Evaluator).
+// sessionscmd, doctor and setup (init). They share cli (streams, exit codes, printing) and launch (flags, files, the
+// Evaluator).
 package main
 
 import (
@@ -110,7 +111,8 @@ func newRoot(s cli.Streams) *cobra.Command {
 	root := cli.NewGroup("codemode", "Runs programs that call tools, as far as a person allows", "",
 		serve.New(s), newRun(s), responder.New(s), serve.NewConsole(s), newCheck(s), newTools(s),
 		newTypes(s), rulebook.NewExplain(s), rulebook.NewProfiles(s), newReview(s),
-		setup.New(s), doctor.New(s), auditcmd.New(s), sessionscmd.New(s), newBench(s), newLogin(s), newLogout(s), newVersion(s),
+		setup.New(s), doctor.New(s), auditcmd.New(s), sessionscmd.New(s), newBench(s), newLogin(s), newLogout(s),
+		newVersion(s),
 		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodesHelp},
 		&cobra.Command{Use: "configuration", Short: "Which configuration file is used", Long: launch.ConfigurationHelp},
 	)

@@ -7,8 +7,8 @@
 // is 0 if all are billed, 1 if some failed, and 2 if the job itself did.
 //
 // With -state a job that was killed can be started again under the same name: no customer is billed twice. Records that
-// were done get their outcome from the store, which keeps the latest 1,000; -skip leaves out lines of which the outcome
-// was written. Records that the kill hit fail, and say what they had done. The others run.
+// were done get their outcome from the store, which keeps the latest 1,000; -skip leaves out lines whose outcome
+// is written already. Records that the kill hit fail, and say what they had done. The others run.
 package main
 
 import (
