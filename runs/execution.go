@@ -89,7 +89,7 @@ func (x *execution) execute(p sandbox.Program) (*sandbox.Result, error) {
 
 // watched is what a resumed program needs besides its image.
 func (x *execution) watched() sandbox.Program {
-	p := sandbox.Program{Lookup: x.program.Lookup, Watch: x.events.watch}
+	p := sandbox.Program{Lookup: x.program.Lookup, Watch: x.events.watch, Watching: x.events.watched}
 	if x.use != nil {
 		p.Earlier = x.earlier
 	}

@@ -11,8 +11,8 @@ import (
 
 // Everybody who looks at a run gets what happens in it from its feed: the Observe of its request, each event in its
 // order, and those who list the runs in progress ([Executor.Running]), who are told that something happened
-// ([Executor.Watch]) and then read the calls and the latest lines. While nobody looks, a feed keeps these lines and
-// does nothing else.
+// ([Executor.Watch]) and then read the calls and the latest lines. While nobody looks, a feed keeps the latest lines
+// each time the program waits, and does nothing else.
 
 // The lines of a console that a feed keeps.
 const (
@@ -49,6 +49,9 @@ func (f *feed) happened() {
 	f.steps.Add(1)
 	f.viewers.tell()
 }
+
+// watched is Program.Watching of the guest.
+func (f *feed) watched() bool { return f.observer != nil || f.viewers.n.Load() > 0 }
 
 // watch is Program.Watch of the guest.
 func (f *feed) watch(printed []sandbox.Line, made *sandbox.Call) {

@@ -15,7 +15,7 @@ func hostPoll(ctx context.Context, _ api.Module, _ []uint64) {
 	if g.run == nil {
 		return // firstGuest asks the guest about itself
 	}
-	g.run.watch(g, nil)
+	g.run.watch(g, nil, false)
 	g.run.performNext()
 	t := now()
 	if t-g.began > slice {

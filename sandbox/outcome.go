@@ -16,7 +16,7 @@ import (
 
 // left collects the part of the result that every run has.
 func (r *Run) left(g *guest) *Result {
-	r.watch(g, nil)
+	r.watch(g, nil, true)
 	t := now()
 	r.countSteps(g)
 	res := &Result{Usage: Usage{CPU: r.cpu, Wall: r.wall(t), Memory: int64(g.mem.Size), Steps: r.steps.made}}
@@ -30,9 +30,9 @@ func (r *Run) left(g *guest) *Result {
 	return res
 }
 
-// watch tells Program.Watch what is new.
-func (r *Run) watch(g *guest, made *Call) {
-	if r.program.Watch == nil {
+// watch tells Program.Watch what is new. idle says that the program waits or has ended.
+func (r *Run) watch(g *guest, made *Call, idle bool) {
+	if p := &r.program; p.Watch == nil || !idle && p.Watching != nil && !p.Watching() {
 		return
 	}
 	if lines := r.newLines(g); made != nil || len(lines) > 0 {

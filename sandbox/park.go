@@ -176,9 +176,9 @@ func (e *Engine) sign(magic, p []byte) []byte {
 // Resume continues a parked run of this engine, or of one with the same guest and
 // the same [Options.ParkKey]. It does not perform the open calls again: their
 // answers come through [Run.Settle], and [Run.Open] has their names and arguments.
-// Later calls go to h. Of p it takes Lookup and Watch; the image holds the rest of the program.
+// Later calls go to h. Of p it takes Lookup, Watch and Watching; the image holds the rest of the program.
 func (e *Engine) Resume(ctx context.Context, image []byte, p Program, h Host) (*Run, error) {
-	return e.resume(ctx, image, Program{Lookup: p.Lookup, Watch: p.Watch}, nil, h)
+	return e.resume(ctx, image, Program{Lookup: p.Lookup, Watch: p.Watch, Watching: p.Watching}, nil, h)
 }
 
 // resume is Resume, of a program of a session if that is not nil. p has what an image cannot hold.

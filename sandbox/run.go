@@ -276,7 +276,7 @@ func (r *Run) loop(g *guest) (*Result, error) {
 		}
 	}
 	for g.shared.uint32(sharedStatus) == statusWaiting {
-		r.watch(g, nil)
+		r.watch(g, nil, true)
 		answers, err := r.wait(g)
 		if errors.Is(err, errRelieved) {
 			return nil, err
@@ -541,7 +541,7 @@ func (r *Run) call(name, args []byte) int32 {
 	if c == nil {
 		return why
 	}
-	r.watch(r.guest, c)
+	r.watch(r.guest, c, false)
 	return int32(c.ID)
 }
 

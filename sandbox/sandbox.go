@@ -27,6 +27,9 @@ type Program struct {
 	// program makes a call, waits or ends, and within milliseconds while it computes. The goroutine that runs the
 	// program calls Watch, so it must not block. Nil is ignored.
 	Watch func(printed []Line, made *Call)
+	// Watching reports whether somebody looks now. While nobody does, Watch gets the lines when the program waits or ends,
+	// and no calls. Nil is true.
+	Watching func() bool
 	// Deterministic makes the run independent of the machine. Nil gives it real randomness and a real clock.
 	Deterministic *Deterministic
 	// Earlier is Lookup for an earlier program of the session, by its number from 1. Only [Session.Start] uses it.

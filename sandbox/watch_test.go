@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/codemode-project/codemode/internal/testwait"
@@ -88,6 +89,29 @@ func TestWatchSeesLinesWhileTheProgramRuns(t *testing.T) {
 	if total > 1000+5*len(result.Console) || len(w.all()) != len(result.Console) || result.ConsoleDropped == 0 {
 		t.Errorf("%d lines with %d bytes came, the result has %d and dropped %d bytes", len(w.all()), total,
 			len(result.Console), result.ConsoleDropped)
+	}
+}
+
+// While nobody watches, lines come when the program waits or ends, and calls do not come; who begins to watch misses no
+// line.
+func TestWatchIsQuietWhileNobodyWatches(t *testing.T) {
+	e := testEngine(t)
+	w := &witness{}
+	var watching atomic.Bool
+	host := func(_ context.Context, c *Call) (json.RawMessage, error) {
+		if c.Name == "s__look" {
+			watching.Store(true)
+		}
+		return nil, nil
+	}
+	_, err := e.Run(t.Context(), Program{Watch: w.watch, Watching: watching.Load, Source: `
+		console.log("a"); const x = codemode.s__x({}); console.log("b"); await x; console.log("c"); await codemode.s__look({});
+		console.log("d"); const y = codemode.s__y({}); console.log("e"); await y`}, host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"log a", "log b", "log c", "log d", "call 3 s__y", "log e"}; !slices.Equal(w.all(), want) {
+		t.Errorf("got %q, want %q", w.all(), want)
 	}
 }
 

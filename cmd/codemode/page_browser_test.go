@@ -665,7 +665,9 @@ func TestAPersonWatchesAProgram(t *testing.T) {
 		"step 1|step 2|step 3|step 4|step 5|<b id=taken>bold</b>\nsecond line" && document.getElementById("taken") === null`)
 	b.look("waits")
 	b.click("go to the questions", `nav a[href$="/"]`)
+	b.until("the question is there", `document.querySelectorAll(".ask").length === 1`)
 	b.answer(0, `.ask button.yes`)
+	b.says(".given.good .state", "done")
 	b.click("look at the programs", `nav a[href$="/running"]`)
 	if got := answerOf(t, answer); !strings.Contains(got, "no more") {
 		t.Errorf("the program got %s", got)
