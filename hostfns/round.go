@@ -129,7 +129,7 @@ func (r *Run) gather() {
 	}
 	first := r.waiting[0]
 	r.mu.Unlock()
-	last, since := 0, time.Now()
+	last, quiet := 0, time.Duration(0)
 	for computing, deciding := 0, 0; computing < int(gatherMost/gatherStep) && deciding < int(gatherDeciding/gatherStep); {
 		calls, waiting := 0, false
 		if first.call.in.Progress != nil {
@@ -139,7 +139,7 @@ func (r *Run) gather() {
 		n, undecided, invoked := len(r.waiting), r.undecided, r.invoked
 		r.mu.Unlock()
 		if n != last || undecided > 0 {
-			last, since = n, time.Now()
+			last, quiet = n, 0
 		}
 		if undecided > 0 {
 			deciding++
@@ -147,13 +147,14 @@ func (r *Run) gather() {
 			computing++
 		}
 		switch {
-		case waiting && undecided == 0 && (invoked >= calls || time.Since(since) >= 4*gatherQuiet):
+		case waiting && undecided == 0 && (invoked >= calls || quiet >= 4*gatherQuiet):
 			return
-		case first.call.in.Progress == nil && time.Since(since) >= gatherQuiet:
+		case first.call.in.Progress == nil && quiet >= gatherQuiet:
 			return
 		}
 		select {
 		case <-time.After(gatherStep):
+			quiet += gatherStep
 		case <-first.ctx.Done():
 			return
 		}
