@@ -202,14 +202,14 @@ func (p *Program) result(tree *ecmascript.Node, f form) {
 	case only == nil:
 		p.Unreturned = p.unreturned(tree)
 	case only.Op == ecmascript.OpFunc || only.Op == ecmascript.OpExpr && only.A.Op == ecmascript.OpFunc:
-		p.surround(only.Start, only.End, "return(", callAfter)
+		p.surround(only.Start, only.End, "return(", ")()")
+		if only.Op == ecmascript.OpFunc && only.A != nil && only.A.Name != "main" {
+			p.origin.Declared, p.origin.DeclaredEnd = true, only.End
+		}
 	case only.Op == ecmascript.OpExpr:
 		p.surround(only.Start, only.End, "return(", ")")
 	}
 }
-
-// callAfter ends the call of a function that surround makes.
-const callAfter = ")()"
 
 // single returns the only statement of a body, if there is no other.
 func single(tree *ecmascript.Node) *ecmascript.Node {

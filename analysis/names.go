@@ -3,7 +3,6 @@ package analysis
 import (
 	_ "embed"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -62,24 +61,14 @@ func (p *Program) InSession(file string, names []string) (*Program, []Problem) {
 	return &in, c.problems
 }
 
-// calledAlone is how esbuild writes a function declaration that result calls.
-var calledAlone = regexp.MustCompile(`^return\((?:async )?function[* ] ?([^ (]+)\(`)
-
 // onlyDeclare takes back the call of a function declaration that is the whole text.
 func (p *Program) onlyDeclare() {
-	at := p.origin.Insert
-	if p.Unread || p.origin.Inserted == 0 {
-		return
-	}
-	m := calledAlone.FindStringSubmatch(p.JS[at:])
-	end := strings.LastIndex(p.JS, callAfter)
-	if m == nil || m[1] == "main" || end < at {
-		return
-	}
-	p.JS = p.JS[:at] + p.JS[at+p.origin.Inserted:end] + p.JS[end+len(callAfter):]
 	o := p.origin
-	p.origin = &origin{Output: o.Output, Start: o.Start, Cut: o.Cut, Width: o.Width, First: o.First, Same: o.Same,
-		whole: o.whole}
+	if !o.Declared {
+		return
+	}
+	p.JS = p.JS[:o.Insert] + p.JS[o.Insert+o.Inserted:o.DeclaredEnd+o.Inserted] + "\n"
+	p.origin = &origin{Output: o.Output, Start: o.Start, Cut: o.Cut, Width: o.Width, First: o.First, whole: o.whole}
 }
 
 // maxNames is how many names of a session a problem lists.

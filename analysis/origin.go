@@ -18,6 +18,8 @@ type origin struct {
 	Cut, Width       int    // where Width bytes were removed
 	Insert, Inserted int    // where bytes were inserted after that
 	First            int    // the line of esbuild's input, from 0, where the program begins
+	Declared         bool   // what is there is the only statement, a function declaration with another name than main
+	DeclaredEnd      int    // where it ends, before the insertion
 	Same             bool   // esbuild read nothing: the JavaScript is the submitted text
 
 	whole *index // the submitted text
