@@ -149,7 +149,7 @@ func (m *memory) add(ctx context.Context, s *store.Session, v *store.Version, q 
 			own += Size(other)
 		}
 	}
-	v.Number, v.Bytes, v.Created = 1, int64(len(image)), time.Now()
+	v.Number, v.Bytes, v.Created = 1, int64(len(about)+len(image)), time.Now()
 	if last := current(s); last != nil {
 		v.Number = last.Number + 1
 	}

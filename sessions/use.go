@@ -202,9 +202,10 @@ func (u *Use) Keep(ctx context.Context, made Made) (*store.Version, error) {
 	if err != nil {
 		return nil, err
 	}
-	if int64(len(image)) > u.rules.Largest {
+	size := len(about) + len(image) // the names of millions of variables make a small image
+	if int64(size) > u.rules.Largest {
 		return nil, fmt.Errorf("the session %q would have %d bytes, and sessions.largest in the configuration is %d: let the "+
-			"program drop what it does not need, or begin a new session", u.row.Name, len(image), u.rules.Largest)
+			"program drop what it does not need, or begin a new session", u.row.Name, size, u.rules.Largest)
 	}
 	v := &store.Version{Run: made.Run, Guest: engine.Hash(), About: stored(about), Image: stored(image)}
 	err = u.table.PutSession(ctx, u.row, v, made.Row, quota(u.rules))
@@ -212,7 +213,7 @@ func (u *Use) Keep(ctx context.Context, made Made) (*store.Version, error) {
 	case errors.Is(err, store.ErrQuota):
 		return nil, u.keeper.full(ctx, u.table, u.row, u.rules, fmt.Sprintf(
 			"with its %d bytes the sessions of this principal have more than the %d bytes of sessions.bytes in the "+
-				"configuration", len(image), u.rules.Bytes))
+				"configuration", size, u.rules.Bytes))
 	case errors.Is(err, store.ErrNotFound):
 		return nil, fmt.Errorf("the session %q was deleted while the program ran", u.row.Name)
 	case err != nil:

@@ -31,7 +31,7 @@ type Version struct {
 	Number  int64 // from 1 in each session; PutSession sets it
 	Run     string
 	Guest   string // sha256 of quickjs.wasm
-	Bytes   int64  // of the image
+	Bytes   int64  // of About and Image
 	Created time.Time
 
 	// About is what the host knows of it, in JSON. Both functions read a stored version, or return what a new one has.
@@ -46,7 +46,7 @@ func (v *Version) bound(part string, s *Session) string {
 // A Quota is what the sessions of one owner may have together, and how many versions each one keeps.
 type Quota struct {
 	Sessions int
-	Bytes    int64 // of all images
+	Bytes    int64 // of all versions
 	Versions int
 }
 
@@ -152,7 +152,7 @@ func (d *DB) addVersion(ctx context.Context, tx *sql.Tx, s *Session, v *Version,
 		s.ID).Scan(&v.Number); err != nil {
 		return err
 	}
-	v.Bytes = int64(len(image))
+	v.Bytes = int64(len(about) + len(image))
 	if _, err := tx.ExecContext(ctx, `INSERT INTO session_versions
 		(session, number, run, guest, bytes, about, image, created) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, s.ID, v.Number,
 		v.Run, v.Guest, v.Bytes, d.seal.close(about, versionsTable, s.ID, v.bound("about", s)),
