@@ -287,6 +287,7 @@ func (e *Evaluator) Check(ctx context.Context, r Request) (*preflight.Plan, erro
 func (e *Evaluator) Gate(o owntools.Options) (*owntools.Gate, error) {
 	return owntools.New(owntools.Parts{
 		Log: e.log, Life: e.life, Rules: e.rules, Tools: e.tools, People: e.people, Record: e.record,
+		Budgets: e.runs.Budgets,
 	}, o)
 }
 

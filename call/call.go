@@ -40,5 +40,12 @@ type Tool struct {
 	Resource bool
 }
 
+// A Charge is what a call costs the budgets of whoever makes it.
+type Charge struct {
+	Principal, Profile string
+	Tool               *Tool
+	Bytes              int64 // of the arguments, or of the answer
+}
+
 // ReadOnly reports whether the upstream says that the tool changes nothing.
 func (t *Tool) ReadOnly() bool { return t.Annotations["readOnlyHint"] == true }

@@ -60,6 +60,7 @@ type Config struct {
 	store    *writtenStore
 	results  *Results
 	sessions *Sessions
+	budgets  *[]Budget
 }
 
 // UsualPreflightLifetime is how long a check stays valid if no file sets it.

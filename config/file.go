@@ -80,6 +80,7 @@ func (b *builder) read() {
 		settings.Key("outputValidation", func(n strictjson.Value) { b.validateOutputs(n, b.validation(n)) }),
 		settings.Key("store", func(n strictjson.Value) { process(b, n, &b.config.store, b.store) }),
 		settings.Key("results", func(n strictjson.Value) { process(b, n, &b.config.results, b.results) }),
+		settings.Key("budgets", func(n strictjson.Value) { process(b, n, &b.config.budgets, b.budgets) }),
 		settings.Key("sessions", func(n strictjson.Value) { process(b, n, &b.config.sessions, b.sessions) }),
 		settings.Key("capacity", func(n strictjson.Value) { process(b, n, &b.config.Capacity, b.capacity) }),
 		settings.Key("http", func(n strictjson.Value) { process(b, n, &b.config.http, b.http) }),

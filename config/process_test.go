@@ -110,6 +110,7 @@ func TestEveryKeyIsCheckedAtOnce(t *testing.T) {
 "console": {"adress": "127.0.0.1:7391"},
 "responder": {"start": "always"},
 "sessions": {"keep": "9000h", "largest": "1KiB", "number": 0, "versions": 1001},
+"budgets": [{"id": "a", "calls": 1, "writes": 2, "every": "week"}, {"id": "a", "tool": "[", "each": ["me"]}],
 "evaluation": {"profiles": {"p": {"denylst": []}}}}`))
 	problems, _ := err.(Problems)
 	want := []string{
@@ -121,7 +122,9 @@ func TestEveryKeyIsCheckedAtOnce(t *testing.T) {
 		`6:88 "number"`, `7:18 the URL of a database`, `7:47 "durability"`, `7:65 "keep"`, `8:31 a token must not`,
 		`8:42 the entry has no token`, `8:73 "grace"`, `9:13 unknown key "adress"`, `10:24 "responder"`,
 		`11:22 sessions are kept for at most 90 days`, `11:42 "largest" must be at least 1MiB`, `11:60 "number"`,
-		`11:75 a session keeps at most 1000 versions`, `12:35 unknown key "denylst"`,
+		`11:75 a session keeps at most 1000 versions`, `12:37 a budget counts one thing`, `12:59 "every"`, `12:68 the budget has no "calls", "writes" or "bytes"`,
+		`12:68 the budget has no "every"`, `12:75 two budgets have the id "a"`, `12:89 [ is never closed`, `12:102 an entry of "each"`,
+		`13:35 unknown key "denylst"`,
 	}
 	if len(problems) != len(want) {
 		t.Fatalf("got %d problems, want %d:\n%v", len(problems), len(want), err)

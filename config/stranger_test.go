@@ -48,6 +48,7 @@ var strangersKeys = map[string]strangersKey{
 	"capacity/**": {nothing,
 		[]string{`{"guestMemory": "1048576MiB", "waitingRuns": 100000, "waitingMemory": "1048576MiB", "sessions": 100000, "requests": 100000, "programText": "1048576MiB"}`}},
 	"results/**": {nothing, []string{`false`, `{"keep": "720h", "largest": "256MiB", "bytes": "1048576MiB", "number": 1000000}`}},
+	"budgets/**": {nothing, []string{`[{"id": "a", "calls": 1000000, "every": "day"}]`, `[]`}},
 	"sessions/**": {nothing,
 		[]string{`false`, `{"keep": "2160h", "largest": "256MiB", "bytes": "1048576MiB", "number": 1000000, "versions": 1000}`}},
 	"store/**": {nothing, []string{`"evil.db"`, `{"key": "evil"}`,
@@ -296,6 +297,7 @@ func checkStranger(t *testing.T, path, own, file, may string) {
 	}
 	same("builtin", before.Builtin, after.Builtin)
 	same("results", before.KeptResults(), after.KeptResults())
+	same("budgets", before.Budgets(), after.Budgets())
 	same("sessions", before.Sessions(), after.Sessions())
 	same("store", before.storeSource(), after.storeSource())
 	if before.http != after.http || before.Console != after.Console || before.Responder != after.Responder {

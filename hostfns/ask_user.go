@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"github.com/codemode-project/codemode/call"
 )
@@ -68,7 +69,11 @@ func asDenied(err error) error {
 	return denied(AskUser, call.CodeDenied, err.Error(), "")
 }
 
-// A LimitError names the limit of the profile that keeps a program from asking.
-type LimitError struct{ Limit string }
+// A LimitError names the limit that keeps a program from asking or calling.
+type LimitError struct {
+	Limit  string    // a sentence
+	Budget string    // the id of a budget beyond one run, see [Budgets]; else ""
+	Until  time.Time // when there is room again; zero means not in this run
+}
 
 func (e *LimitError) Error() string { return e.Limit }

@@ -98,6 +98,11 @@ func (r *Run) admit(ctx context.Context, c *callState) (context.Context, error) 
 			return refuse(asInvalid(c.tool.Name, err), "error")
 		}
 	}
+	if b := r.info.Budgets; b != nil { // before a person is asked in vain
+		if err := b.Full(r.charge(c)); err != nil {
+			return r.beyond(ctx, c, err)
+		}
+	}
 	if c.decision.Verdict == call.Ask {
 		return r.approve(ctx, c, false)
 	}
@@ -117,6 +122,11 @@ func (r *Run) approve(ctx context.Context, c *callState, before bool) (context.C
 func (r *Run) authorise(ctx context.Context, c *callState) (context.Context, error) {
 	if ctx.Err() != nil {
 		return nil, r.refuse(ctx, c, runEnded(c), "error")
+	}
+	if b := r.info.Budgets; b != nil {
+		if err := b.Charge(ctx, r.charge(c)); err != nil {
+			return r.beyond(ctx, c, err)
+		}
 	}
 	switch err := r.gate.deps.Recorder.Record(ctx, r.entry(KindRunning, c)); {
 	case err != nil && ctx.Err() != nil:
@@ -202,6 +212,7 @@ func (r *Run) send(ctx context.Context, c *callState) (value json.RawMessage, fa
 	defer over()
 	reply, err := r.gate.deps.Sender.Send(sending, &call.Call{Number: c.Call, Tool: c.tool, Args: c.args}, clock.pause)
 	r.read(c, reply, err)
+	r.weigh(ctx, c, reply)
 	if err == nil && reply != nil {
 		outcome = "ok"
 		if x := r.checkOutput(ctx, c, reply); x != nil {

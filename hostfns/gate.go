@@ -65,6 +65,7 @@ type RunInfo struct {
 	Written []WrittenCall
 
 	Policy   Policy   // nil denies every call
+	Budgets  Budgets  // nil bounds nothing beyond the run
 	Prompter Prompter // nil reaches nobody
 
 	// Refused is called each time a person refuses a call of this run, with the number of refusals so far. It may end
@@ -120,12 +121,14 @@ type Run struct {
 	calls     []*callState
 	seen      map[string]int        // how often each call was made, by tool and arguments
 	refused   map[string]*Exception // refusals by a person, or because nobody could be asked, likewise
-	asks      int
-	invoked   int // invocations, of tools and of host functions
-	refusals  int // by people
-	taint     taint
-	blocks    []Block
-	emitted   []string // handles of blocks
+	// beyondBudget are the budgets that the record says had no room.
+	beyondBudget map[string]bool
+	asks         int
+	invoked      int // invocations, of tools and of host functions
+	refusals     int // by people
+	taint        taint
+	blocks       []Block
+	emitted      []string // handles of blocks
 
 	isKept     map[string]int  // by handle of a block, its bytes
 	isEmitted  map[string]bool // by handle

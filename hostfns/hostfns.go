@@ -85,6 +85,17 @@ type Sender interface {
 	Send(ctx context.Context, c *call.Call, pause func() (resume func())) (*Reply, error)
 }
 
+// Budgets bound what calls use in all runs together.
+type Budgets interface {
+	// Charge counts a call that is about to be sent. After an error the call is not sent, and not counted: a
+	// [*LimitError] says that it does not fit.
+	Charge(ctx context.Context, c *call.Charge) error
+	// Full returns the error of Charge, as far as it is known already. It counts nothing.
+	Full(c *call.Charge) error
+	// Answered counts the bytes of the answer to a call that was charged.
+	Answered(ctx context.Context, c *call.Charge)
+}
+
 // A Reply is an upstream's answer.
 type Reply struct {
 	// Value is the result of the program's await.

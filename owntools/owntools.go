@@ -42,6 +42,8 @@ type Parts struct {
 	Tools  *registry.Registry
 	People *asking.People
 	Record *recorder.Recorder
+	// Budgets bound what all runs use together.
+	Budgets hostfns.Budgets
 }
 
 // A Gate decides, asks about and records the calls of one run. Many goroutines may use it. [New] makes it.
@@ -134,6 +136,7 @@ func New(parts Parts, o Options) (*Gate, error) {
 	g.run = gate.Run(hostfns.RunInfo{
 		ID: g.id, Profile: cmp.Or(r.Profile, policy.ProfileName()),
 		Principal: r.Principal, Client: r.Client, Session: r.ClientSession, Role: r.Role, Policy: policy, Prompter: prompter,
+		Budgets:     parts.Budgets,
 		CallTimeout: parts.Rules.CallTimeout(policy.Profile()), ArgumentBytes: limits.ArgumentBytes,
 		Refused: func(n int) {
 			if p := policy.Profile(); p != nil && n >= p.Bounded(profiles.Limits{Refusals: runs.DefaultRefusals}).Refusals {

@@ -14,6 +14,7 @@ import (
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/preflight"
 
+	"github.com/codemode-project/codemode/budgets"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/registry"
@@ -57,6 +58,7 @@ type Executor struct {
 	parked      *waitingRuns
 	Results     *results.Keeper  // what did not fit into the replies of runs
 	Sessions    *sessions.Keeper // in which programs go on where others ended
+	Budgets     *budgets.Keeper  // which bound what all runs use
 	texts       textBudget
 
 	viewers viewers
@@ -75,6 +77,7 @@ func New(o Options) *Executor {
 	}
 	e.engine = sync.OnceValues(e.newEngine)
 	e.Results = &results.Keeper{Record: o.Record}
+	e.Budgets = &budgets.Keeper{Record: o.Record, Config: o.Rules.Config, Log: o.Log}
 	e.Sessions = &sessions.Keeper{Record: o.Record, Engine: func() (sessions.Engine, error) { return e.engine() }}
 	return e
 }

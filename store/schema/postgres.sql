@@ -274,6 +274,14 @@ BEGIN RAISE EXCEPTION 'a version does not change'; END $$;
 CREATE TRIGGER session_versions_fixed BEFORE UPDATE ON session_versions
 FOR EACH ROW EXECUTE FUNCTION session_versions_guard();
 
+-- What is used of a budget in its window, by budget and by whom.
+CREATE TABLE budgets (
+  name    text   PRIMARY KEY NOT NULL,
+  began   bigint NOT NULL, -- the window
+  used    bigint NOT NULL,
+  expires bigint NOT NULL  -- the end of the window
+);
+
 -- Every replica hears of every change; signs of life are none.
 CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -257,3 +257,11 @@ CREATE TABLE session_versions (
 
 CREATE TRIGGER session_versions_fixed BEFORE UPDATE ON session_versions
 BEGIN SELECT RAISE(ABORT, 'a version does not change'); END;
+
+-- What is used of a budget in its window, by budget and by whom.
+CREATE TABLE budgets (
+  name    TEXT    PRIMARY KEY NOT NULL,
+  began   INTEGER NOT NULL, -- the window
+  used    INTEGER NOT NULL,
+  expires INTEGER NOT NULL  -- the end of the window
+) STRICT;

@@ -1,0 +1,165 @@
+package codemode_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/store"
+)
+
+// awaitRoom returns when there is room for what a test does soon in a minute, an hour or a day.
+func awaitRoom(window, room time.Duration) {
+	if left := time.Until(time.Now().Truncate(window).Add(window)); left < room {
+		time.Sleep(left) // until the next window
+	}
+}
+
+const tries = `
+	const arguments_ = {filesystem__read_text_file: {path: "a.md"}, filesystem__write_file: {path: "new.md", content: "x"}, time__now: {}}
+	const outcomes = []
+	for (const tool of input) {
+		try { await codemode[tool](arguments_[tool]); outcomes.push("ok") }
+		catch (e) { outcomes.push(e.budget ?? e.message) }
+	}
+	return outcomes.join(" ")`
+
+func TestBudgets(t *testing.T) {
+	t.Parallel()
+	everyStore(t, func(t *testing.T, open func(*testing.T, string) *codemode.Evaluator) {
+		const read, write = "filesystem__read_text_file", "filesystem__write_file"
+		for _, test := range []struct{ why, budgets, principals, tools, want string }{
+			{"calls of every principal", `{"id": "a", "calls": 3, "every": "hour"}`, "anna bert", read, "ok ok ok a|ok ok ok a"},
+			{"of all together", `{"id": "a", "calls": 3, "every": "day", "each": []}`, "anna bert", read, "ok ok ok a|a a a a"},
+			{"of one profile", `{"id": "a", "calls": 0, "every": "day", "profile": "other"}`, "anna", read, "ok ok ok ok"},
+			{"of this profile", `{"id": "a", "calls": 0, "every": "day", "profile": "p"}`, "anna", read, "a a a a"},
+			{"of some tools", `{"id": "a", "tool": "*__write_*", "calls": 1, "every": "day"}`, "anna", read + " " + write,
+				"ok ok ok ok ok a a a"},
+			{"of each tool", `{"id": "a", "calls": 2, "every": "minute", "each": ["tool"]}`, "anna", read + " " + write,
+				"ok ok a a ok ok a a"},
+			{"of each server", `{"id": "a", "calls": 2, "every": "minute", "each": ["server"]}`, "anna", read + " time__now",
+				"ok ok a a ok ok a a"},
+			{"writes, when nobody believes the server", `{"id": "a", "writes": 1, "every": "hour"}`, "anna", read, "ok a a a"},
+			{"the first budget without room", `{"id": "b", "calls": 9, "every": "hour"}, {"id": "a", "calls": 1, "every": "hour"}`,
+				"anna", read, "ok a a a"},
+			{"bytes of arguments and answers", `{"id": "a", "bytes": 90, "every": "hour"}`, "anna", read, "ok ok ok a"},
+		} {
+			t.Run(test.why, func(t *testing.T) {
+				e := open(t, `{"budgets": [`+test.budgets+`], "evaluation": {"profiles": {"p": {"allowlist": ["*"]}, "other": {}}}}`)
+				awaitRoom(time.Minute, 10*time.Second)
+				var got []string
+				for principal := range strings.FieldsSeq(test.principals) {
+					var tools []string
+					for tool := range strings.FieldsSeq(test.tools) {
+						tools = append(tools, tool, tool, tool, tool)
+					}
+					input := fmt.Sprintf("[\"%s\"]", strings.Join(tools, `","`))
+					r, err := e.Eval(t.Context(), codemode.Request{Principal: principal, Profile: "p", Code: tries,
+						Input: []byte(input)})
+					if err != nil {
+						t.Fatal(r.Text(err))
+					}
+					got = append(got, strings.Trim(string(r.Value), `"`))
+				}
+				if s := strings.Join(got, "|"); s != test.want {
+					t.Errorf("got %s, want %s", s, test.want)
+				}
+			})
+		}
+	})
+}
+
+// A program learns when it can go on. The record has a refusal once, and nobody is asked in vain.
+func TestABudgetThatIsUsedUp(t *testing.T) {
+	t.Parallel()
+	awaitRoom(24*time.Hour, time.Minute)
+	e := open(t, `{"budgets": [{"id": "mine", "calls": 1, "every": "day"}], "evaluation": {"profiles": {
+		"p": {"allowlist": ["time__now"], "asklist": ["filesystem__*"]}}}}`,
+		withRecord(t))
+	r, err := e.Eval(t.Context(), codemode.Request{Principal: "anna", Profile: "p", Code: `
+		await codemode.time__now({})
+		for (let i = 0; i < 100; i++) await codemode.time__now({}).catch(() => 1)
+		return await codemode.filesystem__read_text_file({path: "a.md"}).catch(e => [e.name, e.reason, e.budget, e.until,
+			e.retryable, e.retryAfter > 0 && e.retryAfter <= 86401, e.detail])`})
+	if err != nil {
+		t.Fatal(r.Text(err))
+	}
+	end := time.Now().UTC().Truncate(24 * time.Hour).Add(24 * time.Hour).Format(time.RFC3339)
+	want := fmt.Sprintf(`["ToolCallDeniedError","limit","mine","%s",true,true,"the budget \"mine\" (1 calls a day for principal `+
+		`anna) has no room for it until %[1]s"]`, end)
+	if string(r.Value) != want {
+		t.Errorf("got  %s\nwant %s", r.Value, want)
+	}
+	kinds := map[string]int{}
+	if err := e.Record().Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	db, err := e.Record().DB(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := audit.Entries(t.Context(), db, store.Query{}, func(e *audit.Entry) error {
+		kinds[e.Kind+" "+e.State]++
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if kinds["call running"] != 1 || kinds["call refused"] != 1 || kinds["call asked"] != 0 {
+		t.Errorf("the record has %v", kinds)
+	}
+}
+
+// Four replicas and a thousand runs at once use a budget up, and nothing more.
+func TestBudgetsOfAFleet(t *testing.T) {
+	for _, row := range sharedStores {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			up := newPerformed(t)
+			up.takes = 0
+			dir := fleetFolder(t, up, row.store(t))
+			path := filepath.Join(dir, "codemode.json")
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			const replicas, runs, most = 4, 1000, 700
+			text = fmt.Appendf(nil, `{"budgets": [{"id": "all", "calls": %d, "every": "day"}], %s`, most, text[1:])
+			if err := os.WriteFile(path, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var all []*codemode.Evaluator
+			for range replicas {
+				e, _ := newReplica(t, dir)
+				defer e.Close(context.WithoutCancel(t.Context()))
+				all = append(all, e)
+			}
+			awaitRoom(24*time.Hour, 5*time.Minute)
+			var mu sync.Mutex
+			got := map[string]int{}
+			var group sync.WaitGroup
+			slots := make(chan struct{}, 64)
+			for i := range runs {
+				group.Go(func() {
+					slots <- struct{}{}
+					defer func() { <-slots }()
+					r, err := all[i%replicas].Eval(t.Context(), codemode.Request{Principal: "anna", Profile: "q",
+						Code: `return await codemode.up__first({}).then(() => "ok", e => e.budget ?? e.message)`})
+					mu.Lock()
+					defer mu.Unlock()
+					got[fmt.Sprint(string(r.Value), err)]++
+				})
+			}
+			group.Wait()
+			if sent := up.times()["first {}"]; sent != most || got[`"ok"<nil>`] != most || got[`"all"<nil>`] != runs-most {
+				t.Errorf("%d calls reached the server; %v", sent, got)
+			}
+		})
+	}
+}
