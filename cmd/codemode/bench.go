@@ -28,7 +28,7 @@ func newBench(s cli.Streams) *cobra.Command {
 
 func newBenchIsolation(s cli.Streams) *cobra.Command {
 	var dir, format, filter, shard, out string
-	var once, verbose bool
+	var once, sessions, verbose bool
 	cmd := &cobra.Command{
 		Use:   "isolation",
 		Short: "Run the attack suite against this build",
@@ -46,6 +46,10 @@ the others several at once. Progress is printed on standard error.
 A program is the body of an async function. It has codemode.echo(x), slow({ms}), fail()
 and secret(), which is denied; 3 s, 64 MiB and 16 calls in flight. Outcomes are value,
 error, timeout, memory and denied; "also" lists others that are accepted.
+
+With --session each is a program of a session, which must be as before if it is stopped,
+beside another session, which must never change. A program with a name that nothing declares
+is refused in a session, which is accepted too.
 
 Exit codes: 0 if every case was accepted and nothing is left over, 1 if not, 2 if the
 command or the suite is wrong, 5 if the suite could not run or the report could not be
@@ -82,7 +86,7 @@ written, 130 if interrupted. --out changes its file only when the report is comp
 			bar := newBar(s.Err)
 			report, err := bench.Isolation(cmd.Context(), bench.IsolationOptions{
 				Wasm: quickjs.Wasm(), CacheDir: launch.CacheDir(), Worker: s.Worker,
-				Once: once, Progress: bar.show,
+				Once: once, Sessions: sessions, Progress: bar.show,
 			}, suite)
 			bar.clear()
 			if err != nil {
@@ -96,6 +100,7 @@ written, 130 if interrupted. --out changes its file only when the report is comp
 		strings.Join(bench.IsolationFormats, ", ")+"; by default the extension of --out decides")
 	cmd.Flags().StringVar(&filter, "filter", "", "only cases whose file or class matches this pattern, such as 's04_*'")
 	cmd.Flags().BoolVar(&once, "once", false, "run each program once instead of twice in a row")
+	cmd.Flags().BoolVar(&sessions, "session", false, "run each program in a session that has state, beside another session")
 	cmd.Flags().StringVar(&shard, "shard", "",
 		"only one part of the cases: 2/3 is the second of three disjoint parts")
 	cmd.Flags().StringVar(&out, "out", "", "write the complete report to this file instead of standard output")

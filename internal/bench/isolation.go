@@ -28,6 +28,10 @@ type IsolationOptions struct {
 	// Once runs each program once. Otherwise each runs twice in a row, and the second run must end like the first: it
 	// gets the same guest, which may have leftovers.
 	Once bool
+	// Sessions runs each case as a program of a session that has state, beside another session. Its end has to be that of
+	// the case, or it is refused because nothing declares a name that it uses. Nothing of one session may be in
+	// another, and nothing of a stopped program in its session.
+	Sessions bool
 	// Parallel is how many cases run at once, among those that test neither time nor memory; zero is one for each
 	// processor. With Busy it is one.
 	Parallel int
@@ -69,6 +73,7 @@ func Isolation(ctx context.Context, o IsolationOptions, s *Suite) (*IsolationRep
 	r := &isolation{
 		engine: engine, limits: o.limits(), reader: &analysis.Reader{},
 		gate: hostfns.NewGate(hostfns.Deps{Tools: tools{}, Recorder: tools{}, Sender: tools{}}), rounds: 2,
+		sessions: o.Sessions,
 	}
 	if o.Once {
 		r.rounds = 1
@@ -81,7 +86,7 @@ func Isolation(ctx context.Context, o IsolationOptions, s *Suite) (*IsolationRep
 		return nil, fmt.Errorf("the sandbox does not work even before the first case: %s", problem)
 	}
 	before, started := levels(), time.Now()
-	report := &IsolationReport{Guest: engine.Hash(), Started: started.UTC(), Cases: make([]CaseResult, len(s.Cases))}
+	report := &IsolationReport{Guest: engine.Hash(), Sessions: o.Sessions, Started: started.UTC(), Cases: make([]CaseResult, len(s.Cases))}
 	done, err := r.atOnce(ctx, o, s, report.Cases)
 	if err != nil {
 		return nil, err
@@ -122,6 +127,8 @@ type isolation struct {
 	limits sandbox.Limits
 	reader *analysis.Reader
 	rounds int // of each case
+
+	sessions bool
 }
 
 // atOnce runs the cases that can run beside others. It counts those that ended as expected, and stores their results at
@@ -211,25 +218,34 @@ type verdict struct {
 	value   json.RawMessage
 	detail  string
 	took    time.Duration
+	refused bool   // see errUndeclared
+	leak    string // what it left where nothing may be left
 }
 
 // once runs a program like every program: through analysis, the sandbox and the Gate.
 func (r *isolation) once(ctx context.Context, c *Case) verdict {
+	if r.sessions {
+		return r.onceInSession(ctx, c)
+	}
 	started := time.Now()
 	gate := admit(r.gate, r.limits)
 	value, err := r.evaluate(ctx, c.File, c.source, gate.call)
-	v := verdict{outcome: outcomeOf(err, gate), value: value, took: time.Since(started)}
-	if err != nil {
-		v.detail = err.Error()
-		if ended, ok := errors.AsType[*sandbox.Error](err); ok && ended.Kind != sandbox.Threw {
-			v.detail = ended.Kind.String() + ": " + v.detail
-		}
-	}
+	v := verdict{outcome: outcomeOf(err, gate), value: value, took: time.Since(started), detail: detailOf(err)}
 	gate.run.End()
 	return v
 }
 
-func (r *isolation) evaluate(ctx context.Context, name, source string, h sandbox.Host) (json.RawMessage, error) {
+func detailOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	if ended, ok := errors.AsType[*sandbox.Error](err); ok && ended.Kind != sandbox.Threw {
+		return ended.Kind.String() + ": " + err.Error()
+	}
+	return err.Error()
+}
+
+func (r *isolation) compile(ctx context.Context, name, source string) (*analysis.Program, error) {
 	if limit := sandbox.DefaultLimits().ProgramBytes; len(source) > limit {
 		return nil, fmt.Errorf("refused: the program has %d bytes, the limit is %d", len(source), limit)
 	}
@@ -239,6 +255,14 @@ func (r *isolation) evaluate(ctx context.Context, name, source string, h sandbox
 	}
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("refused: %s", problems[0])
+	}
+	return program, nil
+}
+
+func (r *isolation) evaluate(ctx context.Context, name, source string, h sandbox.Host) (json.RawMessage, error) {
+	program, err := r.compile(ctx, name, source)
+	if err != nil {
+		return nil, err
 	}
 	result, err := r.engine.Run(ctx, sandbox.Program{Source: program.JS, Name: name, Limits: r.limits,
 		Lookup: program.Lookup}, h)
