@@ -92,12 +92,12 @@ func (r *isolation) onceInSession(ctx context.Context, c *Case) (v verdict) {
 	if err != nil {
 		return verdict{outcome: Error, leak: "no session could be made for it: " + err.Error()}
 	}
-	defer mine.Close()
+	defer func() { mine.Close() }() // it may be another one by then
 	other, err := r.newRoom(ctx)
 	if err != nil {
 		return verdict{outcome: Error, leak: "no session could be made beside it: " + err.Error()}
 	}
-	defer other.Close()
+	defer func() { other.Close() }()
 	before, started := mine.Programs(), time.Now()
 	gate := admit(r.gate, r.limits)
 	value, err := r.tell(ctx, mine, c.File, c.source, gate.call)
