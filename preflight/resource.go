@@ -10,7 +10,7 @@ import (
 
 // HostFunctions are the functions that a program may call and that are not tools.
 var HostFunctions = map[string]bool{
-	"search": true, "search_tools": true, "get_tools": true, "emit": true, hostfns.Load: true,
+	"search": true, "search_tools": true, "get_tools": true, "emit": true, "keep": true, hostfns.Load: true,
 	hostfns.AskUser: true, hostfns.ReadResource: true,
 }
 

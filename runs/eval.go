@@ -296,7 +296,7 @@ func (x *execution) info() hostfns.RunInfo {
 		ID: x.resp.Run, Profile: cmp.Or(r.Profile, policy.ProfileName()), Principal: r.Principal, Client: r.Client,
 		Session: r.ClientSession, Role: r.Role, Script: r.Script,
 		Policy: policy, Prompter: x.asking, Leaving: x.leaving, Written: preflight.Written(x.program, policy.Profile()),
-		Results: x.results(), LoadBytes: x.loadBytes(), Left: x.left(),
+		Results: x.results(), LoadBytes: x.loadBytes(), Keep: x.keepContent, Left: x.left(),
 		CallTimeout: x.e.rules.CallTimeout(policy.Profile()), ArgumentBytes: x.limits.ArgumentBytes,
 		Refused: func(n int) {
 			if p := policy.Profile(); p != nil && n >= p.Bounded(profiles.Limits{Refusals: DefaultRefusals}).Refusals {
