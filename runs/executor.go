@@ -18,6 +18,7 @@ import (
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/registry"
 	"github.com/codemode-project/codemode/results"
+	"github.com/codemode-project/codemode/runs/feed"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/sessions"
 )
@@ -59,7 +60,7 @@ type Executor struct {
 	Sessions    *sessions.Keeper // in which programs go on where others ended
 	texts       textBudget
 
-	viewers viewers
+	viewers feed.Viewers
 
 	mu         sync.Mutex
 	executions map[*execution]bool // the runs under way

@@ -13,6 +13,7 @@ import (
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/preflight"
+	"github.com/codemode-project/codemode/runs/feed"
 	"github.com/codemode-project/codemode/sandbox"
 )
 
@@ -214,7 +215,9 @@ func (r *Response) consoleText(room int) string {
 
 const consoleHead = "\nconsole:\n"
 
-func consoleLine(line sandbox.Line) string { return "  " + lineText(line) + "\n" }
+func consoleLine(line sandbox.Line) string {
+	return "  " + feed.Event{Kind: feed.Printed, Line: line}.String() + "\n"
+}
 
 func roughly(d time.Duration) time.Duration {
 	switch {
