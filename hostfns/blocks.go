@@ -9,9 +9,9 @@ import (
 	"slices"
 )
 
-// HandleKey is the member that makes an object in a value a handle. A handle refers to an image, audio or resource that
+// handleKey is the member that makes an object in a value a handle. A handle refers to an image, audio or resource that
 // stays on the host.
-const HandleKey = "$block"
+const handleKey = "$block"
 
 // A Block is content that stayed on the host. Handle refers to it in values.
 type Block struct {
@@ -123,7 +123,7 @@ const (
 // handleIn reads a handle of the run.
 func (r *Run) handleIn(raw json.RawMessage) (id string, ok bool) {
 	var handle map[string]json.RawMessage
-	if json.Unmarshal(raw, &handle) != nil || json.Unmarshal(handle[HandleKey], &id) != nil {
+	if json.Unmarshal(raw, &handle) != nil || json.Unmarshal(handle[handleKey], &id) != nil {
 		return "", false
 	}
 	r.mu.Lock()

@@ -76,7 +76,7 @@ type RunInfo struct {
 	// entry. Nil means never.
 	Leaving func() bool
 
-	// Results are what earlier runs kept; nil disables [Load]. LoadBytes bounds what one call of it returns.
+	// Results are what earlier runs kept; nil disables the function load. LoadBytes bounds what one call of it returns.
 	Results   Results
 	LoadBytes int
 
@@ -209,7 +209,7 @@ func (r *Run) begin(in Invocation) *callState {
 		return nil
 	}
 	r.invoked++
-	if r.functions[in.Name] != nil || in.Name == AskUser || in.Name == Load && r.info.Results != nil {
+	if r.functions[in.Name] != nil || in.Name == askUserName || in.Name == loadName && r.info.Results != nil {
 		return &callState{}
 	}
 	c := &callState{Report: Report{Call: in.ID, Tool: in.Name}, before: Counters{Calls: len(r.calls)}, in: in,

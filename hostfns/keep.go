@@ -13,7 +13,7 @@ import (
 //
 //	const uri = await codemode.keep(picture) // "codemode://results/HANDLE"
 //
-// With the URI later programs of the principal get it again, see [Load], and clients read it. It reaches no upstream,
+// With the URI later programs of the principal get it again, see loadName, and clients read it. It reaches no upstream,
 // so no rule decides it; it is recorded.
 const keepName = "keep"
 
@@ -100,7 +100,7 @@ func textIn(m map[string]json.RawMessage, key string) string {
 // handle makes the content one of the run, which stays on the host, and returns its handle for the program.
 func (r *Run) handle(c *Content) (json.RawMessage, error) {
 	id := rand.Text()[:16]
-	value := map[string]any{HandleKey: id, "type": c.Type, "mimeType": c.MIMEType, "bytes": len(c.Bytes)}
+	value := map[string]any{handleKey: id, "type": c.Type, "mimeType": c.MIMEType, "bytes": len(c.Bytes)}
 	inner := map[string]any{"mimeType": c.MIMEType}
 	block := inner
 	if c.Type == "resource" {

@@ -11,7 +11,7 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// Load is the function that reads a result that an earlier run of the same principal kept:
+// loadName is the function that reads a result that an earlier run of the same principal kept:
 //
 //	await codemode.load(handle)                                             // all of it
 //	await codemode.load(handle, {pointer: "/items", from: 200, count: 100}) // elements of an array
@@ -23,7 +23,7 @@ import (
 // pointer is a JSON Pointer (RFC 6901). from and count select elements of an array, members of an object, or characters
 // of a text. It reaches no upstream, so no rule decides it; it is recorded. A run that loads what an untrusted server
 // may have written has read it.
-const Load = "load"
+const loadName = "load"
 
 // Results are the kept results of earlier runs. Many goroutines may call it.
 type Results interface {
@@ -52,26 +52,26 @@ type Loaded struct {
 func (r *Run) load(ctx context.Context, in Invocation) (json.RawMessage, error) {
 	handle, part, err := loadArguments(in.Args)
 	if err != nil {
-		return nil, invalidArguments(Load, err)
+		return nil, invalidArguments(loadName, err)
 	}
 	loaded, failed := r.info.Results.Load(ctx, r.info.Principal, handle, part, r.info.LoadBytes)
 	if wrong, ok := errors.AsType[*ArgumentError](failed); ok {
-		return nil, invalidArguments(Load, wrong)
+		return nil, invalidArguments(loadName, wrong)
 	}
 	if failed != nil {
 		r.gate.deps.Log.Error("reading a kept result failed", "run", r.info.ID, "error", failed)
-		return nil, &Exception{Class: "Error", Message: Load + ": " + unread(failed)}
+		return nil, &Exception{Class: "Error", Message: loadName + ": " + unread(failed)}
 	}
-	tool := &call.Tool{Name: "codemode." + Load, Server: "codemode", Trusted: !loaded.Untrusted}
+	tool := &call.Tool{Name: "codemode." + loadName, Server: "codemode", Trusted: !loaded.Untrusted}
 	e := r.entry(KindLoaded, &callState{Report: Report{Call: in.ID, Tool: tool.Name}})
 	e.DecidedBy, e.Verdict = "", ""
-	e.Detail = fmt.Sprintf("%s was read, of the result %s of the run %s: %s", part, handle, loaded.Run, loaded.Size())
+	e.Detail = fmt.Sprintf("%s was read, of the result %s of the run %s: %s", part, handle, loaded.Run, loaded.size())
 	if loaded.Untrusted {
 		e.Detail += ", which an untrusted server may have written"
 	}
 	if err := r.gate.deps.Recorder.Record(ctx, e); err != nil {
 		r.gate.deps.Log.Error("recording a call failed, so it is refused", "run", r.info.ID, "tool", tool.Name, "error", err)
-		return nil, denied(Load, call.CodeDenied, unrecorded(err), "")
+		return nil, denied(loadName, call.CodeDenied, unrecorded(err), "")
 	}
 	value, failed := r.loadedValue(loaded, part)
 	if failed != nil {
@@ -103,8 +103,8 @@ func (r *Run) loadedValue(l *Loaded, p *Part) (json.RawMessage, error) {
 	return json.Marshal(l.Content.Bytes)
 }
 
-// Size is the size of the part in words.
-func (l *Loaded) Size() string {
+// size is the size of the part in words.
+func (l *Loaded) size() string {
 	if l.JSON == nil {
 		return fmt.Sprintf("%d bytes of %s", len(l.Content.Bytes), l.Content.MIMEType)
 	}

@@ -167,7 +167,11 @@ func (e *Executor) ReadResult(ctx context.Context, r *Request, handle string, p 
 	if err != nil {
 		return nil, err
 	}
+	bytes := len(loaded.JSON)
+	if loaded.JSON == nil {
+		bytes = len(loaded.Content.Bytes)
+	}
 	return loaded, e.record.Write(ctx, audit.Entry{Kind: audit.Keeping, State: hostfns.KindLoaded, Run: loaded.Run,
 		Principal: r.Principal, Client: r.Client, Session: r.ClientSession,
-		Detail: fmt.Sprintf("a client read %s of the result %s: %s", p, handle, loaded.Size())})
+		Detail: fmt.Sprintf("a client read %s of the result %s: %d bytes", p, handle, bytes)})
 }
