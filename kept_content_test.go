@@ -58,8 +58,8 @@ func cinema(t *testing.T) string {
 
 func withCinema(t *testing.T, rest string, change ...func(*codemode.Options)) *codemode.Evaluator {
 	t.Helper()
-	return open(t, fmt.Sprintf(`{"mcpServers": {"cinema": {"url": %q}}, "evaluation": {"profiles": {"p": {"allowlist": ["*"]},
-		"other": {"allowlist": ["*"]}, "quiet": {"allowlist": ["*"], "keepResults": false}}}%s}`, cinema(t), rest), change...)
+	return open(t, fmt.Sprintf(`{"mcpServers": {"cinema": {"url": %q}}, "evaluation": {"profiles": {
+		"p": {"allowlist": ["*"]}, "other": {"allowlist": ["*"]}, "quiet": {"allowlist": ["*"], "keepResults": false}}}%s}`, cinema(t), rest), change...)
 }
 
 // keepsFilm keeps what a tool of the cinema answers, and returns its URI.
@@ -68,14 +68,15 @@ func keepsFilm(t *testing.T, e *codemode.Evaluator, tool string) string {
 	r, err := forPrincipal(t, e, "anna", "p",
 		fmt.Sprintf(`const [it] = await codemode.cinema__%s({}); return await codemode.keep(it)`, tool))
 	var uri string
-	if err != nil || json.Unmarshal(r.Value, &uri) != nil || len(uri) != len("codemode://results/")+26 || len(r.Blocks) > 0 {
+	if err != nil || json.Unmarshal(r.Value, &uri) != nil || len(uri) != len("codemode://results/")+26 ||
+		len(r.Blocks) > 0 {
 		t.Fatalf("%s: %s (%v)", tool, r.Value, err)
 	}
 	return uri
 }
 
-// TestProgramsKeepContent: a later program has an image, audio or a file as a handle of its own, and reads ranges of its
-// bytes. A text is a text.
+// TestProgramsKeepContent: a later program has an image, audio or a file as a handle of its own, and reads ranges of
+// its bytes. A text is a text.
 func TestProgramsKeepContent(t *testing.T) {
 	for name, change := range map[string]func(*codemode.Options){"in memory": func(*codemode.Options) {},
 		"in the database": withRecord(t)} {
@@ -86,15 +87,18 @@ func TestProgramsKeepContent(t *testing.T) {
 				tool, code, want string
 				block            string // MIME type of the content in the answer
 			}{
-				{"still", `const p = await codemode.load(U); await codemode.emit(p); return [p.type, p.mimeType, p.bytes, Object.keys(p).length]`,
+				{"still", `const p = await codemode.load(U); await codemode.emit(p);
+					return [p.type, p.mimeType, p.bytes, Object.keys(p).length]`,
 					fmt.Sprintf(`["image","image/png",%d,4]`, len(pixel)), "image/png"},
-				{"sound", `const p = await codemode.load(U.slice(19)); await codemode.emit(p); return [p.type, p.mimeType, p.bytes]`,
+				{"sound", `const p = await codemode.load(U.slice(19)); await codemode.emit(p);
+					return [p.type, p.mimeType, p.bytes]`,
 					`["audio","audio/wav",8]`, "audio/wav"},
 				{"film", `const p = await codemode.load(U); await codemode.emit(p); return [p.type, p.uri, p.bytes]`,
 					fmt.Sprintf(`["resource","film://one",%d]`, len(film)), "video/mp4"},
 				{"film", `return await codemode.load(U, {from: 262_000, count: 300_000})`, range64(262_000, 562_000), ""},
 				{"film", `return await codemode.load(U, {from: 0, count: 3})`, range64(0, 3), ""},
-				{"film", fmt.Sprintf(`return await codemode.load(U, {from: %d})`, len(film)-2), range64(len(film)-2, len(film)), ""},
+				{"film", fmt.Sprintf(`return await codemode.load(U, {from: %d})`, len(film)-2),
+					range64(len(film)-2, len(film)), ""},
 				{"film", `return [await codemode.load(U, {from: 1e9}), await codemode.load(U, {count: 0})]`, `["",""]`, ""},
 				{"film", `return atob(await codemode.load(U, {from: 2, count: 7}))`, `"a frame"`, ""},
 				{"film", `return await codemode.load(U, {pointer: "/0"}).catch(e => e.path + " " + e.expected)`,
@@ -173,7 +177,8 @@ func TestKeptContentMakesWayAndEnds(t *testing.T) {
 	e := withCinema(t, `, "results": {"keep": "1s", "largest": "1MiB", "bytes": "1MiB"}`, withRecord(t))
 	here := func(uri string) bool {
 		t.Helper()
-		r, err := forPrincipal(t, e, "anna", "p", fmt.Sprintf(`return await codemode.load(%q).then(() => 1, e => e.path)`, uri))
+		r, err := forPrincipal(t, e, "anna", "p",
+			fmt.Sprintf(`return await codemode.load(%q).then(() => 1, e => e.path)`, uri))
 		if err != nil || string(r.Value) != "1" && string(r.Value) != `"/handle"` {
 			t.Fatalf("%s (%v)", r.Value, err)
 		}

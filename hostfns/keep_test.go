@@ -93,8 +93,8 @@ func (o oneResult) Load(context.Context, string, string, *Part, int) (*Loaded, e
 	return &o.loaded, nil
 }
 
-// TestLoadedContentIsOfTheRun: a whole image is a handle, which the run holds as if a tool had returned it, also after it
-// was saved. A part is base64.
+// TestLoadedContentIsOfTheRun: a whole image is a handle, which the run holds as if a tool had returned it, also after
+// it was saved. A part is base64.
 func TestLoadedContentIsOfTheRun(t *testing.T) {
 	image := &Content{Type: "image", MIMEType: "image/png", Bytes: bytes.Repeat([]byte{0, 255}, 100)}
 	w := newWorld()

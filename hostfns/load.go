@@ -18,7 +18,8 @@ import (
 //	await codemode.load(handle, {from: 0, count: 5000})                     // characters of a text
 //	await codemode.load(handle, {lines: true, from: 10, count: 20})         // its lines
 //
-// The handle of an image, audio or a file gives a handle of this run. With from or count it gives these bytes in base64.
+// The handle of an image, audio or a file gives a handle of this run. With from or count it gives these bytes in
+// base64.
 //
 // pointer is a JSON Pointer (RFC 6901). from and count select elements of an array, members of an object, or characters
 // of a text. It reaches no upstream, so no rule decides it; it is recorded. A run that loads what an untrusted server

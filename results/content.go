@@ -32,7 +32,8 @@ func readBytes(ctx context.Context, r *store.Result, p *hostfns.Part, most int) 
 	what := describe(r.MIMEType, r.Bytes)
 	switch {
 	case p.Pointer != "":
-		return nil, &hostfns.ArgumentError{Path: "/pointer", Expected: "none, because it is " + what, Got: shortened(p.Pointer)}
+		return nil, &hostfns.ArgumentError{Path: "/pointer", Expected: "none, because it is " + what,
+			Got: shortened(p.Pointer)}
 	case p.Lines:
 		return nil, &hostfns.ArgumentError{Path: "/lines", Expected: "a text", Got: what}
 	}

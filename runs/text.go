@@ -77,8 +77,8 @@ func (r *Response) notes(err error, limit int) string {
 		text += r.callsText(err, limit/4)
 	}
 	if r.BlocksLeft > 0 {
-		text += fmt.Sprintf("\n(cut: %d more images, sounds or resources did not fit into the answer: return fewer, or await "+
-			"codemode.keep(handle) for each, for later programs)\n", r.BlocksLeft)
+		text += fmt.Sprintf("\n(cut: %d more images, sounds or resources did not fit into the answer: return fewer, or "+
+			"await codemode.keep(handle) for each, for later programs)\n", r.BlocksLeft)
 	}
 	return text
 }

@@ -112,8 +112,8 @@ func TestClientsReadKeptResults(t *testing.T) {
 	}
 }
 
-// TestClientsReadKeptContent: an image that a program kept comes with its bytes and MIME type, on both generations of the
-// protocol, to its principal.
+// TestClientsReadKeptContent: an image that a program kept comes with its bytes and MIME type, on both generations of
+// the protocol, to its principal.
 func TestClientsReadKeptContent(t *testing.T) {
 	h := open(t, `{"evaluation": {"profiles": {"p": {"allowlist": ["*"]}}}, "http": {"tokens": [
 		{"token": "${ANNA}", "principal": "anna"}, {"token": "${BERT}", "principal": "bert"}]}}`,

@@ -59,7 +59,8 @@ func newKeeper(t *testing.T, memory int64) (*Keeper, *engine) {
 	if err := os.MkdirAll(cache, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	e.Engine, err = sandbox.New(t.Context(), sandbox.Options{Wasm: wasm, CacheDir: cache, Memory: memory, MakeRoom: k.MakeRoom})
+	e.Engine, err = sandbox.New(t.Context(), sandbox.Options{Wasm: wasm, CacheDir: cache, Memory: memory,
+		MakeRoom: k.MakeRoom})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,8 +246,8 @@ func TestWhoMayBegin(t *testing.T) {
 	refused(other, rules, `belongs to the profile "safe", and this program runs under "other"`)
 	one := rules
 	one.Number = 1
-	refused(of("anna", "next"), one, "there are 1 sessions, as many as sessions.number in the configuration allows; delete "+
-		"one that is not needed, the largest are work (")
+	refused(of("anna", "next"), one, "there are 1 sessions, as many as sessions.number in the configuration allows; "+
+		"delete one that is not needed, the largest are work (")
 	u := begin(t, k, work, "r_2")
 	refused(work, rules, `a program goes on in the session "work" (run r_2)`)
 	says(t, k, of("bert", "work"), "return typeof n", `"undefined"`)

@@ -95,7 +95,8 @@ func TestPostgresRefusesChanges(t *testing.T) {
 	}
 }
 
-// TestMissingGuardsAreFound: whoever removes a trigger that refuses changes is found out, for each trigger of the schema.
+// TestMissingGuardsAreFound: whoever removes a trigger that refuses changes is found out, for each trigger of the
+// schema.
 func TestMissingGuardsAreFound(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "codemode.db")
 	lite := open(t, store.Options{Path: path})

@@ -1,8 +1,8 @@
 // Package feed tells those who look at a run what happens in it, while it happens.
 //
-// Everybody who looks at a run gets that from its [Feed]: the Observe of its request, each [Event] in its order, and the
-// [Viewers] of all runs of a process, who are told that something happened and then read the calls and the latest lines.
-// While nobody looks, a Feed keeps the latest lines each time the program waits, and does nothing else.
+// Everybody who looks at a run gets that from its [Feed]: the Observe of its request, each [Event] in its order, and
+// the [Viewers] of all runs of a process, who are told that something happened and then read the calls and the latest
+// lines. While nobody looks, a Feed keeps the latest lines each time the program waits, and does nothing else.
 //
 // It does not know how a run is executed: package runs adds what happens.
 package feed

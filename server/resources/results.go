@@ -25,8 +25,8 @@ func Results() *mcp.ResourceTemplate {
 	return &mcp.ResourceTemplate{
 		Name: "result", Title: "Result of a program",
 		URITemplate: results.URI + "{handle}{?pointer,from,count,lines}",
-		Description: "A value or console output that did not fit into a reply, which names the handle, or an image, audio or " +
-			"a file that a program kept. pointer is a JSON Pointer to a part. from and count select elements of an array, " +
+		Description: "A value or console output that did not fit into a reply, which names the handle, or an image, " +
+			"audio or a file that a program kept. pointer is a JSON Pointer to a part. from and count select elements of an array, " +
 			"members of an object, characters of a text, or bytes; with lines=true lines of a text. Images, audio and files " +
 			"have their MIME type; else a text is text/plain, and any other value JSON.",
 	}

@@ -258,8 +258,8 @@ func deleted(t *testing.T, p Place) {
 }
 
 func oddNames(t *testing.T, p Place) {
-	names := []string{"work", "Work", "work ", "wörk", "wo\u0308rk", "ｗｏｒｋ", "w%", "w_rk", "'; --", "\U0001F680", "../work",
-		"\u202ework", "a\nb", "wor\u212a", string(bytes.Repeat([]byte{'x'}, 1000))}
+	names := []string{"work", "Work", "work ", "wörk", "wo\u0308rk", "ｗｏｒｋ", "w%", "w_rk", "'; --", "\U0001F680",
+		"../work", "\u202ework", "a\nb", "wor\u212a", string(bytes.Repeat([]byte{'x'}, 1000))}
 	for i, name := range names {
 		p.make(t, "anna", name, fmt.Sprint(i%10))
 	}
@@ -361,8 +361,8 @@ func placeIn(open opener) Place {
 	}}
 }
 
-// laterRead checks that a version is read when it is needed, and not from a session that was removed meanwhile, and that
-// cleaning removes sessions that have ended.
+// laterRead checks that a version is read when it is needed, and not from a session that was removed meanwhile, and
+// that cleaning removes sessions that have ended.
 func laterRead(t *testing.T, open opener) {
 	at := newClock()
 	d, e := open(at.Now), open(at.Now)
