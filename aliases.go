@@ -1,6 +1,9 @@
 package codemode
 
-import "github.com/codemode-project/codemode/runs"
+import (
+	"github.com/codemode-project/codemode/runs"
+	"github.com/codemode-project/codemode/runs/feed"
+)
 
 type (
 	// A Request is one program to run; [runs.Request] has its fields.
@@ -24,20 +27,20 @@ type (
 
 // An Event is something that happened in a run, for [Request.Observe].
 type (
-	Event     = runs.Event
-	EventKind = runs.EventKind
+	Event     = feed.Event
+	EventKind = feed.EventKind
 )
 
 // The kinds of an [Event].
 const (
-	CallStarted = runs.CallStarted
-	CallAsked   = runs.CallAsked
-	CallEnded   = runs.CallEnded
-	Printed     = runs.Printed
-	RunParked   = runs.RunParked
-	RunResumed  = runs.RunResumed
-	RunEnded    = runs.RunEnded
-	EventsLost  = runs.EventsLost
+	CallStarted = feed.CallStarted
+	CallAsked   = feed.CallAsked
+	CallEnded   = feed.CallEnded
+	Printed     = feed.Printed
+	RunParked   = feed.RunParked
+	RunResumed  = feed.RunResumed
+	RunEnded    = feed.RunEnded
+	EventsLost  = feed.EventsLost
 )
 
 // Errors of [Evaluator.Eval], and of clients that come back for a run.

@@ -16,7 +16,6 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/asking"
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/hostfns"
 )
 
 // A respondent is a person who is asked things by programs.
@@ -111,7 +110,7 @@ func TestAskUserIsRecordedAndAllowsNothing(t *testing.T) {
 	}
 	var kept []string
 	for _, entry := range e.Record().Journal().Entries() {
-		if entry.Tool == hostfns.AskUser {
+		if entry.Tool == "ask_user" {
 			kept = append(kept, strings.Join([]string{entry.Kind, entry.DecidedBy, entry.Channel, entry.By, entry.Reason,
 				entry.Shown.String(), string(entry.Result)}, " "))
 		}

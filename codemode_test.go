@@ -28,7 +28,6 @@ import (
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/sandbox"
-	"github.com/codemode-project/codemode/upstream"
 )
 
 // sharedEngine is compiled once for all tests.
@@ -688,11 +687,5 @@ func TestManyRunsAtOnce(t *testing.T) {
 	wg.Wait()
 	if n := wrong.Load(); n != 0 {
 		t.Errorf("%d of 40 runs went wrong", n)
-	}
-}
-
-func TestHandleKeysAgree(t *testing.T) {
-	if hostfns.HandleKey != upstream.HandleKey {
-		t.Errorf("the Gate looks for %q, upstreams write %q", hostfns.HandleKey, upstream.HandleKey)
 	}
 }

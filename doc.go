@@ -127,12 +127,13 @@
 // Package hostfns holds what a program may call and the one Gate that each call passes. It declares its needs of the
 // others as small interfaces.
 //
-// Package results keeps what did not fit into replies, for later programs.
+// Package results keeps what did not fit into replies, for later programs, and the images and files that a program
+// keeps.
 //
 // Package inforce knows which configuration is in force and binds runs to its profiles, and inforce/loader reads the
 // files and puts them in force. Package registry joins the catalogue and the connections; recorder makes entries of
 // events; preflight says what a program would do; asking puts the questions of a run; runs runs programs over guests
-// and processes.
+// and processes, and runs/feed tells those who look what happens in them.
 //
 // Package discovery tells clients which tools exist and what the rules say about them. Package owntools puts a Go
 // program's own tools behind the Gate.

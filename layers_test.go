@@ -86,9 +86,10 @@ var layers = map[string]struct {
 		"profiles", "registry"}},
 	"asking": {ours: []string{"analysis", "approvals", "approvals/prompt", "call", "hostfns", "inforce",
 		"internal/strictjson", "internal/visible", "preflight", "profiles", "recorder", "registry", "store"}},
+	"runs/feed": {ours: []string{"hostfns", "sandbox"}},
 	"runs": {ours: []string{"analysis", "approvals", "approvals/prompt", "asking", "audit", "budgets", "config", "guest/quickjs",
 		"hostfns", "inforce", "internal/fair", "internal/govalue", "internal/strictjson", "internal/visible", "preflight",
-		"profiles", "recorder", "registry", "results", "sandbox", "sessions", "store"}},
+		"profiles", "recorder", "registry", "results", "runs/feed", "sandbox", "sessions", "store"}},
 
 	// What stands on them: configuration files put in force, what clients see of the tools, an embedding program's own
 	// tools.
@@ -102,7 +103,7 @@ var layers = map[string]struct {
 	// What wires them.
 	".": {ours: []string{"analysis", "approvals", "asking", "call", "catalog/pins", "config", "discovery",
 		"hostfns", "inforce", "inforce/loader", "internal/protect", "owntools", "preflight", "recorder", "registry", "runs",
-		"upstream", "upstream/functions"}},
+		"runs/feed", "upstream", "upstream/functions"}},
 	"server/limits":       {ours: []string{"internal/fair"}, outside: []string{"golang.org/x/sys"}},
 	"server/requeststate": {ours: []string{"internal/strictjson"}},
 	"server/resources": {ours: []string{".", "catalog", "discovery", "hostfns", "results"},

@@ -40,7 +40,7 @@ func (a *Prompter) foresee(run, profile string) []planned {
 			if c, ok = preflight.ResourceCall(c); !ok {
 				continue
 			}
-		} else if preflight.HostFunctions[c.Name] {
+		} else if hostfns.IsFunction(c.Name) {
 			continue
 		}
 		before := f.Counters

@@ -14,6 +14,10 @@ interface Codemode {
   read_resource(resource: { server: string; uri: string }): Promise<Handle>;
   /** Puts an image, audio or resource into the answer. Returning its handle does the same. */
   emit(handles: Handle | Handle[]): Promise<undefined>;
+  /** Keeps an image, audio or resource for later programs, and clients, under the URI that it gives. */
+  keep(handle: Handle): Promise<string>;
+  /** Reads what an earlier program kept, by its URI, or by the handle that a reply names. */
+  load(handle: string, part?: { pointer?: string; from?: number; count?: number; lines?: boolean }): Promise<any>;
   /** Asks the person a question. The answer approves no call. */
   ask_user(question: string | Question): Promise<UserAnswer>;
 }

@@ -3,11 +3,11 @@ package config
 import (
 	"time"
 
-	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// Results is the key "results": what is kept of values and console outputs that do not fit into a reply.
+// Results is the key "results": what is kept of values and console outputs that do not fit into a reply, and of the
+// images, audio and files that programs keep.
 //
 //	"results": { "keep": "24h", "largest": "32MiB", "bytes": "256MiB", "number": 1000 }
 //
@@ -49,34 +49,7 @@ func (b *builder) results(n strictjson.Value) Results {
 		b.Wrong(n, `write false, or {"keep": "24h"}`, `"results" must be false or an object, this is %s`, n.Kind())
 		return r
 	}
-	var largest, all strictjson.Value
-	b.Object(n, `"results"`, []settings.Field{
-		settings.Key("keep", func(n strictjson.Value) {
-			if r.Keep = b.Duration(n, `"keep"`); r.Keep > longestResults {
-				b.Wrong(n, "write 720h or less", "results are kept for at most 30 days")
-			}
-		}),
-		settings.Key("largest", func(n strictjson.Value) {
-			largest = n
-			r.Largest = b.keptSize(n, `"largest"`, largestResult)
-		}),
-		settings.Key("bytes", func(n strictjson.Value) {
-			all = n
-			r.Bytes = b.keptSize(n, `"bytes"`, maxCapacity)
-		}),
-		settings.Key("number", func(n strictjson.Value) { r.Number = int(b.Whole(n, `"number"`, 1)) }),
-	})
-	b.fits(largest, all, r.Largest, r.Bytes, "results")
+	b.quota(n, "results", quota{keep: &r.Keep, largest: &r.Largest, bytes: &r.Bytes, number: &r.Number,
+		longest: longestResults, most: largestResult})
 	return r
-}
-
-func (b *builder) keptSize(n strictjson.Value, what string, most int64) int64 {
-	size := b.SizeUpTo(n, what, most)
-	switch {
-	case size > most:
-		b.Wrong(n, "lower it", "%s must be at most %d bytes", what, most)
-	case size > 0 && size < leastCapacity:
-		b.Wrong(n, "raise it", "%s must be at least 1MiB", what)
-	}
-	return size
 }

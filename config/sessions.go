@@ -56,41 +56,12 @@ func (b *builder) sessions(n strictjson.Value) Sessions {
 		b.Wrong(n, `write true, false, or {"keep": "168h"}`, `"sessions" must be true, false or an object, this is %s`, n.Kind())
 		return s
 	}
-	var largest, all strictjson.Value
-	b.Object(n, `"sessions"`, []settings.Field{
-		settings.Key("keep", func(n strictjson.Value) {
-			if s.Keep = b.Duration(n, `"keep"`); s.Keep > longestSessions {
-				b.Wrong(n, "write 2160h or less", "sessions are kept for at most 90 days after their last use")
-			}
-		}),
-		settings.Key("largest", func(n strictjson.Value) {
-			largest = n
-			s.Largest = b.keptSize(n, `"largest"`, maxCapacity)
-		}),
-		settings.Key("bytes", func(n strictjson.Value) {
-			all = n
-			s.Bytes = b.keptSize(n, `"bytes"`, maxCapacity)
-		}),
-		settings.Key("number", func(n strictjson.Value) { s.Number = int(b.Whole(n, `"number"`, 1)) }),
+	b.quota(n, "sessions", quota{keep: &s.Keep, largest: &s.Largest, bytes: &s.Bytes, number: &s.Number,
+		longest: longestSessions, most: maxCapacity},
 		settings.Key("versions", func(n strictjson.Value) {
 			if s.Versions = int(b.Whole(n, `"versions"`, 1)); s.Versions > mostVersions {
 				b.Wrong(n, "write 1000 or less", "a session keeps at most 1000 versions")
 			}
-		}),
-	})
-	b.fits(largest, all, s.Largest, s.Bytes, "sessions")
+		}))
 	return s
-}
-
-// fits checks that one of what is kept may be as large as it may be.
-func (b *builder) fits(largest, all strictjson.Value, one, together int64, what string) {
-	if one <= together || together == 0 {
-		return
-	}
-	at, hint := largest, `lower it, or raise "bytes"`
-	if at.Kind() == strictjson.Missing {
-		at, hint = all, `raise it, or lower "largest"`
-	}
-	b.Wrong(at, hint, `"largest" is %d bytes, and all %s of a principal may have %d: none of that size would be kept`, one,
-		what, together)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// AskUser is what a program calls to ask a person something in its own words:
+// askUserName is what a program calls to ask a person something in its own words:
 //
 //	const { action, selected, text } = await codemode.ask_user({
 //		question: "Which of these should go?", options: ["a.md", "b.md"], multiple: true,
@@ -19,7 +19,7 @@ import (
 //
 // action is accept, decline or cancel. The answer approves nothing: a call that
 // needs a person's yes still needs its own question.
-const AskUser = "ask_user"
+const askUserName = "ask_user"
 
 // askUser asks a question of the program. The run's clock stands still meanwhile. It counts as a question of the run.
 func (r *Run) askUser(ctx context.Context, in Invocation) (value json.RawMessage, err error) {
@@ -33,7 +33,7 @@ func (r *Run) askUser(ctx context.Context, in Invocation) (value json.RawMessage
 		return nil, asDenied(errCannotAsk)
 	}
 	if len(in.Args) > r.info.ArgumentBytes {
-		return nil, denied(AskUser, call.CodeBadArguments,
+		return nil, denied(askUserName, call.CodeBadArguments,
 			fmt.Sprintf("the question takes %d bytes, the limit is %d", len(in.Args), r.info.ArgumentBytes), "")
 	}
 	if in.Pause != nil {
@@ -59,14 +59,14 @@ func (r *Run) askUser(ctx context.Context, in Invocation) (value json.RawMessage
 func asDenied(err error) error {
 	switch err := err.(type) {
 	case *ArgumentError:
-		return invalidArguments(AskUser, err)
+		return invalidArguments(askUserName, err)
 	case *LimitError:
-		return denied(AskUser, call.CodeLimit, err.Error(), "")
+		return denied(askUserName, call.CodeLimit, err.Error(), "")
 	}
 	if errors.Is(err, errCannotAsk) {
-		return denied(AskUser, reasonUnsupported, err.Error(), "")
+		return denied(askUserName, reasonUnsupported, err.Error(), "")
 	}
-	return denied(AskUser, call.CodeDenied, err.Error(), "")
+	return denied(askUserName, call.CodeDenied, err.Error(), "")
 }
 
 // A LimitError names the limit that keeps a program from asking or calling.

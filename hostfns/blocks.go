@@ -9,9 +9,9 @@ import (
 	"slices"
 )
 
-// HandleKey is the member that makes an object in a value a handle. A handle refers to an image, audio or resource that
+// handleKey is the member that makes an object in a value a handle. A handle refers to an image, audio or resource that
 // stays on the host.
-const HandleKey = "$block"
+const handleKey = "$block"
 
 // A Block is content that stayed on the host. Handle refers to it in values.
 type Block struct {
@@ -87,12 +87,9 @@ func (r *Run) emit(ctx context.Context, raw json.RawMessage) (json.RawMessage, e
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		var handle map[string]json.RawMessage
-		var id string
-		if json.Unmarshal(one, &handle) != nil || json.Unmarshal(handle[HandleKey], &id) != nil || !r.holds(id) {
-			return nil, invalidArguments("emit",
-				&ArgumentError{Expected: "a handle that a tool returned in this run, and not long ago if there are many",
-					Got: cut(string(one), 60)})
+		id, ok := r.handleIn(one)
+		if !ok {
+			return nil, invalidArguments("emit", wrongHandle(one))
 		}
 		handles[id] = true
 	}
@@ -123,11 +120,21 @@ const (
 	answerBytes  = 16 << 20
 )
 
-func (r *Run) holds(handle string) bool {
+// handleIn reads a handle of the run.
+func (r *Run) handleIn(raw json.RawMessage) (id string, ok bool) {
+	var handle map[string]json.RawMessage
+	if json.Unmarshal(raw, &handle) != nil || json.Unmarshal(handle[handleKey], &id) != nil {
+		return "", false
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_, ok := r.isKept[handle]
-	return ok
+	_, ok = r.isKept[id]
+	return id, ok
+}
+
+func wrongHandle(raw json.RawMessage) *ArgumentError {
+	return &ArgumentError{Expected: "a handle that a tool returned in this run, and not long ago if there are many",
+		Got: cut(string(raw), 60)}
 }
 
 // Blocks returns the content that belongs to the answer: the blocks that the program emitted, and those with handles in

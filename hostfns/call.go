@@ -31,10 +31,10 @@ func (r *Run) Call(ctx context.Context, in Invocation) (value json.RawMessage, e
 	if c == nil {
 		return nil, denied(in.Name, ReasonCanceled, "the run is over", "")
 	}
-	if in.Name == AskUser {
+	if in.Name == askUserName {
 		return r.askUser(ctx, in)
 	}
-	if in.Name == Load && r.info.Results != nil {
+	if in.Name == loadName && r.info.Results != nil {
 		return r.load(ctx, in)
 	}
 	if f := r.functions[in.Name]; f != nil {

@@ -25,6 +25,15 @@ type Library interface {
 // A function is a host function that reaches no upstream and so needs no decision.
 type function func(ctx context.Context, args json.RawMessage) (json.RawMessage, error)
 
+// IsFunction reports whether a name is that of a function that a program may call and that is no tool.
+func IsFunction(name string) bool {
+	switch name {
+	case "search", "search_tools", "get_tools", "emit", keepName, loadName, askUserName, ReadResource:
+		return true
+	}
+	return false
+}
+
 const (
 	searchLimit    = 20  // results without a `limit`
 	maxSearchLimit = 200 // results at all

@@ -1,6 +1,7 @@
 package hostfns
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"log/slog"
@@ -76,9 +77,13 @@ type RunInfo struct {
 	// entry. Nil means never.
 	Leaving func() bool
 
-	// Results are what earlier runs kept; nil disables [Load]. LoadBytes bounds what one call of it returns.
+	// Results are what earlier runs kept; nil disables the function load. LoadBytes bounds what one call of it returns.
 	Results   Results
 	LoadBytes int
+
+	// Keep keeps content for later runs of the principal, and returns its URI. The program reads the text of its error.
+	// Nil disables the function keep.
+	Keep func(ctx context.Context, c *Content) (uri string, err error)
 
 	// Left is what [Run.Left] returned for the last program of the session in which the run goes on; nil is nothing.
 	Left json.RawMessage
@@ -98,6 +103,9 @@ func (g *Gate) Run(info RunInfo) *Run {
 	r := &Run{gate: g, info: info, refused: map[string]*Exception{}, seen: map[string]int{},
 		isKept: map[string]int{}, isEmitted: map[string]bool{}}
 	r.functions = map[string]function{"emit": r.emit}
+	if info.Keep != nil {
+		r.functions[keepName] = r.keepContent
+	}
 	maps.Copy(r.functions, r.catalogueFunctions())
 	if err := r.take(info.Left); err != nil { // then it may have been anything
 		g.deps.Log.Error("a run counts as tainted", "run", info.ID, "error", err)
@@ -204,7 +212,7 @@ func (r *Run) begin(in Invocation) *callState {
 		return nil
 	}
 	r.invoked++
-	if r.functions[in.Name] != nil || in.Name == AskUser || in.Name == Load && r.info.Results != nil {
+	if r.functions[in.Name] != nil || in.Name == askUserName || in.Name == loadName && r.info.Results != nil {
 		return &callState{}
 	}
 	c := &callState{Report: Report{Call: in.ID, Tool: in.Name}, before: Counters{Calls: len(r.calls)}, in: in,

@@ -11,22 +11,26 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// Load is the function that reads a result that an earlier run of the same principal kept:
+// loadName is the function that reads a result that an earlier run of the same principal kept:
 //
 //	await codemode.load(handle)                                             // all of it
 //	await codemode.load(handle, {pointer: "/items", from: 200, count: 100}) // elements of an array
 //	await codemode.load(handle, {from: 0, count: 5000})                     // characters of a text
 //	await codemode.load(handle, {lines: true, from: 10, count: 20})         // its lines
 //
+// The handle of an image, audio or a file gives a handle of this run. With from or count it gives these bytes in
+// base64.
+//
 // pointer is a JSON Pointer (RFC 6901). from and count select elements of an array, members of an object, or characters
 // of a text. It reaches no upstream, so no rule decides it; it is recorded. A run that loads what an untrusted server
 // may have written has read it.
-const Load = "load"
+const loadName = "load"
 
 // Results are the kept results of earlier runs. Many goroutines may call it.
 type Results interface {
-	// Load returns a part of a result, of at most most bytes of JSON. A result of another principal does not exist. An
-	// [*ArgumentError] says that there is no such result or part, or that it is too large.
+	// Load returns a part of a result, of at most most bytes of JSON. Content as a whole, which stays on the host, may be
+	// larger. A result of another principal does not exist. An [*ArgumentError] says that there is no such result or
+	// part, or that it is too large.
 	Load(ctx context.Context, principal, handle string, p *Part, most int) (*Loaded, error)
 }
 
@@ -39,50 +43,73 @@ type Part struct {
 
 // A Loaded is a part of a result.
 type Loaded struct {
-	JSON      json.RawMessage
-	Run       string // that kept it
-	Untrusted bool   // the answer of an untrusted server may be in it
+	JSON      json.RawMessage // nil if it is content and no text
+	Content   *Content        // what it is, with the bytes of the part; nil if it is a value. A text is in JSON alone
+	Run       string          // that kept it
+	Untrusted bool            // the answer of an untrusted server may be in it
 }
 
 // load reads a part of a kept result.
 func (r *Run) load(ctx context.Context, in Invocation) (json.RawMessage, error) {
 	handle, part, err := loadArguments(in.Args)
 	if err != nil {
-		return nil, invalidArguments(Load, err)
+		return nil, invalidArguments(loadName, err)
 	}
 	loaded, failed := r.info.Results.Load(ctx, r.info.Principal, handle, part, r.info.LoadBytes)
 	if wrong, ok := errors.AsType[*ArgumentError](failed); ok {
-		return nil, invalidArguments(Load, wrong)
+		return nil, invalidArguments(loadName, wrong)
 	}
 	if failed != nil {
 		r.gate.deps.Log.Error("reading a kept result failed", "run", r.info.ID, "error", failed)
-		return nil, &Exception{Class: "Error", Message: Load + ": " + unread(failed)}
+		return nil, &Exception{Class: "Error", Message: loadName + ": " + unread(failed)}
 	}
-	tool := &call.Tool{Name: "codemode." + Load, Server: "codemode", Trusted: !loaded.Untrusted}
+	tool := &call.Tool{Name: "codemode." + loadName, Server: "codemode", Trusted: !loaded.Untrusted}
 	e := r.entry(KindLoaded, &callState{Report: Report{Call: in.ID, Tool: tool.Name}})
 	e.DecidedBy, e.Verdict = "", ""
-	e.Detail = fmt.Sprintf("%s was read, of the result %s of the run %s: %d bytes of JSON", part, handle, loaded.Run,
-		len(loaded.JSON))
+	e.Detail = fmt.Sprintf("%s was read, of the result %s of the run %s: %s", part, handle, loaded.Run, loaded.size())
 	if loaded.Untrusted {
 		e.Detail += ", which an untrusted server may have written"
 	}
 	if err := r.gate.deps.Recorder.Record(ctx, e); err != nil {
 		r.gate.deps.Log.Error("recording a call failed, so it is refused", "run", r.info.ID, "tool", tool.Name, "error", err)
-		return nil, denied(Load, call.CodeDenied, unrecorded(err), "")
+		return nil, denied(loadName, call.CodeDenied, unrecorded(err), "")
+	}
+	value, failed := r.loadedValue(loaded, part)
+	if failed != nil {
+		return nil, failed
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.taint.loaded(in.ID, tool, handle, loaded, r.info.Written != nil)
-	return loaded.JSON, nil
+	r.taint.loaded(in.ID, tool, handle, loaded, value, r.info.Written != nil)
+	return value, nil
 }
 
 // loaded records what a run read of a kept result.
-func (t *taint) loaded(id int, tool *call.Tool, handle string, l *Loaded, traced bool) {
+func (t *taint) loaded(id int, tool *call.Tool, handle string, l *Loaded, value json.RawMessage, traced bool) {
 	if l.Untrusted && t.by == "" {
 		t.by = fmt.Sprintf("the result %s (call %d), which an untrusted server may have written in the run %s", handle, id,
 			l.Run)
 	}
-	t.answered(id, tool, l.JSON, traced)
+	t.answered(id, tool, value, traced)
+}
+
+// loadedValue is what the program gets: content as a whole becomes a handle of the run.
+func (r *Run) loadedValue(l *Loaded, p *Part) (json.RawMessage, error) {
+	switch {
+	case l.JSON != nil:
+		return l.JSON, nil
+	case p.From == nil && p.Count == nil:
+		return r.handle(l.Content)
+	}
+	return json.Marshal(l.Content.Bytes)
+}
+
+// size is the size of the part in words.
+func (l *Loaded) size() string {
+	if l.JSON == nil {
+		return fmt.Sprintf("%d bytes of %s", len(l.Content.Bytes), l.Content.MIMEType)
+	}
+	return fmt.Sprintf("%d bytes of JSON", len(l.JSON))
 }
 
 // Tainted reports whether the run has read the answer of an untrusted server.

@@ -235,7 +235,7 @@ func (f *Foresight) foresee(plan *Plan, c analysis.Call) {
 	switch {
 	case c.Host && c.How == analysis.Value:
 		f.handedOn(plan, c)
-	case !HostFunctions[c.Name]:
+	case !hostfns.IsFunction(c.Name):
 		f.plan(plan, c)
 	case c.Name == hostfns.ReadResource:
 		if read, ok := ResourceCall(c); ok {
@@ -250,7 +250,7 @@ func (f *Foresight) foresee(plan *Plan, c analysis.Call) {
 // remains dynamic unless the function decides nothing.
 func (f *Foresight) handedOn(plan *Plan, c analysis.Call) {
 	server, _ := f.tools.ServerOf(c.Name + "__")
-	if server.Name != "" || !HostFunctions[c.Name] || c.Name == hostfns.ReadResource {
+	if server.Name != "" || !hostfns.IsFunction(c.Name) || c.Name == hostfns.ReadResource {
 		return
 	}
 	plan.Dynamic = slices.DeleteFunc(plan.Dynamic, func(at analysis.Position) bool { return at == c.Position })

@@ -4,15 +4,8 @@ import (
 	"encoding/json"
 
 	"github.com/codemode-project/codemode/analysis"
-	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/registry"
 )
-
-// HostFunctions are the functions that a program may call and that are not tools.
-var HostFunctions = map[string]bool{
-	"search": true, "search_tools": true, "get_tools": true, "emit": true, hostfns.Load: true,
-	hostfns.AskUser: true, hostfns.ReadResource: true,
-}
 
 // ResourceCall converts a call of read_resource in a text to the call that the Gate decides. It reports false where the
 // text does not show the server.

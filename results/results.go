@@ -1,5 +1,6 @@
-// Package results keeps what did not fit into the reply of a run: a value, or the output of a console. Later programs
-// of the same principal read it with codemode.load, clients as the resource codemode://results/HANDLE.
+// Package results keeps what did not fit into the reply of a run, a value or the output of a console, and the images,
+// audio and files that a program kept. Later programs of the same principal read it with codemode.load, clients as the
+// resource codemode://results/HANDLE.
 //
 // A [Keeper] stores results in the database of the record, sealed like all that comes from programs, or in memory if
 // there is none. Every result has an end, and the results of one principal have a quota: the oldest make way.
@@ -21,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,7 +35,7 @@ import (
 // URI is the beginning of the URIs of results for MCP clients; a handle follows.
 const URI = "codemode://results/"
 
-// MostRead is the most that one read of a client returns, in bytes of JSON.
+// MostRead is the most that one read of a client returns, in bytes of JSON. Bytes of content are JSON in base64.
 const MostRead = 8 << 20
 
 // A Keeper keeps results. Many goroutines may call its methods.
@@ -83,6 +85,7 @@ type Value struct {
 	Profile   string
 	Untrusted bool // the run has read the answer of an untrusted server
 	JSON      json.RawMessage
+	Content   *hostfns.Content // instead of JSON
 }
 
 // Kept is what became of a value.
@@ -97,12 +100,23 @@ type Kept struct {
 // about is what the store has of a result beside its chunks.
 type about struct {
 	Shape  string  `json:"shape"`
-	Starts []place `json:"starts"`
+	Starts []place `json:"starts,omitempty"` // nil if the chunks are bytes
+
+	// Of content.
+	Type string `json:"type,omitempty"`
+	URI  string `json:"uri,omitempty"`
 }
 
 // Keep stores a value within the rules of the configuration.
 func (k *Keeper) Keep(ctx context.Context, v *Value, rules config.Results) (*Kept, error) {
-	size := int64(len(v.JSON))
+	body, a, mimeType := []byte(v.JSON), about{}, ""
+	if c := v.Content; c != nil {
+		a.Type, a.URI, mimeType = c.Type, c.URI, mediaType(c)
+		if body = c.Bytes; c.IsText {
+			body, _ = json.Marshal(string(c.Bytes)) // a text always encodes
+		}
+	}
+	size := int64(len(body))
 	switch {
 	case size > rules.Largest:
 		return nil, fmt.Errorf("it has %d bytes, and results.largest in the configuration is %d", size, rules.Largest)
@@ -114,22 +128,20 @@ func (k *Keeper) Keep(ctx context.Context, v *Value, rules config.Results) (*Kep
 		return nil, err
 	}
 	defer done()
-	chunks, starts, err := split(v.JSON, chunkSize)
-	if err != nil {
+	var chunks [][]byte
+	if v.Content != nil && !v.Content.IsText {
+		chunks, a.Shape = slices.Collect(slices.Chunk(body, chunkSize)), describe(mimeType, size)
+	} else if chunks, a.Starts, a.Shape, err = parts(ctx, body); err != nil {
 		return nil, err
 	}
-	shape, err := shapeOf(&cursor{ctx: ctx, starts: starts, size: size,
-		chunk: func(_ context.Context, n int) ([]byte, error) { return chunks[n], nil }})
-	if err != nil {
-		return nil, err
-	}
-	described, err := json.Marshal(about{shape, starts})
+	described, err := json.Marshal(a)
 	if err != nil {
 		return nil, err
 	}
 	r := &store.Result{Handle: rand.Text(), Principal: v.Principal, Owner: v.Owner, Run: v.Run, Profile: v.Profile,
-		Untrusted: v.Untrusted, Bytes: size, About: described, Expires: time.Now().Add(rules.Keep).Truncate(time.Microsecond)}
-	kept := &Kept{Handle: r.Handle, Shape: shape, Bytes: len(v.JSON), Expires: r.Expires}
+		Untrusted: v.Untrusted, Bytes: size, MIMEType: mimeType, About: described,
+		Expires: time.Now().Add(rules.Keep).Truncate(time.Microsecond)}
+	kept := &Kept{Handle: r.Handle, Shape: a.Shape, Bytes: len(body), Expires: r.Expires}
 	db, err := k.db(ctx)
 	switch {
 	case err != nil:
@@ -142,26 +154,47 @@ func (k *Keeper) Keep(ctx context.Context, v *Value, rules config.Results) (*Kep
 	return kept, err
 }
 
-// Load returns a part of a result, of at most most bytes of JSON. It implements [hostfns.Results].
+// parts divides a value, and describes it.
+func parts(ctx context.Context, value []byte) (chunks [][]byte, starts []place, shape string, err error) {
+	if chunks, starts, err = split(value, chunkSize); err != nil {
+		return nil, nil, "", err
+	}
+	shape, err = shapeOf(&cursor{ctx: ctx, starts: starts, size: int64(len(value)),
+		chunk: func(_ context.Context, n int) ([]byte, error) { return chunks[n], nil }})
+	return chunks, starts, shape, err
+}
+
+// Load returns a part of a result, of at most most bytes of JSON. handle may be the URI of the result. It implements
+// [hostfns.Results].
 func (k *Keeper) Load(ctx context.Context, principal, handle string, p *hostfns.Part, most int) (*hostfns.Loaded,
 	error) {
+	handle = strings.TrimPrefix(handle, URI)
 	r, err := k.find(ctx, &store.Result{Handle: handle, Principal: principal})
 	if err != nil {
 		return nil, err
 	}
 	var a about
-	if err := json.Unmarshal(r.About, &a); err != nil || !sound(a.Starts, r.Bytes) {
+	if err := json.Unmarshal(r.About, &a); err != nil || a.Starts != nil && !sound(a.Starts, r.Bytes) ||
+		a.Starts == nil && a.Type == "" {
 		return nil, errDamaged
 	}
-	c := &cursor{ctx: ctx, starts: a.Starts, size: r.Bytes, chunk: r.Chunk}
-	part, err := c.read(p, most)
+	loaded := &hostfns.Loaded{Run: r.Run, Untrusted: r.Untrusted}
+	if a.Type != "" {
+		loaded.Content = &hostfns.Content{Type: a.Type, MIMEType: r.MIMEType, URI: a.URI, IsText: a.Starts != nil}
+	}
+	if a.Starts != nil {
+		c := &cursor{ctx: ctx, starts: a.Starts, size: r.Bytes, chunk: r.Chunk}
+		loaded.JSON, err = c.read(p, most)
+	} else {
+		loaded.Content.Bytes, err = readBytes(ctx, r, p, most)
+	}
 	if errors.Is(err, store.ErrNotFound) { // it ended meanwhile
 		err = noResult()
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &hostfns.Loaded{JSON: part, Run: r.Run, Untrusted: r.Untrusted}, nil
+	return loaded, nil
 }
 
 // sound reports whether chunks can begin at these places of a value.

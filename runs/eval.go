@@ -16,6 +16,7 @@ import (
 	"github.com/codemode-project/codemode/preflight"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/registry"
+	"github.com/codemode-project/codemode/runs/feed"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/sessions"
 )
@@ -42,7 +43,7 @@ type Request struct {
 	// goroutine of its own. The run does not wait for it, except that the end waits up to a second. If 4,096 events wait,
 	// further ones are lost, and an event says how many. A panic in it is logged. A run that never began has no events,
 	// and those of another process, which resumes the run, are not seen here. Nil is ignored.
-	Observe func(Event)
+	Observe func(feed.Event)
 
 	// Script names a saved program to run instead of Code. It runs under the profile of its rule, or else under
 	// Profile.
@@ -251,7 +252,7 @@ func (e *Executor) newExecution(ctx context.Context, r Request, p *inforce.Polic
 		e: e, request: r, policy: p, program: program, resp: resp, limits: limits, engine: engine, use: use,
 		waits: map[int]bool{}, pauses: map[*pause]bool{}, news: make(chan struct{}, 1),
 		slots:  make(chan struct{}, limits.InFlight),
-		events: &feed{observer: newObserver(r.Observe, resp.Run, e.log), viewers: &e.viewers},
+		events: feed.New(resp.Run, r.Observe, &e.viewers, e.log),
 	}
 	resp.everyCall, resp.key = r.EveryCall, cmp.Or(r.IdempotencyKey, resp.Run)
 	x.ctx, x.cancel = context.WithCancelCause(ctx)
@@ -284,8 +285,8 @@ func (e *Executor) newExecution(ctx context.Context, r Request, p *inforce.Polic
 		e.mu.Lock()
 		delete(e.executions, x)
 		e.mu.Unlock()
-		x.events.drop()
-		x.events.happened()
+		x.events.Drop()
+		x.events.Happened()
 	}
 }
 
@@ -297,7 +298,7 @@ func (x *execution) info() hostfns.RunInfo {
 		ID:      x.resp.Run, Profile: cmp.Or(r.Profile, policy.ProfileName()), Principal: r.Principal, Client: r.Client,
 		Session: r.ClientSession, Role: r.Role, Script: r.Script,
 		Policy: policy, Prompter: x.asking, Leaving: x.leaving, Written: preflight.Written(x.program, policy.Profile()),
-		Results: x.results(), LoadBytes: x.loadBytes(), Left: x.left(),
+		Results: x.results(), LoadBytes: x.loadBytes(), Keep: x.keepContent, Left: x.left(),
 		CallTimeout: x.e.rules.CallTimeout(policy.Profile()), ArgumentBytes: x.limits.ArgumentBytes,
 		Refused: func(n int) {
 			if p := policy.Profile(); p != nil && n >= p.Bounded(profiles.Limits{Refusals: DefaultRefusals}).Refusals {
@@ -338,7 +339,7 @@ func (x *execution) end(result *sandbox.Result, err error) error {
 		e.recordEnd(ctx, resp, &x.request, x.policy, x.started, err)
 	}
 	x.finish(err)
-	x.events.observer.end(resp.Calls, resp.Outcome(err))
+	x.events.End(resp.Calls, resp.Outcome(err))
 	return err
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/codemode-project/codemode/asking"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/runs/feed"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/sessions"
 	"github.com/codemode-project/codemode/store"
@@ -31,7 +32,7 @@ type execution struct {
 	engine  Engine
 	use     *sessions.Use // of the request's session; nil without one
 	started time.Time
-	events  *feed
+	events  *feed.Feed
 	// begun is run, for other goroutines, once run and started are set.
 	begun atomic.Pointer[hostfns.Run]
 
@@ -89,7 +90,7 @@ func (x *execution) execute(p sandbox.Program) (*sandbox.Result, error) {
 
 // watched is what a resumed program needs besides its image.
 func (x *execution) watched() sandbox.Program {
-	p := sandbox.Program{Lookup: x.program.Lookup, Watch: x.events.watch, Watching: x.events.watched}
+	p := sandbox.Program{Lookup: x.program.Lookup, Watch: x.events.Watch, Watching: x.events.Watched}
 	if x.use != nil {
 		p.Earlier = x.earlier
 	}
@@ -110,7 +111,7 @@ func (x *execution) drive(guest *sandbox.Run) (*sandbox.Result, error) {
 		if guest, err = x.resumeImage(image); err != nil {
 			return &sandbox.Result{}, err
 		}
-		x.events.add(Event{Kind: RunResumed})
+		x.events.Add(feed.Event{Kind: feed.RunResumed})
 		x.enter(guest)
 	}
 }
@@ -146,7 +147,7 @@ func (x *execution) awaitAnswer() ([]byte, error) {
 // enter sets the current guest of the run, and delivers the answers that came while there was none.
 func (x *execution) enter(guest *sandbox.Run) {
 	x.begun.Store(x.run)
-	defer x.events.happened()
+	defer x.events.Happened()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.guest, x.image = guest, nil
@@ -184,7 +185,7 @@ func (x *execution) host(ctx context.Context, c *sandbox.Call) (json.RawMessage,
 	var once sync.Once
 	in.Asking = func() func() {
 		once.Do(func() { close(asking) })
-		x.events.add(Event{Kind: CallAsked, Call: c.ID, Tool: c.Name})
+		x.events.Add(feed.Event{Kind: feed.CallAsked, Call: c.ID, Tool: c.Name})
 		return x.wait(c.ID)
 	}
 	if !x.slot() {
@@ -226,7 +227,12 @@ func (x *execution) invocation(id int) hostfns.Invocation {
 func (x *execution) call(ctx context.Context, in hostfns.Invocation,
 	through func(context.Context, hostfns.Invocation) (json.RawMessage, error)) (json.RawMessage, error) {
 	value, err := through(ctx, in)
-	x.events.called(x, &in, err)
+	x.events.Called(in.ID, in.Name, func() hostfns.Report {
+		if report, ok := x.run.Report(in.ID); ok {
+			return report
+		}
+		return hostfns.ReportOf(&in, err)
+	})
 	if thrown, ok := errors.AsType[*hostfns.Exception](err); ok {
 		return nil, &sandbox.Throw{Class: thrown.Class, Message: thrown.Message, Props: thrown.Props}
 	}
@@ -312,7 +318,7 @@ func (x *execution) wait(call int) (over func()) {
 	x.mu.Unlock()
 	<-x.slots
 	return func() {
-		x.events.happened()
+		x.events.Happened()
 		x.stopWaiting([]int{call})
 		x.slots <- struct{}{} // a call that holds a slot does not wait for a call that waits here
 	}

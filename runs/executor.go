@@ -19,6 +19,7 @@ import (
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/registry"
 	"github.com/codemode-project/codemode/results"
+	"github.com/codemode-project/codemode/runs/feed"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/sessions"
 )
@@ -61,7 +62,7 @@ type Executor struct {
 	Budgets     *budgets.Keeper  // which bound what all runs use
 	texts       textBudget
 
-	viewers viewers
+	viewers feed.Viewers
 
 	mu         sync.Mutex
 	executions map[*execution]bool // the runs under way

@@ -76,33 +76,62 @@ func (r *Response) cutsValue() bool {
 	return len(r.Value) > r.valueRoom(len(r.notes(nil, limit)), limit)
 }
 
-// keep keeps one of them, and records it.
+// keep keeps one of them.
 func (x *execution) keep(what string, value json.RawMessage) *Kept {
+	kept := &Kept{What: what, Bytes: len(value)}
+	got, err := x.store(what, &results.Value{JSON: value})
+	if err != nil {
+		kept.Problem = reasonOf(err)
+	} else {
+		kept.Handle, kept.Shape, kept.Expires = got.Handle, got.Shape, got.Expires
+	}
+	x.resp.Kept = append(x.resp.Kept, kept)
+	return kept
+}
+
+// errKeepsNone is the error of a program that keeps something where nothing is kept.
+var errKeepsNone = errors.New(`nothing is kept here ("results" or "keepResults" is false)`)
+
+// keepContent keeps an image, audio or a file for the program.
+func (x *execution) keepContent(_ context.Context, c *hostfns.Content) (uri string, err error) {
+	if x.e.rules.KeptResults(x.policy.Profile()).Off {
+		return "", errKeepsNone
+	}
+	got, err := x.store(c.Type, &results.Value{Content: c})
+	if err != nil {
+		return "", errors.New(reasonOf(err))
+	}
+	return results.URI + got.Handle, nil
+}
+
+// store keeps something of the run, and records that.
+func (x *execution) store(what string, v *results.Value) (*results.Kept, error) {
 	r, profile := &x.request, x.policy.Profile()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), storeWait)
 	defer cancel()
 	entry := x.e.entry(x.resp, r, x.policy)
 	entry.Kind = audit.Keeping
-	kept := &Kept{What: what, Bytes: len(value)}
-	got, err := x.e.Results.Keep(ctx, &results.Value{Run: x.resp.Run, Principal: r.Principal, Owner: r.Owner(),
-		Profile: entry.Profile, Untrusted: x.run.Tainted(), JSON: value}, x.e.rules.KeptResults(profile))
+	v.Run, v.Principal, v.Owner, v.Profile = x.resp.Run, r.Principal, r.Owner(), entry.Profile
+	v.Untrusted = x.run.Tainted()
+	size := len(v.JSON)
+	if v.Content != nil {
+		size = len(v.Content.Bytes)
+	}
+	got, err := x.e.Results.Keep(ctx, v, x.e.rules.KeptResults(profile))
 	if err != nil {
-		kept.Problem = reasonOf(err)
 		x.e.log.Warn("a result was not kept", "run", x.resp.Run, "what", what, "error", err)
-		entry.State, entry.Detail = stateNotKept, fmt.Sprintf("its %s of %d bytes: %s", what, len(value), kept.Problem)
+		entry.State, entry.Detail = stateNotKept, fmt.Sprintf("its %s of %d bytes: %s", what, size, reasonOf(err))
 	} else {
-		kept.Handle, kept.Shape, kept.Expires = got.Handle, got.Shape, got.Expires
-		entry.State, entry.Detail = stateKept, fmt.Sprintf("its %s of %d bytes, as %s, until %s", what, len(value),
+		entry.State, entry.Detail = stateKept, fmt.Sprintf("its %s of %d bytes, as %s, until %s", what, size,
 			got.Handle, until(got.Expires))
 		if n := len(got.Removed); n > 0 {
 			entry.Detail += fmt.Sprintf("; %d older ones made way", n)
 		}
-		data := map[string]any{"handle": got.Handle, "bytes": len(value), "expires": got.Expires, "removed": got.Removed}
+		data := map[string]any{"handle": got.Handle, "bytes": size, "expires": got.Expires, "removed": got.Removed}
 		entry.Data, _ = json.Marshal(data) // texts and numbers always encode
 	}
-	x.resp.Kept = append(x.resp.Kept, kept)
 	x.e.record.Add(ctx, entry)
-	return kept
+	return got, err
 }
 
 // reasonOf is an error in words for programs: the reason alone if there is one, which names no file or host.
@@ -138,7 +167,11 @@ func (e *Executor) ReadResult(ctx context.Context, r *Request, handle string, p 
 	if err != nil {
 		return nil, err
 	}
+	bytes := len(loaded.JSON)
+	if loaded.JSON == nil {
+		bytes = len(loaded.Content.Bytes)
+	}
 	return loaded, e.record.Write(ctx, audit.Entry{Kind: audit.Keeping, State: hostfns.KindLoaded, Run: loaded.Run,
 		Principal: r.Principal, Client: r.Client, Session: r.ClientSession,
-		Detail: fmt.Sprintf("a client read %s of the result %s: %d bytes of JSON", p, handle, len(loaded.JSON))})
+		Detail: fmt.Sprintf("a client read %s of the result %s: %d bytes", p, handle, bytes)})
 }

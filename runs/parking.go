@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/runs/feed"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -46,7 +47,7 @@ func (x *execution) park() {
 		return
 	}
 	x.guest, x.image = nil, image
-	x.events.add(Event{Kind: RunParked})
+	x.events.Add(feed.Event{Kind: feed.RunParked})
 	for p := range x.pauses {
 		p.resume = nil
 	}

@@ -79,12 +79,12 @@ func (x *execution) running(run *hostfns.Run) Running {
 	defer x.mu.Unlock()
 	return Running{Run: x.resp.Run, Principal: x.request.Principal, Client: x.request.Client,
 		Profile: cmp.Or(x.request.Profile, x.policy.ProfileName()), Began: x.started, Parked: x.image != nil,
-		Steps: x.events.steps.Load(), calls: run.Now, console: x.masked}
+		Steps: x.events.Steps(), calls: run.Now, console: x.masked}
 }
 
 // masked returns the latest lines without secrets.
 func (x *execution) masked() (lines []sandbox.Line, before int) {
-	lines, before = x.events.tail()
+	lines, before = x.events.Tail()
 	mask := x.e.record.Mask(cmp.Or(x.request.Profile, x.policy.ProfileName()), x.resp.Run)
 	if mask == nil {
 		return nil, 0
@@ -98,7 +98,7 @@ func (x *execution) masked() (lines []sandbox.Line, before int) {
 // linger keeps a run that ends for those who watch. The record forgets the secrets of a run at its end.
 func (x *execution) linger(outcome string) {
 	e := x.e
-	if x.begun.Swap(nil) == nil || e.viewers.n.Load() == 0 {
+	if x.begun.Swap(nil) == nil || !e.viewers.Any() {
 		return
 	}
 	r := x.running(x.run)
@@ -112,7 +112,7 @@ func (x *execution) linger(outcome string) {
 	now := time.Now()
 	e.ended = append(e.ended, endedRun{r, now})
 	e.dropEnded(now)
-	x.events.happened()
+	x.events.Happened()
 }
 
 // dropEnded drops runs that have been listed long enough. The caller holds e.mu.
@@ -123,6 +123,10 @@ func (e *Executor) dropEnded(now time.Time) {
 	}
 	e.ended = slices.Delete(e.ended, 0, old)
 }
+
+// Watch notifies a viewer of [Executor.Running] after each change: a run begins, makes a call, prints, waits or ends.
+// Changes that come while a notification is unread are one with it. Call stop at the end.
+func (e *Executor) Watch() (changed <-chan struct{}, stop func()) { return e.viewers.Watch() }
 
 // Elsewhere lists the runs that the store has and this process does not, the latest first, at most 100: runs that wait
 // for people, in another process or in none, and runs with an idempotency key. Began is when the run was stored. The

@@ -13,6 +13,7 @@ import (
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/preflight"
+	"github.com/codemode-project/codemode/runs/feed"
 	"github.com/codemode-project/codemode/sandbox"
 )
 
@@ -76,7 +77,8 @@ func (r *Response) notes(err error, limit int) string {
 		text += r.callsText(err, limit/4)
 	}
 	if r.BlocksLeft > 0 {
-		text += fmt.Sprintf("\n(cut: %d more images, sounds or resources did not fit into the answer: return or emit fewer)\n", r.BlocksLeft)
+		text += fmt.Sprintf("\n(cut: %d more images, sounds or resources did not fit into the answer: return fewer, or "+
+			"await codemode.keep(handle) for each, for later programs)\n", r.BlocksLeft)
 	}
 	return text
 }
@@ -213,7 +215,9 @@ func (r *Response) consoleText(room int) string {
 
 const consoleHead = "\nconsole:\n"
 
-func consoleLine(line sandbox.Line) string { return "  " + lineText(line) + "\n" }
+func consoleLine(line sandbox.Line) string {
+	return "  " + feed.Event{Kind: feed.Printed, Line: line}.String() + "\n"
+}
 
 func roughly(d time.Duration) time.Duration {
 	switch {

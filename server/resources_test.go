@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -106,6 +107,60 @@ func TestClientsReadKeptResults(t *testing.T) {
 				if got, problem := c.readResult(other); got != nil || problem == "" {
 					t.Errorf("%s is read: %+v", other, got)
 				}
+			}
+		})
+	}
+}
+
+// TestClientsReadKeptContent: an image that a program kept comes with its bytes and MIME type, on both generations of
+// the protocol, to its principal.
+func TestClientsReadKeptContent(t *testing.T) {
+	h := open(t, `{"evaluation": {"profiles": {"p": {"allowlist": ["*"]}}}, "http": {"tokens": [
+		{"token": "${ANNA}", "principal": "anna"}, {"token": "${BERT}", "principal": "bert"}]}}`,
+		server.Options{Principal: "anna"})
+	h.variables = map[string]string{"ANNA": "0123456789abcdef-anna", "BERT": "0123456789abcdef-bert"}
+	png := bytes.Repeat([]byte("\x89PNG\r\n\x1a\n\x00\xff"), 40_000)
+	if err := writeFile(h, "dot.png", png); err != nil {
+		t.Fatal(err)
+	}
+	address := h.listen()
+	bert := h.connectHTTPAs(address, h.variables["BERT"], "")
+	_, invented := bert.readResult("codemode://results/AAAAAAAAAAAAAAAAAAAAAAAAAA")
+	for name, c := range map[string]*client{
+		"a pipe, 2025-11-25": h.connect(nil, "2025-11-25"),
+		"a pipe, 2026-07-28": h.connect(nil, "2026-07-28"),
+		"HTTP, 2025-11-25":   h.connectHTTPAs(address, h.variables["ANNA"], "2025-11-25"),
+		"HTTP, 2026-07-28":   h.connectHTTPAs(address, h.variables["ANNA"], "2026-07-28"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.t = t
+			text, failed := c.eval("codemode_eval_p",
+				`return await codemode.keep(await codemode.filesystem__read_media_file({path: "dot.png"}))`)
+			if failed {
+				t.Fatal(text)
+			}
+			uri := "codemode://results/" + handleIn(t, text)
+			for _, test := range []struct {
+				query string
+				want  []byte
+			}{
+				{"", png}, {"?from=262140&count=10", png[262140:262150]}, {"?count=4", png[:4]},
+				{"?from=399999", png[399999:]}, {"?from=400000&count=1", []byte{}},
+			} {
+				got, problem := c.readResult(uri + test.query)
+				if got == nil || got.MIMEType != "image/png" || !bytes.Equal(got.Blob, test.want) || got.Text != "" ||
+					got.URI != uri+test.query {
+					t.Errorf("%q: %s, or not the %d bytes of the image", test.query, problem, len(test.want))
+				}
+			}
+			for query, want := range map[string]string{"?pointer=/0": "none, because it is image/png of 400,000 bytes",
+				"?lines=true": "expected a text"} {
+				if got, problem := c.readResult(uri + query); got != nil || !strings.Contains(problem, want) {
+					t.Errorf("%s: got %+v %s, want %s", query, got, problem, want)
+				}
+			}
+			if got, problem := bert.readResult(uri); got != nil || problem != invented {
+				t.Errorf("bert gets %+v %s, want %s", got, problem, invented)
 			}
 		})
 	}

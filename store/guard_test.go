@@ -2,8 +2,10 @@ package store_test
 
 import (
 	"database/sql"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -89,6 +91,49 @@ func TestPostgresRefusesChanges(t *testing.T) {
 	for who, want := range map[string]string{"anna": "1", "codemode": "2"} {
 		if n, err := server.SQLAs(who, "guarded", `SELECT count(*) FROM entries`); err != nil || n != want {
 			t.Errorf("%s sees %s entries, want %s (%v)", who, n, want, err)
+		}
+	}
+}
+
+// TestMissingGuardsAreFound: whoever removes a trigger that refuses changes is found out, for each trigger of the
+// schema.
+func TestMissingGuardsAreFound(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "codemode.db")
+	lite := open(t, store.Options{Path: path})
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	server := pgtest.Start(t)
+	for _, of := range []struct {
+		schema, drop string
+		d            *store.DB
+		exec         func(statement string) error
+	}{
+		{"sqlite", "DROP TRIGGER %[1]s", lite, func(s string) error { _, err := db.Exec(s); return err }},
+		{"postgres", "ALTER TABLE %[2]s DISABLE TRIGGER %[1]s", open(t, store.Options{URL: server.URL("unguarded")}),
+			func(s string) error { _, err := server.SQL("unguarded", s); return err }},
+	} {
+		text, err := os.ReadFile("schema/" + of.schema + ".sql")
+		if err != nil {
+			t.Fatal(err)
+		}
+		triggers := regexp.MustCompile(`CREATE TRIGGER (\w+)\s[^;]*?\sON (\w+)`).FindAllStringSubmatch(string(text), -1)
+		if len(triggers) < 8 {
+			t.Fatalf("%s has %d triggers", of.schema, len(triggers))
+		}
+		for _, trigger := range triggers {
+			if strings.HasSuffix(trigger[1], "_tell") { // it refuses nothing
+				continue
+			}
+			if err := of.exec(fmt.Sprintf(of.drop, trigger[1], trigger[2])); err != nil {
+				t.Fatal(err)
+			}
+			problems, err := of.d.Inspect(t.Context())
+			if err != nil || !strings.Contains(strings.Join(problems, "\n"), "the trigger "+trigger[1]+",") {
+				t.Errorf("%s without %s: %q (%v)", of.schema, trigger[1], problems, err)
+			}
 		}
 	}
 }

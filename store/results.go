@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// A Result is a value, or the output of a console, for later programs of its principal. Its body is stored in chunks,
+// A Result is a value, the output of a console, or the content of an image, audio or a file, for later programs of its
+// principal. Its body is stored in chunks,
 // so that a reader of a part reads no more than the part.
 type Result struct {
 	Handle    string // nobody can guess it
@@ -19,6 +20,7 @@ type Result struct {
 	Profile   string
 	Untrusted bool // the answer of an untrusted server may be in it
 	Bytes     int64
+	MIMEType  string          // of an image, audio or a file; "" is a value or the output of a console
 	About     json.RawMessage // what it is, and where its parts are
 	Created   time.Time
 	Expires   time.Time
@@ -29,7 +31,8 @@ type Result struct {
 
 // bound is what the seal binds to a result: whose it is, where it came from, and its end.
 func (r *Result) bound() string {
-	return fmt.Sprintf("about %q %q %q %t %d", r.Principal, r.Run, r.Profile, r.Untrusted, r.Expires.UnixMicro())
+	return fmt.Sprintf("about %q %q %q %q %t %d", r.Principal, r.Run, r.Profile, r.MIMEType, r.Untrusted,
+		r.Expires.UnixMicro())
 }
 
 // chunksAtOnce is how many chunks one transaction writes: others write to the database meanwhile.
@@ -58,9 +61,9 @@ func (d *DB) KeepResult(ctx context.Context, r *Result, chunks [][]byte, number 
 	}
 	err = d.transact(ctx, parkWait, func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `INSERT INTO results
-			(handle, principal, owner, run, profile, untrusted, bytes, about, created, expires)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, r.Handle, r.Principal, r.Owner, r.Run, r.Profile,
-			d.boolean(r.Untrusted), r.Bytes, d.seal.close(r.About, resultsTable, r.Handle, r.bound()), d.now(),
+			(handle, principal, owner, run, profile, untrusted, bytes, mime, about, created, expires)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, r.Handle, r.Principal, r.Owner, r.Run, r.Profile,
+			d.boolean(r.Untrusted), r.Bytes, r.MIMEType, d.seal.close(r.About, resultsTable, r.Handle, r.bound()), d.now(),
 			r.Expires.UnixMicro()); err != nil {
 			return err
 		}
@@ -115,8 +118,8 @@ func (d *DB) Results(ctx context.Context, of *Result) ([]*Result, error) {
 		r := &Result{}
 		var about []byte
 		var created, expires int64
-		if err := scan(&r.Handle, &r.Principal, &r.Owner, &r.Run, &r.Profile, &r.Untrusted, &r.Bytes, &about, &created,
-			&expires); err != nil {
+		if err := scan(&r.Handle, &r.Principal, &r.Owner, &r.Run, &r.Profile, &r.Untrusted, &r.Bytes, &r.MIMEType, &about,
+			&created, &expires); err != nil {
 			return err
 		}
 		r.Created, r.Expires = fromMicro(created), fromMicro(expires)
@@ -127,7 +130,7 @@ func (d *DB) Results(ctx context.Context, of *Result) ([]*Result, error) {
 		r.Chunk = func(ctx context.Context, n int) ([]byte, error) { return d.chunk(ctx, r.Handle, n) }
 		all = append(all, r)
 		return nil
-	}, `SELECT handle, principal, owner, run, profile, untrusted, bytes, about, created, expires FROM results
+	}, `SELECT handle, principal, owner, run, profile, untrusted, bytes, mime, about, created, expires FROM results
 		WHERE expires > $1`+where+` ORDER BY created, handle`, args...)
 	return all, err
 }

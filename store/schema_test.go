@@ -12,10 +12,14 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
+// otherLayouts are versions of the tables that are refused, with the way out. 11 had no sessions, and 12 no images.
+var otherLayouts = map[int]string{8: "codemode audit export", 11: "codemode audit export", 12: "codemode audit export",
+	99: "newer codemode"}
+
 // TestOtherLayoutsAreRefused opens databases of an older and of a newer version: the error says which database it is,
 // both versions, and what to do. The database stays as it is.
 func TestOtherLayoutsAreRefused(t *testing.T) {
-	for version, way := range map[int]string{8: "codemode audit export", 99: "newer codemode"} {
+	for version, way := range otherLayouts {
 		t.Run(fmt.Sprintf("SQLite, version %d", version), func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "codemode.db")
 			open(t, store.Options{Path: path}).Close()
@@ -37,7 +41,7 @@ func TestOtherLayoutsAreRefused(t *testing.T) {
 		})
 	}
 	server := pgtest.Start(t)
-	for version, way := range map[int]string{8: "codemode audit export", 99: "newer codemode"} {
+	for version, way := range otherLayouts {
 		t.Run(fmt.Sprintf("PostgreSQL, version %d", version), func(t *testing.T) {
 			name := fmt.Sprintf("of%d", version)
 			url := server.URL(name)

@@ -30,7 +30,6 @@ const furnish = `
 	const box = new Box(%q), seen = new Map([[box, raise()]]);
 	Symbol.for("key of " + box.inside);
 	/(s)(?<name>ecret)/.exec("secret of " + box.inside);
-	globalThis["global of " + box.inside] = box;
 	return kept`
 
 // look says what a session has that programs can reach, and changes nothing.

@@ -25,9 +25,10 @@ func Results() *mcp.ResourceTemplate {
 	return &mcp.ResourceTemplate{
 		Name: "result", Title: "Result of a program",
 		URITemplate: results.URI + "{handle}{?pointer,from,count,lines}",
-		Description: "A value or console output that did not fit into a reply, which names the handle. pointer is a JSON " +
-			"Pointer to a part. from and count select elements of an array, members of an object, or characters of a text; with " +
-			"lines=true its lines. A text is text/plain, any other value JSON.",
+		Description: "A value or console output that did not fit into a reply, which names the handle, or an image, " +
+			"audio or a file that a program kept. pointer is a JSON Pointer to a part. from and count select elements of an array, " +
+			"members of an object, characters of a text, or bytes; with lines=true lines of a text. Images, audio and files " +
+			"have their MIME type; else a text is text/plain, and any other value JSON.",
 	}
 }
 
@@ -48,14 +49,27 @@ func ReadResult(ctx context.Context, e *codemode.Evaluator, r *codemode.Request,
 		log.Error("reading a kept result failed", "principal", r.Principal, "error", err)
 		return nil, errors.New("the result cannot be read now")
 	}
-	contents := &mcp.ResourceContents{URI: uri, MIMEType: "application/json", Text: string(loaded.JSON)}
-	if strings.HasPrefix(contents.Text, `"`) {
-		contents.MIMEType = "text/plain"
-		if err := json.Unmarshal(loaded.JSON, &contents.Text); err != nil {
-			return nil, err
-		}
+	contents, err := contentsOf(loaded)
+	if err != nil {
+		return nil, err
 	}
+	contents.URI = uri
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{contents}}, nil
+}
+
+func contentsOf(loaded *hostfns.Loaded) (*mcp.ResourceContents, error) {
+	content := loaded.Content
+	switch {
+	case loaded.JSON == nil:
+		return &mcp.ResourceContents{MIMEType: content.MIMEType, Blob: content.Bytes}, nil
+	case loaded.JSON[0] != '"':
+		return &mcp.ResourceContents{MIMEType: "application/json", Text: string(loaded.JSON)}, nil
+	}
+	contents := &mcp.ResourceContents{MIMEType: "text/plain"}
+	if content != nil {
+		contents.MIMEType = content.MIMEType
+	}
+	return contents, json.Unmarshal(loaded.JSON, &contents.Text)
 }
 
 // parseResultURI reads the URI of a result, or of a part of it.

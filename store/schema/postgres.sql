@@ -210,8 +210,8 @@ CREATE TABLE keys (
   expires bigint              -- NULL until the run has ended
 );
 
--- Values and console outputs that did not fit into a reply, for later programs of their principal. A result is there
--- once its row is; its chunks are written before.
+-- Values and console outputs that did not fit into a reply, and images, audio and files that programs kept, for later
+-- programs of their principal. A result is there once its row is; its chunks are written before.
 CREATE TABLE results (
   handle    text    PRIMARY KEY,
   principal text    NOT NULL,
@@ -220,6 +220,7 @@ CREATE TABLE results (
   profile   text    NOT NULL,
   untrusted boolean NOT NULL,
   bytes     bigint  NOT NULL,
+  mime      text    NOT NULL, -- of an image, audio or a file; '' is a value or the output of a console
   about     bytea   NOT NULL, -- JSON: what it is, and where its parts are
   created   bigint  NOT NULL,
   expires   bigint  NOT NULL

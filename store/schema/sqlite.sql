@@ -197,8 +197,8 @@ CREATE TABLE keys (
   expires INTEGER             -- NULL until the run has ended
 ) STRICT, WITHOUT ROWID;
 
--- Values and console outputs that did not fit into a reply, for later programs of their principal. A result is there
--- once its row is; its chunks are written before.
+-- Values and console outputs that did not fit into a reply, and images, audio and files that programs kept, for later
+-- programs of their principal. A result is there once its row is; its chunks are written before.
 CREATE TABLE results (
   handle    TEXT    PRIMARY KEY NOT NULL,
   principal TEXT    NOT NULL,
@@ -207,6 +207,7 @@ CREATE TABLE results (
   profile   TEXT    NOT NULL,
   untrusted INTEGER NOT NULL CHECK (untrusted IN (0, 1)),
   bytes     INTEGER NOT NULL,
+  mime      TEXT    NOT NULL, -- of an image, audio or a file; '' is a value or the output of a console
   about     BLOB    NOT NULL, -- JSON: what it is, and where its parts are
   created   INTEGER NOT NULL,
   expires   INTEGER NOT NULL

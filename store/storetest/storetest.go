@@ -58,6 +58,7 @@ func Test(t *testing.T, silence func(*store.DB), few func(d *store.DB, outcomes 
 		{"the oldest outcomes make way", func(t *testing.T, open opener) { bounded(t, open, few) }},
 		{"outcomes are fetched until they are cleaned away", fetched},
 		{"results are read by their principal until they end", keepsResults},
+		{"a version is read when it is needed", laterRead},
 		{"an idempotency key names one run", func(t *testing.T, open opener) { keyed(t, open, silence) }},
 		{"a seat is taken until its process dies", func(t *testing.T, open opener) { seats(t, open, silence) }},
 		{"a question is withdrawn", withdrawn},
@@ -69,6 +70,7 @@ func Test(t *testing.T, silence func(*store.DB), few func(d *store.DB, outcomes 
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, fresh(t)) })
 	}
+	TestSessions(t, func(t *testing.T) Place { return placeIn(fresh(t)) })
 }
 
 // Row makes a row that follows h, with its own hash.
@@ -686,7 +688,7 @@ func keepsResults(t *testing.T, open opener) {
 		t.Helper()
 		at.forward(time.Second)
 		removed, err := d.KeepResult(t.Context(), &store.Result{Handle: handle, Principal: owner + "'s principal",
-			Owner: owner, Run: "r_1", Profile: "safe", Untrusted: handle == "H1", Bytes: size,
+			Owner: owner, Run: "r_1", Profile: "safe", Untrusted: handle == "H1", Bytes: size, MIMEType: "type of " + handle,
 			About: json.RawMessage(`{"kind":"array"}`), Expires: at.Now().Add(time.Hour)}, chunks, number, quota)
 		must(t, err)
 		return removed
@@ -703,7 +705,7 @@ func keepsResults(t *testing.T, open opener) {
 	keep("H1", "anna", 100, 10, 1000)
 	keep("H2", "bert", 100, 10, 1000)
 	r := find("H1", "anna's principal")
-	if r == nil || !r.Untrusted || r.Run != "r_1" || r.Profile != "safe" || r.Bytes != 100 ||
+	if r == nil || !r.Untrusted || r.Run != "r_1" || r.Profile != "safe" || r.Bytes != 100 || r.MIMEType != "type of H1" ||
 		string(r.About) != `{"kind":"array"}` || !r.Expires.Equal(r.Created.Add(time.Hour)) {
 		t.Fatalf("found %+v", r)
 	}

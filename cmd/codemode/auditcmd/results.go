@@ -20,6 +20,7 @@ type keptResult struct {
 	Principal string    `json:"principal"`
 	Profile   string    `json:"profile"`
 	Bytes     int64     `json:"bytes"`
+	MIMEType  string    `json:"mimeType,omitempty"` // of an image, audio or a file
 	Untrusted bool      `json:"untrusted"`
 	Created   time.Time `json:"created"`
 	Expires   time.Time `json:"expires"`
@@ -31,9 +32,10 @@ func newAuditResults(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "results",
 		Short: "List the results that are kept for later programs",
-		Long: `Prints one line for each value or console output that did not fit into a reply and is kept:
-its handle, size and end, the run that made it, and for whom it is. "untrusted" says that an
-untrusted server may have written in it. What they hold is for their principal alone.`,
+		Long: `Prints one line for each value or console output that did not fit into a reply and is kept,
+and for each image, audio or file that a program kept: its handle, size and end, the run that
+made it, for whom it is, and the MIME type. "untrusted" says that an untrusted server may have
+written in it. What they hold is for their principal alone.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return set.ReadRecord(cmd.Context(), s, func(db *store.DB, _ recorder.Place) error {
@@ -43,8 +45,8 @@ untrusted server may have written in it. What they hold is for their principal a
 				}
 				for _, r := range all {
 					if asJSON {
-						err = cli.PrintJSONLine(s.Out, keptResult{r.Handle, r.Run, r.Principal, r.Profile, r.Bytes, r.Untrusted,
-							r.Created, r.Expires})
+						err = cli.PrintJSONLine(s.Out, keptResult{r.Handle, r.Run, r.Principal, r.Profile, r.Bytes, r.MIMEType,
+							r.Untrusted, r.Created, r.Expires})
 					} else {
 						_, err = fmt.Fprintln(s.Out, resultLine(r))
 					}
@@ -64,6 +66,9 @@ untrusted server may have written in it. What they hold is for their principal a
 func resultLine(r *store.Result) string {
 	line := fmt.Sprintf("%s  %d bytes  until %s  %s  profile=%s  principal=%s", r.Handle, r.Bytes,
 		r.Expires.Local().Format("2006-01-02 15:04:05"), r.Run, quoted(r.Profile), quoted(r.Principal))
+	if r.MIMEType != "" {
+		line += "  " + quoted(r.MIMEType)
+	}
 	if r.Untrusted {
 		line += "  untrusted"
 	}
