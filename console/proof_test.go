@@ -227,7 +227,7 @@ func TestCodesEnd(t *testing.T) {
 	w := newWorld(t)
 	w.rules.anything = true
 	now := time.Now()
-	w.c.sessions.now = func() time.Time { return now }
+	w.c.logins.now = func() time.Time { return now }
 	v := w.login(anna)
 	x := widening(Asked{})[0]
 	v.ask(x, "")

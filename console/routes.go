@@ -168,7 +168,7 @@ func (c *Console) bySession(w http.ResponseWriter, r *http.Request, next page) e
 	s := c.session(r)
 	switch {
 	case s != nil:
-		c.sessions.read(s) // any request counts as presence
+		c.logins.read(s) // any request counts as presence
 		return next(w, r, s)
 	case r.Method == http.MethodGet && !isAPI(r):
 		w.WriteHeader(http.StatusUnauthorized)
