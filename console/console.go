@@ -61,6 +61,10 @@ type Options struct {
 	Grants approvals.GrantStore // permissions that last longer than one call
 	Rules  Rules                // files, overlays, sessions and proposals
 
+	// Sessions are those in which programs go on where others ended. People see and change those of the principals whose
+	// entries they see.
+	Sessions Sessions
+
 	// Note records what people do here: logins, revoked grants, changed rules. An action that it cannot record does not
 	// happen.
 	Note func(ctx context.Context, e audit.Entry) error
