@@ -111,8 +111,8 @@ func (p *page) open(e *codemode.Evaluator, set *launch.Settings, origin, path st
 		Queue: p.queue, Origins: origins, Path: path, May: p.config.may, Sees: p.sees, Admin: p.admin,
 		Record: recordOf{e}, Runs: runsOf{e}, Grants: e.People().Grants, Rules: &rulesOf{e, set},
 		Sessions: sessionsOf{e},
-		Note: e.Record().Write,
-		Idle: time.Duration(p.config.Idle), Life: time.Duration(p.config.Life), Log: log,
+		Note:     e.Record().Write,
+		Idle:     time.Duration(p.config.Idle), Life: time.Duration(p.config.Life), Log: log,
 		Bearer: p.tokens.Admit, Vouched: p.config.vouched,
 	})
 	if err != nil {
