@@ -150,6 +150,7 @@ var layers = map[string]struct {
 
 	// Services that embed it, to read.
 	"examples/batch":     {ours: []string{".", "config"}},
+	"examples/chat":      {ours: []string{".", "config"}},
 	"examples/functions": {ours: []string{".", "approvals", "approvals/prompt", "call", "config", "discovery"}},
 	"examples/gate":      {ours: []string{".", "approvals", "approvals/prompt", "call", "config", "owntools"}},
 	"examples/webasks":   {ours: []string{".", "approvals", "approvals/prompt", "call", "config"}},

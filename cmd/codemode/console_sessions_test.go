@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // A person looks at the sessions of their programs, without a script of the page: what is declared, and what waits for
@@ -68,7 +70,8 @@ func TestSessionsInABrowser(t *testing.T) {
 	b.click("yes", `main button.no`)
 	b.says("#status", "The session work is deleted, with all its versions.")
 	b.until("only the fork is left", `document.querySelectorAll("tbody tr").length === 1`)
-	if out, err := h.command("audit", "list", "--kind", "session"); err != nil || strings.Count(out, "by=person/web") != 3 {
+	out, err := h.command("audit", "list", "--kind", "session")
+	if err != nil || strings.Count(out, "by=person/web") != 3 {
 		t.Errorf("the record says (%v)\n%s", err, out)
 	}
 
@@ -81,7 +84,17 @@ func TestSessionsInABrowser(t *testing.T) {
 	over := make(chan error, 1)
 	go func() { over <- asks.Wait() }()
 	defer func() { _ = asks.Process.Kill(); <-over }()
-	b.until("the session says that its program waits", `(() => { location.reload();
-		return document.querySelector("td .state.open") !== null && document.querySelector("td a[href*='/run/r_']") !== null; })()`)
+	waits := false
+	for range testwait.Polls(slowly) {
+		b.click("the sessions", `nav a[href$="/sessions"]`)
+		b.says("h1", "Sessions")
+		if waits, err = chromedp.Run(b.ctx, chromedp.Evaluate[bool](`document.querySelector("td a[href*='/run/r_']") !== null &&
+			document.querySelector("td .state.open").textContent === "waits for a person"`)); err == nil && waits {
+			break
+		}
+	}
+	if !waits {
+		b.fail("the session does not say that its program waits", err)
+	}
 	b.look("busy")
 }
