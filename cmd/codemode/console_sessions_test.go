@@ -3,12 +3,11 @@
 package main
 
 import (
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/internal/testwait"
 )
@@ -17,7 +16,8 @@ import (
 // an answer. They fork, roll back and delete, and the record says so.
 func TestSessionsInABrowser(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, `{"asklist": ["filesystem__*"]}`, "--console", "127.0.0.1:0")
+	h := newHouse(t, `{}`, "--console", "127.0.0.1:0")
+	write(t, h.config, `{"sessions": true, "evaluation": {"profiles": {"p": {"asklist": ["filesystem__*"]}}, "expose": ["p"]}}`)
 	run := func(session, code string) string {
 		t.Helper()
 		out, err := h.command("run", "--config", h.config, "--profile", "p", "--root", h.files, "--session", session, "-e", code)
@@ -28,7 +28,7 @@ func TestSessionsInABrowser(t *testing.T) {
 	}
 	run("work", `let n = 1; class Box { #v = 2 } const box = new Box(), rates = new Map(); return n`)
 	run("work", `n = 2; globalThis["<img src=x onerror=document.title='taken'>\u202e"] = 1; return n`)
-	h.connect()
+	client := h.connect()
 	b := newTab(t, "sessions")
 	b.enter(h.link())
 	b.scripts(false)
@@ -75,15 +75,13 @@ func TestSessionsInABrowser(t *testing.T) {
 		t.Errorf("the record says (%v)\n%s", err, out)
 	}
 
-	asks := exec.Command(os.Args[0], "run", "--config", h.config, "--profile", "p", "--root", h.files, "--session", "try", "-e",
-		writesAFile)
-	asks.Env = h.environment
-	if err := asks.Start(); err != nil {
-		t.Fatal(err)
-	}
-	over := make(chan error, 1)
-	go func() { over <- asks.Wait() }()
-	defer func() { _ = asks.Process.Kill(); <-over }()
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		_, _ = client.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval_p", // it is refused when nobody is left
+			Arguments: map[string]any{"code": writesAFile, "session": "try"}})
+	}()
+	defer func() { client.Close(); <-over }()
 	waits := false
 	for range testwait.Polls(slowly) {
 		b.click("the sessions", `nav a[href$="/sessions"]`)
