@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -75,13 +76,14 @@ func TestSessionsInABrowser(t *testing.T) {
 		t.Errorf("the record says (%v)\n%s", err, out)
 	}
 
+	ctx, cancel := context.WithCancel(t.Context())
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		_, _ = client.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval_p", // it is refused when nobody is left
+		_, _ = client.CallTool(ctx, &mcp.CallToolParams{Name: "codemode_eval_p", // it is canceled
 			Arguments: map[string]any{"code": writesAFile, "session": "try"}})
 	}()
-	defer func() { client.Close(); <-over }()
+	defer func() { cancel(); <-over }()
 	waits := false
 	for range testwait.Polls(slowly) {
 		b.click("the sessions", `nav a[href$="/sessions"]`)
