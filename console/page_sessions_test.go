@@ -38,7 +38,8 @@ func (f *storedSessions) ChangeSession(ctx context.Context, person string, c Ses
 	if err != nil {
 		return "", err
 	}
-	return done, f.w.record.note(ctx, runs.SessionEntry(&runs.Request{Principal: c.Principal, Client: "console"}, change, done))
+	return done, f.w.record.note(ctx, runs.SessionEntry(&runs.Request{Principal: c.Principal, Client: "console"}, change,
+		done))
 }
 
 var plenty = config.Sessions{Keep: time.Hour, Bytes: 1 << 30, Number: 1000, Versions: 20}
@@ -59,7 +60,8 @@ func (f *storedSessions) put(principal, name string, versions int, names ...sand
 		}
 		v := &store.Version{Run: fmt.Sprintf("r_%s%d", name, i+1), Guest: "sha256:g", About: part(about),
 			Image: part(make([]byte, 3000))}
-		if err := f.db.PutSession(f.t.Context(), s, v, nil, store.Quota{Sessions: 1000, Bytes: 1 << 30, Versions: 20}); err != nil {
+		quota := store.Quota{Sessions: 1000, Bytes: 1 << 30, Versions: 20}
+		if err := f.db.PutSession(f.t.Context(), s, v, nil, quota); err != nil {
 			f.t.Fatal(err)
 		}
 		s.Created = time.Now() // it is stored
@@ -104,7 +106,8 @@ func TestSessionsAreOnThePage(t *testing.T) {
 	fake := &fakeRuns{elsewhere: []Running{{Run: "r_waits", Principal: "anna", Parked: true}}}
 	w, f := worldOfSessions(t, func(o *Options) { o.Runs = fake })
 	id := f.put("anna", "work", 3, sandbox.Name{Name: "rates", Kind: "const", Type: "object", Class: "Map"},
-		sandbox.Name{Name: "next", Kind: "var", Type: "function"}, sandbox.Name{Name: "__helper", Kind: "var", Type: "function"})
+		sandbox.Name{Name: "next", Kind: "var", Type: "function"},
+		sandbox.Name{Name: "__helper", Kind: "var", Type: "function"})
 	busy := f.put("anna", "busy", 1)
 	f.put("carl", "secret-of-carl", 1)
 	f.put("", "of-nobody", 1)
@@ -132,7 +135,8 @@ func TestSessionsAreOnThePage(t *testing.T) {
 			}
 		}
 	}
-	page := has("/sessions", `aria-current="page">Sessions`, "/sessions/"+id+`">work</a>`, "careful", `Versions">3</td>`, "9 KiB",
+	page := has("/sessions", `aria-current="page">Sessions`, "/sessions/"+id+`">work</a>`, "careful",
+		`Versions">3</td>`, "9 KiB",
 		`<span class="state open">waits for a person</span> <a href="`, "/run/r_waits")
 	lacks(page, "secret-of-carl", "of-nobody")
 	page = has("/sessions/"+id, "Session work", "<code>rates</code>", "<code>Map</code>", "<code>next</code>", "function",
@@ -180,7 +184,8 @@ func TestAPersonChangesSessions(t *testing.T) {
 		{"a fork without a name", boss, at + "/fork", []string{"version=1"}, 303, "names no session", "work:3"},
 		{"a hostile name", boss, at + "/fork", []string{"version=1", "as=<script>\u202e"}, 303, "names no session", "work:3"},
 		{"a name that is taken", boss, at + "/fork", []string{"version=1", "as=work"}, 303, "there is a session", "work:3"},
-		{"a fork", boss, at + "/fork", []string{"version=2", "as=try"}, 303, "The session try is a fork of work at version 2.",
+		{"a fork", boss, at + "/fork", []string{"version=2", "as=try"}, 303,
+			"The session try is a fork of work at version 2.",
 			"try:1 work:3"},
 		{"a rollback", boss, at + "/rollback", []string{"version=1"}, 303,
 			"The session work is as it was at version 1; that is its version 4.", "try:1 work:4"},
@@ -204,7 +209,8 @@ func TestAPersonChangesSessions(t *testing.T) {
 		t.Errorf("the record has %s", got)
 	}
 	for _, e := range w.record.entries {
-		if e.Kind == audit.Session && (e.DecidedBy == nil || e.DecidedBy.Principal != "boss" || e.DecidedBy.Channel != ChannelName) {
+		if e.Kind == audit.Session && (e.DecidedBy == nil || e.DecidedBy.Principal != "boss" ||
+			e.DecidedBy.Channel != ChannelName) {
 			t.Errorf("the record does not say who: %+v", e.DecidedBy)
 		}
 	}
@@ -226,7 +232,8 @@ func TestChangesOfSessionsAreAskedAbout(t *testing.T) {
 			t.Errorf("%s: %d\n%s", path, got.code, got.body)
 		}
 	}
-	for path, want := range map[string]int{"/rollback?version=9": 404, "/rollback": 400, "/fork": 400, "/rename?version=1": 404} {
+	for path, want := range map[string]int{"/rollback?version=9": 404, "/rollback": 400, "/fork": 400,
+		"/rename?version=1": 404} {
 		if got := v.get(at + path); got.code != want {
 			t.Errorf("%s: %d, want %d", path, got.code, want)
 		}
@@ -237,11 +244,12 @@ func TestChangesOfSessionsAreAskedAbout(t *testing.T) {
 		headers []string
 		want    int
 	}{
-		"no token":                 {"version=1", []string{isForm}, 403},
-		"another token":            {"csrf=" + v.csrf + "x&version=1", []string{isForm}, 403},
-		"another site":             {"csrf=" + v.csrf + "&version=1", []string{isForm, "Origin: https://evil.test"}, 403},
-		"another port":             {"csrf=" + v.csrf, []string{isForm, "Sec-Fetch-Site: same-site"}, 403},
-		"JSON":                     {`{"version":1}`, []string{"Content-Type: application/json", "X-CSRF-Token: " + v.csrf}, 415},
+		"no token":      {"version=1", []string{isForm}, 403},
+		"another token": {"csrf=" + v.csrf + "x&version=1", []string{isForm}, 403},
+		"another site":  {"csrf=" + v.csrf + "&version=1", []string{isForm, "Origin: https://evil.test"}, 403},
+		"another port":  {"csrf=" + v.csrf, []string{isForm, "Sec-Fetch-Site: same-site"}, 403},
+		"JSON": {`{"version":1}`, []string{"Content-Type: application/json",
+			"X-CSRF-Token: " + v.csrf}, 415},
 		"a token of a stolen link": {"csrf=" + v.csrf, []string{isForm, "Cookie: "}, 401},
 	} {
 		for _, action := range []string{"/delete", "/rollback", "/fork"} {
@@ -265,13 +273,15 @@ func TestHostileSessionsAreText(t *testing.T) {
 	id := f.put("anna", hostile, 2, sandbox.Name{Name: hostile, Kind: hostile, Type: hostile, Class: hostile},
 		sandbox.Name{Name: strings.Repeat("é", 10_000), Kind: "let", Type: "number"})
 	v := w.login("anna")
-	for _, path := range []string{"/sessions", "/sessions/" + id, "/sessions/" + id + "/delete", "/sessions/" + id + "/fork?version=1",
+	for _, path := range []string{"/sessions", "/sessions/" + id, "/sessions/" + id + "/delete",
+		"/sessions/" + id + "/fork?version=1",
 		"/sessions/" + id + "/rollback?version=1"} {
 		got := v.get(path)
 		if got.code != 200 || !strings.Contains(got.body, "&lt;script&gt;alert(1)&lt;/script&gt;") {
 			t.Errorf("%s: %d\n%s", path, got.code, got.body)
 		}
-		for _, never := range []string{"<script>", "<img src=x", "\u202e", "\u2066", "\x1b", strings.Repeat("é", mostName+1)} {
+		for _, never := range []string{"<script>", "<img src=x", "\u202e", "\u2066", "\x1b",
+			strings.Repeat("é", mostName+1)} {
 			if strings.Contains(got.body, never) {
 				t.Errorf("%s has %.20q: %s", path, never, around(got.body, never))
 			}
@@ -296,7 +306,8 @@ func TestManySessionsAndNamesAreCounted(t *testing.T) {
 	}
 	large := f.put("anna", "large", 1, names...)
 	v := w.login("anna")
-	if page := v.get("/sessions").body; strings.Count(page, "<tr>")-1 != mostSessions || !strings.Contains(page, "6 more sessions") {
+	if page := v.get("/sessions").body; strings.Count(page, "<tr>")-1 != mostSessions ||
+		!strings.Contains(page, "6 more sessions") {
 		t.Errorf("%d sessions are on the page", strings.Count(page, "<tr>")-1)
 	}
 	page := v.get("/sessions/" + large).body
@@ -314,7 +325,8 @@ func TestWithoutSessionsThereIsNoSuchPage(t *testing.T) {
 			t.Errorf("GET %s: %d", path, got.code)
 		}
 	}
-	if got := v.form("/sessions/x/delete"); got.code != http.StatusNotFound || strings.Contains(v.get("/").body, "/sessions") {
+	if got := v.form("/sessions/x/delete"); got.code != http.StatusNotFound ||
+		strings.Contains(v.get("/").body, "/sessions") {
 		t.Errorf("got %d", got.code)
 	}
 }

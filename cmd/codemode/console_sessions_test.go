@@ -18,10 +18,12 @@ import (
 func TestSessionsInABrowser(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, `{}`, "--console", "127.0.0.1:0")
-	write(t, h.config, `{"sessions": true, "evaluation": {"profiles": {"p": {"asklist": ["filesystem__*"]}}, "expose": ["p"]}}`)
+	write(t, h.config, `{"sessions": true,
+		"evaluation": {"profiles": {"p": {"asklist": ["filesystem__*"]}}, "expose": ["p"]}}`)
 	run := func(session, code string) string {
 		t.Helper()
-		out, err := h.command("run", "--config", h.config, "--profile", "p", "--root", h.files, "--session", session, "-e", code)
+		out, err := h.command("run", "--config", h.config, "--profile", "p", "--root", h.files, "--session", session,
+			"-e", code)
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", code, err, out)
 		}
@@ -38,11 +40,13 @@ func TestSessionsInABrowser(t *testing.T) {
 	b.look("list")
 	b.click("the session", `td a[href*="/sessions/"]`)
 	b.says("h1", "Session work")
-	for _, want := range []string{"nletnumber", "boxconstBox", "ratesconstMap", "<img src=x onerror=document.title='taken'>"} {
+	for _, want := range []string{"nletnumber", "boxconstBox", "ratesconstMap",
+		"<img src=x onerror=document.title='taken'>"} {
 		b.says("section[aria-labelledby=declared]", want)
 	}
 	b.until("no name is an element, and none turns text around",
-		`document.querySelector("main img") === null && document.title !== "taken" && !document.body.textContent.includes("\u202e")`)
+		`document.querySelector("main img") === null && document.title !== "taken" &&
+			!document.body.textContent.includes("\u202e")`)
 	b.look("one")
 
 	b.click("roll back", `a[href$="/rollback?version=1"]`)
@@ -62,7 +66,8 @@ func TestSessionsInABrowser(t *testing.T) {
 		t.Errorf("in the fork: %s", out)
 	}
 	b.click("the sessions", `nav a[href$="/sessions"]`)
-	b.until("the fork is there", `(() => { const a = [...document.querySelectorAll("td a")].find((a) => a.textContent === "work");
+	b.until("the fork is there", `(() => { const a = [...document.querySelectorAll("td a")]
+		.find((a) => a.textContent === "work");
 		if (a) location.href = a.href; return a !== undefined; })()`)
 	b.says("h1", "Session work")
 	b.click("delete", `a[href$="/delete"]`)
@@ -88,7 +93,8 @@ func TestSessionsInABrowser(t *testing.T) {
 	for range testwait.Polls(slowly) {
 		b.click("the sessions", `nav a[href$="/sessions"]`)
 		b.says("h1", "Sessions")
-		if waits, err = chromedp.Run(b.ctx, chromedp.Evaluate[bool](`document.querySelector("td a[href*='/run/r_']") !== null &&
+		if waits, err = chromedp.Run(b.ctx, chromedp.Evaluate[bool](`
+			document.querySelector("td a[href*='/run/r_']") !== null &&
 			document.querySelector("td .state.open").textContent === "waits for a person"`)); err == nil && waits {
 			break
 		}

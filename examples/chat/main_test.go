@@ -111,7 +111,8 @@ func TestConversationsAreApart(t *testing.T) {
 	if id := c.says("ben", first, "list", ""); id != first {
 		t.Errorf("ben is in %s", id)
 	}
-	if _, text := c.send("POST", "ben", `{"conversation": "`+first+`", "message": "list"}`); strings.Contains(text, "tea") ||
+	if _, text := c.send("POST", "ben", `{"conversation": "`+first+`", "message": "list"}`); strings.Contains(text,
+		"tea") ||
 		!strings.Contains(text, "show") { // nothing declares it
 		t.Errorf("ben reads %s", text)
 	}
