@@ -371,7 +371,7 @@ func (c *Console) giveForm(w http.ResponseWriter, r *http.Request, s *session, p
 			c.await(waiting, x.asked, formWait, x)
 		}
 	}
-	s.keepAnswered(results, strings.HasPrefix(form.Get("decision"), "allow"), c.sessions.now())
+	s.keepAnswered(results, strings.HasPrefix(form.Get("decision"), "allow"), c.logins.now())
 	if !wantsJSON(r) {
 		return c.afterForm(w, r, s, results)
 	}

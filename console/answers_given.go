@@ -112,7 +112,7 @@ type endedView struct {
 
 // answered lists a person's latest answers, newest first, with the outcome in the record.
 func (c *Console) answered(r *http.Request, s *session) (list []*answeredView) {
-	now := c.sessions.now()
+	now := c.logins.now()
 	s.mu.Lock()
 	s.answered = slices.DeleteFunc(s.answered, func(a *answered) bool { return now.Sub(a.time) > answeredFor })
 	all := slices.Clone(s.answered)

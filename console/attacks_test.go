@@ -416,7 +416,7 @@ func TestW07Sessions(t *testing.T) {
 	}
 
 	now := time.Now()
-	w.c.sessions.now = func() time.Time { return now }
+	w.c.logins.now = func() time.Time { return now }
 	b = w.login(anna)
 	now = now.Add(defaultIdle - time.Second)
 	if b.get("/api/session").code != 200 {
@@ -436,9 +436,9 @@ func TestW07Sessions(t *testing.T) {
 		t.Error("a session lives for ever")
 	}
 	for range maxSessions + 5 {
-		w.c.sessions.open(anna)
+		w.c.logins.open(anna)
 	}
-	if n := len(w.c.sessions.all); n > maxSessions {
+	if n := len(w.c.logins.all); n > maxSessions {
 		t.Errorf("%d sessions", n)
 	}
 }

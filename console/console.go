@@ -61,6 +61,10 @@ type Options struct {
 	Grants approvals.GrantStore // permissions that last longer than one call
 	Rules  Rules                // files, overlays, sessions and proposals
 
+	// Sessions are those in which programs go on where others ended. People see and change those of the principals whose
+	// entries they see.
+	Sessions Sessions
+
 	// Note records what people do here: logins, revoked grants, changed rules. An action that it cannot record does not
 	// happen.
 	Note func(ctx context.Context, e audit.Entry) error
@@ -76,17 +80,17 @@ type Record interface {
 
 // A Console is the page. Many goroutines may call its methods.
 type Console struct {
-	options  Options
-	queue    *approvals.Queue
-	log      *slog.Logger
-	cookie   string // its name without prefix
-	links    links
-	sessions sessions
-	shown    shown
-	ends     audit.Ends
-	handler  http.Handler
-	done     chan struct{} // closed by Close
-	close    sync.Once
+	options Options
+	queue   *approvals.Queue
+	log     *slog.Logger
+	cookie  string // its name without prefix
+	links   links
+	logins  logins
+	shown   shown
+	ends    audit.Ends
+	handler http.Handler
+	done    chan struct{} // closed by Close
+	close   sync.Once
 }
 
 // New makes a page. It starts nothing.
@@ -123,7 +127,7 @@ func New(o Options) (*Console, error) {
 	if o.Record != nil {
 		c.ends.Entries = o.Record.Entries
 	}
-	c.sessions.init(c)
+	c.logins.init(c)
 	c.handler = c.guard(c.routes())
 	return c, nil
 }
@@ -135,7 +139,7 @@ func (c *Console) Handler() http.Handler { return c.handler }
 func (c *Console) Close() {
 	c.close.Do(func() {
 		close(c.done)
-		c.sessions.close()
+		c.logins.close()
 	})
 }
 

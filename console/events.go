@@ -18,7 +18,7 @@ const (
 // apiEvents sends the list of questions after each change, and says when the runs in progress have changed. While a
 // client reads it, its person is present.
 func (c *Console) apiEvents(w http.ResponseWriter, r *http.Request, s *session) error {
-	seat, left := c.sessions.sit(s)
+	seat, left := c.logins.sit(s)
 	if seat == nil {
 		return refuse(http.StatusTooManyRequests, "this session has too many pages open")
 	}
@@ -57,13 +57,13 @@ func (c *Console) apiEvents(w http.ResponseWriter, r *http.Request, s *session) 
 		case <-runs.pause:
 			runs.wait()
 		case <-beat.C:
-			now := c.sessions.now()
+			now := c.logins.now()
 			s.touch(now) // a session with an open page is not idle
 			if !c.still(r, s) {
 				return nil
 			}
-			if !s.token && c.sessions.over(s, now) {
-				c.sessions.end(s)
+			if !s.token && c.logins.over(s, now) {
+				c.logins.end(s)
 			}
 			if !send([]byte(": \n\n")) {
 				return nil

@@ -174,7 +174,7 @@ func TestLoggingOutSendsNoFormAgain(t *testing.T) {
 	b.until("they are checked", `document.getElementById("status").textContent.includes("has no problems")`)
 	b.until("the page follows what happens", `document.getElementById("link").textContent.startsWith("Live")`)
 	checks := w.rules.checked.Load()
-	w.c.sessions.end(w.session(anna)) // as another tab does in which somebody logs out
+	w.c.logins.end(w.session(anna)) // as another tab does in which somebody logs out
 	b.until("the login is there", `document.querySelector("#secret") !== null`)
 	if n := w.rules.checked.Load(); n != checks || checks != 1 {
 		t.Errorf("the form was sent %d times", n)
@@ -186,7 +186,7 @@ func TestLoggingOutSendsNoFormAgain(t *testing.T) {
 // session is that of a person.
 func (w *world) session(person string) *session {
 	w.t.Helper()
-	all := w.c.sessions.ofPerson(person)
+	all := w.c.logins.ofPerson(person)
 	if len(all) != 1 {
 		w.t.Fatalf("%s has %d sessions", person, len(all))
 	}

@@ -74,8 +74,8 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return refuse(http.StatusInternalServerError, err.Error())
 	}
-	key, id, s := c.sessions.open(person)
-	c.sessions.read(s)
+	key, id, s := c.logins.open(person)
+	c.logins.read(s)
 	base := c.sessionPath(key)
 	c.setCookie(w, r, base, id, c.options.Life)
 	if wantsJSON(r) {
@@ -86,7 +86,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (c *Console) logout(w http.ResponseWriter, r *http.Request, s *session) error {
-	c.sessions.end(s)
+	c.logins.end(s)
 	c.setCookie(w, r, c.base(r), "", 0)
 	if wantsJSON(r) {
 		return writeJSON(w, http.StatusOK, map[string]bool{"ok": true})

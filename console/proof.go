@@ -72,8 +72,8 @@ type Confirmation struct {
 // changes are void. Show the codes to the person who started the process and to nobody else.
 func (c *Console) Confirm(person string) []Confirmation {
 	var all []Confirmation
-	for _, s := range c.sessions.ofPerson(person) {
-		all = append(all, s.confirm(c.sessions.now())...)
+	for _, s := range c.logins.ofPerson(person) {
+		all = append(all, s.confirm(c.logins.now())...)
 	}
 	slices.SortStableFunc(all, func(a, b Confirmation) int {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.What, b.What))
@@ -172,7 +172,7 @@ func (c *Console) proved(p prepare) page {
 			return refuse(http.StatusRequestEntityTooLarge, fmt.Sprintf("the change has more than the %d KiB "+
 				"that a person can compare; make it in several steps, or in the file itself", maxShown>>10))
 		}
-		now, problem := c.sessions.now(), ""
+		now, problem := c.logins.now(), ""
 		if code != "" {
 			ok, tell := s.prove(request, code, now)
 			if ok {

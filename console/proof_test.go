@@ -20,14 +20,17 @@ import (
 // powers is what each route can do that takes something in. A route that is not here fails the test: whoever adds it
 // decides whether it wants a proof, and what it is called with in TestNothingWidensWithoutAProof.
 var powers = map[string]power{
-	"/answer":            answers,
-	"/answer/propose":    widens,
-	"/grants/revoke":     narrows,
-	"/rules/validate":    reads,
-	"/rules/save":        widens,
-	"/rules/propose":     widens,
-	"/rules/session":     widens,
-	"/logout":            narrows,
+	"/answer":         answers,
+	"/answer/propose": widens,
+	"/grants/revoke":  narrows,
+	"/rules/validate": reads,
+	"/rules/save":     widens,
+	"/rules/propose":  widens,
+	"/rules/session":  widens,
+	"/logout":         narrows,
+
+	"/sessions/{id}/{action}": arranges,
+
 	"/api/answer":        answers,
 	"/api/grants/revoke": narrows, "/api/answer/propose": widens,
 }
@@ -227,7 +230,7 @@ func TestCodesEnd(t *testing.T) {
 	w := newWorld(t)
 	w.rules.anything = true
 	now := time.Now()
-	w.c.sessions.now = func() time.Time { return now }
+	w.c.logins.now = func() time.Time { return now }
 	v := w.login(anna)
 	x := widening(Asked{})[0]
 	v.ask(x, "")

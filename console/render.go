@@ -31,18 +31,20 @@ func parse() map[string]*template.Template {
 		"age": age, "clock": clock, "until": until, "zone": zone, "decider": decider,
 		"iso":  func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"word": word, "lines": lines, "short": short,
-		"json":    func(raw json.RawMessage) []span { return lines(editable(raw)) },
-		"heading": func(name string) string { return prompt.Heading(&prompt.Request{Name: name}) },
-		"one":     func(v any, a *asked) askIn { return askIn{Page: v, Ask: a} },
-		"row":     func(v any, a *asked, atOnce bool) askIn { return askIn{Page: v, Ask: a, AtOnce: atOnce} },
-		"whole":   func(v any, a *asked) askIn { return askIn{Page: v, Ask: a, Whole: true} },
-		"in":      func(v any, one *answeredView) givenIn { return givenIn{v, one} },
-		"table":   func(v any, rows []row) rowsIn { return rowsIn{v, rows} },
-		"runIn":   func(v *runningView, run string) runIn { return runIn{v, run} },
+		"json":      func(raw json.RawMessage) []span { return lines(editable(raw)) },
+		"heading":   func(name string) string { return prompt.Heading(&prompt.Request{Name: name}) },
+		"one":       func(v any, a *asked) askIn { return askIn{Page: v, Ask: a} },
+		"row":       func(v any, a *asked, atOnce bool) askIn { return askIn{Page: v, Ask: a, AtOnce: atOnce} },
+		"whole":     func(v any, a *asked) askIn { return askIn{Page: v, Ask: a, Whole: true} },
+		"in":        func(v any, one *answeredView) givenIn { return givenIn{v, one} },
+		"table":     func(v any, rows []row) rowsIn { return rowsIn{v, rows} },
+		"size":      size,
+		"sessionIn": func(base string, record bool, v any) sessionIn { return sessionIn{base, record, v} },
+		"runIn":     func(v *runningView, run string) runIn { return runIn{v, run} },
 	}
 	all := map[string]*template.Template{}
-	for _, name := range []string{"login", "pending", "ask", "gone", "history", "run", "running", "grants", "rules",
-		"confirm", "problem"} {
+	for _, name := range []string{"login", "pending", "ask", "gone", "history", "run", "running", "sessions", "session",
+		"session_change", "grants", "rules", "confirm", "problem"} {
 		all[name] = template.Must(template.New("frame.html").Funcs(functions).ParseFS(sources, "templates/frame.html",
 			"templates/parts.html", "templates/"+name+".html"))
 	}
@@ -61,6 +63,13 @@ type runIn struct {
 	Run  string
 }
 
+// sessionIn is the program of a session inside of a page; Row has a sessionRow.
+type sessionIn struct {
+	Base   string
+	Record bool
+	Row    any
+}
+
 // givenIn is an answer inside of a page.
 type givenIn struct {
 	Page any
@@ -77,18 +86,19 @@ type askIn struct {
 
 // A frame surrounds the content of every page.
 type frame struct {
-	Title   string
-	Home    string // path of the page before the login
-	Base    string // prefix of paths: Home before the login, then the path of the session
-	Person  string // "" before the login
-	CSRF    string
-	Here    string // which part of the page
-	Notices []notice
-	Waiting int
-	Admin   bool
-	Record  bool
-	Running bool
-	Grants  bool
+	Title    string
+	Home     string // path of the page before the login
+	Base     string // prefix of paths: Home before the login, then the path of the session
+	Person   string // "" before the login
+	CSRF     string
+	Here     string // which part of the page
+	Notices  []notice
+	Waiting  int
+	Admin    bool
+	Record   bool
+	Running  bool
+	Sessions bool
+	Grants   bool
 }
 
 // bareFrame begins a page for a client without a session.
@@ -102,7 +112,7 @@ func (c *Console) frame(r *http.Request, s *session, here, title string) frame {
 		Title: title, Home: c.options.Path, Base: c.base(r), Person: s.person, CSRF: s.csrf, Here: here, Notices: s.said(r),
 		Waiting: len(c.pending(s)),
 		Admin:   c.admin(s.person), Record: c.options.Record != nil, Grants: c.options.Grants != nil,
-		Running: c.options.Runs != nil,
+		Running: c.options.Runs != nil, Sessions: c.options.Sessions != nil,
 	}
 }
 

@@ -46,6 +46,8 @@ const (
 	answers
 	// narrows revokes something.
 	narrows
+	// arranges changes what programs have left for later ones, as clients may do themselves. It permits nothing.
+	arranges
 	// reads changes nothing.
 	reads
 )
@@ -69,6 +71,9 @@ func (c *Console) inside() []route {
 		get("/{$}", c.showPending),
 		get("/ask/{id}", c.showAsk),
 		get("/running", c.showRunning),
+		get("/sessions", c.showSessions),
+		get("/sessions/{id}", c.showSession),
+		get("/sessions/{id}/{action}", c.askSession),
 		get("/history", c.showHistory),
 		get("/run/{run}", c.showRun),
 		get("/grants", c.showGrants),
@@ -76,6 +81,7 @@ func (c *Console) inside() []route {
 		post("/answer", answers, c.answerForm),
 		wide("/answer/propose", c.answerAndPropose),
 		post("/grants/revoke", narrows, c.revoke),
+		post("/sessions/{id}/{action}", arranges, c.changeSession),
 		post("/rules/validate", reads, c.validateRules),
 		wide("/rules/save", c.saveRules),
 		wide("/rules/propose", c.proposeRule),
@@ -168,7 +174,7 @@ func (c *Console) bySession(w http.ResponseWriter, r *http.Request, next page) e
 	s := c.session(r)
 	switch {
 	case s != nil:
-		c.sessions.read(s) // any request counts as presence
+		c.logins.read(s) // any request counts as presence
 		return next(w, r, s)
 	case r.Method == http.MethodGet && !isAPI(r):
 		w.WriteHeader(http.StatusUnauthorized)

@@ -39,8 +39,8 @@ func (c *Console) byToken(w http.ResponseWriter, r *http.Request, x *route) erro
 	case x.method == http.MethodPost && mediaType(r) != "application/json":
 		return errNotJSON
 	}
-	s := c.sessions.ofToken(person, bearer(r))
-	c.sessions.read(s)
+	s := c.logins.ofToken(person, bearer(r))
+	c.logins.read(s)
 	return x.page(w, r, s)
 }
 
@@ -58,7 +58,7 @@ const maxTokens = 256
 
 // ofToken is the session of a token. It is the same for each request, so that it knows which questions its owner saw
 // whole.
-func (ss *sessions) ofToken(person, token string) *session {
+func (ss *logins) ofToken(person, token string) *session {
 	id := sha256.Sum256([]byte(person + "\x00" + token))
 	now := ss.now()
 	ss.mu.Lock()

@@ -12,7 +12,6 @@ import (
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/runs"
 	"github.com/codemode-project/codemode/sessions"
-	"github.com/codemode-project/codemode/store"
 )
 
 const sessionToolName = "codemode_session"
@@ -117,18 +116,19 @@ func listSessions(ctx context.Context, all *sessions.Sessions, principal string)
 	}
 	var b strings.Builder
 	for _, one := range mine {
-		b.WriteString("- " + sessionLine(one) + "\n")
+		summary := sessions.Summarize(one)
+		b.WriteString("- " + sessionLine(&summary) + "\n")
 	}
 	return b.String(), nil
 }
 
 // sessionLine describes a session, whose name and profile are words of codemode.
-func sessionLine(one *store.Session) string {
+func sessionLine(one *sessions.Summary) string {
 	line := one.Name
 	if one.Profile != "" {
 		line += " (profile " + one.Profile + ")"
 	}
-	line += fmt.Sprintf(": %s, %s; used %s, ends %s", versionsText(len(one.Versions)), kibibytes(sessions.Size(one)),
+	line += fmt.Sprintf(": %s, %s; used %s, ends %s", versionsText(one.Versions), kibibytes(one.Bytes),
 		moment(one.Used), moment(one.Expires))
 	if one.Run != "" {
 		line += "; the program of " + one.Run + " goes on in it"
@@ -148,60 +148,53 @@ func showSession(ctx context.Context, all *sessions.Sessions, principal, name st
 	if err != nil {
 		return "", err
 	}
+	d, err := sessions.DescribeAt(ctx, one, number)
+	if err != nil {
+		return "", err
+	}
 	var b strings.Builder
-	b.WriteString(sessionLine(one) + "\n")
-	if len(one.Versions) == 0 && number == 0 {
+	b.WriteString(sessionLine(&d.Summary) + "\n")
+	if d.At == 0 {
 		b.WriteString("No program has ended in it.\n")
 		return b.String(), nil
 	}
-	version, err := sessions.VersionOf(one, number)
-	if err != nil {
-		return "", err
-	}
-	state, err := sessions.Read(ctx, version)
-	if err != nil {
-		return "", err
-	}
 	b.WriteString("\nVersions:\n")
-	for i, v := range slices.Backward(one.Versions) {
-		if shown := len(one.Versions) - 1 - i; shown == shownVersions {
+	for i, v := range slices.Backward(d.Versions) {
+		if shown := len(d.Versions) - 1 - i; shown == shownVersions {
 			fmt.Fprintf(&b, "(%d older)\n", i+1)
 			break
 		}
-		b.WriteString(versionLine(ctx, v) + "\n")
+		b.WriteString(versionLine(&v) + "\n")
 	}
-	fmt.Fprintf(&b, "\nDeclared at version %d:\n", version.Number)
-	b.WriteString(declared(state))
+	fmt.Fprintf(&b, "\nDeclared at version %d:\n", d.At)
+	b.WriteString(declared(d))
 	return b.String(), nil
 }
 
-func versionLine(ctx context.Context, v *store.Version) string {
-	line := fmt.Sprintf("- %d: %s, %s", v.Number, moment(v.Created), kibibytes(v.Bytes))
+func versionLine(v *sessions.DescribedVersion) string {
+	line := fmt.Sprintf("- %d: %s, %s", v.Version, moment(v.Created), kibibytes(v.Bytes))
 	if v.Run != "" {
 		line += ", run " + v.Run
 	}
-	if state, err := sessions.Read(ctx, v); err == nil && state.Note != "" {
-		line += ", " + visible.Line(state.Note)
+	if v.Note != "" {
+		line += ", " + visible.Line(v.Note)
 	}
 	return line
 }
 
 // declared lists what the next program can use. The names and types come from the guest.
-func declared(state *sessions.State) string {
-	names := slices.DeleteFunc(slices.Clone(state.Names), func(n sessions.Name) bool {
-		return strings.HasPrefix(n.Name, "__") // helpers of the compiler
-	})
+func declared(d *sessions.Description) string {
 	switch {
-	case state.Unlisted:
+	case d.Unlisted:
 		return "(the session does not say)\n"
-	case len(names) == 0:
+	case len(d.Names) == 0:
 		return "(nothing)\n"
 	}
 	var b strings.Builder
-	for _, n := range names[max(0, len(names)-shownNames):] {
+	for _, n := range d.Names[max(0, len(d.Names)-shownNames):] {
 		b.WriteString("- " + visible.Short(sessions.Describe(n), shownName) + "\n")
 	}
-	if more := len(names) - shownNames; more > 0 {
+	if more := len(d.Names) - shownNames; more > 0 {
 		fmt.Fprintf(&b, "(%d older)\n", more)
 	}
 	return b.String()

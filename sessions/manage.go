@@ -1,7 +1,6 @@
 package sessions
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -190,9 +189,4 @@ func (s *Sessions) explain(of *store.Session, err error) error {
 			"sessions.bytes of the configuration; delete one that is not needed", of.Name)
 	}
 	return err
-}
-
-// Describe says what a name is, in words such as "const rates: Map".
-func Describe(n Name) string {
-	return fmt.Sprintf("%s %s: %s", n.Kind, n.Name, cmp.Or(n.Class, n.Type))
 }

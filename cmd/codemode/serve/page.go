@@ -15,12 +15,15 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/console"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/runs"
 	"github.com/codemode-project/codemode/server"
+	"github.com/codemode-project/codemode/sessions"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -107,8 +110,9 @@ func (p *page) open(e *codemode.Evaluator, set *launch.Settings, origin, path st
 	c, err := console.New(console.Options{
 		Queue: p.queue, Origins: origins, Path: path, May: p.config.may, Sees: p.sees, Admin: p.admin,
 		Record: recordOf{e}, Runs: runsOf{e}, Grants: e.People().Grants, Rules: &rulesOf{e, set},
-		Note: e.Record().Write,
-		Idle: time.Duration(p.config.Idle), Life: time.Duration(p.config.Life), Log: log,
+		Sessions: sessionsOf{e},
+		Note:     e.Record().Write,
+		Idle:     time.Duration(p.config.Idle), Life: time.Duration(p.config.Life), Log: log,
 		Bearer: p.tokens.Admit, Vouched: p.config.vouched,
 	})
 	if err != nil {
@@ -250,6 +254,19 @@ func shown(runs []codemode.Running) (all []console.Running) {
 			}})
 	}
 	return all
+}
+
+// sessionsOf lists and changes the sessions of programs for the page.
+type sessionsOf struct{ e *codemode.Evaluator }
+
+func (s sessionsOf) Sessions(ctx context.Context) (*sessions.Sessions, error) {
+	return s.e.Runs().Sessions.Sessions(ctx)
+}
+
+func (s sessionsOf) ChangeSession(ctx context.Context, person string, c console.SessionChange) (string, error) {
+	return s.e.Runs().ChangeSession(ctx, &codemode.Request{Principal: c.Principal, Client: "console"}, runs.SessionChange{
+		Action: runs.SessionAction(c.Action), Name: c.Name, Version: c.Version, As: c.As,
+		By: &audit.DecidedBy{How: call.ByPerson, Channel: console.ChannelName, Principal: person}})
 }
 
 // recordOf reads the record of an Evaluator.

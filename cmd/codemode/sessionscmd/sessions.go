@@ -34,23 +34,6 @@ are kept beside the record, until they are not used for a week, or as long as th
 		newList(s), newShow(s), newFork(s), newRollback(s), newDelete(s))
 }
 
-// A listed is a session for programs.
-type listed struct {
-	Name      string    `json:"name"`
-	Principal string    `json:"principal"`
-	Profile   string    `json:"profile"`
-	Versions  int       `json:"versions"`
-	Bytes     int64     `json:"bytes"` // of all versions
-	Created   time.Time `json:"created"`
-	Used      time.Time `json:"used"`
-	Expires   time.Time `json:"expires"`
-	Run       string    `json:"run,omitempty"` // that goes on in it
-}
-
-func listedOf(s *store.Session) listed {
-	return listed{s.Name, s.Principal, s.Profile, len(s.Versions), sessions.Size(s), s.Created, s.Used, s.Expires, s.Run}
-}
-
 func newList(s cli.Streams) *cobra.Command {
 	var set launch.Settings
 	var asJSON bool
@@ -77,7 +60,7 @@ func printList(s cli.Streams, all []*store.Session, asJSON bool) error {
 	rows := [][]string{{"SESSION", "FOR", "PROFILE", "VERSIONS", "SIZE", "LAST USE", "KEPT UNTIL", "RUNNING"}}
 	for _, one := range all {
 		if asJSON {
-			if err := cli.PrintJSONLine(s.Out, listedOf(one)); err != nil {
+			if err := cli.PrintJSONLine(s.Out, sessions.Summarize(one)); err != nil {
 				return err
 			}
 			continue
@@ -191,10 +174,14 @@ func newShow(s cli.Streams) *cobra.Command {
 				if err != nil {
 					return cli.UsageError(err)
 				}
-				if asJSON {
-					return cli.PrintJSON(s.Out, shownOf(cmd.Context(), one))
+				all, err := sessions.DescribeAt(cmd.Context(), one, 0)
+				switch {
+				case err != nil:
+				case asJSON:
+					err = cli.PrintJSON(s.Out, all)
+				default:
+					_, err = fmt.Fprint(s.Out, sessionText(all))
 				}
-				_, err = fmt.Fprint(s.Out, sessionText(cmd.Context(), one))
 				return err
 			})
 		},
@@ -204,54 +191,18 @@ func newShow(s cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// A shown is a session for programs, with its versions and what its current one declares.
-type shown struct {
-	listed
-	Versions []shownVersion  `json:"versions"`
-	Names    []sessions.Name `json:"names"`
-	Unlisted bool            `json:"unlisted,omitempty"` // what it declares is unknown
-}
-
-type shownVersion struct {
-	Version int64     `json:"version"`
-	Created time.Time `json:"created"`
-	Bytes   int64     `json:"bytes"`
-	Run     string    `json:"run,omitempty"`
-	Note    string    `json:"note,omitempty"` // where it came from
-}
-
-func shownOf(ctx context.Context, s *store.Session) shown {
-	all := shown{listed: listedOf(s), Versions: []shownVersion{}, Names: []sessions.Name{}}
-	for _, v := range s.Versions {
-		state, err := sessions.Read(ctx, v)
-		x := shownVersion{Version: v.Number, Created: v.Created, Bytes: v.Bytes, Run: v.Run}
-		if all.Names, all.Unlisted = []sessions.Name{}, err != nil; err != nil {
-			x.Note = err.Error()
-		} else {
-			x.Note, all.Unlisted = state.Note, state.Unlisted
-			all.Names = append(all.Names, state.Names...)
-			if state.Program != nil {
-				x.Note = cmp.Or(x.Note, "left by "+state.Program.Name)
-			}
-		}
-		all.Versions = append(all.Versions, x)
-	}
-	return all
-}
-
 // sessionText writes a session for a person. Names and programs come from outside, so they are escaped.
-func sessionText(ctx context.Context, s *store.Session) string {
+func sessionText(all *sessions.Description) string {
 	var b strings.Builder
-	all := shownOf(ctx, s)
-	visible.Fprintf(&b, "session %s\n", s.Name)
+	visible.Fprintf(&b, "session %s\n", all.Name)
 	line := func(name, value string) { visible.Fprintf(&b, "  %-10s %s\n", name, value) }
-	line("for", cmp.Or(s.Principal, "anybody"))
-	line("profile", s.Profile)
+	line("for", cmp.Or(all.Principal, "anybody"))
+	line("profile", all.Profile)
 	line("size", size(all.Bytes))
-	line("last use", when(s.Used))
-	line("kept until", when(s.Expires))
-	if s.Run != "" {
-		line("running", s.Run)
+	line("last use", when(all.Used))
+	line("kept until", when(all.Expires))
+	if all.Run != "" {
+		line("running", all.Run)
 	}
 	b.WriteString("\n")
 	if len(all.Versions) == 0 {

@@ -79,8 +79,8 @@ func (s *session) said(r *http.Request) (all []notice) {
 	return all
 }
 
-// sessions holds all sessions, with the seats of present people.
-type sessions struct {
+// logins holds all sessions of people, with the seats of present people.
+type logins struct {
 	c   *Console
 	now func() time.Time
 
@@ -91,14 +91,14 @@ type sessions struct {
 	tokens map[[sha256.Size]byte]*session  // of tokens; see ofToken
 }
 
-func (ss *sessions) init(c *Console) {
+func (ss *logins) init(c *Console) {
 	ss.c, ss.now, ss.seats = c, time.Now, map[*approvals.Seat]*time.Timer{}
 	ss.all, ss.tokens = map[[sha256.Size]byte]*session{}, map[[sha256.Size]byte]*session{}
 }
 
 // open makes a session. Its key is part of the path and its id is the value of the cookie. The process keeps only the
 // digests of both.
-func (ss *sessions) open(person string) (key, id string, s *session) {
+func (ss *logins) open(person string) (key, id string, s *session) {
 	key, id = rand.Text(), rand.Text()+rand.Text()
 	now := ss.now()
 	s = &session{
@@ -117,7 +117,7 @@ func (ss *sessions) open(person string) (key, id string, s *session) {
 }
 
 // of returns the session that belongs to a key and one of several ids, nil if there is none.
-func (ss *sessions) of(key string, ids []string) *session {
+func (ss *logins) of(key string, ids []string) *session {
 	now := ss.now()
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -139,7 +139,7 @@ func (ss *sessions) of(key string, ids []string) *session {
 }
 
 // ofPerson lists the sessions of a person.
-func (ss *sessions) ofPerson(person string) (list []*session) {
+func (ss *logins) ofPerson(person string) (list []*session) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	ss.sweep(ss.now())
@@ -164,12 +164,12 @@ func (s *session) lastSeen() time.Time {
 }
 
 // over reports whether a session has expired.
-func (ss *sessions) over(s *session, now time.Time) bool {
+func (ss *logins) over(s *session, now time.Time) bool {
 	return now.Sub(s.born) >= ss.c.options.Life || now.Sub(s.lastSeen()) >= ss.c.options.Idle
 }
 
 // sweep removes expired sessions. The caller holds ss.mu, also for the next two.
-func (ss *sessions) sweep(now time.Time) {
+func (ss *logins) sweep(now time.Time) {
 	for id, s := range ss.all {
 		if ss.over(s, now) {
 			ss.drop(id, s)
@@ -177,7 +177,7 @@ func (ss *sessions) sweep(now time.Time) {
 	}
 }
 
-func (ss *sessions) dropOldest() {
+func (ss *logins) dropOldest() {
 	var oldest [sha256.Size]byte
 	var at *session
 	for id, s := range ss.all {
@@ -188,14 +188,14 @@ func (ss *sessions) dropOldest() {
 	ss.drop(oldest, at)
 }
 
-func (ss *sessions) drop(id [sha256.Size]byte, s *session) {
+func (ss *logins) drop(id [sha256.Size]byte, s *session) {
 	delete(ss.all, id)
 	ss.leave(s.reader)
 	close(s.ended)
 }
 
 // end ends a session before its time.
-func (ss *sessions) end(s *session) {
+func (ss *logins) end(s *session) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	for id, x := range ss.all {
@@ -206,7 +206,7 @@ func (ss *sessions) end(s *session) {
 }
 
 // sit gives an open page a seat. left ends the seat after a short time; nil means that the session has too many.
-func (ss *sessions) sit(s *session) (seat *approvals.Seat, left func()) {
+func (ss *logins) sit(s *session) (seat *approvals.Seat, left func()) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	s.mu.Lock()
@@ -229,7 +229,7 @@ func (ss *sessions) sit(s *session) (seat *approvals.Seat, left func()) {
 }
 
 // read notes a request of a session: its person counts as present for a while.
-func (ss *sessions) read(s *session) {
+func (ss *logins) read(s *session) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	if ss.closed {
@@ -243,7 +243,7 @@ func (ss *sessions) read(s *session) {
 }
 
 // leaveIn ends a seat after a while from now. The caller holds ss.mu.
-func (ss *sessions) leaveIn(seat *approvals.Seat, after time.Duration) {
+func (ss *logins) leaveIn(seat *approvals.Seat, after time.Duration) {
 	timer, there := ss.seats[seat]
 	switch {
 	case !there:
@@ -259,7 +259,7 @@ func (ss *sessions) leaveIn(seat *approvals.Seat, after time.Duration) {
 }
 
 // leave ends a seat at once. The caller holds ss.mu.
-func (ss *sessions) leave(seat *approvals.Seat) {
+func (ss *logins) leave(seat *approvals.Seat) {
 	if timer, there := ss.seats[seat]; there {
 		if timer != nil {
 			timer.Stop()
@@ -269,7 +269,7 @@ func (ss *sessions) leave(seat *approvals.Seat) {
 	}
 }
 
-func (ss *sessions) close() {
+func (ss *logins) close() {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	ss.closed = true
@@ -319,7 +319,7 @@ func (c *Console) session(r *http.Request) *session {
 			ids = append(ids, cookie.Value)
 		}
 	}
-	return c.sessions.of(key, ids)
+	return c.logins.of(key, ids)
 }
 
 // mayChange reports whether a token is the CSRF token of the session, which no other site knows.

@@ -93,7 +93,7 @@ func TestBothHalvesOfASession(t *testing.T) {
 		if mixed.get("/api/session").json(&said); said.Person != "eve" || said.CSRF == v.csrf {
 			t.Errorf("on the path of Eve: %+v", said)
 		}
-		for digest, s := range w.c.sessions.all {
+		for digest, s := range w.c.logins.all {
 			if strings.Contains(string(digest[:]), key) || strings.Contains(string(s.id[:]), id) {
 				t.Error("a half of a session is kept as it is")
 			}

@@ -1,0 +1,248 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/codemode-project/codemode/sessions"
+	"github.com/codemode-project/codemode/store"
+)
+
+// Sessions are the sessions in which programs go on where others ended. Many goroutines may call its methods.
+type Sessions interface {
+	// Sessions are those of every principal.
+	Sessions(ctx context.Context) (*sessions.Sessions, error)
+	// ChangeSession makes a change that a person wants, and records it with that person. It says what was done, in a
+	// sentence; a sentence with an error says that the record lacks it.
+	ChangeSession(ctx context.Context, person string, c SessionChange) (done string, err error)
+}
+
+// A SessionChange is what a person wants of the session of a name that a principal has.
+type SessionChange struct {
+	Action          string // fork, rollback or delete
+	Principal, Name string
+	Version         int64  // of a fork or a rollback; 0 is the current one
+	As              string // the name of the fork
+}
+
+// The most that the page shows: sessions, declared names, and characters of a name or a type.
+const (
+	mostSessions = 200
+	mostNames    = 500
+	mostName     = 200
+)
+
+type sessionsView struct {
+	frame
+	Listed []sessionRow
+	More   int // sessions that are not shown
+}
+
+// A sessionRow is a session in the list.
+type sessionRow struct {
+	sessions.Summary
+	ID    string
+	Waits bool // the program in it waits for a person
+}
+
+type sessionView struct {
+	frame
+	sessionRow
+	Of      *sessions.Description
+	Names   []declaredName
+	Earlier int // names before these
+	Latest  []sessions.DescribedVersion
+}
+
+// A declaredName is what the next program can use. The guest says what it is.
+type declaredName struct{ Name, Kind, Type string }
+
+type changeView struct {
+	frame
+	sessionRow
+	Action  string
+	Version int64 // 0 for delete
+}
+
+// visibleSessions lists the sessions whose principal the person sees, those used last first.
+func (c *Console) visibleSessions(ctx context.Context, s *session) ([]*store.Session, error) {
+	if c.options.Sessions == nil {
+		return nil, refuse(http.StatusNotFound, "the sessions of programs are not shown here")
+	}
+	from, err := c.options.Sessions.Sessions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []*store.Session
+	for _, principal := range c.sees(s.person) {
+		list := func() ([]*store.Session, error) { return from.List(ctx, principal) }
+		if principal == "" {
+			list = func() ([]*store.Session, error) { return from.All(ctx) }
+		}
+		some, err := list()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	slices.SortStableFunc(all, func(a, b *store.Session) int {
+		return cmp.Or(b.Used.Compare(a.Used), cmp.Compare(a.ID, b.ID))
+	})
+	return all, nil
+}
+
+// visibleSession returns the session that the path names by its ID. A session that is made again under the same name
+// has another one.
+func (c *Console) visibleSession(r *http.Request, s *session) (*store.Session, error) {
+	all, err := c.visibleSessions(r.Context(), s)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(all, func(one *store.Session) bool { return one.ID == r.PathValue("id") })
+	if at < 0 {
+		return nil, refuse(http.StatusNotFound, "there is no such session: it was deleted, or its time is over")
+	}
+	return all[at], nil
+}
+
+// waitingRuns returns a function that reports whether a run waits for a person.
+func (c *Console) waitingRuns(ctx context.Context, s *session) func(run string) bool {
+	if c.options.Runs == nil {
+		return func(string) bool { return false }
+	}
+	runs := c.options.Runs.Running()
+	elsewhere, err := c.options.Runs.Elsewhere(ctx)
+	if err != nil {
+		c.log.Warn("the runs of other processes cannot be listed", "error", err)
+	}
+	waiting := map[string]bool{}
+	for _, x := range c.visibleRuns(s, append(slices.Clone(runs), elsewhere...)) {
+		waiting[x.Run] = waiting[x.Run] || x.Parked && x.Outcome == ""
+	}
+	return func(run string) bool { return waiting[run] }
+}
+
+// showSessions lists the sessions that the person may see.
+func (c *Console) showSessions(w http.ResponseWriter, r *http.Request, s *session) error {
+	all, err := c.visibleSessions(r.Context(), s)
+	if err != nil {
+		return err
+	}
+	v := &sessionsView{frame: c.frame(r, s, "sessions", "Sessions"), More: max(0, len(all)-mostSessions)}
+	waits := c.waitingRuns(r.Context(), s)
+	for _, one := range all[:len(all)-v.More] {
+		v.Listed = append(v.Listed, sessionRow{sessions.Summarize(one), one.ID, waits(one.Run)})
+	}
+	return c.render(w, "sessions", v)
+}
+
+// showSession shows what a session declares, and its versions.
+func (c *Console) showSession(w http.ResponseWriter, r *http.Request, s *session) error {
+	one, err := c.visibleSession(r, s)
+	if err != nil {
+		return err
+	}
+	of, err := sessions.DescribeAt(r.Context(), one, 0)
+	if err != nil {
+		return err
+	}
+	v := &sessionView{
+		frame:      c.frame(r, s, "sessions", "Session "+word(one.Name)),
+		sessionRow: sessionRow{of.Summary, one.ID, c.waitingRuns(r.Context(), s)(one.Run)},
+		Of:         of, Earlier: max(0, len(of.Names)-mostNames), Latest: of.Versions,
+	}
+	slices.Reverse(v.Latest)
+	for _, n := range of.Names[v.Earlier:] {
+		v.Names = append(v.Names, declaredName{brief(n.Name), brief(n.Kind), brief(cmp.Or(n.Class, n.Type))})
+	}
+	return c.render(w, "session", v)
+}
+
+// brief is a word of the guest, cut if it is long.
+func brief(s string) string {
+	if runes := []rune(s); len(runes) > mostName {
+		s = string(runes[:mostName]) + "…"
+	}
+	return word(s)
+}
+
+// changeOf reads a change of a session, from the path and the fields of a request.
+func changeOf(r *http.Request, one *store.Session, field func(string) string) (*SessionChange, error) {
+	ch := &SessionChange{Action: r.PathValue("action"), Principal: one.Principal, Name: one.Name}
+	switch ch.Action {
+	case "delete":
+		return ch, nil
+	case "fork", "rollback":
+	default:
+		return nil, refuse(http.StatusNotFound, "there is nothing under that path")
+	}
+	version, err := strconv.ParseInt(field("version"), 10, 64)
+	if err != nil || version < 1 {
+		return nil, refuse(http.StatusBadRequest, "that is no version")
+	}
+	ch.Version = version
+	if ch.Action == "fork" {
+		ch.As = field("as")
+	}
+	return ch, nil
+}
+
+// askSession asks whether to make a change of a session. It changes nothing.
+func (c *Console) askSession(w http.ResponseWriter, r *http.Request, s *session) error {
+	one, err := c.visibleSession(r, s)
+	if err != nil {
+		return err
+	}
+	ch, err := changeOf(r, one, r.URL.Query().Get)
+	if err != nil {
+		return err
+	}
+	if ch.Version != 0 {
+		if _, err := sessions.VersionOf(one, ch.Version); err != nil {
+			return refuse(http.StatusNotFound, word(err.Error()))
+		}
+	}
+	title := map[string]string{"fork": "Fork", "rollback": "Roll back", "delete": "Delete"}[ch.Action]
+	return c.render(w, "session_change", &changeView{
+		frame:      c.frame(r, s, "sessions", title+" the session "+word(one.Name)),
+		sessionRow: sessionRow{sessions.Summarize(one), one.ID, false}, Action: ch.Action, Version: ch.Version,
+	})
+}
+
+// changeSession makes the change.
+func (c *Console) changeSession(w http.ResponseWriter, r *http.Request, s *session) error {
+	if mediaType(r) == "application/json" {
+		return refuse(http.StatusUnsupportedMediaType, "send a form")
+	}
+	one, err := c.visibleSession(r, s)
+	if err != nil {
+		return err
+	}
+	ch, err := changeOf(r, one, r.PostForm.Get)
+	if err != nil {
+		return err
+	}
+	done, err := c.options.Sessions.ChangeSession(r.Context(), s.person, *ch)
+	switch {
+	case err != nil && done != "":
+		c.log.Error("a change of a session is not in the record", "session", one.Name, "error", err)
+		return c.redirect(w, r, s, "/sessions", true, word(done)+" The record does not say so: it cannot be written.")
+	case err != nil:
+		return c.redirect(w, r, s, "/sessions/"+one.ID, true, "Not done: "+word(err.Error()))
+	case ch.Action == "rollback":
+		return c.redirect(w, r, s, "/sessions/"+one.ID, false, word(done))
+	}
+	return c.redirect(w, r, s, "/sessions", false, word(done))
+}
+
+// size is a number of bytes in a larger unit.
+func size(bytes int64) string {
+	if bytes < 1<<20 {
+		return fmt.Sprintf("%d KiB", (bytes+1023)>>10)
+	}
+	return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
+}
