@@ -36,7 +36,7 @@ async function call({ at, call: name, arguments: args }) {
       const request = { name, arguments: args }, settings = { timeout: 60000 };
       const result = await (sdk === "v1" ? client.callTool(request, undefined, settings) : client.callTool(request, settings));
       const text = result.content.map((c) => c.text ?? c.type).join("\n");
-      return { text, isError: result.isError ?? false, version, pid: transport.pid ?? 0, again };
+      return { text, isError: result.isError ?? false, version, pid: transport.pid ?? 0 };
     } catch (error) {
       servers.delete(key);
       if (!known || again) throw error;
