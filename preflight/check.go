@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
@@ -35,6 +36,14 @@ type Submission struct {
 	Tool  string // the MCP tool through which the caller runs programs, for messages
 	Token string // of a check
 	Local bool   // the caller is at this machine: links may name its files
+
+	InSession *Declared // nil for a program without a session
+}
+
+// Declared are the names that the earlier programs of a session declared. Known is false if nobody knows them.
+type Declared struct {
+	Names []string
+	Known bool
 }
 
 // Check says what a program would do under a policy. saved is nil if the request brings its own program.
@@ -54,7 +63,7 @@ func (c *Checker) Check(
 	if len(r.Code) > limits.ProgramBytes {
 		return nil, fmt.Errorf("the program has %d bytes, the limit is %d", len(r.Code), limits.ProgramBytes)
 	}
-	program, problems, err := c.Programs.Read(ctx, r.Owner(), cmp.Or(r.Name, "program.ts"), r.Code)
+	program, problems, err := c.read(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -93,6 +102,20 @@ func (c *Checker) Check(
 	plan.Token, plan.Expires = c.token(r.Code, policy, now)
 	plan.OnlyHere = c.Tokens.Ephemeral
 	return plan, nil
+}
+
+// read compiles a program. In a session, a name that nobody declares is a problem.
+func (c *Checker) read(ctx context.Context, r *Submission) (*analysis.Program, []analysis.Problem, error) {
+	file := cmp.Or(r.Name, "program.ts")
+	program, problems, err := c.Programs.Read(ctx, r.Owner(), file, r.Code)
+	if err != nil || len(problems) > 0 || r.InSession == nil {
+		return program, problems, err
+	}
+	program, problems = program.InSession(file, r.InSession.Names)
+	if !r.InSession.Known {
+		problems = nil
+	}
+	return program, problems, nil
 }
 
 // token signs that a program was checked under the current policy.
