@@ -63,15 +63,13 @@ func (c *Checker) Check(
 	if len(r.Code) > limits.ProgramBytes {
 		return nil, fmt.Errorf("the program has %d bytes, the limit is %d", len(r.Code), limits.ProgramBytes)
 	}
-	program, problems, err := c.read(ctx, r)
+	program, err := c.read(ctx, r, plan)
 	if err != nil {
 		return nil, err
 	}
-	if len(problems) > 0 {
-		plan.Problems = problems
+	if len(plan.Problems) > 0 {
 		return plan, nil
 	}
-	plan.Dynamic = slices.Clone(program.Dynamic) // the program is shared
 	if len(program.Calls) > 0 {
 		c.Tools.Ready(ctx, registry.CheckWait)
 	}
@@ -105,17 +103,31 @@ func (c *Checker) Check(
 }
 
 // read compiles a program. In a session, a name that nobody declares is a problem.
-func (c *Checker) read(ctx context.Context, r *Submission) (*analysis.Program, []analysis.Problem, error) {
+func (c *Checker) read(ctx context.Context, r *Submission, plan *Plan) (program *analysis.Program, err error) {
 	file := cmp.Or(r.Name, "program.ts")
-	program, problems, err := c.Programs.Read(ctx, r.Owner(), file, r.Code)
-	if err != nil || len(problems) > 0 || r.InSession == nil {
-		return program, problems, err
+	program, plan.Problems, err = c.Programs.Read(ctx, r.Owner(), file, r.Code)
+	if err != nil || len(plan.Problems) > 0 {
+		return nil, err
 	}
-	program, problems = program.InSession(file, r.InSession.Names)
-	if !r.InSession.Known {
-		problems = nil
+	plan.Dynamic = slices.Clone(program.Dynamic) // the program is shared
+	if r.InSession == nil {
+		return program, nil
 	}
-	return program, problems, nil
+	var used []string
+	for _, use := range program.Free {
+		if slices.Contains(r.InSession.Names, use.Name) && len(used) < planLines {
+			used = append(used, visible.Short(use.Name, 40))
+		}
+	}
+	if len(used) > 0 {
+		plan.Warnings = append(plan.Warnings, "the program uses "+strings.Join(used, ", ")+" of its session: calls that "+
+			"functions of the session make are not listed, and are decided when they are made")
+	}
+	program, problems := program.InSession(file, r.InSession.Names)
+	if r.InSession.Known {
+		plan.Problems = problems
+	}
+	return program, nil
 }
 
 // token signs that a program was checked under the current policy.
