@@ -120,7 +120,8 @@ func TestSessionsOfTwoPrincipals(t *testing.T) {
 					"\"of anna\"\n", true},
 
 				{"under another profile nothing runs in it", annasToken, "codemode_eval_q",
-					args{"code": `return secret`, "session": "s"}, `belongs to the profile "p", and this program runs under "q"`, false},
+					args{"code": `return secret`, "session": "s"},
+					`belongs to the profile "p", and this program runs under "q"`, false},
 				{"nor is anything checked", annasToken, "codemode_check",
 					args{"code": `return secret`, "session": "s", "profile": "q"}, `belongs to the profile "p"`, false},
 				{"a token for q alone runs nothing in it", carlsToken, "codemode_eval_q",
@@ -131,12 +132,14 @@ func TestSessionsOfTwoPrincipals(t *testing.T) {
 					"and no other one", false},
 				{"nor rolls it back", carlsToken, "codemode_session", args{"action": "rollback", "name": "s", "version": 1},
 					"and no other one", false},
-				{"nor deletes it", carlsToken, "codemode_session", args{"action": "delete", "name": "s"}, "and no other one", false},
+				{"nor deletes it", carlsToken, "codemode_session", args{"action": "delete", "name": "s"},
+					"and no other one", false},
 				{"it has its own ones", carlsToken, "codemode_eval_q", args{"code": `return 7`, "session": "t"}, "7\n", true},
 				{"and lists those", carlsToken, "codemode_session", args{"action": "list"}, "- t (profile q): 1 version,", true},
 			} {
 				text, failed := callOver(t, url, row.token, version, row.tool, row.args)
-				if failed == row.ok || !strings.Contains(text, row.want) || row.token == bertsToken && strings.Contains(text, "of anna") ||
+				if failed == row.ok || !strings.Contains(text, row.want) ||
+					row.token == bertsToken && strings.Contains(text, "of anna") ||
 					row.why == "bert lists his own" && strings.Contains(text, "only") {
 					t.Errorf("%s: got %s\nwant %s", row.why, text, row.want)
 				}
@@ -175,8 +178,8 @@ func TestCheckingAProgramOfASession(t *testing.T) {
 			t.Errorf("%s in %s: %s", row.code, row.session, text)
 		}
 	}
-	if text, failed := c.call("codemode_session", map[string]any{"action": "list"}); failed || strings.Contains(text, "new") ||
-		!strings.Contains(text, "- a (profile p): 1 version,") {
+	if text, failed := c.call("codemode_session", map[string]any{"action": "list"}); failed ||
+		strings.Contains(text, "new") || !strings.Contains(text, "- a (profile p): 1 version,") {
 		t.Errorf("a check made or changed a session: %s", text)
 	}
 }
@@ -185,7 +188,8 @@ func TestCheckingAProgramOfASession(t *testing.T) {
 func TestAProgramWaitsForAPersonInASession(t *testing.T) {
 	for _, version := range []string{"2025-11-25", "2026-07-28"} {
 		t.Run(version, func(t *testing.T) {
-			h := open(t, `{"sessions": true, "evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": ["time__*"]}}}}`,
+			h := open(t, `{"sessions": true, "evaluation": {"defaultProfile": "p", "profiles": {
+				"p": {"asklist": ["time__*"]}}}}`,
 				server.Options{Principal: "anna"})
 			asked, answer := make(chan struct{}), make(chan struct{})
 			c := h.connect(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
@@ -207,7 +211,8 @@ func TestAProgramWaitsForAPersonInASession(t *testing.T) {
 				first <- text
 			}()
 			<-asked
-			if text, failed := in(`return n`, false); !failed || !strings.Contains(text, `a program goes on in the session "a" (run r_`) {
+			if text, failed := in(`return n`, false); !failed ||
+				!strings.Contains(text, `a program goes on in the session "a" (run r_`) {
 				t.Errorf("while it waits: %s", text)
 			}
 			if text, failed := other.call("codemode_session", map[string]any{"action": "delete", "name": "a"}); !failed ||

@@ -92,8 +92,8 @@ func TestCheckInASession(t *testing.T) {
 		{"p", `return n`, "uses n of its session", 0},
 		{"p", `return m`, "nothing declares m", 1},
 	} {
-		out, err := h.command("check", "--config", h.config, "--profile", row.profile, "--root", h.files, "--session", "s", "-e",
-			row.code)
+		out, err := h.command("check", "--config", h.config, "--profile", row.profile, "--root", h.files, "--session", "s",
+			"-e", row.code)
 		code := 0
 		if exit, ok := err.(*exec.ExitError); ok {
 			code = exit.ExitCode()

@@ -110,8 +110,8 @@ type replicas struct {
 	forks         func(session, as string) // by the command
 }
 
-// A session of ten programs: the first one makes a class with a private field, and a closure over a let, which the others
-// use and change. Its server is killed after the fifth, and another one takes it over at the seventh.
+// A session of ten programs: the first one makes a class with a private field, and a closure over a let, which the
+// others use and change. Its server is killed after the fifth, and another one takes it over at the seventh.
 func tenPrograms(t *testing.T, c *traveler, r replicas) {
 	const made = `let n = 1;
 		class Box { #held = 10; add(k) { this.#held += k; return this.#held } }
@@ -153,7 +153,8 @@ func forkBy(t *testing.T, flags ...string) func(session, as string) {
 	return func(session, as string) {
 		t.Helper()
 		out, err := command(t, append([]string{"sessions", "fork", session, as}, flags...)...).CombinedOutput()
-		if want := fmt.Sprintf("The session %s is a fork of %s at version 8.\n", as, session); err != nil || string(out) != want {
+		want := fmt.Sprintf("The session %s is a fork of %s at version 8.\n", as, session)
+		if err != nil || string(out) != want {
 			t.Fatalf("got %q (%v), want %q", out, err, want)
 		}
 	}
