@@ -13,7 +13,7 @@ import (
 
 var checkSchema, checkSchemaInSession = newSchemas(`{"type":"object","properties":{"code":{"type":"string"},`+
 	`"profile":{"type":"string","description":"left out, that of codemode_eval"},`+
-	`"script":{"type":"string","description":"a saved program, instead of code"},%s` +
+	`"script":{"type":"string","description":"a saved program, instead of code"},%s`+
 	`"ask":{"type":"boolean"}},"additionalProperties":false}`,
 	`"session":{"type":"string"},`)
 
