@@ -270,7 +270,7 @@ func (e *Evaluator) Prepare(ctx context.Context, r Request) (*Prepared, error) {
 	return e.runs.Prepare(ctx, r)
 }
 
-// Check says what a program would do under a profile. It runs nothing and asks nobody.
+// Check says what a program would do under a profile, and in Request.Session. It runs nothing and asks nobody.
 func (e *Evaluator) Check(ctx context.Context, r Request) (*preflight.Plan, error) {
 	if err := e.life.Enter(); err != nil {
 		return nil, err
@@ -280,7 +280,11 @@ func (e *Evaluator) Check(ctx context.Context, r Request) (*preflight.Plan, erro
 	if err != nil {
 		return nil, err
 	}
-	return e.checker.Check(ctx, runs.SubmissionOf(&r), policy, saved)
+	submission, err := e.runs.Submission(ctx, &r, policy)
+	if err != nil {
+		return nil, err
+	}
+	return e.checker.Check(ctx, submission, policy, saved)
 }
 
 // Gate begins a run of tools that the embedding program executes itself; see package owntools.

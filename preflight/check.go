@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
@@ -35,6 +36,14 @@ type Submission struct {
 	Tool  string // the MCP tool through which the caller runs programs, for messages
 	Token string // of a check
 	Local bool   // the caller is at this machine: links may name its files
+
+	InSession *Declared // nil for a program without a session
+}
+
+// Declared are the names that the earlier programs of a session declared. Known is false if nobody knows them.
+type Declared struct {
+	Names []string
+	Known bool
 }
 
 // Check says what a program would do under a policy. saved is nil if the request brings its own program.
@@ -54,15 +63,13 @@ func (c *Checker) Check(
 	if len(r.Code) > limits.ProgramBytes {
 		return nil, fmt.Errorf("the program has %d bytes, the limit is %d", len(r.Code), limits.ProgramBytes)
 	}
-	program, problems, err := c.Programs.Read(ctx, r.Owner(), cmp.Or(r.Name, "program.ts"), r.Code)
+	program, err := c.read(ctx, r, plan)
 	if err != nil {
 		return nil, err
 	}
-	if len(problems) > 0 {
-		plan.Problems = problems
+	if len(plan.Problems) > 0 {
 		return plan, nil
 	}
-	plan.Dynamic = slices.Clone(program.Dynamic) // the program is shared
 	if len(program.Calls) > 0 {
 		c.Tools.Ready(ctx, registry.CheckWait)
 	}
@@ -93,6 +100,34 @@ func (c *Checker) Check(
 	plan.Token, plan.Expires = c.token(r.Code, policy, now)
 	plan.OnlyHere = c.Tokens.Ephemeral
 	return plan, nil
+}
+
+// read compiles a program. In a session, a name that nobody declares is a problem.
+func (c *Checker) read(ctx context.Context, r *Submission, plan *Plan) (program *analysis.Program, err error) {
+	file := cmp.Or(r.Name, "program.ts")
+	program, plan.Problems, err = c.Programs.Read(ctx, r.Owner(), file, r.Code)
+	if err != nil || len(plan.Problems) > 0 {
+		return nil, err
+	}
+	plan.Dynamic = slices.Clone(program.Dynamic) // the program is shared
+	if r.InSession == nil {
+		return program, nil
+	}
+	var used []string
+	for _, use := range program.Free {
+		if slices.Contains(r.InSession.Names, use.Name) && len(used) < planLines {
+			used = append(used, visible.Short(use.Name, 40))
+		}
+	}
+	if len(used) > 0 {
+		plan.Warnings = append(plan.Warnings, "the program uses "+strings.Join(used, ", ")+" of its session: calls that "+
+			"functions of the session make are not listed, and are decided when they are made")
+	}
+	program, problems := program.InSession(file, r.InSession.Names)
+	if r.InSession.Known {
+		plan.Problems = problems
+	}
+	return program, nil
 }
 
 // token signs that a program was checked under the current policy.

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/analysis"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/preflight"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/sessions"
 	"github.com/codemode-project/codemode/store"
@@ -51,11 +53,9 @@ func (e *Executor) begin(ctx context.Context, key *store.Key, r *Request, p *inf
 
 func (e *Executor) beginInSession(ctx context.Context, key *store.Key, r *Request, p *inforce.Policy, run string,
 	engine Engine) (use *sessions.Use, row *store.ParkedRun, err error) {
-	of := sessions.Of{Principal: r.Principal, Owner: r.Owner(), Profile: cmp.Or(r.Profile, p.ProfileName()),
-		Name: r.Session}
-	rules := e.rules.KeptSessions(p.Profile())
-	if rules.Off {
-		return nil, nil, e.noSessions(of.Profile)
+	of, rules, err := e.sessionOf(r, p)
+	if err != nil {
+		return nil, nil, err
 	}
 	enroll := func(ctx context.Context, id string, ends time.Time) (err error) {
 		row, err = e.enroll(ctx, key, r, p, run, engine, id, ends)
@@ -78,6 +78,31 @@ func (e *Executor) beginInSession(ctx context.Context, key *store.Key, r *Reques
 		}
 		return use, row, err
 	}
+}
+
+// sessionOf says which session a request names, and the quotas for it.
+func (e *Executor) sessionOf(r *Request, p *inforce.Policy) (of sessions.Of, rules config.Sessions, err error) {
+	of = sessions.Of{Principal: r.Principal, Owner: r.Owner(), Profile: cmp.Or(r.Profile, p.ProfileName()),
+		Name: r.Session}
+	if rules = e.rules.KeptSessions(p.Profile()); rules.Off {
+		err = e.noSessions(of.Profile)
+	}
+	return of, rules, err
+}
+
+// Submission is what the checker reads of a request, with what its session declares at this moment.
+func (e *Executor) Submission(ctx context.Context, r *Request, p *inforce.Policy) (*preflight.Submission, error) {
+	s := SubmissionOf(r)
+	if r.Session == "" {
+		return s, nil
+	}
+	of, _, err := e.sessionOf(r, p)
+	if err != nil {
+		return nil, err
+	}
+	s.InSession = &preflight.Declared{}
+	s.InSession.Names, s.InSession.Known, err = e.Sessions.Names(ctx, of)
+	return s, err
 }
 
 // noSessions is the error of a program that may run in no session.

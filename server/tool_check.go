@@ -11,9 +11,11 @@ import (
 	"github.com/codemode-project/codemode"
 )
 
-var checkSchema = newSchema(`{"type":"object","properties":{"code":{"type":"string"},` +
-	`"profile":{"type":"string","description":"left out, that of codemode_eval"},` +
-	`"script":{"type":"string","description":"a saved program, instead of code"},"ask":{"type":"boolean"}},"additionalProperties":false}`)
+var checkSchema, checkSchemaInSession = newSchemas(`{"type":"object","properties":{"code":{"type":"string"},`+
+	`"profile":{"type":"string","description":"left out, that of codemode_eval"},`+
+	`"script":{"type":"string","description":"a saved program, instead of code"},%s`+
+	`"ask":{"type":"boolean"}},"additionalProperties":false}`,
+	`"session":{"type":"string"},`)
 
 // checkTool says what a program would do. The profile of a check decides nothing, so a model may name any offered
 // profile. With ask, it asks people to allow the calls before the program runs.
@@ -25,7 +27,7 @@ func (s *Server) checkTool() *tool {
 				"(allow, ask, deny) and rule, what to change, a pre-flight token. With ask, a person allows its calls now.",
 			Annotations: readOnly(),
 		},
-		schema: checkSchema, asks: func(a *arguments) bool { return a.Ask }, serve: s.check,
+		schema: s.either(checkSchema, checkSchemaInSession), asks: func(a *arguments) bool { return a.Ask }, serve: s.check,
 	}
 }
 

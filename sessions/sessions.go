@@ -107,6 +107,14 @@ func Read(ctx context.Context, v *store.Version) (*State, error) {
 	return s, nil
 }
 
+// names are what the next program can use. known is false if the state does not tell.
+func (s *State) names() (names []string, known bool) {
+	for _, n := range s.Names {
+		names = append(names, n.Name)
+	}
+	return names, !s.Unlisted
+}
+
 // stored returns bytes as a part of a new version.
 func stored(b []byte) func(context.Context) ([]byte, error) {
 	return func(context.Context) ([]byte, error) { return b, nil }
@@ -235,11 +243,7 @@ func (k *Keeper) findOrMake(ctx context.Context, t table, of Of, rules config.Se
 		return nil, err
 	}
 	if s != nil {
-		if s.Profile != of.Profile {
-			return nil, fmt.Errorf("the session %q belongs to the profile %q, and this program runs under %q: run it under "+
-				"%[2]q, or use another session", of.Name, s.Profile, of.Profile)
-		}
-		return s, k.fits(s)
+		return s, k.admits(s, of)
 	}
 	s = &store.Session{ID: rand.Text(), Principal: of.Principal, Name: of.Name, Owner: of.Owner, Profile: of.Profile,
 		Expires: time.Now().Add(rules.Keep)}
@@ -249,6 +253,42 @@ func (k *Keeper) findOrMake(ctx context.Context, t table, of Of, rules config.Se
 			"configuration allows", rules.Number))
 	}
 	return s, err
+}
+
+// admits checks that a program under these rules may run in a session.
+func (k *Keeper) admits(s *store.Session, of Of) error {
+	if s.Profile != of.Profile {
+		return fmt.Errorf("the session %q belongs to the profile %q, and this program runs under %q: run it under "+
+			"%[2]q, or use another session", of.Name, s.Profile, of.Profile)
+	}
+	return k.fits(s)
+}
+
+// Names are what a program could use in a session at this moment; none if there is no such session. known is false if
+// the session does not tell. The error says why the program could not run in it.
+func (k *Keeper) Names(ctx context.Context, of Of) (names []string, known bool, err error) {
+	if err := CheckName(of.Name); err != nil {
+		return nil, false, err
+	}
+	t, err := k.table(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	s, err := find(ctx, t, of.Principal, of.Name)
+	if err != nil || s == nil {
+		return nil, true, err
+	}
+	if err := k.admits(s, of); err != nil {
+		return nil, false, err
+	}
+	state := &State{}
+	if v := current(s); v != nil {
+		if state, err = Read(ctx, v); err != nil {
+			return nil, false, err
+		}
+	}
+	names, known = state.names()
+	return names, known, nil
 }
 
 // fits checks that the current version is of this guest.

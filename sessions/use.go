@@ -64,12 +64,7 @@ func (u *Use) Name() string { return u.row.Name }
 func (u *Use) Gate() json.RawMessage { return u.before.Gate }
 
 // Names are what the program can use. known is false if the session does not tell.
-func (u *Use) Names() (names []string, known bool) {
-	for _, n := range u.before.Names {
-		names = append(names, n.Name)
-	}
-	return names, !u.before.Unlisted
-}
+func (u *Use) Names() (names []string, known bool) { return u.before.names() }
 
 // Program returns the text of an earlier program of the session, by its number; nil if it is not stored any more.
 func (u *Use) Program(ctx context.Context, number int) *Program {

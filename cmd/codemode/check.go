@@ -20,6 +20,7 @@ import (
 func newCheck(s cli.Streams) *cobra.Command {
 	var set launch.Settings
 	var prog program
+	var session string
 	var asJSON, ask bool
 	cmd := &cobra.Command{
 		Use:   "check [FILE | -e CODE | --script NAME]",
@@ -37,11 +38,12 @@ If ` + preflight.SecretVariable + ` is set, the command also prints a token for 
 			if err != nil {
 				return err
 			}
-			set.Record = ask // the record gets the answers
+			set.Record = ask || session != "" // the record gets the answers, and has the sessions
 			return set.Use(cmd.Context(), s, slog.LevelWarn, func(e *codemode.Evaluator) error {
 				return check(cmd.Context(), s, e, codemode.Request{
 					Profile: set.Profile, Code: code, Name: name, Script: prog.script, Bound: set.Profile != "",
 					Tool: "codemode run", Local: true, Principal: launch.Principal(), Client: "codemode check",
+					Session: session,
 				}, asJSON, ask)
 			})
 		},
@@ -49,6 +51,7 @@ If ` + preflight.SecretVariable + ` is set, the command also prints a token for 
 	set.Flags(cmd)
 	set.StateFlag(cmd)
 	prog.flags(cmd)
+	cmd.Flags().StringVar(&session, "session", "", "check it as the next program of the session of this name")
 	cmd.Flags().BoolVar(&ask, "ask", false, "let the person at this terminal allow the calls before the program runs")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the plan as one JSON object")
 	return cmd
@@ -63,7 +66,10 @@ func check(ctx context.Context, s cli.Streams, e *codemode.Evaluator, r codemode
 		plan.Asked, err = e.Runs().AllowPlan(ctx, r)
 	}
 	if err != nil {
-		return startError(err)
+		if err = startError(err); r.Session != "" && cli.CodeOf(ctx, err) == cli.ExitInternal {
+			err = cli.UsageError(err) // the session cannot be used
+		}
+		return err
 	}
 	if plan.OnlyHere { // the token would end with this process
 		plan.Token, plan.Expires = "", time.Time{}

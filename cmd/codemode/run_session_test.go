@@ -76,3 +76,30 @@ func TestOneProgramOfASessionInAllProcesses(t *testing.T) {
 		t.Errorf("after the death of a process: %s (%v)", out, err)
 	}
 }
+
+// A program is checked as the next one of a session, whose names it may use.
+func TestCheckInASession(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, `{}`)
+	if out, err := h.command("run", "--config", h.config, "--profile", "p", "--root", h.files, "--session", "s", "-e",
+		`let n = 1; return n`); err != nil {
+		t.Fatal(out, err)
+	}
+	for _, row := range []struct {
+		profile, code, want string
+		exit                int
+	}{
+		{"p", `return n`, "uses n of its session", 0},
+		{"p", `return m`, "nothing declares m", 1},
+	} {
+		out, err := h.command("check", "--config", h.config, "--profile", row.profile, "--root", h.files, "--session", "s",
+			"-e", row.code)
+		code := 0
+		if exit, ok := err.(*exec.ExitError); ok {
+			code = exit.ExitCode()
+		}
+		if code != row.exit || !strings.Contains(out, row.want) {
+			t.Errorf("%s: %s (%v)", row.code, out, err)
+		}
+	}
+}
