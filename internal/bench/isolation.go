@@ -31,6 +31,9 @@ type IsolationOptions struct {
 	// Parallel is how many cases run at once, among those that test neither time nor memory; zero is one for each
 	// processor. With Busy it is one.
 	Parallel int
+	// Session runs each program in a session of its own that has state before it. The case fails if the program changes
+	// or learns what another session has, if its session is wrong afterwards, or if it ends otherwise than without one.
+	Session bool
 	// Progress is called before each case, by several goroutines; nil is ignored.
 	Progress func(done, total int, file string)
 }
@@ -69,6 +72,7 @@ func Isolation(ctx context.Context, o IsolationOptions, s *Suite) (*IsolationRep
 	r := &isolation{
 		engine: engine, limits: o.limits(), reader: &analysis.Reader{},
 		gate: hostfns.NewGate(hostfns.Deps{Tools: tools{}, Recorder: tools{}, Sender: tools{}}), rounds: 2,
+		session: o.Session,
 	}
 	if o.Once {
 		r.rounds = 1
@@ -122,6 +126,9 @@ type isolation struct {
 	limits sandbox.Limits
 	reader *analysis.Reader
 	rounds int // of each case
+
+	session bool // each program is one of a session
+	opened  bool // the last session was opened from its image; every second one is
 }
 
 // atOnce runs the cases that can run beside others. It counts those that ended as expected, and stores their results at
@@ -210,14 +217,24 @@ type verdict struct {
 	outcome Outcome
 	value   json.RawMessage
 	detail  string
+	problem string // what was wrong with sessions afterwards; "" if nothing was
 	took    time.Duration
 }
 
 // once runs a program like every program: through analysis, the sandbox and the Gate.
 func (r *isolation) once(ctx context.Context, c *Case) verdict {
+	if r.session {
+		return r.onceInSession(ctx, c)
+	}
 	started := time.Now()
 	gate := admit(r.gate, r.limits)
 	value, err := r.evaluate(ctx, c.File, c.source, gate.call)
+	v := verdictOf(value, err, gate, started)
+	gate.run.End()
+	return v
+}
+
+func verdictOf(value json.RawMessage, err error, gate *admission, started time.Time) verdict {
 	v := verdict{outcome: outcomeOf(err, gate), value: value, took: time.Since(started)}
 	if err != nil {
 		v.detail = err.Error()
@@ -225,24 +242,29 @@ func (r *isolation) once(ctx context.Context, c *Case) verdict {
 			v.detail = ended.Kind.String() + ": " + v.detail
 		}
 	}
-	gate.run.End()
 	return v
 }
 
 func (r *isolation) evaluate(ctx context.Context, name, source string, h sandbox.Host) (json.RawMessage, error) {
-	if limit := sandbox.DefaultLimits().ProgramBytes; len(source) > limit {
-		return nil, fmt.Errorf("refused: the program has %d bytes, the limit is %d", len(source), limit)
-	}
-	program, problems, err := r.reader.Compile(ctx, name, source)
+	program, err := r.read(ctx, name, source)
 	if err != nil {
 		return nil, err
-	}
-	if len(problems) > 0 {
-		return nil, fmt.Errorf("refused: %s", problems[0])
 	}
 	result, err := r.engine.Run(ctx, sandbox.Program{Source: program.JS, Name: name, Limits: r.limits,
 		Lookup: program.Lookup}, h)
 	return result.Value, err
+}
+
+// read reads a program as analysis does.
+func (r *isolation) read(ctx context.Context, name, source string) (*analysis.Program, error) {
+	if limit := sandbox.DefaultLimits().ProgramBytes; len(source) > limit {
+		return nil, fmt.Errorf("refused: the program has %d bytes, the limit is %d", len(source), limit)
+	}
+	program, problems, err := r.reader.Compile(ctx, name, source)
+	if err == nil && len(problems) > 0 {
+		err = fmt.Errorf("refused: %s", problems[0])
+	}
+	return program, err
 }
 
 // outcomeOf judges by what the host observed, not by what a program claims.

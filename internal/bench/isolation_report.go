@@ -45,6 +45,9 @@ func (r *CaseResult) add(c *Case, v verdict, limit time.Duration) {
 			detail += ", expected " + shorten(string(c.Expect))
 		}
 	}
+	if v.problem != "" {
+		wrong, detail = true, v.problem
+	}
 	if r.runs == 1 || wrong && r.OK {
 		r.Got, r.Detail = v.outcome, shorten(detail)
 		if r.runs == 2 {
