@@ -13,8 +13,8 @@ import (
 	"github.com/codemode-project/codemode/sandbox"
 )
 
-// Seek is the text of a program that looks for secrets: the tokens that [NewSecret] makes. It reads everything that it
-// can reach from the globals, and new memory, and returns those secrets that known does not name, in an array.
+// Seek is the text of an expression that looks for secrets: the tokens that [NewSecret] makes. It reads everything that
+// it can reach from the globals, and new memory, and gives those secrets that known does not name, in an array.
 func Seek(known ...string) string {
 	if known == nil {
 		known = []string{}
@@ -26,9 +26,8 @@ func Seek(known ...string) string {
 // NewSecret makes a text that occurs nowhere else.
 func NewSecret() string { return "secret_" + rand.Text() }
 
-// seekText is a block, because another program of the session may have declared the names. It reads its built-ins
-// first: a getter that it calls may change them.
-const seekText = `{
+// seekText declares nothing in the session.
+const seekText = `(() => {
 	const found = new Set(), known = new Set(KNOWN), seen = new Set(), left = [globalThis], most = 20000;
 	const text = s => { for (const [secret] of s.matchAll(/secret_[A-Z2-7]{26}/g)) if (!known.has(secret)) found.add(secret) };
 	const { ownKeys, getPrototypeOf } = Reflect, descriptor = Object.getOwnPropertyDescriptor;
@@ -77,7 +76,7 @@ const seekText = `{
 		if (new Array(size).some(v => v !== undefined)) found.add("memory that is not zero: Array");
 	}
 	return [...found];
-}`
+})()`
 
 // benchState is what a session has before a program of a case: a secret in several places, where no program of the
 // suite looks for anything.
@@ -198,7 +197,7 @@ func (r *isolation) afterwards(ctx context.Context, mine, other *held, before []
 	}{
 		{"its session", mine, benchProbe, benchProbed},
 		{"another session", other, benchProbe, benchProbed},
-		{"a search in another session", other, Seek(other.secret), "[]"},
+		{"a search in another session", other, "return " + Seek(other.secret), "[]"},
 	} {
 		got := r.probed(ctx, probe.session.Session, probe.code)
 		if counts && probe.session == mine && strings.Contains(got, brokeItself) {
@@ -213,7 +212,7 @@ func (r *isolation) afterwards(ctx context.Context, mine, other *held, before []
 		return err.Error()
 	}
 	defer fresh.Close()
-	if got := r.probed(ctx, fresh, Seek()); got != "[]" {
+	if got := r.probed(ctx, fresh, "return "+Seek()); got != "[]" {
 		return "afterwards a search in a new session found " + shorten(got)
 	}
 	return ""

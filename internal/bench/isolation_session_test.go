@@ -68,10 +68,10 @@ func TestSeek(t *testing.T) {
 		if got := r.probed(t.Context(), s, strings.ReplaceAll(code, "SECRET", secret)); got != "0" {
 			t.Errorf("%s: %s", plant, got)
 		}
-		if got := r.probed(t.Context(), s, Seek()); got != `["`+secret+`"]` && !strings.HasPrefix(plant, "Error.prototype") {
+		if got := r.probed(t.Context(), s, "return "+Seek()); got != `["`+secret+`"]` && !strings.HasPrefix(plant, "Error.prototype") {
 			t.Errorf("%s: a search found %s, want %s", plant, got, secret)
 		}
-		if got := r.probed(t.Context(), s, Seek(secret)); got != "[]" {
+		if got := r.probed(t.Context(), s, "return "+Seek(secret)); got != "[]" {
 			t.Errorf("%s: a search that knows the secret found %s", plant, got)
 		}
 		s.Close()
