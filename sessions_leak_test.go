@@ -122,7 +122,8 @@ var leakSteps = []leakStep{
 	}},
 	{"a program that finds", 10, func(l *leaks, m *leaky) { l.says(m, "return "+bench.Seek(m.own...), "[]") }},
 	{"a program that finds in no session", 3, func(l *leaks, m *leaky) {
-		r, err := l.e.Eval(l.t.Context(), codemode.Request{Principal: m.principal, Profile: "p", Code: "return " + bench.Seek()})
+		r, err := l.e.Eval(l.t.Context(), codemode.Request{Principal: m.principal, Profile: "p",
+			Code: "return " + bench.Seek()})
 		if err != nil || string(r.Value) != "[]" {
 			l.t.Fatalf("%s: %s (%v)", l.what, r.Value, err)
 		}
@@ -220,7 +221,8 @@ var leakSteps = []leakStep{
 	}},
 	{"loading somebody else's result", 3, func(l *leaks, m *leaky) {
 		if l.handle != "" && l.holder.principal != m.principal {
-			l.says(m, fmt.Sprintf(`return await codemode.load(%q).then(() => "read", () => "not there")`, l.handle), `"not there"`)
+			l.says(m, fmt.Sprintf(`return await codemode.load(%q).then(() => "read", () => "not there")`, l.handle),
+				`"not there"`)
 		}
 	}},
 }
@@ -279,8 +281,8 @@ func (l *leaks) step() {
 	}
 }
 
-// TestSessionsLeakNothing runs programs and attacks in sessions in random order: sessions of several principals with the
-// same names, of two profiles, forked, rolled back, put away, deleted and made again. Nothing of one is ever in another,
+// TestSessionsLeakNothing runs programs and attacks in sessions in random order: sessions of several principals with
+// the same names, of two profiles, forked, rolled back, put away, deleted and made again. Nothing of one is ever in another,
 // and nothing of a program that was stopped in its own.
 func TestSessionsLeakNothing(t *testing.T) {
 	t.Parallel()

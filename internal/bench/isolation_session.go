@@ -29,7 +29,9 @@ func NewSecret() string { return "secret_" + rand.Text() }
 // seekText declares nothing in the session.
 const seekText = `(() => {
 	const found = new Set(), known = new Set(KNOWN), seen = new Set(), left = [globalThis], most = 20000;
-	const text = s => { for (const [secret] of s.matchAll(/secret_[A-Z2-7]{26}/g)) if (!known.has(secret)) found.add(secret) };
+	const text = s => {
+		for (const [secret] of s.matchAll(/secret_[A-Z2-7]{26}/g)) if (!known.has(secret)) found.add(secret);
+	};
 	const { ownKeys, getPrototypeOf } = Reflect, descriptor = Object.getOwnPropertyDescriptor;
 	const add = v => {
 		if (typeof v === "string") text(v);
@@ -70,7 +72,11 @@ const seekText = `(() => {
 		zero("ArrayBuffer", new ArrayBuffer(size));
 		if (typeof SharedArrayBuffer === "function") zero("SharedArrayBuffer", new SharedArrayBuffer(size));
 		const b = new ArrayBuffer(size, { maxByteLength: size });
-		if (b.resizable) { new Uint8Array(b).fill(1); b.resize(8); b.resize(size); new Uint8Array(b).fill(0, 0, 8); zero("resized", b) }
+		new Uint8Array(b).fill(1);
+		b.resize(8);
+		b.resize(size);
+		new Uint8Array(b).fill(0, 0, 8);
+		zero("resized", b);
 		zero("typed array", new Float64Array(size / 8).buffer);
 		zero("transfer", new ArrayBuffer(8).transfer?.(size) ?? new ArrayBuffer(8));
 		if (new Array(size).some(v => v !== undefined)) found.add("memory that is not zero: Array");
@@ -83,7 +89,8 @@ const seekText = `(() => {
 const benchState = `
 	let bench_n = 1;
 	const bench_secret = SECRET, bench_symbol = Symbol.for("planted " + SECRET);
-	class Bench_ { #n = 10; #secret = SECRET; add() { return ++this.#n } get kept() { return this.#secret === bench_secret } }
+	class Bench_ { #n = 10; #secret = SECRET; add() { return ++this.#n }
+		get kept() { return this.#secret === bench_secret } }
 	const bench_one = new Bench_(), bench_seen = new Map([[bench_one, SECRET]]), bench_ref = new WeakRef({ kept: SECRET });
 	const bench_next = () => ++bench_n;
 	/(secret_.*)/.exec(SECRET);
@@ -109,7 +116,8 @@ func (r *isolation) newHeld(ctx context.Context, owner string) (*held, error) {
 	}
 	h := &held{s, NewSecret()}
 	quoted, _ := json.Marshal(h.secret)
-	if _, err := r.evaluateIn(ctx, s, "state.js", strings.ReplaceAll(benchState, "SECRET", string(quoted)), nil); err != nil {
+	state := strings.ReplaceAll(benchState, "SECRET", string(quoted))
+	if _, err := r.evaluateIn(ctx, s, "state.js", state, nil); err != nil {
 		s.Close()
 		return nil, fmt.Errorf("making the state of a session: %w", err)
 	}

@@ -25,7 +25,8 @@ func TestIsolationInSessions(t *testing.T) {
 		}
 		some.Cases = append(some.Cases, part.Cases...)
 	}
-	report, err := Isolation(t.Context(), IsolationOptions{Wasm: guest(t), CacheDir: cache(t), Session: true, Once: true}, &some)
+	report, err := Isolation(t.Context(), IsolationOptions{Wasm: guest(t), CacheDir: cache(t), Session: true,
+		Once: true}, &some)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +69,8 @@ func TestSeek(t *testing.T) {
 		if got := r.probed(t.Context(), s, strings.ReplaceAll(code, "SECRET", secret)); got != "0" {
 			t.Errorf("%s: %s", plant, got)
 		}
-		if got := r.probed(t.Context(), s, "return "+Seek()); got != `["`+secret+`"]` && !strings.HasPrefix(plant, "Error.prototype") {
+		got := r.probed(t.Context(), s, "return "+Seek())
+		if got != `["`+secret+`"]` && !strings.HasPrefix(plant, "Error.prototype") {
 			t.Errorf("%s: a search found %s, want %s", plant, got, secret)
 		}
 		if got := r.probed(t.Context(), s, "return "+Seek(secret)); got != "[]" {
