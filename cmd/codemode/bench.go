@@ -28,7 +28,7 @@ func newBench(s cli.Streams) *cobra.Command {
 
 func newBenchIsolation(s cli.Streams) *cobra.Command {
 	var dir, format, filter, shard, out string
-	var once, sessions, verbose bool
+	var once, session, verbose bool
 	cmd := &cobra.Command{
 		Use:   "isolation",
 		Short: "Run the attack suite against this build",
@@ -47,9 +47,10 @@ A program is the body of an async function. It has codemode.echo(x), slow({ms}),
 and secret(), which is denied; 3 s, 64 MiB and 16 calls in flight. Outcomes are value,
 error, timeout, memory and denied; "also" lists others that are accepted.
 
-With --session each is a program of a session, which must be as before if it is stopped,
-beside another session, which must never change. A program with a name that nothing declares
-is refused in a session, which is accepted too.
+--session runs each program as the second one of a session, which holds a secret. Every
+other session was put away and opened again. A case fails as well if its session does not
+go on as it should: as it was before, if the program was stopped; or if the program learns
+or changes anything of another session, or a new session finds anything of one.
 
 Exit codes: 0 if every case was accepted and nothing is left over, 1 if not, 2 if the
 command or the suite is wrong, 5 if the suite could not run or the report could not be
@@ -60,6 +61,8 @@ written, 130 if interrupted. --out changes its file only when the report is comp
   codemode bench isolation --cases my-attacks
   # for CI: a third of it, each case once, with a JUnit report
   codemode bench isolation --cases my-attacks --once --shard 1/3 --out report.xml
+  # every program in a session
+  codemode bench isolation --session
   # the report as JSON in a file of any name
   codemode bench isolation --filter 's29_*' --format json --out report`,
 		Args: cobra.NoArgs,
@@ -86,7 +89,7 @@ written, 130 if interrupted. --out changes its file only when the report is comp
 			bar := newBar(s.Err)
 			report, err := bench.Isolation(cmd.Context(), bench.IsolationOptions{
 				Wasm: quickjs.Wasm(), CacheDir: launch.CacheDir(), Worker: s.Worker,
-				Once: once, Sessions: sessions, Progress: bar.show,
+				Once: once, Session: session, Progress: bar.show,
 			}, suite)
 			bar.clear()
 			if err != nil {
@@ -100,7 +103,7 @@ written, 130 if interrupted. --out changes its file only when the report is comp
 		strings.Join(bench.IsolationFormats, ", ")+"; by default the extension of --out decides")
 	cmd.Flags().StringVar(&filter, "filter", "", "only cases whose file or class matches this pattern, such as 's04_*'")
 	cmd.Flags().BoolVar(&once, "once", false, "run each program once instead of twice in a row")
-	cmd.Flags().BoolVar(&sessions, "session", false, "run each program in a session that has state, beside another session")
+	cmd.Flags().BoolVar(&session, "session", false, "run each program in a session of its own, and look for leaks")
 	cmd.Flags().StringVar(&shard, "shard", "",
 		"only one part of the cases: 2/3 is the second of three disjoint parts")
 	cmd.Flags().StringVar(&out, "out", "", "write the complete report to this file instead of standard output")
@@ -182,7 +185,8 @@ func newBenchSpeed(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "speed",
 		Short: "Measure what a run costs on this machine",
-		Long: `Measures cold start, fresh runs, host calls, computing, and the memory of waiting runs.
+		Long: `Measures cold start, fresh runs, host calls, computing, the memory of waiting runs, and
+programs in sessions.
 Each figure is a median, with the range of the middle nine tenths. Other work on the machine
 affects the figures. The cost of the checks that make every loop stoppable is measured
 against the same guest without the counters in its loops.`,

@@ -28,13 +28,12 @@ type IsolationOptions struct {
 	// Once runs each program once. Otherwise each runs twice in a row, and the second run must end like the first: it
 	// gets the same guest, which may have leftovers.
 	Once bool
-	// Sessions runs each case as a program of a session that has state, beside another session. Its end has to be that of
-	// the case, or it is refused because nothing declares a name that it uses. Nothing of one session may be in
-	// another, and nothing of a stopped program in its session.
-	Sessions bool
 	// Parallel is how many cases run at once, among those that test neither time nor memory; zero is one for each
 	// processor. With Busy it is one.
 	Parallel int
+	// Session runs each program in a session of its own that has state before it. The case fails if the program changes
+	// or learns what another session has, if its session is wrong afterwards, or if it ends otherwise than without one.
+	Session bool
 	// Progress is called before each case, by several goroutines; nil is ignored.
 	Progress func(done, total int, file string)
 }
@@ -73,7 +72,7 @@ func Isolation(ctx context.Context, o IsolationOptions, s *Suite) (*IsolationRep
 	r := &isolation{
 		engine: engine, limits: o.limits(), reader: &analysis.Reader{},
 		gate: hostfns.NewGate(hostfns.Deps{Tools: tools{}, Recorder: tools{}, Sender: tools{}}), rounds: 2,
-		sessions: o.Sessions,
+		session: o.Session,
 	}
 	if o.Once {
 		r.rounds = 1
@@ -86,7 +85,7 @@ func Isolation(ctx context.Context, o IsolationOptions, s *Suite) (*IsolationRep
 		return nil, fmt.Errorf("the sandbox does not work even before the first case: %s", problem)
 	}
 	before, started := levels(), time.Now()
-	report := &IsolationReport{Guest: engine.Hash(), Sessions: o.Sessions, Started: started.UTC(), Cases: make([]CaseResult, len(s.Cases))}
+	report := &IsolationReport{Guest: engine.Hash(), Started: started.UTC(), Cases: make([]CaseResult, len(s.Cases))}
 	done, err := r.atOnce(ctx, o, s, report.Cases)
 	if err != nil {
 		return nil, err
@@ -128,7 +127,8 @@ type isolation struct {
 	reader *analysis.Reader
 	rounds int // of each case
 
-	sessions bool
+	session bool // each program is one of a session
+	opened  bool // the last session was opened from its image; every second one is
 }
 
 // atOnce runs the cases that can run beside others. It counts those that ended as expected, and stores their results at
@@ -217,56 +217,54 @@ type verdict struct {
 	outcome Outcome
 	value   json.RawMessage
 	detail  string
+	problem string // what was wrong with sessions afterwards; "" if nothing was
 	took    time.Duration
-	refused bool   // see errUndeclared
-	leak    string // what it left where nothing may be left
 }
 
 // once runs a program like every program: through analysis, the sandbox and the Gate.
 func (r *isolation) once(ctx context.Context, c *Case) verdict {
-	if r.sessions {
+	if r.session {
 		return r.onceInSession(ctx, c)
 	}
 	started := time.Now()
 	gate := admit(r.gate, r.limits)
 	value, err := r.evaluate(ctx, c.File, c.source, gate.call)
-	v := verdict{outcome: outcomeOf(err, gate), value: value, took: time.Since(started), detail: detailOf(err)}
+	v := verdictOf(value, err, gate, started)
 	gate.run.End()
 	return v
 }
 
-func detailOf(err error) string {
-	if err == nil {
-		return ""
-	}
-	if ended, ok := errors.AsType[*sandbox.Error](err); ok && ended.Kind != sandbox.Threw {
-		return ended.Kind.String() + ": " + err.Error()
-	}
-	return err.Error()
-}
-
-func (r *isolation) compile(ctx context.Context, name, source string) (*analysis.Program, error) {
-	if limit := sandbox.DefaultLimits().ProgramBytes; len(source) > limit {
-		return nil, fmt.Errorf("refused: the program has %d bytes, the limit is %d", len(source), limit)
-	}
-	program, problems, err := r.reader.Compile(ctx, name, source)
+func verdictOf(value json.RawMessage, err error, gate *admission, started time.Time) verdict {
+	v := verdict{outcome: outcomeOf(err, gate), value: value, took: time.Since(started)}
 	if err != nil {
-		return nil, err
+		v.detail = err.Error()
+		if ended, ok := errors.AsType[*sandbox.Error](err); ok && ended.Kind != sandbox.Threw {
+			v.detail = ended.Kind.String() + ": " + v.detail
+		}
 	}
-	if len(problems) > 0 {
-		return nil, fmt.Errorf("refused: %s", problems[0])
-	}
-	return program, nil
+	return v
 }
 
 func (r *isolation) evaluate(ctx context.Context, name, source string, h sandbox.Host) (json.RawMessage, error) {
-	program, err := r.compile(ctx, name, source)
+	program, err := r.read(ctx, name, source)
 	if err != nil {
 		return nil, err
 	}
 	result, err := r.engine.Run(ctx, sandbox.Program{Source: program.JS, Name: name, Limits: r.limits,
 		Lookup: program.Lookup}, h)
 	return result.Value, err
+}
+
+// read reads a program as analysis does.
+func (r *isolation) read(ctx context.Context, name, source string) (*analysis.Program, error) {
+	if limit := sandbox.DefaultLimits().ProgramBytes; len(source) > limit {
+		return nil, fmt.Errorf("refused: the program has %d bytes, the limit is %d", len(source), limit)
+	}
+	program, problems, err := r.reader.Compile(ctx, name, source)
+	if err == nil && len(problems) > 0 {
+		err = fmt.Errorf("refused: %s", problems[0])
+	}
+	return program, err
 }
 
 // outcomeOf judges by what the host observed, not by what a program claims.

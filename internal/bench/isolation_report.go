@@ -36,7 +36,7 @@ func (r *CaseResult) add(c *Case, v verdict, limit time.Duration) {
 		r.overshoots = append(r.overshoots, over)
 		r.OvershootMS = max(r.OvershootMS, over)
 	}
-	wrong := !c.accepts(v.outcome) && !v.refused
+	wrong := !c.accepts(v.outcome)
 	detail := v.detail
 	if v.outcome == Value {
 		detail = "value " + shorten(string(v.value))
@@ -45,8 +45,8 @@ func (r *CaseResult) add(c *Case, v verdict, limit time.Duration) {
 			detail += ", expected " + shorten(string(c.Expect))
 		}
 	}
-	if v.leak != "" {
-		wrong, detail = true, v.leak
+	if v.problem != "" {
+		wrong, detail = true, v.problem
 	}
 	if r.runs == 1 || wrong && r.OK {
 		r.Got, r.Detail = v.outcome, shorten(detail)
@@ -77,12 +77,10 @@ func shorten(s string) string {
 
 // An IsolationReport is the result of a suite.
 type IsolationReport struct {
-	Guest   string    `json:"guest"` // sha256
-	Started time.Time `json:"started"`
-	// Sessions says that each case was a program of a session.
-	Sessions bool             `json:"sessions,omitempty"`
-	Cases    []CaseResult     `json:"cases"`
-	Summary  IsolationSummary `json:"summary"`
+	Guest   string           `json:"guest"` // sha256
+	Started time.Time        `json:"started"`
+	Cases   []CaseResult     `json:"cases"`
+	Summary IsolationSummary `json:"summary"`
 }
 
 // An IsolationSummary sums up the cases.

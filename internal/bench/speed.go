@@ -55,6 +55,12 @@ type SpeedReport struct {
 		Written float64 `json:"written_kib"`
 		Resume  float64 `json:"resume_ms"` // image to result, in another engine
 	} `json:"parked"`
+	Session struct {
+		P50     float64 `json:"p50_us"`      // a program in a session whose guest is warm
+		Ratio   float64 `json:"fresh_ratio"` // to a fresh run of it, by turns
+		PutAway float64 `json:"put_away_ms"` // to an image, from it, and the next program
+		Image   float64 `json:"image_kib"`
+	} `json:"session"`
 	GCPause  float64 `json:"gc_pause_ms"`  // runtime.GC during eight endless programs: the longest
 	ProbeP99 float64 `json:"probe_p99_ms"` // a plain run beside them
 
@@ -92,6 +98,7 @@ func Speed(ctx context.Context, o SpeedOptions) (*SpeedReport, error) {
 		{"computing", m.computing},
 		{"waiting runs", m.waiting},
 		{"parked runs", m.parked},
+		{"sessions", m.sessions},
 		{"garbage collections beside endless programs", m.collections},
 		{"cold start", m.coldStart},
 	}

@@ -38,7 +38,7 @@ func TestSpeed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(steps) != 10 {
+	if len(steps) != 11 {
 		t.Errorf("progress was told of %q", steps)
 	}
 
@@ -54,7 +54,8 @@ func TestSpeed(t *testing.T) {
 		"cold_start_ms", "first_start_ms", "fresh.p50_us", "fresh.p99_us", "fresh.per_s", "fresh.per_s_all",
 		"fresh.init_ratio",
 		"host_call_us", "parallel100_ms", "cpu.fib_ms", "cpu.json_ms", "cpu.text_ms", "cpu.math_ms", "cpu.kill_check_ratio",
-		"waiting_kib", "parked.written_kib", "parked.resume_ms", "gc_pause_ms", "probe_p99_ms",
+		"waiting_kib", "parked.written_kib", "parked.resume_ms", "session.p50_us",
+		"session.fresh_ratio", "session.put_away_ms", "session.image_kib", "gc_pause_ms", "probe_p99_ms",
 	} {
 		at := any(keys)
 		for key := range strings.SplitSeq(path, ".") {
@@ -64,7 +65,8 @@ func TestSpeed(t *testing.T) {
 			t.Errorf("%s is %v, want a number above 0", path, at)
 		}
 	}
-	if r.Fresh.P50 > r.Fresh.P99 || r.Parallel100 < 10 || r.Parked.Written > 64 {
+	if r.Fresh.P50 > r.Fresh.P99 || r.Parallel100 < 10 || r.Parked.Written > 64 ||
+		r.Session.Image > 16 {
 		t.Errorf("these cannot be: %+v", r)
 	}
 
