@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -434,6 +435,30 @@ func TestSessionsOfAccounts(t *testing.T) {
 	renewed := s.here.token(forgery{claims: map[string]any{"jti": "another", "exp": time.Now().Add(2 * time.Hour).Unix()}})
 	if status, _, _ := s.send(list, renewed); status != http.StatusOK {
 		t.Errorf("the next token of the same account: status %d, recorded %q", status, s.last())
+	}
+}
+
+// A stream of notifications ends when the token that opened it expires.
+func TestStreamsEndWithTheirToken(t *testing.T) {
+	s := openSignIn(t)
+	token := s.here.token(forgery{claims: map[string]any{"exp": time.Now().Add(2 * time.Second).Unix()}})
+	_, _, session := s.send(knock{}, token)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{"Authorization": "Bearer " + token, "Accept": "text/event-stream",
+		"Mcp-Session-Id": session, "Mcp-Protocol-Version": "2025-11-25"} {
+		r.Header.Set(name, value)
+	}
+	client := http.Client{Timeout: 20 * time.Second} // the stream itself has no end
+	res, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if _, err := io.Copy(io.Discard, res.Body); err != nil || res.StatusCode != http.StatusOK {
+		t.Errorf("status %d, the stream ended with %v", res.StatusCode, err)
 	}
 }
 

@@ -22,11 +22,15 @@ func TestOverlaysThatCanFitNobodyAreFound(t *testing.T) {
 		return value, ok
 	}
 	known, unknown := fmt.Sprintf(tokens, ""), fmt.Sprintf(tokens, `, {"token": "${UNSET}"}`)
+	const oauth = `"http": {"oauth": {"resource": "https://a.example/mcp", "issuers": {"acme": {"issuer": "https://b.example", "profiles": {"p": {"scope": "x"}}}}}}`
 	for _, test := range []struct{ selects, others, want string }{
 		{`"principal": "anna"`, known, ""},
 		{`"principal": "` + inforce.Fingerprint(annasToken) + `"`, known, ""},
 		{`"principal": "` + inforce.Fingerprint(carlsToken) + `"`, known, ""},
 		{`"principal": "local:me"`, known, ""},
+		{`"principal": "acme:anna"`, known, `no token has the principal "acme:anna"`},
+		{`"principal": "acme:anna"`, oauth, ""},
+		{`"principal": "acmes:anna"`, oauth, `no token has the principal "acmes:anna"`},
 		{`"principal": "ana"`, known, `no token has the principal "ana"`},
 		{`"principal": "ana"`, `"store": "a.db"`, `no token has the principal "ana"`},
 		{`"principal": "` + inforce.Fingerprint("another") + `"`, known, "none of http.tokens has the fingerprint"},
