@@ -70,8 +70,8 @@ func (h *HTTP) identify(r *http.Request, c *httpConfig, in *httpRequest) *oauth.
 // enter checks that the caller may use what the request names: a session made for a role, and the profile of the path.
 func (h *HTTP) enter(r *http.Request, in *httpRequest) *oauth.Refusal {
 	if inforce.IsMadeSession(r.Header.Get(sessionHeader)) {
-		return refusal(in.principal, http.StatusNotFound, "wrong_session", "this session was made for a role; send its id as "+
-			roleHeader+", and leave "+sessionHeader+" to the protocol")
+		return refusal(in.principal, http.StatusNotFound, "wrong_session",
+			"this session was made for a role; send its id as "+roleHeader+", and leave "+sessionHeader+" to the protocol")
 	}
 	if in.role = cmp.Or(r.Header.Get(roleHeader), h.server.madeSession()); in.role != "" {
 		if len(r.Header.Values(roleHeader)) > 1 || !inforce.IsMadeSession(in.role) {

@@ -129,7 +129,8 @@ func (i *issuer) token(f forgery) string {
 	if f.with == "" {
 		f.with = jose.RS256
 	}
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: f.with, Key: f.key}, &jose.SignerOptions{ExtraHeaders: header})
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: f.with, Key: f.key},
+		&jose.SignerOptions{ExtraHeaders: header})
 	if err != nil {
 		i.t.Fatal(err)
 	}
@@ -305,7 +306,8 @@ func TestTokensForOthers(t *testing.T) {
 		want   string
 	}{
 		{"for another server", map[string]any{"aud": "https://other.example.com/mcp"}, 401, here + "wrong_audience"},
-		{"for a server that begins alike", map[string]any{"aud": resourceURL + ".evil.example"}, 401, here + "wrong_audience"},
+		{"for a server that begins alike", map[string]any{"aud": resourceURL + ".evil.example"}, 401,
+			here + "wrong_audience"},
 		{"for the server without its path", map[string]any{"aud": "http://127.0.0.1:1"}, 401, here + "wrong_audience"},
 		{"for one profile of it", map[string]any{"aud": resourceURL + "/read"}, 401, here + "wrong_audience"},
 		{"for nobody", map[string]any{"aud": nil}, 401, here + "wrong_audience"},
@@ -329,7 +331,8 @@ func TestTokensForOthers(t *testing.T) {
 		{"with scopes as a list", map[string]any{"scope": nil, "scp": []string{"x", "read"}}, 200, here + "admitted"},
 		{"for several servers", map[string]any{"aud": []string{"https://x.example", resourceURL}, "sub": "b"}, 200,
 			"here:b admitted"},
-		{"of a subject with all characters", map[string]any{"sub": "auth0|a b/ü%"}, 200, "here:auth0%7Ca%20b%2F%C3%BC%25 admitted"},
+		{"of a subject with all characters", map[string]any{"sub": "auth0|a b/ü%"}, 200,
+			"here:auth0%7Ca%20b%2F%C3%BC%25 admitted"},
 	} {
 		status, challenge, session := s.send(knock{}, s.here.token(forgery{claims: row.claims}))
 		if status != row.status || (session != "") != (status == 200) {
@@ -362,7 +365,8 @@ func TestScopesAndChallenges(t *testing.T) {
 		return `resource_metadata="http://127.0.0.1:1/.well-known/oauth-protected-resource/mcp` + path + `"`
 	}
 	call := func(tool string) knock {
-		return knock{body: fmt.Sprintf(`{"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": %q, "arguments": {"code": "return 1"}}}`, tool)}
+		return knock{body: fmt.Sprintf(`{"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+			"params": {"name": %q, "arguments": {"code": "return 1"}}}`, tool)}
 	}
 	for _, row := range []struct {
 		name      string
@@ -428,7 +432,8 @@ func TestSessionsOfAccounts(t *testing.T) {
 		"a name in other letters":         s.here.token(forgery{claims: map[string]any{"sub": "Anna"}}),
 		"a static token":                  "a-static-token-of-ours",
 	} {
-		if status, _, _ := s.send(list, token); status != http.StatusForbidden || !strings.HasSuffix(s.last(), " wrong_session") {
+		status, _, _ := s.send(list, token)
+		if status != http.StatusForbidden || !strings.HasSuffix(s.last(), " wrong_session") {
 			t.Errorf("%s: status %d, recorded %q", name, status, s.last())
 		}
 	}
@@ -501,7 +506,8 @@ func TestIssuersThatAreDown(t *testing.T) {
 	s := openSignIn(t)
 	s.here.fail(true)
 	for _, token := range []string{s.here.token(forgery{}), "an-opaque-token-of-somebody"} {
-		if status, _, _ := s.send(knock{}, token); status != http.StatusServiceUnavailable || s.last() != "issuer_unreachable" {
+		status, _, _ := s.send(knock{}, token)
+		if status != http.StatusServiceUnavailable || s.last() != "issuer_unreachable" {
 			t.Errorf("without the issuer: status %d, recorded %q", status, s.last())
 		}
 	}
@@ -538,10 +544,11 @@ func TestResourceMetadata(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer web.Close()
+	const rest = `"bearer_methods_supported":["header"],"resource_name":"codemode"}`
+	const all = `{"resource":"R","authorization_servers":["H","N"],"scopes_supported":["admin","read","write"],` + rest
 	for path, want := range map[string]string{
-		"":           `{"resource":"R","authorization_servers":["H","N"],"scopes_supported":["admin","read","write"],"bearer_methods_supported":["header"],"resource_name":"codemode"}`,
-		"/mcp":       `{"resource":"R","authorization_servers":["H","N"],"scopes_supported":["admin","read","write"],"bearer_methods_supported":["header"],"resource_name":"codemode"}`,
-		"/mcp/write": `{"resource":"R/write","authorization_servers":["H"],"scopes_supported":["write"],"bearer_methods_supported":["header"],"resource_name":"codemode"}`,
+		"": all, "/mcp": all,
+		"/mcp/write": `{"resource":"R/write","authorization_servers":["H"],"scopes_supported":["write"],` + rest,
 		"/mcp/other": "404 page not found",
 		"/other":     "404 page not found",
 		"/mcp/":      "404 page not found",

@@ -27,7 +27,8 @@ import (
 func startIssuer(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "issuer")
-	if out, err := exec.Command("go", "-C", "../../testdata/issuer", "build", "-o", program, ".").CombinedOutput(); err != nil {
+	build := exec.Command("go", "-C", "../../testdata/issuer", "build", "-o", program, ".")
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Skipf("the identity provider of testdata/issuer does not build here: %v\n%s", err, out)
 	}
 	cmd := exec.Command(program)
@@ -65,7 +66,8 @@ func startTeam(t *testing.T) *team {
 	address := free.Addr().String()
 	free.Close()
 	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), fmt.Sprintf(`{
-		"evaluation": {"defaultProfile": "readonly", "profiles": {"readonly": {"unmatched": "deny"}, "writes": {}, "admin": {}}},
+		"evaluation": {"defaultProfile": "readonly", "profiles": {
+			"readonly": {"unmatched": "deny"}, "writes": {}, "admin": {}}},
 		"http": {
 			"tokens": [{"token": "${CI_TOKEN}", "principal": "ci"}],
 			"oauth": {

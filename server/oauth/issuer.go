@@ -55,6 +55,7 @@ type issuer struct {
 	published *published    // nil before the first answer
 	err       error         // of the last refresh
 	running   chan struct{} // closed when the refresh in progress ends; nil if there is none
+	closed    bool          // no refresh begins any more
 
 	answers answers // of introspection
 }
@@ -82,7 +83,7 @@ func (i *issuer) current(ctx context.Context, not *published) (*published, error
 	outdated := have == nil || now.Sub(have.at) >= keysLife
 	wait := outdated || have == not
 	due := wait || now.Sub(have.at) >= refreshAfter
-	if due && i.running == nil && i.ctx.Err() == nil && i.limit.AllowN(now, 1) {
+	if due && i.running == nil && !i.closed && i.limit.AllowN(now, 1) {
 		i.refresh()
 	}
 	if running := i.running; wait && running != nil {

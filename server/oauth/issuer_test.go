@@ -48,7 +48,8 @@ func newProvider(t *testing.T) *provider {
 			http.Error(w, "down", http.StatusServiceUnavailable)
 			return
 		case r.URL.Path == "/.well-known/oauth-authorization-server":
-			answer = map[string]any{"issuer": p.url, "jwks_uri": p.url + "/keys", "introspection_endpoint": p.url + "/introspect",
+			answer = map[string]any{"issuer": p.url, "jwks_uri": p.url + "/keys",
+				"introspection_endpoint": p.url + "/introspect",
 				"authorization_endpoint": p.url + "/auth", "token_endpoint": p.url + "/token",
 				"code_challenge_methods_supported": []string{"S256"}, "response_types_supported": []string{"code"}}
 		case r.URL.Path == "/keys":

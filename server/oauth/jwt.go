@@ -78,8 +78,8 @@ func (r *Resource) verifyJWT(ctx context.Context, token string) (*issuer, claims
 	return of, said, nil
 }
 
-// isAccessToken checks the type of a JWT. Issuers that do not follow RFC 9068 write JWT or nothing; other types, such as
-// logout+jwt, are never meant for us.
+// isAccessToken checks the type of a JWT. Issuers that do not follow RFC 9068 write JWT or nothing; other types, such
+// as logout+jwt, are never meant for us.
 func isAccessToken(jws *jose.JSONWebSignature) bool {
 	typ, present := jws.Signatures[0].Header.ExtraHeaders[jose.HeaderType]
 	if !present {

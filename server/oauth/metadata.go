@@ -26,6 +26,7 @@ func (r *Resource) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if !below {
 		profile = ""
 	}
+	gives := func(a issuers.ProfileAccess) bool { return profile == "" || a.Profile == profile }
 	m := &oauthex.ProtectedResourceMetadata{
 		Resource: r.settings.Resource, ScopesSupported: r.scopes(profile), ResourceName: "codemode",
 		BearerMethodsSupported: []string{"header"},
@@ -34,7 +35,7 @@ func (r *Resource) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		m.Resource += "/" + profile
 	}
 	for _, i := range r.settings.Issuers {
-		if profile == "" || slices.ContainsFunc(i.Profiles, func(a issuers.ProfileAccess) bool { return a.Profile == profile }) {
+		if slices.ContainsFunc(i.Profiles, gives) {
 			m.AuthorizationServers = append(m.AuthorizationServers, i.URL)
 		}
 	}

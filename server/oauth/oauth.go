@@ -75,7 +75,8 @@ func New(s *issuers.Settings, log *slog.Logger) *Resource {
 func (r *Resource) Close() {
 	r.cancel()
 	for _, i := range r.issuers {
-		i.mu.Lock() // a refresh that begins has begun; no other begins
+		i.mu.Lock()
+		i.closed = true
 		i.mu.Unlock()
 	}
 	r.refreshing.Wait()
@@ -198,7 +199,8 @@ func (who *Identity) Missing(profile string) *Refusal {
 }
 
 func (who *Identity) hasRole(a issuers.ProfileAccess) bool {
-	return a.Roles == nil || slices.ContainsFunc(a.Roles, func(role string) bool { return slices.Contains(who.Roles, role) })
+	has := func(role string) bool { return slices.Contains(who.Roles, role) }
+	return a.Roles == nil || slices.ContainsFunc(a.Roles, has)
 }
 
 // A Refusal says why a token does not count. Its text holds nothing of the token.
@@ -224,8 +226,8 @@ func unreachable() *Refusal {
 		Why: "the issuer of the token cannot be asked at the moment; send the request again later"}
 }
 
-// Challenge returns the header WWW-Authenticate for a refusal, here or of a request without a token. It is "" if another
-// token would not help.
+// Challenge returns the header WWW-Authenticate for a refusal, here or of a request without a token. It is "" if
+// another token would not help.
 func (r *Resource) Challenge(profile string, no *Refusal) string {
 	if no.code == "" && no.Status != http.StatusUnauthorized {
 		return ""

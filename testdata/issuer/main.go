@@ -1,9 +1,9 @@
-// Issuer is the identity provider that the tests sign in at: the provider of zitadel/oidc with the store of its example,
-// which knows two people, test-user@127.0.0.1 (id1) and test-user2 (id2), with the password verysecure.
+// Issuer is the identity provider that the tests sign in at: the provider of zitadel/oidc with the store of its
+// example, which knows two people, test-user@127.0.0.1 (id1) and test-user2 (id2), with the password verysecure.
 //
 // What is ours: tokens are for the resource that the client names (RFC 8707), which the library does not know; a claim
-// with groups; keys that rotate at POST /test/rotate, and tokens that can be revoked. The clients jwt and opaque get such
-// tokens; the account codemode with the secret introspection-secret may ask about them.
+// with groups; keys that rotate at POST /test/rotate, and tokens that can be revoked. The clients jwt and opaque get
+// such tokens; the account codemode with the secret introspection-secret may ask about them.
 package main
 
 import (

@@ -20,7 +20,8 @@ async function signIn(authorization) {
     return new URL(next, at);
   };
   const login = await step(authorization);
-  const form = { id: login.searchParams.get("authRequestID"), username: process.env.PERSON ?? "test-user2", password: "verysecure" };
+  const form = { id: login.searchParams.get("authRequestID"), password: "verysecure",
+    username: process.env.PERSON ?? "test-user2" };
   let at = await step(new URL("/login/username", login), { method: "POST", body: new URLSearchParams(form) });
   if (!at.href.startsWith(redirect)) at = await step(at);
   code = at.searchParams.get("code");
@@ -57,7 +58,8 @@ if (!(await connect(client))) {
   client = make();
   await connect(client);
 }
-const tools = (await client.listTools()).tools.map((tool) => tool.name).filter((name) => name.startsWith("codemode_eval"));
+const tools = (await client.listTools()).tools.map((tool) => tool.name)
+  .filter((name) => name.startsWith("codemode_eval"));
 const result = await client.callTool({ name: tools[0], arguments: { code: "return 6 * 7" } });
 console.log(JSON.stringify({ tools, text: result.content[0].text, asked, token: tokens.access_token }));
 await client.close();

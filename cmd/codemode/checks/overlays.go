@@ -40,8 +40,8 @@ func OverlaysForNobody(cfg *config.Config, env func(string) (string, bool)) conf
 					"none of http.tokens has the fingerprint %.24s…", p)
 			}
 		case !strings.HasPrefix(p, "local:"):
-			say(`name a principal of http.tokens or http.oauth, or whoever starts codemode: "local:USER"`, "no token has the principal %.80q",
-				p)
+			say(`name a principal of http.tokens or http.oauth, or whoever starts codemode: "local:USER"`,
+				"no token has the principal %.80q", p)
 		}
 		saved := cfg.Scripts != nil
 		fits := slices.ContainsFunc(o.Programs, func(p string) bool {
