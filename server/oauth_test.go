@@ -536,6 +536,36 @@ func TestIssuersThatAreDown(t *testing.T) {
 	}
 }
 
+// An issuer counts from the moment at which the configuration has it until the one at which it has not. A change of
+// something else asks it nothing.
+func TestIssuersComeAndGo(t *testing.T) {
+	s := openSignIn(t)
+	token := s.here.token(forgery{})
+	status := func() int {
+		status, _, _ := s.send(knock{}, token)
+		return status
+	}
+	if got := status(); got != http.StatusOK {
+		t.Fatal(got, s.last())
+	}
+	const config = `{"evaluation": {"profiles": {"read": {}%s}}, "http": {"tokens": [{"token": "${STATIC}"}], "oauth": {
+		"resource": %q, "issuers": {"here": {"issuer": %q, "profiles": {"read": {"scope": %q}}}}}}}`
+	s.write(fmt.Sprintf(config, "", resourceURL, s.here.url, "other"))
+	eventually(t, "the issuer's scope to change", func() bool { return status() == http.StatusForbidden })
+	s.write(fmt.Sprintf(config, "", resourceURL, s.here.url, "read"))
+	eventually(t, "the scope to count again", func() bool { return status() == http.StatusOK })
+	s.here.fail(true)
+	s.write(fmt.Sprintf(config, `, "another": {}`, resourceURL, s.here.url, "read"))
+	eventually(t, "the next configuration to count", func() bool {
+		return s.evaluator.Config().Profile("another") != nil
+	})
+	if got := status(); got != http.StatusOK {
+		t.Errorf("after a change of something else: status %d, recorded %q", got, s.last())
+	}
+	s.write(`{"evaluation": {"profiles": {"read": {}}}, "http": {"tokens": [{"token": "${STATIC}"}]}}`)
+	eventually(t, "the issuer to be gone", func() bool { return status() == http.StatusUnauthorized })
+}
+
 // Clients find the issuers over the metadata of the server and of its profiles.
 func TestResourceMetadata(t *testing.T) {
 	s := openSignIn(t)
