@@ -8,8 +8,10 @@ require (
 	charm.land/bubbletea/v2 v2.0.10 // that screen: full-screen terminals
 	charm.land/lipgloss/v2 v2.0.6 // that screen: colours and widths
 	github.com/bmatcuk/doublestar/v4 v4.10.4 // every pattern of a rule
+	github.com/coreos/go-oidc/v3 v3.21.0 // access tokens: discovery of their issuers, and the checks of a JWT
 	github.com/evanw/esbuild v0.28.2 // TypeScript and syntax errors
 	github.com/fsnotify/fsnotify v1.10.1 // watching the configuration
+	github.com/go-jose/go-jose/v4 v4.1.9 // signatures and keys of JWTs; go-oidc stands on it
 	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // jsontext: quoting and JSON Pointers; Go values with places of mistakes
 	github.com/google/jsonschema-go v0.4.3 // schemas of Go types; tests compare our checker with its
 	github.com/jackc/pgx/v5 v5.12.0 // PostgreSQL, for a fleet
@@ -19,10 +21,11 @@ require (
 	github.com/spf13/cobra v1.10.2 // the command line
 	github.com/tetratelabs/wazero v1.12.0 // WebAssembly, in which programs run
 	golang.org/x/mod v0.42.0 // signed notes and Merkle trees of the record
-	golang.org/x/oauth2 v0.35.0 // logins at hosted MCP servers
+	golang.org/x/oauth2 v0.36.0 // logins at hosted MCP servers
 	golang.org/x/sys v0.49.0 // terminals, locks and process groups
 	golang.org/x/term v0.47.0 // whether a stream is a terminal, and its size
 	golang.org/x/text v0.43.0 // NFKC, for rules that deny
+	golang.org/x/time v0.15.0 // how often an issuer of tokens is asked for its keys
 	modernc.org/sqlite v1.60.1 // SQLite, for one machine
 )
 
@@ -67,7 +70,6 @@ require (
 	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
 	golang.org/x/exp/typeparams v0.0.0-20231108232855-2478ac86f678 // indirect
 	golang.org/x/sync v0.24.0 // indirect
-	golang.org/x/time v0.15.0 // indirect
 	golang.org/x/tools v0.52.0 // indirect
 	honnef.co/go/tools v0.8.2 // indirect
 	modernc.org/mathutil v1.7.1 // indirect

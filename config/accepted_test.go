@@ -36,6 +36,16 @@ var acceptedFiles = []struct {
 	{"output validation, for all and for one", 0,
 		`{"outputValidation": "strict", "mcpServers": {"a": {"command": "x", "outputValidation": "off"}}}`},
 	{"a store and an address", 0, `{"store": "${DATABASE:-data/codemode.db}", "http": {"tokens": []}}`},
+	{"issuers of access tokens", 0, `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {}, "q": {}}},
+		"http": {"oauth": {"resource": "https://codemode.example.com/mcp", "issuers": {
+		"acme": {"issuer": "https://login.example.com/realms/acme/",
+			"claims": {"principal": "email", "roles": "/realm_access/roles"},
+			"profiles": {"p": {"scope": "codemode:read"}, "q": {"scope": "codemode:write", "roles": ["a", "b c"]}},
+			"introspection": {"client": "codemode", "secret": "${SECRET}", "url": "https://login.example.com/introspect"}},
+		"here": {"issuer": "http://[::1]:9998", "profiles": {"p": {"scope": "x"}}}}}}}`},
+	{"an issuer for a profile that is not there", 1, `{
+		"http": {"oauth": {"resource": "http://localhost:8808/mcp", "issuers": {
+		"acme": {"issuer": "http://127.0.0.1:9998", "profiles": {"p": {"scope": "x"}}}}}}}`},
 	{"limits for all", 0, `{"limits": {"cpu": "5s", "wall": "10m", "call": "30s", "memory": "64MiB", "calls": 1000, "inFlight": 16, "argumentBytes": 1048576, "resultBytes": "64KiB", "consoleBytes": "16 KiB", "programBytes": "256KB"}}`},
 	{"budgets", 0, `{"budgets": [{"id": "mails", "tool": "mail__send*", "calls": 20, "every": "day"},
 		{"id": "changes", "writes": 0, "every": "hour", "each": ["principal", "server"], "profile": "p"},

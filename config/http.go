@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/codemode-project/codemode/config/issuers"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/internal/typos"
@@ -23,15 +24,17 @@ import (
 //	    { "token": "sha256:9f86d081...", "principal": "ci", "profiles": ["readonly"] },
 //	    { "token": "${ANNA_ANSWERS}", "principal": "anna", "answers": true }
 //	  ],
+//	  "oauth": { "resource": "https://codemode.example.com/mcp", "issuers": {...} },
 //	  "hosts": ["codemode.example.com"],
 //	  "origins": ["https://codemode.example.com"],
 //	  "grace": "30s"
 //	}
 type HTTP struct {
 	Tokens  []Token
-	Hosts   []string       // accepted host names, besides those of this machine; in lower case
-	Origins []string       // of pages that may send requests, besides our own; in lower case
-	Grace   *time.Duration // how long programs have to finish; nil if the file does not say
+	OAuth   *issuers.Settings // nil accepts no access tokens
+	Hosts   []string          // accepted host names, besides those of this machine; in lower case
+	Origins []string          // of pages that may send requests, besides our own; in lower case
+	Grace   *time.Duration    // how long programs have to finish; nil if the file does not say
 }
 
 // A Token describes the holder of a token.
@@ -55,7 +58,7 @@ const (
 
 var (
 	inVariable    = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
-	principalName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@+-]*$`)
+	principalName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@+%-]*$`)
 	hostName      = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$`)
 )
 
@@ -81,6 +84,8 @@ func (c *Config) HTTP(env func(string) (string, bool)) (HTTP, error) {
 		t.Fingerprint = fingerprint
 		seen[fingerprint] = true
 	}
+	oauth, unset := h.OAuth.Expand(env)
+	h.OAuth, wrong = oauth, append(wrong, unset...)
 	if len(wrong) > 0 {
 		return h, wrong
 	}
@@ -124,6 +129,11 @@ func (b *builder) http(n strictjson.Value) (h HTTP) {
 				}
 				h.Tokens = append(h.Tokens, b.token(child, seen))
 			}
+		}),
+		settings.Key("oauth", func(n strictjson.Value) {
+			var named []strictjson.Value
+			h.OAuth, named = issuers.Read(b.Reader, n)
+			b.namedProfiles = append(b.namedProfiles, named...)
 		}),
 		settings.Key("hosts", func(n strictjson.Value) {
 			for child := range b.Elements(n, `"hosts"`, true) {
@@ -176,7 +186,7 @@ func (b *builder) token(n strictjson.Value, seen map[string]int) (t Token) {
 		settings.Key("principal", func(n strictjson.Value) {
 			name, ok := b.Text(n, `"principal"`)
 			if ok && !validPrincipal(name) {
-				b.Wrong(n, fmt.Sprintf("it has letters, digits and ._:@+- and is at most %d bytes long", longestPrincipal),
+				b.Wrong(n, fmt.Sprintf("it has letters, digits and ._:@+%%- and is at most %d bytes long", longestPrincipal),
 					"%.40q is not the name of a principal", name)
 			}
 			t.Principal = name
@@ -222,7 +232,7 @@ func (b *builder) reachable() {
 			if near := typos.Nearest(n.Text(), b.profileNames()); near != "" {
 				hint = fmt.Sprintf("did you mean %q?", near)
 			}
-			b.Warn(b.Position(n.Offset()), len(n.Text())+2, hint, "there is no profile %q, so the token does not allow it",
+			b.Warn(b.Position(b.Span(n).Start), len(n.Text())+2, hint, "there is no profile %q, so the token does not allow it",
 				n.Text())
 		}
 	}

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 	"time"
 
@@ -81,20 +82,34 @@ func (h *HTTP) Grace() *time.Duration { return h.config.Load().HTTP.Grace }
 
 // begins reports whether a request starts a session or a tool call, or comes back to a waiting call.
 func begins(body []byte) bool {
-	type message struct {
-		Method string `json:"method"`
-	}
+	return slices.ContainsFunc(messages(body), func(m message) bool {
+		return m.Method == "tools/call" || m.Method == "initialize"
+	})
+}
+
+// A message is what the server reads of a message of the protocol before the SDK does.
+type message struct {
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+}
+
+// messages reads the messages of a request. The SDK reports what is wrong with them.
+func messages(body []byte) (all []message) {
 	var one message
-	var batch []message
 	if json.Unmarshal(body, &one) == nil {
-		batch = append(batch, one)
-	} else if json.Unmarshal(body, &batch) != nil {
-		return false // the SDK reports what is wrong with it
+		return []message{one}
 	}
-	for _, m := range batch {
-		if m.Method == "tools/call" || m.Method == "initialize" {
-			return true
-		}
+	_ = json.Unmarshal(body, &all)
+	return all
+}
+
+// tool returns the name of the tool that a message calls, "" if it calls none.
+func (m message) tool() string {
+	var call struct {
+		Name string `json:"name"`
 	}
-	return false
+	if m.Method != "tools/call" || json.Unmarshal(m.Params, &call) != nil {
+		return ""
+	}
+	return call.Name
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"time"
 
 	"github.com/codemode-project/codemode/internal/fair"
@@ -25,3 +26,8 @@ func (h *HTTP) Shared() [4]int64 {
 
 // LongTurns has a turn last until it is given back. It is called before the first request.
 func (h *HTTP) LongTurns() { h.quotas.TurnLength = time.Hour }
+
+// LogAccess makes a function receive what the record would get about callers, instead of the record.
+func (s *Server) LogAccess(record func(ctx context.Context, principal, client, state, detail string)) {
+	s.access = limits.NewAccessLog(record)
+}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,6 +19,8 @@ import (
 
 	"github.com/codemode-project/codemode/internal/fair"
 	"github.com/codemode-project/codemode/server/limits"
+	"github.com/codemode-project/codemode/server/oauth"
+	"github.com/codemode-project/codemode/server/origins"
 )
 
 // Path is where callers mount an [HTTP], with everything below it: Path/<profile> offers only that profile.
@@ -60,6 +63,7 @@ func (s *Server) HTTP(o HTTPOptions) (*HTTP, error) {
 	if err != nil {
 		return nil, err
 	}
+	h.verifyTokens(config, nil)
 	h.config.Store(config)
 	get := func(*http.Request) *mcp.Server { return s.mcp }
 	log := quiet(s.log)
@@ -90,12 +94,40 @@ func (h *HTTP) reload() {
 		h.server.log.Error("the key \"http\" has an error; its previous value stays in force", "error", err)
 		return
 	}
+	old := h.config.Load()
+	h.verifyTokens(config, old)
 	h.config.Store(config)
+	if old.oauth != config.oauth && old.oauth != nil {
+		old.oauth.Close()
+	}
 }
 
-// NeedsToken reports whether every request needs a token, and whether the configuration has tokens.
+// verifyTokens gives a configuration what verifies access tokens: that of the old one if nothing changed for it, with
+// what it knows of the issuers.
+func (h *HTTP) verifyTokens(c, old *httpConfig) {
+	switch {
+	case c.OAuth == nil:
+	case old != nil && reflect.DeepEqual(c.OAuth, old.OAuth):
+		c.oauth = old.oauth
+	default:
+		c.oauth = oauth.New(c.OAuth, h.server.log)
+	}
+}
+
+// Metadata answers at [oauth.MetadataPath], where clients find out who issues access tokens for this server.
+func (h *HTTP) Metadata(w http.ResponseWriter, r *http.Request) {
+	if c := h.config.Load(); c.oauth != nil {
+		c.oauth.ServeHTTP(w, r)
+	} else {
+		http.NotFound(w, r)
+	}
+}
+
+// NeedsToken reports whether every request needs a token, and whether the configuration has tokens
+// or issuers of tokens.
 func (h *HTTP) NeedsToken() (needs, any bool) {
-	any = len(h.config.Load().tokens) > 0
+	c := h.config.Load()
+	any = len(c.tokens) > 0 || c.oauth != nil
 	return any || h.options.Public, any
 }
 
@@ -106,30 +138,18 @@ func (h *HTTP) Guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := h.config.Load()
 		local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-		if !c.serves(r.Host, local) {
+		if !origins.Serves(c.Hosts, r.Host, local) {
 			h.refuse(w, r, "", http.StatusForbidden, "wrong_host",
 				"this is not a name of this server; http.hosts in the configuration adds names")
 			return
 		}
 		reads := r.Method == http.MethodGet || r.Method == http.MethodHead
-		if !reads && !c.fromHere(r) {
+		if !reads && !origins.FromHere(c.Origins, r) {
 			h.refuse(w, r, "", http.StatusForbidden, "foreign_origin", "pages of other origins are not served")
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// fromHere reports whether a request comes from no web page, or from one that may send it.
-func (c *httpConfig) fromHere(r *http.Request) bool {
-	if len(r.Header.Values("Origin")) > 1 || !c.admits(r.Header.Get("Origin"), r.Host) {
-		return false
-	}
-	switch r.Header.Get("Sec-Fetch-Site") {
-	case "", "same-origin", "none":
-		return true
-	}
-	return r.Header.Get("Origin") != "" // one that the configuration names
 }
 
 // Protect makes a listener's server close idle connections, and bounds their number. The server's handler must include
@@ -142,7 +162,7 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) {
 	c := h.config.Load()
-	if !c.fromHere(r) { // event streams too
+	if !origins.FromHere(c.Origins, r) { // event streams too
 		h.refuse(w, r, "", http.StatusForbidden, "foreign_origin", "pages of other origins are not served")
 		return
 	}
@@ -166,6 +186,10 @@ func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, in, err)
 		return
 	}
+	if no := h.needsMore(in, body); no != nil {
+		h.refuseToken(w, r, c, no)
+		return
+	}
 	draining := h.server.work.begin()
 	in.answered = sync.OnceFunc(h.server.work.end)
 	defer in.answered()
@@ -185,8 +209,13 @@ func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	s := &stream{ResponseWriter: w, control: http.NewResponseController(w)}
 	defer s.end()
-	in.stream, in.gone = s, r.Context()
-	r = r.Clone(r.Context())
+	in.stream = s
+	in.gone, in.leave = context.WithCancel(r.Context())
+	defer in.leave()
+	if r.Method == http.MethodGet {
+		in.endWithToken()
+	}
+	r = r.Clone(in.gone)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.Header.Set("Authorization", "Bearer -") // no handler gets the real one
 	r.Header.Del("Cookie")
@@ -272,5 +301,8 @@ func (discard) WriteHeader(int)             {}
 func (h *HTTP) Close() {
 	h.stop()
 	h.sessions.closeAll()
+	if c := h.config.Load(); c.oauth != nil {
+		c.oauth.Close()
+	}
 	h.server.access.Flush()
 }

@@ -2,73 +2,131 @@ package server
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/server/oauth"
 )
 
 // authenticate finds out who sends a request, or refuses it.
 func (h *HTTP) authenticate(w http.ResponseWriter, r *http.Request, c *httpConfig) (*httpRequest, bool) {
-	refuse := func(principal string, status int, state, detail string) (*httpRequest, bool) {
-		if status == http.StatusUnauthorized {
-			w.Header().Set("WWW-Authenticate", `Bearer realm="codemode"`)
-		}
-		h.refuse(w, r, principal, status, state, detail)
-		return nil, false
-	}
 	in := &httpRequest{sessions: h.sessions, address: clientAddress(r), endTurn: func() {}}
-	token := bearerToken(r.Header)
+	no := h.identify(r, c, in)
+	if no == nil {
+		no = h.enter(r, in)
+	}
+	if no != nil {
+		h.refuseToken(w, r, c, no)
+	}
+	return in, no == nil
+}
+
+// identify finds the caller by the token.
+func (h *HTTP) identify(r *http.Request, c *httpConfig, in *httpRequest) *oauth.Refusal {
+	if len(r.Header.Values("Authorization")) > 1 {
+		return refusal("", http.StatusBadRequest, "two_tokens", "a request has one Authorization header")
+	}
+	if r.URL.Query().Has("access_token") {
+		return refusal("", http.StatusBadRequest, "token_in_address",
+			"addresses are logged: send a token in the header Authorization, and end the one that was in the address")
+	}
+	token := oauth.Bearer(r.Header)
 	if token != "" {
 		in.fingerprint = inforce.Fingerprint(token)
 	}
-	switch needs, _ := h.NeedsToken(); {
-	case needs && token == "":
-		return refuse("", http.StatusUnauthorized, "no_token",
-			"a bearer token is needed; http.tokens in the configuration says which")
-	case needs: // compare digests, so that the duration reveals nothing about a token
-		known := c.tokens[in.fingerprint]
-		if known == nil {
-			return refuse("", http.StatusUnauthorized, "unknown_token", "this token is not known")
-		}
-		if known.answers {
-			return refuse(known.principal, http.StatusForbidden, "answers_only", answersOnly)
-		}
-		in.caller = *known
-		in.owner = in.principal
-	default: // admit every program on this machine
+	needs, _ := h.NeedsToken()
+	known := c.tokens[in.fingerprint] // compare digests, so that the duration reveals nothing about a token
+	switch {
+	case !needs: // admit every program on this machine
 		in.caller = caller{principal: in.fingerprint, reach: everyProfile}
+		return nil
+	case token == "":
+		return refusal("", http.StatusUnauthorized, "no_token",
+			"a bearer token is needed; the key http of the configuration says which")
+	case known == nil && c.oauth != nil:
+		who, err := c.oauth.Verify(r.Context(), token, profileOf(r))
+		if no, refused := errors.AsType[*oauth.Refusal](err); refused {
+			return no
+		}
+		in.caller = caller{principal: who.Principal, reach: reach{names: who.Profiles}}
+		in.holder, in.fingerprint = who, "" // that of the next token of the same holder is another one
+	case known == nil:
+		return refusal("", http.StatusUnauthorized, "unknown_token", "this token is not known")
+	case known.answers:
+		return refusal(known.principal, http.StatusForbidden, "answers_only", answersOnly)
+	default:
+		in.caller = *known
 	}
+	in.owner = in.principal
+	return nil
+}
+
+// enter checks that the caller may use what the request names: a session made for a role, and the profile of the path.
+func (h *HTTP) enter(r *http.Request, in *httpRequest) *oauth.Refusal {
 	if inforce.IsMadeSession(r.Header.Get(sessionHeader)) {
-		http.Error(w, "this session was made for a role; send its id as "+roleHeader+", and leave "+sessionHeader+
-			" to the protocol", http.StatusNotFound)
-		return nil, false
+		return refusal(in.principal, http.StatusNotFound, "wrong_session",
+			"this session was made for a role; send its id as "+roleHeader+", and leave "+sessionHeader+" to the protocol")
 	}
 	if in.role = cmp.Or(r.Header.Get(roleHeader), h.server.madeSession()); in.role != "" {
 		if len(r.Header.Values(roleHeader)) > 1 || !inforce.IsMadeSession(in.role) {
-			return refuse(in.principal, http.StatusBadRequest, "wrong_session", roleHeader+
+			return refusal(in.principal, http.StatusBadRequest, "wrong_session", roleHeader+
 				" takes one id of a session that was made for a role, as the page for people gives it: cms_...")
 		}
 		if _, err := h.server.evaluator.Rules().Session(r.Context(), in.role); err != nil {
-			return refuse(in.principal, http.StatusForbidden, "wrong_session", err.Error())
+			return refusal(in.principal, http.StatusForbidden, "wrong_session", err.Error())
 		}
 	}
-	if profile, ok := strings.CutPrefix(r.URL.Path, Path+"/"); ok && profile != "" {
+	if profile := profileOf(r); profile != "" {
 		if !h.server.mayUse(in.reach, profile) {
-			return refuse(in.principal, http.StatusNotFound, "unknown_profile", "there is no such profile here")
+			return refusal(in.principal, http.StatusNotFound, "unknown_profile", "there is no such profile here")
 		}
 		in.reach.bound = profile
 	}
-	return in, true
+	return nil
 }
 
-func bearerToken(h http.Header) string {
-	scheme, token, _ := strings.Cut(strings.TrimSpace(h.Get("Authorization")), " ")
-	if token = strings.TrimSpace(token); !strings.EqualFold(scheme, "bearer") {
+// needsMore refuses a call for which the holder of an issuer's token needs a token with more scopes.
+func (h *HTTP) needsMore(in *httpRequest, body []byte) *oauth.Refusal {
+	if in.holder == nil {
+		return nil
+	}
+	for _, m := range messages(body) {
+		profile, runs := evalProfile(m.tool())
+		if cfg := h.server.evaluator.Config(); cfg != nil && profile == "" {
+			profile = cfg.Default
+		}
+		if !runs || profile == "" || h.server.mayUse(in.reach, profile) || !h.server.mayUse(everyProfile, profile) {
+			continue
+		}
+		if no := in.holder.Missing(profile); no != nil {
+			return no
+		}
+	}
+	return nil
+}
+
+// endWithToken ends a stream of notifications when the token expires. Calls continue.
+func (h *httpRequest) endWithToken() {
+	if h.holder == nil || h.holder.Expires.IsZero() {
+		return
+	}
+	timer := time.AfterFunc(time.Until(h.holder.Expires), h.leave)
+	context.AfterFunc(h.gone, func() { timer.Stop() })
+}
+
+// profileOf returns the profile that the path of a request names, "" for none.
+func profileOf(r *http.Request) string {
+	profile, _ := strings.CutPrefix(r.URL.Path, Path+"/")
+	if profile == r.URL.Path {
 		return ""
 	}
-	return token
+	return profile
 }
 
 func clientAddress(r *http.Request) string {
@@ -77,6 +135,28 @@ func clientAddress(r *http.Request) string {
 		return ""
 	}
 	return host
+}
+
+func refusal(principal string, status int, state, why string) *oauth.Refusal {
+	return &oauth.Refusal{Principal: principal, Status: status, State: state, Why: why}
+}
+
+// refuseToken refuses a request, and says where tokens come from if another one would help.
+func (h *HTTP) refuseToken(w http.ResponseWriter, r *http.Request, c *httpConfig, no *oauth.Refusal) {
+	if no.Status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
+	}
+	challenge := ""
+	switch {
+	case c.oauth != nil:
+		challenge = c.oauth.Challenge(profileOf(r), no)
+	case no.Status == http.StatusUnauthorized:
+		challenge = `Bearer realm="codemode"`
+	}
+	if challenge != "" {
+		w.Header().Set("WWW-Authenticate", challenge)
+	}
+	h.refuse(w, r, no.Principal, no.Status, no.State, no.Why)
 }
 
 // refuse answers a request that is not admitted, and records it.

@@ -2,19 +2,19 @@ package server
 
 import (
 	"cmp"
-	"net"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/server/oauth"
 )
 
 // httpConfig is the key "http" of a configuration. If it lists tokens, every caller needs one, also on this machine.
 type httpConfig struct {
 	config.HTTP
 	tokens map[string]*caller // by their fingerprints
+	oauth  *oauth.Resource    // verifies access tokens of issuers; nil accepts none
 }
 
 // A caller is the owner of a token.
@@ -30,6 +30,11 @@ func readHTTP(cfg *config.Config, env func(string) (string, bool)) (*httpConfig,
 	if err != nil {
 		return nil, err
 	}
+	if h.OAuth != nil { // requests come for its address
+		if u, err := url.Parse(h.OAuth.Resource); err == nil {
+			h.Hosts = append(slices.Clip(h.Hosts), strings.ToLower(u.Hostname()))
+		}
+	}
 	c := &httpConfig{HTTP: h, tokens: map[string]*caller{}}
 	for _, t := range h.Tokens {
 		who := &caller{principal: cmp.Or(t.Principal, t.Fingerprint), answers: t.Answers}
@@ -39,52 +44,4 @@ func readHTTP(cfg *config.Config, env func(string) (string, bool)) (*httpConfig,
 		c.tokens[t.Fingerprint] = who
 	}
 	return c, nil
-}
-
-// serves reports whether a request with this Host, which arrived at that address of ours, is for us. A page that lets
-// its own name resolve to this machine (DNS rebinding) sends that name.
-func (c *httpConfig) serves(host string, local net.Addr) bool {
-	name := strings.ToLower(host)
-	if h, _, err := net.SplitHostPort(name); err == nil {
-		name = h
-	} else if inner, ok := strings.CutPrefix(name, "["); ok {
-		name = strings.TrimSuffix(inner, "]")
-	}
-	if slices.Contains(c.Hosts, name) {
-		return true
-	}
-	at, err := netip.ParseAddrPort(addrText(local))
-	if err != nil {
-		return false
-	}
-	here := at.Addr().Unmap().WithZone("")
-	if name == "localhost" {
-		return here.IsLoopback()
-	}
-	ip, err := netip.ParseAddr(name)
-	if err != nil {
-		return false
-	}
-	ip = ip.Unmap()
-	return ip == here || ip.IsLoopback() && here.IsLoopback()
-}
-
-func addrText(a net.Addr) string {
-	if a == nil {
-		return ""
-	}
-	return a.String()
-}
-
-// admits reports whether a page of this origin may send requests to a host that serves has accepted.
-func (c *httpConfig) admits(origin, host string) bool {
-	if origin == "" {
-		return true // not a browser, or a page of our own that only reads
-	}
-	u, err := url.Parse(origin)
-	if err != nil || u.Host == "" {
-		return false // "null" too
-	}
-	return strings.EqualFold(u.Host, host) && (u.Scheme == "http" || u.Scheme == "https") ||
-		slices.Contains(c.Origins, strings.ToLower(origin))
 }

@@ -104,10 +104,11 @@ func (s *Server) accept(ctx context.Context, method string, req mcp.Request) err
 	if h != nil && method == longLived {
 		h.answered()
 		h.endTurn()
+		h.endWithToken()
 	}
 	if h != nil && (method == "initialize" || method == "tools/call" || method == "resources/read" ||
 		method == "server/discover") {
-		s.access.Admit(ctx, h.owner, h.principal, openingClient(req), h.address)
+		s.access.Admit(ctx, h.owner, h.principal, openingClient(req), h.from())
 	}
 	if p, ok := req.GetParams().(*mcp.InitializeParams); ok && p != nil && p.ProtocolVersion >= stateless {
 		// Store the negotiated version: the SDK would remember the version that the client requested, and then refuse

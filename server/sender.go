@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 
@@ -13,13 +14,15 @@ import (
 	"github.com/codemode-project/codemode/discovery"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/server/limits"
+	"github.com/codemode-project/codemode/server/oauth"
 )
 
 // An httpRequest is one admitted HTTP request, with what was verified about its caller.
 type httpRequest struct {
 	caller      // principal is the token's fingerprint if the configuration names none, "" without a token
 	sessions    *httpSessions
-	fingerprint string // of the token; "" without one
+	fingerprint string          // of the token; "" without one, and for a token of an issuer
+	holder      *oauth.Identity // of a token of an issuer; nil for others
 	// id of the session made for a role that the request names; "" is none
 	role    string
 	address string                 // the remote address
@@ -30,6 +33,7 @@ type httpRequest struct {
 	stream *stream         // the response
 	body   *limits.Memory  // the request's memory
 	gone   context.Context // ends with the request
+	leave  func()          // ends the request
 
 	endTurn  func() // ends the request's turn, because it waits for others than this process; idempotent
 	answered func() // lets the process stop without answering the request; idempotent
@@ -51,6 +55,14 @@ func httpRequestOf(req mcp.Request) *httpRequest {
 	}
 	h, _ := extra.TokenInfo.Extra[extraKey].(*httpRequest)
 	return h
+}
+
+// from says where a request comes from and whose account vouches for it, for the record.
+func (h *httpRequest) from() string {
+	if h.holder == nil {
+		return h.address
+	}
+	return fmt.Sprintf("%s, as %.200q of %s", h.address, h.holder.Subject, h.holder.Issuer)
 }
 
 // user is what a session is bound to: its caller, the profile of its path, and the session made for a role.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/config/issuers"
 )
 
 // fingerprintForm is the form of a token's fingerprint, and of a program's digest in overlays.
@@ -29,7 +30,7 @@ func OverlaysForNobody(cfg *config.Config, env func(string) (string, bool)) conf
 				Message: fmt.Sprintf("the overlay %q can fit nobody: ", o.ID) + fmt.Sprintf(format, args...)})
 		}
 		switch p := o.Principal; {
-		case p == "" || slices.Contains(known, p):
+		case p == "" || slices.Contains(known, p) || ofAnIssuer(http, p):
 		case strings.HasPrefix(p, "sha256:") && !fingerprintForm.MatchString(p):
 			say("printf %s \"$TOKEN\" | sha256sum prints them",
 				"after sha256: a fingerprint has 64 hexadecimal digits in lower case, not %.80q", p)
@@ -39,8 +40,8 @@ func OverlaysForNobody(cfg *config.Config, env func(string) (string, bool)) conf
 					"none of http.tokens has the fingerprint %.24s…", p)
 			}
 		case !strings.HasPrefix(p, "local:"):
-			say(`name a principal of http.tokens, or whoever starts codemode: "local:USER"`, "no token has the principal %.80q",
-				p)
+			say(`name a principal of http.tokens or http.oauth, or whoever starts codemode: "local:USER"`,
+				"no token has the principal %.80q", p)
 		}
 		saved := cfg.Scripts != nil
 		fits := slices.ContainsFunc(o.Programs, func(p string) bool {
@@ -58,4 +59,12 @@ func OverlaysForNobody(cfg *config.Config, env func(string) (string, bool)) conf
 		}
 	}
 	return found
+}
+
+// ofAnIssuer reports whether a token of an issuer may have a principal.
+func ofAnIssuer(http config.HTTP, principal string) bool {
+	name, _, qualified := strings.Cut(principal, ":")
+	return qualified && http.OAuth != nil && slices.ContainsFunc(http.OAuth.Issuers, func(i issuers.Issuer) bool {
+		return i.Name == name
+	})
 }

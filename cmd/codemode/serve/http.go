@@ -17,6 +17,7 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/server"
+	"github.com/codemode-project/codemode/server/oauth"
 )
 
 // A front is the listener of "serve --http" with everything that it offers to clients and people.
@@ -57,13 +58,13 @@ func serveHTTP(ctx context.Context, o *options, page *page, e *codemode.Evaluato
 	switch _, tokens := web.NeedsToken(); {
 	case public && !tokens:
 		return cli.UsageError(fmt.Errorf("--http %s: other machines can reach that address, and the configuration has no "+
-			"http.tokens that say who may connect: add some, or listen on 127.0.0.1", address))
+			"http.tokens and no http.oauth that say who may connect: add some, or listen on 127.0.0.1", address))
 	case public:
 		log.Warn(
 			"connections to this address are not encrypted: put a proxy with TLS in front of it, and add its name to http.hosts",
 			"address", address)
 	case !tokens:
-		log.Info("every program on this machine can connect; http.tokens in the configuration limits that")
+		log.Info("every program on this machine can connect; http.tokens and http.oauth in the configuration limit that")
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -72,6 +73,8 @@ func serveHTTP(ctx context.Context, o *options, page *page, e *codemode.Evaluato
 	f := &front{set: &o.set, evaluator: e, log: log, mux: http.NewServeMux(), url: "http://" + listener.Addr().String()}
 	f.mux.Handle(server.Path, web)
 	f.mux.Handle(server.Path+"/", web)
+	f.mux.HandleFunc(oauth.MetadataPath, web.Metadata)
+	f.mux.HandleFunc(oauth.MetadataPath+"/", web.Metadata)
 	page.mount(f)
 	front := &http.Server{
 		Handler: probes(web, web.Guard(f.mux)), ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),

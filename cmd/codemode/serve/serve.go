@@ -50,6 +50,7 @@ program on this machine may connect, and nobody from elsewhere. A token with "an
 runs nothing: a program uses it to answer, over the API of the page, the questions for its
 principal (docs/rest.md). hosts are the names under which a proxy in front of codemode is
 reached, and origins the web pages that may send requests. A change takes effect at once.
+With http.oauth people sign in at an identity provider instead (docs/oauth.md).
 
 On SIGTERM, /readyz answers 503 at once, and so do requests that would start something, with
 Retry-After. Running programs have --grace to finish, and their clients get their answers;

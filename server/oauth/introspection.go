@@ -1,0 +1,136 @@
+package oauth
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
+)
+
+const (
+	// answerLife is how long an answer of an issuer counts: the time until a revocation is noticed.
+	answerLife = 15 * time.Second
+	// maxAnswers bounds how many answers are in memory.
+	maxAnswers = 10_000
+	// asksAtOnce bounds the questions to an issuer that are open, so that a flood of wrong tokens does not become one.
+	asksAtOnce = 16
+)
+
+// answers are what an issuer said about opaque tokens. They are found by digests of the tokens.
+type answers struct {
+	turn chan struct{}
+
+	mu  sync.Mutex
+	all map[[sha256.Size]byte]answer
+}
+
+type answer struct {
+	said  claims
+	until time.Time
+}
+
+func newAnswers() answers {
+	return answers{turn: make(chan struct{}, asksAtOnce), all: map[[sha256.Size]byte]answer{}}
+}
+
+func (a *answers) find(token [sha256.Size]byte, now time.Time) (claims, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	known, ok := a.all[token]
+	return known.said, ok && now.Before(known.until)
+}
+
+func (a *answers) keep(token [sha256.Size]byte, said claims, now time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.all) >= maxAnswers {
+		maps.DeleteFunc(a.all, func(_ [sha256.Size]byte, one answer) bool { return !now.Before(one.until) })
+	}
+	if len(a.all) < maxAnswers {
+		a.all[token] = answer{said, now.Add(answerLife)}
+	}
+}
+
+// introspect asks the issuer about an opaque token (RFC 7662). Only what it says about active tokens is kept. The error
+// is a [*Refusal].
+func (i *issuer) introspect(ctx context.Context, token string) (claims, error) {
+	digest := sha256.Sum256([]byte(token))
+	if said, ok := i.answers.find(digest, i.resource.now()); ok {
+		return said, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, issuerWait)
+	defer cancel()
+	select {
+	case i.answers.turn <- struct{}{}:
+	case <-ctx.Done():
+		return claims{}, unreachable()
+	}
+	defer func() { <-i.answers.turn }()
+	if said, ok := i.answers.find(digest, i.resource.now()); ok { // another request asked meanwhile
+		return said, nil
+	}
+	asked := i.resource.now()
+	said, err := i.ask(ctx, token)
+	if err != nil {
+		i.complain.Do(func() { i.log.Warn("asking the issuer about a token failed", "error", err) })
+		return claims{}, unreachable()
+	}
+	switch kind := said.text("token_type"); {
+	case said.at("active").Kind() != strictjson.True:
+		return claims{}, invalid("inactive", "the token is not active")
+	case kind != "" && !strings.EqualFold(kind, "bearer") && !strings.EqualFold(kind, "access_token"):
+		return claims{}, invalid("wrong_type", "the token is not a bearer token")
+	case said.has("iss") && said.text("iss") != i.URL:
+		return claims{}, invalid("wrong_issuer", "the issuer of the token is not known here")
+	}
+	i.answers.keep(digest, said, asked)
+	return said, nil
+}
+
+// ask sends a token to the issuer's introspection endpoint, and to nobody else.
+func (i *issuer) ask(ctx context.Context, token string) (claims, error) {
+	address := i.Introspection.URL
+	if address == "" {
+		p, err := i.current(ctx, nil)
+		if err != nil {
+			return claims{}, err
+		}
+		if address = p.introspection; address == "" {
+			return claims{}, errors.New("its metadata names no introspection_endpoint: set introspection.url")
+		}
+	}
+	form := url.Values{"token": {token}, "token_type_hint": {"access_token"}}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(form.Encode()))
+	if err != nil {
+		return claims{}, err
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Accept", "application/json")
+	r.SetBasicAuth(url.QueryEscape(i.Introspection.Client), url.QueryEscape(i.Introspection.Secret)) // RFC 6749, 2.3.1
+	res, err := i.client.Do(r)
+	if err != nil {
+		return claims{}, err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		return claims{}, err
+	}
+	if res.StatusCode != http.StatusOK {
+		return claims{}, fmt.Errorf("the answer is %s", res.Status)
+	}
+	said, ok := parseClaims(body)
+	if !ok {
+		return claims{}, errors.New("the answer is not a JSON object")
+	}
+	return said, nil
+}
