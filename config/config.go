@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/config/servers"
+	"github.com/codemode-project/codemode/config/variables"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/profiles"
@@ -75,12 +76,16 @@ type Server struct {
 	TrustAnnotations bool
 	OutputValidation string // as in Config, for this server; "" leaves it to that
 
-	entry strictjson.Value
-	src   string // the file
+	entry  strictjson.Value
+	src    string // the file
+	unread bool   // whoever wrote the file may not name commands and files with secrets
 }
 
 // Connection says how to reach the server, with the variables of env. The error is [Problems].
 func (s *Server) Connection(env func(string) (string, bool)) (servers.Server, error) {
+	if s.unread {
+		env = variables.Unread(env)
+	}
 	r := &settings.Reader{File: s.Pos.File, Src: s.src}
 	connection := servers.Read(r, s.Name, s.entry, env)
 	if len(r.Problems) > 0 {
@@ -183,7 +188,7 @@ func parseSource(s Source, base *Config, env func(string) (string, bool)) (*Conf
 	c := &Config{Path: file, Digest: profiles.Digest(data)}
 	c.Files = []FileInfo{{file, c.Digest, s.Standing}}
 	b := builder{RuleReader: &profiles.RuleReader{Reader: r, Untrusted: s.Standing == Untrusted}, config: c,
-		standing: s.Standing, written: map[string]*profiles.Written{}, env: env}
+		standing: s.Standing, written: map[string]*profiles.Written{}, env: variables.Unread(env)}
 	b.inherit(base)
 	if s.Standing == Environment {
 		if base == nil {

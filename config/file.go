@@ -155,7 +155,13 @@ func (b *builder) server(n strictjson.Value) {
 		b.withoutSay(n, fmt.Sprintf("the server %q is not started and", n.Key()))
 		return
 	}
-	s := Server{Name: n.Key(), JSON: settings.Source(n), Pos: b.Position(n.KeyOffset()), entry: n, src: b.Src}
+	if at := servers.HasSource(n); b.project() && at.Kind() != strictjson.Missing {
+		b.Wrong(at, "write a variable of the environment, or move the server to your own file",
+			"a project's file may not refer to commands and files: what it names would run, or be read, with your rights")
+		return
+	}
+	s := Server{Name: n.Key(), JSON: settings.Source(n), Pos: b.Position(n.KeyOffset()), entry: n, src: b.Src,
+		unread: b.standing != User && b.standing != Managed}
 	s.TrustAnnotations = servers.Read(b.Reader, n.Key(), n, b.env).TrustAnnotations
 	if v := settings.Member(n, "outputValidation"); v.Kind() != strictjson.Missing {
 		s.OutputValidation = b.validation(v)
