@@ -36,6 +36,9 @@ type Config struct {
 	Expose []string
 
 	Servers []Server // in the order of the file
+	// SecretFiles lists the files that give values to the configuration: ${file:...}, and the programs of ${cmd:...}
+	// that are written with their whole path.
+	SecretFiles []string
 	// Settings of the process as a whole, nil if no file has them; see also [Config.HTTP] and [Config.Store].
 	Builtin   *Builtin
 	Console   *Console

@@ -6,6 +6,7 @@ import (
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config/servers"
+	"github.com/codemode-project/codemode/config/variables"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/profiles"
@@ -45,6 +46,9 @@ type builder struct {
 // read reads the parts of a file that its standing permits.
 func (b *builder) read() {
 	root := b.Root
+	if b.standing == User || b.standing == Managed {
+		b.secretFiles(root)
+	}
 	if b.standing == Narrowing {
 		b.Object(root, "an overlay file", []settings.Field{
 			settings.Key("overlays", b.overlays),
@@ -91,6 +95,16 @@ func (b *builder) read() {
 		settings.Key("$schema", func(n strictjson.Value) { b.Text(n, "$schema") }),
 	})
 	b.finish()
+}
+
+// secretFiles notes the files that texts refer to.
+func (b *builder) secretFiles(n strictjson.Value) {
+	if n.Kind() == strictjson.String && variables.HasSource(n.Text()) {
+		b.config.SecretFiles = append(b.config.SecretFiles, variables.Paths(n.Text())...)
+	}
+	for child := range settings.Children(n) {
+		b.secretFiles(child)
+	}
 }
 
 // isBareMap recognises a file that contains only servers, as some clients keep it.

@@ -276,7 +276,7 @@ func (e *entry) variables() map[string]string {
 		}
 	}
 	for _, name := range e.list("env_vars") {
-		if v, ok := e.Env(name); ok {
+		if v, ok := e.Variable(name); ok {
 			add("env_vars", e.get("env_vars"), name, v)
 		} else {
 			e.Miss("the variable %s is not set (env_vars)", name)
@@ -306,7 +306,7 @@ func (e *entry) headers() http.Header {
 		}
 	}
 	fromEnv := func(key string, at strictjson.Value, header, prefix, name string) {
-		if v, ok := e.Env(name); ok {
+		if v, ok := e.Variable(name); ok {
 			set(key, at, header, prefix+v)
 		} else {
 			e.Miss("the variable %s is not set (for the header %s)", name, header)

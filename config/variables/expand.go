@@ -100,7 +100,7 @@ func (x *Expander) value(inside, written string) string {
 		x.Miss("%s is not a variable: a name in it has letters, digits and underscores", written)
 		return ""
 	}
-	if v, ok := x.Env(name); ok && (v != "" || !hasDefault) {
+	if v, ok := x.Variable(name); ok && (v != "" || !hasDefault) {
 		return v
 	}
 	if hasDefault {
@@ -110,12 +110,21 @@ func (x *Expander) value(inside, written string) string {
 		return fallback
 	}
 	for _, other := range map[string][]string{"userHome": {"HOME", "USERPROFILE"}, "workspaceFolder": {"PWD"}}[name] {
-		if v, ok := x.Env(other); ok {
+		if v, ok := x.Variable(other); ok {
 			return v
 		}
 	}
 	x.Miss("the variable %s is not set (%s)", name, written)
 	return ""
+}
+
+// Variable returns the value of a variable of the environment. It never runs a command or reads a file, whatever the
+// name: names come from keys that are not checked for that.
+func (x *Expander) Variable(name string) (string, bool) {
+	if IsSource(name) {
+		return "", false
+	}
+	return x.Env(name)
 }
 
 // source returns the value of a command or a file. name is "cmd:" or "file:" and what follows.

@@ -2,6 +2,7 @@ package variables
 
 import (
 	"errors"
+	"iter"
 	"path/filepath"
 	"strings"
 )
@@ -31,25 +32,53 @@ func OneSource(text string) bool {
 	return closed && rest == ""
 }
 
+// Paths lists the files that a text refers to: those with values, and the programs of commands with a whole path.
+func Paths(text string) []string {
+	var all []string
+	for inside := range sourcesIn(text) {
+		path := strings.TrimPrefix(inside, filePrefix)
+		if command, ok := strings.CutPrefix(inside, commandPrefix); ok {
+			words, err := split(command)
+			if err != nil || len(words) == 0 {
+				continue
+			}
+			path = words[0]
+		}
+		if full, err := atHome(path); err == nil && filepath.IsAbs(full) {
+			all = append(all, full)
+		}
+	}
+	return all
+}
+
+// sourcesIn iterates over the insides of the ${cmd:...} and ${file:...} in a text.
+func sourcesIn(text string) iter.Seq2[string, bool] {
+	return func(yield func(inside string, closed bool) bool) {
+		for rest := text; ; {
+			_, after, found := strings.Cut(rest, "${")
+			if !found {
+				return
+			}
+			if rest = after; !IsSource(after) {
+				continue
+			}
+			inside, more, closed := cut(after, true)
+			if rest = more; !yield(inside, closed) {
+				return
+			}
+		}
+	}
+}
+
 // CheckSources finds what is wrong with the commands and files that a text refers to. It runs and opens none.
 func CheckSources(text string) (message, hint string) {
-	if !HasSource(text) {
-		return "", ""
-	}
-	for _, prefix := range []string{commandPrefix, filePrefix} {
-		for rest := text; ; {
-			_, after, found := strings.Cut(rest, "${"+prefix)
-			if !found {
-				break
-			}
-			inside, more, closed := cut(prefix+after, true)
-			if !closed {
-				return "a ${" + prefix + " is not closed", "end it with }, outside of quotation marks"
-			}
-			if err := checkSource(inside); err != nil {
-				return err.Error(), sourceHints[prefix]
-			}
-			rest = more
+	for inside, closed := range sourcesIn(text) {
+		kind, _, _ := strings.Cut(inside, ":")
+		if !closed {
+			return "a ${" + kind + ": is not closed", "end it with }, outside of quotation marks"
+		}
+		if err := checkSource(inside); err != nil {
+			return err.Error(), sourceHints[kind+":"]
 		}
 	}
 	return "", ""

@@ -72,7 +72,7 @@ func TestSourcesAreExpanded(t *testing.T) {
 			t.Errorf("%s: got %q, %v; want %q", row[0], got, err, row[1])
 		}
 	}
-	for _, text := range []string{"${cmd:none}", "${file:/none:-default}", "${env:cmd:none}"} {
+	for _, text := range []string{"${cmd:none}", "${file:/none:-default}", "${env:cmd:evil}", "{env:cmd:evil}", "{env:file:/x}", "${env:file:/x}"} {
 		if got, err := Expand(text, env); err == nil {
 			t.Errorf("%s: got %q, want an error", text, got)
 		}

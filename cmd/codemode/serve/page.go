@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"slices"
 	"time"
 
@@ -103,7 +102,7 @@ func (p *page) open(e *codemode.Evaluator, set *launch.Settings, origin, path st
 	if p.config.Origin != "" {
 		origins = append([]string{p.config.Origin}, origins...)
 	}
-	p.tokens = server.NewAnswerers(e, os.LookupEnv, log)
+	p.tokens = server.NewAnswerers(e, launch.Env, log)
 	c, err := console.New(console.Options{
 		Queue: p.queue, Origins: origins, Path: path, May: p.config.may, Sees: p.sees, Admin: p.admin,
 		Record: recordOf{e}, Runs: runsOf{e}, Grants: e.People().Grants, Rules: &rulesOf{e, set},
