@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/codemode-project/codemode/config/notifications"
 	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/config/variables"
 	"github.com/codemode-project/codemode/internal/settings"
@@ -43,7 +44,9 @@ type Config struct {
 	Builtin   *Builtin
 	Console   *Console
 	Responder *Responder
-	Capacity  *Capacity // takes effect at the start of a process
+	// Notifications says where people are told of waiting questions; nil tells nobody.
+	Notifications *notifications.Notifications
+	Capacity      *Capacity // takes effect at the start of a process
 
 	Scripts *Scripts        // nil = no saved programs
 	Limits  profiles.Limits // for profiles that do not set it

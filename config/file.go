@@ -32,6 +32,7 @@ type builder struct {
 	scriptProfiles               []strictjson.Value // positions in scripts that name one
 	scriptsWithout               []strictjson.Value
 	namedProfiles                []strictjson.Value // positions in tokens that name one
+	notifiedProfiles             []strictjson.Value // positions in destinations that name one
 	writtenOverlays              []writtenOverlay
 
 	// What the profiles of all files share, after merging.
@@ -89,6 +90,7 @@ func (b *builder) read() {
 		settings.Key("http", func(n strictjson.Value) { process(b, n, &b.config.http, b.http) }),
 		settings.Key("console", func(n strictjson.Value) { process(b, n, &b.config.Console, b.console) }),
 		settings.Key("responder", func(n strictjson.Value) { process(b, n, &b.config.Responder, b.responder) }),
+		settings.Key("notifications", func(n strictjson.Value) { process(b, n, &b.config.Notifications, b.notifications) }),
 		settings.Key("inputs", func(n strictjson.Value) {
 			b.Warn(b.Position(n.KeyOffset()), len(n.Key()), "", `"inputs" has no effect: codemode asks nobody for them`)
 		}),
@@ -120,7 +122,7 @@ func (b *builder) isBareMap(root strictjson.Value) bool {
 		if !server {
 			return false
 		}
-		named = named || !slices.Contains([]string{"store", "http", "console", "responder"}, child.Key())
+		named = named || !slices.Contains([]string{"store", "http", "console", "responder", "notifications"}, child.Key())
 	}
 	return named
 }

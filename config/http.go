@@ -227,18 +227,26 @@ func validPrincipal(name string) bool {
 	return len(name) <= longestPrincipal && principalName.MatchString(name)
 }
 
-// reachable reports profiles that tokens name and no file defines. That is no error: another file may add them.
+// reachable reports profiles that tokens and destinations name and no file defines. That is no error: another file may
+// add them.
 func (b *builder) reachable() {
 	for _, n := range b.namedProfiles {
-		if b.find(n.Text()) == nil {
-			hint := "define it, or remove it here"
-			if near := typos.Nearest(n.Text(), b.profileNames()); near != "" {
-				hint = fmt.Sprintf("did you mean %q?", near)
-			}
-			b.Warn(b.Position(n.Offset()), len(n.Text())+2, hint, "there is no profile %q, so the token does not allow it",
-				n.Text())
-		}
+		b.unknownProfile(n, "so the token does not allow it")
 	}
+	for _, n := range b.notifiedProfiles {
+		b.unknownProfile(n, "so nobody is notified of its questions")
+	}
+}
+
+func (b *builder) unknownProfile(n strictjson.Value, effect string) {
+	if b.find(n.Text()) != nil {
+		return
+	}
+	hint := "define it, or remove it here"
+	if near := typos.Nearest(n.Text(), b.profileNames()); near != "" {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	b.Warn(b.Position(n.Offset()), len(n.Text())+2, hint, "there is no profile %q, %s", n.Text(), effect)
 }
 
 func (b *builder) origin(n strictjson.Value, what string) string {

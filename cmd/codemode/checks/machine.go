@@ -27,6 +27,12 @@ func MachineProblems(cfg *config.Config, env func(string) (string, bool)) config
 	add(err)
 	_, err = cfg.HTTP(env)
 	add(err)
+	if cfg.Notifications != nil {
+		for _, d := range cfg.Notifications.Destinations {
+			_, err := d.Target(env)
+			add(err)
+		}
+	}
 	return all
 }
 

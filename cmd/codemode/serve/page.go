@@ -92,9 +92,6 @@ func newPage(c pageConfig, set *launch.Settings, to cli.Streams, address string,
 	return p, nil
 }
 
-// pagePath is the path of the page beside MCP.
-const pagePath = "/console"
-
 // open makes the page. origin is its address in browsers.
 func (p *page) open(e *codemode.Evaluator, set *launch.Settings, origin, path string, log *slog.Logger) error {
 	// Another user may own the same port of another loopback address.
@@ -115,6 +112,7 @@ func (p *page) open(e *codemode.Evaluator, set *launch.Settings, origin, path st
 	}
 	p.console = c
 	e.Checker().SetPage(origins[0] + path + "/rules")
+	e.People().Notifier.SetPage(origins[0] + path)
 	return nil
 }
 
@@ -196,12 +194,12 @@ func (p *page) mount(f *front) {
 		f.log.Warn(`the page for people is not served, because this address has no TLS: name its address behind a proxy in "console": {"origin": "https://..."}`)
 		return
 	}
-	if err := p.open(f.evaluator, f.set, f.url, pagePath, f.log); err != nil {
+	if err := p.open(f.evaluator, f.set, f.url, config.ConsolePath, f.log); err != nil {
 		f.log.Error("the page for people is not served", "error", err)
 		return
 	}
-	f.mux.Handle(pagePath, p.console.Handler())
-	f.mux.Handle(pagePath+"/", p.console.Handler())
+	f.mux.Handle(config.ConsolePath, p.console.Handler())
+	f.mux.Handle(config.ConsolePath+"/", p.console.Handler())
 	f.stopping = append(f.stopping, p.offerLinks(f.set, f.log), p.console.Close, p.tokens.Close)
 }
 
