@@ -76,8 +76,5 @@ require (
 	modernc.org/memory v1.12.1 // indirect
 )
 
-require (
-)
-
 // The tool that make check runs.
 tool honnef.co/go/tools/cmd/staticcheck

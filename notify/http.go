@@ -88,12 +88,17 @@ func (n *Notifier) webhook(ctx context.Context, t *notifications.Target, m *mess
 	}
 	return n.post(ctx, t.Address, body, func(h http.Header, body []byte) {
 		at := strconv.FormatInt(time.Now().Unix(), 10)
-		mac := hmac.New(sha256.New, t.Secret)
-		fmt.Fprintf(mac, "%s.%s.%s", m.id, at, body)
 		h.Set("webhook-id", m.id)
 		h.Set("webhook-timestamp", at)
-		h.Set("webhook-signature", "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+		h.Set("webhook-signature", sign(t.Secret, m.id, at, body))
 	})
+}
+
+// sign returns the signature of a request: the time is that of the attempt, in seconds.
+func sign(secret []byte, id, at string, body []byte) string {
+	mac := hmac.New(sha256.New, secret)
+	fmt.Fprintf(mac, "%s.%s.%s", id, at, body)
+	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
 // ntfy publishes a message as JSON to the server of the topic: in headers, a name could add others.
