@@ -50,7 +50,8 @@ func (n *Notifier) mail(ctx context.Context, t *notifications.Target, m *message
 func (n *Notifier) mailClient(u *url.URL, t *notifications.Target, opened *net.Conn) (*mail.Client, error) {
 	host := u.Hostname()
 	secured := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12, RootCAs: n.roots}
-	options := []mail.Option{mail.WithTLSConfig(secured), mail.WithTimeout(sendTime), mail.WithoutNoop()}
+	options := []mail.Option{mail.WithTLSConfig(secured), mail.WithTimeout(sendTime), mail.WithoutNoop(),
+		mail.WithoutRset()} // a mail that the server took is not sent again because of what comes after it
 	port := "587"
 	switch {
 	case u.Scheme == "smtps":

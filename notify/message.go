@@ -77,7 +77,7 @@ func linkTo(page string, all []*approvals.Opening) string {
 // arguments it has nothing that a program wrote.
 func describe(r *prompt.Request, arguments bool) question {
 	q := question{ID: r.ID, Kind: "call", Profile: prompt.Words(r.Profile), Principal: prompt.Words(r.Principal),
-		Risk: r.Risk, Asked: r.Time, Until: cmp.Or(r.Deadline(), r.Until)}
+		Risk: call.Risk(prompt.Words(string(r.Risk))), Asked: r.Time, Until: cmp.Or(r.Deadline(), r.Until)}
 	switch {
 	case r.Inquiry != nil:
 		q.Kind, q.Summary = "question", "a program has a question"
