@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -257,10 +258,10 @@ func TestADestinationThatFails(t *testing.T) {
 func TestADestinationDelaysNothing(t *testing.T) {
 	inTime(t, hook+`, "delay": "0s"}, "other": {"slack": "https://slow.example/x", "delay": "0s"}`,
 		func(d *desk, to *receiver, at func() time.Duration) {
-			slow := 0
+			var slow atomic.Int32
 			d.notifier.client.Transport = both(func(r *http.Request) (*http.Response, error) {
 				if r.URL.Host == "slow.example" {
-					slow++
+					slow.Add(1)
 					<-r.Context().Done()
 					return nil, errors.New("https://slow.example/c4n4ry: too slow")
 				}
@@ -276,7 +277,7 @@ func TestADestinationDelaysNothing(t *testing.T) {
 					t.Errorf("the question took %v", took)
 				}
 			}
-			if n := len(to.got()); n != 3 || slow == 0 {
+			if n := len(to.got()); n != 3 || slow.Load() == 0 {
 				t.Errorf("the other destination got %d messages", n)
 			}
 		})
