@@ -22,6 +22,8 @@ const (
 	Lifetime = 5 * time.Minute
 	// failureLifetime is how long a failure is reported without another try.
 	failureLifetime = 5 * time.Second
+	// staleWait is how long a value that is over is waited for before the one before it is used once more.
+	staleWait = time.Second
 	// CommandTime is how long a command may take: a password manager may ask its user first.
 	CommandTime = 30 * time.Second
 	// killWait is how long the output of a killed command may stay open in its children.
@@ -43,10 +45,11 @@ type Sources struct {
 }
 
 type source struct {
-	mu    sync.Mutex // held while it is read
-	until time.Time
-	value string
-	err   error
+	mu      sync.Mutex
+	until   time.Time
+	value   string
+	err     error
+	reading chan struct{} // closed when it is read; nil while nobody reads it
 }
 
 // NewSources returns Sources with the variables of env.
@@ -67,20 +70,47 @@ func (s *Sources) Lookup(name string) (string, bool) {
 		s.known[name] = one
 	}
 	s.mu.Unlock()
+	return s.lookup(one, name)
+}
+
+func (s *Sources) lookup(one *source, name string) (string, bool) {
 	one.mu.Lock()
 	defer one.mu.Unlock()
-	if now := time.Now(); !now.Before(one.until) {
-		one.value, one.err = s.read(name)
-		lifetime := Lifetime
-		if one.err != nil {
-			lifetime = failureLifetime
+	if !time.Now().Before(one.until) {
+		if one.reading == nil {
+			one.reading = make(chan struct{})
+			go s.refresh(one, name)
 		}
-		one.until = time.Now().Add(lifetime)
+		reading, enough := one.reading, (<-chan time.Time)(nil)
+		if one.value != "" { // a change of the rules must not wait for a slow command
+			timer := time.NewTimer(staleWait)
+			defer timer.Stop()
+			enough = timer.C
+		}
+		one.mu.Unlock()
+		select {
+		case <-reading:
+		case <-enough:
+		}
+		one.mu.Lock()
 	}
 	if one.err != nil {
 		return one.err.Error(), false
 	}
 	return one.value, true
+}
+
+func (s *Sources) refresh(one *source, name string) {
+	value, err := s.read(name)
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	lifetime := Lifetime
+	if one.value, one.err = value, err; err != nil {
+		lifetime = failureLifetime
+	}
+	one.until = time.Now().Add(lifetime)
+	close(one.reading)
+	one.reading = nil
 }
 
 func (s *Sources) read(name string) (value string, err error) {

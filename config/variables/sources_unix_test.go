@@ -162,6 +162,29 @@ func TestValuesAreKeptForAWhile(t *testing.T) {
 	}
 }
 
+// TestASlowCommandDelaysNoReload: while a value is looked up anew, the one before it counts for those who would wait long.
+func TestASlowCommandDelaysNoReload(t *testing.T) {
+	slow := filepath.Join(t.TempDir(), "slow")
+	name := fmt.Sprintf("cmd:sh -c 'if [ -e %[1]s ]; then sleep 3; echo second; else echo first; fi'", slow)
+	s := NewSources(noVariables)
+	if got := lookup(t, s, name); got != "first" {
+		t.Fatalf("got %q", got)
+	}
+	if err := os.WriteFile(slow, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.known[name].until = time.Now()
+	start := time.Now()
+	if got := lookup(t, s, name); got != "first" || time.Since(start) > 2*time.Second {
+		t.Errorf("got %q after %v", got, time.Since(start))
+	}
+	for end := time.Now().Add(20 * time.Second); lookup(t, s, name) != "second"; {
+		if time.Now().After(end) {
+			t.Fatal("the new value never came")
+		}
+	}
+}
+
 // TestLifetimes: a value counts for its lifetime, and a failure for a few seconds.
 func TestLifetimes(t *testing.T) {
 	path := secretFile(t, "first", 0o600)
