@@ -12,8 +12,8 @@
 //     words of servers, programs and clients are escaped for the medium that shows them.
 //   - A destination that is slow or fails delays no question and decides none.
 //   - Messages go to the configured addresses alone: redirects are not followed.
-//   - For one question a destination gets one message, whatever number of processes share the store. If the process dies
-//     before it sends the message, nobody is told; the question is still on the page.
+//   - For one question a destination gets one message, whatever number of processes share the store. If the process
+//     dies before it sends the message, nobody is told; the question is still on the page.
 package notify
 
 import (
@@ -45,8 +45,9 @@ type Options struct {
 type Notifier struct {
 	options Options
 	client  *http.Client
-	dial    func(ctx context.Context, network, address string) (net.Conn, error) // of mail servers; nil is the usual one
-	roots   *x509.CertPool                                                       // of mail servers; nil are those of the system
+	// of mail servers; nil is what the system has
+	dial  func(ctx context.Context, network, address string) (net.Conn, error)
+	roots *x509.CertPool
 
 	page    atomic.Pointer[string] // of this process
 	closing chan struct{}          // closed by Close

@@ -72,7 +72,8 @@ func Read(r *settings.Reader, n strictjson.Value, profile func(n strictjson.Valu
 		settings.Key("page", func(n strictjson.Value) { all.Page = page(r, n) }),
 		settings.Key("destinations", func(n strictjson.Value) {
 			if n.Kind() != strictjson.Object {
-				r.Wrong(n, `write {"team": {"slack": "${SLACK_WEBHOOK}"}}`, `"destinations" must be an object, this is %s`, n.Kind())
+				r.Wrong(n, `write {"team": {"slack": "${SLACK_WEBHOOK}"}}`, `"destinations" must be an object, this is %s`,
+					n.Kind())
 				return
 			}
 			r.Unique(n)
@@ -236,9 +237,9 @@ func addressCheck(kind Kind) func(text string) (message, hint string) {
 			return fmt.Sprintf("%q must be an address", kind), addressHints[kind]
 		}
 		if kind == Mail {
-			switch {
-			case u.Scheme != "smtp" && u.Scheme != "smtps", u.User != nil, u.Path != "" && u.Path != "/", u.RawQuery+u.Fragment != "":
-				return `"smtp" must be smtp:// or smtps:// with a host, and with a port where it is an unusual one`, addressHints[kind]
+			more := u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery+u.Fragment != ""
+			if more || u.Scheme != "smtp" && u.Scheme != "smtps" {
+				return `"smtp" must be smtp:// or smtps:// with a host, and a port where it is an unusual one`, addressHints[kind]
 			}
 			return "", ""
 		}

@@ -36,7 +36,8 @@ func (e *entry) sourcesIn(key string, n strictjson.Value) {
 	}
 }
 
-// HasSource returns the first text of an entry that refers to a command or a file; its kind is Missing if there is none.
+// HasSource returns the first text of an entry that refers to a command or a file. Its kind is Missing if there is
+// none.
 func HasSource(n strictjson.Value) (at strictjson.Value) {
 	if n.Kind() == strictjson.String && variables.HasSource(n.Text()) {
 		return n

@@ -250,7 +250,8 @@ const unreadValue = "\x00unread"
 // IsUnread reports whether a value stands for a command or a file that [Unread] did not look up.
 func IsUnread(value string) bool { return value == unreadValue }
 
-// Unread returns a Lookup that neither runs commands nor reads files. Texts with them have no value, and are no problem.
+// Unread returns a Lookup that neither runs commands nor reads files. Texts with them have no value, and are no
+// problem.
 func Unread(env Lookup) Lookup {
 	if env == nil {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// A Text is a string of a configuration file that may contain variables. Its check runs as soon as they are known: while
-// reading the file if there are none.
+// A Text is a string of a configuration file that may contain variables. Its check runs as soon as they are known:
+// while reading the file if there are none.
 type Text struct {
 	Written string
 	Place   settings.Problem // its position; without a message yet

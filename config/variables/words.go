@@ -115,9 +115,9 @@ func checkSource(inside string) error {
 // rooted reports whether a path means the same in every working folder.
 func rooted(path string) bool { return filepath.IsAbs(path) || strings.HasPrefix(path, "~/") }
 
-// Words of a command stand between blanks. Quotation marks of either kind hold a word together: 'a b' is taken as it is,
-// and in "a b" a backslash stands before " and \. Outside of quotation marks a backslash takes the next character as it
-// is. Nothing else has a meaning: no variable, no wildcard, no pipe, no redirection.
+// Words of a command stand between blanks. Quotation marks of either kind hold a word together: 'a b' is taken as it
+// is, and in "a b" a backslash stands before " and \. Outside of quotation marks a backslash takes the next character as
+// it is. Nothing else has a meaning: no variable, no wildcard, no pipe, no redirection.
 
 // split splits a command into its words.
 func split(command string) (words []string, err error) {

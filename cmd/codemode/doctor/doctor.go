@@ -197,7 +197,8 @@ func (d *diagnosis) servers(ctx context.Context, e *codemode.Evaluator) {
 func (d *diagnosis) notifications(e *codemode.Evaluator) {
 	tested := e.People().Notifier.Test()
 	if len(tested) == 0 {
-		d.warn("notifications", "destinations", "docs/notifications.md says how to add one", "nobody is notified of questions")
+		d.warn("notifications", "destinations", "docs/notifications.md says how to add one",
+			"nobody is notified of questions")
 	}
 	for _, t := range tested {
 		if t.Err != nil {

@@ -244,7 +244,8 @@ func (e *clientEntry) prepare(c *mcpClient, env func(string) (string, bool)) {
 	}
 	refers := false
 	if eachText(e.value, func(s string) string { refers = refers || variables.HasSource(s); return s }); refers {
-		e.err = errors.New("it has ${cmd:...} or ${file:...}, which codemode would run or read: write a variable in its place")
+		e.err = errors.New("it has ${cmd:...} or ${file:...}, which codemode would run or read: write a variable in its " +
+			"place")
 		return
 	}
 	var err error
