@@ -13,10 +13,12 @@ import (
 	"github.com/codemode-project/codemode/asking"
 	"github.com/codemode-project/codemode/catalog/pins"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/config/notifications"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/inforce/loader"
 	"github.com/codemode-project/codemode/internal/protect"
+	"github.com/codemode-project/codemode/notify"
 	"github.com/codemode-project/codemode/owntools"
 	"github.com/codemode-project/codemode/preflight"
 	"github.com/codemode-project/codemode/recorder"
@@ -47,8 +49,8 @@ type Options struct {
 	// Protected are more files and folders that the built-in filesystem must not reach. The key is a path, the value
 	// describes it. Everything below a protected folder is protected too.
 	Protected map[string]string
-	// Env looks up the variables that a configuration refers to, such as
-	// os.LookupEnv; nil knows none.
+	// Env looks up the variables that a configuration refers to, such as os.LookupEnv; nil knows none. The Lookup of
+	// [variables.NewSources] also runs the commands and reads the files that the configuration names for its secrets.
 	Env func(name string) (string, bool)
 
 	// CacheDir caches the guest's compiled code, so that the first run of the next process starts in milliseconds.
@@ -185,7 +187,10 @@ func (e *Evaluator) wire(accepted *pins.Pins, own []upstream.Server, secret stri
 	e.people = &asking.People{
 		Log: o.Log, Rules: e.rules, Tools: e.tools, Record: e.record, Channels: o.Channels,
 		Desk: &approvals.Desk{Late: e.record.Late}, Grants: asking.NewGrants(),
+		Notifier: notify.New(notify.Options{Log: o.Log, Env: o.Env, Version: cmp.Or(o.Version, "dev"),
+			Settings: func() *notifications.Notifications { return e.rules.Config().Notified() }}),
 	}
+	e.people.Desk.Opened = e.people.Notifier.Opened
 	e.checker = &preflight.Checker{
 		Rules: e.rules, Tools: e.tools, Programs: e.programs, Tokens: preflight.NewTokens(secret),
 	}
@@ -319,6 +324,9 @@ func (e *Evaluator) Close(ctx context.Context) error {
 	// The child processes must end, even if ctx has already ended.
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopUpstreams)
 	defer cancel()
+	telling, told := context.WithTimeout(stopping, lastMessages)
+	e.people.Notifier.Close(telling)
+	told()
 	errs = append(errs, e.tools.Manager.Close(stopping))
 	errs = append(errs, e.runs.Close(stopping))
 	errs = append(errs, e.people.Grants.EndSessions(stopping), e.record.Close(stopping))
@@ -327,6 +335,9 @@ func (e *Evaluator) Close(ctx context.Context) error {
 	}
 	return errors.Join(append(errs, e.loader.CloseFolders())...)
 }
+
+// lastMessages bounds how long Close waits for messages about questions that other processes take over.
+const lastMessages = 5 * time.Second
 
 // stopUpstreams bounds the end of upstream processes in Close.
 const stopUpstreams = 15 * time.Second

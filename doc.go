@@ -105,6 +105,8 @@
 //
 // Package config reads and follows configuration files and makes profiles of
 // them. config/servers reads the entries of mcpServers as all clients write them,
+// config/notifications where people are told of questions, config/variables what
+// stands for variables, commands and files,
 // config/changes says what a change of the rules would do, and
 // config/importtable turns tables of other gates into rules.
 //
@@ -126,6 +128,8 @@
 //
 // Package hostfns holds what a program may call and the one Gate that each call passes. It declares its needs of the
 // others as small interfaces.
+//
+// Package notify tells people, where they are, that a question waits.
 //
 // Package results keeps what did not fit into replies, for later programs, and the images and files that a program
 // keeps.

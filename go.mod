@@ -20,6 +20,7 @@ require (
 	github.com/rogpeppe/go-internal v1.16.0 // txtar: the files of codemode profiles test, and stories in tests
 	github.com/spf13/cobra v1.10.2 // the command line
 	github.com/tetratelabs/wazero v1.12.0 // WebAssembly, in which programs run
+	github.com/wneessen/go-mail v0.8.1 // mail that tells people of questions
 	golang.org/x/mod v0.42.0 // signed notes and Merkle trees of the record
 	golang.org/x/oauth2 v0.36.0 // logins at hosted MCP servers
 	golang.org/x/sys v0.49.0 // terminals, locks and process groups
@@ -68,6 +69,7 @@ require (
 	github.com/spf13/pflag v1.0.9 // indirect
 	github.com/xo/terminfo v0.0.0-20220910002029-abceb7e1c41e // indirect
 	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
+	golang.org/x/crypto v0.54.0 // indirect
 	golang.org/x/exp/typeparams v0.0.0-20231108232855-2478ac86f678 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/tools v0.52.0 // indirect

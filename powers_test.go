@@ -323,3 +323,27 @@ func TestRootWhereAServerWorks(t *testing.T) {
 		}
 	}
 }
+
+// The files that give the configuration its secrets, and the programs that print them, are out of reach of the built-in
+// filesystem.
+func TestFilesOfSecretsAreOutOfReach(t *testing.T) {
+	h := newHouse(t)
+	for _, dir := range []string{"secrets", "helpers"} {
+		if err := os.Mkdir(h.at(dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.write("secrets/token", "c4n4ry")
+	h.write("helpers/print", "")
+	h.write("config/codemode.json", fmt.Sprintf(`{"mcpServers": {"tool": {"command": "node", "disabled": true,
+		"env": {"A": "${file:%[1]s/secrets/token}", "B": "${cmd:'%[1]s/helpers/print' c4n4ry}"}}}}`, filepath.ToSlash(h.dir)))
+	for root, part := range map[string]string{"desk": "", "secrets": "a file with a secret", "helpers": "a program that prints one"} {
+		e, err := codemode.New(t.Context(), h.options(h.dir+"/"+root))
+		if part == "" && err != nil || part != "" && (err == nil || !strings.Contains(err.Error(), part)) {
+			t.Errorf("%s: got %v, want %q", root, err, part)
+		}
+		if e != nil {
+			e.Close(t.Context())
+		}
+	}
+}

@@ -34,6 +34,7 @@ type ask struct {
 	tried   []Try
 	digest  string
 	expires time.Time
+	again   bool   // it was asked before, here or in another process
 	failed  error  // why the question cannot be asked
 	refused bool   // the store has the answer, a no
 	over    func() // reports that the asker has received the deciding yes
@@ -87,6 +88,7 @@ func (d *Desk) open(ctx, writing context.Context, r *prompt.Request, channels []
 		a.digest, a.failed = copied.Bind(a.expires)
 		again = a.digest == copied.Digest // else the question has changed
 	}
+	a.again = again
 	if again && !copied.Time.IsZero() {
 		a.asked = copied.Time
 	}

@@ -54,6 +54,9 @@ type Desk struct {
 	// Late, if set, is called with a person's answer to a question that was already decided, so that it can be
 	// recorded. The answer changes nothing; its Channel and Took are set. Late may be called concurrently.
 	Late func(r *prompt.Request, a call.Answer)
+	// Opened, if set, is called with the new questions of one moment, so that people can be notified. It must not block.
+	// It is called once for a question, in the process that asks it first.
+	Opened func(all []Opening)
 	// Store keeps the questions and their answers. Nil keeps them in memory, until the process ends.
 	Store Store
 
@@ -124,6 +127,7 @@ func (d *Desk) AskAll(ctx context.Context, calls []*prompt.Request, channels []C
 	for n, c := range channels {
 		d.put(together, c, from[n], asks)
 	}
+	d.opened(asks, channels, from)
 	if store, ok := d.store().(SharedStore); ok {
 		for _, a := range asks {
 			if a.failed == nil && !a.refused {

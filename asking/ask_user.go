@@ -76,7 +76,7 @@ func (a *Prompter) Inquire(ctx context.Context, q *hostfns.Question) (*UserAnswe
 	_, err = a.people.recorded(ctx, a.client, r, func() approvals.Result {
 		asking := profile.Ask()
 		channels := a.channelsFor(asking)
-		o := a.options(asking, channels, asking.Timeout, false)
+		o := a.options(asking, a.expects(channels, r.Profile, r.Risk), asking.Timeout, false)
 		if o.Timeout == 0 {
 			return approvals.Result{Answer: call.Answer{How: call.ByNobody, Code: call.CodeTimeout, Detail: outOfTime}}
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/notify"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/registry"
@@ -28,6 +29,7 @@ type People struct {
 	Desk     *approvals.Desk
 	Grants   *Grants
 	Channels []approvals.Channel // in addition to those of each request
+	Notifier *notify.Notifier    // tells people of questions; may be nil
 }
 
 // A Client is the requester on whose behalf people are asked.
@@ -105,8 +107,22 @@ func (a *Prompter) channelsFor(asking profiles.Asking) []approvals.Channel {
 	return channels
 }
 
-// expects reports whether absent people may still come to a channel. People in other processes see the questions of a
-// run that another process began.
+// expects reports whether absent people may still come to a channel for a question with that profile and risk: where
+// they are expected anyway, or because they are told of the question and of a page where they can answer it.
+func (a *Prompter) expects(channels []approvals.Channel, profile string, risk call.Risk) bool {
+	return expects(channels) || onPage(channels) && a.people.Notifier != nil && a.people.Notifier.Reaches(profile, risk)
+}
+
+// onPage reports whether a question can be answered on a page, of any process.
+func onPage(channels []approvals.Channel) bool {
+	return slices.ContainsFunc(channels, func(c approvals.Channel) bool {
+		q, ok := c.(*approvals.Queue)
+		return ok && q.Strong()
+	})
+}
+
+// expects reports whether absent people may still come to a channel, whatever the question. People in other processes
+// see the questions of a run that another process began.
 func expects(channels []approvals.Channel) bool {
 	return slices.ContainsFunc(channels, func(c approvals.Channel) bool {
 		switch c := c.(type) {

@@ -63,7 +63,8 @@ func (a *Prompter) putPlan(
 	got, err := a.people.recorded(ctx, a.client, r, func() approvals.Result {
 		asking := profile.Ask()
 		defer a.begin()()
-		return a.put(ctx, []*prompt.Request{r}, channels, a.options(asking, channels, asking.Timeout, false))[0]
+		o := a.options(asking, a.expects(channels, r.Profile, r.Risk), asking.Timeout, false)
+		return a.put(ctx, []*prompt.Request{r}, channels, o)[0]
 	}, func(got approvals.Result, entry *hostfns.Entry) {
 		answer.Reason, answer.Detail = got.Code, got.Detail
 		if got.Allowed {

@@ -51,7 +51,10 @@ func (a *Prompter) Ask(
 		channels = append(channels, elsewhere("another process"))
 	}
 	limit, fallback := limitOf(qs)
-	o := a.options(asking, channels, limit, fallback)
+	expected := slices.ContainsFunc(qs, func(q *hostfns.Question) bool {
+		return a.expects(channels, q.Profile, q.Decision.Risk)
+	})
+	o := a.options(asking, expected, limit, fallback)
 	if o.Timeout == 0 {
 		none(call.CodeTimeout, outOfTime)
 		return
@@ -150,7 +153,8 @@ func (a *Prompter) explain(got *approvals.Result, asking profiles.Asking, r *pro
 	if got.Code == call.CodeUnsupported && len(channels) == 0 {
 		got.Code, got.Detail = call.CodeNoApprover, "it needs a person's approval and there is nobody to ask"
 	}
-	if got.Code == call.CodeNoApprover && asking.Absent == "" && !expects(channels) && unreachable(got.Tried) {
+	if got.Code == call.CodeNoApprover && asking.Absent == "" && !a.expects(channels, r.Profile, r.Risk) &&
+		unreachable(got.Tried) {
 		got.Code, got.Detail = call.CodeUnsupported,
 			"this call needs a person's approval and there is no means of asking one here"
 	}

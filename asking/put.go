@@ -21,12 +21,13 @@ import (
 const outOfTime = "this run has used up its time for questions"
 
 // options returns how a profile wants people to be asked. limit is how long a question may be open; zero is the
-// default. A timeout of zero in the result says that the run has used up its budget.
-func (a *Prompter) options(asking profiles.Asking, channels []approvals.Channel, limit time.Duration,
+// default. expected says that absent people are expected to come. A timeout of zero in the result says that the run has
+// used up its budget.
+func (a *Prompter) options(asking profiles.Asking, expected bool, limit time.Duration,
 	fallback bool) approvals.Options {
 	o := approvals.Options{
 		Timeout: cmp.Or(limit, approvals.DefaultTimeout), Fallback: fallback, MinHuman: asking.MinHuman,
-		OtherOnly: asking.OtherOnly, Await: asking.Awaits(expects(channels), fallback),
+		OtherOnly: asking.OtherOnly, Await: asking.Awaits(expected, fallback),
 	}
 	if asking.Budget > 0 {
 		o.Timeout = max(0, min(o.Timeout, asking.Budget-a.Patience.Used()))

@@ -46,6 +46,14 @@ var acceptedFiles = []struct {
 	{"an issuer for a profile that is not there", 1, `{
 		"http": {"oauth": {"resource": "http://localhost:8808/mcp", "issuers": {
 		"acme": {"issuer": "http://127.0.0.1:9998", "profiles": {"p": {"scope": "x"}}}}}}}`},
+	{"a token and a store from commands and files", 0,
+		`{"store": {"url": "${cmd:pass show db}"}, "http": {"tokens": [{"token": "${file:/run/secrets/t}"}, {"token": "${cmd:pass show 'a b'}"}]}}`},
+	{"notifications", 0, `{"notifications": {"page": "https://codemode.example/console", "destinations": {
+		"team": {"slack": "${SLACK}", "risk": "high", "delay": "0s", "seated": true, "perMinute": 1, "arguments": false},
+		"phone": {"ntfy": "https://ntfy.sh/topic", "token": "${cmd:pass show ntfy}"},
+		"pager": {"webhook": "http://localhost:8080/x?y=z", "secret": "${file:/run/secrets/pager}"},
+		"mail": {"smtp": "smtps://mail.example", "user": "u", "password": "${P}", "from": "a@b.c", "to": ["a@b.c", "d@e.f"]},
+		"local": {"smtp": "smtp://localhost", "from": "a@b.c", "to": "a@b.c"}}}}`},
 	{"limits for all", 0, `{"limits": {"cpu": "5s", "wall": "10m", "call": "30s", "memory": "64MiB", "calls": 1000, "inFlight": 16, "argumentBytes": 1048576, "resultBytes": "64KiB", "consoleBytes": "16 KiB", "programBytes": "256KB"}}`},
 	{"budgets", 0, `{"budgets": [{"id": "mails", "tool": "mail__send*", "calls": 20, "every": "day"},
 		{"id": "changes", "writes": 0, "every": "hour", "each": ["principal", "server"], "profile": "p"},

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/codemode-project/codemode/config/notifications"
 	"github.com/codemode-project/codemode/config/servers"
+	"github.com/codemode-project/codemode/config/variables"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/profiles"
@@ -35,11 +37,16 @@ type Config struct {
 	Expose []string
 
 	Servers []Server // in the order of the file
+	// SecretFiles lists the files that give values to the configuration: ${file:...}, and the programs of ${cmd:...}
+	// that are written with their whole path.
+	SecretFiles []string
 	// Settings of the process as a whole, nil if no file has them; see also [Config.HTTP] and [Config.Store].
 	Builtin   *Builtin
 	Console   *Console
 	Responder *Responder
-	Capacity  *Capacity // takes effect at the start of a process
+	// Notifications says where people are told of waiting questions; nil tells nobody.
+	Notifications *notifications.Notifications
+	Capacity      *Capacity // takes effect at the start of a process
 
 	Scripts *Scripts        // nil = no saved programs
 	Limits  profiles.Limits // for profiles that do not set it
@@ -76,12 +83,16 @@ type Server struct {
 	TrustAnnotations bool
 	OutputValidation string // as in Config, for this server; "" leaves it to that
 
-	entry strictjson.Value
-	src   string // the file
+	entry  strictjson.Value
+	src    string // the file
+	unread bool   // whoever wrote the file may not name commands and files with secrets
 }
 
 // Connection says how to reach the server, with the variables of env. The error is [Problems].
 func (s *Server) Connection(env func(string) (string, bool)) (servers.Server, error) {
+	if s.unread {
+		env = variables.Unread(env)
+	}
 	r := &settings.Reader{File: s.Pos.File, Src: s.src}
 	connection := servers.Read(r, s.Name, s.entry, env)
 	if len(r.Problems) > 0 {
@@ -184,7 +195,7 @@ func parseSource(s Source, base *Config, env func(string) (string, bool)) (*Conf
 	c := &Config{Path: file, Digest: profiles.Digest(data)}
 	c.Files = []FileInfo{{file, c.Digest, s.Standing}}
 	b := builder{RuleReader: &profiles.RuleReader{Reader: r, Untrusted: s.Standing == Untrusted}, config: c,
-		standing: s.Standing, written: map[string]*profiles.Written{}, env: env}
+		standing: s.Standing, written: map[string]*profiles.Written{}, env: variables.Unread(env)}
 	b.inherit(base)
 	if s.Standing == Environment {
 		if base == nil {

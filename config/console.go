@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/codemode-project/codemode/config/notifications"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
@@ -85,6 +86,35 @@ func (b *builder) people(n strictjson.Value) map[string]Person {
 		people[name] = p
 	}
 	return people
+}
+
+// ConsolePath is the path of the page beside MCP over HTTP.
+const ConsolePath = "/console"
+
+// Notified returns the key "notifications" with the address of the page: what it says itself, else what "console" says;
+// nil if nobody is told of questions.
+func (c *Config) Notified() *notifications.Notifications {
+	if c == nil || c.Notifications == nil {
+		return nil
+	}
+	n := *c.Notifications
+	if n.Page == "" && c.Console != nil && c.Console.Origin != "" {
+		if n.Page = c.Console.Origin; c.Console.Address == "" {
+			n.Page += ConsolePath
+		}
+	}
+	return &n
+}
+
+func (b *builder) notifications(n strictjson.Value) notifications.Notifications {
+	return notifications.Read(b.Reader, n, func(n strictjson.Value) (string, bool) {
+		name, named := b.profileNamed(n, "an entry of \"profiles\"")
+		if named.Kind() == strictjson.Missing {
+			return "", false
+		}
+		b.notifiedProfiles = append(b.notifiedProfiles, named)
+		return name, true
+	})
 }
 
 // address reads the address of a listener that only this machine can reach.

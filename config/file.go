@@ -6,6 +6,7 @@ import (
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config/servers"
+	"github.com/codemode-project/codemode/config/variables"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/profiles"
@@ -31,6 +32,7 @@ type builder struct {
 	scriptProfiles               []strictjson.Value // positions in scripts that name one
 	scriptsWithout               []strictjson.Value
 	namedProfiles                []strictjson.Value // positions in tokens that name one
+	notifiedProfiles             []strictjson.Value // positions in destinations that name one
 	writtenOverlays              []writtenOverlay
 
 	// What the profiles of all files share, after merging.
@@ -45,6 +47,9 @@ type builder struct {
 // read reads the parts of a file that its standing permits.
 func (b *builder) read() {
 	root := b.Root
+	if b.standing == User || b.standing == Managed {
+		b.secretFiles(root)
+	}
 	if b.standing == Narrowing {
 		b.Object(root, "an overlay file", []settings.Field{
 			settings.Key("overlays", b.overlays),
@@ -86,12 +91,23 @@ func (b *builder) read() {
 		settings.Key("http", func(n strictjson.Value) { process(b, n, &b.config.http, b.http) }),
 		settings.Key("console", func(n strictjson.Value) { process(b, n, &b.config.Console, b.console) }),
 		settings.Key("responder", func(n strictjson.Value) { process(b, n, &b.config.Responder, b.responder) }),
+		settings.Key("notifications", func(n strictjson.Value) { process(b, n, &b.config.Notifications, b.notifications) }),
 		settings.Key("inputs", func(n strictjson.Value) {
 			b.Warn(b.Position(n.KeyOffset()), len(n.Key()), "", `"inputs" has no effect: codemode asks nobody for them`)
 		}),
 		settings.Key("$schema", func(n strictjson.Value) { b.Text(n, "$schema") }),
 	})
 	b.finish()
+}
+
+// secretFiles notes the files that texts refer to.
+func (b *builder) secretFiles(n strictjson.Value) {
+	if n.Kind() == strictjson.String && variables.HasSource(n.Text()) {
+		b.config.SecretFiles = append(b.config.SecretFiles, variables.Paths(n.Text())...)
+	}
+	for child := range settings.Children(n) {
+		b.secretFiles(child)
+	}
 }
 
 // isBareMap recognises a file that contains only servers, as some clients keep it.
@@ -107,7 +123,7 @@ func (b *builder) isBareMap(root strictjson.Value) bool {
 		if !server {
 			return false
 		}
-		named = named || !slices.Contains([]string{"store", "http", "console", "responder"}, child.Key())
+		named = named || !slices.Contains([]string{"store", "http", "console", "responder", "notifications"}, child.Key())
 	}
 	return named
 }
@@ -156,7 +172,13 @@ func (b *builder) server(n strictjson.Value) {
 		b.withoutSay(n, fmt.Sprintf("the server %q is not started and", n.Key()))
 		return
 	}
-	s := Server{Name: n.Key(), JSON: settings.Source(n), Pos: b.Position(n.KeyOffset()), entry: n, src: b.Src}
+	if at := servers.HasSource(n); b.project() && at.Kind() != strictjson.Missing {
+		b.Wrong(at, "write a variable of the environment, or move the server to your own file",
+			"a project's file may not refer to commands and files: what it names would run, or be read, with your rights")
+		return
+	}
+	s := Server{Name: n.Key(), JSON: settings.Source(n), Pos: b.Position(n.KeyOffset()), entry: n, src: b.Src,
+		unread: b.standing != User && b.standing != Managed}
 	s.TrustAnnotations = servers.Read(b.Reader, n.Key(), n, b.env).TrustAnnotations
 	if v := settings.Member(n, "outputValidation"); v.Kind() != strictjson.Missing {
 		s.OutputValidation = b.validation(v)

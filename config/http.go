@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/config/issuers"
+	"github.com/codemode-project/codemode/config/variables"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/internal/typos"
@@ -44,7 +45,7 @@ type Token struct {
 	Profiles    []string // nil = all of them
 	Answers     bool     // the token answers questions on the page and runs nothing
 
-	at text
+	at variables.Text
 }
 
 const (
@@ -75,11 +76,11 @@ func (c *Config) HTTP(env func(string) (string, bool)) (HTTP, error) {
 	for i := range h.Tokens {
 		t := &h.Tokens[i]
 		fingerprint, message, hint := t.fingerprint(env)
-		if message == "" && seen[fingerprint] {
+		if message == "" && fingerprint != "" && seen[fingerprint] {
 			fingerprint, message, hint = "", "another entry has the same token", "keep one of the two"
 		}
 		if message != "" {
-			wrong = append(wrong, t.at.wrong(message, hint))
+			wrong = append(wrong, t.at.Wrong(message, hint))
 		}
 		t.Fingerprint = fingerprint
 		seen[fingerprint] = true
@@ -92,24 +93,35 @@ func (c *Config) HTTP(env func(string) (string, bool)) (HTTP, error) {
 	return h, nil
 }
 
-// fingerprint returns a token's fingerprint; the file has the token as a variable or as its digest.
+// fingerprint returns a token's fingerprint; the file has the token as a variable, a command, a file, or as its digest.
 func (t *Token) fingerprint(env func(string) (string, bool)) (fingerprint, message, hint string) {
-	if strings.HasPrefix(t.at.written, "sha256:") {
-		return strings.ToLower(t.at.written), "", "" // reading the file checked its form
+	if strings.HasPrefix(t.at.Written, "sha256:") {
+		return strings.ToLower(t.at.Written), "", "" // reading the file checked its form
 	}
-	name := inVariable.FindStringSubmatch(t.at.written)[1]
-	token := ""
+	name := t.at.Written[len("${") : len(t.at.Written)-len("}")]
+	what, token, ok := name, "", false
 	if env != nil {
-		token, _ = env(name)
+		token, ok = env(name)
+	}
+	if variables.IsSource(name) {
+		what = "${" + name + "}"
+		switch {
+		case variables.IsUnread(token):
+			return "", "", ""
+		case !ok && token != "": // the reason
+			return "", token, "correct it, or remove this entry"
+		case !ok:
+			return "", what + " is not read here", "write a variable"
+		}
 	}
 	switch {
 	case token == "":
-		return "", fmt.Sprintf("the variable %s is not set", name), "set it to the token, or remove this entry"
+		return "", "the variable " + name + " is not set", "set it to the token, or remove this entry"
 	case len(token) < leastToken:
-		return "", fmt.Sprintf("the token in %s has %d characters, which can be guessed", name, len(token)),
+		return "", fmt.Sprintf("the token in %s has %d characters, which can be guessed", what, len(token)),
 			fmt.Sprintf("take at least %d characters, such as those of: openssl rand -hex 32", leastToken)
 	case strings.ContainsAny(token, " \t\r\n"):
-		return "", fmt.Sprintf("the token in %s has a space or a line break in it", name), "set the variable without it"
+		return "", fmt.Sprintf("the token in %s has a space or a line break in it", what), "set it without"
 	}
 	return Fingerprint(token), "", ""
 }
@@ -165,22 +177,23 @@ func (b *builder) token(n strictjson.Value, seen map[string]int) (t Token) {
 		}),
 		settings.Key("token", func(n strictjson.Value) {
 			t.at = b.text(n, `"token"`, nil)
-			written := strings.ToLower(t.at.written)
+			written := strings.ToLower(t.at.Written)
 			if written == "" {
 				return
 			}
-			digest, isDigest := strings.CutPrefix(t.at.written, "sha256:")
+			digest, isDigest := strings.CutPrefix(t.at.Written, "sha256:")
 			switch sum, err := hex.DecodeString(digest); {
 			case isDigest && (err != nil || len(sum) != 32):
 				b.Wrong(n, "printf %s \"$TOKEN\" | sha256sum prints them, without a line break in the token",
 					`after "sha256:" there must be 64 hexadecimal digits`)
-			case !isDigest && !inVariable.MatchString(t.at.written):
-				b.Wrong(n, `write "${VARIABLE}", or "sha256:" and its digest`, "a token must not stand in the file itself")
+			case !isDigest && !inVariable.MatchString(t.at.Written) && !variables.OneSource(t.at.Written):
+				b.Wrong(n, `write "${VARIABLE}", "${cmd:...}" or "${file:...}", or "sha256:" and its digest`,
+					"a token must not stand in the file itself")
 			}
 			if line := seen[written]; line != 0 {
 				b.Wrong(n, fmt.Sprintf("it is on line %d already: keep one of the two", line), "the same token is there twice")
 			} else {
-				seen[written] = t.at.place.Line
+				seen[written] = t.at.Place.Line
 			}
 		}),
 		settings.Key("principal", func(n strictjson.Value) {
@@ -224,18 +237,26 @@ func validPrincipal(name string) bool {
 	return len(name) <= longestPrincipal && principalName.MatchString(name)
 }
 
-// reachable reports profiles that tokens name and no file defines. That is no error: another file may add them.
+// reachable reports profiles that tokens and destinations name and no file defines. That is no error: another file may
+// add them.
 func (b *builder) reachable() {
 	for _, n := range b.namedProfiles {
-		if b.find(n.Text()) == nil {
-			hint := "define it, or remove it here"
-			if near := typos.Nearest(n.Text(), b.profileNames()); near != "" {
-				hint = fmt.Sprintf("did you mean %q?", near)
-			}
-			b.Warn(b.Position(b.Span(n).Start), len(n.Text())+2, hint, "there is no profile %q, so the token does not allow it",
-				n.Text())
-		}
+		b.unknownProfile(n, "so the token does not allow it")
 	}
+	for _, n := range b.notifiedProfiles {
+		b.unknownProfile(n, "so nobody is notified of its questions")
+	}
+}
+
+func (b *builder) unknownProfile(n strictjson.Value, effect string) {
+	if b.find(n.Text()) != nil {
+		return
+	}
+	hint := "define it, or remove it here"
+	if near := typos.Nearest(n.Text(), b.profileNames()); near != "" {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	b.Warn(b.Position(b.Span(n).Start), len(n.Text())+2, hint, "there is no profile %q, %s", n.Text(), effect)
 }
 
 func (b *builder) origin(n strictjson.Value, what string) string {

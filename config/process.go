@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
-	"strings"
 
-	"github.com/codemode-project/codemode/config/servers"
+	"github.com/codemode-project/codemode/config/variables"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
@@ -37,58 +36,9 @@ func (b *builder) outOfPlace(n strictjson.Value, settled bool) bool {
 	return false
 }
 
-// A text is a string that may contain environment variables. Its check runs as soon as they are known: while reading
-// the file if there are none.
-type text struct {
-	written string
-	place   settings.Problem // its position; without a message yet
-	check   func(string) (message, hint string)
-}
-
-// text reads a text; check may be nil.
-func (b *builder) text(n strictjson.Value, what string, check func(string) (message, hint string)) text {
-	written, ok := b.Text(n, what)
-	if !ok {
-		return text{}
-	}
-	if check != nil && !strings.Contains(written, "${") {
-		if message, hint := check(written); message != "" {
-			b.Wrong(n, hint, "%s", message)
-		}
-	}
-	return text{written, b.ProblemAt(n.Offset(), n.End(), "", ""), check}
-}
-
-// wrong makes a problem with the text.
-func (t *text) wrong(message, hint string) settings.Problem {
-	p := t.place
-	p.Message, p.Hint = message, hint
-	return p
-}
-
-// value replaces the variables, and reports problems with the result.
-func (t *text) value(env func(string) (string, bool), wrong *settings.Problems) string {
-	if i := strings.LastIndex(t.written, "${"); i >= 0 && !strings.Contains(t.written[i:], "}") {
-		*wrong = append(*wrong, t.wrong("a ${ is not closed", "write ${VARIABLE}"))
-		return ""
-	}
-	value, err := servers.Expand(t.written, func(name string) (string, bool) {
-		if env == nil {
-			return "", false
-		}
-		v, ok := env(name)
-		return v, ok && v != "" // an empty path or URL is invalid
-	})
-	if err != nil {
-		*wrong = append(*wrong, t.wrong(err.Error(), "set it, or write ${VARIABLE:-default}"))
-		return ""
-	}
-	if t.check != nil && value != "" {
-		if message, hint := t.check(value); message != "" {
-			*wrong = append(*wrong, t.wrong(message, hint))
-		}
-	}
-	return value
+// text reads a string that may contain variables; check may be nil.
+func (b *builder) text(n strictjson.Value, what string, check func(string) (message, hint string)) variables.Text {
+	return variables.ReadText(b.Reader, n, what, check)
 }
 
 // webURL checks the URL of a server that we send data to.

@@ -123,8 +123,9 @@ func (b *builder) inherit(base *Config) {
 		c.Path = base.Path
 	}
 	c.Servers, c.OutputValidation = slices.Clone(base.Servers), base.OutputValidation
+	c.SecretFiles = slices.Clone(base.SecretFiles)
 	c.Builtin, c.Capacity, c.store, c.http = base.Builtin, base.Capacity, base.store, base.http
-	c.Console, c.Responder = base.Console, base.Responder
+	c.Console, c.Responder, c.Notifications = base.Console, base.Responder, base.Notifications
 	b.Earlier = base.Warnings
 }
 

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/codemode-project/codemode/config/variables"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
@@ -33,7 +34,7 @@ type writtenStore struct {
 	Store         // the part without variables
 	source string // the key as standard JSON
 
-	whole, path, url, key, collector, file, webhook text
+	whole, path, url, key, collector, file, webhook variables.Text
 }
 
 // Store returns the key "store" with the variables of env. The error is [Problems].
@@ -44,14 +45,14 @@ func (c *Config) Store(env func(string) (string, bool)) (Store, error) {
 	var wrong settings.Problems
 	w := c.store
 	s := w.Store
-	s.Path, s.URL = w.path.value(env, &wrong), w.url.value(env, &wrong)
-	if whole := w.whole.value(env, &wrong); likeURL.MatchString(whole) {
+	s.Path, s.URL = w.path.Value(env, &wrong), w.url.Value(env, &wrong)
+	if whole := w.whole.Value(env, &wrong); likeURL.MatchString(whole) {
 		s.URL = whole
 	} else if whole != "" {
 		s.Path = whole
 	}
-	s.Key, s.Collector = w.key.value(env, &wrong), w.collector.value(env, &wrong)
-	s.Checkpoint.File, s.Checkpoint.Webhook = w.file.value(env, &wrong), w.webhook.value(env, &wrong)
+	s.Key, s.Collector = w.key.Value(env, &wrong), w.collector.Value(env, &wrong)
+	s.Checkpoint.File, s.Checkpoint.Webhook = w.file.Value(env, &wrong), w.webhook.Value(env, &wrong)
 	if len(wrong) > 0 {
 		sortProblems(wrong)
 		return Store{}, wrong

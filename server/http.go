@@ -89,6 +89,9 @@ func (h *HTTP) read() (*httpConfig, error) {
 
 // reload applies a changed configuration. One with a problem changes nothing.
 func (h *HTTP) reload() {
+	if h.config.Load().of == h.server.evaluator.Config() {
+		return // only the tools changed
+	}
 	config, err := h.read()
 	if err != nil {
 		h.server.log.Error("the key \"http\" has an error; its previous value stays in force", "error", err)

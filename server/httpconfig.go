@@ -13,6 +13,7 @@ import (
 // httpConfig is the key "http" of a configuration. If it lists tokens, every caller needs one, also on this machine.
 type httpConfig struct {
 	config.HTTP
+	of     *config.Config     // what it was read from; nil without a configuration
 	tokens map[string]*caller // by their fingerprints
 	oauth  *oauth.Resource    // verifies access tokens of issuers; nil accepts none
 }
@@ -35,7 +36,7 @@ func readHTTP(cfg *config.Config, env func(string) (string, bool)) (*httpConfig,
 			h.Hosts = append(slices.Clip(h.Hosts), strings.ToLower(u.Hostname()))
 		}
 	}
-	c := &httpConfig{HTTP: h, tokens: map[string]*caller{}}
+	c := &httpConfig{HTTP: h, of: cfg, tokens: map[string]*caller{}}
 	for _, t := range h.Tokens {
 		who := &caller{principal: cmp.Or(t.Principal, t.Fingerprint), answers: t.Answers}
 		if !t.Answers {

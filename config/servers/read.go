@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/codemode-project/codemode/config/variables"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
@@ -26,22 +27,27 @@ func Read(r *settings.Reader, name string, n strictjson.Value, env func(string) 
 	if env == nil {
 		env = func(string) (string, bool) { return "", false }
 	}
-	e := &entry{Reader: r, name: name, value: n, expander: expander{env: env}, used: map[string]bool{},
+	if off(n) { // nobody starts it, so nobody needs its secrets
+		env = variables.Unread(env)
+	}
+	e := &entry{Reader: r, name: name, value: n, Expander: variables.Expander{Env: env}, used: map[string]bool{},
 		bad: map[string]bool{}}
 	if n.Kind() != strictjson.Object {
 		e.Wrong(n, `write {"command": "..."} or {"url": "..."}`,
 			"the server %q must be an object, this is %s", e.name, n.Kind())
 		return Server{}
 	}
+	e.sources()
 	s := e.server()
 	e.unknown()
-	if !s.Disabled && len(e.missing) > 0 {
-		s.Problem = fmt.Sprintf("server %q cannot be started: %s", e.name, strings.Join(e.missing, "; "))
+	if !s.Disabled && len(e.Missing) > 0 {
+		s.Problem = fmt.Sprintf("server %q cannot be started: %s", e.name, strings.Join(e.Missing, "; "))
 	}
 	return s
 }
 
 // Parse reads an entry outside of our files; raw is JSON. The warnings are sentences about keys without effect.
+// It runs no command and reads no file for a value: nobody knows who wrote the entry.
 func Parse(name string, raw []byte, env func(string) (string, bool)) (s Server, warnings []string, err error) {
 	root, bad := settings.ParseFile(string(raw))
 	if bad != nil {
@@ -49,12 +55,18 @@ func Parse(name string, raw []byte, env func(string) (string, bool)) (s Server, 
 	}
 	r := &settings.Reader{File: name, Src: string(raw), Root: root}
 	r.UniqueBelow(root)
-	s = Read(r, name, root, env)
+	s = Read(r, name, root, variables.Unread(env))
 	warnings = sentences(r.Warnings)
 	if len(r.Problems) > 0 {
 		return Server{}, warnings, errors.New(strings.Join(sentences(r.Problems), "; "))
 	}
 	return s, warnings, nil
+}
+
+// off reports whether an entry says that its server is disabled.
+func off(n strictjson.Value) bool {
+	return n.Kind() == strictjson.Object && (settings.Member(n, "disabled").Kind() == strictjson.True ||
+		settings.Member(n, "enabled").Kind() == strictjson.False)
 }
 
 func sentences(problems settings.Problems) []string {
@@ -79,7 +91,7 @@ type entry struct {
 	bad     map[string]bool // the keys with a wrong value
 	lost    bool            // it is unknown how to reach the server, and so which keys matter
 	without bool            // because no key says it
-	expander
+	variables.Expander
 }
 
 func (e *entry) server() Server {
@@ -87,13 +99,14 @@ func (e *entry) server() Server {
 	switch s.Transport {
 	case Stdio:
 		if command := e.command(); len(command) > 0 {
-			s.Command, s.Args = e.expand(command[0]), e.expandAll(command[1:])
+			s.Command, s.Args = e.Expand(command[0]), e.expandAll(command[1:])
 		}
 		s.Env = e.variables()
-		s.Dir = e.expand(e.text("cwd"))
-		s.EnvFile = e.expand(e.text("envFile"))
+		s.Dir = e.Expand(e.text("cwd"))
+		s.EnvFile = e.Expand(e.text("envFile"))
 	case HTTP, SSE:
-		s.URL = e.expand(e.oneOf("httpUrl", "url", "serverUrl"))
+		e.at("url", e.value)
+		s.URL = e.Expand(e.oneOf("httpUrl", "url", "serverUrl"))
 		s.Headers = e.headers()
 		s.OAuth = e.oauth()
 		e.address(&s)
@@ -165,7 +178,7 @@ func (e *entry) address(s *Server) {
 		return
 	}
 	s.SSEFirst = s.Transport == HTTP && !e.has("httpUrl") && path.Base(u.Path) == "sse"
-	if len(e.missing) == 0 && (u.Scheme != "http" && u.Scheme != "https" || u.Host == "") && !e.bad[key] {
+	if len(e.Missing) == 0 && (u.Scheme != "http" && u.Scheme != "https" || u.Host == "") && !e.bad[key] {
 		e.fail(key, `write it as "https://mcp.example.com/mcp"`, "its URL must begin with http:// or https:// and a host")
 	}
 }
@@ -258,14 +271,15 @@ func (e *entry) variables() map[string]string {
 	}
 	for _, key := range []string{"environment", "env"} {
 		for _, s := range e.strings(key) {
-			add(key, s.at, s.key, e.expandValue(s.text))
+			e.at(key+"."+s.key, s.at)
+			add(key, s.at, s.key, e.ExpandValue(s.text))
 		}
 	}
 	for _, name := range e.list("env_vars") {
-		if v, ok := e.env(name); ok {
+		if v, ok := e.Variable(name); ok {
 			add("env_vars", e.get("env_vars"), name, v)
 		} else {
-			e.miss("the variable %s is not set (env_vars)", name)
+			e.Miss("the variable %s is not set (env_vars)", name)
 		}
 	}
 	if len(vars) == 0 {
@@ -287,14 +301,15 @@ func (e *entry) headers() http.Header {
 	}
 	for _, key := range []string{"http_headers", "headers"} {
 		for _, s := range e.strings(key) {
-			set(key, s.at, s.key, e.expandValue(s.text))
+			e.at(key+"."+s.key, s.at)
+			set(key, s.at, s.key, e.ExpandValue(s.text))
 		}
 	}
 	fromEnv := func(key string, at strictjson.Value, header, prefix, name string) {
-		if v, ok := e.env(name); ok {
+		if v, ok := e.Variable(name); ok {
 			set(key, at, header, prefix+v)
 		} else {
-			e.miss("the variable %s is not set (for the header %s)", name, header)
+			e.Miss("the variable %s is not set (for the header %s)", name, header)
 		}
 	}
 	for _, s := range e.strings("env_http_headers") {
@@ -321,11 +336,12 @@ func (e *entry) oauth() *OAuth {
 		}
 		in := &entry{
 			Reader: e.Reader, name: e.name, within: strconv.Quote(key) + ": ", value: n,
-			used: map[string]bool{}, bad: map[string]bool{}, expander: expander{env: e.env},
+			used: map[string]bool{}, bad: map[string]bool{}, Expander: variables.Expander{Env: e.Env},
 		}
+		in.at(key, n)
 		o := &OAuth{
-			ClientID:     in.expand(in.oneOf("clientId", "client_id", "CLIENT_ID")),
-			ClientSecret: in.expandValue(in.oneOf("clientSecret", "client_secret", "CLIENT_SECRET")),
+			ClientID:     in.Expand(in.oneOf("clientId", "client_id", "CLIENT_ID")),
+			ClientSecret: in.ExpandValue(in.oneOf("clientSecret", "client_secret", "CLIENT_SECRET")),
 		}
 		if in.get("scopes").Kind() == strictjson.Array {
 			o.Scopes = in.list("scopes")
@@ -336,7 +352,7 @@ func (e *entry) oauth() *OAuth {
 		if o.Port > 65535 {
 			in.fail("callbackPort", "", `"callbackPort" must be at most 65535`)
 		}
-		e.missing = append(e.missing, in.missing...)
+		e.Missing = append(e.Missing, in.Missing...)
 		return o
 	}
 	return nil

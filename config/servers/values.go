@@ -164,7 +164,7 @@ func (e *entry) strings(key string) []member {
 func (e *entry) expandAll(list []string) []string {
 	var out []string
 	for _, s := range list {
-		out = append(out, e.expand(s))
+		out = append(out, e.Expand(s))
 	}
 	return out
 }

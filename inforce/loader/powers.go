@@ -59,6 +59,9 @@ func Powers(o Options, cfg *config.Config) ([]protect.Place, error) {
 	if cfg.Scripts != nil {
 		tree(beside(cfg.Scripts.Pos.File, cfg.Scripts.Root), "the folder of the saved programs")
 	}
+	for _, path := range cfg.SecretFiles {
+		add(path, "a file with a secret of the configuration, or a program that prints one")
+	}
 	// Other commands are found through PATH.
 	if r := cfg.Responder; r != nil && len(r.Command) > 0 && filepath.Base(r.Command[0]) != r.Command[0] {
 		name := r.Command[0]

@@ -29,7 +29,7 @@ var synonyms = map[string]string{
 var homes = map[string]string{
 	"mcpServers": "at the top of the file", "servers": "at the top of the file", "evaluation": "at the top of the file",
 	"builtin": "at the top of the file", "store": "at the top of the file", "http": "at the top of the file",
-	"capacity": "at the top of the file",
+	"capacity": "at the top of the file", "notifications": "at the top of the file",
 	"profiles": "in \"evaluation\"", "overlays": "in \"evaluation\"", "shadow": "in a profile",
 	"defaultProfile": "in \"evaluation\"", "expose": "in \"evaluation\"", "floor": "in \"evaluation\"",
 	"allowlist": "in a profile", "denylist": "in a profile", "asklist": "in a profile",

@@ -3,7 +3,6 @@ package checks
 import (
 	"errors"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,8 +13,8 @@ import (
 )
 
 // MachineProblems are the reasons why codemode serve cannot use a valid configuration on this machine: variables that
-// are unset, or have an invalid value.
-func MachineProblems(cfg *config.Config) config.Problems {
+// are unset, or have an invalid value. env looks them up.
+func MachineProblems(cfg *config.Config, env func(string) (string, bool)) config.Problems {
 	var all config.Problems
 	add := func(err error) {
 		if some, ok := errors.AsType[config.Problems](err); ok {
@@ -24,10 +23,16 @@ func MachineProblems(cfg *config.Config) config.Problems {
 			all = append(all, config.Problem{Position: call.Position{File: cfg.Path}, Message: err.Error()})
 		}
 	}
-	_, err := recorder.PlaceOf("", cfg, os.LookupEnv)
+	_, err := recorder.PlaceOf("", cfg, env)
 	add(err)
-	_, err = cfg.HTTP(os.LookupEnv)
+	_, err = cfg.HTTP(env)
 	add(err)
+	if cfg.Notifications != nil {
+		for _, d := range cfg.Notifications.Destinations {
+			_, err := d.Target(env)
+			add(err)
+		}
+	}
 	return all
 }
 

@@ -29,6 +29,7 @@ func New(s cli.Streams) *cobra.Command {
 	var set launch.Settings
 	var asJSON bool
 	var people approvalsCheck
+	var notify bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the configuration, the servers and the sandbox",
@@ -39,14 +40,18 @@ be warnings; 2: the configuration is not valid; 5: a server or the sandbox does 
 With --approvals it also checks whether questions reach a person here: it puts a test
 question over every channel (the page and codemode approvals of this user) and prints who
 answered and how fast, and whether the user that runs the agent could answer for that
-person.`,
+person. With --notifications it sends a test message to each destination of the key
+notifications.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return examine(cmd.Context(), s, &set, &people, asJSON) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return examine(cmd.Context(), s, &set, &wanted{&people, notify, asJSON})
+		},
 	}
 	set.Flags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	cmd.Flags().BoolVar(&people.wanted, "approvals", false,
 		"put a test question over every channel, and check who else could answer")
+	cmd.Flags().BoolVar(&notify, "notifications", false, "send a test message to each destination")
 	cmd.Flags().DurationVar(&people.wait, "wait", time.Minute, "with --approvals: how long to wait for an answer")
 	cmd.Flags().StringVar(&people.agent, "agent-user", "",
 		"with --approvals: the user that runs the agent; this one by default")
@@ -56,7 +61,7 @@ person.`,
 
 // A finding is the outcome of one check.
 type finding struct {
-	// configuration, permissions, record, server, profile, client, sandbox, cache, approvals
+	// configuration, permissions, record, server, profile, client, sandbox, cache, approvals, notifications
 	Check   string `json:"check"`
 	Subject string `json:"subject"` // the checked thing
 	Level   string `json:"level"`   // ok, warning or failure
@@ -106,7 +111,14 @@ func (d *diagnosis) fail(code int, check, subject, hint, format string, args ...
 	}
 }
 
-func examine(ctx context.Context, s cli.Streams, set *launch.Settings, people *approvalsCheck, asJSON bool) error {
+// wanted are the flags of doctor.
+type wanted struct {
+	people *approvalsCheck
+	notify bool
+	asJSON bool
+}
+
+func examine(ctx context.Context, s cli.Streams, set *launch.Settings, w *wanted) error {
 	d := &diagnosis{}
 	path := d.file(set)
 	if d.code == cli.ExitOK {
@@ -122,16 +134,19 @@ func examine(ctx context.Context, s cli.Streams, set *launch.Settings, people *a
 			d.rules(ctx, e)
 			d.clients(e)
 			d.sandbox(ctx, e)
+			if w.notify {
+				d.notifications(e)
+			}
 			if err := launch.Close(ctx, e); err != nil {
 				d.fail(cli.ExitInternal, "server", "all", "", "stopping the servers: %v", err)
 			}
 		}
 	}
 	d.cache()
-	if people.wanted && d.code != cli.ExitUsage {
-		d.people(ctx, set, path, people)
+	if w.people.wanted && d.code != cli.ExitUsage {
+		d.people(ctx, set, path, w.people)
 	}
-	if asJSON {
+	if w.asJSON {
 		if err := cli.PrintJSON(s.Out, map[string]any{"findings": d.findings}); err != nil {
 			return err
 		}
@@ -175,6 +190,22 @@ func (d *diagnosis) servers(ctx context.Context, e *codemode.Evaluator) {
 	}
 	for _, collision := range e.Tools().Catalog.Withheld() {
 		d.warn("server", "names", "", "%s", collision.Error())
+	}
+}
+
+// notifications sends a test message to each destination.
+func (d *diagnosis) notifications(e *codemode.Evaluator) {
+	tested := e.People().Notifier.Test()
+	if len(tested) == 0 {
+		d.warn("notifications", "destinations", "docs/notifications.md says how to add one",
+			"nobody is notified of questions")
+	}
+	for _, t := range tested {
+		if t.Err != nil {
+			d.fail(cli.ExitInternal, "notifications", t.Destination, "", "%v", t.Err)
+		} else {
+			d.ok("notifications", t.Destination, "it took a test message (%s)", t.Kind)
+		}
 	}
 }
 

@@ -78,11 +78,11 @@ func (d *diagnosis) configuration(e *codemode.Evaluator, path string) {
 		d.warn("configuration", fmt.Sprintf("%s:%d:%d", filepath.Base(w.File), w.Line, w.Column), w.Hint, "%s", w.Message)
 	}
 	place := call.Position.String
-	for _, p := range checks.MachineProblems(cfg) {
+	for _, p := range checks.MachineProblems(cfg, launch.Env) {
 		d.fail(cli.ExitUsage, "configuration", filepath.Base(place(p.Position)), cmp.Or(p.Hint,
 			"codemode serve refuses to start with it"), "%s", p.Message)
 	}
-	for _, p := range checks.OverlaysForNobody(cfg, os.LookupEnv) {
+	for _, p := range checks.OverlaysForNobody(cfg, launch.Env) {
 		d.fail(cli.ExitUsage, "configuration", filepath.Base(place(p.Position)), p.Hint, "%s", p.Message)
 	}
 	secrets := 0

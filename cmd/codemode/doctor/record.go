@@ -28,7 +28,7 @@ func (d *diagnosis) record(ctx context.Context, set *launch.Settings, e *codemod
 			"set HOME, or name a folder with --state or "+launch.StateVariable, "%v", err)
 		return
 	}
-	place, err := recorder.PlaceOf(dir, e.Config(), os.LookupEnv)
+	place, err := recorder.PlaceOf(dir, e.Config(), launch.Env)
 	if err != nil {
 		return // the check of the configuration has reported it
 	}

@@ -44,7 +44,7 @@ func (s *Settings) Files() (config.Files, error) {
 	}
 	f := config.Files{
 		User: own, Managed: ManagedFile(), Project: s.projectFile(own), Trust: TrustStore(),
-		Environment: config.ReadEnvironment(os.Environ()), Env: os.LookupEnv,
+		Environment: config.ReadEnvironment(os.Environ()), Env: Env,
 	}
 	if own != "" {
 		f.Overlays = filepath.Join(filepath.Dir(own), "overlays.json")

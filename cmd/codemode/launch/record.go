@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
 	"slices"
 	"time"
 
@@ -36,7 +35,7 @@ func (s *Settings) Place() (recorder.Place, error) {
 			return recorder.Place{}, cli.UsageError(err)
 		}
 	}
-	place, err := recorder.PlaceOf(dir, cfg, os.LookupEnv)
+	place, err := recorder.PlaceOf(dir, cfg, Env)
 	return place, cli.UsageError(err)
 }
 

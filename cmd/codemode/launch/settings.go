@@ -18,6 +18,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,6 +28,7 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/config/servers"
+	"github.com/codemode-project/codemode/config/variables"
 	"github.com/codemode-project/codemode/inforce"
 )
 
@@ -80,6 +82,12 @@ func (s *Settings) RootFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.root, "root", "", "directory that the built-in filesystem server may use")
 }
 
+// sources are what the configuration refers to, in this process.
+var sources = sync.OnceValue(func() *variables.Sources { return variables.NewSources(os.LookupEnv) })
+
+// Env looks up what the configuration refers to: variables of the environment, commands and files.
+func Env(name string) (string, bool) { return sources().Lookup(name) }
+
 // Version is the version of this binary.
 func Version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
@@ -103,7 +111,7 @@ func (s *Settings) Options(worker []string, log *slog.Logger) (codemode.Options,
 		return codemode.Options{}, cli.UsageError(err)
 	}
 	o := codemode.Options{
-		Files: files, Root: s.root, Env: os.LookupEnv, CacheDir: CacheDir(), Log: log, Version: Version(),
+		Files: files, Root: s.root, Env: Env, CacheDir: CacheDir(), Log: log, Version: Version(),
 		Channels: s.Channels, GoOn: s.TakeOver, Worker: worker, Protected: s.protected(),
 	}
 	if o.StateDir, err = s.StateFolder(); err != nil && log != nil {

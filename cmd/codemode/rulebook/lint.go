@@ -17,6 +17,7 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/config/variables"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
@@ -78,6 +79,8 @@ func lint(set *launch.Settings, cfg *config.Config, tools []config.ToolInfo) ([]
 	if err != nil {
 		return nil, err
 	}
+	unread := variables.Unread(os.LookupEnv) // a check of rules runs no command
+	o.Env = unread
 	powers, err := checks.ServerPowers(o, cfg)
 	if err != nil {
 		return nil, cli.UsageError(err)
@@ -87,10 +90,10 @@ func lint(set *launch.Settings, cfg *config.Config, tools []config.ToolInfo) ([]
 			p.String(), Hint: checks.PowerHint}
 		found = append(found, config.Finding{Problem: problem, Kind: "power"})
 	}
-	for _, p := range checks.OverlaysForNobody(cfg, os.LookupEnv) {
+	for _, p := range checks.OverlaysForNobody(cfg, unread) {
 		found = append(found, config.Finding{Problem: p, Kind: "overlay for nobody"})
 	}
-	for _, p := range checks.MachineProblems(cfg) { // another machine, or other variables, may have none
+	for _, p := range checks.MachineProblems(cfg, unread) { // another machine, or other variables, may have none
 		found = append(found, config.Finding{Problem: p, Kind: "on this machine", Note: true})
 	}
 	return found, nil

@@ -51,7 +51,7 @@ func serveHTTP(ctx context.Context, o *options, page *page, e *codemode.Evaluato
 		return cli.UsageError(err)
 	}
 	public := !loopback(address)
-	web, err := srv.HTTP(server.HTTPOptions{Env: os.LookupEnv, Public: public})
+	web, err := srv.HTTP(server.HTTPOptions{Env: launch.Env, Public: public})
 	if err != nil {
 		return cli.UsageError(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"slices"
 	"time"
 
@@ -96,9 +95,6 @@ func newPage(c pageConfig, set *launch.Settings, to cli.Streams, address string,
 	return p, nil
 }
 
-// pagePath is the path of the page beside MCP.
-const pagePath = "/console"
-
 // open makes the page. origin is its address in browsers.
 func (p *page) open(e *codemode.Evaluator, set *launch.Settings, origin, path string, log *slog.Logger) error {
 	// Another user may own the same port of another loopback address.
@@ -106,7 +102,7 @@ func (p *page) open(e *codemode.Evaluator, set *launch.Settings, origin, path st
 	if p.config.Origin != "" {
 		origins = append([]string{p.config.Origin}, origins...)
 	}
-	p.tokens = server.NewAnswerers(e, os.LookupEnv, log)
+	p.tokens = server.NewAnswerers(e, launch.Env, log)
 	c, err := console.New(console.Options{
 		Queue: p.queue, Origins: origins, Path: path, May: p.config.may, Sees: p.sees, Admin: p.admin,
 		Record: recordOf{e}, Runs: runsOf{e}, Grants: e.People().Grants, Rules: &rulesOf{e, set},
@@ -120,6 +116,7 @@ func (p *page) open(e *codemode.Evaluator, set *launch.Settings, origin, path st
 	}
 	p.console = c
 	e.Checker().SetPage(origins[0] + path + "/rules")
+	e.People().Notifier.SetPage(origins[0] + path)
 	return nil
 }
 
@@ -201,12 +198,12 @@ func (p *page) mount(f *front) {
 		f.log.Warn(`the page for people is not served, because this address has no TLS: name its address behind a proxy in "console": {"origin": "https://..."}`)
 		return
 	}
-	if err := p.open(f.evaluator, f.set, f.url, pagePath, f.log); err != nil {
+	if err := p.open(f.evaluator, f.set, f.url, config.ConsolePath, f.log); err != nil {
 		f.log.Error("the page for people is not served", "error", err)
 		return
 	}
-	f.mux.Handle(pagePath, p.console.Handler())
-	f.mux.Handle(pagePath+"/", p.console.Handler())
+	f.mux.Handle(config.ConsolePath, p.console.Handler())
+	f.mux.Handle(config.ConsolePath+"/", p.console.Handler())
 	f.stopping = append(f.stopping, p.offerLinks(f.set, f.log), p.console.Close, p.tokens.Close)
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/config/servers"
+	"github.com/codemode-project/codemode/config/variables"
 	"github.com/codemode-project/codemode/internal/address"
 )
 
@@ -241,6 +242,12 @@ func (e *clientEntry) prepare(c *mcpClient, env func(string) (string, bool)) {
 	if c.adapt != nil {
 		c.adapt(e)
 	}
+	refers := false
+	if eachText(e.value, func(s string) string { refers = refers || variables.HasSource(s); return s }); refers {
+		e.err = errors.New("it has ${cmd:...} or ${file:...}, which codemode would run or read: write a variable in its " +
+			"place")
+		return
+	}
 	var err error
 	if e.raw, err = json.Marshal(e.value); err != nil { // such as a number that JSON cannot hold
 		e.err = err
@@ -407,7 +414,7 @@ func ClientUses(entries []config.Server) (all []ClientUse) {
 	}
 	var configured []servers.Server
 	for _, s := range entries {
-		if server, err := s.Connection(os.LookupEnv); err == nil {
+		if server, err := s.Connection(variables.Unread(os.LookupEnv)); err == nil {
 			configured = append(configured, server)
 		}
 	}
