@@ -84,6 +84,8 @@ type Options struct {
 	// see [recorder.PlaceOf]. Nobody but its owner may have permission to write there. "" keeps no record but
 	// Recorder's.
 	RecordDir string
+	// Observer sees the entries of the record, with or without one: for figures and traces.
+	Observer recorder.Observer
 	// GoOn lets this Evaluator take over the runs of processes that died: it resumes those that waited for a person, once
 	// somebody has answered, and ends those with an idempotency key. Without it, a repeated request for such a run waits
 	// until another process does that.
@@ -181,7 +183,7 @@ func (e *Evaluator) wire(accepted *pins.Pins, own []upstream.Server, secret stri
 		logins = filepath.Join(o.StateDir, "logins")
 	}
 	e.tools = registry.New(o.Log, e.rules, logins, o.Version, e.news.publish)
-	e.record = recorder.New(o.Log, e.rules, o.Recorder, o.RecordDir)
+	e.record = recorder.New(o.Log, e.rules, o.Recorder, o.RecordDir, o.Observer)
 	e.people = &asking.People{
 		Log: o.Log, Rules: e.rules, Tools: e.tools, Record: e.record, Channels: o.Channels,
 		Desk: &approvals.Desk{Late: e.record.Late}, Grants: asking.NewGrants(),

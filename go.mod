@@ -15,11 +15,12 @@ require (
 	github.com/jackc/pgx/v5 v5.12.0 // PostgreSQL, for a fleet
 	github.com/modelcontextprotocol/go-sdk v1.8.0 // MCP on both sides
 	github.com/pelletier/go-toml/v2 v2.4.3 // the configuration of Codex, for codemode init and doctor
+	github.com/prometheus/client_golang v1.25.0 // the figures of a service
 	github.com/rogpeppe/go-internal v1.16.0 // txtar: the files of codemode profiles test, and stories in tests
 	github.com/spf13/cobra v1.10.2 // the command line
 	github.com/tetratelabs/wazero v1.12.0 // WebAssembly, in which programs run
 	golang.org/x/mod v0.42.0 // signed notes and Merkle trees of the record
-	golang.org/x/oauth2 v0.35.0 // logins at hosted MCP servers
+	golang.org/x/oauth2 v0.37.0 // logins at hosted MCP servers
 	golang.org/x/sys v0.49.0 // terminals, locks and process groups
 	golang.org/x/term v0.47.0 // whether a stream is a terminal, and its size
 	golang.org/x/text v0.43.0 // NFKC, for rules that deny
@@ -31,6 +32,8 @@ require (
 	github.com/chromedp/cdproto v0.159.0 // the protocol of Chromium
 	github.com/chromedp/chromedp v0.23.0 // the page of the console in Chromium
 	github.com/google/go-cmp v0.7.0 // readable differences
+	github.com/prometheus/client_model v0.6.3 // what Prometheus reads
+	github.com/prometheus/common v0.73.1 // its parser
 	github.com/tailscale/hujson v0.0.0-20260727124030-b80ff77dac4f // comments mean the same there as in our reader
 	modernc.org/libc v1.79.0 // a file system for SQLite that fails (internal/iofault)
 )
@@ -39,6 +42,8 @@ require (
 require (
 	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect
 	github.com/atotto/clipboard v0.1.4 // indirect
+	github.com/beorn7/perks v1.0.1 // indirect
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/charmbracelet/colorprofile v0.4.3 // indirect
 	github.com/charmbracelet/ultraviolet v0.0.0-20260811164956-006e29f97886 // indirect
 	github.com/charmbracelet/x/ansi v0.11.8 // indirect
@@ -57,7 +62,10 @@ require (
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/mattn/go-runewidth v0.0.31 // indirect
 	github.com/muesli/cancelreader v0.2.2 // indirect
+	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/ncruces/go-strftime v1.1.0 // indirect
+	github.com/pandatix/go-abnf v0.5.3 // indirect
+	github.com/prometheus/procfs v0.22.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/rivo/uniseg v0.4.7 // indirect
 	github.com/segmentio/asm v1.1.3 // indirect
@@ -69,6 +77,7 @@ require (
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
 	golang.org/x/tools v0.52.0 // indirect
+	google.golang.org/protobuf v1.36.12 // indirect
 	honnef.co/go/tools v0.8.2 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect

@@ -41,6 +41,8 @@ type Config struct {
 	Responder *Responder
 	Capacity  *Capacity // takes effect at the start of a process
 
+	diagnostics *Diagnostics // without its fingerprint
+
 	Scripts *Scripts        // nil = no saved programs
 	Limits  profiles.Limits // for profiles that do not set it
 

@@ -83,6 +83,7 @@ func (b *builder) read() {
 		settings.Key("sessions", func(n strictjson.Value) { process(b, n, &b.config.sessions, b.sessions) }),
 		settings.Key("capacity", func(n strictjson.Value) { process(b, n, &b.config.Capacity, b.capacity) }),
 		settings.Key("http", func(n strictjson.Value) { process(b, n, &b.config.http, b.http) }),
+		settings.Key("diagnostics", func(n strictjson.Value) { process(b, n, &b.config.diagnostics, b.diagnostics) }),
 		settings.Key("console", func(n strictjson.Value) { process(b, n, &b.config.Console, b.console) }),
 		settings.Key("responder", func(n strictjson.Value) { process(b, n, &b.config.Responder, b.responder) }),
 		settings.Key("inputs", func(n strictjson.Value) {

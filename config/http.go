@@ -25,13 +25,16 @@ import (
 //	  ],
 //	  "hosts": ["codemode.example.com"],
 //	  "origins": ["https://codemode.example.com"],
-//	  "grace": "30s"
+//	  "grace": "30s",
+//	  "shutdownDelay": "5s"
 //	}
 type HTTP struct {
 	Tokens  []Token
 	Hosts   []string       // accepted host names, besides those of this machine; in lower case
 	Origins []string       // of pages that may send requests, besides our own; in lower case
 	Grace   *time.Duration // how long programs have to finish; nil if the file does not say
+	// ShutdownDelay is how long a process that was told to stop says that it is not ready, and goes on as before.
+	ShutdownDelay time.Duration
 }
 
 // A Token describes the holder of a token.
@@ -141,6 +144,9 @@ func (b *builder) http(n strictjson.Value) (h HTTP) {
 			}
 		}),
 		settings.Key("grace", func(n strictjson.Value) { h.Grace = new(b.DurationFrom(n, `"grace"`, 0)) }),
+		settings.Key("shutdownDelay", func(n strictjson.Value) {
+			h.ShutdownDelay = b.DurationFrom(n, `"shutdownDelay"`, 0)
+		}),
 	})
 	return h
 }
@@ -154,18 +160,10 @@ func (b *builder) token(n strictjson.Value, seen map[string]int) (t Token) {
 			}
 		}),
 		settings.Key("token", func(n strictjson.Value) {
-			t.at = b.text(n, `"token"`, nil)
+			t.at = b.tokenText(n)
 			written := strings.ToLower(t.at.written)
 			if written == "" {
 				return
-			}
-			digest, isDigest := strings.CutPrefix(t.at.written, "sha256:")
-			switch sum, err := hex.DecodeString(digest); {
-			case isDigest && (err != nil || len(sum) != 32):
-				b.Wrong(n, "printf %s \"$TOKEN\" | sha256sum prints them, without a line break in the token",
-					`after "sha256:" there must be 64 hexadecimal digits`)
-			case !isDigest && !inVariable.MatchString(t.at.written):
-				b.Wrong(n, `write "${VARIABLE}", or "sha256:" and its digest`, "a token must not stand in the file itself")
 			}
 			if line := seen[written]; line != 0 {
 				b.Wrong(n, fmt.Sprintf("it is on line %d already: keep one of the two", line), "the same token is there twice")
@@ -208,6 +206,21 @@ func (b *builder) token(n strictjson.Value, seen map[string]int) (t Token) {
 			`a token with "answers" and without a principal answers for nobody`)
 	}
 	return t
+}
+
+// tokenText reads a token: a variable that has it, or its digest.
+func (b *builder) tokenText(n strictjson.Value) text {
+	at := b.text(n, `"token"`, nil)
+	digest, isDigest := strings.CutPrefix(at.written, "sha256:")
+	switch sum, err := hex.DecodeString(digest); {
+	case at.written == "":
+	case isDigest && (err != nil || len(sum) != 32):
+		b.Wrong(n, "printf %s \"$TOKEN\" | sha256sum prints them, without a line break in the token",
+			`after "sha256:" there must be 64 hexadecimal digits`)
+	case !isDigest && !inVariable.MatchString(at.written):
+		b.Wrong(n, `write "${VARIABLE}", or "sha256:" and its digest`, "a token must not stand in the file itself")
+	}
+	return at
 }
 
 func validPrincipal(name string) bool {

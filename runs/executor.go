@@ -15,6 +15,7 @@ import (
 	"github.com/codemode-project/codemode/preflight"
 
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/fair"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/registry"
 	"github.com/codemode-project/codemode/results"
@@ -97,6 +98,15 @@ func (e *Executor) Warm() error {
 // Fit sets the capacity.
 func (e *Executor) Fit(c config.Capacity) {
 	e.parked, e.texts.most, e.guestMemory = newWaitingRuns(c), cmp.Or(c.ProgramText, maxTexts), c.GuestMemory
+}
+
+// Budgets returns what programs share and use at this moment: memory, turns to be read, room for runs that wait.
+func (e *Executor) Budgets() []fair.Use {
+	all := []fair.Use{e.programs.Reading(), e.parked.count.Use(), e.parked.bytes.Use()}
+	if engine := e.own.Load(); engine != nil {
+		all = append(all, engine.Budgets()...)
+	}
+	return all
 }
 
 func (e *Executor) newEngine() (Engine, error) {

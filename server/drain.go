@@ -68,16 +68,11 @@ func (h *HTTP) Drain(ctx context.Context) {
 	}
 }
 
-// Draining reports whether Drain was called.
-func (h *HTTP) Draining() bool {
-	w := &h.server.work
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.draining
-}
-
 // Grace is how long the configuration gives programs to finish, http.HTTP.Grace; nil if it does not say.
 func (h *HTTP) Grace() *time.Duration { return h.config.Load().HTTP.Grace }
+
+// ShutdownDelay is how long the configuration wants the process to go on after the signal to stop.
+func (h *HTTP) ShutdownDelay() time.Duration { return h.config.Load().HTTP.ShutdownDelay }
 
 // begins reports whether a request starts a session or a tool call, or comes back to a waiting call.
 func begins(body []byte) bool {

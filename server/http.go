@@ -120,6 +120,13 @@ func (h *HTTP) Guard(next http.Handler) http.Handler {
 	})
 }
 
+// Budgets returns what the clients share and use at this moment: requests, memory for them, sessions, connections,
+// turns.
+func (h *HTTP) Budgets() []fair.Use {
+	q := h.quotas
+	return []fair.Use{q.Requests.Use(), q.Bodies.Use(), q.Sessions.Use(), q.Connections.Use(), q.Turns.Use()}
+}
+
 // fromHere reports whether a request comes from no web page, or from one that may send it.
 func (c *httpConfig) fromHere(r *http.Request) bool {
 	if len(r.Header.Values("Origin")) > 1 || !c.admits(r.Header.Get("Origin"), r.Host) {

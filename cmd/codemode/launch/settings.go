@@ -28,6 +28,7 @@ import (
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/recorder"
 )
 
 // Settings holds the flags that commands share. A command registers those that it has.
@@ -42,6 +43,7 @@ type Settings struct {
 	Record   bool                // record the runs
 	Channels []approvals.Channel // channels to people for every run
 	TakeOver bool                // continue runs whose processes have ended
+	Observer recorder.Observer   // of the record
 }
 
 // FileFlags are the flags of commands that only read the configuration.
@@ -104,7 +106,7 @@ func (s *Settings) Options(worker []string, log *slog.Logger) (codemode.Options,
 	}
 	o := codemode.Options{
 		Files: files, Root: s.root, Env: os.LookupEnv, CacheDir: CacheDir(), Log: log, Version: Version(),
-		Channels: s.Channels, GoOn: s.TakeOver, Worker: worker, Protected: s.protected(),
+		Channels: s.Channels, GoOn: s.TakeOver, Observer: s.Observer, Worker: worker, Protected: s.protected(),
 	}
 	if o.StateDir, err = s.StateFolder(); err != nil && log != nil {
 		log.Debug("tool definitions are not remembered", "error", err)

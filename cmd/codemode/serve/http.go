@@ -74,16 +74,19 @@ func serveHTTP(ctx context.Context, o *options, page *page, e *codemode.Evaluato
 	f.mux.Handle(server.Path+"/", web)
 	page.mount(f)
 	front := &http.Server{
-		Handler: probes(web, web.Guard(f.mux)), ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		Handler:  o.diagnostics.count(probes(&o.health, web.Guard(f.mux))),
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	web.Protect(front)
 	ended := make(chan error, 1)
 	go func() { ended <- front.Serve(listener) }()
+	o.diagnostics.follow(e, web.Budgets)
+	o.health.started(e.Record().Reachable)
 	log.Info("listening", "mcp", f.url+server.Path)
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
-		drain(ctx, web, cmp.Or(o.grace, web.Grace(), new(defaultGrace)), log)
+		drain(ctx, o, web, log)
 	}
 	web.Close() // ends streams and requests that wait for people, so that Shutdown can end
 	for _, stop := range f.stopping {
@@ -101,10 +104,20 @@ func serveHTTP(ctx context.Context, o *options, page *page, e *codemode.Evaluato
 	return err
 }
 
-// drain lets programs finish, until grace is over or a second signal comes.
-func drain(ctx context.Context, web *server.HTTP, grace *time.Duration, log *slog.Logger) {
+// drain says that the process is not ready, gives load balancers time to notice, and lets programs finish, until grace
+// is over or a second signal comes.
+func drain(ctx context.Context, o *options, web *server.HTTP, log *slog.Logger) {
+	grace := cmp.Or(o.grace, web.Grace(), new(defaultGrace))
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	o.health.stopping()
+	if delay := *cmp.Or(o.delay, new(web.ShutdownDelay())); delay > 0 {
+		log.Info("about to stop: not ready, and still taking programs; another signal shortens that", "for", delay)
+		select {
+		case <-time.After(delay):
+		case <-ctx.Done():
+		}
+	}
 	ctx, cancel := context.WithTimeout(ctx, *grace)
 	defer cancel()
 	log.Info("stopping: no new programs start, and running ones may finish; another signal ends them", "grace", *grace)
@@ -118,12 +131,12 @@ func drain(ctx context.Context, web *server.HTTP, grace *time.Duration, log *slo
 //
 //	/healthz  200 while the process serves
 //	/readyz   200 while it takes programs, 503 from the signal to stop on
-func probes(web *server.HTTP, next http.Handler) http.Handler {
+func probes(h *health, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			next.ServeHTTP(w, r)
-		case r.URL.Path == "/healthz", r.URL.Path == "/readyz" && !web.Draining():
+		case r.URL.Path == "/healthz", r.URL.Path == "/readyz" && !h.leaving():
 			fmt.Fprintln(w, "ok")
 		case r.URL.Path == "/readyz":
 			http.Error(w, "stopping", http.StatusServiceUnavailable)

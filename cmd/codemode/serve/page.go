@@ -27,26 +27,32 @@ import (
 // pageConfig is the key "console" as package config reads it.
 type pageConfig config.Console
 
-// readPage reads the key from the configuration that the process starts with. A configuration with a problem gives the
-// zero value: opening the Evaluator reports the problem.
-func readPage(set *launch.Settings) (c pageConfig, err error) {
+// readStart reads the configuration that the process starts with. It is nil without files, and if a file has a problem:
+// opening the Evaluator reports the problem.
+func readStart(set *launch.Settings) (*config.Config, error) {
 	files, err := set.Files()
 	if err != nil || files.None() {
-		return c, cli.UsageError(err)
+		return nil, cli.UsageError(err)
 	}
 	cfg, err := files.Load()
 	if err != nil {
-		return c, nil
+		return nil, nil
 	}
-	if cfg.Console != nil {
+	return cfg, nil
+}
+
+// pageOf is the key "console" of a configuration, which may be nil.
+func pageOf(cfg *config.Config) (c pageConfig) {
+	if cfg != nil && cfg.Console != nil {
 		c = pageConfig(*cfg.Console)
 	}
-	return c, nil
+	return c
 }
 
 // MayAnswer is the rule for answers from a terminal, by the configuration that the process starts with.
 func MayAnswer(set *launch.Settings) func(person, principal string) bool {
-	c, _ := readPage(set) // the zero value lets people answer for themselves, and the owner for all
+	cfg, _ := readStart(set) // without one, people answer for themselves, and the owner for all
+	c := pageOf(cfg)
 	return c.mayAnswer
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/cmd/codemode/responder"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/server"
 )
@@ -24,7 +25,7 @@ import (
 // New makes the command "serve".
 func New(s cli.Streams) *cobra.Command {
 	var o options
-	var grace time.Duration
+	var grace, delay time.Duration
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Offer the tools that run programs to MCP clients, over stdio or HTTP",
@@ -51,8 +52,8 @@ runs nothing: a program uses it to answer, over the API of the page, the questio
 principal (docs/rest.md). hosts are the names under which a proxy in front of codemode is
 reached, and origins the web pages that may send requests. A change takes effect at once.
 
-On SIGTERM, /readyz answers 503 at once, and so do requests that would start something, with
-Retry-After. Running programs have --grace to finish, and their clients get their answers;
+On SIGTERM, /readyz answers 503 at once, and after --shutdown-delay so do requests that would
+start something, with Retry-After. Running programs have --grace to finish, and their clients get their answers;
 runs that wait for a person are parked, and continue in another replica with the same store,
 or here after a restart. A second signal ends the process at once. A client that sends a
 request again with the same Idempotency-Key gets the run that it started, from any replica.
@@ -67,6 +68,9 @@ HTTP header Codemode-Session puts the client that sends it.`,
 			if cmd.Flags().Changed("grace") {
 				o.grace = &grace
 			}
+			if cmd.Flags().Changed("shutdown-delay") {
+				o.delay = &delay
+			}
 			o.session = cmp.Or(o.session, os.Getenv(SessionVariable))
 			return serve(cmd.Context(), s, &o)
 		},
@@ -80,6 +84,10 @@ HTTP header Codemode-Session puts the client that sends it.`,
 		"serve any number of clients over HTTP at this address, such as 127.0.0.1:8808, instead of one over stdio")
 	cmd.Flags().DurationVar(&grace, "grace", defaultGrace,
 		"how long programs have to finish over HTTP after SIGTERM; by default http.grace of the configuration")
+	cmd.Flags().DurationVar(&delay, "shutdown-delay", 0, "how long after SIGTERM /readyz says no while all goes on "+
+		"as before, over HTTP, so that a load balancer notices; by default http.shutdownDelay of the configuration")
+	cmd.Flags().StringVar(&o.figures, "diagnostics", "", "serve /metrics for Prometheus, /livez and /readyz at this "+
+		"address, such as 127.0.0.1:9464; over HTTP by default diagnostics of the configuration")
 	cmd.Flags().StringVar(&o.page, "console", "", "serve the page where people answer at this address, such as "+
 		"127.0.0.1:7391; with --http it is at /console without this flag")
 	return cmd
@@ -92,16 +100,37 @@ type options struct {
 	address string         // of HTTP; "" is over stdio
 	page    string         // address of the page
 	grace   *time.Duration // nil leaves it to the configuration
+	delay   *time.Duration // likewise
+	figures string         // address of the diagnostics
+
+	health      health
+	diagnostics *diagnostics
 }
 
 func serve(ctx context.Context, s cli.Streams, o *options) error {
-	set := &o.set
-	set.TakeOver = true
-	log := set.Logger(s, slog.LevelInfo)
-	config, err := readPage(set)
+	log := o.set.Logger(s, slog.LevelInfo)
+	cfg, err := readStart(&o.set)
 	if err != nil {
 		return err
 	}
+	var set config.Diagnostics
+	if o.address != "" || o.figures != "" { // over stdio each client starts a process, and one could have the address
+		if set, err = readDiagnostics(cfg); err != nil {
+			return err
+		}
+	}
+	if o.diagnostics, err = openDiagnostics(set, o.figures, &o.health, log); err != nil {
+		return err
+	}
+	defer o.diagnostics.close()
+	o.diagnostics.observe(&o.set)
+	return serveWith(ctx, s, o, pageOf(cfg), log)
+}
+
+// serveWith serves until ctx ends or, over stdio, the client goes.
+func serveWith(ctx context.Context, s cli.Streams, o *options, config pageConfig, log *slog.Logger) error {
+	set := &o.set
+	set.TakeOver = true
 	responders := responder.Await(set, config.mayAnswer, true, log)
 	defer responders.Close()
 	page, err := newPage(config, set, s, o.page, o.address != "")
@@ -132,10 +161,12 @@ func serve(ctx context.Context, s cli.Streams, o *options) error {
 	if o.address != "" {
 		err = serveHTTP(ctx, o, page, e, srv, log)
 	} else {
+		o.diagnostics.follow(e, nil)
+		o.health.started(e.Record().Reachable)
 		serving, end := context.WithCancel(context.WithoutCancel(ctx))
 		defer end()
 		// Runs that wait for people are parked before the connection ends.
-		defer context.AfterFunc(ctx, func() { parkRuns(serving, e); end() })()
+		defer context.AfterFunc(ctx, func() { o.health.stopping(); parkRuns(serving, e); end() })()
 		err = srv.ServeStdio(serving, s.In, s.Out)
 	}
 	if ctx.Err() != nil {
