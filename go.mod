@@ -8,6 +8,7 @@ require (
 	charm.land/bubbletea/v2 v2.0.10 // that screen: full-screen terminals
 	charm.land/lipgloss/v2 v2.0.6 // that screen: colours and widths
 	github.com/bmatcuk/doublestar/v4 v4.10.4 // every pattern of a rule
+	github.com/coreos/go-systemd/v22 v22.7.0 // sockets from systemd, and telling it that we are ready
 	github.com/evanw/esbuild v0.28.2 // TypeScript and syntax errors
 	github.com/fsnotify/fsnotify v1.10.1 // watching the configuration
 	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // jsontext: quoting and JSON Pointers; Go values with places of mistakes

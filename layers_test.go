@@ -144,7 +144,7 @@ var layers = map[string]struct {
 	"cmd/codemode/serve": {ours: []string{".", "approvals", "approvals/terminal", "audit", "cmd/codemode/cli",
 		"cmd/codemode/launch", "cmd/codemode/responder", "config", "config/changes", "console", "hostfns", "inforce",
 		"internal/fair", "internal/replace", "internal/visible", "metrics", "profiles", "server", "store"},
-		outside: []string{"github.com/spf13/cobra"}},
+		outside: []string{"github.com/coreos/go-systemd/v22", "github.com/spf13/cobra"}},
 	"cmd/codemode/sessionscmd": {ours: []string{"audit", "call", "cmd/codemode/cli", "cmd/codemode/launch", "config",
 		"internal/visible", "recorder", "runs", "sessions", "store"}, outside: []string{"github.com/spf13/cobra"}},
 	"cmd/codemode/setup": {ours: []string{"cmd/codemode/checks", "cmd/codemode/cli", "config", "config/servers",

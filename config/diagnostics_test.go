@@ -67,3 +67,22 @@ func TestShutdownDelay(t *testing.T) {
 		}
 	}
 }
+
+func TestTLSAndSocket(t *testing.T) {
+	for _, test := range []struct{ value, problem string }{
+		{`"tls": {"certificate": "/c.pem", "key": "/k.pem"}, "socketMode": "0660"`, ""},
+		{`"tls": {"certificate": "c.pem", "key": "/k.pem"}`, "must be an absolute path"},
+		{`"tls": {"certificate": "/c.pem"}`, "needs a certificate and its key"},
+		{`"tls": {"certificate": "/c.pem", "kee": "/k.pem"}`, `did you mean "key"?`},
+		{`"tls": true`, "c.json:2:17"},
+		{`"socketMode": "660"`, "not the mode of a socket"},
+		{`"socketMode": "0777"`, "not the mode of a socket"},
+		{`"socketMode": 432`, "c.json:2:24"},
+	} {
+		c, err := Parse("c.json", []byte("{\n\"http\": {"+test.value+"}}"))
+		if test.problem == "" && (err != nil || c.http.TLS.Key != "/k.pem" || c.http.SocketMode != 0o660) ||
+			test.problem != "" && (err == nil || !strings.Contains(fmt.Sprint(err), test.problem)) {
+			t.Errorf("%s: got %v, want %q", test.value, err, test.problem)
+		}
+	}
+}

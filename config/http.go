@@ -3,10 +3,13 @@ package config
 import (
 	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"net/netip"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,7 +38,12 @@ type HTTP struct {
 	Grace   *time.Duration // how long programs have to finish; nil if the file does not say
 	// ShutdownDelay is how long a process that was told to stop says that it is not ready, and goes on as before.
 	ShutdownDelay time.Duration
+	TLS           *TLS        // nil serves without TLS; counts from the start of a process
+	SocketMode    fs.FileMode // of --http unix:/path; 0 is for the user of the process alone
 }
+
+// TLS is the key "tls" in "http": files in PEM, which are read again when they change.
+type TLS struct{ Certificate, Key string }
 
 // A Token describes the holder of a token.
 type Token struct {
@@ -147,8 +155,37 @@ func (b *builder) http(n strictjson.Value) (h HTTP) {
 		settings.Key("shutdownDelay", func(n strictjson.Value) {
 			h.ShutdownDelay = b.DurationFrom(n, `"shutdownDelay"`, 0)
 		}),
+		settings.Key("tls", func(n strictjson.Value) { h.TLS = b.tls(n) }),
+		settings.Key("socketMode", func(n strictjson.Value) { h.SocketMode = b.socketMode(n) }),
 	})
 	return h
+}
+
+func (b *builder) tls(n strictjson.Value) *TLS {
+	t := &TLS{}
+	path := func(name string, to *string) settings.Field {
+		return settings.Key(name, func(n strictjson.Value) {
+			if *to, _ = b.Text(n, fmt.Sprintf("%q", name)); *to != "" && !filepath.IsAbs(*to) {
+				b.Wrong(n, "write the whole path", "%q must be an absolute path", name)
+			}
+		})
+	}
+	ok := b.Object(n, `"tls"`, []settings.Field{path("certificate", &t.Certificate), path("key", &t.Key)})
+	if ok && (t.Certificate == "" || t.Key == "") && len(b.Problems) == 0 {
+		b.Wrong(n, `write {"certificate": "/etc/codemode/tls.crt", "key": "/etc/codemode/tls.key"}`,
+			`"tls" needs a certificate and its key`)
+	}
+	return t
+}
+
+// socketMode reads the mode of a socket in octal.
+func (b *builder) socketMode(n strictjson.Value) fs.FileMode {
+	text, ok := b.Text(n, `"socketMode"`)
+	mode, err := strconv.ParseUint(text, 8, 32)
+	if ok && (err != nil || len(text) != 4 || mode == 0 || mode&^0o666 != 0) {
+		b.Wrong(n, `write it as "0660"`, "%.20q is not the mode of a socket", text)
+	}
+	return fs.FileMode(mode)
 }
 
 func (b *builder) token(n strictjson.Value, seen map[string]int) (t Token) {

@@ -55,7 +55,7 @@ var strangersKeys = map[string]strangersKey{
 		`{"collector": "https://evil.example", "keep": "0s", "durability": "normal"}`}},
 	"http/**": {nothing, []string{`"0.0.0.0:1"`, `{"tokens": []}`,
 		`{"tokens": [{"token": "${HOME}", "principal": "evil", "profiles": ["lax"]}], "hosts": ["evil.example"], "origins": ["https://evil.example"], "grace": "9h"}`,
-		`{"shutdownDelay": "9h"}`}},
+		`{"shutdownDelay": "9h", "socketMode": "0666", "tls": {"certificate": "/evil.crt", "key": "/evil.key"}}`}},
 	"diagnostics/**": {nothing, []string{`"0.0.0.0:1"`, `{"address": "0.0.0.0:1", "token": "${HOME}"}`,
 		`{"address": "127.0.0.1:1", "token": "${HOME}", "pprof": true}`}},
 	"console/**": {nothing, []string{`false`, `"127.0.0.1:1"`,

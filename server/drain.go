@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/config"
 )
 
 // work counts what must end before the process may stop: HTTP requests until their responses, and calls that continue
@@ -73,6 +74,9 @@ func (h *HTTP) Grace() *time.Duration { return h.config.Load().HTTP.Grace }
 
 // ShutdownDelay is how long the configuration wants the process to go on after the signal to stop.
 func (h *HTTP) ShutdownDelay() time.Duration { return h.config.Load().HTTP.ShutdownDelay }
+
+// TLS is the certificate that the configuration names; nil if it names none.
+func (h *HTTP) TLS() *config.TLS { return h.config.Load().HTTP.TLS }
 
 // begins reports whether a request starts a session or a tool call, or comes back to a waiting call.
 func begins(body []byte) bool {

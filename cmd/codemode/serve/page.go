@@ -199,11 +199,16 @@ func (p *page) mount(f *front) {
 	if p == nil || p.address != "" {
 		return
 	}
-	if !loopback(f.url[len("http://"):]) && p.config.Origin == "" {
-		f.log.Warn(`the page for people is not served, because this address has no TLS: name its address behind a proxy in "console": {"origin": "https://..."}`)
+	if (f.door.public || f.door.socket) && p.config.Origin == "" {
+		f.log.Warn("the page for people is not served, because browsers need its address with TLS: name it in " +
+			`"console": {"origin": "https://..."}`)
 		return
 	}
-	if err := p.open(f.evaluator, f.set, f.url, pagePath, f.log); err != nil {
+	origin := f.door.url
+	if f.door.socket {
+		origin = p.config.Origin // only what stands before the socket knows it
+	}
+	if err := p.open(f.evaluator, f.set, origin, pagePath, f.log); err != nil {
 		f.log.Error("the page for people is not served", "error", err)
 		return
 	}

@@ -81,7 +81,8 @@ HTTP header Codemode-Session puts the client that sends it.`,
 	cmd.Flags().StringVar(&o.session, "session", "",
 		"the session that overlays know this connection by, such as one created on the page for a role (cms_...)")
 	cmd.Flags().StringVar(&o.address, "http", "",
-		"serve any number of clients over HTTP at this address, such as 127.0.0.1:8808, instead of one over stdio")
+		"serve any number of clients over HTTP at this address, such as 127.0.0.1:8808, instead of one over stdio; "+
+			"unix:/PATH is a socket in the file system, and systemd the socket that systemd hands over")
 	cmd.Flags().DurationVar(&grace, "grace", defaultGrace,
 		"how long programs have to finish over HTTP after SIGTERM; by default http.grace of the configuration")
 	cmd.Flags().DurationVar(&delay, "shutdown-delay", 0, "how long after SIGTERM /readyz says no while all goes on "+
