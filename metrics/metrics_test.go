@@ -61,8 +61,8 @@ func feed(m *Metrics, entries ...audit.Entry) {
 	}
 }
 
-func TestEntriesAreCounted(t *testing.T) {
-	m := New("v1")
+// everything counts one event of each kind.
+func everything(m *Metrics) {
 	feed(m,
 		audit.Entry{Kind: audit.Run, State: audit.Running, Profile: "p"},
 		audit.Entry{Kind: audit.Call, State: audit.Running, Server: "up", Tool: "up__do", Verdict: "allow"},
@@ -81,6 +81,11 @@ func TestEntriesAreCounted(t *testing.T) {
 	)
 	m.Observer().Written(time.Millisecond, nil)
 	m.Observer().Written(time.Second, errors.New("disk full"))
+}
+
+func TestEntriesAreCounted(t *testing.T) {
+	m := New("v1")
+	everything(m)
 	got := scraped(t, m)
 	for _, want := range []struct {
 		value  float64
@@ -139,22 +144,24 @@ func TestLabelsAreBounded(t *testing.T) {
 	}
 }
 
+func sources(ready *error) Sources {
+	use := fair.Use{What: "memory for programs", Used: 7, Total: 9, Waiting: 1, Refused: 4}
+	up := upstream.Status{Name: "up", State: upstream.Ready, Tools: 6, Restarts: 2}
+	return Sources{
+		Runs:      func() (int, int, int) { return 5, 2, 3 },
+		Budgets:   func() []fair.Use { return []fair.Use{use} },
+		Upstreams: func() []upstream.Status { return []upstream.Status{up} },
+		Ready:     func() error { return *ready },
+	}
+}
+
 func TestAScrapeReadsWhatIsInUse(t *testing.T) {
 	m := New("v1")
 	if got := scraped(t, m); got["codemode_ready"] != nil {
 		t.Error("there is a figure without a source")
 	}
 	var ready error
-	m.Follow(Sources{
-		Runs: func() (int, int, int) { return 5, 2, 3 },
-		Budgets: func() []fair.Use {
-			return []fair.Use{{What: "memory for programs", Used: 7, Total: 9, Waiting: 1, Refused: 4}}
-		},
-		Upstreams: func() []upstream.Status {
-			return []upstream.Status{{Name: "up", State: upstream.Ready, Tools: 6, Restarts: 2}}
-		},
-		Ready: func() error { return ready },
-	})
+	m.Follow(sources(&ready))
 	got := scraped(t, m)
 	for _, want := range []struct {
 		value  float64
