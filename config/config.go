@@ -42,6 +42,7 @@ type Config struct {
 	Capacity  *Capacity // takes effect at the start of a process
 
 	diagnostics *Diagnostics // without its fingerprint
+	tracing     *Tracing     // without its variables
 
 	Scripts *Scripts        // nil = no saved programs
 	Limits  profiles.Limits // for profiles that do not set it

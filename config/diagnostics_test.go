@@ -86,3 +86,41 @@ func TestTLSAndSocket(t *testing.T) {
 		}
 	}
 }
+
+func TestTracing(t *testing.T) {
+	for _, test := range []struct{ value, problem string }{
+		{`"http://localhost:4318/v1/traces"`, ""},
+		{`{"url": "https://${HOST}/v1/traces", "headers": {"Authorization": "Bearer ${T}"}, "percent": 10}`, ""},
+		{`"localhost:4318"`, "must be the URL of a server"},
+		{`{"percent": 10}`, "has no url"},
+		{`{"url": "http://a", "percent": 101}`, "at most 100"},
+		{`{"url": "http://a", "percent": "10"}`, "without quotes"},
+		{`{"url": "http://a", "headers": {"A B": "x"}}`, "not the name of a header"},
+		{`{"url": "http://a", "headers": {"A": 1}}`, "c.json:2:49"},
+		{`{"url": "http://a", "headers": ["A"]}`, "must be an object"},
+		{`{"url": "http://a", "header": {}}`, `did you mean "headers"?`},
+		{`true`, "c.json:2:12"},
+	} {
+		c, err := Parse("c.json", []byte("{\n\"tracing\": "+test.value+"}"))
+		if test.problem == "" && err != nil ||
+			test.problem != "" && (err == nil || !strings.Contains(fmt.Sprint(err), test.problem)) {
+			t.Errorf("%s: got %v, want %q", test.value, err, test.problem)
+		}
+		if err != nil || !strings.Contains(test.value, "HOST") {
+			continue
+		}
+		env := map[string]string{"HOST": "otel.example", "T": "secret"}
+		got, err := c.Tracing(func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+		if err != nil || got.URL != "https://otel.example/v1/traces" || got.Headers["Authorization"] != "Bearer secret" ||
+			got.Percent != 10 {
+			t.Errorf("got %+v, %v", got, err)
+		}
+		env["T"] = "two\nlines"
+		if _, err := c.Tracing(func(name string) (string, bool) { v, ok := env[name]; return v, ok }); err == nil {
+			t.Error("a header of two lines was taken")
+		}
+		if _, err := c.Tracing(nil); err == nil {
+			t.Error("without the variables it was taken")
+		}
+	}
+}

@@ -84,6 +84,7 @@ func (b *builder) read() {
 		settings.Key("capacity", func(n strictjson.Value) { process(b, n, &b.config.Capacity, b.capacity) }),
 		settings.Key("http", func(n strictjson.Value) { process(b, n, &b.config.http, b.http) }),
 		settings.Key("diagnostics", func(n strictjson.Value) { process(b, n, &b.config.diagnostics, b.diagnostics) }),
+		settings.Key("tracing", func(n strictjson.Value) { process(b, n, &b.config.tracing, b.tracing) }),
 		settings.Key("console", func(n strictjson.Value) { process(b, n, &b.config.Console, b.console) }),
 		settings.Key("responder", func(n strictjson.Value) { process(b, n, &b.config.Responder, b.responder) }),
 		settings.Key("inputs", func(n strictjson.Value) {
@@ -107,7 +108,7 @@ func (b *builder) isBareMap(root strictjson.Value) bool {
 		if !server {
 			return false
 		}
-		named = named || !slices.Contains([]string{"store", "http", "console", "responder"}, child.Key())
+		named = named || !slices.Contains([]string{"store", "http", "tracing", "console", "responder"}, child.Key())
 	}
 	return named
 }

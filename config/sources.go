@@ -124,7 +124,7 @@ func (b *builder) inherit(base *Config) {
 	}
 	c.Servers, c.OutputValidation = slices.Clone(base.Servers), base.OutputValidation
 	c.Builtin, c.Capacity, c.store, c.http = base.Builtin, base.Capacity, base.store, base.http
-	c.diagnostics = base.diagnostics
+	c.diagnostics, c.tracing = base.diagnostics, base.tracing
 	c.Console, c.Responder = base.Console, base.Responder
 	b.Earlier = base.Warnings
 }

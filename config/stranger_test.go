@@ -56,6 +56,8 @@ var strangersKeys = map[string]strangersKey{
 	"http/**": {nothing, []string{`"0.0.0.0:1"`, `{"tokens": []}`,
 		`{"tokens": [{"token": "${HOME}", "principal": "evil", "profiles": ["lax"]}], "hosts": ["evil.example"], "origins": ["https://evil.example"], "grace": "9h"}`,
 		`{"shutdownDelay": "9h", "socketMode": "0666", "tls": {"certificate": "/evil.crt", "key": "/evil.key"}}`}},
+	"tracing/**": {nothing, []string{`"https://evil.example"`,
+		`{"url": "https://evil.example", "headers": {"A": "${HOME}"}, "percent": 100}`}},
 	"diagnostics/**": {nothing, []string{`"0.0.0.0:1"`, `{"address": "0.0.0.0:1", "token": "${HOME}"}`,
 		`{"address": "127.0.0.1:1", "token": "${HOME}", "pprof": true}`}},
 	"console/**": {nothing, []string{`false`, `"127.0.0.1:1"`,

@@ -51,6 +51,25 @@ type Observer struct {
 	Written func(took time.Duration, err error)
 }
 
+// Observers is an Observer of several.
+func Observers(all ...Observer) (o Observer) {
+	for _, one := range all {
+		switch entry := o.Entry; {
+		case entry == nil:
+			o.Entry = one.Entry
+		case one.Entry != nil:
+			o.Entry = func(ctx context.Context, e *audit.Entry) { entry(ctx, e); one.Entry(ctx, e) }
+		}
+		switch written := o.Written; {
+		case written == nil:
+			o.Written = one.Written
+		case one.Written != nil:
+			o.Written = func(took time.Duration, err error) { written(took, err); one.Written(took, err) }
+		}
+	}
+	return o
+}
+
 // New makes a Recorder without a record. It records calls with to; if to is nil, in a record in dir; if dir is "" too,
 // in memory.
 func New(log *slog.Logger, r *inforce.Rules, to hostfns.Recorder, dir string, o Observer) *Recorder {

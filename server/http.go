@@ -193,6 +193,7 @@ func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) {
 	s := &stream{ResponseWriter: w, control: http.NewResponseController(w)}
 	defer s.end()
 	in.stream, in.gone = s, r.Context()
+	in.trace = traceContext(mcp.Meta{"traceparent": r.Header.Get("Traceparent"), "tracestate": r.Header.Get("Tracestate")})
 	r = r.Clone(r.Context())
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.Header.Set("Authorization", "Bearer -") // no handler gets the real one

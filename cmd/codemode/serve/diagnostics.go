@@ -20,6 +20,7 @@ import (
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/fair"
 	"github.com/codemode-project/codemode/metrics"
+	"github.com/codemode-project/codemode/recorder"
 )
 
 // A diagnostics is the listener for those who look after the process: its figures and its health. It starts before
@@ -80,7 +81,7 @@ func openDiagnostics(set config.Diagnostics, flag string, h *health, log *slog.L
 // observe gives the options of the Evaluator the functions that count.
 func (d *diagnostics) observe(set *launch.Settings) {
 	if d != nil {
-		set.Observer = d.metrics.Observer()
+		set.Observer = recorder.Observers(set.Observer, d.metrics.Observer())
 	}
 }
 

@@ -19,7 +19,9 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/responder"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/server"
+	"github.com/codemode-project/codemode/tracing"
 )
 
 // New makes the command "serve".
@@ -106,6 +108,7 @@ type options struct {
 
 	health      health
 	diagnostics *diagnostics
+	traces      *tracing.Traces // nil without
 }
 
 func serve(ctx context.Context, s cli.Streams, o *options) error {
@@ -125,6 +128,10 @@ func serve(ctx context.Context, s cli.Streams, o *options) error {
 	}
 	defer o.diagnostics.close()
 	o.diagnostics.observe(&o.set)
+	if o.traces, err = openTraces(ctx, cfg, &o.set, log); err != nil {
+		return err
+	}
+	defer o.traces.Close()
 	return serveWith(ctx, s, o, pageOf(cfg), log)
 }
 
@@ -153,11 +160,15 @@ func serveWith(ctx context.Context, s cli.Streams, o *options, config pageConfig
 	if err := checkSession(ctx, e, o.session, o.address != ""); err != nil {
 		return errors.Join(err, launch.Close(ctx, e))
 	}
-	srv := server.New(e, server.Options{
+	offered := server.Options{
 		Profile: set.Profile, Principal: launch.Principal(), Session: o.session, Local: true, Version: launch.Version(),
 		Log:      log,
 		StateKey: e.Record().DeriveKey("seal requestState"), Reattach: reattach(e),
-	})
+	}
+	if o.traces != nil {
+		offered.Trace = o.traces.Extract
+	}
+	srv := server.New(e, offered)
 	defer srv.Close()
 	if o.address != "" {
 		err = serveHTTP(ctx, o, page, e, srv, log)
@@ -174,6 +185,25 @@ func serveWith(ctx context.Context, s cli.Streams, o *options, config pageConfig
 		err = nil // a signal ended it
 	}
 	return cli.InternalError(errors.Join(err, launch.Close(ctx, e)))
+}
+
+// openTraces makes traces, if the configuration says where they go; else it is nil.
+func openTraces(ctx context.Context, cfg *config.Config, set *launch.Settings,
+	log *slog.Logger) (*tracing.Traces, error) {
+	to, err := cfg.Tracing(os.LookupEnv)
+	if err != nil {
+		return nil, cli.UsageError(err)
+	}
+	if to.URL == "" {
+		return nil, nil
+	}
+	t, err := tracing.New(ctx, tracing.Options{URL: to.URL, Headers: to.Headers, Percent: to.Percent,
+		Version: launch.Version(), Log: log})
+	if err != nil {
+		return nil, cli.UsageError(err)
+	}
+	set.Observer, set.Trace = recorder.Observers(set.Observer, t.Observer()), t.Call
+	return t, nil
 }
 
 // SessionVariable names the session that programs run in, where no flag does.
