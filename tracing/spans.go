@@ -130,6 +130,9 @@ func (t *Traces) call(r *run, e *audit.Entry, now time.Time) {
 		return
 	}
 	delete(r.calls, e.Call)
+	if c.ask != nil { // its answer was not recorded
+		c.ask.End(trace.WithTimestamp(now))
+	}
 	c.span.SetAttributes(attribute.String("mcp.method.name", "tools/call"),
 		attribute.String("gen_ai.operation.name", "execute_tool"), attribute.String("gen_ai.tool.name", toolOf(e)),
 		attribute.String("codemode.server", e.Server), attribute.Int("codemode.call", e.Call),

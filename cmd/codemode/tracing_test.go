@@ -162,8 +162,8 @@ func TestTracesOfARun(t *testing.T) {
 		name, below string
 		want        []string
 	}{
-		{"tools/call up__do", "run p", []string{"codemode.outcome=ok0", "codemode.decision=allow0", 
-			"codemode.decided_by=rule0", "gen_ai.operation.name=execute_tool0", "gen_ai.tool.name=up__do0", 
+		{"tools/call up__do", "run p", []string{"codemode.outcome=ok0", "codemode.decision=allow0",
+			"codemode.decided_by=rule0", "gen_ai.operation.name=execute_tool0", "gen_ai.tool.name=up__do0",
 			"mcp.method.name=tools/call0", "codemode.call=1"}},
 		{"tools/call up__write", "run p", []string{"codemode.outcome=ok0", "codemode.decision=ask0"}},
 		{"ask up__write", "tools/call up__write", []string{"codemode.answer=allowed0", "codemode.decided_by=person0"}},
