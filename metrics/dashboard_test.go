@@ -42,8 +42,8 @@ func familyOf(families map[string]*dto.MetricFamily, name string) *dto.MetricFam
 	return nil
 }
 
-// TestTheDashboardReadsWhatThereIs: every figure and label of docs/grafana/codemode.json exists, and what it can show of
-// codemode it shows.
+// TestTheDashboardReadsWhatThereIs: every figure and label of docs/grafana/codemode.json exists, and what it can
+// show of codemode it shows.
 func TestTheDashboardReadsWhatThereIs(t *testing.T) {
 	text, err := os.ReadFile("../docs/grafana/codemode.json")
 	if err != nil {

@@ -1,8 +1,8 @@
 // Package tracing makes traces of runs, and sends them to an OpenTelemetry collector over OTLP.
 //
 // A run is one trace, or a part of its caller's: a span for the run, below it one for each call, below that one for
-// each question to people. It sees the entries of the record as a [recorder.Observer], so that it traces what happened and
-// in the words of the record. Spans have names of tools and profiles, decisions and outcomes. They have no arguments,
+// each question to people. It sees the entries of the record as a [recorder.Observer]: it traces what happened, and
+// uses the words of the record. Spans have names of tools and profiles, decisions and outcomes. They have no arguments,
 // results, program texts and principals: the record has those, by the run.
 package tracing
 

@@ -77,6 +77,12 @@ HTTP header Codemode-Session puts the client that sends it.`,
 			return serve(cmd.Context(), s, &o)
 		},
 	}
+	o.flags(cmd, &grace, &delay)
+	return cmd
+}
+
+// flags registers the flags. Two of them count only if they are given.
+func (o *options) flags(cmd *cobra.Command, grace, delay *time.Duration) {
 	o.set.Flags(cmd)
 	o.set.StateFlag(cmd)
 	o.set.Record = true
@@ -85,15 +91,14 @@ HTTP header Codemode-Session puts the client that sends it.`,
 	cmd.Flags().StringVar(&o.address, "http", "",
 		"serve any number of clients over HTTP at this address, such as 127.0.0.1:8808, instead of one over stdio; "+
 			"unix:/PATH is a socket in the file system, and systemd the socket that systemd hands over")
-	cmd.Flags().DurationVar(&grace, "grace", defaultGrace,
+	cmd.Flags().DurationVar(grace, "grace", defaultGrace,
 		"how long programs have to finish over HTTP after SIGTERM; by default http.grace of the configuration")
-	cmd.Flags().DurationVar(&delay, "shutdown-delay", 0, "how long after SIGTERM /readyz says no while all goes on "+
+	cmd.Flags().DurationVar(delay, "shutdown-delay", 0, "how long after SIGTERM /readyz says no while all goes on "+
 		"as before, over HTTP, so that a load balancer notices; by default http.shutdownDelay of the configuration")
 	cmd.Flags().StringVar(&o.figures, "diagnostics", "", "serve /metrics for Prometheus, /livez and /readyz at this "+
 		"address, such as 127.0.0.1:9464; over HTTP by default diagnostics of the configuration")
 	cmd.Flags().StringVar(&o.page, "console", "", "serve the page where people answer at this address, such as "+
 		"127.0.0.1:7391; with --http it is at /console without this flag")
-	return cmd
 }
 
 // options are the flags of codemode serve.
