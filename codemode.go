@@ -11,6 +11,7 @@ import (
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/asking"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/catalog/pins"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/config/notifications"
@@ -86,6 +87,11 @@ type Options struct {
 	// see [recorder.PlaceOf]. Nobody but its owner may have permission to write there. "" keeps no record but
 	// Recorder's.
 	RecordDir string
+	// Observer sees the entries of the record, with or without one: for figures and traces.
+	Observer recorder.Observer
+	// Trace returns what servers get in _meta about the trace of a call, such as traceparent. Nil passes on what the
+	// caller of the run sent.
+	Trace func(c *call.Call) map[string]any
 	// GoOn lets this Evaluator take over the runs of processes that died: it resumes those that waited for a person, once
 	// somebody has answered, and ends those with an idempotency key. Without it, a repeated request for such a run waits
 	// until another process does that.
@@ -183,7 +189,8 @@ func (e *Evaluator) wire(accepted *pins.Pins, own []upstream.Server, secret stri
 		logins = filepath.Join(o.StateDir, "logins")
 	}
 	e.tools = registry.New(o.Log, e.rules, logins, o.Version, e.news.publish)
-	e.record = recorder.New(o.Log, e.rules, o.Recorder, o.RecordDir)
+	e.tools.Trace = o.Trace
+	e.record = recorder.New(o.Log, e.rules, o.Recorder, o.RecordDir, o.Observer)
 	e.people = &asking.People{
 		Log: o.Log, Rules: e.rules, Tools: e.tools, Record: e.record, Channels: o.Channels,
 		Desk: &approvals.Desk{Late: e.record.Late}, Grants: asking.NewGrants(),
@@ -296,7 +303,7 @@ func (e *Evaluator) Check(ctx context.Context, r Request) (*preflight.Plan, erro
 func (e *Evaluator) Gate(o owntools.Options) (*owntools.Gate, error) {
 	return owntools.New(owntools.Parts{
 		Log: e.log, Life: e.life, Rules: e.rules, Tools: e.tools, People: e.people, Record: e.record,
-		Budgets: e.runs.Budgets,
+		Budgets: e.runs.CallBudgets,
 	}, o)
 }
 

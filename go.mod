@@ -9,6 +9,7 @@ require (
 	charm.land/lipgloss/v2 v2.0.6 // that screen: colours and widths
 	github.com/bmatcuk/doublestar/v4 v4.10.4 // every pattern of a rule
 	github.com/coreos/go-oidc/v3 v3.21.0 // access tokens: discovery of their issuers, and the checks of a JWT
+	github.com/coreos/go-systemd/v22 v22.7.0 // sockets from systemd, and telling it that we are ready
 	github.com/evanw/esbuild v0.28.2 // TypeScript and syntax errors
 	github.com/fsnotify/fsnotify v1.10.1 // watching the configuration
 	github.com/go-jose/go-jose/v4 v4.1.9 // signatures and keys of JWTs; go-oidc stands on it
@@ -17,12 +18,17 @@ require (
 	github.com/jackc/pgx/v5 v5.12.0 // PostgreSQL, for a fleet
 	github.com/modelcontextprotocol/go-sdk v1.8.0 // MCP on both sides
 	github.com/pelletier/go-toml/v2 v2.4.3 // the configuration of Codex, for codemode init and doctor
+	github.com/prometheus/client_golang v1.25.0 // the figures of a service
 	github.com/rogpeppe/go-internal v1.16.0 // txtar: the files of codemode profiles test, and stories in tests
 	github.com/spf13/cobra v1.10.2 // the command line
 	github.com/tetratelabs/wazero v1.12.0 // WebAssembly, in which programs run
 	github.com/wneessen/go-mail v0.8.1 // mail that tells people of questions
+	go.opentelemetry.io/otel v1.47.0 // traces
+	go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp v1.47.0 // traces to a collector
+	go.opentelemetry.io/otel/sdk v1.47.0 // traces
+	go.opentelemetry.io/otel/trace v1.47.0 // traces
 	golang.org/x/mod v0.42.0 // signed notes and Merkle trees of the record
-	golang.org/x/oauth2 v0.36.0 // logins at hosted MCP servers
+	golang.org/x/oauth2 v0.37.0 // logins at hosted MCP servers
 	golang.org/x/sys v0.49.0 // terminals, locks and process groups
 	golang.org/x/term v0.47.0 // whether a stream is a terminal, and its size
 	golang.org/x/text v0.43.0 // NFKC, for rules that deny
@@ -35,7 +41,11 @@ require (
 	github.com/chromedp/cdproto v0.159.0 // the protocol of Chromium
 	github.com/chromedp/chromedp v0.23.0 // the page of the console in Chromium
 	github.com/google/go-cmp v0.7.0 // readable differences
+	github.com/prometheus/client_model v0.6.3 // what Prometheus reads
+	github.com/prometheus/common v0.73.1 // its parser
 	github.com/tailscale/hujson v0.0.0-20260727124030-b80ff77dac4f // comments mean the same there as in our reader
+	go.opentelemetry.io/proto/otlp v1.11.1 // what a collector of traces receives
+	google.golang.org/protobuf v1.36.12 // reads that
 	modernc.org/libc v1.79.0 // a file system for SQLite that fails (internal/iofault)
 )
 
@@ -43,6 +53,9 @@ require (
 require (
 	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect
 	github.com/atotto/clipboard v0.1.4 // indirect
+	github.com/beorn7/perks v1.0.1 // indirect
+	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/charmbracelet/colorprofile v0.4.3 // indirect
 	github.com/charmbracelet/ultraviolet v0.0.0-20260811164956-006e29f97886 // indirect
 	github.com/charmbracelet/x/ansi v0.11.8 // indirect
@@ -52,7 +65,10 @@ require (
 	github.com/clipperhouse/displaywidth v0.11.0 // indirect
 	github.com/clipperhouse/uax29/v2 v2.7.0 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
+	github.com/go-logr/logr v1.4.4 // indirect
+	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/google/uuid v1.6.0 // indirect
+	github.com/grpc-ecosystem/grpc-gateway/v2 v2.31.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
@@ -61,7 +77,10 @@ require (
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/mattn/go-runewidth v0.0.31 // indirect
 	github.com/muesli/cancelreader v0.2.2 // indirect
+	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/ncruces/go-strftime v1.1.0 // indirect
+	github.com/pandatix/go-abnf v0.5.3 // indirect
+	github.com/prometheus/procfs v0.22.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/rivo/uniseg v0.4.7 // indirect
 	github.com/segmentio/asm v1.1.3 // indirect
@@ -69,10 +88,18 @@ require (
 	github.com/spf13/pflag v1.0.9 // indirect
 	github.com/xo/terminfo v0.0.0-20220910002029-abceb7e1c41e // indirect
 	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
-	golang.org/x/crypto v0.54.0 // indirect
+	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
+	go.opentelemetry.io/otel/exporters/otlp/otlptrace v1.47.0 // indirect
+	go.opentelemetry.io/otel/log v1.47.0 // indirect
+	go.opentelemetry.io/otel/metric v1.47.0 // indirect
+	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/exp/typeparams v0.0.0-20231108232855-2478ac86f678 // indirect
+	golang.org/x/net v0.61.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/tools v0.52.0 // indirect
+	google.golang.org/genproto/googleapis/api v0.0.0-20260928230214-8a89bd6388cc // indirect
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20260928230214-8a89bd6388cc // indirect
+	google.golang.org/grpc v1.84.0 // indirect
 	honnef.co/go/tools v0.8.2 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect

@@ -238,6 +238,13 @@ func (r *Record) put(ctx context.Context, e Entry, it *item) (*item, error) {
 	return it, r.enqueue(ctx, it)
 }
 
+// Away says why the record cannot write at this moment; nil if it can, as far as it knows. Nothing waits.
+func (r *Record) Away() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.away()
+}
+
 // away says why the database is unavailable, as far as the record knows; nil if it is available. The caller holds mu.
 func (r *Record) away() error {
 	if r.down == nil && !r.began.IsZero() && time.Since(r.began) > slowAfter {

@@ -8,6 +8,7 @@ import (
 
 // A Call is one use of a tool: codemode decides, records and sends it.
 type Call struct {
+	Run    string
 	Number int // in its run, from 1, in the order in which the program made them
 	Tool   *Tool
 	Args   Arguments

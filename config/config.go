@@ -48,6 +48,9 @@ type Config struct {
 	Notifications *notifications.Notifications
 	Capacity      *Capacity // takes effect at the start of a process
 
+	diagnostics *Diagnostics // without its fingerprint
+	tracing     *Tracing     // without its variables
+
 	Scripts *Scripts        // nil = no saved programs
 	Limits  profiles.Limits // for profiles that do not set it
 

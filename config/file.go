@@ -89,6 +89,8 @@ func (b *builder) read() {
 		settings.Key("sessions", func(n strictjson.Value) { process(b, n, &b.config.sessions, b.sessions) }),
 		settings.Key("capacity", func(n strictjson.Value) { process(b, n, &b.config.Capacity, b.capacity) }),
 		settings.Key("http", func(n strictjson.Value) { process(b, n, &b.config.http, b.http) }),
+		settings.Key("diagnostics", func(n strictjson.Value) { process(b, n, &b.config.diagnostics, b.diagnostics) }),
+		settings.Key("tracing", func(n strictjson.Value) { process(b, n, &b.config.tracing, b.tracing) }),
 		settings.Key("console", func(n strictjson.Value) { process(b, n, &b.config.Console, b.console) }),
 		settings.Key("responder", func(n strictjson.Value) { process(b, n, &b.config.Responder, b.responder) }),
 		settings.Key("notifications", func(n strictjson.Value) { process(b, n, &b.config.Notifications, b.notifications) }),
@@ -123,7 +125,8 @@ func (b *builder) isBareMap(root strictjson.Value) bool {
 		if !server {
 			return false
 		}
-		named = named || !slices.Contains([]string{"store", "http", "console", "responder", "notifications"}, child.Key())
+		named = named || !slices.Contains([]string{"store", "http", "tracing", "console", "responder", "notifications"},
+			child.Key())
 	}
 	return named
 }

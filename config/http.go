@@ -3,10 +3,13 @@ package config
 import (
 	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"net/netip"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,7 +31,8 @@ import (
 //	  "oauth": { "resource": "https://codemode.example.com/mcp", "issuers": {...} },
 //	  "hosts": ["codemode.example.com"],
 //	  "origins": ["https://codemode.example.com"],
-//	  "grace": "30s"
+//	  "grace": "30s",
+//	  "shutdownDelay": "5s"
 //	}
 type HTTP struct {
 	Tokens  []Token
@@ -36,7 +40,14 @@ type HTTP struct {
 	Hosts   []string          // accepted host names, besides those of this machine; in lower case
 	Origins []string          // of pages that may send requests, besides our own; in lower case
 	Grace   *time.Duration    // how long programs have to finish; nil if the file does not say
+	// ShutdownDelay is how long a process that was told to stop says that it is not ready, and goes on as before.
+	ShutdownDelay time.Duration
+	TLS           *TLS        // nil serves without TLS; counts from the start of a process
+	SocketMode    fs.FileMode // of --http unix:/path; 0 is for the user of the process alone
 }
+
+// TLS is the key "tls" in "http": files in PEM, which are read again when they change.
+type TLS struct{ Certificate, Key string }
 
 // A Token describes the holder of a token.
 type Token struct {
@@ -163,8 +174,40 @@ func (b *builder) http(n strictjson.Value) (h HTTP) {
 			}
 		}),
 		settings.Key("grace", func(n strictjson.Value) { h.Grace = new(b.DurationFrom(n, `"grace"`, 0)) }),
+		settings.Key("shutdownDelay", func(n strictjson.Value) {
+			h.ShutdownDelay = b.DurationFrom(n, `"shutdownDelay"`, 0)
+		}),
+		settings.Key("tls", func(n strictjson.Value) { h.TLS = b.tls(n) }),
+		settings.Key("socketMode", func(n strictjson.Value) { h.SocketMode = b.socketMode(n) }),
 	})
 	return h
+}
+
+func (b *builder) tls(n strictjson.Value) *TLS {
+	t := &TLS{}
+	path := func(name string, to *string) settings.Field {
+		return settings.Key(name, func(n strictjson.Value) {
+			if *to, _ = b.Text(n, fmt.Sprintf("%q", name)); *to != "" && !filepath.IsAbs(*to) {
+				b.Wrong(n, "write the whole path", "%q must be an absolute path", name)
+			}
+		})
+	}
+	ok := b.Object(n, `"tls"`, []settings.Field{path("certificate", &t.Certificate), path("key", &t.Key)})
+	if ok && (t.Certificate == "" || t.Key == "") && len(b.Problems) == 0 {
+		b.Wrong(n, `write {"certificate": "/etc/codemode/tls.crt", "key": "/etc/codemode/tls.key"}`,
+			`"tls" needs a certificate and its key`)
+	}
+	return t
+}
+
+// socketMode reads the mode of a socket in octal.
+func (b *builder) socketMode(n strictjson.Value) fs.FileMode {
+	text, ok := b.Text(n, `"socketMode"`)
+	mode, err := strconv.ParseUint(text, 8, 32)
+	if ok && (err != nil || len(text) != 4 || mode == 0 || mode&^0o666 != 0) {
+		b.Wrong(n, `write it as "0660"`, "%.20q is not the mode of a socket", text)
+	}
+	return fs.FileMode(mode)
 }
 
 func (b *builder) token(n strictjson.Value, seen map[string]int) (t Token) {
@@ -176,19 +219,10 @@ func (b *builder) token(n strictjson.Value, seen map[string]int) (t Token) {
 			}
 		}),
 		settings.Key("token", func(n strictjson.Value) {
-			t.at = b.text(n, `"token"`, nil)
+			t.at = b.tokenText(n)
 			written := strings.ToLower(t.at.Written)
 			if written == "" {
 				return
-			}
-			digest, isDigest := strings.CutPrefix(t.at.Written, "sha256:")
-			switch sum, err := hex.DecodeString(digest); {
-			case isDigest && (err != nil || len(sum) != 32):
-				b.Wrong(n, "printf %s \"$TOKEN\" | sha256sum prints them, without a line break in the token",
-					`after "sha256:" there must be 64 hexadecimal digits`)
-			case !isDigest && !inVariable.MatchString(t.at.Written) && !variables.OneSource(t.at.Written):
-				b.Wrong(n, `write "${VARIABLE}", "${cmd:...}" or "${file:...}", or "sha256:" and its digest`,
-					"a token must not stand in the file itself")
 			}
 			if line := seen[written]; line != 0 {
 				b.Wrong(n, fmt.Sprintf("it is on line %d already: keep one of the two", line), "the same token is there twice")
@@ -231,6 +265,22 @@ func (b *builder) token(n strictjson.Value, seen map[string]int) (t Token) {
 			`a token with "answers" and without a principal answers for nobody`)
 	}
 	return t
+}
+
+// tokenText reads a token: a variable that has it, or its digest.
+func (b *builder) tokenText(n strictjson.Value) variables.Text {
+	at := b.text(n, `"token"`, nil)
+	digest, isDigest := strings.CutPrefix(at.Written, "sha256:")
+	switch sum, err := hex.DecodeString(digest); {
+	case at.Written == "":
+	case isDigest && (err != nil || len(sum) != 32):
+		b.Wrong(n, "printf %s \"$TOKEN\" | sha256sum prints them, without a line break in the token",
+			`after "sha256:" there must be 64 hexadecimal digits`)
+	case !isDigest && !inVariable.MatchString(at.Written) && !variables.OneSource(at.Written):
+		b.Wrong(n, `write "${VARIABLE}", "${cmd:...}" or "${file:...}", or "sha256:" and its digest`,
+			"a token must not stand in the file itself")
+	}
+	return at
 }
 
 func validPrincipal(name string) bool {

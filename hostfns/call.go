@@ -210,7 +210,8 @@ func (r *Run) send(ctx context.Context, c *callState) (value json.RawMessage, fa
 	timeout := cmp.Or(c.tool.Timeout, r.info.CallTimeout)
 	sending, clock, over := newClock(ctx, timeout, c.in.Pause)
 	defer over()
-	reply, err := r.gate.deps.Sender.Send(sending, &call.Call{Number: c.Call, Tool: c.tool, Args: c.args}, clock.pause)
+	reply, err := r.gate.deps.Sender.Send(sending, &call.Call{Run: r.info.ID, Number: c.Call, Tool: c.tool,
+		Args: c.args}, clock.pause)
 	r.read(c, reply, err)
 	r.weigh(ctx, c, reply)
 	if err == nil && reply != nil {

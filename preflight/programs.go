@@ -22,6 +22,9 @@ func NewPrograms() *Programs {
 	return &Programs{turns: fair.New("programs that are read at once", int64(analysis.MostWorkers()), maxReading)}
 }
 
+// Reading returns how many programs are read at this moment, and how many wait for that.
+func (p *Programs) Reading() fair.Use { return p.turns.Use() }
+
 // Read compiles a program. It waits for its owner's turn.
 func (p *Programs) Read(ctx context.Context, owner, name, code string) (*analysis.Program, []analysis.Problem, error) {
 	if err := p.turns.Acquire(ctx, owner, 1); err != nil {

@@ -46,6 +46,10 @@ func (j *Journal) Entries() []hostfns.Entry {
 
 // Journal is the record in memory; nil if calls are recorded elsewhere.
 func (k *Recorder) Journal() *Journal {
-	j, _ := k.To.(*Journal)
+	to := k.To
+	if o, ok := to.(observed); ok {
+		to = o.Recorder
+	}
+	j, _ := to.(*Journal)
 	return j
 }

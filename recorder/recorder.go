@@ -37,12 +37,43 @@ type Recorder struct {
 	given   *config.Config // the configuration when the store was opened; may be nil
 	secrets atomic.Pointer[[]string]
 	ParkKey []byte // authenticates the images of parked runs
+
+	observer Observer
+}
+
+// An Observer sees what happens, as the entries that a Recorder gets. Its functions must be fast: calls wait for them.
+// Many goroutines call them. They must not change an entry or keep its values: arguments, results and texts have their
+// secrets still in them. A nil function is ignored.
+type Observer struct {
+	// Entry sees an entry before it is written, whether or not that succeeds. The context is that of the run or call.
+	Entry func(ctx context.Context, e *audit.Entry)
+	// Written sees how long a call waited until its entry was on disk, and the error if it was not.
+	Written func(took time.Duration, err error)
+}
+
+// Observers is an Observer of several.
+func Observers(all ...Observer) (o Observer) {
+	for _, one := range all {
+		switch entry := o.Entry; {
+		case entry == nil:
+			o.Entry = one.Entry
+		case one.Entry != nil:
+			o.Entry = func(ctx context.Context, e *audit.Entry) { entry(ctx, e); one.Entry(ctx, e) }
+		}
+		switch written := o.Written; {
+		case written == nil:
+			o.Written = one.Written
+		case one.Written != nil:
+			o.Written = func(took time.Duration, err error) { written(took, err); one.Written(took, err) }
+		}
+	}
+	return o
 }
 
 // New makes a Recorder without a record. It records calls with to; if to is nil, in a record in dir; if dir is "" too,
 // in memory.
-func New(log *slog.Logger, r *inforce.Rules, to hostfns.Recorder, dir string) *Recorder {
-	k := &Recorder{log: log, rules: r, To: to}
+func New(log *slog.Logger, r *inforce.Rules, to hostfns.Recorder, dir string, o Observer) *Recorder {
+	k := &Recorder{log: log, rules: r, To: to, observer: o}
 	k.ends.Entries = k.entries
 	switch {
 	case k.To != nil:
@@ -51,7 +82,29 @@ func New(log *slog.Logger, r *inforce.Rules, to hostfns.Recorder, dir string) *R
 	default:
 		k.To = &Journal{log: log}
 	}
+	if k.To != k && o.Entry != nil {
+		k.To = observed{k.To, o}
+	}
 	return k
+}
+
+// observed is another recorder of calls, whose entries the observer sees too.
+type observed struct {
+	hostfns.Recorder
+	observer Observer
+}
+
+func (o observed) Record(ctx context.Context, e hostfns.Entry) error {
+	entry := auditEntry(e)
+	o.observer.Entry(ctx, &entry)
+	return o.Recorder.Record(ctx, e)
+}
+
+// observe shows an entry to the observer.
+func (k *Recorder) observe(ctx context.Context, e *audit.Entry) {
+	if k.observer.Entry != nil {
+		k.observer.Entry(ctx, e)
+	}
 }
 
 // Open prepares the place of the record. The database itself is opened on first use.
@@ -94,10 +147,17 @@ func (k *Recorder) Close(ctx context.Context) error {
 // with the next ones.
 func (k *Recorder) Record(ctx context.Context, e hostfns.Entry) error {
 	entry := auditEntry(e)
-	if e.Kind == hostfns.KindRunning {
+	k.observe(ctx, &entry)
+	if e.Kind != hostfns.KindRunning {
+		return k.record.Add(ctx, entry)
+	}
+	if k.observer.Written == nil {
 		return k.record.Write(ctx, entry)
 	}
-	return k.record.Add(ctx, entry)
+	began := time.Now()
+	err := k.record.Write(ctx, entry)
+	k.observer.Written(time.Since(began), err)
+	return err
 }
 
 // NoteWait bounds how long an entry waits for room in the queue.
@@ -254,6 +314,7 @@ func (k *Recorder) Access(ctx context.Context, principal, client, state, detail 
 // Write writes an entry of another part, such as the console: grants, answers, changes of overlays. If it returns
 // without an error, the entry is on disk; otherwise the announced action must not happen.
 func (k *Recorder) Write(ctx context.Context, entry audit.Entry) error {
+	k.observe(ctx, &entry)
 	if k.record == nil {
 		return nil
 	}
@@ -262,6 +323,7 @@ func (k *Recorder) Write(ctx context.Context, entry audit.Entry) error {
 
 // AddSynced adds an entry and returns when it is on disk.
 func (k *Recorder) AddSynced(ctx context.Context, entry audit.Entry) {
+	k.observe(ctx, &entry)
 	if k.record == nil {
 		return
 	}
@@ -278,8 +340,28 @@ func (k *Recorder) Flush(ctx context.Context) error { return k.record.Flush(ctx)
 // Keeps reports whether package audit keeps a record.
 func (k *Recorder) Keeps() bool { return k.record != nil }
 
+// Wants reports whether entries about runs reach anybody: a record, or an observer.
+func (k *Recorder) Wants() bool { return k.record != nil || k.observer.Entry != nil }
+
+// Reachable returns nil if the record can write at this moment and its database answers, or if there is no record. The
+// error's text is for a person who looks after the process; a method Reason() string says it without names.
+func (k *Recorder) Reachable(ctx context.Context) error {
+	if k.record == nil {
+		return nil
+	}
+	if err := k.record.Away(); err != nil {
+		return err
+	}
+	db, err := k.record.DB(ctx)
+	if err != nil {
+		return err
+	}
+	return db.Ping(ctx)
+}
+
 // Add adds an entry. It waits for room in the queue, and not for the disk.
 func (k *Recorder) Add(ctx context.Context, entry audit.Entry) {
+	k.observe(ctx, &entry)
 	if k.record == nil {
 		return
 	}

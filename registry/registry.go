@@ -29,6 +29,9 @@ type Registry struct {
 	Catalog *catalog.Catalog
 	Manager *upstream.Manager
 	changed func() // called when the known tools change
+	// Trace returns what servers get in _meta about the trace of a call, in place of what its caller sent; nil, and a nil
+	// result, leave that.
+	Trace func(c *call.Call) map[string]any
 
 	mu     sync.Mutex
 	listed map[string]string // the servers with known tools, and their instructions

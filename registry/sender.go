@@ -49,5 +49,11 @@ func (s sender) perform(ctx context.Context, c *call.Call, pause func() (resume 
 		uri, _ := tree.Member("uri")
 		return s.Manager.ReadResource(ctx, c.Tool.Server, uri.Text())
 	}
-	return s.Manager.Call(ctx, c.Tool.Server, c.Tool.Raw, c.Args.JSON(), s.caller.options(c.Tool.Name, pause))
+	o := s.caller.options(c.Tool.Name, pause)
+	if s.Trace != nil {
+		if trace := s.Trace(c); trace != nil {
+			o.Meta = trace
+		}
+	}
+	return s.Manager.Call(ctx, c.Tool.Server, c.Tool.Raw, c.Args.JSON(), o)
 }

@@ -294,7 +294,7 @@ func (e *Executor) newExecution(ctx context.Context, r Request, p *inforce.Polic
 func (x *execution) info() hostfns.RunInfo {
 	r, policy := &x.request, x.policy
 	return hostfns.RunInfo{
-		Budgets: x.e.Budgets,
+		Budgets: x.e.CallBudgets,
 		ID:      x.resp.Run, Profile: cmp.Or(r.Profile, policy.ProfileName()), Principal: r.Principal, Client: r.Client,
 		Session: r.ClientSession, Role: r.Role, Script: r.Script,
 		Policy: policy, Prompter: x.asking, Leaving: x.leaving, Written: preflight.Written(x.program, policy.Profile()),

@@ -16,6 +16,7 @@ import (
 
 	"github.com/codemode-project/codemode/budgets"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/fair"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/registry"
 	"github.com/codemode-project/codemode/results"
@@ -59,7 +60,7 @@ type Executor struct {
 	parked      *waitingRuns
 	Results     *results.Keeper  // what did not fit into the replies of runs
 	Sessions    *sessions.Keeper // in which programs go on where others ended
-	Budgets     *budgets.Keeper  // which bound what all runs use
+	CallBudgets *budgets.Keeper  // which bound what all runs use
 	texts       textBudget
 
 	viewers feed.Viewers
@@ -78,7 +79,7 @@ func New(o Options) *Executor {
 	}
 	e.engine = sync.OnceValues(e.newEngine)
 	e.Results = &results.Keeper{Record: o.Record}
-	e.Budgets = &budgets.Keeper{Record: o.Record, Config: o.Rules.Config, Log: o.Log}
+	e.CallBudgets = &budgets.Keeper{Record: o.Record, Config: o.Rules.Config, Log: o.Log}
 	e.Sessions = &sessions.Keeper{Record: o.Record, Engine: func() (sessions.Engine, error) { return e.engine() }}
 	return e
 }
@@ -101,6 +102,15 @@ func (e *Executor) Warm() error {
 // Fit sets the capacity.
 func (e *Executor) Fit(c config.Capacity) {
 	e.parked, e.texts.most, e.guestMemory = newWaitingRuns(c), cmp.Or(c.ProgramText, maxTexts), c.GuestMemory
+}
+
+// Budgets returns what programs share and use at this moment: memory, turns to be read, room for runs that wait.
+func (e *Executor) Budgets() []fair.Use {
+	all := []fair.Use{e.programs.Reading(), e.parked.count.Use(), e.parked.bytes.Use()}
+	if engine := e.own.Load(); engine != nil {
+		all = append(all, engine.Budgets()...)
+	}
+	return all
 }
 
 func (e *Executor) newEngine() (Engine, error) {

@@ -30,7 +30,7 @@ func (e *Executor) recordNotStarted(ctx context.Context, r *Request, p *inforce.
 
 // recordBegin records that a program begins.
 func (e *Executor) recordBegin(ctx context.Context, resp *Response, r *Request, p *inforce.Policy) {
-	if !e.record.Keeps() {
+	if !e.record.Wants() {
 		return
 	}
 	entry := e.entry(resp, r, p)
@@ -60,7 +60,7 @@ func (e *Executor) entry(resp *Response, r *Request, p *inforce.Policy) audit.En
 // client receives the response.
 func (e *Executor) recordEnd(ctx context.Context, resp *Response, r *Request, p *inforce.Policy, started time.Time,
 	failure error) {
-	if !e.record.Keeps() {
+	if !e.record.Wants() {
 		return
 	}
 	entry := e.entry(resp, r, p)

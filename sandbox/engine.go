@@ -136,6 +136,9 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 // Hash is the SHA-256 of the guest, in hex.
 func (e *Engine) Hash() string { return e.hash }
 
+// Budgets returns the memory that programs and sessions have and may have.
+func (e *Engine) Budgets() []fair.Use { return []fair.Use{e.memory.Use(), e.sessions.Use()} }
+
 // compile assembles the guest's memory, and makes its machine code or takes it from the cache.
 func (e *Engine) compile(ctx context.Context, o Options) error {
 	compiling := func(r Reason) {

@@ -45,7 +45,7 @@ func (s *Server) newConversation(req *mcp.CallToolRequest, from sender, e elicit
 func (c *conversation) asksFor(r *codemode.Request) {
 	r.Channels, c.profile = []approvals.Channel{&elicitation{c}}, &r.Profile
 	r.Caller = &registry.Caller{
-		Session: c.session, Ask: c.relay, Progress: c.progress, Asked: c.asked, Meta: traceContext(c.request.Params.Meta),
+		Session: c.session, Ask: c.relay, Progress: c.progress, Asked: c.asked, Meta: traceOf(c.request),
 	}
 	if c.request.Params.GetProgressToken() != nil {
 		r.Observe = c.observe

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/config"
 )
 
 // work counts what must end before the process may stop: HTTP requests until their responses, and calls that continue
@@ -69,16 +70,14 @@ func (h *HTTP) Drain(ctx context.Context) {
 	}
 }
 
-// Draining reports whether Drain was called.
-func (h *HTTP) Draining() bool {
-	w := &h.server.work
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.draining
-}
-
 // Grace is how long the configuration gives programs to finish, http.HTTP.Grace; nil if it does not say.
 func (h *HTTP) Grace() *time.Duration { return h.config.Load().HTTP.Grace }
+
+// ShutdownDelay is how long the configuration wants the process to go on after the signal to stop.
+func (h *HTTP) ShutdownDelay() time.Duration { return h.config.Load().HTTP.ShutdownDelay }
+
+// TLS is the certificate that the configuration names; nil if it names none.
+func (h *HTTP) TLS() *config.TLS { return h.config.Load().HTTP.TLS }
 
 // begins reports whether a request starts a session or a tool call, or comes back to a waiting call.
 func begins(body []byte) bool {

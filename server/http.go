@@ -155,6 +155,13 @@ func (h *HTTP) Guard(next http.Handler) http.Handler {
 	})
 }
 
+// Budgets returns what the clients share and use at this moment: requests, memory for them, sessions, connections,
+// turns.
+func (h *HTTP) Budgets() []fair.Use {
+	q := h.quotas
+	return []fair.Use{q.Requests.Use(), q.Bodies.Use(), q.Sessions.Use(), q.Connections.Use(), q.Turns.Use()}
+}
+
 // Protect makes a listener's server close idle connections, and bounds their number. The server's handler must include
 // h.
 func (h *HTTP) Protect(s *http.Server) { h.connections.Protect(s) }
@@ -218,6 +225,7 @@ func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet {
 		in.endWithToken()
 	}
+	in.trace = traceContext(mcp.Meta{"traceparent": r.Header.Get("Traceparent"), "tracestate": r.Header.Get("Tracestate")})
 	r = r.Clone(in.gone)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.Header.Set("Authorization", "Bearer -") // no handler gets the real one

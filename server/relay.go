@@ -169,6 +169,17 @@ var (
 // longestState is the longest tracestate that the server passes on: the minimum that the specification requires.
 const longestState = 512
 
+// traceOf is the trace context of a call: that of its _meta, or else that of the HTTP request.
+func traceOf(req *mcp.CallToolRequest) map[string]any {
+	if trace := traceContext(req.Params.Meta); trace != nil {
+		return trace
+	}
+	if h := httpRequestOf(req); h != nil {
+		return h.trace
+	}
+	return nil
+}
+
 // traceContext is the part of a request's _meta that upstreams get.
 func traceContext(meta mcp.Meta) map[string]any {
 	parent, _ := meta["traceparent"].(string)
@@ -176,7 +187,8 @@ func traceContext(meta mcp.Meta) map[string]any {
 		return nil
 	}
 	out := map[string]any{"traceparent": parent}
-	if state, _ := meta["tracestate"].(string); len(state) <= longestState && traceState.MatchString(state) {
+	state, _ := meta["tracestate"].(string)
+	if state != "" && len(state) <= longestState && traceState.MatchString(state) {
 		out["tracestate"] = state
 	}
 	return out

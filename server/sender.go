@@ -30,6 +30,7 @@ type httpRequest struct {
 	client  atomic.Pointer[string] // the name of the client's program, once read
 	session *httpSession           // the request's session; nil without one
 
+	trace  map[string]any  // traceparent and tracestate of its header; nil without
 	stream *stream         // the response
 	body   *limits.Memory  // the request's memory
 	gone   context.Context // ends with the request

@@ -46,8 +46,11 @@ type Options struct {
 	StateKey []byte
 	// Reattach waits for runs that another process began; nil knows none.
 	Reattach Reattacher
-	Version  string       // told to clients; "" is "dev"
-	Log      *slog.Logger // nil discards
+	// Trace puts the trace context of a caller (traceparent and tracestate; may be nil) into the context of its run. Nil
+	// leaves the context as it is.
+	Trace   func(ctx context.Context, meta map[string]any) context.Context
+	Version string       // told to clients; "" is "dev"
+	Log     *slog.Logger // nil discards
 }
 
 // A Server is an MCP server around an Evaluator. It serves any number of sessions at once.

@@ -84,6 +84,9 @@ func evalProfile(tool string) (profile string, ok bool) {
 // run runs a program for the client of a call.
 func (s *Server) run(ctx context.Context, c *conversation, r codemode.Request) (*mcp.CallToolResult, error) {
 	c.asksFor(&r)
+	if s.options.Trace != nil {
+		ctx = s.options.Trace(ctx, r.Caller.Meta)
+	}
 	response, err := c.evaluate(ctx, r)
 	if response == nil {
 		return nil, err

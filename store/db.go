@@ -287,6 +287,12 @@ func (d *DB) query(u *use, f func(scan func(...any) error) error, query string, 
 	return nil, rows.Err()
 }
 
+// Ping returns nil if the database answers a query.
+func (d *DB) Ping(ctx context.Context) error {
+	return d.each(ctx, func(scan func(...any) error) error { var id string; return scan(&id) },
+		`SELECT value FROM meta WHERE name = 'id'`)
+}
+
 // once runs a statement that may change one row. ErrTaken says that it changed none.
 func (d *DB) once(ctx context.Context, query string, args ...any) error {
 	return one(d.exec(ctx, query, args...))

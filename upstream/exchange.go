@@ -20,6 +20,7 @@ type exchange struct {
 	// decoding the shortest result allocates 64 KiB.
 	alone bool
 
+	trace  map[string]any  // traceparent and tracestate, which HTTP servers get in headers too
 	caller *caller         // the caller behind the request; nil is nobody in particular
 	over   <-chan struct{} // closed when nobody waits for the answer any more
 

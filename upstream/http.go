@@ -98,6 +98,13 @@ func (w *httpWire) RoundTrip(r *http.Request) (*http.Response, error) {
 			r.Header[name] = values
 		}
 	}
+	if x != nil && r.Method == http.MethodPost {
+		for _, name := range []string{"traceparent", "tracestate"} {
+			if value, ok := x.trace[name].(string); ok {
+				r.Header.Set(name, value)
+			}
+		}
+	}
 	resp, err := w.account.RoundTrip(w.base, r)
 	if resp != nil && r.Method == http.MethodPost {
 		x.noteStatus(resp.StatusCode)

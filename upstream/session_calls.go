@@ -74,7 +74,7 @@ func (s *session) call(ctx context.Context, tool string, args json.RawMessage, o
 	defer cancel(nil)
 	caller, leave := s.callers.enter(ctx, o.Session, o.Ask)
 	defer leave()
-	x := &exchange{alone: true, caller: caller}
+	x := &exchange{alone: true, caller: caller, trace: o.Meta}
 	p := &mcp.CallToolParams{Name: tool, Arguments: args, Meta: maps.Clone(o.Meta)}
 	if o.Progress != nil {
 		token := s.expect(o.Progress)

@@ -28,15 +28,20 @@ type served struct {
 	ended chan error
 }
 
-var listeningAt = regexp.MustCompile(`mcp=(http://\S+)`)
+var listeningAt = regexp.MustCompile(`mcp=((?:https?|unix):\S+)`)
 
 // serveOverHTTP starts it and waits until it listens. Flags come after those that name the address.
 func serveOverHTTP(t *testing.T, address string, environment []string, flags ...string) *served {
 	t.Helper()
-	endToEnd(t)
-	s := &served{t: t, cmd: command(t, append([]string{"serve", "--http", address, "--project", "none"}, flags...)...),
-		log: &lines{}, ended: make(chan error, 1)}
-	s.cmd.Env = append(s.cmd.Env, environment...)
+	cmd := command(t, append([]string{"serve", "--http", address, "--project", "none"}, flags...)...)
+	cmd.Env = append(cmd.Env, environment...)
+	return startServing(t, cmd)
+}
+
+// startServing starts a command and waits until it listens.
+func startServing(t *testing.T, cmd *exec.Cmd) *served {
+	t.Helper()
+	s := &served{t: t, cmd: cmd, log: &lines{}, ended: make(chan error, 1)}
 	s.cmd.Stderr = s.log
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -51,11 +51,12 @@ type Budget struct {
 	total int64
 	queue int // how many requests of one owner may wait
 
-	mu     sync.Mutex
-	used   int64
-	held   map[string]int64
-	queues map[string][]*waiter
-	order  []string // the owners that have a queue, next one first
+	mu      sync.Mutex
+	used    int64
+	refused uint64
+	held    map[string]int64
+	queues  map[string][]*waiter
+	order   []string // the owners that have a queue, next one first
 }
 
 type waiter struct {
@@ -73,7 +74,11 @@ func New(what string, total int64, queue int) *Budget {
 func (b *Budget) Try(owner string, n int64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.try(owner, n)
+	err := b.try(owner, n)
+	if err != nil {
+		b.refused++
+	}
+	return err
 }
 
 // Fits reports whether [Budget.Try] would succeed now.
@@ -118,16 +123,23 @@ func (b *Budget) Acquire(ctx context.Context, owner string, n int64) error {
 	queue := b.queues[owner]
 	if len(queue) == 0 {
 		err := b.try(owner, n)
-		if err == nil || b.queue == 0 {
+		if err == nil {
+			b.mu.Unlock()
+			return nil
+		}
+		if b.queue == 0 {
+			b.refused++
 			b.mu.Unlock()
 			return err
 		}
 	}
 	if b.never(owner, n) { // it would wait forever
+		b.refused++
 		b.mu.Unlock()
 		return &Full{What: b.what, Own: true}
 	}
 	if len(queue) >= b.queue {
+		b.refused++
 		b.mu.Unlock()
 		return &Full{What: b.what, Own: true, Queued: true}
 	}
@@ -205,6 +217,25 @@ func (b *Budget) Used() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.used
+}
+
+// A Use is the state of a Budget at a moment.
+type Use struct {
+	What        string
+	Used, Total int64
+	Waiting     int    // requests that wait in [Budget.Acquire]
+	Refused     uint64 // requests that were not granted, since the start
+}
+
+// Use returns the state of the budget.
+func (b *Budget) Use() Use {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	u := Use{What: b.what, Used: b.used, Total: b.total, Refused: b.refused}
+	for _, queue := range b.queues {
+		u.Waiting += len(queue)
+	}
+	return u
 }
 
 // Held returns how much an owner has.

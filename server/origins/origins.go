@@ -24,6 +24,10 @@ func Serves(hosts []string, host string, local net.Addr) bool {
 	if slices.Contains(hosts, name) {
 		return true
 	}
+	if local != nil && local.Network() == "unix" { // no web page reaches it
+		ip, err := netip.ParseAddr(name)
+		return name == "localhost" || err == nil && ip.IsLoopback()
+	}
 	at, err := netip.ParseAddrPort(addrText(local))
 	if err != nil {
 		return false

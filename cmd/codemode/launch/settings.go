@@ -25,11 +25,13 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/config/variables"
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/recorder"
 )
 
 // Settings holds the flags that commands share. A command registers those that it has.
@@ -44,6 +46,9 @@ type Settings struct {
 	Record   bool                // record the runs
 	Channels []approvals.Channel // channels to people for every run
 	TakeOver bool                // continue runs whose processes have ended
+	Observer recorder.Observer   // of the record
+
+	Trace func(*call.Call) map[string]any // what servers get about the trace of a call
 }
 
 // FileFlags are the flags of commands that only read the configuration.
@@ -112,7 +117,8 @@ func (s *Settings) Options(worker []string, log *slog.Logger) (codemode.Options,
 	}
 	o := codemode.Options{
 		Files: files, Root: s.root, Env: Env, CacheDir: CacheDir(), Log: log, Version: Version(),
-		Channels: s.Channels, GoOn: s.TakeOver, Worker: worker, Protected: s.protected(),
+		Channels: s.Channels, GoOn: s.TakeOver, Observer: s.Observer, Trace: s.Trace, Worker: worker,
+		Protected: s.protected(),
 	}
 	if o.StateDir, err = s.StateFolder(); err != nil && log != nil {
 		log.Debug("tool definitions are not remembered", "error", err)

@@ -29,26 +29,32 @@ import (
 // pageConfig is the key "console" as package config reads it.
 type pageConfig config.Console
 
-// readPage reads the key from the configuration that the process starts with. A configuration with a problem gives the
-// zero value: opening the Evaluator reports the problem.
-func readPage(set *launch.Settings) (c pageConfig, err error) {
+// readStart reads the configuration that the process starts with. It is nil without files, and if a file has a problem:
+// opening the Evaluator reports the problem.
+func readStart(set *launch.Settings) (*config.Config, error) {
 	files, err := set.Files()
 	if err != nil || files.None() {
-		return c, cli.UsageError(err)
+		return nil, cli.UsageError(err)
 	}
 	cfg, err := files.Load()
 	if err != nil {
-		return c, nil
+		return nil, nil
 	}
-	if cfg.Console != nil {
+	return cfg, nil
+}
+
+// pageOf is the key "console" of a configuration, which may be nil.
+func pageOf(cfg *config.Config) (c pageConfig) {
+	if cfg != nil && cfg.Console != nil {
 		c = pageConfig(*cfg.Console)
 	}
-	return c, nil
+	return c
 }
 
 // MayAnswer is the rule for answers from a terminal, by the configuration that the process starts with.
 func MayAnswer(set *launch.Settings) func(person, principal string) bool {
-	c, _ := readPage(set) // the zero value lets people answer for themselves, and the owner for all
+	cfg, _ := readStart(set) // without one, people answer for themselves, and the owner for all
+	c := pageOf(cfg)
 	return c.mayAnswer
 }
 
@@ -194,11 +200,16 @@ func (p *page) mount(f *front) {
 	if p == nil || p.address != "" {
 		return
 	}
-	if !loopback(f.url[len("http://"):]) && p.config.Origin == "" {
-		f.log.Warn(`the page for people is not served, because this address has no TLS: name its address behind a proxy in "console": {"origin": "https://..."}`)
+	if (f.door.public || f.door.socket) && p.config.Origin == "" {
+		f.log.Warn("the page for people is not served, because browsers need its address with TLS: name it in " +
+			`"console": {"origin": "https://..."}`)
 		return
 	}
-	if err := p.open(f.evaluator, f.set, f.url, config.ConsolePath, f.log); err != nil {
+	origin := f.door.url
+	if f.door.socket {
+		origin = p.config.Origin // only what stands before the socket knows it
+	}
+	if err := p.open(f.evaluator, f.set, origin, config.ConsolePath, f.log); err != nil {
 		f.log.Error("the page for people is not served", "error", err)
 		return
 	}

@@ -76,7 +76,8 @@ func TestTheTerminalAnswersForWhomThePageDoes(t *testing.T) {
 		}
 		defer os.RemoveAll(state)
 		set := launch.Settings{State: state, Config: configFile(t, `{"console": {"people": `+people+`}}`)}
-		c, err := readPage(&set)
+		cfg, err := readStart(&set)
+		c := pageOf(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}

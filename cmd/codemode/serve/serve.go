@@ -17,14 +17,17 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/cmd/codemode/responder"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/server"
+	"github.com/codemode-project/codemode/tracing"
 )
 
 // New makes the command "serve".
 func New(s cli.Streams) *cobra.Command {
 	var o options
-	var grace time.Duration
+	var grace, delay time.Duration
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Offer the tools that run programs to MCP clients, over stdio or HTTP",
@@ -52,8 +55,8 @@ principal (docs/rest.md). hosts are the names under which a proxy in front of co
 reached, and origins the web pages that may send requests. A change takes effect at once.
 With http.oauth people sign in at an identity provider instead (docs/oauth.md).
 
-On SIGTERM, /readyz answers 503 at once, and so do requests that would start something, with
-Retry-After. Running programs have --grace to finish, and their clients get their answers;
+On SIGTERM, /readyz answers 503 at once, and after --shutdown-delay so do requests that would
+start something, with Retry-After. Running programs have --grace to finish, and their clients get their answers;
 runs that wait for a person are parked, and continue in another replica with the same store,
 or here after a restart. A second signal ends the process at once. A client that sends a
 request again with the same Idempotency-Key gets the run that it started, from any replica.
@@ -68,22 +71,35 @@ HTTP header Codemode-Session puts the client that sends it.`,
 			if cmd.Flags().Changed("grace") {
 				o.grace = &grace
 			}
+			if cmd.Flags().Changed("shutdown-delay") {
+				o.delay = &delay
+			}
 			o.session = cmp.Or(o.session, os.Getenv(SessionVariable))
 			return serve(cmd.Context(), s, &o)
 		},
 	}
+	o.flags(cmd, &grace, &delay)
+	return cmd
+}
+
+// flags registers the flags. Two of them count only if they are given.
+func (o *options) flags(cmd *cobra.Command, grace, delay *time.Duration) {
 	o.set.Flags(cmd)
 	o.set.StateFlag(cmd)
 	o.set.Record = true
 	cmd.Flags().StringVar(&o.session, "session", "",
 		"the session that overlays know this connection by, such as one created on the page for a role (cms_...)")
 	cmd.Flags().StringVar(&o.address, "http", "",
-		"serve any number of clients over HTTP at this address, such as 127.0.0.1:8808, instead of one over stdio")
-	cmd.Flags().DurationVar(&grace, "grace", defaultGrace,
+		"serve any number of clients over HTTP at this address, such as 127.0.0.1:8808, instead of one over stdio; "+
+			"unix:/PATH is a socket in the file system, and systemd the socket that systemd hands over")
+	cmd.Flags().DurationVar(grace, "grace", defaultGrace,
 		"how long programs have to finish over HTTP after SIGTERM; by default http.grace of the configuration")
+	cmd.Flags().DurationVar(delay, "shutdown-delay", 0, "how long after SIGTERM /readyz says no while all goes on "+
+		"as before, over HTTP, so that a load balancer notices; by default http.shutdownDelay of the configuration")
+	cmd.Flags().StringVar(&o.figures, "diagnostics", "", "serve /metrics for Prometheus, /livez and /readyz at this "+
+		"address, such as 127.0.0.1:9464; over HTTP by default diagnostics of the configuration")
 	cmd.Flags().StringVar(&o.page, "console", "", "serve the page where people answer at this address, such as "+
 		"127.0.0.1:7391; with --http it is at /console without this flag")
-	return cmd
 }
 
 // options are the flags of codemode serve.
@@ -93,16 +109,42 @@ type options struct {
 	address string         // of HTTP; "" is over stdio
 	page    string         // address of the page
 	grace   *time.Duration // nil leaves it to the configuration
+	delay   *time.Duration // likewise
+	figures string         // address of the diagnostics
+
+	health      health
+	diagnostics *diagnostics
+	traces      *tracing.Traces // nil without
 }
 
 func serve(ctx context.Context, s cli.Streams, o *options) error {
-	set := &o.set
-	set.TakeOver = true
-	log := set.Logger(s, slog.LevelInfo)
-	config, err := readPage(set)
+	log := o.set.Logger(s, slog.LevelInfo)
+	cfg, err := readStart(&o.set)
 	if err != nil {
 		return err
 	}
+	var set config.Diagnostics
+	if o.address != "" || o.figures != "" { // over stdio each client starts a process, and one could have the address
+		if set, err = readDiagnostics(cfg); err != nil {
+			return err
+		}
+	}
+	if o.diagnostics, err = openDiagnostics(set, o.figures, &o.health, log); err != nil {
+		return err
+	}
+	defer o.diagnostics.close()
+	o.diagnostics.observe(&o.set)
+	if o.traces, err = openTraces(ctx, cfg, &o.set, log); err != nil {
+		return err
+	}
+	defer o.traces.Close()
+	return serveWith(ctx, s, o, pageOf(cfg), log)
+}
+
+// serveWith serves until ctx ends or, over stdio, the client goes.
+func serveWith(ctx context.Context, s cli.Streams, o *options, config pageConfig, log *slog.Logger) error {
+	set := &o.set
+	set.TakeOver = true
 	responders := responder.Await(set, config.mayAnswer, true, log)
 	defer responders.Close()
 	page, err := newPage(config, set, s, o.page, o.address != "")
@@ -124,25 +166,50 @@ func serve(ctx context.Context, s cli.Streams, o *options) error {
 	if err := checkSession(ctx, e, o.session, o.address != ""); err != nil {
 		return errors.Join(err, launch.Close(ctx, e))
 	}
-	srv := server.New(e, server.Options{
+	offered := server.Options{
 		Profile: set.Profile, Principal: launch.Principal(), Session: o.session, Local: true, Version: launch.Version(),
 		Log:      log,
 		StateKey: e.Record().DeriveKey("seal requestState"), Reattach: reattach(e),
-	})
+	}
+	if o.traces != nil {
+		offered.Trace = o.traces.Extract
+	}
+	srv := server.New(e, offered)
 	defer srv.Close()
 	if o.address != "" {
 		err = serveHTTP(ctx, o, page, e, srv, log)
 	} else {
+		o.diagnostics.follow(e, nil)
+		o.health.started(e.Record().Reachable)
 		serving, end := context.WithCancel(context.WithoutCancel(ctx))
 		defer end()
 		// Runs that wait for people are parked before the connection ends.
-		defer context.AfterFunc(ctx, func() { parkRuns(serving, e); end() })()
+		defer context.AfterFunc(ctx, func() { o.health.stopping(); parkRuns(serving, e); end() })()
 		err = srv.ServeStdio(serving, s.In, s.Out)
 	}
 	if ctx.Err() != nil {
 		err = nil // a signal ended it
 	}
 	return cli.InternalError(errors.Join(err, launch.Close(ctx, e)))
+}
+
+// openTraces makes traces, if the configuration says where they go; else it is nil.
+func openTraces(ctx context.Context, cfg *config.Config, set *launch.Settings,
+	log *slog.Logger) (*tracing.Traces, error) {
+	to, err := cfg.Tracing(launch.Env)
+	if err != nil {
+		return nil, cli.UsageError(err)
+	}
+	if to.URL == "" {
+		return nil, nil
+	}
+	t, err := tracing.New(ctx, tracing.Options{URL: to.URL, Headers: to.Headers, Percent: to.Percent,
+		Version: launch.Version(), Log: log})
+	if err != nil {
+		return nil, cli.UsageError(err)
+	}
+	set.Observer, set.Trace = recorder.Observers(set.Observer, t.Observer()), t.Call
+	return t, nil
 }
 
 // SessionVariable names the session that programs run in, where no flag does.
