@@ -61,8 +61,8 @@ written, 130 if interrupted. --out changes its file only when the report is comp
   codemode bench isolation --cases my-attacks
   # for CI: a third of it, each case once, with a JUnit report
   codemode bench isolation --cases my-attacks --once --shard 1/3 --out report.xml
-  # every program in a session
-  codemode bench isolation --session
+  # some of them in sessions
+  codemode bench isolation --session --filter 's29_*'
   # the report as JSON in a file of any name
   codemode bench isolation --filter 's29_*' --format json --out report`,
 		Args: cobra.NoArgs,

@@ -287,7 +287,7 @@ func TestIssuersChangeTheirMinds(t *testing.T) {
 		if time.Since(revoked) > 20*time.Second {
 			t.Fatal("a revoked token still counts")
 		}
-		time.Sleep(500 * time.Millisecond)
+		time.Sleep(500 * time.Millisecond) // the server keeps an answer of the issuer for a while
 	}
 	record := s.record()
 	for _, want := range []string{`"bad_signature"`, `"inactive"`} {
