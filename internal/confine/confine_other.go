@@ -1,0 +1,11 @@
+//go:build !linux
+
+package confine
+
+func enter(r Rules, _ int, _ string, _, _ []string) error { return ErrUnsupported }
+
+// Missing lists what this system cannot do; empty means that it can enforce all rules.
+func Missing() []string { return []string{ErrUnsupported.Error()} }
+
+// Possible reports whether this system can confine a process at all.
+func Possible() bool { return false }
