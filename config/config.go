@@ -40,6 +40,7 @@ type Config struct {
 	Console   *Console
 	Responder *Responder
 	Capacity  *Capacity // takes effect at the start of a process
+	Confine   *Confine  // likewise
 
 	Scripts *Scripts        // nil = no saved programs
 	Limits  profiles.Limits // for profiles that do not set it

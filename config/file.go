@@ -82,6 +82,7 @@ func (b *builder) read() {
 		settings.Key("results", func(n strictjson.Value) { process(b, n, &b.config.results, b.results) }),
 		settings.Key("sessions", func(n strictjson.Value) { process(b, n, &b.config.sessions, b.sessions) }),
 		settings.Key("capacity", func(n strictjson.Value) { process(b, n, &b.config.Capacity, b.capacity) }),
+		settings.Key("confine", func(n strictjson.Value) { process(b, n, &b.config.Confine, b.confine) }),
 		settings.Key("http", func(n strictjson.Value) { process(b, n, &b.config.http, b.http) }),
 		settings.Key("console", func(n strictjson.Value) { process(b, n, &b.config.Console, b.console) }),
 		settings.Key("responder", func(n strictjson.Value) { process(b, n, &b.config.Responder, b.responder) }),

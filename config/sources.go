@@ -124,7 +124,7 @@ func (b *builder) inherit(base *Config) {
 	}
 	c.Servers, c.OutputValidation = slices.Clone(base.Servers), base.OutputValidation
 	c.Builtin, c.Capacity, c.store, c.http = base.Builtin, base.Capacity, base.store, base.http
-	c.Console, c.Responder = base.Console, base.Responder
+	c.Console, c.Responder, c.Confine = base.Console, base.Responder, base.Confine
 	b.Earlier = base.Warnings
 }
 
