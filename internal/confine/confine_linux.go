@@ -34,7 +34,7 @@ func enter(r Rules, parent int, program string, argv, environ []string) error {
 		return err
 	}
 	if abi() > 0 {
-		if err := landlock(&r); err != nil {
+		if err := landlock(&r, program); err != nil {
 			return err
 		}
 	}
@@ -141,7 +141,7 @@ func knownRights(version int) uint64 {
 type portAttr struct{ allowed, port uint64 }
 
 // landlock restricts this thread.
-func landlock(r *Rules) error {
+func landlock(r *Rules, program string) error {
 	version := abi()
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: knownRights(version)}
 	if version >= 4 {
@@ -170,6 +170,11 @@ func landlock(r *Rules) error {
 			}
 		}
 	}
+	if program == self { // whatever an upgrade put in its place
+		if err := allowSelf(fd); err != nil {
+			return fmt.Errorf("allowing this program: %w", err)
+		}
+	}
 	if err := allowPorts(fd, r, attr.Handled_access_net); err != nil {
 		return err
 	}
@@ -181,6 +186,18 @@ func landlock(r *Rules) error {
 		return fmt.Errorf("entering Landlock's rules: %w", errno)
 	}
 	return nil
+}
+
+// self is the binary of this process.
+const self = "/proc/self/exe"
+
+func allowSelf(ruleset uintptr) error {
+	fd, err := unix.Open(self, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return addFile(ruleset, fd, readRights&fileRights)
 }
 
 // allowFiles adds a rule about a file, or about a folder with all below.
@@ -208,6 +225,10 @@ func allowFiles(ruleset uintptr, path string, rights, known uint64) error {
 	default:
 		rights &= fileRights
 	}
+	return addFile(ruleset, fd, rights)
+}
+
+func addFile(ruleset uintptr, fd int, rights uint64) error {
 	rule := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
 	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, ruleset, unix.LANDLOCK_RULE_PATH_BENEATH,
 		uintptr(unsafe.Pointer(&rule)), 0, 0, 0)

@@ -25,6 +25,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/cmd/codemode/confined"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/inforce"
@@ -42,6 +43,7 @@ type Settings struct {
 	Record   bool                // record the runs
 	Channels []approvals.Channel // channels to people for every run
 	TakeOver bool                // continue runs whose processes have ended
+	Confined *confined.Process   // what this process may do; nil if it is not confined
 }
 
 // FileFlags are the flags of commands that only read the configuration.
@@ -114,6 +116,10 @@ func (s *Settings) Options(worker []string, log *slog.Logger) (codemode.Options,
 			return o, cli.UsageError(err) // a call that codemode cannot record does not happen
 		}
 		o.RecordDir = o.StateDir
+	}
+	if p := s.Confined; p != nil {
+		p.Options, p.Log = o, log
+		o.Worker, o.Confine = p.Worker(worker), p.Server
 	}
 	return o, nil
 }

@@ -61,13 +61,22 @@ docs/serving.md says more.
 A session that a person creates on the page for a role (cms_...) narrows what runs in it, as
 the overlays for that role say, in every process with the same store. --session or the
 variable ` + SessionVariable + ` puts all clients of this process into the session, and the
-HTTP header Codemode-Session puts the client that sends it.`,
+HTTP header Codemode-Session puts the client that sends it.
+
+With --confine, or "confine": true in the configuration, codemode starts itself again with the
+rights that it needs and no others: it reads its configuration and the system's programs, and
+writes its state, cache and temporary files. Each server in mcpServers gets a part of that,
+which the key "confine" of its entry extends. A configuration that needs more later needs a
+restart. docs/security.md says what holds, and codemode doctor tries it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("grace") {
 				o.grace = &grace
 			}
 			o.session = cmp.Or(o.session, os.Getenv(SessionVariable))
+			if err := o.enterConfinement(); err != nil {
+				return err
+			}
 			return serve(cmd.Context(), s, &o)
 		},
 	}
@@ -80,6 +89,9 @@ HTTP header Codemode-Session puts the client that sends it.`,
 		"serve any number of clients over HTTP at this address, such as 127.0.0.1:8808, instead of one over stdio")
 	cmd.Flags().DurationVar(&grace, "grace", defaultGrace,
 		"how long programs have to finish over HTTP after SIGTERM; by default http.grace of the configuration")
+	cmd.Flags().StringVar(&o.confine, "confine", "", "give up the rights that are not needed, and give servers what their "+
+		"entries allow (Linux): on, or best-effort where the system cannot do all of it")
+	cmd.Flags().Lookup("confine").NoOptDefVal = "on"
 	cmd.Flags().StringVar(&o.page, "console", "", "serve the page where people answer at this address, such as "+
 		"127.0.0.1:7391; with --http it is at /console without this flag")
 	return cmd
@@ -91,6 +103,7 @@ type options struct {
 	session string
 	address string         // of HTTP; "" is over stdio
 	page    string         // address of the page
+	confine string         // "" leaves it to the configuration
 	grace   *time.Duration // nil leaves it to the configuration
 }
 
