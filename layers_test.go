@@ -117,7 +117,7 @@ var layers = map[string]struct {
 		"call", "catalog", "catalog/pins", "cmd/codemode/auditcmd", "cmd/codemode/cli", "cmd/codemode/confined",
 		"cmd/codemode/doctor",
 		"cmd/codemode/launch", "cmd/codemode/responder", "cmd/codemode/rulebook", "cmd/codemode/serve",
-		"cmd/codemode/sessionscmd", "cmd/codemode/setup", "discovery", "guest/quickjs", "hostfns", "inforce",
+		"cmd/codemode/sessionscmd", "cmd/codemode/setup", "config", "discovery", "guest/quickjs", "hostfns", "inforce",
 		"internal/bench", "internal/confine", "internal/replace", "internal/strictjson",
 		"internal/visible", "preflight", "registry", "sandbox", "upstream", "upstream/login"},
 		outside: []string{"github.com/spf13/cobra", "golang.org/x/term"}},

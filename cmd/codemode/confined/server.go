@@ -92,9 +92,11 @@ func (g *guard) reachOf(s *servers.Server, c upstream.Command) (*Reach, error) {
 			*list.to = append(*list.to, path)
 		}
 	}
-	r.Read, r.Write = resolved(r.Read), resolved(r.Write)
+	system := g.system(r)
+	r.Write = without(resolved(r.Write), nil)
+	r.Read = without(resolved(r.Read), slices.Concat(system, r.Write))
 	r.Rules = confine.Rules{
-		Read:  slices.Concat(g.system(r), resolved(under("/etc", settings)), r.Read),
+		Read:  slices.Concat(system, resolved(under("/etc", settings)), r.Read),
 		Write: slices.Concat(resolved(devices), r.Write), Unix: entry.Unix,
 	}
 	switch entry.Network {

@@ -82,6 +82,18 @@ func resolved(paths []string) []string {
 	return slices.Compact(all)
 }
 
+// without leaves out the paths that lie in one of the folders, or in another path.
+func without(paths, folders []string) []string {
+	var left []string
+	for _, path := range paths { // sorted: a folder comes before what is in it
+		inside := func(dir string) bool { return within(dir, path) }
+		if !slices.ContainsFunc(folders, inside) && !slices.ContainsFunc(left, inside) {
+			left = append(left, path)
+		}
+	}
+	return left
+}
+
 // under returns names below a folder.
 func under(dir string, names []string) []string {
 	if dir == "" {
