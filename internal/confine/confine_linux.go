@@ -1,10 +1,13 @@
 package confine
 
 import (
+	"debug/elf"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"unsafe"
@@ -197,7 +200,27 @@ func allowSelf(ruleset uintptr) error {
 		return err
 	}
 	defer unix.Close(fd)
-	return addFile(ruleset, fd, readRights&fileRights)
+	if err := addFile(ruleset, fd, readRights&fileRights); err != nil || !linked() {
+		return err
+	}
+	for _, path := range []string{"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache"} {
+		if path, err := filepath.EvalSymlinks(path); err == nil {
+			if err := allowFiles(ruleset, path, readRights, allRights); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// linked reports whether this binary needs libraries of the system.
+func linked() bool {
+	f, err := elf.Open(self)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP })
 }
 
 // allowFiles adds a rule about a file, or about a folder with all below.

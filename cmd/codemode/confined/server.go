@@ -2,6 +2,7 @@ package confined
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -188,7 +189,7 @@ func (g *guard) addWord(r *Reach, server, where, word, dir string) {
 		info, err := os.Stat(path)
 		switch {
 		case err == nil && info.Mode().IsRegular() && isProgram(path, info):
-			if parts := real(partsOf(real(path))); judge(g.secrets, parts, server) == nil {
+			if parts := partsOf(real(path)); !hidden(parts) && judge(g.secrets, parts, server) == nil {
 				r.Read = append(r.Read, parts)
 			}
 			continue
@@ -202,8 +203,11 @@ func (g *guard) addWord(r *Reach, server, where, word, dir string) {
 			continue
 		}
 		err = judge(g.powers, path, server)
-		if tooBroad(path) {
-			err = fmt.Errorf("%s is not a folder of its own", path)
+		switch {
+		case tooBroad(path):
+			err = errors.New("it holds much else")
+		case hidden(path):
+			err = errors.New("it is hidden in the home folder")
 		}
 		if err != nil {
 			r.Notes = append(r.Notes, fmt.Sprintf("it does not get %s of its %s: %v", path, where, err))

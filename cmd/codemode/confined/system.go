@@ -48,6 +48,13 @@ func tooBroad(dir string) bool {
 	return dir == "/"
 }
 
+// hidden reports whether a path is a hidden file or folder of the home folder, or lies in one, such as ~/.ssh: no server
+// gets it only because a word of its entry names it.
+func hidden(path string) bool {
+	dir := home()
+	return dir != "" && within(real(dir), path) && strings.HasPrefix(strings.TrimPrefix(path, real(dir)), "/.")
+}
+
 // home is the home folder; "" if there is none.
 func home() string {
 	dir, err := os.UserHomeDir()

@@ -56,7 +56,7 @@ person.`,
 
 // A finding is the outcome of one check.
 type finding struct {
-	// configuration, permissions, record, server, profile, client, sandbox, cache, approvals
+	// configuration, permissions, record, server, profile, client, sandbox, confine, cache, approvals
 	Check   string `json:"check"`
 	Subject string `json:"subject"` // the checked thing
 	Level   string `json:"level"`   // ok, warning or failure
@@ -122,6 +122,7 @@ func examine(ctx context.Context, s cli.Streams, set *launch.Settings, people *a
 			d.rules(ctx, e)
 			d.clients(e)
 			d.sandbox(ctx, e)
+			d.confinement(set, e)
 			if err := launch.Close(ctx, e); err != nil {
 				d.fail(cli.ExitInternal, "server", "all", "", "stopping the servers: %v", err)
 			}
