@@ -92,7 +92,8 @@ func (h *confinedHouse) configure(more map[string]any, servers map[string]map[st
 // serve starts it over HTTP and connects a client.
 func (h *confinedHouse) serve(flags ...string) {
 	h.t.Helper()
-	h.served = serveOverHTTP(h.t, "0", []string{"HOME=" + h.home, "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=", "TMPDIR=" + h.temp},
+	environment := []string{"HOME=" + h.home, "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=", "TMPDIR=" + h.temp}
+	h.served = serveOverHTTP(h.t, "0", environment,
 		append([]string{"--config", h.config, "--state", h.state}, flags...)...)
 	var err error
 	if h.client, err = h.served.connect("2025-11-25", "", nil); err != nil {
@@ -147,7 +148,8 @@ func TestConfinedServers(t *testing.T) {
 		{"plain", "read " + h.state + "/record.key", no}, {"plain", "read " + h.state + "/codemode.db", no},
 		{"plain", "write " + h.state + "/codemode.db", no}, {"plain", "socket " + h.state + "/approvals", no},
 		{"plain", "read " + other + "/b", no}, {"plain", "write " + h.dir + "/x", no}, {"plain", "write /usr/x", no},
-		{"plain", "read /etc/shadow", no}, {"plain", "read /etc/passwd", done}, {"plain", "read /etc/codemode/managed.json", "no such"},
+		{"plain", "read /etc/shadow", no}, {"plain", "read /etc/passwd", done},
+		{"plain", "read /etc/codemode/managed.json", "no such"},
 		{"plain", "signal", "operation not permitted"}, {"plain", "environment", no}, {"plain", "memory", no},
 		{"plain", tcp, done}, {"plain", "listen", no},
 		{"closed", tcp, no}, {"closed", "read " + other + "/b", done}, {"closed", "write " + other + "/b", no},
@@ -162,7 +164,8 @@ func TestConfinedServers(t *testing.T) {
 		h.check(tt.server, tt.what, tt.want)
 	}
 	log := h.served.log.String()
-	for _, want := range []string{"a server starts confined", "writes " + h.files + ", " + h.home + "/.cache/codemode-servers/plain-",
+	for _, want := range []string{"a server starts confined",
+		"writes " + h.files + ", " + h.home + "/.cache/codemode-servers/plain-",
 		`the system refused something to its server`, `the key \"confine\" of its entry in mcpServers gives it more`} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log does not say %q:\n%s", want, log)
@@ -180,7 +183,8 @@ func TestConfinedServers(t *testing.T) {
 	}
 }
 
-// A confined codemode follows its configuration, restarts its servers, and says which server needs a restart of its own.
+// A confined codemode follows its configuration, restarts its servers, and says for which server it has to be restarted
+// itself.
 func TestConfinedReload(t *testing.T) {
 	h := newConfinedHouse(t)
 	h.configure(nil, map[string]map[string]any{"a": {"args": []string{h.files}}})
@@ -394,7 +398,8 @@ func TestConfinedNPMServers(t *testing.T) {
 		"everything": map[string]any{"command": command("mcp-server-everything"), "args": []string{"stdio"},
 			"confine": map[string]any{"network": false}},
 		"filesystem": map[string]any{"command": command("mcp-server-filesystem"), "args": []string{h.files}},
-		"npx":        map[string]any{"command": "npx", "args": []string{"--offline", command("mcp-server-filesystem"), h.files}},
+		"npx": map[string]any{"command": "npx",
+			"args": []string{"--offline", command("mcp-server-filesystem"), h.files}},
 		"memory": map[string]any{"command": command("mcp-server-memory"),
 			"env": map[string]string{"MEMORY_FILE_PATH": filepath.Join(h.files, "memory.json")}},
 		"git": map[string]any{"command": command("git-mcp-server"),
@@ -432,7 +437,8 @@ func TestTheDoctorOfConfinement(t *testing.T) {
 	cmd.Env = append(cmd.Env, "HOME="+h.home)
 	out, err := cmd.CombinedOutput()
 	for _, want := range []string{
-		"ok       confine this system: a confined process was stopped at changes, files, ports, privileges, signals, sockets\n",
+		"ok       confine this system: a confined process was stopped at changes, files, ports, privileges, signals, " +
+			"sockets\n",
 		"ok       confine a: it reads and executes the system's programs and ", "; writes " + h.files,
 	} {
 		if err != nil || !strings.Contains(string(out), want) {

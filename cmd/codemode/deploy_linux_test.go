@@ -52,7 +52,7 @@ mkdir "$root/var/lib/codemode/home"
 chmod 1777 "$root/tmp"
 chown -R 65532:65532 "$root/var/lib/codemode"
 mount -o remount,ro "$root"
-exec env -i PATH=/usr/bin:/bin HOME=/var/lib/codemode/home CODEMODE_STATE=/var/lib/codemode \
+exec env -i PATH=/usr/sbin:/usr/bin HOME=/var/lib/codemode/home CODEMODE_STATE=/var/lib/codemode \
 	chroot "$root" /usr/bin/setpriv --reuid 65532 --regid 65532 --clear-groups --bounding-set=-all --inh-caps=-all \
 	--no-new-privs "$@"
 `

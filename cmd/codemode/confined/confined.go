@@ -2,8 +2,8 @@
 // them. Package internal/confine enforces it.
 //
 // codemode starts twice: the first process reads the configuration, finds out what it and its servers need ([Own]), and
-// replaces itself by one that may do that and no more ([Enter]). That one finds its rights with [Current], and gives each
-// server a part of them ([Process.Server]).
+// replaces itself by one that may do that and no more ([Enter]). That one finds its rights with [Current], and gives
+// each server a part of them ([Process.Server]).
 package confined
 
 import (

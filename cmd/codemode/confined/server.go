@@ -171,8 +171,8 @@ func partsOf(program string) string {
 	return program
 }
 
-// addWord lets a server use the files that a word of its entry names: it reads a program, and reads and writes a folder,
-// or the folder of a file that may not exist yet.
+// addWord lets a server use the files that a word of its entry names: it reads a program, and reads and writes a
+// folder, or the folder of a file that may not exist yet.
 func (g *guard) addWord(r *Reach, server, where, word, dir string) {
 	_, value, isFlag := strings.Cut(word, "=")
 	for _, text := range []string{word, value} {
@@ -252,7 +252,8 @@ func (r *Reach) addFolder(server string, env map[string]string) error {
 		return '_'
 	}, server)
 	dir := filepath.Join(base, fmt.Sprintf("%s-%x", name, sha256.Sum256([]byte(server)))[:len(name)+9])
-	for variable, folder := range map[string]string{"TMPDIR": "tmp", "XDG_CACHE_HOME": "cache", "npm_config_cache": "npm"} {
+	folders := map[string]string{"TMPDIR": "tmp", "XDG_CACHE_HOME": "cache", "npm_config_cache": "npm"}
+	for variable, folder := range folders {
 		if err := os.MkdirAll(filepath.Join(dir, folder), 0o700); err != nil {
 			return fmt.Errorf("making its folder: %w", err)
 		}

@@ -22,8 +22,8 @@ var settings = []string{
 	"alternatives", "bash.bashrc", "ca-certificates", "ca-certificates.conf", "crypto-policies", "debian_version", "fonts",
 	"gai.conf", "gitconfig", "group", "host.conf", "hostname", "hosts", "inputrc", "java-17-openjdk", "java-21-openjdk",
 	"ld.so.cache", "ld.so.conf", "ld.so.conf.d", "locale.alias", "locale.conf", "localtime", "lsb-release", "magic",
-	"mime.types", "nanorc", "networks", "nsswitch.conf", "os-release", "passwd", "pki", "profile", "profile.d", "protocols",
-	"python3", "resolv.conf", "services", "shells", "ssl", "terminfo", "timezone",
+	"mime.types", "nanorc", "networks", "nsswitch.conf", "os-release", "passwd", "pki", "profile", "profile.d",
+	"protocols", "python3", "resolv.conf", "services", "shells", "ssl", "terminfo", "timezone",
 }
 
 // devices are those that any program may use.
@@ -39,8 +39,8 @@ var toolchains = []string{
 // tooBroad reports whether a folder holds so much that no server gets it only because a word of its entry names it: the
 // home folder, the folders of the system, and what is above them.
 func tooBroad(dir string) bool {
-	for _, shared := range []string{"/tmp", "/var/tmp", "/dev/shm", "/usr", "/etc", "/var", "/run", "/proc", "/sys", "/dev",
-		"/opt", "/srv", "/home", "/mnt", "/media", os.TempDir(), home()} {
+	for _, shared := range []string{"/tmp", "/var/tmp", "/dev/shm", "/usr", "/etc", "/var", "/run", "/proc", "/sys",
+		"/dev", "/opt", "/srv", "/home", "/mnt", "/media", os.TempDir(), home()} {
 		if shared != "" && within(dir, real(shared)) {
 			return true
 		}
@@ -48,8 +48,8 @@ func tooBroad(dir string) bool {
 	return dir == "/"
 }
 
-// hidden reports whether a path is a hidden file or folder of the home folder, or lies in one, such as ~/.ssh: no server
-// gets it only because a word of its entry names it.
+// hidden reports whether a path is a hidden file or folder of the home folder, or lies in one, such as ~/.ssh: no
+// server gets it only because a word of its entry names it.
 func hidden(path string) bool {
 	dir := home()
 	return dir != "" && within(real(dir), path) && strings.HasPrefix(strings.TrimPrefix(path, real(dir)), "/.")
