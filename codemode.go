@@ -15,6 +15,7 @@ import (
 	"github.com/codemode-project/codemode/catalog/pins"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/config/notifications"
+	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/inforce/loader"
@@ -70,6 +71,8 @@ type Options struct {
 	// Then no submitted text can use more of the machine than a worker may. Nil reads programs in this process, within
 	// the bound of [analysis.Compile]. A text beyond that bound runs unread, or not at all.
 	Worker []string
+	// Confine takes rights from the process of a server before it starts, see [upstream.Options]. Nil takes none.
+	Confine func(*config.Config, *servers.Server, upstream.Command) (upstream.Command, error)
 
 	// GuestMemory bounds the memory of all programs together, in bytes; zero is a quarter of what the machine or its
 	// container has, and 512 MiB at most. One principal gets three quarters of it. It overrides capacity.guestMemory of
@@ -188,7 +191,15 @@ func (e *Evaluator) wire(accepted *pins.Pins, own []upstream.Server, secret stri
 	if o.StateDir != "" {
 		logins = filepath.Join(o.StateDir, "logins")
 	}
-	e.tools = registry.New(o.Log, e.rules, logins, o.Version, e.news.publish)
+	tools := registry.Options{
+		Log: o.Log, Rules: e.rules, Logins: logins, Version: o.Version, Changed: e.news.publish,
+	}
+	if o.Confine != nil {
+		tools.Confine = func(s *servers.Server, c upstream.Command) (upstream.Command, error) {
+			return o.Confine(e.rules.Config(), s, c)
+		}
+	}
+	e.tools = registry.New(tools)
 	e.tools.Trace = o.Trace
 	e.record = recorder.New(o.Log, e.rules, o.Recorder, o.RecordDir, o.Observer)
 	e.people = &asking.People{

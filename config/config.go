@@ -44,6 +44,7 @@ type Config struct {
 	Builtin   *Builtin
 	Console   *Console
 	Responder *Responder
+	Confine   *Confine // likewise
 	// Notifications says where people are told of waiting questions; nil tells nobody.
 	Notifications *notifications.Notifications
 	Capacity      *Capacity // takes effect at the start of a process

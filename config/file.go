@@ -88,6 +88,7 @@ func (b *builder) read() {
 		settings.Key("budgets", func(n strictjson.Value) { process(b, n, &b.config.budgets, b.budgets) }),
 		settings.Key("sessions", func(n strictjson.Value) { process(b, n, &b.config.sessions, b.sessions) }),
 		settings.Key("capacity", func(n strictjson.Value) { process(b, n, &b.config.Capacity, b.capacity) }),
+		settings.Key("confine", func(n strictjson.Value) { process(b, n, &b.config.Confine, b.confine) }),
 		settings.Key("http", func(n strictjson.Value) { process(b, n, &b.config.http, b.http) }),
 		settings.Key("diagnostics", func(n strictjson.Value) { process(b, n, &b.config.diagnostics, b.diagnostics) }),
 		settings.Key("tracing", func(n strictjson.Value) { process(b, n, &b.config.tracing, b.tracing) }),

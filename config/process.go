@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"strings"
 
 	"github.com/codemode-project/codemode/config/variables"
 	"github.com/codemode-project/codemode/internal/settings"
@@ -84,6 +85,45 @@ func (b *builder) capacity(n strictjson.Value) (c Capacity) {
 	b.Object(n, `"capacity"`, []settings.Field{
 		bytes("guestMemory", &c.GuestMemory), count("waitingRuns", &c.WaitingRuns), bytes("waitingMemory", &c.WaitingMemory),
 		count("sessions", &c.Sessions), count("requests", &c.Requests), bytes("programText", &c.ProgramText),
+	})
+	return c
+}
+
+// Confine is the key "confine": whether codemode serve gives up the rights that it does not need, and which files it
+// needs besides those that it knows of.
+type Confine struct {
+	On         bool
+	BestEffort bool     // also where the system cannot enforce all of it
+	Read       []string // absolute; ~ is the home folder
+	Write      []string
+}
+
+func (b *builder) confine(n strictjson.Value) (c Confine) {
+	switch n.Kind() {
+	case strictjson.True, strictjson.False:
+		c.On = n.Kind() == strictjson.True
+		return c
+	case strictjson.String:
+		if n.Text() != "best-effort" {
+			b.Wrong(n, `write true, false, "best-effort" or an object`, `"confine" is %q`, n.Text())
+		}
+		return Confine{On: true, BestEffort: true}
+	}
+	c.On = true
+	places := func(name string, to *[]string) settings.Field {
+		return settings.Key(name, func(n strictjson.Value) {
+			for child := range b.Elements(n, fmt.Sprintf("%q", name), true) {
+				path, ok := b.Text(child, fmt.Sprintf("an entry of %q", name))
+				if ok && !filepath.IsAbs(path) && path != "~" && !strings.HasPrefix(path, "~/") {
+					b.Wrong(child, "write it in full, or begin with ~/", "%q has %q, which is not an absolute path", name, path)
+				}
+				*to = append(*to, path)
+			}
+		})
+	}
+	b.Object(n, `"confine"`, []settings.Field{
+		places("read", &c.Read), places("write", &c.Write),
+		settings.Key("bestEffort", func(n strictjson.Value) { c.BestEffort, _ = b.Boolean(n, `"bestEffort"`) }),
 	})
 	return c
 }

@@ -126,7 +126,8 @@ func (b *builder) inherit(base *Config) {
 	c.SecretFiles = slices.Clone(base.SecretFiles)
 	c.Builtin, c.Capacity, c.store, c.http = base.Builtin, base.Capacity, base.store, base.http
 	c.diagnostics, c.tracing = base.diagnostics, base.tracing
-	c.Console, c.Responder, c.Notifications = base.Console, base.Responder, base.Notifications
+	c.Console, c.Responder, c.Notifications, c.Confine = base.Console, base.Responder,
+		base.Notifications, base.Confine
 	b.Earlier = base.Warnings
 }
 

@@ -45,6 +45,7 @@ var strangersKeys = map[string]strangersKey{
 	"builtin/**": {nothing, []string{`true`, `false`, `{"filesystem": {"root": "/"}, "time": false}`}},
 	"scripts/**": {nothing,
 		[]string{`{"root": "evil", "allow": [{"folder": ".", "pattern": "*", "profile": "p"}]}`}},
+	"confine/**": {nothing, []string{`false`, `"best-effort"`, `{"read": ["/"], "write": ["/"], "bestEffort": true}`}},
 	"capacity/**": {nothing,
 		[]string{`{"guestMemory": "1048576MiB", "waitingRuns": 100000, "waitingMemory": "1048576MiB", "sessions": 100000, "requests": 100000, "programText": "1048576MiB"}`}},
 	"results/**": {nothing, []string{`false`, `{"keep": "720h", "largest": "256MiB", "bytes": "1048576MiB", "number": 1000000}`}},
@@ -303,6 +304,7 @@ func checkStranger(t *testing.T, path, own, file, may string) {
 		t.Errorf("%s: %s: servers changed:\n%s", path, file, diff)
 	}
 	same("builtin", before.Builtin, after.Builtin)
+	same("confine", before.Confine, after.Confine)
 	same("results", before.KeptResults(), after.KeptResults())
 	same("budgets", before.Budgets(), after.Budgets())
 	same("sessions", before.Sessions(), after.Sessions())

@@ -12,6 +12,7 @@ import (
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/catalog"
+	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/profiles"
@@ -37,13 +38,21 @@ type Registry struct {
 	listed map[string]string // the servers with known tools, and their instructions
 }
 
-// New makes a Registry without servers, see [upstream.Manager.Set]. logins is the folder of their tokens. Servers
-// receive the version.
-func New(log *slog.Logger, r *inforce.Rules, logins, version string, changed func()) *Registry {
-	g := &Registry{log: log, rules: r, Catalog: catalog.New(), changed: changed, listed: map[string]string{}}
+// Options are what a Registry needs from outside.
+type Options struct {
+	Log             *slog.Logger
+	Rules           *inforce.Rules
+	Logins, Version string                                                            // see [upstream.Options]
+	Confine         func(*servers.Server, upstream.Command) (upstream.Command, error) // likewise
+	Changed         func()                                                            // called when the known tools change
+}
+
+// New makes a Registry without servers, see [upstream.Manager.Set].
+func New(o Options) *Registry {
+	g := &Registry{log: o.Log, rules: o.Rules, Catalog: catalog.New(), changed: o.Changed, listed: map[string]string{}}
 	g.Manager = upstream.NewManager(upstream.Options{
-		Log: log, Lazy: true, Name: "codemode", Version: version,
-		ToolsChanged: g.toolsChanged, Gone: g.gone, Logins: logins,
+		Log: o.Log, Lazy: true, Name: "codemode", Version: o.Version, Confine: o.Confine,
+		ToolsChanged: g.toolsChanged, Gone: g.gone, Logins: o.Logins,
 	})
 	return g
 }

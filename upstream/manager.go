@@ -12,6 +12,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/upstream/child"
 	"github.com/codemode-project/codemode/upstream/login"
 )
@@ -40,8 +41,15 @@ type Options struct {
 	// Logins is the directory of the tokens of [Manager.Login]; "" stores none.
 	Logins string
 
+	// Confine takes rights from a server's process: it returns the command to start instead of the given one. Nil starts
+	// servers with all rights of this process.
+	Confine func(*servers.Server, Command) (Command, error)
+
 	Name, Version string // how we introduce ourselves to servers; "" is "codemode" and "dev"
 }
+
+// A Command starts the process of a server.
+type Command = child.Command
 
 // A Manager keeps servers connected. Many goroutines may call its methods.
 type Manager struct {
@@ -74,7 +82,7 @@ func NewManager(o Options) *Manager {
 	m := &Manager{o: o, started: !o.Lazy, supervisors: map[string]*supervisor{}, last: map[string]chan struct{}{}}
 	name, version := cmp.Or(o.Name, "codemode"), cmp.Or(o.Version, "dev")
 	m.host = host{
-		env: o.Env, log: o.Log, name: name, version: version,
+		env: o.Env, confine: o.Confine, log: o.Log, name: name, version: version,
 		starter: child.NewStarter(), logins: login.NewStore(o.Logins, name, version),
 	}
 	m.grace, m.endGrace = context.WithCancel(context.Background())

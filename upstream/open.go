@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/upstream/child"
 	"github.com/codemode-project/codemode/upstream/login"
 )
@@ -18,6 +19,7 @@ type host struct {
 	env           func(string) (string, bool)
 	log           *slog.Logger
 	starter       *child.Starter
+	confine       func(*servers.Server, Command) (Command, error) // nil confines nothing
 	name, version string
 	logins        *login.Store
 }
@@ -48,11 +50,16 @@ func (h *host) open(ctx context.Context, s *Server) (link, error) {
 // know. It starts a server that answers with an error again, for the newest version.
 func (h *host) openStdio(ctx context.Context, s *Server) (link, error) {
 	start := func(sess *session) (mcp.Transport, error) {
-		env, err := childEnv(s, h.env)
+		command, err := CommandOf(s, h.env)
 		if err != nil {
 			return nil, err
 		}
-		c, err := h.starter.Start(child.Command{Name: s.Command, Args: s.Args, Dir: s.Dir, Env: env})
+		if h.confine != nil {
+			if command, err = h.confine(&s.Server, command); err != nil {
+				return nil, fmt.Errorf("confining it: %w", err)
+			}
+		}
+		c, err := h.starter.Start(command)
 		if err != nil {
 			return nil, err
 		}
@@ -71,6 +78,12 @@ func (h *host) openStdio(ctx context.Context, s *Server) (link, error) {
 		return l, nil
 	}
 	return nil, err
+}
+
+// CommandOf returns the command that starts a Stdio server; env looks up the variables of ours that it inherits.
+func CommandOf(s *Server, env func(string) (string, bool)) (Command, error) {
+	vars, err := childEnv(s, env)
+	return Command{Name: s.Command, Args: s.Args, Dir: s.Dir, Env: vars}, err
 }
 
 func (h *host) openHTTP(ctx context.Context, s *Server) (link, error) {

@@ -73,6 +73,8 @@ type session struct {
 	refused     atomic.Int32 // requests of the server
 	lastRefused atomic.Pointer[string]
 
+	onceRefused sync.Once // see noteRefusal
+
 	callers callers // with calls in flight
 
 	mu        sync.Mutex

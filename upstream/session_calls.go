@@ -11,6 +11,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode/upstream/child"
 )
 
 // list reads the whole tool list.
@@ -96,6 +98,7 @@ func (s *session) call(ctx context.Context, tool string, args json.RawMessage, o
 			return nil, &Error{Server: s.server.Name, Tool: tool, Unknown: true, Err: err}
 		}
 		if isError {
+			s.noteRefusal(tool, r.message())
 			return nil, &ToolError{Server: s.server.Name, Tool: tool, Message: r.message(), Result: r}
 		}
 		return r, nil
@@ -108,6 +111,17 @@ func (s *session) call(ctx context.Context, tool string, args json.RawMessage, o
 		s.suspect()
 	}
 	return nil, s.callError(ctx, tool, x, err)
+}
+
+// noteRefusal tells operators, once for each process, that a confined server met its bounds.
+func (s *session) noteRefusal(tool, message string) {
+	if s.child == nil || s.child.Refused() == "" || !child.SaysRefused(message) {
+		return
+	}
+	s.onceRefused.Do(func() {
+		s.log.Warn("a tool failed because the system refused something to its server, which is confined; "+
+			"the record has the server's words", "server", s.server.Name, "tool", tool, "confined", s.child.Refused())
+	})
 }
 
 // read fetches a resource.

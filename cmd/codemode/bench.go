@@ -13,8 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/cmd/codemode/confined"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/guest/quickjs"
 	"github.com/codemode-project/codemode/internal/bench"
 	"github.com/codemode-project/codemode/internal/replace"
@@ -28,7 +31,7 @@ func newBench(s cli.Streams) *cobra.Command {
 
 func newBenchIsolation(s cli.Streams) *cobra.Command {
 	var dir, format, filter, shard, out string
-	var once, session, verbose bool
+	var once, session, verbose, confine bool
 	cmd := &cobra.Command{
 		Use:   "isolation",
 		Short: "Run the attack suite against this build",
@@ -86,9 +89,15 @@ written, 130 if interrupted. --out changes its file only when the report is comp
 			if err != nil {
 				return cli.UsageError(err)
 			}
+			worker := s.Worker
+			if confine {
+				if worker, err = enterConfinement(worker, dir, out); err != nil {
+					return cli.UsageError(err)
+				}
+			}
 			bar := newBar(s.Err)
 			report, err := bench.Isolation(cmd.Context(), bench.IsolationOptions{
-				Wasm: quickjs.Wasm(), CacheDir: launch.CacheDir(), Worker: s.Worker,
+				Wasm: quickjs.Wasm(), CacheDir: launch.CacheDir(), Worker: worker,
 				Once: once, Session: session, Progress: bar.show,
 			}, suite)
 			bar.clear()
@@ -106,9 +115,40 @@ written, 130 if interrupted. --out changes its file only when the report is comp
 	cmd.Flags().BoolVar(&session, "session", false, "run each program in a session of its own, and look for leaks")
 	cmd.Flags().StringVar(&shard, "shard", "",
 		"only one part of the cases: 2/3 is the second of three disjoint parts")
+	cmd.Flags().BoolVar(&confine, "confine", false, "run the suite with the rights of codemode serve --confine (Linux)")
 	cmd.Flags().StringVar(&out, "out", "", "write the complete report to this file instead of standard output")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "list every case")
 	return cmd
+}
+
+// enterConfinement replaces this process by one that is confined as "serve --confine" is, and may also read the suite
+// and write the report. There it returns the command of the workers.
+func enterConfinement(worker []string, suite, report string) ([]string, error) {
+	p, err := confined.Current()
+	if p != nil || err != nil {
+		return p.Worker(worker), err
+	}
+	folders := &config.Confine{}
+	if suite != "" {
+		path, err := filepath.Abs(suite)
+		if err != nil {
+			return nil, err
+		}
+		folders.Read = append(folders.Read, path)
+	}
+	if report != "" {
+		path, err := filepath.Abs(filepath.Dir(report))
+		if err != nil {
+			return nil, err
+		}
+		folders.Write = append(folders.Write, path)
+	}
+	rules, err := confined.Own(codemode.Options{CacheDir: launch.CacheDir(), Env: os.LookupEnv},
+		&config.Config{Confine: folders})
+	if err != nil {
+		return nil, err
+	}
+	return nil, confined.Enter(rules)
 }
 
 // writeReport prints a report, or puts it into a file when it is complete.

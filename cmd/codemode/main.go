@@ -44,9 +44,13 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/serve"
 	"github.com/codemode-project/codemode/cmd/codemode/sessionscmd"
 	"github.com/codemode-project/codemode/cmd/codemode/setup"
+	"github.com/codemode-project/codemode/internal/confine"
 )
 
 func main() {
+	if code, ok := confine.Main(os.Args, os.Environ(), os.Stderr); ok {
+		os.Exit(code)
+	}
 	if len(os.Args) == 2 && os.Args[1] == readPrograms {
 		if err := analysis.Work(os.Stdin, os.Stdout); err != nil {
 			os.Exit(cli.ExitInternal)

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -22,12 +23,15 @@ import (
 const asCommand = "CODEMODE_TEST_AS"
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == readPrograms {
+	if len(os.Args) == 2 && os.Args[1] == readPrograms || len(os.Args) > 3 && strings.HasPrefix(os.Args[1], "confined") {
 		main()
 	}
 	switch os.Getenv(asCommand) {
 	case "codemode":
 		main()
+	case "prober":
+		serveProber()
+		os.Exit(0)
 	case "upstream":
 		serveTestUpstream()
 		os.Exit(0)

@@ -22,6 +22,7 @@ var meaningless = map[string]bool{
 var narrowing = []string{
 	"disabled", "enabled", "includeTools", "enabled_tools", "enabledTools", "tools",
 	"excludeTools", "disabled_tools", "disabledTools",
+	"confine",
 }
 
 // starting are the keys that say how to reach a server. An entry needs one of them.

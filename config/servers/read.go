@@ -104,12 +104,16 @@ func (e *entry) server() Server {
 		s.Env = e.variables()
 		s.Dir = e.Expand(e.text("cwd"))
 		s.EnvFile = e.Expand(e.text("envFile"))
+		s.Confine = e.confinement()
 	case HTTP, SSE:
 		e.at("url", e.value)
 		s.URL = e.Expand(e.oneOf("httpUrl", "url", "serverUrl"))
 		s.Headers = e.headers()
 		s.OAuth = e.oauth()
 		e.address(&s)
+		if e.confinement(); e.has("confine") {
+			e.doubt("confine", `"confine" has no effect: codemode starts no process for this server`)
+		}
 	default: // check the keys of both all the same
 		e.list("args")
 		e.variables()
@@ -117,6 +121,7 @@ func (e *entry) server() Server {
 		e.text("envFile")
 		e.headers()
 		e.oauth()
+		e.confinement()
 	}
 	s.Disabled = e.flag("disabled")
 	if e.has("enabled") && !e.flag("enabled") {
@@ -147,7 +152,7 @@ func (e *entry) withoutEffect() {
 	for _, key := range []string{"sandbox", "sandboxEnabled"} {
 		e.used[key] = true
 		if e.has(key) && !sandboxed {
-			e.doubt(key, `"sandbox" has no effect: codemode does not confine the server's process`)
+			e.doubt(key, `"sandbox" has no effect: "confine" says what the server's process may reach, under codemode serve --confine`)
 			sandboxed = true
 		}
 	}

@@ -61,16 +61,21 @@ type Command struct {
 	Args []string
 	Dir  string            // "" is our working directory
 	Env  map[string]string // the whole environment
+
+	// Refused explains the errors of a process that may do less than this one: it is added to the reason of its end if
+	// the process says that the system refused something. "" adds nothing.
+	Refused string
 }
 
 // A Process is one child process.
 type Process struct {
-	cmd    *exec.Cmd
-	mark   string // see killStrays; may be ""
-	guard  *guard
-	stdin  *os.File
-	stdout *os.File
-	stderr tail
+	cmd     *exec.Cmd
+	mark    string // see killStrays; may be ""
+	guard   *guard
+	refused string // see Command
+	stdin   *os.File
+	stdout  *os.File
+	stderr  tail
 
 	turn   chan struct{} // capacity 1; full while Send writes
 	closed chan struct{} // closed by Close
@@ -93,7 +98,7 @@ func (s *Starter) Start(c Command) (*Process, error) {
 		return nil, err
 	}
 	p := &Process{
-		guard: s.guard, mark: s.guard.newMark(),
+		guard: s.guard, mark: s.guard.newMark(), refused: c.Refused,
 		turn: make(chan struct{}, 1), closed: make(chan struct{}), exited: make(chan struct{}),
 		gone: make(chan struct{}), hard: make(chan struct{}), stdoutDone: make(chan struct{}),
 	}
@@ -244,8 +249,26 @@ func (p *Process) WithLastLine(err error) error {
 	if len(last) > 300 {
 		last = strings.ToValidUTF8(last[:300], "") + "…"
 	}
-	return fmt.Errorf("%w; it last wrote: %s", err, last)
+	err = fmt.Errorf("%w; it last wrote: %s", err, last)
+	if end, _ := p.stderr.end(); p.refused != "" && SaysRefused(end) {
+		err = fmt.Errorf("%w (%s)", err, p.refused)
+	}
+	return err
 }
+
+// SaysRefused reports whether a text of a program says that the system refused it something.
+func SaysRefused(text string) bool {
+	text = strings.ToLower(text)
+	for _, words := range []string{"permission denied", "operation not permitted", "eacces", "eperm"} {
+		if strings.Contains(text, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// Refused is the explanation of [Command].
+func (p *Process) Refused() string { return p.refused }
 
 // Stderr returns the end of the standard error, and the length of all of it.
 func (p *Process) Stderr() (end string, bytes int64) { return p.stderr.end() }

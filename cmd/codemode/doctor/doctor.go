@@ -61,7 +61,7 @@ notifications.`,
 
 // A finding is the outcome of one check.
 type finding struct {
-	// configuration, permissions, record, server, profile, client, sandbox, cache, approvals, notifications
+	// configuration, permissions, record, server, profile, client, sandbox, confine, cache, approvals, notifications
 	Check   string `json:"check"`
 	Subject string `json:"subject"` // the checked thing
 	Level   string `json:"level"`   // ok, warning or failure
@@ -137,6 +137,7 @@ func examine(ctx context.Context, s cli.Streams, set *launch.Settings, w *wanted
 			if w.notify {
 				d.notifications(e)
 			}
+			d.confinement(set, e)
 			if err := launch.Close(ctx, e); err != nil {
 				d.fail(cli.ExitInternal, "server", "all", "", "stopping the servers: %v", err)
 			}

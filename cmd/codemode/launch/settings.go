@@ -27,6 +27,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/cmd/codemode/confined"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/config/variables"
@@ -46,6 +47,7 @@ type Settings struct {
 	Record   bool                // record the runs
 	Channels []approvals.Channel // channels to people for every run
 	TakeOver bool                // continue runs whose processes have ended
+	Confined *confined.Process   // what this process may do; nil if it is not confined
 	Observer recorder.Observer   // of the record
 
 	Trace func(*call.Call) map[string]any // what servers get about the trace of a call
@@ -128,6 +130,10 @@ func (s *Settings) Options(worker []string, log *slog.Logger) (codemode.Options,
 			return o, cli.UsageError(err) // a call that codemode cannot record does not happen
 		}
 		o.RecordDir = o.StateDir
+	}
+	if p := s.Confined; p != nil {
+		p.Options, p.Log = o, log
+		o.Worker, o.Confine = p.Worker(worker), p.Server
 	}
 	return o, nil
 }

@@ -65,7 +65,13 @@ docs/serving.md says more.
 A session that a person creates on the page for a role (cms_...) narrows what runs in it, as
 the overlays for that role say, in every process with the same store. --session or the
 variable ` + SessionVariable + ` puts all clients of this process into the session, and the
-HTTP header Codemode-Session puts the client that sends it.`,
+HTTP header Codemode-Session puts the client that sends it.
+
+With --confine, or "confine": true in the configuration, codemode starts itself again with the
+rights that it needs and no others: it reads its configuration and the system's programs, and
+writes its state, cache and temporary files. Each server in mcpServers gets a part of that,
+which the key "confine" of its entry extends. A configuration that needs more later needs a
+restart. docs/security.md says what holds, and codemode doctor tries it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("grace") {
@@ -75,6 +81,9 @@ HTTP header Codemode-Session puts the client that sends it.`,
 				o.delay = &delay
 			}
 			o.session = cmp.Or(o.session, os.Getenv(SessionVariable))
+			if err := o.enterConfinement(); err != nil {
+				return err
+			}
 			return serve(cmd.Context(), s, &o)
 		},
 	}
@@ -98,6 +107,9 @@ func (o *options) flags(cmd *cobra.Command, grace, delay *time.Duration) {
 		"as before, over HTTP, so that a load balancer notices; by default http.shutdownDelay of the configuration")
 	cmd.Flags().StringVar(&o.figures, "diagnostics", "", "serve /metrics for Prometheus, /livez and /readyz at this "+
 		"address, such as 127.0.0.1:9464; over HTTP by default diagnostics of the configuration")
+	cmd.Flags().StringVar(&o.confine, "confine", "", "give up the rights that are not needed, and give servers what their "+
+		"entries allow (Linux): on, or best-effort where the system cannot do all of it")
+	cmd.Flags().Lookup("confine").NoOptDefVal = "on"
 	cmd.Flags().StringVar(&o.page, "console", "", "serve the page where people answer at this address, such as "+
 		"127.0.0.1:7391; with --http it is at /console without this flag")
 }
@@ -108,6 +120,7 @@ type options struct {
 	session string
 	address string         // of HTTP; "" is over stdio
 	page    string         // address of the page
+	confine string         // "" leaves it to the configuration
 	grace   *time.Duration // nil leaves it to the configuration
 	delay   *time.Duration // likewise
 	figures string         // address of the diagnostics

@@ -1,0 +1,455 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/internal/confine"
+	"github.com/codemode-project/codemode/internal/pgtest"
+	"github.com/codemode-project/codemode/internal/testwait"
+)
+
+// A confinedHouse is a codemode with --confine, with its folders.
+type confinedHouse struct {
+	t                          *testing.T
+	dir                        string // of everything
+	home, config, state, files string
+	temp                       string // of codemode, which it may write
+	served                     *served
+	client                     *mcp.ClientSession
+}
+
+func needConfinement(t *testing.T) {
+	t.Helper()
+	if missing := confine.Missing(); len(missing) > 0 {
+		t.Skip("this system cannot confine: ", missing)
+	}
+}
+
+func newConfinedHouse(t *testing.T) *confinedHouse {
+	t.Helper()
+	needConfinement(t)
+	endToEnd(t)
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &confinedHouse{t: t, dir: dir}
+	for name, to := range map[string]*string{"home": &h.home, "state": &h.state, "files": &h.files, "config": &h.config,
+		"temp": &h.temp} {
+		*to = filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Join(*to, ".ssh"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.config = filepath.Join(h.config, "codemode.json")
+	write(t, filepath.Join(h.home, ".ssh", "id"), "secret")
+	write(t, filepath.Join(h.files, "a"), "a")
+	return h
+}
+
+// configure writes a configuration; servers has the entries of probers, without how they are started.
+func (h *confinedHouse) configure(more map[string]any, servers map[string]map[string]any) {
+	h.t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for _, entry := range servers {
+		env := map[string]string{asCommand: "prober"}
+		if other, ok := entry["env"].(map[string]string); ok {
+			for name, value := range other {
+				env[name] = value
+			}
+		}
+		entry["command"], entry["env"] = self, env
+	}
+	file := map[string]any{"mcpServers": servers}
+	for key, value := range more {
+		file[key] = value
+	}
+	text, err := json.Marshal(file)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	write(h.t, h.config, string(text))
+}
+
+// serve starts it over HTTP and connects a client.
+func (h *confinedHouse) serve(flags ...string) {
+	h.t.Helper()
+	environment := []string{"HOME=" + h.home, "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=", "TMPDIR=" + h.temp}
+	h.served = serveOverHTTP(h.t, "0", environment,
+		append([]string{"--config", h.config, "--state", h.state}, flags...)...)
+	var err error
+	if h.client, err = h.served.connect("2025-11-25", "", nil); err != nil {
+		h.t.Fatalf("%v\n%s", err, h.served.log)
+	}
+}
+
+// try has a prober try something and returns "done", or what the system said.
+func (h *confinedHouse) try(server, what string) string {
+	h.t.Helper()
+	return callText(h.t, h.client, fmt.Sprintf(
+		"try { return await codemode[%q].try({what: %q}) } catch (e) { return String(e.message ?? e) }", server, what))
+}
+
+func (h *confinedHouse) check(server, what, want string) {
+	h.t.Helper()
+	if got := h.try(server, what); !strings.Contains(strings.SplitN(got, "\n", 2)[0], want) {
+		h.t.Errorf("%s: %s: got %q, want %q", server, what, got, want)
+	}
+}
+
+// A server reaches what its entry names and the network, and nothing of codemode, of the home folder or of others. What
+// its entry says extends that.
+func TestConfinedServers(t *testing.T) {
+	h := newConfinedHouse(t)
+	other := filepath.Join(h.dir, "other")
+	if err := os.Mkdir(other, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(other, "b"), "b")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	port := listener.Addr().(*net.TCPAddr).Port
+	h.configure(nil, map[string]map[string]any{
+		"plain":  {"args": []string{h.files}},
+		"closed": {"confine": map[string]any{"network": false, "read": []string{other}}},
+		"ports":  {"confine": map[string]any{"network": []int{port}, "write": []string{other}}},
+		"open":   {"confine": map[string]any{"network": true, "unix": true}},
+		"same":   {"args": []string{h.files}, "confine": false},
+	})
+	h.serve("--confine")
+	const no, done = "permission denied", "done"
+	tcp := "tcp " + listener.Addr().String()
+	for _, tt := range []struct{ server, what, want string }{
+		{"plain", "read " + h.files + "/a", done}, {"plain", "write " + h.files + "/new", done}, {"plain", "temp", done},
+		{"plain", "read " + h.home + "/.ssh/id", no}, {"plain", "write " + h.home + "/.profile", no},
+		{"plain", "write " + h.home + "/.npmrc", no}, {"plain", "read " + h.config, no}, {"plain", "write " + h.config, no},
+		{"plain", "write " + filepath.Dir(h.config) + "/overlays.json", no},
+		{"plain", "read " + h.state + "/record.key", no}, {"plain", "read " + h.state + "/codemode.db", no},
+		{"plain", "write " + h.state + "/codemode.db", no}, {"plain", "socket " + h.state + "/approvals", no},
+		{"plain", "read " + other + "/b", no}, {"plain", "write " + h.dir + "/x", no}, {"plain", "write /usr/x", no},
+		{"plain", "read /etc/shadow", no}, {"plain", "read /etc/passwd", done},
+		{"plain", "read /etc/codemode/managed.json", "no such"},
+		{"plain", "signal", "operation not permitted"}, {"plain", "environment", no}, {"plain", "memory", no},
+		{"plain", tcp, done}, {"plain", "listen", no},
+		{"closed", tcp, no}, {"closed", "read " + other + "/b", done}, {"closed", "write " + other + "/b", no},
+		{"closed", "read " + h.files + "/a", no},
+		{"ports", tcp, done}, {"ports", "tcp 127.0.0.1:1", no}, {"ports", "write " + other + "/c", done},
+		{"open", tcp, done}, {"open", "listen", done}, {"open", "read " + h.state + "/record.key", no},
+		{"open", "signal", "operation not permitted"},
+		// It has what codemode has, which is not the home folder.
+		{"same", "read " + h.files + "/a", done}, {"same", "read " + h.home + "/.ssh/id", no},
+		{"same", "write " + h.config, no},
+	} {
+		h.check(tt.server, tt.what, tt.want)
+	}
+	log := h.served.log.String()
+	for _, want := range []string{"a server starts confined",
+		"writes " + h.files + ", " + h.home + "/.cache/codemode-servers/plain-",
+		`the system refused something to its server`, `the key \"confine\" of its entry in mcpServers gives it more`} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log does not say %q:\n%s", want, log)
+		}
+	}
+	if strings.Contains(log, "no worker can read programs") {
+		t.Errorf("programs are read without a worker:\n%s", log)
+	}
+	h.client.Close()
+	h.served.end()
+	var out, problems bytes.Buffer
+	streams := cli.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}
+	if code := runMain(t, streams, "audit", "verify", "--state", h.state, "--config", h.config); code != 0 {
+		t.Errorf("the record: exit code %d\n%s%s", code, &out, &problems)
+	}
+}
+
+// A confined codemode follows its configuration, restarts its servers, and says for which server it has to be restarted
+// itself.
+func TestConfinedReload(t *testing.T) {
+	h := newConfinedHouse(t)
+	h.configure(nil, map[string]map[string]any{"a": {"args": []string{h.files}}})
+	h.serve("--confine")
+	h.check("a", "read "+h.files+"/a", "done")
+	h.try("a", "end")
+	h.check("a", "read "+h.files+"/a", "done")
+	h.check("a", "read "+h.config, "permission denied")
+
+	later := filepath.Join(h.dir, "later")
+	if err := os.Mkdir(later, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	h.configure(nil, map[string]map[string]any{
+		"b": {"args": []string{h.files}}, "c": {"args": []string{later}},
+		"d": {"confine": map[string]any{"read": []string{h.state}}},
+	})
+	if !testwait.Holds(func() bool { return strings.Contains(h.try("b", "read "+h.files+"/a"), "done") }) {
+		t.Fatalf("the new configuration is not followed:\n%s", h.served.log)
+	}
+	for _, tt := range []struct{ server, why string }{
+		{"c", "restart codemode"}, {"d", "its confine.read is refused"},
+	} {
+		if !testwait.Holds(func() bool { h.try(tt.server, "temp"); return strings.Contains(h.served.log.String(), tt.why) }) {
+			t.Errorf("%s: the log does not say %q:\n%s", tt.server, tt.why, h.served.log)
+		}
+	}
+	h.served.end()
+}
+
+// A server that ends because the system refused it something is not a riddle.
+func TestConfinedFailuresAreExplained(t *testing.T) {
+	h := newConfinedHouse(t)
+	secret := filepath.Join(h.home, ".ssh", "id")
+	h.configure(map[string]any{"confine": true}, map[string]map[string]any{
+		"a": {"env": map[string]string{"CODEMODE_TEST_NEEDS": secret}},
+		"b": {"args": []string{h.home}},
+	})
+	h.serve()
+	h.try("a", "temp")
+	h.check("b", "read "+secret, "permission denied")
+	for _, want := range []string{
+		"cannot start: open " + secret + ": permission denied (codemode confines it: it reads and executes the system's",
+		"it does not get " + h.home + " of its args: it holds much else",
+		"it does not get " + h.home + "/.ssh of its env CODEMODE_TEST_NEEDS: it is hidden in the home folder",
+	} {
+		if log := h.served.log.String(); !strings.Contains(log, want) {
+			t.Errorf("the log does not say %q:\n%s", want, log)
+		}
+	}
+	h.served.end()
+}
+
+func TestConfinementThatIsRefused(t *testing.T) {
+	h := newConfinedHouse(t)
+	run := func(environment []string, args ...string) (int, string) {
+		cmd := command(t, append([]string{"serve", "--config", h.config, "--state", h.state}, args...)...)
+		cmd.Env = append(append(cmd.Env, "HOME="+h.home), environment...)
+		out, _ := cmd.CombinedOutput() // its exit code says it
+		return cmd.ProcessState.ExitCode(), string(out)
+	}
+	for _, tt := range []struct {
+		name        string
+		config      string
+		environment []string
+		args        []string
+		want        string
+	}{
+		{"another word", `{}`, nil, []string{"--confine=maybe"}, "it is on or best-effort"},
+		{"a broken configuration", `{"confine": "yes"}`, nil, nil, `"confine" is "yes"`},
+		{"the state for a server", `{"mcpServers": {"a": {"command": "true", "confine": {"write": [` +
+			strconv.Quote(h.state) + `]}}}}`, nil, []string{"--confine"}, "its confine.write is refused"},
+		{"the home folder for a server, with the configuration of this user in it",
+			`{"mcpServers": {"a": {"command": "true", "confine": {"read": ["/"]}}}}`, nil, []string{"--confine"},
+			"its confine.read is refused"},
+		{"a variable that says so", `{}`, []string{"CODEMODE_CONFINED={}"}, nil, "this process is not confined"},
+		{"a variable of somebody else", `{}`, []string{"CODEMODE_CONFINED=1"}, nil, "CODEMODE_CONFINED"},
+	} {
+		write(t, h.config, tt.config)
+		if code, out := run(tt.environment, tt.args...); code != cli.ExitUsage || !strings.Contains(out, tt.want) {
+			t.Errorf("%s: exit code %d, %s", tt.name, code, out)
+		}
+	}
+}
+
+// The store of a fleet is reached over its socket and over TCP.
+func TestConfinedWithPostgreSQL(t *testing.T) {
+	needConfinement(t)
+	server := pgtest.Start(t)
+	socket, err := url.Parse(server.URL("one"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	overTCP, err := url.Parse(server.URL("two"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	query := overTCP.Query()
+	files, err := filepath.Glob(filepath.Join(query.Get("host"), ".s.PGSQL.*[0-9]"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("the server has the sockets %q, %v", files, err)
+	}
+	overTCP.Host = forward(t, files[0])
+	query.Del("host")
+	query.Set("sslmode", "disable")
+	overTCP.RawQuery = query.Encode()
+	for _, database := range []*url.URL{socket, overTCP} {
+		h := newConfinedHouse(t)
+		if err := os.Chmod(filepath.Dir(files[0]), 0o755); err != nil { // it may belong to another user
+			t.Fatal(err)
+		}
+		h.configure(map[string]any{"store": database.String()}, map[string]map[string]any{"a": {"args": []string{h.files}}})
+		h.serve("--confine")
+		h.check("a", "read "+h.files+"/a", "done")
+		h.check("a", "socket "+filepath.Dir(files[0]), "permission denied")
+		h.check("a", "unix "+files[0], "permission denied")
+		h.served.end()
+	}
+}
+
+// forward listens on TCP for connections to a Unix socket.
+func forward(t *testing.T, socket string) (address string) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			from, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			to, err := net.Dial("unix", socket)
+			if err != nil {
+				from.Close()
+				continue
+			}
+			go func() { _, _ = io.Copy(to, from); to.Close() }()
+			go func() { _, _ = io.Copy(from, to); from.Close() }()
+		}
+	}()
+	return listener.Addr().String()
+}
+
+// The page is served.
+func TestTheConfinedPage(t *testing.T) {
+	h := newConfinedHouse(t)
+	h.configure(nil, map[string]map[string]any{})
+	h.serve("--confine")
+	r, err := http.Get(strings.TrimSuffix(h.served.url, "/mcp") + "/console/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Body.Close()
+	if r.StatusCode != http.StatusUnauthorized { // without a login
+		t.Errorf("the page: %s", r.Status)
+	}
+	h.served.end()
+}
+
+// exam runs the attacks and returns how each ended.
+func exam(t *testing.T, args ...string) map[string]string {
+	t.Helper()
+	endToEnd(t)
+	cmd := command(t, append([]string{"bench", "isolation", "--once", "--format", "json"}, args...)...)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var report struct {
+		Cases []struct {
+			File    string
+			Outcome string
+			OK      bool
+		}
+	}
+	if err := json.Unmarshal(out, &report); err != nil {
+		t.Fatal(err)
+	}
+	outcomes := map[string]string{}
+	for _, c := range report.Cases {
+		outcomes[c.File] = fmt.Sprint(c.Outcome, " ", c.OK)
+	}
+	if len(outcomes) == 0 {
+		t.Fatalf("no cases in %s", out)
+	}
+	return outcomes
+}
+
+// TestConfinedExam: the attacks end inside as they do outside. With CODEMODE_LONG=1 all of them.
+func TestConfinedExam(t *testing.T) {
+	needConfinement(t)
+	part := []string{"--filter", "b0[1-5]*"}
+	if os.Getenv("CODEMODE_LONG") != "" {
+		part = nil
+	}
+	outside, inside := exam(t, part...), exam(t, append(part, "--confine")...)
+	if diff := cmp.Diff(outside, inside); diff != "" {
+		t.Error(diff)
+	}
+	t.Logf("%d attacks", len(inside))
+}
+
+// Real servers work with what their entries name.
+func TestConfinedNPMServers(t *testing.T) {
+	h := newConfinedHouse(t)
+	bin := filepath.Join(npmDir(t), "node_modules", ".bin")
+	command := func(name string) string { return filepath.Join(bin, name) }
+	text, err := json.Marshal(map[string]any{"confine": true, "mcpServers": map[string]any{
+		"everything": map[string]any{"command": command("mcp-server-everything"), "args": []string{"stdio"},
+			"confine": map[string]any{"network": false}},
+		"filesystem": map[string]any{"command": command("mcp-server-filesystem"), "args": []string{h.files}},
+		"npx": map[string]any{"command": "npx",
+			"args": []string{"--offline", command("mcp-server-filesystem"), h.files}},
+		"memory": map[string]any{"command": command("mcp-server-memory"),
+			"env": map[string]string{"MEMORY_FILE_PATH": filepath.Join(h.files, "memory.json")}},
+		"git": map[string]any{"command": command("git-mcp-server"),
+			"env": map[string]string{"GIT_BASE_DIR": h.files, "LOGS_DIR": filepath.Join(h.files, "logs")}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, h.config, string(text))
+	h.serve()
+	got := callText(t, h.client, fmt.Sprintf(`
+		const dir = %q;
+		await codemode.filesystem__write_file({path: dir + "/a.md", content: "ship it"});
+		const echo = await codemode.everything__echo({message: "hello"});
+		await codemode.memory__create_entities({entities: [{name: "n", entityType: "t", observations: ["o"]}]});
+		const graph = await codemode.memory__read_graph({});
+		await codemode.git__git_init({path: dir});
+		const status = JSON.stringify(await codemode.git__git_status({path: dir}));
+		const npx = await codemode.npx__read_text_file({path: dir + "/a.md"});
+		let outside = "";
+		try { await codemode.filesystem__read_text_file({path: %q}) } catch (e) { outside = e.message }
+		return [echo, graph.entities[0].name, status.includes("a.md"), npx.content, outside !== ""].join()`,
+		h.files, h.config))
+	if want := "\"Echo: hello,n,true,ship it,true\""; !strings.HasPrefix(got, want) {
+		t.Errorf("got %s, want %s\n%s", got, want, h.served.log)
+	}
+	h.served.end()
+}
+
+// The doctor tries what holds, and says what each server would reach.
+func TestTheDoctorOfConfinement(t *testing.T) {
+	h := newConfinedHouse(t)
+	h.configure(map[string]any{"confine": true}, map[string]map[string]any{"a": {"args": []string{h.files}}})
+	cmd := command(t, "doctor", "--config", h.config, "--state", h.state, "--project", "none")
+	cmd.Env = append(cmd.Env, "HOME="+h.home)
+	out, err := cmd.CombinedOutput()
+	for _, want := range []string{
+		"ok       confine this system: a confined process was stopped at changes, files, ports, privileges, signals, " +
+			"sockets\n",
+		"ok       confine a: it reads and executes the system's programs and ", "; writes " + h.files,
+	} {
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%v: it does not say %q:\n%s", err, want, out)
+		}
+	}
+	write(t, h.config, `{"confine": true, "mcpServers": {"a": {"command": "true", "confine": {"read": [`+
+		strconv.Quote(h.config)+`]}}}}`)
+	cmd = command(t, "doctor", "--config", h.config, "--state", h.state, "--project", "none")
+	cmd.Env = append(cmd.Env, "HOME="+h.home)
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "its confine.read is refused") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
