@@ -136,11 +136,11 @@ func TestSessionsAreOnThePage(t *testing.T) {
 		}
 	}
 	page := has("/sessions", `aria-current="page">Sessions`, "/sessions/"+id+`">work</a>`, "careful",
-		`Versions">3</td>`, "9 KiB",
+		`Versions">3</td>`, "10 KiB",
 		`<span class="state open">waits for a person</span> <a href="`, "/run/r_waits")
 	lacks(page, "secret-of-carl", "of-nobody")
 	page = has("/sessions/"+id, "Session work", "<code>rates</code>", "<code>Map</code>", "<code>next</code>", "function",
-		"/run/r_work3", "left by program.ts", "3 KiB", "/fork?version=3", "/rollback?version=2", "/delete")
+		"/run/r_work3", "left by program.ts", "4 KiB", "/fork?version=3", "/rollback?version=2", "/delete")
 	lacks(page, "__helper", "/rollback?version=3")
 	page = has("/sessions/"+busy, "It declares nothing", "when its program has ended", "/run/r_waits")
 	lacks(page, "/delete", "/rollback")
