@@ -48,9 +48,9 @@ func TestWindows(t *testing.T) {
 				charge("anna", false)
 				most = 1
 				charge("bert", false)
-				time.Sleep(window*2/3 - 1)
+				time.Sleep(window*2/3 - time.Nanosecond)
 				charge("anna", false)
-				time.Sleep(1)
+				time.Sleep(time.Nanosecond)
 				charge("anna", true)
 				time.Sleep(10 * window)
 				charge("anna", true)
