@@ -95,9 +95,11 @@ func (p *part) refusal() error {
 }
 
 // Full returns the error of Charge, as far as it is known already. It counts nothing.
-func (k *Keeper) Full(c *call.Charge) error {
-	now := time.Now()
-	for _, p := range k.parts(c, now, false) {
+func (k *Keeper) Full(c *call.Charge) error { return k.known(k.parts(c, time.Now(), false)) }
+
+// known returns the error for a part that is known to have no room.
+func (k *Keeper) known(all []part) error {
+	for _, p := range all {
 		if p.n > p.window.Most || k.full.has(&p) {
 			return p.refusal()
 		}
@@ -108,11 +110,12 @@ func (k *Keeper) Full(c *call.Charge) error {
 // Charge counts a call that is about to be sent. After an error nothing is counted: [*hostfns.LimitError] says that the
 // call does not fit, and any other error that it cannot be counted.
 func (k *Keeper) Charge(ctx context.Context, c *call.Charge) error {
-	if err := k.Full(c); err != nil {
+	parts := k.parts(c, time.Now(), false)
+	if err := k.known(parts); err != nil {
 		return err
 	}
 	var all []part
-	for _, p := range k.parts(c, time.Now(), false) {
+	for _, p := range parts {
 		if p.n > 0 {
 			all = append(all, p)
 		}
