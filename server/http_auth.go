@@ -54,6 +54,9 @@ func (h *HTTP) identify(r *http.Request, c *httpConfig, in *httpRequest) *oauth.
 		if no, refused := errors.AsType[*oauth.Refusal](err); refused {
 			return no
 		}
+		if err != nil { // whatever it is, nobody is known by this token
+			return refusal("", http.StatusServiceUnavailable, "issuer_unreachable", "the token cannot be checked now")
+		}
 		in.caller = caller{principal: who.Principal, reach: reach{names: who.Profiles}}
 		in.holder, in.fingerprint = who, "" // that of the next token of the same holder is another one
 	case known == nil:
