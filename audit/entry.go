@@ -26,6 +26,7 @@ const (
 	Refused = "refused" // decided, and nothing was sent
 	Running = "running" // about to be sent; for a run: begun
 	Parked  = "parked"  // the run waits for a person, and holds no thread
+	Resumed = "resumed" // another process goes on with the run
 
 	OK      = "ok"
 	Failed  = "error"

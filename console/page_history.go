@@ -47,9 +47,6 @@ func (c *Console) entries(ctx context.Context, s *session, q store.Query) ([]*au
 	return all, nil
 }
 
-// resumed is the state of a run that another process took over.
-const resumed = "resumed"
-
 // A row is an entry in a table.
 type row struct {
 	*audit.Entry
@@ -69,7 +66,7 @@ func rowOf(e *audit.Entry) row {
 		x.Class = "bad"
 	case audit.OK, audit.Allowed, "admitted":
 		x.Class = "good"
-	case audit.Running, audit.Pending, audit.Parked, resumed:
+	case audit.Running, audit.Pending, audit.Parked, audit.Resumed:
 		x.Class = "open"
 	default:
 		if x.Class = "bad"; e.Kind == audit.Policy || e.Kind == audit.Notice || e.Kind == audit.Grant ||

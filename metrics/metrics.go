@@ -154,9 +154,6 @@ func (m *Metrics) call(e *audit.Entry) {
 	}
 }
 
-// resumed is the state of a run of another process that this one went on with, in package runs.
-const resumed = "resumed"
-
 func (m *Metrics) run(e *audit.Entry) {
 	profile := m.profile(e)
 	switch e.State {
@@ -169,7 +166,7 @@ func (m *Metrics) run(e *audit.Entry) {
 		if e.MS > 0 {
 			m.runSeconds.WithLabelValues(profile).Observe(e.MS / 1000)
 		}
-	case resumed:
+	case audit.Resumed:
 		m.runsResumed.WithLabelValues(profile).Inc()
 	}
 }

@@ -65,7 +65,7 @@ func (e *Executor) recordedEnd(ctx context.Context, db *store.DB, run string) (e
 		return nil, nil
 	}
 	err = audit.Entries(ctx, db, store.Query{Run: run, Kinds: []string{audit.Run}}, func(entry *audit.Entry) error {
-		if entry.State != audit.Running && entry.State != audit.Parked && entry.State != stateResumed {
+		if entry.State != audit.Running && entry.State != audit.Parked && entry.State != audit.Resumed {
 			end = entry
 		}
 		return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/asking"
+	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/sessions"
@@ -22,9 +23,6 @@ import (
 
 // takeOverInterval is how often expired leases are scanned. Answers and process exits are notified immediately.
 const takeOverInterval = 30 * time.Second
-
-// stateResumed is how the record names the state of a run that another process resumed.
-const stateResumed = "resumed"
 
 // TakeOver resumes the runs of processes that have died, until ctx ends.
 func (e *Executor) TakeOver(ctx context.Context) {
@@ -185,7 +183,7 @@ func (e *Executor) resumeRun(ctx context.Context, db *store.DB, run string) {
 		return
 	}
 	x.row, x.kept = row, true
-	e.recordParked(x, stateResumed,
+	e.recordParked(x, audit.Resumed,
 		"a person has answered; another process than the one that started the run resumes it")
 	result, err := x.runResumed(row)
 	_ = x.end(result, err) // for clients that ask, see Ended

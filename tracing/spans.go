@@ -24,9 +24,6 @@ type tracedCall struct {
 	ask  trace.Span // nil unless people are asked
 }
 
-// resumed is the state of a run of another process that this one went on with, in package runs.
-const resumed = "resumed"
-
 // entry traces an entry of the record.
 func (t *Traces) entry(ctx context.Context, e *audit.Entry) {
 	switch e.Kind {
@@ -42,7 +39,7 @@ func (t *Traces) entry(ctx context.Context, e *audit.Entry) {
 	defer t.mu.Unlock()
 	r := t.runs[e.Run]
 	switch {
-	case e.Kind == audit.Run && (e.State == audit.Running || e.State == resumed):
+	case e.Kind == audit.Run && (e.State == audit.Running || e.State == audit.Resumed):
 		t.begin(ctx, e, now)
 	case r == nil: // not traced
 	case e.Kind == audit.Run && e.State == audit.Parked:
@@ -78,8 +75,8 @@ func (t *Traces) begin(ctx context.Context, e *audit.Entry, now time.Time) {
 	ctx, span := t.tracer.Start(ctx, "run "+profile, trace.WithSpanKind(trace.SpanKindServer), trace.WithTimestamp(now),
 		trace.WithAttributes(attribute.String("gen_ai.operation.name", "execute_tool"),
 			attribute.String("codemode.run", e.Run), attribute.String("codemode.profile", e.Profile)))
-	if e.State == resumed {
-		span.AddEvent(resumed, trace.WithTimestamp(now))
+	if e.State == audit.Resumed {
+		span.AddEvent(audit.Resumed, trace.WithTimestamp(now))
 	}
 	t.runs[e.Run] = &run{span: span, ctx: ctx, calls: map[int]*tracedCall{}}
 }

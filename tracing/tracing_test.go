@@ -72,7 +72,7 @@ func TestEveryOrderOfEntries(t *testing.T) {
 // Another process that resumes a run adds to its trace, and the runs of a process are bounded.
 func TestTheTraceOfARun(t *testing.T) {
 	var traced []string
-	for _, state := range []string{audit.Running, resumed} {
+	for _, state := range []string{audit.Running, audit.Resumed} {
 		traces, spans := local()
 		traces.Observer().Entry(t.Context(), &audit.Entry{Kind: audit.Run, State: state, Run: "r1"})
 		traces.Observer().Entry(t.Context(), &audit.Entry{Kind: audit.Call, State: audit.Running, Run: "r1", Call: 1,
