@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"net"
-	"strconv"
 	"time"
 
 	"github.com/codemode-project/codemode/config/notifications"
@@ -119,17 +118,8 @@ func (b *builder) notifications(n strictjson.Value) notifications.Notifications 
 
 // address reads the address of a listener that only this machine can reach.
 func (b *builder) address(n strictjson.Value) string {
-	const hint = `write a port, or an address such as "127.0.0.1:7391"`
-	text, ok := b.Text(n, "the address")
+	text, host, _, ok := b.hostAndPort(n, "127.0.0.1:7391")
 	if !ok {
-		return ""
-	}
-	host, port, err := net.SplitHostPort(text)
-	if err != nil {
-		host, port, err = net.SplitHostPort(net.JoinHostPort("", text))
-	}
-	if number, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || number > 65535 {
-		b.Wrong(n, hint, "%.80q is not an address", text)
 		return ""
 	}
 	if ip := net.ParseIP(host); host != "" && host != "localhost" && !ip.IsLoopback() {

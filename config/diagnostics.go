@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"net"
 	"strconv"
 
@@ -65,18 +66,27 @@ func (b *builder) diagnostics(n strictjson.Value) (d Diagnostics) {
 	return d
 }
 
-// listener reads the address of a listener, and completes it: a port alone is one of this machine.
-func (b *builder) listener(n strictjson.Value) string {
-	text, ok := b.Text(n, "the address")
-	if !ok {
-		return ""
+// hostAndPort reads the address of a listener, as it is written and its parts; the host of a port alone is "". An
+// address such as example is in the hint of a problem.
+func (b *builder) hostAndPort(n strictjson.Value, example string) (text, host, port string, ok bool) {
+	if text, ok = b.Text(n, "the address"); !ok {
+		return "", "", "", false
 	}
 	host, port, err := net.SplitHostPort(text)
 	if err != nil {
 		host, port, err = net.SplitHostPort(net.JoinHostPort("", text))
 	}
 	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil {
-		b.Wrong(n, `write a port, or an address such as "127.0.0.1:9464"`, "%.80q is not an address", text)
+		b.Wrong(n, fmt.Sprintf("write a port, or an address such as %q", example), "%.80q is not an address", text)
+		return "", "", "", false
+	}
+	return text, host, port, true
+}
+
+// listener reads the address of a listener, and completes it: a port alone is one of this machine.
+func (b *builder) listener(n strictjson.Value) string {
+	_, host, port, ok := b.hostAndPort(n, "127.0.0.1:9464")
+	if !ok {
 		return ""
 	}
 	if host == "" {
