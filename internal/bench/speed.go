@@ -60,6 +60,11 @@ type SpeedReport struct {
 		Ratio   float64 `json:"fresh_ratio"` // to a fresh run of it, by turns
 		PutAway float64 `json:"put_away_ms"` // to an image, from it, and the next program
 		Image   float64 `json:"image_kib"`
+
+		Many       int      `json:"many"`        // so many sessions in a process with a record
+		Reopened   float64  `json:"reopened_ms"` // a program in one that was used half of them ago
+		ManyMemory *float64 `json:"many_mib"`    // resident memory of the process with all of them
+		ManyGrowth *float64 `json:"many_growth"` // that, to the memory with a tenth of them
 	} `json:"session"`
 	GCPause  float64 `json:"gc_pause_ms"`  // runtime.GC during eight endless programs: the longest
 	ProbeP99 float64 `json:"probe_p99_ms"` // a plain run beside them
@@ -99,6 +104,7 @@ func Speed(ctx context.Context, o SpeedOptions) (*SpeedReport, error) {
 		{"waiting runs", m.waiting},
 		{"parked runs", m.parked},
 		{"sessions", m.sessions},
+		{"many sessions", m.manySessions},
 		{"garbage collections beside endless programs", m.collections},
 		{"cold start", m.coldStart},
 	}
