@@ -114,7 +114,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	}
 	e := &Engine{hash: o.Hash, maxIdle: o.Idle, turns: newTurns(runtime.GOMAXPROCS(0)), makeRoom: o.MakeRoom}
 	if o.Memory <= 0 {
-		o.Memory = defaultMemory(machineMemory())
+		o.Memory = defaultMemory(MachineMemory())
 	}
 	e.memory = fair.New("memory for programs", o.Memory, maxQueued)
 	e.sessions = fair.New("memory for sessions", o.Memory/sessionsShare, 0)

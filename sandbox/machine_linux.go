@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// machineMemory is how much memory this process may use, in bytes: the machine's, or the limit of its control groups. 0
+// MachineMemory is how much memory this process may use, in bytes: the machine's, or the limit of its control groups. 0
 // means unknown.
-func machineMemory() int64 {
+func MachineMemory() int64 {
 	var has int64
 	var info syscall.Sysinfo_t
 	if syscall.Sysinfo(&info) == nil {

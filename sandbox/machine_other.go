@@ -2,5 +2,5 @@
 
 package sandbox
 
-// machineMemory is unknown on this system.
-func machineMemory() int64 { return 0 }
+// MachineMemory is how much memory this process may use, in bytes: here 0, which means unknown.
+func MachineMemory() int64 { return 0 }

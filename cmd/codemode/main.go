@@ -75,8 +75,11 @@ func collectLater() {
 	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(-1)
 	debug.SetMemoryLimit(min(limit, most))
 	time.AfterFunc(time.Second, func() {
+		if now := debug.SetGCPercent(percent); now != -1 { // a command has chosen meanwhile
+			debug.SetGCPercent(now)
+			return
+		}
 		debug.SetMemoryLimit(limit)
-		debug.SetGCPercent(percent)
 	})
 }
 

@@ -50,6 +50,7 @@ const (
 // serveHTTP serves srv and the page at an address until ctx ends, and then for as long as programs have to finish.
 func serveHTTP(ctx context.Context, o *options, page *page, e *codemode.Evaluator, srv *server.Server,
 	log *slog.Logger) error {
+	collectLess()
 	set, err := e.Config().HTTP(launch.Env)
 	if err != nil {
 		return cli.UsageError(err)
