@@ -30,10 +30,12 @@ var layers = map[string]struct {
 	"analysis/ecmascript": {}, // tokens, syntax tree, scopes
 	"analysis": {ours: []string{"analysis/ecmascript", "internal/strictjson", "internal/visible"},
 		outside: []string{"github.com/evanw/esbuild"}},
-	"config": {ours: []string{"call", "config/issuers", "config/notifications", "config/servers", "config/variables", "internal/replace",
+	"config": {ours: []string{"call", "config/issuers", "config/notifications", "config/servers", "config/signin",
+		"config/variables", "internal/replace",
 		"internal/settings", "internal/strictjson", "internal/typos", "profiles", "profiles/condition", "profiles/pattern"},
 		outside: []string{"github.com/fsnotify/fsnotify"}},
 	"config/issuers": {ours: []string{"internal/settings", "internal/strictjson"}},
+	"config/signin":  {ours: []string{"config/issuers", "config/variables", "internal/settings", "internal/strictjson"}},
 	"config/servers": {ours: []string{"call", "config/variables", "internal/settings", "internal/strictjson",
 		"internal/typos"}},
 	"config/variables": {ours: []string{"internal/settings", "internal/strictjson", "internal/visible"}},
@@ -112,7 +114,7 @@ var layers = map[string]struct {
 		"config/servers", "discovery", "hostfns", "inforce", "inforce/loader", "internal/protect", "notify", "owntools", "preflight", "recorder", "registry", "runs",
 		"runs/feed", "upstream", "upstream/functions"}},
 	"server/limits": {ours: []string{"internal/fair"}, outside: []string{"golang.org/x/sys"}},
-	"server/oauth": {ours: []string{"config/issuers", "internal/strictjson"},
+	"server/oauth": {ours: []string{"config/issuers", "internal/identity", "internal/strictjson"},
 		outside: []string{"github.com/coreos/go-oidc/v3", "github.com/go-jose/go-jose/v4",
 			"github.com/modelcontextprotocol/go-sdk", "golang.org/x/time"}},
 	"server/origins":      {}, // who sends requests to a listener

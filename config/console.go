@@ -2,10 +2,14 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"time"
 
+	"github.com/codemode-project/codemode/config/issuers"
 	"github.com/codemode-project/codemode/config/notifications"
+	"github.com/codemode-project/codemode/config/signin"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
@@ -18,12 +22,14 @@ import (
 //	  "people": {
 //	    "local:anna": { "answersFor": ["ci"] },          // beside herself
 //	    "ben": { "answersFor": ["*"], "rules": false } },
+//	  "signIn": { "name": "acme", "issuer": "https://login.example.com", ... },
 //	  "idle": "30m", "life": "12h" }
 type Console struct {
 	Off        bool
 	Address    string
 	Origin     string
 	People     map[string]Person // by the principals that log in
+	SignIn     *signin.Settings  // at an identity provider; nil lets people in by links alone
 	Idle, Life time.Duration     // of a login; 0 leaves it to the page
 }
 
@@ -49,6 +55,7 @@ func (b *builder) console(n strictjson.Value) (c Console) {
 			settings.Key("address", func(n strictjson.Value) { c.Address = b.address(n) }),
 			settings.Key("origin", func(n strictjson.Value) { c.Origin = b.origin(n, `"origin"`) }),
 			settings.Key("people", func(n strictjson.Value) { c.People = b.people(n) }),
+			settings.Key("signIn", func(n strictjson.Value) { c.SignIn = signin.Read(b.Reader, n) }),
 			settings.Key("idle", func(n strictjson.Value) { c.Idle = b.Duration(n, `"idle"`) }),
 			settings.Key("life", func(n strictjson.Value) { c.Life = b.Duration(n, `"life"`) }),
 		})
@@ -57,6 +64,29 @@ func (b *builder) console(n strictjson.Value) (c Console) {
 			`"console" must be false, a string or an object, this is %s`, n.Kind())
 	}
 	return c
+}
+
+// finishSignIn reports names of people who sign in that others could have too.
+func (b *builder) finishSignIn() {
+	if b.config.Console == nil || b.config.Console.SignIn == nil || len(b.Problems) > 0 {
+		return
+	}
+	var oauth *issuers.Settings
+	var answering, ruling []string
+	if h := b.config.http; h != nil {
+		oauth = h.OAuth
+		for _, t := range h.Tokens {
+			if t.Answers {
+				answering = append(answering, t.Principal)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.config.Console.People)) {
+		if b.config.Console.People[name].Rules {
+			ruling = append(ruling, name)
+		}
+	}
+	b.Problems = append(b.Problems, b.config.Console.SignIn.Conflicts(oauth, answering, ruling)...)
 }
 
 func (b *builder) people(n strictjson.Value) map[string]Person {

@@ -136,6 +136,7 @@ func (b *builder) finish() {
 		b.expose(b.exposeAt)
 	}
 	b.finishScripts()
+	b.finishSignIn()
 	for _, o := range b.writtenOverlays {
 		if o.named.Kind() != strictjson.Missing {
 			b.known(o.named, `"profile"`)

@@ -129,7 +129,7 @@ func (b *reader) oauth(n strictjson.Value) *Settings {
 
 // resource reads the address of /mcp in the one way of writing that clients use too.
 func (b *reader) resource(n strictjson.Value) string {
-	address, u := b.authority(n, `"resource"`)
+	address, u := Address(b.Reader, n, `"resource"`)
 	if u == nil {
 		return address
 	}
@@ -146,8 +146,9 @@ func (b *reader) resource(n strictjson.Value) string {
 	return address
 }
 
-// authority reads the address of a server that tokens are about. Only this machine may do without TLS.
-func (b *reader) authority(n strictjson.Value, what string) (string, *url.URL) {
+// Address reads the address of a server that tokens are about. Only this machine may do without TLS. The URL is nil if
+// there is a problem.
+func Address(b *settings.Reader, n strictjson.Value, what string) (string, *url.URL) {
 	address, ok := b.Text(n, what)
 	if !ok {
 		return "", nil
@@ -178,15 +179,12 @@ func (b *reader) issuers(n strictjson.Value) (all []Issuer) {
 	}
 	b.Unique(n)
 	for name, child := range n.Members() {
-		switch {
-		case len(all) == maxIssuers:
+		if len(all) == maxIssuers {
 			b.WrongKey(child, "remove some", `"issuers" has more than %d entries`, maxIssuers)
 			return all
-		case slices.Contains(strings.Fields(reservedNames), name):
-			b.WrongKey(child, "take another name", "principals that begin with %q are others", name+":")
-		case !issuerName.MatchString(name):
-			b.WrongKey(child, "it has lower case letters, digits and -, and begins the names of principals: acme:anna",
-				"%.40q is not a name for an issuer", name)
+		}
+		if message, hint := CheckName(name); message != "" {
+			b.WrongKey(child, hint, "%s", message)
 		}
 		one := b.issuer(child, name)
 		for _, other := range all {
@@ -203,14 +201,26 @@ func (b *reader) issuers(n strictjson.Value) (all []Issuer) {
 	return all
 }
 
+// CheckName says what is wrong with the name of an issuer; "" is nothing.
+func CheckName(name string) (message, hint string) {
+	switch {
+	case slices.Contains(strings.Fields(reservedNames), name):
+		return fmt.Sprintf("principals that begin with %q are others", name+":"), "take another name"
+	case !issuerName.MatchString(name):
+		return fmt.Sprintf("%.40q is not a name for an issuer", name),
+			"it has lower case letters, digits and -, and begins the names of principals: acme:anna"
+	}
+	return "", ""
+}
+
 func (b *reader) issuer(n strictjson.Value, name string) Issuer {
 	of := Issuer{Name: name, Principal: "sub"}
 	ok := b.Object(n, fmt.Sprintf("the issuer %q", name), []settings.Field{
-		settings.Key("issuer", func(n strictjson.Value) { of.URL, _ = b.authority(n, `"issuer"`) }),
+		settings.Key("issuer", func(n strictjson.Value) { of.URL, _ = Address(b.Reader, n, `"issuer"`) }),
 		settings.Key("claims", func(n strictjson.Value) {
 			b.Object(n, `"claims"`, []settings.Field{
-				settings.Key("principal", func(n strictjson.Value) { of.Principal = b.claim(n, `"principal"`) }),
-				settings.Key("roles", func(n strictjson.Value) { of.Roles = b.claim(n, `"roles"`) }),
+				settings.Key("principal", func(n strictjson.Value) { of.Principal = Claim(b.Reader, n, `"principal"`) }),
+				settings.Key("roles", func(n strictjson.Value) { of.Roles = Claim(b.Reader, n, `"roles"`) }),
 			})
 		}),
 		settings.Key("profiles", func(n strictjson.Value) { of.Profiles = b.access(n) }),
@@ -229,7 +239,8 @@ func (b *reader) issuer(n strictjson.Value, name string) Issuer {
 	return of
 }
 
-func (b *reader) claim(n strictjson.Value, what string) string {
+// Claim reads the name of a claim, or a JSON Pointer to one.
+func Claim(b *settings.Reader, n strictjson.Value, what string) string {
 	name, ok := b.Text(n, what)
 	if ok && name == "" {
 		b.Wrong(n, `write the name of a claim, such as "groups", or a JSON Pointer`, "%s is empty", what)
@@ -281,7 +292,7 @@ func (b *reader) introspection(n strictjson.Value) *Introspection {
 				i.variable, i.place = found[1], b.ProblemAt(n.Offset(), n.End(), "", "")
 			}
 		}),
-		settings.Key("url", func(n strictjson.Value) { i.URL, _ = b.authority(n, `"url"`) }),
+		settings.Key("url", func(n strictjson.Value) { i.URL, _ = Address(b.Reader, n, `"url"`) }),
 	})
 	for _, key := range []string{"client", "secret"} {
 		if ok && settings.Member(n, key).Kind() == strictjson.Missing {

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/identity"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
@@ -34,7 +35,7 @@ type answers struct {
 }
 
 type answer struct {
-	said  claims
+	said  identity.Claims
 	until time.Time
 }
 
@@ -42,14 +43,14 @@ func newAnswers() answers {
 	return answers{turn: make(chan struct{}, asksAtOnce), all: map[[sha256.Size]byte]answer{}}
 }
 
-func (a *answers) find(token [sha256.Size]byte, now time.Time) (claims, bool) {
+func (a *answers) find(token [sha256.Size]byte, now time.Time) (identity.Claims, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	known, ok := a.all[token]
 	return known.said, ok && now.Before(known.until)
 }
 
-func (a *answers) keep(token [sha256.Size]byte, said claims, now time.Time) {
+func (a *answers) keep(token [sha256.Size]byte, said identity.Claims, now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.all) >= maxAnswers {
@@ -62,7 +63,7 @@ func (a *answers) keep(token [sha256.Size]byte, said claims, now time.Time) {
 
 // introspect asks the issuer about an opaque token (RFC 7662). Only what it says about active tokens is kept. The error
 // is a [*Refusal].
-func (i *issuer) introspect(ctx context.Context, token string) (claims, error) {
+func (i *issuer) introspect(ctx context.Context, token string) (identity.Claims, error) {
 	digest := sha256.Sum256([]byte(token))
 	if said, ok := i.answers.find(digest, i.resource.now()); ok {
 		return said, nil
@@ -72,7 +73,7 @@ func (i *issuer) introspect(ctx context.Context, token string) (claims, error) {
 	select {
 	case i.answers.turn <- struct{}{}:
 	case <-ctx.Done():
-		return claims{}, unreachable()
+		return identity.Claims{}, unreachable()
 	}
 	defer func() { <-i.answers.turn }()
 	if said, ok := i.answers.find(digest, i.resource.now()); ok { // another request asked meanwhile
@@ -82,55 +83,55 @@ func (i *issuer) introspect(ctx context.Context, token string) (claims, error) {
 	said, err := i.ask(ctx, token)
 	if err != nil {
 		i.complain.Do(func() { i.log.Warn("asking the issuer about a token failed", "error", err) })
-		return claims{}, unreachable()
+		return identity.Claims{}, unreachable()
 	}
-	switch kind := said.text("token_type"); {
-	case said.at("active").Kind() != strictjson.True:
-		return claims{}, invalid("inactive", "the token is not active")
+	switch kind := said.Named("token_type"); {
+	case said.Claim("active").Kind() != strictjson.True:
+		return identity.Claims{}, invalid("inactive", "the token is not active")
 	case kind != "" && !strings.EqualFold(kind, "bearer") && !strings.EqualFold(kind, "access_token"):
-		return claims{}, invalid("wrong_type", "the token is not a bearer token")
-	case said.has("iss") && said.text("iss") != i.URL:
-		return claims{}, invalid("wrong_issuer", "the issuer of the token is not known here")
+		return identity.Claims{}, invalid("wrong_type", "the token is not a bearer token")
+	case said.Has("iss") && said.Named("iss") != i.URL:
+		return identity.Claims{}, invalid("wrong_issuer", "the issuer of the token is not known here")
 	}
 	i.answers.keep(digest, said, asked)
 	return said, nil
 }
 
 // ask sends a token to the issuer's introspection endpoint, and to nobody else.
-func (i *issuer) ask(ctx context.Context, token string) (claims, error) {
+func (i *issuer) ask(ctx context.Context, token string) (identity.Claims, error) {
 	address := i.Introspection.URL
 	if address == "" {
 		p, err := i.current(ctx, nil)
 		if err != nil {
-			return claims{}, err
+			return identity.Claims{}, err
 		}
 		if address = p.introspection; address == "" {
-			return claims{}, errors.New("its metadata names no introspection_endpoint: set introspection.url")
+			return identity.Claims{}, errors.New("its metadata names no introspection_endpoint: set introspection.url")
 		}
 	}
 	form := url.Values{"token": {token}, "token_type_hint": {"access_token"}}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(form.Encode()))
 	if err != nil {
-		return claims{}, err
+		return identity.Claims{}, err
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Accept", "application/json")
 	r.SetBasicAuth(url.QueryEscape(i.Introspection.Client), url.QueryEscape(i.Introspection.Secret)) // RFC 6749, 2.3.1
 	res, err := i.client.Do(r)
 	if err != nil {
-		return claims{}, err
+		return identity.Claims{}, err
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	if err != nil {
-		return claims{}, err
+		return identity.Claims{}, err
 	}
 	if res.StatusCode != http.StatusOK {
-		return claims{}, fmt.Errorf("the answer is %s", res.Status)
+		return identity.Claims{}, fmt.Errorf("the answer is %s", res.Status)
 	}
-	said, ok := parseClaims(body)
+	said, ok := identity.Parse(body)
 	if !ok {
-		return claims{}, errors.New("the answer is not a JSON object")
+		return identity.Claims{}, errors.New("the answer is not a JSON object")
 	}
 	return said, nil
 }

@@ -12,8 +12,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"net/netip"
-	"net/url"
 	"sync"
 	"time"
 
@@ -35,8 +33,6 @@ const (
 	keysLife = 10 * time.Minute
 	// refreshEvery and refreshBurst bound how often tokens with unknown keys make us ask an issuer.
 	refreshEvery, refreshBurst = 10 * time.Second, 5
-	// maxAnswer bounds an answer of an issuer, in bytes.
-	maxAnswer = 1 << 20
 	// leastRSA is the size of the smallest RSA key that counts, in bits (RFC 7518, section 3.3).
 	leastRSA = 2048
 )
@@ -210,24 +206,4 @@ func (i *issuer) get(ctx context.Context, address string, into any) error {
 		return fmt.Errorf("the answer is %s", res.Status)
 	}
 	return json.Unmarshal(body, into)
-}
-
-// careful sends requests to issuers: encrypted, or within this machine. It bounds their answers.
-type careful struct{ http.RoundTripper }
-
-// RoundTrip implements [http.RoundTripper].
-func (c careful) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Scheme != "https" && !thisMachine(r.URL) {
-		return nil, errors.New("the address is not encrypted, and of another machine")
-	}
-	res, err := c.RoundTripper.RoundTrip(r)
-	if err == nil {
-		res.Body = http.MaxBytesReader(nil, res.Body, maxAnswer)
-	}
-	return res, err
-}
-
-func thisMachine(u *url.URL) bool {
-	ip, err := netip.ParseAddr(u.Hostname())
-	return u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
 }

@@ -10,12 +10,9 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/go-jose/go-jose/v4"
-)
 
-// algorithms are the accepted signatures. All are asymmetric: a symmetric key would be a secret of the issuer, and an
-// attacker could use a public key as one.
-var algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512,
-	jose.ES256, jose.ES384, jose.ES512, jose.EdDSA}
+	"github.com/codemode-project/codemode/internal/identity"
+)
 
 // isJWT reports whether a token has the form of a signed JWT. Others are opaque.
 func isJWT(token string) bool {
@@ -31,9 +28,9 @@ func isJWT(token string) bool {
 }
 
 // verifyJWT checks the signature of a JWT with the keys of its issuer.
-func (r *Resource) verifyJWT(ctx context.Context, token string) (*issuer, claims, error) {
-	refuse := func(no *Refusal) (*issuer, claims, error) { return nil, claims{}, no }
-	jws, err := jose.ParseSignedCompact(token, algorithms)
+func (r *Resource) verifyJWT(ctx context.Context, token string) (*issuer, identity.Claims, error) {
+	refuse := func(no *Refusal) (*issuer, identity.Claims, error) { return nil, identity.Claims{}, no }
+	jws, err := jose.ParseSignedCompact(token, identity.Algorithms())
 	if _, wrong := errors.AsType[*jose.ErrUnexpectedSignatureAlgorithm](err); wrong {
 		return refuse(invalid("bad_algorithm", "the signature of the token has an algorithm that is not accepted"))
 	}
@@ -43,21 +40,21 @@ func (r *Resource) verifyJWT(ctx context.Context, token string) (*issuer, claims
 	if !isAccessToken(jws) {
 		return refuse(invalid("wrong_type", "the token is not an access token"))
 	}
-	unproven, ok := parseClaims(jws.UnsafePayloadWithoutVerification())
+	unproven, ok := identity.Parse(jws.UnsafePayloadWithoutVerification())
 	if !ok {
 		return refuse(invalid("malformed_token", "the claims of the token are not a JSON object"))
 	}
-	of := r.issuers[unproven.text("iss")] // the whole text must be equal
+	of := r.issuers[unproven.Named("iss")] // the whole text must be equal
 	if of == nil {
 		return refuse(invalid("wrong_issuer", "the issuer of the token is not known here"))
 	}
-	if !unproven.has("exp") {
+	if !unproven.Has("exp") {
 		return refuse(invalid("malformed_token", "the token does not say when it expires"))
 	}
 	keys := &keySet{of: of}
-	names := make([]string, len(algorithms))
-	for i, a := range algorithms {
-		names[i] = string(a)
+	var names []string
+	for _, a := range identity.Algorithms() {
+		names = append(names, string(a))
 	}
 	verified, err := oidc.NewVerifier(of.URL, keys, &oidc.Config{
 		SupportedSigningAlgs: names,
@@ -71,7 +68,7 @@ func (r *Resource) verifyJWT(ctx context.Context, token string) (*issuer, claims
 	if err == nil {
 		err = verified.Claims(&payload)
 	}
-	said, ok := parseClaims(payload)
+	said, ok := identity.Parse(payload)
 	if err != nil || !ok {
 		return refuse(invalid("malformed_token", "the claims of the token are not those of a token"))
 	}
@@ -100,7 +97,7 @@ var errRefused = errors.New("refused")
 // VerifySignature tries the keys that the issuer published. When none fits, it asks the issuer for newer ones, as long
 // as that does not happen too often.
 func (k *keySet) VerifySignature(ctx context.Context, token string) ([]byte, error) {
-	jws, err := jose.ParseSignedCompact(token, algorithms)
+	jws, err := jose.ParseSignedCompact(token, identity.Algorithms())
 	if err != nil {
 		k.refusal = invalid("malformed_token", "the token is not a signed JWT")
 		return nil, errRefused

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/config/issuers"
+	"github.com/codemode-project/codemode/internal/identity"
 )
 
 // A Resource is this server as a protected resource of its issuers. Many goroutines may call its methods.
@@ -59,8 +60,7 @@ func New(s *issuers.Settings, log *slog.Logger) *Resource {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &Resource{settings: s, address: address, issuers: map[string]*issuer{}, now: time.Now, cancel: cancel}
-	client := &http.Client{Timeout: issuerWait, Transport: careful{http.DefaultTransport},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := identity.Client(issuerWait)
 	for _, of := range s.Issuers {
 		i := newIssuer(of, r, ctx, client, log)
 		r.issuers[of.URL] = i
@@ -101,7 +101,7 @@ func (r *Resource) Verify(ctx context.Context, token, profile string) (*Identity
 		return nil, invalid("malformed_token", "the token is too long")
 	}
 	var of *issuer
-	var said claims
+	var said identity.Claims
 	var err error
 	if isJWT(token) {
 		of, said, err = r.verifyJWT(ctx, token)
@@ -121,7 +121,7 @@ func (r *Resource) Verify(ctx context.Context, token, profile string) (*Identity
 }
 
 // accept checks what a genuine token says: for whom it is, when, and who holds it.
-func (r *Resource) accept(of *issuer, said claims, profile string) (*Identity, error) {
+func (r *Resource) accept(of *issuer, said identity.Claims, profile string) (*Identity, error) {
 	who, err := of.identify(said)
 	if err != nil {
 		return nil, err
@@ -131,14 +131,14 @@ func (r *Resource) accept(of *issuer, said claims, profile string) (*Identity, e
 		no.Principal = who.Principal
 		return nil, no
 	}
-	if said.has("cnf") {
+	if said.Has("cnf") {
 		return refuse("bound_token", "the token is bound to a key, and this server takes bearer tokens only")
 	}
-	if !slices.ContainsFunc(said.texts("aud"), func(a string) bool { return r.isAudience(a, profile) }) {
+	if !slices.ContainsFunc(said.Texts("aud"), func(a string) bool { return r.isAudience(a, profile) }) {
 		return refuse("wrong_audience", "the token was issued for another server")
 	}
 	now := r.now()
-	expires, _, err := said.time("exp")
+	expires, _, err := said.Moment("exp")
 	if err != nil {
 		return refuse("malformed_token", err.Error())
 	}
@@ -146,7 +146,7 @@ func (r *Resource) accept(of *issuer, said claims, profile string) (*Identity, e
 		return refuse("expired", "the token has expired")
 	}
 	for _, claim := range []string{"nbf", "iat"} {
-		begins, _, err := said.time(claim)
+		begins, _, err := said.Moment(claim)
 		if err != nil {
 			return refuse("malformed_token", err.Error())
 		}

@@ -1,0 +1,87 @@
+package signin
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A sign-in in progress is in no memory of this process, so that no flood of them pushes out another person's. The
+// browser keeps a text, the binding, in a cookie: when the sign-in began, a random part, and where it leads. State,
+// nonce and code verifier are MACs of the binding with a key of this process. So the state proves that the binding is
+// unchanged, and who reads the cookie learns none of the three.
+
+const (
+	// flowLife is how long a person may take at the provider.
+	flowLife = 10 * time.Minute
+	// maxUsed bounds the remembered states of callbacks. Beyond it the oldest is forgotten; the provider still accepts a
+	// code once.
+	maxUsed = 100_000
+	// longestTo bounds the page to open, in bytes: browsers drop a cookie of more than 4 KiB.
+	longestTo = 1 << 10
+)
+
+// newBinding begins a sign-in that leads to a page.
+func newBinding(to string, now time.Time) string {
+	if len(to) > longestTo {
+		to = ""
+	}
+	text := strconv.FormatInt(now.Unix(), 10) + " " + rand.Text() + " " + to
+	return base64.RawURLEncoding.EncodeToString([]byte(text))
+}
+
+// unbind reads a binding. Only a binding whose state is proven says the truth.
+func unbind(binding string) (began time.Time, to string) {
+	text, _ := base64.RawURLEncoding.DecodeString(binding)
+	seconds, rest, _ := strings.Cut(string(text), " ")
+	_, to, _ = strings.Cut(rest, " ")
+	at, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil {
+		return time.Time{}, ""
+	}
+	return time.Unix(at, 0), to
+}
+
+// derive makes one of the secrets of a sign-in: 43 letters, digits, - and _.
+func (p *Provider) derive(purpose, binding string) string {
+	mac := hmac.New(sha256.New, p.key)
+	mac.Write([]byte(purpose + " " + binding))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// of returns the binding among those of a browser that a state belongs to; "" is none.
+func (p *Provider) of(state string, bindings []string) (found string) {
+	for _, b := range bindings {
+		if b != "" && hmac.Equal([]byte(p.derive("state", b)), []byte(state)) {
+			found = b
+		}
+	}
+	return found
+}
+
+// A useList remembers which sign-ins came back, oldest first.
+type useList struct {
+	at    map[string]bool // by state
+	order []string
+}
+
+// use reports whether a state comes for the first time.
+func (u *useList) use(state string) bool {
+	if u.at[state] {
+		return false
+	}
+	if u.at == nil {
+		u.at = map[string]bool{}
+	}
+	if len(u.order) >= maxUsed {
+		delete(u.at, u.order[0])
+		u.order = u.order[1:]
+	}
+	u.at[state] = true
+	u.order = append(u.order, state)
+	return true
+}
