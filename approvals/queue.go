@@ -155,13 +155,15 @@ func (q *Queue) tell() {
 	}
 }
 
-// may reports whether somebody may see and answer a question.
-func (q *Queue) may(by string, r *prompt.Request) bool { return q.May == nil || q.May(by, r.Principal) }
+// may reports whether the person in a seat may see a question, and answer it unless mayAnswer says why not.
+func (q *Queue) may(s *Seat, r *prompt.Request) bool {
+	return !s.aside && (q.May == nil || q.May(s.by, r.Principal))
+}
 
 // somebody reports whether a person who may answer a question has a seat here. The caller holds q.mu.
 func (q *Queue) somebody(r *prompt.Request) bool {
 	for s := range q.seats {
-		if q.may(s.by, r) && s.mayApprove(r) == nil {
+		if q.may(s, r) && s.mayApprove(r) == nil {
 			return true
 		}
 	}
@@ -191,13 +193,21 @@ func (q *Queue) SitByToken(by string, vouched func(principal string) bool) *Seat
 	return q.sit(&Seat{by: by, token: true, vouched: vouched})
 }
 
+// Aside makes a seat for a person who may not answer. It sees no question, answers none, and its person never counts as
+// present.
+func (q *Queue) Aside(by string) *Seat {
+	return q.sit(&Seat{by: by, aside: true})
+}
+
 func (q *Queue) sit(s *Seat) *Seat {
 	s.queue, s.news, s.seen = q, make(chan struct{}, 1), map[string]bool{}
 	s.news <- struct{}{}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.seats[s] = true
-	q.presence()
+	if !s.aside {
+		q.seats[s] = true
+		q.presence()
+	}
 	return s
 }
 
@@ -214,6 +224,7 @@ type Seat struct {
 	by    string
 	news  chan struct{}
 
+	aside   bool // see Aside
 	token   bool // see SitByToken
 	vouched func(principal string) bool
 
@@ -246,7 +257,7 @@ func (s *Seat) Pending() []Open {
 	defer s.queue.mu.Unlock()
 	var all []Open
 	for _, it := range s.queue.items {
-		if !it.answered && s.queue.may(s.by, it.request) {
+		if !it.answered && s.queue.may(s, it.request) {
 			all = append(all, Open{it.request, it.since})
 		}
 	}
@@ -314,7 +325,7 @@ func (s *Seat) find(id string) (*item, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, it := range q.items {
-		if it.request.ID == id && id != "" && !it.answered && q.may(s.by, it.request) {
+		if it.request.ID == id && id != "" && !it.answered && q.may(s, it.request) {
 			return it, nil
 		}
 	}
@@ -334,8 +345,8 @@ func (s *Seat) Answer(id, digest, code string, r call.Answer) error {
 	if digest != it.request.Digest {
 		return errOtherDigest
 	}
-	if it.request.OtherOnly && (s.by == "" || s.by == it.request.Principal) {
-		return ErrOwn
+	if err := s.mayAnswer(it.request); err != nil {
+		return err
 	}
 	if r.Allowed {
 		if err := s.mayAllow(it.request, code, &r); err != nil {
@@ -372,9 +383,22 @@ func (s *Seat) answerRemote(it *item, r call.Answer) error {
 	return err
 }
 
-// mayApprove returns an error if the person in the seat has no way to approve a call.
+// mayAnswer returns an error if the person in the seat may not answer a question that they see, neither with yes nor
+// with no.
+func (s *Seat) mayAnswer(r *prompt.Request) error {
+	if r.OtherOnly && (s.by == "" || s.by == r.Principal) {
+		return ErrOwn
+	}
+	return nil
+}
+
+// mayApprove returns an error if the person in the seat has no way to approve a call. It is the one place that judges
+// who approves whose calls.
 func (s *Seat) mayApprove(r *prompt.Request) error {
+	own := s.mayAnswer(r)
 	switch {
+	case own != nil:
+		return own
 	case !s.token || r.Inquiry != nil || !r.Risk.Grave() || r.Risk == call.High:
 		return nil
 	case r.Principal == "" || r.Principal == s.by:

@@ -14,6 +14,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/console/signin"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -45,8 +46,12 @@ type Options struct {
 	// Sees lists the principals that a person may see entries and grants of, or reports that it is all. Nil is only the
 	// person.
 	Sees func(person string) (principals []string, all bool)
-	// Admin reports whether a person may see and change the rules. Nil is nobody.
+	// Admin reports whether the person of a login link may see and change the rules. Nil is nobody.
 	Admin func(person string) bool
+
+	// SignIn lets people in at an identity provider, beside login links. What they may do is what their roles say; Admin
+	// is not asked about them. Nil lets nobody in that way.
+	SignIn *signin.Provider
 
 	// Bearer returns the person of a bearer token, for requests without a session, or the status and the reason to
 	// refuse the request with. The page calls it for each request, and repeatedly while a stream of events is open. Nil
@@ -150,6 +155,14 @@ func (c *Console) may(person, principal string) bool {
 
 func (c *Console) admin(person string) bool {
 	return c.options.Rules != nil && c.options.Admin != nil && c.options.Admin(person)
+}
+
+// changesRules reports whether the person of a session may see and change the rules.
+func (c *Console) changesRules(s *session) bool {
+	if s.signedIn {
+		return c.options.Rules != nil && s.roles.Has(signin.Admin)
+	}
+	return c.admin(s.person)
 }
 
 // sees lists the principals with entries and grants that a person may see; "" stands for everybody.

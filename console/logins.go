@@ -11,11 +11,15 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/console/signin"
 )
 
 const (
 	// maxSessions is how many sessions may exist at once; one more replaces the longest idle one.
-	maxSessions = 64
+	maxSessions = 256
+	// maxOwn is how many of them one person may have; one more replaces that person's longest idle one. Nobody pushes
+	// others out by logging in.
+	maxOwn = 16
 	// maxStreams is how many streams of events a session may have open: each tab has one.
 	maxStreams = 32
 	// lingering is how long a person counts as present after closing their last page: another page may be loading.
@@ -32,13 +36,15 @@ const (
 // knows that path. The session's own seat at the queue is for answers. Each open page has another seat, which makes the
 // person present.
 type session struct {
-	person string
-	token  bool              // represents a token, see ofToken, without id and csrf
-	id     [sha256.Size]byte // digest of the cookie's value
-	csrf   string
-	born   time.Time
-	seat   *approvals.Seat
-	reader *approvals.Seat // present after a request; nil before the first. Guarded by the mutex of sessions
+	person   string
+	roles    signin.Roles      // every one after a login link
+	signedIn bool              // at the identity provider
+	token    bool              // represents a token, see ofToken, without id and csrf
+	id       [sha256.Size]byte // digest of the cookie's value
+	csrf     string
+	born     time.Time
+	seat     *approvals.Seat
+	reader   *approvals.Seat // present after a request; nil before the first. Guarded by the mutex of sessions
 
 	mu       sync.Mutex
 	changes  []*waiting // changes that wait for a proof
@@ -96,21 +102,31 @@ func (ss *logins) init(c *Console) {
 	ss.all, ss.tokens = map[[sha256.Size]byte]*session{}, map[[sha256.Size]byte]*session{}
 }
 
-// open makes a session. Its key is part of the path and its id is the value of the cookie. The process keeps only the
-// digests of both.
+// open makes a session after a login link, openAs one after a sign-in. Its key is part of the path and its id is the
+// value of the cookie. The process keeps only the digests of both.
 func (ss *logins) open(person string) (key, id string, s *session) {
+	return ss.add(&session{person: person, roles: signin.All})
+}
+
+func (ss *logins) openAs(who *signin.Identity) (key, id string, s *session) {
+	return ss.add(&session{person: who.Principal, roles: who.Roles, signedIn: true})
+}
+
+func (ss *logins) add(s *session) (key, id string, _ *session) {
 	key, id = rand.Text(), rand.Text()+rand.Text()
 	now := ss.now()
-	s = &session{
-		person: person, id: sha256.Sum256([]byte(id)), csrf: rand.Text(), born: now, last: now,
-		seat: ss.c.queue.Sit(person), ended: make(chan struct{}),
-	}
+	s.id, s.csrf, s.born, s.last = sha256.Sum256([]byte(id)), rand.Text(), now, now
+	s.seat, s.ended = ss.c.sit(s), make(chan struct{})
 	s.seat.Leave()
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	ss.sweep(now)
+	own := func(x *session) bool { return x.person == s.person }
+	if ss.count(own) >= maxOwn {
+		ss.dropOldest(own)
+	}
 	if len(ss.all) >= maxSessions {
-		ss.dropOldest()
+		ss.dropOldest(func(*session) bool { return true })
 	}
 	ss.all[sha256.Sum256([]byte(key))] = s
 	return key, id, s
@@ -168,7 +184,7 @@ func (ss *logins) over(s *session, now time.Time) bool {
 	return now.Sub(s.born) >= ss.c.options.Life || now.Sub(s.lastSeen()) >= ss.c.options.Idle
 }
 
-// sweep removes expired sessions. The caller holds ss.mu, also for the next two.
+// sweep removes expired sessions. The caller holds ss.mu, also for the next three.
 func (ss *logins) sweep(now time.Time) {
 	for id, s := range ss.all {
 		if ss.over(s, now) {
@@ -177,11 +193,21 @@ func (ss *logins) sweep(now time.Time) {
 	}
 }
 
-func (ss *logins) dropOldest() {
+func (ss *logins) count(of func(*session) bool) (n int) {
+	for _, s := range ss.all {
+		if of(s) {
+			n++
+		}
+	}
+	return n
+}
+
+// dropOldest ends the longest idle one of some sessions.
+func (ss *logins) dropOldest(of func(*session) bool) {
 	var oldest [sha256.Size]byte
 	var at *session
 	for id, s := range ss.all {
-		if at == nil || s.lastSeen().Before(at.lastSeen()) {
+		if of(s) && (at == nil || s.lastSeen().Before(at.lastSeen())) {
 			oldest, at = id, s
 		}
 	}
@@ -291,19 +317,32 @@ func cookieName(origin string) string {
 // TLS. The prefix __Host- demands the path /, under which browsers send a cookie to every other port of this host.
 const securePrefix = "__Secure-"
 
+// setCookie sets the cookie of a session. An empty id removes it.
 func (c *Console) setCookie(w http.ResponseWriter, r *http.Request, base, id string, life time.Duration) {
-	cookie := &http.Cookie{
-		Name: securePrefix + c.cookie, Value: id, Path: base, MaxAge: int(life.Seconds()),
-		HttpOnly: true, Secure: true, SameSite: http.SameSiteStrictMode,
-	}
+	c.addCookie(w, r, http.Cookie{Name: c.cookie, Value: id, Path: base, SameSite: http.SameSiteStrictMode}, life)
+}
+
+func (c *Console) addCookie(w http.ResponseWriter, r *http.Request, cookie http.Cookie, life time.Duration) {
+	name := cookie.Name
+	cookie.Name, cookie.MaxAge, cookie.HttpOnly, cookie.Secure = securePrefix+name, int(life.Seconds()), true, true
 	if agent := r.UserAgent(); r.TLS == nil && strings.HasPrefix(c.origin(r), "http:") &&
 		strings.Contains(agent, "Safari/") && !strings.Contains(agent, "Chrom") {
-		cookie.Name, cookie.Secure = c.cookie, false
+		cookie.Name, cookie.Secure = name, false
 	}
-	if id == "" {
+	if cookie.Value == "" {
 		cookie.MaxAge = -1
 	}
-	http.SetCookie(w, cookie)
+	http.SetCookie(w, &cookie)
+}
+
+// cookies returns the values of the cookies of a name. Other ports of this host can set some too.
+func cookies(r *http.Request, name string) (all []string) {
+	for _, name := range []string{securePrefix + name, name} {
+		for _, cookie := range r.CookiesNamed(name) {
+			all = append(all, cookie.Value)
+		}
+	}
+	return all
 }
 
 // session returns the session of a request, nil if it has none. Other ports of this host can set cookies of the same
@@ -313,13 +352,7 @@ func (c *Console) session(r *http.Request) *session {
 	if key == "" {
 		return nil
 	}
-	var ids []string
-	for _, name := range []string{securePrefix + c.cookie, c.cookie} {
-		for _, cookie := range r.CookiesNamed(name) {
-			ids = append(ids, cookie.Value)
-		}
-	}
-	return c.logins.of(key, ids)
+	return c.logins.of(key, cookies(r, c.cookie))
 }
 
 // mayChange reports whether a token is the CSRF token of the session, which no other site knows.

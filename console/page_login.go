@@ -12,13 +12,14 @@ import (
 type loginView struct {
 	frame
 	Problem string
+	SignIn  string // the name of the identity provider; "" is none
 	To      string // the page to open after the login, such as "/rules?profile=p"; "" is the list of questions
 }
 
 func (c *Console) showLogin(w http.ResponseWriter, _ *http.Request) { _ = c.renderLogin(w, "", "") }
 
 func (c *Console) renderLogin(w http.ResponseWriter, to, problem string) error {
-	return c.render(w, "login", &loginView{frame: c.bareFrame("Log in"), To: to, Problem: problem})
+	return c.render(w, "login", &loginView{frame: c.bareFrame("Log in"), SignIn: c.provider(), To: to, Problem: problem})
 }
 
 // longestTo bounds loginView.To, in bytes.
@@ -101,10 +102,16 @@ type Session struct {
 	Path    string    `json:"path"` // prefix of all paths of the session; as secret as its cookie
 	CSRF    string    `json:"csrf"`
 	Expires time.Time `json:"expires"` // at the latest
+	// Roles are those of a person who has signed in; absent after a login link.
+	Roles []string `json:"roles,omitempty"`
 }
 
 func (s *session) tell(c *Console, base string) Session {
-	return Session{Person: s.person, Path: base, CSRF: s.csrf, Expires: s.born.Add(c.options.Life)}
+	told := Session{Person: s.person, Path: base, CSRF: s.csrf, Expires: s.born.Add(c.options.Life)}
+	if s.signedIn {
+		told.Roles = s.roles.Names()
+	}
+	return told
 }
 
 func (c *Console) apiSession(w http.ResponseWriter, r *http.Request, s *session) error {

@@ -356,7 +356,7 @@ func (c *Console) whole(r *http.Request, s *session, a *asked) *askView {
 	if a.Editable {
 		v.Args, v.Fields = editable(a.request.Args), form.Fields(a.request.Input)
 	}
-	v.Proposal = c.admin(s.person) && isCall(a.request) && a.request.Profile != ""
+	v.Proposal = c.changesRules(s) && isCall(a.request) && a.request.Profile != ""
 	return v
 }
 

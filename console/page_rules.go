@@ -112,7 +112,7 @@ func (c *Console) showRules(w http.ResponseWriter, r *http.Request, s *session) 
 
 // mayChangeRules refuses people without permission to see and change the rules.
 func (c *Console) mayChangeRules(s *session) error {
-	if c.admin(s.person) {
+	if c.changesRules(s) {
 		return nil
 	}
 	return refuse(http.StatusForbidden, "only administrators see and change the rules")

@@ -44,7 +44,7 @@ func parse() map[string]*template.Template {
 	}
 	all := map[string]*template.Template{}
 	for _, name := range []string{"login", "pending", "ask", "gone", "history", "run", "running", "sessions", "session",
-		"session_change", "grants", "rules", "confirm", "problem"} {
+		"session_change", "grants", "rules", "confirm", "problem", "signed_in"} {
 		all[name] = template.Must(template.New("frame.html").Funcs(functions).ParseFS(sources, "templates/frame.html",
 			"templates/parts.html", "templates/"+name+".html"))
 	}
@@ -94,6 +94,7 @@ type frame struct {
 	Here     string // which part of the page
 	Notices  []notice
 	Waiting  int
+	Answers  bool // the person may answer
 	Admin    bool
 	Record   bool
 	Running  bool
@@ -111,8 +112,9 @@ func (c *Console) frame(r *http.Request, s *session, here, title string) frame {
 	return frame{
 		Title: title, Home: c.options.Path, Base: c.base(r), Person: s.person, CSRF: s.csrf, Here: here, Notices: s.said(r),
 		Waiting: len(c.pending(s)),
-		Admin:   c.admin(s.person), Record: c.options.Record != nil, Grants: c.options.Grants != nil,
-		Running: c.options.Runs != nil, Sessions: c.options.Sessions != nil,
+		Answers: c.opens(s, "/{$}"), Admin: c.changesRules(s), Record: c.options.Record != nil && c.opens(s, "/history"),
+		Grants: c.options.Grants != nil && c.opens(s, "/grants"), Running: c.options.Runs != nil && c.opens(s, "/running"),
+		Sessions: c.options.Sessions != nil && c.opens(s, "/sessions"),
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+
+	"github.com/codemode-project/codemode/console/signin"
 )
 
 // sessionPrefix precedes the key of a session in a path.
@@ -52,50 +54,65 @@ const (
 	reads
 )
 
-// A route is a path of a session, with the power of a request to it.
+// A route is a path of a session, with the power of a request to it, and the roles that it is for. Sessions of login
+// links have every role: [Options.Admin] says who of them may change the rules.
 type route struct {
 	method, path string
 	power        power
-	token        bool    // an answering token may use it too, without a session
-	page         page    // nil where it widens
-	prepare      prepare // where it widens
+	roles        signin.Roles // a signed-in person needs one of them; without any the route serves nobody
+	token        bool         // an answering token may use it too, without a session
+	page         page         // nil where it widens
+	prepare      prepare      // where it widens
 }
 
 // inside lists all paths of a session. A page is a file page_<name>.go, with a template of that name.
 func (c *Console) inside() []route {
-	get := func(path string, p page) route { return route{"GET", path, reads, false, p, nil} }
-	post := func(path string, w power, p page) route { return route{"POST", path, w, false, p, nil} }
-	wide := func(path string, p prepare) route { return route{"POST", path, widens, false, nil, p} }
+	const (
+		answering = signin.Approver
+		reading   = signin.Auditor
+		ruling    = signin.Admin
+		either    = answering | reading
+		anybody   = signin.All
+	)
+	get := func(path string, of signin.Roles, p page) route {
+		return route{method: "GET", path: path, power: reads, roles: of, page: p}
+	}
+	post := func(path string, w power, of signin.Roles, p page) route {
+		return route{method: "POST", path: path, power: w, roles: of, page: p}
+	}
+	wide := func(path string, p prepare) route {
+		return route{method: "POST", path: path, roles: ruling, prepare: p}
+	}
 	token := func(x route) route { x.token = true; return x }
 	return []route{
-		get("/{$}", c.showPending),
-		get("/ask/{id}", c.showAsk),
-		get("/running", c.showRunning),
-		get("/sessions", c.showSessions),
-		get("/sessions/{id}", c.showSession),
-		get("/sessions/{id}/{action}", c.askSession),
-		get("/history", c.showHistory),
-		get("/run/{run}", c.showRun),
-		get("/grants", c.showGrants),
-		get("/rules", c.showRules),
-		post("/answer", answers, c.answerForm),
+		get("/{$}", answering, c.showPending),
+		get("/ask/{id}", answering, c.showAsk),
+		get("/running", reading, c.showRunning),
+		get("/sessions", reading, c.showSessions),
+		get("/sessions/{id}", reading, c.showSession),
+		get("/sessions/{id}/{action}", ruling, c.askSession),
+		get("/history", reading, c.showHistory),
+		get("/run/{run}", reading, c.showRun),
+		get("/grants", either, c.showGrants),
+		get("/rules", ruling, c.showRules),
+		post("/answer", answers, answering, c.answerForm),
 		wide("/answer/propose", c.answerAndPropose),
-		post("/grants/revoke", narrows, c.revoke),
-		post("/sessions/{id}/{action}", arranges, c.changeSession),
-		post("/rules/validate", reads, c.validateRules),
+		post("/grants/revoke", narrows, answering, c.revoke),
+		post("/sessions/{id}/{action}", arranges, ruling, c.changeSession),
+		post("/rules/validate", reads, ruling, c.validateRules),
 		wide("/rules/save", c.saveRules),
 		wide("/rules/propose", c.proposeRule),
 		wide("/rules/session", c.makeSession),
-		post("/logout", narrows, c.logout),
+		post("/logout", narrows, anybody, c.logout),
 
-		get("/api/session", c.apiSession),
-		token(get("/api/pending", c.apiPending)),
-		token(get("/api/pending/{id}", c.apiAsk)),
-		token(get("/api/events", c.apiEvents)),
-		token(get("/api/entries", c.apiEntries)),
-		token(get("/api/grants", c.apiGrants)),
-		token(post("/api/answer", answers, c.apiAnswer)),
-		token(post("/api/grants/revoke", narrows, c.revoke)),
+		get("/api/session", anybody, c.apiSession),
+		token(get("/api/pending", answering, c.apiPending)),
+		token(get("/api/pending/{id}", answering, c.apiAsk)),
+		token(get("/api/events", either, c.apiEvents)),
+		token(get("/api/entries", reading, c.apiEntries)),
+		token(get("/api/grants", either, c.apiGrants)),
+		token(post("/api/answer", answers, answering, c.apiAnswer)),
+		token(post("/api/grants/revoke", narrows, answering, c.revoke)),
 		wide("/api/answer/propose", c.apiAnswerAndPropose),
 	}
 }
@@ -105,6 +122,12 @@ func (c *Console) routes() http.Handler {
 	before, after := http.NewServeMux(), http.NewServeMux()
 	before.HandleFunc("GET /static/{file}", static)
 	before.HandleFunc("GET /login", c.showLogin)
+	if c.options.SignIn != nil {
+		before.HandleFunc("GET "+signInPath, func(w http.ResponseWriter, r *http.Request) { c.answer(w, r, c.beginSignIn(w, r)) })
+		before.HandleFunc("GET "+callbackPath, func(w http.ResponseWriter, r *http.Request) {
+			c.answer(w, r, c.finishSignIn(w, r))
+		})
+	}
 	before.HandleFunc("POST /login", func(w http.ResponseWriter, r *http.Request) { c.answer(w, r, c.login(w, r)) })
 	for _, x := range c.inside() {
 		page := x.page
@@ -119,14 +142,14 @@ func (c *Console) routes() http.Handler {
 				c.answer(w, r, c.byToken(w, r, &x))
 				return
 			}
-			c.answer(w, r, c.bySession(w, r, page))
+			c.answer(w, r, c.bySession(w, r, &x, page))
 		})
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		below, ok := strings.CutPrefix(r.URL.Path, c.options.Path)
 		key, rest := c.split(r.URL.Path)
 		mux := after
-		if rest == "/login" || strings.HasPrefix(rest, "/static/") {
+		if rest == "/login" || strings.HasPrefix(rest, "/static/") || rest == signInPath || rest == callbackPath {
 			mux = before
 		}
 		switch {
@@ -169,10 +192,12 @@ func (c *Console) answer(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
-// bySession serves a request that has a session.
-func (c *Console) bySession(w http.ResponseWriter, r *http.Request, next page) error {
+// bySession serves a request that has a session, if the route is for a role of the session.
+func (c *Console) bySession(w http.ResponseWriter, r *http.Request, x *route, next page) error {
 	s := c.session(r)
 	switch {
+	case s != nil && !x.roles.Has(s.roles):
+		return c.withoutRole(w, r, x, s)
 	case s != nil:
 		c.logins.read(s) // any request counts as presence
 		return next(w, r, s)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/console/signin"
 )
 
 // A program that answers for its principal has a bearer token and no login: no path and no cookie. It needs no
@@ -77,10 +78,13 @@ func (ss *logins) ofToken(person, token string) *session {
 	return s
 }
 
-// sit makes a seat for the person of a session.
+// sit makes a seat for the person of a session. Who may not answer sits aside.
 func (c *Console) sit(s *session) *approvals.Seat {
-	if !s.token {
+	switch {
+	case !s.token && s.roles.Has(signin.Approver):
 		return c.queue.Sit(s.person)
+	case !s.token:
+		return c.queue.Aside(s.person)
 	}
 	return c.queue.SitByToken(s.person, func(principal string) bool {
 		return c.options.Vouched != nil && c.options.Vouched(s.person, principal)

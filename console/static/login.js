@@ -29,5 +29,5 @@
     const inside = path && path.startsWith(base + "/s/") && /^[A-Z2-7]+$/.test(path.slice(base.length + 3));
     if (inside && await session(path)) return enter(path);
   }
-  document.getElementById("secret").focus();
+  (document.getElementById("sign-in") || document.getElementById("secret")).focus();
 })();

@@ -19,6 +19,7 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/console"
+	"github.com/codemode-project/codemode/console/signin"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/runs"
 	"github.com/codemode-project/codemode/server"
@@ -108,6 +109,14 @@ func (p *page) open(e *codemode.Evaluator, set *launch.Settings, origin, path st
 	if p.config.Origin != "" {
 		origins = append([]string{p.config.Origin}, origins...)
 	}
+	var provider *signin.Provider
+	if s := p.config.SignIn; s != nil {
+		secret, err := s.Secret(launch.Env)
+		if err != nil {
+			return err
+		}
+		provider = signin.New(s, secret, log)
+	}
 	p.tokens = server.NewAnswerers(e, launch.Env, log)
 	c, err := console.New(console.Options{
 		Queue: p.queue, Origins: origins, Path: path, May: p.config.may, Sees: p.sees, Admin: p.admin,
@@ -115,9 +124,10 @@ func (p *page) open(e *codemode.Evaluator, set *launch.Settings, origin, path st
 		Sessions: sessionsOf{e},
 		Note:     e.Record().Write,
 		Idle:     time.Duration(p.config.Idle), Life: time.Duration(p.config.Life), Log: log,
-		Bearer: p.tokens.Admit, Vouched: p.config.vouched,
+		Bearer: p.bearer, Vouched: p.config.vouched, SignIn: provider,
 	})
 	if err != nil {
+		p.tokens.Close()
 		return err
 	}
 	p.console = c
@@ -126,15 +136,26 @@ func (p *page) open(e *codemode.Evaluator, set *launch.Settings, origin, path st
 	return nil
 }
 
+// bearer admits a token that answers, but not in the name of people who sign in: the tokens may have changed since the
+// process has its provider.
+func (p *page) bearer(r *http.Request, token string) (person string, status int, why string) {
+	person, status, why = p.tokens.Admit(r, token)
+	if status == 0 && p.config.SignIn.Names(person) {
+		return "", http.StatusForbidden, "this person signs in at the identity provider to answer"
+	}
+	return person, status, why
+}
+
 // may reports whether a person may see and answer the questions for a principal. It is the one rule of the page and of
 // codemode approvals. Everybody answers for themselves. The user who started the process answers for all; if the
-// configuration lists principals for that user, for those and for callers without a token.
+// configuration lists principals for that user, for those and for callers without a token. So do people who sign in:
+// the page asks only about those whose role lets them answer.
 func (c *pageConfig) may(person, principal string) bool {
 	of := c.People[person].AnswersFor
 	switch {
 	case person != "" && person == principal, slices.Contains(of, "*"):
 		return true
-	case person == launch.Owner() && (of == nil || principal == ""):
+	case (person == launch.Owner() || c.SignIn.Names(person)) && (of == nil || principal == ""):
 		return true
 	}
 	return principal != "" && slices.Contains(of, principal)
@@ -150,7 +171,7 @@ func (c *pageConfig) vouched(person, principal string) bool {
 // anyway.
 func (p *page) sees(person string) (principals []string, all bool) {
 	of := p.config.People[person].AnswersFor
-	return of, person == launch.Owner() || slices.Contains(of, "*")
+	return of, person == launch.Owner() || slices.Contains(of, "*") || of == nil && p.config.SignIn.Names(person)
 }
 
 func (p *page) admin(person string) bool {

@@ -112,8 +112,12 @@ func (p *page) giveLink(c net.Conn) error {
 	}
 	got := linkResponse{As: cmp.Or(wanted.As, launch.Owner())}
 	_, known := p.config.People[got.As]
+	signsIn := p.config.SignIn.Names(got.As)
 	switch {
-	case got.As != launch.Owner() && !known:
+	case signsIn && !wanted.Confirm:
+		got.Error = fmt.Sprintf("%q signs in on the page at the identity provider %q, and not with a link", got.As,
+			p.config.SignIn.Name)
+	case got.As != launch.Owner() && !known && !signsIn:
 		got.Error = fmt.Sprintf("the configuration has no person called %q; it has %q",
 			wanted.As, slices.Sorted(maps.Keys(p.config.People)))
 	case wanted.Confirm:
