@@ -94,9 +94,9 @@ func (c *Console) refuseSignIn(w http.ResponseWriter, r *http.Request, to string
 	if !ok {
 		return err
 	}
-	c.log.Warn("a sign-in to the page was refused", "state", refused.State, "principal", refused.Principal,
-		"reason", refused.Why, "error", refused.Err)
-	if c.links.records(time.Now()) {
+	if c.links.records(time.Now()) { // anybody may try
+		c.log.Warn("a sign-in to the page was refused", "state", refused.State, "principal", refused.Principal,
+			"reason", refused.Why, "error", refused.Err)
 		err := c.note(r.Context(), audit.Entry{Kind: audit.Access, State: refused.State, Client: "console",
 			Principal: refused.Principal, Detail: "a sign-in to the page was refused: " + refused.Why})
 		if err != nil {

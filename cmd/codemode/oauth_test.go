@@ -24,14 +24,14 @@ import (
 )
 
 // startIssuer starts the identity provider of testdata/issuer as a process of its own and returns its address.
-func startIssuer(t *testing.T) string {
+func startIssuer(t *testing.T, flags ...string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "issuer")
 	build := exec.Command("go", "-C", "../../testdata/issuer", "build", "-o", program, ".")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Skipf("the identity provider of testdata/issuer does not build here: %v\n%s", err, out)
 	}
-	cmd := exec.Command(program)
+	cmd := exec.Command(program, flags...)
 	out := &lines{}
 	cmd.Stdout = out
 	if err := cmd.Start(); err != nil {
@@ -97,8 +97,9 @@ func (s *team) record() string {
 	return string(out)
 }
 
-// signIn does what a person does in a browser: it opens an address, fills in the form, and returns with a code.
-func signIn(t *testing.T, person string, asked *[]url.Values) auth.AuthorizationCodeFetcher {
+// atProvider does what a person does in a browser: it opens an address, fills in the form, and returns the address that
+// the provider sends the browser to, with a code.
+func atProvider(address, person string) (*url.URL, error) {
 	browser := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	next := func(res *http.Response, err error) (*url.URL, error) {
 		if err != nil {
@@ -112,21 +113,27 @@ func signIn(t *testing.T, person string, asked *[]url.Values) auth.Authorization
 		}
 		return to, nil
 	}
+	at, err := next(browser.Get(address))
+	if err != nil {
+		return nil, err
+	}
+	form := url.Values{"id": {at.Query().Get("authRequestID")}, "username": {person}, "password": {"verysecure"}}
+	at, err = next(browser.PostForm(at.Scheme+"://"+at.Host+"/login/username", form))
+	for err == nil && at.Query().Get("code") == "" {
+		at, err = next(browser.Get(at.String()))
+	}
+	return at, err
+}
+
+// signIn is the browser of a client of MCP.
+func signIn(t *testing.T, person string, asked *[]url.Values) auth.AuthorizationCodeFetcher {
 	return func(_ context.Context, a *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
 		opened, err := url.Parse(a.URL)
 		if err != nil {
 			return nil, err
 		}
 		*asked = append(*asked, opened.Query())
-		at, err := next(browser.Get(a.URL))
-		if err != nil {
-			return nil, err
-		}
-		form := url.Values{"id": {at.Query().Get("authRequestID")}, "username": {person}, "password": {"verysecure"}}
-		at, err = next(browser.PostForm(at.Scheme+"://"+at.Host+"/login/username", form))
-		for err == nil && at.Query().Get("code") == "" {
-			at, err = next(browser.Get(at.String()))
-		}
+		at, err := atProvider(a.URL, person)
 		if err != nil {
 			return nil, err
 		}
