@@ -487,3 +487,58 @@ func TestWhatASeatTakesCounts(t *testing.T) {
 		}
 	})
 }
+
+// Who asked is nobody who could answer, where the profile wants somebody else; and who sits aside answers nothing and is
+// not there.
+func TestWhoCountsAsThere(t *testing.T) {
+	const asks, other = "local:anna", "acme:ben"
+	for _, x := range []struct {
+		why   string
+		sit   func(q *Queue) *Seat
+		other bool // the profile wants somebody else than who asked
+		there bool
+	}{
+		{"who asked", func(q *Queue) *Seat { return q.Sit(asks) }, false, true},
+		{"who asked, where somebody else is wanted", func(q *Queue) *Seat { return q.Sit(asks) }, true, false},
+		{"a seat without a name, where somebody else is wanted", func(q *Queue) *Seat { return q.Sit("") }, true, false},
+		{"somebody else", func(q *Queue) *Seat { return q.Sit(other) }, true, true},
+		{"somebody aside", func(q *Queue) *Seat { return q.Aside(other) }, false, false},
+		{"who asked, aside", func(q *Queue) *Seat { return q.Aside(asks) }, false, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var d Desk
+			q := NewStrongQueue("web")
+			seat := x.sit(q)
+			r := write("/a")
+			r.Principal = asks
+			answer := make(chan Result, 1)
+			go func() {
+				answer <- d.AskAll(t.Context(), []*prompt.Request{r}, []Channel{q, fake{name: "form", after: time.Hour}},
+					Options{Timeout: time.Minute, OtherOnly: x.other})[0]
+			}()
+			synctest.Wait()
+			if there := q.attended(r1(q)); there != x.there {
+				t.Errorf("%s: there is %t, want %t", x.why, there, x.there)
+			}
+			seat.Leave()
+			open := r1(q)
+			for _, yes := range []bool{false, true} {
+				err := seat.Answer(open.ID, open.Digest, open.Code, call.Answer{Allowed: yes})
+				if (err == nil) != (x.there && !yes) { // the second answer is too late in any case
+					t.Errorf("%s, yes=%t: %v", x.why, yes, err)
+				}
+			}
+			got := <-answer
+			if (got.Code == call.CodeDeclined) != x.there {
+				t.Errorf("%s: %+v", x.why, got)
+			}
+		})
+	}
+}
+
+// r1 is the question in a queue.
+func r1(q *Queue) *prompt.Request {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.items[0].request
+}

@@ -38,6 +38,8 @@ type Asked struct {
 	MustSee  bool `json:"mustSee,omitempty"`
 	Cut      bool `json:"cut,omitempty"` // a text is cut or masked; GET /api/pending/ID has all of it
 	Editable bool `json:"editable,omitempty"`
+	// Own says that this person asked for the call, and that the profile wants somebody else to answer.
+	Own bool `json:"own,omitempty"`
 
 	Offers  []Offer         `json:"offers"`            // the ways of saying yes
 	Inquiry *prompt.Inquiry `json:"inquiry,omitempty"` // a program's own question, not about a call
@@ -177,6 +179,7 @@ func (c *Console) pending(s *session) []*asked {
 		if c.may(s.person, o.Request.Principal) {
 			now := *a
 			now.Expires = o.Request.Deadline()
+			now.Own = o.Request.OtherOnly && o.Request.Principal == s.person
 			list = append(list, &now)
 		}
 	}

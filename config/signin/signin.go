@@ -116,10 +116,7 @@ func (s *Settings) roles(r *settings.Reader, n strictjson.Value) {
 
 func list(r *settings.Reader, n strictjson.Value, what, one string, most int) (all []string) {
 	for child := range r.Elements(n, what, false) {
-		text, ok := r.Text(child, one)
-		if ok && text == "" {
-			r.Wrong(child, "remove it", "an entry of %s is empty", what)
-		}
+		text, _ := r.Text(child, one)
 		all = append(all, text)
 	}
 	if len(all) > most {
