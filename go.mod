@@ -8,7 +8,7 @@ require (
 	charm.land/bubbletea/v2 v2.0.10 // that screen: full-screen terminals
 	charm.land/lipgloss/v2 v2.0.6 // that screen: colours and widths
 	github.com/bmatcuk/doublestar/v4 v4.10.4 // every pattern of a rule
-	github.com/coreos/go-oidc/v3 v3.21.0 // access tokens: discovery of their issuers, and the checks of a JWT
+	github.com/coreos/go-oidc/v3 v3.21.0 // access tokens and sign-in to the page: discovery of issuers, and the checks of a JWT
 	github.com/coreos/go-systemd/v22 v22.7.0 // sockets from systemd, and telling it that we are ready
 	github.com/evanw/esbuild v0.28.2 // TypeScript and syntax errors
 	github.com/fsnotify/fsnotify v1.10.1 // watching the configuration
@@ -28,7 +28,7 @@ require (
 	go.opentelemetry.io/otel/sdk v1.47.0 // traces
 	go.opentelemetry.io/otel/trace v1.47.0 // traces
 	golang.org/x/mod v0.42.0 // signed notes and Merkle trees of the record
-	golang.org/x/oauth2 v0.37.0 // logins at hosted MCP servers
+	golang.org/x/oauth2 v0.37.0 // logins at hosted MCP servers, sign-in to the page
 	golang.org/x/sys v0.49.0 // terminals, locks and process groups
 	golang.org/x/term v0.47.0 // whether a stream is a terminal, and its size
 	golang.org/x/text v0.43.0 // NFKC, for rules that deny
