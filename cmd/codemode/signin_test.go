@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -348,6 +349,9 @@ func TestAPersonSignsInWithTheKeyboard(t *testing.T) {
 		"evaluation": {"profiles": {"p": `+personsProfile+`}, "expose": ["p"]}}`)
 	h.environment = append(h.environment, "PAGE_SECRET=page-secret")
 	h.tells()
+	if out, err := h.command("doctor", "--config", h.config); !strings.Contains(out, "people can sign in to the page at "+issuer) {
+		t.Errorf("doctor: %v: %s", err, out)
+	}
 	client := h.connect()
 	b := newTab(t, "signin")
 	press := func(what, keys string) {
@@ -406,5 +410,24 @@ func TestAPersonSignsInWithTheKeyboard(t *testing.T) {
 	out, err := h.command("audit", "list", "--json")
 	if err != nil || !answeredBy("acme:test-user@localhost").MatchString(out) {
 		t.Errorf("%v: the record does not have the person's name:\n%s", err, out)
+	}
+}
+
+// codemode doctor says what would keep people from signing in, and where.
+func TestDoctorLooksAtTheSignIn(t *testing.T) {
+	t.Parallel()
+	d := newDoctorHere(t, "")
+	for _, x := range []struct{ signIn, says string }{
+		{`"issuer": "http://127.0.0.1:1", "secret": "${NOT_SET_ANYWHERE}"`, "the variable NOT_SET_ANYWHERE is not set"},
+		{`"issuer": "http://127.0.0.1:1"`, "connection refused"},
+	} {
+		config := write(t, filepath.Join(d.home, "signin.json"),
+			`{"console": {"signIn": {"name": "acme", "client": "page", "roles": {"approver": ["x"]}, `+x.signIn+`}}}`)
+		cmd := exec.Command(os.Args[0], "doctor", "--config", config)
+		cmd.Env, cmd.Dir = d.environment, d.home
+		out, err := cmd.CombinedOutput()
+		if err == nil || !strings.Contains(string(out), x.says) {
+			t.Errorf("%s: %v: %s", x.signIn, err, out)
+		}
 	}
 }

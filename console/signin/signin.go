@@ -88,6 +88,14 @@ func (r *Refusal) Error() string { return r.Why }
 
 func (r *Refusal) Unwrap() error { return r.Err }
 
+// Cause is the reason of a refusal for the operator, which may say more than what the person gets.
+func Cause(err error) error {
+	if no, ok := errors.AsType[*Refusal](err); ok && no.Err != nil {
+		return no.Err
+	}
+	return err
+}
+
 func refuse(state, why string, err error) *Refusal {
 	return &Refusal{Status: http.StatusForbidden, State: state, Why: why, Err: err}
 }

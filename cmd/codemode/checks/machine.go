@@ -27,6 +27,10 @@ func MachineProblems(cfg *config.Config, env func(string) (string, bool)) config
 	add(err)
 	_, err = cfg.HTTP(env)
 	add(err)
+	if cfg.Console != nil && cfg.Console.SignIn != nil {
+		_, err := cfg.Console.SignIn.Secret(env)
+		add(err)
+	}
 	if cfg.Notifications != nil {
 		for _, d := range cfg.Notifications.Destinations {
 			_, err := d.Target(env)

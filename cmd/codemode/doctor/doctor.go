@@ -61,7 +61,7 @@ notifications.`,
 
 // A finding is the outcome of one check.
 type finding struct {
-	// configuration, permissions, record, server, profile, client, sandbox, confine, cache, approvals, notifications
+	// configuration, permissions, record, server, profile, client, sandbox, confine, cache, approvals, notifications, sign-in
 	Check   string `json:"check"`
 	Subject string `json:"subject"` // the checked thing
 	Level   string `json:"level"`   // ok, warning or failure
@@ -133,6 +133,7 @@ func examine(ctx context.Context, s cli.Streams, set *launch.Settings, w *wanted
 			d.servers(ctx, e)
 			d.rules(ctx, e)
 			d.clients(e)
+			d.signIn(ctx, e)
 			d.sandbox(ctx, e)
 			if w.notify {
 				d.notifications(e)
