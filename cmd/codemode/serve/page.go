@@ -155,7 +155,7 @@ func (c *pageConfig) may(person, principal string) bool {
 	switch {
 	case person != "" && person == principal, slices.Contains(of, "*"):
 		return true
-	case (person == launch.Owner() || c.SignIn.Names(person)) && (of == nil || principal == ""):
+	case person == launch.Owner() && (of == nil || principal == ""), c.SignIn.Names(person) && of == nil:
 		return true
 	}
 	return principal != "" && slices.Contains(of, principal)

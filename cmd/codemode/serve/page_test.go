@@ -1,14 +1,18 @@
 package serve
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/terminal"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/cmd/codemode/responder"
@@ -64,6 +68,82 @@ func TestConsoleConfiguration(t *testing.T) {
 		len(set.Channels) != 1 {
 		t.Errorf("switched off: %v %v", p, err)
 	}
+}
+
+// Who signs in answers for all, or for whom their entry says, and nobody else has their names: neither a token nor a
+// link.
+func TestPeopleWhoSignIn(t *testing.T) {
+	cfg, err := config.Parse("c.json", []byte(`{"console": {
+		"people": {"acme:ben": {"answersFor": ["ci"]}, "acme:eve": {"answersFor": []}, "dan": {"answersFor": ["*"]}},
+		"signIn": {"name": "acme", "issuer": "https://login.example.com", "client": "page", "roles": {"approver": ["x"]}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &page{config: pageConfig(*cfg.Console)}
+	for _, test := range []struct {
+		person, principal string
+		answers, sees     bool
+	}{
+		{"acme:ann", "ci", true, true}, {"acme:ann", "", true, true}, {"acme:ann", "acme:ben", true, true},
+		{"acme:ben", "ci", true, false}, {"acme:ben", "acme:ben", true, false}, {"acme:ben", "acme:ann", false, false},
+		{"acme:ben", "", false, false}, {"acme:eve", "ci", false, false}, {"acme:eve", "acme:eve", true, false},
+		{"acmes:ann", "ci", false, false}, {"acme", "ci", false, false},
+	} {
+		if got := p.config.may(test.person, test.principal); got != test.answers {
+			t.Errorf("%q may answer for %q: %v", test.person, test.principal, got)
+		}
+		if _, all := p.sees(test.person); all != test.sees {
+			t.Errorf("%q sees all: %v", test.person, all)
+		}
+	}
+	if p.admin("acme:ann") || p.config.vouched("acme:ann", "ci") {
+		t.Error("a name is enough to change the rules, or for a critical call")
+	}
+	for as, want := range map[string]string{
+		`{"as": "acme:ben"}`: `signs in on the page`, `{"as": "acme:new"}`: `signs in on the page`,
+		`{"as": "acmes:ben"}`: `has no person called`,
+	} {
+		if got := p.answerTo(t, as); !strings.Contains(got, want) {
+			t.Errorf("a link for %s: %s", as, got)
+		}
+	}
+}
+
+// answerTo is what a page answers to codemode console.
+func (p *page) answerTo(t *testing.T, request string) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "cm") // sockets have short paths
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	listener, err := terminal.ListenPrivate(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	done := make(chan error, 1)
+	go func() {
+		c, err := listener.Accept()
+		if err == nil {
+			defer c.Close()
+			err = p.giveLink(c)
+		}
+		done <- err
+	}()
+	c, err := net.Dial("unix", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := fmt.Fprintln(c, request); err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(c)
+	if err := errors.Join(err, <-done); err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // One rule says who answers for whom, on the page and in a terminal.
