@@ -488,8 +488,8 @@ func TestWhatASeatTakesCounts(t *testing.T) {
 	})
 }
 
-// Who asked is nobody who could answer, where the profile wants somebody else; and who sits aside answers nothing and is
-// not there.
+// Who asked is nobody who could answer, where the profile wants somebody else; and who sits aside answers nothing and
+// is not there.
 func TestWhoCountsAsThere(t *testing.T) {
 	const asks, other = "local:anna", "acme:ben"
 	for _, x := range []struct {

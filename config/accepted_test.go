@@ -46,7 +46,8 @@ var acceptedFiles = []struct {
 	{"an issuer for a profile that is not there", 1, `{
 		"http": {"oauth": {"resource": "http://localhost:8808/mcp", "issuers": {
 		"acme": {"issuer": "http://127.0.0.1:9998", "profiles": {"p": {"scope": "x"}}}}}}}`},
-	{"a sign-in to the page, with the issuer of access tokens", 0, `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {}}},
+	{"a sign-in to the page, with the issuer of access tokens", 0, `{
+		"evaluation": {"defaultProfile": "p", "profiles": {"p": {}}},
 		"console": {"origin": "https://codemode.example", "people": {"acme:ben": {"answersFor": ["ci"]}}, "signIn": {
 			"name": "acme", "issuer": "https://login.example.com/realms/acme/", "client": "codemode-page",
 			"secret": "${file:/run/secrets/page}", "scopes": ["profile", "groups"],
@@ -55,8 +56,8 @@ var acceptedFiles = []struct {
 		"http": {"oauth": {"resource": "https://codemode.example/mcp", "issuers": {"acme": {
 			"issuer": "https://login.example.com/realms/acme/", "claims": {"principal": "email"},
 			"profiles": {"p": {"scope": "x"}}}}}}}`},
-	{"a sign-in of a public client", 0, `{"console": {"signIn": {"name": "here", "issuer": "http://[::1]:9998", "client": "page",
-		"roles": {"approver": ["leads"]}}}}`},
+	{"a sign-in of a public client", 0, `{"console": {"signIn": {
+		"name": "here", "issuer": "http://[::1]:9998", "client": "page", "roles": {"approver": ["leads"]}}}}`},
 	{"a token and a store from commands and files", 0,
 		`{"store": {"url": "${cmd:pass show db}"}, "http": {"tokens": [{"token": "${file:/run/secrets/t}"}, {"token": "${cmd:pass show 'a b'}"}]}}`},
 	{"notifications", 0, `{"notifications": {"page": "https://codemode.example/console", "destinations": {

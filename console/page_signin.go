@@ -75,8 +75,10 @@ func (c *Console) finishSignIn(w http.ResponseWriter, r *http.Request) error {
 		return c.refuseSignIn(w, r, "", err)
 	}
 	roles := strings.Join(who.Roles.Names(), ", ")
-	err = c.note(r.Context(), audit.Entry{Kind: audit.Access, State: "admitted", Client: "console", Principal: who.Principal,
-		Detail: fmt.Sprintf("a login to the page at the identity provider %s, as %s", c.provider(), roles)})
+	err = c.note(r.Context(), audit.Entry{
+		Kind: audit.Access, State: "admitted", Client: "console", Principal: who.Principal,
+		Detail: fmt.Sprintf("a login to the page at the identity provider %s, as %s", c.provider(), roles),
+	})
 	if err != nil {
 		return refuse(http.StatusInternalServerError, err.Error())
 	}

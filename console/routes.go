@@ -123,7 +123,9 @@ func (c *Console) routes() http.Handler {
 	before.HandleFunc("GET /static/{file}", static)
 	before.HandleFunc("GET /login", c.showLogin)
 	if c.options.SignIn != nil {
-		before.HandleFunc("GET "+signInPath, func(w http.ResponseWriter, r *http.Request) { c.answer(w, r, c.beginSignIn(w, r)) })
+		before.HandleFunc("GET "+signInPath, func(w http.ResponseWriter, r *http.Request) {
+			c.answer(w, r, c.beginSignIn(w, r))
+		})
 		before.HandleFunc("GET "+callbackPath, func(w http.ResponseWriter, r *http.Request) {
 			c.answer(w, r, c.finishSignIn(w, r))
 		})

@@ -50,12 +50,14 @@ var scopeToken = regexp.MustCompile(`^[!#-\[\]-~]+$`) // RFC 6749, section 3.3
 
 // Read reads the key and reports problems to r.
 func Read(r *settings.Reader, n strictjson.Value) *Settings {
-	s := &Settings{Principal: "sub", Groups: "groups", place: r.ProblemAt(n.KeyOffset(), n.KeyOffset()+len(n.Key())+2, "", "")}
+	s := &Settings{Principal: "sub", Groups: "groups"}
+	s.place = r.ProblemAt(n.KeyOffset(), n.KeyOffset()+len(n.Key())+2, "", "")
 	ok := r.Object(n, `"signIn"`, []settings.Field{
 		settings.Key("name", func(n strictjson.Value) { s.Name = name(r, n) }),
 		settings.Key("issuer", func(n strictjson.Value) { s.Issuer, _ = issuers.Address(r, n, `"issuer"`) }),
 		settings.Key("client", func(n strictjson.Value) {
-			if s.Client, _ = r.Text(n, `"client"`); len(s.Client) > longestClient || strings.ContainsFunc(s.Client, unprintable) {
+			s.Client, _ = r.Text(n, `"client"`)
+			if len(s.Client) > longestClient || strings.ContainsFunc(s.Client, unprintable) {
 				r.Wrong(n, "write it as the provider shows it", `"client" is not the ID of a client`)
 			}
 		}),
@@ -163,7 +165,8 @@ func (s *Settings) Conflicts(oauth *issuers.Settings, answering, ruling []string
 				wrong(fmt.Sprintf(`write "claims": {"principal": %q}`, of.Principal),
 					"\"http.oauth\" names people of this issuer by the claim %q: one person would have two names", of.Principal)
 			case of.URL != s.Issuer && of.Name == s.Name:
-				wrong("take another name", "another issuer has the name %q in \"http.oauth\": two people could have one name", s.Name)
+				wrong("take another name",
+					"another issuer has the name %q in \"http.oauth\": two people could have one name", s.Name)
 			}
 		}
 	}

@@ -132,8 +132,10 @@ func (p *Provider) unreachable(err error) *Refusal {
 }
 
 func (p *Provider) config(of *found, redirect string) *oauth2.Config {
-	return &oauth2.Config{ClientID: p.settings.Client, ClientSecret: p.secret, Endpoint: of.endpoint, RedirectURL: redirect,
-		Scopes: append([]string{oidc.ScopeOpenID}, p.settings.Scopes...)}
+	return &oauth2.Config{
+		ClientID: p.settings.Client, ClientSecret: p.secret, Endpoint: of.endpoint, RedirectURL: redirect,
+		Scopes: append([]string{oidc.ScopeOpenID}, p.settings.Scopes...),
+	}
 }
 
 // discover returns what the provider says about itself, from memory as long as that is new enough.
@@ -181,7 +183,9 @@ func (p *Provider) ask(ctx context.Context) (*found, error) {
 
 // Finish ends a sign-in with the query that a browser came back with, and the bindings in its cookies. The error is a
 // [*Refusal].
-func (p *Provider) Finish(ctx context.Context, redirect string, query url.Values, bindings []string) (*Identity, error) {
+func (p *Provider) Finish(
+	ctx context.Context, redirect string, query url.Values, bindings []string,
+) (*Identity, error) {
 	one := func(name string) string {
 		if len(query[name]) != 1 {
 			return ""
@@ -191,7 +195,8 @@ func (p *Provider) Finish(ctx context.Context, redirect string, query url.Values
 	state := one("state")
 	binding := p.of(state, bindings)
 	if binding == "" {
-		return nil, refuse("wrong_state", "this browser has not begun this sign-in, or has begun another one since: begin again", nil)
+		return nil, refuse("wrong_state",
+			"this browser has not begun this sign-in, or has begun another one since: begin again", nil)
 	}
 	began, to := unbind(binding)
 	if p.now().Sub(began) >= flowLife {
@@ -323,8 +328,9 @@ func (p *Provider) identify(said identity.Claims) (*Identity, error) {
 	groups := said.Texts(p.settings.Groups)
 	who := &Identity{Principal: principal, Roles: rolesOf(p.settings, groups)}
 	if who.Roles == 0 {
-		no := refuse("no_role", fmt.Sprintf("you are %s, and %s. The page needs one that gives a role: approver, auditor or "+
-			"admin. Ask whoever runs codemode, or whoever manages your account", principal, shownGroups(groups, p.settings.Groups)), nil)
+		no := refuse("no_role", fmt.Sprintf("you are %s, and %s. The page needs one that gives a role: approver, auditor "+
+			"or admin. Ask whoever runs codemode, or whoever manages your account", principal,
+			shownGroups(groups, p.settings.Groups)), nil)
 		no.Principal = principal
 		return nil, no
 	}

@@ -61,7 +61,8 @@ notifications.`,
 
 // A finding is the outcome of one check.
 type finding struct {
-	// configuration, permissions, record, server, profile, client, sandbox, confine, cache, approvals, notifications, sign-in
+	// configuration, permissions, record, server, profile, client, sign-in, sandbox, confine, cache, approvals,
+	// notifications
 	Check   string `json:"check"`
 	Subject string `json:"subject"` // the checked thing
 	Level   string `json:"level"`   // ok, warning or failure
