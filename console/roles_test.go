@@ -169,12 +169,15 @@ func TestAuditorsAnswerNothing(t *testing.T) {
 
 // A rule is changed by the role admin with a code, and not by what the configuration says of a person of that name.
 func TestTheRoleChangesRules(t *testing.T) {
-	w := newWorld(t, func(o *Options) { o.Admin = func(string) bool { return true } })
+	w := newWorld(t, func(o *Options) { o.Admin = func(person string) bool { return person == "acme:dan" } })
 	propose := []string{"profile=p", "tool=x__y", "list=allowlist", "why=because"}
 	got := w.enterAs("acme:dan", signin.Approver|signin.Auditor).form("/rules/propose", propose...)
 	if got.code != http.StatusForbidden ||
 		!strings.Contains(got.body, "needs the role admin") {
 		t.Errorf("without the role: %d %s", got.code, got.body)
+	}
+	if got := w.enterAs("acme:dan", signin.Approver).get("/"); strings.Contains(got.body, `/rules"`) {
+		t.Errorf("somebody without the role is shown the way to the rules: %s", got.body)
 	}
 	admin := w.enterAs("acme:ada", signin.All)
 	if got := admin.form("/rules/propose", propose...); got.code != http.StatusForbidden || w.rules.changes() != 0 {
