@@ -1,0 +1,9 @@
+//go:build !linux
+
+package main
+
+import "errors"
+
+func probeMore(string, string, string, []string) error {
+	return errors.New("this is tried on Linux alone")
+}
