@@ -6,7 +6,7 @@
 
 GO ?= go
 
-.PHONY: all test test-npm test-clients test262 deterministic lint check guest bench fuzz soak clean
+.PHONY: all test test-npm test-clients test262 deterministic confined lint check guest bench fuzz soak clean
 
 all:
 	CGO_ENABLED=0 $(GO) build -trimpath -o codemode ./cmd/codemode
@@ -44,6 +44,11 @@ deterministic:
 
 # The folders that have benchmarks.
 BENCHMARKS = $(sort $(dir $(addprefix ./,$(shell git grep -l '^func Benchmark' -- '*_test.go'))))
+
+# The whole isolation suite inside "serve --confine" and in a read-only root, case by case as it ends outside. It takes
+# half an hour and root.
+confined:
+	CODEMODE_LONG=1 $(GO) test -v -count=1 -timeout 90m -run 'TestConfinedExam|TestInAReadOnlyRoot' ./cmd/codemode
 
 # What needs no tests to run.
 lint:

@@ -357,9 +357,8 @@ func exam(t *testing.T, args ...string) map[string]string {
 	}
 	var report struct {
 		Cases []struct {
-			File    string
-			Outcome string
-			OK      bool
+			File, Expected, Got string
+			OK                  bool
 		}
 	}
 	if err := json.Unmarshal(out, &report); err != nil {
@@ -367,7 +366,10 @@ func exam(t *testing.T, args ...string) map[string]string {
 	}
 	outcomes := map[string]string{}
 	for _, c := range report.Cases {
-		outcomes[c.File] = fmt.Sprint(c.Outcome, " ", c.OK)
+		if c.Got == "" {
+			t.Fatalf("the report does not say how %s ended", c.File)
+		}
+		outcomes[c.File] = fmt.Sprintf("%s, want %s: %t", c.Got, c.Expected, c.OK)
 	}
 	if len(outcomes) == 0 {
 		t.Fatalf("no cases in %s", out)
@@ -375,7 +377,7 @@ func exam(t *testing.T, args ...string) map[string]string {
 	return outcomes
 }
 
-// TestConfinedExam: the attacks end inside as they do outside. With CODEMODE_LONG=1 all of them.
+// TestConfinedExam: the attacks end inside as they do outside. With CODEMODE_LONG=1 all of them (make confined).
 func TestConfinedExam(t *testing.T) {
 	needConfinement(t)
 	part := []string{"--filter", "b0[1-5]*"}
