@@ -45,10 +45,10 @@ deterministic:
 # The folders that have benchmarks.
 BENCHMARKS = $(sort $(dir $(addprefix ./,$(shell git grep -l '^func Benchmark' -- '*_test.go'))))
 
-# The whole isolation suite inside "serve --confine" and in a read-only root, case by case as it ends outside. It takes
-# half an hour and root.
+# The whole isolation suite inside "serve --confine" and in a read-only root and in the container of deploy/Dockerfile: case by
+# case as it ends outside. It takes an hour, root and runc.
 confined:
-	CODEMODE_LONG=1 $(GO) test -v -count=1 -timeout 90m -run 'TestConfinedExam|TestInAReadOnlyRoot' ./cmd/codemode
+	CODEMODE_LONG=1 $(GO) test -v -count=1 -timeout 90m -run 'TestConfinedExam|TestInAReadOnlyRoot|TestTheImage' ./cmd/codemode
 
 # What needs no tests to run.
 lint:
