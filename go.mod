@@ -105,5 +105,7 @@ require (
 	modernc.org/memory v1.12.1 // indirect
 )
 
+require go.yaml.in/yaml/v3 v3.0.5 // indirect
+
 // The tool that make check runs.
 tool honnef.co/go/tools/cmd/staticcheck
