@@ -519,7 +519,7 @@ func TestTheGuide(t *testing.T) {
 		})
 	}
 	commands := 0
-	for _, line := range regexp.MustCompile(`(?m)^ {4}(?:\$ )?codemode (.*)$`).FindAllStringSubmatch(text, -1) {
+	for _, line := range regexp.MustCompile(`(?m)^ {4,7}(?:\$ )?codemode (.*)$`).FindAllStringSubmatch(text, -1) {
 		words := strings.Fields(line[1])
 		if end := slices.IndexFunc(words, func(w string) bool { return strings.ContainsAny(w, "|>&#") }); end >= 0 {
 			words = words[:end]
