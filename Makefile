@@ -6,7 +6,7 @@
 
 GO ?= go
 
-.PHONY: all test test-npm test-clients test262 deterministic confined sizing helm lint check guest bench fuzz soak clean
+.PHONY: all test test-npm test-clients test262 deterministic confined sizing helm axe lint check guest bench fuzz soak clean
 
 all:
 	CGO_ENABLED=0 $(GO) build -trimpath -o codemode ./cmd/codemode
@@ -61,6 +61,12 @@ helm:
 	cd .build/helm && { test -f go.mod || $(GO) mod init helm; } && $(GO) get -tool $(HELM)@v3.22.0 && $(GO) build -o helm $(HELM)
 	.build/helm/helm lint --strict deploy/helm/codemode
 	.build/helm/helm template codemode deploy/helm/codemode >/dev/null
+
+# axe-core, from npm, looks at every page: narrow and wide, light and dark, with and without a script.
+axe:
+	@mkdir -p .build/axe
+	cd .build/axe && npm pack --silent axe-core@4.14.1 && tar xzf axe-core-4.14.1.tgz
+	CODEMODE_AXE=$(CURDIR)/.build/axe/package/axe.min.js $(GO) test ./console -count=1 -run TestThePageFitsEveryScreen
 
 # What needs no tests to run.
 lint:
