@@ -6,7 +6,7 @@
 
 GO ?= go
 
-.PHONY: all test test-npm test-clients test262 deterministic lint check guest bench fuzz soak clean
+.PHONY: all test test-npm test-clients test262 deterministic confined sizing helm axe lint check guest bench fuzz soak clean
 
 all:
 	CGO_ENABLED=0 $(GO) build -trimpath -o codemode ./cmd/codemode
@@ -44,6 +44,29 @@ deterministic:
 
 # The folders that have benchmarks.
 BENCHMARKS = $(sort $(dir $(addprefix ./,$(shell git grep -l '^func Benchmark' -- '*_test.go'))))
+
+# The whole isolation suite inside "serve --confine" and in a read-only root and in the container of deploy/Dockerfile: case by
+# case as it ends outside. It takes an hour, root and runc.
+confined:
+	CODEMODE_LONG=1 $(GO) test -v -count=1 -timeout 90m -run 'TestConfinedExam|TestInAReadOnlyRoot|TestTheImage' ./cmd/codemode
+
+# The memory of a service, for the table in docs/deploying.md.
+sizing:
+	CODEMODE_SIZING=1 $(GO) test -v -count=1 -run TestWhatAServiceNeeds ./cmd/codemode
+
+# Helm, in a module of its own, lints the chart and renders it. It is large: the first time takes minutes.
+HELM = helm.sh/helm/v3/cmd/helm
+helm:
+	@mkdir -p .build/helm
+	cd .build/helm && { test -f go.mod || $(GO) mod init helm; } && $(GO) get -tool $(HELM)@v3.22.0 && $(GO) build -o helm $(HELM)
+	.build/helm/helm lint --strict deploy/helm/codemode
+	.build/helm/helm template codemode deploy/helm/codemode >/dev/null
+
+# axe-core, from npm, looks at every page: narrow and wide, light and dark, with and without a script.
+axe:
+	@mkdir -p .build/axe
+	cd .build/axe && npm pack --silent axe-core@4.14.1 && tar xzf axe-core-4.14.1.tgz
+	CODEMODE_AXE=$(CURDIR)/.build/axe/package/axe.min.js $(GO) test ./console -count=1 -run TestThePageFitsEveryScreen
 
 # What needs no tests to run.
 lint:

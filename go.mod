@@ -45,6 +45,7 @@ require (
 	github.com/prometheus/common v0.73.1 // its parser
 	github.com/tailscale/hujson v0.0.0-20260727124030-b80ff77dac4f // comments mean the same there as in our reader
 	go.opentelemetry.io/proto/otlp v1.11.1 // what a collector of traces receives
+	go.yaml.in/yaml/v3 v3.0.5 // the chart and the compose file
 	google.golang.org/protobuf v1.36.12 // reads that
 	modernc.org/libc v1.79.0 // a file system for SQLite that fails (internal/iofault)
 )

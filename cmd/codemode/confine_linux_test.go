@@ -355,27 +355,35 @@ func exam(t *testing.T, args ...string) map[string]string {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	var report struct {
-		Cases []struct {
-			File    string
-			Outcome string
-			OK      bool
-		}
-	}
-	if err := json.Unmarshal(out, &report); err != nil {
-		t.Fatal(err)
-	}
-	outcomes := map[string]string{}
-	for _, c := range report.Cases {
-		outcomes[c.File] = fmt.Sprint(c.Outcome, " ", c.OK)
-	}
-	if len(outcomes) == 0 {
-		t.Fatalf("no cases in %s", out)
-	}
-	return outcomes
+	return outcomes(t, out)
 }
 
-// TestConfinedExam: the attacks end inside as they do outside. With CODEMODE_LONG=1 all of them.
+// outcomes reads how each attack ended from a report.
+func outcomes(t *testing.T, text []byte) map[string]string {
+	t.Helper()
+	var report struct {
+		Cases []struct {
+			File, Expected, Got string
+			OK                  bool
+		}
+	}
+	if err := json.Unmarshal(text, &report); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, c := range report.Cases {
+		if c.Got == "" {
+			t.Fatalf("the report does not say how %s ended", c.File)
+		}
+		all[c.File] = fmt.Sprintf("%s, want %s: %t", c.Got, c.Expected, c.OK)
+	}
+	if len(all) == 0 {
+		t.Fatalf("no cases in %s", text)
+	}
+	return all
+}
+
+// TestConfinedExam: the attacks end inside as they do outside. With CODEMODE_LONG=1 all of them (make confined).
 func TestConfinedExam(t *testing.T) {
 	needConfinement(t)
 	part := []string{"--filter", "b0[1-5]*"}

@@ -32,6 +32,10 @@ func TestMain(m *testing.M) {
 	case "prober":
 		serveProber()
 		os.Exit(0)
+	case "without-landlock":
+		execWithoutLandlock()
+	case "probe":
+		os.Exit(probeAndSay())
 	case "upstream":
 		serveTestUpstream()
 		os.Exit(0)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -36,9 +37,12 @@ func serveProber() {
 }
 
 func probe(words []string) (err error) {
-	word, arg := words[0], ""
+	word, arg, other := words[0], "", ""
 	if len(words) > 1 {
 		arg = words[1]
+	}
+	if len(words) > 2 {
+		other = words[2]
 	}
 	switch word {
 	case "read":
@@ -76,7 +80,16 @@ func probe(words []string) (err error) {
 	case "end":
 		os.Exit(1)
 	default:
-		err = errors.New("there is nothing like " + word)
+		return probeMore(word, arg, other, words[1:])
 	}
 	return err
+}
+
+// probeAndSay is a process that tries what its arguments say.
+func probeAndSay() (code int) {
+	if err := probe(os.Args[1:]); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	return 0
 }

@@ -59,6 +59,11 @@ func Powers(o Options, cfg *config.Config) ([]protect.Place, error) {
 	if cfg.Scripts != nil {
 		tree(beside(cfg.Scripts.Pos.File, cfg.Scripts.Root), "the folder of the saved programs")
 	}
+	// The keys of clients are not needed here, and their variables may have no value yet.
+	if h, _ := cfg.HTTP(nil); h.TLS != nil {
+		add(h.TLS.Certificate, "the certificate of the address for clients")
+		add(h.TLS.Key, "the key of that certificate")
+	}
 	for _, path := range cfg.SecretFiles {
 		add(path, "a file with a secret of the configuration, or a program that prints one")
 	}

@@ -120,6 +120,11 @@ func (p *Process) Server(cfg *config.Config, s *servers.Server, c upstream.Comma
 	return c, nil
 }
 
+// MayWrite reports whether the rules allow to write files in a folder. A nil Process is not confined.
+func (p *Process) MayWrite(dir string) bool {
+	return p == nil || slices.ContainsFunc(p.rules.Write, func(allowed string) bool { return within(allowed, real(dir)) })
+}
+
 // tell logs what a server may reach, once.
 func (p *Process) tell(server, reach string) {
 	p.mu.Lock()
@@ -152,7 +157,7 @@ func (p *Process) lacks(r *Reach) string {
 }
 
 // Own returns what codemode needs with these options and that configuration, for itself and its servers. listen has the
-// addresses that it listens on.
+// addresses that it listens on, as the flag --http of codemode serve has them.
 func Own(o codemode.Options, cfg *config.Config, listen ...string) (confine.Rules, error) {
 	var read, write []string
 	read = append(read, "/etc", "/var/lib/ca-certificates")
@@ -170,11 +175,14 @@ func Own(o codemode.Options, cfg *config.Config, listen ...string) (confine.Rule
 		if err != nil {
 			return confine.Rules{}, err
 		}
-		// An editor replaces a file: codemode then reads another one in the same folder.
-		if dir := real(filepath.Dir(path)); !tooBroad(dir) && !place.Searched {
-			read = append(read, dir)
-		}
 		read = append(read, path)
+		// An editor replaces a file, and who renews a certificate or a secret changes where a link leads: codemode then
+		// reads another file in one of these folders.
+		for _, dir := range []string{real(filepath.Dir(path)), filepath.Dir(real(path))} {
+			if !tooBroad(dir) && !place.Searched {
+				read = append(read, dir)
+			}
+		}
 	}
 	files, err := written(o, cfg)
 	if err != nil {
@@ -182,6 +190,7 @@ func Own(o codemode.Options, cfg *config.Config, listen ...string) (confine.Rule
 	}
 	write = append(write, files...)
 	write = append(write, devices...)
+	write = append(write, socketFolders(listen)...)
 	rules := confine.Rules{Connect: confine.Ports{Any: true}, Unix: true}
 	if cfg != nil && cfg.Confine != nil {
 		rules.BestEffort = cfg.Confine.BestEffort
@@ -288,10 +297,24 @@ func Reaches(o codemode.Options, cfg *config.Config) (map[string]*Reach, error) 
 	return all, nil
 }
 
+// socketPrefix begins an address that is a socket in the file system, and systemd stands for one that is open already.
+const socketPrefix, systemd = "unix:", "systemd"
+
+// socketFolders returns the folders of the addresses that are sockets in the file system: codemode makes and removes
+// those.
+func socketFolders(addresses []string) (folders []string) {
+	for _, address := range addresses {
+		if path, ok := strings.CutPrefix(address, socketPrefix); ok && filepath.IsAbs(path) {
+			folders = append(folders, filepath.Dir(path))
+		}
+	}
+	return folders
+}
+
 // ports returns the ports of addresses, and whether one is below 1024.
 func ports(addresses []string) (p confine.Ports, low bool) {
 	for _, address := range addresses {
-		if address == "" {
+		if address == "" || address == systemd || strings.HasPrefix(address, socketPrefix) {
 			continue
 		}
 		if u, err := url.Parse(address); err == nil && u.Host != "" {

@@ -27,6 +27,9 @@ func (d *diagnosis) confinement(set *launch.Settings, e *codemode.Evaluator) {
 	}
 	const hint = `"best-effort" goes on without that`
 	switch text := strings.Join(missing, "; "); {
+	case wanted && !confine.Possible():
+		d.fail(cli.ExitInternal, check, subject, `remove "confine" from the configuration to start without it`,
+			"codemode serve does not start: %s", text)
 	case err != nil && wanted:
 		d.fail(cli.ExitInternal, check, subject, hint, "a confined process did not run: %v", err)
 	case err != nil:

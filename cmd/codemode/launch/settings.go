@@ -18,6 +18,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -93,7 +94,14 @@ func (s *Settings) RootFlag(cmd *cobra.Command) {
 var sources = sync.OnceValue(func() *variables.Sources { return variables.NewSources(os.LookupEnv) })
 
 // Env looks up what the configuration refers to: variables of the environment, commands and files.
-func Env(name string) (string, bool) { return sources().Lookup(name) }
+func Env(name string) (string, bool) {
+	value, ok := sources().Lookup(name)
+	if _, is := os.LookupEnv(confined.Variable); is && !ok && strings.Contains(value, "ermission denied") {
+		value += " (codemode is confined: if it has to read this and did not when it started, start codemode again, or name " +
+			"the file in the key confine.read)"
+	}
+	return value, ok
+}
 
 // Version is the version of this binary.
 func Version() string {

@@ -35,9 +35,9 @@ func (o *options) enterConfinement() error {
 	if o.confine == "" && !listed {
 		return nil
 	}
-	addresses := []string{o.address, o.page}
-	if cfg != nil && cfg.Console != nil {
-		addresses = append(addresses, cfg.Console.Address)
+	addresses, err := o.addresses(cfg)
+	if err != nil {
+		return err
 	}
 	rules, err := confined.Own(options, cfg, addresses...)
 	if err != nil {
@@ -45,4 +45,20 @@ func (o *options) enterConfinement() error {
 	}
 	rules.BestEffort = rules.BestEffort || o.confine == "best-effort"
 	return cli.UsageError(confined.Enter(rules))
+}
+
+// addresses lists where codemode serve listens with that configuration.
+func (o *options) addresses(cfg *config.Config) ([]string, error) {
+	all := []string{o.address, o.page, o.figures}
+	if cfg != nil && cfg.Console != nil {
+		all = append(all, cfg.Console.Address)
+	}
+	if o.address != "" && o.figures == "" {
+		set, err := readDiagnostics(cfg)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, set.Address)
+	}
+	return all, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/codemode-project/codemode"
@@ -100,13 +101,22 @@ func (r *rulesOf) Save(_ context.Context, path, digest string, text []byte) erro
 	case now != digest:
 		return errors.New("the file has changed meanwhile; load the page again, and look at the new content")
 	case path == files.Overlays:
-		return r.e.Loader().SetOverlays(text)
+		return r.explain(path, r.e.Loader().SetOverlays(text))
 	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
-	return replace.File(path, text, info.Mode().Perm())
+	return r.explain(path, replace.File(path, text, info.Mode().Perm()))
+}
+
+// explain adds to an error of writing a file what a person can do where codemode is confined.
+func (r *rulesOf) explain(path string, err error) error {
+	if !errors.Is(err, fs.ErrPermission) || r.set.Confined.MayWrite(filepath.Dir(path)) {
+		return err
+	}
+	return fmt.Errorf("codemode is confined and may not write %s: change the file with an editor, or name its folder in "+
+		"the key confine.write of the configuration and start codemode again (%w)", path, err)
 }
 
 // proposal prepares a rule for the user's file.
@@ -147,7 +157,7 @@ func (r *rulesOf) Propose(_ context.Context, p console.Proposal) (string, error)
 	if err != nil {
 		return "", err
 	}
-	if err = changes.ProposeInFiles(files, proposal); err != nil {
+	if err = r.explain(files.User, changes.ProposeInFiles(files, proposal)); err != nil {
 		return "", fmt.Errorf("proposing a rule in %s: %w", files.User, err)
 	}
 	return files.User, nil

@@ -1,0 +1,331 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/internal/hosted"
+	"github.com/codemode-project/codemode/internal/testwait"
+	"github.com/codemode-project/codemode/internal/tlstest"
+	"github.com/codemode-project/codemode/profiles"
+)
+
+// freePort is a port that nobody listened at a moment ago: a confined process gets the ports that it names.
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// start starts a confined process and connects no client.
+func (h *confinedHouse) start(address string, flags ...string) *served {
+	h.t.Helper()
+	return serveOverHTTP(h.t, address, []string{"HOME=" + h.home, "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=", "TMPDIR=" + h.temp},
+		append([]string{"--config", h.config, "--state", h.state, "--confine"}, flags...)...)
+}
+
+// Every address that flags or the configuration name is one that the confined process listens at, and no other.
+func TestConfinedAddresses(t *testing.T) {
+	h := newConfinedHouse(t)
+	for _, way := range []string{"flag", "configuration"} {
+		path, port := filepath.Join(h.dir, "sockets", way), freePort(t)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		address, flags := "127.0.0.1:"+strconv.Itoa(port), []string(nil)
+		if way == "flag" {
+			h.configure(nil, map[string]map[string]any{"same": {"confine": false}})
+			flags = []string{"--diagnostics", address}
+		} else {
+			h.configure(map[string]any{"diagnostics": map[string]any{"address": address}},
+				map[string]map[string]any{"same": {"confine": false}})
+		}
+		s := h.start("unix:"+path, flags...)
+		by := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", path)
+		}}
+		through(t, "http://localhost/mcp", by)
+		if status, body := fetch(t, "http://"+address+"/readyz"); status != http.StatusOK {
+			t.Errorf("%s: readyz: %d %s", way, status, body)
+		}
+		s.end()
+		if _, err := os.Lstat(path); !os.IsNotExist(err) {
+			t.Errorf("%s: the socket is left: %v", way, err)
+		}
+	}
+	// A server with codemode's own rights does not listen elsewhere.
+	h.configure(nil, map[string]map[string]any{"same": {"confine": false}})
+	h.serve("--confine", "--http", "127.0.0.1:"+strconv.Itoa(freePort(t)))
+	h.check("same", "listen", "permission denied")
+	h.served.end()
+}
+
+// A certificate outside of /etc is read again after its renewal, whether the file or a link was replaced.
+func TestConfinedCertificatesAreRenewed(t *testing.T) {
+	for _, way := range []string{"files", "links"} {
+		h := newConfinedHouse(t)
+		certificate, key := filepath.Join(h.dir, "tls/live/tls.crt"), filepath.Join(h.dir, "tls/live/tls.key")
+		archive := filepath.Join(h.dir, "tls/archive")
+		for _, dir := range []string{filepath.Dir(key), archive} {
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		roots := x509.NewCertPool()
+		renew := func(n int) {
+			at := [2]string{certificate, key}
+			if way == "links" { // as certbot does
+				at = [2]string{filepath.Join(archive, fmt.Sprintf("cert%d.pem", n)), filepath.Join(archive, fmt.Sprintf("key%d.pem", n))}
+			}
+			roots.AddCert(tlstest.WritePair(t, at[0], at[1], int64(n)))
+			for i, path := range []string{certificate, key} {
+				if path == at[i] {
+					continue
+				}
+				if err := os.Symlink(at[i], path+".new"); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Rename(path+".new", path); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		renew(1)
+		h.configure(map[string]any{"http": map[string]any{"tls": map[string]any{"certificate": certificate, "key": key}}},
+			map[string]map[string]any{"a": {"confine": map[string]any{"read": []string{h.files}}}})
+		s := h.start("0")
+		presented := func() int64 {
+			c, err := tls.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(s.url, "https://"), "/mcp"),
+				&tls.Config{RootCAs: roots})
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", way, err, s.log)
+			}
+			defer c.Close()
+			return c.ConnectionState().PeerCertificates[0].SerialNumber.Int64()
+		}
+		for n := 1; n <= 3; n++ {
+			if n > 1 {
+				renew(n)
+			}
+			if !testwait.Holds(func() bool { return presented() == int64(n) }) {
+				t.Errorf("%s: certificate %d is not in use:\n%s", way, n, s.log)
+			}
+		}
+		s.end()
+		h.configure(map[string]any{"http": map[string]any{"tls": map[string]any{"certificate": certificate, "key": key}}},
+			map[string]map[string]any{"a": {"confine": map[string]any{"read": []string{filepath.Dir(key)}}}})
+		cmd := command(t, "serve", "--http", "0", "--config", h.config, "--state", h.state, "--confine", "--project", "none")
+		cmd.Env = append(cmd.Env, "HOME="+h.home)
+		if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != cli.ExitUsage ||
+			!strings.Contains(string(out), "its confine.read is refused") {
+			t.Errorf("%s: a server gets the key of the certificate: %s", way, out)
+		}
+	}
+}
+
+// Tokens from files and commands, also those that a reload names. What no start named needs another start, and the log
+// says so.
+func TestConfinedSecrets(t *testing.T) {
+	h := newConfinedHouse(t)
+	secrets, elsewhere := filepath.Join(h.dir, "secrets"), filepath.Join(h.dir, "elsewhere")
+	for _, dir := range []string{secrets, elsewhere} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, secrets+"/one", "the-token-of-anna-1")
+	write(t, secrets+"/print", "#!/bin/sh\necho the-token-of-ben-$1\n")
+	if err := os.Chmod(secrets+"/print", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	configure := func(file, number string) {
+		h.configure(map[string]any{"http": map[string]any{"tokens": []map[string]any{
+			{"token": "${file:" + file + "}", "principal": "anna"},
+			{"token": "${cmd:" + secrets + "/print " + number + "}", "principal": "ben"},
+		}}}, map[string]map[string]any{"a": {"args": []string{h.files}}})
+	}
+	configure(secrets+"/one", "1")
+	s := h.start("0")
+	admitted := func(token string) bool {
+		c, err := s.connect("2025-11-25", token, nil)
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	}
+	if !admitted("the-token-of-anna-1") || !admitted("the-token-of-ben-1") || admitted("the-token-of-anna-2") {
+		t.Errorf("the tokens of the start:\n%s", s.log)
+	}
+	write(t, secrets+"/two", "the-token-of-anna-2")
+	configure(secrets+"/two", "2")
+	for _, token := range []string{"the-token-of-anna-2", "the-token-of-ben-2"} {
+		if !testwait.Holds(func() bool { return admitted(token) }) {
+			t.Errorf("%s is not admitted after the reload:\n%s", token, s.log)
+		}
+	}
+	if admitted("the-token-of-anna-1") {
+		t.Error("the token before is admitted")
+	}
+	write(t, elsewhere+"/three", "the-token-of-anna-3")
+	configure(elsewhere+"/three", "3")
+	if !testwait.Holds(func() bool {
+		return strings.Contains(s.log.String(), elsewhere+"/three of ${file:...} cannot be read: permission denied")
+	}) {
+		t.Errorf("the log does not say what cannot be read:\n%s", s.log)
+	}
+	if admitted("the-token-of-anna-3") {
+		t.Error("a token that cannot be read is admitted")
+	}
+	if !strings.Contains(s.log.String(), "start codemode again") {
+		t.Errorf("the log does not say what to do:\n%s", s.log)
+	}
+	s.end()
+}
+
+// form sends a form of the page, as a browser does.
+func (p *person) form(path string, fields url.Values) (status int, text string) {
+	p.t.Helper()
+	fields.Set("csrf", p.csrf)
+	req, err := http.NewRequestWithContext(p.t.Context(), "POST", p.base+p.path+path, strings.NewReader(fields.Encode()))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for name, value := range map[string]string{"Cookie": p.cookie, "Content-Type": "application/x-www-form-urlencoded",
+		"Origin": req.URL.Scheme + "://" + req.URL.Host, "Sec-Fetch-Site": "same-origin"} {
+		req.Header.Set(name, value)
+	}
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	all, err := io.ReadAll(res.Body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return res.StatusCode, string(all)
+}
+
+// The page writes rules if confine.write names the folder of the file, and otherwise says what to do.
+func TestConfinedPageSavesRules(t *testing.T) {
+	for _, mayWrite := range []bool{false, true} {
+		h := newHouse(t, `{"asklist": ["filesystem__*"]}`, "--http", "127.0.0.1:0", "--confine")
+		needConfinement(t)
+		h.environment = append(h.environment, "TMPDIR="+t.TempDir(), "XDG_CACHE_HOME="+filepath.Join(h.home, "cache"))
+		rules := filepath.Join(h.home, "rules")
+		if err := os.Mkdir(rules, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		h.config = filepath.Join(rules, "codemode.json")
+		file := map[string]any{"confine": map[string]any{"write": []string{rules}}, "evaluation": map[string]any{
+			"profiles": map[string]any{"p": map[string]any{"asklist": []string{"filesystem__*"}}}, "expose": []string{"p"}}}
+		if !mayWrite {
+			delete(file, "confine")
+		}
+		before, err := json.Marshal(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, h.config, string(before))
+		h.args[2] = h.config
+		h.start()
+		p := atThePage(t, h.environment)
+		after := strings.Replace(string(before), `"expose"`, `"adminURL":"https://codemode.example/rules","expose"`, 1)
+		fields := func(proof string) url.Values {
+			return url.Values{"path": {h.config}, "digest": {profiles.Digest(before)}, "text": {after}, "proof": {proof}}
+		}
+		if status, text := p.form("/rules/save", fields("")); status != http.StatusForbidden {
+			t.Fatalf("without a code: %d %s", status, text)
+		}
+		status, text := p.form("/rules/save", fields(p.code(h.environment, "write the file "+h.config)))
+		now, err := os.ReadFile(h.config)
+		switch {
+		case err != nil:
+			t.Error(err)
+		case mayWrite && (status != http.StatusSeeOther || string(now) != after):
+			t.Errorf("the page did not save: %d %s", status, text)
+		case !mayWrite && (string(now) != string(before) || status != http.StatusUnprocessableEntity ||
+			!strings.Contains(text, "codemode is confined and may not write") || !strings.Contains(text, "confine.write")):
+			t.Errorf("the page said %d %s", status, text)
+		}
+	}
+}
+
+// The record is an SQLite file with a write-ahead log. Other processes read it meanwhile, and a process that was killed
+// leaves what the next one goes on with.
+func TestConfinedRecord(t *testing.T) {
+	h := newConfinedHouse(t)
+	h.configure(nil, map[string]map[string]any{"a": {"args": []string{h.files}}})
+	for n := 1; n <= 2; n++ {
+		h.serve("--confine")
+		for range 3 {
+			h.check("a", "read "+h.files+"/a", "done")
+		}
+		if _, err := os.Stat(filepath.Join(h.state, "codemode.db-wal")); err != nil {
+			t.Errorf("there is no write-ahead log: %v", err)
+		}
+		if code, text := show(t, "audit", "verify", "--state", h.state, "--config", h.config); code != 0 {
+			t.Errorf("while it runs: exit code %d\n%s", code, text)
+		}
+		code, text := show(t, "audit", "export", "--state", h.state, "--config", h.config)
+		if got := strings.Count(text, `"server":"a"`); code != 0 || got != 2*3*n { // each call begins and ends
+			t.Errorf("the record has %d entries of calls, want %d: exit code %d", got, 2*3*n, code)
+		}
+		if err := h.served.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		<-h.served.ended
+	}
+	if code, text := show(t, "audit", "verify", "--state", h.state, "--config", h.config); code != 0 {
+		t.Errorf("after it was killed: exit code %d\n%s", code, text)
+	}
+}
+
+// A login from outside works inside, is renewed there, and may come while the process serves.
+func TestConfinedLogin(t *testing.T) {
+	needConfinement(t)
+	far, config := hostedConfig(t, hosted.Options{ExpiresIn: 1})
+	s := serveOverHTTP(t, "0", []string{"TMPDIR=" + t.TempDir()}, "--config", config, "--confine")
+	c, err := s.connect("2025-11-25", "", nil)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, s.log)
+	}
+	const greet = `try { return await codemode.linear__greet({}) } catch (e) { return String(e.message ?? e) }`
+	if got := callText(t, c, greet); strings.Contains(got, "hello") {
+		t.Fatalf("without a login: %s", got)
+	}
+	if code, said := logIn(t, config); code != cli.ExitOK {
+		t.Fatalf("codemode login: exit code %d, %s", code, said)
+	}
+	if !testwait.Holds(func() bool { return strings.Contains(callText(t, c, greet), "hello") }) {
+		t.Errorf("the login of another process is not used:\n%s", s.log)
+	}
+	renewed := far.Renewed()
+	if !testwait.Holds(func() bool { return strings.Contains(callText(t, c, greet), "hello") && far.Renewed() > renewed }) {
+		t.Errorf("the login is not renewed:\n%s", s.log)
+	}
+	c.Close()
+	s.end()
+	// What it renewed is kept for the next process.
+	if code, text := show(t, "run", "--config", config, "-e", "return await codemode.linear__greet({})"); code != cli.ExitOK ||
+		!strings.Contains(text, "hello") {
+		t.Errorf("after it: exit code %d, %s", code, text)
+	}
+}
