@@ -72,7 +72,8 @@ func (s *state) record(n int) {
 	r := audit.New(audit.Options{Key: s.key, Publish: []audit.Publisher{audit.FilePublisher(s.checkpoints())},
 		Open: func(ctx context.Context) (*store.DB, error) { return store.Open(ctx, s.sealed()) }})
 	for i := range n {
-		if err := r.Write(s.t.Context(), audit.Entry{Kind: audit.Call, State: audit.OK, Run: "r_1", Call: i + 1}); err != nil {
+		e := audit.Entry{Kind: audit.Call, State: audit.OK, Run: "r_1", Call: i + 1}
+		if err := r.Write(s.t.Context(), e); err != nil {
 			s.t.Fatal(err)
 		}
 	}
@@ -157,8 +158,8 @@ func (s *state) fill() {
 		Question: json.RawMessage(`{"q":1}`), Expires: later}))
 	fails(t, db.Park(ctx, &store.ParkedRun{Run: "r_waits", Principal: "alice", Profile: "safe", Guest: "g",
 		State: json.RawMessage(`{}`), Image: []byte("image"), Expires: later}))
-	fails(t, db.Give(ctx, &store.Grant{ID: "g_1", Principal: "alice", Profile: "safe", Key: "k", Body: json.RawMessage(`{}`),
-		Expires: later}))
+	fails(t, db.Give(ctx, &store.Grant{ID: "g_1", Principal: "alice", Profile: "safe", Key: "k",
+		Body: json.RawMessage(`{}`), Expires: later}))
 	fails(t, db.Give(ctx, &store.Grant{ID: "g_revoked", Principal: "alice", Profile: "safe", Key: "k",
 		Body: json.RawMessage(`{}`), Expires: later}))
 	fails(t, db.Revoke(ctx, "g_revoked"))
@@ -172,8 +173,8 @@ func (s *state) fill() {
 	text := func(s string) func(context.Context) ([]byte, error) {
 		return func(context.Context) ([]byte, error) { return []byte(s), nil }
 	}
-	fails(t, db.PutSession(ctx, &store.Session{ID: "s_1", Principal: "alice", Name: "notes", Profile: "safe", Expires: later},
-		&store.Version{Run: "r_1", Guest: "g", About: text(`{}`), Image: text("session image")}, nil,
+	fails(t, db.PutSession(ctx, &store.Session{ID: "s_1", Principal: "alice", Name: "notes", Profile: "safe",
+		Expires: later}, &store.Version{Run: "r_1", Guest: "g", About: text(`{}`), Image: text("session image")}, nil,
 		store.Quota{Sessions: 5, Bytes: 1 << 20, Versions: 3}))
 	must[int](t)(db.Charge(ctx, []int64{3}, []store.Window{{Name: "calls alice", Began: time.Now().Truncate(time.Hour),
 		Ends: later, Most: 10}}))
@@ -359,9 +360,11 @@ func TestForgedRestorations(t *testing.T) {
 		{"the restoration is gone", `DELETE FROM entries WHERE chain = 2; DELETE FROM chains WHERE number = 2`},
 		{"entries are cut from the chain that came back", `DELETE FROM entries WHERE chain = 1 AND seq > 3;
 			UPDATE chains SET seq = 3, hash = (SELECT hash FROM entries WHERE chain = 1 AND seq = 3) WHERE number = 1`},
-		{"the restoration speaks of fewer entries", `UPDATE entries SET body = replace(body, '"last":5', '"last":3') WHERE chain = 2;
+		{"the restoration speaks of fewer entries", `UPDATE entries
+			SET body = replace(body, '"last":5', '"last":3') WHERE chain = 2;
 			DELETE FROM entries WHERE chain = 1 AND seq > 3`},
-		{"the whole chain that came back is gone", `DELETE FROM entries WHERE chain = 1; DELETE FROM chains WHERE number = 1`},
+		{"the whole chain that came back is gone", `DELETE FROM entries WHERE chain = 1;
+			DELETE FROM chains WHERE number = 1`},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			forged := newState(t, "", key)
@@ -426,7 +429,8 @@ func TestRefused(t *testing.T) {
 		{"a row fewer", raw, func(t *testing.T, path string, _ *state) { statements(t, path, `DELETE FROM keys`) },
 			"not those that were written"},
 		{"other contents", raw, func(t *testing.T, path string, _ *state) {
-			statements(t, path, `UPDATE backup SET contents = CAST(replace(CAST(contents AS text), '"keys":1', '"keys":2') AS blob)`)
+			statements(t, path, `UPDATE backup
+				SET contents = CAST(replace(CAST(contents AS text), '"keys":1', '"keys":2') AS blob)`)
 		}, "another key of the record"},
 		{"another key of the record", raw, func(t *testing.T, _ string, s *state) { s.key = newKey(t) },
 			"another key of the record"},

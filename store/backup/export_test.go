@@ -33,7 +33,9 @@ func NotCopied(t *testing.T, o store.Options) (missing []string) {
 			t.Fatal(err)
 		}
 		n++
-		copied := slices.ContainsFunc(tables, func(t table) bool { return t.name == of && slices.Contains(t.columns, column) })
+		copied := slices.ContainsFunc(tables, func(t table) bool {
+			return t.name == of && slices.Contains(t.columns, column)
+		})
 		if !copied && !slices.Contains(without, of) && !slices.Contains(without, of+"."+column) {
 			missing = append(missing, of+"."+column)
 		}

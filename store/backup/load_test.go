@@ -72,7 +72,8 @@ type writer struct {
 
 func startWriter(t *testing.T, secret []byte, s *state) *writer {
 	t.Helper()
-	job := must[[]byte](t)(json.Marshal([]string{hex.EncodeToString(secret), s.options.URL, s.options.Path, s.checkpoints()}))
+	job := must[[]byte](t)(json.Marshal([]string{hex.EncodeToString(secret), s.options.URL, s.options.Path,
+		s.checkpoints()}))
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestWriter$")
 	cmd.Env = append(os.Environ(), writerVariable+"="+string(job))
 	in, err := cmd.StdinPipe()

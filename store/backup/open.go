@@ -45,7 +45,8 @@ func openStore(ctx context.Context, o store.Options) (*snapshot, error) {
 	}
 	config.RuntimeParams["default_transaction_read_only"] = "on"
 	s := &snapshot{postgres: true, pool: stdlib.OpenDB(*config)}
-	return s.begin(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, `SELECT version FROM schema_version`)
+	return s.begin(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+		`SELECT version FROM schema_version`)
 }
 
 // openFile opens an SQLite file, which may be a backup, for reading.

@@ -109,8 +109,8 @@ func (r Restore) From(ctx context.Context, path string) (report *Report, err err
 
 func (r *Restore) occupied(what string) error {
 	if r.To.Path != "" {
-		return fmt.Errorf("%s: %w: %s. Stop codemode and move it away, with the files beside it that begin with its name, or "+
-			"name another place with --state or the key \"store\" of the configuration", r.To.Path, ErrNotEmpty, what)
+		return fmt.Errorf("%s: %w: %s. Stop codemode and move it away, with the files beside it that begin with its name, "+
+			"or name another place with --state or the key \"store\" of the configuration", r.To.Path, ErrNotEmpty, what)
 	}
 	return fmt.Errorf("the database: %w: %s. Stop every codemode that uses it, and create another database for store.url",
 		ErrNotEmpty, what)

@@ -40,7 +40,8 @@ var strays = []struct {
 	{true, "waiting runs that go on in a session that is not there",
 		`SELECT count(*) FROM parked WHERE session <> '' AND session NOT IN (SELECT id FROM sessions)`},
 	{true, "kept results with fewer parts than their size",
-		`SELECT count(*) FROM results r WHERE bytes > 0 AND NOT EXISTS (SELECT 1 FROM result_chunks c WHERE c.handle = r.handle)`},
+		`SELECT count(*) FROM results r WHERE bytes > 0
+			AND NOT EXISTS (SELECT 1 FROM result_chunks c WHERE c.handle = r.handle)`},
 	{true, "runs that wait and have ended", `SELECT count(*) FROM parked WHERE run IN (SELECT run FROM outcomes)`},
 	{true, "chains whose last entry is not there", `SELECT count(*) FROM chains c WHERE seq > 0
 		AND NOT EXISTS (SELECT 1 FROM entries e WHERE e.chain = c.number AND e.seq = c.seq AND e.hash = c.hash)`},
@@ -178,8 +179,8 @@ func (s *snapshot) runs(ctx context.Context, o store.Options, all *Survey) error
 		all.Notes = append(all.Notes, fmt.Sprintf("%d waiting runs that no process has: one that runs takes them over", n))
 	}
 	if n := len(orphans); n > 0 {
-		all.Notes = append(all.Notes, fmt.Sprintf("%d runs whose process died or whose time is over: a process that runs records "+
-			"their end", n))
+		all.Notes = append(all.Notes, fmt.Sprintf("%d runs whose process died or whose time is over: a process that runs "+
+			"records their end", n))
 	}
 	return nil
 }

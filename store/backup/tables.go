@@ -27,21 +27,25 @@ type table struct {
 // them with the schemas. The others are not copied: seats are processes, meta is the identity, which [Contents] has,
 // and run_blocks of SQLite follow from the entries.
 var tables = []table{
-	{name: "chains", columns: columns("number seq hash open_from checkpoint tree tail"), number: "number", blobs: columns("hash tree tail")},
+	{name: "chains", columns: columns("number seq hash open_from checkpoint tree tail"), number: "number",
+		blobs: columns("hash tree tail")},
 	{name: "entries", columns: columns("chain seq time kind state run call principal profile tool hash body"),
 		number: "chain, seq", blobs: columns("hash")},
-	{name: "parked", columns: columns("run principal profile guest state image created expires claim phase round beats session"),
+	{name: "parked", columns: columns("run principal profile guest state image created expires claim phase round beats " +
+		"session"),
 		texts: columns("run"), blobs: columns("image")},
-	{name: "approvals", columns: columns("id run call principal digest question created expires validated answer answered_by " +
-		"answered_at used_at withdrawn"), texts: columns("id"), bools: columns("validated")},
+	{name: "approvals", columns: columns("id run call principal digest question created expires validated answer " +
+		"answered_by answered_at used_at withdrawn"), texts: columns("id"), bools: columns("validated")},
 	{name: "grants", columns: columns("id principal profile run key body created expires uses_left revoked_at"),
 		texts: columns("id")},
-	{name: "outcomes", columns: columns("run principal state body created expires"), texts: columns("run"), blobs: columns("body")},
+	{name: "outcomes", columns: columns("run principal state body created expires"), texts: columns("run"),
+		blobs: columns("body")},
 	{name: "overlays", columns: columns("id holder body created expires"), texts: columns("id")},
 	{name: "keys", columns: columns("key request run expires"), texts: columns("key")},
 	{name: "results", columns: columns("handle principal owner run profile untrusted bytes mime about created expires"),
 		texts: columns("handle"), bools: columns("untrusted"), blobs: columns("about")},
-	{name: "result_chunks", columns: columns("handle number body expires"), texts: columns("handle"), number: "number", blobs: columns("body")},
+	{name: "result_chunks", columns: columns("handle number body expires"), texts: columns("handle"), number: "number",
+		blobs: columns("body")},
 	{name: "sessions", columns: columns("id principal name owner profile created used expires"), texts: columns("id")},
 	{name: "session_versions", columns: columns("session number run guest bytes about created image"),
 		texts: columns("session"), number: "number", blobs: columns("about image")},
