@@ -56,8 +56,8 @@ arguments, results, sessions. Keep a copy of the key at another place than the b
 				size(info.Size()))
 			printRows(s.Out, c.Rows, nil)
 			printEnds(s.Out, c.Chains)
-			visible.Fprintf(s.Out, "not in it: the key %s, without which nobody can restore it, checkpoints, and the configuration\n",
-				place.Key)
+			visible.Fprintf(s.Out, "not in it: the key %s, without which nobody can restore it, checkpoints, and the "+
+				"configuration\n", place.Key)
 			return nil
 		},
 	}
@@ -70,7 +70,8 @@ arguments, results, sessions. Keep a copy of the key at another place than the b
 func when(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // existing finds a database that is there, and its key.
-func existing(cmd *cobra.Command, s cli.Streams, set *launch.Settings) (place recorder.Place, key *audit.Key, err error) {
+func existing(cmd *cobra.Command, s cli.Streams, set *launch.Settings) (place recorder.Place, key *audit.Key,
+	err error) {
 	if err := set.ReadRecord(cmd.Context(), s, func(*store.DB, recorder.Place) error { return nil }); err != nil {
 		return place, nil, err
 	}

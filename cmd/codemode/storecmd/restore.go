@@ -88,7 +88,8 @@ file with the checkpoints (checkpoints.jsonl) where it is; --checkpoints reads o
 	set.RecordFlags(cmd)
 	cmd.Flags().BoolVar(&runs, "runs", false, "also the waiting runs with their questions")
 	cmd.Flags().BoolVar(&grants, "grants", false, "also the remembered answers")
-	cmd.Flags().StringArrayVar(&published, "checkpoints", nil, "another file with checkpoints, such as a copy kept elsewhere")
+	cmd.Flags().StringArrayVar(&published, "checkpoints", nil,
+		"another file with checkpoints, such as a copy kept elsewhere")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
@@ -110,7 +111,8 @@ func printReport(w io.Writer, report *backup.Report, r *backup.Restore) {
 	printRows(w, report.Restored, nil)
 	printEnds(w, report.Chains)
 	if len(report.LeftOut) > 0 {
-		fmt.Fprintln(w, "did not come back, because it could happen twice, is over, or was perhaps revoked since (see --help):")
+		fmt.Fprintln(w, "did not come back, because it could happen twice, is over, or was perhaps revoked since "+
+			"(see --help):")
 		printRows(w, report.LeftOut, nil)
 	}
 	missing := report.Missing()
@@ -124,8 +126,8 @@ func printReport(w io.Writer, report *backup.Report, r *backup.Restore) {
 		fmt.Fprintln(w, "warning: codemode went on after the backup, and a run that came back may have been resumed since")
 	}
 	if missing > 0 && r.Grants && report.Restored["grants"] > 0 {
-		fmt.Fprintln(w, "warning: codemode went on after the backup, and an answer that came back may have been revoked since: "+
-			"codemode approvals grants lists them")
+		fmt.Fprintln(w, "warning: codemode went on after the backup, and an answer that came back may have been revoked "+
+			"since: codemode approvals grants lists them")
 	}
 	fmt.Fprintln(w, "the record says so; codemode audit verify checks it")
 }

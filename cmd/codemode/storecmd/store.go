@@ -1,5 +1,5 @@
-// Package storecmd is the command "store": it checks the database of codemode, copies it to a file, and makes a database
-// of such a file.
+// Package storecmd is the command "store": it checks the database of codemode, copies it to a file, and makes a
+// database of such a file.
 package storecmd
 
 import (
