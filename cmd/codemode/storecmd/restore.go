@@ -15,17 +15,11 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/internal/visible"
+	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/store/backup"
 )
 
-func newRestore(s cli.Streams) *cobra.Command {
-	var set launch.Settings
-	var runs, grants, asJSON bool
-	var published []string
-	cmd := &cobra.Command{
-		Use:   "restore FILE",
-		Short: "Make a database of a backup, where there is none",
-		Long: `Makes the database that the configuration names, of a file that codemode store backup wrote;
+const restoreHelp = `Makes the database that the configuration names, of a file that codemode store backup wrote;
 it may be the other kind of database. Nothing may be there, and no codemode may use it. The key
 of the record with which the backup was made has to be in the state folder. A file that is not
 exactly what was written is refused.
@@ -45,30 +39,26 @@ backup runs again.
 
 The first new entry of the record says that it was restored, when and by whom. Checkpoints know
 of the entries that are missing, and codemode audit verify names them from then on. So leave the
-file with the checkpoints (checkpoints.jsonl) where it is; --checkpoints reads others.`,
-		Args: cobra.ExactArgs(1),
+file with the checkpoints (checkpoints.jsonl) where it is; --checkpoints reads others.`
+
+func newRestore(s cli.Streams) *cobra.Command {
+	var set launch.Settings
+	var runs, grants, asJSON bool
+	var published []string
+	cmd := &cobra.Command{
+		Use:   "restore FILE",
+		Short: "Make a database of a backup, where there is none",
+		Long:  restoreHelp,
+		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			place, err := set.Place()
 			if err != nil {
 				return err
 			}
-			key, err := presentKey(place)
-			if err != nil {
-				return err
-			}
-			if _, err := place.Prepare(); err != nil { // the folders
-				return cli.InternalError(err)
-			}
-			log := set.Logger(s, slog.LevelWarn)
-			place.Store.Log = log
-			r := backup.Restore{To: place.Store, Key: key, Publish: place.Publishers(log), Runs: runs, Grants: grants, Log: log,
+			r := backup.Restore{Runs: runs, Grants: grants,
 				By: &audit.DecidedBy{How: call.ByPerson, Channel: "cli", Principal: launch.Owner()}}
-			for i, path := range append([]string{place.Checkpoints}, published...) {
-				all, err := checkpoints(path)
-				if err != nil && (i > 0 || !errors.Is(err, fs.ErrNotExist)) {
-					return cli.UsageError(err)
-				}
-				r.Checkpoints = append(r.Checkpoints, all...)
+			if err := prepare(&r, place, published, set.Logger(s, slog.LevelWarn)); err != nil {
+				return err
 			}
 			report, err := r.From(cmd.Context(), args[0])
 			switch {
@@ -92,6 +82,26 @@ file with the checkpoints (checkpoints.jsonl) where it is; --checkpoints reads o
 		"another file with checkpoints, such as a copy kept elsewhere")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
+}
+
+// prepare fills in where the backup goes, and what is known of the record there.
+func prepare(r *backup.Restore, place recorder.Place, published []string, log *slog.Logger) (err error) {
+	if r.Key, err = presentKey(place); err != nil {
+		return err
+	}
+	if _, err := place.Prepare(); err != nil { // the folders
+		return cli.InternalError(err)
+	}
+	place.Store.Log = log
+	r.To, r.Publish, r.Log = place.Store, place.Publishers(log), log
+	for i, path := range append([]string{place.Checkpoints}, published...) {
+		all, err := checkpoints(path)
+		if err != nil && (i > 0 || !errors.Is(err, fs.ErrNotExist)) {
+			return cli.UsageError(err)
+		}
+		r.Checkpoints = append(r.Checkpoints, all...)
+	}
+	return nil
 }
 
 func checkpoints(path string) ([]audit.Checkpoint, error) {
