@@ -73,6 +73,9 @@ var layers = map[string]struct {
 	"audit": {ours: []string{"call", "internal/address", "internal/secrets", "internal/strictjson",
 		"internal/visible", "store"}, outside: []string{"golang.org/x/mod"}},
 	"store/storetest": {ours: []string{"store"}},
+	// it copies the tables of both databases, so it speaks to both itself
+	"store/backup": {ours: []string{"audit", "internal/address", "internal/replace", "store"},
+		outside: []string{"github.com/jackc/pgx/v5"}},
 
 	"audit/otlp": {ours: []string{"audit", "internal/address"}},
 
@@ -139,7 +142,7 @@ var layers = map[string]struct {
 		"call", "catalog", "catalog/pins", "cmd/codemode/auditcmd", "cmd/codemode/cli", "cmd/codemode/confined",
 		"cmd/codemode/doctor",
 		"cmd/codemode/launch", "cmd/codemode/responder", "cmd/codemode/rulebook", "cmd/codemode/serve",
-		"cmd/codemode/sessionscmd", "cmd/codemode/setup", "config", "discovery", "guest/quickjs", "hostfns", "inforce",
+		"cmd/codemode/sessionscmd", "cmd/codemode/setup", "cmd/codemode/storecmd", "config", "discovery", "guest/quickjs", "hostfns", "inforce",
 		"internal/bench", "internal/confine", "internal/replace", "internal/strictjson",
 		"internal/visible", "preflight", "registry", "sandbox", "upstream", "upstream/login"},
 		outside: []string{"github.com/spf13/cobra", "golang.org/x/term"}},
@@ -174,6 +177,8 @@ var layers = map[string]struct {
 		outside: []string{"github.com/coreos/go-systemd/v22", "github.com/spf13/cobra"}},
 	"cmd/codemode/sessionscmd": {ours: []string{"audit", "call", "cmd/codemode/cli", "cmd/codemode/launch", "config",
 		"internal/visible", "recorder", "runs", "sessions", "store"}, outside: []string{"github.com/spf13/cobra"}},
+	"cmd/codemode/storecmd": {ours: []string{"audit", "call", "cmd/codemode/auditcmd", "cmd/codemode/cli", "cmd/codemode/launch",
+		"internal/visible", "recorder", "store", "store/backup"}, outside: []string{"github.com/spf13/cobra"}},
 	"cmd/codemode/setup": {ours: []string{"cmd/codemode/checks", "cmd/codemode/cli", "config", "config/servers",
 		"config/variables",
 		"internal/address", "internal/replace", "internal/visible"}, outside: []string{"github.com/pelletier/go-toml/v2",

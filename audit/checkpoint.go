@@ -270,9 +270,13 @@ func (s *sealer) due() time.Duration {
 	return sealAfter - time.Since(s.since)
 }
 
-// fits returns an error for a chain that nobody may continue: its writer did not sign its current content.
-func (k *Key) fits(database string) func(store.Head, store.Signed) error {
+// fits returns an error for a chain that nobody may continue: its writer did not sign its current content, or a
+// restoration closed it and those before it, which is [store.ErrTaken].
+func (k *Key) fits(database string, closed int64) func(store.Head, store.Signed) error {
 	return func(h store.Head, s store.Signed) error {
+		if h.Chain <= closed {
+			return store.ErrTaken
+		}
 		if h.Seq == 0 && s.Note == "" {
 			return nil
 		}

@@ -323,3 +323,11 @@ func (e *Entry) cells(line []byte) []string {
 
 // jsonCells is how many of the last columns hold JSON.
 const jsonCells = 3
+
+// Line formats an entry as in the files of [Export].
+func (e *Entry) Line() []byte {
+	head, _ := parseHash(e.Prev)
+	hash, _ := parseHash(e.Hash)
+	body, _ := e.draft().place(store.Head{Chain: e.Chain, Seq: e.Seq - 1, Hash: head})
+	return entryLine(&store.Row{Body: body, Hash: hash})
+}

@@ -239,7 +239,8 @@ const lookBack = 64 << 10
 // guard compares a database with the checkpoints published before: all entries that they cover must still be there. The
 // command audit verify reads all entries and reports whether they are unchanged. Claiming a chain compares only its
 // end.
-func (p *publishing) guard(ctx context.Context, db *store.DB) error {
+// Entries of chains up to closed came back from a backup, and may be missing.
+func (p *publishing) guard(ctx context.Context, db *store.DB, closed int64) error {
 	key, err := ParsePublic(p.key.Public())
 	if err != nil {
 		return err
@@ -280,7 +281,8 @@ func (p *publishing) guard(ctx context.Context, db *store.DB) error {
 		}
 		for _, c := range latest {
 			now, err := parseCheckpoint(ends[c.Chain].Note)
-			if ends[c.Chain].Seq >= c.Size && !(err == nil && now.Size == c.Size && now.Root != c.Root) {
+			if ends[c.Chain].Seq >= c.Size && !(err == nil && now.Size == c.Size && now.Root != c.Root) ||
+				c.Chain <= closed {
 				continue
 			}
 			return &GoneError{"entries of the record are gone",

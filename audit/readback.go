@@ -242,6 +242,7 @@ func (f *exported) finish() {
 	f.v.exports = append(f.v.exports, signedNote{f.name, f.note})
 	if f.end.Filter != "" {
 		f.selected()
+		f.v.found = slices.DeleteFunc(f.v.found, func(r foundRestoration) bool { return r.source == f.name })
 	}
 	if !f.broken && (f.end.Rows != f.rows || f.end.Digest != "sha256:"+hex.EncodeToString(f.digest.Sum(nil))) {
 		f.v.report(Problem{Source: f.name, Line: f.line,

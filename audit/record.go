@@ -31,6 +31,13 @@ type Options struct {
 	// Export receives each entry after it is on disk, in order; it must not wait. It may be nil.
 	Export func(e *Entry)
 
+	// Restored says that the database was filled from the backup of that moment; nil if it was not. The record begins a
+	// chain with that, signed by RestoredBy, and never writes to the chains before it. Its Chains are filled in from the
+	// database and from Published, the checkpoints that were published before.
+	Restored   *Restoration
+	RestoredBy *DecidedBy
+	Published  []Checkpoint
+
 	Now func() time.Time // nil is time.Now
 	Log *slog.Logger     // nil discards
 }

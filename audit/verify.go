@@ -21,6 +21,8 @@ type Problem struct {
 	Seq     int64  `json:"seq,omitempty"`     // the first entry that is, or may be, wrong
 	Through int64  `json:"through,omitempty"` // the last one that may be the first wrong entry, if that may not be Seq
 	What    string `json:"what"`
+	// Restored says that nobody changed the record here: a backup was restored that did not have these entries.
+	Restored bool `json:"restored,omitempty"`
 }
 
 func (p Problem) String() string {
@@ -46,6 +48,8 @@ type Verdict struct {
 	Checkpoints int       `json:"checkpoints"`
 	Problems    []Problem `json:"problems"` // the first of each chain first; at most maxProblems
 	More        int       `json:"more,omitempty"`
+	// Restored is the latest restoration of a backup; nil if there was none.
+	Restored *Restoration `json:"restored,omitempty"`
 }
 
 // A Span is the part of a chain that was found.
@@ -74,6 +78,8 @@ type Verifier struct {
 	exports     []signedNote
 	ids         map[string]string // where each database name was seen
 	databases   []string          // those that were read: each entry in them must be covered
+	found       []foundRestoration
+	restored    *foundRestoration // the latest that a checkpoint covers; set by Finish
 	beside      string            // where the checkpoints are that are written with a record; "" if that is not known
 }
 
@@ -323,6 +329,9 @@ func (w *walker) next(e *Entry, seq int64, hash [32]byte, what string) {
 		w.bad(seq, what, hash)
 		return
 	}
+	if r, _ := restoration(e); r != nil && !w.v.begins(e.Chain) {
+		w.v.found = append(w.v.found, foundRestoration{*r, e.Chain, w.source})
+	}
 	w.place(seq, prev, hash)
 }
 
@@ -492,14 +501,10 @@ func (v *Verifier) compare(chains map[int64]*chain) {
 		v.verdict.Checkpoints++
 		of[c.Chain] = append(of[c.Chain], c)
 	}
+	v.restoredChains(chains, of)
 	for _, n := range sortedKeys(of) {
-		slices.SortStableFunc(of[n], func(a, b named) int { return cmp.Compare(a.Size, b.Size) })
-		if is := chains[n]; is != nil {
-			is.compare(n, of[n])
-		} else if first := of[n][0]; first.Size > 0 {
-			v.report(Problem{Source: first.source, Chain: n, Seq: 1,
-				What: fmt.Sprintf("the whole chain is missing; a published checkpoint covers it up to entry %d",
-					of[n][len(of[n])-1].Size)})
+		if !v.begins(n) {
+			v.compareChain(n, chains[n], of[n])
 		}
 	}
 	for _, n := range sortedKeys(chains) {
@@ -523,6 +528,17 @@ func (v *Verifier) compare(chains map[int64]*chain) {
 	}
 }
 
+// compareChain compares a chain with its checkpoints; nil if no entry of it was found.
+func (v *Verifier) compareChain(n int64, is *chain, checkpoints []named) {
+	slices.SortStableFunc(checkpoints, func(a, b named) int { return cmp.Compare(a.Size, b.Size) })
+	if is != nil {
+		is.compare(n, checkpoints)
+	} else if longest := checkpoints[len(checkpoints)-1]; longest.Size > 0 && !v.afterBackup(n, 0, checkpoints) {
+		v.report(Problem{Source: checkpoints[0].source, Chain: n, Seq: 1,
+			What: fmt.Sprintf("the whole chain is missing; a published checkpoint covers it up to entry %d", longest.Size)})
+	}
+}
+
 // compare compares a chain with its checkpoints, the shortest first.
 func (c *chain) compare(n int64, checkpoints []named) {
 	var t tree
@@ -536,6 +552,9 @@ func (c *chain) compare(n int64, checkpoints []named) {
 			t.add(hash)
 		}
 		switch {
+		case p.Size >= c.next && c.v.afterBackup(n, c.next-1, checkpoints):
+			c.wrong = false
+			return
 		case p.Size >= c.next:
 			c.v.report(Problem{Source: p.source, Chain: n, Seq: c.next, What: missing(c.next, p.Size) + ", as was published"})
 			return

@@ -25,6 +25,8 @@ type writer struct {
 	seal  *sealer // of the chain
 	note  string  // the latest checkpoint of this process
 
+	closed int64 // the last chain that a restoration closed; 0 is none
+
 	open  map[openKey]int64 // the running entries of calls and runs without an end
 	order []opened          // the same, oldest first, with some that have ended
 
@@ -517,7 +519,7 @@ func (w *writer) ensure(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := w.r.pub.guard(ctx, db); err != nil {
+		if err := w.meet(ctx, db); err != nil {
 			return errors.Join(err, db.Close())
 		}
 		w.db = db
@@ -530,7 +532,7 @@ func (w *writer) ensure(ctx context.Context) error {
 	}
 	if w.chain == nil {
 		key := w.r.options.Key
-		chain, err := w.db.Claim(ctx, key.fits(w.db.ID()))
+		chain, err := w.db.Claim(ctx, key.fits(w.db.ID(), w.closed))
 		if err != nil {
 			return err
 		}
@@ -540,11 +542,46 @@ func (w *writer) ensure(ctx context.Context) error {
 			return err
 		}
 		chain.SignWith(w.seal.rows)
+		if err := w.restored(ctx); err != nil {
+			w.drop()
+			return err
+		}
 		if err := chain.Settle(ctx, w.settle); err != nil {
 			w.drop()
 			return err
 		}
 	}
+	return nil
+}
+
+// meet checks that a database is the one in the checkpoints. A restoration then is the first entry of the writer.
+func (w *writer) meet(ctx context.Context, db *store.DB) (err error) {
+	key, r := w.r.options.Key, w.r.options.Restored
+	if w.closed, err = closedChains(ctx, db, key); err != nil {
+		return err
+	}
+	if r != nil {
+		if err := r.complete(ctx, db, w.r.options.Published); err != nil {
+			return err
+		}
+		w.closed = r.last()
+	}
+	return w.r.pub.guard(ctx, db, w.closed)
+}
+
+// restored writes the restoration, if there is one, as the first entry of the chain.
+func (w *writer) restored(ctx context.Context) error {
+	o := &w.r.options
+	if o.Restored == nil {
+		return nil
+	}
+	e := w.r.prepare(o.Restored.entry(o.Key, w.db.ID(), w.chain.Head().Chain, o.RestoredBy))
+	rows, kept := w.place([]*item{{entry: e, draft: e.draft()}})
+	if err := w.chain.Append(ctx, rows, rows[0].Seq+1); err != nil {
+		return fmt.Errorf("recording that a backup was restored: %w", err)
+	}
+	o.Restored = nil
+	w.committed(rows, kept)
 	return nil
 }
 

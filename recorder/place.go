@@ -74,7 +74,7 @@ func (p Place) OpenSealed(ctx context.Context, log *slog.Logger) (*store.DB, err
 	if err != nil {
 		return nil, err
 	}
-	p.Store.Log, p.Store.SealKey = log, key.Derive(sealPurpose)
+	p.Store.Log, p.Store.SealKey = log, p.SealKey(key)
 	return p.Open(ctx)
 }
 
@@ -88,6 +88,9 @@ func (p Place) Present() error {
 
 // sealPurpose derives the key that encrypts arguments and results in the store.
 const sealPurpose = "seal the store"
+
+// SealKey derives the key that encrypts arguments and results in the store from the key of the record.
+func (p Place) SealKey(key *audit.Key) []byte { return key.Derive(sealPurpose) }
 
 // Prepare makes the folders and the key.
 func (p Place) Prepare() (*audit.Key, error) {
@@ -108,16 +111,16 @@ func (p Place) Write(ctx context.Context, log *slog.Logger, entries ...audit.Ent
 	if err != nil {
 		return err
 	}
-	p.Store.Log, p.Store.SealKey = log, key.Derive(sealPurpose)
-	record := audit.New(audit.Options{Open: p.Open, Key: key, Publish: p.publishers(log), Log: log})
+	p.Store.Log, p.Store.SealKey = log, p.SealKey(key)
+	record := audit.New(audit.Options{Open: p.Open, Key: key, Publish: p.Publishers(log), Log: log})
 	for _, e := range entries {
 		err = errors.Join(err, record.Write(ctx, e))
 	}
 	return errors.Join(err, record.Close(ctx))
 }
 
-// publishers receive the checkpoints.
-func (p Place) publishers(log *slog.Logger) []audit.Publisher {
+// Publishers returns what receives the checkpoints.
+func (p Place) Publishers(log *slog.Logger) []audit.Publisher {
 	to := []audit.Publisher{audit.FilePublisher(p.Checkpoints)}
 	if p.Log {
 		to = append(to, audit.LogPublisher(log))

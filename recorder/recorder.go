@@ -119,8 +119,8 @@ func (k *Recorder) Open(dir string, cfg *config.Config, env func(string) (string
 	}
 	k.place, k.Key = place, key
 	k.given = cfg
-	place.Store.Log, place.Store.SealKey = k.log, key.Derive(sealPurpose)
-	o := audit.Options{Open: place.Open, Key: key, Redact: k.redaction, Secrets: k.known, Publish: place.publishers(k.log),
+	place.Store.Log, place.Store.SealKey = k.log, place.SealKey(key)
+	o := audit.Options{Open: place.Open, Key: key, Redact: k.redaction, Secrets: k.known, Publish: place.Publishers(k.log),
 		Log: k.log}
 	if place.Collector != "" {
 		k.otlp = otlp.New(place.Collector, nil, &http.Client{}, k.log)

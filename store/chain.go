@@ -85,11 +85,14 @@ const (
 	// silent, by the database's clock, before another process may take over the chain.
 	beatEvery = 5 * time.Second
 	deadAfter = 30 * time.Second
+	// closedChain owns a closed chain. The calls that are open in it are still settled.
+	closedChain = "closed"
 	// maxChains bounds how many processes may write one SQLite file at once.
 	maxChains = 1000
 )
 
-// Claim takes a chain that has no writer and that fit accepts, or begins a new one. A nil fit accepts every chain.
+// Claim takes a chain that has no writer and that fit accepts, or begins a new one. A nil fit accepts every chain. With
+// [ErrTaken], fit says that the chain is closed; any other error is logged.
 func (d *DB) Claim(ctx context.Context, fit func(Head, Signed) error) (*Chain, error) {
 	if fit == nil {
 		fit = func(Head, Signed) error { return nil }
@@ -137,6 +140,9 @@ func (d *DB) claimFile(ctx context.Context, n int64, fit func(Head, Signed) erro
 }
 
 func (d *DB) unfit(n int64, err error) {
+	if errors.Is(err, ErrTaken) {
+		return
+	}
 	d.log.Error("a chain of the record does not match its signature, so this process begins another one; run: codemode audit verify", "chain", n, "error", err)
 }
 
@@ -205,8 +211,12 @@ func (d *DB) claimPostgres(ctx context.Context, fit func(Head, Signed) error) (*
 			break
 		}
 		// From now on nobody owns it: its heartbeat never expires.
-		if _, err := d.exec(ctx, `UPDATE chains SET owner = 'nobody', beat = 'infinity' WHERE number = $1`,
-			c.head.Chain); err != nil {
+		nobody := "nobody"
+		if written == c.head && errors.Is(unfit, ErrTaken) {
+			nobody = closedChain
+		}
+		if _, err := d.exec(ctx, `UPDATE chains SET owner = $2, beat = 'infinity' WHERE number = $1`,
+			c.head.Chain, nobody); err != nil {
 			return nil, err
 		}
 		if written == c.head {

@@ -284,8 +284,8 @@ func (d *DB) hold(ctx context.Context, n int64) (free func(), err error) {
 	}
 	c, name := &Chain{db: d, head: Head{Chain: n}}, "settling"
 	c.name.Store(&name)
-	held, err := d.exec(ctx, `UPDATE chains SET owner = $1, beat = now() WHERE number = $2 AND (owner = '' OR beat < now() - $3::interval)`,
-		name, n, deadAfter.String())
+	held, err := d.exec(ctx, `UPDATE chains SET owner = $1, beat = now() WHERE number = $2
+		AND (owner IN ('', $4) OR beat < now() - $3::interval)`, name, n, deadAfter.String(), closedChain)
 	if held == 0 || err != nil {
 		return nil, err
 	}

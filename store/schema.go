@@ -79,6 +79,9 @@ func refusal(at int) error {
 	switch {
 	case at == 0:
 		return &failure{reason: reasonLayout, Err: errors.New("it has no tables: codemode serve makes them")}
+	case at < 0: // package backup writes the version of the tables like this
+		return &failure{reason: reasonLayout,
+			Err: errors.New("it is a backup, and no database: codemode store restore makes one of it")}
 	case at < layout:
 		way = "export the record with the codemode that wrote it (codemode audit export), then move the database " +
 			"away or name another one"

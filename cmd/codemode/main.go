@@ -13,12 +13,13 @@
 //	codemode doctor                check the configuration, the servers and the sandbox
 //	codemode audit                 read and verify the record of what programs did
 //	codemode sessions              list and change what programs share from one to the next
+//	codemode store                 check, back up and restore the database
 //
 // "codemode help exit-codes" and "codemode help configuration" explain the rest.
 //
 // This package holds the entry point and the commands about one program: run, check, tools, review, login and bench.
 // Larger commands have folders: serve, responder (codemode approvals), rulebook (profiles and explain), auditcmd,
-// sessionscmd, doctor and setup (init). They share cli (streams, exit codes, printing) and launch (flags, files, the
+// sessionscmd, storecmd, doctor and setup (init). They share cli (streams, exit codes, printing) and launch (flags, files, the
 // Evaluator).
 package main
 
@@ -44,6 +45,7 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/serve"
 	"github.com/codemode-project/codemode/cmd/codemode/sessionscmd"
 	"github.com/codemode-project/codemode/cmd/codemode/setup"
+	"github.com/codemode-project/codemode/cmd/codemode/storecmd"
 	"github.com/codemode-project/codemode/internal/confine"
 )
 
@@ -118,7 +120,7 @@ func newRoot(s cli.Streams) *cobra.Command {
 	root := cli.NewGroup("codemode", "Runs programs that call tools, as far as a person allows", "",
 		serve.New(s), newRun(s), responder.New(s), serve.NewConsole(s), newCheck(s), newTools(s),
 		newTypes(s), rulebook.NewExplain(s), rulebook.NewProfiles(s), newReview(s),
-		setup.New(s), doctor.New(s), auditcmd.New(s), sessionscmd.New(s), newBench(s), newLogin(s), newLogout(s),
+		setup.New(s), doctor.New(s), auditcmd.New(s), sessionscmd.New(s), storecmd.New(s), newBench(s), newLogin(s), newLogout(s),
 		newVersion(s),
 		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodesHelp},
 		&cobra.Command{Use: "configuration", Short: "Which configuration file is used", Long: launch.ConfigurationHelp},

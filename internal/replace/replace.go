@@ -25,3 +25,32 @@ func File(path string, data []byte, mode fs.FileMode) error {
 	}
 	return err
 }
+
+// Built makes the file at path with build, which gets another path, in a folder of its own: it may leave other files
+// beside it. The file appears when it is complete and on the disk, and only its owner can read it. Without overwrite an
+// existing file is [fs.ErrExist].
+func Built(path string, overwrite bool, build func(temporary string) error) error {
+	if _, err := os.Lstat(path); err == nil && !overwrite {
+		return &fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // mode 0700
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	temporary := filepath.Join(dir, filepath.Base(path))
+	if err := build(temporary); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(temporary, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Chmod(0o600), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if overwrite {
+		return os.Rename(temporary, path)
+	}
+	return os.Link(temporary, path) // unlike a rename it fails if there is a file by now
+}

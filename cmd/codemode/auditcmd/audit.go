@@ -137,7 +137,7 @@ func list(ctx context.Context, s cli.Streams, db *store.DB, q store.Query, follo
 	if err = errors.Join(err, out.Flush()); err != nil || !follow {
 		return err
 	}
-	return audit.Follow(ctx, db, q, func(e *audit.Entry) error { return errors.Join(show(e), out.Flush()) })
+	return report.Follow(ctx, db, q, func(e *audit.Entry) error { return errors.Join(show(e), out.Flush()) })
 }
 
 func newAuditShow(s cli.Streams) *cobra.Command {
@@ -223,7 +223,7 @@ It has no signatures.`,
 func export(ctx context.Context, s cli.Streams, db *store.DB, key *audit.Key, q store.Query, format, out,
 	split string) error {
 	if split != "" {
-		n, err := audit.Split(ctx, split, db, key, q, time.Now())
+		n, err := report.Split(ctx, split, db, key, q, time.Now())
 		if err == nil {
 			visible.Fprintf(s.Err, "%d entries in %s\n", n, split)
 		}

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -38,6 +40,9 @@ and a copy of the whole record from last week, with its checkpoints, looks valid
 checkpoints elsewhere, and the public key (codemode audit key):
 
     codemode audit verify --checkpoints /elsewhere/checkpoints.jsonl --key codemode-record+...
+
+A record that codemode store restore brought back says so. Entries that were written after
+the backup are missing, and reported as that.
 
 Checkpoints are signed notes (c2sp.org/tlog-checkpoint), the member "checkpoint" of each
 line: tools for transparency logs verify and witness them.
@@ -178,6 +183,21 @@ func ownKey(path string) (*audit.Key, error) {
 	return audit.LoadKey(path)
 }
 
+// onlyRestored reports whether the record has problems, and all of them are that a backup was restored.
+func onlyRestored(v audit.Verdict) bool {
+	return len(v.Problems) > 0 && v.More == 0 &&
+		!slices.ContainsFunc(v.Problems, func(p audit.Problem) bool { return !p.Restored })
+}
+
+// Verify verifies the record as codemode audit verify does without files. The error has an exit code.
+func Verify(ctx context.Context, s cli.Streams, set *launch.Settings) (audit.Verdict, error) {
+	v := verification{database: true}
+	if err := v.read(ctx, s, set, nil); err != nil {
+		return audit.Verdict{}, err
+	}
+	return v.Finish(), nil
+}
+
 func printVerdict(s cli.Streams, v audit.Verdict, asJSON bool) error {
 	if asJSON {
 		if v.Problems == nil {
@@ -200,6 +220,13 @@ func printVerdict(s cli.Streams, v audit.Verdict, asJSON bool) error {
 			}
 			fmt.Fprintf(s.Out, "chain %d: entries %d to %d%s\n", c.Chain, c.First, c.Last, open)
 		}
+	}
+	if v.Restored != nil && !asJSON {
+		fmt.Fprintf(s.Out, "the record came back from a backup of %s\n", v.Restored.Backup.UTC().Format(time.RFC3339))
+	}
+	if onlyRestored(v) {
+		return cli.WithCode(cli.ExitProgram, fmt.Errorf("entries of the record are missing since a backup was restored, the "+
+			"first of %d gaps is: %s", len(v.Problems), v.Problems[0]))
 	}
 	if len(v.Problems) > 0 {
 		return cli.WithCode(cli.ExitProgram, fmt.Errorf("somebody changed the record: the first of %d problems is: %s",

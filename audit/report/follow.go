@@ -1,4 +1,4 @@
-package audit
+package report
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -14,7 +15,7 @@ const followEvery = 250 * time.Millisecond
 
 // Follow calls f for each entry that matches q and is written from now on, until ctx ends or f fails. Entries of
 // several writers come in the order of their times, as far as they arrive together.
-func Follow(ctx context.Context, db *store.DB, q store.Query, f func(*Entry) error) error {
+func Follow(ctx context.Context, db *store.DB, q store.Query, f func(*audit.Entry) error) error {
 	ends, err := db.Ends(ctx)
 	if err != nil {
 		return err
@@ -36,14 +37,14 @@ func Follow(ctx context.Context, db *store.DB, q store.Query, f func(*Entry) err
 			}
 			continue // the database may come back; the missed entries are read then
 		}
-		var fresh []*Entry
+		var fresh []*audit.Entry
 		for _, h := range ends {
 			if h.Seq == seen[h.Chain] {
 				continue
 			}
 			of := q
 			of.Chain, of.After, of.Newest, of.Limit = h.Chain, seen[h.Chain], false, 0
-			err := Entries(ctx, db, of, func(e *Entry) error {
+			err := audit.Entries(ctx, db, of, func(e *audit.Entry) error {
 				if e.Seq <= h.Seq {
 					fresh = append(fresh, e)
 				}
@@ -54,7 +55,7 @@ func Follow(ctx context.Context, db *store.DB, q store.Query, f func(*Entry) err
 			}
 			seen[h.Chain] = h.Seq
 		}
-		slices.SortStableFunc(fresh, func(a, b *Entry) int {
+		slices.SortStableFunc(fresh, func(a, b *audit.Entry) int {
 			return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Chain, b.Chain), cmp.Compare(a.Seq, b.Seq))
 		})
 		for _, e := range fresh {
@@ -63,12 +64,4 @@ func Follow(ctx context.Context, db *store.DB, q store.Query, f func(*Entry) err
 			}
 		}
 	}
-}
-
-// Line formats an entry as in the files of [Export].
-func (e *Entry) Line() []byte {
-	head, _ := parseHash(e.Prev)
-	hash, _ := parseHash(e.Hash)
-	body, _ := e.draft().place(store.Head{Chain: e.Chain, Seq: e.Seq - 1, Hash: head})
-	return entryLine(&store.Row{Body: body, Hash: hash})
 }

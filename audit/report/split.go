@@ -1,4 +1,4 @@
-package audit
+package report
 
 import (
 	"bufio"
@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -17,15 +18,15 @@ var records = []struct {
 	file  string
 	kinds []string
 }{
-	{"executions.jsonl", []string{Run, Call, Approval, Grant, Keeping, Session}},
-	{"policy.jsonl", []string{Policy}},
-	{"access.jsonl", []string{Access}},
+	{"executions.jsonl", []string{audit.Run, audit.Call, audit.Approval, audit.Grant, audit.Keeping, audit.Session}},
+	{"policy.jsonl", []string{audit.Policy}},
+	{"access.jsonl", []string{audit.Access}},
 }
 
 // Split writes the entries that match q to executions.jsonl, policy.jsonl and access.jsonl in a folder, which it
-// creates if necessary. Each is a file as [Export] writes it, with the kinds that belong there. Notices about the
+// creates if necessary. Each is a file as [audit.Export] writes it, with the kinds that belong there. Notices about the
 // record itself are in none of them.
-func Split(ctx context.Context, dir string, db *store.DB, key *Key, q store.Query, now time.Time) (n int, err error) {
+func Split(ctx context.Context, dir string, db *store.DB, key *audit.Key, q store.Query, now time.Time) (n int, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return 0, err
 	}
@@ -50,13 +51,13 @@ func Split(ctx context.Context, dir string, db *store.DB, key *Key, q store.Quer
 	return n, nil
 }
 
-func splitFile(ctx context.Context, path string, db *store.DB, key *Key, q store.Query, now time.Time) (n int,
+func splitFile(ctx context.Context, path string, db *store.DB, key *audit.Key, q store.Query, now time.Time) (n int,
 	err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return 0, err
 	}
 	w := bufio.NewWriter(f)
-	n, err = Export(ctx, w, db, key, JSONL, q, now)
+	n, err = audit.Export(ctx, w, db, key, audit.JSONL, q, now)
 	return n, errors.Join(err, w.Flush(), f.Close())
 }
