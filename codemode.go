@@ -67,6 +67,9 @@ type Options struct {
 	PreflightSecret string
 	// Engine runs the programs; nil makes one for this Evaluator alone. Close closes only that one.
 	Engine runs.Engine
+	// Tenant is the name of this Evaluator among those that share Engine, a [*sandbox.Engine]: see
+	// [sandbox.Engine.Tenant]. "" is the only user of Engine.
+	Tenant string
 	// Worker is a program and its arguments that reads programs for this Evaluator: its main calls [analysis.Work].
 	// Then no submitted text can use more of the machine than a worker may. Nil reads programs in this process, within
 	// the bound of [analysis.Compile]. A text beyond that bound runs unread, or not at all.
@@ -213,7 +216,7 @@ func (e *Evaluator) wire(accepted *pins.Pins, own []upstream.Server, secret stri
 		Rules: e.rules, Tools: e.tools, Programs: e.programs, Tokens: preflight.NewTokens(secret),
 	}
 	e.runs = runs.New(runs.Options{
-		Engine: o.Engine, CacheDir: o.CacheDir, GuestMemory: o.GuestMemory,
+		Engine: o.Engine, Tenant: o.Tenant, CacheDir: o.CacheDir, GuestMemory: o.GuestMemory,
 		Log: o.Log, Life: e.life, Rules: e.rules, Tools: e.tools, People: e.people, Record: e.record,
 		Checker: e.checker, Programs: e.programs,
 	})
