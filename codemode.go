@@ -102,6 +102,9 @@ type Options struct {
 	// somebody has answered, and ends those with an idempotency key. Without it, a repeated request for such a run waits
 	// until another process does that.
 	GoOn bool
+	// PagePath is the path of the page below console.origin of the configuration, for links in notifications; "" is
+	// [config.ConsolePath].
+	PagePath string
 	// Log receives what operators need to know; nil discards it.
 	Log *slog.Logger
 
@@ -205,11 +208,12 @@ func (e *Evaluator) wire(accepted *pins.Pins, own []upstream.Server, secret stri
 	e.tools = registry.New(tools)
 	e.tools.Trace = o.Trace
 	e.record = recorder.New(o.Log, e.rules, o.Recorder, o.RecordDir, o.Observer)
+	path := cmp.Or(o.PagePath, config.ConsolePath)
 	e.people = &asking.People{
 		Log: o.Log, Rules: e.rules, Tools: e.tools, Record: e.record, Channels: o.Channels,
 		Desk: &approvals.Desk{Late: e.record.Late}, Grants: asking.NewGrants(),
 		Notifier: notify.New(notify.Options{Log: o.Log, Env: o.Env, Version: cmp.Or(o.Version, "dev"),
-			Settings: func() *notifications.Notifications { return e.rules.Config().Notified() }}),
+			Settings: func() *notifications.Notifications { return e.rules.Config().Notified(path) }}),
 	}
 	e.people.Desk.Opened = e.people.Notifier.Opened
 	e.checker = &preflight.Checker{
