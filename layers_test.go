@@ -36,6 +36,7 @@ var layers = map[string]struct {
 	"config/issuers": {ours: []string{"internal/settings", "internal/strictjson"}},
 	"config/servers": {ours: []string{"call", "config/variables", "internal/settings", "internal/strictjson",
 		"internal/typos"}},
+	"config/tenants":   {ours: []string{"config", "internal/settings", "internal/strictjson"}},
 	"config/variables": {ours: []string{"internal/settings", "internal/strictjson", "internal/visible"}},
 	"config/notifications": {ours: []string{"call", "config/variables", "internal/settings", "internal/strictjson",
 		"internal/typos"}},
