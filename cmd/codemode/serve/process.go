@@ -110,9 +110,12 @@ func (p *process) each(f func(*service)) {
 
 // openEngine makes the sandbox of all tenants.
 func (p *process) openEngine(ctx context.Context) error {
-	dir := launch.CacheDir()
+	dir, memory := launch.CacheDir(), int64(0)
+	if c := p.tenants.Process.Capacity; c != nil {
+		memory = c.GuestMemory
+	}
 	engine, err := sandbox.New(context.WithoutCancel(ctx), sandbox.Options{Wasm: quickjs.Wasm(), Hash: quickjs.Hash(),
-		CacheDir: dir, Memory: p.tenants.Process.Capacity.GuestMemory, Compiling: func(r sandbox.Reason) {
+		CacheDir: dir, Memory: memory, Compiling: func(r sandbox.Reason) {
 			p.log.Warn("compiling the sandbox, which takes about a second", "reason", r.String(), "directory", dir)
 		}})
 	if err != nil {
@@ -138,7 +141,7 @@ func (p *process) sharedConnections() *limits.Connections {
 
 // route leads requests to the tenants. An unknown tenant is like any other path that does not exist.
 func (p *process) route() http.Handler {
-	nowhere := http.Handler(http.NotFoundHandler())
+	nowhere := probes(&p.services[0].health, "", http.NotFoundHandler()) // all begin to stop together
 	if d := p.diagnostics; d != nil {
 		shared := d.metrics
 		shared.Follow(metrics.Sources{Ready: func() error { return p.ready() }, Budgets: func() []fair.Use {
@@ -146,7 +149,6 @@ func (p *process) route() http.Handler {
 		}})
 		nowhere = shared.HTTP("", nowhere)
 	}
-	nowhere = probes(&p.services[0].health, "", nowhere) // all begin to stop together
 	byName := map[string]http.Handler{}
 	for _, s := range p.services {
 		byName[s.name] = s.handler

@@ -145,7 +145,7 @@ func (s *service) checkProcess() error {
 		key = "http.socketMode"
 	case d.Address != "" || d.Fingerprint != "" || d.PProf:
 		key = "diagnostics"
-	case s.config.Capacity.GuestMemory != 0:
+	case s.config.Capacity != nil && s.config.Capacity.GuestMemory != 0:
 		key = "capacity.guestMemory"
 	default:
 		return s.checkHTTP(h)
