@@ -77,8 +77,9 @@ func (p *process) readTenants() (err error) {
 // adjust makes the options of a tenant's Evaluator what they are beside other tenants.
 func (p *process) adjust(s *service) func(*codemode.Options) {
 	return func(o *codemode.Options) {
+		o.Tenant = s.name
 		if p.engine != nil { // there is none while only the rights of the process are found out
-			o.Engine, o.Tenant = p.engine, s.name
+			o.Engine = p.engine
 		}
 		o.PagePath = s.prefix + config.ConsolePath
 		// A token of a tenant proves nothing to another one, in any replica.
