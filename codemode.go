@@ -67,6 +67,9 @@ type Options struct {
 	PreflightSecret string
 	// Engine runs the programs; nil makes one for this Evaluator alone. Close closes only that one.
 	Engine runs.Engine
+	// Tenant is the name of this Evaluator among those that share Engine, a [*sandbox.Engine]: see
+	// [sandbox.Engine.Tenant]. "" is the only user of Engine.
+	Tenant string
 	// Worker is a program and its arguments that reads programs for this Evaluator: its main calls [analysis.Work].
 	// Then no submitted text can use more of the machine than a worker may. Nil reads programs in this process, within
 	// the bound of [analysis.Compile]. A text beyond that bound runs unread, or not at all.
@@ -99,6 +102,9 @@ type Options struct {
 	// somebody has answered, and ends those with an idempotency key. Without it, a repeated request for such a run waits
 	// until another process does that.
 	GoOn bool
+	// PagePath is the path of the page below console.origin of the configuration, for links in notifications; "" is
+	// [config.ConsolePath].
+	PagePath string
 	// Log receives what operators need to know; nil discards it.
 	Log *slog.Logger
 
@@ -202,18 +208,19 @@ func (e *Evaluator) wire(accepted *pins.Pins, own []upstream.Server, secret stri
 	e.tools = registry.New(tools)
 	e.tools.Trace = o.Trace
 	e.record = recorder.New(o.Log, e.rules, o.Recorder, o.RecordDir, o.Observer)
+	path := cmp.Or(o.PagePath, config.ConsolePath)
 	e.people = &asking.People{
 		Log: o.Log, Rules: e.rules, Tools: e.tools, Record: e.record, Channels: o.Channels,
 		Desk: &approvals.Desk{Late: e.record.Late}, Grants: asking.NewGrants(),
 		Notifier: notify.New(notify.Options{Log: o.Log, Env: o.Env, Version: cmp.Or(o.Version, "dev"),
-			Settings: func() *notifications.Notifications { return e.rules.Config().Notified() }}),
+			Settings: func() *notifications.Notifications { return e.rules.Config().Notified(path) }}),
 	}
 	e.people.Desk.Opened = e.people.Notifier.Opened
 	e.checker = &preflight.Checker{
 		Rules: e.rules, Tools: e.tools, Programs: e.programs, Tokens: preflight.NewTokens(secret),
 	}
 	e.runs = runs.New(runs.Options{
-		Engine: o.Engine, CacheDir: o.CacheDir, GuestMemory: o.GuestMemory,
+		Engine: o.Engine, Tenant: o.Tenant, CacheDir: o.CacheDir, GuestMemory: o.GuestMemory,
 		Log: o.Log, Life: e.life, Rules: e.rules, Tools: e.tools, People: e.people, Record: e.record,
 		Checker: e.checker, Programs: e.programs,
 	})

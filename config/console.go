@@ -120,16 +120,16 @@ func (b *builder) people(n strictjson.Value) map[string]Person {
 // ConsolePath is the path of the page beside MCP over HTTP.
 const ConsolePath = "/console"
 
-// Notified returns the key "notifications" with the address of the page: what it says itself, else what "console" says;
-// nil if nobody is told of questions.
-func (c *Config) Notified() *notifications.Notifications {
+// Notified returns the key "notifications" with the address of the page: what it says itself, else what "console" says,
+// with the path that the page has beside MCP over HTTP; nil if nobody is told of questions.
+func (c *Config) Notified(path string) *notifications.Notifications {
 	if c == nil || c.Notifications == nil {
 		return nil
 	}
 	n := *c.Notifications
 	if n.Page == "" && c.Console != nil && c.Console.Origin != "" {
 		if n.Page = c.Console.Origin; c.Console.Address == "" {
-			n.Page += ConsolePath
+			n.Page += path
 		}
 	}
 	return &n

@@ -29,7 +29,7 @@ func TestNotifications(t *testing.T) {
 			"KEY": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}[name]
 		return v, ok
 	}
-	n := c.Notified()
+	n := c.Notified(ConsolePath)
 	if n.Page != "https://codemode.example/console" || len(n.Destinations) != 4 {
 		t.Fatalf("got %+v", n)
 	}
@@ -131,7 +131,7 @@ func TestWhereThePageIs(t *testing.T) {
 		{`{` + to + `, "console": {"origin": "https://c.example"}}`, "https://c.example/console"},
 		{`{` + to + `, "console": {"origin": "https://c.example", "address": "127.0.0.1:7391"}}`, "https://c.example"},
 	} {
-		if got := parse(t, row[0]).Notified().Page; got != row[1] {
+		if got := parse(t, row[0]).Notified(ConsolePath).Page; got != row[1] {
 			t.Errorf("%s: got %q, want %q", row[0], got, row[1])
 		}
 	}
@@ -139,12 +139,12 @@ func TestWhereThePageIs(t *testing.T) {
 		c, err := ParseAll(Source{File: "user.json", Data: []byte(`{}`), Standing: User},
 			Source{File: "project.json", Data: []byte(`{` + to + `}`), Standing: standing})
 		must(t, err)
-		if c.Notified() != nil || len(c.Warnings) != 1 {
+		if c.Notified(ConsolePath) != nil || len(c.Warnings) != 1 {
 			t.Errorf("a %s notifies: %v", standing, c.Warnings)
 		}
 	}
 	var none *Config
-	if none.Notified() != nil || parse(t, `{}`).Notified() != nil {
+	if none.Notified(ConsolePath) != nil || parse(t, `{}`).Notified(ConsolePath) != nil {
 		t.Error("without the key somebody is notified")
 	}
 }

@@ -19,7 +19,7 @@ func complete(t *testing.T) map[string]*dto.MetricFamily {
 	everything(m)
 	var ready error
 	m.Follow(sources(&ready))
-	h := m.HTTP(http.NotFoundHandler())
+	h := m.HTTP("", http.NotFoundHandler())
 	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/mcp", nil))
 	return scraped(t, m)
 }

@@ -18,9 +18,10 @@ import (
 	"github.com/codemode-project/codemode/recorder"
 )
 
-// Metrics are the figures of one process. Many goroutines may call its methods.
+// Metrics are the figures of one process, or of one of its tenants. Many goroutines may call its methods.
 type Metrics struct {
 	registry *prometheus.Registry
+	to       prometheus.Registerer // adds the label "tenant", if there are tenants
 	sources  atomic.Pointer[Sources]
 
 	runsStarted, runsEnded, runsParked, runsResumed *prometheus.CounterVec
@@ -49,14 +50,35 @@ var (
 
 // New makes figures that begin at zero. version is that of the program.
 func New(version string) *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry()}
-	m.registry.MustRegister(collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), (*scrape)(m))
+	registry := newRegistry(version)
+	return newMetrics(registry, registry)
+}
+
+// ForTenants makes the figures of a process with tenants, which begin at zero: those of each tenant by its name, and
+// those of the process as a whole by "". They have the label "tenant" with that name. The handler of one serves all.
+func ForTenants(version string, names ...string) map[string]*Metrics {
+	registry := newRegistry(version)
+	all := map[string]*Metrics{}
+	for _, name := range append([]string{""}, names...) {
+		all[name] = newMetrics(registry, prometheus.WrapRegistererWith(prometheus.Labels{"tenant": name}, registry))
+	}
+	return all
+}
+
+// newRegistry has the figures of the process itself.
+func newRegistry(version string) *prometheus.Registry {
+	registry := prometheus.NewRegistry()
 	info := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "codemode_build_info",
 		Help: "Always 1; the labels say what runs."}, []string{"version", "goversion"})
 	info.WithLabelValues(version, runtime.Version()).Set(1)
-	m.registry.MustRegister(info)
+	registry.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), info)
+	return registry
+}
 
+func newMetrics(registry *prometheus.Registry, to prometheus.Registerer) *Metrics {
+	m := &Metrics{registry: registry, to: to}
+	m.to.MustRegister((*scrape)(m))
 	m.runsStarted = m.counters("runs_started_total", "Programs that began to run.", "profile")
 	m.runsEnded = m.counters("runs_ended_total", "Programs that ended, also those that never began, by how they ended.",
 		"profile", "outcome")
@@ -79,7 +101,7 @@ func New(version string) *Metrics {
 		writeBuckets)
 	m.writeFailures = prometheus.NewCounter(prometheus.CounterOpts{Name: "codemode_record_write_failures_total",
 		Help: "Calls that did not happen because the record could not write."})
-	m.registry.MustRegister(m.writeFailures)
+	m.to.MustRegister(m.writeFailures)
 	m.access = m.counters("access_total", "Entries about clients, by state: admitted, or why they were turned away.",
 		"state")
 	m.policy = m.counters("policy_changes_total", "Configurations that were put in force or rejected.", "state")
@@ -87,26 +109,26 @@ func New(version string) *Metrics {
 		"route", "method", "code")
 	m.open = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "codemode_http_requests_open",
 		Help: "Requests over HTTP that are being served, event streams included."}, []string{"route"})
-	m.registry.MustRegister(m.open)
+	m.to.MustRegister(m.open)
 	return m
 }
 
 func (m *Metrics) counters(name, help string, labels ...string) *prometheus.CounterVec {
 	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "codemode_" + name, Help: help}, labels)
-	m.registry.MustRegister(v)
+	m.to.MustRegister(v)
 	return v
 }
 
 func (m *Metrics) histograms(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
 	o := prometheus.HistogramOpts{Name: "codemode_" + name, Help: help, Buckets: buckets}
 	v := prometheus.NewHistogramVec(o, labels)
-	m.registry.MustRegister(v)
+	m.to.MustRegister(v)
 	return v
 }
 
 func (m *Metrics) histogram(name, help string, buckets []float64) prometheus.Histogram {
 	h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "codemode_" + name, Help: help, Buckets: buckets})
-	m.registry.MustRegister(h)
+	m.to.MustRegister(h)
 	return h
 }
 
@@ -219,8 +241,8 @@ var routes = map[string]string{
 	"mcp": "mcp", "console": "page", "healthz": "probe", "readyz": "probe", "livez": "probe",
 }
 
-// HTTP counts the requests of a handler.
-func (m *Metrics) HTTP(next http.Handler) http.Handler {
+// HTTP counts the requests of a handler whose paths begin with a prefix, such as /t/acme; "" is none.
+func (m *Metrics) HTTP(prefix string, next http.Handler) http.Handler {
 	counted := map[string]http.Handler{}
 	for _, route := range []string{"mcp", "page", "probe", "other"} {
 		label := prometheus.Labels{"route": route}
@@ -228,7 +250,7 @@ func (m *Metrics) HTTP(next http.Handler) http.Handler {
 			promhttp.InstrumentHandlerCounter(m.requests.MustCurryWith(label), next))
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		first, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, prefix), "/"), "/")
 		if route, ok := routes[first]; ok {
 			counted[route].ServeHTTP(w, r)
 		} else {

@@ -202,7 +202,7 @@ func TestAScrapeReadsWhatIsInUse(t *testing.T) {
 // Event streams go through: what counts requests hides neither Flush nor the deadlines of a response.
 func TestRequestsAreCounted(t *testing.T) {
 	m := New("v1")
-	server := httptest.NewServer(m.HTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(m.HTTP("", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
 		if err := errors.Join(control.SetWriteDeadline(time.Now().Add(time.Minute)), control.Flush()); err != nil {
 			t.Error(err)
@@ -245,5 +245,43 @@ func BenchmarkCall(b *testing.B) {
 		o.Entry(ctx, running)
 		o.Written(time.Millisecond, nil)
 		o.Entry(ctx, ended)
+	}
+}
+
+// Each tenant has figures of its own, and what no tenant has is counted under none.
+func TestTenantsAreCountedApart(t *testing.T) {
+	all := ForTenants("v1", "acme", "bolt")
+	feed(all["acme"], audit.Entry{Kind: audit.Run, State: audit.Running, Profile: "p"})
+	var ready error
+	for name, m := range all {
+		m.Follow(sources(&ready))
+		h := m.HTTP("/t/"+name, http.NotFoundHandler())
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/t/"+name+"/mcp/p", nil))
+	}
+	got := scraped(t, all["bolt"])
+	for _, want := range []struct {
+		value  float64
+		name   string
+		labels []string
+	}{
+		{1, "codemode_runs_started_total", []string{`profile="p"`, `tenant="acme"`}},
+		{-1, "codemode_runs_started_total", []string{`profile="p"`, `tenant="bolt"`}},
+		{1, "codemode_ready", []string{`tenant="acme"`}},
+		{1, "codemode_ready", []string{`tenant="bolt"`}},
+		{7, "codemode_budget_used", []string{`budget="memory_for_programs"`, `tenant=""`}},
+		{1, "codemode_http_requests_total", []string{`route="mcp"`, `method="post"`, `code="404"`, `tenant="bolt"`}},
+		{1, "codemode_http_requests_total", []string{`route="mcp"`, `method="post"`, `code="404"`, `tenant="acme"`}},
+	} {
+		if v := value(got, want.name, want.labels...); v != want.value {
+			t.Errorf("%s%v: got %v, want %v", want.name, want.labels, v, want.value)
+		}
+	}
+	for name, f := range got {
+		for _, m := range f.GetMetric() {
+			labelled := slices.ContainsFunc(m.GetLabel(), func(l *dto.LabelPair) bool { return l.GetName() == "tenant" })
+			if of := strings.HasPrefix(name, "codemode_") && name != "codemode_build_info"; of != labelled {
+				t.Errorf("%s: the label tenant is there: %v", name, labelled)
+			}
+		}
 	}
 }

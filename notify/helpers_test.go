@@ -34,7 +34,7 @@ func settings(t testing.TB, destinations string) *notifications.Notifications {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c.Notified()
+	return c.Notified(config.ConsolePath)
 }
 
 func env(name string) (string, bool) {

@@ -28,6 +28,7 @@ import (
 // Options are the parts that an Executor needs. All but the first three are required.
 type Options struct {
 	Engine      Engine // nil makes one
+	Tenant      string // the name among those that share Engine; "" is none
 	CacheDir    string // of machine code of the guest; "" keeps none
 	GuestMemory int64  // of all programs together, in bytes; zero uses the configuration
 
@@ -114,6 +115,9 @@ func (e *Executor) Budgets() []fair.Use {
 }
 
 func (e *Executor) newEngine() (Engine, error) {
+	if shared, ok := e.options.Engine.(*sandbox.Engine); ok && e.options.Tenant != "" {
+		return shared.Tenant(e.options.Tenant, e.record.ParkKey, e.Sessions.MakeRoom), nil
+	}
 	if e.options.Engine != nil {
 		return e.options.Engine, nil
 	}

@@ -69,15 +69,22 @@ func (r Reason) String() string {
 	return "there is no cache for it"
 }
 
-// An Engine holds the compiled guest, its snapshot, and guests ready to run. Many goroutines may call its methods.
+// An Engine runs programs in guests. Many goroutines may call its methods.
 type Engine struct {
+	*core
+	tenant   string // "" if it is the only user of the core
+	parkKey  []byte
+	makeRoom func(owner string) bool
+}
+
+// A core is what engines of tenants share: the compiled guest, its snapshot, guests ready to run, and the memory for
+// them.
+type core struct {
 	snapshot   *memory.Snapshot
 	sharedAddr uint32
 	counter    uint32 // address of the interpreter's counter; see steps.go
 	hash       string
 	maxIdle    int
-	parkKey    []byte
-	makeRoom   func(owner string) bool
 	turns      *turns
 	dump       dump
 	memory     *fair.Budget
@@ -112,7 +119,8 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	if len(o.Hash) != 2*sha256.Size {
 		return nil, fmt.Errorf("sandbox: Options.Hash is no SHA-256 in hex: %q", o.Hash)
 	}
-	e := &Engine{hash: o.Hash, maxIdle: o.Idle, turns: newTurns(runtime.GOMAXPROCS(0)), makeRoom: o.MakeRoom}
+	e := &Engine{core: &core{hash: o.Hash, maxIdle: o.Idle, turns: newTurns(runtime.GOMAXPROCS(0))}, makeRoom: o.MakeRoom,
+		parkKey: parkKey(o.ParkKey)}
 	if o.Memory <= 0 {
 		o.Memory = defaultMemory(MachineMemory())
 	}
@@ -121,16 +129,29 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	if e.maxIdle <= 0 {
 		e.maxIdle = 2 * runtime.GOMAXPROCS(0)
 	}
-	e.parkKey = slices.Clone(o.ParkKey)
-	if len(e.parkKey) == 0 {
-		e.parkKey = make([]byte, sha256.Size)
-		_, _ = rand.Read(e.parkKey) // never fails
-	}
 	if err := e.compile(ctx, o); err != nil {
 		e.release(ctx)
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
 	return e, nil
+}
+
+// Tenant returns an engine that shares the guests of e and the memory for them with other tenants, and nothing else. Its
+// owners are others than the owners of the same names at e or at another tenant. All of them together may have
+// what one owner may have of the whole, and within that each of them what one owner may have. key and makeRoom are
+// [Options.ParkKey] and [Options.MakeRoom]. Close of either closes both.
+func (e *Engine) Tenant(name string, key []byte, makeRoom func(owner string) bool) *Engine {
+	return &Engine{core: e.core, tenant: name, parkKey: parkKey(key), makeRoom: makeRoom}
+}
+
+// parkKey returns a copy of a key, or a new key if it is empty.
+func parkKey(key []byte) []byte {
+	if len(key) > 0 {
+		return slices.Clone(key)
+	}
+	key = make([]byte, sha256.Size)
+	_, _ = rand.Read(key) // never fails
+	return key
 }
 
 // Hash is the SHA-256 of the guest, in hex.

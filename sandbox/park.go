@@ -15,6 +15,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/fair"
 )
 
 // ErrParked is the error of a run that was parked.
@@ -99,8 +101,8 @@ type imageCall struct {
 func (r *Run) parkNow(g *guest, p *parking) error {
 	t := now()
 	r.countSteps(g)
-	h := imageHeader{Guest: r.engine.hash, Name: r.program.Name, Source: r.program.Source, Owner: r.program.Owner,
-		Limits: r.limits,
+	h := imageHeader{Guest: r.engine.hash, Name: r.program.Name, Source: r.program.Source,
+		Owner: fair.Out(r.engine.tenant, r.program.Owner), Limits: r.limits,
 		Memory: g.mem.Size, CPU: r.cpu, Wall: r.wall(t), Clock: t - g.clock, Number: r.program.number,
 		Steps: r.steps.made, Deterministic: r.program.Deterministic, Elapsed: r.elapsed}
 	r.mu.Lock()
@@ -245,7 +247,7 @@ func (e *Engine) openImage(image []byte) (*imageHeader, io.Reader, error) {
 	if h.Guest != e.hash {
 		return nil, nil, fmt.Errorf("%w: it is of guest %s, and this engine has guest %s", ErrImage, h.Guest, e.hash)
 	}
-	h.Limits = h.Limits.withDefaults()
+	h.Limits, h.Owner = h.Limits.withDefaults(), fair.In(e.tenant, h.Owner)
 	if !e.possible(h.Memory) {
 		return nil, nil, fmt.Errorf("%w: no guest can have a memory of its size", ErrImage)
 	}

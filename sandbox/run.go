@@ -21,6 +21,7 @@ import (
 // Cancelling ctx ends the run. It also cancels the contexts of calls that the Host is performing, and Run does not wait
 // for them.
 func (e *Engine) Run(ctx context.Context, p Program, h Host) (*Result, error) {
+	p.Owner = fair.In(e.tenant, p.Owner)
 	r, err := e.prepare(ctx, p, guestCost, 0, h, e.get)
 	if err != nil {
 		return &Result{}, err
@@ -34,6 +35,7 @@ func (e *Engine) Run(ctx context.Context, p Program, h Host) (*Result, error) {
 
 // Start is Run in the background: [Run.Wait] returns the answer.
 func (e *Engine) Start(ctx context.Context, p Program, h Host) (*Run, error) {
+	p.Owner = fair.In(e.tenant, p.Owner)
 	r, err := e.prepare(ctx, p, guestCost, 0, h, e.get)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/codemode-project/codemode/internal/fair"
 	"github.com/codemode-project/codemode/sandbox/memory"
 )
 
@@ -90,7 +91,7 @@ func (e *Engine) NewSession(owner string) (*Session, error) {
 		return nil, err
 	}
 	defer e.runs.Done()
-	s := &Session{engine: e, owner: owner, memory: e.snapshot.Size}
+	s := &Session{engine: e, owner: fair.In(e.tenant, owner), memory: e.snapshot.Size}
 	if err := s.charge(sessionCost); err != nil {
 		return nil, err
 	}
@@ -356,7 +357,7 @@ func (s *Session) charge(n int64) error {
 	e, more := s.engine, n-s.charged
 	if more > 0 {
 		err := e.reserve(s.owner, more)
-		for err != nil && e.makeRoom != nil && e.makeRoom(s.owner) {
+		for err != nil && e.makeRoom != nil && e.makeRoom(fair.Out(e.tenant, s.owner)) {
 			err = e.reserve(s.owner, more)
 		}
 		if err != nil {
@@ -492,7 +493,8 @@ func (s *Session) Image() ([]byte, error) {
 		return nil, err
 	}
 	defer s.engine.runs.Done()
-	h := sessionHeader{Guest: s.engine.hash, Owner: s.owner, Memory: s.memory, Programs: s.programs}
+	h := sessionHeader{Guest: s.engine.hash, Owner: fair.Out(s.engine.tenant, s.owner), Memory: s.memory,
+		Programs: s.programs}
 	return s.engine.seal(sessionMagic, h, func(yield func(at int, page []byte)) {
 		for _, p := range s.pages {
 			yield(p.at, p.bytes[:])
@@ -520,7 +522,8 @@ func (e *Engine) Open(owner string, image []byte) (*Session, error) {
 	case !e.possible(h.Memory):
 		return nil, fmt.Errorf("%w: no guest can have a memory of its size", ErrImage)
 	}
-	s := &Session{engine: e, owner: owner, memory: h.Memory, grown: h.Memory - e.snapshot.Size, programs: h.Programs}
+	s := &Session{engine: e, owner: fair.In(e.tenant, owner), memory: h.Memory, grown: h.Memory - e.snapshot.Size,
+		programs: h.Programs}
 	err = e.eachPage(h.Memory, pages, func(at int, page []byte) error {
 		if err := s.charge(cmp.Or(s.charged, sessionCost) + hostPage); err != nil {
 			return err

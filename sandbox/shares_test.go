@@ -194,8 +194,8 @@ func TestOwnersTakeTurnsToCompute(t *testing.T) {
 		if got := strings.Join(order[:6], " "); got != "anna bert carl anna bert anna" {
 			t.Errorf("they computed in the order %s", got)
 		}
-		if len(order) != 63 || len(turns.order)+len(turns.queues)+turns.early != 0 || turns.free.Load() != 1 {
-			t.Errorf("%d computed; left: %v, %d early, %d free", len(order), turns.order, turns.early, turns.free.Load())
+		if len(order) != 63 || turns.order.Len()+len(turns.queues)+turns.early != 0 || turns.free.Load() != 1 {
+			t.Errorf("%d computed; left: %d, %d early, %d free", len(order), turns.order.Len(), turns.early, turns.free.Load())
 		}
 	})
 }

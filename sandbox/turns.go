@@ -5,10 +5,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/fair"
 )
 
 // Turns let as many guests compute at once as there are processors. Owners take turns, and the guests of one owner are
-// first in, first out: many guests of one owner delay another owner's by one turn. A guest is machine code, which Go
+// first in, first out: many guests of one owner delay another owner's by one turn, and many owners of one tenant another
+// tenant's by one. A guest is machine code, which Go
 // cannot preempt, and Go lets a goroutine keep its processor for ten milliseconds. Next to some endless programs, work
 // that yields often would take seconds: a garbage collection, for one, yields for each span that it sweeps.
 type turns struct {
@@ -17,7 +20,7 @@ type turns struct {
 	mu     sync.Mutex
 	early  int // turns released before their waiter was in a queue
 	queues map[string][]chan struct{}
-	order  []string // the owners that have a queue, next one first
+	order  fair.Rotation // the owners that have a queue
 }
 
 func newTurns(n int) *turns {
@@ -41,7 +44,7 @@ func (t *turns) acquire(owner string, wake chan struct{}) {
 		return
 	}
 	if len(t.queues[owner]) == 0 {
-		t.order = append(t.order, owner)
+		t.order.Add(owner)
 	}
 	t.queues[owner] = append(t.queues[owner], wake)
 	t.mu.Unlock()
@@ -54,17 +57,16 @@ func (t *turns) release() {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.order) == 0 {
+	if t.order.Len() == 0 {
 		t.early++
 		return
 	}
-	owner := t.order[0]
-	t.order = t.order[1:]
+	owner := t.order.Next()
 	queue := t.queues[owner]
 	queue[0] <- struct{}{}
 	if len(queue) > 1 {
 		t.queues[owner] = queue[1:]
-		t.order = append(t.order, owner)
+		t.order.Add(owner)
 	} else {
 		delete(t.queues, owner)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/fair"
 	"github.com/codemode-project/codemode/server/limits"
 	"github.com/codemode-project/codemode/server/oauth"
@@ -32,6 +33,12 @@ type HTTPOptions struct {
 	Env func(name string) (string, bool)
 	// Public says that other machines can reach the listener: then every request needs a token.
 	Public bool
+	// Check refuses a value of the key "http" that would not do here; nil refuses none.
+	Check func(config.HTTP) error
+	// Connections are those of a listener with several of these handlers; nil makes them for this one alone. Group is
+	// then the name of this handler among them, see [fair.In].
+	Connections *limits.Connections
+	Group       string
 }
 
 // HTTP offers a [Server] over streamable HTTP, in both generations of the protocol. It admits callers by the key "http"
@@ -57,7 +64,10 @@ func (s *Server) HTTP(o HTTPOptions) (*HTTP, error) {
 	quotas := limits.New(capacity.Sessions, capacity.Requests)
 	h := &HTTP{
 		server: s, options: o, quotas: quotas,
-		sessions: newHTTPSessions(s, quotas), connections: limits.NewConnections(quotas),
+		sessions: newHTTPSessions(s, quotas), connections: o.Connections,
+	}
+	if h.connections == nil {
+		h.connections = limits.NewConnections(quotas.Connections)
 	}
 	config, err := h.read()
 	if err != nil {
@@ -84,7 +94,11 @@ func (s *Server) HTTP(o HTTPOptions) (*HTTP, error) {
 }
 
 func (h *HTTP) read() (*httpConfig, error) {
-	return readHTTP(h.server.evaluator.Config(), h.options.Env)
+	c, err := readHTTP(h.server.evaluator.Config(), h.options.Env)
+	if err == nil && h.options.Check != nil {
+		err = h.options.Check(c.HTTP)
+	}
+	return c, err
 }
 
 // reload applies a changed configuration. One with a problem changes nothing.
@@ -155,11 +169,15 @@ func (h *HTTP) Guard(next http.Handler) http.Handler {
 	})
 }
 
-// Budgets returns what the clients share and use at this moment: requests, memory for them, sessions, connections,
-// turns.
+// Budgets returns what the clients share and use at this moment: requests, memory for them, sessions, turns, and
+// connections unless another handler has them too.
 func (h *HTTP) Budgets() []fair.Use {
 	q := h.quotas
-	return []fair.Use{q.Requests.Use(), q.Bodies.Use(), q.Sessions.Use(), q.Connections.Use(), q.Turns.Use()}
+	all := []fair.Use{q.Requests.Use(), q.Bodies.Use(), q.Sessions.Use(), q.Turns.Use()}
+	if h.options.Connections == nil {
+		all = append(all, h.connections.Use())
+	}
+	return all
 }
 
 // Protect makes a listener's server close idle connections, and bounds their number. The server's handler must include
@@ -180,7 +198,7 @@ func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if err := h.connections.Assign(r, in.owner); err != nil {
+	if err := h.connections.Assign(r, fair.In(h.options.Group, in.owner)); err != nil {
 		h.fail(w, r, in, err)
 		return
 	}

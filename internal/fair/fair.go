@@ -11,7 +11,7 @@
 //	}
 //	defer b.Release("anna", 1)
 //
-// The owner "" is alone, and may use everything.
+// The owner "" is alone, and may use everything. Owners may be in groups, see [In].
 package fair
 
 import (
@@ -54,9 +54,10 @@ type Budget struct {
 	mu      sync.Mutex
 	used    int64
 	refused uint64
-	held    map[string]int64
+	held    map[string]int64 // by owner
+	groups  map[string]int64 // what the owners of each group hold together
 	queues  map[string][]*waiter
-	order   []string // the owners that have a queue, next one first
+	order   Rotation // the owners that have a queue
 }
 
 type waiter struct {
@@ -67,7 +68,8 @@ type waiter struct {
 // New makes a Budget of total units. what names the units in errors, in the plural. queue is how many requests of one
 // owner may wait in [Budget.Acquire]; 0 is none.
 func New(what string, total int64, queue int) *Budget {
-	return &Budget{what: what, total: total, queue: queue, held: map[string]int64{}, queues: map[string][]*waiter{}}
+	return &Budget{what: what, total: total, queue: queue, held: map[string]int64{}, groups: map[string]int64{},
+		queues: map[string][]*waiter{}}
 }
 
 // Try acquires n units for an owner, or fails immediately. The error is a [*Full].
@@ -95,25 +97,42 @@ func (b *Budget) try(owner string, n int64) error {
 	}
 	b.used += n
 	b.held[owner] += n
+	if group := groupOf(owner); group != "" {
+		b.groups[group] += n
+	}
 	return nil
 }
 
 // full says why an owner cannot get n units now; nil says that it can. The caller holds mu.
 func (b *Budget) full(owner string, n int64) *Full {
 	used, held := b.used+n, b.held[owner]+n
+	free := b.total - used
+	group := groupOf(owner)
+	if group != "" {
+		all := b.groups[group] + n
+		free = share(b.total-(used-all)) - all // of what the group may have
+	}
 	switch {
 	case used > b.total:
-		return &Full{What: b.what, Own: b.held[owner] > b.total/2}
-	case owner != "" && b.held[owner] > 0 && held > reserve*(b.total-used), b.never(owner, n):
-		// An owner without units gets what is left.
+		return &Full{What: b.what, Own: b.held[owner] > b.total/2 || b.groups[group] > b.total/2}
+	case owner != "" && b.held[owner] > 0 && held > reserve*free, // an owner without units gets what is left
+		group != "" && b.groups[group] > 0 && free < 0, // and so does a group
+		b.never(owner, n):
 		return &Full{What: b.what, Own: true}
 	}
 	return nil
 }
 
+// share is the most that one may hold of a total.
+func share(total int64) int64 { return total * reserve / (reserve + 1) }
+
 // never reports whether an owner cannot get n units even if nothing is in use.
 func (b *Budget) never(owner string, n int64) bool {
-	return n > b.total || owner != "" && n > reserve*(b.total-n)
+	most := b.total
+	if groupOf(owner) != "" {
+		most = share(most)
+	}
+	return n > most || owner != "" && n > reserve*(most-n)
 }
 
 // Acquire waits until an owner gets n units or ctx ends. Owners alternate; the requests of one owner are served in
@@ -145,7 +164,7 @@ func (b *Budget) Acquire(ctx context.Context, owner string, n int64) error {
 	}
 	w := &waiter{n: n, ready: make(chan struct{})}
 	if len(queue) == 0 {
-		b.order = append(b.order, owner)
+		b.order.Add(owner)
 	}
 	b.queues[owner] = append(queue, w)
 	b.mu.Unlock()
@@ -181,22 +200,30 @@ func (b *Budget) release(owner string, n int64) {
 	if b.held[owner] -= n; b.held[owner] == 0 {
 		delete(b.held, owner)
 	}
+	if group := groupOf(owner); group != "" {
+		if b.groups[group] -= n; b.groups[group] == 0 {
+			delete(b.groups, group)
+		}
+	}
 	b.serve()
 }
 
 // serve gives units to waiters, one of each owner in turn. The caller holds mu.
 func (b *Budget) serve() {
-	for refused := 0; refused < len(b.order); {
-		owner := b.order[0]
-		b.order = append(b.order[1:], owner)
+	var refused []string // since units were given last
+	for len(refused) < b.order.Len() {
+		owner := b.order.Next()
+		b.order.Add(owner)
 		w := b.queues[owner][0]
-		if b.try(owner, w.n) != nil {
-			refused++
-			continue
+		switch {
+		case slices.Contains(refused, owner): // another group has more owners
+		case b.try(owner, w.n) != nil:
+			refused = append(refused, owner)
+		default:
+			refused = refused[:0]
+			close(w.ready)
+			b.drop(owner, 0)
 		}
-		refused = 0
-		close(w.ready)
-		b.drop(owner, 0)
 	}
 }
 
@@ -205,7 +232,7 @@ func (b *Budget) drop(owner string, at int) {
 	b.queues[owner] = slices.Delete(b.queues[owner], at, at+1)
 	if len(b.queues[owner]) == 0 {
 		delete(b.queues, owner)
-		b.order = slices.DeleteFunc(b.order, func(o string) bool { return o == owner })
+		b.order.Remove(owner)
 	}
 }
 

@@ -96,7 +96,7 @@ func TestOwnersTakeTurns(t *testing.T) {
 		if got := strings.Join(order, " "); got != "anna0 bert0 carl0 anna1 bert1 anna2" {
 			t.Errorf("served %s", got)
 		}
-		if b.Used() != 0 || len(b.held)+len(b.queues)+len(b.order) != 0 {
+		if b.Used() != 0 || len(b.held)+len(b.queues)+b.order.Len() != 0 {
 			t.Errorf("left: %d used, %v", b.Used(), b.queues)
 		}
 	})
@@ -149,7 +149,7 @@ func TestHammer(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if b.Used() != 0 || len(b.held)+len(b.queues)+len(b.order) != 0 {
+	if b.Used() != 0 || len(b.held)+len(b.queues)+b.order.Len() != 0 {
 		t.Errorf("left: %d used, held %v, queues %v, order %v", b.Used(), b.held, b.queues, b.order)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/fair"
 )
 
 const (
@@ -25,7 +27,7 @@ const (
 // Among connections without a token it closes the oldest from the address with the most. Among those of a principal it
 // closes this principal's longest idle one.
 type Connections struct {
-	quotas *Quotas
+	budget *fair.Budget
 
 	mu        sync.Mutex
 	all       map[net.Conn]*connection
@@ -40,10 +42,13 @@ type connection struct {
 	idle    time.Time // since when; zero while the server serves a request
 }
 
-// NewConnections counts connections with owners to q.
-func NewConnections(q *Quotas) *Connections {
-	return &Connections{quotas: q, all: map[net.Conn]*connection{}, anonymous: map[string]int{}}
+// NewConnections counts connections with owners to a budget.
+func NewConnections(budget *fair.Budget) *Connections {
+	return &Connections{budget: budget, all: map[net.Conn]*connection{}, anonymous: map[string]int{}}
 }
+
+// Use returns how many have owners.
+func (cs *Connections) Use() fair.Use { return cs.budget.Use() }
 
 // Protect makes a listener's server close idle connections and bounds how many there are. The server's handler calls
 // Assign.
@@ -136,7 +141,7 @@ func (cs *Connections) remove(k *connection) {
 	cs.markBusy(k)
 	delete(cs.all, k.Conn)
 	if k.owned {
-		cs.quotas.Connections.Release(k.owner, 1)
+		cs.budget.Release(k.owner, 1)
 	}
 }
 
@@ -196,15 +201,15 @@ func (cs *Connections) Assign(r *http.Request, owner string) error {
 	if k == nil || k.owned && k.owner == owner {
 		return nil
 	}
-	err := cs.quotas.Connections.Try(owner, 1)
+	err := cs.budget.Try(owner, 1)
 	for err != nil && cs.closeOldest(func(other *connection) bool { return other.owned && other.owner == owner }) {
-		err = cs.quotas.Connections.Try(owner, 1)
+		err = cs.budget.Try(owner, 1)
 	}
 	if err != nil {
 		return err
 	}
 	if k.owned { // a proxy's connection serves several owners
-		cs.quotas.Connections.Release(k.owner, 1)
+		cs.budget.Release(k.owner, 1)
 	}
 	cs.markBusy(k)
 	k.owned, k.owner = true, owner

@@ -22,6 +22,7 @@ import (
 
 // A guard knows the files that give power over codemode.
 type guard struct {
+	tenant  string         // whose servers it judges; "" without tenants
 	powers  *protect.Marks // nobody but codemode may write there
 	secrets *protect.Marks // nor read there
 }
@@ -34,7 +35,7 @@ func newGuard(o codemode.Options, cfg *config.Config) (*guard, error) {
 	}
 	// A project's file that does not exist yet could only tighten.
 	places = slices.DeleteFunc(places, func(p protect.Place) bool { return p.What == loader.ProjectPlace })
-	var g guard
+	g := guard{tenant: o.Tenant}
 	if g.powers, err = protect.Look(places); err != nil {
 		return nil, err
 	}
@@ -76,7 +77,7 @@ func (g *guard) reachOf(s *servers.Server, c upstream.Command) (*Reach, error) {
 			g.addWord(r, s.Name, "env "+name, value, c.Dir)
 		}
 	}
-	if err := r.addFolder(s.Name, c.Env); err != nil {
+	if err := r.addFolder(g.tenant, s.Name, c.Env); err != nil {
 		return nil, err
 	}
 	for _, list := range []struct {
@@ -238,8 +239,8 @@ func Folders() string {
 }
 
 // addFolder gives a server a folder of its own for temporary files and for the packages that npx and uvx install: one
-// server cannot change what another one runs.
-func (r *Reach) addFolder(server string, env map[string]string) error {
+// server cannot change what another one runs. Servers of the same name in two tenants have two folders.
+func (r *Reach) addFolder(tenant, server string, env map[string]string) error {
 	base := Folders()
 	if base == "" {
 		r.Notes = append(r.Notes, "it has no folder for temporary files: set HOME or XDG_CACHE_HOME")
@@ -251,6 +252,9 @@ func (r *Reach) addFolder(server string, env map[string]string) error {
 		}
 		return '_'
 	}, server)
+	if tenant != "" { // whose name has no point
+		name, server = tenant+"."+name, tenant+"."+server
+	}
 	dir := filepath.Join(base, fmt.Sprintf("%s-%x", name, sha256.Sum256([]byte(server)))[:len(name)+9])
 	folders := map[string]string{"TMPDIR": "tmp", "XDG_CACHE_HOME": "cache", "npm_config_cache": "npm"}
 	for variable, folder := range folders {

@@ -52,6 +52,29 @@ type Settings struct {
 	Observer recorder.Observer   // of the record
 
 	Trace func(*call.Call) map[string]any // what servers get about the trace of a call
+
+	Adjust func(*codemode.Options) // changes the options of the Evaluator; nil changes none
+}
+
+// Tenant returns the settings of a tenant: those of the process, with a configuration and a state folder of its own. No
+// project applies to it.
+func (s *Settings) Tenant(config, state string) Settings {
+	return Settings{Config: config, State: state, project: "none", verbose: s.verbose, Record: s.Record}
+}
+
+// Own returns the flag, of those for one service, that was given; "" if none was.
+func (s *Settings) Own() string {
+	switch {
+	case s.Config != "":
+		return "--config"
+	case s.project != "" && s.project != "none":
+		return "--project"
+	case s.Profile != "":
+		return "--profile"
+	case s.root != "":
+		return "--root"
+	}
+	return ""
 }
 
 // FileFlags are the flags of commands that only read the configuration.
@@ -138,6 +161,9 @@ func (s *Settings) Options(worker []string, log *slog.Logger) (codemode.Options,
 			return o, cli.UsageError(err) // a call that codemode cannot record does not happen
 		}
 		o.RecordDir = o.StateDir
+	}
+	if s.Adjust != nil {
+		s.Adjust(&o)
 	}
 	if p := s.Confined; p != nil {
 		p.Options, p.Log = o, log

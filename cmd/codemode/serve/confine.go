@@ -2,10 +2,13 @@ package serve
 
 import (
 	"fmt"
+	"log/slog"
+	"slices"
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/confined"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/confine"
 )
 
 // enterConfinement replaces this process by a confined one, if flag or configuration want that. It returns without an
@@ -21,27 +24,29 @@ func (o *options) enterConfinement() error {
 	if o.set.Confined = p; p != nil {
 		return nil
 	}
-	options, err := o.set.Options(nil, nil)
+	all, err := newProcess(o, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
-	var cfg *config.Config
-	if !options.Files.None() {
-		if cfg, err = options.Files.Load(); err != nil {
-			return cli.UsageError(err)
-		}
-	}
-	listed := cfg != nil && cfg.Confine != nil && cfg.Confine.On
-	if o.confine == "" && !listed {
+	wants := func(s *service) bool { return s.config != nil && s.config.Confine != nil && s.config.Confine.On }
+	if o.confine == "" && !slices.ContainsFunc(all.services, wants) {
 		return nil
 	}
-	addresses, err := o.addresses(cfg)
-	if err != nil {
-		return err
-	}
-	rules, err := confined.Own(options, cfg, addresses...)
-	if err != nil {
-		return cli.UsageError(fmt.Errorf("--confine: %w", err))
+	var rules confine.Rules
+	for _, s := range all.services {
+		options, err := s.set.Options(nil, nil)
+		if err != nil {
+			return err
+		}
+		addresses, err := o.addresses(s.config)
+		if err != nil {
+			return s.named(err)
+		}
+		own, err := confined.Own(options, s.config, addresses...)
+		if err != nil {
+			return cli.UsageError(s.named(fmt.Errorf("--confine: %w", err)))
+		}
+		rules = rules.And(own)
 	}
 	rules.BestEffort = rules.BestEffort || o.confine == "best-effort"
 	return cli.UsageError(confined.Enter(rules))

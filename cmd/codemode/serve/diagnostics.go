@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -17,9 +18,7 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
-	"github.com/codemode-project/codemode/internal/fair"
 	"github.com/codemode-project/codemode/metrics"
-	"github.com/codemode-project/codemode/recorder"
 )
 
 // A diagnostics is the listener for those who look after the process: its figures and its health. It starts before
@@ -30,16 +29,16 @@ import (
 //	/metrics      figures for Prometheus
 //	/debug/pprof  profiles by Go, if the configuration asks for them
 type diagnostics struct {
-	metrics *metrics.Metrics
-	health  *health
-	set     config.Diagnostics
-	server  *http.Server
-	ended   chan struct{}
-	log     *slog.Logger
+	metrics  *metrics.Metrics // of the process
+	services []*service
+	set      config.Diagnostics
+	server   *http.Server
+	ended    chan struct{}
+	log      *slog.Logger
 }
 
-// openDiagnostics listens, if a flag or the configuration names an address.
-func openDiagnostics(set config.Diagnostics, flag string, h *health, log *slog.Logger) (*diagnostics, error) {
+// openDiagnostics listens, if a flag or the configuration names an address, and gives the services their figures.
+func openDiagnostics(set config.Diagnostics, flag string, services []*service, log *slog.Logger) (*diagnostics, error) {
 	if flag != "" {
 		address, err := listenAddress("--diagnostics", flag)
 		if err != nil {
@@ -58,7 +57,8 @@ func openDiagnostics(set config.Diagnostics, flag string, h *health, log *slog.L
 	if err != nil {
 		return nil, cli.UsageError(fmt.Errorf("diagnostics: %w", err))
 	}
-	d := &diagnostics{metrics: metrics.New(launch.Version()), health: h, set: set, ended: make(chan struct{}), log: log}
+	d := &diagnostics{services: services, set: set, ended: make(chan struct{}), log: log}
+	d.count()
 	d.server = &http.Server{
 		Handler: d.handler(), ReadHeaderTimeout: headerWait, ReadTimeout: headerWait, IdleTimeout: idleWait,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
@@ -77,37 +77,45 @@ func openDiagnostics(set config.Diagnostics, flag string, h *health, log *slog.L
 	return d, nil
 }
 
-// observe gives the options of the Evaluator the functions that count.
-func (d *diagnostics) observe(set *launch.Settings) {
-	if d != nil {
-		set.Observer = recorder.Observers(set.Observer, d.metrics.Observer())
-	}
-}
-
-// follow reads the figures of an Evaluator, and of budgets besides its own.
-func (d *diagnostics) follow(e *codemode.Evaluator, more func() []fair.Use) {
-	if d == nil {
+// count makes the figures: of the process, and those of its tenants if it has some.
+func (d *diagnostics) count() {
+	if len(d.services) == 1 && d.services[0].name == "" {
+		d.metrics = metrics.New(launch.Version())
+		d.services[0].figures = d.metrics
 		return
 	}
-	d.metrics.Follow(metrics.Sources{
-		Runs: func() (all, parked, asks int) { return inProgress(e.Runs().Running()) },
-		Budgets: func() []fair.Use {
-			if more == nil {
-				return e.Runs().Budgets()
-			}
-			return append(e.Runs().Budgets(), more()...)
-		},
-		Upstreams: e.Tools().Manager.Status,
-		Ready:     func() error { return d.health.check(context.Background()) },
-	})
+	var names []string
+	for _, s := range d.services {
+		names = append(names, s.name)
+	}
+	all := metrics.ForTenants(launch.Version(), names...)
+	for _, s := range d.services {
+		s.figures = all[s.name]
+	}
+	d.metrics = all[""]
 }
 
-// count counts the requests of a handler.
-func (d *diagnostics) count(next http.Handler) http.Handler {
-	if d == nil {
-		return next
+// ready answers /readyz. With tenants it answers 200 while one of them takes programs, and tells the state of each:
+// the others do not end because of one.
+func (d *diagnostics) ready(w http.ResponseWriter, r *http.Request) {
+	if len(d.services) == 1 && d.services[0].name == "" {
+		d.services[0].health.serve(w, r)
+		return
 	}
-	return d.metrics.HTTP(next)
+	ctx, status := context.WithoutCancel(r.Context()), http.StatusServiceUnavailable
+	var lines strings.Builder
+	for _, s := range d.services {
+		state := "ok"
+		if err := s.health.check(ctx); err != nil {
+			state = err.Error()
+		} else {
+			status = http.StatusOK
+		}
+		fmt.Fprintf(&lines, "tenant %s: %s\n", s.name, state)
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, lines.String())
 }
 
 func (d *diagnostics) close() {
@@ -145,7 +153,7 @@ func inProgress(runs []codemode.Running) (all, parked, asks int) {
 func (d *diagnostics) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-	mux.HandleFunc("GET /readyz", d.health.serve)
+	mux.HandleFunc("GET /readyz", d.ready)
 	mux.Handle("GET /metrics", d.admit(d.metrics.Handler()))
 	if d.set.PProf {
 		mux.Handle("GET /debug/pprof/", d.admit(http.HandlerFunc(pprof.Index)))

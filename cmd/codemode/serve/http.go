@@ -17,22 +17,9 @@ import (
 
 	"github.com/coreos/go-systemd/v22/daemon"
 
-	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
-	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/server"
-	"github.com/codemode-project/codemode/server/oauth"
 )
-
-// A front is the listener of "serve --http" with everything that it offers to clients and people.
-type front struct {
-	set       *launch.Settings
-	evaluator *codemode.Evaluator
-	log       *slog.Logger
-	door      *door
-	mux       *http.ServeMux // behind the checks of Host and Origin
-	stopping  []func()       // called before closing connections; streams must end then
-}
 
 const (
 	// headerWait and idleWait end silent connections.
@@ -47,30 +34,22 @@ const (
 	maxHeader = 1 << 20
 )
 
-// serveHTTP serves srv and the page at an address until ctx ends, and then for as long as programs have to finish.
-func serveHTTP(ctx context.Context, o *options, page *page, e *codemode.Evaluator, srv *server.Server,
-	log *slog.Logger) error {
+// serveHTTP serves all services at an address until ctx ends, and then for as long as programs have to finish.
+func (p *process) serveHTTP(ctx context.Context) error {
 	collectLess()
-	set, err := e.Config().HTTP(launch.Env)
+	set, err := p.readListener()
 	if err != nil {
 		return cli.UsageError(err)
 	}
-	at, err := openDoor(o.address, set.SocketMode)
+	at, err := openDoor(p.options.address, set.SocketMode)
 	if err != nil {
 		return err
 	}
 	defer at.Close()
-	web, err := srv.HTTP(server.HTTPOptions{Env: launch.Env, Public: at.public})
-	if err != nil {
-		return cli.UsageError(err)
-	}
-	if err := mayListen(o.address, at, web, set.TLS != nil, log); err != nil {
-		return err
-	}
-	listening := &http.Server{ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
+	listening := &http.Server{ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelDebug)}
 	serve := listening.Serve
 	if set.TLS != nil {
-		pair, err := newCertificates(*set.TLS, log)
+		pair, err := newCertificates(*set.TLS, p.log)
 		if err != nil {
 			return cli.UsageError(fmt.Errorf("http.tls: %w", err))
 		}
@@ -78,32 +57,52 @@ func serveHTTP(ctx context.Context, o *options, page *page, e *codemode.Evaluato
 		serve = func(l net.Listener) error { return listening.ServeTLS(l, "", "") }
 		at.url = strings.Replace(at.url, "http://", "https://", 1)
 	}
-	f := &front{set: &o.set, evaluator: e, log: log, mux: http.NewServeMux(), door: at}
-	f.mux.Handle(server.Path, web)
-	f.mux.Handle(server.Path+"/", web)
-	f.mux.HandleFunc(oauth.MetadataPath, web.Metadata)
-	f.mux.HandleFunc(oauth.MetadataPath+"/", web.Metadata)
-	page.mount(f)
-	listening.Handler = o.diagnostics.count(probes(&o.health, web.Guard(f.mux)))
-	web.Protect(listening)
+	if err := p.mount(at, set.TLS != nil, listening); err != nil {
+		return err
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- serve(at) }()
-	defer o.begun(e, web, log)()
-	log.Info("listening", "mcp", at.url+server.Path)
+	defer p.begun()()
+	for _, s := range p.services {
+		s.log.Info("listening", "mcp", at.url+s.prefix+server.Path)
+	}
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
-		drain(ctx, o, web, log)
+		p.drain(ctx)
 	}
-	web.Close() // ends streams and requests that wait for people, so that Shutdown can end
-	for _, stop := range f.stopping {
-		stop()
+	for _, s := range p.services {
+		s.web.Close() // ends streams and requests that wait for people, so that Shutdown can end
+		for _, stop := range s.stopping {
+			stop()
+		}
 	}
-	shutdown(ctx, listening, log)
+	shutdown(ctx, listening, p.log)
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
 	}
 	return err
+}
+
+// mount makes the handlers of all services, and gives the listener's server the one that leads to them.
+func (p *process) mount(at *door, encrypted bool, listening *http.Server) error {
+	shared := p.sharedConnections()
+	for _, s := range p.services {
+		if err := s.mount(at, shared); err != nil {
+			return s.named(cli.UsageError(err))
+		}
+		if err := mayListen(p.options.address, at, s.web, encrypted, s.log); err != nil {
+			return s.named(err)
+		}
+	}
+	if shared == nil { // one service is alone with the listener
+		listening.Handler = p.services[0].handler
+		p.services[0].web.Protect(listening)
+		return nil
+	}
+	listening.Handler = p.route()
+	shared.Protect(listening)
+	return nil
 }
 
 // mayListen refuses an address that others can reach and that needs no token, and says who can connect.
@@ -124,13 +123,21 @@ func mayListen(address string, at *door, web *server.HTTP, encrypted bool, log *
 }
 
 // begun tells supervisors that the process serves, and that it works, until stop is called.
-func (o *options) begun(e *codemode.Evaluator, web *server.HTTP, log *slog.Logger) (stop func()) {
-	o.diagnostics.follow(e, web.Budgets)
-	o.health.started(e.Record().Reachable)
-	notify(daemon.SdNotifyReady, log)
+func (p *process) begun() (stop func()) {
+	for _, s := range p.services {
+		s.follow(s.web.Budgets)
+		s.health.started(s.evaluator.Record().Reachable)
+	}
+	notify(daemon.SdNotifyReady, p.log)
 	ctx, cancel := context.WithCancel(context.Background())
 	var told sync.WaitGroup
-	told.Go(func() { watchdog(ctx, func() { _ = e.Runs().Running() }, log) })
+	told.Go(func() {
+		watchdog(ctx, func() {
+			for _, s := range p.services {
+				_ = s.evaluator.Runs().Running()
+			}
+		}, p.log)
+	})
 	return func() {
 		cancel()
 		told.Wait()
@@ -148,26 +155,30 @@ func shutdown(ctx context.Context, s *http.Server, log *slog.Logger) {
 }
 
 // drain says that the process is not ready, gives load balancers time to notice, and lets programs finish, until grace
-// is over or a second signal comes.
-func drain(ctx context.Context, o *options, web *server.HTTP, log *slog.Logger) {
-	grace := cmp.Or(o.grace, web.Grace(), new(defaultGrace))
+// is over or a second signal comes. Of several services the longest times count.
+func (p *process) drain(ctx context.Context) {
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	o.health.stopping()
-	notify(daemon.SdNotifyStopping, log)
-	if delay := *cmp.Or(o.delay, new(web.ShutdownDelay())); delay > 0 {
-		log.Info("about to stop: not ready, and still taking programs; another signal shortens that", "for", delay)
+	var grace, delay time.Duration
+	for _, s := range p.services {
+		s.health.stopping()
+		grace = max(grace, *cmp.Or(p.options.grace, s.web.Grace(), new(defaultGrace)))
+		delay = max(delay, *cmp.Or(p.options.delay, new(s.web.ShutdownDelay())))
+	}
+	notify(daemon.SdNotifyStopping, p.log)
+	if delay > 0 {
+		p.log.Info("about to stop: not ready, and still taking programs; another signal shortens that", "for", delay)
 		select {
 		case <-time.After(delay):
 		case <-ctx.Done():
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, *grace)
+	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
-	log.Info("stopping: no new programs start, and running ones may finish; another signal ends them", "grace", *grace)
-	web.Drain(ctx)
+	p.log.Info("stopping: no new programs start, and running ones may finish; another signal ends them", "grace", grace)
+	p.each(func(s *service) { s.web.Drain(ctx) })
 	if ctx.Err() != nil {
-		log.Warn("ending programs that have not finished")
+		p.log.Warn("ending programs that have not finished")
 	}
 }
 
@@ -175,14 +186,14 @@ func drain(ctx context.Context, o *options, web *server.HTTP, log *slog.Logger) 
 //
 //	/healthz  200 while the process serves
 //	/readyz   200 while it takes programs, 503 from the signal to stop on
-func probes(h *health, next http.Handler) http.Handler {
+func probes(h *health, prefix string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		switch path, ok := strings.CutPrefix(r.URL.Path, prefix); {
+		case !ok, r.Method != http.MethodGet && r.Method != http.MethodHead:
 			next.ServeHTTP(w, r)
-		case r.URL.Path == "/healthz", r.URL.Path == "/readyz" && !h.leaving():
+		case path == "/healthz", path == "/readyz" && !h.leaving():
 			fmt.Fprintln(w, "ok")
-		case r.URL.Path == "/readyz":
+		case path == "/readyz":
 			http.Error(w, "stopping", http.StatusServiceUnavailable)
 		default:
 			next.ServeHTTP(w, r)

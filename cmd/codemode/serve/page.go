@@ -216,27 +216,27 @@ func (p *page) listen(e *codemode.Evaluator, set *launch.Settings, log *slog.Log
 	}, nil
 }
 
-// mount puts the page beside MCP, if browsers can reach it there.
-func (p *page) mount(f *front) {
+// mount puts the page of a service beside MCP, if browsers can reach it there.
+func (p *page) mount(s *service, at *door, mux *http.ServeMux) {
 	if p == nil || p.address != "" {
 		return
 	}
-	if (f.door.public || f.door.socket) && p.config.Origin == "" {
-		f.log.Warn("the page for people is not served, because browsers need its address with TLS: name it in " +
+	if (at.public || at.socket) && p.config.Origin == "" {
+		s.log.Warn("the page for people is not served, because browsers need its address with TLS: name it in " +
 			`"console": {"origin": "https://..."}`)
 		return
 	}
-	origin := f.door.url
-	if f.door.socket {
+	origin, path := at.url, s.prefix+config.ConsolePath
+	if at.socket {
 		origin = p.config.Origin // only what stands before the socket knows it
 	}
-	if err := p.open(f.evaluator, f.set, origin, config.ConsolePath, f.log); err != nil {
-		f.log.Error("the page for people is not served", "error", err)
+	if err := p.open(s.evaluator, &s.set, origin, path, s.log); err != nil {
+		s.log.Error("the page for people is not served", "error", err)
 		return
 	}
-	f.mux.Handle(config.ConsolePath, p.console.Handler())
-	f.mux.Handle(config.ConsolePath+"/", p.console.Handler())
-	f.stopping = append(f.stopping, p.offerLinks(f.set, f.log), p.console.Close, p.tokens.Close)
+	mux.Handle(path, p.console.Handler())
+	mux.Handle(path+"/", p.console.Handler())
+	s.stopping = append(s.stopping, p.offerLinks(&s.set, s.log), p.console.Close, p.tokens.Close)
 }
 
 // announce prints a login link to a terminal. Anything else may be a log, which must not hold one.

@@ -16,7 +16,6 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
-	"github.com/codemode-project/codemode/cmd/codemode/responder"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/recorder"
@@ -67,6 +66,9 @@ the overlays for that role say, in every process with the same store. --session 
 variable ` + SessionVariable + ` puts all clients of this process into the session, and the
 HTTP header Codemode-Session puts the client that sends it.
 
+With --tenants FILE one process serves several configurations, each with its own principals,
+servers, record, keys and page, at http://ADDR/t/NAME/mcp (docs/tenants.md).
+
 With --confine, or "confine": true in the configuration, codemode starts itself again with the
 rights that it needs and no others: it reads its configuration and the system's programs, and
 writes its state, cache and temporary files. Each server in mcpServers gets a part of that,
@@ -98,6 +100,8 @@ func (o *options) flags(cmd *cobra.Command, grace, delay *time.Duration) {
 	o.set.Record = true
 	cmd.Flags().StringVar(&o.session, "session", "",
 		"the session that overlays know this connection by, such as one created on the page for a role (cms_...)")
+	cmd.Flags().StringVar(&o.tenants, "tenants", "",
+		"with --http: a file that lists configurations to serve side by side, each at /t/NAME (docs/tenants.md)")
 	cmd.Flags().StringVar(&o.address, "http", "",
 		"serve any number of clients over HTTP at this address, such as 127.0.0.1:8808, instead of one over stdio; "+
 			"unix:/PATH is a socket in the file system, and systemd the socket that systemd hands over")
@@ -117,6 +121,7 @@ func (o *options) flags(cmd *cobra.Command, grace, delay *time.Duration) {
 // options are the flags of codemode serve.
 type options struct {
 	set     launch.Settings
+	tenants string // file; "" is one service without a name
 	session string
 	address string         // of HTTP; "" is over stdio
 	page    string         // address of the page
@@ -124,86 +129,38 @@ type options struct {
 	grace   *time.Duration // nil leaves it to the configuration
 	delay   *time.Duration // likewise
 	figures string         // address of the diagnostics
-
-	health      health
-	diagnostics *diagnostics
-	traces      *tracing.Traces // nil without
 }
 
-func serve(ctx context.Context, s cli.Streams, o *options) error {
-	log := o.set.Logger(s, slog.LevelInfo)
-	cfg, err := readStart(&o.set)
+// serve serves until ctx ends or, over stdio, the client goes.
+func serve(ctx context.Context, streams cli.Streams, o *options) (err error) {
+	log := o.set.Logger(streams, slog.LevelInfo)
+	p, err := newProcess(o, log)
 	if err != nil {
 		return err
 	}
-	var set config.Diagnostics
 	if o.address != "" || o.figures != "" { // over stdio each client starts a process, and one could have the address
-		if set, err = readDiagnostics(cfg); err != nil {
+		set, err := p.readDiagnostics()
+		if err != nil {
+			return err
+		}
+		if p.diagnostics, err = openDiagnostics(set, o.figures, p.services, log); err != nil {
 			return err
 		}
 	}
-	if o.diagnostics, err = openDiagnostics(set, o.figures, &o.health, log); err != nil {
+	defer p.diagnostics.close()
+	defer func() { err = cli.InternalError(errors.Join(err, p.close(ctx))) }()
+	if err := p.open(ctx, streams); err != nil {
 		return err
 	}
-	defer o.diagnostics.close()
-	o.diagnostics.observe(&o.set)
-	if o.traces, err = openTraces(ctx, cfg, &o.set, log); err != nil {
-		return err
-	}
-	defer o.traces.Close()
-	return serveWith(ctx, s, o, pageOf(cfg), log)
-}
-
-// serveWith serves until ctx ends or, over stdio, the client goes.
-func serveWith(ctx context.Context, s cli.Streams, o *options, config pageConfig, log *slog.Logger) error {
-	set := &o.set
-	set.TakeOver = true
-	responders := responder.Await(set, config.mayAnswer, true, log)
-	defer responders.Close()
-	page, err := newPage(config, set, s, o.page, o.address != "")
-	if err != nil {
-		return err
-	}
-	e, err := set.OpenWith(ctx, s.Worker, log)
-	if err != nil {
-		return err
-	}
-	responders.Follow(e)
-	if page != nil && page.address != "" {
-		stop, err := page.listen(e, set, log)
-		if err != nil {
-			return errors.Join(err, launch.Close(ctx, e))
-		}
-		defer stop()
-	}
-	if err := checkSession(ctx, e, o.session, o.address != ""); err != nil {
-		return errors.Join(err, launch.Close(ctx, e))
-	}
-	offered := server.Options{
-		Profile: set.Profile, Principal: launch.Principal(), Session: o.session, Local: true, Version: launch.Version(),
-		Log:      log,
-		StateKey: e.Record().DeriveKey("seal requestState"), Reattach: reattach(e),
-	}
-	if o.traces != nil {
-		offered.Trace = o.traces.Extract
-	}
-	srv := server.New(e, offered)
-	defer srv.Close()
-	if o.address != "" {
-		err = serveHTTP(ctx, o, page, e, srv, log)
+	if o.address == "" {
+		err = p.services[0].serveStdio(ctx, streams)
 	} else {
-		o.diagnostics.follow(e, nil)
-		o.health.started(e.Record().Reachable)
-		serving, end := context.WithCancel(context.WithoutCancel(ctx))
-		defer end()
-		// Runs that wait for people are parked before the connection ends.
-		defer context.AfterFunc(ctx, func() { o.health.stopping(); parkRuns(serving, e); end() })()
-		err = srv.ServeStdio(serving, s.In, s.Out)
+		err = p.serveHTTP(ctx)
 	}
 	if ctx.Err() != nil {
 		err = nil // a signal ended it
 	}
-	return cli.InternalError(errors.Join(err, launch.Close(ctx, e)))
+	return err
 }
 
 // openTraces makes traces, if the configuration says where they go; else it is nil.

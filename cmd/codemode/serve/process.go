@@ -1,0 +1,187 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/cmd/codemode/launch"
+	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/config/tenants"
+	"github.com/codemode-project/codemode/guest/quickjs"
+	"github.com/codemode-project/codemode/internal/fair"
+	"github.com/codemode-project/codemode/metrics"
+	"github.com/codemode-project/codemode/sandbox"
+	"github.com/codemode-project/codemode/server/limits"
+	"github.com/codemode-project/codemode/server/oauth"
+)
+
+// A process serves one service, or those of all tenants. Tenants share its listener, its diagnostics and its sandbox,
+// and nothing else.
+type process struct {
+	options     *options
+	services    []*service
+	tenants     *tenants.File // nil without tenants
+	diagnostics *diagnostics
+	engine      *sandbox.Engine     // of all tenants; nil without
+	connections *limits.Connections // of all tenants; nil without
+	log         *slog.Logger
+}
+
+// newProcess finds out what the process serves. It opens nothing.
+func newProcess(o *options, log *slog.Logger) (*process, error) {
+	p := &process{options: o, log: log}
+	if o.tenants != "" {
+		return p, p.readTenants()
+	}
+	cfg, err := readStart(&o.set)
+	if err != nil {
+		return nil, err
+	}
+	p.services = []*service{{set: o.set, config: cfg, session: o.session, log: log}}
+	return p, nil
+}
+
+// readDiagnostics reads the key "diagnostics".
+func (p *process) readDiagnostics() (config.Diagnostics, error) {
+	cfg := p.services[0].config
+	if p.tenants != nil {
+		cfg = p.tenants.Process
+	}
+	return readDiagnostics(cfg)
+}
+
+// readListener reads what the key "http" says about the listener.
+func (p *process) readListener() (config.HTTP, error) {
+	if p.tenants != nil {
+		return p.tenants.Process.HTTP(launch.Env)
+	}
+	return p.services[0].evaluator.Config().HTTP(launch.Env)
+}
+
+// open opens all services. close closes what it has opened, also after an error.
+func (p *process) open(ctx context.Context, streams cli.Streams) error {
+	if p.tenants != nil {
+		if err := p.openEngine(ctx); err != nil {
+			return cli.InternalError(err)
+		}
+		if err := p.apart(ctx); err != nil {
+			return err
+		}
+	}
+	for _, s := range p.services {
+		if err := s.open(ctx, p.options, streams); err != nil {
+			return s.named(err)
+		}
+	}
+	return nil
+}
+
+// close closes all services, and then what they share.
+func (p *process) close(ctx context.Context) error {
+	errs := make([]error, len(p.services))
+	p.each(func(s *service) {
+		for i := range p.services {
+			if p.services[i] == s {
+				errs[i] = s.named(s.close(ctx))
+			}
+		}
+	})
+	if p.engine != nil {
+		errs = append(errs, p.engine.Close(context.WithoutCancel(ctx)))
+	}
+	return errors.Join(errs...)
+}
+
+// each calls f for all services at once, and waits for the calls.
+func (p *process) each(f func(*service)) {
+	var done sync.WaitGroup
+	for _, s := range p.services {
+		done.Go(func() { f(s) })
+	}
+	done.Wait()
+}
+
+// openEngine makes the sandbox of all tenants.
+func (p *process) openEngine(ctx context.Context) error {
+	dir, memory := launch.CacheDir(), int64(0)
+	if c := p.tenants.Process.Capacity; c != nil {
+		memory = c.GuestMemory
+	}
+	engine, err := sandbox.New(context.WithoutCancel(ctx), sandbox.Options{Wasm: quickjs.Wasm(), Hash: quickjs.Hash(),
+		CacheDir: dir, Memory: memory, Compiling: func(r sandbox.Reason) {
+			p.log.Warn("compiling the sandbox, which takes about a second", "reason", r.String(), "directory", dir)
+		}})
+	if err != nil {
+		return fmt.Errorf("preparing the sandbox: %w", err)
+	}
+	p.engine = engine
+	return nil
+}
+
+// sharedConnections are the connections of the listener of tenants; nil without tenants. There may be as many as the
+// tenants may have requests.
+func (p *process) sharedConnections() *limits.Connections {
+	if p.tenants == nil {
+		return nil
+	}
+	requests := 0
+	for _, s := range p.services {
+		requests += s.evaluator.Loader().Capacity().Requests
+	}
+	p.connections = limits.NewConnections(limits.New(0, requests).Connections)
+	return p.connections
+}
+
+// route leads requests to the tenants. An unknown tenant is like any other path that does not exist.
+func (p *process) route() http.Handler {
+	nowhere := probes(&p.services[0].health, "", http.NotFoundHandler()) // all begin to stop together
+	if d := p.diagnostics; d != nil {
+		shared := d.metrics
+		shared.Follow(metrics.Sources{Ready: func() error { return p.ready() }, Budgets: func() []fair.Use {
+			return append(p.engine.Budgets(), p.connections.Use())
+		}})
+		nowhere = shared.HTTP("", nowhere)
+	}
+	byName := map[string]http.Handler{}
+	for _, s := range p.services {
+		byName[s.name] = s.handler
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if h := byName[tenantOf(r.URL.Path)]; h != nil {
+			h.ServeHTTP(w, r)
+			return
+		}
+		nowhere.ServeHTTP(w, r)
+	})
+}
+
+// tenantOf is the name of a tenant in a path, "" if it has none: /t/acme/..., or the path of metadata about that, where
+// RFC 9728 puts it.
+func tenantOf(path string) string {
+	rest, ok := strings.CutPrefix(strings.TrimPrefix(path, oauth.MetadataPath), tenants.Prefix(""))
+	if !ok {
+		return ""
+	}
+	name, _, _ := strings.Cut(rest, "/")
+	return name
+}
+
+// ready returns nil if a service takes programs, or why none does.
+func (p *process) ready() error {
+	var first error
+	for _, s := range p.services {
+		err := s.health.check(context.Background())
+		if err == nil {
+			return nil
+		}
+		first = cmp.Or(first, err)
+	}
+	return first
+}
