@@ -7,7 +7,6 @@ import (
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/confined"
-	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/confine"
 )
 
@@ -38,9 +37,9 @@ func (o *options) enterConfinement() error {
 		if err != nil {
 			return err
 		}
-		addresses, err := o.addresses(s.config)
+		addresses, err := all.addresses(s)
 		if err != nil {
-			return s.named(err)
+			return err
 		}
 		own, err := confined.Own(options, s.config, addresses...)
 		if err != nil {
@@ -52,14 +51,15 @@ func (o *options) enterConfinement() error {
 	return cli.UsageError(confined.Enter(rules))
 }
 
-// addresses lists where codemode serve listens with that configuration.
-func (o *options) addresses(cfg *config.Config) ([]string, error) {
+// addresses lists where codemode serve listens for a service.
+func (p *process) addresses(s *service) ([]string, error) {
+	o := p.options
 	all := []string{o.address, o.page, o.figures}
-	if cfg != nil && cfg.Console != nil {
-		all = append(all, cfg.Console.Address)
+	if s.config != nil && s.config.Console != nil {
+		all = append(all, s.config.Console.Address)
 	}
 	if o.address != "" && o.figures == "" {
-		set, err := readDiagnostics(cfg)
+		set, err := p.readDiagnostics()
 		if err != nil {
 			return nil, err
 		}
