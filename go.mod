@@ -23,9 +23,14 @@ require (
 	github.com/spf13/cobra v1.10.2 // the command line
 	github.com/tetratelabs/wazero v1.12.0 // WebAssembly, in which programs run
 	github.com/wneessen/go-mail v0.8.1 // mail that tells people of questions
+	go.opentelemetry.io/contrib/bridges/prometheus v0.72.0 // the figures of Prometheus for a collector
 	go.opentelemetry.io/otel v1.47.0 // traces
+	go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc v1.47.0 // figures to a collector
+	go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp v1.47.0 // figures to a collector
+	go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc v1.47.0 // traces to a collector
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp v1.47.0 // traces to a collector
 	go.opentelemetry.io/otel/sdk v1.47.0 // traces
+	go.opentelemetry.io/otel/sdk/metric v1.47.0 // figures to a collector
 	go.opentelemetry.io/otel/trace v1.47.0 // traces
 	golang.org/x/mod v0.42.0 // signed notes and Merkle trees of the record
 	golang.org/x/oauth2 v0.37.0 // logins at hosted MCP servers, sign-in to the page
@@ -46,6 +51,7 @@ require (
 	github.com/tailscale/hujson v0.0.0-20260727124030-b80ff77dac4f // comments mean the same there as in our reader
 	go.opentelemetry.io/proto/otlp v1.11.1 // what a collector of traces receives
 	go.yaml.in/yaml/v3 v3.0.5 // the chart and the compose file
+	google.golang.org/grpc v1.84.0 // takes that; the exporters have it
 	google.golang.org/protobuf v1.36.12 // reads that
 	modernc.org/libc v1.79.0 // a file system for SQLite that fails (internal/iofault)
 )
@@ -100,7 +106,6 @@ require (
 	golang.org/x/tools v0.52.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260928230214-8a89bd6388cc // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260928230214-8a89bd6388cc // indirect
-	google.golang.org/grpc v1.84.0 // indirect
 	honnef.co/go/tools v0.8.2 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect

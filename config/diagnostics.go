@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"time"
 
+	"github.com/codemode-project/codemode/config/collectors"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
@@ -14,13 +16,18 @@ import (
 //
 //	{ "address": "0.0.0.0:9464",
 //	  "token": "${METRICS_TOKEN}", // which a request for figures needs
-//	  "pprof": true }              // /debug/pprof; needs a token and an address of this machine
+//	  "pprof": true,               // /debug/pprof; needs a token and an address of this machine
+//	  "push": { "url": "http://localhost:4317", "protocol": "grpc", "seconds": 60 } } // the same figures, over OTLP
 type Diagnostics struct {
 	Address     string // with a host; "" is off
 	Fingerprint string // of the token, see [Fingerprint]; "" if there is none
 	PProf       bool
+	// Push is the collector that gets the figures every PushEvery; none without a URL.
+	Push      collectors.Collector
+	PushEvery time.Duration
 
-	token Token // as the file has it
+	token Token                 // as the file has it
+	push  *collectors.Collector // the same
 }
 
 // Diagnostics returns the key "diagnostics" with the variables of env. The error is [Problems]; then nothing may be
@@ -30,6 +37,14 @@ func (c *Config) Diagnostics(env func(string) (string, bool)) (Diagnostics, erro
 		return Diagnostics{}, nil
 	}
 	d := *c.diagnostics
+	var wrong settings.Problems
+	if d.push != nil {
+		d.Push = d.push.With(env, "METRICS", &wrong)
+	}
+	if len(wrong) > 0 {
+		sortProblems(wrong)
+		return Diagnostics{}, wrong
+	}
 	if d.token.at.Written == "" {
 		return d, nil
 	}
@@ -54,6 +69,7 @@ func (b *builder) diagnostics(n strictjson.Value) (d Diagnostics) {
 			pprofAt = n
 			d.PProf, _ = b.Boolean(n, `"pprof"`)
 		}),
+		settings.Key("push", func(n strictjson.Value) { b.push(n, &d) }),
 	})
 	switch {
 	case !ok || !d.PProf:
@@ -64,6 +80,22 @@ func (b *builder) diagnostics(n strictjson.Value) (d Diagnostics) {
 			"profiles of the process are served on this machine only, and %q is reached from elsewhere", d.Address)
 	}
 	return d
+}
+
+// pushEvery is how often figures are sent if the file does not say it, as the SDK of OpenTelemetry does.
+const pushEvery = time.Minute
+
+// push reads where figures go.
+func (b *builder) push(n strictjson.Value, d *Diagnostics) {
+	d.PushEvery = pushEvery
+	d.push = collectors.Read(b.Reader, n, `"push"`, "http://localhost:4318/v1/metrics",
+		settings.Key("seconds", func(n strictjson.Value) {
+			seconds := b.Whole(n, `"seconds"`, 1)
+			if seconds > 3600 {
+				b.Wrong(n, "", `"seconds" must be at most 3600`)
+			}
+			d.PushEvery = time.Duration(seconds) * time.Second
+		}))
 }
 
 // hostAndPort reads the address of a listener, as it is written and its parts; the host of a port alone is "". An

@@ -2,8 +2,6 @@ package metrics
 
 import (
 	"encoding/json"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"regexp"
 	"slices"
@@ -14,15 +12,7 @@ import (
 )
 
 // complete has every figure, each with its labels.
-func complete(t *testing.T) map[string]*dto.MetricFamily {
-	m := New("v1")
-	everything(m)
-	var ready error
-	m.Follow(sources(&ready))
-	h := m.HTTP("", http.NotFoundHandler())
-	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/mcp", nil))
-	return scraped(t, m)
-}
+func complete(t *testing.T) map[string]*dto.MetricFamily { return scraped(t, filled()) }
 
 var (
 	figure   = regexp.MustCompile(`\b(?:codemode|process|go)_[a-z_]+\b`)
@@ -43,8 +33,15 @@ func familyOf(families map[string]*dto.MetricFamily, name string) *dto.MetricFam
 }
 
 // TestTheDashboardReadsWhatThereIs: every figure and label of docs/grafana/codemode.json exists, and what it can
-// show of codemode it shows.
+// show of codemode it shows. That holds for what Prometheus scrapes, and for what a collector gets.
 func TestTheDashboardReadsWhatThereIs(t *testing.T) {
+	t.Run("scraped", func(t *testing.T) { dashboardReads(t, complete(t)) })
+	for protocol := range protocols {
+		t.Run("over OTLP, "+protocol, func(t *testing.T) { dashboardReads(t, pushed(t, filled(), protocol)) })
+	}
+}
+
+func dashboardReads(t *testing.T, families map[string]*dto.MetricFamily) {
 	text, err := os.ReadFile("../docs/grafana/codemode.json")
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +55,7 @@ func TestTheDashboardReadsWhatThereIs(t *testing.T) {
 	if err := json.Unmarshal(text, &board); err != nil {
 		t.Fatal(err)
 	}
-	families, used := complete(t), map[string]bool{}
+	used := map[string]bool{}
 	for _, p := range board.Panels {
 		for _, target := range p.Targets {
 			labels := []string{"job", "instance", "le"} // of every target, and of a histogram

@@ -265,6 +265,9 @@ const (
 	scrapeWait = 10 * time.Second
 )
 
+// Gatherer returns what gathers the figures, to send them elsewhere.
+func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
+
 // Handler serves the figures in the formats of Prometheus.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: scrapes, Timeout: scrapeWait,

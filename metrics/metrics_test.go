@@ -152,6 +152,7 @@ func sources(ready *error) Sources {
 		Budgets:   func() []fair.Use { return []fair.Use{use} },
 		Upstreams: func() []upstream.Status { return []upstream.Status{up} },
 		Ready:     func() error { return *ready },
+		Spans:     func() (int64, int64, int64) { return 11, 12, 13 },
 	}
 }
 
@@ -172,6 +173,9 @@ func TestAScrapeReadsWhatIsInUse(t *testing.T) {
 		{3, "codemode_runs", []string{`state="running"`}},
 		{2, "codemode_runs", []string{`state="parked"`}},
 		{3, "codemode_asks_open", nil},
+		{11, "codemode_spans_total", []string{`state="sent"`}},
+		{12, "codemode_spans_total", []string{`state="lost"`}},
+		{13, "codemode_spans_total", []string{`state="dropped"`}},
 		{7, "codemode_budget_used", []string{`budget="memory_for_programs"`}},
 		{9, "codemode_budget_size", []string{`budget="memory_for_programs"`}},
 		{1, "codemode_budget_waiting", []string{`budget="memory_for_programs"`}},

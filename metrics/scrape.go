@@ -16,6 +16,8 @@ type Sources struct {
 	Runs      func() (all, parked, asks int)
 	Budgets   func() []fair.Use
 	Upstreams func() []upstream.Status
+	// Spans returns how many spans reached the collector of traces, were not taken by it, and were dropped before.
+	Spans func() (sent, lost, dropped int64)
 	// Ready returns nil if the process takes programs.
 	Ready func() error
 }
@@ -39,7 +41,9 @@ var (
 	refuseDesc = description("budget_refusals_total", "Requests that got no share of a budget.", "budget")
 	stateDesc  = description("upstream_state", "1 for the state that a server is in, 0 for the others.", "server", "state")
 	toolsDesc  = description("upstream_tools", "The tools of a server that are known.", "server")
-	againDesc  = description("upstream_restarts_total", "How often a server was started again.", "server")
+	spansDesc  = description("spans_total", "Spans of traces that ended, by what became of them: sent, lost or dropped.",
+		"state")
+	againDesc = description("upstream_restarts_total", "How often a server was started again.", "server")
 )
 
 // scrape collects what is in use.
@@ -49,6 +53,7 @@ type scrape Metrics
 func (*scrape) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		readyDesc, runsDesc, asksDesc, usedDesc, sizeDesc, waitDesc, refuseDesc, stateDesc, toolsDesc, againDesc,
+		spansDesc,
 	} {
 		to <- d
 	}
@@ -83,6 +88,12 @@ func (s *scrape) Collect(to chan<- prometheus.Metric) {
 			gauge(waitDesc, float64(b.Waiting), name)
 			count(refuseDesc, float64(b.Refused), name)
 		}
+	}
+	if sources.Spans != nil {
+		sent, lost, dropped := sources.Spans()
+		count(spansDesc, float64(sent), "sent")
+		count(spansDesc, float64(lost), "lost")
+		count(spansDesc, float64(dropped), "dropped")
 	}
 	if sources.Upstreams == nil {
 		return

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -29,7 +30,8 @@ import (
 
 // Options say where spans go.
 type Options struct {
-	URL     string // of the collector, such as http://localhost:4318/v1/traces
+	URL     string // of the collector, such as http://localhost:4318/v1/traces, or over gRPC http://localhost:4317
+	GRPC    bool   // OTLP over gRPC; else over HTTP, in protobuf
 	Headers map[string]string
 	Percent int // of the runs whose caller does not say whether to trace them
 	Version string
@@ -40,6 +42,7 @@ type Options struct {
 type Traces struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
+	queue    *queue
 	log      *slog.Logger
 
 	mu   sync.Mutex
@@ -52,20 +55,27 @@ const maxRuns = 10_000
 
 // New makes Traces. It does not wait for the collector.
 func New(ctx context.Context, o Options) (*Traces, error) {
-	to := []otlptracehttp.Option{otlptracehttp.WithEndpointURL(o.URL), otlptracehttp.WithHeaders(o.Headers)}
-	exporter, err := otlptracehttp.New(ctx, to...)
+	exporter, err := exporterOf(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("tracing: %w", err)
 	}
 	about := resource.NewSchemaless(attribute.String("service.name", "codemode"),
 		attribute.String("service.version", o.Version))
 	t := &Traces{log: o.Log, runs: map[string]*run{}}
-	t.provider = sdk.NewTracerProvider(
-		sdk.WithBatcher(&reporting{SpanExporter: exporter, log: o.Log, origin: origin(o.URL)}),
+	t.queue = &queue{log: o.Log, origin: origin(o.URL), size: queueSize()}
+	t.queue.SpanProcessor = sdk.NewBatchSpanProcessor(&reporting{exporter, t.queue}, sdk.WithMaxQueueSize(t.queue.size))
+	t.provider = sdk.NewTracerProvider(sdk.WithSpanProcessor(t.queue),
 		sdk.WithResource(about), sdk.WithIDGenerator(ids{}),
 		sdk.WithSampler(sdk.ParentBased(sdk.TraceIDRatioBased(float64(o.Percent)/100))))
 	t.tracer = t.provider.Tracer("github.com/codemode-project/codemode", trace.WithInstrumentationVersion(o.Version))
 	return t, nil
+}
+
+func exporterOf(ctx context.Context, o Options) (sdk.SpanExporter, error) {
+	if o.GRPC {
+		return otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(o.URL), otlptracegrpc.WithHeaders(o.Headers))
+	}
+	return otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(o.URL), otlptracehttp.WithHeaders(o.Headers))
 }
 
 // origin is a URL without what may be secret in it.
@@ -75,24 +85,6 @@ func origin(text string) string {
 		return "the collector"
 	}
 	return u.Scheme + "://" + u.Host
-}
-
-// reporting logs when spans are lost, once until some arrive again.
-type reporting struct {
-	sdk.SpanExporter
-	log    *slog.Logger
-	origin string
-	failed bool // the SDK exports one batch at a time
-}
-
-func (r *reporting) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
-	err := r.SpanExporter.ExportSpans(ctx, spans)
-	if err != nil && !r.failed { // without the error, which has the address
-		r.log.Warn("the collector of traces does not take spans; they are lost until it does", "collector", r.origin,
-			"spans", len(spans))
-	}
-	r.failed = err != nil
-	return nil // the SDK would report it to the log of the whole process
 }
 
 // Observer returns the function that sees the record.

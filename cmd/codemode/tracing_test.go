@@ -3,12 +3,10 @@
 package main
 
 import (
-	"compress/gzip"
 	"context"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -18,17 +16,18 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	figures "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/protobuf/proto"
 
+	"github.com/codemode-project/codemode/internal/otlptest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // A receiver takes spans over OTLP, as a collector does.
 type receiver struct {
-	t   *testing.T
-	url string
+	t         *testing.T
+	url, grpc string
 
 	mu    sync.Mutex
 	spans map[string]*otlp.Span // by their names
@@ -38,33 +37,15 @@ type receiver struct {
 
 func newReceiver(t *testing.T) *receiver {
 	r := &receiver{t: t, spans: map[string]*otlp.Span{}}
-	server := httptest.NewServer(http.HandlerFunc(r.take))
-	t.Cleanup(server.Close)
-	r.url = server.URL + "/v1/traces"
+	c := otlptest.New(t, otlptest.Handler{Traces: r.take})
+	r.url, r.grpc = c.HTTP+"/v1/traces", c.GRPC
 	return r
 }
 
-func (r *receiver) take(w http.ResponseWriter, req *http.Request) {
-	body := io.Reader(req.Body)
-	if req.Header.Get("Content-Encoding") == "gzip" {
-		var err error
-		if body, err = gzip.NewReader(body); err != nil {
-			r.t.Error(err)
-			return
-		}
-	}
-	data, err := io.ReadAll(body)
-	var got collector.ExportTraceServiceRequest
-	if err == nil {
-		err = proto.Unmarshal(data, &got)
-	}
-	if err != nil || req.URL.Path != "/v1/traces" {
-		r.t.Errorf("%s: %v", req.URL.Path, err)
-		return
-	}
+func (r *receiver) take(_ context.Context, token string, got *collector.ExportTraceServiceRequest) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.token = req.Header.Get("Authorization")
+	r.token = token
 	r.text.WriteString(got.String())
 	for _, resource := range got.ResourceSpans {
 		for _, scope := range resource.ScopeSpans {
@@ -73,7 +54,7 @@ func (r *receiver) take(w http.ResponseWriter, req *http.Request) {
 			}
 		}
 	}
-	w.Header().Set("Content-Type", "application/x-protobuf")
+	return true
 }
 
 // span waits for a span.
@@ -103,9 +84,23 @@ func attributes(s *otlp.Span) (all []string) {
 }
 
 // TestTracesOfARun: a run is a part of its caller's trace, with a span for each call and question, and servers get the
-// span of their call, in _meta and in a header.
+// span of their call, in _meta and in a header. The configuration or the environment chooses the protocol.
 func TestTracesOfARun(t *testing.T) {
-	r := newReceiver(t)
+	t.Run("over HTTP", func(t *testing.T) {
+		r := newReceiver(t)
+		tracesOfARun(t, r, fmt.Sprintf(`"url": %q`, r.url))
+	})
+	t.Run("over gRPC", func(t *testing.T) {
+		r := newReceiver(t)
+		tracesOfARun(t, r, fmt.Sprintf(`"url": %q, "protocol": "grpc"`, r.grpc))
+	})
+	t.Run("over gRPC, as the environment says", func(t *testing.T) {
+		r := newReceiver(t)
+		tracesOfARun(t, r, fmt.Sprintf(`"url": %q`, r.grpc), "OTEL_EXPORTER_OTLP_PROTOCOL=grpc")
+	})
+}
+
+func tracesOfARun(t *testing.T, r *receiver, tracing string, env ...string) {
 	var mu sync.Mutex
 	var parents []string // what the server got
 	up := mcp.NewServer(&mcp.Implementation{Name: "up", Version: "1"}, nil)
@@ -131,10 +126,10 @@ func TestTracesOfARun(t *testing.T) {
 	}))
 	defer server.Close()
 	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), fmt.Sprintf(`{
-		"tracing": {"url": %q, "headers": {"Authorization": "Bearer ${OTEL}"}},
+		"tracing": {%s, "headers": {"Authorization": "Bearer ${OTEL}"}},
 		"mcpServers": {"up": {"type": "http", "url": %q}}, "evaluation": {"defaultProfile": "p",
-			"profiles": {"p": {"allowlist": ["up__do", "up__fail"], "asklist": ["up__write"]}}}}`, r.url, server.URL))
-	s := serveOverHTTP(t, "0", []string{"OTEL=the token of the collector"}, "--config", config, "--state", t.TempDir())
+			"profiles": {"p": {"allowlist": ["up__do", "up__fail"], "asklist": ["up__write"]}}}}`, tracing, server.URL))
+	s := serveOverHTTP(t, "0", append(env, "OTEL=the token of the collector"), "--config", config, "--state", t.TempDir())
 	c, err := s.connect("2025-11-25", "", &mcp.ClientOptions{
 		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "allow_once"}}, nil
@@ -251,4 +246,41 @@ func (w withParent) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Traceparent", string(w))
 	return http.DefaultTransport.RoundTrip(r)
+}
+
+// TestFiguresAreSent: a server sends its figures to a collector, with an address for Prometheus or without, and the last
+// ones when it stops.
+func TestFiguresAreSent(t *testing.T) {
+	for name, address := range map[string]string{"without an address": "", "beside an address": `"address": "0", `} {
+		t.Run(name, func(t *testing.T) {
+			var mu sync.Mutex
+			last := map[string]float64{}
+			c := otlptest.New(t, otlptest.Handler{Metrics: func(_ context.Context, _ string,
+				got *figures.ExportMetricsServiceRequest) bool {
+				mu.Lock()
+				defer mu.Unlock()
+				for _, one := range got.ResourceMetrics[0].ScopeMetrics[0].Metrics {
+					for _, p := range slices.Concat(one.GetSum().GetDataPoints(), one.GetGauge().GetDataPoints()) {
+						last[one.Name] = p.GetAsDouble()
+					}
+				}
+				return true
+			}})
+			config := write(t, filepath.Join(t.TempDir(), "codemode.json"), fmt.Sprintf(
+				`{"diagnostics": {%s"push": {"url": %q, "protocol": "grpc", "seconds": 3600}}}`, address, c.GRPC))
+			s := serveOverHTTP(t, "0", nil, "--config", config, "--state", t.TempDir())
+			k := &knocking{t: t, s: s, modern: true}
+			for range 3 {
+				if got := k.eval(t.Context(), `return 1`, "", ""); got.failed {
+					t.Fatalf("%+v", got)
+				}
+			}
+			s.end()
+			mu.Lock()
+			defer mu.Unlock()
+			if last["codemode_runs_started_total"] != 3 || last["codemode_build_info"] != 1 {
+				t.Errorf("the collector got %v", last)
+			}
+		})
+	}
 }

@@ -17,8 +17,10 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/config/collectors"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/metrics"
+	"github.com/codemode-project/codemode/metrics/push"
 )
 
 // A diagnostics is the listener for those who look after the process: its figures and its health. It starts before
@@ -32,13 +34,16 @@ type diagnostics struct {
 	metrics  *metrics.Metrics // of the process
 	services []*service
 	set      config.Diagnostics
-	server   *http.Server
+	server   *http.Server // nil without an address
 	ended    chan struct{}
+	push     *push.Pusher // nil if figures are sent nowhere
 	log      *slog.Logger
 }
 
-// openDiagnostics listens, if a flag or the configuration names an address, and gives the services their figures.
-func openDiagnostics(set config.Diagnostics, flag string, services []*service, log *slog.Logger) (*diagnostics, error) {
+// openDiagnostics listens, if a flag or the configuration names an address, and sends figures, if the configuration
+// says where. With either it gives the services their figures.
+func openDiagnostics(ctx context.Context, set config.Diagnostics, flag string, services []*service,
+	log *slog.Logger) (*diagnostics, error) {
 	if flag != "" {
 		address, err := listenAddress("--diagnostics", flag)
 		if err != nil {
@@ -46,19 +51,41 @@ func openDiagnostics(set config.Diagnostics, flag string, services []*service, l
 		}
 		set.Address = address
 	}
-	if set.Address == "" {
+	if set.Address == "" && set.Push.URL == "" {
 		return nil, nil
 	}
+	d := &diagnostics{services: services, set: set, log: log}
+	d.count()
+	if set.Address != "" {
+		if err := d.listen(); err != nil {
+			return nil, err
+		}
+	}
+	if set.Push.URL == "" {
+		return d, nil
+	}
+	var err error
+	d.push, err = push.New(ctx, d.metrics.Gatherer(), push.Options{URL: set.Push.URL, Headers: set.Push.Headers,
+		GRPC: set.Push.Protocol == collectors.GRPC, Every: set.PushEvery, Version: launch.Version(), Log: log})
+	if err != nil {
+		d.close()
+		return nil, cli.UsageError(err)
+	}
+	return d, nil
+}
+
+// listen serves at the address.
+func (d *diagnostics) listen() error {
+	set, log := d.set, d.log
 	if set.PProf && !loopback(set.Address) {
-		return nil, cli.UsageError(fmt.Errorf("diagnostics at %s: profiles of the process (pprof) are served on this "+
+		return cli.UsageError(fmt.Errorf("diagnostics at %s: profiles of the process (pprof) are served on this "+
 			"machine only: take an address such as 127.0.0.1:9464", set.Address))
 	}
 	listener, err := net.Listen("tcp", set.Address)
 	if err != nil {
-		return nil, cli.UsageError(fmt.Errorf("diagnostics: %w", err))
+		return cli.UsageError(fmt.Errorf("diagnostics: %w", err))
 	}
-	d := &diagnostics{services: services, set: set, ended: make(chan struct{}), log: log}
-	d.count()
+	d.ended = make(chan struct{})
 	d.server = &http.Server{
 		Handler: d.handler(), ReadHeaderTimeout: headerWait, ReadTimeout: headerWait, IdleTimeout: idleWait,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
@@ -74,7 +101,7 @@ func openDiagnostics(set config.Diagnostics, flag string, services []*service, l
 		log.Warn("figures are not served: other machines can reach this address; diagnostics.token in the configuration " +
 			"says who may read them")
 	}
-	return d, nil
+	return nil
 }
 
 // count makes the figures: of the process, and those of its tenants if it has some.
@@ -120,6 +147,10 @@ func (d *diagnostics) ready(w http.ResponseWriter, r *http.Request) {
 
 func (d *diagnostics) close() {
 	if d == nil {
+		return
+	}
+	d.push.Close()
+	if d.server == nil {
 		return
 	}
 	stopping, cancel := context.WithTimeout(context.Background(), time.Second)

@@ -17,6 +17,7 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/config/collectors"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/server"
@@ -143,7 +144,7 @@ func serve(ctx context.Context, streams cli.Streams, o *options) (err error) {
 		if err != nil {
 			return err
 		}
-		if p.diagnostics, err = openDiagnostics(set, o.figures, p.services, log); err != nil {
+		if p.diagnostics, err = openDiagnostics(ctx, set, o.figures, p.services, log); err != nil {
 			return err
 		}
 	}
@@ -174,7 +175,7 @@ func openTraces(ctx context.Context, cfg *config.Config, set *launch.Settings,
 		return nil, nil
 	}
 	t, err := tracing.New(ctx, tracing.Options{URL: to.URL, Headers: to.Headers, Percent: to.Percent,
-		Version: launch.Version(), Log: log})
+		GRPC: to.Protocol == collectors.GRPC, Version: launch.Version(), Log: log})
 	if err != nil {
 		return nil, cli.UsageError(err)
 	}

@@ -155,8 +155,13 @@ func (s *service) follow(more func() []fair.Use) {
 		return
 	}
 	e := s.evaluator
+	var spans func() (sent, lost, dropped int64)
+	if s.traces != nil {
+		spans = s.traces.Spans
+	}
 	s.figures.Follow(metrics.Sources{
-		Runs: func() (all, parked, asks int) { return inProgress(e.Runs().Running()) },
+		Spans: spans,
+		Runs:  func() (all, parked, asks int) { return inProgress(e.Runs().Running()) },
 		Budgets: func() []fair.Use {
 			if more == nil {
 				return e.Runs().Budgets()
