@@ -138,7 +138,7 @@ func TestNothingOfOneSessionIsInAnother(t *testing.T) {
 		}
 		group.Wait()
 		t.Logf("%d sessions, %d attacks, %d probes that saw their own secret", planted.Load(), attacks.Load(), seen.Load())
-		if seen.Load() < planted.Load() || planted.Load() < int64(sessions)/2 {
+		if seen.Load() < planted.Load() || planted.Load() < min(int64(sessions), 2000) { // memory has room for some thousands
 			t.Errorf("the probes saw only %d secrets in %d of %d sessions", seen.Load(), planted.Load(), sessions)
 		}
 	})
