@@ -432,8 +432,7 @@ func TestTheComposeFile(t *testing.T) {
 		CapDrop                  []string `yaml:"cap_drop"`
 		SecurityOpt              []string `yaml:"security_opt"`
 	}
-	var file struct{ Services map[string]service }
-	file = readYAML[struct{ Services map[string]service }](t, "compose.yaml", readText(t, composeFile))[0]
+	file := readYAML[struct{ Services map[string]service }](t, "compose.yaml", readText(t, composeFile))[0]
 	dir := filepath.Dir(composeFile)
 	for name, s := range file.Services {
 		for _, v := range s.Volumes {
