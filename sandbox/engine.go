@@ -136,10 +136,10 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	return e, nil
 }
 
-// Tenant returns an engine that shares the guests of e and the memory for them with other tenants, and nothing else. Its
-// owners are others than the owners of the same names at e or at another tenant. All of them together may have
-// what one owner may have of the whole, and within that each of them what one owner may have. key and makeRoom are
-// [Options.ParkKey] and [Options.MakeRoom]. Close of either closes both.
+// Tenant returns an engine that shares the guests of e, and the memory for them, with other tenants, and nothing else.
+// An owner is not the owner of the same name at e or at another tenant. All owners of a tenant together may have what
+// one owner may have of the whole, and each of them the same share of that. key and makeRoom are [Options.ParkKey] and
+// [Options.MakeRoom]. Close of either closes both.
 func (e *Engine) Tenant(name string, key []byte, makeRoom func(owner string) bool) *Engine {
 	return &Engine{core: e.core, tenant: name, parkKey: parkKey(key), makeRoom: makeRoom}
 }

@@ -10,10 +10,10 @@ import (
 )
 
 // Turns let as many guests compute at once as there are processors. Owners take turns, and the guests of one owner are
-// first in, first out: many guests of one owner delay another owner's by one turn, and many owners of one tenant another
-// tenant's by one. A guest is machine code, which Go
-// cannot preempt, and Go lets a goroutine keep its processor for ten milliseconds. Next to some endless programs, work
-// that yields often would take seconds: a garbage collection, for one, yields for each span that it sweeps.
+// first in, first out: many guests of one owner delay another owner's by one turn, and many owners of one tenant delay
+// another tenant's by one. A guest is machine code, which Go cannot preempt, and Go lets a goroutine keep its processor
+// for ten milliseconds. Next to some endless programs, work that yields often would take seconds: a garbage collection,
+// for one, yields for each span that it sweeps.
 type turns struct {
 	free atomic.Int64 // number of free turns; if negative, number of waiters
 

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"net/url"
 	"sync"
 	"time"
 
@@ -25,6 +24,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/address"
 	"github.com/codemode-project/codemode/recorder"
 )
 
@@ -62,7 +62,7 @@ func New(ctx context.Context, o Options) (*Traces, error) {
 	about := resource.NewSchemaless(attribute.String("service.name", "codemode"),
 		attribute.String("service.version", o.Version))
 	t := &Traces{log: o.Log, runs: map[string]*run{}}
-	t.queue = &queue{log: o.Log, origin: origin(o.URL), size: queueSize()}
+	t.queue = &queue{log: o.Log, origin: address.SchemeHost(o.URL), size: queueSize()}
 	t.queue.SpanProcessor = sdk.NewBatchSpanProcessor(&reporting{exporter, t.queue}, sdk.WithMaxQueueSize(t.queue.size))
 	t.provider = sdk.NewTracerProvider(sdk.WithSpanProcessor(t.queue),
 		sdk.WithResource(about), sdk.WithIDGenerator(ids{}),
@@ -76,15 +76,6 @@ func exporterOf(ctx context.Context, o Options) (sdk.SpanExporter, error) {
 		return otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(o.URL), otlptracegrpc.WithHeaders(o.Headers))
 	}
 	return otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(o.URL), otlptracehttp.WithHeaders(o.Headers))
-}
-
-// origin is a URL without what may be secret in it.
-func origin(text string) string {
-	u, err := url.Parse(text)
-	if err != nil {
-		return "the collector"
-	}
-	return u.Scheme + "://" + u.Host
 }
 
 // Observer returns the function that sees the record.

@@ -26,7 +26,8 @@ var records = []struct {
 // Split writes the entries that match q to executions.jsonl, policy.jsonl and access.jsonl in a folder, which it
 // creates if necessary. Each is a file as [audit.Export] writes it, with the kinds that belong there. Notices about the
 // record itself are in none of them.
-func Split(ctx context.Context, dir string, db *store.DB, key *audit.Key, q store.Query, now time.Time) (n int, err error) {
+func Split(ctx context.Context, dir string, db *store.DB, key *audit.Key, q store.Query, now time.Time) (n int,
+	err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return 0, err
 	}

@@ -226,7 +226,7 @@ func newBenchSpeed(s cli.Streams) *cobra.Command {
 		Use:   "speed",
 		Short: "Measure what a run costs on this machine",
 		Long: `Measures cold start, fresh runs, host calls, computing, the memory of waiting runs, and
-programs in sessions, of which 10,000 are stored in a temporary record (--quick: 500).
+programs in sessions. It stores 10,000 sessions in a temporary record, and 500 with --quick.
 Each figure is a median, with the range of the middle nine tenths. Other work on the machine
 affects the figures. The cost of the checks that make every loop stoppable is measured
 against the same guest without the counters in its loops.`,

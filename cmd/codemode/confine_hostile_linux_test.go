@@ -13,7 +13,7 @@ import (
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
-// wayOut is what a hostile server tries, and what it is told.
+// A wayOut is what a hostile server tries, and the answer that it has to get.
 type wayOut struct{ what, want string }
 
 // A hostile server finds no way around its rules: neither another name of a file, nor another process, nor a namespace

@@ -18,16 +18,24 @@ const Unreadable = "(an address that cannot be read)"
 
 // Origin returns the scheme and the host of an address, and [Hidden] if there is more to it.
 func Origin(address string) string {
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme == "" || u.Host == "" {
-		return Unreadable
+	origin := SchemeHost(address)
+	if origin == Unreadable {
+		return origin
 	}
-	origin := (&url.URL{Scheme: u.Scheme, Host: u.Host}).String()
 	switch strings.TrimPrefix(address, origin) {
 	case "", "/":
 		return origin
 	}
 	return origin + "/" + Hidden
+}
+
+// SchemeHost returns the scheme and the host of an address, or [Unreadable].
+func SchemeHost(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme == "" || u.Host == "" {
+		return Unreadable
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host}).String()
 }
 
 // SchemeHostPort returns the origin of an address as HTTP compares origins: with the port, even the default one.

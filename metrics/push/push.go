@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,6 +17,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/codemode-project/codemode/internal/address"
 )
 
 // Options say where figures go.
@@ -52,7 +53,7 @@ func New(ctx context.Context, from prometheus.Gatherer, o Options) (*Pusher, err
 	}
 	about := resource.NewSchemaless(attribute.String("service.name", "codemode"),
 		attribute.String("service.version", o.Version))
-	reader := metric.NewPeriodicReader(&reporting{Exporter: exporter, log: o.Log, origin: origin(o.URL)},
+	reader := metric.NewPeriodicReader(&reporting{Exporter: exporter, log: o.Log, origin: address.SchemeHost(o.URL)},
 		metric.WithInterval(o.Every), metric.WithTimeout(pushWait),
 		metric.WithProducer(bridge.NewMetricProducer(bridge.WithGatherer(from))))
 	return &Pusher{metric.NewMeterProvider(metric.WithReader(reader), metric.WithResource(about)), o.Log}, nil
@@ -63,15 +64,6 @@ func exporterOf(ctx context.Context, o Options) (metric.Exporter, error) {
 		return otlpmetricgrpc.New(ctx, otlpmetricgrpc.WithEndpointURL(o.URL), otlpmetricgrpc.WithHeaders(o.Headers))
 	}
 	return otlpmetrichttp.New(ctx, otlpmetrichttp.WithEndpointURL(o.URL), otlpmetrichttp.WithHeaders(o.Headers))
-}
-
-// origin is a URL without what may be secret in it.
-func origin(text string) string {
-	u, err := url.Parse(text)
-	if err != nil {
-		return "the collector"
-	}
-	return u.Scheme + "://" + u.Host
 }
 
 // reporting logs when the collector takes no figures, once until it does again.
