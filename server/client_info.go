@@ -99,8 +99,7 @@ func openingClient(req mcp.Request) string {
 	return ""
 }
 
-// clientName reads the name once per HTTP request: in MCP 2026-07-28 it is in the parameters, and the SDK decodes those
-// on every access.
+// clientName returns the name of the client's program, and reads it once per HTTP request.
 func clientName(req *mcp.CallToolRequest) string {
 	h := httpRequestOf(req)
 	if h == nil {
@@ -109,9 +108,26 @@ func clientName(req *mcp.CallToolRequest) string {
 	if name := h.client.Load(); name != nil {
 		return *name
 	}
-	name := nameOf(req.ClientInfo())
+	var info *mcp.Implementation
+	if p := req.Session.InitializeParams(); p != nil {
+		info = p.ClientInfo
+	}
+	name := nameOf(info)
 	h.client.Store(&name)
 	return name
+}
+
+// capabilities returns those of the client that made a call. In MCP 2026-07-28 each request has them in its parameters,
+// which the SDK's own method decodes on every call. Over HTTP the SDK's session has them too, decoded: it lasts as long
+// as the request.
+func capabilities(req *mcp.CallToolRequest) *mcp.ClientCapabilities {
+	if httpRequestOf(req) == nil {
+		return req.ClientCapabilities()
+	}
+	if p := req.Session.InitializeParams(); p != nil {
+		return p.Capabilities
+	}
+	return nil
 }
 
 func nameOf(info *mcp.Implementation) string {

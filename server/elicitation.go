@@ -72,7 +72,7 @@ func (s *Server) askTimeout(profile string) time.Duration {
 
 // canElicit reports whether the client that made a call can show a form.
 func canElicit(req *mcp.CallToolRequest) bool {
-	caps := req.ClientCapabilities()
+	caps := capabilities(req)
 	return caps != nil && caps.Elicitation != nil && (caps.Elicitation.Form != nil || caps.Elicitation.URL == nil)
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/fair"
+	"github.com/codemode-project/codemode/server/direct"
 	"github.com/codemode-project/codemode/server/limits"
 	"github.com/codemode-project/codemode/server/oauth"
 	"github.com/codemode-project/codemode/server/origins"
@@ -245,9 +246,13 @@ func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	in.trace = traceContext(mcp.Meta{"traceparent": r.Header.Get("Traceparent"), "tracestate": r.Header.Get("Tracestate")})
 	r = r.Clone(in.gone)
-	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.Header.Set("Authorization", "Bearer -") // no handler gets the real one
 	r.Header.Del("Cookie")
+	if call := direct.Read(r, body); call != nil {
+		direct.Serve(s, r, call, h.server.mcp, &mcp.RequestExtra{TokenInfo: in.tokenInfo(), Header: r.Header})
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
 	h.forward(s, r, in)
 	if len(body) > keptBody {
 		h.replaceLast(r, in, cmp.Or(r.Header.Get(sessionHeader), w.Header().Get(sessionHeader)))

@@ -27,6 +27,8 @@ func fromCodemode(req mcp.Request) bool {
 		if r.Params != nil {
 			c = r.Params.Capabilities
 		}
+	case *mcp.CallToolRequest:
+		c = capabilities(r)
 	case interface {
 		ClientCapabilities() *mcp.ClientCapabilities
 	}:

@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -50,6 +51,23 @@ func (s *stream) write(p []byte) (int, error) {
 	}
 	_ = s.control.SetWriteDeadline(time.Now().Add(writeWait)) // tests have responses without one
 	return s.ResponseWriter.Write(p)
+}
+
+// WriteLast writes the end of a response, see [direct.Response].
+func (s *stream) WriteLast(status int, kind string, all, event []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.began || s.over {
+		all = event
+	} else {
+		s.Header().Set("Content-Type", kind)
+		s.Header().Set("Content-Length", strconv.Itoa(len(all)))
+		s.ResponseWriter.WriteHeader(status)
+	}
+	if _, err := s.write(all); err != nil {
+		return err
+	}
+	return s.control.Flush()
 }
 
 // [http.ResponseController.Flush] calls FlushError.
