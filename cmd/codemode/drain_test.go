@@ -115,6 +115,7 @@ type knocking struct {
 	s       *served
 	modern  bool
 	session string
+	token   string // "" sends none
 }
 
 type said struct {
@@ -147,6 +148,9 @@ func (k *knocking) post(ctx context.Context, method string, params map[string]an
 		if name, ok := params["name"].(string); ok {
 			r.Header.Set("Mcp-Name", name)
 		}
+	}
+	if k.token != "" {
+		r.Header.Set("Authorization", "Bearer "+k.token)
 	}
 	if k.session != "" {
 		r.Header.Set("Mcp-Session-Id", k.session)

@@ -1,6 +1,7 @@
 package limits
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/http"
@@ -14,24 +15,31 @@ const (
 	// headerWait and idleWait end connections when the client sends nothing.
 	headerWait = 10 * time.Second
 	idleWait   = 2 * time.Minute
+	// requestWait is how long a client may take to send its request, and answerWait how long until it has read an answer
+	// to it. Handlers that take longer set deadlines of their own.
+	requestWait = 30 * time.Second
+	answerWait  = time.Minute
 	// maxHeader is far more than any client sends, in bytes.
 	maxHeader = 64 << 10
-	// maxAnonymous is how many idle connections may be open without an admitted request.
+	// maxAnonymous is how many connections may be open without an admitted request.
 	maxAnonymous = 1024
-	// anonymousWait is how long a connection has to send its request before the server may close it for a newer one.
-	// The server accepts no more connections meanwhile.
+	// anonymousWait is how long a connection has to send its request, and a request to be admitted, before the server may
+	// close it for a newer one. The server accepts no more connections meanwhile.
 	anonymousWait = 250 * time.Millisecond
 )
 
-// Connections tracks the connections of one listener. When there are too many, it closes an idle one for a new one.
-// Among connections without a token it closes the oldest from the address with the most. Among those of a principal it
-// closes this principal's longest idle one.
+// Connections tracks the connections of one listener. When there are too many, it closes one for a new one. Among
+// connections without an owner it closes one from the address with the most: the longest idle one, or if none is
+// idle for long the one whose request began first. Among those of a principal it closes this principal's longest idle
+// one.
 type Connections struct {
-	budget *fair.Budget
+	budget        *fair.Budget
+	mostAnonymous int
 
 	mu        sync.Mutex
 	all       map[net.Conn]*connection
-	anonymous map[string]int // idle ones without an owner, by address
+	anonymous map[string]int // those without an owner, by address
+	unowned   int            // the sum of anonymous
 }
 
 type connection struct {
@@ -39,25 +47,50 @@ type connection struct {
 	address string
 	owned   bool // a request was admitted
 	owner   string
-	idle    time.Time // since when; zero while the server serves a request
+	busy    bool      // the server serves a request
+	since   time.Time // when it was accepted, became busy or became idle
 }
 
 // NewConnections counts connections with owners to a budget.
-func NewConnections(budget *fair.Budget) *Connections {
-	return &Connections{budget: budget, all: map[net.Conn]*connection{}, anonymous: map[string]int{}}
+func NewConnections(budget *fair.Budget) *Connections { return newConnections(budget, maxAnonymous) }
+
+// WithoutOwners bounds the connections of a listener whose handler does not call Assign.
+func WithoutOwners(most int) *Connections { return newConnections(nil, most) }
+
+func newConnections(budget *fair.Budget, anonymous int) *Connections {
+	return &Connections{budget: budget, mostAnonymous: anonymous, all: map[net.Conn]*connection{},
+		anonymous: map[string]int{}}
 }
 
 // Use returns how many have owners.
 func (cs *Connections) Use() fair.Use { return cs.budget.Use() }
 
-// Protect makes a listener's server close idle connections and bounds how many there are. The server's handler calls
-// Assign.
+// Protect makes a listener's server close connections of clients that do not send or do not read, and bounds how many
+// there are. It keeps a bound for headers that the server has. The server's handler calls Assign; Protect wraps it, and
+// panics if there is none yet.
 func (cs *Connections) Protect(s *http.Server) {
-	s.ReadHeaderTimeout, s.IdleTimeout, s.MaxHeaderBytes = headerWait, idleWait, maxHeader
+	if s.Handler == nil {
+		panic("limits: Protect needs the handler of the server")
+	}
+	s.Handler = withDeadlines(s.Handler)
+	s.ReadHeaderTimeout, s.IdleTimeout, s.MaxHeaderBytes = headerWait, idleWait, cmp.Or(s.MaxHeaderBytes, maxHeader)
 	s.ConnState = cs.changed
 	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		return context.WithValue(ctx, connectionKey{}, c)
 	}
+}
+
+// withDeadlines bounds what no handler bounds: answers to requests that are refused, and the rest of their bodies,
+// which net/http reads after the handler. [http.Server.ReadTimeout] would end requests that wait for a person.
+func withDeadlines(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		control := http.NewResponseController(w)
+		if r.Body != http.NoBody {
+			_ = control.SetReadDeadline(time.Now().Add(requestWait)) // tests have responses without one
+		}
+		_ = control.SetWriteDeadline(time.Now().Add(answerWait))
+		next.ServeHTTP(w, r)
+	})
 }
 
 // connectionKey finds the connection of a request in its context; [http.Server.ConnContext] stores it. It is only an
@@ -75,29 +108,42 @@ func (cs *Connections) changed(c net.Conn, state http.ConnState) {
 		}
 		k = &connection{Conn: c, address: hostOf(c.RemoteAddr())}
 		cs.all[c] = k
+		cs.anonymous[k.address]++
+		cs.unowned++
 	}
 	switch state {
 	case http.StateNew: // the accepting goroutine calls this
-		cs.markIdle(k)
-		for cs.idleAnonymous() > maxAnonymous {
-			oldest := cs.oldest(cs.fromBusiestAddress())
-			if time.Since(oldest.idle) >= anonymousWait && !unread(oldest.Conn) {
-				cs.close(oldest)
-				continue
-			}
+		k.since = time.Now()
+		cs.makeRoom()
+	case http.StateIdle:
+		k.busy, k.since = false, time.Now()
+		if !k.owned && cs.unowned > cs.mostAnonymous {
+			cs.close(k) // the server refused its request
+		}
+	case http.StateActive:
+		k.busy, k.since = true, time.Now()
+	default:
+		cs.remove(k)
+	}
+}
+
+// makeRoom closes connections without an owner until there are not too many. Each has had its time. The caller holds
+// mu, which makeRoom releases while it waits.
+func (cs *Connections) makeRoom() {
+	for cs.unowned > cs.mostAnonymous {
+		here := cs.fromBusiestAddress()
+		idle := cs.oldest(func(k *connection) bool { return here(k) && !k.busy })
+		busy := cs.oldest(func(k *connection) bool { return here(k) && k.busy })
+		switch {
+		case idle != nil && time.Since(idle.since) >= anonymousWait && !unread(idle.Conn):
+			cs.close(idle)
+		case busy != nil && time.Since(busy.since) >= anonymousWait:
+			cs.close(busy)
+		default:
 			cs.mu.Unlock()
 			time.Sleep(acceptPause)
 			cs.mu.Lock()
 		}
-	case http.StateIdle:
-		cs.markIdle(k)
-		if !k.owned && cs.idleAnonymous() > maxAnonymous {
-			cs.close(k) // the server refused its request
-		}
-	case http.StateActive:
-		cs.markBusy(k)
-	default:
-		cs.remove(k)
 	}
 }
 
@@ -112,24 +158,11 @@ func hostOf(a net.Addr) string {
 	return host
 }
 
-// markIdle notes that the server serves no request on a connection. The caller holds mu.
-func (cs *Connections) markIdle(k *connection) {
-	if k.idle.IsZero() && !k.owned {
-		cs.anonymous[k.address]++
-	}
-	k.idle = time.Now()
-}
-
-// markBusy pairs with markIdle. The caller holds mu.
-func (cs *Connections) markBusy(k *connection) {
-	if k.idle.IsZero() {
-		return
-	}
-	k.idle = time.Time{}
-	if !k.owned {
-		if cs.anonymous[k.address]--; cs.anonymous[k.address] == 0 {
-			delete(cs.anonymous, k.address)
-		}
+// disown ends the counting of a connection as one without an owner. The caller holds mu.
+func (cs *Connections) disown(k *connection) {
+	cs.unowned--
+	if cs.anonymous[k.address]--; cs.anonymous[k.address] == 0 {
+		delete(cs.anonymous, k.address)
 	}
 }
 
@@ -138,21 +171,15 @@ func (cs *Connections) remove(k *connection) {
 	if cs.all[k.Conn] != k {
 		return
 	}
-	cs.markBusy(k)
 	delete(cs.all, k.Conn)
 	if k.owned {
 		cs.budget.Release(k.owner, 1)
+	} else {
+		cs.disown(k)
 	}
 }
 
-func (cs *Connections) idleAnonymous() (n int) {
-	for _, of := range cs.anonymous {
-		n += of
-	}
-	return n
-}
-
-// fromBusiestAddress matches the anonymous connections of the address with the most idle ones. The caller holds mu.
+// fromBusiestAddress matches the anonymous connections of the address with the most of them. The caller holds mu.
 func (cs *Connections) fromBusiestAddress() func(*connection) bool {
 	var at string
 	for address, n := range cs.anonymous {
@@ -163,10 +190,10 @@ func (cs *Connections) fromBusiestAddress() func(*connection) bool {
 	return func(k *connection) bool { return !k.owned && k.address == at }
 }
 
-// oldest is the longest idle matching connection, nil if there is none. The caller holds mu.
+// oldest is the matching connection that has been in its state for longest, nil if there is none. The caller holds mu.
 func (cs *Connections) oldest(among func(*connection) bool) (oldest *connection) {
 	for _, k := range cs.all {
-		if !k.idle.IsZero() && among(k) && (oldest == nil || k.idle.Before(oldest.idle)) {
+		if among(k) && (oldest == nil || k.since.Before(oldest.since)) {
 			oldest = k
 		}
 	}
@@ -179,9 +206,9 @@ func (cs *Connections) close(k *connection) {
 	go k.Close() // may wait for the server's work on it
 }
 
-// closeOldest closes the longest idle matching connection and reports whether there was one. The caller holds mu.
-func (cs *Connections) closeOldest(among func(*connection) bool) bool {
-	oldest := cs.oldest(among)
+// closeOldest closes the longest idle connection of an owner and reports whether there was one. The caller holds mu.
+func (cs *Connections) closeOldest(owner string) bool {
+	oldest := cs.oldest(func(k *connection) bool { return k.owned && k.owner == owner && !k.busy })
 	if oldest != nil {
 		cs.close(oldest)
 	}
@@ -202,7 +229,7 @@ func (cs *Connections) Assign(r *http.Request, owner string) error {
 		return nil
 	}
 	err := cs.budget.Try(owner, 1)
-	for err != nil && cs.closeOldest(func(other *connection) bool { return other.owned && other.owner == owner }) {
+	for err != nil && cs.closeOldest(owner) {
 		err = cs.budget.Try(owner, 1)
 	}
 	if err != nil {
@@ -210,8 +237,9 @@ func (cs *Connections) Assign(r *http.Request, owner string) error {
 	}
 	if k.owned { // a proxy's connection serves several owners
 		cs.budget.Release(k.owner, 1)
+	} else {
+		cs.disown(k)
 	}
-	cs.markBusy(k)
 	k.owned, k.owner = true, owner
 	return nil
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/metrics"
 	"github.com/codemode-project/codemode/metrics/push"
+	"github.com/codemode-project/codemode/server/limits"
 )
 
 // A diagnostics is the listener for those who look after the process: its figures and its health. It starts before
@@ -74,6 +75,13 @@ func openDiagnostics(ctx context.Context, set config.Diagnostics, flag string, s
 	return d, nil
 }
 
+const (
+	// mostOfDiagnostics is how many connections the listener keeps.
+	mostOfDiagnostics = 256
+	// profileWait is how long the reader of a profile by Go may take, after the seconds that it was asked to last.
+	profileWait = 30 * time.Second
+)
+
 // listen serves at the address.
 func (d *diagnostics) listen() error {
 	set, log := d.set, d.log
@@ -87,9 +95,10 @@ func (d *diagnostics) listen() error {
 	}
 	d.ended = make(chan struct{})
 	d.server = &http.Server{
-		Handler: d.handler(), ReadHeaderTimeout: headerWait, ReadTimeout: headerWait, IdleTimeout: idleWait,
-		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		Handler: d.handler(), WriteTimeout: profileWait,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
+	limits.WithoutOwners(mostOfDiagnostics).Protect(d.server)
 	go func() {
 		defer close(d.ended)
 		if err := d.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

@@ -22,9 +22,6 @@ import (
 )
 
 const (
-	// headerWait and idleWait end silent connections.
-	headerWait = 10 * time.Second
-	idleWait   = 2 * time.Minute
 	// defaultGrace is how long running programs have to finish after the signal to stop.
 	defaultGrace = 10 * time.Second
 	// drainWait is how long answers have after that to reach their clients.

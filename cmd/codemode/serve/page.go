@@ -23,6 +23,7 @@ import (
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/runs"
 	"github.com/codemode-project/codemode/server"
+	"github.com/codemode-project/codemode/server/limits"
 	"github.com/codemode-project/codemode/sessions"
 	"github.com/codemode-project/codemode/store"
 )
@@ -178,6 +179,10 @@ func (p *page) admin(person string) bool {
 	return person == launch.Owner() || p.config.People[person].Rules
 }
 
+// mostOfPage is how many connections the page's own listener keeps, each with up to maxHeader bytes of a header. A
+// browser opens six.
+const mostOfPage = 256
+
 // listen serves the page on its own listener and hands out login links until stop is called.
 func (p *page) listen(e *codemode.Evaluator, set *launch.Settings, log *slog.Logger) (stop func(), err error) {
 	listener, err := net.Listen("tcp", p.address)
@@ -192,9 +197,10 @@ func (p *page) listen(e *codemode.Evaluator, set *launch.Settings, log *slog.Log
 		return nil, errors.Join(cli.UsageError(err), listener.Close())
 	}
 	front := &http.Server{
-		Handler: p.console.Handler(), ReadHeaderTimeout: headerWait, IdleTimeout: idleWait, MaxHeaderBytes: maxHeader,
+		Handler: p.console.Handler(), MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
+	limits.WithoutOwners(mostOfPage).Protect(front)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
