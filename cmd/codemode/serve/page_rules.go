@@ -137,12 +137,12 @@ func (r *rulesOf) Effect(ctx context.Context, p console.Proposal) ([]string, err
 	if err != nil {
 		return nil, err
 	}
-	var past []changes.PastCall
+	var past changes.Past
 	db, unread := r.e.Record().DB(ctx)
 	if unread == nil {
 		past, unread = launch.PastCalls(ctx, db)
 	}
-	effect, err := changes.EffectOf(proposal, files, past)
+	effect, err := changes.EffectOf(proposal, files, past.Calls)
 	switch {
 	case err != nil:
 		return nil, err
