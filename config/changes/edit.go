@@ -18,10 +18,12 @@ type Edit struct {
 	At   string // the place of the rule, line:column, as its Position has it; "" adds a rule
 	Rule string // as JSON; "" keeps the rule as it is, and without At it is an error
 	List string // allowlist, asklist or denylist: where the rule shall be; "" keeps its list
-	// Remove removes the rule. A comment behind it on its last line goes too; comments above it stay.
-	Remove bool
 
-	Profile, Overlay string // the owner of an added rule: the name of a profile, or the id of an overlay
+	Profile string // the owner of an added rule
+	Overlay string // likewise, an overlay by its id
+
+	// Remove removes the rule, whatever Rule is. A comment behind it on its last line goes too; comments above it stay.
+	Remove bool
 }
 
 // Apply returns the text with the edit. The caller checks whether the result is a good configuration.
@@ -141,9 +143,11 @@ func (d *document) list(o owner, name string) *ruleList {
 
 // edits returns the changes of the text, and what the lists must contain after them.
 func (d *document) edits(e *Edit) (edits []edit, want [][]string, err error) {
-	rule, compact, err := e.rule()
-	if err != nil {
-		return nil, nil, err
+	rule, compact := "", ""
+	if !e.Remove {
+		if rule, compact, err = e.rule(); err != nil {
+			return nil, nil, err
+		}
 	}
 	for _, l := range d.lists {
 		var texts []string
@@ -318,7 +322,7 @@ func (d *document) add(l *ruleList, rule string) []edit {
 	if comma == "" { // the list had a comma at its end, and keeps it
 		return []edit{{end, end, line + ","}}
 	}
-	return []edit{{last.End(), last.End(), comma}, {end, end, line}}
+	return []edit{{last.End(), end, comma + d.text[last.End():end] + line}}
 }
 
 // addList writes a list of one rule as the first member of its owner.

@@ -24,6 +24,11 @@ const editable = `// our rules
         "unmatched": "deny"
       },
       "bare": {},
+      "lines": {
+        "asklist": [
+          "git__push"
+        ]
+      },
       "tidy": {
         "denylist": [
           "db__drop",
@@ -52,6 +57,8 @@ func TestAnEditKeepsTheRestOfTheFile(t *testing.T) {
 			`+         "allowlist": ["fs__read", "time__*", "git__log"], // reading`}},
 		{"add to a list with a comma at its end", "", Edit{Profile: "tidy", List: "denylist", Rule: `"db__cut"`}, []string{
 			`+           "db__cut",`}},
+		{"add to a list without one", "", Edit{Profile: "lines", List: "asklist", Rule: `"git__log"`}, []string{
+			`-           "git__push"`, `+           "git__push",`, `+           "git__log"`}},
 		{"add a list", "", Edit{Profile: "work", List: "denylist", Rule: `"db__*"`}, []string{`+         "denylist": ["db__*"],`}},
 		{"add to an empty profile", "", Edit{Profile: "bare", List: "denylist", Rule: `"db__*"`}, []string{
 			`-       "bare": {},`, `+       "bare": {"denylist": ["db__*"]},`}},
@@ -200,7 +207,7 @@ func TestARuleThatComesBackUnchangedChangesNothing(t *testing.T) {
 
 // Whatever list a rule is added to or removed from, and however the list is laid out, the other rules stay.
 func FuzzEdit(f *testing.F) {
-	for _, list := range []string{`[]`, `["a__b"]`, `["a__b",]`, "[\n\"a__b\", // c\n\"c__d\" /* e */ , \n]", "[ // only\n]",
+	for _, list := range []string{`[]`, `["a__b"]`, `["a__b",]`, "[\n\"a__b\", // c\n\"c__d\" /* e */ , \n]", "[ // only\n]", "[\n\"a__b\"\n]", "[\n\"a__b\",\n\"c__d\"]",
 		"[\"a__b\" // x\n, {\"tool\": \"c__d\"}]", "[/*\n*/\"a__b\"/**/,//\n\"c__d\"//\n]"} {
 		f.Add(list, 0)
 		f.Add(list, 1)

@@ -30,8 +30,8 @@ type PastCall struct {
 	At      string       // its place then, file:line:column; "" = unknown
 	Layer   string       // the layer that the rule belongs to; "" = the profile's own
 	Who     config.Subject
-	Refused bool         // a person said no
-	Asked   bool         // a person answered
+	Refused bool // a person said no
+	Asked   bool // a person answered
 }
 
 // Past is the latest part of a record.
