@@ -93,6 +93,9 @@ func (c *Config) Overlays() []Overlay {
 	return all
 }
 
+// Layers are the rules of the overlay as layers: its own, and those of the profile that it names.
+func (o *Overlay) Layers() []*profiles.Layer { return o.layers }
+
 func (o *Overlay) lasts(now time.Time) bool {
 	return o.Until.IsZero() || now.IsZero() || now.Before(o.Until)
 }

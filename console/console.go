@@ -14,6 +14,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/console/rules"
 	"github.com/codemode-project/codemode/console/signin"
 	"github.com/codemode-project/codemode/store"
 )
@@ -65,6 +66,9 @@ type Options struct {
 	Runs   Runs                 // in progress
 	Grants approvals.GrantStore // permissions that last longer than one call
 	Rules  Rules                // files, overlays, sessions and proposals
+
+	// Book shows the rules as tables, what they would decide, and their history. It needs Rules.
+	Book *rules.Book
 
 	// Sessions are those in which programs go on where others ended. People see and change those of the principals whose
 	// entries they see.

@@ -154,6 +154,8 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 	if states := w.record.states("grant"); !slices.Contains(states, "revoked "+anna) {
 		t.Errorf("the record has %q", states)
 	}
+	ruled, d := withBook(t)
+	ruled.checkRulesAPI(t, &o, ruled.login(anna), d)
 	// A program that answers by token.
 	byToken := func(path, method, under, body string) {
 		t.Helper()

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/console/rules"
 )
 
 // Rules are what an administrator sees and changes. Many goroutines may call its methods. The page shows their errors.
@@ -37,12 +37,12 @@ type Effects interface {
 
 // A RuleFile is one of the configuration files.
 type RuleFile struct {
-	Path     string
-	Standing string // its place among the files, in words
-	Digest   string
-	Text     string
-	Editable bool
-	New      bool // it does not exist yet
+	Path     string `json:"path"`
+	Standing string `json:"standing"` // its place among the files, in words
+	Digest   string `json:"digest"`
+	Text     string `json:"text"`
+	Editable bool   `json:"editable"`
+	New      bool   `json:"new,omitempty"` // it does not exist yet
 }
 
 // A Proposal is a rule that a person would like to have.
@@ -60,7 +60,11 @@ type rulesView struct {
 	Problem string
 	Path    string // of the file being changed
 	Text    string
+	Why     string
 	Lives   []string
+
+	Profiles []rules.Summary
+	Book     bool
 
 	Profile string // from a link
 	Tools   []string
@@ -86,8 +90,11 @@ func (c *Console) rulesView(r *http.Request, s *session) *rulesView {
 	v.Files, v.Stale = c.options.Rules.Files()
 	for i, f := range v.Files {
 		if f.Editable {
-			v.Files[i].Text = inText(strings.TrimPrefix(f.Text, "\ufeff")) // some editors write a byte order mark
+			v.Files[i].Text = inText(strings.TrimPrefix(f.Text, bom))
 		}
+	}
+	if c.options.Book != nil {
+		v.Book, v.Profiles = true, c.options.Book.Profiles()
 	}
 	for _, l := range lives {
 		v.Lives = append(v.Lives, l.name)
@@ -127,7 +134,7 @@ func fileOf(r *http.Request) (path string, text []byte) {
 func (c *Console) againRules(w http.ResponseWriter, r *http.Request, s *session, done string, problem error) error {
 	path, text := fileOf(r)
 	v := c.rulesView(r, s)
-	v.Path, v.Text = path, inText(string(text))
+	v.Path, v.Text, v.Why = path, inText(string(text)), r.PostForm.Get("why")
 	if problem != nil {
 		v.Problem = problem.Error()
 		w.WriteHeader(http.StatusUnprocessableEntity)
@@ -145,39 +152,16 @@ func (c *Console) validateRules(w http.ResponseWriter, r *http.Request, s *sessi
 	return c.againRules(w, r, s, "The text has no problems. It is not saved yet.", c.options.Rules.Check(path, text))
 }
 
-// saveRules writes a file. Its text may start servers, and so run any command.
+// saveRules writes a file.
 func (c *Console) saveRules(w http.ResponseWriter, r *http.Request, s *session) (*change, error) {
 	if err := c.mayChangeRules(s); err != nil {
 		return nil, err
 	}
 	path, text := fileOf(r)
-	if err := c.options.Rules.Check(path, text); err != nil {
+	ch, err := c.saves(s, &saving{Path: path, Digest: r.PostForm.Get("digest"), Text: string(text),
+		Why: strings.TrimSpace(r.PostForm.Get("why"))})
+	if err != nil {
 		return nil, c.againRules(w, r, s, "", err)
-	}
-	files, _ := c.options.Rules.Files()
-	before := ""
-	for _, f := range files {
-		if f.Path == path {
-			if f.Digest != r.PostForm.Get("digest") { // the page must make exactly the change that it shows
-				return nil, c.againRules(w, r, s, "", errors.New("the file was changed meanwhile; load the page again, "+
-					"and look at what is there now"))
-			}
-			before = lineEnds.Replace(strings.TrimPrefix(f.Text, "\ufeff"))
-		}
-	}
-	ch := &change{what: "write the file " + word(path), detail: changedLines(before, string(text))}
-	ch.do = func(w http.ResponseWriter, r *http.Request) error {
-		err := c.note(r.Context(), audit.Entry{
-			Kind: audit.Policy, State: "edited", Principal: s.person, Client: "console",
-			Detail: "the file " + path + " is written on the page, after a proof",
-		})
-		if err == nil {
-			err = c.options.Rules.Save(r.Context(), path, r.PostForm.Get("digest"), text)
-		}
-		if err != nil {
-			return c.againRules(w, r, s, "", err)
-		}
-		return c.redirect(w, r, s, "/rules", false, "Saved. The rules hold from the next call on.")
 	}
 	return ch, nil
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/console/rules"
 )
 
 // A session alone cannot widen what programs may do, or start anything: somebody may have stolen its cookie, or another
@@ -262,23 +263,12 @@ func (ch *change) shown() int {
 	return n
 }
 
-// changedLines returns the lines that differ between two texts: everything between their common beginning and end.
+// changedLines returns the lines that differ between two texts.
 func changedLines(before, after string) []string {
-	old, now := strings.Split(before, "\n"), strings.Split(after, "\n")
-	for len(old) > 0 && len(now) > 0 && old[0] == now[0] {
-		old, now = old[1:], now[1:]
-	}
-	for len(old) > 0 && len(now) > 0 && old[len(old)-1] == now[len(now)-1] {
-		old, now = old[:len(old)-1], now[:len(now)-1]
-	}
 	var all []string
-	for _, side := range []struct {
-		sign  string
-		lines []string
-	}{{"- ", old}, {"+ ", now}} {
-		for _, line := range side.lines {
-			all = append(all, side.sign+inLine(line))
-		}
+	plain := func(text string) string { return lineEnds.Replace(strings.TrimPrefix(text, bom)) }
+	for _, line := range rules.Diff(plain(before), plain(after), 0) {
+		all = append(all, line.Sign+" "+inLine(line.Text))
 	}
 	return all
 }

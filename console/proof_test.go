@@ -15,6 +15,8 @@ import (
 
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/console/rules"
 )
 
 // powers is what each route can do that takes something in. A route that is not here fails the test: whoever adds it
@@ -27,12 +29,18 @@ var powers = map[string]power{
 	"/rules/save":     widens,
 	"/rules/propose":  widens,
 	"/rules/session":  widens,
+	"/rules/undo":     widens,
+	"/rules/explain":  reads,
+	"/rules/edit":     reads,
+	"/rules/preview":  reads,
 	"/logout":         narrows,
 
 	"/sessions/{id}/{action}": arranges,
 
 	"/api/answer":        answers,
 	"/api/grants/revoke": narrows, "/api/answer/propose": widens,
+	"/api/rules/save": widens, "/api/rules/undo": widens,
+	"/api/rules/explain": reads, "/api/rules/edit": reads, "/api/rules/preview": reads,
 }
 
 func TestEveryRouteIsClassified(t *testing.T) {
@@ -70,6 +78,7 @@ func widening(a Asked) []request {
 	q := "q=" + a.ID + " " + a.Digest
 	js := `{"id":"` + a.ID + `","digest":"` + a.Digest + `","decision":"allow","propose":"exact"}`
 	proposed := func(w *world) bool { return len(w.rules.proposed) == 1 }
+	undone := func(w *world) bool { return w.rules.text == "{\"old\": 1}\n" }
 	return []request{
 		{"/rules/save", []string{"path=codemode.json", "digest=3", "text={\"servers\": {}}\n// a comment\n"}, "",
 			func(w *world) bool {
@@ -78,9 +87,30 @@ func widening(a Asked) []request {
 		{"/rules/propose", []string{"profile=p", "tool=x__y", "list=allowlist", "why=because"}, "", proposed},
 		{"/rules/session", []string{"role=reviewer", "life=1 hour"}, "",
 			func(w *world) bool { return len(w.rules.made) == 1 }},
+		{"/rules/undo", []string{"change=" + savedChange}, "", undone},
+		{"/api/rules/save", nil, `{"path":"codemode.json","digest":"3","text":"{\"a\": 1}\n"}`,
+			func(w *world) bool { return w.rules.text == "{\"a\": 1}\n" }},
+		{"/api/rules/undo", nil, `{"change":"` + savedChange + `"}`, undone},
 		{"/answer/propose", []string{q, "decision=allow propose:any"}, "", proposed},
 		{"/api/answer/propose", nil, js, proposed},
 	}
+}
+
+// savedChange is the change of withSavedChange.
+const savedChange = "8014aaff780d4ddb-1"
+
+// withSavedChange adds a book with the change that made the file of the fake rules.
+func withSavedChange(t *testing.T) func(*Options) {
+	t.Helper()
+	book := newDisk(t).book
+	book.Files = func() (config.Files, error) { return config.Files{}, nil }
+	check(t, book.Save(t.Context(), &rules.Change{File: "codemode.json", How: rules.HowPage, Who: anna,
+		Before: "{\"old\": 1}\n", After: "{}\n"}, func() error { return nil }))
+	all, err := book.Changes(t.Context())
+	if check(t, err); all[0].ID != savedChange {
+		t.Fatalf("the change is %s", all[0].ID)
+	}
+	return func(o *Options) { o.Book = book }
 }
 
 // ask sends a request, with a proof or without one.
@@ -106,7 +136,7 @@ func TestNothingWidensWithoutAProof(t *testing.T) {
 	}
 	for i, x := range widening(Asked{}) {
 		t.Run(x.path, func(t *testing.T) {
-			w := newWorld(t)
+			w := newWorld(t, withSavedChange(t))
 			w.rules.anything = true
 			v, other, ben := w.login(anna), w.login(anna), w.login("ben")
 			answers := w.ask(aCall())
@@ -135,7 +165,9 @@ func TestNothingWidensWithoutAProof(t *testing.T) {
 			refused("more than the code", v.ask(x, code+"A"))
 			other2 := x
 			if x.body != "" {
-				other2.body = strings.Replace(x.body, "exact", "any", 1)
+				if other2.body = strings.Replace(x.body, "exact", "any", 1); other2.body == x.body {
+					other2.body = strings.TrimSuffix(x.body, "}") + `,"why":"another reason"}`
+				}
 			} else {
 				last := len(x.fields) - 1
 				other2.fields = append(slices.Clone(x.fields[:last]), x.fields[last]+" ")

@@ -9,11 +9,14 @@ import (
 	"io"
 	"net/http"
 	"path"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/console/rules"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
@@ -31,22 +34,25 @@ func parse() map[string]*template.Template {
 		"age": age, "clock": clock, "until": until, "zone": zone, "decider": decider,
 		"iso":  func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"word": word, "lines": lines, "short": short,
-		"json":      func(raw json.RawMessage) []span { return lines(editable(raw)) },
-		"heading":   func(name string) string { return prompt.Heading(&prompt.Request{Name: name}) },
-		"one":       func(v any, a *asked) askIn { return askIn{Page: v, Ask: a} },
-		"row":       func(v any, a *asked, atOnce bool) askIn { return askIn{Page: v, Ask: a, AtOnce: atOnce} },
-		"whole":     func(v any, a *asked) askIn { return askIn{Page: v, Ask: a, Whole: true} },
-		"in":        func(v any, one *answeredView) givenIn { return givenIn{v, one} },
-		"table":     func(v any, rows []row) rowsIn { return rowsIn{v, rows} },
-		"size":      size,
+		"json":       func(raw json.RawMessage) []span { return lines(editable(raw)) },
+		"heading":    func(name string) string { return prompt.Heading(&prompt.Request{Name: name}) },
+		"one":        func(v any, a *asked) askIn { return askIn{Page: v, Ask: a} },
+		"row":        func(v any, a *asked, atOnce bool) askIn { return askIn{Page: v, Ask: a, AtOnce: atOnce} },
+		"whole":      func(v any, a *asked) askIn { return askIn{Page: v, Ask: a, Whole: true} },
+		"in":         func(v any, one *answeredView) givenIn { return givenIn{v, one} },
+		"table":      func(v any, rows []row) rowsIn { return rowsIn{v, rows} },
+		"size":       size,
+		"tableIn":    func(page *bookView, t *rules.Table) tableIn { return tableIn{page, t} },
+		"short_path": filepath.Base, "few": few, "beyond": beyond, "number": number,
 		"sessionIn": func(base string, record bool, v any) sessionIn { return sessionIn{base, record, v} },
 		"runIn":     func(v *runningView, run string) runIn { return runIn{v, run} },
 	}
 	all := map[string]*template.Template{}
 	for _, name := range []string{"login", "pending", "ask", "gone", "history", "run", "running", "sessions", "session",
-		"session_change", "grants", "rules", "confirm", "problem", "signed_in"} {
+		"session_change", "grants", "rules", "profile", "overlays", "rule_edit",
+		"rules_preview", "rules_history", "rules_change", "confirm", "problem", "signed_in"} {
 		all[name] = template.Must(template.New("frame.html").Funcs(functions).ParseFS(sources, "templates/frame.html",
-			"templates/parts.html", "templates/"+name+".html"))
+			"templates/parts.html", "templates/rule_parts.html", "templates/"+name+".html"))
 	}
 	return all
 }
@@ -55,6 +61,27 @@ func parse() map[string]*template.Template {
 type rowsIn struct {
 	Page any
 	Rows []row
+}
+
+// tableIn is a table of rules inside of a page.
+type tableIn struct {
+	Page  *bookView
+	Table *rules.Table
+}
+
+// mostToolNames is how many names a page lists in one cell.
+const mostToolNames = 200
+
+func few(names []string) []string { return names[:min(len(names), mostToolNames)] }
+
+func beyond(names []string) int { return max(0, len(names)-mostToolNames) }
+
+// number writes the number of a line, nothing for 0.
+func number(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
 }
 
 // runIn is the name of a run inside of a page.

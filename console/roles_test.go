@@ -18,34 +18,53 @@ import (
 
 // forRoles has a row for each route: the roles that it is for. The role admin has all of them.
 var forRoles = map[string]string{
-	"GET /{$}":                     "approver admin",
-	"GET /ask/{id}":                "approver admin",
-	"GET /running":                 "auditor admin",
-	"GET /sessions":                "auditor admin",
-	"GET /sessions/{id}":           "auditor admin",
-	"GET /sessions/{id}/{action}":  "admin",
-	"GET /history":                 "auditor admin",
-	"GET /run/{run}":               "auditor admin",
-	"GET /grants":                  "approver auditor admin",
-	"GET /rules":                   "admin",
-	"POST /answer":                 "approver admin",
-	"POST /answer/propose":         "admin",
-	"POST /grants/revoke":          "approver admin",
-	"POST /sessions/{id}/{action}": "admin",
-	"POST /rules/validate":         "admin",
-	"POST /rules/save":             "admin",
-	"POST /rules/propose":          "admin",
-	"POST /rules/session":          "admin",
-	"POST /logout":                 "approver auditor admin",
-	"GET /api/session":             "approver auditor admin",
-	"GET /api/pending":             "approver admin",
-	"GET /api/pending/{id}":        "approver admin",
-	"GET /api/events":              "approver auditor admin",
-	"GET /api/entries":             "auditor admin",
-	"GET /api/grants":              "approver auditor admin",
-	"POST /api/answer":             "approver admin",
-	"POST /api/grants/revoke":      "approver admin",
-	"POST /api/answer/propose":     "admin",
+	"GET /{$}":                       "approver admin",
+	"GET /ask/{id}":                  "approver admin",
+	"GET /running":                   "auditor admin",
+	"GET /sessions":                  "auditor admin",
+	"GET /sessions/{id}":             "auditor admin",
+	"GET /sessions/{id}/{action}":    "admin",
+	"GET /history":                   "auditor admin",
+	"GET /run/{run}":                 "auditor admin",
+	"GET /grants":                    "approver auditor admin",
+	"GET /rules":                     "admin",
+	"POST /answer":                   "approver admin",
+	"POST /answer/propose":           "admin",
+	"POST /grants/revoke":            "approver admin",
+	"POST /sessions/{id}/{action}":   "admin",
+	"POST /rules/validate":           "admin",
+	"POST /rules/save":               "admin",
+	"POST /rules/propose":            "admin",
+	"POST /rules/session":            "admin",
+	"POST /logout":                   "approver auditor admin",
+	"GET /api/session":               "approver auditor admin",
+	"GET /api/pending":               "approver admin",
+	"GET /api/pending/{id}":          "approver admin",
+	"GET /api/events":                "approver auditor admin",
+	"GET /api/entries":               "auditor admin",
+	"GET /api/grants":                "approver auditor admin",
+	"POST /api/answer":               "approver admin",
+	"POST /api/grants/revoke":        "approver admin",
+	"POST /api/answer/propose":       "admin",
+	"GET /rules/profile/{name}":      "admin",
+	"GET /rules/overlays":            "admin",
+	"GET /rules/edit":                "admin",
+	"GET /rules/history":             "admin",
+	"GET /rules/history/{id}":        "admin",
+	"POST /rules/explain":            "admin",
+	"POST /rules/edit":               "admin",
+	"POST /rules/preview":            "admin",
+	"POST /rules/undo":               "admin",
+	"GET /api/rules":                 "admin",
+	"GET /api/rules/profiles/{name}": "admin",
+	"GET /api/rules/overlays":        "admin",
+	"GET /api/rules/history":         "admin",
+	"GET /api/rules/history/{id}":    "admin",
+	"POST /api/rules/explain":        "admin",
+	"POST /api/rules/edit":           "admin",
+	"POST /api/rules/preview":        "admin",
+	"POST /api/rules/save":           "admin",
+	"POST /api/rules/undo":           "admin",
 }
 
 // try sends a request to a route in a new session, with all that it needs but a role.
@@ -54,7 +73,7 @@ func (w *world) try(x route, open func() (key, id string, s *session)) *httptest
 	key, id, s := open()
 	ctx, cancel := context.WithTimeout(w.t.Context(), 100*time.Millisecond) // ends a stream of events
 	defer cancel()
-	path := strings.NewReplacer("{$}", "", "{id}", "q_none", "{run}", "r_none", "{action}", "close").Replace(x.path)
+	path := strings.NewReplacer("{$}", "", "{id}", "q_none", "{name}", "work", "{run}", "r_none", "{action}", "close").Replace(x.path)
 	body, kind := "csrf="+url.QueryEscape(s.csrf), "application/x-www-form-urlencoded"
 	if strings.HasPrefix(path, "/api/") {
 		body, kind = "{}", "application/json"
@@ -73,7 +92,7 @@ func (w *world) try(x route, open func() (key, id string, s *session)) *httptest
 // TestEveryRouteIsForRoles walks every route with every role. A new route needs a row in forRoles, and serves nobody
 // until it says whom.
 func TestEveryRouteIsForRoles(t *testing.T) {
-	w := newWorld(t)
+	w, _ := withBook(t)
 	as := func(roles signin.Roles) func() (string, string, *session) {
 		return func() (string, string, *session) {
 			return w.c.logins.openAs(&signin.Identity{Principal: "acme:" + strings.Join(roles.Names(), "-"), Roles: roles})

@@ -103,6 +103,15 @@ func (c *Console) inside() []route {
 		wide("/rules/save", c.saveRules),
 		wide("/rules/propose", c.proposeRule),
 		wide("/rules/session", c.makeSession),
+		get("/rules/profile/{name}", ruling, c.ruled(c.showProfile)),
+		get("/rules/overlays", ruling, c.ruled(c.showOverlays)),
+		get("/rules/edit", ruling, c.ruled(c.showEdit)),
+		get("/rules/history", ruling, c.ruled(c.showChanges)),
+		get("/rules/history/{id}", ruling, c.ruled(c.showChange)),
+		post("/rules/explain", reads, ruling, c.ruled(c.explainCall)),
+		post("/rules/edit", reads, ruling, c.ruled(c.editRule)),
+		post("/rules/preview", reads, ruling, c.ruled(c.previewText)),
+		wide("/rules/undo", c.proposed(c.undoChange)),
 		post("/logout", narrows, anybody, c.logout),
 
 		get("/api/session", anybody, c.apiSession),
@@ -114,6 +123,17 @@ func (c *Console) inside() []route {
 		token(post("/api/answer", answers, answering, c.apiAnswer)),
 		token(post("/api/grants/revoke", narrows, answering, c.revoke)),
 		wide("/api/answer/propose", c.apiAnswerAndPropose),
+
+		get("/api/rules", ruling, c.ruled(c.apiRules)),
+		get("/api/rules/profiles/{name}", ruling, c.ruled(c.apiProfile)),
+		get("/api/rules/overlays", ruling, c.ruled(c.apiOverlays)),
+		get("/api/rules/history", ruling, c.ruled(c.apiChanges)),
+		get("/api/rules/history/{id}", ruling, c.ruled(c.apiChange)),
+		post("/api/rules/explain", reads, ruling, c.ruled(c.apiExplain)),
+		post("/api/rules/edit", reads, ruling, c.ruled(c.apiEdit)),
+		post("/api/rules/preview", reads, ruling, c.ruled(c.apiPreview)),
+		wide("/api/rules/save", c.proposed(c.apiSave)),
+		wide("/api/rules/undo", c.proposed(c.apiUndo)),
 	}
 }
 

@@ -205,7 +205,7 @@ func TestATokenReachesNothingElse(t *testing.T) {
 	w.ask(of("anna"))
 	open := map[string]bool{}
 	for _, x := range w.c.inside() {
-		path := strings.NewReplacer("{$}", "", "{id}", "q_none", "{run}", "r_none", "{action}", "delete").Replace(x.path)
+		path := strings.NewReplacer("{$}", "", "{id}", "q_none", "{name}", "work", "{run}", "r_none", "{action}", "delete").Replace(x.path)
 		if path == "/api/events" {
 			open[x.method+" "+x.path] = true // TestEventsOfATokenEndWithIt
 			continue

@@ -29,6 +29,7 @@ type Shift struct {
 	Count         int
 	Refused       int             // how many of them a person refused
 	Args          json.RawMessage // of the first of them; nil if they are not in the record
+	Runs          []string        // the latest runs of them, oldest first; at most mostRuns
 }
 
 // EffectOf says what a proposal would have changed in past calls. The errors are those of [ProposeInFiles]: a refused
@@ -48,34 +49,47 @@ func (p Proposal) effect(
 	if err != nil {
 		return nil, err
 	}
-	e := &Effect{}
 	pattern, bad := pattern.ParseName(p.Tool)
 	if bad != nil {
 		return nil, fmt.Errorf("the tool %q: %s", p.Tool, bad.Message)
 	}
-	for _, c := range past {
-		was, is := made.before.Profile(c.Profile), made.accepted.Profile(c.Profile)
+	return compare(made.before, made.accepted, past, func(c *PastCall) bool {
+		return pattern.Match(c.Tool) && (p.Args == nil || len(c.Masked) == 0 && sameJSON(p.Args, c.Args))
+	}), nil
+}
+
+// Compare says which past calls other rules would decide differently. It counts overlays that select by the session,
+// the principal, the role or the saved program, and none that selects by a digest or a token: the record of calls has
+// neither.
+func Compare(before, after *config.Config, past []PastCall) *Effect {
+	return compare(before, after, past, func(*PastCall) bool { return false })
+}
+
+func compare(before, after *config.Config, past []PastCall, own func(*PastCall) bool) *Effect {
+	e := &Effect{}
+	for i := range past {
+		c := &past[i]
+		was, is := before.Narrowed(c.Profile, c.Who, c.Time), after.Narrowed(c.Profile, c.Who, c.Time)
 		if was == nil || is == nil {
 			e.Gone++
 			continue
 		}
 		e.Calls++
-		before, after := Replay(was, c), Replay(is, c)
+		before, after := Replay(was, *c), Replay(is, *c)
 		switch {
 		case slices.Equal(before.Verdicts, after.Verdicts):
-		case pattern.Match(c.Tool) && (p.Args == nil || len(c.Masked) == 0 && sameJSON(p.Args, c.Args)):
+		case own(c):
 			e.Own++
 		default:
-			s := Shift{Profile: c.Profile, Tool: c.Tool, Was: before.Verdicts, Is: after.Verdicts, Args: c.Args}
-			e.shift(s, c.Refused)
+			e.shift(Shift{Profile: c.Profile, Tool: c.Tool, Was: before.Verdicts, Is: after.Verdicts, Args: c.Args}, c)
 		}
 	}
 	slices.SortStableFunc(e.Others, func(a, b Shift) int { return b.Count - a.Count })
-	return e, nil
+	return e
 }
 
 // shift counts a changed call.
-func (e *Effect) shift(s Shift, refused bool) {
+func (e *Effect) shift(s Shift, c *PastCall) {
 	at := slices.IndexFunc(e.Others, func(o Shift) bool {
 		return o.Profile == s.Profile && o.Tool == s.Tool && slices.Equal(o.Was, s.Was) && slices.Equal(o.Is, s.Is)
 	})
@@ -83,8 +97,11 @@ func (e *Effect) shift(s Shift, refused bool) {
 		at, e.Others = len(e.Others), append(e.Others, s)
 	}
 	e.Others[at].Count++
-	if refused {
+	if c.Refused {
 		e.Others[at].Refused++
+	}
+	if runs := e.Others[at].Runs; c.Run != "" && !slices.Contains(runs, c.Run) {
+		e.Others[at].Runs = append(runs[max(0, len(runs)-mostRuns+1):], c.Run)
 	}
 }
 
@@ -94,6 +111,9 @@ func sameJSON(a, b json.RawMessage) bool {
 	y, err2 := strictjson.Canonical(b)
 	return err1 == nil && err2 == nil && bytes.Equal(x, y)
 }
+
+// mostRuns bounds the runs of a [Shift].
+const mostRuns = 3
 
 // mostShifts bounds the listed shifts, and shownArgs the length of their arguments.
 const mostShifts, shownArgs = 10, 100

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
@@ -79,8 +80,14 @@ type entry struct {
 	DecidedBy json.RawMessage `json:"decidedBy"`
 	Reason    string          `json:"reason"`
 	Rule      string          `json:"rule"`
+	Principal string          `json:"principal"`
+	Session   string          `json:"session"`
+	Role      string          `json:"role"`
+	Script    string          `json:"script"`
 	Rules     []struct {
-		ID string `json:"id"`
+		ID    string `json:"id"`
+		At    string `json:"at"`
+		Layer string `json:"layer"`
 	} `json:"rules"`
 	Args      json.RawMessage `json:"args"`
 	Arguments json.RawMessage `json:"arguments"`
@@ -108,9 +115,10 @@ func (e *entry) call() (c PastCall, ok bool) {
 		return c, false
 	}
 	c = PastCall{Run: e.Run, Call: e.Call, Time: e.Time, Server: e.Server, Tool: e.Tool, Profile: e.Profile,
-		Verdict: verdict, Rule: e.Rule}
+		Verdict: verdict, Rule: e.Rule,
+		Who: config.Subject{Principal: e.Principal, Session: e.Session, Role: e.Role, Script: e.Script}}
 	if len(e.Rules) > 0 {
-		c.Rule = e.Rules[0].ID
+		c.Rule, c.At, c.Layer = e.Rules[0].ID, e.Rules[0].At, e.Rules[0].Layer
 	}
 	if e.Server != "" && !strings.Contains(e.Tool, "__") {
 		c.Tool = call.Name(e.Server, e.Tool)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -26,8 +27,26 @@ type PastCall struct {
 	Profile string
 	Verdict call.Verdict // then
 	Rule    string       // deciding rule; "" = none, or the record does not name it
-	Refused bool         // a person said no
-	Asked   bool         // a person answered
+	At      string       // its place then, file:line:column; "" = unknown
+	Layer   string       // the layer that the rule belongs to; "" = the profile's own
+	Who     config.Subject
+	Refused bool // a person said no
+	Asked   bool // a person answered
+}
+
+// Past is the latest part of a record.
+type Past struct {
+	Calls []PastCall // oldest first
+	Days  int        // how far back it goes
+	Cut   bool       // more calls are in these days: only the latest are here
+}
+
+// Since is the time of the first call; the zero time if there is none.
+func (p *Past) Since() time.Time {
+	if len(p.Calls) == 0 {
+		return time.Time{}
+	}
+	return p.Calls[0].Time
 }
 
 // A Replayed is a past call with the decision that a profile would make now.

@@ -266,3 +266,17 @@ CREATE TABLE budgets (
   used    INTEGER NOT NULL,
   expires INTEGER NOT NULL  -- the end of the window
 ) STRICT;
+
+-- The latest changes of each configuration file, for people who look at them or undo one.
+CREATE TABLE rule_changes (
+  file    TEXT    NOT NULL, -- path
+  number  INTEGER NOT NULL,
+  created INTEGER NOT NULL,
+  digest  TEXT    NOT NULL, -- of the content after it
+  about   BLOB    NOT NULL, -- JSON: who, why
+  texts   BLOB    NOT NULL, -- JSON: the content before and after
+  PRIMARY KEY (file, number)
+) STRICT;
+
+CREATE TRIGGER rule_changes_fixed BEFORE UPDATE ON rule_changes
+BEGIN SELECT RAISE(ABORT, 'a change does not change'); END;

@@ -64,6 +64,7 @@ func Test(t *testing.T, silence func(*store.DB), few func(d *store.DB, outcomes 
 		{"a question is withdrawn", withdrawn},
 		{"an answer with other arguments is one step", insteadOnce},
 		{"overlays end", overlays},
+		{"changes of the rules have numbers, and the oldest make way", ruleChanges},
 		{"cleaning counts what it removes", cleaning},
 		{"changes are heard of", watching},
 		{"a copy of the identity", identity},

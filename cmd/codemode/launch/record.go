@@ -81,11 +81,11 @@ const (
 	pastEntries = 20_000
 )
 
-// PastPeriod is the period of pastCalls, in words.
+// PastPeriod is the period of PastCalls, in words.
 var PastPeriod = fmt.Sprintf("%d days", pastDays)
 
-// PastCalls reads the calls of the last days from a record, the oldest first.
-func PastCalls(ctx context.Context, db *store.DB) ([]changes.PastCall, error) {
+// PastCalls reads the latest calls from a record.
+func PastCalls(ctx context.Context, db *store.DB) (changes.Past, error) {
 	var lines [][]byte
 	q := store.Query{
 		Kinds: []string{audit.Call}, Since: time.Now().AddDate(0, 0, -pastDays), Newest: true, Limit: pastEntries,
@@ -94,8 +94,9 @@ func PastCalls(ctx context.Context, db *store.DB) ([]changes.PastCall, error) {
 		lines = append(lines, e.Line())
 		return nil
 	}); err != nil {
-		return nil, err
+		return changes.Past{}, err
 	}
 	slices.Reverse(lines)
-	return changes.ReadRecord(bytes.NewReader(bytes.Join(lines, []byte("\n"))))
+	calls, err := changes.ReadRecord(bytes.NewReader(bytes.Join(lines, []byte("\n"))))
+	return changes.Past{Calls: calls, Days: pastDays, Cut: len(lines) == pastEntries}, err
 }

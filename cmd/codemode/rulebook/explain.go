@@ -104,7 +104,7 @@ func (x *explaining) run(ctx context.Context, s cli.Streams, args []string) erro
 	}
 	e := p.Explain(c)
 	if x.asJSON {
-		return cli.PrintJSON(s.Out, explanationJSON(p, c, e))
+		return cli.PrintJSON(s.Out, e.Explained(p.Name(), c.Name))
 	}
 	explainer{profile: args[0], call: c, x: e, all: x.all}.write(s.Out)
 	return nil
@@ -344,48 +344,4 @@ func relative(text string) string {
 		return text
 	}
 	return strings.ReplaceAll(text, here+string(filepath.Separator), "")
-}
-
-// explanationJSON is an explanation for programs.
-func explanationJSON(p *profiles.Profile, c profiles.Call, x profiles.Explanation) any {
-	type outcome struct {
-		Pointer string `json:"pointer,omitempty"`
-		Result  string `json:"result"`
-		Text    string `json:"text"`
-	}
-	type reason struct {
-		Rule       string    `json:"rule,omitempty"`
-		List       string    `json:"list"`
-		At         string    `json:"at,omitempty"`
-		Profile    string    `json:"profile,omitempty"`
-		Layer      string    `json:"layer,omitempty"`
-		Result     string    `json:"result"`
-		Text       string    `json:"text"`
-		Conditions []outcome `json:"conditions,omitempty"`
-	}
-	reasons := func(all []call.Reason) []reason {
-		out := []reason{}
-		for _, r := range all {
-			one := reason{r.Rule, r.List, r.Pos.String(), r.Profile, r.Layer, r.Result, r.Text, nil}
-			for _, o := range r.Conditions {
-				one.Conditions = append(one.Conditions, outcome(o))
-			}
-			out = append(out, one)
-		}
-		return out
-	}
-	return struct {
-		Profile    string   `json:"profile"`
-		Tool       string   `json:"tool"`
-		Verdict    string   `json:"verdict"`
-		Code       string   `json:"code,omitempty"`
-		Risk       string   `json:"risk,omitempty"`
-		Unknown    bool     `json:"unknown,omitempty"`
-		Reasons    []reason `json:"reasons"`
-		Considered []reason `json:"considered"`
-		Changes    []string `json:"changes,omitempty"`
-	}{
-		p.Name(), c.Name, x.Decision.Verdict.String(), x.Decision.Code, string(x.Decision.Risk), x.Decision.Unknown,
-		reasons(x.Decision.Reasons), reasons(x.Considered), x.Changes,
-	}
 }

@@ -275,12 +275,12 @@ as the record (see codemode audit) keeps what the decision depends on.`,
 			if err != nil {
 				return cli.UsageError(err)
 			}
-			var past []changes.PastCall
+			var past changes.Past
 			unread := set.ReadRecord(cmd.Context(), s, func(db *store.DB, _ recorder.Place) (err error) {
 				past, err = launch.PastCalls(cmd.Context(), db)
 				return err
 			})
-			effect, err := changes.EffectOf(p, files, past)
+			effect, err := changes.EffectOf(p, files, past.Calls)
 			if err == nil {
 				err = changes.ProposeInFiles(files, p)
 			}

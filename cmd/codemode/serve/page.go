@@ -19,6 +19,7 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/console"
+	"github.com/codemode-project/codemode/console/rules"
 	"github.com/codemode-project/codemode/console/signin"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/runs"
@@ -73,6 +74,8 @@ type page struct {
 	streams cli.Streams
 	queue   *approvals.Queue
 	console *console.Console
+	book    *rules.Book
+	unwatch func() // ends the watching of the rules
 	tokens  *server.Answerers
 }
 
@@ -119,9 +122,11 @@ func (p *page) open(e *codemode.Evaluator, set *launch.Settings, origin, path st
 		provider = signin.New(s, secret, log)
 	}
 	p.tokens = server.NewAnswerers(e, launch.Env, log)
+	p.book = bookOf(e, set)
 	c, err := console.New(console.Options{
 		Queue: p.queue, Origins: origins, Path: path, May: p.config.may, Sees: p.sees, Admin: p.admin,
 		Record: recordOf{e}, Runs: runsOf{e}, Grants: e.People().Grants, Rules: &rulesOf{e, set},
+		Book:     p.book,
 		Sessions: sessionsOf{e},
 		Note:     e.Record().Write,
 		Idle:     time.Duration(p.config.Idle), Life: time.Duration(p.config.Life), Log: log,
@@ -131,7 +136,7 @@ func (p *page) open(e *codemode.Evaluator, set *launch.Settings, origin, path st
 		p.tokens.Close()
 		return err
 	}
-	p.console = c
+	p.console, p.unwatch = c, watchRules(e, p.book, log)
 	e.Checker().SetPage(origins[0] + path + "/rules")
 	e.People().Notifier.SetPage(origins[0] + path)
 	return nil
@@ -211,6 +216,7 @@ func (p *page) listen(e *codemode.Evaluator, set *launch.Settings, log *slog.Log
 	noLinks := p.offerLinks(set, log)
 	return func() {
 		noLinks()
+		p.unwatch()
 		p.console.Close()
 		defer p.tokens.Close()
 		stopping, cancel := context.WithTimeout(context.Background(), drainWait)
@@ -242,7 +248,7 @@ func (p *page) mount(s *service, at *door, mux *http.ServeMux) {
 	}
 	mux.Handle(path, p.console.Handler())
 	mux.Handle(path+"/", p.console.Handler())
-	s.stopping = append(s.stopping, p.offerLinks(&s.set, s.log), p.console.Close, p.tokens.Close)
+	s.stopping = append(s.stopping, p.offerLinks(&s.set, s.log), p.unwatch, p.console.Close, p.tokens.Close)
 }
 
 // announce prints a login link to a terminal. Anything else may be a log, which must not hold one.

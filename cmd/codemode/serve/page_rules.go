@@ -5,15 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/config/changes"
 	"github.com/codemode-project/codemode/console"
+	"github.com/codemode-project/codemode/console/rules"
 	"github.com/codemode-project/codemode/internal/replace"
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -137,12 +140,12 @@ func (r *rulesOf) Effect(ctx context.Context, p console.Proposal) ([]string, err
 	if err != nil {
 		return nil, err
 	}
-	var past []changes.PastCall
+	var past changes.Past
 	db, unread := r.e.Record().DB(ctx)
 	if unread == nil {
 		past, unread = launch.PastCalls(ctx, db)
 	}
-	effect, err := changes.EffectOf(proposal, files, past)
+	effect, err := changes.EffectOf(proposal, files, past.Calls)
 	switch {
 	case err != nil:
 		return nil, err
@@ -166,4 +169,47 @@ func (r *rulesOf) Propose(_ context.Context, p console.Proposal) (string, error)
 func (r *rulesOf) NewSession(role string, life time.Duration) (id string, expires time.Time, err error) {
 	made, err := r.e.Rules().NewSession(context.Background(), role, life)
 	return made.ID, made.Expires, err
+}
+
+// bookOf is the book of the rules of an Evaluator.
+func bookOf(e *codemode.Evaluator, set *launch.Settings) *rules.Book {
+	return &rules.Book{
+		Rules: e.Rules(), Files: set.Files, DB: e.Record().DB,
+		Tools: func() (all []*call.Tool) {
+			for _, t := range e.Tools().Catalog.Tools() {
+				all = append(all, e.Tools().Describe(t))
+			}
+			return all
+		},
+		Past: func(ctx context.Context) (changes.Past, error) {
+			db, err := e.Record().DB(ctx)
+			if err != nil {
+				return changes.Past{}, err
+			}
+			return launch.PastCalls(ctx, db)
+		},
+	}
+}
+
+// watchRules keeps the history of the rules complete, until stop is called.
+func watchRules(e *codemode.Evaluator, book *rules.Book, log *slog.Logger) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	changed, ended := make(chan struct{}, 1), make(chan struct{})
+	unsubscribe := e.Subscribe(func() {
+		select {
+		case changed <- struct{}{}:
+		default: // a look is due already
+		}
+	})
+	go func() {
+		defer close(ended)
+		book.Watch(ctx, changed, func(err error) {
+			log.Warn("the history of the rules may miss a change of a file", "error", err)
+		})
+	}()
+	return func() {
+		unsubscribe()
+		cancel()
+		<-ended
+	}
 }

@@ -1,0 +1,481 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/catalog/pins"
+	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/config/changes"
+	"github.com/codemode-project/codemode/console/rules"
+	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/store"
+)
+
+const bookText = `// the rules of the house
+{
+  "evaluation": {
+    "profiles": {
+      "work": {
+        "denylist": ["fs__delete_*"], // never
+        "asklist": [
+          // what changes files
+          { "id": "write", "tool": "fs__write" },
+          "mail__*"
+        ],
+        "allowlist": ["fs__read"]
+      }
+    },
+    "overlays": [
+      { "id": "contractor", "principal": "eve", "tool": "mail__*", "denylist": ["mail__*"], "until": "2035-01-01T00:00:00Z" }
+    ]
+  }
+}
+`
+
+// disk is one configuration file, with the book of its rules.
+type disk struct {
+	*fakeRules
+	t     *testing.T
+	path  string
+	book  *rules.Book
+	calls []changes.PastCall
+}
+
+// withBook makes a world with a file of rules.
+func withBook(t *testing.T, change ...func(*Options)) (*world, *disk) {
+	t.Helper()
+	d := newDisk(t)
+	return newWorld(t, append([]func(*Options){func(o *Options) { o.Rules, o.Book = d, d.book }}, change...)...), d
+}
+
+func newDisk(t *testing.T) *disk {
+	t.Helper()
+	d := &disk{fakeRules: &fakeRules{}, t: t, path: filepath.Join(t.TempDir(), "codemode.json")}
+	accepted, err := pins.Open(t.TempDir())
+	check(t, err)
+	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "codemode.db")})
+	check(t, err)
+	t.Cleanup(func() { db.Close() })
+	d.book = &rules.Book{
+		Rules: inforce.NewRules(slog.New(slog.DiscardHandler), accepted),
+		Files: func() (config.Files, error) { return config.Files{User: d.path}, nil },
+		DB:    func(context.Context) (*store.DB, error) { return db, nil },
+		Past: func(context.Context) (changes.Past, error) {
+			return changes.Past{Calls: d.calls, Days: 30}, nil
+		},
+		Tools: func() (all []*call.Tool) {
+			for _, name := range []string{"fs__read", "fs__write", "fs__delete_all", "mail__send"} {
+				server, raw, _ := strings.Cut(name, "__")
+				all = append(all, &call.Tool{Server: server, Raw: raw, Name: name})
+			}
+			return append(all, &call.Tool{Server: "mail", Raw: "sеnd", Name: "mail__s\u0435nd"}) // a Cyrillic е
+		},
+	}
+	for i := range 4 {
+		d.calls = append(d.calls, changes.PastCall{Run: fmt.Sprint("r_", i), Call: 1, Time: time.Now().Add(-time.Hour),
+			Server: "fs", Tool: "fs__read", Args: json.RawMessage(`{}`), Profile: "work", Verdict: call.Allow, Rule: "fs__read"})
+	}
+	d.put(bookText)
+	return d
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// put writes the file as an editor does, and reads it.
+func (d *disk) put(text string) {
+	d.t.Helper()
+	check(d.t, os.WriteFile(d.path, []byte(text), 0o600))
+	cfg, err := config.Load(d.path)
+	check(d.t, err)
+	d.book.Rules.Replace(&inforce.State{Config: cfg})
+}
+
+func (d *disk) now() string {
+	data, err := os.ReadFile(d.path)
+	check(d.t, err)
+	return string(data)
+}
+
+func (d *disk) digest() string { return profiles.Digest([]byte(d.now())) }
+
+func (d *disk) Files() ([]RuleFile, string) {
+	text := d.now()
+	return []RuleFile{
+		{Path: d.path, Standing: "Yours", Digest: profiles.Digest([]byte(text)), Text: text, Editable: true},
+		{Path: "/etc/codemode/managed.json", Standing: "Of the administrator", Digest: "x", Text: "{}"},
+	}, ""
+}
+
+func (d *disk) Check(path string, text []byte) error {
+	if path != d.path {
+		return errors.New("this file cannot be changed here")
+	}
+	_, err := config.Files{User: d.path}.LoadWith(path, text)
+	return err
+}
+
+func (d *disk) Save(_ context.Context, path, digest string, text []byte) error {
+	if path != d.path || digest != d.digest() {
+		return errors.New("the file has changed meanwhile")
+	}
+	d.put(string(text))
+	return nil
+}
+
+func (d *disk) fields(more ...string) []string {
+	return append([]string{"path=" + d.path, "digest=" + d.digest()}, more...)
+}
+
+// fieldOf finds the value of a hidden field of a page.
+func fieldOf(t *testing.T, page, name string) string {
+	t.Helper()
+	_, after, ok := strings.Cut(page, `name="`+name+`" value="`)
+	value, _, end := strings.Cut(after, `"`)
+	if !ok || !end {
+		t.Fatalf("the page has no field %s:\n%s", name, page)
+	}
+	return html.UnescapeString(value)
+}
+
+// S4.5, S4.7: a rule is changed in a form, seen before it is saved, and taken back.
+func TestARuleIsChangedSeenSavedAndUndone(t *testing.T) {
+	w, d := withBook(t)
+	v := w.login(anna)
+	page := v.get("/rules/profile/work")
+	for _, want := range []string{"fs__delete_*", "never decided", "4 calls", "codemode.json</span>:6", "Add a rule"} {
+		want = strings.Replace(want, "</span>", "", 1)
+		if page.code != 200 || !strings.Contains(page.body, want) {
+			t.Errorf("the table has no %q: %d\n%s", want, page.code, page.body)
+		}
+	}
+	form := v.get("/rules/edit?path=" + url.QueryEscape(d.path) + "&at=12:23")
+	if form.code != 200 || !strings.Contains(form.body, "Change a rule of work") || fieldOf(t, form.body, "digest") != d.digest() {
+		t.Fatalf("the form: %d\n%s", form.code, form.body)
+	}
+	preview := v.form("/rules/edit", d.fields("at=12:23", `rule="fs__read"`, "list=asklist", "why=too much is read")...)
+	for _, want := range []string{"4</strong> of 4 recent calls", "/run/r_3", "too much is read"} {
+		if preview.code != 200 || !strings.Contains(preview.body, want) {
+			t.Errorf("the preview has no %q: %d\n%s", want, preview.code, preview.body)
+		}
+	}
+	if d.now() != bookText {
+		t.Fatal("a preview changed the file")
+	}
+	text := fieldOf(t, preview.body, "text")
+	if got := v.proved("/rules/save", d.fields("text="+text, "why=too much is read")...); got.code != 303 || d.now() != text {
+		t.Fatalf("saving: %d %s", got.code, got.body)
+	}
+	if want := strings.NewReplacer(`"mail__*"
+        ],`, `"mail__*",
+          "fs__read"
+        ],`, `"allowlist": ["fs__read"]`, `"allowlist": []`).Replace(bookText); text != want {
+		t.Errorf("the file is\n%s", text)
+	}
+	w.record.mu.Lock()
+	e := w.record.entries[len(w.record.entries)-1]
+	w.record.mu.Unlock()
+	if e.Kind != audit.Policy || e.Principal != anna || !strings.HasSuffix(e.Detail, "because too much is read") {
+		t.Errorf("the record has %+v", e)
+	}
+
+	list, err := d.book.Changes(t.Context())
+	check(t, err)
+	if len(list) != 2 || list[0].Who != anna || list[0].Why != "too much is read" || list[0].How != rules.HowPage {
+		t.Fatalf("the history has %+v", list)
+	}
+	if got := v.get("/rules/history"); got.code != 200 || !strings.Contains(got.body, "too much is read") {
+		t.Errorf("the history: %d\n%s", got.code, got.body)
+	}
+	one := v.get("/rules/history/" + list[0].ID)
+	if one.code != 200 || !strings.Contains(one.body, "Undo it") || !strings.Contains(one.body, `class="minus"`) {
+		t.Errorf("the change: %d\n%s", one.code, one.body)
+	}
+	if got := v.form("/rules/undo", "change="+list[0].ID, "why=a mistake"); got.code != 403 || d.now() != text {
+		t.Errorf("undoing without a code: %d", got.code)
+	}
+	if got := v.proved("/rules/undo", "change="+list[0].ID, "why=a mistake"); got.code != 303 || d.now() != bookText {
+		t.Errorf("undoing: %d %s", got.code, got.body)
+	}
+	if list, err = d.book.Changes(t.Context()); err != nil || len(list) != 3 || list[0].How != rules.HowUndo ||
+		list[0].Undoes != list[1].ID {
+		t.Errorf("the history has %+v, %v", list, err)
+	}
+	// The change before it is not the latest any more.
+	if got := v.form("/rules/undo", "change="+list[1].ID); got.code != 422 || !strings.Contains(got.body, "changed again") {
+		t.Errorf("undoing out of order: %d", got.code)
+	}
+}
+
+func TestRulesAreAddedMovedAndRemovedInForms(t *testing.T) {
+	w, d := withBook(t)
+	v := w.login(anna)
+	for _, test := range []struct {
+		fields     []string
+		gone, come string // of the text
+	}{
+		{[]string{"profile=work", "list=denylist", "tool=db__*", "reason=no database"},
+			`["fs__delete_*"]`, `["fs__delete_*", {"tool":"db__*","reason":"no database"}]`},
+		{[]string{"profile=work", "list=denylist", "tool=fs__read", `when={"/path": {"under": ["/etc"]}}`},
+			`["fs__delete_*"]`, `["fs__delete_*", {"tool":"fs__read","when":{"/path":{"under":["/etc"]}}}]`},
+		{[]string{"overlay=contractor", "list=asklist", "tool=mail__*"}, `{ "id": "contractor"`, `{"asklist": ["mail__*"],  "id": "contractor"`},
+		{[]string{"at=6:22", "do=remove", "list=denylist", "rule=ignored"}, `["fs__delete_*"]`, `[]`},
+		{[]string{"at=10:11", "list=denylist"}, `["fs__delete_*"]`, `["fs__delete_*", "mail__*"]`},
+	} {
+		got := v.form("/rules/edit", d.fields(test.fields...)...)
+		if got.code != 200 {
+			t.Errorf("%q: %d %s", test.fields, got.code, got.body)
+			continue
+		}
+		if text := fieldOf(t, got.body, "text"); !strings.Contains(text, test.come) || strings.Contains(text, test.gone) ||
+			!strings.Contains(text, "// the rules of the house") || !strings.Contains(text, "// what changes files") {
+			t.Errorf("%q: %s", test.fields, text)
+		}
+	}
+	for _, fields := range [][]string{
+		{"profile=work", "list=denylist"}, {"profile=work", "list=denylist", "tool=[x"}, {"profile=other", "list=denylist", "tool=x__y"},
+		{"at=1:1", "do=remove"}, {"at=10:11", "rule={"}, {"profile=work", "list=allowlist", "tool=!x"},
+	} {
+		if got := v.form("/rules/edit", d.fields(fields...)...); got.code != 422 || strings.Contains(got.body, ">Save<") {
+			t.Errorf("%q: %d %s", fields, got.code, got.body)
+		}
+	}
+	if d.now() != bookText {
+		t.Error("showing a change makes it")
+	}
+}
+
+// The text of a file from an editor of another system keeps its line ends and its mark.
+func TestAFileKeepsItsLineEndsAndItsMark(t *testing.T) {
+	w, d := withBook(t)
+	v := w.login(anna)
+	d.put("\ufeff" + strings.ReplaceAll(bookText, "\n", "\r\n"))
+	text := strings.Replace(bookText, "fs__delete_*", "fs__d*", 1)
+	preview := v.form("/rules/preview", d.fields("text="+strings.ReplaceAll(text, "\n", "\r\n"))...)
+	if preview.code != 200 || strings.Count(preview.body, `class="minus"`) != 1 {
+		t.Fatalf("the preview: %d\n%s", preview.code, preview.body)
+	}
+	if got := v.proved("/rules/save", d.fields("text="+fieldOf(t, preview.body, "text"))...); got.code != 303 ||
+		d.now() != "\ufeff"+strings.ReplaceAll(text, "\n", "\r\n") {
+		t.Errorf("saving: %d %q", got.code, d.now())
+	}
+}
+
+// W: what a form, a link or a file brings changes nothing that the person has not seen, and its text is only text.
+func TestAttacksOnTheRules(t *testing.T) {
+	w, d := withBook(t)
+	v := w.login(anna)
+	t.Run("the file changes between form and save", func(t *testing.T) {
+		fields := d.fields("at=12:23", `rule="fs__*"`, "list=allowlist")
+		saving := d.fields("text=" + strings.Replace(bookText, `["fs__read"]`, `["fs__*"]`, 1))
+		d.put(strings.Replace(bookText, `["fs__read"]`, `["time__*"]`, 1))
+		defer d.put(bookText)
+		for path, fields := range map[string][]string{"/rules/edit": fields, "/rules/save": saving, "/rules/preview": saving} {
+			if got := v.form(path, fields...); got.code != 422 || !strings.Contains(got.body, "changed meanwhile") {
+				t.Errorf("%s: %d", path, got.code)
+			}
+		}
+	})
+	t.Run("without the token of the page", func(t *testing.T) {
+		for _, path := range []string{"/rules/edit", "/rules/preview", "/rules/explain", "/rules/undo", "/rules/save"} {
+			body := url.Values{"path": {d.path}, "profile": {"work"}, "tool": {"fs__read"}}.Encode()
+			if got := v.send("POST", path, body, "Content-Type: application/x-www-form-urlencoded"); got.code != 403 {
+				t.Errorf("%s: %d", path, got.code)
+			}
+		}
+	})
+	t.Run("a file that is not one of ours", func(t *testing.T) {
+		for _, path := range []string{"/etc/passwd", "/etc/codemode/managed.json", d.path + "/../codemode.json", ""} {
+			for _, at := range []string{"/rules/edit", "/rules/preview"} {
+				if got := v.form(at, "path="+path, "digest=x", "text={}", "at=1:1"); got.code != 404 {
+					t.Errorf("%s of %q: %d", at, path, got.code)
+				}
+			}
+			if got := v.get("/rules/edit?at=1:1&path=" + url.QueryEscape(path)); got.code != 404 {
+				t.Errorf("the form of %q: %d", path, got.code)
+			}
+		}
+	})
+	t.Run("a link that prefills", func(t *testing.T) {
+		for tool, shown := range map[string]bool{"fs__write": true, `"><script>`: false, "fs\u202ewrite": false,
+			strings.Repeat("x", longestName+1): false} {
+			body := v.get("/rules/profile/work?tool=" + url.QueryEscape(tool)).body
+			if fieldOf(t, strings.ReplaceAll(body, `name="tool" value=""`, ""), "csrf") == "" ||
+				strings.Contains(body, `name="tool" value="`+tool+`"`) != shown || strings.Contains(body, "decides the call") {
+				t.Errorf("%q: %s", tool, body)
+			}
+		}
+	})
+	t.Run("markup and invisible characters in a rule", func(t *testing.T) {
+		const evil = `<img src=x onerror=alert(1)>`
+		d.put(strings.Replace(bookText, `"tool": "fs__write" }`, `"tool": "fs__write", "reason": "`+evil+"\u202e"+`" }`, 1))
+		defer d.put(bookText)
+		list, err := d.book.Changes(t.Context())
+		check(t, err)
+		for _, page := range []string{
+			v.get("/rules/profile/work").body, v.get("/rules/overlays").body, v.get("/rules/history/" + list[0].ID).body,
+			v.get("/rules/edit?at=9:11&path=" + url.QueryEscape(d.path)).body,
+			v.form("/rules/edit", d.fields("profile=work", "list=denylist", "tool="+evil, "why="+evil)...).body,
+			v.form("/rules/explain", "profile=work", "tool="+evil, "args="+evil, "principal="+evil).body,
+			v.form("/rules/edit", d.fields("at=9:11", "list=denylist")...).body,
+		} {
+			// The value of a hidden field comes back to us: it is exact.
+			for i, part := range strings.Split(page, `name="text" value="`) {
+				if i > 0 {
+					_, part, _ = strings.Cut(part, `"`)
+				}
+				if strings.Contains(part, "<img src=x") || strings.Contains(part, "\u202e") {
+					t.Errorf("a page has it as it is:\n%s", page)
+				}
+			}
+		}
+	})
+	t.Run("a tool that looks like another one", func(t *testing.T) {
+		got := v.form("/rules/explain", "profile=work", "tool=mail__s\u0435nd").body
+		if !strings.Contains(got, "No connected server has a tool of exactly this name") {
+			t.Errorf("it passes for the other one:\n%s", got)
+		}
+		got = v.form("/rules/explain", "profile=work", "tool=fs__raed").body
+		if !strings.Contains(got, "fs.read is near it") {
+			t.Errorf("a near miss:\n%s", got)
+		}
+	})
+	t.Run("who does not look after the rules", func(t *testing.T) {
+		eve := w.login("eve")
+		for _, x := range w.c.inside() {
+			if !strings.HasPrefix(x.path, "/rules") && !strings.HasPrefix(x.path, "/api/rules") {
+				continue
+			}
+			path := strings.NewReplacer("{name}", "work", "{id}", "x-1").Replace(x.path)
+			got := &response{}
+			switch {
+			case x.method == "GET":
+				got = eve.get(path)
+			case isAPI(&http.Request{URL: &url.URL{Path: path}}):
+				got = eve.send("POST", path, "{}", "Content-Type: application/json", "X-CSRF-Token: "+eve.csrf)
+			default:
+				got = eve.form(path, d.fields("text={}", "profile=work", "tool=fs__read")...)
+			}
+			if got.code != 403 || strings.Contains(got.body, "fs__delete") {
+				t.Errorf("%s %s: %d", x.method, x.path, got.code)
+			}
+		}
+	})
+	if d.now() != bookText {
+		t.Errorf("the file is\n%s", d.now())
+	}
+}
+
+// A call is decided beside the table, whose deciding rule is marked.
+func TestWhatWouldHappenToACall(t *testing.T) {
+	w, _ := withBook(t)
+	v := w.login(anna)
+	for _, test := range []struct {
+		fields []string
+		code   int
+		want   []string
+	}{
+		{[]string{"tool=fs__write", `args={"path": "x"}`}, 200, []string{"decides the call", "<strong>write</strong> in the asklist"}},
+		{[]string{"tool=mail__send"}, 200, []string{"<strong>mail__*</strong> in the asklist"}},
+		{[]string{"tool=mail__send", "principal=eve"}, 200, []string{"of the overlay contractor"}},
+		{[]string{"tool=time__now"}, 200, []string{"No connected server has"}},
+		{[]string{"tool=fs__read", "args={"}, 200, []string{"cannot be judged"}},
+		{[]string{"tool="}, 422, []string{"name a tool"}},
+		{[]string{"tool=" + strings.Repeat("x", longestName+1)}, 422, []string{"name a tool"}},
+	} {
+		got := v.form("/rules/explain", append([]string{"profile=work"}, test.fields...)...)
+		for _, want := range test.want {
+			if got.code != test.code || !strings.Contains(got.body, want) {
+				t.Errorf("%q: %d, no %q\n%s", test.fields, got.code, want, got.body)
+			}
+		}
+	}
+	if got := v.form("/rules/explain", "profile=nobody", "tool=fs__read"); got.code != 404 {
+		t.Errorf("a profile that is not there: %d", got.code)
+	}
+	overlays := v.get("/rules/overlays")
+	if overlays.code != 200 || !strings.Contains(overlays.body, "contractor") || !strings.Contains(overlays.body, "2035-01-01") {
+		t.Errorf("overlays: %d\n%s", overlays.code, overlays.body)
+	}
+}
+
+// The same over JSON, each answer as the OpenAPI file says.
+func (w *world) checkRulesAPI(t *testing.T, o *openAPI, v *visitor, d *disk) {
+	t.Helper()
+	const in = "/s/{session}/api/rules"
+	ask := func(method, path, under string, body any, headers ...string) (got *response) {
+		t.Helper()
+		if method == "GET" {
+			got = v.get("/api/rules" + under)
+		} else {
+			js, err := json.Marshal(body)
+			check(t, err)
+			got = v.send("POST", "/api/rules"+under, string(js), append(headers, "Content-Type: application/json",
+				"X-CSRF-Token: "+v.csrf)...)
+		}
+		o.check(t, in+path, strings.ToLower(method), got)
+		return got
+	}
+	type object = map[string]any
+	ask("GET", "", "", nil)
+	ask("GET", "/profiles/{name}", "/profiles/work", nil)
+	ask("GET", "/profiles/{name}", "/profiles/nobody", nil)
+	ask("GET", "/overlays", "/overlays", nil)
+	ask("POST", "/explain", "/explain", object{"profile": "work", "tool": "fs__write", "args": object{"path": "x"}})
+	ask("POST", "/explain", "/explain", object{"profile": "nobody", "tool": "x"})
+	ask("POST", "/preview", "/preview", object{"path": d.path, "text": "{"})
+	ask("POST", "/preview", "/preview", object{"path": "/etc/passwd", "text": "{}"})
+	ask("POST", "/edit", "/edit", object{"path": d.path, "digest": "old", "at": "12:23", "remove": true})
+	var edited struct{ Text, Digest string }
+	ask("POST", "/edit", "/edit", object{"path": d.path, "digest": d.digest(), "at": "12:23", "remove": true}).json(&edited)
+	ask("POST", "/preview", "/preview", object{"path": d.path, "text": edited.Text})
+	save := object{"path": d.path, "digest": edited.Digest, "text": edited.Text, "why": "unused"}
+	ask("POST", "/save", "/save", object{"path": d.path, "digest": "old", "text": edited.Text})
+	ask("POST", "/save", "/save", save)
+	proof := func() string {
+		t.Helper()
+		all := w.c.Confirm(anna)
+		if len(all) == 0 {
+			t.Fatal("no change waits")
+		}
+		return proofHeader + ": " + all[len(all)-1].Code
+	}
+	ask("POST", "/save", "/save", save, proof())
+	var list struct{ Changes []rules.Change }
+	ask("GET", "/history", "/history", nil).json(&list)
+	if len(list.Changes) != 2 || list.Changes[0].Why != "unused" || d.now() == bookText {
+		t.Fatalf("the history: %+v", list)
+	}
+	ask("GET", "/history/{id}", "/history/"+list.Changes[0].ID, nil)
+	ask("GET", "/history/{id}", "/history/none-1", nil)
+	undo := object{"change": list.Changes[0].ID}
+	ask("POST", "/undo", "/undo", undo)
+	ask("POST", "/undo", "/undo", undo, proof())
+	ask("POST", "/undo", "/undo", undo)
+	if d.now() != bookText {
+		t.Errorf("undone, the file is\n%s", d.now())
+	}
+	if states := w.record.states(audit.Policy); !slices.Equal(states, []string{"edited " + anna, "edited " + anna}) {
+		t.Errorf("the record has %q", states)
+	}
+}
