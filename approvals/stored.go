@@ -32,6 +32,7 @@ type storedAnswer struct {
 	Yes     bool          `json:"yes"` // as in the store's own field, but sealed where the store seals
 	Channel string        `json:"channel"`
 	By      string        `json:"by,omitempty"`
+	Proof   string        `json:"proof,omitempty"`
 	Given   time.Time     `json:"given,omitzero"`
 	Reason  string        `json:"reason,omitempty"`
 	Scope   call.Scope    `json:"scope,omitempty"`
@@ -105,7 +106,7 @@ func readAnswer(answer json.RawMessage) (s storedAnswer) {
 
 // toStore converts a reply for the store. edited is the question for other arguments.
 func (r *reply) toStore(yes bool, edited string) storedAnswer {
-	return storedAnswer{V: storedVersion, Yes: yes, Channel: r.name, By: r.By, Given: time.Now(),
+	return storedAnswer{V: storedVersion, Yes: yes, Channel: r.name, By: r.By, Proof: r.Proof, Given: time.Now(),
 		Reason: prompt.Words(r.Reason), Scope: r.Scope, Length: r.Length, Uses: r.Uses, Edited: edited,
 		Selected: r.Selected, Text: r.Text}
 }
@@ -113,7 +114,7 @@ func (r *reply) toStore(yes bool, edited string) storedAnswer {
 // fromStore converts a stored answer to a reply. yes is the store's own field.
 func (s storedAnswer) fromStore(yes bool) reply {
 	return reply{source: source{n: -1, name: s.Channel}, stored: &s, Answer: call.Answer{
-		Allowed: yes && s.Yes || s.Edited != "", Reason: s.Reason, By: s.By,
+		Allowed: yes && s.Yes || s.Edited != "", Reason: s.Reason, By: s.By, Proof: s.Proof,
 		Scope: s.Scope, Length: s.Length, Uses: s.Uses, Selected: s.Selected, Text: s.Text,
 	}}
 }
@@ -138,8 +139,8 @@ func (a *ask) keep(ctx context.Context, id, digest string, s storedAnswer) error
 // yes is the answer of a person who allowed, without what the channel may not set.
 func (a *ask) yes(got reply) Result {
 	r := Result{Ticket: a.ticket(), Draft: got.grant, Answer: call.Answer{
-		Allowed: true, How: call.ByPerson, Channel: got.name, By: got.By, Reason: prompt.Words(got.Reason),
-		Selected: got.Selected, Text: got.Text,
+		Allowed: true, How: call.ByPerson, Channel: got.name, By: got.By, Proof: got.Proof,
+		Reason: prompt.Words(got.Reason), Selected: got.Selected, Text: got.Text,
 	}}
 	if g := got.grant; g != nil {
 		g.By, g.Channel = got.By, got.name

@@ -118,7 +118,7 @@ func (p *People) recorded(
 	}
 	got := put()
 	entry.Time, entry.Kind, entry.Reason = time.Now(), hostfns.KindAnswer, got.Code
-	entry.DecidedBy, entry.Channel, entry.By = got.How, got.Channel, got.By
+	entry.DecidedBy, entry.Channel, entry.By, entry.Proof = got.How, got.Channel, got.By, got.Proof
 	entry.Waited, entry.Words = got.Took, got.Reason
 	entry.Proposed, entry.Shown = call.Arguments{}, call.Arguments{}
 	add(got, &entry)

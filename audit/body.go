@@ -99,6 +99,7 @@ func (e *Entry) afterChain(f *fields) {
 		f.text("how", by.How)
 		f.number("latencyMs", by.LatencyMS)
 		f.text("principal", by.Principal)
+		f.text("proof", by.Proof)
 		f.text("scope", by.Scope)
 		f.close()
 	}

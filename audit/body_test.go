@@ -16,7 +16,7 @@ func TestEntriesAreCanonical(t *testing.T) {
 		Script:  text,
 		Profile: text, ProfileDigest: "x", Server: text, Tool: text, ToolDefinition: "y", Verdict: "ask", Risk: "low",
 		Rules:     []Rule{{ID: text, At: "f:1", Layer: "l", Result: "true"}, {ID: "b"}},
-		DecidedBy: &DecidedBy{How: "person", Channel: "web", Principal: text, LatencyMS: 12, Scope: "run", Grant: "g"},
+		DecidedBy: &DecidedBy{How: "person", Channel: "web", Principal: text, Proof: text, LatencyMS: 12, Scope: "run", Grant: "g"},
 		Args: &Args{Proposed: "a", Shown: "b", Authorised: "c", Executed: "d", Redacted: json.RawMessage(`{"a":1}`),
 			Bytes: 9},
 		Result:  &Result{Digest: "e", Bytes: 5, Redacted: json.RawMessage(`[1]`)},

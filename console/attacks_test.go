@@ -15,6 +15,7 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/console/links"
 )
 
 // untouched holds that a question is still open, and nobody has answered it.
@@ -367,29 +368,11 @@ func TestWrongSecretsCostTheRightOneNothing(t *testing.T) {
 	if got := owner.send("POST", "/login", `{"secret":"`+secret+`"}`, "Content-Type: application/json"); got.code != 200 {
 		t.Errorf("the right secret after 40 wrong ones: %d %s", got.code, got.body)
 	}
-	if n := len(w.record.states(audit.Access)); n > wrongBurst+4 { // the clock goes on meanwhile
+	if n := len(w.record.states(audit.Access)); n > links.Burst+4 { // the clock goes on meanwhile
 		t.Errorf("%d entries: a flood of wrong secrets fills the record", n)
 	}
-	if n := len(w.record.states(audit.Access)); n < wrongBurst {
+	if n := len(w.record.states(audit.Access)); n < links.Burst {
 		t.Errorf("%d entries: wrong secrets are not recorded", n)
-	}
-
-	l, now := &w.c.links, time.Now()
-	secret = l.add(anna, now)
-	if len(secret) != 26 {
-		t.Errorf("a secret of %d characters", len(secret))
-	}
-	if _, ok := l.use(secret, now.Add(linkLife)); ok {
-		t.Error("a link lasts longer than it says")
-	}
-	for range 2 * maxLinks {
-		secret = l.add(anna, now)
-	}
-	if _, ok := l.use(secret, now); !ok || len(l.open) != maxLinks-1 {
-		t.Errorf("%d links are open", len(l.open))
-	}
-	if _, ok := l.use(secret, now); ok {
-		t.Error("a secret opens the page twice")
 	}
 }
 

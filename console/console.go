@@ -14,6 +14,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/console/links"
 	"github.com/codemode-project/codemode/console/rules"
 	"github.com/codemode-project/codemode/console/signin"
 	"github.com/codemode-project/codemode/store"
@@ -93,7 +94,7 @@ type Console struct {
 	queue   *approvals.Queue
 	log     *slog.Logger
 	cookie  string // its name without prefix
-	links   links
+	links   links.Links
 	logins  logins
 	shown   shown
 	ends    audit.Ends

@@ -9,6 +9,12 @@ import (
 	"github.com/codemode-project/codemode/audit"
 )
 
+// Link makes a login link for a person: it opens the page once, within ten minutes. Show it to that person alone, and
+// store it nowhere.
+func (c *Console) Link(person string) string {
+	return c.options.Origins[0] + c.options.Path + "/login#" + c.links.Add(person, time.Now())
+}
+
 type loginView struct {
 	frame
 	Problem string
@@ -57,10 +63,10 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) error {
 	}
 	secret = strings.TrimSpace(secret)
 	secret = secret[strings.LastIndexByte(secret, '#')+1:] // the person pasted the whole link
-	person, ok := c.links.use(secret, time.Now())
+	person, ok := c.links.Use(secret, time.Now())
 	if !ok {
 		const why = "this link was used before, is older than ten minutes, or is not a login link"
-		if c.links.records(time.Now()) {
+		if c.links.Records(time.Now()) {
 			c.noteRefused(r.Context(), audit.Entry{Detail: "a login to the page with a wrong or used link"})
 		}
 		if wantsJSON(r) {

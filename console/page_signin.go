@@ -96,7 +96,7 @@ func (c *Console) refuseSignIn(w http.ResponseWriter, r *http.Request, to string
 	if !ok {
 		return err
 	}
-	if c.links.records(time.Now()) { // anybody may try
+	if c.links.Records(time.Now()) { // anybody may try
 		c.log.Warn("a sign-in to the page was refused", "state", refused.State, "principal", refused.Principal,
 			"reason", refused.Why, "error", refused.Err)
 		err := c.note(r.Context(), audit.Entry{Kind: audit.Access, State: refused.State, Client: "console",
@@ -133,7 +133,7 @@ func (c *Console) withoutRole(w http.ResponseWriter, r *http.Request, x *route, 
 	need := strings.Join(x.roles.Names(), " or ")
 	why := fmt.Sprintf("you are %s with the role %s, and this needs the role %s", s.person,
 		strings.Join(s.roles.Names(), ", "), need)
-	if c.links.records(time.Now()) {
+	if c.links.Records(time.Now()) {
 		c.noteRefused(r.Context(), audit.Entry{Principal: s.person,
 			Detail: "a request on the page without the role: " + x.method + " " + x.path + " needs " + need})
 	}

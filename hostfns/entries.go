@@ -21,7 +21,7 @@ func (r *Run) entry(kind string, c *callState) Entry {
 		Profile: r.info.Profile, ProfileDigest: c.decision.Digest,
 		Tool: c.Tool, Verdict: c.decision.Verdict.String(), Risk: string(c.decision.Risk),
 		Rule: decided.Rule, At: decided.Pos.Short(), Layer: decided.Layer,
-		DecidedBy: c.decider(), Channel: c.answer.Channel, By: c.answer.By, Grant: c.answer.Grant,
+		DecidedBy: c.decider(), Channel: c.answer.Channel, By: c.answer.By, Proof: c.answer.Proof, Grant: c.answer.Grant,
 		Scope: c.answer.Scope, Waited: c.answer.Took,
 	}
 	if c.tool != nil {
@@ -103,7 +103,7 @@ func (r *Run) recordRefusal(ctx context.Context, c *callState, x *Exception, by 
 		e.Reason = x.Class
 	}
 	if e.Reason == reasonPolicy && by == c.answer.How { // the answer has its own entry, and did not decide
-		e.DecidedBy, e.Channel, e.By, e.Grant, e.Scope, e.Waited = c.decidedBy(), "", "", "", "", 0
+		e.DecidedBy, e.Channel, e.By, e.Proof, e.Grant, e.Scope, e.Waited = c.decidedBy(), "", "", "", "", "", 0
 	}
 	e.Detail, _ = x.Props["detail"].(string)
 	e.Detail = cmp.Or(e.Detail, x.Message)

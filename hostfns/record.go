@@ -54,7 +54,8 @@ type Entry struct {
 	Layer     string `json:"layer,omitempty"` // what narrows the profile and decided: floor, "overlay NAME"
 	DecidedBy string `json:"decidedBy"`       // rule, default, person, grant, fallback, limit, error
 	Channel   string `json:"channel,omitempty"`
-	By        string `json:"by,omitempty"` // who answered, if that is known
+	By        string `json:"by,omitempty"`    // who answered, if that is known
+	Proof     string `json:"proof,omitempty"` // see [call.Answer.Proof]
 	// The grant that answers now or, with a scope, allows from now on.
 	Grant  string        `json:"grant,omitempty"`
 	Scope  string        `json:"scope,omitempty"`

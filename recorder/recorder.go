@@ -170,8 +170,8 @@ func auditEntry(e hostfns.Entry) audit.Entry {
 		Session: e.Session, Role: e.Role, Script: e.Script,
 		Profile: e.Profile, ProfileDigest: e.ProfileDigest, Server: e.Server, Tool: e.Tool, ToolDefinition: e.ToolDefinition,
 		Verdict: e.Verdict, Risk: e.Risk, Reason: e.Reason, Detail: e.Detail,
-		DecidedBy: &audit.DecidedBy{How: e.DecidedBy, Channel: e.Channel, Principal: e.By, Grant: e.Grant, Scope: e.Scope,
-			LatencyMS: e.Waited.Milliseconds()},
+		DecidedBy: &audit.DecidedBy{How: e.DecidedBy, Channel: e.Channel, Principal: e.By, Proof: e.Proof, Grant: e.Grant,
+			Scope: e.Scope, LatencyMS: e.Waited.Milliseconds()},
 	}
 	if e.Layer == "floor" && e.DecidedBy == "rule" {
 		a.DecidedBy.How = "floor"
@@ -419,7 +419,7 @@ func (k *Recorder) Late(r *prompt.Request, a call.Answer) {
 		Time: time.Now(), Kind: hostfns.KindLate, Run: r.Run, Call: r.Call, Principal: r.Principal, Session: r.Session,
 		Profile: r.Profile, ProfileDigest: r.ProfileDigest, Server: r.Server, Tool: r.Name, ToolDefinition: r.Definition,
 		Verdict: call.Ask.String(), Risk: string(r.Risk), Rule: r.Rule, DecidedBy: call.ByPerson, Channel: a.Channel,
-		By: a.By, Waited: a.Took,
+		By: a.By, Proof: a.Proof, Waited: a.Took,
 		Reason: hostfns.KindLate, Detail: "it said " + verdict + ", and changes nothing", Words: prompt.Words(a.Reason),
 	})
 	if err != nil {

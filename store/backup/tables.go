@@ -25,7 +25,7 @@ type table struct {
 
 // tables are all that is copied, in the order of restoring: what decides about later rows comes first. A test compares
 // them with the schemas. The others are not copied: seats are processes, meta is the identity, which [Contents] has,
-// and run_blocks of SQLite follow from the entries.
+// a restored passkey may be one that its person has removed since, and run_blocks of SQLite follow from the entries.
 var tables = []table{
 	{name: "chains", columns: columns("number seq hash open_from checkpoint tree tail"), number: "number",
 		blobs: columns("hash tree tail")},

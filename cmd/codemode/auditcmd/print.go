@@ -66,6 +66,9 @@ func decidedText(e *audit.Entry) string {
 	if by.Principal != "" {
 		text += " (" + by.Principal + ")"
 	}
+	if by.Proof != "" {
+		text += " with a " + by.Proof
+	}
 	if by.Scope != "" {
 		text += ", scope " + by.Scope
 	}

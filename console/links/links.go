@@ -1,4 +1,5 @@
-package console
+// Package links keeps the secrets of login links. Package console writes the links around them.
+package links
 
 import (
 	"crypto/rand"
@@ -14,19 +15,19 @@ const (
 	linkLife = 10 * time.Minute
 	// maxLinks is how many links may be open at once; one more replaces the oldest.
 	maxLinks = 16
-	// Wrong logins are recorded up to one per wrongEvery, and wrongBurst at once, so that a flood cannot fill the
-	// record.
-	wrongEvery, wrongBurst = 2 * time.Second, 10
+	// Refused logins are recorded up to one per refusedEvery, and Burst at once, so that a flood cannot fill the record.
+	refusedEvery = 2 * time.Second
+	Burst        = 10
 )
 
-// links holds the secrets that open the page, each once. It keeps only their digests. A secret has 130 random bits, so
+// Links holds the secrets that open the page, each once. It keeps only their digests. A secret has 130 random bits, so
 // guesses need no limit. With a limit, anybody could use it up and lock out the person with the right secret.
-type links struct {
+type Links struct {
 	mu   sync.Mutex
 	open []link
 
-	wrong int // logins recorded since the last reset of the limit
-	since time.Time
+	refused int // logins recorded since the last reset of the limit
+	since   time.Time
 }
 
 type link struct {
@@ -35,13 +36,8 @@ type link struct {
 	expires time.Time
 }
 
-// Link makes a login link for a person: it opens the page once, within ten minutes. Show it to that person alone, and
-// store it nowhere.
-func (c *Console) Link(person string) string {
-	return c.options.Origins[0] + c.options.Path + "/login#" + c.links.add(person, time.Now())
-}
-
-func (l *links) add(person string, now time.Time) (secret string) {
+// Add makes a secret for a person.
+func (l *Links) Add(person string, now time.Time) (secret string) {
 	secret = rand.Text()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -53,12 +49,12 @@ func (l *links) add(person string, now time.Time) (secret string) {
 	return secret
 }
 
-func (l *links) sweep(now time.Time) {
+func (l *Links) sweep(now time.Time) {
 	l.open = slices.DeleteFunc(l.open, func(x link) bool { return !now.Before(x.expires) })
 }
 
-// use accepts a secret once, no matter how many wrong ones came before.
-func (l *links) use(secret string, now time.Time) (person string, ok bool) {
+// Use accepts a secret once, no matter how many wrong ones came before.
+func (l *Links) Use(secret string, now time.Time) (person string, ok bool) {
 	digest := sha256.Sum256([]byte(secret))
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,17 +73,17 @@ func (l *links) use(secret string, now time.Time) (person string, ok bool) {
 	return person, true
 }
 
-// records reports whether to record a wrong login: not if there were many recently.
-func (l *links) records(now time.Time) bool {
+// Records reports whether to record a refused login: not if there were many recently.
+func (l *Links) Records(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if past := int(now.Sub(l.since) / wrongEvery); past > 0 {
-		l.wrong = max(l.wrong-past, 0)
+	if past := int(now.Sub(l.since) / refusedEvery); past > 0 {
+		l.refused = max(l.refused-past, 0)
 		l.since = now
 	}
-	if l.wrong >= wrongBurst {
+	if l.refused >= Burst {
 		return false
 	}
-	l.wrong++
+	l.refused++
 	return true
 }
