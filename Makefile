@@ -66,7 +66,7 @@ helm:
 axe:
 	@mkdir -p .build/axe
 	cd .build/axe && npm pack --silent axe-core@4.14.1 && tar xzf axe-core-4.14.1.tgz
-	CODEMODE_AXE=$(CURDIR)/.build/axe/package/axe.min.js $(GO) test ./console -count=1 -run TestThePageFitsEveryScreen
+	CODEMODE_AXE=$(CURDIR)/.build/axe/package/axe.min.js $(GO) test ./console ./cmd/codemode -count=1 -run 'TestThePageFitsEveryScreen|TestEveryPageFits'
 
 # What needs no tests to run.
 lint:
