@@ -119,9 +119,9 @@ func (d *disk) now() string {
 
 func (d *disk) digest() string { return profiles.Digest([]byte(d.now())) }
 
-func (d *disk) Files() ([]RuleFile, string) {
+func (d *disk) Files() ([]rules.File, string) {
 	text := d.now()
-	return []RuleFile{
+	return []rules.File{
 		{Path: d.path, Standing: "Yours", Digest: profiles.Digest([]byte(text)), Text: text, Editable: true},
 		{Path: "/etc/codemode/managed.json", Standing: "Of the administrator", Digest: "x", Text: "{}"},
 	}, ""

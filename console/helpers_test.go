@@ -22,6 +22,7 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/console/rules"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/store"
 )
@@ -365,10 +366,10 @@ func (f *fakeRules) changes() int {
 	return n
 }
 
-func (f *fakeRules) Files() ([]RuleFile, string) {
+func (f *fakeRules) Files() ([]rules.File, string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return []RuleFile{{Path: "codemode.json", Standing: "user file", Digest: fmt.Sprint(len(f.text)), Text: f.text,
+	return []rules.File{{Path: "codemode.json", Standing: "user file", Digest: fmt.Sprint(len(f.text)), Text: f.text,
 		Editable: true}}, ""
 }
 

@@ -17,7 +17,7 @@ import (
 // Rules are what an administrator sees and changes. Many goroutines may call its methods. The page shows their errors.
 type Rules interface {
 	// Files lists the configuration files. stale says why their current content is not in force, "" if it is.
-	Files() (files []RuleFile, stale string)
+	Files() (files []rules.File, stale string)
 	// Check reports what would be wrong with this text of a file. It changes nothing.
 	Check(path string, text []byte) error
 	// Save writes a file that passes Check, if the file on disk still has the given digest.
@@ -35,16 +35,6 @@ type Effects interface {
 	Effect(ctx context.Context, p Proposal) (lines []string, err error)
 }
 
-// A RuleFile is one of the configuration files.
-type RuleFile struct {
-	Path     string `json:"path"`
-	Standing string `json:"standing"` // its place among the files, in words
-	Digest   string `json:"digest"`
-	Text     string `json:"text"`
-	Editable bool   `json:"editable"`
-	New      bool   `json:"new,omitempty"` // it does not exist yet
-}
-
 // A Proposal is a rule that a person would like to have.
 type Proposal struct {
 	Profile, Tool string
@@ -55,7 +45,7 @@ type Proposal struct {
 
 type rulesView struct {
 	frame
-	Files   []RuleFile
+	Files   []rules.File
 	Stale   string
 	Problem string
 	Path    string // of the file being changed
@@ -90,7 +80,7 @@ func (c *Console) rulesView(r *http.Request, s *session) *rulesView {
 	v.Files, v.Stale = c.options.Rules.Files()
 	for i, f := range v.Files {
 		if f.Editable {
-			v.Files[i].Text = inText(strings.TrimPrefix(f.Text, bom))
+			v.Files[i].Text = inText(strings.TrimPrefix(f.Text, rules.BOM))
 		}
 	}
 	if c.options.Book != nil {

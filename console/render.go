@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"path"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -42,8 +41,8 @@ func parse() map[string]*template.Template {
 		"in":         func(v any, one *answeredView) givenIn { return givenIn{v, one} },
 		"table":      func(v any, rows []row) rowsIn { return rowsIn{v, rows} },
 		"size":       size,
-		"tableIn":    func(page *bookView, t *rules.Table) tableIn { return tableIn{page, t} },
-		"short_path": filepath.Base, "few": few, "beyond": beyond, "number": number,
+		"tableIn":    func(page any, t *rules.Table) tableIn { return tableIn{page, t} },
+		"short_path": filepath.Base, "inText": inText,
 		"sessionIn": func(base string, record bool, v any) sessionIn { return sessionIn{base, record, v} },
 		"runIn":     func(v *runningView, run string) runIn { return runIn{v, run} },
 	}
@@ -65,23 +64,8 @@ type rowsIn struct {
 
 // tableIn is a table of rules inside of a page.
 type tableIn struct {
-	Page  *bookView
+	Page  any
 	Table *rules.Table
-}
-
-// mostToolNames is how many names a page lists in one cell.
-const mostToolNames = 200
-
-func few(names []string) []string { return names[:min(len(names), mostToolNames)] }
-
-func beyond(names []string) int { return max(0, len(names)-mostToolNames) }
-
-// number writes the number of a line, nothing for 0.
-func number(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return strconv.Itoa(n)
 }
 
 // runIn is the name of a run inside of a page.

@@ -84,6 +84,7 @@ func (c *Console) inside() []route {
 		return route{method: "POST", path: path, roles: ruling, prepare: p}
 	}
 	token := func(x route) route { x.token = true; return x }
+	book := c.rulePages()
 	return []route{
 		get("/{$}", answering, c.showPending),
 		get("/ask/{id}", answering, c.showAsk),
@@ -103,15 +104,15 @@ func (c *Console) inside() []route {
 		wide("/rules/save", c.saveRules),
 		wide("/rules/propose", c.proposeRule),
 		wide("/rules/session", c.makeSession),
-		get("/rules/profile/{name}", ruling, c.ruled(c.showProfile)),
-		get("/rules/overlays", ruling, c.ruled(c.showOverlays)),
-		get("/rules/edit", ruling, c.ruled(c.showEdit)),
-		get("/rules/history", ruling, c.ruled(c.showChanges)),
-		get("/rules/history/{id}", ruling, c.ruled(c.showChange)),
-		post("/rules/explain", reads, ruling, c.ruled(c.explainCall)),
-		post("/rules/edit", reads, ruling, c.ruled(c.editRule)),
-		post("/rules/preview", reads, ruling, c.ruled(c.previewText)),
-		wide("/rules/undo", c.proposed(c.undoChange)),
+		get("/rules/profile/{name}", ruling, c.ofBook(book.ShowProfile)),
+		get("/rules/overlays", ruling, c.ofBook(book.ShowOverlays)),
+		get("/rules/edit", ruling, c.ofBook(book.ShowEdit)),
+		get("/rules/history", ruling, c.ofBook(book.ShowChanges)),
+		get("/rules/history/{id}", ruling, c.ofBook(book.ShowChange)),
+		post("/rules/explain", reads, ruling, c.ofBook(book.ShowAnswer)),
+		post("/rules/edit", reads, ruling, c.ofBook(book.ShowEdited)),
+		post("/rules/preview", reads, ruling, c.ofBook(book.ShowPreview)),
+		wide("/rules/undo", c.undoChange),
 		post("/logout", narrows, anybody, c.logout),
 
 		get("/api/session", anybody, c.apiSession),
@@ -124,16 +125,16 @@ func (c *Console) inside() []route {
 		token(post("/api/grants/revoke", narrows, answering, c.revoke)),
 		wide("/api/answer/propose", c.apiAnswerAndPropose),
 
-		get("/api/rules", ruling, c.ruled(c.apiRules)),
-		get("/api/rules/profiles/{name}", ruling, c.ruled(c.apiProfile)),
-		get("/api/rules/overlays", ruling, c.ruled(c.apiOverlays)),
-		get("/api/rules/history", ruling, c.ruled(c.apiChanges)),
-		get("/api/rules/history/{id}", ruling, c.ruled(c.apiChange)),
-		post("/api/rules/explain", reads, ruling, c.ruled(c.apiExplain)),
-		post("/api/rules/edit", reads, ruling, c.ruled(c.apiEdit)),
-		post("/api/rules/preview", reads, ruling, c.ruled(c.apiPreview)),
-		wide("/api/rules/save", c.proposed(c.apiSave)),
-		wide("/api/rules/undo", c.proposed(c.apiUndo)),
+		get("/api/rules", ruling, c.bookAPI(c.apiRules)),
+		get("/api/rules/profiles/{name}", ruling, c.bookAPI(book.AnswerProfile)),
+		get("/api/rules/overlays", ruling, c.bookAPI(book.AnswerOverlays)),
+		get("/api/rules/history", ruling, c.bookAPI(book.AnswerChanges)),
+		get("/api/rules/history/{id}", ruling, c.bookAPI(book.AnswerChange)),
+		post("/api/rules/explain", reads, ruling, c.bookAPI(book.AnswerQuestion)),
+		post("/api/rules/edit", reads, ruling, c.bookAPI(book.AnswerEdit)),
+		post("/api/rules/preview", reads, ruling, c.bookAPI(book.AnswerPreview)),
+		wide("/api/rules/save", c.apiSave),
+		wide("/api/rules/undo", c.apiUndo),
 	}
 }
 

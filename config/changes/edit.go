@@ -175,7 +175,8 @@ func (d *document) edits(e *Edit) (edits []edit, want [][]string, err error) {
 	case to == nil && e.List == "":
 		return nil, nil, errors.New("the edit names no list")
 	case to == nil:
-		return nil, nil, fmt.Errorf("this file has no profile and no overlay %q: a rule is added where its profile is", o.name)
+		return nil, nil, fmt.Errorf("this file has no profile and no overlay %q: a rule is added where its profile is",
+			o.name)
 	case from == nil && (rule == "" || e.Remove):
 		return nil, nil, errors.New("the edit has no rule")
 	case e.Remove:

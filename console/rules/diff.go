@@ -1,6 +1,9 @@
 package rules
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // A Line is a line of two texts.
 type Line struct {
@@ -8,6 +11,17 @@ type Line struct {
 	Text string `json:"text"`
 	Old  int    `json:"old,omitempty"` // its number there, from 1; 0 is not there
 	New  int    `json:"new,omitempty"`
+}
+
+// Numbers are the numbers of the line in both texts, in columns; one that is not there is blank.
+func (l Line) Numbers() string {
+	column := func(n int) string {
+		if n == 0 {
+			return "    "
+		}
+		return fmt.Sprintf("%4d", n)
+	}
+	return column(l.Old) + " " + column(l.New)
 }
 
 // mostCompared bounds the compared lines of each text: the comparison takes the product of both. Beyond it everything

@@ -192,6 +192,7 @@ func (b *Book) Look(ctx context.Context) error {
 
 // Watch looks at the files when changed says that the rules may have changed, until ctx ends.
 func (b *Book) Watch(ctx context.Context, changed <-chan struct{}, failed func(error)) {
+	var soon <-chan time.Time
 	for {
 		if err := b.Look(ctx); err != nil && ctx.Err() == nil {
 			failed(err)
@@ -200,6 +201,9 @@ func (b *Book) Watch(ctx context.Context, changed <-chan struct{}, failed func(e
 		case <-ctx.Done():
 			return
 		case <-changed:
+			soon = time.After(settles) // a look right after a change of the page leaves its file out
+		case <-soon:
+			soon = nil
 		}
 	}
 }

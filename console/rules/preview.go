@@ -99,7 +99,11 @@ func union(a, b []string) []string {
 }
 
 // A NewRule is a rule as the parts of a form.
-type NewRule struct{ Tool, When, Reason string }
+type NewRule struct {
+	Tool   string `json:"tool"`
+	When   string `json:"when"` // conditions as JSON; "" is none
+	Reason string `json:"reason"`
+}
 
 // JSON writes the rule on one line. The reader of the file checks it.
 func (r NewRule) JSON() (string, error) {
@@ -150,8 +154,7 @@ func (e Edit) Apply(text string) (string, error) {
 	return string(after), err
 }
 
-// RuleAt returns the text of the rule at line:column of a file, its list, and the name of the profile or the id of the
-// overlay that has it.
-func RuleAt(text, at string) (rule, list, owner string, err error) {
+// ruleAt is [changes.RuleAt].
+func ruleAt(text, at string) (rule, list, owner string, err error) {
 	return changes.RuleAt([]byte(text), at)
 }

@@ -58,6 +58,15 @@ type Row struct {
 // Never reports whether no call in the record was decided by the rule.
 func (r *Row) Never() bool { return r.Use == Use{} }
 
+// mostNames is how many tools of a rule a page lists.
+const mostNames = 200
+
+// Few are the names that a page lists, and Beyond is how many more there are.
+func (r *Row) Few() []string { return r.Tools[:min(len(r.Tools), mostNames)] }
+
+// Beyond pairs with Few.
+func (r *Row) Beyond() int { return max(0, len(r.Tools)-mostNames) }
+
 // Use counts recent calls.
 type Use struct {
 	Calls   int `json:"calls"`

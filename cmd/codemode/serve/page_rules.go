@@ -30,7 +30,7 @@ type rulesOf struct {
 // emptyOverlays is the content of a new file of overlays.
 const emptyOverlays = "{\"evaluation\": {\"overlays\": []}}\n"
 
-func (r *rulesOf) Files() (list []console.RuleFile, stale string) {
+func (r *rulesOf) Files() (list []rules.File, stale string) {
 	if err := r.e.Rules().Now().Stale; err != nil {
 		stale = err.Error()
 	}
@@ -50,7 +50,7 @@ func (r *rulesOf) Files() (list []console.RuleFile, stale string) {
 		if f.path == "" {
 			continue
 		}
-		file := console.RuleFile{Path: f.path, Standing: f.standing, Editable: f.editable}
+		file := rules.File{Path: f.path, Standing: f.standing, Editable: f.editable}
 		switch data, err := os.ReadFile(f.path); {
 		case err == nil:
 			file.Text, file.Digest = string(data), profiles.Digest(data)
@@ -62,7 +62,7 @@ func (r *rulesOf) Files() (list []console.RuleFile, stale string) {
 		list = append(list, file)
 	}
 	for _, v := range files.Environment {
-		list = append(list, console.RuleFile{
+		list = append(list, rules.File{
 			Path: v.File, Standing: "An environment variable, set where codemode is started",
 			Text: string(v.Data), Digest: profiles.Digest(v.Data),
 		})

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/codemode-project/codemode/console/rules"
+	"github.com/codemode-project/codemode/internal/testwait"
+)
+
+// S4.5, S4.7: with a real process, its record and its store. A call that was made is in the table of its profile, a
+// change of the rule is compared with it, saved with a code and in force; an edit with an editor is in the history.
+func TestConsoleRules(t *testing.T) {
+	h := newHouse(t, `{"allowlist": ["filesystem__*"]}`, "--console", "127.0.0.1:0")
+	client := h.connect()
+	p := atThePage(t, h.environment)
+	if got := <-runs(t, client, writesAFile); !strings.Contains(got, "done") && strings.Contains(got, "rror") {
+		t.Fatalf("the program: %s", got)
+	}
+	var table rules.Table
+	if !testwait.Holds(func() bool {
+		table = rules.Table{}
+		p.send("GET", "/api/rules/profiles/p", nil, &table)
+		return len(table.Sections) == 1 && table.Sections[0].Rows[0].Use == (rules.Use{Calls: 1})
+	}) {
+		t.Fatalf("the table: %+v", table)
+	}
+	row := table.Sections[0].Rows[0]
+	if row.List != "allowlist" || row.File != h.config || len(row.Tools) < 5 {
+		t.Errorf("the rule: %+v", row)
+	}
+	var answer struct {
+		Verdict string
+		Known   bool
+	}
+	question := rules.Question{Profile: "p", Tool: "filesystem__write_file"}
+	p.send("POST", "/api/rules/explain", question, &answer)
+	if answer.Verdict != "allow" || !answer.Known {
+		t.Errorf("before: %+v", answer)
+	}
+
+	type object = map[string]any
+	var files struct {
+		Files []struct{ Path, Digest, Text string }
+	}
+	p.send("GET", "/api/rules", nil, &files)
+	var edited struct {
+		Text, Digest string
+		Preview      rules.Preview
+	}
+	p.send("POST", "/api/rules/edit", object{"path": h.config, "digest": files.Files[0].Digest, "at": row.At,
+		"list": "asklist"}, &edited)
+	if x := edited.Preview; x.Compared != 1 || x.Changed != 1 || len(x.Shifts) != 1 || x.Shifts[0].Was != "allow" ||
+		x.Shifts[0].Is != "ask" || len(x.Shifts[0].Runs) != 1 {
+		t.Errorf("the preview: %+v", x)
+	}
+	save := object{"path": h.config, "digest": edited.Digest, "text": edited.Text, "why": "people shall decide"}
+	var saved struct{ OK bool }
+	p.send("POST", "/api/rules/save", save, &saved)
+	if saved.OK {
+		t.Error("saved without a code")
+	}
+	p.send("POST", "/api/rules/save", save, &saved, "X-Proof: "+p.code(h.environment, "because people shall decide"))
+	if text, err := os.ReadFile(h.config); err != nil || string(text) != edited.Text || !saved.OK {
+		t.Fatalf("saved %t: %s", saved.OK, text)
+	}
+	if !testwait.Holds(func() bool {
+		p.send("POST", "/api/rules/explain", question, &answer)
+		return answer.Verdict == "ask"
+	}) {
+		t.Errorf("after: %+v", answer)
+	}
+
+	var list struct{ Changes []rules.Change }
+	hows := func() (all []string) {
+		list.Changes = nil
+		p.send("GET", "/api/rules/history", nil, &list)
+		for _, c := range list.Changes {
+			all = append(all, c.How)
+		}
+		return all
+	}
+	if got := strings.Join(hows(), " "); got != "page first" || list.Changes[0].Why != "people shall decide" {
+		t.Errorf("the history: %s", got)
+	}
+	write(t, h.config, strings.Replace(edited.Text, "filesystem__*", "filesystem__w*", 1))
+	if !testwait.Holds(func() bool { return strings.Join(hows(), " ") == "file page first" }) {
+		t.Errorf("the history after an edit: %q", hows())
+	}
+	var problem struct {
+		OK    bool
+		Error string
+	}
+	p.send("POST", "/api/rules/undo", object{"change": list.Changes[1].ID}, &problem)
+	if problem.OK || !strings.Contains(problem.Error, "changed again") {
+		t.Errorf("undoing below an edit: %+v", problem)
+	}
+	undo := object{"change": list.Changes[0].ID, "why": "back"}
+	p.send("POST", "/api/rules/undo", undo, &problem)
+	p.send("POST", "/api/rules/undo", undo, &saved, "X-Proof: "+p.code(h.environment, "undo the change 3"))
+	if text, err := os.ReadFile(h.config); err != nil || string(text) != edited.Text {
+		t.Errorf("undone: %s", text)
+	}
+}

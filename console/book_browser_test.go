@@ -1,0 +1,119 @@
+package console
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// A person whose browser runs no script looks at the rules, asks what would happen to a call, changes a rule, sees
+// what that changes, saves it with a code and takes it back.
+func TestTheRulesInABrowserWithoutScript(t *testing.T) {
+	t.Parallel()
+	w, d := withBook(t)
+	b := newBrowser(t)
+	b.noScript()
+	b.do("log in", visit(w.origin+"/"), chromedp.WaitVisible(chromedp.CSS("#secret")),
+		chromedp.SendKeys(chromedp.CSS("#secret"), w.c.Link(anna)), chromedp.Click(chromedp.CSS("form.login button")),
+		chromedp.WaitVisible(chromedp.CSS(".who")))
+	b.do("the rules", chromedp.Click(chromedp.CSS(`nav a[href$="/rules"]`)), chromedp.WaitVisible(chromedp.CSS("#profiles")))
+	b.named()
+	b.fits("the list")
+	b.shot("rules-list")
+	b.do("the profile", chromedp.Click(chromedp.CSS(`a[href$="/rules/profile/work"]`)), chromedp.WaitVisible(chromedp.CSS("#what-if")))
+	b.named()
+	b.fits("the table")
+	b.until("the order of the rules", `[...document.querySelectorAll("tbody tr td:first-child")].map((x) => x.innerText).join() === "deny,ask,ask,allow,deny"`)
+	b.until("the tools of a rule open", `document.querySelector("details").open === false`)
+	b.do("open them", chromedp.Click(chromedp.CSS("td details summary")))
+	b.until("the names are there", `document.querySelector("td details").open && document.querySelector("td .names").innerText.includes("fs.delete_all")`)
+	b.shot("rules-profile")
+
+	b.do("a question", chromedp.SendKeys(chromedp.CSS(`#what-if ~ form [name=tool]`), "fs__write"),
+		chromedp.SendKeys(chromedp.CSS(`[name=args]`), `{"path": "a"}`), chromedp.Click(chromedp.CSS("#what-if ~ form button")),
+		chromedp.WaitVisible(chromedp.CSS("#answer")))
+	b.until("the rule that decides is marked", `document.querySelectorAll("tr.decides").length === 1 && document.querySelector("tr.decides").innerText.includes("fs__write")`)
+	b.until("the question stays in the form", `document.querySelector("[name=args]").value === '{"path": "a"}'`)
+	b.named()
+	b.shot("rules-answer")
+
+	for _, narrow := range []bool{true, false} {
+		b.dark(narrow)
+		if b.size(1100, 900); narrow {
+			b.size(390, 844)
+		}
+		b.fits("the answer")
+		b.shot(fmt.Sprintf("rules-answer-narrow-%t", narrow))
+	}
+
+	b.do("change the rule", chromedp.Click(chromedp.CSS("tr.decides a")), chromedp.WaitVisible(chromedp.CSS("[name=rule]")))
+	b.named()
+	b.until("it is as it is written", `document.querySelector("[name=rule]").value === '{ "id": "write", "tool": "fs__write" }'`)
+	b.do("to another list", chromedp.SetValue(chromedp.CSS("[name=list]"), "denylist"),
+		chromedp.SendKeys(chromedp.CSS("[name=why]"), "nobody writes"), chromedp.Click(chromedp.CSS("form.rule-form button")),
+		chromedp.WaitVisible(chromedp.CSS(".diff")))
+	b.until("the lines that change", `document.querySelectorAll(".diff .plus").length === 1 && document.querySelectorAll(".diff .minus").length === 2`)
+	b.named()
+	b.fits("the preview")
+	b.shot("rules-preview")
+	b.do("save", chromedp.Click(chromedp.CSS("button.yes")), chromedp.WaitVisible(chromedp.CSS("#proof")))
+	if d.now() != bookText {
+		t.Fatal("it is saved without a code")
+	}
+	b.shot("rules-confirm")
+	b.do("the code", chromedp.SendKeys(chromedp.CSS("#proof"), w.code()), chromedp.Click(chromedp.CSS(".proof button.yes")),
+		chromedp.WaitVisible(chromedp.CSS("#profiles")))
+	if want := strings.NewReplacer("          { \"id\": \"write\", \"tool\": \"fs__write\" },\n", "", `["fs__delete_*"]`,
+		`["fs__delete_*", { "id": "write", "tool": "fs__write" }]`).Replace(bookText); d.now() != want {
+		t.Fatalf("the file is\n%s", d.now())
+	}
+
+	b.do("the history", chromedp.Click(chromedp.CSS(`.part-nav a[href$="/history"]`)), chromedp.WaitVisible(chromedp.CSS("table")))
+	b.until("who and why", `document.querySelector("tbody tr").innerText.includes("local:anna") && document.querySelector("tbody tr").innerText.includes("nobody writes")`)
+	b.named()
+	b.shot("rules-history")
+	b.do("the change", chromedp.Click(chromedp.CSS("tbody a")), chromedp.WaitVisible(chromedp.CSS("button.no")))
+	b.named()
+	b.shot("rules-change")
+	b.do("undo it", chromedp.Click(chromedp.CSS("button.no")), chromedp.WaitVisible(chromedp.CSS("#proof")))
+	b.do("the code", chromedp.SendKeys(chromedp.CSS("#proof"), w.code()), chromedp.Click(chromedp.CSS(".proof button.yes")),
+		chromedp.WaitVisible(chromedp.CSS("#profiles")))
+	if d.now() != bookText {
+		t.Errorf("undone, the file is\n%s", d.now())
+	}
+}
+
+// With keys alone, and the script of the page on: a rule is added up to its preview, and the text of a file too.
+func TestTheRulesWithKeysAlone(t *testing.T) {
+	t.Parallel()
+	w, d := withBook(t)
+	b := newBrowser(t)
+	b.do("log in", visit(w.c.Link(anna)), chromedp.WaitVisible(chromedp.CSS(".who")))
+	b.do("the overlays", visit(w.origin+"/rules/overlays"), chromedp.WaitVisible(chromedp.CSS(".facts")))
+	b.named()
+	b.size(390, 844)
+	b.fits("an overlay")
+	b.accessible("an overlay")
+	b.shot("rules-overlays-narrow")
+	b.size(1100, 900)
+	b.do("the profile", visit(w.origin+"/rules/profile/work"), chromedp.WaitVisible(chromedp.CSS("#add")))
+	b.accessible("a profile")
+	b.do("the form", chromedp.Focus(chromedp.CSS("#add ~ form [name=list]")))
+	b.keys("type the rule", kb.Tab+"time__*"+kb.Tab+kb.Tab+"the clock is free"+kb.Tab+"asked for"+kb.Enter)
+	b.do("its preview", chromedp.WaitVisible(chromedp.CSS(".diff")))
+	b.until("the rule and the reason", `document.querySelector(".diff").innerText.includes('{"tool":"time__*","reason":"the clock is free"}') && document.querySelector("[name=why]").value === "asked for"`)
+	b.named()
+	b.accessible("a preview")
+	if d.now() != bookText {
+		t.Error("a preview changed the file")
+	}
+	b.do("the text", visit(w.origin+"/rules"), chromedp.WaitVisible(chromedp.CSS("textarea[data-editor]")))
+	b.do("other text", chromedp.SetValue(chromedp.CSS("#text-0"), strings.Replace(bookText, `"fs__read"`, `"fs__*"`, 1)),
+		chromedp.Click(chromedp.CSS(`button[formaction$="/rules/preview"]`)), chromedp.WaitVisible(chromedp.CSS(".diff")))
+	b.until("one line changes", `document.querySelectorAll(".diff .plus").length === 1`)
+	b.do("the history", visit(w.origin+"/rules/history"), chromedp.WaitVisible(chromedp.CSS("table")))
+	b.accessible("the history")
+}
