@@ -184,6 +184,9 @@ func pageHint(channels []approvals.Channel) string {
 // answer returns the answer to a call for the Gate. It counts only if this process can claim the run.
 func (a *Prompter) answer(ctx context.Context, r *prompt.Request, got approvals.Result) (call.Answer, hostfns.Use) {
 	if a.Claim != nil { // else it is a question without a run
+		if ctx.Err() != nil { // many runs may end at once, and what they would claim they remove
+			return call.Answer{How: call.ByNobody, Code: call.CodeCanceled, Detail: hostfns.RunEnded}, nil
+		}
 		if err := a.Claim(ctx, []int{r.Call}); err != nil {
 			a.people.Log.Warn("claiming the run failed, so a person's answer does not count", "run", r.Run, "call", r.Call,
 				"error", err)

@@ -69,6 +69,28 @@ func (x *execution) persist(image []byte) {
 	if !x.e.record.Keeps() {
 		return
 	}
+	// However many runs park at once, the limit of time is for this one alone. An answer ends the wait.
+	waiting, stop := context.WithCancel(x.calls)
+	defer stop()
+	x.mu.Lock()
+	x.unpark = stop
+	if len(x.waits) == 0 {
+		stop() // it came already
+	}
+	x.mu.Unlock()
+	leave, err := x.e.parked.turn(waiting, x.request.Owner())
+	x.mu.Lock()
+	x.unpark = nil
+	x.mu.Unlock()
+	if err != nil {
+		return
+	}
+	defer leave()
+	x.persistNow(image)
+}
+
+// persistNow is persist once it is the run's turn.
+func (x *execution) persistNow(image []byte) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.calls), storeWait)
 	defer cancel()
 	// The end of the program does not cancel the write at once: its outcome must be known.
@@ -81,14 +103,11 @@ func (x *execution) persist(image []byte) {
 	if err == nil {
 		db, err = x.e.record.DB(ctx)
 	}
-	defer x.e.parked.lock(x.request.Owner())()
 	if err == nil {
 		err = x.makeRoom(ctx, db, row)
 	}
 	if err == nil {
-		x.e.parked.large.Lock()
 		err = db.Park(ctx, row)
-		x.e.parked.large.Unlock()
 	}
 	if err != nil {
 		if x.calls.Err() == nil {

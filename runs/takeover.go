@@ -24,6 +24,10 @@ import (
 // takeOverInterval is how often expired leases are scanned. Answers and process exits are notified immediately.
 const takeOverInterval = 30 * time.Second
 
+// restAfterScan is how many times as long as a scan it rests. Every run that parks is a change, so a thousand of them
+// would make it scan without end.
+const restAfterScan = 4
+
 // TakeOver resumes the runs of processes that have died, until ctx ends.
 func (e *Executor) TakeOver(ctx context.Context) {
 	for ctx.Err() == nil {
@@ -42,6 +46,7 @@ func (e *Executor) takeOverFrom(ctx context.Context, db *store.DB) {
 	changed, stop := db.Watch(store.Approvals, store.Parked)
 	defer stop()
 	for {
+		began := time.Now()
 		rows, orphans, err := db.ParkedRuns(ctx)
 		for _, row := range rows {
 			if e.draining() || !e.mayResume(row, db.Fleet()) {
@@ -63,6 +68,11 @@ func (e *Executor) takeOverFrom(ctx context.Context, db *store.DB) {
 		}
 		if err != nil && ctx.Err() == nil {
 			e.log.Warn("scanning for orphaned runs failed", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(min(restAfterScan*time.Since(began), time.Second)):
 		}
 		select {
 		case <-ctx.Done():

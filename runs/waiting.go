@@ -2,6 +2,7 @@ package runs
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"sync"
 
@@ -25,11 +26,14 @@ var errWaitedLongest = errors.New("too_many_waiting: this principal's share of r
 type waitingRuns struct {
 	count, bytes *fair.Budget
 
-	mu    sync.Mutex
-	all   []*waitingRun // oldest first
-	large sync.Mutex    // held while an image is copied into the database
-	turns sync.Map      // *sync.Mutex by owner: one run at a time makes room for itself in the database
+	mu      sync.Mutex
+	all     []*waitingRun // oldest first
+	turns   sync.Map      // chan struct{} by owner: one run at a time makes room for itself in the database
+	storing chan struct{} // holds one for each image that is being copied into the database
 }
+
+// storedAtOnce is how many images are copied into the database at once, each with several times its size in memory.
+const storedAtOnce = 2
 
 type waitingRun struct {
 	x     *execution
@@ -41,6 +45,8 @@ func newWaitingRuns(c config.Capacity) *waitingRuns {
 	return &waitingRuns{
 		count: fair.New("waiting runs", int64(cmp.Or(c.WaitingRuns, maxWaiting)), 0),
 		bytes: fair.New("memory for waiting runs", cmp.Or(c.WaitingMemory, maxWaitingBytes), 0),
+
+		storing: make(chan struct{}, storedAtOnce),
 	}
 }
 
@@ -68,11 +74,22 @@ func (w *waitingRuns) add(x *execution, bytes int64) bool {
 	}
 }
 
-// lock makes other runs of an owner wait before they make room in the database.
-func (w *waitingRuns) lock(owner string) (unlock func()) {
-	t, _ := w.turns.LoadOrStore(owner, &sync.Mutex{})
-	t.(*sync.Mutex).Lock()
-	return t.(*sync.Mutex).Unlock
+// turn waits until a run of an owner may be stored. Runs of the same owner make room for themselves one after the
+// other.
+func (w *waitingRuns) turn(ctx context.Context, owner string) (leave func(), err error) {
+	own, _ := w.turns.LoadOrStore(owner, make(chan struct{}, 1))
+	places := []chan struct{}{own.(chan struct{}), w.storing}
+	for i, place := range places {
+		select {
+		case place <- struct{}{}:
+		case <-ctx.Done():
+			if i > 0 {
+				<-places[0]
+			}
+			return nil, context.Cause(ctx)
+		}
+	}
+	return func() { <-places[1]; <-places[0] }, nil
 }
 
 // remove forgets a run, if it was added.

@@ -60,6 +60,7 @@ type DB struct {
 	closed bool
 
 	writing chan struct{} // holds one while a goroutine of this process writes to the file; see write
+	line    *line         // for the turn to write to the file, or for a connection to PostgreSQL
 
 	used   atomic.Bool // since the last health check of the file
 	heldMu sync.Mutex
@@ -88,9 +89,10 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		return nil, err
 	}
 	if o.URL != "" {
+		d.line = newLine(poolConns - 1) // one appends
 		err = d.openPostgres(ctx)
 	} else {
-		d.file = &file{path: o.Path}
+		d.file, d.line = &file{path: o.Path}, newLine(1)
 		err = d.openFile(ctx)
 		d.claims.path = d.file.path
 	}
@@ -214,11 +216,24 @@ func (d *DB) write(ctx context.Context) (done func(), err error) {
 	}
 }
 
-// turn is write for callers that do not wait longer than [answerWait].
+// turn is write for callers that do not wait longer than [answerWait] while nobody gets on. They wait in line, so that
+// the writer of a [Chain], which does not, comes next or after one of them: calls wait for it.
 func (d *DB) turn(ctx context.Context) (done func(), err error) {
+	if d.file == nil {
+		return func() {}, nil
+	}
+	leave, err := d.line.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, answerWait, errStalled)
 	defer cancel()
-	return d.write(ctx)
+	written, err := d.write(ctx)
+	if err != nil {
+		leave()
+		return nil, err
+	}
+	return func() { written(); leave() }, nil
 }
 
 // exec runs one statement and returns how many rows it changed.

@@ -42,13 +42,40 @@ type use struct {
 	leave  func() bool // detaches it from the common end
 	timer  *time.Timer // nil without a limit
 	begun  time.Time   // the current step
+	freed  func()      // lets the next caller have the connection
 }
 
 // limited begins a use of the database with steps no longer than limit; [use.end] ends it. There is no limit for a
 // file, because this process itself does the work, and [DB.turn] bounds the wait for a turn. Nor is there one for a
-// read-only command: it reads a whole record, and a person can stop it.
+// read-only command: it reads a whole record, and a person can stop it. The wait for a connection does not count.
 func (d *DB) limited(ctx context.Context, limit time.Duration) (*use, error) {
 	s := &d.stall
+	if _, err := s.begin(); err != nil {
+		return nil, err
+	}
+	freed := func() {}
+	if d.file == nil {
+		var err error
+		if freed, err = d.line.enter(ctx); err != nil {
+			return nil, explain(err)
+		}
+	}
+	uses, err := s.begin()
+	if err != nil { // a stall began in the meantime
+		freed()
+		return nil, err
+	}
+	u := &use{db: d, limit: limit, begun: time.Now(), freed: freed}
+	u.Context, u.cancel = context.WithCancelCause(ctx)
+	u.leave = context.AfterFunc(uses, func() { u.cancel(context.Cause(uses)) })
+	if d.file == nil && !d.options.ReadOnly {
+		u.timer = time.AfterFunc(limit, func() { u.cancel(errStalled) })
+	}
+	return u, nil
+}
+
+// begin returns the context of the uses of this moment, or why there may be none.
+func (s *stall) begin() (context.Context, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -59,14 +86,7 @@ func (d *DB) limited(ctx context.Context, limit time.Duration) (*use, error) {
 	case s.uses == nil:
 		s.uses, s.cut = context.WithCancelCause(context.Background())
 	}
-	uses := s.uses
-	u := &use{db: d, limit: limit, begun: time.Now()}
-	u.Context, u.cancel = context.WithCancelCause(ctx)
-	u.leave = context.AfterFunc(uses, func() { u.cancel(context.Cause(uses)) })
-	if d.file == nil && !d.options.ReadOnly {
-		u.timer = time.AfterFunc(limit, func() { u.cancel(errStalled) })
-	}
-	return u, nil
+	return s.uses, nil
 }
 
 // step runs an operation that waits for the database, with its own limit.
@@ -82,6 +102,7 @@ func (u *use) step(do func() bool) bool {
 
 // end ends the use, and returns the error to report for it.
 func (u *use) end(err error) error {
+	u.freed()
 	cause := context.Cause(u)
 	if u.timer != nil {
 		u.timer.Stop()

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -696,3 +697,36 @@ func keyed(t *testing.T, open opener, silence func(*store.DB)) {
 
 // maxOutcomeBytes is the limit of the store.
 const maxOutcomeBytes = 64 << 20
+
+// F33, L07: of two replicas one has a clock that is an hour ahead, or was set forward and back. It takes no run from a
+// living process, and neither has a budget twice.
+func clocksApart(t *testing.T, open opener) {
+	slow := open(nil)
+	fast := open(func() time.Time { return time.Now().Add(time.Hour) })
+	// To the other one it is over.
+	park(t, slow, time.Now().Add(30*time.Minute), func(p *store.ParkedRun) { p.Holder = "slow/1" })
+	for name, take := range map[string]func(ctx context.Context, run, by string) (*store.ParkedRun, error){
+		"resumes it": fast.Unpark, "ends it": fast.Reap,
+	} {
+		if _, err := take(t.Context(), "r_1", "fast/1"); !errors.Is(err, store.ErrTaken) {
+			t.Errorf("the process whose clock is ahead %s: %v", name, err)
+		}
+	}
+	window := func(at time.Time) store.Window {
+		began := at.UTC().Truncate(time.Hour)
+		return store.Window{Name: "mine", Began: began, Ends: began.Add(time.Hour), Most: 10}
+	}
+	counted := 0
+	for range 20 {
+		for d, at := range map[*store.DB]time.Time{slow: time.Now(), fast: time.Now().Add(time.Hour)} {
+			if full, err := d.Charge(t.Context(), []int64{1}, []store.Window{window(at)}); err != nil {
+				t.Fatal(err)
+			} else if full < 0 {
+				counted++
+			}
+		}
+	}
+	if counted > 11 { // one was perhaps counted in the hour before the other one
+		t.Errorf("a budget of 10 calls let %d through", counted)
+	}
+}
