@@ -16,6 +16,7 @@ import (
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/console/links"
 	"github.com/codemode-project/codemode/console/rules"
+	"github.com/codemode-project/codemode/console/servers"
 	"github.com/codemode-project/codemode/console/signin"
 	"github.com/codemode-project/codemode/store"
 )
@@ -74,6 +75,9 @@ type Options struct {
 	// Sessions are those in which programs go on where others ended. People see and change those of the principals whose
 	// entries they see.
 	Sessions Sessions
+
+	// Servers are shown to people who see the entries of all principals, or change the rules.
+	Servers servers.Source
 
 	// Note records what people do here: logins, revoked grants, changed rules. An action that it cannot record does not
 	// happen.

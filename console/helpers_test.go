@@ -264,6 +264,18 @@ func (w *world) code() string {
 	return all[0].Code
 }
 
+// codeFor is the code of the change that waits and names something.
+func (w *world) codeFor(what string) string {
+	w.t.Helper()
+	for _, x := range w.c.Confirm(anna) {
+		if strings.Contains(x.What, what) {
+			return x.Code
+		}
+	}
+	w.t.Fatalf("no change that names %s waits", what)
+	return ""
+}
+
 // answer sends an answer as a front end does.
 func (v *visitor) answer(a Answered) (Result, int) {
 	v.w.t.Helper()

@@ -65,7 +65,7 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 	if err := json.Unmarshal(text, &o); err != nil {
 		t.Fatal(err)
 	}
-	w := withTokens(t)
+	w := withTokens(t, func(o *Options) { o.Servers = someServers() })
 	var want []string
 	for _, x := range w.c.inside() {
 		if strings.HasPrefix(x.path, "/api/") {
@@ -156,6 +156,13 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 	}
 	ruled, d := withBook(t)
 	ruled.checkRulesAPI(t, &o, ruled.login(anna), d)
+	read(in+"servers", "/api/servers")
+	post(in+"servers/reconnect", "/api/servers/reconnect", `{"server": "nobody"}`)
+	post(in+"servers/reconnect", "/api/servers/reconnect", `{"server": "files"}`)
+	accept := `{"tool": "files__read", "digest": "sha256:new", "why": "it is fine"}`
+	post(in+"servers/accept", "/api/servers/accept", `{"tool": "files__read"}`)
+	post(in+"servers/accept", "/api/servers/accept", accept)
+	post(in+"servers/accept", "/api/servers/accept", accept, "X-Proof: "+w.codeFor("files__read"))
 	// A program that answers by token.
 	byToken := func(path, method, under, body string) {
 		t.Helper()

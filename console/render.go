@@ -15,7 +15,9 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/console/records"
 	"github.com/codemode-project/codemode/console/rules"
+	"github.com/codemode-project/codemode/console/servers"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
@@ -30,7 +32,7 @@ var templates = sync.OnceValue(parse)
 
 func parse() map[string]*template.Template {
 	functions := template.FuncMap{
-		"age": age, "clock": clock, "until": until, "zone": zone, "decider": decider,
+		"age": age, "clock": clock, "until": until, "zone": zone, "decider": records.Decider,
 		"iso":  func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"word": word, "lines": lines, "short": short,
 		"json":       func(raw json.RawMessage) []span { return lines(editable(raw)) },
@@ -39,16 +41,17 @@ func parse() map[string]*template.Template {
 		"row":        func(v any, a *asked, atOnce bool) askIn { return askIn{Page: v, Ask: a, AtOnce: atOnce} },
 		"whole":      func(v any, a *asked) askIn { return askIn{Page: v, Ask: a, Whole: true} },
 		"in":         func(v any, one *answeredView) givenIn { return givenIn{v, one} },
-		"table":      func(v any, rows []row) rowsIn { return rowsIn{v, rows} },
+		"table":      func(v any, rows []records.Row) rowsIn { return rowsIn{v, rows} },
 		"size":       size,
 		"tableIn":    func(page any, t *rules.Table) tableIn { return tableIn{page, t} },
 		"short_path": filepath.Base, "inText": inText,
 		"sessionIn": func(base string, record bool, v any) sessionIn { return sessionIn{base, record, v} },
+		"brief":     brieflyOf,
 		"runIn":     func(v *runningView, run string) runIn { return runIn{v, run} },
 	}
 	all := map[string]*template.Template{}
 	for _, name := range []string{"login", "pending", "ask", "gone", "history", "run", "running", "sessions", "session",
-		"session_change", "grants", "rules", "profile", "overlays", "rule_edit",
+		"session_change", "servers", "grants", "rules", "profile", "overlays", "rule_edit",
 		"rules_preview", "rules_history", "rules_change", "confirm", "problem", "signed_in"} {
 		all[name] = template.Must(template.New("frame.html").Funcs(functions).ParseFS(sources, "templates/frame.html",
 			"templates/parts.html", "templates/rule_parts.html", "templates/"+name+".html"))
@@ -59,7 +62,7 @@ func parse() map[string]*template.Template {
 // rowsIn are entries inside of a page.
 type rowsIn struct {
 	Page any
-	Rows []row
+	Rows []records.Row
 }
 
 // tableIn is a table of rules inside of a page.
@@ -72,6 +75,15 @@ type tableIn struct {
 type runIn struct {
 	Page *runningView
 	Run  string
+}
+
+// brieflyOf is the beginning of a change, for a list.
+func brieflyOf(diff []string) (of struct {
+	Lines []string
+	Whole bool
+}) {
+	of.Lines, of.Whole = servers.Brief(diff)
+	return of
 }
 
 // sessionIn is the program of a session inside of a page; Row has a sessionRow.
@@ -110,6 +122,7 @@ type frame struct {
 	Record   bool
 	Running  bool
 	Sessions bool
+	Servers  bool
 	Grants   bool
 }
 
@@ -125,7 +138,7 @@ func (c *Console) frame(r *http.Request, s *session, here, title string) frame {
 		Waiting: len(c.pending(s)),
 		Answers: c.opens(s, "/{$}"), Admin: c.changesRules(s), Record: c.options.Record != nil && c.opens(s, "/history"),
 		Grants: c.options.Grants != nil && c.opens(s, "/grants"), Running: c.options.Runs != nil && c.opens(s, "/running"),
-		Sessions: c.options.Sessions != nil && c.opens(s, "/sessions"),
+		Sessions: c.options.Sessions != nil && c.opens(s, "/sessions"), Servers: c.seesServers(s) && c.opens(s, "/servers"),
 	}
 }
 

@@ -92,6 +92,7 @@ func (c *Console) inside() []route {
 		get("/sessions", reading, c.showSessions),
 		get("/sessions/{id}", reading, c.showSession),
 		get("/sessions/{id}/{action}", ruling, c.askSession),
+		get("/servers", reading, c.showServers),
 		get("/history", reading, c.showHistory),
 		get("/run/{run}", reading, c.showRun),
 		get("/grants", either, c.showGrants),
@@ -113,6 +114,8 @@ func (c *Console) inside() []route {
 		post("/rules/edit", reads, ruling, c.ofBook(book.ShowEdited)),
 		post("/rules/preview", reads, ruling, c.ofBook(book.ShowPreview)),
 		wide("/rules/undo", c.undoChange),
+		post("/servers/reconnect", narrows, ruling, c.reconnect),
+		wide("/servers/accept", c.acceptTool),
 		post("/logout", narrows, anybody, c.logout),
 
 		get("/api/session", anybody, c.apiSession),
@@ -123,6 +126,9 @@ func (c *Console) inside() []route {
 		token(get("/api/grants", either, c.apiGrants)),
 		token(post("/api/answer", answers, answering, c.apiAnswer)),
 		token(post("/api/grants/revoke", narrows, answering, c.revoke)),
+		get("/api/servers", reading, c.apiServers),
+		post("/api/servers/reconnect", narrows, ruling, c.reconnect),
+		wide("/api/servers/accept", c.acceptTool),
 		wide("/api/answer/propose", c.apiAnswerAndPropose),
 
 		get("/api/rules", ruling, c.bookAPI(c.apiRules)),
