@@ -125,6 +125,9 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 	}
 	read(in+"pending/{id}", "/api/pending/q_none")
 	read(in+"entries", "/api/entries?limit=5")
+	read(in+"entries", "/api/entries?record=access&since=1h&limit=1")
+	read(in+"entries", "/api/entries?record=everything")
+	read(in+"entries/events", "/api/entries/events?since=tomorrow")
 	post(in+"answer", "/api/answer", `{"id": "q_none", "digest": "x", "decision": "deny"}`)
 	post(in+"answer", "/api/answer", `{"ids": 1}`)
 	answer := func(fields string) {

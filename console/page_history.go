@@ -1,13 +1,8 @@
 package console
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"net/http"
-	"slices"
-	"strconv"
-	"time"
 
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/console/records"
@@ -18,32 +13,16 @@ import (
 const aPage = 60
 
 // entries lists the entries of q that a person may see, up to the limit of q.
-func (c *Console) entries(ctx context.Context, s *session, q store.Query) ([]*audit.Entry, error) {
+func (c *Console) entries(ctx context.Context, s *session, q store.Query) (all []*audit.Entry, err error) {
 	if c.options.Record == nil {
-		return nil, refuse(http.StatusNotFound, "no record is kept here")
+		return nil, errNoRecord
 	}
-	var all []*audit.Entry
-	for _, principal := range c.sees(s.person) {
-		q.Principal = principal
-		err := c.options.Record.Entries(ctx, q, func(e *audit.Entry) error {
-			all = append(all, e)
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	slices.SortStableFunc(all, func(a, b *audit.Entry) int {
-		order := cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Chain, b.Chain), cmp.Compare(a.Seq, b.Seq))
-		if q.Newest {
-			return -order
-		}
-		return order
+	records.Only(&q, c.sees(s.person))
+	err = c.options.Record.Entries(ctx, q, func(e *audit.Entry) error {
+		all = append(all, e)
+		return nil
 	})
-	if q.Limit > 0 && len(all) > q.Limit {
-		all = all[:q.Limit]
-	}
-	return all, nil
+	return all, err
 }
 
 type historyView struct {
@@ -63,25 +42,20 @@ var kindsOf = map[string][]string{
 func (c *Console) showHistory(w http.ResponseWriter, r *http.Request, s *session) error {
 	v := &historyView{frame: c.frame(r, s, "history", "History"), Tool: word(r.FormValue("tool")),
 		Kind: r.FormValue("kind")}
-	q := store.Query{Newest: true, Limit: aPage, Tool: v.Tool, Kinds: []string{audit.Call, audit.Approval, audit.Grant}}
+	q := store.Query{Tool: v.Tool, Kinds: []string{audit.Call, audit.Approval, audit.Grant}}
 	if kinds, ok := kindsOf[v.Kind]; ok {
 		q.Kinds = kinds
 	} else {
 		v.Kind = ""
 	}
-	if before, err := time.Parse(time.RFC3339Nano, r.FormValue("before")); err == nil {
-		q.Until = before
-	}
-	all, err := c.entries(r.Context(), s, q)
+	page, err := c.page(r, s, q, aPage)
 	if err != nil {
 		return err
 	}
-	for _, e := range all {
+	for _, e := range page.Entries {
 		v.Rows = append(v.Rows, records.RowOf(e))
 	}
-	if len(all) == aPage {
-		v.Older = all[len(all)-1].Time.Format(time.RFC3339Nano)
-	}
+	v.Older = page.Next.String()
 	return c.render(w, "history", v)
 }
 
@@ -103,24 +77,4 @@ func (c *Console) showRun(w http.ResponseWriter, r *http.Request, s *session) er
 	}
 	v := &runView{c.frame(r, s, "history", "Run "+word(id)), id, records.RunOf(all)}
 	return c.render(w, "run", v)
-}
-
-// mostEntries is how many entries GET /api/entries gives at most.
-const mostEntries = 1000
-
-func (c *Console) apiEntries(w http.ResponseWriter, r *http.Request, s *session) error {
-	limit := aPage
-	if n, err := strconv.Atoi(r.FormValue("limit")); err == nil && n > 0 {
-		limit = min(n, mostEntries)
-	}
-	all, err := c.entries(r.Context(), s, store.Query{Run: r.FormValue("run"), Tool: r.FormValue("tool"), Newest: true,
-		Limit: limit})
-	if err != nil {
-		return err
-	}
-	list := []json.RawMessage{}
-	for _, e := range all {
-		list = append(list, e.Line())
-	}
-	return writeJSON(w, http.StatusOK, map[string]any{"entries": list})
 }

@@ -89,7 +89,7 @@ func (c *Console) reconnect(w http.ResponseWriter, r *http.Request, s *session) 
 		return refuse(http.StatusNotFound, "there is no such server")
 	}
 	if err := c.note(r.Context(), audit.Entry{Kind: audit.Policy, State: "reconnected", Principal: s.person,
-		Client: "console", Server: said.Server, Detail: "a new connection to the server was wanted on the page"}); err != nil {
+		Client: "console", Server: said.Server, Detail: "a new connection to the server " + said.Server + " was wanted on the page"}); err != nil {
 		return refuse(http.StatusServiceUnavailable, err.Error())
 	}
 	if err := c.options.Servers.Reconnect(said.Server); err != nil {

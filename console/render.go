@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"embed"
 	"encoding/json"
-	"fmt"
 	"html/template"
 	"io"
 	"net/http"
 	"path"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -18,6 +16,7 @@ import (
 	"github.com/codemode-project/codemode/console/records"
 	"github.com/codemode-project/codemode/console/rules"
 	"github.com/codemode-project/codemode/console/servers"
+	"github.com/codemode-project/codemode/console/text"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
@@ -32,9 +31,9 @@ var templates = sync.OnceValue(parse)
 
 func parse() map[string]*template.Template {
 	functions := template.FuncMap{
-		"age": age, "clock": clock, "until": until, "zone": zone, "decider": records.Decider,
+		"age": text.Age, "clock": text.Clock, "until": text.Until, "zone": text.Zone, "decider": records.Decider,
 		"iso":  func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"word": word, "lines": lines, "short": short,
+		"word": word, "lines": lines, "short": text.Short,
 		"json":       func(raw json.RawMessage) []span { return lines(editable(raw)) },
 		"heading":    func(name string) string { return prompt.Heading(&prompt.Request{Name: name}) },
 		"one":        func(v any, a *asked) askIn { return askIn{Page: v, Ask: a} },
@@ -42,16 +41,17 @@ func parse() map[string]*template.Template {
 		"whole":      func(v any, a *asked) askIn { return askIn{Page: v, Ask: a, Whole: true} },
 		"in":         func(v any, one *answeredView) givenIn { return givenIn{v, one} },
 		"table":      func(v any, rows []records.Row) rowsIn { return rowsIn{v, rows} },
-		"size":       size,
+		"size":       text.Size,
 		"tableIn":    func(page any, t *rules.Table) tableIn { return tableIn{page, t} },
 		"short_path": filepath.Base, "inText": inText,
 		"sessionIn": func(base string, record bool, v any) sessionIn { return sessionIn{base, record, v} },
+		"since":     func() []records.Ago { return records.Since },
 		"brief":     brieflyOf,
 		"runIn":     func(v *runningView, run string) runIn { return runIn{v, run} },
 	}
 	all := map[string]*template.Template{}
 	for _, name := range []string{"login", "pending", "ask", "gone", "history", "run", "running", "sessions", "session",
-		"session_change", "servers", "grants", "rules", "profile", "overlays", "rule_edit",
+		"session_change", "servers", "records", "grants", "rules", "profile", "overlays", "rule_edit",
 		"rules_preview", "rules_history", "rules_change", "confirm", "problem", "signed_in"} {
 		all[name] = template.Must(template.New("frame.html").Funcs(functions).ParseFS(sources, "templates/frame.html",
 			"templates/parts.html", "templates/rule_parts.html", "templates/"+name+".html"))
@@ -224,47 +224,4 @@ func static(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", kinds[path.Ext(name)])
 	w.Header().Set("Cache-Control", "private, max-age=60")
 	_, _ = w.Write(data)
-}
-
-// age is the time since t, as one number with its unit.
-func age(t time.Time) string {
-	switch d := time.Since(t).Round(time.Second); {
-	case d < 0:
-		return "0 s"
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%d min", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h", int(d.Hours()))
-	}
-	return t.Local().Format(time.DateOnly)
-}
-
-// until is a time of day, with the date if that is not today.
-func until(t time.Time) string {
-	t, now := t.Local(), time.Now()
-	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
-		return t.Format("15:04")
-	}
-	return t.Format("2006-01-02 15:04")
-}
-
-// zone is the time zone of the times on a page.
-func zone() string {
-	name, _ := time.Now().Zone()
-	return name
-}
-
-func clock(t time.Time) string {
-	if time.Since(t) > 20*time.Hour {
-		return t.Local().Format("2006-01-02 15:04:05")
-	}
-	return t.Local().Format("15:04:05")
-}
-
-// short is the beginning of a digest, with the name of its algorithm.
-func short(digest string) string {
-	hex := digest[strings.IndexByte(digest, ':')+1:]
-	return word(digest[:len(digest)-len(hex)+min(len(hex), 12)])
 }

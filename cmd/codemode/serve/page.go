@@ -333,3 +333,11 @@ func (r recordOf) Entries(ctx context.Context, q store.Query, f func(*audit.Entr
 	}
 	return audit.Entries(ctx, db, q, f)
 }
+
+func (r recordOf) Ends(ctx context.Context) ([]store.End, error) {
+	db, err := r.e.Record().DB(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return db.Ends(ctx)
+}
