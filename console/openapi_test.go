@@ -119,6 +119,7 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 		}
 	}
 	read(in+"session", "/api/session")
+	read(in+"openapi.json", "/api/openapi.json")
 	read(in+"pending", "/api/pending")
 	for _, a := range list {
 		read(in+"pending/{id}", "/api/pending/"+a.ID)

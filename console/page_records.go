@@ -13,6 +13,7 @@ import (
 
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/console/records"
+	"github.com/codemode-project/codemode/docs"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -91,6 +92,11 @@ func (c *Console) showRecords(w http.ResponseWriter, r *http.Request, s *session
 	}
 	v.frame = c.frame(r, s, "records/"+v.Kind, "Records")
 	return c.render(w, "records", v)
+}
+
+// apiDescription is the description of this API.
+func apiDescription(w http.ResponseWriter, _ *http.Request, _ *session) error {
+	return writeJSON(w, http.StatusOK, json.RawMessage(docs.OpenAPI))
 }
 
 func (c *Console) apiEntries(w http.ResponseWriter, r *http.Request, s *session) error {

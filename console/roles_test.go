@@ -67,7 +67,8 @@ var forRoles = map[string]string{
 	"POST /api/rules/undo":           "admin",
 	"GET /servers":                   "auditor admin", "POST /servers/reconnect": "admin", "POST /servers/accept": "admin",
 	"GET /api/servers": "auditor admin", "POST /api/servers/reconnect": "admin", "POST /api/servers/accept": "admin",
-	"GET /records/{kind}": "auditor admin", "GET /api/entries/events": "auditor admin",
+	"GET /api/openapi.json": "approver auditor admin",
+	"GET /records/{kind}":   "auditor admin", "GET /api/entries/events": "auditor admin",
 }
 
 // try sends a request to a route in a new session, with all that it needs but a role.

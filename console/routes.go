@@ -120,6 +120,7 @@ func (c *Console) inside() []route {
 		post("/logout", narrows, anybody, c.logout),
 
 		get("/api/session", anybody, c.apiSession),
+		get("/api/openapi.json", anybody, apiDescription),
 		token(get("/api/pending", answering, c.apiPending)),
 		token(get("/api/pending/{id}", answering, c.apiAsk)),
 		token(get("/api/events", either, c.apiEvents)),
