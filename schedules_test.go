@@ -395,6 +395,14 @@ func (r recordFor) Entries(ctx context.Context, q store.Query, f func(*audit.Ent
 	return audit.Entries(ctx, db, q, f)
 }
 
+func (r recordFor) Ends(ctx context.Context) ([]store.End, error) {
+	db, err := r.e.Record().DB(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return db.Ends(ctx)
+}
+
 // pageOrigin is where the pages say they are; they are reached without a network.
 const pageOrigin = "http://127.0.0.1:7391"
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/console/records"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -230,11 +231,11 @@ func (a *answered) state(call int) (state, class string) {
 	case got == nil:
 		return "under way", "open"
 	case got.Outcome == audit.OK:
-		return stateWord(audit.OK), "good"
+		return records.StateWord(audit.OK), "good"
 	case got.Outcome == audit.Refused:
 		return "refused after all", "bad"
 	}
-	return stateWord(got.Outcome), "bad"
+	return records.StateWord(got.Outcome), "bad"
 }
 
 // shownValue is the result of a call, if it is short enough to show beside others.

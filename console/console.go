@@ -15,9 +15,10 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/console/links"
+	"github.com/codemode-project/codemode/console/records"
 	"github.com/codemode-project/codemode/console/rules"
+	"github.com/codemode-project/codemode/console/servers"
 	"github.com/codemode-project/codemode/console/signin"
-	"github.com/codemode-project/codemode/store"
 )
 
 // ChannelName is the channel of answers from the page in the record and in "channels" of a profile.
@@ -63,7 +64,7 @@ type Options struct {
 	// calls of critical risk only for those principals. Nil is none.
 	Vouched func(person, principal string) bool
 
-	Record Record               // history
+	Record records.Record       // history
 	Runs   Runs                 // in progress
 	Grants approvals.GrantStore // permissions that last longer than one call
 	Rules  Rules                // files, overlays, sessions and proposals
@@ -75,17 +76,15 @@ type Options struct {
 	// entries they see.
 	Sessions Sessions
 
+	// Servers are shown to people who see the entries of all principals, or change the rules.
+	Servers servers.Source
+
 	// Note records what people do here: logins, revoked grants, changed rules. An action that it cannot record does not
 	// happen.
 	Note func(ctx context.Context, e audit.Entry) error
 
 	Idle, Life time.Duration // of a session; 0 are half an hour without an open page, and half a day in all
 	Log        *slog.Logger  // nil discards
-}
-
-// A Record reads entries. Many goroutines may call its method.
-type Record interface {
-	Entries(ctx context.Context, q store.Query, f func(*audit.Entry) error) error
 }
 
 // A Console is the page. Many goroutines may call its methods.
@@ -97,6 +96,7 @@ type Console struct {
 	links   links.Links
 	logins  logins
 	shown   shown
+	patient time.Duration // how long a stream's reader may take to accept a write
 	ends    audit.Ends
 	handler http.Handler
 	done    chan struct{} // closed by Close
@@ -133,7 +133,7 @@ func New(o Options) (*Console, error) {
 	}
 	o.Origins = slices.Clone(o.Origins)
 	c := &Console{options: o, queue: o.Queue, log: o.Log, cookie: cookieName(o.Origins[0] + o.Path),
-		done: make(chan struct{})}
+		done: make(chan struct{}), patient: writeWait}
 	if o.Record != nil {
 		c.ends.Entries = o.Record.Entries
 	}

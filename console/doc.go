@@ -27,11 +27,15 @@
 //	                    each change; and "running" when the page /running has changed, without data and at most four times a second
 //	POST /api/answer    one answer, see [Answered]; needs the header X-CSRF-Token and Content-Type: application/json
 //	POST /api/answer/propose  an answer with "propose", which wants a proof
-//	GET  /api/entries   {"entries": [...]}: the record, newest first; ?run=, ?tool=, ?limit=
+//	GET  /api/entries   {"entries": [...]}: the record, newest first, in pages; see [records.ReadFilter] for its filters
+//	GET  /api/entries/events  a stream of entries, which goes on behind Last-Event-ID
+//	GET  /api/servers   {"servers": [...]}: the MCP servers, and their tools with new definitions
+//	POST /api/servers/reconnect  {"server": "..."}
+//	POST /api/servers/accept     {"tool": "...", "digest": "...", "why": "..."}, which wants a proof
 //	GET  /api/grants    {"grants": [...]}: newest first
 //	POST /api/grants/revoke  {"grant": "g_..."}
 //
-// A program that answers with a token ([Options.Bearer]) has /api/pending, /api/events, /api/answer, /api/entries and
+// A program that answers with a token ([Options.Bearer]) has /api/pending, /api/events, /api/answer, /api/entries, /api/entries/events and
 // /api/grants without a path, a cookie and X-CSRF-Token, and nothing else.
 //
 // docs/rest.md and docs/openapi.json describe all of it.

@@ -23,7 +23,7 @@ func (c *Console) apiEvents(w http.ResponseWriter, r *http.Request, s *session) 
 		return refuse(http.StatusTooManyRequests, "this session has too many pages open")
 	}
 	defer left()
-	send := openStream(w)
+	send := c.openStream(w)
 	if !send([]byte("retry: 1000\n\n")) {
 		return nil
 	}
@@ -80,13 +80,13 @@ func (c *Console) apiEvents(w http.ResponseWriter, r *http.Request, s *session) 
 }
 
 // openStream begins a stream of events. send writes to it, and reports whether the client still reads.
-func openStream(w http.ResponseWriter) (send func(text []byte) bool) {
+func (c *Console) openStream(w http.ResponseWriter) (send func(text []byte) bool) {
 	stream := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // for nginx
 	_ = stream.SetReadDeadline(time.Time{})
 	return func(text []byte) bool {
-		_ = stream.SetWriteDeadline(time.Now().Add(writeWait))
+		_ = stream.SetWriteDeadline(time.Now().Add(c.patient))
 		if _, err := w.Write(text); err != nil {
 			return false
 		}

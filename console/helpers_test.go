@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -264,6 +265,18 @@ func (w *world) code() string {
 	return all[0].Code
 }
 
+// codeFor is the code of the change that waits and names something.
+func (w *world) codeFor(what string) string {
+	w.t.Helper()
+	for _, x := range w.c.Confirm(anna) {
+		if strings.Contains(x.What, what) {
+			return x.Code
+		}
+	}
+	w.t.Fatalf("no change that names %s waits", what)
+	return ""
+}
+
 // answer sends an answer as a front end does.
 func (v *visitor) answer(a Answered) (Result, int) {
 	v.w.t.Helper()
@@ -322,6 +335,11 @@ func (f *fakeRecord) Entries(_ context.Context, q store.Query, each func(*audit.
 		if q.Run != "" && e.Run != q.Run || q.Principal != "" && e.Principal != q.Principal || q.Limit > 0 && n >= q.Limit {
 			continue
 		}
+		if q.Chain != 0 && (e.Chain != q.Chain || e.Seq <= q.After || q.Before != 0 && e.Seq >= q.Before) ||
+			len(q.Principals) > 0 && !slices.Contains(q.Principals, e.Principal) ||
+			len(q.States) > 0 && !slices.Contains(q.States, e.State) || q.Tool != "" && q.Tool != e.Tool {
+			continue
+		}
 		if len(q.Kinds) > 0 && !strings.Contains(" "+strings.Join(q.Kinds, " ")+" ", " "+e.Kind+" ") {
 			continue
 		}
@@ -331,6 +349,15 @@ func (f *fakeRecord) Entries(_ context.Context, q store.Query, each func(*audit.
 		}
 	}
 	return nil
+}
+
+func (f *fakeRecord) Ends(context.Context) ([]store.End, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.entries) == 0 {
+		return nil, nil
+	}
+	return []store.End{{Head: store.Head{Chain: 1, Seq: int64(len(f.entries))}}}, nil
 }
 
 // states lists the entries of a kind as "state principal".

@@ -65,7 +65,7 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 	if err := json.Unmarshal(text, &o); err != nil {
 		t.Fatal(err)
 	}
-	w := withTokens(t)
+	w := withTokens(t, func(o *Options) { o.Servers = someServers() })
 	var want []string
 	for _, x := range w.c.inside() {
 		if strings.HasPrefix(x.path, "/api/") {
@@ -119,12 +119,16 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 		}
 	}
 	read(in+"session", "/api/session")
+	read(in+"openapi.json", "/api/openapi.json")
 	read(in+"pending", "/api/pending")
 	for _, a := range list {
 		read(in+"pending/{id}", "/api/pending/"+a.ID)
 	}
 	read(in+"pending/{id}", "/api/pending/q_none")
 	read(in+"entries", "/api/entries?limit=5")
+	read(in+"entries", "/api/entries?record=access&since=1h&limit=1")
+	read(in+"entries", "/api/entries?record=everything")
+	read(in+"entries/events", "/api/entries/events?since=tomorrow")
 	post(in+"answer", "/api/answer", `{"id": "q_none", "digest": "x", "decision": "deny"}`)
 	post(in+"answer", "/api/answer", `{"ids": 1}`)
 	answer := func(fields string) {
@@ -156,6 +160,13 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 	}
 	ruled, d := withBook(t)
 	ruled.checkRulesAPI(t, &o, ruled.login(anna), d)
+	read(in+"servers", "/api/servers")
+	post(in+"servers/reconnect", "/api/servers/reconnect", `{"server": "nobody"}`)
+	post(in+"servers/reconnect", "/api/servers/reconnect", `{"server": "files"}`)
+	accept := `{"tool": "files__read", "digest": "sha256:new", "why": "it is fine"}`
+	post(in+"servers/accept", "/api/servers/accept", `{"tool": "files__read"}`)
+	post(in+"servers/accept", "/api/servers/accept", accept)
+	post(in+"servers/accept", "/api/servers/accept", accept, "X-Proof: "+w.codeFor("files__read"))
 	// A program that answers by token.
 	byToken := func(path, method, under, body string) {
 		t.Helper()

@@ -3,7 +3,6 @@ package console
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -237,12 +236,4 @@ func (c *Console) changeSession(w http.ResponseWriter, r *http.Request, s *sessi
 		return c.redirect(w, r, s, "/sessions/"+one.ID, false, word(done))
 	}
 	return c.redirect(w, r, s, "/sessions", false, word(done))
-}
-
-// size is a number of bytes in a larger unit.
-func size(bytes int64) string {
-	if bytes < 1<<20 {
-		return fmt.Sprintf("%d KiB", (bytes+1023)>>10)
-	}
-	return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
 }

@@ -203,6 +203,9 @@ func (c *Console) proved(p prepare) page {
 		if strings.HasPrefix(r.URL.Path, "/rules/") {
 			v.Here, v.Back = "rules", c.base(r)+"/rules"
 		}
+		if strings.HasPrefix(r.URL.Path, "/servers/") {
+			v.Here, v.Back = "servers", c.base(r)+"/servers"
+		}
 		w.WriteHeader(http.StatusForbidden)
 		return c.render(w, "confirm", v)
 	}

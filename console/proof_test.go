@@ -35,6 +35,9 @@ var powers = map[string]power{
 	"/rules/preview":  reads,
 	"/logout":         narrows,
 
+	"/servers/reconnect": narrows, "/api/servers/reconnect": narrows,
+	"/servers/accept": widens, "/api/servers/accept": widens,
+
 	"/sessions/{id}/{action}": arranges,
 
 	"/api/answer":        answers,
@@ -79,6 +82,7 @@ func widening(a Asked) []request {
 	js := `{"id":"` + a.ID + `","digest":"` + a.Digest + `","decision":"allow","propose":"exact"}`
 	proposed := func(w *world) bool { return len(w.rules.proposed) == 1 }
 	undone := func(w *world) bool { return w.rules.text == "{\"old\": 1}\n" }
+	accepted := func(w *world) bool { return w.c.options.Servers.(*fakeServers).done() != "" }
 	return []request{
 		{"/rules/save", []string{"path=codemode.json", "digest=3", "text={\"servers\": {}}\n// a comment\n"}, "",
 			func(w *world) bool {
@@ -93,6 +97,8 @@ func widening(a Asked) []request {
 		{"/api/rules/undo", nil, `{"change":"` + savedChange + `"}`, undone},
 		{"/answer/propose", []string{q, "decision=allow propose:any"}, "", proposed},
 		{"/api/answer/propose", nil, js, proposed},
+		{"/servers/accept", []string{"tool=files__read", "digest=sha256:new", "why=because"}, "", accepted},
+		{"/api/servers/accept", nil, `{"tool":"files__read","digest":"sha256:new","why":"because"}`, accepted},
 	}
 }
 
@@ -136,14 +142,15 @@ func TestNothingWidensWithoutAProof(t *testing.T) {
 	}
 	for i, x := range widening(Asked{}) {
 		t.Run(x.path, func(t *testing.T) {
-			w := newWorld(t, withSavedChange(t))
+			w := newWorld(t, withSavedChange(t), func(o *Options) { o.Servers = someServers() })
+			changes := func() int { return w.rules.changes() + len(w.c.options.Servers.(*fakeServers).did) }
 			w.rules.anything = true
 			v, other, ben := w.login(anna), w.login(anna), w.login("ben")
 			answers := w.ask(aCall())
 			x := widening(v.pending()[0])[i]
 			refused := func(why string, got *response) {
 				t.Helper()
-				if got.code < 400 || w.rules.changes() != 0 {
+				if got.code < 400 || changes() != 0 {
 					t.Fatalf("%s: %d %s", why, got.code, got.body)
 				}
 			}
@@ -165,7 +172,7 @@ func TestNothingWidensWithoutAProof(t *testing.T) {
 			refused("more than the code", v.ask(x, code+"A"))
 			other2 := x
 			if x.body != "" {
-				if other2.body = strings.Replace(x.body, "exact", "any", 1); other2.body == x.body {
+				if other2.body = strings.NewReplacer("exact", "any", "because", "otherwise").Replace(x.body); other2.body == x.body {
 					other2.body = strings.TrimSuffix(x.body, "}") + `,"why":"another reason"}`
 				}
 			} else {
@@ -204,10 +211,10 @@ func TestNothingWidensWithoutAProof(t *testing.T) {
 				})
 			}
 			all.Wait()
-			if done.Load() != 1 || w.rules.changes() != 1 || !x.done(w) {
-				t.Errorf("with the code: done %d times, %d changes", done.Load(), w.rules.changes())
+			if done.Load() != 1 || changes() != 1 || !x.done(w) {
+				t.Errorf("with the code: done %d times, %d changes", done.Load(), changes())
 			}
-			if got := v.ask(x, code); got.code < 400 || w.rules.changes() != 1 {
+			if got := v.ask(x, code); got.code < 400 || changes() != 1 {
 				t.Errorf("a second time: %d", got.code)
 			}
 			for _, e := range w.record.entries {

@@ -4,18 +4,19 @@ import (
 	"bytes"
 	"embed"
 	"encoding/json"
-	"fmt"
 	"html/template"
 	"io"
 	"net/http"
 	"path"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/console/records"
 	"github.com/codemode-project/codemode/console/rules"
+	"github.com/codemode-project/codemode/console/servers"
+	"github.com/codemode-project/codemode/console/text"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
@@ -30,25 +31,27 @@ var templates = sync.OnceValue(parse)
 
 func parse() map[string]*template.Template {
 	functions := template.FuncMap{
-		"age": age, "clock": clock, "until": until, "zone": zone, "decider": decider,
+		"age": text.Age, "clock": text.Clock, "until": text.Until, "zone": text.Zone, "decider": records.Decider,
 		"iso":  func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"word": word, "lines": lines, "short": short,
+		"word": word, "lines": lines, "short": text.Short,
 		"json":       func(raw json.RawMessage) []span { return lines(editable(raw)) },
 		"heading":    func(name string) string { return prompt.Heading(&prompt.Request{Name: name}) },
 		"one":        func(v any, a *asked) askIn { return askIn{Page: v, Ask: a} },
 		"row":        func(v any, a *asked, atOnce bool) askIn { return askIn{Page: v, Ask: a, AtOnce: atOnce} },
 		"whole":      func(v any, a *asked) askIn { return askIn{Page: v, Ask: a, Whole: true} },
 		"in":         func(v any, one *answeredView) givenIn { return givenIn{v, one} },
-		"table":      func(v any, rows []row) rowsIn { return rowsIn{v, rows} },
-		"size":       size,
+		"table":      func(v any, rows []records.Row) rowsIn { return rowsIn{v, rows} },
+		"size":       text.Size,
 		"tableIn":    func(page any, t *rules.Table) tableIn { return tableIn{page, t} },
 		"short_path": filepath.Base, "inText": inText,
 		"sessionIn": func(base string, record bool, v any) sessionIn { return sessionIn{base, record, v} },
+		"since":     func() []records.Ago { return records.Since },
+		"brief":     brieflyOf,
 		"runIn":     func(v *runningView, run string) runIn { return runIn{v, run} },
 	}
 	all := map[string]*template.Template{}
 	for _, name := range []string{"login", "pending", "ask", "gone", "history", "run", "running", "sessions", "session",
-		"session_change", "grants", "rules", "profile", "overlays", "rule_edit",
+		"session_change", "servers", "records", "grants", "rules", "profile", "overlays", "rule_edit",
 		"rules_preview", "rules_history", "rules_change", "confirm", "problem", "signed_in"} {
 		all[name] = template.Must(template.New("frame.html").Funcs(functions).ParseFS(sources, "templates/frame.html",
 			"templates/parts.html", "templates/rule_parts.html", "templates/"+name+".html"))
@@ -59,7 +62,7 @@ func parse() map[string]*template.Template {
 // rowsIn are entries inside of a page.
 type rowsIn struct {
 	Page any
-	Rows []row
+	Rows []records.Row
 }
 
 // tableIn is a table of rules inside of a page.
@@ -72,6 +75,15 @@ type tableIn struct {
 type runIn struct {
 	Page *runningView
 	Run  string
+}
+
+// brieflyOf is the beginning of a change, for a list.
+func brieflyOf(diff []string) (of struct {
+	Lines []string
+	Whole bool
+}) {
+	of.Lines, of.Whole = servers.Brief(diff)
+	return of
 }
 
 // sessionIn is the program of a session inside of a page; Row has a sessionRow.
@@ -110,6 +122,7 @@ type frame struct {
 	Record   bool
 	Running  bool
 	Sessions bool
+	Servers  bool
 	Grants   bool
 }
 
@@ -125,7 +138,7 @@ func (c *Console) frame(r *http.Request, s *session, here, title string) frame {
 		Waiting: len(c.pending(s)),
 		Answers: c.opens(s, "/{$}"), Admin: c.changesRules(s), Record: c.options.Record != nil && c.opens(s, "/history"),
 		Grants: c.options.Grants != nil && c.opens(s, "/grants"), Running: c.options.Runs != nil && c.opens(s, "/running"),
-		Sessions: c.options.Sessions != nil && c.opens(s, "/sessions"),
+		Sessions: c.options.Sessions != nil && c.opens(s, "/sessions"), Servers: c.seesServers(s) && c.opens(s, "/servers"),
 	}
 }
 
@@ -211,47 +224,4 @@ func static(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", kinds[path.Ext(name)])
 	w.Header().Set("Cache-Control", "private, max-age=60")
 	_, _ = w.Write(data)
-}
-
-// age is the time since t, as one number with its unit.
-func age(t time.Time) string {
-	switch d := time.Since(t).Round(time.Second); {
-	case d < 0:
-		return "0 s"
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%d min", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h", int(d.Hours()))
-	}
-	return t.Local().Format(time.DateOnly)
-}
-
-// until is a time of day, with the date if that is not today.
-func until(t time.Time) string {
-	t, now := t.Local(), time.Now()
-	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
-		return t.Format("15:04")
-	}
-	return t.Format("2006-01-02 15:04")
-}
-
-// zone is the time zone of the times on a page.
-func zone() string {
-	name, _ := time.Now().Zone()
-	return name
-}
-
-func clock(t time.Time) string {
-	if time.Since(t) > 20*time.Hour {
-		return t.Local().Format("2006-01-02 15:04:05")
-	}
-	return t.Local().Format("15:04:05")
-}
-
-// short is the beginning of a digest, with the name of its algorithm.
-func short(digest string) string {
-	hex := digest[strings.IndexByte(digest, ':')+1:]
-	return word(digest[:len(digest)-len(hex)+min(len(hex), 12)])
 }

@@ -65,6 +65,10 @@ var forRoles = map[string]string{
 	"POST /api/rules/preview":        "admin",
 	"POST /api/rules/save":           "admin",
 	"POST /api/rules/undo":           "admin",
+	"GET /servers":                   "auditor admin", "POST /servers/reconnect": "admin", "POST /servers/accept": "admin",
+	"GET /api/servers": "auditor admin", "POST /api/servers/reconnect": "admin", "POST /api/servers/accept": "admin",
+	"GET /api/openapi.json": "approver auditor admin",
+	"GET /records/{kind}":   "auditor admin", "GET /api/entries/events": "auditor admin",
 }
 
 // try sends a request to a route in a new session, with all that it needs but a role.
@@ -73,7 +77,7 @@ func (w *world) try(x route, open func() (key, id string, s *session)) *httptest
 	key, id, s := open()
 	ctx, cancel := context.WithTimeout(w.t.Context(), 100*time.Millisecond) // ends a stream of events
 	defer cancel()
-	path := strings.NewReplacer("{$}", "", "{id}", "q_none", "{name}", "work", "{run}", "r_none", "{action}", "close").Replace(x.path)
+	path := strings.NewReplacer("{$}", "", "{id}", "q_none", "{name}", "work", "{run}", "r_none", "{action}", "close", "{kind}", "runs").Replace(x.path)
 	body, kind := "csrf="+url.QueryEscape(s.csrf), "application/x-www-form-urlencoded"
 	if strings.HasPrefix(path, "/api/") {
 		body, kind = "{}", "application/json"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/console/records"
 )
 
 // A row of a batch names its call and shows what tells it from the others, however deep that stands; history shows
@@ -39,7 +40,7 @@ func TestRowsOfABatchShowWhatVaries(t *testing.T) {
 			t.Errorf("summary %s", a.Summary)
 		}
 	}
-	shown := rowOf(&audit.Entry{Kind: audit.Call, Tool: "pay__create", Args: &audit.Args{Redacted: calls[1].Args}})
+	shown := records.RowOf(&audit.Entry{Kind: audit.Call, Tool: "pay__create", Args: &audit.Args{Redacted: calls[1].Args}})
 	if want := `to: "supplier", /amount/value: "9.00", /amount/currency: "EUR"`; shown.Summary != want {
 		t.Errorf("history shows %s, want %s", shown.Summary, want)
 	}

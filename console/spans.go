@@ -1,109 +1,17 @@
 package console
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
-	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/console/text"
 )
 
-// A span is a piece of text on a page. html/template escapes it once more.
-type span struct {
-	Class string
-	Text  string
-}
+type span = text.Span
 
-// classes are the CSS classes for the colours of package approvals. Only that package's own words have colours: data
-// contains no escape character any more.
-var classes = map[string]string{"1": "title", "2": "label", "1;31": "danger", "33": "caution"}
+func spans(rendering string) []span { return text.Spans(rendering) }
 
-// spans turns a rendering with colours into pieces for a page.
-func spans(text string) []span {
-	var all []span
-	class := ""
-	for text != "" {
-		before, rest, found := strings.Cut(text, "\x1b[")
-		if before != "" {
-			all = append(all, span{class, before})
-		}
-		if !found {
-			break
-		}
-		code, after, ok := strings.Cut(rest, "m")
-		if !ok {
-			break
-		}
-		class, text = classes[code], after
-	}
-	return all
-}
+func lines(s string) []span { return text.Lines(s) }
 
-// visible reports whether package approvals shows a character as itself.
-func visible(r rune) bool {
-	if r < utf8.RuneSelf {
-		return ' ' <= r && r <= '~'
-	}
-	return unicode.IsGraphic(r) && prompt.Quote(string(r)) == `"`+string(r)+`"`
-}
+func editable(args json.RawMessage) string { return text.Editable(args) }
 
-// lines shows a multi-line text unchanged, except for a mark in place of each invisible character.
-func lines(text string) []span {
-	var all []span
-	var plain strings.Builder
-	flush := func() {
-		if plain.Len() > 0 {
-			all = append(all, span{"", plain.String()})
-			plain.Reset()
-		}
-	}
-	for i, n := 0, 0; i < len(text); i += n {
-		r, size := utf8.DecodeRuneInString(text[i:])
-		n = size
-		switch {
-		case r == '\n' || visible(r) && !(r == utf8.RuneError && size == 1):
-			plain.WriteRune(r)
-		case r == '\t':
-			plain.WriteString("    ")
-		case r == '\r' && strings.HasPrefix(text[i+1:], "\n"):
-		case r == utf8.RuneError && size == 1:
-			flush()
-			all = append(all, span{"odd", fmt.Sprintf("byte %02X", text[i])})
-		default:
-			flush()
-			all = append(all, span{"odd", fmt.Sprintf("U+%04X", r)})
-		}
-	}
-	flush()
-	return all
-}
-
-// editable indents JSON for editing: it hides nothing, and the value stays the same.
-func editable(args json.RawMessage) string {
-	var laid bytes.Buffer
-	if err := json.Indent(&laid, args, "", "  "); err != nil {
-		return inText(string(args))
-	}
-	return inText(laid.String())
-}
-
-// inText writes invisible characters as JSON escapes.
-func inText(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		switch {
-		case r == '\n' || r == '\t' || visible(r):
-			b.WriteRune(r)
-		case r == '\r':
-		case r > 0xffff:
-			r -= 0x10000
-			fmt.Fprintf(&b, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	return b.String()
-}
+func inText(s string) string { return text.InText(s) }

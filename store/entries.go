@@ -13,16 +13,18 @@ import (
 
 // A Query selects entries. The zero value selects all.
 type Query struct {
-	Chain     int64 // 0: every chain
-	After     int64 // with Chain: entries after this one
-	Run       string
-	Principal string
-	Profile   string
-	Tool      string // * stands for any characters
-	Kinds     []string
-	States    []string
-	Since     time.Time
-	Until     time.Time // exclusive
+	Chain      int64 // 0: every chain
+	After      int64 // with Chain: entries after this one
+	Before     int64 // with Chain: entries before this one; 0 is no bound
+	Run        string
+	Principal  string
+	Principals []string // any of them
+	Profile    string
+	Tool       string // * stands for any characters
+	Kinds      []string
+	States     []string
+	Since      time.Time
+	Until      time.Time // exclusive
 
 	Newest bool // latest first
 	Limit  int  // 0: all
@@ -71,9 +73,35 @@ func (d *DB) Rows(ctx context.Context, q Query, f func(*Row) error) error {
 const lateness = 512
 
 func (d *DB) rows(ctx context.Context, q Query, f func(*Row) error) error {
-	var where []string
-	var args []any
-	from := `entries`
+	from, where, args := d.conditions(q)
+	query := `SELECT ` + columns + ` FROM ` + from
+	if len(where) > 0 {
+		query += ` WHERE ` + strings.Join(where, " AND ")
+	}
+	direction := ""
+	if q.Newest {
+		direction = " DESC"
+	}
+	by := []string{"time", "chain", "seq"}
+	if q.Chain != 0 {
+		by = []string{"chain", "seq"}
+	}
+	query += ` ORDER BY ` + strings.Join(by, direction+", ") + direction
+	if q.Limit > 0 {
+		query += ` LIMIT ` + strconv.Itoa(q.Limit)
+	}
+	return d.each(ctx, func(scan func(...any) error) error {
+		r, err := scanRow(scan)
+		if err != nil {
+			return err
+		}
+		return f(r)
+	}, query, args...)
+}
+
+// conditions are the tables, conditions and arguments of a query.
+func (d *DB) conditions(q Query) (from string, where []string, args []any) {
+	from = `entries`
 	if q.Run != "" && d.file != nil { // PostgreSQL has an index of the runs
 		from = `(SELECT chain AS in_chain, first FROM run_blocks WHERE run = $1)
 			CROSS JOIN entries ON chain = in_chain AND seq >= first AND seq < first + $2`
@@ -98,6 +126,9 @@ func (d *DB) rows(ctx context.Context, q Query, f func(*Row) error) error {
 	}
 	if q.Chain != 0 {
 		and("chain = ? AND seq > ?", q.Chain, q.After)
+		if q.Before != 0 {
+			and("seq < ?", q.Before)
+		}
 	}
 	if q.Run != "" {
 		and("run <> '' AND run = ?", q.Run)
@@ -105,6 +136,7 @@ func (d *DB) rows(ctx context.Context, q Query, f func(*Row) error) error {
 	if q.Principal != "" {
 		and("principal = ?", q.Principal)
 	}
+	in("principal", q.Principals)
 	if q.Profile != "" {
 		and("profile = ?", q.Profile)
 	}
@@ -124,29 +156,7 @@ func (d *DB) rows(ctx context.Context, q Query, f func(*Row) error) error {
 	if !q.Until.IsZero() {
 		and("time < ?", q.Until.UnixMicro())
 	}
-	query := `SELECT ` + columns + ` FROM ` + from
-	if len(where) > 0 {
-		query += ` WHERE ` + strings.Join(where, " AND ")
-	}
-	direction := ""
-	if q.Newest {
-		direction = " DESC"
-	}
-	by := []string{"time", "chain", "seq"}
-	if q.Chain != 0 {
-		by = []string{"chain", "seq"}
-	}
-	query += ` ORDER BY ` + strings.Join(by, direction+", ") + direction
-	if q.Limit > 0 {
-		query += ` LIMIT ` + strconv.Itoa(q.Limit)
-	}
-	return d.each(ctx, func(scan func(...any) error) error {
-		r, err := scanRow(scan)
-		if err != nil {
-			return err
-		}
-		return f(r)
-	}, query, args...)
+	return from, where, args
 }
 
 func scanRow(scan func(...any) error) (*Row, error) {

@@ -177,6 +177,14 @@ func (w *httpWire) again(err error) bool {
 	return errors.Is(err, errProbe) || w.server.SSEFirst
 }
 
+var errLogin = errors.New("it wants a login (HTTP 401)")
+
+// wantsLogin reports whether an error says that a person has to log in.
+func wantsLogin(err error) bool {
+	_, needed := errors.AsType[*login.Error](err)
+	return needed || errors.Is(err, errLogin)
+}
+
 // explain converts a connection's error into one that a person can act on.
 func (w *httpWire) explain(err error) error {
 	if needed, ok := errors.AsType[*login.Error](err); ok {
@@ -194,10 +202,10 @@ func (w *httpWire) explain(err error) error {
 		case w.server.Headers.Get("Authorization") != "":
 			return fmt.Errorf("it does not take the Authorization header that the configuration gives it (HTTP 401): %w", err)
 		case w.account != nil:
-			return fmt.Errorf("it wants a login (HTTP 401): run %s, or give it an Authorization header",
+			return fmt.Errorf("%w: run %s, or give it an Authorization header", errLogin,
 				servers.LoginCommand(w.server.Name))
 		}
-		return fmt.Errorf("it wants a login (HTTP 401): give it an Authorization header: %w", err)
+		return fmt.Errorf("%w: give it an Authorization header: %w", errLogin, err)
 	case http.StatusForbidden:
 		if w.account != nil {
 			return fmt.Errorf("it refuses us (HTTP 403): log in as another user, or with more scopes (%s): %w",

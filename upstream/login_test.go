@@ -98,10 +98,16 @@ func TestALogin(t *testing.T) {
 		!strings.Contains(s.Error, "401") {
 		t.Errorf("before the login it says %q", s.Error)
 	}
+	if got, want := status(t, m, "hosted").Login, (upstream.Login{Possible: true, Needed: true}); got != want {
+		t.Errorf("before the login it is %+v", got)
+	}
 	if err := logIn(t, m); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "it is ready after the login", func() bool { return status(t, m, "hosted").State == upstream.Ready })
+	if got := status(t, m, "hosted").Login; !got.Possible || !got.Done || got.Needed || !got.Renews {
+		t.Errorf("after the login it is %+v", got)
+	}
 	if err := works(t, m); err != nil {
 		t.Fatal(err)
 	}
@@ -145,6 +151,9 @@ func TestALogin(t *testing.T) {
 	if !errors.As(err, &e) || e.Unknown || !strings.Contains(err.Error(), "its login has expired") ||
 		!strings.Contains(err.Error(), "run codemode login hosted") {
 		t.Errorf("with a login that has expired: %v", err)
+	}
+	if got := status(t, m, "hosted").Login; !got.Needed {
+		t.Errorf("with a login that has expired it is %+v", got)
 	}
 	before := h.Refused()
 	for range 3 {

@@ -279,6 +279,19 @@ func (m *Manager) Login(ctx context.Context, server string, o login.Options) err
 // it had. It reports whether there were any.
 func (m *Manager) Logout(server string) (bool, error) { return m.host.logins.LogOut(server) }
 
+// Reconnect ends the connection to a server, also one that works, and opens a new one at once. Calls under way end with
+// the connection, and their outcome may be unknown. It returns before the new connection is open.
+func (m *Manager) Reconnect(server string) error {
+	sup := m.supervisor(server)
+	switch {
+	case sup == nil:
+		return errNoServer
+	case sup.server.Transport == InProcess:
+		return errors.New("it is part of codemode, and has no connection")
+	}
+	return sup.reconnect()
+}
+
 // Status describes all servers, sorted by name.
 func (m *Manager) Status() []Status {
 	m.mu.Lock()

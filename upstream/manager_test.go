@@ -279,6 +279,45 @@ func TestSetIsLive(t *testing.T) {
 	}
 }
 
+// A person reconnects a server that works and one that is down: each gets a new connection at once, keeps its tools, and
+// answers calls. What has no connection says so.
+func TestReconnect(t *testing.T) {
+	t.Parallel()
+	off, odd := fakeServer(t, "off", "plain"), fakeServer(t, "odd", "exits at once")
+	off.Disabled = true
+	m := manage(t, upstream.Options{}, fakeServer(t, "a", "plain"), off, odd)
+	if s := status(t, m, "a"); s.Latency != 0 || s.Login != (upstream.Login{}) {
+		t.Errorf("before the first call: %+v", s)
+	}
+	for n := 1; n <= 2; n++ {
+		before := status(t, m, "a").Since
+		if err := m.Reconnect("a"); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "a is connected anew", func() bool {
+			s := status(t, m, "a")
+			return s.State == upstream.Ready && s.Restarts == n && s.Since.After(before) && s.Tools > 0
+		})
+		if _, err := call(t, m, "a", "echo", `{}`); err != nil {
+			t.Errorf("after %d: %v", n, err)
+		}
+	}
+	if s := status(t, m, "a"); s.Latency <= 0 || s.Error != "" {
+		t.Errorf("after a call: %+v", s)
+	}
+	eventually(t, "odd is down for a while", func() bool { return status(t, m, "odd").State == upstream.Failed })
+	n := status(t, m, "odd").Restarts
+	eventually(t, "odd is tried anew", func() bool {
+		_ = m.Reconnect("odd") // it is starting meanwhile
+		return status(t, m, "odd").Restarts > n+3
+	})
+	for name, want := range map[string]string{"off": "disabled", "nobody": "no such server"} {
+		if err := m.Reconnect(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestLazyStartsNothingUntilNeeded(t *testing.T) {
 	t.Parallel()
 	m := upstream.NewManager(upstream.Options{Lazy: true})

@@ -37,6 +37,16 @@ const (
 	Disabled State = "disabled"
 )
 
+// A Login is our login at a server, without its tokens.
+type Login struct {
+	Possible bool // it is a server that people log in at, and codemode stores logins
+	Done     bool // somebody has logged in
+	Needed   bool // the server wants a login, or a new one
+	// Expires is when the access token does; zero is unknown. With Renews the login goes on after that.
+	Expires time.Time
+	Renews  bool
+}
+
 // A Status describes a server for people. Texts of the server are not escaped.
 type Status struct {
 	Name           string
@@ -57,6 +67,8 @@ type Status struct {
 	Refused        int       // requests of the server that failed, such as sampling
 	LastRefused    string    // the method of the last such request
 	Restarts       int
+	Latency        time.Duration // of the last call that the server answered; 0 is unknown
+	Login          Login
 	Instructions   string
 	Protocol       string // version of the protocol
 	Implementation string // what the server calls itself, name and version

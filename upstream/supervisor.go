@@ -43,6 +43,7 @@ type supervisor struct {
 	tried       chan struct{} // closed after the first listing of the tools, or the failure of the first start
 	onceTried   sync.Once
 	retry       chan struct{} // receives when somebody needs the server now; capacity 1
+	anew        chan struct{} // receives when a person wants a new connection; capacity 1
 	lastWarning string        // in the log; used by run only
 
 	mu       sync.Mutex
@@ -58,13 +59,14 @@ type supervisor struct {
 	listErr  error // why the list could not be read again
 	callErr  error // of the last call, if it got no answer
 	restarts int
-	info     Status // the last connection's part
+	latency  time.Duration // of the last answered call
+	info     Status        // the last connection's part
 }
 
 func newSupervisor(s Server, h *host, log *slog.Logger) *supervisor {
 	sup := &supervisor{
 		server: s, account: h.account(&s), host: h, log: log.With("server", s.Name),
-		stop: func() {}, done: make(chan struct{}), tried: make(chan struct{}), retry: make(chan struct{}, 1),
+		stop: func() {}, done: make(chan struct{}), tried: make(chan struct{}), retry: make(chan struct{}, 1), anew: make(chan struct{}, 1),
 		state: Stopped, since: time.Now(), changed: make(chan struct{}),
 	}
 	sup.secrets, sup.keys = s.secrets()
@@ -99,12 +101,21 @@ func (sup *supervisor) run(ctx, grace context.Context) {
 		l, err := sup.open(ctx)
 		if err == nil {
 			began = time.Now()
+			select {
+			case <-sup.anew: // this is a new one
+			default:
+			}
 			sup.setState(Ready, l, nil)
 			sup.closeTried()
-			sup.serve(ctx, l)
+			wanted := sup.serve(ctx, l)
 			sup.setState(Starting, nil, nil) // new calls wait for the next connection
 			l.close(grace)
 			sup.saveInfo(l)
+			if wanted && ctx.Err() == nil {
+				pause.reset()
+				sup.restarted()
+				continue
+			}
 			err = l.why()
 			if time.Since(began) > steadyTime {
 				pause.reset()
@@ -124,10 +135,14 @@ func (sup *supervisor) run(ctx, grace context.Context) {
 		if !sup.wait(ctx, began, wait) {
 			return
 		}
-		sup.mu.Lock()
-		sup.restarts++
-		sup.mu.Unlock()
+		sup.restarted()
 	}
+}
+
+func (sup *supervisor) restarted() {
+	sup.mu.Lock()
+	defer sup.mu.Unlock()
+	sup.restarts++
 }
 
 // A call to a server that is down shortens the wait for the next start to a quarter, but not below retryLeast after the
@@ -143,12 +158,15 @@ func (sup *supervisor) wait(ctx context.Context, began time.Time, pause time.Dur
 		return false
 	case <-t.C:
 		return true
+	case <-sup.anew:
+		return true
 	case <-sup.retry:
 	}
 	select {
 	case <-ctx.Done():
 		return false
 	case <-t.C:
+	case <-sup.anew:
 	case <-time.After(time.Until(began.Add(max(pause/4, retryLeast)))):
 	}
 	return true
@@ -199,8 +217,8 @@ func (sup *supervisor) warn(message, key string, err error, more ...any) {
 	sup.log.Log(context.Background(), level, message, append([]any{key, err}, more...)...)
 }
 
-// serve reads the tool list again when it changes, until the connection or ctx ends.
-func (sup *supervisor) serve(ctx context.Context, l link) {
+// serve reads the tool list again when it changes, until the connection or ctx ends, or a person wants a new connection.
+func (sup *supervisor) serve(ctx context.Context, l link) (wanted bool) {
 	var again <-chan time.Time // when to read the list
 	last := time.Now()         // when it was read
 	least := listPause         // between two readings
@@ -210,21 +228,14 @@ func (sup *supervisor) serve(ctx context.Context, l link) {
 	for {
 		select {
 		case <-ctx.Done():
-			return
+			return false
 		case <-l.ended():
-			return
+			return false
+		case <-sup.anew:
+			return true
 		case <-l.changed():
-			again = time.After(max(quietTime, time.Until(last.Add(least))))
-			select { // one reading covers all changes until then
-			case <-ctx.Done():
-				return
-			case <-l.ended():
-				return
-			case <-again:
-			}
-			select {
-			case <-l.changed():
-			default:
+			if !quiet(ctx, l, max(quietTime, time.Until(last.Add(least)))) {
+				return false
 			}
 		case <-again:
 		}
@@ -253,6 +264,23 @@ func (sup *supervisor) serve(ctx context.Context, l link) {
 			least = min(2*least, listPauseUp) // a false alarm
 		}
 	}
+}
+
+// quiet waits until the list is to be read: one reading covers all changes until then. It returns false at the end of
+// the connection or of ctx.
+func quiet(ctx context.Context, l link, pause time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-l.ended():
+		return false
+	case <-time.After(pause):
+	}
+	select {
+	case <-l.changed():
+	default:
+	}
+	return true
 }
 
 // setTools makes the list the current one, and reports a change to toolsChanged.

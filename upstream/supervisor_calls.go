@@ -80,7 +80,11 @@ func (sup *supervisor) request(
 		if err != nil {
 			return nil, &Error{Server: sup.server.Name, Tool: tool, Err: sup.mask(err)}
 		}
+		began := time.Now()
 		r, err := send(ctx, l)
+		if err == nil {
+			sup.setLatency(time.Since(began))
+		}
 		sup.maskResult(r)
 		var failed *ToolError
 		if errors.As(err, &failed) {
@@ -97,6 +101,36 @@ func (sup *supervisor) request(
 		}
 		before = l
 	}
+}
+
+func (sup *supervisor) setLatency(d time.Duration) {
+	sup.mu.Lock()
+	defer sup.mu.Unlock()
+	sup.latency = d
+}
+
+// login describes the login at the server. The caller holds sup.mu.
+func (sup *supervisor) login() (of Login) {
+	of.Needed = wantsLogin(sup.err) || wantsLogin(sup.listErr) || wantsLogin(sup.callErr)
+	if of.Possible = sup.account != nil; of.Possible {
+		of.Done, of.Renews, of.Expires = sup.account.State()
+	}
+	return of
+}
+
+// reconnect ends the connection, and opens a new one at once. Calls under way end with it.
+func (sup *supervisor) reconnect() error {
+	sup.mu.Lock()
+	state := sup.state
+	sup.mu.Unlock()
+	if state != Ready && state != Failed {
+		return fmt.Errorf("it is %s", state)
+	}
+	select {
+	case sup.anew <- struct{}{}:
+	default: // it is about to
+	}
+	return nil
 }
 
 // setCallError stores the error of a call that got no answer; nil clears it.
@@ -138,6 +172,7 @@ func (sup *supervisor) status() Status {
 		sup.setInfo(sup.link)
 	}
 	s := sup.info
+	s.Latency, s.Login = sup.latency, sup.login()
 	s.Name, s.Transport, s.State, s.Since = sup.server.Name, sup.server.Transport, sup.state, sup.since
 	s.Restarts = sup.restarts
 	s.Tools, s.Notes, s.Stale = len(sup.tools), slices.Clone(sup.notes), sup.stale

@@ -40,6 +40,7 @@
     }
   };
   const zone = new Intl.DateTimeFormat("en-GB", { timeZoneName: "short" }).formatToParts(new Date()).find((p) => p.type === "timeZoneName");
+  document.addEventListener("shown", (e) => here(e.target.parentNode));
   if ($("zone")) { here(document); if (zone) $("zone").textContent = zone.value; }
 
   // The list.

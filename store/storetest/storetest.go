@@ -259,6 +259,10 @@ func queries(t *testing.T, open opener) {
 		{"tools, where _ is itself and case counts", store.Query{Tool: "fs_*"}, []int{0, 1, 2, 3, 5, 6, 7, 8}},
 		{"a time", store.Query{Since: at(2), Until: at(5)}, []int{2, 3, 4}},
 		{"behind an entry", store.Query{Chain: c.Head().Chain, After: 8}, []int{8, 9}},
+		{"before an entry", store.Query{Chain: c.Head().Chain, Before: 3}, []int{0, 1}},
+		{"between two, the latest first", store.Query{Chain: c.Head().Chain, After: 5, Before: 9, Newest: true, Limit: 2},
+			[]int{7, 6}},
+		{"principals", store.Query{Principals: []string{"local:bert", "nobody"}, Limit: 2}, []int{1, 3}},
 		{"another chain", store.Query{Chain: 99}, nil},
 	} {
 		var got []int

@@ -121,6 +121,16 @@ func (a *Account) Secrets() []string {
 	return []string{a.cred.Access, a.cred.Refresh, a.cred.ClientSecret}
 }
 
+// State reports whether somebody has logged in, whether the login can be renewed, and when its access token expires;
+// zero is unknown. An unreadable login is none.
+func (a *Account) State() (done, renews bool, expires time.Time) {
+	c, err := a.current()
+	if c == nil || err != nil {
+		return false, false, time.Time{}
+	}
+	return true, c.Refresh != "", c.Expiry
+}
+
 // current returns the credential, read again if its file has changed; nil if there is none.
 func (a *Account) current() (*credential, error) {
 	a.mu.Lock()

@@ -15,6 +15,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/catalog/pins"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
@@ -27,6 +28,7 @@ import (
 	"github.com/codemode-project/codemode/server/limits"
 	"github.com/codemode-project/codemode/sessions"
 	"github.com/codemode-project/codemode/store"
+	"github.com/codemode-project/codemode/upstream"
 )
 
 // pageConfig is the key "console" as package config reads it.
@@ -127,9 +129,9 @@ func (p *page) open(e *codemode.Evaluator, set *launch.Settings, origin, path st
 		Queue: p.queue, Origins: origins, Path: path, May: p.config.may, Sees: p.sees, Admin: p.admin,
 		Record: recordOf{e}, Runs: runsOf{e}, Grants: e.People().Grants, Rules: &rulesOf{e, set},
 		Book:     p.book,
-		Sessions: sessionsOf{e},
-		Note:     e.Record().Write,
-		Idle:     time.Duration(p.config.Idle), Life: time.Duration(p.config.Life), Log: log,
+		Sessions: sessionsOf{e}, Servers: serversOf{e},
+		Note: e.Record().Write,
+		Idle: time.Duration(p.config.Idle), Life: time.Duration(p.config.Life), Log: log,
 		Bearer: p.bearer, Vouched: p.config.vouched, SignIn: provider,
 	})
 	if err != nil {
@@ -310,6 +312,17 @@ func (s sessionsOf) ChangeSession(ctx context.Context, person string, c console.
 		By: &audit.DecidedBy{How: call.ByPerson, Channel: console.ChannelName, Principal: person}})
 }
 
+// serversOf has the servers of an Evaluator for the page.
+type serversOf struct{ e *codemode.Evaluator }
+
+func (s serversOf) Status() []upstream.Status { return s.e.Tools().Manager.Status() }
+
+func (s serversOf) Changes() []pins.Change { return s.e.Rules().Pins.Changes() }
+
+func (s serversOf) Reconnect(server string) error { return s.e.Tools().Manager.Reconnect(server) }
+
+func (s serversOf) Accept(tool, digest string) error { return s.e.Rules().Pins.Accept(tool, digest) }
+
 // recordOf reads the record of an Evaluator.
 type recordOf struct{ e *codemode.Evaluator }
 
@@ -319,4 +332,12 @@ func (r recordOf) Entries(ctx context.Context, q store.Query, f func(*audit.Entr
 		return err
 	}
 	return audit.Entries(ctx, db, q, f)
+}
+
+func (r recordOf) Ends(ctx context.Context) ([]store.End, error) {
+	db, err := r.e.Record().DB(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return db.Ends(ctx)
 }

@@ -1,9 +1,10 @@
-package console
+package records
 
 import (
 	"cmp"
 	"strings"
 
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 )
 
@@ -41,10 +42,12 @@ var states = map[string]string{
 }
 
 // because explains why something did not happen. It returns an unknown code as it is.
-func because(code string) string { return word(cmp.Or(reasons[code], code)) }
+func because(code string) string { return prompt.Words(cmp.Or(reasons[code], code)) }
 
-func decider(how string) string { return word(cmp.Or(deciders[how], how)) }
+// Decider is the word for who or what decided, by the record's code.
+func Decider(how string) string { return prompt.Words(cmp.Or(deciders[how], how)) }
 
-func stateWord(state string) string {
-	return word(cmp.Or(states[state], reasons[state], strings.ReplaceAll(state, "_", " ")))
+// StateWord is the word for the state of an entry.
+func StateWord(state string) string {
+	return prompt.Words(cmp.Or(states[state], reasons[state], strings.ReplaceAll(state, "_", " ")))
 }

@@ -1,4 +1,4 @@
-package console
+package text
 
 import (
 	"encoding/json"
@@ -25,7 +25,7 @@ func TestEveryHiddenCodePointIsVisible(t *testing.T) {
 	var chunk []rune
 	look := func() {
 		text := string(chunk)
-		shown, inside := joined(lines(text)), inText(text)
+		shown, inside := joined(Lines(text)), InText(text)
 		for _, r := range shown + inside {
 			if r >= utf8.RuneSelf && hidden(r) {
 				t.Errorf("U+%04X stands on a page as it is", r)
@@ -51,7 +51,7 @@ func TestEveryHiddenCodePointIsVisible(t *testing.T) {
 	}
 	look()
 	for r := rune(0); r < ' '; r++ {
-		if got := joined(lines("a" + string(r) + "b")); r != '\n' && strings.ContainsRune(got, r) {
+		if got := joined(Lines("a" + string(r) + "b")); r != '\n' && strings.ContainsRune(got, r) {
 			t.Errorf("U+%04X stands in a program as it is", r)
 		}
 	}
@@ -70,8 +70,8 @@ func TestEveryHiddenCodePointIsVisible(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &prompt.Request{Name: "a__b", Args: args, Risk: "high"}
-	got := joined(spans(prompt.Text(r, prompt.RenderOptions{Width: wide, Color: true})))
-	if got != prompt.Text(r, prompt.RenderOptions{Width: wide}) {
+	got := joined(Spans(prompt.Text(r, prompt.RenderOptions{Width: 100, Color: true})))
+	if got != prompt.Text(r, prompt.RenderOptions{Width: 100}) {
 		t.Error("the page shows another text than the other channels")
 	}
 	for _, c := range got {
@@ -81,7 +81,7 @@ func TestEveryHiddenCodePointIsVisible(t *testing.T) {
 	}
 }
 
-func joined(all []span) string {
+func joined(all []Span) string {
 	var b strings.Builder
 	for _, s := range all {
 		b.WriteString(s.Text)
@@ -95,7 +95,7 @@ func TestEditable(t *testing.T) {
 		`{}`, `[]`, `{"n":1e400,"m":-0,"k":12345678901234567890,"f":0.10}`, `{"b":1,"a":2}`, `{"x":"\u202e\ud800"}`,
 		"{\"x\":\"\u202e\u00ad\U000E0041é漢 \u2028\"}", `{"x":{"y":[1,{"z":null}]}}`, `"text"`, `null`,
 	} {
-		shown := editable(json.RawMessage(args))
+		shown := Editable(json.RawMessage(args))
 		was, err := strictjson.Canonical(args)
 		is, err2 := strictjson.Canonical(shown)
 		if (err == nil) != (err2 == nil) || string(was) != string(is) {
@@ -106,8 +106,8 @@ func TestEditable(t *testing.T) {
 
 // Colours are those of our own words.
 func TestSpans(t *testing.T) {
-	got := spans("a \x1b[1mtitle\x1b[0m b\x1b[1;31mred\x1b[0m")
-	want := []span{{"", "a "}, {"title", "title"}, {"", " b"}, {"danger", "red"}}
+	got := Spans("a \x1b[1mtitle\x1b[0m b\x1b[1;31mred\x1b[0m")
+	want := []Span{{"", "a "}, {"title", "title"}, {"", " b"}, {"danger", "red"}}
 	if len(got) != len(want) {
 		t.Fatalf("got %q", got)
 	}
@@ -116,7 +116,7 @@ func TestSpans(t *testing.T) {
 			t.Errorf("got %q, want %q", got[i], want[i])
 		}
 	}
-	if got := joined(spans("a\x1b[1")); strings.Contains(got, "\x1b") {
+	if got := joined(Spans("a\x1b[1")); strings.Contains(got, "\x1b") {
 		t.Errorf("got %q", got)
 	}
 }
