@@ -40,8 +40,8 @@ func (c *Console) beginSignIn(w http.ResponseWriter, r *http.Request) error {
 		http.Redirect(w, r, to, http.StatusSeeOther)
 		return nil
 	}
-	to := r.URL.Query().Get("to")
-	address, binding, err := c.options.SignIn.Begin(r.Context(), c.redirectAddress(), onward(to))
+	to, fresh := r.URL.Query().Get("to"), r.URL.Query().Get("fresh") == "1"
+	address, binding, err := c.options.SignIn.Begin(r.Context(), c.redirectAddress(), onward(to), fresh)
 	if err != nil {
 		return c.refuseSignIn(w, r, to, err)
 	}

@@ -21,29 +21,38 @@ const (
 	// maxUsed bounds the remembered states of callbacks. Beyond it the oldest is forgotten; the provider still accepts a
 	// code once.
 	maxUsed = 100_000
+	// freshSkew is how much the clocks of this machine and of the provider may differ when a person signs in anew.
+	freshSkew = time.Minute
+	// freshMark begins the random part of a sign-in in which the person has to prove anew who they are. No other random
+	// part begins like this.
+	freshMark = "fresh-"
 	// longestTo bounds the page to open, in bytes: browsers drop a cookie of more than 4 KiB.
 	longestTo = 1 << 10
 )
 
 // newBinding begins a sign-in that leads to a page.
-func newBinding(to string, now time.Time) string {
+func newBinding(to string, fresh bool, now time.Time) string {
 	if len(to) > longestTo {
 		to = ""
 	}
-	text := strconv.FormatInt(now.Unix(), 10) + " " + rand.Text() + " " + to
+	random := rand.Text()
+	if fresh {
+		random = freshMark + random
+	}
+	text := strconv.FormatInt(now.Unix(), 10) + " " + random + " " + to
 	return base64.RawURLEncoding.EncodeToString([]byte(text))
 }
 
 // unbind reads a binding. Only a binding whose state is proven says the truth.
-func unbind(binding string) (began time.Time, to string) {
+func unbind(binding string) (began time.Time, fresh bool, to string) {
 	text, _ := base64.RawURLEncoding.DecodeString(binding)
 	seconds, rest, _ := strings.Cut(string(text), " ")
-	_, to, _ = strings.Cut(rest, " ")
+	random, to, _ := strings.Cut(rest, " ")
 	at, err := strconv.ParseInt(seconds, 10, 64)
 	if err != nil {
-		return time.Time{}, ""
+		return time.Time{}, false, ""
 	}
-	return time.Unix(at, 0), to
+	return time.Unix(at, 0), strings.HasPrefix(random, freshMark), to
 }
 
 // derive makes one of the secrets of a sign-in: 43 letters, digits, - and _.

@@ -73,6 +73,7 @@ type Identity struct {
 	Principal string // NAME:CLAIM, with the name of the provider in the configuration
 	Roles     Roles  // at least one
 	To        string // the page to open, as Begin got it
+	Fresh     bool   // the provider has let the person prove anew who they are, because Begin wanted that
 }
 
 // A Refusal is the reason why nobody is signed in. Its text is for the person; it may contain words of the provider.
@@ -115,15 +116,20 @@ func (p *Provider) Name() string { return p.settings.Name }
 
 // Begin returns the address at the provider where a person signs in, and the binding of the sign-in, which only the
 // person's browser may know. redirect is the address of this page that the provider sends the browser back to; to is
-// the page to open then. The error is a [*Refusal].
-func (p *Provider) Begin(ctx context.Context, redirect, to string) (address, binding string, err error) {
+// the page to open then. With fresh, the provider has to let the person prove anew who they are, whatever session they
+// have there. The error is a [*Refusal].
+func (p *Provider) Begin(ctx context.Context, redirect, to string, fresh bool) (address, binding string, err error) {
 	of, err := p.discover(ctx)
 	if err != nil {
 		return "", "", p.unreachable(err)
 	}
-	binding = newBinding(to, p.now())
-	return p.config(of, redirect).AuthCodeURL(p.derive("state", binding), oidc.Nonce(p.derive("nonce", binding)),
-		oauth2.S256ChallengeOption(p.derive("verifier", binding))), binding, nil
+	binding = newBinding(to, fresh, p.now())
+	options := []oauth2.AuthCodeOption{oidc.Nonce(p.derive("nonce", binding)),
+		oauth2.S256ChallengeOption(p.derive("verifier", binding))}
+	if fresh { // OpenID Connect Core 1.0, section 3.1.2.1; with max_age the ID token must have auth_time
+		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
+	}
+	return p.config(of, redirect).AuthCodeURL(p.derive("state", binding), options...), binding, nil
 }
 
 func (p *Provider) unreachable(err error) *Refusal {
@@ -198,7 +204,7 @@ func (p *Provider) Finish(
 		return nil, refuse("wrong_state",
 			"this browser has not begun this sign-in, or has begun another one since: begin again", nil)
 	}
-	began, to := unbind(binding)
+	began, fresh, to := unbind(binding)
 	if p.now().Sub(began) >= flowLife {
 		return nil, refuse("late_sign_in", "this sign-in took longer than ten minutes: begin again", nil)
 	}
@@ -228,7 +234,13 @@ func (p *Provider) Finish(
 	if err != nil {
 		return nil, err
 	}
-	who.To = to
+	if fresh {
+		if err := p.authenticatedSince(said, began); err != nil {
+			err.Principal = who.Principal
+			return nil, err
+		}
+	}
+	who.To, who.Fresh = to, fresh
 	return who, nil
 }
 
@@ -283,6 +295,20 @@ func (p *Provider) verify(ctx context.Context, of *found, raw, nonce string) (id
 		return none, refuse("wrong_audience", "the ID token was issued to another client", nil)
 	}
 	return said, nil
+}
+
+// authenticatedSince refuses a person who has not proven anew who they are since a sign-in began.
+func (p *Provider) authenticatedSince(said identity.Claims, began time.Time) *Refusal {
+	at, ok, err := said.Moment("auth_time")
+	switch {
+	case err != nil, !ok:
+		return refuse("no_auth_time", "the identity provider does not say when you have signed in (claim auth_time), so "+
+			"this sign-in proves nothing new: use a code of codemode console --confirm", err)
+	case at.Before(began.Add(-freshSkew)), at.After(p.now().Add(freshSkew)):
+		return refuse("not_fresh", "the identity provider did not have you sign in again: sign out there first, or use a "+
+			"code of codemode console --confirm", nil)
+	}
+	return nil
 }
 
 // rawJSON takes a text of JSON as it is.

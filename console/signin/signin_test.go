@@ -2,6 +2,7 @@ package signin
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -54,7 +55,7 @@ func TestBegin(t *testing.T) {
 	now := time.Now()
 	issuer, asked := metadata(t, "https://login.example.com/auth")
 	p := newProvider(t, issuer, &now)
-	address, binding, err := p.Begin(t.Context(), redirect, "/history?tool=x")
+	address, binding, err := p.Begin(t.Context(), redirect, "/history?tool=x", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,12 +75,12 @@ func TestBegin(t *testing.T) {
 			t.Errorf("%s is %q, with the cookie %q", name, q.Get(name), binding)
 		}
 	}
-	again, other, err := p.Begin(t.Context(), redirect, "")
+	again, other, err := p.Begin(t.Context(), redirect, "", false)
 	if err != nil || again == address || other == binding || *asked != 1 {
 		t.Errorf("a second sign-in is %s, %v, after %d requests", again, err, *asked)
 	}
 	now = now.Add(foundLife)
-	if _, _, err := p.Begin(t.Context(), redirect, ""); err != nil || *asked != 2 {
+	if _, _, err := p.Begin(t.Context(), redirect, "", false); err != nil || *asked != 2 {
 		t.Errorf("after a minute: %v, %d requests", err, *asked)
 	}
 }
@@ -92,7 +93,7 @@ func TestASignInIsUsedOnce(t *testing.T) {
 	p := newProvider(t, issuer, &now)
 	begin := func() (url.Values, string) {
 		t.Helper()
-		address, binding, err := p.Begin(t.Context(), redirect, "/")
+		address, binding, err := p.Begin(t.Context(), redirect, "/", false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +112,7 @@ func TestASignInIsUsedOnce(t *testing.T) {
 	if got := ends(q); got != "wrong_state" {
 		t.Errorf("without a cookie: %s", got)
 	}
-	if got := ends(q, newBinding("/", now), binding+"A"); got != "wrong_state" {
+	if got := ends(q, newBinding("/", false, now), binding+"A"); got != "wrong_state" {
 		t.Errorf("with others' cookies: %s", got)
 	}
 	if got := ends(url.Values{"state": {q.Get("state"), q.Get("state")}}, binding); got != "wrong_state" {
@@ -145,14 +146,14 @@ func TestProvidersThatAreDown(t *testing.T) {
 	now := time.Now()
 	p := newProvider(t, "http://127.0.0.1:1", &now)
 	for range 2 {
-		if _, _, err := p.Begin(t.Context(), redirect, ""); state(t, err) != "issuer_unreachable" {
+		if _, _, err := p.Begin(t.Context(), redirect, "", false); state(t, err) != "issuer_unreachable" {
 			t.Errorf("a provider that is away: %v", err)
 		}
 	}
 	issuer, asked := metadata(t, "http://login.example.com/auth")
 	p = newProvider(t, issuer, &now)
 	for range 2 {
-		if _, _, err := p.Begin(t.Context(), redirect, ""); state(t, err) != "issuer_unreachable" {
+		if _, _, err := p.Begin(t.Context(), redirect, "", false); state(t, err) != "issuer_unreachable" {
 			t.Errorf("a page for signing in without TLS: %v", err)
 		}
 	}
@@ -160,7 +161,7 @@ func TestProvidersThatAreDown(t *testing.T) {
 		t.Errorf("it was asked %d times at once", *asked)
 	}
 	now = now.Add(failedLife)
-	if _, _, err := p.Begin(t.Context(), redirect, ""); err == nil || *asked != 2 {
+	if _, _, err := p.Begin(t.Context(), redirect, "", false); err == nil || *asked != 2 {
 		t.Errorf("after a moment: %v, %d requests", err, *asked)
 	}
 }
@@ -211,5 +212,51 @@ func TestUsedStatesAreBounded(t *testing.T) {
 	}
 	if len(u.at) != maxUsed || len(u.order) != maxUsed {
 		t.Errorf("%d and %d states are in memory", len(u.at), len(u.order))
+	}
+}
+
+// A sign-in that has to be fresh asks the provider for a proof, and believes only a token that says when it was.
+func TestFreshSignIns(t *testing.T) {
+	now := time.Now()
+	issuer, _ := metadata(t, "https://login.example.com/auth")
+	p := newProvider(t, issuer, &now)
+	for _, fresh := range []bool{false, true} {
+		address, binding, err := p.Begin(t.Context(), redirect, "/passkeys", fresh)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := u.Query().Has("prompt") && u.Query().Get("max_age") == "0"; got != fresh {
+			t.Errorf("fresh %v: %s", fresh, address)
+		}
+		if began, was, to := unbind(binding); was != fresh || to != "/passkeys" || began.Unix() != now.Unix() {
+			t.Errorf("fresh %v: the binding says %v %v %q", fresh, began, was, to)
+		}
+	}
+	began := now.Add(-time.Minute)
+	for _, x := range []struct{ claim, state string }{
+		{fmt.Sprintf(`{"auth_time": %d}`, now.Unix()), ""},
+		{fmt.Sprintf(`{"auth_time": %d}`, began.Unix()), ""},
+		{fmt.Sprintf(`{"auth_time": %d}`, began.Add(-freshSkew).Unix()-1), "not_fresh"},
+		{fmt.Sprintf(`{"auth_time": %d}`, now.Add(freshSkew).Unix()+1), "not_fresh"},
+		{`{"auth_time": 0}`, "not_fresh"},
+		{`{}`, "no_auth_time"},
+		{`{"auth_time": "now"}`, "no_auth_time"},
+		{`{"auth_time": null}`, "no_auth_time"},
+	} {
+		said, ok := identity.Parse([]byte(x.claim))
+		if !ok {
+			t.Fatal(x.claim)
+		}
+		got := ""
+		if err := p.authenticatedSince(said, began); err != nil {
+			got = err.State
+		}
+		if got != x.state {
+			t.Errorf("%s: %q, want %q", x.claim, got, x.state)
+		}
 	}
 }
