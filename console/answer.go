@@ -65,6 +65,9 @@ type Result struct {
 	OK    bool   `json:"ok"`
 	Error string `json:"error,omitempty"`
 	Note  string `json:"note,omitempty"` // what else happened
+	// Passkey is what navigator.credentials.get takes, in JSON, if the answer needs a passkey: the same answer counts with
+	// what it gives, in the header X-Proof or the field proof.
+	Passkey json.RawMessage `json:"passkey,omitempty"`
 	// Pointer is the place in other arguments that Error is about, as a JSON Pointer; absent is all of them.
 	Pointer string `json:"pointer,omitempty"`
 
@@ -98,8 +101,10 @@ func (r *Result) became() string {
 	}
 }
 
-// give passes one answer to the queue. proved says that the answer came with a proof, so that it may propose a rule.
-func (c *Console) give(ctx context.Context, s *session, said *Answered, proved bool) Result {
+// give passes one answer to the queue. proof is what the request has as a proof. proved says that it was proven, so that
+// the answer may propose a rule.
+func (c *Console) give(r *http.Request, s *session, said *Answered, proof string, proved bool) Result {
+	ctx := r.Context()
 	fail := func(status int, why string) Result { return Result{ID: said.ID, Error: why, status: status} }
 	switch {
 	case said.Propose != "" && !proved:
@@ -114,6 +119,12 @@ func (c *Console) give(ctx context.Context, s *session, said *Answered, proved b
 	reply, wait, err := said.reply()
 	if err != nil {
 		return fail(http.StatusUnprocessableEntity, err.Error())
+	}
+	if reply.Allowed && c.wantsPasskey(a.request) {
+		if no := c.confirmAnswer(r, s, said, a, proof); no != nil {
+			return *no
+		}
+		reply.Proof = call.ProofPasskey
 	}
 	if said.Whole {
 		if _, err := s.seat.Show(a.request.ID, prompt.RenderOptions{}); err != nil {
@@ -251,7 +262,7 @@ func (c *Console) apiAnswer(w http.ResponseWriter, r *http.Request, s *session) 
 	if err != nil {
 		return err
 	}
-	done := c.give(r.Context(), s, said, false)
+	done := c.give(r, s, said, r.Header.Get(proofHeader), false)
 	return writeJSON(w, done.status, done)
 }
 
@@ -262,7 +273,7 @@ func (c *Console) apiAnswerAndPropose(w http.ResponseWriter, r *http.Request, s 
 		return nil, err
 	}
 	return c.withProposal(r, s, said, func(w http.ResponseWriter, r *http.Request) error {
-		done := c.give(r.Context(), s, said, true)
+		done := c.give(r, s, said, "", true)
 		return writeJSON(w, done.status, done)
 	})
 }
@@ -355,9 +366,10 @@ func (said *Answered) readScope(scope string, form url.Values) {
 func (c *Console) giveForm(w http.ResponseWriter, r *http.Request, s *session, proved bool) error {
 	form := r.PostForm
 	fromWhole := form.Get("from") == "whole" // on the page of one question: the browser goes back to the list
+	proof := cmp.Or(r.Header.Get(proofHeader), form.Get(proofField))
 	var results []Result
 	for _, said := range answersOf(r) {
-		results = append(results, c.give(r.Context(), s, said, proved))
+		results = append(results, c.give(r, s, said, proof, proved))
 	}
 	if len(results) == 0 {
 		results = []Result{{Error: "nothing is selected", status: http.StatusUnprocessableEntity}}

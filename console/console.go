@@ -15,6 +15,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/console/links"
+	"github.com/codemode-project/codemode/console/passkeys"
 	"github.com/codemode-project/codemode/console/records"
 	"github.com/codemode-project/codemode/console/rules"
 	"github.com/codemode-project/codemode/console/servers"
@@ -55,6 +56,9 @@ type Options struct {
 	// SignIn lets people in at an identity provider, beside login links. What they may do is what their roles say; Admin
 	// is not asked about them. Nil lets nobody in that way.
 	SignIn *signin.Provider
+
+	// Passkeys are with what people confirm a yes to a call of critical risk. Nil demands none: the login suffices.
+	Passkeys *passkeys.Passkeys
 
 	// Bearer returns the person of a bearer token, for requests without a session, or the status and the reason to
 	// refuse the request with. The page calls it for each request, and repeatedly while a stream of events is open. Nil

@@ -41,7 +41,8 @@
 // docs/rest.md and docs/openapi.json describe all of it.
 //
 // At first the page refuses a request that needs a proof, with 403 and "proof": "wanted". It accepts the same request,
-// byte for byte, with the header X-Proof and the code that [Console.Confirm] gives for it.
+// byte for byte, with the header X-Proof and the code that [Console.Confirm] gives for it. An answer that needs a passkey
+// is refused with 403 and "passkey", and accepted with what navigator.credentials.get gives for that, as JSON in X-Proof.
 //
 // An answer that does not count changes nothing: 404 when there is no such question for this person, or no longer, 409
 // when somebody was faster, 422 when the arguments, the code or the scope are wrong, 403 when somebody else must
@@ -56,6 +57,7 @@
 //     path. Neither half opens anything without the other, and the process keeps only digests of both.
 //   - A request that widens what programs may do, or starts something, needs a fresh proof: a code for that one request
 //     of that one session. The person who started the process gets the code. Answering, revoking and reading need none.
+//   - With [Options.Passkeys], a yes to a call of critical risk needs a passkey of the person, for this one answer.
 //   - Wrong secrets and codes do not affect the right ones. They are too long to guess.
 //   - A client without a session sees nothing. A session ends when no page was open for [Options.Idle], and after
 //     [Options.Life] in any case.

@@ -39,6 +39,7 @@ type session struct {
 	person   string
 	roles    signin.Roles      // every one after a login link
 	signedIn bool              // at the identity provider
+	fresh    time.Time         // of a sign-in that the person wanted to be fresh, until it proves a change. Guarded by mu
 	token    bool              // represents a token, see ofToken, without id and csrf
 	id       [sha256.Size]byte // digest of the cookie's value
 	csrf     string
@@ -109,7 +110,11 @@ func (ss *logins) open(person string) (key, id string, s *session) {
 }
 
 func (ss *logins) openAs(who *signin.Identity) (key, id string, s *session) {
-	return ss.add(&session{person: who.Principal, roles: who.Roles, signedIn: true})
+	s = &session{person: who.Principal, roles: who.Roles, signedIn: true}
+	if who.Fresh {
+		s.fresh = ss.now()
+	}
+	return ss.add(s)
 }
 
 func (ss *logins) add(s *session) (key, id string, _ *session) {

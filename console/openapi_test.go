@@ -188,6 +188,27 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 	} {
 		byToken("/api/answer", "POST", "/api/answer", body)
 	}
+	// An answer that needs a passkey, and a change that one proves.
+	keys := withPasskeys(t)
+	k := keys.login(anna)
+	key := k.addPasskey("laptop")
+	keys.ask(critical())
+	grave := k.pending()[0]
+	o.check(t, in+"pending", "get", k.get("/api/pending"))
+	yes, err := json.Marshal(yes(grave))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		var last Result
+		headers := []string{"Content-Type: application/json", "X-CSRF-Token: " + k.csrf}
+		asked := k.send("POST", "/api/answer", string(yes), headers...)
+		o.check(t, in+"answer", "post", asked)
+		if asked.json(&last); last.Passkey != nil {
+			o.check(t, in+"answer", "post", k.send("POST", "/api/answer", string(yes),
+				append(headers, proofHeader+": "+key.Get(last.Passkey))...))
+		}
+	}
 	o.check(t, "/api/pending", "get", w.byTokenOf("a-token-of-an-mcp-client", "GET", "/api/pending", ""))
 	// A token opens no session.
 	stranger := &visitor{w: w, path: v.path}

@@ -35,9 +35,11 @@ type Asked struct {
 
 	NeedsCode bool `json:"needsCode,omitempty"` // a yes must include the code
 	// a yes must include "whole": true, after the person saw the whole question
-	MustSee  bool `json:"mustSee,omitempty"`
-	Cut      bool `json:"cut,omitempty"` // a text is cut or masked; GET /api/pending/ID has all of it
-	Editable bool `json:"editable,omitempty"`
+	MustSee bool `json:"mustSee,omitempty"`
+	// NeedsPasskey says that a yes must be confirmed with a passkey of the person.
+	NeedsPasskey bool `json:"needsPasskey,omitempty"`
+	Cut          bool `json:"cut,omitempty"` // a text is cut or masked; GET /api/pending/ID has all of it
+	Editable     bool `json:"editable,omitempty"`
 	// Own says that this person asked for the call, and that the profile wants somebody else to answer.
 	Own bool `json:"own,omitempty"`
 
@@ -179,6 +181,7 @@ func (c *Console) pending(s *session) []*asked {
 		if c.may(s.person, o.Request.Principal) {
 			now := *a
 			now.Expires = o.Request.Deadline()
+			now.NeedsPasskey = c.wantsPasskey(o.Request)
 			now.Own = o.Request.OtherOnly && o.Request.Principal == s.person
 			list = append(list, &now)
 		}
@@ -359,7 +362,7 @@ func (c *Console) whole(r *http.Request, s *session, a *asked) *askView {
 	if a.Editable {
 		v.Args, v.Fields = editable(a.request.Args), form.Fields(a.request.Input)
 	}
-	v.Proposal = c.changesRules(s) && isCall(a.request) && a.request.Profile != ""
+	v.Proposal = c.changesRules(s) && isCall(a.request) && a.request.Profile != "" && !a.NeedsPasskey
 	return v
 }
 

@@ -69,6 +69,10 @@ var forRoles = map[string]string{
 	"GET /api/servers": "auditor admin", "POST /api/servers/reconnect": "admin", "POST /api/servers/accept": "admin",
 	"GET /api/openapi.json": "approver auditor admin",
 	"GET /records/{kind}":   "auditor admin", "GET /api/entries/events": "auditor admin",
+	"GET /passkeys":         "approver admin",
+	"POST /passkeys/new":    "approver admin",
+	"POST /passkeys/add":    "approver admin",
+	"POST /passkeys/remove": "approver admin",
 }
 
 // try sends a request to a route in a new session, with all that it needs but a role.
@@ -96,7 +100,7 @@ func (w *world) try(x route, open func() (key, id string, s *session)) *httptest
 // TestEveryRouteIsForRoles walks every route with every role. A new route needs a row in forRoles, and serves nobody
 // until it says whom.
 func TestEveryRouteIsForRoles(t *testing.T) {
-	w, _ := withBook(t)
+	w, _ := withBook(t, passkeyed(t))
 	as := func(roles signin.Roles) func() (string, string, *session) {
 		return func() (string, string, *session) {
 			return w.c.logins.openAs(&signin.Identity{Principal: "acme:" + strings.Join(roles.Names(), "-"), Roles: roles})

@@ -85,7 +85,7 @@ func (c *Console) inside() []route {
 	}
 	token := func(x route) route { x.token = true; return x }
 	book := c.rulePages()
-	return []route{
+	all := []route{
 		get("/{$}", answering, c.showPending),
 		get("/ask/{id}", answering, c.showAsk),
 		get("/running", reading, c.showRunning),
@@ -145,6 +145,15 @@ func (c *Console) inside() []route {
 		wide("/api/rules/save", c.apiSave),
 		wide("/api/rules/undo", c.apiUndo),
 	}
+	if c.options.Passkeys == nil {
+		return all
+	}
+	return append(all,
+		get("/passkeys", answering, c.showPasskeys),
+		route{method: "POST", path: "/passkeys/new", roles: answering, prepare: c.newPasskey},
+		post("/passkeys/add", arranges, answering, c.addPasskey), // proven by newPasskey
+		post("/passkeys/remove", narrows, answering, c.removePasskey),
+	)
 }
 
 // routes are all paths. The paths of a session exist without its key as well, and ask for a login there.

@@ -87,6 +87,6 @@ func (c *Console) sit(s *session) *approvals.Seat {
 		return c.queue.Aside(s.person)
 	}
 	return c.queue.SitByToken(s.person, func(principal string) bool {
-		return c.options.Vouched != nil && c.options.Vouched(s.person, principal)
+		return c.options.Passkeys == nil && c.options.Vouched != nil && c.options.Vouched(s.person, principal)
 	})
 }

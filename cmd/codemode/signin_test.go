@@ -132,12 +132,19 @@ var continuing = regexp.MustCompile(`id="continue" href="([^"]+)"`)
 func (c *crew) signsIn(person string) *member {
 	c.t.Helper()
 	address, cookie := c.begin()
-	res, text := c.get(c.comesBack(address, person), cookie)
+	return c.enters(c.comesBack(address, person), cookie)
+}
+
+// enters follows the address that the provider sends a browser to, into a session.
+func (c *crew) enters(back, cookie string) *member {
+	c.t.Helper()
+	res, text := c.get(back, cookie)
 	found := continuing.FindStringSubmatch(text)
 	if res.StatusCode != http.StatusOK || found == nil {
 		c.t.Fatalf("%s: %s\n%s", res.Status, text, c.log)
 	}
-	m := &member{crew: c, path: c.origin + strings.TrimSuffix(found[1], "/")}
+	base, _, _ := strings.Cut(strings.TrimPrefix(found[1], "/console/s/"), "/")
+	m := &member{crew: c, path: c.origin + "/console/s/" + base}
 	for _, one := range res.Header.Values("Set-Cookie") {
 		if strings.Contains(one, "Path=/console/s/") {
 			m.cookie, _, _ = strings.Cut(one, ";")

@@ -240,12 +240,30 @@
     try { await give(form, fields); } finally { sending--; await refresh(); }
   };
   const give = async (form, fields) => {
+    let got = await post(form, fields);
+    const options = got && got.results && got.results.length === 1 && got.results[0].passkey;
+    if (options) {
+      say("Confirm the call with your passkey.");
+      try {
+        fields.set("proof", await window.codemodePasskey(options));
+      } catch (e) {
+        say(window.codemodePasskeyProblem(e) + " Nothing is allowed.", true);
+        return;
+      }
+      got = await post(form, fields);
+    }
+    if (got) gave(form, got);
+  };
+  // post sends a form, and gives what the server says; nothing if the session is over.
+  const post = async (form, fields) => {
     const answer = await fetch(form.action, {
       method: "POST", body: fields, redirect: "error",
       headers: { "Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded" },
     });
-    if (answer.status === 401) { anew(); return; }
-    const got = await answer.json();
+    if (answer.status === 401) { anew(); return null; }
+    return answer.json();
+  };
+  const gave = (form, got) => {
     const results = got.results || [{ ok: false, error: got.error }];
     const failed = results.filter((r) => !r.ok);
     say(got.said || got.error, failed.length > 0);

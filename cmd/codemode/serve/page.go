@@ -20,6 +20,7 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/console"
+	"github.com/codemode-project/codemode/console/passkeys"
 	"github.com/codemode-project/codemode/console/rules"
 	"github.com/codemode-project/codemode/console/signin"
 	"github.com/codemode-project/codemode/hostfns"
@@ -79,12 +80,13 @@ type page struct {
 	book    *rules.Book
 	unwatch func() // ends the watching of the rules
 	tokens  *server.Answerers
+	beside  func() // ends the page at the other address of this machine's name, see serveBeside
 }
 
 // newPage makes the page's channel, and the page, unless the configuration and the flag want none; then the page is
 // nil. Questions of a process without a page are answered at the pages of other processes that share the store.
 func newPage(c pageConfig, set *launch.Settings, to cli.Streams, address string, overHTTP bool) (*page, error) {
-	p := &page{config: c, address: cmp.Or(address, c.Address), wanted: address != "", streams: to}
+	p := &page{beside: func() {}, config: c, address: cmp.Or(address, c.Address), wanted: address != "", streams: to}
 	p.queue = approvals.NewStrongQueue(console.ChannelName)
 	p.queue.May = p.config.may
 	if p.config.Off && address == "" || p.address == "" && !overHTTP {
@@ -123,6 +125,13 @@ func (p *page) open(e *codemode.Evaluator, set *launch.Settings, origin, path st
 		}
 		provider = signin.New(s, secret, log)
 	}
+	var keys *passkeys.Passkeys
+	if p.config.Passkeys {
+		var err error
+		if keys, err = passkeys.New(origins, e.Record().DB); err != nil {
+			return err
+		}
+	}
 	p.tokens = server.NewAnswerers(e, launch.Env, log)
 	p.book = bookOf(e, set)
 	c, err := console.New(console.Options{
@@ -132,13 +141,18 @@ func (p *page) open(e *codemode.Evaluator, set *launch.Settings, origin, path st
 		Sessions: sessionsOf{e}, Servers: serversOf{e},
 		Note: e.Record().Write,
 		Idle: time.Duration(p.config.Idle), Life: time.Duration(p.config.Life), Log: log,
-		Bearer: p.bearer, Vouched: p.config.vouched, SignIn: provider,
+		Bearer: p.bearer, Vouched: p.config.vouched, SignIn: provider, Passkeys: keys,
 	})
 	if err != nil {
 		p.tokens.Close()
 		return err
 	}
-	p.console, p.unwatch = c, watchRules(e, p.book, log)
+	p.console, p.unwatch = c, func() {}
+	if err := p.serveBeside(origin, log); err != nil {
+		p.tokens.Close()
+		return err
+	}
+	p.unwatch = watchRules(e, p.book, log)
 	e.Checker().SetPage(origins[0] + path + "/rules")
 	e.People().Notifier.SetPage(origins[0] + path)
 	return nil
@@ -203,11 +217,7 @@ func (p *page) listen(e *codemode.Evaluator, set *launch.Settings, log *slog.Log
 	if err := p.open(e, set, "http://"+listener.Addr().String(), "", log); err != nil {
 		return nil, errors.Join(cli.UsageError(err), listener.Close())
 	}
-	front := &http.Server{
-		Handler: p.console.Handler(), MaxHeaderBytes: maxHeader,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-	}
-	limits.WithoutOwners(mostOfPage).Protect(front)
+	front := p.front(log)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -220,6 +230,7 @@ func (p *page) listen(e *codemode.Evaluator, set *launch.Settings, log *slog.Log
 		noLinks()
 		p.unwatch()
 		p.console.Close()
+		p.beside()
 		defer p.tokens.Close()
 		stopping, cancel := context.WithTimeout(context.Background(), drainWait)
 		defer cancel()
@@ -228,6 +239,16 @@ func (p *page) listen(e *codemode.Evaluator, set *launch.Settings, log *slog.Log
 		}
 		<-ended
 	}, nil
+}
+
+// front serves the page at a listener of its own.
+func (p *page) front(log *slog.Logger) *http.Server {
+	front := &http.Server{
+		Handler: p.console.Handler(), MaxHeaderBytes: maxHeader,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	limits.WithoutOwners(mostOfPage).Protect(front)
+	return front
 }
 
 // mount puts the page of a service beside MCP, if browsers can reach it there.
@@ -250,7 +271,7 @@ func (p *page) mount(s *service, at *door, mux *http.ServeMux) {
 	}
 	mux.Handle(path, p.console.Handler())
 	mux.Handle(path+"/", p.console.Handler())
-	s.stopping = append(s.stopping, p.offerLinks(&s.set, s.log), p.unwatch, p.console.Close, p.tokens.Close)
+	s.stopping = append(s.stopping, p.offerLinks(&s.set, s.log), p.unwatch, p.console.Close, p.beside, p.tokens.Close)
 }
 
 // announce prints a login link to a terminal. Anything else may be a log, which must not hold one.
