@@ -169,6 +169,8 @@ func TestLoggingOutSendsNoFormAgain(t *testing.T) {
 	b := newBrowser(t)
 	b.do("log in", chromedp.Navigate(w.c.Link(anna)))
 	b.until("the page is there", `document.querySelector(".empty") !== null`)
+	b.until("its script has run, so that the login page finds the way back",
+		`document.getElementById("link").textContent.startsWith("Live")`)
 	b.do("the rules", chromedp.Navigate(w.origin+"/rules"), chromedp.WaitVisible(chromedp.CSS("#text-0")))
 	b.do("check them", chromedp.Click(chromedp.CSS(`section.file button.plain`)))
 	b.until("they are checked", `document.getElementById("status").textContent.includes("has no problems")`)
