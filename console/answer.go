@@ -101,8 +101,8 @@ func (r *Result) became() string {
 	}
 }
 
-// give passes one answer to the queue. proof is what the request has as a proof. proved says that it was proven, so that
-// the answer may propose a rule.
+// give passes one answer to the queue. proof is what the request has as a proof. proved says that it was proven, so
+// that the answer may propose a rule.
 func (c *Console) give(r *http.Request, s *session, said *Answered, proof string, proved bool) Result {
 	ctx := r.Context()
 	fail := func(status int, why string) Result { return Result{ID: said.ID, Error: why, status: status} }

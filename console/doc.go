@@ -41,8 +41,9 @@
 // docs/rest.md and docs/openapi.json describe all of it.
 //
 // At first the page refuses a request that needs a proof, with 403 and "proof": "wanted". It accepts the same request,
-// byte for byte, with the header X-Proof and the code that [Console.Confirm] gives for it. An answer that needs a passkey
-// is refused with 403 and "passkey", and accepted with what navigator.credentials.get gives for that, as JSON in X-Proof.
+// byte for byte, with the header X-Proof and the code that [Console.Confirm] gives for it. An answer that needs a
+// passkey is refused with 403 and "passkey", and accepted with what navigator.credentials.get gives for that, as JSON
+// in X-Proof.
 //
 // An answer that does not count changes nothing: 404 when there is no such question for this person, or no longer, 409
 // when somebody was faster, 422 when the arguments, the code or the scope are wrong, 403 when somebody else must

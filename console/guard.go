@@ -75,7 +75,8 @@ func (c *Console) guard(next http.Handler) http.Handler {
 // session exists under that name, unless the configuration says that the page is there, because passkeys need a name.
 func (c *Console) properHost(r *http.Request) string {
 	name, port, err := net.SplitHostPort(r.Host)
-	if err != nil || !strings.EqualFold(name, "localhost") || c.origin(r) != "" || !navigates(r) || r.Method != http.MethodGet ||
+	if err != nil || !strings.EqualFold(name, "localhost") || c.origin(r) != "" || !navigates(r) ||
+		r.Method != http.MethodGet ||
 		!plainPath(r.URL.Path) {
 		return ""
 	}

@@ -53,9 +53,11 @@ func (c *Console) newPasskey(_ http.ResponseWriter, r *http.Request, s *session)
 	case err != nil:
 		return nil, err
 	case v.At != "":
-		return nil, refuse(http.StatusConflict, "browsers use passkeys at "+v.At+" and not at this address: open the page there")
+		return nil, refuse(http.StatusConflict,
+			"browsers use passkeys at "+v.At+" and not at this address: open the page there")
 	}
-	what := fmt.Sprintf("add the passkey %q of %s, which may then allow calls of critical risk", word(name), word(s.person))
+	what := fmt.Sprintf("add the passkey %q of %s, which may then allow calls of critical risk", word(name),
+		word(s.person))
 	return &change{own: true, what: what, do: func(w http.ResponseWriter, r *http.Request) error {
 		options, err := c.options.Passkeys.BeginAdd(r.Context(), s.holder(), name)
 		if err != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/codemode-project/codemode/console/passkeys"
 )
 
-// With [Options.Passkeys], a yes to a call of critical risk needs a passkey. Somebody who has the session alone, because
-// its page is open or its cookie is stolen, has none. An assertion of a passkey is a proof like a code, and comes in the
-// same places of a request: it is the JSON of a PublicKeyCredential, and so begins with a brace.
+// With [Options.Passkeys], a yes to a call of critical risk needs a passkey. Somebody who has the session alone,
+// because its page is open or its cookie is stolen, has none. An assertion of a passkey is a proof like a code, and
+// comes in the same places of a request: it is the JSON of a PublicKeyCredential, and so begins with a brace.
 
 // freshLife is how long a person may add a passkey after a fresh sign-in.
 const freshLife = 5 * time.Minute
@@ -51,7 +51,8 @@ func (c *Console) passkeyFor(
 ) (options json.RawMessage, why string) {
 	keys := c.options.Passkeys
 	if !keys.At(c.origin(r)) {
-		return nil, "browsers use passkeys at " + keys.Origin() + c.options.Path + " and not at this address: open the page there"
+		return nil, "browsers use passkeys at " + keys.Origin() + c.options.Path +
+			" and not at this address: open the page there"
 	}
 	options, err := keys.BeginUse(r.Context(), s.holder(), subject)
 	switch {
@@ -138,7 +139,8 @@ func (c *Console) provedOtherwise(
 ) (ok bool, problem string) {
 	switch {
 	case isAssertion(proof) && c.takesPasskey(s, ch):
-		err := c.confirm(r.Context(), s, changeSubject(request), proof, audit.Entry{Detail: "a change on the page, at " + r.URL.Path})
+		err := c.confirm(r.Context(), s, changeSubject(request), proof,
+			audit.Entry{Detail: "a change on the page, at " + r.URL.Path})
 		if err != nil {
 			return false, err.Error()
 		}

@@ -1,5 +1,5 @@
-// Package passkeys says at which addresses of the page browsers use passkeys (WebAuthn), and under which name. It checks
-// the key "console.passkeys". Package console/passkeys registers and verifies them.
+// Package passkeys says at which addresses of the page browsers use passkeys (WebAuthn), and under which name. It
+// checks the key "console.passkeys". Package console/passkeys registers and verifies them.
 package passkeys
 
 import (

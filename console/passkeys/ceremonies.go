@@ -219,8 +219,10 @@ func (p *Passkeys) whyNot(key webauthn.Credential, said *protocol.ParsedCredenti
 	case !data.Flags.UserPresent():
 		return refuse("not_present", "the passkey was used without anybody touching it", err)
 	case !data.Flags.UserVerified():
-		return refuse("not_verified", "the passkey did not check who uses it: a PIN, a fingerprint or the like is needed", err)
-	case key.Flags.BackupEligible != data.Flags.HasBackupEligible(), !key.Flags.BackupEligible && data.Flags.HasBackupState():
+		return refuse("not_verified",
+			"the passkey did not check who uses it: a PIN, a fingerprint or the like is needed", err)
+	case key.Flags.BackupEligible != data.Flags.HasBackupEligible(),
+		!key.Flags.BackupEligible && data.Flags.HasBackupState():
 		return refuse("wrong_backup_flags", "the passkey says of its copies what it could not say: it was not accepted", err)
 	}
 	return refuse("bad_signature", "the signature is not that of your passkey", err)
@@ -271,7 +273,8 @@ func (p *Passkeys) whyNotAdded(said *protocol.ParsedCredentialCreationData, err 
 	case !p.At(client.Origin) || client.CrossOrigin:
 		return refuse("wrong_origin", "the passkey was made on another page", err)
 	case !data.Flags.UserVerified():
-		return refuse("not_verified", "the passkey did not check who makes it: a PIN, a fingerprint or the like is needed", err)
+		return refuse("not_verified",
+			"the passkey did not check who makes it: a PIN, a fingerprint or the like is needed", err)
 	}
 	return refuse("bad_registration", "the browser's answer is not a passkey for this page", err)
 }
