@@ -57,9 +57,10 @@ var layers = map[string]struct {
 	"catalog": {ours: []string{"call", "internal/jsonschema", "internal/strictjson", "internal/tsdecl",
 		"internal/typos"}},
 	"catalog/pins": {ours: []string{"call", "catalog", "internal/replace"}},
-	"upstream": {ours: []string{"config/servers", "internal/address", "internal/secrets", "upstream/builtin",
+	"upstream": {ours: []string{"config/servers", "internal/address", "internal/secrets", "store", "upstream/builtin",
 		"upstream/child", "upstream/login"}, outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
-	"upstream/login": {ours: []string{"config/servers", "internal/address", "internal/replace"},
+	// what principals have are rows of the store
+	"upstream/login": {ours: []string{"config/servers", "internal/address", "internal/replace", "store"},
 		outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},
 	"upstream/builtin": {outside: []string{"github.com/bmatcuk/doublestar/v4"}},
 	"upstream/child":   {ours: []string{"config/servers"}},
@@ -89,7 +90,7 @@ var layers = map[string]struct {
 		"sandbox", "store"}},
 
 	"registry": {ours: []string{"call", "catalog", "catalog/pins", "config", "config/servers", "hostfns", "inforce", "internal/strictjson",
-		"internal/visible", "profiles", "upstream"}},
+		"internal/visible", "profiles", "upstream", "upstream/login"}},
 	"recorder": {ours: []string{"approvals/prompt", "audit", "audit/otlp", "call", "config", "hostfns", "inforce",
 		"store", "upstream"}},
 	"sessions": {ours: []string{"config", "sandbox", "store"}},
@@ -118,7 +119,7 @@ var layers = map[string]struct {
 	// What wires them.
 	".": {ours: []string{"analysis", "approvals", "asking", "call", "catalog/pins", "config", "config/notifications",
 		"config/servers", "discovery", "hostfns", "inforce", "inforce/loader", "internal/protect", "notify", "owntools", "preflight", "recorder", "registry", "runs",
-		"runs/feed", "upstream", "upstream/functions"}},
+		"runs/feed", "store", "upstream", "upstream/functions", "upstream/login"}},
 	"server/direct": {ours: []string{"internal/strictjson"},
 		outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
 	"server/limits": {ours: []string{"internal/fair"}, outside: []string{"golang.org/x/sys"}},

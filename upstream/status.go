@@ -17,6 +17,10 @@ type CallOptions struct {
 	// is a caller of its own.
 	Session any
 
+	// Principal is who calls, if somebody has verified that. Servers that each principal reaches with a login of its own
+	// need it.
+	Principal string
+
 	// Ask puts a question of the server to the person behind the call. It returns when ctx ends. With nil the server
 	// gets the answer that its question was dismissed.
 	Ask func(ctx context.Context, q *Question) (*Answer, error)
@@ -69,6 +73,7 @@ type Status struct {
 	Restarts       int
 	Latency        time.Duration // of the last call that the server answered; 0 is unknown
 	Login          Login
+	Principals     int // that are connected, each with its own login
 	Instructions   string
 	Protocol       string // version of the protocol
 	Implementation string // what the server calls itself, name and version

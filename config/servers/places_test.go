@@ -47,6 +47,18 @@ func TestEveryProblemOfAnEntryHasItsPlace(t *testing.T) {
 		{`{"command": "x", "confine": {"network": []}}`, []string{"[]: must not be empty"}, nil},
 		{`{"url": "https://a.invalid", "confine": {"network": false}}`, nil, []string{
 			`"confine": codemode starts no process`}},
+		{`{"url": "https://a.invalid", "oauth": {"per": "principal"}}`, nil, nil},
+		{`{"url": "https://a.invalid", "auth": {"per": "session"}}`, []string{
+			`"session": write "principal", or leave it out: then all principals share one login`}, nil},
+		{`{"url": "https://a.invalid", "oauth": {"per": true}}`, []string{`true: "oauth": "per" must be a string`}, nil},
+		{`{"url": "https://a.invalid", "oauth": {"pre": "x", "Per": "principal"}}`, []string{
+			`"pre": did you mean "per"`, `"Per": did you mean "per"`}, nil},
+		{`{"url": "https://a.invalid", "oauth": {"clientId": "c"}, "auth": {"per":"principal"}}`, []string{
+			`{"per":"principal"}: put all of it into one of them`}, nil},
+		{`{"url": "https://a.invalid", "oauth": {"per": "principal"}, "headers": {"authorization":"Bearer x"}}`, []string{
+			`{"authorization":"Bearer x"}: leave the Authorization header out`}, nil},
+		{`{"command": "x", "oauth": {"per":"principal"}}`, []string{
+			`{"per":"principal"}: process on this machine`}, nil},
 		{`[]`, []string{`[]: must be an object`}, nil},
 	} {
 		root, bad := settings.ParseFile(row.entry)

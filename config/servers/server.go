@@ -57,7 +57,16 @@ type OAuth struct {
 	ClientSecret string
 	Scopes       []string // empty requests those that the server names
 	Port         int      // of the address on this machine that a registered client returns to; 0 is any
+
+	// Per is who has a login: "" is everybody together, [Principal] each principal alone.
+	Per string
 }
+
+// Principal is the value of [OAuth.Per] for a server that each principal reaches with a login of its own.
+const Principal = "principal"
+
+// PerPrincipal reports whether each principal reaches the server with a token of its own, and nobody with another's.
+func (o *OAuth) PerPrincipal() bool { return o != nil && o.Per == Principal }
 
 // Takes reports whether the operator wants the tool that the server calls raw.
 func (s *Server) Takes(raw string) bool {
