@@ -133,7 +133,7 @@ var layers = map[string]struct {
 	"server": {ours: []string{".", "approvals", "approvals/prompt", "asking", "call", "catalog", "config",
 		"discovery", "inforce", "internal/fair", "internal/visible", "preflight", "registry", "results", "runs",
 		"server/direct", "server/limits", "server/oauth", "server/origins", "server/requeststate",
-		"server/resources", "sessions", "store", "upstream"},
+		"server/resources", "sessions", "store", "upstream", "upstream/login"},
 		outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
 	"tracing": {ours: []string{"audit", "call", "hostfns", "internal/address", "recorder"},
 		outside: []string{"go.opentelemetry.io/otel"}},

@@ -34,12 +34,20 @@ func (s sender) Find(ctx context.Context, name string) (*call.Tool, error) {
 		return nil, err
 	}
 	t.Ready = func(ctx context.Context) error {
-		if err := s.Manager.LoggedIn(ctx, t.Server, s.principal); err != nil {
+		if err := s.Manager.LoggedIn(ctx, t.Server, s.principal, s.token()); err != nil {
 			return sendError(&upstream.Error{Server: t.Server, Tool: t.Raw, Err: err})
 		}
 		return nil
 	}
 	return t, nil
+}
+
+// token is the caller's own; none after another process resumed the run.
+func (s sender) token() login.Bearer {
+	if s.caller == nil {
+		return login.Bearer{}
+	}
+	return s.caller.Token
 }
 
 // sendError converts an error of an upstream for the Gate.
@@ -72,10 +80,11 @@ func (s sender) perform(ctx context.Context, c *call.Call, pause func() (resume 
 	if c.Tool.Resource {
 		tree, _ := c.Args.Tree() // frozen arguments have one
 		uri, _ := tree.Member("uri")
-		return s.Manager.ReadResource(ctx, c.Tool.Server, s.principal, uri.Text())
+		return s.Manager.ReadResource(ctx, c.Tool.Server, uri.Text(),
+			upstream.CallOptions{Principal: s.principal, Token: s.token()})
 	}
 	o := s.caller.options(c.Tool.Name, pause)
-	o.Principal = s.principal
+	o.Principal, o.Token = s.principal, s.token()
 	if s.Trace != nil {
 		if trace := s.Trace(c); trace != nil {
 			o.Meta = trace

@@ -230,7 +230,7 @@ func (m *Manager) Call(ctx context.Context, server, tool string, args json.RawMe
 		return nil, &Error{Server: server, Tool: tool, Err: errNoServer}
 	}
 	if sup.personal != nil {
-		own, leave, err := sup.personal.enter(ctx, o.Principal)
+		own, leave, err := sup.personal.enter(ctx, o.Principal, o.Token)
 		if err != nil {
 			return nil, &Error{Server: server, Tool: tool, Err: err}
 		}
@@ -242,14 +242,14 @@ func (m *Manager) Call(ctx context.Context, server, tool string, args json.RawMe
 
 // ReadResource fetches a resource of a server, such as one that a result links
 // to. The value is a handle, see [HandleKey], or a list of handles if the
-// resource has several parts. principal is as in [CallOptions].
-func (m *Manager) ReadResource(ctx context.Context, server, principal, uri string) (*Result, error) {
+// resource has several parts. Of the options, Principal and Token count.
+func (m *Manager) ReadResource(ctx context.Context, server, uri string, o CallOptions) (*Result, error) {
 	sup := m.supervisor(server)
 	if sup == nil {
 		return nil, &Error{Server: server, Err: errNoServer}
 	}
 	if sup.personal != nil {
-		own, leave, err := sup.personal.enter(ctx, principal)
+		own, leave, err := sup.personal.enter(ctx, o.Principal, o.Token)
 		if err != nil {
 			return nil, &Error{Server: server, Err: err}
 		}
@@ -286,6 +286,8 @@ func (m *Manager) Login(ctx context.Context, server, principal string, o login.B
 		return sup.mask(errors.New(s.Problem))
 	case s.Disabled:
 		return errors.New("it is disabled in the configuration")
+	case principal != "" && s.OAuth.PerPrincipal() && s.OAuth.Exchange != nil:
+		return errors.New("it is reached with tokens in exchange for those of callers, so nobody has a login there")
 	case principal != "" && !s.OAuth.PerPrincipal():
 		return errors.New("all principals share one login there: " +
 			`its entry in the configuration does not say "oauth": {"per": "principal"}`)
@@ -345,12 +347,12 @@ func (m *Manager) Logins(ctx context.Context, principal string) ([]*store.Login,
 // SetPage gives the address at which principals log in, for errors.
 func (m *Manager) SetPage(address string) { m.host.logins.SetPage(address) }
 
-// Personal lists the servers that each principal reaches with a login of its own, sorted.
+// Personal lists the servers at which each principal has a login of its own, sorted.
 func (m *Manager) Personal() (names []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for name, sup := range m.supervisors {
-		if sup.personal != nil && !sup.neverStarts() {
+		if sup.personal != nil && sup.server.OAuth.Exchange == nil && !sup.neverStarts() {
 			names = append(names, name)
 		}
 	}

@@ -33,7 +33,7 @@ type personal struct {
 
 	mu     sync.Mutex
 	closed bool
-	all    map[string]*connection // by principal
+	all    map[string]*connection // by principal, and by the token of the caller if that is exchanged
 }
 
 // A connection is that of one principal.
@@ -48,14 +48,21 @@ type connection struct {
 var (
 	errNobody = errors.New("each principal reaches it with a login of its own, and nobody has verified who calls: call " +
 		"with a token that names a principal")
+	errNoToken = errors.New("it is reached with a token in exchange for the access token of the caller, and this call has " +
+		"none: it comes from a static token, from this machine, or from a run that another process resumed")
 	errCrowded = fmt.Errorf("%d principals have calls in flight there: repeat the call later", personalMax)
 )
 
 // ready returns nil if a principal has what it needs to reach the server, else a [*login.Error] in most cases. It sends
 // nothing.
-func (p *personal) ready(ctx context.Context, principal string) error {
-	if principal == "" {
+func (p *personal) ready(ctx context.Context, principal string, token login.Bearer) error {
+	switch {
+	case principal == "":
 		return errNobody
+	case p.server.OAuth.Exchange != nil && token.IsZero():
+		return errNoToken
+	case p.server.OAuth.Exchange != nil:
+		return nil
 	}
 	_, err := p.account(principal, "").ID(ctx)
 	return err
@@ -67,15 +74,19 @@ func (p *personal) account(principal, id string) *login.Account {
 
 // enter returns the connection of a principal, for one request. It opens one if the principal has none, or has logged in
 // anew: the session of the server belongs to the account of the earlier login. Call leave after the request.
-func (p *personal) enter(ctx context.Context, principal string) (sup *supervisor, leave func(), err error) {
-	if principal == "" {
-		return nil, nil, errNobody
-	}
-	id, err := p.account(principal, "").ID(ctx)
-	if err != nil {
+func (p *personal) enter(ctx context.Context, principal string, token login.Bearer) (sup *supervisor, leave func(),
+	err error) {
+	if err := p.ready(ctx, principal, token); err != nil {
 		if _, over := errors.AsType[*login.Error](err); over {
 			p.drop(principal)
 		}
+		return nil, nil, err
+	}
+	key, id := principal, ""
+	if x := p.server.OAuth.Exchange; x != nil {
+		id = token.ID()
+		key += " " + id // each token of a caller has a connection, and what was exchanged for it
+	} else if id, err = p.account(principal, "").ID(ctx); err != nil {
 		return nil, nil, err
 	}
 	p.mu.Lock()
@@ -83,39 +94,42 @@ func (p *personal) enter(ctx context.Context, principal string) (sup *supervisor
 	if p.closed {
 		return nil, nil, errors.New("it is stopped")
 	}
-	c := p.all[principal]
+	c := p.all[key]
 	if c != nil && c.id != id {
-		p.end(principal, c)
+		p.end(key, c)
 		c = nil
 	}
 	if c == nil {
 		if len(p.all) >= personalMax && !p.makeRoom() {
 			return nil, nil, errCrowded
 		}
-		c = p.open(principal, id)
+		account := p.account(principal, id)
+		if x := p.server.OAuth.Exchange; x != nil {
+			account = login.Exchanged(principal, p.server.Name, p.server.URL, x, token)
+		}
+		c = &connection{sup: p.open(principal, account), id: id}
+		p.all[key] = c
 	}
 	c.uses++
-	return c.sup, func() { p.leave(principal, c) }, nil
+	return c.sup, func() { p.leave(key, c) }, nil
 }
 
 // open starts the connection of a principal. The caller holds p.mu.
-func (p *personal) open(principal, id string) *connection {
+func (p *personal) open(principal string, account *login.Account) *supervisor {
 	sup := newSupervisor(*p.server, p.host, p.log.With("principal", principal))
-	sup.account, sup.shown, sup.toolsChanged = p.account(principal, id), p.listed, func([]Tool, string) {}
+	sup.account, sup.shown, sup.toolsChanged = account, p.listed, func([]Tool, string) {}
 	ctx, stop := context.WithCancel(context.Background())
 	sup.stop = stop
 	sup.setState(Starting, nil, nil)
 	p.running.Go(func() { sup.run(ctx, p.grace) })
-	c := &connection{sup: sup, id: id}
-	p.all[principal] = c
-	return c
+	return sup
 }
 
-func (p *personal) leave(principal string, c *connection) {
+func (p *personal) leave(key string, c *connection) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c.used = time.Now()
-	if c.uses--; c.uses > 0 || p.all[principal] != c {
+	if c.uses--; c.uses > 0 || p.all[key] != c {
 		return
 	}
 	if c.idle != nil {
@@ -124,8 +138,8 @@ func (p *personal) leave(principal string, c *connection) {
 	c.idle = time.AfterFunc(personalIdle, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if p.all[principal] == c && c.uses == 0 && time.Since(c.used) >= personalIdle {
-			p.end(principal, c)
+		if p.all[key] == c && c.uses == 0 && time.Since(c.used) >= personalIdle {
+			p.end(key, c)
 		}
 	})
 }
@@ -142,9 +156,9 @@ func (p *personal) drop(principal string) {
 // makeRoom ends the connection that has been idle the longest. The caller holds p.mu.
 func (p *personal) makeRoom() bool {
 	oldest := ""
-	for principal, c := range p.all {
+	for key, c := range p.all {
 		if c.uses == 0 && (oldest == "" || c.used.Before(p.all[oldest].used)) {
-			oldest = principal
+			oldest = key
 		}
 	}
 	if oldest == "" {
@@ -155,8 +169,8 @@ func (p *personal) makeRoom() bool {
 }
 
 // end ends a connection, and does not wait for it. The caller holds p.mu.
-func (p *personal) end(principal string, c *connection) {
-	delete(p.all, principal)
+func (p *personal) end(key string, c *connection) {
+	delete(p.all, key)
 	if c.idle != nil {
 		c.idle.Stop()
 	}
@@ -181,10 +195,10 @@ func (p *personal) count() int {
 
 // LoggedIn returns nil if a principal has what it needs to call tools of a server. A [*login.Error] says that it has to
 // log in. LoggedIn sends nothing.
-func (m *Manager) LoggedIn(ctx context.Context, server, principal string) error {
+func (m *Manager) LoggedIn(ctx context.Context, server, principal string, token login.Bearer) error {
 	sup := m.supervisor(server)
 	if sup == nil || sup.personal == nil {
 		return nil
 	}
-	return sup.personal.ready(ctx, principal)
+	return sup.personal.ready(ctx, principal, token)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/config/servers"
+	"github.com/codemode-project/codemode/upstream/login"
 )
 
 // CallOptions are the options of one call.
@@ -20,6 +21,8 @@ type CallOptions struct {
 	// Principal is who calls, if somebody has verified that. Servers that each principal reaches with a login of its own
 	// need it.
 	Principal string
+	// Token is the access token with which the caller came in, for servers that are reached with one in exchange for it.
+	Token login.Bearer
 
 	// Ask puts a question of the server to the person behind the call. It returns when ctx ends. With nil the server
 	// gets the answer that its question was dismissed.

@@ -59,6 +59,13 @@ func TestEveryProblemOfAnEntryHasItsPlace(t *testing.T) {
 			`{"authorization":"Bearer x"}: leave the Authorization header out`}, nil},
 		{`{"command": "x", "oauth": {"per":"principal"}}`, []string{
 			`{"per":"principal"}: process on this machine`}, nil},
+		{`{"url": "https://a.invalid", "oauth": {"exchange": {"tokenUrl": "https://i.invalid/token", "clientId": "c",
+			"audience": "a", "resource": "https://a.invalid/", "scope": "read write"}}}`, nil, nil},
+		{`{"url": "https://a.invalid", "oauth": {"exchange": {"tokenUrl": "http://i.invalid/token"}}}`, []string{
+			`"exchange": "clientId" is missing`, `"http://i.invalid/token": write https:// and a host`}, nil},
+		{`{"url": "https://a.invalid", "oauth": {"exchanges": {}}}`, []string{`"exchanges": did you mean "exchange"`}, nil},
+		{`{"url": "https://a.invalid", "oauth": {"exchange": {"tokenUrl": "https://i.invalid/", "clientId": "c", "scopes": 1}}}`,
+			[]string{`"scopes": is not a key of an exchange`}, nil},
 		{`[]`, []string{`[]: must be an object`}, nil},
 	} {
 		root, bad := settings.ParseFile(row.entry)

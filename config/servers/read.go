@@ -381,12 +381,53 @@ func (e *entry) login() *OAuth {
 		e.fail("per", `write "principal", or leave it out: then all principals share one login`, `"per" is %q, which is unknown`,
 			o.Per)
 	}
+	o.Exchange = e.exchange()
 	for child := range settings.Children(e.value) {
-		if key := child.Key(); !e.used[key] && e.meant(key) == "per" { // else all principals would share a login
-			e.WrongKey(child, `did you mean "per"?`, "%s", e.sentence("%q is not a key of a login", key))
+		key := child.Key()
+		if meant := e.meant(key); !e.used[key] && (meant == "per" || meant == "exchange") { // else all would share a login
+			e.WrongKey(child, fmt.Sprintf("did you mean %q?", meant), "%s", e.sentence("%q is not a key of a login", key))
 		}
 	}
 	return o
+}
+
+// exchange reads how to exchange the tokens of callers. It is a key of ours alone, so an unknown key in it is an error.
+func (e *entry) exchange() *Exchange {
+	n := e.get("exchange")
+	if absent(n) {
+		return nil
+	}
+	if n.Kind() != strictjson.Object {
+		e.fail("exchange", `write {"tokenUrl": "...", "clientId": "..."}`, `"exchange" must be an object, this is %s`, n.Kind())
+		return nil
+	}
+	in := &entry{
+		Reader: e.Reader, name: e.name, within: e.within + `"exchange": `, value: n,
+		used: map[string]bool{}, bad: map[string]bool{}, Expander: variables.Expander{Env: e.Env},
+	}
+	in.at("exchange", n)
+	x := &Exchange{
+		TokenURL: in.Expand(in.text("tokenUrl")), ClientID: in.Expand(in.text("clientId")),
+		ClientSecret: in.ExpandValue(in.text("clientSecret")), Audience: in.Expand(in.text("audience")),
+		Resource: in.Expand(in.text("resource")), Scopes: strings.Fields(in.text("scope")),
+	}
+	for _, key := range []string{"tokenUrl", "clientId"} {
+		if in.text(key) == "" && !in.bad[key] {
+			in.WrongKey(n, "add it", "%s", in.sentence("%q is missing", key))
+		}
+	}
+	u, err := url.Parse(x.TokenURL)
+	local := err == nil && (u.Hostname() == "localhost" || u.Hostname() == "127.0.0.1" || u.Hostname() == "::1")
+	if len(in.Missing) == 0 && x.TokenURL != "" && (err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !local)) {
+		in.fail("tokenUrl", "write https:// and a host", "tokens are sent to it, so its address must be https, or this machine")
+	}
+	for child := range settings.Children(n) {
+		if key := child.Key(); !in.used[key] {
+			in.WrongKey(child, "", "%s", in.sentence("%q is not a key of an exchange", key))
+		}
+	}
+	e.Missing = append(e.Missing, in.Missing...)
+	return x
 }
 
 // times reads timeout in milliseconds, or its parts, and Codex's in seconds.

@@ -32,10 +32,12 @@ type Account struct {
 	server    string
 	principal string // "" is the operator
 	keeper    keeper
+	exchanges bool          // its tokens are exchanged for those of the caller
 	page      func() string // where the principal connects; "" is nowhere
 
 	mu   sync.Mutex
 	dead string      // a refresh token that the authorization server no longer accepts
+	over error       // why
 	last *credential // the last one that was read; nil if there was none
 }
 
@@ -45,11 +47,15 @@ type Error struct {
 	Principal string // "" is the operator
 	Page      string // where the principal does it; "" is nowhere
 	why       string
+
+	exchanges bool // only another token of the caller helps
 }
 
 func (e *Error) Error() string {
 	command := servers.LoginCommand(e.Server)
 	switch {
+	case e.exchanges:
+		return e.why
 	case e.Principal == "":
 		return fmt.Sprintf("%s: run %s", e.why, command)
 	case e.Page == "":
@@ -60,7 +66,7 @@ func (e *Error) Error() string {
 
 // fails makes the error that somebody has to log in.
 func (a *Account) fails(why string) *Error {
-	e := &Error{Server: a.server, Principal: a.principal, why: why}
+	e := &Error{Server: a.server, Principal: a.principal, why: why, exchanges: a.exchanges}
 	if a.principal != "" {
 		e.Page = a.page()
 	}
@@ -214,11 +220,21 @@ func (a *Account) renew(ctx context.Context, bad string) (string, error) {
 	}
 }
 
-// isDead reports whether the authorization server has refused a refresh token.
-func (a *Account) isDead(refresh string) bool {
+// isDead returns why the authorization server has refused a refresh token, nil if it has not.
+func (a *Account) isDead(refresh string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return refresh == a.dead
+	if refresh != a.dead {
+		return nil
+	}
+	return a.over
+}
+
+// bury notes a refresh token that must not be sent again.
+func (a *Account) bury(refresh string, why error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.dead, a.over = refresh, why
 }
 
 func (a *Account) exchange(ctx context.Context, bad string) (token string, err error) {
@@ -230,16 +246,23 @@ func (a *Account) exchange(ctx context.Context, bad string) (token string, err e
 		case c.Access != bad && c.fresh(time.Now()):
 			token = c.Access // another goroutine or process was faster
 			return c, nil
-		case c.Refresh == "" || a.isDead(c.Refresh):
-			over = a.fails("its login has expired")
+		case c.Refresh == "":
+			over = a.fails(a.ended(""))
+			return nil, nil
+		}
+		if over = a.isDead(c.Refresh); over != nil {
 			return nil, nil
 		}
 		t, err := c.refresh(ctx)
-		if no, ok := errors.AsType[*oauth2.RetrieveError](err); ok && final(no) {
-			a.mu.Lock()
-			a.dead = c.Refresh // do not send it again
-			a.mu.Unlock()
-			over = a.fails(fmt.Sprintf("its login has expired (%s)", refusal(no)))
+		no, ok := errors.AsType[*oauth2.RetrieveError](err)
+		switch {
+		case ok && final(no):
+			over = a.fails(a.ended(" (" + refusal(no) + ")"))
+		case errors.Is(err, errNotAsked):
+			over = a.fails(err.Error())
+		}
+		if over != nil {
+			a.bury(c.Refresh, over)
 			return nil, nil
 		}
 		if err != nil {
@@ -261,11 +284,22 @@ func (a *Account) exchange(ctx context.Context, bad string) (token string, err e
 		if needed, ok := errors.AsType[*Error](err); ok {
 			return "", needed
 		}
+		if a.exchanges {
+			return "", fmt.Errorf("exchanging the token of the caller: %w", err)
+		}
 		return "", fmt.Errorf("renewing its login: %w", err)
 	case over != nil:
 		return "", over
 	}
 	return token, nil
+}
+
+// ended says that a login is over.
+func (a *Account) ended(why string) string {
+	if a.exchanges {
+		return "its authorization server gives no token in exchange for that of the caller" + why
+	}
+	return "its login has expired" + why
 }
 
 // want stores the scopes that a server requires beyond those of the login, for the next login.
@@ -302,6 +336,9 @@ func final(e *oauth2.RetrieveError) bool {
 // refresh requests another token from the authorization server. The oauth2
 // package sends no resource when it refreshes by itself; MCP requires it (RFC 8707).
 func (c *credential) refresh(ctx context.Context) (*oauth2.Token, error) {
+	if c.exchange != nil {
+		return c.trade(ctx)
+	}
 	request := clientcredentials.Config{
 		ClientID: c.ClientID, ClientSecret: c.ClientSecret, TokenURL: c.TokenURL, AuthStyle: c.AuthStyle,
 		EndpointParams: url.Values{"grant_type": {"refresh_token"}, "refresh_token": {c.Refresh}},

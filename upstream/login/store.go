@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/oauth2"
 
+	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/internal/replace"
 	"github.com/codemode-project/codemode/store"
 )
@@ -158,6 +159,10 @@ type credential struct {
 	Expiry  time.Time `json:"expiry,omitzero"` // zero: not said
 
 	account string // of a principal's login: random
+
+	// exchange says how to get an access token in exchange for that of the caller, which is in Refresh then; nil: Refresh
+	// is a refresh token.
+	exchange *servers.Exchange
 }
 
 // early is how long before its expiry we stop using a token.
