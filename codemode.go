@@ -26,7 +26,9 @@ import (
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/registry"
 	"github.com/codemode-project/codemode/runs"
+	"github.com/codemode-project/codemode/store"
 	"github.com/codemode-project/codemode/upstream"
+	"github.com/codemode-project/codemode/upstream/login"
 )
 
 // Options are the powers of an [Evaluator]. The zero value runs programs that
@@ -199,6 +201,12 @@ func (e *Evaluator) wire(accepted *pins.Pins, own []upstream.Server, secret stri
 	}
 	tools := registry.Options{
 		Log: o.Log, Rules: e.rules, Logins: logins, Version: o.Version, Changed: e.news.publish,
+		Principals: login.Options{
+			DB: func(ctx context.Context) (*store.DB, error) { return e.record.DB(ctx) },
+			Expired: func(ctx context.Context, principal, server string) {
+				e.record.Access(ctx, principal, "", "login_expired", "at the server "+server)
+			},
+		},
 	}
 	if o.Confine != nil {
 		tools.Confine = func(s *servers.Server, c upstream.Command) (upstream.Command, error) {

@@ -30,6 +30,10 @@ type Tool struct {
 	// Validate checks arguments against the tool's input schema; nil accepts every object. It ends with ctx.
 	Validate func(ctx context.Context, args Arguments) error
 
+	// Ready returns nil if whoever makes the call has what the upstream needs from them, such as a login. It is asked
+	// before people are. Nil is always ready.
+	Ready func(ctx context.Context) error
+
 	// ValidateOutput checks the structured content of a result, nil if there was none, against the tool's output
 	// schema; nil checks nothing. It ends with ctx, and then nothing matches.
 	ValidateOutput func(ctx context.Context, structured json.RawMessage) error

@@ -14,6 +14,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/console/accounts"
 	"github.com/codemode-project/codemode/console/links"
 	"github.com/codemode-project/codemode/console/passkeys"
 	"github.com/codemode-project/codemode/console/records"
@@ -82,6 +83,8 @@ type Options struct {
 
 	// Servers are shown to people who see the entries of all principals, or change the rules.
 	Servers servers.Source
+	// Accounts are those of people at upstream servers.
+	Accounts accounts.Upstreams
 
 	// Note records what people do here: logins, revoked grants, changed rules. An action that it cannot record does not
 	// happen.
@@ -93,18 +96,19 @@ type Options struct {
 
 // A Console is the page. Many goroutines may call its methods.
 type Console struct {
-	options Options
-	queue   *approvals.Queue
-	log     *slog.Logger
-	cookie  string // its name without prefix
-	links   links.Links
-	logins  logins
-	shown   shown
-	patient time.Duration // how long a stream's reader may take to accept a write
-	ends    audit.Ends
-	handler http.Handler
-	done    chan struct{} // closed by Close
-	close   sync.Once
+	options  Options
+	queue    *approvals.Queue
+	log      *slog.Logger
+	cookie   string // its name without prefix
+	links    links.Links
+	logins   logins
+	shown    shown
+	accounts accounts.Flows
+	patient  time.Duration // how long a stream's reader may take to accept a write
+	ends     audit.Ends
+	handler  http.Handler
+	done     chan struct{} // closed by Close
+	close    sync.Once
 }
 
 // New makes a page. It starts nothing.
@@ -141,6 +145,7 @@ func New(o Options) (*Console, error) {
 	if o.Record != nil {
 		c.ends.Entries = o.Record.Entries
 	}
+	c.accounts.Upstreams = o.Accounts
 	c.logins.init(c)
 	c.handler = c.guard(c.routes())
 	return c, nil

@@ -44,7 +44,8 @@ var powers = map[string]power{
 	"/passkeys/add":    arranges, // with a challenge that /passkeys/new gives, after its proof
 	"/passkeys/remove": narrows,
 
-	"/api/answer":        answers,
+	"/api/answer":       answers,
+	"/accounts/connect": arranges, "/accounts/disconnect": narrows,
 	"/api/grants/revoke": narrows, "/api/answer/propose": widens,
 	"/api/rules/save": widens, "/api/rules/undo": widens,
 	"/api/rules/explain": reads, "/api/rules/edit": reads, "/api/rules/preview": reads,

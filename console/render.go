@@ -51,7 +51,7 @@ func parse() map[string]*template.Template {
 	}
 	all := map[string]*template.Template{}
 	for _, name := range []string{"login", "passkeys", "pending", "ask", "gone", "history", "run", "running", "sessions",
-		"session", "session_change", "servers", "records", "grants", "rules", "profile", "overlays", "rule_edit",
+		"session", "session_change", "servers", "records", "grants", "accounts", "rules", "profile", "overlays", "rule_edit",
 		"rules_preview", "rules_history", "rules_change", "confirm", "problem", "signed_in"} {
 		all[name] = template.Must(template.New("frame.html").Funcs(functions).ParseFS(sources, "templates/frame.html",
 			"templates/parts.html", "templates/rule_parts.html", "templates/"+name+".html"))
@@ -125,6 +125,7 @@ type frame struct {
 	Servers  bool
 	Grants   bool
 	Passkeys bool
+	Accounts bool
 }
 
 // bareFrame begins a page for a client without a session.
@@ -141,6 +142,7 @@ func (c *Console) frame(r *http.Request, s *session, here, title string) frame {
 		Grants: c.options.Grants != nil && c.opens(s, "/grants"), Running: c.options.Runs != nil && c.opens(s, "/running"),
 		Sessions: c.options.Sessions != nil && c.opens(s, "/sessions"), Servers: c.seesServers(s) && c.opens(s, "/servers"),
 		Passkeys: c.opens(s, "/passkeys"),
+		Accounts: c.options.Accounts != nil && c.options.Accounts.Any(),
 	}
 }
 

@@ -97,6 +97,7 @@ func (c *Console) inside() []route {
 		get("/history", reading, c.showHistory),
 		get("/run/{run}", reading, c.showRun),
 		get("/grants", either, c.showGrants),
+		get(accountsPath, anybody, c.showAccounts),
 		get("/rules", ruling, c.showRules),
 		post("/answer", answers, answering, c.answerForm),
 		wide("/answer/propose", c.answerAndPropose),
@@ -117,6 +118,8 @@ func (c *Console) inside() []route {
 		wide("/rules/undo", c.undoChange),
 		post("/servers/reconnect", narrows, ruling, c.reconnect),
 		wide("/servers/accept", c.acceptTool),
+		post(accountsPath+"/connect", arranges, anybody, c.connectAccount),
+		post(accountsPath+"/disconnect", narrows, anybody, c.disconnectAccount),
 		post("/logout", narrows, anybody, c.logout),
 
 		get("/api/session", anybody, c.apiSession),
@@ -169,6 +172,9 @@ func (c *Console) routes() http.Handler {
 			c.answer(w, r, c.finishSignIn(w, r))
 		})
 	}
+	before.HandleFunc("GET "+connectedPath, func(w http.ResponseWriter, r *http.Request) {
+		c.answer(w, r, c.accountConnected(w, r))
+	})
 	before.HandleFunc("POST /login", func(w http.ResponseWriter, r *http.Request) { c.answer(w, r, c.login(w, r)) })
 	for _, x := range c.inside() {
 		page := x.page
@@ -190,7 +196,8 @@ func (c *Console) routes() http.Handler {
 		below, ok := strings.CutPrefix(r.URL.Path, c.options.Path)
 		key, rest := c.split(r.URL.Path)
 		mux := after
-		if rest == "/login" || strings.HasPrefix(rest, "/static/") || rest == signInPath || rest == callbackPath {
+		if rest == "/login" || strings.HasPrefix(rest, "/static/") || rest == signInPath || rest == callbackPath ||
+			rest == connectedPath {
 			mux = before
 		}
 		switch {

@@ -98,7 +98,12 @@ func (r *Run) admit(ctx context.Context, c *callState) (context.Context, error) 
 			return refuse(asInvalid(c.tool.Name, err), "error")
 		}
 	}
-	if b := r.info.Budgets; b != nil { // before a person is asked in vain
+	if c.tool.Ready != nil { // before a person is asked in vain, as the next one
+		if err := c.tool.Ready(ctx); err != nil {
+			return refuse(notReady(c.tool, err), "error")
+		}
+	}
+	if b := r.info.Budgets; b != nil {
 		if err := b.Full(r.charge(c)); err != nil {
 			return r.beyond(ctx, c, err)
 		}
@@ -226,16 +231,16 @@ func (r *Run) send(ctx context.Context, c *callState) (value json.RawMessage, fa
 		outcome = "error"
 		return nil, toolError(c.tool.Name, failure)
 	}
-	message := "the upstream did not answer; it may have happened"
+	message, login := "the upstream did not answer; it may have happened", false
 	switch failure, ok := errors.AsType[*SendError](err); {
 	case sending.Err() != nil && ctx.Err() == nil && (!ok || failure.Unknown):
 		message = fmt.Sprintf("no answer within %v; it may have happened", timeout)
 	case ok && !failure.Unknown:
-		outcome, message = outcomeNotSent, failure.Message
+		outcome, message, login = outcomeNotSent, failure.Message, failure.Login
 	case ok:
 		message = failure.Message
 	}
-	return nil, upstreamError(c.tool, outcome, message)
+	return nil, upstreamError(c.tool, outcome, message, login)
 }
 
 // finish records how a call ended in the run's list.

@@ -2,6 +2,7 @@ package hostfns
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -34,6 +35,9 @@ const (
 	OutcomeUnknown = "unknown"  // it may have happened
 	outcomeNotSent = "not_sent" // it did not
 )
+
+// reasonLogin is the property `reason` of an UpstreamError for a principal that has to log in at the upstream.
+const reasonLogin = "login_required"
 
 // An Exception is what the program sees: an instance of the error class Class with Props as its properties.
 type Exception struct {
@@ -95,6 +99,7 @@ func (e *ToolFailure) Error() string { return e.Message }
 type SendError struct {
 	Message string
 	Unknown bool // it may have happened anyway
+	Login   bool // the principal has to log in at the upstream first
 	Err     error
 }
 
@@ -143,10 +148,20 @@ func toolError(name string, e *ToolFailure) *Exception {
 		Props: map[string]any{"toolName": name, "content": e.Content}}
 }
 
-func upstreamError(t *call.Tool, outcome, message string) *Exception {
-	return &Exception{
+func upstreamError(t *call.Tool, outcome, message string, login bool) *Exception {
+	x := &Exception{
 		Class:   upstreamFailure,
 		Message: t.Name + ": " + message,
 		Props:   map[string]any{"toolName": t.Name, "server": t.Server, "outcome": outcome},
 	}
+	if login {
+		x.Props["reason"] = reasonLogin
+	}
+	return x
+}
+
+// notReady makes the exception for a call whose principal lacks what the upstream needs.
+func notReady(t *call.Tool, err error) *Exception {
+	sent, ok := errors.AsType[*SendError](err)
+	return upstreamError(t, outcomeNotSent, err.Error(), ok && sent.Login)
 }

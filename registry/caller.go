@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/upstream"
+	"github.com/codemode-project/codemode/upstream/login"
 )
 
 // A Caller is the client of a run, as upstreams see it. None of its answers allows a call.
@@ -29,6 +30,9 @@ type Caller struct {
 
 	// Waits is called each time the program calls a tool. It must not block. Nil is ignored.
 	Waits func()
+
+	// Token is the access token with which the caller came in, verified by its issuer. It is in no stored run.
+	Token login.Bearer
 
 	// Meta is sent with the run's calls in _meta, such as traceparent.
 	Meta map[string]any

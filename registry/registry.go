@@ -17,6 +17,7 @@ import (
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/upstream"
+	"github.com/codemode-project/codemode/upstream/login"
 )
 
 // CheckWait is how long Check and the catalogue wait for upstreams that start.
@@ -43,6 +44,7 @@ type Options struct {
 	Log             *slog.Logger
 	Rules           *inforce.Rules
 	Logins, Version string                                                            // see [upstream.Options]
+	Principals      login.Options                                                     // likewise
 	Confine         func(*servers.Server, upstream.Command) (upstream.Command, error) // likewise
 	Changed         func()                                                            // called when the known tools change
 }
@@ -52,7 +54,7 @@ func New(o Options) *Registry {
 	g := &Registry{log: o.Log, rules: o.Rules, Catalog: catalog.New(), changed: o.Changed, listed: map[string]string{}}
 	g.Manager = upstream.NewManager(upstream.Options{
 		Log: o.Log, Lazy: true, Name: "codemode", Version: o.Version, Confine: o.Confine,
-		ToolsChanged: g.toolsChanged, Gone: g.gone, Logins: o.Logins,
+		ToolsChanged: g.toolsChanged, Gone: g.gone, Logins: o.Logins, Principals: o.Principals,
 	})
 	return g
 }

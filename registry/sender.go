@@ -6,21 +6,54 @@ import (
 
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/upstream"
+	"github.com/codemode-project/codemode/upstream/login"
 
 	"github.com/codemode-project/codemode/call"
 )
 
-// Gate returns the Gate for the runs of a caller; nil is nobody.
-func (g *Registry) Gate(caller *Caller, r hostfns.Recorder) *hostfns.Gate {
+// Gate returns the Gate for the runs of a caller; nil is nobody. principal is whose logins at upstreams the runs use,
+// verified; "" is nobody's.
+func (g *Registry) Gate(caller *Caller, principal string, r hostfns.Recorder) *hostfns.Gate {
+	s := sender{g, caller, principal}
 	return hostfns.NewGate(hostfns.Deps{
-		Tools: g, Library: g, ResourceTool: ResourceTool, Recorder: r, Sender: sender{g, caller}, Log: g.log,
+		Tools: s, Library: g, ResourceTool: ResourceTool, Recorder: r, Sender: s, Log: g.log,
 	})
 }
 
-// A sender sends the calls of runs of one caller.
+// A sender finds tools for, and sends the calls of, runs of one caller.
 type sender struct {
 	*Registry
-	caller *Caller // nil is nobody
+	caller    *Caller // nil is nobody
+	principal string  // "" is nobody
+}
+
+// Find is [Registry.Find] for a caller: the tool is ready if the caller has the login that its server needs.
+func (s sender) Find(ctx context.Context, name string) (*call.Tool, error) {
+	t, err := s.Registry.Find(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	t.Ready = func(ctx context.Context) error {
+		if err := s.Manager.LoggedIn(ctx, t.Server, s.principal, s.token()); err != nil {
+			return sendError(&upstream.Error{Server: t.Server, Tool: t.Raw, Err: err})
+		}
+		return nil
+	}
+	return t, nil
+}
+
+// token is the caller's own; none after another process resumed the run.
+func (s sender) token() login.Bearer {
+	if s.caller == nil {
+		return login.Bearer{}
+	}
+	return s.caller.Token
+}
+
+// sendError converts an error of an upstream for the Gate.
+func sendError(err *upstream.Error) error {
+	_, needed := errors.AsType[*login.Error](err)
+	return &hostfns.SendError{Message: err.Error(), Unknown: err.Unknown, Login: needed && !err.Unknown, Err: err}
 }
 
 func (s sender) Send(ctx context.Context, c *call.Call, pause func() (resume func())) (*hostfns.Reply, error) {
@@ -37,7 +70,7 @@ func (s sender) Send(ctx context.Context, c *call.Call, pause func() (resume fun
 		return nil, f
 	}
 	if lost, ok := errors.AsType[*upstream.Error](err); ok {
-		return nil, &hostfns.SendError{Message: lost.Error(), Unknown: lost.Unknown, Err: err}
+		return nil, sendError(lost)
 	}
 	return nil, err
 }
@@ -47,9 +80,11 @@ func (s sender) perform(ctx context.Context, c *call.Call, pause func() (resume 
 	if c.Tool.Resource {
 		tree, _ := c.Args.Tree() // frozen arguments have one
 		uri, _ := tree.Member("uri")
-		return s.Manager.ReadResource(ctx, c.Tool.Server, uri.Text())
+		return s.Manager.ReadResource(ctx, c.Tool.Server, uri.Text(),
+			upstream.CallOptions{Principal: s.principal, Token: s.token()})
 	}
 	o := s.caller.options(c.Tool.Name, pause)
+	o.Principal, o.Token = s.principal, s.token()
 	if s.Trace != nil {
 		if trace := s.Trace(c); trace != nil {
 			o.Meta = trace

@@ -102,6 +102,15 @@ func (r *Request) Owner() string {
 	return w.Owner()
 }
 
+// verified is the principal, if somebody has verified it: nobody uses logins at upstreams under a name that is only
+// claimed.
+func (r *Request) verified() string {
+	if r.Unchecked {
+		return ""
+	}
+	return r.Principal
+}
+
 // ClientOf converts a request for package asking.
 func ClientOf(r *Request) *asking.Client {
 	return &asking.Client{Principal: r.Principal, Session: r.ClientSession, Name: r.Client, Channels: r.Channels,
@@ -233,7 +242,7 @@ func (e *Executor) eval(ctx context.Context, r Request, prepared *Prepared) (*Re
 	}
 	x.started = time.Now()
 	e.recordBegin(ctx, resp, &r, policy)
-	x.run = e.tools.Gate(r.Caller, e.record.To).Run(x.info())
+	x.run = e.tools.Gate(r.Caller, r.verified(), e.record.To).Run(x.info())
 	if err := x.inSession(); err != nil {
 		return resp, x.end(nil, err)
 	}

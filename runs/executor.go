@@ -74,7 +74,7 @@ type Executor struct {
 // New makes an Executor. Call [Executor.Fit] before it runs anything.
 func New(o Options) *Executor {
 	e := &Executor{
-		options: o, log: o.Log, life: o.Life, rules: o.Rules, tools: o.Tools, gate: o.Tools.Gate(nil, o.Record.To),
+		options: o, log: o.Log, life: o.Life, rules: o.Rules, tools: o.Tools, gate: o.Tools.Gate(nil, "", o.Record.To),
 		people: o.People,
 		record: o.Record, checker: o.Checker, programs: o.Programs, executions: map[*execution]bool{},
 	}

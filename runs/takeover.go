@@ -265,7 +265,7 @@ func (e *Executor) restore(ctx context.Context, db *store.DB, row *store.ParkedR
 		}
 		x.asking.Before[call] = was
 	}
-	if x.run, err = e.gate.Restore(x.info(), state.Gate); err != nil {
+	if x.run, err = e.tools.Gate(nil, r.verified(), e.record.To).Restore(x.info(), state.Gate); err != nil {
 		done()
 		return nil, nil, err
 	}

@@ -51,7 +51,7 @@ func (c *conversation) asksFor(r *codemode.Request) {
 		r.Observe = c.observe
 	}
 	if h := httpRequestOf(c.request); h != nil {
-		r.Caller.Waits = h.endTurn
+		r.Caller.Waits, r.Caller.Token = h.endTurn, h.token
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/server/oauth"
+	"github.com/codemode-project/codemode/upstream/login"
 )
 
 // authenticate finds out who sends a request, or refuses it.
@@ -58,7 +59,7 @@ func (h *HTTP) identify(r *http.Request, c *httpConfig, in *httpRequest) *oauth.
 			return refusal("", http.StatusServiceUnavailable, "issuer_unreachable", "the token cannot be checked now")
 		}
 		in.caller = caller{principal: who.Principal, reach: reach{names: who.Profiles}}
-		in.holder, in.fingerprint = who, "" // that of the next token of the same holder is another one
+		in.holder, in.token, in.fingerprint = who, login.NewBearer(token), "" // that of the next token of the same holder is another one
 	case known == nil:
 		return refusal("", http.StatusUnauthorized, "unknown_token", "this token is not known")
 	case known.answers:

@@ -15,6 +15,7 @@ import (
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/server/limits"
 	"github.com/codemode-project/codemode/server/oauth"
+	"github.com/codemode-project/codemode/upstream/login"
 )
 
 // An httpRequest is one admitted HTTP request, with what was verified about its caller.
@@ -23,6 +24,7 @@ type httpRequest struct {
 	sessions    *httpSessions
 	fingerprint string          // of the token; "" without one, and for a token of an issuer
 	holder      *oauth.Identity // of a token of an issuer; nil for others
+	token       login.Bearer    // of an issuer; none for others
 	// id of the session made for a role that the request names; "" is none
 	role    string
 	address string                 // the remote address

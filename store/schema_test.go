@@ -12,8 +12,8 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// otherLayouts are versions of the tables that are refused, with the way out. 11 had no sessions, 12 no images,
-// 13 no passkeys; 14 was of two kinds, with passkeys and without.
+// otherLayouts are versions of the tables that are refused, with the way out. 11 had no sessions, 12 no images, 13 no
+// passkeys and no changes of rules, 14 no logins of principals.
 var otherLayouts = map[int]string{8: "codemode audit export", 11: "codemode audit export", 12: "codemode audit export",
 	13: "codemode audit export", 14: "codemode audit export", 99: "newer codemode"}
 

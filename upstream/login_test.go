@@ -61,7 +61,7 @@ func logIn(t *testing.T, m *upstream.Manager) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	return m.Login(ctx, "hosted", login.Options{Open: browser(t)})
+	return m.Login(ctx, "hosted", "", login.Browser{Open: browser(t)})
 }
 
 func works(t *testing.T, m *upstream.Manager) error {
@@ -276,7 +276,7 @@ func TestForgedAnswersDoNotEndALogin(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if err := m.Login(ctx, "hosted", login.Options{Open: open}); err != nil {
+	if err := m.Login(ctx, "hosted", "", login.Browser{Open: open}); err != nil {
 		t.Fatalf("the login did not wait for its answer: %v", err)
 	}
 	eventually(t, "it is ready", func() bool { return status(t, m, "hosted").State == upstream.Ready })
@@ -314,7 +314,7 @@ func TestLoginsThatFail(t *testing.T) {
 				ctx, cancel = context.WithTimeout(t.Context(), 3*time.Second)
 			}
 			defer cancel()
-			if err := m.Login(ctx, "hosted", login.Options{Open: browserThatMayFail}); err == nil ||
+			if err := m.Login(ctx, "hosted", "", login.Browser{Open: browserThatMayFail}); err == nil ||
 				!strings.Contains(err.Error(), row.want) {
 				t.Errorf("got %v, want %q", err, row.want)
 			}
@@ -393,7 +393,7 @@ func TestWhereNoLoginIsWanted(t *testing.T) {
 		"open": login.ErrNotNeeded.Error(), "header": "remove that first", "time": "runs on this machine",
 		"nobody": "no such server",
 	} {
-		if err := m.Login(t.Context(), server, login.Options{Open: browser(t)}); err == nil ||
+		if err := m.Login(t.Context(), server, "", login.Browser{Open: browser(t)}); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", server, err, want)
 		}
@@ -445,7 +445,7 @@ func TestAnAddressThatIsPasted(t *testing.T) {
 	h := host(t, hosted.Options{})
 	m := manage(t, upstream.Options{Logins: t.TempDir()}, httpServer("hosted", h.URL))
 	pasted := make(chan string, 1)
-	err := m.Login(t.Context(), "hosted", login.Options{Pasted: pasted, Open: func(address string) {
+	err := m.Login(t.Context(), "hosted", "", login.Browser{Pasted: pasted, Open: func(address string) {
 		far := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 		resp, err := far.Get(address)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/codemode-project/codemode/config/servers"
+	"github.com/codemode-project/codemode/store"
 	"github.com/codemode-project/codemode/upstream/child"
 	"github.com/codemode-project/codemode/upstream/login"
 )
@@ -38,8 +39,10 @@ type Options struct {
 	// environment.
 	Env func(string) (string, bool)
 
-	// Logins is the directory of the tokens of [Manager.Login]; "" stores none.
+	// Logins is the directory of the operator's tokens; "" stores none.
 	Logins string
+	// Principals are the logins of principals. Dir, Name and Version have no effect.
+	Principals login.Options
 
 	// Confine takes rights from a server's process: it returns the command to start instead of the given one. Nil starts
 	// servers with all rights of this process.
@@ -83,8 +86,11 @@ func NewManager(o Options) *Manager {
 	name, version := cmp.Or(o.Name, "codemode"), cmp.Or(o.Version, "dev")
 	m.host = host{
 		env: o.Env, confine: o.Confine, log: o.Log, name: name, version: version,
-		starter: child.NewStarter(), logins: login.NewStore(o.Logins, name, version),
+		starter: child.NewStarter(),
 	}
+	logins := o.Principals
+	logins.Dir, logins.Name, logins.Version = o.Logins, name, version
+	m.host.logins = login.NewStore(logins)
 	m.grace, m.endGrace = context.WithCancel(context.Background())
 	return m
 }
@@ -122,6 +128,10 @@ func (m *Manager) Set(servers []Server) {
 			m.stop(old)
 		}
 		sup := newSupervisor(s, &m.host, m.o.Log)
+		if s.OAuth.PerPrincipal() {
+			sup.personal = &personal{server: &sup.server, host: &m.host, log: m.o.Log.With("server", name), grace: m.grace,
+				listed: sup.tool, all: map[string]*connection{}}
+		}
 		sup.toolsChanged = func(tools []Tool, instructions string) { m.o.ToolsChanged(name, tools, instructions) }
 		m.supervisors[name] = sup
 		switch {
@@ -151,6 +161,9 @@ func (m *Manager) start(sup *supervisor) {
 // stop stops the supervisor and does not wait for it. The caller holds m.mu.
 func (m *Manager) stop(sup *supervisor) {
 	sup.stop()
+	if sup.personal != nil {
+		sup.personal.close()
+	}
 	if !sup.started && !sup.neverStarts() {
 		sup.closeTried()
 		close(sup.done)
@@ -216,16 +229,32 @@ func (m *Manager) Call(ctx context.Context, server, tool string, args json.RawMe
 	if sup == nil {
 		return nil, &Error{Server: server, Tool: tool, Err: errNoServer}
 	}
+	if sup.personal != nil {
+		own, leave, err := sup.personal.enter(ctx, o.Principal, o.Token)
+		if err != nil {
+			return nil, &Error{Server: server, Tool: tool, Err: err}
+		}
+		defer leave()
+		sup = own
+	}
 	return sup.call(ctx, tool, args, o)
 }
 
 // ReadResource fetches a resource of a server, such as one that a result links
 // to. The value is a handle, see [HandleKey], or a list of handles if the
-// resource has several parts.
-func (m *Manager) ReadResource(ctx context.Context, server, uri string) (*Result, error) {
+// resource has several parts. Of the options, Principal and Token count.
+func (m *Manager) ReadResource(ctx context.Context, server, uri string, o CallOptions) (*Result, error) {
 	sup := m.supervisor(server)
 	if sup == nil {
 		return nil, &Error{Server: server, Err: errNoServer}
+	}
+	if sup.personal != nil {
+		own, leave, err := sup.personal.enter(ctx, o.Principal, o.Token)
+		if err != nil {
+			return nil, &Error{Server: server, Err: err}
+		}
+		defer leave()
+		sup = own
 	}
 	return sup.request(ctx, "", func(ctx context.Context, l link) (*Result, error) { return l.read(ctx, uri) })
 }
@@ -238,10 +267,11 @@ func (m *Manager) supervisor(server string) *supervisor {
 	return m.supervisors[server]
 }
 
-// Login logs in at a configured server over HTTP and stores the tokens in
-// [Options.Logins]. It returns when the person has come back from the page of
-// the authorization server, or when ctx ends.
-func (m *Manager) Login(ctx context.Context, server string, o login.Options) error {
+// Login logs in at a configured server over HTTP and stores the tokens: those of the operator, for "", in
+// [Options.Logins], those of a principal in the database of
+// [Options.Principals]. It returns when the person has come back
+// from the page of the authorization server, or when ctx ends.
+func (m *Manager) Login(ctx context.Context, server, principal string, o login.Browser) error {
 	m.mu.Lock()
 	sup := m.supervisors[server]
 	m.mu.Unlock()
@@ -256,6 +286,11 @@ func (m *Manager) Login(ctx context.Context, server string, o login.Options) err
 		return sup.mask(errors.New(s.Problem))
 	case s.Disabled:
 		return errors.New("it is disabled in the configuration")
+	case principal != "" && s.OAuth.PerPrincipal() && s.OAuth.Exchange != nil:
+		return errors.New("it is reached with tokens in exchange for those of callers, so nobody has a login there")
+	case principal != "" && !s.OAuth.PerPrincipal():
+		return errors.New("all principals share one login there: " +
+			`its entry in the configuration does not say "oauth": {"per": "principal"}`)
 	case s.Headers.Get("Authorization") != "":
 		return errors.New("its configuration has an Authorization header, which would be sent instead: remove that first")
 	}
@@ -265,7 +300,7 @@ func (m *Manager) Login(ctx context.Context, server string, o login.Options) err
 	}
 	defer wire.close()
 	err = m.host.logins.LogIn(ctx, login.Target{
-		Server: s.Name, URL: s.URL, SSE: s.Transport == SSE || s.SSEFirst, Settings: s.OAuth,
+		Server: s.Name, Principal: principal, URL: s.URL, SSE: s.Transport == SSE || s.SSEFirst, Settings: s.OAuth,
 		Client: wire.client(), Protocol: pinned,
 	}, o)
 	if err != nil {
@@ -275,8 +310,8 @@ func (m *Manager) Login(ctx context.Context, server string, o login.Options) err
 	return nil
 }
 
-// Logout deletes the tokens of the server of that name, at all addresses that
-// it had. It reports whether there were any.
+// Logout deletes the operator's tokens of the server of that name, at all addresses that it had. It reports whether
+// there were any.
 func (m *Manager) Logout(server string) (bool, error) { return m.host.logins.LogOut(server) }
 
 // Reconnect ends the connection to a server, also one that works, and opens a new one at once. Calls under way end with
@@ -290,6 +325,39 @@ func (m *Manager) Reconnect(server string) error {
 		return errors.New("it is part of codemode, and has no connection")
 	}
 	return sup.reconnect()
+}
+
+// LogoutOf deletes the tokens of a principal, and ends its connection. It reports whether there were any.
+func (m *Manager) LogoutOf(ctx context.Context, server, principal string) (bool, error) {
+	found, err := m.host.logins.LogOutOf(ctx, principal, server)
+	m.mu.Lock()
+	sup := m.supervisors[server]
+	m.mu.Unlock()
+	if sup != nil && sup.personal != nil {
+		sup.personal.drop(principal)
+	}
+	return found, err
+}
+
+// Logins lists the logins of a principal, or with "" of all.
+func (m *Manager) Logins(ctx context.Context, principal string) ([]*store.Login, error) {
+	return m.host.logins.Logins(ctx, principal)
+}
+
+// SetPage gives the address at which principals log in, for errors.
+func (m *Manager) SetPage(address string) { m.host.logins.SetPage(address) }
+
+// Personal lists the servers at which each principal has a login of its own, sorted.
+func (m *Manager) Personal() (names []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for name, sup := range m.supervisors {
+		if sup.personal != nil && sup.server.OAuth.Exchange == nil && !sup.neverStarts() {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Status describes all servers, sorted by name.

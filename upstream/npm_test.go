@@ -116,7 +116,7 @@ func TestNPMServersAnswerAsTheyAre(t *testing.T) {
 		if b.Type != "resource_link" {
 			continue
 		}
-		r, err := m.ReadResource(ctx, "everything", b.URI)
+		r, err := m.ReadResource(ctx, "everything", b.URI, upstream.CallOptions{})
 		if err != nil || len(r.Blocks) != 1 || !strings.Contains(string(r.Value), b.URI) {
 			t.Errorf("reading %s: got %v, %v", b.URI, r, err)
 		}

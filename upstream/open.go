@@ -32,16 +32,15 @@ func (h *host) account(s *Server) *login.Account {
 	return h.logins.Account(s.Name, s.URL)
 }
 
-// open connects to the server by the first way that works. ctx limits the
-// opening only.
-func (h *host) open(ctx context.Context, s *Server) (link, error) {
+// open connects to the server by the first way that works, over HTTP with a login. ctx limits the opening only.
+func (h *host) open(ctx context.Context, s *Server, a *login.Account) (link, error) {
 	switch s.Transport {
 	case InProcess:
 		return newInProcessLink(s, h.log), nil
 	case Stdio:
 		return h.openStdio(ctx, s)
 	case HTTP, SSE:
-		return h.openHTTP(ctx, s)
+		return h.openHTTP(ctx, s, a)
 	}
 	return nil, fmt.Errorf("it has no transport: give it a command or a url")
 }
@@ -86,10 +85,10 @@ func CommandOf(s *Server, env func(string) (string, bool)) (Command, error) {
 	return Command{Name: s.Command, Args: s.Args, Dir: s.Dir, Env: vars}, err
 }
 
-func (h *host) openHTTP(ctx context.Context, s *Server) (link, error) {
+func (h *host) openHTTP(ctx context.Context, s *Server, login *login.Account) (link, error) {
 	var first error
 	for _, a := range s.attempts() {
-		wire, err := newHTTPWire(s, h.account(s)) // one for each attempt: it remembers how the server refused
+		wire, err := newHTTPWire(s, login) // one for each attempt: it remembers how the server refused
 		if err != nil {
 			return nil, err
 		}

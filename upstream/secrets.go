@@ -45,6 +45,9 @@ func (s *Server) secrets() (all, keys []string) {
 	}
 	if s.OAuth != nil {
 		add(s.OAuth.ClientSecret, true)
+		if x := s.OAuth.Exchange; x != nil {
+			add(x.ClientSecret, true)
+		}
 	}
 	if u, err := url.Parse(s.URL); err == nil {
 		if password, ok := u.User.Password(); ok {

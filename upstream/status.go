@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/config/servers"
+	"github.com/codemode-project/codemode/upstream/login"
 )
 
 // CallOptions are the options of one call.
@@ -16,6 +17,12 @@ type CallOptions struct {
 	// Session identifies the caller: calls of one caller have equal values. Nil
 	// is a caller of its own.
 	Session any
+
+	// Principal is who calls, if somebody has verified that. Servers that each principal reaches with a login of its own
+	// need it.
+	Principal string
+	// Token is the access token with which the caller came in, for servers that are reached with one in exchange for it.
+	Token login.Bearer
 
 	// Ask puts a question of the server to the person behind the call. It returns when ctx ends. With nil the server
 	// gets the answer that its question was dismissed.
@@ -69,6 +76,7 @@ type Status struct {
 	Restarts       int
 	Latency        time.Duration // of the last call that the server answered; 0 is unknown
 	Login          Login
+	Principals     int // that are connected, each with its own login
 	Instructions   string
 	Protocol       string // version of the protocol
 	Implementation string // what the server calls itself, name and version

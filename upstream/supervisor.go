@@ -31,6 +31,12 @@ type supervisor struct {
 	host    *host
 	log     *slog.Logger
 
+	// personal are the connections that make calls, if each principal has its own: this one then lists the tools for the
+	// catalogue, and nothing else. Nil: this one makes the calls.
+	personal *personal
+	// shown is the tool as the catalogue has it. Nil on the connection that lists for the catalogue.
+	shown func(tool string) (Tool, bool)
+
 	toolsChanged func(tools []Tool, instructions string)
 
 	secrets, keys []string        // of the server's configuration; see [Server.secrets]
@@ -93,6 +99,9 @@ func (sup *supervisor) closeTried() { sup.onceTried.Do(func() { close(sup.tried)
 // server is killed instead of asked to stop.
 func (sup *supervisor) run(ctx, grace context.Context) {
 	defer close(sup.done)
+	if sup.personal != nil {
+		defer sup.personal.running.Wait()
+	}
 	defer sup.closeTried()
 	defer sup.setState(Stopped, nil, nil)
 	var pause backoff
@@ -180,7 +189,7 @@ func (sup *supervisor) open(ctx context.Context) (link, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w, %v", errStart, limit))
 	defer cancel()
-	l, err := sup.host.open(ctx, &sup.server)
+	l, err := sup.host.open(ctx, &sup.server, sup.account)
 	if err != nil {
 		return nil, err
 	}

@@ -55,6 +55,9 @@ func (sup *supervisor) call(ctx context.Context, tool string, args json.RawMessa
 		return nil, &Error{Server: sup.server.Name, Tool: tool, Err: errors.New("the configuration leaves this tool out")}
 	}
 	return sup.request(ctx, tool, func(ctx context.Context, l link) (*Result, error) {
+		if err := sup.differs(tool); err != nil {
+			return nil, &Error{Server: sup.server.Name, Tool: tool, Err: err}
+		}
 		if sup.needsTask(tool) {
 			return nil, &Error{Server: sup.server.Name, Tool: tool,
 				Err: errors.New("it runs only as a task, an extension of the protocol that is not supported")}
@@ -165,6 +168,36 @@ func (sup *supervisor) needsTask(tool string) bool {
 	return slices.ContainsFunc(sup.tools, func(t Tool) bool { return t.Name == tool && t.NeedsTask })
 }
 
+// tool returns a tool of the current list.
+func (sup *supervisor) tool(name string) (Tool, bool) {
+	sup.mu.Lock()
+	defer sup.mu.Unlock()
+	i := slices.IndexFunc(sup.tools, func(t Tool) bool { return t.Name == name })
+	if i < 0 {
+		return Tool{}, false
+	}
+	return sup.tools[i], true
+}
+
+// differs returns an error if the server describes a tool to this principal in another way than to the catalogue, which
+// rules, people and the program have seen. Words do not count: the principal's name may be in them.
+func (sup *supervisor) differs(tool string) error {
+	if sup.shown == nil {
+		return nil
+	}
+	shown, _ := sup.shown(tool)
+	own, ok := sup.tool(tool)
+	if !ok {
+		return errors.New("the server does not offer this tool to the account of this principal")
+	}
+	own.Title, own.Description = shown.Title, shown.Description
+	if !sameTool(own, shown) {
+		return errors.New("the server defines this tool for the account of this principal in another way than for the " +
+			"catalogue: the call was decided by the definition there")
+	}
+	return nil
+}
+
 func (sup *supervisor) status() Status {
 	sup.mu.Lock()
 	defer sup.mu.Unlock()
@@ -177,6 +210,9 @@ func (sup *supervisor) status() Status {
 	s.Restarts = sup.restarts
 	s.Tools, s.Notes, s.Stale = len(sup.tools), slices.Clone(sup.notes), sup.stale
 	s.Stderr = sup.masked(s.Stderr)
+	if sup.personal != nil {
+		s.Principals = sup.personal.count()
+	}
 	for to, err := range map[*string]error{&s.Error: sup.err, &s.ListError: sup.listErr, &s.CallError: sup.callErr} {
 		if err != nil {
 			*to = sup.masked(err.Error())

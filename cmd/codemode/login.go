@@ -27,6 +27,7 @@ const loginWait = 10 * time.Minute
 func newLogin(s cli.Streams) *cobra.Command {
 	var set launch.Settings
 	var noBrowser bool
+	var principal string
 	cmd := &cobra.Command{
 		Use:   "login SERVER",
 		Short: "Log in to a server over HTTP (OAuth)",
@@ -36,21 +37,33 @@ read, in the state folder, and renews them; it sends them to that server and now
 With --no-browser it only prints the address. If your browser runs on another machine, it
 ends at an address that it cannot show: paste that address here.
 
+With --principal the login is that of one principal, such as acme:anna, at a server whose
+entry says "oauth": {"per": "principal"}. It is kept encrypted in the store, and only calls
+of that principal use it. Without it, the login at such a server only lists its tools.
+
 A server with an Authorization header in the configuration needs no login.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			set.Record = principal != ""
 			return set.Use(cmd.Context(), s, slog.LevelWarn, func(e *codemode.Evaluator) error {
-				return login(cmd.Context(), s, e, args[0], noBrowser)
+				return login(cmd.Context(), s, e, args[0], principal, noBrowser)
 			})
 		},
 	}
 	set.Flags(cmd)
+	set.StateFlag(cmd)
+	principalFlag(cmd, &principal)
 	cmd.Flags().BoolVar(&noBrowser, "no-browser", false, "print the address and open no browser")
 	return cmd
 }
 
+func principalFlag(cmd *cobra.Command, principal *string) {
+	cmd.Flags().StringVar(principal, "principal", "", "whose login: a name as in the record; that of the operator if left out")
+}
+
 func newLogout(s cli.Streams) *cobra.Command {
 	var set launch.Settings
+	var principal string
 	cmd := &cobra.Command{
 		Use:   "logout SERVER",
 		Short: "Delete the login to a server",
@@ -58,24 +71,36 @@ func newLogout(s cli.Streams) *cobra.Command {
 until it expires; the pages of the server say how to end it there.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			set.Record = principal != ""
 			return set.Use(cmd.Context(), s, slog.LevelWarn, func(e *codemode.Evaluator) error {
-				found, err := e.Tools().Manager.Logout(args[0])
-				if err != nil {
-					return fmt.Errorf("logging out: %w", err)
-				}
-				if !found {
-					return cli.UsageError(fmt.Errorf("there is no login to %q", args[0]))
-				}
-				visible.Fprintf(s.Err, "Logged out of %s.\n", args[0])
-				return nil
+				return logout(cmd.Context(), s, e, args[0], principal)
 			})
 		},
 	}
 	set.Flags(cmd)
+	set.StateFlag(cmd)
+	principalFlag(cmd, &principal)
 	return cmd
 }
 
-func login(ctx context.Context, s cli.Streams, e *codemode.Evaluator, server string, noBrowser bool) error {
+func logout(ctx context.Context, s cli.Streams, e *codemode.Evaluator, server, principal string) (err error) {
+	found := false
+	if principal == "" {
+		found, err = e.Tools().Manager.Logout(server)
+	} else if found, err = e.Tools().Manager.LogoutOf(ctx, server, principal); err == nil && found {
+		e.Record().Access(ctx, principal, "", "login_removed", "at the server "+server+", with codemode logout")
+	}
+	if err != nil {
+		return fmt.Errorf("logging out: %w", err)
+	}
+	if !found {
+		return cli.UsageError(fmt.Errorf("there is no login to %q", server))
+	}
+	visible.Fprintf(s.Err, "Logged out of %s.\n", server)
+	return nil
+}
+
+func login(ctx context.Context, s cli.Streams, e *codemode.Evaluator, server, principal string, noBrowser bool) error {
 	var names []string
 	for _, st := range e.Tools().Manager.Status() {
 		names = append(names, st.Name)
@@ -86,7 +111,7 @@ func login(ctx context.Context, s cli.Streams, e *codemode.Evaluator, server str
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, loginWait, fmt.Errorf("nobody logged in within %v", loginWait))
 	defer cancel()
-	err := e.Tools().Manager.Login(ctx, server, logins.Options{
+	err := e.Tools().Manager.Login(ctx, server, principal, logins.Browser{
 		Open: func(address string) {
 			visible.Fprintf(s.Err, "To log in to %s open this address:\n\n", server)
 			fmt.Fprintln(s.Out, visible.Line(address))
@@ -103,6 +128,11 @@ func login(ctx context.Context, s cli.Streams, e *codemode.Evaluator, server str
 		return nil
 	case err != nil:
 		return fmt.Errorf("logging in to %s: %w", server, err)
+	}
+	if principal != "" {
+		e.Record().Access(ctx, principal, "", "login_made", "at the server "+server+", with codemode login")
+		visible.Fprintf(s.Err, "Logged in to %s for %s.\n", server, principal)
+		return nil
 	}
 	visible.Fprintf(s.Err, "Logged in to %s.\n", server)
 	return nil

@@ -47,6 +47,25 @@ func TestEveryProblemOfAnEntryHasItsPlace(t *testing.T) {
 		{`{"command": "x", "confine": {"network": []}}`, []string{"[]: must not be empty"}, nil},
 		{`{"url": "https://a.invalid", "confine": {"network": false}}`, nil, []string{
 			`"confine": codemode starts no process`}},
+		{`{"url": "https://a.invalid", "oauth": {"per": "principal"}}`, nil, nil},
+		{`{"url": "https://a.invalid", "auth": {"per": "session"}}`, []string{
+			`"session": write "principal", or leave it out: then all principals share one login`}, nil},
+		{`{"url": "https://a.invalid", "oauth": {"per": true}}`, []string{`true: "oauth": "per" must be a string`}, nil},
+		{`{"url": "https://a.invalid", "oauth": {"pre": "x", "Per": "principal"}}`, []string{
+			`"pre": did you mean "per"`, `"Per": did you mean "per"`}, nil},
+		{`{"url": "https://a.invalid", "oauth": {"clientId": "c"}, "auth": {"per":"principal"}}`, []string{
+			`{"per":"principal"}: put all of it into one of them`}, nil},
+		{`{"url": "https://a.invalid", "oauth": {"per": "principal"}, "headers": {"authorization":"Bearer x"}}`, []string{
+			`{"authorization":"Bearer x"}: leave the Authorization header out`}, nil},
+		{`{"command": "x", "oauth": {"per":"principal"}}`, []string{
+			`{"per":"principal"}: process on this machine`}, nil},
+		{`{"url": "https://a.invalid", "oauth": {"exchange": {"tokenUrl": "https://i.invalid/token", "clientId": "c",
+			"audience": "a", "resource": "https://a.invalid/", "scope": "read write"}}}`, nil, nil},
+		{`{"url": "https://a.invalid", "oauth": {"exchange": {"tokenUrl": "http://i.invalid/token"}}}`, []string{
+			`"exchange": "clientId" is missing`, `"http://i.invalid/token": write https:// and a host`}, nil},
+		{`{"url": "https://a.invalid", "oauth": {"exchanges": {}}}`, []string{`"exchanges": did you mean "exchange"`}, nil},
+		{`{"url": "https://a.invalid", "oauth": {"exchange": {"tokenUrl": "https://i.invalid/", "clientId": "c", "scopes": 1}}}`,
+			[]string{`"scopes": is not a key of an exchange`}, nil},
 		{`[]`, []string{`[]: must be an object`}, nil},
 	} {
 		root, bad := settings.ParseFile(row.entry)

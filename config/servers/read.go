@@ -105,12 +105,20 @@ func (e *entry) server() Server {
 		s.Dir = e.Expand(e.text("cwd"))
 		s.EnvFile = e.Expand(e.text("envFile"))
 		s.Confine = e.confinement()
+		if settings.Member(e.value, "oauth").Kind() == strictjson.Object && e.oauth().PerPrincipal() {
+			e.fail("oauth", `give it a "url", or leave "per" out`, "it is a process on this machine, which all principals share: "+
+				"it has no login for each of them")
+		}
 	case HTTP, SSE:
 		e.at("url", e.value)
 		s.URL = e.Expand(e.oneOf("httpUrl", "url", "serverUrl"))
 		s.Headers = e.headers()
 		s.OAuth = e.oauth()
 		e.address(&s)
+		if s.OAuth.PerPrincipal() && s.Headers.Get("Authorization") != "" {
+			e.fail("headers", "leave the Authorization header out", "its header Authorization would be sent with the calls of "+
+				"all principals, and its entry says that each has a login of its own")
+		}
 		if e.confinement(); e.has("confine") {
 			e.doubt("confine", `"confine" has no effect: codemode starts no process for this server`)
 		}
@@ -333,34 +341,93 @@ func (e *entry) headers() http.Header {
 
 // oauth reads how to log in: "oauth" as most clients write it, "auth" as Cursor does. The server's own statements about
 // its authorization server take precedence, so the addresses here have no effect.
-func (e *entry) oauth() *OAuth {
+func (e *entry) oauth() (o *OAuth) {
 	for _, key := range []string{"oauth", "auth"} {
 		n := e.get(key)
 		if n.Kind() != strictjson.Object {
 			continue // false is meant for clients that would log in by themselves
+		}
+		if o != nil {
+			e.fail(key, "put all of it into one of them", `it has "oauth" and "auth", which are the same key`)
+			return o
 		}
 		in := &entry{
 			Reader: e.Reader, name: e.name, within: strconv.Quote(key) + ": ", value: n,
 			used: map[string]bool{}, bad: map[string]bool{}, Expander: variables.Expander{Env: e.Env},
 		}
 		in.at(key, n)
-		o := &OAuth{
-			ClientID:     in.Expand(in.oneOf("clientId", "client_id", "CLIENT_ID")),
-			ClientSecret: in.ExpandValue(in.oneOf("clientSecret", "client_secret", "CLIENT_SECRET")),
-		}
-		if in.get("scopes").Kind() == strictjson.Array {
-			o.Scopes = in.list("scopes")
-		} else {
-			o.Scopes = strings.Fields(in.oneOf("scope", "scopes"))
-		}
-		o.Port = int(in.duration("callbackPort", 1))
-		if o.Port > 65535 {
-			in.fail("callbackPort", "", `"callbackPort" must be at most 65535`)
-		}
+		o = in.login()
 		e.Missing = append(e.Missing, in.Missing...)
-		return o
 	}
-	return nil
+	return o
+}
+
+// login reads what is in "oauth".
+func (e *entry) login() *OAuth {
+	o := &OAuth{
+		ClientID:     e.Expand(e.oneOf("clientId", "client_id", "CLIENT_ID")),
+		ClientSecret: e.ExpandValue(e.oneOf("clientSecret", "client_secret", "CLIENT_SECRET")),
+	}
+	if e.get("scopes").Kind() == strictjson.Array {
+		o.Scopes = e.list("scopes")
+	} else {
+		o.Scopes = strings.Fields(e.oneOf("scope", "scopes"))
+	}
+	o.Port = int(e.duration("callbackPort", 1))
+	if o.Port > 65535 {
+		e.fail("callbackPort", "", `"callbackPort" must be at most 65535`)
+	}
+	if o.Per = e.text("per"); e.has("per") && !e.bad["per"] && o.Per != Principal {
+		e.fail("per", `write "principal", or leave it out: then all principals share one login`, `"per" is %q, which is unknown`,
+			o.Per)
+	}
+	o.Exchange = e.exchange()
+	for child := range settings.Children(e.value) {
+		key := child.Key()
+		if meant := e.meant(key); !e.used[key] && (meant == "per" || meant == "exchange") { // else all would share a login
+			e.WrongKey(child, fmt.Sprintf("did you mean %q?", meant), "%s", e.sentence("%q is not a key of a login", key))
+		}
+	}
+	return o
+}
+
+// exchange reads how to exchange the tokens of callers. It is a key of ours alone, so an unknown key in it is an error.
+func (e *entry) exchange() *Exchange {
+	n := e.get("exchange")
+	if absent(n) {
+		return nil
+	}
+	if n.Kind() != strictjson.Object {
+		e.fail("exchange", `write {"tokenUrl": "...", "clientId": "..."}`, `"exchange" must be an object, this is %s`, n.Kind())
+		return nil
+	}
+	in := &entry{
+		Reader: e.Reader, name: e.name, within: e.within + `"exchange": `, value: n,
+		used: map[string]bool{}, bad: map[string]bool{}, Expander: variables.Expander{Env: e.Env},
+	}
+	in.at("exchange", n)
+	x := &Exchange{
+		TokenURL: in.Expand(in.text("tokenUrl")), ClientID: in.Expand(in.text("clientId")),
+		ClientSecret: in.ExpandValue(in.text("clientSecret")), Audience: in.Expand(in.text("audience")),
+		Resource: in.Expand(in.text("resource")), Scopes: strings.Fields(in.text("scope")),
+	}
+	for _, key := range []string{"tokenUrl", "clientId"} {
+		if in.text(key) == "" && !in.bad[key] {
+			in.WrongKey(n, "add it", "%s", in.sentence("%q is missing", key))
+		}
+	}
+	u, err := url.Parse(x.TokenURL)
+	local := err == nil && (u.Hostname() == "localhost" || u.Hostname() == "127.0.0.1" || u.Hostname() == "::1")
+	if len(in.Missing) == 0 && x.TokenURL != "" && (err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !local)) {
+		in.fail("tokenUrl", "write https:// and a host", "tokens are sent to it, so its address must be https, or this machine")
+	}
+	for child := range settings.Children(n) {
+		if key := child.Key(); !in.used[key] {
+			in.WrongKey(child, "", "%s", in.sentence("%q is not a key of an exchange", key))
+		}
+	}
+	e.Missing = append(e.Missing, in.Missing...)
+	return x
 }
 
 // times reads timeout in milliseconds, or its parts, and Codex's in seconds.

@@ -57,7 +57,27 @@ type OAuth struct {
 	ClientSecret string
 	Scopes       []string // empty requests those that the server names
 	Port         int      // of the address on this machine that a registered client returns to; 0 is any
+
+	// Per is who has a login: "" is everybody together, [Principal] each principal alone.
+	Per string
+
+	// Exchange gets tokens for the server in exchange for those of callers; nil does not.
+	Exchange *Exchange
 }
+
+// An Exchange is how to exchange the access token of a caller for one for the server, at a token endpoint (RFC 8693).
+type Exchange struct {
+	TokenURL               string
+	ClientID, ClientSecret string // "" as secret is a public client
+	Audience, Resource     string // for which server; a Resource of "" is the address of the server
+	Scopes                 []string
+}
+
+// Principal is the value of [OAuth.Per] for a server that each principal reaches with a login of its own.
+const Principal = "principal"
+
+// PerPrincipal reports whether each principal reaches the server with a token of its own, and nobody with another's.
+func (o *OAuth) PerPrincipal() bool { return o != nil && (o.Per == Principal || o.Exchange != nil) }
 
 // Takes reports whether the operator wants the tool that the server calls raw.
 func (s *Server) Takes(raw string) bool {

@@ -30,6 +30,7 @@ type Options struct {
 	More      bool                            // calls want the scope \"write\" too, which it says only then
 	Client    *Client                         // the only one; nil lets clients register themselves
 	Serve     func(*http.Request) *mcp.Server // what clients with a login get
+	Sessions  bool                            // has sessions, each of one user alone
 }
 
 // A Client is one that was registered in advance.
@@ -46,6 +47,8 @@ type Server struct {
 	clients  map[string]string     // redirect address by client
 	codes    map[string]url.Values // the request, by code
 	access   map[string]string     // the scopes of valid tokens
+	users    map[string]string     // who has a token, or had one
+	sessions map[string]string     // whose each session of the protocol is
 	refresh  map[string]string     // the client of each valid refresh token
 	secrets  []string
 	renewed  int
@@ -56,11 +59,12 @@ type Server struct {
 // New starts the servers.
 func New(o Options) *Server {
 	h := &Server{o: o, clients: map[string]string{}, codes: map[string]url.Values{}, access: map[string]string{},
+		users: map[string]string{}, sessions: map[string]string{},
 		refresh: map[string]string{}}
 	if o.Client != nil {
 		h.clients[o.Client.ID] = o.Client.Redirect
 	}
-	inner := mcp.NewStreamableHTTPHandler(o.Serve, &mcp.StreamableHTTPOptions{Stateless: true})
+	inner := mcp.NewStreamableHTTPHandler(o.Serve, &mcp.StreamableHTTPOptions{Stateless: !o.Sessions})
 	rs := http.NewServeMux()
 	rs.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
 		token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -79,7 +83,7 @@ func New(o Options) *Server {
 			http.Error(w, "no good: "+token, http.StatusUnauthorized) // careless servers repeat the token
 			return
 		}
-		inner.ServeHTTP(w, r)
+		h.inSession(w, r, inner)
 	})
 	rs.HandleFunc("GET /.well-known/oauth-protected-resource/mcp", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, map[string]any{"resource": h.URL, "authorization_servers": []string{h.as.URL}})
@@ -93,6 +97,58 @@ func New(o Options) *Server {
 	as.HandleFunc("POST /token", h.token)
 	h.as = httptest.NewServer(as)
 	return h
+}
+
+// inSession serves a request, and notes whose session it begins or is in.
+func (h *Server) inSession(w http.ResponseWriter, r *http.Request, inner http.Handler) {
+	const header = "Mcp-Session-Id"
+	user := h.User(r)
+	if id := r.Header.Get(header); id != "" {
+		h.mu.Lock()
+		if owner, ok := h.sessions[id]; ok && owner != user {
+			h.mistake("a request of %q in the session of %q", user, owner)
+		}
+		h.mu.Unlock()
+	}
+	inner.ServeHTTP(noting{w, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if id := w.Header().Get(header); id != "" && h.sessions[id] == "" {
+			h.sessions[id] = user
+		}
+	}}, r)
+}
+
+// noting calls note before it sends the header.
+type noting struct {
+	http.ResponseWriter
+	note func()
+}
+
+func (n noting) WriteHeader(code int) { n.note(); n.ResponseWriter.WriteHeader(code) }
+func (n noting) Write(b []byte) (int, error) {
+	n.note()
+	return n.ResponseWriter.Write(b)
+}
+func (n noting) Unwrap() http.ResponseWriter { return n.ResponseWriter }
+func (n noting) Flush()                      { _ = http.NewResponseController(n.ResponseWriter).Flush() }
+
+// User is who sends a request, by its token: the "user" in the query of the address at which they logged in.
+func (h *Server) User(r *http.Request) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.users[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
+}
+
+// Users counts the users that have called, by their sessions.
+func (h *Server) Users() (n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	seen := map[string]bool{}
+	for _, user := range h.sessions {
+		seen[user] = true
+	}
+	return len(seen)
 }
 
 // Close stops the servers.
@@ -219,7 +275,7 @@ func (h *Server) token(w http.ResponseWriter, r *http.Request) {
 	if r.Form.Get("resource") != h.URL {
 		h.mistake("a token for %q", r.Form.Get("resource"))
 	}
-	client, scope := r.Form.Get("client_id"), "read"
+	client, scope, user := r.Form.Get("client_id"), "read", ""
 	if h.o.Client != nil && r.Form.Get("client_secret") != h.o.Client.Secret {
 		h.mistake("a client with the secret %q", r.Form.Get("client_secret"))
 	}
@@ -233,7 +289,7 @@ func (h *Server) token(w http.ResponseWriter, r *http.Request) {
 			answer(w, http.StatusBadRequest, map[string]string{"error": "invalid_grant"})
 			return
 		}
-		scope = q.Get("scope")
+		scope, user = q.Get("scope"), q.Get("user")
 	case "refresh_token":
 		old := r.Form.Get("refresh_token")
 		if owner, ok := h.refresh[old]; !ok || owner != client {
@@ -242,6 +298,7 @@ func (h *Server) token(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		delete(h.refresh, old) // likewise
+		user = h.users[old]
 		h.renewed++
 	default:
 		h.mistake("a grant of type %q", r.Form.Get("grant_type"))
@@ -250,6 +307,7 @@ func (h *Server) token(w http.ResponseWriter, r *http.Request) {
 	}
 	access, refresh := h.secret(), h.secret()
 	h.access[access], h.refresh[refresh] = scope, client
+	h.users[access], h.users[refresh] = user, user
 	expires := h.o.ExpiresIn
 	if expires == 0 {
 		expires = 3600

@@ -338,3 +338,15 @@ CREATE TRIGGER parked_tell    AFTER INSERT OR UPDATE OF phase OR DELETE ON parke
 CREATE TRIGGER overlays_tell  AFTER INSERT OR UPDATE OR DELETE ON overlays  FOR EACH STATEMENT EXECUTE FUNCTION tell();
 CREATE TRIGGER outcomes_tell  AFTER INSERT OR DELETE ON outcomes  FOR EACH STATEMENT EXECUTE FUNCTION tell();
 CREATE TRIGGER seats_tell     AFTER INSERT OR DELETE ON seats     FOR EACH STATEMENT EXECUTE FUNCTION tell();
+
+-- How principals reach upstream servers with tokens of their own. A process renews the tokens while it has the lease.
+CREATE TABLE logins (
+  principal  text   NOT NULL,
+  server     text   NOT NULL,
+  account    text   NOT NULL, -- random: another one after the next login
+  body       bytea  NOT NULL, -- sealed
+  created    bigint NOT NULL,
+  lease      text   NOT NULL DEFAULT '',
+  lease_ends bigint NOT NULL DEFAULT 0,
+  PRIMARY KEY (principal, server)
+);

@@ -298,3 +298,15 @@ CREATE TRIGGER passkeys_fixed BEFORE UPDATE ON passkeys
 WHEN NEW.id <> OLD.id OR NEW.principal <> OLD.principal OR NEW.body <> OLD.body OR NEW.created <> OLD.created
   OR NEW.counter < OLD.counter
 BEGIN SELECT RAISE(ABORT, 'a passkey does not change, and its counter only grows'); END;
+
+-- How principals reach upstream servers with tokens of their own. A process renews the tokens while it has the lease.
+CREATE TABLE logins (
+  principal  TEXT    NOT NULL,
+  server     TEXT    NOT NULL,
+  account    TEXT    NOT NULL, -- random: another one after the next login
+  body       BLOB    NOT NULL, -- sealed
+  created    INTEGER NOT NULL,
+  lease      TEXT    NOT NULL DEFAULT '',
+  lease_ends INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (principal, server)
+) STRICT, WITHOUT ROWID;

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/internal/address"
+	"github.com/codemode-project/codemode/store"
 )
 
 // renewTime limits the exchange of a refresh token for a new access token.
@@ -26,31 +26,66 @@ const renewTime = 30 * time.Second
 // scopesMax is how many scopes beyond the login's to remember.
 const scopesMax = 100
 
-// An Account is our login at one server; all connections to the server share
-// it. It follows its file: another process may log in, or renew the token, at
-// any time. Nil is the account of a server that needs none.
+// An Account is a login at one server: the operator's, or that of a principal. All connections with it share it. Nil is
+// the account of a server that needs none.
 type Account struct {
-	server, path string
-
-	renewing chan struct{} // capacity 1; full while somebody changes the file
-	dead     string        // a refresh token that the authorization server no longer accepts; guarded by renewing
+	server    string
+	principal string // "" is the operator
+	keeper    keeper
+	exchanges bool          // its tokens are exchanged for those of the caller
+	page      func() string // where the principal connects; "" is nowhere
 
 	mu   sync.Mutex
-	read fileStamp
-	cred *credential // nil: nobody has logged in
-}
-
-// A fileStamp tells versions of a file apart.
-type fileStamp struct {
-	at   time.Time
-	size int64
+	dead string      // a refresh token that the authorization server no longer accepts
+	over error       // why
+	last *credential // the last one that was read; nil if there was none
 }
 
 // An Error says that a person has to log in.
-type Error struct{ server, why string }
+type Error struct {
+	Server    string
+	Principal string // "" is the operator
+	Page      string // where the principal does it; "" is nowhere
+	why       string
+
+	exchanges bool // only another token of the caller helps
+}
 
 func (e *Error) Error() string {
-	return fmt.Sprintf("%s: run %s", e.why, servers.LoginCommand(e.server))
+	command := servers.LoginCommand(e.Server)
+	switch {
+	case e.exchanges:
+		return e.why
+	case e.Principal == "":
+		return fmt.Sprintf("%s: run %s", e.why, command)
+	case e.Page == "":
+		return fmt.Sprintf("%s: the operator runs %s --principal %s", e.why, command, e.Principal)
+	}
+	return fmt.Sprintf("%s: connect the account at %s", e.why, e.Page)
+}
+
+// fails makes the error that somebody has to log in.
+func (a *Account) fails(why string) *Error {
+	e := &Error{Server: a.server, Principal: a.principal, why: why, exchanges: a.exchanges}
+	if a.principal != "" {
+		e.Page = a.page()
+	}
+	return e
+}
+
+// ID names the login: after another login of the principal it is another one. The error, an [*Error], says that there
+// is none.
+func (a *Account) ID(ctx context.Context) (string, error) {
+	c, err := a.current(ctx)
+	switch {
+	case errors.Is(err, errOtherAddress):
+		return "", a.fails(fmt.Sprintf("the login of %s is for an earlier address of it", a.principal))
+	case err != nil:
+		return "", err
+	case c == nil:
+		return "", a.fails(fmt.Sprintf("%s has no login there", a.principal))
+	}
+	return c.account, nil
 }
 
 // RoundTrip sends a request with the login, if there is one. When the server no longer accepts the token, RoundTrip
@@ -65,6 +100,9 @@ func (a *Account) RoundTrip(base http.RoundTripper, r *http.Request) (*http.Resp
 		return nil, err
 	}
 	if token == "" {
+		if a.principal != "" { // nothing is sent without the principal's own token
+			return nil, a.fails(fmt.Sprintf("%s has no login there", a.principal))
+		}
 		return base.RoundTrip(r)
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
@@ -74,7 +112,7 @@ func (a *Account) RoundTrip(base http.RoundTripper, r *http.Request) (*http.Resp
 			_ = resp.Body.Close()
 			a.want(r.Context(), scopes)
 			wants := strings.Join(scopes, " ")
-			return resp, &Error{a.server, fmt.Sprintf("its login does not cover this (HTTP 403, it wants %.200q)", wants)}
+			return resp, a.fails(fmt.Sprintf("the login does not cover this (HTTP 403, it wants %.200q)", wants))
 		}
 	}
 	if err != nil || resp.StatusCode != http.StatusUnauthorized || r.Body != nil && r.GetBody == nil {
@@ -115,49 +153,41 @@ func (a *Account) Secrets() []string {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.cred == nil {
+	if a.last == nil {
 		return nil
 	}
-	return []string{a.cred.Access, a.cred.Refresh, a.cred.ClientSecret}
+	return []string{a.last.Access, a.last.Refresh, a.last.ClientSecret}
 }
 
 // State reports whether somebody has logged in, whether the login can be renewed, and when its access token expires;
 // zero is unknown. An unreadable login is none.
 func (a *Account) State() (done, renews bool, expires time.Time) {
-	c, err := a.current()
+	c, err := a.current(context.Background()) // from a file, at once
 	if c == nil || err != nil {
 		return false, false, time.Time{}
 	}
 	return true, c.Refresh != "", c.Expiry
 }
 
-// current returns the credential, read again if its file has changed; nil if there is none.
-func (a *Account) current() (*credential, error) {
+// current returns the credential, as its keeper has it now; nil if there is none.
+func (a *Account) current(ctx context.Context) (*credential, error) {
+	c, err := a.keeper.read(ctx)
+	if err == nil {
+		a.note(c)
+	}
+	return c, err
+}
+
+// note notes the secrets of a credential.
+func (a *Account) note(c *credential) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	info, err := os.Stat(a.path)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		a.cred, a.read = nil, fileStamp{}
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("reading its login: %w", err)
-	}
-	stamp := fileStamp{info.ModTime(), info.Size()}
-	if stamp == a.read && a.cred != nil {
-		return a.cred, nil
-	}
-	c, err := readCredential(a.path)
-	if err != nil {
-		return nil, err
-	}
-	a.cred, a.read = c, stamp
-	return c, nil
+	a.last = c
 }
 
 // token returns an access token, renewed if it is about to expire; "" if nobody has logged in.
 func (a *Account) token(ctx context.Context) (string, error) {
-	c, err := a.current()
+	c, err := a.current(ctx)
 	if err != nil || c == nil {
 		return "", err
 	}
@@ -190,81 +220,107 @@ func (a *Account) renew(ctx context.Context, bad string) (string, error) {
 	}
 }
 
-// lock is required to change the file: it excludes other goroutines and other processes.
-func (a *Account) lock(ctx context.Context) (unlock func(), err error) {
-	select {
-	case a.renewing <- struct{}{}:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+// isDead returns why the authorization server has refused a refresh token, nil if it has not.
+func (a *Account) isDead(refresh string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if refresh != a.dead {
+		return nil
 	}
-	file, err := lockFile(ctx, a.path+".lock")
-	if err != nil {
-		<-a.renewing
-		return nil, err
-	}
-	return func() {
-		file()
-		<-a.renewing
-	}, nil
+	return a.over
 }
 
-func (a *Account) exchange(ctx context.Context, bad string) (string, error) {
-	unlock, err := a.lock(ctx)
-	if err != nil {
-		return "", fmt.Errorf("renewing its login: %w", err)
-	}
-	defer unlock()
-	c, err := a.current()
+// bury notes a refresh token that must not be sent again.
+func (a *Account) bury(refresh string, why error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.dead, a.over = refresh, why
+}
+
+func (a *Account) exchange(ctx context.Context, bad string) (token string, err error) {
+	var over error // the login is
+	err = a.keeper.change(ctx, func(c *credential) (*credential, error) {
+		switch {
+		case c == nil:
+			return nil, a.fails("it was logged out")
+		case c.Access != bad && c.fresh(time.Now()):
+			token = c.Access // another goroutine or process was faster
+			return c, nil
+		case c.Refresh == "":
+			over = a.fails(a.ended(""))
+			return nil, nil
+		}
+		if over = a.isDead(c.Refresh); over != nil {
+			return nil, nil
+		}
+		t, err := c.refresh(ctx)
+		no, ok := errors.AsType[*oauth2.RetrieveError](err)
+		switch {
+		case ok && final(no):
+			over = a.fails(a.ended(" (" + refusal(no) + ")"))
+		case errors.Is(err, errNotAsked):
+			over = a.fails(err.Error())
+		}
+		if over != nil {
+			a.bury(c.Refresh, over)
+			return nil, nil
+		}
+		if err != nil {
+			return nil, withoutURL(err)
+		}
+		renewed := *c
+		renewed.Access, renewed.Expiry = t.AccessToken, t.Expiry
+		if t.RefreshToken != "" {
+			renewed.Refresh = t.RefreshToken
+		}
+		token = renewed.Access
+		a.note(&renewed)
+		return &renewed, nil
+	})
 	switch {
+	case errors.Is(err, store.ErrTaken): // meanwhile the principal logged out, or in again
+		return "", a.fails("its login has changed: repeat the call")
 	case err != nil:
-		return "", err
-	case c == nil:
-		return "", &Error{a.server, "it was logged out"}
-	case c.Access != bad && c.fresh(time.Now()):
-		return c.Access, nil // another goroutine or process was faster
-	case c.Refresh == "" || c.Refresh == a.dead:
-		return "", &Error{a.server, "its login has expired"}
+		if needed, ok := errors.AsType[*Error](err); ok {
+			return "", needed
+		}
+		if a.exchanges {
+			return "", fmt.Errorf("exchanging the token of the caller: %w", err)
+		}
+		return "", fmt.Errorf("renewing its login: %w", err)
+	case over != nil:
+		return "", over
 	}
-	t, err := c.refresh(ctx)
-	if no, ok := errors.AsType[*oauth2.RetrieveError](err); ok && final(no) {
-		a.dead = c.Refresh // do not send it again
-		return "", &Error{a.server, fmt.Sprintf("its login has expired (%s)", refusal(no))}
+	return token, nil
+}
+
+// ended says that a login is over.
+func (a *Account) ended(why string) string {
+	if a.exchanges {
+		return "its authorization server gives no token in exchange for that of the caller" + why
 	}
-	if err != nil {
-		return "", fmt.Errorf("renewing its login: %w", withoutURL(err))
-	}
-	renewed := *c
-	renewed.Access, renewed.Expiry = t.AccessToken, t.Expiry
-	if t.RefreshToken != "" {
-		renewed.Refresh = t.RefreshToken
-	}
-	if err := renewed.write(a.path); err != nil {
-		return "", err
-	}
-	return renewed.Access, nil
+	return "its login has expired" + why
 }
 
 // want stores the scopes that a server requires beyond those of the login, for the next login.
 func (a *Account) want(ctx context.Context, scopes []string) {
-	unlock, err := a.lock(ctx)
-	if err != nil {
-		return
-	}
-	defer unlock()
-	c, err := a.current()
-	if err != nil || c == nil {
-		return
-	}
-	more := *c
-	more.Wanted = slices.Clone(c.Wanted)
-	for _, s := range scopes {
-		if !slices.Contains(more.Wanted, s) && len(more.Wanted) < scopesMax {
-			more.Wanted = append(more.Wanted, s)
+	// Without it the next login gets no more than this one.
+	_ = a.keeper.change(ctx, func(c *credential) (*credential, error) {
+		if c == nil {
+			return nil, errors.New("there is no login")
 		}
-	}
-	if len(more.Wanted) > len(c.Wanted) {
-		_ = more.write(a.path) // without it the next login gets no more than this one
-	}
+		more := *c
+		more.Wanted = slices.Clone(c.Wanted)
+		for _, s := range scopes {
+			if !slices.Contains(more.Wanted, s) && len(more.Wanted) < scopesMax {
+				more.Wanted = append(more.Wanted, s)
+			}
+		}
+		if len(more.Wanted) == len(c.Wanted) {
+			return c, nil
+		}
+		return &more, nil
+	})
 }
 
 // final reports whether another request with the same refresh token is useless.
@@ -280,6 +336,9 @@ func final(e *oauth2.RetrieveError) bool {
 // refresh requests another token from the authorization server. The oauth2
 // package sends no resource when it refreshes by itself; MCP requires it (RFC 8707).
 func (c *credential) refresh(ctx context.Context) (*oauth2.Token, error) {
+	if c.exchange != nil {
+		return c.trade(ctx)
+	}
 	request := clientcredentials.Config{
 		ClientID: c.ClientID, ClientSecret: c.ClientSecret, TokenURL: c.TokenURL, AuthStyle: c.AuthStyle,
 		EndpointParams: url.Values{"grant_type": {"refresh_token"}, "refresh_token": {c.Refresh}},

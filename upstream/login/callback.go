@@ -24,7 +24,7 @@ import (
 type callback struct {
 	address string
 	port    int
-	server  *http.Server
+	server  *http.Server // nil: somebody else serves the address
 	got     chan url.Values
 
 	mu    sync.Mutex
@@ -37,6 +37,14 @@ const (
 	callbackTime   = 5 * time.Second
 	callbackHeader = 32 << 10
 )
+
+// callback returns the address to which the browser comes back. port is that of a registered client on this machine.
+func (o *Browser) callback(port int) (*callback, error) {
+	if o.Redirect != "" {
+		return &callback{address: o.Redirect}, nil
+	}
+	return newCallback(port)
+}
 
 func newCallback(port int) (*callback, error) {
 	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
@@ -101,11 +109,12 @@ func (c *callback) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 // wait returns the answer that comes first, from the browser or pasted.
-func (c *callback) wait(ctx context.Context, pasted <-chan string) (*auth.AuthorizationResult, error) {
+func (c *callback) wait(ctx context.Context, o Browser) (*auth.AuthorizationResult, error) {
 	var q url.Values
 	select {
 	case q = <-c.got:
-	case line := <-pasted:
+	case q = <-o.Answer:
+	case line := <-o.Pasted:
 		u, err := url.Parse(strings.TrimSpace(line))
 		if err != nil || len(u.Query()) == 0 {
 			return nil, errors.New("that is not the address that the browser was sent to")
@@ -120,7 +129,7 @@ func (c *callback) wait(ctx context.Context, pasted <-chan string) (*auth.Author
 		}
 		return nil, fmt.Errorf("nobody has logged in: %w", context.Cause(ctx))
 	}
-	if !c.isOurs(q) { // the person pasted it: serve has checked the others
+	if !c.isOurs(q) { // serve has checked what came to it
 		return nil, errors.New("the answer does not belong to this login (its state is another one); nothing was kept")
 	}
 	if code := q.Get("error"); code != "" {
@@ -133,6 +142,9 @@ func (c *callback) wait(ctx context.Context, pasted <-chan string) (*auth.Author
 }
 
 func (c *callback) close() {
+	if c.server == nil {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second) // lets the page reach the browser
 	defer cancel()
 	if c.server.Shutdown(ctx) != nil {

@@ -27,24 +27,31 @@ import (
 	"github.com/codemode-project/codemode/internal/address"
 )
 
-// Options are how one login reaches the person.
-type Options struct {
+// A Browser is how one login reaches the person.
+type Browser struct {
 	// Open receives the address at which the person logs in. It must not block.
 	Open func(address string)
 
 	// Pasted is for people with a browser that cannot reach this machine: it receives the address that the browser was
 	// redirected to at the end. May be nil.
 	Pasted <-chan string
+
+	// Redirect is the address of ours to which the authorization server redirects the browser, and Answer receives the
+	// query with which the browser came there. Without it, that is an address on this machine which LogIn serves.
+	Redirect string
+	Answer   <-chan url.Values
 }
 
 // A Target is the server to log in at.
 type Target struct {
-	Server   string // its name in the configuration
-	URL      string
-	SSE      bool           // it speaks the HTTP transport of protocol 2024-11-05
-	Settings *servers.OAuth // nil discovers everything
-	Client   *http.Client   // for requests to URL; it sends no token
-	Protocol string         // MCP version of the requests to URL
+	Server string // its name in the configuration
+	// Principal is whose login it becomes; "" is the operator's.
+	Principal string
+	URL       string
+	SSE       bool           // it speaks the HTTP transport of protocol 2024-11-05
+	Settings  *servers.OAuth // nil discovers everything
+	Client    *http.Client   // for requests to URL; it sends no token
+	Protocol  string         // MCP version of the requests to URL
 }
 
 // ErrNotNeeded is the error of a login at a server that requires none.
@@ -55,21 +62,24 @@ const probeTime = time.Minute
 
 // LogIn logs in at a server and stores the tokens. It discovers the authorization server from the server itself (RFC
 // 9728, RFC 8414), registers with it if necessary (RFC 7591), and waits, until ctx ends, for the browser of the person
-// to come back to an address on this machine.
-func (s *Store) LogIn(ctx context.Context, t Target, o Options) error {
-	if s.dir == "" {
+// to come back.
+func (s *Store) LogIn(ctx context.Context, t Target, o Browser) error {
+	var keep keeper = newFileKeeper(s.file(t.Server, t.URL))
+	switch {
+	case t.Principal != "":
+		keep = s.ofPrincipal(t.Principal, t.Server, t.URL, "")
+	case s.o.Dir == "":
 		return errors.New("there is no directory to keep logins in")
 	}
 	settings := cmp.Or(t.Settings, new(servers.OAuth))
-	back, err := newCallback(settings.Port)
+	back, err := o.callback(settings.Port)
 	if err != nil {
 		return err
 	}
 	defer back.close()
 
-	path := s.file(t.Server, t.URL)
 	var more []string // scopes that the server wanted beyond those of the previous login
-	if before, err := readCredential(path); err == nil {
+	if before, err := keep.read(ctx); err == nil && before != nil {
 		more = before.Wanted
 	}
 	var resource string
@@ -86,9 +96,9 @@ func (s *Store) LogIn(ctx context.Context, t Target, o Options) error {
 			resource = u.Query().Get("resource")
 			back.expect(u.Query().Get("state"))
 			o.Open(a.URL)
-			return back.wait(ctx, o.Pasted)
+			return back.wait(ctx, o)
 		},
-		NewTokenSource: func(_ context.Context, c *oauth2.Config, token *oauth2.Token) (oauth2.TokenSource, error) {
+		NewTokenSource: func(ctx context.Context, c *oauth2.Config, token *oauth2.Token) (oauth2.TokenSource, error) {
 			cred := &credential{
 				Server: t.Server, URL: t.URL, Resource: resource,
 				ClientID: c.ClientID, ClientSecret: c.ClientSecret,
@@ -96,7 +106,7 @@ func (s *Store) LogIn(ctx context.Context, t Target, o Options) error {
 				Wanted: more, // the next login requests them again, granted or not
 				Access: token.AccessToken, Refresh: token.RefreshToken, Expiry: token.Expiry,
 			}
-			return oauth2.StaticTokenSource(token), cred.write(path)
+			return oauth2.StaticTokenSource(token), keep.put(ctx, cred)
 		},
 	}
 	config.ScopeFilter = func(found []string) []string {
@@ -124,7 +134,7 @@ func (s *Store) identify(config *auth.AuthorizationCodeHandlerConfig, settings *
 	if settings.ClientID == "" {
 		config.DynamicClientRegistrationConfig = &auth.DynamicClientRegistrationConfig{
 			Metadata: &oauthex.ClientRegistrationMetadata{
-				ClientName: s.name, SoftwareVersion: s.version,
+				ClientName: s.o.Name, SoftwareVersion: s.o.Version,
 				RedirectURIs: []string{config.RedirectURL}, TokenEndpointAuthMethod: "none",
 				GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
 			}}
@@ -144,7 +154,7 @@ func (s *Store) challenge(ctx context.Context, t Target) (*http.Request, *http.R
 	defer cancel()
 	method, bodies := http.MethodPost, []string{
 		fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":`+
-			`{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":%q,"version":%q}}}`, t.Protocol, s.name, s.version),
+			`{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":%q,"version":%q}}}`, t.Protocol, s.o.Name, s.o.Version),
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
 		`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`,
 	}

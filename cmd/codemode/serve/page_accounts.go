@@ -1,0 +1,45 @@
+package serve
+
+import (
+	"context"
+	"net/url"
+
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/console/accounts"
+	"github.com/codemode-project/codemode/upstream/login"
+)
+
+// accountsOf are the accounts of people at upstream servers, for the page.
+type accountsOf struct{ e *codemode.Evaluator }
+
+func (a accountsOf) Any() bool { return len(a.e.Tools().Manager.Personal()) > 0 }
+
+func (a accountsOf) Servers(ctx context.Context, principal string) (all []accounts.Server, err error) {
+	names := a.e.Tools().Manager.Personal()
+	if len(names) == 0 {
+		return nil, nil
+	}
+	logins, err := a.e.Tools().Manager.Logins(ctx, principal)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		s := accounts.Server{Name: name}
+		for _, l := range logins {
+			if l.Server == name {
+				s.Connected = l.Created
+			}
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+func (a accountsOf) LogIn(ctx context.Context, server, principal, redirect string, open func(address string),
+	back <-chan url.Values) error {
+	return a.e.Tools().Manager.Login(ctx, server, principal, login.Browser{Open: open, Redirect: redirect, Answer: back})
+}
+
+func (a accountsOf) LogOut(ctx context.Context, server, principal string) (bool, error) {
+	return a.e.Tools().Manager.LogoutOf(ctx, server, principal)
+}
