@@ -158,9 +158,26 @@ func TestBudgetsOfAFleet(t *testing.T) {
 				})
 			}
 			group.Wait()
-			if sent := up.times()["first {}"]; sent != most || got[`"ok"<nil>`] != most || got[`"all"<nil>`] != runs-most {
-				t.Errorf("%d calls reached the server; %v", sent, got)
-			}
+			checkFleet(t, up.times()["first {}"], runs, most, got)
 		})
+	}
+}
+
+// checkFleet checks how many runs of each outcome there were. A call that a slow machine's store did not take in time is
+// refused with words for that, and may have been counted: then it was not sent, and others find less room.
+func checkFleet(t *testing.T, sent, runs, most int, got map[string]int) {
+	t.Helper()
+	ok, full, slow := got[`"ok"<nil>`], got[`"all"<nil>`], 0
+	for outcome, n := range got {
+		if strings.Contains(outcome, "did not answer in time") || strings.Contains(outcome, "its budget is unknown") {
+			slow += n
+		}
+	}
+	if slow > 0 {
+		t.Logf("the store was too slow for %d of %d calls", slow, runs)
+	}
+	if sent != ok || sent > most || ok+full+slow != runs || full > 0 && ok+slow < most || slow == 0 && sent != most ||
+		slow > runs/2 {
+		t.Errorf("%d calls reached the server, of %d that fit; %v", sent, most, got)
 	}
 }

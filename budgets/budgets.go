@@ -2,8 +2,8 @@
 // fit: see [config.Budget]. The Gate charges a call right before it is sent.
 //
 // Counts are exact. With a database they are in it, for all processes that share it; without one they are the
-// process's. An upstream's answer is known only when it is there: its bytes count, and it is given to the program even if
-// it is beyond the budget.
+// process's. A call that is counted and then cannot be recorded is not sent, and stays counted. An upstream's answer is
+// known only when it is there: its bytes count, and it is given to the program even if it is beyond the budget.
 package budgets
 
 import (

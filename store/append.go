@@ -43,7 +43,8 @@ func (c *Chain) appendFile(ctx context.Context, rows []Row, openFrom int64, sign
 	// From here on this waits for the disk and, for a bounded time set on the connection, for another process. The
 	// driver starts a goroutine for each cancelable statement, which took a twentieth of the time of a recorded call.
 	ctx = context.WithoutCancel(ctx)
-	if _, err := c.begin.ExecContext(ctx); err != nil {
+	err = whileLocked(ctx, c.db.options.Wait, func() error { _, err := c.begin.ExecContext(ctx); return err })
+	if err != nil {
 		c.drop()
 		return err
 	}
@@ -177,6 +178,9 @@ func (c *Chain) prepare(ctx context.Context) (err error) {
 		query := `INSERT OR FAIL INTO entries (` + columns + `) VALUES ` + strings.Repeat(`(?,?,?,?,?,?,?,?,?,?,?,?),`, n)
 		c.inserts[n] = prepare(strings.TrimSuffix(query, ","))
 	}
+	if err == nil {
+		_, err = c.conn.ExecContext(ctx, hurry)
+	}
 	return err
 }
 
@@ -191,6 +195,7 @@ func (c *Chain) close() {
 		s.Close()
 	}
 	if c.conn != nil {
+		_, _ = c.conn.ExecContext(context.Background(), c.db.patient()) // for the next user; a broken one is thrown away
 		c.conn.Close()
 	}
 	c.of, c.conn, c.statements = nil, nil, nil

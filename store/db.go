@@ -251,12 +251,18 @@ func (d *DB) execWithin(ctx context.Context, limit time.Duration, query string, 
 }
 
 // perform is exec without a limit of its own.
-func (d *DB) perform(ctx context.Context, query string, args ...any) (int64, error) {
-	written, err := d.turn(ctx)
-	if err != nil {
-		return 0, err
+func (d *DB) perform(ctx context.Context, query string, args ...any) (n int64, err error) {
+	if d.file != nil {
+		err = d.transaction(ctx, func(ctx context.Context, tx *sql.Tx) error {
+			result, err := tx.ExecContext(ctx, query, args...)
+			if err != nil {
+				return err
+			}
+			n, err = result.RowsAffected()
+			return err
+		})
+		return n, err
 	}
-	defer written()
 	pool, done, err := d.use(ctx)
 	if err != nil {
 		return 0, err

@@ -141,7 +141,12 @@ func (d *DB) transaction(ctx context.Context, f func(ctx context.Context, tx *sq
 		return err
 	}
 	defer done()
-	tx, err := pool.BeginTx(ctx, nil)
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	tx, err := d.begin(ctx, conn)
 	if err != nil {
 		return err
 	}

@@ -239,17 +239,56 @@ func initFile(ctx context.Context, pool *sql.DB, wait time.Duration) error {
 // useLog switches to the write-ahead log. If several processes do so at the same moment, the library refuses some at
 // once, despite its busy_timeout, because a process that waited while it reads could keep the other from ever writing.
 func useLog(ctx context.Context, conn *sql.Conn, wait time.Duration) (mode string, err error) {
+	err = whileLocked(ctx, wait, func() error {
+		return conn.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode)
+	})
+	return mode, err
+}
+
+// whileLocked tries again for so long while another process has the lock that do needs.
+func whileLocked(ctx context.Context, wait time.Duration, do func() error) error {
 	for began := time.Now(); ; {
-		err = conn.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode)
+		err := do()
 		if err == nil || reason(err) != reasonLocked || time.Since(began) >= wait {
-			return mode, err
+			return err
 		}
 		select {
-		case <-time.After(time.Millisecond + rand.N(10*time.Millisecond)): // spread the retries in time
+		case <-time.After(time.Millisecond + rand.N(2*time.Millisecond)): // spread the retries in time
 		case <-ctx.Done():
-			return "", context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 	}
+}
+
+// hurry has a connection to the file leave the wait for the lock to write to [whileLocked]. The library would wait
+// longer after each attempt, up to 100 ms: of several processes that write all the time, the one that has waited longest
+// would come last, and perhaps not in time.
+const hurry = "PRAGMA busy_timeout = 1"
+
+// patient undoes hurry. Readers seldom meet a lock.
+func (d *DB) patient() string {
+	return fmt.Sprintf("PRAGMA busy_timeout = %d", d.options.Wait.Milliseconds())
+}
+
+// begin begins a transaction that writes.
+func (d *DB) begin(ctx context.Context, conn *sql.Conn) (tx *sql.Tx, err error) {
+	if d.file == nil {
+		return conn.BeginTx(ctx, nil)
+	}
+	if _, err := conn.ExecContext(ctx, hurry); err != nil {
+		return nil, err
+	}
+	err = whileLocked(ctx, d.options.Wait, func() error {
+		tx, err = conn.BeginTx(ctx, nil)
+		return err
+	})
+	if _, undone := conn.ExecContext(context.WithoutCancel(ctx), d.patient()); undone != nil {
+		err = errors.Join(err, undone)
+	}
+	if err != nil && tx != nil {
+		err = errors.Join(err, tx.Rollback())
+	}
+	return tx, err
 }
 
 func userVersion(ctx context.Context, q querier) (n int, err error) {
@@ -402,8 +441,18 @@ func (d *DB) Harden(ctx context.Context) error {
 	if d.file == nil || !d.options.Relaxed {
 		return nil
 	}
-	_, err := d.exec(ctx, "PRAGMA wal_checkpoint(PASSIVE)") // which syncs the log, and then the file
-	return err
+	written, err := d.turn(ctx)
+	if err != nil {
+		return err
+	}
+	defer written()
+	pool, done, err := d.use(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	_, err = pool.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)") // which syncs the log, and then the file
+	return explain(err)
 }
 
 // look reopens the file, as a later process would.
