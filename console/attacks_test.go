@@ -245,7 +245,7 @@ func TestW05NothingInThePageComesFromData(t *testing.T) {
 			v.form("/rules/validate", "path=codemode.json", "text="+p).body,
 			v.form("/rules/propose", "profile="+p, "tool="+p, "list="+p, "why="+p).body,
 			v.form("/rules/session", "role="+p, "life=1 hour").body,
-			v.form("/rules/save", "path=codemode.json", `text={"x":`+quoted(p)+`}`).body)
+			v.form("/rules/save", "path=codemode.json", "why="+p, `text={"x":`+quoted(p)+`}`).body)
 		for n, page := range pages {
 			for _, element := range []string{"<script>", "<img src=x", "<svg", "<iframe", "<b>", "<a href=//", "<!--"} {
 				if strings.Contains(page, element) {

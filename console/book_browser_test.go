@@ -78,7 +78,7 @@ func TestTheRulesInABrowserWithoutScript(t *testing.T) {
 	b.do("the change", chromedp.Click(chromedp.CSS("tbody a")), chromedp.WaitVisible(chromedp.CSS("button.no")))
 	b.named()
 	b.shot("rules-change")
-	b.do("undo it", chromedp.Click(chromedp.CSS("button.no")), chromedp.WaitVisible(chromedp.CSS("#proof")))
+	b.do("undo it", chromedp.SendKeys(chromedp.CSS("[name=why]"), "a mistake"), chromedp.Click(chromedp.CSS("button.no")), chromedp.WaitVisible(chromedp.CSS("#proof")))
 	b.do("the code", chromedp.SendKeys(chromedp.CSS("#proof"), w.code()), chromedp.Click(chromedp.CSS(".proof button.yes")),
 		chromedp.WaitVisible(chromedp.CSS("#profiles")))
 	if d.now() != bookText {
@@ -114,6 +114,8 @@ func TestTheRulesWithKeysAlone(t *testing.T) {
 	b.do("other text", chromedp.SetValue(chromedp.CSS("#text-0"), strings.Replace(bookText, `"fs__read"`, `"fs__*"`, 1)),
 		chromedp.Click(chromedp.CSS(`button[formaction$="/rules/preview"]`)), chromedp.WaitVisible(chromedp.CSS(".diff")))
 	b.until("one line changes", `document.querySelectorAll(".diff .plus").length === 1`)
+	b.do("save it without a reason", chromedp.Click(chromedp.CSS("button.yes")))
+	b.until("the browser asks for it", `document.activeElement.matches("[name=why]:invalid")`)
 	b.do("the history", visit(w.origin+"/rules/history"), chromedp.WaitVisible(chromedp.CSS("table")))
 	b.accessible("the history")
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -26,6 +27,9 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/store"
 )
+
+// longest is how long the names of tools may be, in bytes.
+const longest = 256
 
 const bookText = `// the rules of the house
 {
@@ -227,6 +231,110 @@ func TestARuleIsChangedSeenSavedAndUndone(t *testing.T) {
 	}
 }
 
+// Without a reason, or with one that has no end, no change waits for a code, and the form keeps what the person typed.
+func TestEveryChangeOfTheRulesSaysWhy(t *testing.T) {
+	w, d := withBook(t)
+	v := w.login(anna)
+	d.put("{}\n")
+	if got := v.proved("/rules/save", d.fields("text="+bookText, "why=the rules")...); got.code != 303 {
+		t.Fatalf("the first change: %d %s", got.code, got.body)
+	}
+	list, err := d.book.Changes(t.Context())
+	check(t, err)
+	file := map[string]string{"path": d.path, "digest": d.digest()}
+	with := func(more map[string]string) map[string]string {
+		maps.Copy(more, file)
+		return more
+	}
+	text := strings.Replace(bookText, `["fs__read"]`, `["fs__*"]`, 1)
+	for why, want := range map[string]string{"": "say why", " \t ": "say why", strings.Repeat("x", 1001): "1001 bytes, and 1000"} {
+		for _, test := range []struct {
+			path   string
+			fields map[string]string
+			keeps  string
+		}{
+			{"/rules/save", with(map[string]string{"text": text}), `[&#34;fs__*&#34;]`},
+			{"/rules/edit", with(map[string]string{"at": "12:23", "rule": `"fs__*"`}), `[&#34;fs__*&#34;]`},
+			{"/rules/undo", map[string]string{"change": list[0].ID}, `value="` + list[0].ID + `"`},
+			{"/api/rules/save", with(map[string]string{"text": text}), ""},
+			{"/api/rules/edit", with(map[string]string{"at": "12:23", "rule": `"fs__*"`}), ""},
+			{"/api/rules/undo", map[string]string{"change": list[0].ID}, ""},
+		} {
+			test.fields["why"] = why
+			var got *response
+			if strings.HasPrefix(test.path, "/api/") {
+				js, err := json.Marshal(test.fields)
+				check(t, err)
+				got = v.send("POST", test.path, string(js), "Content-Type: application/json", "X-CSRF-Token: "+v.csrf)
+			} else {
+				var fields []string
+				for name, value := range test.fields {
+					fields = append(fields, name+"="+value)
+				}
+				if got = v.form(test.path, fields...); len(why) > 3 && !strings.Contains(got.body, `value="`+why+`"`) {
+					t.Errorf("%s: the reason of %d bytes is gone:\n%s", test.path, len(why), got.body)
+				}
+			}
+			if got.code != 422 || !strings.Contains(got.body, want) || !strings.Contains(got.body, test.keeps) {
+				t.Errorf("%s because %.9q: %d\n%s", test.path, why, got.code, got.body)
+			}
+		}
+	}
+	if all := w.c.Confirm(anna); len(all) != 0 || d.now() != bookText {
+		t.Errorf("%d changes wait, the file is\n%s", len(all), d.now())
+	}
+}
+
+// A file may have more than 64 KiB, over JSON as in a form.
+func TestALargeFileIsSavedOverJSON(t *testing.T) {
+	w, d := withBook(t)
+	v := w.login(anna)
+	long := bookText + strings.Repeat("// a comment\n", 6000)
+	d.put(long)
+	text := strings.Replace(long, `["fs__read"]`, `["fs__*"]`, 1)
+	js, err := json.Marshal(map[string]string{"path": d.path, "digest": d.digest(), "text": text, "why": "all of it"})
+	check(t, err)
+	for path, want := range map[string]int{"/api/rules/preview": 200, "/api/rules/save": 403} {
+		got := v.send("POST", path, string(js), "Content-Type: application/json", "X-CSRF-Token: "+v.csrf)
+		if got.code != want || !strings.Contains(got.body, "fs__*") {
+			t.Errorf("%s: %d %.300s", path, got.code, got.body)
+		}
+	}
+}
+
+// A preview over JSON is of the change that saving makes: with the line ends and the mark of the file, and of the file
+// that the client has seen.
+func TestAPreviewOverJSONIsOfWhatIsSaved(t *testing.T) {
+	w, d := withBook(t)
+	v := w.login(anna)
+	d.put("\ufeff" + strings.ReplaceAll(bookText, "\n", "\r\n"))
+	text := strings.Replace(bookText, "fs__delete_*", "fs__d*", 1)
+	ask := func(digest string) *response {
+		js, err := json.Marshal(map[string]string{"path": d.path, "digest": digest, "text": text})
+		check(t, err)
+		return v.send("POST", "/api/rules/preview", string(js), "Content-Type: application/json", "X-CSRF-Token: "+v.csrf)
+	}
+	var preview rules.Preview
+	if ask(d.digest()).json(&preview); len(preview.Diff) != 6 {
+		t.Errorf("%d lines: %+v", len(preview.Diff), preview.Diff)
+	}
+	if got := ask("old"); got.code != 422 || !strings.Contains(got.body, "changed meanwhile") {
+		t.Errorf("of a file that the client has not seen: %d %s", got.code, got.body)
+	}
+}
+
+// A store that does not answer is no fault of the request.
+func TestAHistoryThatCannotBeReadIsNoFaultOfTheRequest(t *testing.T) {
+	w, d := withBook(t)
+	v := w.login(anna)
+	d.book.DB = func(context.Context) (*store.DB, error) { return nil, errors.New("dial tcp: the address of the store") }
+	for _, path := range []string{"/api/rules/history", "/api/rules/history/x-1", "/rules/history"} {
+		if got := v.get(path); got.code != 500 || strings.Contains(got.body, "dial tcp") {
+			t.Errorf("%s: %d %s", path, got.code, got.body)
+		}
+	}
+}
+
 func TestRulesAreAddedMovedAndRemovedInForms(t *testing.T) {
 	w, d := withBook(t)
 	v := w.login(anna)
@@ -242,7 +350,7 @@ func TestRulesAreAddedMovedAndRemovedInForms(t *testing.T) {
 		{[]string{"at=6:22", "do=remove", "list=denylist", "rule=ignored"}, `["fs__delete_*"]`, `[]`},
 		{[]string{"at=10:11", "list=denylist"}, `["fs__delete_*"]`, `["fs__delete_*", "mail__*"]`},
 	} {
-		got := v.form("/rules/edit", d.fields(test.fields...)...)
+		got := v.form("/rules/edit", d.fields(append(test.fields, "why=asked for")...)...)
 		if got.code != 200 {
 			t.Errorf("%q: %d %s", test.fields, got.code, got.body)
 			continue
@@ -256,7 +364,7 @@ func TestRulesAreAddedMovedAndRemovedInForms(t *testing.T) {
 		{"profile=work", "list=denylist"}, {"profile=work", "list=denylist", "tool=[x"}, {"profile=other", "list=denylist", "tool=x__y"},
 		{"at=1:1", "do=remove"}, {"at=10:11", "rule={"}, {"profile=work", "list=allowlist", "tool=!x"},
 	} {
-		if got := v.form("/rules/edit", d.fields(fields...)...); got.code != 422 || strings.Contains(got.body, ">Save<") {
+		if got := v.form("/rules/edit", d.fields(append(fields, "why=asked for")...)...); got.code != 422 || strings.Contains(got.body, ">Save<") {
 			t.Errorf("%q: %d %s", fields, got.code, got.body)
 		}
 	}
@@ -275,7 +383,7 @@ func TestAFileKeepsItsLineEndsAndItsMark(t *testing.T) {
 	if preview.code != 200 || strings.Count(preview.body, `class="minus"`) != 1 {
 		t.Fatalf("the preview: %d\n%s", preview.code, preview.body)
 	}
-	if got := v.proved("/rules/save", d.fields("text="+fieldOf(t, preview.body, "text"))...); got.code != 303 ||
+	if got := v.proved("/rules/save", d.fields("why=shorter", "text="+fieldOf(t, preview.body, "text"))...); got.code != 303 ||
 		d.now() != "\ufeff"+strings.ReplaceAll(text, "\n", "\r\n") {
 		t.Errorf("saving: %d %q", got.code, d.now())
 	}
@@ -318,7 +426,7 @@ func TestAttacksOnTheRules(t *testing.T) {
 	})
 	t.Run("a link that prefills", func(t *testing.T) {
 		for tool, shown := range map[string]bool{"fs__write": true, `"><script>`: false, "fs\u202ewrite": false,
-			strings.Repeat("x", longestName+1): false} {
+			strings.Repeat("x", longest+1): false} {
 			body := v.get("/rules/profile/work?tool=" + url.QueryEscape(tool)).body
 			if fieldOf(t, strings.ReplaceAll(body, `name="tool" value=""`, ""), "csrf") == "" ||
 				strings.Contains(body, `name="tool" value="`+tool+`"`) != shown || strings.Contains(body, "decides the call") {
@@ -401,7 +509,7 @@ func TestWhatWouldHappenToACall(t *testing.T) {
 		{[]string{"tool=time__now"}, 200, []string{"No connected server has"}},
 		{[]string{"tool=fs__read", "args={"}, 200, []string{"cannot be judged"}},
 		{[]string{"tool="}, 422, []string{"name a tool"}},
-		{[]string{"tool=" + strings.Repeat("x", longestName+1)}, 422, []string{"name a tool"}},
+		{[]string{"tool=" + strings.Repeat("x", longest+1)}, 422, []string{"name a tool"}},
 	} {
 		got := v.form("/rules/explain", append([]string{"profile=work"}, test.fields...)...)
 		for _, want := range test.want {
@@ -446,10 +554,11 @@ func (w *world) checkRulesAPI(t *testing.T, o *openAPI, v *visitor, d *disk) {
 	ask("POST", "/preview", "/preview", object{"path": d.path, "text": "{"})
 	ask("POST", "/preview", "/preview", object{"path": "/etc/passwd", "text": "{}"})
 	ask("POST", "/edit", "/edit", object{"path": d.path, "digest": "old", "at": "12:23", "remove": true})
-	var edited struct{ Text, Digest string }
-	ask("POST", "/edit", "/edit", object{"path": d.path, "digest": d.digest(), "at": "12:23", "remove": true}).json(&edited)
+	var edited struct{ Text, Digest, Why string }
+	ask("POST", "/edit", "/edit", object{"path": d.path, "digest": d.digest(), "at": "12:23", "remove": true,
+		"why": "unused"}).json(&edited)
 	ask("POST", "/preview", "/preview", object{"path": d.path, "text": edited.Text})
-	save := object{"path": d.path, "digest": edited.Digest, "text": edited.Text, "why": "unused"}
+	save := object{"path": d.path, "digest": edited.Digest, "text": edited.Text, "why": edited.Why}
 	ask("POST", "/save", "/save", object{"path": d.path, "digest": "old", "text": edited.Text})
 	ask("POST", "/save", "/save", save)
 	proof := func() string {
@@ -468,7 +577,7 @@ func (w *world) checkRulesAPI(t *testing.T, o *openAPI, v *visitor, d *disk) {
 	}
 	ask("GET", "/history/{id}", "/history/"+list.Changes[0].ID, nil)
 	ask("GET", "/history/{id}", "/history/none-1", nil)
-	undo := object{"change": list.Changes[0].ID}
+	undo := object{"change": list.Changes[0].ID, "why": "used after all"}
 	ask("POST", "/undo", "/undo", undo)
 	ask("POST", "/undo", "/undo", undo, proof())
 	ask("POST", "/undo", "/undo", undo)

@@ -584,21 +584,22 @@ func TestRules(t *testing.T) {
 		!strings.Contains(got.body, "not saved yet") || w.rules.text != "{}\n" {
 		t.Errorf("validating: %d", got.code)
 	}
-	if got := v.proved("/rules/save", "path=codemode.json", "digest=3", "text={"); got.code != 422 ||
+	if got := v.proved("/rules/save", "path=codemode.json", "why=more", "digest=3", "text={"); got.code != 422 ||
 		w.rules.text != "{}\n" {
 		t.Errorf("saving what is wrong: %d", got.code)
 	}
-	if got := v.proved("/rules/save", "path=codemode.json", "digest=99", "text={}"); got.code != 422 ||
+	if got := v.proved("/rules/save", "path=codemode.json", "why=more", "digest=99", "text={}"); got.code != 422 ||
 		w.rules.text != "{}\n" {
 		t.Errorf("saving over a file that has changed: %d", got.code)
 	}
 	w.record.broken = true
-	if got := v.proved("/rules/save", "path=codemode.json", "digest=3", "text={\"a\": 1}"); got.code != 422 ||
+	if got := v.proved("/rules/save", "path=codemode.json", "why=more", "digest=3", "text={\"a\": 1}"); got.code != 422 ||
 		w.rules.text != "{}\n" {
 		t.Errorf("saving without a record: %d", got.code)
 	}
 	w.record.broken = false
-	if got := v.proved("/rules/save", "path=codemode.json", "digest=3", "text={\"a\": 1}\r\n"); got.code != 303 ||
+	if got := v.proved("/rules/save", "path=codemode.json", "why=more", "digest=3",
+		"text={\"a\": 1}\r\n"); got.code != 303 ||
 		w.rules.text != "{\"a\": 1}\n" {
 		t.Errorf("saving: %d %q", got.code, w.rules.text)
 	}

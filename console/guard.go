@@ -52,7 +52,7 @@ func (c *Console) guard(next http.Handler) http.Handler {
 		}
 		limit := int64(maxBody)
 		_, rest := c.split(r.URL.Path)
-		for _, large := range []string{"/answer", "/api/answer", "/rules"} {
+		for _, large := range []string{"/answer", "/api/answer", "/rules", "/api/rules"} {
 			if rest == large || strings.HasPrefix(rest, large+"/") {
 				limit = maxAnswer
 			}

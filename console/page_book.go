@@ -5,18 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/console/rules"
 )
 
-// rulePages are the pages about the rules; without a book they are not there.
+// rulePages are the pages about the rules; without a book only their files are there.
 func (c *Console) rulePages() *rules.Pages {
-	return &rules.Pages{Book: c.options.Book, List: func() []rules.File {
-		files, _ := c.options.Rules.Files()
-		return files
-	}, Check: func(path string, text []byte) error { return c.options.Rules.Check(path, text) }}
+	return &rules.Pages{Book: c.options.Book, Disk: c.options.Rules}
 }
 
 // mayUseBook refuses people who do not look after the rules, and a page without a book.
@@ -45,30 +41,32 @@ func (c *Console) ofBook(show func(r *http.Request) (*rules.View, error)) page {
 		if err != nil {
 			return missing(err)
 		}
-		if v.Problem != "" {
-			w.WriteHeader(http.StatusUnprocessableEntity)
-		}
-		return c.render(w, v.Template, &bookView{c.frame(r, s, "rules", v.Heading), v})
+		return c.renderBook(w, r, s, v)
 	}
 }
 
-// bookAPI serves a part of the API about the rules.
+func (c *Console) renderBook(w http.ResponseWriter, r *http.Request, s *session, v *rules.View) error {
+	if v.Problem != "" {
+		w.WriteHeader(http.StatusUnprocessableEntity)
+	}
+	return c.render(w, v.Template, &bookView{c.frame(r, s, "rules", v.Heading), v})
+}
+
+// bookAPI serves a part of the API about the rules. An error of a request that only reads is not about its content.
 func (c *Console) bookAPI(answer rules.Answerer) page {
 	return func(w http.ResponseWriter, r *http.Request, s *session) error {
 		if err := c.mayUseBook(s); err != nil {
 			return err
 		}
 		v, err := answer(r, func(to any) error { return readJSON(r, to) })
-		if err != nil {
+		switch {
+		case err != nil && r.Method == http.MethodGet:
+			return missing(err)
+		case err != nil:
 			return unprocessable(err)
 		}
 		return writeJSON(w, http.StatusOK, v)
 	}
-}
-
-func (c *Console) apiRules(*http.Request, func(any) error) (any, error) {
-	files, stale := c.options.Rules.Files()
-	return map[string]any{"profiles": c.options.Book.Profiles(), "files": append([]rules.File{}, files...), "stale": stale}, nil
 }
 
 // missing is the refusal of a request for something that is not there.
@@ -88,45 +86,25 @@ func unprocessable(err error) error {
 	return refuse(http.StatusUnprocessableEntity, err.Error())
 }
 
-// A saving is a new text of a file, and why it is written.
-type saving struct {
-	Path   string `json:"path"`
-	Digest string `json:"digest"` // that the file must still have
-	Text   string `json:"text"`
-	Why    string `json:"why"`
-
-	undoes *rules.Change
-}
-
 // saves is the change that writes a file. Its text may start servers, and so run any command.
-func (c *Console) saves(s *session, x *saving) (*change, error) {
-	if err := c.options.Rules.Check(x.Path, []byte(x.Text)); err != nil {
+func (c *Console) saves(s *session, x *rules.Saving) (*change, error) {
+	book := c.rulePages()
+	if err := book.Prepare(x); err != nil {
 		return nil, err
 	}
-	files, _ := c.options.Rules.Files()
-	at := slices.IndexFunc(files, func(f rules.File) bool { return f.Path == x.Path })
-	if at >= 0 && files[at].Digest != x.Digest { // the page must make exactly the change that it shows
-		return nil, rules.ErrChanged
-	}
-	before := ""
-	if at >= 0 {
-		before, x.Text = files[at].Text, files[at].Likewise(x.Text)
-	}
-	ch := &change{what: "write the file " + word(x.Path), detail: changedLines(before, x.Text)}
+	ch := &change{what: "write the file " + word(x.Path), detail: changedLines(x.Before, x.Text)}
 	detail := "the file " + x.Path + " is written on the page, after a proof"
-	if x.undoes != nil {
-		ch.what = fmt.Sprintf("undo the change %d of the file %s", x.undoes.Number, word(x.Path))
-		detail += ", to undo the change " + x.undoes.ID
+	if x.Undoes != nil {
+		ch.what = fmt.Sprintf("undo the change %d of the file %s", x.Undoes.Number, word(x.Path))
+		detail += ", to undo the change " + x.Undoes.ID
 	}
-	if x.Why != "" {
-		ch.what += ", because " + word(x.Why)
-		detail += ", because " + x.Why
-	}
+	ch.what += ", because " + word(x.Why)
+	detail += ", because " + x.Why
 	ch.do = func(w http.ResponseWriter, r *http.Request) error {
 		err := c.note(r.Context(), audit.Entry{Kind: audit.Policy, State: "edited", Principal: s.person,
 			Client: "console", Detail: detail})
 		if err == nil {
-			err = c.keep(r.Context(), s, x, before)
+			err = book.Write(r.Context(), x, s.person)
 		}
 		const done = "Saved. The rules hold from the next call on."
 		switch {
@@ -142,17 +120,16 @@ func (c *Console) saves(s *session, x *saving) (*change, error) {
 	return ch, nil
 }
 
-// keep writes a file, and the change into the history if there is one.
-func (c *Console) keep(ctx context.Context, s *session, x *saving, before string) error {
-	write := func() error { return c.options.Rules.Save(ctx, x.Path, x.Digest, []byte(x.Text)) }
-	if c.options.Book == nil {
-		return write()
+func (c *Console) undoChange(w http.ResponseWriter, r *http.Request, s *session) (*change, error) {
+	ch, err := c.undoing(r.Context(), s, r.PostForm.Get("change"), r.PostForm.Get("why"))
+	if _, refused := errors.AsType[*refusal](err); err == nil || refused {
+		return ch, err
 	}
-	made := &rules.Change{File: x.Path, How: rules.HowPage, Who: s.person, Why: x.Why, Before: before, After: x.Text}
-	if x.undoes != nil {
-		made.How, made.Undoes = rules.HowUndo, x.undoes.ID
+	v, err := c.rulePages().ShowUndo(r, err)
+	if err != nil {
+		return nil, missing(err)
 	}
-	return c.options.Book.Save(ctx, made, write)
+	return nil, c.renderBook(w, r, s, v)
 }
 
 // undoing is the change that takes a change of the rules back.
@@ -160,23 +137,15 @@ func (c *Console) undoing(ctx context.Context, s *session, id, why string) (*cha
 	if err := c.mayUseBook(s); err != nil {
 		return nil, err
 	}
-	undoes, f, text, err := c.rulePages().Back(ctx, id)
+	x, err := c.rulePages().Undoing(ctx, id, why)
 	if err != nil {
 		return nil, missing(err)
 	}
-	return c.saves(s, &saving{Path: f.Path, Digest: f.Digest, Text: text, Why: why, undoes: undoes})
-}
-
-func (c *Console) undoChange(w http.ResponseWriter, r *http.Request, s *session) (*change, error) {
-	ch, err := c.undoing(r.Context(), s, r.PostForm.Get("change"), r.PostForm.Get("why"))
-	if _, refused := errors.AsType[*refusal](err); err != nil && !refused {
-		return nil, c.againRules(w, r, s, "", err)
-	}
-	return ch, err
+	return c.saves(s, x)
 }
 
 func (c *Console) apiSave(_ http.ResponseWriter, r *http.Request, s *session) (*change, error) {
-	var x saving
+	var x rules.Saving
 	if err := c.mayUseBook(s); err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 
@@ -16,12 +15,7 @@ import (
 
 // Rules are what an administrator sees and changes. Many goroutines may call its methods. The page shows their errors.
 type Rules interface {
-	// Files lists the configuration files. stale says why their current content is not in force, "" if it is.
-	Files() (files []rules.File, stale string)
-	// Check reports what would be wrong with this text of a file. It changes nothing.
-	Check(path string, text []byte) error
-	// Save writes a file that passes Check, if the file on disk still has the given digest.
-	Save(ctx context.Context, path, digest string, text []byte) error
+	rules.Disk
 	// Propose writes a rule into a file as a comment, for review, and returns the file's name.
 	Propose(ctx context.Context, p Proposal) (file string, err error)
 	// NewSession makes a session for a role.
@@ -67,11 +61,6 @@ var lives = []struct {
 	life time.Duration
 }{{"10 minutes", 10 * time.Minute}, {"1 hour", time.Hour}, {"1 day", 24 * time.Hour}}
 
-// name is the form of the names of profiles and tools, of longestName characters at most.
-var name = regexp.MustCompile(`^[A-Za-z0-9_$]+$`)
-
-const longestName = 256
-
 // mostLinked is how many tools a link may suggest.
 const mostLinked = 20
 
@@ -92,8 +81,7 @@ func (c *Console) rulesView(r *http.Request, s *session) *rulesView {
 	query := r.URL.Query() // anybody may have written the link
 	v.Profile, v.Program = query.Get("profile"), query.Get("program")
 	for _, tool := range query["allow"] {
-		if max(len(v.Profile), len(tool)) <= longestName && name.MatchString(v.Profile) && name.MatchString(tool) &&
-			len(v.Tools) < mostLinked {
+		if rules.MayLink(v.Profile) && rules.MayLink(tool) && len(v.Tools) < mostLinked {
 			v.Tools = append(v.Tools, tool)
 		}
 	}
@@ -148,8 +136,8 @@ func (c *Console) saveRules(w http.ResponseWriter, r *http.Request, s *session) 
 		return nil, err
 	}
 	path, text := fileOf(r)
-	ch, err := c.saves(s, &saving{Path: path, Digest: r.PostForm.Get("digest"), Text: string(text),
-		Why: strings.TrimSpace(r.PostForm.Get("why"))})
+	ch, err := c.saves(s, &rules.Saving{Path: path, Digest: r.PostForm.Get("digest"), Text: string(text),
+		Why: r.PostForm.Get("why")})
 	if err != nil {
 		return nil, c.againRules(w, r, s, "", err)
 	}

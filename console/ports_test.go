@@ -296,6 +296,7 @@ func saves(b *browser, w *world) {
 	const text = "{\n  \"servers\": {}\n}\n"
 	b.do("the rules", chromedp.Click(chromedp.CSS(`nav a[href$="/rules"]`)), chromedp.WaitVisible(chromedp.CSS("#text-0")))
 	b.do("change them", chromedp.SetValue(chromedp.CSS("#text-0"), text),
+		chromedp.SendKeys(chromedp.CSS("[name=why]"), "asked for"),
 		chromedp.Click(chromedp.CSS(`button[formaction$="/rules/save"]`)))
 	b.until("a code is wanted",
 		`document.getElementById("proof") !== null && document.querySelector(".detail").textContent.includes('+   "servers": {}')`)
@@ -330,6 +331,7 @@ func TestTheConfirmPageInABrowser(t *testing.T) {
 	changed := strings.Replace(w.rules.text, `["time__now"]`, `["time__now", "filesystem__*"]`, 1)
 	b.do("the rules", chromedp.Click(chromedp.CSS(`nav a[href$="/rules"]`)), chromedp.WaitVisible(chromedp.CSS("#text-0")))
 	b.do("change them", chromedp.SetValue(chromedp.CSS("#text-0"), changed),
+		chromedp.SendKeys(chromedp.CSS("[name=why]"), "asked for"),
 		chromedp.Click(chromedp.CSS(`button[formaction$="/rules/save"]`)))
 	b.until("a code is wanted", `document.getElementById("proof") !== null`)
 	b.named()

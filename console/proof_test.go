@@ -89,17 +89,17 @@ func widening(a Asked) []request {
 	undone := func(w *world) bool { return w.rules.text == "{\"old\": 1}\n" }
 	accepted := func(w *world) bool { return w.c.options.Servers.(*fakeServers).done() != "" }
 	return []request{
-		{"/rules/save", []string{"path=codemode.json", "digest=3", "text={\"servers\": {}}\n// a comment\n"}, "",
+		{"/rules/save", []string{"path=codemode.json", "digest=3", "why=a server", "text={\"servers\": {}}\n// a comment\n"}, "",
 			func(w *world) bool {
 				return w.rules.text == "{\"servers\": {}}\n// a comment\n"
 			}},
 		{"/rules/propose", []string{"profile=p", "tool=x__y", "list=allowlist", "why=because"}, "", proposed},
 		{"/rules/session", []string{"role=reviewer", "life=1 hour"}, "",
 			func(w *world) bool { return len(w.rules.made) == 1 }},
-		{"/rules/undo", []string{"change=" + savedChange}, "", undone},
-		{"/api/rules/save", nil, `{"path":"codemode.json","digest":"3","text":"{\"a\": 1}\n"}`,
+		{"/rules/undo", []string{"why=a mistake", "change=" + savedChange}, "", undone},
+		{"/api/rules/save", nil, `{"path":"codemode.json","digest":"3","text":"{\"a\": 1}\n","why":"an exact reason"}`,
 			func(w *world) bool { return w.rules.text == "{\"a\": 1}\n" }},
-		{"/api/rules/undo", nil, `{"change":"` + savedChange + `"}`, undone},
+		{"/api/rules/undo", nil, `{"change":"` + savedChange + `","why":"an exact reason"}`, undone},
 		{"/answer/propose", []string{q, "decision=allow propose:any"}, "", proposed},
 		{"/api/answer/propose", nil, js, proposed},
 		{"/servers/accept", []string{"tool=files__read", "digest=sha256:new", "why=because"}, "", accepted},
@@ -115,7 +115,7 @@ func withSavedChange(t *testing.T) func(*Options) {
 	t.Helper()
 	book := newDisk(t).book
 	book.Files = func() (config.Files, error) { return config.Files{}, nil }
-	check(t, book.Save(t.Context(), &rules.Change{File: "codemode.json", How: rules.HowPage, Who: anna,
+	check(t, book.Save(t.Context(), &rules.Change{File: "codemode.json", How: rules.HowPage, Who: anna, Why: "new",
 		Before: "{\"old\": 1}\n", After: "{}\n"}, func() error { return nil }))
 	all, err := book.Changes(t.Context())
 	if check(t, err); all[0].ID != savedChange {
@@ -178,7 +178,7 @@ func TestNothingWidensWithoutAProof(t *testing.T) {
 			other2 := x
 			if x.body != "" {
 				if other2.body = strings.NewReplacer("exact", "any", "because", "otherwise").Replace(x.body); other2.body == x.body {
-					other2.body = strings.TrimSuffix(x.body, "}") + `,"why":"another reason"}`
+					t.Fatalf("the request %s has nothing to replace", x.body)
 				}
 			} else {
 				last := len(x.fields) - 1
@@ -338,12 +338,12 @@ func TestWhatIsConfirmed(t *testing.T) {
 	w := newWorld(t)
 	v := w.login(anna)
 	w.rules.text = "{\n  \"a\": 1,\n  \"b\": 2,\n  \"c\": 3\n}\n"
-	fields := []string{"path=codemode.json", fmt.Sprintf("digest=%d", len(w.rules.text)),
+	fields := []string{"path=codemode.json", "why=b is a text", fmt.Sprintf("digest=%d", len(w.rules.text)),
 		"text={\r\n  \"a\": 1,\r\n  \"b\": \"x\u202ey\x01\",\r\n  \"c\": 3\r\n}\r\n"}
 	w.rules.anything = true
 	got := v.form("/rules/save", fields...)
 	all := w.c.Confirm(anna)
-	if len(all) != 1 || all[0].What != "write the file codemode.json" ||
+	if len(all) != 1 || all[0].What != "write the file codemode.json, because b is a text" ||
 		!slices.Equal(all[0].Detail, []string{`-   "b": 2,`, `+   "b": "x<U+202E>y<U+0001>",`}) {
 		t.Errorf("got %q", all)
 	}
@@ -387,10 +387,10 @@ func TestAllOfAChangeIsShown(t *testing.T) {
 		text       string // of the file; "" is {}
 		want       string
 	}{
-		{"behind many lines", "/rules/save", []string{"text=" + many + "\"evil\": 1\n" + many}, "", `+ "evil": 1`},
-		{"at the end of a long line", "/rules/save", []string{"text=[\"" + long + "\", \"evil\"]"}, "",
+		{"behind many lines", "/rules/save", []string{"why=more", "text=" + many + "\"evil\": 1\n" + many}, "", `+ "evil": 1`},
+		{"at the end of a long line", "/rules/save", []string{"why=more", "text=[\"" + long + "\", \"evil\"]"}, "",
 			`+ ["` + long + `", "evil"]`},
-		{"a line that goes, behind many", "/rules/save", []string{"text={}"}, many + "\"guard\": 1\n" + many, `- "guard": 1`},
+		{"a line that goes, behind many", "/rules/save", []string{"why=less", "text={}"}, many + "\"guard\": 1\n" + many, `- "guard": 1`},
 		{"the reason of a proposal", "/rules/propose", []string{"profile=p", "tool=x__y", "why=first\nevil " + long}, "",
 			"           evil " + long},
 		{"a long name of a tool", "/rules/propose", []string{"profile=p", "tool=" + long + "evil"}, "",
@@ -431,7 +431,7 @@ func TestAllOfAChangeIsShown(t *testing.T) {
 	t.Run("what is too much to compare gets no code", func(t *testing.T) {
 		w := newWorld(t)
 		w.rules.anything = true
-		got := w.login(anna).form("/rules/save", "path=codemode.json", "digest=3", "text="+strings.Repeat("x", maxShown))
+		got := w.login(anna).form("/rules/save", "path=codemode.json", "digest=3", "why=much", "text="+strings.Repeat("x", maxShown))
 		if got.code != 413 || len(w.c.Confirm(anna)) != 0 {
 			t.Errorf("got %d, and %d codes", got.code, len(w.c.Confirm(anna)))
 		}
@@ -445,7 +445,7 @@ func TestAllOfAChangeIsShown(t *testing.T) {
 		w.rules.text = "\"wide\": 1\n"
 		tightened := "\"narrow\": 1\n"
 		v := w.login(anna)
-		fields := []string{"path=codemode.json", fmt.Sprintf("digest=%d", len(tightened)), "text=\"wide\": 1\n// a comment\n"}
+		fields := []string{"path=codemode.json", "why=wider", fmt.Sprintf("digest=%d", len(tightened)), "text=\"wide\": 1\n// a comment\n"}
 		first := v.form("/rules/save", fields...)
 		all := w.c.Confirm(anna)
 		w.rules.text = tightened

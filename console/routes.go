@@ -137,7 +137,7 @@ func (c *Console) inside() []route {
 		wide("/api/servers/accept", c.acceptTool),
 		wide("/api/answer/propose", c.apiAnswerAndPropose),
 
-		get("/api/rules", ruling, c.bookAPI(c.apiRules)),
+		get("/api/rules", ruling, c.bookAPI(book.AnswerRules)),
 		get("/api/rules/profiles/{name}", ruling, c.bookAPI(book.AnswerProfile)),
 		get("/api/rules/overlays", ruling, c.bookAPI(book.AnswerOverlays)),
 		get("/api/rules/history", ruling, c.bookAPI(book.AnswerChanges)),

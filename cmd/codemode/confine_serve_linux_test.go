@@ -249,7 +249,8 @@ func TestConfinedPageSavesRules(t *testing.T) {
 		p := atThePage(t, h.environment)
 		after := strings.Replace(string(before), `"expose"`, `"adminURL":"https://codemode.example/rules","expose"`, 1)
 		fields := func(proof string) url.Values {
-			return url.Values{"path": {h.config}, "digest": {profiles.Digest(before)}, "text": {after}, "proof": {proof}}
+			return url.Values{"path": {h.config}, "digest": {profiles.Digest(before)}, "text": {after},
+				"why": {"an address for people"}, "proof": {proof}}
 		}
 		if status, text := p.form("/rules/save", fields("")); status != http.StatusForbidden {
 			t.Fatalf("without a code: %d %s", status, text)

@@ -50,7 +50,7 @@ func TestConsoleRules(t *testing.T) {
 		Preview      rules.Preview
 	}
 	p.send("POST", "/api/rules/edit", object{"path": h.config, "digest": files.Files[0].Digest, "at": row.At,
-		"list": "asklist"}, &edited)
+		"list": "asklist", "why": "people shall decide"}, &edited)
 	if x := edited.Preview; x.Compared != 1 || x.Changed != 1 || len(x.Shifts) != 1 || x.Shifts[0].Was != "allow" ||
 		x.Shifts[0].Is != "ask" || len(x.Shifts[0].Runs) != 1 {
 		t.Errorf("the preview: %+v", x)

@@ -517,7 +517,8 @@ func TestConsoleChangesAreConfirmed(t *testing.T) {
 		}
 		after := strings.Replace(string(before), `"expose"`, `"adminURL": "https://codemode.example/rules", "expose"`, 1)
 		save := func(proof string) url.Values {
-			return url.Values{"path": {h.config}, "digest": {profiles.Digest(before)}, "text": {after}, "proof": {proof}}
+			return url.Values{"path": {h.config}, "digest": {profiles.Digest(before)}, "text": {after},
+				"why": {"an address for people"}, "proof": {proof}}
 		}
 		for _, test := range []struct{ origin, site string }{
 			{"null", "same-origin"}, {"http://127.0.0.1:1", "same-site"}, {"http://localhost:" + u.Port(), "cross-site"},

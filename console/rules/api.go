@@ -5,6 +5,12 @@ import "net/http"
 // An Answerer answers a request as JSON. read reads the body of the request.
 type Answerer func(r *http.Request, read func(any) error) (any, error)
 
+// AnswerRules lists the profiles and the files.
+func (p *Pages) AnswerRules(*http.Request, func(any) error) (any, error) {
+	files, stale := p.Disk.Files()
+	return map[string]any{"profiles": p.Profiles(), "files": append([]File{}, files...), "stale": stale}, nil
+}
+
 // AnswerProfile is the table of a profile.
 func (p *Pages) AnswerProfile(r *http.Request, _ func(any) error) (any, error) {
 	t := p.Book.Profile(r.Context(), r.PathValue("name"))
@@ -28,27 +34,37 @@ func (p *Pages) AnswerQuestion(_ *http.Request, read func(any) error) (any, erro
 	return p.answer(q)
 }
 
-// AnswerEdit has the text that an edit would make, and what it would change.
+// AnswerEdit has the text that an edit would make, as it is to be saved, and what it would change.
 func (p *Pages) AnswerEdit(r *http.Request, read func(any) error) (any, error) {
 	var e editing
 	if err := read(&e); err != nil {
 		return nil, err
 	}
 	f, text, err := p.edited(&e)
+	if err == nil {
+		err = checkWhy(&e.Why)
+	}
 	if err != nil {
 		return nil, err
 	}
 	preview, err := p.preview(r.Context(), f.Path, text)
-	return map[string]any{"path": e.Path, "digest": e.Digest, "text": text, "preview": preview}, err
+	return map[string]any{"path": e.Path, "digest": e.Digest, "text": text, "why": e.Why, "preview": preview}, err
 }
 
 // AnswerPreview says what a text would change.
 func (p *Pages) AnswerPreview(r *http.Request, read func(any) error) (any, error) {
-	var x struct{ Path, Digest, Text, Why string }
+	var x Saving
 	if err := read(&x); err != nil {
 		return nil, err
 	}
-	return p.preview(r.Context(), x.Path, x.Text)
+	f, err := p.file(x.Path)
+	if err == nil && x.Digest != "" && x.Digest != f.Digest {
+		err = ErrChanged
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p.preview(r.Context(), x.Path, f.Likewise(x.Text))
 }
 
 // AnswerChanges lists the history.

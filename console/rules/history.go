@@ -62,8 +62,6 @@ const (
 	keptBytes = 1 << 20
 	// shownChanges is how many changes the history lists.
 	shownChanges = 200
-	// mostWhy bounds the reason for a change, in bytes.
-	mostWhy = 1000
 	// settles is how long a change that the page announced may take to reach the disk.
 	settles = 5 * time.Second
 )
@@ -145,10 +143,10 @@ func (c *Change) Undo(now string) (text string, err error) {
 	return c.Before, nil
 }
 
-// Save records a change and makes it with write. If write fails, the change is not in the history.
+// Save records a change with its reason, and makes it with write. If write fails, the change is not in the history.
 func (b *Book) Save(ctx context.Context, c *Change, write func() error) error {
-	if len(c.Why) > mostWhy {
-		return fmt.Errorf("the reason has %d bytes, the limit is %d", len(c.Why), mostWhy)
+	if err := checkWhy(&c.Why); err != nil {
+		return err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -81,19 +81,21 @@ func TestAnEditOfTheFileIsInTheHistory(t *testing.T) {
 	}
 	// A change of the page after an edit that nobody had noticed: both are there.
 	s.write("{}\n\n")
-	s.save("{} // ours\n", "anna", "")
-	s.want("both", "4 page anna +1 -2\n3 file  +1 -0\n2 file  +1 -24\n1 first  +0 -0")
+	s.save("{} // ours\n", "anna", "ours")
+	s.want("both", "4 page anna +1 -2 ours\n3 file  +1 -0\n2 file  +1 -24\n1 first  +0 -0")
 	must(t, os.Remove(s.path))
-	if err := s.Save(t.Context(), &Change{File: s.path, How: HowPage, Who: "anna", After: "x"},
+	if err := s.Save(t.Context(), &Change{File: s.path, How: HowPage, Who: "anna", Why: "x", After: "x"},
 		func() error { return errors.New("the disk is full") }); err == nil || !strings.Contains(err.Error(), "disk is full") {
 		t.Errorf("a change that fails: %v", err)
 	}
-	s.want("a change that failed", "4 page anna +1 -2\n3 file  +1 -0\n2 file  +1 -24\n1 first  +0 -0")
-	if err := s.Save(t.Context(), &Change{File: s.path, Why: strings.Repeat("x", mostWhy+1)}, func() error {
-		t.Error("it is made without its reason")
-		return nil
-	}); err == nil {
-		t.Error("a reason without end")
+	s.want("a change that failed", "4 page anna +1 -2 ours\n3 file  +1 -0\n2 file  +1 -24\n1 first  +0 -0")
+	for _, why := range []string{"", " \n", strings.Repeat("x", mostWhy+1)} {
+		if err := s.Save(t.Context(), &Change{File: s.path, Why: why}, func() error {
+			t.Error("it is made without its reason")
+			return nil
+		}); err == nil {
+			t.Errorf("a reason of %d bytes", len(why))
+		}
 	}
 }
 

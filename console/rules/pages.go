@@ -35,14 +35,11 @@ func (f *File) Likewise(text string) string {
 	return text
 }
 
-// Pages are the pages about the rules, without what surrounds them: they read requests, and say what to show. They
-// change nothing. Whoever serves them lets only administrators in.
+// Pages are the pages about the rules, without what surrounds them: they read requests, and say what to show. Only
+// Write changes something. Whoever serves them lets only administrators in.
 type Pages struct {
 	*Book
-	// List lists the configuration files as they are now.
-	List func() []File
-	// Check reports what would be wrong with this text of a file.
-	Check func(path string, text []byte) error
+	Disk Disk
 }
 
 // A NotFound is the error of a request for something that is not there.
@@ -78,20 +75,26 @@ type View struct {
 	Changes []*Change
 	One     *Change
 	Lines   []Line
+	Stays   string // why the change cannot be undone, "" if it can
 }
 
 // Args are the arguments of the question.
 func (v *View) Args() string { return string(v.Ask.Args) }
 
-// linked is the form of a tool's name that a link may bring, and longest is its maximum length.
+// linked is the form of the names of profiles and tools that a link may bring.
 var linked = regexp.MustCompile(`^[A-Za-z0-9_$]+$`)
 
+// longest is how long a name may be, in bytes.
 const longest = 256
+
+// MayLink reports whether a link may bring a name of a profile or tool. Anybody may have written the link.
+func MayLink(name string) bool { return len(name) <= longest && linked.MatchString(name) }
 
 func (p *Pages) tables(template, heading string, tables ...*Table) *View {
 	v := &View{Template: template, Heading: heading, Tables: tables, Editable: map[string]bool{},
 		Digests: map[string]string{}, Lists: []string{"denylist", "asklist", "allowlist"}}
-	for _, f := range p.List() {
+	files, _ := p.Disk.Files()
+	for _, f := range files {
 		v.Editable[f.Path], v.Digests[f.Path] = f.Editable, f.Digest
 	}
 	return v
@@ -110,8 +113,8 @@ func (p *Pages) profile(ctx context.Context, name string) (*View, error) {
 // ShowProfile is the table of a profile.
 func (p *Pages) ShowProfile(r *http.Request) (*View, error) {
 	v, err := p.profile(r.Context(), r.PathValue("name"))
-	if tool := r.URL.Query().Get("tool"); err == nil && len(tool) <= longest && linked.MatchString(tool) {
-		v.Ask.Tool = tool // anybody may have written the link
+	if tool := r.URL.Query().Get("tool"); err == nil && MayLink(tool) {
+		v.Ask.Tool = tool
 	}
 	return v, err
 }
@@ -149,7 +152,8 @@ func (p *Pages) answer(q Question) (*Answer, error) {
 
 // file returns one of the files that may be changed.
 func (p *Pages) file(path string) (*File, error) {
-	for _, f := range p.List() {
+	files, _ := p.Disk.Files()
+	for _, f := range files {
 		if f.Path == path && f.Editable {
 			return &f, nil
 		}
@@ -176,14 +180,20 @@ func (p *Pages) ShowEdit(r *http.Request) (*View, error) {
 // ShowEdited shows what an edit of one rule would change.
 func (p *Pages) ShowEdited(r *http.Request) (*View, error) {
 	form := r.PostForm
-	e := editing{Path: form.Get("path"), Digest: form.Get("digest"), NewRule: NewRule{When: form.Get("when"),
+	e := editing{Path: form.Get("path"), Digest: form.Get("digest"), Why: form.Get("why"), NewRule: NewRule{When: form.Get("when"),
 		Reason: form.Get("reason"), Tool: form.Get("tool")}, Edit: Edit{At: form.Get("at"), Rule: form.Get("rule"),
 		List: form.Get("list"), Profile: form.Get("profile"), Overlay: form.Get("overlay"), Remove: form.Get("do") == "remove"}}
 	f, text, err := p.edited(&e)
 	if f == nil {
 		return nil, err
 	}
-	return p.before(r, text, err)
+	v, err := p.before(r, text, err)
+	if err == nil && v.Problem == "" { // the page asks for the reason, and keeps the edit
+		if err := checkWhy(&e.Why); err != nil {
+			v.Problem = err.Error()
+		}
+	}
+	return v, err
 }
 
 // ShowPreview shows what a new text of a file would change.
@@ -214,7 +224,7 @@ func (p *Pages) before(r *http.Request, text string, err error) (*View, error) {
 func (p *Pages) preview(ctx context.Context, path, text string) (*Preview, error) {
 	f, err := p.file(path)
 	if err == nil {
-		err = p.Check(path, []byte(text))
+		err = p.Disk.Check(path, []byte(text))
 	}
 	if err != nil {
 		return nil, err
@@ -226,6 +236,7 @@ func (p *Pages) preview(ctx context.Context, path, text string) (*Preview, error
 type editing struct {
 	Path   string `json:"path"`
 	Digest string `json:"digest"` // that the file must still have
+	Why    string `json:"why"`
 	Edit
 	NewRule
 }
@@ -256,11 +267,25 @@ func (p *Pages) ShowChanges(r *http.Request) (v *View, err error) {
 
 // ShowChange is one change, with the reason why it cannot be undone, if there is one.
 func (p *Pages) ShowChange(r *http.Request) (*View, error) {
-	c, err := p.change(r.Context(), r.PathValue("id"))
+	return p.showChange(r.Context(), r.PathValue("id"))
+}
+
+func (p *Pages) showChange(ctx context.Context, id string) (*View, error) {
+	c, err := p.change(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return &View{Template: "rules_change", Heading: "A change of the rules", One: c, Lines: c.Lines(), Why: p.whyNot(c)}, nil
+	return &View{Template: "rules_change", Heading: "A change of the rules", One: c, Lines: c.Lines(),
+		Stays: p.whyNot(c)}, nil
+}
+
+// ShowUndo is the page of a change whose form did not undo it, and keeps what the person typed.
+func (p *Pages) ShowUndo(r *http.Request, problem error) (*View, error) {
+	v, err := p.showChange(r.Context(), r.PostForm.Get("change"))
+	if err == nil {
+		v.Problem, v.Why = problem.Error(), r.PostForm.Get("why")
+	}
+	return v, err
 }
 
 func (p *Pages) change(ctx context.Context, id string) (*Change, error) {
@@ -279,14 +304,7 @@ func (p *Pages) whyNot(c *Change) string {
 	return ""
 }
 
-// Back returns a change, its file as it is now, and the text that takes the change back.
-func (p *Pages) Back(ctx context.Context, id string) (c *Change, f *File, text string, err error) {
-	if c, err = p.change(ctx, id); err == nil {
-		f, text, err = p.back(c)
-	}
-	return c, f, text, err
-}
-
+// back returns the file of a change as it is now, and the text that takes the change back.
 func (p *Pages) back(c *Change) (f *File, text string, err error) {
 	if f, err = p.file(c.File); err != nil {
 		return nil, "", errors.New("this file cannot be changed here: change it with an editor")
