@@ -28,6 +28,9 @@ type Query struct {
 
 	Newest bool // latest first
 	Limit  int  // 0: all
+	// Bytes, beside a Limit for all chains, ends the list with the entry whose body makes it so many bytes together; 0 is
+	// no bound.
+	Bytes int
 }
 
 // Rows calls f for each matching entry: with Chain in the order of the chain, else by time, and entries of one chain
@@ -44,16 +47,35 @@ func (d *DB) Rows(ctx context.Context, q Query, f func(*Row) error) error {
 	}
 	var all []*Row
 	for _, h := range left {
-		of := q
+		of, bytes := q, 0
 		of.Chain, of.After, of.Limit = h.Chain, math.MinInt64, q.Limit+lateness
 		err := d.rows(ctx, of, func(r *Row) error {
 			all = append(all, r)
+			if bytes += len(r.Body); q.Bytes > 0 && bytes >= q.Bytes {
+				return errEnough
+			}
 			return nil
 		})
-		if err != nil {
+		if err != nil && !errors.Is(err, errEnough) {
+			return err
+		}
+		if q.Bytes > 0 { // not those of every chain at once
+			all = q.first(all)
+		}
+	}
+	for _, r := range q.first(all) {
+		if err := f(r); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// errEnough ends the reading of a chain at [Query.Bytes].
+var errEnough = errors.New("enough was read")
+
+// first sorts entries of several chains, and returns those within the bounds.
+func (q *Query) first(all []*Row) []*Row {
 	slices.SortStableFunc(all, func(a, b *Row) int {
 		order := cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Chain, b.Chain), cmp.Compare(a.Seq, b.Seq))
 		if q.Newest {
@@ -61,12 +83,14 @@ func (d *DB) Rows(ctx context.Context, q Query, f func(*Row) error) error {
 		}
 		return order
 	})
-	for _, r := range all[:min(len(all), q.Limit)] {
-		if err := f(r); err != nil {
-			return err
+	all = all[:min(len(all), q.Limit)]
+	bytes := 0
+	for i, r := range all {
+		if bytes += len(r.Body); q.Bytes > 0 && bytes >= q.Bytes {
+			return all[:i+1]
 		}
 	}
-	return nil
+	return all
 }
 
 // lateness is how many entries of a chain may come after one with a later time.

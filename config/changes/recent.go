@@ -2,6 +2,7 @@ package changes
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -34,16 +35,16 @@ type Shift struct {
 
 // EffectOf says what a proposal would have changed in past calls. The errors are those of [ProposeInFiles]: a refused
 // proposal has no effect.
-func EffectOf(p Proposal, f config.Files, past []PastCall) (*Effect, error) {
+func EffectOf(ctx context.Context, p Proposal, f config.Files, past []PastCall) (*Effect, error) {
 	data, err := config.ReadFile(f.User)
 	if err != nil {
 		return nil, err
 	}
-	return p.effect(f.User, data, func(text []byte) (*config.Config, error) { return f.LoadWith(f.User, text) }, past)
+	return p.effect(ctx, f.User, data, func(text []byte) (*config.Config, error) { return f.LoadWith(f.User, text) }, past)
 }
 
 func (p Proposal) effect(
-	file string, data []byte, load func([]byte) (*config.Config, error), past []PastCall,
+	ctx context.Context, file string, data []byte, load func([]byte) (*config.Config, error), past []PastCall,
 ) (*Effect, error) {
 	made, err := p.in(file, data, load)
 	if err != nil {
@@ -53,21 +54,26 @@ func (p Proposal) effect(
 	if bad != nil {
 		return nil, fmt.Errorf("the tool %q: %s", p.Tool, bad.Message)
 	}
-	return compare(made.before, made.accepted, past, func(c *PastCall) bool {
+	return compare(ctx, made.before, made.accepted, past, func(c *PastCall) bool {
 		return pattern.Match(c.Tool) && (p.Args == nil || len(c.Masked) == 0 && sameJSON(p.Args, c.Args))
-	}), nil
+	})
 }
 
 // Compare says which past calls other rules would decide differently. It counts overlays that select by the session,
 // the principal, the role or the saved program, and none that selects by a digest or a token: the record of calls has
-// neither.
-func Compare(before, after *config.Config, past []PastCall) *Effect {
-	return compare(before, after, past, func(*PastCall) bool { return false })
+// neither. It takes up to a millisecond for each call; its only error is that ctx has ended.
+func Compare(ctx context.Context, before, after *config.Config, past []PastCall) (*Effect, error) {
+	return compare(ctx, before, after, past, func(*PastCall) bool { return false })
 }
 
-func compare(before, after *config.Config, past []PastCall, own func(*PastCall) bool) *Effect {
+func compare(
+	ctx context.Context, before, after *config.Config, past []PastCall, own func(*PastCall) bool,
+) (*Effect, error) {
 	e := &Effect{}
 	for i := range past {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		c := &past[i]
 		was, is := before.Narrowed(c.Profile, c.Who, c.Time), after.Narrowed(c.Profile, c.Who, c.Time)
 		if was == nil || is == nil {
@@ -85,7 +91,7 @@ func compare(before, after *config.Config, past []PastCall, own func(*PastCall) 
 		}
 	}
 	slices.SortStableFunc(e.Others, func(a, b Shift) int { return b.Count - a.Count })
-	return e
+	return e, nil
 }
 
 // shift counts a changed call.

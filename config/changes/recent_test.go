@@ -54,7 +54,7 @@ func TestAProposalSaysWhichOtherCallsItChanges(t *testing.T) {
 	} {
 		t.Run(row.title, func(t *testing.T) {
 			row.p.Profile, row.p.Time = "p", time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
-			e, err := row.p.effect("f", []byte(inProfile(row.body)), func(text []byte) (*config.Config,
+			e, err := row.p.effect(t.Context(), "f", []byte(inProfile(row.body)), func(text []byte) (*config.Config,
 				error) {
 				return config.Parse("f", text)
 			}, record)
@@ -66,10 +66,10 @@ func TestAProposalSaysWhichOtherCallsItChanges(t *testing.T) {
 	}
 	p := Proposal{Profile: "p", Tool: "fs__write"}
 	load := func(text []byte) (*config.Config, error) { return config.Parse("f", text) }
-	if e, err := p.effect("f", []byte(inProfile(`"denylist": ["fs__*"]`)), load, record); err == nil {
+	if e, err := p.effect(t.Context(), "f", []byte(inProfile(`"denylist": ["fs__*"]`)), load, record); err == nil {
 		t.Errorf("a proposal without effect: %+v", e)
 	}
-	e, err := p.effect("f", []byte(inProfile(`"asklist": ["fs__*"]`)), load, nil)
+	e, err := p.effect(t.Context(), "f", []byte(inProfile(`"asklist": ["fs__*"]`)), load, nil)
 	must(t, err)
 	if got := e.Lines("30 days", true); len(got) != 1 ||
 		got[0] != "the record of the last 30 days has no calls to compare with" {

@@ -75,9 +75,13 @@ func (b *Book) Preview(ctx context.Context, path, before, after string) (*Previe
 	if now.Default != next.Default {
 		p.Settings = append(p.Settings, fmt.Sprintf("defaultProfile: %q -> %q", now.Default, next.Default))
 	}
-	var past changes.Past
-	past, p.Bound = b.past(ctx)
-	e := changes.Compare(now, next, past.Calls)
+	e := &changes.Effect{}
+	p.Bound = b.count(ctx, func(ctx context.Context, past changes.Past) (err error) {
+		if e, err = changes.Compare(ctx, now, next, past.Calls); err != nil {
+			e = &changes.Effect{}
+		}
+		return err
+	})
 	p.Compared, p.Gone = e.Calls, e.Gone
 	for i := range e.Others {
 		s := &e.Others[i]

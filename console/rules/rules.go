@@ -7,7 +7,9 @@ package rules
 
 import (
 	"context"
+	"fmt"
 	"sync"
+	"time"
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
@@ -28,6 +30,9 @@ type Book struct {
 	DB func(ctx context.Context) (*store.DB, error)
 
 	mu sync.Mutex // one change of the history at a time
+
+	once     sync.Once
+	counting chan struct{} // holds the request that has recent calls, if there is one
 }
 
 // BaseName stands for the profile of the base tool where a name is needed.
@@ -44,16 +49,36 @@ type Bound struct {
 	Since string `json:"since,omitempty"`
 }
 
-func (b *Book) past(ctx context.Context) (changes.Past, Bound) {
-	past, err := b.Past(ctx)
-	if err != nil {
-		return past, Bound{Unread: "the record cannot be read; codemode audit verify says more"}
+// countWait is how long recent calls may be read and compared for one request.
+const countWait = 20 * time.Second
+
+// count hands recent calls to use. One request at a time has them: they take memory, and comparing them takes time.
+func (b *Book) count(ctx context.Context, use func(context.Context, changes.Past) error) Bound {
+	ctx, cancel := context.WithTimeout(ctx, countWait)
+	defer cancel()
+	b.once.Do(func() { b.counting = make(chan struct{}, 1) })
+	var past changes.Past
+	var err error
+	select {
+	case b.counting <- struct{}{}:
+		defer func() { <-b.counting }()
+		if past, err = b.Past(ctx); err == nil {
+			err = use(ctx, past)
+		}
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return Bound{Unread: fmt.Sprintf("to count recent calls takes longer than %s now; load the page again later", countWait)}
+	case err != nil:
+		return Bound{Unread: "the record cannot be read; codemode audit verify says more"}
 	}
 	bound := Bound{Days: past.Days, Calls: len(past.Calls), Cut: past.Cut}
 	if since := past.Since(); !since.IsZero() {
 		bound.Since = since.Local().Format("2006-01-02 15:04")
 	}
-	return past, bound
+	return bound
 }
 
 // infos are the tools in the form of the check of the rules.

@@ -9,7 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/codemode-project/codemode/call"
@@ -183,6 +186,36 @@ func TestAProfileIsATableOfItsRules(t *testing.T) {
 	if table = s.Profile(t.Context(), "work"); table.Bound.Unread == "" || strings.Contains(table.Bound.Unread, "secret") {
 		t.Errorf("without a record: %+v", table.Bound)
 	}
+}
+
+// Requests that all want recent calls get them one after the other, and none waits for long.
+func TestRecentCallsAreReadForOneRequestAtATime(t *testing.T) {
+	s := newShelf(t)
+	synctest.Test(t, func(t *testing.T) {
+		var readers atomic.Int32
+		s.Past = func(ctx context.Context) (changes.Past, error) {
+			defer readers.Add(-1)
+			if readers.Add(1) > 1 {
+				t.Error("two requests read the record at once")
+			}
+			<-ctx.Done()
+			return changes.Past{Calls: make([]changes.PastCall, 3)}, nil // the disk is slow, and answers late
+		}
+		begin := time.Now()
+		var all sync.WaitGroup
+		for range 3 {
+			all.Go(func() {
+				p, err := s.Preview(t.Context(), s.path, text, strings.Replace(text, "fs__delete_*", "fs__d*", 1))
+				if err != nil || len(p.Diff) == 0 || !strings.Contains(p.Bound.Unread, "longer than 20s") {
+					t.Errorf("%+v, %v", p, err)
+				}
+			})
+		}
+		all.Wait()
+		if took := time.Since(begin); took > countWait {
+			t.Errorf("it took %s", took)
+		}
+	})
 }
 
 func TestOverlaysAreTablesToo(t *testing.T) {

@@ -176,7 +176,10 @@ func (b *Book) maker(ctx context.Context, cfg *config.Config) *maker {
 			m.doubts[at] = append(m.doubts[at], f.Message)
 		}
 	}
-	m.past, m.bound = b.past(ctx)
+	m.bound = b.count(ctx, func(_ context.Context, past changes.Past) error {
+		m.past = past
+		return nil
+	})
 	return m
 }
 

@@ -264,6 +264,9 @@ func queries(t *testing.T, open opener) {
 			[]int{7, 6}},
 		{"principals", store.Query{Principals: []string{"local:bert", "nobody"}, Limit: 2}, []int{1, 3}},
 		{"another chain", store.Query{Chain: 99}, nil},
+		{"so many bytes", store.Query{Limit: 9, Newest: true, Bytes: len(rows[9].Body) + len(rows[8].Body)}, []int{9, 8}},
+		{"one byte more", store.Query{Limit: 9, Newest: true, Bytes: len(rows[9].Body) + len(rows[8].Body) + 1}, []int{9, 8, 7}},
+		{"more bytes than there are", store.Query{Limit: 9, Bytes: 1 << 20}, []int{0, 1, 2, 3, 4, 5, 6, 7, 8}},
 	} {
 		var got []int
 		for _, r := range all(t, d, q.q) {

@@ -75,10 +75,11 @@ func OpenRecord(ctx context.Context, place recorder.Place, log *slog.Logger) (*s
 func DatabaseName(place recorder.Place) string { return cmp.Or(place.Store.Path, "the database") }
 
 // A proposed rule is compared with the calls of the last pastDays, and with the latest pastEntries entries about calls
-// at most.
+// at most, of pastBytes together: an entry may have arguments and an answer of 16 KB each.
 const (
 	pastDays    = 30
 	pastEntries = 20_000
+	pastBytes   = 32 << 20
 )
 
 // PastPeriod is the period of PastCalls, in words.
@@ -87,16 +88,19 @@ var PastPeriod = fmt.Sprintf("%d days", pastDays)
 // PastCalls reads the latest calls from a record.
 func PastCalls(ctx context.Context, db *store.DB) (changes.Past, error) {
 	var lines [][]byte
+	size := 0
 	q := store.Query{
 		Kinds: []string{audit.Call}, Since: time.Now().AddDate(0, 0, -pastDays), Newest: true, Limit: pastEntries,
+		Bytes: pastBytes,
 	}
 	if err := audit.Entries(ctx, db, q, func(e *audit.Entry) error {
 		lines = append(lines, e.Line())
+		size += len(lines[len(lines)-1])
 		return nil
 	}); err != nil {
 		return changes.Past{}, err
 	}
 	slices.Reverse(lines)
 	calls, err := changes.ReadRecord(bytes.NewReader(bytes.Join(lines, []byte("\n"))))
-	return changes.Past{Calls: calls, Days: pastDays, Cut: len(lines) == pastEntries}, err
+	return changes.Past{Calls: calls, Days: pastDays, Cut: len(lines) == pastEntries || size >= pastBytes}, err
 }

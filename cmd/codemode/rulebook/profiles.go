@@ -280,7 +280,7 @@ as the record (see codemode audit) keeps what the decision depends on.`,
 				past, err = launch.PastCalls(cmd.Context(), db)
 				return err
 			})
-			effect, err := changes.EffectOf(p, files, past.Calls)
+			effect, err := changes.EffectOf(cmd.Context(), p, files, past.Calls)
 			if err == nil {
 				err = changes.ProposeInFiles(files, p)
 			}

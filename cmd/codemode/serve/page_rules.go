@@ -145,7 +145,7 @@ func (r *rulesOf) Effect(ctx context.Context, p console.Proposal) ([]string, err
 	if unread == nil {
 		past, unread = launch.PastCalls(ctx, db)
 	}
-	effect, err := changes.EffectOf(proposal, files, past.Calls)
+	effect, err := changes.EffectOf(ctx, proposal, files, past.Calls)
 	switch {
 	case err != nil:
 		return nil, err
