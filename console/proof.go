@@ -291,8 +291,7 @@ func (ch *change) shown() int {
 // changedLines returns the lines that differ between two texts.
 func changedLines(before, after string) []string {
 	var all []string
-	plain := func(text string) string { return lineEnds.Replace(strings.TrimPrefix(text, rules.BOM)) }
-	for _, line := range rules.Diff(plain(before), plain(after), 0) {
+	for _, line := range rules.Diff(rules.Plain(before), rules.Plain(after), 0) {
 		all = append(all, line.Sign+" "+inLine(line.Text))
 	}
 	return all

@@ -369,6 +369,9 @@ func TestWhatIsConfirmed(t *testing.T) {
 		{"a\nc", "a\nb\nc", []string{"+ b"}},
 		{"a\na", "a", []string{"- a"}},
 		{"", "x", []string{"- ", "+ x"}},
+		{"a\r\nb", "a\nb", nil},
+		// The reader of the file ends a comment at a line feed only.
+		{"// a\n\"rule\"", "// a\r\"rule\"", []string{"- // a", `- "rule"`, `+ // a<U+000D>"rule"`}},
 	} {
 		if got := changedLines(test.before, test.after); !slices.Equal(got, test.want) {
 			t.Errorf("from %q to %q: %q, want %q", test.before, test.after, got, test.want)

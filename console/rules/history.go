@@ -264,7 +264,7 @@ func add(ctx context.Context, db *store.DB, c *Change) (number int64, err error)
 	if a.Kept = len(c.Before)+len(c.After) <= keptBytes; !a.Kept {
 		kept = texts{}
 	} else if c.How != HowFirst {
-		for _, line := range Diff(plain(c.Before), plain(c.After), 0) {
+		for _, line := range Diff(Plain(c.Before), Plain(c.After), 0) {
 			if line.Sign == "+" {
 				a.Added++
 			} else {
@@ -282,10 +282,11 @@ func add(ctx context.Context, db *store.DB, c *Change) (number int64, err error)
 	return number, db.AddRuleChange(ctx, row, keptChanges)
 }
 
-// plain is a text with one kind of line end and without a byte order mark, as people compare it.
-func plain(text string) string {
-	return strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
+// Plain is a text with one kind of line end and without a byte order mark, as people compare it. A carriage return alone
+// is no line end for the reader of the file, and stays.
+func Plain(text string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(text, BOM), "\r\n", "\n")
 }
 
 // Lines compares the texts of a change.
-func (c *Change) Lines() []Line { return Diff(plain(c.Before), plain(c.After), 2) }
+func (c *Change) Lines() []Line { return Diff(Plain(c.Before), Plain(c.After), 2) }

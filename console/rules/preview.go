@@ -51,7 +51,7 @@ func (b *Book) Preview(ctx context.Context, path, before, after string) (*Previe
 	if err != nil {
 		return nil, err
 	}
-	p := &Preview{Diff: Diff(before, after, 2), Settings: []string{}, Shifts: []Shift{}}
+	p := &Preview{Diff: Diff(Plain(before), Plain(after), 2), Settings: []string{}, Shifts: []Shift{}}
 	now := b.Rules.Config()
 	if now == nil {
 		return p, nil

@@ -152,6 +152,9 @@ func FuzzComments(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		v, err := Parse(text, Options{Comments: true, AllowHugeNumbers: true})
 		checkProblem(t, text, err)
+		if err != nil && containsAny(text, "\r") { // hujson accepts it in comments
+			return
+		}
 		// hujson wants an end of line after //, and refuses two others in comments
 		if !containsAny(text, "\n", "\u2028", "\u2029") {
 			text += "\n"

@@ -144,6 +144,12 @@ func (p *parser) comment() bool {
 	default:
 		return false
 	}
+	// Some readers end a line at a carriage return: for them, what follows is no comment.
+	if at := strings.IndexByte(strings.TrimSuffix(rest[:length], "\r"), '\r'); at >= 0 && rest[1] == '/' {
+		p.fail(p.at+at, 1, "a carriage return in this comment: editors show what follows as a line of its own",
+			"end the line with a line feed")
+		return false
+	}
 	if !utf8.ValidString(rest[:length]) {
 		p.fail(p.at, 2, "this comment is not UTF-8", "save the file as UTF-8")
 		return false

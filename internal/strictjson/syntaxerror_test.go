@@ -18,6 +18,8 @@ func TestProblems(t *testing.T) {
 		{`||`, Options{}, "there is nothing in it", ""},
 		{` ||`, Options{}, "there is nothing in it", ""},
 		{"// only this\n||", comments, "there is nothing in it", ""},
+		{"[ // one\r\n1, // two«\r»2\n]", comments, "a carriage return in this comment: editors show what follows as a line of its own",
+			"end the line with a line feed"},
 		{`{"a":1}«}»`, Options{}, "text after the end of the value",
 			"a closing bracket or brace earlier in the text may be one too many"},
 		{`1 «é»`, Options{}, "text after the end of the value",
