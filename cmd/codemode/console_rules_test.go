@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,6 +15,10 @@ import (
 // change of the rule is compared with it, saved with a code and in force; an edit with an editor is in the history.
 func TestConsoleRules(t *testing.T) {
 	h := newHouse(t, `{"allowlist": ["filesystem__*"]}`, "--console", "127.0.0.1:0")
+	real := filepath.Join(h.home, "real.json") // the file is a link, as managers of such files make them
+	if err := errors.Join(os.Rename(h.config, real), os.Symlink(real, h.config)); err != nil {
+		t.Fatal(err)
+	}
 	client := h.connect()
 	p := atThePage(t, h.environment)
 	if got := <-runs(t, client, writesAFile); !strings.Contains(got, "done") && strings.Contains(got, "rror") {
@@ -64,6 +70,9 @@ func TestConsoleRules(t *testing.T) {
 	p.send("POST", "/api/rules/save", save, &saved, "X-Proof: "+p.code(h.environment, "because people shall decide"))
 	if text, err := os.ReadFile(h.config); err != nil || string(text) != edited.Text || !saved.OK {
 		t.Fatalf("saved %t: %s", saved.OK, text)
+	}
+	if info, err := os.Lstat(h.config); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is a file now: %v, %v", info, err)
 	}
 	if !testwait.Holds(func() bool {
 		p.send("POST", "/api/rules/explain", question, &answer)

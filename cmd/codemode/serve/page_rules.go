@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/codemode-project/codemode"
@@ -25,6 +26,8 @@ import (
 type rulesOf struct {
 	e   *codemode.Evaluator
 	set *launch.Settings
+
+	mu sync.Mutex // one write of a file at a time: it compares and then replaces the file
 }
 
 // emptyOverlays is the content of a new file of overlays.
@@ -93,6 +96,8 @@ func (r *rulesOf) Save(_ context.Context, path, digest string, text []byte) erro
 	if err != nil {
 		return err
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	data, err := os.ReadFile(path)
 	now := profiles.Digest(data)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -106,11 +111,15 @@ func (r *rulesOf) Save(_ context.Context, path, digest string, text []byte) erro
 	case path == files.Overlays:
 		return r.explain(path, r.e.Loader().SetOverlays(text))
 	}
-	info, err := os.Stat(path)
+	file, err := filepath.EvalSymlinks(path) // a link stays a link
 	if err != nil {
 		return err
 	}
-	return r.explain(path, replace.File(path, text, info.Mode().Perm()))
+	info, err := os.Stat(file)
+	if err != nil {
+		return err
+	}
+	return r.explain(file, replace.File(file, text, info.Mode().Perm()))
 }
 
 // explain adds to an error of writing a file what a person can do where codemode is confined.
@@ -160,6 +169,8 @@ func (r *rulesOf) Propose(_ context.Context, p console.Proposal) (string, error)
 	if err != nil {
 		return "", err
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if err = r.explain(files.User, changes.ProposeInFiles(files, proposal)); err != nil {
 		return "", fmt.Errorf("proposing a rule in %s: %w", files.User, err)
 	}
