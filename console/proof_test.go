@@ -318,7 +318,7 @@ func TestCodesEnd(t *testing.T) {
 		t.Error("the code of a session that has ended counts")
 	}
 	for i := range 3 * maxChanges {
-		x.fields[2] = fmt.Sprintf("text={\"a\": %d}", i)
+		x.fields[3] = fmt.Sprintf("text={\"a\": %d}", i)
 		again.ask(x, "")
 	}
 	if n := len(w.c.Confirm(anna)); n != maxChanges {
