@@ -186,7 +186,7 @@ type usedWindow struct {
 func (m *memory) charge(amounts []int64, windows []store.Window) (full int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.sweep()
+	m.sweep(time.Now())
 	for i, w := range windows {
 		if used := m.at(w).used; amounts[i] > w.Most-used {
 			return i
@@ -211,15 +211,17 @@ func (m *memory) at(w store.Window) *usedWindow {
 	return u
 }
 
-// sweep removes windows that are over. The caller holds the lock.
-func (m *memory) sweep() {
-	now := time.Now()
+// windowsKept is how long after its end a window is removed: the clock may be set back into it.
+const windowsKept = 24 * time.Hour
+
+// sweep removes windows that ended long ago. The caller holds the lock.
+func (m *memory) sweep(now time.Time) {
 	if now.Sub(m.last) < time.Minute {
 		return
 	}
 	m.last = now
 	for name, u := range m.used {
-		if !u.ends.After(now) {
+		if !u.ends.Add(windowsKept).After(now) {
 			delete(m.used, name)
 		}
 	}

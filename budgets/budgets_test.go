@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -57,6 +58,44 @@ func TestWindows(t *testing.T) {
 				charge("anna", false)
 			})
 		})
+	}
+}
+
+// After the clock has moved by an hour nobody has a budget twice: a count goes on in the latest window that anybody has
+// begun, and looking at the clock alone forgets none.
+func TestTheClockMovesByAnHour(t *testing.T) {
+	cfg, err := config.Parse("c.json", []byte(`{"budgets": [{"id": "a", "calls": 2, "every": "hour"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now().UTC().Truncate(24 * time.Hour).Add(12*time.Hour + 30*time.Minute)
+	for _, test := range []struct {
+		why   string
+		calls []time.Duration // when, from now on
+		want  string          // what fits
+	}{
+		{"in one hour", []time.Duration{0, 0, 0}, "yes yes no"},
+		{"forward: the next hour begins early", []time.Duration{0, 0, time.Hour, time.Hour, time.Hour}, "yes yes yes yes no"},
+		{"and back: counts go on in that hour", []time.Duration{0, 0, time.Hour, 0, 0}, "yes yes yes yes no"},
+		{"back: counts go on in the hour before", []time.Duration{0, 0, -time.Hour, -time.Hour}, "yes yes no no"},
+	} {
+		k := &Keeper{Log: slog.Default(), Config: func() *config.Config { return cfg }}
+		var got []string
+		for _, after := range test.calls {
+			k.memory.sweep(now.Add(time.Hour)) // somebody else's call, while the clock was an hour ahead
+			fits := "no"
+			parts := k.parts(&call.Charge{Principal: "anna", Tool: &call.Tool{Name: "s__t", Server: "s"}}, now.Add(after), false)
+			if full, err := k.charge(t.Context(), parts); err != nil {
+				t.Fatal(err)
+			} else if full < 0 {
+				fits = "yes"
+			}
+			got = append(got, fits)
+			k.memory.last = time.Time{}
+		}
+		if s := strings.Join(got, " "); s != test.want {
+			t.Errorf("%s: %s, want %s", test.why, s, test.want)
+		}
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/codemode-project/codemode/profiles"
 )
 
 // jws signs as any other library would.
@@ -99,5 +101,39 @@ func TestPreflightTokens(t *testing.T) {
 	}
 	if _, err := a.read(jws("", `{"alg":"HS256"}`, claims), now); err == nil {
 		t.Error("the ephemeral secret is empty")
+	}
+}
+
+// A token ends with the clock, and setting the clock back does not bring it back: rules have the same clock.
+func TestTheClockMovesByAnHour(t *testing.T) {
+	p := NewTokens("0123456789abcdef0123456789abcdef")
+	start := time.Unix(1_800_000_000, 0)
+	for _, test := range []struct {
+		why   string
+		moves []time.Duration // from the start
+		want  []string        // the code of the refusal, "" for none
+	}{
+		{"as time passes", []time.Duration{29 * time.Minute, 30 * time.Minute}, []string{"", Expired}},
+		{"forward, and back", []time.Duration{time.Hour, 0}, []string{Expired, Expired}},
+		{"back, and forward again", []time.Duration{-time.Hour, 0, 30 * time.Minute}, []string{"", "", Expired}},
+	} {
+		var clock profiles.Clock
+		now := clock.At(start)
+		token := p.sign(checked{Version: preflightVersion, Issued: now.Unix(), Expires: now.Add(30 * time.Minute).Unix()})
+		for i, move := range test.moves {
+			got := ""
+			if _, err := p.read(token, clock.At(start.Add(move))); err != nil {
+				got = string(err.Code)
+			}
+			if got != test.want[i] {
+				t.Errorf("%s: after %v %q, want %q", test.why, move, got, test.want[i])
+			}
+		}
+	}
+	// Another process has a clock of its own.
+	ahead := start.Add(time.Hour)
+	token := p.sign(checked{Version: preflightVersion, Issued: ahead.Unix(), Expires: ahead.Add(30 * time.Minute).Unix()})
+	if _, err := p.read(token, start); err == nil || !strings.Contains(err.Detail, "the clocks of the servers differ") {
+		t.Errorf("a token of a server that is an hour ahead: %+v", err)
 	}
 }

@@ -261,8 +261,8 @@ func whileLocked(ctx context.Context, wait time.Duration, do func() error) error
 }
 
 // hurry has a connection to the file leave the wait for the lock to write to [whileLocked]. The library would wait
-// longer after each attempt, up to 100 ms: of several processes that write all the time, the one that has waited longest
-// would come last, and perhaps not in time.
+// longer after each attempt, up to 100 ms: of several processes that write all the time, the one that has waited
+// longest would come last, and perhaps not in time.
 const hurry = "PRAGMA busy_timeout = 1"
 
 // patient undoes hurry. Readers seldom meet a lock.

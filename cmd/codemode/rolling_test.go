@@ -103,7 +103,8 @@ func (r *rolling) run(restarts int) {
 		"http": {"tokens": [{"token": %q, "principal": "ci"}, {"token": %q, "principal": "anna", "answers": true}]},
 		"evaluation": {"defaultProfile": "p", "profiles": {"p": {"allowlist": ["up__do"], "asklist": ["up__ask"],
 			"ask": {"timeout": "10m"}}}}}`, r.up.url, r.store, "${ROLLING}", "${ANSWERING}")
-	flags := []string{"--config", write(t, filepath.Join(state, "codemode.json"), config), "--state", state, "--grace", "1m"}
+	path := write(t, filepath.Join(state, "codemode.json"), config)
+	flags := []string{"--config", path, "--state", state, "--grace", "1m"}
 	environment := []string{"ROLLING=" + rollingToken, "ANSWERING=" + answeringToken}
 	for i := range r.replicas {
 		r.replicas[i].Store(serveOverHTTP(t, "127.0.0.1:0", environment, flags...))

@@ -91,13 +91,17 @@ func (p *provider) times(path string) int {
 }
 
 func (p *provider) token(id string) string {
+	return p.signed(id, fmt.Sprintf(`"exp": %d`, time.Now().Add(24*time.Hour).Unix()))
+}
+
+// signed is a token with more claims.
+func (p *provider) signed(id, more string) string {
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: p.key},
 		&jose.SignerOptions{ExtraHeaders: map[jose.HeaderKey]any{"kid": id}})
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	payload := fmt.Sprintf(`{"iss": %q, "sub": "anna", "aud": [%q], "scope": "x", "exp": %d}`, p.url, here,
-		time.Now().Add(24*time.Hour).Unix())
+	payload := fmt.Sprintf(`{"iss": %q, "sub": "anna", "aud": [%q], "scope": "x", %s}`, p.url, here, more)
 	signed, err := signer.Sign([]byte(payload))
 	if err != nil {
 		p.t.Fatal(err)
@@ -187,6 +191,42 @@ func TestKeysOfAnIssuerThatIsAway(t *testing.T) {
 	c.pass(refreshEvery)
 	if got := state(t, r, token); got != "acme:anna" {
 		t.Error("when it is back:", got)
+	}
+}
+
+// Tokens follow the clock, with half a minute for a clock that is off.
+func TestTheClockMovesByAnHour(t *testing.T) {
+	const ago, ahead = 30 * time.Minute, 30 * time.Minute
+	for _, test := range []struct {
+		why  string
+		move time.Duration
+		want string
+	}{
+		{"not at all", 0, "acme:anna"},
+		{"an hour forward, beyond its end", time.Hour, "expired"},
+		{"forward to its end", ahead + 20*time.Second, "acme:anna"},
+		{"and past that", ahead + 40*time.Second, "expired"},
+		{"an hour back, to before it was issued", -time.Hour, "not_yet_valid"},
+		{"back to a moment before that", -ago - 20*time.Second, "acme:anna"},
+		{"and before that", -ago - 40*time.Second, "not_yet_valid"},
+	} {
+		t.Run(test.why, func(t *testing.T) {
+			p := newProvider(t)
+			r, clock := newResource(t, p)
+			now := clock.time()
+			token := p.signed("one", fmt.Sprintf(`"iat": %d, "exp": %d`, now.Add(-ago).Unix(), now.Add(ahead).Unix()))
+			if got := state(t, r, token); got != "acme:anna" {
+				t.Fatalf("before: %s", got)
+			}
+			clock.pass(test.move)
+			if got := state(t, r, token); got != test.want {
+				t.Errorf("%s, want %s", got, test.want)
+			}
+			clock.pass(-test.move)
+			if got := state(t, r, token); got != "acme:anna" {
+				t.Errorf("when the clock is right again: %s", got)
+			}
+		})
 	}
 }
 

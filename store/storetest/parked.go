@@ -716,6 +716,20 @@ func clocksApart(t *testing.T, open opener) {
 		began := at.UTC().Truncate(time.Hour)
 		return store.Window{Name: "mine", Began: began, Ends: began.Add(time.Hour), Most: 10}
 	}
+	// One that is ahead and calls nothing does not forget what others count.
+	today := time.Now().UTC().Truncate(24 * time.Hour)
+	for _, w := range []store.Window{
+		{Name: "hour", Began: today, Ends: time.Now().Add(30 * time.Minute), Most: 1},
+		{Name: "minute", Began: today, Ends: time.Now().Add(30 * time.Second), Most: 1},
+	} {
+		for _, want := range []int{-1, 0} {
+			if full, err := slow.Charge(t.Context(), []int64{1}, []store.Window{w}); err != nil || full != want {
+				t.Errorf("the window %q with room for one is full at %d (%v), want %d", w.Name, full, err, want)
+			}
+			_, err := fast.Clean(t.Context(), time.Minute)
+			must(t, err)
+		}
+	}
 	counted := 0
 	for range 20 {
 		for d, at := range map[*store.DB]time.Time{slow: time.Now(), fast: time.Now().Add(time.Hour)} {

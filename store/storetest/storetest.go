@@ -55,6 +55,7 @@ func Test(t *testing.T, silence func(*store.DB), few func(d *store.DB, outcomes 
 		{"a run that was claimed can be given back", givenBack},
 		{"runs that nobody can go on with are ended once", func(t *testing.T, open opener) { orphans(t, open, silence) }},
 		{"replicas have clocks that are an hour apart", clocksApart},
+		{"the clock moves by an hour, forward and back", clockMoved},
 		{"a run has one outcome", outcomes},
 		{"the oldest outcomes make way", func(t *testing.T, open opener) { bounded(t, open, few) }},
 		{"outcomes are fetched until they are cleaned away", fetched},
