@@ -3,10 +3,11 @@
 # make lint     formatting, vet and staticcheck
 # make check    all that a reviewer would run, with the race detector; ends with "no diff"
 # make guest    rebuilds quickjs.wasm and compares it with the one committed
+# make editor   rebuilds the editor of the page of rules
 
 GO ?= go
 
-.PHONY: all test test-npm test-clients test262 deterministic confined sizing helm axe lint check guest bench fuzz soak clean
+.PHONY: all test test-npm test-clients test262 deterministic confined sizing helm axe lint check guest editor bench fuzz soak clean
 
 all:
 	CGO_ENABLED=0 $(GO) build -trimpath -o codemode ./cmd/codemode
@@ -85,6 +86,14 @@ check: lint
 
 guest:
 	guest/build.sh
+
+# The editor of the page of rules, console/editor/editor.js, from its source and npm packages.
+editor: console/editor/node_modules
+	cd console/editor && $(GO) run ./bundle
+
+console/editor/node_modules: console/editor/package-lock.json
+	cd console/editor && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	touch $@
 
 # What takes too long for every day: ten thousand parked runs, as many random ones and as many schedules of people,
 # restarts and rules, a thousand kills, a million decisions, an hour of hostile programs.

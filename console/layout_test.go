@@ -171,7 +171,7 @@ func TestLoggingOutSendsNoFormAgain(t *testing.T) {
 	b.until("the page is there", `document.querySelector(".empty") !== null`)
 	b.until("its script has run, so that the login page finds the way back",
 		`document.getElementById("link").textContent.startsWith("Live")`)
-	b.do("the rules", chromedp.Navigate(w.origin+"/rules"), chromedp.WaitVisible(chromedp.CSS("#text-0")))
+	b.do("the rules", chromedp.Navigate(w.origin+"/rules"), chromedp.WaitVisible(chromedp.CSS(".editor")))
 	b.do("check them", chromedp.Click(chromedp.CSS(`section.file button.plain`)))
 	b.until("they are checked", `document.getElementById("status").textContent.includes("has no problems")`)
 	b.until("the page follows what happens", `document.getElementById("link").textContent.startsWith("Live")`)

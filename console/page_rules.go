@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/console/editor"
 	"github.com/codemode-project/codemode/console/rules"
 )
 
@@ -42,6 +43,7 @@ type rulesView struct {
 	Files   []rules.File
 	Stale   string
 	Problem string
+	Marks   string // the places of Problem in Text, for the editor
 	Path    string // of the file being changed
 	Text    string
 	Why     string
@@ -114,7 +116,7 @@ func (c *Console) againRules(w http.ResponseWriter, r *http.Request, s *session,
 	v := c.rulesView(r, s)
 	v.Path, v.Text, v.Why = path, inText(string(text)), r.PostForm.Get("why")
 	if problem != nil {
-		v.Problem = problem.Error()
+		v.Problem, v.Marks = problem.Error(), editor.Marks(problem, path)
 		w.WriteHeader(http.StatusUnprocessableEntity)
 	} else {
 		v.Notices = append(v.Notices, notice{Text: done})

@@ -294,9 +294,9 @@ func TestWithoutAScriptInABrowser(t *testing.T) {
 func saves(b *browser, w *world) {
 	b.t.Helper()
 	const text = "{\n  \"servers\": {}\n}\n"
-	b.do("the rules", chromedp.Click(chromedp.CSS(`nav a[href$="/rules"]`)), chromedp.WaitVisible(chromedp.CSS("#text-0")))
-	b.do("change them", chromedp.SetValue(chromedp.CSS("#text-0"), text),
-		chromedp.SendKeys(chromedp.CSS("[name=why]"), "asked for"),
+	b.do("the rules", chromedp.Click(chromedp.CSS(`nav a[href$="/rules"]`)), chromedp.WaitVisible(chromedp.CSS(".editor")))
+	b.rewrites(text)
+	b.do("save them", chromedp.SendKeys(chromedp.CSS("[name=why]"), "asked for"),
 		chromedp.Click(chromedp.CSS(`button[formaction$="/rules/save"]`)))
 	b.until("a code is wanted",
 		`document.getElementById("proof") !== null && document.querySelector(".detail").textContent.includes('+   "servers": {}')`)
@@ -329,9 +329,9 @@ func TestTheConfirmPageInABrowser(t *testing.T) {
 	b.do("log in", visit(w.c.Link(anna)))
 	b.until("the page is there", `document.querySelector(".empty") !== null`)
 	changed := strings.Replace(w.rules.text, `["time__now"]`, `["time__now", "filesystem__*"]`, 1)
-	b.do("the rules", chromedp.Click(chromedp.CSS(`nav a[href$="/rules"]`)), chromedp.WaitVisible(chromedp.CSS("#text-0")))
-	b.do("change them", chromedp.SetValue(chromedp.CSS("#text-0"), changed),
-		chromedp.SendKeys(chromedp.CSS("[name=why]"), "asked for"),
+	b.do("the rules", chromedp.Click(chromedp.CSS(`nav a[href$="/rules"]`)), chromedp.WaitVisible(chromedp.CSS(".editor")))
+	b.rewrites(changed)
+	b.do("save them", chromedp.SendKeys(chromedp.CSS("[name=why]"), "asked for"),
 		chromedp.Click(chromedp.CSS(`button[formaction$="/rules/save"]`)))
 	b.until("a code is wanted", `document.getElementById("proof") !== null`)
 	b.named()

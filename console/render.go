@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/console/editor"
 	"github.com/codemode-project/codemode/console/records"
 	"github.com/codemode-project/codemode/console/rules"
 	"github.com/codemode-project/codemode/console/servers"
@@ -215,16 +216,19 @@ func readJSON(r *http.Request, to any) error {
 	return nil
 }
 
-// static serves the script, the style and the picture.
+// static serves the scripts, the style and the picture.
 func static(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("file")
-	data, err := assets.ReadFile("static/" + name)
-	if err != nil {
+	data := editor.File(name)
+	if data == nil {
+		data, _ = assets.ReadFile("static/" + name)
+	}
+	if data == nil {
 		http.Error(w, "there is nothing under that path", http.StatusNotFound)
 		return
 	}
 	kinds := map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
-		".svg": "image/svg+xml"}
+		".svg": "image/svg+xml", ".json": "application/json"}
 	w.Header().Set("Content-Type", kinds[path.Ext(name)])
 	w.Header().Set("Cache-Control", "private, max-age=60")
 	_, _ = w.Write(data)
