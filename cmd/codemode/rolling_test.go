@@ -88,6 +88,7 @@ type rolling struct {
 	retries, refused, cuts, broken, handed atomic.Int64
 
 	phase     atomic.Int64 // of the load: 0 until all is warm, 1 without restarts, 2 with them
+	next      atomic.Int64 // the replica that is restarted next: what waits for a person begins there
 	answering sync.RWMutex // held by who lets the person answer nothing
 	mu        sync.Mutex
 	stored    map[string]bool    // tasks that waited in the store when a process ended: they end well
@@ -140,6 +141,7 @@ func (r *rolling) run(restarts int) {
 		r.end(old)
 		address := strings.TrimSuffix(strings.TrimPrefix(old.url, "http://"), "/mcp")
 		r.replicas[i].Store(serveOverHTTP(t, address, environment, flags...))
+		r.next.Store(int64(1 - i))
 	}
 	r.more(2 * r.clients)
 	took := time.Since(started)
@@ -281,7 +283,11 @@ func (r *rolling) client(load context.Context, n int) {
 			return %[3]q`, callsOfEach, tool, task)
 		r.tasks.Add(1)
 		began := time.Now()
-		if r.task(random, sessions, n%2 == 0, task, program) && !asks(n) {
+		first := random.IntN(len(r.replicas))
+		if asks(n) {
+			first = int(r.next.Load())
+		}
+		if r.task(random, sessions, first, n%2 == 0, task, program) && !asks(n) {
 			r.mu.Lock()
 			at := r.phase.Load()
 			r.took[at] = append(r.took[at], time.Since(began))
@@ -290,10 +296,11 @@ func (r *rolling) client(load context.Context, n int) {
 	}
 }
 
-// task sends one program until it has its answer.
-func (r *rolling) task(random *rand.Rand, sessions map[*served]string, modern bool, task, program string) bool {
+// task sends one program until it has its answer, to one replica first.
+func (r *rolling) task(random *rand.Rand, sessions map[*served]string, first int, modern bool,
+	task, program string) bool {
 	state := ""
-	for attempt, deadline := random.IntN(2), time.Now().Add(2*time.Minute); time.Now().Before(deadline); attempt++ {
+	for attempt, deadline := first, time.Now().Add(2*time.Minute); time.Now().Before(deadline); attempt++ {
 		s := r.replicas[attempt%2].Load()
 		c := &knocking{t: r.t, s: s, modern: modern, session: sessions[s], token: rollingToken}
 		ctx, cancel := context.WithCancel(r.t.Context())
