@@ -81,7 +81,8 @@ func newTester() *tester {
 		return &mcp.CallToolResult{Content: []mcp.Content{}}, nil
 	})
 	tool("ask", func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		_, err := r.Session.ListRoots(ctx, nil)
+		_, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Mode: "form", Message: "?",
+			RequestedSchema: map[string]any{"type": "object"}})
 		text := fmt.Sprint("asked: ", err != nil)
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
 	})
