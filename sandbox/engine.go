@@ -32,7 +32,8 @@ type Options struct {
 	CacheDir string
 	// New calls Compiling, if not nil, with the reason before it compiles the guest, which takes about a second.
 	Compiling func(Reason)
-	// Idle is how many ready guests wait for a run; zero means two for each processor. Each holds some 150 KiB.
+	// Idle is how many guests that were used stay ready for a run; zero means two for each processor, and at least 64:
+	// runs that wait for a tool or a person have guests too. Each holds some 700 KiB after a run.
 	Idle int
 	// Memory bounds the memory of all running guests together, in bytes. Zero means a quarter of the memory of the
 	// machine or its container, and 512 MiB at most. One owner gets three quarters at most, see [Program.Owner]. A run
@@ -127,7 +128,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	e.memory = fair.New("memory for programs", o.Memory, maxQueued)
 	e.sessions = fair.New("memory for sessions", o.Memory/sessionsShare, 0)
 	if e.maxIdle <= 0 {
-		e.maxIdle = 2 * runtime.GOMAXPROCS(0)
+		e.maxIdle = max(64, 2*runtime.GOMAXPROCS(0))
 	}
 	if err := e.compile(ctx, o); err != nil {
 		e.release(ctx)
