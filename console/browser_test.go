@@ -190,8 +190,12 @@ func (b *browser) shot(name string) {
 		_, err := chromedp.Run(ctx, chromedp.Evaluate[chromedp.Void]("scrollTo(0, 0)"))
 		return err
 	}))
-	picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
-	if err != nil {
+	var picture []byte
+	var err error
+	if !testwait.Holds(func() bool { // a page that is about to be replaced has no size
+		picture, err = chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+		return err == nil
+	}) {
 		b.t.Fatalf("a picture of %s: %v", name, err)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -166,9 +166,18 @@ func (b *tab) scripts(run bool) {
 func (b *tab) look(name string) {
 	b.t.Helper()
 	widths := []int64{390, 1440}
+	if os.Getenv("CODEMODE_SCREENSHOTS") != "" {
+		widths = []int64{390, 768, 1280, 1440}
+	}
+	b.lookAt(name, widths...)
+}
+
+// lookAt is look on screens of these widths.
+func (b *tab) lookAt(name string, widths ...int64) {
+	b.t.Helper()
 	dark := []bool{false}
 	if os.Getenv("CODEMODE_SCREENSHOTS") != "" {
-		widths, dark = []int64{390, 768, 1280, 1440}, []bool{false, true}
+		dark = []bool{false, true}
 	}
 	for _, width := range widths {
 		b.do("size", chromedp.EmulateViewport(width, 900))
@@ -217,8 +226,12 @@ func (b *tab) picture(name string) {
 	if dir == "" {
 		return
 	}
-	picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
-	if err != nil {
+	var picture []byte
+	var err error
+	if !testwait.Holds(func() bool { // a page that is about to be replaced has no size
+		picture, err = chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+		return err == nil
+	}) {
 		b.t.Errorf("a picture of %s: %v", name, err)
 		return
 	}

@@ -63,7 +63,7 @@ func TestEveryPageFitsAndWorksByKeyboard(t *testing.T) {
 		name := pageName(first, path)
 		b.do("go to "+path, chromedp.Navigate(origin+path))
 		b.until(name+" is there", `document.querySelector("main h1, main h2") !== null`)
-		b.look(name)
+		b.lookAt(name, 390, 1440)
 		b.walk(name)
 		links, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]string](`[...document.querySelectorAll("a[href]")].filter(
 			(a) => a.origin === location.origin && !a.hash && !a.download).map((a) => a.pathname + a.search)`))
