@@ -294,9 +294,9 @@ func TestWithoutAScriptInABrowser(t *testing.T) {
 func saves(b *browser, w *world) {
 	b.t.Helper()
 	const text = "{\n  \"servers\": {}\n}\n"
-	b.do("the rules", chromedp.Click(chromedp.CSS(`nav a[href$="/rules"]`)), chromedp.WaitVisible(chromedp.CSS(".editor")))
-	b.rewrites(text)
-	b.do("save them", chromedp.SendKeys(chromedp.CSS("[name=why]"), "asked for"),
+	b.do("the rules", chromedp.Click(chromedp.CSS(`nav a[href$="/rules"]`)), chromedp.WaitVisible(chromedp.CSS("#text-0")))
+	b.do("change them", chromedp.SetValue(chromedp.CSS("#text-0"), text),
+		chromedp.SendKeys(chromedp.CSS("[name=why]"), "asked for"),
 		chromedp.Click(chromedp.CSS(`button[formaction$="/rules/save"]`)))
 	b.until("a code is wanted",
 		`document.getElementById("proof") !== null && document.querySelector(".detail").textContent.includes('+   "servers": {}')`)
