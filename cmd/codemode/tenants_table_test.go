@@ -40,14 +40,13 @@ var nowhere = map[string]string{
 	"list sessions at rest":   "the page lists them",
 	"list runs at mcp":        "a client has its own only, by their states",
 	"list asks at mcp":        "a client has its own only, by their states",
-	"list tools at rest":      "the page shows the rules",
 	"answer at events":        "events are read",
 	"cancel at events":        "events are read",
 	"resume at events":        "events are read",
 	"load at events":          "events are read",
 	"fork at events":          "events are read",
 	"list sessions at events": "events are about questions",
-	"list runs at events":     "an event says that runs have changed, and not which",
+	"list runs at events":     "a stream of entries follows the query of GET /api/entries; package console tests it",
 	"list tools at events":    "events are about questions",
 }
 
@@ -71,6 +70,9 @@ func calls(tool string, text func(x *thing) string, arguments func(x *thing) map
 func markOf(x *thing) string { return x.mark }
 func askOf(x *thing) string  { return x.asked.ID }
 func runOf(x *thing) string  { return x.asked.Run }
+
+// serverOf is a server of the tenant and of no other.
+func serverOf(x *thing) string { return x.tenant + "only" }
 
 func ways() []way {
 	return []way{
@@ -132,12 +134,16 @@ func ways() []way {
 		{"list runs", "rest", false, finds("/api/entries?limit=1000", runOf)},
 		{"list runs", "page", false, finds("/running", runOf)},
 		{"list runs", "page", false, finds("/history", runOf)},
+		{"list runs", "page", false, finds("/records/runs", runOf)},
 		{"list asks", "rest", false, finds("/api/pending", askOf)},
 		{"list asks", "page", false, finds("/", askOf)},
 		{"list asks", "events", false, finds("/api/events", askOf)},
 		{"list tools", "mcp", false, calls("search_tools", func(x *thing) string { return x.tenant + "only__pid" },
 			func(*thing) map[string]any { return map[string]any{"query": "pid"} })},
-		{"list tools", "page", false, finds("/rules", func(x *thing) string { return x.tenant + "only" })},
+		{"list tools", "page", false, finds("/rules", serverOf)},
+		{"list tools", "page", false, finds("/servers", serverOf)},
+		{"list tools", "rest", false, finds("/api/servers", serverOf)},
+		{"list tools", "rest", false, finds("/api/rules", serverOf)},
 	}
 }
 
