@@ -11,8 +11,8 @@ import (
 	"context"
 	"errors"
 	"io"
-	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -74,9 +74,7 @@ func isPlain(r *http.Request) bool {
 			return false
 		}
 	}
-	kind, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	return err == nil && kind == "application/json" && len(parameters) == 0 && once("Content-Type", "") &&
-		once("Accept", "") && accepts(r.Header.Get("Accept"))
+	return once("Content-Type", "application/json") && once("Accept", "") && accepts(r.Header.Get("Accept"))
 }
 
 // accepts reports whether a list of media types has both that answers are of, as they are written.
@@ -98,13 +96,12 @@ func onlyHas(object strictjson.Value, names ...string) bool {
 	if object.Kind() != strictjson.Object {
 		return false
 	}
-	known := 0
-	for _, name := range names {
-		if _, ok := object.Member(name); ok {
-			known++
+	for name := range object.Members() {
+		if !slices.Contains(names, name) {
+			return false
 		}
 	}
-	return known == object.Len()
+	return true
 }
 
 func isText(object strictjson.Value, member, text string) bool {
