@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -56,6 +56,26 @@ func raidCall(code string) string {
 			"io.modelcontextprotocol/clientInfo":         map[string]any{"name": "tester", "version": "1"},
 			"io.modelcontextprotocol/clientCapabilities": map[string]any{"elicitation": map[string]any{}}}}})
 	return string(js)
+}
+
+// evalAs runs a program on MCP 2026-07-28, as the holder of a token.
+func evalAs(ctx context.Context, client *http.Client, url, token, code string) (*http.Response, string, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(raidCall(code)))
+	if err != nil {
+		return nil, "", err
+	}
+	for name, value := range map[string]string{"Content-Type": "application/json",
+		"Accept": "application/json, text/event-stream", "Authorization": "Bearer " + token,
+		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "codemode_eval_p"} {
+		r.Header.Set(name, value)
+	}
+	res, err := client.Do(r)
+	if err != nil {
+		return nil, "", err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	return res, string(body), err
 }
 
 func (r *raid) run(code string) {
@@ -175,23 +195,9 @@ func TestOneTokenDoesNotTakeTheProcess(t *testing.T) {
 			client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 30 * time.Second}
 			ask := func() (time.Duration, error) {
 				began := time.Now()
-				q, err := http.NewRequest(http.MethodPost, s.url, strings.NewReader(raidCall("return 1")))
-				if err != nil {
-					return 0, err
-				}
-				for name, value := range map[string]string{"Content-Type": "application/json",
-					"Accept": "application/json, text/event-stream", "Authorization": "Bearer the-token-of-bert",
-					"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "codemode_eval_p"} {
-					q.Header.Set(name, value)
-				}
-				res, err := client.Do(q)
-				if err != nil {
-					return 0, err
-				}
-				defer res.Body.Close()
-				body, err := io.ReadAll(res.Body)
-				if err == nil && (res.StatusCode != http.StatusOK || !bytes.Contains(body, []byte(`"1`)) && !bytes.Contains(body,
-					[]byte(`text":"1`))) {
+				res, body, err := evalAs(t.Context(), client, s.url, "the-token-of-bert", "return 1")
+				if err == nil && (res.StatusCode != http.StatusOK || !strings.Contains(body, `"1`) &&
+					!strings.Contains(body, `text":"1`)) {
 					err = fmt.Errorf("status %d: %s", res.StatusCode, body)
 				}
 				return time.Since(began), err

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -32,22 +31,7 @@ func TestTenThousandRequestsAtOnce(t *testing.T) {
 		"--config", config, "--state", state)
 	connections := &http.Client{Transport: &http.Transport{MaxConnsPerHost: 2 * clients}, Timeout: 2 * time.Minute}
 	send := func(who, code string) (*http.Response, string, error) {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url, strings.NewReader(raidCall(code)))
-		if err != nil {
-			return nil, "", err
-		}
-		for name, value := range map[string]string{"Content-Type": "application/json",
-			"Accept": "application/json, text/event-stream", "Authorization": "Bearer the-token-of-" + who,
-			"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "codemode_eval_p"} {
-			r.Header.Set(name, value)
-		}
-		res, err := connections.Do(r)
-		if err != nil {
-			return nil, "", err
-		}
-		defer res.Body.Close()
-		body, err := io.ReadAll(res.Body)
-		return res, string(body), err
+		return evalAs(t.Context(), connections, s.url, "the-token-of-"+who, code)
 	}
 	if res, body, err := send("bert", "return 1"); err != nil || res.StatusCode != http.StatusOK {
 		t.Fatalf("%v %s", err, body)

@@ -245,23 +245,12 @@ func asBert(t *testing.T, s *served, n int) (took []time.Duration) {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
 	for range n {
 		began := time.Now()
-		q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url, strings.NewReader(raidCall("return 1")))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for name, value := range map[string]string{"Content-Type": "application/json",
-			"Accept": "application/json, text/event-stream", "Authorization": "Bearer the-token-of-bert",
-			"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "codemode_eval_p"} {
-			q.Header.Set(name, value)
-		}
-		res, err := client.Do(q)
+		res, body, err := evalAs(t.Context(), client, s.url, "the-token-of-bert", "return 1")
 		if err != nil {
 			t.Fatalf("bert: %v", err)
 		}
-		body, err := io.ReadAll(res.Body)
-		res.Body.Close()
-		if err != nil || res.StatusCode != http.StatusOK || !strings.Contains(string(body), `text":"1`) {
-			t.Fatalf("bert: status %d, %v: %s", res.StatusCode, err, body)
+		if res.StatusCode != http.StatusOK || !strings.Contains(body, `text":"1`) {
+			t.Fatalf("bert: status %d: %s", res.StatusCode, body)
 		}
 		took = append(took, time.Since(began).Round(time.Millisecond/10))
 	}
