@@ -86,14 +86,15 @@ func TestABudgetThatIsUsedUp(t *testing.T) {
 	r, err := e.Eval(t.Context(), codemode.Request{Principal: "anna", Profile: "p", Code: `
 		await codemode.time__now({})
 		for (let i = 0; i < 100; i++) await codemode.time__now({}).catch(() => 1)
-		return await codemode.filesystem__read_text_file({path: "a.md"}).catch(e => [e.name, e.reason, e.budget, e.until,
+		return await codemode.filesystem__read_text_file({path: "a.md"}).catch(e => [e.name, e instanceof LimitError,
+			e instanceof ToolCallDeniedError, e.constructor === LimitError, e.reason, e.budget, e.until,
 			e.retryable, e.retryAfter > 0 && e.retryAfter <= 86401, e.detail])`})
 	if err != nil {
 		t.Fatal(r.Text(err))
 	}
 	end := time.Now().UTC().Truncate(24 * time.Hour).Add(24 * time.Hour).Format(time.RFC3339)
-	want := fmt.Sprintf(`["ToolCallDeniedError","limit","mine","%s",true,true,"the budget \"mine\" (1 calls a day for principal `+
-		`anna) has no room for it until %[1]s"]`, end)
+	want := fmt.Sprintf(`["LimitError",true,true,true,"limit","mine","%s",true,true,"the budget \"mine\" (1 calls a day `+
+		`for principal anna) has no room for it until %[1]s"]`, end)
 	if string(r.Value) != want {
 		t.Errorf("got  %s\nwant %s", r.Value, want)
 	}

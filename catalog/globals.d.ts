@@ -50,7 +50,11 @@ interface UserAnswer {
 
 /** The profile or a person refused the call, so nothing was sent. */
 declare class ToolCallDeniedError extends Error {
-  toolName: string; reason: string; detail: string; rule?: string; retryable: false;
+  toolName: string; reason: string; detail: string; rule?: string; retryable: boolean;
+}
+/** A budget that all programs share has no room for the call: until in ISO 8601, retryAfter in seconds. */
+declare class LimitError extends ToolCallDeniedError {
+  budget: string; until: string; retryAfter: number; retryable: true;
 }
 declare class ToolNotFoundError extends Error { toolName: string; nearest: string[]; reason?: string }
 /** The arguments do not match the tool's input schema: path is a JSON Pointer. */

@@ -119,9 +119,9 @@ const replaceAll = (s, from, to) => {
 // ---- errors ----
 
 const errors = { __proto__: null };
-const errorClass = name => {
+const errorClass = (name, Parent = Error_) => {
   // No super(): the parent of a class can be replaced by a program.
-  const C = { [name]: class extends Error_ {
+  const C = { [name]: class extends Parent {
     constructor(message, props) {
       const e = construct(Error_, message === undefined ? [] : [str(message)], new.target);
       if (isObject(props)) {
@@ -146,6 +146,7 @@ errorClass('InvalidArgumentsError');
 errorClass('InvalidResultError');
 errorClass('ToolError');
 errorClass('UpstreamError');
+errorClass('LimitError', errors.ToolCallDeniedError); // a budget refused the call until a time
 
 // ---- console ----
 

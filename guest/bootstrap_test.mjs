@@ -606,7 +606,8 @@ test('abort signals carry their reason', () => {
 
 test('the error classes carry their properties', () => {
   const { run, result, global } = realm();
-  assert.deepEqual(Object.keys(result.errors), ['ToolCallDeniedError', 'ToolNotFoundError', 'InvalidArgumentsError', 'ToolError', 'UpstreamError']);
+  assert.deepEqual(Object.keys(result.errors), ['ToolCallDeniedError', 'ToolNotFoundError', 'InvalidArgumentsError', 'InvalidResultError', 'ToolError', 'UpstreamError', 'LimitError']);
+  assert.equal(new result.errors.LimitError('m') instanceof result.errors.ToolCallDeniedError, true);
   for (const [name, C] of Object.entries(result.errors)) {
     assert.equal(global[name], C);
     const e = new C('m', { toolName: 't', reason: 'denied', retryable: false });
@@ -660,7 +661,7 @@ const sabotage = `(() => {
   const { defineProperty, getOwnPropertyDescriptor, setPrototypeOf } = Object, { ownKeys, apply } = Reflect, call = f => f;
   const boom = function () { throw new EvalError('sabotaged') };
   const ours = new Set(['console', 'structuredClone', 'TextEncoder', 'TextDecoder', 'URL', 'URLSearchParams', 'crypto', 'AbortController', 'AbortSignal', 'Event', 'EventTarget', 'DOMException',
-    'ToolCallDeniedError', 'ToolNotFoundError', 'InvalidArgumentsError', 'ToolError', 'UpstreamError', 'globalThis', 'EvalError', 'setTimeout']);
+    'ToolCallDeniedError', 'ToolNotFoundError', 'InvalidArgumentsError', 'InvalidResultError', 'ToolError', 'UpstreamError', 'LimitError', 'globalThis', 'EvalError', 'setTimeout']);
   const EvalError = globalThis.EvalError;
   const has = Set.prototype.has.bind(ours), done = new WeakSet(), seenHas = WeakSet.prototype.has.bind(done), seenAdd = WeakSet.prototype.add.bind(done);
   const queue = [];

@@ -2060,9 +2060,10 @@ EXPORT(cm_stack) void *cm_stack(void) { return __builtin_frame_address(0); }
 
 /* Takes what is free between what is used, and keeps it, so that what a run
    allocates lies together, behind all that is there. A page of which a run changes one
-   byte is a page to copy back after it, and to hold while it waits. */
+   byte is a page to copy back after it, and to hold while it waits. What lies behind is
+   zeroed: an image has the difference to it, and a difference to zeros packs best. */
 static void fill_holes(void) {
-    char *behind = malloc(256 << 10), *p; /* larger than any hole */
+    char *behind = calloc(256 << 10, 1), *p; /* larger than any hole, and than what was used behind them */
     free(behind);
     for (size_t n = 128 << 10; n >= 8; n = n > 64 ? n - n / 8 : n - 4) {
         while ((p = malloc(n)) && p < behind)

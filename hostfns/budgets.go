@@ -28,6 +28,7 @@ func (r *Run) beyond(ctx context.Context, c *callState, err error) (context.Cont
 			"what is left of its budget is unknown, and nothing was done; see the log", ""), "limit")
 	}
 	x := denied(c.tool.Name, call.CodeLimit, limit.Limit, "")
+	x.Class = LimitClass
 	x.Props["budget"], x.Props["until"] = limit.Budget, limit.Until.UTC().Format(time.RFC3339)
 	x.Props["retryable"], x.Props["retryAfter"] = true, max(int(time.Until(limit.Until).Seconds()), 0)+1
 	r.mu.Lock()

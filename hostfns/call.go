@@ -270,7 +270,7 @@ func (c *callState) setState(err error) {
 	}
 	c.Detail = x.Message
 	switch x.Class {
-	case ToolCallDenied:
+	case ToolCallDenied, LimitClass:
 		c.State = Refused
 		c.Reason, _ = x.Props["reason"].(string)
 		c.Detail, _ = x.Props["detail"].(string)

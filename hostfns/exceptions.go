@@ -12,6 +12,7 @@ import (
 // The classes of exception a program can meet.
 const (
 	ToolCallDenied   = "ToolCallDeniedError"
+	LimitClass       = "LimitError" // a ToolCallDeniedError of a budget beyond one run
 	toolNotFound     = "ToolNotFoundError"
 	InvalidArguments = "InvalidArgumentsError"
 	ToolErrorClass   = "ToolError"

@@ -204,7 +204,7 @@ func (g *Gate) Execute(ctx context.Context, tc Call, do Do) (json.RawMessage, er
 	}
 	text := func(name string) string { s, _ := x.Props[name].(string); return s }
 	switch x.Class {
-	case hostfns.ToolCallDenied:
+	case hostfns.ToolCallDenied, hostfns.LimitClass:
 		denied := &DeniedError{Tool: name, Reason: text("reason"), Detail: text("detail"), Rule: text("rule")}
 		shown := prompt.Shown(tc.Args, g.display[name])
 		g.parts.Log.Info("a call was refused", "run", g.id, "tool", name, "arguments", shown, "reason", denied.Reason)

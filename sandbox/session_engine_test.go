@@ -107,6 +107,19 @@ func TestAParkedProgramOfASession(t *testing.T) {
 	}
 }
 
+func TestSmallSessionsMakeSmallImages(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, testEngine(t))
+	sessionSays(t, s, smallSession)
+	image, err := s.Image()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(image); n > 12<<10 {
+		t.Errorf("the image has %d bytes, more than 12 KiB", n)
+	}
+}
+
 func TestImagesOfSessions(t *testing.T) {
 	t.Parallel()
 	e := testEngine(t)

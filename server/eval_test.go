@@ -69,7 +69,7 @@ func TestToolsOffered(t *testing.T) {
 		}
 		// The first teaches, the others refer to it; each names what there is for its profile.
 		for _, part := range map[string][]string{
-			"codemode_eval": {"Servers: filesystem, time.", "structured content of the tool's result", "1000 calls, 32 at once",
+			"codemode_eval": {"Servers: filesystem, time.", "structured content of its result", "1000 calls, 32 at once",
 				"Promise.all", "try/catch", "ToolCallDeniedError", "value as JSON",
 				"codemode.read_resource", "codemode.emit", "Example:"},
 			"codemode_eval_safe":       {`Under the profile "safe": as codemode_eval,`, "Servers: time."},

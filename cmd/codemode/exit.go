@@ -61,7 +61,7 @@ func runCode(r *codemode.Response, err error) int {
 	switch ended.Kind {
 	case sandbox.Threw:
 		refused := slices.ContainsFunc(r.Calls, func(c hostfns.Report) bool { return c.State == hostfns.Refused })
-		if refused && ended.Name == hostfns.ToolCallDenied {
+		if refused && (ended.Name == hostfns.ToolCallDenied || ended.Name == hostfns.LimitClass) {
 			return cli.ExitDenied
 		}
 		return cli.ExitProgram
