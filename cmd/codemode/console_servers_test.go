@@ -84,13 +84,14 @@ func TestAServerThatRedefinesAToolIsReviewedOnThePage(t *testing.T) {
 	define("Reads a file, and another.")
 	p.send("POST", "/api/servers/reconnect", map[string]string{"server": "listed"}, &said)
 	again := one("it has changed again", func(s *servers.Server) bool { return len(s.Changed) == 1 })
-	if out, err := h.command("review", "--config", h.config, "--accept", "listed__read="+again.Changed[0].Digest); err != nil {
+	if out, err := h.command("review", "--config", h.config, "--accept", "listed__read="+again.Changed[0].Digest,
+		"--why", "its second answer is wanted"); err != nil {
 		t.Errorf("codemode review --accept: %v\n%s", err, out)
 	}
 	one("what the command line accepts counts here", func(s *servers.Server) bool { return len(s.Changed) == 0 })
 	out, err := h.command("audit", "list", "--kind", "policy", "--json")
 	if err != nil || !strings.Contains(out, "reconnected") || !strings.Contains(out, `"accepted"`) ||
-		!strings.Contains(out, "read its release notes") {
+		!strings.Contains(out, "read its release notes") || !strings.Contains(out, "its second answer is wanted") {
 		t.Errorf("the record says (%v)\n%s", err, out)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/catalog/pins"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
@@ -19,6 +20,7 @@ import (
 func newReview(s cli.Streams) *cobra.Command {
 	var set launch.Settings
 	var accept []string
+	var why string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "review",
@@ -26,16 +28,18 @@ func newReview(s cli.Streams) *cobra.Command {
 		Long: `Lists the tools with definitions that changed since you accepted them, or since their
 servers first offered them, and prints the changes. codemode asks about their calls until
 you accept the present definitions: codemode review --accept NAME=DIGEST, as printed.
-Running servers notice at once. Exit code 3 if tools are left to review.`,
+Running servers notice at once. The record says who accepted them, and --why. Exit code 3 if tools are left to review.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			set.Record = len(accept) > 0
 			return set.Use(cmd.Context(), s, slog.LevelWarn, func(e *codemode.Evaluator) error {
-				return review(cmd.Context(), s, e, accept, asJSON)
+				return review(cmd.Context(), s, e, accept, why, asJSON)
 			})
 		},
 	}
 	set.Flags(cmd)
 	cmd.Flags().StringSliceVar(&accept, "accept", nil, "accept the present definition of a tool: NAME=DIGEST")
+	cmd.Flags().StringVar(&why, "why", "", "a reason to accept, for the record")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the tools that are left to review as one JSON object")
 	return cmd
 }
@@ -43,9 +47,11 @@ Running servers notice at once. Exit code 3 if tools are left to review.`,
 // leastDigest is the minimum length of a digest, so that a person accepts the definition that they saw.
 const leastDigest = 8
 
-func review(ctx context.Context, s cli.Streams, e *codemode.Evaluator, accept []string, asJSON bool) error {
+func review(ctx context.Context, s cli.Streams, e *codemode.Evaluator, accept []string, why string,
+	asJSON bool,
+) error {
 	e.Tools().Ready(ctx, launch.ReadyWait)
-	accepted, err := acceptTools(e, accept)
+	accepted, err := acceptTools(ctx, e, accept, why)
 	left := e.Rules().Pins.Changes()
 	switch {
 	case err != nil:
@@ -61,7 +67,8 @@ func review(ctx context.Context, s cli.Streams, e *codemode.Evaluator, accept []
 	return err
 }
 
-func acceptTools(e *codemode.Evaluator, accept []string) (accepted []string, err error) {
+func acceptTools(ctx context.Context, e *codemode.Evaluator, accept []string, why string) ([]string, error) {
+	var accepted []string
 	for _, text := range accept {
 		name, digest, _ := strings.Cut(text, "=")
 		if len(digest) < leastDigest {
@@ -71,7 +78,7 @@ func acceptTools(e *codemode.Evaluator, accept []string) (accepted []string, err
 		for _, t := range e.Rules().Pins.Changes() {
 			if t.Name == name && strings.HasPrefix(t.Digest, digest) {
 				found = true
-				if err := e.Rules().Pins.Accept(name, t.Digest); err != nil {
+				if err := acceptTool(ctx, e, t, why); err != nil {
 					return accepted, err
 				}
 			}
@@ -83,6 +90,20 @@ func acceptTools(e *codemode.Evaluator, accept []string) (accepted []string, err
 		accepted = append(accepted, name)
 	}
 	return accepted, nil
+}
+
+// acceptTool accepts the present definition of a tool once the record says so.
+func acceptTool(ctx context.Context, e *codemode.Evaluator, t pins.Change, why string) error {
+	detail := "the new definition of the tool was accepted with codemode review"
+	if why != "" {
+		detail += ": " + why
+	}
+	err := e.Record().Write(ctx, audit.Entry{Kind: audit.Policy, State: "accepted", Principal: launch.Owner(),
+		Client: "cli", Server: t.Server, Tool: t.Name, ToolDefinition: t.Digest, Detail: detail})
+	if err != nil {
+		return fmt.Errorf("the record could not be written, so nothing was accepted: %w", err)
+	}
+	return e.Rules().Pins.Accept(t.Name, t.Digest)
 }
 
 func printReview(s cli.Streams, accepted []string, left []pins.Change) {
