@@ -38,7 +38,7 @@ var powers = map[string]power{
 	"/servers/reconnect": narrows, "/api/servers/reconnect": narrows,
 	"/servers/accept": widens, "/api/servers/accept": widens,
 
-	"/sessions/{id}/{action}": arranges,
+	"/sessions/{id}/{action}": arranges, "/api/sessions/{id}/{action}": arranges,
 
 	"/passkeys/new":    widens,
 	"/passkeys/add":    arranges, // with a challenge that /passkeys/new gives, after its proof
@@ -46,6 +46,7 @@ var powers = map[string]power{
 
 	"/api/answer":       answers,
 	"/accounts/connect": arranges, "/accounts/disconnect": narrows,
+	"/api/accounts/connect": arranges, "/api/accounts/disconnect": narrows, "/api/logout": narrows,
 	"/api/grants/revoke": narrows, "/api/answer/propose": widens,
 	"/api/rules/save": widens, "/api/rules/undo": widens,
 	"/api/rules/explain": reads, "/api/rules/edit": reads, "/api/rules/preview": reads,

@@ -132,6 +132,14 @@ func (c *Console) inside() []route {
 		token(get("/api/grants", either, c.apiGrants)),
 		token(post("/api/answer", answers, answering, c.apiAnswer)),
 		token(post("/api/grants/revoke", narrows, answering, c.revoke)),
+		post("/api/logout", narrows, anybody, c.logout),
+		get("/api/running", reading, c.apiRunning),
+		get("/api/sessions", reading, c.apiSessions),
+		get("/api/sessions/{id}", reading, c.apiOneSession),
+		post("/api/sessions/{id}/{action}", arranges, ruling, c.changeSession),
+		get("/api"+accountsPath, anybody, c.apiAccounts),
+		post("/api"+accountsPath+"/connect", arranges, anybody, c.connectAccount),
+		post("/api"+accountsPath+"/disconnect", narrows, anybody, c.disconnectAccount),
 		get("/api/servers", reading, c.apiServers),
 		post("/api/servers/reconnect", narrows, ruling, c.reconnect),
 		wide("/api/servers/accept", c.acceptTool),
@@ -260,6 +268,9 @@ var (
 	errForm      = refuse(http.StatusBadRequest, "the form cannot be read")
 	errMediaType = refuse(http.StatusUnsupportedMediaType, "send a form or JSON")
 	errNotJSON   = refuse(http.StatusUnsupportedMediaType, "send JSON")
+	// errOtherMedia is for the changes that are a page for people who send a form.
+	errOtherMedia = refuse(http.StatusUnsupportedMediaType,
+		"send JSON to the paths below /api, and forms to the others")
 )
 
 // checked serves a change, a form or JSON, if it has the session's CSRF token.
