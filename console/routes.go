@@ -155,6 +155,8 @@ func (c *Console) inside() []route {
 		post("/api/rules/preview", reads, ruling, c.bookAPI(book.AnswerPreview)),
 		wide("/api/rules/save", c.apiSave),
 		wide("/api/rules/undo", c.apiUndo),
+		wide("/api/rules/propose", c.proposeRule),
+		wide("/api/rules/session", c.makeSession),
 	}
 	if c.options.Passkeys == nil {
 		return all
@@ -164,6 +166,10 @@ func (c *Console) inside() []route {
 		route{method: "POST", path: "/passkeys/new", roles: answering, prepare: c.newPasskey},
 		post("/passkeys/add", arranges, answering, c.addPasskey), // proven by newPasskey
 		post("/passkeys/remove", narrows, answering, c.removePasskey),
+		get("/api/passkeys", answering, c.apiPasskeys),
+		route{method: "POST", path: "/api/passkeys/new", roles: answering, prepare: c.newPasskey},
+		post("/api/passkeys/add", arranges, answering, c.addPasskey), // proven by newPasskey
+		post("/api/passkeys/remove", narrows, answering, c.removePasskey),
 	)
 }
 
