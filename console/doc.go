@@ -37,6 +37,7 @@
 //	GET  /api/accounts  {"servers": [...]}: those that this person's programs reach with an account of their own
 //	POST /api/accounts/connect     {"server": "..."}: the address to open in the browser that gets the cookie
 //	POST /api/accounts/disconnect  {"server": "..."}
+//	GET  /api/passkeys  {"passkeys": [...]}: this person's; see docs/rest.md for adding and removing them
 //	GET  /api/servers   {"servers": [...]}: the MCP servers, and their tools with new definitions
 //	POST /api/servers/reconnect  {"server": "..."}
 //	POST /api/servers/accept     {"tool": "...", "digest": "...", "why": "..."}, which wants a proof

@@ -151,6 +151,37 @@ func TestEveryRouteIsForRoles(t *testing.T) {
 	}
 }
 
+// overREST has the path of the API for a path of the page where that is not the same below /api.
+var overREST = map[string]string{
+	"GET /{$}": "GET /api/pending", "GET /ask/{id}": "GET /api/pending/{id}",
+	"GET /history": "GET /api/entries", "GET /run/{run}": "GET /api/entries", "GET /records/{kind}": "GET /api/entries",
+	"GET /rules/profile/{name}": "GET /api/rules/profiles/{name}",
+	"GET /rules/edit":           "POST /api/rules/edit", "POST /rules/validate": "POST /api/rules/preview",
+	"GET /sessions/{id}/{action}": "", // asks before the POST
+}
+
+// What the page shows and does is in the API, with the same power and for the same roles.
+func TestThePageAndTheAPIAreForTheSame(t *testing.T) {
+	w, _ := withBook(t, passkeyed(t))
+	all := map[string]route{}
+	for _, x := range w.c.inside() {
+		all[x.method+" "+x.path] = x
+	}
+	for name, x := range all {
+		if strings.HasPrefix(x.path, "/api/") {
+			continue
+		}
+		at, other := overREST[name]
+		if !other {
+			at = x.method + " /api" + x.path
+		}
+		if of, ok := all[at]; at != "" && (!ok || of.roles != x.roles || of.power != x.power) {
+			t.Errorf("%s is not %s: roles %q and %q, power %v and %v", name, at, x.roles.Names(), of.roles.Names(), x.power,
+				of.power)
+		}
+	}
+}
+
 // enterAs makes a session for somebody who signed in.
 func (w *world) enterAs(who string, roles signin.Roles) *visitor {
 	w.t.Helper()
