@@ -159,7 +159,7 @@ func ways() []way {
 		{"list runs", "events", withLogin, (*household).hears},
 		{"list runs", "page", plain, finds("/running", runOf)},
 		{"list runs", "page", plain, finds("/history", runOf)},
-		{"list runs", "page", plain, finds("/records/runs?tool=time*", runOf)},
+		{"list runs", "page", plain, finds("/records/runs?tool=time*", runOf)}, // of all entries a page has 60
 		{"list asks", "rest", plain, finds("/api/pending", askOf)},
 		{"list asks", "page", plain, finds("/", askOf)},
 		{"list asks", "events", plain, finds("/api/events", askOf)},
