@@ -25,7 +25,8 @@
 //	GET  /api/pending   {"pending": [...], "zone": "CET"}: the calls that this person may answer, oldest first; see [Asked]
 //	GET  /api/pending/ID  one of them, whole: nothing cut, nothing masked, with the arguments to edit
 //	GET  /api/events    a stream of events "pending", each with all that GET /api/pending gives, at the start and after
-//	                    each change; and "running" when GET /api/running has changed, without data and at most four times a second
+//	                    each change; and "running" when GET /api/running has changed, without data and at most
+//	                    four times a second
 //	POST /api/answer    one answer, see [Answered]; needs the header X-CSRF-Token and Content-Type: application/json
 //	POST /api/answer/propose  an answer with "propose", which wants a proof
 //	GET  /api/entries   {"entries": [...]}: the record, newest first, in pages; see [records.ReadFilter] for its filters
