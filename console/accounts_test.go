@@ -169,6 +169,58 @@ func TestPeopleConnectTheirAccounts(t *testing.T) {
 	}
 }
 
+// Over REST a front end connects the account of its person: the browser with the cookie of the answer comes back.
+func TestPeopleConnectTheirAccountsOverREST(t *testing.T) {
+	c := newConnecting(t, hosted.Options{})
+	v, ben := c.login(anna), c.login("local:ben")
+	const linear = `{"server": "linear"}`
+	if got := v.get("/api/accounts"); got.body != `{"servers":[{"name":"linear"}]}`+"\n" {
+		t.Errorf("before: %d %s", got.code, got.body)
+	}
+	got := v.post("/api/accounts/connect", linear)
+	var to loginAddress
+	got.json(&to)
+	at, err := url.Parse(to.Address)
+	if err != nil || to.Server != "linear" || to.Host != at.Host ||
+		at.Query().Get("redirect_uri") != c.origin+"/accounts/callback" {
+		t.Fatalf("connecting: %d %s", got.code, got.body)
+	}
+	set := got.header.Get("Set-Cookie")
+	cookie, _, _ := strings.Cut(set, ";")
+	if !strings.Contains(set, "HttpOnly") || !strings.Contains(set, "Path=/accounts/callback") {
+		t.Errorf("the cookie is %s", set)
+	}
+	if got := c.comeBack(c.consent(to.Address, "eve"), ""); got.code != http.StatusForbidden || c.of() != "" {
+		t.Errorf("another browser comes back: %d, logins of %q", got.code, c.of())
+	}
+	if got := c.comeBack(c.consent(to.Address, "anna"), cookie); got.code != http.StatusOK || c.of() != anna {
+		t.Fatalf("the return: %d %s\nlogins of %q", got.code, got.body, c.of())
+	}
+	if got := v.get("/api/accounts"); !strings.Contains(got.body, `"connected":"`) {
+		t.Errorf("after: %s", got.body)
+	}
+	if got := ben.get("/api/accounts"); strings.Contains(got.body, "connected") {
+		t.Errorf("ben sees %s", got.body)
+	}
+	for why, got := range map[string]*response{
+		"of somebody else":        ben.post("/api/accounts/disconnect", linear),
+		"of another server":       v.post("/api/accounts/disconnect", `{"server": "other"}`),
+		"naming a principal":      ben.post("/api/accounts/disconnect", `{"server": "linear", "principal": "local:anna"}`),
+		"without a session token": v.send("POST", "/api/accounts/disconnect", linear, "Content-Type: application/json"),
+	} {
+		if got.code < 400 || c.of() != anna {
+			t.Errorf("disconnecting the account %s: %d %s, logins of %q", why, got.code, got.body, c.of())
+		}
+	}
+	if got := v.post("/api/accounts/disconnect", linear); got.code != http.StatusOK || c.of() != "" ||
+		!strings.Contains(got.body, `"ok":true`) {
+		t.Errorf("disconnecting: %d %s, logins of %q", got.code, got.body, c.of())
+	}
+	if got := v.post("/api/accounts/disconnect", linear); got.code != http.StatusNotFound {
+		t.Errorf("disconnecting twice: %d %s", got.code, got.body)
+	}
+}
+
 // TestAttacksOnConnecting: nobody connects an account for somebody else, and nothing of an attack is kept.
 func TestAttacksOnConnecting(t *testing.T) {
 	const ben = "local:ben"

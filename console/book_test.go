@@ -587,4 +587,19 @@ func (w *world) checkRulesAPI(t *testing.T, o *openAPI, v *visitor, d *disk) {
 	if states := w.record.states(audit.Policy); !slices.Equal(states, []string{"edited " + anna, "edited " + anna}) {
 		t.Errorf("the record has %q", states)
 	}
+	for path, wrong := range map[string][2]object{
+		"/propose": {{"profile": "work", "list": "allowlist", "rule": "x"}, {"profile": "work", "tool": "fs__read",
+			"list": "allowlist", "why": "it only reads"}},
+		"/session": {{"role": "reviewer", "life": "1 year"}, {"role": "reviewer", "life": "1 hour"}},
+	} {
+		ask("POST", path, path, wrong[0])
+		ask("POST", path, path, wrong[1])
+		if got := ask("POST", path, path, wrong[1], proof()); got.code != 200 {
+			t.Errorf("%s: %d %s", path, got.code, got.body)
+		}
+	}
+	if len(d.proposed) != 1 || d.proposed[0].By != anna || d.proposed[0].Why != "it only reads" ||
+		!slices.Equal(d.made, []string{"reviewer"}) {
+		t.Errorf("it did %+v, %q", d.proposed, d.made)
+	}
 }

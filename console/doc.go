@@ -21,14 +21,24 @@
 // All other paths are under the "path" that the login answers, and want its cookie:
 //
 //	GET  /api/session   {"person", "path", "csrf", "expires"}
+//	POST /api/logout    {}: ends the session
 //	GET  /api/pending   {"pending": [...], "zone": "CET"}: the calls that this person may answer, oldest first; see [Asked]
 //	GET  /api/pending/ID  one of them, whole: nothing cut, nothing masked, with the arguments to edit
 //	GET  /api/events    a stream of events "pending", each with all that GET /api/pending gives, at the start and after
-//	                    each change; and "running" when the page /running has changed, without data and at most four times a second
+//	                    each change; and "running" when GET /api/running has changed, without data and at most
+//	                    four times a second
 //	POST /api/answer    one answer, see [Answered]; needs the header X-CSRF-Token and Content-Type: application/json
 //	POST /api/answer/propose  an answer with "propose", which wants a proof
 //	GET  /api/entries   {"entries": [...]}: the record, newest first, in pages; see [records.ReadFilter] for its filters
 //	GET  /api/entries/events  a stream of entries, which goes on behind Last-Event-ID
+//	GET  /api/running   {"runs": [...], "elsewhere": [...]}: the runs in progress, with their calls and consoles
+//	GET  /api/sessions  {"sessions": [...]}: those of programs
+//	GET  /api/sessions/ID  one of them: what it declares, and its versions
+//	POST /api/sessions/ID/fork   {"version": 1, "as": "..."}; or ID/rollback with {"version": 1}, or ID/delete with {}
+//	GET  /api/accounts  {"servers": [...]}: those that this person's programs reach with an account of their own
+//	POST /api/accounts/connect     {"server": "..."}: the address to open in the browser that gets the cookie
+//	POST /api/accounts/disconnect  {"server": "..."}
+//	GET  /api/passkeys  {"passkeys": [...]}: this person's; see docs/rest.md for adding and removing them
 //	GET  /api/servers   {"servers": [...]}: the MCP servers, and their tools with new definitions
 //	POST /api/servers/reconnect  {"server": "..."}
 //	POST /api/servers/accept     {"tool": "...", "digest": "...", "why": "..."}, which wants a proof

@@ -101,6 +101,14 @@ func TestBothHalvesOfASession(t *testing.T) {
 		if v.form("/logout").code != 303 || v.get("/api/session").code != 401 || other.get("/api/session").code != 200 {
 			t.Error("logging out ends another session, or none")
 		}
+		if got := eve.send("POST", "/api/logout", "{}", "Content-Type: application/json"); got.code != 403 ||
+			eve.get("/api/session").code != 200 {
+			t.Errorf("logging out without the token of the session: %d", got.code)
+		}
+		if got := eve.post("/api/logout", "{}"); got.body != `{"ok":true}`+"\n" || eve.get("/api/session").code != 401 ||
+			!strings.Contains(got.header.Get("Set-Cookie"), "Max-Age=0") || other.get("/api/session").code != 200 {
+			t.Errorf("logging out over REST: %d %s", got.code, got.body)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -14,6 +15,10 @@ import (
 
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/console/signin"
+	"github.com/codemode-project/codemode/internal/authenticator"
+	"github.com/codemode-project/codemode/internal/hosted"
+	"github.com/codemode-project/codemode/sandbox"
 )
 
 type openAPI struct {
@@ -23,6 +28,8 @@ type openAPI struct {
 		}
 	}
 	Components struct{ Schemas map[string]json.RawMessage }
+
+	checked map[string]bool // "get /login 200"
 }
 
 // check holds that an answer is what the file says of a path and a status.
@@ -33,6 +40,7 @@ func (o *openAPI) check(t *testing.T, path, method string, got *response) {
 		t.Errorf("%s %s answers %d, which the file does not list: %s", method, path, got.code, got.body)
 		return
 	}
+	o.checked[fmt.Sprint(method, " ", path, " ", got.code)] = true
 	text := strings.ReplaceAll(string(described.Content["application/json"].Schema), "#/components/schemas/", "#/$defs/")
 	defs, err := json.Marshal(o.Components.Schemas)
 	if err != nil {
@@ -61,13 +69,14 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var o openAPI
+	o := openAPI{checked: map[string]bool{}}
 	if err := json.Unmarshal(text, &o); err != nil {
 		t.Fatal(err)
 	}
 	w := withTokens(t, func(o *Options) { o.Servers = someServers() })
+	keys := withPasskeys(t)
 	var want []string
-	for _, x := range w.c.inside() {
+	for _, x := range keys.c.inside() {
 		if strings.HasPrefix(x.path, "/api/") {
 			want = append(want, strings.ToLower(x.method)+" /s/{session}"+x.path)
 		}
@@ -140,16 +149,22 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 	answer(`"decision": "allow", "scope": "time", "length": "100h"`)
 	answer(`"decision": "allow", "propose": "any"`)
 	a := v.pending()[0]
-	post(in+"answer/propose", "/api/answer/propose",
-		fmt.Sprintf(`{"id": %q, "digest": %q, "decision": "allow", "propose": "any"}`, a.ID, a.Digest))
+	propose := fmt.Sprintf(`{"id": %q, "digest": %q, "decision": "allow", "propose": "any"}`, a.ID, a.Digest)
+	post(in+"answer/propose", "/api/answer/propose", propose)
+	post(in+"answer/propose", "/api/answer/propose", propose, "X-Proof: "+w.code())
 	answer(`"decision": "allow", "scope": "time", "length": "10m", "uses": 3, "wait": "1ms"`)
-	g, err := aCall().Draft(call.Answer{Scope: call.ForTime}, time.Now())
-	if err == nil {
-		err = w.grants.Give(t.Context(), g)
+	give := func(to *prompt.Request) *prompt.Grant {
+		t.Helper()
+		g, err := to.Draft(call.Answer{Scope: call.ForTime}, time.Now())
+		if err == nil {
+			err = w.grants.Give(t.Context(), g)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := give(aCall())
 	if got := read(in+"grants", "/api/grants"); !strings.Contains(got.body, `"allows":"github.create_issue with exactly`) {
 		t.Errorf("grants: %s", got.body)
 	}
@@ -158,6 +173,8 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 	if states := w.record.states("grant"); !slices.Contains(states, "revoked "+anna) {
 		t.Errorf("the record has %q", states)
 	}
+	checkProgramsAPI(t, &o)
+	checkAccountsAPI(t, &o)
 	ruled, d := withBook(t)
 	ruled.checkRulesAPI(t, &o, ruled.login(anna), d)
 	read(in+"servers", "/api/servers")
@@ -180,6 +197,7 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 	byToken("/api/entries", "GET", "/api/entries?limit=5", "")
 	byToken("/api/grants", "GET", "/api/grants", "")
 	byToken("/api/grants/revoke", "POST", "/api/grants/revoke", `{"grant": "g_none"}`)
+	byToken("/api/grants/revoke", "POST", "/api/grants/revoke", `{"grant": "`+give(of("anna")).ID+`"}`)
 	for _, body := range []string{
 		`{"ids": 1}`, `{"id": "q_none", "digest": "x", "decision": "deny"}`,
 		fmt.Sprintf(`{"id": %q, "digest": %q, "decision": "allow"}`, own[1].ID, own[1].Digest),
@@ -189,9 +207,8 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 		byToken("/api/answer", "POST", "/api/answer", body)
 	}
 	// An answer that needs a passkey, and a change that one proves.
-	keys := withPasskeys(t)
 	k := keys.login(anna)
-	key := k.addPasskey("laptop")
+	key := k.addPasskeyOverREST(&o, "laptop")
 	keys.ask(critical())
 	grave := k.pending()[0]
 	o.check(t, in+"pending", "get", k.get("/api/pending"))
@@ -210,8 +227,146 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 		}
 	}
 	o.check(t, "/api/pending", "get", w.byTokenOf("a-token-of-an-mcp-client", "GET", "/api/pending", ""))
+	checkPasskeysAPI(t, &o, k)
 	// A token opens no session.
-	stranger := &visitor{w: w, path: v.path}
-	o.check(t, in+"pending", "get", stranger.send("GET", "/api/pending", "",
+	o.check(t, in+"pending", "get", (&visitor{w: w, path: v.path}).send("GET", "/api/pending", "",
 		"Authorization: Bearer a-token-of-an-mcp-client"))
+	_, secret, _ := strings.Cut(w.c.Link(anna), "#")
+	for range 2 {
+		o.check(t, "/login", "post", (&visitor{w: w}).send("POST", "/login", `{"secret": "`+secret+`"}`,
+			"Content-Type: application/json"))
+	}
+	stranger := &visitor{w: keys, path: k.path}
+	for _, x := range keys.c.inside() {
+		if method := strings.ToLower(x.method); strings.HasPrefix(x.path, "/api/") {
+			under := strings.NewReplacer("{", "", "}", "").Replace(x.path)
+			o.check(t, "/s/{session}"+x.path, method, stranger.send(x.method, under, "{}", "Content-Type: application/json"))
+		}
+	}
+	for path, methods := range o.Paths {
+		for method := range methods {
+			if done := fmt.Sprint(method, " ", path, " ", 200); !o.checked[done] && !strings.HasSuffix(path, "/events") {
+				t.Errorf("the test gets no %s", done)
+			}
+		}
+	}
+}
+
+// asks sends a request to the API, and checks the answer. id is that of the path.
+func (o *openAPI) asks(t *testing.T, v *visitor, method, path, id, body string, headers ...string) *response {
+	t.Helper()
+	got := v.send(method, strings.ReplaceAll(path, "{id}", id), body, append(headers, "Content-Type: application/json",
+		"X-CSRF-Token: "+v.csrf)...)
+	for _, action := range []string{"fork", "rollback", "delete"} {
+		path = strings.Replace(path, "{id}/"+action, "{id}/{action}", 1)
+	}
+	o.check(t, "/s/{session}"+path, strings.ToLower(method), got)
+	return got
+}
+
+// checkProgramsAPI checks the answers about programs: those that run, and their sessions.
+func checkProgramsAPI(t *testing.T, o *openAPI) {
+	t.Helper()
+	now := time.Now()
+	f := &fakeRuns{elsewhere: []Running{{Run: "r_there", Principal: "anna", Began: now, Parked: true, Holder: "host/17"}}}
+	f.set(with(Running{Run: "r_here", Principal: "anna", Client: "cli", Profile: "p", Began: now, Outcome: "threw"},
+		[]RunningCall{{Number: 1, Tool: "a__b"}, {Number: 2, Tool: "a__b", State: "done", Ended: true},
+			{Number: 3, Tool: "a__b", State: "asking", Asked: true}}, RunningLine{"log", "\u202e"}))
+	w, stored := worldOfSessions(t, func(o *Options) { o.Runs = f })
+	id := stored.put("anna", "work", 3, sandbox.Name{Name: "n", Kind: "let", Type: "number"})
+	v, without := w.login("anna"), newWorld(t).login("anna")
+	o.asks(t, v, "GET", "/api/running", "", "")
+	o.asks(t, v, "GET", "/api/sessions", "", "")
+	o.asks(t, v, "GET", "/api/sessions/{id}", id, "")
+	o.asks(t, v, "GET", "/api/sessions/{id}", "nothing", "")
+	for _, body := range []string{`{"version": 2, "as": "try"}`, `{"version": 9, "as": "x"}`, `{"version": "2"}`, `{}`} {
+		o.asks(t, v, "POST", "/api/sessions/{id}/fork", id, body)
+	}
+	o.asks(t, v, "POST", "/api/sessions/{id}/rollback", id, `{"version": 1}`)
+	o.asks(t, v, "POST", "/api/sessions/{id}/delete", id, `{}`)
+	o.asks(t, v, "POST", "/api/sessions/{id}/delete", id, `{}`)
+	o.asks(t, without, "GET", "/api/running", "", "")
+	o.asks(t, without, "GET", "/api/sessions", "", "")
+	approver := w.enterAs("acme:dan", signin.Approver)
+	for _, path := range []string{"/api/running", "/api/sessions", "/api/sessions/{id}"} {
+		o.asks(t, approver, "GET", path, id, "")
+	}
+	o.asks(t, approver, "POST", "/api/sessions/{id}/delete", id, "{}")
+	for _, csrf := range []string{"", v.csrf} {
+		v.csrf = csrf
+		o.asks(t, v, "POST", "/api/logout", "", "{}")
+	}
+}
+
+// addPasskeyOverREST adds a passkey with a code, as a front end does.
+func (v *visitor) addPasskeyOverREST(o *openAPI, name string) *authenticator.Key {
+	t := v.w.t
+	t.Helper()
+	k := authenticator.New(t, "localhost", v.w.origin)
+	ask := func(path, body string, headers ...string) *response {
+		t.Helper()
+		return o.asks(t, v, "POST", "/api/passkeys"+path, "", body, headers...)
+	}
+	ask("/new", `{"name": ""}`)
+	named := fmt.Sprintf(`{"name": %q}`, name)
+	if got := ask("/new", named); got.code != http.StatusForbidden {
+		t.Errorf("a passkey without a proof: %d", got.code)
+	}
+	var made struct{ Options json.RawMessage }
+	ask("/new", named, proofHeader+": "+v.w.code()).json(&made)
+	ask("/add", `{"credential": {"type": "public-key"}}`)
+	if got := ask("/add", `{"credential": `+k.Create(made.Options)+`}`); got.code != http.StatusOK {
+		t.Errorf("adding a passkey: %d %s", got.code, got.body)
+	}
+	return k
+}
+
+// checkPasskeysAPI checks the answers about passkeys. The person has one, which is gone afterwards.
+func checkPasskeysAPI(t *testing.T, o *openAPI, v *visitor) {
+	t.Helper()
+	var list passkeyList
+	o.asks(t, v, "GET", "/api/passkeys", "", "").json(&list)
+	if len(list.Keys) != 1 || list.Keys[0].Name != "laptop" || list.Keys[0].LastUsed.IsZero() {
+		t.Fatalf("the passkeys are %+v", list)
+	}
+	remove := fmt.Sprintf(`{"id": %q}`, list.Keys[0].ID)
+	if got := v.w.login("local:ben").post("/api/passkeys/remove", remove); got.code != http.StatusNotFound {
+		t.Errorf("the passkey of somebody else: %d %s", got.code, got.body)
+	}
+	o.asks(t, v.w.enterAs("acme:eve", signin.Auditor), "GET", "/api/passkeys", "", "")
+	for range 2 {
+		o.asks(t, v, "POST", "/api/passkeys/remove", "", remove)
+	}
+	if got := v.get("/api/passkeys"); got.body != `{"passkeys":[]}`+"\n" {
+		t.Errorf("after it is removed: %s", got.body)
+	}
+}
+
+// checkAccountsAPI checks the answers about accounts at servers.
+func checkAccountsAPI(t *testing.T, o *openAPI) {
+	t.Helper()
+	c := newConnecting(t, hosted.Options{})
+	v := c.login(anna)
+	ask := func(method, path, body string) *response {
+		t.Helper()
+		return o.asks(t, v, method, "/api/accounts"+path, "", body)
+	}
+	ask("GET", "", "")
+	for _, body := range []string{`{"server": "nobody"}`, `{"host": "linear"}`} {
+		ask("POST", "/connect", body)
+		ask("POST", "/disconnect", body)
+	}
+	ask("POST", "/disconnect", `{"server": "linear"}`)
+	var to loginAddress
+	got := ask("POST", "/connect", `{"server": "linear"}`)
+	got.json(&to)
+	cookie, _, _ := strings.Cut(got.header.Get("Set-Cookie"), ";")
+	c.comeBack(c.consent(to.Address, "anna"), cookie)
+	if got := ask("GET", "", ""); !strings.Contains(got.body, `"connected":"2`) {
+		t.Errorf("an account that is connected: %s", got.body)
+	}
+	ask("POST", "/disconnect", `{"server": "linear"}`)
+	c.h.Close()
+	ask("POST", "/connect", `{"server": "linear"}`)
+	o.asks(t, newWorld(t).login(anna), "GET", "/api/accounts", "", "")
 }

@@ -21,41 +21,65 @@ const (
 type accountsView struct {
 	frame
 	Servers []accounts.Server
-	// Server and Address are of the authorization server to go on to; "" on the list.
-	Server, Host, Address string
-	Problem, Continue     string // after the return
+	loginAddress
+	Problem, Continue string // after the return
+}
+
+// A loginAddress says where a person logs in to connect an account, see POST /api/accounts/connect. On the list it is
+// zero.
+type loginAddress struct {
+	Server  string `json:"server"`  // that the account is for
+	Host    string `json:"host"`    // of the authorization server: people look at it before they go on
+	Address string `json:"address"` // to open in the browser that gets the cookie
 }
 
 var errNoAccounts = refuse(http.StatusNotFound, "no server here has accounts of its principals")
 
-func (c *Console) showAccounts(w http.ResponseWriter, r *http.Request, s *session) error {
+// personal lists the servers that the programs of a person reach with their own account.
+func (c *Console) personal(r *http.Request, s *session) ([]accounts.Server, error) {
 	if c.accounts.Upstreams == nil {
-		return errNoAccounts
+		return nil, errNoAccounts
 	}
-	all, err := c.accounts.Upstreams.Servers(r.Context(), s.person)
+	return c.accounts.Upstreams.Servers(r.Context(), s.person)
+}
+
+func (c *Console) showAccounts(w http.ResponseWriter, r *http.Request, s *session) error {
+	all, err := c.personal(r, s)
 	if err != nil {
 		return err
 	}
 	return c.render(w, "accounts", &accountsView{frame: c.frame(r, s, "accounts", "Accounts"), Servers: all})
 }
 
-// account returns the server that a form names.
-func (c *Console) account(r *http.Request, s *session) (string, error) {
-	if c.accounts.Upstreams == nil {
-		return "", errNoAccounts
+func (c *Console) apiAccounts(w http.ResponseWriter, r *http.Request, s *session) error {
+	all, err := c.personal(r, s)
+	if err != nil {
+		return err
 	}
-	all, err := c.accounts.Upstreams.Servers(r.Context(), s.person)
+	return writeJSON(w, http.StatusOK, map[string]any{"servers": append([]accounts.Server{}, all...)})
+}
+
+// account returns the server that a form or JSON names.
+func (c *Console) account(r *http.Request, s *session) (string, error) {
+	all, err := c.personal(r, s)
 	if err != nil {
 		return "", err
 	}
-	name := r.PostFormValue("server")
-	if !slices.ContainsFunc(all, func(x accounts.Server) bool { return x.Name == name }) {
+	said := struct {
+		Server string `json:"server"`
+	}{r.PostForm.Get("server")}
+	if mediaType(r) == "application/json" {
+		if err := readJSON(r, &said); err != nil {
+			return "", err
+		}
+	}
+	if !slices.ContainsFunc(all, func(x accounts.Server) bool { return x.Name == said.Server }) {
 		return "", refuse(http.StatusNotFound, "there is no such server with accounts of its principals")
 	}
-	return name, nil
+	return said.Server, nil
 }
 
-// connectAccount finds out where a person logs in, and shows it. It does not redirect: the policy of the page lets forms
+// connectAccount finds out where a person logs in, and says it. It does not redirect: the policy of the page lets forms
 // lead nowhere else, and people see before where they will type a password.
 func (c *Console) connectAccount(w http.ResponseWriter, r *http.Request, s *session) error {
 	server, err := c.account(r, s)
@@ -75,8 +99,12 @@ func (c *Console) connectAccount(w http.ResponseWriter, r *http.Request, s *sess
 		return refuse(http.StatusBadGateway, "the authorization server of "+server+" has no usable address")
 	}
 	c.bindAccount(w, r, binding)
-	return c.render(w, "accounts", &accountsView{frame: c.frame(r, s, "accounts", "Connect an account"), Server: server,
-		Host: u.Host, Address: address})
+	to := loginAddress{server, u.Host, address}
+	if wantsJSON(r) {
+		return writeJSON(w, http.StatusOK, to)
+	}
+	return c.render(w, "accounts",
+		&accountsView{frame: c.frame(r, s, "accounts", "Connect an account"), loginAddress: to})
 }
 
 func (c *Console) bindAccount(w http.ResponseWriter, r *http.Request, binding string) {
@@ -93,7 +121,8 @@ func (c *Console) accountConnected(w http.ResponseWriter, r *http.Request) error
 		return refuse(http.StatusForbidden, word(err.Error()))
 	}
 	c.bindAccount(w, r, "")
-	v := &accountsView{frame: c.bareFrame("Account"), Server: flow.Server, Continue: flow.Person.Home}
+	v := &accountsView{frame: c.bareFrame("Account"), loginAddress: loginAddress{Server: flow.Server},
+		Continue: flow.Person.Home}
 	entry := audit.Entry{Kind: audit.Access, State: "login_made", Client: "console", Principal: flow.Person.Name,
 		Detail: "at the server " + flow.Server + ", on the page"}
 	if err == nil {
@@ -122,7 +151,10 @@ func (c *Console) disconnectAccount(w http.ResponseWriter, r *http.Request, s *s
 	if err != nil {
 		return err
 	}
-	if !found {
+	switch {
+	case !found && wantsJSON(r):
+		return refuse(http.StatusNotFound, "there was no account at "+server)
+	case !found:
 		return c.redirect(w, r, s, accountsPath, true, "There was no account at "+server+".")
 	}
 	// The login ends even if recording that fails: the change only removes a permission.
@@ -130,5 +162,5 @@ func (c *Console) disconnectAccount(w http.ResponseWriter, r *http.Request, s *s
 		Detail: "at the server " + server + ", on the page"}) != nil {
 		c.log.Warn("a removed login is not in the record", "server", server, "principal", s.person)
 	}
-	return c.redirect(w, r, s, accountsPath, false, "Disconnected. Programs no longer reach "+server+" for you.")
+	return c.acknowledge(w, r, s, accountsPath, "Disconnected. Programs no longer reach "+server+" for you.")
 }

@@ -146,24 +146,42 @@ func (c *Console) saveRules(w http.ResponseWriter, r *http.Request, s *session) 
 	return ch, nil
 }
 
+// refuseRules says why a change of the rules is not made.
+func (c *Console) refuseRules(w http.ResponseWriter, r *http.Request, s *session, problem error) error {
+	if isAPI(r) {
+		return unprocessable(problem)
+	}
+	return c.againRules(w, r, s, "", problem)
+}
+
 // proposeRule writes a comment into a file.
 func (c *Console) proposeRule(w http.ResponseWriter, r *http.Request, s *session) (*change, error) {
 	if err := c.mayChangeRules(s); err != nil {
 		return nil, err
 	}
-	form := r.PostForm
-	p := Proposal{Profile: form.Get("profile"), Tool: form.Get("tool"), List: form.Get("list"), By: s.person,
-		Why: form.Get("why")}
+	form := r.PostForm.Get
+	said := struct {
+		Profile string `json:"profile"`
+		Tool    string `json:"tool"`
+		List    string `json:"list"`
+		Why     string `json:"why"`
+	}{form("profile"), form("tool"), form("list"), form("why")}
+	if isAPI(r) {
+		if err := readJSON(r, &said); err != nil {
+			return nil, err
+		}
+	}
+	p := Proposal{Profile: said.Profile, Tool: said.Tool, List: said.List, By: s.person, Why: said.Why}
 	ch, err := c.proposing(r.Context(), &p)
 	if err != nil {
-		return nil, c.againRules(w, r, s, "", err)
+		return nil, c.refuseRules(w, r, s, err)
 	}
 	ch.do = func(w http.ResponseWriter, r *http.Request) error {
 		said, err := c.propose(r.Context(), &p)
 		if err != nil {
-			return c.againRules(w, r, s, "", err)
+			return c.refuseRules(w, r, s, err)
 		}
-		return c.redirect(w, r, s, "/rules", false, said)
+		return c.acknowledge(w, r, s, "/rules", said)
 	}
 	return ch, nil
 }
@@ -206,31 +224,46 @@ func (c *Console) makeSession(w http.ResponseWriter, r *http.Request, s *session
 	if err := c.mayChangeRules(s); err != nil {
 		return nil, err
 	}
-	role, life := r.PostForm.Get("role"), time.Duration(0)
+	said := struct {
+		Role string `json:"role"`
+		Life string `json:"life"` // the name of one of lives
+	}{r.PostForm.Get("role"), r.PostForm.Get("life")}
+	if isAPI(r) {
+		if err := readJSON(r, &said); err != nil {
+			return nil, err
+		}
+	}
+	role, life := said.Role, time.Duration(0)
 	for _, l := range lives {
-		if l.name == r.PostForm.Get("life") {
+		if l.name == said.Life {
 			life = l.life
 		}
 	}
 	if life == 0 {
-		return nil, c.againRules(w, r, s, "", fmt.Errorf("a session lasts %s, %s or %s", lives[0].name, lives[1].name,
+		return nil, c.refuseRules(w, r, s, fmt.Errorf("a session lasts %s, %s or %s", lives[0].name, lives[1].name,
 			lives[2].name))
 	}
-	ch := &change{what: fmt.Sprintf("make a session for the role %s, for %s", word(role), r.PostForm.Get("life"))}
+	ch := &change{what: fmt.Sprintf("make a session for the role %s, for %s", word(role), said.Life)}
 	ch.do = func(w http.ResponseWriter, r *http.Request) error {
 		err := c.note(r.Context(), audit.Entry{
 			Kind: audit.Policy, State: "session", Principal: s.person, Role: role, Client: "console",
-			Detail: "a session for a role was made, for " + r.PostForm.Get("life") + ", after a proof",
+			Detail: "a session for a role was made, for " + said.Life + ", after a proof",
 		})
 		var id string
 		var ends time.Time
 		if err == nil {
 			id, ends, err = c.options.Rules.NewSession(role, life)
 		}
+		switch {
+		case err != nil:
+			return c.refuseRules(w, r, s, err)
+		case isAPI(r):
+			return writeJSON(w, http.StatusOK, map[string]any{"ok": true, "session": id, "expires": ends})
+		}
 		return c.againRules(w, r, s,
 			fmt.Sprintf("The session %s for the role %s lasts until %s. It is shown once: give it to the person "+
 				"who starts the server (codemode serve --session) or connects to it.", id, word(role),
-				ends.Local().Format(time.DateTime)), err)
+				ends.Local().Format(time.DateTime)), nil)
 	}
 	return ch, nil
 }

@@ -23,27 +23,35 @@ type Runs interface {
 
 // A Running is a run in progress, as the page shows it.
 type Running struct {
-	Run, Principal, Client, Profile string
-	Began                           time.Time
-	Parked                          bool   // it waits for a person
-	Outcome                         string // how it ended; "" if it goes on
-	Steps                           uint64 // grows with each change
-	Holder                          string // the process that has it, of Elsewhere; "" if no living process does
+	Run       string    `json:"run"`
+	Principal string    `json:"principal"`
+	Client    string    `json:"client,omitempty"`
+	Profile   string    `json:"profile"`
+	Began     time.Time `json:"began"`
+	Parked    bool      `json:"parked,omitempty"`  // it waits for a person
+	Outcome   string    `json:"outcome,omitempty"` // how it ended; "" if it goes on
+	Steps     uint64    `json:"steps"`             // grows with each change
+	Holder    string    `json:"holder,omitempty"`  // the process that has it, of Elsewhere; "" if no living process does
 
-	Calls func() []RunningCall
+	Calls func() []RunningCall `json:"-"`
 	// Console returns the latest lines, with secrets masked as in the record, and how many came before these.
-	Console func() (lines []RunningLine, before int)
+	Console func() (lines []RunningLine, before int) `json:"-"`
 }
 
 // A RunningCall is one of its calls. An empty State is under way.
 type RunningCall struct {
-	Number       int
-	Tool, State  string
-	Asked, Ended bool // it waits for a person; it has an outcome
+	Number int    `json:"number"`
+	Tool   string `json:"tool"`
+	State  string `json:"state,omitempty"`
+	Asked  bool   `json:"asked,omitempty"` // it waits for a person
+	Ended  bool   `json:"ended,omitempty"` // it has an outcome
 }
 
 // A RunningLine is a line on its console.
-type RunningLine struct{ Level, Text string }
+type RunningLine struct {
+	Level string `json:"level"`
+	Text  string `json:"text"`
+}
 
 // Class is the color of the state.
 func (c RunningCall) Class() string {
@@ -66,20 +74,25 @@ const (
 
 type runningView struct {
 	frame
-	Runs      []runningRun
-	More      int // runs that are not shown
-	Elsewhere []Running
-	Unread    bool // the store cannot be read
+	runningList
+}
+
+// A runningList is the response to GET /api/running. Texts of programs are not escaped.
+type runningList struct {
+	Runs      []runningRun `json:"runs"`           // the latest first
+	More      int          `json:"more,omitempty"` // runs that are not shown
+	Elsewhere []Running    `json:"elsewhere"`
+	Unread    bool         `json:"unread,omitempty"` // the store cannot be read, so Elsewhere is unknown
 }
 
 type runningRun struct {
 	Running
-	Calls  []RunningCall
-	Before int // calls before these
+	Calls  []RunningCall `json:"calls,omitempty"`
+	Before int           `json:"before,omitempty"` // calls before these
 
-	Lines       []RunningLine
-	LinesBefore int
-	NoRoom      bool // the page has no room for its console
+	Lines       []RunningLine `json:"lines,omitempty"`
+	LinesBefore int           `json:"linesBefore,omitempty"`
+	NoRoom      bool          `json:"noRoom,omitempty"` // there is no room for its console
 }
 
 // Class is the color of its outcome.
@@ -98,16 +111,16 @@ func (c *Console) visibleRuns(s *session, runs []Running) []Running {
 	})
 }
 
-// showRunning lists the runs in progress that the person may see, the latest first.
-func (c *Console) showRunning(w http.ResponseWriter, r *http.Request, s *session) error {
+// running lists the runs in progress that the person may see, the latest first.
+func (c *Console) running(ctx context.Context, s *session) (*runningList, error) {
 	if c.options.Runs == nil {
-		return refuse(http.StatusNotFound, "the runs in progress are not shown here")
+		return nil, refuse(http.StatusNotFound, "the runs in progress are not shown here")
 	}
 	runs := c.visibleRuns(s, c.options.Runs.Running())
 	slices.SortFunc(runs, func(a, b Running) int {
 		return cmp.Or(b.Began.Compare(a.Began), cmp.Compare(a.Run, b.Run))
 	})
-	v := &runningView{frame: c.frame(r, s, "running", "Running"), More: max(0, len(runs)-mostRunning)}
+	v := &runningList{Runs: []runningRun{}, More: max(0, len(runs)-mostRunning), Elsewhere: []Running{}}
 	room := mostConsole
 	for _, x := range runs[:min(len(runs), mostRunning)] {
 		one := runningRun{Running: x, Calls: x.Calls()}
@@ -118,12 +131,28 @@ func (c *Console) showRunning(w http.ResponseWriter, r *http.Request, s *session
 		}
 		v.Runs = append(v.Runs, one)
 	}
-	elsewhere, err := c.options.Runs.Elsewhere(r.Context())
+	elsewhere, err := c.options.Runs.Elsewhere(ctx)
 	if err != nil {
 		c.log.Warn("the runs of other processes cannot be listed", "error", err)
 	}
-	v.Elsewhere, v.Unread = c.visibleRuns(s, elsewhere), err != nil
-	return c.render(w, "running", v)
+	v.Elsewhere, v.Unread = append(v.Elsewhere, c.visibleRuns(s, elsewhere)...), err != nil
+	return v, nil
+}
+
+func (c *Console) showRunning(w http.ResponseWriter, r *http.Request, s *session) error {
+	list, err := c.running(r.Context(), s)
+	if err != nil {
+		return err
+	}
+	return c.render(w, "running", &runningView{c.frame(r, s, "running", "Running"), *list})
+}
+
+func (c *Console) apiRunning(w http.ResponseWriter, r *http.Request, s *session) error {
+	list, err := c.running(r.Context(), s)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, list)
 }
 
 // latestLines are the latest lines of a run for which there is room on the page. They are cut after their secrets are

@@ -37,28 +37,43 @@ const (
 
 type sessionsView struct {
 	frame
-	Listed []sessionRow
-	More   int // sessions that are not shown
+	sessionList
+}
+
+// A sessionList is the response to GET /api/sessions.
+type sessionList struct {
+	Listed []sessionRow `json:"sessions"`       // those used last first
+	More   int          `json:"more,omitempty"` // sessions that are not shown
 }
 
 // A sessionRow is a session in the list.
 type sessionRow struct {
 	sessions.Summary
-	ID    string
-	Waits bool // the program in it waits for a person
+	ID    string `json:"id"`
+	Waits bool   `json:"waits,omitempty"` // the program in it waits for a person
 }
 
 type sessionView struct {
 	frame
+	wholeSession
+}
+
+// A wholeSession is the response to GET /api/sessions/ID. Its texts may come from programs, and are not escaped.
+type wholeSession struct {
 	sessionRow
-	Of      *sessions.Description
-	Names   []declaredName
-	Earlier int // names before these
-	Latest  []sessions.DescribedVersion
+	At       int64                       `json:"at"`                 // the version that declares Names; 0 is none
+	Unlisted bool                        `json:"unlisted,omitempty"` // what it declares is unknown
+	Names    []declaredName              `json:"names"`
+	Earlier  int                         `json:"earlier,omitempty"` // names before these
+	Latest   []sessions.DescribedVersion `json:"versions"`          // the latest first; in a list, it is their number
 }
 
 // A declaredName is what the next program can use. The guest says what it is.
-type declaredName struct{ Name, Kind, Type string }
+type declaredName struct {
+	Name string `json:"name"`
+	Kind string `json:"kind"`
+	Type string `json:"type"`
+}
 
 type changeView struct {
 	frame
@@ -125,40 +140,72 @@ func (c *Console) waitingRuns(ctx context.Context, s *session) func(run string) 
 	return func(run string) bool { return waiting[run] }
 }
 
-// showSessions lists the sessions that the person may see.
-func (c *Console) showSessions(w http.ResponseWriter, r *http.Request, s *session) error {
-	all, err := c.visibleSessions(r.Context(), s)
+// listSessions lists the sessions that the person may see.
+func (c *Console) listSessions(ctx context.Context, s *session) (*sessionList, error) {
+	all, err := c.visibleSessions(ctx, s)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	v := &sessionsView{frame: c.frame(r, s, "sessions", "Sessions"), More: max(0, len(all)-mostSessions)}
-	waits := c.waitingRuns(r.Context(), s)
+	v := &sessionList{Listed: []sessionRow{}, More: max(0, len(all)-mostSessions)}
+	waits := c.waitingRuns(ctx, s)
 	for _, one := range all[:len(all)-v.More] {
 		v.Listed = append(v.Listed, sessionRow{sessions.Summarize(one), one.ID, waits(one.Run)})
 	}
-	return c.render(w, "sessions", v)
+	return v, nil
 }
 
-// showSession shows what a session declares, and its versions.
-func (c *Console) showSession(w http.ResponseWriter, r *http.Request, s *session) error {
-	one, err := c.visibleSession(r, s)
+func (c *Console) showSessions(w http.ResponseWriter, r *http.Request, s *session) error {
+	list, err := c.listSessions(r.Context(), s)
 	if err != nil {
 		return err
+	}
+	return c.render(w, "sessions", &sessionsView{c.frame(r, s, "sessions", "Sessions"), *list})
+}
+
+func (c *Console) apiSessions(w http.ResponseWriter, r *http.Request, s *session) error {
+	list, err := c.listSessions(r.Context(), s)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, list)
+}
+
+// describeSession says what the session that the path names declares, and its versions.
+func (c *Console) describeSession(r *http.Request, s *session) (*wholeSession, error) {
+	one, err := c.visibleSession(r, s)
+	if err != nil {
+		return nil, err
 	}
 	of, err := sessions.DescribeAt(r.Context(), one, 0)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	v := &sessionView{
-		frame:      c.frame(r, s, "sessions", "Session "+word(one.Name)),
+	v := &wholeSession{
 		sessionRow: sessionRow{of.Summary, one.ID, c.waitingRuns(r.Context(), s)(one.Run)},
-		Of:         of, Earlier: max(0, len(of.Names)-mostNames), Latest: of.Versions,
+		At:         of.At, Unlisted: of.Unlisted, Names: []declaredName{}, Earlier: max(0, len(of.Names)-mostNames),
+		Latest: of.Versions,
 	}
 	slices.Reverse(v.Latest)
 	for _, n := range of.Names[v.Earlier:] {
 		v.Names = append(v.Names, declaredName{brief(n.Name), brief(n.Kind), brief(cmp.Or(n.Class, n.Type))})
 	}
-	return c.render(w, "session", v)
+	return v, nil
+}
+
+func (c *Console) showSession(w http.ResponseWriter, r *http.Request, s *session) error {
+	v, err := c.describeSession(r, s)
+	if err != nil {
+		return err
+	}
+	return c.render(w, "session", &sessionView{c.frame(r, s, "sessions", "Session "+word(v.Name)), *v})
+}
+
+func (c *Console) apiOneSession(w http.ResponseWriter, r *http.Request, s *session) error {
+	v, err := c.describeSession(r, s)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, v)
 }
 
 // brief is a word of the guest, cut if it is long.
@@ -166,11 +213,26 @@ func brief(s string) string {
 	if runes := []rune(s); len(runes) > mostName {
 		s = string(runes[:mostName]) + "…"
 	}
-	return word(s)
+	return s
 }
 
-// changeOf reads a change of a session, from the path and the fields of a request.
-func changeOf(r *http.Request, one *store.Session, field func(string) string) (*SessionChange, error) {
+// A sessionRequest is what a person wants of a session, from a form or as JSON.
+type sessionRequest struct {
+	Version int64  `json:"version"` // of a fork or a rollback
+	As      string `json:"as"`      // of a fork
+}
+
+// sessionFields reads a sessionRequest from fields; what is no number is version 0, which there is not.
+func sessionFields(field func(string) string) sessionRequest {
+	version, err := strconv.ParseInt(field("version"), 10, 64)
+	if err != nil {
+		version = 0
+	}
+	return sessionRequest{version, field("as")}
+}
+
+// changeOf is the change of a session that a path and a request name.
+func changeOf(r *http.Request, one *store.Session, said sessionRequest) (*SessionChange, error) {
 	ch := &SessionChange{Action: r.PathValue("action"), Principal: one.Principal, Name: one.Name}
 	switch ch.Action {
 	case "delete":
@@ -179,13 +241,11 @@ func changeOf(r *http.Request, one *store.Session, field func(string) string) (*
 	default:
 		return nil, refuse(http.StatusNotFound, "there is nothing under that path")
 	}
-	version, err := strconv.ParseInt(field("version"), 10, 64)
-	if err != nil || version < 1 {
+	if ch.Version = said.Version; ch.Version < 1 {
 		return nil, refuse(http.StatusBadRequest, "that is no version")
 	}
-	ch.Version = version
 	if ch.Action == "fork" {
-		ch.As = field("as")
+		ch.As = said.As
 	}
 	return ch, nil
 }
@@ -196,7 +256,7 @@ func (c *Console) askSession(w http.ResponseWriter, r *http.Request, s *session)
 	if err != nil {
 		return err
 	}
-	ch, err := changeOf(r, one, r.URL.Query().Get)
+	ch, err := changeOf(r, one, sessionFields(r.URL.Query().Get))
 	if err != nil {
 		return err
 	}
@@ -214,14 +274,20 @@ func (c *Console) askSession(w http.ResponseWriter, r *http.Request, s *session)
 
 // changeSession makes the change.
 func (c *Console) changeSession(w http.ResponseWriter, r *http.Request, s *session) error {
-	if mediaType(r) == "application/json" {
-		return refuse(http.StatusUnsupportedMediaType, "send a form")
+	if isAPI(r) != (mediaType(r) == "application/json") {
+		return errOtherMedia
 	}
 	one, err := c.visibleSession(r, s)
 	if err != nil {
 		return err
 	}
-	ch, err := changeOf(r, one, r.PostForm.Get)
+	said := sessionFields(r.PostForm.Get)
+	if isAPI(r) {
+		if err := readJSON(r, &said); err != nil {
+			return err
+		}
+	}
+	ch, err := changeOf(r, one, said)
 	if err != nil {
 		return err
 	}
@@ -229,11 +295,17 @@ func (c *Console) changeSession(w http.ResponseWriter, r *http.Request, s *sessi
 	switch {
 	case err != nil && done != "":
 		c.log.Error("a change of a session is not in the record", "session", one.Name, "error", err)
-		return c.redirect(w, r, s, "/sessions", true, word(done)+" The record does not say so: it cannot be written.")
+		said := word(done) + " The record does not say so: it cannot be written."
+		if isAPI(r) {
+			return c.acknowledge(w, r, s, "", said)
+		}
+		return c.redirect(w, r, s, "/sessions", true, said)
+	case err != nil && isAPI(r):
+		return refuse(http.StatusConflict, "not done: "+word(err.Error()))
 	case err != nil:
 		return c.redirect(w, r, s, "/sessions/"+one.ID, true, "Not done: "+word(err.Error()))
 	case ch.Action == "rollback":
-		return c.redirect(w, r, s, "/sessions/"+one.ID, false, word(done))
+		return c.acknowledge(w, r, s, "/sessions/"+one.ID, word(done))
 	}
-	return c.redirect(w, r, s, "/sessions", false, word(done))
+	return c.acknowledge(w, r, s, "/sessions", word(done))
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/console/signin"
 	"github.com/codemode-project/codemode/runs"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/sessions"
@@ -216,6 +217,81 @@ func TestAPersonChangesSessions(t *testing.T) {
 	}
 }
 
+// Over REST a person sees and changes what the page shows that person, and nothing else.
+func TestAPersonChangesSessionsOverREST(t *testing.T) {
+	w, f := worldOfSessions(t)
+	id := f.put("carl", "work", 3, sandbox.Name{Name: "n", Kind: "let", Type: "object", Class: "Map"},
+		sandbox.Name{Name: strings.Repeat("é", 10_000), Kind: "let", Type: "number"})
+	f.put("anna", "of-anna", 1)
+	boss, zoe, root := w.login("boss"), w.login("zoe"), w.login("root")
+	auditor := w.enterAs("boss", signin.Auditor)
+	at := "/api/sessions/" + id
+	for _, row := range []struct {
+		why  string
+		by   *visitor
+		path string
+		body string // "" is a GET
+		want int
+		says string
+		left string // sessions of carl
+	}{
+		{"a list", boss, "/api/sessions", "", 200, `"name":"work","principal":"carl","profile":"careful","versions":3,`,
+			"work:3"},
+		{"a list of all", root, "/api/sessions", "", 200, `"name":"of-anna"`, "work:3"},
+		{"a list of nothing", zoe, "/api/sessions", "", 200, `{"sessions":[]}`, "work:3"},
+		{"what it declares", boss, at, "", 200, `{"name":"n","kind":"let","type":"Map"}`, "work:3"},
+		{"a long name", boss, at, "", 200, `"` + strings.Repeat("é", mostName) + `…"`, "work:3"},
+		{"what a stranger sees", zoe, at, "", 404, "there is no such session", "work:3"},
+		{"a stranger rolls back", zoe, at + "/rollback", `{"version": 1}`, 404, "there is no such session", "work:3"},
+		{"a stranger forks", zoe, at + "/fork", `{"version": 1, "as": "x"}`, 404, "there is no such session", "work:3"},
+		{"a stranger deletes", zoe, at + "/delete", `{}`, 404, "there is no such session", "work:3"},
+		{"an auditor reads", auditor, at, "", 200, `"at":3`, "work:3"},
+		{"an auditor deletes", auditor, at + "/delete", `{}`, 403, "needs the role admin", "work:3"},
+		{"another word", boss, at + "/rename", `{"version": 1}`, 404, "nothing under that path", "work:3"},
+		{"no version", boss, at + "/rollback", `{}`, 400, "that is no version", "work:3"},
+		{"a word for a version", boss, at + "/fork", `{"version": "1", "as": "x"}`, 400, "wrong member or type", "work:3"},
+		{"the session of another principal", boss, at + "/delete", `{"principal": "anna"}`, 400, "wrong member", "work:3"},
+		{"no JSON", boss, at + "/delete", `version=1`, 400, "not strict JSON", "work:3"},
+		{"a version that is not there", boss, at + "/rollback", `{"version": 9}`, 409, "not done: ", "work:3"},
+		{"a name that is taken", boss, at + "/fork", `{"version": 1, "as": "work"}`, 409, "there is a session", "work:3"},
+		{"a fork", boss, at + "/fork", `{"version": 2, "as": "try"}`, 200,
+			`{"ok":true,"said":"The session try is a fork of work at version 2."}`, "try:1 work:3"},
+		{"a rollback", boss, at + "/rollback", `{"version": 1}`, 200, "as it was at version 1", "try:1 work:4"},
+		{"a deletion", boss, at + "/delete", `{}`, 200, "is deleted", "try:1"},
+		{"a second one", boss, at + "/delete", `{}`, 404, "there is no such session", "try:1"},
+	} {
+		got := row.by.get(row.path)
+		if row.body != "" {
+			got = row.by.post(row.path, row.body)
+		}
+		if got.code != row.want || f.names("carl") != row.left || !strings.Contains(got.body, row.says) ||
+			row.by == boss && strings.Contains(got.body, "of-anna") ||
+			strings.Contains(got.body, strings.Repeat("é", mostName+1)) {
+			t.Errorf("%s: %d, %s; want %d, %s: %s", row.why, got.code, f.names("carl"), row.want, row.left, got.body)
+		}
+	}
+	if got := strings.Join(w.record.states(audit.Session), ", "); got != "forked carl, rolled_back carl, deleted carl" {
+		t.Errorf("the record has %s", got)
+	}
+	id = f.put("carl", "kept", 1)
+	for why, headers := range map[string][]string{
+		"no token":     {"Content-Type: application/json"},
+		"another site": {"Content-Type: application/json", "X-CSRF-Token: " + boss.csrf, "Origin: https://evil.test"},
+		"a form":       {"Content-Type: application/x-www-form-urlencoded", "X-CSRF-Token: " + boss.csrf},
+	} {
+		if got := boss.send("POST", "/api/sessions/"+id+"/delete", "{}", headers...); got.code != 403 && got.code != 415 ||
+			f.names("carl") != "kept:1 try:1" {
+			t.Errorf("%s: %d %s, there are %s", why, got.code, got.body, f.names("carl"))
+		}
+	}
+	// What was done and cannot be recorded says so, as on the page.
+	w.record.broken = true
+	if got := boss.post("/api/sessions/"+id+"/delete", "{}"); got.code != 200 ||
+		!strings.Contains(got.body, "The record does not say so") || f.names("carl") != "try:1" {
+		t.Errorf("without a record: %d %s", got.code, got.body)
+	}
+}
+
 // A page that asks changes nothing, and says what it is about. Only its own form changes something.
 func TestChangesOfSessionsAreAskedAbout(t *testing.T) {
 	w, f := worldOfSessions(t)
@@ -320,7 +396,7 @@ func TestManySessionsAndNamesAreCounted(t *testing.T) {
 func TestWithoutSessionsThereIsNoSuchPage(t *testing.T) {
 	w := newWorld(t)
 	v := w.login("anna")
-	for _, path := range []string{"/sessions", "/sessions/x", "/sessions/x/delete"} {
+	for _, path := range []string{"/sessions", "/sessions/x", "/sessions/x/delete", "/api/sessions", "/api/sessions/x"} {
 		if got := v.get(path); got.code != http.StatusNotFound {
 			t.Errorf("GET %s: %d", path, got.code)
 		}

@@ -163,7 +163,7 @@ type confirmView struct {
 func (c *Console) proved(p prepare) page {
 	return func(w http.ResponseWriter, r *http.Request, s *session) error {
 		if isAPI(r) != (mediaType(r) == "application/json") {
-			return refuse(http.StatusUnsupportedMediaType, "send JSON to the paths below /api, and forms to the others")
+			return errOtherMedia
 		}
 		request, code, again, err := proofOf(r)
 		if err != nil {

@@ -68,10 +68,25 @@ var forRoles = map[string]string{
 	"POST /api/rules/preview":        "admin",
 	"POST /api/rules/save":           "admin",
 	"POST /api/rules/undo":           "admin",
+	"POST /api/rules/propose":        "admin",
+	"POST /api/rules/session":        "admin",
+	"GET /api/passkeys":              "approver admin",
+	"POST /api/passkeys/new":         "approver admin",
+	"POST /api/passkeys/add":         "approver admin",
+	"POST /api/passkeys/remove":      "approver admin",
 	"GET /servers":                   "auditor admin", "POST /servers/reconnect": "admin", "POST /servers/accept": "admin",
-	"GET /api/servers": "auditor admin", "POST /api/servers/reconnect": "admin", "POST /api/servers/accept": "admin",
-	"GET /api/openapi.json": "approver auditor admin",
-	"GET /records/{kind}":   "auditor admin", "GET /api/entries/events": "auditor admin",
+	"GET /api/running":  "auditor admin",
+	"GET /api/sessions": "auditor admin", "GET /api/sessions/{id}": "auditor admin",
+	"POST /api/sessions/{id}/{action}": "admin",
+	"GET /api/accounts":                "approver auditor admin",
+	"POST /api/accounts/connect":       "approver auditor admin",
+	"POST /api/accounts/disconnect":    "approver auditor admin",
+	"POST /api/logout":                 "approver auditor admin",
+	"GET /api/servers":                 "auditor admin",
+	"POST /api/servers/reconnect":      "admin",
+	"POST /api/servers/accept":         "admin",
+	"GET /api/openapi.json":            "approver auditor admin",
+	"GET /records/{kind}":              "auditor admin", "GET /api/entries/events": "auditor admin",
 	"GET /passkeys":         "approver admin",
 	"POST /passkeys/new":    "approver admin",
 	"POST /passkeys/add":    "approver admin",
@@ -133,6 +148,37 @@ func TestEveryRouteIsForRoles(t *testing.T) {
 	}
 	if (route{}).roles.Has(signin.All) {
 		t.Error("a route that says nothing serves somebody")
+	}
+}
+
+// overREST has the path of the API for a path of the page where that is not the same below /api.
+var overREST = map[string]string{
+	"GET /{$}": "GET /api/pending", "GET /ask/{id}": "GET /api/pending/{id}",
+	"GET /history": "GET /api/entries", "GET /run/{run}": "GET /api/entries", "GET /records/{kind}": "GET /api/entries",
+	"GET /rules/profile/{name}": "GET /api/rules/profiles/{name}",
+	"GET /rules/edit":           "POST /api/rules/edit", "POST /rules/validate": "POST /api/rules/preview",
+	"GET /sessions/{id}/{action}": "", // asks before the POST
+}
+
+// What the page shows and does is in the API, with the same power and for the same roles.
+func TestThePageAndTheAPIAreForTheSame(t *testing.T) {
+	w, _ := withBook(t, passkeyed(t))
+	all := map[string]route{}
+	for _, x := range w.c.inside() {
+		all[x.method+" "+x.path] = x
+	}
+	for name, x := range all {
+		if strings.HasPrefix(x.path, "/api/") {
+			continue
+		}
+		at, other := overREST[name]
+		if !other {
+			at = x.method + " /api" + x.path
+		}
+		if of, ok := all[at]; at != "" && (!ok || of.roles != x.roles || of.power != x.power) {
+			t.Errorf("%s is not %s: roles %q and %q, power %v and %v", name, at, x.roles.Names(), of.roles.Names(), x.power,
+				of.power)
+		}
 	}
 }
 

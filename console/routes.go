@@ -132,6 +132,14 @@ func (c *Console) inside() []route {
 		token(get("/api/grants", either, c.apiGrants)),
 		token(post("/api/answer", answers, answering, c.apiAnswer)),
 		token(post("/api/grants/revoke", narrows, answering, c.revoke)),
+		post("/api/logout", narrows, anybody, c.logout),
+		get("/api/running", reading, c.apiRunning),
+		get("/api/sessions", reading, c.apiSessions),
+		get("/api/sessions/{id}", reading, c.apiOneSession),
+		post("/api/sessions/{id}/{action}", arranges, ruling, c.changeSession),
+		get("/api"+accountsPath, anybody, c.apiAccounts),
+		post("/api"+accountsPath+"/connect", arranges, anybody, c.connectAccount),
+		post("/api"+accountsPath+"/disconnect", narrows, anybody, c.disconnectAccount),
 		get("/api/servers", reading, c.apiServers),
 		post("/api/servers/reconnect", narrows, ruling, c.reconnect),
 		wide("/api/servers/accept", c.acceptTool),
@@ -147,6 +155,8 @@ func (c *Console) inside() []route {
 		post("/api/rules/preview", reads, ruling, c.bookAPI(book.AnswerPreview)),
 		wide("/api/rules/save", c.apiSave),
 		wide("/api/rules/undo", c.apiUndo),
+		wide("/api/rules/propose", c.proposeRule),
+		wide("/api/rules/session", c.makeSession),
 	}
 	if c.options.Passkeys == nil {
 		return all
@@ -156,6 +166,10 @@ func (c *Console) inside() []route {
 		route{method: "POST", path: "/passkeys/new", roles: answering, prepare: c.newPasskey},
 		post("/passkeys/add", arranges, answering, c.addPasskey), // proven by newPasskey
 		post("/passkeys/remove", narrows, answering, c.removePasskey),
+		get("/api/passkeys", answering, c.apiPasskeys),
+		route{method: "POST", path: "/api/passkeys/new", roles: answering, prepare: c.newPasskey},
+		post("/api/passkeys/add", arranges, answering, c.addPasskey), // proven by newPasskey
+		post("/api/passkeys/remove", narrows, answering, c.removePasskey),
 	)
 }
 
@@ -260,6 +274,9 @@ var (
 	errForm      = refuse(http.StatusBadRequest, "the form cannot be read")
 	errMediaType = refuse(http.StatusUnsupportedMediaType, "send a form or JSON")
 	errNotJSON   = refuse(http.StatusUnsupportedMediaType, "send JSON")
+	// errOtherMedia is for the changes that are a page for people who send a form.
+	errOtherMedia = refuse(http.StatusUnsupportedMediaType,
+		"send JSON to the paths below /api, and forms to the others")
 )
 
 // checked serves a change, a form or JSON, if it has the session's CSRF token.

@@ -144,6 +144,58 @@ func TestRunsInProgressAreOnThePage(t *testing.T) {
 	}
 }
 
+// Over REST a person sees the runs that the page shows that person.
+func TestRunsInProgressOverREST(t *testing.T) {
+	f := &fakeRuns{elsewhere: []Running{{Run: "r_there", Principal: "anna", Parked: true, Holder: "host/17"},
+		{Run: "r_foreign", Principal: "carl"}}}
+	f.set(with(Running{Run: "r_own", Principal: "anna", Client: "cli", Profile: "careful", Began: time.Unix(1, 0)},
+		slices.Repeat([]RunningCall{{Number: 1, Tool: "fs__read", State: "done", Ended: true}}, 60),
+		RunningLine{"log", "<b>"}),
+		with(Running{Run: "r_other", Principal: "carl", Parked: true}, nil, RunningLine{"log", "of carl"}))
+	w := worldOf(t, f)
+	for _, row := range []struct{ person, here, there string }{
+		{"anna", "r_own", "r_there"}, {"carl", "r_other", "r_foreign"}, {"eve", "", ""},
+		{"root", "r_own r_other", "r_there r_foreign"},
+	} {
+		v := w.login(row.person)
+		got, page := v.get("/api/running"), v.get("/running").body
+		var list runningList
+		got.json(&list)
+		var here, there []string
+		for _, x := range list.Runs {
+			here = append(here, x.Run)
+		}
+		for _, x := range list.Elsewhere {
+			there = append(there, x.Run)
+		}
+		if strings.Join(here, " ") != row.here || strings.Join(there, " ") != row.there || got.code != http.StatusOK {
+			t.Errorf("%s sees %q and elsewhere %q: %d %s", row.person, here, there, got.code, got.body)
+		}
+		for _, run := range []string{"r_own", "r_other", "r_there", "r_foreign"} {
+			if strings.Contains(got.body, run) != strings.Contains(page, run) {
+				t.Errorf("%s: the page and the API differ about %s", row.person, run)
+			}
+		}
+		if row.person == "anna" {
+			one := list.Runs[0]
+			if len(one.Calls) != mostRunningCalls || one.Before != 10 || one.Calls[0].State != "done" ||
+				!slices.Equal(one.Lines, []RunningLine{{"log", "<b>"}}) || one.Client != "cli" || one.Steps == 0 ||
+				list.Elsewhere[0].Holder != "host/17" || !list.Elsewhere[0].Parked {
+				t.Errorf("anna sees %s", got.body)
+			}
+		}
+	}
+	f.mu.Lock()
+	f.elsewhere, f.broken = nil, errors.New("no disk")
+	f.mu.Unlock()
+	if got := w.login("anna").get("/api/running"); !strings.Contains(got.body, `"elsewhere":[],"unread":true`) {
+		t.Errorf("a store that cannot be read: %s", got.body)
+	}
+	if got := newWorld(t).login("anna").get("/api/running"); got.code != http.StatusNotFound {
+		t.Errorf("a page without runs: %d %s", got.code, got.body)
+	}
+}
+
 // A long run, long lines and many runs are cut, and the page says so.
 func TestManyRunsAndCallsAreCounted(t *testing.T) {
 	f := &fakeRuns{}

@@ -39,6 +39,8 @@ type household struct {
 	environment []string // of commands beside it
 	base        string   // of the listener
 	operators   map[string]*actor
+	everybody   []*actor
+	heard       map[*thing]map[listener]bool // see hears
 }
 
 // tokenOf is the token of a principal that runs programs, or that answers.
@@ -172,7 +174,9 @@ func (h *household) actors(t *testing.T) (all []*actor) {
 		h.operators[tenant] = &actor{tenant, "", "session", "", h.enters(t, tenant, "")}
 		all = append(all, h.operators[tenant])
 	}
-	return append(all, &actor{credential: "none"}, &actor{credential: "made-up", token: "a-token-that-nobody-has"})
+	h.everybody = append(all, &actor{credential: "none"}, &actor{credential: "made-up", token: "a-token-that-nobody-has"})
+	h.heard = map[*thing]map[listener]bool{}
+	return h.everybody
 }
 
 // enters logs a person in at the page of a tenant.

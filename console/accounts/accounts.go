@@ -32,8 +32,8 @@ const (
 
 // A Server is one that each principal reaches with an account of its own.
 type Server struct {
-	Name      string
-	Connected time.Time // zero: it is not
+	Name      string    `json:"name"`
+	Connected time.Time `json:"connected,omitzero"` // zero: it is not
 }
 
 // Upstreams are the servers with accounts of principals. Many goroutines may call its methods.

@@ -60,11 +60,11 @@ type Holder struct {
 
 // A Passkey is one that somebody has added.
 type Passkey struct {
-	ID       string // of the credential, in base64url
-	Name     string // that the person gave it; "" if this process cannot read it, so that it is of no use
-	Synced   bool   // the authenticator has a copy elsewhere
-	Added    time.Time
-	LastUsed time.Time // zero is never
+	ID       string    `json:"id"`     // of the credential, in base64url
+	Name     string    `json:"name"`   // that the person gave it; "" if this process cannot read it: it is of no use
+	Synced   bool      `json:"synced"` // the authenticator has a copy elsewhere
+	Added    time.Time `json:"added"`
+	LastUsed time.Time `json:"lastUsed,omitzero"` // zero is never
 }
 
 // body is what the store keeps of a passkey and never changes.
