@@ -180,7 +180,16 @@ func (d *DB) GiveBack(ctx context.Context, p *ParkedRun) error {
 
 // ParkedRun gives one run without its image.
 func (d *DB) ParkedRun(ctx context.Context, run string) (*ParkedRun, error) {
-	return first(d.parked(ctx, func(*ParkedRun) bool { return true }, `run = $1`, run))
+	p, err := first(d.parked(ctx, `state`, `run = $1`, run))
+	if err != nil {
+		return nil, err
+	}
+	if p.State, err = d.seal.openText(p.sealed, Parked, run, "state"); err != nil {
+		d.log.Error("cannot read a parked run", "run", run, "error", err)
+		return nil, ErrNotFound
+	}
+	p.sealed = ""
+	return p, nil
 }
 
 // ParkedRuns lists the runs that no living process has, oldest first, without their images. The claimable ones can be
@@ -188,12 +197,19 @@ func (d *DB) ParkedRun(ctx context.Context, run string) (*ParkedRun, error) {
 // death. The orphans can be resumed by no process: they expired, which nothing notifies of, or began in a process that
 // died. [DB.Reap] takes one to write its end.
 func (d *DB) ParkedRuns(ctx context.Context) (claimable, orphans []*ParkedRun, err error) {
-	lone := func(p *ParkedRun) bool { return d.claimable(p) || d.orphan(p) }
-	all, err := d.parked(ctx, lone, `true ORDER BY created, run`)
+	all, err := d.parked(ctx, `''`, `true ORDER BY created, run`)
 	for _, p := range all {
-		if d.orphan(p) {
+		if !d.claimable(p) && !d.orphan(p) {
+			continue // its state is not read
+		}
+		p, err := d.ParkedRun(ctx, p.Run)
+		switch {
+		case errors.Is(err, ErrNotFound): // it has ended
+		case err != nil:
+			return claimable, orphans, err
+		case d.orphan(p):
 			orphans = append(orphans, p)
-		} else {
+		case d.claimable(p):
 			claimable = append(claimable, p)
 		}
 	}
@@ -250,10 +266,8 @@ func (d *DB) Reap(ctx context.Context, run, by string) (*ParkedRun, error) {
 	return d.claim(ctx, run, by, over, d.orphan)
 }
 
-// parked reads runs, and decrypts those that keep selects.
-func (d *DB) parked(ctx context.Context, keep func(*ParkedRun) bool, where string, args ...any) (kept []*ParkedRun,
-	err error) {
-	var all []*ParkedRun
+// parked reads runs. state is the column of that name, or ” to leave it out.
+func (d *DB) parked(ctx context.Context, state, where string, args ...any) (all []*ParkedRun, err error) {
 	err = d.each(ctx, func(scan func(...any) error) error {
 		var p ParkedRun
 		var created, expires int64
@@ -265,18 +279,7 @@ func (d *DB) parked(ctx context.Context, keep func(*ParkedRun) bool, where strin
 		d.claims.see(p.Claim, p.beats)
 		all = append(all, &p)
 		return nil
-	}, `SELECT run, principal, profile, guest, state, created, expires, claim, phase, round, beats, session FROM parked WHERE `+where, args...)
-	for _, p := range all {
-		if !keep(p) {
-			continue
-		}
-		var unread error
-		if p.State, unread = d.seal.openText(p.sealed, Parked, p.Run, "state"); unread != nil {
-			d.log.Error("cannot read a parked run", "run", p.Run, "error", unread)
-			continue
-		}
-		p.sealed = ""
-		kept = append(kept, p)
-	}
-	return kept, err
+	}, `SELECT run, principal, profile, guest, `+state+`, created, expires, claim, phase, round, beats, session
+		FROM parked WHERE `+where, args...)
+	return all, err
 }
