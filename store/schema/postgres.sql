@@ -116,7 +116,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE TRIGGER approvals_change AFTER INSERT OR UPDATE OF validated, withdrawn ON approvals
+CREATE TRIGGER approvals_changed_tell AFTER INSERT OR UPDATE OF validated, withdrawn ON approvals
   FOR EACH ROW EXECUTE FUNCTION approvals_change();
 
 CREATE FUNCTION approvals_remove() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -125,7 +125,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE TRIGGER approvals_remove AFTER DELETE ON approvals FOR EACH ROW EXECUTE FUNCTION approvals_remove();
+CREATE TRIGGER approvals_removed_tell AFTER DELETE ON approvals FOR EACH ROW EXECUTE FUNCTION approvals_remove();
 
 CREATE TABLE grants (
   id         text   PRIMARY KEY,

@@ -108,13 +108,13 @@ CREATE TABLE approvals_changed (
   question TEXT    NOT NULL UNIQUE ON CONFLICT REPLACE
 ) STRICT;
 
-CREATE TRIGGER approvals_asked AFTER INSERT ON approvals
+CREATE TRIGGER approvals_asked_tell AFTER INSERT ON approvals
 BEGIN INSERT INTO approvals_changed (question) VALUES (NEW.id); END;
 
-CREATE TRIGGER approvals_closed AFTER UPDATE OF validated, withdrawn ON approvals
+CREATE TRIGGER approvals_closed_tell AFTER UPDATE OF validated, withdrawn ON approvals
 BEGIN INSERT INTO approvals_changed (question) VALUES (NEW.id); END;
 
-CREATE TRIGGER approvals_removed AFTER DELETE ON approvals
+CREATE TRIGGER approvals_removed_tell AFTER DELETE ON approvals
 BEGIN DELETE FROM approvals_changed WHERE question = OLD.id; END;
 
 CREATE TABLE grants (
