@@ -169,10 +169,12 @@ CREATE TABLE parked (
   phase     int    NOT NULL DEFAULT 0 CHECK (phase BETWEEN 0 AND 3),
   round     bigint NOT NULL DEFAULT 1,
   beats     bigint NOT NULL DEFAULT 0,
-  session   text   NOT NULL DEFAULT '' -- in which it goes on
+  session   text   NOT NULL DEFAULT '', -- in which it goes on
+  bytes     bigint NOT NULL DEFAULT 0   -- of state and image; 0 without an image
 );
 
 CREATE UNIQUE INDEX parked_session ON parked (session) WHERE session <> '';
+CREATE INDEX parked_size ON parked (principal, bytes) WHERE bytes > 0;
 
 -- A claim changes hands only before anything was done with it, and what went on waits again only with a new image.
 CREATE FUNCTION parked_guard() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -140,7 +140,7 @@ BEGIN SELECT RAISE(ABORT, 'a grant never grows'); END;
 -- Runs that wait for a person and hold no thread. claim names who resumes one; nobody else may then. A run waits
 -- (phase 0), is claimed by a process that has not touched it yet (1), goes on in it (2), or is over and being ended
 -- (3). round counts how often it was parked, beats the signs of life of the process that has it.
--- An image has megabytes. It comes last, or SQLite would read it whole to find what is behind it; and without rowids to
+-- An image has megabytes. It comes last, or SQLite would read it whole to find what is behind it; without rowids, to
 -- compare keys.
 CREATE TABLE parked (
   run       TEXT    PRIMARY KEY NOT NULL,
@@ -154,11 +154,16 @@ CREATE TABLE parked (
   round     INTEGER NOT NULL DEFAULT 1,
   beats     INTEGER NOT NULL DEFAULT 0,
   session   TEXT    NOT NULL DEFAULT '', -- in which it goes on
+  bytes     INTEGER NOT NULL DEFAULT 0,  -- of state and image; 0 without an image
   state     TEXT    NOT NULL, -- JSON: what the host knew of the run
   image     BLOB    NOT NULL
 ) STRICT;
 
 CREATE UNIQUE INDEX parked_session ON parked (session) WHERE session <> '';
+
+-- What is read of all runs, without their images: how much of them there is, and who has them.
+CREATE INDEX parked_size   ON parked (principal, bytes) WHERE bytes > 0;
+CREATE INDEX parked_claims ON parked (created, run, expires, claim, phase, beats);
 
 -- A claim changes hands only before anything was done with it, and what went on waits again only with a new image.
 CREATE TRIGGER parked_once BEFORE UPDATE ON parked
