@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,16 +18,13 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// A thousand runs, or in the short form 200, wait for people in one process. A person allows half of them, the clients
-// of the others go away at once. Each run ends, each allowed call is made once and no other, and the record has every
-// end.
+// A thousand runs wait for people in one process. A person allows half of them, the clients of the others go away at
+// once. Each run ends, each allowed call is made once and no other, and the record has every end.
 func TestAThousandRunsWaitAndEnd(t *testing.T) {
 	for _, row := range sharedStores {
 		t.Run(row.name, func(t *testing.T) {
-			runs := 200
-			if os.Getenv("CODEMODE_LONG") != "" {
-				runs = 1000
-			}
+			t.Parallel() // with the other store: it waits
+			const runs = 1000
 			up := newPerformed(t)
 			up.takes = 0
 			dir := fleetFolder(t, up, row.store(t)+`, "capacity": {"waitingRuns": 2000}`)

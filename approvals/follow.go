@@ -104,9 +104,9 @@ func (q *Queue) readRemote(ctx context.Context, d *Desk, store SharedStore, sinc
 	}
 	var open []*Pending
 	if since == 0 || next < since {
-		open, err = store.Open(ctx)
 		changed = q.remoteIDs()
-	} else if changed = slices.DeleteFunc(changed, d.asksHere); len(changed) > 0 {
+		open, err = store.Open(ctx)
+	} else if changed = q.ofOthers(d, changed); len(changed) > 0 {
 		open, err = store.OpenOf(ctx, changed)
 	}
 	if err != nil {
@@ -114,6 +114,13 @@ func (q *Queue) readRemote(ctx context.Context, d *Desk, store SharedStore, sinc
 	}
 	q.setRemote(changed, q.remoteItems(d, open, edit))
 	return next
+}
+
+// ofOthers lists, of the questions with these IDs, those of other processes and those that were.
+func (q *Queue) ofOthers(d *Desk, ids []string) []string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.DeleteFunc(ids, func(id string) bool { return d.asksHere(id) && q.remoteItem(id) == nil })
 }
 
 // remoteIDs lists the questions of other processes in the queue.
