@@ -23,7 +23,6 @@ import (
 func TestAThousandRunsWaitAndEnd(t *testing.T) {
 	for _, row := range sharedStores {
 		t.Run(row.name, func(t *testing.T) {
-			t.Parallel() // with the other store: it waits
 			const runs = 1000
 			up := newPerformed(t)
 			up.takes = 0
@@ -39,10 +38,13 @@ func TestAThousandRunsWaitAndEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 			wait := func(n int64) {
-				testwait.Until(t, fmt.Sprintf("%d runs wait in the store", n), func() bool {
-					stored, _, err := db.ParkedSize(t.Context(), "", true)
+				var stored int64
+				if !testwait.Holds(func() bool {
+					stored, _, err = db.ParkedSize(t.Context(), "", true)
 					return err == nil && stored == n
-				})
+				}) {
+					t.Fatalf("%d runs wait in the store, want %d (%v)\n%s", stored, n, err, log.String())
+				}
 			}
 			leaving, leave := context.WithCancel(t.Context())
 			var all sync.WaitGroup
