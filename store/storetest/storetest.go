@@ -780,7 +780,7 @@ func changedSince(t *testing.T, open opener) {
 	if changed := read(); len(changed) > 0 || mark == 0 {
 		t.Errorf("after the mark 0: %q, %d", changed, mark)
 	}
-	const writers, questions = 6, 40
+	const writers, questions = 3, 24
 	var writing sync.WaitGroup
 	for w := range writers {
 		d := open(nil)
