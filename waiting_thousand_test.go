@@ -14,16 +14,21 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/internal/hostile"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/store"
 )
 
-// A thousand runs wait for people in one process. A person allows half of them, the clients of the others go away at
-// once. Each run ends, each allowed call is made once and no other, and the record has every end.
+// A thousand runs, or 200 with the race detector, wait for people in one process. A person allows half of them, the
+// clients of the others go away at once. Each run ends, each allowed call is made once and no other, and the record has
+// every end.
 func TestAThousandRunsWaitAndEnd(t *testing.T) {
 	for _, row := range sharedStores {
 		t.Run(row.name, func(t *testing.T) {
-			const runs = 1000
+			runs := 1000
+			if hostile.Raced() {
+				runs = 200
+			}
 			up := newPerformed(t)
 			up.takes = 0
 			dir := fleetFolder(t, up, row.store(t)+`, "capacity": {"waitingRuns": 2000}`)
