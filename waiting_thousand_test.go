@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,20 +15,19 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/audit"
-	"github.com/codemode-project/codemode/internal/hostile"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/store"
 )
 
-// A thousand runs, or 200 with the race detector, wait for people in one process. A person allows half of them, the
-// clients of the others go away at once. Each run ends, each allowed call is made once and no other, and the record has
-// every end.
+// A thousand runs, or in the short form 200, wait for people in one process. A person allows half of them, the clients
+// of the others go away at once. Each run ends, each allowed call is made once and no other, and the record has every
+// end.
 func TestAThousandRunsWaitAndEnd(t *testing.T) {
 	for _, row := range sharedStores {
 		t.Run(row.name, func(t *testing.T) {
-			runs := 1000
-			if hostile.Raced() {
-				runs = 200
+			runs := 200
+			if os.Getenv("CODEMODE_LONG") != "" {
+				runs = 1000
 			}
 			up := newPerformed(t)
 			up.takes = 0

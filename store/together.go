@@ -9,7 +9,7 @@ import (
 )
 
 // togetherMost is how many transactions share one commit at most. The writer of a [Chain] waits for them.
-const togetherMost = 32
+const togetherMost = 8
 
 // queued are the transactions that wait to write to a file. Waiting for the disk takes most of the time of a commit, so
 // those that wait at the same moment share one. For its caller each is a transaction of its own: it is on disk or has
