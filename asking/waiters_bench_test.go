@@ -13,8 +13,8 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// BenchmarkAnswer asks a question, answers it in another process and waits for the answer, while so many other questions
-// wait in both.
+// BenchmarkAnswer asks a question, answers it in another process and waits for the answer, while so many other
+// questions wait.
 func BenchmarkAnswer(b *testing.B) {
 	for _, of := range []struct {
 		name    string

@@ -208,8 +208,8 @@ func parameters(ids []string, others ...any) (places string, args []any) {
 	return strings.Join(list, ", "), args
 }
 
-// ChangedSince returns the IDs of the questions that were asked, answered or withdrawn since a mark, by any process, and
-// the mark for the next call. No change is left out, but some are returned twice. The mark 0 returns none of them. A
+// ChangedSince returns the IDs of the questions that were asked, answered or withdrawn since a mark, by any process,
+// and the mark for the next call. No change is left out, but some are returned twice. The mark 0 returns none of them. A
 // next mark that is less than since says that the database was set back to an earlier state: anything may have changed.
 func (d *DB) ChangedSince(ctx context.Context, since int64) (ids []string, next int64, err error) {
 	if since == 0 {

@@ -77,7 +77,8 @@ func (d *DB) Park(ctx context.Context, p *ParkedRun) error {
 		}
 		phase = Claimed
 	}
-	query, args := `INSERT INTO parked (run, principal, profile, guest, state, image, created, expires, claim, phase, bytes)
+	query, args := `INSERT INTO parked
+		(run, principal, profile, guest, state, image, created, expires, claim, phase, bytes)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`,
 		[]any{p.Run, p.Principal, p.Profile, p.Guest, state, image, d.now(), p.Expires.UnixMicro(), claim, phase, bytes}
 	if p.Claim != "" {
