@@ -43,10 +43,13 @@ func TestAThousandRunsWaitAndEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 			wait := func(n int64) {
-				testwait.Until(t, fmt.Sprintf("%d runs wait in the store", n), func() bool {
-					stored, _, err := db.ParkedSize(t.Context(), "", true)
+				var stored int64
+				if !testwait.Holds(func() bool {
+					stored, _, err = db.ParkedSize(t.Context(), "", true)
 					return err == nil && stored == n
-				})
+				}) {
+					t.Fatalf("%d runs wait in the store, want %d (%v)\n%s", stored, n, err, log.String())
+				}
 			}
 			leaving, leave := context.WithCancel(t.Context())
 			var all sync.WaitGroup

@@ -24,7 +24,7 @@ func (q *Queue) Follow(ctx context.Context, d *Desk, edit editCheck) {
 	}
 	for ctx.Err() == nil {
 		q.watch(ctx, d, store, edit)
-		q.setRemote(nil)
+		q.setRemote(q.remoteIDs(), nil)
 		q.seatedElsewhere(false)
 		select {
 		case <-ctx.Done():
@@ -35,7 +35,7 @@ func (q *Queue) Follow(ctx context.Context, d *Desk, edit editCheck) {
 
 const (
 	rewatchAfter = 2 * time.Second // delay before watching the store again after a failure
-	rescanEvery  = 5 * time.Second // how often to read the store without news: expiry sends no news
+	rescanEvery  = 5 * time.Second // how often to read the whole store, whatever the news: expiry sends none
 )
 
 // watch keeps the queue current until reading the store fails.
@@ -49,7 +49,7 @@ func (q *Queue) watch(ctx context.Context, d *Desk, store SharedStore, edit edit
 	defer func() { leave() }()
 	tick := time.NewTicker(rescanEvery)
 	defer tick.Stop()
-	for seated := false; ; {
+	for seated, since := false, int64(0); ; {
 		q.mu.Lock()
 		somebody, changed := len(q.seats) > 0, q.changed
 		q.mu.Unlock()
@@ -61,14 +61,13 @@ func (q *Queue) watch(ctx context.Context, d *Desk, store SharedStore, edit edit
 		if !somebody && seated {
 			leave()
 			leave, seated = func() {}, false
-			q.setRemote(nil)
+			q.setRemote(q.remoteIDs(), nil)
 		}
 		switch {
 		case somebody:
-			if open, err := store.Open(ctx); err == nil {
-				q.setRemote(q.remoteItems(d, open, edit))
-			}
+			since = q.readRemote(ctx, d, store, since, edit)
 		default:
+			since = 0
 			there, err := store.Seated(ctx, q.name)
 			q.seatedElsewhere(err == nil && there)
 		}
@@ -80,6 +79,7 @@ func (q *Queue) watch(ctx context.Context, d *Desk, store SharedStore, edit edit
 				return
 			}
 		case <-tick.C:
+			since = 0
 		case <-changed:
 		}
 	}
@@ -95,13 +95,74 @@ func (q *Queue) seatedElsewhere(there bool) {
 	}
 }
 
-// remoteItems returns the questions of other processes that people may answer over this queue.
+// readRemote brings the questions of other processes up to date with the changes since a mark, and returns the next
+// mark. After the mark 0 it reads all questions.
+func (q *Queue) readRemote(ctx context.Context, d *Desk, store SharedStore, since int64, edit editCheck) (next int64) {
+	changed, next, err := store.ChangedSince(ctx, since)
+	if err != nil {
+		return 0
+	}
+	var open []*Pending
+	if since == 0 || next < since {
+		changed = q.remoteIDs()
+		open, err = store.Open(ctx)
+	} else if changed = q.ofOthers(d, changed); len(changed) > 0 {
+		open, err = store.OpenOf(ctx, changed)
+	}
+	if err != nil {
+		return 0
+	}
+	q.setRemote(changed, q.remoteItems(d, open, edit))
+	return next
+}
+
+// ofOthers lists, of the questions with these IDs, those of other processes and those that were.
+func (q *Queue) ofOthers(d *Desk, ids []string) []string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.DeleteFunc(ids, func(id string) bool { return d.asksHere(id) && q.remoteItem(id) == nil })
+}
+
+// remoteIDs lists the questions of other processes in the queue.
+func (q *Queue) remoteIDs() (ids []string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for it := range q.all() {
+		if it.remote != nil {
+			ids = append(ids, it.request.ID)
+		}
+	}
+	return ids
+}
+
+// remoteItem returns the item of a question of another process; nil if the queue has none. The caller holds q.mu.
+func (q *Queue) remoteItem(id string) *item {
+	for _, it := range q.byID[id] {
+		if it.remote != nil {
+			return it
+		}
+	}
+	return nil
+}
+
+// remoteItems makes items of the open questions of other processes that people may answer over this queue, and keeps
+// those that the queue has.
 func (q *Queue) remoteItems(d *Desk, open []*Pending, edit editCheck) []*item {
 	var all []*item
 	from := sourceOf(0, q)
 	for _, p := range open {
+		if d.asksHere(p.ID) {
+			continue
+		}
+		q.mu.Lock()
+		has := q.remoteItem(p.ID)
+		q.mu.Unlock()
+		if has != nil {
+			all = append(all, has)
+			continue
+		}
 		w, err := readStored(p)
-		if err != nil || d.asksHere(p.ID) || !slices.Contains(w.Channels, from.name) || !from.mayAnswer(w.Request.Risk) {
+		if err != nil || !slices.Contains(w.Channels, from.name) || !from.mayAnswer(w.Request.Risk) {
 			continue
 		}
 		r := w.Request
@@ -134,27 +195,26 @@ func (d *Desk) answerRemote(ctx context.Context, w *storedQuestion, from source,
 	return err
 }
 
-// setRemote replaces the queue's questions of other processes.
-func (q *Queue) setRemote(now []*item) {
+// setRemote replaces, of the queue's questions of other processes, those with the IDs was by now.
+func (q *Queue) setRemote(was []string, now []*item) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	var all []*item
+	stays := map[string]bool{}
 	same := true
-	for _, it := range q.items {
-		if it.remote == nil {
-			all = append(all, it)
-			continue
-		}
-		at := slices.IndexFunc(now, func(x *item) bool { return x.request.ID == it.request.ID })
-		if at < 0 {
+	for _, it := range now {
+		stays[it.request.ID] = true
+		if it.place == nil {
+			q.add(it)
 			same = false
-			continue
 		}
-		now = slices.Delete(now, at, at+1)
-		all = append(all, it)
 	}
-	q.items = append(all, now...)
-	if !same || len(now) > 0 {
+	for _, id := range was {
+		if it := q.remoteItem(id); it != nil && !stays[id] {
+			q.drop(it)
+			same = false
+		}
+	}
+	if !same {
 		q.tell()
 	}
 }

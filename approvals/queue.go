@@ -1,9 +1,12 @@
 package approvals
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,13 +40,15 @@ type Queue struct {
 	strong bool
 
 	mu         sync.Mutex
-	items      []*item // in order of arrival
+	items      list.List          // of *item, in order of arrival
+	byID       map[string][]*item // these items
 	seats      map[*Seat]bool
 	remoteSeat bool          // somebody has a seat in another process, see Follow
 	changed    chan struct{} // closed and replaced when somebody comes or goes
 }
 
 type item struct {
+	place    *list.Element // in Queue.items
 	request  *prompt.Request
 	since    time.Time
 	shown    time.Time // here, or in the asking process
@@ -54,7 +59,7 @@ type item struct {
 
 // NewQueue returns a queue with that name in answers and in the record.
 func NewQueue(name string) *Queue {
-	return &Queue{name: name, seats: map[*Seat]bool{}, changed: make(chan struct{})}
+	return &Queue{name: name, byID: map[string][]*item{}, seats: map[*Seat]bool{}, changed: make(chan struct{})}
 }
 
 // NewStrongQueue returns a queue that gives seats only to people with a proven identity, for example a page behind a
@@ -82,7 +87,7 @@ func (q *Queue) Ask(ctx context.Context, s *Showing) (got call.Answer, err error
 		it.since = it.shown
 	}
 	q.mu.Lock()
-	q.items = append(q.items, it)
+	q.add(it)
 	q.tell()
 	q.mu.Unlock()
 	// Return an accepted answer even if the question ended at that moment: it is then recorded as late.
@@ -127,16 +132,40 @@ func (q *Queue) Ask(ctx context.Context, s *Showing) (got call.Answer, err error
 	}
 }
 
+// add adds an item. The caller holds q.mu.
+func (q *Queue) add(it *item) {
+	it.place = q.items.PushBack(it)
+	q.byID[it.request.ID] = append(q.byID[it.request.ID], it)
+}
+
+// drop removes an item. The caller holds q.mu.
+func (q *Queue) drop(it *item) {
+	id := it.request.ID
+	q.items.Remove(it.place)
+	q.byID[id] = slices.DeleteFunc(q.byID[id], func(x *item) bool { return x == it })
+	if len(q.byID[id]) == 0 {
+		delete(q.byID, id)
+	}
+}
+
+// all iterates over the items in order of arrival. The caller holds q.mu, and may drop the current item.
+func (q *Queue) all() iter.Seq[*item] {
+	return func(yield func(*item) bool) {
+		for e := q.items.Front(); e != nil; {
+			it := e.Value.(*item)
+			e = e.Next()
+			if !yield(it) {
+				return
+			}
+		}
+	}
+}
+
 func (q *Queue) remove(it *item) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	it.answered = true // an answer that arrives now is refused as too late
-	for i, x := range q.items {
-		if x == it {
-			q.items = append(q.items[:i:i], q.items[i+1:]...)
-			break
-		}
-	}
+	q.drop(it)
 	for s := range q.seats { // a seat may last as long as the process
 		s.mu.Lock()
 		delete(s.seen, it.request.ID)
@@ -256,8 +285,9 @@ func (s *Seat) Pending() []Open {
 	s.queue.mu.Lock()
 	defer s.queue.mu.Unlock()
 	var all []Open
-	for _, it := range s.queue.items {
-		if !it.answered && s.queue.may(s, it.request) {
+	for it := range s.queue.all() {
+		twice := it.remote != nil && len(s.queue.byID[it.request.ID]) > 1 // this process has just begun to ask it, too
+		if !it.answered && !twice && s.queue.may(s, it.request) {
 			all = append(all, Open{it.request, it.since})
 		}
 	}
@@ -324,8 +354,8 @@ func (s *Seat) find(id string) (*item, error) {
 	q := s.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, it := range q.items {
-		if it.request.ID == id && id != "" && !it.answered && q.may(s, it.request) {
+	for _, it := range q.byID[id] {
+		if id != "" && !it.answered && q.may(s, it.request) {
 			return it, nil
 		}
 	}

@@ -435,7 +435,7 @@ func TestAnAnswerThatWasTakenIsNeverLost(t *testing.T) {
 		}
 		q.mu.Lock()
 		q.presence() // Ask goes round, as far as the lock
-		it := q.items[0]
+		it := q.items.Front().Value.(*item)
 		it.answered = true // as Seat.Answer does
 		it.reply <- call.Answer{Allowed: true, By: "local:anna"}
 		cancel()
@@ -540,5 +540,5 @@ func TestWhoCountsAsThere(t *testing.T) {
 func r1(q *Queue) *prompt.Request {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.items[0].request
+	return q.items.Front().Value.(*item).request
 }

@@ -53,8 +53,13 @@ type SharedStore interface {
 	Withdraw(ctx context.Context, id string) error
 	// Find returns a question, answered or not.
 	Find(ctx context.Context, id string) (*Pending, error)
-	// Open lists the questions that have no answer, oldest first.
+	// Open lists the questions that have no answer, oldest first. OpenOf lists those of them that have one of these IDs.
 	Open(ctx context.Context) ([]*Pending, error)
+	OpenOf(ctx context.Context, ids []string) ([]*Pending, error)
+	// ChangedSince returns the IDs of the questions that were asked, answered or withdrawn since a mark, and the mark for
+	// the next call. No change is left out, but some are returned twice. The mark 0 returns none of them. A next mark
+	// that is less than the last one says that anything may have changed.
+	ChangedSince(ctx context.Context, mark int64) (ids []string, next int64, err error)
 	// Sit announces to other processes that somebody is there for the questions of a channel, until leave is called.
 	// Seated reports whether somebody is, in any process.
 	Sit(ctx context.Context, channel string) (leave func(), err error)

@@ -84,15 +84,32 @@ func (s *ApprovalStore) Find(ctx context.Context, id string) (p *approvals.Pendi
 	return p, err
 }
 
-func (s *ApprovalStore) Open(ctx context.Context) (all []*approvals.Pending, err error) {
+func (s *ApprovalStore) Open(ctx context.Context) ([]*approvals.Pending, error) {
+	return s.pending(ctx, func(db *store.DB) ([]*store.Approval, error) { return db.Pending(ctx, "") })
+}
+
+func (s *ApprovalStore) OpenOf(ctx context.Context, ids []string) ([]*approvals.Pending, error) {
+	return s.pending(ctx, func(db *store.DB) ([]*store.Approval, error) { return db.PendingOf(ctx, ids) })
+}
+
+func (s *ApprovalStore) pending(ctx context.Context, read func(*store.DB) ([]*store.Approval, error)) (
+	all []*approvals.Pending, err error) {
 	err = s.with(ctx, func(db *store.DB) error {
-		rows, err := db.Pending(ctx, "")
+		rows, err := read(db)
 		for _, row := range rows {
 			all = append(all, PendingOf(row))
 		}
 		return err
 	})
 	return all, err
+}
+
+func (s *ApprovalStore) ChangedSince(ctx context.Context, mark int64) (ids []string, next int64, err error) {
+	err = s.with(ctx, func(db *store.DB) (err error) {
+		ids, next, err = db.ChangedSince(ctx, mark)
+		return err
+	})
+	return ids, next, err
 }
 
 func (s *ApprovalStore) Sit(ctx context.Context, channel string) (leave func(), err error) {

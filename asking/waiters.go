@@ -20,15 +20,16 @@ const answersWait = 10 * time.Second
 // ErrStoreClosed says that no answer will come.
 var ErrStoreClosed = errors.New("the approval store is closed")
 
-// answeredAgain is how often stored answers are read when the database reports no change.
+// answeredAgain is how often all stored answers are read, whatever changes the database reports.
 const answeredAgain = 5 * time.Second
 
-// waiters wait for the answers to stored questions. Each change of the database costs one query, however many waiters
-// there are. The zero value has none.
+// waiters wait for the answers to stored questions. A change of the database costs the same however many waiters there
+// are: only the questions that have changed are read. The zero value has none.
 type waiters struct {
-	mu    sync.Mutex
-	by    map[string][]chan reply // by question
-	added chan struct{}           // receives when there is a new question; nil while look does not run
+	mu     sync.Mutex
+	by     map[string][]chan reply // by question
+	unread []string                // new questions of by
+	added  chan struct{}           // receives when there is a new question; nil while look does not run
 }
 
 // A reply is the answer to a question, or the reason why there will be none.
@@ -62,7 +63,7 @@ func (w *waiters) wait(db *store.DB, id string) (got <-chan reply, stop func()) 
 	if w.by == nil {
 		w.by = map[string][]chan reply{}
 	}
-	w.by[id] = append(w.by[id], ch)
+	w.by[id], w.unread = append(w.by[id], ch), append(w.unread, id)
 	if w.added == nil {
 		w.added = make(chan struct{}, 1)
 		go w.look(db, w.added)
@@ -89,28 +90,18 @@ func (w *waiters) wake() {
 	}
 }
 
-// look reads the answers after each change of the database, until no waiter is left.
+// look reads answers after each change of the database, until no waiter is left.
 func (w *waiters) look(db *store.DB, added <-chan struct{}) {
 	changed, stop := db.Watch(store.Approvals)
 	defer stop()
 	again := time.NewTicker(answeredAgain)
 	defer again.Stop()
-	for {
-		ids := w.ids()
-		if ids == nil {
-			return
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), answersWait)
-		all, err := db.Answers(ctx, ids)
-		cancel()
-		if err == nil { // else the database is away, and may come back
-			for _, id := range ids {
-				w.tell(id, all)
-			}
-		}
+	for since := int64(0); w.any(); {
+		since = w.read(db, since)
 		select {
 		case <-added:
 		case <-again.C:
+			since = 0
 		case _, open := <-changed:
 			if !open {
 				w.close()
@@ -120,15 +111,51 @@ func (w *waiters) look(db *store.DB, added <-chan struct{}) {
 	}
 }
 
-// ids lists the questions that have waiters. Nil ends the goroutine of look.
-func (w *waiters) ids() []string {
+// any reports whether somebody waits. If not, it ends the goroutine of look.
+func (w *waiters) any() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.by) == 0 {
-		w.added = nil
-		return nil
+		w.added, w.unread = nil, nil
+		return false
 	}
-	return slices.Collect(maps.Keys(w.by))
+	return true
+}
+
+// read tells the waiters of the answers since a mark of [store.DB.ChangedSince], and returns the next mark. After the
+// mark 0 it reads the answers to all their questions.
+func (w *waiters) read(db *store.DB, since int64) (next int64) {
+	ctx, cancel := context.WithTimeout(context.Background(), answersWait)
+	defer cancel()
+	changed, next, err := db.ChangedSince(ctx, since)
+	if err != nil {
+		return 0 // the database is away, and may come back
+	}
+	ids := w.due(changed, since == 0 || next < since)
+	all, err := db.Answers(ctx, ids) // after next was read, so that no answer comes between the two
+	if err != nil {
+		return 0
+	}
+	for _, id := range ids {
+		w.tell(id, all)
+	}
+	return next
+}
+
+// due lists the questions to read: of those that have waiters, the changed and the new ones, or all.
+func (w *waiters) due(changed []string, all bool) (ids []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	ids, w.unread = w.unread, nil
+	if all {
+		return slices.Collect(maps.Keys(w.by))
+	}
+	for _, id := range changed {
+		if w.by[id] != nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // tell sends the answer to a question to its waiters, if there is one.

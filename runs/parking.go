@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,13 +133,11 @@ var errNoRoom = errors.New("too many runs of this principal wait in other proces
 // makeRoom keeps the runs of one principal in the database within the share of one process. It ends runs of processes
 // that have died, the oldest first.
 func (x *execution) makeRoom(ctx context.Context, db *store.DB, row *store.ParkedRun) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, roomWait, errNoRoom)
-	defer cancel()
 	all := x.request.Unchecked
-	for {
+	for began := time.Now(); ; {
 		runs, bytes, err := db.ParkedSize(ctx, row.Principal, all)
 		if err != nil {
-			return cmp.Or(context.Cause(ctx), err)
+			return err
 		}
 		bytes += int64(len(row.Image) + len(row.State))
 		if x.kept || runs < x.e.parked.count.Total() && bytes <= x.e.parked.bytes.Total() {
@@ -148,6 +145,9 @@ func (x *execution) makeRoom(ctx context.Context, db *store.DB, row *store.Parke
 		}
 		if x.e.endOldest(ctx, db, row.Principal, all) {
 			continue
+		}
+		if time.Since(began) > roomWait {
+			return errNoRoom
 		}
 		select {
 		case <-ctx.Done():

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -117,9 +118,8 @@ func (d *DB) WithdrawRun(ctx context.Context, run string) error {
 	return err
 }
 
-// Use spends a yes on the one call that it allows, before that call is made.
+// Use spends a yes on the one call that it allows, before that call is made. Watchers are not notified.
 func (d *DB) Use(ctx context.Context, id, digest string) error {
-	defer d.changed(Approvals)
 	err := d.once(ctx, `UPDATE approvals SET used_at = $1 WHERE id = $2 AND digest = $3 AND validated = $4 AND used_at IS NULL AND expires > $1`,
 		d.now(), id, digest, d.boolean(true))
 	return d.orNotFound(ctx, err, id)
@@ -148,10 +148,7 @@ const answersAtOnce = 500
 func (d *DB) Answers(ctx context.Context, ids []string) (map[string]*Approval, error) {
 	all := make(map[string]*Approval, len(ids))
 	for some := range slices.Chunk(ids, answersAtOnce) {
-		places, args := make([]string, len(some)), make([]any, len(some))
-		for i, id := range some {
-			places[i], args[i] = "$"+strconv.Itoa(i+1), id
-		}
+		places, args := parameters(some)
 		err := d.each(ctx, func(scan func(...any) error) error {
 			var id, answer string
 			var validated sql.NullBool
@@ -173,7 +170,7 @@ func (d *DB) Answers(ctx context.Context, ids []string) (map[string]*Approval, e
 			}
 			all[id] = a
 			return nil
-		}, `SELECT id, validated, answer, withdrawn FROM approvals WHERE id IN (`+strings.Join(places, ", ")+`)`, args...)
+		}, `SELECT id, validated, answer, withdrawn FROM approvals WHERE id IN (`+places+`)`, args...)
 		if err != nil {
 			return nil, err
 		}
@@ -184,6 +181,53 @@ func (d *DB) Answers(ctx context.Context, ids []string) (map[string]*Approval, e
 // Pending lists the questions that wait for an answer, oldest first; for one principal, or for all with "".
 func (d *DB) Pending(ctx context.Context, principal string) ([]*Approval, error) {
 	return d.approvals(ctx, `validated IS NULL AND withdrawn IS NULL AND expires > $1 AND ($2 = '' OR principal = $2) ORDER BY created, id`, d.now(), principal)
+}
+
+// PendingOf is Pending for the questions with these IDs.
+func (d *DB) PendingOf(ctx context.Context, ids []string) (all []*Approval, err error) {
+	for some := range slices.Chunk(ids, answersAtOnce) {
+		places, args := parameters(some, d.now())
+		part, err := d.approvals(ctx, `id IN (`+places+`) AND validated IS NULL AND withdrawn IS NULL AND expires > $1
+			ORDER BY created, id`, args...)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, part...)
+	}
+	return all, nil
+}
+
+// parameters makes the list of parameters that follow others in a statement: one for each ID.
+func parameters(ids []string, others ...any) (places string, args []any) {
+	list := make([]string, len(ids))
+	args = others
+	for i, id := range ids {
+		args = append(args, id)
+		list[i] = "$" + strconv.Itoa(len(args))
+	}
+	return strings.Join(list, ", "), args
+}
+
+// ChangedSince returns the IDs of the questions that were asked, answered or withdrawn since a mark, by any process,
+// and the mark for the next call. No change is left out, but some are returned twice. The mark 0 returns none of them. A
+// next mark that is less than since says that the database was set back to an earlier state: anything may have changed.
+func (d *DB) ChangedSince(ctx context.Context, since int64) (ids []string, next int64, err error) {
+	if since == 0 {
+		since = math.MaxInt64
+	}
+	now := `(SELECT coalesce(max(seq), 0) + 1 AS next FROM sqlite_sequence WHERE name = 'approvals_changed')`
+	if d.file == nil {
+		now = `(SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS next)`
+	}
+	err = d.each(ctx, func(scan func(...any) error) error {
+		var id sql.NullString
+		err := scan(&next, &id)
+		if id.Valid {
+			ids = append(ids, id.String)
+		}
+		return err
+	}, `SELECT next, question FROM `+now+` AS now LEFT JOIN approvals_changed ON number >= $1`, since)
+	return ids, next, err
 }
 
 // ApprovalsOf lists the approvals of a run in the order of their calls.

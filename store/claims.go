@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -281,12 +280,17 @@ func (d *DB) lookAtClaims(ctx context.Context, mine []string) error {
 	if err != nil {
 		return err
 	}
+	all := append(runs, seats...)
+	there := make(map[string]bool, len(all))
+	for _, claim := range all {
+		there[claim] = true
+	}
 	for _, claim := range mine {
-		if !slices.Contains(runs, claim) && !slices.Contains(seats, claim) {
+		if !there[claim] {
 			d.claims.lose(claim)
 		}
 	}
-	if d.claims.news(append(runs, seats...)) {
+	if d.claims.news(all) {
 		d.watch.tell(Parked)
 		d.watch.tell(Seats)
 	}

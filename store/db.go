@@ -61,6 +61,7 @@ type DB struct {
 
 	writing chan struct{} // holds one while a goroutine of this process writes to the file; see write
 	line    *line         // for the turn to write to the file, or for a connection to PostgreSQL
+	queued  queued        // wait for that turn
 
 	used   atomic.Bool // since the last health check of the file
 	heldMu sync.Mutex
@@ -222,18 +223,23 @@ func (d *DB) turn(ctx context.Context) (done func(), err error) {
 	if d.file == nil {
 		return func() {}, nil
 	}
-	leave, err := d.line.enter(ctx)
+	leave, err := d.line.enter(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, answerWait, errStalled)
-	defer cancel()
-	written, err := d.write(ctx)
+	written, err := d.writeSoon(ctx)
 	if err != nil {
 		leave()
 		return nil, err
 	}
 	return func() { written(); leave() }, nil
+}
+
+// writeSoon is write for the first in the line.
+func (d *DB) writeSoon(ctx context.Context) (done func(), err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, answerWait, errStalled)
+	defer cancel()
+	return d.write(ctx)
 }
 
 // exec runs one statement and returns how many rows it changed.

@@ -18,8 +18,9 @@ type line struct {
 
 func newLine(places int) *line { return &line{places: make(chan struct{}, places)} }
 
-// enter waits for a place. The error is errStalled or the cause of ctx.
-func (l *line) enter(ctx context.Context) (leave func(), err error) {
+// enter waits for a place. The error is errStalled or the cause of ctx. The caller gets no place, and needs none, if
+// done is closed.
+func (l *line) enter(ctx context.Context, done <-chan struct{}) (leave func(), err error) {
 	if l == nil {
 		return func() {}, nil
 	}
@@ -34,6 +35,9 @@ func (l *line) enter(ctx context.Context) (leave func(), err error) {
 			still.Stop()
 			l.move()
 			return leave, nil
+		case <-done:
+			still.Stop()
+			return func() {}, nil
 		case <-ctx.Done():
 			still.Stop()
 			return nil, context.Cause(ctx)

@@ -131,11 +131,14 @@ func (d *DB) transact(ctx context.Context, limit time.Duration, f func(ctx conte
 }
 
 func (d *DB) transaction(ctx context.Context, f func(ctx context.Context, tx *sql.Tx) error) error {
-	written, err := d.turn(ctx)
-	if err != nil {
-		return err
+	if d.file != nil {
+		return d.together(ctx, f)
 	}
-	defer written()
+	return d.inTransaction(ctx, f)
+}
+
+// inTransaction runs f in a transaction of its own.
+func (d *DB) inTransaction(ctx context.Context, f func(ctx context.Context, tx *sql.Tx) error) error {
 	pool, done, err := d.use(ctx)
 	if err != nil {
 		return err
@@ -149,6 +152,9 @@ func (d *DB) transaction(ctx context.Context, f func(ctx context.Context, tx *sq
 	tx, err := d.begin(ctx, conn)
 	if err != nil {
 		return err
+	}
+	if d.file != nil { // from here on this waits for the disk alone
+		ctx = context.WithoutCancel(ctx)
 	}
 	if err := f(ctx, tx); err != nil {
 		return errors.Join(err, tx.Rollback())

@@ -54,8 +54,7 @@ type ParkedRun struct {
 	Round int64
 
 	beats  int64
-	sealed string // State in stored form
-	unsure bool   // it is unknown whether it began
+	unsure bool // it is unknown whether it began
 }
 
 // Park stores a run. The process that resumed a run parks it again with the Claim that it began with, else the error is
@@ -65,6 +64,10 @@ func (d *DB) Park(ctx context.Context, p *ParkedRun) error {
 	defer d.changed(Parked)
 	state := d.seal.closeText(p.State, Parked, p.Run, "state")
 	image := d.seal.close(p.Image, Parked, p.Run, "image")
+	bytes := 0
+	if len(image) > 0 {
+		bytes = len(state) + len(image)
+	}
 	claim, phase, round := "", Waiting, int64(1)
 	var lost <-chan struct{}
 	if p.Holder != "" {
@@ -74,13 +77,15 @@ func (d *DB) Park(ctx context.Context, p *ParkedRun) error {
 		}
 		phase = Claimed
 	}
-	query, args := `INSERT INTO parked (run, principal, profile, guest, state, image, created, expires, claim, phase)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
-		[]any{p.Run, p.Principal, p.Profile, p.Guest, state, image, d.now(), p.Expires.UnixMicro(), claim, phase}
+	query, args := `INSERT INTO parked
+		(run, principal, profile, guest, state, image, created, expires, claim, phase, bytes)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`,
+		[]any{p.Run, p.Principal, p.Profile, p.Guest, state, image, d.now(), p.Expires.UnixMicro(), claim, phase, bytes}
 	if p.Claim != "" {
 		round = p.Round + 1
 		query = `UPDATE parked SET principal = $2, profile = $3, guest = $4, state = $5, image = $6, created = $7, expires = $8, claim = $9,
-			phase = $10, round = round + 1, beats = beats + 1 WHERE run = $1 AND phase = 2 AND claim = $11 AND round = $12`
+			phase = $10, bytes = $11, round = round + 1, beats = beats + 1
+			WHERE run = $1 AND phase = 2 AND claim = $12 AND round = $13`
 		args = append(args, p.Claim, p.Round)
 	}
 	d.claims.settle(p.Claim, false)
@@ -180,7 +185,30 @@ func (d *DB) GiveBack(ctx context.Context, p *ParkedRun) error {
 
 // ParkedRun gives one run without its image.
 func (d *DB) ParkedRun(ctx context.Context, run string) (*ParkedRun, error) {
-	return first(d.parked(ctx, func(*ParkedRun) bool { return true }, `run = $1`, run))
+	var all []*ParkedRun
+	var state string
+	err := d.each(ctx, func(scan func(...any) error) error {
+		var p ParkedRun
+		var created, expires int64
+		if err := scan(&p.Run, &p.Principal, &p.Profile, &p.Guest, &state, &created, &expires, &p.Claim, &p.Phase,
+			&p.Round, &p.beats, &p.Session); err != nil {
+			return err
+		}
+		p.Created, p.Expires = fromMicro(created), fromMicro(expires)
+		d.claims.see(p.Claim, p.beats)
+		all = append(all, &p)
+		return nil
+	}, `SELECT run, principal, profile, guest, state, created, expires, claim, phase, round, beats, session
+		FROM parked WHERE run = $1`, run)
+	p, err := first(all, err)
+	if err != nil {
+		return nil, err
+	}
+	if p.State, err = d.seal.openText(state, Parked, run, "state"); err != nil {
+		d.log.Error("cannot read a parked run", "run", run, "error", err)
+		return nil, ErrNotFound
+	}
+	return p, nil
 }
 
 // ParkedRuns lists the runs that no living process has, oldest first, without their images. The claimable ones can be
@@ -188,16 +216,35 @@ func (d *DB) ParkedRun(ctx context.Context, run string) (*ParkedRun, error) {
 // death. The orphans can be resumed by no process: they expired, which nothing notifies of, or began in a process that
 // died. [DB.Reap] takes one to write its end.
 func (d *DB) ParkedRuns(ctx context.Context) (claimable, orphans []*ParkedRun, err error) {
-	lone := func(p *ParkedRun) bool { return d.claimable(p) || d.orphan(p) }
-	all, err := d.parked(ctx, lone, `true ORDER BY created, run`)
-	for _, p := range all {
-		if d.orphan(p) {
+	var lone []string
+	if err := d.each(ctx, func(scan func(...any) error) error {
+		var p ParkedRun
+		var expires int64
+		if err := scan(&p.Run, &expires, &p.Claim, &p.Phase, &p.beats); err != nil {
+			return err
+		}
+		p.Expires = fromMicro(expires)
+		d.claims.see(p.Claim, p.beats)
+		if d.claimable(&p) || d.orphan(&p) {
+			lone = append(lone, p.Run)
+		}
+		return nil
+	}, `SELECT run, expires, claim, phase, beats FROM parked ORDER BY created, run`); err != nil {
+		return nil, nil, err
+	}
+	for _, run := range lone {
+		p, err := d.ParkedRun(ctx, run)
+		switch {
+		case errors.Is(err, ErrNotFound): // it has ended
+		case err != nil:
+			return claimable, orphans, err
+		case d.orphan(p):
 			orphans = append(orphans, p)
-		} else {
+		case d.claimable(p):
 			claimable = append(claimable, p)
 		}
 	}
-	return claimable, orphans, err
+	return claimable, orphans, nil
 }
 
 // StoredRuns lists the latest of all runs in the store, for people: without State and Image, with Holder, which is ""
@@ -222,12 +269,12 @@ func (d *DB) StoredRuns(ctx context.Context, most int) (all []*ParkedRun, err er
 // ParkedSize counts the parked runs of a principal that have an image, and their bytes; all counts those of every
 // principal.
 func (d *DB) ParkedSize(ctx context.Context, principal string, all bool) (runs, bytes int64, err error) {
-	where, args := `octet_length(image) > 0 AND principal = $1`, []any{principal}
+	where, args := `bytes > 0 AND principal = $1`, []any{principal}
 	if all {
-		where, args = `octet_length(image) > 0`, nil
+		where, args = `bytes > 0`, nil
 	}
 	err = d.each(ctx, func(scan func(...any) error) error { return scan(&runs, &bytes) },
-		`SELECT count(*), coalesce(sum(octet_length(image) + octet_length(state)), 0) FROM parked WHERE `+where, args...)
+		`SELECT count(*), coalesce(sum(bytes), 0) FROM parked WHERE `+where, args...)
 	return runs, bytes, err
 }
 
@@ -248,35 +295,4 @@ func (d *DB) orphan(p *ParkedRun) bool {
 // Reap takes an orphan, to write its end and to [DB.Finish] it. All callers but one get [ErrTaken].
 func (d *DB) Reap(ctx context.Context, run, by string) (*ParkedRun, error) {
 	return d.claim(ctx, run, by, over, d.orphan)
-}
-
-// parked reads runs, and decrypts those that keep selects.
-func (d *DB) parked(ctx context.Context, keep func(*ParkedRun) bool, where string, args ...any) (kept []*ParkedRun,
-	err error) {
-	var all []*ParkedRun
-	err = d.each(ctx, func(scan func(...any) error) error {
-		var p ParkedRun
-		var created, expires int64
-		if err := scan(&p.Run, &p.Principal, &p.Profile, &p.Guest, &p.sealed, &created, &expires, &p.Claim, &p.Phase,
-			&p.Round, &p.beats, &p.Session); err != nil {
-			return err
-		}
-		p.Created, p.Expires = fromMicro(created), fromMicro(expires)
-		d.claims.see(p.Claim, p.beats)
-		all = append(all, &p)
-		return nil
-	}, `SELECT run, principal, profile, guest, state, created, expires, claim, phase, round, beats, session FROM parked WHERE `+where, args...)
-	for _, p := range all {
-		if !keep(p) {
-			continue
-		}
-		var unread error
-		if p.State, unread = d.seal.openText(p.sealed, Parked, p.Run, "state"); unread != nil {
-			d.log.Error("cannot read a parked run", "run", p.Run, "error", unread)
-			continue
-		}
-		p.sealed = ""
-		kept = append(kept, p)
-	}
-	return kept, err
 }

@@ -279,7 +279,7 @@ func (d *DB) begin(ctx context.Context, conn *sql.Conn) (tx *sql.Tx, err error) 
 		return nil, err
 	}
 	err = whileLocked(ctx, d.options.Wait, func() error {
-		tx, err = conn.BeginTx(ctx, nil)
+		tx, err = conn.BeginTx(context.WithoutCancel(ctx), nil)
 		return err
 	})
 	if _, undone := conn.ExecContext(context.WithoutCancel(ctx), d.patient()); undone != nil {

@@ -56,7 +56,7 @@ func (d *DB) limited(ctx context.Context, limit time.Duration) (*use, error) {
 	freed := func() {}
 	if d.file == nil {
 		var err error
-		if freed, err = d.line.enter(ctx); err != nil {
+		if freed, err = d.line.enter(ctx, nil); err != nil {
 			return nil, explain(err)
 		}
 	}

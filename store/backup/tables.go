@@ -34,7 +34,7 @@ var tables = []table{
 	{name: "entries", columns: columns("chain seq time kind state run call principal profile tool hash body"),
 		number: "chain, seq", blobs: columns("hash")},
 	{name: "parked", columns: columns("run principal profile guest state image created expires claim phase round beats " +
-		"session"),
+		"session bytes"),
 		texts: columns("run"), blobs: columns("image")},
 	{name: "approvals", columns: columns("id run call principal digest question created expires validated answer " +
 		"answered_by answered_at used_at withdrawn"), texts: columns("id"), bools: columns("validated")},

@@ -100,6 +100,33 @@ END $$;
 
 CREATE TRIGGER approvals_withdrawn BEFORE UPDATE ON approvals FOR EACH ROW EXECUTE FUNCTION approvals_withdrawn();
 
+-- When the questions were last asked, answered or closed: the transaction. Whoever reads again from the oldest
+-- transaction that was under way at the last time misses none, though transactions do not end in order.
+CREATE TABLE approvals_changed (
+  question text   PRIMARY KEY,
+  number   bigint NOT NULL
+);
+
+CREATE INDEX approvals_changed_number ON approvals_changed (number);
+
+CREATE FUNCTION approvals_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO approvals_changed VALUES (NEW.id, pg_current_xact_id()::text::bigint)
+    ON CONFLICT (question) DO UPDATE SET number = EXCLUDED.number;
+  RETURN NULL;
+END $$;
+
+CREATE TRIGGER approvals_changed_tell AFTER INSERT OR UPDATE OF validated, withdrawn ON approvals
+  FOR EACH ROW EXECUTE FUNCTION approvals_change();
+
+CREATE FUNCTION approvals_remove() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM approvals_changed WHERE question = OLD.id;
+  RETURN NULL;
+END $$;
+
+CREATE TRIGGER approvals_removed_tell AFTER DELETE ON approvals FOR EACH ROW EXECUTE FUNCTION approvals_remove();
+
 CREATE TABLE grants (
   id         text   PRIMARY KEY,
   principal  text   NOT NULL,
@@ -142,10 +169,12 @@ CREATE TABLE parked (
   phase     int    NOT NULL DEFAULT 0 CHECK (phase BETWEEN 0 AND 3),
   round     bigint NOT NULL DEFAULT 1,
   beats     bigint NOT NULL DEFAULT 0,
-  session   text   NOT NULL DEFAULT '' -- in which it goes on
+  session   text   NOT NULL DEFAULT '', -- in which it goes on
+  bytes     bigint NOT NULL DEFAULT 0   -- of state and image; 0 without an image
 );
 
 CREATE UNIQUE INDEX parked_session ON parked (session) WHERE session <> '';
+CREATE INDEX parked_size ON parked (principal, bytes) WHERE bytes > 0;
 
 -- A claim changes hands only before anything was done with it, and what went on waits again only with a new image.
 CREATE FUNCTION parked_guard() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -331,7 +360,8 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE TRIGGER approvals_tell AFTER INSERT OR UPDATE OR DELETE ON approvals FOR EACH STATEMENT EXECUTE FUNCTION tell();
+CREATE TRIGGER approvals_tell AFTER INSERT OR UPDATE OF validated, withdrawn OR DELETE ON approvals
+  FOR EACH STATEMENT EXECUTE FUNCTION tell();
 CREATE TRIGGER grants_tell    AFTER INSERT OR UPDATE OR DELETE ON grants    FOR EACH STATEMENT EXECUTE FUNCTION tell();
 CREATE TRIGGER parked_tell    AFTER INSERT OR UPDATE OF phase OR DELETE ON parked
   FOR EACH STATEMENT EXECUTE FUNCTION tell();

@@ -101,6 +101,22 @@ CREATE TRIGGER approvals_withdrawn_once BEFORE UPDATE ON approvals
 WHEN OLD.withdrawn IS NOT NULL
 BEGIN SELECT RAISE(ABORT, 'the question is withdrawn'); END;
 
+-- The questions in the order in which they were last asked, answered or closed. Numbers only grow, and writers come one
+-- after the other: whoever has read up to a number misses none.
+CREATE TABLE approvals_changed (
+  number   INTEGER PRIMARY KEY AUTOINCREMENT,
+  question TEXT    NOT NULL UNIQUE ON CONFLICT REPLACE
+) STRICT;
+
+CREATE TRIGGER approvals_asked_tell AFTER INSERT ON approvals
+BEGIN INSERT INTO approvals_changed (question) VALUES (NEW.id); END;
+
+CREATE TRIGGER approvals_closed_tell AFTER UPDATE OF validated, withdrawn ON approvals
+BEGIN INSERT INTO approvals_changed (question) VALUES (NEW.id); END;
+
+CREATE TRIGGER approvals_removed_tell AFTER DELETE ON approvals
+BEGIN DELETE FROM approvals_changed WHERE question = OLD.id; END;
+
 CREATE TABLE grants (
   id         TEXT    PRIMARY KEY,
   principal  TEXT    NOT NULL,
@@ -124,24 +140,30 @@ BEGIN SELECT RAISE(ABORT, 'a grant never grows'); END;
 -- Runs that wait for a person and hold no thread. claim names who resumes one; nobody else may then. A run waits
 -- (phase 0), is claimed by a process that has not touched it yet (1), goes on in it (2), or is over and being ended
 -- (3). round counts how often it was parked, beats the signs of life of the process that has it.
--- An image has megabytes. Without rowids SQLite would read it whole to compare keys.
+-- An image has megabytes. It comes last, or SQLite would read it whole to find what is behind it; without rowids, to
+-- compare keys.
 CREATE TABLE parked (
   run       TEXT    PRIMARY KEY NOT NULL,
   principal TEXT    NOT NULL,
   profile   TEXT    NOT NULL,
   guest     TEXT    NOT NULL, -- sha256 of quickjs.wasm
-  state     TEXT    NOT NULL, -- JSON: what the host knew of the run
-  image     BLOB    NOT NULL,
   created   INTEGER NOT NULL,
   expires   INTEGER NOT NULL,
   claim     TEXT    NOT NULL DEFAULT '',
   phase     INTEGER NOT NULL DEFAULT 0 CHECK (phase BETWEEN 0 AND 3),
   round     INTEGER NOT NULL DEFAULT 1,
   beats     INTEGER NOT NULL DEFAULT 0,
-  session   TEXT    NOT NULL DEFAULT '' -- in which it goes on
+  session   TEXT    NOT NULL DEFAULT '', -- in which it goes on
+  bytes     INTEGER NOT NULL DEFAULT 0,  -- of state and image; 0 without an image
+  state     TEXT    NOT NULL, -- JSON: what the host knew of the run
+  image     BLOB    NOT NULL
 ) STRICT;
 
 CREATE UNIQUE INDEX parked_session ON parked (session) WHERE session <> '';
+
+-- What is read of all runs, without their images: how much of them there is, and who has them.
+CREATE INDEX parked_size   ON parked (principal, bytes) WHERE bytes > 0;
+CREATE INDEX parked_claims ON parked (created, run, expires, claim, phase, beats);
 
 -- A claim changes hands only before anything was done with it, and what went on waits again only with a new image.
 CREATE TRIGGER parked_once BEFORE UPDATE ON parked

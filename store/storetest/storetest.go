@@ -71,6 +71,7 @@ func Test(t *testing.T, silence func(*store.DB), few func(d *store.DB, outcomes 
 		{"a signature of a passkey counts once", passkeyOnce},
 		{"cleaning counts what it removes", cleaning},
 		{"changes are heard of", watching},
+		{"who reads what has changed misses nothing", changedSince},
 		{"a copy of the identity", identity},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, fresh(t)) })
@@ -751,6 +752,76 @@ func watching(t *testing.T, open opener) {
 	}
 	must(t, e.Close())
 	for range changed { // closed with the DB, after at most one more element
+	}
+}
+
+// changedSince checks that whoever reads from mark to mark learns of every question, and at last that it is closed,
+// though the transactions of several processes end in any order.
+func changedSince(t *testing.T, open opener) {
+	e := open(nil)
+	closed := map[string]bool{}
+	mark := int64(0)
+	read := func() (changed []string) {
+		t.Helper()
+		changed, next, err := e.ChangedSince(t.Context(), mark)
+		must(t, err)
+		if next < mark {
+			t.Errorf("the mark %d follows %d", next, mark)
+		}
+		all, err := e.Answers(t.Context(), changed)
+		must(t, err)
+		for id, a := range all {
+			closed[id] = a.Validated != nil || !a.Withdrawn.IsZero()
+		}
+		mark = next
+		return changed
+	}
+	propose(t, e, "before", time.Now().Add(time.Hour))
+	if changed := read(); len(changed) > 0 || mark == 0 {
+		t.Errorf("after the mark 0: %q, %d", changed, mark)
+	}
+	const writers, questions = 3, 24
+	var writing sync.WaitGroup
+	for w := range writers {
+		d := open(nil)
+		writing.Go(func() {
+			for n := range questions {
+				id := fmt.Sprintf("q_%d_%d", w, n)
+				propose(t, d, id, time.Now().Add(time.Hour))
+				var err error
+				switch n % 3 {
+				case 0:
+					err = d.Answer(t.Context(), id, "sha256:ab", true, "anna", nil)
+				case 1:
+					err = d.Withdraw(t.Context(), id)
+				default:
+					other := &store.Approval{ID: id + "_instead", Run: "r_1", Digest: "sha256:cd", Question: json.RawMessage(`{}`),
+						Expires: time.Now().Add(time.Hour)}
+					err = d.AnswerInstead(t.Context(), id, "sha256:ab", "anna", nil, other, nil)
+				}
+				if err != nil {
+					t.Errorf("closing %s: %v", id, err)
+				}
+			}
+		})
+	}
+	written := make(chan struct{})
+	go func() { writing.Wait(); close(written) }()
+	for over := false; !over; {
+		select {
+		case <-written:
+			over = true // and read what came since
+		default:
+		}
+		read()
+	}
+	if want := writers * (questions + questions/3); len(closed) != want {
+		t.Errorf("%d questions were found, want %d", len(closed), want)
+	}
+	for id, over := range closed {
+		if !over {
+			t.Errorf("%s was not found closed", id)
+		}
 	}
 }
 
