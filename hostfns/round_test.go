@@ -31,6 +31,8 @@ func (f *form) Together() bool { return !f.alone }
 
 func (f *form) AskUser(context.Context, *Question) (json.RawMessage, error) { return nil, errCannotAsk }
 
+func (f *form) Connect(context.Context, *Question) call.Answer { return call.Answer{} }
+
 func (f *form) Ask(ctx context.Context, qs []*Question, answered func(int, call.Answer, Use)) {
 	answers := f.answers(qs)
 	select {

@@ -66,6 +66,13 @@ func Summary(r *Request) string {
 		oneLine: true}
 	if r.Inquiry != nil {
 		p.limits.text = inquirySummary
+		if r.Connects() {
+			p.put("connect the account of ")
+			p.text(characters(r.Principal), nil)
+			p.put(" at ")
+			p.text(characters(r.Server), nil)
+			return p.b.String()
+		}
 		p.put("a program asks ")
 		p.text(characters(r.Inquiry.Question), nil)
 		return p.b.String()
