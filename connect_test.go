@@ -37,10 +37,10 @@ type accountFleet struct {
 	calls atomic.Int32 // of whoami
 }
 
-func newAccountFleet(t *testing.T, where, ask string) *accountFleet {
+func newAccountFleet(t *testing.T, where, ask string, change ...func(*hosted.Options)) *accountFleet {
 	t.Helper()
 	f := &accountFleet{t: t, dir: t.TempDir()}
-	f.h = hosted.New(hosted.Options{Serve: func(*http.Request) *mcp.Server {
+	o := hosted.Options{Serve: func(*http.Request) *mcp.Server {
 		s := mcp.NewServer(&mcp.Implementation{Name: "hosted", Version: "1"}, nil)
 		mcp.AddTool(s, &mcp.Tool{Name: "whoami"}, func(_ context.Context, r *mcp.CallToolRequest, _ struct{}) (
 			*mcp.CallToolResult, any, error) {
@@ -49,7 +49,11 @@ func newAccountFleet(t *testing.T, where, ask string) *accountFleet {
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: user}}}, nil, nil
 		})
 		return s
-	}})
+	}}
+	for _, c := range change {
+		c(&o)
+	}
+	f.h = hosted.New(o)
 	t.Cleanup(func() {
 		f.h.Close()
 		if m := f.h.Mistakes(); len(m) > 0 {
@@ -303,6 +307,28 @@ func TestACallWithoutAnAccountEnds(t *testing.T) {
 				t.Errorf("%d calls were made, and it is still asked: %v", n, seat.Pending())
 			}
 		})
+	}
+}
+
+// A login that cannot be renewed is like none.
+func TestACallWaitsForAnAccountThatExpired(t *testing.T) {
+	f := newAccountFleet(t, `"codemode.db"`, "", func(o *hosted.Options) { o.ExpiresIn = 20 }) // soon enough to be renewed
+	e, q := f.replica()
+	seat := q.Sit("acme:anna")
+	defer seat.Leave()
+	f.connect(e, "acme:anna", "anna")
+	if r := <-f.start(t.Context(), e, "acme:anna", "p", whoami); string(r.Value) != `"anna"` || f.h.Renewed() == 0 {
+		t.Fatalf("got %s, %v, after %d renewals", r.Value, r.err, f.h.Renewed())
+	}
+	f.h.Revoke(true)
+	f.logIn(e, "", "operator")
+	over := f.start(t.Context(), e, "acme:anna", "p", whoami)
+	if o := f.question(seat); !o.Request.Connects() {
+		t.Fatalf("she is asked %+v", o.Request)
+	}
+	f.connect(e, "acme:anna", "anna")
+	if r := <-over; string(r.Value) != `"anna"` || f.calls.Load() != 2 {
+		t.Errorf("got %s, %v, after %d calls", r.Value, r.err, f.calls.Load())
 	}
 }
 

@@ -67,7 +67,12 @@ func arrives(w *accountWorld) call.Answer { w.there.Store(true); return connecte
 func TestOneQuestionForAnAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newAccountWorld(arrives)
-		w.decide = verdict(call.Ask)
+		w.decide = func(tool *call.Tool, args json.RawMessage) call.Decision {
+			if n := strings.IndexByte("123", args[len(args)-2]); w.there.Load() && n > 0 {
+				time.Sleep(time.Duration(n) * 100 * time.Millisecond) // each is decided at its own time
+			}
+			return verdict(call.Ask)(tool, args)
+		}
 		r := w.run()
 		var other sync.WaitGroup
 		other.Go(func() {
@@ -80,7 +85,7 @@ func TestOneQuestionForAnAccount(t *testing.T) {
 			}
 		})
 		start := time.Now()
-		got := together(t.Context(), r, nil, `{"a":1}`, `{"a":2}`, `{"a":3}`)
+		got := together(t.Context(), r, func() (int, bool) { return 4, true }, `{"a":1}`, `{"a":2}`, `{"a":3}`)
 		other.Wait()
 		if !slices.Equal(got, []string{"ok", "ok", "ok"}) || w.sent() != 4 {
 			t.Errorf("got %v, sent %d", got, w.sent())
