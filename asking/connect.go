@@ -51,6 +51,7 @@ func (a *Prompter) Connect(ctx context.Context, q *hostfns.Question) call.Answer
 	if o.Timeout == 0 {
 		return nobody(call.CodeTimeout, outOfTime)
 	}
+	a.Put.Store(true)
 	defer a.begin()()
 	if a.caller != nil && a.caller.Asked != nil {
 		defer a.caller.Asked("connecting the account of "+a.principal+" at "+r.Server, []string{"on the page " + page},

@@ -64,15 +64,11 @@ func join(us []unit) string {
 func Summary(r *Request) string {
 	p := &printer{limits: limits{text: summaryText, items: inlineItems, depth: 1}, masker: newMasker(r.Display, false),
 		oneLine: true}
+	if r.Connects() {
+		return "connect the account of " + Words(r.Principal) + " at " + Words(r.Server)
+	}
 	if r.Inquiry != nil {
 		p.limits.text = inquirySummary
-		if r.Connects() {
-			p.put("connect the account of ")
-			p.text(characters(r.Principal), nil)
-			p.put(" at ")
-			p.text(characters(r.Server), nil)
-			return p.b.String()
-		}
 		p.put("a program asks ")
 		p.text(characters(r.Inquiry.Question), nil)
 		return p.b.String()

@@ -20,7 +20,7 @@ func (q programQuestion) paged() bool            { return false }
 
 func (q programQuestion) label(shown prompt.Rendering) string {
 	if q.Connects() {
-		return "Open the page to connect the account, or type decline: "
+		return "Type decline to refuse, or open the page to connect the account: "
 	}
 	return fmt.Sprintf("Type %s, decline to give none%s: ", wanted(q.Inquiry), hintOfShow(shown))
 }
