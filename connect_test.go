@@ -163,7 +163,7 @@ func (f *accountFleet) steps(e *codemode.Evaluator, run string) (all []string) {
 
 const whoami = `try { return await codemode.linear__whoami({}) } catch (e) { return [e.name, e.reason, e.message] }`
 
-// A call of a principal without an account waits until the principal connects it, in whatever process, and is made once.
+// A call of a principal without an account waits until the principal connects it, in any process, and is made once.
 func TestACallWaitsForAnAccount(t *testing.T) {
 	for _, row := range sharedStores {
 		t.Run(row.name, func(t *testing.T) {
@@ -351,8 +351,8 @@ func TestNobodyIsThereToConnect(t *testing.T) {
 	}
 }
 
-// A run waits for an account while its process stops. The principal connects it meanwhile, and another process makes the
-// call, after a person has allowed it there.
+// A run waits for an account while its process stops. The principal connects it meanwhile, and another process makes
+// the call, after a person has allowed it there.
 func TestAWaitForAnAccountOutlivesItsProcess(t *testing.T) {
 	for _, row := range sharedStores {
 		t.Run(row.name, func(t *testing.T) {

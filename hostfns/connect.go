@@ -25,8 +25,8 @@ type connecting struct {
 const connectVerdict = "connect"
 
 // connected makes sure that the principal has what the upstream of a call needs. If it has no login and can make one on
-// the page, the call waits until it has. An exception comes with who or what decided it. Without one, a call that waited
-// is decided anew, and still waits if a person has to be asked about it.
+// the page, the call waits until it has. An exception comes with who or what decided it. Without one, a call that
+// waited is decided anew, and still waits if a person has to be asked about it.
 func (r *Run) connected(ctx context.Context, c *callState) (x *Exception, by string) {
 	if c.tool.Ready == nil {
 		return nil, ""

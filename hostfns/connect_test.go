@@ -169,7 +169,8 @@ func TestWhoWaitsForAnAccount(t *testing.T) {
 		})
 		synctest.Wait()
 		all.Go(func() {
-			if _, err := r.Call(t.Context(), Invocation{ID: 2, Name: "fs__write", Args: json.RawMessage(`{"a":2}`)}); err != nil {
+			in := Invocation{ID: 2, Name: "fs__write", Args: json.RawMessage(`{"a":2}`)}
+			if _, err := r.Call(t.Context(), in); err != nil {
 				t.Error(err)
 			}
 		})

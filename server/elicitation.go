@@ -157,7 +157,8 @@ func (e *sessionElicitor) elicit(ctx context.Context, f *form) (*mcp.ElicitResul
 	defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
 	f.shown()
 	params := *f.params
-	params.Mode = cmp.Or(params.Mode, "form") // otherwise the SDK makes a copy that has it, and keepReplies would not recognize the copy
+	// Otherwise the SDK makes a copy that has it, and keepReplies would not recognize the copy.
+	params.Mode = cmp.Or(params.Mode, "form")
 	_, err := e.request.Session.Elicit(asking, &params)
 	reply, replied := e.server.replies.LoadAndDelete(&params)
 	if e.survives && e.call.Err() != nil {

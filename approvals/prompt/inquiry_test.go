@@ -121,7 +121,8 @@ func TestInquiriesAreChecked(t *testing.T) {
 // The request to connect an account has our words, and visible ones of others. A form cannot answer it with a yes.
 func TestAccountsToConnect(t *testing.T) {
 	const page = "https://codemode.example/accounts"
-	r := &Request{Name: ConnectTool, Tool: ConnectTool, Server: "lin\u202ear", Principal: "acme:anna", Run: "r_1", Code: "7f3a",
+	r := &Request{Name: ConnectTool, Tool: ConnectTool, Server: "lin\u202ear", Principal: "acme:anna", Run: "r_1",
+		Code:    "7f3a",
 		Inquiry: Connection("acme:anna", "lin\u202ear", page)}
 	const want = `A program calls a server that it reaches with the account of whoever runs it, and no account is connected.
 The call waits until it is. Connecting allows no call: your rules decide about it afterwards.

@@ -71,7 +71,8 @@ func TestInquiriesAtATerminal(t *testing.T) {
 		{"words", inquiry(false, false), []string{"as you like"}, nil, "as you like", nil},
 		{"words that begin with a number", inquiry(false, true, "a", "b"), []string{"2 days"}, nil, "2 days", nil},
 		{"show", inquiry(false, false), []string{"show", "x"}, nil, "x", nil},
-		{"words where only a login answers", account, []string{"yes", "1", "allow", "done", "ok"}, nil, "", prompt.ErrUnclear},
+		{"words where only a login answers", account, []string{"yes", "1", "allow", "done", "ok"}, nil, "",
+			prompt.ErrUnclear},
 		{"nothing", inquiry(false, false), []string{"", "", "", "", ""}, nil, "", prompt.ErrUnclear},
 	}
 	for _, tt := range tests {
