@@ -334,6 +334,7 @@ var (
 	ErrNotVouched = errors.New("a token approves a call of critical risk only where the configuration says that " +
 		"its principal answers for who asks: log in to the page")
 
+	errNotTheirs   = errors.New("nobody but the principal itself connects its account")
 	errOtherDigest = errors.New("the digest is not that of the open question")
 	errCode        = errors.New("a yes to a call of this risk needs the code of the question")
 	errTooFast     = errors.New("too fast")
@@ -429,6 +430,8 @@ func (s *Seat) mayApprove(r *prompt.Request) error {
 	switch {
 	case own != nil:
 		return own
+	case r.Connects() && (s.token || s.by != r.Principal):
+		return errNotTheirs
 	case !s.token || r.Inquiry != nil || !r.Risk.Grave() || r.Risk == call.High:
 		return nil
 	case r.Principal == "" || r.Principal == s.by:

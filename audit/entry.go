@@ -62,7 +62,7 @@ type Entry struct {
 	Tool           string `json:"tool,omitempty"`
 	ToolDefinition string `json:"toolDefinition,omitempty"`
 
-	Verdict   string     `json:"verdict,omitempty"` // deny, ask or allow
+	Verdict   string     `json:"verdict,omitempty"` // deny, ask or allow; connect: an account was asked for
 	Risk      string     `json:"risk,omitempty"`
 	Rules     []Rule     `json:"rules,omitempty"`
 	DecidedBy *DecidedBy `json:"decidedBy,omitempty"`

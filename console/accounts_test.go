@@ -43,6 +43,8 @@ func (u upstreams) LogOut(ctx context.Context, server, principal string) (bool, 
 	return u.LogoutOf(ctx, server, principal)
 }
 
+func (u upstreams) Connected(context.Context, string, string) {}
+
 // A connecting is a page over which people connect accounts.
 type connecting struct {
 	*world

@@ -134,6 +134,9 @@ func (c *Console) accountConnected(w http.ResponseWriter, r *http.Request) error
 		entry.State = "login_refused"
 		_ = c.note(r.Context(), entry) // nothing happened
 	}
+	if err == nil {
+		c.accounts.Upstreams.Connected(r.Context(), flow.Server, flow.Person.Name)
+	}
 	if err != nil {
 		c.log.Warn("a login at an upstream failed", "server", flow.Server, "principal", flow.Person.Name, "error", err)
 		v.Problem = word(err.Error())

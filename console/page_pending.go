@@ -44,7 +44,7 @@ type Asked struct {
 	Own bool `json:"own,omitempty"`
 
 	Offers  []Offer         `json:"offers"`            // the ways of saying yes
-	Inquiry *prompt.Inquiry `json:"inquiry,omitempty"` // a program's own question, not about a call
+	Inquiry *prompt.Inquiry `json:"inquiry,omitempty"` // a program's own question, or an account to connect; no call
 	Args    json.RawMessage `json:"args,omitempty"`    // with GET /api/pending/ID, if the person may change them
 	Input   json.RawMessage `json:"input,omitempty"`   // with Args: their JSON Schema, as the server wrote it
 }
@@ -115,6 +115,7 @@ type asked struct {
 	Asked
 	shownArgs
 	Why, Rule, SentTo string
+	Connect           string // the server at which this person can connect an account; else ""
 	RiskClass         string
 	RiskWords         string
 	request           *prompt.Request
@@ -182,6 +183,9 @@ func (c *Console) pending(s *session) []*asked {
 			now := *a
 			now.Expires = o.Request.Deadline()
 			now.NeedsPasskey = c.wantsPasskey(o.Request)
+			if c.accounts.Upstreams != nil && o.Request.Connects() && o.Request.Principal == s.person {
+				now.Connect = o.Request.Server
+			}
 			now.Own = o.Request.OtherOnly && o.Request.Principal == s.person
 			list = append(list, &now)
 		}
@@ -220,6 +224,9 @@ func describe(o approvals.Open) *asked {
 	if plain := r.Server + "." + r.Tool; plain != a.Tool && plain != "." && r.Inquiry == nil {
 		a.SentTo = "server " + word(r.Server) + ", tool " + word(r.Tool)
 	}
+	if r.Connects() {
+		a.Offers = []Offer{}
+	}
 	for _, g := range prompt.Offers(r, time.Now()) {
 		a.Offers = append(a.Offers, offer(r, g))
 	}
@@ -234,6 +241,7 @@ func visibleInquiry(q *prompt.Inquiry) *prompt.Inquiry {
 	}
 	shown := &prompt.Inquiry{
 		Header: word(q.Header), Question: word(q.Question), Multiple: q.Multiple, FreeText: q.TakesText(),
+		Connect: word(q.Connect),
 	}
 	for _, o := range q.Options {
 		shown.Options = append(shown.Options, prompt.Option{Label: word(o.Label), Description: word(o.Description)})

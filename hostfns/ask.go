@@ -20,21 +20,12 @@ func (r *Run) ask(ctx context.Context, c *callState, before bool) (context.Conte
 	}
 	q := &waiter{ctx: ctx, call: c, waited: before, before: before, answered: make(chan struct{})}
 	if before || !r.remembered(q) {
-		r.update(c, func() { c.asking = true })
-		goesOn := func() {}
-		if in.Asking != nil {
-			goesOn = in.Asking()
-		}
+		r.wait(c)
 		r.join(q)
 		<-q.answered // at the latest when ctx ends
-		if in.Claim != nil {
-			if err := in.Claim(ctx); err != nil && ctx.Err() == nil {
-				q.refusal = denied(c.tool.Name, ReasonCanceled,
-					"the store did not tell which process owns this run", "")
-			}
-		}
-		r.update(c, func() { c.asking = false })
-		goesOn()
+	}
+	if x := r.goOn(ctx, c); x != nil {
+		q.refusal = x
 	}
 	if in.Carried != nil && r.isApproved(c) {
 		ctx = in.Carried()
@@ -60,6 +51,35 @@ func (r *Run) ask(ctx context.Context, c *callState, before bool) (context.Conte
 		}
 	})
 	return ctx, nil
+}
+
+// wait begins the waiting of a call for people, until goOn, unless it waits already. While all open calls of the run
+// wait, [Run.Save] can save it.
+func (r *Run) wait(c *callState) {
+	if c.goesOn != nil {
+		return
+	}
+	r.update(c, func() { c.asking = true })
+	c.goesOn = func() {}
+	if c.in.Asking != nil {
+		c.goesOn = c.in.Asking()
+	}
+}
+
+// goOn ends the waiting of a call, if it waits, and makes sure that it continues in this process and in no other.
+func (r *Run) goOn(ctx context.Context, c *callState) (x *Exception) {
+	if c.goesOn == nil {
+		return nil
+	}
+	if c.in.Claim != nil {
+		if err := c.in.Claim(ctx); err != nil && ctx.Err() == nil {
+			x = denied(c.tool.Name, ReasonCanceled, "the store did not tell which process owns this run", "")
+		}
+	}
+	r.update(c, func() { c.asking = false })
+	c.goesOn()
+	c.goesOn = nil
+	return x
 }
 
 func (r *Run) isApproved(c *callState) bool {

@@ -52,6 +52,9 @@ func (r *Run) perform(c *callState, admit func() (context.Context, error)) (valu
 				string(debug.Stack()))
 			value, err = nil, &Exception{Class: "Error", Message: "an internal error ended this call"}
 		}
+		if c.goesOn != nil { // it panicked while it waited
+			c.goesOn()
+		}
 		r.finish(c, start, err)
 		if c.refusal > 0 && r.info.Refused != nil {
 			r.info.Refused(c.refusal) // last: it may end the run, and its list must have this call
@@ -98,18 +101,26 @@ func (r *Run) admit(ctx context.Context, c *callState) (context.Context, error) 
 			return refuse(asInvalid(c.tool.Name, err), "error")
 		}
 	}
-	if c.tool.Ready != nil { // before a person is asked in vain, as the next one
-		if err := c.tool.Ready(ctx); err != nil {
-			return refuse(notReady(c.tool, err), "error")
-		}
+	return r.proceed(ctx, c)
+}
+
+// proceed continues a call that is decided, and not denied.
+func (r *Run) proceed(ctx context.Context, c *callState) (context.Context, error) {
+	if x, by := r.connected(ctx, c); x != nil { // before a person is asked in vain, as the next one
+		return nil, r.refuse(ctx, c, x, by)
 	}
+	full := error(nil)
 	if b := r.info.Budgets; b != nil {
-		if err := b.Full(r.charge(c)); err != nil {
-			return r.beyond(ctx, c, err)
-		}
+		full = b.Full(r.charge(c))
 	}
-	if c.decision.Verdict == call.Ask {
-		return r.approve(ctx, c, false)
+	if full == nil && c.decision.Verdict == call.Ask {
+		return r.approve(ctx, c, r.isPut(c))
+	}
+	if x := r.goOn(ctx, c); x != nil {
+		return nil, r.refuse(ctx, c, x, "error")
+	}
+	if full != nil {
+		return r.beyond(ctx, c, full)
 	}
 	return r.authorise(ctx, c)
 }

@@ -98,8 +98,9 @@ func (e *ToolFailure) Error() string { return e.Message }
 // A SendError says that an upstream did not answer a call.
 type SendError struct {
 	Message string
-	Unknown bool // it may have happened anyway
-	Login   bool // the principal has to log in at the upstream first
+	Unknown bool   // it may have happened anyway
+	Login   bool   // the principal has to log in at the upstream first
+	Page    string // where the principal can do that; "" is nowhere
 	Err     error
 }
 

@@ -101,7 +101,7 @@ func (g *Gate) Run(info RunInfo) *Run {
 		info.ArgumentBytes = defaultArgumentBytes
 	}
 	r := &Run{gate: g, info: info, refused: map[string]*Exception{}, seen: map[string]int{},
-		isKept: map[string]int{}, isEmitted: map[string]bool{}}
+		connecting: map[string]*connecting{}, isKept: map[string]int{}, isEmitted: map[string]bool{}}
 	r.functions = map[string]function{"emit": r.emit}
 	if info.Keep != nil {
 		r.functions[keepName] = r.keepContent
@@ -132,8 +132,9 @@ type Run struct {
 	// beyondBudget are the budgets that the record says had no room.
 	beyondBudget map[string]bool
 	asks         int
-	invoked      int // invocations, of tools and of host functions
-	refusals     int // by people
+	invoked      int                    // invocations, of tools and of host functions
+	refusals     int                    // by people
+	connecting   map[string]*connecting // by server
 	taint        taint
 	blocks       []Block
 	emitted      []string // handles of blocks
@@ -185,6 +186,7 @@ type callState struct {
 	answer   call.Answer // zero unless somebody had to be asked
 	use      Use         // uses the approval in answer; nil uses nothing
 	refusal  int         // the run's refusals so far, if a person refused this call; else 0
+	goesOn   func()      // ends the waiting for people; nil while it does not wait
 
 	redefined bool // since the question, its name has come to mean another tool
 	undecided bool // it counts in Run.undecided; under the lock
@@ -192,9 +194,10 @@ type callState struct {
 	// Made under the lock when a person allows the call. begun is closed when it is sent, done when it is over.
 	begun, done chan struct{}
 
-	asking bool // it waits for a person
-	sent   bool
-	over   bool
+	asking   bool // it waits for a person
+	connects int  // it waits for an account; the number of the call under which the principal was asked. Else 0
+	sent     bool
+	over     bool
 }
 
 // Seen counts the invocations that reached the run before it ended.

@@ -66,6 +66,9 @@ type Prompter interface {
 	// that nobody was asked: [*ArgumentError], the question is invalid; [*LimitError], there were too many;
 	// any other error, nobody can be asked here.
 	AskUser(ctx context.Context, q *Question) (answer json.RawMessage, err error)
+	// Connect asks the principal of the run to connect its account at the server of q.Tool, and returns when it has, or
+	// when somebody refuses, when the time to answer is over, or when ctx ends. Only a login makes the answer Allowed.
+	Connect(ctx context.Context, q *Question) call.Answer
 }
 
 // errCannotAsk is the error of a run without a [Prompter].
@@ -106,8 +109,8 @@ type Reply struct {
 	Blocks map[string]json.RawMessage
 }
 
-// A Question is a question to a person: whether to make one call or, without a Tool, a question of the program in its
-// own words.
+// A Question is a question to a person: whether to make one call, with a Page to connect an account for a call, or
+// without a Tool a question of the program in its own words.
 type Question struct {
 	Run     string
 	Call    int
@@ -120,8 +123,12 @@ type Question struct {
 	// Check returns an error if other arguments that a person wants to allow instead are invalid.
 	Check func(args json.RawMessage) error
 
-	// For a program's question.
+	// For a program's question, and for an account.
 	Before Counters // what happened in the run before
+
+	// For an account to be connected.
+	Page      string                     // where the principal connects it
+	Connected func(context.Context) bool // reports whether it has
 }
 
 // A Use spends a yes on the call as it is now, right before the call is recorded as running. An error means that the
@@ -161,6 +168,8 @@ type Invocation struct {
 	// Put tells [Run.Resume] that the earlier process of the run asked the question about the call, perhaps after it
 	// saved the run.
 	Put bool
+	// Connecting tells [Run.Resume] that the earlier process asked for an account, under the number of the call.
+	Connecting bool
 
 	resource bool // of a server, see ReadResource
 }

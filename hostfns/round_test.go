@@ -24,12 +24,15 @@ type form struct {
 	answer     func(q *Question) call.Answer
 	use        Use  // of every yes
 	alone      bool // wants one question at a time
+	connect    func(context.Context, *Question) call.Answer
 	remembered map[string]bool
 }
 
 func (f *form) Together() bool { return !f.alone }
 
 func (f *form) AskUser(context.Context, *Question) (json.RawMessage, error) { return nil, errCannotAsk }
+
+func (f *form) Connect(ctx context.Context, q *Question) call.Answer { return f.connect(ctx, q) }
 
 func (f *form) Ask(ctx context.Context, qs []*Question, answered func(int, call.Answer, Use)) {
 	answers := f.answers(qs)

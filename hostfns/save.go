@@ -38,6 +38,9 @@ type savedAsked struct {
 	Name   string          `json:"name"`
 	Digest string          `json:"digest"`
 	Args   json.RawMessage `json:"args"`
+	// Connects is the number of the call under which the principal was asked to connect its account; 0 if the call does
+	// not wait for that.
+	Connects int `json:"connects,omitempty"`
 }
 
 // errBusy says that a run cannot be saved: a call is neither over nor waiting for a person.
@@ -58,7 +61,7 @@ func (r *Run) Save() (json.RawMessage, error) {
 			return nil, fmt.Errorf("call %d, %s: %w", c.Call, c.Tool, errBusy)
 		default:
 			one.Asking = &savedAsked{Server: c.tool.Server, Raw: c.tool.Raw, Name: c.tool.Name,
-				Digest: c.tool.Digest, Args: c.args.JSON()}
+				Digest: c.tool.Digest, Args: c.args.JSON(), Connects: c.connects}
 		}
 		s.Calls = append(s.Calls, one)
 	}
@@ -82,8 +85,11 @@ func (g *Gate) Restore(info RunInfo, state json.RawMessage) (*Run, error) {
 			if c.args, err = call.Freeze(a.Args, len(a.Args)); err != nil {
 				return nil, fmt.Errorf("reading a saved run: call %d: %w", c.Call, err)
 			}
-			c.asking, c.undecided = true, true // all of them belong to one round again
-			r.undecided++
+			c.asking, c.connects = true, a.Connects
+			if c.connects == 0 {
+				c.undecided = true // all of them belong to one round again
+				r.undecided++
+			}
 		}
 		r.calls = append(r.calls, c)
 	}
@@ -119,7 +125,12 @@ func (r *Run) Resume(ctx context.Context, in Invocation) (json.RawMessage, error
 	if in.Put {
 		r.nowPut(c)
 	}
-	return r.perform(c, func() (context.Context, error) { return r.approve(ctx, c, true) })
+	return r.perform(c, func() (context.Context, error) {
+		if c.connects > 0 {
+			return r.resumeConnecting(ctx, c)
+		}
+		return r.approve(ctx, c, true)
+	})
 }
 
 // Waiting lists the calls of a saved run that wait for a person.

@@ -79,6 +79,8 @@ func describe(r *prompt.Request, arguments bool) question {
 	q := question{ID: r.ID, Kind: "call", Profile: prompt.Words(r.Profile), Principal: prompt.Words(r.Principal),
 		Risk: call.Risk(prompt.Words(string(r.Risk))), Asked: r.Time, Until: cmp.Or(r.Deadline(), r.Until)}
 	switch {
+	case r.Connects():
+		q.Kind, q.Summary = "account", prompt.Summary(r)
 	case r.Inquiry != nil:
 		q.Kind, q.Summary = "question", "a program has a question"
 	case r.Ahead:
@@ -130,6 +132,8 @@ func (q *question) subject() string {
 		return q.Tool
 	case "plan":
 		return "the plan of a program"
+	case "account":
+		return "a call without an account"
 	}
 	return "a program with a question"
 }

@@ -52,8 +52,11 @@ func (s sender) token() login.Bearer {
 
 // sendError converts an error of an upstream for the Gate.
 func sendError(err *upstream.Error) error {
-	_, needed := errors.AsType[*login.Error](err)
-	return &hostfns.SendError{Message: err.Error(), Unknown: err.Unknown, Login: needed && !err.Unknown, Err: err}
+	e := &hostfns.SendError{Message: err.Error(), Unknown: err.Unknown, Err: err}
+	if needed, ok := errors.AsType[*login.Error](err); ok && !err.Unknown {
+		e.Login, e.Page = true, needed.Page
+	}
+	return e
 }
 
 func (s sender) Send(ctx context.Context, c *call.Call, pause func() (resume func())) (*hostfns.Reply, error) {

@@ -245,7 +245,9 @@ func (x *execution) call(ctx context.Context, in hostfns.Invocation,
 // resume continues a call that waited for a person in another process.
 func (x *execution) resume(id int) {
 	in := x.invocation(id)
-	in.Put = x.asking.Earlier(id) != nil
+	if was := x.asking.Earlier(id); was != nil {
+		in.Put, in.Connecting = !was.Connects(), was.Connects()
+	}
 	x.slots <- struct{}{} // also if the run has ended: the Gate then records that of the call
 	defer func() { <-x.slots }()
 	value, err := x.call(x.calls, in, x.run.Resume)

@@ -57,7 +57,7 @@ func (c *conversation) asksFor(r *codemode.Request) {
 
 // An elicitor shows forms to the person at the client.
 type elicitor interface {
-	canAsk() bool
+	canAsk(f *form) bool
 	// elicit shows a form until ctx ends and returns the reply as the client sent it. It calls f.shown when it shows
 	// the form.
 	elicit(ctx context.Context, f *form) (*mcp.ElicitResult, error)
@@ -78,7 +78,7 @@ type form struct {
 
 // ask shows a form to the person, one at a time.
 func (c *conversation) ask(ctx context.Context, f *form) (*mcp.ElicitResult, error) {
-	if !c.elicitor.canAsk() {
+	if !c.elicitor.canAsk(f) {
 		return nil, approvals.ErrCannotAsk
 	}
 	f.shown = f.showing.Waiting()

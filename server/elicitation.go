@@ -1,7 +1,9 @@
 package server
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -24,6 +26,9 @@ func (e *elicitation) Inquires() bool { return true }
 // Ask shows one form to the client. It ends with ctx, and with the call.
 func (e *elicitation) Ask(ctx context.Context, s *approvals.Showing) (call.Answer, error) {
 	answers, err := e.AskAll(ctx, s)
+	if errors.Is(err, errRefused) {
+		return call.Answer{}, nil
+	}
 	if err != nil {
 		return call.Answer{}, err
 	}
@@ -33,6 +38,9 @@ func (e *elicitation) Ask(ctx context.Context, s *approvals.Showing) (call.Answe
 // AskAll shows one form about several calls.
 func (e *elicitation) AskAll(ctx context.Context, s *approvals.Showing) ([]call.Answer, error) {
 	calls := s.Calls
+	if len(calls) == 1 && calls[0].Connects() {
+		return nil, e.connect(ctx, s)
+	}
 	message, schema := prompt.Form(calls, e.request.ProtocolVersion())
 	f := &form{
 		params: &mcp.ElicitParams{Message: message, RequestedSchema: schema}, showing: s,
@@ -60,6 +68,45 @@ func (e *elicitation) AskAll(ctx context.Context, s *approvals.Showing) ([]call.
 	return prompt.ReadForm(calls, got.Action, got.Content), nil
 }
 
+// errRefused is the error of connect when the person refuses.
+var errRefused = errors.New("the person refused")
+
+// connect shows the client the address at which its person connects an account (MCP 2025-11-25, Elicitation, URL mode).
+// That the client opens it is no answer: the login ends the question, and with it ctx.
+func (e *elicitation) connect(ctx context.Context, s *approvals.Showing) error {
+	r := s.Request
+	f := &form{
+		params: &mcp.ElicitParams{Mode: urlMode, URL: r.Inquiry.Connect,
+			Message: prompt.Text(r, prompt.RenderOptions{Markdown: true})},
+		showing: s, about: "connecting an account", run: r.Run, within: e.server.askTimeout(r.Profile),
+		questions: []string{r.ID},
+	}
+	modern := e.request.ProtocolVersion() >= stateless
+	if !modern {
+		f.params.ElicitationID = r.ID
+	}
+	got, err := e.ask(ctx, f)
+	switch {
+	case err != nil:
+		return err
+	case got.Action == "decline":
+		return errRefused
+	case got.Action != "accept":
+		return prompt.ErrDismissed
+	}
+	<-ctx.Done()
+	if !modern {
+		telling, cancel := context.WithTimeout(context.WithoutCancel(ctx), completeWait)
+		defer cancel()
+		// A client that is gone need not know.
+		_ = e.request.Session.NotifyElicitationComplete(telling, &mcp.ElicitationCompleteParams{ElicitationID: r.ID})
+	}
+	return context.Cause(ctx)
+}
+
+// completeWait bounds how long it takes to tell a client that the question about an address is over.
+const completeWait = 5 * time.Second
+
 // askTimeout is how long the profile lets a question of its runs stay open, if the profile says.
 func (s *Server) askTimeout(profile string) time.Duration {
 	if cfg := s.evaluator.Config(); cfg != nil {
@@ -70,10 +117,28 @@ func (s *Server) askTimeout(profile string) time.Duration {
 	return 0
 }
 
-// canElicit reports whether the client that made a call can show a form.
-func canElicit(req *mcp.CallToolRequest) bool {
+// urlMode is the mode of an elicitation that has an address to open instead of a form, and urlSince is the version of
+// the protocol that brought it.
+const urlMode, urlSince = "url", "2025-11-25"
+
+// able says what a client can show to its person.
+type able struct{ forms, addresses bool }
+
+// ableOf says what the client that made a call can show.
+func ableOf(req *mcp.CallToolRequest) able {
 	caps := capabilities(req)
-	return caps != nil && caps.Elicitation != nil && (caps.Elicitation.Form != nil || caps.Elicitation.URL == nil)
+	if caps == nil || caps.Elicitation == nil {
+		return able{}
+	}
+	return able{forms: caps.Elicitation.Form != nil || caps.Elicitation.URL == nil,
+		addresses: caps.Elicitation.URL != nil && req.ProtocolVersion() >= urlSince}
+}
+
+func (a able) shows(f *form) bool {
+	if f.params.Mode == urlMode {
+		return a.addresses
+	}
+	return a.forms
 }
 
 // A sessionElicitor asks over the session that made the call, while the call lasts: MCP up to 2025-11-25.
@@ -84,7 +149,7 @@ type sessionElicitor struct {
 	survives bool // the call continues without the client, which comes back for the result
 }
 
-func (e *sessionElicitor) canAsk() bool { return canElicit(e.request) }
+func (e *sessionElicitor) canAsk(f *form) bool { return ableOf(e.request).shows(f) }
 
 func (e *sessionElicitor) elicit(ctx context.Context, f *form) (*mcp.ElicitResult, error) {
 	asking, cancel := context.WithCancelCause(e.call)
@@ -92,7 +157,8 @@ func (e *sessionElicitor) elicit(ctx context.Context, f *form) (*mcp.ElicitResul
 	defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
 	f.shown()
 	params := *f.params
-	params.Mode = "form" // otherwise the SDK makes a copy that has it, and keepReplies would not recognize the copy
+	// Otherwise the SDK makes a copy that has it, and keepReplies would not recognize the copy.
+	params.Mode = cmp.Or(params.Mode, "form")
 	_, err := e.request.Session.Elicit(asking, &params)
 	reply, replied := e.server.replies.LoadAndDelete(&params)
 	if e.survives && e.call.Err() != nil {

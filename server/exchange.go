@@ -35,7 +35,7 @@ type exchange struct {
 	release      func() // releases the memory of the request; once
 
 	mu       sync.Mutex
-	able     bool          // whether the client can show a form, by its latest request
+	able     able          // what the client can show, by its latest request
 	changed  chan struct{} // closed when a field below has changed
 	open     *question     // the question that waits for its answer
 	last     *question     // the question handed out last; nil before the first
@@ -101,10 +101,10 @@ func (x *exchange) signal() {
 	x.changed = make(chan struct{})
 }
 
-func (x *exchange) canAsk() bool {
+func (x *exchange) canAsk(f *form) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.able
+	return x.able.shows(f)
 }
 
 // elicit makes the current or the next waiter hand out the form, and waits for the answer.
@@ -172,7 +172,7 @@ func (x *exchange) wait(ctx context.Context, round int) (*mcp.CallToolResult, er
 			return respond(x.result)
 		}
 		if q := x.open; q != nil {
-			if x.able {
+			if x.able.shows(q.form) {
 				return respond(x.handOut(q))
 			}
 			x.open = nil
@@ -277,7 +277,7 @@ func (x *exchange) expire() {
 }
 
 // redeem accepts the answer that came with a state. It returns nil when the request must wait like the previous one.
-func (x *exchange) redeem(c *requeststate.Claims, able bool, responses mcp.InputResponseMap) error {
+func (x *exchange) redeem(c *requeststate.Claims, able able, responses mcp.InputResponseMap) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	answer := answerIn(responses, c.Key)

@@ -107,7 +107,7 @@ func (xs *exchanges) open(req *mcp.CallToolRequest, from *sender, bound *request
 }
 
 func (xs *exchanges) newExchange(req *mcp.CallToolRequest, from *sender, bound requeststate.Claims) *exchange {
-	x := &exchange{all: xs, claims: bound, able: canElicit(req), keyed: hasIdempotencyKey(req),
+	x := &exchange{all: xs, claims: bound, able: ableOf(req), keyed: hasIdempotencyKey(req),
 		changed: make(chan struct{})}
 	x.conversation = xs.server.newConversation(req, *from, x)
 	x.call = &activeCall{http: httpRequestOf(req)}
@@ -174,7 +174,7 @@ func (xs *exchanges) resume(
 			return nil, 0, err
 		}
 	}
-	return x, c.Round, x.redeem(c, canElicit(req), req.Params.InputResponses)
+	return x, c.Round, x.redeem(c, ableOf(req), req.Params.InputResponses)
 }
 
 // takeOver continues here a run that another process began.

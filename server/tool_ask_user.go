@@ -61,7 +61,7 @@ func (s *Server) askUser(ctx context.Context, c *conversation, a *arguments) (*m
 // people says how a question could reach a person at this moment: the status of the responders.
 func (s *Server) people(c *conversation) string {
 	var ways []string
-	if canElicit(c.request) {
+	if ableOf(c.request).forms {
 		ways = append(ways, "by forms of this client")
 	}
 	for _, p := range s.evaluator.People().Present() {

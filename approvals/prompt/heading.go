@@ -64,6 +64,9 @@ func join(us []unit) string {
 func Summary(r *Request) string {
 	p := &printer{limits: limits{text: summaryText, items: inlineItems, depth: 1}, masker: newMasker(r.Display, false),
 		oneLine: true}
+	if r.Connects() {
+		return "connect the account of " + Words(r.Principal) + " at " + Words(r.Server)
+	}
 	if r.Inquiry != nil {
 		p.limits.text = inquirySummary
 		p.put("a program asks ")

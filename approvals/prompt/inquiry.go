@@ -20,10 +20,23 @@ type Inquiry struct {
 	// The person may answer in words, instead of or besides an option. Without options they always may.
 	FreeText bool `json:"freeText,omitempty"`
 
+	// Connect makes it the request to connect an account at the server of its [Request], on the page at this address.
+	// Only a login answers it with a yes. A program cannot set it.
+	Connect string `json:"connect,omitempty"`
+
 	// Server is the upstream that asks, under the name that a person gave it; "" is the program. A program cannot set
 	// it.
 	Server string `json:"-"`
 }
+
+// Connection returns the request that a principal connects its account at a server, on the page at an address.
+func Connection(principal, server, address string) *Inquiry {
+	return &Inquiry{Connect: address, Question: fmt.Sprintf("Connect the account of %s at %s, on the page %s",
+		principal, server, address)}
+}
+
+// Connects reports whether r asks to connect an account.
+func (r *Request) Connects() bool { return r.Inquiry != nil && r.Inquiry.Connect != "" }
 
 // An Option is an answer that a person can choose.
 type Option struct {
@@ -33,6 +46,9 @@ type Option struct {
 
 // InquiryTool is the name of the calls that ask an Inquiry.
 const InquiryTool = "ask_user"
+
+// ConnectTool is the name in the place of a tool's where an account is to be connected.
+const ConnectTool = "connect_account"
 
 // Length limits of the parts of an Inquiry, in characters, so that a person can see all of it; and of an answer.
 const (
@@ -79,12 +95,14 @@ func (q *Inquiry) Check() error {
 }
 
 // TakesText reports whether a person may answer in words of their own.
-func (q *Inquiry) TakesText() bool { return q.FreeText || len(q.Options) == 0 }
+func (q *Inquiry) TakesText() bool { return q.Connect == "" && (q.FreeText || len(q.Options) == 0) }
 
 // CheckAnswer returns an error if a is not a valid answer to q.
 func (q *Inquiry) CheckAnswer(a *call.Answer) error {
 	wrong := func(what string) error { return fmt.Errorf("%w: %s", ErrUnclear, what) }
 	switch {
+	case q.Connect != "":
+		return wrong("only a login connects an account: open " + q.Connect)
 	case len(a.Selected) == 0 && strings.TrimSpace(a.Text) == "":
 		return wrong("nothing was answered")
 	case a.Text != "" && !q.TakesText():
@@ -110,6 +128,9 @@ func renderInquiry(r *Request, o RenderOptions) Rendering {
 		l = whole
 	}
 	q := newQuestion(r, o, l, nil)
+	if r.Connects() {
+		return q.connection()
+	}
 	who := "program"
 	if r.Inquiry.Server != "" {
 		who = "server"
@@ -155,9 +176,30 @@ func renderInquiry(r *Request, o RenderOptions) Rendering {
 	return q.rendering()
 }
 
+// connection shows the request to connect an account.
+func (q *question) connection() Rendering {
+	r := q.request
+	q.put("A program calls a server that it reaches with the account of whoever runs it, and no account is connected.")
+	q.newline(0)
+	q.put("The call waits until it is. Connecting allows no call: your rules decide about it afterwards.")
+	q.b.WriteByte('\n')
+	q.newline(margin)
+	q.paint(bold, "Connect an account")
+	for _, f := range []struct{ name, value string }{
+		{"server", r.Server}, {"account", r.Principal}, {"page", r.Inquiry.Connect},
+		{"profile", r.Profile}, {"run", r.Run}, {"code", r.Code},
+	} {
+		q.fact(f.name, f.value)
+	}
+	q.newline(margin)
+	q.paint(dim, "Nobody else can connect it. A refusal ends the wait, and the call is not made.")
+	q.b.WriteByte('\n')
+	return q.rendering()
+}
+
 // Rendered is q in visible characters, for a responder.
 func (q *Inquiry) Rendered() *Inquiry {
-	shown := &Inquiry{Multiple: q.Multiple, FreeText: q.TakesText()}
+	shown := &Inquiry{Multiple: q.Multiple, FreeText: q.TakesText(), Connect: Words(q.Connect)}
 	shown.Header, _ = shortened(q.Header, maxHeader)
 	shown.Question, _ = shortened(q.Question, inquirySummary)
 	for _, o := range q.Options {

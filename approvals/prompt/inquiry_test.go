@@ -117,3 +117,38 @@ func TestInquiriesAreChecked(t *testing.T) {
 		})
 	}
 }
+
+// The request to connect an account has our words, and visible ones of others. A form cannot answer it with a yes.
+func TestAccountsToConnect(t *testing.T) {
+	const page = "https://codemode.example/accounts"
+	r := &Request{Name: ConnectTool, Tool: ConnectTool, Server: "lin\u202ear", Principal: "acme:anna", Run: "r_1",
+		Code:    "7f3a",
+		Inquiry: Connection("acme:anna", "lin\u202ear", page)}
+	const want = `A program calls a server that it reaches with the account of whoever runs it, and no account is connected.
+The call waits until it is. Connecting allows no call: your rules decide about it afterwards.
+
+    Connect an account
+    server    lin\u{202E}ar
+    account   acme:anna
+    page      https://codemode.example/accounts
+    run       r_1
+    code      7f3a
+    Nobody else can connect it. A refusal ends the wait, and the call is not made.
+`
+	if diff := cmp.Diff(want, Text(r, RenderOptions{Width: 110})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got, want := Summary(r), `connect the account of acme:anna at lin\u{202E}ar`; got != want {
+		t.Errorf("in a line: %s, want %s", got, want)
+	}
+	for _, content := range []map[string]any{nil, {}, {"text": "done"}, {"answer": "option_1"}, {"decision": allowValue}} {
+		for _, a := range ReadForm([]*Request{r}, "accept", content) {
+			if a.Err == nil && a.Allowed && r.Inquiry.CheckAnswer(&a) == nil {
+				t.Errorf("%v is a yes", content)
+			}
+		}
+	}
+	if !r.Connects() || (&Request{Inquiry: &Inquiry{Question: "where?"}}).Connects() || (&Request{}).Connects() {
+		t.Error("it mixes up the kinds of questions")
+	}
+}

@@ -19,6 +19,9 @@ func (q programQuestion) shows(line string) bool { return line == "show" } // ot
 func (q programQuestion) paged() bool            { return false }
 
 func (q programQuestion) label(shown prompt.Rendering) string {
+	if q.Connects() {
+		return "Type decline to refuse, or open the page to connect the account: "
+	}
 	return fmt.Sprintf("Type %s, decline to give none%s: ", wanted(q.Inquiry), hintOfShow(shown))
 }
 
@@ -39,6 +42,8 @@ func (q programQuestion) read(line string, _ prompt.Rendering) (answer call.Answ
 // wanted says what to type.
 func wanted(q *prompt.Inquiry) string {
 	switch {
+	case q.Connect != "":
+		return "decline, or connect the account on the page"
 	case len(q.Options) == 0:
 		return "your answer"
 	case q.Multiple && q.FreeText:

@@ -53,6 +53,8 @@ func TestInquiriesAreMarked(t *testing.T) {
 
 // S3.6: at the terminal of codemode run a person types numbers or words.
 func TestInquiriesAtATerminal(t *testing.T) {
+	account := &prompt.Request{Name: prompt.ConnectTool, Tool: prompt.ConnectTool, Server: "linear", Principal: "anna",
+		Inquiry: prompt.Connection("anna", "linear", "https://page/accounts")}
 	tests := []struct {
 		why      string
 		request  *prompt.Request
@@ -69,6 +71,8 @@ func TestInquiriesAtATerminal(t *testing.T) {
 		{"words", inquiry(false, false), []string{"as you like"}, nil, "as you like", nil},
 		{"words that begin with a number", inquiry(false, true, "a", "b"), []string{"2 days"}, nil, "2 days", nil},
 		{"show", inquiry(false, false), []string{"show", "x"}, nil, "x", nil},
+		{"words where only a login answers", account, []string{"yes", "1", "allow", "done", "ok"}, nil, "",
+			prompt.ErrUnclear},
 		{"nothing", inquiry(false, false), []string{"", "", "", "", ""}, nil, "", prompt.ErrUnclear},
 	}
 	for _, tt := range tests {
@@ -81,6 +85,10 @@ func TestInquiriesAtATerminal(t *testing.T) {
 				t.Errorf("got %q and (-want +got):\n%s\n%s", got.Text, diff, shown)
 			}
 		})
+	}
+	if got, shown, err := sitting(t, account, "decline"); err != nil || got.Allowed || !got.Typed ||
+		!strings.Contains(shown, "https://page/accounts") || !strings.Contains(shown, "Connecting allows no call") {
+		t.Errorf("an account: %+v, %v, after\n%s", got, err, shown)
 	}
 	if got, _, err := sitting(t, inquiry(false, false, "a"), "decline"); err != nil || got.Allowed || !got.Typed {
 		t.Errorf("decline: %+v, %v", got, err)

@@ -52,6 +52,9 @@ const inquiry = "ask_user"
 // either.
 const ahead = "plan"
 
+// connect is the verdict in entries about the question for an account.
+const connect = "connect"
+
 // late is the state of an answer that came after its question was decided. That decision was counted.
 const late = "late_answer"
 
@@ -74,6 +77,7 @@ func Summarise(ctx context.Context, db *store.DB, q store.Query) (*Summary, erro
 			s.Questions[e.State]++
 		case e.Kind == audit.Approval && e.Tool == ahead && e.Server == "":
 			s.Plans[e.State]++
+		case e.Kind == audit.Approval && e.Verdict == connect: // no rule asked
 		case e.Kind == audit.Approval && e.State != late:
 			rule := audit.Rule{}
 			if len(e.Rules) > 0 {

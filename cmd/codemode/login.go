@@ -131,6 +131,9 @@ func login(ctx context.Context, s cli.Streams, e *codemode.Evaluator, server, pr
 	}
 	if principal != "" {
 		e.Record().Access(ctx, principal, "", "login_made", "at the server "+server+", with codemode login")
+		if err := e.People().Desk.Connected(ctx, principal, server); err != nil {
+			visible.Fprintf(s.Err, "Calls that wait for this login do not continue; make them again: %v\n", err)
+		}
 		visible.Fprintf(s.Err, "Logged in to %s for %s.\n", server, principal)
 		return nil
 	}

@@ -44,6 +44,8 @@ type Upstreams interface {
 	// back to redirect. It keeps the login, or returns why there is none.
 	LogIn(ctx context.Context, server, principal, redirect string, open func(address string), back <-chan url.Values) error
 	LogOut(ctx context.Context, server, principal string) (found bool, err error)
+	// Connected lets calls continue that wait for a login. It is called when the login is recorded.
+	Connected(ctx context.Context, server, principal string)
 }
 
 // A Person begins flows, in a session of the page.

@@ -27,7 +27,7 @@ func RowOf(e *audit.Entry) Row {
 	switch e.State {
 	case "rejected": // a configuration
 		x.Class = "bad"
-	case audit.OK, audit.Allowed, "admitted":
+	case audit.OK, audit.Allowed, "admitted", "connected":
 		x.Class = "good"
 	case audit.Running, audit.Pending, audit.Parked, audit.Resumed:
 		x.Class = "open"

@@ -67,7 +67,7 @@ func (e *Error) Error() string {
 // fails makes the error that somebody has to log in.
 func (a *Account) fails(why string) *Error {
 	e := &Error{Server: a.server, Principal: a.principal, why: why, exchanges: a.exchanges}
-	if a.principal != "" {
+	if a.principal != "" && !a.exchanges {
 		e.Page = a.page()
 	}
 	return e
@@ -76,16 +76,33 @@ func (a *Account) fails(why string) *Error {
 // ID names the login: after another login of the principal it is another one. The error, an [*Error], says that there
 // is none.
 func (a *Account) ID(ctx context.Context) (string, error) {
+	c, err := a.made(ctx)
+	if err != nil {
+		return "", err
+	}
+	return c.account, nil
+}
+
+// Usable renews the token of the login if it is about to expire. The error is an [*Error] if somebody has to log in:
+// there is no login, or it has expired.
+func (a *Account) Usable(ctx context.Context) error {
+	c, err := a.made(ctx)
+	if err == nil && !c.fresh(time.Now()) {
+		_, err = a.renew(ctx, c.Access)
+	}
+	return err
+}
+
+// made returns the login of a principal. The error is an [*Error] if there is none.
+func (a *Account) made(ctx context.Context) (*credential, error) {
 	c, err := a.current(ctx)
 	switch {
 	case errors.Is(err, errOtherAddress):
-		return "", a.fails(fmt.Sprintf("the login of %s is for an earlier address of it", a.principal))
-	case err != nil:
-		return "", err
-	case c == nil:
-		return "", a.fails(fmt.Sprintf("%s has no login there", a.principal))
+		return nil, a.fails(fmt.Sprintf("the login of %s is for an earlier address of it", a.principal))
+	case err == nil && c == nil:
+		return nil, a.fails(fmt.Sprintf("%s has no login there", a.principal))
 	}
-	return c.account, nil
+	return c, err
 }
 
 // RoundTrip sends a request with the login, if there is one. When the server no longer accepts the token, RoundTrip

@@ -11,6 +11,9 @@ import (
 
 // replies are the possible answers to a question of a program. None is chosen in advance.
 func (s *screen) replies(q *prompt.Inquiry) []option {
+	if q.Connect != "" {
+		return []option{{text: "Refuse to connect an account", kind: "decline"}}
+	}
 	all := []option{{text: "Do not answer", kind: "decline"}}
 	for i, o := range q.Options {
 		text, kind := visible.Line(o.Label), "choose"

@@ -89,6 +89,9 @@ func (it *item) of() string {
 	if it.batch {
 		return it.row
 	}
+	if q := it.one().Inquiry; q != nil && q.Connect != "" {
+		return "an account to connect"
+	}
 	if it.one().Inquiry != nil {
 		return "the program's question"
 	}
@@ -100,6 +103,8 @@ func (it *item) kind() string {
 	switch {
 	case it.batch:
 		return "batch"
+	case it.one().Inquiry != nil && it.one().Inquiry.Connect != "":
+		return "account"
 	case it.one().Inquiry != nil:
 		return "question"
 	}

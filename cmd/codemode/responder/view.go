@@ -156,7 +156,11 @@ func (s *screen) collapsed(i int) string {
 		until = "  until " + w.Ends.Local().Format(time.TimeOnly)
 	}
 	if w.Inquiry != nil {
-		return line + styleTitle.Render("a program asks") + until
+		what := "a program asks"
+		if w.Inquiry.Connect != "" {
+			what = "an account to connect"
+		}
+		return line + styleTitle.Render(what) + until
 	}
 	risk := visible.Line(w.Risk) + " risk"
 	if w.Code != "" {

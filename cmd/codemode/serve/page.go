@@ -138,7 +138,7 @@ func (p *page) open(e *codemode.Evaluator, set *launch.Settings, origin, path st
 		Queue: p.queue, Origins: origins, Path: path, May: p.config.may, Sees: p.sees, Admin: p.admin,
 		Record: recordOf{e}, Runs: runsOf{e}, Grants: e.People().Grants, Rules: &rulesOf{e: e, set: set},
 		Book:     p.book,
-		Sessions: sessionsOf{e}, Servers: serversOf{e}, Accounts: accountsOf{e},
+		Sessions: sessionsOf{e}, Servers: serversOf{e}, Accounts: accountsOf{e, log},
 		Note: e.Record().Write,
 		Idle: time.Duration(p.config.Idle), Life: time.Duration(p.config.Life), Log: log,
 		Bearer: p.bearer, Vouched: p.config.vouched, SignIn: provider, Passkeys: keys,

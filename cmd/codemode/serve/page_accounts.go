@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"log/slog"
 	"net/url"
 
 	"github.com/codemode-project/codemode"
@@ -10,7 +11,10 @@ import (
 )
 
 // accountsOf are the accounts of people at upstream servers, for the page.
-type accountsOf struct{ e *codemode.Evaluator }
+type accountsOf struct {
+	e   *codemode.Evaluator
+	log *slog.Logger
+}
 
 func (a accountsOf) Any() bool { return len(a.e.Tools().Manager.Personal()) > 0 }
 
@@ -42,4 +46,10 @@ func (a accountsOf) LogIn(ctx context.Context, server, principal, redirect strin
 
 func (a accountsOf) LogOut(ctx context.Context, server, principal string) (bool, error) {
 	return a.e.Tools().Manager.LogoutOf(ctx, server, principal)
+}
+
+func (a accountsOf) Connected(ctx context.Context, server, principal string) {
+	if err := a.e.People().Desk.Connected(ctx, principal, server); err != nil {
+		a.log.Warn("calls that wait for a login do not continue", "server", server, "principal", principal, "error", err)
+	}
 }
