@@ -63,8 +63,8 @@ func describe(s servers.Server) string {
 
 func TestWhatClientsHaveBecomesOneConfiguration(t *testing.T) {
 	p, project := testHome(t)
-	chosen := choose(findClients(p, project, everySet))
-	text := configurationText(p, chosen)
+	chosen := choose(findClients(p, project, everySet), nil, nil)
+	text := configurationText(p, chosen, nil)
 	cfg, err := config.Parse("codemode.json", text)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
@@ -126,7 +126,7 @@ func TestWhatClientsHaveBecomesOneConfiguration(t *testing.T) {
 
 func TestAProjectIsReadOnlyWhenItIsNamed(t *testing.T) {
 	p, _ := testHome(t)
-	for _, c := range choose(findClients(p, "", everySet)) {
+	for _, c := range choose(findClients(p, "", everySet), nil, nil) {
 		if strings.HasPrefix(c.name, "project-") || c.name == "lint" || c.name == "sentry" {
 			t.Errorf("%s was taken", c.name)
 		}
@@ -152,7 +152,7 @@ func TestTheSameServerComesOnce(t *testing.T) {
 	put(".gemini/settings.json", `{"mcpServers": []}`)
 	found := findClients(p, "", everySet)
 	var names []string
-	for _, c := range choose(found) {
+	for _, c := range choose(found, nil, nil) {
 		names = append(names, c.name)
 	}
 	// The name c__d may not have two underscores, and then it is that of c.d for programs.
@@ -160,7 +160,7 @@ func TestTheSameServerComesOnce(t *testing.T) {
 		names); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
-	if _, err := config.Parse("x.json", configurationText(p, choose(found))); err != nil {
+	if _, err := config.Parse("x.json", configurationText(p, choose(found, nil, nil), nil)); err != nil {
 		t.Error(err)
 	}
 	if i := slices.IndexFunc(found, func(f *clientFile) bool { return f.client.id == "codex" }); i < 0 ||
@@ -174,18 +174,19 @@ func TestWhatIsPastedIsReadBack(t *testing.T) {
 	command := []string{`/opt/my tools/"codemode"`, "serve", "--config", "/tmp/ä b.json"}
 	for i := range mcpClients {
 		c := &mcpClients[i]
-		_, text := c.paste(command)
+		text, err := c.pasteText(start{command: command, variables: []string{"A_KEY"}})
+		if err != nil {
+			t.Errorf("%s: %v", c.id, err)
+			continue
+		}
 		if c.id == "claude-code" {
 			if want := `claude mcp add --scope user codemode -- '/opt/my tools/"codemode"' serve --config '/tmp/ä b.json'`; text != want {
 				t.Errorf("got %s, want %s", text, want)
 			}
 			continue
 		}
-		f := &clientFile{client: c, path: "x.json"}
-		if c.id == "codex" {
-			f.path = "x.toml"
-		}
-		f.read([]byte(text), "", everySet)
+		f := &clientFile{client: c, place: &c.places[0], keys: c.places[0].keys, path: "x", text: []byte(text)}
+		f.read("", everySet)
 		if f.err != nil || len(f.entries) != 1 || f.entries[0].err != nil {
 			t.Errorf("%s: %v\n%s", c.id, f.err, text)
 			continue
@@ -193,6 +194,12 @@ func TestWhatIsPastedIsReadBack(t *testing.T) {
 		e := f.entries[0]
 		if got := append([]string{e.server.Command}, e.server.Args...); e.name != "codemode" || !slices.Equal(got, command) {
 			t.Errorf("%s: %s is %q\n%s", c.id, e.name, got, text)
+		}
+		if len(e.server.Include) > 0 || e.server.Disabled {
+			t.Errorf("%s: takes tools away\n%s", c.id, text)
+		}
+		if hands := e.server.Env["A_KEY"] == "a_key"; hands != slices.Contains([]string{"gemini", "codex", "goose", "copilot"}, c.id) {
+			t.Errorf("%s: hands variables on: %t\n%s", c.id, hands, text)
 		}
 	}
 }

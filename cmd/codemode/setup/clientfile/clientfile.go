@@ -44,11 +44,13 @@ type Field struct {
 	Value any
 }
 
-// An Entry is a server that comes into a file: new ones have Fields, those that are put back have Text.
+// An Entry is a server that comes into a file: new ones have Fields, those that are put back have the Text and the Value
+// of a [Server] of the same format.
 type Entry struct {
 	Name   string
 	Fields []Field
-	Text   string // of a [Server] of the same format
+	Text   string
+	Value  map[string]any
 }
 
 // maxFile is the largest file that is edited, in bytes. Those of clients have a few KB; Claude Code's can have some MB.
@@ -142,7 +144,8 @@ func compare(f Format, before, after []byte, path, out []string, in []Entry) err
 			continue
 		}
 		came = append(came, s.Name)
-		if in[i].Fields != nil && !sameFields(f, s.Value, in[i]) {
+		if in[i].Fields != nil && !sameFields(f, s.Value, in[i]) ||
+			in[i].Value != nil && !reflect.DeepEqual(s.Value, in[i].Value) {
 			return errMeansOther
 		}
 	}

@@ -25,7 +25,7 @@ func jsonParse(text string) (strictjson.Value, error) {
 
 // blankJSON is the text to edit in place of a file with nothing in it, which clients make sometimes.
 func blankJSON(text string) string {
-	if strings.TrimSpace(text) == "" {
+	if strings.Trim(text, " \t\r\n") == "" {
 		return "{}\n"
 	}
 	return text

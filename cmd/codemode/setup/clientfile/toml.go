@@ -101,7 +101,8 @@ func tomlServers(text string, path []string) (all []Server, err error) {
 	return all, nil
 }
 
-// tomlText is a server as tables of its own: as they are written, or written anew where it stands in another table.
+// tomlText is a server as tables of its own: as they are written, or written anew where it stands in another table. It
+// is empty for what is no server.
 func tomlText(text string, parts []tomlPart, path []string, name string, value any) string {
 	var b strings.Builder
 	for _, chunk := range tomlChunks(parts, path, name) {
@@ -113,6 +114,9 @@ func tomlText(text string, parts []tomlPart, path []string, name string, value a
 	}
 	if b.Len() > 0 {
 		return b.String()
+	}
+	if _, ok := value.(map[string]any); !ok {
+		return ""
 	}
 	nested := any(map[string]any{name: value})
 	for _, key := range slices.Backward(path) {

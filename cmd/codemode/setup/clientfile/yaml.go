@@ -41,6 +41,9 @@ func yamlFind(text string, path []string, list bool) (*yamlPlace, error) {
 	if _, err := yamlDecode([]byte(text)); err != nil {
 		return nil, err // also for what only decoding finds, such as keys that come twice
 	}
+	if strings.ContainsAny(strings.ReplaceAll(text, "\r\n", ""), "\r\u0085\u2028\u2029") {
+		return nil, errors.New("it has lines that end with neither \\n nor \\r\\n")
+	}
 	p := &yamlPlace{lines: strings.SplitAfter(text, "\n")}
 	if p.lines[len(p.lines)-1] == "" {
 		p.lines = p.lines[:len(p.lines)-1]
