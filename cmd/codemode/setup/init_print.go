@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -179,10 +180,8 @@ func (f *fileChange) summary(c *mcpClient) string {
 	if len(out) > 0 {
 		parts = append(parts, strings.Join(out, ", ")+" behind it")
 	}
-	for i := range c.places {
-		if l := &c.places[i]; l.project != "" && strings.HasSuffix(filepath.ToSlash(f.path), "/"+l.project) {
-			parts = append(parts, "and everybody who shares the project has them no more")
-		}
+	if f.shared {
+		parts = append(parts, "and everybody who shares the project's files has them no more")
 	}
 	return c.name + ": " + strings.Join(parts, ", ")
 }
@@ -226,7 +225,7 @@ func (x *plan) printDone(s cli.Streams, tools []tool, silent, notes []string) {
 	for _, t := range tools {
 		if t.reads {
 			reads++
-			if t.simple && proof == "" {
+			if t.simple && !secretive.MatchString(t.name) && (proof == "" || !listing(proof) && listing(t.name)) {
 				proof = t.name
 			}
 		}
@@ -255,6 +254,12 @@ func (x *plan) printDone(s cli.Streams, tools []tool, silent, notes []string) {
 	}
 	visible.Fprintf(s.Out, "\nRestart your clients. This proves that it works:\n  %s\n", command)
 }
+
+// secretive are names of tools whose results nobody wants on a terminal.
+var secretive = regexp.MustCompile(`(?i)env|secret|token|key|password|credential`)
+
+// listing reports whether a tool lists something, as its name says: that is likely quick and short.
+func listing(name string) bool { return strings.Contains(strings.ToLower(name), "list") }
 
 // summary says what becomes of a file.
 func (r *restored) summary() string {

@@ -41,6 +41,7 @@ type fileChange struct {
 	path          string
 	before, after []byte
 	isNew         bool
+	shared        bool // others have the file too
 	edits         []edit
 }
 
@@ -150,19 +151,19 @@ func (c *clientPlan) edit(x *plan, how start) {
 			}
 		}
 		if f.place == target && !ours {
-			if err := c.exchange(f.path, f.keys, out, how); err != nil {
+			if err := c.exchange(f.place, f.path, f.keys, out, how); err != nil {
 				c.fail(fmt.Errorf("%s cannot be edited: %w", x.short(f.path), err))
 				return
 			}
 			ours = true
-		} else if err := c.exchange(f.path, f.keys, out, start{}); err != nil {
+		} else if err := c.exchange(f.place, f.path, f.keys, out, start{}); err != nil {
 			c.fail(fmt.Errorf("%s cannot be edited: %w", x.short(f.path), err))
 			return
 		}
 	}
 	if !ours {
 		path := target.path(x.places, x.project)
-		if err := c.exchange(path, target.keysIn(x.project), nil, how); err != nil {
+		if err := c.exchange(target, path, target.keysIn(x.project), nil, how); err != nil {
 			c.fail(fmt.Errorf("%s cannot be edited: %w", x.short(path), err))
 		}
 	}
@@ -192,7 +193,7 @@ func (c *clientPlan) target(x *plan) *place {
 }
 
 // exchange edits one place of a file. A start with a command brings codemode in.
-func (c *clientPlan) exchange(path string, keys, out []string, how start) error {
+func (c *clientPlan) exchange(l *place, path string, keys, out []string, how start) error {
 	if len(out) == 0 && how.command == nil {
 		return nil
 	}
@@ -206,6 +207,7 @@ func (c *clientPlan) exchange(path string, keys, out []string, how start) error 
 		i = len(c.files) - 1
 	}
 	f := c.files[i]
+	f.shared = f.shared || l.scope == projectScope
 	var in []clientfile.Entry
 	if how.command != nil {
 		in = []clientfile.Entry{{Name: ourName, Fields: c.client.entry(how)}}
