@@ -155,8 +155,9 @@ type restored struct {
 	changes []*change // what is undone
 	now     []byte    // as it is
 
-	note string // what is special
-	err  error  // why it is not restored
+	whole bool   // what changed since is lost, but for a copy
+	note  string // what is special
+	err   error  // why it is not restored
 }
 
 // errChanged is the reason why undo refuses a file.
@@ -214,7 +215,8 @@ func (r *restored) undo(b *book, c *change, force bool) error {
 		if text, err := c.putBack(client, r.text, before); err == nil {
 			r.text, r.note = text, "its servers are put back; what else changed in it stays"
 		} else if force {
-			r.text, r.mode, r.note = before, cmp.Or(c.Mode, r.mode), "becomes what it was"
+			r.text, r.mode, r.whole = before, cmp.Or(c.Mode, r.mode), true
+			r.note = "becomes what it was; as it is now it is kept in " + b.dir
 		} else {
 			r.err = errChanged
 		}
@@ -275,6 +277,12 @@ func (b *book) restore(files []*restored) error {
 		}
 		if (now == nil) != (r.now == nil) || !bytes.Equal(now, r.now) {
 			return fmt.Errorf("%s is being changed: run the command again", r.file)
+		}
+		if r.whole && now != nil {
+			name := fmt.Sprintf("changed-%s-%s", sum(now)[:12], filepath.Base(r.file))
+			if err := replace.File(filepath.Join(b.dir, name), now, 0o600); err != nil {
+				return fmt.Errorf("copying %s: %w", r.file, err)
+			}
 		}
 		switch {
 		case r.text == nil && now != nil:

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -183,6 +184,17 @@ func (e *clientEntry) prepare(c *mcpClient, env func(string) (string, bool)) {
 		_, problem, _ := strings.Cut(e.server.Problem, ": ")
 		e.note("%s", cmp.Or(problem, e.server.Problem))
 	}
+}
+
+// same reports whether two entries are one server, perhaps written in the ways of two clients. What variables stand for
+// may change, so entries with variables have to be written alike.
+func (e *clientEntry) same(other *clientEntry) bool {
+	if bytes.Equal(e.raw, other.raw) {
+		return true
+	}
+	a, b := e.server, other.server
+	a.Name, b.Name = "", ""
+	return len(e.variables)+len(other.variables) == 0 && reflect.DeepEqual(a, b)
 }
 
 // isCodemode recognises codemode, which must not become its own upstream: by a word that names this program followed by

@@ -162,6 +162,7 @@ func adaptCrush(e *clientEntry) {
 	eachText(e.value, func(s string) string {
 		if strings.Contains(s, "$(") || strings.Contains(s, "`") {
 			e.stays = "Crush runs a command for one of its values, which codemode does not"
+			e.note("%s: write a variable in its place", e.stays)
 		}
 		return shellVariable.ReplaceAllStringFunc(s, func(written string) string {
 			if written[0] == '%' {

@@ -27,13 +27,14 @@ func plainEntry(s start) []clientfile.Field {
 	return []clientfile.Field{{Key: "command", Value: s.command[0]}, {Key: "args", Value: s.command[1:]}}
 }
 
-// withEnv hands variables on by their names, for clients that hand on only some.
+// withEnv hands variables on by their names, for clients that hand on only some. One that is not set now is left out: the
+// client would hand on how it is written.
 func withEnv(fields []clientfile.Field, s start, before, after string) []clientfile.Field {
-	if len(s.variables) == 0 {
+	if len(s.set) == 0 {
 		return fields
 	}
 	env := map[string]string{}
-	for _, name := range s.variables {
+	for _, name := range s.set {
 		env[name] = before + name + after
 	}
 	return append(fields, clientfile.Field{Key: "env", Value: env})
@@ -73,7 +74,7 @@ func copilotEntry(s start) []clientfile.Field {
 
 func gooseEntry(s start) []clientfile.Field {
 	return []clientfile.Field{{Key: "type", Value: "stdio"}, {Key: "name", Value: ourName}, {Key: "enabled", Value: true},
-		{Key: "cmd", Value: s.command[0]}, {Key: "args", Value: s.command[1:]}, {Key: "env_keys", Value: s.variables},
+		{Key: "cmd", Value: s.command[0]}, {Key: "args", Value: s.command[1:]}, {Key: "env_keys", Value: []string{}},
 		{Key: "envs", Value: map[string]string{}}, {Key: "timeout", Value: personTimeout}}
 }
 

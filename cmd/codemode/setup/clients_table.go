@@ -43,8 +43,8 @@ const (
 
 // A start is how a client starts codemode.
 type start struct {
-	command   []string
-	variables []string // which the servers behind it need
+	command        []string
+	variables, set []string // which the servers behind it need, and those of them that are set
 }
 
 // places are the folders in which programs keep their configuration.

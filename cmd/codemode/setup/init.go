@@ -296,8 +296,7 @@ func choose(found []*clientFile, taken []string, leave func(*clientEntry) bool) 
 				continue
 			}
 			same := slices.IndexFunc(chosen, func(c *choice) bool {
-				return bytes.Equal(c.entry.raw, e.raw) &&
-					(c.entry.name == e.name)
+				return c.entry.name == e.name && c.entry.same(e)
 			})
 			if same >= 0 {
 				continue

@@ -1,7 +1,6 @@
 package setup
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -63,7 +62,7 @@ func (e *clientEntry) verdict(f *clientFile, chosen []*choice) string {
 		return text
 	}
 	for _, c := range chosen {
-		if c.entry.name == e.name && bytes.Equal(c.entry.raw, e.raw) && c.from != f {
+		if c.entry.name == e.name && c.entry.same(e) && c.from != f {
 			return "the same as in " + c.from.client.name
 		}
 	}

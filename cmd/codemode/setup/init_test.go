@@ -25,7 +25,8 @@ func testHome(t *testing.T) (p places, project string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return places{home: home, config: filepath.Join(home, ".config"), env: func(string) string { return "" }},
+	return places{system: "linux", home: home, config: filepath.Join(home, ".config"),
+			env: func(string) string { return "" }},
 		filepath.Join(home, "work")
 }
 
@@ -101,7 +102,19 @@ func TestWhatClientsHaveBecomesOneConfiguration(t *testing.T) {
 		"jira":                  "http https://jira.example/mcp, Authorization: Bearer jira_token",
 		"local-tools":           "stdio bun x tools-mcp, MODE=fast, start 5s",
 		"off":                   "stdio never, disabled",
-		"sentry":                "http https://mcp.sentry.example/mcp, start 3s, timeout 1m0s, disabled",
+		"vercel":                `http https://mcp.vercel.example/mcp, Authorization: Bearer vercel_token, exclude ["deploy"]`,
+		"dagger":                "stdio dagger mcp", "old-form": "stdio /opt/old --stdio, A=b",
+		"brave": "stdio npx -y brave-mcp, BRAVE_KEY=x, timeout 1m30s", "remote": "http https://remote.example/mcp",
+		"SQLite_MCP": "stdio npx -y mcp-sqlite", "Supabase": "stdio npx -y supabase-mcp, SUPABASE_TOKEN=supabase_token",
+		"ide": "stdio ide-mcp", "ide-project": "stdio ./ide-mcp, in HOME/work", "hf": "http https://hf.example/mcp",
+		"tickets": "stdio npx -y tickets-mcp, TEAM=web, timeout 5m0s",
+		"billing": "http https://billing.example/mcp, timeout 1m0s", "amp-project": "stdio amp-mcp, in HOME/work",
+		"playwright": `stdio npx -y playwright-mcp, include ["navigate"]`,
+		"gh":         `http https://gh.example/mcp/, Authorization: Bearer gh_pat, exclude ["create_issue"], start 2m0s`,
+		"stream":     "sse https://stream.example/sse, K: $(echo secret)", "crush-project": "stdio crush-mcp, in HOME/work",
+		"context7": "http https://context7.example/mcp", "gh-project": "stdio gh-mcp, in HOME/work",
+		"gemini-project": "stdio gemini-mcp, in HOME/work", "codex-project": "stdio codex-mcp, in HOME/work",
+		"sentry": "http https://mcp.sentry.example/mcp, start 3s, timeout 1m0s, disabled",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the servers (-want +got):\n%s", diff)
@@ -127,7 +140,7 @@ func TestWhatClientsHaveBecomesOneConfiguration(t *testing.T) {
 func TestAProjectIsReadOnlyWhenItIsNamed(t *testing.T) {
 	p, _ := testHome(t)
 	for _, c := range choose(findClients(p, "", everySet), nil, nil) {
-		if strings.HasPrefix(c.name, "project-") || c.name == "lint" || c.name == "sentry" {
+		if strings.Contains(c.name, "project") || c.name == "lint" || c.name == "sentry" {
 			t.Errorf("%s was taken", c.name)
 		}
 	}
@@ -174,7 +187,7 @@ func TestWhatIsPastedIsReadBack(t *testing.T) {
 	command := []string{`/opt/my tools/"codemode"`, "serve", "--config", "/tmp/ä b.json"}
 	for i := range mcpClients {
 		c := &mcpClients[i]
-		text, err := c.pasteText(start{command: command, variables: []string{"A_KEY"}})
+		text, err := c.pasteText(start{command: command, variables: []string{"A_KEY"}, set: []string{"A_KEY"}})
 		if err != nil {
 			t.Errorf("%s: %v", c.id, err)
 			continue
@@ -198,7 +211,7 @@ func TestWhatIsPastedIsReadBack(t *testing.T) {
 		if len(e.server.Include) > 0 || e.server.Disabled {
 			t.Errorf("%s: takes tools away\n%s", c.id, text)
 		}
-		if hands := e.server.Env["A_KEY"] == "a_key"; hands != slices.Contains([]string{"gemini", "codex", "goose", "copilot"}, c.id) {
+		if hands := e.server.Env["A_KEY"] == "a_key"; hands != slices.Contains([]string{"gemini", "codex", "copilot"}, c.id) {
 			t.Errorf("%s: hands variables on: %t\n%s", c.id, hands, text)
 		}
 	}

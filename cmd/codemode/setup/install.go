@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -122,8 +121,12 @@ func (x *plan) taken() (names []string) {
 // known reports whether the configuration has an entry already.
 func (x *plan) known(e *clientEntry) bool {
 	return x.have != nil && slices.ContainsFunc(x.have.Servers, func(s config.Server) bool {
-		var a, b any
-		return json.Unmarshal(s.JSON, &a) == nil && json.Unmarshal(e.raw, &b) == nil && reflect.DeepEqual(a, b)
+		have := &clientEntry{}
+		if json.Unmarshal(s.JSON, &have.value) != nil {
+			return false
+		}
+		have.prepare(&mcpClient{}, os.LookupEnv)
+		return have.err == nil && have.same(e)
 	})
 }
 
@@ -309,6 +312,11 @@ func (x *plan) start(text []byte, state string) (start, error) {
 		}
 	}
 	slices.Sort(how.variables)
+	for _, name := range how.variables {
+		if x.env(name) != "" {
+			how.set = append(how.set, name)
+		}
+	}
 	return how, nil
 }
 
