@@ -23,9 +23,9 @@ type agent struct {
 	says             string                                          // in that, as a pattern
 }
 
-// TestRealAgentsUseCodemode installs codemode into the agents of testdata/npm/agents as a person has them, asks each one
-// with its own command whether it reaches codemode, lets codemode call a tool of a server that was moved, and undoes it:
-// every file is what it was, byte for byte.
+// TestRealAgentsUseCodemode installs codemode into the agents of testdata/npm/agents as a person has them, asks each
+// one with its own command whether it reaches codemode, lets codemode call a tool of a server that was moved, and
+// undoes it: every file is what it was, byte for byte.
 func TestRealAgentsUseCodemode(t *testing.T) {
 	npm := filepath.Join(npmDir(t), "node_modules", ".bin")
 	dir := os.Getenv("CODEMODE_NPM_AGENTS")
@@ -63,8 +63,8 @@ func TestRealAgentsUseCodemode(t *testing.T) {
     "think": { "command": "` + npm + `/mcp-server-sequential-thinking", "args": [] } } } }
 }
 `, list("claude"), `codemode: .* serve --config .*Connected`},
-		{"Codex", ".codex/config.toml", "# Mine.\nmodel = \"gpt-5\" # the usual\n\n[mcp_servers.files]\ncommand = \"" + files +
-			"\"\nargs = [\n  \"" + project + "\",\n]\n\n[tui]\nnotifications = true\n",
+		{"Codex", ".codex/config.toml", "# Mine.\nmodel = \"gpt-5\" # the usual\n\n[mcp_servers.files]\n" +
+			"command = \"" + files + "\"\nargs = [\n  \"" + project + "\",\n]\n\n[tui]\nnotifications = true\n",
 			func(t *testing.T, home, project string) string {
 				return run(filepath.Join(bin, "codex"), "mcp", "list") + codexStatus(t, home, project, filepath.Join(bin, "codex"))
 			}, `(?s)codemode .*enabled.*"name":"codemode".*"search_tools"`}, // its list says enabled, whatever it reaches

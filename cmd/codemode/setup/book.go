@@ -163,8 +163,8 @@ type restored struct {
 // errChanged is the reason why undo refuses a file.
 var errChanged = errors.New("it was changed after the installation")
 
-// undo computes what the files of some clients become; none is all. With force, a file that was changed gets its servers
-// back and keeps the rest, or becomes what it was.
+// undo computes what the files of some clients become; none is all. With force, a file that was changed gets its
+// servers back and keeps the rest, or becomes what it was.
 func (b *book) undo(clients []string, force bool) (files []*restored, err error) {
 	all := len(clients) == 0
 	for _, c := range slices.Backward(b.Changes) {
@@ -211,17 +211,18 @@ func (r *restored) undo(b *book, c *change, force bool) error {
 		}
 	case client == nil:
 		r.note = "kept: you have changed it since"
-	case client.keepsState || force:
-		if text, err := c.putBack(client, r.text, before); err == nil {
+	default:
+		text, err := c.putBack(client, r.text, before)
+		switch {
+		case err == nil && bytes.Equal(text, r.text): // somebody took codemode out, and no server went
+		case err == nil && (client.keepsState || force):
 			r.text, r.note = text, "its servers are put back; what else changed in it stays"
-		} else if force {
+		case force:
 			r.text, r.mode, r.whole = before, cmp.Or(c.Mode, r.mode), true
 			r.note = "becomes what it was; as it is now it is kept in " + b.dir
-		} else {
+		default:
 			r.err = errChanged
 		}
-	default:
-		r.err = errChanged
 	}
 	return nil
 }
@@ -267,8 +268,8 @@ func (c *change) putBack(client *mcpClient, now, before []byte) (text []byte, er
 	return text, nil
 }
 
-// restore writes what undo computed, and forgets the changes. A file that is replaced with more than its servers is kept
-// as it was, in the folder of the book.
+// restore writes what undo computed, and forgets the changes. A file that is replaced with more than its servers is
+// kept as it was, in the folder of the book.
 func (b *book) restore(files []*restored) error {
 	for _, r := range files {
 		now, _, err := readFile(r.file)

@@ -141,7 +141,7 @@ func isServer(v map[string]any) bool {
 
 // prepare translates an entry for our configuration.
 func (e *clientEntry) prepare(c *mcpClient, env func(string) (string, bool)) {
-	for _, key := range []string{"trust", "autoApprove", "alwaysAllow"} {
+	for _, key := range []string{"trust", "autoApprove", "alwaysAllow", "trustAnnotations"} {
 		if _, ok := e.value[key]; ok {
 			delete(e.value, key)
 			e.note("%q is not copied: the profile says what is allowed", key)

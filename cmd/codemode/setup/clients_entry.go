@@ -27,8 +27,8 @@ func plainEntry(s start) []clientfile.Field {
 	return []clientfile.Field{{Key: "command", Value: s.command[0]}, {Key: "args", Value: s.command[1:]}}
 }
 
-// withEnv hands variables on by their names, for clients that hand on only some. One that is not set now is left out: the
-// client would hand on how it is written.
+// withEnv hands variables on by their names, for clients that hand on only some. One that is not set now is left out:
+// the client would hand on how it is written.
 func withEnv(fields []clientfile.Field, s start, before, after string) []clientfile.Field {
 	if len(s.set) == 0 {
 		return fields

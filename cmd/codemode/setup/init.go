@@ -2,8 +2,8 @@
 // and puts codemode into the clients, with a way back. It also knows what to paste into each client, and which servers
 // a client starts without codemode.
 //
-// mcpClients is the table of the clients. A plan says what changes, and package clientfile changes it; a book keeps what
-// was there before.
+// mcpClients is the table of the clients. A plan says what changes, and package clientfile changes it; a book keeps
+// what was there before.
 package setup
 
 import (
@@ -132,6 +132,7 @@ func initialize(ctx context.Context, s cli.Streams, o *initOptions) error {
 	}
 	chosen := choose(found, nil, nil)
 	printFound(s, p, found, chosen)
+	printWithout(s, found)
 	text := configurationText(p, chosen, nil)
 	if _, err := config.Parse(o.out, text); err != nil { // cannot happen; better here than at the next start
 		return cli.InternalError(fmt.Errorf("the new configuration is not valid: %w", err))
@@ -261,8 +262,9 @@ func undo(s cli.Streams, p places, o *initOptions) error {
 		refused = refused || r.err != nil
 	}
 	if refused {
-		return cli.UsageError(errors.New("nothing was undone, because files were changed after the installation: --force puts " +
-			"their servers back and keeps what else changed where that is possible, and else makes them what they were; " +
+		return cli.UsageError(errors.New("nothing was undone, because files were changed after the installation: " +
+			"--force puts their servers back and keeps what else changed where that is possible, and else makes them what " +
+			"they were; " +
 			"--client NAME undoes the others alone; the copies are in " + b.dir))
 	}
 	if o.dry {

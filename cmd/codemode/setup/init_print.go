@@ -16,9 +16,7 @@ import (
 
 // printFound lists the files and their servers.
 func printFound(s cli.Streams, p places, found []*clientFile, chosen []*choice) {
-	have := map[string]bool{}
 	for _, f := range found {
-		have[f.client.id] = true
 		name := f.client.name
 		if f.place.scope != userScope {
 			name += " (" + f.place.scope + ")"
@@ -34,9 +32,13 @@ func printFound(s cli.Streams, p places, found []*clientFile, chosen []*choice) 
 			}
 		}
 	}
+}
+
+// printWithout names the clients of which nothing was found.
+func printWithout(s cli.Streams, found []*clientFile) {
 	var without []string
 	for _, c := range mcpClients {
-		if !have[c.id] {
+		if !slices.ContainsFunc(found, func(f *clientFile) bool { return f.client.id == c.id }) {
 			without = append(without, c.name)
 		}
 	}

@@ -102,8 +102,10 @@ func TestWhatClientsHaveBecomesOneConfiguration(t *testing.T) {
 		"jira":                  "http https://jira.example/mcp, Authorization: Bearer jira_token",
 		"local-tools":           "stdio bun x tools-mcp, MODE=fast, start 5s",
 		"off":                   "stdio never, disabled",
-		"vercel":                `http https://mcp.vercel.example/mcp, Authorization: Bearer vercel_token, exclude ["deploy"]`,
-		"dagger":                "stdio dagger mcp", "old-form": "stdio /opt/old --stdio, A=b",
+		"sentry":                "http https://mcp.sentry.example/mcp, start 3s, timeout 1m0s, disabled",
+
+		"vercel": `http https://vercel.example/mcp, Authorization: Bearer vercel_token, exclude ["deploy"]`,
+		"dagger": "stdio dagger mcp", "old-form": "stdio /opt/old --stdio, A=b",
 		"brave": "stdio npx -y brave-mcp, BRAVE_KEY=x, timeout 1m30s", "remote": "http https://remote.example/mcp",
 		"SQLite_MCP": "stdio npx -y mcp-sqlite", "Supabase": "stdio npx -y supabase-mcp, SUPABASE_TOKEN=supabase_token",
 		"ide": "stdio ide-mcp", "ide-project": "stdio ./ide-mcp, in HOME/work", "hf": "http https://hf.example/mcp",
@@ -114,7 +116,6 @@ func TestWhatClientsHaveBecomesOneConfiguration(t *testing.T) {
 		"stream":     "sse https://stream.example/sse, K: $(echo secret)", "crush-project": "stdio crush-mcp, in HOME/work",
 		"context7": "http https://context7.example/mcp", "gh-project": "stdio gh-mcp, in HOME/work",
 		"gemini-project": "stdio gemini-mcp, in HOME/work", "codex-project": "stdio codex-mcp, in HOME/work",
-		"sentry": "http https://mcp.sentry.example/mcp, start 3s, timeout 1m0s, disabled",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the servers (-want +got):\n%s", diff)
@@ -213,6 +214,22 @@ func TestWhatIsPastedIsReadBack(t *testing.T) {
 		}
 		if hands := e.server.Env["A_KEY"] == "a_key"; hands != slices.Contains([]string{"gemini", "codex", "copilot"}, c.id) {
 			t.Errorf("%s: hands variables on: %t\n%s", c.id, hands, text)
+		}
+	}
+}
+
+// The page of the clients has each of them, with the page that documents its files.
+func TestThePageOfTheClients(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/clients.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range mcpClients {
+		for _, want := range []string{fmt.Sprintf("| [%s][%s] | `%[2]s` |", c.name, c.id),
+			fmt.Sprintf("[%s]: %s\n", c.id, c.docs)} {
+			if c.docs == "" || !strings.Contains(string(page), want) {
+				t.Errorf("docs/clients.md lacks %s", want)
+			}
 		}
 	}
 }

@@ -130,8 +130,8 @@ func (x *plan) known(e *clientEntry) bool {
 	})
 }
 
-// edit computes the new files of a client: its servers go, and codemode comes into the user's own file. Either all of it
-// can be done, or nothing.
+// edit computes the new files of a client: its servers go, and codemode comes into the user's own file. Either all of
+// it can be done, or nothing.
 func (c *clientPlan) edit(x *plan, how start) {
 	c.files, c.moved, c.err = nil, nil, nil
 	ours, target := false, c.target(x)

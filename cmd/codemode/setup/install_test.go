@@ -204,15 +204,16 @@ func TestEveryClientAndScope(t *testing.T) {
 		"opencode ~/.config/opencode/opencode.json":                  "codemode",
 		"windsurf ~/.codeium/windsurf/mcp_config.json":               "codemode",
 		"zed ~/.config/zed/settings.json":                            "codemode",
+		"cline-cli ~/.cline/data/settings/cline_mcp_settings.json":   "codemode",
+		"continue ~/.continue/config.yaml":                           "Supabase codemode",
+		"junie ~/.junie/mcp/mcp.json":                                "codemode",
+		"lmstudio ~/.lmstudio/mcp.json":                              "codemode",
+		"goose ~/.config/goose/config.yaml":                          "billing codemode",
+		"amp ~/.config/amp/settings.json":                            "codemode",
+		"crush ~/.config/crush/crush.json":                           "codemode stream",
+		"copilot ~/.copilot/mcp-config.json":                         "codemode",
+
 		"cline ~/.config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json": "codemode",
-		"cline-cli ~/.cline/data/settings/cline_mcp_settings.json":                                        "codemode",
-		"continue ~/.continue/config.yaml":                                                                "Supabase codemode",
-		"junie ~/.junie/mcp/mcp.json":                                                                     "codemode",
-		"lmstudio ~/.lmstudio/mcp.json":                                                                   "codemode",
-		"goose ~/.config/goose/config.yaml":                                                               "billing codemode",
-		"amp ~/.config/amp/settings.json":                                                                 "codemode",
-		"crush ~/.config/crush/crush.json":                                                                "codemode stream",
-		"copilot ~/.copilot/mcp-config.json":                                                              "codemode",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the servers of the clients (-want +got):\n%s", diff)
@@ -227,8 +228,9 @@ func TestEveryClientAndScope(t *testing.T) {
 	for _, s := range cfg.Servers {
 		moved[s.Name] = true
 	}
-	for _, name := range []string{"github", "here", "project-db", "linear", "docs_vscode", "bigquery", "figma", "jira", "sentry",
-		"vercel", "dagger", "brave", "remote", "SQLite_MCP", "ide-project", "hf", "tickets", "amp-project", "gh",
+	for _, name := range []string{"github", "here", "project-db", "linear", "docs_vscode", "bigquery", "figma",
+		"jira", "sentry", "vercel", "dagger", "brave", "remote", "SQLite_MCP", "ide-project", "hf", "tickets", "amp-project",
+		"gh",
 		"gh-project", "codex-project", "gemini-project", "crush-project"} {
 		if !moved[name] {
 			t.Errorf("%s is lost", name)
@@ -311,7 +313,7 @@ env_vars = ["CONTEXT_KEY", `,
     "codemode": {
       "source": "custom",
       "command": "EXE",`,
-		".lmstudio/mcp.json":                           "{\r\n\t\"mcpServers\": {\r\n\t\t\"codemode\": {\r\n\t\t\t\"command\": ",
+		".lmstudio/mcp.json":                           "{\r\n\t\"mcpServers\": {\r\n\t\t\"codemode\": {\r\n\t\t\t",
 		".cline/data/settings/cline_mcp_settings.json": `{"mcpServers":{"codemode": {"command": "EXE", "args": [`,
 		"work/.mcp.json":                               `{ "mcpServers": {`,
 	} {
@@ -563,8 +565,8 @@ func TestFilesOfEachSystem(t *testing.T) {
 	}
 }
 
-// FuzzInstallAndUndo puts any text into the file of a client of each format: an installation that is undone leaves every
-// byte as it was, and while it is there, everything else in the file means what it meant.
+// FuzzInstallAndUndo puts any text into the file of a client of each format: an installation that is undone leaves
+// every byte as it was, and while it is there, everything else in the file means what it meant.
 func FuzzInstallAndUndo(f *testing.F) {
 	names := map[string]string{"cursor": ".cursor/mcp.json", "claude-code": ".claude.json", "codex": ".codex/config.toml",
 		"goose": ".config/goose/config.yaml", "continue": ".continue/config.yaml"}

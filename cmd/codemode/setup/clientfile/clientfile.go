@@ -44,8 +44,8 @@ type Field struct {
 	Value any
 }
 
-// An Entry is a server that comes into a file: new ones have Fields, those that are put back have the Text and the Value
-// of a [Server] of the same format.
+// An Entry is a server that comes into a file: new ones have Fields, those that are put back have the Text and the
+// Value of a [Server] of the same format.
 type Entry struct {
 	Name   string
 	Fields []Field

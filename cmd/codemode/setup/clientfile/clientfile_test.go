@@ -160,8 +160,8 @@ func fuzz(f *testing.F, name string) {
 	})
 }
 
-// within reports whether all bytes of a are in b, in their order. White space does not count, nor does how YAML and JSON
-// write nothing.
+// within reports whether all bytes of a are in b, in their order. White space does not count, nor does how YAML and
+// JSON write nothing.
 func within(a, b []byte) bool {
 	for _, empty := range []string{"{}", "[]", "null", "~"} {
 		a = bytes.ReplaceAll(a, []byte(empty), nil)
