@@ -233,3 +233,12 @@ func TestThePageOfTheClients(t *testing.T) {
 		}
 	}
 }
+
+// A client's file may come from others: it cannot say that allow rules believe what its server says about itself.
+func TestNoClientSaysWhomToTrust(t *testing.T) {
+	e := &clientEntry{name: "a", value: map[string]any{"command": "x", "trustAnnotations": true, "trust": true}}
+	e.prepare(&mcpClients[0], everySet)
+	if e.err != nil || e.server.TrustAnnotations || strings.Contains(string(e.raw), "trust") || len(e.notes) != 2 {
+		t.Errorf("got %s, %q, %v", e.raw, e.notes, e.err)
+	}
+}

@@ -303,8 +303,12 @@ func (j *jsonText) remove(of, member strictjson.Value) {
 	next := j.skip(to)
 	if last && j.text[next] != ',' {
 		// what ends a comment before it stays
+		start := of.Offset() // of what ends before the member: the brace, or the comma
+		if previous.Kind() != strictjson.Missing {
+			start = j.skip(previous.End())
+		}
 		before, ends := strings.TrimRight(j.text[:from], " \t\r\n"), strings.TrimLeft(j.text[to:], " \t\r")
-		if strings.HasSuffix(before, ",") || strings.HasSuffix(before, "{") || strings.HasPrefix(ends, "\n") {
+		if len(before) == start+1 || strings.HasPrefix(ends, "\n") {
 			from = len(before)
 		}
 	}
@@ -324,7 +328,7 @@ func (j *jsonText) remove(of, member strictjson.Value) {
 		return
 	}
 	if last && previous.Kind() == strictjson.Missing && strings.TrimSpace(j.text[to:of.End()-1]) == "" &&
-		strings.HasSuffix(j.text[:from], "{") {
+		from == of.Offset()+1 {
 		to = j.skip(to) // nothing is left between the braces
 	}
 	j.splice(from, to, "")
