@@ -77,8 +77,11 @@ func (d *desk) files() map[string]string {
 	d.t.Helper()
 	all := map[string]string{}
 	err := filepath.WalkDir(d.home, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || path == d.state {
-			return cmpSkip(err)
+		if err != nil {
+			return err
+		}
+		if path == d.state {
+			return fs.SkipDir
 		}
 		if e.Type().IsRegular() {
 			info, err := e.Info()
@@ -97,13 +100,6 @@ func (d *desk) files() map[string]string {
 		d.t.Fatal(err)
 	}
 	return all
-}
-
-func cmpSkip(err error) error {
-	if err != nil {
-		return err
-	}
-	return fs.SkipDir
 }
 
 func (d *desk) plan(clients ...string) *plan {
