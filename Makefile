@@ -7,7 +7,7 @@
 
 GO ?= go
 
-.PHONY: all test test-npm test-clients test262 deterministic confined sizing helm axe lint check guest editor bench fuzz soak clean
+.PHONY: all test test-npm test-clients test-agents test262 deterministic confined sizing helm axe lint check guest editor bench fuzz soak clean
 
 all:
 	CGO_ENABLED=0 $(GO) build -trimpath -o codemode ./cmd/codemode
@@ -31,6 +31,15 @@ test-clients: testdata/npm/node_modules testdata/npm/clients/node_modules
 
 testdata/npm/clients/node_modules: testdata/npm/clients/package.json
 	cd testdata/npm/clients && npm install --no-audit --no-fund --loglevel=error
+	touch $@
+
+# codemode init --install into real agents, which are large; see testdata/npm/agents/README.md.
+test-agents: testdata/npm/node_modules testdata/npm/agents/node_modules
+	CODEMODE_NPM_SERVERS=$(CURDIR)/testdata/npm CODEMODE_NPM_AGENTS=$(CURDIR)/testdata/npm/agents \
+		$(GO) test -v -count=1 -timeout 30m -run RealAgents ./cmd/codemode
+
+testdata/npm/agents/node_modules: testdata/npm/agents/package.json
+	cd testdata/npm/agents && npm install --no-audit --no-fund --loglevel=error
 	touch $@
 
 # The suite of the JavaScript standard, from a checkout of it: make test262 TEST262=DIR. FILTER='built-ins/Array*' runs

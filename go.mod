@@ -18,7 +18,7 @@ require (
 	github.com/google/jsonschema-go v0.4.3 // schemas of Go types; tests compare our checker with its
 	github.com/jackc/pgx/v5 v5.12.0 // PostgreSQL, for a fleet
 	github.com/modelcontextprotocol/go-sdk v1.8.0 // MCP on both sides
-	github.com/pelletier/go-toml/v2 v2.4.3 // the configuration of Codex, for codemode init and doctor
+	github.com/pelletier/go-toml/v2 v2.4.3 // the file of Codex, for codemode init and doctor
 	github.com/prometheus/client_golang v1.25.0 // the figures of a service
 	github.com/rogpeppe/go-internal v1.16.0 // txtar: the files of codemode profiles test, and stories in tests
 	github.com/spf13/cobra v1.10.2 // the command line
@@ -33,6 +33,7 @@ require (
 	go.opentelemetry.io/otel/sdk v1.47.0 // traces
 	go.opentelemetry.io/otel/sdk/metric v1.47.0 // figures to a collector
 	go.opentelemetry.io/otel/trace v1.47.0 // traces
+	go.yaml.in/yaml/v3 v3.0.5 // the files of Continue and Goose, for codemode init and doctor
 	golang.org/x/mod v0.42.0 // signed notes and Merkle trees of the record
 	golang.org/x/oauth2 v0.37.0 // logins at hosted MCP servers, sign-in to the page
 	golang.org/x/sys v0.49.0 // terminals, locks and process groups
@@ -51,7 +52,6 @@ require (
 	github.com/prometheus/common v0.73.1 // its parser
 	github.com/tailscale/hujson v0.0.0-20260727124030-b80ff77dac4f // comments mean the same there as in our reader
 	go.opentelemetry.io/proto/otlp v1.11.1 // what a collector of traces receives
-	go.yaml.in/yaml/v3 v3.0.5 // the chart and the compose file
 	google.golang.org/grpc v1.84.0 // takes that; the exporters have it
 	google.golang.org/protobuf v1.36.12 // reads that
 	modernc.org/libc v1.79.0 // a file system for SQLite that fails (internal/iofault)

@@ -204,10 +204,11 @@ var layers = map[string]struct {
 		"internal/visible", "recorder", "runs", "sessions", "store"}, outside: []string{"github.com/spf13/cobra"}},
 	"cmd/codemode/storecmd": {ours: []string{"audit", "call", "cmd/codemode/auditcmd", "cmd/codemode/cli", "cmd/codemode/launch",
 		"internal/visible", "recorder", "store", "store/backup"}, outside: []string{"github.com/spf13/cobra"}},
-	"cmd/codemode/setup": {ours: []string{"cmd/codemode/checks", "cmd/codemode/cli", "config", "config/servers",
-		"config/variables",
-		"internal/address", "internal/replace", "internal/visible"}, outside: []string{"github.com/pelletier/go-toml/v2",
-		"github.com/spf13/cobra"}},
+	"cmd/codemode/setup/clientfile": {ours: []string{"internal/strictjson"},
+		outside: []string{"github.com/pelletier/go-toml/v2", "go.yaml.in/yaml/v3"}},
+	"cmd/codemode/setup": {ours: []string{".", "catalog", "cmd/codemode/checks", "cmd/codemode/cli", "cmd/codemode/launch",
+		"cmd/codemode/setup/clientfile", "config", "config/servers", "config/variables", "discovery", "internal/address",
+		"internal/replace", "internal/visible", "upstream"}, outside: []string{"github.com/spf13/cobra"}},
 
 	// Services that embed it, to read.
 	"examples/batch":     {ours: []string{".", "config"}},

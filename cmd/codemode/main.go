@@ -9,7 +9,7 @@
 //	codemode explain PROFILE TOOL  explain how a call would be decided
 //	codemode profiles              check, test, compare and import rules
 //	codemode review                list changed tools, and accept them
-//	codemode init                  write a configuration from those of other clients
+//	codemode init                  move the servers of other clients behind codemode
 //	codemode doctor                check the configuration, the servers and the sandbox
 //	codemode audit                 read and verify the record of what programs did
 //	codemode sessions              list and change what programs share from one to the next

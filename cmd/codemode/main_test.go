@@ -94,7 +94,10 @@ func TestStories(t *testing.T) {
 			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, "config"))
 			env.Setenv("XDG_CACHE_HOME", testCache())
 			env.Setenv("CODEMODE_CONFIG", "")
-			return nil
+			bin := filepath.SplitList(env.Getenv("PATH"))[0] // that of testscript
+			exe, err := filepath.EvalSymlinks(filepath.Join(bin, "codemode"))
+			env.Setenv("EXE", exe) // what the files of clients name
+			return err
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits": exits,

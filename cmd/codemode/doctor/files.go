@@ -115,7 +115,7 @@ func (d *diagnosis) clients(e *codemode.Evaluator) {
 	for _, f := range setup.ClientUses(servers) {
 		switch {
 		case len(f.Bypassed) > 0:
-			d.warn("client", f.Name, "remove them from "+f.Path+"; codemode init --client "+f.ID+" prints the replacement",
+			d.warn("client", f.Name, "remove them from "+f.Path+", or codemode init --install --client "+f.ID+" does",
 				"it also starts %s itself: those calls pass none of the rules here", strings.Join(f.Bypassed, ", "))
 		case f.UsesCodemode:
 			d.ok("client", f.Name, "it uses codemode (%s)", f.Path)

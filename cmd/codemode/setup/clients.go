@@ -1,47 +1,30 @@
 package setup
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 
-	"github.com/pelletier/go-toml/v2"
-
 	"github.com/codemode-project/codemode/cmd/codemode/checks"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/cmd/codemode/setup/clientfile"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/config/variables"
 	"github.com/codemode-project/codemode/internal/address"
 )
-
-// An mcpClient is a program that keeps MCP servers in its own file.
-type mcpClient struct {
-	id, name string
-	// files are the user's own, project those in a project's folder.
-	files   func(places) []string
-	project []string
-	// keys lead to the servers, by name; * is the project's folder.
-	keys  [][]string
-	adapt func(*clientEntry) // translates what only this client understands
-	paste func(command []string) (where, text string)
-}
-
-// places are the folders in which programs keep their configuration.
-type places struct {
-	home, config string // config is the usual folder of the system
-	env          func(string) string
-}
 
 func usualPlaces() (places, error) {
 	home, err := os.UserHomeDir()
@@ -52,99 +35,31 @@ func usualPlaces() (places, error) {
 	if err != nil {
 		config = filepath.Join(home, ".config")
 	}
-	return places{home: home, config: config, env: os.Getenv}, nil
+	return places{system: runtime.GOOS, home: home, config: config, env: os.Getenv}, nil
 }
 
-// short writes a path as people do, with ~.
-func (p places) short(path string) string {
-	if rest, ok := strings.CutPrefix(path, p.home+string(filepath.Separator)); ok {
-		return "~/" + filepath.ToSlash(rest)
-	}
-	return path
-}
-
-// mcpClients are the clients with files that codemode reads. The first client that uses a name keeps it.
-var mcpClients = []mcpClient{
-	{
-		id: "claude-code", name: "Claude Code",
-		files: func(p places) []string {
-			return []string{filepath.Join(cmp.Or(p.env("CLAUDE_CONFIG_DIR"), p.home), ".claude.json")}
-		},
-		project: []string{".mcp.json"}, keys: [][]string{{"mcpServers"}, {"projects", "*", "mcpServers"}},
-		paste: pasteClaudeCode,
-	},
-	{
-		id: "claude-desktop", name: "Claude Desktop",
-		files: func(p places) []string {
-			return []string{filepath.Join(p.config, "Claude", "claude_desktop_config.json")}
-		},
-		keys: [][]string{{"mcpServers"}}, paste: pasteServers(
-			"claude_desktop_config.json (Settings, Developer, Edit Config)"),
-	},
-	{
-		id: "cursor", name: "Cursor",
-		files:   func(p places) []string { return []string{filepath.Join(p.home, ".cursor", "mcp.json")} },
-		project: []string{".cursor/mcp.json"}, keys: [][]string{{"mcpServers"}},
-		paste: pasteServers("~/.cursor/mcp.json"),
-	},
-	{
-		id: "vscode", name: "VS Code",
-		files: func(p places) []string {
-			return []string{filepath.Join(p.config, "Code", "User", "mcp.json"),
-				filepath.Join(p.config, "Code", "User", "settings.json")}
-		},
-		project: []string{".vscode/mcp.json"}, keys: [][]string{{"servers"}, {"mcp", "servers"}},
-		adapt: adaptVSCode, paste: pasteVSCode,
-	},
-	{
-		id: "gemini", name: "Gemini CLI",
-		files:   func(p places) []string { return []string{filepath.Join(p.home, ".gemini", "settings.json")} },
-		project: []string{".gemini/settings.json"}, keys: [][]string{{"mcpServers"}},
-		adapt: adaptGemini, paste: pasteServers("~/.gemini/settings.json"),
-	},
-	{
-		id: "codex", name: "Codex",
-		files: func(p places) []string {
-			return []string{filepath.Join(cmp.Or(p.env("CODEX_HOME"), filepath.Join(p.home, ".codex")), "config.toml")}
-		},
-		project: []string{".codex/config.toml"}, keys: [][]string{{"mcp_servers"}},
-		paste: pasteCodex,
-	},
-	{
-		id: "opencode", name: "OpenCode",
-		files: func(p places) []string {
-			dir := filepath.Join(cmp.Or(p.env("XDG_CONFIG_HOME"), filepath.Join(p.home, ".config")), "opencode")
-			return []string{filepath.Join(dir, "opencode.json"), filepath.Join(dir, "opencode.jsonc")}
-		},
-		project: []string{"opencode.json", "opencode.jsonc"}, keys: [][]string{{"mcp", "servers"}, {"mcp"}},
-		adapt: adaptOpenCode, paste: pasteOpenCode,
-	},
-}
-
-func clientIDs() []string {
-	ids := make([]string, len(mcpClients))
-	for i, c := range mcpClients {
-		ids[i] = c.id
-	}
-	return ids
-}
-
-// A clientFile is one configuration file of a client, with its servers.
+// A clientFile is one place of a client that has servers, or could not be read.
 type clientFile struct {
 	client  *mcpClient
+	place   *place
 	path    string
+	keys    []string
+	text    []byte
 	entries []*clientEntry
 	err     error // it exists and is unreadable
 }
 
 // A clientEntry is one server of such a file.
 type clientEntry struct {
-	name   string
-	value  map[string]any
-	notes  []string        // changes, or what the user must do
-	raw    json.RawMessage // value as JSON
-	server servers.Server
-	err    error // why it is unusable
+	name      string
+	value     map[string]any
+	notes     []string        // changes, or what the user must do
+	raw       json.RawMessage // value as JSON
+	server    servers.Server
+	variables []string // of the environment, to which it refers
+	held      []string // those of variables that the client asks for or keeps itself
+	stays     string   // why it cannot go behind codemode, although codemode could start it
+	err       error    // why it is unusable
 }
 
 func (e *clientEntry) note(format string, args ...any) {
@@ -156,21 +71,22 @@ func findClients(p places, project string, env func(string) (string, bool)) []*c
 	var found []*clientFile
 	for i := range mcpClients {
 		c := &mcpClients[i]
-		paths := c.files(p)
-		if project != "" {
-			for _, name := range c.project {
-				paths = append(paths, filepath.Join(project, filepath.FromSlash(name)))
+		broken := map[string]bool{}
+		for j := range c.places {
+			l := &c.places[j]
+			path := l.path(p, project)
+			if path == "" || broken[path] {
+				continue
 			}
-		}
-		for _, path := range paths {
 			data, err := os.ReadFile(path)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}
-			f := &clientFile{client: c, path: path, err: err}
+			f := &clientFile{client: c, place: l, path: path, keys: l.keysIn(project), text: data, err: err}
 			if err == nil {
-				f.read(data, project, env)
+				f.read(project, env)
 			}
+			broken[path] = f.err != nil
 			if f.err != nil || len(f.entries) > 0 {
 				found = append(found, f)
 			}
@@ -180,60 +96,52 @@ func findClients(p places, project string, env func(string) (string, bool)) []*c
 }
 
 // read finds the servers in a file.
-func (f *clientFile) read(data []byte, project string, env func(string) (string, bool)) {
-	root := map[string]any{}
-	if filepath.Ext(f.path) == ".toml" {
-		f.err = toml.Unmarshal(data, &root)
-	} else if raw, err := config.Standard(f.path, data); err != nil {
-		f.err = err
-	} else {
-		f.err = json.Unmarshal(raw, &root)
+func (f *clientFile) read(project string, env func(string) (string, bool)) {
+	if f.client.format == clientfile.JSON && len(bytes.TrimSpace(f.text)) > 0 {
+		if _, f.err = config.Standard(f.path, f.text); f.err != nil { // which says where and what is wrong
+			return
+		}
 	}
-	if f.err != nil {
+	var all []clientfile.Server
+	if all, f.err = clientfile.Servers(f.client.format, f.text, f.keys); f.err != nil {
 		return
 	}
-	seen := map[string]bool{}
-	for _, keys := range f.client.keys {
-		servers := at(root, keys, project)
-		for _, name := range slices.Sorted(maps.Keys(servers)) {
-			value, ok := servers[name].(map[string]any)
-			if !ok || seen[name] || !isServer(value) {
-				continue
-			}
-			seen[name] = true
-			e := &clientEntry{name: name, value: value}
-			if project != "" && strings.HasPrefix(f.path, project+string(filepath.Separator)) {
-				adaptProject(e, project)
-			}
-			e.prepare(f.client, env)
-			f.entries = append(f.entries, e)
+	for _, s := range all {
+		if !isServer(s.Value) {
+			continue
 		}
+		e := &clientEntry{name: s.Name, value: plain(s.Value)}
+		if f.place.scope != userScope {
+			adaptProject(e, project)
+		}
+		e.prepare(f.client, env)
+		f.entries = append(f.entries, e)
 	}
+	slices.SortStableFunc(f.entries, func(a, b *clientEntry) int { return cmp.Compare(a.name, b.name) })
 }
 
-// at follows keys through nested objects; nil if there are none.
-func at(v map[string]any, keys []string, project string) map[string]any {
-	for _, key := range keys {
-		if key == "*" {
-			if project == "" {
-				return nil
-			}
-			key = project
-		}
-		v, _ = v[key].(map[string]any)
+// plain is a value as encoding/json reads it, whatever the format of its file.
+func plain(v map[string]any) map[string]any {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return v // such as a number that JSON cannot hold; prepare says so
 	}
-	return v
+	var again map[string]any
+	if json.Unmarshal(text, &again) != nil {
+		return v
+	}
+	return again
 }
 
 // isServer distinguishes a server from other objects beside servers.
 func isServer(v map[string]any) bool {
-	return slices.ContainsFunc([]string{"command", "url", "httpUrl", "serverUrl"},
+	return slices.ContainsFunc([]string{"command", "url", "httpUrl", "serverUrl", "cmd", "uri"},
 		func(key string) bool { return v[key] != nil })
 }
 
 // prepare translates an entry for our configuration.
 func (e *clientEntry) prepare(c *mcpClient, env func(string) (string, bool)) {
-	for _, key := range []string{"trust", "autoApprove", "alwaysAllow"} {
+	for _, key := range []string{"trust", "autoApprove", "alwaysAllow", "trustAnnotations"} {
 		if _, ok := e.value[key]; ok {
 			delete(e.value, key)
 			e.note("%q is not copied: the profile says what is allowed", key)
@@ -254,7 +162,21 @@ func (e *clientEntry) prepare(c *mcpClient, env func(string) (string, bool)) {
 		return
 	}
 	var warnings []string
-	e.server, warnings, e.err = servers.Parse(e.name, e.raw, env)
+	e.server, warnings, e.err = servers.Parse(e.name, e.raw, func(name string) (string, bool) {
+		if !slices.Contains(e.variables, name) {
+			e.variables = append(e.variables, name)
+		}
+		return env(name)
+	})
+	for _, name := range e.held {
+		set := false
+		if noVariable.FindString(strings.ReplaceAll(name, "_", "")) == "" { // a name, and no command or file
+			_, set = env(name)
+		}
+		if !set && e.stays == "" {
+			e.stays = fmt.Sprintf("%s keeps %s; set the variable %[2]s for codemode to have it", c.name, name)
+		}
+	}
 	for _, w := range warnings {
 		e.note("%s", cli.WithoutName(w, e.name))
 	}
@@ -262,6 +184,17 @@ func (e *clientEntry) prepare(c *mcpClient, env func(string) (string, bool)) {
 		_, problem, _ := strings.Cut(e.server.Problem, ": ")
 		e.note("%s", cmp.Or(problem, e.server.Problem))
 	}
+}
+
+// same reports whether two entries are one server, perhaps written in the ways of two clients. What variables stand for
+// may change, so entries with variables have to be written alike.
+func (e *clientEntry) same(other *clientEntry) bool {
+	if bytes.Equal(e.raw, other.raw) {
+		return true
+	}
+	a, b := e.server, other.server
+	a.Name, b.Name = "", ""
+	return len(e.variables)+len(other.variables) == 0 && reflect.DeepEqual(a, b)
 }
 
 // isCodemode recognises codemode, which must not become its own upstream: by a word that names this program followed by

@@ -1,12 +1,19 @@
-// Package setup is the command "init": it reads the configuration files of other MCP clients and writes one for
-// codemode. It also knows what to paste into each client, and which servers a client starts without codemode.
+// Package setup is the command "init": it reads the configuration files of other MCP clients, writes one for codemode,
+// and puts codemode into the clients, with a way back. It also knows what to paste into each client, and which servers
+// a client starts without codemode.
+//
+// mcpClients is the table of the clients. A plan says what changes, and package clientfile changes it; a book keeps
+// what was there before.
 package setup
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -18,6 +25,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/replace"
 	"github.com/codemode-project/codemode/internal/visible"
@@ -26,72 +34,250 @@ import (
 // New makes the command "init".
 func New(s cli.Streams) *cobra.Command {
 	var o initOptions
+	var set launch.Settings
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "Write a configuration from those of other MCP clients",
-		Long: `Finds the MCP servers of Claude Code, Claude Desktop, Cursor, VS Code, Gemini CLI, Codex
-and OpenCode, prints what it finds, and writes one configuration with all of them and a
-careful profile: codemode asks you before each call, and denies what no rule mentions. It
-copies values as they are; only you can read the file. It starts nothing, and changes no
-file of another program.
+		Short: "Write a configuration from those of other MCP clients, and put codemode into them",
+		Long: `Finds the MCP servers of your MCP clients, prints a plan, and writes one configuration with
+all of them and a careful profile: codemode asks you before each call, and denies what no
+rule mentions. It copies values as they are; only you can read the file.
 
-With --client it only prints what to paste into that client, so that it uses codemode.`,
+With --install it also changes the clients: their servers go behind codemode, and codemode
+becomes a server of each. It starts each server once, and proposes rules from what the
+tools say about themselves: those that only read are allowed, the others are asked about,
+and destructive ones are of high risk. Each file is copied first; the rest of it stays byte
+for byte. codemode init --undo brings everything back. What codemode cannot serve stays
+where it is.
+
+At a terminal it asks before it writes. Elsewhere --install or --yes is the yes. The clients:
+` + clientNames() + `.
+Without --install, --client only prints what to paste into these clients.`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return initialize(s, &o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var err error
+			if o.state, err = set.StateFolder(); err != nil {
+				return cli.UsageError(err)
+			}
+			return initialize(cmd.Context(), s, &o)
+		},
 	}
+	set.StateFlag(cmd)
 	cmd.Flags().StringVar(&o.out, "out", "", "file to write (default: the one that codemode reads without --config)")
-	cmd.Flags().BoolVar(&o.force, "force", false, "overwrite the file if it exists")
-	cmd.Flags().BoolVar(&o.dry, "dry-run", false, "print the file instead of writing it")
+	cmd.Flags().BoolVar(&o.force, "force", false,
+		"overwrite the file if it exists; with --undo, also files that were changed since")
+	cmd.Flags().BoolVar(&o.dry, "dry-run", false, "print what would be written, and write nothing")
+	cmd.Flags().BoolVar(&o.install, "install", false, "put codemode into the clients, and their servers behind it")
+	cmd.Flags().BoolVar(&o.undo, "undo", false, "bring back all that --install changed")
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVar(&o.noStart, "no-start", false, "start no server: propose to ask about every tool")
 	cmd.Flags().StringVar(&o.project, "project", "", "also read the clients' files of the project in this folder")
-	cmd.Flags().StringVar(&o.client, "client", "",
-		"print what to paste into this client: "+strings.Join(clientIDs(), ", "))
+	cmd.Flags().StringSliceVar(&o.clients, "client", nil,
+		"only these clients; without --install or --undo, print what to paste into them")
+	cmd.MarkFlagsMutuallyExclusive("install", "undo")
 	return cmd
 }
 
-type initOptions struct {
-	out, project, client string
-	force, dry           bool
+// clientNames lists the names with their ids, in lines that fit a help text.
+func clientNames() string {
+	var lines []string
+	line := ""
+	for i, c := range mcpClients {
+		word := c.name + " (" + c.id + ")"
+		if i < len(mcpClients)-1 {
+			word += ", "
+		}
+		if len(line)+len(word) > 92 {
+			lines, line = append(lines, strings.TrimRight(line, " ")), ""
+		}
+		line += word
+	}
+	return strings.Join(append(lines, line), "\n")
 }
 
-func initialize(s cli.Streams, o *initOptions) error {
+type initOptions struct {
+	out, project, state            string
+	clients                        []string
+	force, dry, install, undo, yes bool
+	noStart                        bool
+}
+
+func initialize(ctx context.Context, s cli.Streams, o *initOptions) error {
 	p, err := usualPlaces()
 	if err != nil {
 		return cli.UsageError(err)
 	}
+	for _, id := range o.clients {
+		if clientByID(id) == nil {
+			return cli.UsageError(fmt.Errorf("there is no client %q; there are %s", id, strings.Join(clientIDs(), ", ")))
+		}
+	}
 	standard := filepath.Join(p.config, "codemode", "codemode.json")
-	out := standard
-	if o.out != "" {
-		if out, err = filepath.Abs(o.out); err != nil {
-			return cli.UsageError(err)
+	for _, path := range []*string{&o.out, &o.project} {
+		if *path != "" {
+			if *path, err = filepath.Abs(*path); err != nil {
+				return cli.UsageError(err)
+			}
 		}
 	}
-	if o.client != "" {
-		return printPaste(s, o.client, serveCommand(out, standard))
-	}
-	if o.project != "" {
-		if o.project, err = filepath.Abs(o.project); err != nil {
-			return cli.UsageError(err)
-		}
+	o.out = cmp.Or(o.out, standard)
+	switch {
+	case o.undo:
+		return undo(s, p, o)
+	case !o.install && len(o.clients) > 0:
+		return printPaste(s, o.clients, start{command: serveCommand(o.out)})
 	}
 	found := findClients(p, o.project, os.LookupEnv)
-	chosen := choose(found)
+	if o.install {
+		return install(ctx, s, p, o, found)
+	}
+	chosen := choose(found, nil, nil)
 	printFound(s, p, found, chosen)
-	text := configurationText(p, chosen)
-	if _, err := config.Parse(out, text); err != nil { // cannot happen; better here than at the next start
+	printWithout(s, found)
+	text := configurationText(p, chosen, nil)
+	if _, err := config.Parse(o.out, text); err != nil { // cannot happen; better here than at the next start
 		return cli.InternalError(fmt.Errorf("the new configuration is not valid: %w", err))
 	}
 	if o.dry {
 		fmt.Fprintf(s.Out, "\n%s", visible.Text(string(text)))
 		return nil
 	}
-	if err := writePrivate(out, text, o.force); err != nil {
+	if _, err := os.Lstat(o.out); err == nil && !o.force {
+		return cli.UsageError(existsError(o.out))
+	}
+	visible.Fprintf(s.Out, "\nThis writes %s, and starts and changes nothing else.\n", p.short(o.out))
+	if yes, err := agreed(s, o); !yes {
+		return err
+	}
+	if err := writePrivate(o.out, text, o.force); err != nil {
 		if errors.Is(err, fs.ErrExist) {
-			err = fmt.Errorf(
-				"%s exists already, and was not changed: --force overwrites it, --out writes another file, --dry-run prints", out)
+			err = existsError(o.out)
 		}
 		return cli.UsageError(err)
 	}
-	printNext(s, p, out, standard, found, chosen)
+	printNext(s, p, o.out, standard, found, chosen)
+	return nil
+}
+
+func existsError(out string) error {
+	return fmt.Errorf("%s exists already, and was not changed: --force overwrites it, --out writes another file, "+
+		"--install adds to it, --dry-run prints", out)
+}
+
+// agreed asks the person at the terminal. Where nobody is, --install, --undo or --yes is the answer. A no has no error.
+func agreed(s cli.Streams, o *initOptions) (bool, error) {
+	if o.yes {
+		return true, nil
+	}
+	if cli.TerminalFile(s.In) == nil {
+		if o.install || o.undo {
+			return true, nil
+		}
+		return false, cli.UsageError(errors.New("nothing was written: nobody is at a terminal to say yes, so add --yes"))
+	}
+	fmt.Fprint(s.Out, "\nGo on? [y/N] ")
+	line, err := bufio.NewReader(s.In).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, cli.InternalError(err)
+	}
+	if answer := strings.ToLower(strings.TrimSpace(line)); answer == "y" || answer == "yes" {
+		return true, nil
+	}
+	fmt.Fprintln(s.Out, "Nothing was changed.")
+	return false, nil
+}
+
+// install puts codemode into the clients, and their servers behind it.
+func install(ctx context.Context, s cli.Streams, p places, o *initOptions, found []*clientFile) error {
+	x, err := makePlan(p, o, found)
+	if err != nil {
+		return err
+	}
+	b, err := openBook(o.state)
+	if err != nil {
+		return cli.UsageError(err)
+	}
+	printFound(s, p, x.files(), x.chosen)
+	if x.empty() {
+		x.printTroubles(s)
+		fmt.Fprintln(s.Out, "\nNothing is to be done: no client has a server that could go behind codemode.")
+		return nil
+	}
+	x.print(s, b, !o.noStart)
+	if o.dry {
+		fmt.Fprintln(s.Out, "\nNothing was changed.")
+		return nil
+	}
+	if yes, err := agreed(s, o); !yes {
+		return err
+	}
+	text, notes, err := x.configuration(nil)
+	if err != nil {
+		return err
+	}
+	var tools []tool
+	var silent []string
+	if len(x.chosen) > 0 && !o.noStart {
+		if tools, silent, err = askTools(ctx, text); err != nil {
+			return cli.InternalError(err)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err() // nothing was changed
+		}
+		if text, notes, err = x.configuration(tools); err != nil {
+			return err
+		}
+	}
+	how, err := x.start(text, o.state)
+	if err != nil {
+		return cli.UsageError(err)
+	}
+	for _, c := range x.clients {
+		if c.err == nil {
+			c.edit(x, how)
+		}
+	}
+	if err := x.apply(b, text); err != nil {
+		return cli.InternalError(fmt.Errorf("%w; codemode init --undo brings back what was changed before", err))
+	}
+	x.printDone(s, tools, silent, notes)
+	return nil
+}
+
+// undo brings back what installations changed.
+func undo(s cli.Streams, p places, o *initOptions) error {
+	b, err := openBook(o.state)
+	if err != nil {
+		return cli.UsageError(err)
+	}
+	files, err := b.undo(o.clients, o.force)
+	if err != nil {
+		return cli.UsageError(err)
+	}
+	if len(files) == 0 {
+		return cli.UsageError(fmt.Errorf("there is nothing to undo: %s lists no change", filepath.Join(b.dir, bookFile)))
+	}
+	refused := false
+	for _, r := range files {
+		visible.Fprintf(s.Out, "%s: %s\n", p.short(r.file), r.summary())
+		refused = refused || r.err != nil
+	}
+	if refused {
+		return cli.UsageError(errors.New("nothing was undone, because files were changed after the installation: " +
+			"--force puts their servers back and keeps what else changed where that is possible, and else makes them what " +
+			"they were; " +
+			"--client NAME undoes the others alone; the copies are in " + b.dir))
+	}
+	if o.dry {
+		fmt.Fprintln(s.Out, "Nothing was changed.")
+		return nil
+	}
+	if yes, err := agreed(s, o); !yes {
+		return err
+	}
+	if err := b.restore(files); err != nil {
+		return cli.InternalError(err)
+	}
+	fmt.Fprintf(s.Out, "Restored %s.\n", cli.Count(len(files), "file"))
 	return nil
 }
 
@@ -102,24 +288,25 @@ type choice struct {
 	from  *clientFile
 }
 
-// choose takes each server once. Of two different servers with one name, the second gets its client's name too.
-func choose(found []*clientFile) []*choice {
+// choose takes each server once. Of two different servers with one name, and of one with a taken name, the second gets
+// its client's name too. leave says which ones are left out; nil leaves out none.
+func choose(found []*clientFile, taken []string, leave func(*clientEntry) bool) []*choice {
 	var chosen []*choice
 	for _, f := range found {
 		for _, e := range f.entries {
-			if e.err != nil || e.isCodemode() {
+			if e.err != nil || e.isCodemode() || leave != nil && leave(e) {
 				continue
 			}
 			same := slices.IndexFunc(chosen, func(c *choice) bool {
-				return bytes.Equal(c.entry.raw, e.raw) &&
-					(c.entry.name == e.name)
+				return c.entry.name == e.name && c.entry.same(e)
 			})
 			if same >= 0 {
 				continue
 			}
 			name := serverName(e.name)
-			for n := 1; slices.ContainsFunc(chosen,
-				func(c *choice) bool { return canonicalName(c.name) == canonicalName(name) }); n++ {
+			used := func(other string) bool { return canonicalName(other) == canonicalName(name) }
+			for n := 1; slices.ContainsFunc(taken, used) ||
+				slices.ContainsFunc(chosen, func(c *choice) bool { return used(c.name) }); n++ {
 				name = serverName(e.name) + "_" + strings.ReplaceAll(f.client.id, "-", "_")
 				if n > 1 {
 					name += fmt.Sprint(n)
@@ -163,8 +350,8 @@ func serverName(name string) string {
 // canonicalName is the name of a server in programs.
 func canonicalName(name string) string { return notInName.ReplaceAllString(name, "_") }
 
-// configurationText is the new file, with comments.
-func configurationText(p places, chosen []*choice) []byte {
+// configurationText is the new file, with comments. tools are what the servers say about theirs.
+func configurationText(p places, chosen []*choice, tools []tool) []byte {
 	var b bytes.Buffer
 	b.WriteString("// Written by codemode init. Comments and trailing commas are allowed here.\n{\n")
 	b.WriteString("  // The servers of your clients. ${NAME} stands for an environment variable.\n  \"mcpServers\": {\n")
@@ -181,12 +368,19 @@ func configurationText(p places, chosen []*choice) []byte {
     "profiles": {
       "careful": {
         // Allowed without a question. Add tools that only read, such as "github__get_*".
-        "allowlist": ["time__*"],
+        "allowlist": [
+          "time__*",
+`)
+	listed(&b, tools, "Their servers say that these only read. Nobody has checked that.",
+		func(t tool) bool { return t.reads }, func(t tool) string { return encode(t.name, "") })
+	b.WriteString(`        ],
         // codemode asks you before these, unless the allowlist has them.
         "asklist": [
 `)
+	listed(&b, tools, "Their servers say that these destroy something: you have to see the whole call.",
+		func(t tool) bool { return t.destroys }, destroyRule)
 	for _, c := range chosen {
-		fmt.Fprintf(&b, "          { \"tool\": %s, \"unlessAllowed\": true },\n", encode(canonicalName(c.name)+"__*", ""))
+		fmt.Fprintf(&b, "          %s,\n", askRule(c))
 	}
 	b.WriteString(`        ],
         // For tools that nothing above mentions, such as those of a server that you add later.
@@ -199,6 +393,29 @@ func configurationText(p places, chosen []*choice) []byte {
 }
 `)
 	return b.Bytes()
+}
+
+// listed writes the rules for some tools, with a comment above the first.
+func listed(b *bytes.Buffer, tools []tool, comment string, is func(tool) bool, rule func(tool) string) {
+	for _, t := range tools {
+		if is(t) {
+			if comment != "" {
+				fmt.Fprintf(b, "          // %s\n", comment)
+				comment = ""
+			}
+			fmt.Fprintf(b, "          %s,\n", rule(t))
+		}
+	}
+}
+
+// askRule asks about all tools of a server that nothing allows.
+func askRule(c *choice) string {
+	return fmt.Sprintf(`{ "tool": %s, "unlessAllowed": true }`, encode(canonicalName(c.name)+"__*", ""))
+}
+
+// destroyRule asks about a tool with a high risk, whatever allows it.
+func destroyRule(t tool) string {
+	return fmt.Sprintf(`{ "tool": %s, "risk": "high" }`, encode(t.name, ""))
 }
 
 // keyOrder is the usual order of a server's keys; others follow by name.

@@ -1,9 +1,11 @@
 package setup
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -14,10 +16,12 @@ import (
 
 // printFound lists the files and their servers.
 func printFound(s cli.Streams, p places, found []*clientFile, chosen []*choice) {
-	have := map[string]bool{}
 	for _, f := range found {
-		have[f.client.id] = true
-		visible.Fprintf(s.Out, "%s  %s\n", f.client.name, p.short(f.path))
+		name := f.client.name
+		if f.place.scope != userScope {
+			name += " (" + f.place.scope + ")"
+		}
+		visible.Fprintf(s.Out, "%s  %s\n", name, p.short(f.path))
 		if f.err != nil {
 			fmt.Fprintf(s.Out, "  cannot be read: %s\n", strings.Join(cli.ErrorLines(f.err), "\n    "))
 		}
@@ -28,9 +32,13 @@ func printFound(s cli.Streams, p places, found []*clientFile, chosen []*choice) 
 			}
 		}
 	}
+}
+
+// printWithout names the clients of which nothing was found.
+func printWithout(s cli.Streams, found []*clientFile) {
 	var without []string
 	for _, c := range mcpClients {
-		if !have[c.id] {
+		if !slices.ContainsFunc(found, func(f *clientFile) bool { return f.client.id == c.id }) {
 			without = append(without, c.name)
 		}
 	}
@@ -56,11 +64,14 @@ func (e *clientEntry) verdict(f *clientFile, chosen []*choice) string {
 		return text
 	}
 	for _, c := range chosen {
-		if c.entry.name == e.name && c.from != f {
+		if c.entry.name == e.name && c.entry.same(e) && c.from != f {
 			return "the same as in " + c.from.client.name
 		}
 	}
-	return "the same"
+	if e.stays != "" {
+		return e.summary() + "  (stays: " + e.stays + ")"
+	}
+	return e.summary() + "  (codemode has it already)"
 }
 
 // printNext says what init wrote and what to do next.
@@ -106,21 +117,9 @@ func secretValues(chosen []*choice) int {
 	return n
 }
 
-// printPaste prints the configuration with which a client uses codemode.
-func printPaste(s cli.Streams, id string, command []string) error {
-	for _, c := range mcpClients {
-		if c.id == id {
-			where, text := c.paste(command)
-			visible.Fprintf(s.Err, "%s, in %s:\n\n", c.name, where)
-			fmt.Fprintln(s.Out, text)
-			return nil
-		}
-	}
-	return cli.UsageError(fmt.Errorf("there is no client %q; there are %s", id, strings.Join(clientIDs(), ", ")))
-}
-
-// serveCommand is the command with which a client starts this program.
-func serveCommand(config, standard string) []string {
+// serveCommand is the command with which a client starts this program. It names the configuration: a client may not
+// hand on the variables that say where it is, and without a file nothing restricts programs.
+func serveCommand(config string) []string {
 	command := "codemode"
 	if path, err := os.Executable(); err == nil {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -128,8 +127,150 @@ func serveCommand(config, standard string) []string {
 		}
 		command = path // clients have another PATH than terminals
 	}
-	if config == standard {
-		return []string{command, "serve"}
-	}
 	return []string{command, "serve", "--config", config}
+}
+
+// encode writes a value for a person, with indent in front of nested lines; "" writes one line.
+func encode(v any, indent string) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", indent)
+	// cannot happen: v consists of strings, or was read from JSON or TOML and encoded before
+	if err := e.Encode(v); err != nil {
+		panic(err)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// print says what an installation changes.
+func (x *plan) print(s cli.Streams, b *book, starts bool) {
+	fmt.Fprintln(s.Out, "\nThe plan:")
+	switch {
+	case x.existing == nil:
+		visible.Fprintf(s.Out, "  %s  is written: %s, and the profile careful\n", x.short(x.out),
+			cli.Count(len(x.chosen), "server"))
+	case len(x.chosen) > 0:
+		visible.Fprintf(s.Out, "  %s  gets %s more, and rules that ask about their tools\n", x.short(x.out),
+			cli.Count(len(x.chosen), "server"))
+	}
+	for _, c := range x.clients {
+		for _, f := range c.files {
+			visible.Fprintf(s.Out, "  %s  %s\n", x.short(f.path), f.summary(c.client))
+		}
+	}
+	x.printTroubles(s)
+	if starts && len(x.chosen) > 0 {
+		fmt.Fprintln(s.Out, "codemode starts each new server once, to read what its tools say about themselves.")
+	}
+	visible.Fprintf(s.Out, "Each file is copied to %s first. codemode init --undo brings them back.\n", x.short(b.dir))
+}
+
+// summary says what changes in a file.
+func (f *fileChange) summary(c *mcpClient) string {
+	var parts, out []string
+	for _, e := range f.edits {
+		out = append(out, e.Out...)
+		if e.Ours {
+			parts = []string{"codemode comes in"}
+		}
+	}
+	if f.isNew {
+		parts = []string{"is made, with codemode in it"}
+	}
+	if len(out) > 0 {
+		parts = append(parts, strings.Join(out, ", ")+" behind it")
+	}
+	if f.shared {
+		parts = append(parts, "and everybody who shares the project's files has them no more")
+	}
+	return c.name + ": " + strings.Join(parts, ", ")
+}
+
+// printTroubles says what stays as it is, and why.
+func (x *plan) printTroubles(s cli.Streams) {
+	for _, c := range x.clients {
+		if c.err != nil {
+			visible.Fprintf(s.Out, "  %s stays as it is: %v; codemode init --client %s prints what to write there\n",
+				c.client.name, c.err, c.client.id)
+			continue
+		}
+		for _, f := range x.found {
+			for _, e := range f.entries {
+				if f.client != c.client || x.moves(e) || e.isCodemode() {
+					continue
+				}
+				reason := e.stays
+				if e.err != nil {
+					_, reason, _ = strings.Cut(e.err.Error(), ": ")
+				}
+				visible.Fprintf(s.Out, "  %s stays in %s, and no rule applies to it: %s\n", e.name, c.client.name, reason)
+			}
+		}
+		for _, project := range x.otherProjects(c.client) {
+			visible.Fprintf(s.Out, "  %s has servers of the project %s: codemode init --install --project %s moves them\n",
+				c.client.name, project, cli.ShellWord(project))
+		}
+	}
+}
+
+// printDone says what an installation did, and how to see that it works.
+func (x *plan) printDone(s cli.Streams, tools []tool, silent, notes []string) {
+	files := 0
+	for _, c := range x.clients {
+		files += len(c.files)
+	}
+	visible.Fprintf(s.Out, "\nDone: %d files of clients changed.\n", files)
+	reads, destroys := 0, 0
+	proof := ""
+	for _, t := range tools {
+		if t.reads {
+			reads++
+			if t.simple && !secretive.MatchString(t.name) && (proof == "" || !listing(proof) && listing(t.name)) {
+				proof = t.name
+			}
+		}
+		if t.destroys {
+			destroys++
+		}
+	}
+	if len(tools) > 0 {
+		visible.Fprintf(s.Out, "Of %s, %d only read, as their servers say, and are allowed; codemode asks about the others, "+
+			"with a high risk for %d that destroy. Read the rules in %s.\n", cli.Count(len(tools), "tool"), reads, destroys,
+			x.short(x.out))
+	}
+	for _, name := range silent {
+		visible.Fprintf(s.Out, "%s did not start: codemode doctor says why. codemode asks about its tools.\n", name)
+	}
+	for _, note := range notes {
+		visible.Fprintf(s.Out, "Note: %s.\n", note)
+	}
+	if n := secretValues(x.chosen); n > 0 {
+		fmt.Fprintf(s.Out, "The configuration has %s that look secret, and only you can read it.\n", cli.Count(n, "value"))
+	}
+	command := "codemode doctor --config " + cli.ShellWord(x.out)
+	if proof != "" {
+		command = "codemode run --config " + cli.ShellWord(x.out) + " -e " +
+			cli.ShellWord("return await codemode."+proof+"({})")
+	}
+	visible.Fprintf(s.Out, "\nRestart your clients. This proves that it works:\n  %s\n", command)
+}
+
+// secretive are names of tools whose results nobody wants on a terminal.
+var secretive = regexp.MustCompile(`(?i)env|secret|token|key|password|credential`)
+
+// listing reports whether a tool lists something, as its name says: that is likely quick and short.
+func listing(name string) bool { return strings.Contains(strings.ToLower(name), "list") }
+
+// summary says what becomes of a file.
+func (r *restored) summary() string {
+	switch {
+	case r.err != nil:
+		return "refused: " + r.err.Error()
+	case r.note != "":
+		return r.note
+	case r.text == nil:
+		return "is removed: it was not there before"
+	}
+	return "becomes what it was"
 }

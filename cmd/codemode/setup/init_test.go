@@ -25,7 +25,8 @@ func testHome(t *testing.T) (p places, project string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return places{home: home, config: filepath.Join(home, ".config"), env: func(string) string { return "" }},
+	return places{system: "linux", home: home, config: filepath.Join(home, ".config"),
+			env: func(string) string { return "" }},
 		filepath.Join(home, "work")
 }
 
@@ -63,8 +64,8 @@ func describe(s servers.Server) string {
 
 func TestWhatClientsHaveBecomesOneConfiguration(t *testing.T) {
 	p, project := testHome(t)
-	chosen := choose(findClients(p, project, everySet))
-	text := configurationText(p, chosen)
+	chosen := choose(findClients(p, project, everySet), nil, nil)
+	text := configurationText(p, chosen, nil)
 	cfg, err := config.Parse("codemode.json", text)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
@@ -102,6 +103,19 @@ func TestWhatClientsHaveBecomesOneConfiguration(t *testing.T) {
 		"local-tools":           "stdio bun x tools-mcp, MODE=fast, start 5s",
 		"off":                   "stdio never, disabled",
 		"sentry":                "http https://mcp.sentry.example/mcp, start 3s, timeout 1m0s, disabled",
+
+		"vercel": `http https://vercel.example/mcp, Authorization: Bearer vercel_token, exclude ["deploy"]`,
+		"dagger": "stdio dagger mcp", "old-form": "stdio /opt/old --stdio, A=b",
+		"brave": "stdio npx -y brave-mcp, BRAVE_KEY=x, timeout 1m30s", "remote": "http https://remote.example/mcp",
+		"SQLite_MCP": "stdio npx -y mcp-sqlite", "Supabase": "stdio npx -y supabase-mcp, SUPABASE_TOKEN=supabase_token",
+		"ide": "stdio ide-mcp", "ide-project": "stdio ./ide-mcp, in HOME/work", "hf": "http https://hf.example/mcp",
+		"tickets": "stdio npx -y tickets-mcp, TEAM=web, timeout 5m0s",
+		"billing": "http https://billing.example/mcp, timeout 1m0s", "amp-project": "stdio amp-mcp, in HOME/work",
+		"playwright": `stdio npx -y playwright-mcp, include ["navigate"]`,
+		"gh":         `http https://gh.example/mcp/, Authorization: Bearer gh_pat, exclude ["create_issue"], start 2m0s`,
+		"stream":     "sse https://stream.example/sse, K: $(echo secret)", "crush-project": "stdio crush-mcp, in HOME/work",
+		"context7": "http https://context7.example/mcp", "gh-project": "stdio gh-mcp, in HOME/work",
+		"gemini-project": "stdio gemini-mcp, in HOME/work", "codex-project": "stdio codex-mcp, in HOME/work",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the servers (-want +got):\n%s", diff)
@@ -126,8 +140,8 @@ func TestWhatClientsHaveBecomesOneConfiguration(t *testing.T) {
 
 func TestAProjectIsReadOnlyWhenItIsNamed(t *testing.T) {
 	p, _ := testHome(t)
-	for _, c := range choose(findClients(p, "", everySet)) {
-		if strings.HasPrefix(c.name, "project-") || c.name == "lint" || c.name == "sentry" {
+	for _, c := range choose(findClients(p, "", everySet), nil, nil) {
+		if strings.Contains(c.name, "project") || c.name == "lint" || c.name == "sentry" {
 			t.Errorf("%s was taken", c.name)
 		}
 	}
@@ -152,7 +166,7 @@ func TestTheSameServerComesOnce(t *testing.T) {
 	put(".gemini/settings.json", `{"mcpServers": []}`)
 	found := findClients(p, "", everySet)
 	var names []string
-	for _, c := range choose(found) {
+	for _, c := range choose(found, nil, nil) {
 		names = append(names, c.name)
 	}
 	// The name c__d may not have two underscores, and then it is that of c.d for programs.
@@ -160,7 +174,7 @@ func TestTheSameServerComesOnce(t *testing.T) {
 		names); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
-	if _, err := config.Parse("x.json", configurationText(p, choose(found))); err != nil {
+	if _, err := config.Parse("x.json", configurationText(p, choose(found, nil, nil), nil)); err != nil {
 		t.Error(err)
 	}
 	if i := slices.IndexFunc(found, func(f *clientFile) bool { return f.client.id == "codex" }); i < 0 ||
@@ -174,18 +188,19 @@ func TestWhatIsPastedIsReadBack(t *testing.T) {
 	command := []string{`/opt/my tools/"codemode"`, "serve", "--config", "/tmp/ä b.json"}
 	for i := range mcpClients {
 		c := &mcpClients[i]
-		_, text := c.paste(command)
+		text, err := c.pasteText(start{command: command, variables: []string{"A_KEY"}, set: []string{"A_KEY"}})
+		if err != nil {
+			t.Errorf("%s: %v", c.id, err)
+			continue
+		}
 		if c.id == "claude-code" {
 			if want := `claude mcp add --scope user codemode -- '/opt/my tools/"codemode"' serve --config '/tmp/ä b.json'`; text != want {
 				t.Errorf("got %s, want %s", text, want)
 			}
 			continue
 		}
-		f := &clientFile{client: c, path: "x.json"}
-		if c.id == "codex" {
-			f.path = "x.toml"
-		}
-		f.read([]byte(text), "", everySet)
+		f := &clientFile{client: c, place: &c.places[0], keys: c.places[0].keys, path: "x", text: []byte(text)}
+		f.read("", everySet)
 		if f.err != nil || len(f.entries) != 1 || f.entries[0].err != nil {
 			t.Errorf("%s: %v\n%s", c.id, f.err, text)
 			continue
@@ -194,5 +209,36 @@ func TestWhatIsPastedIsReadBack(t *testing.T) {
 		if got := append([]string{e.server.Command}, e.server.Args...); e.name != "codemode" || !slices.Equal(got, command) {
 			t.Errorf("%s: %s is %q\n%s", c.id, e.name, got, text)
 		}
+		if len(e.server.Include) > 0 || e.server.Disabled {
+			t.Errorf("%s: takes tools away\n%s", c.id, text)
+		}
+		if hands := e.server.Env["A_KEY"] == "a_key"; hands != slices.Contains([]string{"gemini", "codex", "copilot"}, c.id) {
+			t.Errorf("%s: hands variables on: %t\n%s", c.id, hands, text)
+		}
+	}
+}
+
+// The page of the clients has each of them, with the page that documents its files.
+func TestThePageOfTheClients(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/clients.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range mcpClients {
+		for _, want := range []string{fmt.Sprintf("| [%s][%s] | `%[2]s` |", c.name, c.id),
+			fmt.Sprintf("[%s]: %s\n", c.id, c.docs)} {
+			if c.docs == "" || !strings.Contains(string(page), want) {
+				t.Errorf("docs/clients.md lacks %s", want)
+			}
+		}
+	}
+}
+
+// A client's file may come from others: it cannot say that allow rules believe what its server says about itself.
+func TestNoClientSaysWhomToTrust(t *testing.T) {
+	e := &clientEntry{name: "a", value: map[string]any{"command": "x", "trustAnnotations": true, "trust": true}}
+	e.prepare(&mcpClients[0], everySet)
+	if e.err != nil || e.server.TrustAnnotations || strings.Contains(string(e.raw), "trust") || len(e.notes) != 2 {
+		t.Errorf("got %s, %q, %v", e.raw, e.notes, e.err)
 	}
 }

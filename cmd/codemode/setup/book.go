@@ -1,0 +1,319 @@
+package setup
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/codemode-project/codemode/cmd/codemode/setup/clientfile"
+	"github.com/codemode-project/codemode/internal/replace"
+)
+
+// A book lists what installations changed, with a copy of each file as it was. It is a folder beside codemode's state
+// that only the user can read: book.json, and the copies.
+type book struct {
+	dir     string
+	Version int       `json:"version"`
+	Changes []*change `json:"changes"` // in the order in which they were made
+}
+
+// A change is one file that an installation wrote.
+type change struct {
+	Time   time.Time   `json:"time"`
+	Client string      `json:"client,omitempty"` // the id; "" is codemode's configuration
+	File   string      `json:"file"`
+	Before string      `json:"before,omitempty"` // SHA-256, in hexadecimal; "" if there was no file
+	After  string      `json:"after"`
+	Mode   fs.FileMode `json:"mode,omitempty"` // the permissions that the file had
+	Copy   string      `json:"copy,omitempty"` // the name of the copy
+	Edits  []edit      `json:"edits,omitempty"`
+}
+
+const (
+	bookFile    = "book.json"
+	bookVersion = 1
+)
+
+// openBook reads the book in a state folder. Without one it is empty.
+func openBook(state string) (*book, error) {
+	b := &book{dir: filepath.Join(state, "init"), Version: bookVersion}
+	text, err := os.ReadFile(filepath.Join(b.dir, bookFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return b, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, b)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading what earlier installations changed: %w", err)
+	}
+	if b.Version != bookVersion {
+		return nil, fmt.Errorf("%s is of another version of codemode (%d, not %d)", filepath.Join(b.dir, bookFile), b.Version,
+			bookVersion)
+	}
+	return b, nil
+}
+
+func (b *book) save() error {
+	text, err := json.MarshalIndent(b, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(b.dir, 0o700); err != nil {
+		return err
+	}
+	return replace.File(filepath.Join(b.dir, bookFile), append(text, '\n'), 0o600)
+}
+
+func sum(text []byte) string {
+	h := sha256.Sum256(text)
+	return hex.EncodeToString(h[:])
+}
+
+// write changes a file. The copy and the line in the book come first: a crash between them and the file leaves a file
+// that is as it was, which undo recognises. A mode of 0 keeps the file's own.
+func (b *book) write(client string, f *fileChange, mode fs.FileMode) error {
+	path, err := realPath(f.path)
+	if err != nil {
+		return err
+	}
+	c := &change{Time: time.Now().UTC(), Client: client, File: path, After: sum(f.after), Edits: f.edits}
+	now, had, err := readFile(path)
+	switch {
+	case err != nil:
+		return err
+	case (now == nil) != f.isNew || !bytes.Equal(now, f.before):
+		return fmt.Errorf("%s has changed since the plan was made: run the command again", path)
+	case now != nil:
+		c.Before, c.Mode = sum(now), had
+		c.Copy = fmt.Sprintf("%s-%s", c.Before[:12], filepath.Base(path))
+		if err := os.MkdirAll(b.dir, 0o700); err != nil {
+			return err
+		}
+		if err := replace.File(filepath.Join(b.dir, c.Copy), now, 0o600); err != nil {
+			return fmt.Errorf("copying %s: %w", path, err)
+		}
+	}
+	b.Changes = append(b.Changes, c)
+	if err := b.save(); err != nil {
+		return err
+	}
+	return replace.File(path, f.after, cmp.Or(mode, had, 0o600))
+}
+
+// realPath follows symbolic links, so that they stay and their target is replaced. A file that is not there yet has its
+// folder followed.
+func realPath(path string) (string, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return real, err
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return "", fmt.Errorf("%s is a symbolic link to nothing: remove it, or make the file that it names", path)
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, filepath.Base(path)), nil
+}
+
+// readFile reads a file; without one the text is nil, and that of an empty file is not.
+func readFile(path string) (text []byte, mode fs.FileMode, err error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, 0, fmt.Errorf("%s is no regular file", path)
+	}
+	text, err = os.ReadFile(path)
+	if text == nil && err == nil {
+		text = []byte{}
+	}
+	return text, info.Mode().Perm(), err
+}
+
+// A restored file is what undo makes of one.
+type restored struct {
+	file    string
+	client  string
+	text    []byte // nil removes it
+	mode    fs.FileMode
+	changes []*change // what is undone
+	now     []byte    // as it is
+
+	whole bool   // what changed since is lost, but for a copy
+	note  string // what is special
+	err   error  // why it is not restored
+}
+
+// errChanged is the reason why undo refuses a file.
+var errChanged = errors.New("it was changed after the installation")
+
+// undo computes what the files of some clients become; none is all. With force, a file that was changed gets its
+// servers back and keeps the rest, or becomes what it was.
+func (b *book) undo(clients []string, force bool) (files []*restored, err error) {
+	all := len(clients) == 0
+	for _, c := range slices.Backward(b.Changes) {
+		if !all && !slices.Contains(clients, c.Client) {
+			continue
+		}
+		i := slices.IndexFunc(files, func(r *restored) bool { return r.file == c.File })
+		if i < 0 {
+			now, mode, err := readFile(c.File)
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, &restored{file: c.File, client: c.Client, text: now, now: now, mode: mode})
+			i = len(files) - 1
+		}
+		if err := files[i].undo(b, c, force); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// undo undoes one change.
+func (r *restored) undo(b *book, c *change, force bool) error {
+	r.changes = append(r.changes, c)
+	if r.err != nil {
+		return nil
+	}
+	before, err := b.before(c)
+	if err != nil {
+		return err
+	}
+	is := ""
+	if r.text != nil {
+		is = sum(r.text)
+	}
+	client := clientByID(c.Client)
+	switch {
+	case is == c.Before: // it was never written, or somebody has undone it already
+	case is == c.After:
+		r.text = before
+		if before != nil {
+			r.mode = c.Mode
+		}
+	case client == nil:
+		r.note = "kept: you have changed it since"
+	default:
+		text, err := c.putBack(client, r.text, before)
+		switch {
+		case err == nil && bytes.Equal(text, r.text): // somebody took codemode out, and no server went
+		case err == nil && (client.keepsState || force):
+			r.text, r.note = text, "its servers are put back; what else changed in it stays"
+		case force:
+			r.text, r.mode, r.whole = before, cmp.Or(c.Mode, r.mode), true
+			r.note = "becomes what it was; as it is now it is kept in " + b.dir
+		default:
+			r.err = errChanged
+		}
+	}
+	return nil
+}
+
+// before is the content of a file before a change; nil if there was none.
+func (b *book) before(c *change) ([]byte, error) {
+	if c.Before == "" {
+		return nil, nil
+	}
+	text, _, err := readFile(filepath.Join(b.dir, c.Copy))
+	if err == nil && (text == nil || sum(text) != c.Before) {
+		err = fmt.Errorf("the copy %s of %s is missing or was changed", filepath.Join(b.dir, c.Copy), c.File)
+	}
+	return text, err
+}
+
+// putBack exchanges codemode for the servers that went, in a text that has changed since. Servers that came meanwhile
+// stay.
+func (c *change) putBack(client *mcpClient, now, before []byte) (text []byte, err error) {
+	if now == nil {
+		return nil, errChanged
+	}
+	text = now
+	for _, e := range slices.Backward(c.Edits) {
+		was, err := clientfile.Servers(client.format, before, e.Keys)
+		if err != nil {
+			return nil, err
+		}
+		var in []clientfile.Entry
+		for _, s := range was {
+			if slices.Contains(e.Out, s.Name) {
+				in = append(in, clientfile.Entry{Name: s.Name, Text: s.Text, Value: s.Value})
+			}
+		}
+		var out []string
+		if e.Ours {
+			out = []string{ourName}
+		}
+		if text, err = clientfile.Exchange(client.format, text, e.Keys, out, in); err != nil {
+			return nil, err
+		}
+	}
+	return text, nil
+}
+
+// restore writes what undo computed, and forgets the changes. A file that is replaced with more than its servers is
+// kept as it was, in the folder of the book.
+func (b *book) restore(files []*restored) error {
+	for _, r := range files {
+		now, _, err := readFile(r.file)
+		if err != nil {
+			return err
+		}
+		if (now == nil) != (r.now == nil) || !bytes.Equal(now, r.now) {
+			return fmt.Errorf("%s is being changed: run the command again", r.file)
+		}
+		if r.whole && now != nil {
+			name := fmt.Sprintf("changed-%s-%s", sum(now)[:12], filepath.Base(r.file))
+			if err := replace.File(filepath.Join(b.dir, name), now, 0o600); err != nil {
+				return fmt.Errorf("copying %s: %w", r.file, err)
+			}
+		}
+		switch {
+		case r.text == nil && now != nil:
+			err = os.Remove(r.file)
+		case r.text != nil && (now == nil || !bytes.Equal(r.text, now)):
+			err = replace.File(r.file, r.text, cmp.Or(r.mode, 0o600))
+		}
+		if err != nil {
+			return fmt.Errorf("restoring %s: %w", r.file, err)
+		}
+		b.Changes = slices.DeleteFunc(b.Changes, func(c *change) bool { return slices.Contains(r.changes, c) })
+		if err := b.save(); err != nil {
+			return err
+		}
+		b.removeCopies(r.changes)
+	}
+	if len(b.Changes) == 0 {
+		if err := os.Remove(filepath.Join(b.dir, bookFile)); err != nil {
+			return err
+		}
+		_ = os.Remove(b.dir) // unless something else is in it
+	}
+	return nil
+}
+
+// removeCopies removes copies that no change needs: they may have secrets in them.
+func (b *book) removeCopies(of []*change) {
+	for _, c := range of {
+		if c.Copy != "" && !slices.ContainsFunc(b.Changes, func(other *change) bool { return other.Copy == c.Copy }) {
+			_ = os.Remove(filepath.Join(b.dir, c.Copy))
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package setup
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/cmd/codemode/setup/clientfile"
+	"github.com/codemode-project/codemode/internal/visible"
+)
+
+// ourName is the name of codemode in the files of clients.
+const ourName = "codemode"
+
+// personTimeout is how long clients wait for a program that asks people, in seconds.
+const personTimeout = 600
+
+// typedEntry is a server with a type, as several clients write it.
+func typedEntry(kind string) func(start) []clientfile.Field {
+	return func(s start) []clientfile.Field {
+		return append([]clientfile.Field{{Key: "type", Value: kind}}, plainEntry(s)...)
+	}
+}
+
+// plainEntry is a server as most clients write it.
+func plainEntry(s start) []clientfile.Field {
+	return []clientfile.Field{{Key: "command", Value: s.command[0]}, {Key: "args", Value: s.command[1:]}}
+}
+
+// withEnv hands variables on by their names, for clients that hand on only some. One that is not set now is left out:
+// the client would hand on how it is written.
+func withEnv(fields []clientfile.Field, s start, before, after string) []clientfile.Field {
+	if len(s.set) == 0 {
+		return fields
+	}
+	env := map[string]string{}
+	for _, name := range s.set {
+		env[name] = before + name + after
+	}
+	return append(fields, clientfile.Field{Key: "env", Value: env})
+}
+
+func geminiEntry(s start) []clientfile.Field {
+	return append(withEnv(plainEntry(s), s, "$", ""), clientfile.Field{Key: "timeout", Value: personTimeout * 1000})
+}
+
+func codexEntry(s start) []clientfile.Field {
+	fields := append(plainEntry(s), clientfile.Field{Key: "tool_timeout_sec", Value: personTimeout})
+	if len(s.variables) > 0 {
+		fields = append(fields, clientfile.Field{Key: "env_vars", Value: s.variables})
+	}
+	return fields
+}
+
+func openCodeEntry(s start) []clientfile.Field {
+	return []clientfile.Field{{Key: "type", Value: "local"}, {Key: "command", Value: s.command},
+		{Key: "enabled", Value: true}}
+}
+
+func zedEntry(s start) []clientfile.Field {
+	return append([]clientfile.Field{{Key: "source", Value: "custom"}}, plainEntry(s)...)
+}
+
+func clineEntry(s start) []clientfile.Field {
+	return append(plainEntry(s), clientfile.Field{Key: "timeout", Value: personTimeout})
+}
+
+func crushEntry(s start) []clientfile.Field { return typedEntry("stdio")(s) }
+
+func copilotEntry(s start) []clientfile.Field {
+	fields := append(typedEntry("local")(s), clientfile.Field{Key: "tools", Value: []string{"*"}})
+	return withEnv(fields, s, "${", "}")
+}
+
+func gooseEntry(s start) []clientfile.Field {
+	return []clientfile.Field{{Key: "type", Value: "stdio"}, {Key: "name", Value: ourName}, {Key: "enabled", Value: true},
+		{Key: "cmd", Value: s.command[0]}, {Key: "args", Value: s.command[1:]}, {Key: "env_keys", Value: []string{}},
+		{Key: "envs", Value: map[string]string{}}, {Key: "timeout", Value: personTimeout}}
+}
+
+// pasteText is what a person pastes into a file of the client, or types, so that it uses codemode.
+func (c *mcpClient) pasteText(s start) (string, error) {
+	if c.command != nil {
+		return c.command(s.command), nil
+	}
+	text, err := clientfile.Exchange(c.format, nil, c.places[0].keys, nil,
+		[]clientfile.Entry{{Name: ourName, Fields: c.entry(s)}})
+	return strings.TrimRight(string(text), "\n"), err
+}
+
+// printPaste prints the configuration with which clients use codemode.
+func printPaste(s cli.Streams, ids []string, how start) error {
+	for _, id := range ids {
+		c := clientByID(id)
+		text, err := c.pasteText(how)
+		if err != nil {
+			return cli.InternalError(err)
+		}
+		visible.Fprintf(s.Err, "%s, in %s:\n\n", c.name, c.where)
+		fmt.Fprintln(s.Out, text)
+	}
+	return nil
+}

@@ -1,0 +1,286 @@
+package setup
+
+import (
+	"cmp"
+	"path/filepath"
+	"strings"
+
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/cmd/codemode/setup/clientfile"
+)
+
+// An mcpClient is a program that keeps MCP servers in its own files.
+type mcpClient struct {
+	id, name string
+	docs     string // the page that documents its files
+	format   clientfile.Format
+	places   []place
+	// folder is there where the client is installed; "" is the folder of its first file.
+	folder func(places) string
+	// keepsState: the client writes the file at each start, for other things than its settings.
+	keepsState bool
+	adapt      func(*clientEntry)             // translates what only this client understands
+	entry      func(start) []clientfile.Field // codemode as a server of this client
+	where      string                         // where to paste it
+	command    func([]string) string          // what adds it; nil: it is pasted into a file
+}
+
+// A place is where a client has servers: in a file, below keys.
+type place struct {
+	scope   string // user, local or project: who has the servers, and where
+	file    func(places) string
+	project string   // the file in a project's folder, in place of file
+	keys    []string // * is the project's folder
+	legacy  bool     // the client still reads it; nothing new comes in
+}
+
+// The scopes.
+const (
+	userScope    = "user"    // this user, everywhere
+	localScope   = "local"   // this user, in one project
+	projectScope = "project" // everybody who has the project
+)
+
+// A start is how a client starts codemode.
+type start struct {
+	command        []string
+	variables, set []string // which the servers behind it need, and those of them that are set
+}
+
+// places are the folders in which programs keep their configuration.
+type places struct {
+	system       string // as runtime.GOOS
+	home, config string // config is the usual folder of the system
+	env          func(string) string
+}
+
+// xdg is ~/.config, or what stands for it. Some programs have it on every system.
+func (p places) xdg(words ...string) string {
+	dir := p.env("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(p.home, ".config")
+	}
+	return filepath.Join(append([]string{dir}, words...)...)
+}
+
+// short writes a path as people do, with ~.
+func (p places) short(path string) string {
+	if rest, ok := strings.CutPrefix(path, p.home+string(filepath.Separator)); ok {
+		return "~/" + filepath.ToSlash(rest)
+	}
+	return path
+}
+
+// path is the file of a place; "" if it needs a project, and there is none.
+func (l *place) path(p places, project string) string {
+	switch {
+	case l.scope != userScope && project == "":
+		return ""
+	case l.project != "":
+		return filepath.Join(project, filepath.FromSlash(l.project))
+	}
+	return l.file(p)
+}
+
+// keysIn are the keys of a place, with the folder of a project for *.
+func (l *place) keysIn(project string) []string {
+	keys := make([]string, len(l.keys))
+	for i, key := range l.keys {
+		if keys[i] = key; key == "*" {
+			keys[i] = project
+		}
+	}
+	return keys
+}
+
+// user is a place of the user's own.
+func user(file func(places) string, keys ...string) place {
+	return place{scope: userScope, file: file, keys: keys}
+}
+
+func inProject(file string, keys ...string) place {
+	return place{scope: projectScope, project: file, keys: keys}
+}
+
+// home is a file below the user's home.
+func home(words ...string) func(places) string {
+	return func(p places) string { return filepath.Join(append([]string{p.home}, words...)...) }
+}
+
+// configured is a file below the usual folder of the system.
+func configured(words ...string) func(places) string {
+	return func(p places) string { return filepath.Join(append([]string{p.config}, words...)...) }
+}
+
+func xdg(words ...string) func(places) string {
+	return func(p places) string { return p.xdg(words...) }
+}
+
+// below is a file below the folder that a variable names, or below one in the user's home.
+func below(variable string, folder string, file string) func(places) string {
+	return func(p places) string {
+		return filepath.Join(cmp.Or(p.env(variable), filepath.Join(p.home, folder)), file)
+	}
+}
+
+// onWindows is another file on Windows.
+func onWindows(windows, elsewhere func(places) string) func(places) string {
+	return func(p places) string {
+		if p.system == "windows" {
+			return windows(p)
+		}
+		return elsewhere(p)
+	}
+}
+
+// mcpClients are the clients with files that codemode reads and changes. The first client that uses a name keeps it.
+// docs/clients.md has the same table for people.
+var mcpClients = []mcpClient{
+	{
+		id: "claude-code", name: "Claude Code", docs: "https://code.claude.com/docs/en/mcp", keepsState: true,
+		places: []place{
+			user(below("CLAUDE_CONFIG_DIR", "", ".claude.json"), "mcpServers"),
+			{scope: localScope, file: below("CLAUDE_CONFIG_DIR", "", ".claude.json"),
+				keys: []string{"projects", "*", "mcpServers"}},
+			inProject(".mcp.json", "mcpServers"),
+		},
+		folder: func(p places) string { return cmp.Or(p.env("CLAUDE_CONFIG_DIR"), filepath.Join(p.home, ".claude")) },
+		entry:  typedEntry("stdio"), where: "a terminal", command: func(command []string) string {
+			words := make([]string, len(command))
+			for i, w := range command {
+				words[i] = cli.ShellWord(w)
+			}
+			return "claude mcp add --scope user codemode -- " + strings.Join(words, " ")
+		},
+	},
+	{
+		id: "claude-desktop", name: "Claude Desktop",
+		docs:   "https://modelcontextprotocol.io/docs/develop/connect-local-servers",
+		places: []place{user(configured("Claude", "claude_desktop_config.json"), "mcpServers")},
+		entry:  plainEntry, where: "claude_desktop_config.json (Settings, Developer, Edit Config)",
+	},
+	{
+		id: "cursor", name: "Cursor", docs: "https://cursor.com/docs/context/mcp",
+		places: []place{user(home(".cursor", "mcp.json"), "mcpServers"), inProject(".cursor/mcp.json", "mcpServers")},
+		entry:  plainEntry, where: "~/.cursor/mcp.json",
+	},
+	{
+		id: "vscode", name: "VS Code", docs: "https://code.visualstudio.com/docs/copilot/reference/mcp-configuration",
+		places: []place{
+			user(configured("Code", "User", "mcp.json"), "servers"),
+			{scope: userScope, file: configured("Code", "User", "settings.json"), keys: []string{"mcp", "servers"},
+				legacy: true}, // before VS Code 1.102
+			inProject(".vscode/mcp.json", "servers"),
+		},
+		adapt: adaptVSCode, entry: typedEntry("stdio"),
+		where: ".vscode/mcp.json, or the command MCP: Open User Configuration",
+	},
+	{
+		id: "gemini", name: "Gemini CLI", docs: "https://geminicli.com/docs/tools/mcp-server",
+		places: []place{user(home(".gemini", "settings.json"), "mcpServers"),
+			inProject(".gemini/settings.json", "mcpServers")},
+		adapt: adaptGemini, entry: geminiEntry, where: "~/.gemini/settings.json",
+	},
+	{
+		id: "codex", name: "Codex", docs: "https://developers.openai.com/codex/mcp", format: clientfile.TOML,
+		places: []place{user(below("CODEX_HOME", ".codex", "config.toml"), "mcp_servers"),
+			inProject(".codex/config.toml", "mcp_servers")},
+		entry: codexEntry, where: "~/.codex/config.toml",
+	},
+	{
+		id: "opencode", name: "OpenCode", docs: "https://opencode.ai/docs/mcp-servers",
+		places: []place{
+			user(xdg("opencode", "opencode.json"), "mcp"), user(xdg("opencode", "opencode.json"), "mcp", "servers"),
+			user(xdg("opencode", "opencode.jsonc"), "mcp"), user(xdg("opencode", "opencode.jsonc"), "mcp", "servers"),
+			inProject("opencode.json", "mcp"), inProject("opencode.json", "mcp", "servers"),
+			inProject("opencode.jsonc", "mcp"), inProject("opencode.jsonc", "mcp", "servers"),
+		},
+		adapt: adaptOpenCode, entry: openCodeEntry, where: "~/.config/opencode/opencode.json",
+	},
+	{
+		id: "windsurf", name: "Windsurf", docs: "https://docs.windsurf.com/windsurf/cascade/mcp",
+		places: []place{user(home(".codeium", "windsurf", "mcp_config.json"), "mcpServers")},
+		entry:  plainEntry, where: "~/.codeium/windsurf/mcp_config.json",
+	},
+	{
+		id: "zed", name: "Zed", docs: "https://zed.dev/docs/ai/mcp",
+		places: []place{
+			user(onWindows(configured("Zed", "settings.json"), xdg("zed", "settings.json")), "context_servers"),
+		},
+		adapt: adaptZed, entry: zedEntry, where: "settings.json (the command zed: open settings file)",
+	},
+	{
+		id: "cline", name: "Cline", docs: "https://docs.cline.bot/mcp/adding-and-configuring-servers",
+		places: []place{user(configured("Code", "User", "globalStorage", "saoudrizwan.claude-dev", "settings",
+			"cline_mcp_settings.json"), "mcpServers")},
+		adapt: adaptSeconds, entry: clineEntry, where: "cline_mcp_settings.json (MCP Servers, Configure)",
+	},
+	{
+		id: "cline-cli", name: "Cline CLI", docs: "https://docs.cline.bot/mcp/mcp-overview",
+		places: []place{user(home(".cline", "data", "settings", "cline_mcp_settings.json"), "mcpServers")},
+		adapt:  adaptSeconds, entry: clineEntry, where: "~/.cline/data/settings/cline_mcp_settings.json",
+	},
+	{
+		id: "continue", name: "Continue", docs: "https://docs.continue.dev/customize/deep-dives/mcp",
+		format: clientfile.YAMLList,
+		places: []place{user(home(".continue", "config.yaml"), "mcpServers")},
+		adapt:  adaptContinue, entry: typedEntry("stdio"), where: "~/.continue/config.yaml",
+	},
+	{
+		id: "junie", name: "JetBrains Junie", docs: "https://junie.jetbrains.com/docs/junie-cli-mcp-configuration.html",
+		places: []place{user(home(".junie", "mcp", "mcp.json"), "mcpServers"),
+			inProject(".junie/mcp/mcp.json", "mcpServers")},
+		folder: home(".junie"), entry: plainEntry, where: "~/.junie/mcp/mcp.json",
+	},
+	{
+		id: "lmstudio", name: "LM Studio", docs: "https://lmstudio.ai/docs/app/mcp",
+		places: []place{user(home(".lmstudio", "mcp.json"), "mcpServers")},
+		entry:  plainEntry, where: "~/.lmstudio/mcp.json (Program, Install, Edit mcp.json)",
+	},
+	{
+		id: "goose", name: "Goose", docs: "https://goose-docs.ai/docs/guides/config-files", format: clientfile.YAML,
+		places: []place{user(onWindows(configured("Block", "goose", "config", "config.yaml"),
+			xdg("goose", "config.yaml")), "extensions")},
+		adapt: adaptGoose, entry: gooseEntry, where: "~/.config/goose/config.yaml",
+	},
+	{
+		id: "amp", name: "Amp", docs: "https://ampcode.com/manual",
+		places: []place{
+			user(home(".config", "amp", "settings.json"), "amp.mcpServers"),
+			user(home(".config", "amp", "settings.jsonc"), "amp.mcpServers"),
+			inProject(".amp/settings.json", "amp.mcpServers"), inProject(".amp/settings.jsonc", "amp.mcpServers"),
+		},
+		entry: plainEntry, where: "~/.config/amp/settings.json",
+	},
+	{
+		id: "crush", name: "Crush", docs: "https://github.com/charmbracelet/crush/blob/main/docs/config/README.md",
+		places: []place{user(xdg("crush", "crush.json"), "mcp"), inProject(".crush.json", "mcp"),
+			inProject("crush.json", "mcp")},
+		adapt: adaptCrush, entry: crushEntry, where: "~/.config/crush/crush.json",
+	},
+	{
+		id: "copilot", name: "Copilot CLI",
+		docs: "https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers",
+		// it reads a project's .mcp.json too, which is among those of Claude Code
+		places: []place{user(below("COPILOT_HOME", ".copilot", "mcp-config.json"), "mcpServers"),
+			inProject(".github/mcp.json", "mcpServers")},
+		entry: copilotEntry, where: "~/.copilot/mcp-config.json",
+	},
+}
+
+func clientIDs() []string {
+	ids := make([]string, len(mcpClients))
+	for i, c := range mcpClients {
+		ids[i] = c.id
+	}
+	return ids
+}
+
+func clientByID(id string) *mcpClient {
+	for i := range mcpClients {
+		if mcpClients[i].id == id {
+			return &mcpClients[i]
+		}
+	}
+	return nil
+}

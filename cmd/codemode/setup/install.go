@@ -1,0 +1,376 @@
+package setup
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/cmd/codemode/setup/clientfile"
+	"github.com/codemode-project/codemode/config"
+)
+
+// A plan is what init --install changes. Making it changes nothing.
+type plan struct {
+	places
+	project, out string
+	found        []*clientFile
+	existing     []byte         // the configuration that is there; nil if there is none, or it goes
+	have         *config.Config // existing, read
+	chosen       []*choice      // new servers of the configuration
+	clients      []*clientPlan
+}
+
+// A clientPlan is what changes for one client.
+type clientPlan struct {
+	client *mcpClient
+	files  []*fileChange
+	moved  []*clientEntry
+	err    error // why nothing changes
+}
+
+// A fileChange is a new content of a file.
+type fileChange struct {
+	path          string
+	before, after []byte
+	isNew         bool
+	shared        bool // others have the file too
+	edits         []edit
+}
+
+// An edit is what goes out of one place of a file; it and what came in undo each other.
+type edit struct {
+	Keys []string `json:"keys"`
+	Out  []string `json:"out,omitempty"`  // the servers that went
+	Ours bool     `json:"ours,omitempty"` // codemode came in
+}
+
+// makePlan finds out what an installation changes in the clients named by ids; none is all.
+func makePlan(p places, o *initOptions, found []*clientFile) (*plan, error) {
+	x := &plan{places: p, project: o.project, out: o.out, found: found}
+	text, err := os.ReadFile(o.out)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || err == nil && o.force:
+	case err != nil:
+		return nil, cli.UsageError(err)
+	default:
+		x.existing = text
+		if x.have, err = config.Parse(o.out, text); err != nil {
+			return nil, cli.UsageError(fmt.Errorf("servers cannot go behind codemode while its configuration is not valid: %w",
+				err))
+		}
+	}
+	for i := range mcpClients {
+		c := &mcpClients[i]
+		if len(o.clients) == 0 && c.installed(p, found) || slices.Contains(o.clients, c.id) {
+			x.clients = append(x.clients, &clientPlan{client: c})
+		}
+	}
+	for _, c := range x.clients { // with any command: whether the files can be edited at all
+		c.edit(x, start{command: []string{ourName, "serve"}})
+	}
+	x.chosen = choose(x.files(), x.taken(), func(e *clientEntry) bool { return !x.moves(e) || x.known(e) })
+	return x, nil
+}
+
+// installed reports whether a client is on this machine.
+func (c *mcpClient) installed(p places, found []*clientFile) bool {
+	if slices.ContainsFunc(found, func(f *clientFile) bool { return f.client == c && f.err == nil }) {
+		return true
+	}
+	first := c.places[0].path(p, "")
+	folder := filepath.Dir(first)
+	if c.folder != nil {
+		folder = c.folder(p)
+		if _, err := os.Stat(first); err == nil {
+			return true
+		}
+	}
+	info, err := os.Stat(folder)
+	return err == nil && info.IsDir()
+}
+
+// files are those of the plan's clients.
+func (x *plan) files() []*clientFile {
+	return slices.DeleteFunc(slices.Clone(x.found), func(f *clientFile) bool {
+		return !slices.ContainsFunc(x.clients, func(c *clientPlan) bool { return c.client == f.client })
+	})
+}
+
+// moves reports whether an entry goes behind codemode.
+func (x *plan) moves(e *clientEntry) bool {
+	return slices.ContainsFunc(x.clients, func(c *clientPlan) bool { return slices.Contains(c.moved, e) })
+}
+
+// taken are the names that the configuration has.
+func (x *plan) taken() (names []string) {
+	if x.have != nil {
+		for _, s := range x.have.Servers {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// known reports whether the configuration has an entry already.
+func (x *plan) known(e *clientEntry) bool {
+	return x.have != nil && slices.ContainsFunc(x.have.Servers, func(s config.Server) bool {
+		have := &clientEntry{}
+		if json.Unmarshal(s.JSON, &have.value) != nil {
+			return false
+		}
+		have.prepare(&mcpClient{}, os.LookupEnv)
+		return have.err == nil && have.same(e)
+	})
+}
+
+// edit computes the new files of a client: its servers go, and codemode comes into the user's own file. Either all of
+// it can be done, or nothing.
+func (c *clientPlan) edit(x *plan, how start) {
+	c.files, c.moved, c.err = nil, nil, nil
+	ours, target := false, c.target(x)
+	for _, f := range x.found {
+		if f.client != c.client {
+			continue
+		}
+		if f.err != nil {
+			c.fail(fmt.Errorf("%s cannot be read", x.short(f.path)))
+			return
+		}
+		var out []string
+		for _, e := range f.entries {
+			switch {
+			case e.isCodemode():
+				ours = ours || f.place.scope == userScope
+			case e.err == nil && e.stays == "":
+				out = append(out, e.name)
+				c.moved = append(c.moved, e)
+			}
+		}
+		if f.place == target && !ours {
+			if err := c.exchange(f.place, f.path, f.keys, out, how); err != nil {
+				c.fail(fmt.Errorf("%s cannot be edited: %w", x.short(f.path), err))
+				return
+			}
+			ours = true
+		} else if err := c.exchange(f.place, f.path, f.keys, out, start{}); err != nil {
+			c.fail(fmt.Errorf("%s cannot be edited: %w", x.short(f.path), err))
+			return
+		}
+	}
+	if !ours {
+		path := target.path(x.places, x.project)
+		if err := c.exchange(target, path, target.keysIn(x.project), nil, how); err != nil {
+			c.fail(fmt.Errorf("%s cannot be edited: %w", x.short(path), err))
+		}
+	}
+}
+
+func (c *clientPlan) fail(err error) { c.files, c.moved, c.err = nil, nil, err }
+
+// target is where codemode comes in: where the user's servers go out, else the first file that is there.
+func (c *clientPlan) target(x *plan) *place {
+	exists := (*place)(nil)
+	for i := range c.client.places {
+		l := &c.client.places[i]
+		if l.scope != userScope || l.legacy {
+			continue
+		}
+		if slices.ContainsFunc(x.found, func(f *clientFile) bool { return f.place == l && f.err == nil }) {
+			return l
+		}
+		if _, err := os.Stat(l.path(x.places, "")); err == nil && exists == nil {
+			exists = l
+		}
+	}
+	if exists != nil {
+		return exists
+	}
+	return &c.client.places[0]
+}
+
+// exchange edits one place of a file. A start with a command brings codemode in.
+func (c *clientPlan) exchange(l *place, path string, keys, out []string, how start) error {
+	if len(out) == 0 && how.command == nil {
+		return nil
+	}
+	i := slices.IndexFunc(c.files, func(f *fileChange) bool { return f.path == path })
+	if i < 0 {
+		text, err := os.ReadFile(path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		c.files = append(c.files, &fileChange{path: path, before: text, after: text, isNew: err != nil})
+		i = len(c.files) - 1
+	}
+	f := c.files[i]
+	f.shared = f.shared || l.scope == projectScope
+	var in []clientfile.Entry
+	if how.command != nil {
+		in = []clientfile.Entry{{Name: ourName, Fields: c.client.entry(how)}}
+	}
+	text, err := clientfile.Exchange(c.client.format, f.after, keys, out, in)
+	if err != nil {
+		return err
+	}
+	f.after = text
+	f.edits = append(f.edits, edit{Keys: keys, Out: out, Ours: in != nil})
+	return nil
+}
+
+// empty reports whether the clients have nothing to change.
+func (x *plan) empty() bool {
+	return !slices.ContainsFunc(x.clients, func(c *clientPlan) bool { return len(c.files) > 0 })
+}
+
+// configuration is the text of the configuration with the servers of the plan, as far as there is anything to write.
+func (x *plan) configuration(tools []tool) (text []byte, notes []string, err error) {
+	if x.existing == nil {
+		text = configurationText(x.places, x.chosen, tools)
+	} else if text, notes, err = x.extended(tools); err != nil {
+		return nil, nil, cli.UsageError(err)
+	}
+	if _, err := config.Parse(x.out, text); err != nil { // cannot happen; better here than at the next start
+		return nil, nil, cli.InternalError(fmt.Errorf("the new configuration is not valid: %w", err))
+	}
+	return text, notes, nil
+}
+
+// extended is the existing configuration with the new servers and their rules. The rules go into the default profile,
+// where it has lists; else the notes say what is missing.
+func (x *plan) extended(tools []tool) (text []byte, notes []string, err error) {
+	if len(x.chosen) == 0 {
+		return x.existing, nil, nil
+	}
+	var in []clientfile.Entry
+	for _, c := range x.chosen {
+		in = append(in, clientfile.Entry{Name: c.name, Text: encode(c.name, "") + ": " + serverText(c.entry.value)})
+	}
+	if text, err = clientfile.Exchange(clientfile.JSON, x.existing, []string{"mcpServers"}, nil, in); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", x.short(x.out), err)
+	}
+	var file struct {
+		Evaluation struct{ DefaultProfile string }
+	}
+	standard, err := config.Standard(x.out, text)
+	if err == nil {
+		err = json.Unmarshal(standard, &file)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	profile := []string{"evaluation", "profiles", file.Evaluation.DefaultProfile}
+	add := func(list, rule string) bool {
+		more, err := clientfile.Append(text, append(slices.Clone(profile), list), rule)
+		if err == nil {
+			text = more
+		}
+		return err == nil
+	}
+	for _, c := range x.chosen {
+		for _, t := range tools {
+			if t.server == c.name && t.reads {
+				add("allowlist", encode(t.name, ""))
+			}
+			if t.server == c.name && t.destroys {
+				add("asklist", destroyRule(t))
+			}
+		}
+		if !add("asklist", askRule(c)) {
+			notes = append(notes, fmt.Sprintf("no rule mentions the tools of %s yet: see what decides with codemode explain, "+
+				"and write rules in %s", c.name, x.short(x.out)))
+		}
+	}
+	return text, notes, nil
+}
+
+// start is how the clients of the plan start codemode with a configuration.
+func (x *plan) start(text []byte, state string) (start, error) {
+	how := start{command: serveCommand(x.out)}
+	if usual := filepath.Join(x.home, ".local", "state", "codemode"); state != usual {
+		how.command = append(how.command, "--state", state) // clients may not hand on the variable that says so
+	}
+	cfg, err := config.Parse(x.out, text)
+	if err != nil {
+		return how, err
+	}
+	for _, s := range cfg.Servers {
+		_, err := s.Connection(func(name string) (string, bool) {
+			if !strings.ContainsAny(name, ":/ ") && !slices.Contains(how.variables, name) {
+				how.variables = append(how.variables, name)
+			}
+			return "", false
+		})
+		if err != nil {
+			return how, err
+		}
+	}
+	slices.Sort(how.variables)
+	for _, name := range how.variables {
+		if x.env(name) != "" {
+			how.set = append(how.set, name)
+		}
+	}
+	return how, nil
+}
+
+// otherProjects are projects other than that of the plan with servers of their own in a user's file.
+func (x *plan) otherProjects(c *mcpClient) (projects []string) {
+	for i := range c.places {
+		star := slices.Index(c.places[i].keys, "*")
+		if star < 0 {
+			continue
+		}
+		text, err := os.ReadFile(c.places[i].file(x.places))
+		if err != nil {
+			continue
+		}
+		all, err := clientfile.Servers(c.format, text, c.places[i].keys[:star])
+		if err != nil {
+			continue
+		}
+		for _, s := range all {
+			servers := any(s.Value)
+			for _, key := range c.places[i].keys[star+1:] {
+				m, _ := servers.(map[string]any)
+				servers = m[key]
+			}
+			if m, _ := servers.(map[string]any); len(m) > 0 && s.Name != x.project {
+				projects = append(projects, s.Name)
+			}
+		}
+	}
+	return projects
+}
+
+// apply writes the configuration and the files of the clients. What it wrote is in the book, also after an error.
+func (x *plan) apply(b *book, text []byte) error {
+	if x.existing == nil || !bytes.Equal(text, x.existing) {
+		before, err := os.ReadFile(x.out)
+		isNew := errors.Is(err, fs.ErrNotExist)
+		if err != nil && !isNew {
+			return err
+		}
+		if err := os.MkdirAll(filepath.Dir(x.out), 0o700); err != nil {
+			return fmt.Errorf("writing the configuration: %w", err)
+		}
+		change := &fileChange{path: x.out, before: before, after: text, isNew: isNew}
+		if err := b.write("", change, 0o600); err != nil {
+			return fmt.Errorf("writing the configuration: %w", err)
+		}
+	}
+	for _, c := range x.clients {
+		for _, f := range c.files {
+			if err := b.write(c.client.id, f, 0); err != nil {
+				return fmt.Errorf("changing a file of %s: %w", c.client.name, err)
+			}
+		}
+	}
+	return nil
+}
