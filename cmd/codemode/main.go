@@ -119,7 +119,7 @@ func Main(ctx context.Context, args []string, s cli.Streams) int {
 func newRoot(s cli.Streams) *cobra.Command {
 	root := cli.NewGroup("codemode", "Runs programs that call tools, as far as a person allows", "",
 		serve.New(s), newRun(s), responder.New(s), serve.NewConsole(s), newCheck(s), newTools(s),
-		newTypes(s), rulebook.NewExplain(s), rulebook.NewProfiles(s), newReview(s),
+		newTypes(s), rulebook.NewExplain(s), rulebook.NewProfiles(s), rulebook.NewReview(s),
 		setup.New(s), doctor.New(s), auditcmd.New(s), sessionscmd.New(s), storecmd.New(s), newBench(s),
 		newLogin(s), newLogout(s),
 		newVersion(s),

@@ -1,4 +1,4 @@
-package main
+package rulebook
 
 import (
 	"context"
@@ -17,7 +17,8 @@ import (
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
-func newReview(s cli.Streams) *cobra.Command {
+// NewReview makes the command that lists tools with new definitions, and accepts them.
+func NewReview(s cli.Streams) *cobra.Command {
 	var set launch.Settings
 	var accept []string
 	var why string
