@@ -120,5 +120,12 @@ require (
 	modernc.org/memory v1.12.1 // indirect
 )
 
+require (
+	github.com/CycloneDX/cyclonedx-go v0.12.0
+	github.com/spdx/tools-golang v0.5.7
+)
+
+require github.com/anchore/go-struct-converter v0.1.0 // indirect
+
 // The tool that make check runs.
 tool honnef.co/go/tools/cmd/staticcheck
