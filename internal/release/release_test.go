@@ -9,7 +9,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
@@ -514,6 +513,50 @@ func TestNpx(t *testing.T) {
 	}
 }
 
+// TestTheImagesOfAReleaseAreThatOfTheSources: user, folders, port and what is started are those of deploy/Dockerfile,
+// whose container TestTheImage tries.
+func TestTheImagesOfAReleaseAreThatOfTheSources(t *testing.T) {
+	stages := func(path string) map[string]map[string]string {
+		lines := strings.ReplaceAll(read(t, path), "\\\n", " ")
+		stages, now := map[string]map[string]string{}, ""
+		for _, found := range regexp.MustCompile(`(?m)^([A-Z]+) +(.*)$`).FindAllStringSubmatch(lines, -1) {
+			word, rest := found[1], strings.Join(strings.Fields(found[2]), " ")
+			if word == "FROM" {
+				now = rest
+				stages[now] = map[string]string{}
+			}
+			stages[now][word] = rest
+		}
+		return stages
+	}
+	words := func(lists ...string) (all []string) {
+		for _, list := range lists {
+			var some []string
+			if err := json.Unmarshal([]byte(list), &some); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, some...)
+		}
+		return all
+	}
+	source := stages("deploy/Dockerfile")["node:22-slim"]
+	images := stages("deploy/release.Dockerfile")
+	for _, name := range []string{"scratch AS alone", "node:22-slim AS node"} {
+		image := images[name]
+		for _, word := range []string{"USER", "VOLUME", "WORKDIR", "EXPOSE"} {
+			if image[word] == "" || image[word] != source[word] {
+				t.Errorf("%s: %s %q, want %q", name, word, image[word], source[word])
+			}
+		}
+		if !strings.Contains(image["ENV"], source["ENV"]) {
+			t.Errorf("%s: ENV %s, want %s in it", name, image["ENV"], source["ENV"])
+		}
+		if started, want := words(image["ENTRYPOINT"], image["CMD"]), words(source["ENTRYPOINT"]); !slices.Equal(started, want) {
+			t.Errorf("%s starts %q, want %q", name, started, want)
+		}
+	}
+}
+
 // TestInstallLinks: the links of docs/installing.md for Cursor and VS Code say what the other channels say.
 func TestInstallLinks(t *testing.T) {
 	const want = `{"command":"npx","args":["-y","@codemode-project/codemode","serve"]}`
@@ -537,7 +580,7 @@ func TestInstallLinks(t *testing.T) {
 		}
 		links[link.Host]++
 	}
-	if fmt.Sprint(len(links)) != "3" {
+	if len(links) != 3 {
 		t.Errorf("there are links to %v, want three hosts: Cursor, VS Code and its Insiders", links)
 	}
 }
