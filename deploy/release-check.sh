@@ -89,7 +89,7 @@ again() {
   for folder in homebrew scoop; do diff -r "$dist/$folder" "dist/$folder"; done
   ok "again: $(wc -l <dist/checksums.txt) files have the same bytes"
   for system in ${FRESH:-$systems}; do
-    GOCACHE=$work/cache GOOS=${system%/*} GOARCH=${system#*/} CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' \
+    GOCACHE=$work/cache GOOS=${system%/*} GOARCH=${system#*/} CGO_ENABLED=0 go build -trimpath -buildvcs=true -ldflags='-s -w' \
       -o "$work/fresh" ./cmd/codemode
     cmp "$work/fresh" "$(ls "$dist/codemode_${system%/*}_${system#*/}"*/codemode*)" || fail "$system: other bytes"
     ok "again: the binary for $system, with an empty cache, has the same bytes"
