@@ -73,9 +73,11 @@ build() {
     [ "$(go version -m "$binary" | awk '$1=="mod" {print $3}')" = "v$version" ] || fail "$binary does not say v$version"
   done
   ok "build: the bills of materials name each module of each binary, and the binaries say v$version"
-  [ -n "${SKIP:-}" ] || grep -hE '^ *(version|"version":|PackageVersion:)' dist/homebrew/Casks/*.rb dist/scoop/*.json dist/winget/*/*/*/*/*.yaml |
-    grep -v "$version" && fail "a file for Homebrew, Scoop or winget has another version"
-  [ -n "${SKIP:-}" ] || ok "build: Homebrew, Scoop and winget have the version of the tag"
+  if [ -z "${SKIP:-}" ]; then
+    grep -hE '^ *(version|"version":|PackageVersion:)' dist/homebrew/Casks/*.rb dist/scoop/*.json \
+      dist/winget/*/*/*/*/*.yaml | grep -v "$version" && fail "a file for Homebrew, Scoop or winget has another version"
+    ok "build: Homebrew, Scoop and winget have the version of the tag"
+  fi
   cd "$source"
 }
 
@@ -166,7 +168,7 @@ deb() {
 # busybox ROOT: an empty root with a shell.
 busybox() {
   need busybox-static
-  rm -rf "$1" && mkdir -p "$1/bin" "$1/etc" "$1/root" "$1/tmp" "$1/usr/bin" "$1/usr/lib" "$1/usr/share/doc"
+  rm -rf "$1" && mkdir -p "$1/bin" "$1/etc" "$1/root" "$1/tmp" "$1/usr/bin" "$1/usr/lib" "$1/usr/share/doc" "$1/var/tmp"
   cp /bin/busybox "$1/bin/busybox"
   ln -s busybox "$1/bin/sh"
 }
@@ -227,7 +229,7 @@ tools() { # npm's tools of the clients
 desktop() {
   tools
   local dir=$work/desktop home=$work/desktop-home out
-  rm -rf "$dir" "$home" && mkdir -p "$home"
+  rm -rf "$dir" "$home" && mkdir -p "$home/folder"
   "$work/npm/node_modules/.bin/mcpb" unpack "$channels/codemode_${version}_linux_amd64.mcpb" "$dir" >/dev/null
   "$work/npm/node_modules/.bin/mcpb" validate "$dir/manifest.json"
   chmod +x "$dir/server/codemode"
@@ -238,7 +240,7 @@ desktop() {
     const config = await getMcpConfigForManifest({ manifest, extensionPath: process.argv[1], systemDirs: {},
       userConfig: { folder: process.argv[2] }, pathSeparator: "/" });
     console.log([config.command, ...config.args].join("\n"));
-    console.error(JSON.stringify(config.env));' "$dir" "$home" 2>"$work/env")
+    console.error(JSON.stringify(config.env));' "$dir" "$home/folder" 2>"$work/env")
   mapfile -t words <<<"$out"
   mapfile -t env < <(node -p 'Object.entries(JSON.parse(require("fs").readFileSync(0))).map(([k, v]) => k + "=" + v).join("\n")' <"$work/env")
   out=$(talk env -i "HOME=$home" PATH=/usr/bin "${env[@]}" "${words[@]}" 2>"$work/desktop.log") || true
