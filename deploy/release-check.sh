@@ -266,11 +266,12 @@ clients() {
 
   rm -rf "$work/gemini" && mkdir -p "$work/gemini"
   tar -xzf "$dist/linux.x64.codemode.tar.gz" -C "$work/gemini"
-  HOME=$home "$bin/gemini" extensions validate "$work/gemini"
-  HOME=$home "$bin/gemini" extensions install "$work/gemini" --consent --skip-settings
-  HOME=$home "$bin/gemini" extensions list 2>&1 | grep -q "$version" || fail "clients: Gemini has another version"
+  gemini() { HOME=$home timeout 120 "$bin/gemini" extensions "$@" 2>&1; }
+  gemini validate "$work/gemini" </dev/null
+  echo y | gemini install "$work/gemini" --consent # it asks whether the folder is trusted
+  gemini list </dev/null | grep -q "$version" || fail "clients: Gemini has another version"
   [ -x "$home/.gemini/extensions/codemode/codemode" ] || fail "clients: Gemini's extension has no binary"
-  HOME=$home "$bin/gemini" extensions uninstall codemode
+  gemini uninstall codemode </dev/null
   [ ! -e "$home/.gemini/extensions/codemode" ] || fail "clients: Gemini still has the extension"
   ok "clients: Gemini installs the extension and removes it"
 
