@@ -268,7 +268,7 @@ clients() {
   tar -xzf "$dist/linux.x64.codemode.tar.gz" -C "$work/gemini"
   gemini() { HOME=$home timeout 120 "$bin/gemini" extensions "$@" 2>&1; }
   gemini validate "$work/gemini" </dev/null
-  echo y | gemini install "$work/gemini" --consent # it asks whether the folder is trusted
+  echo y | gemini install "$work/gemini" --consent --skip-settings # it asks whether the folder is trusted
   gemini list </dev/null | grep -q "$version" || fail "clients: Gemini has another version"
   [ -x "$home/.gemini/extensions/codemode/codemode" ] || fail "clients: Gemini's extension has no binary"
   gemini uninstall codemode </dev/null
