@@ -9,8 +9,8 @@
 #     archive deb rpm apk npm desktop image    installs in an empty root, codemode doctor, a program, and no residue
 #     clients  Claude Code, Gemini, and the schema of the MCP registry take what is for them
 #
-# Needs: Debian, root, Go, Node, git; it installs debootstrap, rpm and busybox-static. SYSTEMS names the systems to build
-# for, and FRESH those whose binaries the step again builds with an empty cache: all by default. On a slow machine
+# Needs: Debian, root, Go, Node, git; it installs debootstrap, rpm and busybox-static. SYSTEMS names the systems to
+# build for, and FRESH those whose binaries the step again builds with an empty cache: all by default. On a slow machine
 # SYSTEMS=linux/amd64 FRESH=linux/amd64 tries everything for one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -51,24 +51,27 @@ build() {
   git -c user.name=check -c user.email=check@example.com commit --quiet --all --allow-empty -m "release: a check"
   git tag "v$version"
   (umask 022 && TZ=Pacific/Kiritimati deploy/release-rebuild.sh)
-  (cd dist && find . ../.build/channels -maxdepth 1 -type f -exec cp -n {} "$work/one/dist/" \; && sha256sum --check --quiet checksums.txt)
+  cp .build/channels/*.* dist
+  (cd dist && sha256sum --check --quiet checksums.txt)
   ok "build: $(wc -l <dist/checksums.txt) files, and their sums are right"
 
   # Nothing has the time of the build: every file of every archive is of the commit, or of npm's year.
   for f in dist/*.tar.gz .build/channels/*.tgz; do
-    tar --utc --list --verbose --full-time --file "$f" | awk '{print $4}' | sort -u | grep -Ev '^(2001-02-03|1985-10-26)$' &&
-      fail "$f has files of another day"
+    tar --utc --list --verbose --full-time --file "$f" | awk '{print $4}' |
+      grep -Ev '^(2001-02-03|1985-10-26)$' && fail "$f has files of another day"
   done
-  dpkg-deb --contents "dist/codemode_${version}_linux_amd64.deb" | awk '{print $4}' | sort -u | grep -v '^2001-02-03$' &&
-    fail "the deb has files of another day"
+  dpkg-deb --contents "dist/codemode_${version}_linux_amd64.deb" | awk '{print $4}' |
+    grep -v '^2001-02-03$' && fail "the deb has files of another day"
   ok "build: all files are of the day of the commit"
 
   for binary in dist/codemode_*/codemode*; do
     system=$(go version -m "$binary" | awk '$1=="build" && $2~/^GOOS=/ {sub("GOOS=","",$2); o=$2}
       $1=="build" && $2~/^GOARCH=/ {sub("GOARCH=","",$2); a=$2} END {print o "_" a}')
     go version -m "$binary" | awk '$1=="dep" {print $2 "@" $3}' | while read -r module; do
-      grep -qF "\"pkg:golang/$module\"" ".build/channels/codemode_${version}_$system.spdx.json" || fail "SPDX for $system lacks $module"
-      grep -qF "\"pkg:golang/$module\"" ".build/channels/codemode_${version}_$system.cdx.json" || fail "CycloneDX for $system lacks $module"
+      for list in spdx cdx; do
+        grep -qF "\"pkg:golang/$module\"" ".build/channels/codemode_${version}_$system.$list.json" ||
+          fail "the $list list for $system lacks $module"
+      done
     done
     [ "$(go version -m "$binary" | awk '$1=="mod" {print $3}')" = "v$version" ] || fail "$binary does not say v$version"
   done
@@ -92,8 +95,8 @@ again() {
   [ -n "${SKIP:-}" ] || for folder in homebrew scoop; do diff -r "$dist/$folder" "dist/$folder"; done
   ok "again: $(wc -l <dist/checksums.txt) files have the same bytes"
   for system in ${FRESH:-$systems}; do
-    GOCACHE=$work/cache GOOS=${system%/*} GOARCH=${system#*/} CGO_ENABLED=0 go build -trimpath -buildvcs=true -ldflags='-s -w' \
-      -o "$work/fresh" ./cmd/codemode
+    GOCACHE=$work/cache GOOS=${system%/*} GOARCH=${system#*/} CGO_ENABLED=0 \
+      go build -trimpath -buildvcs=true -ldflags='-s -w' -o "$work/fresh" ./cmd/codemode
     cmp "$work/fresh" "$(ls "$dist/codemode_${system%/*}_${system#*/}"*/codemode*)" || fail "$system: other bytes"
     ok "again: the binary for $system, with an empty cache, has the same bytes"
   done
@@ -114,7 +117,8 @@ within() {
     mount -t proc proc "$1/proc"
     mount --bind /dev "$1/dev"
     root=$1; shift
-    exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root chroot "$root" "$@"' sh "$root" "$@"
+    export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+    exec env -i "PATH=$PATH" HOME=/root chroot "$root" "$@"' sh "$root" "$@"
 }
 
 # files ROOT: what is in a root, but what package managers note about themselves.
@@ -158,8 +162,8 @@ deb() {
   cp "$dist/codemode_${version}_linux_amd64.deb" "$root/tmp/codemode.deb"
   within "$root" dpkg --install /tmp/codemode.deb
   tried deb "$root" codemode
-  [ -e "$root/usr/lib/systemd/system/codemode.service" ] || fail "deb: there is no unit"
-  grep -q 'ExecStart=/usr/bin/codemode ' "$root/usr/lib/systemd/system/codemode.service" || fail "deb: the unit starts another file"
+  grep -q 'ExecStart=/usr/bin/codemode ' "$root/usr/lib/systemd/system/codemode.service" ||
+    fail "deb: there is no unit, or it starts another file"
   within "$root" dpkg --purge codemode
   diff "$work/before" <(files "$root") || fail "deb: residue"
   ok "deb: installed in an empty Debian, and no residue"
@@ -210,11 +214,14 @@ npm() {
 
 # talk BINARY ARGUMENT...: the first messages of an MCP client.
 talk() {
-  printf '%s\n' \
-    '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"check","version":"1"}}}' \
-    '{"jsonrpc":"2.0","method":"notifications/initialized"}' \
-    '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"codemode_eval","arguments":{"code":"return 6 * 7"}}}' |
-    (cat; sleep 10) | "$@" | (timeout 60 sed '/"id":2/q' || true)
+  local hello='{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"check","version":"1"}}'
+  local call='{"name":"codemode_eval","arguments":{"code":"return 6 * 7"}}'
+  {
+    echo '{"jsonrpc":"2.0","id":1,"method":"initialize","params":'"$hello"'}'
+    echo '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+    echo '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":'"$call"'}'
+    sleep 10 # the answer comes before the input ends
+  } | "$@" | (timeout 60 sed '/"id":2/q' || true)
 }
 
 tools() { # npm's tools of the clients
@@ -242,7 +249,8 @@ desktop() {
     console.log([config.command, ...config.args].join("\n"));
     console.error(JSON.stringify(config.env));' "$dir" "$home/folder" 2>"$work/env")
   mapfile -t words <<<"$out"
-  mapfile -t env < <(node -p 'Object.entries(JSON.parse(require("fs").readFileSync(0))).map(([k, v]) => k + "=" + v).join("\n")' <"$work/env")
+  mapfile -t env < <(node -e 'const env = JSON.parse(require("fs").readFileSync(0));
+    for (const name in env) console.log(name + "=" + env[name])' <"$work/env")
   out=$(talk env -i "HOME=$home" PATH=/usr/bin "${env[@]}" "${words[@]}" 2>"$work/desktop.log") || true
   grep -q "\"version\":\"v$version\"" <<<"$out" || fail "desktop: $out $(cat "$work/desktop.log")"
   grep -q '"id":2.*42' <<<"$out" || fail "desktop: the program gave $out"
@@ -256,7 +264,8 @@ clients() {
   tar -xzf "$channels/npm-claude-plugin-$version.tgz" -C "$plugin/market"
   HOME=$home "$bin/claude" plugin validate "$source"
   HOME=$home "$bin/claude" plugin validate "$plugin/market/package"
-  sed 's|{ "source": "npm".*}|"./package"|' .claude-plugin/marketplace.json >"$plugin/market/.claude-plugin/marketplace.json"
+  sed 's|{ "source": "npm".*}|"./package"|' .claude-plugin/marketplace.json \
+    >"$plugin/market/.claude-plugin/marketplace.json"
   HOME=$home "$bin/claude" plugin marketplace add "$plugin/market"
   HOME=$home "$bin/claude" plugin install codemode@codemode-project
   HOME=$home "$bin/claude" plugin list | grep -q "$version" || fail "clients: Claude Code has another version"
@@ -280,21 +289,24 @@ clients() {
   done
   (cd "$work/one" && go run ./internal/release registry -version "$version" -out .build/channels)
   local registry
-  registry=$(cd "$work" && go mod download -json github.com/modelcontextprotocol/registry@v1.8.9 | sed -n 's/.*"Dir": "\(.*\)",/\1/p')
+  registry=$(cd "$work" && go mod download -json github.com/modelcontextprotocol/registry@v1.8.9 |
+    sed -n 's/.*"Dir": "\(.*\)",/\1/p')
   (cd "$work/npm" && node -e '
     const Ajv = require("ajv"), read = (f) => JSON.parse(require("fs").readFileSync(f, "utf8"));
     const ajv = require("ajv-formats")(new Ajv({ strict: false }));
     const check = ajv.compile(read(process.argv[1]));
     if (!check(read(process.argv[2]))) { console.error(check.errors); process.exit(1); }' \
     "$registry/internal/validators/schemas/2025-12-11.json" "$channels/server.json") || fail "clients: server.json"
-  grep -q "commit: \"$(git -C "$work/one" rev-parse HEAD)\"" "$channels/server.yaml" || fail "clients: server.yaml has no commit"
+  grep -q "commit: \"$(git -C "$work/one" rev-parse HEAD)\"" "$channels/server.yaml" ||
+    fail "clients: server.yaml has no commit"
   ok "clients: server.json is valid by the schema of the MCP registry"
 }
 
 # What the image without Node has, without an engine for containers: its files, its user and a read-only root.
 image() {
   local root=$work/root-image
-  rm -rf "$root" && mkdir -p "$root/usr/local/bin" "$root/etc/ssl/certs" "$root/etc/codemode" "$root/var/lib/codemode/home" \
+  rm -rf "$root"
+  mkdir -p "$root/usr/local/bin" "$root/etc/ssl/certs" "$root/etc/codemode" "$root/var/lib/codemode/home" \
     "$root/var/lib/codemode/cache" "$root/proc" "$root/dev"
   cp "$dist"/codemode_linux_amd64*/codemode "$root/usr/local/bin/codemode"
   cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
@@ -309,7 +321,8 @@ mount --bind "$root/var/lib/codemode" "$root/var/lib/codemode"
 mount -t proc proc "$root/proc"
 mount --bind /dev "$root/dev"
 mount -o remount,bind,ro "$root"
-exec env -i PATH=/usr/local/bin:/usr/bin:/bin CODEMODE_CONFIG=/etc/codemode/codemode.json CODEMODE_STATE=/var/lib/codemode \
+exec env -i PATH=/usr/local/bin:/usr/bin:/bin \
+  CODEMODE_CONFIG=/etc/codemode/codemode.json CODEMODE_STATE=/var/lib/codemode \
   HOME=/var/lib/codemode/home XDG_CACHE_HOME=/var/lib/codemode/cache TMPDIR=/var/lib/codemode/cache \
   /usr/sbin/chroot --userspec=65532:65532 --groups= "$root" "$@"
 EOF
@@ -317,7 +330,8 @@ EOF
   in_image codemode doctor --project none >"$work/doctor" || { cat "$work/doctor"; fail "image: codemode doctor"; }
   out=$(talk in_image codemode serve --project none 2>/dev/null) || true
   grep -q '"id":2.*42' <<<"$out" || fail "image: the program gave $out"
-  in_image codemode serve --http 0.0.0.0:0 --project none --confine 2>"$work/image.log" && fail "image: it serves everybody"
+  in_image codemode serve --http 0.0.0.0:0 --project none --confine 2>"$work/image.log" &&
+    fail "image: it serves everybody"
   ok "image: doctor: $(tail -1 "$work/doctor"); serves over standard input; over HTTP: $(tail -1 "$work/image.log")"
 }
 

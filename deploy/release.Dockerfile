@@ -3,9 +3,9 @@
 #   ghcr.io/codemode-project/codemode:1.2.3        codemode alone: servers over HTTP, and those in it
 #   ghcr.io/codemode-project/codemode:1.2.3-node   with Node and npm, in which most servers run
 #
-# Without arguments it serves over HTTP, as deploy/Dockerfile does. "docker run -i ... IMAGE serve" serves one client over
-# standard input and output. Mount your configuration over /etc/codemode/codemode.json, which is empty: over HTTP it needs
-# http.tokens.
+# Without arguments it serves over HTTP, as deploy/Dockerfile does. "docker run -i ... IMAGE serve" serves one client
+# over standard input and output. Mount your configuration over /etc/codemode/codemode.json, which is empty: over HTTP
+# it needs http.tokens.
 FROM golang:1.26 AS base
 RUN mkdir -p /state/home /state/cache && echo '{}' >/codemode.json
 

@@ -25,7 +25,11 @@ type part struct {
 }
 
 // embedded is what the binaries contain that is neither Go's nor a module.
-var embedded = []string{"QuickJS-ng, in quickjs.wasm", "wasi-libc, in quickjs.wasm", "CodeMirror and others, in editor.js"}
+var embedded = []string{
+	"QuickJS-ng, in quickjs.wasm",
+	"wasi-libc, in quickjs.wasm",
+	"CodeMirror and others, in editor.js",
+}
 
 // licences writes the licences of everything in the binaries to a file at the root of the repository.
 func licences(root string, check bool) error {
@@ -161,8 +165,8 @@ func identify(text string) string {
 // printLicences prints a list of all parts, and then each text once, with the parts that it is for.
 func printLicences(parts []part) []byte {
 	var to bytes.Buffer
-	to.WriteString("codemode is under the licence in the file LICENSE. Its binaries contain the following, under their own " +
-		"licences.\nThe command \"make licences\" writes this file.\n\n")
+	to.WriteString("codemode is under the licence in the file LICENSE. Its binaries contain the following, under their " +
+		"own licences.\nThe command \"make licences\" writes this file.\n\n")
 	var order []string
 	of := map[string][]string{}
 	for _, p := range parts {

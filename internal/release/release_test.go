@@ -382,7 +382,8 @@ func TestTheEntryInTheRegistry(t *testing.T) {
 	if len(entry.Description) > 100 {
 		t.Errorf("the description has %d characters; the registry takes 100", len(entry.Description))
 	}
-	if label := "io.modelcontextprotocol.server.name: " + entry.Name; !strings.Contains(read(t, ".goreleaser.yaml"), label) {
+	label := "io.modelcontextprotocol.server.name: " + entry.Name
+	if !strings.Contains(read(t, ".goreleaser.yaml"), label) {
 		t.Errorf("the images lack the label %s", label)
 	}
 	bundles := 0
@@ -442,8 +443,8 @@ func npmRegistry(t *testing.T, dir string) *httptest.Server {
 }
 
 // TestNpx: npm installs the package and the binary for this system and no other, npx runs it with arguments and exit
-// code, and after npm uninstall nothing is left. With CODEMODE_RELEASE=DIR it takes the packages of a release there, and
-// codemode's doctor has nothing to say.
+// code, and after npm uninstall nothing is left. With CODEMODE_RELEASE=DIR it takes the packages of a release there,
+// and codemode's doctor finds no failure.
 func TestNpx(t *testing.T) {
 	for _, name := range []string{"npm", "npx"} {
 		if _, err := exec.LookPath(name); err != nil || runtime.GOOS == "windows" {
@@ -479,7 +480,8 @@ func TestNpx(t *testing.T) {
 		}
 		return string(out), cmd.ProcessState.ExitCode()
 	}
-	if out, got := npm("npx", append([]string{"-y", "@codemode-project/codemode"}, args...)...); out != want || got != code {
+	out, got := npm("npx", append([]string{"-y", "@codemode-project/codemode"}, args...)...)
+	if out != want || got != code {
 		t.Errorf("npx printed %q and ended with %d, want %q and %d", out, got, want, code)
 	}
 	if out, got := npm("npm", "install", "--global", "@codemode-project/codemode"); got != 0 {
@@ -551,7 +553,8 @@ func TestTheImagesOfAReleaseAreThatOfTheSources(t *testing.T) {
 		if !strings.Contains(image["ENV"], source["ENV"]) {
 			t.Errorf("%s: ENV %s, want %s in it", name, image["ENV"], source["ENV"])
 		}
-		if started, want := words(image["ENTRYPOINT"], image["CMD"]), words(source["ENTRYPOINT"]); !slices.Equal(started, want) {
+		started, want := words(image["ENTRYPOINT"], image["CMD"]), words(source["ENTRYPOINT"])
+		if !slices.Equal(started, want) {
 			t.Errorf("%s starts %q, want %q", name, started, want)
 		}
 	}
@@ -562,7 +565,8 @@ func TestInstallLinks(t *testing.T) {
 	const want = `{"command":"npx","args":["-y","@codemode-project/codemode","serve"]}`
 	page := read(t, "docs/installing.md")
 	links := map[string]int{}
-	for _, found := range regexp.MustCompile(`\((https://[^)\s]*(?:cursor|vscode)[^)\s]*)\)`).FindAllStringSubmatch(page, -1) {
+	anInstallLink := regexp.MustCompile(`\((https://[^)\s]*(?:cursor|vscode)[^)\s]*)\)`)
+	for _, found := range anInstallLink.FindAllStringSubmatch(page, -1) {
 		link, err := url.Parse(found[1])
 		if err != nil {
 			t.Fatal(err)

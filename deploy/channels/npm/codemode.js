@@ -13,8 +13,8 @@ try {
   binary = require.resolve(`${name}/bin/${file}`);
 } catch {
   console.error(
-    `codemode: the package ${name} is not installed. Install codemode again without --omit=optional; if there is no ` +
-      "such package, npm has no binary for this system: go install github.com/codemode-project/codemode/cmd/codemode@latest",
+    `codemode: the package ${name} is not installed. Install codemode again without --omit=optional. If there is no ` +
+      "such package, build it: go install github.com/codemode-project/codemode/cmd/codemode@latest",
   );
   process.exit(1);
 }
