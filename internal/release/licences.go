@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 )
@@ -56,7 +55,11 @@ func partsOf(root string) ([]part, error) {
 	}
 	// Its version is not written: the file would change with each machine's Go.
 	parts := []part{{name: "Go's standard library", spdx: "BSD-3-Clause"}}
-	text, err := os.ReadFile(filepath.Join(runtime.GOROOT(), "LICENSE"))
+	goRoot, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return nil, fmt.Errorf("asking where Go is: %w", err)
+	}
+	text, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(goRoot)), "LICENSE"))
 	if err != nil {
 		return nil, fmt.Errorf("reading Go's licence: %w", err)
 	}
