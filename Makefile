@@ -4,10 +4,13 @@
 # make check    all that a reviewer would run, with the race detector; ends with "no diff"
 # make guest    rebuilds quickjs.wasm and compares it with the one committed
 # make editor   rebuilds the editor of the page of rules
+# make licences writes THIRD_PARTY_LICENSES, after a dependency changed
+# make release-check builds a release twice, compares, and installs it everywhere
 
 GO ?= go
 
 .PHONY: all test test-npm test-clients test-agents test262 deterministic confined sizing helm axe lint check guest editor bench fuzz soak clean
+.PHONY: licences release-check
 
 all:
 	CGO_ENABLED=0 $(GO) build -trimpath -o codemode ./cmd/codemode
@@ -103,6 +106,14 @@ editor: console/editor/node_modules
 console/editor/node_modules: console/editor/package-lock.json
 	cd console/editor && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	touch $@
+
+licences:
+	$(GO) run ./internal/release licences
+
+# A release of this commit, built twice and installed in empty roots. It takes root and half an hour; docs/releasing.md
+# says more. STEPS='build deb' runs some steps.
+release-check:
+	deploy/release-check.sh $(STEPS)
 
 # What takes too long for every day: ten thousand parked runs, as many random ones and as many schedules of people,
 # restarts and rules, a thousand kills, a million decisions, an hour of hostile programs.

@@ -57,9 +57,16 @@ require (
 	modernc.org/libc v1.79.0 // a file system for SQLite that fails (internal/iofault)
 )
 
+// Releases only.
+require (
+	github.com/CycloneDX/cyclonedx-go v0.12.0 // bills of materials
+	github.com/spdx/tools-golang v0.5.7 // bills of materials
+)
+
 // What these need.
 require (
 	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect
+	github.com/anchore/go-struct-converter v0.1.0 // indirect
 	github.com/atotto/clipboard v0.1.4 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
@@ -119,6 +126,7 @@ require (
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
 )
+
 
 // The tool that make check runs.
 tool honnef.co/go/tools/cmd/staticcheck
