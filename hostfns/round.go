@@ -39,6 +39,9 @@ const (
 	// gatherQuiet is how long no question must have come before a round begins, where the progress of the program is
 	// unknown.
 	gatherQuiet = 50 * time.Millisecond
+	// gatherLost is how long a question waits for a call that the program has made and that has not come here. On a busy
+	// machine it may still come; the engine may also have refused it.
+	gatherLost = time.Second
 )
 
 // decided records that a call is decided: it joins no further round.
@@ -147,7 +150,7 @@ func (r *Run) gather() {
 			computing++
 		}
 		switch {
-		case waiting && undecided == 0 && (invoked >= calls || quiet >= 4*gatherQuiet):
+		case waiting && undecided == 0 && (invoked >= calls || quiet >= gatherLost):
 			return
 		case first.call.in.Progress == nil && quiet >= gatherQuiet:
 			return

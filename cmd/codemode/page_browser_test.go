@@ -670,8 +670,8 @@ func TestAPersonWatchesAProgram(t *testing.T) {
 		await steps(6);
 		throw new Error("no more")`)
 	lines := `[...document.querySelectorAll("#running .console .line")].map((l) => l.textContent).join("|")`
-	b.until("its lines come while it runs", lines+` === "step 1|step 2" &&
-		document.querySelectorAll("#running .state.good").length === 2`)
+	b.until("its lines come while it runs", `/^step 1(\|step [2-4])*$/.test(`+lines+`) &&
+		document.querySelector("#running .state.good") !== null`)
 	b.until("it waits for a person", `document.querySelector("#running h2 .state.open") !== null &&
 		document.querySelector("#running li .state.open").textContent === "waits for a person"`)
 	b.until("the lines are there while it waits", lines+` ===
