@@ -124,13 +124,14 @@ func (b *browser) fail(what string, why any) {
 	b.t.Fatalf("%s: %v; the page says:\n%s", what, why, text)
 }
 
-// until waits until an expression of JavaScript is true, whatever page is there meanwhile.
+// until waits until an expression of JavaScript is true and the page has loaded, whatever page is there meanwhile. On
+// one that still loads, an element that a step has found may be gone when the step clicks it.
 func (b *browser) until(what, expression string) {
 	b.t.Helper()
 	var yes bool
 	var err error
 	if !testwait.Holds(func() bool {
-		yes, err = chromedp.Run(b.ctx, chromedp.Evaluate[bool](expression))
+		yes, err = chromedp.Run(b.ctx, chromedp.Evaluate[bool](`document.readyState === "complete" && (`+expression+`)`))
 		return err == nil && yes
 	}) {
 		b.fail("it did not come to pass that "+what, err)

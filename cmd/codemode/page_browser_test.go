@@ -133,7 +133,7 @@ func (b *tab) until(what, expression string) {
 	var yes bool
 	var err error
 	if !testwait.Holds(func() bool {
-		yes, err = chromedp.Run(b.ctx, chromedp.Evaluate[bool](expression))
+		yes, err = chromedp.Run(b.ctx, chromedp.Evaluate[bool](`document.readyState === "complete" && (`+expression+`)`))
 		return err == nil && yes
 	}) {
 		b.fail("it did not come to pass that "+what, err)
