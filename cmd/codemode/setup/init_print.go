@@ -220,7 +220,7 @@ func (x *plan) printDone(s cli.Streams, tools []tool, silent, notes []string) {
 	for _, c := range x.clients {
 		files += len(c.files)
 	}
-	visible.Fprintf(s.Out, "\nDone: %d files of clients changed.\n", files)
+	visible.Fprintf(s.Out, "\nDone: %s of your clients changed.\n", cli.Count(files, "file"))
 	reads, destroys := 0, 0
 	proof := ""
 	for _, t := range tools {
@@ -235,9 +235,12 @@ func (x *plan) printDone(s cli.Streams, tools []tool, silent, notes []string) {
 		}
 	}
 	if len(tools) > 0 {
-		visible.Fprintf(s.Out, "Of %s, %d only read, as their servers say, and are allowed; codemode asks about the others, "+
-			"with a high risk for %d that destroy. Read the rules in %s.\n", cli.Count(len(tools), "tool"), reads, destroys,
-			x.short(x.out))
+		grave := ""
+		if destroys > 0 {
+			grave = fmt.Sprintf(", with a high risk for %d that destroy", destroys)
+		}
+		visible.Fprintf(s.Out, "Of %s, %d only read, as their servers say, and are allowed; "+
+			"codemode asks about the others%s. Read the rules in %s.\n", cli.Count(len(tools), "tool"), reads, grave, x.short(x.out))
 	}
 	for _, name := range silent {
 		visible.Fprintf(s.Out, "%s did not start: codemode doctor says why. codemode asks about its tools.\n", name)
