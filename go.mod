@@ -127,6 +127,5 @@ require (
 	modernc.org/memory v1.12.1 // indirect
 )
 
-
 // The tool that make check runs.
 tool honnef.co/go/tools/cmd/staticcheck

@@ -65,8 +65,6 @@ func clineEntry(s start) []clientfile.Field {
 	return append(plainEntry(s), clientfile.Field{Key: "timeout", Value: personTimeout})
 }
 
-func crushEntry(s start) []clientfile.Field { return typedEntry("stdio")(s) }
-
 func copilotEntry(s start) []clientfile.Field {
 	fields := append(typedEntry("local")(s), clientfile.Field{Key: "tools", Value: []string{"*"}})
 	return withEnv(fields, s, "${", "}")

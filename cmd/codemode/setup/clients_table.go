@@ -256,7 +256,7 @@ var mcpClients = []mcpClient{
 		id: "crush", name: "Crush", docs: "https://github.com/charmbracelet/crush/blob/main/docs/config/README.md",
 		places: []place{user(xdg("crush", "crush.json"), "mcp"), inProject(".crush.json", "mcp"),
 			inProject("crush.json", "mcp")},
-		adapt: adaptCrush, entry: crushEntry, where: "~/.config/crush/crush.json",
+		adapt: adaptCrush, entry: typedEntry("stdio"), where: "~/.config/crush/crush.json",
 	},
 	{
 		id: "copilot", name: "Copilot CLI",

@@ -34,7 +34,7 @@ func printFound(s cli.Streams, p places, found []*clientFile, chosen []*choice) 
 	}
 }
 
-// printWithout names the clients of which nothing was found.
+// printWithout names the clients that have no file here.
 func printWithout(s cli.Streams, found []*clientFile) {
 	var without []string
 	for _, c := range mcpClients {

@@ -153,13 +153,11 @@ func (c *clientPlan) edit(x *plan, how start) {
 				c.moved = append(c.moved, e)
 			}
 		}
+		in := start{}
 		if f.place == target && !ours {
-			if err := c.exchange(f.place, f.path, f.keys, out, how); err != nil {
-				c.fail(fmt.Errorf("%s cannot be edited: %w", x.short(f.path), err))
-				return
-			}
-			ours = true
-		} else if err := c.exchange(f.place, f.path, f.keys, out, start{}); err != nil {
+			in, ours = how, true
+		}
+		if err := c.exchange(f.place, f.path, f.keys, out, in); err != nil {
 			c.fail(fmt.Errorf("%s cannot be edited: %w", x.short(f.path), err))
 			return
 		}

@@ -172,7 +172,7 @@ func (j *jsonText) unit() string {
 	return "  "
 }
 
-// indentOf is the indentation of an object's members, of which one is given.
+// indentOf is the indentation of the members of an object; member is one of them.
 func (j *jsonText) indentOf(member strictjson.Value) string {
 	at := member.KeyOffset()
 	indent := j.lineIndent(at)
@@ -224,6 +224,11 @@ func (j *jsonText) insert(at strictjson.Value, rest []string, e Entry) {
 		j.splice(open+1, end, inside+j.newline+indent+text+j.newline+outer)
 		return
 	}
+	j.follow(last, text, indent)
+}
+
+// follow writes a text behind the last value of an object or a list.
+func (j *jsonText) follow(last strictjson.Value, text, indent string) {
 	comma := j.skip(last.End())
 	after := comma + 1
 	if j.text[comma] != ',' {
@@ -358,15 +363,7 @@ func Append(text []byte, path []string, element string) ([]byte, error) {
 		outer := j.lineIndent(list.Offset())
 		j.splice(list.Offset()+1, list.End()-1, inside+j.newline+outer+j.unit()+element+j.newline+outer)
 	} else {
-		indent := j.lineIndent(last.Offset())
-		comma := j.skip(last.End())
-		after := comma + 1
-		if j.text[comma] != ',' {
-			j.splice(last.End(), last.End(), ",")
-			after = last.End() + 1
-		}
-		after = j.restOfLine(after)
-		j.splice(after, after, j.between(indent)+element)
+		j.follow(last, element, j.lineIndent(last.Offset()))
 	}
 	return []byte(j.text), appended(text, []byte(j.text), path, element)
 }
