@@ -305,6 +305,10 @@ func (f repositoryFile) Open() (io.ReadCloser, error) { return os.Open(string(f)
 // so it has links.
 func dependencies(t *testing.T) (cache string) {
 	t.Helper()
+	// go get reads go.mod files that no build of the module itself needs.
+	if out, err := exec.CommandContext(t.Context(), "go", "mod", "download").CombinedOutput(); err != nil {
+		t.Fatalf("go mod download: %v\n%s", err, out)
+	}
 	out, err := exec.CommandContext(t.Context(), "go", "env", "GOMODCACHE").Output()
 	if err != nil {
 		t.Fatal(err)

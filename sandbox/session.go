@@ -297,7 +297,8 @@ func (s *Session) keep(g *guest) error {
 			copy(p.bytes[:], now)
 		}
 	}
-	if len(still) >= leastSettled && len(still) >= own/4 {
+	warm := g == s.guest // it had an earlier program: a session put away after each one would settle in vain
+	if warm && len(still) >= leastSettled && len(still) >= own/4 {
 		settle(s.engine.snapshot, g, pages, still)
 	}
 	s.spare, s.pages, s.memory, s.names = s.pages[:0], pages, g.mem.Size, nil

@@ -6,12 +6,15 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+
+	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 var diagnosticsAt = regexp.MustCompile(`at=(http://\S+)`)
@@ -49,12 +52,7 @@ func TestFiguresOfAProcess(t *testing.T) {
 	if got := k.eval(t.Context(), `await codemode.up__ask({SECRET: 1})`, "", ""); got.err != nil {
 		t.Fatalf("%+v", got)
 	}
-	_, text := fetch(t, at[1]+"/metrics")
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	if _, err := parser.TextToMetricFamilies(strings.NewReader(text)); err != nil {
-		t.Errorf("Prometheus cannot read it: %v", err)
-	}
-	for _, want := range []string{
+	wanted := []string{
 		`codemode_runs_started_total{profile="p"} 4`,
 		`codemode_runs_ended_total{outcome="finished",profile="p"} 3`,
 		`codemode_runs{state="running"} 0`,
@@ -67,10 +65,22 @@ func TestFiguresOfAProcess(t *testing.T) {
 		`codemode_budget_used{budget="requests_at_once"} 0`,
 		`codemode_ready 1`,
 		`process_open_fds `, `go_goroutines `,
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("there is no %s in\n%s", want, regexp.MustCompile(`(?m)^#.*\n|^go_.*\n`).ReplaceAllString(text, ""))
+	}
+	// A request is counted when its handler has ended: that may be after the client has read the whole answer.
+	var text string
+	missing := func(what string) bool { return !strings.Contains(text, what) }
+	testwait.Holds(func() bool {
+		_, text = fetch(t, at[1]+"/metrics")
+		return !slices.ContainsFunc(wanted, missing)
+	})
+	for _, what := range wanted {
+		if missing(what) {
+			t.Errorf("there is no %s in\n%s", what, regexp.MustCompile(`(?m)^#.*\n|^go_.*\n`).ReplaceAllString(text, ""))
 		}
+	}
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	if _, err := parser.TextToMetricFamilies(strings.NewReader(text)); err != nil {
+		t.Errorf("Prometheus cannot read it: %v", err)
 	}
 	if strings.Contains(text, "SECRET") || strings.Contains(text, "up__") {
 		t.Error("the figures have an argument or a tool")
