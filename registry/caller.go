@@ -28,7 +28,8 @@ type Caller struct {
 	// Nil is ignored.
 	Asked func(about string, where []string, until time.Time) (over func())
 
-	// Waits is called each time the program calls a tool. It must not block. Nil is ignored.
+	// Waits is called when the run waits for others, such as a tool, the database or a processor, and when its program
+	// has computed for a while. It may be called often and must not block. Nil is ignored.
 	Waits func()
 
 	// Token is the access token with which the caller came in, verified by its issuer. It is in no stored run.

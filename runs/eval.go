@@ -102,6 +102,13 @@ func (r *Request) Owner() string {
 	return w.Owner()
 }
 
+// away tells the caller that the run goes on without it for a while.
+func (r *Request) away() {
+	if r.Caller != nil && r.Caller.Waits != nil {
+		r.Caller.Waits()
+	}
+}
+
 // verified is the principal, if somebody has verified it: nobody uses logins at upstreams under a name that is only
 // claimed.
 func (r *Request) verified() string {

@@ -90,7 +90,7 @@ func (x *execution) execute(p sandbox.Program) (*sandbox.Result, error) {
 
 // watched is what a resumed program needs besides its image.
 func (x *execution) watched() sandbox.Program {
-	p := sandbox.Program{Lookup: x.program.Lookup, Watch: x.events.Watch, Watching: x.events.Watched}
+	p := sandbox.Program{Lookup: x.program.Lookup, Watch: x.events.Watch, Watching: x.events.Watched, Computes: x.request.away}
 	if x.use != nil {
 		p.Earlier = x.earlier
 	}
@@ -171,9 +171,7 @@ func (x *execution) enter(guest *sandbox.Run) {
 // host passes a call of the sandbox to the Gate. A call that waits for a person is answered later, so that the run can
 // be parked meanwhile.
 func (x *execution) host(ctx context.Context, c *sandbox.Call) (json.RawMessage, error) {
-	if caller := x.request.Caller; caller != nil && caller.Waits != nil {
-		caller.Waits()
-	}
+	x.request.away()
 	in := x.invocation(c.ID)
 	in.Name, in.Args = c.Name, c.Args
 	in.Pause = func() func() { return x.pause(&pause{call: c.ID, resume: c.Pause()}) }

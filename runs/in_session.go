@@ -39,6 +39,9 @@ type SessionEnd struct {
 // begin enrolls a run that has an idempotency key or a session. row is nil if it has neither, or there is no database.
 func (e *Executor) begin(ctx context.Context, key *store.Key, r *Request, p *inforce.Policy, run string,
 	engine Engine) (use *sessions.Use, row *store.ParkedRun, err error) {
+	if r.Session != "" || key != nil {
+		r.away()
+	}
 	switch {
 	case r.Session != "":
 		use, row, err = e.beginInSession(ctx, key, r, p, run, engine)

@@ -78,12 +78,13 @@ func (r *Run) awaitMemory(size int) bool {
 	more := steps(r.needs(size, r.held) - r.reserved)
 	r.mu.Unlock()
 	g.mem.Unwatch()
-	g.pause(now())
-	g.turns.release()
+	t := now()
+	g.pause(t)
+	g.release(t)
 	ctx, cancel := context.WithTimeout(r.parent, growWait)
 	err := e.memory.Acquire(ctx, owner, more)
 	cancel()
-	g.turns.acquire(owner, g.turn)
+	g.acquire()
 	g.compute()
 	if err != nil {
 		return false

@@ -5,12 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+
+	"github.com/codemode-project/codemode/internal/fair"
 )
 
 // maxCopies bounds the number of copies of the machine code, of some 5 MB each.
@@ -159,7 +160,7 @@ func (e *Engine) leastUsed(memory int64, here *codeCopy) (*codeCopy, *guest, err
 			least, fewest = c, n
 		}
 	}
-	if fewest > 0 && e.again != nil && !e.making && len(e.copies) < min(runtime.GOMAXPROCS(0), maxCopies) {
+	if fewest > 0 && e.again != nil && !e.making && len(e.copies) < min(fair.Cores(), maxCopies) {
 		e.making = true
 		e.runs.Add(1)
 		go e.addCopy()

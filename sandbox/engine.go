@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -120,7 +119,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	if len(o.Hash) != 2*sha256.Size {
 		return nil, fmt.Errorf("sandbox: Options.Hash is no SHA-256 in hex: %q", o.Hash)
 	}
-	e := &Engine{core: &core{hash: o.Hash, maxIdle: o.Idle, turns: newTurns(runtime.GOMAXPROCS(0))}, makeRoom: o.MakeRoom,
+	e := &Engine{core: &core{hash: o.Hash, maxIdle: o.Idle, turns: newTurns(fair.Cores())}, makeRoom: o.MakeRoom,
 		parkKey: parkKey(o.ParkKey)}
 	if o.Memory <= 0 {
 		o.Memory = defaultMemory(MachineMemory())
@@ -128,7 +127,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	e.memory = fair.New("memory for programs", o.Memory, maxQueued)
 	e.sessions = fair.New("memory for sessions", o.Memory/sessionsShare, 0)
 	if e.maxIdle <= 0 {
-		e.maxIdle = max(64, 2*runtime.GOMAXPROCS(0))
+		e.maxIdle = max(64, 2*fair.Cores())
 	}
 	if err := e.compile(ctx, o); err != nil {
 		e.release(ctx)

@@ -121,7 +121,7 @@ func (g *guest) call(what uint64, args ...uint64) error {
 // enter waits for the guest's turn and moves its clock. From here to leave the
 // guest computes.
 func (g *guest) enter() {
-	g.turns.acquire(g.run.program.Owner, g.turn)
+	g.acquire()
 	g.compute()
 	g.mem.Watch()
 	g.setClock(g.began)
@@ -131,7 +131,7 @@ func (g *guest) leave() {
 	g.mem.Watched()
 	g.left = now()
 	g.pause(g.left)
-	g.turns.release()
+	g.release(g.left)
 }
 
 func (g *guest) setClock(t time.Duration) {

@@ -21,7 +21,7 @@ func hostPoll(ctx context.Context, _ api.Module, _ []uint64) {
 	if t-g.began > slice {
 		g.mem.Unwatch()
 		g.pause(t)
-		g.turns.pass(g.run.program.Owner, g.turn)
+		g.pass(t)
 		g.compute()
 		t = g.began
 	}

@@ -177,18 +177,28 @@ func TestAParkedRunHoldsNoMemory(t *testing.T) {
 func TestOwnersTakeTurnsToCompute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := newTurns(1)
-		turns.acquire("", make(chan struct{}, 1))
+		turns.order.Time = &fair.Time{}
+		take := func(owner string) {
+			if !turns.try() {
+				turns.wait(owner, make(chan struct{}, 1))
+			}
+		}
+		end := func(owner string) {
+			turns.order.Time.Charge(owner, slice)
+			turns.release()
+		}
+		take("")
 		var order []string
 		for _, owner := range slices.Concat(slices.Repeat([]string{"anna"}, 60), []string{"bert", "bert", "carl"}) {
 			go func() {
-				turns.acquire(owner, make(chan struct{}, 1))
+				take(owner)
 				order = append(order, owner)
 				time.Sleep(slice)
-				turns.release()
+				end(owner)
 			}()
 			synctest.Wait()
 		}
-		turns.release()
+		end("")
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if got := strings.Join(order[:6], " "); got != "anna bert carl anna bert anna" {

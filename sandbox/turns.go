@@ -9,9 +9,9 @@ import (
 	"github.com/codemode-project/codemode/internal/fair"
 )
 
-// Turns let as many guests compute at once as there are processors. Owners take turns, and the guests of one owner are
-// first in, first out: many guests of one owner delay another owner's by one turn, and many owners of one tenant delay
-// another tenant's by one. A guest is machine code, which Go cannot preempt, and Go lets a goroutine keep its processor
+// Turns let as many guests compute at once as there are processors. Owners, and tenants, get the same time of
+// [fair.Processors] while they wait for it, however many guests they have, and the guests of one owner are first in,
+// first out. A guest is machine code, which Go cannot preempt, and Go lets a goroutine keep its processor
 // for ten milliseconds. Next to some endless programs, work that yields often would take seconds: a garbage collection,
 // for one, yields for each span that it sweeps.
 type turns struct {
@@ -26,31 +26,53 @@ type turns struct {
 func newTurns(n int) *turns {
 	t := &turns{queues: map[string][]chan struct{}{}}
 	t.free.Store(int64(n))
+	t.order.Time = fair.Processors
 	return t
 }
 
 // slice is how long a guest computes before it passes the turn.
 const slice = 200 * time.Microsecond
 
-// acquire waits for a turn. wake is the guest's own, with room for one.
-func (t *turns) acquire(owner string, wake chan struct{}) {
-	if t.free.Add(-1) >= 0 {
-		return
-	}
+// try gets a turn if one is free. Otherwise wait has to follow.
+func (t *turns) try() bool { return t.free.Add(-1) >= 0 }
+
+// wait waits for a turn. wake is the guest's own, with room for one.
+func (t *turns) wait(owner string, wake chan struct{}) {
 	t.mu.Lock()
 	if t.early > 0 {
 		t.early--
 		t.mu.Unlock()
 		return
 	}
-	if len(t.queues[owner]) == 0 {
-		t.order.Add(owner)
-	}
-	t.queues[owner] = append(t.queues[owner], wake)
+	t.enqueue(owner, wake)
 	t.mu.Unlock()
 	<-wake
 }
 
+// enqueue puts a guest behind the others of its owner. The caller holds mu.
+func (t *turns) enqueue(owner string, wake chan struct{}) {
+	if len(t.queues[owner]) == 0 {
+		t.order.Time.Queue(owner)
+		t.order.Add(owner)
+	}
+	t.queues[owner] = append(t.queues[owner], wake)
+}
+
+// next gives a turn to the guest that is next. There must be one. The caller holds mu.
+func (t *turns) next() {
+	owner := t.order.Next()
+	queue := t.queues[owner]
+	queue[0] <- struct{}{}
+	if len(queue) > 1 {
+		t.queues[owner] = queue[1:]
+		t.order.Add(owner)
+	} else {
+		delete(t.queues, owner)
+		t.order.Time.Leave(owner)
+	}
+}
+
+// release ends a turn.
 func (t *turns) release() {
 	if t.free.Add(1) > 0 {
 		return
@@ -61,20 +83,54 @@ func (t *turns) release() {
 		t.early++
 		return
 	}
-	owner := t.order.Next()
-	queue := t.queues[owner]
-	queue[0] <- struct{}{}
-	if len(queue) > 1 {
-		t.queues[owner] = queue[1:]
-		t.order.Add(owner)
-	} else {
-		delete(t.queues, owner)
-	}
+	t.next()
 }
 
-// pass lets others compute: the rest of the process, and waiting guests.
+// pass lets the guest that is next have the turn. That may be the same one.
 func (t *turns) pass(owner string, wake chan struct{}) {
-	runtime.Gosched() // before release wakes a guest: Go would run that guest before everything else
-	t.release()
-	t.acquire(owner, wake)
+	if t.free.Load() >= 0 {
+		return // nobody waits
+	}
+	t.mu.Lock()
+	t.enqueue(owner, wake)
+	t.next()
+	t.mu.Unlock()
+	<-wake
+}
+
+// acquire waits for the guest's turn.
+func (g *guest) acquire() {
+	if g.turns.try() {
+		return
+	}
+	if g.turns.free.Load() < -int64(manyWait*fair.Cores()) {
+		g.run.gives()
+	}
+	g.turns.wait(g.run.program.Owner, g.turn)
+}
+
+// manyWait is how many guests wait for each processor when the wait is worth telling.
+const manyWait = 2
+
+// release ends the guest's turn, at the time t.
+func (g *guest) release(t time.Duration) {
+	fair.Processors.Charge(g.run.program.Owner, t-g.began)
+	g.turns.release()
+}
+
+// pass lets others compute: the rest of the process, and guests whose owners have used less. The guest's turn has been
+// long, until t.
+func (g *guest) pass(t time.Duration) {
+	g.run.gives()
+	runtime.Gosched() // before another guest wakes: Go would run that guest before everything else
+	owner := g.run.program.Owner
+	fair.Processors.Computed(owner, t-g.began)
+	g.turns.pass(owner, g.turn)
+}
+
+// gives tells the caller that the run has a turn of its own now, or waits for one.
+func (r *Run) gives() {
+	if r.program.Computes != nil {
+		r.program.Computes()
+	}
 }

@@ -62,7 +62,7 @@ const maxBody = 4 << 20
 // HTTP makes a handler for [Path]. Close ends it. The error is about the configuration.
 func (s *Server) HTTP(o HTTPOptions) (*HTTP, error) {
 	capacity := s.evaluator.Loader().Capacity()
-	quotas := limits.New(capacity.Sessions, capacity.Requests)
+	quotas := limits.New(capacity.Sessions, capacity.Requests, o.Group)
 	h := &HTTP{
 		server: s, options: o, quotas: quotas,
 		sessions: newHTTPSessions(s, quotas), connections: o.Connections,

@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 )
 
 // reserve is the largest ratio of an owner's units to the free units.
@@ -57,7 +58,8 @@ type Budget struct {
 	held    map[string]int64 // by owner
 	groups  map[string]int64 // what the owners of each group hold together
 	queues  map[string][]*waiter
-	order   Rotation // the owners that have a queue
+	order   Rotation    // the owners that have a queue
+	again   *time.Timer // serves those who were ahead; nil if there are none
 }
 
 type waiter struct {
@@ -70,6 +72,12 @@ type waiter struct {
 func New(what string, total int64, queue int) *Budget {
 	return &Budget{what: what, total: total, queue: queue, held: map[string]int64{}, groups: map[string]int64{},
 		queues: map[string][]*waiter{}}
+}
+
+// ByTime makes owners that wait take turns by the time that they have used. It returns b.
+func (b *Budget) ByTime(t *Time) *Budget {
+	b.order.Time = t
+	return b
 }
 
 // Try acquires n units for an owner, or fails immediately. The error is a [*Full].
@@ -140,7 +148,7 @@ func (b *Budget) never(owner string, n int64) bool {
 func (b *Budget) Acquire(ctx context.Context, owner string, n int64) error {
 	b.mu.Lock()
 	queue := b.queues[owner]
-	if len(queue) == 0 {
+	if len(queue) == 0 && !b.ahead(owner) {
 		err := b.try(owner, n)
 		if err == nil {
 			b.mu.Unlock()
@@ -164,6 +172,9 @@ func (b *Budget) Acquire(ctx context.Context, owner string, n int64) error {
 	}
 	w := &waiter{n: n, ready: make(chan struct{})}
 	if len(queue) == 0 {
+		if b.order.Time != nil {
+			b.order.Time.Queue(owner)
+		}
 		b.order.Add(owner)
 	}
 	b.queues[owner] = append(queue, w)
@@ -210,22 +221,46 @@ func (b *Budget) release(owner string, n int64) {
 
 // serve gives units to waiters, one of each owner in turn. The caller holds mu.
 func (b *Budget) serve() {
-	var refused []string // since units were given last
-	for len(refused) < b.order.Len() {
+	var refused []string // units that others get do not help them
+	for b.order.Len() > 0 {
 		owner := b.order.Next()
-		b.order.Add(owner)
 		w := b.queues[owner][0]
-		switch {
-		case slices.Contains(refused, owner): // another group has more owners
-		case b.try(owner, w.n) != nil:
-			refused = append(refused, owner)
-		default:
-			refused = refused[:0]
-			close(w.ready)
-			b.drop(owner, 0)
+		if b.ahead(owner) {
+			b.order.Add(owner)
+			break // those behind it are further ahead
 		}
+		if b.try(owner, w.n) != nil {
+			refused = append(refused, owner)
+			continue
+		}
+		close(w.ready)
+		b.order.Add(owner)
+		b.drop(owner, 0)
+	}
+	for _, owner := range refused {
+		b.order.Add(owner)
 	}
 }
+
+// ahead reports whether an owner has to wait because of what it has used. Then serve looks again in a while. The caller
+// holds mu.
+func (b *Budget) ahead(owner string) bool {
+	if b.order.Time == nil || !b.order.Time.Ahead(owner) {
+		return false
+	}
+	if b.again == nil {
+		b.again = time.AfterFunc(lookAgain, func() {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.again = nil
+			b.serve()
+		})
+	}
+	return true
+}
+
+// lookAgain is how long serve waits for others to catch up with an owner.
+const lookAgain = time.Millisecond
 
 // drop removes a waiter from its queue. The caller holds mu.
 func (b *Budget) drop(owner string, at int) {
@@ -233,6 +268,9 @@ func (b *Budget) drop(owner string, at int) {
 	if len(b.queues[owner]) == 0 {
 		delete(b.queues, owner)
 		b.order.Remove(owner)
+		if b.order.Time != nil {
+			b.order.Time.Leave(owner)
+		}
 	}
 }
 

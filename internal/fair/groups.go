@@ -38,6 +38,9 @@ func groupOf(owner string) string {
 // A Rotation says whose turn it is among owners that wait: groups alternate, and so do the owners of a group. The zero
 // value is empty.
 type Rotation struct {
+	// Time says who is next by what they have used; nil says that all turns count the same.
+	Time *Time
+
 	groups []string            // with owners, the next one first
 	owners map[string][]string // by group, the next one first
 	n      int
@@ -62,17 +65,24 @@ func (r *Rotation) Add(owner string) {
 
 // Next takes the owner out whose turn it is. There must be one.
 func (r *Rotation) Next() (owner string) {
-	group := r.groups[0]
-	all := r.owners[group]
-	r.groups = r.groups[1:]
-	if len(all) == 1 {
+	var at, of int
+	if r.Time != nil {
+		r.Time.mu.Lock()
+		defer r.Time.mu.Unlock()
+		of = r.Time.all.next(r.groups)
+		at = r.Time.all.member(r.groups[of]).next(r.owners[r.groups[of]])
+	}
+	group := r.groups[of]
+	owner = r.owners[group][at]
+	r.groups = slices.Delete(r.groups, of, of+1)
+	if all := slices.Delete(r.owners[group], at, at+1); len(all) == 0 {
 		delete(r.owners, group)
 	} else {
-		r.owners[group] = all[1:]
+		r.owners[group] = all
 		r.groups = append(r.groups, group)
 	}
 	r.n--
-	return all[0]
+	return owner
 }
 
 // Remove takes an owner out, if it is there.

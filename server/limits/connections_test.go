@@ -17,7 +17,7 @@ import (
 // A connection has a moment to send its request, however many others there are: only one that stays silent makes way.
 func TestAConnectionHasTimeToSendItsRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cs := NewConnections(New(0, 0).Connections)
+		cs := NewConnections(New(0, 0, "").Connections)
 		accept := func() net.Conn {
 			c, other := net.Pipe()
 			t.Cleanup(func() { c.Close(); other.Close() })

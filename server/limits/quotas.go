@@ -5,7 +5,6 @@ package limits
 import (
 	"cmp"
 	"context"
-	"runtime"
 	"sync"
 	"time"
 
@@ -30,37 +29,46 @@ type Quotas struct {
 	Requests, Bodies, Sessions, Connections, Turns *fair.Budget
 
 	TurnLength time.Duration // at most
+
+	group string
 }
 
-// New makes them for so many sessions and requests at once; 0 is the default.
-func New(sessions, requests int) *Quotas {
+// New makes them for so many sessions and requests at once; 0 is the default. group is the tenant of their owners, ""
+// without tenants.
+func New(sessions, requests int, group string) *Quotas {
+	turns := fair.Cores() + 1
+	if group != "" {
+		turns = (4*turns + 2) / 3 // of which a group may have three quarters
+	}
 	return &Quotas{
+		group:       group,
 		Requests:    fair.New("requests at once", int64(cmp.Or(requests, maxRequests)), 0),
 		Bodies:      fair.New("memory for requests", maxBodies, 0),
 		Sessions:    fair.New("sessions", int64(cmp.Or(sessions, maxSessions)), 0),
 		Connections: fair.New("connections", int64(max(requests, maxConnections)), 0),
-		Turns:       fair.New("turns", int64(max(4, turnsPerProcessor*runtime.GOMAXPROCS(0))), cmp.Or(requests, maxRequests)),
+		Turns:       fair.New("turns", int64(turns), cmp.Or(requests, maxRequests)).ByTime(fair.Processors),
 		TurnLength:  turnLength,
 	}
 }
 
-const (
-	// turnsPerProcessor is how many requests one processor works on at once.
-	turnsPerProcessor = 2
-	// turnLength is the maximum length of a turn. A request that takes longer is waiting for something, or its program
-	// has turns of its own in the sandbox.
-	turnLength = 10 * time.Millisecond
-)
+// turnLength is the maximum length of a turn. A request that takes longer is waiting for something.
+const turnLength = 10 * time.Millisecond
 
-// Turn waits until this process may work on a request, from decoding it to its response or to its program's first tool
-// call. Without turns the owner who sends most would get most: of 1,001 concurrent requests each gets a thousandth.
-// Owners alternate, so a request waits for the requests in progress, not for another owner's whole queue. over ends the
-// turn; callers may call it repeatedly. The error is the cause of ctx.
+// Turn waits until this process may work on a request, from decoding it to its response, or until its program waits for
+// something or has computed for a while: then it has turns of its own in the sandbox. Without turns the owner who sends
+// most would get most: of 1,001 concurrent requests each gets a thousandth. Owners get the same time of
+// [fair.Processors], with that of their guests, so a request waits for the requests in progress, not for another
+// owner's whole queue. over ends the turn; callers may call it repeatedly. The error is the cause of ctx.
 func (q *Quotas) Turn(ctx context.Context, owner string) (over func(), err error) {
+	owner = fair.In(q.group, owner)
 	if err := q.Turns.Acquire(ctx, owner, 1); err != nil {
 		return nil, err
 	}
-	end := sync.OnceFunc(func() { q.Turns.Release(owner, 1) })
+	began := time.Now()
+	end := sync.OnceFunc(func() {
+		fair.Processors.Charge(owner, time.Since(began))
+		q.Turns.Release(owner, 1)
+	})
 	timer := time.AfterFunc(q.TurnLength, end)
 	return func() { timer.Stop(); end() }, nil
 }

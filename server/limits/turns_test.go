@@ -17,7 +17,7 @@ import (
 // those that wait.
 func TestS48RequestsTakeTurnsByOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &Quotas{Turns: fair.New("turns", 4, 2000), TurnLength: turnLength}
+		s := &Quotas{Turns: fair.New("turns", 4, 2000).ByTime(&fair.Time{}), TurnLength: turnLength}
 		var mu sync.Mutex
 		ends, served := map[string]func(){}, make(chan string, 2000)
 		end := func(name string) {

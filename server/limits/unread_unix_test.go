@@ -39,7 +39,7 @@ func TestAConnectionWhoseRequestHasArrivedIsKept(t *testing.T) {
 	if unread(first) {
 		t.Fatal("nothing was sent, but something has arrived")
 	}
-	cs := NewConnections(New(0, 0).Connections)
+	cs := NewConnections(New(0, 0, "").Connections)
 	cs.changed(first, http.StateNew)
 	accept := func() {
 		c, _ := net.Pipe()

@@ -34,6 +34,7 @@ const (
 // serveHTTP serves all services at an address until ctx ends, and then for as long as programs have to finish.
 func (p *process) serveHTTP(ctx context.Context) error {
 	collectLess()
+	lookMore()
 	set, err := p.readListener()
 	if err != nil {
 		return cli.UsageError(err)

@@ -135,7 +135,7 @@ func (p *process) sharedConnections() *limits.Connections {
 	for _, s := range p.services {
 		requests += s.evaluator.Loader().Capacity().Requests
 	}
-	p.connections = limits.NewConnections(limits.New(0, requests).Connections)
+	p.connections = limits.NewConnections(limits.New(0, requests, "").Connections)
 	return p.connections
 }
 

@@ -2,8 +2,10 @@ package serve
 
 import (
 	"os"
+	"runtime"
 	"runtime/debug"
 
+	"github.com/codemode-project/codemode/internal/fair"
 	"github.com/codemode-project/codemode/sandbox"
 )
 
@@ -17,4 +19,13 @@ func collectLess() {
 	}
 	debug.SetGCPercent(200)
 	debug.SetMemoryLimit(limit)
+}
+
+// lookMore lets Go run one goroutine more than there are processors, unless its variable says how many. Otherwise guests
+// and requests of whoever sends most keep all of them busy, and then Go looks for what came over the network only every
+// ten milliseconds: everybody's requests wait for that.
+func lookMore() {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(fair.Cores() + 1)
+	}
 }
