@@ -2,7 +2,6 @@ package codemode_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/runs"
 )
 
@@ -223,11 +223,12 @@ func (m *mole) act(s *suspect) {
 			fork := *s
 			fork.name += "-fork"
 			m.probe(&fork)
-			err := errors.New("not yet")
-			for i := 0; err != nil && i < 10; i++ { // a record that is too busy to take an entry refuses the change
+			// A record that is too busy to take an entry refuses the change, and stores the end of the program later.
+			var err error
+			if !testwait.Holds(func() bool {
 				err = change(runs.SessionChange{Action: runs.Delete, Name: fork.name})
-			}
-			if err != nil {
+				return err == nil
+			}) {
 				m.t.Error(err)
 			}
 		}
