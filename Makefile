@@ -10,7 +10,7 @@
 GO ?= go
 
 .PHONY: all test test-npm test-clients test-agents test262 deterministic confined sizing helm axe lint check guest editor bench fuzz soak clean
-.PHONY: licences release-check
+.PHONY: licences release-check apidiff
 
 all:
 	CGO_ENABLED=0 $(GO) build -trimpath -o codemode ./cmd/codemode
@@ -87,7 +87,7 @@ lint:
 	$(GO) mod tidy -diff
 	$(GO) vet ./...
 	GOOS=darwin $(GO) vet ./... # the files for other systems compile, and their tests
-	GOOS=windows $(GO) build ./...
+	GOOS=windows $(GO) vet ./...
 	$(GO) tool staticcheck ./...
 
 check: lint
@@ -114,6 +114,15 @@ licences:
 # says more. STEPS='build deb' runs some steps.
 release-check:
 	deploy/release-check.sh $(STEPS)
+
+# What changed incompatibly in the Go API since a version, and is not in the changelog: make apidiff BASE=v0.1.0. The
+# tool is in a module of its own.
+APIDIFF = golang.org/x/exp/cmd/apidiff
+apidiff:
+	@mkdir -p .build/apidiff
+	cd .build/apidiff && { test -f go.mod || $(GO) mod init apidiff; } && \
+		$(GO) get -tool $(APIDIFF)@v0.0.0-20261113113407-e3970619a1a4 && $(GO) build -o apidiff $(APIDIFF)
+	deploy/apidiff.sh $(BASE)
 
 # What takes too long for every day: ten thousand parked runs, as many random ones and as many schedules of people,
 # restarts and rules, a thousand kills, a million decisions, an hour of hostile programs.

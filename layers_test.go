@@ -164,8 +164,8 @@ var layers = map[string]struct {
 		"call", "catalog", "cmd/codemode/auditcmd", "cmd/codemode/cli", "cmd/codemode/confined",
 		"cmd/codemode/doctor",
 		"cmd/codemode/launch", "cmd/codemode/responder", "cmd/codemode/rulebook", "cmd/codemode/serve",
-		"cmd/codemode/sessionscmd", "cmd/codemode/setup", "cmd/codemode/storecmd", "config", "discovery", "guest/quickjs", "hostfns", "inforce",
-		"internal/bench", "internal/confine", "internal/replace", "internal/strictjson",
+		"cmd/codemode/sessionscmd", "cmd/codemode/setup", "cmd/codemode/storecmd", "cmd/codemode/upgrade", "config", "discovery", "guest/quickjs", "hostfns",
+		"inforce", "internal/bench", "internal/confine", "internal/replace", "internal/repository", "internal/strictjson",
 		"internal/visible", "preflight", "registry", "sandbox", "upstream", "upstream/login"},
 		outside: []string{"github.com/spf13/cobra", "golang.org/x/term"}},
 	"cmd/codemode/auditcmd": {ours: []string{"audit", "audit/report", "cmd/codemode/cli", "cmd/codemode/launch",
@@ -209,6 +209,8 @@ var layers = map[string]struct {
 	"cmd/codemode/setup": {ours: []string{".", "catalog", "cmd/codemode/checks", "cmd/codemode/cli", "cmd/codemode/launch",
 		"cmd/codemode/setup/clientfile", "config", "config/servers", "config/variables", "discovery", "internal/address",
 		"internal/replace", "internal/visible", "upstream"}, outside: []string{"github.com/spf13/cobra"}},
+
+	"cmd/codemode/upgrade": {ours: []string{"internal/repository"}, outside: []string{"golang.org/x/mod"}},
 
 	// Services that embed it, to read.
 	"examples/batch":     {ours: []string{".", "config"}},

@@ -120,7 +120,11 @@ func (im *image) step(stage int, word, rest string) {
 			im.added, place = filepath.Dir(to), filepath.Join(im.dir, "added", filepath.Base(to))
 		}
 		im.must(os.MkdirAll(filepath.Dir(place), 0o755))
-		im.sh("cp", "-r", filepath.Join(build, from), place)
+		source := filepath.Join(build, from)
+		if strings.HasPrefix(from, "/etc/ssl/") { // the base of the first stage has it
+			source = from
+		}
+		im.sh("cp", "-r", source, place)
 		for _, w := range words {
 			if owner, ok := strings.CutPrefix(w, "--chown="); ok {
 				im.sh("chown", "-R", owner, place)

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"io"
 	"net/http"
 	"regexp"
 	"slices"
@@ -16,23 +15,6 @@ import (
 
 	"github.com/codemode-project/codemode/internal/testwait"
 )
-
-var diagnosticsAt = regexp.MustCompile(`at=(http://\S+)`)
-
-// fetch reads from a listener; "" says that nobody is there.
-func fetch(t *testing.T, url string) (status int, body string) {
-	t.Helper()
-	res, err := http.Get(url)
-	if err != nil {
-		return 0, ""
-	}
-	defer res.Body.Close()
-	all, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res.StatusCode, string(all)
-}
 
 // TestFiguresOfAProcess: the figures of codemode serve --http are those of what clients did, at their own address.
 func TestFiguresOfAProcess(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -65,7 +64,7 @@ func probe(words []string) (err error) {
 			err = l.Close()
 		}
 	case "signal":
-		err = syscall.Kill(os.Getppid(), syscall.SIGCONT)
+		err = signalParent()
 	case "environment":
 		_, err = os.ReadFile("/proc/" + strconv.Itoa(os.Getppid()) + "/environ")
 	case "memory":

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -29,6 +31,34 @@ type served struct {
 }
 
 var listeningAt = regexp.MustCompile(`mcp=((?:https?|unix):\S+)`)
+
+var diagnosticsAt = regexp.MustCompile(`at=(http://\S+)`)
+
+// fetch reads from a listener; "" says that nobody is there.
+func fetch(t *testing.T, url string) (status int, body string) {
+	t.Helper()
+	res, err := http.Get(url)
+	if err != nil {
+		return 0, ""
+	}
+	defer res.Body.Close()
+	all, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(all)
+}
+
+// freeAddress is one that nobody listens at.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer free.Close()
+	return free.Addr().String()
+}
 
 // serveOverHTTP starts it and waits until it listens. Flags come after those that name the address.
 func serveOverHTTP(t *testing.T, address string, environment []string, flags ...string) *served {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -42,16 +41,6 @@ func startCrew(t *testing.T, signIn, profile string) *crew {
 	s := serveOverHTTP(t, address, []string{"PAGE_SECRET=page-secret"}, "--config", config, "--root", t.TempDir(),
 		"--state", state)
 	return &crew{&team{s, issuer, state}, "http://" + address}
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer free.Close()
-	return free.Addr().String()
 }
 
 // get opens an address with a cookie, as a browser does that follows no redirects.

@@ -1,20 +1,16 @@
-//go:build unix
-
 // Package pgtest starts PostgreSQL servers for tests: the real one, from the operating system's package, in a folder of
 // the test. Only a socket in that folder reaches the server.
 package pgtest
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -76,29 +72,6 @@ func binaries() string {
 }
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
-
-// unprivileged runs the server as another user when the test runs as root: PostgreSQL refuses to run as root.
-func (s *Server) unprivileged() {
-	if os.Getuid() != 0 {
-		return
-	}
-	var who *user.User
-	for _, name := range []string{"postgres", "nobody"} {
-		if u, err := user.Lookup(name); err == nil {
-			who = u
-			break
-		}
-	}
-	if who == nil {
-		s.t.Skip("PostgreSQL refuses to run as root, and there is no user postgres or nobody to run it as")
-	}
-	uid, err := strconv.ParseUint(who.Uid, 10, 32)
-	gid, err2 := strconv.ParseUint(who.Gid, 10, 32)
-	if err := errors.Join(err, err2, os.Chown(s.dir, int(uid), int(gid))); err != nil {
-		s.t.Fatal(err)
-	}
-	s.attr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
-}
 
 func (s *Server) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(s.bin, name), args...)
@@ -171,30 +144,25 @@ func (s *Server) SQLAs(user, name, statements string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// Freeze suspends all processes of the server: they answer nothing and close nothing. The test ends it with
-// [Server.Thaw].
-func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
-
-// Thaw lets them continue.
-func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
-
-func (s *Server) signal(sig syscall.Signal) {
+// Dump returns the statements that make a database anew, with what it has.
+func (s *Server) Dump(name string) string {
 	s.t.Helper()
-	_ = s.cmd.Process.Signal(sig) // first: a stopped process starts no others
-	parent := strconv.Itoa(s.cmd.Process.Pid)
-	out, err := exec.Command("ps", "-A", "-o", "ppid=,pid=").Output()
+	out, err := s.command("pg_dump", "-h", s.dir, "-U", "codemode", "--no-owner", "--no-privileges", name).Output()
 	if err != nil {
-		s.t.Fatal(err)
+		s.t.Fatalf("pg_dump: %v", err)
 	}
-	var pids []int
-	for line := range strings.Lines(string(out)) {
-		if f := strings.Fields(line); len(f) == 2 && f[0] == parent {
-			if pid, err := strconv.Atoi(f[1]); err == nil {
-				pids = append(pids, pid)
-			}
-		}
-	}
-	for _, pid := range pids {
-		_ = syscall.Kill(pid, sig) // one that ended meanwhile
+	return string(out)
+}
+
+// restriction is a line that newer versions of pg_dump write for psql, and older ones of psql do not know.
+var restriction = regexp.MustCompile(`(?m)^\\(un)?restrict .*\n`)
+
+// Load runs statements that [Server.Dump] returned, in a database without tables.
+func (s *Server) Load(name, dump string) {
+	s.t.Helper()
+	cmd := s.command("psql", "-h", s.dir, "-U", "codemode", "-d", name, "-v", "ON_ERROR_STOP=1", "-q", "-f", "-")
+	cmd.Stdin = strings.NewReader(restriction.ReplaceAllString(dump, ""))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		s.t.Fatalf("psql: %v\n%s", err, out)
 	}
 }

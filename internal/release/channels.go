@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/codemode-project/codemode/internal/repository"
 )
 
 // channels has the files of each channel, with the version 0.0.0.
@@ -31,7 +33,7 @@ var systems = []system{
 	{"windows", "arm64", "win32", "arm64"},
 }
 
-func (s system) npmName() string { return "@codemode-project/codemode-" + s.npmOS + "-" + s.npmArch }
+func (s system) npmName() string { return repository.NPM + "-" + s.npmOS + "-" + s.npmArch }
 
 // fileName is the start of the names of a system's files, as .goreleaser.yaml has it for archives.
 func (s system) fileName(version string) string {
@@ -180,7 +182,7 @@ func npmPackage(of system, version string, binary []byte, out string) error {
 		PublishConfig   map[string]string `json:"publishConfig"`
 	}{
 		of.npmName(), version, "The binary of codemode for " + of.npmOS + " on " + of.npmArch, "Apache-2.0",
-		map[string]string{"type": "git", "url": "git+https://github.com/codemode-project/codemode.git"},
+		map[string]string{"type": "git", "url": "git+" + repository.Home + ".git"},
 		[]string{of.npmOS}, []string{of.npmArch}, true, map[string]string{"access": "public"},
 	})
 	if err != nil {
@@ -250,7 +252,7 @@ func registry(version, out string) error {
 		sum := sha256.Sum256(text)
 		packages = append(packages, map[string]any{
 			"registryType": "mcpb",
-			"identifier":   "https://github.com/codemode-project/codemode/releases/download/v" + version + "/" + name,
+			"identifier":   repository.Releases + "/download/v" + version + "/" + name,
 			"version":      version,
 			"fileSha256":   hex.EncodeToString(sum[:]),
 			"transport":    map[string]any{"type": "stdio"},

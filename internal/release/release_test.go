@@ -527,6 +527,9 @@ func TestTheImagesOfAReleaseAreThatOfTheSources(t *testing.T) {
 				now = rest
 				stages[now] = map[string]string{}
 			}
+			if word == "COPY" {
+				rest = stages[now][word] + rest + "\n"
+			}
 			stages[now][word] = rest
 		}
 		return stages
@@ -543,8 +546,16 @@ func TestTheImagesOfAReleaseAreThatOfTheSources(t *testing.T) {
 	}
 	source := stages("deploy/Dockerfile")["node:22-slim"]
 	images := stages("deploy/release.Dockerfile")
+	// Where Go looks first for certificates of authorities. Neither base has them.
+	const roots = " /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt\n"
+	if !strings.Contains(source["COPY"], roots) {
+		t.Error("deploy/Dockerfile copies no certificates: codemode could reach no server over HTTPS")
+	}
 	for _, name := range []string{"scratch AS alone", "node:22-slim AS node"} {
 		image := images[name]
+		if !strings.Contains(image["COPY"], roots) {
+			t.Errorf("%s: it has no certificates: codemode could reach no server over HTTPS", name)
+		}
 		for _, word := range []string{"USER", "VOLUME", "WORKDIR", "EXPOSE"} {
 			if image[word] == "" || image[word] != source[word] {
 				t.Errorf("%s: %s %q, want %q", name, word, image[word], source[word])

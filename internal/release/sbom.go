@@ -18,6 +18,8 @@ import (
 	spdxjson "github.com/spdx/tools-golang/json"
 	"github.com/spdx/tools-golang/spdx/v2/common"
 	"github.com/spdx/tools-golang/spdx/v2/v2_3"
+
+	"github.com/codemode-project/codemode/internal/repository"
 )
 
 // A component is one line of a bill of materials.
@@ -98,7 +100,7 @@ func listedLicences() (map[string]string, error) {
 func spdxDocument(name, created string, whole component, parts []component) *v2_3.Document {
 	document := &v2_3.Document{
 		SPDXVersion: v2_3.Version, DataLicense: v2_3.DataLicense, SPDXIdentifier: "DOCUMENT", DocumentName: name,
-		DocumentNamespace: "https://github.com/codemode-project/codemode/spdx/" + name + "-" + whole.sum,
+		DocumentNamespace: repository.Home + "/spdx/" + name + "-" + whole.sum,
 		CreationInfo: &v2_3.CreationInfo{Created: created, Creators: []common.Creator{
 			{CreatorType: "Tool", Creator: "codemode-internal-release"}}},
 	}
