@@ -4,13 +4,14 @@
 # make check    all that a reviewer would run, with the race detector; ends with "no diff"
 # make guest    rebuilds quickjs.wasm and compares it with the one committed
 # make editor   rebuilds the editor of the page of rules
+# make pages    rewrites what the documents show of runs, and the picture of the README
 # make licences writes THIRD_PARTY_LICENSES, after a dependency changed
 # make release-check builds a release twice, compares, and installs it everywhere
 
 GO ?= go
 
 .PHONY: all test test-npm test-clients test-agents test262 deterministic confined sizing helm axe lint check guest editor bench fuzz soak clean
-.PHONY: licences release-check apidiff
+.PHONY: licences release-check apidiff pages
 
 all:
 	CGO_ENABLED=0 $(GO) build -trimpath -o codemode ./cmd/codemode
@@ -106,6 +107,11 @@ editor: console/editor/node_modules
 console/editor/node_modules: console/editor/package-lock.json
 	cd console/editor && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	touch $@
+
+# What the documents show of runs becomes what the commands print, and the picture what Chromium shows.
+pages: testdata/npm/node_modules
+	UPDATE_PAGES=1 CODEMODE_IMAGES=$(CURDIR)/docs/images CODEMODE_NPM_SERVERS=$(CURDIR)/testdata/npm \
+		$(GO) test -count=1 -run 'TheTutorial|TheRecipes|TheFirstRunOfTheReadme|TheImages' ./cmd/codemode
 
 licences:
 	$(GO) run ./internal/release licences

@@ -26,7 +26,7 @@ import (
 	"github.com/codemode-project/codemode/discovery"
 )
 
-// docs/embedding.md and README.md show parts of this example.
+// docs/embedding.md shows parts of this example.
 func Example_embedding() {
 	ctx, folder := context.Background(), cacheDir()
 	asked := ""
@@ -133,6 +133,37 @@ func Example_embedding() {
 	// [row row] <nil>
 }
 
+// docs/deterministic.md shows a part of this example.
+func Example_deterministic() {
+	ctx := context.Background()
+	rules, err := config.Parse("rules.json", []byte(`{"evaluation": {"profiles": {"desk": {}}}}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	e, err := codemode.New(ctx, codemode.Options{Config: rules, CacheDir: cacheDir()})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer e.Close(ctx)
+	const program = `return new Date().getUTCFullYear()`
+	r, err := e.Eval(ctx, codemode.Request{
+		Profile: "desk", Code: program,
+		Deterministic: &codemode.Deterministic{
+			Seed:  42,                                          // of Math.random and crypto
+			Start: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC), // of the clock
+			Steps: 5_000_000,                                   // more end the run, as sandbox.TooManySteps
+		},
+	})
+	if err != nil {
+		fmt.Println(r.Text(err))
+		return
+	}
+	fmt.Println(string(r.Value), r.Usage.Steps > 0)
+	// Output: 2030 true
+}
+
 // The Go code on the pages is part of a test or of an example, and so it compiles and does what they say.
 func TestThePagesForEmbeddersShowWhatRuns(t *testing.T) {
 	t.Parallel()
@@ -148,16 +179,18 @@ func TestThePagesForEmbeddersShowWhatRuns(t *testing.T) {
 		}
 		runs += flush(string(text))
 	}
-	for _, page := range []string{"README.md", "docs/embedding.md"} {
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatal(pages, err)
+	}
+	blocks := 0
+	for _, page := range append(pages, "README.md") {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
 		}
-		parts := strings.Split(string(text), "```go\n")
-		if len(parts) == 1 {
-			t.Errorf("%s shows no Go", page)
-		}
-		for _, part := range parts[1:] {
+		for _, part := range strings.Split(string(text), "```go\n")[1:] {
+			blocks++
 			code, _, _ := strings.Cut(part, "```")
 			for piece := range strings.SplitSeq(code, "\n// ...\n") {
 				if !strings.Contains(runs, flush(piece)) {
@@ -165,6 +198,9 @@ func TestThePagesForEmbeddersShowWhatRuns(t *testing.T) {
 				}
 			}
 		}
+	}
+	if blocks < 8 {
+		t.Errorf("the pages show %d blocks of Go", blocks)
 	}
 }
 

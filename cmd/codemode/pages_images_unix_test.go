@@ -1,0 +1,68 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// largestImage is what a picture of a page may have: the README should be there at once.
+const largestImage = 150 << 10
+
+// TestTheImagesOfThePages makes the picture of the README from the page of a process, where CODEMODE_IMAGES names the
+// folder for it (make images). Everywhere it looks whether the pictures of the pages are small.
+func TestTheImagesOfThePages(t *testing.T) {
+	t.Parallel()
+	if dir := os.Getenv("CODEMODE_IMAGES"); dir != "" {
+		picture := pictureOfAQuestion(t)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "approval.png"), picture, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	images, err := filepath.Glob(filepath.Join(repository, "docs", "images", "*.png"))
+	if err != nil || len(images) == 0 {
+		t.Fatal(images, err)
+	}
+	for _, image := range images {
+		info, err := os.Stat(image)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Size() > largestImage {
+			t.Errorf("%s has %d bytes, and may have %d", image, info.Size(), largestImage)
+		}
+	}
+}
+
+// pictureOfAQuestion runs the program of the README under codemode serve, and looks at the page that asks about it.
+func pictureOfAQuestion(t *testing.T) []byte {
+	t.Helper()
+	h := newHouse(t, `{"allowlist": ["time__*", "filesystem__read_*", "filesystem__list_*"],
+		"asklist": [{"id": "changes", "tool": "filesystem__write_file", "reason": "changes files"}]}`,
+		"--console", "127.0.0.1:0")
+	h.tells()
+	programs := filepath.Join(repository, "testdata", "programs")
+	if err := os.CopyFS(filepath.Join(h.files, "notes"), os.DirFS(filepath.Join(programs, "desk", "notes"))); err != nil {
+		t.Fatal(err)
+	}
+	answer := runs(t, h.connect(), readText(t, filepath.Join(programs, "first.ts")))
+	b := newTab(t, "readme")
+	b.do("size", chromedp.EmulateViewport(1000, 640))
+	b.enter(h.link())
+	b.until("the question is there", `document.querySelectorAll(".ask").length === 1`)
+	b.settle()
+	picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.click("allow it", `article.ask button.yes`)
+	answerOf(t, answer)
+	return picture
+}
