@@ -304,7 +304,7 @@ func savingsText(b *strings.Builder, s *report.Savings) {
 	if s.Programs == 0 {
 		return
 	}
-	visible.Fprintf(b, "\nprograms against the same calls one at a time, in approximate tokens without the list of tools\n")
+	visible.Fprintf(b, "\nprograms against the same calls one at a time, in approximate tokens, no list of tools\n")
 	visible.Fprintf(b, "  tool calls  arguments   results\n")
 	visible.Fprintf(b, "  %10d  %9d  %8d  one at a time\n", s.Calls, s.CallArguments, s.CallResults)
 	visible.Fprintf(b, "  %10d  %9d  %8d  in programs\n", s.Programs, s.ProgramTexts, s.ProgramResults)

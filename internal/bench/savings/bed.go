@@ -70,7 +70,8 @@ func open(ctx context.Context, d *tau2.Domain, cacheDir string) (b *bed, err err
 }
 
 // connect starts a server and connects a client to it.
-func (b *bed) connect(ctx context.Context, serve func(context.Context, mcp.Transport) error) (*mcp.ClientSession, error) {
+func (b *bed) connect(ctx context.Context, serve func(context.Context, mcp.Transport) error) (*mcp.ClientSession,
+	error) {
 	near, far := mcp.NewInMemoryTransports()
 	serving, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})

@@ -39,7 +39,8 @@ func TestMeasure(t *testing.T) {
 	if retail.Tools != 16 || retail.Tasks != 4 || retail.WithCalls != 3 || airline.Tools != 14 || airline.WithCalls != 1 {
 		t.Errorf("got %+v and %+v", retail, airline)
 	}
-	if !r.Pass() || retail.Expressible != 2 || retail.OneProgram != 2 || retail.TwoPrograms != 3 || airline.OneProgram != 1 {
+	if !r.Pass() || retail.Expressible != 2 || retail.OneProgram != 2 || retail.TwoPrograms != 3 ||
+		airline.OneProgram != 1 {
 		t.Errorf("expressible %d, done by one program %d, by two %d, airline %d; failed %v; unknown %v", retail.Expressible,
 			retail.OneProgram, retail.TwoPrograms, airline.OneProgram, retail.Failed, retail.Unknown)
 	}
@@ -124,19 +125,22 @@ func TestWrite(t *testing.T) {
 func TestIndependentCallsGoTogether(t *testing.T) {
 	task, all := calls(t, "two orders")
 	code, _ := write("retail", newKnowledge(task), all, manner{told: task.Told})
-	if !strings.Contains(code, "const [r1, r2, r3] = await Promise.all([") || !strings.Contains(code, ".catch(e => e.message)") {
+	if !strings.Contains(code, "const [r1, r2, r3] = await Promise.all([") ||
+		!strings.Contains(code, ".catch(e => e.message)") {
 		t.Errorf("the program is\n%s", code)
 	}
 }
 
 func TestWhatTheUserSays(t *testing.T) {
-	k := newKnowledge(&tau2.Task{Says: "Order #W12, 2 bags and three cups on May 5, to New York or Texas. It cost $21.50."})
+	k := newKnowledge(&tau2.Task{Says: "Order #W12, 2 bags and three cups on May 5, to New York or Texas. " +
+		"It cost $21.50."})
 	for _, row := range []struct {
 		value any
 		known bool
 	}{
 		{"#W12", true}, {"W12", true}, {"#W1", false}, {2.0, true}, {3.0, true}, {4.0, false}, {21.5, true},
-		{"2024-05-05", true}, {"2024-05-06", false}, {"JFK", true}, {"LAX", false}, {"TX", true}, {"OR", false}, {"USA", true},
+		{"2024-05-05", true}, {"2024-05-06", false}, {"JFK", true}, {"LAX", false}, {"TX", true}, {"OR", false},
+		{"USA", true},
 		{"", true}, {"cup", false}, {"cups", true},
 	} {
 		known := false

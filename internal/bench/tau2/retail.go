@@ -198,7 +198,8 @@ func (db *retail) cancel(in cancelOrder) (*shopping, error) {
 }
 
 // swap finds what items of an order become, and what that costs.
-func (db *retail) swap(o *shopping, in changeItems) (items []*shoppingItem, become []*variant, cost float64, err error) {
+func (db *retail) swap(o *shopping, in changeItems) (items []*shoppingItem, become []*variant, cost float64,
+	err error) {
 	if !o.has(in.Items) {
 		return nil, nil, 0, errors.New("item not found")
 	}

@@ -165,11 +165,13 @@ func TestWhatToolsDoToTheDatabase(t *testing.T) {
 func TestToolsHaveTheWordsOfTheData(t *testing.T) {
 	d := openTest(t, "retail")
 	cancel := d.Tool("cancel_pending_order")
-	if want := "Cancels an order that was not sent yet.\nThe money goes back to where it came from."; cancel.Description != want {
+	want := "Cancels an order that was not sent yet.\nThe money goes back to where it came from."
+	if cancel.Description != want {
 		t.Errorf("got %q, want %q", cancel.Description, want)
 	}
 	schema := d.Tool("exchange_delivered_order_items").InputSchema.(*jsonschema.Schema)
-	if got, want := schema.Properties["new_item_ids"].Description, "The things to get for them, in the same order."; got != want {
+	want = "The things to get for them, in the same order."
+	if got := schema.Properties["new_item_ids"].Description; got != want {
 		t.Errorf("an argument over two lines: got %q, want %q", got, want)
 	}
 	if !cancel.Writes || d.Tool("get_order_details").Writes {
