@@ -83,7 +83,7 @@ var layers = map[string]struct {
 
 	"audit/otlp": {ours: []string{"audit", "internal/address"}},
 
-	"audit/report": {ours: []string{"audit", "internal/visible", "store"}},
+	"audit/report": {ours: []string{"audit", "internal/tokens", "internal/visible", "store"}},
 
 	// What joins them.
 	"inforce": {ours: []string{"call", "catalog", "catalog/pins", "config", "hostfns", "internal/visible", "profiles",
@@ -164,8 +164,10 @@ var layers = map[string]struct {
 		"call", "catalog", "cmd/codemode/auditcmd", "cmd/codemode/cli", "cmd/codemode/confined",
 		"cmd/codemode/doctor",
 		"cmd/codemode/launch", "cmd/codemode/responder", "cmd/codemode/rulebook", "cmd/codemode/serve",
-		"cmd/codemode/sessionscmd", "cmd/codemode/setup", "cmd/codemode/storecmd", "cmd/codemode/upgrade", "config", "discovery", "guest/quickjs", "hostfns",
-		"inforce", "internal/bench", "internal/confine", "internal/replace", "internal/repository", "internal/strictjson",
+		"cmd/codemode/sessionscmd", "cmd/codemode/setup", "cmd/codemode/storecmd", "cmd/codemode/upgrade", "config",
+		"discovery", "guest/quickjs", "hostfns", "inforce", "internal/bench", "internal/bench/savings",
+		"internal/bench/search", "internal/bench/tau2", "internal/confine", "internal/replace", "internal/repository",
+		"internal/strictjson",
 		"internal/visible", "preflight", "registry", "sandbox", "upstream", "upstream/login"},
 		outside: []string{"github.com/spf13/cobra", "golang.org/x/term"}},
 	"cmd/codemode/auditcmd": {ours: []string{"audit", "audit/report", "cmd/codemode/cli", "cmd/codemode/launch",

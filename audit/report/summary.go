@@ -43,6 +43,8 @@ type Summary struct {
 	Questions map[string]int `json:"questions,omitempty"`
 	// Plans counts the plans that people were asked to allow before a program ran, by outcome. No rule asked.
 	Plans map[string]int `json:"plans,omitempty"`
+	// Savings compares programs with the same calls made one at a time.
+	Savings *Savings `json:"savings"`
 }
 
 // inquiry is the tool of a question that a program asks in its own words. It has no server.
@@ -64,8 +66,10 @@ func Summarise(ctx context.Context, db *store.DB, q store.Query) (*Summary, erro
 		Calls: map[string]int{}, Refused: map[string]int{}, Questions: map[string]int{}, Plans: map[string]int{},
 	}
 	rules := map[[2]string]*Friction{}
+	runs := tally{}
 	err := audit.Entries(ctx, db, q, func(e *audit.Entry) error {
 		s.Entries++
+		runs.add(e)
 		switch {
 		case e.Kind == audit.Run && e.State == audit.Running:
 			s.Runs++
@@ -94,6 +98,7 @@ func Summarise(ctx context.Context, db *store.DB, q store.Query) (*Summary, erro
 		}
 		return nil
 	})
+	s.Savings = runs.sum()
 	for _, f := range s.Rules {
 		f.MedianSeconds = median(f.seconds)
 		f.AlwaysYes = f.Approved >= alwaysYes && f.Refused == 0

@@ -25,8 +25,8 @@ import (
 )
 
 func newBench(s cli.Streams) *cobra.Command {
-	return cli.NewGroup("bench", "Measure the isolation and the speed of this build",
-		"", newBenchIsolation(s), newBenchSpeed(s))
+	return cli.NewGroup("bench", "Measure the isolation, the speed and the savings of this build",
+		"", newBenchIsolation(s), newBenchSpeed(s), newBenchSavings(s), newBenchSearch(s))
 }
 
 func newBenchIsolation(s cli.Streams) *cobra.Command {

@@ -273,8 +273,14 @@ func newAuditReport(s cli.Streams) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "report",
-		Short: "Count how often rules ask, and list those that are always approved",
-		Args:  cobra.NoArgs,
+		Short: "Count how often rules ask, and what programs save",
+		Long: `Counts runs, calls and questions, lists the rules that asked people, with those that are always
+approved, and compares programs with the same calls made one at a time: how many calls a model
+makes, and how many tokens it writes as arguments or programs and reads as results. Tokens are
+approximate, as "codemode bench savings" counts them. The list of tools and the search for
+tools are not in the record, so they are in none of the figures. A result that the record has
+only in part counts by its size.`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return set.ReadRecord(cmd.Context(), s, func(db *store.DB, _ recorder.Place) error {
 				q, err := f.query()

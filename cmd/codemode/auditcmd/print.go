@@ -279,6 +279,7 @@ func summaryText(s *report.Summary) string {
 	counts("refused calls by reason", s.Refused)
 	counts("questions of programs (ask_user) by how they ended", s.Questions)
 	counts("plans of programs that people were asked about before the run, by how that ended", s.Plans)
+	savingsText(&b, s.Savings)
 	if len(s.Rules) == 0 {
 		return b.String()
 	}
@@ -296,4 +297,16 @@ func summaryText(s *report.Summary) string {
 			f.Asks, f.Approved, f.Refused, f.Unanswered, f.MedianSeconds, name, f.Profile, f.At, mark)
 	}
 	return b.String()
+}
+
+// savingsText compares programs with the same calls made one at a time.
+func savingsText(b *strings.Builder, s *report.Savings) {
+	if s.Programs == 0 {
+		return
+	}
+	visible.Fprintf(b, "\nprograms against the same calls one at a time, in approximate tokens, no list of tools\n")
+	visible.Fprintf(b, "  tool calls  arguments   results\n")
+	visible.Fprintf(b, "  %10d  %9d  %8d  one at a time\n", s.Calls, s.CallArguments, s.CallResults)
+	visible.Fprintf(b, "  %10d  %9d  %8d  in programs\n", s.Programs, s.ProgramTexts, s.ProgramResults)
+	visible.Fprintf(b, "  %d tokens saved\n", s.Saved())
 }

@@ -1,0 +1,127 @@
+package savings
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/codemode-project/codemode/internal/visible"
+)
+
+// A Report has the figures of each domain.
+type Report struct {
+	Tokens  string    `json:"tokens"` // how they are counted
+	Domains []*Domain `json:"domains"`
+}
+
+// A Domain has the figures of one domain.
+type Domain struct {
+	Name      string `json:"name"`
+	Tools     int    `json:"tools"`
+	Tasks     int    `json:"tasks"`
+	WithCalls int    `json:"with_calls"` // tasks whose user gets something done or looked up
+	// Expressible are the tasks that one program can express, and OneProgram those of them whose program left the same
+	// database as the calls one at a time. TwoPrograms counts the same for two programs.
+	Expressible int `json:"expressible"`
+	OneProgram  int `json:"one_program"`
+	TwoPrograms int `json:"two_programs"`
+	// Failed are the programs that left another database, and Unknown the first argument that a program cannot know, by
+	// task.
+	Failed  []string          `json:"failed"`
+	Unknown map[string]string `json:"unknown"`
+	Ways    []*Way            `json:"ways"`
+}
+
+// A Way is one way to do the tasks that count, with sums over them. Tokens are approximate.
+type Way struct {
+	Name      string `json:"name"`
+	Surface   int    `json:"surface"`   // tokens of what every request has of the tools
+	Calls     int    `json:"calls"`     // tool calls that the model makes
+	Requests  int    `json:"requests"`  // answers that the model writes: a call, calls at once, or the last words
+	Arguments int    `json:"arguments"` // tokens that the model writes: arguments and programs
+	Discovery int    `json:"discovery"` // tokens that say which tools there are, when asked
+	Results   int    `json:"results"`   // tokens of the other results
+	Context   int    `json:"context"`   // tokens at the end of a task: the surface and all of the above
+	Read      int    `json:"read"`      // tokens that the model reads: the context as it is at each request
+}
+
+// An exchange is one answer of the model and what it brings.
+type exchange struct{ calls, arguments, discovery, results int }
+
+// add counts one task.
+func (w *Way) add(exchanges []exchange) {
+	context := w.Surface
+	for _, e := range exchanges {
+		w.Requests++
+		w.Read += context
+		w.Calls += e.calls
+		w.Arguments += e.arguments
+		w.Discovery += e.discovery
+		w.Results += e.results
+		context += e.arguments + e.discovery + e.results
+	}
+	w.Requests++ // the last words to the user
+	w.Read += context
+	w.Context += context
+}
+
+// Pass reports whether every program left the database that it had to.
+func (r *Report) Pass() bool {
+	return !slices.ContainsFunc(r.Domains, func(d *Domain) bool { return len(d.Failed) > 0 })
+}
+
+// Formats are the formats that [Report.Write] supports.
+var Formats = []string{"table", "json"}
+
+// Write prints the report.
+func (r *Report) Write(w io.Writer, format string) error {
+	switch format {
+	case "json":
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(r)
+	case "table":
+		_, err := io.WriteString(w, r.table())
+		return err
+	}
+	return fmt.Errorf("there is no format %q", format)
+}
+
+func (r *Report) table() string {
+	var b strings.Builder
+	visible.Fprintf(&b, "%s\n", r.Tokens)
+	for _, d := range r.Domains {
+		visible.Fprintf(&b, "\n%s: %d tools, %d tasks, %d with calls\n", d.Name, d.Tools, d.Tasks, d.WithCalls)
+		visible.Fprintf(&b, "one program can express %d of %d (%s); end state equal in %d\n", d.Expressible, d.WithCalls,
+			share(d.Expressible, d.WithCalls), d.OneProgram)
+		visible.Fprintf(&b, "two programs, one that reads and one that writes: %d of %d (%s)\n", d.TwoPrograms, d.WithCalls,
+			share(d.TwoPrograms, d.WithCalls))
+		for _, name := range d.Failed {
+			visible.Fprintf(&b, "another end state: %s\n", name)
+		}
+		if d.OneProgram == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "a task, in the mean of those %d:\n\n", d.OneProgram)
+		t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprintln(t, "calls\trequests\tsurface\tdiscovery\targuments\tresults\tcontext\tread\t  \t")
+		mean := func(n int) string { return fmt.Sprintf("%.1f", float64(n)/float64(d.OneProgram)) }
+		whole := func(n int) string { return fmt.Sprintf("%.0f", float64(n)/float64(d.OneProgram)) }
+		for _, w := range d.Ways {
+			visible.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t  %s\n", mean(w.Calls), mean(w.Requests), w.Surface,
+				whole(w.Discovery), whole(w.Arguments), whole(w.Results), whole(w.Context), whole(w.Read), w.Name)
+		}
+		t.Flush()
+	}
+	return b.String()
+}
+
+func share(n, of int) string {
+	if of == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("%.0f %%", 100*float64(n)/float64(of))
+}

@@ -1,0 +1,165 @@
+package savings
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/codemode-project/codemode/internal/bench/tau2"
+)
+
+const checkout = "../tau2/testdata/checkout"
+
+// cache keeps the compiled guest for further runs of the tests.
+func cache(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("codemode-test-%d", os.Getuid()))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return ""
+	}
+	return dir
+}
+
+// The benchmark runs on a small shop and a small airline of our own.
+func TestMeasure(t *testing.T) {
+	peer, err := ParseSurface("peer:retail", []byte(`{"tools": [{"name": "code", "description": "Runs code.",
+		"inputSchema": {"type": "object"}}], "discovery": "all the tools"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Measure(t.Context(), Options{Data: checkout, CacheDir: cache(t), Peers: []*Surface{peer}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	airline, retail := r.Domains[0], r.Domains[1]
+	if retail.Tools != 16 || retail.Tasks != 4 || retail.WithCalls != 3 || airline.Tools != 14 || airline.WithCalls != 1 {
+		t.Errorf("got %+v and %+v", retail, airline)
+	}
+	if !r.Pass() || retail.Expressible != 2 || retail.OneProgram != 2 || retail.TwoPrograms != 3 ||
+		airline.OneProgram != 1 {
+		t.Errorf("expressible %d, done by one program %d, by two %d, airline %d; failed %v; unknown %v", retail.Expressible,
+			retail.OneProgram, retail.TwoPrograms, airline.OneProgram, retail.Failed, retail.Unknown)
+	}
+	if got := retail.Unknown["a guess"]; !strings.Contains(got, "item_ids") {
+		t.Errorf("the task whose things nobody names is unknown for %q", got)
+	}
+	ways := map[string]*Way{}
+	for _, w := range retail.Ways {
+		ways[w.Name] = w
+	}
+	alone, atOnce, one := ways["one call at a time"], ways["independent calls at once"], ways["codemode, one program"]
+	if alone.Calls != 9 || alone.Requests != 11 || atOnce.Calls != 9 || atOnce.Requests >= alone.Requests {
+		t.Errorf("one at a time: %+v; at once: %+v", alone, atOnce)
+	}
+	if one.Requests < 6 || one.Requests > 8 || one.Discovery == 0 || one.Results >= alone.Results {
+		t.Errorf("one program: %+v; one at a time: %+v", one, alone)
+	}
+	if w := ways["peer, one program"]; w == nil || w.Requests != 6 || w.Discovery != 2*3 || w.Arguments >= one.Arguments {
+		t.Errorf("the peer: %+v", w)
+	}
+	if len(airline.Ways) != 4 {
+		t.Errorf("%d ways in the other domain, want 4", len(airline.Ways))
+	}
+	var table, again bytes.Buffer
+	if err := r.Write(&table, "table"); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(table.String(), "one program can express 2 of 3 (67 %)") {
+		t.Errorf("the table is\n%s", table.String())
+	}
+	if err := r.Write(&again, "json"); err != nil || !json.Valid(again.Bytes()) {
+		t.Errorf("the JSON: %v", err)
+	}
+}
+
+func calls(t *testing.T, task string) (*tau2.Task, []recorded) {
+	t.Helper()
+	d, err := tau2.Open(checkout, "retail")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bed{domain: d}
+	defer b.close()
+	s := d.Server()
+	if b.direct, err = b.connect(t.Context(), s.Run); err != nil {
+		t.Fatal(err)
+	}
+	m := &meter{bed: b}
+	for i := range d.Tasks {
+		if d.Tasks[i].ID == task {
+			all, err := m.oneAtATime(t.Context(), &d.Tasks[i])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return &d.Tasks[i], all
+		}
+	}
+	t.Fatalf("there is no task %s", task)
+	return nil, nil
+}
+
+// A program takes values from answers by what stands beside them.
+func TestWrite(t *testing.T) {
+	task, all := calls(t, "exchange")
+	code, missing := write("retail", newKnowledge(task), all, manner{})
+	if len(missing) > 0 {
+		t.Errorf("missing: %v", missing)
+	}
+	for _, want := range []string{
+		`const r1 = await codemode.retail__find_user_id_by_email({ email: "ada@example.com" });`,
+		`codemode.retail__get_user_details({ user_id: r1 })`,
+		`codemode.retail__get_order_details({ order_id: r2.orders[0] })`,
+		`.find(x => x.name === "Teapot").product_id`,
+		`Object.values(r2.payment_methods).find(x => x.source === "gift_card").id`,
+	} {
+		if !strings.Contains(code, want) {
+			t.Errorf("no %s in the program:\n%s", want, code)
+		}
+	}
+}
+
+func TestIndependentCallsGoTogether(t *testing.T) {
+	task, all := calls(t, "two orders")
+	code, _ := write("retail", newKnowledge(task), all, manner{told: task.Told})
+	if !strings.Contains(code, "const [r1, r2, r3] = await Promise.all([") ||
+		!strings.Contains(code, ".catch(e => e.message)") {
+		t.Errorf("the program is\n%s", code)
+	}
+}
+
+func TestWhatTheUserSays(t *testing.T) {
+	k := newKnowledge(&tau2.Task{Says: "Order #W12, 2 bags and three cups on May 5, to New York or Texas. " +
+		"It cost $21.50."})
+	for _, row := range []struct {
+		value any
+		known bool
+	}{
+		{"#W12", true}, {"W12", true}, {"#W1", false}, {2.0, true}, {3.0, true}, {4.0, false}, {21.5, true},
+		{"2024-05-05", true}, {"2024-05-06", false}, {"JFK", true}, {"LAX", false}, {"TX", true}, {"OR", false},
+		{"USA", true},
+		{"", true}, {"cup", false}, {"cups", true},
+	} {
+		known := false
+		switch v := row.value.(type) {
+		case string:
+			known = k.saysText(v)
+		case float64:
+			known = k.saysNumber(v)
+		}
+		if known != row.known {
+			t.Errorf("%v is known: %v, want %v", row.value, known, row.known)
+		}
+	}
+}
+
+func TestASurfaceNeedsTools(t *testing.T) {
+	for _, text := range []string{`{}`, `{"tools": []}`, `nothing`} {
+		if _, err := ParseSurface("x", []byte(text)); err == nil {
+			t.Errorf("%s is a surface", text)
+		}
+	}
+}

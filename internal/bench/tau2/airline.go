@@ -1,0 +1,343 @@
+package tau2
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+type (
+	byReservation struct {
+		Reservation string `json:"reservation_id"`
+	}
+	byFlight struct {
+		Number string `json:"flight_number"`
+		Date   string `json:"date"`
+	}
+	route struct {
+		Origin      string `json:"origin"`
+		Destination string `json:"destination"`
+		Date        string `json:"date"`
+	}
+	booking struct {
+		User        string      `json:"user_id"`
+		Origin      string      `json:"origin"`
+		Destination string      `json:"destination"`
+		Type        tripType    `json:"flight_type"`
+		Cabin       cabin       `json:"cabin"`
+		Flights     []leg       `json:"flights"`
+		Passengers  []passenger `json:"passengers"`
+		Payments    []payment   `json:"payment_methods"`
+		Bags        int         `json:"total_baggages"`
+		PaidBags    int         `json:"nonfree_baggages"`
+		Insurance   insurance   `json:"insurance"`
+	}
+	changeBags struct {
+		Reservation string `json:"reservation_id"`
+		Bags        int    `json:"total_baggages"`
+		PaidBags    int    `json:"nonfree_baggages"`
+		Payment     string `json:"payment_id"`
+	}
+	changeFlights struct {
+		Reservation string `json:"reservation_id"`
+		Cabin       cabin  `json:"cabin"`
+		Flights     []leg  `json:"flights"`
+		Payment     string `json:"payment_id"`
+	}
+	changePassengers struct {
+		Reservation string      `json:"reservation_id"`
+		Passengers  []passenger `json:"passengers"`
+	}
+	gift struct {
+		User   string `json:"user_id"`
+		Amount int    `json:"amount"`
+	}
+	airport struct {
+		IATA string `json:"iata"`
+		City string `json:"city"`
+	}
+)
+
+// The fees of a booking, for each passenger and each bag that is not free.
+const (
+	insuranceFee = 30
+	bagFee       = 50
+)
+
+func airlineTools(db *airline) []*Tool {
+	return []*Tool{
+		newTool("book_reservation", writes, func(in booking) (*reservation, error) { return db.book(in) }),
+		newTool("calculate", reads, calculate),
+		newTool("cancel_reservation", writes, func(in byReservation) (*reservation, error) { return db.cancel(in) }),
+		newTool("get_flight_status", reads, func(in byFlight) (string, error) {
+			on, err := db.onDate(leg(in))
+			if err != nil {
+				return "", err
+			}
+			return on.Status, nil
+		}),
+		newTool("get_reservation_details", reads, func(in byReservation) (*reservation, error) {
+			return db.Reservations.found(in.Reservation, "reservation")
+		}),
+		newTool("get_user_details", reads, func(in byUser) (*flyer, error) {
+			return db.Users.found(in.User, "user")
+		}),
+		newTool("list_all_airports", reads, func(nothing) ([]airport, error) { return airports, nil }),
+		newTool("search_direct_flight", reads, func(in route) ([]direct, error) {
+			return db.search(in, ""), nil
+		}),
+		newTool("search_onestop_flight", reads, func(in route) ([][]direct, error) { return db.oneStop(in) }),
+		newTool("send_certificate", writes, func(in gift) (string, error) { return db.give(in) }),
+		newTool("transfer_to_human_agents", reads, func(summary) (string, error) { return "Transfer successful", nil }),
+		newTool("update_reservation_baggages", writes, func(in changeBags) (*reservation, error) { return db.bags(in) }),
+		newTool("update_reservation_flights", writes, func(in changeFlights) (*reservation, error) {
+			return db.reroute(in)
+		}),
+		newTool("update_reservation_passengers", writes, func(in changePassengers) (*reservation, error) {
+			r, err := db.Reservations.found(in.Reservation, "reservation")
+			if err != nil {
+				return nil, err
+			}
+			if len(in.Passengers) != len(r.Passengers) {
+				return nil, errors.New("the number of passengers does not match")
+			}
+			r.Passengers = in.Passengers
+			return r, nil
+		}),
+	}
+}
+
+var airports = []airport{
+	{"SFO", "San Francisco"}, {"JFK", "New York"}, {"LAX", "Los Angeles"}, {"ORD", "Chicago"}, {"DFW", "Dallas"},
+	{"DEN", "Denver"}, {"SEA", "Seattle"}, {"ATL", "Atlanta"}, {"MIA", "Miami"}, {"BOS", "Boston"}, {"PHX", "Phoenix"},
+	{"IAH", "Houston"}, {"LAS", "Las Vegas"}, {"MCO", "Orlando"}, {"EWR", "Newark"}, {"CLT", "Charlotte"},
+	{"MSP", "Minneapolis"}, {"DTW", "Detroit"}, {"PHL", "Philadelphia"}, {"LGA", "LaGuardia"},
+}
+
+func (db *airline) onDate(l leg) (*onDate, error) {
+	f, err := db.Flights.found(l.Number, "flight "+l.Number)
+	if err != nil {
+		return nil, err
+	}
+	return member(f.Dates, l.Date, fmt.Sprintf("flight %s on %s", l.Number, l.Date))
+}
+
+// free is a flight with seats for so many passengers.
+func (db *airline) free(l leg, in cabin, passengers int) (reservedLeg, *onDate, error) {
+	on, err := db.onDate(l)
+	if err != nil {
+		return reservedLeg{}, nil, err
+	}
+	if on.Status != available {
+		return reservedLeg{}, nil, fmt.Errorf("flight %s is not available on %s", l.Number, l.Date)
+	}
+	if on.Seats[in] < passengers {
+		return reservedLeg{}, nil, fmt.Errorf("flight %s has not enough seats", l.Number)
+	}
+	f := db.Flights.get(l.Number)
+	return reservedLeg{l.Number, f.Origin, f.Destination, l.Date, on.Prices[in]}, on, nil
+}
+
+// search finds flights on a date, in the order of their numbers. An empty destination is any.
+func (db *airline) search(r route, after string) []direct {
+	all := []direct{}
+	for f := range db.Flights.all() {
+		on := f.Dates[r.Date]
+		if f.Origin != r.Origin || r.Destination != "" && f.Destination != r.Destination || on == nil ||
+			on.Status != available || f.Departure < after {
+			continue
+		}
+		all = append(all, direct{Number: f.Number, Origin: f.Origin, Destination: f.Destination, Status: available,
+			Departure: f.Departure, Arrival: f.Arrival, Seats: on.Seats, Prices: on.Prices})
+	}
+	return all
+}
+
+// oneStop finds pairs of flights. The second may leave on the next day if the first arrives then.
+func (db *airline) oneStop(r route) ([][]direct, error) {
+	pairs := [][]direct{}
+	for _, first := range db.search(route{Origin: r.Origin, Date: r.Date}, "") {
+		first.Date = r.Date
+		next := r.Date
+		if strings.Contains(first.Arrival, "+1") {
+			day, err := strconv.Atoi(r.Date[max(0, len(r.Date)-2):])
+			if err != nil {
+				return nil, errors.New("the date is not one")
+			}
+			next = fmt.Sprintf("2024-05-%d", day+1)
+		}
+		for _, second := range db.search(route{first.Destination, r.Destination, next}, first.Arrival) {
+			second.Date = next
+			pairs = append(pairs, []direct{first, second})
+		}
+	}
+	return pairs, nil
+}
+
+// newReservation and newCertificate are the numbers that new records get, one after the other.
+var (
+	newReservation = []string{"HATHAT", "HATHAU", "HATHAV"}
+	newCertificate = []string{"certificate_3221322", "certificate_3221323", "certificate_3221324"}
+)
+
+// now is the time of the domain.
+const now = "2024-05-15T15:00:00"
+
+func (db *airline) book(in booking) (*reservation, error) {
+	u, err := db.Users.found(in.User, "user "+in.User)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(newReservation, func(id string) bool { return db.Reservations.get(id) == nil })
+	if i < 0 {
+		return nil, errors.New("too many reservations")
+	}
+	r := &reservation{ID: newReservation[i], User: in.User, Origin: in.Origin, Destination: in.Destination, Type: in.Type,
+		Cabin: in.Cabin, Flights: []reservedLeg{}, Passengers: in.Passengers, Payments: in.Payments, Created: now,
+		Bags: in.Bags, PaidBags: in.PaidBags, Insurance: in.Insurance}
+	total := bagFee * in.PaidBags
+	if in.Insurance == "yes" {
+		total += insuranceFee * len(in.Passengers)
+	}
+	var days []*onDate
+	for _, l := range in.Flights {
+		reserved, on, err := db.free(l, in.Cabin, len(in.Passengers))
+		if err != nil {
+			return nil, err
+		}
+		r.Flights, days = append(r.Flights, reserved), append(days, on)
+		total += reserved.Price * len(in.Passengers)
+	}
+	if err := u.spend(in.Payments, total); err != nil {
+		return nil, err
+	}
+	for _, on := range days {
+		on.Seats[in.Cabin] -= len(in.Passengers)
+	}
+	db.Reservations.add(r.ID, r)
+	u.Reservations = append(u.Reservations, r.ID)
+	return r, nil
+}
+
+// spend takes payments from what a user has, if they are possible and make the total. A certificate is used up.
+func (u *flyer) spend(payments []payment, total int) error {
+	paid := 0
+	for _, p := range payments {
+		m, err := member(u.PaymentMethods, p.ID, "payment method "+p.ID)
+		if err != nil {
+			return err
+		}
+		if !m.covers(p.Amount) {
+			return fmt.Errorf("payment method %s has not enough balance", p.ID)
+		}
+		paid += p.Amount
+	}
+	if paid != total {
+		return fmt.Errorf("the payments make %d, the price is %d", paid, total)
+	}
+	for _, p := range payments {
+		switch m := u.PaymentMethods[p.ID]; {
+		case m == nil: // a certificate twice
+		case m.Source == giftCard:
+			*m.Amount -= float64(p.Amount)
+		case m.Source == certificate:
+			delete(u.PaymentMethods, p.ID)
+		}
+	}
+	return nil
+}
+
+func (db *airline) cancel(in byReservation) (*reservation, error) {
+	r, err := db.Reservations.found(in.Reservation, "reservation "+in.Reservation)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range slices.Clone(r.Payments) {
+		r.Payments = append(r.Payments, payment{p.ID, -p.Amount})
+	}
+	r.Status = cancelled
+	return r, nil
+}
+
+// update takes the price of a change of a reservation, which may be negative.
+func (db *airline) update(r *reservation, means string, price int) error {
+	u, err := db.Users.found(r.User, "user "+r.User)
+	if err != nil {
+		return err
+	}
+	m, err := member(u.PaymentMethods, means, "payment method")
+	switch {
+	case err != nil:
+		return err
+	case m.Source == certificate:
+		return errors.New("a certificate cannot pay for a change")
+	case !m.covers(price):
+		return errors.New("the balance of the gift card is not enough")
+	case m.Source == giftCard:
+		*m.Amount -= float64(price)
+	}
+	if price != 0 {
+		r.Payments = append(r.Payments, payment{means, price})
+	}
+	return nil
+}
+
+func (db *airline) bags(in changeBags) (*reservation, error) {
+	r, err := db.Reservations.found(in.Reservation, "reservation "+in.Reservation)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.update(r, in.Payment, bagFee*max(0, in.PaidBags-r.PaidBags)); err != nil {
+		return nil, err
+	}
+	r.Bags, r.PaidBags = in.Bags, in.PaidBags
+	return r, nil
+}
+
+// reroute changes flights and cabin. A flight that stays, in the same cabin, keeps its price; seats do not change.
+func (db *airline) reroute(in changeFlights) (*reservation, error) {
+	r, err := db.Reservations.found(in.Reservation, "reservation "+in.Reservation)
+	if err != nil {
+		return nil, err
+	}
+	price := 0
+	flights := []reservedLeg{}
+	for _, l := range in.Flights {
+		same := slices.IndexFunc(r.Flights, func(had reservedLeg) bool {
+			return had.Number == l.Number && had.Date == l.Date && in.Cabin == r.Cabin
+		})
+		var reserved reservedLeg
+		if same >= 0 {
+			reserved = r.Flights[same]
+		} else if reserved, _, err = db.free(l, in.Cabin, len(r.Passengers)); err != nil {
+			return nil, err
+		}
+		flights = append(flights, reserved)
+		price += reserved.Price
+	}
+	for _, had := range r.Flights {
+		price -= had.Price
+	}
+	if err := db.update(r, in.Payment, price*len(r.Passengers)); err != nil {
+		return nil, err
+	}
+	r.Flights, r.Cabin = flights, in.Cabin
+	return r, nil
+}
+
+func (db *airline) give(in gift) (string, error) {
+	u, err := db.Users.found(in.User, "user "+in.User)
+	if err != nil {
+		return "", err
+	}
+	for _, id := range newCertificate {
+		if u.PaymentMethods[id] == nil {
+			amount := float64(in.Amount)
+			u.PaymentMethods[id] = &flyerMeans{Source: certificate, ID: id, Amount: &amount}
+			return fmt.Sprintf("Certificate %s over %d was added to user %s.", id, in.Amount, in.User), nil
+		}
+	}
+	return "", errors.New("too many certificates")
+}
