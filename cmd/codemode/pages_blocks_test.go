@@ -91,7 +91,7 @@ func TestEveryBlockOfThePages(t *testing.T) {
 		}
 		known := tests[aTest.FindString(why)]
 		if _, file, ok := strings.Cut(why, "stories/"); ok {
-			_, err := os.Stat(filepath.Join(repository, "testdata", "stories", file))
+			_, err := os.Stat(filepath.Join(checkout, "testdata", "stories", file))
 			known = err == nil
 		}
 		if !known {

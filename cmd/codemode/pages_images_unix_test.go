@@ -26,7 +26,7 @@ func TestTheImagesOfThePages(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	images, err := filepath.Glob(filepath.Join(repository, "docs", "images", "*.png"))
+	images, err := filepath.Glob(filepath.Join(checkout, "docs", "images", "*.png"))
 	if err != nil || len(images) == 0 {
 		t.Fatal(images, err)
 	}
@@ -48,7 +48,7 @@ func pictureOfAQuestion(t *testing.T) []byte {
 		"asklist": [{"id": "changes", "tool": "filesystem__write_file", "reason": "changes files"}]}`,
 		"--console", "127.0.0.1:0")
 	h.tells()
-	programs := filepath.Join(repository, "testdata", "programs")
+	programs := filepath.Join(checkout, "testdata", "programs")
 	if err := os.CopyFS(filepath.Join(h.files, "notes"), os.DirFS(filepath.Join(programs, "desk", "notes"))); err != nil {
 		t.Fatal(err)
 	}

@@ -73,7 +73,7 @@ func TestTheRecipes(t *testing.T) {
 	t.Parallel()
 	npm := npmDir(t)
 	const name = "docs/recipes.md"
-	text := readText(t, filepath.Join(repository, name))
+	text := readText(t, filepath.Join(checkout, name))
 	rules, all := readRecipes(t, name, text)
 	if len(all) < 18 {
 		t.Errorf("the page has %d recipes", len(all))
@@ -83,7 +83,7 @@ func TestTheRecipes(t *testing.T) {
 		t.Fatal(err)
 	}
 	work := filepath.Join(folder, "work")
-	if err := os.CopyFS(work, os.DirFS(filepath.Join(repository, "testdata", "recipes"))); err != nil {
+	if err := os.CopyFS(work, os.DirFS(filepath.Join(checkout, "testdata", "recipes"))); err != nil {
 		t.Fatal(err)
 	}
 	home := newNewcomer(t, nil)
@@ -121,7 +121,7 @@ func TestTheRecipes(t *testing.T) {
 		})
 	}
 	if updatePages {
-		write(t, filepath.Join(repository, name), text)
+		write(t, filepath.Join(checkout, name), text)
 	}
 }
 

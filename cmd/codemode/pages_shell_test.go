@@ -193,7 +193,7 @@ var foreign = []string{"apk", "brew", "cat", "cd", "claude", "cosign", "curl", "
 func checkCommand(words []string) error {
 	for _, word := range words {
 		if ourFile.MatchString(word) {
-			if _, err := os.Stat(filepath.Join(repository, strings.TrimSuffix(word, "..."))); err != nil {
+			if _, err := os.Stat(filepath.Join(checkout, strings.TrimSuffix(word, "..."))); err != nil {
 				return err
 			}
 		}
@@ -211,14 +211,14 @@ func checkCommand(words []string) error {
 	case strings.HasPrefix(line, "go install "):
 		path, _, _ := strings.Cut(words[2], "@")
 		if folder, ours := strings.CutPrefix(path, "github.com/codemode-project/codemode/"); ours {
-			_, err := os.Stat(filepath.Join(repository, folder))
+			_, err := os.Stat(filepath.Join(checkout, folder))
 			return err
 		}
 		return nil
 	case name == "make":
 		return hasTarget(words[1:])
 	case ourFile.MatchString(name), name == ".ci/run":
-		_, err := os.Stat(filepath.Join(repository, name))
+		_, err := os.Stat(filepath.Join(checkout, name))
 		return err
 	case slices.Contains(foreign, name):
 		return nil
@@ -231,7 +231,7 @@ var ourFile = regexp.MustCompile(`^(deploy|docs|examples|guest|testdata|\./cmd|\
 
 // hasTarget says which words of a command "make" are no targets of the Makefile.
 func hasTarget(words []string) error {
-	text, err := os.ReadFile(filepath.Join(repository, "Makefile"))
+	text, err := os.ReadFile(filepath.Join(checkout, "Makefile"))
 	if err != nil {
 		return err
 	}

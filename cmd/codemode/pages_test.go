@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// repository is the root of the repository, as seen from this folder.
-const repository = "../.."
+// checkout is the root of the repository, as seen from this folder.
+const checkout = "../.."
 
 // A block is a fenced block of a page.
 type block struct {
@@ -54,7 +54,7 @@ func pagesForPeople(t *testing.T) []string {
 	t.Helper()
 	pages := []string{"README.md", "CONTRIBUTING.md"}
 	for _, folder := range []string{"docs", "examples"} {
-		err := fs.WalkDir(os.DirFS(repository), folder, func(path string, d fs.DirEntry, err error) error {
+		err := fs.WalkDir(os.DirFS(checkout), folder, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && !d.IsDir() && strings.HasSuffix(path, ".md") {
 				pages = append(pages, path)
 			}
@@ -71,7 +71,7 @@ func pagesForPeople(t *testing.T) []string {
 func readPages(t *testing.T) (all page) {
 	t.Helper()
 	for _, name := range pagesForPeople(t) {
-		p := readPage(name, readText(t, filepath.Join(repository, name)))
+		p := readPage(name, readText(t, filepath.Join(checkout, name)))
 		all.blocks = append(all.blocks, p.blocks...)
 		all.spans = append(all.spans, p.spans...)
 		all.problems = append(all.problems, p.problems...)

@@ -22,8 +22,8 @@ func TestTheTutorial(t *testing.T) {
 	home := newNewcomer(t, nil)
 	home.installNPX(npm)
 	const name = "docs/tutorial.md"
-	page := readPage(name, readText(t, filepath.Join(repository, name)))
-	lines := strings.SplitAfter(readText(t, filepath.Join(repository, name)), "\n")
+	page := readPage(name, readText(t, filepath.Join(checkout, name)))
+	lines := strings.SplitAfter(readText(t, filepath.Join(checkout, name)), "\n")
 	consoles := 0
 	for _, b := range page.blocks {
 		switch b.language {
@@ -53,7 +53,7 @@ func TestTheTutorial(t *testing.T) {
 		}
 	}
 	if updatePages {
-		write(t, filepath.Join(repository, name), strings.Join(lines, ""))
+		write(t, filepath.Join(checkout, name), strings.Join(lines, ""))
 	}
 	if consoles < 9 {
 		t.Errorf("the tutorial has %d commands with their output", consoles)
@@ -65,14 +65,14 @@ func TestTheFirstRunOfTheReadme(t *testing.T) {
 	t.Parallel()
 	endToEnd(t)
 	const name = "README.md"
-	text := readText(t, filepath.Join(repository, name))
+	text := readText(t, filepath.Join(checkout, name))
 	for _, b := range readPage(name, text).blocks {
 		if b.language != "console" {
 			continue
 		}
 		home := newNewcomer(t, nil)
 		programs := filepath.Join("testdata", "programs")
-		if err := os.CopyFS(filepath.Join(home.folder, programs), os.DirFS(filepath.Join(repository, programs))); err != nil {
+		if err := os.CopyFS(filepath.Join(home.folder, programs), os.DirFS(filepath.Join(checkout, programs))); err != nil {
 			t.Fatal(err)
 		}
 		_ = os.Remove(filepath.Join(home.folder, programs, "desk", "open.md")) // of somebody who followed the README
@@ -86,7 +86,7 @@ func TestTheFirstRunOfTheReadme(t *testing.T) {
 			t.Errorf("%s shows\n%s\nand the terminal\n%s", b.at(), b.text, now)
 			return
 		}
-		write(t, filepath.Join(repository, name), strings.Replace(text, b.text, now, 1))
+		write(t, filepath.Join(checkout, name), strings.Replace(text, b.text, now, 1))
 		return
 	}
 	t.Error("the README shows no run")

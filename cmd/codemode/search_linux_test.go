@@ -55,7 +55,7 @@ func TestSearch(t *testing.T) {
 	}
 	programs := searchPrograms(t)
 	if os.Getenv("CODEMODE_LONG") == "" || os.Getenv(searchFor) == "" {
-		s := newSearch(t, programs, 1, 16<<10)
+		s := newHunt(t, programs, 1, 16<<10)
 		w := s.worker(0)
 		defer w.stop()
 		for _, c := range hostile.Cases() {
@@ -79,7 +79,7 @@ func TestSearch(t *testing.T) {
 			t.Fatalf("%s: %v", searchSeed, err)
 		}
 	}
-	s := newSearch(t, programs, seed, hostile.Most)
+	s := newHunt(t, programs, seed, hostile.Most)
 	end := time.Now().Add(length)
 	var workers sync.WaitGroup
 	for number := range 2 {
@@ -134,8 +134,8 @@ func searchPrograms(t *testing.T) []string {
 	return programs
 }
 
-// A search is one run of TestSearch.
-type search struct {
+// A hunt is one run of TestSearch.
+type hunt struct {
 	dir      string // of the finds
 	config   string
 	programs []string
@@ -162,8 +162,8 @@ type searchFind struct {
 	Smaller hostile.Text `json:",omitempty"`
 }
 
-func newSearch(t *testing.T, programs []string, seed uint64, most int) *search {
-	s := &search{dir: os.Getenv(searchFinds), programs: programs, seed: seed, most: most, started: time.Now()}
+func newHunt(t *testing.T, programs []string, seed uint64, most int) *hunt {
+	s := &hunt{dir: os.Getenv(searchFinds), programs: programs, seed: seed, most: most, started: time.Now()}
 	if s.dir == "" {
 		s.dir = t.TempDir()
 	}
@@ -188,12 +188,12 @@ const searchToken = "the-token-of-the-search"
 
 // worker returns a worker; its texts follow from the seed and its number. The
 // even ones talk over stdio, the others over HTTP.
-func (s *search) worker(number int) *searcher {
-	return &searcher{search: s, number: number, small: map[string]int{},
+func (s *hunt) worker(number int) *searcher {
+	return &searcher{hunt: s, number: number, small: map[string]int{},
 		texts: hostile.Generator{Random: rand.New(rand.NewPCG(s.seed, uint64(number))), Programs: s.programs, Most: s.most}}
 }
 
-func (s *search) report(t *testing.T) {
+func (s *hunt) report(t *testing.T) {
 	took := time.Since(s.started)
 	t.Logf("%d texts in %v, %.0f a minute", s.texts, took.Round(time.Second), float64(s.texts)/took.Minutes())
 	kinds := map[string]int{}
@@ -216,7 +216,7 @@ func (s *search) report(t *testing.T) {
 
 // A searcher sends texts to a server of its own.
 type searcher struct {
-	*search
+	*hunt
 	number int
 	texts  hostile.Generator
 	sent   int
@@ -245,7 +245,7 @@ func (w *searcher) try(t hostile.Text) {
 	}
 	kind, detail := w.send(tool, t.String())
 	w.mu.Lock()
-	w.search.texts++
+	w.hunt.texts++
 	w.mu.Unlock()
 	if kind == "" || w.broken != nil {
 		return
