@@ -4,13 +4,15 @@
 # make check    all that a reviewer would run, with the race detector; ends with "no diff"
 # make guest    rebuilds quickjs.wasm and compares it with the one committed
 # make editor   rebuilds the editor of the page of rules
+# make reference writes the pages of docs/reference from the code
+# make site     builds the site of the documents in .build/site
 # make licences writes THIRD_PARTY_LICENSES, after a dependency changed
 # make release-check builds a release twice, compares, and installs it everywhere
 
 GO ?= go
 
 .PHONY: all test test-npm test-clients test-agents test262 deterministic confined sizing helm axe lint check guest editor bench fuzz soak clean
-.PHONY: licences release-check
+.PHONY: licences reference site release-check
 
 all:
 	CGO_ENABLED=0 $(GO) build -trimpath -o codemode ./cmd/codemode
@@ -109,6 +111,19 @@ console/editor/node_modules: console/editor/package-lock.json
 
 licences:
 	$(GO) run ./internal/release licences
+
+reference:
+	UPDATE_REFERENCE=1 $(GO) test -count=1 -run TestReference ./internal/reference ./cmd/codemode
+
+# Hugo, in a module of its own, renders docs/. It is large: the first time takes minutes. BASE is where the site will be.
+HUGO = github.com/gohugoio/hugo
+BASE = https://codemode-project.github.io/codemode/
+site:
+	@mkdir -p .build/hugo
+	cd .build/hugo && { test -f go.mod || $(GO) mod init hugo; } && $(GO) get -tool $(HUGO)@v0.165.0 && CGO_ENABLED=0 $(GO) build -o hugo $(HUGO)
+	.build/hugo/hugo --source docs/site --destination $(CURDIR)/.build/site --cleanDestinationDir --baseURL $(BASE) \
+		--cacheDir $(CURDIR)/.build/hugo/cache --noBuildLock --panicOnWarning --quiet
+	CODEMODE_SITE=$(CURDIR)/.build/site $(GO) test -count=1 -run TestTheSite ./internal/reference
 
 # A release of this commit, built twice and installed in empty roots. It takes root and half an hour; docs/releasing.md
 # says more. STEPS='build deb' runs some steps.
