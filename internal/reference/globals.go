@@ -16,13 +16,15 @@ type section struct {
 }
 
 var sections = []section{
-	{"codemode", "The tools of the servers are here too: `codemode.SERVER__TOOL(args)`, and `codemode.SERVER.TOOL(args)`.\n" +
+	{"codemode", "The tools of the servers are here too: `codemode.SERVER__TOOL(args)`, and " +
+		"`codemode.SERVER.TOOL(args)`.\n" +
 		"`codemode types` declares those that you have.",
 		[]string{"input", "codemode", "Codemode", "FoundTool", "Handle", "Question", "UserAnswer"}},
 	{"Errors", "[Errors](errors.md) says when each is thrown, and the way out.", []string{"ToolCallDeniedError"}},
 	{"console", "What a program prints goes into the reply, and is shown while it runs.", []string{"Console"}},
 	{"Timers and copies", "", []string{"setTimeout"}},
-	{"Time and random numbers", "The clock moves in whole milliseconds. In a [deterministic run](../deterministic.md) both are given.",
+	{"Time and random numbers", "The clock moves in whole milliseconds. In a [deterministic " +
+		"run](../deterministic.md) both are given.",
 		[]string{"performance"}},
 	{"Text", "", []string{"TextEncoder"}},
 	{"URLs", "", []string{"URL"}},
@@ -36,8 +38,10 @@ var declared = regexp.MustCompile(`(?m)^(?:declare )?(?:const|var|class|function
 func Globals() (string, error) {
 	var b strings.Builder
 	b.WriteString("# Globals of a program\n\n" + generated +
-		"What a program has besides the standard library of JavaScript: the declarations that `codemode types` writes, and that\n" +
-		"MCP clients read as `codemode://types/index.d.ts`. There is no `fetch`, no `import`, no file system and no process: only\n" +
+		"What a program has besides the standard library of JavaScript: the declarations that `codemode types` writes, " +
+		"and that\n" +
+		"MCP clients read as `codemode://types/index.d.ts`. There is no `fetch`, no `import`, no file system and no " +
+		"process: only\n" +
 		"tools reach the outside.\n")
 	of := make([]string, len(sections))
 	for _, block := range declarations() {

@@ -165,7 +165,9 @@ func githubSlug(title string) string {
 
 // TestLinksThatLeadNowhere: the test of links sees what is wrong.
 func TestLinksThatLeadNowhere(t *testing.T) {
-	pages := map[string]string{"docs/rules.md": "# Rules\n\n## `raise`: {\"a\"}\n\n## Two\n\n## Two\n\n<a id=\"x.y\"></a>\n"}
+	pages := map[string]string{
+		"docs/rules.md": "# Rules\n\n## `raise`: {\"a\"}\n\n## Two\n\n## Two\n\n<a id=\"x.y\"></a>\n",
+	}
 	for _, x := range []struct {
 		target, fragment, want string
 	}{
@@ -182,7 +184,8 @@ func TestLinksThatLeadNowhere(t *testing.T) {
 			t.Errorf("%s#%s: got %v, want %q", x.target, x.fragment, err, x.want)
 		}
 	}
-	text := withoutCode("[a](b.md \"c\") `[d](e.md)`\n\n    [f](g.md)\n\n```\n[h](i.md)\n```\n\n[j]: k.md\n[l](https://m/n.md)\n")
+	text := withoutCode("[a](b.md \"c\") `[d](e.md)`\n\n    [f](g.md)\n\n```\n[h](i.md)\n```\n\n[j]: k.md\n" +
+		"[l](https://m/n.md)\n")
 	if got := strings.Join(links(text), " "); got != "b.md k.md" {
 		t.Errorf("got the links %q, want b.md k.md", got)
 	}

@@ -23,8 +23,10 @@ func Record() (string, error) {
 	}
 	var b strings.Builder
 	b.WriteString("# The record\n\n" + generated +
-		"Each entry is one JSON object; `codemode audit export` writes them, one a line, and [REST](../rest.md#grants-and-the-record)\n" +
-		"gives them to front ends. A field that does not apply is left out. [Security](../security.md#the-record) says what the\n" +
+		"Each entry is one JSON object; `codemode audit export` writes them, one a line, and " +
+		"[REST](../rest.md#grants-and-the-record)\n" +
+		"gives them to front ends. A field that does not apply is left out. [Security](../security.md#the-record) says " +
+		"what the\n" +
 		"record proves, and how to verify it.\n")
 	for _, d := range file.Decls {
 		of, ok := d.(*ast.GenDecl)

@@ -28,7 +28,8 @@ func Check(page, text string) error {
 		return err
 	}
 	if line, was, is := difference(string(got), text); line > 0 {
-		return fmt.Errorf("docs/reference/%s is not what the code gives; make reference writes it anew\nline %d is   %s\nit should be %s",
+		return fmt.Errorf("docs/reference/%s is not what the code gives; make reference writes it anew\nline %d is   "+
+			"%s\nit should be %s",
 			page, line, was, is)
 	}
 	return nil
@@ -88,7 +89,8 @@ func (t table) String() string {
 }
 
 // Names, addresses, patterns and variables in running text, which become code.
-var codeInText = regexp.MustCompile("`[^`]*`|" + `\$\{[^}]*\}|https?://[^\s,;)]*[^\s,;).:]|\[[^\]]*\]|[^\s"',;(]*[_*<>|][^\s"',;.)]*`)
+var codeInText = regexp.MustCompile("`[^`]*`|" +
+	`\$\{[^}]*\}|https?://[^\s,;)]*[^\s,;).:]|\[[^\]]*\]|[^\s"',;(]*[_*<>|][^\s"',;.)]*`)
 
 // pages are links from a description to another page of docs.
 var pages = regexp.MustCompile(`\b([a-z-]+\.md)(#[a-z-]+)?\b`)

@@ -109,8 +109,8 @@ func builtPages(t *testing.T, dir string) map[string]string {
 	return pages
 }
 
-// TestTheSiteInABrowser opens every page, wide and narrow: nothing is reported on the console, and nothing is wider than
-// the screen. Search finds by keys alone.
+// TestTheSiteInABrowser opens every page, wide and narrow: the browser complains of nothing, and nothing is wider than
+// the screen. Search works with keys alone.
 func TestTheSiteInABrowser(t *testing.T) {
 	dir := site(t)
 	server := httptest.NewServer(http.StripPrefix("/below/", http.FileServer(http.Dir(dir))))
@@ -118,7 +118,8 @@ func TestTheSiteInABrowser(t *testing.T) {
 	ctx := chromium(t)
 	visit := func(name string, width int64) {
 		t.Helper()
-		if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, 900), chromedp.Navigate(server.URL+"/below/"+name)); err != nil {
+		page := chromedp.Navigate(server.URL + "/below/" + name)
+		if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, 900), page); err != nil {
 			t.Fatalf("visiting %s: %v", name, err)
 		}
 	}
@@ -137,7 +138,8 @@ func TestTheSiteInABrowser(t *testing.T) {
 	testwait.Until(t, "results are there", func() bool {
 		return script(t, ctx, `document.querySelector("#found li a strong")?.textContent ?? ""`) != ""
 	})
-	if first := script(t, ctx, `document.querySelector("#found li a strong").textContent`); !strings.HasPrefix(first, "Passkeys") {
+	first := script(t, ctx, `document.querySelector("#found li a strong").textContent`)
+	if !strings.HasPrefix(first, "Passkeys") {
 		t.Errorf("the first result for passkey critical is %q", first)
 	}
 	if err := chromedp.Do(ctx, chromedp.KeyEvent(kb.ArrowDown+kb.Enter)); err != nil {

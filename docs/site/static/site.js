@@ -5,14 +5,15 @@
 {
   const button = document.getElementById("theme");
   const root = document.documentElement;
-  const dark = () => root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const dark = () => root.dataset.theme ? root.dataset.theme === "dark" : system.matches;
   const label = () => { button.textContent = dark() ? "Light" : "Dark"; };
   button.addEventListener("click", () => {
     root.dataset.theme = dark() ? "light" : "dark";
     try { localStorage.setItem("theme", root.dataset.theme); } catch {}
     label();
   });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", label);
+  system.addEventListener("change", label);
   label();
   button.hidden = false;
 }
@@ -68,7 +69,9 @@ if (navigator.clipboard) {
   const load = () => parts ??= fetch(new URL("search.json", root)).then(answer => {
     if (!answer.ok) throw new Error(`search.json: ${answer.status}`);
     return answer.json();
-  }).then(all => all.map(p => ({ ...p, title: p.t.toLowerCase(), heading: p.h.toLowerCase(), text: p.x.toLowerCase() })));
+  }).then(all => all.map(p => {
+    return { ...p, title: p.t.toLowerCase(), heading: p.h.toLowerCase(), text: p.x.toLowerCase() };
+  }));
 
   const weigh = (part, words) => {
     let sum = 0;
@@ -94,7 +97,8 @@ if (navigator.clipboard) {
     const marked = [];
     const lower = text.toLowerCase();
     for (let at = 0; at < text.length;) {
-      const next = words.map(w => [lower.indexOf(w, at), w.length]).filter(([i]) => i >= 0).sort((a, b) => a[0] - b[0])[0];
+      const next = words.map(w => [lower.indexOf(w, at), w.length]).filter(([i]) => i >= 0)
+        .sort((a, b) => a[0] - b[0])[0];
       if (!next) { marked.push(text.slice(at)); break; }
       marked.push(text.slice(at, next[0]));
       const mark = document.createElement("mark");
@@ -104,6 +108,8 @@ if (navigator.clipboard) {
     }
     return marked;
   };
+
+  const note = text => Object.assign(document.createElement("li"), { textContent: text, className: "none" });
 
   const close = () => {
     list.hidden = true;
@@ -132,7 +138,7 @@ if (navigator.clipboard) {
       all = await load();
     } catch {
       parts = undefined;
-      list.replaceChildren(Object.assign(document.createElement("li"), { textContent: "The index cannot be loaded.", className: "none" }));
+      list.replaceChildren(note("The index cannot be loaded."));
       list.hidden = false;
       return;
     }
@@ -156,7 +162,7 @@ if (navigator.clipboard) {
       return item;
     }));
     if (!found.length) {
-      list.replaceChildren(Object.assign(document.createElement("li"), { textContent: "Nothing found.", className: "none" }));
+      list.replaceChildren(note("Nothing found."));
     }
     count.textContent = found.length === 1 ? "1 result" : `${found.length} results`;
     list.hidden = false;
