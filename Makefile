@@ -115,14 +115,13 @@ licences:
 reference:
 	UPDATE_REFERENCE=1 $(GO) test -count=1 -run TestReference ./internal/reference ./cmd/codemode
 
-# Hugo, in a module of its own, renders docs/. It is large: the first time takes minutes. BASE is where the site will be.
+# Hugo, in a module of its own, renders docs/. It is large: the first time takes minutes.
 HUGO = github.com/gohugoio/hugo
-BASE = https://codemode-project.github.io/codemode/
 site:
 	@mkdir -p .build/hugo
 	cd .build/hugo && { test -f go.mod || $(GO) mod init hugo; } && $(GO) get -tool $(HUGO)@v0.165.0 && \
 		CGO_ENABLED=0 $(GO) build -o hugo $(HUGO)
-	.build/hugo/hugo --source docs/site --destination $(CURDIR)/.build/site --cleanDestinationDir --baseURL $(BASE) \
+	.build/hugo/hugo --source docs/site --destination $(CURDIR)/.build/site --cleanDestinationDir \
 		--cacheDir $(CURDIR)/.build/hugo/cache --noBuildLock --panicOnWarning --quiet
 	CODEMODE_SITE=$(CURDIR)/.build/site $(GO) test -count=1 -run TestTheSite ./internal/reference
 
