@@ -5,13 +5,15 @@
 # make guest    rebuilds quickjs.wasm and compares it with the one committed
 # make editor   rebuilds the editor of the page of rules
 # make pages    rewrites what the documents show of runs, and the picture of the README
+# make reference writes the pages of docs/reference from the code
+# make site     builds the site of the documents in .build/site
 # make licences writes THIRD_PARTY_LICENSES, after a dependency changed
 # make release-check builds a release twice, compares, and installs it everywhere
 
 GO ?= go
 
 .PHONY: all test test-npm test-clients test-agents test262 deterministic confined sizing helm axe lint check guest editor bench fuzz soak clean
-.PHONY: licences release-check apidiff pages
+.PHONY: licences release-check apidiff pages reference site
 
 all:
 	CGO_ENABLED=0 $(GO) build -trimpath -o codemode ./cmd/codemode
@@ -115,6 +117,19 @@ pages: testdata/npm/node_modules
 
 licences:
 	$(GO) run ./internal/release licences
+
+reference:
+	UPDATE_REFERENCE=1 $(GO) test -count=1 -run TestReference ./internal/reference ./cmd/codemode
+
+# Hugo, in a module of its own, renders docs/. It is large: the first time takes minutes.
+HUGO = github.com/gohugoio/hugo
+site:
+	@mkdir -p .build/hugo
+	cd .build/hugo && { test -f go.mod || $(GO) mod init hugo; } && $(GO) get -tool $(HUGO)@v0.165.0 && \
+		CGO_ENABLED=0 $(GO) build -o hugo $(HUGO)
+	.build/hugo/hugo --source docs/site --destination $(CURDIR)/.build/site --cleanDestinationDir \
+		--cacheDir $(CURDIR)/.build/hugo/cache --noBuildLock --panicOnWarning --quiet
+	CODEMODE_SITE=$(CURDIR)/.build/site $(GO) test -count=1 -run TestTheSite ./internal/reference
 
 # A release of this commit, built twice and installed in empty roots. It takes root and half an hour; docs/releasing.md
 # says more. STEPS='build deb' runs some steps.

@@ -38,46 +38,45 @@ const (
 
 // An Entry is one line of the record. Only the fields that apply are set.
 type Entry struct {
-	V     int       `json:"v"`
-	Chain int64     `json:"chain"`
-	Seq   int64     `json:"seq"` // in its chain, without gaps, from 1
-	Time  time.Time `json:"time"`
+	V     int       `json:"v"`              // version of the format
+	Chain int64     `json:"chain"`          // each process that writes has one of its own
+	Seq   int64     `json:"seq"`            // in its chain, without gaps, from 1
+	Time  time.Time `json:"time"`           // when it was written
 	Prev  string    `json:"prev"`           // hash of the entry before
 	Hash  string    `json:"hash,omitempty"` // SHA-256 of the entry without this field, as canonical JSON
 
-	Kind  string `json:"kind"`
-	State string `json:"state"`
+	Kind  string `json:"kind"`  // what it is about
+	State string `json:"state"` // what became of that
 
-	Run       string `json:"run,omitempty"`
-	Call      int    `json:"call,omitempty"`
-	Principal string `json:"principal,omitempty"`
-	Client    string `json:"client,omitempty"`
-	Session   string `json:"session,omitempty"`
-	Role      string `json:"role,omitempty"`
-	Script    string `json:"script,omitempty"`
+	Run       string `json:"run,omitempty"`       // id of the run
+	Call      int    `json:"call,omitempty"`      // number of the call in its run, from 1
+	Principal string `json:"principal,omitempty"` // for whom the program runs
+	Client    string `json:"client,omitempty"`    // name of the MCP client, as it says; console for the page
+	Session   string `json:"session,omitempty"`   // of the client, or the one that was made for a role
+	Role      string `json:"role,omitempty"`      // of a session that was made for one
+	Script    string `json:"script,omitempty"`    // name of a saved program
 
-	Profile        string `json:"profile,omitempty"`
-	ProfileDigest  string `json:"profileDigest,omitempty"`
-	Server         string `json:"server,omitempty"`
-	Tool           string `json:"tool,omitempty"`
-	ToolDefinition string `json:"toolDefinition,omitempty"`
+	Profile        string `json:"profile,omitempty"`        // the rules that decided
+	ProfileDigest  string `json:"profileDigest,omitempty"`  // of these rules as they were
+	Server         string `json:"server,omitempty"`         // name of the server in the configuration
+	Tool           string `json:"tool,omitempty"`           // full name, server__tool
+	ToolDefinition string `json:"toolDefinition,omitempty"` // digest of the tool's definition as it was
 
-	Verdict   string     `json:"verdict,omitempty"` // deny, ask or allow; connect: an account was asked for
-	Risk      string     `json:"risk,omitempty"`
-	Rules     []Rule     `json:"rules,omitempty"`
-	DecidedBy *DecidedBy `json:"decidedBy,omitempty"`
+	Verdict   string     `json:"verdict,omitempty"`   // deny, ask or allow; connect: an account was asked for
+	Risk      string     `json:"risk,omitempty"`      // low, medium, high or critical
+	Rules     []Rule     `json:"rules,omitempty"`     // that took part in the decision
+	DecidedBy *DecidedBy `json:"decidedBy,omitempty"` // who or what had the last word
 
-	Args    *Args    `json:"args,omitempty"`
-	Result  *Result  `json:"result,omitempty"`
-	Program *Program `json:"program,omitempty"`
+	Args    *Args    `json:"args,omitempty"`    // of a call
+	Result  *Result  `json:"result,omitempty"`  // of a call or a run
+	Program *Program `json:"program,omitempty"` // of a run
 
 	Reason string  `json:"reason,omitempty"` // why it was refused or failed, as programs see it
 	Detail string  `json:"detail,omitempty"` // a sentence
 	MS     float64 `json:"ms,omitempty"`     // from the moment it was sent, or the run began
 
-	// Count is how many similar events this entry stands for; 0 means one. Tools names their tools.
-	Count int            `json:"count,omitempty"`
-	Tools map[string]int `json:"tools,omitempty"`
+	Count int            `json:"count,omitempty"` // how many similar events this entry stands for; 0 means one
+	Tools map[string]int `json:"tools,omitempty"` // and how many of each tool
 
 	Data json.RawMessage `json:"data,omitempty"` // more, by kind; JSON
 }

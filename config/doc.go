@@ -20,7 +20,7 @@
 //		}
 //	}
 //
-// docs/configuration.md and [Schema] have every key.
+// docs/reference/configuration.md and [Schema] have every key.
 //
 // Several sources may apply together, see [ParseAll]: the machine administrator's file, the user's own, a project's
 // file (which only tightens until somebody trusts it), and variables of the environment. An [Overlay] narrows single

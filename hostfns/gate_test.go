@@ -790,7 +790,7 @@ func TestBlocks(t *testing.T) {
 // The document says what each reason means for a program, and that a refusal which comes in a few milliseconds is
 // nobody's, for which no fallback stands in.
 func TestTheDocumentHasEveryReason(t *testing.T) {
-	text, err := os.ReadFile("../docs/configuration.md")
+	text, err := os.ReadFile("../docs/reference/errors.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -800,7 +800,7 @@ func TestTheDocumentHasEveryReason(t *testing.T) {
 		reasonNoApprover, reasonTimeout, ReasonCanceled,
 	} {
 		if !strings.Contains(document, "`"+reason+"`") {
-			t.Errorf("docs/configuration.md does not say what %s is", reason)
+			t.Errorf("docs/reference/errors.md does not say what %s is", reason)
 		}
 	}
 	for _, words := range []string{
@@ -808,7 +808,7 @@ func TestTheDocumentHasEveryReason(t *testing.T) {
 		"A refusal that came too fast is no such case, so the call stays refused",
 	} {
 		if !strings.Contains(document, words) {
-			t.Errorf("docs/configuration.md does not say: %s", words)
+			t.Errorf("docs/reference/errors.md does not say: %s", words)
 		}
 	}
 }

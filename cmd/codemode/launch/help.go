@@ -44,5 +44,5 @@ Beside your file or a managed file the first five bind every profile: they deny 
 more, and allow nothing that the files do not.
 
 CODEMODE_SESSION names the session that programs run in, such as one that was created on the
-page for a role (cms_...). docs/configuration.md explains every key; codemode profiles schema
+page for a role (cms_...). docs/reference/configuration.md has every key; codemode profiles schema
 prints the JSON Schema for editors.`

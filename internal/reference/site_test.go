@@ -1,0 +1,199 @@
+package reference
+
+import (
+	"context"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/codemode-project/codemode/internal/testwait"
+)
+
+// site is the built site, in CODEMODE_SITE. make site builds it and runs these tests.
+func site(t *testing.T) string {
+	dir := os.Getenv("CODEMODE_SITE")
+	if dir == "" {
+		t.Skip("CODEMODE_SITE does not say where the site was built: make site builds it, and runs this test")
+	}
+	return dir
+}
+
+// TestTheSiteHasEveryPage: each document is a page, every link inside the site leads to a file and an anchor of it, and
+// nothing is loaded from elsewhere.
+func TestTheSiteHasEveryPage(t *testing.T) {
+	dir := site(t)
+	for name := range documents(t) {
+		below, ok := strings.CutPrefix(name, "docs/")
+		if !ok || strings.HasPrefix(below, "upstream/") {
+			continue
+		}
+		page := strings.TrimSuffix(below, ".md") + ".html"
+		if strings.HasSuffix(below, "README.md") {
+			page = strings.TrimSuffix(below, "README.md") + "index.html"
+		}
+		if _, err := os.Stat(filepath.Join(dir, page)); err != nil {
+			t.Errorf("the site lacks %s: %v", name, err)
+		}
+	}
+	pages := builtPages(t, dir)
+	reference, identity := regexp.MustCompile(` (href|src)="([^"]*)"`), regexp.MustCompile(` id="([^"]*)"`)
+	ids := map[string][]string{}
+	for name, text := range pages {
+		for _, found := range identity.FindAllStringSubmatch(text, -1) {
+			if slices.Contains(ids[name], found[1]) {
+				t.Errorf("%s has the id %s twice", name, found[1])
+			}
+			ids[name] = append(ids[name], found[1])
+		}
+	}
+	for name, text := range pages {
+		for _, found := range reference.FindAllStringSubmatch(text, -1) {
+			file, fragment, _ := strings.Cut(found[2], "#")
+			switch {
+			case strings.Contains(found[2], "://") || strings.HasPrefix(found[2], "mailto:"):
+				if found[1] == "src" {
+					t.Errorf("%s loads %s", name, found[2])
+				}
+				continue
+			case strings.HasPrefix(found[2], "/"):
+				t.Errorf("%s has the address %s, which counts at one place only", name, found[2])
+				continue
+			}
+			target := name
+			if file != "" {
+				target = filepath.Join(filepath.Dir(name), file)
+			}
+			if strings.HasSuffix(file, "/") {
+				target = filepath.Join(target, "index.html")
+			}
+			if _, err := os.Stat(filepath.Join(dir, target)); err != nil {
+				t.Errorf("%s: the link to %s leads nowhere", name, found[2])
+			} else if fragment != "" && strings.HasSuffix(target, ".html") && !slices.Contains(ids[target], fragment) {
+				t.Errorf("%s: %s has no #%s", name, target, fragment)
+			}
+		}
+	}
+}
+
+// builtPages are the HTML files of the site.
+func builtPages(t *testing.T, dir string) map[string]string {
+	pages := map[string]string{}
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(name) != ".html" {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		below, _ := filepath.Rel(dir, name)
+		pages[below] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(pages) < 25 {
+		t.Fatalf("the site has %d pages", len(pages))
+	}
+	return pages
+}
+
+// TestTheSiteInABrowser opens every page, wide and narrow: the browser complains of nothing, and nothing is wider than
+// the screen. Search works with keys alone.
+func TestTheSiteInABrowser(t *testing.T) {
+	dir := site(t)
+	server := httptest.NewServer(http.StripPrefix("/below/", http.FileServer(http.Dir(dir))))
+	defer server.Close()
+	ctx := chromium(t)
+	visit := func(name string, width int64) {
+		t.Helper()
+		page := chromedp.Navigate(server.URL + "/below/" + name)
+		if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, 900), page); err != nil {
+			t.Fatalf("visiting %s: %v", name, err)
+		}
+	}
+	for name := range builtPages(t, dir) {
+		for _, width := range []int64{1280, 390} {
+			visit(filepath.ToSlash(name), width)
+			if script(t, ctx, `String(document.documentElement.scrollWidth > document.documentElement.clientWidth)`) != "false" {
+				t.Errorf("%s is wider than a screen of %d", name, width)
+			}
+		}
+	}
+	visit("reference/errors.html", 1280)
+	if err := chromedp.Do(ctx, chromedp.KeyEvent("/"), chromedp.KeyEvent("passkey critical")); err != nil {
+		t.Fatal(err)
+	}
+	testwait.Until(t, "results are there", func() bool {
+		return script(t, ctx, `document.querySelector("#found li a strong")?.textContent ?? ""`) != ""
+	})
+	first := script(t, ctx, `document.querySelector("#found li a strong").textContent`)
+	if !strings.HasPrefix(first, "Passkeys") {
+		t.Errorf("the first result for passkey critical is %q", first)
+	}
+	if err := chromedp.Do(ctx, chromedp.KeyEvent(kb.ArrowDown+kb.Enter)); err != nil {
+		t.Fatal(err)
+	}
+	testwait.Until(t, "the first result is open", func() bool {
+		return script(t, ctx, "location.pathname") == "/below/passkeys.html"
+	})
+}
+
+// script is what an expression gives on the page.
+func script(t *testing.T, ctx context.Context, expression string) string {
+	t.Helper()
+	got, err := chromedp.Run(ctx, chromedp.Evaluate[string](expression))
+	if err != nil {
+		t.Fatalf("%s: %v", expression, err)
+	}
+	return got
+}
+
+// chromium is a browser in which everything that a page reports is a failure.
+func chromium(t *testing.T) context.Context {
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
+		if found, err := exec.LookPath(name); err == nil && path == "" {
+			path = found
+		}
+	}
+	if path == "" {
+		t.Skip("there is no Chromium here to look at the site with (on Debian: apt-get install chromium)")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()),
+		chromedp.NoSandbox, chromedp.DisableGPU)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(func() {
+		if err := chromedp.Cancel(ctx); err != nil {
+			t.Logf("ending the browser: %v", err)
+		}
+		cancel()
+	})
+	err := chromedp.Listen(ctx, func(event any) {
+		switch e := event.(type) {
+		case *log.EventEntryAdded:
+			t.Errorf("the browser complains: %s %s", e.Entry.Text, e.Entry.URL)
+		case *runtime.EventExceptionThrown:
+			t.Errorf("a script throws: %s %+v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception)
+		}
+	})
+	if err != nil {
+		t.Fatalf("starting the browser: %v", err)
+	}
+	return ctx
+}
