@@ -110,6 +110,7 @@ func understood(args []string) error { return parsed(args, true) }
 func parsed(args []string, whole bool) error {
 	root := newRoot(cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
 	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
 	cmd, rest, err := root.Find(args)
 	if err != nil {
 		return err

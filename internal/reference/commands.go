@@ -28,7 +28,7 @@ func Commands(root *cobra.Command) string {
 	}
 	walk(root)
 	var b strings.Builder
-	b.WriteString("# Commands\n\n" + generated + "As `codemode help COMMAND` prints them. `codemode completion SHELL` " +
+	b.WriteString("# Commands\n\n" + generated + "As `codemode help` prints them, given a command. `codemode completion` " +
 		"writes the completion for bash, fish,\nPowerShell or zsh.\n\n")
 	list := table{{"Command", "What it does"}}
 	for _, c := range commands {
@@ -53,13 +53,13 @@ func slug(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), 
 func command(b *strings.Builder, c *cobra.Command) {
 	fmt.Fprintf(b, "\n## %s\n\n%s.\n\n", c.CommandPath(), prose(c.Short))
 	if c.Runnable() {
-		fmt.Fprintf(b, "    %s\n\n", c.UseLine())
+		fmt.Fprintf(b, "```text\n%s\n```\n\n", c.UseLine())
 	}
 	if c.Long != "" {
 		fmt.Fprintf(b, "```text\n%s\n```\n\n", strings.TrimRight(c.Long, "\n"))
 	}
 	if c.HasExample() {
-		fmt.Fprintf(b, "```sh\n%s\n```\n\n", strings.TrimRight(c.Example, "\n"))
+		fmt.Fprintf(b, "```sh\n%s\n```\n\n", unindented(c.Example))
 	}
 	if below := c.Commands(); len(below) > 0 {
 		for _, sub := range below {
@@ -75,6 +75,15 @@ func command(b *strings.Builder, c *cobra.Command) {
 	if len(flags) > 1 {
 		b.WriteString(flags.String())
 	}
+}
+
+// unindented is an example without the two spaces with which help begins each line.
+func unindented(example string) string {
+	var b strings.Builder
+	for line := range strings.Lines(strings.TrimRight(example, "\n")) {
+		b.WriteString(strings.TrimPrefix(line, "  "))
+	}
+	return b.String()
 }
 
 func flag(f *pflag.Flag) []string {
