@@ -126,6 +126,11 @@ func everyTest(t *testing.T) map[string]bool {
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
+	benches, err := filepath.Glob(filepath.Join(checkout, "internal", "bench", "*", "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files = append(files, benches...)
 	all := map[string]bool{}
 	for _, file := range files {
 		for _, line := range strings.Split(readText(t, file), "\n") {
@@ -353,7 +358,7 @@ var notRun = map[string]string{
 	"docs/operations.md: codemode store check":                     "restore wants an empty place: stories/store.txtar",
 	"docs/operations.md: codemode serve --http unix:/run/codemode": "it serves until it is stopped: TestServeOverHTTP",
 	"docs/savings.md: codemode bench savings --data tau2-bench":    "it needs data of others: TestMeasure",
-	"docs/savings.md: codemode bench search --corpus corpus.jso":   "it needs data of others: TestPlainQuestionsFindTools",
+	"docs/savings.md: codemode bench search --corpus corpus.js":    "it needs data of others: TestPlainQuestionsFindTools",
 	"docs/tenants.md: codemode console --state STATE/tenants/a":    "it needs a process with tenants: TestPathsOfTenants",
 }
 
