@@ -21,7 +21,7 @@ func collectLess() {
 	debug.SetMemoryLimit(limit)
 }
 
-// lookMore lets Go run one goroutine more than there are processors, unless its variable says how many. Otherwise guests
+// lookMore lets Go run one goroutine more than there are processors, unless its variable says how many. Else guests
 // and requests of whoever sends most keep all of them busy, and then Go looks for what came over the network only every
 // ten milliseconds: everybody's requests wait for that.
 func lookMore() {
