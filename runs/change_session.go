@@ -51,7 +51,10 @@ func (e *Executor) ChangeSession(ctx context.Context, r *Request, c SessionChang
 	if err != nil {
 		return "", err
 	}
-	return done, e.record.Write(ctx, SessionEntry(r, c, done))
+	if err := e.record.Write(ctx, SessionEntry(r, c, done)); err != nil {
+		return done, fmt.Errorf("%s But the record could not take it: %w", done, err)
+	}
+	return done, nil
 }
 
 // Change makes a change. The caller records it, see [SessionEntry].
