@@ -518,7 +518,11 @@ func TestTheGuide(t *testing.T) {
 		})
 	}
 	commands := 0
-	for _, line := range regexp.MustCompile(`(?m)^ {4,7}(?:\$ )?codemode (.*)$`).FindAllStringSubmatch(text, -1) {
+	var shell strings.Builder
+	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(text, -1) {
+		shell.WriteString(block[1])
+	}
+	for _, line := range regexp.MustCompile(`(?m)^ *codemode (.*)$`).FindAllStringSubmatch(shell.String(), -1) {
 		words := strings.Fields(line[1])
 		if end := slices.IndexFunc(words, func(w string) bool { return strings.ContainsAny(w, "|>&#") }); end >= 0 {
 			words = words[:end]
