@@ -32,9 +32,10 @@ type account struct {
 	last    time.Duration // what the member served last had used
 	members map[string]*account
 
+	queues int // in which the owner waits, or owners of the group
+
 	// Those of an owner:
 	group    *account
-	queues   int       // in which the owner waits
 	computed time.Time // when the last of its long turns ended
 }
 
@@ -87,6 +88,11 @@ func (t *Time) begin(owner string, now time.Time) *account {
 	return own
 }
 
+func (a *account) waits(more int) {
+	a.queues += more
+	a.group.queues += more
+}
+
 func (a *account) charge(took time.Duration) {
 	a.used += took
 	a.group.used += took
@@ -98,7 +104,7 @@ func (t *Time) Queue(owner string) {
 	t.queues.Add(1)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.begin(owner, time.Now()).queues++
+	t.begin(owner, time.Now()).waits(1)
 }
 
 // Leave says that the owner does not wait in a queue any more.
@@ -106,7 +112,7 @@ func (t *Time) Leave(owner string) {
 	t.queues.Add(-1)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.of(owner).queues--
+	t.of(owner).waits(-1)
 }
 
 // Charge adds a turn to what an owner has used. A turn at whose end nobody waits costs nothing.

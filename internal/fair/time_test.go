@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// one is a budget that gives one unit at a time: the others, of which nobody may have all, are taken.
+// one is a budget with one free unit. It has four, because no owner may have all of a budget.
 func one(shared *Time, queue int) *Budget {
 	b := New("turns", 4, queue).ByTime(shared)
 	_ = b.Try("", 3)
@@ -138,5 +138,21 @@ func TestAccountsOfThoseWhoAreAwayAreForgotten(t *testing.T) {
 	}
 	if shared.queues.Load() != 0 {
 		t.Errorf("%d queues are left", shared.queues.Load())
+	}
+}
+
+// An account of somebody who waits stays, however many others come.
+func TestWhoeverWaitsIsNotForgotten(t *testing.T) {
+	shared := &Time{}
+	waits := In("acme", "anna")
+	shared.Queue(waits)
+	for i := range 10 * maxAccounts {
+		owner := In(fmt.Sprint("tenant", i), "ben")
+		shared.Queue(owner)
+		shared.Leave(owner)
+	}
+	shared.Leave(waits)
+	if own := shared.of(waits); own.queues != 0 || own.group.queues != 0 {
+		t.Errorf("she waits in %d queues, and her group in %d", own.queues, own.group.queues)
 	}
 }

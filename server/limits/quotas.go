@@ -38,7 +38,7 @@ type Quotas struct {
 func New(sessions, requests int, group string) *Quotas {
 	turns := fair.Cores() + 1
 	if group != "" {
-		turns = (4*turns + 2) / 3 // of which a group may have three quarters
+		turns = (4*turns + 2) / 3 // a group may have three quarters of a budget
 	}
 	return &Quotas{
 		group:       group,

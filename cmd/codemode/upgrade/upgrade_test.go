@@ -15,7 +15,7 @@ import (
 // home is the part of an address that is the list of releases.
 const home = "/codemode-project/codemode/releases"
 
-// serve is a server that has the releases of a repository, and counts what it is asked.
+// serve starts a server with the releases of a repository. It counts the requests.
 func serve(t *testing.T, answer http.HandlerFunc) (client *http.Client, address string, asked *atomic.Int32) {
 	asked = new(atomic.Int32)
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
