@@ -667,6 +667,9 @@ func TestAPersonWatchesAProgram(t *testing.T) {
 		await steps(1);
 		console.warn("<b id=taken>bold</b>\nsecond line");
 		await codemode.filesystem__write_file({path: "a.md", content: "x"});
+		for (let watched = false; !watched; await new Promise((r) => setTimeout(r, 300))) {
+			watched = await codemode.filesystem__get_file_info({path: "watched"}).then(() => true, () => false);
+		}
 		await steps(6);
 		throw new Error("no more")`)
 	lines := `[...document.querySelectorAll("#running .console .line")].map((l) => l.textContent).join("|")`
@@ -682,10 +685,14 @@ func TestAPersonWatchesAProgram(t *testing.T) {
 	b.answer(0, `.ask button.yes`)
 	b.says(".given.good .state", "done")
 	b.click("look at the programs", `nav a[href$="/running"]`)
+	b.until("the page is there, and is live", `document.querySelector("#running h2") !== null &&
+		document.querySelector("#link").textContent.startsWith("Live")`)
+	write(t, filepath.Join(h.files, "watched"), "")
+	b.until("how it ended stays for a while, with its last lines",
+		`document.querySelector("#running h2 .state.bad")?.textContent === "threw" && `+lines+`.endsWith("|step 9|step 10") &&
+		document.querySelectorAll("#running li .state.good").length === 12`)
 	if got := answerOf(t, answer); !strings.Contains(got, "no more") {
 		t.Errorf("the program got %s", got)
 	}
-	b.until("how it ended stays for a while, with its last lines",
-		`document.querySelector("#running h2 .state.bad").textContent === "threw" && `+lines+`.endsWith("|step 9|step 10") && document.querySelectorAll("#running li .state.good").length === 11`)
 	b.look("ended")
 }
