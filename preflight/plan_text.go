@@ -34,7 +34,7 @@ func (p *Plan) Text() string {
 	list("Warnings:", p.Warnings)
 	list("What to change in the program:", p.Suggestions)
 	list("What the person who looks after the rules could change:", p.Requests)
-	if p.Link != "" {
+	if p.Link != "" && len(p.Requests) > 0 {
 		visible.Fprintf(&b, "  Link for that person: %s\n", p.Link)
 	}
 	if p.Reply != "" {

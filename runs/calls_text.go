@@ -51,7 +51,7 @@ func (r *Response) callsText(err error, room int) string {
 	}
 	b.WriteString(r.warnings())
 	if r.Queued > 0 {
-		fmt.Fprintf(&b, "  (%d more were waiting for their turn and did not start)\n", r.Queued)
+		fmt.Fprintf(&b, "  (%d more waited for their turn and did not start)\n", r.Queued)
 	}
 	return b.String()
 }

@@ -91,7 +91,7 @@ func (x *execution) execute(p sandbox.Program) (*sandbox.Result, error) {
 // watched is what a resumed program needs besides its image.
 func (x *execution) watched() sandbox.Program {
 	p := sandbox.Program{Lookup: x.program.Lookup, Watch: x.events.Watch, Watching: x.events.Watched,
-		Computes: x.request.away}
+		Waits: x.request.away}
 	if x.use != nil {
 		p.Earlier = x.earlier
 	}

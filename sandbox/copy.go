@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -26,8 +27,10 @@ type codeCopy struct {
 
 	mu     sync.Mutex
 	idle   []*guest
-	most   int // how many idle ones are kept
-	users  int // guests that serve a run
+	most   int           // how many idle ones are kept
+	users  int           // guests that serve a run, and runs that wait for one
+	rests  int           // of the guests, how many wait and have released memory
+	waits  []chan *guest // of the runs that wait, each with room for one guest
 	closed bool
 	runs   sync.WaitGroup // added to under mu
 }
@@ -61,12 +64,66 @@ func (c *codeCopy) enterAgain() bool {
 	return !c.closed
 }
 
-// leave unregisters a run. It closes the guest (which may be nil), unless keep allows keeping it and there is room.
+// guestWait is how long a run waits for another one's guest when as many guests are busy as are kept. A new guest would
+// cost time and memory, and be closed after its run.
+const guestWait = 3 * time.Millisecond
+
+// await waits for the guest of another run, if there are enough guests. The run has entered the copy. Nil means that it
+// needs a new one.
+func (c *codeCopy) await(ctx context.Context) *guest {
+	c.mu.Lock()
+	if c.users-c.rests <= c.most || c.closed {
+		c.mu.Unlock()
+		return nil
+	}
+	own := make(chan *guest, 1)
+	c.waits = append(c.waits, own)
+	c.mu.Unlock()
+	enough := time.NewTimer(guestWait)
+	defer enough.Stop()
+	select {
+	case g := <-own:
+		return g
+	case <-enough.C:
+	case <-ctx.Done():
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if at := slices.Index(c.waits, own); at >= 0 {
+		c.waits = slices.Delete(c.waits, at, at+1)
+		return nil
+	}
+	return <-own // it came at the same moment
+}
+
+// rest says whether the guest rests: it waits and has released memory. Guests that rest come back late.
+func (g *guest) rest(yes bool) {
+	if g.rests == yes {
+		return
+	}
+	g.rests = yes
+	g.copy.mu.Lock()
+	defer g.copy.mu.Unlock()
+	if yes {
+		g.copy.rests++
+	} else {
+		g.copy.rests--
+	}
+}
+
+// leave unregisters a run. It closes the guest (which may be nil), unless keep allows keeping it and there is room, or a
+// run that waits for it.
 func (c *codeCopy) leave(g *guest, keep bool) {
 	c.mu.Lock()
 	c.users--
-	if keep = keep && len(c.idle) < c.most; keep {
+	switch {
+	case keep && len(c.waits) > 0:
+		c.waits[0] <- g
+		c.waits = slices.Delete(c.waits, 0, 1)
+	case keep && len(c.idle) < c.most:
 		c.idle = append(c.idle, g)
+	default:
+		keep = false
 	}
 	c.mu.Unlock()
 	if g != nil && !keep {

@@ -322,6 +322,8 @@ func (e *Engine) get(ctx context.Context, memory int64) (g *guest, err error) {
 	most := commonMemory
 	if memory > commonMemory {
 		most = maxMemory
+	} else if g = c.await(ctx); g != nil {
+		return g, nil
 	}
 	if g, err = e.fresh(ctx, c, most); err != nil {
 		c.leave(nil, false)

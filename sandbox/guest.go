@@ -29,6 +29,7 @@ const (
 type guest struct {
 	module  api.Module
 	copy    *codeCopy
+	rests   bool // its run waits, and has released memory
 	mem     *memory.Mapping
 	shared  shared
 	fuel    api.MutableGlobal // of the loops; see steps.go

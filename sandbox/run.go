@@ -283,6 +283,7 @@ func (r *Run) loop(g *guest) (*Result, error) {
 		if errors.Is(err, errRelieved) {
 			return nil, err
 		}
+		g.rest(false)
 		r.idle.Store(false)
 		if errors.Is(err, ErrParked) {
 			return r.left(g), err
@@ -366,9 +367,9 @@ func (r *Run) begin(g *guest) error {
 	return g.call(doStart, uint64(len(p.Source)), uint64(len(name)), uint64(len(p.Input)))
 }
 
-// trimAfter is how long a run waits before it releases memory that it does not need for waiting. Getting it back takes
-// some microseconds.
-const trimAfter = 10 * time.Millisecond
+// trimAfter is how long a run waits before it releases memory that it does not need for waiting: longer than most tools
+// take, also where many programs use them. Releasing it and getting it back take a tenth of a millisecond.
+const trimAfter = 50 * time.Millisecond
 
 // wait blocks until there are answers, a timer is due, or the run must stop.
 func (r *Run) wait(g *guest) ([]answer, error) {
@@ -437,6 +438,7 @@ func (r *Run) wait(g *guest) ([]answer, error) {
 		}
 		switch {
 		case since == 0:
+			r.gives()
 			since = t
 			left = min(left, trimAfter)
 		case trimmed:
@@ -446,6 +448,7 @@ func (r *Run) wait(g *guest) ([]answer, error) {
 			r.engine.snapshot.Trim(g.mem)
 			g.do = nil // releases the native stack too; it is empty
 			trimmed = true
+			g.rest(true)
 		}
 		r.alarm(t + left)
 		select {

@@ -30,9 +30,9 @@ type Program struct {
 	// Watching reports whether somebody looks now. While nobody does, Watch gets the lines when the program waits or ends,
 	// and no calls. Nil is true.
 	Watching func() bool
-	// Computes is called when the program waits for a processor, or has had one for a while: what started it need not
-	// keep one for it. It may be called often and must not block. Nil is ignored.
-	Computes func()
+	// Waits is called when the program waits for an answer, a timer or a processor, or has had a processor for a while:
+	// what started it need not keep one for it. It may be called often and must not block. Nil is ignored.
+	Waits func()
 	// Deterministic makes the run independent of the machine. Nil gives it real randomness and a real clock.
 	Deterministic *Deterministic
 	// Earlier is Lookup for an earlier program of the session, by its number from 1. Only [Session.Start] uses it.

@@ -128,9 +128,9 @@ func (g *guest) pass(t time.Duration) {
 	g.turns.pass(owner, g.turn)
 }
 
-// gives tells the caller that the run has a turn of its own now, or waits for one.
+// gives tells the caller that the run has a turn of its own now, or waits for one or for something else.
 func (r *Run) gives() {
-	if r.program.Computes != nil {
-		r.program.Computes()
+	if r.program.Waits != nil {
+		r.program.Waits()
 	}
 }

@@ -397,3 +397,31 @@ func TestS48WhatWaitsHasNoTurn(t *testing.T) {
 		all.Wait()
 	}
 }
+
+// Nor does a program that sleeps: a thousand of them got two hundred answers a second with idle processors.
+func TestWhatSleepsHasNoTurn(t *testing.T) {
+	h := open(t, `{"evaluation": {"profiles": {"p": {}}}}`, server.Options{})
+	web, err := h.server.HTTP(server.HTTPOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	web.LongTurns()
+	listener := httptest.NewServer(web)
+	t.Cleanup(func() {
+		web.Close()
+		listener.Close()
+	})
+	ctx, wake := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	for range 4*runtime.GOMAXPROCS(0) + 4 { // more than there are turns
+		c := h.connectHTTPOn(listener.URL+server.Path, nil, "2026-07-28")
+		all.Go(func() {
+			_, _ = c.CallTool(ctx, &mcp.CallToolParams{Name: "codemode_eval_p", Arguments: map[string]any{
+				"code": `await new Promise((done) => setTimeout(done, 3600e3))`}})
+		})
+	}
+	h.connectHTTPOn(listener.URL+server.Path, nil, "2026-07-28").want("codemode_eval_p",
+		"await new Promise((done) => setTimeout(done, 300)); return 40 + 2", "42")
+	wake()
+	all.Wait()
+}

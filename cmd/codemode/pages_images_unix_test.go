@@ -13,20 +13,22 @@ import (
 // largestImage is what a picture of a page may have: the README should be there at once.
 const largestImage = 150 << 10
 
-// TestTheImagesOfThePages makes the picture of the README from the page of a process, where CODEMODE_IMAGES names the
-// folder for it (make images). Everywhere it looks whether the pictures of the pages are small.
+// TestTheImagesOfThePages makes the pictures of the README from the page of a process and from a terminal, where
+// CODEMODE_IMAGES names the folder for them (make pages). Everywhere it looks whether the pictures of the pages are
+// small.
 func TestTheImagesOfThePages(t *testing.T) {
 	t.Parallel()
 	if dir := os.Getenv("CODEMODE_IMAGES"); dir != "" {
-		picture := pictureOfAQuestion(t)
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, "approval.png"), picture, 0o644); err != nil {
-			t.Fatal(err)
+		for name, picture := range map[string][]byte{"approval.png": pictureOfAQuestion(t), "run.gif": castOfARun(t)} {
+			if err := os.WriteFile(filepath.Join(dir, name), picture, 0o644); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	images, err := filepath.Glob(filepath.Join(checkout, "docs", "images", "*.png"))
+	images, err := filepath.Glob(filepath.Join(checkout, "docs", "images", "*.[gp][in][fg]"))
 	if err != nil || len(images) == 0 {
 		t.Fatal(images, err)
 	}

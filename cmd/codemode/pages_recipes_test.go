@@ -75,7 +75,7 @@ func TestTheRecipes(t *testing.T) {
 	const name = "docs/recipes.md"
 	text := readText(t, filepath.Join(checkout, name))
 	rules, all := readRecipes(t, name, text)
-	if len(all) < 18 {
+	if len(all) < 20 {
 		t.Errorf("the page has %d recipes", len(all))
 	}
 	folder, err := filepath.EvalSymlinks(t.TempDir())

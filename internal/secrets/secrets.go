@@ -128,8 +128,8 @@ func (f *Finder) Key(key string) Level {
 			return Phrase
 		}
 	}
-	if level == Open && slices.ContainsFunc(f.keys, func(p string) bool { return like(p, key) }) {
-		return Token
+	if level < Phrase && slices.ContainsFunc(f.keys, func(p string) bool { return like(p, key) }) {
+		return Phrase
 	}
 	return level
 }

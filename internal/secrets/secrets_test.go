@@ -131,6 +131,18 @@ func TestStrictness(t *testing.T) {
 	}
 }
 
+// A key that a profile names hides as much as a key that everybody knows, in questions too.
+func TestKeysOfAProfile(t *testing.T) {
+	for _, strictness := range []Strictness{Mild, Strict} {
+		f := New(Rules{Keys: []string{"iban*", "token"}}, strictness)
+		for key, want := range map[string]Level{"IBAN": Phrase, "iban_of": Phrase, "token": Phrase, "name": Open} {
+			if got := f.Key(key); got != want {
+				t.Errorf("%s at strictness %d has level %d, want %d", key, strictness, got, want)
+			}
+		}
+	}
+}
+
 func TestVariables(t *testing.T) {
 	for name, want := range map[string]bool{
 		"GITHUB_TOKEN": true, "API_KEY": true, "DB_DSN": true, "Authorization": true, "Proxy-Authorization": true,
