@@ -349,6 +349,7 @@ func readUnit(b block) error {
 // TestEveryCommandOfThePages parses them.
 var notRun = map[string]string{
 	"README.md: $ go run ./cmd/codemode run --config tes":          "TestTheFirstRunOfTheReadme runs it",
+	"README.md: go run ./cmd/codemode run --config testd":          "TestTheFirstRunOfTheReadme runs it",
 	"README.md: codemode init --install":                           "it needs clients: stories/init-install.txtar",
 	"docs/accounts.md: codemode login linear --principal acme:a":   "it needs a hosted server: TestLoginOfAPrincipal",
 	"docs/clients.md: codemode init --install # shows a plan,":     "it needs clients: stories/init-install.txtar",
