@@ -126,6 +126,7 @@ func newRoot(s cli.Streams) *cobra.Command {
 		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodesHelp},
 		&cobra.Command{Use: "configuration", Short: "Which configuration file is used", Long: launch.ConfigurationHelp},
 	)
+	root.SetFlagErrorFunc(cli.FlagError)
 	root.SilenceUsage, root.SilenceErrors = true, true
 	return root
 }
