@@ -111,8 +111,8 @@ func (g *guest) rest(yes bool) {
 	}
 }
 
-// leave unregisters a run. It closes the guest (which may be nil), unless keep allows keeping it and there is room, or a
-// run that waits for it.
+// leave unregisters a run. It closes the guest (which may be nil), unless keep allows keeping it and a run waits for it
+// or there is room.
 func (c *codeCopy) leave(g *guest, keep bool) {
 	c.mu.Lock()
 	c.users--

@@ -364,19 +364,26 @@ func TestCallersWithoutCheckedTokensAreOnePrincipal(t *testing.T) {
 	}
 }
 
-// Point 48 of issue 15: a program that waits for a person or a tool keeps nobody from a turn.
-func TestS48WhatWaitsHasNoTurn(t *testing.T) {
-	h := open(t, `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__write_file"]}}}}`, server.Options{})
+// listenWithLongTurns is listen with turns that no time ends.
+func (h *house) listenWithLongTurns() string {
+	h.t.Helper()
 	web, err := h.server.HTTP(server.HTTPOptions{})
 	if err != nil {
-		t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	web.LongTurns()
 	listener := httptest.NewServer(web)
-	t.Cleanup(func() {
+	h.t.Cleanup(func() {
 		web.Close()
 		listener.Close()
 	})
+	return listener.URL + server.Path
+}
+
+// Point 48 of issue 15: a program that waits for a person or a tool keeps nobody from a turn.
+func TestS48WhatWaitsHasNoTurn(t *testing.T) {
+	h := open(t, `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__write_file"]}}}}`, server.Options{})
+	url := h.listenWithLongTurns()
 	for _, version := range []string{"2025-11-25", "2026-07-28"} {
 		asked, answer := make(chan bool, 100), make(chan bool)
 		slow := func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
@@ -386,13 +393,13 @@ func TestS48WhatWaitsHasNoTurn(t *testing.T) {
 		}
 		all := sync.WaitGroup{}
 		for range 4*runtime.GOMAXPROCS(0) + 4 { // more than there are turns
-			c := h.connectHTTPOn(listener.URL+server.Path, slow, version)
+			c := h.connectHTTPOn(url, slow, version)
 			all.Go(func() {
 				c.eval("codemode_eval_p", `await codemode.filesystem.write_file({path: "c.md", content: "c"})`)
 			})
 			<-asked
 		}
-		h.connectHTTPOn(listener.URL+server.Path, nil, version).want("codemode_eval_p", "return 40 + 2", "42")
+		h.connectHTTPOn(url, nil, version).want("codemode_eval_p", "return 40 + 2", "42")
 		close(answer)
 		all.Wait()
 	}
@@ -401,26 +408,17 @@ func TestS48WhatWaitsHasNoTurn(t *testing.T) {
 // Nor does a program that sleeps: a thousand of them got two hundred answers a second with idle processors.
 func TestWhatSleepsHasNoTurn(t *testing.T) {
 	h := open(t, `{"evaluation": {"profiles": {"p": {}}}}`, server.Options{})
-	web, err := h.server.HTTP(server.HTTPOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	web.LongTurns()
-	listener := httptest.NewServer(web)
-	t.Cleanup(func() {
-		web.Close()
-		listener.Close()
-	})
+	url := h.listenWithLongTurns()
 	ctx, wake := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	for range 4*runtime.GOMAXPROCS(0) + 4 { // more than there are turns
-		c := h.connectHTTPOn(listener.URL+server.Path, nil, "2026-07-28")
+		c := h.connectHTTPOn(url, nil, "2026-07-28")
 		all.Go(func() {
 			_, _ = c.CallTool(ctx, &mcp.CallToolParams{Name: "codemode_eval_p", Arguments: map[string]any{
 				"code": `await new Promise((done) => setTimeout(done, 3600e3))`}})
 		})
 	}
-	h.connectHTTPOn(listener.URL+server.Path, nil, "2026-07-28").want("codemode_eval_p",
+	h.connectHTTPOn(url, nil, "2026-07-28").want("codemode_eval_p",
 		"await new Promise((done) => setTimeout(done, 300)); return 40 + 2", "42")
 	wake()
 	all.Wait()

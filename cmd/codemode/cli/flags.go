@@ -22,8 +22,9 @@ func FlagError(c *cobra.Command, err error) error {
 			known = append(known, f.Name)
 		}
 	})
+	meant := ""
 	if near := typos.Nearest(unknown.GetSpecifiedName(), known); near != "" {
-		return fmt.Errorf("%w; did you mean --%s? %s --help lists the flags", err, near, c.CommandPath())
+		meant = fmt.Sprintf("did you mean --%s? ", near)
 	}
-	return fmt.Errorf("%w; %s --help lists the flags", err, c.CommandPath())
+	return fmt.Errorf("%w; %s%s --help lists the flags", err, meant, c.CommandPath())
 }
