@@ -20,6 +20,7 @@ import (
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/guest/quickjs"
 	"github.com/codemode-project/codemode/internal/bench"
+	"github.com/codemode-project/codemode/internal/bench/engine"
 	"github.com/codemode-project/codemode/internal/replace"
 	"github.com/codemode-project/codemode/internal/visible"
 )
@@ -32,6 +33,7 @@ func newBench(s cli.Streams) *cobra.Command {
 func newBenchIsolation(s cli.Streams) *cobra.Command {
 	var dir, format, filter, shard, out string
 	var once, session, verbose, confine bool
+	var others otherEngines
 	cmd := &cobra.Command{
 		Use:   "isolation",
 		Short: "Run the attack suite against this build",
@@ -55,6 +57,14 @@ other session was put away and opened again. A case fails as well if its session
 go on as it should: as it was before, if the program was stopped; or if the program learns
 or changes anything of another session, or a new session finds anything of one.
 
+--engine runs the suite against another engine: a command that speaks the isolation protocol
+(docs/isolation-protocol.md), as words with spaces between them or a JSON array. The engine is
+a process of its own, measured from outside, killed when it hangs, and asked questions whose
+answers it cannot know. Cases that need what it does not claim are skipped, and shown so.
+--engines takes a JSON file that lists several: {"mine": ["node", "mine.mjs"]}; they start in
+the folder of the file. --baseline takes an earlier report as JSON: then only findings that
+it does not have fail.
+
 Exit codes: 0 if every case was accepted and nothing is left over, 1 if not, 2 if the
 command or the suite is wrong, 5 if the suite could not run or the report could not be
 written, 130 if interrupted. --out changes its file only when the report is complete.`,
@@ -66,6 +76,8 @@ written, 130 if interrupted. --out changes its file only when the report is comp
   codemode bench isolation --cases my-attacks --once --shard 1/3 --out report.xml
   # some of them in sessions
   codemode bench isolation --session --filter 's29_*'
+  # another engine, with a report for code scanning
+  codemode bench isolation --engine 'node bench/engines/vm.mjs' --out report.sarif
   # the report as JSON in a file of any name
   codemode bench isolation --filter 's29_*' --format json --out report`,
 		Args: cobra.NoArgs,
@@ -73,10 +85,14 @@ written, 130 if interrupted. --out changes its file only when the report is comp
 			if out != "" && !cmd.Flags().Changed("format") {
 				if format = reportFormats[filepath.Ext(out)]; format == "" {
 					return cli.UsageError(fmt.Errorf(
-						"--out %s: the name has to end in .json, .xml (JUnit), .md or .txt, or --format has to name the format", out))
+						"--out %s: the name has to end in .json, .xml (JUnit), .sarif, .md or .txt, or --format has to name the format", out))
 				}
 			}
-			if err := oneOf("format", format, bench.IsolationFormats); err != nil {
+			formats := bench.IsolationFormats
+			if others.any() {
+				formats = engine.Formats
+			}
+			if err := oneOf("format", format, formats); err != nil {
 				return err
 			}
 			suite, err := loadSuite(dir, filter)
@@ -88,6 +104,9 @@ written, 130 if interrupted. --out changes its file only when the report is comp
 			}
 			if err != nil {
 				return cli.UsageError(err)
+			}
+			if others.any() {
+				return others.test(cmd, s, suite, once, format, out, verbose)
 			}
 			worker := s.Worker
 			if confine {
@@ -117,7 +136,13 @@ written, 130 if interrupted. --out changes its file only when the report is comp
 		"only one part of the cases: 2/3 is the second of three disjoint parts")
 	cmd.Flags().BoolVar(&confine, "confine", false, "run the suite with the rights of codemode serve --confine (Linux)")
 	cmd.Flags().StringVar(&out, "out", "", "write the complete report to this file instead of standard output")
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "list every case")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "list every case; with --engine, every case that was skipped")
+	others.flags(cmd)
+	for _, name := range []string{"engine", "engines"} {
+		for _, only := range []string{"session", "confine"} { // of this build
+			cmd.MarkFlagsMutuallyExclusive(name, only)
+		}
+	}
 	return cmd
 }
 
@@ -169,7 +194,8 @@ func writeReport(s cli.Streams, report *bench.IsolationReport, format, out strin
 }
 
 // reportFormats are the formats for file extensions.
-var reportFormats = map[string]string{".json": "json", ".xml": "junit", ".md": "markdown", ".txt": "table"}
+var reportFormats = map[string]string{".json": "json", ".xml": "junit", ".md": "markdown", ".txt": "table",
+	".sarif": "sarif"}
 
 // shardOf is the part I/N of a suite.
 func shardOf(suite *bench.Suite, shard string) (*bench.Suite, error) {

@@ -36,11 +36,11 @@ func (r *CaseResult) add(c *Case, v verdict, limit time.Duration) {
 		r.overshoots = append(r.overshoots, over)
 		r.OvershootMS = max(r.OvershootMS, over)
 	}
-	wrong := !c.accepts(v.outcome)
+	wrong := !c.Accepts(v.outcome)
 	detail := v.detail
 	if v.outcome == Value {
 		detail = "value " + shorten(string(v.value))
-		if !c.fits(v.value) {
+		if !c.Fits(v.value) {
 			wrong = true
 			detail += ", expected " + shorten(string(c.Expect))
 		}

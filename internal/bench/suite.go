@@ -35,6 +35,11 @@ type Case struct {
 	Expect  json.RawMessage `json:"expect,omitempty"` // the required value; for two strings, a part of it
 	After   string          `json:"after,omitempty"`  // the file that must run directly before
 
+	Kind     string   `json:"-"`
+	Severity string   `json:"-"`
+	Needs    []string `json:"needs,omitempty"`
+	Language string   `json:"language,omitempty"`
+
 	source string
 	before []*Case // the chain of After, first to last
 }
@@ -78,6 +83,9 @@ func LoadSuite(dir fs.FS) (*Suite, error) {
 			return nil, fmt.Errorf("%s, case %d: %w", manifest, i+1, err)
 		}
 		c.source = string(source)
+		if c.Language == "" {
+			c.Language = "javascript"
+		}
 		byFile[c.File] = c
 	}
 	for _, c := range s.Cases {
@@ -159,13 +167,13 @@ func matches(pattern, name string) bool {
 }
 
 // measured reports whether the case tests time or memory: then it runs alone.
-func (c *Case) measured() bool { return c.accepts(Timeout) || c.accepts(Memory) }
+func (c *Case) measured() bool { return c.Accepts(Timeout) || c.Accepts(Memory) }
 
-// accepts reports whether an outcome is safe for the case.
-func (c *Case) accepts(o Outcome) bool { return o == c.Outcome || slices.Contains(c.Also, o) }
+// Accepts reports whether an outcome is safe for the case.
+func (c *Case) Accepts(o Outcome) bool { return o == c.Outcome || slices.Contains(c.Also, o) }
 
-// fits reports whether a value matches Expect; nil is undefined, which counts as null.
-func (c *Case) fits(value json.RawMessage) bool {
+// Fits reports whether a value matches Expect; nil is undefined, which counts as null.
+func (c *Case) Fits(value json.RawMessage) bool {
 	if c.Expect == nil {
 		return true
 	}

@@ -145,7 +145,7 @@ func TestExpect(t *testing.T) {
 		if test.value != "" {
 			value = json.RawMessage(test.value)
 		}
-		if got := c.fits(value); got != test.fits {
+		if got := c.Fits(value); got != test.fits {
 			t.Errorf("expect %s of %s: got %v, want %v", test.expect, test.value, got, test.fits)
 		}
 	}

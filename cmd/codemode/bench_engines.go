@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/internal/bench"
+	"github.com/codemode-project/codemode/internal/bench/engine"
+	"github.com/codemode-project/codemode/internal/replace"
+	"github.com/codemode-project/codemode/internal/visible"
+)
+
+// otherEngines are the flags of "bench isolation" for other engines.
+type otherEngines struct {
+	commands []string
+	list     string
+	baseline string
+	programs int
+}
+
+func (f *otherEngines) flags(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.commands, "engine", nil,
+		"test this command instead, which speaks the isolation protocol; may be repeated")
+	cmd.Flags().StringVar(&f.list, "engines", "", "test the commands that this JSON file lists by name")
+	cmd.Flags().StringVar(&f.baseline, "baseline", "",
+		"with --engine: an earlier report as JSON; only findings that it does not have make the command fail")
+	cmd.Flags().IntVar(&f.programs, "programs", 0,
+		"with --engine: how many programs that call a denied tool run beside the cases; by default 5000, -1 for none")
+}
+
+func (f *otherEngines) any() bool { return len(f.commands) > 0 || f.list != "" }
+
+// engines are the engines of the flags.
+func (f *otherEngines) engines() (engines []engine.Engine, err error) {
+	for _, text := range f.commands {
+		words, err := commandWords(text)
+		if err != nil {
+			return nil, fmt.Errorf("--engine: %w", err)
+		}
+		engines = append(engines, engine.Engine{Command: words})
+	}
+	if f.list == "" {
+		return engines, nil
+	}
+	raw, err := os.ReadFile(f.list)
+	if err != nil {
+		return nil, fmt.Errorf("--engines: %w", err)
+	}
+	var listed map[string][]string
+	if err := json.Unmarshal(raw, &listed); err != nil {
+		return nil, fmt.Errorf(`--engines %s: it has to be an object such as {"mine": ["node", "mine.mjs"]}: %w`, f.list, err)
+	}
+	dir, err := filepath.Abs(filepath.Dir(f.list))
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(listed)) {
+		if len(listed[name]) == 0 {
+			return nil, fmt.Errorf("--engines %s: %q has no command", f.list, name)
+		}
+		engines = append(engines, engine.Engine{Name: name, Command: listed[name], Dir: dir})
+	}
+	if len(engines) == 0 {
+		return nil, fmt.Errorf("--engines %s: it lists no engine", f.list)
+	}
+	return engines, nil
+}
+
+// commandWords splits a command at its spaces, or reads it as a JSON array.
+func commandWords(text string) (words []string, err error) {
+	if strings.HasPrefix(strings.TrimSpace(text), "[") {
+		if err := json.Unmarshal([]byte(text), &words); err != nil {
+			return nil, fmt.Errorf("%q is no JSON array of words: %w", text, err)
+		}
+	} else {
+		words = strings.Fields(text)
+	}
+	if len(words) == 0 || words[0] == "" {
+		return nil, errors.New("there is no command")
+	}
+	return words, nil
+}
+
+// known is the baseline; nil if there is none.
+func (f *otherEngines) known() (*engine.Scoreboard, error) {
+	if f.baseline == "" {
+		return nil, nil
+	}
+	raw, err := os.ReadFile(f.baseline)
+	if err != nil {
+		return nil, fmt.Errorf("--baseline: %w", err)
+	}
+	var board engine.Scoreboard
+	if err := json.Unmarshal(raw, &board); err != nil || board.Engines == nil {
+		return nil, fmt.Errorf("--baseline %s: it is no report of bench isolation --engine --format json", f.baseline)
+	}
+	return &board, nil
+}
+
+// test runs a suite against the engines and writes the report.
+func (f *otherEngines) test(cmd *cobra.Command, s cli.Streams, suite *bench.Suite, once bool, format, out string,
+	verbose bool) error {
+	engines, err := f.engines()
+	if err != nil {
+		return cli.UsageError(err)
+	}
+	baseline, err := f.known()
+	if err != nil {
+		return cli.UsageError(err)
+	}
+	bar := newBar(s.Err)
+	board, err := engine.Isolation(cmd.Context(), engines,
+		engine.Options{Once: once, Programs: f.programs, Progress: bar.show}, suite)
+	bar.clear()
+	if err != nil {
+		return cli.InternalError(err)
+	}
+	var text bytes.Buffer
+	if err := board.Write(&text, format, baseline, verbose); err != nil {
+		return cli.InternalError(err)
+	}
+	fresh := len(board.New(baseline))
+	if out == "" {
+		_, err = s.Out.Write(text.Bytes())
+	} else if err = replace.File(out, text.Bytes(), 0o644); err == nil {
+		fmt.Fprintf(s.Err, "codemode: %d engines, %d findings that are not known; the report is in %s\n", len(board.Engines),
+			fresh, visible.Line(out))
+	}
+	if failed := board.Failed(); err == nil && len(failed) > 0 {
+		err = errors.New(strings.Join(failed, "\n"))
+	}
+	return benchEnd(err, fresh == 0)
+}
