@@ -34,6 +34,8 @@ type Options struct {
 	Programs int
 	// Progress is called before each case, by several goroutines; nil is ignored.
 	Progress func(done, total int, what string)
+
+	ask func(question) bool // which questions; nil is all
 }
 
 const (
@@ -91,7 +93,8 @@ func one(ctx context.Context, e Engine, o Options, suite *bench.Suite, alone *sy
 	hello := s.process.hello
 	report.Engine, report.Measured, report.Name = hello, s.process.at.Known, cmp.Or(e.Name, hello.Name)
 	cases := slices.DeleteFunc(slices.Clone(suite.Cases), func(c *bench.Case) bool { return c.Language != hello.Language })
-	total := len(cases) + len(questions)
+	ask := slices.DeleteFunc(slices.Clone(questions), func(q question) bool { return o.ask != nil && !o.ask(q) })
+	total := len(cases) + len(ask)
 	progress := func(done int, what string) {
 		if o.Progress != nil {
 			o.Progress(done, total, report.Name+" "+what)
@@ -105,7 +108,7 @@ func one(ctx context.Context, e Engine, o Options, suite *bench.Suite, alone *sy
 		}
 		report.add(r)
 	}
-	for i, q := range questions {
+	for i, q := range ask {
 		progress(len(cases)+i, q.name)
 		r, err := s.steady(func() (CaseResult, error) { return s.asked(ctx, q, o) })
 		if err != nil {

@@ -156,7 +156,7 @@ try { codemode.planted = codemode.echo.planted = %[1]q } catch {}
 return 1`,
 	"python": "global planted\nplanted = %q\nreturn 1",
 }, map[string]string{
-	"javascript": `return [globalThis.planted, ({}).planted2, [1].map((x) => x), codemode.planted, codemode.echo.planted]`,
+	"javascript": "return `${globalThis.planted} ${({}).planted2} ${[1].map((x) => x)} ${codemode.planted} ${codemode.echo.planted}`",
 	"python":     "try:\n    return planted\nexcept Exception:\n    return 0",
 }
 
@@ -166,9 +166,12 @@ func askPlanted(ctx context.Context, a *asking) error {
 		if _, _, err := a.run(ctx, fmt.Sprintf(plant[language], text), limits(wall), false); err != nil {
 			return err
 		}
-		r, _, err := a.run(ctx, peek[language], limits(wall), false)
+		r, ok, err := a.run(ctx, peek[language], limits(wall), false)
 		if err != nil {
 			return err
+		}
+		if !ok && !r.dead {
+			a.find(Wrong, "%s ended with %s: %s", peek[language], r.Outcome.Outcome, r.Message)
 		}
 		if whole, _ := json.Marshal(r.Outcome); contains(whole, text) {
 			a.find(Leak, "a program found what the one before had left: %s", shorten(string(r.Value)+r.Message))
