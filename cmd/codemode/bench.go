@@ -248,6 +248,7 @@ func loadSuite(dir, filter string) (*bench.Suite, error) {
 func newBenchSpeed(s cli.Streams) *cobra.Command {
 	var format string
 	var quick bool
+	var others otherEngines
 	cmd := &cobra.Command{
 		Use:   "speed",
 		Short: "Measure what a run costs on this machine",
@@ -255,9 +256,17 @@ func newBenchSpeed(s cli.Streams) *cobra.Command {
 programs in sessions. It stores 10,000 sessions in a temporary record, and 500 with --quick.
 Each figure is a median, with the range of the middle nine tenths. Other work on the machine
 affects the figures. The cost of the checks that make every loop stoppable is measured
-against the same guest without the counters in its loops.`,
+against the same guest without the counters in its loops.
+
+--engine measures other engines instead: commands that speak the isolation protocol
+(docs/isolation-protocol.md). They take turns, each started anew in each round.`,
+		Example: `  codemode bench speed --quick
+  codemode bench speed --engine 'node bench/engines/vm.mjs' --engine ./mine`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if others.any() {
+				return others.time(cmd, s, quick, format)
+			}
 			if err := oneOf("format", format, bench.SpeedFormats); err != nil {
 				return err
 			}
@@ -277,6 +286,7 @@ against the same guest without the counters in its loops.`,
 	}
 	cmd.Flags().StringVar(&format, "format", "table", strings.Join(bench.SpeedFormats, ", "))
 	cmd.Flags().BoolVar(&quick, "quick", false, "fewer samples")
+	others.commandFlags(cmd)
 	return cmd
 }
 

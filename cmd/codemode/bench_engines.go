@@ -28,10 +28,14 @@ type otherEngines struct {
 	programs int
 }
 
-func (f *otherEngines) flags(cmd *cobra.Command) {
+func (f *otherEngines) commandFlags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.commands, "engine", nil,
-		"test this command instead, which speaks the isolation protocol; may be repeated")
-	cmd.Flags().StringVar(&f.list, "engines", "", "test the commands that this JSON file lists by name")
+		"take this command instead, which speaks the isolation protocol; may be repeated")
+	cmd.Flags().StringVar(&f.list, "engines", "", "take the commands that this JSON file lists by name")
+}
+
+func (f *otherEngines) flags(cmd *cobra.Command) {
+	f.commandFlags(cmd)
 	cmd.Flags().StringVar(&f.baseline, "baseline", "",
 		"with --engine: an earlier report as JSON; only findings that it does not have make the command fail")
 	cmd.Flags().IntVar(&f.programs, "programs", 0,
@@ -140,4 +144,22 @@ func (f *otherEngines) test(cmd *cobra.Command, s cli.Streams, suite *bench.Suit
 		err = errors.New(strings.Join(failed, "\n"))
 	}
 	return benchEnd(err, fresh == 0)
+}
+
+// time measures the speed of the engines.
+func (f *otherEngines) time(cmd *cobra.Command, s cli.Streams, quick bool, format string) error {
+	if err := oneOf("format", format, engine.SpeedFormats); err != nil {
+		return err
+	}
+	engines, err := f.engines()
+	if err != nil {
+		return cli.UsageError(err)
+	}
+	bar := newBar(s.Err)
+	report, err := engine.Speed(cmd.Context(), engines, engine.SpeedOptions{Quick: quick, Progress: bar.show})
+	bar.clear()
+	if err != nil {
+		return cli.InternalError(err)
+	}
+	return benchEnd(report.Write(s.Out, format), true)
 }

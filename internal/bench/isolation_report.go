@@ -140,7 +140,7 @@ func (s *ClassSummary) finish() {
 		return
 	}
 	slices.Sort(s.samples)
-	s.Overshoot = Overshoot{len(s.samples), quantile(s.samples, 0.5), quantile(s.samples, 0.99),
+	s.Overshoot = Overshoot{len(s.samples), Quantile(s.samples, 0.5), Quantile(s.samples, 0.99),
 		s.samples[len(s.samples)-1]}
 }
 
