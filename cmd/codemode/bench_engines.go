@@ -1,10 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -16,8 +16,6 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/internal/bench"
 	"github.com/codemode-project/codemode/internal/bench/engine"
-	"github.com/codemode-project/codemode/internal/replace"
-	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // otherEngines are the flags of "bench isolation" for other engines.
@@ -111,9 +109,22 @@ func (f *otherEngines) known() (*engine.Scoreboard, error) {
 	return &board, nil
 }
 
+// check refuses flags that need an engine.
+func (f *otherEngines) check() error {
+	switch {
+	case f.any():
+		return nil
+	case f.baseline != "":
+		return errors.New("--baseline needs --engine or --engines: nothing that this build does wrong is known")
+	case f.programs != 0:
+		return errors.New("--programs needs --engine or --engines")
+	}
+	return nil
+}
+
 // test runs a suite against the engines and writes the report.
-func (f *otherEngines) test(cmd *cobra.Command, s cli.Streams, suite *bench.Suite, once bool, format, out string,
-	verbose bool) error {
+func (f *otherEngines) test(cmd *cobra.Command, s cli.Streams, suite *bench.Suite, once, verbose bool, format string,
+	files []reportFile) error {
 	engines, err := f.engines()
 	if err != nil {
 		return cli.UsageError(err)
@@ -129,17 +140,11 @@ func (f *otherEngines) test(cmd *cobra.Command, s cli.Streams, suite *bench.Suit
 	if err != nil {
 		return cli.InternalError(err)
 	}
-	var text bytes.Buffer
-	if err := board.Write(&text, format, baseline, verbose); err != nil {
-		return cli.InternalError(err)
-	}
 	fresh := len(board.New(baseline))
-	if out == "" {
-		_, err = s.Out.Write(text.Bytes())
-	} else if err = replace.File(out, text.Bytes(), 0o644); err == nil {
-		fmt.Fprintf(s.Err, "codemode: %d engines, %d findings that are not known; the report is in %s\n", len(board.Engines),
-			fresh, visible.Line(out))
-	}
+	said := fmt.Sprintf("engines: %d, findings that are not known: %d", len(board.Engines), fresh)
+	err = writeReports(s, format, files, said, func(w io.Writer, format string) error {
+		return board.Write(w, format, baseline, verbose)
+	})
 	if failed := board.Failed(); err == nil && len(failed) > 0 {
 		err = errors.New(strings.Join(failed, "\n"))
 	}

@@ -175,7 +175,7 @@ func (r *IsolationReport) summarise(total time.Duration, before, after level) {
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
 	s.HeapKiB = int(mem.HeapSys >> 10)
-	s.Pass = s.OK == s.Cases && s.Unhealthy == 0 && len(s.leaks()) == 0
+	s.Pass = s.OK == s.Cases && s.Unhealthy == 0 && len(s.Leaks()) == 0
 }
 
 func delta(before, after int) *int {
@@ -186,8 +186,8 @@ func delta(before, after int) *int {
 	return &d
 }
 
-// leaks names the resources that the process did not release.
-func (s *IsolationSummary) leaks() []string {
+// Leaks names the resources that the process did not release.
+func (s *IsolationSummary) Leaks() []string {
 	var leaks []string
 	for _, l := range []struct {
 		what  string

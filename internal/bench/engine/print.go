@@ -13,7 +13,7 @@ import (
 )
 
 // Formats are the formats that [Scoreboard.Write] supports.
-var Formats = []string{"table", "json", "junit", "sarif", "markdown"}
+var Formats = []string{"table", "json", "junit", "sarif", "markdown", "badge"}
 
 // Write prints the reports. A table and markdown list each finding; with verbose also each case that was skipped.
 // Against a baseline they mark the findings that it does not have; nil is none.
@@ -34,6 +34,8 @@ func (s *Scoreboard) Write(w io.Writer, format string, baseline *Scoreboard, ver
 		return s.writeJUnit(w, baseline)
 	case "sarif":
 		return s.writeSARIF(w, baseline)
+	case "badge":
+		return s.writeBadge(w, baseline)
 	default:
 		return fmt.Errorf("there is no format %q", format)
 	}
