@@ -43,7 +43,7 @@ func newIsolation(t *testing.T) *isolation {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { engine.Close(t.Context()) })
-	return &isolation{engine: engine, limits: IsolationOptions{CPU: time.Minute}.limits(), reader: &analysis.Reader{},
+	return &isolationRun{engine: engine, limits: IsolationOptions{CPU: time.Minute}.limits(), reader: &analysis.Reader{},
 		gate: hostfns.NewGate(hostfns.Deps{Tools: tools{}, Recorder: tools{}, Sender: tools{}})}
 }
 
