@@ -37,7 +37,7 @@ func TestIsolationInSessions(t *testing.T) {
 	}
 }
 
-func newIsolation(t *testing.T) *isolation {
+func newIsolation(t *testing.T) *isolationRun {
 	engine, err := sandbox.New(t.Context(), sandbox.Options{Wasm: guest(t), CacheDir: cache(t)})
 	if err != nil {
 		t.Fatal(err)
