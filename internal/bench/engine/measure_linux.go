@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -175,11 +174,4 @@ func kernelAddress(s string) (netip.Addr, bool) {
 	}
 	a, ok := netip.AddrFromSlice(raw)
 	return a.Unmap(), ok
-}
-
-// killTree ends a process and all below it.
-func killTree(pid int) {
-	for _, p := range slices.Backward(tree(pid)) {
-		_ = syscall.Kill(p, syscall.SIGKILL)
-	}
 }

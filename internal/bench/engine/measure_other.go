@@ -6,5 +6,3 @@ package engine
 func measure(int) level { return level{} }
 
 func resetPeaks(int) {}
-
-func killTree(int) {}

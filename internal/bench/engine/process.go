@@ -128,13 +128,11 @@ func (p *process) read() {
 	}
 }
 
-// send writes one message.
-func (p *process) send(ctx context.Context, message any) error {
-	line, err := json.Marshal(message)
-	if err != nil {
-		return err
+// send writes one message, unless ctx ends before. An engine that does not take it is one that says no outcome.
+func (p *process) send(ctx context.Context, message any) {
+	if line, err := json.Marshal(message); err == nil && ctx.Err() == nil {
+		_ = p.child.Send(ctx, append(line, '\n'), func() {})
 	}
-	return p.child.Send(ctx, append(line, '\n'), func() {})
 }
 
 // claims reports whether the engine promises something.

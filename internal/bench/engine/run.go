@@ -74,14 +74,11 @@ func (p *process) run(ctx context.Context, prog program, measured bool) (r resul
 			r.to = measure(p.child.PID())
 		}
 	}()
-	err := p.send(runCtx, struct {
+	// Never wait for an engine to read: it may wait for us to read.
+	go p.send(runCtx, struct {
 		Type string `json:"type"`
 		isolation.Run
 	}{"run", isolation.Run{Run: p.runs, Name: prog.name, Program: prog.source, Allow: allowed, Limits: prog.limits}})
-	if err != nil {
-		r.crashed(p, "it took no program")
-		return r
-	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -182,15 +179,7 @@ func (p *process) answer(ctx context.Context, m message, prog program, r *result
 		Type string `json:"type"`
 		isolation.Answer
 	}{"answer", a}
-	if wait == 0 {
-		_ = p.send(ctx, message) // an engine that does not read is one that says no outcome
-		return
-	}
-	time.AfterFunc(wait, func() {
-		if ctx.Err() == nil {
-			_ = p.send(ctx, message)
-		}
-	})
+	time.AfterFunc(wait, func() { p.send(ctx, message) })
 }
 
 // judge adds what contradicts the protocol and the measurements, whatever the program was.
