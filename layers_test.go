@@ -220,6 +220,11 @@ var layers = map[string]struct {
 	"examples/functions": {ours: []string{".", "approvals", "approvals/prompt", "call", "config", "discovery"}},
 	"examples/gate":      {ours: []string{".", "approvals", "approvals/prompt", "call", "config", "owntools"}},
 	"examples/webasks":   {ours: []string{".", "approvals", "approvals/prompt", "call", "config"}},
+
+	// Engines of the isolation protocol, written like those of strangers.
+	"bench/engines/codemode": {ours: []string{".", "analysis", "config", "guest/quickjs", "internal/isolation", "sandbox"}},
+	"bench/engines/codemode-server": {ours: []string{"internal/isolation"},
+		outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
 }
 
 // elsewhere are folders that build or test the product and are no part of it.

@@ -24,15 +24,19 @@ func main() {
 	}
 	s, version, err := open(context.Background(), program)
 	if err == nil {
-		err = isolation.Serve(os.Stdin, os.Stdout, isolation.Hello{
-			Name: "codemode serve", Version: version, Language: "javascript",
-			Note: "https://github.com/codemode-project/codemode/blob/main/docs/security.md",
-			Claims: []string{"time", "memory", "calls", "parallel", "policy", "arguments", "results", "timers", "console",
-				"clock", "codemode"},
-		}, s.run)
+		err = isolation.Serve(os.Stdin, os.Stdout, hello(version), s.run)
 		err = errors.Join(err, s.close())
 	}
 	if err != nil {
 		log.Fatal(err)
+	}
+}
+
+func hello(version string) isolation.Hello {
+	return isolation.Hello{
+		Name: "codemode serve", Version: version, Language: "javascript",
+		Note: "https://github.com/codemode-project/codemode/blob/main/docs/security.md",
+		Claims: []string{"time", "memory", "calls", "parallel", "policy", "arguments", "results", "timers", "console", "clock",
+			"codemode"},
 	}
 }

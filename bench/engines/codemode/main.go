@@ -48,7 +48,8 @@ func hello() isolation.Hello {
 		version = build.Main.Version
 	}
 	return isolation.Hello{
-		Name: "codemode", Version: version, Language: "javascript", Note: "docs/embedding.md",
+		Name: "codemode", Version: version, Language: "javascript",
+		Note: "https://github.com/codemode-project/codemode/blob/main/docs/embedding.md",
 		Claims: []string{"time", "memory", "calls", "parallel", "policy", "arguments", "results", "timers", "console", "clock",
 			"usage", "codemode"},
 	}
