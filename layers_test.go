@@ -165,7 +165,7 @@ var layers = map[string]struct {
 		"cmd/codemode/doctor",
 		"cmd/codemode/launch", "cmd/codemode/responder", "cmd/codemode/rulebook", "cmd/codemode/serve",
 		"cmd/codemode/sessionscmd", "cmd/codemode/setup", "cmd/codemode/storecmd", "cmd/codemode/upgrade", "config",
-		"discovery", "guest/quickjs", "hostfns", "inforce", "internal/bench", "internal/bench/savings",
+		"discovery", "guest/quickjs", "hostfns", "inforce", "internal/bench", "internal/bench/engine", "internal/bench/savings",
 		"internal/bench/search", "internal/bench/tau2", "internal/confine", "internal/replace", "internal/repository",
 		"internal/strictjson",
 		"internal/visible", "preflight", "registry", "sandbox", "upstream", "upstream/login"},
@@ -220,15 +220,10 @@ var layers = map[string]struct {
 	"examples/functions": {ours: []string{".", "approvals", "approvals/prompt", "call", "config", "discovery"}},
 	"examples/gate":      {ours: []string{".", "approvals", "approvals/prompt", "call", "config", "owntools"}},
 	"examples/webasks":   {ours: []string{".", "approvals", "approvals/prompt", "call", "config"}},
-
-	// Engines of the isolation protocol, written like those of strangers.
-	"bench/engines/codemode": {ours: []string{".", "analysis", "config", "guest/quickjs", "internal/isolation", "sandbox"}},
-	"bench/engines/codemode-server": {ours: []string{"internal/isolation"},
-		outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
 }
 
 // elsewhere are folders that build or test the product and are no part of it.
-var elsewhere = []string{"guest/instrument", "guest/preinit", "internal"}
+var elsewhere = []string{"bench/engines", "guest/instrument", "guest/preinit", "internal"}
 
 const module = "github.com/codemode-project/codemode"
 

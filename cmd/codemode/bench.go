@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,18 +21,21 @@ import (
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/guest/quickjs"
 	"github.com/codemode-project/codemode/internal/bench"
+	"github.com/codemode-project/codemode/internal/bench/engine"
 	"github.com/codemode-project/codemode/internal/replace"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
 func newBench(s cli.Streams) *cobra.Command {
 	return cli.NewGroup("bench", "Measure the isolation, the speed and the savings of this build",
-		"", newBenchIsolation(s), newBenchSpeed(s), newBenchSavings(s), newBenchSearch(s))
+		"", newBenchIsolation(s), newBenchSpeed(s), newBenchEngine(s), newBenchSavings(s), newBenchSearch(s))
 }
 
 func newBenchIsolation(s cli.Streams) *cobra.Command {
-	var dir, format, filter, shard, out string
+	var dir, format, filter, shard string
+	var outs []string
 	var once, session, verbose, confine bool
+	var others otherEngines
 	cmd := &cobra.Command{
 		Use:   "isolation",
 		Short: "Run the attack suite against this build",
@@ -55,6 +59,14 @@ other session was put away and opened again. A case fails as well if its session
 go on as it should: as it was before, if the program was stopped; or if the program learns
 or changes anything of another session, or a new session finds anything of one.
 
+--engine runs the suite against another engine: a command that speaks the isolation protocol
+(docs/isolation-protocol.md), as words with spaces between them or a JSON array. The engine is
+a process of its own, measured from outside, killed when it hangs, and asked questions whose
+answers it cannot know. Cases that need what it does not claim are skipped, and shown so.
+--engines takes a JSON file that lists several: {"mine": ["node", "mine.mjs"]}; they start in
+the folder of the file. --baseline takes an earlier report as JSON: then only findings that
+it does not have fail.
+
 Exit codes: 0 if every case was accepted and nothing is left over, 1 if not, 2 if the
 command or the suite is wrong, 5 if the suite could not run or the report could not be
 written, 130 if interrupted. --out changes its file only when the report is complete.`,
@@ -66,32 +78,38 @@ written, 130 if interrupted. --out changes its file only when the report is comp
   codemode bench isolation --cases my-attacks --once --shard 1/3 --out report.xml
   # some of them in sessions
   codemode bench isolation --session --filter 's29_*'
+  # another engine, with a report for code scanning
+  codemode bench isolation --engine 'node bench/engines/vm.mjs' --out report.sarif
   # the report as JSON in a file of any name
   codemode bench isolation --filter 's29_*' --format json --out report`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if out != "" && !cmd.Flags().Changed("format") {
-				if format = reportFormats[filepath.Ext(out)]; format == "" {
-					return cli.UsageError(fmt.Errorf(
-						"--out %s: the name has to end in .json, .xml (JUnit), .md or .txt, or --format has to name the format", out))
-				}
-			}
-			if err := oneOf("format", format, bench.IsolationFormats); err != nil {
+			if err := oneOf("format", format, engine.Formats); err != nil {
 				return err
+			}
+			files, err := reportFiles(outs, cmd.Flags().Changed("format"), format)
+			if err == nil {
+				err = others.check()
+			}
+			if err != nil {
+				return cli.UsageError(err)
 			}
 			suite, err := loadSuite(dir, filter)
 			if err == nil && cmd.Flags().Changed("shard") {
 				suite, err = shardOf(suite, shard)
 			}
-			if err == nil && cmd.Flags().Changed("out") {
-				err = canWrite(out)
+			for i := 0; err == nil && i < len(files); i++ {
+				err = canWrite(files[i].path)
 			}
 			if err != nil {
 				return cli.UsageError(err)
 			}
+			if others.any() {
+				return others.test(cmd, s, suite, once, verbose, format, files)
+			}
 			worker := s.Worker
 			if confine {
-				if worker, err = enterConfinement(worker, dir, out); err != nil {
+				if worker, err = enterConfinement(worker, dir, files); err != nil {
 					return cli.UsageError(err)
 				}
 			}
@@ -104,26 +122,40 @@ written, 130 if interrupted. --out changes its file only when the report is comp
 			if err != nil {
 				return cli.InternalError(err)
 			}
-			return benchEnd(writeReport(s, report, format, out, verbose), report.Summary.Pass)
+			said := fmt.Sprintf("%d of %d cases accepted after %.1f s", report.Summary.OK, report.Summary.Cases,
+				report.Summary.TotalMS/1000)
+			return benchEnd(writeReports(s, format, files, said, func(w io.Writer, format string) error {
+				if slices.Contains(bench.IsolationFormats, format) {
+					return report.Write(w, format, verbose)
+				}
+				return engine.Own(report, suite, launch.Version()).Write(w, format, nil, verbose)
+			}), report.Summary.Pass)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "cases", "", "folder with another suite, instead of the one in this binary")
 	cmd.Flags().StringVar(&format, "format", "table",
-		strings.Join(bench.IsolationFormats, ", ")+"; by default the extension of --out decides")
+		strings.Join(engine.Formats, ", ")+"; by default the extension of --out decides")
 	cmd.Flags().StringVar(&filter, "filter", "", "only cases whose file or class matches this pattern, such as 's04_*'")
 	cmd.Flags().BoolVar(&once, "once", false, "run each program once instead of twice in a row")
 	cmd.Flags().BoolVar(&session, "session", false, "run each program in a session of its own, and look for leaks")
 	cmd.Flags().StringVar(&shard, "shard", "",
 		"only one part of the cases: 2/3 is the second of three disjoint parts")
 	cmd.Flags().BoolVar(&confine, "confine", false, "run the suite with the rights of codemode serve --confine (Linux)")
-	cmd.Flags().StringVar(&out, "out", "", "write the complete report to this file instead of standard output")
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "list every case")
+	cmd.Flags().StringArrayVar(&outs, "out", nil,
+		"write the complete report to this file instead of standard output; may be repeated, for several formats")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "list every case; with --engine, every case that was skipped")
+	others.flags(cmd)
+	for _, name := range []string{"engine", "engines"} {
+		for _, only := range []string{"session", "confine"} { // of this build
+			cmd.MarkFlagsMutuallyExclusive(name, only)
+		}
+	}
 	return cmd
 }
 
 // enterConfinement replaces this process by one that is confined as "serve --confine" is, and may also read the suite
 // and write the report. There it returns the command of the workers.
-func enterConfinement(worker []string, suite, report string) ([]string, error) {
+func enterConfinement(worker []string, suite string, reports []reportFile) ([]string, error) {
 	p, err := confined.Current()
 	if p != nil || err != nil {
 		return p.Worker(worker), err
@@ -136,8 +168,8 @@ func enterConfinement(worker []string, suite, report string) ([]string, error) {
 		}
 		folders.Read = append(folders.Read, path)
 	}
-	if report != "" {
-		path, err := filepath.Abs(filepath.Dir(report))
+	for _, report := range reports {
+		path, err := filepath.Abs(filepath.Dir(report.path))
 		if err != nil {
 			return nil, err
 		}
@@ -151,25 +183,50 @@ func enterConfinement(worker []string, suite, report string) ([]string, error) {
 	return nil, confined.Enter(rules)
 }
 
-// writeReport prints a report, or puts it into a file when it is complete.
-func writeReport(s cli.Streams, report *bench.IsolationReport, format, out string, verbose bool) error {
-	if out == "" {
-		return report.Write(s.Out, format, verbose)
-	}
-	var text bytes.Buffer
-	err := report.Write(&text, format, verbose)
-	if err == nil {
-		err = replace.File(out, text.Bytes(), 0o644)
-	}
-	if err == nil {
-		fmt.Fprintf(s.Err, "codemode: %d of %d cases accepted after %.1f s; the report is in %s\n",
-			report.Summary.OK, report.Summary.Cases, report.Summary.TotalMS/1000, visible.Line(out))
-	}
-	return err
-}
+// A reportFile is a file for a report.
+type reportFile struct{ path, format string }
 
 // reportFormats are the formats for file extensions.
-var reportFormats = map[string]string{".json": "json", ".xml": "junit", ".md": "markdown", ".txt": "table"}
+var reportFormats = map[string]string{".json": "json", ".xml": "junit", ".md": "markdown", ".txt": "table",
+	".sarif": "sarif", ".svg": "badge"}
+
+// reportFiles are the files of --out. Each has the format of its extension, unless --format is there: a single file has
+// that one.
+func reportFiles(paths []string, forced bool, format string) (files []reportFile, err error) {
+	if forced && len(paths) > 1 {
+		return nil, errors.New("--format with several --out: leave --format out, the extension of each file decides")
+	}
+	for _, path := range paths {
+		if !forced {
+			if format = reportFormats[filepath.Ext(path)]; format == "" && path != "" {
+				return nil, fmt.Errorf("--out %s: the name has to end in .json, .xml (JUnit), .sarif, .md, .txt or .svg (a badge), "+
+					"or --format has to name the format", path)
+			}
+		}
+		files = append(files, reportFile{path, format})
+	}
+	return files, nil
+}
+
+// writeReports prints a report, or puts it into each of the files when it is complete, and says what.
+func writeReports(s cli.Streams, format string, files []reportFile, said string,
+	write func(w io.Writer, format string) error) error {
+	if len(files) == 0 {
+		return write(s.Out, format)
+	}
+	for _, f := range files {
+		var text bytes.Buffer
+		err := write(&text, f.format)
+		if err == nil {
+			err = replace.File(f.path, text.Bytes(), 0o644)
+		}
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(s.Err, "codemode: %s; the report is in %s\n", said, visible.Line(f.path))
+	}
+	return nil
+}
 
 // shardOf is the part I/N of a suite.
 func shardOf(suite *bench.Suite, shard string) (*bench.Suite, error) {
@@ -222,6 +279,7 @@ func loadSuite(dir, filter string) (*bench.Suite, error) {
 func newBenchSpeed(s cli.Streams) *cobra.Command {
 	var format string
 	var quick bool
+	var others otherEngines
 	cmd := &cobra.Command{
 		Use:   "speed",
 		Short: "Measure what a run costs on this machine",
@@ -229,9 +287,17 @@ func newBenchSpeed(s cli.Streams) *cobra.Command {
 programs in sessions. It stores 10,000 sessions in a temporary record, and 500 with --quick.
 Each figure is a median, with the range of the middle nine tenths. Other work on the machine
 affects the figures. The cost of the checks that make every loop stoppable is measured
-against the same guest without the counters in its loops.`,
+against the same guest without the counters in its loops.
+
+--engine measures other engines instead: commands that speak the isolation protocol
+(docs/isolation-protocol.md). They take turns, each started anew in each round.`,
+		Example: `  codemode bench speed --quick
+  codemode bench speed --engine 'node bench/engines/vm.mjs' --engine ./mine`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if others.any() {
+				return others.time(cmd, s, quick, format)
+			}
 			if err := oneOf("format", format, bench.SpeedFormats); err != nil {
 				return err
 			}
@@ -251,6 +317,7 @@ against the same guest without the counters in its loops.`,
 	}
 	cmd.Flags().StringVar(&format, "format", "table", strings.Join(bench.SpeedFormats, ", "))
 	cmd.Flags().BoolVar(&quick, "quick", false, "fewer samples")
+	others.commandFlags(cmd)
 	return cmd
 }
 

@@ -12,7 +12,7 @@ func us(d time.Duration) float64 { return round(float64(d) / float64(time.Micros
 // round keeps three digits after the point.
 func round(x float64) float64 { return math.Round(x*1000) / 1000 }
 
-// quantile is the nearest-rank quantile of sorted samples.
-func quantile(sorted []float64, q float64) float64 {
+// Quantile is the nearest-rank quantile of sorted samples.
+func Quantile(sorted []float64, q float64) float64 {
 	return sorted[max(int(math.Ceil(q*float64(len(sorted))))-1, 0)]
 }

@@ -126,7 +126,7 @@ func (s *IsolationSummary) sentences() []string {
 	if s.Unhealthy > 0 {
 		said = append(said, fmt.Sprintf("After %d cases a plain program did not answer.", s.Unhealthy))
 	}
-	if leaks := s.leaks(); len(leaks) > 0 {
+	if leaks := s.Leaks(); len(leaks) > 0 {
 		said = append(said, "Left over: "+strings.Join(leaks, ", ")+".")
 	} else {
 		said = append(said, "Nothing left over: "+strings.Join(s.held(), ", ")+".")

@@ -36,11 +36,11 @@ func (r *CaseResult) add(c *Case, v verdict, limit time.Duration) {
 		r.overshoots = append(r.overshoots, over)
 		r.OvershootMS = max(r.OvershootMS, over)
 	}
-	wrong := !c.accepts(v.outcome)
+	wrong := !c.Accepts(v.outcome)
 	detail := v.detail
 	if v.outcome == Value {
 		detail = "value " + shorten(string(v.value))
-		if !c.fits(v.value) {
+		if !c.Fits(v.value) {
 			wrong = true
 			detail += ", expected " + shorten(string(c.Expect))
 		}
@@ -140,7 +140,7 @@ func (s *ClassSummary) finish() {
 		return
 	}
 	slices.Sort(s.samples)
-	s.Overshoot = Overshoot{len(s.samples), quantile(s.samples, 0.5), quantile(s.samples, 0.99),
+	s.Overshoot = Overshoot{len(s.samples), Quantile(s.samples, 0.5), Quantile(s.samples, 0.99),
 		s.samples[len(s.samples)-1]}
 }
 
@@ -175,7 +175,7 @@ func (r *IsolationReport) summarise(total time.Duration, before, after level) {
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
 	s.HeapKiB = int(mem.HeapSys >> 10)
-	s.Pass = s.OK == s.Cases && s.Unhealthy == 0 && len(s.leaks()) == 0
+	s.Pass = s.OK == s.Cases && s.Unhealthy == 0 && len(s.Leaks()) == 0
 }
 
 func delta(before, after int) *int {
@@ -186,8 +186,8 @@ func delta(before, after int) *int {
 	return &d
 }
 
-// leaks names the resources that the process did not release.
-func (s *IsolationSummary) leaks() []string {
+// Leaks names the resources that the process did not release.
+func (s *IsolationSummary) Leaks() []string {
 	var leaks []string
 	for _, l := range []struct {
 		what  string

@@ -279,7 +279,7 @@ func TestCasesRunAtOnceWhereNothingIsMeasured(t *testing.T) {
 	if len(told) != 13 || told[8] != "0.js" || told[9] != "1.js" {
 		t.Errorf("progress was told of %v, want those at once first, then the others, and 1.js twice", told)
 	}
-	if leaks := r.Summary.leaks(); len(leaks) > 0 {
+	if leaks := r.Summary.Leaks(); len(leaks) > 0 {
 		t.Errorf("left over: %v", leaks)
 	}
 }

@@ -61,7 +61,7 @@ func (r *IsolationReport) writeJUnit(w io.Writer) error {
 		}
 	}
 	process := junitSuite{Name: "process", started: r.Started}
-	leaks := r.Summary.leaks()
+	leaks := r.Summary.Leaks()
 	process.add("nothing is left over", "process", 0, len(leaks) == 0, "left over: "+strings.Join(leaks, ", "), "")
 	suites.Suites = append(suites.Suites, process)
 	for i := range suites.Suites {

@@ -34,9 +34,9 @@ func (r *SpeedReport) writeTable(w io.Writer) error {
 		}
 		spread := ""
 		if s, ok := r.Spread[key]; ok {
-			spread = fmt.Sprintf("%s to %s", digits(s.Low), digits(s.High))
+			spread = fmt.Sprintf("%s to %s", Digits(s.Low), Digits(s.High))
 		}
-		fmt.Fprintf(t, "%s\t%s %s\t%s\n", what, digits(*value), unit, spread)
+		fmt.Fprintf(t, "%s\t%s %s\t%s\n", what, Digits(*value), unit, spread)
 	}
 	row("process start to first result", "cold_start_ms", "ms", r.ColdStart)
 	row("  with an empty cache", "", "ms", r.FirstStart)
@@ -70,8 +70,8 @@ func (r *SpeedReport) writeTable(w io.Writer) error {
 	return err
 }
 
-// digits keeps about three digits of a number.
-func digits(x float64) string {
+// Digits keeps about three digits of a number.
+func Digits(x float64) string {
 	switch {
 	case x >= 100:
 		return strconv.FormatFloat(x, 'f', 0, 64)

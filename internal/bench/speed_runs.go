@@ -49,7 +49,7 @@ func (m *meter) fresh() error {
 	}
 	m.report.Fresh.PerS = round(float64(len(samples)) / time.Since(started).Seconds())
 	m.report.Fresh.P50 = m.figure("fresh.p50_us", samples)
-	m.report.Fresh.P99 = quantile(samples, 0.99)
+	m.report.Fresh.P99 = Quantile(samples, 0.99)
 	return nil
 }
 
@@ -168,6 +168,6 @@ func (m *meter) collections() error {
 	m.figure("gc_pause_ms", collections)
 	m.report.GCPause = slices.Max(collections)
 	m.figure("probe_p99_ms", probes)
-	m.report.ProbeP99 = quantile(probes, 0.99)
+	m.report.ProbeP99 = Quantile(probes, 0.99)
 	return nil
 }

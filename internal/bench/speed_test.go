@@ -144,7 +144,7 @@ func TestQuantile(t *testing.T) {
 		q    float64
 		want float64
 	}{{0, 1}, {0.05, 1}, {0.5, 5}, {0.9, 9}, {0.95, 10}, {0.99, 10}, {1, 10}} {
-		if got := quantile([]float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, test.q); got != test.want {
+		if got := Quantile([]float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, test.q); got != test.want {
 			t.Errorf("quantile %v: got %v, want %v", test.q, got, test.want)
 		}
 	}

@@ -34,6 +34,15 @@ type Case struct {
 	Also    []Outcome       `json:"also,omitempty"`   // other outcomes that are as safe
 	Expect  json.RawMessage `json:"expect,omitempty"` // the required value; for two strings, a part of it
 	After   string          `json:"after,omitempty"`  // the file that must run directly before
+	// Needs are the claims of the isolation protocol without which the case says nothing about an engine, sorted.
+	// LoadSuite adds those that the outcome and the program show.
+	Needs    []string `json:"needs,omitempty"`
+	Language string   `json:"language,omitempty"` // of the program: javascript, which is also the default, or python
+
+	// Of the class, as the file classes.json describes it; "" without one.
+	Kind     string `json:"-"`
+	Severity string `json:"-"`
+	Text     string `json:"-"`
 
 	source string
 	before []*Case // the chain of After, first to last
@@ -78,12 +87,21 @@ func LoadSuite(dir fs.FS) (*Suite, error) {
 			return nil, fmt.Errorf("%s, case %d: %w", manifest, i+1, err)
 		}
 		c.source = string(source)
+		if c.Language == "" {
+			c.Language = "javascript"
+		}
+		if err := c.findNeeds(); err != nil {
+			return nil, fmt.Errorf("%s, case %d (%q): %w", manifest, i+1, c.File, err)
+		}
 		byFile[c.File] = c
 	}
 	for _, c := range s.Cases {
 		if err := c.chain(byFile); err != nil {
 			return nil, fmt.Errorf("%s, case %q: %w", manifest, c.File, err)
 		}
+	}
+	if err := s.describe(dir); err != nil {
+		return nil, err
 	}
 	return s, nil
 }
@@ -99,6 +117,9 @@ func (c *Case) check() error {
 		if !slices.Contains(outcomes, o) {
 			return fmt.Errorf("the outcome %q in also is none of %v", o, outcomes)
 		}
+	}
+	if !slices.Contains([]string{"", "javascript", "python"}, c.Language) {
+		return fmt.Errorf("the language %q is neither javascript nor python", c.Language)
 	}
 	return nil
 }
@@ -159,13 +180,13 @@ func matches(pattern, name string) bool {
 }
 
 // measured reports whether the case tests time or memory: then it runs alone.
-func (c *Case) measured() bool { return c.accepts(Timeout) || c.accepts(Memory) }
+func (c *Case) measured() bool { return c.Accepts(Timeout) || c.Accepts(Memory) }
 
-// accepts reports whether an outcome is safe for the case.
-func (c *Case) accepts(o Outcome) bool { return o == c.Outcome || slices.Contains(c.Also, o) }
+// Accepts reports whether an outcome is safe for the case.
+func (c *Case) Accepts(o Outcome) bool { return o == c.Outcome || slices.Contains(c.Also, o) }
 
-// fits reports whether a value matches Expect; nil is undefined, which counts as null.
-func (c *Case) fits(value json.RawMessage) bool {
+// Fits reports whether a value matches Expect; nil is undefined, which counts as null.
+func (c *Case) Fits(value json.RawMessage) bool {
 	if c.Expect == nil {
 		return true
 	}

@@ -10,152 +10,175 @@ import (
 	"sync"
 )
 
-// A CallFunc asks the harness for a tool and waits for its answer. The error is a [*Refused], or says that the run
-// ended or that ctx did. Several goroutines may use it at once.
-type CallFunc func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error)
+// A Caller calls a tool of the harness. The error is a [*Refused] if the harness refused, else that of the context, or
+// says that the run has ended or that the arguments are no JSON. Many goroutines may call it.
+type Caller func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error)
 
-// A RunFunc runs one program. Serve sets the field Run of the outcome. The context ends when the harness goes away.
-type RunFunc func(ctx context.Context, run Run, call CallFunc) Outcome
-
-// Serve says hello and runs programs, one at a time, until in ends. Then it ends the program that runs, waits for run
-// to return and returns nil. The error says what the harness did wrong, or why out could not be written.
-func Serve(in io.Reader, out io.Writer, hello Hello, run RunFunc) error {
-	hello.Protocol = Protocol
-	if err := Write(out, hello); err != nil {
+// Serve is the engine's side of the protocol: it says hello and runs programs with run, one after the other, until the
+// input ends. Nothing of a run is said after its outcome: calls that are open then, and later ones, get an error. An
+// outcome with a value that is no JSON becomes an error.
+func Serve(in io.Reader, out io.Writer, hello Hello, run func(context.Context, Run, Caller) Outcome) error {
+	s := &server{out: out}
+	hello.Protocol = Version
+	if err := s.say("hello", hello); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancelCause(context.Background())
-	s := &serving{out: out}
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer cancel(errors.New("the harness went away"))
-	for lines := bufio.NewReader(in); ; {
+	var work sync.WaitGroup
+	defer work.Wait()
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	lines := bufio.NewReader(in)
+	for {
 		line, err := lines.ReadBytes('\n')
-		if len(line) == 0 && errors.Is(err, io.EOF) {
-			return nil
+		if errors.Is(err, io.EOF) {
+			return s.failure()
 		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return err
+		var m struct {
+			Type string `json:"type"`
+			Run
 		}
-		m, err := Read(line)
+		if err == nil {
+			err = json.Unmarshal(line, &m)
+		}
 		if err != nil {
-			return err
+			return fmt.Errorf("reading a message of the harness: %w", err)
 		}
-		switch m := m.(type) {
-		case Run:
-			if err := s.begin(m.Run); err != nil {
-				return err
-			}
-			running.Go(func() {
-				ctx, done := context.WithCancelCause(ctx)
-				s.end(m.Run, run(ctx, m, s.caller(m.Run)))
-				done(errEnded)
+		switch m.Type {
+		case "run":
+			work.Wait() // one at a time
+			calls := s.begin(m.Run.Run)
+			work.Go(func() {
+				runCtx, cancel := context.WithCancel(ctx)
+				defer cancel()
+				s.end(run(runCtx, m.Run, calls.call))
 			})
-		case Answer:
-			s.answer(m)
-		default:
-			return fmt.Errorf("the harness sent the message %s", m.kind())
+		case "answer":
+			var a Answer
+			if err := json.Unmarshal(line, &a); err != nil {
+				return fmt.Errorf("reading an answer of the harness: %w", err)
+			}
+			s.answer(a)
 		}
 	}
+}
+
+// A server is the state of [Serve].
+type server struct {
+	mu      sync.Mutex
+	out     io.Writer
+	err     error // of the first write that failed
+	current *calls
+}
+
+// calls are the calls of one run.
+type calls struct {
+	server *server
+	run    int
+	last   int
+	open   map[int]chan Answer
+	ended  chan struct{}
 }
 
 var errEnded = errors.New("the run has ended")
 
-// serving is the state of Serve.
-type serving struct {
-	mu   sync.Mutex
-	out  io.Writer // whole messages only
-	run  int       // the run under way
-	open map[int]chan<- Answer
-	last int // call
-	busy bool
-	err  error // of the first message that could not be written
-}
-
-func (s *serving) begin(run int) error {
+func (s *server) begin(run int) *calls {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.busy {
-		return fmt.Errorf("the harness sent run %d before the outcome of run %d", run, s.run)
-	}
-	if s.err != nil {
-		return s.err
-	}
-	s.busy, s.run, s.last, s.open = true, run, 0, map[int]chan<- Answer{}
-	return nil
+	s.current = &calls{server: s, run: run, open: map[int]chan Answer{}, ended: make(chan struct{})}
+	return s.current
 }
 
-func (s *serving) caller(run int) CallFunc {
-	return func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
-		answer := make(chan Answer, 1)
-		call, err := s.send(run, name, args, answer)
-		if err != nil {
-			return nil, err
-		}
-		select {
-		case a, ok := <-answer:
-			switch {
-			case !ok:
-				return nil, errEnded
-			case a.Error != nil:
-				return nil, a.Error
-			case a.Value == nil:
-				return json.RawMessage("null"), nil
-			}
-			return a.Value, nil
-		case <-ctx.Done():
-			s.forget(run, call)
-			return nil, context.Cause(ctx)
-		}
-	}
-}
-
-func (s *serving) send(run int, name string, args json.RawMessage, answer chan<- Answer) (call int, err error) {
+// end says the outcome of the current run.
+func (s *server) end(o Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.busy || s.run != run {
-		return 0, errEnded
-	}
-	if err := Write(s.out, Call{Run: run, Call: s.last + 1, Name: name, Args: args}); err != nil {
-		return 0, err
-	}
-	s.last++
-	s.open[s.last] = answer
-	return s.last, nil
-}
-
-func (s *serving) forget(run, call int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.run == run {
-		delete(s.open, call)
-	}
-}
-
-// answer passes on the answer of an open call. Others came too late.
-func (s *serving) answer(a Answer) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if waiting := s.open[a.Call]; waiting != nil && a.Run == s.run {
-		delete(s.open, a.Call)
-		waiting <- a
-	}
-}
-
-// end sends the outcome. No call of the run can follow it.
-func (s *serving) end(run int, o Outcome) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for call, waiting := range s.open {
-		delete(s.open, call)
-		close(waiting)
-	}
-	s.busy = false
-	o.Run = run
-	if o.Outcome == Value && o.Value == nil {
+	o.Run = s.current.run
+	if o.Value == nil && o.Outcome == Value {
 		o.Value = json.RawMessage("null")
 	}
-	if err := Write(s.out, o); err != nil {
-		s.err = Write(s.out, Outcome{Run: run, Outcome: Error, Message: err.Error(), Usage: o.Usage})
+	close(s.current.ended)
+	s.current = nil
+	if err := s.write("outcome", o); err != nil && s.err == nil {
+		_ = s.write("outcome", Outcome{Run: o.Run, Outcome: Error, Message: err.Error(), Usage: o.Usage})
 	}
+}
+
+func (c *calls) call(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
+	id, answer, err := c.begin(name, args)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-ctx.Done():
+		c.forget(id)
+		return nil, context.Cause(ctx)
+	case <-c.ended:
+		return nil, errEnded
+	case a := <-answer:
+		switch {
+		case a.Error != nil:
+			return nil, a.Error
+		case a.Value == nil:
+			return json.RawMessage("null"), nil
+		}
+		return a.Value, nil
+	}
+}
+
+// begin says the call.
+func (c *calls) begin(name string, args json.RawMessage) (id int, answer chan Answer, err error) {
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	if c.server.current != c {
+		return 0, nil, errEnded
+	}
+	if err := c.server.write("call", Call{c.run, c.last + 1, name, args}); err != nil {
+		return 0, nil, err
+	}
+	c.last++
+	c.open[c.last] = make(chan Answer, 1)
+	return c.last, c.open[c.last], nil
+}
+
+func (c *calls) forget(id int) {
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	delete(c.open, id)
+}
+
+// answer passes an answer on; one of an earlier run belongs to nobody.
+func (s *server) answer(a Answer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current == nil || s.current.run != a.Run || s.current.open[a.Call] == nil {
+		return
+	}
+	s.current.open[a.Call] <- a
+	delete(s.current.open, a.Call)
+}
+
+func (s *server) say(kind string, message any) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.write(kind, message)
+}
+
+// write writes one message, or nothing if it is no JSON. The caller holds mu.
+func (s *server) write(kind string, message any) error {
+	line, err := json.Marshal(message)
+	if err != nil {
+		return err
+	}
+	line = append(fmt.Appendf(nil, `{"type":%q,`, kind), line[1:]...)
+	_, err = s.out.Write(append(line, '\n'))
+	if s.err == nil {
+		s.err = err
+	}
+	return err
+}
+
+func (s *server) failure() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
 }

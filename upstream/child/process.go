@@ -171,6 +171,9 @@ func (p *Process) wait(stderr *os.File, stderrDone chan struct{}) {
 	_ = p.stdout.Close()
 }
 
+// PID is the number of the process.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
 // Read reads the standard output.
 func (p *Process) Read(b []byte) (int, error) {
 	n, err := p.stdout.Read(b)

@@ -35,7 +35,7 @@ var (
 //
 // The text of an answer does not say which call ended a program. A program that catches a denial, and throws another
 // error with its class and its text, counts as denied.
-func ending(text string) isolation.Ending {
+func ending(text string) string {
 	why := failure.FindStringSubmatch(text)
 	if why == nil {
 		return isolation.Error // it did not start

@@ -17,7 +17,7 @@ func TestEnding(t *testing.T) {
 		"    at program.ts:1:1\n"
 	for _, c := range []struct {
 		text string
-		want isolation.Ending
+		want string
 	}{
 		{denial + "\ncalls: 1 (1 refused)\n  1. harness__secret refused (denied): no rule\n", isolation.Denied},
 		{denial + "\ncalls: 9 (9 refused)\n  1-3, 5-9, …. harness__secret x9 refused (denied): no rule\n", isolation.Denied},

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -82,7 +83,7 @@ func (s *service) close() error {
 	return errors.Join(append(errs, os.RemoveAll(s.folder))...)
 }
 
-func (s *service) run(ctx context.Context, r isolation.Run, call isolation.CallFunc) isolation.Outcome {
+func (s *service) run(ctx context.Context, r isolation.Run, call isolation.Caller) isolation.Outcome {
 	fail := func(err error) isolation.Outcome {
 		if errors.Is(err, mcp.ErrConnectionClosed) {
 			log.Fatal("codemode serve ended: ", err)
@@ -182,6 +183,8 @@ func (s *service) add(r isolation.Run) (name string, added bool, err error) {
 	return name, true, os.Rename(s.config()+".new", s.config())
 }
 
+func millis(n int64) string { return strconv.FormatInt(n, 10) + "ms" }
+
 func rulesOf(r isolation.Run) object {
 	allow := []string{}
 	for _, name := range r.Allow {
@@ -191,7 +194,7 @@ func rulesOf(r isolation.Run) object {
 	return object{
 		"allowlist": allow,
 		"limits": object{
-			"wall": l.Wall().String(), "call": l.Wall().String(), "cpu": l.CPU().String(), "memory": l.MemoryBytes,
+			"wall": millis(l.WallMS), "call": millis(l.WallMS), "cpu": millis(l.CPUMS), "memory": l.MemoryBytes,
 			"calls": l.Calls, "inFlight": l.InFlight, "argumentBytes": l.ArgumentBytes + int64(wrapping),
 		},
 	}

@@ -34,7 +34,7 @@ const (
 type toolServer struct {
 	http  *http.Server
 	url   string
-	calls sync.Map // of isolation.CallFunc, by the trace of their run
+	calls sync.Map // of isolation.Caller, by the trace of their run
 }
 
 func serveTools() (*toolServer, error) {
@@ -87,7 +87,7 @@ func (t *toolServer) ask(ctx context.Context, r *mcp.CallToolRequest) (json.RawM
 	case nothing:
 		in.Value = json.RawMessage("{}")
 	}
-	return call.(isolation.CallFunc)(ctx, r.Params.Name, in.Value)
+	return call.(isolation.Caller)(ctx, r.Params.Name, in.Value)
 }
 
 // trace is the trace context of a run, which codemode passes on with its calls. A late call of an earlier run is not

@@ -11,6 +11,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/codemode-project/codemode"
@@ -50,8 +51,7 @@ func hello() isolation.Hello {
 	return isolation.Hello{
 		Name: "codemode", Version: version, Language: "javascript",
 		Note: "https://github.com/codemode-project/codemode/blob/main/docs/embedding.md",
-		Claims: []string{"time", "memory", "calls", "parallel", "policy", "arguments", "results", "timers", "console", "clock",
-			"usage", "codemode"},
+		Claims: isolation.Claims,
 	}
 }
 
@@ -81,7 +81,7 @@ func (s *service) close() error {
 	return errors.Join(err, s.engine.Close(context.Background()))
 }
 
-func (s *service) run(ctx context.Context, r isolation.Run, call isolation.CallFunc) isolation.Outcome {
+func (s *service) run(ctx context.Context, r isolation.Run, call isolation.Caller) isolation.Outcome {
 	e, err := s.under(ctx, r)
 	if err != nil {
 		return isolation.Outcome{Outcome: isolation.Error, Message: err.Error()}
@@ -103,11 +103,13 @@ func (s *service) run(ctx context.Context, r isolation.Run, call isolation.CallF
 	return o
 }
 
+func millis(n int64) string { return strconv.FormatInt(n, 10) + "ms" }
+
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // ending says how a program ended, by what the host saw. A program that throws an error which looks like a denial was
 // not ended by one.
-func ending(r *codemode.Response, err error) isolation.Ending {
+func ending(r *codemode.Response, err error) string {
 	ended, ok := errors.AsType[*sandbox.Error](err)
 	switch {
 	case !ok:
@@ -163,7 +165,7 @@ func rulesOf(r isolation.Run) object {
 		"evaluation": object{"profiles": object{profile: object{
 			"allowlist": allow,
 			"limits": object{
-				"wall": l.Wall().String(), "call": l.Wall().String(), "cpu": l.CPU().String(), "memory": l.MemoryBytes,
+				"wall": millis(l.WallMS), "call": millis(l.WallMS), "cpu": millis(l.CPUMS), "memory": l.MemoryBytes,
 				"calls": l.Calls, "inFlight": l.InFlight, "argumentBytes": l.ArgumentBytes + int64(len(wrapped(""))),
 				"resultBytes": l.ResultBytes,
 			},
@@ -192,7 +194,7 @@ func tools() codemode.Server {
 	for _, name := range names {
 		s.Functions = append(s.Functions, codemode.Func(name, "A tool of the harness.",
 			func(ctx context.Context, in argument) (json.RawMessage, error) {
-				call, ok := ctx.Value(callKey{}).(isolation.CallFunc)
+				call, ok := ctx.Value(callKey{}).(isolation.Caller)
 				if !ok {
 					return nil, errors.New("the call belongs to no run")
 				}

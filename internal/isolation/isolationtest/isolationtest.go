@@ -49,7 +49,7 @@ type row struct {
 	name    string
 	program string
 	change  func(*isolation.Limits)
-	ending  isolation.Ending
+	ending  string
 	value   string   // JSON; "" is any
 	message string   // a part
 	calls   []string // nil is any
@@ -177,37 +177,53 @@ func start(t *testing.T, command []string) *harness {
 	return h
 }
 
-// next is the next message of the engine, or nil at its end.
-func (h *harness) next(t *testing.T, within time.Duration) isolation.Message {
+// A message is any message of an engine, by its type.
+type message struct {
+	kind    string
+	hello   isolation.Hello
+	call    isolation.Call
+	outcome isolation.Outcome
+}
+
+// next is the next message of the engine, with the kind "" at its end.
+func (h *harness) next(t *testing.T, within time.Duration) (m message) {
 	t.Helper()
 	select {
 	case line, ok := <-h.lines:
 		if !ok {
-			return nil
+			return message{}
 		}
-		m, err := isolation.Read([]byte(line))
-		if err != nil {
-			t.Fatal(err)
+		var head struct{ Type string }
+		err := json.Unmarshal([]byte(line), &head)
+		into := map[string]any{"hello": &m.hello, "call": &m.call, "outcome": &m.outcome}[head.Type]
+		if err != nil || into == nil || json.Unmarshal([]byte(line), into) != nil {
+			t.Fatalf("the engine said %.200s", line)
 		}
+		m.kind = head.Type
 		return m
 	case <-time.After(within):
 		t.Fatalf("no message within %v; the log has\n%s", within, h.log.String())
 	}
-	return nil
+	return m
 }
 
-func (h *harness) send(t *testing.T, m isolation.Message) {
+func (h *harness) send(t *testing.T, kind string, m any) {
 	t.Helper()
-	if err := isolation.Write(h.in, m); err != nil {
+	line, err := json.Marshal(m)
+	if err == nil {
+		_, err = fmt.Fprintf(h.in, `{"type":%q,%s`+"\n", kind, line[1:])
+	}
+	if err != nil {
 		t.Fatalf("%v; the log has\n%s", err, h.log.String())
 	}
 }
 
 func (h *harness) hello(claims []string) {
-	hello, ok := h.next(h.t, time.Minute).(isolation.Hello)
-	if !ok || hello.Protocol != isolation.Protocol || hello.Name == "" || hello.Version == "" ||
+	m := h.next(h.t, time.Minute)
+	hello := m.hello
+	if m.kind != "hello" || hello.Protocol != isolation.Version || hello.Name == "" || hello.Version == "" ||
 		hello.Language != "javascript" {
-		h.t.Fatalf("got %+v, want hello; the log has\n%s", hello, h.log.String())
+		h.t.Fatalf("got %+v, want hello; the log has\n%s", m, h.log.String())
 	}
 	if !slices.Equal(hello.Claims, claims) {
 		h.t.Errorf("the claims are %q, want %q", hello.Claims, claims)
@@ -219,7 +235,7 @@ func (h *harness) check(t *testing.T, c row, run int, usage bool) {
 	if c.change != nil {
 		c.change(&limits)
 	}
-	h.send(t, isolation.Run{Run: run, Name: "a.js", Program: c.program, Allow: []string{"echo", "slow", "fail"},
+	h.send(t, "run", isolation.Run{Run: run, Name: "a.js", Program: c.program, Allow: []string{"echo", "slow", "fail"},
 		Limits: limits})
 	got, calls := h.outcome(t, run, limits)
 	if got.Run != run || got.Outcome != c.ending || !strings.Contains(got.Message, c.message) {
@@ -240,21 +256,21 @@ func (h *harness) check(t *testing.T, c row, run int, usage bool) {
 // outcome answers calls until the outcome. It answers slow only when as many calls are open as may be.
 func (h *harness) outcome(t *testing.T, run int, l isolation.Limits) (isolation.Outcome, []string) {
 	calls, slow := []string{}, []isolation.Answer{}
-	for deadline := time.Now().Add(l.Wall() + late); ; {
-		switch m := h.next(t, time.Until(deadline)).(type) {
-		case isolation.Outcome:
+	for deadline := time.Now().Add(time.Duration(l.WallMS)*time.Millisecond + late); ; {
+		switch m := h.next(t, time.Until(deadline)); m.kind {
+		case "outcome":
 			for _, late := range slow {
-				h.send(t, late) // of a run that has ended
+				h.send(t, "answer", late) // of a run that has ended
 			}
-			return m, calls
-		case isolation.Call:
-			if m.Run != run || m.Call != len(calls)+1 {
-				t.Errorf("call %d of run %d came as call %d of run %d", m.Call, m.Run, len(calls)+1, run)
+			return m.outcome, calls
+		case "call":
+			if m.call.Run != run || m.call.Call != len(calls)+1 {
+				t.Errorf("call %d of run %d came as call %d of run %d", m.call.Call, m.call.Run, len(calls)+1, run)
 			}
-			calls = append(calls, fmt.Sprintf("%s %s", m.Name, m.Args))
-			answer := answerTo(m)
-			if m.Name != "slow" {
-				h.send(t, answer)
+			calls = append(calls, fmt.Sprintf("%s %s", m.call.Name, m.call.Args))
+			answer := answerTo(m.call)
+			if m.call.Name != "slow" {
+				h.send(t, "answer", answer)
 				break
 			}
 			slow = append(slow, answer)
@@ -263,12 +279,12 @@ func (h *harness) outcome(t *testing.T, run int, l isolation.Limits) (isolation.
 			}
 			if len(slow) == l.InFlight {
 				for _, answer := range slow {
-					h.send(t, answer)
+					h.send(t, "answer", answer)
 				}
 				slow = nil
 			}
 		default:
-			t.Fatalf("got %#v, want a call or an outcome; the log has\n%s", m, h.log.String())
+			t.Fatalf("got %+v, want a call or an outcome; the log has\n%s", m, h.log.String())
 		}
 	}
 }
@@ -281,7 +297,7 @@ func answerTo(c isolation.Call) isolation.Answer {
 	case "slow":
 		a.Value = json.RawMessage(`"done"`)
 	case "fail":
-		a.Error = &isolation.Refused{Code: isolation.CodeFailed, Message: "it failed, as it always does"}
+		a.Error = &isolation.Refused{Code: "failed", Message: "it failed, as it always does"}
 	default:
 		a.Value = json.RawMessage(`"the secret"`)
 	}
@@ -291,8 +307,8 @@ func answerTo(c isolation.Call) isolation.Answer {
 // end closes the input. The engine must end, and leave nothing behind.
 func (h *harness) end() {
 	_ = h.in.Close()
-	if m := h.next(h.t, late); m != nil {
-		h.t.Errorf("got %#v after the last outcome", m)
+	if m := h.next(h.t, late); m.kind != "" {
+		h.t.Errorf("got %+v after the last outcome", m)
 	}
 	if err := h.ended(); err != nil {
 		h.t.Errorf("the engine ended with %v; the log has\n%s", err, h.log.String())

@@ -1,0 +1,304 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/codemode-project/codemode/internal/bench"
+	"github.com/codemode-project/codemode/internal/isolation"
+	"github.com/codemode-project/codemode/upstream/child"
+)
+
+// An Engine is a command that speaks the isolation protocol.
+type Engine struct {
+	Name    string   // how reports call it; "" is the name in its hello
+	Command []string // of at least one word
+	Dir     string   // where it starts; "" is our working directory
+}
+
+// Options are the settings of [Isolation].
+type Options struct {
+	// Once runs each case once; otherwise each runs twice in a row, and the second run must end like the first.
+	Once bool
+	// Programs is how many programs that call a denied tool the harness runs beside the cases; zero is 5,000, less than
+	// zero none. It stops after two minutes.
+	Programs int
+	// Progress is called before each case, by several goroutines; nil is ignored.
+	Progress func(done, total int, what string)
+
+	ask func(question) bool // which questions; nil is all
+}
+
+const (
+	// wall is the limit of a case; shortWall that of a case that should use it up.
+	wall      = 3 * time.Second
+	shortWall = time.Second
+	// wallMargin is how much the limit for a whole run exceeds the limit for computing, so that the latter stops a loop.
+	wallMargin = 10 * time.Millisecond
+)
+
+func limits(wall time.Duration) isolation.Limits {
+	return isolation.Limits{
+		WallMS: (wall + wallMargin).Milliseconds(), CPUMS: wall.Milliseconds(), MemoryBytes: 64 << 20,
+		Calls: 2000, InFlight: 16, ArgumentBytes: 8 << 20, ResultBytes: 1 << 20,
+	}
+}
+
+// Isolation runs a suite and the questions of the harness against each engine, and several engines at once. What a
+// busy machine may have caused, a late end, counts only if it happens again while nothing else runs. The error is that
+// of ctx; an engine that did not start, or did not start again, has it in its report.
+func Isolation(ctx context.Context, engines []Engine, o Options, suite *bench.Suite) (*Scoreboard, error) {
+	board := &Scoreboard{Engines: make([]*Report, len(engines))}
+	var alone sync.RWMutex
+	var work errgroup.Group
+	work.SetLimit(runtime.GOMAXPROCS(0))
+	for i, e := range engines {
+		work.Go(func() error {
+			report, err := one(ctx, e, o, suite, &alone)
+			if err != nil && ctx.Err() == nil {
+				report.Failed, err = err.Error(), nil
+			}
+			board.Engines[i] = report
+			return err
+		})
+	}
+	return board, work.Wait()
+}
+
+// one runs everything against one engine.
+func one(ctx context.Context, e Engine, o Options, suite *bench.Suite, alone *sync.RWMutex) (*Report, error) {
+	starter := child.NewStarter()
+	defer starter.Close()
+	s := &session{engine: e, starter: starter, rounds: 2, alone: alone}
+	if o.Once {
+		s.rounds = 1
+	}
+	defer s.end()
+	report := &Report{Name: e.Name, Command: e.Command, Started: time.Now().UTC()}
+	if report.Name == "" {
+		report.Name = strings.Join(e.Command, " ")
+	}
+	if err := s.ready(ctx); err != nil {
+		return report, err
+	}
+	hello := s.process.hello
+	report.Engine, report.Measured, report.Name = hello, s.process.at.Known, cmp.Or(e.Name, hello.Name)
+	cases := suite.In(hello.Language).Cases
+	ask := slices.DeleteFunc(slices.Clone(questions), func(q question) bool { return o.ask != nil && !o.ask(q) })
+	total := len(cases) + len(ask)
+	progress := func(done int, what string) {
+		if o.Progress != nil {
+			o.Progress(done, total, report.Name+" "+what)
+		}
+	}
+	for i, c := range cases {
+		progress(i, c.File)
+		r, err := s.steady(func() (CaseResult, error) { return s.judged(ctx, c) })
+		if err != nil {
+			return report, err
+		}
+		report.add(r)
+	}
+	for i, q := range ask {
+		progress(len(cases)+i, q.name)
+		r, err := s.steady(func() (CaseResult, error) { return s.asked(ctx, q, o) })
+		if err != nil {
+			return report, err
+		}
+		report.add(r)
+	}
+	s.end()
+	report.add(s.leftovers())
+	report.Starts = s.starts
+	report.finish()
+	return report, nil
+}
+
+// A session is an engine that is started again when it ends.
+type session struct {
+	engine  Engine
+	starter *child.Starter
+	rounds  int
+	alone   *sync.RWMutex // held for writing by a session that must not be disturbed
+
+	process *process // nil if none is alive
+	starts  int
+	left    []string // by processes that have ended since
+}
+
+// ready starts the engine unless it runs.
+func (s *session) ready(ctx context.Context) error {
+	if s.process != nil {
+		return nil
+	}
+	p, err := start(ctx, s.starter, s.engine)
+	if err != nil {
+		return err
+	}
+	s.process = p
+	s.starts++
+	// The first program may take longer: an engine may compile itself.
+	r := p.run(ctx, program{name: "first", source: sum(1, 2, 3), limits: limits(helloWait)}, false)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case r.dead || string(r.Value) != "5":
+		err := fmt.Errorf("its first program, %q, ended with %q %s %s", sum(1, 2, 3), r.Outcome.Outcome, r.Value, r.Message)
+		if len(r.found) > 0 {
+			err = fmt.Errorf("%w: %s", err, r.found[0].detail)
+		}
+		s.drop()
+		return err
+	}
+	p.started()
+	return nil
+}
+
+// drop kills the engine, so that the next program gets another process.
+func (s *session) drop() {
+	if s.process != nil {
+		s.process.kill()
+		s.process = nil
+	}
+}
+
+// end looks for what the engine left behind, and ends it.
+func (s *session) end() {
+	if s.process != nil {
+		s.left = append(s.left, s.process.left()...)
+		s.process.stop()
+		s.process = nil
+	}
+}
+
+// leftovers is the result of what was left behind.
+func (s *session) leftovers() CaseResult {
+	r := CaseResult{Case: "nothing is left behind", Class: questionClass, Kind: "leak between runs", Severity: "medium"}
+	for _, what := range s.left {
+		r.Findings = append(r.Findings, found{Leak, "after the last case: " + what}.of(&r))
+	}
+	return r
+}
+
+// steady does something that ends in a result. If something was late or too large, it does it again, in another
+// process and while nothing else runs, and that result counts.
+func (s *session) steady(do func() (CaseResult, error)) (CaseResult, error) {
+	s.alone.RLock()
+	r, err := do()
+	s.alone.RUnlock()
+	if err != nil || !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Finding == Overshoot }) {
+		return r, err
+	}
+	s.alone.Lock()
+	defer s.alone.Unlock()
+	s.drop()
+	return do()
+}
+
+// judged runs a case in each round, with the cases that have to run before it.
+func (s *session) judged(ctx context.Context, c *bench.Case) (CaseResult, error) {
+	r := CaseResult{Case: c.File, Class: c.Class, Kind: c.Kind, Severity: c.Severity, Expected: string(c.Outcome)}
+	if err := s.ready(ctx); err != nil {
+		return r, err
+	}
+	if missing := missing(c.Needs, s.process.hello.Claims); len(missing) > 0 {
+		r.Skipped = missing
+		return r, nil
+	}
+	for _, earlier := range c.Before() {
+		if err := s.ready(ctx); err != nil {
+			return r, err
+		}
+		if end := s.process.run(ctx, caseProgram(earlier), false); end.dead {
+			s.drop()
+		}
+	}
+	for round := range s.rounds {
+		if err := s.ready(ctx); err != nil {
+			return r, err
+		}
+		prog := caseProgram(c)
+		end := s.process.run(ctx, prog, true)
+		if ctx.Err() != nil {
+			return r, context.Cause(ctx)
+		}
+		s.process.judge(prog, &end)
+		s.process.compare(c, &end)
+		r.add(end, round)
+		if end.dead {
+			s.drop()
+			return r, nil
+		}
+	}
+	return r, s.alive(ctx, &r)
+}
+
+// alive checks that a plain program is answered after a case, by a process that does nothing else.
+func (s *session) alive(ctx context.Context, r *CaseResult) error {
+	a, b, c := number(), number(), number()
+	end := s.process.run(ctx, program{name: "probe", source: sum(a, b, c), limits: limits(shortWall)}, false)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	want := fmt.Sprint(a*b + c)
+	if !end.dead && (end.Outcome.Outcome != string(bench.Value) || string(end.Value) != want) {
+		end.find(Wrong, "afterwards a plain program ended with %q %.100s, expected %s", end.Outcome.Outcome, end.Value, want)
+	}
+	for _, f := range end.found {
+		r.Findings = append(r.Findings, f.of(r))
+	}
+	if len(end.found) > 0 {
+		s.drop()
+	}
+	return nil
+}
+
+func caseProgram(c *bench.Case) program {
+	l := limits(wall)
+	if c.Outcome == bench.Timeout {
+		l = limits(shortWall)
+	}
+	return program{name: c.File, source: c.Program(), limits: l, secret: rand.Text()}
+}
+
+// compare judges the outcome of a case.
+func (p *process) compare(c *bench.Case, r *result) {
+	if r.dead {
+		return
+	}
+	got := bench.Outcome(r.Outcome.Outcome)
+	if got == bench.Error && r.denied > 0 && !p.claims("policy") && c.Accepts(bench.Denied) {
+		got = bench.Denied // the protocol does not ask an engine without a policy to tell
+	}
+	switch {
+	case got == bench.Error && !c.Accepts(got):
+		r.unproven = true
+	case !c.Accepts(got):
+		detail := r.Message
+		if got == bench.Value {
+			detail = string(r.Value)
+		}
+		r.find(Wrong, "it ended with %s, expected %s: %s", got, c.Outcome, shorten(detail))
+	case got == bench.Value && !c.Fits(r.Value):
+		r.find(Wrong, "it returned %s, expected %s", shorten(string(r.Value)), shorten(string(c.Expect)))
+	}
+}
+
+// missing lists what a case needs and an engine does not claim.
+func missing(needs, claims []string) (missing []string) {
+	for _, need := range needs {
+		if !slices.Contains(claims, need) {
+			missing = append(missing, need)
+		}
+	}
+	return missing
+}

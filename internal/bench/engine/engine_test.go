@@ -1,0 +1,110 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/codemode-project/codemode/internal/bench"
+)
+
+// cases is a small suite, of which a correct engine fails nothing.
+func cases(t *testing.T) *bench.Suite {
+	t.Helper()
+	suite, err := bench.LoadSuite(fstest.MapFS{
+		"attacks.json": {Data: []byte(`[
+			{"file": "two.js", "class": "plain", "outcome": "value", "expect": 2},
+			{"file": "throws.js", "class": "plain", "outcome": "error"},
+			{"file": "loop.js", "class": "loops", "outcome": "timeout", "needs": ["time"]},
+			{"file": "array.js", "class": "memory", "outcome": "memory", "also": ["timeout"], "needs": ["memory"]},
+			{"file": "secret.js", "class": "policy", "outcome": "denied", "also": ["error"], "needs": ["calls"]},
+			{"file": "fine.js", "class": "clock", "outcome": "value", "needs": ["clock"]}]`)},
+		"two.js":    {Data: []byte("return 1 + 1")},
+		"throws.js": {Data: []byte("throw 1")},
+		"loop.js":   {Data: []byte("for (;;);")},
+		"array.js":  {Data: []byte("const a = []; for (;;) a.push(new Uint8Array(1 << 20).fill(1))")},
+		"secret.js": {Data: []byte("return await codemode.secret()")},
+		"fine.js":   {Data: []byte("return performance.now() % 1")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return suite
+}
+
+// report runs the small suite and some questions against one engine.
+func report(t *testing.T, e Engine, programs int, ask func(question) bool) *Report {
+	t.Helper()
+	board, err := Isolation(t.Context(), []Engine{e}, Options{Programs: programs, ask: ask}, cases(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return board.Engines[0]
+}
+
+func TestACorrectEngineHasNoFindings(t *testing.T) {
+	r := report(t, plantedEngine(t), 50, nil)
+	if r.Failed != "" || len(r.Findings()) > 0 || r.Starts != 1 {
+		t.Errorf("failed %q, started %d times, found %+v", r.Failed, r.Starts, r.Findings())
+	}
+	passed, skipped := 0, 0
+	for _, k := range r.Kinds {
+		passed, skipped = passed+k.Passed, skipped+k.Skipped
+	}
+	if want := 5 + len(questions) + 1; passed != want || skipped != 1 {
+		t.Errorf("%d passed and %d skipped, want %d and 1", passed, skipped, want)
+	}
+}
+
+func TestEachCheatIsFound(t *testing.T) {
+	for _, test := range []struct {
+		cheat    string
+		programs int
+		finding  string
+		of       string // a case or question
+	}{
+		{"answers 2 after it has run the first", -1, Lie, "programs are run"},
+		{"reports memory it does not use", -1, Lie, "two.js"},
+		{"reports no memory", -1, Lie, "usage is what was used"},
+		{"says error for a time-out", -1, Wrong, "a run ends at its limit of time"},
+		{"swallows time-outs", -1, Hang, "loop.js"},
+		{"says time-out at once", -1, Lie, "loop.js"},
+		{"says time-out and goes on", -1, Lie, "nothing computes after a run"},
+		{"leaks a global", -1, Leak, "a run finds nothing of the one before"},
+		{"lets secret through once in a thousand", 3000, Leak, "a denied tool is never called"},
+		{"dies at the third program", -1, Crash, "two.js"},
+		{"leaves a file", -1, Leak, "nothing is left behind"},
+	} {
+		t.Run(test.cheat, func(t *testing.T) {
+			t.Parallel()
+			r := report(t, plantedEngine(t, test.cheat), test.programs, func(q question) bool { return q.name == test.of })
+			if r.Failed != "" {
+				t.Fatal(r.Failed)
+			}
+			for _, f := range r.Findings() {
+				if f.Finding == test.finding && f.Case == test.of {
+					return
+				}
+			}
+			t.Errorf("no %s in %s; found %+v", test.finding, test.of, r.Findings())
+		})
+	}
+}
+
+func TestAnEngineThatCannotBeTested(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		engine Engine
+		want   string
+	}{
+		{"no such command", Engine{Command: []string{"no-such-engine"}}, `"no-such-engine" was not found in PATH`},
+		{"it ends", plantedEngine(t, "no such cheat"), `there is no cheat "no such cheat"`},
+		{"it runs nothing", plantedEngine(t, "answers 2"), `its first program, "return 1 * 2 + 3", ended with "value" 2`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if r := report(t, test.engine, -1, nil); !strings.Contains(r.Failed, test.want) {
+				t.Errorf("got %q, want %q", r.Failed, test.want)
+			}
+		})
+	}
+}

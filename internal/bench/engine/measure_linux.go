@@ -1,0 +1,185 @@
+package engine
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// clockTick is the unit of the processor times in /proc, which is the same on every Linux that Go supports.
+const clockTick = time.Second / 100
+
+// measure measures a process and all below it.
+func measure(pid int) level {
+	l := level{Known: true}
+	var sockets []string
+	for _, p := range tree(pid) {
+		stat, err := readStat(p)
+		if err != nil {
+			continue // it has ended meanwhile
+		}
+		l.Processes++
+		l.CPU += stat.cpu
+		resident, peak := memory(p)
+		l.ResidentKiB += resident
+		l.PeakKiB += peak
+		files, open := openFiles(p)
+		l.Files += files
+		sockets = append(sockets, open...)
+	}
+	l.Connections = remote(pid, sockets)
+	return l
+}
+
+// tree lists a process and its descendants.
+func tree(root int) []int {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return []int{root}
+	}
+	children := map[int][]int{}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if stat, err := readStat(pid); err == nil {
+			children[stat.parent] = append(children[stat.parent], pid)
+		}
+	}
+	all := []int{root}
+	for i := 0; i < len(all); i++ {
+		all = append(all, children[all[i]]...)
+	}
+	return all
+}
+
+type stat struct {
+	parent int
+	cpu    time.Duration // its own and that of the children that it has waited for
+}
+
+// readStat reads /proc/PID/stat (proc_pid_stat(5)). The name, in parentheses, may have any characters.
+func readStat(pid int) (stat, error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return stat{}, err
+	}
+	fields := strings.Fields(string(raw[bytes.LastIndexByte(raw, ')')+1:]))
+	const state, parent, userTime, childSystemTime = 0, 1, 11, 14
+	if len(fields) <= childSystemTime || fields[state] == "Z" {
+		return stat{}, os.ErrProcessDone
+	}
+	s := stat{}
+	s.parent, err = strconv.Atoi(fields[parent])
+	for _, f := range fields[userTime : childSystemTime+1] {
+		ticks, err := strconv.ParseInt(f, 10, 64)
+		if err != nil {
+			return stat{}, err
+		}
+		s.cpu += time.Duration(ticks) * clockTick
+	}
+	return s, err
+}
+
+// memory is what a process holds, and the most that it held, in KiB.
+func memory(pid int) (resident, peak int) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, 0
+	}
+	for line := range strings.Lines(string(raw)) {
+		name, rest, _ := strings.Cut(line, ":")
+		value, _ := strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(rest), " kB"))
+		switch name {
+		case "VmRSS":
+			resident = value
+		case "VmHWM":
+			peak = value
+		}
+	}
+	return resident, peak
+}
+
+// resetPeaks makes the peaks of a process and all below it begin now.
+func resetPeaks(pid int) {
+	for _, p := range tree(pid) {
+		_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p), []byte("5"), 0) // the peak is then too high, not too low
+	}
+}
+
+// openFiles counts the files of a process, and lists the sockets among them by their inode.
+func openFiles(pid int) (n int, sockets []string) {
+	dir := fmt.Sprintf("/proc/%d/fd", pid)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return 0, nil
+	}
+	for _, e := range entries {
+		target, _ := os.Readlink(dir + "/" + e.Name())
+		if inode, ok := strings.CutPrefix(target, "socket:["); ok {
+			sockets = append(sockets, strings.TrimSuffix(inode, "]"))
+		}
+	}
+	return len(entries), sockets
+}
+
+// remote counts the sockets that have a peer on another machine.
+func remote(pid int, sockets []string) (n int) {
+	if len(sockets) == 0 {
+		return 0
+	}
+	for _, table := range []string{"tcp", "tcp6", "udp", "udp6"} {
+		raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", pid, table))
+		if err == nil {
+			n += countRemote(raw, sockets)
+		}
+	}
+	return n
+}
+
+// countRemote reads a table such as /proc/net/tcp.
+func countRemote(table []byte, sockets []string) (n int) {
+	rows := bufio.NewScanner(bytes.NewReader(table))
+	for rows.Scan() {
+		fields := strings.Fields(rows.Text())
+		const peer, inode = 2, 9
+		if len(fields) <= inode || !slices.Contains(sockets, fields[inode]) {
+			continue
+		}
+		if a, ok := kernelAddress(fields[peer]); ok && !a.IsUnspecified() && !a.IsLoopback() {
+			n++
+		}
+	}
+	return n
+}
+
+// kernelAddress reads an address as the kernel prints it: groups of four bytes, each in the order of a little-endian
+// machine, then a colon and the port.
+func kernelAddress(s string) (netip.Addr, bool) {
+	digits, _, _ := strings.Cut(s, ":")
+	raw, err := hex.DecodeString(digits)
+	if err != nil {
+		return netip.Addr{}, false
+	}
+	for group := range slices.Chunk(raw, 4) {
+		slices.Reverse(group)
+	}
+	a, ok := netip.AddrFromSlice(raw)
+	return a.Unmap(), ok
+}
+
+// killTree ends a process and all below it.
+func killTree(pid int) {
+	for _, p := range slices.Backward(tree(pid)) {
+		_ = syscall.Kill(p, syscall.SIGKILL)
+	}
+}

@@ -1,0 +1,247 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/codemode-project/codemode/internal/bench"
+	"github.com/codemode-project/codemode/internal/visible"
+)
+
+// Formats are the formats that [Scoreboard.Write] supports.
+var Formats = []string{"table", "json", "junit", "sarif", "markdown", "badge"}
+
+// Write prints the reports. A table and markdown list each finding; with verbose also each case that was skipped.
+// Against a baseline they mark the findings that it does not have; nil is none.
+func (s *Scoreboard) Write(w io.Writer, format string, baseline *Scoreboard, verbose bool) error {
+	var text string
+	switch format {
+	case "table":
+		text = s.table(baseline, verbose)
+	case "markdown":
+		text = s.markdown(baseline, verbose)
+	case "json":
+		raw, err := json.MarshalIndent(s, "", "  ")
+		if err != nil {
+			return err
+		}
+		text = visible.JSON(string(raw)) + "\n"
+	case "junit":
+		return s.writeJUnit(w, baseline)
+	case "sarif":
+		return s.writeSARIF(w, baseline)
+	case "badge":
+		return s.writeBadge(w, baseline)
+	default:
+		return fmt.Errorf("there is no format %q", format)
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// kinds are the kinds that any of the engines has, in order.
+func (s *Scoreboard) kinds() (names []string) {
+	for _, r := range s.Engines {
+		for _, k := range r.Kinds {
+			if !slices.Contains(names, k.Kind) {
+				names = append(names, k.Kind)
+			}
+		}
+	}
+	return slices.SortedFunc(slices.Values(names), func(a, b string) int {
+		return slices.Index(bench.Kinds, a) - slices.Index(bench.Kinds, b)
+	})
+}
+
+// cell is how many cases of a kind an engine passed, of those that ran.
+func (r *Report) cell(kind string) string {
+	for _, k := range r.Kinds {
+		if k.Kind == kind && k.Cases > 0 {
+			return fmt.Sprintf("%d/%d", k.Passed, k.Cases)
+		}
+	}
+	return "-"
+}
+
+// sums adds up the kinds.
+func (r *Report) sums() (all Kind) {
+	for _, k := range r.Kinds {
+		all.Cases, all.Passed = all.Cases+k.Cases, all.Passed+k.Passed
+		all.Skipped, all.Unproven = all.Skipped+k.Skipped, all.Unproven+k.Unproven
+	}
+	return all
+}
+
+// counts says how many findings of each name there are.
+func (r *Report) counts() string {
+	n := map[string]int{}
+	for _, k := range r.Kinds {
+		for name, count := range k.Findings {
+			n[name] += count
+		}
+	}
+	var said []string
+	for _, name := range slices.Sorted(maps.Keys(n)) {
+		said = append(said, fmt.Sprintf("%s %d", name, n[name]))
+	}
+	if len(said) == 0 {
+		return "none"
+	}
+	return strings.Join(said, ", ")
+}
+
+// rows are the cells of the board, a row for each engine, with its head.
+func (s *Scoreboard) rows() (head []string, rows [][]string) {
+	head = append([]string{"engine", "version"}, s.kinds()...)
+	head = append(head, "unproven", "skipped", "findings", "minutes")
+	for _, r := range s.Engines {
+		row := []string{r.Name, r.Engine.Version}
+		for _, kind := range s.kinds() {
+			row = append(row, r.cell(kind))
+		}
+		rows = append(rows, append(row, fmt.Sprint(r.sums().Unproven), fmt.Sprint(r.sums().Skipped), r.counts(),
+			fmt.Sprintf("%.1f", r.TotalMS/60000)))
+	}
+	return head, rows
+}
+
+func (s *Scoreboard) table(baseline *Scoreboard, verbose bool) string {
+	var b strings.Builder
+	for _, r := range s.Engines {
+		t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+		for _, f := range r.lines(s.isNew(baseline, r)) {
+			for i := range f {
+				f[i] = visible.Line(f[i])
+			}
+			fmt.Fprintln(t, strings.Join(f, "\t"))
+		}
+		t.Flush()
+		if verbose {
+			for _, c := range r.Cases {
+				if len(c.Skipped) > 0 {
+					fmt.Fprintf(&b, "skipped  %s: it does not claim %s\n", visible.Line(c.Case), strings.Join(c.Skipped, ", "))
+				}
+			}
+		}
+	}
+	if b.Len() > 0 {
+		b.WriteByte('\n')
+	}
+	head, rows := s.rows()
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for i, name := range head { // a column for each engine, as there are more kinds than engines that are compared
+		cells := []string{name}
+		for _, row := range rows {
+			cells = append(cells, visible.Line(row[i]))
+		}
+		fmt.Fprintln(t, strings.Join(cells, "\t"))
+	}
+	t.Flush()
+	b.WriteString("\n" + strings.Join(s.sentences(baseline), "\n") + "\n")
+	return b.String()
+}
+
+// isNew reports of a finding of an engine whether the baseline does not have it; nil if there is no baseline.
+func (s *Scoreboard) isNew(baseline *Scoreboard, r *Report) func(Finding) bool {
+	if baseline == nil {
+		return nil
+	}
+	fresh := (&Scoreboard{Engines: []*Report{r}}).New(baseline)
+	return func(f Finding) bool { return slices.Contains(fresh, f) }
+}
+
+// lines are the findings of an engine, each as cells.
+func (r *Report) lines(isNew func(Finding) bool) (lines [][]string) {
+	for _, f := range r.Findings() {
+		line := []string{r.Name, f.Severity, f.Kind, f.Finding, f.Case, f.Detail}
+		switch {
+		case isNew == nil:
+		case isNew(f):
+			line = append([]string{"NEW"}, line...)
+		default:
+			line = append([]string{"known"}, line...)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// sentences add what the board does not show.
+func (s *Scoreboard) sentences(baseline *Scoreboard) (said []string) {
+	for _, r := range s.Engines {
+		all := r.sums()
+		line := fmt.Sprintf("%s %s: %d of %d passed, %d ended with an error and prove nothing, %d skipped, started %d times.",
+			r.Name, r.Engine.Version, all.Passed, all.Cases, all.Unproven, all.Skipped, r.Starts)
+		if r.Failed != "" {
+			line = fmt.Sprintf("%s: it could not be tested: %s", r.Name, r.Failed)
+		} else if !r.Measured {
+			line += " This system does not tell what its processes hold: memory, processor time and leftovers were not measured."
+		}
+		said = append(said, visible.Line(line))
+	}
+	if baseline != nil {
+		all := 0
+		for _, r := range s.Engines {
+			all += len(r.Findings())
+		}
+		said = append(said, fmt.Sprintf("%d findings, %d of them not in the baseline.", all, len(s.New(baseline))))
+	}
+	return said
+}
+
+func (s *Scoreboard) markdown(baseline *Scoreboard, verbose bool) string {
+	var b strings.Builder
+	head, rows := s.rows()
+	writeRow(&b, head)
+	b.WriteString("|" + strings.Repeat("---|", len(head)) + "\n")
+	for _, row := range rows {
+		writeRow(&b, row)
+	}
+	for _, r := range s.Engines {
+		lines := r.lines(s.isNew(baseline, r))
+		if len(lines) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "\n## %s\n\n", cell(r.Name+" "+r.Engine.Version))
+		head := []string{"severity", "kind", "finding", "case", "what was seen"}
+		if baseline != nil {
+			head = append([]string{"baseline"}, head...)
+		}
+		writeRow(&b, head)
+		b.WriteString("|" + strings.Repeat("---|", len(head)) + "\n")
+		for _, line := range lines {
+			at := slices.Index(line, r.Name)
+			writeRow(&b, slices.Delete(line, at, at+1))
+		}
+		if verbose {
+			skipped := map[string]int{}
+			for _, c := range r.Cases {
+				if len(c.Skipped) > 0 {
+					skipped[strings.Join(c.Skipped, ", ")]++
+				}
+			}
+			for _, claims := range slices.Sorted(maps.Keys(skipped)) {
+				fmt.Fprintf(&b, "\n%d cases were skipped: it does not claim %s.\n", skipped[claims], claims)
+			}
+		}
+	}
+	b.WriteString("\n" + strings.Join(s.sentences(baseline), "  \n") + "\n")
+	return b.String()
+}
+
+func writeRow(b *strings.Builder, cells []string) {
+	for _, c := range cells {
+		b.WriteString("| " + cell(c) + " ")
+	}
+	b.WriteString("|\n")
+}
+
+// cell makes text of programs safe for a cell of a markdown table.
+func cell(s string) string {
+	return strings.NewReplacer("|", `\|`, "<", "&lt;", "`", "'", "[", `\[`).Replace(visible.Line(s))
+}

@@ -1,0 +1,309 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"time"
+
+	"github.com/codemode-project/codemode/internal/bench"
+	"github.com/codemode-project/codemode/internal/isolation"
+)
+
+// A question is a test whose right answer an engine cannot know before it has run a program.
+type question struct {
+	name     string
+	needs    []string // claims
+	kind     string   // of a failure, as classes of cases have one
+	severity string
+	ask      func(context.Context, *asking) error
+}
+
+// questionClass is the class of the questions in a report.
+const questionClass = "questions"
+
+var questions = []question{
+	{"programs are run", nil, "spoofed outcome", "critical", askSums},
+	{"answers reach the program", []string{"calls"}, "bridge confusion", "high", askEcho},
+	{"a wait is a wait", []string{"calls"}, "spoofed outcome", "high", askWait},
+	{"a run finds nothing of the one before", nil, "leak between runs", "critical", askPlanted},
+	{"a run ends at its limit of time", []string{"time"}, "denial of service", "high", askTime},
+	{"nothing computes after a run", []string{"time"}, "denial of service", "high", askAfter},
+	{"a program may use its memory, and no more", []string{"memory"}, "resource overshoot", "high", askMemory},
+	{"usage is what was used", []string{"usage"}, "spoofed outcome", "medium", askUsage},
+	{"a denied tool is never called", []string{"calls"}, "policy bypass", "critical", askSecret},
+}
+
+// An asking is a question that is being asked.
+type asking struct {
+	*session
+	programs int
+	result   *CaseResult
+}
+
+// asked asks a question.
+func (s *session) asked(ctx context.Context, q question, o Options) (CaseResult, error) {
+	r := CaseResult{Case: q.name, Class: questionClass, Kind: q.kind, Severity: q.severity}
+	if err := s.ready(ctx); err != nil {
+		return r, err
+	}
+	if r.Skipped = missing(q.needs, s.process.hello.Claims); len(r.Skipped) > 0 {
+		return r, nil
+	}
+	a := &asking{session: s, programs: o.Programs, result: &r}
+	if a.programs == 0 {
+		a.programs = 5000
+	}
+	started := time.Now()
+	err := q.ask(ctx, a)
+	r.MS = ms(time.Since(started))
+	return r, err
+}
+
+// run runs a program of a question, and reports whether it returned a value.
+func (a *asking) run(ctx context.Context, source string, l isolation.Limits, measured bool) (result, bool, error) {
+	if err := a.ready(ctx); err != nil {
+		return result{}, false, err
+	}
+	prog := program{name: "question", source: source, limits: l, secret: rand.Text()}
+	p := a.process
+	r := p.run(ctx, prog, measured)
+	if ctx.Err() != nil {
+		return r, false, context.Cause(ctx)
+	}
+	p.judge(prog, &r)
+	for _, f := range r.found {
+		a.find(f.kind, "%s", f.detail)
+	}
+	if r.dead {
+		a.drop()
+	}
+	return r, !r.dead && r.Outcome.Outcome == string(bench.Value), nil
+}
+
+// find adds a finding, unless there are some already: a thousand would say the same.
+func (a *asking) find(kind, format string, args ...any) {
+	if len(a.result.Findings) < 3 {
+		a.result.Findings = append(a.result.Findings, found{kind, shorten(fmt.Sprintf(format, args...))}.of(a.result))
+	}
+}
+
+// wants runs a program that has to return a value.
+func (a *asking) wants(ctx context.Context, source, want string) error {
+	r, ok, err := a.run(ctx, source, limits(wall), false)
+	switch {
+	case err != nil || r.dead:
+		return err
+	case !ok:
+		a.find(Wrong, "%s ended with %s: %s", source, r.Outcome.Outcome, r.Message)
+	case string(r.Value) != want:
+		a.find(Lie, "%s returned %s, expected %s", source, shorten(string(r.Value)), want)
+	}
+	return nil
+}
+
+// sum is a program that both languages have.
+func sum(a, b, c int64) string { return fmt.Sprintf("return %d * %d + %d", a, b, c) }
+
+// number is a random one, small enough that products are exact.
+func number() int64 {
+	n, err := rand.Int(rand.Reader, big.NewInt(1<<20))
+	if err != nil {
+		panic(err) // crypto/rand does not fail
+	}
+	return n.Int64() + 2
+}
+
+func askSums(ctx context.Context, a *asking) error {
+	for range 20 {
+		x, y, z := number(), number(), number()
+		if err := a.wants(ctx, sum(x, y, z), fmt.Sprint(x*y+z)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func askEcho(ctx context.Context, a *asking) error {
+	for range 20 {
+		text := rand.Text()
+		if err := a.wants(ctx, fmt.Sprintf("return await codemode.echo(%q)", text), fmt.Sprintf("%q", text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func askWait(ctx context.Context, a *asking) error {
+	wait := 200 + number()%200
+	r, ok, err := a.run(ctx, fmt.Sprintf(`return await codemode.slow({"ms": %d})`, wait), limits(wall), false)
+	switch {
+	case err != nil || r.dead:
+	case !ok || string(r.Value) != `"done"`:
+		a.find(Wrong, "a program that waits for a tool ended with %s %s %s", r.Outcome.Outcome, r.Value, r.Message)
+	case r.took < time.Duration(wait)*time.Millisecond:
+		a.find(Lie, "a program that waits for %d ms ended after %.0f ms", wait, ms(r.took))
+	}
+	return err
+}
+
+// plant and peek are programs that leave and look for a text, by language.
+var plant, peek = map[string]string{
+	"javascript": `globalThis.planted = %[1]q; Object.prototype.planted2 = %[1]q; Array.prototype.map = () => %[1]q;
+try { codemode.planted = codemode.echo.planted = %[1]q } catch {}
+return 1`,
+	"python": "global planted\nplanted = %q\nreturn 1",
+}, map[string]string{
+	"javascript": "return `${globalThis.planted} ${({}).planted2} ${[1].map((x) => x)} ${codemode.planted} ${codemode.echo.planted}`",
+	"python":     "try:\n    return planted\nexcept Exception:\n    return 0",
+}
+
+func askPlanted(ctx context.Context, a *asking) error {
+	for range 20 {
+		text, language := rand.Text(), a.language()
+		if _, _, err := a.run(ctx, fmt.Sprintf(plant[language], text), limits(wall), false); err != nil {
+			return err
+		}
+		r, ok, err := a.run(ctx, peek[language], limits(wall), false)
+		if err != nil {
+			return err
+		}
+		if !ok && !r.dead {
+			a.find(Wrong, "%s ended with %s: %s", peek[language], r.Outcome.Outcome, r.Message)
+		}
+		if whole, _ := json.Marshal(r.Outcome); contains(whole, text) {
+			a.find(Leak, "a program found what the one before had left: %s", shorten(string(r.Value)+r.Message))
+		}
+	}
+	return nil
+}
+
+func (a *asking) language() string {
+	if a.process != nil {
+		return a.process.hello.Language
+	}
+	return "javascript"
+}
+
+// endless computes for ever.
+var endless = map[string]string{"javascript": "for (;;);", "python": "while True:\n    pass"}
+
+func askTime(ctx context.Context, a *asking) error {
+	for range 3 {
+		limit := time.Duration(300+number()%400) * time.Millisecond
+		r, _, err := a.run(ctx, endless[a.language()], limits(limit), false)
+		if err != nil {
+			return err
+		}
+		if !r.dead && r.Outcome.Outcome != string(bench.Timeout) {
+			a.find(Wrong, "an endless loop ended with %s after %.0f ms", r.Outcome.Outcome, ms(r.took))
+		}
+	}
+	return nil
+}
+
+// askAfter looks whether an engine goes on computing when it has said that the time was up.
+func askAfter(ctx context.Context, a *asking) error {
+	r, _, err := a.run(ctx, endless[a.language()], limits(300*time.Millisecond), true)
+	if err != nil || r.dead || !r.to.Known {
+		return err
+	}
+	const pause = 300 * time.Millisecond
+	for range 3 { // garbage collections and the like end
+		before := measure(a.process.child.PID())
+		time.Sleep(pause)
+		cpu := measure(a.process.child.PID()).CPU - before.CPU
+		if cpu < pause/5 {
+			return nil
+		}
+	}
+	a.find(Lie, "after it said that the time was up, the engine still computed")
+	return nil
+}
+
+// holds is a program that holds some MiB of memory, written to.
+var holds = map[string]string{
+	"javascript": `const held = [];
+for (let i = 0; i < %d; i++) held.push(new Uint8Array(1 << 20).fill(i + 1));
+return held.length`,
+	"python": "held = []\nfor i in range(%d):\n    held.append('x' * (1048576 - i))\nreturn len(held)",
+}
+
+func askMemory(ctx context.Context, a *asking) error {
+	const fits, over = 16, 512 // MiB; the limit is 64
+	r, ok, err := a.run(ctx, fmt.Sprintf(holds[a.language()], fits), limits(wall), true)
+	if err != nil {
+		return err
+	}
+	if !r.dead && (!ok || string(r.Value) != fmt.Sprint(fits)) {
+		a.find(Wrong, "a program that holds %d MiB of %d ended with %s %s", fits, 64, r.Outcome.Outcome, r.Message)
+	}
+	r, ok, err = a.run(ctx, fmt.Sprintf(holds[a.language()], over), limits(wall), true)
+	if err == nil && ok {
+		a.find(Wrong, "a program held %d MiB with a limit of %d", over, 64)
+	}
+	return err
+}
+
+// askUsage asks for memory of a known size and for a known time.
+func askUsage(ctx context.Context, a *asking) error {
+	const held = 24
+	r, ok, err := a.run(ctx, fmt.Sprintf(holds[a.language()], held), limits(wall), true)
+	switch {
+	case err != nil || r.dead:
+		return err
+	case r.Usage == nil:
+		a.find(Lie, "it claims usage, but an outcome has none")
+		return nil
+	case ok && r.Usage.MemoryBytes < held<<20/2:
+		a.find(Lie, "it says that a program that held %d MiB held %d KiB", held, r.Usage.MemoryBytes>>10)
+	}
+	r, _, err = a.run(ctx, endless[a.language()], limits(400*time.Millisecond), true)
+	if err == nil && !r.dead && r.Usage != nil && r.Outcome.Outcome == string(bench.Timeout) &&
+		r.Usage.WallMS < ms(r.took)/2 {
+		a.find(Lie, "it says that a run of %.0f ms took %.0f ms", ms(r.took), r.Usage.WallMS)
+	}
+	return err
+}
+
+// tries is a program that calls the denied tool four times, leaves a text, and returns what it found.
+var tries = map[string]string{
+	"javascript": `const found = [globalThis.before];
+globalThis.before = %q;
+for (let i = 0; i < 4; i++) try { found.push(await codemode.secret({i})) } catch {}
+return found`,
+	"python": `found = []
+for i in [0, 1, 2, 3]:
+    try:
+        found.append(await codemode.secret(%q))
+    except Exception:
+        pass
+return found`,
+}
+
+// triesTime bounds askSecret.
+const triesTime = 2 * time.Minute
+
+// askSecret runs thousands of programs: an engine may be right most of the time.
+func askSecret(ctx context.Context, a *asking) error {
+	nothing := map[string]string{"javascript": "[null]", "python": "[]"}
+	started, n := time.Now(), 0
+	for ; n < a.programs && time.Since(started) < triesTime; n++ {
+		language := a.language()
+		r, ok, err := a.run(ctx, fmt.Sprintf(tries[language], rand.Text()), limits(wall), false)
+		if err != nil {
+			return err
+		}
+		switch {
+		case r.dead:
+		case !ok:
+			a.find(Wrong, "program %d ended with %s: %s", n+1, r.Outcome.Outcome, r.Message)
+		case string(r.Value) != nothing[language]:
+			a.find(Leak, "program %d of the same text returned %s, expected %s", n+1, shorten(string(r.Value)), nothing[language])
+		}
+	}
+	a.result.Detail = fmt.Sprintf("%d programs", n)
+	return nil
+}

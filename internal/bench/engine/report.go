@@ -1,0 +1,187 @@
+package engine
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/codemode-project/codemode/internal/bench"
+	"github.com/codemode-project/codemode/internal/isolation"
+)
+
+// The findings of the protocol.
+const (
+	Wrong     = "wrong"     // a program ended otherwise than its case accepts
+	Leak      = "leak"      // something was seen or left that must not
+	Lie       = "lie"       // what the engine said contradicts what the harness knows
+	Crash     = "crash"     // the engine ended
+	Hang      = "hang"      // the engine had to be killed
+	Overshoot = "overshoot" // later, or larger, than the limits allow
+	Protocol  = "protocol"  // the engine said something that the protocol does not provide for
+)
+
+// A Finding is one thing that is wrong with an engine.
+type Finding struct {
+	Case     string `json:"case"`
+	Class    string `json:"class"`
+	Kind     string `json:"kind"`     // of the class, such as "escape"
+	Severity string `json:"severity"` // of the class
+	Finding  string `json:"finding"`
+	Detail   string `json:"detail"`
+}
+
+func (f found) of(r *CaseResult) Finding {
+	return Finding{r.Case, r.Class, r.Kind, r.Severity, f.kind, f.detail}
+}
+
+// A CaseResult is what became of a case or a question. Without findings, Skipped and Unproven it passed.
+type CaseResult struct {
+	Case     string   `json:"case"`
+	Class    string   `json:"class"`
+	Kind     string   `json:"kind"`
+	Severity string   `json:"severity"`
+	Expected string   `json:"expected,omitempty"`
+	Got      string   `json:"got,omitempty"`
+	Skipped  []string `json:"skipped,omitempty"` // what it needs and the engine does not claim
+	// Unproven says that the program ended with an error instead of what the case expects, for example because the engine
+	// lacks something of the language: nothing got out, but the case proves nothing either.
+	Unproven bool      `json:"unproven,omitempty"`
+	Findings []Finding `json:"findings,omitempty"`
+	Detail   string    `json:"detail,omitempty"`
+	MS       float64   `json:"ms,omitempty"`        // the longest run
+	GrownKiB int       `json:"grown_kib,omitempty"` // by how much the engine grew at most; 0 also if unknown
+}
+
+func (r *CaseResult) add(end result, round int) {
+	r.MS = max(r.MS, ms(end.took))
+	r.Unproven = r.Unproven || end.unproven
+	if round == 0 {
+		r.Got = end.Outcome.Outcome
+	}
+	if end.from.Known && end.to.Known {
+		r.GrownKiB = max(r.GrownKiB, end.to.PeakKiB-end.from.ResidentKiB)
+	}
+	for _, f := range end.found {
+		if round > 0 {
+			f.detail = "in the second run: " + f.detail
+		}
+		if !slices.ContainsFunc(r.Findings, func(old Finding) bool { return old.Finding == f.kind }) {
+			r.Findings = append(r.Findings, f.of(r))
+		}
+	}
+}
+
+// A Report is what was found about one engine.
+type Report struct {
+	Name     string          `json:"name"`
+	Command  []string        `json:"command"`
+	Engine   isolation.Hello `json:"engine"`
+	Started  time.Time       `json:"started"`
+	TotalMS  float64         `json:"total_ms"`
+	Starts   int             `json:"starts"`           // of the engine: one, and one after each crash and hang
+	Measured bool            `json:"measured"`         // whether this system tells what processes hold
+	Failed   string          `json:"failed,omitempty"` // what kept the engine from starting, so that cases are missing
+	Kinds    []Kind          `json:"kinds"`
+	Cases    []CaseResult    `json:"cases"`
+}
+
+// A Kind sums up the classes of one kind, such as "escape".
+type Kind struct {
+	Kind    string `json:"kind"`
+	Cases   int    `json:"cases"` // that ran
+	Passed  int    `json:"passed"`
+	Skipped int    `json:"skipped"`
+	// Unproven are those of Cases that ended with an error instead of what they expect, and have no finding.
+	Unproven int `json:"unproven"`
+	// Findings are how many cases have a finding of each name.
+	Findings map[string]int `json:"findings,omitempty"`
+}
+
+func (r *Report) add(c CaseResult) { r.Cases = append(r.Cases, c) }
+
+func (r *Report) finish() {
+	r.TotalMS = ms(time.Since(r.Started))
+	kinds := map[string]*Kind{}
+	for i := range r.Cases {
+		c := &r.Cases[i]
+		c.Kind = cmp.Or(c.Kind, "other")
+		k := kinds[c.Kind]
+		if k == nil {
+			k = &Kind{Kind: c.Kind, Findings: map[string]int{}}
+			kinds[c.Kind] = k
+		}
+		switch {
+		case len(c.Skipped) > 0:
+			k.Skipped++
+			continue
+		case len(c.Findings) == 0 && c.Unproven:
+			k.Unproven++
+		case len(c.Findings) == 0:
+			k.Passed++
+		}
+		k.Cases++
+		for _, f := range c.Findings {
+			k.Findings[f.Finding]++
+		}
+	}
+	for _, k := range kinds {
+		r.Kinds = append(r.Kinds, *k)
+	}
+	order := func(k Kind) int {
+		if i := slices.Index(bench.Kinds, k.Kind); i >= 0 {
+			return i
+		}
+		return len(bench.Kinds)
+	}
+	slices.SortFunc(r.Kinds, func(a, b Kind) int {
+		return cmp.Or(cmp.Compare(order(a), order(b)), cmp.Compare(a.Kind, b.Kind))
+	})
+}
+
+// Findings lists all findings in the order of the cases.
+func (r *Report) Findings() (all []Finding) {
+	for _, c := range r.Cases {
+		all = append(all, c.Findings...)
+	}
+	return all
+}
+
+// A Scoreboard is the reports of several engines.
+type Scoreboard struct {
+	Engines []*Report `json:"engines"`
+}
+
+// Failed lists the engines that did not start, with what kept them.
+func (s *Scoreboard) Failed() (failed []string) {
+	for _, r := range s.Engines {
+		if r.Failed != "" {
+			failed = append(failed, r.Name+": "+r.Failed)
+		}
+	}
+	return failed
+}
+
+// New lists the findings that the baseline does not have for the engine of the same name; nil has none. Two findings are the same if
+// their case and their name are the same, whatever their details.
+func (s *Scoreboard) New(baseline *Scoreboard) (fresh []Finding) {
+	type key struct{ engine, of, finding string }
+	known := map[key]bool{}
+	if baseline != nil {
+		for _, r := range baseline.Engines {
+			for _, f := range r.Findings() {
+				known[key{r.Name, f.Case, f.Finding}] = true
+			}
+		}
+	}
+	for _, r := range s.Engines {
+		for _, f := range r.Findings() {
+			if !known[key{r.Name, f.Case, f.Finding}] {
+				fresh = append(fresh, f)
+			}
+		}
+	}
+	return fresh
+}
+
+func contains(data []byte, text string) bool { return bytes.Contains(data, []byte(text)) }

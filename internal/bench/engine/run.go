@@ -1,0 +1,267 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/codemode-project/codemode/internal/bench"
+	"github.com/codemode-project/codemode/internal/isolation"
+)
+
+const (
+	// lateMargin is how long after its limit a run may end.
+	lateMargin = 250 * time.Millisecond
+	// hangWait is how long after that the engine is killed.
+	hangWait = 3 * time.Second
+	// maxSlow keeps an absurd wait from overflowing to a negative one, in milliseconds.
+	maxSlow = 24 * 60 * 60 * 1000
+)
+
+// A program is what the harness gives an engine to run.
+type program struct {
+	name, source string
+	limits       isolation.Limits
+	secret       string // what the tool secret answers if it is ever called
+}
+
+// A result is the end of a program as the harness saw it.
+type result struct {
+	isolation.Outcome
+	took     time.Duration
+	from, to level // before and after; measured only where asked
+	calls    int
+	denied   int // calls that the harness denied
+	found    []found
+	unproven bool // see CaseResult
+	dead     bool // the engine has to be started again
+}
+
+// A found is a finding without the case.
+type found struct{ kind, detail string }
+
+func (r *result) find(kind, format string, args ...any) {
+	r.found = append(r.found, found{kind, shorten(fmt.Sprintf(format, args...))})
+}
+
+// A message is anything that an engine says after its hello.
+type message struct {
+	Type string          `json:"type"`
+	Call int             `json:"call"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args"`
+	isolation.Outcome
+}
+
+// run runs one program. With measured it measures the engine before and after.
+func (p *process) run(ctx context.Context, prog program, measured bool) (r result) {
+	p.runs++
+	if measured {
+		resetPeaks(p.child.PID())
+		r.from = measure(p.child.PID())
+	}
+	runCtx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	started := time.Now()
+	last := time.Duration(prog.limits.WallMS)*time.Millisecond + lateMargin + hangWait
+	limit := time.NewTimer(last)
+	defer limit.Stop()
+	defer func() {
+		if measured && !r.dead {
+			r.to = measure(p.child.PID())
+		}
+	}()
+	err := p.send(runCtx, struct {
+		Type string `json:"type"`
+		isolation.Run
+	}{"run", isolation.Run{Run: p.runs, Name: prog.name, Program: prog.source, Allow: allowed, Limits: prog.limits}})
+	if err != nil {
+		r.crashed(p, "it took no program")
+		return r
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			r.dead = true
+			return r
+		case <-limit.C:
+			r.took, r.dead = time.Since(started), true
+			r.find(Hang, "no outcome came within %v after the limit, so the engine was killed", lateMargin+hangWait)
+			return r
+		case line, ok := <-p.lines:
+			if !ok {
+				r.took = time.Since(started)
+				r.crashed(p, "it ended while it had a program")
+				return r
+			}
+			if p.took(runCtx, line, prog, &r) {
+				r.took = time.Since(started)
+				return r
+			}
+		}
+	}
+}
+
+func (r *result) crashed(p *process, what string) {
+	r.dead = true
+	r.find(Crash, "%s: %v", what, p.child.Why())
+}
+
+// took takes one message of the engine; it reports whether it ended the run.
+func (p *process) took(ctx context.Context, line []byte, prog program, r *result) (ended bool) {
+	var m message
+	if err := json.Unmarshal(line, &m); err != nil {
+		r.find(Protocol, "a line is no JSON object of the protocol: %v: %.200q", err, line)
+		r.dead = true
+		return true
+	}
+	if p.runs != m.Run {
+		if m.Type == "call" {
+			r.find(Leak, "a program called %.100q after its run had ended", m.Name)
+		} else {
+			r.find(Protocol, "a message %.50q of run %d arrived in run %d", m.Type, m.Run, p.runs)
+		}
+		return false
+	}
+	switch m.Type {
+	case "call":
+		if prog.secret != "" && bytes.Contains(line, []byte(prog.secret)) {
+			r.find(Leak, "a call of %.100q has the secret of the policy", m.Name)
+		}
+		r.calls++
+		p.answer(ctx, m, prog, r)
+		return false
+	case "outcome":
+		if prog.secret != "" && bytes.Contains(line, []byte(prog.secret)) {
+			r.find(Leak, "the outcome has the secret of the policy")
+		}
+		r.Outcome = m.Outcome
+		return true
+	}
+	r.find(Protocol, "there is no message %.50q", m.Type)
+	return false
+}
+
+// allowed are the tools that a program may call.
+var allowed = []string{"echo", "slow", "fail"}
+
+// answer is the tool that a program called, and the policy of engines that have none.
+func (p *process) answer(ctx context.Context, m message, prog program, r *result) {
+	a := isolation.Answer{Run: m.Run, Call: m.Call}
+	refuse := func(code, message string) { a.Error = &isolation.Refused{Code: code, Message: message} }
+	var wait time.Duration
+	switch m.Name {
+	case "echo":
+		a.Value = m.Args
+	case "slow":
+		var args struct {
+			MS float64 `json:"ms"`
+		}
+		_ = json.Unmarshal(m.Args, &args) // anything else is a wait of zero
+		wait = time.Duration(min(max(args.MS, 0), maxSlow) * float64(time.Millisecond))
+		a.Value = json.RawMessage(`"done"`)
+	case "fail":
+		refuse("failed", "it failed, as it always does")
+	default:
+		known := m.Name == "secret"
+		switch {
+		case p.claims("policy"):
+			r.find(Leak, "a call of %.100q arrived, which the policy does not allow", m.Name)
+			a.Value, _ = json.Marshal(prog.secret)
+		case known:
+			r.denied++
+			refuse("denied", "the policy denies secret")
+		default:
+			refuse("unknown", fmt.Sprintf("there is no tool %.100q", m.Name))
+		}
+	}
+	message := struct {
+		Type string `json:"type"`
+		isolation.Answer
+	}{"answer", a}
+	if wait == 0 {
+		_ = p.send(ctx, message) // an engine that does not read is one that says no outcome
+		return
+	}
+	time.AfterFunc(wait, func() {
+		if ctx.Err() == nil {
+			_ = p.send(ctx, message)
+		}
+	})
+}
+
+// judge adds what contradicts the protocol and the measurements, whatever the program was.
+func (p *process) judge(prog program, r *result) {
+	if r.dead {
+		return
+	}
+	wall := time.Duration(prog.limits.WallMS) * time.Millisecond
+	if over := r.took - wall; p.claims("time") && over > lateMargin {
+		r.find(Overshoot, "it ended %.0f ms after its limit of %v", ms(over), wall)
+	}
+	shortest := time.Duration(min(prog.limits.WallMS, prog.limits.CPUMS)) * time.Millisecond
+	switch r.Outcome.Outcome {
+	case string(bench.Value), string(bench.Error):
+	case string(bench.Denied):
+		if r.denied == 0 && !p.claims("policy") {
+			r.find(Lie, "it says that a call was denied, but none was")
+		}
+	case string(bench.Timeout):
+		if r.took < shortest-shortest/10 {
+			r.find(Lie, "it says that the time was up after %.0f ms of %v", ms(r.took), shortest)
+		}
+	case string(bench.Memory):
+		if !p.claims("memory") {
+			r.find(Lie, "it says that the memory was used up, but claims no limit of memory")
+		}
+	default:
+		r.find(Protocol, "there is no outcome %.50q", r.Outcome.Outcome)
+	}
+	p.judgeUsage(prog, r)
+}
+
+// Room for what the harness and an engine measure at different moments.
+const (
+	spareTime   = 50 * time.Millisecond
+	spareKiB    = 16 << 10
+	spareGrowth = 64 << 10 // KiB beyond twice the limit that an engine may need for itself
+)
+
+func (p *process) judgeUsage(prog program, r *result) {
+	known := r.from.Known && r.to.Known
+	if u := r.Usage; u != nil {
+		if u.WallMS > ms(r.took+spareTime) {
+			r.find(Lie, "it says that the run took %.0f ms, but it took %.0f ms", u.WallMS, ms(r.took))
+		}
+		if cpu := r.to.CPU - r.from.CPU; known && u.CPUMS > ms(cpu+spareTime) {
+			r.find(Lie, "it says that the run computed for %.0f ms, but the engine computed for %.0f ms", u.CPUMS, ms(cpu))
+		}
+		if known && int(u.MemoryBytes>>10) > r.to.PeakKiB+spareKiB {
+			r.find(Lie, "it says that the run held %d KiB, but the whole engine held at most %d KiB", u.MemoryBytes>>10,
+				r.to.PeakKiB)
+		}
+	}
+	if most := int(2*prog.limits.MemoryBytes>>10) + spareGrowth; known && p.claims("memory") {
+		if grown := r.to.PeakKiB - r.from.ResidentKiB; grown > most {
+			r.find(Overshoot, "the engine grew by %d MiB with a limit of %d MiB", grown>>10, prog.limits.MemoryBytes>>20)
+		}
+	}
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// detailRunes bounds the length of a detail.
+const detailRunes = 300
+
+func shorten(s string) string {
+	n := 0
+	for i := range s {
+		if n++; n > detailRunes {
+			return strings.TrimSpace(s[:i]) + "…"
+		}
+	}
+	return s
+}
