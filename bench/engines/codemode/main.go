@@ -49,8 +49,8 @@ func hello() isolation.Hello {
 		version = build.Main.Version
 	}
 	return isolation.Hello{
-		Name: "codemode", Version: version, Language: "javascript",
-		Note: "https://github.com/codemode-project/codemode/blob/main/docs/embedding.md",
+		Name: "codemode (embedded)", Version: version, Language: "javascript",
+		Note:   "https://github.com/codemode-project/codemode/blob/main/docs/embedding.md",
 		Claims: isolation.Claims,
 	}
 }
