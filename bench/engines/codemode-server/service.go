@@ -56,7 +56,7 @@ func open(ctx context.Context, program string) (s *service, version string, err 
 	}
 	command := exec.Command(program, "serve", "--config", s.config(), "--state", filepath.Join(s.folder, "state"),
 		"--project", "none")
-	command.Env = append(os.Environ(), "HOME="+s.folder)
+	command.Env = append(environment(), "HOME="+s.folder)
 	command.Stderr = os.Stderr
 	client := mcp.NewClient(&mcp.Implementation{Name: "harness", Version: "1"}, nil)
 	if s.client, err = client.Connect(ctx, &mcp.CommandTransport{Command: command}, nil); err != nil {
@@ -68,6 +68,11 @@ func open(ctx context.Context, program string) (s *service, version string, err 
 		return s, "", fmt.Errorf("the first program failed: %s", end.Message)
 	}
 	return s, s.client.InitializeResult().ServerInfo.Version, nil
+}
+
+// environment is that of this process, without what codemode would take for settings.
+func environment() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CODEMODE_") })
 }
 
 func (s *service) config() string { return filepath.Join(s.folder, "codemode.json") }
