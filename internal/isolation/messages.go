@@ -67,10 +67,19 @@ type Refused struct {
 
 func (r *Refused) Error() string { return r.Message }
 
+// The outcomes of a run, as docs/isolation-protocol.md defines them.
+const (
+	Value   = "value"
+	Error   = "error"
+	Timeout = "timeout"
+	Memory  = "memory"
+	Denied  = "denied"
+)
+
 // Outcome ends a run.
 type Outcome struct {
 	Run     int             `json:"run"`
-	Outcome string          `json:"outcome"` // value, error, timeout, memory or denied
+	Outcome string          `json:"outcome"` // one of the above
 	Value   json.RawMessage `json:"value,omitempty"`
 	Message string          `json:"message,omitempty"`
 	Usage   *Usage          `json:"usage,omitempty"`

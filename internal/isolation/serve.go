@@ -10,15 +10,19 @@ import (
 	"sync"
 )
 
-// A Caller calls a tool of the harness. The error is a [*Refused] if the harness refused, else that of the context.
+// A Caller calls a tool of the harness. The error is a [*Refused] if the harness refused, else that of the context, or
+// says that the run has ended or that the arguments are no JSON. Many goroutines may call it.
 type Caller func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error)
 
 // Serve is the engine's side of the protocol: it says hello and runs programs with run, one after the other, until the
-// input ends. A call that is open when its run ends gets the error of its context.
+// input ends. Nothing of a run is said after its outcome: calls that are open then, and later ones, get an error. An
+// outcome with a value that is no JSON becomes an error.
 func Serve(in io.Reader, out io.Writer, hello Hello, run func(context.Context, Run, Caller) Outcome) error {
 	s := &server{out: out}
 	hello.Protocol = Version
-	s.say("hello", hello)
+	if err := s.say("hello", hello); err != nil {
+		return err
+	}
 	var work sync.WaitGroup
 	defer work.Wait()
 	ctx, stop := context.WithCancel(context.Background())
@@ -45,13 +49,8 @@ func Serve(in io.Reader, out io.Writer, hello Hello, run func(context.Context, R
 			calls := s.begin(m.Run.Run)
 			work.Go(func() {
 				runCtx, cancel := context.WithCancel(ctx)
-				end := run(runCtx, m.Run, calls.call)
-				cancel()
-				end.Run = m.Run.Run
-				if end.Value == nil && end.Outcome == "value" {
-					end.Value = json.RawMessage("null")
-				}
-				s.say("outcome", end)
+				defer cancel()
+				s.end(run(runCtx, m.Run, calls.call))
 			})
 		case "answer":
 			var a Answer
@@ -71,38 +70,80 @@ type server struct {
 	current *calls
 }
 
-// calls are the open calls of one run.
+// calls are the calls of one run.
 type calls struct {
 	server *server
 	run    int
 	last   int
 	open   map[int]chan Answer
+	ended  chan struct{}
 }
+
+var errEnded = errors.New("the run has ended")
 
 func (s *server) begin(run int) *calls {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.current = &calls{server: s, run: run, open: map[int]chan Answer{}}
+	s.current = &calls{server: s, run: run, open: map[int]chan Answer{}, ended: make(chan struct{})}
 	return s.current
 }
 
+// end says the outcome of the current run.
+func (s *server) end(o Outcome) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o.Run = s.current.run
+	if o.Value == nil && o.Outcome == Value {
+		o.Value = json.RawMessage("null")
+	}
+	close(s.current.ended)
+	s.current = nil
+	if err := s.write("outcome", o); err != nil && s.err == nil {
+		_ = s.write("outcome", Outcome{Run: o.Run, Outcome: Error, Message: err.Error(), Usage: o.Usage})
+	}
+}
+
 func (c *calls) call(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
-	answer := make(chan Answer, 1)
-	c.server.mu.Lock()
-	c.last++
-	id := c.last
-	c.open[id] = answer
-	c.server.mu.Unlock()
-	c.server.say("call", Call{c.run, id, name, args})
+	id, answer, err := c.begin(name, args)
+	if err != nil {
+		return nil, err
+	}
 	select {
 	case <-ctx.Done():
+		c.forget(id)
 		return nil, context.Cause(ctx)
+	case <-c.ended:
+		return nil, errEnded
 	case a := <-answer:
-		if a.Error != nil {
+		switch {
+		case a.Error != nil:
 			return nil, a.Error
+		case a.Value == nil:
+			return json.RawMessage("null"), nil
 		}
 		return a.Value, nil
 	}
+}
+
+// begin says the call.
+func (c *calls) begin(name string, args json.RawMessage) (id int, answer chan Answer, err error) {
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	if c.server.current != c {
+		return 0, nil, errEnded
+	}
+	if err := c.server.write("call", Call{c.run, c.last + 1, name, args}); err != nil {
+		return 0, nil, err
+	}
+	c.last++
+	c.open[c.last] = make(chan Answer, 1)
+	return c.last, c.open[c.last], nil
+}
+
+func (c *calls) forget(id int) {
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	delete(c.open, id)
 }
 
 // answer passes an answer on; one of an earlier run belongs to nobody.
@@ -116,18 +157,24 @@ func (s *server) answer(a Answer) {
 	delete(s.current.open, a.Call)
 }
 
-// say writes one message.
-func (s *server) say(kind string, message any) {
-	line, err := json.Marshal(message)
+func (s *server) say(kind string, message any) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err == nil {
-		line = append(fmt.Appendf(nil, `{"type":%q,`, kind), line[1:]...)
-		_, err = s.out.Write(append(line, '\n'))
+	return s.write(kind, message)
+}
+
+// write writes one message, or nothing if it is no JSON. The caller holds mu.
+func (s *server) write(kind string, message any) error {
+	line, err := json.Marshal(message)
+	if err != nil {
+		return err
 	}
+	line = append(fmt.Appendf(nil, `{"type":%q,`, kind), line[1:]...)
+	_, err = s.out.Write(append(line, '\n'))
 	if s.err == nil {
 		s.err = err
 	}
+	return err
 }
 
 func (s *server) failure() error {
