@@ -165,7 +165,7 @@ var layers = map[string]struct {
 		"cmd/codemode/doctor",
 		"cmd/codemode/launch", "cmd/codemode/responder", "cmd/codemode/rulebook", "cmd/codemode/serve",
 		"cmd/codemode/sessionscmd", "cmd/codemode/setup", "cmd/codemode/storecmd", "cmd/codemode/upgrade", "config",
-		"discovery", "guest/quickjs", "hostfns", "inforce", "internal/bench", "internal/bench/savings",
+		"discovery", "guest/quickjs", "hostfns", "inforce", "internal/bench", "internal/bench/policy", "internal/bench/savings",
 		"internal/bench/search", "internal/bench/tau2", "internal/confine", "internal/replace", "internal/repository",
 		"internal/strictjson",
 		"internal/visible", "preflight", "registry", "sandbox", "upstream", "upstream/login"},

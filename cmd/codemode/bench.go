@@ -25,8 +25,8 @@ import (
 )
 
 func newBench(s cli.Streams) *cobra.Command {
-	return cli.NewGroup("bench", "Measure the isolation, the speed and the savings of this build",
-		"", newBenchIsolation(s), newBenchSpeed(s), newBenchSavings(s), newBenchSearch(s))
+	return cli.NewGroup("bench", "Measure the isolation, the speed and the savings of this build, and test your rules",
+		"", newBenchIsolation(s), newBenchSpeed(s), newBenchSavings(s), newBenchSearch(s), newBenchPolicy(s))
 }
 
 func newBenchIsolation(s cli.Streams) *cobra.Command {
