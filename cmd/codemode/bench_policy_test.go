@@ -49,14 +49,23 @@ func initialized(t *testing.T, servers map[string]any) (config string) {
 
 const (
 	fileTools = `[
-		{"name": "read_file", "input": {"type": "object", "required": ["path"], "properties": {"path": {"type": "string"}}}, "annotations": {"readOnlyHint": true}},
-		{"name": "write_file", "input": {"type": "object", "required": ["path"], "properties": {"path": {"type": "string"}, "content": {"type": "string"}}}, "annotations": {"destructiveHint": true}},
-		{"name": "delete_file", "input": {"type": "object", "required": ["path"], "properties": {"path": {"type": "string"}}}}]`
+		{"name": "read_file", "annotations": {"readOnlyHint": true}, "input": {"type": "object", "required": ["path"],
+			"properties": {"path": {"type": "string"}}}},
+		{"name": "write_file", "annotations": {"destructiveHint": true}, "input": {"type": "object", "required": ["path"],
+			"properties": {"path": {"type": "string"}, "content": {"type": "string"}}}},
+		{"name": "delete_file", "input": {"type": "object", "required": ["path"],
+			"properties": {"path": {"type": "string"}}}}]`
 	mailTools = `[
-		{"name": "search_mails", "input": {"type": "object", "properties": {"text": {"type": "string"}}}, "annotations": {"readOnlyHint": true}},
-		{"name": "send_mail", "input": {"type": "object", "required": ["to", "body"], "properties": {"to": {"type": "string"}, "body": {"type": "string"}}}, "annotations": {"openWorldHint": true}}]`
-	webTools = `[{"name": "fetch", "input": {"type": "object", "required": ["url"], "properties": {"url": {"type": "string", "format": "uri"}}}, "annotations": {"readOnlyHint": true, "openWorldHint": true}}]`
-	shTools  = `[{"name": "run_command", "input": {"type": "object", "required": ["command"], "properties": {"command": {"type": "string"}}}}]`
+		{"name": "search_mails", "annotations": {"readOnlyHint": true}, "input": {"type": "object",
+			"properties": {"text": {"type": "string"}}}},
+		{"name": "send_mail", "annotations": {"openWorldHint": true}, "input": {"type": "object",
+			"required": ["to", "body"], "properties": {"to": {"type": "string"}, "body": {"type": "string"}}}}]`
+	webTools = `[
+		{"name": "fetch", "annotations": {"readOnlyHint": true, "openWorldHint": true}, "input": {"type": "object",
+			"required": ["url"], "properties": {"url": {"type": "string", "format": "uri"}}}}]`
+	shTools = `[
+		{"name": "run_command", "input": {"type": "object", "required": ["command"],
+			"properties": {"command": {"type": "string"}}}}]`
 )
 
 // The careful profile of codemode init has no findings, over servers that say what is true about their tools.
@@ -81,7 +90,9 @@ func TestBenchPolicyFindsNothingInTheCarefulProfile(t *testing.T) {
 	loose = strings.ReplaceAll(loose, `"risk": "high"`, `"unlessAllowed": true`)
 	save(t, config, loose)
 	code, out, problems = benchmark(t, "policy", "--config", config, "--project", "none", "--format", "json")
-	var report struct{ Findings []struct{ Family, Tool string } }
+	var report struct {
+		Findings []struct{ Family, Tool string }
+	}
 	if err := json.Unmarshal([]byte(out), &report); err != nil || code != cli.ExitProgram {
 		t.Fatalf("exit code %d, %v\n%s%s", code, err, out, problems)
 	}
@@ -113,7 +124,8 @@ func TestBenchPolicyFindsNothingOverRealServers(t *testing.T) {
 		"playwright": command("playwright-mcp", "--headless"),
 	})
 	code, out, problems := benchmark(t, "policy", "--config", config, "--project", "none")
-	if code != cli.ExitOK || !strings.Contains(out, "no findings. No server was called.") || strings.Contains(out, "says nothing") {
+	none := strings.Contains(out, "no findings. No server was called.") && !strings.Contains(out, "says nothing")
+	if code != cli.ExitOK || !none {
 		t.Errorf("exit code %d\n%s%s", code, out, problems)
 	}
 }
@@ -122,11 +134,15 @@ func TestBenchPolicyFindsNothingOverRealServers(t *testing.T) {
 func TestBenchPolicy(t *testing.T) {
 	endToEnd(t)
 	dir := writeFiles(t, map[string]string{
-		"weak.json":   `{"evaluation": {"defaultProfile": "work", "profiles": {"work": {"allowlist": ["files__*"]}, "strict": {"allowlist": ["files__read_file"]}}}}`,
+		"weak.json": `{"evaluation": {"defaultProfile": "work", "profiles": {"work": {"allowlist": ["files__*"],
+			"limits": {"calls": 50}}, "strict": {"allowlist": ["files__read_file"]}}}}`,
 		"broken.json": `{"evaluation": {"profiles": {"work": {"allowlst": []}}}}`,
-		"down.json":   `{"mcpServers": {"down": {"command": "no-such-command-here"}}, "evaluation": {"profiles": {"work": {"allowlist": []}}}}`,
-		"tools.json": `{"files": [{"name": "read_file", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": true}},
-			{"name": "delete_file", "inputSchema": {"type": "object", "required": ["path"], "properties": {"path": {"type": "string"}}}}]}`,
+		"down.json": `{"mcpServers": {"down": {"command": "no-such-command-here"}},
+			"evaluation": {"profiles": {"work": {"allowlist": []}}}}`,
+		"tools.json": `{"files": [
+			{"name": "read_file", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": true}},
+			{"name": "delete_file", "inputSchema": {"type": "object", "required": ["path"],
+				"properties": {"path": {"type": "string"}}}}]}`,
 	})
 	at := func(name string) string { return filepath.Join(dir, name) }
 	weak := []string{"--config", at("weak.json"), "--tools", at("tools.json")}
@@ -155,5 +171,29 @@ func TestBenchPolicy(t *testing.T) {
 				t.Errorf("exit code %d, want %d and %q in\n%s%s", code, test.code, test.want, out, problems)
 			}
 		})
+	}
+}
+
+// The page about the command shows what it prints for the rules of the page, and that they can be mended as it says.
+func TestThePageAboutBenchPolicy(t *testing.T) {
+	endToEnd(t)
+	var rules, printed string
+	for _, b := range readPages(t).blocks {
+		switch {
+		case b.page != "docs/policy-bench.md":
+		case b.language == "json":
+			rules = b.text
+		case b.language == "console":
+			printed = shown(b.text)
+		}
+	}
+	t.Chdir(writeFiles(t, map[string]string{"codemode.json": rules, "files/reports/a.md": "a"}))
+	args := []string{"policy", "--config", "codemode.json", "--root", "files", "--project", "none"}
+	if code, out, problems := benchmark(t, args...); code != cli.ExitProgram || !sameOutput(out, printed) {
+		t.Errorf("exit code %d; the page shows\n%s\nand it prints\n%s%s", code, printed, out, problems)
+	}
+	save(t, "codemode.json", strings.Replace(rules, `"prefix": "reports/"`, `"under": "reports"`, 1))
+	if code, out, problems := benchmark(t, args...); code != cli.ExitOK || !strings.Contains(out, "no findings") {
+		t.Errorf("mended: exit code %d\n%s%s", code, out, problems)
 	}
 }

@@ -35,6 +35,9 @@ type generator struct {
 	text string // the beginning of every free text; "" takes what the name of the member says
 }
 
+// fullResult is how deep a result has also what its schema does not require.
+const fullResult = 3
+
 // deepestValue is where a schema that refers to itself ends.
 const deepestValue = 8
 
@@ -107,7 +110,7 @@ func (g *generator) object(s map[string]any, depth int) map[string]any {
 	made := map[string]any{}
 	members, _ := s["properties"].(map[string]any)
 	needs, _ := s["required"].([]any)
-	if g.text != "" { // a result: what is there to read is there
+	if g.text != "" && depth < fullResult {
 		needs = nil
 		for _, name := range sortedKeys(members) {
 			needs = append(needs, name)

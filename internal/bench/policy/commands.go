@@ -86,8 +86,8 @@ const mallory = "mallory@" + evil
 
 // foreignAddresses are addresses that look as an allow rule wants, and are of somebody else.
 func foreignAddresses(of operators) (all []disguise) {
-	for _, fill := range []string{mallory + ",x", mallory + ", x", mallory + ";x", "mallory@evil-", "mallory@evil", "x@x." + evil,
-		"x." + evil} {
+	for _, fill := range []string{mallory + ",x", mallory + ", x", mallory + ";x", "mallory@evil-", "mallory@evil",
+		"x@x." + evil, "x." + evil} {
 		for _, text := range of.texts(fill) {
 			first, _, _ := strings.Cut(strings.ReplaceAll(text, ";", ","), ",")
 			_, domain, _ := strings.Cut(first, "@")

@@ -9,8 +9,6 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 )
 
-func part(s string) string { return call.Part(s) }
-
 // named reports whether a rule names the tool itself, and so means it.
 func named(r *profiles.Rule, t *tool) bool {
 	return r != nil && slices.ContainsFunc(r.Patterns, func(p string) bool { return p == t.Name })
@@ -33,7 +31,7 @@ func (s *subject) destructive() (all []weakness) {
 			message = "no rule mentions a tool that destroys or overwrites something, so it is allowed"
 		}
 		all = append(all, weakness{family: Destructive, severity: High,
-			mend: fmt.Sprintf("ask about it: \"asklist\": [{\"tool\": %q, \"risk\": \"high\"}]; if you mean to allow it, name it in "+
+			mend: fmt.Sprintf(`ask about it: "asklist": [{"tool": %q, "risk": "high"}]; if you mean to allow it, name it in `+
 				"the allowlist", t.Name),
 			attacks: []attack{{tool: t, program: t.call(args), message: message}}})
 	}
@@ -50,13 +48,13 @@ func (s *subject) floods() (all []weakness) {
 		if !t.writes() || args == nil {
 			continue
 		}
-		call := t.expression(literal(args))
+		write := t.expression(literal(args))
 		if a := s.free(t, args); a != nil {
 			const mark = "@@number@@"
-			call = strings.Replace(t.expression(literal(with(args, stepsOf(a), "x"+mark))), mark+`"`, `" + i`, 1)
+			write = strings.Replace(t.expression(literal(with(args, stepsOf(a), "x"+mark))), mark+`"`, `" + i`, 1)
 		}
 		program := fmt.Sprintf("let made = 0;\nfor (let i = 0; i < %d; i++) try { await %s; made++; } catch { break; }\n"+
-			"return made;", flood, call)
+			"return made;", flood, write)
 		all = append(all, weakness{family: NoBudget, severity: Low,
 			mend: `bound the calls of a run with "limits": {"calls": 50} in the profile, or those of all runs with "budgets"`,
 			attacks: []attack{{tool: t, program: program, least: flood, message: fmt.Sprintf(
@@ -90,7 +88,7 @@ func (s *subject) detours() (all []weakness) {
 			for _, t := range s.tools {
 				switch {
 				case t == refused || r.Matches(t.Name, rawName(t)):
-				case t.Server == refused.Server && skeleton(t.Raw) != skeleton(refused.Raw) && sameEffect(t, refused):
+				case t.Server == refused.Server && t.skeleton != refused.skeleton && sameEffect(t, refused):
 					w := s.around(r, refused, t, s.harmless(t))
 					w.rule, w.mend = r, fmt.Sprintf("name %q in the rule too", t.Name)
 					all = append(all, w)

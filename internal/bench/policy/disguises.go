@@ -10,7 +10,8 @@ import (
 	"github.com/codemode-project/codemode/profiles/condition"
 )
 
-// A disguise is one value in two forms. For a server both mean the same, or the second one does what the first one does.
+// A disguise is one value in two forms. For a server both mean the same, or the second one does what the first one
+// does.
 type disguise struct {
 	plain, disguised any
 	how              string
@@ -59,14 +60,14 @@ func (s *subject) disguises() (all []weakness) {
 // costumes are the disguises of one kind for the condition of a rule.
 func (s *subject) costumes(r *profiles.Rule, i int, k kind, of operators, allow bool) weakness {
 	by := costumers[k]
-	make := by.refuse
+	dress := by.refuse
 	if allow {
-		make = by.allow
+		dress = by.allow
 	}
 	w := weakness{family: by.family, severity: by.severity, rule: r, argument: r.When[i].Pointer, mend: by.mend(of, allow)}
 	for _, t := range s.tools {
 		if r.Matches(t.Name, rawName(t)) {
-			w.attacks = append(w.attacks, s.dressed(t, r, i, k, make(of), allow)...)
+			w.attacks = append(w.attacks, s.dressed(t, r, i, k, dress(of), allow)...)
 		}
 	}
 	return w
@@ -90,7 +91,7 @@ func (s *subject) dressed(t *tool, r *profiles.Rule, i int, k kind, forms []disg
 			continue
 		}
 		all = append(all, attack{tool: t, program: t.call(disguised), plain: t.call(plain),
-			message: fmt.Sprintf("the rule looks at the %s in %s, and does not see through this: %s", k, c.Pointer, f.how)})
+			message: fmt.Sprintf("the rule does not see through the %s: %s", k, f.how)})
 	}
 	return all
 }
@@ -123,7 +124,8 @@ func conditionKind(c *condition.Condition, of operators) kind {
 			name = s.Key
 		}
 	}
-	named, ambiguous := kindOf(name, nil), slices.Contains(words(name), "source") || slices.Contains(words(name), "destination")
+	named := kindOf(name, nil)
+	ambiguous := slices.Contains(words(name), "source") || slices.Contains(words(name), "destination")
 	switch {
 	case of.has("under"):
 		return path

@@ -60,6 +60,9 @@ type sentCall struct {
 	by   string
 }
 
+// byRules reports whether nobody was asked about the call.
+func (c sentCall) byRules() bool { return c.by == "rule" || c.by == "default" }
+
 // sentTo returns the calls of one tool.
 func (t *trace) sentTo(tool string) (all []sentCall) {
 	for _, s := range t.sent {

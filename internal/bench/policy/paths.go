@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// up leaves any folder that is not nested deeper.
-const up = "../../../../../../../../"
+// up leaves a folder of rules.
+const up = "../../../../../"
 
 // climbs are paths that begin as an allow rule wants and end elsewhere.
 func climbs(of operators) (all []disguise) {
 	for _, fill := range []string{up + "etc/passwd", "/" + up + "etc/passwd", "x/" + up + "etc/passwd",
-		`..\..\..\..\..\..\windows\win.ini`, `\..\..\..\..\..\..\windows\win.ini`} {
+		`..\..\..\..\..\windows\win.ini`, `\..\..\..\..\..\windows\win.ini`} {
 		for _, text := range of.texts(fill) {
 			at := strings.Index(text, fill)
 			if at < 0 || fill[0] == '.' && at > 0 && !strings.Contains(`/\`, text[at-1:at]) || // /data.. is a name
@@ -53,7 +53,7 @@ func spellings(of operators) (all []disguise) {
 		}
 		add("/." + plain)
 		add("/tmp/.." + plain)
-		add(up + plain[1:])
+		add(up + up + plain[1:]) // from wherever the server is
 		add("/proc/self/root" + plain)
 		for _, home := range []string{"/home/", "/Users/"} {
 			if rest, ok := strings.CutPrefix(plain, home); ok {
@@ -74,5 +74,6 @@ func mendPath(of operators, allow bool) string {
 		return `a folder has more names than a rule can list: allow the folders that programs may use ("under" in an allow ` +
 			`rule), and deny the rest with "unmatched"`
 	}
-	return `compare folders and not texts: write "under" with the folder; better, allow only the folders that programs may use`
+	return `compare folders and not texts: write "under" with the folder; better, allow only the folders that programs ` +
+		`may use`
 }

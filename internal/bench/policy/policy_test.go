@@ -147,8 +147,8 @@ func described(r *policy.Report) string {
 	return b.String()
 }
 
-// Each file of testdata has a configuration, with the findings that the suite makes there, in their order and no others.
-// Many have it mended, as the findings say: then there are none.
+// Each file of testdata has a configuration, with the findings that the suite makes there, in their order and no
+// others. Many have it mended, as the findings say: then there are none.
 func TestPlantedWeaknesses(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) < 20 {
@@ -192,5 +192,21 @@ func TestPlantedWeaknesses(t *testing.T) {
 		if !seen[f] {
 			t.Errorf("no file has a weakness of the family %q", f)
 		}
+	}
+}
+
+// The servers of these tests note what reaches them: a call that is no part of the suite does.
+func TestAServerNotesWhatReachesIt(t *testing.T) {
+	a, err := txtar.ParseFile("testdata/flood.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, a, "codemode.json")
+	program := `await codemode.tickets__create_ticket({title: "x"})`
+	if _, err := b.Eval(t.Context(), codemode.Request{Code: program}); err != nil {
+		t.Fatal(err)
+	}
+	if made, err := os.ReadFile(b.calls); err != nil || string(made) != "create_ticket\n" {
+		t.Errorf("got %q, %v", made, err)
 	}
 }

@@ -67,8 +67,9 @@ func (r *Report) markdown() string {
 	}
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s: %s %s | %s |\n", f.Severity, f.Family, cell(strings.Join(f.Profiles, ", ")),
-			cell(f.Position()), cell(f.Message), cell(f.Tool), cell(f.shown()), cell(f.Mend))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s: %s %s | %s |\n", f.Severity, f.Family,
+			cell(strings.Join(f.Profiles, ", ")), cell(f.Position()), cell(f.Message), cell(f.Tool), cell(f.shown()),
+			cell(f.Mend))
 	}
 	for _, s := range r.sentences() {
 		fmt.Fprintf(&b, "\n%s\n", cell(s))
@@ -127,7 +128,8 @@ func few(names []string) string {
 func (r *Report) sentences() []string {
 	var said []string
 	for _, m := range r.Missing {
-		said = append(said, fmt.Sprintf("The server %s listed no tools, so the suite says nothing about it: %s.", m.Server, m.Why))
+		said = append(said, fmt.Sprintf("The server %s listed no tools, so the suite says nothing about it: %s.", m.Server,
+			m.Why))
 	}
 	if len(r.Unclear) > 0 {
 		said = append(said, "No arguments are known that fit these tools, so they were not called: "+few(r.Unclear)+".")
@@ -148,7 +150,7 @@ func (r *Report) sentences() []string {
 		}
 		findings = "findings: " + strings.Join(counts, ", ")
 	}
-	return append(said, fmt.Sprintf("%d hostile programs with %d tools under %s, in %.1f s: %s. No server was called.",
+	return append(said, fmt.Sprintf("%d hostile programs with %d tools under %s in %.1fs: %s. No server was called.",
 		r.Programs, r.Tools, few(r.Profiles), r.Seconds, findings))
 }
 

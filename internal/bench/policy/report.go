@@ -72,9 +72,13 @@ func (s *subject) finding(w *weakness, a *attack, shown *sentCall) *Finding {
 		d := s.policy.Decide(s.registry.Describe(a.tool.Tool), call.Unread(shown.args), hostfns.Counters{})
 		rule = s.behind(&d)
 	}
-	pos := s.profile.Pos()
-	if rule != nil {
+	pos := s.pos
+	switch {
+	case rule != nil:
 		f.Rule, f.List, pos = condition.Shortened(rule.Text), rule.List.String(), rule.Pos
+	case s.profile.Unrestricted():
+		f.Mend = `programs have this profile without any rule: set "defaultProfile", or name in "expose" the profiles that ` +
+			`they may have`
 	}
 	f.File, f.Line, f.Column = pos.File, pos.Line, pos.Column
 	return f

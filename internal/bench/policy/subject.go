@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"sync"
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/call"
@@ -25,7 +26,10 @@ type subject struct {
 	profile *profiles.Profile
 	rules   []*profiles.Rule // those of the profile, then those of the layers that bind it
 	tools   []*tool
-	local   map[string]bool // the servers that run on this machine
+	local   map[string]bool          // the servers that run on this machine
+	pos     call.Position            // of the profile; for a base tool without one, of the first profile
+	known   map[*tool]map[string]any // arguments that the profile allows; nil if none are found
+	plain   sync.Map                 // whether the profile allows the call of a plain program, by its text
 }
 
 func newSubject(d *dry, cfg *config.Config, name string, tools []*tool) (*subject, error) {
@@ -34,10 +38,21 @@ func newSubject(d *dry, cfg *config.Config, name string, tools []*tool) (*subjec
 		return nil, err
 	}
 	s := &subject{dry: d, policy: policy, profile: policy.Profile(), tools: tools,
-		local: map[string]bool{"filesystem": true}}
+		local: map[string]bool{"filesystem": true}, known: map[*tool]map[string]any{}}
 	s.rules = slices.Clone(s.profile.Rules())
 	for _, l := range s.profile.Layers() {
 		s.rules = append(s.rules, l.Profile.Rules()...)
+	}
+	for _, t := range tools {
+		s.known[t] = s.findAllowed(t)
+	}
+	if s.pos = s.profile.Pos(); s.pos.Line == 0 {
+		s.pos.File = cfg.Path
+		for _, other := range cfg.All() {
+			if at := cfg.Profile(other).Pos(); s.pos.Line == 0 || at.File == s.pos.File && at.Line < s.pos.Line {
+				s.pos = at
+			}
+		}
 	}
 	for _, server := range cfg.Servers {
 		to, err := server.Connection(func(string) (string, bool) { return "x", true })
@@ -141,8 +156,7 @@ func (s *subject) try(ctx context.Context, w *weakness) (*Finding, error) {
 // succeeds runs the programs of an attack. It returns the call that was let through, nil if none was.
 func (s *subject) succeeds(ctx context.Context, a *attack) (*sentCall, error) {
 	if a.plain != "" {
-		t, err := s.run(ctx, s.policy.Name, a.plain, nil)
-		if err != nil || len(t.sent) > 0 {
+		if allowed, err := s.allowsPlain(ctx, a.plain); allowed || err != nil {
 			return nil, err
 		}
 	}
@@ -155,14 +169,27 @@ func (s *subject) succeeds(ctx context.Context, a *attack) (*sentCall, error) {
 		return nil, nil
 	}
 	last := &sent[len(sent)-1]
-	byRules := last.by == "rule" || last.by == "default"
-	if a.by == "" && !byRules || a.by != "" && a.by != last.by {
+	if a.by == "" && !last.byRules() || a.by != "" && a.by != last.by {
 		return nil, nil
 	}
 	if a.carries && !bytes.Contains(last.args, []byte(canary)) {
 		return nil, nil
 	}
 	return last, nil
+}
+
+// allowsPlain reports whether the profile allows the call of a plain program. Many attacks have the same one.
+func (s *subject) allowsPlain(ctx context.Context, program string) (bool, error) {
+	if known, ok := s.plain.Load(program); ok {
+		return known.(bool), nil
+	}
+	t, err := s.run(ctx, s.policy.Name, program, nil)
+	if err != nil {
+		return false, err
+	}
+	allowed := slices.ContainsFunc(t.sent, sentCall.byRules)
+	s.plain.Store(program, allowed)
+	return allowed, nil
 }
 
 // letsThrough reports whether a rule is at fault for a call that was let through: an allow rule, unless another one is.
@@ -179,8 +206,10 @@ func (s *subject) decide(t *tool, args map[string]any) call.Decision {
 	return s.policy.Decide(s.registry.Describe(t.Tool), call.Unread(json.RawMessage(literal(args))), hostfns.Counters{})
 }
 
-// allowed returns arguments with which the profile allows the tool without a question; nil if none are found.
-func (s *subject) allowed(t *tool) map[string]any {
+// allowed are arguments with which the profile allows the tool without a question; nil if none are found.
+func (s *subject) allowed(t *tool) map[string]any { return s.known[t] }
+
+func (s *subject) findAllowed(t *tool) map[string]any {
 	if t.sample == nil {
 		return nil
 	}

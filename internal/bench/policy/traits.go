@@ -17,10 +17,11 @@ type tool struct {
 	schema    map[string]any
 	arguments []argument
 	sample    map[string]any // arguments that fit; nil if none are known
+	skeleton  string         // what its canonical name looks like
 }
 
 func newTool(t *catalog.Tool) *tool {
-	x := &tool{Tool: t, words: words(t.Raw)}
+	x := &tool{Tool: t, words: words(t.Raw), skeleton: skeleton(t.Server) + skeleton(t.Raw)}
 	if server := words(t.Server); len(x.words) > 1 && len(server) > 0 && x.words[0] == server[0] {
 		x.words = x.words[1:] // git_push of the server git
 	}
@@ -58,8 +59,8 @@ func words(name string) []string {
 
 // Words in the names of tools.
 var (
-	readVerbs = []string{"get", "read", "list", "search", "query", "find", "download", "show", "describe", "select", "open",
-		"view", "cat", "export", "dump", "lookup", "fetch", "load", "browse", "tail", "head"}
+	readVerbs = []string{"get", "read", "list", "search", "query", "find", "download", "show", "describe", "select",
+		"open", "view", "cat", "export", "dump", "lookup", "fetch", "load", "browse", "tail", "head"}
 	writeVerbs = []string{"create", "add", "insert", "update", "upsert", "edit", "write", "save", "put", "set", "append",
 		"move", "rename", "copy", "merge", "push", "commit", "pay", "transfer", "order", "book", "cancel", "approve", "grant",
 		"invite", "assign", "deploy", "start", "stop", "restart", "install", "apply", "patch", "replace"}

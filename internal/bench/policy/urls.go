@@ -13,8 +13,9 @@ const evil = "evil.example"
 
 // foreignHosts are URLs that look as an allow rule wants, and lead to another host or out of its folder.
 func foreignHosts(of operators) (all []disguise) {
-	for _, fill := range []string{"." + evil + "/", "@" + evil + "/", ":x@" + evil + "/", evil + "/", evil + "/x", evil + "?",
-		evil + "#", "x@" + evil + "/", "x@" + evil + "/x", "../../../../admin", "x/../../../../admin", "%2e%2e/%2e%2e/%2e%2e/admin"} {
+	for _, fill := range []string{"." + evil + "/", "@" + evil + "/", ":x@" + evil + "/", evil + "/", evil + "/x",
+		evil + "?", evil + "#", "x@" + evil + "/", "x@" + evil + "/x", "../../../../admin", "x/../../../../admin",
+		"%2e%2e/%2e%2e/%2e%2e/admin"} {
 		for _, text := range of.texts(fill) {
 			u, err := url.Parse(text)
 			if err != nil || u.Host == "" {
@@ -36,10 +37,10 @@ func foreignHosts(of operators) (all []disguise) {
 
 // otherNames are other URLs of what a deny or ask rule is about.
 func otherNames(of operators) (all []disguise) {
-	others := of.texts("y")
-	for i, plain := range of.texts("x") {
+	others := append(of.texts("/y"), of.texts("y")...)
+	for i, plain := range append(of.texts("/x"), of.texts("x")...) {
 		u, err := url.Parse(plain)
-		if err != nil || u.Host == "" {
+		if err != nil || u.Host == "" || strings.HasPrefix(u.Path, "//") {
 			continue
 		}
 		if other, err := url.Parse(others[i]); err != nil || other.Host != u.Host {
@@ -93,8 +94,8 @@ func hostNames(host string) (all []string) {
 func mendHost(of operators, allow bool) string {
 	switch {
 	case of.has("host"):
-		return `a host has more names than a rule can list: allow the hosts that programs may reach ("host" in an allow rule), ` +
-			`and deny the rest with "unmatched"`
+		return `a host has more names than a rule can list: allow the hosts that programs may reach ("host" in an allow ` +
+			`rule), and deny the rest with "unmatched"`
 	case allow:
 		return `compare hosts and not texts: write "host" in place of the other operator`
 	}
