@@ -33,16 +33,19 @@ func answer(t *catalog.Tool) (value, structured json.RawMessage) {
 type generator struct {
 	root map[string]any
 	text string // the beginning of every free text; "" takes what the name of the member says
+	made int    // values so far
 }
 
 // fullResult is how deep a result has also what its schema does not require.
 const fullResult = 3
 
-// deepestValue is where a schema that refers to itself ends.
-const deepestValue = 8
+const (
+	deepestValue = 8      // where a schema that refers to itself ends
+	mostValues   = 10_000 // no server needs more, and a schema can ask for any number
+)
 
 func (g *generator) value(name string, s map[string]any, depth int) any {
-	if depth > deepestValue {
+	if g.made++; depth > deepestValue || g.made > mostValues {
 		return nil
 	}
 	if ref, ok := s["$ref"].(string); ok {

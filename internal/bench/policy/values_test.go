@@ -94,6 +94,24 @@ func TestValuesFitTheirSchema(t *testing.T) {
 	}
 }
 
+// A schema that asks for very much gets an end.
+func TestSchemasThatAskForMuch(t *testing.T) {
+	schema := `{"type": "string"}`
+	for range deepestValue {
+		schema = `{"type": "array", "minItems": 1000000, "items": ` + schema + `}`
+	}
+	for _, of := range []string{schema, `{"$ref": "#"}`, `{"anyOf": [{"$ref": "#"}]}`,
+		`{"type": "string", "minLength": 1000000000}`, `{"type": "string", "pattern": "^(a{999}){1,9}$"}`, `{"type": 1}`} {
+		c := catalog.New()
+		c.Replace("s", []catalog.Tool{{Raw: "t", Input: json.RawMessage(
+			`{"type": "object", "required": ["a"], "properties": {"a": ` + of + `}}`), Output: json.RawMessage(of)}})
+		x := toolsOf(c)[0]
+		if value, _ := answer(x.Tool); len(value) > 1<<20 || len(value) == 0 {
+			t.Errorf("%.60s: an answer of %d bytes", of, len(value))
+		}
+	}
+}
+
 func TestNamesThatLookAlike(t *testing.T) {
 	for _, pair := range [][2]string{{"delete_file", "deleteFile"}, {"paypal", "pаypal"}, {"list", "1ist"},
 		{"read", "re\u200bad"}, {"modern", "modem"}, {"Ｄrop", "drop"}} {
