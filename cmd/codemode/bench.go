@@ -27,8 +27,9 @@ import (
 )
 
 func newBench(s cli.Streams) *cobra.Command {
-	return cli.NewGroup("bench", "Measure the isolation, the speed and the savings of this build",
-		"", newBenchIsolation(s), newBenchSpeed(s), newBenchEngine(s), newBenchSavings(s), newBenchSearch(s))
+	return cli.NewGroup("bench", "Measure the isolation, the speed and the savings of this build, and test your rules",
+		"", newBenchIsolation(s), newBenchSpeed(s), newBenchEngine(s), newBenchSavings(s), newBenchSearch(s),
+		newBenchPolicy(s))
 }
 
 func newBenchIsolation(s cli.Streams) *cobra.Command {

@@ -348,19 +348,20 @@ func readUnit(b block) error {
 // notRun are the blocks with commands of codemode that TestTheCommandsOfThePages does not run, and why. All the same
 // TestEveryCommandOfThePages parses them.
 var notRun = map[string]string{
-	"README.md: $ go run ./cmd/codemode run --config tes":          "TestTheFirstRunOfTheReadme runs it",
-	"README.md: go run ./cmd/codemode run --config testd":          "TestTheFirstRunOfTheReadme runs it",
-	"README.md: codemode init --install":                           "it needs clients: stories/init-install.txtar",
-	"docs/accounts.md: codemode login linear --principal acme:a":   "it needs a hosted server: TestLoginOfAPrincipal",
-	"docs/clients.md: codemode init --install # shows a plan,":     "it needs clients: stories/init-install.txtar",
-	"docs/compatibility.md: codemode version --check":              "it asks the repository: TestVersionCheck",
-	"docs/deploying.md: codemode bench speed --quick":              "it measures: TestEveryExampleInTheHelpOfBenchRuns",
-	"docs/operations.md: codemode serve --http 127.0.0.1:8808 --d": "it serves until it is stopped: TestServeOverHTTP",
-	"docs/operations.md: codemode store check":                     "restore wants an empty place: stories/store.txtar",
-	"docs/operations.md: codemode serve --http unix:/run/codemode": "it serves until it is stopped: TestServeOverHTTP",
-	"docs/savings.md: codemode bench savings --data tau2-bench":    "it needs data of others: TestMeasure",
-	"docs/savings.md: codemode bench search --corpus corpus.js":    "it needs data of others: TestPlainQuestionsFindTools",
-	"docs/tenants.md: codemode console --state STATE/tenants/a":    "it needs a process with tenants: TestPathsOfTenants",
+	"README.md: $ go run ./cmd/codemode run --config tes":            "TestTheFirstRunOfTheReadme runs it",
+	"README.md: go run ./cmd/codemode run --config testd":            "TestTheFirstRunOfTheReadme runs it",
+	"README.md: codemode init --install":                             "it needs clients: stories/init-install.txtar",
+	"docs/accounts.md: codemode login linear --principal acme:a":     "it needs a hosted server: TestLoginOfAPrincipal",
+	"docs/clients.md: codemode init --install # shows a plan,":       "it needs clients: stories/init-install.txtar",
+	"docs/compatibility.md: codemode version --check":                "it asks the repository: TestVersionCheck",
+	"docs/deploying.md: codemode bench speed --quick":                "it measures: TestEveryExampleInTheHelpOfBenchRuns",
+	"docs/operations.md: codemode serve --http 127.0.0.1:8808 --d":   "it serves until it is stopped: TestServeOverHTTP",
+	"docs/operations.md: codemode store check":                       "restore wants an empty place: stories/store.txtar",
+	"docs/operations.md: codemode serve --http unix:/run/codemode":   "it serves until it is stopped: TestServeOverHTTP",
+	"docs/policy-bench.md: $ codemode bench policy --config codemod": "it has findings: TestThePageAboutBenchPolicy",
+	"docs/savings.md: codemode bench savings --data tau2-bench":      "it needs data of others: TestMeasure",
+	"docs/savings.md: codemode bench search --corpus corpus.js":      "it needs data of others: TestPlainQuestionsFindTools",
+	"docs/tenants.md: codemode console --state STATE/tenants/a":      "it needs a process with tenants: TestPathsOfTenants",
 }
 
 // A script is a block that is run.
@@ -380,6 +381,9 @@ var scripts = []script{
 	{block: "docs/installing.md: codemode doctor"},
 	{block: "docs/installing.md: codemode doctor --config /etc/codemode/c",
 		files: map[string]string{"etc/codemode/codemode.json": "{}"}, replace: "/etc/codemode"},
+	{block: "docs/policy-bench.md: codemode profiles lint --config codemode",
+		files: map[string]string{"files/reports/a.md": "a", "codemode.json": `{"evaluation": {"profiles": {"work": {
+			"allowlist": [{"tool": "filesystem__read_text_file", "when": {"/path": {"under": "reports"}}}]}}, "expose": ["work"]}}`}},
 	{block: "docs/sessions.md: $ codemode run --session work -e 'let n"},
 	{block: "docs/sessions.md: codemode sessions list",
 		before: strings.Repeat("codemode run --session work -e 'var x = 1'\n", 3)},

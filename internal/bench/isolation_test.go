@@ -174,7 +174,15 @@ func TestIsolationReports(t *testing.T) {
 		}
 	}
 
-	var suites junitSuites
+	var suites struct {
+		Suites []struct {
+			Failures int `xml:"failures,attr"`
+			Tests    int `xml:"tests,attr"`
+			Cases    []struct {
+				Failure *struct{} `xml:"failure"`
+			} `xml:"testcase"`
+		} `xml:"testsuite"`
+	}
 	if err := xml.Unmarshal([]byte(write("junit", false)), &suites); err != nil {
 		t.Fatal(err)
 	}

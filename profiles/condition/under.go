@@ -214,10 +214,12 @@ func withoutDevice(s string) string {
 var (
 	schemed = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+:`) // file:/etc
 	// $HOME, ${X}, %APPDATA%
-	variable  = regexp.MustCompile(`(?:^|/)\$[A-Za-z_]|\$[{(]|` + "`" + `|%[A-Za-z_][A-Za-z0-9_()]*%`)
-	escape    = regexp.MustCompile(`%[0-9A-Fa-f]{2}%`)
-	manyDots  = regexp.MustCompile(`(?:^|/)[. ]*(?:\.\.\.| )[. ]*(?:/|$)`) // the rest of such a name differs
-	braces    = regexp.MustCompile(`\{[^{}]*(?:,|\.\.)[^{}]*\}`)
+	variable = regexp.MustCompile(`(?:^|/)\$[A-Za-z_]|\$[{(]|` + "`" + `|%[A-Za-z_][A-Za-z0-9_()]*%`)
+	escape   = regexp.MustCompile(`%[0-9A-Fa-f]{2}%`)
+	manyDots = regexp.MustCompile(`(?:^|/)[. ]*(?:\.\.\.| )[. ]*(?:/|$)`) // the rest of such a name differs
+	braces   = regexp.MustCompile(`\{[^{}]*(?:,|\.\.)[^{}]*\}`)
+	// names on Linux that lead to another place: /proc/self/root is the root
+	links     = regexp.MustCompile(`^/(?:proc/(?:.*/)?(?:root|cwd|fd|map_files)|dev/fd)(?:/|$)`)
 	shortName = regexp.MustCompile(`(?:^|/)[^/.~]{1,6}~[0-9]+(?:\.[^/.]{0,3})?(?:/|$)`) // PROGRA~1
 )
 
@@ -238,6 +240,8 @@ func doubt(s string) string {
 		return "may be expanded before it is a path"
 	case manyDots.MatchString(s):
 		return "has a name of dots or spaces only"
+	case links.MatchString(cleanPath(s)):
+		return "leads through a link of the system to another place"
 	case hasDrive(s) && shortName.MatchString(s):
 		return "may be a short name for another one"
 	}

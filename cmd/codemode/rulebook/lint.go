@@ -47,7 +47,7 @@ findings; notes alone are not findings.`,
 			var tools []config.ToolInfo
 			switch {
 			case toolsFile != "":
-				tools, err = readTools(toolsFile)
+				tools, err = ReadTools(toolsFile)
 			case !offline:
 				tools, err = liveTools(cmd.Context(), s, &set)
 			}
@@ -155,8 +155,8 @@ func liveTools(ctx context.Context, s cli.Streams, set *launch.Settings) (tools 
 	return tools, err
 }
 
-// readTools reads a file of tools: by server, or as --save-tools writes it.
-func readTools(path string) ([]config.ToolInfo, error) {
+// ReadTools reads a file of tools: by server, or as --save-tools writes it.
+func ReadTools(path string) ([]config.ToolInfo, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, cli.UsageError(err)

@@ -20,7 +20,7 @@ import (
 // A tool is what a server says about one of its tools: claims, from which init proposes rules that a person reads.
 type tool struct {
 	server, name string // name is that in programs
-	reads        bool   // readOnlyHint
+	reads        bool   // readOnlyHint, and it takes no address to read from
 	destroys     bool   // destructiveHint, said and not assumed
 	simple       bool   // it needs no arguments
 }
@@ -58,9 +58,18 @@ func askTools(ctx context.Context, text []byte) (tools []tool, silent []string, 
 }
 
 func claims(t *catalog.Tool) tool {
-	var schema struct{ Required []string }
+	var schema struct {
+		Required   []string
+		Properties map[string]struct{ Format string }
+	}
 	known := json.Unmarshal(t.Input, &schema) == nil
-	return tool{server: t.Server, name: t.Name, reads: t.Hints["readOnlyHint"] == true,
+	// An address that a program chooses takes what the program has read out, so a person has to see it.
+	takesAddress := false
+	for name, of := range schema.Properties {
+		takesAddress = takesAddress || slices.Contains([]string{"uri", "url"}, of.Format) ||
+			slices.Contains([]string{"url", "urls", "uri"}, strings.ToLower(name))
+	}
+	return tool{server: t.Server, name: t.Name, reads: t.Hints["readOnlyHint"] == true && !takesAddress,
 		destroys: t.Hints["destructiveHint"] == true && t.Hints["readOnlyHint"] != true,
 		simple:   known && len(schema.Required) == 0 && !strings.ContainsAny(t.Name, "\"'`\\")}
 }

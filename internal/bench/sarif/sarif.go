@@ -1,0 +1,136 @@
+// Package sarif writes findings in SARIF 2.1.0 (OASIS), as code scanning reads it.
+package sarif
+
+import (
+	"encoding/json"
+	"io"
+	"slices"
+
+	"github.com/codemode-project/codemode/internal/visible"
+)
+
+// A Run has the findings about one subject, such as an engine.
+type Run struct {
+	Tool     string // the command that found them
+	Subject  string
+	Findings []Finding
+}
+
+// A Finding is one result of a run.
+type Finding struct {
+	Rule     string // what it violates; one word or a few
+	About    string // a sentence about the rule
+	Severity string // critical, high, medium or low
+	Message  string
+	URI      string // of the file, relative to the folder of the project
+	Line     int    // from 1; 0 is unknown
+	Column   int    // from 1; 0 is unknown
+	// Fingerprint is the same for the same finding of another day.
+	Fingerprint string
+	// Baseline is "new" or "unchanged", or "" without a baseline.
+	Baseline string
+}
+
+type log struct {
+	Schema  string `json:"$schema"`
+	Version string `json:"version"`
+	Runs    []run  `json:"runs"`
+}
+
+type run struct {
+	Tool       tool     `json:"tool"`
+	Automation id       `json:"automationDetails"`
+	Results    []result `json:"results"`
+}
+
+type id struct {
+	ID string `json:"id"`
+}
+
+type tool struct {
+	Driver driver `json:"driver"`
+}
+
+type driver struct {
+	Name           string `json:"name"`
+	InformationURI string `json:"informationUri"`
+	Rules          []rule `json:"rules"`
+}
+
+type rule struct {
+	ID         string            `json:"id"`
+	About      text              `json:"shortDescription"`
+	Properties map[string]string `json:"properties"`
+}
+
+type text struct {
+	Text string `json:"text"`
+}
+
+type result struct {
+	Rule         string            `json:"ruleId"`
+	Level        string            `json:"level"`
+	Message      text              `json:"message"`
+	Locations    []location        `json:"locations"`
+	Fingerprints map[string]string `json:"partialFingerprints"`
+	Baseline     string            `json:"baselineState,omitempty"`
+}
+
+type location struct {
+	Physical physical `json:"physicalLocation"`
+}
+
+type physical struct {
+	Artifact artifact `json:"artifactLocation"`
+	Region   region   `json:"region"`
+}
+
+type artifact struct {
+	URI string `json:"uri"`
+}
+
+type region struct {
+	Line   int `json:"startLine"`
+	Column int `json:"startColumn,omitempty"`
+}
+
+// scores are what code scanning of GitHub reads from "security-severity", and levels those of SARIF.
+var (
+	scores = map[string]string{"critical": "9.5", "high": "8.0", "medium": "5.5", "low": "2.5"}
+	levels = map[string]string{"critical": "error", "high": "error", "medium": "warning", "low": "note"}
+)
+
+// Write writes a log with the runs.
+func Write(w io.Writer, runs ...Run) error {
+	out := log{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []run{}}
+	for i := range runs {
+		out.Runs = append(out.Runs, runs[i].log())
+	}
+	raw, err := json.MarshalIndent(out, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(raw, '\n'))
+	return err
+}
+
+func (r *Run) log() run {
+	out := run{
+		Tool: tool{driver{Name: r.Tool, InformationURI: "https://github.com/codemode-project/codemode", Rules: []rule{}}},
+		// Code scanning keeps what comes after the last slash apart from the category.
+		Automation: id{r.Tool + "/" + visible.Line(r.Subject)}, Results: []result{},
+	}
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if !slices.ContainsFunc(out.Tool.Driver.Rules, func(r rule) bool { return r.ID == f.Rule }) {
+			out.Tool.Driver.Rules = append(out.Tool.Driver.Rules,
+				rule{f.Rule, text{f.About}, map[string]string{"security-severity": scores[f.Severity]}})
+		}
+		out.Results = append(out.Results, result{
+			Rule: f.Rule, Level: levels[f.Severity], Message: text{visible.Line(f.Message)},
+			Locations:    []location{{physical{artifact{f.URI}, region{max(f.Line, 1), f.Column}}}},
+			Fingerprints: map[string]string{"finding/v1": visible.Line(f.Fingerprint)}, Baseline: f.Baseline,
+		})
+	}
+	return out
+}
