@@ -21,8 +21,13 @@ export function serve(hello, run) {
         end = { outcome: 'error', message: String(error?.message ?? error) };
       }
       if (current === state) current = null;
+      state.end();
       const { value, ...rest } = end;
-      say({ type: 'outcome', run: message.run, ...rest }, end.outcome === 'value' ? { value: value ?? 'null' } : {});
+      try {
+        say({ type: 'outcome', run: message.run, ...rest }, end.outcome === 'value' ? { value: value ?? 'null' } : {});
+      } catch (error) {
+        say({ type: 'outcome', run: message.run, outcome: 'error', message: error.message });
+      }
     }
   });
   lines.on('close', () => process.exit(0));
@@ -40,12 +45,15 @@ export class Refused extends Error {
 function calls(run) {
   const open = new Map();
   let last = 0;
+  let ended = false;
   return {
     call: (name, args) =>
       new Promise((resolve, reject) => {
-        open.set(++last, { resolve, reject });
-        say({ type: 'call', run, call: last, name }, { args });
+        if (ended) throw new Refused({ code: 'failed', message: 'the run has ended' });
+        say({ type: 'call', run, call: ++last, name }, { args });
+        open.set(last, { resolve, reject });
       }),
+    end: () => (ended = true),
     answer: ({ run: of, call, value, error }) => {
       const { resolve, reject } = (of === run && open.get(call)) || {};
       open.delete(call);
@@ -55,9 +63,12 @@ function calls(run) {
   };
 }
 
-// say writes one message; the fields of texts are JSON text.
+// say writes one message; the fields of texts are JSON text. It throws if they are not, as a program may have made them.
 function say(message, texts = {}) {
   let line = JSON.stringify(message).slice(0, -1);
-  for (const [key, text] of Object.entries(texts)) line += `,${JSON.stringify(key)}:${text}`;
+  for (const [key, text] of Object.entries(texts)) {
+    JSON.parse(text);
+    line += `,${JSON.stringify(key)}:${text.replace(/[\n\r]/g, ' ')}`;
+  }
   process.stdout.write(line + '}\n');
 }
