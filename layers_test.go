@@ -223,7 +223,7 @@ var layers = map[string]struct {
 }
 
 // elsewhere are folders that build or test the product and are no part of it.
-var elsewhere = []string{"guest/instrument", "guest/preinit", "internal"}
+var elsewhere = []string{"bench/engines", "guest/instrument", "guest/preinit", "internal"}
 
 const module = "github.com/codemode-project/codemode"
 

@@ -1,9 +1,9 @@
 // The isolation protocol (docs/isolation-protocol.md), version 1, for drivers that run in Node.
 import { createInterface } from 'node:readline';
 
-// serve says hello and runs programs until the input ends. run gets {name, program, allow, limits, call} and returns an
-// outcome: {outcome, value, message, usage}, where value is JSON text. call(name, args) takes JSON text and returns a
-// promise of JSON text. It throws a Refused if the harness answers with an error, or if the run has ended.
+// serve says hello and runs programs until the input ends. run gets {name, program, allow, limits, call} and returns, or
+// promises, the JSON text of an outcome, without type and run. call(name, args) takes JSON text and promises the text of
+// the harness's answer, which has a value or an error. It throws once the run has ended.
 export function serve(hello, run) {
   say({ type: 'hello', protocol: 1, language: 'javascript', ...hello });
   let current = null;
@@ -11,64 +11,96 @@ export function serve(hello, run) {
   lines.on('line', async (line) => {
     const message = JSON.parse(line);
     if (message.type === 'answer') {
-      current?.answer(message);
+      if (message.run === current?.run) current.answer(message.call, line);
     } else if (message.type === 'run') {
-      const state = (current = calls(message.run));
+      current = calls(message.run);
       let end;
       try {
-        end = await run({ ...message, call: state.call });
+        end = await run({ ...message, call: current.call });
       } catch (error) {
-        end = { outcome: 'error', message: String(error?.message ?? error) };
+        end = outcome('error', String(error?.message ?? error));
       }
-      if (current === state) current = null;
-      state.end();
-      const { value, ...rest } = end;
-      try {
-        say({ type: 'outcome', run: message.run, ...rest }, end.outcome === 'value' ? { value: value ?? 'null' } : {});
-      } catch (error) {
-        say({ type: 'outcome', run: message.run, outcome: 'error', message: error.message });
-      }
+      current.ended = true;
+      process.stdout.write(`{"type":"outcome","run":${message.run},${end.slice(1)}\n`);
     }
   });
   lines.on('close', () => process.exit(0));
 }
 
-// Refused is the error of a call that the harness refused; code is denied, failed or unknown.
-export class Refused extends Error {
-  constructor({ code, message }) {
-    super(message);
-    this.code = code;
-  }
-}
+// outcome is the text of an outcome without a value.
+export const outcome = (outcome, message = '') => JSON.stringify({ outcome, message });
 
 // calls are the calls of one run.
 function calls(run) {
   const open = new Map();
   let last = 0;
-  let ended = false;
-  return {
-    call: (name, args) =>
-      new Promise((resolve, reject) => {
-        if (ended) throw new Refused({ code: 'failed', message: 'the run has ended' });
-        say({ type: 'call', run, call: ++last, name }, { args });
-        open.set(last, { resolve, reject });
-      }),
-    end: () => (ended = true),
-    answer: ({ run: of, call, value, error }) => {
-      const { resolve, reject } = (of === run && open.get(call)) || {};
+  const state = {
+    run,
+    ended: false,
+    call: (name, args) => {
+      if (state.ended) return Promise.reject(new Error('the run has ended'));
+      const call = ++last;
+      const line = `${JSON.stringify({ type: 'call', run, call, name }).slice(0, -1)},"args":${args}}\n`;
+      return new Promise((resolve) => {
+        open.set(call, resolve);
+        process.stdout.write(line);
+      });
+    },
+    answer: (call, line) => {
+      open.get(call)?.(line);
       open.delete(call);
-      if (error) reject?.(new Refused(error));
-      else resolve?.(JSON.stringify(value ?? null));
     },
   };
+  return state;
 }
 
-// say writes one message; the fields of texts are JSON text. It throws if they are not, as a program may have made them.
-function say(message, texts = {}) {
-  let line = JSON.stringify(message).slice(0, -1);
-  for (const [key, text] of Object.entries(texts)) {
-    JSON.parse(text);
-    line += `,${JSON.stringify(key)}:${text.replace(/[\n\r]/g, ' ')}`;
+const say = (message) => process.stdout.write(JSON.stringify(message) + '\n');
+
+// prelude is an expression of the guest's language. Its value is a function that takes call, as above, defines
+// codemode, and returns the function that runs a program and promises the text of its outcome. It keeps what it needs of
+// the guest's globals before a program can replace them.
+export const prelude = `(call) => {
+  const { stringify, parse } = JSON;
+  const { apply } = Reflect;
+  const { add, has } = WeakSet.prototype;
+  const AsyncFunction = (async () => {}).constructor;
+  const denied = new WeakSet();
+  const tool = (name) => async (...args) => {
+    const text = args.length === 0 ? '{}' : stringify(args[0]);
+    const answer = parse(await call(name, text === undefined ? 'null' : text));
+    if (answer.error) {
+      const error = new Error(answer.error.message);
+      if (answer.error.code === 'denied') apply(add, denied, [error]);
+      throw error;
+    }
+    return answer.value;
+  };
+  globalThis.codemode = { echo: tool('echo'), slow: tool('slow'), fail: tool('fail'), secret: tool('secret') };
+  return async (program) => {
+    try {
+      const value = stringify(await new AsyncFunction(program)());
+      return '{"outcome":"value","value":' + (value === undefined ? 'null' : value) + '}';
+    } catch (error) {
+      const isDenied = typeof error === 'object' && error !== null && apply(has, denied, [error]);
+      let message = 'an error without a text';
+      try { message = String(error?.message ?? error); } catch {}
+      return '{"outcome":"' + (isDenied ? 'denied' : 'error') + '","message":' + stringify(message) + '}';
+    }
+  };
+}`;
+
+// within promises what a promise does, and the outcome timeout when it takes longer than the limit. late is called then.
+export async function within(ms, promise, late = () => {}) {
+  let timer;
+  const limit = new Promise((resolve) => {
+    timer = setTimeout(() => {
+      late();
+      resolve(outcome('timeout'));
+    }, ms);
+  });
+  try {
+    return await Promise.race([promise, limit]);
+  } finally {
+    clearTimeout(timer);
   }
-  process.stdout.write(line + '}\n');
 }

@@ -69,7 +69,7 @@ func Isolation(ctx context.Context, o IsolationOptions, s *Suite) (*IsolationRep
 		return nil, err
 	}
 	defer engine.Close(context.WithoutCancel(ctx))
-	r := &isolation{
+	r := &isolationRun{
 		engine: engine, limits: o.limits(), reader: &analysis.Reader{},
 		gate: hostfns.NewGate(hostfns.Deps{Tools: tools{}, Recorder: tools{}, Sender: tools{}}), rounds: 2,
 		session: o.Session,
@@ -84,6 +84,7 @@ func Isolation(ctx context.Context, o IsolationOptions, s *Suite) (*IsolationRep
 	if problem := r.probe(ctx); problem != "" {
 		return nil, fmt.Errorf("the sandbox does not work even before the first case: %s", problem)
 	}
+	s = s.In("javascript")
 	before, started := levels(), time.Now()
 	report := &IsolationReport{Guest: engine.Hash(), Started: started.UTC(), Cases: make([]CaseResult, len(s.Cases))}
 	done, err := r.atOnce(ctx, o, s, report.Cases)
@@ -119,8 +120,8 @@ func Isolation(ctx context.Context, o IsolationOptions, s *Suite) (*IsolationRep
 	return report, nil
 }
 
-// isolation is one run of a suite.
-type isolation struct {
+// isolationRun is one run of a suite.
+type isolationRun struct {
 	engine *sandbox.Engine
 	gate   *hostfns.Gate
 	limits sandbox.Limits
@@ -133,7 +134,7 @@ type isolation struct {
 
 // atOnce runs the cases that can run beside others. It counts those that ended as expected, and stores their results at
 // their places.
-func (r *isolation) atOnce(
+func (r *isolationRun) atOnce(
 	ctx context.Context, o IsolationOptions, s *Suite, results []CaseResult,
 ) (done int, err error) {
 	if o.Parallel == 0 {
@@ -191,7 +192,7 @@ func (r *isolation) atOnce(
 }
 
 // run judges one case.
-func (r *isolation) run(ctx context.Context, c *Case) (result CaseResult) {
+func (r *isolationRun) run(ctx context.Context, c *Case) (result CaseResult) {
 	started := time.Now()
 	result = CaseResult{File: c.File, Class: c.Class, Expected: c.Outcome, OK: true, Exact: true}
 	result.Started = started.UTC()
@@ -222,7 +223,7 @@ type verdict struct {
 }
 
 // once runs a program like every program: through analysis, the sandbox and the Gate.
-func (r *isolation) once(ctx context.Context, c *Case) verdict {
+func (r *isolationRun) once(ctx context.Context, c *Case) verdict {
 	if r.session {
 		return r.onceInSession(ctx, c)
 	}
@@ -245,7 +246,7 @@ func verdictOf(value json.RawMessage, err error, gate *admission, started time.T
 	return v
 }
 
-func (r *isolation) evaluate(ctx context.Context, name, source string, h sandbox.Host) (json.RawMessage, error) {
+func (r *isolationRun) evaluate(ctx context.Context, name, source string, h sandbox.Host) (json.RawMessage, error) {
 	program, err := r.read(ctx, name, source)
 	if err != nil {
 		return nil, err
@@ -256,7 +257,7 @@ func (r *isolation) evaluate(ctx context.Context, name, source string, h sandbox
 }
 
 // read reads a program as analysis does.
-func (r *isolation) read(ctx context.Context, name, source string) (*analysis.Program, error) {
+func (r *isolationRun) read(ctx context.Context, name, source string) (*analysis.Program, error) {
 	if limit := sandbox.DefaultLimits().ProgramBytes; len(source) > limit {
 		return nil, fmt.Errorf("refused: the program has %d bytes, the limit is %d", len(source), limit)
 	}
@@ -290,7 +291,7 @@ func outcomeOf(err error, gate *admission) Outcome {
 const probeWait = time.Second
 
 // probe runs a plain program; "" means that it answered.
-func (r *isolation) probe(ctx context.Context) string {
+func (r *isolationRun) probe(ctx context.Context) string {
 	started := time.Now()
 	value, err := r.evaluate(ctx, "probe.js", "return 1", admit(r.gate, r.limits).call)
 	switch took := time.Since(started); {
@@ -305,7 +306,7 @@ func (r *isolation) probe(ctx context.Context) string {
 }
 
 // keepBusy runs n endless programs until stop is called.
-func (r *isolation) keepBusy(ctx context.Context, n int) (stop func()) {
+func (r *isolationRun) keepBusy(ctx context.Context, n int) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	for range n {

@@ -109,7 +109,7 @@ type held struct {
 	secret string
 }
 
-func (r *isolation) newHeld(ctx context.Context, owner string) (*held, error) {
+func (r *isolationRun) newHeld(ctx context.Context, owner string) (*held, error) {
 	s, err := r.engine.NewSession(owner)
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (r *isolation) newHeld(ctx context.Context, owner string) (*held, error) {
 }
 
 // putAway replaces the session by one that is opened from its image.
-func (r *isolation) putAway(h *held, owner string) error {
+func (r *isolationRun) putAway(h *held, owner string) error {
 	image, err := h.Image()
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ const (
 
 // onceInSession runs a program in a session that has state. Before and after it, another session has state in the same
 // engine, which the program must not change or learn.
-func (r *isolation) onceInSession(ctx context.Context, c *Case) verdict {
+func (r *isolationRun) onceInSession(ctx context.Context, c *Case) verdict {
 	mine, err := r.newHeld(ctx, attacker)
 	if err != nil {
 		return verdict{outcome: Error, problem: err.Error()}
@@ -183,7 +183,7 @@ func (r *isolation) onceInSession(ctx context.Context, c *Case) verdict {
 }
 
 // afterwards says what is wrong with the sessions after a program; "" if nothing is.
-func (r *isolation) afterwards(ctx context.Context, mine, other *held, before []byte, v *verdict, err error) string {
+func (r *isolationRun) afterwards(ctx context.Context, mine, other *held, before []byte, v *verdict, err error) string {
 	ended, ok := errors.AsType[*sandbox.Error](err)
 	counts, programs := err == nil || ok && ended.Kind == sandbox.Threw, mine.Programs()
 	after, imageErr := mine.Image()
@@ -227,7 +227,7 @@ func (r *isolation) afterwards(ctx context.Context, mine, other *held, before []
 }
 
 // probed runs a program of ours in a session.
-func (r *isolation) probed(ctx context.Context, s *sandbox.Session, code string) string {
+func (r *isolationRun) probed(ctx context.Context, s *sandbox.Session, code string) string {
 	value, err := r.evaluateIn(ctx, s, "probe.js", code, nil)
 	if err != nil {
 		return "the error " + err.Error()
@@ -236,7 +236,7 @@ func (r *isolation) probed(ctx context.Context, s *sandbox.Session, code string)
 }
 
 // evaluateIn runs a program as the next one of a session.
-func (r *isolation) evaluateIn(ctx context.Context, s *sandbox.Session, name, source string, h sandbox.Host) (
+func (r *isolationRun) evaluateIn(ctx context.Context, s *sandbox.Session, name, source string, h sandbox.Host) (
 	json.RawMessage, error) {
 	program, err := r.read(ctx, name, source)
 	if err != nil {

@@ -37,13 +37,13 @@ func TestIsolationInSessions(t *testing.T) {
 	}
 }
 
-func newIsolation(t *testing.T) *isolation {
+func newIsolation(t *testing.T) *isolationRun {
 	engine, err := sandbox.New(t.Context(), sandbox.Options{Wasm: guest(t), CacheDir: cache(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { engine.Close(t.Context()) })
-	return &isolation{engine: engine, limits: IsolationOptions{CPU: time.Minute}.limits(), reader: &analysis.Reader{},
+	return &isolationRun{engine: engine, limits: IsolationOptions{CPU: time.Minute}.limits(), reader: &analysis.Reader{},
 		gate: hostfns.NewGate(hostfns.Deps{Tools: tools{}, Recorder: tools{}, Sender: tools{}})}
 }
 

@@ -64,7 +64,7 @@ func measureMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer engine.Close(t.Context())
-	r := &isolation{
+	r := &isolationRun{
 		engine: engine, limits: IsolationOptions{CPU: time.Second}.limits(), reader: &analysis.Reader{},
 		gate: hostfns.NewGate(hostfns.Deps{Tools: tools{}, Recorder: tools{}, Sender: tools{}}),
 	}

@@ -30,7 +30,7 @@ func TestRandomRunsLeaveNothingBehind(t *testing.T) {
 	}
 	defer engine.Close(t.Context())
 	o := IsolationOptions{CPU: 50 * time.Millisecond}
-	r := &isolation{
+	r := &isolationRun{
 		engine: engine, limits: o.limits(), reader: &analysis.Reader{},
 		gate: hostfns.NewGate(hostfns.Deps{Tools: tools{}, Recorder: tools{}, Sender: tools{}}),
 	}

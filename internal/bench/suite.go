@@ -34,11 +34,15 @@ type Case struct {
 	Also    []Outcome       `json:"also,omitempty"`   // other outcomes that are as safe
 	Expect  json.RawMessage `json:"expect,omitempty"` // the required value; for two strings, a part of it
 	After   string          `json:"after,omitempty"`  // the file that must run directly before
-
-	Kind     string   `json:"-"`
-	Severity string   `json:"-"`
+	// Needs are the claims of the isolation protocol without which the case says nothing about an engine, sorted.
+	// LoadSuite adds those that the outcome and the program show.
 	Needs    []string `json:"needs,omitempty"`
-	Language string   `json:"language,omitempty"`
+	Language string   `json:"language,omitempty"` // of the program: javascript, which is also the default, or python
+
+	// Of the class, as the file classes.json describes it; "" without one.
+	Kind     string `json:"-"`
+	Severity string `json:"-"`
+	Text     string `json:"-"`
 
 	source string
 	before []*Case // the chain of After, first to last
@@ -86,12 +90,18 @@ func LoadSuite(dir fs.FS) (*Suite, error) {
 		if c.Language == "" {
 			c.Language = "javascript"
 		}
+		if err := c.findNeeds(); err != nil {
+			return nil, fmt.Errorf("%s, case %d (%q): %w", manifest, i+1, c.File, err)
+		}
 		byFile[c.File] = c
 	}
 	for _, c := range s.Cases {
 		if err := c.chain(byFile); err != nil {
 			return nil, fmt.Errorf("%s, case %q: %w", manifest, c.File, err)
 		}
+	}
+	if err := s.describe(dir); err != nil {
+		return nil, err
 	}
 	return s, nil
 }
@@ -107,6 +117,9 @@ func (c *Case) check() error {
 		if !slices.Contains(outcomes, o) {
 			return fmt.Errorf("the outcome %q in also is none of %v", o, outcomes)
 		}
+	}
+	if !slices.Contains([]string{"", "javascript", "python"}, c.Language) {
+		return fmt.Errorf("the language %q is neither javascript nor python", c.Language)
 	}
 	return nil
 }

@@ -40,6 +40,8 @@ func TestBrokenManifests(t *testing.T) {
 		{"names a file that is not there", `[{"file": "b.js", "outcome": "value"}]`, "b.js"},
 		{"has an outcome that there is not", `[{"file": "a.js", "outcome": "fine"}]`, `"fine"`},
 		{"accepts an outcome that there is not", `[{"file": "a.js", "outcome": "value", "also": ["crash"]}]`, `"crash"`},
+		{"needs what nobody claims", `[{"file": "a.js", "outcome": "value", "needs": ["luck"]}]`, `it needs "luck"`},
+		{"is in a language that there is not", `[{"file": "a.js", "outcome": "value", "language": "cobol"}]`, `"cobol"`},
 		{"lists a file twice", `[{"file": "a.js", "outcome": "value"}, {"file": "a.js", "outcome": "error"}]`, "twice"},
 		{"comes after what is not listed", `[{"file": "a.js", "outcome": "value", "after": "b.js"}]`, "not listed"},
 		{"comes after itself", `[{"file": "a.js", "outcome": "value", "after": "a.js"}]`, "leads back"},
@@ -53,6 +55,43 @@ func TestBrokenManifests(t *testing.T) {
 	}
 	if _, err := LoadSuite(dir(nil)); err == nil {
 		t.Error("a directory without a manifest was accepted")
+	}
+}
+
+func TestBrokenClasses(t *testing.T) {
+	const good = `{"class": "c", "kind": "escape", "severity": "high", "text": "out"}`
+	for _, test := range []struct{ name, classes, want string }{
+		{"are no JSON", `[`, "classes.json"},
+		{"have a kind that there is not", `[{"class": "c", "kind": "odd", "severity": "high", "text": "out"}]`, `"odd"`},
+		{"have a severity that there is not", `[{"class": "c", "kind": "escape", "severity": "odd", "text": "out"}]`, `"odd"`},
+		{"say nothing", `[{"class": "c", "kind": "escape", "severity": "high"}]`, "no text"},
+		{"are listed twice", `[` + good + `, ` + good + `]`, "twice"},
+		{"have no case", `[` + good + `, {"class": "d", "kind": "escape", "severity": "high", "text": "out"}]`, "no case"},
+		{"are not all there", `[]`, `does not list the class "c" of a.js`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := LoadSuite(dir(map[string]string{"attacks.json": `[{"file": "a.js", "class": "c", "outcome": "value"}]`,
+				"a.js": "return 1", "classes.json": test.classes}))
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want an error with %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestWhatACaseNeeds(t *testing.T) {
+	for _, test := range []struct{ outcome, program, want string }{
+		{"value", "return 1", ""},
+		{"timeout", "for (;;);", "time"},
+		{"memory", "const a = []; for (;;) a.push(a)", "memory"},
+		{"denied", "await codemode.secret()", "calls"},
+		{"value", "// codemode and console\nreturn 1", ""},
+		{"timeout", "setTimeout(() => console.log(1)); for (;;);", "console time timers"},
+	} {
+		s := suite(t, `[{"file": "a.js", "class": "c", "outcome": "`+test.outcome+`"}]`, map[string]string{"a.js": test.program})
+		if got := strings.Join(s.Cases[0].Needs, " "); got != test.want {
+			t.Errorf("%s: it needs %q, want %q", test.program, got, test.want)
+		}
 	}
 }
 

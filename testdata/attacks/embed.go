@@ -4,7 +4,7 @@ package attacks
 
 import "embed"
 
-// Files holds attacks.json and the programs it lists.
+// Files holds attacks.json, the programs it lists, and classes.json.
 //
-//go:embed attacks.json *.js
+//go:embed attacks.json classes.json *.js
 var Files embed.FS

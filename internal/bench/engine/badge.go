@@ -13,9 +13,8 @@ import (
 func (s *Scoreboard) writeBadge(w io.Writer, baseline *Scoreboard) error {
 	passed, ran := 0, 0
 	for _, r := range s.Engines {
-		for _, k := range r.Kinds {
-			passed, ran = passed+k.Passed, ran+k.Cases
-		}
+		all := r.sums()
+		passed, ran = passed+all.Passed, ran+all.Cases
 	}
 	colour, text := "#2e7d32", fmt.Sprintf("%d of %d", passed, ran)
 	switch {

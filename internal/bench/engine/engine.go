@@ -92,7 +92,7 @@ func one(ctx context.Context, e Engine, o Options, suite *bench.Suite, alone *sy
 	}
 	hello := s.process.hello
 	report.Engine, report.Measured, report.Name = hello, s.process.at.Known, cmp.Or(e.Name, hello.Name)
-	cases := slices.DeleteFunc(slices.Clone(suite.Cases), func(c *bench.Case) bool { return c.Language != hello.Language })
+	cases := suite.In(hello.Language).Cases
 	ask := slices.DeleteFunc(slices.Clone(questions), func(q question) bool { return o.ask != nil && !o.ask(q) })
 	total := len(cases) + len(ask)
 	progress := func(done int, what string) {
@@ -280,6 +280,8 @@ func (p *process) compare(c *bench.Case, r *result) {
 		got = bench.Denied // the protocol does not ask an engine without a policy to tell
 	}
 	switch {
+	case got == bench.Error && !c.Accepts(got):
+		r.unproven = true
 	case !c.Accepts(got):
 		detail := r.Message
 		if got == bench.Value {

@@ -66,7 +66,7 @@ func TestEachCheatIsFound(t *testing.T) {
 		{"answers 2 after it has run the first", -1, Lie, "programs are run"},
 		{"reports memory it does not use", -1, Lie, "two.js"},
 		{"reports no memory", -1, Lie, "usage is what was used"},
-		{"says error for a time-out", -1, Wrong, "loop.js"},
+		{"says error for a time-out", -1, Wrong, "a run ends at its limit of time"},
 		{"swallows time-outs", -1, Hang, "loop.js"},
 		{"says time-out at once", -1, Lie, "loop.js"},
 		{"says time-out and goes on", -1, Lie, "nothing computes after a run"},

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/codemode-project/codemode/internal/bench"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
@@ -53,7 +54,7 @@ func (s *Scoreboard) kinds() (names []string) {
 		}
 	}
 	return slices.SortedFunc(slices.Values(names), func(a, b string) int {
-		return slices.Index(Kinds, a) - slices.Index(Kinds, b)
+		return slices.Index(bench.Kinds, a) - slices.Index(bench.Kinds, b)
 	})
 }
 
@@ -67,11 +68,13 @@ func (r *Report) cell(kind string) string {
 	return "-"
 }
 
-func (r *Report) skipped() (n int) {
+// sums adds up the kinds.
+func (r *Report) sums() (all Kind) {
 	for _, k := range r.Kinds {
-		n += k.Skipped
+		all.Cases, all.Passed = all.Cases+k.Cases, all.Passed+k.Passed
+		all.Skipped, all.Unproven = all.Skipped+k.Skipped, all.Unproven+k.Unproven
 	}
-	return n
+	return all
 }
 
 // counts says how many findings of each name there are.
@@ -95,13 +98,14 @@ func (r *Report) counts() string {
 // rows are the cells of the board, a row for each engine, with its head.
 func (s *Scoreboard) rows() (head []string, rows [][]string) {
 	head = append([]string{"engine", "version"}, s.kinds()...)
-	head = append(head, "skipped", "findings", "minutes")
+	head = append(head, "unproven", "skipped", "findings", "minutes")
 	for _, r := range s.Engines {
 		row := []string{r.Name, r.Engine.Version}
 		for _, kind := range s.kinds() {
 			row = append(row, r.cell(kind))
 		}
-		rows = append(rows, append(row, fmt.Sprint(r.skipped()), r.counts(), fmt.Sprintf("%.1f", r.TotalMS/60000)))
+		rows = append(rows, append(row, fmt.Sprint(r.sums().Unproven), fmt.Sprint(r.sums().Skipped), r.counts(),
+			fmt.Sprintf("%.1f", r.TotalMS/60000)))
 	}
 	return head, rows
 }
@@ -170,12 +174,9 @@ func (r *Report) lines(isNew func(Finding) bool) (lines [][]string) {
 // sentences add what the board does not show.
 func (s *Scoreboard) sentences(baseline *Scoreboard) (said []string) {
 	for _, r := range s.Engines {
-		passed, ran := 0, 0
-		for _, k := range r.Kinds {
-			passed, ran = passed+k.Passed, ran+k.Cases
-		}
-		line := fmt.Sprintf("%s %s: %d of %d passed, %d skipped, started %d times.", r.Name, r.Engine.Version, passed, ran,
-			r.skipped(), r.Starts)
+		all := r.sums()
+		line := fmt.Sprintf("%s %s: %d of %d passed, %d ended with an error and prove nothing, %d skipped, started %d times.",
+			r.Name, r.Engine.Version, all.Passed, all.Cases, all.Unproven, all.Skipped, r.Starts)
 		if r.Failed != "" {
 			line = fmt.Sprintf("%s: it could not be tested: %s", r.Name, r.Failed)
 		} else if !r.Measured {

@@ -215,7 +215,7 @@ func askAfter(ctx context.Context, a *asking) error {
 		before := measure(a.process.child.PID())
 		time.Sleep(pause)
 		cpu := measure(a.process.child.PID()).CPU - before.CPU
-		if cpu < pause/2 {
+		if cpu < pause/5 {
 			return nil
 		}
 	}

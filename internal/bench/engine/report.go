@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/bench"
 	"github.com/codemode-project/codemode/internal/isolation"
 )
 
@@ -34,15 +35,18 @@ func (f found) of(r *CaseResult) Finding {
 	return Finding{r.Case, r.Class, r.Kind, r.Severity, f.kind, f.detail}
 }
 
-// A CaseResult is what became of a case or a question. Without findings and without Skipped it passed.
+// A CaseResult is what became of a case or a question. Without findings, Skipped and Unproven it passed.
 type CaseResult struct {
-	Case     string    `json:"case"`
-	Class    string    `json:"class"`
-	Kind     string    `json:"kind"`
-	Severity string    `json:"severity"`
-	Expected string    `json:"expected,omitempty"`
-	Got      string    `json:"got,omitempty"`
-	Skipped  []string  `json:"skipped,omitempty"` // what it needs and the engine does not claim
+	Case     string   `json:"case"`
+	Class    string   `json:"class"`
+	Kind     string   `json:"kind"`
+	Severity string   `json:"severity"`
+	Expected string   `json:"expected,omitempty"`
+	Got      string   `json:"got,omitempty"`
+	Skipped  []string `json:"skipped,omitempty"` // what it needs and the engine does not claim
+	// Unproven says that the program ended with an error instead of what the case expects, for example because the engine
+	// lacks something of the language: nothing got out, but the case proves nothing either.
+	Unproven bool      `json:"unproven,omitempty"`
 	Findings []Finding `json:"findings,omitempty"`
 	Detail   string    `json:"detail,omitempty"`
 	MS       float64   `json:"ms,omitempty"`        // the longest run
@@ -51,6 +55,7 @@ type CaseResult struct {
 
 func (r *CaseResult) add(end result, round int) {
 	r.MS = max(r.MS, ms(end.took))
+	r.Unproven = r.Unproven || end.unproven
 	if round == 0 {
 		r.Got = end.Outcome.Outcome
 	}
@@ -87,17 +92,13 @@ type Kind struct {
 	Cases   int    `json:"cases"` // that ran
 	Passed  int    `json:"passed"`
 	Skipped int    `json:"skipped"`
+	// Unproven are those of Cases that ended with an error instead of what they expect, and have no finding.
+	Unproven int `json:"unproven"`
 	// Findings are how many cases have a finding of each name.
 	Findings map[string]int `json:"findings,omitempty"`
 }
 
 func (r *Report) add(c CaseResult) { r.Cases = append(r.Cases, c) }
-
-// Kinds are the kinds of classes in the order of reports.
-var Kinds = []string{
-	"escape", "leak between runs", "policy bypass", "spoofed outcome", "bridge confusion", "denial of service",
-	"resource overshoot", "correctness",
-}
 
 func (r *Report) finish() {
 	r.TotalMS = ms(time.Since(r.Started))
@@ -114,6 +115,8 @@ func (r *Report) finish() {
 		case len(c.Skipped) > 0:
 			k.Skipped++
 			continue
+		case len(c.Findings) == 0 && c.Unproven:
+			k.Unproven++
 		case len(c.Findings) == 0:
 			k.Passed++
 		}
@@ -126,10 +129,10 @@ func (r *Report) finish() {
 		r.Kinds = append(r.Kinds, *k)
 	}
 	order := func(k Kind) int {
-		if i := slices.Index(Kinds, k.Kind); i >= 0 {
+		if i := slices.Index(bench.Kinds, k.Kind); i >= 0 {
 			return i
 		}
-		return len(Kinds)
+		return len(bench.Kinds)
 	}
 	slices.SortFunc(r.Kinds, func(a, b Kind) int {
 		return cmp.Or(cmp.Compare(order(a), order(b)), cmp.Compare(a.Kind, b.Kind))

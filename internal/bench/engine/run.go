@@ -36,6 +36,7 @@ type result struct {
 	calls    int
 	denied   int // calls that the harness denied
 	found    []found
+	unproven bool // see CaseResult
 	dead     bool // the engine has to be started again
 }
 
