@@ -6,42 +6,36 @@ const socket = connect(Number(Deno.args[0]), '127.0.0.1');
 let current = null;
 
 createInterface({ input: socket, crlfDelay: Infinity }).on('line', (line) => {
-  const { id, program, wall, ...answer } = JSON.parse(line);
+  const { id, program, prelude, wall, ...answer } = JSON.parse(line);
   if (program === undefined) {
     if (id === current?.id) current.worker.postMessage(answer);
     return;
   }
   const url = new URL('./deno-guest.js', import.meta.url);
   const worker = new Worker(url, { type: 'module', deno: { permissions: 'none' } });
-  const say = (message) => {
+  const tell = (message) => socket.write(JSON.stringify({ id, ...message }) + '\n');
+  const end = (message) => {
     if (current?.id !== id) return;
-    if (message.outcome) {
-      current = null;
-      clearTimeout(timer);
-      worker.terminate();
-    }
-    socket.write(JSON.stringify({ id, ...message }) + '\n');
+    current = null;
+    clearTimeout(timer);
+    worker.terminate();
+    tell(message);
   };
-  const timer = setTimeout(say, wall, { outcome: 'timeout' });
+  const timer = setTimeout(end, wall, { late: true });
   worker.onmessage = ({ data }) => {
+    if (current?.id !== id) return;
     try {
-      say(checked(data));
-    } catch {} // the program wrote a message itself
+      // Strings and numbers only: the program may have sent this itself.
+      if (data.end !== undefined) end({ end: String(data.end) });
+      else tell({ number: Number(data.number), name: String(data.name), args: String(data.args) });
+    } catch {}
   };
   worker.onerror = (event) => {
     event.preventDefault(); // otherwise Deno ends
-    say({ outcome: 'error', message: String(event.message) });
+    end({ end: JSON.stringify({ outcome: 'error', message: event.message }) });
   };
   current = { id, worker };
-  worker.postMessage({ program });
+  worker.postMessage({ prelude, program });
 });
 socket.on('error', () => {});
 socket.on('close', () => Deno.exit());
-
-// checked is a message of the guest, which the program may have written: it has strings and numbers only, and no
-// outcome but those that a program may have by itself.
-function checked({ outcome, value, message, number, name, args }) {
-  if (outcome === 'value') return { outcome, value: String(value) };
-  if (outcome === 'error') return { outcome, message: String(message) };
-  return { number: Number(number), name: String(name), args: String(args) };
-}

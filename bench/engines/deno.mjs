@@ -1,11 +1,11 @@
 // Deno: each program runs in a worker with permissions: "none", as Deno advises for untrusted code. A program may write
 // to standard output and read standard input without a permission, so Deno speaks with this driver over a socket.
 import { spawn } from 'node:child_process';
-import { createServer } from 'node:net';
 import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { serve } from './protocol.mjs';
+import { outcome, prelude, serve } from './protocol.mjs';
 
 const require = createRequire(import.meta.url);
 const file = (name) => fileURLToPath(new URL(name, import.meta.url));
@@ -19,33 +19,41 @@ const hello = {
 const server = createServer((socket) => {
   server.close();
   let last = 0;
-  let current = null;
-  const say = (message) => socket.write(JSON.stringify(message) + '\n');
+  let take;
+  const say = (message) => socket.write(JSON.stringify({ id: last, ...message }) + '\n');
 
   serve(hello, ({ program, limits, call }) =>
-    new Promise((resolve) => {
+    new Promise((resolve, reject) => {
       const id = ++last;
-      current = async ({ outcome, value, message, number, name, args }) => {
-        if (outcome) {
-          resolve({ outcome, value, message });
-          return;
-        }
+      take = async ({ late, end, number, name, args }) => {
         try {
-          say({ id, number, value: await call(name, args) });
+          if (late) resolve(outcome('timeout'));
+          else if (end !== undefined) resolve(checked(end));
+          else say({ id, number, answer: await call(name, args).catch(refused) });
         } catch (error) {
-          say({ id, number, error: error.message });
+          reject(error);
         }
       };
-      say({ id, program, wall: limits.wall_ms });
+      say({ prelude, program, wall: limits.wall_ms });
     }),
   );
   createInterface({ input: socket, crlfDelay: Infinity }).on('line', (line) => {
     const { id, ...message } = JSON.parse(line);
-    if (id === last) current(message);
+    if (id === last) take(message);
   });
   socket.on('error', () => {});
   socket.on('close', () => process.exit(1));
 });
+
+const refused = ({ message }) => JSON.stringify({ error: { code: 'failed', message } });
+
+// checked is the end that the guest has told of. The program may have told it instead, so it can only be a value or an
+// error.
+function checked(text) {
+  const end = JSON.parse(text);
+  if (end.outcome !== 'value') return outcome('error', String(end.message));
+  return JSON.stringify({ outcome: 'value', value: end.value ?? null });
+}
 
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address();
