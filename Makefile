@@ -3,6 +3,7 @@
 # make lint     formatting, vet and staticcheck
 # make check    all that a reviewer would run, with the race detector; ends with "no diff"
 # make guest    rebuilds quickjs.wasm and compares it with the one committed
+# make scoreboard runs the attack suite against other engines too, and compares their speed
 # make editor   rebuilds the editor of the page of rules
 # make pages    rewrites what the documents show of runs, and the picture of the README
 # make reference writes the pages of docs/reference from the code
@@ -11,9 +12,10 @@
 # make release-check builds a release twice, compares, and installs it everywhere
 
 GO ?= go
+OUT ?= .build/scoreboard
 
 .PHONY: all test test-npm test-clients test-agents test262 deterministic confined sizing helm axe lint check guest editor bench fuzz soak clean
-.PHONY: licences release-check apidiff pages reference site
+.PHONY: engines scoreboard licences release-check apidiff pages reference site
 
 all:
 	CGO_ENABLED=0 $(GO) build -trimpath -o codemode ./cmd/codemode
@@ -47,6 +49,23 @@ test-agents: testdata/npm/node_modules testdata/npm/agents/node_modules
 testdata/npm/agents/node_modules: testdata/npm/agents/package.json
 	cd testdata/npm/agents && npm install --no-audit --no-fund --loglevel=error
 	touch $@
+
+# The engines that "make scoreboard" compares, which are large; see bench/engines/README.md.
+engines: bench/engines/node_modules
+	mkdir -p bench/engines/bin
+	CGO_ENABLED=0 $(GO) build -trimpath -o bench/engines/bin/codemode ./cmd/codemode
+	cd bench/engines/go && CGO_ENABLED=0 $(GO) build -trimpath -o ../bin ./goja ./modernc
+
+bench/engines/node_modules: bench/engines/package.json
+	cd bench/engines && npm ci --no-audit --no-fund --loglevel=error
+	touch $@
+
+# The attack suite and the speed of each, which takes an hour: OUT is the folder of the reports.
+scoreboard: engines
+	mkdir -p $(OUT)
+	bench/engines/bin/codemode bench isolation --once --engines bench/engines/engines.json \
+		--out $(OUT)/scoreboard.md --out $(OUT)/scoreboard.json --out $(OUT)/scoreboard.sarif --out $(OUT)/scoreboard.xml || [ $$? = 1 ]
+	bench/engines/bin/codemode bench speed --engines bench/engines/engines.json
 
 # The suite of the JavaScript standard, from a checkout of it: make test262 TEST262=DIR. FILTER='built-ins/Array*' runs
 # a part, UPDATE=1 writes the failures to testdata/test262.txt and keeps its reasons.

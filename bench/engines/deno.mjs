@@ -10,7 +10,7 @@ import { outcome, prelude, serve } from './protocol.mjs';
 const require = createRequire(import.meta.url);
 const file = (name) => fileURLToPath(new URL(name, import.meta.url));
 const hello = {
-  name: 'Deno worker',
+  name: 'deno',
   version: require('deno/package.json').version,
   claims: ['time', 'calls', 'parallel', 'timers', 'console'],
   note: 'https://docs.deno.com/runtime/fundamentals/security/#executing-untrusted-code',

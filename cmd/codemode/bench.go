@@ -28,7 +28,7 @@ import (
 
 func newBench(s cli.Streams) *cobra.Command {
 	return cli.NewGroup("bench", "Measure the isolation, the speed and the savings of this build",
-		"", newBenchIsolation(s), newBenchSpeed(s), newBenchSavings(s), newBenchSearch(s))
+		"", newBenchIsolation(s), newBenchSpeed(s), newBenchEngine(s), newBenchSavings(s), newBenchSearch(s))
 }
 
 func newBenchIsolation(s cli.Streams) *cobra.Command {

@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/cmd/codemode/launch"
+	"github.com/codemode-project/codemode/guest/quickjs"
 	"github.com/codemode-project/codemode/internal/bench"
 	"github.com/codemode-project/codemode/internal/bench/engine"
 )
@@ -167,4 +169,21 @@ func (f *otherEngines) time(cmd *cobra.Command, s cli.Streams, quick bool, forma
 		return cli.InternalError(err)
 	}
 	return benchEnd(report.Write(s.Out, format), true)
+}
+
+func newBenchEngine(s cli.Streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "engine",
+		Short: "Be an engine of the isolation protocol",
+		Long: `Reads programs from standard input and runs them, as the isolation protocol says
+(docs/isolation-protocol.md), until the input ends. So this build stands beside other engines.`,
+		Example: `  codemode bench isolation --engine 'codemode bench engine' --engine ./mine
+  codemode bench speed --engine 'codemode bench engine' --engine ./mine`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cli.InternalError(bench.Serve(cmd.Context(),
+				bench.IsolationOptions{Wasm: quickjs.Wasm(), CacheDir: launch.CacheDir(), Worker: s.Worker}, launch.Version(),
+				s.In, s.Out))
+		},
+	}
 }

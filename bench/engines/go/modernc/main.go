@@ -36,16 +36,18 @@ func run(r *protocol.Run) (end string) {
 		}
 		return protocol.Outcome("error", err)
 	}
-	// enter runs something of the guest, and the jobs that it leaves.
+	// enter runs something of the guest, and the jobs that it leaves. Each entry has a time-out of its own.
 	enter := func(do func() error) error {
-		if err := vm.SetEvalTimeout(max(time.Until(deadline), time.Millisecond)); err != nil {
-			return err
+		jobs := func() error { _, err := vm.ExecutePendingJobs(); return err }
+		for _, step := range []func() error{do, jobs} {
+			if err := vm.SetEvalTimeout(max(time.Until(deadline), time.Millisecond)); err != nil {
+				return err
+			}
+			if err := step(); err != nil {
+				return err
+			}
 		}
-		if err := do(); err != nil {
-			return err
-		}
-		_, err := vm.ExecutePendingJobs()
-		return err
+		return nil
 	}
 	for name, f := range map[string]quickjs.HostFunc{
 		"send": func(args []any) (any, error) { return r.Send(args[0].(string), args[1].(string)), nil },
