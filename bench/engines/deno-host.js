@@ -1,12 +1,15 @@
 // The side of deno.mjs that runs in Deno: a worker for each program, which it ends at the limit of time.
 import { connect } from 'node:net';
-import { createInterface } from 'node:readline';
+import { lines } from './lines.mjs';
 
 const socket = connect(Number(Deno.args[0]), '127.0.0.1');
 let current = null;
 
-createInterface({ input: socket, crlfDelay: Infinity }).on('line', (line) => {
-  const { id, program, prelude, wall, ...answer } = JSON.parse(line);
+socket.on('error', () => {});
+socket.on('close', () => Deno.exit());
+for await (const line of lines(socket.setEncoding('utf8'))) take(JSON.parse(line));
+
+function take({ id, program, prelude, wall, ...answer }) {
   if (program === undefined) {
     if (id === current?.id) current.worker.postMessage(answer);
     return;
@@ -36,6 +39,4 @@ createInterface({ input: socket, crlfDelay: Infinity }).on('line', (line) => {
   };
   current = { id, worker };
   worker.postMessage({ prelude, program });
-});
-socket.on('error', () => {});
-socket.on('close', () => Deno.exit());
+}

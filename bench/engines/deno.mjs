@@ -3,8 +3,8 @@
 import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { lines } from './lines.mjs';
 import { outcome, prelude, serve } from './protocol.mjs';
 
 const require = createRequire(import.meta.url);
@@ -16,7 +16,7 @@ const hello = {
   note: 'https://docs.deno.com/runtime/fundamentals/security/#executing-untrusted-code',
 };
 
-const server = createServer((socket) => {
+const server = createServer(async (socket) => {
   server.close();
   let last = 0;
   let take;
@@ -37,12 +37,12 @@ const server = createServer((socket) => {
       say({ prelude, program, wall: limits.wall_ms });
     }),
   );
-  createInterface({ input: socket, crlfDelay: Infinity }).on('line', (line) => {
-    const { id, ...message } = JSON.parse(line);
-    if (id === last) take(message);
-  });
   socket.on('error', () => {});
   socket.on('close', () => process.exit(1));
+  for await (const line of lines(socket.setEncoding('utf8'))) {
+    const { id, ...message } = JSON.parse(line);
+    if (id === last) take(message);
+  }
 });
 
 const refused = ({ message }) => JSON.stringify({ error: { code: 'failed', message } });

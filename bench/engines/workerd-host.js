@@ -1,11 +1,12 @@
 // The side of workerd.mjs that runs in workerd: the executor of @cloudflare/codemode, set up as its page says.
 import { DynamicWorkerExecutor } from '@cloudflare/codemode';
 import { parse } from '@cloudflare/acorn';
+import { lines } from 'lines.mjs';
 
 export default {
   async fetch(request, env, context) {
     const { readable, writable } = new IdentityTransformStream();
-    context.waitUntil(serve(lines(request.body), writable.getWriter(), env.LOADER));
+    context.waitUntil(serve(lines(request.body.pipeThrough(new TextDecoderStream())), writable.getWriter(), env.LOADER));
     return new Response(readable);
   },
 };
@@ -49,15 +50,4 @@ function functionOf(program) {
   return `async () => await (({ stringify }) => async (run) => stringify(await run()) ?? 'null')(JSON)(async function () {
 ${program}
 })`;
-}
-
-async function* lines(stream) {
-  let parts = [];
-  for await (let text of stream.pipeThrough(new TextDecoderStream())) {
-    for (let end; (end = text.indexOf('\n')) >= 0; text = text.slice(end + 1)) {
-      yield parts.join('') + text.slice(0, end);
-      parts = [];
-    }
-    parts.push(text);
-  }
 }

@@ -13,6 +13,7 @@ const host :Workerd.Worker = (
   compatibilityDate = "2026-11-01",
   modules = [
     (name = "host.js", esModule = embed "workerd-host.js"),
+    (name = "lines.mjs", esModule = embed "lines.mjs"),
     (name = "@cloudflare/codemode", esModule = embed "node_modules/@cloudflare/codemode/dist/index.js"),
     (name = "@cloudflare/base-BqhlNCSH.js", esModule = embed "node_modules/@cloudflare/codemode/dist/base-BqhlNCSH.js"),
     (name = "@cloudflare/json-schema-types-D_m9tVnI.js", esModule = embed "node_modules/@cloudflare/codemode/dist/json-schema-types-D_m9tVnI.js"),

@@ -5,8 +5,8 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { createRequire } from 'node:module';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { lines } from './lines.mjs';
 import { outcome, serve } from './protocol.mjs';
 
 const file = (name) => fileURLToPath(new URL(name, import.meta.url));
@@ -25,7 +25,8 @@ const { default: workerd } = createRequire(import.meta.url)('workerd');
 const args = [file('keeper.mjs'), workerd, 'serve', '--experimental', '--control-fd=3', file('workerd.capnp')];
 const keeper = spawn(process.execPath, args, { stdio: ['pipe', 2, 2, 'pipe'] });
 keeper.on('exit', () => process.exit(1)); // the harness sees that the engine has crashed
-createInterface({ input: keeper.stdio[3] }).once('line', (line) => start(`http://127.0.0.1:${JSON.parse(line).port}`));
+const { value: listening } = await lines(keeper.stdio[3].setEncoding('utf8')).next();
+start(`http://127.0.0.1:${JSON.parse(listening).port}`);
 
 function start(host) {
   serve(hello, ({ program, limits, call }) =>
@@ -43,11 +44,13 @@ function start(host) {
         if (typeof end.result === 'string') resolve(`{"outcome":"value","value":${end.result}}`);
         else resolve(outcome(late ? 'timeout' : 'error', String(end.error)));
       };
-      run.on('response', (response) => {
-        response.on('error', reject);
-        createInterface({ input: response, crlfDelay: Infinity })
-          .on('line', (line) => take(JSON.parse(line)))
-          .on('close', () => reject(new Error('workerd ended the run')));
+      run.on('response', async (response) => {
+        try {
+          for await (const line of lines(response.setEncoding('utf8'))) take(JSON.parse(line));
+          throw new Error('workerd ended the run');
+        } catch (error) {
+          reject(error);
+        }
       });
       run.on('error', reject);
       say({ program, wall: limits.wall_ms });
