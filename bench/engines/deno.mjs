@@ -1,53 +1,67 @@
-// Deno: each program in a worker of its own without any permission, which is terminated at the limit of time. Run it
-// with Deno itself: deno run --unstable-worker-options --allow-read=. deno.mjs
-import { outcome, prelude, serve, within } from './protocol.mjs';
+// Deno: each program runs in a worker with permissions: "none", as Deno advises for untrusted code. A program may write
+// to standard output and read standard input without a permission, so Deno speaks with this driver over a socket.
+import { spawn } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { lines } from './lines.mjs';
+import { outcome, prelude, serve } from './protocol.mjs';
 
-if (globalThis.Deno && !globalThis.WorkerGlobalScope) {
-  serve(
-    {
-      name: 'deno',
-      version: Deno.version.deno,
-      claims: ['time', 'calls', 'parallel', 'timers', 'console'],
-      note: 'https://docs.deno.com/runtime/fundamentals/security/',
-    },
-    async ({ program, limits, call }) => {
-      const worker = new Worker(import.meta.url, { type: 'module', deno: { permissions: 'none' } });
-      const end = new Promise((resolve) => {
-        worker.onmessage = async ({ data: { ready, end, id, name, args } }) => {
-          if (ready) return worker.postMessage({ program });
-          if (end !== undefined) return resolve(String(end));
-          const answer = await call(String(name), String(args)).catch(() => null);
-          worker.postMessage({ id, answer });
-        };
-        worker.onerror = (event) => {
-          event.preventDefault();
-          resolve(outcome('error', event.message));
-        };
-      });
-      try {
-        return await within(limits.wall_ms, end);
-      } finally {
-        worker.terminate();
-      }
-    },
-  );
-} else {
-  // Standard output is the protocol's, so a program's lines go nowhere.
-  for (const name of Object.keys(console)) console[name] = () => {};
-  const open = new Map();
-  const post = postMessage.bind(globalThis);
+const require = createRequire(import.meta.url);
+const file = (name) => fileURLToPath(new URL(name, import.meta.url));
+const hello = {
+  name: 'deno',
+  version: require('deno/package.json').version,
+  claims: ['time', 'calls', 'parallel', 'timers', 'console'],
+  note: 'https://docs.deno.com/runtime/fundamentals/security/#executing-untrusted-code',
+};
+
+const server = createServer(async (socket) => {
+  server.close();
   let last = 0;
-  const run = (0, eval)(prelude)(
-    (name, args) =>
-      new Promise((resolve) => {
-        open.set(++last, resolve);
-        post({ id: last, name, args });
-      }),
+  let take;
+  const say = (message) => socket.write(JSON.stringify({ id: last, ...message }) + '\n');
+
+  serve(hello, ({ program, limits, call }) =>
+    new Promise((resolve, reject) => {
+      const id = ++last;
+      take = async ({ late, end, number, name, args }) => {
+        try {
+          if (late) resolve(outcome('timeout'));
+          else if (end !== undefined) resolve(checked(end));
+          else say({ id, number, answer: await call(name, args).catch(refused) });
+        } catch (error) {
+          reject(error);
+        }
+      };
+      say({ prelude, program, wall: limits.wall_ms });
+    }),
   );
-  onmessage = async ({ data: { program, id, answer } }) => {
-    if (program !== undefined) return post({ end: await run(program) });
-    open.get(id)?.(answer);
-    open.delete(id);
-  };
-  post({ ready: true });
+  socket.on('error', () => {});
+  socket.on('close', () => process.exit(1));
+  for await (const line of lines(socket.setEncoding('utf8'))) {
+    const { id, ...message } = JSON.parse(line);
+    if (id === last) take(message);
+  }
+});
+
+const refused = ({ message }) => JSON.stringify({ error: { code: 'failed', message } });
+
+// checked is the end that the guest has told of. The program may have told it instead, so it can only be a value or an
+// error.
+function checked(text) {
+  const end = JSON.parse(text);
+  if (end.outcome !== 'value') return outcome('error', String(end.message));
+  return JSON.stringify({ outcome: 'value', value: end.value ?? null });
 }
+
+server.listen(0, '127.0.0.1', () => {
+  const { port } = server.address();
+  const flags = ['--no-prompt', '--cached-only', '--no-remote', '--no-npm', '--no-config', '--no-lock', '--no-code-cache'];
+  const powers = [`--allow-net=127.0.0.1:${port}`, `--allow-read=${file('deno-guest.js')}`];
+  spawn(
+    require('deno/install_api.cjs').runInstall(),
+    ['run', ...flags, '--unstable-worker-options', ...powers, file('deno-host.js'), port],
+    { stdio: ['ignore', 2, 2], env: { ...process.env, DENO_NO_UPDATE_CHECK: '1' } },
+  ).on('exit', () => process.exit(1));
+});

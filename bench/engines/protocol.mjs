@@ -16,7 +16,7 @@ export function serve(hello, run) {
       current = calls(message.run);
       let end;
       try {
-        end = await run({ ...message, call: current.call });
+        end = oneLine(await run({ ...message, call: current.call }));
       } catch (error) {
         end = outcome('error', String(error?.message ?? error));
       }
@@ -37,10 +37,10 @@ function calls(run) {
   const state = {
     run,
     ended: false,
-    call: (name, args) => {
-      if (state.ended) return Promise.reject(new Error('the run has ended'));
+    call: async (name, args) => {
+      if (state.ended) throw new Error('the run has ended');
       const call = ++last;
-      const line = `${JSON.stringify({ type: 'call', run, call, name }).slice(0, -1)},"args":${args}}\n`;
+      const line = `${JSON.stringify({ type: 'call', run, call, name }).slice(0, -1)},"args":${oneLine(args)}}\n`;
       return new Promise((resolve) => {
         open.set(call, resolve);
         process.stdout.write(line);
@@ -52,6 +52,12 @@ function calls(run) {
     },
   };
   return state;
+}
+
+// oneLine is JSON text without line breaks. It throws if text is no JSON: a program that escapes may have written it.
+function oneLine(text) {
+  JSON.parse(text);
+  return text.replace(/[\r\n]/g, ' ');
 }
 
 const say = (message) => process.stdout.write(JSON.stringify(message) + '\n');
