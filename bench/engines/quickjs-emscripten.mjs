@@ -2,27 +2,37 @@
 // documentation, with limits of memory, stack and time as it advises. With the argument asyncify, the module is the build
 // that can wait for the host in the middle of a call. Programs call tools by promises in both: an asyncified module waits
 // for one call at a time only.
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import {
-  newQuickJSAsyncWASMModule,
-  newQuickJSWASMModule,
+  newQuickJSAsyncWASMModuleFromVariant,
+  newQuickJSWASMModuleFromVariant,
+  newVariant,
+  RELEASE_ASYNC,
+  RELEASE_SYNC,
   shouldInterruptAfterDeadline,
 } from 'quickjs-emscripten';
-import { createRequire } from 'node:module';
 import { outcome, outOfMemory, prelude, serve, within } from './protocol.mjs';
 
 const asyncify = process.argv[2] === 'asyncify';
+const require = createRequire(import.meta.url);
+const file = `@jitl/quickjs-wasmfile-release-${asyncify ? 'asyncify' : 'sync'}/wasm`;
+const wasmModule = await WebAssembly.compile(readFileSync(require.resolve(file))); // once, not for each program
+const newModule = asyncify
+  ? () => newQuickJSAsyncWASMModuleFromVariant(newVariant(RELEASE_ASYNC, { wasmModule }))
+  : () => newQuickJSWASMModuleFromVariant(newVariant(RELEASE_SYNC, { wasmModule }));
 
 serve(
   {
     name: asyncify ? 'quickjs-emscripten-asyncify' : 'quickjs-emscripten',
-    version: createRequire(import.meta.url)('quickjs-emscripten/package.json').version,
+    version: require('quickjs-emscripten/package.json').version,
     claims: ['time', 'memory', 'calls', 'parallel'],
     note: 'https://github.com/justjake/quickjs-emscripten#interfacing-with-the-interpreter',
   },
   async ({ program, limits, call }) => {
     const deadline = Date.now() + limits.wall_ms;
     const late = shouldInterruptAfterDeadline(deadline);
-    const module = await (asyncify ? newQuickJSAsyncWASMModule() : newQuickJSWASMModule());
+    const module = await newModule();
     const runtime = module.newRuntime();
     runtime.setMemoryLimit(limits.memory_bytes);
     runtime.setMaxStackSize(320 * 1024);
