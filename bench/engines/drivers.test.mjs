@@ -18,12 +18,12 @@ const engines = JSON.parse(readFileSync(join(here, 'engines.json'), 'utf8'));
 const wall = 1000; // ms
 const busy = 1500; // ms that a driver may be late here: other tests share the machine
 
-// A row is a test: the program in each language that can say it, the claims that it needs, and its outcome. calls is how
-// many calls are under way at once.
+// A row is a test: the program in each language that can say it, the claims that it needs, and its outcome. calls is
+// how many calls are under way at once.
 const rows = [
   { name: 'a value', javascript: 'return 1 + 1', python: 'return 1 + 1', value: 2 },
   { name: 'no value', javascript: 'const n = 1', python: 'n = 1', value: null },
-  { name: 'a value of text', javascript: 'return "é\\n\\u2028"', python: 'return "é\\n\\u2028"', value: 'é\n\u2028' },
+  { name: 'a text', javascript: 'return "é\\n\\u2028"', python: 'return "é\\n\\u2028"', value: 'é\n\u2028' },
   {
     name: 'a call that succeeds',
     needs: ['calls'],

@@ -1,7 +1,7 @@
-// isolated-vm: a new isolate for each program, with its limit of memory; at the limit of time it is disposed of, which
-// ends the program wherever it is. As the documentation asks, no object of isolated-vm is in the hands of the program:
-// the callback is a plain function there. Start it with --no-node-snapshot, as the documentation says for Node 20.
-// 5.0.4 is the newest version for Node 20; version 6 needs Node 22.
+// isolated-vm: a new isolate for each program, with its limit of memory; at the limit of time it is disposed of,
+// which ends the program wherever it is. As the documentation asks, no object of isolated-vm is in the hands of the
+// program: the callback is a plain function there. Start it with --no-node-snapshot, as the documentation says for
+// Node 20. 5.0.4 is the newest version for Node 20; version 6 needs Node 22.
 import ivm from 'isolated-vm';
 import { createRequire } from 'node:module';
 import { mailbox, outcome, prelude, serve, within } from './protocol.mjs';

@@ -1,10 +1,11 @@
 // The isolation protocol (docs/isolation-protocol.md), version 1, for drivers that run in Node.
 import { createInterface } from 'node:readline';
 
-// serve says hello and runs programs until the input ends. run gets {name, program, allow, limits, call} and returns, or
-// promises, the JSON text of an outcome, without type and run. call(name, args) takes JSON text and promises the text of
-// the harness's answer, which has a value or an error. The promise is rejected if args is no JSON, and stays pending for
-// ever once the run has ended: what a program does then is nobody's business, and it should not go on.
+// serve says hello and runs programs until the input ends. run gets {name, program, allow, limits, call} and returns,
+// or promises, the JSON text of an outcome, whose first field is outcome, without type and run. call(name, args)
+// takes JSON text and promises the text of the harness's answer, which has a value or an error. The promise is
+// rejected if args is no JSON, and stays pending for ever once the run has ended: what a program does then should not
+// go on.
 export function serve(hello, run) {
   say({ type: 'hello', protocol: 1, language: 'javascript', ...hello });
   let current = null;
@@ -66,9 +67,9 @@ function oneLine(text) {
 const say = (message) => process.stdout.write(JSON.stringify(message) + '\n');
 
 // prelude is an expression of the guest's language. Its value is a function that takes call, as above, defines
-// codemode, and returns the function that runs a program and promises the text of its outcome. It keeps what it needs of
-// the guest's globals before a program can replace them: neither what a program does to prototypes, nor an error that it
-// makes up, changes what the outcome says of it.
+// codemode, and returns the function that runs a program and promises the text of its outcome. It keeps what it needs
+// of the guest's globals before a program can replace them: neither what a program does to prototypes, nor an error
+// that it makes up, changes what the outcome says of it.
 export const prelude = `(call) => {
   'use strict';
   const { Error, Promise, String } = globalThis;
@@ -114,8 +115,8 @@ export const prelude = `(call) => {
   return (program) => own(run(program));
 }`;
 
-// mailbox is an expression of the guest's language, for guests that pass nothing but texts. Its value is a function that
-// takes send(id, name, args) and returns call, for prelude, and answer(id, text), which settles a call.
+// mailbox is an expression of the guest's language, for guests that pass nothing but texts. Its value is a function
+// that takes send(id, name, args) and returns call, for prelude, and answer(id, text), which settles a call.
 export const mailbox = `(send) => {
   'use strict';
   const { Promise } = globalThis;
@@ -133,7 +134,8 @@ export const mailbox = `(send) => {
   };
 }`;
 
-// within promises what a promise does, and the outcome timeout when it takes longer than the limit. late is called then.
+// within promises what a promise does, and the outcome timeout when it takes longer than the limit. late is called
+// then.
 export async function within(ms, promise, late = () => {}) {
   let timer;
   const limit = new Promise((resolve) => {
@@ -149,9 +151,9 @@ export async function within(ms, promise, late = () => {}) {
   }
 }
 
-// outOfMemory is the text of an outcome, or of the outcome memory if QuickJS ended the program at its limit of memory. Its
-// error is one that a program can make up, so the WebAssembly memory, which never shrinks, has to be evidence: half the
-// limit, as the request that fails may be as large as all that was held.
+// outOfMemory is the text of an outcome, or of the outcome memory if QuickJS ended the program at its limit of
+// memory. Its error is one that a program can make up, so the WebAssembly memory, which never shrinks, has to be
+// evidence: half the limit, as the request that fails may be as large as all that was held.
 export function outOfMemory(text, memory, limits) {
   const used = memory.buffer.byteLength >= limits.memory_bytes / 2;
   return used && text === outcome('error', 'out of memory') ? outcome('memory', 'out of memory') : text;

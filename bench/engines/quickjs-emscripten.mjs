@@ -1,7 +1,7 @@
-// quickjs-emscripten: a new WebAssembly module for each program, for the "strictest possible isolation guarantees" of its
-// documentation, with limits of memory, stack and time as it advises. With the argument asyncify, the module is the build
-// that can wait for the host in the middle of a call. Programs call tools by promises in both: an asyncified module waits
-// for one call at a time only.
+// quickjs-emscripten: a new WebAssembly module for each program, for the "strictest possible isolation guarantees" of
+// its documentation, with limits of memory, stack and time as it advises. With the argument asyncify, the module is
+// the build that can wait for the host in the middle of a call. Programs call tools by promises in both: an
+// asyncified module waits for one call at a time only.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import {

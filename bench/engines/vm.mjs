@@ -1,6 +1,7 @@
-// node:vm: a new context for each program, with a global object of its own and with its microtasks inside the limit of
-// time of each entry, which are the two things that Node's documentation offers against a hostile program. It says itself:
-// "The node:vm module is not a security mechanism. Do not use it to run untrusted code." It is here because many do.
+// node:vm: a new context for each program, with a global object of its own and with its microtasks inside the limit
+// of time of each entry, which are the two things that Node's documentation offers against a hostile program. It says
+// itself: "The node:vm module is not a security mechanism. Do not use it to run untrusted code." It is here because
+// many do.
 import vm from 'node:vm';
 import { outcome, prelude, serve, within } from './protocol.mjs';
 

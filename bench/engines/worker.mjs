@@ -1,6 +1,6 @@
 // Worker threads: a new thread for each program, with limits of the heap, which is terminated at the limit of time.
-// Node's documentation offers workers for parallel work, not for isolation: a program has all of Node. The limits of the
-// heap do not count "external data, including no ArrayBuffers", so the driver claims no limit of memory.
+// Node's documentation offers workers for parallel work, not for isolation: a program has all of Node. The limits of
+// the heap do not count "external data, including no ArrayBuffers", so the driver claims no limit of memory.
 import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { fileURLToPath } from 'node:url';
 import { mailbox, outcome, prelude, serve, within } from './protocol.mjs';
@@ -40,7 +40,7 @@ const host = () =>
       try {
         return await within(limits.wall_ms, end);
       } finally {
-        await worker.terminate();
+        await worker.terminate(); // the program has ended only then
       }
     },
   );
