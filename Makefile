@@ -53,7 +53,7 @@ testdata/npm/agents/node_modules: testdata/npm/agents/package.json
 # The engines that "make scoreboard" compares, which are large; see bench/engines/README.md.
 engines: bench/engines/node_modules
 	mkdir -p bench/engines/bin
-	CGO_ENABLED=0 $(GO) build -trimpath -o bench/engines/bin/codemode ./cmd/codemode
+	CGO_ENABLED=0 $(GO) build -trimpath -o bench/engines/bin ./cmd/codemode ./bench/engines/codemode-server
 	cd bench/engines/go && CGO_ENABLED=0 $(GO) build -trimpath -o ../bin ./goja ./modernc
 
 bench/engines/node_modules: bench/engines/package.json

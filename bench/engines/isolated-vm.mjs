@@ -1,9 +1,10 @@
-// isolated-vm: a new isolate for each program, with its limit of memory and its time-out, and no reference of Node's in
-// the hands of the program but the one function that calls tools. Node 20 has no newer version than 5; --no-node-snapshot
-// is what its documentation asks for.
+// isolated-vm: a new isolate for each program, with its limit of memory; at the limit of time it is disposed of,
+// which ends the program wherever it is. As the documentation asks, no object of isolated-vm is in the hands of the
+// program: the callback is a plain function there. Start it with --no-node-snapshot, as the documentation says for
+// Node 20. 5.0.4 is the newest version for Node 20; version 6 needs Node 22.
 import ivm from 'isolated-vm';
 import { createRequire } from 'node:module';
-import { outcome, prelude, serve, within } from './protocol.mjs';
+import { mailbox, outcome, prelude, serve, within } from './protocol.mjs';
 
 serve(
   {
@@ -13,25 +14,30 @@ serve(
     note: 'https://github.com/laverdet/isolated-vm#security',
   },
   async ({ program, limits, call }) => {
-    const isolate = new ivm.Isolate({ memoryLimit: limits.memory_bytes / 2 ** 20 });
+    const isolate = new ivm.Isolate({ memoryLimit: Math.max(8, limits.memory_bytes / 2 ** 20) });
+    let settle;
+    const send = (id, name, args) =>
+      call(name, args).then((answer) => isolate.isDisposed || settle.applyIgnored(undefined, [id, answer]));
     const dispose = () => isolate.isDisposed || isolate.dispose();
-    try {
+    const run = async () => {
       const context = await isolate.createContext();
-      const reference = new ivm.Reference((name, args) => call(name, args));
-      const start = await context.evalClosure(
-        `const call = $0;
-         const run = (${prelude})((name, args) => call.apply(undefined, [name, args], { result: { promise: true } }));
-         return run;`,
-        [reference],
+      const guest = await context.evalClosure(
+        `const { call, answer } = (${mailbox})($0);
+         return { answer, run: (${prelude})(call) };`,
+        [new ivm.Callback(send, { ignored: true })],
         { result: { reference: true } },
       );
-      const end = start.apply(undefined, [program], { timeout: limits.wall_ms, result: { promise: true } });
-      end.catch(() => {});
-      return await within(limits.wall_ms, end, dispose);
+      settle = await guest.get('answer', { reference: true });
+      const start = await guest.get('run', { reference: true });
+      return start.apply(undefined, [program], { timeout: limits.wall_ms, result: { promise: true } });
+    };
+    try {
+      return await within(limits.wall_ms, run(), dispose);
     } catch (error) {
+      // The program's own errors are outcomes already; these are those of isolated-vm.
       const message = String(error?.message ?? error);
       if (/timed out/.test(message)) return outcome('timeout');
-      return outcome(isolate.isDisposed || /memory limit/.test(message) ? 'memory' : 'error', message);
+      return outcome(/memory limit/.test(message) ? 'memory' : 'error', message);
     } finally {
       dispose();
     }

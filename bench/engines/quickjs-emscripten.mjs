@@ -1,64 +1,87 @@
-// quickjs-emscripten: a new WebAssembly module, runtime and context for each program, with the limits of its
-// documentation. The argument asyncify takes the build that can wait for the host; programs call tools by promises in
-// both, as its documentation advises.
+// quickjs-emscripten: a new WebAssembly module for each program, for the "strictest possible isolation guarantees" of
+// its documentation, with limits of memory, stack and time as it advises. With the argument asyncify, the module is
+// the build that can wait for the host in the middle of a call. Programs call tools by promises in both: an
+// asyncified module waits for one call at a time only.
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import {
-  newQuickJSAsyncWASMModule,
-  newQuickJSWASMModule,
+  newQuickJSAsyncWASMModuleFromVariant,
+  newQuickJSWASMModuleFromVariant,
+  newVariant,
+  RELEASE_ASYNC,
+  RELEASE_SYNC,
   shouldInterruptAfterDeadline,
 } from 'quickjs-emscripten';
-import { createRequire } from 'node:module';
-import { outcome, prelude, serve, within } from './protocol.mjs';
+import { outcome, outOfMemory, prelude, serve, within } from './protocol.mjs';
 
 const asyncify = process.argv[2] === 'asyncify';
+const require = createRequire(import.meta.url);
+const file = `@jitl/quickjs-wasmfile-release-${asyncify ? 'asyncify' : 'sync'}/wasm`;
+const wasmModule = await WebAssembly.compile(readFileSync(require.resolve(file))); // once, not for each program
+const newModule = asyncify
+  ? () => newQuickJSAsyncWASMModuleFromVariant(newVariant(RELEASE_ASYNC, { wasmModule }))
+  : () => newQuickJSWASMModuleFromVariant(newVariant(RELEASE_SYNC, { wasmModule }));
 
 serve(
   {
     name: asyncify ? 'quickjs-emscripten-asyncify' : 'quickjs-emscripten',
-    version: createRequire(import.meta.url)('quickjs-emscripten/package.json').version,
+    version: require('quickjs-emscripten/package.json').version,
     claims: ['time', 'memory', 'calls', 'parallel'],
-    note: 'https://github.com/justjake/quickjs-emscripten#interrupting-execution',
+    note: 'https://github.com/justjake/quickjs-emscripten#interfacing-with-the-interpreter',
   },
   async ({ program, limits, call }) => {
-    const module = await (asyncify ? newQuickJSAsyncWASMModule() : newQuickJSWASMModule());
+    const deadline = Date.now() + limits.wall_ms;
+    const late = shouldInterruptAfterDeadline(deadline);
+    const module = await newModule();
     const runtime = module.newRuntime();
     runtime.setMemoryLimit(limits.memory_bytes);
-    runtime.setMaxStackSize(512 * 1024);
-    const deadline = Date.now() + limits.wall_ms;
-    runtime.setInterruptHandler(shouldInterruptAfterDeadline(deadline));
-    const vm = runtime.newContext();
-    let ended = false;
-    const jobs = () => {
-      if (!ended) runtime.executePendingJobs().dispose?.();
-    };
-    const callTool = vm.newFunction('call', (name, args) => {
-      const promise = vm.newPromise();
-      call(vm.getString(name), vm.getString(args)).then(
-        (answer) => {
-          if (ended) return;
-          vm.newString(answer).consume((text) => promise.resolve(text));
-          jobs();
-        },
-        () => {},
-      );
-      return promise.handle;
+    runtime.setMaxStackSize(320 * 1024);
+    let ended = false; // by itself, by the limit, or because the module broke; nothing may enter it then
+    let end;
+    const finished = new Promise((resolve) => {
+      end = (text) => {
+        ended = true;
+        resolve(text);
+      };
     });
-    const failure = (error) => {
-      const { name, message } = vm.dump(error) ?? {};
-      if (Date.now() >= deadline) return outcome('timeout');
-      return outcome(/out of memory/.test(message) ? 'memory' : 'error', `${name}: ${message}`);
+    runtime.setInterruptHandler(() => {
+      if (!late(runtime)) return false;
+      end(outcome('timeout')); // no program can catch it
+      return true;
+    });
+    const vm = runtime.newContext();
+    // enter does something in the module, and then its jobs. An error of a job does not end those that wait.
+    const enter = (work) => {
+      if (ended) return;
+      try {
+        work();
+        let failed;
+        do {
+          failed = runtime.executePendingJobs().error;
+          failed?.dispose();
+        } while (failed && !ended);
+        const state = promise && !ended && vm.getPromiseState(promise);
+        if (state.type === 'fulfilled') end(vm.getString(state.value));
+        if (state.type === 'rejected') end(outcome('error', String(vm.dump(state.error)?.message)));
+      } catch (error) {
+        end(outcome('error', String(error?.message ?? error)));
+      }
     };
-    const results = [vm.evalCode(prelude)];
-    for (const argument of [callTool, vm.newString(program)]) {
-      const last = results.at(-1);
-      if (last.error) return failure(last.error);
-      results.push(vm.callFunction(last.value, vm.undefined, argument));
-    }
-    if (results.at(-1).error) return failure(results.at(-1).error);
-    const settled = vm.resolvePromise(results.at(-1).value);
-    jobs();
-    const text = settled.then((end) => (end.error ? failure(end.error) : vm.getString(end.value)));
-    const end = await within(deadline - Date.now(), text);
-    ended = true; // the module goes with its memory, which nothing else uses
-    return Date.now() >= deadline ? outcome('timeout') : end;
+    let promise;
+    const ask = vm.newFunction('call', (name, args) => {
+      const deferred = vm.newPromise();
+      call(vm.getString(name), vm.getString(args)).then((answer) =>
+        enter(() => vm.newString(answer).consume((text) => deferred.resolve(text))),
+      );
+      return deferred.handle;
+    });
+    enter(() => {
+      const start = vm.unwrapResult(vm.evalCode(prelude));
+      const run = vm.unwrapResult(vm.callFunction(start, vm.undefined, ask));
+      promise = vm.unwrapResult(vm.callFunction(run, vm.undefined, vm.newString(program)));
+    });
+    const text = await within(deadline - Date.now(), finished);
+    ended = true; // nothing else uses the module, so it goes with all its memory
+    return outOfMemory(text, module.getWasmMemory(), limits);
   },
 );

@@ -1,63 +1,56 @@
-// Worker threads: a new thread for each program, with limits of memory, which is terminated at the limit of time.
-// Node's documentation offers workers for parallel work, not for isolation: a program has all of Node.
+// Worker threads: a new thread for each program, with limits of the heap, which is terminated at the limit of time.
+// Node's documentation offers workers for parallel work, not for isolation: a program has all of Node. The limits of
+// the heap do not count "external data, including no ArrayBuffers", so the driver claims no limit of memory.
 import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { fileURLToPath } from 'node:url';
-import { outcome, prelude, serve, within } from './protocol.mjs';
+import { mailbox, outcome, prelude, serve, within } from './protocol.mjs';
 
-const main = () =>
+const host = () =>
   serve(
     {
       name: 'worker_threads',
       version: process.versions.node,
-      claims: ['time', 'memory', 'calls', 'parallel', 'timers', 'console'],
-      note: 'https://nodejs.org/docs/latest-v20.x/api/worker_threads.html',
+      claims: ['time', 'calls', 'parallel', 'timers', 'console'],
+      note: 'https://nodejs.org/docs/latest-v20.x/api/worker_threads.html#new-workerfilename-options',
     },
     async ({ program, limits, call }) => {
       const megabytes = limits.memory_bytes / 2 ** 20;
       const worker = new Worker(fileURLToPath(import.meta.url), {
         workerData: program,
+        argv: [],
         env: {},
-        stdout: true,
+        stdout: true, // standard output is the protocol's, so a program's lines go nowhere
         stderr: true,
         resourceLimits: { maxOldGenerationSizeMb: megabytes, maxYoungGenerationSizeMb: megabytes / 8 },
       });
       worker.stdout.resume();
       worker.stderr.resume();
       const end = new Promise((resolve) => {
-        worker.on('message', async ({ end, id, name, args }) => {
-          if (end !== undefined) return resolve(end);
-          const answer = await call(name, args).catch(() => null);
+        // A program can send messages too, of any kind.
+        worker.on('message', async (message) => {
+          const { end, id, name, args } = message ?? {};
+          if (typeof end === 'string') return resolve(end);
+          if (typeof name !== 'string' || typeof args !== 'string') return;
+          const answer = await call(name, args).catch((error) => JSON.stringify({ error: { message: error.message } }));
           worker.postMessage({ id, answer });
         });
-        worker.on('error', (error) =>
-          resolve(outcome(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'memory' : 'error', String(error?.message ?? error))),
-        );
+        worker.on('error', (error) => resolve(outcome('error', String(error?.message ?? error))));
         worker.on('exit', (code) => resolve(outcome('error', `the worker ended with ${code}`)));
       });
       try {
         return await within(limits.wall_ms, end);
       } finally {
-        await worker.terminate();
+        await worker.terminate(); // the program has ended only then
       }
     },
   );
 
 const guest = async () => {
-  const open = new Map();
-  parentPort.on('message', ({ id, answer }) => {
-    open.get(id)?.(answer);
-    open.delete(id);
-  });
-  let last = 0;
-  const call = (name, args) =>
-    new Promise((resolve) => {
-      const id = ++last;
-      open.set(id, resolve);
-      parentPort.postMessage({ id, name, args });
-    });
-  const run = (0, eval)(prelude)(call);
-  parentPort.postMessage({ end: await run(workerData) });
+  const post = parentPort.postMessage.bind(parentPort);
+  const { call, answer } = (0, eval)(mailbox)((id, name, args) => post({ id, name, args }));
+  parentPort.on('message', (message) => answer(message.id, message.answer));
+  post({ end: await (0, eval)(prelude)(call)(workerData) });
 };
 
-if (isMainThread) main();
+if (isMainThread) host();
 else guest();
