@@ -213,6 +213,9 @@ func loadSuite(dir, filter string) (*bench.Suite, error) {
 		files = bench.Attacks()
 	}
 	suite, err := bench.LoadSuite(files)
+	if err == nil {
+		suite, err = suite.In(bench.JavaScript)
+	}
 	if err != nil || filter == "" {
 		return suite, err
 	}

@@ -1,10 +1,10 @@
-// Package attacks holds the programs of the attack suite and their manifest;
+// Package attacks holds the programs of the attack suite, their manifest and the classes;
 // README.md says what they are.
 package attacks
 
 import "embed"
 
-// Files holds attacks.json and the programs it lists.
+// Files holds attacks.json, the programs it lists, and classes.json.
 //
-//go:embed attacks.json *.js
+//go:embed attacks.json classes.json *.js
 var Files embed.FS

@@ -1,0 +1,60 @@
+package bench
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// claims are those of docs/isolation-protocol.md that a case can need, in the order of that page.
+var claims = []string{"time", "memory", "calls", "parallel", "policy", "arguments", "results", "timers", "console",
+	"clock", "codemode"}
+
+func (c *Case) checkNeeds() error {
+	for i, need := range c.Needs {
+		switch {
+		case !slices.Contains(claims, need):
+			return fmt.Errorf("the claim %q in needs is none of %v", need, claims)
+		case slices.Contains(c.Needs[:i], need):
+			return fmt.Errorf("needs has %q twice", need)
+		}
+	}
+	return nil
+}
+
+// What a program uses if its text mentions it.
+var (
+	usesCalls   = regexp.MustCompile(`\bcodemode\b`)
+	usesTimers  = regexp.MustCompile(`\b(set|clear)(Timeout|Interval)\b`)
+	usesConsole = regexp.MustCompile(`\bconsole\b`)
+)
+
+// addNeeds adds the claims that the outcome and the text of the program show, and puts all into the order of claims.
+func (c *Case) addNeeds() {
+	need := map[string]bool{"time": c.Outcome == Timeout, "memory": c.Outcome == Memory}
+	code := c.code()
+	need["calls"] = usesCalls.MatchString(code)
+	if c.Language == JavaScript {
+		need["timers"], need["console"] = usesTimers.MatchString(code), usesConsole.MatchString(code)
+	}
+	for _, claim := range c.Needs {
+		need[claim] = true
+	}
+	c.Needs = slices.DeleteFunc(slices.Clone(claims), func(claim string) bool { return !need[claim] })
+}
+
+// code is the program without the lines that are comments.
+func (c *Case) code() string {
+	mark := "//"
+	if c.Language == Python {
+		mark = "#"
+	}
+	var code strings.Builder
+	for line := range strings.Lines(c.source) {
+		if !strings.HasPrefix(strings.TrimSpace(line), mark) {
+			code.WriteString(line)
+		}
+	}
+	return code.String()
+}
