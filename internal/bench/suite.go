@@ -63,8 +63,8 @@ type Suite struct{ Cases []*Case }
 // manifest is the name of the file that lists the cases.
 const manifest = "attacks.json"
 
-// LoadSuite reads a manifest, the programs it names, and what classes.json says of their classes, if that file is there.
-// An error about a broken manifest names the case.
+// LoadSuite reads a manifest, the programs it names, and what classes.json says of their classes, if there is such a
+// file. An error about a broken manifest names the case.
 func LoadSuite(dir fs.FS) (*Suite, error) {
 	data, err := fs.ReadFile(dir, manifest)
 	if err != nil {
