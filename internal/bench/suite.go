@@ -109,6 +109,9 @@ func LoadSuite(dir fs.FS) (*Suite, error) {
 			return nil, fmt.Errorf("%s, case %q: %w", manifest, c.File, err)
 		}
 	}
+	for _, c := range s.Cases {
+		c.addNeedsOfBefore()
+	}
 	if err := s.readClasses(dir); err != nil {
 		return nil, err
 	}

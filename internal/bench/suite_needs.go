@@ -30,7 +30,7 @@ var (
 	usesConsole = regexp.MustCompile(`\bconsole\b`)
 )
 
-// addNeeds adds the claims that the outcome and the text of the program show, and puts all into the order of claims.
+// addNeeds adds the claims that the outcome and the text of the program show, and puts all in the order of claims.
 func (c *Case) addNeeds() {
 	need := map[string]bool{"time": c.Outcome == Timeout, "memory": c.Outcome == Memory}
 	code := c.code()
@@ -41,7 +41,22 @@ func (c *Case) addNeeds() {
 	for _, claim := range c.Needs {
 		need[claim] = true
 	}
-	c.Needs = slices.DeleteFunc(slices.Clone(claims), func(claim string) bool { return !need[claim] })
+	c.Needs = inOrder(need)
+}
+
+// addNeedsOfBefore adds what the cases before it need: an engine that cannot run those cannot run this one.
+func (c *Case) addNeedsOfBefore() {
+	need := map[string]bool{}
+	for _, each := range append([]*Case{c}, c.before...) {
+		for _, claim := range each.Needs {
+			need[claim] = true
+		}
+	}
+	c.Needs = inOrder(need)
+}
+
+func inOrder(need map[string]bool) []string {
+	return slices.DeleteFunc(slices.Clone(claims), func(claim string) bool { return !need[claim] })
 }
 
 // code is the program without the lines that are comments.
