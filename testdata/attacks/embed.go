@@ -6,5 +6,5 @@ import "embed"
 
 // Files holds attacks.json, the programs it lists, and classes.json.
 //
-//go:embed attacks.json classes.json *.js
+//go:embed attacks.json classes.json *.js *.py
 var Files embed.FS
