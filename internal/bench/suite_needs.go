@@ -23,8 +23,10 @@ func (c *Case) checkNeeds() error {
 	return nil
 }
 
-// What a program uses if its text mentions it.
+// What a program uses if its text mentions it: the console and the timers outside of quotes, as a name in quotes may be
+// one that the program only looks for. Calls count within quotes too, as those are often code for eval.
 var (
+	quoted      = regexp.MustCompile(`'[^'\n]*'|"[^"\n]*"`)
 	usesCalls   = regexp.MustCompile(`\bcodemode\b`)
 	usesTimers  = regexp.MustCompile(`\b(set|clear)(Timeout|Interval)\b`)
 	usesConsole = regexp.MustCompile(`\bconsole\b`)
@@ -36,6 +38,7 @@ func (c *Case) addNeeds() {
 	code := c.code()
 	need["calls"] = usesCalls.MatchString(code)
 	if c.Language == JavaScript {
+		code = quoted.ReplaceAllString(code, "")
 		need["timers"], need["console"] = usesTimers.MatchString(code), usesConsole.MatchString(code)
 	}
 	for _, claim := range c.Needs {

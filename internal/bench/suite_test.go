@@ -2,6 +2,7 @@ package bench
 
 import (
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -118,6 +119,8 @@ func TestNeeds(t *testing.T) {
 		{"timers", `"outcome": "value"`, "clearInterval(setTimeout(f, 1))", "timers"},
 		{"the console", `"outcome": "value"`, "console.log(1)", "console"},
 		{"nothing of a comment", `"outcome": "value"`, "// codemode, console\n  // setTimeout\nreturn 1", ""},
+		{"nothing of a name in quotes", `"outcome": "value"`, `return 'setTimeout' in globalThis || this["console"]`, ""},
+		{"calls of code in quotes", `"outcome": "denied"`, `return await eval('codemode.secret()')`, "calls"},
 		{"nothing of a part of a name", `"outcome": "value"`, "return codemodes + consoles", ""},
 		{"what the manifest says, in order", `"outcome": "timeout", "needs": ["codemode", "parallel", "time"]`,
 			"codemode.slow()", "time calls parallel codemode"},
@@ -279,6 +282,34 @@ func TestTheSuiteOfTheProduct(t *testing.T) {
 		}
 		if row, _, _ := strings.Cut(c.Class, "-"); !strings.HasPrefix(c.File, row+"_") {
 			t.Errorf("%s is of the class %s", c.File, c.Class)
+		}
+	}
+}
+
+// What documents say of the size of the suite is so.
+func TestDocumentsKnowTheSizeOfTheSuite(t *testing.T) {
+	s, err := LoadSuite(Attacks())
+	if err != nil {
+		t.Fatal(err)
+	}
+	javaScript, err := s.In(JavaScript)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := len(javaScript.Cases)
+	all, python := fmt.Sprintf("%d,%03d", n/1000, n%1000), fmt.Sprint(len(s.Cases)-n)
+	for file, figures := range map[string][]string{
+		"../../docs/comparison.md":         {"| " + all + " |"},
+		"../../testdata/attacks/README.md": {all + " programs in JavaScript", python + " programs are in Python"},
+	} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, figure := range figures {
+			if !strings.Contains(string(text), figure) {
+				t.Errorf("%s does not say %q", file, figure)
+			}
 		}
 	}
 }
