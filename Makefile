@@ -63,7 +63,7 @@ bench/engines/node_modules: bench/engines/package.json
 # The attack suite and the speed of each, which takes an hour: OUT is the folder of the reports.
 scoreboard: engines
 	mkdir -p $(OUT)
-	bench/engines/bin/codemode bench isolation --once --engines bench/engines/engines.json \
+	bench/engines/bin/codemode bench isolation --core --once --engines bench/engines/engines.json \
 		--out $(OUT)/scoreboard.md --out $(OUT)/scoreboard.json --out $(OUT)/scoreboard.sarif --out $(OUT)/scoreboard.xml || [ $$? = 1 ]
 	bench/engines/bin/codemode bench speed --engines bench/engines/engines.json
 

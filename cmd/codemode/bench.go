@@ -35,7 +35,7 @@ func newBench(s cli.Streams) *cobra.Command {
 func newBenchIsolation(s cli.Streams) *cobra.Command {
 	var dir, format, filter, shard string
 	var outs []string
-	var once, session, verbose, confine bool
+	var once, core, session, verbose, confine bool
 	var others otherEngines
 	cmd := &cobra.Command{
 		Use:   "isolation",
@@ -96,6 +96,9 @@ written, 130 if interrupted. --out changes its file only when the report is comp
 				return cli.UsageError(err)
 			}
 			suite, err := loadSuite(dir, filter)
+			if err == nil && core {
+				suite = suite.Core()
+			}
 			if err == nil && cmd.Flags().Changed("shard") {
 				suite, err = shardOf(suite, shard)
 			}
@@ -107,6 +110,9 @@ written, 130 if interrupted. --out changes its file only when the report is comp
 			}
 			if others.any() {
 				return others.test(cmd, s, suite, once, verbose, format, files)
+			}
+			if suite, err = suite.In(bench.JavaScript); err != nil {
+				return cli.UsageError(err)
 			}
 			worker := s.Worker
 			if confine {
@@ -138,6 +144,7 @@ written, 130 if interrupted. --out changes its file only when the report is comp
 		strings.Join(engine.Formats, ", ")+"; by default the extension of --out decides")
 	cmd.Flags().StringVar(&filter, "filter", "", "only cases whose file or class matches this pattern, such as 's04_*'")
 	cmd.Flags().BoolVar(&once, "once", false, "run each program once instead of twice in a row")
+	cmd.Flags().BoolVar(&core, "core", false, "leave out cases that only vary another one")
 	cmd.Flags().BoolVar(&session, "session", false, "run each program in a session of its own, and look for leaks")
 	cmd.Flags().StringVar(&shard, "shard", "",
 		"only one part of the cases: 2/3 is the second of three disjoint parts")

@@ -61,9 +61,13 @@ func (o IsolationOptions) limits() sandbox.Limits {
 // after each case a program that must answer. First it runs the cases that test neither time nor memory, several at
 // once, each in an engine that no other case uses meanwhile. Then it runs alone the other cases, and those of the first
 // group that did not end as expected: every failure in the report occurred while the case ran alone. Both groups, and
-// the report, keep the order of the manifest. The error says what kept the suite from running; the report has the
-// results.
+// the report, keep the order of the manifest. Cases in other languages are left out. The error says what kept the suite
+// from running; the report has the results.
 func Isolation(ctx context.Context, o IsolationOptions, s *Suite) (*IsolationReport, error) {
+	s, err := s.In(JavaScript)
+	if err != nil {
+		return nil, err
+	}
 	engine, err := sandbox.New(ctx, sandbox.Options{Wasm: o.Wasm, CacheDir: o.CacheDir})
 	if err != nil {
 		return nil, err
@@ -84,7 +88,6 @@ func Isolation(ctx context.Context, o IsolationOptions, s *Suite) (*IsolationRep
 	if problem := r.probe(ctx); problem != "" {
 		return nil, fmt.Errorf("the sandbox does not work even before the first case: %s", problem)
 	}
-	s = s.In("javascript")
 	before, started := levels(), time.Now()
 	report := &IsolationReport{Guest: engine.Hash(), Started: started.UTC(), Cases: make([]CaseResult, len(s.Cases))}
 	done, err := r.atOnce(ctx, o, s, report.Cases)

@@ -21,6 +21,9 @@ func TestRandomRunsLeaveNothingBehind(t *testing.T) {
 		runs = 10_000
 	}
 	suite, err := LoadSuite(Attacks())
+	if err == nil {
+		suite, err = suite.In(JavaScript)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,12 +35,15 @@ type Case struct {
 	Also    []Outcome       `json:"also,omitempty"`   // other outcomes that are as safe
 	Expect  json.RawMessage `json:"expect,omitempty"` // the required value; for two strings, a part of it
 	After   string          `json:"after,omitempty"`  // the file that must run directly before
-	// Needs are the claims of the isolation protocol without which the case says nothing about an engine, sorted.
-	// LoadSuite adds those that the outcome and the program show.
-	Needs    []string `json:"needs,omitempty"`
-	Language string   `json:"language,omitempty"` // of the program: javascript, which is also the default, or python
 
-	// Of the class, as the file classes.json describes it; "" without one.
+	// Needs are the claims of docs/isolation-protocol.md without which the case says nothing about an engine. The
+	// manifest has those that the outcome and the program do not show; [LoadSuite] adds the others.
+	Needs    []string `json:"needs,omitempty"`
+	Like     string   `json:"like,omitempty"`     // the file of a case of the same class that shows the same
+	Language string   `json:"language,omitempty"` // JavaScript if the manifest has none
+
+	// What classes.json says of the class: what an engine that fails the case lets happen. Empty if the suite has no
+	// such file.
 	Kind     string `json:"-"`
 	Severity string `json:"-"`
 	Text     string `json:"-"`
@@ -48,13 +52,20 @@ type Case struct {
 	before []*Case // the chain of After, first to last
 }
 
+// The languages of programs.
+const (
+	JavaScript = "javascript"
+	Python     = "python"
+)
+
 // A Suite holds the cases of one directory, in the order of its manifest.
 type Suite struct{ Cases []*Case }
 
 // manifest is the name of the file that lists the cases.
 const manifest = "attacks.json"
 
-// LoadSuite reads a manifest and the programs it names. An error about a broken manifest names the case.
+// LoadSuite reads a manifest, the programs it names, and what classes.json says of their classes, if there is such a
+// file. An error about a broken manifest names the case.
 func LoadSuite(dir fs.FS) (*Suite, error) {
 	data, err := fs.ReadFile(dir, manifest)
 	if err != nil {
@@ -87,41 +98,46 @@ func LoadSuite(dir fs.FS) (*Suite, error) {
 			return nil, fmt.Errorf("%s, case %d: %w", manifest, i+1, err)
 		}
 		c.source = string(source)
-		if c.Language == "" {
-			c.Language = "javascript"
-		}
-		if err := c.findNeeds(); err != nil {
-			return nil, fmt.Errorf("%s, case %d (%q): %w", manifest, i+1, c.File, err)
-		}
+		c.addNeeds()
 		byFile[c.File] = c
 	}
 	for _, c := range s.Cases {
-		if err := c.chain(byFile); err != nil {
+		err := c.chain(byFile)
+		if err == nil {
+			err = c.checkLike(byFile)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s, case %q: %w", manifest, c.File, err)
 		}
 	}
-	if err := s.describe(dir); err != nil {
+	for _, c := range s.Cases {
+		c.addNeedsOfBefore()
+	}
+	if err := s.readClasses(dir); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
+// check checks what a case says by itself. It sets the language if the manifest has none.
 func (c *Case) check() error {
+	if c.Language == "" {
+		c.Language = JavaScript
+	}
 	switch {
 	case c.File == "":
 		return errors.New("it names no file")
 	case !slices.Contains(outcomes, c.Outcome):
 		return fmt.Errorf("the outcome %q is none of %v", c.Outcome, outcomes)
+	case c.Language != JavaScript && c.Language != Python:
+		return fmt.Errorf("the language %q is neither %s nor %s", c.Language, JavaScript, Python)
 	}
 	for _, o := range c.Also {
 		if !slices.Contains(outcomes, o) {
 			return fmt.Errorf("the outcome %q in also is none of %v", o, outcomes)
 		}
 	}
-	if !slices.Contains([]string{"", "javascript", "python"}, c.Language) {
-		return fmt.Errorf("the language %q is neither javascript nor python", c.Language)
-	}
-	return nil
+	return c.checkNeeds()
 }
 
 // chain finds the cases that must run before a case.
@@ -131,6 +147,8 @@ func (c *Case) chain(byFile map[string]*Case) error {
 		switch {
 		case earlier == nil:
 			return fmt.Errorf("after names %q, which is not listed", at.After)
+		case earlier.Language != c.Language:
+			return fmt.Errorf("after names %q, which is in another language", at.After)
 		case earlier == c || slices.Contains(c.before, earlier):
 			return fmt.Errorf("after leads back to %q", earlier.File)
 		}
@@ -140,6 +158,53 @@ func (c *Case) chain(byFile map[string]*Case) error {
 	return nil
 }
 
+// checkLike checks that Like names a case that stands for others and is of the same class and language.
+func (c *Case) checkLike(byFile map[string]*Case) error {
+	if c.Like == "" {
+		return nil
+	}
+	switch other := byFile[c.Like]; {
+	case other == nil:
+		return fmt.Errorf("like names %q, which is not listed", c.Like)
+	case other.Like != "":
+		return fmt.Errorf("like names %q, which is itself like %q", c.Like, other.Like)
+	case other.Class != c.Class || other.Language != c.Language:
+		return fmt.Errorf("like names %q, which has another class or language", c.Like)
+	}
+	return nil
+}
+
+// Program is the source of the case.
+func (c *Case) Program() string { return c.source }
+
+// Before are the cases that have to run directly before this one, in the same process, first to last.
+func (c *Case) Before() []*Case { return c.before }
+
+// In keeps the cases in a language.
+func (s *Suite) In(language string) (*Suite, error) {
+	kept := &Suite{}
+	for _, c := range s.Cases {
+		if cmp.Or(c.Language, JavaScript) == language {
+			kept.Cases = append(kept.Cases, c)
+		}
+	}
+	if len(kept.Cases) == 0 {
+		return nil, fmt.Errorf("no case is in %s", language)
+	}
+	return kept, nil
+}
+
+// Core keeps the cases that show something of their own: those without Like.
+func (s *Suite) Core() *Suite {
+	kept := &Suite{}
+	for _, c := range s.Cases {
+		if c.Like == "" {
+			kept.Cases = append(kept.Cases, c)
+		}
+	}
+	return kept
+}
+
 // Filter keeps the cases with a file, or a class, that matches a pattern of [path.Match].
 func (s *Suite) Filter(pattern string) (*Suite, error) {
 	if _, err := path.Match(pattern, ""); err != nil {
@@ -147,7 +212,8 @@ func (s *Suite) Filter(pattern string) (*Suite, error) {
 	}
 	kept := &Suite{}
 	for _, c := range s.Cases {
-		if matches(pattern, c.File) || matches(pattern, strings.TrimSuffix(c.File, ".js")) || matches(pattern, c.Class) {
+		name := strings.TrimSuffix(c.File, path.Ext(c.File))
+		if matches(pattern, c.File) || matches(pattern, name) || matches(pattern, c.Class) {
 			kept.Cases = append(kept.Cases, c)
 		}
 	}

@@ -1,4 +1,5 @@
 // Changed by a job that was queued before the call. Value.
+const later = globalThis.queueMicrotask ?? (f => Promise.resolve().then(f));
 const a = { v: 'first' };
-queueMicrotask(() => { a.v = 'second'; });
+later(() => { a.v = 'second'; });
 return (await codemode.echo(a)).v;

@@ -1,6 +1,6 @@
 // From Error.prepareStackTrace. Denied.
 let p;
-Error.prepareStackTrace = () => { p ??= codemode.secret({}); return ''; };
+try { Error.prepareStackTrace = () => { p ??= codemode.secret({}); return ''; }; } catch (e) { }
 new Error('x').stack;
-Error.prepareStackTrace = undefined;
+try { Error.prepareStackTrace = undefined; } catch (e) { }
 return await (p ?? codemode.secret({}));

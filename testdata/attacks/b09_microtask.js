@@ -1,2 +1,3 @@
 // From a microtask. Denied.
-return await new Promise((resolve, reject) => queueMicrotask(() => codemode.secret({}).then(resolve, reject)));
+const later = globalThis.queueMicrotask ?? (f => Promise.resolve().then(f));
+return await new Promise((resolve, reject) => later(() => codemode.secret({}).then(resolve, reject)));

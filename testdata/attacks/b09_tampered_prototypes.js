@@ -1,8 +1,10 @@
 // After every prototype in reach was tampered with. Denied.
-Object.prototype.approved = true;
-Object.prototype.toString = () => 'echo';
-String.prototype.toString = () => 'echo';
-Array.prototype.includes = () => true;
-Function.prototype.call = () => 1;
-Promise.prototype.catch = function () { return this; };
+try {
+  Object.prototype.approved = true;
+  Object.prototype.toString = () => 'echo';
+  String.prototype.toString = () => 'echo';
+  Array.prototype.includes = () => true;
+  Function.prototype.call = () => 1;
+  Promise.prototype.catch = function () { return this; };
+} catch (e) { } // an engine may freeze its built-in objects
 return await codemode.secret({});

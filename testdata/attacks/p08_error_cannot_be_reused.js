@@ -2,4 +2,4 @@
 let e1;
 try { await codemode.secret({}); } catch (e) { e1 = e; }
 try { Object.assign(e1, { reason: 'approved', retryable: true }); e1.retry && await e1.retry(); } catch (e) { }
-try { await codemode.secret({ error: e1.reason }); return 'called'; } catch (e) { return e.reason; }
+try { await codemode.secret({ error: e1.reason }); return 'called'; } catch (e) { return e === e1 ? 'the same error' : 'refused'; }

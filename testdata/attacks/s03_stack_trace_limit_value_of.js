@@ -1,3 +1,3 @@
 // Error.stackTraceLimit as an object whose valueOf loops. The outer stop ends it, or it is plainly ignored.
-Error.stackTraceLimit = { valueOf() { for (;;); }, [Symbol.toPrimitive]() { for (;;); } };
+try { Error.stackTraceLimit = { valueOf() { for (;;); }, [Symbol.toPrimitive]() { for (;;); } }; } catch (e) { } // errors may be frozen
 for (;;) new Error();

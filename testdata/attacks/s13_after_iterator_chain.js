@@ -1,2 +1,3 @@
 // The run after a chain of natives has a guest that computes. Value.
-return [1, 2, 3].values().map(x => x * 2).toArray().join();
+const it = [1, 2, 3].values();
+return it.map ? it.map(x => x * 2).toArray().join() : [...it].map(x => x * 2).join();

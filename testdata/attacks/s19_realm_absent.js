@@ -1,2 +1,2 @@
-// No second realm. Value.
-return [typeof ShadowRealm, typeof document, typeof globalThis.frames].join();
+// No document and no frames: nothing of a browser. Value.
+return [typeof document, typeof globalThis.frames, typeof globalThis.opener].join();

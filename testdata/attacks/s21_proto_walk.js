@@ -1,6 +1,6 @@
 // Walking prototypes and constructors from everything that the bridge hands out ends in this guest. Value.
 const seen = new Set();
-const queue = [codemode, console, input_(), codemode.echo, codemode.echo(1), setTimeout, structuredClone, globalThis];
+const queue = [codemode, input_(), codemode.echo, codemode.echo(1), globalThis, ...['console', 'setTimeout', 'structuredClone'].map(k => globalThis[k])];
 function input_() { return typeof input === 'undefined' ? {} : input; }
 let odd = 0;
 while (queue.length && seen.size < 3000) {

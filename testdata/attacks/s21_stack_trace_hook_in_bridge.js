@@ -1,7 +1,9 @@
 // A stack hook that throws inside the bridge harms only the program. Value.
-Error.prepareStackTrace = () => { throw 'hook'; };
+try { Error.prepareStackTrace = () => { throw 'hook'; }; } catch (e) { }
 let n = 0;
-for (const bad of [1n, () => {}, Symbol('x')]) { try { await codemode.echo({ bad }); } catch (e) { n++; } }
+const ring = [];
+ring.push(ring);
+for (const bad of [1n, [2n], ring]) { try { await codemode.echo({ bad }); } catch (e) { n++; } }
 try { await codemode.secret(); } catch (e) { n++; }
-Error.prepareStackTrace = undefined;
+try { Error.prepareStackTrace = undefined; } catch (e) { }
 return [n, await codemode.echo('still works')];

@@ -1,6 +1,8 @@
 // Call sites name no file of the machine. Value.
 const bad = /(^|[^<])\/[a-z]+\/|\.go\b|\.c:\d|0x[0-9a-f]{4,}|wasm|goroutine|runtime\.|\broot\b|\bhome\b|node_modules/i;
-Error.prepareStackTrace = (e, s) => s.map(c => [c.getFileName && c.getFileName(), c.getFunctionName && c.getFunctionName(), String(c)].join());
+try {
+  Error.prepareStackTrace = (e, s) => s.map(c => [c.getFileName && c.getFileName(), c.getFunctionName && c.getFunctionName(), String(c)].join());
+} catch (e) { return []; } // errors are frozen
 let t;
 await codemode.echo({ toJSON() { t = new Error().stack; return 1; } });
 const u = new Error().stack;

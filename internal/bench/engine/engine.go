@@ -92,7 +92,11 @@ func one(ctx context.Context, e Engine, o Options, suite *bench.Suite, alone *sy
 	}
 	hello := s.process.hello
 	report.Engine, report.Measured, report.Name = hello, s.process.at.Known, cmp.Or(e.Name, hello.Name)
-	cases := suite.In(hello.Language).Cases
+	mine, err := suite.In(hello.Language)
+	if err != nil {
+		return report, err
+	}
+	cases := mine.Cases
 	ask := slices.DeleteFunc(slices.Clone(questions), func(q question) bool { return o.ask != nil && !o.ask(q) })
 	total := len(cases) + len(ask)
 	progress := func(done int, what string) {

@@ -75,7 +75,7 @@ func (r *Report) Write(w io.Writer) error {
 		Name      string     `xml:"name,attr"`
 		Tests     int        `xml:"tests,attr"`
 		Failures  int        `xml:"failures,attr"`
-		Skipped   int        `xml:"skipped,attr"`
+		Skipped   int        `xml:"skipped,attr,omitempty"`
 		Time      float64    `xml:"time,attr"`
 		Timestamp string     `xml:"timestamp,attr"`
 		Cases     []testCase `xml:"testcase"`
@@ -84,7 +84,7 @@ func (r *Report) Write(w io.Writer) error {
 		XMLName   xml.Name `xml:"testsuites"`
 		Tests     int      `xml:"tests,attr"`
 		Failures  int      `xml:"failures,attr"`
-		Skipped   int      `xml:"skipped,attr"`
+		Skipped   int      `xml:"skipped,attr,omitempty"`
 		Time      float64  `xml:"time,attr"`
 		Timestamp string   `xml:"timestamp,attr"`
 		Suites    []suite  `xml:"testsuite"`

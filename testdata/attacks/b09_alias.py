@@ -1,0 +1,3 @@
+# Through an alias. Denied.
+f = codemode.secret
+return await f({})

@@ -1,0 +1,2 @@
+# The plain call. Denied.
+return await codemode.secret({})

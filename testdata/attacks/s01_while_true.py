@@ -1,0 +1,3 @@
+# The plainest endless loop. Ends at the time limit.
+while True:
+    pass

@@ -1,0 +1,4 @@
+# Objects until nothing is left. Memory.
+a = []
+while True:
+    a.append([len(a)])

@@ -1,0 +1,2 @@
+# SystemExit ends the program, not the engine. Error.
+raise SystemExit(0)

@@ -1,0 +1,2 @@
+# An error that says there is no memory. It is an error and nothing else.
+raise MemoryError('memory')

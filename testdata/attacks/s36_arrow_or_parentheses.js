@@ -1,0 +1,3 @@
+// Parentheses that may begin the parameters of an arrow function, forty deep: trying both ways takes 2^40 steps. Value, or refused.
+const f = (a = (a = (a = (a = (a = (a = (a = (a = (a = (a = (a = (a = (a = (a = (a = (a = (a = (a = (a = (a = (a = (a = (a = (a = (a = (a = (a = (a = (a = (a = (a = (a = (a = (a = (a = (a = (a = (a = (a = (a = 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1) => 1;
+return typeof f;
