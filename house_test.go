@@ -115,7 +115,7 @@ func measure(t *testing.T) *house {
 
 func ofProduct(folder string) bool {
 	top, _, _ := strings.Cut(folder, "/")
-	return !slices.Contains([]string{"examples", "guest", "internal", "testdata"}, top) && folder != "store/storetest"
+	return !slices.Contains([]string{"bench", "examples", "guest", "internal", "testdata"}, top) && folder != "store/storetest"
 }
 
 // add measures one file.

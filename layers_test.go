@@ -223,7 +223,7 @@ var layers = map[string]struct {
 	"examples/webasks":   {ours: []string{".", "approvals", "approvals/prompt", "call", "config"}},
 }
 
-// elsewhere are folders that build or test the product and are no part of it.
+// elsewhere are folders that build, test or measure the product and are no part of it.
 var elsewhere = []string{"bench/engines", "guest/instrument", "guest/preinit", "internal"}
 
 const module = "github.com/codemode-project/codemode"

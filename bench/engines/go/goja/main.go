@@ -1,9 +1,9 @@
-// Command goja runs programs in goja: a new runtime for each, which is interrupted at the limit of time and has a limit
-// for the depth of calls. goja has no limit of memory. A program has no global of the host but codemode.
+// The driver of goja for the isolation protocol.
 package main
 
 import (
-	"errors"
+	"fmt"
+	"os"
 	"time"
 
 	"github.com/dop251/goja"
@@ -11,44 +11,60 @@ import (
 	"github.com/codemode-project/codemode/bench/engines/go/protocol"
 )
 
-func main() {
-	protocol.Serve(protocol.Hello{
-		Name: "goja", Module: "github.com/dop251/goja", Claims: []string{"time", "calls", "parallel"},
-		Note: "https://github.com/dop251/goja#interrupting",
-	}, run)
+// goja has no limit of memory. A program sees time in milliseconds only.
+var hello = protocol.Hello{
+	Name:    "goja",
+	Version: protocol.Version("github.com/dop251/goja"),
+	Claims:  []string{"time", "calls", "parallel", "clock"},
+	Note:    "https://pkg.go.dev/github.com/dop251/goja#Runtime.Interrupt",
 }
 
-func run(r *protocol.Run) (end string) {
+// maxDepth bounds the depth of calls "to prevent memory exhaustion caused by an infinite recursion", as the page of
+// SetMaxCallStackSize says: there is no bound otherwise.
+const maxDepth = 2000
+
+func main() {
+	if err := protocol.Serve(os.Stdin, os.Stdout, hello, run); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// run runs a program in a runtime of its own.
+func run(r *protocol.Run) protocol.Outcome {
 	vm := goja.New()
-	vm.SetMaxCallStackSize(2000)
-	deadline := time.Now().Add(r.Wall)
-	timer := time.AfterFunc(r.Wall, func() { vm.Interrupt("the time is up") })
-	defer timer.Stop()
-	failed := func(err error) string {
-		if _, ok := errors.AsType[*goja.InterruptedError](err); ok {
-			return protocol.Outcome("timeout", err)
+	vm.SetMaxCallStackSize(maxDepth)
+	late := time.AfterFunc(time.Until(r.Deadline), func() { vm.Interrupt("the time is up") })
+	defer late.Stop()
+
+	end := func(outcome, text string) {
+		r.End(outcome, text)
+		vm.Interrupt("the program has ended") // what it left to do is not done
+	}
+	var half struct{ Run, Answer goja.Callable }
+	start := func() error {
+		v, err := vm.RunString(protocol.Half)
+		if err != nil {
+			return err
 		}
-		return protocol.Outcome("error", err)
-	}
-	boot, err := vm.RunString(protocol.Boot)
-	if err != nil {
-		return failed(err)
-	}
-	start, _ := goja.AssertFunction(boot)
-	done := func(text string) { end = text }
-	answerValue, err := start(goja.Undefined(), vm.ToValue(r.Send), vm.ToValue(done), vm.ToValue(r.Program))
-	if err != nil {
-		return failed(err)
-	}
-	answer, _ := goja.AssertFunction(answerValue)
-	for end == "" {
-		call, line, ok := r.Next(deadline)
-		if !ok {
-			return protocol.Outcome("timeout", nil)
+		of, _ := goja.AssertFunction(v)
+		if v, err = of(nil, vm.ToValue(r.Call), vm.ToValue(end)); err != nil {
+			return err
 		}
-		if _, err := answer(goja.Undefined(), vm.ToValue(call), vm.ToValue(line)); err != nil {
-			return failed(err)
-		}
+		half.Run, _ = goja.AssertFunction(v.ToObject(vm).Get("run"))
+		half.Answer, _ = goja.AssertFunction(v.ToObject(vm).Get("answer"))
+		_, err = half.Run(nil, vm.ToValue(r.Program))
+		return err
 	}
-	return end
+	answer := func(a protocol.Answer) error {
+		value, message := goja.Undefined(), goja.Undefined()
+		if a.Error != nil {
+			message = vm.ToValue(a.Error.Message)
+		} else {
+			value = vm.ToValue(string(a.Value))
+		}
+		_, err := half.Answer(nil, vm.ToValue(a.Call), value, message)
+		return err
+	}
+	return r.Drive(start, answer)
 }
