@@ -40,7 +40,7 @@ type guest struct {
 	stack [4]uint64    // arguments and results of a call into the guest
 
 	run   *Run          // the run that it serves
-	clock time.Duration // the zero of its monotonic clock
+	clock time.Duration // the zero of its monotonic clock; a tick of the real-time clock
 	began time.Duration // the last start of computing; see compute
 	ran   time.Duration // the thread's clock then
 	left  time.Duration
@@ -166,3 +166,9 @@ var errNoRoom = errors.New("no room in the guest's memory")
 var epoch = time.Now()
 
 func now() time.Duration { return time.Since(epoch) }
+
+// tick is the last moment until t at which the real-time clock, in milliseconds, ticked. A program has two clocks. If
+// they ticked at different moments, it could tell parts of a millisecond.
+func tick(t time.Duration) time.Duration {
+	return t - time.Duration(epoch.Add(t).Nanosecond())%time.Millisecond
+}

@@ -221,7 +221,7 @@ func (e *Engine) resume(ctx context.Context, image []byte, p Program, s *Session
 	r.printed = g.shared.uint32(sharedConsoleLen)
 	r.cpu = header.CPU
 	r.started -= header.Wall
-	g.clock -= header.Clock
+	g.clock = tick(g.clock - header.Clock)
 	r.calls = header.Calls
 	for _, c := range header.Open {
 		r.open = append(r.open, &Call{ID: c.ID, Name: c.Name, Args: c.Args, run: r})

@@ -102,6 +102,38 @@ func TestParkAndResume(t *testing.T) {
 	}
 }
 
+// The two clocks of a program would be a finer one if they ticked at different moments, also after it was parked.
+func TestClocksTickTogether(t *testing.T) {
+	const source = `
+		const difference = () => { // read within one tick
+			for (;;) {
+				const before = Date.now(), p = performance.now();
+				if (Date.now() === before) return before - p;
+			}
+		};
+		const differences = () => {
+			const seen = new Set();
+			for (const end = Date.now() + 10; Date.now() < end;) seen.add(difference());
+			return seen.size;
+		};
+		return [differences(), await codemode.a__later(), differences()]`
+	e := testEngine(t)
+	for range 5 {
+		r, err := e.Start(t.Context(), Program{Source: source}, later)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err = e.Resume(t.Context(), park(t, r), Program{}, later)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Settle(1, json.RawMessage("0"), nil)
+		if result, err := r.Wait(); err != nil || string(result.Value) != "[1,0,1]" {
+			t.Errorf("the clocks differ by so many amounts before and after: %s, %v; want one", result.Value, err)
+		}
+	}
+}
+
 func TestSmallRunsMakeSmallImages(t *testing.T) {
 	e := testEngine(t)
 	r, err := e.Start(t.Context(), Program{Source: `const seen = new Map();

@@ -92,7 +92,7 @@ func newRun(ctx context.Context, e *Engine, g *guest, p Program, limits Limits, 
 	r := &Run{engine: e, reserved: reserved, program: p, host: h, limits: limits, guest: g, parent: ctx, started: now(),
 		wake: g.wake}
 	g.run = r
-	g.clock = r.started
+	g.clock = tick(r.started)
 	r.size = g.mem.Size
 	g.mem.MayGrow = r.mayGrow
 	g.mem.Limit = int(min(limits.Memory, int64(g.mem.Most))) / wasmPage * wasmPage
