@@ -36,6 +36,7 @@ func newBenchIsolation(s cli.Streams) *cobra.Command {
 	var dir, format, filter, shard string
 	var outs []string
 	var once, core, session, verbose, confine bool
+	var busy int
 	var others otherEngines
 	cmd := &cobra.Command{
 		Use:   "isolation",
@@ -92,6 +93,9 @@ written, 130 if interrupted. --out changes its file only when the report is comp
 			if err == nil {
 				err = others.check()
 			}
+			if err == nil && busy < 0 {
+				err = fmt.Errorf("--busy %d: it is a number of programs, 0 or more", busy)
+			}
 			if err != nil {
 				return cli.UsageError(err)
 			}
@@ -123,7 +127,7 @@ written, 130 if interrupted. --out changes its file only when the report is comp
 			bar := newBar(s.Err)
 			report, err := bench.Isolation(cmd.Context(), bench.IsolationOptions{
 				Wasm: quickjs.Wasm(), CacheDir: launch.CacheDir(), Worker: worker,
-				Once: once, Session: session, Progress: bar.show,
+				Once: once, Session: session, Busy: busy, Progress: bar.show,
 			}, suite)
 			bar.clear()
 			if err != nil {
@@ -146,6 +150,7 @@ written, 130 if interrupted. --out changes its file only when the report is comp
 	cmd.Flags().BoolVar(&once, "once", false, "run each program once instead of twice in a row")
 	cmd.Flags().BoolVar(&core, "core", false, "leave out cases that only vary another one")
 	cmd.Flags().BoolVar(&session, "session", false, "run each program in a session of its own, and look for leaks")
+	cmd.Flags().IntVar(&busy, "busy", 0, "how many endless programs run beside the suite, one case at a time")
 	cmd.Flags().StringVar(&shard, "shard", "",
 		"only one part of the cases: 2/3 is the second of three disjoint parts")
 	cmd.Flags().BoolVar(&confine, "confine", false, "run the suite with the rights of codemode serve --confine (Linux)")
@@ -154,7 +159,7 @@ written, 130 if interrupted. --out changes its file only when the report is comp
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "list every case; with --engine, every case that was skipped")
 	others.flags(cmd)
 	for _, name := range []string{"engine", "engines"} {
-		for _, only := range []string{"session", "confine"} { // of this build
+		for _, only := range []string{"session", "confine", "busy"} { // of this build
 			cmd.MarkFlagsMutuallyExclusive(name, only)
 		}
 	}
