@@ -11,11 +11,11 @@ import (
 	"github.com/codemode-project/codemode/bench/engines/go/protocol"
 )
 
-// goja has no limit of memory. A program sees time in milliseconds only.
+// goja has no limit of memory.
 var hello = protocol.Hello{
 	Name:    "goja",
 	Version: protocol.Version("github.com/dop251/goja"),
-	Claims:  []string{"time", "calls", "parallel", "clock"},
+	Claims:  []string{"time", "calls", "parallel"},
 	Note:    "https://pkg.go.dev/github.com/dop251/goja#Runtime.Interrupt",
 }
 
