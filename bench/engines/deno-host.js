@@ -2,7 +2,9 @@
 import { connect } from 'node:net';
 import { lines } from './lines.mjs';
 
-const socket = connect(Number(Deno.args[0]), '127.0.0.1');
+// The text of the guest as a URL: so no stack of a program names a file of the machine.
+const [port, guest] = Deno.args;
+const socket = connect(Number(port), '127.0.0.1');
 let current = null;
 
 socket.on('error', () => {});
@@ -14,8 +16,7 @@ function take({ id, program, prelude, wall, ...answer }) {
     if (id === current?.id) current.worker.postMessage(answer);
     return;
   }
-  const url = new URL('./deno-guest.js', import.meta.url);
-  const worker = new Worker(url, { type: 'module', deno: { permissions: 'none' } });
+  const worker = new Worker(guest, { type: 'module', deno: { permissions: 'none' } });
   const tell = (message) => socket.write(JSON.stringify({ id, ...message }) + '\n');
   const end = (message) => {
     if (current?.id !== id) return;

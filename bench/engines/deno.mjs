@@ -1,6 +1,7 @@
 // Deno: each program runs in a worker with permissions: "none", as Deno advises for untrusted code. A program may write
 // to standard output and read standard input without a permission, so Deno speaks with this driver over a socket.
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
@@ -58,10 +59,10 @@ function checked(text) {
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address();
   const flags = ['--no-prompt', '--cached-only', '--no-remote', '--no-npm', '--no-config', '--no-lock', '--no-code-cache'];
-  const powers = [`--allow-net=127.0.0.1:${port}`, `--allow-read=${file('deno-guest.js')}`];
+  const guest = `data:text/javascript;base64,${readFileSync(file('deno-guest.js')).toString('base64')}`;
   spawn(
     require('deno/install_api.cjs').runInstall(),
-    ['run', ...flags, '--unstable-worker-options', ...powers, file('deno-host.js'), port],
+    ['run', ...flags, '--unstable-worker-options', `--allow-net=127.0.0.1:${port}`, file('deno-host.js'), port, guest],
     { stdio: ['ignore', 2, 2], env: { ...process.env, DENO_NO_UPDATE_CHECK: '1' } },
   ).on('exit', () => process.exit(1));
 });

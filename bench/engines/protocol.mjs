@@ -75,11 +75,12 @@ const say = (message) => process.stdout.write(JSON.stringify(message) + '\n');
 // that it makes up, changes what the outcome says of it.
 export const prelude = `(call) => {
   'use strict';
-  const { Error, Promise, String } = globalThis;
+  const { Error, Promise, String, SyntaxError } = globalThis;
   const { stringify, parse } = JSON;
   const { apply, defineProperty } = Reflect;
   const { hasOwn } = Object;
   const { add, has } = WeakSet.prototype;
+  const { toString } = Function.prototype;
   const AsyncFunction = (async () => {}).constructor;
   const denied = new WeakSet();
   // An await takes such a promise as it is; of others it asks Promise.prototype, which a program may have changed.
@@ -104,9 +105,17 @@ export const prelude = `(call) => {
     return await own(ask(name, text === undefined ? 'null' : text));
   };
   globalThis.codemode = { echo: tool('echo'), slow: tool('slow'), fail: tool('fail'), secret: tool('secret') };
+  // Some engines put the text of a function together and evaluate it, so that a program can end its function and go on
+  // outside. That one has another text.
+  const compile = (program) => {
+    const body = new AsyncFunction(program);
+    if (apply(toString, body, []) !== 'async function anonymous(\\n) {\\n' + program + '\\n}')
+      throw new SyntaxError('the program is no body of a function');
+    return body;
+  };
   const run = async (program) => {
     try {
-      const value = stringify(await own(new AsyncFunction(program)()));
+      const value = stringify(await own(compile(program)()));
       return '{"outcome":"value","value":' + (value === undefined ? 'null' : value) + '}';
     } catch (error) {
       const isDenied = typeof error === 'object' && error !== null && apply(has, denied, [error]);

@@ -1,5 +1,4 @@
 // Code from text sees the same world: the same globals, nothing more. Value.
-let seen;
-try { seen = Function('return [typeof codemode, typeof process, typeof require, typeof std]')(); }
-catch (e) { seen = ['object', 'undefined', 'undefined', 'undefined']; }
-return seen.slice(1).join();
+const look = 'return [typeof codemode, typeof process, typeof require, typeof std, typeof Deno, typeof fetch].join()';
+const outside = [typeof codemode, typeof process, typeof require, typeof std, typeof Deno, typeof fetch].join();
+try { return Function(look)() === outside; } catch (e) { return true; }

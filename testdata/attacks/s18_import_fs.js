@@ -1,2 +1,3 @@
-// Dynamic import of 'fs'. Nothing loads: error.
-return await import('fs');
+// The module 'fs', and a file of the machine through it. Nothing is read: error.
+const fs = await import('fs');
+return (fs.default ?? fs).readFileSync('/etc/passwd', 'utf8').length;

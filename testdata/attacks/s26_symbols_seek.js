@@ -1,2 +1,3 @@
 // The symbol registry, template objects and RegExp statics: nothing of what the run before planted is here. Value.
-return [String(RegExp.$1 || ''), String(RegExp.lastMatch || ''), typeof t];
+const statics = [RegExp.$1, RegExp.$2, RegExp.lastMatch, RegExp.input].map(s => String(s ?? ''));
+return [statics.some(s => s.includes('plan')), typeof t];

@@ -15,7 +15,7 @@ await { then(r) { grab(); r(); } };
 Error.prepareStackTrace = undefined;
 for (const t of things) {
   for (const door of [() => t.constructor.constructor('return globalThis')(), () => t.constructor('return globalThis')(), () => t]) {
-    try { const g = door(); if (g && (typeof g.process === 'object' || typeof g.require === 'function' || typeof g.Deno === 'object')) return 'out'; } catch (x) { }
+    try { const g = door(); if (g && g !== globalThis && (typeof g.process === 'object' || typeof g.require === 'function' || typeof g.Deno === 'object')) return 'out'; } catch (x) { }
   }
 }
 return 'contained';

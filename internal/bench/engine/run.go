@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,6 +55,8 @@ type message struct {
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args"`
 	isolation.Outcome
+
+	tooDeep bool // a value was left out
 }
 
 // run runs one program. With measured it measures the engine before and after.
@@ -109,8 +112,8 @@ func (r *result) crashed(p *process, what string) {
 
 // took takes one message of the engine; it reports whether it ended the run.
 func (p *process) took(ctx context.Context, line []byte, prog program, r *result) (ended bool) {
-	var m message
-	if err := json.Unmarshal(line, &m); err != nil {
+	m, err := readMessage(line)
+	if err != nil {
 		r.find(Protocol, "a line is no JSON object of the protocol: %v: %.200q", err, line)
 		r.dead = true
 		return true
@@ -136,10 +139,62 @@ func (p *process) took(ctx context.Context, line []byte, prog program, r *result
 			r.find(Leak, "the outcome has the secret of the policy")
 		}
 		r.Outcome = m.Outcome
+		if m.tooDeep {
+			r.Outcome.Outcome, r.Outcome.Message = string(bench.Error), tooDeep
+		}
 		return true
 	}
 	r.find(Protocol, "there is no message %.50q", m.Type)
 	return false
+}
+
+// tooDeep is the error of a value that nests deeper than [json.Unmarshal] reads.
+const tooDeep = "the harness reads no JSON that nests deeper than 10,000"
+
+func readMessage(line []byte) (m message, err error) {
+	if err = json.Unmarshal(line, &m); err == nil {
+		return m, nil
+	}
+	if rest, ok := withoutDeep(line); ok {
+		m = message{tooDeep: true}
+		err = json.Unmarshal(rest, &m)
+	}
+	return m, err
+}
+
+// withoutDeep is an object without the members that nest deeper than [json.Unmarshal] reads; not ok if it has none.
+func withoutDeep(object []byte) (rest []byte, ok bool) {
+	const most = 10_000
+	depth, deepest, start := 0, 0, 0
+	inString, escaped := false, false
+	var kept [][]byte
+	for i, c := range object {
+		switch {
+		case escaped:
+			escaped = false
+		case inString:
+			escaped, inString = c == '\\', c != '"'
+		case c == '"':
+			inString = true
+		case c == '{', c == '[':
+			if depth++; depth == 1 {
+				start = i + 1
+			}
+			deepest = max(deepest, depth)
+		case c == '}', c == ']', c == ',' && depth == 1:
+			if depth == 1 && deepest <= most {
+				kept = append(kept, object[start:i])
+			}
+			if depth == 1 {
+				ok = ok || deepest > most
+				deepest, start = 0, i+1
+			}
+			if c != ',' {
+				depth--
+			}
+		}
+	}
+	return slices.Concat([]byte("{"), bytes.Join(kept, []byte(",")), []byte("}")), ok
 }
 
 // allowed are the tools that a program may call.
@@ -150,20 +205,22 @@ func (p *process) answer(ctx context.Context, m message, prog program, r *result
 	a := isolation.Answer{Run: m.Run, Call: m.Call}
 	refuse := func(code, message string) { a.Error = &isolation.Refused{Code: code, Message: message} }
 	var wait time.Duration
-	switch m.Name {
-	case "echo":
+	switch name := m.Name; {
+	case m.tooDeep && slices.Contains(allowed, name):
+		refuse("failed", tooDeep)
+	case name == "echo":
 		a.Value = m.Args
-	case "slow":
+	case name == "slow":
 		var args struct {
 			MS float64 `json:"ms"`
 		}
 		_ = json.Unmarshal(m.Args, &args) // anything else is a wait of zero
 		wait = time.Duration(min(max(args.MS, 0), maxSlow) * float64(time.Millisecond))
 		a.Value = json.RawMessage(`"done"`)
-	case "fail":
+	case name == "fail":
 		refuse("failed", "it failed, as it always does")
 	default:
-		known := m.Name == "secret"
+		known := name == "secret"
 		switch {
 		case p.claims("policy"):
 			r.find(Leak, "a call of %.100q arrived, which the policy does not allow", m.Name)
