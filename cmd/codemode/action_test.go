@@ -23,6 +23,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/internal/bench/engine"
 	"github.com/codemode-project/codemode/internal/bench/sarif/sariftest"
 )
@@ -626,5 +627,27 @@ func TestTheActionInstallsARelease(t *testing.T) {
 				t.Errorf("the step %q failed, gh had the arguments %q, and the log is\n%s", r.failed, arguments, r.log)
 			}
 		})
+	}
+}
+
+// The page about CI names every input of the action, and every exit code that the commands have.
+func TestThePageAboutCINamesEveryInput(t *testing.T) {
+	page := readText(t, filepath.Join(checkout, "docs", "isolation-ci.md"))
+	_, page, _ = strings.Cut(page, "\n## Inputs\n")
+	page, codes, _ := strings.Cut(page, "\n## Exit codes\n")
+	a := readAction(t)
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\|").FindAllStringSubmatch(page, -1) {
+		if _, ok := a.Inputs[m[1]]; !ok {
+			t.Errorf("there is no input %s", m[1])
+		}
+		delete(a.Inputs, m[1])
+	}
+	for name := range a.Inputs {
+		t.Errorf("it does not name the input %s", name)
+	}
+	for _, code := range []int{cli.ExitOK, cli.ExitProgram, cli.ExitUsage, cli.ExitInternal} {
+		if !strings.Contains(codes, fmt.Sprintf("\n| %d | ", code)) {
+			t.Errorf("it does not say what the exit code %d means", code)
+		}
 	}
 }
