@@ -314,7 +314,8 @@ func TestTheActionOnASandbox(t *testing.T) {
 	if got := states(t, j.read("codemode-isolation/isolation.sarif")); len(got) != 2 || got[0] != "no baseline" {
 		t.Errorf("the results of SARIF are %q", got)
 	}
-	if !strings.HasPrefix(r.summary, "# Isolation\n\n| engine | version |") || !strings.Contains(r.summary, "| "+known[0]+" |") {
+	if !strings.HasPrefix(r.summary, "# Isolation\n\n| engine | version |") ||
+		!strings.Contains(r.summary, "| "+known[0]+" |") {
 		t.Errorf("the summary is\n%s", r.summary)
 	}
 	if badge := j.read("codemode-isolation/isolation.svg"); !strings.Contains(badge, "#c62828") {
@@ -337,7 +338,8 @@ func TestTheActionOnASandbox(t *testing.T) {
 	if r.failed != "" || r.outputs["code"] != "0" || !strings.Contains(r.log, "No new findings.") {
 		t.Errorf("with the baseline, the step %q ended with %d, and the log is\n%s", r.failed, r.code, r.log)
 	}
-	if got := states(t, j.read("codemode-isolation/isolation.sarif")); !slices.Equal(got, []string{"unchanged", "unchanged"}) {
+	got := states(t, j.read("codemode-isolation/isolation.sarif"))
+	if !slices.Equal(got, []string{"unchanged", "unchanged"}) {
 		t.Errorf("the results of SARIF are %q", got)
 	}
 	if badge := j.read("codemode-isolation/isolation.svg"); !strings.Contains(badge, "#8d6e00") {
@@ -361,7 +363,8 @@ func TestTheActionOnASandbox(t *testing.T) {
 	save(t, filepath.Join(j.workspace, "known.json"), string(text))
 	r = j.run(inputs)
 	if r.failed != "Fail on findings" || r.code != 1 {
-		t.Errorf("with a finding less in the baseline, the step %q ended with %d, and the log is\n%s", r.failed, r.code, r.log)
+		t.Errorf("with a finding less in the baseline, the step %q ended with %d, and the log is\n%s", r.failed, r.code,
+			r.log)
 	}
 	if failed, _ := failures(t, j.read("codemode-isolation/isolation.xml")); !slices.Equal(failed, known[:1]) {
 		t.Errorf("failed %q, want %q", failed, known[:1])
@@ -416,7 +419,8 @@ func TestTheAction(t *testing.T) {
 		{"an engine that is not there", "engine=./nowhere;filter=s29_*", 5, "::error::The suite could not run", "", ""},
 		{"no such case", "filter=nothing_*", 2, "no case matches", "", "none"},
 		{"no such suite", "cases=nowhere", 2, "nowhere", "", "none"},
-		{"a baseline that is none", "engine=./broken;baseline=known.json", 2, "it is no report of bench isolation", "", "none"},
+		{"a baseline that is none", "engine=./broken;baseline=known.json", 2, "it is no report of bench isolation", "",
+			"none"},
 		{"a baseline without an engine", "baseline=known.json;filter=s29_*", 2, "--baseline needs --engine", "", "none"},
 		{"no such engines", "engines=nowhere.json", 2, "nowhere.json", "", "none"},
 		{"weak rules", "config=codemode.json;tools=tools.json", 1, "::error::There are findings", "# Rules\n\n| severity |",
@@ -588,7 +592,8 @@ func TestTheActionInstallsARelease(t *testing.T) {
 		{"on Windows", "Windows X64", "codemode_0.1.0_windows_amd64.zip", "", "", false, "codemode_*_windows_amd64.zip"},
 		{"a version", "Linux X64", "codemode_0.1.0_linux_amd64.tar.gz", "", "v0.1.0", false, " -- v0.1.0\n"},
 		{"another sum", "Linux X64", "codemode_0.1.0_linux_amd64.tar.gz", "wrong", "", true, "FAILED"},
-		{"no sum of the archive", "Linux X64", "codemode_0.1.0_linux_amd64.tar.gz", "other", "", true, "no file was verified"},
+		{"no sum of the archive", "Linux X64", "codemode_0.1.0_linux_amd64.tar.gz", "other", "", true,
+			"no file was verified"},
 		{"no sums", "Linux X64", "codemode_0.1.0_linux_amd64.tar.gz", "none", "", true, "checksums.txt"},
 		{"no archive for the system", "Linux ARM64", "codemode_0.1.0_linux_amd64.tar.gz", "", "", true, "linux_arm64"},
 	} {

@@ -477,7 +477,8 @@ var scripts = []script{
 	{block: "docs/installing.md: codemode doctor"},
 	{block: "docs/installing.md: codemode doctor --config /etc/codemode/c",
 		files: map[string]string{"etc/codemode/codemode.json": "{}"}, replace: "/etc/codemode"},
-	{block: "docs/isolation-ci.md: codemode profiles lint --config codemode", files: map[string]string{"codemode.json": "{}"}},
+	{block: "docs/isolation-ci.md: codemode profiles lint --config codemode",
+		files: map[string]string{"codemode.json": "{}"}},
 	{block: "docs/policy-bench.md: codemode profiles lint --config codemode",
 		files: map[string]string{"files/reports/a.md": "a", "codemode.json": `{"evaluation": {"profiles": {"work": {
 			"allowlist": [{"tool": "filesystem__read_text_file", "when": {"/path": {"under": "reports"}}}]}}, "expose": ["work"]}}`}},

@@ -56,6 +56,7 @@ func read(t *testing.T, path string) string {
 
 func TestPagesOfTheHistory(t *testing.T) {
 	dir := t.TempDir()
+	broken := &engine.Report{Name: "goja", Failed: "no [such](x) | file"}
 	for _, step := range []struct {
 		what string
 		file string
@@ -76,7 +77,7 @@ func TestPagesOfTheHistory(t *testing.T) {
 		{"a week between", boardFile(t, 12, tested("goja", 6, 1)), []string{
 			"| goja | 1.2 | 9 of 10 | 1 | 3 | 0 |", "| 2026-11-16 | 9 of 10, 0 |", "| 2026-11-12 | 6 of 7, 0 |"},
 			"# Findings of 2026-11-12", "# Findings of 2026-11-16\n"},
-		{"an engine that did not start", boardFile(t, 23, &engine.Report{Name: "goja", Failed: "no [such](x) | file"}), []string{
+		{"an engine that did not start", boardFile(t, 23, broken), []string{
 			`| goja |  | not tested: no \[such](x) \| file |  |  |  |`, "| 2026-11-23 | not tested |"},
 			"no [such]", `goja: it could not be tested: no \[such](x) \| file`},
 	} {
@@ -195,7 +196,8 @@ func TestTheWorkflowPublishes(t *testing.T) {
 		if err := os.MkdirAll(reports, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Rename(boardFile(t, day, tested("goja", day, 0)), filepath.Join(reports, "scoreboard.json")); err != nil {
+		err := os.Rename(boardFile(t, day, tested("goja", day, 0)), filepath.Join(reports, "scoreboard.json"))
+		if err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(filepath.Join(reports, "speed.txt"), []byte("fast\n"), 0o600); err != nil {

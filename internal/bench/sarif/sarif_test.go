@@ -114,7 +114,8 @@ func TestSeverities(t *testing.T) {
 		got = append(got, fmt.Sprint(severity, " ", run.Results[0].Level, " ",
 			run.Tool.Driver.Rules[0].Properties.Properties["security-severity"]))
 	}
-	if want := []string{"critical error 9.5", "high error 8.0", "medium warning 5.5", "low note 2.5"}; !slices.Equal(got, want) {
+	want := []string{"critical error 9.5", "high error 8.0", "medium warning 5.5", "low note 2.5"}
+	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
