@@ -136,13 +136,14 @@ func weekOf(board *engine.Scoreboard, commit string) week {
 func page(weeks []week) string {
 	newest := weeks[0]
 	var b strings.Builder
-	fmt.Fprintf(&b, `# Scoreboard
-
-codemode runs its attack suite against engines for the programs of language models, each week. This is %s`, newest.Date)
+	b.WriteString("# Scoreboard\n\ncodemode runs its attack suite against engines for the programs of language models, " +
+		"each week. The newest report\nis of " + newest.Date)
 	if newest.Commit != "" {
-		fmt.Fprintf(&b, ", at commit %s", visible.Markdown(newest.Commit))
+		b.WriteString(", at commit " + visible.Markdown(newest.Commit))
 	}
-	b.WriteString(`; [each finding](board.md). How the engines are set up, and how to add one, is in
+	b.WriteString(`: [each finding](board.md).
+
+How the engines are set up, and how to add one, is in
 [bench/engines](https://github.com/codemode-project/codemode/tree/main/bench/engines). A case that ended with an error
 instead of what it tests proves nothing. A case that needs what an engine does not claim is skipped.
 

@@ -90,7 +90,7 @@ func TestPagesOfTheHistory(t *testing.T) {
 				t.Errorf("%s: %s is not in\n%s", step.what, line, page)
 			}
 		}
-		if !strings.Contains(page, "at commit abc123;") || !strings.Contains(findings, step.in) {
+		if !strings.Contains(page, "at commit abc123: ") || !strings.Contains(findings, step.in) {
 			t.Errorf("%s: the pages are\n%s\nand\n%s", step.what, page, findings)
 		}
 		if strings.Contains(page, step.not) || strings.Contains(findings, step.not) {
