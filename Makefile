@@ -65,7 +65,8 @@ scoreboard: engines
 	mkdir -p $(OUT)
 	bench/engines/bin/codemode bench isolation --core --once --engines bench/engines/engines.json \
 		--out $(OUT)/scoreboard.md --out $(OUT)/scoreboard.json --out $(OUT)/scoreboard.sarif --out $(OUT)/scoreboard.xml || [ $$? = 1 ]
-	bench/engines/bin/codemode bench speed --engines bench/engines/engines.json
+	bench/engines/bin/codemode bench speed --engines bench/engines/engines.json >$(OUT)/speed.txt
+	cat $(OUT)/speed.txt
 
 # The suite of the JavaScript standard, from a checkout of it: make test262 TEST262=DIR. FILTER='built-ins/Array*' runs
 # a part, UPDATE=1 writes the failures to testdata/test262.txt and keeps its reasons.

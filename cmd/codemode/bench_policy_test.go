@@ -159,7 +159,7 @@ func TestBenchPolicy(t *testing.T) {
 		{"for programs", append(weak, "--format", "json"), cli.ExitProgram, `"line": 1`},
 		{"another profile", append(weak, "--profile", "strict"), cli.ExitOK, "under strict"},
 		{"no such profile", append(weak, "--profile", "strct"), cli.ExitUsage, `no profile "strct"`},
-		{"no such format", append(weak, "--format", "yaml"), cli.ExitUsage, "table, json, junit, markdown"},
+		{"no such format", append(weak, "--format", "yaml"), cli.ExitUsage, "table, json, junit, sarif, markdown"},
 		{"no tools", []string{"--config", at("weak.json"), "--tools", at("no.json")}, cli.ExitUsage, "no.json"},
 		{"a broken configuration", []string{"--config", at("broken.json")}, cli.ExitUsage, "did you mean"},
 		{"no configuration", []string{"--config", at("no.json")}, cli.ExitUsage, "no.json"},

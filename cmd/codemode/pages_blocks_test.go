@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -20,6 +22,7 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/config/tenants"
+	"github.com/codemode-project/codemode/internal/isolation"
 )
 
 // ownTest are the pages with a test of their own: it runs their blocks in the order of the page, with real servers.
@@ -67,7 +70,7 @@ func TestEveryBlockOfThePages(t *testing.T) {
 		case "ts", "js":
 			err = runProgram(t.Context(), e, b)
 		case "yaml":
-			err = readManifest(b)
+			err = errors.Join(readManifest(b), readWorkflow(t, b))
 		case "ini":
 			err = readUnit(b)
 		case "sh", "console":
@@ -164,6 +167,9 @@ func readJSON(t *testing.T, b block) error {
 			}
 		}
 	}
+	if b.page == "docs/isolation-protocol.md" {
+		return readMessages(b)
+	}
 	path := filepath.Join(t.TempDir(), "codemode.json")
 	if err := os.WriteFile(path, []byte(b.text), 0o600); err != nil {
 		return err
@@ -198,6 +204,62 @@ func readJSON(t *testing.T, b block) error {
 	for _, s := range file.MCPServers {
 		if err := checkCommand(append([]string{s.Command}, s.Args...)); err != nil &&
 			(s.Command == "codemode" || slices.Contains(s.Args, "@codemode-project/codemode")) {
+			return err
+		}
+	}
+	return nil
+}
+
+// readMessages reads messages of the isolation protocol as the harness and engines read them, and knows every field.
+func readMessages(b block) error {
+	var all []json.RawMessage
+	for d := json.NewDecoder(strings.NewReader(b.text)); ; {
+		var message json.RawMessage
+		if err := d.Decode(&message); err == io.EOF {
+			break
+		} else if err != nil {
+			return err
+		}
+		all = append(all, message)
+	}
+	for _, message := range all {
+		var head struct{ Type string }
+		if err := json.Unmarshal(message, &head); err != nil {
+			return err
+		}
+		var into any
+		switch head.Type {
+		case "hello":
+			into = &struct {
+				Type string
+				isolation.Hello
+			}{}
+		case "run":
+			into = &struct {
+				Type string
+				isolation.Run
+			}{}
+		case "call":
+			into = &struct {
+				Type string
+				isolation.Call
+			}{}
+		case "answer":
+			into = &struct {
+				Type string
+				isolation.Answer
+			}{}
+		case "outcome":
+			into = &struct {
+				Type string
+				isolation.Outcome
+			}{}
+		default:
+			return fmt.Errorf("there is no message %q", head.Type)
+		}
+		d := json.NewDecoder(bytes.NewReader(message))
+		d.DisallowUnknownFields()
+		if err := d.Decode(into); err != nil {
 			return err
 		}
 	}
@@ -328,6 +390,39 @@ func readManifest(b block) error {
 	return nil
 }
 
+// readWorkflow reads a workflow of GitHub. The inputs that it gives our action are inputs that the action has.
+func readWorkflow(t *testing.T, b block) error {
+	var workflow struct {
+		Jobs map[string]struct {
+			Steps []struct {
+				Uses string
+				With map[string]string
+			}
+		}
+	}
+	if err := yaml.Unmarshal([]byte(b.text), &workflow); err != nil {
+		return err
+	}
+	ours := 0
+	for _, job := range workflow.Jobs {
+		for _, step := range job.Steps {
+			if !strings.HasPrefix(step.Uses, "codemode-project/codemode@") {
+				continue
+			}
+			ours++
+			for name := range step.With {
+				if _, ok := readAction(t).Inputs[name]; !ok {
+					return fmt.Errorf("the action has no input %q", name)
+				}
+			}
+		}
+	}
+	if ours != strings.Count(b.text, "codemode-project/codemode@") {
+		return fmt.Errorf("the action is somewhere else than in a step")
+	}
+	return nil
+}
+
 // readUnit reads units of systemd. What they start is a command that codemode has.
 func readUnit(b block) error {
 	found := false
@@ -355,6 +450,7 @@ var notRun = map[string]string{
 	"docs/clients.md: codemode init --install # shows a plan,":       "it needs clients: stories/init-install.txtar",
 	"docs/compatibility.md: codemode version --check":                "it asks the repository: TestVersionCheck",
 	"docs/deploying.md: codemode bench speed --quick":                "it measures: TestEveryExampleInTheHelpOfBenchRuns",
+	"docs/isolation-ci.md: codemode bench isolation --engine ./my-s": "it needs a sandbox: TestTheActionOnASandbox",
 	"docs/operations.md: codemode serve --http 127.0.0.1:8808 --d":   "it serves until it is stopped: TestServeOverHTTP",
 	"docs/operations.md: codemode store check":                       "restore wants an empty place: stories/store.txtar",
 	"docs/operations.md: codemode serve --http unix:/run/codemode":   "it serves until it is stopped: TestServeOverHTTP",
@@ -381,6 +477,8 @@ var scripts = []script{
 	{block: "docs/installing.md: codemode doctor"},
 	{block: "docs/installing.md: codemode doctor --config /etc/codemode/c",
 		files: map[string]string{"etc/codemode/codemode.json": "{}"}, replace: "/etc/codemode"},
+	{block: "docs/isolation-ci.md: codemode profiles lint --config codemode",
+		files: map[string]string{"codemode.json": "{}"}},
 	{block: "docs/policy-bench.md: codemode profiles lint --config codemode",
 		files: map[string]string{"files/reports/a.md": "a", "codemode.json": `{"evaluation": {"profiles": {"work": {
 			"allowlist": [{"tool": "filesystem__read_text_file", "when": {"/path": {"under": "reports"}}}]}}, "expose": ["work"]}}`}},

@@ -78,13 +78,14 @@ func (r *IsolationReport) writeMarkdown(w io.Writer, verbose bool) error {
 	var b strings.Builder
 	b.WriteString("| class | cases | accepted | exact | stopped | late p50 ms | p99 | max |\n|---|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, c := range append(slices.Clone(r.Summary.Classes), r.Summary.total()) {
-		fmt.Fprintf(&b, "| %s | %d | %d | %d | %s |\n", cell(c.Class), c.Cases, c.OK, c.Exact,
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %s |\n", visible.Markdown(c.Class), c.Cases, c.OK, c.Exact,
 			strings.Join(c.Overshoot.cells(), " | "))
 	}
 	if shown := r.shown(verbose); len(shown) > 0 {
 		b.WriteString("\n| | file | outcome | ms | detail |\n|---|---|---|--:|---|\n")
 		for _, c := range shown {
-			fmt.Fprintf(&b, "| %s | %s | %s | %.0f | %s |\n", mark(c.OK), cell(c.File), cell(c.got()), c.MS, cell(c.Detail))
+			fmt.Fprintf(&b, "| %s | %s | %s | %.0f | %s |\n", mark(c.OK), visible.Markdown(c.File), visible.Markdown(c.got()),
+				c.MS, visible.Markdown(c.Detail))
 		}
 	}
 	fmt.Fprintf(&b, "\n%s\n", oneLines(r.Summary.sentences(), "  \n"))
@@ -163,9 +164,4 @@ func oneLines(lines []string, end string) string {
 		safe[i] = oneLine(line)
 	}
 	return strings.Join(safe, end)
-}
-
-// cell makes text of programs safe for a cell of a markdown table.
-func cell(s string) string {
-	return strings.NewReplacer("|", `\|`, "<", "&lt;", "`", "'", "[", `\[`).Replace(oneLine(s))
 }

@@ -65,3 +65,9 @@ func firstRune(s string) string {
 	}
 	return ""
 }
+
+// Markdown escapes a text, see [Line], for a line or a cell of a table in Markdown: nothing of it is a link, a picture,
+// an element of HTML, code or the end of a cell.
+func Markdown(s string) string { return markdown.Replace(Line(s)) }
+
+var markdown = strings.NewReplacer(`\`, `\\`, "|", `\|`, "[", `\[`, "<", "&lt;", "&", "&amp;", "`", "'")

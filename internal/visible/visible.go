@@ -7,6 +7,7 @@
 //   - [Line], for data in a line of text: line ends and tabs are escaped too. [Sprintf] does that to all its arguments.
 //   - [Text], for lines with data that is escaped already.
 //   - [JSON], for JSON: it stays JSON and means the same.
+//   - [Markdown], for data in a line of Markdown.
 //
 // Invisible are control characters, format characters (text direction, zero width, tags), line and paragraph
 // separators, blanks other than the space, variation selectors, code points for private use or without a meaning, and

@@ -11,6 +11,23 @@ import (
 	"github.com/codemode-project/codemode/internal/hostile"
 )
 
+func TestMarkdown(t *testing.T) {
+	for _, row := range []struct{ what, s, want string }{
+		{"plain text stays", "a é (b) 50%", "a é (b) 50%"},
+		{"a link", "[a](b)", `\[a](b)`},
+		{"a link behind a backslash", `\[a](b)`, `\\\[a](b)`},
+		{"the end of a cell", `a|b\|c`, `a\|b\\\|c`},
+		{"an element", "<img>", "&lt;img>"},
+		{"text that looks like an entity", "&lt;img>", "&amp;lt;img>"},
+		{"code", "`a`", "'a'"},
+		{"what nobody sees", "\u202e\n", `\\u{202e}\\n`},
+	} {
+		if got := Markdown(row.s); got != row.want {
+			t.Errorf("%s: %q becomes %q, want %q", row.what, row.s, got, row.want)
+		}
+	}
+}
+
 func TestLine(t *testing.T) {
 	for _, row := range []struct{ what, s, want string }{
 		{"plain text stays", "a é 漢 🙂 \\ \"x\"", "a é 漢 🙂 \\ \"x\""},

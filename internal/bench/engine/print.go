@@ -124,7 +124,8 @@ func (s *Scoreboard) table(baseline *Scoreboard, verbose bool) string {
 		if verbose {
 			for _, c := range r.Cases {
 				if len(c.Skipped) > 0 {
-					fmt.Fprintf(&b, "skipped  %s: it does not claim %s\n", visible.Line(c.Case), strings.Join(c.Skipped, ", "))
+					fmt.Fprintf(&b, "skipped  %s: it does not claim %s\n", visible.Line(c.Case),
+						visible.Line(strings.Join(c.Skipped, ", ")))
 				}
 			}
 		}
@@ -142,7 +143,10 @@ func (s *Scoreboard) table(baseline *Scoreboard, verbose bool) string {
 		fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}
 	t.Flush()
-	b.WriteString("\n" + strings.Join(s.sentences(baseline), "\n") + "\n")
+	b.WriteByte('\n')
+	for _, sentence := range s.sentences(baseline) {
+		b.WriteString(visible.Line(sentence) + "\n")
+	}
 	return b.String()
 }
 
@@ -182,7 +186,7 @@ func (s *Scoreboard) sentences(baseline *Scoreboard) (said []string) {
 		} else if !r.Measured {
 			line += " This system does not tell what its processes hold: memory, processor time and leftovers were not measured."
 		}
-		said = append(said, visible.Line(line))
+		said = append(said, line)
 	}
 	if baseline != nil {
 		all := 0
@@ -207,7 +211,7 @@ func (s *Scoreboard) markdown(baseline *Scoreboard, verbose bool) string {
 		if len(lines) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "\n## %s\n\n", cell(r.Name+" "+r.Engine.Version))
+		fmt.Fprintf(&b, "\n## %s\n\n", visible.Markdown(r.Name+" "+r.Engine.Version))
 		head := []string{"severity", "kind", "finding", "case", "what was seen"}
 		if baseline != nil {
 			head = append([]string{"baseline"}, head...)
@@ -226,22 +230,19 @@ func (s *Scoreboard) markdown(baseline *Scoreboard, verbose bool) string {
 				}
 			}
 			for _, claims := range slices.Sorted(maps.Keys(skipped)) {
-				fmt.Fprintf(&b, "\n%d cases were skipped: it does not claim %s.\n", skipped[claims], claims)
+				fmt.Fprintf(&b, "\n%d cases were skipped: it does not claim %s.\n", skipped[claims], visible.Markdown(claims))
 			}
 		}
 	}
-	b.WriteString("\n" + strings.Join(s.sentences(baseline), "  \n") + "\n")
+	for _, sentence := range s.sentences(baseline) {
+		b.WriteString("\n" + visible.Markdown(sentence) + "\n")
+	}
 	return b.String()
 }
 
 func writeRow(b *strings.Builder, cells []string) {
 	for _, c := range cells {
-		b.WriteString("| " + cell(c) + " ")
+		b.WriteString("| " + visible.Markdown(c) + " ")
 	}
 	b.WriteString("|\n")
-}
-
-// cell makes text of programs safe for a cell of a markdown table.
-func cell(s string) string {
-	return strings.NewReplacer("|", `\|`, "<", "&lt;", "`", "'", "[", `\[`).Replace(visible.Line(s))
 }

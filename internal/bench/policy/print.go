@@ -67,6 +67,7 @@ func (r *Report) table() string {
 
 func (r *Report) markdown() string {
 	var b strings.Builder
+	cell := visible.Markdown
 	if len(r.Findings) > 0 {
 		b.WriteString("| severity | family | profile | rule | allowed | mend |\n|---|---|---|---|---|---|\n")
 	}
@@ -181,9 +182,4 @@ func (r *Report) sentences() []string {
 	}
 	return append(said, fmt.Sprintf("%d hostile programs with %d tools under %s in %.1fs: %s. No server was called.",
 		r.Programs, r.Tools, few(r.Profiles), r.Seconds, findings))
-}
-
-// cell makes text safe for a cell of a markdown table.
-func cell(s string) string {
-	return strings.NewReplacer("|", `\|`, "<", "&lt;", "`", "'", "[", `\[`).Replace(visible.Line(s))
 }

@@ -110,24 +110,25 @@ func Write(w io.Writer, runs ...Run) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.Write(append(raw, '\n'))
+	_, err = io.WriteString(w, visible.JSON(string(raw))+"\n")
 	return err
 }
 
 func (r *Run) log() run {
 	out := run{
 		Tool: tool{driver{Name: r.Tool, InformationURI: "https://github.com/codemode-project/codemode", Rules: []rule{}}},
-		// Code scanning keeps what comes after the last slash apart from the category.
-		Automation: id{r.Tool + "/" + visible.Line(r.Subject)}, Results: []result{},
+		// Code scanning takes what is before the last slash as the category, and accepts one run of each.
+		Automation: id{r.Tool + "/" + visible.Line(r.Subject) + "/"}, Results: []result{},
 	}
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		if !slices.ContainsFunc(out.Tool.Driver.Rules, func(r rule) bool { return r.ID == f.Rule }) {
-			out.Tool.Driver.Rules = append(out.Tool.Driver.Rules,
-				rule{f.Rule, text{f.About}, map[string]string{"security-severity": scores[f.Severity]}})
+		name := visible.Line(f.Rule)
+		if !slices.ContainsFunc(out.Tool.Driver.Rules, func(r rule) bool { return r.ID == name }) {
+			out.Tool.Driver.Rules = append(out.Tool.Driver.Rules, rule{name, text{visible.Line(f.About)},
+				map[string]string{"security-severity": scores[f.Severity]}})
 		}
 		out.Results = append(out.Results, result{
-			Rule: f.Rule, Level: levels[f.Severity], Message: text{visible.Line(f.Message)},
+			Rule: name, Level: levels[f.Severity], Message: text{visible.Line(f.Message)},
 			Locations:    []location{{physical{artifact{f.URI}, region{max(f.Line, 1), f.Column}}}},
 			Fingerprints: map[string]string{"finding/v1": visible.Line(f.Fingerprint)}, Baseline: f.Baseline,
 		})
