@@ -15,7 +15,7 @@ GO ?= go
 OUT ?= .build/scoreboard
 
 .PHONY: all test test-npm test-clients test-agents test262 deterministic confined sizing helm axe lint check guest editor bench fuzz soak clean
-.PHONY: engines scoreboard licences release-check apidiff pages reference site
+.PHONY: engines test-engines scoreboard licences release-check apidiff pages reference site
 
 all:
 	CGO_ENABLED=0 $(GO) build -trimpath -o codemode ./cmd/codemode
@@ -59,6 +59,11 @@ engines: bench/engines/node_modules
 bench/engines/node_modules: bench/engines/package.json
 	cd bench/engines && npm ci --no-audit --no-fund --loglevel=error
 	touch $@
+
+# Each driver speaks the protocol, and what the suite found happens without the drivers, too.
+test-engines: engines
+	cd bench/engines && node --test drivers.test.mjs by-hand.test.mjs
+	cd bench/engines/go && $(GO) test -timeout 10m ./...
 
 # The attack suite and the speed of each, which takes an hour: OUT is the folder of the reports.
 scoreboard: engines

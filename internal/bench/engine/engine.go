@@ -133,6 +133,7 @@ type session struct {
 	starter *child.Starter
 	rounds  int
 	alone   *sync.RWMutex // held for writing by a session that must not be disturbed
+	speaks  string        // the language of the engine
 
 	process *process // nil if none is alive
 	starts  int
@@ -148,7 +149,7 @@ func (s *session) ready(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.process = p
+	s.process, s.speaks = p, p.hello.Language
 	s.starts++
 	// The first program may take longer: an engine may compile itself.
 	r := p.run(ctx, program{name: "first", source: sum(1, 2, 3), limits: limits(helloWait)}, false)

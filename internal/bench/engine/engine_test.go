@@ -44,7 +44,7 @@ func report(t *testing.T, e Engine, programs int, ask func(question) bool) *Repo
 
 func TestACorrectEngineHasNoFindings(t *testing.T) {
 	r := report(t, plantedEngine(t), 50, nil)
-	if r.Failed != "" || len(r.Findings()) > 0 || r.Starts != 1 {
+	if r.Failed != "" || len(r.Findings()) > 0 || r.Starts != 3 { // two of them to see whether it rests
 		t.Errorf("failed %q, started %d times, found %+v", r.Failed, r.Starts, r.Findings())
 	}
 	passed, skipped := 0, 0
