@@ -21,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/bench"
 	"github.com/codemode-project/codemode/internal/bench/engine"
 	"github.com/codemode-project/codemode/internal/visible"
 )
@@ -52,16 +53,21 @@ type week struct {
 	Engines []figure `json:"engines"`
 }
 
-// A figure sums up what became of the cases of an engine.
+// A figure is what became of the cases of an engine. There is no sum over the kinds: it would hide a zero.
 type figure struct {
 	Name     string `json:"name"`
 	Version  string `json:"version"`
+	Kinds    []kind `json:"kinds"`
+	Findings int    `json:"findings"`
+	Failed   string `json:"failed,omitempty"` // what kept the engine from being tested
+}
+
+type kind struct {
+	Kind     string `json:"kind"`
 	Passed   int    `json:"passed"`
 	Cases    int    `json:"cases"`    // that ran
 	Unproven int    `json:"unproven"` // of these, those that ended with an error and prove nothing
 	Skipped  int    `json:"skipped"`
-	Findings int    `json:"findings"`
-	Failed   string `json:"failed,omitempty"` // what kept the engine from being tested
 }
 
 // publish adds the report of a file to the history in a folder, and writes its pages.
@@ -120,8 +126,7 @@ func weekOf(board *engine.Scoreboard, commit string) week {
 	for _, r := range board.Engines {
 		f := figure{Name: r.Name, Version: r.Engine.Version, Findings: len(r.Findings()), Failed: r.Failed}
 		for _, k := range r.Kinds {
-			f.Passed, f.Cases = f.Passed+k.Passed, f.Cases+k.Cases
-			f.Unproven, f.Skipped = f.Unproven+k.Unproven, f.Skipped+k.Skipped
+			f.Kinds = append(f.Kinds, kind{k.Kind, k.Passed, k.Cases, k.Unproven, k.Skipped})
 		}
 		w.Engines = append(w.Engines, f)
 		if began.IsZero() || r.Started.Before(began) {
@@ -147,17 +152,14 @@ How the engines are set up, and how to add one, is in
 [bench/engines](https://github.com/codemode-project/codemode/tree/main/bench/engines). A case that ended with an error
 instead of what it tests proves nothing. A case that needs what an engine does not claim is skipped.
 
-| engine | version | passed | prove nothing | skipped | findings |
-|---|---|---|---|---|---|
 `)
-	var names []string // of the newest week, then of earlier ones
+	kinds := newest.kinds()
+	writeRow(&b, slices.Concat([]string{"engine", "version"}, kinds, []string{"prove nothing", "skipped", "findings"})...)
+	b.WriteString(strings.Repeat("|---", len(kinds)+5) + "|\n")
 	for _, f := range newest.Engines {
-		if f.Failed != "" {
-			writeRow(&b, f.Name, f.Version, "not tested: "+f.Failed, "", "", "")
-			continue
-		}
-		writeRow(&b, f.Name, f.Version, f.passed(), fmt.Sprint(f.Unproven), fmt.Sprint(f.Skipped), fmt.Sprint(f.Findings))
+		writeRow(&b, f.row(kinds)...)
 	}
+	var names []string // of the newest week, then of earlier ones
 	for _, w := range weeks {
 		for _, f := range w.Engines {
 			if !slices.Contains(names, f.Name) {
@@ -165,7 +167,7 @@ instead of what it tests proves nothing. A case that needs what an engine does n
 			}
 		}
 	}
-	b.WriteString("\n## Each week\n\nCases that passed, of those that ran, and findings.\n\n")
+	b.WriteString("\n## Each week\n\nHow many cases of each kind have findings.\n\n")
 	writeRow(&b, append([]string{"week"}, names...)...)
 	b.WriteString(strings.Repeat("|---", len(names)+1) + "|\n")
 	for _, w := range weeks {
@@ -178,7 +180,42 @@ instead of what it tests proves nothing. A case that needs what an engine does n
 	return b.String()
 }
 
-func (f *figure) passed() string { return fmt.Sprintf("%d of %d", f.Passed, f.Cases) }
+// kinds are the kinds that any engine of the week has, in order.
+func (w *week) kinds() (names []string) {
+	for _, name := range bench.Kinds {
+		if slices.ContainsFunc(w.Engines, func(f figure) bool { return f.of(name) != nil }) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (f *figure) of(name string) *kind {
+	i := slices.IndexFunc(f.Kinds, func(k kind) bool { return k.Kind == name })
+	if i < 0 {
+		return nil
+	}
+	return &f.Kinds[i]
+}
+
+// row has how many cases of each kind passed, of those that ran.
+func (f *figure) row(kinds []string) []string {
+	cells := []string{f.Name, f.Version}
+	if f.Failed != "" {
+		return append(append(cells, "not tested: "+f.Failed), make([]string, len(kinds)+2)...)
+	}
+	unproven, skipped := 0, 0
+	for _, name := range kinds {
+		k := f.of(name)
+		if k == nil {
+			cells = append(cells, "-")
+			continue
+		}
+		cells = append(cells, fmt.Sprintf("%d/%d", k.Passed, k.Cases))
+		unproven, skipped = unproven+k.Unproven, skipped+k.Skipped
+	}
+	return append(cells, fmt.Sprint(unproven), fmt.Sprint(skipped), fmt.Sprint(f.Findings))
+}
 
 // cell is what a week says about an engine.
 func (w *week) cell(name string) string {
@@ -189,7 +226,13 @@ func (w *week) cell(name string) string {
 	case w.Engines[i].Failed != "":
 		return "not tested"
 	}
-	return fmt.Sprintf("%s, %d", w.Engines[i].passed(), w.Engines[i].Findings)
+	var said []string
+	for _, k := range w.Engines[i].Kinds {
+		if n := k.Cases - k.Passed - k.Unproven; n > 0 {
+			said = append(said, fmt.Sprintf("%s %d", k.Kind, n))
+		}
+	}
+	return cmp.Or(strings.Join(said, ", "), "none")
 }
 
 func writeRow(b *strings.Builder, cells ...string) {
