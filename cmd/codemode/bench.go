@@ -81,7 +81,7 @@ written, 130 if interrupted. --out changes its file only when the report is comp
   # some of them in sessions
   codemode bench isolation --session --filter 's29_*'
   # another engine, with a report for code scanning
-  codemode bench isolation --engine 'node bench/engines/vm.mjs' --out report.sarif
+  codemode bench isolation --engine ./my-sandbox --filter 's29_*' --out report.sarif
   # the report as JSON in a file of any name
   codemode bench isolation --filter 's29_*' --format json --out report`,
 		Args: cobra.NoArgs,
@@ -305,7 +305,7 @@ against the same guest without the counters in its loops.
 --engine measures other engines instead: commands that speak the isolation protocol
 (docs/isolation-protocol.md). They take turns, each started anew in each round.`,
 		Example: `  codemode bench speed --quick
-  codemode bench speed --engine 'node bench/engines/vm.mjs' --engine ./mine`,
+  codemode bench speed --engine ./my-sandbox --engine 'codemode bench engine'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if others.any() {

@@ -127,13 +127,17 @@ func TestExampleInTheHelpOfBenchLoads(t *testing.T) {
 }
 
 // Each command in the help of bench isolation runs as it stands there, beside a folder my-attacks that is as the help
-// describes it.
+// describes it, and an engine my-sandbox.
 func TestEveryExampleInTheHelpOfBenchRuns(t *testing.T) {
 	endToEnd(t)
 	help, files := exampleSuite(t)
 	dir := t.TempDir()
 	t.Chdir(dir)
 	if err := os.Rename(writeFiles(t, files), filepath.Join(dir, "my-attacks")); err != nil {
+		t.Fatal(err)
+	}
+	save(t, filepath.Join(dir, "my-sandbox"), "#!/bin/sh\n"+asCommand+"=codemode exec "+commandItself(t)+" bench engine\n")
+	if err := os.Chmod("my-sandbox", 0o700); err != nil {
 		t.Fatal(err)
 	}
 	examples := 0
