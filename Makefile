@@ -69,7 +69,7 @@ test-engines: engines
 scoreboard: engines
 	mkdir -p $(OUT)
 	bench/engines/bin/codemode bench isolation --core --once --engines bench/engines/engines.json \
-		--out $(OUT)/scoreboard.md --out $(OUT)/scoreboard.json --out $(OUT)/scoreboard.sarif --out $(OUT)/scoreboard.xml || [ $$? = 1 ]
+		$(addprefix --out $(OUT)/scoreboard.,md json sarif xml) || [ $$? = 1 ]
 	bench/engines/bin/codemode bench speed --engines bench/engines/engines.json >$(OUT)/speed.txt
 	cat $(OUT)/speed.txt
 
