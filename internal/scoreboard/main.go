@@ -154,10 +154,11 @@ instead of what it tests proves nothing. A case that needs what an engine does n
 
 `)
 	kinds := newest.kinds()
-	writeRow(&b, slices.Concat([]string{"engine", "version"}, kinds, []string{"prove nothing", "skipped", "findings"})...)
+	head := slices.Concat([]string{"engine", "version"}, kinds, []string{"prove nothing", "skipped", "findings"})
+	b.WriteString(visible.MarkdownRow(head...))
 	b.WriteString(strings.Repeat("|---", len(kinds)+5) + "|\n")
 	for _, f := range newest.Engines {
-		writeRow(&b, f.row(kinds)...)
+		b.WriteString(visible.MarkdownRow(f.row(kinds)...))
 	}
 	var names []string // of the newest week, then of earlier ones
 	for _, w := range weeks {
@@ -168,14 +169,14 @@ instead of what it tests proves nothing. A case that needs what an engine does n
 		}
 	}
 	b.WriteString("\n## Each week\n\nHow many cases of each kind have findings.\n\n")
-	writeRow(&b, append([]string{"week"}, names...)...)
+	b.WriteString(visible.MarkdownRow(append([]string{"week"}, names...)...))
 	b.WriteString(strings.Repeat("|---", len(names)+1) + "|\n")
 	for _, w := range weeks {
 		cells := []string{w.Date}
 		for _, name := range names {
 			cells = append(cells, w.cell(name))
 		}
-		writeRow(&b, cells...)
+		b.WriteString(visible.MarkdownRow(cells...))
 	}
 	return b.String()
 }
@@ -233,11 +234,4 @@ func (w *week) cell(name string) string {
 		}
 	}
 	return cmp.Or(strings.Join(said, ", "), "none")
-}
-
-func writeRow(b *strings.Builder, cells ...string) {
-	for _, c := range cells {
-		b.WriteString("| " + visible.Markdown(c) + " ")
-	}
-	b.WriteString("|\n")
 }

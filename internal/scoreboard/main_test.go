@@ -16,7 +16,7 @@ import (
 	"github.com/codemode-project/codemode/internal/isolation"
 )
 
-// tested is an engine with so many cases, of which one failed for each finding.
+// tested is the report of an engine. Each finding is a failed case of its own.
 func tested(name string, passed, unproven int, findings ...string) *engine.Report {
 	r := &engine.Report{Name: name, Engine: isolation.Hello{Version: "1.2"}, Kinds: []engine.Kind{
 		{Kind: "escape", Cases: passed, Passed: passed, Skipped: 2},

@@ -70,4 +70,13 @@ func firstRune(s string) string {
 // an element of HTML, code or the end of a cell.
 func Markdown(s string) string { return markdown.Replace(Line(s)) }
 
+// MarkdownRow is a line of a table in Markdown, with its line end. Its cells are escaped, see [Markdown].
+func MarkdownRow(cells ...string) string {
+	var b strings.Builder
+	for _, c := range cells {
+		b.WriteString("| " + Markdown(c) + " ")
+	}
+	return b.String() + "|\n"
+}
+
 var markdown = strings.NewReplacer(`\`, `\\`, "|", `\|`, "[", `\[`, "<", "&lt;", "&", "&amp;", "`", "'")

@@ -20,7 +20,7 @@ func Own(report *bench.IsolationReport, suite *bench.Suite, version string) *Sco
 	for i, c := range report.Cases {
 		of := suite.Cases[i]
 		out := CaseResult{Case: c.File, Class: c.Class, Kind: of.Kind, Severity: of.Severity,
-			Expected: string(c.Expected), Got: string(c.Got), MS: c.MS, GrownKiB: 0}
+			Expected: string(c.Expected), Got: string(c.Got), MS: c.MS}
 		if !c.OK {
 			out.Findings = []Finding{found{Wrong, shorten(fmt.Sprintf("it ended with %s, expected %s: %s", c.Got, c.Expected,
 				c.Detail))}.of(&out)}

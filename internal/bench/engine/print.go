@@ -113,14 +113,7 @@ func (s *Scoreboard) rows() (head []string, rows [][]string) {
 func (s *Scoreboard) table(baseline *Scoreboard, verbose bool) string {
 	var b strings.Builder
 	for _, r := range s.Engines {
-		t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-		for _, f := range r.lines(s.isNew(baseline, r)) {
-			for i := range f {
-				f[i] = visible.Line(f[i])
-			}
-			fmt.Fprintln(t, strings.Join(f, "\t"))
-		}
-		t.Flush()
+		writeTable(&b, r.lines(s.isNew(baseline, r)))
 		if verbose {
 			for _, c := range r.Cases {
 				if len(c.Skipped) > 0 {
@@ -134,15 +127,15 @@ func (s *Scoreboard) table(baseline *Scoreboard, verbose bool) string {
 		b.WriteByte('\n')
 	}
 	head, rows := s.rows()
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	for i, name := range head { // a column for each engine, as there are more kinds than engines that are compared
+	var columns [][]string // one for each engine, as there are more kinds than engines that are compared
+	for i, name := range head {
 		cells := []string{name}
 		for _, row := range rows {
-			cells = append(cells, visible.Line(row[i]))
+			cells = append(cells, row[i])
 		}
-		fmt.Fprintln(t, strings.Join(cells, "\t"))
+		columns = append(columns, cells)
 	}
-	t.Flush()
+	writeTable(&b, columns)
 	b.WriteByte('\n')
 	for _, sentence := range s.sentences(baseline) {
 		b.WriteString(visible.Line(sentence) + "\n")
@@ -201,10 +194,10 @@ func (s *Scoreboard) sentences(baseline *Scoreboard) (said []string) {
 func (s *Scoreboard) markdown(baseline *Scoreboard, verbose bool) string {
 	var b strings.Builder
 	head, rows := s.rows()
-	writeRow(&b, head)
+	b.WriteString(visible.MarkdownRow(head...))
 	b.WriteString("|" + strings.Repeat("---|", len(head)) + "\n")
 	for _, row := range rows {
-		writeRow(&b, row)
+		b.WriteString(visible.MarkdownRow(row...))
 	}
 	for _, r := range s.Engines {
 		lines := r.lines(s.isNew(baseline, r))
@@ -216,11 +209,11 @@ func (s *Scoreboard) markdown(baseline *Scoreboard, verbose bool) string {
 		if baseline != nil {
 			head = append([]string{"baseline"}, head...)
 		}
-		writeRow(&b, head)
+		b.WriteString(visible.MarkdownRow(head...))
 		b.WriteString("|" + strings.Repeat("---|", len(head)) + "\n")
 		for _, line := range lines {
 			at := slices.Index(line, r.Name)
-			writeRow(&b, slices.Delete(line, at, at+1))
+			b.WriteString(visible.MarkdownRow(slices.Delete(line, at, at+1)...))
 		}
 		if verbose {
 			skipped := map[string]int{}
@@ -240,9 +233,14 @@ func (s *Scoreboard) markdown(baseline *Scoreboard, verbose bool) string {
 	return b.String()
 }
 
-func writeRow(b *strings.Builder, cells []string) {
-	for _, c := range cells {
-		b.WriteString("| " + visible.Markdown(c) + " ")
+// writeTable aligns the cells of rows in columns. Cells may have texts of programs and engines.
+func writeTable(w io.Writer, rows [][]string) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		for i := range row {
+			row[i] = visible.Line(row[i])
+		}
+		fmt.Fprintln(t, strings.Join(row, "\t"))
 	}
-	b.WriteString("|\n")
+	t.Flush()
 }

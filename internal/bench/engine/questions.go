@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -173,7 +174,7 @@ func askPlanted(ctx context.Context, a *asking) error {
 		if !ok && !r.dead {
 			a.find(Wrong, "%s ended with %s: %s", peek[language], r.Outcome.Outcome, r.Message)
 		}
-		if whole, _ := json.Marshal(r.Outcome); contains(whole, text) {
+		if whole, _ := json.Marshal(r.Outcome); bytes.Contains(whole, []byte(text)) {
 			a.find(Leak, "a program found what the one before had left: %s", shorten(string(r.Value)+r.Message))
 		}
 	}

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 	"time"
@@ -162,8 +161,8 @@ func (s *Scoreboard) Failed() (failed []string) {
 	return failed
 }
 
-// New lists the findings that the baseline does not have for the engine of the same name; nil has none. Two findings are the same if
-// their case and their name are the same, whatever their details.
+// New lists the findings that the baseline does not have for the engine of the same name; nil has none. Two findings are
+// the same if their case and their name are the same, whatever their details.
 func (s *Scoreboard) New(baseline *Scoreboard) (fresh []Finding) {
 	type key struct{ engine, of, finding string }
 	known := map[key]bool{}
@@ -183,5 +182,3 @@ func (s *Scoreboard) New(baseline *Scoreboard) (fresh []Finding) {
 	}
 	return fresh
 }
-
-func contains(data []byte, text string) bool { return bytes.Contains(data, []byte(text)) }

@@ -181,18 +181,27 @@ func (s *EngineSpeed) sample(key string, value float64) {
 	s.samples[key] = append(s.samples[key], value)
 }
 
+// A figure is a median and its key.
+type figure struct {
+	key    string
+	median **float64
+}
+
+// figures are those of the report, in its order.
+func (s *EngineSpeed) figures() []figure {
+	return []figure{{"cold_start_ms", &s.Cold}, {"fresh_ms", &s.Fresh}, {"call_us", &s.Call}, {"at_once_us", &s.AtOnce},
+		{"compute_ms", &s.Compute}, {"resident_mib", &s.Memory}}
+}
+
 // finish turns samples into figures.
 func (s *EngineSpeed) finish() {
 	s.Spread = Spreads{}
-	for key, to := range map[string]**float64{
-		"cold_start_ms": &s.Cold, "fresh_ms": &s.Fresh, "call_us": &s.Call, "at_once_us": &s.AtOnce,
-		"compute_ms": &s.Compute, "resident_mib": &s.Memory,
-	} {
-		if samples := s.samples[key]; len(samples) > 0 {
+	for _, f := range s.figures() {
+		if samples := s.samples[f.key]; len(samples) > 0 {
 			slices.Sort(samples)
 			median := bench.Quantile(samples, 0.5)
-			*to = &median
-			s.Spread[key] = bench.Spread{Low: bench.Quantile(samples, 0.05), High: bench.Quantile(samples, 0.95),
+			*f.median = &median
+			s.Spread[f.key] = bench.Spread{Low: bench.Quantile(samples, 0.05), High: bench.Quantile(samples, 0.95),
 				Samples: len(samples)}
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/codemode-project/codemode/internal/bench"
 	"github.com/codemode-project/codemode/internal/visible"
@@ -26,17 +25,10 @@ func (r *SpeedReport) Write(w io.Writer, format string) error {
 		b.WriteString(visible.JSON(string(raw)) + "\n")
 	case "table":
 		visible.Fprintf(&b, "%s, %d processors; the median, and the range of the middle nine tenths\n\n", r.System, r.CPUs)
-		t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-		for _, row := range r.rows() {
-			for i := range row {
-				row[i] = visible.Line(row[i])
-			}
-			fmt.Fprintln(t, strings.Join(row, "\t"))
-		}
-		t.Flush()
+		writeTable(&b, r.rows())
 	case "markdown":
 		for i, row := range r.rows() {
-			writeRow(&b, row)
+			b.WriteString(visible.MarkdownRow(row...))
 			if i == 0 {
 				b.WriteString("|---|---|" + strings.Repeat("--:|", len(row)-2) + "\n")
 			}
@@ -59,19 +51,14 @@ func (r *SpeedReport) rows() [][]string {
 		"computing, ms", "resident, MiB"}}
 	for _, s := range r.Engines {
 		row := []string{s.Name, s.Version}
-		for _, f := range []struct {
-			key   string
-			value *float64
-		}{
-			{"cold_start_ms", s.Cold}, {"fresh_ms", s.Fresh}, {"call_us", s.Call}, {"at_once_us", s.AtOnce},
-			{"compute_ms", s.Compute}, {"resident_mib", s.Memory},
-		} {
-			if f.value == nil {
+		for _, f := range s.figures() {
+			median, spread := *f.median, s.Spread[f.key]
+			if median == nil {
 				row = append(row, "-")
 				continue
 			}
-			spread := s.Spread[f.key]
-			row = append(row, fmt.Sprintf("%s (%s to %s)", bench.Digits(*f.value), bench.Digits(spread.Low), bench.Digits(spread.High)))
+			row = append(row, fmt.Sprintf("%s (%s to %s)", bench.Digits(*median), bench.Digits(spread.Low),
+				bench.Digits(spread.High)))
 		}
 		rows = append(rows, row)
 	}
