@@ -12,12 +12,18 @@ import (
 	"errors"
 	"log"
 	"os"
+	"runtime/debug"
 
 	"github.com/codemode-project/codemode/internal/isolation"
 )
 
+// memory bounds what this program keeps of the arguments that it passes on, in bytes: the harness counts it as memory of
+// the engine.
+const memory = 32 << 20
+
 func main() {
 	log.SetFlags(0)
+	debug.SetMemoryLimit(memory)
 	program := "codemode"
 	if len(os.Args) > 1 {
 		program = os.Args[1]

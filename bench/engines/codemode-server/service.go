@@ -56,7 +56,8 @@ func open(ctx context.Context, program string) (s *service, version string, err 
 	}
 	command := exec.Command(program, "serve", "--config", s.config(), "--state", filepath.Join(s.folder, "state"),
 		"--project", "none")
-	command.Env = append(environment(), "HOME="+s.folder)
+	// One client needs less than this. Go keeps more garbage without it; deploy/helm sets it, too.
+	command.Env = append(environment(), "HOME="+s.folder, "GOMEMLIMIT=128MiB")
 	command.Stderr = os.Stderr
 	client := mcp.NewClient(&mcp.Implementation{Name: "harness", Version: "1"}, nil)
 	if s.client, err = client.Connect(ctx, &mcp.CommandTransport{Command: command}, nil); err != nil {

@@ -54,8 +54,8 @@ func limits(wall time.Duration) isolation.Limits {
 }
 
 // Isolation runs a suite and the questions of the harness against each engine, and several engines at once. What a
-// busy machine may have caused, a late end, counts only if it happens again while nothing else runs. The error is that
-// of ctx; an engine that did not start, or did not start again, has it in its report.
+// busy machine may have caused, such as a late end, counts only if it happens again while nothing else runs, and is
+// marked if it does not happen each time. The error is that of ctx; an engine that did not start, or did not start again, has it in its report.
 func Isolation(ctx context.Context, engines []Engine, o Options, suite *bench.Suite) (*Scoreboard, error) {
 	board := &Scoreboard{Engines: make([]*Report, len(engines))}
 	var alone sync.RWMutex
@@ -189,24 +189,30 @@ func (s *session) end() {
 func (s *session) leftovers() CaseResult {
 	r := CaseResult{Case: "nothing is left behind", Class: questionClass, Kind: "leak between runs", Severity: "medium"}
 	for _, what := range s.left {
-		r.Findings = append(r.Findings, found{Leak, "after the last case: " + what}.of(&r))
+		r.Findings = append(r.Findings, found{kind: Leak, detail: "after the last case: " + what}.of(&r))
 	}
 	return r
 }
 
-// steady does something that ends in a result. If something was late or too large, it does it again, in another
-// process and while nothing else runs, and that result counts.
+// steady does something that ends in a result. If a measurement is against the engine, it does it again, in another
+// process and while nothing else runs. If that ends otherwise, a third time decides.
 func (s *session) steady(do func() (CaseResult, error)) (CaseResult, error) {
 	s.alone.RLock()
-	r, err := do()
+	first, err := do()
 	s.alone.RUnlock()
-	if err != nil || !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Finding == Overshoot }) {
-		return r, err
+	if err != nil || len(first.measured()) == 0 {
+		return first, err
 	}
 	s.alone.Lock()
 	defer s.alone.Unlock()
 	s.drop()
-	return do()
+	second, err := do()
+	if err != nil || slices.Equal(first.measured(), second.measured()) {
+		return second, err
+	}
+	s.drop()
+	third, err := do()
+	return decided(first, second, third), err
 }
 
 // judged runs a case in each round, with the cases that have to run before it.
@@ -256,7 +262,7 @@ func (s *session) alive(ctx context.Context, r *CaseResult) error {
 	}
 	want := fmt.Sprint(a*b + c)
 	if !end.dead && (end.Outcome.Outcome != string(bench.Value) || string(end.Value) != want) {
-		end.find(Wrong, "afterwards a plain program ended with %q %.100s, expected %s", end.Outcome.Outcome, end.Value, want)
+		end.findWrong("afterwards a plain program ended with %q %.100s, expected %s", end.Outcome.Outcome, end.Value, want)
 	}
 	for _, f := range end.found {
 		r.Findings = append(r.Findings, f.of(r))
@@ -292,9 +298,9 @@ func (p *process) compare(c *bench.Case, r *result) {
 		if got == bench.Value {
 			detail = string(r.Value)
 		}
-		r.find(Wrong, "it ended with %s, expected %s: %s", got, c.Outcome, shorten(detail))
+		r.findWrong("it ended with %s, expected %s: %s", got, c.Outcome, shorten(detail))
 	case got == bench.Value && !c.Fits(r.Value):
-		r.find(Wrong, "it returned %s, expected %s", shorten(string(r.Value)), shorten(string(c.Expect)))
+		r.findWrong("it returned %s, expected %s", shorten(string(r.Value)), shorten(string(c.Expect)))
 	}
 }
 

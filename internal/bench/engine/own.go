@@ -22,14 +22,14 @@ func Own(report *bench.IsolationReport, suite *bench.Suite, version string) *Sco
 		out := CaseResult{Case: c.File, Class: c.Class, Kind: of.Kind, Severity: of.Severity,
 			Expected: string(c.Expected), Got: string(c.Got), MS: c.MS}
 		if !c.OK {
-			out.Findings = []Finding{found{Wrong, shorten(fmt.Sprintf("it ended with %s, expected %s: %s", c.Got, c.Expected,
-				c.Detail))}.of(&out)}
+			out.Findings = []Finding{found{kind: Wrong, detail: shorten(fmt.Sprintf("it ended with %s, expected %s: %s", c.Got,
+				c.Expected, c.Detail))}.of(&out)}
 		}
 		r.add(out)
 	}
 	left := CaseResult{Case: "nothing is left behind", Class: questionClass, Kind: "leak between runs", Severity: "medium"}
 	if !report.Summary.Pass && report.Summary.OK == report.Summary.Cases {
-		left.Findings = []Finding{found{Leak, strings.Join(report.Summary.Leaks(), ", ")}.of(&left)}
+		left.Findings = []Finding{found{kind: Leak, detail: strings.Join(report.Summary.Leaks(), ", ")}.of(&left)}
 	}
 	r.add(left)
 	r.finish()

@@ -160,6 +160,8 @@ func (r *Report) lines(isNew func(Finding) bool) (lines [][]string) {
 		case isNew == nil:
 		case isNew(f):
 			line = append([]string{"NEW"}, line...)
+		case f.Unsteady:
+			line = append([]string{"unsteady"}, line...)
 		default:
 			line = append([]string{"known"}, line...)
 		}

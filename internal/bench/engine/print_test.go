@@ -33,7 +33,13 @@ func unproven(name string) CaseResult {
 
 func failed(name string, finding, detail string) CaseResult {
 	r := passed(name)
-	r.Findings = []Finding{found{finding, detail}.of(&r)}
+	r.Findings = []Finding{found{kind: finding, detail: detail}.of(&r)}
+	return r
+}
+
+func unsteady(name string) CaseResult {
+	r := failed(name, Overshoot, "late")
+	r.Findings[0].Unsteady = true
 	return r
 }
 
@@ -77,6 +83,7 @@ var reports = map[string]struct{ board, baseline *Scoreboard }{
 	"new and unchanged": {board("goja", failed("a.js", Hang, "1"), failed("b.js", Leak, "2")),
 		board("goja", failed("a.js", Hang, "0"))},
 	"all known":           {board("goja", failed("a.js", Hang, "1")), board("goja", failed("a.js", Hang, "0"))},
+	"unsteady":            {board("goja", unsteady("a.js")), board("goja", passed("a.js"))},
 	"known of another":    {board("goja", failed("a.js", Hang, "1")), board("deno", failed("a.js", Hang, "0"))},
 	"did not start":       {broken("goja", `"no-such" was not found`), nil},
 	"awkward":             {board(awkward, failed(awkward, Leak, awkward), skipped(awkward, awkward)), board("x")},
@@ -86,7 +93,7 @@ var reports = map[string]struct{ board, baseline *Scoreboard }{
 }
 
 func twice(r CaseResult) CaseResult {
-	r.Findings = append(r.Findings, found{Leak, "a file was left"}.of(&r))
+	r.Findings = append(r.Findings, found{kind: Leak, detail: "a file was left"}.of(&r))
 	return r
 }
 
@@ -209,6 +216,7 @@ func TestCasesAsJUnit(t *testing.T) {
 			"high, denial of service: a file was left"}},
 		{"new and unchanged", 2, 1, 0, []string{"a.js", "b.js fails, leak: high, denial of service: 2"}},
 		{"all known", 1, 0, 0, []string{"a.js"}},
+		{"unsteady", 1, 0, 0, []string{"a.js"}},
 		{"known of another", 1, 1, 0, []string{"a.js fails, hang: high, denial of service: 1"}},
 		{"two engines", 2, 1, 0, []string{"a.js fails, hang: high, denial of service: 1", "a.js"}},
 	} {

@@ -76,7 +76,7 @@ func (a *asking) run(ctx context.Context, source string, l isolation.Limits, mea
 	}
 	p.judge(prog, &r)
 	for _, f := range r.found {
-		a.find(f.kind, "%s", f.detail)
+		a.add(f)
 	}
 	if r.dead {
 		a.drop()
@@ -84,11 +84,20 @@ func (a *asking) run(ctx context.Context, source string, l isolation.Limits, mea
 	return r, !r.dead && r.Outcome.Outcome == string(bench.Value), nil
 }
 
-// find adds a finding, unless there are some already: a thousand would say the same.
-func (a *asking) find(kind, format string, args ...any) {
+// add adds a finding, unless there are some already: a thousand would say the same.
+func (a *asking) add(f found) {
 	if len(a.result.Findings) < 3 {
-		a.result.Findings = append(a.result.Findings, found{kind, shorten(fmt.Sprintf(format, args...))}.of(a.result))
+		a.result.Findings = append(a.result.Findings, f.of(a.result))
 	}
+}
+
+func (a *asking) find(kind, format string, args ...any) {
+	a.add(found{kind: kind, detail: shorten(fmt.Sprintf(format, args...))})
+}
+
+// findWrong adds that a program ended otherwise than it should.
+func (a *asking) findWrong(r result, format string, args ...any) {
+	a.add(found{kind: Wrong, detail: shorten(fmt.Sprintf(format, args...)), measured: r.limited()})
 }
 
 // wants runs a program that has to return a value.
@@ -98,7 +107,7 @@ func (a *asking) wants(ctx context.Context, source, want string) error {
 	case err != nil || r.dead:
 		return err
 	case !ok:
-		a.find(Wrong, "%s ended with %s: %s", source, r.Outcome.Outcome, r.Message)
+		a.findWrong(r, "%s ended with %s: %s", source, r.Outcome.Outcome, r.Message)
 	case string(r.Value) != want:
 		a.find(Lie, "%s returned %s, expected %s", source, shorten(string(r.Value)), want)
 	}
@@ -143,7 +152,7 @@ func askWait(ctx context.Context, a *asking) error {
 	switch {
 	case err != nil || r.dead:
 	case !ok || string(r.Value) != `"done"`:
-		a.find(Wrong, "a program that waits for a tool ended with %s %s %s", r.Outcome.Outcome, r.Value, r.Message)
+		a.findWrong(r, "a program that waits for a tool ended with %s %s %s", r.Outcome.Outcome, r.Value, r.Message)
 	case r.took < time.Duration(wait)*time.Millisecond:
 		a.find(Lie, "a program that waits for %d ms ended after %.0f ms", wait, ms(r.took))
 	}
@@ -172,7 +181,7 @@ func askPlanted(ctx context.Context, a *asking) error {
 			return err
 		}
 		if !ok && !r.dead {
-			a.find(Wrong, "%s ended with %s: %s", peek[language], r.Outcome.Outcome, r.Message)
+			a.findWrong(r, "%s ended with %s: %s", peek[language], r.Outcome.Outcome, r.Message)
 		}
 		if whole, _ := json.Marshal(r.Outcome); bytes.Contains(whole, []byte(text)) {
 			a.find(Leak, "a program found what the one before had left: %s", shorten(string(r.Value)+r.Message))
@@ -194,7 +203,7 @@ func askTime(ctx context.Context, a *asking) error {
 			return err
 		}
 		if !r.dead && r.Outcome.Outcome != string(bench.Timeout) {
-			a.find(Wrong, "an endless loop ended with %s after %.0f ms", r.Outcome.Outcome, ms(r.took))
+			a.findWrong(r, "an endless loop ended with %s after %.0f ms", r.Outcome.Outcome, ms(r.took))
 		}
 	}
 	return nil
@@ -250,11 +259,11 @@ func askMemory(ctx context.Context, a *asking) error {
 		return err
 	}
 	if !r.dead && (!ok || string(r.Value) != fmt.Sprint(fits)) {
-		a.find(Wrong, "a program that holds %d MiB of %d ended with %s %s", fits, 64, r.Outcome.Outcome, r.Message)
+		a.findWrong(r, "a program that holds %d MiB of %d ended with %s %s", fits, 64, r.Outcome.Outcome, r.Message)
 	}
 	r, ok, err = a.run(ctx, fmt.Sprintf(holds[a.language()], over), limits(wall), true)
 	if err == nil && ok {
-		a.find(Wrong, "a program held %d MiB with a limit of %d", over, 64)
+		a.findWrong(r, "a program held %d MiB with a limit of %d", over, 64)
 	}
 	return err
 }
@@ -311,7 +320,7 @@ func askSecret(ctx context.Context, a *asking) error {
 		switch {
 		case r.dead:
 		case !ok:
-			a.find(Wrong, "program %d ended with %s: %s", n+1, r.Outcome.Outcome, r.Message)
+			a.findWrong(r, "program %d ended with %s: %s", n+1, r.Outcome.Outcome, r.Message)
 		case string(r.Value) != nothing[language]:
 			a.find(Leak, "program %d of the same text returned %s, expected %s", n+1, shorten(string(r.Value)), nothing[language])
 		}

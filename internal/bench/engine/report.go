@@ -2,7 +2,9 @@ package engine
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/codemode-project/codemode/internal/bench"
@@ -28,10 +30,15 @@ type Finding struct {
 	Severity string `json:"severity"` // of the class
 	Finding  string `json:"finding"`
 	Detail   string `json:"detail"`
+	// Unsteady says that two of three runs had it: a measurement at the margin. It is never new against a baseline.
+	Unsteady bool `json:"unsteady,omitempty"`
+
+	measured bool // see found
 }
 
 func (f found) of(r *CaseResult) Finding {
-	return Finding{r.Case, r.Class, r.Kind, r.Severity, f.kind, f.detail}
+	return Finding{Case: r.Case, Class: r.Class, Kind: r.Kind, Severity: r.Severity, Finding: f.kind, Detail: f.detail,
+		measured: f.measured}
 }
 
 // A CaseResult is what became of a case or a question. Without findings, Skipped and Unproven it passed.
@@ -69,6 +76,51 @@ func (r *CaseResult) add(end result, round int) {
 			r.Findings = append(r.Findings, f.of(r))
 		}
 	}
+}
+
+// measured lists the names of the findings that a busy machine may have caused.
+func (r *CaseResult) measured() (names []string) {
+	for _, f := range r.Findings {
+		if f.measured {
+			names = append(names, f.Finding)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// decided is the result of a case whose measurements were against the engine in one of three runs and otherwise in the
+// next: what two of them measured counts, and so does each finding that no machine can have caused.
+func decided(runs ...CaseResult) CaseResult {
+	r := runs[len(runs)-1]
+	r.Findings = nil
+	var seen []Finding
+	for _, run := range runs {
+		for _, f := range run.Findings {
+			same := func(g Finding) bool { return g.Finding == f.Finding && g.measured == f.measured }
+			if slices.ContainsFunc(seen, same) {
+				continue
+			}
+			seen = append(seen, f)
+			times := 0
+			for _, run := range runs {
+				if slices.ContainsFunc(run.Findings, same) {
+					times++
+				}
+			}
+			detail := fmt.Sprintf("in %d of %d runs: %s", times, len(runs), f.Detail)
+			switch {
+			case !f.measured || times == len(runs):
+				r.Findings = append(r.Findings, f)
+			case times > 1:
+				f.Detail, f.Unsteady = detail, true
+				r.Findings = append(r.Findings, f)
+			default:
+				r.Detail = strings.TrimPrefix(r.Detail+"; "+f.Finding+" "+detail, "; ")
+			}
+		}
+	}
+	return r
 }
 
 // A Report is what was found about one engine.
@@ -162,7 +214,7 @@ func (s *Scoreboard) Failed() (failed []string) {
 }
 
 // New lists the findings that the baseline does not have for the engine of the same name; nil has none. Two findings are
-// the same if their case and their name are the same, whatever their details.
+// the same if their case and their name are the same, whatever their details. An unsteady one is never new.
 func (s *Scoreboard) New(baseline *Scoreboard) (fresh []Finding) {
 	type key struct{ engine, of, finding string }
 	known := map[key]bool{}
@@ -175,7 +227,8 @@ func (s *Scoreboard) New(baseline *Scoreboard) (fresh []Finding) {
 	}
 	for _, r := range s.Engines {
 		for _, f := range r.Findings() {
-			if !known[key{r.Name, f.Case, f.Finding}] {
+			excused := f.Unsteady && baseline != nil
+			if !excused && !known[key{r.Name, f.Case, f.Finding}] {
 				fresh = append(fresh, f)
 			}
 		}

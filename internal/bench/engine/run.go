@@ -42,10 +42,30 @@ type result struct {
 }
 
 // A found is a finding without the case.
-type found struct{ kind, detail string }
+type found struct {
+	kind, detail string
+	measured     bool // by a clock or as memory, so that a busy machine may have caused it
+}
 
 func (r *result) find(kind, format string, args ...any) {
-	r.found = append(r.found, found{kind, shorten(fmt.Sprintf(format, args...))})
+	r.found = append(r.found, found{kind: kind, detail: shorten(fmt.Sprintf(format, args...))})
+}
+
+// findMeasured adds a finding that a busy machine may have caused.
+func (r *result) findMeasured(kind, format string, args ...any) {
+	r.find(kind, format, args...)
+	r.found[len(r.found)-1].measured = true
+}
+
+// findWrong adds that the program ended otherwise than it should.
+func (r *result) findWrong(format string, args ...any) {
+	r.find(Wrong, format, args...)
+	r.found[len(r.found)-1].measured = r.limited()
+}
+
+// limited reports whether a limit of time or memory ended the program.
+func (r *result) limited() bool {
+	return !r.dead && (r.Outcome.Outcome == string(bench.Timeout) || r.Outcome.Outcome == string(bench.Memory))
 }
 
 // A message is anything that an engine says after its hello.
@@ -89,7 +109,7 @@ func (p *process) run(ctx context.Context, prog program, measured bool) (r resul
 			return r
 		case <-limit.C:
 			r.took, r.dead = time.Since(started), true
-			r.find(Hang, "no outcome came within %v after the limit, so the engine was killed", lateMargin+hangWait)
+			r.findMeasured(Hang, "no outcome came within %v after the limit, so the engine was killed", lateMargin+hangWait)
 			return r
 		case line, ok := <-p.lines:
 			if !ok {
@@ -246,7 +266,7 @@ func (p *process) judge(prog program, r *result) {
 	}
 	wall := time.Duration(prog.limits.WallMS) * time.Millisecond
 	if over := r.took - wall; p.claims("time") && over > lateMargin {
-		r.find(Overshoot, "it ended %.0f ms after its limit of %v", ms(over), wall)
+		r.findMeasured(Overshoot, "it ended %.0f ms after its limit of %v", ms(over), wall)
 	}
 	shortest := time.Duration(min(prog.limits.WallMS, prog.limits.CPUMS)) * time.Millisecond
 	switch r.Outcome.Outcome {
@@ -280,19 +300,19 @@ func (p *process) judgeUsage(prog program, r *result) {
 	known := r.from.Known && r.to.Known
 	if u := r.Usage; u != nil {
 		if u.WallMS > ms(r.took+spareTime) {
-			r.find(Lie, "it says that the run took %.0f ms, but it took %.0f ms", u.WallMS, ms(r.took))
+			r.findMeasured(Lie, "it says that the run took %.0f ms, but it took %.0f ms", u.WallMS, ms(r.took))
 		}
 		if cpu := r.to.CPU - r.from.CPU; known && u.CPUMS > ms(cpu+spareTime) {
-			r.find(Lie, "it says that the run computed for %.0f ms, but the engine computed for %.0f ms", u.CPUMS, ms(cpu))
+			r.findMeasured(Lie, "it says that the run computed for %.0f ms, but the engine computed for %.0f ms", u.CPUMS, ms(cpu))
 		}
 		if known && int(u.MemoryBytes>>10) > r.to.PeakKiB+spareKiB {
-			r.find(Lie, "it says that the run held %d KiB, but the whole engine held at most %d KiB", u.MemoryBytes>>10,
+			r.findMeasured(Lie, "it says that the run held %d KiB, but the whole engine held at most %d KiB", u.MemoryBytes>>10,
 				r.to.PeakKiB)
 		}
 	}
 	if most := int(2*prog.limits.MemoryBytes>>10) + spareGrowth; known && p.claims("memory") {
 		if grown := r.to.PeakKiB - r.from.ResidentKiB; grown > most {
-			r.find(Overshoot, "the engine grew by %d MiB with a limit of %d MiB", grown>>10, prog.limits.MemoryBytes>>20)
+			r.findMeasured(Overshoot, "the engine grew by %d MiB with a limit of %d MiB", grown>>10, prog.limits.MemoryBytes>>20)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -28,6 +29,46 @@ func TestValuesThatNestTooDeep(t *testing.T) {
 		}
 		if got != test.want || err == nil && m.tooDeep != test.tooDeep {
 			t.Errorf("%s: got %.100s, too deep %v", test.name, got, m.tooDeep)
+		}
+	}
+}
+
+func TestTwoOfThreeMeasurementsDecide(t *testing.T) {
+	late, hangs := found{Overshoot, "late", true}, found{Hang, "killed", true}
+	leak := found{kind: Leak, detail: "it has the secret"}
+	for _, test := range []struct {
+		name   string
+		runs   [3][]found
+		want   []string
+		detail string
+	}{
+		{"late in each", [3][]found{{late}, {late}, {late}}, []string{"overshoot: late"}, ""},
+		{"late in two", [3][]found{{late}, {}, {late}}, []string{"overshoot: in 2 of 3 runs: late, unsteady"}, ""},
+		{"late in one", [3][]found{{late}, {}, {}}, nil, "overshoot in 1 of 3 runs: late"},
+		{"late in one, killed in two", [3][]found{{late}, {hangs}, {hangs}},
+			[]string{"hang: in 2 of 3 runs: killed, unsteady"}, "overshoot in 1 of 3 runs: late"},
+		{"a leak in one", [3][]found{{late, leak}, {}, {}}, []string{"leak: it has the secret"},
+			"overshoot in 1 of 3 runs: late"},
+	} {
+		var runs []CaseResult
+		for _, found := range test.runs {
+			r := passed("a.js")
+			for _, f := range found {
+				r.Findings = append(r.Findings, f.of(&r))
+			}
+			runs = append(runs, r)
+		}
+		r := decided(runs...)
+		var got []string
+		for _, f := range r.Findings {
+			line := f.Finding + ": " + f.Detail
+			if f.Unsteady {
+				line += ", unsteady"
+			}
+			got = append(got, line)
+		}
+		if !slices.Equal(got, test.want) || r.Detail != test.detail {
+			t.Errorf("%s: got %q and %q, want %q and %q", test.name, got, r.Detail, test.want, test.detail)
 		}
 	}
 }
