@@ -55,7 +55,8 @@ func limits(wall time.Duration) isolation.Limits {
 
 // Isolation runs a suite and the questions of the harness against each engine, and several engines at once. What a
 // busy machine may have caused, such as a late end, counts only if it happens again while nothing else runs, and is
-// marked if it does not happen each time. The error is that of ctx; an engine that did not start, or did not start again, has it in its report.
+// marked if it does not happen each time. The error is that of ctx; an engine that did not start, or did not start
+// again, has it in its report.
 func Isolation(ctx context.Context, engines []Engine, o Options, suite *bench.Suite) (*Scoreboard, error) {
 	board := &Scoreboard{Engines: make([]*Report, len(engines))}
 	var alone sync.RWMutex

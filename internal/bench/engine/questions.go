@@ -166,8 +166,9 @@ try { codemode.planted = codemode.echo.planted = %[1]q } catch {}
 return 1`,
 	"python": "global planted\nplanted = %q\nreturn 1",
 }, map[string]string{
-	"javascript": "return `${globalThis.planted} ${({}).planted2} ${[1].map((x) => x)} ${codemode.planted} ${codemode.echo.planted}`",
-	"python":     "try:\n    return planted\nexcept Exception:\n    return 0",
+	"javascript": "return `${globalThis.planted} ${({}).planted2} ${[1].map((x) => x)} ${codemode.planted} ` +\n" +
+		"  codemode.echo.planted",
+	"python": "try:\n    return planted\nexcept Exception:\n    return 0",
 }
 
 func askPlanted(ctx context.Context, a *asking) error {
@@ -322,7 +323,8 @@ func askSecret(ctx context.Context, a *asking) error {
 		case !ok:
 			a.findWrong(r, "program %d ended with %s: %s", n+1, r.Outcome.Outcome, r.Message)
 		case string(r.Value) != nothing[language]:
-			a.find(Leak, "program %d of the same text returned %s, expected %s", n+1, shorten(string(r.Value)), nothing[language])
+			a.find(Leak, "program %d of the same text returned %s, expected %s", n+1, shorten(string(r.Value)),
+				nothing[language])
 		}
 	}
 	a.result.Detail = fmt.Sprintf("%d programs", n)

@@ -130,7 +130,7 @@ type Report struct {
 	Engine   isolation.Hello `json:"engine"`
 	Started  time.Time       `json:"started"`
 	TotalMS  float64         `json:"total_ms"`
-	Starts   int             `json:"starts"`           // of the engine: one, and one after each crash and hang; some questions need a new one
+	Starts   int             `json:"starts"`           // of the engine: also after a crash, a hang, and for some questions
 	Measured bool            `json:"measured"`         // whether this system tells what processes hold
 	Failed   string          `json:"failed,omitempty"` // what kept the engine from starting, so that cases are missing
 	Kinds    []Kind          `json:"kinds"`

@@ -303,7 +303,8 @@ func (p *process) judgeUsage(prog program, r *result) {
 			r.findMeasured(Lie, "it says that the run took %.0f ms, but it took %.0f ms", u.WallMS, ms(r.took))
 		}
 		if cpu := r.to.CPU - r.from.CPU; known && u.CPUMS > ms(cpu+spareTime) {
-			r.findMeasured(Lie, "it says that the run computed for %.0f ms, but the engine computed for %.0f ms", u.CPUMS, ms(cpu))
+			r.findMeasured(Lie, "it says that the run computed for %.0f ms, but the engine computed for %.0f ms", u.CPUMS,
+				ms(cpu))
 		}
 		if known && int(u.MemoryBytes>>10) > r.to.PeakKiB+spareKiB {
 			r.findMeasured(Lie, "it says that the run held %d KiB, but the whole engine held at most %d KiB", u.MemoryBytes>>10,

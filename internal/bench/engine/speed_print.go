@@ -38,7 +38,11 @@ func (r *SpeedReport) Write(w io.Writer, format string) error {
 	}
 	for _, s := range r.Engines {
 		if s.Failed != "" && format != "json" {
-			fmt.Fprintf(&b, "\n%s: %s\n", visible.Line(s.Name), visible.Line(s.Failed))
+			line := visible.Line
+			if format == "markdown" {
+				line = visible.Markdown
+			}
+			fmt.Fprintf(&b, "\n%s: %s\n", line(s.Name), line(s.Failed))
 		}
 	}
 	_, err := io.WriteString(w, b.String())
@@ -47,8 +51,8 @@ func (r *SpeedReport) Write(w io.Writer, format string) error {
 
 // rows are the figures, with their head.
 func (r *SpeedReport) rows() [][]string {
-	rows := [][]string{{"engine", "version", "start to first outcome, ms", "fresh run, ms", "call, µs", "call, many at once, µs",
-		"computing, ms", "resident, MiB"}}
+	rows := [][]string{{"engine", "version", "start to first outcome, ms", "fresh run, ms", "call, µs",
+		"call, many at once, µs", "computing, ms", "resident, MiB"}}
 	for _, s := range r.Engines {
 		row := []string{s.Name, s.Version}
 		for _, f := range s.figures() {
