@@ -28,11 +28,17 @@ const (
 type process struct {
 	child *child.Process
 	hello isolation.Hello
-	lines chan []byte // its messages; closed at the end of its output
-	home  string      // its HOME and TMPDIR
-	at    level       // after the start
-	files []string    // in home, after the start
+	lines chan line // its messages; closed at the end of its output
+	home  string    // its HOME and TMPDIR
+	at    level     // after the start
+	files []string  // in home, after the start
 	runs  int
+}
+
+// A line is a message as it came.
+type line struct {
+	text []byte
+	at   time.Time // the engine is not late because we read large messages before this one
 }
 
 // start starts an engine and waits for its hello.
@@ -52,7 +58,7 @@ func start(ctx context.Context, starter *child.Starter, e Engine) (*process, err
 		_ = os.RemoveAll(home)
 		return nil, err
 	}
-	p := &process{child: c, lines: make(chan []byte, 64), home: home}
+	p := &process{child: c, lines: make(chan line, 64), home: home}
 	go p.read()
 	if err := p.sayHello(ctx); err != nil {
 		p.kill()
@@ -62,7 +68,7 @@ func start(ctx context.Context, starter *child.Starter, e Engine) (*process, err
 }
 
 func (p *process) sayHello(ctx context.Context) error {
-	var line []byte
+	var first []byte
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -72,18 +78,18 @@ func (p *process) sayHello(ctx context.Context) error {
 		if !ok {
 			return fmt.Errorf("before it said hello, %w", p.child.Why())
 		}
-		line = l
+		first = l.text
 	}
 	var hello struct {
 		Type string `json:"type"`
 		isolation.Hello
 	}
-	if err := json.Unmarshal(line, &hello); err != nil {
-		return fmt.Errorf("its first line is no hello: %.200q", line)
+	if err := json.Unmarshal(first, &hello); err != nil {
+		return fmt.Errorf("its first line is no hello: %.200q", first)
 	}
 	switch {
 	case hello.Type != "hello":
-		return fmt.Errorf("its first line is no hello: %.200q", line)
+		return fmt.Errorf("its first line is no hello: %.200q", first)
 	case hello.Protocol != isolation.Version:
 		return fmt.Errorf("it speaks version %d of the isolation protocol, this build speaks %d", hello.Protocol,
 			isolation.Version)
@@ -106,24 +112,24 @@ func (p *process) read() {
 	defer close(p.lines)
 	in := bufio.NewReaderSize(p.child, 64<<10)
 	for {
-		var line []byte
+		var text []byte
 		for {
 			part, err := in.ReadSlice('\n')
-			line = append(line, part...)
+			text = append(text, part...)
 			if err == nil {
 				break
 			}
 			if !errors.Is(err, bufio.ErrBufferFull) {
 				return
 			}
-			if len(line) > lineMax {
+			if len(text) > lineMax {
 				p.child.Fail(fmt.Errorf("it wrote a line of more than %d bytes", lineMax))
 				_, _ = io.Copy(io.Discard, p.child) // so that it does not wait for us
 				return
 			}
 		}
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			p.lines <- line
+		if text = bytes.TrimSpace(text); len(text) > 0 {
+			p.lines <- line{text, time.Now()}
 		}
 	}
 }

@@ -117,8 +117,8 @@ func (p *process) run(ctx context.Context, prog program, measured bool) (r resul
 				r.crashed(p, "it ended while it had a program")
 				return r
 			}
-			if p.took(runCtx, line, prog, &r) {
-				r.took = time.Since(started)
+			if p.took(runCtx, line.text, prog, &r) {
+				r.took = line.at.Sub(started)
 				return r
 			}
 		}
