@@ -36,7 +36,7 @@ type conversation struct {
 
 func (s *Server) newConversation(req *mcp.CallToolRequest, from sender, e elicitor) *conversation {
 	return &conversation{
-		server: s, request: req, from: from, elicitor: e, session: req.Session, evaluate: s.evaluator.Eval,
+		server: s, request: req, from: from, elicitor: e, session: sessionOf(req), evaluate: s.evaluator.Eval,
 		news: make(chan string, 1), happened: make(chan struct{}, 1), dialog: make(chan struct{}, 1),
 	}
 }
@@ -117,7 +117,7 @@ func (s *Server) interact(ctx context.Context, req *mcp.CallToolRequest, do hand
 	if modern {
 		return s.exchanges.serve(ctx, req, do)
 	}
-	defer s.calls.begin(&activeCall{session: req.Session, http: h, cancel: cancel})()
+	defer s.calls.begin(&activeCall{session: sessionOf(req), http: h, cancel: cancel})()
 	if h != nil {
 		h.stream.keepAlive()
 		s.work.begin()

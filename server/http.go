@@ -252,6 +252,10 @@ func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) {
 		direct.Serve(s, r, call, h.server.mcp, &mcp.RequestExtra{TokenInfo: in.tokenInfo(), Header: r.Header})
 		return
 	}
+	if of := in.session; of != nil && of.calls.Serve(s, r, body, h.server.mcp, of.session,
+		&mcp.RequestExtra{TokenInfo: in.tokenInfo(), Header: r.Header}) {
+		return
+	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	h.forward(s, r, in)
 	if len(body) > keptBody {

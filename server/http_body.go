@@ -16,12 +16,12 @@ const (
 	// maxOpening bounds a request without a session before MCP 2026-07-28, in bytes: such a request can only open a
 	// session.
 	maxOpening = 64 << 10
-	// firstBody is the size of a request's first buffer, in bytes; the buffer doubles each time it is full.
+	// firstBody is the largest size of a request's first buffer, in bytes; the buffer doubles each time it is full.
 	firstBody = 4 << 10
 )
 
 // readBody reads the whole request, so that afterwards a silent client is a waiting client. It acquires memory as the
-// buffer fills, not by the length that the client announces. The error is a [*fair.Full] if there is no memory, else
+// buffer fills: the length that the client announces counts only if it is small, as that of most requests is. The error is a [*fair.Full] if there is no memory, else
 // one for bodyStatus.
 func readBody(w http.ResponseWriter, r *http.Request, memory *limits.Memory) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody {
@@ -35,10 +35,14 @@ func readBody(w http.ResponseWriter, r *http.Request, memory *limits.Memory) ([]
 		most = maxOpening
 	}
 	from := http.MaxBytesReader(w, r.Body, most)
-	if err := memory.Grow(firstBody); err != nil {
+	first := int64(firstBody)
+	if r.ContentLength > 0 {
+		first = min(r.ContentLength+1, first) // one byte of room shows the end
+	}
+	if err := memory.Grow(first); err != nil {
 		return nil, err
 	}
-	body := make([]byte, 0, firstBody)
+	body := make([]byte, 0, first)
 	for {
 		if len(body) == cap(body) {
 			if err := memory.Grow(int64(2 * cap(body))); err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/server/direct"
 	"github.com/codemode-project/codemode/server/limits"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -30,10 +31,12 @@ type httpSessions struct {
 
 type httpSession struct {
 	session  *mcp.ServerSession
+	calls    direct.Session // those in progress that the SDK's handler does not see
 	user     string
 	owner    string // the owner of the quota that it uses
 	requests int    // that are open
 	used     time.Time
+	ending   bool // because its client said so
 }
 
 func newHTTPSessions(s *Server, q *limits.Quotas) *httpSessions {
@@ -68,6 +71,7 @@ func (hs *httpSessions) begin(h *httpRequest, r *http.Request) error {
 		h.session = session
 		if r.Method == http.MethodDelete {
 			hs.server.calls.end(errClientGone, of(session.session)) // otherwise the SDK waits for them
+			hs.removeAtEnd(session)
 		}
 	}
 	return nil
@@ -105,13 +109,22 @@ func (hs *httpSessions) add(session *mcp.ServerSession, h *httpRequest) error {
 		return err
 	}
 	hs.all[id] = &httpSession{session: session, user: h.user(), owner: h.owner, used: time.Now()}
+	return nil
+}
+
+// removeAtEnd removes a session that its client ends, when it has ended: the SDK may refuse the request. Only then does
+// a goroutine wait for it, because a thousand sessions would keep a thousand of them. The caller holds mu.
+func (hs *httpSessions) removeAtEnd(session *httpSession) {
+	if session.ending {
+		return
+	}
+	session.ending = true
 	hs.closing.Go(func() {
-		_ = session.Wait() // however it ends
+		_ = session.session.Wait() // however it ends
 		hs.mu.Lock()
-		hs.remove(id)
+		hs.remove(session.session.ID())
 		hs.mu.Unlock()
 	})
-	return nil
 }
 
 // remove releases the quota of a session. The caller holds mu.

@@ -60,6 +60,15 @@ func httpRequestOf(req mcp.Request) *httpRequest {
 	return h
 }
 
+// sessionOf returns the session of the client that made a call: all its calls have the same one. The SDK's own may be of
+// one call, see [direct.Session].
+func sessionOf(req *mcp.CallToolRequest) *mcp.ServerSession {
+	if h := httpRequestOf(req); h != nil && h.session != nil {
+		return h.session.session
+	}
+	return req.Session
+}
+
 // from says where a request comes from and whose account vouches for it, for the record.
 func (h *httpRequest) from() string {
 	if h.holder == nil {

@@ -1,8 +1,7 @@
-// Package direct carries a call of a tool from an HTTP request to the SDK's server, and its answer back, for clients on
-// MCP 2026-07-28.
+// Package direct carries a call of a tool from an HTTP request to the SDK's server, and its answer back.
 //
 // The SDK's HTTP handler can do that too. It reads the JSON of a request about a dozen times, each time into a new
-// buffer of 32 KiB, which takes a quarter of the time of a short call. This package reads it once. It takes only what
+// buffer of 32 KiB, which takes a quarter of the time of a short call and most of the memory. This package reads it once. It takes only what
 // it can read in one way: a single call with the headers that the protocol wants, in JSON on which all readers agree.
 // All else, with everything that is wrong, is for the SDK's handler, which knows how to answer it.
 package direct
@@ -23,7 +22,7 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// version is the only one that this package speaks.
+// version is the one without sessions. A [Session] speaks earlier ones.
 const version = "2026-07-28"
 
 // Headers of the protocol (MCP 2026-07-28, "Transports", "Standard Request Headers").
@@ -113,9 +112,11 @@ func isText(object strictjson.Value, member, text string) bool {
 const longestNumber = 15
 
 // idOf returns the id of a message, which is not valid unless it is a text or a whole number.
-func idOf(message strictjson.Value) jsonrpc.ID {
+func idOf(message strictjson.Value) jsonrpc.ID { return idIn(message, "id") }
+
+func idIn(object strictjson.Value, member string) jsonrpc.ID {
 	var id jsonrpc.ID
-	switch v, _ := message.Member("id"); v.Kind() {
+	switch v, _ := object.Member(member); v.Kind() {
 	case strictjson.String:
 		id, _ = jsonrpc.MakeID(v.Text())
 	case strictjson.Number:
@@ -160,11 +161,16 @@ func Serve(w Response, r *http.Request, call *jsonrpc.Request, server *mcp.Serve
 type connection struct {
 	call *jsonrpc.Request
 	w    Response
-	left <-chan struct{} // closed when the client has left
+	left <-chan struct{} // closed when the client has left; nil in a session
+
+	session  string               // its id; "" without one
+	number   string               // of the call in its session
+	incoming chan jsonrpc.Message // what else the client says of the call; nil without a session
 
 	mu    sync.Mutex
 	read  bool          // the server has the call
 	over  bool          // the response is complete
+	gone  bool          // nobody reads the response any more, and nothing may write to it
 	ended chan struct{} // closed by end
 	end   sync.Once
 }
@@ -172,9 +178,9 @@ type connection struct {
 // Connect and the methods below are those of [mcp.Transport] and [mcp.Connection].
 func (c *connection) Connect(context.Context) (mcp.Connection, error) { return c, nil }
 
-func (c *connection) SessionID() string { return "" }
+func (c *connection) SessionID() string { return c.session }
 
-// Read returns the call, and then waits. Its error is io.EOF: at the end of the connection, and also when the client
+// Read returns the call, and then what else the client says of it. Its error is io.EOF: at the end of the connection, and also when the client
 // has left, because the SDK cancels what is in progress then.
 func (c *connection) Read(ctx context.Context) (jsonrpc.Message, error) {
 	c.mu.Lock()
@@ -185,6 +191,8 @@ func (c *connection) Read(ctx context.Context) (jsonrpc.Message, error) {
 		return c.call, nil
 	}
 	select {
+	case m := <-c.incoming:
+		return m, nil
 	case <-c.ended:
 	case <-c.left:
 	case <-ctx.Done():
@@ -198,13 +206,19 @@ func (c *connection) Close() error {
 	return nil
 }
 
-// errNoRequests refuses a question of the server to the client: in this version of the protocol, it is a part of the
-// answer.
+// errNoRequests refuses a question of the server to the client: since MCP 2026-07-28, it is a part of the answer.
 var errNoRequests = errors.New("this connection carries no requests to the client")
 
 // Write sends a message to the client. It sends of the notifications only those that belong to the call, and none after
 // the answer.
 func (c *connection) Write(_ context.Context, message jsonrpc.Message) error {
+	if m, ok := message.(*jsonrpc.Request); ok && c.session != "" {
+		own, err := c.forClient(m)
+		if own == nil || err != nil {
+			return err
+		}
+		message = own
+	}
 	data, err := jsonrpc.EncodeMessage(message)
 	if err != nil {
 		return err
@@ -217,9 +231,10 @@ func (c *connection) Write(_ context.Context, message jsonrpc.Message) error {
 	switch m := message.(type) {
 	case *jsonrpc.Request:
 		switch {
-		case m.IsCall():
+		case m.IsCall() && c.session == "":
 			return errNoRequests
-		case m.Method == "notifications/progress" || m.Method == "notifications/message":
+		case c.gone:
+		case c.session != "" || m.Method == "notifications/progress" || m.Method == "notifications/message":
 			if _, err := c.w.Write(event(data)); err == nil { // a client that has left ends the call
 				_ = c.w.FlushError()
 			}
@@ -228,9 +243,12 @@ func (c *connection) Write(_ context.Context, message jsonrpc.Message) error {
 	case *jsonrpc.Response:
 		c.over = true
 		defer func() { _ = c.Close() }()
+		if c.gone {
+			return nil
+		}
 		last := event(data)
 		status, kind, all := http.StatusOK, events, last
-		if code := errorStatus(m.Error); code != 0 {
+		if code := errorStatus(m.Error); code != 0 && c.session == "" {
 			status, kind, all = code, "application/json", data
 		}
 		_ = c.w.WriteLast(status, kind, all, last)

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -85,6 +86,22 @@ func newTester() *tester {
 			RequestedSchema: map[string]any{"type": "object"}})
 		text := fmt.Sprint("asked: ", err != nil)
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
+	})
+	choose := func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		got, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Mode: "form", Message: "?",
+			RequestedSchema: map[string]any{"type": "object"}})
+		if err != nil {
+			return nil, err
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: got.Action}}}, nil
+	}
+	tool("choose", choose)
+	tool("hurry", func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+		defer cancel()
+		_, err := choose(short, r)
+		time.Sleep(100 * time.Millisecond) // the SDK takes the question back in the background
+		return nil, err
 	})
 	tool("wait", func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		close(t.waits)
@@ -279,17 +296,23 @@ func FuzzRead(f *testing.F) {
 		if got == nil {
 			return
 		}
-		message, err := jsonrpc.DecodeMessage(body)
-		if err != nil {
-			t.Fatalf("the SDK does not read it: %v", err)
-		}
-		want, ok := message.(*jsonrpc.Request)
-		if !ok || want.ID != got.ID || want.Method != got.Method || !bytes.Equal(want.Params, got.Params) {
-			t.Fatalf("the SDK reads %+v, this package %+v", message, got)
-		}
-		var params mcp.CallToolParamsRaw
-		if err := json.Unmarshal(got.Params, &params); err != nil || params.Name != "echo" {
-			t.Fatalf("the name is %q: %v", params.Name, err)
-		}
+		sameCall(t, got, body)
 	})
+}
+
+// sameCall checks that the SDK reads a body as this call.
+func sameCall(t *testing.T, got *jsonrpc.Request, body []byte) {
+	t.Helper()
+	message, err := jsonrpc.DecodeMessage(body)
+	if err != nil {
+		t.Fatalf("the SDK does not read it: %v", err)
+	}
+	want, ok := message.(*jsonrpc.Request)
+	if !ok || want.ID != got.ID || want.Method != got.Method || !bytes.Equal(want.Params, got.Params) {
+		t.Fatalf("the SDK reads %+v, this package %+v", message, got)
+	}
+	var params mcp.CallToolParamsRaw
+	if err := json.Unmarshal(got.Params, &params); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -1,0 +1,224 @@
+package direct
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
+)
+
+// A Session carries the calls of one session over HTTP, up to MCP 2025-11-25. Each call gets a connection of its own to
+// the SDK's server, which knows what the client said of itself when the session began. Questions to the client travel
+// in the stream of the call; the answers, and cancellations, come in requests of their own. Everything else of the
+// session is for the SDK's handler. The zero value is a session without calls.
+type Session struct {
+	mu    sync.Mutex
+	calls map[jsonrpc.ID]*connection // in progress
+	count int                        // of all calls so far
+}
+
+// Serve serves a request with this body in a session of the SDK's server, or returns false: then it is for the SDK's
+// handler. It returns when the client has its answer or has left; a call goes on without its client, because the
+// protocol does not take a disconnection for a cancellation. extra goes to the handlers with a call.
+func (s *Session) Serve(w Response, r *http.Request, body []byte, server *mcp.Server, of *mcp.ServerSession,
+	extra *mcp.RequestExtra) bool {
+	if !isPlainInSession(r) {
+		return false
+	}
+	message, err := strictjson.Parse(body, strictjson.Options{})
+	if err != nil || !isText(message, "jsonrpc", "2.0") {
+		return false
+	}
+	if call := readCall(message, body); call != nil {
+		call.Extra = extra
+		return s.serveCall(w, r, call, server, of)
+	}
+	to, news := s.addressee(message, body)
+	if to == nil {
+		return false
+	}
+	select {
+	case to.incoming <- news:
+	case <-to.ended:
+	}
+	w.WriteHeader(http.StatusAccepted)
+	return true
+}
+
+// isPlainInSession reports whether the headers are those of a message in a session, each of them once.
+func isPlainInSession(r *http.Request) bool {
+	if r.Method != http.MethodPost || len(r.Header["Last-Event-Id"]) > 0 {
+		return false
+	}
+	for header, values := range r.Header {
+		of := header == "Mcp-Session-Id" || header == versionHeader
+		if strings.HasPrefix(header, "Mcp-") && (!of || len(values) != 1) {
+			return false
+		}
+	}
+	spoken := r.Header.Get(versionHeader)
+	return (spoken == "2025-06-18" || spoken == "2025-11-25") && len(r.Header["Content-Type"]) == 1 &&
+		r.Header.Get("Content-Type") == "application/json" && len(r.Header["Accept"]) == 1 && accepts(r.Header.Get("Accept"))
+}
+
+// readCall returns the call that a message is, or nil.
+func readCall(message strictjson.Value, body []byte) *jsonrpc.Request {
+	if !onlyHas(message, "jsonrpc", "id", "method", "params") || !isText(message, "method", callTool) {
+		return nil
+	}
+	params, _ := message.Member("params")
+	name, _ := params.Member("name")
+	meta, hasMeta := params.Member("_meta")
+	_, newer := meta.Member(mcp.MetaKeyProtocolVersion)
+	id := idOf(message)
+	if !id.IsValid() || name.Kind() != strictjson.String || hasMeta && meta.Kind() != strictjson.Object || newer ||
+		!onlyHas(params, "_meta", "name", "arguments") {
+		return nil
+	}
+	return &jsonrpc.Request{ID: id, Method: callTool, Params: body[params.Offset():params.End()]}
+}
+
+// addressee returns the call that a message is about, and the message as the SDK's server understands it there: the
+// answer to a question, or a cancellation. It returns nil for every other message.
+func (s *Session) addressee(message strictjson.Value, body []byte) (*connection, jsonrpc.Message) {
+	if isText(message, "method", cancelled) {
+		params, _ := message.Member("params")
+		to := s.call(idIn(params, "requestId"))
+		if to == nil || !onlyHas(message, "jsonrpc", "method", "params") {
+			return nil, nil
+		}
+		return to, &jsonrpc.Request{Method: cancelled, Params: body[params.Offset():params.End()]}
+	}
+	id, _ := message.Member("id")
+	if _, isRequest := message.Member("method"); isRequest || id.Kind() != strictjson.String {
+		return nil, nil
+	}
+	rest, ok := strings.CutPrefix(id.Text(), questionPrefix)
+	number, question, _ := strings.Cut(rest, "-")
+	n, err := strconv.ParseInt(question, 10, 64)
+	if !ok || err != nil {
+		return nil, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.calls {
+		if c.number != number {
+			continue
+		}
+		decoded, err := jsonrpc.DecodeMessage(body)
+		reply, isReply := decoded.(*jsonrpc.Response)
+		if err != nil || !isReply {
+			return nil, nil
+		}
+		reply.ID, err = jsonrpc.MakeID(float64(n))
+		return c, reply
+	}
+	return nil, nil
+}
+
+// call returns the call in progress with an id, or nil.
+func (s *Session) call(id jsonrpc.ID) *connection {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[id]
+}
+
+// begin adds a call, unless there is one with its id.
+func (s *Session) begin(c *connection) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.calls[c.call.ID] != nil {
+		return false
+	}
+	if s.calls == nil {
+		s.calls = map[jsonrpc.ID]*connection{}
+	}
+	s.count++
+	c.number = strconv.Itoa(s.count)
+	s.calls[c.call.ID] = c
+	return true
+}
+
+func (s *Session) end(c *connection) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.calls, c.call.ID)
+}
+
+func (s *Session) serveCall(w Response, r *http.Request, call *jsonrpc.Request, server *mcp.Server,
+	of *mcp.ServerSession) bool {
+	c := &connection{call: call, w: w, session: of.ID(), incoming: make(chan jsonrpc.Message), ended: make(chan struct{})}
+	if !s.begin(c) {
+		return false // the SDK's server knows how to refuse it
+	}
+	w.Header().Set("Cache-Control", "no-cache, no-transform")
+	w.Header().Set("Content-Type", events)
+	session, err := server.Connect(context.WithoutCancel(r.Context()), c, &mcp.ServerSessionOptions{
+		State: &mcp.ServerSessionState{InitializeParams: of.InitializeParams(), InitializedParams: &mcp.InitializedParams{}}})
+	if err != nil {
+		s.end(c)
+		http.Error(w, "the server does not take calls", http.StatusInternalServerError)
+		return true
+	}
+	over := func() {
+		<-c.ended
+		s.end(c)
+		_ = session.Close() // it waits for the handler
+	}
+	select {
+	case <-c.ended:
+		over()
+	case <-r.Context().Done():
+		c.mu.Lock()
+		c.gone = true
+		c.mu.Unlock()
+		go over()
+	}
+	return true
+}
+
+// questionPrefix begins the ids of questions to the client: the SDK numbers those of each connection, and a session has
+// several. The number of the call follows, a dash, and the number of the question.
+const questionPrefix = "call-"
+
+const cancelled = "notifications/cancelled"
+
+// forClient returns a message of the SDK's server as the client gets it in a session; nil is for no client.
+func (c *connection) forClient(m *jsonrpc.Request) (*jsonrpc.Request, error) {
+	own := *m
+	switch {
+	case m.IsCall():
+		id, err := jsonrpc.MakeID(c.idOf(m.ID.Raw()))
+		own.ID = id
+		return &own, err
+	case m.Method == cancelled:
+		var params struct {
+			RequestID json.RawMessage `json:"requestId"`
+			Reason    string          `json:"reason,omitempty"`
+		}
+		err := json.Unmarshal(m.Params, &params)
+		if err == nil {
+			params.RequestID, err = json.Marshal(c.idOf(string(params.RequestID)))
+		}
+		if err == nil {
+			own.Params, err = json.Marshal(params)
+		}
+		return &own, err
+	case strings.HasSuffix(m.Method, "/list_changed"):
+		return nil, nil // the session's own stream has it
+	}
+	return &own, nil
+}
+
+// idOf is the id of a question of this call.
+func (c *connection) idOf(question any) string {
+	return fmt.Sprintf("%s%s-%v", questionPrefix, c.number, question)
+}
