@@ -9,15 +9,15 @@ import (
 	"github.com/codemode-project/codemode/sandbox"
 )
 
-// collectLess makes garbage collections half as frequent in a process that serves many clients, unless the variables of
-// Go's runtime say how often. A request leaves some 200 KiB of garbage, mostly the buffers in which the SDK reads JSON,
-// and little of it lives on. Near half of the machine's memory they are as frequent as needed to stay below that.
+// collectLess makes garbage collections a third less frequent in a process that serves many clients, unless the
+// variables of Go's runtime say how often. A request leaves much garbage, mostly the buffers in which the SDK reads
+// JSON, and little of it lives on. Near half of the machine's memory they are as frequent as needed to stay below that.
 func collectLess() {
 	limit := sandbox.MachineMemory() / 2
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" || limit == 0 {
 		return
 	}
-	debug.SetGCPercent(200)
+	debug.SetGCPercent(150)
 	debug.SetMemoryLimit(limit)
 }
 
