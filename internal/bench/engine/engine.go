@@ -195,20 +195,20 @@ func (s *session) leftovers() CaseResult {
 	return r
 }
 
-// steady does something that ends in a result. If a measurement is against the engine, it does it again, in another
-// process and while nothing else runs. If that ends otherwise, a third time decides.
+// steady does something that ends in a result. If there is a finding, it does it again, in another process and while
+// nothing else runs. If that ends otherwise, a third time decides.
 func (s *session) steady(do func() (CaseResult, error)) (CaseResult, error) {
 	s.alone.RLock()
 	first, err := do()
 	s.alone.RUnlock()
-	if err != nil || len(first.measured()) == 0 {
+	if err != nil || len(first.Findings) == 0 {
 		return first, err
 	}
 	s.alone.Lock()
 	defer s.alone.Unlock()
 	s.drop()
 	second, err := do()
-	if err != nil || slices.Equal(first.measured(), second.measured()) {
+	if err != nil || slices.Equal(first.names(), second.names()) {
 		return second, err
 	}
 	s.drop()

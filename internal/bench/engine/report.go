@@ -30,7 +30,7 @@ type Finding struct {
 	Severity string `json:"severity"` // of the class
 	Finding  string `json:"finding"`
 	Detail   string `json:"detail"`
-	// Unsteady says that two of three runs had it: a measurement at the margin. It is never new against a baseline.
+	// Unsteady says that another run may not have it: not all of three had it, or a measurement was near its limit.
 	Unsteady bool `json:"unsteady,omitempty"`
 
 	measured bool // see found
@@ -38,7 +38,7 @@ type Finding struct {
 
 func (f found) of(r *CaseResult) Finding {
 	return Finding{Case: r.Case, Class: r.Class, Kind: r.Kind, Severity: r.Severity, Finding: f.kind, Detail: f.detail,
-		measured: f.measured}
+		Unsteady: f.near, measured: f.measured}
 }
 
 // A CaseResult is what became of a case or a question. Without findings, Skipped and Unproven it passed.
@@ -78,46 +78,41 @@ func (r *CaseResult) add(end result, round int) {
 	}
 }
 
-// measured lists the names of the findings that a busy machine may have caused.
-func (r *CaseResult) measured() (names []string) {
+// names lists the names of the findings.
+func (r *CaseResult) names() (names []string) {
 	for _, f := range r.Findings {
-		if f.measured {
-			names = append(names, f.Finding)
-		}
+		names = append(names, f.Finding)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// decided is the result of a case whose measurements were against the engine in one of three runs and otherwise in the
-// next: what two of them measured counts, and so does each finding that no machine can have caused.
+// decided is the result of a case that did not end alike in two of three runs. What was measured counts if two of them
+// have it. Everything else counts if one has it: it may be what happens once in a thousand times.
 func decided(runs ...CaseResult) CaseResult {
 	r := runs[len(runs)-1]
 	r.Findings = nil
-	var seen []Finding
+	var seen []string
 	for _, run := range runs {
 		for _, f := range run.Findings {
-			same := func(g Finding) bool { return g.Finding == f.Finding && g.measured == f.measured }
-			if slices.ContainsFunc(seen, same) {
+			if slices.Contains(seen, f.Finding) {
 				continue
 			}
-			seen = append(seen, f)
+			seen = append(seen, f.Finding)
 			times := 0
 			for _, run := range runs {
-				if slices.ContainsFunc(run.Findings, same) {
+				if slices.Contains(run.names(), f.Finding) {
 					times++
 				}
 			}
-			detail := fmt.Sprintf("in %d of %d runs: %s", times, len(runs), f.Detail)
-			switch {
-			case !f.measured || times == len(runs):
-				r.Findings = append(r.Findings, f)
-			case times > 1:
-				f.Detail, f.Unsteady = detail, true
-				r.Findings = append(r.Findings, f)
-			default:
-				r.Detail = strings.TrimPrefix(r.Detail+"; "+f.Finding+" "+detail, "; ")
+			if times < len(runs) {
+				f.Detail, f.Unsteady = fmt.Sprintf("in %d of %d runs: %s", times, len(runs), f.Detail), true
 			}
+			if f.measured && times == 1 {
+				r.Detail = strings.TrimPrefix(r.Detail+"; "+f.Finding+" "+f.Detail, "; ")
+				continue
+			}
+			r.Findings = append(r.Findings, f)
 		}
 	}
 	return r
@@ -214,7 +209,7 @@ func (s *Scoreboard) Failed() (failed []string) {
 }
 
 // New lists the findings that the baseline does not have for the engine of the same name; nil has none. Two findings are
-// the same if their case and their name are the same, whatever their details. An unsteady one is never new.
+// the same if their case and their name are the same, whatever their details. An unsteady measurement is never new.
 func (s *Scoreboard) New(baseline *Scoreboard) (fresh []Finding) {
 	type key struct{ engine, of, finding string }
 	known := map[key]bool{}
@@ -227,7 +222,7 @@ func (s *Scoreboard) New(baseline *Scoreboard) (fresh []Finding) {
 	}
 	for _, r := range s.Engines {
 		for _, f := range r.Findings() {
-			excused := f.Unsteady && baseline != nil
+			excused := f.Unsteady && f.measured && baseline != nil
 			if !excused && !known[key{r.Name, f.Case, f.Finding}] {
 				fresh = append(fresh, f)
 			}

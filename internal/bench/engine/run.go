@@ -45,6 +45,7 @@ type result struct {
 type found struct {
 	kind, detail string
 	measured     bool // by a clock or as memory, so that a busy machine may have caused it
+	near         bool // the limit of the measurement
 }
 
 func (r *result) find(kind, format string, args ...any) {
@@ -267,6 +268,7 @@ func (p *process) judge(prog program, r *result) {
 	wall := time.Duration(prog.limits.WallMS) * time.Millisecond
 	if over := r.took - wall; p.claims("time") && over > lateMargin {
 		r.findMeasured(Overshoot, "it ended %.0f ms after its limit of %v", ms(over), wall)
+		r.found[len(r.found)-1].near = over < 2*lateMargin || over > hangWait*2/3
 	}
 	shortest := time.Duration(min(prog.limits.WallMS, prog.limits.CPUMS)) * time.Millisecond
 	switch r.Outcome.Outcome {
@@ -314,6 +316,7 @@ func (p *process) judgeUsage(prog program, r *result) {
 	if most := int(2*prog.limits.MemoryBytes>>10) + spareGrowth; known && p.claims("memory") {
 		if grown := r.to.PeakKiB - r.from.ResidentKiB; grown > most {
 			r.findMeasured(Overshoot, "the engine grew by %d MiB with a limit of %d MiB", grown>>10, prog.limits.MemoryBytes>>20)
+			r.found[len(r.found)-1].near = grown < most+most/2
 		}
 	}
 }

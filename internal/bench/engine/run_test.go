@@ -34,7 +34,7 @@ func TestValuesThatNestTooDeep(t *testing.T) {
 }
 
 func TestTwoOfThreeMeasurementsDecide(t *testing.T) {
-	late, hangs := found{Overshoot, "late", true}, found{Hang, "killed", true}
+	late, hangs := found{kind: Overshoot, detail: "late", measured: true}, found{kind: Hang, detail: "killed", measured: true}
 	leak := found{kind: Leak, detail: "it has the secret"}
 	for _, test := range []struct {
 		name   string
@@ -47,7 +47,7 @@ func TestTwoOfThreeMeasurementsDecide(t *testing.T) {
 		{"late in one", [3][]found{{late}, {}, {}}, nil, "overshoot in 1 of 3 runs: late"},
 		{"late in one, killed in two", [3][]found{{late}, {hangs}, {hangs}},
 			[]string{"hang: in 2 of 3 runs: killed, unsteady"}, "overshoot in 1 of 3 runs: late"},
-		{"a leak in one", [3][]found{{late, leak}, {}, {}}, []string{"leak: it has the secret"},
+		{"a leak in one", [3][]found{{late, leak}, {}, {}}, []string{"leak: in 1 of 3 runs: it has the secret, unsteady"},
 			"overshoot in 1 of 3 runs: late"},
 	} {
 		var runs []CaseResult
