@@ -1,9 +1,10 @@
 // Package direct carries a call of a tool from an HTTP request to the SDK's server, and its answer back.
 //
-// The SDK's HTTP handler can do that too. It reads the JSON of a request about a dozen times, each time into a new
-// buffer of 32 KiB, which takes a quarter of the time of a short call and most of the memory. This package reads it once. It takes only what
-// it can read in one way: a single call with the headers that the protocol wants, in JSON on which all readers agree.
-// All else, with everything that is wrong, is for the SDK's handler, which knows how to answer it.
+// The SDK's HTTP handler can do that too. It reads the JSON of a request about a dozen times (in a session five times),
+// each time into a new buffer of 32 KiB, which takes a quarter of the time of a short call and most of the memory that
+// it allocates. This package reads it once. It takes only what it can read in one way: a single call with the headers
+// that the protocol wants, in JSON on which all readers agree. All else, with everything that is wrong, is for the SDK's
+// handler, which knows how to answer it.
 package direct
 
 import (
@@ -180,8 +181,8 @@ func (c *connection) Connect(context.Context) (mcp.Connection, error) { return c
 
 func (c *connection) SessionID() string { return c.session }
 
-// Read returns the call, and then what else the client says of it. Its error is io.EOF: at the end of the connection, and also when the client
-// has left, because the SDK cancels what is in progress then.
+// Read returns the call, and then what else the client says of it. Its error is io.EOF: at the end of the connection,
+// and outside of a session also when the client has left, because the SDK cancels what is in progress then.
 func (c *connection) Read(ctx context.Context) (jsonrpc.Message, error) {
 	c.mu.Lock()
 	first := !c.read
