@@ -21,8 +21,8 @@ const (
 )
 
 // readBody reads the whole request, so that afterwards a silent client is a waiting client. It acquires memory as the
-// buffer fills: the length that the client announces counts only if it is small, as that of most requests is. The error is a [*fair.Full] if there is no memory, else
-// one for bodyStatus.
+// buffer fills: the length that the client announces counts only if it is small, as that of most requests is. The error
+// is a [*fair.Full] if there is no memory, else one for bodyStatus.
 func readBody(w http.ResponseWriter, r *http.Request, memory *limits.Memory) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
