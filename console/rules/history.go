@@ -157,12 +157,16 @@ func (b *Book) Save(ctx context.Context, c *Change, write func() error) error {
 	if err := b.look(ctx, db, c.File); err != nil {
 		return err
 	}
-	number, err := add(ctx, db, c)
+	latest, err := db.RuleChanges(ctx, c.File, 1)
+	if err == nil {
+		c.Number = after(latest)
+		err = add(ctx, db, c)
+	}
 	if err != nil {
 		return fmt.Errorf("the change is not recorded, so it is not made: %w", err)
 	}
 	if err := write(); err != nil {
-		return errors.Join(err, db.DropRuleChange(context.WithoutCancel(ctx), c.File, number))
+		return errors.Join(err, db.DropRuleChange(context.WithoutCancel(ctx), c.File, c.Number))
 	}
 	return nil
 }
@@ -221,7 +225,7 @@ func (b *Book) look(ctx context.Context, db *store.DB, path string) error {
 	if err != nil {
 		return err
 	}
-	c := &Change{File: path, How: HowFirst, After: string(data), Gone: gone}
+	c := &Change{File: path, Number: after(latest), How: HowFirst, After: string(data), Gone: gone}
 	if len(latest) > 0 {
 		before, err := changeOf(latest[0])
 		if err != nil {
@@ -243,22 +247,22 @@ func (b *Book) look(ctx context.Context, db *store.DB, path string) error {
 	} else if gone {
 		return nil
 	}
-	if _, err = add(ctx, db, c); errors.Is(err, store.ErrTaken) {
+	if err = add(ctx, db, c); errors.Is(err, store.ErrTaken) {
 		return nil // another process noticed it too
 	}
 	return err
 }
 
-// add writes a change into the store as the next one of its file.
-func add(ctx context.Context, db *store.DB, c *Change) (number int64, err error) {
-	latest, err := db.RuleChanges(ctx, c.File, 1)
-	if err != nil {
-		return 0, err
+// after is the number of the change after the latest one, if there is one.
+func after(latest []*store.RuleChange) int64 {
+	if len(latest) == 0 {
+		return 1
 	}
-	number = 1
-	if len(latest) > 0 {
-		number = latest[0].Number + 1
-	}
+	return latest[0].Number + 1
+}
+
+// add writes a change into the store, under its number. The error is [store.ErrTaken] if another process was faster.
+func add(ctx context.Context, db *store.DB, c *Change) (err error) {
 	a := about{How: c.How, Who: c.Who, Why: c.Why, Undoes: c.Undoes, Gone: c.Gone}
 	kept := texts{c.Before, c.After}
 	if a.Kept = len(c.Before)+len(c.After) <= keptBytes; !a.Kept {
@@ -272,14 +276,14 @@ func add(ctx context.Context, db *store.DB, c *Change) (number int64, err error)
 			}
 		}
 	}
-	row := &store.RuleChange{File: c.File, Number: number, Digest: profiles.Digest([]byte(c.After))}
+	row := &store.RuleChange{File: c.File, Number: c.Number, Digest: profiles.Digest([]byte(c.After))}
 	if row.About, err = json.Marshal(a); err != nil {
-		return 0, err
+		return err
 	}
 	if row.Texts, err = json.Marshal(kept); err != nil {
-		return 0, err
+		return err
 	}
-	return number, db.AddRuleChange(ctx, row, keptChanges)
+	return db.AddRuleChange(ctx, row, keptChanges)
 }
 
 // Plain is a text with one kind of line end and without a byte order mark, as people compare it. A carriage return alone
