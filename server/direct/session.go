@@ -113,12 +113,13 @@ func (s *Session) addressee(message strictjson.Value, body []byte) (*connection,
 		if c.number != number {
 			continue
 		}
-		decoded, err := jsonrpc.DecodeMessage(body)
+		own, err := jsonrpc.MakeID(float64(n))
+		decoded, wrong := jsonrpc.DecodeMessage(body)
 		reply, isReply := decoded.(*jsonrpc.Response)
-		if err != nil || !isReply {
+		if err != nil || wrong != nil || !isReply {
 			return nil, nil
 		}
-		reply.ID, err = jsonrpc.MakeID(float64(n))
+		reply.ID = own
 		return c, reply
 	}
 	return nil, nil
