@@ -248,12 +248,12 @@ func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) {
 	r = r.Clone(in.gone)
 	r.Header.Set("Authorization", "Bearer -") // no handler gets the real one
 	r.Header.Del("Cookie")
+	extra := &mcp.RequestExtra{TokenInfo: in.tokenInfo(), Header: r.Header}
 	if call := direct.Read(r, body); call != nil {
-		direct.Serve(s, r, call, h.server.mcp, &mcp.RequestExtra{TokenInfo: in.tokenInfo(), Header: r.Header})
+		direct.Serve(s, r, call, h.server.mcp, extra)
 		return
 	}
-	if of := in.session; of != nil && of.calls.Serve(s, r, body, h.server.mcp, of.session,
-		&mcp.RequestExtra{TokenInfo: in.tokenInfo(), Header: r.Header}) {
+	if in.calls != nil && in.calls.Serve(s, r, body, h.server.mcp, in.session.session, extra) {
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))

@@ -69,6 +69,9 @@ func (hs *httpSessions) begin(h *httpRequest, r *http.Request) error {
 		session.requests++
 		session.used = time.Now()
 		h.session = session
+		if !session.ending {
+			h.calls = &session.calls
+		}
 		if r.Method == http.MethodDelete {
 			hs.server.calls.end(errClientGone, of(session.session)) // otherwise the SDK waits for them
 			hs.removeAtEnd(session)

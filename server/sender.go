@@ -13,6 +13,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/discovery"
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/server/direct"
 	"github.com/codemode-project/codemode/server/limits"
 	"github.com/codemode-project/codemode/server/oauth"
 	"github.com/codemode-project/codemode/upstream/login"
@@ -31,6 +32,7 @@ type httpRequest struct {
 	owner   string                 // owner of the quotas that it uses; "" without tokens: then all callers share them
 	client  atomic.Pointer[string] // the name of the client's program, once read
 	session *httpSession           // the request's session; nil without one
+	calls   *direct.Session        // those of the session; nil if it is ending: then the SDK answers whether it is there
 
 	trace  map[string]any  // traceparent and tracestate of its header; nil without
 	stream *stream         // the response
@@ -60,8 +62,8 @@ func httpRequestOf(req mcp.Request) *httpRequest {
 	return h
 }
 
-// sessionOf returns the session of the client that made a call: all its calls have the same one. The SDK's own may be of
-// one call, see [direct.Session].
+// sessionOf returns the session of the client that made a call: all its calls have the same one. The session that the
+// SDK names may be of one call, see [direct.Session].
 func sessionOf(req *mcp.CallToolRequest) *mcp.ServerSession {
 	if h := httpRequestOf(req); h != nil && h.session != nil {
 		return h.session.session
