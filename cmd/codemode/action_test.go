@@ -309,7 +309,7 @@ func TestTheActionOnASandbox(t *testing.T) {
 	}
 	failed, cases := failures(t, j.read("codemode-isolation/isolation.xml"))
 	if !slices.Equal(failed, known) || cases < 24 {
-		t.Errorf("JUnit has %d cases, of which %q failed, want %q", cases, failed, known)
+		t.Errorf("JUnit has %d cases and the failures %q, want the failures %q", cases, failed, known)
 	}
 	if got := states(t, j.read("codemode-isolation/isolation.sarif")); len(got) != len(known) || got[0] != "no baseline" {
 		t.Errorf("the results of SARIF are %q", got)

@@ -17,8 +17,8 @@ import (
 	"github.com/codemode-project/codemode/internal/isolation"
 )
 
-// memory bounds what this program keeps of the arguments that it passes on, in bytes: the harness counts it as memory of
-// the engine.
+// memory bounds what this program keeps of the arguments that it passes on, in bytes. The harness takes it for memory
+// of the engine.
 const memory = 32 << 20
 
 func main() {

@@ -48,20 +48,15 @@ type found struct {
 	near         bool // the limit of the measurement
 }
 
-func (r *result) find(kind, format string, args ...any) {
+// find adds a finding. It is valid until the next one.
+func (r *result) find(kind, format string, args ...any) *found {
 	r.found = append(r.found, found{kind: kind, detail: shorten(fmt.Sprintf(format, args...))})
-}
-
-// findMeasured adds a finding that a busy machine may have caused.
-func (r *result) findMeasured(kind, format string, args ...any) {
-	r.find(kind, format, args...)
-	r.found[len(r.found)-1].measured = true
+	return &r.found[len(r.found)-1]
 }
 
 // findWrong adds that the program ended otherwise than it should.
 func (r *result) findWrong(format string, args ...any) {
-	r.find(Wrong, format, args...)
-	r.found[len(r.found)-1].measured = r.limited()
+	r.find(Wrong, format, args...).measured = r.limited()
 }
 
 // limited reports whether a limit of time or memory ended the program.
@@ -110,7 +105,8 @@ func (p *process) run(ctx context.Context, prog program, measured bool) (r resul
 			return r
 		case <-limit.C:
 			r.took, r.dead = time.Since(started), true
-			r.findMeasured(Hang, "no outcome came within %v after the limit, so the engine was killed", lateMargin+hangWait)
+			f := r.find(Hang, "no outcome came within %v after the limit, so the engine was killed", lateMargin+hangWait)
+			f.measured = true
 			return r
 		case line, ok := <-p.lines:
 			if !ok {
@@ -267,8 +263,8 @@ func (p *process) judge(prog program, r *result) {
 	}
 	wall := time.Duration(prog.limits.WallMS) * time.Millisecond
 	if over := r.took - wall; p.claims("time") && over > lateMargin {
-		r.findMeasured(Overshoot, "it ended %.0f ms after its limit of %v", ms(over), wall)
-		r.found[len(r.found)-1].near = over < 2*lateMargin || over > hangWait*2/3
+		f := r.find(Overshoot, "it ended %.0f ms after its limit of %v", ms(over), wall)
+		f.measured, f.near = true, over < 2*lateMargin || over > hangWait*2/3
 	}
 	shortest := time.Duration(min(prog.limits.WallMS, prog.limits.CPUMS)) * time.Millisecond
 	switch r.Outcome.Outcome {
@@ -302,21 +298,23 @@ func (p *process) judgeUsage(prog program, r *result) {
 	known := r.from.Known && r.to.Known
 	if u := r.Usage; u != nil {
 		if u.WallMS > ms(r.took+spareTime) {
-			r.findMeasured(Lie, "it says that the run took %.0f ms, but it took %.0f ms", u.WallMS, ms(r.took))
+			f := r.find(Lie, "it says that the run took %.0f ms, but it took %.0f ms", u.WallMS, ms(r.took))
+			f.measured = true
 		}
 		if cpu := r.to.CPU - r.from.CPU; known && u.CPUMS > ms(cpu+spareTime) {
-			r.findMeasured(Lie, "it says that the run computed for %.0f ms, but the engine computed for %.0f ms", u.CPUMS,
-				ms(cpu))
+			f := r.find(Lie, "it says that the run computed for %.0f ms, but the engine computed for %.0f ms", u.CPUMS, ms(cpu))
+			f.measured = true
 		}
 		if known && int(u.MemoryBytes>>10) > r.to.PeakKiB+spareKiB {
-			r.findMeasured(Lie, "it says that the run held %d KiB, but the whole engine held at most %d KiB", u.MemoryBytes>>10,
+			f := r.find(Lie, "it says that the run held %d KiB, but the whole engine held at most %d KiB", u.MemoryBytes>>10,
 				r.to.PeakKiB)
+			f.measured = true
 		}
 	}
 	if most := int(2*prog.limits.MemoryBytes>>10) + spareGrowth; known && p.claims("memory") {
 		if grown := r.to.PeakKiB - r.from.ResidentKiB; grown > most {
-			r.findMeasured(Overshoot, "the engine grew by %d MiB with a limit of %d MiB", grown>>10, prog.limits.MemoryBytes>>20)
-			r.found[len(r.found)-1].near = grown < most+most/2
+			f := r.find(Overshoot, "the engine grew by %d MiB with a limit of %d MiB", grown>>10, prog.limits.MemoryBytes>>20)
+			f.measured, f.near = true, grown < most+most/2
 		}
 	}
 }
