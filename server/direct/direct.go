@@ -61,12 +61,7 @@ func Read(r *http.Request, body []byte) *jsonrpc.Request {
 
 // isPlain reports whether the headers are those of a call, each of them once.
 func isPlain(r *http.Request) bool {
-	once := func(header, value string) bool {
-		values := r.Header[header]
-		return len(values) == 1 && (value == "" && values[0] != "" || value != "" && values[0] == value)
-	}
-	if r.Method != http.MethodPost || !once(versionHeader, version) || !once(methodHeader, callTool) ||
-		!once(nameHeader, "") || len(r.Header["Last-Event-Id"]) > 0 {
+	if !isPost(r) || !once(r, versionHeader, version) || !once(r, methodHeader, callTool) || !once(r, nameHeader, "") {
 		return false
 	}
 	for header := range r.Header {
@@ -74,7 +69,19 @@ func isPlain(r *http.Request) bool {
 			return false
 		}
 	}
-	return once("Content-Type", "application/json") && once("Accept", "") && accepts(r.Header.Get("Accept"))
+	return true
+}
+
+// isPost reports whether a request sends JSON, and takes JSON and events from their beginning.
+func isPost(r *http.Request) bool {
+	return r.Method == http.MethodPost && len(r.Header["Last-Event-Id"]) == 0 &&
+		once(r, "Content-Type", "application/json") && once(r, "Accept", "") && accepts(r.Header.Get("Accept"))
+}
+
+// once reports whether a request has a header once, with this value; "" is any but the empty one.
+func once(r *http.Request, header, value string) bool {
+	values := r.Header[header]
+	return len(values) == 1 && (value == "" && values[0] != "" || value != "" && values[0] == value)
 }
 
 // accepts reports whether a list of media types has both that answers are of, as they are written.
@@ -143,12 +150,9 @@ type Response interface {
 // the call has ended. extra goes to the handlers with the request.
 func Serve(w Response, r *http.Request, call *jsonrpc.Request, server *mcp.Server, extra *mcp.RequestExtra) {
 	call.Extra = extra
-	w.Header().Set("Cache-Control", "no-cache, no-transform")
-	w.Header().Set("Content-Type", events)
 	c := &connection{call: call, w: w, left: r.Context().Done(), ended: make(chan struct{})}
-	session, err := server.Connect(r.Context(), c, &mcp.ServerSessionOptions{State: &mcp.ServerSessionState{}})
-	if err != nil {
-		http.Error(w, "the server does not take calls", http.StatusInternalServerError)
+	session := c.open(r.Context(), server, &mcp.ServerSessionState{})
+	if session == nil {
 		return
 	}
 	select {
@@ -174,6 +178,18 @@ type connection struct {
 	gone  bool          // nobody reads the response any more, and nothing may write to it
 	ended chan struct{} // closed by end
 	end   sync.Once
+}
+
+// open begins a session of the SDK's server for the call. If it cannot, it says so to the client and returns nil.
+func (c *connection) open(ctx context.Context, server *mcp.Server, state *mcp.ServerSessionState) *mcp.ServerSession {
+	c.w.Header().Set("Cache-Control", "no-cache, no-transform")
+	c.w.Header().Set("Content-Type", events)
+	session, err := server.Connect(ctx, c, &mcp.ServerSessionOptions{State: state})
+	if err != nil {
+		http.Error(c.w, "the server does not take calls", http.StatusInternalServerError)
+		return nil
+	}
+	return session
 }
 
 // Connect and the methods below are those of [mcp.Transport] and [mcp.Connection].

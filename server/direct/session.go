@@ -55,7 +55,7 @@ func (s *Session) Serve(w Response, r *http.Request, body []byte, server *mcp.Se
 
 // isPlainInSession reports whether the headers are those of a message in a session, each of them once.
 func isPlainInSession(r *http.Request) bool {
-	if r.Method != http.MethodPost || len(r.Header["Last-Event-Id"]) > 0 {
+	if !isPost(r) {
 		return false
 	}
 	for header, values := range r.Header {
@@ -65,8 +65,7 @@ func isPlainInSession(r *http.Request) bool {
 		}
 	}
 	spoken := r.Header.Get(versionHeader)
-	return (spoken == "2025-06-18" || spoken == "2025-11-25") && len(r.Header["Content-Type"]) == 1 &&
-		r.Header.Get("Content-Type") == "application/json" && len(r.Header["Accept"]) == 1 && accepts(r.Header.Get("Accept"))
+	return spoken == "2025-06-18" || spoken == "2025-11-25"
 }
 
 // readCall returns the call that a message is, or nil.
@@ -160,13 +159,10 @@ func (s *Session) serveCall(w Response, r *http.Request, call *jsonrpc.Request, 
 	if !s.begin(c) {
 		return false // the SDK's server knows how to refuse it
 	}
-	w.Header().Set("Cache-Control", "no-cache, no-transform")
-	w.Header().Set("Content-Type", events)
-	session, err := server.Connect(context.WithoutCancel(r.Context()), c, &mcp.ServerSessionOptions{
-		State: &mcp.ServerSessionState{InitializeParams: of.InitializeParams(), InitializedParams: &mcp.InitializedParams{}}})
-	if err != nil {
+	session := c.open(context.WithoutCancel(r.Context()), server,
+		&mcp.ServerSessionState{InitializeParams: of.InitializeParams(), InitializedParams: &mcp.InitializedParams{}})
+	if session == nil {
 		s.end(c)
-		http.Error(w, "the server does not take calls", http.StatusInternalServerError)
 		return true
 	}
 	over := func() {
