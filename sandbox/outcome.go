@@ -81,7 +81,7 @@ func (r *Run) finished(g *guest) (*Result, error) {
 		switch {
 		case g.shared.uint32(sharedOutOfMemory) != 0:
 			return res, r.outOfMemory(g)
-		case g.shared.uint32(sharedTooMany) != 0:
+		case g.shared.uint32(sharedTooMany) != 0 && isTooManyCalls(out):
 			e := describe(out, TooManyCalls, &r.program)
 			e.Name, e.Message = "", fmt.Sprintf("the program made more than %d calls", r.limits.Calls)
 			return res, e
@@ -175,7 +175,7 @@ func (p *Program) position(line, column int) Position {
 
 // describe makes an Error of the exception that the guest reports.
 func describe(out []byte, kind Kind, p *Program) *Error {
-	var d struct{ Kind, Name, Message, Stack, ToolName, Reason, Detail string }
+	var d struct{ Kind, Name, Message, Stack string }
 	if err := json.Unmarshal(out, &d); err != nil {
 		return &Error{Kind: kind, Message: "the program threw something that cannot be described"}
 	}
@@ -185,6 +185,13 @@ func describe(out []byte, kind Kind, p *Program) *Error {
 	}
 	e.Stack, e.Pos = p.stack(d.Stack)
 	return e
+}
+
+// isTooManyCalls says whether what the program threw is the error of a call beyond the limit. A program may catch that
+// and throw another.
+func isTooManyCalls(out []byte) bool {
+	var d struct{ Name, Reason string }
+	return json.Unmarshal(out, &d) == nil && d.Name == "ToolCallDeniedError" && d.Reason == "limit"
 }
 
 var place = regexp.MustCompile(`:(\d+):(\d+)\)?$`)

@@ -188,6 +188,11 @@ func readJSON(t *testing.T, b block) error {
 	if cfg == nil {
 		return fmt.Errorf("it is no configuration; if it is something else, say what in otherJSON")
 	}
+	for _, w := range cfg.Warnings { // readers copy rules, so that none may be without effect
+		if w.Shadowed {
+			return errors.New(w.Message)
+		}
+	}
 	var file struct {
 		MCPServers map[string]struct {
 			Command string

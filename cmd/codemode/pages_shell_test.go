@@ -186,9 +186,8 @@ func TestUnderstood(t *testing.T) {
 // foreign are the programs of others that the pages mention. Their command lines are only held against the files of
 // the repository that they name.
 var foreign = []string{"apk", "brew", "cat", "cd", "claude", "cosign", "curl", "cut", "diff", "docker", "dpkg", "echo",
-	"export",
-	"gemini", "gh", "git", "grep", "helm", "kubectl", "mkdir", "npm", "printf", "rm", "rpm", "scoop", "sha256sum",
-	"systemctl", "winget"}
+	"export", "gemini", "gh", "git", "grep", "helm", "kubectl", "mkdir", "npm", "openssl", "printf", "rm", "rpm", "scoop",
+	"sha256sum", "systemctl", "winget"}
 
 // checkCommand says what is wrong with a command of a page.
 func checkCommand(words []string) error {

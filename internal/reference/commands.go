@@ -92,6 +92,9 @@ func flag(f *pflag.Flag) []string {
 		name = code("-"+f.Shorthand) + ", " + name
 	}
 	value, usage := pflag.UnquoteUsage(f)
+	if value != "" && f.NoOptDefVal != "" { // the next word is no value of such a flag
+		value = code("="+value) + ", or " + code(f.NoOptDefVal)
+	}
 	leftOut := f.DefValue
 	switch leftOut {
 	case "", "false", "0", "0s", "[]":

@@ -51,8 +51,8 @@ var reasons = []struct{ code, when, way string }{
 	{"policy_changed", "it was approved, and the rules or the tool changed meanwhile", "Run the program again: the " +
 		"new rules decide."},
 	{call.CodeLimit, "the run has used up a limit. As a `LimitError` it is one that all runs share, the `budget` of " +
-		"that id: " +
-		"`until` says when there is room again, and `retryAfter` in how many seconds",
+		"that id: `until` says when there is room again, and `retryAfter` in how many seconds. A call beyond `calls` throws " +
+		"at once, without `detail`, so `.catch()` on it is too late: use `try` and `await`",
 		"Make fewer calls, or raise [the limit](configuration.md#limits)."},
 	{call.CodeTooMany, "the run has asked as often as it may", "Ask about fewer calls, or raise `asks` in [the " +
 		"limits](configuration.md#limits)."},
@@ -72,7 +72,8 @@ var ends = []end{
 		"Do less in one program, or raise [the limit](configuration.md#limits)."},
 	{sandbox.OutOfMemory, "the program holds more than `memory`", "Keep parts of results, not all of them."},
 	{sandbox.TooMuchOutput, "the returned value is larger than may be kept", "Return less, or raise `results.largest`."},
-	{sandbox.TooManyCalls, "the program made more calls than `calls`", "Make fewer, or raise the limit."},
+	{sandbox.TooManyCalls, "a call beyond `calls` was refused, and the program did not catch that", "Make fewer, or " +
+		"raise the limit."},
 	{sandbox.Canceled, "the client ended the request, or the process stops", "Run the program again, if it is still " +
 		"wanted."},
 	{sandbox.Abandoned, "the program waits for a promise that nothing settles any more", "Await only calls, timers " +

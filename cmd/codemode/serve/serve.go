@@ -113,7 +113,7 @@ func (o *options) flags(cmd *cobra.Command, grace, delay *time.Duration) {
 	cmd.Flags().StringVar(&o.figures, "diagnostics", "", "serve /metrics for Prometheus, /livez and /readyz at this "+
 		"address, such as 127.0.0.1:9464; over HTTP by default diagnostics of the configuration")
 	cmd.Flags().StringVar(&o.confine, "confine", "", "give up the rights that are not needed, and give servers what their "+
-		"entries allow (Linux): on, or best-effort where the system cannot do all of it")
+		"entries allow (Linux): --confine, or --confine=best-effort where the system cannot do all of it")
 	cmd.Flags().Lookup("confine").NoOptDefVal = "on"
 	cmd.Flags().StringVar(&o.page, "console", "", "serve the page where people answer at this address, such as "+
 		"127.0.0.1:7391; with --http it is at /console without this flag")
