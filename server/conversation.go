@@ -118,6 +118,9 @@ func (s *Server) interact(ctx context.Context, req *mcp.CallToolRequest, do hand
 		return s.exchanges.serve(ctx, req, do)
 	}
 	defer s.calls.begin(&activeCall{session: sessionOf(req), http: h, cancel: cancel})()
+	if h != nil && h.session != nil && h.session.ending.Load() { // since before the call was one in progress
+		return nil, errClientGone
+	}
 	if h != nil {
 		h.stream.keepAlive()
 		s.work.begin()

@@ -253,11 +253,15 @@ func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) {
 		direct.Serve(s, r, call, h.server.mcp, extra)
 		return
 	}
-	if in.calls != nil && in.calls.Serve(s, r, body, h.server.mcp, in.session.session, extra) {
+	session := in.session
+	if session != nil && !session.ending.Load() && session.calls.Serve(s, r, body, h.server.mcp, session.session, extra) {
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	h.forward(s, r, in)
+	if session != nil && s.has(http.StatusAccepted) {
+		session.calls.Take(body)
+	}
 	if len(body) > keptBody {
 		h.replaceLast(r, in, cmp.Or(r.Header.Get(sessionHeader), w.Header().Get(sessionHeader)))
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/codemode-project/codemode"
@@ -36,7 +37,7 @@ type httpSession struct {
 	owner    string // the owner of the quota that it uses
 	requests int    // that are open
 	used     time.Time
-	ending   bool // because its client said so
+	ending   atomic.Bool // because its client said so: then the SDK's handler answers whether it is there
 }
 
 func newHTTPSessions(s *Server, q *limits.Quotas) *httpSessions {
@@ -69,12 +70,9 @@ func (hs *httpSessions) begin(h *httpRequest, r *http.Request) error {
 		session.requests++
 		session.used = time.Now()
 		h.session = session
-		if !session.ending {
-			h.calls = &session.calls
-		}
-		if r.Method == http.MethodDelete {
-			hs.server.calls.end(errClientGone, of(session.session)) // otherwise the SDK waits for them
+		if h.ends = r.Method == http.MethodDelete; h.ends {
 			hs.removeAtEnd(session)
+			hs.server.calls.end(errClientGone, of(session.session)) // otherwise the SDK waits for them
 		}
 	}
 	return nil
@@ -87,6 +85,9 @@ func (hs *httpSessions) end(h *httpRequest) {
 	if h.session != nil {
 		h.session.requests--
 		h.session.used = time.Now()
+	}
+	if h.ends && !h.stream.has(http.StatusNoContent) { // the session goes on
+		h.session.ending.Store(false)
 	}
 }
 
@@ -118,10 +119,9 @@ func (hs *httpSessions) add(session *mcp.ServerSession, h *httpRequest) error {
 // removeAtEnd removes a session that its client ends, when it has ended: the SDK may refuse the request. Only then does
 // a goroutine wait for it, because a thousand sessions would keep a thousand of them. The caller holds mu.
 func (hs *httpSessions) removeAtEnd(session *httpSession) {
-	if session.ending {
+	if session.ending.Swap(true) {
 		return
 	}
-	session.ending = true
 	hs.closing.Go(func() {
 		_ = session.session.Wait() // however it ends
 		hs.mu.Lock()

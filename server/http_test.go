@@ -1,9 +1,11 @@
 package server_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -304,6 +306,52 @@ func TestW08ASessionBelongsToWhoOpenedIt(t *testing.T) {
 	}
 	if status, _, _ := k.send(t, url); status != http.StatusNotFound {
 		t.Errorf("after its end: status %d", status)
+	}
+}
+
+// A call whose client ends the session while the server still reads it does not run.
+func TestW08NoCallInAnEndedSession(t *testing.T) {
+	_, url := openWithTokens(t)
+	as := map[string]string{"Authorization": "Bearer " + annasToken, "Mcp-Protocol-Version": "2025-11-25"}
+	_, _, as["Mcp-Session-Id"] = knock{body: initializeBody, header: as}.send(t, url)
+	knock{body: `{"jsonrpc": "2.0", "method": "notifications/initialized"}`, header: as}.send(t, url)
+	refused := maps.Clone(as)
+	refused["Mcp-Protocol-Version"] = "2000-01-01"
+	if status, text, _ := (knock{method: http.MethodDelete, header: refused}).send(t, url); status != http.StatusBadRequest {
+		t.Errorf("no end: status %d: %s", status, text)
+	}
+	if status, text, _ := (knock{body: fmt.Sprintf(callBody, "return 40 + 2"), header: as}).send(t, url); status != 200 ||
+		!strings.Contains(text, "42") {
+		t.Errorf("a call after it: status %d: %s", status, text)
+	}
+	host, path, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")
+	client, err := net.Dial("tcp", host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	body := fmt.Sprintf(callBody, "return 40 + 2")
+	fmt.Fprintf(client, "POST /%s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"+
+		"Accept: application/json, text/event-stream\r\nExpect: 100-continue\r\nContent-Length: %d\r\n", path, host, len(body))
+	for name, value := range as {
+		fmt.Fprintf(client, "%s: %s\r\n", name, value)
+	}
+	fmt.Fprint(client, "\r\n")
+	answers := bufio.NewReader(client)
+	if res, err := http.ReadResponse(answers, nil); err != nil || res.StatusCode != http.StatusContinue {
+		t.Fatal(res, err) // the server reads the body
+	}
+	if status, _, _ := (knock{method: http.MethodDelete, header: as}).send(t, url); status != http.StatusNoContent {
+		t.Errorf("its end: status %d", status)
+	}
+	fmt.Fprint(client, body)
+	res, err := http.ReadResponse(answers, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if text, _ := io.ReadAll(res.Body); res.StatusCode != http.StatusNotFound {
+		t.Errorf("status %d: %s", res.StatusCode, text)
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/discovery"
 	"github.com/codemode-project/codemode/inforce"
-	"github.com/codemode-project/codemode/server/direct"
 	"github.com/codemode-project/codemode/server/limits"
 	"github.com/codemode-project/codemode/server/oauth"
 	"github.com/codemode-project/codemode/upstream/login"
@@ -32,7 +31,7 @@ type httpRequest struct {
 	owner   string                 // owner of the quotas that it uses; "" without tokens: then all callers share them
 	client  atomic.Pointer[string] // the name of the client's program, once read
 	session *httpSession           // the request's session; nil without one
-	calls   *direct.Session        // those of the session; nil if it is ending: then the SDK answers whether it is there
+	ends    bool                   // it asks for the end of the session
 
 	trace  map[string]any  // traceparent and tracestate of its header; nil without
 	stream *stream         // the response

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"sync"
@@ -22,17 +23,29 @@ type stream struct {
 	http.ResponseWriter
 	control *http.ResponseController
 
-	mu    sync.Mutex
-	timer *time.Timer // nil without keepAlive
-	began bool        // something was written
-	over  bool
+	mu     sync.Mutex
+	timer  *time.Timer // nil without keepAlive
+	status int         // 0 until something was written
+	over   bool
 }
 
 func (s *stream) WriteHeader(status int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.began = true
+	if s.status == 0 {
+		s.status = status
+	}
 	s.ResponseWriter.WriteHeader(status)
+}
+
+// has reports whether the answer has this status.
+func (s *stream) has(status int) bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.status == status
 }
 
 func (s *stream) Write(p []byte) (int, error) {
@@ -45,7 +58,7 @@ func (s *stream) write(p []byte) (int, error) {
 	if s.over {
 		return 0, http.ErrHandlerTimeout
 	}
-	s.began = true
+	s.status = cmp.Or(s.status, http.StatusOK)
 	if s.timer != nil {
 		s.timer.Reset(quietLater)
 	}
@@ -57,7 +70,7 @@ func (s *stream) write(p []byte) (int, error) {
 func (s *stream) WriteLast(status int, kind string, all, event []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.began || s.over {
+	if s.status != 0 || s.over {
 		all = event
 	} else {
 		s.Header().Set("Content-Type", kind)
@@ -92,7 +105,7 @@ func (s *stream) keepAlive() {
 		return
 	}
 	wait := quietAtFirst
-	if s.began {
+	if s.status != 0 {
 		wait = quietLater
 	}
 	s.timer = time.AfterFunc(wait, func() {
@@ -112,7 +125,7 @@ func (s *stream) end() {
 	if s.timer != nil {
 		s.timer.Stop()
 	}
-	if s.began {
+	if s.status != 0 {
 		_ = s.control.Flush()
 	}
 	_ = s.control.SetWriteDeadline(time.Time{}) // the connection may be used again

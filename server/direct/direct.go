@@ -9,6 +9,7 @@ package direct
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -56,7 +57,23 @@ func Read(r *http.Request, body []byte) *jsonrpc.Request {
 		!onlyHas(params, "_meta", "name", "arguments", "inputResponses", "requestState") {
 		return nil
 	}
-	return &jsonrpc.Request{ID: id, Method: callTool, Params: body[params.Offset():params.End()]}
+	call := &jsonrpc.Request{ID: id, Method: callTool, Params: body[params.Offset():params.End()]}
+	if !isContinued(params) {
+		return call
+	}
+	var continued mcp.CallToolParamsRaw // the SDK's handler has an answer to what it cannot read
+	if state, _ := params.Member("requestState"); state.Kind() == strictjson.Null ||
+		json.Unmarshal(call.Params, &continued) != nil {
+		return nil
+	}
+	return call
+}
+
+// isContinued reports whether a call goes on with an earlier one.
+func isContinued(params strictjson.Value) bool {
+	_, hasState := params.Member("requestState")
+	_, hasResponses := params.Member("inputResponses")
+	return hasState || hasResponses
 }
 
 // isPlain reports whether the headers are those of a call, each of them once.
@@ -172,8 +189,10 @@ type connection struct {
 	number   string               // of the call in its session
 	incoming chan jsonrpc.Message // what else the client says of the call; nil without a session
 
+	answers func() // called before the answer is written; nil without a session
+	read    bool   // the server has the call; for Read alone
+
 	mu    sync.Mutex
-	read  bool          // the server has the call
 	over  bool          // the response is complete
 	gone  bool          // nobody reads the response any more, and nothing may write to it
 	ended chan struct{} // closed by end
@@ -182,7 +201,7 @@ type connection struct {
 
 // open begins a session of the SDK's server for the call. If it cannot, it says so to the client and returns nil.
 func (c *connection) open(ctx context.Context, server *mcp.Server, state *mcp.ServerSessionState) *mcp.ServerSession {
-	c.w.Header().Set("Cache-Control", "no-cache, no-transform")
+	c.w.Header().Set("Cache-Control", noCache)
 	c.w.Header().Set("Content-Type", events)
 	session, err := server.Connect(ctx, c, &mcp.ServerSessionOptions{State: state})
 	if err != nil {
@@ -200,11 +219,8 @@ func (c *connection) SessionID() string { return c.session }
 // Read returns the call, and then what else the client says of it. Its error is io.EOF: at the end of the connection,
 // and outside of a session also when the client has left, because the SDK cancels what is in progress then.
 func (c *connection) Read(ctx context.Context) (jsonrpc.Message, error) {
-	c.mu.Lock()
-	first := !c.read
-	c.read = true
-	c.mu.Unlock()
-	if first {
+	if !c.read { // mu would wait for a client that does not read its answer
+		c.read = true
 		return c.call, nil
 	}
 	select {
@@ -260,6 +276,9 @@ func (c *connection) Write(_ context.Context, message jsonrpc.Message) error {
 	case *jsonrpc.Response:
 		c.over = true
 		defer func() { _ = c.Close() }()
+		if c.answers != nil { // a client may use the id again as soon as it has the answer
+			c.answers()
+		}
 		if c.gone {
 			return nil
 		}
@@ -272,6 +291,8 @@ func (c *connection) Write(_ context.Context, message jsonrpc.Message) error {
 	}
 	return nil
 }
+
+const noCache = "no-cache, no-transform"
 
 // events is the media type of a stream of server-sent events.
 const events = "text/event-stream"

@@ -103,6 +103,9 @@ func newTester() *tester {
 		time.Sleep(100 * time.Millisecond) // the SDK takes the question back in the background
 		return nil, err
 	})
+	tool("large", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strings.Repeat("x", 30<<20)}}}, nil
+	})
 	tool("wait", func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		close(t.waits)
 		<-ctx.Done()
@@ -162,6 +165,10 @@ func TestAsTheSDK(t *testing.T) {
 		{name: "without capabilities",
 			body:   strings.Replace(call("echo", `{}`), `clientCapabilities": {}`, `clientCapabilities": 1`, 1),
 			direct: true},
+		{name: "a state",
+			body: strings.Replace(call("echo", `{}`), `"name"`, `"requestState": "s", "name"`, 1), direct: true},
+		{name: "responses", body: strings.Replace(call("echo", `{}`), `"name"`,
+			`"inputResponses": {"a": {"action": "accept"}}, "name"`, 1), direct: true},
 		{name: "accepted in another order",
 			body:    call("echo", `{}`),
 			headers: map[string]string{"Accept": "text/event-stream,application/json"}, direct: true},
@@ -183,6 +190,14 @@ func TestAsTheSDK(t *testing.T) {
 		{name: "another content type",
 			body: call("echo", `{}`), headers: map[string]string{"Content-Type": "text/plain"}},
 		{name: "an argument in a header", body: call("echo", `{}`), headers: map[string]string{"Mcp-Param-X": "1"}},
+		{name: "a state that is no text",
+			body: strings.Replace(call("echo", `{}`), `"name"`, `"requestState": 5, "name"`, 1)},
+		{name: "responses that are no object",
+			body: strings.Replace(call("echo", `{}`), `"name"`, `"inputResponses": 5, "name"`, 1)},
+		{name: "a response that is none",
+			body: strings.Replace(call("echo", `{}`), `"name"`, `"inputResponses": {"a": 5}, "name"`, 1)},
+		{name: "a response whose action is none",
+			body: strings.Replace(call("echo", `{}`), `"name"`, `"inputResponses": {"a": {"action": 5}}, "name"`, 1)},
 		{name: "a batch", body: "[" + call("echo", `{}`) + "]"},
 		{name: "two names", body: strings.Replace(call("echo", `{}`), `"name"`, `"name": "fail", "name"`, 1)},
 		{name: "two methods", body: strings.Replace(call("echo", `{}`), `"method"`, `"method": "ping", "method"`, 1)},

@@ -1,16 +1,13 @@
 package direct
 
 import (
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"net/http"
 
-	"github.com/codemode-project/codemode/internal/strictjson"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // ReadInSession returns the call that a [Session] would serve for a request with this body; nil is none.
 func ReadInSession(body []byte) *jsonrpc.Request {
-	message, err := strictjson.Parse(body, strictjson.Options{})
-	if err != nil || !isText(message, "jsonrpc", "2.0") {
-		return nil
-	}
-	return readCall(message, body)
+	return readInSession(&http.Request{Method: http.MethodPost, Header: http.Header{"Content-Type": {"application/json"},
+		"Accept": {"application/json, text/event-stream"}, versionHeader: {"2025-11-25"}}}, body)
 }

@@ -1,6 +1,7 @@
 package direct
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,40 +18,66 @@ import (
 
 // A Session carries the calls of one session over HTTP, up to MCP 2025-11-25. Each call gets a connection of its own to
 // the SDK's server, which knows what the client said of itself when the session began. Questions to the client travel
-// in the stream of the call; the answers, and cancellations, come in requests of their own. Everything else of the
-// session is for the SDK's handler. The zero value is a session without calls.
+// in the stream of the call. Everything else of the session is for the SDK's handler, also the answers to questions and
+// cancellations: when it has accepted them, [Session.Take] gives them to the calls. The zero value is a session without
+// calls.
 type Session struct {
 	mu    sync.Mutex
 	calls map[jsonrpc.ID]*connection // in progress
 	count int                        // of all calls so far
 }
 
-// Serve serves a request with this body in a session of the SDK's server, or returns false: then it is for the SDK's
-// handler. It returns when the client has its answer or has left; a call goes on without its client, because the
-// protocol does not take a disconnection for a cancellation. extra goes to the handlers with a call.
+// Serve serves a call in a session of the SDK's server, or returns false: then the request with this body is for the
+// SDK's handler. It returns when the client has its answer or has left; a call goes on without its client, because the
+// protocol does not take a disconnection for a cancellation. extra goes to the handlers with the call.
 func (s *Session) Serve(w Response, r *http.Request, body []byte, server *mcp.Server, of *mcp.ServerSession,
 	extra *mcp.RequestExtra) bool {
-	if !isPlainInSession(r) {
+	call := readInSession(r, body)
+	if call == nil {
 		return false
+	}
+	call.Extra = extra
+	s.serveCall(w, r, call, server, of)
+	return true
+}
+
+// Take gives the calls in progress what this body says of them. The SDK's handler has accepted it, and knows none of
+// these calls.
+func (s *Session) Take(body []byte) {
+	s.mu.Lock()
+	idle := len(s.calls) == 0
+	s.mu.Unlock()
+	if idle {
+		return
+	}
+	messages := []json.RawMessage{body}
+	if bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("[")) && json.Unmarshal(body, &messages) != nil {
+		return
+	}
+	for _, m := range messages {
+		message, err := jsonrpc.DecodeMessage(m)
+		if err != nil {
+			return
+		}
+		if to, news := s.addressee(message); to != nil {
+			select {
+			case to.incoming <- news:
+			case <-to.ended:
+			}
+		}
+	}
+}
+
+// readInSession returns the call that a request in a session makes, or nil if it is for the SDK's handler.
+func readInSession(r *http.Request, body []byte) *jsonrpc.Request {
+	if !isPlainInSession(r) {
+		return nil
 	}
 	message, err := strictjson.Parse(body, strictjson.Options{})
 	if err != nil || !isText(message, "jsonrpc", "2.0") {
-		return false
+		return nil
 	}
-	if call := readCall(message, body); call != nil {
-		call.Extra = extra
-		return s.serveCall(w, r, call, server, of)
-	}
-	to, news := s.addressee(message, body)
-	if to == nil {
-		return false
-	}
-	select {
-	case to.incoming <- news:
-	case <-to.ended:
-	}
-	w.WriteHeader(http.StatusAccepted)
-	return true
+	return readCall(message, body)
 }
 
 // isPlainInSession reports whether the headers are those of a message in a session, each of them once.
@@ -87,41 +114,45 @@ func readCall(message strictjson.Value, body []byte) *jsonrpc.Request {
 
 // addressee returns the call that a message is about, and the message as the SDK's server understands it there: the
 // answer to a question, or a cancellation. It returns nil for every other message.
-func (s *Session) addressee(message strictjson.Value, body []byte) (*connection, jsonrpc.Message) {
-	if isText(message, "method", cancelled) {
-		params, _ := message.Member("params")
-		to := s.call(idIn(params, "requestId"))
-		if to == nil || !onlyHas(message, "jsonrpc", "method", "params") {
+func (s *Session) addressee(message jsonrpc.Message) (*connection, jsonrpc.Message) {
+	switch m := message.(type) {
+	case *jsonrpc.Request:
+		var params mcp.CancelledParams
+		if m.Method != cancelled || m.IsCall() || json.Unmarshal(m.Params, &params) != nil {
 			return nil, nil
 		}
-		return to, &jsonrpc.Request{Method: cancelled, Params: body[params.Offset():params.End()]}
+		id, err := jsonrpc.MakeID(params.RequestID)
+		if err != nil {
+			return nil, nil
+		}
+		return s.call(id), m
+	case *jsonrpc.Response:
+		text, _ := m.ID.Raw().(string)
+		rest, ok := strings.CutPrefix(text, questionPrefix)
+		number, question, _ := strings.Cut(rest, "-")
+		n, err := strconv.ParseInt(question, 10, 64)
+		if !ok || err != nil {
+			return nil, nil
+		}
+		reply := *m
+		if reply.ID, err = jsonrpc.MakeID(float64(n)); err != nil {
+			return nil, nil
+		}
+		return s.numbered(number), &reply
 	}
-	id, _ := message.Member("id")
-	if _, isRequest := message.Member("method"); isRequest || id.Kind() != strictjson.String {
-		return nil, nil
-	}
-	rest, ok := strings.CutPrefix(id.Text(), questionPrefix)
-	number, question, _ := strings.Cut(rest, "-")
-	n, err := strconv.ParseInt(question, 10, 64)
-	if !ok || err != nil {
-		return nil, nil
-	}
+	return nil, nil
+}
+
+// numbered returns the call in progress with a number, or nil.
+func (s *Session) numbered(number string) *connection {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.calls {
-		if c.number != number {
-			continue
+		if c.number == number {
+			return c
 		}
-		own, err := jsonrpc.MakeID(float64(n))
-		decoded, wrong := jsonrpc.DecodeMessage(body)
-		reply, isReply := decoded.(*jsonrpc.Response)
-		if err != nil || wrong != nil || !isReply {
-			return nil, nil
-		}
-		reply.ID = own
-		return c, reply
 	}
-	return nil, nil
+	return nil
 }
 
 // call returns the call in progress with an id, or nil.
@@ -147,23 +178,28 @@ func (s *Session) begin(c *connection) bool {
 	return true
 }
 
+// end removes a call. From then on another one may have its id.
 func (s *Session) end(c *connection) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.calls, c.call.ID)
+	if s.calls[c.call.ID] == c {
+		delete(s.calls, c.call.ID)
+	}
 }
 
 func (s *Session) serveCall(w Response, r *http.Request, call *jsonrpc.Request, server *mcp.Server,
-	of *mcp.ServerSession) bool {
+	of *mcp.ServerSession) {
 	c := &connection{call: call, w: w, session: of.ID(), incoming: make(chan jsonrpc.Message), ended: make(chan struct{})}
 	if !s.begin(c) {
-		return false // the SDK's server knows how to refuse it
+		refuseSecond(w, call.ID)
+		return
 	}
+	c.answers = func() { s.end(c) }
 	session := c.open(context.WithoutCancel(r.Context()), server,
 		&mcp.ServerSessionState{InitializeParams: of.InitializeParams(), InitializedParams: &mcp.InitializedParams{}})
 	if session == nil {
 		s.end(c)
-		return true
+		return
 	}
 	over := func() {
 		<-c.ended
@@ -179,7 +215,21 @@ func (s *Session) serveCall(w Response, r *http.Request, call *jsonrpc.Request, 
 		c.mu.Unlock()
 		go over()
 	}
-	return true
+}
+
+// refuseSecond refuses a call with the id of one in progress, as the SDK's handler does: its client would not know which
+// of them an answer or a cancellation is of.
+func refuseSecond(w Response, id jsonrpc.ID) {
+	data, err := jsonrpc.EncodeMessage(&jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest,
+		Message: fmt.Sprintf("duplicate in-flight request ID %v", id.Raw())}})
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Cache-Control", noCache)
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusBadRequest)
+	_, _ = w.Write(data)
 }
 
 // questionPrefix begins the ids of questions to the client: the SDK numbers those of each connection, and a session has

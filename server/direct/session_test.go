@@ -57,8 +57,25 @@ func (s *sessionTester) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	s.stateful.ServeHTTP(w, r)
+	status := &firstStatus{ResponseWriter: w}
+	s.stateful.ServeHTTP(status, r)
+	if status.is == http.StatusAccepted {
+		s.session.Take(body)
+	}
 }
+
+// firstStatus is a response that knows its status.
+type firstStatus struct {
+	http.ResponseWriter
+	is int
+}
+
+func (f *firstStatus) WriteHeader(status int) {
+	f.is = status
+	f.ResponseWriter.WriteHeader(status)
+}
+
+func (f *firstStatus) Unwrap() http.ResponseWriter { return f.ResponseWriter }
 
 // send sends a message in the session, with other headers too. A header that is "" is not sent.
 func (s *sessionTester) send(t *testing.T, ctx context.Context, text string, headers map[string]string) *http.Response {
@@ -199,9 +216,64 @@ func TestQuestionsInASession(t *testing.T) {
 				t.Errorf("directly %v: got %s, want %s", direct, got, want)
 			}
 		}
-		if got := s.took.Load(); direct && got != 4 {
-			t.Errorf("%d messages were served directly", got)
+		if got := s.took.Load(); direct && got != 2 {
+			t.Errorf("%d calls were served directly", got)
 		}
+	}
+}
+
+// Whatever the SDK's handler takes as an answer to a question reaches the call that asked.
+func TestEachReplyCountsInASession(t *testing.T) {
+	deep := strings.Repeat("[", 70) + strings.Repeat("]", 70)
+	accept := `{"action": "accept", "content": {"a": "x"}}`
+	for _, test := range []struct {
+		name, result string
+		headers      map[string]string
+	}{
+		{"plain", accept, nil},
+		{"half of a character", `{"action": "accept", "content": {"a": "x\ud83d"}}`, nil},
+		{"no UTF-8", "{\"action\": \"accept\", \"content\": {\"a\": \"x\xff\"}}", nil},
+		{"a member twice", `{"action": "accept", "content": {"a": "x", "a": "y"}}`, nil},
+		{"deep", `{"action": "accept", "content": {"a": "x"}, "_meta": {"m": ` + deep + `}}`, nil},
+		{"without the version", accept, map[string]string{"Mcp-Protocol-Version": ""}},
+		{"with a charset", accept, map[string]string{"Content-Type": "application/json; charset=utf-8"}},
+		{"takes any media type", accept, map[string]string{"Accept": "*/*"}},
+		{"with a header of a later version", accept, map[string]string{"Mcp-Method": "x"}},
+	} {
+		for _, direct := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, directly %v", test.name, direct), func(t *testing.T) {
+				s := openSession(t, direct)
+				stream := bufio.NewScanner(s.send(t, t.Context(), callInSession("choose", `{}`), nil).Body)
+				_, rest, _ := strings.Cut(event(t, stream), `"id":`)
+				question, _, _ := strings.Cut(rest, `,"method":"elicitation/create"`)
+				reply := fmt.Sprintf(`{"jsonrpc": "2.0", "id": %s, "result": %s}`, question, test.result)
+				if got := answer(t, s.send(t, t.Context(), reply, test.headers)); !strings.HasPrefix(got, "202 ") {
+					t.Error("the reply got", got)
+				}
+				if got := event(t, stream); !strings.Contains(got, `"text":"accept"`) {
+					t.Error("the call got", got)
+				}
+			})
+		}
+	}
+}
+
+// What the SDK's handler refuses reaches no call.
+func TestARefusedReplyInASession(t *testing.T) {
+	s := openSession(t, true)
+	stream := bufio.NewScanner(s.send(t, t.Context(), callInSession("choose", `{}`), nil).Body)
+	_ = event(t, stream)
+	const reply = `{"jsonrpc": "2.0", "id": "call-1-1", "result": {"action": %q}}`
+	for _, headers := range []map[string]string{{"Content-Type": "text/plain"}, {"Last-Event-Id": "1"},
+		{"Mcp-Protocol-Version": "2025-11-26"}} {
+		got := answer(t, s.send(t, t.Context(), fmt.Sprintf(reply, "accept"), headers))
+		if strings.HasPrefix(got, "2") {
+			t.Errorf("%v: %s", headers, got)
+		}
+	}
+	_ = answer(t, s.send(t, t.Context(), fmt.Sprintf(reply, "decline"), nil))
+	if got := event(t, stream); !strings.Contains(got, `"text":"decline"`) {
+		t.Error(got)
 	}
 }
 
@@ -219,25 +291,38 @@ func TestAQuestionIsTakenBackInASession(t *testing.T) {
 }
 
 func TestACancellationInASession(t *testing.T) {
-	s := openSession(t, true)
-	done := make(chan string)
-	go func() { done <- answer(t, s.send(t, t.Context(), callInSession("wait", `{}`), nil)) }()
-	<-s.waits
-	got := answer(t, s.send(t, t.Context(),
-		`{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}`, nil))
-	if !strings.HasPrefix(got, "202 ") {
-		t.Error(got)
-	}
-	if err := <-s.canceled; !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	<-done
-	if got := s.took.Load(); got != 2 {
-		t.Errorf("%d messages were served directly", got)
+	for _, params := range []string{`{"requestId": 7}`, `{"requestId": 7.0}`, `{"requestId": 7, "reason": "x\ud83d"}`} {
+		s := openSession(t, true)
+		done := make(chan string)
+		go func() { done <- answer(t, s.send(t, t.Context(), callInSession("wait", `{}`), nil)) }()
+		<-s.waits
+		got := answer(t, s.send(t, t.Context(),
+			`{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": `+params+`}`, nil))
+		if !strings.HasPrefix(got, "202 ") {
+			t.Error(got)
+		}
+		if err := <-s.canceled; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		<-done
+		if got := s.took.Load(); got != 1 {
+			t.Errorf("%s: %d calls were served directly", params, got)
+		}
 	}
 }
 
-// A call goes on without its client. Its answer goes nowhere, and a second call with its id is for the SDK until then.
+// A client that does not read its answer holds up nothing that it says of the call.
+func TestAnUnreadAnswerInASession(t *testing.T) {
+	s := openSession(t, true)
+	_ = s.send(t, t.Context(), callInSession("large", `{}`), nil) // nobody reads its body
+	for range 3 {
+		_ = answer(t, s.send(t, t.Context(),
+			`{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}`, nil))
+	}
+}
+
+// A second call with the id of one in progress does not run, also when the client of the first has left: that call goes
+// on, and its answer goes nowhere.
 func TestAClientThatLeavesInASession(t *testing.T) {
 	s := openSession(t, true)
 	ctx, leave := context.WithCancel(t.Context())
@@ -254,7 +339,8 @@ func TestAClientThatLeavesInASession(t *testing.T) {
 	<-s.waits
 	leave()
 	<-left
-	if got := answer(t, s.send(t, t.Context(), callInSession("echo", `{}`), nil)); !strings.Contains(got, "{} of") {
+	if got := answer(t, s.send(t, t.Context(), callInSession("echo", `{}`), nil)); !strings.HasPrefix(got, "400 ") ||
+		!strings.Contains(got, "duplicate in-flight request ID 7") {
 		t.Error(got)
 	}
 	select {
@@ -266,6 +352,31 @@ func TestAClientThatLeavesInASession(t *testing.T) {
 		`{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}`, nil))
 	if err := <-s.canceled; !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+// A second call with the id of one in progress gets the same answer as from the SDK's handler. The id is free when the
+// client has its answer.
+func TestOneIDInASession(t *testing.T) {
+	var second [2]string
+	for i, direct := range []bool{false, true} {
+		s := openSession(t, direct)
+		for range 20 {
+			if got := answer(t, s.send(t, t.Context(), callInSession("echo", `{}`), nil)); !strings.HasPrefix(got, "200 ") {
+				t.Fatalf("directly %v: %s", direct, got)
+			}
+		}
+		done := make(chan string)
+		go func() { done <- answer(t, s.send(t, t.Context(), callInSession("wait", `{}`), nil)) }()
+		<-s.waits
+		second[i] = answer(t, s.send(t, t.Context(), callInSession("echo", `{}`), nil))
+		_ = answer(t, s.send(t, t.Context(),
+			`{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}`, nil))
+		<-s.canceled
+		<-done
+	}
+	if second[0] != second[1] || !strings.HasPrefix(second[0], "400 ") {
+		t.Errorf("the SDK's handler answers\n%s\nand this package\n%s", second[0], second[1])
 	}
 }
 
