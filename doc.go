@@ -105,9 +105,11 @@
 //
 // Package config reads and follows configuration files and makes profiles of
 // them. config/servers reads the entries of mcpServers as all clients write them,
-// config/notifications where people are told of questions, config/variables what
-// stands for variables, commands and files,
-// config/changes says what a change of the rules would do, and
+// config/notifications where people are told of questions, config/collectors where
+// figures and traces go, config/issuers whose tokens count, config/signin and
+// config/passkeys how people get to the page, config/tenants the configurations of
+// several tenants, and config/variables what stands for variables, commands and
+// files. config/changes says what a change of the rules would do, and
 // config/importtable turns tables of other gates into rules.
 //
 // Package catalog knows the current tools: names, schemas, TypeScript declarations and search. It withholds a name that
@@ -133,7 +135,7 @@
 // Package notify tells people, where they are, that a question waits.
 //
 // Package results keeps what did not fit into replies, for later programs, and the images and files that a program
-// keeps.
+// keeps. Package sessions keeps what one program leaves for the next one, and budgets counts calls over many runs.
 //
 // Package inforce knows which configuration is in force and binds runs to its profiles, and inforce/loader reads the
 // files and puts them in force. Package registry joins the catalogue and the connections; recorder makes entries of
@@ -145,9 +147,13 @@
 //
 // This package wires the parts into an Evaluator and has a door to each, such as
 // [Evaluator.Runs] and [Evaluator.Record]. Package server is an MCP server around
-// an Evaluator; server/limits bounds what its callers can use up, server/resources
-// has what they read as resources, and server/requeststate seals what they carry
-// between the requests of one call. Package console is the web page for people;
-// console/form makes a form of a JSON Schema. Package
-// cmd/codemode is the command line around them, with a folder for each large command.
+// an Evaluator; server/direct carries calls past the SDK's HTTP handler, server/oauth
+// checks tokens of issuers, server/origins who sends a request, server/limits bounds
+// what callers can use up, server/resources has what they read as resources, and
+// server/requeststate seals what they carry between the requests of one call.
+// Package console is the web page for people; console/signin and console/passkeys
+// are the ways in and console/form makes a form of a JSON Schema. Packages metrics
+// and tracing tell operators what happens, and metrics/push sends the figures.
+// Package cmd/codemode is the command line around them, with a folder for each large
+// command.
 package codemode

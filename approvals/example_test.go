@@ -58,7 +58,7 @@ func ExampleText() {
 	//       command: "ls\u{202E}     | less"
 	//       token: (hidden: 16 characters, sha256 9f9f5111)
 	//     look twice:
-	//       ! 1 value looks like a secret and is hidden
+	//       ! 1 value is hidden: it looks like a secret, or the profile hides it
 	//       ! 1 character does not show as itself, written as \u{...} (text direction: 1)
 	//     The server's own words about this tool (not verified):
 	//       title: "Safe! press allow"

@@ -124,8 +124,8 @@ func TestMasking(t *testing.T) {
 			if strings.Contains(whole, test.hidden) || strings.Contains(Summary(r), test.hidden) {
 				t.Errorf("%s is seen in\n%s\n%s", test.hidden, whole, Summary(r))
 			}
-			if !strings.Contains(whole, "! 1 value looks like a secret") &&
-				!strings.Contains(whole, "values look like secrets") {
+			if !strings.Contains(whole, "! 1 value is hidden") &&
+				!strings.Contains(whole, "values are hidden") {
 				t.Errorf("nothing warns of what is hidden:\n%s", whole)
 			}
 			if revealed := Render(r, RenderOptions{Reveal: true, Width: 1000}); revealed.Masked > 0 ||

@@ -145,8 +145,8 @@ func (q *question) lookTwice() {
 			counted(q.total, "byte", "bytes"), digest(q.sum)[:8]))
 	}
 	if q.masked > 0 {
-		notes = append(notes, counted(q.masked, "value looks like a secret and is hidden",
-			"values look like secrets and are hidden"))
+		notes = append(notes, counted(q.masked, "value is hidden: it looks like a secret, or the profile hides it",
+			"values are hidden: they look like secrets, or the profile hides them"))
 	}
 	for _, name := range []struct{ what, name string }{{"server", q.request.Server}, {"tool", q.request.Tool}} {
 		if foreign(name.name) {

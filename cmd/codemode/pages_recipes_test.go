@@ -90,7 +90,7 @@ func TestTheRecipes(t *testing.T) {
 	home.installNPX(npm)
 	rules = strings.NewReplacer(`"npx"`, fmt.Sprintf("%q", filepath.Join(home.bin, "npx")),
 		`"work"]`, fmt.Sprintf("%q]", work),
-		`"work/memory.json"`, fmt.Sprintf("%q", filepath.Join(folder, "memory.json"))).Replace(rules)
+		`"/home/you/work/memory.json"`, fmt.Sprintf("%q", filepath.Join(folder, "memory.json"))).Replace(rules)
 	e := openRecipes(t, rules, all)
 	for _, r := range all {
 		t.Run(r.title, func(t *testing.T) {

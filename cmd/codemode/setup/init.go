@@ -124,7 +124,11 @@ func initialize(ctx context.Context, s cli.Streams, o *initOptions) error {
 	case o.undo:
 		return undo(s, p, o)
 	case !o.install && len(o.clients) > 0:
-		return printPaste(s, o.clients, start{command: serveCommand(o.out)})
+		err := printPaste(s, o.clients, start{command: serveCommand(o.out)})
+		if _, missing := os.Stat(o.out); err == nil && errors.Is(missing, fs.ErrNotExist) {
+			visible.Fprintf(s.Err, "\n%s does not exist yet: codemode init writes it, without --client.\n", p.short(o.out))
+		}
+		return err
 	}
 	found := findClients(p, o.project, os.LookupEnv)
 	if o.install {
@@ -258,8 +262,12 @@ func undo(s cli.Streams, p places, o *initOptions) error {
 	}
 	refused := false
 	for _, r := range files {
-		visible.Fprintf(s.Out, "%s: %s\n", p.short(r.file), r.summary())
 		refused = refused || r.err != nil
+	}
+	for _, r := range files {
+		if !refused || r.err != nil { // otherwise nothing becomes of the others
+			visible.Fprintf(s.Out, "%s: %s\n", p.short(r.file), r.summary())
+		}
 	}
 	if refused {
 		return cli.UsageError(errors.New("nothing was undone, because files were changed after the installation: " +
