@@ -13,6 +13,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -188,7 +189,7 @@ func (c *Console) proved(p prepare) page {
 				return ch.do(w, r)
 			}
 			problem = "This code is not for this change, was used before, or is older than three minutes; " +
-				"codemode console --confirm prints a new one"
+				c.confirmCommand(s.person) + " prints a new one"
 			if tell {
 				c.noteRefused(r.Context(), audit.Entry{
 					Principal: s.person,
@@ -204,8 +205,8 @@ func (c *Console) proved(p prepare) page {
 		if wantsJSON(r) {
 			wanted := map[string]any{
 				"ok": false, "proof": "wanted", "what": ch.what, "detail": ch.detail,
-				"error": cmp.Or(problem, "this change needs a fresh proof: codemode console --confirm prints a code for it; "+
-					"send the same request again with the code in the header "+proofHeader+", or as the field "+proofField+" of a form"),
+				"error": cmp.Or(problem, "this change needs a fresh proof: "+c.confirmCommand(s.person)+
+					" prints a code for it; send the same request again with the code in the header "+proofHeader+", or as the field "+proofField+" of a form"),
 			}
 			if options != nil {
 				wanted["passkey"] = options
@@ -232,6 +233,20 @@ func (c *Console) proved(p prepare) page {
 		return c.render(w, "confirm", v)
 	}
 }
+
+// confirmCommand prints the codes for the changes of a person.
+func (c *Console) confirmCommand(person string) string {
+	const command = "codemode console --confirm"
+	switch {
+	case person == c.options.Owner:
+		return command
+	case plainWord.MatchString(person):
+		return command + " --as " + person
+	}
+	return command + " --as '" + strings.ReplaceAll(person, "'", `'\''`) + "'"
+}
+
+var plainWord = regexp.MustCompile(`^[\w.:@-]+$`)
 
 // proofOf splits a request into the digest of its content, its code, and the fields that the browser must send again.
 func proofOf(r *http.Request) (request [sha256.Size]byte, code, again string, err error) {

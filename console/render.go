@@ -114,6 +114,7 @@ type frame struct {
 	Home     string // path of the page before the login
 	Base     string // prefix of paths: Home before the login, then the path of the session
 	Person   string // "" before the login
+	Confirm  string // the command that prints codes for the person's changes
 	CSRF     string
 	Here     string // which part of the page
 	Notices  []notice
@@ -138,6 +139,7 @@ func (c *Console) bareFrame(title string) frame {
 func (c *Console) frame(r *http.Request, s *session, here, title string) frame {
 	return frame{
 		Title: title, Home: c.options.Path, Base: c.base(r), Person: s.person, CSRF: s.csrf, Here: here, Notices: s.said(r),
+		Confirm: c.confirmCommand(s.person),
 		Waiting: len(c.pending(s)),
 		Answers: c.opens(s, "/{$}"), Admin: c.changesRules(s), Record: c.options.Record != nil && c.opens(s, "/history"),
 		Grants: c.options.Grants != nil && c.opens(s, "/grants"), Running: c.options.Runs != nil && c.opens(s, "/running"),

@@ -303,10 +303,10 @@ func (p *Provider) authenticatedSince(said identity.Claims, began time.Time) *Re
 	switch {
 	case err != nil, !ok:
 		return refuse("no_auth_time", "the identity provider does not say when you have signed in (claim auth_time), so "+
-			"this sign-in proves nothing new: use a code of codemode console --confirm", err)
+			"this sign-in proves nothing new: use a code of codemode console --confirm --as NAME", err)
 	case at.Before(began.Add(-freshSkew)), at.After(p.now().Add(freshSkew)):
 		return refuse("not_fresh", "the identity provider did not have you sign in again: sign out there first, or use a "+
-			"code of codemode console --confirm", nil)
+			"code of codemode console --confirm --as NAME", nil)
 	}
 	return nil
 }

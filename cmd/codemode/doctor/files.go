@@ -136,7 +136,8 @@ func (d *diagnosis) powers(set *launch.Settings, e *codemode.Evaluator) {
 	}
 	if err != nil {
 		d.warn("permissions", "servers", "",
-			"cannot find out whether servers get folders that give power over codemode: %v", err)
+			"cannot find out whether servers get folders that give power over codemode: %s",
+			strings.Join(cli.ErrorLines(err), "; "))
 		return
 	}
 	for _, p := range found {

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,10 +49,10 @@ func NewExplain(s cli.Streams) *cobra.Command {
 rule that was considered, and which changes lead to a milder verdict. ARGS is a JSON object,
 or @FILE. PROFILE "-" is the base tool. Nothing runs, and nobody is asked.
 
-Annotations of the tool, and marks such as codemode/approval in its _meta, can make the
-verdict stricter. codemode remembers them for every tool that it has seen. For another tool
-of a configured server it starts the servers to read them, unless the verdict is deny
-anyway; --offline starts none, and --annotations gives them instead.
+Annotations of the tool, and marks such as codemode/approval in its _meta, can change the
+verdict. codemode remembers them for every tool that it has seen. For another tool of a
+configured server it starts the servers to read them, unless a deny rule decides anyway;
+--offline starts none, and --annotations gives them instead.
 
   codemode explain supervised github__create_issue '{"owner": "acme", "repo": "web"}'`,
 		Args: cobra.RangeArgs(2, 3),
@@ -95,10 +96,10 @@ func (x *explaining) run(ctx context.Context, s cli.Streams, args []string) erro
 	if err != nil {
 		return err
 	}
-	if x.annotations == "" && p.Decide(c).Verdict != call.Deny {
+	if x.annotations == "" && !settled(p.Decide(c)) {
 		if why := x.learn(ctx, s, cfg, &c); why != "" {
 			visible.Fprintf(s.Err,
-				"codemode: the annotations of %s are not known: %s. They may make the verdict stricter; --annotations gives them.\n",
+				"codemode: the annotations of %s are not known: %s. They may change the verdict; --annotations gives them.\n",
 				c.Name, why)
 		}
 	}
@@ -108,6 +109,11 @@ func (x *explaining) run(ctx context.Context, s cli.Streams, args []string) erro
 	}
 	explainer{profile: args[0], call: c, x: e, all: x.all}.write(s.Out)
 	return nil
+}
+
+// settled reports whether no annotation changes a decision.
+func settled(d call.Decision) bool {
+	return d.Verdict == call.Deny && slices.Contains([]string{"denylist", "arguments"}, d.Lead().List)
 }
 
 // learn fills in the annotations of the tool. The result says why they are not known; "" means that they are, or that

@@ -52,7 +52,7 @@ both verdicts. The documentation of the program that wrote the table says which 
 			}
 			imported, err := importtable.ImportReleio(data, name, names, first)
 			if _, ok := errors.AsType[*importtable.OrderError](err); ok {
-				err = fmt.Errorf("%w\nadd --order highest-first or --order lowest-first", err)
+				err = fmt.Errorf("%w; add --order highest-first or --order lowest-first", err)
 			}
 			if err != nil {
 				return cli.UsageError(fmt.Errorf("%s: %w", args[1], err))

@@ -39,6 +39,7 @@ Running servers notice at once. The record says who accepted them, and --why. Ex
 		},
 	}
 	set.Flags(cmd)
+	set.StateFlag(cmd)
 	cmd.Flags().StringSliceVar(&accept, "accept", nil, "accept the present definition of a tool: NAME=DIGEST")
 	cmd.Flags().StringVar(&why, "why", "", "a reason to accept, for the record")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the tools that are left to review as one JSON object")
