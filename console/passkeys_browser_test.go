@@ -25,7 +25,8 @@ func (b *browser) device() webauthn.AuthenticatorID {
 	}
 	got, err := chromedp.Call(b.ctx, webauthn.AddVirtualAuthenticator, webauthn.AddVirtualAuthenticatorParams{
 		Options: &webauthn.VirtualAuthenticatorOptions{Protocol: "ctap2", Transport: "internal", HasResidentKey: true,
-			HasUserVerification: true, IsUserVerified: true, AutomaticPresenceSimulation: true}})
+			HasUserVerification: true, IsUserVerified: true, AutomaticPresenceSimulation: true,
+			HasCmtgKey: true}}) // AddCredential names such a key, and Chromium 156 wants that the authenticator has them
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -223,7 +224,7 @@ func triesAsAProgram(b *browser, w *world, device webauthn.AuthenticatorID) {
 		AuthenticatorID: device, CredentialID: copied.CredentialID}); err != nil {
 		b.t.Fatal(err)
 	}
-	copied.SignCount = 1
+	copied.SignCount, copied.ActiveCmtgKeyIndex = 1, nil // it has no such keys
 	if _, err := chromedp.Call(b.ctx, webauthn.AddCredential, webauthn.AddCredentialParams{
 		AuthenticatorID: device, Credential: copied}); err != nil {
 		b.t.Fatal(err)
