@@ -39,8 +39,9 @@ type Options struct {
 	// queue of approvals.NewStrongQueue may approve calls of critical risk, because people log in before they have a
 	// seat.
 	Queue *approvals.Queue
-	// Owner is the person who started the process, and who needs no --as to get a code.
-	Owner string
+	// ConfirmCommand returns the command that prints the codes for a person's changes. Nil is that of the person who
+	// started the process.
+	ConfirmCommand func(person string) string
 	// Origins are the addresses of the page as browsers know it, such as http://127.0.0.1:7391. The page refuses a
 	// request to another host, or from a page of another origin. Login links lead to the first one.
 	Origins []string

@@ -306,7 +306,7 @@ func saves(b *browser, w *world) {
 	}
 	b.do("type a wrong code", chromedp.SendKeys(chromedp.CSS("#proof"), "WRONG"),
 		chromedp.Click(chromedp.CSS(".proof button.yes")))
-	b.until("it says so", `document.getElementById("proof-problem").textContent.includes("--confirm --as local:anna prints a new one")`)
+	b.until("it says so", `document.getElementById("proof-problem").textContent.includes("--confirm prints a new one")`)
 	if w.rules.changes() != 0 {
 		b.t.Error("the file is written with a wrong code")
 	}

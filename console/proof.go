@@ -13,7 +13,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -206,7 +205,8 @@ func (c *Console) proved(p prepare) page {
 			wanted := map[string]any{
 				"ok": false, "proof": "wanted", "what": ch.what, "detail": ch.detail,
 				"error": cmp.Or(problem, "this change needs a fresh proof: "+c.confirmCommand(s.person)+
-					" prints a code for it; send the same request again with the code in the header "+proofHeader+", or as the field "+proofField+" of a form"),
+					" prints a code for it; send the same request again with the code in the header "+proofHeader+
+					", or as the field "+proofField+" of a form"),
 			}
 			if options != nil {
 				wanted["passkey"] = options
@@ -236,17 +236,11 @@ func (c *Console) proved(p prepare) page {
 
 // confirmCommand prints the codes for the changes of a person.
 func (c *Console) confirmCommand(person string) string {
-	const command = "codemode console --confirm"
-	switch {
-	case person == c.options.Owner:
-		return command
-	case plainWord.MatchString(person):
-		return command + " --as " + person
+	if c.options.ConfirmCommand == nil {
+		return "codemode console --confirm"
 	}
-	return command + " --as '" + strings.ReplaceAll(person, "'", `'\''`) + "'"
+	return c.options.ConfirmCommand(person)
 }
-
-var plainWord = regexp.MustCompile(`^[\w.:@-]+$`)
 
 // proofOf splits a request into the digest of its content, its code, and the fields that the browser must send again.
 func proofOf(r *http.Request) (request [sha256.Size]byte, code, again string, err error) {

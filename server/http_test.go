@@ -317,7 +317,7 @@ func TestW08NoCallInAnEndedSession(t *testing.T) {
 	knock{body: `{"jsonrpc": "2.0", "method": "notifications/initialized"}`, header: as}.send(t, url)
 	refused := maps.Clone(as)
 	refused["Mcp-Protocol-Version"] = "2000-01-01"
-	if status, text, _ := (knock{method: http.MethodDelete, header: refused}).send(t, url); status != http.StatusBadRequest {
+	if status, text, _ := (knock{method: http.MethodDelete, header: refused}).send(t, url); status != 400 {
 		t.Errorf("no end: status %d: %s", status, text)
 	}
 	if status, text, _ := (knock{body: fmt.Sprintf(callBody, "return 40 + 2"), header: as}).send(t, url); status != 200 ||
@@ -332,7 +332,8 @@ func TestW08NoCallInAnEndedSession(t *testing.T) {
 	defer client.Close()
 	body := fmt.Sprintf(callBody, "return 40 + 2")
 	fmt.Fprintf(client, "POST /%s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"+
-		"Accept: application/json, text/event-stream\r\nExpect: 100-continue\r\nContent-Length: %d\r\n", path, host, len(body))
+		"Accept: application/json, text/event-stream\r\nExpect: 100-continue\r\nContent-Length: %d\r\n", path, host,
+		len(body))
 	for name, value := range as {
 		fmt.Fprintf(client, "%s: %s\r\n", name, value)
 	}

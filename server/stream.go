@@ -32,9 +32,7 @@ type stream struct {
 func (s *stream) WriteHeader(status int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.status == 0 {
-		s.status = status
-	}
+	s.status = cmp.Or(s.status, status)
 	s.ResponseWriter.WriteHeader(status)
 }
 

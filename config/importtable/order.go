@@ -51,8 +51,8 @@ type OrderError struct {
 }
 
 func (e *OrderError) Error() string {
-	return "the table decides these tools one way if its highest priority is tried first, and another way if its lowest is: " +
-		strings.Join(e.Tools, "; ")
+	return "the table decides these tools one way if its highest priority is tried first, and another way if its " +
+		"lowest is: " + strings.Join(e.Tools, "; ")
 }
 
 // orderMatters lists the tools with a verdict that depends on which priority comes first. It may list some that several

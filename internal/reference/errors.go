@@ -51,8 +51,8 @@ var reasons = []struct{ code, when, way string }{
 	{"policy_changed", "it was approved, and the rules or the tool changed meanwhile", "Run the program again: the " +
 		"new rules decide."},
 	{call.CodeLimit, "the run has used up a limit. As a `LimitError` it is one that all runs share, the `budget` of " +
-		"that id: `until` says when there is room again, and `retryAfter` in how many seconds. A call beyond `calls` throws " +
-		"at once, without `detail`, so `.catch()` on it is too late: use `try` and `await`",
+		"that id: `until` says when there is room again, and `retryAfter` in how many seconds. A call beyond `calls` " +
+		"throws at once, without `detail`, so `.catch()` on it is too late: use `try` and `await`",
 		"Make fewer calls, or raise [the limit](configuration.md#limits)."},
 	{call.CodeTooMany, "the run has asked as often as it may", "Ask about fewer calls, or raise `asks` in [the " +
 		"limits](configuration.md#limits)."},

@@ -217,8 +217,8 @@ func (s *Session) serveCall(w Response, r *http.Request, call *jsonrpc.Request, 
 	}
 }
 
-// refuseSecond refuses a call with the id of one in progress, as the SDK's handler does: its client would not know which
-// of them an answer or a cancellation is of.
+// refuseSecond refuses a call with the id of one in progress, as the SDK's handler does: its client would not know of
+// which of them an answer or a cancellation is.
 func refuseSecond(w Response, id jsonrpc.ID) {
 	data, err := jsonrpc.EncodeMessage(&jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest,
 		Message: fmt.Sprintf("duplicate in-flight request ID %v", id.Raw())}})

@@ -135,8 +135,9 @@ func (p *page) open(e *codemode.Evaluator, set *launch.Settings, origin, path st
 	p.tokens = server.NewAnswerers(e, launch.Env, log)
 	p.book = bookOf(e, set)
 	c, err := console.New(console.Options{
-		Queue: p.queue, Owner: launch.Owner(), Origins: origins, Path: path, May: p.config.may, Sees: p.sees, Admin: p.admin,
-		Record: recordOf{e}, Runs: runsOf{e}, Grants: e.People().Grants, Rules: &rulesOf{e: e, set: set},
+		Queue: p.queue, Origins: origins, Path: path, May: p.config.may, Sees: p.sees, Admin: p.admin,
+		ConfirmCommand: confirmCommand,
+		Record:         recordOf{e}, Runs: runsOf{e}, Grants: e.People().Grants, Rules: &rulesOf{e: e, set: set},
 		Book:     p.book,
 		Sessions: sessionsOf{e}, Servers: serversOf{e}, Accounts: accountsOf{e, log},
 		Note: e.Record().Write,

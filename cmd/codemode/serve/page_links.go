@@ -128,6 +128,15 @@ func (p *page) giveLink(c net.Conn) error {
 	return json.NewEncoder(c).Encode(got)
 }
 
+// confirmCommand prints the codes for the changes of a person.
+func confirmCommand(person string) string {
+	const command = "codemode console --confirm"
+	if person == launch.Owner() {
+		return command
+	}
+	return command + " --as " + cli.ShellWord(person)
+}
+
 // NewConsole makes the command "console".
 func NewConsole(s cli.Streams) *cobra.Command {
 	var set launch.Settings

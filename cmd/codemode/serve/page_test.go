@@ -189,3 +189,17 @@ func configFile(t *testing.T, text string) string {
 	}
 	return path
 }
+
+// The page names the command that prints the codes of this person.
+func TestTheCommandForACode(t *testing.T) {
+	for person, want := range map[string]string{
+		launch.Owner(): "codemode console --confirm",
+		"acme:ben":     "codemode console --confirm --as acme:ben",
+		"Ben O'Neil":   `codemode console --confirm --as 'Ben O'\''Neil'`,
+		"ben@acme.com": "codemode console --confirm --as ben@acme.com",
+	} {
+		if got := confirmCommand(person); got != want {
+			t.Errorf("%s: %s, want %s", person, got, want)
+		}
+	}
+}

@@ -260,10 +260,7 @@ func undo(s cli.Streams, p places, o *initOptions) error {
 	if len(files) == 0 {
 		return cli.UsageError(fmt.Errorf("there is nothing to undo: %s lists no change", filepath.Join(b.dir, bookFile)))
 	}
-	refused := false
-	for _, r := range files {
-		refused = refused || r.err != nil
-	}
+	refused := slices.ContainsFunc(files, func(r *restored) bool { return r.err != nil })
 	for _, r := range files {
 		if !refused || r.err != nil { // otherwise nothing becomes of the others
 			visible.Fprintf(s.Out, "%s: %s\n", p.short(r.file), r.summary())
