@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +28,7 @@ func measure(pid int) level {
 		}
 		l.Processes++
 		l.CPU += stat.cpu
+		l.Waited += waited(p)
 		resident, peak := memory(p)
 		l.ResidentKiB += resident
 		l.PeakKiB += peak
@@ -87,6 +89,20 @@ func readStat(pid int) (stat, error) {
 		s.cpu += time.Duration(ticks) * clockTick
 	}
 	return s, err
+}
+
+// waited sums up how long the threads of a process were ready to compute and had no processor. It reads the second
+// field of /proc/PID/task/TID/schedstat, in nanoseconds (https://docs.kernel.org/scheduler/sched-stats.html).
+func waited(pid int) (sum time.Duration) {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	for _, thread := range threads {
+		raw, _ := os.ReadFile(thread) // it may have ended meanwhile
+		if fields := strings.Fields(string(raw)); len(fields) > 1 {
+			wait, _ := strconv.ParseInt(fields[1], 10, 64)
+			sum += time.Duration(wait)
+		}
+	}
+	return sum
 }
 
 // memory is what a process holds, and the most that it held, in KiB.

@@ -38,7 +38,7 @@ func failed(name string, finding, detail string) CaseResult {
 }
 
 func unsteady(name string) CaseResult {
-	r := failed(name, Overshoot, "late")
+	r := failed(name, Hang, "late")
 	r.Findings[0].Unsteady, r.Findings[0].measured = true, true
 	return r
 }

@@ -17,8 +17,8 @@ const (
 	Leak      = "leak"      // something was seen or left that must not
 	Lie       = "lie"       // what the engine said contradicts what the harness knows
 	Crash     = "crash"     // the engine ended
-	Hang      = "hang"      // the engine had to be killed
-	Overshoot = "overshoot" // later, or larger, than the limits allow
+	Hang      = "hang"      // a program went on after its limit of time, whether it ended later or had to be killed
+	Overshoot = "overshoot" // the engine grew by more than the limits allow
 	Protocol  = "protocol"  // the engine said something that the protocol does not provide for
 )
 

@@ -263,8 +263,8 @@ func (p *process) judge(prog program, r *result) {
 	}
 	wall := time.Duration(prog.limits.WallMS) * time.Millisecond
 	if over := r.took - wall; p.claims("time") && over > lateMargin {
-		f := r.find(Overshoot, "it ended %.0f ms after its limit of %v", ms(over), wall)
-		f.measured, f.near = true, over < 2*lateMargin || over > hangWait*2/3
+		f := r.find(Hang, "it ended %.0f ms after its limit of %v", ms(over), wall)
+		f.measured, f.near = true, over < 2*lateMargin
 	}
 	shortest := time.Duration(min(prog.limits.WallMS, prog.limits.CPUMS)) * time.Millisecond
 	switch r.Outcome.Outcome {

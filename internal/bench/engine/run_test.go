@@ -34,7 +34,8 @@ func TestValuesThatNestTooDeep(t *testing.T) {
 }
 
 func TestTwoOfThreeMeasurementsDecide(t *testing.T) {
-	late, hangs := found{kind: Overshoot, detail: "late", measured: true}, found{kind: Hang, detail: "killed", measured: true}
+	late, killed := found{kind: Hang, detail: "late", measured: true}, found{kind: Hang, detail: "killed", measured: true}
+	grown := found{kind: Overshoot, detail: "grown", measured: true}
 	leak := found{kind: Leak, detail: "it has the secret"}
 	for _, test := range []struct {
 		name   string
@@ -42,13 +43,14 @@ func TestTwoOfThreeMeasurementsDecide(t *testing.T) {
 		want   []string
 		detail string
 	}{
-		{"late in each", [3][]found{{late}, {late}, {late}}, []string{"overshoot: late"}, ""},
-		{"late in two", [3][]found{{late}, {}, {late}}, []string{"overshoot: in 2 of 3 runs: late, unsteady"}, ""},
-		{"late in one", [3][]found{{late}, {}, {}}, nil, "overshoot in 1 of 3 runs: late"},
-		{"late in one, killed in two", [3][]found{{late}, {hangs}, {hangs}},
-			[]string{"hang: in 2 of 3 runs: killed, unsteady"}, "overshoot in 1 of 3 runs: late"},
+		{"late in each", [3][]found{{late}, {late}, {late}}, []string{"hang: late"}, ""},
+		{"late in two", [3][]found{{late}, {}, {late}}, []string{"hang: in 2 of 3 runs: late, unsteady"}, ""},
+		{"late in one", [3][]found{{late}, {}, {}}, nil, "hang in 1 of 3 runs: late"},
+		{"late in one, killed in two", [3][]found{{late}, {killed}, {killed}}, []string{"hang: late"}, ""},
+		{"late in one, grown in two", [3][]found{{late}, {grown}, {grown}},
+			[]string{"overshoot: in 2 of 3 runs: grown, unsteady"}, "hang in 1 of 3 runs: late"},
 		{"a leak in one", [3][]found{{late, leak}, {}, {}}, []string{"leak: in 1 of 3 runs: it has the secret, unsteady"},
-			"overshoot in 1 of 3 runs: late"},
+			"hang in 1 of 3 runs: late"},
 	} {
 		var runs []CaseResult
 		for _, found := range test.runs {
