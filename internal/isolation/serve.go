@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 )
 
@@ -36,6 +37,9 @@ func Serve(in io.Reader, out io.Writer, hello Hello, run func(context.Context, R
 		var m struct {
 			Type string `json:"type"`
 			Run
+			Call  int             `json:"call"`
+			Value json.RawMessage `json:"value"`
+			Error *Refused        `json:"error"`
 		}
 		if err == nil {
 			err = json.Unmarshal(line, &m)
@@ -53,11 +57,7 @@ func Serve(in io.Reader, out io.Writer, hello Hello, run func(context.Context, R
 				s.end(run(runCtx, m.Run, calls.call))
 			})
 		case "answer":
-			var a Answer
-			if err := json.Unmarshal(line, &a); err != nil {
-				return fmt.Errorf("reading an answer of the harness: %w", err)
-			}
-			s.answer(a)
+			s.answer(Answer{m.Run.Run, m.Call, m.Value, m.Error})
 		}
 	}
 }
@@ -125,14 +125,21 @@ func (c *calls) call(ctx context.Context, name string, args json.RawMessage) (js
 	}
 }
 
-// begin says the call.
+// begin says the call. It encodes large arguments without mu, for which an outcome would have to wait.
 func (c *calls) begin(name string, args json.RawMessage) (id int, answer chan Answer, err error) {
+	what, err := json.Marshal(struct {
+		Name string          `json:"name"`
+		Args json.RawMessage `json:"args"`
+	}{name, args})
+	if err != nil {
+		return 0, nil, err
+	}
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()
 	if c.server.current != c {
 		return 0, nil, errEnded
 	}
-	if err := c.server.write("call", Call{c.run, c.last + 1, name, args}); err != nil {
+	if err := c.server.writeLine(fmt.Sprintf(`{"type":"call","run":%d,"call":%d,`, c.run, c.last+1), what[1:]); err != nil {
 		return 0, nil, err
 	}
 	c.last++
@@ -165,12 +172,16 @@ func (s *server) say(kind string, message any) error {
 
 // write writes one message, or nothing if it is no JSON. The caller holds mu.
 func (s *server) write(kind string, message any) error {
-	line, err := json.Marshal(message)
+	rest, err := json.Marshal(message)
 	if err != nil {
 		return err
 	}
-	line = append(fmt.Appendf(nil, `{"type":%q,`, kind), line[1:]...)
-	_, err = s.out.Write(append(line, '\n'))
+	return s.writeLine(fmt.Sprintf(`{"type":%q,`, kind), rest[1:])
+}
+
+// writeLine writes two parts as one line. The caller holds mu.
+func (s *server) writeLine(begin string, rest []byte) error {
+	_, err := s.out.Write(slices.Concat([]byte(begin), rest, []byte("\n")))
 	if s.err == nil {
 		s.err = err
 	}

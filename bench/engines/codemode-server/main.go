@@ -19,7 +19,7 @@ import (
 
 // memory bounds what this program keeps of the arguments that it passes on, in bytes. The harness takes it for memory
 // of the engine.
-const memory = 32 << 20
+const memory = 64 << 20
 
 func main() {
 	log.SetFlags(0)

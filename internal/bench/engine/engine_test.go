@@ -32,10 +32,10 @@ func cases(t *testing.T) *bench.Suite {
 	return suite
 }
 
-// report runs the small suite and some questions against one engine.
-func report(t *testing.T, e Engine, programs int, ask func(question) bool) *Report {
+// report runs a suite and some questions against one engine.
+func report(t *testing.T, suite *bench.Suite, e Engine, programs int, ask func(question) bool) *Report {
 	t.Helper()
-	board, err := Isolation(t.Context(), []Engine{e}, Options{Programs: programs, ask: ask}, cases(t))
+	board, err := Isolation(t.Context(), []Engine{e}, Options{Programs: programs, ask: ask}, suite)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func report(t *testing.T, e Engine, programs int, ask func(question) bool) *Repo
 }
 
 func TestACorrectEngineHasNoFindings(t *testing.T) {
-	r := report(t, plantedEngine(t), 50, nil)
+	r := report(t, cases(t), plantedEngine(t), 50, nil)
 	if r.Failed != "" || len(r.Findings()) > 0 || r.Starts != 3 { // two of them to see whether it rests
 		t.Errorf("failed %q, started %d times, found %+v", r.Failed, r.Starts, r.Findings())
 	}
@@ -77,7 +77,12 @@ func TestEachCheatIsFound(t *testing.T) {
 	} {
 		t.Run(test.cheat, func(t *testing.T) {
 			t.Parallel()
-			r := report(t, plantedEngine(t, test.cheat), test.programs, func(q question) bool { return q.name == test.of })
+			suite := cases(t)
+			if !strings.HasSuffix(test.of, ".js") {
+				suite.Cases = suite.Cases[:1] // the others take time, and the question is enough
+			}
+			asked := func(q question) bool { return q.name == test.of }
+			r := report(t, suite, plantedEngine(t, test.cheat), test.programs, asked)
 			if r.Failed != "" {
 				t.Fatal(r.Failed)
 			}
@@ -102,7 +107,7 @@ func TestAnEngineThatCannotBeTested(t *testing.T) {
 		{"it runs nothing", plantedEngine(t, "answers 2"), `its first program, "return 1 * 2 + 3", ended with "value" 2`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if r := report(t, test.engine, -1, nil); !strings.Contains(r.Failed, test.want) {
+			if r := report(t, cases(t), test.engine, -1, nil); !strings.Contains(r.Failed, test.want) {
 				t.Errorf("got %q, want %q", r.Failed, test.want)
 			}
 		})

@@ -136,8 +136,14 @@ func (p *process) read() {
 
 // send writes one message, unless ctx ends before. An engine that does not take it is one that says no outcome.
 func (p *process) send(ctx context.Context, message any) {
-	if line, err := json.Marshal(message); err == nil && ctx.Err() == nil {
-		_ = p.child.Send(ctx, append(line, '\n'), func() {})
+	if line, err := json.Marshal(message); err == nil {
+		p.sendLine(ctx, append(line, '\n'))
+	}
+}
+
+func (p *process) sendLine(ctx context.Context, line []byte) {
+	if ctx.Err() == nil {
+		_ = p.child.Send(ctx, line, func() {})
 	}
 }
 

@@ -249,11 +249,18 @@ func (p *process) answer(ctx context.Context, m message, prog program, r *result
 			refuse("unknown", fmt.Sprintf("there is no tool %.100q", m.Name))
 		}
 	}
-	message := struct {
-		Type string `json:"type"`
-		isolation.Answer
-	}{"answer", a}
-	time.AfterFunc(wait, func() { p.send(ctx, message) })
+	time.AfterFunc(wait, func() {
+		if a.Value == nil {
+			p.send(ctx, struct {
+				Type string `json:"type"`
+				isolation.Answer
+			}{"answer", a})
+			return
+		}
+		// A value was JSON on one line when it came. It may be large: encoding it again would take the time of the program.
+		begin := fmt.Sprintf(`{"type":"answer","run":%d,"call":%d,"value":`, a.Run, a.Call)
+		p.sendLine(ctx, slices.Concat([]byte(begin), a.Value, []byte("}\n")))
+	})
 }
 
 // judge adds what contradicts the protocol and the measurements, whatever the program was.
