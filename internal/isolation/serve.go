@@ -139,7 +139,8 @@ func (c *calls) begin(name string, args json.RawMessage) (id int, answer chan An
 	if c.server.current != c {
 		return 0, nil, errEnded
 	}
-	if err := c.server.writeLine(fmt.Sprintf(`{"type":"call","run":%d,"call":%d,`, c.run, c.last+1), what[1:]); err != nil {
+	begin := fmt.Sprintf(`{"type":"call","run":%d,"call":%d,`, c.run, c.last+1)
+	if err := c.server.writeLine(begin, what[1:]); err != nil {
 		return 0, nil, err
 	}
 	c.last++

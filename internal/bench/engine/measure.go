@@ -7,7 +7,6 @@ import "time"
 type level struct {
 	Known       bool
 	CPU         time.Duration // computed so far
-	Waited      time.Duration // for a processor so far, by the threads that are alive; 0 also if the kernel does not tell
 	ResidentKiB int
 	PeakKiB     int // the sum of the peaks of the processes since resetPeaks
 	Processes   int
@@ -15,7 +14,11 @@ type level struct {
 	Connections int // to other machines
 }
 
-// activeSince is how long an engine computed or wanted to: on a busy machine one that computes waits most of the time.
-func (l level) activeSince(before level) time.Duration {
-	return l.CPU - before.CPU + max(l.Waited-before.Waited, 0)
+// An activity is what an engine and its child processes computed so far, and how long the threads that are alive were
+// ready to compute and had no processor; 0 also if the kernel does not tell.
+type activity struct{ computed, waited time.Duration }
+
+// since is how long an engine computed or wanted to: on a busy machine one that computes waits most of the time.
+func (a activity) since(before activity) time.Duration {
+	return a.computed - before.computed + max(a.waited-before.waited, 0)
 }

@@ -28,7 +28,6 @@ func measure(pid int) level {
 		}
 		l.Processes++
 		l.CPU += stat.cpu
-		l.Waited += waited(p)
 		resident, peak := memory(p)
 		l.ResidentKiB += resident
 		l.PeakKiB += peak
@@ -91,8 +90,19 @@ func readStat(pid int) (stat, error) {
 	return s, err
 }
 
-// waited sums up how long the threads of a process were ready to compute and had no processor. It reads the second
-// field of /proc/PID/task/TID/schedstat, in nanoseconds (https://docs.kernel.org/scheduler/sched-stats.html).
+// active measures the activity of a process and all below it.
+func active(pid int) (a activity) {
+	for _, p := range tree(pid) {
+		if stat, err := readStat(p); err == nil {
+			a.computed += stat.cpu
+			a.waited += waited(p)
+		}
+	}
+	return a
+}
+
+// waited sums up how long the threads of a process had no processor. It reads the second field of
+// /proc/PID/task/TID/schedstat, in nanoseconds (https://docs.kernel.org/scheduler/sched-stats.html).
 func waited(pid int) (sum time.Duration) {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	for _, thread := range threads {

@@ -10,37 +10,30 @@ import (
 // On a machine with far more to do than processors, one process gets a small part of the time.
 func TestABusyMachineHidesNoComputing(t *testing.T) {
 	var pids []int
-	for range 8 * runtime.NumCPU() {
-		busy := exec.CommandContext(t.Context(), "sh", "-c", "while :; do :; done")
-		if err := busy.Start(); err != nil {
+	start := func(name string, args ...string) int {
+		cmd := exec.CommandContext(t.Context(), name, args...)
+		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		defer func() {
-			_ = busy.Process.Kill()
-			_ = busy.Wait()
-		}()
-		pids = append(pids, busy.Process.Pid)
+		t.Cleanup(func() { _ = cmd.Wait() }) // the context has ended then
+		pids = append(pids, cmd.Process.Pid)
+		return cmd.Process.Pid
 	}
-	resting := exec.CommandContext(t.Context(), "sleep", "600")
-	if err := resting.Start(); err != nil {
-		t.Fatal(err)
+	for range 8 * runtime.NumCPU() {
+		start("sh", "-c", "while :; do :; done")
 	}
-	defer func() {
-		_ = resting.Process.Kill()
-		_ = resting.Wait()
-	}()
-	pids = append(pids, resting.Process.Pid)
+	resting := start("sleep", "600")
 	const pause = 300 * time.Millisecond
 	time.Sleep(pause) // until each has begun
-	before, at := map[int]level{}, map[int]time.Time{}
+	before, at := map[int]activity{}, map[int]time.Time{}
 	for _, pid := range pids {
-		before[pid], at[pid] = measure(pid), time.Now()
+		before[pid], at[pid] = active(pid), time.Now()
 	}
 	time.Sleep(pause)
 	for _, pid := range pids {
-		active, passed := measure(pid).activeSince(before[pid]), time.Since(at[pid])
-		if computes := pid != resting.Process.Pid; active > passed/2 != computes {
-			t.Errorf("process %d was active for %v of %v; it computes: %v", pid, active, passed, computes)
+		busy, passed := active(pid).since(before[pid]), time.Since(at[pid])
+		if computes := pid != resting; busy > passed/2 != computes {
+			t.Errorf("process %d was active for %v of %v; it computes: %v", pid, busy, passed, computes)
 		}
 	}
 }

@@ -234,14 +234,14 @@ func (a *asking) restsAfter(ctx context.Context, source string) error {
 	}
 	const pause = 300 * time.Millisecond
 	for range 3 { // garbage collections and the like end
-		before := measure(a.process.child.PID())
+		before := active(a.process.child.PID())
 		time.Sleep(pause)
-		if measure(a.process.child.PID()).activeSince(before) < pause/5 {
+		if active(a.process.child.PID()).since(before) < pause/5 {
 			return nil
 		}
 	}
 	a.add(found{kind: Lie, measured: true,
-		detail: shorten(fmt.Sprintf("after it said that the time of %s was up, the engine still computed", source))})
+		detail: "after it said that the time of " + source + " was up, the engine still computed"})
 	return nil
 }
 
