@@ -137,7 +137,7 @@ func (f *otherEngines) test(cmd *cobra.Command, s cli.Streams, suite *bench.Suit
 	}
 	bar := newBar(s.Err)
 	board, err := engine.Isolation(cmd.Context(), engines,
-		engine.Options{Once: once, Programs: f.programs, Progress: bar.show}, suite)
+		engine.Options{Once: once, Programs: f.programs, Baseline: baseline, Progress: bar.show}, suite)
 	bar.clear()
 	if err != nil {
 		return cli.InternalError(err)

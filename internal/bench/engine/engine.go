@@ -32,6 +32,9 @@ type Options struct {
 	// Programs is how many programs that call a denied tool the harness runs beside the cases; zero is 5,000, less than
 	// zero none. It stops after two minutes.
 	Programs int
+	// Baseline is an earlier board; nil is none. A finding that it has counts if one of six runs has it; a measurement
+	// that it does not have must exceed its limit in each of six.
+	Baseline *Scoreboard
 	// Progress is called before each case, by several goroutines; nil is ignored.
 	Progress func(done, total int, what string)
 
@@ -54,9 +57,8 @@ func limits(wall time.Duration) isolation.Limits {
 }
 
 // Isolation runs a suite and the questions of the harness against each engine, and several engines at once. What a
-// busy machine may have caused, such as a late end, counts only if it happens again while nothing else runs, and is
-// marked if it does not happen each time. The error is that of ctx; an engine that did not start, or did not start
-// again, has it in its report.
+// busy machine may have caused, such as a late end, counts only if it happens again while nothing else runs. The error
+// is that of ctx; an engine that did not start, or did not start again, has it in its report.
 func Isolation(ctx context.Context, engines []Engine, o Options, suite *bench.Suite) (*Scoreboard, error) {
 	board := &Scoreboard{Engines: make([]*Report, len(engines))}
 	var alone sync.RWMutex
@@ -93,6 +95,7 @@ func one(ctx context.Context, e Engine, o Options, suite *bench.Suite, alone *sy
 	}
 	hello := s.process.hello
 	report.Engine, report.Measured, report.Name = hello, s.process.at.Known, cmp.Or(e.Name, hello.Name)
+	known := o.Baseline.names(report.Name)
 	mine, err := suite.In(hello.Language)
 	if err != nil {
 		return report, err
@@ -107,7 +110,7 @@ func one(ctx context.Context, e Engine, o Options, suite *bench.Suite, alone *sy
 	}
 	for i, c := range cases {
 		progress(i, c.File)
-		r, err := s.steady(func() (CaseResult, error) { return s.judged(ctx, c) })
+		r, err := s.decided(known, func() (CaseResult, error) { return s.judged(ctx, c) })
 		if err != nil {
 			return report, err
 		}
@@ -115,7 +118,7 @@ func one(ctx context.Context, e Engine, o Options, suite *bench.Suite, alone *sy
 	}
 	for i, q := range ask {
 		progress(len(cases)+i, q.name)
-		r, err := s.steady(func() (CaseResult, error) { return s.asked(ctx, q, o) })
+		r, err := s.decided(known, func() (CaseResult, error) { return s.asked(ctx, q, o) })
 		if err != nil {
 			return report, err
 		}
@@ -195,25 +198,27 @@ func (s *session) leftovers() CaseResult {
 	return r
 }
 
-// steady does something that ends in a result. If there is a finding, it does it again, in another process and while
-// nothing else runs. If that ends otherwise, a third time decides.
-func (s *session) steady(do func() (CaseResult, error)) (CaseResult, error) {
+// decided does something that ends in a result, and again, in another process and while nothing else runs, until the
+// findings are decided.
+func (s *session) decided(known knownNames, do func() (CaseResult, error)) (CaseResult, error) {
 	s.alone.RLock()
 	first, err := do()
 	s.alone.RUnlock()
-	if err != nil || len(first.Findings) == 0 {
+	runs := repeats{known: known, runs: []CaseResult{first}}
+	if err != nil || runs.decided() {
 		return first, err
 	}
 	s.alone.Lock()
 	defer s.alone.Unlock()
-	s.drop()
-	second, err := do()
-	if err != nil || slices.Equal(first.names(), second.names()) {
-		return second, err
+	for !runs.decided() {
+		s.drop()
+		r, err := do()
+		if err != nil {
+			return r, err
+		}
+		runs.runs = append(runs.runs, r)
 	}
-	s.drop()
-	third, err := do()
-	return decided(first, second, third), err
+	return runs.result(), nil
 }
 
 // judged runs a case in each round, with the cases that have to run before it.

@@ -29,7 +29,7 @@ func TestABusyMachineHidesNoComputing(t *testing.T) {
 	for _, pid := range pids {
 		before[pid], at[pid] = active(pid), time.Now()
 	}
-	time.Sleep(pause)
+	time.Sleep(pause) // while each computes
 	for _, pid := range pids {
 		busy, passed := active(pid).since(before[pid]), time.Since(at[pid])
 		if computes := pid != resting; busy > passed/2 != computes {

@@ -160,8 +160,6 @@ func (r *Report) lines(isNew func(Finding) bool) (lines [][]string) {
 		case isNew == nil:
 		case isNew(f):
 			line = append([]string{"NEW"}, line...)
-		case f.Unsteady:
-			line = append([]string{"unsteady"}, line...)
 		default:
 			line = append([]string{"known"}, line...)
 		}
@@ -188,7 +186,8 @@ func (s *Scoreboard) sentences(baseline *Scoreboard) (said []string) {
 		for _, r := range s.Engines {
 			all += len(r.Findings())
 		}
-		said = append(said, fmt.Sprintf("%d findings, %d of them not in the baseline.", all, len(s.New(baseline))))
+		said = append(said, fmt.Sprintf("Findings: %d. Not in the baseline: %d. In the baseline only: %d.",
+			all, len(s.New(baseline)), s.gone(baseline)))
 	}
 	return said
 }

@@ -37,12 +37,6 @@ func failed(name string, finding, detail string) CaseResult {
 	return r
 }
 
-func unsteady(name string) CaseResult {
-	r := failed(name, Hang, "late")
-	r.Findings[0].Unsteady, r.Findings[0].measured = true, true
-	return r
-}
-
 // board has one engine of a name, with these cases.
 func board(name string, cases ...CaseResult) *Scoreboard {
 	r := &Report{Name: name, Engine: isolation.Hello{Name: name, Version: "1.2"}, Measured: true, Starts: 1,
@@ -82,8 +76,10 @@ var reports = map[string]struct{ board, baseline *Scoreboard }{
 	"two of one case": {board("goja", twice(failed("b.js", Hang, "no outcome came"))), nil},
 	"new and unchanged": {board("goja", failed("a.js", Hang, "1"), failed("b.js", Leak, "2")),
 		board("goja", failed("a.js", Hang, "0"))},
-	"all known":           {board("goja", failed("a.js", Hang, "1")), board("goja", failed("a.js", Hang, "0"))},
-	"unsteady":            {board("goja", unsteady("a.js")), board("goja", passed("a.js"))},
+	"all known": {board("goja", failed("a.js", Hang, "1")), board("goja", failed("a.js", Hang, "0"))},
+	"gone": {board("goja", failed("a.js", Hang, "1"), passed("b.js"), skipped("c.js", "memory")),
+		board("goja", twice(failed("a.js", Hang, "0")), failed("b.js", Leak, "0"), failed("c.js", Leak, "0"),
+			failed("d.js", Leak, "0"))},
 	"known of another":    {board("goja", failed("a.js", Hang, "1")), board("deno", failed("a.js", Hang, "0"))},
 	"did not start":       {broken("goja", `"no-such" was not found`), nil},
 	"awkward":             {board(awkward, failed(awkward, Leak, awkward), skipped(awkward, awkward)), board("x")},
@@ -216,7 +212,7 @@ func TestCasesAsJUnit(t *testing.T) {
 			"high, denial of service: a file was left"}},
 		{"new and unchanged", 2, 1, 0, []string{"a.js", "b.js fails, leak: high, denial of service: 2"}},
 		{"all known", 1, 0, 0, []string{"a.js"}},
-		{"unsteady", 1, 0, 0, []string{"a.js"}},
+		{"gone", 3, 0, 1, []string{"a.js", "b.js", "c.js is skipped: the engine does not claim memory"}},
 		{"known of another", 1, 1, 0, []string{"a.js fails, hang: high, denial of service: 1"}},
 		{"two engines", 2, 1, 0, []string{"a.js fails, hang: high, denial of service: 1", "a.js"}},
 	} {
@@ -315,7 +311,21 @@ findings           hang 1, leak 1
 minutes            1.5
 
 goja 1.2: 0 of 2 passed, 0 ended with an error and prove nothing, 0 skipped, started 1 times.
-2 findings, 1 of them not in the baseline.
+Findings: 2. Not in the baseline: 1. In the baseline only: 0.
+`},
+		{"gone", `
+known  goja  high  denial of service  hang  a.js  1
+
+engine             goja
+version            1.2
+denial of service  1/2
+unproven           0
+skipped            1
+findings           hang 1
+minutes            1.5
+
+goja 1.2: 1 of 2 passed, 0 ended with an error and prove nothing, 1 skipped, started 1 times.
+Findings: 1. Not in the baseline: 0. In the baseline only: 2.
 `},
 		{"did not start", `
 engine    goja
@@ -369,7 +379,7 @@ goja 1.2: 1 of 2 passed, 0 ended with an error and prove nothing, 0 skipped, sta
 
 goja 1.2: 0 of 1 passed, 0 ended with an error and prove nothing, 0 skipped, started 1 times.
 
-1 findings, 0 of them not in the baseline.
+Findings: 1. Not in the baseline: 0. In the baseline only: 0.
 `},
 	} {
 		r := reports[test.report]

@@ -2,9 +2,7 @@ package engine
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/codemode-project/codemode/internal/bench"
@@ -30,15 +28,13 @@ type Finding struct {
 	Severity string `json:"severity"` // of the class
 	Finding  string `json:"finding"`
 	Detail   string `json:"detail"`
-	// Unsteady says that another run may not have it: not all of three had it, or a measurement was near its limit.
-	Unsteady bool `json:"unsteady,omitempty"`
 
 	measured bool // see found
 }
 
 func (f found) of(r *CaseResult) Finding {
 	return Finding{Case: r.Case, Class: r.Class, Kind: r.Kind, Severity: r.Severity, Finding: f.kind, Detail: f.detail,
-		Unsteady: f.near, measured: f.measured}
+		measured: f.measured}
 }
 
 // A CaseResult is what became of a case or a question. Without findings, Skipped and Unproven it passed.
@@ -85,37 +81,6 @@ func (r *CaseResult) names() (names []string) {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
-}
-
-// decided is the result of a case that did not end alike in two of three runs. What was measured counts if two of them
-// have it. Everything else counts if one has it: it may be what happens once in a thousand times.
-func decided(runs ...CaseResult) CaseResult {
-	r := runs[len(runs)-1]
-	r.Findings = nil
-	var seen []string
-	for _, run := range runs {
-		for _, f := range run.Findings {
-			if slices.Contains(seen, f.Finding) {
-				continue
-			}
-			seen = append(seen, f.Finding)
-			times := 0
-			for _, run := range runs {
-				if slices.Contains(run.names(), f.Finding) {
-					times++
-				}
-			}
-			if times < len(runs) {
-				f.Detail, f.Unsteady = fmt.Sprintf("in %d of %d runs: %s", times, len(runs), f.Detail), true
-			}
-			if f.measured && times == 1 {
-				r.Detail = strings.TrimPrefix(r.Detail+"; "+f.Finding+" "+f.Detail, "; ")
-				continue
-			}
-			r.Findings = append(r.Findings, f)
-		}
-	}
-	return r
 }
 
 // A Report is what was found about one engine.
@@ -208,25 +173,53 @@ func (s *Scoreboard) Failed() (failed []string) {
 	return failed
 }
 
-// New lists the findings that the baseline does not have for the engine of the same name; nil has none. Two findings are
-// the same if their case and their name are the same, whatever their details. An unsteady measurement is never new.
-func (s *Scoreboard) New(baseline *Scoreboard) (fresh []Finding) {
-	type key struct{ engine, of, finding string }
-	known := map[key]bool{}
-	if baseline != nil {
-		for _, r := range baseline.Engines {
-			for _, f := range r.Findings() {
-				known[key{r.Name, f.Case, f.Finding}] = true
+// knownNames are the names of the findings that a baseline has for an engine, by case; nil is no baseline.
+type knownNames map[string][]string
+
+// names are those of the engine of a name; nil if there is no board.
+func (s *Scoreboard) names(engine string) knownNames {
+	if s == nil {
+		return nil
+	}
+	names := knownNames{}
+	for _, r := range s.Engines {
+		if r.Name == engine {
+			for _, c := range r.Cases {
+				names[c.Case] = append(names[c.Case], c.names()...)
 			}
 		}
 	}
+	return names
+}
+
+// New lists the findings that the baseline does not have for the engine of the same name; nil has none. Two findings are
+// the same if their case and their name are the same, whatever their details.
+func (s *Scoreboard) New(baseline *Scoreboard) (fresh []Finding) {
 	for _, r := range s.Engines {
+		known := baseline.names(r.Name)
 		for _, f := range r.Findings() {
-			excused := f.Unsteady && f.measured && baseline != nil
-			if !excused && !known[key{r.Name, f.Case, f.Finding}] {
+			if !slices.Contains(known[f.Case], f.Finding) {
 				fresh = append(fresh, f)
 			}
 		}
 	}
 	return fresh
+}
+
+// gone counts the findings of the baseline that the board does not have, of cases that ran in both.
+func (s *Scoreboard) gone(baseline *Scoreboard) (n int) {
+	for _, r := range s.Engines {
+		known := baseline.names(r.Name)
+		for _, c := range r.Cases {
+			if len(c.Skipped) > 0 {
+				continue
+			}
+			for _, name := range known[c.Case] {
+				if !slices.Contains(c.names(), name) {
+					n++
+				}
+			}
+		}
+	}
+	return n
 }

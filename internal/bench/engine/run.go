@@ -45,7 +45,6 @@ type result struct {
 type found struct {
 	kind, detail string
 	measured     bool // by a clock or as memory, so that a busy machine may have caused it
-	near         bool // the limit of the measurement
 }
 
 // find adds a finding. It is valid until the next one.
@@ -271,7 +270,7 @@ func (p *process) judge(prog program, r *result) {
 	wall := time.Duration(prog.limits.WallMS) * time.Millisecond
 	if over := r.took - wall; p.claims("time") && over > lateMargin {
 		f := r.find(Hang, "it ended %.0f ms after its limit of %v", ms(over), wall)
-		f.measured, f.near = true, over < 2*lateMargin
+		f.measured = true
 	}
 	shortest := time.Duration(min(prog.limits.WallMS, prog.limits.CPUMS)) * time.Millisecond
 	switch r.Outcome.Outcome {
@@ -321,7 +320,7 @@ func (p *process) judgeUsage(prog program, r *result) {
 	if most := int(2*prog.limits.MemoryBytes>>10) + spareGrowth; known && p.claims("memory") {
 		if grown := r.to.PeakKiB - r.from.ResidentKiB; grown > most {
 			f := r.find(Overshoot, "the engine grew by %d MiB with a limit of %d MiB", grown>>10, prog.limits.MemoryBytes>>20)
-			f.measured, f.near = true, grown < most+most/2
+			f.measured = true
 		}
 	}
 }

@@ -33,44 +33,55 @@ func TestValuesThatNestTooDeep(t *testing.T) {
 	}
 }
 
-func TestTwoOfThreeMeasurementsDecide(t *testing.T) {
-	late, killed := found{kind: Hang, detail: "late", measured: true}, found{kind: Hang, detail: "killed", measured: true}
-	grown := found{kind: Overshoot, detail: "grown", measured: true}
+func TestRepeatsDecideWhatCounts(t *testing.T) {
+	late, grown := found{kind: Hang, detail: "late", measured: true}, found{kind: Overshoot, detail: "grown", measured: true}
 	leak := found{kind: Leak, detail: "it has the secret"}
+	none, knowsLate := knownNames{}, knownNames{"a.js": {Hang}}
 	for _, test := range []struct {
 		name   string
-		runs   [3][]found
+		known  knownNames
+		runs   [][]found // as many as are made
 		want   []string
 		detail string
 	}{
-		{"late in each", [3][]found{{late}, {late}, {late}}, []string{"hang: late"}, ""},
-		{"late in two", [3][]found{{late}, {}, {late}}, []string{"hang: in 2 of 3 runs: late, unsteady"}, ""},
-		{"late in one", [3][]found{{late}, {}, {}}, nil, "hang in 1 of 3 runs: late"},
-		{"late in one, killed in two", [3][]found{{late}, {killed}, {killed}}, []string{"hang: late"}, ""},
-		{"late in one, grown in two", [3][]found{{late}, {grown}, {grown}},
-			[]string{"overshoot: in 2 of 3 runs: grown, unsteady"}, "hang in 1 of 3 runs: late"},
-		{"a leak in one", [3][]found{{late, leak}, {}, {}}, []string{"leak: in 1 of 3 runs: it has the secret, unsteady"},
-			"hang in 1 of 3 runs: late"},
+		{"nothing", nil, [][]found{{}}, nil, ""},
+		{"a leak", nil, [][]found{{leak}}, []string{"leak: it has the secret"}, ""},
+		{"late in both", nil, [][]found{{late}, {late}}, []string{"hang: late"}, ""},
+		{"late in one", nil, [][]found{{late}, {}}, nil, "hang in 1 of 2 runs: late"},
+		{"late in one, grown in both", nil, [][]found{{late, grown}, {grown}}, []string{"overshoot: grown"},
+			"hang in 1 of 2 runs: late"},
+		{"a leak and late in one", nil, [][]found{{late, leak}, {}}, []string{"leak: in 1 of 2 runs: it has the secret"},
+			"hang in 1 of 2 runs: late"},
+		{"new, late in each", none, [][]found{{late}, {late}, {late}, {late}, {late}, {late}}, []string{"hang: late"}, ""},
+		{"new, not late in the third", none, [][]found{{late}, {late}, {}}, nil, "hang in 2 of 3 runs: late"},
+		{"a new leak", none, [][]found{{leak}}, []string{"leak: it has the secret"}, ""},
+		{"known, late at once", knowsLate, [][]found{{late}}, []string{"hang: late"}, ""},
+		{"known, late in the third", knowsLate, [][]found{{}, {}, {late}}, []string{"hang: in 1 of 3 runs: late"}, ""},
+		{"known, and gone", knowsLate, [][]found{{}, {}, {}, {}, {}, {}}, nil, ""},
+		{"known, and grown once", knowsLate, [][]found{{late, grown}, {}}, []string{"hang: in 1 of 2 runs: late"},
+			"overshoot in 1 of 2 runs: grown"},
 	} {
-		var runs []CaseResult
-		for _, found := range test.runs {
-			r := passed("a.js")
+		r := repeats{known: test.known}
+		for i, found := range test.runs {
+			if i > 0 && r.decided() {
+				t.Errorf("%s: decided after %d runs", test.name, i)
+			}
+			run := passed("a.js")
 			for _, f := range found {
-				r.Findings = append(r.Findings, f.of(&r))
+				run.Findings = append(run.Findings, f.of(&run))
 			}
-			runs = append(runs, r)
+			r.runs = append(r.runs, run)
 		}
-		r := decided(runs...)
+		if !r.decided() {
+			t.Errorf("%s: not decided after %d runs", test.name, len(test.runs))
+		}
+		result := r.result()
 		var got []string
-		for _, f := range r.Findings {
-			line := f.Finding + ": " + f.Detail
-			if f.Unsteady {
-				line += ", unsteady"
-			}
-			got = append(got, line)
+		for _, f := range result.Findings {
+			got = append(got, f.Finding+": "+f.Detail)
 		}
-		if !slices.Equal(got, test.want) || r.Detail != test.detail {
-			t.Errorf("%s: got %q and %q, want %q and %q", test.name, got, r.Detail, test.want, test.detail)
+		if !slices.Equal(got, test.want) || result.Detail != test.detail {
+			t.Errorf("%s: got %q and %q, want %q and %q", test.name, got, result.Detail, test.want, test.detail)
 		}
 	}
 }
