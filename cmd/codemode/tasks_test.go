@@ -16,6 +16,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // serveListed is an MCP server over stdio with the tool definitions of a real one. It answers the few tools that the
@@ -162,6 +164,12 @@ let sum = 0;
 for (const c of Object.keys(paid).sort()) sum = Number((await codemode.everything__get_sum({ a: sum, b: paid[c] })).match(/is (\d+)/)[1]);
 return { paid, wrong, tags: Object.keys(tags).length, todo, ports, debug, known, sum };`
 
+// usesEach calls each of the three servers.
+const usesEach = `
+await codemode.filesystem__list_directory({ path: %q + "orders" });
+await codemode.memory__read_graph({});
+return codemode.everything__get_sum({ a: 1, b: 2 })`
+
 // A reader counts what a model reads: instructions, the list of tools as it is sent, and answers.
 type reader struct {
 	t *testing.T
@@ -287,6 +295,11 @@ func TestSevenTasksAreDoneWithOneSearchAndOneProgram(t *testing.T) {
 			}
 			config := write(t, filepath.Join(t.TempDir(), "codemode.json"), string(text))
 			r := &reader{t: t, ClientSession: startServe(t, append(args, "--config", config)...)}
+			testwait.Until(t, "each server is ready", func() bool {
+				res, err := r.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval", Arguments: map[string]any{
+					"code": fmt.Sprintf(usesEach, base)}})
+				return err == nil && !res.IsError
+			})
 			r.begin()
 			found := r.call("search_tools",
 				map[string]any{"query": "list a directory, read a text file, write a file, create entities, read the graph, sum of two numbers"})

@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +26,7 @@ const maxFound = 20
 func newTools(s cli.Streams) *cobra.Command {
 	var set launch.Settings
 	var asJSON, declarations bool
+	var wait time.Duration
 	cmd := &cobra.Command{
 		Use:   "tools [QUERY]",
 		Short: "List the servers and the tools that programs can call",
@@ -38,7 +41,7 @@ see, or with --json the schemas.`,
 				q.Limit = maxFound
 			}
 			return set.Use(cmd.Context(), s, slog.LevelWarn, func(e *codemode.Evaluator) error {
-				return tools(cmd.Context(), s, e, q, declarations, asJSON)
+				return tools(cmd.Context(), s, e, q, wait, declarations, asJSON)
 			})
 		},
 	}
@@ -46,6 +49,7 @@ see, or with --json the schemas.`,
 	cmd.Flags().BoolVarP(&declarations, "declarations", "d", false,
 		"print TypeScript declarations; with --json the schemas")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.Flags().DurationVar(&wait, "wait", launch.ReadyWait, "how long to wait for servers to start")
 	return cmd
 }
 
@@ -68,9 +72,9 @@ type serverJSON struct {
 	Notes          []string `json:"notes,omitempty"`
 }
 
-func tools(ctx context.Context, s cli.Streams, e *codemode.Evaluator, q discovery.Query, declarations,
-	asJSON bool) error {
-	e.Tools().Ready(ctx, launch.ReadyWait)
+func tools(ctx context.Context, s cli.Streams, e *codemode.Evaluator, q discovery.Query, wait time.Duration,
+	declarations, asJSON bool) error {
+	e.Tools().Ready(ctx, wait)
 	list := toolList{Servers: []serverJSON{}}
 	status := e.Tools().Manager.Status()
 	for _, st := range status {
@@ -79,6 +83,9 @@ func tools(ctx context.Context, s cli.Streams, e *codemode.Evaluator, q discover
 			Implementation: st.Implementation, Protocol: st.Protocol, Restarts: st.Restarts,
 			Error: st.Error, Stderr: stderrOf(st), Notes: st.Health(),
 		})
+	}
+	if slices.ContainsFunc(status, func(st upstream.Status) bool { return st.State == upstream.Starting }) {
+		fmt.Fprintf(s.Err, "Some servers did not start within %v. --wait waits longer.\n", wait)
 	}
 	var text string
 	found, err := e.Discovery().Search(ctx, q)

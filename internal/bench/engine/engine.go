@@ -33,7 +33,7 @@ type Options struct {
 	// zero none. It stops after two minutes.
 	Programs int
 	// Baseline is an earlier board; nil is none. A finding that it has counts if one of six runs has it; a measurement
-	// that it does not have must exceed its limit in each of six.
+	// that it does not have must exceed twice its limit in each of six.
 	Baseline *Scoreboard
 	// Progress is called before each case, by several goroutines; nil is ignored.
 	Progress func(done, total int, what string)
@@ -204,9 +204,10 @@ func (s *session) decided(known knownNames, do func() (CaseResult, error)) (Case
 	s.alone.RLock()
 	first, err := do()
 	s.alone.RUnlock()
-	runs := repeats{known: known, runs: []CaseResult{first}}
+	runs := repeats{known: known}
+	runs.add(first)
 	if err != nil || runs.decided() {
-		return first, err
+		return runs.result(), err
 	}
 	s.alone.Lock()
 	defer s.alone.Unlock()
@@ -216,7 +217,7 @@ func (s *session) decided(known knownNames, do func() (CaseResult, error)) (Case
 		if err != nil {
 			return r, err
 		}
-		runs.runs = append(runs.runs, r)
+		runs.add(r)
 	}
 	return runs.result(), nil
 }

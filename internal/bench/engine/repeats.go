@@ -9,7 +9,8 @@ import (
 // repeats are the runs of one case, or of one question, which decide together what its findings are.
 //
 // What was not measured counts if one run has it: it may be what happens once in a thousand times. A measurement beyond
-// its limit counts if each run has it, or if the baseline has it and one run has it too.
+// its limit counts if each run has it. With a baseline it counts if the baseline and one run have it, or if it is beyond
+// twice its limit in each run.
 type repeats struct {
 	known knownNames
 	runs  []CaseResult
@@ -24,19 +25,36 @@ func (r *repeats) most() int {
 	return 6
 }
 
+// add adds a run.
+func (r *repeats) add(run CaseResult) {
+	run.Findings = slices.DeleteFunc(run.Findings, func(f Finding) bool {
+		doubtful := f.near && r.known != nil && !r.knows(f)
+		if doubtful {
+			run.note(f)
+		}
+		return doubtful
+	})
+	r.runs = append(r.runs, run)
+}
+
 // decided reports whether another run changes nothing.
 func (r *repeats) decided() bool {
-	if len(r.runs) >= r.most() {
+	first, seen := r.runs[0], r.names()
+	if len(r.runs) >= r.most() || len(first.Skipped) > 0 {
 		return true
 	}
-	last := r.runs[len(r.runs)-1]
-	for _, name := range r.names() {
-		if measured, times := r.measured(name); measured && times == len(r.runs) && !r.knows(name) {
+	for _, name := range seen {
+		measured, times := r.measured(name)
+		if measured && times == len(r.runs) && !slices.Contains(r.known[first.Case], name) {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(r.known[last.Case], func(name string) bool { return !slices.Contains(r.names(), name) }) ||
-		len(last.Skipped) > 0
+	for _, name := range r.known[first.Case] {
+		if !slices.Contains(seen, name) {
+			return false
+		}
+	}
+	return true
 }
 
 // names lists the names of the findings of all runs, in the order in which they were seen.
@@ -52,7 +70,7 @@ func (r *repeats) names() (names []string) {
 }
 
 // knows reports whether the baseline has a finding.
-func (r *repeats) knows(name string) bool { return slices.Contains(r.known[r.runs[0].Case], name) }
+func (r *repeats) knows(f Finding) bool { return slices.Contains(r.known[f.Case], f.Finding) }
 
 // measured reports of a finding whether it was only measured, and how many runs have it.
 func (r *repeats) measured(name string) (measured bool, times int) {
@@ -71,6 +89,9 @@ func (r *repeats) measured(name string) (measured bool, times int) {
 // result is the last run with the findings that count; the others are in its detail.
 func (r *repeats) result() CaseResult {
 	result := r.runs[len(r.runs)-1]
+	if len(r.runs) == 1 {
+		return result
+	}
 	result.Findings = nil
 	for _, name := range r.names() {
 		measured, times := r.measured(name)
@@ -83,11 +104,16 @@ func (r *repeats) result() CaseResult {
 		if times < len(r.runs) {
 			f.Detail = fmt.Sprintf("in %d of %d runs: %s", times, len(r.runs), f.Detail)
 		}
-		if measured && times < len(r.runs) && !r.knows(name) {
-			result.Detail = strings.TrimPrefix(result.Detail+"; "+name+" "+f.Detail, "; ")
+		if measured && times < len(r.runs) && !r.knows(f) {
+			result.note(f)
 			continue
 		}
 		result.Findings = append(result.Findings, f)
 	}
 	return result
+}
+
+// note puts a finding that does not count into the detail.
+func (r *CaseResult) note(f Finding) {
+	r.Detail = strings.TrimPrefix(r.Detail+"; "+f.Finding+" "+f.Detail, "; ")
 }

@@ -29,12 +29,12 @@ type Finding struct {
 	Finding  string `json:"finding"`
 	Detail   string `json:"detail"`
 
-	measured bool // see found
+	measured, near bool // see found
 }
 
 func (f found) of(r *CaseResult) Finding {
 	return Finding{Case: r.Case, Class: r.Class, Kind: r.Kind, Severity: r.Severity, Finding: f.kind, Detail: f.detail,
-		measured: f.measured}
+		measured: f.measured, near: f.near}
 }
 
 // A CaseResult is what became of a case or a question. Without findings, Skipped and Unproven it passed.

@@ -45,6 +45,7 @@ type result struct {
 type found struct {
 	kind, detail string
 	measured     bool // by a clock or as memory, so that a busy machine may have caused it
+	near         bool // the limit of what was measured
 }
 
 // find adds a finding. It is valid until the next one.
@@ -270,7 +271,7 @@ func (p *process) judge(prog program, r *result) {
 	wall := time.Duration(prog.limits.WallMS) * time.Millisecond
 	if over := r.took - wall; p.claims("time") && over > lateMargin {
 		f := r.find(Hang, "it ended %.0f ms after its limit of %v", ms(over), wall)
-		f.measured = true
+		f.measured, f.near = true, over < 2*lateMargin
 	}
 	shortest := time.Duration(min(prog.limits.WallMS, prog.limits.CPUMS)) * time.Millisecond
 	switch r.Outcome.Outcome {
@@ -320,7 +321,7 @@ func (p *process) judgeUsage(prog program, r *result) {
 	if most := int(2*prog.limits.MemoryBytes>>10) + spareGrowth; known && p.claims("memory") {
 		if grown := r.to.PeakKiB - r.from.ResidentKiB; grown > most {
 			f := r.find(Overshoot, "the engine grew by %d MiB with a limit of %d MiB", grown>>10, prog.limits.MemoryBytes>>20)
-			f.measured = true
+			f.measured, f.near = true, grown < 2*most
 		}
 	}
 }
