@@ -8,9 +8,9 @@ import (
 
 // repeats are the runs of one case, or of one question, which decide together what its findings are.
 //
-// What was not measured counts if one run has it: it may be what happens once in a thousand times. A measurement beyond
-// its limit counts if each run has it. With a baseline it counts if the baseline and one run have it, or if it is beyond
-// twice its limit in each run.
+// What was not measured counts if one run has it: it may be what happens once in a thousand times. A measurement
+// beyond its limit counts if each run has it. With a baseline it counts if the baseline and one run have it, or if it
+// is beyond twice its limit in each run.
 type repeats struct {
 	known knownNames
 	runs  []CaseResult

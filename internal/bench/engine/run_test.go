@@ -34,7 +34,8 @@ func TestValuesThatNestTooDeep(t *testing.T) {
 }
 
 func TestRepeatsDecideWhatCounts(t *testing.T) {
-	late, grown := found{kind: Hang, detail: "late", measured: true}, found{kind: Overshoot, detail: "grown", measured: true}
+	late := found{kind: Hang, detail: "late", measured: true}
+	grown := found{kind: Overshoot, detail: "grown", measured: true}
 	near := found{kind: Hang, detail: "hardly late", measured: true, near: true}
 	leak := found{kind: Leak, detail: "it has the secret"}
 	none, knowsLate := knownNames{}, knownNames{"a.js": {Hang}}
@@ -55,7 +56,8 @@ func TestRepeatsDecideWhatCounts(t *testing.T) {
 			"hang in 1 of 2 runs: late"},
 		{"hardly late in both", nil, [][]found{{near}, {near}}, []string{"hang: hardly late"}, ""},
 		{"new, hardly late", none, [][]found{{near}}, nil, "hang hardly late"},
-		{"new, hardly late in the second", none, [][]found{{late}, {near}}, nil, "hang hardly late; hang in 1 of 2 runs: late"},
+		{"new, hardly late in the second", none, [][]found{{late}, {near}}, nil,
+			"hang hardly late; hang in 1 of 2 runs: late"},
 		{"known, hardly late", knowsLate, [][]found{{near}}, []string{"hang: hardly late"}, ""},
 		{"new, late in each", none, [][]found{{late}, {late}, {late}, {late}, {late}, {late}}, []string{"hang: late"}, ""},
 		{"new, not late in the third", none, [][]found{{late}, {late}, {}}, nil, "hang in 2 of 3 runs: late"},
