@@ -70,7 +70,8 @@ scoreboard: engines
 	mkdir -p $(OUT)
 	bench/engines/bin/codemode bench isolation --core --once --engines bench/engines/engines.json \
 		$(addprefix --out $(OUT)/scoreboard.,md json sarif xml) || [ $$? = 1 ]
-	bench/engines/bin/codemode bench speed --engines bench/engines/engines.json >$(OUT)/speed.txt
+	bench/engines/bin/codemode bench speed --engines bench/engines/engines.json >$(OUT)/speed.txt || \
+		[ $$? = 5 ] # the table names an engine that failed
 	cat $(OUT)/speed.txt
 
 # The suite of the JavaScript standard, from a checkout of it: make test262 TEST262=DIR. FILTER='built-ins/Array*' runs

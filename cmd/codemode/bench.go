@@ -67,11 +67,13 @@ a process of its own, measured from outside, killed when it hangs, and asked que
 answers it cannot know. Cases that need what it does not claim are skipped, and shown so.
 --engines takes a JSON file that lists several: {"mine": ["node", "mine.mjs"]}; they start in
 the folder of the file. --baseline takes an earlier report as JSON: then only findings that
-it does not have fail.
+it does not have fail. A case that ended with an error before its point is unproven: it is
+no finding, and -v lists it.
 
-Exit codes: 0 if every case was accepted and nothing is left over, 1 if not, 2 if the
-command or the suite is wrong, 5 if the suite could not run or the report could not be
-written, 130 if interrupted. --out changes its file only when the report is complete.`,
+Exit codes: 0 if every case was accepted and nothing is left over, 1 if not; with --engine 0
+without new findings, 1 with some; 2 if the command or the suite is wrong, 5 if the suite or
+an engine could not run or the report could not be written, 130 if interrupted. --out changes
+its file only when the report is complete.`,
 		Example: `  # some of the cases, each listed
   codemode bench isolation --filter 's29_*' -v
   # a suite of your own
@@ -303,7 +305,8 @@ affects the figures. The cost of the checks that make every loop stoppable is me
 against the same guest without the counters in its loops.
 
 --engine measures other engines instead: commands that speak the isolation protocol
-(docs/isolation-protocol.md). They take turns, each started anew in each round.`,
+(docs/isolation-protocol.md). They take turns, each started anew in each round. If one fails,
+the report has the others, and the exit code is 5.`,
 		Example: `  codemode bench speed --quick
   codemode bench speed --engine ./my-sandbox --engine 'codemode bench engine'`,
 		Args: cobra.NoArgs,
@@ -328,7 +331,8 @@ against the same guest without the counters in its loops.
 			return benchEnd(report.Write(s.Out, format), true)
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "table", strings.Join(bench.SpeedFormats, ", "))
+	cmd.Flags().StringVar(&format, "format", "table",
+		strings.Join(bench.SpeedFormats, ", ")+"; with --engine also markdown")
 	cmd.Flags().BoolVar(&quick, "quick", false, "fewer samples")
 	others.commandFlags(cmd)
 	return cmd

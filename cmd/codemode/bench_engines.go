@@ -30,8 +30,8 @@ type otherEngines struct {
 
 func (f *otherEngines) commandFlags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.commands, "engine", nil,
-		"take this command instead, which speaks the isolation protocol; may be repeated")
-	cmd.Flags().StringVar(&f.list, "engines", "", "take the commands that this JSON file lists by name")
+		"test this command instead of this build; it speaks the isolation protocol; may be repeated")
+	cmd.Flags().StringVar(&f.list, "engines", "", "test the commands that this JSON file lists by name")
 }
 
 func (f *otherEngines) flags(cmd *cobra.Command) {
@@ -39,7 +39,8 @@ func (f *otherEngines) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.baseline, "baseline", "",
 		"with --engine: an earlier report as JSON; only findings that it does not have make the command fail")
 	cmd.Flags().IntVar(&f.programs, "programs", 0,
-		"with --engine: how many programs that call a denied tool run beside the cases; by default 5000, -1 for none")
+		"with --engine: how many programs that call a denied tool run beside the cases; by default 5000 or as many as run "+
+			"in two minutes, -1 for none")
 }
 
 func (f *otherEngines) any() bool { return len(f.commands) > 0 || f.list != "" }
@@ -105,8 +106,11 @@ func (f *otherEngines) known() (*engine.Scoreboard, error) {
 		return nil, fmt.Errorf("--baseline: %w", err)
 	}
 	var board engine.Scoreboard
-	if err := json.Unmarshal(raw, &board); err != nil || board.Engines == nil {
-		return nil, fmt.Errorf("--baseline %s: it is no report of bench isolation --engine --format json", f.baseline)
+	untested := func(r *engine.Report) bool { return r == nil || r.Name == "" || r.Cases == nil }
+	if err := json.Unmarshal(raw, &board); err != nil || len(board.Engines) == 0 ||
+		slices.ContainsFunc(board.Engines, untested) {
+		return nil, fmt.Errorf("--baseline %s: it is no report of bench isolation --engine --format json, or has an engine "+
+			"that could not be tested", f.baseline)
 	}
 	return &board, nil
 }
@@ -117,7 +121,7 @@ func (f *otherEngines) check() error {
 	case f.any():
 		return nil
 	case f.baseline != "":
-		return errors.New("--baseline needs --engine or --engines: nothing that this build does wrong is known")
+		return errors.New("--baseline needs --engine or --engines: this build has no known findings")
 	case f.programs != 0:
 		return errors.New("--programs needs --engine or --engines")
 	}
@@ -143,14 +147,23 @@ func (f *otherEngines) test(cmd *cobra.Command, s cli.Streams, suite *bench.Suit
 		return cli.InternalError(err)
 	}
 	fresh := len(board.New(baseline))
-	said := fmt.Sprintf("engines: %d, findings that are not known: %d", len(board.Engines), fresh)
+	said := fmt.Sprintf("engines: %d, new findings: %d", len(board.Engines), fresh)
 	err = writeReports(s, format, files, said, func(w io.Writer, format string) error {
 		return board.Write(w, format, baseline, verbose)
 	})
-	if failed := board.Failed(); err == nil && len(failed) > 0 {
-		err = errors.New(strings.Join(failed, "\n"))
+	if err == nil {
+		err = engineFailures(board.Failed())
 	}
 	return benchEnd(err, fresh == 0)
+}
+
+// engineFailures is an error if engines failed.
+func engineFailures(failed []string) error {
+	var all []error
+	for _, what := range failed {
+		all = append(all, errors.New(what))
+	}
+	return errors.Join(all...)
 }
 
 // time measures the speed of the engines.
@@ -168,7 +181,10 @@ func (f *otherEngines) time(cmd *cobra.Command, s cli.Streams, quick bool, forma
 	if err != nil {
 		return cli.InternalError(err)
 	}
-	return benchEnd(report.Write(s.Out, format), true)
+	if err = report.Write(s.Out, format); err == nil {
+		err = engineFailures(report.Failed())
+	}
+	return benchEnd(err, true)
 }
 
 func newBenchEngine(s cli.Streams) *cobra.Command {
@@ -176,7 +192,8 @@ func newBenchEngine(s cli.Streams) *cobra.Command {
 		Use:   "engine",
 		Short: "Be an engine of the isolation protocol",
 		Long: `Reads programs from standard input and runs them, as the isolation protocol says
-(docs/isolation-protocol.md), until the input ends. So this build stands beside other engines.`,
+(docs/isolation-protocol.md), until the input ends. With it you can compare this build with
+other engines.`,
 		Example: `  codemode bench isolation --engine 'codemode bench engine' --engine ./mine
   codemode bench speed --engine 'codemode bench engine' --engine ./mine`,
 		Args: cobra.NoArgs,

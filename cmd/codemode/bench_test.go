@@ -44,6 +44,11 @@ func TestBenchIsolation(t *testing.T) {
 	})
 	bad := writeFiles(t, map[string]string{"attacks.json": `[{"file": "a.js", "class": "plain", "outcome": "denied"}]`,
 		"a.js": "return 1"})
+	known := writeFiles(t, map[string]string{"null.json": `{"engines": [null]}`, "speed.json": `{"engines": [{"name": "a"}]}`,
+		"none.json": `{"engines": []}`})
+	noBaseline := func(file string) []string {
+		return []string{"--cases", good, "--engine", "no-such-engine", "--baseline", filepath.Join(known, file)}
+	}
 	for _, test := range []struct {
 		name string
 		args []string
@@ -58,6 +63,9 @@ func TestBenchIsolation(t *testing.T) {
 		{"a case that is not accepted, as SARIF", []string{"--cases", bad, "--format", "sarif"}, cli.ExitProgram, `"ruleId": "plain"`},
 		{"as a badge", []string{"--cases", good, "--format", "badge"}, cli.ExitOK, "isolation: 3 of 3"},
 		{"a baseline without an engine", []string{"--baseline", "b.json"}, cli.ExitUsage, "--baseline needs --engine"},
+		{"a baseline without engines", noBaseline("none.json"), cli.ExitUsage, "none.json: it is no report"},
+		{"a baseline with no engine in it", noBaseline("null.json"), cli.ExitUsage, "null.json: it is no report"},
+		{"a baseline of another benchmark", noBaseline("speed.json"), cli.ExitUsage, "speed.json: it is no report"},
 		{"a format for several files", []string{"--out", "a.json", "--out", "b.xml", "--format", "json"}, cli.ExitUsage,
 			"the extension of each file decides"},
 		{"an engine that is not there", []string{"--cases", good, "--engine", "no-such-engine"}, cli.ExitInternal,
@@ -95,6 +103,10 @@ func TestBenchIsolation(t *testing.T) {
 }
 
 func TestBenchSpeedFlags(t *testing.T) {
+	if code, out, problems := benchmark(t, "speed", "--quick", "--engine", "no-such-engine"); code != cli.ExitInternal ||
+		!strings.Contains(out, "no-such-engine") || !strings.Contains(problems, `"no-such-engine" was not found in PATH`) {
+		t.Errorf("an engine that is not there: exit code %d, %q, %q", code, out, problems)
+	}
 	if code, _, problems := benchmark(t, "speed", "--format", "junit"); code != cli.ExitUsage ||
 		!strings.Contains(problems, "table, json") {
 		t.Errorf("exit code %d, %q", code, problems)

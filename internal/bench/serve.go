@@ -46,7 +46,7 @@ func (s *served) run(ctx context.Context, r isolation.Run, harness isolation.Cal
 	end := isolation.Outcome{Outcome: string(Error)}
 	program, err := s.read(ctx, r.Name, r.Program)
 	if err != nil {
-		end.Message = err.Error()
+		end.Message, end.Usage = err.Error(), &isolation.Usage{WallMS: ms(time.Since(started))} // no guest was started
 		return end
 	}
 	result, err := s.engine.Run(ctx, sandbox.Program{Source: program.JS, Name: r.Name, Limits: s.limits,

@@ -199,7 +199,7 @@ func (f *figure) of(name string) *kind {
 	return &f.Kinds[i]
 }
 
-// row has how many cases of each kind passed, of those that ran.
+// row has how many cases of each kind passed, of those that ran and prove something.
 func (f *figure) row(kinds []string) []string {
 	cells := []string{f.Name, f.Version}
 	if f.Failed != "" {
@@ -208,11 +208,15 @@ func (f *figure) row(kinds []string) []string {
 	unproven, skipped := 0, 0
 	for _, name := range kinds {
 		k := f.of(name)
-		if k == nil {
+		switch {
+		case k == nil:
 			cells = append(cells, "-")
 			continue
+		case k.Cases == k.Unproven:
+			cells = append(cells, "-")
+		default:
+			cells = append(cells, fmt.Sprintf("%d/%d", k.Passed, k.Cases-k.Unproven))
 		}
-		cells = append(cells, fmt.Sprintf("%d/%d", k.Passed, k.Cases))
 		unproven, skipped = unproven+k.Unproven, skipped+k.Skipped
 	}
 	return append(cells, fmt.Sprint(unproven), fmt.Sprint(skipped), fmt.Sprint(f.Findings))

@@ -79,4 +79,6 @@ func MarkdownRow(cells ...string) string {
 	return b.String() + "|\n"
 }
 
-var markdown = strings.NewReplacer(`\`, `\\`, "|", `\|`, "[", `\[`, "<", "&lt;", "&", "&amp;", "`", "'")
+// Extensions of GitHub make links of bare addresses (https://github.github.com/gfm/#autolinks-extension-).
+var markdown = strings.NewReplacer(`\`, `\\`, "|", `\|`, "[", `\[`, "<", "&lt;", "&", "&amp;", "`", "'", "*", `\*`,
+	"://", `\://`, "www.", `www\.`)

@@ -174,6 +174,10 @@ func (p *Process) wait(stderr *os.File, stderrDone chan struct{}) {
 // PID is the number of the process.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
+// Started reports whether a process of this machine is p or began as a descendant of it, by the mark in its
+// environment. It is false on systems other than Linux, and for a process that has cleared its environment.
+func (p *Process) Started(pid int) bool { return p.mark != "" && hasMark(pid, p.mark) }
+
 // Read reads the standard output.
 func (p *Process) Read(b []byte) (int, error) {
 	n, err := p.stdout.Read(b)

@@ -13,17 +13,11 @@ func killStrays(mark string) {
 	if mark == "" {
 		return
 	}
-	want := append([]byte(Variable+"="+mark), 0)
 	killed := map[int]bool{}
 	for { // the next pass finds what a stray started during this one
 		more := false
 		for _, pid := range processes() {
-			if killed[pid] || pid == os.Getpid() {
-				continue
-			}
-			// Empty if the process is another user's or gone.
-			environ, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-			if at := bytes.Index(environ, want); at == 0 || at > 0 && environ[at-1] == 0 {
+			if !killed[pid] && pid != os.Getpid() && hasMark(pid, mark) {
 				killed[pid], more = true, syscall.Kill(pid, syscall.SIGKILL) == nil || more
 			}
 		}
@@ -31,6 +25,14 @@ func killStrays(mark string) {
 			return
 		}
 	}
+}
+
+// hasMark reports whether a process inherited a mark.
+func hasMark(pid int, mark string) bool {
+	// Empty if the process is another user's or gone.
+	environ, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	at := bytes.Index(environ, append([]byte(Variable+"="+mark), 0))
+	return at == 0 || at > 0 && environ[at-1] == 0
 }
 
 // processes lists the processes of this machine; none without /proc.

@@ -4,3 +4,5 @@ package child
 
 // killStrays finds no processes that have left their group on this system.
 func killStrays(string) {}
+
+func hasMark(int, string) bool { return false }

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -62,11 +64,12 @@ func limits(wall time.Duration) isolation.Limits {
 func Isolation(ctx context.Context, engines []Engine, o Options, suite *bench.Suite) (*Scoreboard, error) {
 	board := &Scoreboard{Engines: make([]*Report, len(engines))}
 	var alone sync.RWMutex
+	var names sync.Map
 	var work errgroup.Group
 	work.SetLimit(runtime.GOMAXPROCS(0))
 	for i, e := range engines {
 		work.Go(func() error {
-			report, err := one(ctx, e, o, suite, &alone)
+			report, err := one(ctx, e, o, suite, &alone, &names)
 			if err != nil && ctx.Err() == nil {
 				report.Failed, err = err.Error(), nil
 			}
@@ -77,8 +80,9 @@ func Isolation(ctx context.Context, engines []Engine, o Options, suite *bench.Su
 	return board, work.Wait()
 }
 
-// one runs everything against one engine.
-func one(ctx context.Context, e Engine, o Options, suite *bench.Suite, alone *sync.RWMutex) (*Report, error) {
+// one runs everything against one engine. names are those of the engines so far.
+func one(ctx context.Context, e Engine, o Options, suite *bench.Suite, alone *sync.RWMutex, names *sync.Map,
+) (*Report, error) {
 	starter := child.NewStarter()
 	defer starter.Close()
 	s := &session{engine: e, starter: starter, rounds: 2, alone: alone}
@@ -90,18 +94,26 @@ func one(ctx context.Context, e Engine, o Options, suite *bench.Suite, alone *sy
 	if report.Name == "" {
 		report.Name = strings.Join(e.Command, " ")
 	}
+	defer report.finish()
 	if err := s.ready(ctx); err != nil {
 		return report, err
 	}
 	hello := s.process.hello
-	report.Engine, report.Measured, report.Name = hello, s.process.at.Known, cmp.Or(e.Name, hello.Name)
+	report.Engine, report.Measured = hello, s.process.at.Known
+	name := cmp.Or(e.Name, hello.Name)
+	if _, taken := names.LoadOrStore(name, true); taken {
+		return report, fmt.Errorf("another engine of this run is called %q too; a file for --engines gives them names", name)
+	}
+	report.Name = name
 	known := o.Baseline.names(report.Name)
 	mine, err := suite.In(hello.Language)
 	if err != nil {
 		return report, err
 	}
 	cases := mine.Cases
-	ask := slices.DeleteFunc(slices.Clone(questions), func(q question) bool { return o.ask != nil && !o.ask(q) })
+	ask := slices.DeleteFunc(slices.Clone(questions), func(q question) bool {
+		return o.ask != nil && !o.ask(q) || q.name == secretQuestion && o.Programs < 0
+	})
 	total := len(cases) + len(ask)
 	progress := func(done int, what string) {
 		if o.Progress != nil {
@@ -125,9 +137,8 @@ func one(ctx context.Context, e Engine, o Options, suite *bench.Suite, alone *sy
 		report.add(r)
 	}
 	s.end()
-	report.add(s.leftovers())
+	report.add(s.leftovers(report.Measured))
 	report.Starts = s.starts
-	report.finish()
 	return report, nil
 }
 
@@ -137,9 +148,9 @@ type session struct {
 	starter *child.Starter
 	rounds  int
 	alone   *sync.RWMutex // held for writing by a session that must not be disturbed
-	speaks  string        // the language of the engine
 
-	process *process // nil if none is alive
+	process *process         // nil if none is alive
+	hello   *isolation.Hello // of the first start
 	starts  int
 	left    []string // by processes that have ended since
 }
@@ -153,14 +164,20 @@ func (s *session) ready(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.process, s.speaks = p, p.hello.Language
+	s.process = p
 	s.starts++
+	if s.hello == nil {
+		s.hello = &p.hello
+	} else if !reflect.DeepEqual(*s.hello, p.hello) {
+		s.drop()
+		return errors.New("when it was started again, it said another hello than at its first start")
+	}
 	// The first program may take longer: an engine may compile itself.
 	r := p.run(ctx, program{name: "first", source: sum(1, 2, 3), limits: limits(helloWait)}, false)
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case r.dead || string(r.Value) != "5":
+	case r.dead || r.Outcome.Outcome != string(bench.Value) || string(r.Value) != "5" || len(r.found) > 0:
 		err := fmt.Errorf("its first program, %q, ended with %q %s %s", sum(1, 2, 3), r.Outcome.Outcome, r.Value, r.Message)
 		if len(r.found) > 0 {
 			err = fmt.Errorf("%w: %s", err, r.found[0].detail)
@@ -172,11 +189,19 @@ func (s *session) ready(ctx context.Context) error {
 	return nil
 }
 
-// drop kills the engine, so that the next program gets another process.
+// drop kills an engine that cannot go on. The next program gets another process.
 func (s *session) drop() {
 	if s.process != nil {
 		s.process.kill()
 		s.process = nil
+	}
+}
+
+// replace is drop for an engine that could go on: first it looks for what the engine left behind.
+func (s *session) replace() {
+	if s.process != nil {
+		s.left = append(s.left, s.process.left()...)
+		s.drop()
 	}
 }
 
@@ -189,11 +214,12 @@ func (s *session) end() {
 	}
 }
 
-// leftovers is the result of what was left behind.
-func (s *session) leftovers() CaseResult {
+// leftovers is the result of what the processes left behind. It has the first things: a thousand would say the same.
+func (s *session) leftovers(measured bool) CaseResult {
 	r := CaseResult{Case: "nothing is left behind", Class: questionClass, Kind: "leak between runs", Severity: "medium"}
-	for _, what := range s.left {
-		r.Findings = append(r.Findings, found{kind: Leak, detail: "after the last case: " + what}.of(&r))
+	r.Unproven = !measured
+	for _, what := range s.left[:min(len(s.left), maxSaid)] {
+		r.Findings = append(r.Findings, found{kind: Leak, detail: "after the programs of a process: " + what}.of(&r))
 	}
 	return r
 }
@@ -212,7 +238,7 @@ func (s *session) decided(known knownNames, do func() (CaseResult, error)) (Case
 	s.alone.Lock()
 	defer s.alone.Unlock()
 	for !runs.decided() {
-		s.drop()
+		s.replace()
 		r, err := do()
 		if err != nil {
 			return r, err
@@ -272,10 +298,13 @@ func (s *session) alive(ctx context.Context, r *CaseResult) error {
 		end.findWrong("afterwards a plain program ended with %q %.100s, expected %s", end.Outcome.Outcome, end.Value, want)
 	}
 	for _, f := range end.found {
-		r.Findings = append(r.Findings, f.of(r))
+		r.find(f)
 	}
-	if len(end.found) > 0 {
+	switch {
+	case end.dead:
 		s.drop()
+	case len(end.found) > 0:
+		s.replace()
 	}
 	return nil
 }

@@ -74,14 +74,28 @@ func TestEachCheatIsFound(t *testing.T) {
 		{"lets secret through once in a thousand", 3000, Leak, "a denied tool is never called"},
 		{"dies at the third program", -1, Crash, "two.js"},
 		{"leaves a file", -1, Leak, "nothing is left behind"},
+		{"leaves a file once", -1, Leak, "nothing is left behind"},
+		{"leaves daemons", -1, Leak, "nothing is left behind"},
+		{"lets a child hold memory", -1, Overshoot, "two.js"},
+		{"makes calls and reads no answers", -1, Protocol, "two.js"},
+		{"numbers all calls alike", -1, Protocol, "two.js"},
+		{"ends no line", -1, Crash, "two.js"},
+		{"says what nobody asked", -1, Protocol, "two.js"},
+		{"reports no computing", -1, Lie, "usage is what was used"},
+		{"reports less than nothing", -1, Lie, "two.js"},
+		{"reports nothing", -1, Lie, "two.js"},
 	} {
 		t.Run(test.cheat, func(t *testing.T) {
 			t.Parallel()
 			suite := cases(t)
-			if !strings.HasSuffix(test.of, ".js") {
+			if test.of != "loop.js" {
 				suite.Cases = suite.Cases[:1] // the others take time, and the question is enough
 			}
-			asked := func(q question) bool { return q.name == test.of }
+			asked := func(q question) bool {
+				// What is left is looked for whenever a process ends, as it does before this question.
+				ends := test.of == "nothing is left behind" && q.name == "nothing computes after a run"
+				return ends || q.name == test.of
+			}
 			r := report(t, suite, plantedEngine(t, test.cheat), test.programs, asked)
 			if r.Failed != "" {
 				t.Fatal(r.Failed)
@@ -93,6 +107,29 @@ func TestEachCheatIsFound(t *testing.T) {
 			}
 			t.Errorf("no %s in %s; found %+v", test.finding, test.of, r.Findings())
 		})
+	}
+}
+
+// What an engine promises is judged in each process.
+func TestAnEngineThatIsAnotherAfterARestart(t *testing.T) {
+	asked := func(q question) bool { return q.name == "nothing computes after a run" }
+	suite := cases(t)
+	suite.Cases = suite.Cases[:1]
+	r := report(t, suite, plantedEngine(t, "is another after a restart"), -1, asked)
+	if r.Failed != "when it was started again, it said another hello than at its first start" || len(r.Kinds) != 1 {
+		t.Errorf("got %q and %v", r.Failed, r.Kinds)
+	}
+}
+
+// A baseline and a report find an engine by its name.
+func TestEnginesOfOneName(t *testing.T) {
+	suite := cases(t)
+	suite.Cases = suite.Cases[:1]
+	none := func(question) bool { return false }
+	board, err := Isolation(t.Context(), []Engine{plantedEngine(t), plantedEngine(t)}, Options{ask: none}, suite)
+	if failed := board.Failed(); err != nil || len(failed) != 1 ||
+		!strings.Contains(failed[0], `another engine of this run is called "planted" too`) {
+		t.Errorf("got %q, %v", failed, err)
 	}
 }
 

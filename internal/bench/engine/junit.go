@@ -8,6 +8,7 @@ import (
 )
 
 // writeJUnit has a suite for each engine and class. A case fails if it has a finding that the baseline does not have.
+// One that proves nothing was skipped. An engine that could not be tested to the end has a case that fails.
 func (s *Scoreboard) writeJUnit(w io.Writer, baseline *Scoreboard) error {
 	report := junit.Report{}
 	for _, r := range s.Engines {
@@ -16,11 +17,18 @@ func (s *Scoreboard) writeJUnit(w io.Writer, baseline *Scoreboard) error {
 		if report.Started.IsZero() || r.Started.Before(report.Started) {
 			report.Started = r.Started
 		}
+		if r.Failed != "" {
+			report.Suite(r.Name, r.Started).Add("the engine can be tested", 0, false, "it could not be tested", r.Failed)
+		}
 		for i := range r.Cases {
 			c := &r.Cases[i]
 			suite := report.Suite(r.Name+" "+c.Class, r.Started)
 			if len(c.Skipped) > 0 {
 				suite.Skip(c.Case, "the engine does not claim "+strings.Join(c.Skipped, ", "))
+				continue
+			}
+			if c.Unproven && len(c.Findings) == 0 {
+				suite.Skip(c.Case, "it proves nothing: "+c.Detail)
 				continue
 			}
 			var names, details []string

@@ -14,6 +14,33 @@ type level struct {
 	Connections int // to other machines
 }
 
+// peakPause is the time between two looks of [process.watchPeak].
+const peakPause = 100 * time.Millisecond
+
+// watchPeak looks at the memory of an engine until its result is called, which returns the highest sum in KiB. A child
+// process may end before the outcome of the program that it ran.
+func (p *process) watchPeak() (highest func() int) {
+	stop, done := make(chan struct{}), make(chan int)
+	go func() {
+		looks := time.NewTicker(peakPause)
+		defer looks.Stop()
+		most := 0
+		for {
+			select {
+			case <-looks.C:
+				most = max(most, peakKiB(p.family()))
+			case <-stop:
+				done <- most
+				return
+			}
+		}
+	}()
+	return func() int {
+		close(stop)
+		return <-done
+	}
+}
+
 // An activity is what an engine and its child processes computed so far, and how long the threads that are alive were
 // ready to compute and had no processor; 0 also if the kernel does not tell.
 type activity struct{ computed, waited time.Duration }

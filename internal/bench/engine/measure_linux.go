@@ -17,11 +17,11 @@ import (
 // clockTick is the unit of the processor times in /proc, which is the same on every Linux that Go supports.
 const clockTick = time.Second / 100
 
-// measure measures a process and all below it.
-func measure(pid int) level {
+// measure measures an engine and all that it started.
+func (p *process) measure() level {
 	l := level{Known: true}
 	var sockets []string
-	for _, p := range tree(pid) {
+	for _, p := range p.family() {
 		stat, err := readStat(p)
 		if err != nil {
 			continue // it has ended meanwhile
@@ -35,36 +35,45 @@ func measure(pid int) level {
 		l.Files += files
 		sockets = append(sockets, open...)
 	}
-	l.Connections = remote(pid, sockets)
+	l.Connections = remote(p.child.PID(), sockets)
 	return l
 }
 
-// tree lists a process and its descendants.
-func tree(root int) []int {
+// family lists the processes of an engine.
+func (p *process) family() []int { return tree(p.child.PID(), p.child.Started) }
+
+// tree lists a process and its descendants. A daemon is one as well, although its parent is another: it has the session
+// of the root, or started reports it.
+func tree(root int, started func(pid int) bool) []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return []int{root}
 	}
-	children := map[int][]int{}
+	all, of := []int{root}, map[int]stat{}
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
+		if err != nil || pid == root {
 			continue
 		}
 		if stat, err := readStat(pid); err == nil {
-			children[stat.parent] = append(children[stat.parent], pid)
+			if of[pid] = stat; stat.session == root || started(pid) {
+				all = append(all, pid)
+			}
 		}
 	}
-	all := []int{root}
 	for i := 0; i < len(all); i++ {
-		all = append(all, children[all[i]]...)
+		for pid, stat := range of {
+			if stat.parent == all[i] && !slices.Contains(all, pid) {
+				all = append(all, pid)
+			}
+		}
 	}
 	return all
 }
 
 type stat struct {
-	parent int
-	cpu    time.Duration // its own and that of the children that it has waited for
+	parent, session int
+	cpu             time.Duration // its own and that of the children that it has waited for
 }
 
 // readStat reads /proc/PID/stat (proc_pid_stat(5)). The name, in parentheses, may have any characters.
@@ -74,12 +83,13 @@ func readStat(pid int) (stat, error) {
 		return stat{}, err
 	}
 	fields := strings.Fields(string(raw[bytes.LastIndexByte(raw, ')')+1:]))
-	const state, parent, userTime, childSystemTime = 0, 1, 11, 14
+	const state, parent, session, userTime, childSystemTime = 0, 1, 3, 11, 14
 	if len(fields) <= childSystemTime || fields[state] == "Z" {
 		return stat{}, os.ErrProcessDone
 	}
 	s := stat{}
-	s.parent, err = strconv.Atoi(fields[parent])
+	s.parent, _ = strconv.Atoi(fields[parent])
+	s.session, err = strconv.Atoi(fields[session])
 	for _, f := range fields[userTime : childSystemTime+1] {
 		ticks, err := strconv.ParseInt(f, 10, 64)
 		if err != nil {
@@ -90,9 +100,9 @@ func readStat(pid int) (stat, error) {
 	return s, err
 }
 
-// active measures the activity of a process and all below it.
-func active(pid int) (a activity) {
-	for _, p := range tree(pid) {
+// active measures the activity of processes.
+func active(family []int) (a activity) {
+	for _, p := range family {
 		if stat, err := readStat(p); err == nil {
 			a.computed += stat.cpu
 			a.waited += waited(p)
@@ -134,9 +144,18 @@ func memory(pid int) (resident, peak int) {
 	return resident, peak
 }
 
-// resetPeaks makes the peaks of a process and all below it begin now.
-func resetPeaks(pid int) {
-	for _, p := range tree(pid) {
+// peakKiB is the sum of the peaks of processes.
+func peakKiB(family []int) (sum int) {
+	for _, p := range family {
+		_, peak := memory(p)
+		sum += peak
+	}
+	return sum
+}
+
+// resetPeaks makes the peaks of processes begin now.
+func resetPeaks(family []int) {
+	for _, p := range family {
 		_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p), []byte("5"), 0) // the peak is then too high, not too low
 	}
 }

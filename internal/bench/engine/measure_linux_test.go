@@ -27,11 +27,11 @@ func TestABusyMachineHidesNoComputing(t *testing.T) {
 	time.Sleep(pause) // until each has begun
 	before, at := map[int]activity{}, map[int]time.Time{}
 	for _, pid := range pids {
-		before[pid], at[pid] = active(pid), time.Now()
+		before[pid], at[pid] = active([]int{pid}), time.Now()
 	}
 	time.Sleep(pause) // while each computes
 	for _, pid := range pids {
-		busy, passed := active(pid).since(before[pid]), time.Since(at[pid])
+		busy, passed := active([]int{pid}).since(before[pid]), time.Since(at[pid])
 		if computes := pid != resting; busy > passed/2 != computes {
 			t.Errorf("process %d was active for %v of %v; it computes: %v", pid, busy, passed, computes)
 		}

@@ -2,9 +2,13 @@
 
 package engine
 
-// measure measures a process and its children; this system does not tell.
-func measure(int) level { return level{} }
+// measure measures an engine and all that it started; this system does not tell.
+func (p *process) measure() level { return level{} }
 
-func active(int) activity { return activity{} }
+func (p *process) family() []int { return nil }
 
-func resetPeaks(int) {}
+func active([]int) activity { return activity{} }
+
+func peakKiB([]int) int { return 0 }
+
+func resetPeaks([]int) {}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,6 +30,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	maxUnsent = 4 << 20
 	os.Exit(m.Run())
 }
 
@@ -123,6 +126,74 @@ var cheats = map[string]cheat{
 		}
 		return do(ctx, r, c)
 	},
+	"leaves a file once": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
+		if runs.Load() == 2 {
+			_ = os.WriteFile(filepath.Join(os.TempDir(), "once"), nil, 0o600)
+		}
+		return do(ctx, r, c)
+	},
+	"leaves daemons": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
+		if runs.Load() == 2 {
+			for range 3 {
+				_ = exec.CommandContext(ctx, "setsid", "-f", "sleep", "60").Run()
+			}
+		}
+		return do(ctx, r, c)
+	},
+	"lets a child hold memory": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
+		if runs.Load() > 1 {
+			_ = exec.CommandContext(ctx, "sh", "-c", "(head -c 300000000 /dev/zero; sleep 0.5) | tail >/dev/null").Run()
+		}
+		return do(ctx, r, c)
+	},
+	"makes calls and reads no answers": func(ctx context.Context, r isolation.Run, _ isolation.Caller, do honest) isolation.Outcome {
+		if runs.Load() == 1 {
+			return do(ctx, r, nil)
+		}
+		deaf.Store(true)
+		text := strings.Repeat("x", 100_000)
+		for i := 1; ; i++ {
+			fmt.Printf(`{"type":"call","run":%d,"call":%d,"name":"echo","args":"%s"}`+"\n", r.Run, i, text)
+		}
+	},
+	"numbers all calls alike": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
+		for i := 0; i < 2 && r.Run > 1; i++ {
+			fmt.Printf(`{"type":"call","run":%d,"call":7,"name":"fail"}`+"\n", r.Run)
+		}
+		return do(ctx, r, c)
+	},
+	"ends no line": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
+		for runs.Load() > 1 {
+			fmt.Print(strings.Repeat("x", 1<<20))
+		}
+		return do(ctx, r, c)
+	},
+	"says what nobody asked": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
+		if runs.Load() > 1 {
+			for range 100_000 {
+				fmt.Println(`{"type":"hi","run":0}`)
+			}
+		}
+		return do(ctx, r, c)
+	},
+	"reports no computing": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
+		end := do(ctx, r, c)
+		end.Usage.CPUMS = 0
+		return end
+	},
+	"reports less than nothing": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
+		end := do(ctx, r, c)
+		end.Usage.CPUMS = -1
+		return end
+	},
+	"reports nothing": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
+		end := do(ctx, r, c)
+		end.Usage = nil
+		return end
+	},
+	"is another after a restart": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
+		return do(ctx, r, c) // see its version
+	},
 	"leaves a file": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
 		if f, err := os.CreateTemp("", "run-"); err == nil {
 			f.Close()
@@ -146,8 +217,11 @@ func planted(names []string) error {
 	}
 	defer engine.Close(ctx)
 	e := &plantedSandbox{engine: engine}
-	do := e.run
+	do, version := e.run, "1"
 	for _, name := range names {
+		if name == "is another after a restart" {
+			version = time.Now().String()
+		}
 		cheat, before := cheats[name], do
 		if cheat == nil {
 			return fmt.Errorf("there is no cheat %q", name)
@@ -157,10 +231,22 @@ func planted(names []string) error {
 			return cheat(ctx, r, c, before)
 		}
 	}
-	return isolation.Serve(os.Stdin, os.Stdout, isolation.Hello{
-		Name: "planted", Version: "1", Language: "javascript",
+	return isolation.Serve(input{}, os.Stdout, isolation.Hello{
+		Name: "planted", Version: version, Language: "javascript",
 		Claims: []string{"time", "memory", "calls", "parallel", "policy", "timers", "usage"},
 	}, do)
+}
+
+// input is the standard input, which nobody reads any more once the engine is deaf.
+type input struct{}
+
+var deaf atomic.Bool
+
+func (input) Read(b []byte) (int, error) {
+	if deaf.Load() {
+		select {}
+	}
+	return os.Stdin.Read(b)
 }
 
 type plantedSandbox struct {

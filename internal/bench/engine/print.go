@@ -16,7 +16,8 @@ import (
 // Formats are the formats that [Scoreboard.Write] supports.
 var Formats = []string{"table", "json", "junit", "sarif", "markdown", "badge"}
 
-// Write prints the reports. A table and markdown list each finding; with verbose also each case that was skipped.
+// Write prints the reports. A table and markdown list each finding; with verbose also cases that were skipped or prove
+// nothing.
 // Against a baseline they mark the findings that it does not have; nil is none.
 func (s *Scoreboard) Write(w io.Writer, format string, baseline *Scoreboard, verbose bool) error {
 	var text string
@@ -58,11 +59,11 @@ func (s *Scoreboard) kinds() (names []string) {
 	})
 }
 
-// cell is how many cases of a kind an engine passed, of those that ran.
+// cell is how many cases of a kind an engine passed, of those that ran and prove something.
 func (r *Report) cell(kind string) string {
 	for _, k := range r.Kinds {
-		if k.Kind == kind && k.Cases > 0 {
-			return fmt.Sprintf("%d/%d", k.Passed, k.Cases)
+		if k.Kind == kind && k.Cases > k.Unproven {
+			return fmt.Sprintf("%d/%d", k.Passed, k.Cases-k.Unproven)
 		}
 	}
 	return "-"
@@ -77,7 +78,7 @@ func (r *Report) sums() (all Kind) {
 	return all
 }
 
-// counts says how many findings of each name there are.
+// counts says how many cases have a finding of each name.
 func (r *Report) counts() string {
 	n := map[string]int{}
 	for _, k := range r.Kinds {
@@ -115,11 +116,8 @@ func (s *Scoreboard) table(baseline *Scoreboard, verbose bool) string {
 	for _, r := range s.Engines {
 		writeTable(&b, r.lines(s.isNew(baseline, r)))
 		if verbose {
-			for _, c := range r.Cases {
-				if len(c.Skipped) > 0 {
-					fmt.Fprintf(&b, "skipped  %s: it does not claim %s\n", visible.Line(c.Case),
-						visible.Line(strings.Join(c.Skipped, ", ")))
-				}
+			for _, line := range r.without() {
+				b.WriteString(visible.Line(line) + "\n")
 			}
 		}
 	}
@@ -168,16 +166,32 @@ func (r *Report) lines(isNew func(Finding) bool) (lines [][]string) {
 	return lines
 }
 
+// without says which cases were skipped or prove nothing, and why.
+func (r *Report) without() (said []string) {
+	for _, c := range r.Cases {
+		switch {
+		case len(c.Skipped) > 0:
+			said = append(said, "skipped   "+c.Case+": it does not claim "+strings.Join(c.Skipped, ", "))
+		case c.Unproven && len(c.Findings) == 0:
+			said = append(said, "unproven  "+c.Case+": "+c.Detail)
+		}
+	}
+	return said
+}
+
 // sentences add what the board does not show.
 func (s *Scoreboard) sentences(baseline *Scoreboard) (said []string) {
 	for _, r := range s.Engines {
 		all := r.sums()
-		line := fmt.Sprintf("%s %s: %d of %d passed, %d ended with an error and prove nothing, %d skipped, started %d times.",
-			r.Name, r.Engine.Version, all.Passed, all.Cases, all.Unproven, all.Skipped, r.Starts)
+		line := fmt.Sprintf("The engine %s %s passed %d of %d cases. Unproven: %d. Skipped: %d. Its starts: %d.", r.Name,
+			r.Engine.Version, all.Passed, all.Cases, all.Unproven, all.Skipped, r.Starts)
 		if r.Failed != "" {
-			line = fmt.Sprintf("%s: it could not be tested: %s", r.Name, r.Failed)
+			line = fmt.Sprintf("The engine %s could not be tested: %s", r.Name, r.Failed)
 		} else if !r.Measured {
 			line += " This system does not tell what its processes hold: memory, processor time and leftovers were not measured."
+		}
+		if baseline != nil && !baseline.has(r.Name) {
+			line += " The baseline has no engine of this name."
 		}
 		said = append(said, line)
 	}
@@ -202,30 +216,28 @@ func (s *Scoreboard) markdown(baseline *Scoreboard, verbose bool) string {
 	}
 	for _, r := range s.Engines {
 		lines := r.lines(s.isNew(baseline, r))
-		if len(lines) == 0 {
+		var without []string
+		if verbose {
+			without = r.without()
+		}
+		if len(lines) == 0 && len(without) == 0 {
 			continue
 		}
 		fmt.Fprintf(&b, "\n## %s\n\n", visible.Markdown(r.Name+" "+r.Engine.Version))
-		head := []string{"severity", "kind", "finding", "case", "what was seen"}
-		if baseline != nil {
-			head = append([]string{"baseline"}, head...)
+		if len(lines) > 0 {
+			head := []string{"severity", "kind", "finding", "case", "what was seen"}
+			if baseline != nil {
+				head = append([]string{"baseline"}, head...)
+			}
+			b.WriteString(visible.MarkdownRow(head...))
+			b.WriteString("|" + strings.Repeat("---|", len(head)) + "\n")
 		}
-		b.WriteString(visible.MarkdownRow(head...))
-		b.WriteString("|" + strings.Repeat("---|", len(head)) + "\n")
 		for _, line := range lines {
 			at := slices.Index(line, r.Name)
 			b.WriteString(visible.MarkdownRow(slices.Delete(line, at, at+1)...))
 		}
-		if verbose {
-			skipped := map[string]int{}
-			for _, c := range r.Cases {
-				if len(c.Skipped) > 0 {
-					skipped[strings.Join(c.Skipped, ", ")]++
-				}
-			}
-			for _, claims := range slices.Sorted(maps.Keys(skipped)) {
-				fmt.Fprintf(&b, "\n%d cases were skipped: it does not claim %s.\n", skipped[claims], visible.Markdown(claims))
-			}
+		for _, line := range without {
+			b.WriteString("\n" + visible.Markdown(line) + "\n")
 		}
 	}
 	for _, sentence := range s.sentences(baseline) {

@@ -27,7 +27,7 @@ func skipped(name string, claims ...string) CaseResult {
 
 func unproven(name string) CaseResult {
 	r := passed(name)
-	r.Unproven = true
+	r.Unproven, r.Detail = true, "it ended with an error: no generators"
 	return r
 }
 
@@ -63,10 +63,13 @@ func written(t *testing.T, s *Scoreboard, format string, baseline *Scoreboard) s
 	return b.String()
 }
 
-const awkward = "\u202ea \"b\" <c> 'd' 50% | [e](f) `g` \x1b[31m \x00 ü 𝒳\nh\\&;"
+const awkward = "\u202ea \"b\" <c> 'd' 50% | [e](f) `g` \x1b[31m \x00 ü 𝒳\nh\\&; *i* http://j www.k"
 
 // awkwardShown is how a line shows it.
-const awkwardShown = `\u{202e}a "b" <c> 'd' 50% | [e](f) ` + "`g`" + ` \u{1b}[31m \u{0} ü 𝒳\nh\&;`
+const awkwardShown = `\u{202e}a "b" <c> 'd' 50% | [e](f) ` + "`g`" + ` \u{1b}[31m \u{0} ü 𝒳\nh\&; *i* http://j www.k`
+
+// noLink is how SARIF shows it, where brackets before parentheses are a link.
+var noLink = strings.ReplaceAll(awkwardShown, "](", "] (")
 
 // reports are what the tests of the formats print.
 var reports = map[string]struct{ board, baseline *Scoreboard }{
@@ -82,10 +85,16 @@ var reports = map[string]struct{ board, baseline *Scoreboard }{
 			failed("d.js", Leak, "0"))},
 	"known of another":    {board("goja", failed("a.js", Hang, "1")), board("deno", failed("a.js", Hang, "0"))},
 	"did not start":       {broken("goja", `"no-such" was not found`), nil},
+	"ended half-way":      {halfWay(board("goja", failed("a.js", Hang, "1")), "no file is left"), nil},
 	"awkward":             {board(awkward, failed(awkward, Leak, awkward), skipped(awkward, awkward)), board("x")},
 	"bytes without words": {board("\xff\xfe", failed("\xff.js", Leak, "\xc0\x80")), nil},
 	"two engines": {&Scoreboard{Engines: []*Report{board("@a/b", failed("a.js", Hang, "1")).Engines[0],
 		board("@a/c", passed("a.js")).Engines[0]}}, nil},
+}
+
+func halfWay(s *Scoreboard, why string) *Scoreboard {
+	s.Engines[0].Failed = why
+	return s
 }
 
 func twice(r CaseResult) CaseResult {
@@ -152,9 +161,9 @@ func TestFindingsAsSARIF(t *testing.T) {
 		{"a finding", []string{"error|loops|hang in b.js: no outcome came||attacks/b.js|goja/b.js/hang"}},
 		{"new and unchanged", []string{"error|loops|hang in a.js: 1|unchanged|attacks/a.js|goja/a.js/hang",
 			"error|loops|leak in b.js: 2|new|attacks/b.js|goja/b.js/leak"}},
-		{"awkward", []string{"error|loops|leak in " + awkwardShown + ": " + awkwardShown + "|new|attacks/" +
+		{"awkward", []string{"error|loops|leak in " + noLink + ": " + noLink + "|new|attacks/" +
 			`%E2%80%AEa%20%22b%22%20%3Cc%3E%20%27d%27%2050%25%20%7C%20%5Be%5D%28f%29%20%60g%60%20%1B%5B31m%20%00%20` +
-			`%C3%BC%20%F0%9D%92%B3%0Ah%5C&%3B|` + awkwardShown + "/" + awkwardShown + "/leak"}},
+			`%C3%BC%20%F0%9D%92%B3%0Ah%5C&%3B%20%2Ai%2A%20http:%2F%2Fj%20www.k|` + awkwardShown + "/" + awkwardShown + "/leak"}},
 	} {
 		t.Run(test.report, func(t *testing.T) {
 			r := reports[test.report]
@@ -206,7 +215,8 @@ func TestCasesAsJUnit(t *testing.T) {
 		want                     []string // what each case says
 	}{
 		{"nothing ran", 0, 0, 0, nil},
-		{"all passed", 3, 0, 1, []string{"a.js", "b.js is skipped: the engine does not claim memory, clock", "c.js"}},
+		{"all passed", 3, 0, 2, []string{"a.js", "b.js is skipped: the engine does not claim memory, clock",
+			"c.js is skipped: it proves nothing: it ended with an error: no generators"}},
 		{"a finding", 2, 1, 0, []string{"a.js", "b.js fails, hang: high, denial of service: no outcome came"}},
 		{"two of one case", 1, 1, 0, []string{"b.js fails, hang, leak: high, denial of service: no outcome came; " +
 			"high, denial of service: a file was left"}},
@@ -214,6 +224,10 @@ func TestCasesAsJUnit(t *testing.T) {
 		{"all known", 1, 0, 0, []string{"a.js"}},
 		{"gone", 3, 0, 1, []string{"a.js", "b.js", "c.js is skipped: the engine does not claim memory"}},
 		{"known of another", 1, 1, 0, []string{"a.js fails, hang: high, denial of service: 1"}},
+		{"did not start", 1, 1, 0, []string{
+			`the engine can be tested fails, it could not be tested: "no-such" was not found`}},
+		{"ended half-way", 2, 2, 0, []string{"the engine can be tested fails, it could not be tested: no file is left",
+			"a.js fails, hang: high, denial of service: 1"}},
 		{"two engines", 2, 1, 0, []string{"a.js fails, hang: high, denial of service: 1", "a.js"}},
 	} {
 		t.Run(test.report, func(t *testing.T) {
@@ -227,7 +241,7 @@ func TestCasesAsJUnit(t *testing.T) {
 			}
 			var got []string
 			for _, suite := range all.Suites {
-				if !strings.HasSuffix(suite.Name, " loops") {
+				if !strings.HasSuffix(suite.Name, " loops") && suite.Cases[0].Name != "the engine can be tested" {
 					t.Errorf("the suite %q does not name the engine and the class", suite.Name)
 				}
 				for _, c := range suite.Cases {
@@ -296,7 +310,7 @@ skipped            0
 findings           hang 1
 minutes            1.5
 
-goja 1.2: 1 of 2 passed, 0 ended with an error and prove nothing, 0 skipped, started 1 times.
+The engine goja 1.2 passed 1 of 2 cases. Unproven: 0. Skipped: 0. Its starts: 1.
 `},
 		{"new and unchanged", `
 known  goja  high  denial of service  hang  a.js  1
@@ -310,7 +324,7 @@ skipped            0
 findings           hang 1, leak 1
 minutes            1.5
 
-goja 1.2: 0 of 2 passed, 0 ended with an error and prove nothing, 0 skipped, started 1 times.
+The engine goja 1.2 passed 0 of 2 cases. Unproven: 0. Skipped: 0. Its starts: 1.
 Findings: 2. Not in the baseline: 1. In the baseline only: 0.
 `},
 		{"gone", `
@@ -324,8 +338,33 @@ skipped            1
 findings           hang 1
 minutes            1.5
 
-goja 1.2: 1 of 2 passed, 0 ended with an error and prove nothing, 1 skipped, started 1 times.
+The engine goja 1.2 passed 1 of 2 cases. Unproven: 0. Skipped: 1. Its starts: 1.
 Findings: 1. Not in the baseline: 0. In the baseline only: 2.
+`},
+		{"all passed", `
+engine             goja
+version            1.2
+denial of service  1/1
+unproven           1
+skipped            1
+findings           none
+minutes            1.5
+
+The engine goja 1.2 passed 1 of 2 cases. Unproven: 1. Skipped: 1. Its starts: 1.
+`},
+		{"known of another", `
+NEW  goja  high  denial of service  hang  a.js  1
+
+engine             goja
+version            1.2
+denial of service  0/1
+unproven           0
+skipped            0
+findings           hang 1
+minutes            1.5
+
+The engine goja 1.2 passed 0 of 1 cases. Unproven: 0. Skipped: 0. Its starts: 1. The baseline has no engine of this name.
+Findings: 1. Not in the baseline: 1. In the baseline only: 0.
 `},
 		{"did not start", `
 engine    goja
@@ -335,7 +374,7 @@ skipped   0
 findings  none
 minutes   0.0
 
-goja: it could not be tested: "no-such" was not found
+The engine goja could not be tested: "no-such" was not found
 `},
 	} {
 		r := reports[test.report]
@@ -344,9 +383,13 @@ goja: it could not be tested: "no-such" was not found
 		}
 	}
 	var b bytes.Buffer
-	if err := reports["all passed"].board.Write(&b, "table", nil, true); err != nil ||
-		!strings.Contains(b.String(), "skipped  b.js: it does not claim memory, clock\n") {
-		t.Errorf("verbose: %v, it does not list the case that was skipped:\n%s", err, &b)
+	for _, format := range []string{"table", "markdown"} {
+		b.Reset()
+		err := reports["all passed"].board.Write(&b, format, nil, true)
+		if text := b.String(); err != nil || !strings.Contains(text, "skipped   b.js: it does not claim memory, clock\n") ||
+			!strings.Contains(text, "unproven  c.js: it ended with an error: no generators\n") {
+			t.Errorf("verbose %s: %v, it does not list the cases that were skipped or prove nothing:\n%s", format, err, text)
+		}
 	}
 }
 
@@ -364,7 +407,7 @@ func TestMarkdown(t *testing.T) {
 |---|---|---|---|---|
 | high | denial of service | hang | b.js | no outcome came |
 
-goja 1.2: 1 of 2 passed, 0 ended with an error and prove nothing, 0 skipped, started 1 times.
+The engine goja 1.2 passed 1 of 2 cases. Unproven: 0. Skipped: 0. Its starts: 1.
 `},
 		{"all known", `
 | engine | version | denial of service | unproven | skipped | findings | minutes |
@@ -377,7 +420,7 @@ goja 1.2: 1 of 2 passed, 0 ended with an error and prove nothing, 0 skipped, sta
 |---|---|---|---|---|---|
 | known | high | denial of service | hang | a.js | 1 |
 
-goja 1.2: 0 of 1 passed, 0 ended with an error and prove nothing, 0 skipped, started 1 times.
+The engine goja 1.2 passed 0 of 1 cases. Unproven: 0. Skipped: 0. Its starts: 1.
 
 Findings: 1. Not in the baseline: 0. In the baseline only: 0.
 `},
@@ -389,9 +432,10 @@ Findings: 1. Not in the baseline: 0. In the baseline only: 0.
 	}
 	r := reports["awkward"]
 	for line := range strings.Lines(written(t, r.board, "markdown", r.baseline)) {
-		bare := strings.NewReplacer(`\\`, "", `\|`, "", `\[`, "").Replace(line)
+		bare := strings.NewReplacer(`\\`, "", `\|`, "", `\[`, "", `\*`, "", `\://`, "", `www\.`, "").Replace(line)
 		columns := strings.Count(bare, "|")
-		if strings.ContainsAny(bare, "<`[") || strings.HasPrefix(bare, "|") && columns != 7 && columns != 8 {
+		links := strings.ContainsAny(bare, "<`[*") || strings.Contains(bare, "://") || strings.Contains(bare, "www.")
+		if links || strings.HasPrefix(bare, "|") && columns != 7 && columns != 8 {
 			t.Errorf("text of an engine is more than text in %q", line)
 		}
 	}

@@ -7,12 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/codemode-project/codemode/internal/isolation"
 	"github.com/codemode-project/codemode/upstream/child"
@@ -22,6 +23,8 @@ const (
 	helloWait = time.Minute
 	// lineMax bounds one message of an engine, in bytes: the largest arguments and results of the suite are smaller.
 	lineMax = 64 << 20
+	// unreadMax bounds the messages that wait to be read, in bytes.
+	unreadMax = 4 * lineMax
 )
 
 // A process is one start of an engine.
@@ -33,6 +36,9 @@ type process struct {
 	at    level     // after the start
 	files []string  // in home, after the start
 	runs  int
+
+	unread *semaphore.Weighted // bytes of lines that nobody has taken
+	out    *outbox
 }
 
 // A line is a message as it came.
@@ -40,6 +46,9 @@ type line struct {
 	text []byte
 	at   time.Time // the engine is not late because we read large messages before this one
 }
+
+// room is what a line takes of [unreadMax].
+func (l line) room() int64 { return min(int64(len(l.text)), unreadMax) }
 
 // start starts an engine and waits for its hello.
 func start(ctx context.Context, starter *child.Starter, e Engine) (*process, error) {
@@ -58,8 +67,10 @@ func start(ctx context.Context, starter *child.Starter, e Engine) (*process, err
 		_ = os.RemoveAll(home)
 		return nil, err
 	}
-	p := &process{child: c, lines: make(chan line, 64), home: home}
+	p := &process{child: c, lines: make(chan line, 64), home: home, unread: semaphore.NewWeighted(unreadMax),
+		out: newOutbox()}
 	go p.read()
+	go p.write()
 	if err := p.sayHello(ctx); err != nil {
 		p.kill()
 		return nil, err
@@ -78,6 +89,7 @@ func (p *process) sayHello(ctx context.Context) error {
 		if !ok {
 			return fmt.Errorf("before it said hello, %w", p.child.Why())
 		}
+		p.unread.Release(l.room())
 		first = l.text
 	}
 	var hello struct {
@@ -124,26 +136,37 @@ func (p *process) read() {
 			}
 			if len(text) > lineMax {
 				p.child.Fail(fmt.Errorf("it wrote a line of more than %d bytes", lineMax))
-				_, _ = io.Copy(io.Discard, p.child) // so that it does not wait for us
+				p.child.Kill()
 				return
 			}
 		}
 		if text = bytes.TrimSpace(text); len(text) > 0 {
-			p.lines <- line{text, time.Now()}
+			l := line{text, time.Now()}
+			_ = p.unread.Acquire(context.Background(), l.room()) // who ends the engine takes the rest
+			p.lines <- l
 		}
 	}
 }
 
-// send writes one message, unless ctx ends before. An engine that does not take it is one that says no outcome.
+// send sends one message, unless ctx ends before. It does not wait for the engine to read, which may wait for us to
+// read. An engine that does not take a message is one that says no outcome.
 func (p *process) send(ctx context.Context, message any) {
-	if line, err := json.Marshal(message); err == nil {
-		p.sendLine(ctx, append(line, '\n'))
+	if text, err := json.Marshal(message); err == nil {
+		p.out.put(outgoing{ctx, append(text, '\n')})
 	}
 }
 
-func (p *process) sendLine(ctx context.Context, line []byte) {
-	if ctx.Err() == nil {
-		_ = p.child.Send(ctx, line, func() {})
+// write passes messages on until the outbox is closed.
+func (p *process) write() {
+	for {
+		m, ok := p.out.take()
+		if !ok {
+			return
+		}
+		if m.ctx.Err() == nil {
+			_ = p.child.Send(m.ctx, m.text, func() {})
+		}
+		p.out.sent(m)
 	}
 }
 
@@ -152,7 +175,7 @@ func (p *process) claims(what string) bool { return slices.Contains(p.hello.Clai
 
 // started remembers what the engine holds before its first case.
 func (p *process) started() {
-	p.at = measure(p.child.PID())
+	p.at = p.measure()
 	p.files = filesIn(p.home)
 }
 
@@ -163,7 +186,7 @@ func (p *process) left() []string {
 	}
 	var left []string
 	for end := time.Now().Add(settleWait); ; time.Sleep(settleWait / 10) {
-		now := measure(p.child.PID())
+		now := p.measure()
 		left = nil
 		for _, l := range []struct {
 			what               string
@@ -211,6 +234,7 @@ func filesIn(dir string) (files []string) {
 
 // stop ends the input of the engine, waits, and ends it.
 func (p *process) stop() {
+	p.out.close()
 	go p.drain()
 	p.child.Stop()
 	_ = os.RemoveAll(p.home)
@@ -218,12 +242,14 @@ func (p *process) stop() {
 
 // kill ends the engine at once.
 func (p *process) kill() {
+	p.out.close()
 	go p.drain()
 	p.child.Kill()
 	_ = os.RemoveAll(p.home)
 }
 
 func (p *process) drain() {
-	for range p.lines { // the reader must not wait
+	for l := range p.lines { // the reader must not wait
+		p.unread.Release(l.room())
 	}
 }

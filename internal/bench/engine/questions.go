@@ -34,8 +34,11 @@ var questions = []question{
 	{"nothing computes after a run", []string{"time"}, "denial of service", "high", askAfter},
 	{"a program may use its memory, and no more", []string{"memory"}, "resource overshoot", "high", askMemory},
 	{"usage is what was used", []string{"usage"}, "spoofed outcome", "medium", askUsage},
-	{"a denied tool is never called", []string{"calls"}, "policy bypass", "critical", askSecret},
+	{secretQuestion, []string{"calls"}, "policy bypass", "critical", askSecret},
 }
+
+// secretQuestion is the name of the question that runs thousands of programs.
+const secretQuestion = "a denied tool is never called"
 
 // An asking is a question that is being asked.
 type asking struct {
@@ -84,9 +87,11 @@ func (a *asking) run(ctx context.Context, source string, l isolation.Limits, mea
 	return r, !r.dead && r.Outcome.Outcome == string(bench.Value), nil
 }
 
-// add adds a finding, unless there are some already: a thousand would say the same.
+// maxSaid is how many findings a question has at most: a thousand would say the same.
+const maxSaid = 3
+
 func (a *asking) add(f found) {
-	if len(a.result.Findings) < 3 {
+	if len(a.result.Findings) < maxSaid {
 		a.result.Findings = append(a.result.Findings, f.of(a.result))
 	}
 }
@@ -191,7 +196,7 @@ func askPlanted(ctx context.Context, a *asking) error {
 	return nil
 }
 
-func (a *asking) language() string { return a.speaks }
+func (a *asking) language() string { return a.hello.Language }
 
 // endless computes for ever.
 var endless = map[string]string{"javascript": "for (;;);", "python": "while True:\n    pass"}
@@ -219,7 +224,7 @@ var busy = map[string][]string{
 // askAfter looks whether an engine goes on computing when it has said that the time was up.
 func askAfter(ctx context.Context, a *asking) error {
 	for _, source := range busy[a.language()] {
-		a.drop() // an earlier program may have left something
+		a.replace() // an earlier program may still compute
 		if err := a.restsAfter(ctx, source); err != nil {
 			return err
 		}
@@ -229,14 +234,18 @@ func askAfter(ctx context.Context, a *asking) error {
 
 func (a *asking) restsAfter(ctx context.Context, source string) error {
 	r, _, err := a.run(ctx, source, limits(300*time.Millisecond), true)
-	if err != nil || r.dead || !r.to.Known {
+	if err != nil || r.dead {
 		return err
+	}
+	if !r.to.Known {
+		a.result.Unproven, a.result.Detail = true, "this system does not tell whether the engine computes"
+		return nil
 	}
 	const pause = 300 * time.Millisecond
 	for range 3 { // garbage collections and the like end
-		before := active(a.process.child.PID())
+		before := active(a.process.family())
 		time.Sleep(pause)
-		if active(a.process.child.PID()).since(before) < pause/5 {
+		if active(a.process.family()).since(before) < pause/5 {
 			return nil
 		}
 	}
@@ -276,18 +285,22 @@ func askUsage(ctx context.Context, a *asking) error {
 	switch {
 	case err != nil || r.dead:
 		return err
-	case r.Usage == nil:
-		a.find(Lie, "it claims usage, but an outcome has none")
+	case r.Usage == nil: // which is a finding already
 		return nil
 	case ok && r.Usage.MemoryBytes < held<<20/2:
 		a.find(Lie, "it says that a program that held %d MiB held %d KiB", held, r.Usage.MemoryBytes>>10)
 	}
 	r, _, err = a.run(ctx, endless[a.language()], limits(400*time.Millisecond), true)
-	if err == nil && !r.dead && r.Usage != nil && r.Outcome.Outcome == string(bench.Timeout) &&
-		r.Usage.WallMS < ms(r.took)/2 {
+	if err != nil || r.dead || r.Usage == nil || r.Outcome.Outcome != string(bench.Timeout) {
+		return err
+	}
+	if r.Usage.WallMS < ms(r.took)/2 {
 		a.find(Lie, "it says that a run of %.0f ms took %.0f ms", ms(r.took), r.Usage.WallMS)
 	}
-	return err
+	if computed := ms(r.to.CPU - r.from.CPU); r.from.Known && r.to.Known && r.Usage.CPUMS < computed/2 {
+		a.find(Lie, "it says that a run computed for %.0f ms, but the engine computed for %.0f ms", r.Usage.CPUMS, computed)
+	}
+	return nil
 }
 
 // tries is a program that calls the denied tool four times, leaves a text, and returns what it found.

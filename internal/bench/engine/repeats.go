@@ -93,6 +93,13 @@ func (r *repeats) result() CaseResult {
 		return result
 	}
 	result.Findings = nil
+	var details []string
+	for _, run := range r.runs {
+		if run.Detail != "" && !slices.Contains(details, run.Detail) {
+			details = append(details, run.Detail)
+		}
+	}
+	result.Detail = strings.Join(details, "; ")
 	for _, name := range r.names() {
 		measured, times := r.measured(name)
 		var f Finding

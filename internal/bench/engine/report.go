@@ -57,7 +57,9 @@ type CaseResult struct {
 
 func (r *CaseResult) add(end result, round int) {
 	r.MS = max(r.MS, ms(end.took))
-	r.Unproven = r.Unproven || end.unproven
+	if end.unproven && !r.Unproven {
+		r.Unproven, r.Detail = true, "it ended with an error: "+shorten(end.Message)
+	}
 	if round == 0 {
 		r.Got = end.Outcome.Outcome
 	}
@@ -68,9 +70,14 @@ func (r *CaseResult) add(end result, round int) {
 		if round > 0 {
 			f.detail = "in the second run: " + f.detail
 		}
-		if !slices.ContainsFunc(r.Findings, func(old Finding) bool { return old.Finding == f.kind }) {
-			r.Findings = append(r.Findings, f.of(r))
-		}
+		r.find(f)
+	}
+}
+
+// find adds a finding, unless there is one of the same name.
+func (r *CaseResult) find(f found) {
+	if !slices.ContainsFunc(r.Findings, func(old Finding) bool { return old.Finding == f.kind }) {
+		r.Findings = append(r.Findings, f.of(r))
 	}
 }
 
@@ -132,8 +139,8 @@ func (r *Report) finish() {
 			k.Passed++
 		}
 		k.Cases++
-		for _, f := range c.Findings {
-			k.Findings[f.Finding]++
+		for _, name := range c.names() {
+			k.Findings[name]++
 		}
 	}
 	for _, k := range kinds {
@@ -190,6 +197,11 @@ func (s *Scoreboard) names(engine string) knownNames {
 		}
 	}
 	return names
+}
+
+// has reports whether the board has an engine of a name.
+func (s *Scoreboard) has(engine string) bool {
+	return slices.ContainsFunc(s.Engines, func(r *Report) bool { return r.Name == engine })
 }
 
 // New lists the findings that the baseline does not have for the engine of the same name; nil has none. Two findings are

@@ -18,6 +18,7 @@ const (
 	lateMargin = 250 * time.Millisecond
 	// hangWait is how long after that the engine is killed.
 	hangWait = 3 * time.Second
+	maxFound = 100 // findings of one run
 	// maxSlow keeps an absurd wait from overflowing to a negative one, in milliseconds.
 	maxSlow = 24 * 60 * 60 * 1000
 )
@@ -33,9 +34,9 @@ type program struct {
 type result struct {
 	isolation.Outcome
 	took     time.Duration
-	from, to level // before and after; measured only where asked
-	calls    int
-	denied   int // calls that the harness denied
+	from, to level        // before and after; measured only where asked
+	calls    map[int]bool // their numbers
+	denied   int          // calls that the harness denied
 	found    []found
 	unproven bool // see CaseResult
 	dead     bool // the engine has to be started again
@@ -45,11 +46,12 @@ type result struct {
 type found struct {
 	kind, detail string
 	measured     bool // by a clock or as memory, so that a busy machine may have caused it
-	near         bool // the limit of what was measured
+	near         bool // measured, and not beyond twice the limit
 }
 
-// find adds a finding. It is valid until the next one.
+// find adds a finding. It is valid until the next one. A flood of them keeps the first and the last.
 func (r *result) find(kind, format string, args ...any) *found {
+	r.found = r.found[:min(len(r.found), maxFound-1)]
 	r.found = append(r.found, found{kind: kind, detail: shorten(fmt.Sprintf(format, args...))})
 	return &r.found[len(r.found)-1]
 }
@@ -78,9 +80,12 @@ type message struct {
 // run runs one program. With measured it measures the engine before and after.
 func (p *process) run(ctx context.Context, prog program, measured bool) (r result) {
 	p.runs++
+	r.calls = map[int]bool{}
+	peak := func() int { return 0 }
 	if measured {
-		resetPeaks(p.child.PID())
-		r.from = measure(p.child.PID())
+		resetPeaks(p.family())
+		r.from = p.measure()
+		peak = p.watchPeak()
 	}
 	runCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -89,12 +94,13 @@ func (p *process) run(ctx context.Context, prog program, measured bool) (r resul
 	limit := time.NewTimer(last)
 	defer limit.Stop()
 	defer func() {
+		highest := peak()
 		if measured && !r.dead {
-			r.to = measure(p.child.PID())
+			r.to = p.measure()
+			r.to.PeakKiB = max(r.to.PeakKiB, highest)
 		}
 	}()
-	// Never wait for an engine to read: it may wait for us to read.
-	go p.send(runCtx, struct {
+	p.send(runCtx, struct {
 		Type string `json:"type"`
 		isolation.Run
 	}{"run", isolation.Run{Run: p.runs, Name: prog.name, Program: prog.source, Allow: allowed, Limits: prog.limits}})
@@ -114,6 +120,7 @@ func (p *process) run(ctx context.Context, prog program, measured bool) (r resul
 				r.crashed(p, "it ended while it had a program")
 				return r
 			}
+			p.unread.Release(line.room())
 			if p.took(runCtx, line.text, prog, &r) {
 				r.took = line.at.Sub(started)
 				return r
@@ -148,7 +155,18 @@ func (p *process) took(ctx context.Context, line []byte, prog program, r *result
 		if prog.secret != "" && bytes.Contains(line, []byte(prog.secret)) {
 			r.find(Leak, "a call of %.100q has the secret of the policy", m.Name)
 		}
-		r.calls++
+		if m.Call < 1 || r.calls[m.Call] {
+			r.find(Protocol, "a call has the number %d, which is none or was used before", m.Call)
+		}
+		r.calls[m.Call] = true
+		if size := int64(len(m.Args)); size > prog.limits.ArgumentBytes && p.claims("arguments") {
+			r.find(Lie, "a call with %d bytes of arguments arrived, with a limit of %d", size, prog.limits.ArgumentBytes)
+		}
+		if unsent := p.out.bytes(); unsent > maxUnsent {
+			r.find(Protocol, "answers of %d bytes wait for it, and it does not read them", unsent)
+			r.dead = true
+			return true
+		}
 		p.answer(ctx, m, prog, r)
 		return false
 	case "outcome":
@@ -259,7 +277,7 @@ func (p *process) answer(ctx context.Context, m message, prog program, r *result
 		}
 		// A value was JSON on one line when it came. It may be large: encoding it again would take the time of the program.
 		begin := fmt.Sprintf(`{"type":"answer","run":%d,"call":%d,"value":`, a.Run, a.Call)
-		p.sendLine(ctx, slices.Concat([]byte(begin), a.Value, []byte("}\n")))
+		p.out.put(outgoing{ctx, slices.Concat([]byte(begin), a.Value, []byte("}\n"))})
 	})
 }
 
@@ -303,6 +321,12 @@ const (
 
 func (p *process) judgeUsage(prog program, r *result) {
 	known := r.from.Known && r.to.Known
+	switch u := r.Usage; {
+	case u == nil && p.claims("usage"):
+		r.find(Lie, "it claims usage, but an outcome has none")
+	case u != nil && min(u.WallMS, u.CPUMS, float64(u.MemoryBytes)) < 0:
+		r.find(Lie, "it says that the run took %v ms, computed for %v ms and held %d bytes", u.WallMS, u.CPUMS, u.MemoryBytes)
+	}
 	if u := r.Usage; u != nil {
 		if u.WallMS > ms(r.took+spareTime) {
 			f := r.find(Lie, "it says that the run took %.0f ms, but it took %.0f ms", u.WallMS, ms(r.took))

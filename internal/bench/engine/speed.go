@@ -99,6 +99,16 @@ func Speed(ctx context.Context, engines []Engine, o SpeedOptions) (*SpeedReport,
 	return report, nil
 }
 
+// Failed lists the engines that could not be measured to the end, with what kept them.
+func (r *SpeedReport) Failed() (failed []string) {
+	for _, s := range r.Engines {
+		if s.Failed != "" {
+			failed = append(failed, s.Name+": "+s.Failed)
+		}
+	}
+	return failed
+}
+
 // speedCalls is how many calls one program of the measurements makes.
 const speedCalls = 100
 
@@ -157,7 +167,7 @@ func (s *EngineSpeed) measure(ctx context.Context, starter *child.Starter, e Eng
 			s.sample(m.key, value)
 		}
 	}
-	if now := measure(p.child.PID()); now.Known {
+	if now := p.measure(); now.Known {
 		s.sample("resident_mib", float64(now.ResidentKiB)/1024)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/codemode-project/codemode/internal/visible"
 )
@@ -114,6 +115,9 @@ func Write(w io.Writer, runs ...Run) error {
 	return err
 }
 
+// noLink keeps a text of a program from being a link within a message (SARIF 2.1.0, section 3.11.6).
+var noLink = strings.NewReplacer("](", "] (")
+
 func (r *Run) log() run {
 	out := run{
 		Tool: tool{driver{Name: r.Tool, InformationURI: "https://github.com/codemode-project/codemode", Rules: []rule{}}},
@@ -128,7 +132,7 @@ func (r *Run) log() run {
 				map[string]string{"security-severity": scores[f.Severity]}})
 		}
 		out.Results = append(out.Results, result{
-			Rule: name, Level: levels[f.Severity], Message: text{visible.Line(f.Message)},
+			Rule: name, Level: levels[f.Severity], Message: text{noLink.Replace(visible.Line(f.Message))},
 			Locations:    []location{{physical{artifact{f.URI}, region{max(f.Line, 1), f.Column}}}},
 			Fingerprints: map[string]string{"finding/v1": visible.Line(f.Fingerprint)}, Baseline: f.Baseline,
 		})
