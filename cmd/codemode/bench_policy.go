@@ -45,8 +45,8 @@ it. codemode check --profile NAME FILE shows the same verdict for the program.
 No finding is no proof: the suite knows tools by their names, schemas and hints.
 
 Exit codes: 0 without findings, 1 with findings, 2 if the command or the configuration is
-wrong, 5 if no server listed its tools or the suite could not run. A server that cannot be
-reached is named in the report.`,
+wrong, 5 if a server listed no tools or the suite could not run. The report has the findings
+about the other servers, and names those that listed none.`,
 		Example: `  codemode bench policy --config codemode.json
   # one profile, for CI
   codemode bench policy --config codemode.json --profile work --out policy.xml --out policy.sarif
@@ -76,6 +76,9 @@ reached is named in the report.`,
 				if err != nil {
 					return err
 				}
+				if len(tools) == 0 {
+					return cli.UsageError(fmt.Errorf("--tools %s: it has no tools", toolsFile))
+				}
 				o.Tools = catalogOf(tools)
 			}
 			if set.Profile != "" {
@@ -87,7 +90,11 @@ reached is named in the report.`,
 					return cli.InternalError(err)
 				}
 				said := fmt.Sprintf("findings: %d", len(report.Findings))
-				return benchEnd(writeReports(s, format, files, said, report.Write), report.Pass())
+				err = writeReports(s, format, files, said, report.Write)
+				for _, m := range report.Missing {
+					err = errors.Join(err, fmt.Errorf("the server %s was not tested, because it listed no tools: %s", m.Server, m.Why))
+				}
+				return benchEnd(err, report.Pass())
 			})
 		},
 	}

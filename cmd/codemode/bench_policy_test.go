@@ -133,7 +133,14 @@ func TestBenchPolicyFindsNothingOverRealServers(t *testing.T) {
 // What the command says when something is wrong, and its formats.
 func TestBenchPolicy(t *testing.T) {
 	endToEnd(t)
+	up, err := json.Marshal(listedServer(t, webTools))
+	if err != nil {
+		t.Fatal(err)
+	}
 	dir := writeFiles(t, map[string]string{
+		"half.json": `{"mcpServers": {"up": ` + string(up) + `, "down": {"command": "no-such-command-here"}},
+			"evaluation": {"defaultProfile": "work", "profiles": {"work": {"allowlist": []}}}}`,
+		"none.json": `[]`,
 		"weak.json": `{"evaluation": {"defaultProfile": "work", "profiles": {"work": {"allowlist": ["files__*"],
 			"limits": {"calls": 50}}, "strict": {"allowlist": ["files__read_file"]}}}}`,
 		"broken.json": `{"evaluation": {"profiles": {"work": {"allowlst": []}}}}`,
@@ -163,6 +170,12 @@ func TestBenchPolicy(t *testing.T) {
 		{"no tools", []string{"--config", at("weak.json"), "--tools", at("no.json")}, cli.ExitUsage, "no.json"},
 		{"a broken configuration", []string{"--config", at("broken.json")}, cli.ExitUsage, "did you mean"},
 		{"no configuration", []string{"--config", at("no.json")}, cli.ExitUsage, "no.json"},
+		{"a file without tools", []string{"--config", at("weak.json"), "--tools", at("none.json")}, cli.ExitUsage,
+			"none.json: it has no tools"},
+		{"one server of two", []string{"--config", at("half.json")}, cli.ExitInternal,
+			"the server down was not tested, because it listed no tools"},
+		{"one server of two, for CI", []string{"--config", at("half.json"), "--format", "junit"}, cli.ExitInternal,
+			`<testcase name="down" classname="servers" time="0">`},
 		{"no server", []string{"--config", at("down.json")}, cli.ExitInternal, "no server listed its tools"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -83,9 +83,12 @@ func (r *Report) markdown() string {
 	return b.String()
 }
 
-// junit has a suite for each profile, with a case for each family.
+// junit has a suite for each profile, with a case for each family, and one for the servers that listed no tools.
 func (r *Report) junit(w io.Writer) error {
 	report := junit.Report{Seconds: r.Seconds, Started: r.Started}
+	for _, m := range r.Missing {
+		report.Suite("servers", r.Started).Add(m.Server, 0, false, "it listed no tools", m.Why)
+	}
 	for _, profile := range r.Profiles {
 		suite := report.Suite(profile, r.Started)
 		for _, family := range Families {
