@@ -303,7 +303,7 @@ func TestTheActionOnASandbox(t *testing.T) {
 
 	r := j.run(inputs)
 	if r.failed != "Fail on findings" || r.code != 1 || r.outputs["code"] != "1" ||
-		!strings.Contains(r.log, "::error::There are findings") {
+		!strings.Contains(r.log, "::error::There are new findings") {
 		t.Fatalf("with findings, the step %q ended with %d, the outputs are %v, and the log is\n%s", r.failed, r.code,
 			r.outputs, r.log)
 	}
