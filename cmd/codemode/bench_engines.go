@@ -109,8 +109,8 @@ func (f *otherEngines) known() (*engine.Scoreboard, error) {
 	untested := func(r *engine.Report) bool { return r == nil || r.Name == "" || r.Cases == nil }
 	if err := json.Unmarshal(raw, &board); err != nil || len(board.Engines) == 0 ||
 		slices.ContainsFunc(board.Engines, untested) {
-		return nil, fmt.Errorf("--baseline %s: it is no report of bench isolation --engine --format json, or has an engine "+
-			"that could not be tested", f.baseline)
+		return nil, fmt.Errorf("--baseline %s: it is no report of bench isolation --engine --format json, or has an "+
+			"engine that could not be tested", f.baseline)
 	}
 	return &board, nil
 }

@@ -92,7 +92,8 @@ about the other servers, and names those that listed none.`,
 				said := fmt.Sprintf("findings: %d", len(report.Findings))
 				err = writeReports(s, format, files, said, report.Write)
 				for _, m := range report.Missing {
-					err = errors.Join(err, fmt.Errorf("the server %s was not tested, because it listed no tools: %s", m.Server, m.Why))
+					err = errors.Join(err, fmt.Errorf("the server %s was not tested, because it listed no tools: %s",
+						m.Server, m.Why))
 				}
 				return benchEnd(err, report.Pass())
 			})

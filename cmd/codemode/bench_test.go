@@ -44,8 +44,8 @@ func TestBenchIsolation(t *testing.T) {
 	})
 	bad := writeFiles(t, map[string]string{"attacks.json": `[{"file": "a.js", "class": "plain", "outcome": "denied"}]`,
 		"a.js": "return 1"})
-	known := writeFiles(t, map[string]string{"null.json": `{"engines": [null]}`, "speed.json": `{"engines": [{"name": "a"}]}`,
-		"none.json": `{"engines": []}`})
+	known := writeFiles(t, map[string]string{"null.json": `{"engines": [null]}`, "none.json": `{"engines": []}`,
+		"speed.json": `{"engines": [{"name": "a"}]}`})
 	noBaseline := func(file string) []string {
 		return []string{"--cases", good, "--engine", "no-such-engine", "--baseline", filepath.Join(known, file)}
 	}

@@ -448,22 +448,23 @@ func readUnit(b block) error {
 // notRun are the blocks with commands of codemode that TestTheCommandsOfThePages does not run, and why. All the same
 // TestEveryCommandOfThePages parses them.
 var notRun = map[string]string{
-	"README.md: $ go run ./cmd/codemode run --config tes":                  "TestTheFirstRunOfTheReadme runs it",
-	"README.md: go run ./cmd/codemode run --config testd":                  "TestTheFirstRunOfTheReadme runs it",
-	"README.md: codemode init --install":                                   "it needs clients: stories/init-install.txtar",
-	"docs/accounts.md: codemode login linear --principal acme:a":           "it needs a hosted server: TestLoginOfAPrincipal",
-	"docs/clients.md: codemode init --install # shows a plan,":             "it needs clients: stories/init-install.txtar",
-	"docs/compatibility.md: codemode version --check":                      "it asks the repository: TestVersionCheck",
-	"docs/deploying.md: codemode bench speed --quick":                      "it measures: TestEveryExampleInTheHelpOfBenchRuns",
-	"docs/isolation-ci.md: codemode bench isolation --engine ./my-s":       "it needs a sandbox: TestTheActionOnASandbox",
+	"README.md: $ go run ./cmd/codemode run --config tes":            "TestTheFirstRunOfTheReadme runs it",
+	"README.md: go run ./cmd/codemode run --config testd":            "TestTheFirstRunOfTheReadme runs it",
+	"README.md: codemode init --install":                             "it needs clients: stories/init-install.txtar",
+	"docs/accounts.md: codemode login linear --principal acme:a":     "it needs a hosted server: TestLoginOfAPrincipal",
+	"docs/clients.md: codemode init --install # shows a plan,":       "it needs clients: stories/init-install.txtar",
+	"docs/compatibility.md: codemode version --check":                "it asks the repository: TestVersionCheck",
+	"docs/deploying.md: codemode bench speed --quick":                "it measures: TestEveryExampleInTheHelpOfBenchRuns",
+	"docs/isolation-ci.md: codemode bench isolation --engine ./my-s": "it needs a sandbox: TestTheActionOnASandbox",
+	"docs/operations.md: codemode serve --http 127.0.0.1:8808 --d":   "it serves until it is stopped: TestServeOverHTTP",
+	"docs/operations.md: codemode store check":                       "restore wants an empty place: stories/store.txtar",
+	"docs/operations.md: codemode serve --http unix:/run/codemode":   "it serves until it is stopped: TestServeOverHTTP",
+	"docs/policy-bench.md: $ codemode bench policy --config codemod": "it has findings: TestThePageAboutBenchPolicy",
+	"docs/savings.md: codemode bench savings --data tau2-bench":      "it needs data of others: TestMeasure",
+	"docs/savings.md: codemode bench search --corpus corpus.js":      "it needs data of others: TestPlainQuestionsFindTools",
+	"docs/tenants.md: codemode console --state STATE/tenants/a":      "it needs a process with tenants: TestPathsOfTenants",
+
 	"docs/isolation-protocol.md: codemode bench isolation --engine ./mine": "it needs an engine: TestTheActionOnASandbox",
-	"docs/operations.md: codemode serve --http 127.0.0.1:8808 --d":         "it serves until it is stopped: TestServeOverHTTP",
-	"docs/operations.md: codemode store check":                             "restore wants an empty place: stories/store.txtar",
-	"docs/operations.md: codemode serve --http unix:/run/codemode":         "it serves until it is stopped: TestServeOverHTTP",
-	"docs/policy-bench.md: $ codemode bench policy --config codemod":       "it has findings: TestThePageAboutBenchPolicy",
-	"docs/savings.md: codemode bench savings --data tau2-bench":            "it needs data of others: TestMeasure",
-	"docs/savings.md: codemode bench search --corpus corpus.js":            "it needs data of others: TestPlainQuestionsFindTools",
-	"docs/tenants.md: codemode console --state STATE/tenants/a":            "it needs a process with tenants: TestPathsOfTenants",
 }
 
 // A script is a block that is run.

@@ -212,7 +212,8 @@ func TestTheWorkflowPublishes(t *testing.T) {
 		t.Errorf("the branch has %s, want %s", got, want)
 	}
 	page := run(remote, "git", "show", "scoreboard:README.md")
-	for _, line := range []string{"| goja | 1.2 | 16/16 | - | 0 | 3 | 0 |", "| 2026-11-16 | none |", "| 2026-11-09 | none |"} {
+	for _, line := range []string{"| goja | 1.2 | 16/16 | - | 0 | 3 | 0 |", "| 2026-11-16 | none |",
+		"| 2026-11-09 | none |"} {
 		if !strings.Contains(page, line) {
 			t.Errorf("%s is not in\n%s", line, page)
 		}

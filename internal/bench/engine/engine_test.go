@@ -128,7 +128,7 @@ func TestEnginesOfOneName(t *testing.T) {
 	none := func(question) bool { return false }
 	board, err := Isolation(t.Context(), []Engine{plantedEngine(t), plantedEngine(t)}, Options{ask: none}, suite)
 	if failed := board.Failed(); err != nil || len(failed) != 1 ||
-		!strings.Contains(failed[0], `another engine of this run is called "planted" too`) {
+		!strings.Contains(failed[0], `another engine of this run is called "planted"`) {
 		t.Errorf("got %q, %v", failed, err)
 	}
 }

@@ -140,13 +140,15 @@ var cheats = map[string]cheat{
 		}
 		return do(ctx, r, c)
 	},
-	"lets a child hold memory": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
+	"lets a child hold memory": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest,
+	) isolation.Outcome {
 		if runs.Load() > 1 {
 			_ = exec.CommandContext(ctx, "sh", "-c", "(head -c 300000000 /dev/zero; sleep 0.5) | tail >/dev/null").Run()
 		}
 		return do(ctx, r, c)
 	},
-	"makes calls and reads no answers": func(ctx context.Context, r isolation.Run, _ isolation.Caller, do honest) isolation.Outcome {
+	"makes calls and reads no answers": func(ctx context.Context, r isolation.Run, _ isolation.Caller, do honest,
+	) isolation.Outcome {
 		if runs.Load() == 1 {
 			return do(ctx, r, nil)
 		}
@@ -156,7 +158,8 @@ var cheats = map[string]cheat{
 			fmt.Printf(`{"type":"call","run":%d,"call":%d,"name":"echo","args":"%s"}`+"\n", r.Run, i, text)
 		}
 	},
-	"numbers all calls alike": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
+	"numbers all calls alike": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest,
+	) isolation.Outcome {
 		for i := 0; i < 2 && r.Run > 1; i++ {
 			fmt.Printf(`{"type":"call","run":%d,"call":7,"name":"fail"}`+"\n", r.Run)
 		}
@@ -168,7 +171,8 @@ var cheats = map[string]cheat{
 		}
 		return do(ctx, r, c)
 	},
-	"says what nobody asked": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
+	"says what nobody asked": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest,
+	) isolation.Outcome {
 		if runs.Load() > 1 {
 			for range 100_000 {
 				fmt.Println(`{"type":"hi","run":0}`)
@@ -181,7 +185,8 @@ var cheats = map[string]cheat{
 		end.Usage.CPUMS = 0
 		return end
 	},
-	"reports less than nothing": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
+	"reports less than nothing": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest,
+	) isolation.Outcome {
 		end := do(ctx, r, c)
 		end.Usage.CPUMS = -1
 		return end
@@ -191,7 +196,8 @@ var cheats = map[string]cheat{
 		end.Usage = nil
 		return end
 	},
-	"is another after a restart": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {
+	"is another after a restart": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest,
+	) isolation.Outcome {
 		return do(ctx, r, c) // see its version
 	},
 	"leaves a file": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest) isolation.Outcome {

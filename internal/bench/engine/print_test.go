@@ -163,7 +163,8 @@ func TestFindingsAsSARIF(t *testing.T) {
 			"error|loops|leak in b.js: 2|new|attacks/b.js|goja/b.js/leak"}},
 		{"awkward", []string{"error|loops|leak in " + noLink + ": " + noLink + "|new|attacks/" +
 			`%E2%80%AEa%20%22b%22%20%3Cc%3E%20%27d%27%2050%25%20%7C%20%5Be%5D%28f%29%20%60g%60%20%1B%5B31m%20%00%20` +
-			`%C3%BC%20%F0%9D%92%B3%0Ah%5C&%3B%20%2Ai%2A%20http:%2F%2Fj%20www.k|` + awkwardShown + "/" + awkwardShown + "/leak"}},
+			`%C3%BC%20%F0%9D%92%B3%0Ah%5C&%3B%20%2Ai%2A%20http:%2F%2Fj%20www.k|` +
+			awkwardShown + "/" + awkwardShown + "/leak"}},
 	} {
 		t.Run(test.report, func(t *testing.T) {
 			r := reports[test.report]

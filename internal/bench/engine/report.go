@@ -204,8 +204,8 @@ func (s *Scoreboard) has(engine string) bool {
 	return slices.ContainsFunc(s.Engines, func(r *Report) bool { return r.Name == engine })
 }
 
-// New lists the findings that the baseline does not have for the engine of the same name; nil has none. Two findings are
-// the same if their case and their name are the same, whatever their details.
+// New lists the findings that the baseline does not have for the engine of the same name; nil has none. Two findings
+// are the same if their case and their name are the same, whatever their details.
 func (s *Scoreboard) New(baseline *Scoreboard) (fresh []Finding) {
 	for _, r := range s.Engines {
 		known := baseline.names(r.Name)

@@ -325,7 +325,8 @@ func (p *process) judgeUsage(prog program, r *result) {
 	case u == nil && p.claims("usage"):
 		r.find(Lie, "it claims usage, but an outcome has none")
 	case u != nil && min(u.WallMS, u.CPUMS, float64(u.MemoryBytes)) < 0:
-		r.find(Lie, "it says that the run took %v ms, computed for %v ms and held %d bytes", u.WallMS, u.CPUMS, u.MemoryBytes)
+		r.find(Lie, "it says that the run took %v ms, computed for %v ms and held %d bytes", u.WallMS, u.CPUMS,
+			u.MemoryBytes)
 	}
 	if u := r.Usage; u != nil {
 		if u.WallMS > ms(r.took+spareTime) {
