@@ -158,7 +158,8 @@ its file only when the report is complete.`,
 	cmd.Flags().BoolVar(&confine, "confine", false, "run the suite with the rights of codemode serve --confine (Linux)")
 	cmd.Flags().StringArrayVar(&outs, "out", nil,
 		"write the complete report to this file instead of standard output; may be repeated, for several formats")
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "list every case; with --engine, every case that was skipped")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false,
+		"list every case; with --engine, every case that was skipped or proves nothing")
 	others.flags(cmd)
 	for _, name := range []string{"engine", "engines"} {
 		for _, only := range []string{"session", "confine", "busy"} { // of this build

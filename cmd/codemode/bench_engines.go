@@ -106,7 +106,7 @@ func (f *otherEngines) known() (*engine.Scoreboard, error) {
 		return nil, fmt.Errorf("--baseline: %w", err)
 	}
 	var board engine.Scoreboard
-	untested := func(r *engine.Report) bool { return r == nil || r.Name == "" || r.Cases == nil }
+	untested := func(r *engine.Report) bool { return r == nil || r.Name == "" || r.Failed != "" || r.Cases == nil }
 	if err := json.Unmarshal(raw, &board); err != nil || len(board.Engines) == 0 ||
 		slices.ContainsFunc(board.Engines, untested) {
 		return nil, fmt.Errorf("--baseline %s: it is no report of bench isolation --engine --format json, or has an "+

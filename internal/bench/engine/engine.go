@@ -94,7 +94,10 @@ func one(ctx context.Context, e Engine, o Options, suite *bench.Suite, alone *sy
 	if report.Name == "" {
 		report.Name = strings.Join(e.Command, " ")
 	}
-	defer report.finish()
+	defer func() {
+		report.Starts = s.starts
+		report.finish()
+	}()
 	if err := s.ready(ctx); err != nil {
 		return report, err
 	}
@@ -138,7 +141,6 @@ func one(ctx context.Context, e Engine, o Options, suite *bench.Suite, alone *sy
 	}
 	s.end()
 	report.add(s.leftovers(report.Measured))
-	report.Starts = s.starts
 	return report, nil
 }
 
@@ -217,7 +219,9 @@ func (s *session) end() {
 // leftovers is the result of what the processes left behind. It has the first things: a thousand would say the same.
 func (s *session) leftovers(measured bool) CaseResult {
 	r := CaseResult{Case: "nothing is left behind", Class: questionClass, Kind: "leak between runs", Severity: "medium"}
-	r.Unproven = !measured
+	if !measured {
+		r.Unproven, r.Detail = true, "this system does not tell what a process holds"
+	}
 	for _, what := range s.left[:min(len(s.left), maxSaid)] {
 		r.Findings = append(r.Findings, found{kind: Leak, detail: "after the programs of a process: " + what}.of(&r))
 	}

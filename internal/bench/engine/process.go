@@ -200,17 +200,16 @@ func (p *process) left() []string {
 				left = append(left, fmt.Sprintf("%d %s, %d before the first case", l.now, l.what, l.before))
 			}
 		}
+		for _, f := range filesIn(p.home) {
+			if !slices.Contains(p.files, f) {
+				left = append(left, "the file "+f)
+				break
+			}
+		}
 		if len(left) == 0 || time.Now().After(end) {
-			break
+			return left
 		}
 	}
-	for _, f := range filesIn(p.home) {
-		if !slices.Contains(p.files, f) {
-			left = append(left, "the file "+f)
-			break
-		}
-	}
-	return left
 }
 
 const (

@@ -74,10 +74,14 @@ func (r *CaseResult) add(end result, round int) {
 	}
 }
 
-// find adds a finding, unless there is one of the same name.
+// find adds a finding. One of the same name stays, unless the new one is more certain.
 func (r *CaseResult) find(f found) {
-	if !slices.ContainsFunc(r.Findings, func(old Finding) bool { return old.Finding == f.kind }) {
+	i := slices.IndexFunc(r.Findings, func(old Finding) bool { return old.Finding == f.kind })
+	switch {
+	case i < 0:
 		r.Findings = append(r.Findings, f.of(r))
+	case r.Findings[i].measured && !f.measured, r.Findings[i].near && !f.near:
+		r.Findings[i] = f.of(r)
 	}
 }
 
@@ -99,7 +103,7 @@ type Report struct {
 	TotalMS  float64         `json:"total_ms"`
 	Starts   int             `json:"starts"`           // of the engine: also after a crash, a hang, and for some questions
 	Measured bool            `json:"measured"`         // whether this system tells what processes hold
-	Failed   string          `json:"failed,omitempty"` // what kept the engine from starting, so that cases are missing
+	Failed   string          `json:"failed,omitempty"` // what kept the engine from being tested to the end
 	Kinds    []Kind          `json:"kinds"`
 	Cases    []CaseResult    `json:"cases"`
 }
@@ -170,7 +174,7 @@ type Scoreboard struct {
 	Engines []*Report `json:"engines"`
 }
 
-// Failed lists the engines that did not start, with what kept them.
+// Failed lists the engines that could not be tested to the end, with what kept them.
 func (s *Scoreboard) Failed() (failed []string) {
 	for _, r := range s.Engines {
 		if r.Failed != "" {

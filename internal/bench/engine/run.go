@@ -18,7 +18,7 @@ const (
 	lateMargin = 250 * time.Millisecond
 	// hangWait is how long after that the engine is killed.
 	hangWait = 3 * time.Second
-	maxFound = 100 // findings of one run
+	maxFound = 10 // findings of one name in a run
 	// maxSlow keeps an absurd wait from overflowing to a negative one, in milliseconds.
 	maxSlow = 24 * 60 * 60 * 1000
 )
@@ -49,9 +49,18 @@ type found struct {
 	near         bool // measured, and not beyond twice the limit
 }
 
-// find adds a finding. It is valid until the next one. A flood of them keeps the first and the last.
+// find adds a finding. It is valid until the next one. A flood of findings of one name keeps some.
 func (r *result) find(kind, format string, args ...any) *found {
-	r.found = r.found[:min(len(r.found), maxFound-1)]
+	same := 0
+	for i := range r.found {
+		if r.found[i].kind == kind {
+			same++
+		}
+		if same == maxFound {
+			r.found = slices.Delete(r.found, i, i+1)
+			break
+		}
+	}
 	r.found = append(r.found, found{kind: kind, detail: shorten(fmt.Sprintf(format, args...))})
 	return &r.found[len(r.found)-1]
 }
@@ -159,11 +168,12 @@ func (p *process) took(ctx context.Context, line []byte, prog program, r *result
 			r.find(Protocol, "a call has the number %d, which is none or was used before", m.Call)
 		}
 		r.calls[m.Call] = true
-		if size := int64(len(m.Args)); size > prog.limits.ArgumentBytes && p.claims("arguments") {
+		// An encoder may write one byte as six.
+		if size := int64(len(m.Args)); size > 6*prog.limits.ArgumentBytes && p.claims("arguments") {
 			r.find(Lie, "a call with %d bytes of arguments arrived, with a limit of %d", size, prog.limits.ArgumentBytes)
 		}
 		if unsent := p.out.bytes(); unsent > maxUnsent {
-			r.find(Protocol, "answers of %d bytes wait for it, and it does not read them", unsent)
+			r.find(Protocol, "answers of %d bytes wait for it, and it does not read them", unsent).measured = true
 			r.dead = true
 			return true
 		}

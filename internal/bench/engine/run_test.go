@@ -33,6 +33,48 @@ func TestValuesThatNestTooDeep(t *testing.T) {
 	}
 }
 
+func TestAFloodOfFindingsHidesNone(t *testing.T) {
+	var r result
+	for range 200 {
+		r.find(Protocol, "there is no message")
+	}
+	r.find(Leak, "it has the secret")
+	for range 200 {
+		r.find(Protocol, "there is no message")
+	}
+	leaks := 0
+	for _, f := range r.found {
+		if f.kind == Leak {
+			leaks++
+		}
+	}
+	if leaks != 1 || len(r.found) != maxFound+1 {
+		t.Errorf("%d findings are left, and %d leaks", len(r.found), leaks)
+	}
+}
+
+func TestTheMoreCertainFindingStays(t *testing.T) {
+	near := found{kind: Hang, detail: "hardly late", measured: true, near: true}
+	late, seen := found{kind: Hang, detail: "late", measured: true}, found{kind: Hang, detail: "seen"}
+	for _, test := range []struct {
+		found []found
+		want  string
+	}{
+		{[]found{near, late}, "late"},
+		{[]found{late, near}, "late"},
+		{[]found{near, seen}, "seen"},
+		{[]found{seen, late, near}, "seen"},
+	} {
+		var r CaseResult
+		for _, f := range test.found {
+			r.find(f)
+		}
+		if len(r.Findings) != 1 || r.Findings[0].Detail != test.want {
+			t.Errorf("%v: got %+v, want %s", test.found, r.Findings, test.want)
+		}
+	}
+}
+
 func TestRepeatsDecideWhatCounts(t *testing.T) {
 	late := found{kind: Hang, detail: "late", measured: true}
 	grown := found{kind: Overshoot, detail: "grown", measured: true}
