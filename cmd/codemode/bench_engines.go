@@ -39,8 +39,8 @@ func (f *otherEngines) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.baseline, "baseline", "",
 		"with --engine: an earlier report as JSON; only findings that it does not have make the command fail")
 	cmd.Flags().IntVar(&f.programs, "programs", 0,
-		"with --engine: how many programs that call a denied tool run beside the cases; by default 5000 or as many as run "+
-			"in two minutes, -1 for none")
+		"with --engine: how many programs that call a denied tool run beside the cases; by default 5000 or as many as "+
+			"run in two minutes, -1 for none")
 }
 
 func (f *otherEngines) any() bool { return len(f.commands) > 0 || f.list != "" }
@@ -152,18 +152,9 @@ func (f *otherEngines) test(cmd *cobra.Command, s cli.Streams, suite *bench.Suit
 		return board.Write(w, format, baseline, verbose)
 	})
 	if err == nil {
-		err = engineFailures(board.Failed())
+		err = board.Failed()
 	}
 	return benchEnd(err, fresh == 0)
-}
-
-// engineFailures is an error if engines failed.
-func engineFailures(failed []string) error {
-	var all []error
-	for _, what := range failed {
-		all = append(all, errors.New(what))
-	}
-	return errors.Join(all...)
 }
 
 // time measures the speed of the engines.
@@ -182,7 +173,7 @@ func (f *otherEngines) time(cmd *cobra.Command, s cli.Streams, quick bool, forma
 		return cli.InternalError(err)
 	}
 	if err = report.Write(s.Out, format); err == nil {
-		err = engineFailures(report.Failed())
+		err = report.Failed()
 	}
 	return benchEnd(err, true)
 }

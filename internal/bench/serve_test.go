@@ -40,8 +40,8 @@ func TestEachOutcomeHasItsUsage(t *testing.T) {
 			t.Fatal(err)
 		}
 		var end isolation.Outcome
-		if !lines.Scan() || json.Unmarshal(lines.Bytes(), &end) != nil || end.Outcome != test.outcome || end.Usage == nil ||
-			end.Usage.WallMS <= 0 {
+		if !lines.Scan() || json.Unmarshal(lines.Bytes(), &end) != nil || end.Outcome != test.outcome ||
+			end.Usage == nil || end.Usage.WallMS <= 0 {
 			t.Errorf("%.20q: got %s", test.program, lines.Bytes())
 		}
 	}

@@ -208,15 +208,11 @@ func (f *figure) row(kinds []string) []string {
 	unproven, skipped := 0, 0
 	for _, name := range kinds {
 		k := f.of(name)
-		switch {
-		case k == nil:
+		if k == nil {
 			cells = append(cells, "-")
 			continue
-		case k.Cases == k.Unproven:
-			cells = append(cells, "-")
-		default:
-			cells = append(cells, fmt.Sprintf("%d/%d", k.Passed, k.Cases-k.Unproven))
 		}
+		cells = append(cells, (&engine.Kind{Passed: k.Passed, Cases: k.Cases, Unproven: k.Unproven}).Share())
 		unproven, skipped = unproven+k.Unproven, skipped+k.Skipped
 	}
 	return append(cells, fmt.Sprint(unproven), fmt.Sprint(skipped), fmt.Sprint(f.Findings))

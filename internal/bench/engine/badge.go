@@ -18,7 +18,7 @@ func (s *Scoreboard) writeBadge(w io.Writer, baseline *Scoreboard) error {
 	}
 	colour, text := "#2e7d32", fmt.Sprintf("%d of %d", passed, ran)
 	switch {
-	case len(s.Failed()) > 0:
+	case s.Failed() != nil:
 		colour, text = "#616161", "not tested"
 	case len(s.New(baseline)) > 0:
 		colour = "#c62828"

@@ -105,7 +105,8 @@ func one(ctx context.Context, e Engine, o Options, suite *bench.Suite, alone *sy
 	report.Engine, report.Measured = hello, s.process.at.Known
 	name := cmp.Or(e.Name, hello.Name)
 	if _, taken := names.LoadOrStore(name, true); taken {
-		return report, fmt.Errorf("another engine of this run is called %q; a file for --engines gives them names", name)
+		return report, fmt.Errorf("another engine of this run is called %q; a file for --engines gives them names",
+			name)
 	}
 	report.Name = name
 	known := o.Baseline.names(report.Name)

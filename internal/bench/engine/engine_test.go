@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -127,9 +128,12 @@ func TestEnginesOfOneName(t *testing.T) {
 	suite.Cases = suite.Cases[:1]
 	none := func(question) bool { return false }
 	board, err := Isolation(t.Context(), []Engine{plantedEngine(t), plantedEngine(t)}, Options{ask: none}, suite)
-	if failed := board.Failed(); err != nil || len(failed) != 1 ||
-		!strings.Contains(failed[0], `another engine of this run is called "planted"`) {
-		t.Errorf("got %q, %v", failed, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := strings.Split(fmt.Sprint(board.Failed()), "\n")
+	if len(failed) != 1 || !strings.Contains(failed[0], `another engine of this run is called "planted"`) {
+		t.Errorf("got %q", failed)
 	}
 }
 

@@ -18,7 +18,8 @@ func (s *Scoreboard) writeJUnit(w io.Writer, baseline *Scoreboard) error {
 			report.Started = r.Started
 		}
 		if r.Failed != "" {
-			report.Suite(r.Name, r.Started).Add("the engine can be tested", 0, false, "it could not be tested", r.Failed)
+			report.Suite(r.Name, r.Started).Add("the engine can be tested", 0, false, "it could not be tested",
+				r.Failed)
 		}
 		for i := range r.Cases {
 			c := &r.Cases[i]

@@ -62,8 +62,8 @@ func (s *Scoreboard) kinds() (names []string) {
 // cell is how many cases of a kind an engine passed, of those that ran and prove something.
 func (r *Report) cell(kind string) string {
 	for _, k := range r.Kinds {
-		if k.Kind == kind && k.Cases > k.Unproven {
-			return fmt.Sprintf("%d/%d", k.Passed, k.Cases-k.Unproven)
+		if k.Kind == kind {
+			return k.Share()
 		}
 	}
 	return "-"
@@ -183,8 +183,8 @@ func (r *Report) without() (said []string) {
 func (s *Scoreboard) sentences(baseline *Scoreboard) (said []string) {
 	for _, r := range s.Engines {
 		all := r.sums()
-		line := fmt.Sprintf("The engine %s %s passed %d of %d cases. Unproven: %d. Skipped: %d. Its starts: %d.", r.Name,
-			r.Engine.Version, all.Passed, all.Cases, all.Unproven, all.Skipped, r.Starts)
+		line := fmt.Sprintf("The engine %s %s passed %d of %d cases. Unproven: %d. Skipped: %d. Its starts: %d.",
+			r.Name, r.Engine.Version, all.Passed, all.Cases, all.Unproven, all.Skipped, r.Starts)
 		if r.Failed != "" {
 			line = fmt.Sprintf("The engine %s could not be tested: %s", r.Name, r.Failed)
 		} else if !r.Measured {

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -161,6 +163,14 @@ func (r *Report) finish() {
 	})
 }
 
+// Share is how many cases passed, of those that ran and prove something; "-" if none does.
+func (k *Kind) Share() string {
+	if k.Cases == k.Unproven {
+		return "-"
+	}
+	return fmt.Sprintf("%d/%d", k.Passed, k.Cases-k.Unproven)
+}
+
 // Findings lists all findings in the order of the cases.
 func (r *Report) Findings() (all []Finding) {
 	for _, c := range r.Cases {
@@ -174,14 +184,21 @@ type Scoreboard struct {
 	Engines []*Report `json:"engines"`
 }
 
-// Failed lists the engines that could not be tested to the end, with what kept them.
-func (s *Scoreboard) Failed() (failed []string) {
+// Failed is an error for each engine that could not be tested to the end; nil if there is none.
+func (s *Scoreboard) Failed() error {
+	var failed []error
 	for _, r := range s.Engines {
-		if r.Failed != "" {
-			failed = append(failed, r.Name+": "+r.Failed)
-		}
+		failed = append(failed, failure(r.Name, r.Failed))
 	}
-	return failed
+	return errors.Join(failed...)
+}
+
+// failure is the error of an engine that something kept from its end; nil if nothing did.
+func failure(engine, what string) error {
+	if what == "" {
+		return nil
+	}
+	return fmt.Errorf("%s: %s", engine, what)
 }
 
 // knownNames are the names of the findings that a baseline has for an engine, by case; nil is no baseline.

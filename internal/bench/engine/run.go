@@ -170,7 +170,8 @@ func (p *process) took(ctx context.Context, line []byte, prog program, r *result
 		r.calls[m.Call] = true
 		// An encoder may write one byte as six.
 		if size := int64(len(m.Args)); size > 6*prog.limits.ArgumentBytes && p.claims("arguments") {
-			r.find(Lie, "a call with %d bytes of arguments arrived, with a limit of %d", size, prog.limits.ArgumentBytes)
+			r.find(Lie, "a call with %d bytes of arguments arrived, with a limit of %d", size,
+				prog.limits.ArgumentBytes)
 		}
 		if unsent := p.out.bytes(); unsent > maxUnsent {
 			r.find(Protocol, "answers of %d bytes wait for it, and it does not read them", unsent).measured = true
@@ -331,14 +332,15 @@ const (
 
 func (p *process) judgeUsage(prog program, r *result) {
 	known := r.from.Known && r.to.Known
-	switch u := r.Usage; {
-	case u == nil && p.claims("usage"):
+	u := r.Usage
+	if u == nil && p.claims("usage") {
 		r.find(Lie, "it claims usage, but an outcome has none")
-	case u != nil && min(u.WallMS, u.CPUMS, float64(u.MemoryBytes)) < 0:
-		r.find(Lie, "it says that the run took %v ms, computed for %v ms and held %d bytes", u.WallMS, u.CPUMS,
-			u.MemoryBytes)
 	}
-	if u := r.Usage; u != nil {
+	if u != nil {
+		if min(u.WallMS, u.CPUMS, float64(u.MemoryBytes)) < 0 {
+			r.find(Lie, "it says that the run took %v ms, computed for %v ms and held %d bytes", u.WallMS, u.CPUMS,
+				u.MemoryBytes)
+		}
 		if u.WallMS > ms(r.took+spareTime) {
 			f := r.find(Lie, "it says that the run took %.0f ms, but it took %.0f ms", u.WallMS, ms(r.took))
 			f.measured = true

@@ -99,14 +99,13 @@ func Speed(ctx context.Context, engines []Engine, o SpeedOptions) (*SpeedReport,
 	return report, nil
 }
 
-// Failed lists the engines that could not be measured to the end, with what kept them.
-func (r *SpeedReport) Failed() (failed []string) {
+// Failed is an error for each engine that could not be measured to the end; nil if there is none.
+func (r *SpeedReport) Failed() error {
+	var failed []error
 	for _, s := range r.Engines {
-		if s.Failed != "" {
-			failed = append(failed, s.Name+": "+s.Failed)
-		}
+		failed = append(failed, failure(s.Name, s.Failed))
 	}
-	return failed
+	return errors.Join(failed...)
 }
 
 // speedCalls is how many calls one program of the measurements makes.
