@@ -14,7 +14,7 @@
 GO ?= go
 OUT ?= .build/scoreboard
 
-.PHONY: all test test-npm test-clients test-agents test262 deterministic confined sizing helm axe lint check guest editor bench fuzz soak clean
+.PHONY: all test test-npm test-clients test-agents test-models test262 deterministic confined sizing helm axe lint check guest editor bench fuzz soak clean
 .PHONY: engines test-engines scoreboard licences release-check apidiff pages reference site
 
 all:
@@ -45,6 +45,11 @@ testdata/npm/clients/node_modules: testdata/npm/clients/package.json
 test-agents: testdata/npm/node_modules testdata/npm/agents/node_modules
 	CODEMODE_NPM_SERVERS=$(CURDIR)/testdata/npm CODEMODE_NPM_AGENTS=$(CURDIR)/testdata/npm/agents \
 		$(GO) test -v -count=1 -timeout 30m -run RealAgents ./cmd/codemode
+
+# What of an answer reaches the model of real clients, with a pretend model; it takes a quarter of an hour. CASES chooses
+# clients and cases: make test-models CASES='gemini list'
+test-models: all testdata/npm/agents/node_modules
+	CODEMODE=$(CURDIR)/codemode node testdata/npm/agents/reach.mjs $(CASES)
 
 testdata/npm/agents/node_modules: testdata/npm/agents/package.json
 	cd testdata/npm/agents && npm install --no-audit --no-fund --loglevel=error
@@ -147,13 +152,16 @@ licences:
 reference:
 	UPDATE_REFERENCE=1 $(GO) test -count=1 -run TestReference ./internal/reference ./cmd/codemode
 
-# Hugo, in a module of its own, renders docs/. It is large: the first time takes minutes.
+# Hugo, in a module of its own, renders docs/. It is large: building it takes minutes, once for each version.
 HUGO = github.com/gohugoio/hugo
-site:
+HUGO_VERSION = v0.165.0
+.build/hugo/hugo-$(HUGO_VERSION):
 	@mkdir -p .build/hugo
-	cd .build/hugo && { test -f go.mod || $(GO) mod init hugo; } && $(GO) get -tool $(HUGO)@v0.165.0 && \
-		CGO_ENABLED=0 $(GO) build -o hugo $(HUGO)
-	.build/hugo/hugo --source docs/site --destination $(CURDIR)/.build/site --cleanDestinationDir \
+	cd .build/hugo && { test -f go.mod || $(GO) mod init hugo; } && $(GO) get -tool $(HUGO)@$(HUGO_VERSION) && \
+		CGO_ENABLED=0 $(GO) build -o $(@F) $(HUGO)
+
+site: .build/hugo/hugo-$(HUGO_VERSION)
+	$< --source docs/site --destination $(CURDIR)/.build/site --cleanDestinationDir \
 		--cacheDir $(CURDIR)/.build/hugo/cache --noBuildLock --panicOnWarning --quiet
 	CODEMODE_SITE=$(CURDIR)/.build/site $(GO) test -count=1 -run TestTheSite ./internal/reference
 

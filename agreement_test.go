@@ -15,6 +15,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
@@ -118,8 +119,26 @@ func (d draw) profile() string {
 	if len(raise) > 0 {
 		parts = append(parts, fmt.Sprintf(`"raise": {%s}`, strings.Join(raise, ", ")))
 	}
+	if d.chance(85) {
+		parts = append(parts, fmt.Sprintf(`"remember": {"scopes": [%q], "args": %q}`, d.of("run", "time", "count"),
+			d.of("any", "any", "rule", "exact")))
+	}
+	if d.chance(70) {
+		parts = append(parts, fmt.Sprintf(`"elicitationFallback": %q`, d.of("allow", "allow", "deny")))
+	}
 	slices.Sort(parts)
 	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+// generous is a person who says yes, and to later calls too where that is offered.
+func generous() *person {
+	return &person{answer: func(_ context.Context, r *prompt.Request) (call.Answer, error) {
+		a := yes
+		for _, scope := range r.Terms.Scopes {
+			a.Scope = scope
+		}
+		return a, nil
+	}}
 }
 
 // aCall is one call of a random program.
@@ -150,7 +169,7 @@ func (d draw) call(tools []aTool) (c aCall, code string) {
 }
 
 // Explain, check and the running Gate decide every call alike, whatever the rules, raise, marks, overlays and limits
-// are.
+// are. Grants and the fallback answer no call whose question is firm.
 func TestExplainCheckAndTheGateAgree(t *testing.T) {
 	hostile.NotRaced(t, "one goroutine computes")
 	tools := randomTools()
@@ -191,6 +210,11 @@ func TestExplainCheckAndTheGateAgree(t *testing.T) {
 		}
 	}
 	t.Logf("%d calls: %v", compared, seen)
+	for _, how := range []string{"firm", call.ByPerson, call.ByGrant, call.ByFallback} {
+		if seen["answered by "+how] < compared/300 {
+			t.Errorf("only %d of %d calls were answered by %s", seen["answered by "+how], compared, how)
+		}
+	}
 	for _, verdict := range []string{"allow", "ask", "deny"} {
 		if seen[verdict] < compared/20 {
 			t.Errorf("only %d of %d calls were %s: the rules are too alike", seen[verdict], compared, verdict)
@@ -216,7 +240,9 @@ func agree(t *testing.T, d draw, e *codemode.Evaluator, cfg *config.Config, stat
 	}
 	r := codemode.Request{
 		Profile: fmt.Sprintf("p%d", d.IntN(20)), Principal: d.of("anna", "ben", "carl"), Code: strings.Join(code, "\n"),
-		Channels: []approvals.Channel{says(yes, nil)},
+	}
+	if d.chance(70) {
+		r.Channels = []approvals.Channel{generous()}
 	}
 	plan, err := e.Check(t.Context(), r)
 	if err != nil || len(plan.Calls) != len(calls) {
@@ -257,6 +283,8 @@ func agree(t *testing.T, d draw, e *codemode.Evaluator, cfg *config.Config, stat
 		switch {
 		case report.Approved != "":
 			got = "ask"
+		case report.Reason == "no_approver" || report.Reason == "elicitation_unsupported":
+			got = "ask"
 		case report.State == hostfns.Refused:
 			got = "deny"
 		case report.State != hostfns.Done:
@@ -272,15 +300,29 @@ func agree(t *testing.T, d draw, e *codemode.Evaluator, cfg *config.Config, stat
 				report.Detail, explained, strings.Join(checked, " or "), r.Code, profile.Text())
 			return i
 		}
+		how, _, _ := strings.Cut(report.Approved, ",")
+		seen["answered by "+how]++
+		switch {
+		case decision.Firm && got == "ask":
+			seen["answered by firm"]++
+			if how != call.ByPerson && how != "" || how == "" && r.Channels != nil && !strings.Contains(report.Detail, "before") {
+				t.Errorf("call %d, %s %s under %s for %s: %q answers a firm question\n%s\n%s", i+1, c.tool.full(), c.args,
+					r.Profile, r.Principal, report.Approved, r.Code, profile.Text())
+				return i
+			}
+		case how == call.ByFallback && !decision.Fallback:
+			t.Errorf("call %d: the fallback answers, and explain says that it does not\n%s\n%s", i+1, r.Code, profile.Text())
+			return i
+		}
 		seen[got]++
 		for _, by := range deciders(decision) {
 			seen["by "+by]++
 		}
 		certain = certain && len(checked) == 1
-		if got == "ask" {
+		if got == "ask" && how != call.ByGrant && !strings.Contains(report.Detail, "refused before") {
 			counters.Asks++
 		}
-		if got != "deny" && c.tool.server == "u" {
+		if report.State == hostfns.Done && c.tool.server == "u" {
 			tainted = true
 		}
 	}

@@ -1,6 +1,7 @@
 package codemode
 
 import (
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/runs"
 	"github.com/codemode-project/codemode/runs/feed"
 )
@@ -48,4 +49,7 @@ var (
 	ErrNoRun     = runs.ErrNoRun     // there is no such run, or its result has expired
 	ErrClosed    = runs.ErrClosed    // the Evaluator has been closed
 	ErrKeyReused = runs.ErrKeyReused // another request has the same idempotency key
+
+	// ErrNoProfile says that a request names no profile where no default applies, and does not say Unrestricted.
+	ErrNoProfile = inforce.ErrNoProfile
 )

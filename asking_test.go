@@ -390,7 +390,7 @@ func TestACriticalCallSaysWhereItIsApproved(t *testing.T) {
 	}{
 		"a client that shows forms":   {[]approvals.Channel{says(yes, nil)}, "codemode serve --console"},
 		"nobody at all":               {nil, "codemode serve --console"},
-		"a page that nobody has open": {[]approvals.Channel{says(yes, nil), nobody}, "; codemode console opens the page"},
+		"a page that nobody has open": {[]approvals.Channel{says(yes, nil), nobody}, "codemode console opens it"},
 	} {
 		e := open(t, config, func(o *codemode.Options) { o.Channels = test.channels })
 		got := value[refusal](t, e, "p", call)
@@ -477,6 +477,13 @@ func TestAQuestionWaitsForPeopleWhoAreExpected(t *testing.T) {
 			})
 			if err != nil || string(r.Value) != `["`+test.reason+`"]` {
 				t.Errorf("got %s, %v, want %s", r.Value, err, test.reason)
+			}
+			said, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Channels: []approvals.Channel{says(call.Answer{},
+				approvals.ErrCannotAsk), q},
+				Code: `try { await codemode.filesystem.write_file({path: "a.md", content: ""}) } catch (e) { return e.detail }`})
+			names := strings.Contains(string(said.Value), "A person answers codemode console; then run the program again")
+			if err != nil || names != (test.reason != "timeout") {
+				t.Errorf("the refusal says %s, %v", said.Value, err)
 			}
 			if diff := cmp.Diff([]string{"filesystem.write_file [codemode console] true"}, told); diff != "" {
 				t.Errorf("the client is told (-want +got):\n%s", diff)

@@ -181,3 +181,34 @@ func checkFleet(t *testing.T, sent, runs, most int, got map[string]int) {
 		t.Errorf("%d calls reached the server, of %d that fit; %v", sent, most, got)
 	}
 }
+
+// Callers whom nobody verified choose their names, so they share what everybody without a name may use.
+func TestP39_8InventedTokensShareABudget(t *testing.T) {
+	t.Parallel()
+	awaitRoom(24*time.Hour, time.Minute)
+	e := open(t, `{"budgets": [{"id": "mine", "calls": 2, "every": "day"}], "evaluation": {"profiles": {"p": {"allowlist": ["*"]}}}}`)
+	for i, want := range []string{"ok", "ok", "mine", "mine"} {
+		r, err := e.Eval(t.Context(), codemode.Request{Principal: fmt.Sprint("invented-", i), Unchecked: true, Profile: "p",
+			Code: tries, Input: []byte(`["time__now"]`)})
+		if err != nil || string(r.Value) != `"`+want+`"` {
+			t.Errorf("caller %d: got %s (%v), want %s", i, r.Value, err, want)
+		}
+	}
+	r, err := e.Eval(t.Context(), codemode.Request{Principal: "anna", Profile: "p", Code: tries, Input: []byte(`["time__now"]`)})
+	if err != nil || string(r.Value) != `"ok"` {
+		t.Errorf("a caller who is known: got %s (%v), want ok", r.Value, err)
+	}
+}
+
+func TestP39_8ErrorsHaveBytes(t *testing.T) {
+	t.Parallel()
+	awaitRoom(24*time.Hour, time.Minute)
+	e := open(t, `{"budgets": [{"id": "mine", "bytes": 60, "every": "day"}], "evaluation": {"profiles": {"p": {"allowlist": ["*"]}}}}`)
+	r, err := e.Eval(t.Context(), codemode.Request{Principal: "anna", Profile: "p", Code: `
+		const got = []
+		for (let i = 0; i < 4; i++) await codemode.filesystem__read_text_file({path: "no.md"}).catch(e => got.push(e.budget ?? e.name))
+		return got.join(" ")`})
+	if err != nil || !strings.HasPrefix(string(r.Value), `"ToolError `) || !strings.HasSuffix(string(r.Value), ` mine mine"`) {
+		t.Errorf("got %s (%v), want errors of the tool until the budget is used up", r.Value, err)
+	}
+}

@@ -161,7 +161,7 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 		secret = ""
 	}
 	err := cmp.Or(preflight.CheckSecret("Options.PreflightSecret", o.PreflightSecret),
-		preflight.CheckSecret(preflight.SecretVariable, secret))
+		preflight.CheckSecret(preflight.SecretVariable, secret), approvals.CheckChannels("Options.Channels", o.Channels))
 	if err != nil {
 		return nil, err
 	}
@@ -216,6 +216,7 @@ func (e *Evaluator) wire(accepted *pins.Pins, own []upstream.Server, secret stri
 	e.tools = registry.New(tools)
 	e.tools.Trace = o.Trace
 	e.record = recorder.New(o.Log, e.rules, o.Recorder, o.RecordDir, o.Observer)
+	e.record.Tools = e.tools.Catalog.Mentions
 	path := cmp.Or(o.PagePath, config.ConsolePath)
 	e.people = &asking.People{
 		Log: o.Log, Rules: e.rules, Tools: e.tools, Record: e.record, Channels: o.Channels,
@@ -322,7 +323,15 @@ func (e *Evaluator) Check(ctx context.Context, r Request) (*preflight.Plan, erro
 	if err != nil {
 		return nil, err
 	}
-	return e.checker.Check(ctx, submission, policy, saved)
+	plan, err := e.checker.Check(ctx, submission, policy, saved)
+	if err == nil {
+		if risk, asks := plan.Asks(); asks && policy.Profile() != nil {
+			if where := e.people.Places(risk, policy.Profile().Ask().Channels); len(where) > 0 {
+				plan.Answers = approvals.WhoAnswers(where, risk)
+			}
+		}
+	}
+	return plan, err
 }
 
 // Gate begins a run of tools that the embedding program executes itself; see package owntools.

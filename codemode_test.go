@@ -106,7 +106,7 @@ func eval(t *testing.T, e *codemode.Evaluator, profile, code string, channels ..
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	r, err := e.Eval(ctx, codemode.Request{Profile: profile, Code: code, Channels: channels})
+	r, err := e.Eval(ctx, codemode.Request{Profile: profile, Unrestricted: profile == "", Code: code, Channels: channels})
 	if r.Run == "" {
 		t.Fatalf("no run began: %v", err)
 	}
@@ -598,15 +598,23 @@ func TestTextIsBounded(t *testing.T) {
 	if len(text) > inforce.DefaultTextBytes {
 		t.Errorf("the text has %d bytes", len(text))
 	}
-	first, _, _ := strings.Cut(text, "\n")
 	var v struct {
 		Note string
-		Rows []any
+		Rows struct {
+			Keys []string
+			Rows []any
+		}
 	}
-	if err := json.Unmarshal([]byte(first), &v); err != nil || v.Note != "kept" || len(v.Rows) < 100 {
-		t.Errorf("the value that is shown: %v, %.200s", err, first)
+	_, shown, _ := strings.Cut(text, "these keys)\n")
+	err = json.NewDecoder(strings.NewReader(shown)).Decode(&v)
+	if err != nil || v.Note != "kept" || strings.Join(v.Rows.Keys, " ") != "i text" || len(v.Rows.Rows) < 100 {
+		t.Errorf("the value that is shown: %v, %d rows, %.200s", err, len(v.Rows.Rows), shown)
 	}
-	for _, part := range []string{"(cut: the value has ", "more bytes were printed. It is ",
+	if !strings.HasPrefix(text, "(cut: the value has ") || !strings.Contains(text, "\n   [7,\"row 7\"],\n") {
+		t.Errorf("the cut is not named first: %.200s", text)
+	}
+	for _, part := range []string{
+		"more bytes were printed. It is ",
 		"calls: 300 (300 done)\n  time__now x300 done\n"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q is missing", part)

@@ -12,7 +12,8 @@
 //
 // A Go service that embeds an Evaluator has the same gate as the MCP server: the gate decides each call by the current
 // profile, asks a person when the profile says so, records the call, and only then sends it. The zero [Options] allow
-// nothing.
+// nothing. A [Request] without a Profile runs under the default profile of the configuration. Without a default, it is
+// the error [ErrNoProfile], unless it says Unrestricted: then nothing but the floor and the overlays limits its calls.
 //
 // # In a service
 //

@@ -40,6 +40,7 @@ func Example() {
 		return { doubled: [1, 2, 3].map(n => n * 2) };`})
 	fmt.Print(r.Text(err))
 	// Output:
+	// 1 of 1 calls did not succeed: time__convert refused; why is below
 	// {
 	//   "doubled": [
 	//     2,
@@ -97,7 +98,10 @@ func ExampleNew() {
 	defer e.Close(ctx)
 	r, err := e.Eval(ctx, codemode.Request{Code: "return 6 * 7"})
 	fmt.Print(r.Text(err))
-	// Output: 42
+	// Output:
+	// 42
+	//
+	// calls: none
 }
 
 // Check says what a program would do and runs nothing.

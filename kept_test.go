@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -32,6 +33,33 @@ func forPrincipal(t *testing.T, e *codemode.Evaluator, principal, profile, code 
 
 const largeValue = `return {rows: Array.from({length: 5000}, (_, i) => ({id: i, name: "row " + i})), note: "é\n".repeat(50_000)}`
 
+// TestTheExampleOfAReplyLoads runs what the replies name as an example of a part: it fits into a reply.
+func TestTheExampleOfAReplyLoads(t *testing.T) {
+	e := open(t, `{"evaluation": {"profiles": {"p": {}}}}`)
+	const rows = `Array.from({length: 5000}, (_, i) => ({id: i, name: "row " + i}))`
+	for code, want := range map[string]string{
+		`return ` + rows:                                                   `{pointer: "", from: 0, count: `,
+		`return {rows: ` + rows + `, next: 2}`:                             `{pointer: "/rows", from: 0, count: `,
+		`return {data: {"a/b": ` + rows + `}}`:                             `{pointer: "/data/a~1b", from: 0, count: `,
+		`return {note: "x".repeat(50_000), rows: ` + rows + `}`:            `{pointer: "/rows", from: 0, count: `,
+		`return "x".repeat(50_000)`:                                        `{pointer: "", from: 0, count: `,
+		`return Object.fromEntries(` + rows + `.map(r => [r.name, r.id]))`: `{pointer: "", from: 0, count: `,
+		largeValue: `{pointer: "/rows", from: 0, count: `,
+	} {
+		r, err := forPrincipal(t, e, "anna", "p", code)
+		text := r.Text(err)
+		example := regexp.MustCompile(`await codemode\.load\("\w+", \{[^}]*\}\)`).FindString(text)
+		if !strings.HasPrefix(text, "(cut: ") || !strings.Contains(example, want) {
+			t.Errorf("%s: the reply begins %.300s", code, text)
+			continue
+		}
+		r, err = forPrincipal(t, e, "anna", "p", "return "+example)
+		if text := r.Text(err); err != nil || len(r.Value) < 1000 || strings.Contains(text, "(cut: ") {
+			t.Errorf("%s gives %d bytes, %v: %.300s", example, len(r.Value), err, text)
+		}
+	}
+}
+
 // withRecord gives an Evaluator a database.
 func withRecord(t *testing.T) func(*codemode.Options) {
 	dir := t.TempDir()
@@ -51,8 +79,7 @@ func TestWhatDoesNotFitIsKept(t *testing.T) {
 			h := r.Kept[0].Handle
 			text := r.Text(nil)
 			for _, part := range []string{"It is an object with the keys rows, note", `codemode.load("` + h + `"`,
-				"codemode://results/" + h,
-				`{"rows":[{"id":0,"name":"row 0"}`} {
+				"codemode://results/" + h, `"keys":["id","name"]`, `[0,"row 0"]`} {
 				if !strings.Contains(text, part) {
 					t.Errorf("the reply does not say %s:\n%.300s ... %s", part, text, text[len(text)-600:])
 				}

@@ -161,7 +161,7 @@ func TestAFleetTellsOfAQuestionOnce(t *testing.T) {
 	first := replica(0)
 	var running sync.WaitGroup
 	running.Go(func() {
-		_, _ = first.Eval(t.Context(), codemode.Request{Code: `return await codemode.up__third({run: 1})`})
+		_, _ = first.Eval(t.Context(), codemode.Request{Unrestricted: true, Code: `return await codemode.up__third({run: 1})`})
 	})
 	to.awaitMessage(t)
 	parked(t, first, 1)

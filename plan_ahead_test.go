@@ -128,7 +128,7 @@ func TestN2APlanIsForOneProgramOfOnePrincipal(t *testing.T) {
 			}
 		})
 	}
-	t.Run("another profile of the same name", func(t *testing.T) {
+	t.Run("other rules on who may answer", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "codemode.json")
 		write := func(more string) {
 			t.Helper()
@@ -153,7 +153,7 @@ func TestN2APlanIsForOneProgramOfOnePrincipal(t *testing.T) {
 			t.Fatalf("got %+v", answer)
 		}
 		before := e.Config().Profile("p").Digest()
-		write(`, "limits": {"calls": 500}`)
+		write(`, "ask": {"minHuman": "1ms"}`)
 		for e.Config().Profile("p").Digest() == before {
 			<-changed
 		}

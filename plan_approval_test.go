@@ -117,12 +117,12 @@ func TestN2PlannedCallsAreDecidedAgain(t *testing.T) {
 	inner := d.answer
 	d.answer = func(r *prompt.Request) call.Answer {
 		reply := inner(r)
-		if reply.Scope == call.ForPlan { // while the question is open the profile gets another limit
+		if reply.Scope == call.ForPlan { // while the question is open the profile says otherwise who may answer
 			before = e.Config().Profile("p").Digest()
 			for len(changed) > 0 {
 				<-changed
 			}
-			write(`, "limits": {"calls": 500}`)
+			write(`, "ask": {"minHuman": "1ms"}`)
 			for e.Config().Profile("p").Digest() == before {
 				<-changed
 			}

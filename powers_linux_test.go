@@ -88,7 +88,7 @@ func TestBindMounts(t *testing.T) {
 	keptOut(t, e, `read_text_file({path: "soft/record.key"})`, no)
 	keptOut(t, e, `write_file({path: "soft/new", content: "x"})`, no)
 	r, err := e.Eval(t.Context(),
-		codemode.Request{Code: `return await codemode.filesystem__search_files({pattern: "**"})`})
+		codemode.Request{Unrestricted: true, Code: `return await codemode.filesystem__search_files({pattern: "**"})`})
 	if err != nil || strings.Contains(string(r.Value), "record.key") || strings.Contains(string(r.Value), "mail.json") ||
 		!strings.Contains(string(r.Value), "note.txt") {
 		t.Errorf("a search through the whole root: %s %v", r.Value, err)

@@ -75,7 +75,7 @@ func (h house) start(root string) *codemode.Evaluator {
 // keptOut runs a program that does one thing with the files and wants it refused with that in the message.
 func keptOut(t *testing.T, e *codemode.Evaluator, call, part string) {
 	t.Helper()
-	r, err := e.Eval(t.Context(), codemode.Request{Code: `try { return JSON.stringify(await codemode.filesystem__` + call +
+	r, err := e.Eval(t.Context(), codemode.Request{Unrestricted: true, Code: `try { return JSON.stringify(await codemode.filesystem__` + call +
 		`) } catch (e) { return "refused: " + e.message }`})
 	if err != nil {
 		t.Fatalf("%s: %v", call, err)
@@ -87,7 +87,7 @@ func keptOut(t *testing.T, e *codemode.Evaluator, call, part string) {
 
 func works(t *testing.T, e *codemode.Evaluator, call string) {
 	t.Helper()
-	if _, err := e.Eval(t.Context(), codemode.Request{Code: `return await codemode.filesystem__` + call}); err != nil {
+	if _, err := e.Eval(t.Context(), codemode.Request{Unrestricted: true, Code: `return await codemode.filesystem__` + call}); err != nil {
 		t.Errorf("%s: %v", call, err)
 	}
 }
@@ -238,7 +238,7 @@ func TestWhatComesLaterBelowTheRoot(t *testing.T) {
 		keptOut(t, e, call, no)
 	}
 	r, err := e.Eval(t.Context(),
-		codemode.Request{Code: `return (await codemode.filesystem__read_multiple_files({paths: ["rules", "note.txt"]})).files.map(f => f.content ?? f.error)`})
+		codemode.Request{Unrestricted: true, Code: `return (await codemode.filesystem__read_multiple_files({paths: ["rules", "note.txt"]})).files.map(f => f.content ?? f.error)`})
 	if err != nil || !strings.Contains(string(r.Value), no) || !strings.Contains(string(r.Value), "hello") {
 		t.Errorf("several at once: %v %v", r, err)
 	}

@@ -20,7 +20,7 @@ func TestEvalIntoAType(t *testing.T) {
 	t.Parallel()
 	e := open(t, shopRules, embeds(newShop().server()))
 	done, r, err := codemode.Eval[orderDone](t.Context(), e,
-		codemode.Request{Code: `return await codemode.shop.order({article: "A", count: 1})`})
+		codemode.Request{Unrestricted: true, Code: `return await codemode.shop.order({article: "A", count: 1})`})
 	if err != nil || done.Number != 9007199254740993 || r.Run == "" || len(r.Calls) != 1 {
 		t.Errorf("got %+v, %+v, %v", done, r, err)
 	}
@@ -32,8 +32,8 @@ func TestEvalIntoAType(t *testing.T) {
 	}{
 		{"a list", `return [1, 2.5]`, evalTo[[]float64](t, e), []float64{1, 2.5}, ""},
 		{"anything", `return {a: null}`, evalTo[any](t, e), map[string]any{"a": nil}, ""},
-		{"nothing, for a pointer", `const x = 1;`, evalTo[*int](t, e), (*int)(nil), ""},
-		{"nothing, for a number", `const x = 1;`, evalTo[int](t, e), 0,
+		{"nothing, for a pointer", `return`, evalTo[*int](t, e), (*int)(nil), ""},
+		{"nothing, for a number", `return`, evalTo[int](t, e), 0,
 			"the program returned nothing (its value is what it passes to return), want an integer (int)"},
 		{"another type deep inside", `return {lines: ["a", 7]}`, evalTo[orderDone](t, e), orderDone{},
 			`the program returned 7 at /lines/1, want a string`},
@@ -42,7 +42,7 @@ func TestEvalIntoAType(t *testing.T) {
 		{"an exception", `throw new Error("no")`, evalTo[int](t, e), 0, "no"},
 	} {
 		t.Run(row.why, func(t *testing.T) {
-			got, r, err := row.eval(codemode.Request{Code: row.code})
+			got, r, err := row.eval(codemode.Request{Unrestricted: true, Code: row.code})
 			if r == nil || !reflect.DeepEqual(got, row.want) || row.err == "" && err != nil ||
 				row.err != "" && (err == nil || !strings.Contains(err.Error(), row.err)) {
 				t.Errorf("got %#v, %v", got, err)
@@ -75,7 +75,7 @@ func TestPrepare(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := open(t, "", embeds(newShop().server()), func(o *codemode.Options) { o.ConfigPath, o.Root = path, "" })
-	p, err := e.Prepare(t.Context(), codemode.Request{Principal: "anna",
+	p, err := e.Prepare(t.Context(), codemode.Request{Unrestricted: true, Principal: "anna",
 		Code: `const n: number = input.n; return [n, await codemode.shop.price({article: "A"}).catch(e => e.reason)]`})
 	if err != nil {
 		t.Fatal(err)
@@ -125,9 +125,9 @@ func TestPrepare(t *testing.T) {
 		r    codemode.Request
 		want string
 	}{
-		{codemode.Request{Code: `return ]`}, "program.ts:1:8"},
-		{codemode.Request{Code: `return 1`, Profile: "unknown"}, "unknown"},
-		{codemode.Request{Code: strings.Repeat(" ", 300<<10)}, "the program has 307200 bytes, the limit is 262144"},
+		{codemode.Request{Unrestricted: true, Code: `return ]`}, "program.ts:1:8"},
+		{codemode.Request{Unrestricted: true, Code: `return 1`, Profile: "unknown"}, "unknown"},
+		{codemode.Request{Unrestricted: true, Code: strings.Repeat(" ", 300<<10)}, "the program has 307200 bytes, the limit is 262144"},
 	} {
 		before := len(e.Record().Journal().Entries())
 		p, err := e.Prepare(t.Context(), row.r)
@@ -190,15 +190,15 @@ func BenchmarkPrepared(b *testing.B) {
 		})
 	}
 	input := []byte(`{"n":7}`)
-	p, err := e.Prepare(b.Context(), codemode.Request{Code: code})
+	p, err := e.Prepare(b.Context(), codemode.Request{Unrestricted: true, Code: code})
 	if err != nil {
 		b.Fatal(err)
 	}
 	run("prepared", func(int) (*codemode.Response, error) { return p.Run(b.Context(), input) })
 	run("the same text", func(int) (*codemode.Response, error) {
-		return e.Eval(b.Context(), codemode.Request{Code: code, Input: input})
+		return e.Eval(b.Context(), codemode.Request{Unrestricted: true, Code: code, Input: input})
 	})
 	run("another text", func(i int) (*codemode.Response, error) {
-		return e.Eval(b.Context(), codemode.Request{Code: fmt.Sprintf("const run = %d; %s", i, code), Input: input})
+		return e.Eval(b.Context(), codemode.Request{Unrestricted: true, Code: fmt.Sprintf("const run = %d; %s", i, code), Input: input})
 	})
 }

@@ -206,7 +206,7 @@ func TestNoRecordNoCall(t *testing.T) {
 	e := open(t, `{}`, recorded(dir), func(o *codemode.Options) { root = o.Root })
 	write := func(name string) (*codemode.Response, error) {
 		return e.Eval(t.Context(),
-			codemode.Request{Code: fmt.Sprintf(`await codemode.filesystem__write_file({path: %q, content: "x"}); return 1`,
+			codemode.Request{Unrestricted: true, Code: fmt.Sprintf(`await codemode.filesystem__write_file({path: %q, content: "x"}); return 1`,
 				name)})
 	}
 	if r, err := write("before.txt"); err != nil {
@@ -224,7 +224,7 @@ func TestNoRecordNoCall(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(root, "meanwhile.txt")); err == nil {
 		t.Error("the call was made though it was not recorded")
 	}
-	if r, err := e.Eval(t.Context(), codemode.Request{Code: `return 6 * 7`}); err != nil || string(r.Value) != "42" {
+	if r, err := e.Eval(t.Context(), codemode.Request{Unrestricted: true, Code: `return 6 * 7`}); err != nil || string(r.Value) != "42" {
 		t.Errorf("a program that calls nothing: %v", err)
 	}
 	if err := os.Rename(db+".away", db); err != nil {
@@ -306,7 +306,7 @@ func TestSecretsStayOut(t *testing.T) {
 		if (input) throw new Error("failed with " + r.session.token + secret);
 		return {value: r.session.token, said: secret, again}`, secret("argument"), secret("nested"), secret("bearer"), secret("env"), secret("config"))
 	for _, input := range []string{"false", "true"} {
-		_, _ = e.Eval(t.Context(), codemode.Request{Code: code, Input: json.RawMessage(input)})
+		_, _ = e.Eval(t.Context(), codemode.Request{Unrestricted: true, Code: code, Input: json.RawMessage(input)})
 	}
 	if err := e.Close(t.Context()); err != nil {
 		t.Fatal(err)

@@ -61,6 +61,11 @@ func (c *recordedCall) final() string {
 	return ""
 }
 
+// askedAgain reports whether the rules changed under a yes, so that people were asked another question.
+func (c *recordedCall) askedAgain() bool {
+	return slices.ContainsFunc(c.pending, func(e *audit.Entry) bool { return e.Reason == "policy_changed" })
+}
+
 func (c *recordedCall) String() string {
 	text := fmt.Sprintf("run %s, call %d, which the record has as %s", c.run.id, c.n, cmp.Or(c.final(), "nothing"))
 	if len(c.refused) > 0 {
@@ -427,6 +432,9 @@ func (s *schedule) answers(db *store.DB, runs map[string]*recordedRun) {
 			for range c.late {
 				s.happened["answer: late"]++
 			}
+			if c.askedAgain() {
+				s.happened["call: asked again"]++
+			}
 		}
 	}
 	for _, x := range s.said {
@@ -444,7 +452,9 @@ func (s *schedule) answers(db *store.DB, runs map[string]*recordedRun) {
 		}
 		final := c.final()
 		happened := slices.Contains([]string{audit.OK, audit.Failed, audit.Unknown, audit.Running}, final)
-		if x.outcome != "" && x.outcome != final {
+		again := c.askedAgain() // under other rules; people are told that the call is pending once more
+		if x.outcome != "" && x.outcome != final && !(again &&
+			(x.outcome == audit.Pending || strings.HasPrefix(x.outcome, "asked again: "))) {
 			s.wrong("%v: over %s it was told as %s", c, x.channel, x.outcome)
 		}
 		if (x.outcome == audit.OK || x.outcome == audit.Failed) && !x.told.IsZero() {
@@ -468,7 +478,7 @@ func (s *schedule) answers(db *store.DB, runs map[string]*recordedRun) {
 		case !x.yes && !happened && final != audit.Refused && !other && s.happened["restart: SIGKILL"] == 0:
 			s.wrong("%v: a no over %s is not recorded", c, x.channel)
 		case s.away: // whether the answer was in time could not be found out
-		case x.yes && final == audit.Refused && !other &&
+		case x.yes && final == audit.Refused && !other && !again &&
 			slices.Contains([]string{call.CodeDeclined, call.CodeTimeout}, c.refused[0].Reason) &&
 			!strings.Contains(c.refused[0].Detail, "a person allowed it"):
 			s.wrong("%v: over %s somebody was told that their yes is taken; %s", c, x.channel, inTheBook(x, a))

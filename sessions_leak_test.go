@@ -32,7 +32,7 @@ const plant = `
 	/(SECRET)(.*)/.exec(%[1]q);
 	globalThis.bytes = new TextEncoder().encode(%[1]q.repeat(2000));
 	globalThis.pending = new Promise(() => {}).then(() => %[1]q);
-	setTimeout(() => globalThis.late = %[1]q, 100000);
+	setInterval(() => globalThis.late = %[1]q, 100000);
 	codemode.search_tools(%[1]q);
 	console.log(%[1]q);
 	return "planted"`
@@ -165,7 +165,7 @@ func (m *mole) secret(s *suspect) string {
 
 // run runs a program in a session, and fails if it shows a secret of another one.
 func (m *mole) run(s *suspect, code string) (*codemode.Response, error) {
-	r, err := m.e.Eval(m.t.Context(), codemode.Request{Principal: s.principal, Profile: s.profile, Session: s.name, Code: code})
+	r, err := m.e.Eval(m.t.Context(), codemode.Request{Unrestricted: true, Principal: s.principal, Profile: s.profile, Session: s.name, Code: code})
 	text := r.Text(err)
 	s.past = append(s.past, fmt.Sprintf("%.70s: %.60q (%.40v)", code, r.Value, err))
 	for _, secret := range secretForm.FindAllString(text+string(r.Value), -1) {

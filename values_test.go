@@ -223,15 +223,15 @@ func TestOutputValidationOfOneServer(t *testing.T) {
 	}
 }
 
-func TestAResultTypeIsLearnedFromTheFirstCall(t *testing.T) {
+func TestAResultTypeIsLearnedFromTheFirstCalls(t *testing.T) {
 	e, _ := withLibrary(t, "")
 	const declared = `(await codemode.get_tools(["my_lib__rows"]))`
 	got := value[[]string](t, e, "",
-		`const before = `+declared+`; await codemode.my_lib__rows({}); return [before, `+declared+`]`)
+		`const before = `+declared+`; await codemode.my_lib__rows({}); await codemode.my_lib__rows({}); return [before, `+declared+`]`)
 	if !strings.Contains(got[0], "Promise<string | object | Block[]>") {
 		t.Errorf("before: %s", got[0])
 	}
-	if !strings.Contains(got[1], "Promise<{ id: number; name?: string }[]>; // learned from its first result") ||
+	if !strings.Contains(got[1], "Promise<{ id: number; name?: string }[]>; // learned from its first results") ||
 		strings.Contains(got[1], "Ada") {
 		t.Errorf("afterwards: %s", got[1])
 	}
@@ -259,5 +259,15 @@ func TestACheckShowsReadingsOfResources(t *testing.T) {
 	}
 	if reached.Load() != 0 {
 		t.Error("a check read a resource")
+	}
+}
+
+func TestAnInputThatIsNotJSON(t *testing.T) {
+	e := open(t, rules)
+	for _, input := range []string{"not json", "[1,", "{} x", "NaN"} {
+		_, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Code: "return input", Input: json.RawMessage(input)})
+		if err == nil || !strings.Contains(err.Error(), "not started: the input is not JSON: ") {
+			t.Errorf("%s: got %v", input, err)
+		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/analysis/ecmascript"
+	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // The ways to write a call.
@@ -28,6 +30,7 @@ const (
 	tool             // codemode.x__y
 	bound            // call, apply or bind of a tool
 	evaluator        // eval, Function: turns text into code
+	result           // of a call of a tool, or a part of it
 )
 
 // An abstractValue is what the analysis knows about the value of an expression.
@@ -39,17 +42,22 @@ type abstractValue struct {
 	last   int                 // where the last part of it begins: the name
 	from   *ecmascript.Binding // the variable it was read from
 	call   string              // of bound: call, apply or bind
+	free   string              // the name behind which it is, if nothing in the text declares that
+	via    string              // the name that is not codemode and is read as it
+	path   string              // of result: the part, as "/items/-/id"; - is any element
 }
 
 // part returns the abstract value of a member of a value.
 func part(v abstractValue, name string, how string, last int) abstractValue {
-	p := abstractValue{start: v.start, last: last, how: how, from: v.from}
+	p := abstractValue{start: v.start, last: last, how: how, from: v.from, free: v.free, via: v.via}
 	switch v.nature {
 	case codemode:
 		switch {
 		case strings.Contains(name, "__") && !strings.HasPrefix(name, "__"):
 			p.nature, p.name = tool, name
 		case name == "", inherited(name):
+		case call.IsToolsObject(name) && v.via == "":
+			p.nature, p.via = codemode, name
 		default:
 			p.nature, p.name = server, name
 		}
@@ -63,6 +71,10 @@ func part(v abstractValue, name string, how string, last int) abstractValue {
 	case tool:
 		if name == "call" || name == "apply" || name == "bind" {
 			p.nature, p.name, p.how, p.call, p.last = bound, v.name, Indirect, name, v.last
+		}
+	case result:
+		if !inherited(name) && name != "catch" && name != "finally" && len(v.path) < maxPath {
+			p.nature, p.name, p.path = result, v.name, strictjson.AppendToken(v.path, name)
 		}
 	case global:
 		switch name {
@@ -97,6 +109,11 @@ func free(n *ecmascript.Node) abstractValue {
 		v.nature = global
 	case "eval", "Function":
 		v.nature = evaluator
+	default:
+		if !known[n.Name] { // it may be a server, see Program.Meant
+			v.nature, v.free = codemode, n.Name
+			return part(v, n.Name, Member, n.Start)
+		}
 	}
 	return v
 }
@@ -124,6 +141,8 @@ func glance(n *ecmascript.Node) abstractValue {
 		return named(n)
 	case ecmascript.OpAwait:
 		return glance(n.A)
+	case ecmascript.OpCall:
+		return resultOf(n, glance(n.A))
 	case ecmascript.OpMember:
 		return part(glance(n.A), n.Name, spelling(n, Member), n.Last)
 	case ecmascript.OpIndex:
@@ -132,6 +151,26 @@ func glance(n *ecmascript.Node) abstractValue {
 			if key, ok := constant(n.B); ok {
 				return part(v, key, spelling(n, Computed), n.Last)
 			}
+		}
+	}
+	return abstractValue{}
+}
+
+// maxPath bounds the place of a part of a result, in bytes.
+const maxPath = 200
+
+// resultOf returns the value of a call of v.
+func resultOf(n *ecmascript.Node, v abstractValue) abstractValue {
+	r := abstractValue{nature: result, name: v.name, start: n.Start, last: n.Start, free: v.free, via: v.via}
+	switch {
+	case v.nature == tool, v.nature == server && !call.IsCaller(v.name, v.free == v.name):
+		return r
+	case v.nature == bound && v.call == "call":
+		return r
+	case v.nature == server: // codemode.call("crm__x", arguments)
+		if name, ok := dispatchee(n.List); ok {
+			r.name = name
+			return r
 		}
 	}
 	return abstractValue{}
@@ -147,6 +186,10 @@ func spelling(n *ecmascript.Node, how string) string {
 // part returns the member of a value that is used. If a tool's member is not a way to call the tool, the tool is lost.
 func (w *walker) part(v abstractValue, name, how string, last int) abstractValue {
 	p := part(v, name, how, last)
+	if v.nature == codemode && p.nature != codemode && len(w.reads) < maxPlaces {
+		w.reads = append(w.reads, name)
+	}
+	w.read(p)
 	if v.nature == tool && p.nature == other {
 		w.lost(v)
 	}

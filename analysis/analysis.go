@@ -8,13 +8,17 @@
 //		fmt.Println(problem) // file, line, column, the line itself, a caret
 //	}
 //
-// A program is the body of an async function that returns its value, or
-// one expression: its value, or, where the expression is a function literal,
-// what the function returns. A text that is both is an expression, so {a: 1}
+// A program is the body of an async function that returns its value, or that
+// ends with an expression: its value, or, where the expression is a function literal,
+// what the function returns. A program that returns nothing, and ends with an assignment or the like, has no value. A text that is both is an expression, so {a: 1}
 // is an object and "async function main() {...}" alone is called. A Markdown
 // fence around the text, a byte order mark and a line that begins with #! are
 // not part of it. There are no modules: Compile removes imports and exports of types
 // and reports others as problems.
+//
+// Where that is clear, Compile reads what a text means: the program in the fences of an explanation, in quotes or with
+// escaped line breaks; the function that a text exports, or its main, is called. A text that does nothing compiles, and
+// [Program.Nothing] says so. A problem names a text of another kind: JSON, prose, another language.
 //
 // # What a caller may rely on
 //
@@ -54,11 +58,21 @@ type Program struct {
 	// Dynamic are the places that use the tools without showing which: codemode[x], codemode passed to a function or
 	// enumerated, text turned into code. Empty means that Calls looks complete.
 	Dynamic []Position
-	// Unreturned is where the last statement begins if its value may have been meant as the program's: it is an
-	// expression, and no return gives a value.
-	Unreturned Position
+	// Unawaited are the places that start something and do not wait for it.
+	Unawaited []Unawaited
+	// Idle says why the program would do nothing; nil if it does something. See [Program.Nothing].
+	Idle *Idle
 	// Free are the names that the text uses, and that neither it nor every program declares: see [Program.InSession].
 	Free []Use
+	// Perhaps are the uses of the tools behind these names. [Program.Meant] adds them to Calls and Dynamic.
+	Perhaps []Perhaps
+	// Results are the parts of results that the text reads, each once.
+	Results []ResultRead
+	// Reads are the names behind codemode that the text reads, in any order: of servers, functions and tools. A name that
+	// nothing declares may be one.
+	Reads []string
+	// Lists says that the text uses codemode or a server as a whole, and so may list its tools.
+	Lists bool
 	// Opaque says that the text may declare names without showing them.
 	Opaque bool
 	// Unread says that the text is too large or too complex to read: JS is the text itself, and its calls are unknown.
@@ -85,11 +99,15 @@ type Call struct {
 	Outline *Outline `json:"outline,omitempty"`
 	// Repeats says that the call is in a loop or a function, or is passed on, and so may be made more than once.
 	Repeats bool `json:"repeats,omitempty"`
+	// Tested says that the text asks somewhere whether the tool is there.
+	Tested bool `json:"tested,omitempty"`
 	// Times says how often the call may be made.
 	Times Times `json:"times,omitempty"`
 	// Stage orders the calls: after a call of a later stage, no call of this stage follows. Calls of one loop share a
 	// stage. 0 says that the call may be made at any time.
 	Stage int `json:"stage,omitempty"`
+	// Via is the name that is read as codemode unless a server has it, as in codemode.tools.crm.x.
+	Via string `json:"-"`
 }
 
 // Times says how often the program may make a call of the text, as far as the text shows.

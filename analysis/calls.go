@@ -9,13 +9,24 @@ import (
 // A walker finds the calls in a program.
 type walker struct {
 	calls   []found
-	dynamic []int
+	dynamic []unseen
+	reads   []string
+	results []abstractValue  // the parts of results that it reads
+	written map[string]bool  // parts of results that it sets
+	tested  map[string]bool  // tools that the text looks for: if (codemode.a__b)
 	meta    *ecmascript.Node // the first import.meta, or the like
 	budget  int              // of the JSON of arguments
 	pending []pending
 	many    int // loops and functions around the current node
 	moment  moment
 	held    []*ecmascript.Binding // of functions that are walked where they are used
+}
+
+// An unseen place uses tools without showing which, in a program in which nothing declares free or free is "".
+type unseen struct {
+	at    int
+	free  string
+	whole bool // codemode or a server
 }
 
 // A found call has positions in the JavaScript.
@@ -28,6 +39,7 @@ type found struct {
 	repeats     bool
 	times       Times
 	stage       int
+	free, via   string
 }
 
 // A pending tool has been assigned to a name; it counts as a value if nothing uses the name.
@@ -36,8 +48,9 @@ type pending struct {
 	bind *ecmascript.Binding
 }
 
-// search finds the calls of a program. calls are all its call expressions.
-func search(body *ecmascript.Node, calls []*ecmascript.Node) *walker {
+// search finds the calls of a program. calls are all its call expressions, and last is the statement whose value is the
+// program's, or nil.
+func search(body *ecmascript.Node, calls []*ecmascript.Node, last *ecmascript.Node) *walker {
 	w := &walker{budget: maxLiterals}
 	for _, n := range calls {
 		if glance(n.A).nature == tool {
@@ -46,14 +59,17 @@ func search(body *ecmascript.Node, calls []*ecmascript.Node) *walker {
 			}
 		}
 	}
-	if only := single(body); only != nil && only.Op == ecmascript.OpExpr {
-		if f := only.A; f.Op == ecmascript.OpFunc || f.Op == ecmascript.OpCall && f.A.Op == ecmascript.OpFunc {
-			w.many-- // it is the program, and runs once
-			w.moment.awaited, w.moment.program = f, f
+	for _, n := range body.List {
+		if n != last {
+			w.statement(n)
+			continue
 		}
-		w.lost(w.value(only.A)) // its value is the program's
-	} else {
-		w.statements(body.List)
+		w.moment.awaited = n.A
+		if f := n.A; f.Op == ecmascript.OpFunc || f.Op == ecmascript.OpCall && f.A.Op == ecmascript.OpFunc {
+			w.many-- // it is the program, and runs once
+			w.moment.program = f
+		}
+		w.lost(w.value(n.A)) // its value is the program's
 	}
 	for len(w.held) > 0 { // nothing uses them, except they themselves
 		b := w.held[0]
@@ -76,9 +92,20 @@ func search(body *ecmascript.Node, calls []*ecmascript.Node) *walker {
 func (w *walker) found(v abstractValue, how string, args json.RawMessage, outline *Outline) {
 	w.calls = append(w.calls, found{
 		name: v.name, how: how, start: v.start, last: v.last,
-		args: args, outline: outline, repeats: w.many > 0 || how == Value,
+		args: args, outline: outline, repeats: w.many > 0 || how == Value, free: v.free, via: v.via,
 	})
 	w.used(v)
+}
+
+// test records that the text asks whether a tool is there: if (codemode.a__b), typeof codemode.a__b.
+func (w *walker) test(v abstractValue) {
+	if v.nature != tool {
+		return
+	}
+	if w.tested == nil {
+		w.tested = map[string]bool{}
+	}
+	w.tested[v.name] = true
 }
 
 func (w *walker) used(v abstractValue) {
@@ -91,12 +118,12 @@ func (w *walker) used(v abstractValue) {
 func (w *walker) lost(v abstractValue) {
 	switch v.nature {
 	case codemode, global, evaluator:
-		w.dynamic = append(w.dynamic, v.start)
+		w.dynamic = append(w.dynamic, unseen{v.start, v.free, v.nature == codemode || v.nature == server})
 	case tool:
 		w.found(v, Value, nil, nothing())
 	case server:
 		w.found(v, Value, nil, nothing()) // a function of the host, or
-		w.dynamic = append(w.dynamic, v.start)
+		w.dynamic = append(w.dynamic, unseen{v.start, v.free, v.nature == codemode || v.nature == server})
 	}
 	w.used(v)
 }
@@ -128,7 +155,7 @@ func (w *walker) statement(n *ecmascript.Node) {
 		}
 		w.statements(n.List)
 	case ecmascript.OpIf:
-		w.value(n.A)
+		w.test(w.value(n.A))
 		w.statement(n.B)
 		w.statement(n.C)
 	case ecmascript.OpFor:
@@ -144,7 +171,12 @@ func (w *walker) statement(n *ecmascript.Node) {
 		} else {
 			w.defaults(n.A)
 		}
-		w.lost(w.value(n.B))
+		of := w.value(n.B)
+		w.lost(of)
+		if n.Name == "of" && n.A.Op == ecmascript.OpVar && of.nature == result {
+			of.path += "/-"
+			w.holds(n.A.List[0].A, of)
+		}
 		w.loop(func() {
 			if n.Is(ecmascript.FlagAwait) {
 				w.moment.waits++

@@ -10,17 +10,13 @@ import (
 
 // Compile makes a [Program] from a text, or returns the problems that prevent it. name is the file name in problems; ""
 // means "program.ts". It reads in this process, and therefore only texts within a bound; see [Reader] for the others.
-func Compile(name, text string) (*Program, []Problem) {
-	start, end := program(text)
-	if f := exceeds(text[start:end]); f != nil {
-		return giveUp(name, text, *f)
-	}
-	return compile(name, text)
-}
+func Compile(name, text string) (*Program, []Problem) { return read(name, text, true) }
 
 // compile is Compile without a bound.
-func compile(name, text string) (*Program, []Problem) {
-	c := newCompiler(name, text)
+func compile(name, text string) (*Program, []Problem) { return read(name, text, false) }
+
+// read compiles the text.
+func (c *compiler) read() (*Program, []Problem) {
 	var f *fault
 	if c.shape, f = prescan(c.text); f != nil {
 		if f.limit {
@@ -47,12 +43,13 @@ const maxJS = 2 << 20
 
 // giveUp is the result for a text that is beyond a limit.
 func giveUp(name, text string, limit fault) (*Program, []Problem) {
-	return newCompiler(name, text).giveUp(limit)
+	start, end := program(text)
+	return newCompiler(name, text, start, text[start:end]).giveUp(limit)
 }
 
-func newCompiler(name, text string) *compiler {
-	start, end := program(text)
-	return &compiler{file: cmp.Or(name, "program.ts"), whole: newIndex(text), start: start, text: text[start:end]}
+func newCompiler(name, whole string, start int, text string) *compiler {
+	return &compiler{file: cmp.Or(name, "program.ts"), whole: newIndex(whole), start: start, text: text,
+		exports: exports{at: -1}}
 }
 
 // giveUp returns the text as an unread program if it can only be the body of a function.
@@ -87,6 +84,7 @@ type compiler struct {
 	start int    // where the program begins in it
 	text  string // the program
 	shape shape
+	exports
 
 	program  *Program
 	problems []Problem
@@ -177,7 +175,23 @@ func (c *compiler) finish(out output, f form) {
 		p.Dynamic = []Position{c.whole.position(c.start)}
 		return
 	}
-	w := search(tree, calls)
+	x := c.exports
+	if x.at >= 0 {
+		x.at += c.start
+	}
+	e := p.entry(tree, f, x)
+	if e.fn != nil && p.dropParameters(e.fn) {
+		if tree, calls, err = ecmascript.Parse(p.JS); err != nil { // it cannot be: blanks are no syntax
+			p.Dynamic = []Position{c.whole.position(c.start)}
+			return
+		}
+		e = p.entry(tree, f, x)
+	}
+	last := trailing(tree, f, p.origin.Cut)
+	if e.name != "" || e.value != nil { // that is the program's value
+		last = nil
+	}
+	w := search(tree, calls, last)
 	if m := w.meta; m != nil {
 		c.report([]fault{{at: p.origin.offset(m.Start) - c.start, len: len("import"),
 			message: "there are no modules: import." + m.Name + " cannot be used"}})
@@ -185,30 +199,62 @@ func (c *compiler) finish(out output, f form) {
 	}
 	p.list(w)
 	p.free(tree)
-	p.result(tree, f)
+	p.unawaited(tree, last)
+	p.Idle = c.idle(tree, f, e)
+	p.result(tree, f, e, last)
 }
 
-// result determines what the program returns: the value of its only expression, or, if that is a function, the value of
-// the function.
-func (p *Program) result(tree *ecmascript.Node, f form) {
-	if f == asValue {
-		last := tree.List[len(tree.List)-1]
-		if last.A.Op == ecmascript.OpFunc {
-			p.surround(last.Start+len("return"), last.End, "(", ")()")
-		}
-		return
-	}
+// result makes the program return the value of its last expression, or, if the text means a function to be called, the
+// value of that function.
+func (p *Program) result(tree *ecmascript.Node, f form, e entryPoint, last *ecmascript.Node) {
 	switch only := single(tree); {
-	case only == nil:
-		p.Unreturned = p.unreturned(tree)
-	case only.Op == ecmascript.OpFunc || only.Op == ecmascript.OpExpr && only.A.Op == ecmascript.OpFunc:
-		p.surround(only.Start, only.End, "return(", ")()")
-		if only.Op == ecmascript.OpFunc && only.A != nil && only.A.Name != "main" {
+	case e.value != nil && e.fn == nil:
+		p.surround(e.value.Start, e.value.End, "(x=>typeof x=='function'?x(codemode):x)(", ")")
+	case e.value != nil:
+		p.surround(e.fn.Start, e.fn.End, "(", ")"+arguments(e.fn))
+	case e.name != "":
+		p.surround(len(p.JS), len(p.JS), e.callOf(), "")
+		if e.name != "main" {
+			p.origin.Declared, p.origin.DeclaredEnd = true, len(p.JS)-p.origin.Inserted
+		}
+	case f == asValue && e.fn != nil:
+		last := tree.List[len(tree.List)-1]
+		p.surround(last.Start+len("return"), last.End, "(", ")"+arguments(e.fn))
+	case f == asValue:
+	case e.whole && only.Op == ecmascript.OpFunc:
+		p.surround(only.Start, only.End, "return(", ")"+arguments(e.fn))
+		if only.A != nil && only.A.Name != "main" {
 			p.origin.Declared, p.origin.DeclaredEnd = true, only.End
 		}
-	case only.Op == ecmascript.OpExpr:
-		p.surround(only.Start, only.End, "return(", ")")
+	case last != nil && last.A.Op == ecmascript.OpFunc:
+		p.surround(last.Start, last.End, "return(", ")"+arguments(last.A))
+	case last != nil:
+		p.surround(last.Start, last.End, "return(", ")")
 	}
+}
+
+// trailing returns the statement of a body whose value is the program's: the last one, apart from declarations of
+// functions, if it is an expression, and no return gives a value. Where esbuild has put statements before the program,
+// that begins at from.
+func trailing(tree *ecmascript.Node, f form, from int) *ecmascript.Node {
+	if f == asValue {
+		return nil
+	}
+	list := tree.List
+	for len(list) > 0 && (list[len(list)-1].Op == ecmascript.OpEmpty || list[len(list)-1].Op == ecmascript.OpFunc) {
+		list = list[:len(list)-1]
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	last := list[len(list)-1]
+	if last.Op != ecmascript.OpExpr || last.Start < from {
+		return nil
+	}
+	if single(tree) != last && (quiet(last.A) || slices.ContainsFunc(tree.List, returns)) {
+		return nil
+	}
+	return last
 }
 
 // single returns the only statement of a body, if there is no other.
@@ -226,19 +272,6 @@ func single(tree *ecmascript.Node) *ecmascript.Node {
 	return only
 }
 
-// unreturned returns where the last statement begins if it is an expression with a value that may have been meant as
-// the program's.
-func (p *Program) unreturned(tree *ecmascript.Node) Position {
-	if len(tree.List) == 0 || p.origin.Cut > 0 { // or else the statement may be esbuild's
-		return Position{}
-	}
-	last := tree.List[len(tree.List)-1]
-	if last.Op != ecmascript.OpExpr || quiet(last.A) || slices.ContainsFunc(tree.List, returns) {
-		return Position{}
-	}
-	return p.origin.whole.position(p.origin.offset(last.Start))
-}
-
 func (p *Program) surround(start, end int, before, after string) {
 	p.JS = p.JS[:start] + before + p.JS[start:end] + after + p.JS[end:]
 	p.origin.Insert, p.origin.Inserted = start, len(before)
@@ -246,8 +279,27 @@ func (p *Program) surround(start, end int, before, after string) {
 
 // quiet reports whether an expression is likely to be there for its side effects.
 func quiet(n *ecmascript.Node) bool {
-	return n.Op == ecmascript.OpAssign || n.Op == ecmascript.OpUpdate ||
-		n.Op == ecmascript.OpCall && n.A.Op == ecmascript.OpMember && n.A.A.Op == ecmascript.OpName && n.A.A.Name == "console"
+	switch n.Op {
+	case ecmascript.OpAssign, ecmascript.OpUpdate:
+		return true
+	case ecmascript.OpUnary:
+		return n.Name == "delete"
+	case ecmascript.OpSequence:
+		return quiet(n.List[len(n.List)-1])
+	case ecmascript.OpLogic:
+		return quiet(n.B)
+	case ecmascript.OpCall:
+	default:
+		return false
+	}
+	f := n.A
+	switch f.Name {
+	case "setTimeout", "setInterval":
+		return f.Op == ecmascript.OpName
+	case "push", "unshift": // their value is a length
+		return f.Op == ecmascript.OpMember && glance(f.A).nature == other
+	}
+	return f.Op == ecmascript.OpMember && f.A.Op == ecmascript.OpName && f.A.Name == "console"
 }
 
 // returns reports whether a statement may return a value from its function.

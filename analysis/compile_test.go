@@ -16,14 +16,14 @@ func TestWhatBecomesOfAText(t *testing.T) {
 		// Bodies.
 		{"a body", "const x = 1\nreturn x", "const x=1;return x"},
 		{"a body that awaits", "return await f()", "return await f()"},
-		{"a body without a value", "f()\ng()", "f();g()"},
+		{"a body that ends with an expression", "f()\ng()", "f();return(g())"},
 		{"an empty text", "", ""},
 		{"only white space", " \n\t ", ""},
 		{"only a comment", "// nothing\n/* at all */", ""},
 		{"a comment at the end", "return 1 // one", "return 1"},
 		{"a block that is no object", "{ f(); g() }", "{f();g()}"},
 		{"several functions", "function f() {}\nfunction g() {}", "function f(){}function g(){}"},
-		{"a function and its call", "async function main() { return 1 }\nmain()", "async function main(){return 1}main()"},
+		{"a function and its call", "async function main() { return 1 }\nmain()", "async function main(){return 1}return(main())"},
 		{"a declaration", "const x = 1", "const x=1"},
 		{"a directive", "'use strict'\nreturn 1", `"use strict";return 1`},
 		{"sloppy code", "with (x) return y", "with(x)return y"},
@@ -176,8 +176,10 @@ func TestNothingBreaksOut(t *testing.T) {
 		"return import.meta.url",
 		"import x from 'x'",
 		"import 'x'",
-		"export default 1",
-		"export const x = 1",
+		"export default 1 } evil(); async function g() {",
+		"export default class {}",
+		"export * from 'x'",
+		"module.exports = 1 } evil(); async function g() {",
 		"namespace N {} } evil(); async function g() {",
 		"```js\n}); evil(); (async () => {\n```",
 		"@d class A {} } evil(); async function g() {",
@@ -191,30 +193,37 @@ func TestNothingBreaksOut(t *testing.T) {
 	}
 }
 
-func TestUnreturnedValuesAreNoticed(t *testing.T) {
-	for _, test := range []struct {
-		text string
-		want Position
-	}{
-		{"async function main() {}\nmain()", Position{2, 1}},
-		{"const x = await f()\n  x", Position{2, 3}},
-		{"const x = 1; ({x})", Position{1, 14}},
-		{"const x = 1; return x", Position{}},
-		{"const x = 1; if (x) { return x }\nf()", Position{}},
-		{"const x = 1; console.log(x)", Position{}},
-		{"let x; x = 1", Position{}},
-		{"let x = 1; x++", Position{}},
-		{"const x = 1", Position{}},
-		{"f()", Position{}},
-		{"() => 1", Position{}},
-		{"function f() { return 1 }\nf()", Position{2, 1}},
-		{"namespace N { f() }\nf()", Position{2, 1}},
+// The value of a program without return is that of its last expression, unless that is there for what it does.
+func TestTheLastExpressionIsTheValue(t *testing.T) {
+	for text, want := range map[string]string{
+		"async function main() {}\nmain()":                   "async function main(){}return(main())",
+		"main();\nasync function main() {}":                  "return(main());async function main(){}",
+		"function main() {}; main().catch(console.error); ;": "return(main().catch(console.error));",
+		"const x = await f()\n  x":                           "return(x)",
+		"const x = 1; ({x})":                                 "return(({x}))",
+		"const x = 1; await codemode.a.b({})":                "return(await codemode.a.b({}))",
+		"const x = 1; codemode.a.push({})":                   "return(codemode.a.push({}))",
+		"const r = 1; r.items.map((x) => x.a)":               "return(r.items.map(x=>x.a))",
+		"const x = 1; async () => { return x }":              "return(async()=>{return x})()",
+		"const x = 1; (async () => { return x })()":          "return((async()=>{return x})())",
+		"namespace N { f() }\nf()":                           "return(f());",
+		"const x = 1; if (x) { return x }\nf()":              "f()",
+		"const x = 1; console.log(x)":                        "console.log(x)",
+		"let x; x = 1":                                       "x=1",
+		"let x = 1; x++":                                     "x++",
+		"const a = []; a.push(1)":                            "a.push(1)",
+		"const a = {}; delete a.b":                           "delete a.b",
+		"const f = () => 1; setTimeout(f, 1)":                "setTimeout(f,1)",
+		"const x = 1; for (;;) { codemode.a.b({}) }":         "codemode.a.b({})}",
+		"const x = 1":                                        "const x=1",
+		"const x = [1,2];\n`${x}`":                           "return(`${x}`)",
+		"class A { @d m() {} }\nnew A().m()":                 "return(new A().m())",
 	} {
-		p, problems := Compile("", test.text)
+		p, problems := Compile("", text)
 		if len(problems) > 0 {
-			t.Errorf("%q: %v", test.text, problems)
-		} else if p.Unreturned != test.want {
-			t.Errorf("%q: got %v, want %v", test.text, p.Unreturned, test.want)
+			t.Errorf("%q: %v", text, problems)
+		} else if !strings.Contains(p.JS, want) || !strings.Contains(want, "return(") && strings.Contains(p.JS, "return(") {
+			t.Errorf("%q: got\n%s\nwant %q in it", text, p.JS, want)
 		}
 	}
 }

@@ -101,7 +101,9 @@ func checkCompile(t *testing.T, text string) {
 	if p == nil {
 		return
 	}
-	again, _ := Compile("fuzz.ts", text)
+	submitted := text
+	text = orText(p.Text(), text)
+	again, _ := Compile("fuzz.ts", submitted)
 	if diff := cmp.Diff(p.JS, again.JS); diff != "" {
 		t.Fatalf("two results:\n%s", diff)
 	}
@@ -123,13 +125,21 @@ func checkCompile(t *testing.T, text string) {
 	for _, d := range p.Dynamic {
 		check(d, 0)
 	}
-	if p.Unreturned != (Position{}) {
-		check(p.Unreturned, 0)
+	for _, u := range p.Unawaited {
+		check(u.Position, 0)
 	}
 	for _, at := range []int{0, 1, len(p.JS) / 2, len(p.JS)} {
 		line, column := p.Lookup(1, at)
 		check(Position{line, column}, 0)
 	}
+}
+
+// orText is the text that positions are in.
+func orText(decoded, submitted string) string {
+	if decoded != "" {
+		return decoded
+	}
+	return submitted
 }
 
 // The reader of JavaScript may give up, but nothing else.
@@ -147,7 +157,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		w := search(body, calls)
+		w := search(body, calls, trailing(body, asBody, 0))
 		for _, c := range w.calls {
 			if c.start < 0 || c.start > len(text) || c.last < 0 || c.last > len(text) || c.args != nil && !json.Valid(c.args) {
 				t.Fatalf("%+v", c)

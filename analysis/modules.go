@@ -9,7 +9,8 @@ import (
 	"github.com/codemode-project/codemode/analysis/ecmascript"
 )
 
-// takeModules removes imports and exports of types from the text, and reports the others. It also disables comments
+// takeModules removes imports and exports of types from the text, has the program call what it exports, and reports
+// the others. It also disables comments
 // that claim to be a source map, because esbuild would read them. The length of the text stays the same.
 func (c *compiler) takeModules() {
 	text := []byte(c.text)
@@ -25,10 +26,14 @@ func (c *compiler) takeModules() {
 		f := fault{at: at, len: 6, message: "there are no modules: import cannot be used",
 			hint: `tools are called as codemode.<server>__<tool>(args); console, URL, crypto and others are globals`}
 		if strings.HasPrefix(c.text[at:], "export") {
+			if c.takeExport(text, at) {
+				continue
+			}
 			f.message, f.hint = "there are no modules: export cannot be used", "return the value of the program"
 		}
 		values = append(values, f)
 	}
+	c.takeAssigned(text, c.shape.assigned)
 	c.text = string(text)
 	c.report(values)
 }

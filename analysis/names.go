@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"slices"
@@ -12,7 +13,8 @@ import (
 // A Use is the first use of a name that the program does not declare.
 type Use struct {
 	Name   string
-	Offset int // in the submitted text, in bytes
+	Offset int    // in the submitted text, in bytes
+	Hint   string // what it may mean, from [Program.Meant]
 }
 
 // globals are the names that every program can use; a test compares them with the guest's.
@@ -52,7 +54,7 @@ func (p *Program) InSession(file string, names []string) (*Program, []Problem) {
 		case p.Opaque || len(c.problems) == maxProblems:
 		default:
 			c.problems = append(c.problems, c.problem(fault{at: u.Offset, len: len(u.Name),
-				message: fmt.Sprintf("nothing declares %s", readable(u.Name)), hint: namesThere(names)}))
+				message: fmt.Sprintf("nothing declares %s", readable(u.Name)), hint: cmp.Or(u.Hint, namesThere(names))}))
 		}
 	}
 	slices.SortFunc(in.Dynamic, comparePositions)
@@ -61,6 +63,9 @@ func (p *Program) InSession(file string, names []string) (*Program, []Problem) {
 	return &in, c.problems
 }
 
+// At returns the position of an offset in the submitted text.
+func (p *Program) At(offset int) Position { return p.origin.whole.position(offset) }
+
 // onlyDeclare takes back the call of a function declaration that is the whole text.
 func (p *Program) onlyDeclare() {
 	o := p.origin
@@ -68,7 +73,8 @@ func (p *Program) onlyDeclare() {
 		return
 	}
 	p.JS = p.JS[:o.Insert] + p.JS[o.Insert+o.Inserted:o.DeclaredEnd+o.Inserted] + "\n"
-	p.origin = &origin{Output: o.Output, Start: o.Start, Cut: o.Cut, Width: o.Width, First: o.First, whole: o.whole}
+	p.origin = &origin{Output: o.Output, Start: o.Start, Cut: o.Cut, Width: o.Width, First: o.First, whole: o.whole,
+		Repaired: o.Repaired}
 }
 
 // maxNames is how many names of a session a problem lists.
@@ -105,7 +111,7 @@ func (p *Program) free(body *ecmascript.Node) {
 	p.Opaque = u.opaque
 	for name, at := range u.first {
 		if !u.assigned[name] && !known[name] {
-			p.Free = append(p.Free, Use{name, p.origin.offset(at)})
+			p.Free = append(p.Free, Use{Name: name, Offset: p.origin.offset(at)})
 		}
 	}
 	slices.SortFunc(p.Free, func(a, b Use) int { return a.Offset - b.Offset })

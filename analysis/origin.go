@@ -21,6 +21,7 @@ type origin struct {
 	Declared         bool   // what is there is the only statement, a function declaration with another name than main
 	DeclaredEnd      int    // where it ends, before the insertion
 	Same             bool   // esbuild read nothing: the JavaScript is the submitted text
+	Repaired         string // the text that positions are in; "" is the submitted one
 
 	whole *index // the submitted text
 
@@ -131,7 +132,7 @@ func (p *Program) list(w *walker) {
 	o := p.origin
 	for _, f := range w.calls {
 		from := o.offset(f.start)
-		p.Calls = append(p.Calls, Call{
+		c := Call{
 			Name:     f.name,
 			Host:     !strings.Contains(f.name, "__"),
 			Position: o.whole.position(from),
@@ -140,13 +141,29 @@ func (p *Program) list(w *walker) {
 			Args:     f.args,
 			Outline:  f.outline,
 			Repeats:  f.repeats,
+			Tested:   w.tested[f.name],
 			Times:    f.times,
 			Stage:    f.stage,
-		})
+			Via:      f.via,
+		}
+		if f.free == "" {
+			p.Calls = append(p.Calls, c)
+		} else {
+			p.Perhaps = append(p.Perhaps, Perhaps{Free: f.free, Call: &c})
+		}
 	}
+	p.reads(w)
+	slices.Sort(w.reads)
+	p.Reads = slices.Compact(w.reads)
 	slices.SortStableFunc(p.Calls, func(a, b Call) int { return comparePositions(a.Position, b.Position) })
 	for _, at := range w.dynamic {
-		p.Dynamic = append(p.Dynamic, o.whole.position(o.offset(at)))
+		place := o.whole.position(o.offset(at.at))
+		p.Lists = p.Lists || at.whole
+		if at.free == "" {
+			p.Dynamic = append(p.Dynamic, place)
+		} else {
+			p.Perhaps = append(p.Perhaps, Perhaps{Free: at.free, At: place})
+		}
 	}
 	slices.SortFunc(p.Dynamic, comparePositions)
 	p.Dynamic = slices.Compact(p.Dynamic)

@@ -23,12 +23,15 @@ type prescanner struct {
 	doubtful     bool   // there was an ambiguous slash
 
 	tokens int
+
+	exportsFrom int  // where module.exports or exports begins a statement that may assign it, or -1
+	exportsSeen bool // the word exports was there
 }
 
 // prescan returns the shape of text, or the reason why it must not be compiled.
 func prescan(text string) (shape, *fault) {
 	s := &prescanner{lex: ecmascript.Lexer{Src: text}, stack: []frame{{block: true}}}
-	s.unclosed = -1
+	s.unclosed, s.exportsFrom = -1, -1
 	s.lex.Comment = s.comment
 	semi := false // there was a semicolon outside all brackets
 	for s.fault == nil {
@@ -79,6 +82,7 @@ func (s *prescanner) token(t ecmascript.Token) bool {
 	text := s.lex.Text(t)
 	s.tokens++
 	s.statement(t, text)
+	s.assigns(t, text)
 	ok := true
 	switch f := s.top(); t.Kind {
 	case ecmascript.WordToken:
@@ -152,6 +156,25 @@ func (s *prescanner) word(t ecmascript.Token, text string, f *frame) {
 		if len(s.stack) == 1 {
 			s.modules = append(s.modules, t.Start)
 		}
+	}
+}
+
+// assigns finds module.exports = and exports.name = where a statement begins.
+func (s *prescanner) assigns(t ecmascript.Token, text string) {
+	begins := s.prevText == "" || s.prevText == ";" || s.prevText == "}" || t.Newline
+	switch {
+	case len(s.stack) > 1:
+		s.exportsFrom = -1
+	case begins && (text == "module" || text == "exports"):
+		s.exportsFrom, s.exportsSeen = t.Start, text == "exports"
+	case s.exportsFrom < 0 || text == ".":
+	case t.Kind == ecmascript.WordToken && s.prevText == ".":
+		s.exportsSeen = s.exportsSeen || text == "exports"
+	default:
+		if text == "=" && s.exportsSeen {
+			s.assigned = append(s.assigned, [2]int{s.exportsFrom, t.End})
+		}
+		s.exportsFrom = -1
 	}
 }
 

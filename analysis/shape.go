@@ -22,12 +22,13 @@ type fault struct {
 
 // A shape is what is known about a text without parsing it.
 type shape struct {
-	first    string // the first token
-	end      int    // where the last token ends, except semicolons that end the text
-	many     bool   // there is a semicolon between statements, outside all brackets
-	modules  []int  // where import and export declarations begin
-	maps     []int  // where comments claim to be a source map
-	unclosed int    // the innermost bracket without an end, or -1
+	first    string   // the first token
+	end      int      // where the last token ends, except semicolons that end the text
+	many     bool     // there is a semicolon between statements, outside all brackets
+	modules  []int    // where import and export declarations begin
+	assigned [][2]int // module.exports = and the like, at the beginning of a statement
+	maps     []int    // where comments claim to be a source map
+	unclosed int      // the innermost bracket without an end, or -1
 }
 
 // An answer to a question that only a parser could answer with certainty.

@@ -20,7 +20,7 @@ func (w *walker) assign(n *ecmascript.Node) abstractValue {
 func (w *walker) target(n *ecmascript.Node) {
 	switch n.Op {
 	case ecmascript.OpMember:
-		w.value(n.A)
+		w.writes(part(w.value(n.A), n.Name, Member, n.Last))
 	case ecmascript.OpIndex:
 		w.value(n.A)
 		w.value(n.B)
@@ -90,6 +90,7 @@ func (w *walker) unpack(target *ecmascript.Node, v abstractValue) {
 			}
 			m := part(v, key, Destructured, p.Start)
 			m.start = p.Start
+			w.read(m)
 			w.unpack(p.A, m)
 		}
 	case ecmascript.OpArray:

@@ -1,5 +1,7 @@
 package analysis
 
+import "cmp"
+
 // The messages between the process that wants a text read and the process that reads it, encoded by encoding/gob: texts
 // need not be valid UTF-8.
 
@@ -31,7 +33,7 @@ func (a *reply) of(text string) (*Program, []Problem) {
 	}
 	if a.Program != nil {
 		a.Program.origin = a.Origin
-		a.Origin.whole = newIndex(text)
+		a.Origin.whole = newIndex(cmp.Or(a.Origin.Repaired, text))
 	}
 	return a.Program, a.Problems
 }

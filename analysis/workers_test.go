@@ -179,7 +179,7 @@ func TestWorkersReadAsThisProcessDoes(t *testing.T) {
 		}
 		for _, diff := range []string{
 			cmp.Diff(here.JS, p.JS), cmp.Diff(here.Calls, p.Calls), cmp.Diff(here.Dynamic, p.Dynamic),
-			cmp.Diff(here.Unreturned, p.Unreturned), cmp.Diff(here.Unread, p.Unread),
+			cmp.Diff(here.Unawaited, p.Unawaited), cmp.Diff(here.Unread, p.Unread),
 		} {
 			if diff != "" {
 				t.Errorf("%q:\n%s", text, diff)

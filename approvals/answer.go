@@ -39,8 +39,20 @@ func (t *Ticket) fits(r *prompt.Request) bool {
 type Try struct {
 	Channel string
 	Outcome Outcome
-	Error   string // what the channel said, escaped; for logs, not for the program
+	Error   string // what the channel said, escaped; for logs, and for the program if Told
+	Told    bool   // the error is of an approver, or about the arguments that it changed
+	Stack   string // of a panic
 	Took    time.Duration
+}
+
+// Failed reports whether the channel failed or answered what does not count, other than by what a person did.
+func (t *Try) Failed() bool {
+	return t.Outcome == failed || t.Outcome == invalid || t.Outcome == unclear && t.Told
+}
+
+// Reached reports whether the channel reached somebody, or failed; not, where nobody was there.
+func (t Try) Reached() bool {
+	return !slices.Contains([]Outcome{absent, Empty, Unable, tooWeak}, t.Outcome)
 }
 
 // An Outcome classifies a channel's answer.
@@ -60,6 +72,7 @@ const (
 	Unable      Outcome = "cannot ask"
 	tooWeak     Outcome = "does not prove who answers, which a call of critical risk needs"
 	expired     Outcome = "had no answer in its time"
+	Partial     Outcome = "cannot allow what it does not show whole"
 	spent       Outcome = "takes no more questions of this run"
 	own         Outcome = "does not show that somebody other than the requester answered"
 	failed      Outcome = "failed"
@@ -72,7 +85,10 @@ func judge(got reply, minHuman time.Duration) Outcome {
 	if minHuman <= 0 && !got.Typed && !got.Checked {
 		tooFastNo = got.took < DefaultMinHuman
 	}
+	_, ofApprover := errors.AsType[*approverError](got.Err)
 	switch err := got.Err; {
+	case ofApprover: // also a time-out of its own: no person let the time pass
+		return failed
 	case errors.Is(err, ErrTooMany):
 		return spent
 	case errors.Is(err, ErrCannotAsk):
@@ -85,6 +101,8 @@ func judge(got reply, minHuman time.Duration) Outcome {
 		return shut
 	case errors.Is(err, errInvalid):
 		return invalid
+	case errors.Is(err, prompt.ErrPartial):
+		return Partial
 	case errors.Is(err, prompt.ErrUnclear):
 		return unclear
 	case errors.Is(err, context.DeadlineExceeded):
@@ -182,10 +200,16 @@ func (a *Result) unanswered() string {
 	return "nobody could be asked"
 }
 
+// summary says what became of a question in each channel. Channels come back in any order; the text has one order.
 func summary(tried []Try) string {
+	byName := func(a, b Try) int { return strings.Compare(a.Channel, b.Channel) }
 	var s []string
-	for _, t := range tried {
-		s = append(s, t.Channel+" "+string(t.Outcome))
+	for _, t := range slices.SortedStableFunc(slices.Values(tried), byName) {
+		text := t.Channel + " " + string(t.Outcome)
+		if t.Told {
+			text += " (" + t.Error + ")"
+		}
+		s = append(s, text)
 	}
 	return strings.Join(s, ", ")
 }

@@ -3,6 +3,7 @@ package approvals
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
@@ -13,7 +14,8 @@ var errInvalid = errors.New("the decision is neither a refusal nor an approval")
 
 // Approver makes a channel from a function that decides about calls: a chat bot, a ticket system, a test. The function
 // may refuse with a reason for the program, allow, or allow with other arguments (call.Answer has the fields). A refusal
-// that carries fields of a yes is invalid, and a no. An error is no answer. The author of decide vouches that people
+// that carries fields of a yes is invalid, and a no. An error or a panic is no answer: its text is logged, and the
+// refusal tells it to the program. So is a yes with arguments that do not fit. The author of decide vouches that people
 // make its decisions; they count however fast they come.
 //
 // A person decides by [prompt.Render], whose Text is safe to print and says when it is cut or masked; [prompt.Summary]
@@ -27,6 +29,11 @@ func Approver(name string, decide func(ctx context.Context, r *prompt.Request) (
 	return approver{name, decide}
 }
 
+// An approverError is why a function that decides gave no answer.
+type approverError struct{ error }
+
+func (e *approverError) Unwrap() error { return e.error }
+
 type approver struct {
 	name   string
 	decide func(ctx context.Context, r *prompt.Request) (call.Answer, error)
@@ -36,7 +43,13 @@ func (a approver) Name() string { return a.name }
 func (approver) Edits() bool    { return true }
 
 func (a approver) Ask(ctx context.Context, s *Showing) (call.Answer, error) {
-	answer, err := a.decide(ctx, s.Request)
+	var answer call.Answer
+	err := crashed(func() (err error) { answer, err = a.decide(ctx, s.Request); return err })
+	known := slices.ContainsFunc([]error{ErrNoPerson, ErrTooMany, prompt.ErrUnclear, prompt.ErrDismissed, errInvalid},
+		func(known error) bool { return errors.Is(err, known) })
+	if err != nil && !known && ctx.Err() == nil {
+		return call.Answer{}, &approverError{err}
+	}
 	withYes := answer.Args != nil || answer.Scope != "" || answer.Uses != 0 || answer.Length != 0
 	if err == nil && !answer.Allowed && withYes {
 		err = errInvalid

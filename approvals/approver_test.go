@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -22,6 +23,8 @@ func TestApprovers(t *testing.T) {
 		reason string
 		args   string
 	}{
+		{"its own time-out", call.Answer{}, fmt.Errorf("posting: %w", context.DeadlineExceeded), call.CodeNoApprover, "", ""},
+		{"its own end", call.Answer{}, context.Canceled, call.CodeNoApprover, "", ""},
 		{"allow", call.Answer{Allowed: true}, nil, "", "", ""},
 		{"allow with other arguments", call.Answer{Allowed: true, Args: json.RawMessage(`{"path":"/b"}`)}, nil, "", "",
 			`{"path":"/b"}`},
@@ -50,7 +53,23 @@ func TestApprovers(t *testing.T) {
 			if got.Allowed != (tt.code == "") || got.Code != tt.code || got.Reason != tt.reason || string(got.Args) != tt.args {
 				t.Errorf("got %+v", got)
 			}
+			cause := "not there" // of arguments that are wrong
+			if tt.err != nil {
+				cause = tt.err.Error()
+			}
+			if got.Code == call.CodeNoApprover && !errors.Is(tt.err, ErrNoPerson) && (!strings.Contains(got.Detail, cause) ||
+				!got.Tried[0].Failed()) {
+				t.Errorf("the cause %q is not told: %+v", cause, got)
+			}
 		})
+	}
+	var d Desk
+	got := d.Ask(t.Context(), write("/a"), []Channel{Approver("bot", func(context.Context, *prompt.Request) (call.Answer, error) {
+		panic("no chat")
+	})}, Options{})
+	if got.Code != call.CodeNoApprover || !strings.Contains(got.Detail, "no chat") || !got.Tried[0].Failed() ||
+		!strings.Contains(got.Tried[0].Stack, "TestApprovers") {
+		t.Errorf("a panic: got %+v", got)
 	}
 	defer func() {
 		if recover() == nil {

@@ -239,10 +239,16 @@ func (a *ask) closeReplies() {
 
 // note judges a reply and records the outcome of its channel.
 func (a *ask) note(got *reply) Outcome {
+	answered := got.Err == nil
 	outcome := a.judge(got)
 	t := Try{Channel: got.name, Outcome: outcome, Took: got.took}
 	if got.Err != nil {
 		t.Error = prompt.Words(got.Err.Error())
+		_, own := errors.AsType[*approverError](got.Err)
+		t.Told = own || answered && got.Args != nil
+		if crash, ok := errors.AsType[*crash](got.Err); ok {
+			t.Stack = string(crash.stack)
+		}
 	}
 	a.tried = append(a.tried, t)
 	return outcome
@@ -252,7 +258,7 @@ func (a *ask) note(got *reply) Outcome {
 func (a *ask) judge(got *reply) Outcome {
 	outcome := judge(*got, a.options.MinHuman)
 	said := outcome == saidYes || outcome == saidNo
-	if said && a.options.OtherOnly && (got.By == "" || got.By == a.request.Principal) {
+	if said && a.request.Own(got.By) {
 		outcome = own
 	}
 	if outcome == saidYes {

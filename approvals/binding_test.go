@@ -37,7 +37,7 @@ func TestC12AYesIsBoundToWhatWasShown(t *testing.T) {
 		{"the tool", func(r *prompt.Request) { r.Tool = "write_" }, ErrChanged},
 		{"the server", func(r *prompt.Request) { r.ServerID = "sha256:t" }, ErrChanged},
 		{"the profile", func(r *prompt.Request) { r.Profile = "q" }, ErrChanged},
-		{"what the profile says", func(r *prompt.Request) { r.ProfileDigest = "sha256:q" }, ErrChanged},
+		{"what the question rests on", func(r *prompt.Request) { r.Basis = "sha256:q" }, ErrChanged},
 		{"the principal", func(r *prompt.Request) { r.Principal = "local:ben" }, ErrChanged},
 		{"the run", func(r *prompt.Request) { r.Run = "r2" }, ErrChanged},
 		{"the call", func(r *prompt.Request) { r.Call = 2 }, ErrChanged},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
@@ -48,6 +49,23 @@ type Editor interface {
 	Edits() bool
 }
 
+// A Noticer is a channel that shows questions that it may not answer, so that people learn of them. Notice returns when
+// ctx ends. Whoever sees the question there does not count as somebody who may answer it.
+type Noticer interface {
+	Channel
+	Notice(ctx context.Context, r *prompt.Request)
+}
+
+// CheckChannels returns an error if one of the channels is nil; list is their name in the error.
+func CheckChannels(list string, channels []Channel) error {
+	for i, c := range channels {
+		if v := reflect.ValueOf(c); c == nil || v.Kind() == reflect.Pointer && v.IsNil() {
+			return fmt.Errorf("%s[%d] is nil", list, i)
+		}
+	}
+	return nil
+}
+
 var (
 	// ErrTooMany says that the channel accepts no more questions of this run.
 	ErrTooMany = errors.New("it takes no more questions")
@@ -83,6 +101,7 @@ func sourceOf(n int, c Channel) source {
 	if e, ok := c.(Editor); ok {
 		from.edits = guarded(false, e.Edits)
 	}
+	_, from.notices = c.(Noticer)
 	return from
 }
 
@@ -91,7 +110,7 @@ type source struct {
 	n    int // index among the channels of the question
 	name string
 
-	strong, inquires, edits bool
+	strong, inquires, edits, notices bool
 }
 
 // mayAnswer reports whether a yes from this channel could count.

@@ -38,7 +38,8 @@ type Options struct {
 	// a channel that knows who gives it.
 	OtherOnly bool
 	// Await keeps a question open until its deadline for people who are not there yet. Without it, a channel has no
-	// person if nobody is there when the question arrives; it makes no difference if somebody was there and left.
+	// person if nobody is there when the question arrives; it makes no difference if somebody was there and left. It
+	// ends when somebody closes the question or answers without a clear yes or no: then only people who are there count.
 	Await bool
 	// Borrowed marks questions of another process: without an answer they stay open.
 	Borrowed bool
@@ -121,6 +122,7 @@ func (d *Desk) AskAll(ctx context.Context, calls []*prompt.Request, channels []C
 	defer cancel()
 	for _, r := range calls {
 		a := d.open(ctx, writing, r, from, o)
+		a.request.Elsewhere = WhoAnswers(Places(channels, r.Risk), call.Critical) // where no form suffices
 		a.round, round.asks = round, append(round.asks, a)
 	}
 	asks := round.asks
@@ -164,6 +166,11 @@ func (d *Desk) put(together context.Context, c Channel, from source, asks []*ask
 		case a.failed != nil || a.refused:
 		case !from.mayAnswer(a.request.Risk):
 			a.tried = append(a.tried, Try{Channel: from.name, Outcome: tooWeak})
+			if n, ok := c.(Noticer); ok {
+				d.channels.Go(func() {
+					_ = crashed(func() error { n.Notice(a.inner, a.request); return nil })
+				})
+			}
 		case !from.mayCarry(a.request):
 			a.tried = append(a.tried, Try{Channel: from.name, Outcome: Unable})
 		default:

@@ -415,3 +415,23 @@ func TestTriedTellsEveryChannel(t *testing.T) {
 		}
 	})
 }
+
+// The text that says why nobody answered names the channels in one order, whatever order they come back in.
+func TestTheTextOfNoAnswerIsStable(t *testing.T) {
+	const want = "this call needs a person's approval and nobody gave one: " +
+		"terminal has nobody there yet, web has nobody there yet, wire failed"
+	for i := range 20 {
+		synctest.Test(t, func(t *testing.T) {
+			channels := []Channel{NewQueue("web"), NewQueue("terminal"),
+				fake{name: "wire", after: time.Duration(i%2) * time.Second, err: errors.New("broken pipe")}}
+			var d Desk
+			a := d.Ask(t.Context(), &prompt.Request{Name: "s__t", Risk: call.Medium}, channels, Options{})
+			if err := d.Wait(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if a.Detail != want {
+				t.Fatalf("got %q, want %q", a.Detail, want)
+			}
+		})
+	}
+}

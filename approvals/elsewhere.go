@@ -104,7 +104,11 @@ func (a *ask) allowedElsewhere(ctx context.Context, got reply) (answer Result, e
 		}
 	}
 	if got.Scope != "" && got.Scope != call.Once {
-		if got.grant, err = a.request.Draft(got.Answer, time.Now()); err != nil {
+		at := time.Now()
+		if given := got.stored.Given; !given.IsZero() && given.Before(at) { // this process took the run over since
+			at = given
+		}
+		if got.grant, err = a.request.Draft(got.Answer, at); err != nil {
 			return answer, err
 		}
 	}

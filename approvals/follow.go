@@ -162,7 +162,11 @@ func (q *Queue) remoteItems(d *Desk, open []*Pending, edit editCheck) []*item {
 			continue
 		}
 		w, err := readStored(p)
-		if err != nil || !slices.Contains(w.Channels, from.name) || !from.mayAnswer(w.Request.Risk) {
+		if err != nil {
+			continue
+		}
+		may := slices.Contains(w.Channels, from.name) && from.mayAnswer(w.Request.Risk)
+		if !may && !slices.Contains(w.Notices, from.name) {
 			continue
 		}
 		r := w.Request
@@ -170,7 +174,7 @@ func (q *Queue) remoteItems(d *Desk, open []*Pending, edit editCheck) []*item {
 		if edit != nil && w.Edits {
 			r.Edit = func(args json.RawMessage) error { return edit(r, args) }
 		}
-		all = append(all, &item{request: r, since: p.Created, shown: p.Created, remote: func(given call.Answer) error {
+		all = append(all, &item{request: r, since: p.Created, shown: p.Created, notice: !may, remote: func(given call.Answer) error {
 			ctx, cancel := context.WithTimeout(context.Background(), storeWait)
 			defer cancel()
 			return d.answerRemote(ctx, w, from, given)

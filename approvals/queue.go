@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -53,6 +54,7 @@ type item struct {
 	since    time.Time
 	shown    time.Time // here, or in the asking process
 	answered bool
+	notice   bool                    // people answer it elsewhere
 	reply    chan call.Answer        // holds the one answer
 	remote   func(call.Answer) error // answers a question of another process; nil for those of this process
 }
@@ -130,6 +132,20 @@ func (q *Queue) Ask(ctx context.Context, s *Showing) (got call.Answer, err error
 		case <-changed:
 		}
 	}
+}
+
+// Notice shows a question until ctx ends. People with a seat cannot answer it here.
+func (q *Queue) Notice(ctx context.Context, r *prompt.Request) {
+	it := &item{request: r, since: r.Time, shown: time.Now(), notice: true}
+	if it.since.IsZero() {
+		it.since = it.shown
+	}
+	q.mu.Lock()
+	q.add(it)
+	q.tell()
+	q.mu.Unlock()
+	<-ctx.Done()
+	q.remove(it)
 }
 
 // add adds an item. The caller holds q.mu.
@@ -278,9 +294,10 @@ func (s *Seat) News() <-chan struct{} { return s.news }
 type Open struct {
 	Request *prompt.Request
 	Since   time.Time
+	Notice  error // why it cannot be answered here, for people; nil if it can
 }
 
-// Pending lists the waiting questions that the person in the seat may answer, oldest first.
+// Pending lists the waiting questions that the person in the seat may see, oldest first.
 func (s *Seat) Pending() []Open {
 	s.queue.mu.Lock()
 	defer s.queue.mu.Unlock()
@@ -288,7 +305,11 @@ func (s *Seat) Pending() []Open {
 	for it := range s.queue.all() {
 		twice := it.remote != nil && len(s.queue.byID[it.request.ID]) > 1 // this process has just begun to ask it, too
 		if !it.answered && !twice && s.queue.may(s, it.request) {
-			all = append(all, Open{it.request, it.since})
+			o := Open{Request: it.request, Since: it.since}
+			if it.notice {
+				o.Notice = ErrElsewhere
+			}
+			all = append(all, o)
 		}
 	}
 	return all
@@ -334,9 +355,14 @@ var (
 	ErrNotVouched = errors.New("a token approves a call of critical risk only where the configuration says that " +
 		"its principal answers for who asks: log in to the page")
 
+	// ErrElsewhere says that this place only shows the question.
+	ErrElsewhere = errors.New("a call of critical risk is answered only where it is known who answers: on the page " +
+		"(codemode console opens it), or in the terminal that runs the program")
+
 	errNotTheirs   = errors.New("nobody but the principal itself connects its account")
 	errOtherDigest = errors.New("the digest is not that of the open question")
 	errCode        = errors.New("a yes to a call of this risk needs the code of the question")
+	errWrongCode   = errors.New("the code is wrong: type the one that the question shows")
 	errTooFast     = errors.New("too fast")
 	errUnseen      = errors.New("a call of this risk has to be seen whole before it is allowed")
 )
@@ -369,6 +395,9 @@ func (s *Seat) Answer(id, digest, code string, r call.Answer) error {
 	it, err := s.find(id)
 	if err != nil {
 		return err
+	}
+	if it.notice {
+		return ErrElsewhere
 	}
 	if r.Err != nil { // it would not count, although the person would be told that it is accepted
 		return r.Err
@@ -417,7 +446,7 @@ func (s *Seat) answerRemote(it *item, r call.Answer) error {
 // mayAnswer returns an error if the person in the seat may not answer a question that they see, neither with yes nor
 // with no.
 func (s *Seat) mayAnswer(r *prompt.Request) error {
-	if r.OtherOnly && (s.by == "" || s.by == r.Principal) {
+	if r.Own(s.by) {
 		return ErrOwn
 	}
 	return nil
@@ -450,8 +479,11 @@ func (s *Seat) mayAllow(r *prompt.Request, code string, reply *call.Answer) erro
 		return err
 	}
 	if r.Risk.Grave() {
-		if code != r.Code || r.Code == "" {
+		switch code = strings.TrimSpace(code); {
+		case code == "" || r.Code == "":
 			return errCode
+		case code != r.Code:
+			return errWrongCode
 		}
 		s.mu.Lock()
 		seen := s.seen[r.ID]

@@ -3,6 +3,7 @@ package approvals
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -123,10 +124,18 @@ func (s *Showing) askAll(ctx context.Context, g Gatherer) {
 	}
 }
 
+// A crash is a panic in a channel.
+type crash struct {
+	value any
+	stack []byte
+}
+
+func (c *crash) Error() string { return fmt.Sprintf("the channel crashed: %v", c.value) }
+
 func crashed(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("the channel crashed: %v", p)
+			err = &crash{p, debug.Stack()}
 		}
 	}()
 	return do()

@@ -21,7 +21,8 @@ const storedVersion = 2
 type storedQuestion struct {
 	V        int             `json:"v"`
 	Request  *prompt.Request `json:"request"`
-	Channels []string        `json:"channels"` // the channels that may answer it
+	Channels []string        `json:"channels"`          // the channels that may answer it
+	Notices  []string        `json:"notices,omitempty"` // those that only show it
 	MinHuman time.Duration   `json:"minHuman,omitempty"`
 	Edits    bool            `json:"edits,omitempty"` // people may change the arguments
 }
@@ -59,6 +60,8 @@ func pendingOf(r *prompt.Request, channels []source, o Options) (*Pending, error
 	for _, c := range channels {
 		if c.mayAnswer(r.Risk) && c.mayCarry(r) {
 			w.Channels = append(w.Channels, c.name)
+		} else if c.notices {
+			w.Notices = append(w.Notices, c.name)
 		}
 	}
 	question, err := json.Marshal(w)

@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 )
 
@@ -15,7 +18,7 @@ type wait struct {
 	deadline time.Time
 	timer    *time.Timer    // until the deadline; stopped while the question waits for its turn
 	turns    int            // channels in which the question waits for its turn
-	away     map[int]string // channels without a person, by index
+	away     map[int]string // channels without a person, by index; see open
 	stored   bool           // another process was faster: its answer will come from the store
 }
 
@@ -27,7 +30,7 @@ func (a *ask) wait(ctx context.Context) Result {
 	last := time.NewTimer(maxTurns * limit)
 	defer w.timer.Stop()
 	defer last.Stop()
-	for a.waiting > len(w.away) || w.stored {
+	for w.open() {
 		select {
 		case <-ctx.Done():
 			return withdrawn(ctx)
@@ -49,9 +52,14 @@ func (a *ask) wait(ctx context.Context) Result {
 	return w.unapproved(ctx)
 }
 
+// open reports whether an answer may still come.
+func (w *wait) open() bool {
+	return w.stored || w.waiting > 0 && (w.options.Await || w.waiting > len(w.away))
+}
+
 func (w *wait) move(m move) {
 	switch {
-	case m.away > 0 && !w.options.Await:
+	case m.away > 0:
 		w.away[m.n] = m.name
 	case m.away < 0:
 		delete(w.away, m.n)
@@ -86,6 +94,10 @@ func (w *wait) reply(ctx context.Context, got reply) (answer Result, decided boo
 	switch outcome := w.note(&got); {
 	case outcome == saidNo:
 		return w.refuse(ctx, got), true
+	case outcome == unclear, outcome == shut && errors.Is(got.Err, prompt.ErrDismissed):
+		w.options.Await = false // somebody was there: the question does not wait for people who are not
+		got.decidesNothing()
+		return Result{}, false
 	case outcome != saidYes:
 		got.decidesNothing()
 		return Result{}, false
@@ -136,8 +148,8 @@ func (a *ask) contradicted() (reply, bool) {
 
 // unapproved is the answer when every channel has returned without one.
 func (w *wait) unapproved(ctx context.Context) Result {
-	for _, name := range w.away {
-		w.tried = append(w.tried, Try{Channel: name, Outcome: Empty, Took: time.Since(w.start)})
+	for _, n := range slices.Sorted(maps.Keys(w.away)) {
+		w.tried = append(w.tried, Try{Channel: w.away[n], Outcome: Empty, Took: time.Since(w.start)})
 	}
 	answer := unapproved(w.tried, w.request, w.options.Fallback && !w.inquires())
 	if answer.Allowed {

@@ -73,7 +73,7 @@ func (a *Prompter) Inquire(ctx context.Context, q *hostfns.Question) (*UserAnswe
 	r := newInquiry(inquiry, a.principal, q.Run)
 	r.Profile, r.ProfileDigest, r.Session, r.Call = q.Profile, profile.Digest(), a.session, q.Call
 	var answer *UserAnswer
-	_, err = a.people.recorded(ctx, a.client, r, func() approvals.Result {
+	_, err = a.recorded(ctx, r, func() approvals.Result {
 		asking := profile.Ask()
 		channels := a.channelsFor(asking)
 		o := a.options(asking, a.expects(channels, r.Profile, r.Risk), asking.Timeout, false)
@@ -82,7 +82,11 @@ func (a *Prompter) Inquire(ctx context.Context, q *hostfns.Question) (*UserAnswe
 		}
 		o.OtherOnly = false // it approves nothing
 		defer a.begin()()
-		return a.put(ctx, []*prompt.Request{r}, channels, o)[0]
+		got := a.put(ctx, []*prompt.Request{r}, channels, o)[0]
+		if got.Code == call.CodeUnsupported && len(approvals.Places(channels, call.Low)) > 0 {
+			got.Detail = nobodyThere(channels, call.Low)
+		}
+		return got
 	}, func(got approvals.Result, entry *hostfns.Entry) {
 		answer = newUserAnswer(inquiry, got.Answer)
 		entry.Reason = cmp.Or(got.Code, answered)

@@ -98,19 +98,28 @@ func (p *People) Prompter(c *Client, policy *inforce.Policy, program *analysis.P
 
 // channelsFor returns the channels that a profile permits.
 func (a *Prompter) channelsFor(asking profiles.Asking) []approvals.Channel {
-	channels := slices.Clone(a.channels)
-	if asking.Channels != nil { // an empty list permits none
+	return permitted(a.channels, asking.Channels)
+}
+
+func permitted(all []approvals.Channel, names []string) []approvals.Channel {
+	channels := slices.Clone(all)
+	if names != nil { // an empty list permits none
 		channels = slices.DeleteFunc(channels, func(c approvals.Channel) bool {
-			return !slices.Contains(asking.Channels, c.Name())
+			return !slices.Contains(names, c.Name())
 		})
 	}
 	return channels
 }
 
-// expects reports whether absent people may still come to a channel for a question with that profile and risk: where
-// they are expected anyway, or because they are told of the question and of a page where they can answer it.
+// expects reports whether absent people may still come to a channel for a question with that profile and risk: because
+// they are told of the question and of a page where they can answer it; or where they are expected anyway, unless the
+// profile itself says what happens when nobody is there.
 func (a *Prompter) expects(channels []approvals.Channel, profile string, risk call.Risk) bool {
-	return expects(channels) || onPage(channels) && a.people.Notifier != nil && a.people.Notifier.Reaches(profile, risk)
+	if onPage(channels) && a.people.Notifier != nil && a.people.Notifier.Reaches(profile, risk) {
+		return true
+	}
+	p := a.policy.Profile()
+	return expects(channels, p != nil && p.SaysFallback())
 }
 
 // onPage reports whether a question can be answered on a page, of any process.
@@ -121,13 +130,39 @@ func onPage(channels []approvals.Channel) bool {
 	})
 }
 
+// nobodyThere says that nobody can be asked, and who could answer: for calls, questions and plans.
+func nobodyThere(channels []approvals.Channel, risk call.Risk) string {
+	if len(approvals.Places(channels, call.Low)) == 0 {
+		return "there is no means of asking one here"
+	}
+	return "nobody is there to ask: no form can be shown here. " + whoAnswers(channels, risk) +
+		"; then run the program again"
+}
+
+func whoAnswers(channels []approvals.Channel, risk call.Risk) string {
+	return approvals.WhoAnswers(approvals.Places(channels, risk), risk)
+}
+
+// Places are where people answer questions of a risk beside the forms of a client, over the channels that one of the
+// lists permits; a nil list permits all.
+func (p *People) Places(risk call.Risk, permits ...[]string) (where []string) {
+	for _, list := range permits {
+		for _, place := range approvals.Places(permitted(p.Channels, list), risk) {
+			if !slices.Contains(where, place) {
+				where = append(where, place)
+			}
+		}
+	}
+	return where
+}
+
 // expects reports whether absent people may still come to a channel, whatever the question. People in other processes
-// see the questions of a run that another process began.
-func expects(channels []approvals.Channel) bool {
+// see the questions of a run that another process began. Where the profile has its fallback, nobody else is expected.
+func expects(channels []approvals.Channel, fallback bool) bool {
 	return slices.ContainsFunc(channels, func(c approvals.Channel) bool {
 		switch c := c.(type) {
 		case *approvals.Queue:
-			return c.Expects == nil || c.Expects()
+			return !fallback && (c.Expects == nil || c.Expects())
 		case elsewhere:
 			return true
 		}

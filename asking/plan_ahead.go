@@ -15,8 +15,8 @@ import (
 )
 
 // A person can allow the plan of a program before it runs: with a check of it, instead of in the middle
-// of the run. The permission covers one run of exactly this text, for the same principal, under the current profile. It
-// expires when the token of a check would. It is stored, listed and revoked like grants.
+// of the run. The permission covers one run of exactly this text, for the same principal, while the same rules ask about
+// its calls. It expires when the token of a check would. It is stored, listed and revoked like grants.
 
 // AllowPlan asks the question on behalf of a run that has not begun.
 func (a *Prompter) AllowPlan(ctx context.Context, run, name string) (*preflight.PlanAnswer, error) {
@@ -32,6 +32,9 @@ func (a *Prompter) AllowPlan(ctx context.Context, run, name string) (*preflight.
 	if a.principal == "" && a.session == "" {
 		return nobody("nobody knows for whom the program is run")
 	}
+	if a.isNobody(profile.Ask()) {
+		return nobody(noOther)
+	}
 	channels := a.channelsFor(profile.Ask())
 	if len(channels) == 0 {
 		return nobody("there is no means of asking a person here")
@@ -40,7 +43,7 @@ func (a *Prompter) AllowPlan(ctx context.Context, run, name string) (*preflight.
 		return nobody(limit)
 	}
 	r := &prompt.Request{
-		Profile: name, ProfileDigest: profile.Digest(), Risk: call.Medium,
+		Profile: name, ProfileDigest: profile.Digest(), Basis: prompt.PlanBasis(plan), Risk: call.Medium,
 		Principal: a.principal, Session: a.session, Preview: a.preview,
 		Code: prompt.NewCode(), Run: run, Time: time.Now(),
 	}
@@ -60,7 +63,7 @@ func (a *Prompter) putPlan(
 ) (*preflight.PlanAnswer, error) {
 	answer := &preflight.PlanAnswer{}
 	var given *prompt.Grant
-	got, err := a.people.recorded(ctx, a.client, r, func() approvals.Result {
+	got, err := a.recorded(ctx, r, func() approvals.Result {
 		asking := profile.Ask()
 		defer a.begin()()
 		o := a.options(asking, a.expects(channels, r.Profile, r.Risk), asking.Timeout, false)
@@ -96,10 +99,10 @@ func (a *Prompter) putPlan(
 	return answer, nil
 }
 
-// keepPlan stores what a person has allowed. If the profile has changed meanwhile, it stores nothing.
+// keepPlan stores what a person has allowed. If something else asks about its calls meanwhile, it stores nothing.
 func (a *Prompter) keepPlan(ctx context.Context, r *prompt.Request, got approvals.Result) (*prompt.Grant, error) {
 	now := *r
-	now.ProfileDigest = a.policy.Digest()
+	now.Basis = prompt.PlanBasis(a.plan(r.Run, r.Profile, nil))
 	if err := a.people.Desk.Use(ctx, got.Ticket, &now); err != nil {
 		return nil, err
 	}
@@ -121,7 +124,7 @@ func (a *Prompter) useAheadGrant(ctx context.Context, q *hostfns.Question) {
 	if a.looked {
 		return
 	}
-	key := prompt.AheadKey(a.principal, q.Profile, q.Decision.Digest, a.hash)
+	key := prompt.AheadKey(a.principal, q.Profile, a.hash)
 	grants, err := a.people.Grants.For(ctx, key)
 	if err != nil {
 		a.people.Log.Error("cannot read the approvals given before the run; a person is asked", "run", q.Run, "error", err)

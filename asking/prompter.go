@@ -46,6 +46,10 @@ func (a *Prompter) Ask(
 		return
 	}
 	asking := profile.Ask()
+	if a.isNobody(asking) {
+		none(call.CodeNoApprover, "this call needs a person's approval: "+noOther)
+		return
+	}
 	channels := a.channelsFor(asking)
 	if a.TakenOver {
 		channels = append(channels, elsewhere("another process"))
@@ -155,12 +159,27 @@ func (a *Prompter) explain(got *approvals.Result, asking profiles.Asking, r *pro
 	}
 	if got.Code == call.CodeNoApprover && asking.Absent == "" && !a.expects(channels, r.Profile, r.Risk) &&
 		unreachable(got.Tried) {
-		got.Code, got.Detail = call.CodeUnsupported,
-			"this call needs a person's approval and there is no means of asking one here"
+		got.Code = call.CodeUnsupported
 	}
-	if got.Code == call.CodeNoApprover && r.Risk == call.Critical {
-		got.Detail += pageHint(channels)
+	if got.Code == call.CodeUnsupported {
+		got.Detail = "this call needs a person's approval and " + nobodyThere(channels, r.Risk)
 	}
+	risk := r.Risk
+	if slices.ContainsFunc(got.Tried, func(t approvals.Try) bool { return t.Outcome == approvals.Partial }) {
+		risk = call.Critical // no form suffices for it either
+	}
+	if got.Code == call.CodeNoApprover && !atTerminal(channels) && (!risk.FormSuffices() ||
+		len(approvals.Places(channels, r.Risk)) > 0 && !slices.ContainsFunc(got.Tried, (approvals.Try).Reached)) {
+		got.Detail += ". " + approvals.WhoAnswers(approvals.Places(channels, r.Risk), risk) + "; then run the program again"
+	}
+}
+
+// atTerminal reports whether the person at the terminal of codemode run is asked, who can answer everything.
+func atTerminal(channels []approvals.Channel) bool {
+	return slices.ContainsFunc(channels, func(c approvals.Channel) bool {
+		s, ok := c.(approvals.Strong)
+		return ok && s.Strong() && c.Name() == "terminal"
+	})
 }
 
 // unreachable reports whether a client could show no form, and no other channel had a person.
@@ -168,17 +187,6 @@ func unreachable(tried []approvals.Try) bool {
 	none := func(t approvals.Try) bool { return t.Outcome == approvals.Unable }
 	return slices.ContainsFunc(tried, none) &&
 		!slices.ContainsFunc(tried, func(t approvals.Try) bool { return !none(t) && t.Outcome != approvals.Empty })
-}
-
-// pageHint says how a person reaches the page that can answer a question of critical risk. Where the terminal can
-// answer it too, no hint is needed.
-func pageHint(channels []approvals.Channel) string {
-	for _, c := range channels {
-		if s, ok := c.(approvals.Strong); ok && s.Strong() && c.Name() == "terminal" {
-			return ""
-		}
-	}
-	return "; codemode console opens the page, and codemode serve --console 127.0.0.1:7391 serves it where none is"
 }
 
 // answer returns the answer to a call for the Gate. It counts only if this process can claim the run.
@@ -219,8 +227,8 @@ const grantWait = 4 * time.Second
 
 // Remembered answers a question from what people have allowed before.
 func (a *Prompter) Remembered(ctx context.Context, q *hostfns.Question) (call.Answer, bool) {
-	r := a.request(q)
-	if len(r.Terms.Scopes) == 0 {
+	r, profile := a.request(q), a.policy.Profile()
+	if len(r.Terms.Scopes) == 0 || profile == nil || a.isNobody(profile.Ask()) {
 		return call.Answer{}, false
 	}
 	reading, cancel := context.WithTimeout(ctx, grantWait)

@@ -35,6 +35,16 @@ func (a *Prompter) options(asking profiles.Asking, expected bool, limit time.Dur
 	return o
 }
 
+// noOther is why nobody can answer where the profile wants somebody other than the caller.
+const noOther = `the profile wants somebody other than the caller to allow it ("approver": "other"), and nobody verified ` +
+	`who the caller is; that takes tokens ("http.tokens") or sign-in ("http.oauth")`
+
+// isNobody reports whether the profile wants somebody other than the caller, and nobody verified who the caller is: it
+// may be whoever answers.
+func (a *Prompter) isNobody(asking profiles.Asking) bool {
+	return asking.OtherOnly && a.policy.Owner == ""
+}
+
 // begin counts a question as open until over is called.
 func (a *Prompter) begin() (over func()) {
 	counted, timed := a.people.Rules.Asks.Begin(time.Now(), a.policy.Owner), a.Patience.begin()
@@ -50,7 +60,28 @@ func (a *Prompter) put(ctx context.Context, questions []*prompt.Request, channel
 	if questions[0].Inquiry == nil {
 		defer a.tellCaller(questions, channels, time.Now().Add(o.Timeout))()
 	}
+	answered := o.Answered
+	o.Answered = func(i int, got approvals.Result) {
+		a.logFailures(questions[i], got.Tried)
+		if answered != nil {
+			answered(i, got)
+		}
+	}
 	return a.people.Desk.AskAll(ctx, questions, channels, o)
+}
+
+// logFailures tells the operator which channels could not ask, and why.
+func (a *Prompter) logFailures(r *prompt.Request, tried []approvals.Try) {
+	for _, t := range tried {
+		if t.Failed() {
+			attributes := []any{"channel", t.Channel, "outcome", t.Outcome, "error", t.Error, "run", r.Run, "call", r.Call,
+				"tool", r.Name}
+			if t.Stack != "" {
+				attributes = append(attributes, "stack", t.Stack)
+			}
+			a.people.Log.Error("asking a person failed", attributes...)
+		}
+	}
 }
 
 // tellCaller tells those who wait for the run that people are asked, until over is called.
@@ -63,13 +94,7 @@ func (a *Prompter) tellCaller(questions []*prompt.Request, channels []approvals.
 	if len(questions) > 1 {
 		about = fmt.Sprintf("%s and %d more", about, len(questions)-1)
 	}
-	var where []string
-	for _, c := range channels {
-		if q, ok := c.(*approvals.Queue); ok && q.Where != "" {
-			where = append(where, q.Where)
-		}
-	}
-	return a.caller.Asked(about, where, until)
+	return a.caller.Asked(about, approvals.Places(channels, questions[0].Risk), until)
 }
 
 // acquire waits until no other question of the run is open.
@@ -104,16 +129,16 @@ func (a *Prompter) exhausted(profile *profiles.Profile, n hostfns.Counters) stri
 
 // recorded asks a question that is not about a call. It records the question before a person sees it, and the answer
 // before anybody learns of it. For calls, the Gate does this. add completes the entry of the answer.
-func (p *People) recorded(
-	ctx context.Context, client string, r *prompt.Request, put func() approvals.Result,
+func (a *Prompter) recorded(
+	ctx context.Context, r *prompt.Request, put func() approvals.Result,
 	add func(approvals.Result, *hostfns.Entry),
 ) (approvals.Result, error) {
 	entry := hostfns.Entry{
 		Time: time.Now(), Kind: hostfns.KindAsked, Run: r.Run, Call: r.Call, Principal: r.Principal, Session: r.Session,
-		Client: client, Profile: r.Profile, ProfileDigest: r.ProfileDigest, Tool: r.Name, ToolDefinition: r.Definition,
+		Owner: a.policy.Owner, Client: a.client, Profile: r.Profile, ProfileDigest: r.ProfileDigest, Tool: r.Name, ToolDefinition: r.Definition,
 		Verdict: call.Ask.String(), Risk: string(r.Risk), Proposed: call.Unread(r.Args), Shown: call.Unread(r.Args),
 	}
-	if err := p.Record.To.Record(ctx, entry); err != nil {
+	if err := a.people.Record.To.Record(ctx, entry); err != nil {
 		return approvals.Result{}, fmt.Errorf("recording that a person is asked failed: %w", err)
 	}
 	got := put()
@@ -124,7 +149,7 @@ func (p *People) recorded(
 	add(got, &entry)
 	recording, cancel := context.WithTimeout(context.WithoutCancel(ctx), recorder.NoteWait)
 	defer cancel()
-	if err := p.Record.To.Record(recording, entry); err != nil {
+	if err := a.people.Record.To.Record(recording, entry); err != nil {
 		return got, fmt.Errorf("recording the answer failed: %w", err)
 	}
 	return got, nil

@@ -16,7 +16,8 @@ func (a *Prompter) request(q *hostfns.Question) *prompt.Request {
 	r := &prompt.Request{
 		Server: q.Tool.Server, Tool: q.Tool.Raw, Name: q.Tool.Name,
 		ServerID: a.people.Rules.Server(q.Tool.Server).Identity, Definition: q.Tool.Digest,
-		Profile: q.Profile, ProfileDigest: d.Digest, Risk: d.Risk, Rule: d.Lead().Rule, Reasons: reasonTexts(q), Firm: d.Firm,
+		Profile: q.Profile, ProfileDigest: d.Digest, Basis: d.Basis(), Asker: d.Asker(),
+		Risk: d.Risk, Rule: d.Lead().Rule, Reasons: reasonTexts(q), Firm: d.Firm,
 		Principal: a.principal, Session: a.session, Args: q.Args, Title: q.Tool.Title, Description: q.Tool.Description,
 		Preview: a.preview, Code: prompt.NewCode(), Run: q.Run, Call: q.Call, Time: time.Now(),
 	}
@@ -41,6 +42,9 @@ func reasonTexts(q *hostfns.Question) []string {
 		if text != "" && !slices.Contains(texts, text) {
 			texts = append(texts, text)
 		}
+	}
+	if q.Again != "" {
+		add("asked again: the rules changed after somebody allowed it, and " + q.Again)
 	}
 	for _, r := range q.Decision.Reasons {
 		add(r.String())

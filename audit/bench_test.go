@@ -10,13 +10,20 @@ import (
 
 // BenchmarkOneEntry is what one call waits for when nothing else goes on.
 func BenchmarkOneEntry(b *testing.B) {
-	r := record(b, newPlace(b).options())
+	r := record(b, unbounded(b))
 	warm(b, r)
 	for n := 0; b.Loop(); n++ {
 		if err := r.Write(b.Context(), running("r_1", n)); err != nil {
 			b.Fatal(err)
 		}
 	}
+}
+
+// unbounded are options with a share that no benchmark uses up.
+func unbounded(b *testing.B) audit.Options {
+	o := newPlace(b).options()
+	o.Share = 1 << 50
+	return o
 }
 
 func warm(b *testing.B, r *audit.Record) {
@@ -28,7 +35,7 @@ func warm(b *testing.B, r *audit.Record) {
 
 // BenchmarkCalls is the cost of a recorded call, two entries, while 16 are in flight.
 func BenchmarkCalls(b *testing.B) {
-	r := record(b, newPlace(b).options())
+	r := record(b, unbounded(b))
 	warm(b, r)
 	b.ResetTimer()
 	var wg sync.WaitGroup
@@ -54,7 +61,7 @@ func BenchmarkCalls(b *testing.B) {
 
 // BenchmarkStream is how many entries a second go in when nobody waits for each.
 func BenchmarkStream(b *testing.B) {
-	r := record(b, newPlace(b).options())
+	r := record(b, unbounded(b))
 	warm(b, r)
 	b.ResetTimer()
 	for n := range b.N {

@@ -105,6 +105,9 @@ func (e *Entry) afterChain(f *fields) {
 	}
 	f.text("detail", e.Detail)
 	f.text("kind", e.Kind)
+	if e.Lean {
+		f.raw("lean", []byte("true"))
+	}
 	if e.MS != 0 {
 		f.key("ms")
 		f.b = strconv.AppendFloat(f.b, e.MS, 'f', -1, 64) // it is rounded, so this is the canonical form
@@ -151,6 +154,7 @@ func (e *Entry) afterPrev(f *fields) {
 	}
 	f.text("run", e.Run)
 	f.text("script", e.Script)
+	f.text("sealed", e.Sealed)
 }
 
 func (e *Entry) afterSeq(f *fields) {
@@ -213,7 +217,7 @@ func (e *Entry) row() store.Row {
 	return store.Row{
 		Chain: e.Chain, Seq: e.Seq, Time: e.Time.UnixMicro(), Kind: column(e.Kind), State: column(e.State),
 		Run: column(e.Run), Call: int64(e.Call),
-		Principal: column(e.Principal), Profile: column(e.Profile), Tool: column(e.Tool),
+		Principal: column(e.Principal), Profile: column(e.Profile), Tool: column(e.Tool), Sealed: e.sealed,
 	}
 }
 

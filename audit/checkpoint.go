@@ -88,6 +88,7 @@ func (c *Checkpoint) Check(keys ...note.Verifier) error {
 }
 
 func openNote(signed string, keys []note.Verifier) (text string, err error) {
+	other := &otherKeyError{here: keys}
 	for _, key := range keys { // one at a time: keys of one name are looked up by their hashes
 		n, err := note.Open([]byte(signed), note.VerifierList(key))
 		if err == nil {
@@ -97,7 +98,29 @@ func openNote(signed string, keys []note.Verifier) (text string, err error) {
 			return "", errors.New("its signature is wrong")
 		}
 	}
-	return "", errors.New("it is signed with another key")
+	if _, err := note.Open([]byte(signed), note.VerifierList()); !errors.As(err, &other.unverified) {
+		return "", errors.New("its signature is wrong")
+	}
+	return "", other
+}
+
+// An otherKeyError says that none of the keys that are here signed a note, so that nothing is known of its signature.
+type otherKeyError struct {
+	here       []note.Verifier
+	unverified *note.UnverifiedNoteError
+}
+
+func (e *otherKeyError) Error() string { return "it is signed with another key" }
+
+// keys names the keys: those that signed the note, and those that are here.
+func (e *otherKeyError) keys() (signed, here string) {
+	for _, s := range e.unverified.Note.UnverifiedSigs {
+		signed += fmt.Sprintf(", %s+%08x", s.Name, s.Hash)
+	}
+	for _, k := range e.here {
+		here += fmt.Sprintf(", %s+%08x", k.Name(), k.KeyHash())
+	}
+	return strings.TrimPrefix(signed, ", "), strings.TrimPrefix(here, ", ")
 }
 
 // A checkpointLine is a checkpoint in a file, a log or a webhook.

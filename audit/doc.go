@@ -15,7 +15,10 @@
 //
 //   - A call was sent only if its entry of state running was on the disk before. If nobody knows whether it
 //     happened, it ends as unknown, at the latest when the next process finds it open.
-//   - Secrets are masked before anything is stored. The record has a keyed digest of what it leaves out: equal values
-//     have equal digests, and nobody without the key can try out likely values.
+//   - Secrets are masked, and long values are cut, before anything is stored. What codemode itself says is never
+//     masked. The record has a keyed digest of each value: equal values have equal digests, and nobody without the key can try
+//     out likely values.
+//   - Masking and cutting remove nothing from the record: the store has the values of up to 1 MiB beside the entry,
+//     encrypted, and [Entry.Reveal] shows them to whoever has the key. The entry, and so its hash, has their digest.
 //   - Nothing is left out silently. The record counts refusals that come in floods.
 package audit

@@ -24,9 +24,15 @@ type Ends struct {
 
 // An endsOf is the awaited calls of one run.
 type endsOf struct {
-	calls map[int][]chan end
+	calls map[int][]waiting
 	added chan struct{} // receives after each added call
 	stop  func()        // ends the reader
+}
+
+// A waiting is a caller of Wait.
+type waiting struct {
+	ended chan end
+	asked time.Time
 }
 
 type end struct {
@@ -34,13 +40,14 @@ type end struct {
 	err   error
 }
 
-// Wait returns the entry that says how a call ended: its State is OK, Failed, Refused, Unknown or NotSent. The error
-// comes from the context, or from reading the record.
-func (e *Ends) Wait(ctx context.Context, run string, call int) (*Entry, error) {
-	ch := make(chan end, 1)
-	defer e.add(run, call, ch)()
+// Wait returns the entry that says how a call ended: its State is OK, Failed, Refused, Unknown or NotSent. It also
+// returns the entry that says that people are asked again, State Pending, if that is later than asked, when the caller's
+// question arose. The error comes from the context, or from reading the record.
+func (e *Ends) Wait(ctx context.Context, run string, call int, asked time.Time) (*Entry, error) {
+	w := waiting{make(chan end, 1), asked}
+	defer e.add(run, call, w)()
 	select {
-	case got := <-ch:
+	case got := <-w.ended:
 		return got.entry, got.err
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
@@ -48,7 +55,7 @@ func (e *Ends) Wait(ctx context.Context, run string, call int) (*Entry, error) {
 }
 
 // add makes the reader search for a call until the caller calls remove.
-func (e *Ends) add(run string, call int, ch chan end) (remove func()) {
+func (e *Ends) add(run string, call int, w waiting) (remove func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.runs == nil {
@@ -57,11 +64,11 @@ func (e *Ends) add(run string, call int, ch chan end) (remove func()) {
 	of := e.runs[run]
 	if of == nil {
 		ctx, stop := context.WithCancel(context.Background())
-		of = &endsOf{calls: map[int][]chan end{}, added: make(chan struct{}, 1), stop: stop}
+		of = &endsOf{calls: map[int][]waiting{}, added: make(chan struct{}, 1), stop: stop}
 		e.runs[run] = of
 		go e.look(ctx, run, of)
 	}
-	of.calls[call] = append(of.calls[call], ch)
+	of.calls[call] = append(of.calls[call], w)
 	select {
 	case of.added <- struct{}{}:
 	default: // the reader has not looked since the last one
@@ -69,7 +76,7 @@ func (e *Ends) add(run string, call int, ch chan end) (remove func()) {
 	return func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		of.calls[call] = slices.DeleteFunc(of.calls[call], func(c chan end) bool { return c == ch })
+		of.calls[call] = slices.DeleteFunc(of.calls[call], func(x waiting) bool { return x == w })
 		if len(of.calls[call]) == 0 {
 			delete(of.calls, call)
 		}
@@ -84,7 +91,7 @@ func (e *Ends) add(run string, call int, ch chan end) (remove func()) {
 func (e *Ends) look(ctx context.Context, run string, of *endsOf) {
 	for pause := shortestLook; ; pause = min(2*pause, longestLook) {
 		err := e.Entries(ctx, store.Query{Run: run, Kinds: []string{Call}}, func(entry *Entry) error {
-			if Ended(entry.State) {
+			if Ended(entry.State) || entry.State == Pending && entry.Reason != "" {
 				e.tell(of, entry.Call, end{entry: entry})
 			}
 			return nil
@@ -117,10 +124,17 @@ func (e *Ends) tell(of *endsOf, call int, got end) {
 
 // tell must be called with the lock held.
 func (of *endsOf) tell(call int, got end) {
-	for _, ch := range of.calls[call] {
-		ch <- got
+	var left []waiting
+	for _, w := range of.calls[call] {
+		if got.err == nil && got.entry.State == Pending && !got.entry.Time.After(w.asked) {
+			left = append(left, w) // it waits for the outcome of this very question
+			continue
+		}
+		w.ended <- got
 	}
-	delete(of.calls, call)
+	if of.calls[call] = left; len(left) == 0 {
+		delete(of.calls, call)
+	}
 }
 
 // fail reports an unreadable record to all waiting callers. The next call of Wait begins again.

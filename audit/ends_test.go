@@ -38,7 +38,7 @@ func TestEndsReadsOnceForAllWhoWait(t *testing.T) {
 		var waiting sync.WaitGroup
 		for call := 1; call <= 100; call++ {
 			waiting.Go(func() {
-				e, err := ends.Wait(t.Context(), "r_1", call)
+				e, err := ends.Wait(t.Context(), "r_1", call, time.Time{})
 				if err != nil || e.Call != call || e.State != OK {
 					t.Errorf("call %d: %+v, %v", call, e, err)
 				}
@@ -69,13 +69,13 @@ func TestEndsGivesUp(t *testing.T) {
 		ends := &Ends{Entries: func(context.Context, store.Query, func(*Entry) error) error { return failure }}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if _, err := ends.Wait(ctx, "r_1", 1); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := ends.Wait(ctx, "r_1", 1, time.Time{}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a call that never ends: %v", err)
 		}
 		synctest.Wait() // nobody reads any more
 		failure = broken
 		for range 2 { // the second one begins anew
-			if _, err := ends.Wait(t.Context(), "r_1", 1); !errors.Is(err, broken) {
+			if _, err := ends.Wait(t.Context(), "r_1", 1, time.Time{}); !errors.Is(err, broken) {
 				t.Errorf("a record that cannot be read: %v", err)
 			}
 		}

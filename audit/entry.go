@@ -33,6 +33,8 @@ const (
 	Unknown = "unknown"  // sent, and the outcome is unknown
 	NotSent = "not_sent" // recorded as running, and then not sent after all
 
+	Loaded = "loaded" // of a kept result: a program or its client is about to read it
+
 	Allowed = "allowed" // of an approval: yes; any other state says why not
 )
 
@@ -79,6 +81,17 @@ type Entry struct {
 	Tools map[string]int `json:"tools,omitempty"` // and how many of each tool
 
 	Data json.RawMessage `json:"data,omitempty"` // more, by kind; JSON
+
+	Sealed string `json:"sealed,omitempty"` // digest of the values, encrypted, that the entry shows masked or cut
+	sealed string // the encrypted values; [Entry.Reveal] reads them
+
+	Lean bool `json:"lean,omitempty"` // only digests are kept of values: half of the share of the record was used up
+
+	// Owner is whose share of the record the entry uses, see [Options.Share]: a principal that somebody verified. "" is
+	// all others together.
+	Owner string `json:"-"`
+	// Unbegun says that the entry refuses something that no other entry mentions. It may be counted instead.
+	Unbegun bool `json:"-"`
 }
 
 // A Rule took part in a decision.
@@ -109,7 +122,7 @@ type Args struct {
 	Authorised string          `json:"authorised,omitempty"` // by a person or the policy
 	Executed   string          `json:"executed,omitempty"`   // sent
 	Redacted   json.RawMessage `json:"redacted,omitempty"`
-	Bytes      int             `json:"bytes,omitempty"` // of the whole, where Redacted is shorter
+	Bytes      int             `json:"bytes,omitempty"` // of the whole, where Redacted is masked or cut
 
 	// The input of the digests. It is never stored.
 	RawProposed, RawShown, RawAuthorised, RawExecuted call.Arguments `json:"-"`

@@ -1,6 +1,8 @@
 package audit
 
 import (
+	"crypto/aes"
+	"crypto/cipher"
 	"crypto/ed25519"
 	"crypto/hkdf"
 	"crypto/hmac"
@@ -22,13 +24,15 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// A Key signs checkpoints and makes digests. Without the key nobody can verify a guessed value against a digest.
+// A Key signs checkpoints, makes digests and seals values. Without the key nobody can verify a guessed value against a
+// digest, or read a sealed one.
 type Key struct {
 	secret []byte
 	signer func() (note.Signer, error) // creating it takes a millisecond, too long for startup
 	public func() string
 	digest []byte
 	tail   []byte // authenticates ends of chains
+	seal   cipher.AEAD
 }
 
 // Derive derives a key of 32 bytes for another purpose, such as the authentication of parked runs. Replicas that share
@@ -60,6 +64,18 @@ func NewKey(secret []byte) (*Key, error) {
 	if err != nil {
 		return nil, err
 	}
+	sealing, err := hkdf.Key(sha256.New, secret, nil, "codemode record: seal values", 32)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(sealing)
+	if err != nil {
+		return nil, err
+	}
+	seal, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		return nil, err
+	}
 	public := func() string {
 		text, err := note.NewEd25519VerifierKey(keyName, ed25519.NewKeyFromSeed(seed).Public().(ed25519.PublicKey))
 		if err != nil {
@@ -69,11 +85,11 @@ func NewKey(secret []byte) (*Key, error) {
 	}
 	return &Key{secret: slices.Clone(secret), public: sync.OnceValue(public),
 		signer: sync.OnceValues(func() (note.Signer, error) { return newSigner(public(), seed) }), digest: digest,
-		tail: tail}, nil
+		tail: tail, seal: seal}, nil
 }
 
 // LoadKey reads the key in a file, and creates the file if it does not exist. Anyone who can read it can forge
-// checkpoints.
+// checkpoints and read sealed values.
 func LoadKey(path string) (*Key, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

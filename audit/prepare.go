@@ -1,9 +1,11 @@
 package audit
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"math"
+	"strings"
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/secrets"
@@ -21,82 +23,123 @@ const (
 	maxDepth   = 200     // of a value; arguments have a lower limit of their own
 )
 
-// prepare makes an entry fit for the store: it replaces values by digests, and masks secrets.
+// prepare makes an entry fit for the store: it replaces values by digests, and masks secrets. What the entry does not
+// show as it is, it seals. It never masks what codemode itself says.
 func (r *Record) prepare(e Entry) *Entry {
 	d := secrets.NewRedactor(r.options.redaction(e.Profile), r.options.known())
+	lean := e.Lean
+	e.Lean = false
+	var sealed map[string][]byte
+	keep := func(name string, raw []byte, whole bool) {
+		if whole || len(raw) > maxKept {
+			return
+		}
+		if lean {
+			e.Lean = true
+			return
+		}
+		if sealed == nil {
+			sealed = map[string][]byte{}
+		}
+		sealed[name] = raw
+	}
 	sentence := func(s string) string { return secrets.Cut(d.Text(s), maxDetail) }
-	e.V, e.Chain, e.Seq, e.Prev, e.Hash = version, 0, 0, "", ""
+	word := func(text string) bool { return r.options.Word != nil && r.options.Word(text) }
+	e.V, e.Chain, e.Seq, e.Prev, e.Hash, e.Sealed, e.sealed = version, 0, 0, "", "", "", ""
 	if e.Time.IsZero() {
 		e.Time = r.options.Now()
 	}
 	e.Time = micro(e.Time)
 	e.MS = math.Round(e.MS*1000) / 1000
+	if e.Kind == Run && e.State == Running && e.Program != nil {
+		r.learned.Begin(e.Run, e.Program.Text)
+	}
 	// Values first: a secret value in them is also secret in every sentence about them.
 	if e.Args != nil {
-		d.Run = r.learned.Add(e.Run, nil)
-		e.Args = r.arguments(*e.Args, d)
+		d.Run = r.learned.Add(e.Run, nil, nil)
+		e.Args = r.arguments(*e.Args, d, keep)
 	}
-	var value strictjson.Value
-	var result json.RawMessage
+	d.Run = r.learned.Add(e.Run, d.Found, word)
 	if e.Result != nil && e.Result.Raw != nil {
-		value = strict(e.Result.Raw)
-		result, _ = d.JSON(value) // finds secrets, which are masked below in the whole entry
-	}
-	d.Run = r.learned.Add(e.Run, d.Found)
-	// Programs and clients choose names too, so they may also contain secrets.
-	for _, s := range []*string{&e.Run, &e.Principal, &e.Client, &e.Session, &e.Role, &e.Script, &e.Profile, &e.Server,
-		&e.Tool, &e.Reason, &e.Detail} {
-		*s = sentence(*s)
-	}
-	if e.Result != nil {
 		res := *e.Result
-		if res.Raw != nil {
-			res.Bytes, res.Digest = len(res.Raw), r.options.Key.Digest(res.Raw)
-			if res.Redacted = result; d.Run != nil {
-				res.Redacted, _ = d.JSON(value)
+		value, whole := strict(res.Raw), false
+		d.Found = nil
+		res.Redacted, whole = d.JSON(value)
+		if len(d.Found) > 0 {
+			// What a server says is secret must not hide the program.
+			program := ""
+			if e.Kind == Call {
+				program = r.learned.Program(e.Run)
 			}
+			d.Run = r.learned.Add(e.Run, d.Found, func(s string) bool { return strings.Contains(program, s) || word(s) })
+			res.Redacted, whole = d.JSON(value)
 		}
+		res.Bytes, res.Digest = len(res.Raw), r.options.Key.Digest(res.Raw)
+		if lean {
+			res.Redacted, whole = nil, false
+		}
+		keep(sealedResult, res.Raw, whole)
 		e.Result = &res
+	}
+	for i, s := range e.texts() {
+		if s == &e.Tool && (e.Server != "" || word(e.Tool)) {
+			continue // codemode found it by that name
+		}
+		raw := *s
+		if *s = sentence(raw); *s != raw {
+			keep(sealedTexts[i], []byte(raw), false)
+		}
 	}
 	if e.Program != nil {
 		p := *e.Program
 		p.Bytes, p.Digest = len(p.Text), hashText(sha256.Sum256([]byte(p.Text)))
-		p.Name, p.Text = sentence(p.Name), d.Text(p.Text)
-		if p.DigestOnly {
+		raw := p.Text
+		p.Name, p.Text = sentence(p.Name), secrets.Cut(d.Text(raw), maxProgram)
+		switch {
+		case p.DigestOnly:
 			p.Text = ""
+		case lean:
+			p.Text, e.Lean = "", true
+		case p.Text != raw:
+			keep(sealedProgram, []byte(raw), false)
 		}
-		p.Text = secrets.Cut(p.Text, maxProgram)
 		e.Program = &p
 	}
-	if e.DecidedBy != nil {
-		by := *e.DecidedBy
-		by.Principal = sentence(by.Principal)
-		e.DecidedBy = &by
-	}
 	if e.Data != nil {
-		e.Data, _ = d.JSON(strict(e.Data))
+		raw, whole := e.Data, false
+		e.Data, whole = d.JSON(strict(raw))
+		keep(sealedData, raw, whole)
 	}
 	if e.Tools != nil {
+		raw, _ := json.Marshal(e.Tools) // names and numbers always encode
 		tools := make(map[string]int, len(e.Tools))
+		whole := true
 		for name, n := range e.Tools {
-			tools[sentence(name)] += n
+			shown := name
+			if !word(name) {
+				shown = sentence(name)
+			}
+			tools[shown] += n
+			whole = whole && shown == name
 		}
+		keep(sealedTools, raw, whole)
 		e.Tools = tools
 	}
 	if e.Kind == Run && e.State != Running && e.State != Parked {
 		r.learned.Forget(e.Run)
 	}
+	e.seal(r.options.Key, sealed)
 	return &e
 }
 
 // Mask returns a function that masks the secrets in a text about a run that has not ended. One goroutine calls it.
 func (r *Record) Mask(profile, run string) func(text string) string {
 	d := secrets.NewRedactor(r.options.redaction(profile), r.options.known())
-	d.Run = r.learned.Add(run, nil)
+	d.Run = r.learned.Add(run, nil, nil)
 	return d.Text
 }
 
-func (r *Record) arguments(a Args, d *secrets.Redactor) *Args {
+func (r *Record) arguments(a Args, d *secrets.Redactor, keep func(string, []byte, bool)) *Args {
 	// The four usually have the same bytes.
 	var of call.Arguments
 	var as string
@@ -123,6 +166,7 @@ func (r *Record) arguments(a Args, d *secrets.Redactor) *Args {
 			if a.Redacted, whole = d.JSON(value); !whole {
 				a.Bytes = len(raw.JSON())
 			}
+			keep(sealedArgs, raw.JSON(), bytes.Equal(a.Redacted, raw.JSON()))
 			break
 		}
 	}

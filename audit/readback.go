@@ -26,6 +26,8 @@ const maxLine = 4 << 20
 // File reads an exported file of any format.
 func (v *Verifier) File(ctx context.Context, name string, r io.Reader) error {
 	f := &exported{v: v, name: name, digest: sha256.New()}
+	v.files = append(v.files, name)
+	before, more := len(v.verdict.Problems), v.verdict.More
 	buffered := bufio.NewReaderSize(r, 1<<16)
 	first, err := buffered.Peek(1)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -42,6 +44,16 @@ func (v *Verifier) File(ctx context.Context, name string, r io.Reader) error {
 	}
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", name, err)
+	}
+	if len(f.order) == 0 && !f.closed { // nothing in it is of a record
+		line := f.line
+		if len(v.verdict.Problems) > before {
+			line = v.verdict.Problems[before].Line // the first that is no entry
+		}
+		v.verdict.Problems, v.verdict.More = v.verdict.Problems[:before], more
+		v.report(Problem{Source: name, Line: line, Undecided: true,
+			What: "it is no file of codemode audit export: no line is an entry, and no checkpoint closes it"})
+		return nil
 	}
 	f.finish()
 	return nil
@@ -238,6 +250,13 @@ func (f *exported) finish() {
 	if f.end == nil {
 		return // reported
 	}
+	if others := len(f.v.ids) > 0 && f.v.ids[f.end.Database] == ""; others {
+		f.v.report(Problem{Source: f.name, Undecided: true,
+			What: "it is of another database, " + f.end.Database + ", than what is verified with it: verify it alone"})
+		f.v.runs = slices.DeleteFunc(f.v.runs, func(r *run) bool { return r.source == f.name })
+		f.v.checkpoints = slices.DeleteFunc(f.v.checkpoints, func(c named) bool { return c.source == f.name })
+		return
+	}
 	f.v.saw(f.name, f.end.Database)
 	f.v.exports = append(f.v.exports, signedNote{f.name, f.note})
 	if f.end.Filter != "" {
@@ -384,7 +403,7 @@ func Entries(ctx context.Context, db *store.DB, q store.Query, f func(*Entry) er
 		if err != nil {
 			return fmt.Errorf("entry %d of chain %d cannot be read; run codemode audit verify: %w", r.Seq, r.Chain, err)
 		}
-		e.Hash = hashText(r.Hash)
+		e.Hash, e.sealed = hashText(r.Hash), r.Sealed
 		return f(e)
 	})
 }

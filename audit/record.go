@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,13 @@ type Options struct {
 	// Secrets returns values that must not be in the record, in any text; nil returns none. The record calls it for
 	// each entry, so it should be fast.
 	Secrets func() []string
+	// Word reports whether a text is part of the configuration or of the name of a tool. Such a text is no secret that the
+	// record learns from a value, because to mask it would hide something else. Nil knows no words.
+	Word func(text string) bool
+
+	// Share is how many bytes the record takes of one owner in an hour, see [Entry.Owner]. Beyond half of it, entries are
+	// lean; beyond it, calls and runs are refused. Zero is [DefaultShare].
+	Share int64
 
 	// Publish lists where checkpoints go. Without any, nobody can prove that the end of the record was cut off or that
 	// all of it was rewritten.
@@ -47,6 +55,9 @@ const (
 	maxBatch = 512
 	// maxQueue bounds how many entries wait; the caller with one more waits too.
 	maxQueue = 8192
+	// maxQueueBytes and maxBatchBytes bound the same by size, because one entry may have sealed megabytes.
+	maxQueueBytes = 64 << 20
+	maxBatchBytes = 16 << 20
 	// writeWait bounds one attempt to write. A database that takes longer counts as unavailable.
 	writeWait = 10 * time.Second
 	// writtenWithin bounds how long a caller waits for its entry. It is shorter than one attempt: the caller refuses
@@ -89,11 +100,29 @@ type item struct {
 // later returns the item without a waiting caller.
 func (it *item) later() *item { return &item{entry: it.entry, draft: it.draft, since: it.since} }
 
+// size is about how many bytes the item takes.
+func (it *item) size() int {
+	if it.entry == nil {
+		return 0
+	}
+	return len(it.draft.text) + len(it.entry.sealed)
+}
+
+// full reports whether a queue has no room.
+func full(queue []*item) bool {
+	bytes := 0
+	for _, it := range queue {
+		bytes += it.size()
+	}
+	return len(queue) >= maxQueue || bytes >= maxQueueBytes
+}
+
 // A Record writes entries. Many goroutines may call its methods.
 type Record struct {
 	options recordOptions
 	log     *slog.Logger
 	flood   flood
+	share   share
 	learned secrets.Learned
 
 	ctx    context.Context // ends when Close gives up waiting
@@ -130,6 +159,7 @@ func New(o Options) *Record {
 		wake: make(chan struct{}, 1), space: make(chan struct{}, 1)}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.flood.runs = map[string]*floodRun{}
+	r.share.most, r.share.owners = float64(cmp.Or(o.Share, DefaultShare)), map[string]*shareUse{}
 	r.pub = newPublishing(o)
 	r.writer.r = r
 	go r.writer.run()
@@ -237,11 +267,19 @@ func (r *Record) put(ctx context.Context, e Entry, it *item) (*item, error) {
 			}
 		}
 	}
-	if !r.flood.admit(&e) {
-		return nil, nil
+	now := r.options.Now()
+	if fits, err := r.share.admit(&e, now); err != nil || !fits || !r.flood.admit(&e) {
+		return nil, err
+	}
+	if e.Time.IsZero() {
+		e.Time = now
 	}
 	it.entry = r.prepare(e)
 	it.draft = it.entry.draft()
+	if alarm := r.share.spend(it.entry, it.size(), now); alarm != nil {
+		r.log.Warn("the record grows: " + alarm.Detail)
+		_, _ = r.put(ctx, *alarm, &item{})
+	}
 	return it, r.enqueue(ctx, it)
 }
 
@@ -267,10 +305,11 @@ func (r *Record) enqueue(ctx context.Context, it *item) error {
 			r.mu.Unlock()
 			return errClosed
 		}
-		if away := r.away(); away != nil && (it.done != nil || len(r.queue) >= maxQueue) {
+		full := full(r.queue)
+		if away := r.away(); away != nil && (it.done != nil || full) {
 			switch {
 			case it.done != nil && !it.stays:
-			case it.entry != nil && len(r.queue) < maxQueue:
+			case it.entry != nil && !full:
 				it.since = time.Now()
 				r.queue = append(r.queue, it.later())
 			case it.entry != nil:
@@ -282,7 +321,7 @@ func (r *Record) enqueue(ctx context.Context, it *item) error {
 			}
 			return away
 		}
-		if n := len(r.queue) + 1; n <= maxQueue {
+		if n := len(r.queue) + 1; !full {
 			it.since = time.Now()
 			r.queue = append(r.queue, it)
 			more := n < maxQueue
@@ -359,7 +398,7 @@ func (r *Record) DB(ctx context.Context) (*store.DB, error) {
 // Close writes the queue, publishes the end of the chain and closes the database. It may be called twice. When ctx ends
 // first, or the database is unavailable, the rest of the queue is lost, and the error says so.
 func (r *Record) Close(ctx context.Context) error {
-	for _, e := range r.flood.rest("") {
+	for _, e := range append(r.flood.rest(""), r.share.rest(r.options.Now, true)...) {
 		_ = r.Add(ctx, e)
 	}
 	r.mu.Lock()

@@ -364,7 +364,7 @@ var tamperings = []struct {
 	}},
 	{"an entry is written twice", func(x *tamperer) (int64, int64) {
 		r := x.rows[len(x.rows)-1]
-		x.exec(`INSERT INTO entries SELECT chain, seq + 1, time, kind, state, run, call, principal, profile, tool, hash, body FROM entries WHERE chain = ? AND seq = ?`, r.Chain, r.Seq)
+		x.exec(`INSERT INTO entries SELECT chain, seq + 1, time, kind, state, run, call, principal, profile, tool, hash, body, sealed FROM entries WHERE chain = ? AND seq = ?`, r.Chain, r.Seq)
 		return r.Chain, r.Seq + 1
 	}},
 	{"the chain is rewritten from an entry on", func(x *tamperer) (int64, int64) {

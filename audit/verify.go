@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -23,6 +24,9 @@ type Problem struct {
 	What    string `json:"what"`
 	// Restored says that nobody changed the record here: a backup was restored that did not have these entries.
 	Restored bool `json:"restored,omitempty"`
+	// Undecided says that nothing shows whether somebody changed the file: it is signed with a key that is not here, or
+	// is no export of a record.
+	Undecided bool `json:"undecided,omitempty"`
 }
 
 func (p Problem) String() string {
@@ -66,7 +70,8 @@ const maxProblems = 50
 
 // A Verifier compares databases and files with each other and with checkpoints.
 type Verifier struct {
-	// Keys are the keys of valid signatures; at least one is required.
+	// Keys are the keys of valid signatures. Files are undecided without the one that signed them; a database without it
+	// has been changed.
 	Keys []note.Verifier
 	// Own is the key of the record, if known: it shows whether the writer wrote the entries after the last checkpoint.
 	// Nil accepts them unchecked.
@@ -78,6 +83,7 @@ type Verifier struct {
 	exports     []signedNote
 	ids         map[string]string // where each database name was seen
 	databases   []string          // those that were read: each entry in them must be covered
+	files       []string          // those that were read
 	found       []foundRestoration
 	restored    *foundRestoration // the latest that a checkpoint covers; set by Finish
 	beside      string            // where the checkpoints are that are written with a record; "" if that is not known
@@ -175,7 +181,7 @@ func (v *Verifier) Database(ctx context.Context, name string, db *store.DB) erro
 		at := slices.IndexFunc(left, func(h store.End) bool { return h.Chain == chain })
 		w := walker{v: v, source: name, chain: chain}
 		behind := int64(0) // the last entry after the end; a running writer may have put it there meanwhile
-		err := db.Rows(ctx, store.Query{Chain: chain, After: minSeq}, func(r *store.Row) error {
+		err := db.Rows(ctx, store.Query{Chain: chain, After: minSeq, Sealed: true}, func(r *store.Row) error {
 			if at >= 0 && r.Seq > left[at].Seq {
 				behind = r.Seq
 				return ctx.Err()
@@ -297,13 +303,15 @@ func (w *walker) row(r *store.Row) {
 		return
 	}
 	repeated := e.row()
-	repeated.Hash, repeated.Body = r.Hash, r.Body
+	repeated.Hash, repeated.Body, repeated.Sealed = r.Hash, r.Body, r.Sealed
 	var what string
 	switch {
 	case sha256.Sum256([]byte(r.Body)) != r.Hash:
 		what = "its text is not what its hash was made of"
 	case repeated != *r:
 		what = "the columns beside its text were changed"
+	case sealedDigest(r.Sealed) != e.Sealed:
+		what = "its sealed values were changed or removed"
 	}
 	w.next(e, r.Seq, r.Hash, what)
 }
@@ -478,7 +486,11 @@ func missing(from, to int64) string {
 // compare compares the chains with the checkpoints.
 func (v *Verifier) compare(chains map[int64]*chain) {
 	for _, x := range v.exports {
-		if _, err := openNote(x.note, v.Keys); err != nil {
+		_, err := openNote(x.note, v.Keys)
+		if v.undecided(x.source, err) {
+			continue
+		}
+		if err != nil {
 			v.report(Problem{Source: x.source, What: "the checkpoint that closes the file: " + err.Error()})
 			continue
 		}
@@ -491,10 +503,15 @@ func (v *Verifier) compare(chains map[int64]*chain) {
 				what)})
 		}
 		if len(v.ids) > 0 && v.ids[c.Database] == "" {
-			problem("it is of another database, " + c.Database)
+			v.report(Problem{Source: c.source, Chain: c.Chain, Undecided: len(v.databases) == 0,
+				What: fmt.Sprintf("the checkpoint at entry %d: it is of another database, %s", c.Size, c.Database)})
 			continue
 		}
-		if err := c.Check(v.Keys...); err != nil {
+		err := c.Check(v.Keys...)
+		if v.undecided(c.source, err) {
+			continue
+		}
+		if err != nil {
 			problem(err.Error())
 			continue
 		}
@@ -526,6 +543,27 @@ func (v *Verifier) compare(chains map[int64]*chain) {
 				What: "checkpoints of these entries are missing: the file was cut, replaced by an older one or taken away. If it is elsewhere, name it with --checkpoints"})
 		}
 	}
+}
+
+// undecided reports a file that is signed with a key that is not here, once. A database is no such file: its writer has
+// the key beside it, so that another one means that somebody replaced the key or the signatures.
+func (v *Verifier) undecided(source string, err error) bool {
+	other, ok := errors.AsType[*otherKeyError](err)
+	if !ok || len(v.databases) > 0 && !slices.Contains(v.files, source) {
+		return false
+	}
+	known := func(p Problem) bool { return p.Undecided && p.Source == source }
+	if slices.ContainsFunc(v.verdict.Problems, known) {
+		return true
+	}
+	signed, here := other.keys()
+	what := "it is signed with the key " + signed + ", and no key is here"
+	if here != "" {
+		what = "it is signed with the key " + signed + ", of another machine, and the key here is " + here
+	}
+	v.report(Problem{Source: source, Undecided: true, What: what + ": this does not show whether somebody changed it. " +
+		"Give the key with --key, as codemode audit key prints it on the machine that wrote the record"})
+	return true
 }
 
 // compareChain compares a chain with its checkpoints; nil if no entry of it was found.

@@ -58,6 +58,9 @@ func (w *writer) run() {
 	w.sweep = time.Now().Add(sweepEvery / 10) // not in the way of the first program
 	w.start()
 	for {
+		for _, e := range r.share.rest(r.options.Now, false) {
+			w.later(e)
+		}
 		w.gather()
 		batch, closing := w.take()
 		if len(batch) > 0 {
@@ -119,7 +122,8 @@ func (w *writer) take() (batch []*item, closing bool) {
 			if n > maxBatch {
 				r.queue = waitedFirst(r.queue)
 			}
-			batch = r.queue[:min(n, maxBatch):min(n, maxBatch)]
+			n = together(r.queue[:min(n, maxBatch)])
+			batch = r.queue[:n:n]
 			if r.queue = r.queue[len(batch):]; len(r.queue) == 0 {
 				r.queue = nil
 			}
@@ -155,6 +159,17 @@ func (w *writer) take() (batch []*item, closing bool) {
 			r.mu.Unlock()
 		}
 	}
+}
+
+// together is how many of the first entries one sync may write.
+func together(queue []*item) int {
+	bytes := 0
+	for i, it := range queue {
+		if bytes += it.size(); bytes > maxBatchBytes && i > 0 {
+			return i
+		}
+	}
+	return len(queue)
 }
 
 // waitedFirst moves the entries of runs with a waiting caller to the front. The entries of one run keep their order.
@@ -239,6 +254,7 @@ func (w *writer) giveBack(batch []*item, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var keep []*item
+	bytes := 0
 	for _, it := range slices.Concat(batch, r.queue) {
 		if it.done != nil {
 			it.tell(err)
@@ -253,10 +269,10 @@ func (w *writer) giveBack(batch []*item, err error) {
 		}
 		switch {
 		case it.entry == nil:
-		case len(keep) >= maxQueue:
+		case len(keep) >= maxQueue, bytes >= maxQueueBytes:
 			r.lose(it)
 		default:
-			keep = append(keep, it)
+			keep, bytes = append(keep, it), bytes+it.size()
 		}
 	}
 	r.queue = keep
@@ -445,6 +461,7 @@ func (w *writer) committed(rows []store.Row, kept []*item) {
 			w.order = append(w.order, opened{k, rows[i].Seq})
 		}
 		if w.r.options.Export != nil {
+			it.entry.sealed = "" // the digest of it goes out
 			w.r.options.Export(it.entry)
 		}
 	}

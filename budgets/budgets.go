@@ -27,6 +27,8 @@ import (
 type Record interface {
 	Keeps() bool
 	DB(ctx context.Context) (*store.DB, error)
+	// Full is the error of an owner whose share of the record is used up.
+	Full(owner string) error
 }
 
 // A Keeper keeps the counts. Many goroutines may call its methods.
@@ -95,7 +97,14 @@ func (p *part) refusal() error {
 }
 
 // Full returns the error of Charge, as far as it is known already. It counts nothing.
-func (k *Keeper) Full(c *call.Charge) error { return k.known(k.parts(c, time.Now(), false)) }
+func (k *Keeper) Full(c *call.Charge) error {
+	if k.Record != nil {
+		if err := k.Record.Full(c.Principal); err != nil {
+			return err
+		}
+	}
+	return k.known(k.parts(c, time.Now(), false))
+}
 
 // known returns the error for a part that is known to have no room.
 func (k *Keeper) known(all []part) error {

@@ -119,4 +119,5 @@ var errGone = errors.New("gone")
 type gone struct{}
 
 func (gone) Keeps() bool                           { return true }
+func (gone) Full(string) error                     { return nil }
 func (gone) DB(context.Context) (*store.DB, error) { return nil, errGone }

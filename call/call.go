@@ -30,6 +30,11 @@ type Tool struct {
 	// Validate checks arguments against the tool's input schema; nil accepts every object. It ends with ctx.
 	Validate func(ctx context.Context, args Arguments) error
 
+	// WithoutNulls returns arguments without the properties that are null and optional, and that the schema does not
+	// let be null. ok is false if there are none. unknown are JSON Pointers to places whose value is not known. Nil
+	// changes nothing.
+	WithoutNulls func(ctx context.Context, args Arguments, unknown []string) (_ json.RawMessage, ok bool)
+
 	// Ready returns nil if whoever makes the call has what the upstream needs from them, such as a login. It is asked
 	// before people are. Nil is always ready.
 	Ready func(ctx context.Context) error

@@ -79,7 +79,7 @@ type Decision struct {
 	Code    string   // why, on a deny; "" means CodeDenied
 
 	Profile string // the name of the profile that decided
-	Digest  string // changes with the meaning of the profile; approvals under one digest are void under another
+	Digest  string // changes with the meaning of the profile
 
 	// On an ask.
 	Unknown  bool          // the result of a rule is unknown, which causes the question
@@ -89,6 +89,8 @@ type Decision struct {
 	Timeout  time.Duration // how long a person has; zero is the default of the asking code
 	Remember Remember      // which grants a person may give with the answer
 	Pointers []string      // the arguments that the ask rules read, as JSON Pointers, for grants with Args "rule"
+	Rules    []string      // the deny and ask rules among the Reasons, as written
+	Asking   string        // the profile's settings on who may answer, and on what is masked; see Basis
 }
 
 // A Reason is one cause of a decision.
@@ -172,12 +174,24 @@ func (d *Decision) Lead() Reason {
 	return d.Reasons[0]
 }
 
+// ProfileDenies is the Text of a denylist's rule without a reason of its own.
+const ProfileDenies = "the profile denies it"
+
 // Detail is one sentence for the program about a denial.
 func (d *Decision) Detail() string {
-	text := d.Lead().String()
+	lead := d.Lead()
+	if lead.Layer != "" && lead.Text == ProfileDenies {
+		lead.Text = "the " + lead.Layer + " denies it"
+	}
+	text := lead.String()
 	switch {
 	case text == "":
 		return "no rule allows it"
+	case lead.Layer != "": // the profile did not refuse it
+		if at := lead.Pos.Short(); lead.Rule == "" && at != "" {
+			text += " (" + at + ")"
+		}
+		return lead.Layer + ": " + text
 	case d.Profile != "":
 		return fmt.Sprintf("profile %s: %s", d.Profile, text)
 	}

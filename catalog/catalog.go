@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/jsonschema"
@@ -27,17 +30,22 @@ type Catalog struct {
 // A listing is the list of one upstream, from [Catalog.Replace].
 type listing struct {
 	tools    []*Tool
+	withheld []*Tool
 	problems []Problem // of this list, independent of the others
 	index    *index
 }
 
 // A state is one moment of the catalogue. Nothing in it changes.
 type state struct {
-	byName    map[string]*Tool
-	sorted    []*Tool            // by Name, without colliding tools
-	collision map[string][]*Tool // canonical name to the tools that would get it
+	byName   map[string]*Tool    // the tools that programs can call
+	sorted   []*Tool             // the same, by Name
+	spelled  map[string]*Tool    // by their other names, see [Catalog.Find]
+	withheld map[string]*Tool    // those that programs cannot call, by all their names
+	clashing map[string][]*Tool  // among them those of servers with equal names, by Name
+	twins    map[string][]string // by [call.Name]: the Names of the tools that have it, if several do
+	folded   spellings           // by names that are spelled another way
 
-	// For search: all tools, also those that collide, server by server.
+	// For search: all tools, also those that clash, server by server.
 	tools   []*Tool
 	first   []int32 // by slot of the index: the position of its first tool in tools
 	average [fields]float64
@@ -48,7 +56,7 @@ type state struct {
 type Problem struct {
 	Server  string
 	Tool    string // the raw name, "" for the whole server
-	Code    string // "name_collision", "bad_name" or "bad_schema"
+	Code    string // "name_collision", "look_alike", "bad_name" or "bad_schema"
 	Message string
 }
 
@@ -61,9 +69,10 @@ func New() *Catalog {
 	return c
 }
 
-// Replace replaces the whole list of the server in one step. It ignores the Server field of the tools. It returns the
-// problems of the new list: tools withheld because another tool, of any server, has the same name, and unusable
-// schemas. If the server's name contains the separator "__", Replace withholds all its tools.
+// Replace replaces the whole list of the server in one step, and sets the fields of the tools that [Named] sets. It
+// returns the problems of the new list: tools with names that look the same, tools withheld because another server has
+// the same name for programs, and unusable schemas. If the server's name contains the separator "__", Replace withholds
+// all its tools.
 func (c *Catalog) Replace(server string, tools []Tool) []Problem {
 	l := newListing(server, tools)
 	c.mu.Lock()
@@ -71,7 +80,7 @@ func (c *Catalog) Replace(server string, tools []Tool) []Problem {
 	c.place(server, l)
 	s := c.build()
 	c.now.Store(s)
-	return append(slices.Clone(l.problems), s.collisionsOf(server)...)
+	return slices.Concat(l.problems, s.clashesOf(server), s.lookAlikes(server))
 }
 
 // Remove removes the server's tools. Tools that it withheld only because of one of them come back.
@@ -115,9 +124,7 @@ func newListing(server string, tools []Tool) *listing {
 		return l
 	}
 	room := jsonschema.NewRoom()
-	for _, t := range tools {
-		t.Server, t.Name = server, call.Name(server, t.Raw)
-		t.Digest = t.Definition()
+	for _, t := range Named(server, tools) {
 		t.declared, t.learned = new(declared), new(learned)
 		t.Hints = nil
 		_ = json.Unmarshal(t.Annotations, &t.Hints) // ignore anything but an object
@@ -126,13 +133,33 @@ func newListing(server string, tools []Tool) *listing {
 				Message: fmt.Sprintf("server %q lists a tool without a name; it is withheld", server)})
 			continue
 		}
-		t.input, t.output = jsonschema.Compile(t.Input, room), jsonschema.Compile(t.Output, room)
+		if t.Withheld != "" {
+			l.withheld = append(l.withheld, &t)
+			continue
+		}
+		t.input, t.output = jsonschema.CompileArguments(t.Input, room), jsonschema.Compile(t.Output, room)
 		l.check(&t, "input", t.input, "arguments are checked against the rest of it", "any object is accepted as arguments")
 		l.check(&t, "output", t.output, "results are checked against the rest of it", "results are not checked")
 		l.tools = append(l.tools, &t)
 	}
 	l.index = newIndex(server, l.tools)
 	return l
+}
+
+// Named returns the tools of one server with Server, Name, Twins and Digest set, as [Catalog.Replace] sets them.
+func Named(server string, tools []Tool) []Tool {
+	raws := make([]string, len(tools))
+	for i := range tools {
+		raws[i] = tools[i].Raw
+	}
+	names, twins := call.Names(server, raws)
+	tools = slices.Clone(tools)
+	for i := range tools {
+		t := &tools[i]
+		t.Server, t.Name, t.Twins = server, names[i], twins[i]
+		t.Digest = t.Definition()
+	}
+	return tools
 }
 
 // check adds a problem if parts of a schema are unusable.
@@ -167,7 +194,8 @@ func (l *listing) inherit(old *listing) {
 // build makes a state from all listings. The caller holds c.mu.
 func (c *Catalog) build() *state {
 	before := c.now.Load()
-	s := &state{byName: make(map[string]*Tool, len(before.byName)), collision: map[string][]*Tool{},
+	s := &state{byName: make(map[string]*Tool, len(before.byName)), spelled: map[string]*Tool{},
+		withheld: map[string]*Tool{}, clashing: map[string][]*Tool{}, twins: map[string][]string{},
 		tools: make([]*Tool, 0, len(before.tools)), first: make([]int32, len(c.slots)), words: c.words}
 	servers := slices.Sorted(maps.Keys(c.servers))
 	sameServer := map[string]int{} // canonical server name to how many have it
@@ -182,15 +210,13 @@ func (c *Catalog) build() *state {
 			s.average[f] += l.index.field[f].total
 		}
 		for _, t := range l.tools {
-			switch other := s.byName[t.Name]; {
-			case s.collision[t.Name] != nil || sameServer[call.Part(name)] > 1:
-				s.collision[t.Name] = append(s.collision[t.Name], t)
-			case other != nil:
-				delete(s.byName, t.Name)
-				s.collision[t.Name] = []*Tool{other, t}
-			default:
-				s.byName[t.Name] = t
-			}
+			s.add(t, sameServer[call.Part(name)] > 1)
+		}
+	}
+	for _, name := range servers { // what can be called comes first
+		for _, t := range c.servers[name].withheld {
+			s.spell(s.withheld, t)
+			s.withheld[t.Name] = t
 		}
 	}
 	for f := range s.average {
@@ -198,6 +224,36 @@ func (c *Catalog) build() *state {
 	}
 	s.sorted = sortedTools(before.sorted, s.byName)
 	return s
+}
+
+// add adds a tool under all its names.
+func (s *state) add(t *Tool, sameServer bool) {
+	switch other := s.byName[t.Name]; {
+	case s.clashing[t.Name] != nil || sameServer:
+		s.clashing[t.Name] = append(s.clashing[t.Name], t)
+	case other != nil:
+		delete(s.byName, t.Name)
+		s.clashing[t.Name] = []*Tool{other, t}
+	default:
+		s.byName[t.Name] = t
+		s.spell(s.spelled, t)
+		if t.Twins {
+			name := call.Name(t.Server, t.Raw)
+			s.twins[name] = append(s.twins[name], t.Name)
+		}
+	}
+}
+
+// spell notes the names of a tool besides its canonical one: both parts may be spelled as in the configuration and as
+// by the server. No such name is the canonical name of another tool, see [call.Names].
+func (s *state) spell(to map[string]*Tool, t *Tool) {
+	server := call.Part(t.Server)
+	for _, name := range []string{t.Server + call.Separator + t.Raw, server + call.Separator + t.Raw,
+		t.Server + strings.TrimPrefix(t.Name, server)} {
+		if name != t.Name && to[name] == nil {
+			to[name] = t
+		}
+	}
 }
 
 // sortedTools returns the tools by name. It merges the new ones into the sorted list before, so that a new list of one
@@ -229,70 +285,101 @@ func sortedTools(before []*Tool, byName map[string]*Tool) []*Tool {
 	return append(append(out, kept...), added...)
 }
 
-// collisionsOf lists the withheld tools of a server, sorted by name.
-func (s *state) collisionsOf(server string) []Problem {
+// clashesOf lists the tools of a server that are withheld because of another server, sorted by name.
+func (s *state) clashesOf(server string) []Problem {
 	var out []Problem
-	for _, name := range slices.Sorted(maps.Keys(s.collision)) {
-		for _, t := range s.collision[name] {
+	for _, name := range slices.Sorted(maps.Keys(s.clashing)) {
+		for _, t := range s.clashing[name] {
 			if t.Server == server {
-				out = append(out, Problem{Server: server, Tool: t.Raw, Code: "name_collision", Message: s.withheld(name).Error()})
+				out = append(out, Problem{Server: server, Tool: t.Raw, Code: "name_collision", Message: s.clash(name).Error()})
 			}
 		}
 	}
 	return out
 }
 
-func (s *state) withheld(name string) *CollisionError {
-	e := &CollisionError{Name: name}
-	for _, t := range s.collision[name] {
-		e.Names = append(e.Names, t.Server+"/"+t.Raw)
+// clash is the error for a name that tools of several servers have.
+func (s *state) clash(name string) *WithheldError {
+	var all []string
+	for _, t := range s.clashing[name] {
+		all = append(all, t.Server+"/"+t.Raw)
 	}
-	return e
+	return &WithheldError{Name: name, Code: "name_collision",
+		Why: "it is the name of several tools: " + strings.Join(all, ", ") + "; rename a server, or exclude all but one"}
 }
 
-// Find returns the tool with that canonical name, or with the name as the upstream spells it, <server>__<raw>. The
-// match is exact: it does not accept another spelling with the same canonical name, or another case. The error is a
-// [*NotFoundError] or a [*CollisionError].
+// Find returns the tool with that canonical name, or with the name as the upstream spells it, <server>__<raw>, where
+// the server may be spelled as in the configuration or as in the canonical name. A name has one meaning. Canonically
+// equivalent characters are equal; another case, or another spelling with the same canonical name, is not accepted. The
+// error is a [*NotFoundError] or a [*WithheldError].
 func (c *Catalog) Find(name string) (*Tool, error) {
 	s := c.now.Load()
-	if t := s.byName[name]; t != nil {
-		return t, nil
+	for _, name := range []string{name, norm.NFC.String(name)} {
+		if t := cmp.Or(s.byName[name], s.spelled[name]); t != nil {
+			return t, nil
+		}
+		if s.clashing[name] != nil {
+			return nil, s.clash(name)
+		}
+		if t := s.withheld[name]; t != nil {
+			return nil, &WithheldError{Name: name, Code: "withheld", Why: t.Withheld, Tool: t}
+		}
 	}
-	if t := s.byName[call.Part(name)]; t != nil && t.Server+call.Separator+t.Raw == name {
-		return t, nil
+	near := slices.Sorted(slices.Values(s.twins[call.Part(name)]))
+	if near == nil {
+		near = nearest(name, s.sorted)
 	}
-	if s.collision[name] != nil {
-		return nil, s.withheld(name)
-	}
-	return nil, &NotFoundError{Name: name, Nearest: nearest(name, s.sorted)}
+	return nil, &NotFoundError{Name: name, Nearest: near[:min(len(near), nearestMax)]}
 }
 
 // Has reports whether the name exists, including withheld ones. Unlike [Catalog.Find] it does not search for near
 // names.
 func (c *Catalog) Has(name string) bool {
 	s := c.now.Load()
-	if s.byName[name] != nil || s.collision[name] != nil {
-		return true
-	}
-	t := s.byName[call.Part(name)]
-	return t != nil && t.Server+call.Separator+t.Raw == name
+	return s.byName[name] != nil || s.spelled[name] != nil || s.clashing[name] != nil || s.withheld[name] != nil
 }
 
 // Tools returns all callable tools, sorted by name. The caller owns the slice.
 func (c *Catalog) Tools() []*Tool { return slices.Clone(c.now.Load().sorted) }
 
-// Withheld returns an error for each name that several tools share, sorted by name.
-func (c *Catalog) Withheld() []*CollisionError {
+// Mentions reports whether a tool's definition contains a text.
+func (c *Catalog) Mentions(text string) bool {
+	return slices.ContainsFunc(c.now.Load().sorted, func(t *Tool) bool {
+		return strings.Contains(t.Name, text) || strings.Contains(t.Server, text) || strings.Contains(t.Description, text) ||
+			bytes.Contains(t.Input, []byte(text))
+	})
+}
+
+// Problems returns the problems of all lists as they are now, sorted by server.
+func (c *Catalog) Problems() []Problem {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	s := c.now.Load()
-	var out []*CollisionError
-	for _, name := range slices.Sorted(maps.Keys(s.collision)) {
-		out = append(out, s.withheld(name))
+	var out []Problem
+	for _, server := range slices.Sorted(maps.Keys(c.servers)) {
+		out = slices.Concat(out, c.servers[server].problems, s.clashesOf(server), s.lookAlikes(server))
 	}
 	return out
 }
 
-// Learn takes the shape of a result as the result type of a tool without a declared one. Only the first result counts,
-// and only if the definition still has that digest. A new list of the server keeps the learned types of the tools that
+// Withheld returns an error for each tool that exists and that programs cannot call, sorted by name.
+func (c *Catalog) Withheld() []*WithheldError {
+	s := c.now.Load()
+	var out []*WithheldError
+	for name := range s.clashing {
+		out = append(out, s.clash(name))
+	}
+	for name, t := range s.withheld {
+		if name == t.Name {
+			out = append(out, &WithheldError{Name: name, Code: "withheld", Why: t.Withheld, Tool: t})
+		}
+	}
+	slices.SortFunc(out, func(a, b *WithheldError) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// Learn notes a result of a tool without a declared result type. The first two results of one form give the type, and
+// only if the definition still has that digest. A new list of the server keeps the learned types of the tools that
 // it does not change.
 func (c *Catalog) Learn(name, digest string, result json.RawMessage) {
 	t := c.now.Load().byName[name]

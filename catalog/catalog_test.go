@@ -11,7 +11,6 @@ import (
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/catalog"
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestCanonicalNames(t *testing.T) {
@@ -19,7 +18,9 @@ func TestCanonicalNames(t *testing.T) {
 		{"github", "create_issue", "github__create_issue"},
 		{"my-server", "get-env", "my_server__get_env"},
 		{"a", "files/read.text", "a__files_read_text"},
-		{"a", "naïve", "a__na_ve"},
+		{"a", "naïve", "a__naïve"},
+		{"weather", "获取天气", "weather__获取天气"},
+		{"a", "x\u200by", "a__x_y"},
 		{"a", "$x", "a__$x"},
 		{"1password", "2fa", "1password__2fa"},
 		{"a", "line\nbreak", "a__line_break"},
@@ -56,7 +57,8 @@ func codes(problems []catalog.Problem) string {
 	return strings.Join(out, ", ")
 }
 
-func TestNamesThatBecomeEqualAreWithheld(t *testing.T) {
+// Of one server they get suffixes; servers with equal names are an error of the configuration.
+func TestNamesThatBecomeEqual(t *testing.T) {
 	for _, row := range []struct {
 		name     string
 		fill     func(c *catalog.Catalog) []catalog.Problem // returns those of the last step
@@ -65,9 +67,15 @@ func TestNamesThatBecomeEqualAreWithheld(t *testing.T) {
 	}{
 		{"within a server", func(c *catalog.Catalog) []catalog.Problem {
 			return c.Replace("fs", tools("delete-file", "delete_file", "read"))
-		}, "fs__read", "delete-file name_collision, delete_file name_collision"},
+		}, "fs__delete_file fs__delete_file_e459421d fs__read", ""},
 		{"three of them", func(c *catalog.Catalog) []catalog.Problem { return c.Replace("a", tools("x-y", "x_y", "x.y")) },
-			"", "x-y name_collision, x_y name_collision, x.y name_collision"},
+			"a__x_y a__x_y_c7a1d976 a__x_y_f3ae7388", ""},
+		{"names that only look the same", func(c *catalog.Catalog) []catalog.Problem {
+			return c.Replace("a", tools("send", "s\u0435nd"))
+		}, "a__send a__s\u0435nd", "s\u0435nd look_alike"},
+		{"names in letters of one script", func(c *catalog.Catalog) []catalog.Problem {
+			return c.Replace("a", tools("café", "cafe", "日本", "Σ", "σ"))
+		}, "a__cafe a__café a__Σ a__σ a__日本", ""},
 		{"the same name twice", func(c *catalog.Catalog) []catalog.Problem { return c.Replace("a", tools("x", "x")) }, "",
 			"x name_collision, x name_collision"},
 		{"between servers with underscores at the seam", func(c *catalog.Catalog) []catalog.Problem {
@@ -126,11 +134,13 @@ func TestFind(t *testing.T) {
 	if err != nil || tool.Server != "github" || tool.Raw != "create_issue" {
 		t.Errorf("got %v, %v", tool, err)
 	}
-	var collision *catalog.CollisionError
-	if _, err := c.Find("github__x_y"); !errors.As(err, &collision) {
-		t.Errorf("a collision: got %v", err)
-	} else if d := cmp.Diff([]string{"github/x-y", "github/x_y"}, collision.Names); d != "" {
-		t.Errorf("both names (-want +got):\n%s", d)
+	var withheld *catalog.WithheldError
+	c.Replace("a.b", []catalog.Tool{{Raw: "x", Withheld: "it is no good"}, {Raw: "y-z"}})
+	for _, name := range []string{"a_b__x", "a.b__x"} {
+		if _, err := c.Find(name); !errors.As(err, &withheld) || !c.Has(name) ||
+			!strings.HasSuffix(err.Error(), "is withheld, because it is no good") {
+			t.Errorf("a withheld tool: got %v", err)
+		}
 	}
 	if len(c.Withheld()) != 1 {
 		t.Errorf("Withheld: got %v", c.Withheld())
@@ -150,7 +160,7 @@ func TestFind(t *testing.T) {
 		{strings.Repeat("github__create_issue", 1000), ""},
 		// the last letter is Cyrillic
 		{"github__create_issuе", "github__create_issue gitlab__create_issue github__get_issue"},
-		{"github__x-y", ""}, // what is withheld is not offered
+		{"github__x.y", "github__x_y github__x_y_c7a1d976"},
 	} {
 		_, err := c.Find(row.name)
 		var missing *catalog.NotFoundError

@@ -18,23 +18,26 @@ func (e *NotFoundError) Error() string {
 	return fmt.Sprintf("no tool is named %q; the nearest names are %s", e.Name, strings.Join(e.Nearest, ", "))
 }
 
-// A CollisionError says that the catalogue withholds a name because several tools share it.
-type CollisionError struct {
-	Name  string
-	Names []string // each as server/tool, both as their owners spell them
+// A WithheldError says that the tool exists, and why programs cannot call it.
+type WithheldError struct {
+	Name string
+	Code string // "withheld", or "name_collision" for a name that tools of several servers have
+	Why  string
+	Tool *Tool // nil for several
 }
 
-func (e *CollisionError) Error() string {
-	return fmt.Sprintf("%q is withheld because it is the name of several tools: %s; rename or exclude all but one of them",
-		e.Name, strings.Join(e.Names, ", "))
+func (e *WithheldError) Error() string {
+	return fmt.Sprintf("%q is withheld, because %s", e.Name, e.Why)
 }
 
-// An ArgumentError says which part of a call's arguments does not match the tool's input schema.
+// An ArgumentError says which parts of a call's arguments do not match the tool's input schema.
 type ArgumentError struct {
-	Tool string // canonical name
-	Path string // JSON Pointer into the arguments, "" for the arguments as a whole
-	Want string // what the schema expects there, in words
-	Got  string // the actual value, shortened
+	Tool  string           // canonical name
+	Path  string           // JSON Pointer into the arguments, "" for the arguments as a whole
+	Want  string           // what the schema expects there, in words
+	Got   string           // the actual value, shortened
+	Takes string           // the type of all arguments, in TypeScript
+	More  []*ArgumentError // the other places, without Takes
 }
 
 func (e *ArgumentError) Error() string {
@@ -43,6 +46,12 @@ func (e *ArgumentError) Error() string {
 		at = e.Path
 	}
 	text := fmt.Sprintf("%s: expected %s, got %s", at, e.Want, e.Got)
+	for _, other := range e.More {
+		text += "; " + other.Error()
+	}
+	if e.Takes != "" && e.Path != "" {
+		text += "; it takes " + e.Takes
+	}
 	if e.Tool != "" {
 		text = e.Tool + ": " + text
 	}

@@ -28,7 +28,7 @@ func filesOf(t *testing.T, tools ...*catalog.Tool) map[string]string {
 func TestEachServerHasAFile(t *testing.T) {
 	for name, want := range map[string]string{
 		"fs": "fs.d.ts", "git-hub": "git_hub.d.ts", "Fs": "fs.d.ts", "../../etc": "______etc.d.ts",
-		"index": "_index.d.ts", "Index": "_index.d.ts", "ü": "_.d.ts", "a/b\n": "a_b_.d.ts",
+		"index": "_index.d.ts", "Index": "_index.d.ts", "ü": "ü.d.ts", "a/b\n": "a_b_.d.ts",
 	} {
 		if got := catalog.FileOf(name); got != want {
 			t.Errorf("the file of the server %q is %s, want %s", name, got, want)
@@ -68,6 +68,7 @@ func TestFilesLeaveOutWhatWasLearned(t *testing.T) {
 	}
 	before := filesOf(t, c.Tools()...)["s.d.ts"]
 	c.Learn("s__t", c.Tools()[0].Digest, json.RawMessage(`{"a":1}`))
+	c.Learn("s__t", c.Tools()[0].Digest, json.RawMessage(`{"a":2}`))
 	if text := catalog.Declarations(c.Tools()); !strings.Contains(text, "learned") {
 		t.Fatalf("nothing was learned:\n%s", text)
 	}

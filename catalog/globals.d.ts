@@ -14,6 +14,8 @@ interface Codemode {
   read_resource(resource: { server: string; uri: string }): Promise<Handle>;
   /** Puts an image, audio or resource into the answer. Returning its handle does the same. */
   emit(handles: Handle | Handle[]): Promise<undefined>;
+  /** Says that nobody awaits a promise: its failure is none of the run. The call is made, and the run waits for it. */
+  background(promise: Promise<any>): void;
   /** Keeps an image, audio or resource for later programs, and clients, under the URI that it gives. */
   keep(handle: Handle): Promise<string>;
   /** Reads what an earlier program kept, by its URI, or by the handle that a reply names. */
@@ -64,7 +66,7 @@ declare class InvalidResultError extends Error { toolName: string; path: string;
 /** The tool says that it failed: content is what it answered. */
 declare class ToolError extends Error { toolName: string; content: any }
 /** The server did not answer: with the outcome unknown, the call may have happened. */
-declare class UpstreamError extends Error { toolName: string; server: string; outcome: "unknown" | "not_sent" }
+declare class UpstreamError extends Error { toolName: string; server: string; outcome: "unknown" | "not_sent"; reason?: string; detail?: string; retryAfter?: number }
 declare class InternalError extends Error {}
 
 interface Console {
@@ -152,6 +154,8 @@ declare class URLSearchParams {
   entries(): IterableIterator<[string, string]>;
   [Symbol.iterator](): IterableIterator<[string, string]>;
   toString(): string;
+  /** The same text: JSON.stringify would say {}. */
+  toJSON(): string;
 }
 
 declare class Event {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/codemode-project/codemode/internal/jsonschema"
@@ -21,11 +22,17 @@ const (
 	learnKey   = 40 // bytes of a key; a longer key is data
 )
 
-// A learned type is the shape of the first result of a tool without an output schema: names of members and types,
-// without values.
-type learned struct{ text atomic.Pointer[string] }
+// A learned type is the shape of the first two results of one form of a tool without an output schema: names of members
+// and types, without values.
+type learned struct {
+	text  atomic.Pointer[string]
+	shape atomic.Pointer[shape]
 
-// learn sets the type from a result, unless the result is too large.
+	mu     sync.Mutex
+	before *shape // of the latest result, while there were no two of one form
+}
+
+// learn notes a result, unless it is too large.
 func (l *learned) learn(result json.RawMessage) {
 	if len(result) > learnBytes || l.text.Load() != nil {
 		return
@@ -34,12 +41,35 @@ func (l *learned) learn(result json.RawMessage) {
 	if err != nil {
 		return
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := shapeOf(v, learnDepth)
+	if l.before == nil || l.before.form() != s.form() {
+		l.before = s
+		return
+	}
+	s, l.before = l.before, nil
+	s.add(v, learnDepth)
 	for depth := learnDepth; depth >= 0; depth-- {
-		if text := shapeOf(v, depth).typed(); len(text) <= learnedMax {
+		if text := s.typed(depth); len(text) <= learnedMax {
+			l.shape.Store(s)
 			l.text.CompareAndSwap(nil, &text)
 			return
 		}
 	}
+}
+
+// form is equal for results that are alike: of the same kind, with the same members, or with elements that are alike.
+func (s *shape) form() string {
+	switch {
+	case s == nil:
+		return ""
+	case s.kinds["array"]:
+		return "[" + s.item.form() + "]"
+	case len(s.members) > 0:
+		return strings.Join(slices.Sorted(maps.Keys(s.members)), "\n")
+	}
+	return strings.Join(slices.Sorted(maps.Keys(s.kinds)), " ")
 }
 
 // A shape is the union of the values at one place.
@@ -138,9 +168,9 @@ func isName(k string) bool {
 	return k != ""
 }
 
-// typed writes the shape as a TypeScript type, on one line.
-func (s *shape) typed() string {
-	if s == nil || s.kinds["any"] {
+// typed writes the shape as a TypeScript type, on one line. Objects at that depth have no members.
+func (s *shape) typed(depth int) string {
+	if s == nil || s.kinds["any"] || depth < 0 {
 		return "unknown"
 	}
 	var union []string
@@ -150,10 +180,10 @@ func (s *shape) typed() string {
 		}
 	}
 	if s.kinds["array"] {
-		union = append(union, tsdecl.ArrayOf(s.item.typed()))
+		union = append(union, tsdecl.ArrayOf(s.item.typed(depth-1)))
 	}
 	if s.kinds["object"] {
-		union = append(union, s.object())
+		union = append(union, s.object(depth))
 	}
 	if len(union) == 0 {
 		return "unknown" // null alone says little about the next result
@@ -164,21 +194,21 @@ func (s *shape) typed() string {
 	return strings.Join(tsdecl.Compact(union), " | ")
 }
 
-func (s *shape) object() string {
+func (s *shape) object(depth int) string {
 	var parts []string
-	if len(s.members) > 0 {
+	if len(s.members) > 0 && depth > 0 {
 		var members []string
 		for _, k := range slices.Sorted(maps.Keys(s.members)) {
 			mark := ""
 			if s.present[k] < s.seen {
 				mark = "?"
 			}
-			members = append(members, tsdecl.PropertyName(k)+mark+": "+s.members[k].typed())
+			members = append(members, tsdecl.PropertyName(k)+mark+": "+s.members[k].typed(depth-1))
 		}
 		parts = append(parts, "{ "+strings.Join(members, "; ")+" }")
 	}
-	if s.dict != nil {
-		parts = append(parts, "{ [key: string]: "+s.dict.typed()+" }")
+	if s.dict != nil && depth > 0 {
+		parts = append(parts, "{ [key: string]: "+s.dict.typed(depth-1)+" }")
 	}
 	if len(parts) == 0 {
 		return "{ [key: string]: unknown }"

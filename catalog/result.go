@@ -17,7 +17,10 @@ func (t *Tool) ValidateResult(ctx context.Context, structured json.RawMessage) e
 	if len(t.Output) == 0 {
 		return nil
 	}
-	schema := compiled(t.output, t.Output)
+	schema := t.output
+	if schema == nil { // a Tool that never was in a catalogue
+		schema = jsonschema.Compile(t.Output, jsonschema.NewRoom())
+	}
 	if schema.Root == nil {
 		return nil
 	}

@@ -41,19 +41,21 @@ func TestResultsAreCheckedAgainstTheOutputSchema(t *testing.T) {
 	}
 }
 
-// learnedFrom gives the result type that one result teaches.
+// learnedFrom gives the result type that two equal results teach.
 func learnedFrom(t *testing.T, result string) string {
 	t.Helper()
 	c := catalog.New()
 	c.Replace("s", []catalog.Tool{{Raw: "t"}})
-	c.Learn("s__t", c.Tools()[0].Digest, json.RawMessage(result))
+	for range 2 {
+		c.Learn("s__t", c.Tools()[0].Digest, json.RawMessage(result))
+	}
 	_, rest, ok := strings.Cut(catalog.Declarations(c.Tools()), "): Promise<")
 	if !ok {
 		t.Fatalf("no declaration in\n%s", catalog.Declarations(c.Tools()))
 	}
 	text, note, _ := strings.Cut(rest, ">;")
 	if marked := strings.HasPrefix(note,
-		" // learned from its first result"); marked != (text != "string | object | Block[]") {
+		" // learned from its first results"); marked != (text != "string | object | Block[]") {
 		t.Errorf("%s: marked as learned: %v, type %s", result, marked, text)
 	}
 	return text
@@ -123,8 +125,13 @@ func TestWhatWasLearnedStaysWithTheDefinition(t *testing.T) {
 	if strings.Contains(declared(), "learned") {
 		t.Errorf("learned what it must not:\n%s", declared())
 	}
-	c.Learn("s__t", before, json.RawMessage(`"x"`))
-	c.Learn("s__t", before, json.RawMessage(`1`)) // only the first counts
+	c.Learn("s__t", before, json.RawMessage(`1`))
+	c.Learn("s__t", before, json.RawMessage(`"x"`)) // another form
+	if strings.Contains(declared(), "learned") {
+		t.Errorf("learned from one result:\n%s", declared())
+	}
+	c.Learn("s__t", before, json.RawMessage(`"y"`))
+	c.Learn("s__t", before, json.RawMessage(`1`)) // too late
 	if !strings.Contains(declared(), "Promise<string>; // learned") {
 		t.Errorf("nothing was learned:\n%s", declared())
 	}

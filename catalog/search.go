@@ -127,7 +127,7 @@ func (r *ranking) Pop() any {
 
 // rank computes the score of each tool that matches.
 func (s *state) rank(query string) *ranking {
-	asked := words(query)
+	asked := asked(query)
 	if len(asked) == 0 {
 		asked = []string{strings.ToLower(strings.TrimSpace(query))} // only stop words: search for them as they are
 	}

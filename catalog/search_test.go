@@ -209,3 +209,23 @@ func BenchmarkDeclarations(b *testing.B) {
 		catalog.Declarations(tools)
 	}
 }
+
+func TestSearchFindsNamesOfEveryScript(t *testing.T) {
+	c := catalog.New()
+	c.Replace("s", tools("获取天气", "查询航班", "moneyflow_hsgt_备份", "créer_événement", "получить_погоду", "날씨조회", "天気を見る",
+		"straße_suchen", "मौसम_देखें", "ดูสภาพอากาศ", "get-user", "get_user"))
+	for query, want := range map[string]string{
+		"天气": "获取天气", "查询航班": "查询航班", "航班 flight": "查询航班", "备份": "moneyflow_hsgt_备份", "moneyflow备份": "moneyflow_hsgt_备份",
+		"creer evenement": "créer_événement", "événement": "créer_événement", "погоду": "получить_погоду", "ПОГОДУ": "получить_погоду",
+		"날씨를": "날씨조회", "天気": "天気を見る", "strasse": "straße_suchen", "मौसम": "मौसम_देखें", "อากาศ": "ดูสภาพอากาศ",
+		"ｇｅｔ": "get_user", "evene\u0301ment": "créer_événement",
+	} {
+		found := c.Search(query, 1, nil)
+		if len(found) != 1 || found[0].Tool.Name != "s__"+want {
+			t.Errorf("%q finds %v, want %s", query, found, want)
+		}
+	}
+	if found := c.Search("get user", 0, nil); len(found) != 2 {
+		t.Errorf("names with suffixes: %v", found)
+	}
+}

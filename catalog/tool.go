@@ -18,6 +18,11 @@ type Tool struct {
 	Server string `json:"server"` // the upstream's name in our configuration
 	Raw    string `json:"tool"`   // the tool's name as the upstream spells it
 
+	// Withheld says why programs cannot call the tool, as the end of a sentence; "" says that they can. Twins is set by
+	// [Named]: other tools of the server have the same [call.Name].
+	Withheld string `json:"-"`
+	Twins    bool   `json:"-"`
+
 	Title       string `json:"title,omitempty"` // these two are the upstream's words, and claims only
 	Description string `json:"description,omitempty"`
 
@@ -76,13 +81,27 @@ func (t *Tool) Signature() string {
 type declared struct {
 	once               sync.Once
 	named, about, line string
+
+	takesOnce sync.Once
+	takes     string // see [tsdecl.Takes]
+}
+
+// takes returns the type of the arguments on one line.
+func (t *Tool) takes() string {
+	d := t.known()
+	d.takesOnce.Do(func() { d.takes = tsdecl.Takes(t.Input) })
+	return d.takes
+}
+
+func (t *Tool) known() *declared {
+	if t.declared == nil { // a Tool that was never in a catalogue
+		return new(declared)
+	}
+	return t.declared
 }
 
 func (t *Tool) declares() *declared {
-	d := t.declared
-	if d == nil { // a Tool that was never in a catalogue
-		d = new(declared)
-	}
+	d := t.known()
 	d.once.Do(func() { d.named, d.about, d.line = tsdecl.Declare(t.Name, t.Input, t.Output, t.about()) })
 	return d
 }
@@ -93,7 +112,7 @@ func (t *Tool) declaration() (named, member string) {
 		if text := t.learned.text.Load(); text != nil {
 			if head, ok := strings.CutSuffix(d.line, tsdecl.UnknownResult); ok {
 				return d.named, d.about + head + "Promise<" + *text + ">; " +
-					"// learned from its first result; the server declares no type\n"
+					"// learned from its first results; the server declares no type\n"
 			}
 		}
 	}

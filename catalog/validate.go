@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,14 +12,6 @@ import (
 	"github.com/codemode-project/codemode/internal/jsonschema"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
-
-// compiled gives the compiled schema, and compiles it for a Tool that never was in a catalogue.
-func compiled(known *jsonschema.Schema, raw json.RawMessage) *jsonschema.Schema {
-	if known == nil {
-		known = jsonschema.Compile(raw, jsonschema.NewRoom())
-	}
-	return known
-}
 
 // ValidateKnown checks arguments that are known in part, such as those that the text of a program shows. unknown are
 // JSON Pointers to places that may get any value or none; open are those of objects that may get more members. It
@@ -37,16 +30,16 @@ func (t *Tool) ValidateKnown(ctx context.Context, args call.Arguments, unknown, 
 	return t.validate(ctx, args, g)
 }
 
-// Validate checks arguments against the tool's input schema. The error is an [*ArgumentError] for the first place that
-// does not match. Arguments must be an object without duplicate keys, even if the tool has no usable schema. Validate
+// Validate checks arguments against the tool's input schema. The error is an [*ArgumentError] for the first places that
+// do not match. Arguments must be an object without duplicate keys, even if the tool has no usable schema. Validate
 // also refuses arguments that are too costly to check. If ctx ends first, the error is its cause.
 func (t *Tool) Validate(ctx context.Context, args call.Arguments) error {
 	return t.validate(ctx, args, jsonschema.Gaps{})
 }
 
 func (t *Tool) validate(ctx context.Context, args call.Arguments, g jsonschema.Gaps) error {
-	wrong := func(path, want, got string) error {
-		return &ArgumentError{Tool: t.Name, Path: path, Want: want, Got: got}
+	wrong := func(path, want, got string) *ArgumentError {
+		return &ArgumentError{Tool: t.Name, Path: path, Want: want, Got: got, Takes: t.takes()}
 	}
 	tree, bad := args.Tree()
 	if bad != nil {
@@ -54,9 +47,9 @@ func (t *Tool) validate(ctx context.Context, args call.Arguments, g jsonschema.G
 	}
 	v := jsonschema.FromTree(tree)
 	if tree.Kind() != strictjson.Object {
-		return wrong("", "an object", jsonschema.Show(v))
+		return wrong("", t.takes(), notObject(v))
 	}
-	c := jsonschema.NewChecker(ctx, compiled(t.input, t.Input), len(args.JSON()))
+	c := t.checker(ctx, args)
 	c.Gaps = g
 	m, err := c.Run(ctx, v)
 	switch {
@@ -66,9 +59,47 @@ func (t *Tool) validate(ctx context.Context, args call.Arguments, g jsonschema.G
 	case err != nil:
 		return err
 	case m != nil:
-		return wrong(m.At.Pointer(), m.Want(), m.Got())
+		err := wrong(m.At.Pointer(), m.Want(), m.Got())
+		for _, m := range c.Others {
+			err.More = append(err.More, &ArgumentError{Path: m.At.Pointer(), Want: m.Want(), Got: m.Got()})
+		}
+		return err
 	}
 	return nil
+}
+
+// checker returns a checker of arguments.
+func (t *Tool) checker(ctx context.Context, args call.Arguments) *jsonschema.Checker {
+	schema := t.input
+	if schema == nil { // a Tool that never was in a catalogue
+		schema = jsonschema.CompileArguments(t.Input, jsonschema.NewRoom())
+	}
+	return jsonschema.NewChecker(ctx, schema, len(args.JSON()))
+}
+
+// notObject shows what a program gave in place of an object.
+func notObject(v any) string {
+	text, ok := v.(string)
+	var object map[string]json.RawMessage
+	if ok && json.Unmarshal([]byte(text), &object) == nil && object != nil {
+		return "the text of an object: pass the object itself, without JSON.stringify and quotes"
+	}
+	return jsonschema.Show(v)
+}
+
+// WithoutNulls returns the arguments without the properties that are null, optional, and must not be null by the
+// tool's schema. changed is false if there are none. unknown are JSON Pointers to places that only look like null.
+func (t *Tool) WithoutNulls(ctx context.Context, args call.Arguments, unknown []string) (_ json.RawMessage,
+	changed bool) {
+	if !bytes.Contains(args.JSON(), []byte("null")) {
+		return nil, false
+	}
+	tree, bad := args.Tree()
+	if bad != nil || tree.Kind() != strictjson.Object {
+		return nil, false
+	}
+	c := t.checker(ctx, args)
+	return c.WithoutNulls(tree, unknown)
 }
 
 // parameters calls each with the properties of an input schema and their descriptions.

@@ -71,8 +71,8 @@ func TestTheFirstWrongPlaceIsNamed(t *testing.T) {
 			"something that is no strict JSON: the same key twice in one object, at byte 12"},
 		{fileSchema, `{"path":"a","size":{"w":1,"h":2,"w":3}}`, "", "one JSON object",
 			"something that is no strict JSON: the same key twice in one object, at byte 32"},
-		{fileSchema, `["a"]`, "", "an object", "an array of 1"},
-		{fileSchema, `"a"`, "", "an object", `the string "a"`},
+		{fileSchema, `["a"]`, "", takesFile, "an array of 1"},
+		{fileSchema, `"a"`, "", takesFile, `the string "a"`},
 		{fileSchema, `null`, "/path", "a string", "nothing"},
 		{fileSchema, `{"path":"a"} {}`, "", "one JSON object",
 			"something that is no strict JSON: text after the end of the value, at byte 13"},
@@ -113,7 +113,9 @@ func TestTheFirstWrongPlaceIsNamed(t *testing.T) {
 			"a string", "the number 2"},
 		{``, `{"anything":[1]}`, "", "", ""},
 		{`true`, `{"anything":[1]}`, "", "", ""},
-		{``, `[]`, "", "an object", "an array of 0"},
+		{``, `[]`, "", "{ [key: string]: unknown }", "an array of 0"},
+		{``, `"{\"a\":1}"`, "", "{ [key: string]: unknown }",
+			"the text of an object: pass the object itself, without JSON.stringify and quotes"},
 	} {
 		err := tool(t, row.schema).Validate(t.Context(), call.Unread(json.RawMessage(row.args)))
 		if row.want == "" {
@@ -244,4 +246,63 @@ func FuzzValidate(f *testing.F) {
 			t.Error("the same tool gives different declarations")
 		}
 	})
+}
+
+// takesFile is what a tool with fileSchema takes, as errors show it.
+const takesFile = `{ path: string; head?: number; mode?: "text" | "bytes"; tags?: string[]; ` +
+	`size?: { w: number; h: number }; id?: number | string | null; "a/b~c"?: boolean }`
+
+// Every place that does not match is named, with the names that are near, however deep.
+func TestAllWrongPlacesAreNamed(t *testing.T) {
+	schema := `{"type":"object","required":["to","subject"],"additionalProperties":false,"properties":{
+		"to":{"type":"string"},"subject":{"type":"string"},"body":{"type":"string"},
+		"lines":{"type":"array","items":{"type":"object","properties":{"articleNumber":{"type":"string"}},"additionalProperties":false}},
+		"either":{"anyOf":[{"type":"object","required":["a"],"properties":{"a":{"type":"string"}}},{"type":"number"}]}}}`
+	for _, row := range []struct {
+		args string
+		want []string
+	}{
+		{`{"To":"x","body":3}`, []string{"/body: expected a string, got the number 3", `/To: expected no property of that name (did you mean "to"?)`,
+			"/subject: expected a string, got nothing", "/to: expected a string, got nothing",
+			"it takes { to: string; subject: string; body?: string; lines?: { articleNumber?: string }[];"}},
+		{`{"to":"x","subject":"y","lines":[{"article_number":"A"},{},{"articlenumber":1}]}`, []string{
+			`/lines/0/article_number: expected no property of that name (did you mean "articleNumber"?)`,
+			`/lines/2/articlenumber: expected no property of that name (did you mean "articleNumber"?)`}},
+		{`{"to":1,"subject":2,"either":{"a":1}}`, []string{"/to:", "/subject:", "/either/a: expected a string"}},
+		{`{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1,"k":1}`, []string{"/a:", "/h:"}},
+	} {
+		err := tool(t, schema).Validate(t.Context(), call.Unread(json.RawMessage(row.args)))
+		for _, want := range row.want {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: got %v, want %s", row.args, err, want)
+			}
+		}
+	}
+}
+
+// A null that stands for a property that is not given is left out, and no other.
+func TestNullsOfOptionalPropertiesAreLeftOut(t *testing.T) {
+	schema := `{"type":"object","required":["id"],"$defs":{"o":{"type":"object","properties":{"x":{"type":"string"},"y":{"type":["string","null"]}}}},
+		"properties":{"id":{"type":"integer"},"page":{"type":"integer"},"any":{},"either":{"type":["integer","null"]},"o":{"$ref":"#/$defs/o"},
+		"list":{"type":"array","items":{"$ref":"#/$defs/o"}}}}`
+	for _, row := range []struct{ args, want string }{
+		{`{"id":1,"page":null}`, `{"id":1}`},
+		{`{"id":null,"page":null}`, `{"id":null}`},
+		{`{"id":1,"any":null,"either":null,"other":null}`, ""},
+		{`{"id":1,"o":{"x":null,"y":null}}`, `{"id":1,"o":{"y":null}}`},
+		{`{"id":1.50,"list":[{"x":null},null,{"x":"\u00e9 null"}]}`, `{"id":1.50,"list":[{},null,{"x":"\u00e9 null"}]}`},
+		{`{"id":1,"o":{"x":"null"}}`, ""},
+		{`{"page":null,"page":1}`, ""},
+		{`null`, ""},
+		{`[null]`, ""},
+	} {
+		got, changed := tool(t, schema).WithoutNulls(t.Context(), call.Unread(json.RawMessage(row.args)), nil)
+		if changed != (row.want != "") || changed && string(got) != row.want {
+			t.Errorf("%s: got %s, %v, want %s", row.args, got, changed, row.want)
+		}
+	}
+	unread := call.Unread(json.RawMessage(`{"id":1,"page":null}`))
+	if got, changed := tool(t, schema).WithoutNulls(t.Context(), unread, []string{"/page"}); changed {
+		t.Errorf("what is not known yet was left out: %s", got)
+	}
 }

@@ -243,8 +243,6 @@ func TestWarnings(t *testing.T) {
 		{"a name as the program writes it", `"allowlist": ["github.get_issue"]`,
 			`the pattern "github.get_issue" fits no tool`, `"github__get_issue"`},
 		{"a tool without its server", `"denylist": ["delete_file"]`, `the pattern "delete_file" fits no tool`, `"*__"`},
-		{"an allow rule on the upstream's own spelling", `"allowlist": ["github__get-issue"]`,
-			`allow rules are tried on the names that programs use`, `"github__get_issue"`},
 		{"a misspelt server", `"allowlist": ["filesytem__read"]`, `names the server "filesytem"`,
 			`did you mean "filesystem"?`},
 	} {

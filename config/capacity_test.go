@@ -9,7 +9,7 @@ import (
 // Capacities are read from files that have a say in the process, and nonsense is refused where it stands.
 func TestCapacity(t *testing.T) {
 	for _, test := range []struct{ value, want string }{
-		{`{"guestMemory": "8GiB", "waitingRuns": 100, "waitingMemory": "64MiB", "sessions": 8, "requests": 5000, "programText": 1048576}`, ""},
+		{`{"guestMemory": "8GiB", "waitingRuns": 100, "waitingMemory": "64MiB", "sessions": 8, "requests": 5000}`, ""},
 		{`{}`, ""},
 		{`{"guestMemory": 0}`, "c.json:2:29"},
 		{`{"guestMemory": "lots"}`, "c.json:2:29"},

@@ -9,13 +9,15 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
+type conditionRow struct {
+	title, when, args string
+	wide, narrow      byte
+}
+
 // conditionRows is POLICY.md A4, A5 and A7: a condition, arguments, and how it comes out
 // where rules match widely (deny and ask) and narrowly (allow). T, F and U are true, false
 // and unknown.
-var conditionRows = []struct {
-	title, when, args string
-	wide, narrow      byte
-}{
+var conditionRows = []conditionRow{
 	// eq and in
 	{"equal text", `"/a": {"eq": "main"}`, `{"a": "main"}`, 'T', 'T'},
 	{"other text", `"/a": {"eq": "main"}`, `{"a": "dev"}`, 'F', 'F'},
@@ -58,6 +60,8 @@ var conditionRows = []struct {
 	{"the key and a look-alike that would match", `"/path": {"eq": "x"}`, `{"path": "y", "Path": "x"}`, 'T', 'U'},
 	{"the key matches and a look-alike stands beside", `"/path": {"eq": "x"}`, `{"Path": "y", "path": "x"}`, 'T', 'U'},
 	{"look-alikes from end to end of the alphabet", `"/az": {"eq": "x"}`, `{"AZ": "x"}`, 'T', 'U'},
+	{"a look-alike of another script", `"/path": {"eq": "x"}`, `{"p\u0430th": "x", "path": "x"}`, 'T', 'U'},
+	{"a look-alike with a character that nobody sees", `"/path": {"eq": "x"}`, `{"pa\u200bth": "x"}`, 'T', 'U'},
 	{"a key of the same length is no look-alike", `"/path": {"eq": "x"}`, `{"math": "x", "path": "x"}`, 'T', 'T'},
 	{"deep inside", `"/a/b/c": {"eq": 1}`, `{"a": {"b": {"c": 1}}}`, 'T', 'T'},
 	{"missing on the way", `"/a/b/c": {"eq": 1, "ifMissing": "noMatch"}`, `{"a": {}}`, 'F', 'F'},
@@ -252,6 +256,48 @@ func TestConditions(t *testing.T) {
 	if len(conditionRows) < 60 {
 		t.Fatalf("got %d rows, want at least 60", len(conditionRows))
 	}
+	testConditions(t, conditionRows)
+}
+
+func TestP39_4ALineEndHidesNothing(t *testing.T) {
+	testConditions(t, []conditionRow{
+		{"a dot is any character where rules refuse", `"/a": {"regex": ".*sudo.*"}`, `{"a": "true\nsudo id"}`, 'T', 'U'},
+		{"a dot is no second line where rules allow", `"/a": {"regex": "git .*"}`, `{"a": "git log\nrm -rf /"}`, 'T', 'U'},
+		{"a dot at the end of a text", `"/a": {"regex": "git.*"}`, `{"a": "git\n"}`, 'T', 'U'},
+		{"a dot that may be a line end", `"/a": {"regex": "(?s)a.*b"}`, `{"a": "a\nb"}`, 'T', 'T'},
+		{"a dot that a rule keeps in one line", `"/a": {"regex": "(?-s:a.*b)"}`, `{"a": "a\nb"}`, 'F', 'F'},
+		{"a class that has line ends", `"/a": {"regex": "a[^;]b"}`, `{"a": "a\nb"}`, 'T', 'T'},
+		{"a dot in another case, over lines", `"/a": {"regex": ".*sudo.*"}`, `{"a": "true\nSUDO id"}`, 'T', 'F'},
+		{"all but a dot over lines", `"/a": {"not": {"regex": ".*sudo.*"}}`, `{"a": "true\nsudo id"}`, 'U', 'F'},
+		{"a dot over lines in one of two", `"/a": {"any": [{"regex": "x"}, {"regex": ".*sudo.*"}]}`, `{"a": "a\nsudo"}`, 'T', 'U'},
+		{"a glob over lines", `"/a": {"glob": "*sudo*"}`, `{"a": "true\nsudo id"}`, 'T', 'T'},
+		{"a prefix before a line end", `"/a": {"prefix": "git "}`, `{"a": "git log\nrm"}`, 'T', 'T'},
+		{"a suffix behind a line end", `"/a": {"suffix": "sudo"}`, `{"a": "true\nsudo"}`, 'T', 'T'},
+		{"a folder over lines", `"/a": {"under": "/data"}`, `{"a": "/data/x\n/etc/passwd"}`, 'T', 'U'},
+		{"a host and a line end", `"/a": {"host": "good.example"}`, `{"a": "https://good.example/\nhttps://evil.example"}`, 'U', 'U'},
+		{"a number and a line end", `"/a": {"lt": 10}`, `{"a": "5\n"}`, 'U', 'U'},
+	})
+}
+
+func TestP39_15AHostIsOneOfTheWeb(t *testing.T) {
+	testConditions(t, []conditionRow{
+		{"a socket with the name of the host", `"/u": {"host": "good.example"}`, `{"u": "unix://good.example/x.sock"}`, 'T', 'U'},
+		{"an option of a command as the user", `"/u": {"host": "good.example"}`, `{"u": "ssh://-oX@good.example/"}`, 'U', 'U'},
+		{"an option as the user of a web page", `"/u": {"host": "good.example"}`, `{"u": "https://-x@good.example/"}`, 'U', 'U'},
+		{"an option as the host", `"/u": {"host": "*.good.example"}`, `{"u": "https://-ox.good.example/"}`, 'U', 'U'},
+		{"an old protocol", `"/u": {"host": "good.example"}`, `{"u": "gopher://good.example/"}`, 'T', 'U'},
+		{"a scheme that nobody knows", `"/u": {"host": "good.example"}`, `{"u": "git+ssh://good.example/"}`, 'T', 'U'},
+		{"another scheme and another host", `"/u": {"host": "good.example"}`, `{"u": "gopher://evil.example/"}`, 'F', 'F'},
+		{"all but a host, in another scheme", `"/u": {"not": {"host": "good.example"}}`, `{"u": "gopher://good.example/"}`, 'U', 'F'},
+		{"a web socket", `"/u": {"host": "good.example"}`, `{"u": "WSS://good.example/"}`, 'T', 'T'},
+		{"a scheme that the rule names", `"/u": {"host": "ssh://good.example"}`, `{"u": "ssh://git@good.example/x"}`, 'T', 'T'},
+		{"another one than the rule names", `"/u": {"host": "ssh://good.example"}`, `{"u": "https://good.example/x"}`, 'F', 'F'},
+		{"one of two schemes", `"/u": {"host": ["good.example", "SSH://*.good.example"]}`, `{"u": "ssh://a.good.example"}`, 'T', 'T'},
+	})
+}
+
+func testConditions(t *testing.T, rows []conditionRow) {
+	t.Helper()
 	type expected map[byte]call.Verdict
 	lists := []struct {
 		name, body string
@@ -266,7 +312,7 @@ func TestConditions(t *testing.T) {
 		{"a soft ask rule over an unmatched deny", `"unmatched": "deny", "asklist": [%s]`, true,
 			expected{'T': call.Ask, 'U': call.Deny, 'F': call.Deny}},
 	}
-	for _, row := range conditionRows {
+	for _, row := range rows {
 		for _, l := range lists {
 			t.Run(row.title+" in "+l.name, func(t *testing.T) {
 				p := profile(t, fmt.Sprintf(l.body, `{"id": "r", "tool": "a__b", "when": {`+row.when+`}}`))

@@ -114,6 +114,11 @@ func (c *Config) Profile(name string) *profiles.Profile {
 	return c.profiles[name]
 }
 
+// Mentions reports whether one of the files contains a text.
+func (c *Config) Mentions(text string) bool {
+	return c != nil && slices.ContainsFunc(c.parts, func(p *fileRules) bool { return strings.Contains(p.src, text) })
+}
+
 // Names returns the profiles that are listed as tools, sorted.
 func (c *Config) Names() []string {
 	var names []string
@@ -167,8 +172,8 @@ func Parse(file string, data []byte) (*Config, error) {
 	return ParseAll(Source{File: file, Data: data, Standing: User})
 }
 
-// read parses a file; a syntax error is a problem.
-func read(file string, data []byte) (*settings.Reader, error) {
+// Read parses a file, and checks nothing but its syntax; the error is [Problems].
+func Read(file string, data []byte) (*settings.Reader, error) {
 	src := strings.TrimPrefix(string(data), "\ufeff") // some editors write a byte order mark
 	r := &settings.Reader{File: file, Src: src}
 	if hint := encodingHint(data); hint != "" {
@@ -192,7 +197,7 @@ func parseSource(s Source, base *Config, env func(string) (string, bool)) (*Conf
 		r = &settings.Reader{File: file, Src: string(data)}
 	} else {
 		var problems error
-		if r, problems = read(file, data); problems != nil {
+		if r, problems = Read(file, data); problems != nil {
 			return nil, problems
 		}
 	}

@@ -205,7 +205,7 @@ func TestLoadWithAnotherContent(t *testing.T) {
 }
 
 func TestSmallParts(t *testing.T) {
-	for name, want := range map[string]string{"Ł": "_", "a-b": "a_b", "ǁa": "_a", "plain_9": "plain_9"} {
+	for name, want := range map[string]string{"Ł": "Ł", "a-b": "a_b", "ǁa": "ǁa", "¡a": "_a", "plain_9": "plain_9"} {
 		if got := call.Part(name); got != want {
 			t.Errorf("%q: got %q", name, got)
 		}

@@ -152,7 +152,12 @@ func TestNames(t *testing.T) {
 		{"ask sees the upstream's own spelling", `"asklist": ["fs__delete-*"]`, "fs delete-file", call.Ask},
 		{"deny sees the server's own spelling", `"denylist": ["my-fs__*"]`, "my-fs x", call.Deny},
 		{"allow sees the canonical name", `"allowlist": ["fs__delete_file"]`, "fs delete-file", call.Allow},
-		{"allow does not see the upstream's own spelling", `"allowlist": ["fs__delete-file"]`, "fs delete-file", call.Deny},
+		{"allow sees the upstream's own spelling", `"allowlist": ["fs__delete-file"]`, "fs delete-file", call.Allow},
+		{"which is no name of another tool", `"allowlist": ["fs__delete-file"]`, "fs delete_file", call.Deny},
+		{"allow sees letters of every script", `"allowlist": ["fs__获取*"]`, "fs 获取天气", call.Allow},
+		{"a look-alike is another tool", `"allowlist": ["fs__send"]`, "fs s\u0435nd", call.Deny},
+		{"a rule is read in NFC", `"allowlist": ["fs__cafe\u0301"]`, "fs caf\u00e9", call.Allow},
+		{"a blank of a raw name is written with a backslash", `"allowlist": ["fs__a\\ b"]`, "fs a b", call.Allow},
 		{"case matters", `"denylist": ["fs__Delete"]`, "fs delete", call.Allow},
 		{"a pattern fits the whole name", `"denylist": ["fs__del"]`, "fs delete", call.Allow},
 		{"a question mark is one character", `"denylist": ["fs__a?"]`, "fs a", call.Allow},
@@ -200,7 +205,7 @@ func TestCanonical(t *testing.T) {
 	for _, row := range []struct{ server, tool, want string }{
 		{"fs", "read", "fs__read"},
 		{"my-fs", "read.file", "my_fs__read_file"},
-		{"a", "$x/é b", "a__$x___b"},
+		{"a", "$x/é b", "a__$x_é_b"},
 		{"a", "😀", "a___"},
 	} {
 		if got := call.Name(row.server, row.tool); got != row.want {
@@ -632,9 +637,9 @@ func TestConditionsAreShownAsTheyCount(t *testing.T) {
 	}
 }
 
-// TestRaisedOnlyWhereItIsStricter: what a verdict is raised for is its first reason, and
-// one that was as strict already keeps its own.
-func TestRaisedOnlyWhereItIsStricter(t *testing.T) {
+// TestWhatRaisesIsAReason: what a verdict is raised for is its first reason, and a further reason of a question that
+// a rule asks anyway.
+func TestWhatRaisesIsAReason(t *testing.T) {
 	c := parse(t, `{"evaluation": {"floor": "f", "profiles": {"f": {"raise": {"tainted": "ask"}}, "p": {"allowlist": ["a__*"], "asklist": ["a__ask"], "raise": {"destructiveHint": "ask", "openWorldHint": "deny"}}}}}`)
 	for _, row := range []struct {
 		title string
@@ -644,11 +649,11 @@ func TestRaisedOnlyWhereItIsStricter(t *testing.T) {
 		{"tainted", profiles.Call{Name: "a__b", Tainted: true},
 			"raise/floor: the run has read something that is not trusted; allowlist/: the profile allows it"},
 		{"tainted and asked about", profiles.Call{Name: "a__ask", Tainted: true},
-			"asklist/: the profile wants a person to decide"},
+			"asklist/: the profile wants a person to decide; raise/floor: the run has read something that is not trusted"},
 		{"a hint", profiles.Call{Name: "a__b", Annotations: map[string]any{"destructiveHint": true}},
 			"raise/: the tool's annotations say destructiveHint; allowlist/: the profile allows it"},
 		{"a hint, and asked about", profiles.Call{Name: "a__ask", Annotations: map[string]any{"destructiveHint": true}},
-			"asklist/: the profile wants a person to decide"},
+			"asklist/: the profile wants a person to decide; raise/: the tool's annotations say destructiveHint"},
 		{"a hint that denies", profiles.Call{Name: "a__ask", Annotations: map[string]any{"openWorldHint": true}},
 			"raise/: the tool's annotations say openWorldHint; asklist/: the profile wants a person to decide"},
 		{"a hint that calls itself tainted", profiles.Call{Name: "a__b", Annotations: map[string]any{"tainted": true}},

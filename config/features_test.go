@@ -63,11 +63,11 @@ func TestA2OneGrammarOfPatterns(t *testing.T) {
 	}
 }
 
-func TestA3EveryAliasForDenyAndOneNameForAllow(t *testing.T) {
+func TestA3EveryNameOfATool(t *testing.T) {
 	wantVerdicts(t, profile(t, `"denylist": ["fs__delete-file"]`), `deny fs__delete-file`)
 	wantVerdicts(t, profile(t, `"denylist": ["fs__delete_file"]`), `deny fs__delete-file`)
 	wantVerdicts(t, profile(t, `"asklist": ["fs__delete-*"]`), `ask fs__delete-file`)
-	wantVerdicts(t, profile(t, `"allowlist": ["fs__delete-file"]`), `deny fs__delete-file`)
+	wantVerdicts(t, profile(t, `"allowlist": ["fs__delete-file"]`), `allow fs__delete-file`, `deny fs__delete_file`)
 	wantVerdicts(t, profile(t, `"allowlist": ["fs__delete_file"]`), `allow fs__delete-file`)
 	if p := refused(t, `{"servers": {"a__b": {"command": "x"}}}`); !contains(p.Hint, `"__" separates`) {
 		t.Errorf("got %s", p)

@@ -53,20 +53,16 @@ func (b *builder) warnNames(w *profiles.Written) {
 // names reports patterns that no tool's name can match.
 func (b *builder) names(r *profiles.Rule) {
 	for i, g := range r.Globs {
-		if message, hint := b.nameDoubt(r, g); message != "" {
+		if message, hint := b.nameDoubt(g); message != "" {
 			b.doubtRule(r, hint, "the pattern %q %s", r.Patterns[i], message)
 		}
 	}
 }
 
-func (b *builder) nameDoubt(r *profiles.Rule, g *pattern.Pattern) (message, hint string) {
+func (b *builder) nameDoubt(g *pattern.Pattern) (message, hint string) {
 	if g.Plain && !strings.Contains(g.Head, "__") {
 		return "fits no tool", fmt.Sprintf("tools are called server__tool: write %q, or \"*__\" and the tool",
 			strings.Replace(g.Head, ".", "__", 1))
-	}
-	if r.List == profiles.Allowlist && call.Part(g.Words) != g.Words {
-		return "fits no tool: allow rules are tried on the names that programs use",
-			fmt.Sprintf("there it is %q", call.Part(g.Words))
 	}
 	return b.serverDoubt(g)
 }

@@ -89,7 +89,7 @@ func oracleProfile(all object, name string, c profiles.Call) string {
 				if !ok {
 					o = object{"tool": rule}
 				}
-				if keep(o) && oracleAbout(o, list, c) {
+				if keep(o) && oracleAbout(o, c) {
 					all = append(all, oracleRule(o, list, c))
 				}
 			}
@@ -135,15 +135,12 @@ func oracleProfile(all object, name string, c profiles.Call) string {
 	return base
 }
 
-func oracleAbout(rule object, list string, c profiles.Call) bool {
+func oracleAbout(rule object, c profiles.Call) bool {
 	patterns, ok := rule["tool"].([]any)
 	if !ok {
 		patterns = []any{rule["tool"]}
 	}
-	names := []string{call.Name(c.Server, c.Tool)}
-	if list != "allowlist" {
-		names = append(names, c.Server+"__"+c.Tool)
-	}
+	names := []string{call.Name(c.Server, c.Tool), c.Server + "__" + c.Tool, call.Part(c.Server) + "__" + c.Tool}
 	for _, p := range patterns {
 		for _, n := range names {
 			if oracleGlob(p.(string), n) {

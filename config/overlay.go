@@ -93,6 +93,18 @@ func (c *Config) Overlays() []Overlay {
 	return all
 }
 
+// Roles are the roles that overlays name, sorted.
+func (c *Config) Roles() []string {
+	var all []string
+	for _, o := range c.overlays {
+		if o.Role != "" {
+			all = append(all, o.Role)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // Layers are the rules of the overlay as layers: its own, and those of the profile that it names.
 func (o *Overlay) Layers() []*profiles.Layer { return o.layers }
 

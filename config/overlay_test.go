@@ -281,3 +281,23 @@ func TestOverlayFiles(t *testing.T) {
 		}
 	}
 }
+
+// A refusal names what refused: the overlay, the file and the line, not the profile.
+func TestARefusalNamesTheOverlay(t *testing.T) {
+	c := parse(t, `{"evaluation": {"floor": "house", "profiles": {
+		"house": {"denylist": ["db__drop"]}, "p": {"denylist": ["own__x"]}},
+		"overlays": [{"id": "interns", "role": "intern", "allowlist": ["a__b", "db__*", "own__*", "c__*"],
+			"denylist": ["c__d"]}]}}`)
+	p := c.Narrowed("p", Subject{Role: "intern"}, time.Time{})
+	for name, want := range map[string]string{
+		"x__y":     "overlay interns: no rule decides, and what is not on the allowlist is denied (codemode.json:3)",
+		"c__d":     "overlay interns: the overlay interns denies it (rule c__d, codemode.json:4, overlay interns)",
+		"db__drop": "floor: the floor denies it (rule db__drop, codemode.json:2, floor)",
+		"own__x":   "profile p: the profile denies it (rule own__x, codemode.json:2)",
+	} {
+		d := p.Decide(profiles.Call{Name: name})
+		if got := d.Detail(); d.Verdict != call.Deny || got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}

@@ -60,8 +60,6 @@ type Capacity struct {
 	WaitingMemory int64 // bytes for them, in memory, and of one principal in the database
 	Sessions      int   // over HTTP
 	Requests      int   // concurrent HTTP requests
-	// bytes of one principal's program texts recorded in an hour, beyond the first 4 KiB of each
-	ProgramText int64
 }
 
 // Bounds of capacities. With fewer than leastCount, nothing would be left for a second principal.
@@ -84,7 +82,7 @@ func (b *builder) capacity(n strictjson.Value) (c Capacity) {
 	}
 	b.Object(n, `"capacity"`, []settings.Field{
 		bytes("guestMemory", &c.GuestMemory), count("waitingRuns", &c.WaitingRuns), bytes("waitingMemory", &c.WaitingMemory),
-		count("sessions", &c.Sessions), count("requests", &c.Requests), bytes("programText", &c.ProgramText),
+		count("sessions", &c.Sessions), count("requests", &c.Requests),
 	})
 	return c
 }

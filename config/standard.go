@@ -9,7 +9,7 @@ import (
 // Standard converts JSON with comments and trailing commas, as people write it, into standard JSON, for tools that read
 // the files of other programs. file is the name to use in messages. The error is [Problems].
 func Standard(file string, data []byte) (json.RawMessage, error) {
-	r, problems := read(file, data)
+	r, problems := Read(file, data)
 	if problems != nil {
 		return nil, problems
 	}

@@ -18,6 +18,7 @@ type Store struct {
 	Relaxed    bool   // durability is normal instead of full
 	Key        string // file of the key that signs checkpoints
 	Keep       time.Duration
+	Share      int64  // bytes of the record that one principal may cause in an hour; zero if the file does not set it
 	Collector  string // URL for OpenTelemetry logs over HTTP; "" sends none
 	Checkpoint struct {
 		File    string
@@ -113,6 +114,7 @@ func (b *builder) storeObject(n strictjson.Value, w *writtenStore) {
 		}),
 		settings.Key("key", func(n strictjson.Value) { w.key = b.text(n, `"key"`, nil) }),
 		settings.Key("keep", func(n strictjson.Value) { w.Keep = b.DurationFrom(n, `"keep"`, 0) }),
+		settings.Key("share", func(n strictjson.Value) { w.Share = b.keptSize(n, `"share"`, maxCapacity) }),
 		settings.Key("collector", func(n strictjson.Value) { w.collector = b.text(n, `"collector"`, webURL(`"collector"`)) }),
 		settings.Key("checkpoints", func(n strictjson.Value) {
 			b.Object(n, `"checkpoints"`, []settings.Field{

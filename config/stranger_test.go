@@ -47,7 +47,7 @@ var strangersKeys = map[string]strangersKey{
 		[]string{`{"root": "evil", "allow": [{"folder": ".", "pattern": "*", "profile": "p"}]}`}},
 	"confine/**": {nothing, []string{`false`, `"best-effort"`, `{"read": ["/"], "write": ["/"], "bestEffort": true}`}},
 	"capacity/**": {nothing,
-		[]string{`{"guestMemory": "1048576MiB", "waitingRuns": 100000, "waitingMemory": "1048576MiB", "sessions": 100000, "requests": 100000, "programText": "1048576MiB"}`}},
+		[]string{`{"guestMemory": "1048576MiB", "waitingRuns": 100000, "waitingMemory": "1048576MiB", "sessions": 100000, "requests": 100000}`}},
 	"results/**": {nothing, []string{`false`, `{"keep": "720h", "largest": "256MiB", "bytes": "1048576MiB", "number": 1000000}`}},
 	"budgets/**": {nothing, []string{`[{"id": "a", "calls": 1000000, "every": "day"}]`, `[]`}},
 	"sessions/**": {nothing,

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,6 +12,7 @@ import (
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/typos"
 	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
 // A ToolInfo is a tool to check rules against.
@@ -19,7 +21,11 @@ type ToolInfo struct {
 	Tool        string          `json:"tool"`   // as the upstream spells it
 	Input       json.RawMessage `json:"inputSchema,omitempty"`
 	Annotations map[string]any  `json:"annotations,omitempty"`
+	Name        string          `json:"name,omitempty"` // canonical; "" = made from Server and Tool
 }
+
+// Canonical is the canonical name.
+func (t *ToolInfo) Canonical() string { return cmp.Or(t.Name, call.Name(t.Server, t.Tool)) }
 
 // The kinds of [Finding].
 const (
@@ -30,6 +36,7 @@ const (
 	findingCarry    = "read-and-send"     // a program may read and send without a question in between
 	findingWarning  = "warning"           // a warning from loading the file
 
+	findingApprover    = "nobody-else" // the profile wants another approver than the caller, whom nobody verifies
 	findingEnvironment = "environment" // an environment variable decides too
 )
 
@@ -40,7 +47,7 @@ type Finding struct {
 	settings.Problem
 }
 
-// Lint checks the rules against the given tools. Without tools it returns only the warnings of the files.
+// Lint checks the rules against the given tools. Without tools it returns only what the files alone show.
 func (c *Config) Lint(tools []ToolInfo) []Finding {
 	l := &linter{c: c, lines: map[string][]string{}}
 	for _, w := range c.Warnings {
@@ -54,11 +61,12 @@ func (c *Config) Lint(tools []ToolInfo) []Finding {
 	for _, name := range variables {
 		l.add(findingEnvironment, true, settings.Position{File: name, Line: 1, Column: 1}, "", "%s", note)
 	}
+	l.approvers()
 	if len(tools) == 0 {
 		return l.found
 	}
 	for i := range tools {
-		t := lintTool{ToolInfo: &tools[i], name: call.Name(tools[i].Server, tools[i].Tool)}
+		t := lintTool{ToolInfo: &tools[i], name: tools[i].Canonical()}
 		t.schema, t.known = parseInputSchema(tools[i].Input)
 		l.tools = append(l.tools, t)
 	}
@@ -88,6 +96,25 @@ func (c *Config) Lint(tools []ToolInfo) []Finding {
 		return compareInts(strings.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column)
 	})
 	return l.found
+}
+
+// approvers finds profiles that want somebody other than the caller, where nobody verifies who a caller is. It is a note
+// where the file says who else answers: the caller over stdio is the user who started the process.
+func (l *linter) approvers() {
+	if h := l.c.http; h != nil && (h.OAuth != nil || slices.ContainsFunc(h.Tokens, func(t Token) bool { return !t.Answers })) {
+		return
+	}
+	page := l.c.Console
+	note := page != nil && (page.SignIn != nil || len(page.People) > 0)
+	for _, p := range l.c.parts {
+		for _, w := range p.order {
+			if w.Ask.OtherOnly {
+				l.add(findingApprover, note, w.Pos, `set "http.tokens", or sign-in with "http.oauth"`,
+					`the profile %q needs tokens or sign-in: it wants somebody other than the caller to approve ("approver": "other"),`+
+						" and codemode refuses what it would ask about for callers over HTTP whom nobody verified", w.Name)
+			}
+		}
+	}
 }
 
 func compareInts(orders ...int) int {
@@ -162,9 +189,8 @@ func (l *linter) about(r *profiles.Rule) []*lintTool {
 // notes it.
 func (l *linter) dead(r *profiles.Rule) {
 	for i, g := range r.Globs {
-		fits := slices.ContainsFunc(l.tools, func(t lintTool) bool {
-			return g.Match(t.name) || r.List != profiles.Allowlist && g.Match(t.raw())
-		})
+		one := profiles.Rule{List: r.List, Globs: []*pattern.Pattern{g}}
+		fits := slices.ContainsFunc(l.tools, func(t lintTool) bool { return one.Matches(t.name, t.raw()) })
 		if fits {
 			continue
 		}

@@ -15,11 +15,11 @@ import (
 // lintTools are the tools that the rules of these tests are about.
 var lintTools = []ToolInfo{
 	{"github", "create_issue",
-		json.RawMessage(`{"type":"object","required":["owner"],"properties":{"owner":{"type":"string"},"labels":{"type":"array","items":{"type":"object","required":["name"],"properties":{"name":{},"color":{"default":"red"}}}}}}`), nil},
+		json.RawMessage(`{"type":"object","required":["owner"],"properties":{"owner":{"type":"string"},"labels":{"type":"array","items":{"type":"object","required":["name"],"properties":{"name":{},"color":{"default":"red"}}}}}}`), nil, ""},
 	{"github", "get_issue", json.RawMessage(`{"type":"object","properties":{"owner":{"type":"string"}}}`),
-		map[string]any{"readOnlyHint": true}},
-	{"fs", "read-file", json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","default":"/"}}}`), nil},
-	{"mail", "send_mail", nil, nil},
+		map[string]any{"readOnlyHint": true}, ""},
+	{"fs", "read-file", json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","default":"/"}}}`), nil, ""},
+	{"mail", "send_mail", nil, nil, ""},
 }
 
 // found lists findings with their places, kinds without.
@@ -80,7 +80,7 @@ func TestLint(t *testing.T) {
 			`"denylist": [{"tool": "mail__*", "when": {"/whatever": {"eq": 1}}}], "unmatched": "deny"`, ``},
 		{"a net for tools to come", `"denylist": ["*__drop_*"], "unmatched": "deny"`, `note dead-rule`},
 		{"a net that allows", `"allowlist": ["*__drop_*"]`, `dead-rule`},
-		{"an allow rule on a raw name", `"allowlist": ["fs__read-file"]`, `warning, dead-rule`},
+		{"an allow rule on a raw name", `"allowlist": ["fs__read-file"]`, ``},
 		{"a deny rule on a raw name", `"denylist": ["fs__read-file"], "unmatched": "deny"`, ``},
 		{"covered by one rule", `"denylist": ["github__*"], "allowlist": ["github__get_issue"]`, `shadowed`},
 		{"read and send unasked", `"allowlist": ["github__get_*", "mail__*"]`, `note read-and-send`},

@@ -79,6 +79,7 @@ type Result struct {
 	status int
 	about  *prompt.Request // the answered request; nil if the answer did not count
 	edited bool            // the person changed the program's arguments
+	other  bool            // the question was closed without an answer of this session
 	asked  *prompt.Request // the same, for an allowed call with its end in the record
 }
 
@@ -114,7 +115,7 @@ func (c *Console) give(r *http.Request, s *session, said *Answered, proof string
 	}
 	a := c.find(s, said.ID)
 	if a == nil {
-		return fail(http.StatusNotFound, errGone)
+		return fail(http.StatusNotFound, c.goneBecause(ctx, s, said.ID))
 	}
 	reply, wait, err := said.reply()
 	if err != nil {
@@ -128,14 +129,16 @@ func (c *Console) give(r *http.Request, s *session, said *Answered, proof string
 	}
 	if said.Whole {
 		if _, err := s.seat.Show(a.request.ID, prompt.RenderOptions{}); err != nil {
-			return fail(http.StatusConflict, errGone)
+			return fail(http.StatusConflict, c.goneBecause(ctx, s, said.ID))
 		}
 	}
+	s.leaves(a.ID)
 	err = s.seat.Answer(a.request.ID, said.Digest, said.Code, reply)
 	switch {
 	case err == nil:
 	case errors.Is(err, approvals.ErrTaken):
-		return fail(http.StatusConflict, errGone)
+		s.lists(a)
+		return fail(http.StatusConflict, c.goneBecause(ctx, s, said.ID))
 	case errors.Is(err, approvals.ErrOwn), errors.Is(err, approvals.ErrOwnCritical),
 		errors.Is(err, approvals.ErrNotVouched):
 		why := err.Error()
@@ -241,7 +244,7 @@ func (c *Console) await(ctx context.Context, r *prompt.Request, wait time.Durati
 		case <-ctx.Done():
 		}
 	}()
-	e, err := c.ends.Wait(ctx, r.Run, r.Call)
+	e, err := c.ends.Wait(ctx, r.Run, r.Call, r.Time)
 	if err != nil {
 		return // it has not ended yet, or the record is unreadable
 	}

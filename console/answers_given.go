@@ -12,6 +12,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/console/records"
 	"github.com/codemode-project/codemode/store"
 )
@@ -34,7 +35,9 @@ type answered struct {
 	allowed   bool
 	inquiry   bool
 	edited    bool // a person changed the arguments
+	other     bool // the question was closed without an answer of this session
 	calls     []answeredCall
+	said      map[int]string  // by number of the call: who answered what, if other and known. The session's mutex guards it
 	results   map[int]*Result // by number of the call: how it ended, if known. The session's mutex guards it
 }
 
@@ -58,7 +61,7 @@ func (s *session) keepAnswered(results []Result, allowed bool, now time.Time) {
 		if a == nil {
 			a = &answered{
 				time: now, principal: x.about.Principal, allowed: allowed, inquiry: x.about.Inquiry != nil, edited: x.edited,
-				results: map[int]*Result{},
+				other: x.other, results: map[int]*Result{}, said: map[int]string{},
 			}
 			a.tool = prompt.Heading(x.about)
 			byRun[run] = a
@@ -90,6 +93,65 @@ func (s *session) keepAnswered(results []Result, allowed bool, now time.Time) {
 	s.answered = s.answered[max(0, len(s.answered)-maxAnswered):]
 }
 
+// mostListed bounds the questions that a session remembers to have shown.
+const mostListed = 500
+
+// lists remembers that a page of the session shows open questions.
+func (s *session) lists(all ...*asked) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.listed == nil || len(s.listed) > mostListed {
+		s.listed = map[string]*prompt.Request{}
+	}
+	for _, a := range all {
+		s.listed[a.ID] = a.request
+	}
+}
+
+// leaves forgets a question, because the session answers it.
+func (s *session) leaves(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.listed, id)
+}
+
+// keepGone keeps as answered the questions that the session's pages showed and that are not open any more, so that no
+// card vanishes without a word.
+func (c *Console) keepGone(s *session, open []*asked) {
+	var gone []Result
+	s.mu.Lock()
+	for id, r := range s.listed {
+		if !slices.ContainsFunc(open, func(a *asked) bool { return a.ID == id }) {
+			x := Result{ID: id, OK: true, about: r, other: true}
+			if c.recorded(r) {
+				x.asked = r
+			}
+			gone = append(gone, x)
+			delete(s.listed, id)
+		}
+	}
+	s.mu.Unlock()
+	slices.SortFunc(gone, func(a, b Result) int {
+		return cmp.Or(cmp.Compare(a.about.Run, b.about.Run), cmp.Compare(a.about.Call, b.about.Call), cmp.Compare(a.ID, b.ID))
+	})
+	s.keepAnswered(gone, true, c.logins.now())
+}
+
+// goneBecause is [errGone], with who answered what if the session showed the question and may know it.
+func (c *Console) goneBecause(ctx context.Context, s *session, id string) string {
+	s.mu.Lock()
+	r := s.listed[id]
+	s.mu.Unlock()
+	if r == nil || !c.recorded(r) {
+		return errGone
+	}
+	_, said, err := c.ended(ctx, s, r.Run)
+	if err != nil || said[r.Call] == "" {
+		return errGone
+	}
+	return errGone + ": " + said[r.Call]
+}
+
 // An answeredView is an answer as a page shows it.
 type answeredView struct {
 	ID, For string // of its element, and of the questions
@@ -98,6 +160,7 @@ type answeredView struct {
 	State   string
 	Summary string
 	Edited  bool
+	Other   bool // this session did not answer it
 	Time    time.Time
 	Run     string      // with a page of details; "" if this person may not see it
 	Why     string      // of one call
@@ -126,15 +189,19 @@ func (c *Console) answered(r *http.Request, s *session) (list []*answeredView) {
 	return list
 }
 
-// lookUp reads from the record how an answer's calls ended.
+// lookUp reads from the record how an answer's calls ended, and who gave it if it was not this session.
 func (c *Console) lookUp(ctx context.Context, s *session, a *answered) {
 	s.mu.Lock()
-	missing := a.run != "" && len(a.results) < len(a.calls)
+	known := len(a.results)
+	if a.other {
+		known = len(a.said)
+	}
+	missing := a.run != "" && known < len(a.calls)
 	s.mu.Unlock()
 	if !missing {
 		return
 	}
-	ended, err := c.ended(ctx, a.run)
+	ended, said, err := c.ended(ctx, s, a.run)
 	if err != nil {
 		return // the next lookUp may succeed
 	}
@@ -144,20 +211,44 @@ func (c *Console) lookUp(ctx context.Context, s *session, a *answered) {
 		if got := ended[call.number]; got != nil {
 			a.results[call.number] = got
 		}
+		if text := said[call.number]; text != "" {
+			a.said[call.number] = text
+		}
 	}
 }
 
-// ended reads from the record how the calls of a run ended, by their numbers.
-func (c *Console) ended(ctx context.Context, run string) (map[int]*Result, error) {
-	ended := map[int]*Result{}
-	err := c.options.Record.Entries(ctx, store.Query{Run: run, Kinds: []string{audit.Call}}, func(e *audit.Entry) error {
-		if audit.Ended(e.State) {
-			ended[e.Call] = &Result{}
-			ended[e.Call].tell(e)
+// ended reads from the record how the calls of a run ended, and what closed their questions, by their numbers.
+func (c *Console) ended(ctx context.Context, s *session, run string) (ends map[int]*Result, said map[int]string,
+	err error) {
+	ends, said = map[int]*Result{}, map[int]string{}
+	q := store.Query{Run: run, Kinds: []string{audit.Call, audit.Approval}}
+	err = c.options.Record.Entries(ctx, q, func(e *audit.Entry) error {
+		switch {
+		case e.Kind == audit.Approval && e.State != records.Late:
+			said[e.Call] = c.saidIn(s, e)
+		case e.Kind == audit.Call && audit.Ended(e.State):
+			ends[e.Call] = &Result{}
+			ends[e.Call].tell(e)
+			said[e.Call] = cmp.Or(said[e.Call], records.StateWord(cmp.Or(e.Reason, e.State)))
 		}
 		return nil
 	})
-	return ended, err
+	return ends, said, err
+}
+
+// saidIn says what an answer in the record was, and by whom if the person of the session sees that entry.
+func (c *Console) saidIn(s *session, e *audit.Entry) string {
+	if e.DecidedBy == nil || e.DecidedBy.How != call.ByPerson {
+		return records.StateWord(e.State)
+	}
+	what, by := "denied", "somebody else"
+	if e.State == audit.Allowed {
+		what = "allowed"
+	}
+	if sees := c.sees(s.person); slices.Contains(sees, "") || slices.Contains(sees, e.Principal) {
+		by = records.RowOf(e).By
+	}
+	return what + " by " + by
 }
 
 // tell copies the end of a call from an entry.
@@ -212,7 +303,7 @@ func (c *Console) showAnswered(s *session, a *answered) *answeredView {
 		}
 		v.Summary = fmt.Sprintf("%d calls of %s", len(v.Calls), a.tool)
 	}
-	v.Mark = fmt.Sprint(len(a.results), " ", v.State)
+	v.Mark, v.Other = fmt.Sprint(len(a.results), " ", v.State), a.other
 	return v
 }
 
@@ -220,6 +311,12 @@ func (c *Console) showAnswered(s *session, a *answered) *answeredView {
 func (a *answered) state(call int) (state, class string) {
 	got := a.results[call]
 	switch {
+	case a.other && a.run == "":
+		return "answered elsewhere, or its time is over", "plainly"
+	case a.other && a.said[call] == "":
+		return "closed", "open"
+	case a.other:
+		return a.said[call], "plainly"
 	case a.inquiry && a.allowed:
 		return "answered", "good"
 	case a.inquiry:

@@ -226,7 +226,7 @@ func TestN2APlanIsAllowedWithAGroup(t *testing.T) {
 	v := w.login(anna)
 	plan := func(r *prompt.Request) *prompt.Grant {
 		return &prompt.Grant{ID: "g_1", Scope: call.ForRun, Principal: r.Principal, Run: r.Run, Profile: r.Profile,
-			ProfileDigest: r.ProfileDigest, Rule: r.Rule, Server: r.Server,
+			Asker: r.Asker, Rule: r.Rule, Server: r.Server,
 			Name: r.Name, Definition: r.Definition, Coverage: "envelope", Envelope: &prompt.Envelope{Free: []string{"/title"}},
 			Uses: 7, Created: time.Now(), Expires: time.Now().Add(time.Hour)}
 	}
@@ -607,6 +607,19 @@ func TestRules(t *testing.T) {
 		!strings.Contains(got.body, "cms_made") {
 		t.Errorf("a session: %d", got.code)
 	}
+	made := v.get("/rules").body
+	for _, want := range []string{"<option>reviewer</option>", "as far as these overlays allow it too", "sha256:made1"} {
+		if !strings.Contains(made, want) {
+			t.Errorf("the rules lack %q", want)
+		}
+	}
+	if got := v.form("/rules/session/end", "id=sha256:made1"); got.code != 303 ||
+		strings.Contains(v.get("/rules").body, "sha256:made1") {
+		t.Errorf("ending the session: %d %s", got.code, got.body)
+	}
+	if got := v.form("/rules/session/end", "id=sha256:made1"); got.code != 422 {
+		t.Errorf("ending it again: %d", got.code)
+	}
 	if got := v.proved("/rules/session", "role=reviewer", "life=1 year"); got.code != 422 {
 		t.Errorf("a session that is too long: %d", got.code)
 	}
@@ -614,7 +627,7 @@ func TestRules(t *testing.T) {
 		w.rules.text != "{\"a\": 1}\n" {
 		t.Errorf("something else: %d", got.code)
 	}
-	if states := strings.Join(w.record.states(audit.Policy), ", "); states != "edited "+anna+", session "+anna {
+	if states := strings.Join(w.record.states(audit.Policy), ", "); states != "edited "+anna+", session "+anna+", session "+anna {
 		t.Errorf("the record has %s", states)
 	}
 }
@@ -628,5 +641,19 @@ func TestLoginIsRecorded(t *testing.T) {
 	if got := v.send("POST", "/login", `{"secret":"`+secret+`"}`, "Content-Type: application/json"); got.code != 500 ||
 		got.header.Get("Set-Cookie") != "" {
 		t.Errorf("got %d %s", got.code, got.body)
+	}
+}
+
+// The lengths of a grant count from the answer, so an offer names no end: the page may be open for hours before.
+func TestOffersSayHowLongNotUntilWhen(t *testing.T) {
+	w := newWorld(t)
+	v := w.login(anna)
+	w.ask(aCall(func(r *prompt.Request) {
+		r.Terms = prompt.Terms{Scopes: []call.Scope{call.ForRun, call.ForTime}, Default: 5 * time.Minute, Max: time.Hour}
+	}))
+	page := v.get("/").body
+	if !strings.Contains(page, "from your answer on, for") || !strings.Contains(page, ">5 minutes</option>") ||
+		strings.Contains(page, "(5 minutes)") {
+		t.Errorf("the page:\n%s", page)
 	}
 }

@@ -384,7 +384,8 @@ type fakeRules struct {
 	text     string
 	proposed []Proposal
 	made     []string // roles that a session was made for
-	anything bool     // no text is wrong
+	sessions []RoleSession
+	anything bool // no text is wrong
 	checked  atomic.Int64
 }
 
@@ -435,5 +436,29 @@ func (f *fakeRules) NewSession(role string, life time.Duration) (string, time.Ti
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.made = append(f.made, role)
+	f.sessions = append(f.sessions, RoleSession{ID: fmt.Sprintf("sha256:made%d", len(f.made)), Role: role,
+		Expires: time.Now().Add(life)})
 	return "cms_made", time.Now().Add(life), nil
+}
+
+func (f *fakeRules) Roles() []Role {
+	return []Role{{"reviewer", "Programs in it may do what their profile allows, as far as these overlays allow it too: r."}}
+}
+
+func (f *fakeRules) RoleSessions(context.Context) ([]RoleSession, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.sessions), nil
+}
+
+func (f *fakeRules) EndRoleSession(_ context.Context, id string) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	at := slices.IndexFunc(f.sessions, func(s RoleSession) bool { return s.ID == id })
+	if at < 0 {
+		return "", errors.New("there is no such session for a role: it has ended")
+	}
+	role := f.sessions[at].Role
+	f.sessions = slices.Delete(f.sessions, at, at+1)
+	return role, nil
 }

@@ -222,17 +222,17 @@ func TestHistorySpeaksToPeople(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, reason := range []string{
+	for i, reason := range []string{
 		"denied", "bad_arguments", "limit", "policy_changed", "elicitation_declined", "elicitation_unsupported",
 		"no_approver", "timeout", "canceled",
 		"too_many_asks", "too_many_refusals", "invalid_decision",
 	} {
-		add(audit.Entry{Kind: audit.Call, State: audit.Refused, Run: "r_1", Call: 1, Principal: anna, Tool: "fs__write",
-			Reason: reason})
-		add(audit.Entry{Kind: audit.Approval, State: reason, Run: "r_1", Call: 1, Principal: anna, Tool: "fs__write",
-			Detail: "not today"})
+		add(audit.Entry{Kind: audit.Call, State: audit.Refused, Run: "r_1", Call: i + 1, Principal: anna,
+			Tool: "fs__write", Reason: reason})
+		add(audit.Entry{Kind: audit.Approval, State: reason, Run: "r_1", Call: i + 1, Principal: anna,
+			Tool: "fs__write", Detail: "not today"})
 	}
-	add(audit.Entry{Kind: audit.Call, State: audit.Running, Run: "r_1", Call: 2, Principal: anna, Tool: "fs__write",
+	add(audit.Entry{Kind: audit.Call, State: audit.Running, Run: "r_1", Call: 99, Principal: anna, Tool: "fs__write",
 		DecidedBy: &audit.DecidedBy{How: "definition_changed"}})
 	v := w.login(anna)
 	for _, page := range []string{v.get("/history").body, v.get("/run/r_1").body} {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/console/signin"
 )
 
@@ -52,8 +53,9 @@ type session struct {
 	last     time.Time  // time of the last request or open page
 	streams  int
 	notices  []notice
-	answered []*answered   // recent ones, oldest first
-	ended    chan struct{} // closed at the end
+	answered []*answered                // recent ones, oldest first
+	listed   map[string]*prompt.Request // open questions that its pages showed, by ID, and that it has not answered
+	ended    chan struct{}              // closed at the end
 }
 
 // A notice is a text only for the page that a redirect leads to: browsers load pages for other reasons too.

@@ -9,7 +9,7 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// aPage is how many entries a page of history has.
+// aPage is how many entries a page of the record has, or of calls.
 const aPage = 60
 
 // entries lists the entries of q that a person may see, up to the limit of q.
@@ -29,33 +29,29 @@ type historyView struct {
 	frame
 	Rows  []records.Row
 	Tool  string // filter
-	Kind  string
+	Ended string
 	Older string // link to earlier entries
 }
 
-// kindsOf are the kinds of entries that the filter of the page names.
-var kindsOf = map[string][]string{
-	"answers": {audit.Approval, audit.Grant}, "calls": {audit.Call}, "runs": {audit.Run}, "all": nil,
+// endings are the states of entries by the words of the page's filter.
+var endings = map[string][]string{
+	"done": {audit.OK}, "refused": {audit.Refused}, "failed": {audit.Failed, audit.NotSent, audit.Unknown},
 }
 
-// showHistory is the record, newest first.
+// showHistory is what programs called, newest first, in one row for each call. The record has the single entries.
 func (c *Console) showHistory(w http.ResponseWriter, r *http.Request, s *session) error {
-	v := &historyView{frame: c.frame(r, s, "history", "History"), Tool: word(r.FormValue("tool")),
-		Kind: r.FormValue("kind")}
-	q := store.Query{Tool: v.Tool, Kinds: []string{audit.Call, audit.Approval, audit.Grant}}
-	if kinds, ok := kindsOf[v.Kind]; ok {
-		q.Kinds = kinds
-	} else {
-		v.Kind = ""
-	}
-	page, err := c.page(r, s, q, aPage)
+	v := &historyView{frame: c.frame(r, s, "history", "Calls"), Tool: word(r.FormValue("tool")),
+		Ended: r.FormValue("ended")}
+	q := store.Query{Tool: v.Tool, States: endings[v.Ended]}
+	before, err := c.readable(r, s, &q)
 	if err != nil {
 		return err
 	}
-	for _, e := range page.Entries {
-		v.Rows = append(v.Rows, records.RowOf(e))
+	rows, older, err := records.ReadCalls(r.Context(), c.options.Record, q, before, aPage)
+	if err != nil {
+		return err
 	}
-	v.Older = page.Next.String()
+	v.Rows, v.Older = rows, older.String()
 	return c.render(w, "history", v)
 }
 

@@ -61,13 +61,14 @@ type Offer struct {
 
 	Allows string `json:"-"` // the calls, without number and end
 	Ends   []end  `json:"-"` // choices for the end
+
+	InSession bool `json:"-"` // only calls of the same session
 }
 
-// An end is a possible lifetime of a grant.
+// An end is a possible lifetime of a grant, from the answer on: the page may be open for hours before that.
 type end struct {
 	Length string
 	Words  string // 15 minutes
-	At     time.Time
 	Chosen bool
 }
 
@@ -79,7 +80,8 @@ var lengths = []time.Duration{
 
 // offer describes a grant that a yes to r can give.
 func offer(r *prompt.Request, g *prompt.Grant) Offer {
-	o := Offer{Scope: g.Scope, Text: g.Text(), Uses: g.Uses, MostUses: prompt.MostUses(g.Scope), Allows: g.Allows()}
+	o := Offer{Scope: g.Scope, Text: g.Text(), Uses: g.Uses, MostUses: prompt.MostUses(g.Scope), Allows: g.Allows(),
+		InSession: g.Session != ""}
 	if o.MostUses == 0 {
 		return o // the person cannot change it
 	}
@@ -89,7 +91,7 @@ func offer(r *prompt.Request, g *prompt.Grant) Offer {
 		longest)
 	slices.Sort(all)
 	for _, d := range slices.Compact(all) {
-		o.Ends = append(o.Ends, end{Length: d.String(), Words: lasts(d), At: g.Created.Add(d), Chosen: d == length})
+		o.Ends = append(o.Ends, end{Length: d.String(), Words: lasts(d), Chosen: d == length})
 	}
 	return o
 }
@@ -186,11 +188,12 @@ func (c *Console) pending(s *session) []*asked {
 			if c.accounts.Upstreams != nil && o.Request.Connects() && o.Request.Principal == s.person {
 				now.Connect = o.Request.Server
 			}
-			now.Own = o.Request.OtherOnly && o.Request.Principal == s.person
+			now.Own = o.Request.Own(s.person)
 			list = append(list, &now)
 		}
 	}
 	c.shown.all = kept
+	s.lists(list...)
 	slices.SortStableFunc(list, func(a, b *asked) int {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Run, b.Run), cmp.Compare(a.Call, b.Call))
 	})
@@ -263,7 +266,7 @@ func risk(r string) (class, words string) {
 }
 
 // A group is the questions of one program that the page shows together. A call that needs a code is a group of its own,
-// and so is a program's own question.
+// and so is a program's own question, and one that somebody else must answer.
 type group struct {
 	Run          string
 	Asks         []*asked
@@ -290,10 +293,11 @@ func groups(all []*asked) []*group {
 	at := map[string]*group{}
 	for _, a := range all {
 		g := at[a.request.Run]
-		if g == nil || a.NeedsCode || a.Inquiry != nil || a.request.Run == "" {
+		alone := a.NeedsCode || a.Inquiry != nil || a.Own || a.request.Run == ""
+		if g == nil || alone {
 			g = &group{Run: a.Run}
 			list = append(list, g)
-			if !a.NeedsCode && a.Inquiry == nil && a.request.Run != "" {
+			if !alone {
 				at[a.request.Run] = g
 			}
 		}
@@ -321,8 +325,8 @@ func groups(all []*asked) []*group {
 				inRow := *g.Asks[i]
 				inRow.Summary, g.Asks[i] = row, &inRow
 			}
-			g.Wide = spans(prompt.RenderAll(calls, prompt.RenderOptions{Width: small, Color: true}).Text)
-			g.Narrow = spans(prompt.RenderAll(calls, prompt.RenderOptions{Width: narrow, Color: true}).Text)
+			g.Wide = spans(prompt.RenderAll(calls, prompt.RenderOptions{Width: small, Color: true, Listed: true}).Text)
+			g.Narrow = spans(prompt.RenderAll(calls, prompt.RenderOptions{Width: narrow, Color: true, Listed: true}).Text)
 		}
 	}
 	return list
@@ -336,8 +340,11 @@ type pendingView struct {
 
 func (c *Console) showPending(w http.ResponseWriter, r *http.Request, s *session) error {
 	all := c.pending(s)
+	c.keepGone(s, all)
 	v := &pendingView{frame: c.frame(r, s, "waiting", "Waiting for you"), Groups: groups(all), Answered: c.answered(r, s)}
-	v.Title = fmt.Sprintf("%d waiting", len(all))
+	if v.Title = "Nothing waits"; len(all) > 0 {
+		v.Title = fmt.Sprintf("%d waiting", len(all))
+	}
 	return c.render(w, "pending", v)
 }
 
@@ -347,7 +354,7 @@ type askView struct {
 	Proposal bool   // the person can propose a rule
 	Args     string // to be changed
 	Fields   []*form.Field
-	Problem  string
+	Problem  string // also why it is gone
 	Reason   string
 	Edit     bool // the form for other arguments is open
 }
@@ -357,7 +364,8 @@ func (c *Console) showAsk(w http.ResponseWriter, r *http.Request, s *session) er
 	a := c.find(s, r.PathValue("id"))
 	if a == nil {
 		w.WriteHeader(http.StatusNotFound)
-		return c.render(w, "gone", &pendingView{frame: c.frame(r, s, "waiting", "Not waiting any more")})
+		return c.render(w, "gone", &askView{frame: c.frame(r, s, "waiting", "Not waiting any more"),
+			Problem: c.goneBecause(r.Context(), s, r.PathValue("id"))})
 	}
 	return c.render(w, "ask", c.whole(r, s, a))
 }
@@ -396,7 +404,7 @@ type listing struct {
 func (c *Console) apiAsk(w http.ResponseWriter, r *http.Request, s *session) error {
 	a := c.find(s, r.PathValue("id"))
 	if a == nil {
-		return refuse(http.StatusNotFound, errGone)
+		return refuse(http.StatusNotFound, c.goneBecause(r.Context(), s, r.PathValue("id")))
 	}
 	one := a.Asked
 	one.Text = prompt.Text(a.request, prompt.RenderOptions{Width: small, Full: true, Reveal: true})

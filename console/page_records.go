@@ -34,18 +34,25 @@ func (c *Console) wanted(r *http.Request, s *session) (q store.Query, err error)
 	return q, nil
 }
 
-// page reads the entries of q that a person may see, from the place that the request names.
-func (c *Console) page(r *http.Request, s *session, q store.Query, limit int) (*records.Page, error) {
+// readable limits q to what a person may see, and returns the place that the request names; nil is the end.
+func (c *Console) readable(r *http.Request, s *session, q *store.Query) (before records.Position, err error) {
 	if c.options.Record == nil {
 		return nil, errNoRecord
 	}
-	records.Only(&q, c.sees(s.person))
-	var before records.Position
+	records.Only(q, c.sees(s.person))
 	if text := r.URL.Query().Get("before"); text != "" {
-		var err error
 		if before, err = records.ParsePosition(text); err != nil {
 			return nil, refuse(http.StatusBadRequest, "before: "+err.Error())
 		}
+	}
+	return before, nil
+}
+
+// page reads the entries of q that a person may see, from the place that the request names.
+func (c *Console) page(r *http.Request, s *session, q store.Query, limit int) (*records.Page, error) {
+	before, err := c.readable(r, s, &q)
+	if err != nil {
+		return nil, err
 	}
 	return records.Read(r.Context(), c.options.Record, q, before, limit)
 }
@@ -90,7 +97,7 @@ func (c *Console) showRecords(w http.ResponseWriter, r *http.Request, s *session
 		query.Set("before", page.Next.String())
 		v.Older = template.URL(query.Encode())
 	}
-	v.frame = c.frame(r, s, "records/"+v.Kind, "Records")
+	v.frame = c.frame(r, s, "records/"+v.Kind, "Record")
 	return c.render(w, "records", v)
 }
 

@@ -21,6 +21,25 @@ type Rules interface {
 	Propose(ctx context.Context, p Proposal) (file string, err error)
 	// NewSession makes a session for a role.
 	NewSession(role string, life time.Duration) (id string, expires time.Time, err error)
+	// Roles are those that sessions can be made for.
+	Roles() []Role
+	// RoleSessions lists the sessions for roles that have not ended.
+	RoleSessions(ctx context.Context) ([]RoleSession, error)
+	// EndRoleSession ends a session of RoleSessions by its ID, and says for which role it was.
+	EndRoleSession(ctx context.Context, id string) (role string, err error)
+}
+
+// A Role is one that overlays name.
+type Role struct {
+	Name string `json:"name"`
+	Can  string `json:"can"` // a sentence: what programs may do in a session for it, and what narrows them
+}
+
+// A RoleSession is a session that was made for a role. Nobody enters it with its ID, which is a fingerprint.
+type RoleSession struct {
+	ID      string    `json:"id"`
+	Role    string    `json:"role"`
+	Expires time.Time `json:"expires"`
 }
 
 // Effects are Rules that can predict what a proposal would change.
@@ -48,6 +67,7 @@ type rulesView struct {
 	Text    string
 	Why     string
 	Lives   []string
+	roleSessions
 
 	Profiles []rules.Summary
 	Book     bool
@@ -77,6 +97,7 @@ func (c *Console) rulesView(r *http.Request, s *session) *rulesView {
 	if c.options.Book != nil {
 		v.Book, v.Profiles = true, c.options.Book.Profiles()
 	}
+	v.roleSessions = c.roleSessions(r.Context())
 	for _, l := range lives {
 		v.Lives = append(v.Lives, l.name)
 	}
@@ -262,8 +283,69 @@ func (c *Console) makeSession(w http.ResponseWriter, r *http.Request, s *session
 		}
 		return c.againRules(w, r, s,
 			fmt.Sprintf("The session %s for the role %s lasts until %s. It is shown once: give it to the person "+
-				"who starts the server (codemode serve --session) or connects to it.", id, word(role),
-				ends.Local().Format(time.DateTime)), nil)
+				"who starts the server (codemode serve --session) or connects to it. %s This page lists and ends such "+
+				"sessions.", id, word(role), ends.Local().Format(time.DateTime), c.restricts(role)), nil)
 	}
 	return ch, nil
+}
+
+// roleSessions is the response to GET /api/rules/sessions.
+type roleSessions struct {
+	Roles []Role        `json:"roles"`
+	Made  []RoleSession `json:"sessions"`
+	// Unread says why the sessions are not listed, "" if they are.
+	Unread string `json:"unread,omitempty"`
+}
+
+func (c *Console) roleSessions(ctx context.Context) (all roleSessions) {
+	var err error
+	all.Roles = c.options.Rules.Roles()
+	if all.Made, err = c.options.Rules.RoleSessions(ctx); err != nil {
+		c.log.Warn("the sessions for roles cannot be listed", "error", err)
+		all.Unread = "the sessions that were made cannot be listed: the store cannot be read"
+	}
+	all.Roles, all.Made = append([]Role{}, all.Roles...), append([]RoleSession{}, all.Made...)
+	return all
+}
+
+func (c *Console) apiRoleSessions(w http.ResponseWriter, r *http.Request, s *session) error {
+	if err := c.mayChangeRules(s); err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, c.roleSessions(r.Context()))
+}
+
+// endRoleSession ends a session for a role. That narrows, so it needs no proof.
+func (c *Console) endRoleSession(w http.ResponseWriter, r *http.Request, s *session) error {
+	if err := c.mayChangeRules(s); err != nil {
+		return err
+	}
+	said := struct {
+		ID string `json:"id"`
+	}{r.PostForm.Get("id")}
+	if isAPI(r) {
+		if err := readJSON(r, &said); err != nil {
+			return err
+		}
+	}
+	role, err := c.options.Rules.EndRoleSession(r.Context(), said.ID)
+	if err != nil {
+		return c.refuseRules(w, r, s, err)
+	}
+	text := "The session for the role " + word(role) + " has ended. No program runs in it any more."
+	if err := c.note(r.Context(), audit.Entry{Kind: audit.Policy, State: "session", Principal: s.person, Role: role,
+		Client: "console", Detail: "a session for a role was ended"}); err != nil {
+		text += " The record does not say so, because it cannot be written."
+	}
+	return c.acknowledge(w, r, s, "/rules", text)
+}
+
+// restricts says what a session for a role can do.
+func (c *Console) restricts(role string) string {
+	for _, one := range c.options.Rules.Roles() {
+		if one.Name == role {
+			return one.Can
+		}
+	}
+	return ""
 }

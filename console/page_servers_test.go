@@ -72,6 +72,7 @@ func someServers() *fakeServers {
 			{Name: "mail", Transport: upstream.HTTP, State: upstream.Ready, Since: since,
 				Login: upstream.Login{Possible: true, Done: true, Expires: time.Now().Add(time.Hour)}},
 			{Name: "off", Transport: "stdio", State: upstream.Disabled, Since: since},
+			{Name: "sleeps", Transport: "stdio", State: upstream.Stopped, Since: since},
 			{Name: "starts", Transport: "stdio", State: upstream.Starting, Since: since},
 		},
 		changes: []pins.Change{
@@ -102,7 +103,8 @@ func TestServersAreShownToWhomTheyConcern(t *testing.T) {
 	auditor := w.enterAs("acme:eve", signin.Auditor)
 	got := auditor.get("/servers")
 	for _, want := range []string{"files", "connected", "1.5 ms", "down", "codemode login github", "Restarts</dt><dd>7",
-		"logged in, until", "disabled", "files.read has a new definition", "/inputSchema/properties/key/type",
+		"logged in, until", "disabled",
+		"ready when needed", "not listed yet", "files.read has a new definition", "/inputSchema/properties/key/type",
 		"Parts are missing here", "2 tools differ"} {
 		if got.code != http.StatusOK || !strings.Contains(got.body, want) {
 			t.Errorf("the page lacks %q: %d", want, got.code)

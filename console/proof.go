@@ -187,7 +187,7 @@ func (c *Console) proved(p prepare) page {
 			if ok {
 				return ch.do(w, r)
 			}
-			problem = "This code is not for this change, was used before, or is older than three minutes; " +
+			problem = "The code is wrong: it is not for this change, was used before, or is older than three minutes; " +
 				c.confirmCommand(s.person) + " prints a new one"
 			if tell {
 				c.noteRefused(r.Context(), audit.Entry{

@@ -29,11 +29,14 @@ var powers = map[string]power{
 	"/rules/save":     widens,
 	"/rules/propose":  widens,
 	"/rules/session":  widens,
-	"/rules/undo":     widens,
-	"/rules/explain":  reads,
-	"/rules/edit":     reads,
-	"/rules/preview":  reads,
-	"/logout":         narrows,
+
+	"/rules/session/end": narrows, "/api/rules/session/end": narrows,
+
+	"/rules/undo":    widens,
+	"/rules/explain": reads,
+	"/rules/edit":    reads,
+	"/rules/preview": reads,
+	"/logout":        narrows,
 
 	"/servers/reconnect": narrows, "/api/servers/reconnect": narrows,
 	"/servers/accept": widens, "/api/servers/accept": widens,

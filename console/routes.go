@@ -107,6 +107,7 @@ func (c *Console) inside() []route {
 		wide("/rules/save", c.saveRules),
 		wide("/rules/propose", c.proposeRule),
 		wide("/rules/session", c.makeSession),
+		post("/rules/session/end", narrows, ruling, c.endRoleSession),
 		get("/rules/profile/{name}", ruling, c.ofBook(book.ShowProfile)),
 		get("/rules/overlays", ruling, c.ofBook(book.ShowOverlays)),
 		get("/rules/edit", ruling, c.ofBook(book.ShowEdit)),
@@ -157,6 +158,8 @@ func (c *Console) inside() []route {
 		wide("/api/rules/undo", c.apiUndo),
 		wide("/api/rules/propose", c.proposeRule),
 		wide("/api/rules/session", c.makeSession),
+		get("/api/rules/sessions", ruling, c.apiRoleSessions),
+		post("/api/rules/session/end", narrows, ruling, c.endRoleSession),
 	}
 	if c.options.Passkeys == nil {
 		return all

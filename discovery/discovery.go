@@ -11,6 +11,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
@@ -43,7 +44,7 @@ func (d *Directory) Search(ctx context.Context, q Query) ([]*catalog.Tool, error
 	if err != nil {
 		return nil, err
 	}
-	d.Tools.Ready(ctx, registry.CheckWait)
+	d.Tools.ReadyOnce(ctx)
 	var found []*catalog.Tool
 	for _, m := range d.Tools.Catalog.Search(q.Text, q.Limit, shown) {
 		found = append(found, m.Tool)
@@ -56,8 +57,8 @@ func (d *Directory) subject(ctx context.Context, q Query) (config.Subject, error
 	return d.Rules.Subject(ctx, &inforce.Wish{Principal: q.Principal, Fingerprint: q.Fingerprint, Session: q.Session})
 }
 
-// visible accepts tools that at least one of the profiles might let through.
-func (d *Directory) visible(ctx context.Context, q Query) (func(*catalog.Tool) bool, error) {
+// hidden reports which tools none of the profiles might let through.
+func (d *Directory) hidden(ctx context.Context, q Query) (func(*call.Tool) bool, error) {
 	subject, err := d.subject(ctx, q)
 	if err != nil {
 		return nil, err
@@ -70,9 +71,15 @@ func (d *Directory) visible(ctx context.Context, q Query) (func(*catalog.Tool) b
 		}
 		policies = append(policies, p)
 	}
-	return func(t *catalog.Tool) bool {
-		return slices.ContainsFunc(policies, func(p *inforce.Policy) bool { return !p.Hidden(d.Tools.Describe(t)) })
+	return func(t *call.Tool) bool {
+		return !slices.ContainsFunc(policies, func(p *inforce.Policy) bool { return !p.Hidden(t) })
 	}, nil
+}
+
+// visible accepts the others.
+func (d *Directory) visible(ctx context.Context, q Query) (func(*catalog.Tool) bool, error) {
+	hidden, err := d.hidden(ctx, q)
+	return func(t *catalog.Tool) bool { return !hidden(d.Tools.Describe(t)) }, err
 }
 
 // Declarations describes tools in TypeScript: those with the given names, which may be names of servers, or, if
@@ -87,13 +94,14 @@ func (d *Directory) Declarations(ctx context.Context, names []string, q Query) (
 		var chosen []*catalog.Tool
 		for _, name := range names {
 			before := len(chosen)
+			asked, _ := d.Tools.Catalog.Find(name) // also by the name that its server gives it
 			for _, t := range found {
-				if t.Name == name || t.Server == name {
+				if t == asked || t.Server == name || call.Part(t.Server) == name {
 					chosen = append(chosen, t)
 				}
 			}
 			if len(chosen) == before {
-				return "", d.missing(name, found)
+				return "", d.missing(ctx, q, name, found)
 			}
 		}
 		found = chosen
@@ -116,19 +124,24 @@ func (d *Directory) Files(ctx context.Context, q Query) ([]catalog.File, error) 
 
 // missing is the error for a name that is hidden or does not exist. It does not say which, and suggests only visible
 // names.
-func (d *Directory) missing(name string, found []*catalog.Tool) error {
-	_, err := d.Tools.Catalog.Find(name)
+func (d *Directory) missing(ctx context.Context, q Query, name string, found []*catalog.Tool) error {
+	hidden, err := d.hidden(ctx, q)
+	if err != nil {
+		return err
+	}
+	_, err = d.Tools.Catalog.Find(name)
 	if err == nil {
 		return &hostfns.NotFoundError{Name: name}
 	}
 	missing, ok := d.Tools.Missing(name, err).(*hostfns.NotFoundError)
-	if ok {
-		missing.Nearest = slices.DeleteFunc(slices.Clone(missing.Nearest), func(near string) bool {
-			return !slices.ContainsFunc(found, func(t *catalog.Tool) bool { return t.Name == near })
-		})
-		return missing
+	if !ok {
+		return err
 	}
-	return err
+	shown := *missing.For(hidden)
+	shown.Nearest = slices.DeleteFunc(slices.Clone(shown.Nearest), func(near string) bool {
+		return !slices.ContainsFunc(found, func(t *catalog.Tool) bool { return t.Name == near })
+	})
+	return &shown
 }
 
 // Servers describes the upstreams that programs of these profiles can use, without waiting for any. It includes servers

@@ -45,7 +45,7 @@ func (d *Directory) Limits(profile string) string {
 	if bound, err := d.Rules.Bind(profile, config.Subject{}); err == nil {
 		p = bound.Profile()
 	}
-	l, reply := d.Rules.Limits(p)
+	l, reply := d.Rules.Limits(p, "")
 	wall, cpu, each := visible.Duration(l.Wall), visible.Duration(l.CPU), visible.Duration(d.Rules.CallTimeout(p))
 	return fmt.Sprintf(
 		"%s in all without the time of people, %s of them computing; %d calls, %d at once, %s each; answer %s",

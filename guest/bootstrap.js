@@ -161,7 +161,7 @@ const needsEscape = /[\x00-\x1f'\\\x7f-\x9f\ud800-\udfff]/;
 const shortEscape = { __proto__: null, 8: '\\b', 9: '\\t', 10: '\\n', 12: '\\f', 13: '\\r', 92: '\\\\' };
 const Async_ = getPrototypeOf(async function () {}), Generator_ = getPrototypeOf(function* () {});
 const AsyncGenerator_ = getPrototypeOf(async function* () {});
-const domProto = DOMException_.prototype, domName = getter(DOMException_.prototype, 'name'), domMessage = getter(DOMException_.prototype, 'message');
+const errorProto = Error.prototype, domProto = DOMException_.prototype, domName = getter(DOMException_.prototype, 'name'), domMessage = getter(DOMException_.prototype, 'message');
 
 const quote = s => {
   if (exec(needsEscape, s) === null) return "'" + s + "'";
@@ -225,7 +225,8 @@ const classPrefix = (name, tag, fallback, size) => {
 const primitive = (c, v) => {
   let s;
   if (typeof v === 'string') {
-    s = v.length > MAX_STRING ? quote(slice(v, 0, MAX_STRING)) + more(v.length - MAX_STRING, 'character') : quote(v);
+    const n = c.flat ? 500 : MAX_STRING;
+    s = v.length > n ? quote(slice(v, 0, n)) + more(v.length - n, 'character') : quote(v);
   } else if (typeof v === 'number') s = numberText(v);
   else if (typeof v === 'bigint') s = bigText(v) + 'n';
   else if (typeof v === 'symbol') s = cut(symbolToString(v));
@@ -239,7 +240,7 @@ const bigText = v => v < BIG_LIMIT && v > -BIG_LIMIT ? '' + v : (v < 0n ? '-' : 
 const BIG_LIMIT = 10n ** 3000n;
 
 const inspect = (v, depth) => {
-  const c = { __proto__: null, left: MAX_MESSAGE - 256, depth, indent: 0, at: 0, seen: list(), cycles: list() };
+  const c = { __proto__: null, left: MAX_MESSAGE - 256, depth, indent: 0, at: 0, seen: list(), cycles: list(), flat: false, top: undefined };
   return format(c, v, 0);
 };
 
@@ -334,6 +335,10 @@ function formatObject(c, v, kind, level) {
         skip = { __proto__: null, stack: true };
         break;
       }
+      if (c.top === v) { // inherits from Error
+        skip = { __proto__: null, name: true, message: true, stack: true };
+        break;
+      }
       if (isURL(v)) fill = fillURL;
       else if (isParams(v)) fill = fillParams;
     }
@@ -423,7 +428,7 @@ function layout(c, out, base, open, close, items, level) {
   }
   const lead = base === '' ? open : base + ' ' + open;
   const fillLines = items && out.length > 6 && longest <= 20 && !multi;
-  if (c.at - level < 3 && !fillLines && !multi && indexOf(base, '\n') < 0 &&
+  if (c.flat || c.at - level < 3 && !fillLines && !multi && indexOf(base, '\n') < 0 &&
     total + out.length + c.indent + open.length + base.length + 10 <= LINE) {
     return lead + ' ' + join(out, ', ') + ' ' + close;
   }
@@ -600,16 +605,20 @@ const stackOf = v => {
   if (d !== undefined) return hasOwn(d, 'value') ? d.value : undefined;
   return errorStack === undefined ? undefined : errorStack(v);
 };
+const errorName = v => {
+  const n = inheritedValue(v, 'name');
+  return typeof n === 'string' ? n : className(v, 'Error') || 'Error';
+};
 const errorHead = v => {
-  const n = inheritedValue(v, 'name'), m = inheritedValue(v, 'message');
-  const name = typeof n === 'string' ? n : 'Error', message = typeof m === 'string' ? m : '';
+  const m = inheritedValue(v, 'message');
+  const name = errorName(v), message = typeof m === 'string' ? m : '';
   return name === '' ? message : message === '' ? name : name + ': ' + message;
 };
 const errorBase = (c, v, skip) => {
-  const text = stackText(errorHead(v), stackOf(v));
+  const text = stackText(errorHead(v), c.flat ? '' : stackOf(v));
   const n = ownValue(v, 'name');
   skip.name = typeof n === 'string' && indexOf(text, n) >= 0;
-  return text;
+  return c.top === v ? '' : text;
 };
 const causesOf = v => {
   const out = list();
@@ -618,6 +627,24 @@ const causesOf = v => {
     if (d !== undefined && !d.enumerable && hasOwn(d, 'value')) out[out.length] = k;
   }
   return out;
+};
+
+// What was thrown, as the console would show it, on one line and without stacks: {error, name, message, shown}. For an
+// error, shown is what its name and message do not say: its own properties, cause and errors. A text is its message.
+const describe = v => {
+  if (typeof v === 'string') return { __proto__: null, error: false, name: undefined, message: v, shown: '' };
+  const error = isObject(v) && isErrorLike(v), dom = error && isDOMException(v);
+  const c = { __proto__: null, left: 2000, depth: DEPTH, indent: 0, at: 0, seen: list(), cycles: list(), flat: true, top: error ? v : undefined };
+  let shown = dom ? '' : format(c, v, 0);
+  if (error && shown === '{}') shown = '';
+  if (shown.length > 3000) shown = slice(shown, 0, 3000) + more(shown.length - 3000, 'character');
+  const name = dom ? domName(v) : error ? errorName(v) : undefined, m = dom ? domMessage(v) : error ? inheritedValue(v, 'message') : undefined;
+  return { __proto__: null, error, name, message: error ? typeof m === 'string' ? m : '' : undefined, shown };
+};
+const isErrorLike = v => {
+  if (inspectKind(v) === 'error') return true;
+  for (let i = 0; i < 100 && v !== null && inspectKind(v) !== 'proxy'; i++, v = getPrototypeOf(v)) if (v === errorProto) return true;
+  return false;
 };
 
 // The arguments of one console call as text: printf directives of a leading
@@ -2088,6 +2115,7 @@ class URLSearchParams {
     for (let i = 0; i < this.#pairs.length; i++) yield what(this.#pairs[i]);
   }
   toString() { return formText(this.#pairs); }
+  toJSON() { return formText(this.#pairs); } // not of the standard: JSON.stringify would say {}
 }
 hidden(URLSearchParams.prototype, symIterator, URLSearchParams.prototype.entries);
 
@@ -2202,53 +2230,349 @@ const parseWith = (url, base) => {
   return base === undefined ? undefined : parse(url, base);
 };
 
-// ---- numbers as en-US writes them ----
+// ---- numbers, dates and order of text as en-US has them ----
 
-const currencies = { __proto__: null, USD: '$', EUR: '€', GBP: '£', JPY: '¥', INR: '₹', CNY: 'CN¥', KRW: '₩', BRL: 'R$', CAD: 'CA$', AUD: 'A$', MXN: 'MX$' };
-const grouped = s => {
-  const dot = indexOf(s, '.'), whole = dot < 0 ? s : slice(s, 0, dot);
-  let out = '', i = whole.length % 3;
-  if (i > 0) out = slice(whole, 0, i);
-  for (; i < whole.length; i += 3) out += (out === '' ? '' : ',') + slice(whole, i, i + 3);
-  return dot < 0 ? out : out + slice(s, dot);
+// There is no Intl. What follows does a part of it for en-US and UTC, as Node does, and every option or locale that it
+// does not honour is a RangeError that says what to use instead: nothing is ignored.
+
+const localeTag = /^(?:[a-z]{2,3}|[a-z]{5,8})(?:-[a-z0-9]{2,8}|-[a-z0-9](?=-))*$/i, english = /^en(?:-latn)?(?:-us)?$/i;
+const unsupported = (where, what, value, instead) => {
+  const v = typeof value === 'string' ? '"' + slice(value, 0, 100) + '"' : slice(str(value), 0, 100);
+  throw new RangeError_(where + ': ' + what + ' ' + v + ' is not supported here: use ' + instead);
 };
-const localeText = (n, options) => {
-  const o = options === undefined ? { __proto__: null } : Object_(options), big = typeof n === 'bigint';
-  const style = o.style === undefined ? 'decimal' : str(o.style);
-  const money = style === 'currency' ? str(o.currency) : '', percent = style === 'percent';
-  const digits = (v, fallback, name) => {
-    if (v === undefined) return fallback;
-    v = +v;
-    if (!(v >= 0 && v <= 100)) throw new RangeError_(name + ' value is out of range');
-    return trunc(v);
-  };
-  const usual = style === 'currency' && money !== 'JPY' && money !== 'KRW' ? 2 : 0;
-  const least = digits(o.minimumFractionDigits, -1, 'minimumFractionDigits');
-  let most = digits(o.maximumFractionDigits, -1, 'maximumFractionDigits');
-  const from = least >= 0 ? least : most >= 0 ? min(usual, most) : usual;
-  if (most < 0) most = max(from, style === 'decimal' ? 3 : usual);
-  if (from > most) throw new RangeError_('maximumFractionDigits value is out of range');
-  const negative = n < 0 || (!big && n === 0 && 1 / n < 0);
-  if (negative) n = -n;
-  if (percent) n *= big ? 100n : 100;
-  let s;
-  if (n !== n) s = 'NaN';
-  else if (big || n >= 1e21) s = n === 1 / 0 ? '∞' : '' + (big ? n : BigInt_(n)) + (from > 0 ? '.' + repeat('0', from) : '');
-  else {
-    s = toFixed(n, most);
-    if (most > from) {
-      let end = s.length;
-      while (end > s.length - most + from && s[end - 1] === '0') end--;
-      if (s[end - 1] === '.') end--;
-      s = slice(s, 0, end);
-    }
+// The first of the locales that a program asks for, in lower case; undefined for the default.
+const requested = (where, locales) => {
+  if (locales === undefined) return undefined;
+  if (locales === null) throw new TypeError_('Cannot convert undefined or null to object');
+  const l = typeof locales === 'string' ? [locales] : Object_(locales), n = toLength(l.length);
+  let first;
+  for (let i = 0; i < n; i++) {
+    if (!(i in l)) continue;
+    const tag = l[i];
+    if (typeof tag !== 'string' && !isObject(tag)) throw new TypeError_('a locale must be a text such as "en-US"');
+    const s = str(tag);
+    if (exec(localeTag, s) === null) throw new RangeError_(where + ': Incorrect locale information provided: "' + slice(s, 0, 100) + '"');
+    if (first === undefined) first = s;
   }
-  if (o.useGrouping !== false && n === n && s !== '∞') s = grouped(s);
-  const unit = style === 'currency' ? (currencies[money] === undefined ? money + '\u00a0' : currencies[money]) : '';
-  return (negative ? '-' : '') + unit + s + (percent ? '%' : '');
+  return first;
 };
-hidden(Number.prototype, 'toLocaleString', { toLocaleString(locales = undefined, options = undefined) { return localeText(unbox.Number(this), options); } }.toLocaleString);
-hidden(BigInt.prototype, 'toLocaleString', { toLocaleString(locales = undefined, options = undefined) { return localeText(unbox.BigInt(this), options); } }.toLocaleString);
+const toLength = v => {
+  v = trunc(+v);
+  return v > 0 ? min(v, 1000) : 0;
+};
+const wantEnglish = (where, locales, instead) => {
+  const tag = requested(where, locales);
+  if (tag !== undefined && exec(english, tag) === null) unsupported(where, 'the locale', tag, '"en-US"' + instead);
+};
+const noOptions = { __proto__: null };
+const optionsOf = options => {
+  if (options === undefined) return noOptions;
+  if (options === null) throw new TypeError_('Cannot convert undefined or null to object');
+  return Object_(options);
+};
+// An option that is one of the words in choices, or undefined; honoured are those of them that are done right here.
+const option = (where, o, name, choices, honoured, instead) => {
+  let v = o[name];
+  if (v === undefined) return undefined;
+  v = str(v);
+  if (!within(choices, v)) throw new RangeError_('Value ' + slice(v, 0, 100) + ' out of range for ' + where + ' options property ' + name);
+  if (!within(honoured, v)) unsupported(where, name, v, instead);
+  return v;
+};
+const within = (words, v) => v !== '' && indexOf(' ' + words + ' ', ' ' + v + ' ') >= 0 && indexOf(v, ' ') < 0;
+const numberOption = (o, name, least, most) => {
+  let v = o[name];
+  if (v === undefined) return undefined;
+  v = +v;
+  if (!(v >= least && v <= most)) throw new RangeError_(name + ' value is out of range.');
+  return floor(v);
+};
+
+// A number is a list of decimal digits, of which `point` are before the point, as JavaScript writes it: ICU rounds that too.
+const decimalOf = n => {
+  let s = typeof n === 'bigint' ? '' + n : numberToString(n), exponent = 0;
+  const e = indexOf(s, 'e');
+  if (e >= 0) {
+    exponent = +slice(s, e + 1);
+    s = slice(s, 0, e);
+  }
+  const dot = indexOf(s, '.');
+  let point = dot < 0 ? s.length : dot, start = 0;
+  if (dot >= 0) s = slice(s, 0, dot) + slice(s, dot + 1);
+  while (start < s.length && s[start] === '0') start++;
+  return { __proto__: null, digits: slice(s, start), point: start === s.length ? 0 : point - start + exponent };
+};
+// Rounds half away from zero so that `fraction` digits stay behind the point.
+const rounded = (d, fraction) => {
+  const keep = d.point + fraction;
+  if (keep >= d.digits.length) return d;
+  if (keep < 0) return { __proto__: null, digits: '', point: 0 };
+  const up = charCodeAt(d.digits, keep) >= 53;
+  let i = keep;
+  if (!up) return { __proto__: null, digits: slice(d.digits, 0, keep), point: d.point };
+  while (i > 0 && d.digits[i - 1] === '9') i--;
+  if (i === 0) return { __proto__: null, digits: '1', point: d.point + 1 };
+  return { __proto__: null, digits: slice(d.digits, 0, i - 1) + fromCharCode(charCodeAt(d.digits, i - 1) + 1), point: d.point };
+};
+const withoutZeros = s => {
+  let n = s.length;
+  while (n > 0 && s[n - 1] === '0') n--;
+  return slice(s, 0, n);
+};
+// The digits before and behind the point, of which at least `least`.
+const plain = (d, integer, least) => {
+  const digits = withoutZeros(d.digits);
+  let whole = d.point > 0 ? slice(digits, 0, d.point) : '', rest = d.point > 0 ? slice(digits, d.point) : digits === '' ? '' : repeat('0', -d.point) + digits;
+  if (whole.length < d.point && digits !== '') whole += repeat('0', d.point - whole.length);
+  if (whole.length < integer) whole = repeat('0', integer - whole.length) + whole;
+  if (rest.length < least) rest += repeat('0', least - rest.length);
+  return { __proto__: null, whole, rest };
+};
+const grouped = s => {
+  let i = s.length % 3, out = slice(s, 0, i);
+  for (; i < s.length; i += 3) out += (out === '' ? '' : ',') + slice(s, i, i + 3);
+  return out;
+};
+
+const currencySymbols = { __proto__: null, AUD: 'A$', BRL: 'R$', CAD: 'CA$', CNY: 'CN¥', EUR: '€', GBP: '£', HKD: 'HK$', ILS: '₪', INR: '₹',
+  JPY: '¥', KRW: '₩', MXN: 'MX$', NZD: 'NZ$', PHP: '₱', TWD: 'NT$', USD: '$', VND: '₫', XAF: 'FCFA\xa0', XCD: 'EC$', XCG: 'Cg.\xa0',
+  XOF: 'F\u202fCFA\xa0', XPF: 'CFPF\xa0', XXX: '¤' };
+const currencyDigits = { __proto__: null, 3: 'BHD JOD KWD LYD OMR TND', 4: 'CLF UYW',
+  0: 'ADP AFN ALL BIF BYR CLP COP DJF ESP GNF HUF IDR IQD IRR ISK ITL JPY KMF KPW KRW LAK LBP LUF MGA MGF MMK MRO PKR PYG RWF SLL SOS STD SYP ' +
+    'TMM TRL UGX UYI VND VUV XAF XOF XPF YER ZMK ZWD' };
+const digitsOf = code => within(currencyDigits[0], code) ? 0 : within(currencyDigits[3], code) ? 3 : within(currencyDigits[4], code) ? 4 : 2;
+const currencyCode = /^[a-z]{3}$/i, upper = method(String, 'toUpperCase');
+const PLAIN_NUMBER = 'the plain number, and write what is missing in the program';
+
+// What the options ask for; each is read once.
+const numberFormat = (where, options) => {
+  const o = optionsOf(options), f = { __proto__: null };
+  if (o.numberingSystem !== undefined && o.numberingSystem !== 'latn') unsupported(where, 'numberingSystem', o.numberingSystem, '"latn"');
+  f.style = option(where, o, 'style', 'decimal percent currency unit', 'decimal percent currency', PLAIN_NUMBER) || 'decimal';
+  let code = o.currency;
+  if (code !== undefined) {
+    code = str(code);
+    if (exec(currencyCode, code) === null) throw new RangeError_('Invalid currency code : ' + slice(code, 0, 100));
+    code = upper(code);
+  } else if (f.style === 'currency') throw new TypeError_('Currency code is required with currency style.');
+  const money = f.style === 'currency';
+  const display = option(where, o, 'currencyDisplay', 'code symbol narrowSymbol name', money ? 'code symbol' : 'code symbol narrowSymbol name', '"symbol" or "code"');
+  f.accounting = option(where, o, 'currencySign', 'standard accounting', 'standard accounting') === 'accounting' && money;
+  f.unit = !money ? '' : display === 'code' || currencySymbols[code] === undefined ? code + '\xa0' : currencySymbols[code];
+  f.compact = option(where, o, 'notation', 'standard scientific engineering compact', 'standard compact', '"standard"') === 'compact';
+  f.integer = numberOption(o, 'minimumIntegerDigits', 1, 21) || 1;
+  readDigits(where, o, f, money ? digitsOf(code) : 0);
+  const words = option(where, o, 'compactDisplay', 'short long', 'short long') === 'long' && !money;
+  f.scales = words ? [' thousand', ' million', ' billion', ' trillion'] : ['K', 'M', 'B', 'T'];
+  f.group = grouping(where, o.useGrouping, f.compact);
+  f.sign = option(where, o, 'signDisplay', 'auto never always exceptZero negative', 'auto never always exceptZero negative') || 'auto';
+  return f;
+};
+// 0: never, 1: from four digits on, 2: from five.
+const grouping = (where, v, compact) => {
+  if (v === undefined || v === 'true' || v === 'false') return compact ? 2 : 1;
+  if (v === true) return 1;
+  if (!v) return 0;
+  v = str(v);
+  if (!within('always auto min2', v)) throw new RangeError_('Value ' + slice(v, 0, 100) + ' out of range for ' + where + ' options property useGrouping');
+  return v === 'min2' || (v === 'auto' && compact) ? 2 : 1;
+};
+const readDigits = (where, o, f, usual) => {
+  const least = numberOption(o, 'minimumFractionDigits', 0, 100), most = numberOption(o, 'maximumFractionDigits', 0, 100);
+  f.leastDigits = numberOption(o, 'minimumSignificantDigits', 1, 21);
+  f.mostDigits = numberOption(o, 'maximumSignificantDigits', f.leastDigits || 1, 21);
+  if (o.roundingIncrement !== undefined && +o.roundingIncrement !== 1) unsupported(where, 'roundingIncrement', o.roundingIncrement, PLAIN_NUMBER);
+  option(where, o, 'roundingMode', 'ceil floor expand trunc halfCeil halfFloor halfExpand halfTrunc halfEven', 'halfExpand', 'Math.floor(), Math.ceil() or Math.trunc() before');
+  option(where, o, 'roundingPriority', 'auto morePrecision lessPrecision', 'auto', PLAIN_NUMBER);
+  option(where, o, 'trailingZeroDisplay', 'auto stripIfInteger', 'auto', PLAIN_NUMBER);
+  f.significant = f.leastDigits !== undefined || f.mostDigits !== undefined;
+  f.brief = f.compact && !f.significant && least === undefined && most === undefined;
+  const top = f.style === 'decimal' ? 3 : usual;
+  f.least = least !== undefined ? least : f.compact ? 0 : most !== undefined ? min(usual, most) : usual;
+  f.most = most !== undefined ? most : max(f.least, f.compact && f.style === 'percent' ? 0 : top);
+  if (f.least > f.most) throw new RangeError_('maximumFractionDigits value is out of range.');
+};
+// Rounds as f says: {decimal, least} with the number of digits to show behind the point.
+const round = (f, d) => {
+  if (f.brief) return { __proto__: null, d: rounded(d, d.point > 1 ? 0 : 2 - d.point), least: 0 };
+  if (!f.significant) return { __proto__: null, d: rounded(d, f.most), least: f.least };
+  const most = f.mostDigits === undefined ? 21 : f.mostDigits, least = f.leastDigits === undefined ? 1 : f.leastDigits;
+  d = rounded(d, most - d.point);
+  return { __proto__: null, d, least: max(0, least - (d.digits === '' ? 1 : d.point)) };
+};
+const compacted = (f, d) => {
+  for (let k = max(0, min(4, floor((d.point - 1) / 3))); ; k++) {
+    const r = round(f, { __proto__: null, digits: d.digits, point: d.digits === '' ? 0 : d.point - 3 * k });
+    if (k < 4 && r.d.point > 3) continue; // 999,999 is 1M
+    r.scale = k > 0 ? f.scales[k - 1] : '';
+    return r;
+  }
+};
+const withoutSpace = s => s !== '' && charCodeAt(s, s.length - 1) === 160 ? slice(s, 0, s.length - 1) : s;
+const localeText = (where, n, locales, options) => {
+  wantEnglish(where, locales, ', and write other separators in the program');
+  const f = numberFormat(where, options);
+  let negative = n < 0 || (n === 0 && 1 / n < 0), zero = false, s, scale = '';
+  if (n !== n) s = 'NaN';
+  else if (n === 1 / 0 || n === -1 / 0) s = '∞';
+  else {
+    const d = decimalOf(negative && n !== 0 ? -n : n);
+    if (f.style === 'percent' && d.digits !== '') d.point += 2;
+    const r = f.compact ? compacted(f, d) : round(f, d), p = plain(r.d, f.integer, r.least);
+    zero = withoutZeros(r.d.digits) === '';
+    scale = r.scale || '';
+    s = (f.group > 0 && p.whole.length > (f.group > 1 ? 4 : 3) ? grouped(p.whole) : p.whole) + (p.rest === '' ? '' : '.' + p.rest);
+  }
+  if (f.sign === 'never' || (zero && (f.sign === 'negative' || f.sign === 'exceptZero'))) negative = false;
+  const plus = !negative && (f.sign === 'always' || (f.sign === 'exceptZero' && !zero && n === n)) ? '+' : '';
+  s = (s === '∞' || s === 'NaN' ? withoutSpace(f.unit) : f.unit) + s + scale + (f.style === 'percent' ? '%' : '');
+  return negative ? f.accounting ? '(' + s + ')' : '-' + s : plus + s;
+};
+hidden(Number.prototype, 'toLocaleString', { toLocaleString(locales = undefined, options = undefined) { return localeText('Number.prototype.toLocaleString', unbox.Number(this), locales, options); } }.toLocaleString);
+hidden(BigInt.prototype, 'toLocaleString', { toLocaleString(locales = undefined, options = undefined) { return localeText('BigInt.prototype.toLocaleString', unbox.BigInt(this), locales, options); } }.toLocaleString);
+
+const days = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
+const months = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December'];
+const zones = { __proto__: null, short: 'UTC', long: 'Coordinated Universal Time', shortOffset: 'GMT+0', longOffset: 'GMT+00:00', shortGeneric: 'GMT+0', longGeneric: 'GMT+00:00' };
+const zoneWords = 'short long shortOffset longOffset shortGeneric longGeneric', widths = 'narrow short long', numeric = '2-digit numeric';
+const utc = /^(?:etc\/)?(?:utc|gmt)$/i;
+const dateParts = list();
+{
+  const names = ['getUTCFullYear', 'getUTCMonth', 'getUTCDate', 'getUTCDay', 'getUTCHours', 'getUTCMinutes', 'getUTCSeconds', 'getUTCMilliseconds'];
+  for (let i = 0; i < names.length; i++) dateParts[i] = method(Date, names[i]);
+}
+const FROM_PARTS = 'getUTCFullYear(), getUTCMonth(), getUTCDate() and so on, and write the text in the program';
+const dateFormat = (where, options) => {
+  const o = optionsOf(options), f = { __proto__: null };
+  if (o.calendar !== undefined && o.calendar !== 'gregory') unsupported(where, 'calendar', o.calendar, '"gregory"');
+  if (o.numberingSystem !== undefined && o.numberingSystem !== 'latn') unsupported(where, 'numberingSystem', o.numberingSystem, '"latn"');
+  const h12 = o.hour12, cycle = option(where, o, 'hourCycle', 'h11 h12 h23 h24', 'h11 h12 h23 h24');
+  f.cycle = h12 !== undefined ? h12 ? 'h12' : 'h24' : cycle || 'h12'; // h24 as Node 20: midnight is 24
+  if (o.timeZone !== undefined && exec(utc, str(o.timeZone)) === null)
+    unsupported(where, 'timeZone', str(o.timeZone), '"UTC", or a tool that converts times');
+  f.weekday = option(where, o, 'weekday', widths, widths);
+  option(where, o, 'era', widths, '', FROM_PARTS);
+  f.year = option(where, o, 'year', numeric, numeric);
+  f.month = option(where, o, 'month', numeric + ' ' + widths, numeric + ' ' + widths);
+  f.day = option(where, o, 'day', numeric, numeric);
+  option(where, o, 'dayPeriod', widths, '', FROM_PARTS);
+  f.hour = option(where, o, 'hour', numeric, numeric);
+  f.minute = option(where, o, 'minute', numeric, numeric);
+  f.second = option(where, o, 'second', numeric, numeric);
+  f.fraction = numberOption(o, 'fractionalSecondDigits', 1, 3);
+  f.zone = option(where, o, 'timeZoneName', zoneWords, zoneWords);
+  f.dateStyle = option(where, o, 'dateStyle', 'full long medium short', 'full long medium short');
+  f.timeStyle = option(where, o, 'timeStyle', 'full long medium short', 'full long medium short');
+  return f;
+};
+const styled = (f, date, time) => {
+  const names = ['weekday', 'year', 'month', 'day', 'hour', 'minute', 'second', 'fraction', 'zone'];
+  for (let i = 0; i < names.length; i++) if (f[names[i]] !== undefined)
+    throw new TypeError_("Can't set option " + names[i] + ' when ' + (f.dateStyle ? 'dateStyle' : 'timeStyle') + ' is used');
+  if (f.dateStyle && !date) throw new TypeError_('Invalid option : dateStyle');
+  if (f.timeStyle && !time) throw new TypeError_('Invalid option : timeStyle');
+  const d = f.dateStyle, t = f.timeStyle;
+  if (d) {
+    if (d === 'full') f.weekday = 'long';
+    f.year = d === 'short' ? '2-digit' : 'numeric';
+    f.month = d === 'short' ? 'numeric' : d === 'medium' ? 'short' : 'long';
+    f.day = 'numeric';
+  }
+  if (!t) return;
+  f.hour = f.minute = 'numeric';
+  if (t !== 'short') f.second = 'numeric';
+  if (t === 'full' || t === 'long') f.zone = t === 'full' ? 'long' : 'short';
+};
+const two = n => n < 10 ? '0' + n : '' + n;
+const width = (name, w) => w === 'long' ? name : slice(name, 0, w === 'short' ? 3 : 1);
+const oddFields = where => { throw new RangeError_(where + ': this combination of fields is not supported here: use ' + FROM_PARTS); };
+const dateText = (where, f, p) => {
+  const year = p[0] > 0 ? p[0] : 1 - p[0];
+  const y = f.year === undefined ? '' : f.year === 'numeric' ? '' + year : two(year % 100), w = f.weekday === undefined ? '' : width(days[p[3]], f.weekday);
+  const d = f.day === undefined ? '' : f.day === 'numeric' ? '' + p[2] : two(p[2]);
+  if (f.month === undefined) {
+    if (y !== '' && (w === '' ? d !== '' : d === '')) oddFields(where);
+    return d === '' || w === '' ? y + d + w : d + ' ' + w + (y === '' ? '' : ' ' + y);
+  }
+  const named = within(widths, f.month), m = named ? width(months[p[1]], f.month) : f.month === 'numeric' ? '' + (p[1] + 1) : two(p[1] + 1);
+  if (d === '') {
+    if (w !== '' && y === '') oddFields(where);
+    return m + (y === '' ? '' : (named ? ' ' : '/') + y) + (w === '' ? '' : ' ' + w);
+  }
+  return (w === '' ? '' : w + ', ') + m + (named ? ' ' : '/') + d + (y === '' ? '' : (named ? ', ' : '/') + y);
+};
+const timeText = (where, f, p) => {
+  const fraction = f.fraction === undefined ? '' : slice('00' + p[7], -3), part = slice(fraction, 0, f.fraction || 0);
+  const tail = fraction === '' ? '' : '.' + part;
+  if (f.hour === undefined) {
+    if (f.minute !== undefined) return f.second === undefined && fraction === '' ? '' + p[5] : two(p[5]) + ':' + two(p[6]) + tail;
+    if (f.second !== undefined && fraction !== '' && f.second !== 'numeric') oddFields(where);
+    return f.second !== undefined ? p[6] + tail : part;
+  }
+  const half = f.cycle === 'h12' || f.cycle === 'h11';
+  if (f.minute === undefined && (f.second !== undefined || fraction !== '' || (!half && f.zone !== undefined))) oddFields(where);
+  let h = half ? p[4] % 12 : p[4];
+  if (h === 0 && f.cycle === 'h12') h = 12;
+  if (h === 0 && f.cycle === 'h24') h = 24;
+  let s = !half || f.hour === '2-digit' ? two(h) : '' + h;
+  if (f.minute !== undefined) s += ':' + two(p[5]) + (f.second === undefined && fraction === '' ? '' : ':' + two(p[6]) + tail);
+  return s + (half ? p[4] < 12 ? ' AM' : ' PM' : '');
+};
+// As Date.prototype.toLocaleString, toLocaleDateString (date) and toLocaleTimeString (time) have it.
+const localeDate = (where, v, locales, options, date, time) => {
+  const t = dateTime(v);
+  if (t !== t) return 'Invalid Date';
+  wantEnglish(where, locales, date ? ', or toISOString().slice(0, 10) for the form 2024-01-31' : ', or toISOString().slice(11, 16) for the form 14:30');
+  const f = dateFormat(where, options), p = list();
+  if (f.dateStyle || f.timeStyle) styled(f, date, time);
+  else {
+    const anyDate = f.weekday || f.year || f.month || f.day, anyTime = f.hour || f.minute || f.second || f.fraction;
+    if (date && !anyDate && !(time && anyTime)) f.year = f.month = f.day = 'numeric';
+    if (time && !anyTime && !(date && anyDate)) f.hour = f.minute = f.second = 'numeric';
+  }
+  for (let i = 0; i < dateParts.length; i++) p[i] = dateParts[i](v);
+  const d = dateText(where, f, p), zone = f.zone === undefined ? '' : zones[f.zone];
+  let s = timeText(where, f, p);
+  if (zone !== '') s = s === '' ? zone : s + ' ' + zone;
+  if (d === '' || s === '') return d + s;
+  const onlyDay = f.year === undefined && f.month === undefined && f.day === undefined;
+  return d + (f.month === 'long' ? ' at ' : onlyDay && zone === '' && f.hour !== undefined && (f.minute !== undefined || f.cycle === 'h12' || f.cycle === 'h11') ? ' ' : ', ') + s;
+};
+hidden(Date.prototype, 'toLocaleString', { toLocaleString(locales = undefined, options = undefined) { return localeDate('Date.prototype.toLocaleString', this, locales, options, true, true); } }.toLocaleString);
+hidden(Date.prototype, 'toLocaleDateString', { toLocaleDateString(locales = undefined, options = undefined) { return localeDate('Date.prototype.toLocaleDateString', this, locales, options, true, false); } }.toLocaleDateString);
+hidden(Date.prototype, 'toLocaleTimeString', { toLocaleTimeString(locales = undefined, options = undefined) { return localeDate('Date.prototype.toLocaleTimeString', this, locales, options, false, true); } }.toLocaleTimeString);
+
+// For localeCompare, which guest/collate.h does: what to compare, as the numbers there. These languages have the order of
+// CLDR's root, as en has; fr-CA has not.
+const rootOrder = /^(?!fr-ca)(?:en|de|fr|it|nl|pt|id)(?:-[a-z]{2})?$/i;
+const collation = (locales, options) => {
+  const where = 'String.prototype.localeCompare', tag = requested(where, locales), o = optionsOf(options), compare = 'a < b ? -1 : a > b ? 1 : 0';
+  if (tag !== undefined && exec(rootOrder, tag) === null) unsupported(where, 'the locale', tag, '"en-US", or ' + compare);
+  option(where, o, 'usage', 'sort search', 'sort', '"sort", or includes()');
+  if (o.collation !== undefined) unsupported(where, 'collation', o.collation, 'none');
+  const digits = o.numeric ? 8 : 0;
+  option(where, o, 'caseFirst', 'upper lower false', 'false', compare);
+  const s = option(where, o, 'sensitivity', 'base accent case variant', 'base accent case variant');
+  if (o.ignorePunctuation) unsupported(where, 'ignorePunctuation', true, 'replace(/\\p{P}/gu, "") before');
+  return digits + (s === 'base' ? 0 : s === 'accent' ? 1 : s === 'case' ? 4 : 3);
+};
+
+// Of all languages, three have case rules of their own.
+const ownCase = /^(?:tr|az|lt)(?:-|$)/i;
+const localeCase = (where, locales, instead) => {
+  const tag = requested(where, locales);
+  if (tag !== undefined && exec(ownCase, tag) !== null) unsupported(where, 'the locale', tag, instead);
+};
+hidden(String.prototype, 'toLocaleUpperCase', { toLocaleUpperCase(locales = undefined) {
+  const s = upper(this);
+  localeCase('String.prototype.toLocaleUpperCase', locales, 'toUpperCase(), and replaceAll() for its letters');
+  return s;
+} }.toLocaleUpperCase);
+hidden(String.prototype, 'toLocaleLowerCase', { toLocaleLowerCase(locales = undefined) {
+  const s = toLower(this);
+  localeCase('String.prototype.toLocaleLowerCase', locales, 'toLowerCase(), and replaceAll() for its letters');
+  return s;
+} }.toLocaleLowerCase);
 
 // ---- globals ----
 
@@ -2278,5 +2602,5 @@ for (let i = 0; i < unwanted.length; i++) delete global[unwanted[i]];
 // What most programs make looks like these. While there is one, the shape of the next one is found, not made.
 const likely = [function () {}, () => {}, async function () {}, async () => {}, function* () {}, async function* () {}, class {}, Promise.resolve()];
 
-return { errors, likely };
+return { errors, describe, collation, likely };
 })

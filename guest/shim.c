@@ -66,13 +66,17 @@ static struct shared {
     uint64_t random_state;    /* 120 in: of Math.random */
     uint32_t in, in_cap;      /* 128 out: the buffer; the host writes less than that */
     uint32_t promises;        /* 136 out: after DO_REST: for how many promises something waited */
-    uint32_t timers;          /* 140 out: how many timers were set */
+    uint32_t timers;          /* 140 out: how many timers that repeat were left */
     uint32_t counter;         /* 144 out: address of the interpreter's counter (int32) and of how often it was filled up */
+    uint32_t main;            /* 148 out: MAIN_; with MAIN_THREW, out describes what the program threw */
 } shared;
 
 enum { FLAG_BIG_INTEGERS = 1, FLAG_SESSION = 2 };
 
-_Static_assert(offsetof(struct shared, seed) == 88 && offsetof(struct shared, counter) == 144, "abi.go says so");
+/* How the program itself has ended. The run ends when what it started has ended too. */
+enum { MAIN_RUNS, MAIN_RETURNED, MAIN_THREW };
+
+_Static_assert(offsetof(struct shared, seed) == 88 && offsetof(struct shared, main) == 148, "abi.go says so");
 _Static_assert(offsetof(JSContext, interrupts) == offsetof(JSContext, interrupt_counter) + 4, "steps.go says so");
 
 static JSRuntime *rt;
@@ -239,6 +243,7 @@ static size_t cut_text(const char *s, size_t n, size_t max) {
 typedef struct {
     Buf b;
     const char *what; /* "argument" or "result": how paths begin */
+    const char *tool; /* that gets the argument */
     int depth;
     bool skipped;     /* the value was undefined */
     JSValueConst seen[DEPTH_MAX];
@@ -301,29 +306,56 @@ static int enc_int(Buf *b, int32_t v) {
     return buf_put(b, p, s + sizeof s - p);
 }
 
-/* Throws a TypeError that says where in the value it is; of a long path the
-   beginning and the end. */
-static int enc_refuse(Enc *e, const char *why) {
-    enum { HALF = 80 };
-    char path[2 * HALF + 100], *p = path;
-    p += snprintf(p, HALF, "%s", e->what);
+enum { PATH_HALF = 80, PATH_SIZE = 2 * PATH_HALF + 100 };
+
+/* Where in the value it is; of a long path the beginning and the end. */
+static void enc_path(const Enc *e, char path[PATH_SIZE]) {
+    char *p = path;
+    p += snprintf(p, PATH_HALF, "%s", e->what);
     for (int i = 0; i < e->depth; i++) {
         char key[64], step[72];
         if (e->path[i].key == JS_ATOM_NULL) snprintf(step, sizeof step, "[%u]", e->path[i].index);
         else snprintf(step, sizeof step, ".%.60s", JS_AtomGetStr(ctx, key, sizeof key, e->path[i].key));
         size_t n = strlen(step);
-        if (p - path + n > HALF && i < e->depth - 3) {
+        if (p - path + n > PATH_HALF && i < e->depth - 3) {
             p += snprintf(p, 8, "...");
             i = e->depth - 4;
             continue;
         }
-        if (p - path + n < sizeof path - 1) p += snprintf(p, n + 1, "%s", step);
+        if (p - path + n < PATH_SIZE - 1) p += snprintf(p, n + 1, "%s", step);
     }
-    JS_ThrowTypeError(ctx, "%.180s %.70s", path, why);
+}
+
+/* The same as a JSON Pointer, cut where it is too long. */
+static void enc_pointer(const Enc *e, char path[PATH_SIZE]) {
+    size_t n = 0;
+    for (int i = 0; i < e->depth && n < PATH_SIZE - 80; i++) {
+        char key[64];
+        path[n++] = '/';
+        if (e->path[i].key == JS_ATOM_NULL) snprintf(key, sizeof key, "%u", e->path[i].index);
+        else JS_AtomGetStr(ctx, key, sizeof key, e->path[i].key);
+        for (const char *p = key; *p && n < PATH_SIZE - 3; p++) {
+            path[n++] = *p == '~' || *p == '/' ? '~' : *p;
+            if (*p == '~' || *p == '/') path[n++] = *p == '~' ? '0' : '1';
+        }
+    }
+    path[n] = 0;
+}
+
+/* Throws a TypeError that says where in the value it is. */
+static int enc_refuse(Enc *e, const char *why) {
+    char path[PATH_SIZE];
+    enc_path(e, path);
+    char message[512]; /* JS_ThrowTypeError would cut it at 256 bytes */
+    snprintf(message, sizeof message, "%.260s %.240s", path, why);
+    message[cut_text(message, strlen(message), sizeof message - 1)] = 0;
+    JSValue error = JS_MakeError2(ctx, JS_TYPE_ERROR, true, message);
+    if (!JS_IsException(error)) JS_Throw(ctx, error);
     return -1;
 }
 
 static int enc_value(Enc *e, JSValueConst v);
+static int enc_promise(Enc *e, JSValueConst v);
 
 static int enc_array(Enc *e, JSValueConst v) {
     int64_t n;
@@ -360,15 +392,38 @@ static int enc_member(Enc *e, JSAtom key, JSValueConst v, bool *any) {
     return 0;
 }
 
+static bool is_error(JSValueConst v) { return JS_IsError(v) || JS_GetClassID(v) == JS_CLASS_DOM_EXCEPTION; }
+
+/* What an error was made of, which is not enumerable either: its cause, and the errors of an AggregateError. */
+static int enc_reasons(Enc *e, JSValueConst v, bool *any) {
+    static const JSAtom keys[] = { JS_ATOM_cause, JS_ATOM_errors };
+    for (int i = 0; i < 2; i++) {
+        JSPropertyDescriptor d;
+        int found = JS_GetOwnProperty(ctx, &d, v, keys[i]);
+        if (found < 0) return -1;
+        if (!found) continue;
+        int bad = d.flags & (JS_PROP_ENUMERABLE | JS_PROP_GETSET) ? 0 : enc_member(e, keys[i], d.value, any);
+        js_free_desc(ctx, &d);
+        if (bad) return -1;
+    }
+    return 0;
+}
+
+static int enc_bare(Enc *e, JSValueConst v);
+
 static int enc_object(Enc *e, JSValueConst v) {
     JSPropertyEnum *tab;
     uint32_t n;
     bool any = false;
     int r = -1;
     if (JS_GetOwnPropertyNames(ctx, &tab, &n, v, JS_GPN_STRING_MASK | JS_GPN_ENUM_ONLY)) return -1;
+    if (n == 0 && !is_error(v) && !JS_IsProxy(v)) {
+        JS_FreePropertyEnum(ctx, tab, n);
+        return enc_bare(e, v);
+    }
     e->depth++;
     if (buf_char(&e->b, '{')) goto done;
-    if (JS_IsError(v)) {
+    if (is_error(v)) {
         /* An error's name and message are not enumerable, so that JSON.stringify
            would say {}; a program that returns Promise.allSettled wants them. */
         static const JSAtom keys[] = { JS_ATOM_name, JS_ATOM_message };
@@ -379,9 +434,10 @@ static int enc_object(Enc *e, JSValueConst v) {
             JS_FreeValue(ctx, x);
             if (bad) goto done;
         }
+        if (enc_reasons(e, v, &any)) goto done;
     }
     for (uint32_t i = 0; i < n; i++) {
-        if (JS_IsError(v) && (tab[i].atom == JS_ATOM_name || tab[i].atom == JS_ATOM_message)) continue;
+        if (is_error(v) && (tab[i].atom == JS_ATOM_name || tab[i].atom == JS_ATOM_message)) continue;
         JSValue x = JS_GetProperty(ctx, v, tab[i].atom);
         if (JS_IsException(x)) goto done;
         int bad = enc_member(e, tab[i].atom, x, &any);
@@ -399,35 +455,265 @@ static JSAtom atom_toJSON;
 static JSClassID tool_class;
 
 #include "stringify.h"
+#include "collate.h"
+
+static int enc_element(Enc *e, JSValueConst x, uint32_t i) {
+    e->path[e->depth].key = JS_ATOM_NULL;
+    e->path[e->depth++].index = i;
+    if (enc_value(e, x) || (e->skipped && buf_put(&e->b, "null", 4))) return -1;
+    e->depth--;
+    return 0;
+}
+
+/* How many values an iterator of the program may give: one without end must not run until the time is up. */
+#define YIELDS_MAX 100000
+
+/* What an iterator still gives, or an object that can be iterated, as an array. */
+static int enc_iterator(Enc *e, JSValueConst v) {
+    int done, r = -1;
+    JSValue it = JS_GetIterator(ctx, v, false), next = JS_UNDEFINED;
+    if (JS_IsException(it)) return -1;
+    next = JS_GetProperty(ctx, it, JS_ATOM_next);
+    if (JS_IsException(next) || buf_char(&e->b, '[')) goto done;
+    for (uint32_t i = 0;; i++) {
+        JSValue x = JS_IteratorNext(ctx, it, next, 0, NULL, &done);
+        if (JS_IsException(x)) goto done;
+        if (done) break;
+        if (i == YIELDS_MAX) {
+            JS_FreeValue(ctx, x);
+            enc_refuse(e, "is an iterator that gave 100,000 values and has more: pass those that you need, such as [...x.take(100)]");
+            goto close;
+        }
+        int bad = (i > 0 && buf_char(&e->b, ',')) || enc_element(e, x, i);
+        JS_FreeValue(ctx, x);
+        if (bad) goto close;
+    }
+    r = buf_char(&e->b, ']');
+    goto done;
+close:
+    if (JS_HasException(ctx)) JS_IteratorClose(ctx, it, true);
+done:
+    JS_FreeValue(ctx, next);
+    JS_FreeValue(ctx, it);
+    return r;
+}
+
+/* A Map or Set as it is now: the program's code, which runs while its values are written, may change it. */
+static JSValue *collection_items(JSMapState *m, bool map, uint32_t *n) {
+    JSValue *items = js_malloc(ctx, (2 * (size_t)m->record_count + 1) * sizeof *items);
+    if (!items) return NULL;
+    struct list_head *el;
+    *n = 0;
+    list_for_each(el, &m->records) {
+        JSMapRecord *r = list_entry(el, JSMapRecord, link);
+        if (r->empty) continue;
+        items[(*n)++] = js_dup(r->key);
+        if (map) items[(*n)++] = js_dup(r->value);
+    }
+    return items;
+}
+
+/* A Map whose keys are all text: an object. */
+static int enc_text_map(Enc *e, JSValue *items, uint32_t n) {
+    bool any = false;
+    if (buf_char(&e->b, '{')) return -1;
+    e->depth++;
+    for (uint32_t i = 0; i < n; i += 2) {
+        JSAtom key = JS_ValueToAtom(ctx, items[i]);
+        if (key == JS_ATOM_NULL) return -1;
+        int bad = enc_member(e, key, items[i + 1], &any);
+        JS_FreeAtom(ctx, key);
+        if (bad) return -1;
+    }
+    e->depth--;
+    return buf_char(&e->b, '}');
+}
+
+/* Any other Map: an array of its [key, value] pairs. A Set: an array. */
+static int enc_list(Enc *e, JSValue *items, uint32_t n, bool map) {
+    if (e->depth + 1 >= DEPTH_MAX) return enc_refuse(e, "is nested too deeply");
+    if (buf_char(&e->b, '[')) return -1;
+    for (uint32_t i = 0; i < n; i++) {
+        if (i > 0 && buf_char(&e->b, ',')) return -1;
+        if (!map && enc_element(e, items[i], i)) return -1;
+        if (!map) continue;
+        e->path[e->depth].key = JS_ATOM_NULL;
+        e->path[e->depth].index = i / 2;
+        e->seen[e->depth + 1] = e->seen[e->depth]; /* the pair is no object of the program's */
+        e->depth++;
+        if (buf_char(&e->b, '[') || enc_element(e, items[i], 0) || buf_char(&e->b, ',')) return -1;
+        if (enc_element(e, items[++i], 1) || buf_char(&e->b, ']')) return -1;
+        e->depth--;
+    }
+    return buf_char(&e->b, ']');
+}
+
+static int enc_collection(Enc *e, JSValueConst v, bool map) {
+    JSMapState *m = JS_VALUE_GET_OBJ(v)->u.map_state;
+    uint32_t n;
+    JSValue *items = collection_items(m, map, &n);
+    if (!items) return -1;
+    bool text = map;
+    for (uint32_t i = 0; i < n; i += 2) text = text && JS_IsString(items[i]);
+    int r = text ? enc_text_map(e, items, n) : enc_list(e, items, n, map);
+    for (uint32_t i = 0; i < n; i++) JS_FreeValue(ctx, items[i]);
+    js_free(ctx, items);
+    return r;
+}
+
+static int enc_typed_array(Enc *e, JSValueConst v) {
+    JSObject *p = JS_VALUE_GET_OBJ(v);
+    if (typed_array_is_oob(p)) return enc_refuse(e, "is a typed array whose buffer was transferred or made smaller");
+    uint32_t n = p->u.array.count;
+    if (buf_char(&e->b, '[')) return -1;
+    for (uint32_t i = 0; i < n; i++) {
+        size_t len;
+        JSValue x = JS_GetPropertyInt64(ctx, v, i);
+        if (JS_IsException(x) || (i > 0 && buf_char(&e->b, ','))) return -1;
+        int bad;
+        if (JS_VALUE_GET_TAG(x) == JS_TAG_INT) bad = enc_int(&e->b, JS_VALUE_GET_INT(x));
+        else if (JS_IsNumber(x)) bad = enc_number(&e->b, JS_VALUE_GET_FLOAT64(x));
+        else {
+            const char *s = JS_ToCStringLen(ctx, &len, x); /* of a BigInt64Array */
+            bad = !s || buf_put(&e->b, s, len);
+            if (s) JS_FreeCString(ctx, s);
+        }
+        JS_FreeValue(ctx, x);
+        if (bad) return -1;
+    }
+    return buf_char(&e->b, ']');
+}
+
+static int enc_array_buffer(Enc *e, JSValueConst v) {
+    JSArrayBuffer *a = JS_VALUE_GET_OBJ(v)->u.array_buffer;
+    if (a->detached) return enc_refuse(e, "is an ArrayBuffer that was transferred");
+    if (buf_char(&e->b, '[')) return -1;
+    for (int i = 0; i < a->byte_length; i++)
+        if ((i > 0 && buf_char(&e->b, ',')) || enc_int(&e->b, a->data[i])) return -1;
+    return buf_char(&e->b, ']');
+}
+
+/* Whether an object has private fields, or inherits properties or getters: a program would take them for its contents. */
+static bool holds_more(JSValueConst v) {
+    JSObject *p = JS_VALUE_GET_OBJ(v), *last = JS_VALUE_GET_OBJ(ctx->class_proto[JS_CLASS_OBJECT]);
+    for (int hops = 0; p && p != last && hops < 100; hops++, p = p->shape->proto) {
+        if (p->is_exotic && !p->fast_array) return true;
+        JSShapeProperty *prs = get_shape_prop(p->shape);
+        for (int i = 0; i < p->shape->prop_count; i++, prs++) {
+            if (prs->atom == JS_ATOM_NULL) continue;
+            if (JS_AtomGetKind(ctx, prs->atom) == JS_ATOM_KIND_PRIVATE) return true;
+            if (hops == 0 || JS_AtomGetKind(ctx, prs->atom) == JS_ATOM_KIND_SYMBOL) continue;
+            if ((prs->flags & JS_PROP_ENUMERABLE) || (prs->flags & JS_PROP_TMASK) == JS_PROP_GETSET) return true;
+        }
+    }
+    return false;
+}
+
+/* An object without a property that JSON would write: what it yields, or {} if it is empty, and no {} for what is not. */
+static int enc_bare(Enc *e, JSValueConst v) {
+    static const JSAtom iterators[] = { JS_ATOM_Symbol_iterator, JS_ATOM_Symbol_asyncIterator };
+    for (int i = 0; i < 2; i++) {
+        JSValue f = JS_GetProperty(ctx, v, iterators[i]);
+        if (JS_IsException(f)) return -1;
+        bool is = JS_IsFunction(ctx, f);
+        JS_FreeValue(ctx, f);
+        if (!is) continue;
+        return i == 0 ? enc_iterator(e, v) : enc_refuse(e, "is an async iterator: use await Array.fromAsync(x)");
+    }
+    if (holds_more(v))
+        return enc_refuse(e, "is an object whose contents JSON cannot see (private, inherited or behind getters): "
+                             "give its class a toJSON(), or pass the properties that are meant");
+    return buf_put(&e->b, "{}", 2);
+}
+
+/* What is neither an object nor an array nor iterable, and so has no form in JSON. */
+static int enc_refuse_class(Enc *e, JSValueConst v, int id) {
+    char why[160], name[64];
+    switch (id) {
+    case JS_CLASS_REGEXP: return enc_refuse(e, "is a regular expression: use x.source, or String(x)");
+    case JS_CLASS_SYMBOL: return enc_refuse(e, "is a symbol, which JSON cannot carry");
+    case JS_CLASS_DATE: return enc_refuse(e, "is a Date without its toJSON: use x.toISOString()");
+    case JS_CLASS_DATAVIEW: return enc_refuse(e, "is a DataView: use new Uint8Array(x.buffer)");
+    case JS_CLASS_WEAKMAP:
+    case JS_CLASS_WEAKSET: return enc_refuse(e, "is a WeakMap or WeakSet, whose contents cannot be listed: use a Map or Set");
+    case JS_CLASS_ASYNC_GENERATOR: return enc_refuse(e, "is an async iterator: use await Array.fromAsync(x)");
+    }
+    snprintf(why, sizeof why, "is a %s, which JSON cannot carry", JS_AtomGetStr(ctx, name, sizeof name, rt->class_array[id].class_name));
+    return enc_refuse(e, why);
+}
+
+static int enc_proxy(Enc *e, JSValueConst v) {
+    JSValueConst t = v;
+    for (int i = 0; i < 100 && JS_IsProxy(t); i++) {
+        JSProxyData *d = JS_GetOpaque(t, JS_CLASS_PROXY);
+        if (d->is_revoked) break;
+        t = d->target;
+    }
+    int array = js_is_array(ctx, v), id = JS_GetClassID(t);
+    if (array < 0) return -1;
+    if (array) return enc_array(e, v);
+    if (id == JS_CLASS_OBJECT || id == JS_CLASS_ERROR || id == JS_CLASS_PROXY) return enc_object(e, v);
+    return enc_refuse(e, "is a Proxy of what is no plain object or array, which JSON cannot carry");
+}
 
 static int enc_container(Enc *e, JSValueConst v) {
-    if (JS_GetClassID(v) == tool_class || JS_IsFunction(ctx, v)) return enc_refuse(e, "is a function, which JSON cannot carry");
+    int id = JS_GetClassID(v);
+    if (id == tool_class || JS_IsFunction(ctx, v))
+        return enc_refuse(e, "is a function, which JSON cannot carry: call it, or leave it out");
     if (e->depth >= DEPTH_MAX) return enc_refuse(e, "is nested too deeply");
     if (js_check_stack_overflow(rt, 4096)) { JS_ThrowStackOverflow(ctx); return -1; }
     for (int i = 0; i < e->depth; i++)
         if (JS_VALUE_GET_OBJ(e->seen[i]) == JS_VALUE_GET_OBJ(v)) return enc_refuse(e, "is a cycle: it contains itself");
     e->seen[e->depth] = v;
-    int array = JS_IsArray(v);
-    if (JS_IsProxy(v)) {
-        array = js_is_array(ctx, v);
-        if (array < 0) return -1;
+    switch (id) {
+    case JS_CLASS_ARRAY:
+    case JS_CLASS_ARGUMENTS:
+    case JS_CLASS_MAPPED_ARGUMENTS: return enc_array(e, v);
+    case JS_CLASS_MAP: return enc_collection(e, v, true);
+    case JS_CLASS_SET: return enc_collection(e, v, false);
+    case JS_CLASS_ARRAY_BUFFER: return enc_array_buffer(e, v);
+    case JS_CLASS_PROXY: return enc_proxy(e, v);
+    case JS_CLASS_ITERATOR_CONCAT:
+    case JS_CLASS_ITERATOR_HELPER:
+    case JS_CLASS_ITERATOR_WRAP:
+    case JS_CLASS_MAP_ITERATOR:
+    case JS_CLASS_SET_ITERATOR:
+    case JS_CLASS_ARRAY_ITERATOR:
+    case JS_CLASS_STRING_ITERATOR:
+    case JS_CLASS_REGEXP_STRING_ITERATOR:
+    case JS_CLASS_GENERATOR: return enc_iterator(e, v);
+    case JS_CLASS_OBJECT:
+    case JS_CLASS_ERROR:
+    case JS_CLASS_DOM_EXCEPTION:
+    case JS_CLASS_ITERATOR: /* of a class of the program's */
+    case JS_CLASS_RAWJSON:
+    case JS_CLASS_PROMISE: return enc_object(e, v);
     }
-    return array ? enc_array(e, v) : enc_object(e, v);
+    if (id >= JS_CLASS_UINT8C_ARRAY && id <= JS_CLASS_FLOAT64_ARRAY) return enc_typed_array(e, v);
+    return enc_refuse_class(e, v, id);
+}
+
+/* Whether a Number cannot hold an integer. Limbs have 32 bits. */
+static bool js_bigint_is_large(JSValueConst v) {
+    int64_t n;
+    if (JS_VALUE_GET_TAG(v) == JS_TAG_SHORT_BIG_INT) n = JS_VALUE_GET_SHORT_BIG_INT(v);
+    else {
+        JSBigInt *r = JS_VALUE_GET_PTR(v);
+        if (r->len > 2) return true;
+        n = (int64_t)((uint64_t)(r->len > 1 ? r->tab[1] : (js_slimb_t)r->tab[0] < 0 ? -1 : 0) << 32 | r->tab[0]);
+    }
+    return n > MAX_SAFE_INTEGER || n < -MAX_SAFE_INTEGER;
 }
 
 /* Integers that a Number cannot hold come from the host as BigInt and go back
    with all their digits. A smaller BigInt is a program's own, and more likely a
    mistake than a wish. */
 static int enc_bigint(Enc *e, JSValueConst v) {
-    static const char max_safe[] = "9007199254740991";
+    if (!js_bigint_is_large(v)) return enc_refuse(e, "is a BigInt, which JSON cannot carry: use Number(x) or String(x)");
     size_t n;
     const char *s = JS_ToCStringLen(ctx, &n, v);
     if (!s) return -1;
-    const char *digits = s + (*s == '-');
-    size_t len = n - (digits - s);
-    int r;
-    if (len > sizeof max_safe - 1 || (len == sizeof max_safe - 1 && strcmp(digits, max_safe) > 0)) r = buf_put(&e->b, s, n);
-    else r = enc_refuse(e, "is a BigInt, which JSON cannot carry: use Number(x) or String(x)");
+    int r = buf_put(&e->b, s, n);
     JS_FreeCString(ctx, s);
     return r;
 }
@@ -449,6 +735,11 @@ static int enc_value(Enc *e, JSValueConst v) {
         } else {
             JS_FreeValue(ctx, f);
         }
+    }
+    if (JS_IsObject(v) && JS_GetClassID(v) == JS_CLASS_PROMISE) {
+        r = enc_promise(e, v); /* sets e->skipped */
+        JS_FreeValue(ctx, own);
+        return r;
     }
     if (JS_IsObject(v)) {
         JSObject *p = JS_VALUE_GET_OBJ(v);
@@ -487,7 +778,7 @@ typedef struct { const char *p, *end; int depth; } Dec;
 
 static JSValue dec_value(Dec *d);
 
-static JSValue dec_fail(void) { return JS_ThrowSyntaxError(ctx, "invalid JSON from the host"); }
+static JSValue dec_fail(void) { return JS_ThrowSyntaxError(ctx, "what the host gave is not JSON"); }
 
 static void dec_space(Dec *d) {
     while (*d->p == ' ' || *d->p == '\n' || *d->p == '\r' || *d->p == '\t') d->p++;
@@ -721,6 +1012,8 @@ static Slot *slot_take(int32_t id) {
 
 static bool ended; /* the run has its result */
 
+static void track_rejection(JSContext *c, JSValueConst promise, JSValueConst reason, bool handled, void *opaque);
+
 static JSValue new_promise(void) {
     JSValue obj = JS_NewObjectClass(ctx, JS_CLASS_PROMISE);
     if (JS_IsException(obj)) return obj;
@@ -737,6 +1030,48 @@ static JSValue new_promise(void) {
 }
 
 static JSValue throw_class(const char *name, const char *message, const char *reason, const char *tool, size_t tool_len);
+
+/* The reason of the promise that refused a value, and where in the value it is. */
+static JSValue rejected_reason;
+static char rejected_path[PATH_SIZE];
+
+/* In the result of the run, when all that the program started has ended, a promise stands for
+   its value. In an argument it is a mistake, which would be sent as {}. */
+static int enc_promise(Enc *e, JSValueConst v) {
+    char path[PATH_SIZE], text[PATH_SIZE + 300];
+    if (js_check_stack_overflow(rt, 4096)) { JS_ThrowStackOverflow(ctx); return -1; }
+    if (e->tool) {
+        enc_path(e, path);
+        snprintf(text, sizeof text, "%.180s of %.100s is a promise: await it before the call, which was not made", path, e->tool);
+        throw_class("InvalidArgumentsError", text, "promise", e->tool, strlen(e->tool));
+        enc_pointer(e, path);
+        JS_DefinePropertyValueStr(ctx, rt->current_exception, "path", JS_NewString(ctx, path), JS_PROP_C_W_E);
+        return -1;
+    }
+    JSPromiseStateEnum state = JS_PromiseState(ctx, v);
+    if (state == JS_PROMISE_PENDING) return enc_refuse(e, "is a promise that nothing settles any more");
+    JSValue x = JS_PromiseResult(ctx, v);
+    if (state == JS_PROMISE_FULFILLED) {
+        int r = enc_value(e, x);
+        JS_FreeValue(ctx, x);
+        return r;
+    }
+    JS_FreeValue(ctx, rejected_reason);
+    rejected_reason = x;
+    enc_path(e, rejected_path);
+    track_rejection(ctx, v, x, true, NULL);
+    return enc_refuse(e, "was rejected"); /* the reason is told instead */
+}
+
+/* codemode.background(promise): its failure is none of the run. */
+static JSValue background(int argc, JSValueConst *argv) {
+    if (argc < 1 || !JS_IsObject(argv[0]) || JS_GetClassID(argv[0]) != JS_CLASS_PROMISE)
+        return JS_ThrowTypeError(ctx, "codemode.background takes a promise, such as that of a call");
+    JSPromiseData *s = JS_GetOpaque(argv[0], JS_CLASS_PROMISE);
+    s->is_handled = true;
+    track_rejection(ctx, argv[0], JS_UNDEFINED, true, NULL);
+    return JS_UNDEFINED;
+}
 
 /* The arguments of a call: the first one, or an array of both for the functions
    that take two, codemode.read_resource(server, uri) and codemode.load(handle, part). */
@@ -769,6 +1104,7 @@ static JSValue do_call(const char *name, size_t name_len, int argc, JSValueConst
     e.b.too_large = false;
     e.b.max = shared.args_max;
     e.what = "argument";
+    e.tool = name;
     e.depth = 0;
     int r = enc_arguments(&e, name, argc, argv);
     if (!r && e.skipped) r = buf_put(&e.b, "null", 4);
@@ -823,14 +1159,57 @@ static JSValue do_call(const char *name, size_t name_len, int argc, JSValueConst
     return promise;
 }
 
-/* codemode, and what codemode.x gives: an object whose properties are tools.
-   Its opaque is the name so far, "" for codemode itself. */
+/* ---- names ---- */
+
+/* What a program asks about names is no call: the name of the function is a NUL, one of these and
+   the name in question, and the arguments are room for the answer. The host returns the answer's
+   length, and writes it if there is room, or returns -1 if it knows no names. names.go has the same. */
+enum { ASK_NAME = 'n', ASK_GLOBAL = 'g', ASK_LIST = 'l' };
+/* How an answer begins. What follows is the name that is meant, a hint, the list or why there is none. */
+enum { NAME_TOOL = 't', NAME_CALLER = 'c', NAME_MISSING = 'm', NAME_LIST = 'l', NAME_LATER = 'w' };
+
+enum { LONGEST_NAME = 256 }; /* no tool has a longer name. A larger room would need one more page of the stack */
+typedef struct { char text[2 * LONGEST_NAME]; } Answer;
+
+/* The answer to a question, which ends with a NUL, or NULL. The caller gives room, and frees what is not that. */
+static char *ask(char what, const char *name, size_t n, Answer *room, uint32_t *len) {
+    char question[LONGEST_NAME + 2];
+    if (n > LONGEST_NAME) return NULL;
+    question[0] = 0;
+    question[1] = what;
+    memcpy(question + 2, name, n);
+    char *p = room->text;
+    for (uint32_t cap = sizeof room->text; p;) {
+        int32_t k = codemode_call(question, n + 2, p, cap - 1);
+        if (k > 0 && (uint32_t)k < cap) {
+            p[*len = k] = 0;
+            return p;
+        }
+        if (p != room->text) free(p);
+        if (k <= 0) break;
+        p = mem_malloc(NULL, cap = k + 1);
+    }
+    return NULL;
+}
+
+/* codemode, and what codemode.x gives: an object whose properties are tools. */
+typedef struct {
+    bool caller; /* codemode.call and its like: the tool is in the arguments */
+    char name[]; /* so far, "" for codemode itself */
+} Tool;
+
+static const char *tool_name(JSValueConst v) { return ((Tool *)JS_GetOpaque(v, tool_class))->name; }
+
 static void tool_finalizer(JSRuntime *r, JSValueConst v) { js_free_rt(r, JS_GetOpaque(v, tool_class)); }
 
+static JSValue tool_dispatch(int argc, JSValueConst *argv);
+
 static JSValue tool_call(JSContext *c, JSValueConst f, JSValueConst this_val, int argc, JSValueConst *argv, int flags) {
-    const char *name = JS_GetOpaque(f, tool_class);
+    const char *name = tool_name(f);
     if (flags & JS_CALL_FLAG_CONSTRUCTOR) return JS_ThrowTypeError(c, "a tool is called without new");
-    if (!*name) return JS_ThrowTypeError(c, "codemode is not a function: call codemode.<server>__<tool>(arguments)");
+    if (((Tool *)JS_GetOpaque(f, tool_class))->caller) return tool_dispatch(argc, argv);
+    if (!*name) return JS_ThrowTypeError(c, "codemode is not a function: call codemode.<server>__<tool>(arguments); Object.keys(codemode) are the names of the tools");
+    if (!strcmp(name, "background")) return background(argc, argv);
     return do_call(name, strlen(name), argc, argv);
 }
 
@@ -840,17 +1219,19 @@ static JSValue tool_new(const char *prefix, const char *name, size_t n) {
     JS_FreeValue(ctx, proto);
     if (JS_IsException(obj)) return obj;
     size_t k = strlen(prefix);
-    char *s = js_malloc(ctx, k + n + 3);
-    if (!s) {
+    Tool *t = js_malloc(ctx, sizeof *t + k + n + 3);
+    if (!t) {
         JS_FreeValue(ctx, obj);
         return JS_EXCEPTION;
     }
+    char *s = t->name;
+    t->caller = false;
     memcpy(s, prefix, k);
     if (k) { memcpy(s + k, "__", 2); k += 2; }
     memcpy(s + k, name, n);
     s[k + n] = 0;
     fix_surrogates(s + k, n);
-    JS_SetOpaque(obj, s);
+    JS_SetOpaque(obj, t);
     return obj;
 }
 
@@ -898,20 +1279,93 @@ static bool known_grow(void) {
     return true;
 }
 
+static void known_add(JSValueConst obj, JSAtom atom, JSValueConst v) {
+    if (JS_IsException(v) || !known_grow()) return;
+    *known_find(obj, atom) = (Known){ js_dup(obj), js_dup(v), JS_DupAtom(ctx, atom) };
+    known.len++;
+}
+
 static JSValue tool_make(JSContext *c, JSValueConst obj, JSAtom atom, JSValueConst receiver);
+
+/* A name that no tool has is like undefined to every check (typeof, if, ==, ?., ??). Called, it says what may be meant. */
+static bool is_missing(JSValueConst v) { return JS_IsObject(v) && JS_VALUE_GET_OBJ(v)->is_HTMLDDA; }
 
 static JSValue tool_get(JSContext *c, JSValueConst obj, JSAtom atom, JSValueConst receiver) {
     Known *k = known_find(obj, atom);
     if (k->atom) return js_dup(k->tool);
     JSValue v = tool_make(c, obj, atom, receiver);
-    if (!JS_IsObject(v) || JS_GetClassID(v) != tool_class || !known_grow()) return v;
-    *known_find(obj, atom) = (Known){ js_dup(obj), js_dup(v), JS_DupAtom(c, atom) };
-    known.len++;
+    if (JS_IsObject(v) && JS_GetClassID(v) == tool_class && !is_missing(v)) known_add(obj, atom, v);
+    return v;
+}
+
+static JSValue codemode_object = JS_UNDEFINED;
+
+/* The tool of a name that the host gave, which may be another one than the program wrote. */
+static JSValue tool_meant(const char *name, size_t n) {
+    if (!n) return js_dup(codemode_object);
+    JSAtom atom = JS_NewAtomLen(ctx, name, n);
+    if (atom == JS_ATOM_NULL) return JS_EXCEPTION;
+    Known *k = known_find(codemode_object, atom);
+    JSValue v = k->atom ? js_dup(k->tool) : tool_new("", name, n);
+    if (!k->atom) known_add(codemode_object, atom, v);
+    JS_FreeAtom(ctx, atom);
+    return v;
+}
+
+static JSValue tool_of(const char *answer, uint32_t len) {
+    if (*answer != NAME_CALLER) return tool_meant(answer + 1, len - 1);
+    JSValue v = tool_new("", "", 0);
+    if (!JS_IsException(v)) ((Tool *)JS_GetOpaque(v, tool_class))->caller = true;
+    return v;
+}
+
+/* The tool of a name, as it is written or as the host says that it is meant. */
+static JSValue tool_named(const char *prefix, const char *s, size_t n) {
+    JSValue v = tool_new(prefix, s, n);
+    if (JS_IsException(v)) return v;
+    Answer room;
+    uint32_t len;
+    const char *name = tool_name(v);
+    char *answer = ask(ASK_NAME, name, strlen(name), &room, &len);
+    if (answer && *answer == NAME_MISSING) JS_VALUE_GET_OBJ(v)->is_HTMLDDA = true;
+    else if (answer && (*answer == NAME_CALLER || strcmp(answer + 1, name))) {
+        JS_FreeValue(ctx, v);
+        v = tool_of(answer, len);
+    }
+    if (answer != room.text) free(answer);
+    return v;
+}
+
+/* A name that nothing declares. With fail, one that means nothing is a ReferenceError, else undefined. */
+static JSValue cm_global(JSContext *c, JSAtom atom, bool fail) {
+    Known *k = known_find(c->global_obj, atom);
+    if (k->atom) return js_dup(k->tool);
+    size_t n;
+    const char *s = wiping || !JS_IsObject(codemode_object) ? NULL : JS_AtomToCStringLen(c, &n, atom);
+    if (!s) return fail ? JS_ThrowReferenceErrorNotDefined(c, atom) : JS_UNDEFINED;
+    Answer room;
+    uint32_t len;
+    JSValue v = JS_UNDEFINED;
+    char *answer = ask(ASK_GLOBAL, s, n, &room, &len);
+    if (answer && *answer != NAME_MISSING) {
+        v = tool_of(answer, len);
+        known_add(c->global_obj, atom, v);
+    } else if (fail) {
+        v = JS_ThrowReferenceErrorNotDefined(c, atom);
+        if (len > 1 && answer) {
+            JSValue e = JS_GetException(c), m = JS_NewStringLen(c, answer + 1, len - 1);
+            JS_DefinePropertyValue(c, e, JS_ATOM_message, m, JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE);
+            JS_Throw(c, e);
+        }
+    }
+    JS_FreeCString(c, s);
+    if (answer != room.text) free(answer);
     return v;
 }
 
 static JSValue tool_make(JSContext *c, JSValueConst obj, JSAtom atom, JSValueConst receiver) {
-    const char *prefix = JS_GetOpaque(obj, tool_class);
+    const char *prefix = tool_name(obj);
+    bool whole = has_separator(prefix) || ((Tool *)JS_GetOpaque(obj, tool_class))->caller;
     JSValue proto_value = JS_UNDEFINED;
     JSValue key = JS_AtomToValue(c, atom);
     if (JS_IsException(key)) return key;
@@ -928,12 +1382,13 @@ static JSValue tool_make(JSContext *c, JSValueConst obj, JSAtom atom, JSValueCon
         JS_FreeCString(c, s);
         return JS_UNDEFINED;
     }
-    if (is_plain(s) || (*prefix && has_separator(prefix))) {
+    if (is_plain(s) || whole) {
+        bool none = !*prefix && !whole && strcmp(s, "hasOwnProperty") && strcmp(s, "propertyIsEnumerable");
         JS_FreeCString(c, s);
-        if (!*prefix) return JS_UNDEFINED;
+        if (none) return JS_UNDEFINED;
         goto proto;
     }
-    JSValue v = tool_new(prefix, s, n);
+    JSValue v = tool_named(prefix, s, n);
     JS_FreeCString(c, s);
     return v;
 proto:
@@ -943,17 +1398,122 @@ proto:
     return r;
 }
 
-static int tool_none(JSContext *c, JSPropertyEnum **tab, uint32_t *n, JSValueConst obj) {
-    *tab = NULL;
-    *n = 0;
-    return 0;
+/* The first of some members that an argument has. Their getters run, once each. */
+static JSValue member_of(JSValueConst v, const char *const *names) {
+    JSValue r = JS_UNDEFINED;
+    for (; *names && JS_IsUndefined(r); names++) r = JS_GetPropertyStr(ctx, v, *names);
+    return r;
 }
 
-static int tool_own(JSContext *c, JSPropertyDescriptor *desc, JSValueConst obj, JSAtom prop) { return 0; }
+/* codemode.call("crm__x", arguments), (server, tool, arguments) or ({name, arguments}): the call that is meant. */
+static JSValue tool_dispatch(int argc, JSValueConst *argv) {
+    static const char *const names[] = { "name", "tool", "toolName", "tool_name", NULL }, *const servers[] = { "server", "serverName", "server_name", NULL },
+        *const arguments[] = { "arguments", "args", "input", "params", "parameters", NULL };
+    JSValue server = JS_UNDEFINED, name = JS_UNDEFINED, args = JS_UNDEFINED, r = JS_EXCEPTION;
+    if (argc > 0 && JS_IsString(argv[0])) {
+        int at = argc > 1 && JS_IsString(argv[1]) && argc > 2;
+        if (at) server = js_dup(argv[0]);
+        name = js_dup(argv[at]);
+        if (argc > at + 1) args = js_dup(argv[at + 1]);
+    } else if (argc > 0 && JS_IsObject(argv[0])) {
+        name = member_of(argv[0], names);
+        if (!JS_IsException(name)) server = member_of(argv[0], servers);
+        if (!JS_IsException(name) && !JS_IsException(server)) args = member_of(argv[0], arguments);
+    }
+    Answer room;
+    uint32_t len = 0;
+    char text[LONGEST_NAME + 1], *answer = NULL;
+    size_t la = 0, lb = 0;
+    const char *a = JS_IsString(server) ? JS_ToCStringLen(ctx, &la, server) : NULL, *b = JS_IsString(name) ? JS_ToCStringLen(ctx, &lb, name) : NULL;
+    if (JS_IsException(name) || JS_IsException(server) || JS_IsException(args) || JS_HasException(ctx)) goto end;
+    size_t n = b ? (size_t)snprintf(text, sizeof text, "%s%s%s", a ? a : "", a ? "__" : "", b) : sizeof text;
+    if (n >= sizeof text || !n || n != la + lb + (a ? 2 : 0)) { /* no name, or none that a tool can have */
+        JS_ThrowTypeError(ctx, "call a tool as codemode.<server>__<tool>(arguments), or as codemode.call(\"<server>__<tool>\", arguments)");
+        goto end;
+    }
+    fix_surrogates(text, n);
+    answer = ask(ASK_NAME, text, n, &room, &len);
+    bool meant = answer && *answer == NAME_TOOL && len > 1;
+    r = do_call(meant ? answer + 1 : text, meant ? len - 1 : n, !JS_IsUndefined(args), (JSValueConst *)&args);
+end:
+    if (answer != room.text) free(answer);
+    JS_FreeCString(ctx, a);
+    JS_FreeCString(ctx, b);
+    JS_FreeValue(ctx, name);
+    JS_FreeValue(ctx, server);
+    JS_FreeValue(ctx, args);
+    return r;
+}
+
+/* The tools behind codemode or a server, of this moment: own properties, and all but the servers and functions
+   of codemode are enumerable. */
+static int tool_names(JSContext *c, JSPropertyEnum **tab, uint32_t *n, JSValueConst obj) {
+    const char *prefix = tool_name(obj);
+    Answer room;
+    uint32_t len = 0;
+    *tab = NULL;
+    *n = 0;
+    if (has_separator(prefix) || is_missing(obj) || ((Tool *)JS_GetOpaque(obj, tool_class))->caller) return 0;
+    char *answer = ask(ASK_LIST, prefix, strlen(prefix), &room, &len), *p = answer;
+    int r = 0;
+    if (answer && *answer == NAME_LATER) {
+        JS_ThrowTypeError(c, "%.200s", answer + 1);
+        r = -1;
+    } else if (answer && len > 1) {
+        uint32_t count = 1;
+        for (p = answer + 1; *p; p++) count += *p == '\n';
+        r = (*tab = js_malloc(c, count * sizeof **tab)) ? 0 : -1;
+        for (p = answer; !r && p; ) {
+            char *end = strchr(++p, '\n');
+            JSAtom a = JS_NewAtomLen(c, p, end ? (size_t)(end - p) : strlen(p));
+            if (a == JS_ATOM_NULL) r = -1;
+            else (*tab)[(*n)++] = (JSPropertyEnum){ .atom = a };
+            p = end;
+        }
+        if (r && *tab) {
+            js_free_prop_enum(c, *tab, *n);
+            *tab = NULL;
+        }
+    }
+    if (answer != room.text) free(answer);
+    return r;
+}
+
+static int tool_own(JSContext *c, JSPropertyDescriptor *desc, JSValueConst obj, JSAtom prop) {
+    const char *prefix = tool_name(obj), *name;
+    if (has_separator(prefix) || is_missing(obj)) return 0;
+    JSValue v = tool_get(c, obj, prop, obj);
+    if (JS_IsException(v)) return -1;
+    /* those that the host knows by this very name */
+    size_t k = strlen(prefix), n;
+    Answer room;
+    uint32_t len;
+    char *answer = NULL;
+    const char *s = JS_GetClassID(v) == tool_class && !is_missing(v) && *(name = tool_name(v)) ? JS_AtomToCStringLen(c, &n, prop) : NULL;
+    bool own = s && !strncmp(name, prefix, k) && (!k || !strncmp(name + k, "__", 2)) && !strcmp(name + (k ? k + 2 : 0), s);
+    own = own && (answer = ask(ASK_NAME, name, strlen(name), &room, &len)) && *answer == NAME_TOOL && !strcmp(answer + 1, name);
+    if (s) JS_FreeCString(c, s);
+    if (answer != room.text) free(answer);
+    if (own && desc) {
+        desc->flags = JS_PROP_CONFIGURABLE | (k || has_separator(name) ? JS_PROP_ENUMERABLE : 0);
+        desc->value = js_dup(v);
+        desc->getter = desc->setter = JS_UNDEFINED;
+    }
+    JS_FreeValue(c, v);
+    return own;
+}
 
 static int tool_has(JSContext *c, JSValueConst obj, JSAtom prop) {
     JSValue v = tool_get(c, obj, prop, obj);
-    int r = !JS_IsUndefined(v);
+    int r = JS_IsException(v) ? -1 : !JS_IsUndefined(v) && !is_missing(v);
+    if (r > 0 && JS_GetClassID(v) == tool_class && *tool_name(v)) { /* of this moment, and not when it was first read */
+        Answer room;
+        uint32_t len;
+        const char *name = tool_name(v);
+        char *answer = ask(ASK_NAME, name, strlen(name), &room, &len);
+        if (answer && *answer == NAME_MISSING) r = 0;
+        if (answer != room.text) free(answer);
+    }
     JS_FreeValue(c, v);
     return r;
 }
@@ -969,7 +1529,7 @@ static int tool_set(JSContext *c, JSValueConst obj, JSAtom prop, JSValueConst v,
 }
 
 static const JSClassExoticMethods tool_exotic = {
-    .get_own_property = tool_own, .get_own_property_names = tool_none, .delete_property = tool_readonly,
+    .get_own_property = tool_own, .get_own_property_names = tool_names, .delete_property = tool_readonly,
     .define_own_property = tool_define, .has_property = tool_has, .get_property = tool_get, .set_property = tool_set,
 };
 
@@ -1020,6 +1580,15 @@ static JSValue throw_class(const char *name, const char *message, const char *re
     return JS_Throw(ctx, e);
 }
 
+/* One line of a stack. */
+static void put_frame(char *at, size_t n, JSValueConst func, uint32_t pc) {
+    JSFunctionBytecode *b = JS_VALUE_GET_OBJ(func)->u.func.function_bytecode;
+    int col, line = find_line_num(ctx, b, pc, &col);
+    char file[128], fn[64];
+    snprintf(at, n, "    at %s (%s:%d:%d)\n", b->func_name ? JS_AtomGetStr(ctx, fn, sizeof fn, b->func_name) : "<anonymous>",
+             JS_AtomGetStr(ctx, file, sizeof file, b->filename), line, col);
+}
+
 /* {"class","message","props"} as the host sends it, with the place of the call as its stack. */
 static JSValue host_error(JSValueConst d, Slot *s) {
     JSValue cls = JS_GetPropertyStr(ctx, d, "class"), msg = JS_GetPropertyStr(ctx, d, "message"), props = JS_GetPropertyStr(ctx, d, "props");
@@ -1036,11 +1605,8 @@ static JSValue host_error(JSValueConst d, Slot *s) {
         }
     }
     if (!JS_IsException(e) && JS_IsObject(s->func)) {
-        JSFunctionBytecode *b = JS_VALUE_GET_OBJ(s->func)->u.func.function_bytecode;
-        int col, line = find_line_num(ctx, b, s->pc, &col);
-        char at[256], file[128], fn[64];
-        snprintf(at, sizeof at, "    at %s (%s:%d:%d)\n", b->func_name ? JS_AtomGetStr(ctx, fn, sizeof fn, b->func_name) : "<anonymous>",
-                 JS_AtomGetStr(ctx, file, sizeof file, b->filename), line, col);
+        char at[256];
+        put_frame(at, sizeof at, s->func, s->pc);
         JS_DefinePropertyValueStr(ctx, e, "stack", JS_NewString(ctx, at), JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE);
     }
     JS_FreeValue(ctx, cls);
@@ -1079,6 +1645,7 @@ typedef struct { double when, every; int32_t id; JSValue func; int argc; JSValue
 static struct {
     Timer *heap;
     uint32_t len, cap;
+    uint32_t once;   /* that do not repeat */
     int32_t last;
     int32_t running; /* the timer whose function runs, which is not in the heap; 0 once it was cleared */
 } timers;
@@ -1108,6 +1675,7 @@ static void timer_down(uint32_t i) {
 
 static Timer timer_remove(uint32_t i) {
     Timer t = timers.heap[i];
+    if (!t.every) timers.once--;
     timers.heap[i] = timers.heap[--timers.len];
     if (i < timers.len) {
         timer_down(i);
@@ -1124,6 +1692,7 @@ static int timer_add(Timer t) {
         timers.heap = p;
         timers.cap = cap;
     }
+    if (!t.every) timers.once++;
     timers.heap[timers.len] = t;
     timer_up(timers.len++);
     return 0;
@@ -1315,7 +1884,7 @@ static JSValue native_kind(JSContext *c, JSValueConst this_val, int argc, JSValu
         case JS_CLASS_GENERATOR: k = "generator"; break;
         case JS_CLASS_ARGUMENTS: case JS_CLASS_MAPPED_ARGUMENTS: k = "arguments"; break;
         default:
-            if (id == tool_class) k = *(char *)JS_GetOpaque(argv[0], tool_class) ? "function" : "object";
+            if (id == tool_class) k = *tool_name(argv[0]) ? "function" : "object";
             else if ((id >= JS_CLASS_UINT8C_ARRAY && id <= JS_CLASS_DATAVIEW)) k = "typedarray";
             else if (JS_IsFunction(c, argv[0])) k = "function";
         }
@@ -1371,29 +1940,43 @@ static JSValue native_get_own(JSContext *c, JSValueConst this_val, int argc, JSV
 static JSValue main_promise, main_script, main_function; /* the latter are never freed: the memory is thrown away whole */
 static char *buffer; /* what the host writes into: shared.in */
 
-typedef struct { JSValue promise, reason; } Rejection;
-static struct { Rejection *p; uint32_t len, cap; } rejections; /* unhandled so far */
+/* The errors that nobody has handled so far: reasons of promises, and what functions of
+   timers threw, where promise is undefined. */
+typedef struct { JSValue promise, reason; } Failure;
+static struct { Failure *p; uint32_t len, cap, more; } failures;
+enum { FAILURES_MAX = 4096, FAILURES_TOLD = 8 };
+
+static void failure_free(Failure f) {
+    JS_FreeValue(ctx, f.promise);
+    JS_FreeValue(ctx, f.reason);
+}
+
+static void failure_add(JSValueConst promise, JSValueConst reason) {
+    if (failures.len == failures.cap) {
+        uint32_t cap = failures.cap ? failures.cap * 2 : 8;
+        Failure *p = cap > FAILURES_MAX ? NULL : mem_realloc(NULL, failures.p, cap * sizeof *p);
+        if (!p) {
+            failures.more++;
+            return;
+        }
+        failures.p = p;
+        failures.cap = cap;
+    }
+    failures.p[failures.len++] = (Failure){ js_dup(promise), js_dup(reason) };
+}
 
 static void track_rejection(JSContext *c, JSValueConst promise, JSValueConst reason, bool handled, void *opaque) {
-    if (handled) {
-        for (uint32_t i = 0; i < rejections.len; i++)
-            if (JS_VALUE_GET_PTR(rejections.p[i].promise) == JS_VALUE_GET_PTR(promise)) {
-                JS_FreeValue(c, rejections.p[i].promise);
-                JS_FreeValue(c, rejections.p[i].reason);
-                rejections.p[i] = rejections.p[--rejections.len];
-                return;
-            }
+    if (!handled) {
+        failure_add(promise, reason);
         return;
     }
-    if (rejections.len >= 64) return; /* more than anybody reads */
-    if (rejections.len == rejections.cap) {
-        uint32_t cap = rejections.cap ? rejections.cap * 2 : 8;
-        Rejection *p = mem_realloc(NULL, rejections.p, cap * sizeof *p);
-        if (!p) return;
-        rejections.p = p;
-        rejections.cap = cap;
-    }
-    rejections.p[rejections.len++] = (Rejection){ js_dup(promise), js_dup(reason) };
+    for (uint32_t i = 0; i < failures.len; i++)
+        if (JS_IsObject(failures.p[i].promise) && JS_VALUE_GET_PTR(failures.p[i].promise) == JS_VALUE_GET_PTR(promise)) {
+            Failure f = failures.p[i];
+            failures.p[i] = failures.p[--failures.len];
+            failure_free(f);
+            return;
+        }
 }
 
 static int interrupt(JSRuntime *r, void *opaque) {
@@ -1415,74 +1998,6 @@ static void out_set(Buf *b, int status) {
     ended = true;
 }
 
-/* Puts `,"key":"text"` for a property that is a string or number; whatever goes wrong leaves it out. */
-static void describe_member(Buf *b, JSValueConst v, const char *key) {
-    JSValue x = JS_GetPropertyStr(ctx, v, key);
-    size_t n, mark = b->len;
-    const char *s = JS_IsString(x) || JS_IsNumber(x) ? JS_ToCStringLen(ctx, &n, x) : NULL;
-    if (s) {
-        if (buf_char(b, ',') || enc_bytes(b, key, strlen(key)) || buf_char(b, ':') || enc_bytes(b, s, cut_text(s, n, 16384))) b->len = mark;
-        JS_FreeCString(ctx, s);
-    }
-    JS_FreeValue(ctx, x);
-    if (JS_HasException(ctx)) JS_FreeValue(ctx, JS_GetException(ctx));
-}
-
-/* {"kind":"error"|"value", name, message, stack, toolName, reason, detail} of what was thrown. */
-static void describe(Buf *b, JSValueConst v) {
-    b->max = 128 << 10;
-    if (JS_IsObject(v) && !JS_IsFunction(ctx, v)) {
-        buf_put(b, "{\"kind\":\"error\"", 15);
-        static const char *const keys[] = { "name", "message", "stack", "toolName", "reason", "detail" };
-        for (size_t i = 0; i < countof(keys); i++) describe_member(b, v, keys[i]);
-    } else {
-        buf_put(b, "{\"kind\":\"value\",\"message\":", 26);
-        size_t n = 0, mark = b->len;
-        const char *s = JS_IsSymbol(v) ? NULL : JS_ToCStringLen(ctx, &n, v);
-        if (!s || enc_bytes(b, s, cut_text(s, n, 16384))) {
-            b->len = mark;
-            buf_put(b, "\"\"", 2);
-        }
-        if (s) JS_FreeCString(ctx, s);
-        if (JS_HasException(ctx)) JS_FreeValue(ctx, JS_GetException(ctx));
-    }
-    buf_char(b, '}');
-}
-
-static void finish_throw(JSValue v, int status) {
-    static Buf b;
-    b.len = 0;
-    ended = true; /* what is read of v may be the program's own getters */
-    shared.thrown_by = raised_by(v);
-    describe(&b, v);
-    JS_FreeValue(ctx, v);
-    out_set(&b, status);
-}
-
-static void finish_return(JSValue v) {
-    static Enc e;
-    ended = true; /* toJSON may be the program's own */
-    free(e.b.p); /* of the last run of a session */
-    memset(&e.b, 0, sizeof e.b);
-    e.what = "result";
-    e.depth = 0;
-    e.b.max = shared.result_max;
-    int r = enc_value(&e, v);
-    JS_FreeValue(ctx, v);
-    if (r) {
-        JSValue x = JS_GetException(ctx);
-        if (e.b.too_large) {
-            JS_FreeValue(ctx, x);
-            e.b.len = 0;
-            out_set(&e.b, RUN_TOO_LARGE);
-        } else {
-            finish_throw(x, RUN_THREW);
-        }
-        return;
-    }
-    out_set(&e.b, e.skipped ? RUN_RETURNED_UNDEFINED : RUN_RETURNED);
-}
-
 /* A property that is plain data, of v or of what it inherits from: reading it runs nothing of the program's. */
 static JSValue data_property(JSValueConst v, JSAtom atom) {
     for (int hops = 0; hops < 16 && JS_IsObject(v); hops++) {
@@ -1497,50 +2012,288 @@ static JSValue data_property(JSValueConst v, JSAtom atom) {
     return JS_UNDEFINED;
 }
 
-/* Puts a value that is no object and no symbol into a line of n bytes so far. */
-static size_t put_plain(char *line, size_t n, size_t max, JSValue v, const char *after) {
-    const char *s = JS_IsObject(v) || JS_IsSymbol(v) || JS_IsUndefined(v) ? NULL : JS_ToCString(ctx, v);
+static JSValue describe_thrown; /* of the bootstrap: {error, name, message, shown} of what was thrown */
+
+/* The place where a value that has no stack was thrown, or came out of an await: the first of its way. */
+static struct { JSValue value, func; uint32_t pc; } noted;
+
+static bool has_stack(JSValueConst v) {
+    if (!JS_IsObject(v) || JS_GetClassID(v) != JS_CLASS_ERROR) return false;
+    JSValueConst stack = JS_VALUE_GET_OBJ(v)->u.object_data;
+    return JS_IsString(stack) && JS_VALUE_GET_STRING(stack)->len > 0;
+}
+
+static void forget_throw(void) {
+    JS_FreeValue(ctx, noted.value);
+    JS_FreeValue(ctx, noted.func);
+    noted.value = noted.func = JS_UNDEFINED;
+}
+
+static void js_note_throw(JSStackFrame *sf, JSValueConst v, const uint8_t *pc) {
+    if (has_stack(v) || (JS_IsObject(v) && JS_IsObject(noted.value) && JS_VALUE_GET_OBJ(v) == JS_VALUE_GET_OBJ(noted.value))) return;
+    forget_throw();
+    noted.value = js_dup(v);
+    noted.func = js_dup(sf->cur_func);
+    noted.pc = pc - JS_VALUE_GET_OBJ(sf->cur_func)->u.func.function_bytecode->byte_code_buf - 1;
+}
+
+/* Puts `,"key":"text"` for a property of plain data that is a string or number; whatever goes wrong leaves it out. */
+static void describe_member(Buf *b, JSValueConst v, const char *key) {
+    JSAtom atom = JS_NewAtom(ctx, key);
+    JSValue x = data_property(v, atom);
+    JS_FreeAtom(ctx, atom);
+    size_t n, mark = b->len;
+    const char *s = JS_IsString(x) || JS_IsNumber(x) ? JS_ToCStringLen(ctx, &n, x) : NULL;
     if (s) {
-        snprintf(line + n, max, "%.*s%s", (int)(max - 8), s, after);
-        n += strlen(line + n);
+        if (buf_char(b, ',') || enc_bytes(b, key, strlen(key)) || buf_char(b, ':') || enc_bytes(b, s, cut_text(s, n, 16384))) b->len = mark;
         JS_FreeCString(ctx, s);
-    } else if (JS_HasException(ctx)) {
-        JS_FreeValue(ctx, JS_GetException(ctx));
+    }
+    JS_FreeValue(ctx, x);
+    if (JS_HasException(ctx)) JS_FreeValue(ctx, JS_GetException(ctx));
+}
+
+/* The stack of what was thrown, or the place that was noted for it. */
+static void describe_stack(Buf *b, JSValueConst v) {
+    char at[256];
+    size_t mark = b->len;
+    if (has_stack(v)) {
+        size_t n;
+        const char *s = JS_ToCStringLen(ctx, &n, JS_VALUE_GET_OBJ(v)->u.object_data);
+        if (s && (buf_put(b, ",\"stack\":", 9) || enc_bytes(b, s, cut_text(s, n, 16384)))) b->len = mark;
+        if (s) JS_FreeCString(ctx, s);
+    } else if (JS_IsObject(v)) {
+        describe_member(b, v, "stack");
+    }
+    if (b->len > mark || !JS_IsObject(noted.func) || !js_same_value(ctx, v, noted.value)) return;
+    put_frame(at, sizeof at, noted.func, noted.pc);
+    if (buf_put(b, ",\"stack\":", 9) || enc_bytes(b, at, strlen(at))) b->len = mark;
+}
+
+/* What was thrown, without running any of the program's code: {"kind":"error"|"value", name, message, shown, stack, toolName,
+   reason, detail}. */
+static void describe(Buf *b, JSValueConst v) {
+    static const char *const told[] = { "name", "message", "shown" }, *const props[] = { "toolName", "reason", "detail" };
+    b->max = 128 << 10;
+    JSValue d = JS_IsFunction(ctx, describe_thrown) ? JS_Call(ctx, describe_thrown, JS_UNDEFINED, 1, &v) : JS_UNDEFINED;
+    if (JS_IsException(d)) JS_FreeValue(ctx, JS_GetException(ctx)); /* no memory is left, for one */
+    JSValue error = JS_IsObject(d) ? JS_GetPropertyStr(ctx, d, "error") : js_bool(JS_IsObject(v));
+    bool is = JS_ToBoolFree(ctx, error);
+    buf_put(b, is ? "{\"kind\":\"error\"" : "{\"kind\":\"value\"", 15);
+    for (size_t i = 0; i < countof(told); i++)
+        if (JS_IsObject(d) || JS_IsObject(v)) describe_member(b, JS_IsObject(d) ? d : v, told[i]);
+    describe_stack(b, v);
+    for (size_t i = 0; is && i < countof(props); i++) describe_member(b, v, props[i]);
+    buf_char(b, '}');
+    JS_FreeValue(ctx, d);
+}
+
+static Buf thrown; /* the description of what ended the run */
+
+/* Describes v in thrown, a JSON object. */
+static void describe_failure(JSValueConst v) {
+    ended = true; /* what is read of v may be the program's own getters */
+    thrown.len = 0;
+    shared.thrown_by = raised_by(v);
+    describe(&thrown, v);
+    shared.out = (uint32_t)(uintptr_t)thrown.p;
+    shared.out_len = thrown.len;
+}
+
+static void finish_throw(JSValue v, int status) {
+    describe_failure(v);
+    JS_FreeValue(ctx, v);
+    out_set(&thrown, status);
+}
+
+/* Puts `"key":"text"` if v is text or the like. Reading it runs nothing of the program's. Frees v. */
+static void put_plain(Buf *b, const char *key, JSValue v, size_t max) {
+    size_t n, mark = b->len;
+    const char *s = JS_IsObject(v) || JS_IsSymbol(v) || JS_IsUndefined(v) ? NULL : JS_ToCStringLen(ctx, &n, v);
+    if (s) {
+        if (b->p[mark - 1] != '{') buf_char(b, ',');
+        if (enc_bytes(b, key, strlen(key)) || buf_char(b, ':') || enc_bytes(b, s, cut_text(s, n, max))) b->len = mark;
+        JS_FreeCString(ctx, s);
     }
     JS_FreeValue(ctx, v);
-    return n;
+    if (JS_HasException(ctx)) JS_FreeValue(ctx, JS_GetException(ctx));
 }
 
-/* The run has its result: what is left of the program's rejections goes to the
-   console, and none of its code runs for that. */
-static void report_rejections(void) {
-    for (uint32_t i = 0; i < rejections.len && i < 8; i++) {
-        JSValueConst v = rejections.p[i].reason;
-        char line[1100];
-        size_t n = snprintf(line, sizeof line, "Unhandled rejection: ");
-        if (JS_IsObject(v)) {
-            n = put_plain(line, n, 80, data_property(v, JS_ATOM_name), ": ");
-            n = put_plain(line, n, 900, data_property(v, JS_ATOM_message), "");
-        } else if (JS_IsUndefined(v)) {
-            n += snprintf(line + n, sizeof line - n, "undefined");
-        } else {
-            n = put_plain(line, n, 900, js_dup(v), "");
-        }
-        console_put(3, line, cut_text(line, n + 1, n));
+/* The stack of an error. Reading it runs nothing of the program's. */
+static JSValue data_stack(JSValueConst v) {
+    if (has_stack(v)) return js_dup(JS_VALUE_GET_OBJ(v)->u.object_data);
+    return data_property(v, JS_ATOM_stack);
+}
+
+/* A failure as data: {name, message, shown, stack}. None of the program's code runs for that. */
+static void put_failure(Buf *b, const Failure *f) {
+    JSValueConst v = f->reason;
+    JSValue d = JS_Call(ctx, describe_thrown, JS_UNDEFINED, 1, &v);
+    buf_char(b, '{');
+    if (JS_IsException(d)) {
+        JS_FreeValue(ctx, JS_GetException(ctx));
+    } else {
+        put_plain(b, "name", JS_GetPropertyStr(ctx, d, "name"), 80);
+        put_plain(b, "message", JS_GetPropertyStr(ctx, d, "message"), 1000);
+        put_plain(b, "shown", JS_GetPropertyStr(ctx, d, "shown"), 1000);
+        JS_FreeValue(ctx, d);
     }
+    if (JS_IsObject(v)) put_plain(b, "stack", data_stack(v), 1000);
+    buf_char(b, '}');
 }
 
-static bool check_main(void) {
-    if (ended) return true;
+/* The place in the program that the first line of a stack names: line and column; the largest for none. */
+static uint64_t failure_place(const Failure *f) {
+    uint64_t place = UINT64_MAX;
+    JSValue v = JS_IsObject(f->reason) ? data_stack(f->reason) : JS_UNDEFINED;
+    const char *s = JS_IsString(v) ? JS_ToCString(ctx, v) : NULL;
+    JS_FreeValue(ctx, v);
+    if (!s) return place;
+    const char *end = strchr(s, '\n'), *p = end ? end : s + strlen(s);
+    while (p > s && (p[-1] < '0' || p[-1] > '9')) p--;
+    while (p > s && p[-1] >= '0' && p[-1] <= '9') p--;
+    if (p > s && p[-1] == ':') {
+        uint32_t column = strtoul(p, NULL, 10);
+        for (p--; p > s && p[-1] >= '0' && p[-1] <= '9'; p--) {}
+        place = (uint64_t)strtoul(p, NULL, 10) << 32 | column;
+    }
+    JS_FreeCString(ctx, s);
+    return place;
+}
+
+static int failure_text_order(const Failure *a, const Failure *b) {
+    const char *s[2];
+    for (int i = 0; i < 2; i++) {
+        JSValueConst v = (i ? b : a)->reason;
+        JSValue m = JS_IsObject(v) ? data_property(v, JS_ATOM_message) : js_dup(v);
+        s[i] = JS_IsString(m) || JS_IsNumber(m) ? JS_ToCString(ctx, m) : NULL;
+        JS_FreeValue(ctx, m);
+    }
+    int r = s[0] && s[1] ? strcmp(s[0], s[1]) : !s[0] - !s[1];
+    for (int i = 0; i < 2; i++)
+        if (s[i]) JS_FreeCString(ctx, s[i]);
+    return r;
+}
+
+/* Moves the failures that are told to the front, in the order of the program's text and of their
+   own: in which order servers answer is chance. */
+static void order_failures(void) {
+    uint64_t *places = mem_malloc(NULL, (failures.len + 1) * sizeof *places);
+    for (uint32_t i = 0; places && i < failures.len; i++) places[i] = failure_place(&failures.p[i]);
+    for (uint32_t k = 0; places && k < FAILURES_TOLD && k < failures.len; k++) {
+        uint32_t first = k;
+        for (uint32_t i = k + 1; i < failures.len; i++)
+            if (places[i] < places[first] ||
+                (places[i] == places[first] && failure_text_order(&failures.p[i], &failures.p[first]) < 0))
+                first = i;
+        Failure f = failures.p[k];
+        uint64_t place = places[k];
+        failures.p[k] = failures.p[first];
+        places[k] = places[first];
+        failures.p[first] = f;
+        places[first] = place;
+    }
+    free(places);
+    if (JS_HasException(ctx)) JS_FreeValue(ctx, JS_GetException(ctx));
+}
+
+/* Adds to the description of what ended the run the other failures. how says what it was itself:
+   "promise", "timer", or the path of a promise in the result. */
+static void finish_failed(uint32_t from, const char *how) {
+    Buf *b = &thrown;
+    uint32_t told = failures.len < FAILURES_TOLD ? failures.len : FAILURES_TOLD;
+    size_t mark = b->len;
+    if (mark) b->len--; /* the brace */
+    b->max = 256 << 10;
+    if (how && (buf_put(b, ",\"how\":", 7) || enc_bytes(b, how, strlen(how)))) goto whole;
+    if (told > from) {
+        buf_put(b, ",\"others\":[", 11);
+        for (uint32_t i = from; i < told; i++) {
+            if (i > from) buf_char(b, ',');
+            put_failure(b, &failures.p[i]);
+        }
+        char more[32];
+        snprintf(more, sizeof more, "],\"more\":%u", failures.len - told + failures.more);
+        buf_put(b, more, strlen(more));
+    }
+    if (buf_char(b, '}') == 0 && mark) {
+        out_set(b, RUN_THREW);
+        return;
+    }
+whole: /* no room: what ended it is told alone */
+    b->len = mark;
+    if (mark) b->p[mark - 1] = '}';
+    out_set(b, RUN_THREW);
+}
+
+/* The first failure ends the run. */
+static void finish_failure(void) {
+    describe_failure(failures.p[0].reason);
+    finish_failed(1, JS_IsObject(failures.p[0].promise) ? "promise" : "timer");
+}
+
+static void finish_return(JSValue v) {
+    static Enc e;
+    ended = true; /* toJSON may be the program's own */
+    free(e.b.p); /* of the last run of a session */
+    memset(&e.b, 0, sizeof e.b);
+    e.what = "result";
+    e.depth = 0;
+    e.b.max = shared.result_max;
+    int r = enc_value(&e, v);
+    JS_FreeValue(ctx, v);
+    JSValue x = r ? JS_GetException(ctx) : JS_UNDEFINED;
+    order_failures();
+    if (!r && failures.len) {
+        finish_failure();
+    } else if (!r) {
+        out_set(&e.b, e.skipped ? RUN_RETURNED_UNDEFINED : RUN_RETURNED);
+    } else if (e.b.too_large && !failures.len) {
+        e.b.len = 0;
+        out_set(&e.b, RUN_TOO_LARGE);
+    } else if (e.b.too_large) {
+        finish_failure();
+    } else if (*rejected_path) {
+        describe_failure(rejected_reason);
+        finish_failed(0, rejected_path);
+    } else {
+        describe_failure(x);
+        finish_failed(0, NULL);
+    }
+    JS_FreeValue(ctx, x);
+}
+
+/* Notes how the program itself has ended. */
+static void check_main(void) {
+    if (shared.main || ended) return;
     JSPromiseStateEnum st = JS_PromiseState(ctx, main_promise);
-    if (st == JS_PROMISE_PENDING) return false;
+    if (st == JS_PROMISE_PENDING) return;
+    shared.main = st == JS_PROMISE_FULFILLED ? MAIN_RETURNED : MAIN_THREW;
+    if (st == JS_PROMISE_FULFILLED) return;
     JSValue v = JS_PromiseResult(ctx, main_promise);
-    /* Reading main's state is what handles its rejection. */
     track_rejection(ctx, main_promise, v, true, NULL);
-    if (st == JS_PROMISE_FULFILLED) finish_return(v);
-    else finish_throw(v, RUN_THREW);
-    report_rejections();
-    return true;
+    describe_failure(v);
+    JS_FreeValue(ctx, v);
+    if (shared.out_of_memory) out_set(&thrown, RUN_THREW); /* a limit: the rest is stopped */
+    else ended = false;
+}
+
+/* The run ends when nothing that the program started can go on: no call is open and no timer is
+   left, but for those that repeat once the program itself has ended. */
+static bool check_end(void) {
+    if (ended) return true;
+    if (shared.pending || timers.once || (!shared.main && timers.len)) return false;
+    shared.timers = timers.len;
+    if (shared.main == MAIN_RETURNED) {
+        finish_return(JS_PromiseResult(ctx, main_promise));
+    } else if (shared.main == MAIN_THREW) {
+        ended = true;
+        order_failures();
+        finish_failed(0, NULL);
+    } else if (failures.len) { /* the program waits for what an error has prevented */
+        order_failures();
+        finish_failure();
+    }
+    return ended;
 }
 
 EXPORT(cm_shared) struct shared *cm_shared(void) { return &shared; }
@@ -1563,27 +2316,23 @@ static void cm_pump(void) {
     for (;;) {
         JSContext *c;
         int r;
-        if (check_main()) return;
+        check_main();
         while ((r = JS_ExecutePendingJob(rt, &c)) != 0) {
             if (r < 0) JS_FreeValue(ctx, JS_GetException(ctx));
-            if (check_main()) return;
+            check_main();
         }
+        if (check_end()) return;
         if (!timers.len || timers.heap[0].when > shared.mono_ms) break;
         Timer t = timer_remove(0);
         timers.running = t.id;
         JSValue v = JS_Call(ctx, t.func, JS_UNDEFINED, t.argc, (JSValueConst *)t.argv);
-        if (JS_IsException(v)) {
-            JSValue x = JS_GetException(ctx);
-            timer_free(t);
-            if (JS_IsUncatchableError(x)) {
-                JS_FreeValue(ctx, x);
-                return;
-            }
-            finish_throw(x, RUN_THREW);
-            return;
+        bool threw = JS_IsException(v);
+        if (threw) {
+            v = JS_GetException(ctx);
+            failure_add(JS_UNDEFINED, v);
         }
         JS_FreeValue(ctx, v);
-        if (t.every > 0 && timers.running == t.id && !ended) {
+        if (t.every > 0 && timers.running == t.id && !threw) {
             t.when = shared.mono_ms + t.every;
             if (timer_add(t)) timer_free(t);
         } else {
@@ -1763,27 +2512,6 @@ static void drop_reactions(void) {
         promise_reaction_data_free(rt, list_entry(el, JSPromiseReactionData, link));
 }
 
-/* Nobody will answer these calls. A later program that awaits one learns that. */
-static void drop_calls(void) {
-    for (uint32_t i = 0; i < calls.cap; i++) {
-        Slot *s = &calls.slots[i];
-        if (!s->id) continue;
-        JSPromiseData *p = JS_GetOpaque(s->promise, JS_CLASS_PROMISE);
-        JSValue m = JS_NewString(ctx, "the program that made this call ended before the answer came");
-        JSValue e = new_error("Error", m);
-        JS_FreeValue(ctx, m);
-        if (JS_IsException(e)) JS_FreeValue(ctx, JS_GetException(ctx));
-        else {
-            p->promise_result = e;
-            p->promise_state = JS_PROMISE_REJECTED;
-            p->is_handled = true;
-        }
-        JS_FreeValue(ctx, s->promise);
-        JS_FreeValue(ctx, s->func);
-        s->id = 0;
-    }
-}
-
 static void drop_jobs(void) {
     struct list_head *el, *el1;
     list_for_each_safe(el, el1, &rt->job_list) {
@@ -1805,8 +2533,6 @@ static void buf_rest(Buf *b) {
 
 static size_t base_size;     /* of the heap before any program */
 static JSValue base_globals; /* an object with the names of the global object before any program */
-
-static JSValue data_property(JSValueConst v, JSAtom atom);
 
 /* The name of the class of an object, as far as reading it runs nothing of the program's. */
 static int put_class(Buf *b, JSValueConst v) {
@@ -1911,13 +2637,13 @@ static void cm_rest(void) {
     while (timers.len) timer_free(timer_remove(timers.len - 1));
     drop_jobs();
     drop_reactions();
-    drop_calls();
-    for (uint32_t i = 0; i < rejections.len; i++) {
-        JS_FreeValue(ctx, rejections.p[i].promise);
-        JS_FreeValue(ctx, rejections.p[i].reason);
-    }
+    for (uint32_t i = 0; i < failures.len; i++) failure_free(failures.p[i]);
     for (uint32_t i = 0; i < raised.len; i++) JS_FreeValue(ctx, raised.p[i].error);
-    rejections.len = raised.len = 0;
+    failures.len = failures.more = raised.len = 0;
+    JS_FreeValue(ctx, rejected_reason);
+    rejected_reason = JS_UNDEFINED;
+    *rejected_path = 0;
+    forget_throw();
     collect_garbage();
     drop_jobs(); /* what was freed may have been registered for that */
     memset(&rng, 0, sizeof rng);
@@ -1928,7 +2654,7 @@ static void cm_rest(void) {
         buffer = NULL;
     }
     shared.console_len = shared.console_dropped = 0;
-    shared.out_of_memory = shared.pending = shared.too_many = shared.thrown_by = shared.line = shared.column = 0;
+    shared.out_of_memory = shared.pending = shared.too_many = shared.thrown_by = shared.line = shared.column = shared.main = 0;
     shared.next_timer_ms = -1;
     ended = false;
     shared.out = shared.out_len = 0;
@@ -2041,6 +2767,32 @@ static void forget_sources(void) {
     }
 }
 
+static JSValue json_parse; /* as QuickJS has it */
+
+/* JSON.parse, which says so of what is no text any more: tools give values. */
+static JSValue js_parse(JSContext *c, JSValueConst this_val, int argc, JSValueConst *argv) {
+    JSValue r = JS_Call(c, json_parse, this_val, argc, argv);
+    JSPropertyEnum *tab;
+    uint32_t n;
+    if (!JS_IsException(r) || argc < 1 || !JS_IsObject(argv[0])) return r;
+    int id = JS_GetClassID(argv[0]);
+    if (id != JS_CLASS_OBJECT && id != JS_CLASS_ARRAY) return r;
+    char text[400], key[64];
+    size_t len = 0;
+    if (id == JS_CLASS_OBJECT && !JS_GetOwnPropertyNames(c, &tab, &n, argv[0], JS_GPN_STRING_MASK | JS_GPN_ENUM_ONLY)) {
+        for (uint32_t i = 0; i < n && len < sizeof text - sizeof key - 8; i++)
+            len += snprintf(text + len, sizeof text - len, "%s%s", i ? ", " : "", JS_AtomGetStr(c, key, sizeof key, tab[i].atom));
+        JS_FreePropertyEnum(c, tab, n);
+    }
+    text[len] = 0;
+    char message[600];
+    snprintf(message, sizeof message, "JSON.parse takes a text, and this is already an %s%s%s%s: use it as it is",
+             id == JS_CLASS_ARRAY ? "array" : "object", len ? " {" : "", text, len ? "}" : "");
+    JSValue e = JS_GetException(c);
+    JS_DefinePropertyValue(c, e, JS_ATOM_message, JS_NewString(c, message), JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE);
+    return JS_Throw(c, e);
+}
+
 static int keep_globals(void) {
     JSPropertyEnum *tab;
     uint32_t n;
@@ -2098,14 +2850,21 @@ EXPORT(cm_init) int32_t cm_init(uint32_t stack_size, uint32_t gc_threshold) {
     JS_FreeValue(ctx, native);
     if (JS_IsException(r)) goto fail;
     error_classes = JS_GetPropertyStr(ctx, r, "errors");
+    describe_thrown = JS_GetPropertyStr(ctx, r, "describe");
+    collation = JS_GetPropertyStr(ctx, r, "collation");
+    JS_DefinePropertyValueStr(ctx, ctx->class_proto[JS_CLASS_STRING], "localeCompare", JS_NewCFunction(ctx, js_locale_compare, "localeCompare", 1), JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE);
+    noted.value = noted.func = JS_UNDEFINED;
     kept_forever = r;
 
     JSValue json = JS_GetPropertyStr(ctx, ctx->global_obj, "JSON");
     JS_DefinePropertyValueStr(ctx, json, "stringify", JS_NewCFunction(ctx, js_stringify, "stringify", 3), JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE);
+    json_parse = JS_GetPropertyStr(ctx, json, "parse");
+    JS_DefinePropertyValueStr(ctx, json, "parse", JS_NewCFunction(ctx, js_parse, "parse", 2), JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE);
     JS_FreeValue(ctx, json);
 
     JSValue codemode = tool_new("", "", 0);
     if (JS_IsException(codemode)) return 5;
+    codemode_object = js_dup(codemode);
     JS_DefinePropertyValueStr(ctx, ctx->global_obj, "codemode", codemode, 0);
     memset(bootstrap_js, 0, sizeof bootstrap_js);
     forget_sources();
@@ -2114,7 +2873,7 @@ EXPORT(cm_init) int32_t cm_init(uint32_t stack_size, uint32_t gc_threshold) {
     JS_RunGC(rt);
     fill_holes();
     if (!cm_buffer(4095)) return 8;
-    main_promise = main_function = main_script = JS_UNDEFINED;
+    main_promise = main_function = main_script = rejected_reason = JS_UNDEFINED;
     if (js_arena_pack(rt)) return 7;
     base_size = rt->malloc_state.malloc_size;
     wiping = false;

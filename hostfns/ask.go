@@ -10,16 +10,36 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// ask asks a person about a call. The clock of the run is stopped meanwhile. Without an exception the call may be sent,
-// under the context that ask returns; c then has the current tool, arguments and decision. before says that the call
-// was already waiting when its run was saved: the Gate decides it again before it asks.
+// ask asks a person about a call, again while the rules change under each yes. The clock of the run is stopped
+// meanwhile. Without an exception the call may be sent, under the context that ask returns; c then has the current tool,
+// arguments and decision. before says that the call was already waiting when its run was saved: the Gate decides it
+// again before it asks.
 func (r *Run) ask(ctx context.Context, c *callState, before bool) (context.Context, *Exception) {
-	in := &c.in
-	if in.Pause != nil {
-		defer in.Pause()()
+	if c.in.Pause != nil {
+		defer c.in.Pause()()
 	}
+	for range mostQuestions {
+		sending, again, x := r.askOnce(ctx, c, before)
+		if x != nil || again == "" {
+			return sending, x
+		}
+		r.forgetAnswer(c, again)
+		before = false
+	}
+	return ctx, denied(c.tool.Name, reasonPolicy,
+		fmt.Sprintf("the rules changed each of the %d times that it was allowed; call it again when they stay", mostQuestions),
+		c.decision.Lead().Rule)
+}
+
+// mostQuestions is how many questions about one call people get while the rules change under each yes.
+const mostQuestions = 5
+
+// askOnce asks one question about a call. again says why the answer does not count and another question is needed.
+func (r *Run) askOnce(ctx context.Context, c *callState, before bool) (_ context.Context, again string, _ *Exception) {
+	c.shown = c.args
 	q := &waiter{ctx: ctx, call: c, waited: before, before: before, answered: make(chan struct{})}
 	if before || !r.remembered(q) {
+		c.asked = true
 		r.wait(c)
 		r.join(q)
 		<-q.answered // at the latest when ctx ends
@@ -27,22 +47,23 @@ func (r *Run) ask(ctx context.Context, c *callState, before bool) (context.Conte
 	if x := r.goOn(ctx, c); x != nil {
 		q.refusal = x
 	}
-	if in.Carried != nil && r.isApproved(c) {
-		ctx = in.Carried()
+	sending := ctx
+	if c.in.Carried != nil && r.isApproved(c) {
+		sending = c.in.Carried()
 	}
 	switch {
 	case q.refusal != nil:
-		return ctx, q.refusal
-	case ctx.Err() != nil:
-		return ctx, runEnded(c) // a late yes does not count
+		return sending, "", q.refusal
+	case sending.Err() != nil:
+		return sending, "", runEnded(c) // a late yes does not count
 	case c.answer.How == "" && c.decision.Verdict == call.Allow:
-		return ctx, nil // the profile allows it by now
+		return sending, "", nil // the profile allows it by now
 	}
-	if x := r.edited(ctx, c); x != nil {
-		return ctx, x
+	if x := r.edited(sending, c); x != nil {
+		return sending, "", x
 	}
-	if x := r.release(ctx, c, q.decided); x != nil {
-		return ctx, x
+	if again, x := r.release(sending, c, q.decided); x != nil || again != "" {
+		return sending, again, x
 	}
 	r.update(c, func() {
 		c.Approved = c.answer.How
@@ -50,7 +71,19 @@ func (r *Run) ask(ctx context.Context, c *callState, before bool) (context.Conte
 			c.Approved += ", " + c.answer.Channel
 		}
 	})
-	return ctx, nil
+	return sending, "", nil
+}
+
+// forgetAnswer prepares a call for another question.
+func (r *Run) forgetAnswer(c *callState, why string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c.answer, c.use, c.again, c.before.Asked = call.Answer{}, nil, why, false
+	if c.done != nil { // nobody waits for it longer
+		close(c.begun)
+		close(c.done)
+		c.begun, c.done = nil, nil
+	}
 }
 
 // wait begins the waiting of a call for people, until goOn, unless it waits already. While all open calls of the run
@@ -60,6 +93,10 @@ func (r *Run) wait(c *callState) {
 		return
 	}
 	r.update(c, func() { c.asking = true })
+	if o := c.in.Order; o != nil {
+		o.Admitted()
+		o.Sent()
+	}
 	c.goesOn = func() {}
 	if c.in.Asking != nil {
 		c.goesOn = c.in.Asking()
@@ -101,7 +138,10 @@ func (r *Run) edited(ctx context.Context, c *callState) *Exception {
 		return denied(c.tool.Name, call.CodeBadArguments,
 			"a person changed the arguments, and they are not right: "+err.Error(), "")
 	}
-	c.proposed, c.args = c.args, args
+	if !c.proposed.Given() {
+		c.proposed = c.args
+	}
+	c.args = args
 	r.update(c, func() { c.Changed = changed(c.proposed.JSON(), c.args.JSON()) })
 	return nil
 }
@@ -130,7 +170,7 @@ func (r *Run) check(c *callState) func(json.RawMessage) error {
 func (r *Run) question(c *callState) *Question {
 	return &Question{
 		Run: r.info.ID, Call: c.Call, Profile: r.info.Profile, Tool: c.tool, Args: c.args.JSON(),
-		Decision: c.decision, Check: r.check(c),
+		Decision: c.decision, Check: r.check(c), Again: c.again,
 	}
 }
 
@@ -153,47 +193,75 @@ func (r *Run) refresh(ctx context.Context, c *callState) *Exception {
 	return nil
 }
 
-// release decides an approved call again, and uses the approval up. An approval covers only what was shown, so it does
-// not hold under a stricter profile.
-func (r *Run) release(ctx context.Context, c *callState, asked call.Decision) *Exception {
+// release decides an approved call again, and uses the approval up. The approval holds while the rules put the same
+// question or none at all; again says what has changed otherwise. Where the rules deny the call now, that counts.
+func (r *Run) release(ctx context.Context, c *callState, asked call.Decision) (again string, _ *Exception) {
 	if x := r.refresh(ctx, c); x != nil {
-		return x
+		return "", x
 	}
 	d := c.decision
 	same := d.Digest != "" && d.Digest == asked.Digest
 	rule := d.Lead().Rule
+	now := d // about what the person was shown
+	if c.answer.Args != nil {
+		now = r.decide(c.tool, c.shown, c.before)
+	}
 	switch {
 	case d.Verdict == call.Deny && same:
-		return r.denial(c)
+		return "", r.denial(c)
 	case d.Verdict == call.Deny:
-		return denied(c.tool.Name, reasonPolicy, "the profile changed while a person was asked and denies it now", rule)
-	case d.Verdict == call.Ask && d.Risk.Compare(asked.Risk) > 0 && same && c.proposed.Given():
-		return denied(c.tool.Name, call.CodeDenied,
-			"with the arguments that a person wrote it is riskier than what they were asked about", rule)
+		return "", denied(c.tool.Name, reasonPolicy, "the profile changed while a person was asked and denies it now: "+
+			d.Detail(), rule)
+	case d.Verdict == call.Ask && now.Basis() != asked.Basis():
+		return changedQuestion(&asked, &now), nil
 	case d.Verdict == call.Ask && d.Risk.Compare(asked.Risk) > 0:
-		return denied(c.tool.Name, reasonPolicy,
-			"the profile changed while a person was asked and rates it as riskier now; call it again", rule)
+		return "", denied(c.tool.Name, call.CodeDenied,
+			"with the arguments that a person wrote it is riskier than what they were asked about", rule)
 	case d.Verdict == call.Ask && c.answer.How == call.ByFallback && !d.Fallback:
-		return denied(c.tool.Name, reasonPolicy, "the profile changed and needs a person's answer now", rule)
+		return "it needs a person's answer now", nil
+	case d.Verdict == call.Ask && c.answer.Scope != "" && c.answer.Scope != call.Once && d.Asker() != asked.Asker():
+		return "what may be allowed beyond this call is not what was offered", nil
 	}
-	if c.use != nil {
-		switch err := c.use(ctx, r.question(c)); {
-		case err == nil:
-		case errors.Is(err, ErrChanged):
-			return denied(c.tool.Name, reasonPolicy,
-				"what was approved is not what would be done now: "+err.Error()+"; call it again", rule)
-		case errors.Is(err, ErrTooLate):
-			return denied(c.tool.Name, reasonTimeout, "a person allowed it: "+err.Error()+"; call it again", rule)
-		case ctx.Err() != nil:
-			return runEnded(c)
-		default:
-			r.gate.deps.Log.Error("recording the use of an approval failed", "run", r.info.ID, "call", c.Call,
-				"tool", c.tool.Name, "error", err)
-			return denied(c.tool.Name, call.CodeDenied,
-				"a person allowed it, but codemode could not record that the approval is used, so it did not make the call", rule)
-		}
+	return "", r.spend(ctx, c, asked)
+}
+
+// spend uses up the approval of a call.
+func (r *Run) spend(ctx context.Context, c *callState, asked call.Decision) *Exception {
+	if c.use == nil {
+		return nil
+	}
+	rule := c.decision.Lead().Rule
+	q := r.question(c)
+	q.Decision = asked // the approval is bound to it, and release has compared it with the rules of now
+	switch err := c.use(ctx, q); {
+	case err == nil:
+	case errors.Is(err, ErrChanged):
+		return denied(c.tool.Name, reasonPolicy,
+			"the call or its server changed while a person was asked, so their yes does not cover it; call it again", rule)
+	case errors.Is(err, ErrTooLate):
+		return denied(c.tool.Name, reasonTimeout, "a person allowed it: "+err.Error()+"; call it again", rule)
+	case ctx.Err() != nil:
+		return runEnded(c)
+	default:
+		r.gate.deps.Log.Error("recording the use of an approval failed", "run", r.info.ID, "call", c.Call,
+			"tool", c.tool.Name, "error", err)
+		return denied(c.tool.Name, call.CodeDenied,
+			"a person allowed it, but codemode could not record that the approval is used, so it did not make the call", rule)
 	}
 	return nil
+}
+
+// changedQuestion says in what a question differs from the one that was answered.
+func changedQuestion(was, is *call.Decision) string {
+	switch {
+	case was.Risk != is.Risk:
+		return fmt.Sprintf("its risk was %s and is %s", was.Risk, is.Risk)
+	case was.Firm != is.Firm:
+		return "whether a person has to answer is not as it was"
+	case was.Asking != is.Asking:
+		return "who may answer, or what they are shown, is not as it was"
+	}
+	return "they give other reasons: " + is.Lead().String()
 }
 
 // RunEnded is the detail of a call that is not made because its run has ended.

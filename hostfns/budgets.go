@@ -2,6 +2,7 @@ package hostfns
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 
 // charge is what a call costs before it is sent.
 func (r *Run) charge(c *callState) *call.Charge {
-	return &call.Charge{Principal: r.info.Principal, Profile: r.info.Profile, Tool: c.tool,
+	return &call.Charge{Principal: r.info.Owner, Profile: r.info.Profile, Tool: c.tool,
 		Bytes: int64(len(c.args.JSON()))}
 }
 
@@ -27,10 +28,7 @@ func (r *Run) beyond(ctx context.Context, c *callState, err error) (context.Cont
 		return nil, r.refuse(ctx, c, denied(c.tool.Name, call.CodeLimit,
 			"what is left of its budget is unknown, and nothing was done; see the log", ""), "limit")
 	}
-	x := denied(c.tool.Name, call.CodeLimit, limit.Limit, "")
-	x.Class = LimitClass
-	x.Props["budget"], x.Props["until"] = limit.Budget, limit.Until.UTC().Format(time.RFC3339)
-	x.Props["retryable"], x.Props["retryAfter"] = true, max(int(time.Until(limit.Until).Seconds()), 0)+1
+	x := limit.exception(c.tool.Name)
 	r.mu.Lock()
 	told := r.beyondBudget[limit.Budget]
 	if r.beyondBudget == nil {
@@ -45,15 +43,36 @@ func (r *Run) beyond(ctx context.Context, c *callState, err error) (context.Cont
 	return nil, r.refuse(ctx, c, x, "limit")
 }
 
-// weigh counts the bytes of an answer.
-func (r *Run) weigh(ctx context.Context, c *callState, reply *Reply) {
-	if r.info.Budgets == nil || reply == nil {
+// exception is what the program gets.
+func (e *LimitError) exception(name string) *Exception {
+	x := denied(name, call.CodeLimit, e.Limit, "")
+	x.Class = LimitClass
+	x.Props["budget"], x.Props["until"] = e.Budget, e.Until.UTC().Format(time.RFC3339)
+	x.Props["retryable"], x.Props["retryAfter"] = true, max(int(time.Until(e.Until).Seconds()), 0)+1
+	return x
+}
+
+// weigh counts the bytes of an answer, or of the words of a failure: the program reads both.
+func (r *Run) weigh(ctx context.Context, c *callState, reply *Reply, err error) {
+	if r.info.Budgets == nil {
 		return
 	}
-	n := len(reply.Value)
-	for _, b := range reply.Blocks {
-		n += len(b)
+	n := 0
+	if reply != nil {
+		n = len(reply.Value)
+		for _, b := range reply.Blocks {
+			n += len(b)
+		}
 	}
-	r.info.Budgets.Answered(ctx, &call.Charge{Principal: r.info.Principal, Profile: r.info.Profile, Tool: c.tool,
-		Bytes: int64(n)})
+	if err != nil {
+		n += len(err.Error())
+	}
+	if failure, ok := errors.AsType[*ToolFailure](err); ok {
+		content, _ := json.Marshal(failure.Content) // it was read from JSON
+		n += len(content)
+	}
+	if n > 0 {
+		r.info.Budgets.Answered(ctx, &call.Charge{Principal: r.info.Owner, Profile: r.info.Profile, Tool: c.tool,
+			Bytes: int64(n)})
+	}
 }

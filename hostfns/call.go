@@ -11,11 +11,15 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // recordAfterwards bounds the writing of an outcome. The write continues when the run is canceled, and must not delay
 // its end forever.
 const recordAfterwards = 5 * time.Second
+
+// emitName is the function that adds blocks to the answer.
+const emitName = "emit"
 
 // maxName is the longest tool name to look up; no tool has a longer one.
 const maxName = 256
@@ -30,6 +34,9 @@ func (r *Run) Call(ctx context.Context, in Invocation) (value json.RawMessage, e
 	c := r.begin(in)
 	if c == nil {
 		return nil, denied(in.Name, ReasonCanceled, "the run is over", "")
+	}
+	if in.Order != nil && !c.undecided && in.Name != emitName {
+		in.Order.Admitted() // a function of the host may wait; the order of blocks is that of the program
 	}
 	if in.Name == askUserName {
 		return r.askUser(ctx, in)
@@ -61,19 +68,21 @@ func (r *Run) perform(c *callState, admit func() (context.Context, error)) (valu
 		}
 	}()
 	ctx, err := admit()
-	if err != nil {
-		return nil, err
+	if err == nil {
+		start = time.Now()
+		value, err = r.send(ctx, c)
 	}
-	start = time.Now()
-	return r.send(ctx, c)
+	r.heard(c, value, err)
+	return value, err
 }
 
 // admit performs all steps before a call is sent. It returns the context for sending the call.
 func (r *Run) admit(ctx context.Context, c *callState) (context.Context, error) {
 	defer r.decided(c)
+	defer c.admitted()
 	refuse := func(x *Exception, by string) (context.Context, error) { return nil, r.refuse(ctx, c, x, by) }
 	in := &c.in
-	tool, err := r.find(ctx, in.Name, in.Tool)
+	tool, err := r.find(ordered(ctx, in.Order), in.Name, in.Tool)
 	if err != nil {
 		if ctx.Err() != nil { // it may not have been found in time
 			return refuse(runEnded(c), "error")
@@ -84,10 +93,15 @@ func (r *Run) admit(ctx context.Context, c *callState) (context.Context, error) 
 	if in.resource && !tool.Resource {
 		return refuse(notFound(taken(tool.Name)), "error")
 	}
-	if c.args, err = call.Freeze(in.Args, r.info.ArgumentBytes); err != nil {
+	if c.args, err = r.freeze(ctx, tool, in.Args); err != nil {
 		return refuse(denied(c.tool.Name, call.CodeBadArguments, err.Error(), ""), "limit")
 	}
 	r.count(c)
+	if !isObject(c.args) {
+		if err := otherwise(ctx, tool, c.args); err != nil {
+			return refuse(r.noObject(ctx, c, err))
+		}
+	}
 	c.decision = r.decide(c.tool, c.args, c.before)
 	if c.decision.Verdict == call.Deny {
 		return refuse(r.denial(c), c.decidedBy())
@@ -102,6 +116,47 @@ func (r *Run) admit(ctx context.Context, c *callState) (context.Context, error) 
 		}
 	}
 	return r.proceed(ctx, c)
+}
+
+// freeze makes the arguments that everything from here on means: those of the program, without the nulls that stand for
+// a property that is not given.
+func (r *Run) freeze(ctx context.Context, tool *call.Tool, raw json.RawMessage) (call.Arguments, error) {
+	args, err := call.Freeze(raw, r.info.ArgumentBytes)
+	if err != nil || tool.WithoutNulls == nil {
+		return args, err
+	}
+	if fewer, ok := tool.WithoutNulls(ctx, args, nil); ok {
+		return call.Freeze(fewer, r.info.ArgumentBytes)
+	}
+	return args, nil
+}
+
+func isObject(args call.Arguments) bool {
+	tree, err := args.Tree()
+	return err == nil && tree.Kind() == strictjson.Object
+}
+
+// otherwise is why a tool does not take arguments that are no object. Only a tool that checks them itself can take them.
+func otherwise(ctx context.Context, tool *call.Tool, args call.Arguments) error {
+	if tool.Validate != nil {
+		return tool.Validate(ctx, args)
+	}
+	return &ArgumentError{Expected: "an object", Got: "something else"}
+}
+
+// noObject makes the exception for arguments that are no object, and says who refused the call. No rule can judge such
+// arguments, and the fault is the program's, unless the tool is one that the program may not know.
+func (r *Run) noObject(ctx context.Context, c *callState, wrong error) (x *Exception, by string) {
+	if !r.visible(c.tool) {
+		if c.decision = r.decide(c.tool, call.Unread(json.RawMessage("{}")), c.before); c.decision.Verdict == call.Deny {
+			return r.denial(c), c.decidedBy()
+		}
+		return denied(c.tool.Name, call.CodeBadArguments, "the arguments are no object", ""), "limit"
+	}
+	if ctx.Err() != nil {
+		return runEnded(c), "error"
+	}
+	return asInvalid(c.tool.Name, wrong), "error"
 }
 
 // proceed continues a call that is decided, and not denied.
@@ -144,15 +199,27 @@ func (r *Run) authorise(ctx context.Context, c *callState) (context.Context, err
 			return r.beyond(ctx, c, err)
 		}
 	}
-	switch err := r.gate.deps.Recorder.Record(ctx, r.entry(KindRunning, c)); {
+	c.admitted() // parallel calls are written to the disk together
+	err := r.gate.deps.Recorder.Record(ctx, r.entry(KindRunning, c))
+	_, full := errors.AsType[*LimitError](err)
+	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil, runEnded(c) // the recorder makes sure that a failed entry does not claim that a call runs
+	case full:
+		return r.beyond(ctx, c, err)
 	case err != nil:
 		r.gate.deps.Log.Error("recording a call failed, so it is refused", "run", r.info.ID, "tool", c.tool.Name,
 			"error", err)
 		return nil, denied(c.tool.Name, call.CodeDenied, unrecorded(err), "")
 	}
 	return ctx, nil
+}
+
+// admitted lets the next call of the program be admitted.
+func (c *callState) admitted() {
+	if c.in.Order != nil {
+		c.in.Order.Admitted()
+	}
 }
 
 // find looks a tool up, unless the host gives the tool with the call.
@@ -192,9 +259,9 @@ func (r *Run) tally(c *callState) {
 	c.before.Tainted = c.before.Taint != ""
 }
 
-// read records a server's answer before the program receives it.
-func (r *Run) read(c *callState, reply *Reply, err error) {
-	if said := received(reply, err); said != nil {
+// heard notes what a call gives the program, before the program has it.
+func (r *Run) heard(c *callState, value json.RawMessage, err error) {
+	if said := wordsOfServer(value, err); said != nil && c.tool != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.taint.answered(c.Call, c.tool, said, r.info.Written != nil)
@@ -215,21 +282,21 @@ func (r *Run) send(ctx context.Context, c *callState) (value json.RawMessage, fa
 	defer func() { r.recordOutcome(ctx, c, outcome, value, failed, time.Since(start)) }()
 	sent := func() {
 		c.sent, c.Reads = true, c.tool.ReadOnly()
+		r.taint.spread = r.taint.spread || c.before.Tainted && c.tool.Trusted
 		if c.begun != nil {
 			close(c.begun)
 		}
 	}
-	if !r.update(c, sent) {
+	if o := c.in.Order; o != nil && !o.Send(ctx) || !r.update(c, sent) {
 		outcome = outcomeNotSent
 		return nil, runEnded(c)
 	}
 	timeout := cmp.Or(c.tool.Timeout, r.info.CallTimeout)
 	sending, clock, over := newClock(ctx, timeout, c.in.Pause)
 	defer over()
-	reply, err := r.gate.deps.Sender.Send(sending, &call.Call{Run: r.info.ID, Number: c.Call, Tool: c.tool,
+	reply, err := r.gate.deps.Sender.Send(ordered(sending, c.in.Order), &call.Call{Run: r.info.ID, Number: c.Call, Tool: c.tool,
 		Args: c.args}, clock.pause)
-	r.read(c, reply, err)
-	r.weigh(ctx, c, reply)
+	r.weigh(ctx, c, reply, err)
 	if err == nil && reply != nil {
 		outcome = "ok"
 		if x := r.checkOutput(ctx, c, reply); x != nil {
@@ -242,16 +309,17 @@ func (r *Run) send(ctx context.Context, c *callState) (value json.RawMessage, fa
 		outcome = "error"
 		return nil, toolError(c.tool.Name, failure)
 	}
-	message, login := "the upstream did not answer; it may have happened", false
-	switch failure, ok := errors.AsType[*SendError](err); {
+	message := "the upstream did not answer; it may have happened"
+	failure, ok := errors.AsType[*SendError](err)
+	switch {
 	case sending.Err() != nil && ctx.Err() == nil && (!ok || failure.Unknown):
 		message = fmt.Sprintf("no answer within %v; it may have happened", timeout)
 	case ok && !failure.Unknown:
-		outcome, message, login = outcomeNotSent, failure.Message, failure.Login
+		outcome, message = outcomeNotSent, failure.Message
 	case ok:
 		message = failure.Message
 	}
-	return nil, upstreamError(c.tool, outcome, message, login)
+	return nil, upstreamError(c.tool, outcome, message, failure)
 }
 
 // finish records how a call ended in the run's list.
@@ -260,7 +328,7 @@ func (r *Run) finish(c *callState, sent time.Time, err error) {
 	r.update(c, func() {
 		c.over = true
 		// They may be megabytes, and the list is long.
-		c.in, c.args, c.proposed = Invocation{}, call.Arguments{}, call.Arguments{}
+		c.in, c.args, c.proposed, c.shown = Invocation{}, call.Arguments{}, call.Arguments{}, call.Arguments{}
 		if !sent.IsZero() {
 			c.Took = time.Since(sent)
 		}
@@ -321,12 +389,19 @@ func sortReports(reports []Report) {
 
 // notFound makes the exception for a name without a tool. It does not suggest tools that the profile denies anyway.
 func (r *Run) notFound(ctx context.Context, name string, err error) *Exception {
+	if starting, ok := errors.AsType[*StartingError](err); ok {
+		return upstreamError(&call.Tool{Name: name, Server: starting.Server}, outcomeNotSent, err.Error(),
+			&SendError{Reason: ReasonStarting})
+	}
 	missing, ok := errors.AsType[*NotFoundError](err)
 	if !ok {
 		return notFound(&NotFoundError{Name: name, Detail: err.Error()})
 	}
-	shown := *missing
+	shown := *missing.For(func(t *call.Tool) bool { return !r.visible(t) })
 	shown.Nearest = nil
+	if shown.Withheld != nil {
+		r.described(shown.Withheld)
+	}
 	for _, near := range missing.Nearest {
 		if t, err := r.gate.deps.Tools.Find(ctx, near); err == nil && r.visible(t) {
 			shown.Nearest = append(shown.Nearest, near)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,6 +20,8 @@ type Library interface {
 	Search(ctx context.Context, query string, limit int, visible func(*call.Tool) bool) []*call.Tool
 	// Tools returns every tool, sorted by name.
 	Tools(ctx context.Context) []*call.Tool
+	// Starting names the servers whose tools are not known yet.
+	Starting() []string
 	// Declarations describes tools in TypeScript.
 	Declarations(names []string) string
 }
@@ -25,14 +29,14 @@ type Library interface {
 // A function is a host function that reaches no upstream and so needs no decision.
 type function func(ctx context.Context, args json.RawMessage) (json.RawMessage, error)
 
-// IsFunction reports whether a name is that of a function that a program may call and that is no tool.
-func IsFunction(name string) bool {
-	switch name {
-	case "search", "search_tools", "get_tools", "emit", keepName, loadName, askUserName, ReadResource:
-		return true
-	}
-	return false
+// Functions are the names of the functions that a program may call and that are no tools. The guest has background itself.
+func Functions() []string {
+	return []string{"search_tools", "search", "get_tools", emitName, keepName, loadName, askUserName, ReadResource,
+		"background"}
 }
+
+// IsFunction reports whether a name is one of [Functions].
+func IsFunction(name string) bool { return slices.Contains(Functions(), name) }
 
 const (
 	searchLimit    = 20  // results without a `limit`
@@ -52,7 +56,7 @@ const (
 //
 // The best matches have their declaration, the others do not. search is an alias
 // of search_tools. Tools that the profile always denies,
-// whatever the arguments, do not exist here.
+// whatever the arguments, do not exist here. [Run.Missed] names the servers whose tools were not known yet.
 func (r *Run) catalogueFunctions() map[string]function {
 	if r.gate.deps.Library == nil {
 		return nil
@@ -61,6 +65,27 @@ func (r *Run) catalogueFunctions() map[string]function {
 		"search_tools": r.searchTools,
 		"search":       r.searchTools,
 		"get_tools":    r.getTools,
+	}
+}
+
+// Missed names the servers that were starting when the program looked for tools, so that it did not find theirs.
+func (r *Run) Missed() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Sorted(maps.Keys(r.missed))
+}
+
+// miss notes which servers have not listed their tools. A later search may find these.
+func (r *Run) miss() {
+	starting := r.gate.deps.Library.Starting()
+	if p, ok := r.info.Policy.(interface{ Reaches(server string) bool }); ok {
+		starting = slices.DeleteFunc(starting, func(name string) bool { return !p.Reaches(name) })
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.missed = map[string]bool{}
+	for _, name := range starting {
+		r.missed[name] = true
 	}
 }
 
@@ -85,7 +110,9 @@ func (r *Run) searchTools(ctx context.Context, raw json.RawMessage) (json.RawMes
 		limit = searchLimit
 	}
 	found := []foundTool{}
-	for i, t := range r.gate.deps.Library.Search(ctx, args.Query, min(limit, maxSearchLimit), r.visible) {
+	tools := r.gate.deps.Library.Search(ctx, args.Query, min(limit, maxSearchLimit), r.visible)
+	r.described(tools...)
+	for i, t := range tools {
 		f := foundTool{Name: t.Name, Server: t.Server, Title: t.Title, Description: cut(t.Description, maxSummary)}
 		if i < declaredMatches && args.Query != "" {
 			if text := r.gate.deps.Library.Declarations([]string{t.Name}); len(text) <= maxDeclaration {
@@ -94,6 +121,7 @@ func (r *Run) searchTools(ctx context.Context, raw json.RawMessage) (json.RawMes
 		}
 		found = append(found, f)
 	}
+	r.miss()
 	return json.Marshal(found)
 }
 
@@ -111,14 +139,17 @@ func (r *Run) getTools(ctx context.Context, raw json.RawMessage) (json.RawMessag
 		if err != nil {
 			return nil, r.notFound(ctx, name, err)
 		}
+		r.described(t)
 		names = append(names, t.Name)
 	}
 	if len(args.Names) == 0 {
 		for _, t := range r.gate.deps.Library.Tools(ctx) {
 			if (args.Server == "" || t.Server == args.Server) && r.visible(t) {
+				r.described(t)
 				names = append(names, t.Name)
 			}
 		}
+		r.miss()
 	}
 	return json.Marshal(r.gate.deps.Library.Declarations(names))
 }

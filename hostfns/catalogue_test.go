@@ -32,6 +32,8 @@ func (s shelf) Search(ctx context.Context, query string, limit int, visible func
 	return found
 }
 
+func (s shelf) Starting() []string { return nil }
+
 func (s shelf) Declarations(names []string) string { return strings.Join(names, ";") }
 
 func TestCatalogueFunctions(t *testing.T) {
@@ -56,7 +58,7 @@ func TestCatalogueFunctions(t *testing.T) {
 		{name: "declarations of all that may be used", function: "get_tools", args: `null`, want: `"fs__read;fs__write"`},
 		{name: "declarations of a server", function: "get_tools", args: `{"server":"pay"}`, want: `""`},
 		{name: "a denied tool has no declaration", function: "get_tools", args: `["pay__send"]`,
-			err: `there is no tool "pay__send"`},
+			err: `there is no tool "pay__send"; Object.keys(codemode) lists those there are`},
 		{name: "an unknown tool", function: "get_tools", args: `["fs__x"]`,
 			err: `there is no tool "fs__x"; did you mean fs__read?`},
 		{name: "a wrong key", function: "search_tools", args: `{"qurey":"x"}`,

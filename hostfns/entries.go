@@ -16,7 +16,7 @@ func (r *Run) entry(kind string, c *callState) Entry {
 	decided := c.decision.Lead()
 	e := Entry{
 		Time: time.Now(), Kind: kind,
-		Run: r.info.ID, Call: c.Call, Principal: r.info.Principal, Client: r.info.Client,
+		Run: r.info.ID, Call: c.Call, Principal: r.info.Principal, Owner: r.info.Owner, Client: r.info.Client,
 		Session: r.info.Session, Role: r.info.Role, Script: r.info.Script,
 		Profile: r.info.Profile, ProfileDigest: c.decision.Digest,
 		Tool: c.Tool, Verdict: c.decision.Verdict.String(), Risk: string(c.decision.Risk),
@@ -31,7 +31,10 @@ func (r *Run) entry(kind string, c *callState) Entry {
 		e.Proposed = c.proposed
 	}
 	if c.answer.How == "person" || kind == KindAsked {
-		e.Shown = e.Proposed // a person who changed the arguments saw the proposed ones
+		e.Shown = e.Proposed
+		if c.shown.Given() { // a person who changed the arguments saw others
+			e.Shown = c.shown
+		}
 	}
 	if kind == KindRunning || kind == KindOutcome || kind == KindAnswer && c.answer.Allowed {
 		e.Authorised = c.args
@@ -97,7 +100,7 @@ func (r *Run) recordRefusal(ctx context.Context, c *callState, x *Exception, by 
 		return
 	}
 	e := r.entry(KindRefused, c)
-	e.DecidedBy = by
+	e.DecidedBy, e.Unasked = by, !c.asked
 	e.Reason, _ = x.Props["reason"].(string)
 	if e.Reason == "" {
 		e.Reason = x.Class
@@ -129,8 +132,11 @@ func (r *Run) note(ctx context.Context, kind string, c *callState) {
 		return
 	}
 	e := r.entry(kind, c)
-	if kind == KindAnswer {
+	switch {
+	case kind == KindAnswer:
 		e.Reason, e.Words = c.answer.Code, c.answer.Reason
+	case c.again != "":
+		e.Reason, e.Detail = reasonPolicy, "the rules changed after it was allowed: "+c.again
 	}
 	r.recordLate(ctx, e)
 }

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
+	"time"
 
 	"github.com/codemode-project/codemode/call"
 )
@@ -36,8 +38,13 @@ const (
 	outcomeNotSent = "not_sent" // it did not
 )
 
-// reasonLogin is the property `reason` of an UpstreamError for a principal that has to log in at the upstream.
-const reasonLogin = "login_required"
+// Reasons of an UpstreamError, as its property `reason`.
+const (
+	reasonLogin    = "login_required" // the principal has to log in at the upstream
+	ReasonStarting = "starting"       // the upstream is not ready yet
+	ReasonFailed   = "failed"         // it could not be started, or ended
+	ReasonDisabled = "disabled"       // by the configuration
+)
 
 // An Exception is what the program sees: an instance of the error class Class with Props as its properties.
 type Exception struct {
@@ -52,19 +59,36 @@ func (e *Exception) Error() string { return e.Class + ": " + e.Message }
 type NotFoundError struct {
 	Name    string
 	Nearest []string // names that exist, closest first
-	Reason  string   // "name_collision" when two tools share the name and neither is offered
+	Reason  string   // "withheld" when the tool exists and is not offered, "name_collision" when tools share the name; [ReasonFailed] ...
 	Detail  string   // a sentence for the program; "" means the usual one
+
+	Withheld *call.Tool // the one that exists; nil is none. Those from whom the profile hides it must not learn of it.
+}
+
+// For returns the error for those from whom a profile hides some tools.
+func (e *NotFoundError) For(hidden func(*call.Tool) bool) *NotFoundError {
+	if e.Withheld != nil && hidden(e.Withheld) {
+		return &NotFoundError{Name: e.Name}
+	}
+	return e
 }
 
 func (e *NotFoundError) Error() string {
 	if e.Detail != "" {
 		return e.Detail
 	}
-	msg := fmt.Sprintf("there is no tool %q", e.Name)
-	if len(e.Nearest) > 0 {
-		msg += "; did you mean " + strings.Join(e.Nearest, ", ") + "?"
+	if len(e.Nearest) == 0 {
+		return fmt.Sprintf("there is no tool %q; Object.keys(codemode) lists those there are", e.Name)
 	}
-	return msg
+	return fmt.Sprintf("there is no tool %q; did you mean %s?", e.Name, strings.Join(e.Nearest, ", "))
+}
+
+// A StartingError says that the tools of the upstream that a name belongs to are not known yet.
+type StartingError struct{ Name, Server string }
+
+func (e *StartingError) Error() string {
+	return fmt.Sprintf("the server %q is still starting, so its tools are not known yet: make the call again in a moment",
+		e.Server)
 }
 
 // An ArgumentError is a place where arguments do not match the tool's input schema, or a result its output schema.
@@ -72,6 +96,8 @@ type ArgumentError struct {
 	Path     string // JSON Pointer; "" is the whole
 	Expected string
 	Got      string
+	Takes    string           // of arguments: the type of all of them, in TypeScript
+	More     []*ArgumentError // the other places
 }
 
 func (e *ArgumentError) Error() string { return e.says("the argument") }
@@ -80,6 +106,12 @@ func (e *ArgumentError) says(whole string) string {
 	msg := cmp.Or(e.Path, whole) + ": expected " + e.Expected
 	if e.Got != "" {
 		msg += ", got " + e.Got
+	}
+	for _, other := range e.More {
+		msg += "; " + other.says(whole)
+	}
+	if e.Takes != "" && e.Path != "" {
+		msg += "; it takes " + e.Takes
 	}
 	return msg
 }
@@ -101,7 +133,11 @@ type SendError struct {
 	Unknown bool   // it may have happened anyway
 	Login   bool   // the principal has to log in at the upstream first
 	Page    string // where the principal can do that; "" is nowhere
-	Err     error
+	Reason  string // [ReasonStarting], [ReasonFailed] or [ReasonDisabled], if that is why; else ""
+	Said    string // the server's words in an error of its transport; "" for none
+	// RetryAfter is when the server says to try again, from now; 0 if it does not say so.
+	RetryAfter time.Duration
+	Err        error
 }
 
 func (e *SendError) Error() string { return e.Message }
@@ -149,20 +185,34 @@ func toolError(name string, e *ToolFailure) *Exception {
 		Props: map[string]any{"toolName": name, "content": e.Content}}
 }
 
-func upstreamError(t *call.Tool, outcome, message string, login bool) *Exception {
+// upstreamError makes the exception for a call without an answer; why may be nil.
+func upstreamError(t *call.Tool, outcome, message string, why *SendError) *Exception {
 	x := &Exception{
 		Class:   upstreamFailure,
 		Message: t.Name + ": " + message,
 		Props:   map[string]any{"toolName": t.Name, "server": t.Server, "outcome": outcome},
 	}
-	if login {
-		x.Props["reason"] = reasonLogin
+	if why == nil {
+		return x
+	}
+	reason := why.Reason
+	if why.Login {
+		reason = reasonLogin
+	}
+	if reason != "" {
+		x.Props["reason"] = reason
+	}
+	if why.Said != "" {
+		x.Props["detail"] = why.Said
+	}
+	if why.RetryAfter > 0 {
+		x.Props["retryAfter"] = int(math.Ceil(why.RetryAfter.Seconds()))
 	}
 	return x
 }
 
 // notReady makes the exception for a call whose principal lacks what the upstream needs.
 func notReady(t *call.Tool, err error) *Exception {
-	sent, ok := errors.AsType[*SendError](err)
-	return upstreamError(t, outcomeNotSent, err.Error(), ok && sent.Login)
+	sent, _ := errors.AsType[*SendError](err)
+	return upstreamError(t, outcomeNotSent, err.Error(), sent)
 }

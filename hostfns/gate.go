@@ -3,7 +3,6 @@ package hostfns
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"log/slog"
 	"maps"
 	"slices"
@@ -57,6 +56,7 @@ type RunInfo struct {
 	Profile   string // names the profile in the record and in prompts
 	Principal string // who asked for the run, if known
 	Client    string // through which program, if known
+	Owner     string // whose budgets the calls use: Principal if it is verified; "" is all others together
 	Session   string // of the client, if known
 	Role      string // as the caller claims; for the record, it decides nothing
 	Script    string // the name of the saved program, if it is one
@@ -86,7 +86,7 @@ type RunInfo struct {
 	Keep func(ctx context.Context, c *Content) (uri string, err error)
 
 	// Left is what [Run.Left] returned for the last program of the session in which the run goes on; nil is nothing.
-	Left json.RawMessage
+	Left *Left
 
 	CallTimeout   time.Duration // how long one call may take; zero is DefaultCallTimeout
 	ArgumentBytes int           // zero is defaultArgumentBytes
@@ -102,7 +102,7 @@ func (g *Gate) Run(info RunInfo) *Run {
 	}
 	r := &Run{gate: g, info: info, refused: map[string]*Exception{}, seen: map[string]int{},
 		connecting: map[string]*connecting{}, isKept: map[string]int{}, isEmitted: map[string]bool{}}
-	r.functions = map[string]function{"emit": r.emit}
+	r.functions = map[string]function{emitName: r.emit}
 	if info.Keep != nil {
 		r.functions[keepName] = r.keepContent
 	}
@@ -137,7 +137,8 @@ type Run struct {
 	connecting   map[string]*connecting // by server
 	taint        taint
 	blocks       []Block
-	emitted      []string // handles of blocks
+	emitted      []string        // handles of blocks
+	missed       map[string]bool // see Missed
 
 	isKept     map[string]int  // by handle of a block, its bytes
 	isEmitted  map[string]bool // by handle
@@ -181,6 +182,8 @@ type callState struct {
 	tool     *call.Tool
 	args     call.Arguments
 	proposed call.Arguments // what the program gave, where a person allowed other arguments
+	shown    call.Arguments // what people were asked about; none before that
+	again    string         // why they are asked again; under the lock
 	before   Counters       // what happened before it
 	decision call.Decision
 	answer   call.Answer // zero unless somebody had to be asked
@@ -195,6 +198,7 @@ type callState struct {
 	begun, done chan struct{}
 
 	asking   bool // it waits for a person
+	asked    bool // the record may say that it waited for one; used only by the call's own goroutine
 	connects int  // it waits for an account; the number of the call under which the principal was asked. Else 0
 	sent     bool
 	over     bool

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -240,43 +241,8 @@ func TestRefusals(t *testing.T) {
 				w.answer = func(context.Context, *Question) call.Answer { w.decide = verdict(call.Deny); return yes }
 			},
 			args: `{}`, reason: "policy_changed", rule: "the-rule",
-			detail: "the profile changed while a person was asked and denies it now",
+			detail: "the profile changed while a person was asked and denies it now: rule the-rule, p.json:3",
 			log: []string{"decide fs__write {}: ask", "ask fs__write {}", "decide fs__write {}: deny",
-				"record refused policy_changed"},
-		},
-		{
-			name: "a risk that rises during the question wins over the yes",
-			setup: func(w *world) {
-				w.decide = verdict(call.Ask)
-				w.answer = func(context.Context, *Question) call.Answer {
-					w.decide = func(*call.Tool, json.RawMessage) call.Decision {
-						return call.Decision{Verdict: call.Ask, Risk: "critical"}
-					}
-					return yes
-				}
-			},
-			args: `{}`, reason: "policy_changed",
-			detail: "the profile changed while a person was asked and rates it as riskier now; call it again",
-			log: []string{"decide fs__write {}: ask", "ask fs__write {}", "decide fs__write {}: ask",
-				"record refused policy_changed"},
-		},
-		{
-			name: "a fallback that was withdrawn allows nothing",
-			setup: func(w *world) {
-				w.decide = func(*call.Tool, json.RawMessage) call.Decision {
-					return call.Decision{Verdict: call.Ask, Fallback: true}
-				}
-				w.answer = func(context.Context, *Question) call.Answer {
-					w.decide = verdict(call.Ask)
-					return call.Answer{Allowed: true, How: "fallback"}
-				}
-				w.decide = func(*call.Tool, json.RawMessage) call.Decision {
-					return call.Decision{Verdict: call.Ask, Risk: "medium", Fallback: true}
-				}
-			},
-			args: `{}`, reason: "policy_changed", rule: "the-rule",
-			detail: "the profile changed and needs a person's answer now",
-			log: []string{"decide fs__write {}: ask", "ask fs__write {}", "decide fs__write {}: ask",
 				"record refused policy_changed"},
 		},
 		{
@@ -809,6 +775,76 @@ func TestTheDocumentHasEveryReason(t *testing.T) {
 	} {
 		if !strings.Contains(document, words) {
 			t.Errorf("docs/reference/errors.md does not say: %s", words)
+		}
+	}
+}
+
+// Rules that change under each yes end in a refusal, not in questions without end; and whoever waits for an approved
+// call is not left waiting while the next question is open.
+func TestRulesThatChangeUnderEachYes(t *testing.T) {
+	w := newWorld()
+	n := 0
+	w.decide = func(*call.Tool, json.RawMessage) call.Decision {
+		return call.Decision{Verdict: call.Ask, Risk: call.Medium, Reasons: []call.Reason{{Text: strconv.Itoa(n)}}}
+	}
+	var again []string
+	w.answer = func(_ context.Context, q *Question) call.Answer { n++; again = append(again, q.Again); return yes }
+	_, x := use(t, w.run(), 1, "fs__write", `{}`)
+	if x == nil || x.Props["reason"] != reasonPolicy || len(again) != mostQuestions || again[0] != "" ||
+		again[1] != "they give other reasons: 1" {
+		t.Errorf("got %v after the questions %q", x, again)
+	}
+	if slices.ContainsFunc(w.log, func(line string) bool { return strings.HasPrefix(line, "send") }) {
+		t.Errorf("it was sent: %q", w.log)
+	}
+}
+
+// Arguments that are no object are the program's mistake, not a refusal, unless the program may not know the tool.
+// Nothing is decided in favour of such a call.
+func TestArgumentsThatAreNoObject(t *testing.T) {
+	for _, args := range []string{`3`, `"a"`, `[1]`, `true`, `"{\"path\":1}"`} {
+		for _, test := range []struct {
+			hidden bool
+			decide call.Verdict
+			class  string
+		}{
+			{false, call.Allow, InvalidArguments},
+			{false, call.Deny, InvalidArguments},
+			{true, call.Deny, ToolCallDenied},
+			{true, call.Allow, ToolCallDenied},
+		} {
+			w := newWorld()
+			w.hidden = func(*call.Tool) bool { return test.hidden }
+			w.decide = verdict(test.decide)
+			if _, x := use(t, w.run(), 1, "fs__write", args); x == nil || x.Class != test.class {
+				t.Errorf("%s, hidden %v: got %v, want %s", args, test.hidden, x, test.class)
+			}
+			if w.sent() != 0 || len(w.entries) != 1 || w.entries[0].Kind == KindRunning {
+				t.Errorf("%s: sent %d, recorded %+v", args, w.sent(), w.entries)
+			}
+		}
+	}
+}
+
+// What is left out of the arguments is left out of everything: the decision, the question, the record, the call.
+func TestNullsAreLeftOutBeforeTheDecision(t *testing.T) {
+	w := newWorld()
+	w.decide, w.answer = verdict(call.Ask), answer(yes)
+	w.tools["fs__write"].WithoutNulls = func(context.Context, call.Arguments, []string) (json.RawMessage, bool) {
+		return json.RawMessage(`{"path":"a"}`), true
+	}
+	if _, x := use(t, w.run(), 1, "fs__write", `{"path":"a","mode":null}`); x != nil {
+		t.Fatal(x)
+	}
+	wantLog(t, w, `decide fs__write {"path":"a"}: ask`, `ask fs__write {"path":"a"}`, `decide fs__write {"path":"a"}: ask`,
+		`record running`, `send fs__write {"path":"a"}`, `record outcome ok`)
+	frozen, err := call.Freeze(json.RawMessage(`{"path":"a"}`), 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range w.entries {
+		if e.Args != frozen.Digest() {
+			t.Errorf("recorded %s", e.Args)
 		}
 	}
 }

@@ -27,9 +27,37 @@ import (
 )
 
 // Finder looks tools up in the live catalogue. Many goroutines may call it. It may wait for an upstream that is
-// starting, but not after ctx has ended. An unknown name is a [*NotFoundError].
+// starting, but not after ctx has ended, and calls [Next] before. An unknown name is a [*NotFoundError], one of a
+// server that is still starting a [*StartingError].
 type Finder interface {
 	Find(ctx context.Context, name string) (*call.Tool, error)
+}
+
+// An Order is the place of a call among those of its run, so that of parallel calls the same ones are sent in every run,
+// and in the order of the program. The host passes a call to the Gate when the one before is Admitted. What waits, for
+// a person, for an account, for a server that starts, lets all others go first. Admitted and Sent may be called several
+// times, and need not be called for a call that is over.
+type Order interface {
+	Admitted()                     // it is decided whether the call is sent
+	Send(ctx context.Context) bool // waits until the calls before are Sent; false means that ctx ended first
+	Sent()                         // the call is on its way
+}
+
+// Next lets the calls after this one go first, or follow: the one whose context it is waits, or is on its way.
+func Next(ctx context.Context) {
+	if o, ok := ctx.Value(orderKey{}).(Order); ok {
+		o.Admitted()
+		o.Sent()
+	}
+}
+
+type orderKey struct{}
+
+func ordered(ctx context.Context, o Order) context.Context {
+	if o == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, orderKey{}, o)
 }
 
 // Policy decides the calls of one run, each time against the current profile. Many goroutines may call it, and it must
@@ -75,7 +103,8 @@ type Prompter interface {
 var errCannotAsk = errors.New("nobody can be asked here")
 
 // Recorder writes the record. An error means that the entry was not recorded. After such an error the call that a
-// [KindRunning] entry announces is not made; other kinds block nothing.
+// [KindRunning] entry announces is not made; other kinds block nothing. A [*LimitError] tells the program when the
+// record has room again.
 type Recorder interface {
 	Record(ctx context.Context, e Entry) error
 }
@@ -83,6 +112,8 @@ type Recorder interface {
 // Sender performs a call at its upstream. Errors: [*ToolFailure] when the tool itself reported failure, [*SendError]
 // when the upstream did not answer, whether or not the call reached it. Any other error counts as an unknown outcome.
 type Sender interface {
+	// Send calls [Next] when the request is on its way, or has to wait.
+	//
 	// pause stops the time limit of the call, and the clock of its run, while a person is asked on its behalf: an
 	// upstream may ask a person before it answers. Call resume exactly once to restart both.
 	Send(ctx context.Context, c *call.Call, pause func() (resume func())) (*Reply, error)
@@ -120,6 +151,7 @@ type Question struct {
 	// For a call.
 	Tool     *call.Tool
 	Decision call.Decision
+	Again    string // why the call is asked about again, although somebody allowed it; "" if it is not
 	// Check returns an error if other arguments that a person wants to allow instead are invalid.
 	Check func(args json.RawMessage) error
 
@@ -153,6 +185,8 @@ type Invocation struct {
 	// Progress returns how many calls the program has made, and whether it waits and makes no further call. Nil means
 	// that this is unknown.
 	Progress func() (calls int, waiting bool)
+	// Order is the order of the calls of the run. Nil is none.
+	Order Order
 	// Asking is called when the call begins to wait for a person, and asked when it continues. Nil is ignored. While
 	// all open calls of a run wait for people, [Run.Save] can save it.
 	Asking func() (asked func())

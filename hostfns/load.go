@@ -71,6 +71,9 @@ func (r *Run) load(ctx context.Context, in Invocation) (json.RawMessage, error) 
 		e.Detail += ", which an untrusted server may have written"
 	}
 	if err := r.gate.deps.Recorder.Record(ctx, e); err != nil {
+		if limit, ok := errors.AsType[*LimitError](err); ok {
+			return nil, limit.exception(loadName)
+		}
 		r.gate.deps.Log.Error("recording a call failed, so it is refused", "run", r.info.ID, "tool", tool.Name, "error", err)
 		return nil, denied(loadName, call.CodeDenied, unrecorded(err), "")
 	}

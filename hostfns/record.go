@@ -67,6 +67,9 @@ type Entry struct {
 	Detail  string        `json:"detail,omitempty"` // a sentence, of a refusal or failure
 	Words   string        `json:"words,omitempty"`  // of the person who refused
 
+	Owner   string `json:"-"` // see [RunInfo.Owner]
+	Unasked bool   `json:"-"` // of a refusal: no other entry is about the call
+
 	// Values for code that stores them: it must remove secrets first.
 	Proposed   call.Arguments  `json:"-"` // the arguments as the program gave them
 	Shown      call.Arguments  `json:"-"` // as a person saw them; none if nobody did

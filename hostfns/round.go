@@ -250,8 +250,8 @@ func (r *Run) answered(q *waiter, answer call.Answer, use Use, counted *bool) {
 	}
 	go func() { // ends when those calls, and calls that are allowed meanwhile, are sent or over
 		for before := r.unsent(); len(before) > 0; before = r.unsent() {
-			for _, c := range before {
-				<-c.begun
+			for _, begun := range before {
+				<-begun
 			}
 		}
 		r.close([]*waiter{q}, true)
@@ -268,32 +268,32 @@ func (r *Run) approved(q *waiter) {
 	q.call.begun, q.call.done = make(chan struct{}), make(chan struct{})
 }
 
-// unsent lists the calls that a person allowed and that are not sent yet.
-func (r *Run) unsent() (calls []*callState) {
+// unsent lists the calls that a person allowed and that are not sent yet, by the channels that say that they are.
+func (r *Run) unsent() (begun []<-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range r.calls {
 		if c.begun != nil && !c.sent && !c.over {
-			calls = append(calls, c)
+			begun = append(begun, c.begun)
 		}
 	}
-	return calls
+	return begun
 }
 
 // Carry waits until the calls that people have allowed are over, each at most for its own time limit, or until ctx
 // ends. It is called when the program has ended, and with it the context of all other calls.
 func (r *Run) Carry(ctx context.Context) {
 	r.mu.Lock()
-	var carried []*callState
+	var carried []<-chan struct{}
 	for _, c := range r.calls {
 		if c.done != nil && !c.over {
-			carried = append(carried, c)
+			carried = append(carried, c.done)
 		}
 	}
 	r.mu.Unlock()
-	for _, c := range carried {
+	for _, done := range carried {
 		select {
-		case <-c.done:
+		case <-done:
 		case <-ctx.Done():
 			return
 		}

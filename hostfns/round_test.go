@@ -135,7 +135,7 @@ func TestQuestionsWaitForDecisions(t *testing.T) {
 				for i := range 5 {
 					wg.Go(func() {
 						progress := func() (int, bool) { return 5, true }
-						if _, err := r.Call(t.Context(), Invocation{ID: i + 1, Name: "fs__write", Args: json.RawMessage(fmt.Sprint(i)),
+						if _, err := r.Call(t.Context(), Invocation{ID: i + 1, Name: "fs__write", Args: json.RawMessage(fmt.Sprintf(`{"n":%d}`, i)),
 							Progress: progress}); err != nil {
 							t.Error(err)
 						}
@@ -178,7 +178,7 @@ func TestQuestionsWaitForTheProgram(t *testing.T) {
 			for i, after := range []time.Duration{0, test.second + 20*time.Millisecond} {
 				wg.Go(func() {
 					time.Sleep(after)
-					if _, err := r.Call(t.Context(), Invocation{ID: i + 1, Name: "fs__write", Args: json.RawMessage(fmt.Sprint(i)),
+					if _, err := r.Call(t.Context(), Invocation{ID: i + 1, Name: "fs__write", Args: json.RawMessage(fmt.Sprintf(`{"n":%d}`, i)),
 						Progress: progress}); err != nil {
 						t.Error(err)
 					}
@@ -268,12 +268,12 @@ func TestE8RefusalsOfOneRoundCountOnce(t *testing.T) {
 		r := w.ask(f, func(i *RunInfo) {
 			i.Refused = func(n int) { mu.Lock(); defer mu.Unlock(); told = append(told, n) }
 		})
-		got := together(t.Context(), r, nil, `"no 1"`, `2`, `"no 3"`, `4`, `"no 5"`)
+		got := together(t.Context(), r, nil, `{"a":"no 1"}`, `{"a":2}`, `{"a":"no 3"}`, `{"a":4}`, `{"a":"no 5"}`)
 		if !slices.Equal(got, []string{reasonDeclined, "ok", reasonDeclined, "ok", reasonDeclined}) || slices.Max(told) != 1 {
 			t.Errorf("got %v, told %v", got, told)
 		}
-		together(t.Context(), r, nil, `"no 6"`)
-		together(t.Context(), r, nil, `"no 7"`)
+		together(t.Context(), r, nil, `{"a":"no 6"}`)
+		together(t.Context(), r, nil, `{"a":"no 7"}`)
 		if slices.Max(told) != 3 {
 			t.Errorf("told %v", told)
 		}

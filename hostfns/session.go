@@ -3,14 +3,21 @@ package hostfns
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 )
 
-// left is what one program of a session leaves to the next: anything in the heap may derive from an untrusted answer
-// that an earlier program read, and a person who refused a call is not asked again.
-type left struct {
-	Taint   string                `json:"taint,omitempty"` // of taint.by
-	Refused map[string]*Exception `json:"refused,omitempty"`
+// A Left is what one program of a session leaves to the next.
+type Left struct {
+	// Heap goes with the heap that the program left: anything in it may derive from an untrusted answer.
+	Heap json.RawMessage
+	// Refused are the calls that people refused. They are not asked again in the session, whatever becomes of its heap.
+	Refused json.RawMessage
+}
+
+// leftHeap is the form of [Left.Heap].
+type leftHeap struct {
+	Taint string `json:"taint,omitempty"` // of taint.by
 }
 
 // mostLeft bounds the refusals that a session keeps.
@@ -20,31 +27,44 @@ const mostLeft = 1000
 const inSession = ", in an earlier program of its session"
 
 // Left returns what the next program of the session takes over, see [RunInfo].
-func (r *Run) Left() json.RawMessage {
+func (r *Run) Left() Left {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	l := left{Taint: r.taint.by, Refused: map[string]*Exception{}}
+	refused := map[string]*Exception{}
 	for key, x := range r.refused {
-		if x.Props["reason"] == reasonDeclined && len(l.Refused) < mostLeft {
-			l.Refused[key] = x
+		if x.Props["reason"] == reasonDeclined && len(refused) < mostLeft {
+			refused[key] = x
 		}
 	}
-	raw, err := json.Marshal(l)
+	l := Left{}
+	var err error
+	if l.Heap, err = json.Marshal(leftHeap{r.taint.by}); err == nil && len(refused) > 0 {
+		l.Refused, err = json.Marshal(refused)
+	}
 	if err != nil { // properties of exceptions are texts and numbers
 		r.gate.deps.Log.Error("a session keeps neither its taint nor its refusals", "run", r.info.ID, "error", err)
-		return json.RawMessage(`{"taint":"what an untrusted server answered"}`)
+		return Left{Heap: json.RawMessage(`{"taint":"what an untrusted server answered"}`)}
 	}
-	return raw
+	return l
 }
 
 // take takes over what the last program of the session left.
-func (r *Run) take(raw json.RawMessage) error {
-	if raw == nil {
+func (r *Run) take(of *Left) error {
+	if of == nil {
 		return nil
 	}
-	var l left
-	if err := json.Unmarshal(raw, &l); err != nil {
-		return fmt.Errorf("reading what the last program of the session left: %w", err)
+	var l leftHeap
+	refused := map[string]*Exception{}
+	for _, part := range []struct {
+		raw  json.RawMessage
+		into any
+	}{{of.Heap, &l}, {of.Refused, &refused}} {
+		if part.raw == nil {
+			continue
+		}
+		if err := json.Unmarshal(part.raw, part.into); err != nil {
+			return fmt.Errorf("reading what the last program of the session left: %w", err)
+		}
 	}
 	if r.taint.by = l.Taint; l.Taint != "" {
 		if !strings.HasSuffix(l.Taint, inSession) {
@@ -52,9 +72,7 @@ func (r *Run) take(raw json.RawMessage) error {
 		}
 		r.taint.size = mostTraced + 1 // what the untrusted server answered is not known any more
 	}
-	for key, x := range l.Refused {
-		r.refused[key] = x
-	}
+	maps.Copy(r.refused, refused)
 	return nil
 }
 

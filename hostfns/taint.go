@@ -38,11 +38,14 @@ const (
 	longestTraced = 64 << 10
 )
 
-// A taint is what a run knows about the answers of servers. The zero value has read none. Run.mu guards it.
+// A taint is what a run knows about the words of servers. The zero value has read none. Run.mu guards it.
+//
+// Words of a server reach the program through [Run.heard], [Run.described] and [Run.load], and through nothing else.
 type taint struct {
-	by    string             // the first untrusted answer, in words; "" means that the run is not tainted
-	known map[string]*origin // where texts and numbers come from, by their JSON
-	size  int                // bytes of known
+	by     string             // the first untrusted words, and whose they are; "" means that the run is not tainted
+	known  map[string]*origin // where texts and numbers come from, by their JSON
+	size   int                // bytes of known
+	spread bool               // a tainted call went to a trusted server: what they answer from then on may be an echo
 }
 
 // An origin is the source of a value.
@@ -58,7 +61,7 @@ func (t *taint) answered(call int, tool *call.Tool, value json.RawMessage, trace
 	if !tool.Trusted && t.by == "" {
 		t.by = fmt.Sprintf("%s (call %d), whose server %q is not trusted", tool.Name, call, tool.Server)
 	}
-	if !traced || t.size > mostTraced {
+	if !traced || t.size > mostTraced || t.spread && tool.Trusted {
 		return
 	}
 	if len(value) > longestTraced && tool.Trusted {
@@ -224,25 +227,46 @@ func decoded(raw json.RawMessage) (any, bool) {
 	return v, d.Decode(&v) == nil
 }
 
-// received is the part of an outcome that reaches the program: an answer, or the text of a failure; nil if there is
-// none.
-func received(reply *Reply, err error) json.RawMessage {
-	if reply != nil && err == nil {
-		if reply.Value == nil {
+// wordsOfServer is what a call gives the program that the server may have written: its answer, or an error that quotes
+// it or the tool's schema; nil if there is nothing.
+func wordsOfServer(value json.RawMessage, err error) json.RawMessage {
+	if err == nil {
+		if value == nil {
 			return json.RawMessage("null")
 		}
-		return reply.Value
+		return value
 	}
-	if sent, ok := errors.AsType[*SendError](err); err == nil || ok && !sent.Unknown {
-		return nil // nothing came back
+	x, ok := errors.AsType[*Exception](err)
+	if !ok {
+		return nil
 	}
-	said := []any{err.Error()}
-	if failure, ok := errors.AsType[*ToolFailure](err); ok {
-		said = append(said, failure.Content)
+	switch x.Class {
+	case upstreamFailure:
+		switch x.Props["reason"] {
+		case ReasonStarting, ReasonDisabled, reasonLogin: // these are our words
+			if x.Props["outcome"] == outcomeNotSent {
+				return nil
+			}
+		}
+	case ToolErrorClass, InvalidArguments, invalidResult:
+	default:
+		return nil
 	}
-	raw, failed := json.Marshal(said)
+	raw, failed := json.Marshal([]any{x.Message, x.Props})
 	if failed != nil {
 		return json.RawMessage("null") // nothing of it is known then
 	}
 	return raw
+}
+
+// described notes that the program reads how tools are described. What trusted servers write there is no value of the
+// run.
+func (r *Run) described(tools ...*call.Tool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, t := range tools {
+		if !t.Trusted && r.taint.by == "" {
+			r.taint.by = fmt.Sprintf("the description of %s, whose server %q is not trusted", t.Name, t.Server)
+		}
+	}
 }

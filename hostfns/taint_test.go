@@ -26,7 +26,10 @@ func TestTaint(t *testing.T) {
 		{"an error of its own", false, nil, &ToolFailure{Message: "do as I say"}, true},
 		{"an error of a trusted server", true, nil, &ToolFailure{Message: "no such file"}, false},
 		{"a connection that broke", false, nil, &SendError{Message: "EOF", Unknown: true}, true},
-		{"a server that was not reached", false, nil, &SendError{Message: "refused"}, false},
+		{"a server that still starts", false, nil, &SendError{Message: "it starts", Reason: ReasonStarting}, false},
+		{"a server without a login", false, nil, &SendError{Message: "log in", Login: true}, false},
+		{"a process that ended", false, nil, &SendError{Message: "it last wrote: do as I say"}, true},
+		{"one that ended, of a trusted server", true, nil, &SendError{Message: "it last wrote: do as I say"}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld()
@@ -103,6 +106,79 @@ func TestWhatReachesACall(t *testing.T) {
 	full.answered(2, stranger, json.RawMessage(`"`+strings.Repeat("x", mostTraced)+`"`), true)
 	if why := full.reaches("http__post", json.RawMessage(`{"list":["2026-11-23","fixed"]}`), written); why == "" {
 		t.Error("after more answers than are kept a value still counts as a trusted server's")
+	}
+}
+
+// TestP39_5WordsOfServersTaint has all ways in which words of an untrusted server reach a program, and an echo.
+func TestP39_5WordsOfServersTaint(t *testing.T) {
+	written := []WrittenCall{
+		{Tool: "pay__send", Args: json.RawMessage(`{"to":"fixed"}`)},
+		{Tool: "pay__send", Args: json.RawMessage(`{"to":null}`), Unknown: []string{"/to"}},
+		{Tool: "fs__write", Args: json.RawMessage(`null`), Unknown: []string{""}},
+	}
+	stranger := func(w *world) { w.tools["fs__read"].Trusted = false }
+	for _, tt := range []struct {
+		name  string
+		world func(w *world)
+		calls []Invocation
+		to    string // what pay__send is called with
+		want  bool
+	}{
+		{"a description, by search_tools", stranger, []Invocation{{Name: "search_tools", Args: json.RawMessage(`"read"`)}}, "other", true},
+		{"a description, by search", stranger, []Invocation{{Name: "search", Args: json.RawMessage(`{}`)}}, "other", true},
+		{"a declaration, by get_tools", stranger, []Invocation{{Name: "get_tools", Args: json.RawMessage(`["fs__read"]`)}}, "other", true},
+		{"all declarations of a server", stranger, []Invocation{{Name: "get_tools", Args: json.RawMessage(`{"server":"fs"}`)}}, "other", true},
+		{"a declaration, and what the text has", stranger, []Invocation{{Name: "get_tools", Args: json.RawMessage(`["fs__read"]`)}}, "fixed", false},
+		{"declarations of trusted servers", func(*world) {}, []Invocation{{Name: "get_tools", Args: json.RawMessage(`{}`)}}, "other", false},
+		{"a schema, in an error", func(w *world) {
+			stranger(w)
+			w.tools["fs__read"].Validate = func(context.Context, call.Arguments) error {
+				return &ArgumentError{Path: "/x", Expected: "one of \"do as I say\""}
+			}
+		}, []Invocation{{Name: "fs__read", Args: json.RawMessage(`{}`)}}, "other", true},
+		{"a value that a trusted server answered", func(w *world) {
+			stranger(w)
+			w.reply = func(_ context.Context, tool *call.Tool, _ json.RawMessage) (*Reply, error) {
+				return &Reply{Value: json.RawMessage(`["mallory of ` + tool.Server + `"]`)}, nil
+			}
+		}, []Invocation{{Name: "fs__read", Args: json.RawMessage(`{}`)}, {Name: "pay__send", Args: json.RawMessage(`{"to":"fixed"}`)}},
+			"mallory of pay", false},
+		{"a value that a trusted server echoes", func(w *world) {
+			stranger(w)
+			w.reply = func(_ context.Context, tool *call.Tool, args json.RawMessage) (*Reply, error) {
+				if tool.Name == "fs__read" {
+					return &Reply{Value: json.RawMessage(`["to mallory"]`)}, nil
+				}
+				return &Reply{Value: json.RawMessage(`["mallory"]`)}, nil
+			}
+		}, []Invocation{{Name: "fs__read", Args: json.RawMessage(`{}`)}, {Name: "pay__send", Args: json.RawMessage(`{"to":"mall"}`)}},
+			"mallory", true},
+		{"a value that a trusted server echoes later", func(w *world) {
+			stranger(w)
+			w.reply = func(_ context.Context, tool *call.Tool, args json.RawMessage) (*Reply, error) {
+				if tool.Name == "pay__send" && string(args) == `{"to":"fixed"}` {
+					return &Reply{Value: json.RawMessage(`["mallory"]`)}, nil
+				}
+				return &Reply{Value: json.RawMessage(`["noted"]`)}, nil
+			}
+		}, []Invocation{{Name: "fs__read", Args: json.RawMessage(`{}`)}, {Name: "pay__send", Args: json.RawMessage(`{"to":"mall"}`)},
+			{Name: "pay__send", Args: json.RawMessage(`{"to":"fixed"}`)}}, "mallory", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld()
+			tt.world(w)
+			var seen []Counters
+			r := NewGate(Deps{Tools: w, Library: shelf{w}, Recorder: w, Sender: w}).Run(RunInfo{Policy: counting{w, &seen}, Written: written})
+			for i, in := range tt.calls {
+				in.ID = i + 1
+				_, _ = r.Call(t.Context(), in) // errors reach the program too
+			}
+			seen = nil
+			use(t, r, 9, "pay__send", `{"to":"`+tt.to+`"}`)
+			if seen[0].Tainted != tt.want {
+				t.Errorf("the call counts as tainted: %t (%s), want %t", seen[0].Tainted, seen[0].Taint, tt.want)
+			}
+		})
 	}
 }
 

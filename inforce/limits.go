@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 	"time"
 
 	"github.com/codemode-project/codemode/config"
@@ -12,17 +13,33 @@ import (
 	"github.com/codemode-project/codemode/sandbox"
 )
 
-// DefaultTextBytes is the longest text of a response.
-const DefaultTextBytes = 64 << 10
+// DefaultTextBytes is the longest text of a response, unless somebody says otherwise: what the clients that we know
+// give their models whole.
+const DefaultTextBytes = 10 << 10
+
+// LargestTextBytes is the longest text of a response to a client that gives more to its model.
+const LargestTextBytes = 64 << 10
+
+// TextBytes is the longest text of a response to a client, by the name that the client gives. Codex gives its model
+// 12,000 characters, OpenCode 50 KB; of a longer text the model gets a part from both ends, or nothing.
+func TextBytes(client string) int {
+	name, _, _ := strings.Cut(client, " ")
+	switch name {
+	case "claude-code", "codemode": // the latter is our own command, whose reader scrolls
+		return LargestTextBytes
+	}
+	return DefaultTextBytes
+}
 
 // keptConsole is how much a program may print, unless somebody says otherwise, where what does not fit is kept.
 const keptConsole = 1 << 20
 
 // Limits are those of the profile, else of the configuration, else the defaults. reply bounds the text of
-// Response.Text. Where results are kept, a program may return and print more than a reply shows.
-func (r *Rules) Limits(p *profiles.Profile) (l sandbox.Limits, reply int) {
+// Response.Text, for a client of that name. Where results are kept, a program may return and print more than a reply
+// shows.
+func (r *Rules) Limits(p *profiles.Profile, client string) (l sandbox.Limits, reply int) {
 	l = sandbox.DefaultLimits()
-	reply = DefaultTextBytes
+	reply = TextBytes(client)
 	kept := r.KeptResults(p)
 	if !kept.Off {
 		l.ConsoleBytes = keptConsole

@@ -2,6 +2,7 @@ package inforce
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -22,6 +23,7 @@ type Policy struct {
 	Owner   string                           // the owner that provides the share of questions
 	within  profiles.Limits                  // of a saved program, in addition to those of its profile
 	began   uint64                           // when it was bound, as pins count
+	ruled   bool                             // without a name, it needs a default profile
 	last    atomic.Pointer[profiles.Profile] // the last version of the profile seen
 	Now     func() time.Time
 	shadows shadows
@@ -42,6 +44,18 @@ func (r *Rules) Bind(name string, subject config.Subject) (*Policy, error) {
 		return nil, unknown
 	}
 	return p, nil
+}
+
+// ErrNoProfile says that no rules apply to a request, and that it does not say [Wish.Unrestricted].
+var ErrNoProfile = errors.New(`the request names no profile, and the configuration has no "defaultProfile"`)
+
+// noProfile is ErrNoProfile with what to do.
+func noProfile(cfg *config.Config) error {
+	const way = "set Unrestricted to run without a profile"
+	if names := cfg.All(); len(names) > 0 {
+		return fmt.Errorf("%w: set Profile to one of %s, or %s", ErrNoProfile, strings.Join(names, ", "), way)
+	}
+	return fmt.Errorf("%w: write a profile, or %s", ErrNoProfile, way)
 }
 
 // An UnknownProfileError says that the configuration has no such profile.
@@ -71,7 +85,11 @@ func (p *Policy) current() (profile *profiles.Profile, removed bool) {
 	if cfg == nil {
 		return p.last.Load(), false
 	}
-	if now := cfg.Narrowed(p.Name, p.subject, p.Now()); now != nil {
+	now := cfg.Narrowed(p.Name, p.subject, p.Now())
+	if p.ruled && p.Name == "" && cfg.Default == "" {
+		now = nil // the default profile is gone
+	}
+	if now != nil {
 		p.last.Store(now.Within(p.within))
 		return p.last.Load(), false
 	}
@@ -84,6 +102,12 @@ func (p *Policy) ProfileName() string {
 		return profile.Name()
 	}
 	return ""
+}
+
+// Reaches reports whether the profile may allow calls of a server with unknown tools.
+func (p *Policy) Reaches(server string) bool {
+	profile, removed := p.current()
+	return profile != nil && !removed && profile.Reaches(server)
 }
 
 // Digest changes when the profile changes, or anything that narrows it.
@@ -119,7 +143,7 @@ func (p *Policy) Decide(t *call.Tool, args call.Arguments, n hostfns.Counters) c
 		return denial("nothing is configured, so nothing is allowed")
 	case removed: // without a digest: earlier approvals were given under other rules
 		return denial(fmt.Sprintf("the profile %s was removed from the configuration while this program ran under it, "+
-			"so nothing is allowed any more", p.Name))
+			"so nothing is allowed any more", profile.Name()))
 	}
 	c := p.Call(t, args, n)
 	d := profile.Decide(c)
@@ -190,6 +214,7 @@ func (a *AskCounter) Count(now time.Time, owner string) (lastMinute, pending int
 type Wish struct {
 	Profile, Code, Name, Script string
 	Bound                       bool // the saved program must not run under another profile
+	Unrestricted                bool // without a profile it runs under no rules but those for everybody
 
 	Principal, Session, Fingerprint, Role string
 	Unchecked                             bool // nobody verified Principal
@@ -216,6 +241,9 @@ func (r *Rules) Prepare(ctx context.Context, q *Wish) (*Policy, *SavedProgram, e
 	if len(q.Role) > maxRole {
 		return nil, nil, fmt.Errorf("the role has %d bytes, the limit is %d", len(q.Role), maxRole)
 	}
+	if cfg := r.Config(); q.Profile == "" && !q.Unrestricted && cfg != nil && cfg.Default == "" {
+		return nil, nil, noProfile(cfg)
+	}
 	subject, err := r.Subject(ctx, q)
 	if err != nil {
 		return nil, nil, err
@@ -224,7 +252,7 @@ func (r *Rules) Prepare(ctx context.Context, q *Wish) (*Policy, *SavedProgram, e
 	if err != nil {
 		return nil, nil, err
 	}
-	policy.Owner = q.Owner()
+	policy.Owner, policy.ruled = q.Owner(), !q.Unrestricted
 	if saved != nil {
 		policy.within = saved.rule.Limits
 	}

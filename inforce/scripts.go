@@ -117,7 +117,7 @@ func (r *Rules) Script(name string) (*SavedProgram, error) {
 	if len(rules) == 0 {
 		return refuse("there is no such saved program, or nobody allowed it")
 	}
-	limits, _ := r.Limits(cfg.Profile(rules[0].Profile))
+	limits, _ := r.Limits(cfg.Profile(rules[0].Profile), "")
 	code, err := readScript(root, name, limits.ProgramBytes)
 	if err != nil {
 		return refuse("%v", err)

@@ -62,11 +62,12 @@ type Gate struct {
 	done   []hostfns.Report
 }
 
-// Options say for whom a Gate decides calls, and by which profile. The zero value takes the profile of the base tool,
-// and asks people only over the Evaluator's own channels.
+// Options say for whom a Gate decides calls, and by which profile. The zero value takes the default profile, and asks
+// people only over the Evaluator's own channels.
 type Options struct {
-	Profile  string
-	Channels []approvals.Channel // see [approvals.Approver] for a function as channel
+	Profile      string
+	Unrestricted bool                // without a profile, as in [runs.Request]
+	Channels     []approvals.Channel // see [approvals.Approver] for a function as channel
 	// Tools describes tools for people and for the rules. The rules also decide calls of tools that are not in it.
 	Tools []Tool
 
@@ -115,7 +116,7 @@ func (e *DeniedError) Is(target error) bool {
 // New begins a run.
 func New(parts Parts, o Options) (*Gate, error) {
 	r := runs.Request{
-		Profile: o.Profile, Channels: o.Channels,
+		Profile: o.Profile, Unrestricted: o.Unrestricted, Channels: o.Channels,
 		Principal: o.Principal, ClientSession: o.ClientSession, Client: o.Client, Role: o.Role,
 	}
 	policy, _, err := runs.Prepare(parts.Life.Ctx, parts.Rules, &r)
@@ -129,13 +130,14 @@ func New(parts Parts, o Options) (*Gate, error) {
 	g.ctx, g.cancel = context.WithCancelCause(parts.Life.Ctx)
 	prompter := parts.People.Prompter(runs.ClientOf(&r), policy, nil)
 	prompter.Display = g.display
-	limits, _ := parts.Rules.Limits(policy.Profile())
+	limits, _ := parts.Rules.Limits(policy.Profile(), "")
 	gate := hostfns.NewGate(hostfns.Deps{
 		Tools: noTools{}, Recorder: parts.Record.To, Sender: sender{g}, Log: parts.Log,
 	})
 	g.run = gate.Run(hostfns.RunInfo{
 		ID: g.id, Profile: cmp.Or(r.Profile, policy.ProfileName()),
-		Principal: r.Principal, Client: r.Client, Session: r.ClientSession, Role: r.Role, Policy: policy, Prompter: prompter,
+		Principal: r.Principal, Owner: r.Owner(), Client: r.Client, Session: r.ClientSession, Role: r.Role, Policy: policy,
+		Prompter:    prompter,
 		Budgets:     parts.Budgets,
 		CallTimeout: parts.Rules.CallTimeout(policy.Profile()), ArgumentBytes: limits.ArgumentBytes,
 		Refused: func(n int) {

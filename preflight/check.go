@@ -59,19 +59,16 @@ func (c *Checker) Check(
 	}
 	profile := policy.Profile()
 	plan.Required = profile != nil && profile.RequirePreflight()
-	limits, _ := c.Rules.Limits(profile)
+	limits, _ := c.Rules.Limits(profile, "")
 	if len(r.Code) > limits.ProgramBytes {
 		return nil, fmt.Errorf("the program has %d bytes, the limit is %d", len(r.Code), limits.ProgramBytes)
 	}
-	program, err := c.read(ctx, r, plan)
+	program, err := c.read(ctx, r, policy, plan)
 	if err != nil {
 		return nil, err
 	}
 	if len(plan.Problems) > 0 {
 		return plan, nil
-	}
-	if len(program.Calls) > 0 {
-		c.Tools.Ready(ctx, registry.CheckWait)
 	}
 	foresight, done := NewForesight(ctx, c.Tools, policy)
 	defer done()
@@ -88,8 +85,8 @@ func (c *Checker) Check(
 			return nil, err
 		}
 	}
-	if program.Unreturned.Line > 0 {
-		plan.Warnings = append(plan.Warnings, UnreturnedHint(program.Unreturned))
+	for _, u := range program.Unawaited {
+		plan.Warnings = append(plan.Warnings, UnawaitedHint(u))
 	}
 	plan.Allowed = plan.Denied() == 0
 	plan.advise(saved != nil)
@@ -103,14 +100,25 @@ func (c *Checker) Check(
 }
 
 // read compiles a program. In a session, a name that nobody declares is a problem.
-func (c *Checker) read(ctx context.Context, r *Submission, plan *Plan) (program *analysis.Program, err error) {
+func (c *Checker) read(
+	ctx context.Context, r *Submission, policy *inforce.Policy, plan *Plan,
+) (program *analysis.Program, err error) {
 	file := cmp.Or(r.Name, "program.ts")
 	program, plan.Problems, err = c.Programs.Read(ctx, r.Owner(), file, r.Code)
+	if err == nil && len(plan.Problems) == 0 {
+		plan.Problems = program.Nothing(file, r.InSession != nil)
+	}
 	if err != nil || len(plan.Problems) > 0 {
 		return nil, err
 	}
+	if len(program.Calls)+len(program.Perhaps) > 0 {
+		c.Tools.Ready(ctx, registry.CheckWait)
+	}
+	program = Meant(ctx, c.Tools, policy, program, r.InSession, true)
 	plan.Dynamic = slices.Clone(program.Dynamic) // the program is shared
+	plan.Warnings = partWarnings(c.Tools, program)
 	if r.InSession == nil {
+		plan.Warnings = append(plan.Warnings, undeclared(program)...)
 		return program, nil
 	}
 	var used []string

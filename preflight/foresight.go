@@ -98,16 +98,22 @@ func (f *Foresight) Call(c analysis.Call) PlannedCall {
 		}
 	}
 	t, err := f.tools.Find(f.Now, c.Name)
+	if starting, ok := errors.AsType[*hostfns.StartingError](err); ok {
+		planned.Verdict = VerdictStarting
+		planned.Reason = fmt.Sprintf("the server %q has not listed its tools yet", starting.Server)
+		return planned
+	}
 	if err != nil {
 		planned.Verdict, planned.Problem = VerdictUnknownTool, err.Error()
 		if missing, ok := errors.AsType[*hostfns.NotFoundError](err); ok {
 			planned.Nearest = f.visible(missing.Nearest)
-			shown := *missing
+			shown := *missing.For(f.policy.Hidden)
 			shown.Nearest = planned.Nearest
-			planned.Problem = shown.Error()
+			planned.Problem, planned.withheld = shown.Error(), shown.Withheld != nil
 		}
 		return planned
 	}
+	f.fit(&planned, t)
 	f.decide(&planned, t, c)
 	if planned.Verdict != call.Deny.String() {
 		planned.Problem = f.violation(t, &planned)
@@ -115,6 +121,19 @@ func (f *Foresight) Call(c analysis.Call) PlannedCall {
 	f.count(&planned, t)
 	return planned
 }
+
+// fit changes the arguments as the Gate does before it decides.
+func (f *Foresight) fit(c *PlannedCall, t *call.Tool) {
+	if t.WithoutNulls == nil || c.Args == nil {
+		return
+	}
+	if fewer, ok := t.WithoutNulls(f.checking, call.Unread(c.Args), c.Unknown); ok {
+		c.Args = fewer
+	}
+}
+
+// notObject reports whether a text shows arguments that are certainly no object.
+func notObject(args json.RawMessage) bool { return len(args) > 0 && args[0] != '{' }
 
 // visible leaves out the names of tools that the profile hides.
 func (f *Foresight) visible(names []string) []string {
@@ -134,7 +153,11 @@ func (f *Foresight) decide(c *PlannedCall, t *call.Tool, seen analysis.Call) {
 	if len(c.Unknown)+len(c.Open) == 0 {
 		n.Repeat = f.seen[c.Tool+string(c.Args)]
 	}
-	d := f.policy.Decide(t, call.Unread(c.Args), n)
+	args := c.Args
+	if len(c.Unknown) == 0 && notObject(args) && !f.policy.Hidden(t) {
+		args = json.RawMessage("{}") // the fault is the program's, and no rule's: the Gate says so too
+	}
+	d := f.policy.Decide(t, call.Unread(args), n)
 	lead := d.Lead()
 	c.Verdict, c.Risk, c.Reason = d.Verdict.String(), string(d.Risk), d.Detail()
 	c.Rule, c.At, c.Layer = lead.Rule, lead.Pos.Short(), lead.Layer
@@ -142,20 +165,20 @@ func (f *Foresight) decide(c *PlannedCall, t *call.Tool, seen analysis.Call) {
 	if profile == nil {
 		return
 	}
-	forecast := profile.Foresee(f.policy.Call(t, call.Unread(c.Args), n), profiles.Gaps{Unknown: c.Unknown, Open: c.Open})
+	forecast := profile.Foresee(f.policy.Call(t, call.Unread(args), n), profiles.Gaps{Unknown: c.Unknown, Open: c.Open})
 	if len(forecast.Decision.Reasons) > 0 {
 		c.pos = forecast.Decision.Reasons[0].Pos
 	}
 	gaps := profiles.Gaps{Unknown: c.Unknown, Open: c.Open}
 	if may && mayNot {
 		n.Tainted = true
-		either(&forecast, profile.Foresee(f.policy.Call(t, call.Unread(c.Args), n), gaps),
+		either(&forecast, profile.Foresee(f.policy.Call(t, call.Unread(args), n), gaps),
 			call.Reason{List: "raise",
 				Text: "it depends on whether what a server that is not trusted answered has reached its arguments"})
 	}
 	if f.mayAsk > 0 {
 		n.Asks += f.mayAsk
-		either(&forecast, profile.Foresee(f.policy.Call(t, call.Unread(c.Args), n), gaps),
+		either(&forecast, profile.Foresee(f.policy.Call(t, call.Unread(args), n), gaps),
 			call.Reason{List: "limits", Text: "it depends on how many questions the run has asked before"})
 	}
 	if len(forecast.Verdicts) < 2 {
@@ -256,14 +279,19 @@ func (f *Foresight) handedOn(plan *Plan, c analysis.Call) {
 	plan.Dynamic = slices.DeleteFunc(plan.Dynamic, func(at analysis.Position) bool { return at == c.Position })
 }
 
-// plan adds a call of a tool. A program that only holds a tool may never call it, so an unknown one is only a warning.
+// plan adds a call of a tool. A program that only holds a tool, or asks whether it is there, may never call it, so an
+// unknown one is only a warning.
 func (f *Foresight) plan(plan *Plan, c analysis.Call) {
 	planned := f.Call(c)
-	if c.How != analysis.Value || planned.Verdict != VerdictUnknownTool {
+	if c.How != analysis.Value && !c.Tested || planned.Verdict != VerdictUnknownTool {
 		plan.Calls = append(plan.Calls, planned)
 		return
 	}
-	warning := fmt.Sprintf("line %d: the program holds %s and may call it; %s",
+	does := "holds %s and may call it"
+	if c.Tested {
+		does = "asks whether there is %s"
+	}
+	warning := fmt.Sprintf("line %d: the program "+does+"; %s",
 		c.Line, visible.Short(c.Name, 80), visible.Short(planned.Problem, sentenceRunes))
 	plan.Warnings = append(plan.Warnings, warning)
 }

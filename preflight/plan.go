@@ -38,6 +38,8 @@ type Plan struct {
 	OnlyHere bool   `json:"preflightOnlyHere,omitempty"`
 	Stale    string `json:"stale,omitempty"` // why the rules differ from the current file
 
+	// Answers says who can answer the questions about its calls; "" if it has none, or if that is unknown.
+	Answers string `json:"answers,omitempty"`
 	// Asked is the result of asking people to allow the plan, set by a caller that asks; nil if nobody was asked.
 	Asked *PlanAnswer `json:"asked,omitempty"`
 
@@ -54,7 +56,7 @@ type PlannedCall struct {
 	Args     json.RawMessage `json:"args,omitempty"`     // the part in the text; null for the rest
 	Unknown  []string        `json:"unknown,omitempty"`  // JSON Pointers to what only the running program knows; "" is all
 	Open     []string        `json:"open,omitempty"`     // JSON Pointers to objects that may get more members
-	Verdict  string          `json:"verdict"`            // allow, ask, deny, depends, or unknown tool
+	Verdict  string          `json:"verdict"`            // allow, ask, deny, depends, starting, or unknown tool
 	Verdicts []string        `json:"verdicts,omitempty"` // of depends: the possible ones, the strictest first
 	Depends  []string        `json:"depends,omitempty"`  // of depends: on which rules and arguments
 	Risk     string          `json:"risk,omitempty"`
@@ -65,12 +67,14 @@ type PlannedCall struct {
 	Problem  string          `json:"problem,omitempty"` // an unknown name, or invalid arguments
 	Nearest  []string        `json:"nearest,omitempty"`
 
-	pos call.Position // of the rule, with the full path of its file
+	pos      call.Position // of the rule, with the full path of its file
+	withheld bool          // the tool exists and cannot be called
 }
 
 // Verdicts in addition to those of a policy.
 const (
 	VerdictUnknownTool = "unknown tool" // the name has no tool
+	VerdictStarting    = "starting"     // its server has not listed its tools yet
 	VerdictDepends     = "depends"      // only the running program knows what it depends on
 )
 

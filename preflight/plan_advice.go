@@ -17,10 +17,14 @@ func (p *Plan) advise(saved bool) {
 		c := &p.Calls[i]
 		at, tool := fmt.Sprintf("line %d", c.Line), visible.Short(c.Tool, 80)
 		switch {
+		case c.Verdict == VerdictUnknownTool && c.withheld:
+			p.suggest("%s: leave %s out: it exists, and cannot be called", at, tool)
 		case c.Verdict == VerdictUnknownTool && len(c.Nearest) > 0:
 			p.suggest("%s: there is no %s; did you mean %s?", at, tool, alternatives(c.Nearest))
 		case c.Verdict == VerdictUnknownTool:
 			p.suggest("%s: there is no %s; search_tools finds the tools that there are", at, tool)
+		case c.Verdict == VerdictStarting:
+			p.suggest("%s: check again in a moment: the server of %s is still starting", at, tool)
 		case c.Verdict == call.Deny.String():
 			p.suggest("%s: leave %s out, or catch ToolCallDeniedError and go on without it", at, tool)
 			if request := c.request(p.Profile); c.Refused() && !seen[request] {
@@ -120,8 +124,7 @@ func listed(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
-// UnreturnedHint says that a program computes a value and does not return it.
-func UnreturnedHint(at analysis.Position) string {
-	return fmt.Sprintf("line %d: the value of the last statement is not returned; "+
-		"write return in front of it if it is the result", at.Line)
+// UnawaitedHint says where a program does not wait for what it starts.
+func UnawaitedHint(u analysis.Unawaited) string {
+	return fmt.Sprintf("line %d, column %d: %s", u.Line, u.Column, u.Text)
 }

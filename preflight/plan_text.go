@@ -31,6 +31,9 @@ func (p *Plan) Text() string {
 		}
 		writeLines(&b, "  - (%d more)\n", lines, func(line string) { visible.Fprintf(&b, "  - %s\n", line) })
 	}
+	if p.Answers != "" {
+		visible.Fprintf(&b, "\n%s.\n", p.Answers)
+	}
 	list("Warnings:", p.Warnings)
 	list("What to change in the program:", p.Suggestions)
 	list("What the person who looks after the rules could change:", p.Requests)
@@ -87,6 +90,17 @@ func writeLines[T any](b *strings.Builder, more string, all []T, write func(T)) 
 	}
 }
 
+// Asks reports whether a person is or may be asked about a call in the text, and the highest risk of these calls.
+func (p *Plan) Asks() (risk call.Risk, asks bool) {
+	for i := range p.Calls {
+		c := &p.Calls[i]
+		if !c.Refused() && (c.Verdict == call.Ask.String() || slices.Contains(c.Verdicts, call.Ask.String())) {
+			risk, asks = call.Higher(risk, call.Risk(c.Risk)), true
+		}
+	}
+	return risk, asks
+}
+
 // outcome is the verdict on all calls in a few words.
 func (p *Plan) outcome() string {
 	asked := 0
@@ -101,7 +115,7 @@ func (p *Plan) outcome() string {
 	if asked > 0 {
 		return fmt.Sprintf("nothing that can be seen would be refused, and a person would be asked about %s", count(asked))
 	}
-	depends := func(c PlannedCall) bool { return c.Verdict == VerdictDepends }
+	depends := func(c PlannedCall) bool { return c.Verdict == VerdictDepends || c.Verdict == VerdictStarting }
 	if slices.ContainsFunc(p.Calls, depends) || len(p.Dynamic) > 0 {
 		return "nothing that can be seen would be refused, but not all can be seen"
 	}

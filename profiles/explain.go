@@ -42,8 +42,12 @@ func (p *Profile) changes(d *call.Decision, tool string, considered []call.Reaso
 		return nil
 	}
 	reasons := d.Reasons
-	if first := reasons[0]; first.Rule == "" && first.List != "unmatched" {
+	raised := func(r call.Reason) bool { return r.Rule == "" && r.List != "unmatched" }
+	switch {
+	case raised(reasons[0]) && d.Verdict == call.Deny:
 		reasons = reasons[:1]
+	case raised(reasons[0]):
+		reasons = slices.DeleteFunc(slices.Clone(reasons), func(r call.Reason) bool { return !raised(r) })
 	}
 	var changes []string
 	for i := range considered {
@@ -146,7 +150,7 @@ const (
 
 func (p *Profile) consider(v *view, all []call.Reason) []call.Reason {
 	for _, r := range p.rules {
-		if r.Matches(v.canonical, v.raw) {
+		if r.matches(v.names) {
 			all = append(all, p.reason(v, judgement{rule: r, result: r.judge(v)}))
 			continue
 		}

@@ -77,9 +77,15 @@ func (x *index) candidates(found []int32, name string) []int32 {
 	return found
 }
 
-// more adds the candidates of another name.
-func (x *index) more(found []int32, name string) []int32 {
-	found = x.candidates(found, name)
+// about appends to found the numbers of all rules that may be about a tool, in ascending order, each once.
+func (x *index) about(found []int32, n *names) []int32 {
+	found = x.candidates(found, n.canonical)
+	if n.raw == "" {
+		return found
+	}
+	for _, name := range []string{n.raw, n.half, n.base} {
+		found = x.candidates(found, name)
+	}
 	slices.Sort(found)
 	return slices.Compact(found)
 }

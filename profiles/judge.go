@@ -82,12 +82,8 @@ func (p *Profile) judge(v *view, space []judgement) ruling {
 // judgements evaluates the rules that may be about the tool, in the order of the lists.
 func (p *Profile) judgements(v *view, judged []judgement) []judgement {
 	var space [64]int32
-	found := p.index.candidates(space[:0], v.canonical)
-	if v.raw != v.canonical {
-		found = p.index.more(found, v.raw)
-	}
-	for _, i := range found {
-		if r := p.rules[i]; r.Matches(v.canonical, v.raw) {
+	for _, i := range p.index.about(space[:0], &v.names) {
+		if r := p.rules[i]; r.matches(v.names) {
 			judged = append(judged, judgement{rule: r, result: r.judge(v)})
 		}
 	}

@@ -28,7 +28,7 @@ const (
 // applies reports whether the layer is about the tool, under any of its names.
 func (l *Layer) applies(v *view) bool {
 	return l.Tools == nil || slices.ContainsFunc(l.Tools, func(g *pattern.Pattern) bool {
-		return g.Match(v.canonical) || g.Match(v.raw)
+		return v.exact(g) || g.Match(v.base)
 	})
 }
 
@@ -67,11 +67,11 @@ func (p *Profile) Under(layers ...*Layer) *Profile {
 	return &q
 }
 
-// decision is the layer's decision. No grant can answer a layer's question.
+// decision is the layer's decision. A person answers each question of a layer.
 func (l *Layer) decision(v *view, u *ruling) call.Decision {
 	d := l.Profile.decision(v, u)
 	d.Floor = d.Verdict != call.Allow
-	d.Remember, d.Pointers = call.Remember{}, nil
+	d.Firm = d.Firm || d.Floor
 	for i := range d.Reasons {
 		l.owns(&d.Reasons[i])
 	}

@@ -46,13 +46,16 @@ func (p *Profile) Name() string { return p.name }
 // Pos is the profile's position in the file.
 func (p *Profile) Pos() settings.Position { return p.pos }
 
-// Digest changes whenever the profile, what it extends or its floor changes in meaning,
-// and only then: approvals given under one digest are void under another.
+// Digest changes whenever the profile, what it extends or its floor changes in meaning, and only then. What an approval
+// rests on is less: see [call.Decision.Basis].
 func (p *Profile) Digest() string { return p.digest }
 
 // Fallback reports whether calls with the verdict ask may happen when nobody can answer (elicitationFallback "allow").
 // Do not apply it to decisions that are Unknown, come from the Floor, or have high or critical risk.
 func (p *Profile) Fallback() bool { return p.fallback }
+
+// SaysFallback reports whether a file says what happens when nobody can answer, either way.
+func (p *Profile) SaysFallback() bool { return p.fallback || p.noFallback }
 
 // Limits are the limits of the profile; a zero field means that the file does not set it.
 //
@@ -94,15 +97,19 @@ func (p *Profile) Decide(c Call) call.Decision {
 	d := p.decide(&view{call: c})
 	d.Profile, d.Digest = p.name, p.digest
 	if d.Verdict == call.Ask {
-		d.Timeout = p.ask.Timeout
-		d.Firm = d.Unknown || d.Floor || c.DefinitionChanged || slices.Contains(raisingLists, d.Lead().List)
+		d.Timeout, d.Asking = p.ask.Timeout, p.asking()
+		bound(&d)
 		d.Fallback = p.fallback && !d.Firm && !d.Risk.Grave()
 	}
 	return d
 }
 
-// raisingLists are causes of a question other than rules. The fallback must not answer such a question.
-var raisingLists = []string{"raise", "mark", "limits", "definition"}
+// asking describes who may answer, how, and what they do not see. How long they have makes no difference to an answer.
+func (p *Profile) asking() string {
+	ask := p.ask
+	edit := ask.Edit != nil && *ask.Edit
+	return fmt.Sprintf("%q %t %v %t %t %+v", ask.Channels, ask.Channels == nil, ask.MinHuman, ask.OtherOnly, edit, p.redact)
+}
 
 func (p *Profile) decide(v *view) call.Decision {
 	if bad := p.prepare(v); bad != "" {
@@ -126,25 +133,25 @@ const maxArguments = 1 << 20
 
 // A view is a call in the form that rules evaluate.
 type view struct {
-	call      Call
-	args      *condition.Arguments // separate, so that the rest needs no heap allocation
-	canonical string
-	raw       string // server__tool as the upstream spells it
-	trusted   bool
+	call Call
+	args *condition.Arguments // separate, so that the rest needs no heap allocation
+	names
+	trusted bool
 }
 
 // prepare parses the arguments once. It refuses arguments that two parsers could read differently; the result says why.
 func (p *Profile) prepare(v *view) (bad string) {
 	c := &v.call
 	v.trusted = p.trusted[c.Server] || c.Believed
-	v.canonical = c.Name
-	if v.canonical == "" {
-		v.canonical = call.Name(c.Server, c.Tool)
+	canonical := c.Name
+	if canonical == "" {
+		canonical = call.Name(c.Server, c.Tool)
 	}
-	v.raw = v.canonical
-	if !isJoined(v.canonical, c.Server, c.Tool) && c.Server+c.Tool != "" {
-		v.raw = c.Server + "__" + c.Tool
+	raw := canonical
+	if !isJoined(canonical, c.Server, c.Tool) && c.Server+c.Tool != "" {
+		raw = c.Server + call.Separator + c.Tool
 	}
+	v.names = newNames(canonical, raw)
 	most := least(cmp.Or(p.limits.ArgumentBytes, maxArguments), p.caps.ArgumentBytes)
 	if len(c.Args.JSON()) > most {
 		return fmt.Sprintf("the arguments are longer than %d bytes", most)

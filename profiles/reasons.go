@@ -11,10 +11,13 @@ import (
 
 // decision makes a decision of a ruling, with the rules that led to the verdict.
 func (p *Profile) decision(v *view, u *ruling) call.Decision {
-	d := call.Decision{Verdict: u.verdict, Unknown: u.unknown, Reasons: make([]call.Reason, 0, 1)}
+	d := call.Decision{Verdict: u.verdict, Unknown: u.unknown, Firm: u.unknown, Reasons: make([]call.Reason, 0, 1)}
 	for _, j := range u.judged {
 		if decisive(u, j) {
 			d.Reasons = append(d.Reasons, p.reason(v, j))
+			if j.rule.List != Allowlist && u.verdict == call.Ask {
+				d.Rules = append(d.Rules, j.rule.Text)
+			}
 		}
 	}
 	if u.cause == byDefault {
@@ -25,7 +28,7 @@ func (p *Profile) decision(v *view, u *ruling) call.Decision {
 		d.Code = call.CodeDenied
 	case call.Ask:
 		d.Risk = u.risk
-		if !u.warned { // no rule caused the question, so no rule sets the risk
+		if !u.warned || u.cause == byDefault && p.unmatched == call.Ask { // not a rule alone caused the question
 			d.Risk = call.Higher(u.risk, call.Medium)
 		}
 		p.grants(u, &d)
@@ -78,7 +81,7 @@ func (p *Profile) reason(v *view, j judgement) call.Reason {
 func explained(j judgement, outcomes []call.Condition) string {
 	switch {
 	case j.result == condition.Yes && j.rule.List == Denylist:
-		return "the profile denies it"
+		return call.ProfileDenies
 	case j.result == condition.Yes && j.rule.List == Asklist:
 		return "the profile wants a person to decide"
 	case j.result == condition.Yes:

@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -63,14 +64,41 @@ func (r *Rule) Conditional() bool {
 	return len(r.When) > 0 || len(r.annotations) > 0 || r.closed || !r.until.IsZero()
 }
 
-// Matches reports whether the rule is about the tool. It compares a deny or ask rule with every name of the tool, and
-// an allow rule only with the canonical one: two upstream tools may share what looks like one name, and only the
-// canonical name certainly identifies the tool that runs.
-func (r *Rule) Matches(canonical, raw string) bool {
-	for _, g := range r.Globs {
-		if g.Match(canonical) || r.List != Allowlist && raw != canonical && g.Match(raw) {
-			return true
+// Matches reports whether the rule is about the tool; raw is its name as the server spells it, <server>__<tool>.
+//
+// A rule names a tool by its canonical name or by its raw one, and is about no other tool: no raw name is the canonical
+// name of another tool, see [call.Names]. A deny or ask rule is also about the tools whose canonical name is its own
+// with a suffix, so that a server cannot take a tool away from the rule by listing another one of that name.
+func (r *Rule) Matches(canonical, raw string) bool { return r.matches(newNames(canonical, raw)) }
+
+func (r *Rule) matches(n names) bool {
+	return slices.ContainsFunc(r.Globs, func(g *pattern.Pattern) bool {
+		return n.exact(g) || r.List != Allowlist && n.base != n.canonical && g.Match(n.base)
+	})
+}
+
+// names are the names of one tool.
+type names struct {
+	canonical string
+	raw, half string // as the server spells it; half has the canonical name of the server. "" = canonical
+	base      string // canonical without a suffix
+}
+
+func newNames(canonical, raw string) names {
+	n := names{canonical: canonical, base: canonical}
+	if raw == canonical || raw == "" {
+		return n
+	}
+	n.raw, n.base = raw, call.Part(raw)
+	if server, tool, ok := strings.Cut(raw, call.Separator); ok {
+		if half := call.Part(server) + call.Separator + tool; half != raw && half != canonical {
+			n.half = half
 		}
 	}
-	return false
+	return n
+}
+
+// exact reports whether the pattern names the tool.
+func (n *names) exact(g *pattern.Pattern) bool {
+	return g.Match(n.canonical) || n.raw != "" && g.Match(n.raw) || n.half != "" && g.Match(n.half)
 }

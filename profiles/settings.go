@@ -34,8 +34,7 @@ const (
 )
 
 // Awaits reports whether a question waits for people who are not present yet, on the page or in a terminal. By default
-// a profile waits if people are expected, unless it has its own answer for their absence: fallback means that it allows
-// the call.
+// a profile waits if people are expected, unless it allows the call in their absence (fallback).
 func (a Asking) Awaits(expected, fallback bool) bool {
 	return a.Absent == absentWait || a.Absent == "" && expected && !fallback
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/profiles/condition"
 )
 
@@ -28,9 +27,7 @@ func stricter(own, layer call.Decision) call.Decision {
 	own.Risk = higherRisk(own.Verdict, own.Risk, layer.Risk)
 	own.Unknown = own.Unknown || layer.Unknown
 	own.Floor = own.Floor || layer.Floor
-	if own.Verdict == call.Ask {
-		own.Remember = call.Remember{}
-	}
+	own.Firm = own.Firm || layer.Firm
 	return own
 }
 
@@ -41,19 +38,16 @@ func higherRisk(v call.Verdict, a, b call.Risk) call.Risk {
 	return call.Higher(a, b)
 }
 
-// tighten applies everything that can only make a verdict stricter: a changed definition, "raise", limits.
+// tighten applies everything that can only make a decision stricter: a changed definition, "raise", limits.
 func (p *Profile) tighten(v *view, d call.Decision) call.Decision {
 	c := &v.call
 	p.raised(v, &d)
 	if c.DefinitionChanged {
-		lower(&d, call.Ask, "definition", p.pos, p.name, "the tool is not what it was when it was reviewed")
-		if d.Verdict == call.Ask {
-			d.Remember = call.Remember{}
-		}
+		lower(&d, call.Ask, p.cause("definition", "the tool is not what it was when it was reviewed"))
 	}
 	n, l := c.Counters, p.Limits()
 	if l.Repeat > 0 && n.Repeat >= l.Repeat {
-		lower(&d, call.Ask, "limits", p.pos, p.name, fmt.Sprintf("the same call was made %d times already", n.Repeat))
+		lower(&d, call.Ask, p.cause("limits", fmt.Sprintf("the same call was made %d times already", n.Repeat)))
 	}
 	p.spent(&d, l.Calls, n.Calls, "calls in this run")
 	if d.Verdict == call.Ask {
@@ -108,22 +102,19 @@ func (p *Profile) raisedBy(d *call.Decision, name, text string) {
 	to, ok := p.raise[name]
 	switch {
 	case ok:
-		lower(d, to, "raise", p.pos, p.name, text)
+		lower(d, to, p.cause("raise", text))
 	case name == "approval":
-		lower(d, call.Ask, "mark", p.pos, p.name, text)
+		lower(d, call.Ask, p.cause("mark", text))
 	}
 	for _, l := range p.layers {
 		to, ok := l.raise[name] // of a layer about all tools: overlays have none
 		if !ok {
 			continue
 		}
-		if to < d.Verdict {
-			lower(d, to, "raise", l.pos, l.name, text)
-			l.owns(&d.Reasons[0])
-		}
-		if to == d.Verdict {
-			d.Floor, d.Remember = true, call.Remember{}
-		}
+		reason := l.cause("raise", text)
+		l.owns(&reason)
+		lower(d, to, reason)
+		d.Floor = d.Floor || to == d.Verdict
 	}
 }
 
@@ -140,20 +131,28 @@ func claims(hint any) bool {
 // spent denies the call if a limit is exhausted.
 func (p *Profile) spent(d *call.Decision, limit, used int, what string) {
 	if limit > 0 && used >= limit && d.Verdict != call.Deny {
-		lower(d, call.Deny, "limits", p.pos, p.name, fmt.Sprintf("the limit of %d %s is used up", limit, what))
+		lower(d, call.Deny, p.cause("limits", fmt.Sprintf("the limit of %d %s is used up", limit, what)))
 		d.Code = call.CodeLimit
 	}
 }
 
-// lower makes a decision stricter. The cause becomes its first reason. lower does not change a decision that is already
-// as strict.
-func lower(d *call.Decision, to call.Verdict, list string, pos settings.Position, profile, text string) {
-	if to >= d.Verdict {
+// cause is a reason of the profile that is no rule.
+func (p *Profile) cause(list, text string) call.Reason {
+	return call.Reason{List: list, Pos: p.pos, Profile: p.name, Result: "true", Text: text}
+}
+
+// lower makes a decision stricter. A question that has such a cause is Firm, whatever else asks it. The cause of a
+// stricter verdict is its first reason, and a further cause of the same question its last one.
+func lower(d *call.Decision, to call.Verdict, cause call.Reason) {
+	switch {
+	case to > d.Verdict || d.Verdict == call.Deny:
 		return
+	case to < d.Verdict:
+		d.Reasons, d.Floor = slices.Insert(d.Reasons, 0, cause), false
+	default:
+		d.Reasons = append(d.Reasons, cause)
 	}
-	reason := call.Reason{List: list, Pos: pos, Profile: profile, Result: "true", Text: text}
-	d.Reasons = slices.Insert(d.Reasons, 0, reason)
-	d.Verdict, d.Floor = to, false
+	d.Verdict, d.Firm = to, to == call.Ask
 	d.Risk = higherRisk(to, d.Risk, call.Medium)
 	if to == call.Deny {
 		d.Code = call.CodeDenied
@@ -161,8 +160,18 @@ func lower(d *call.Decision, to call.Verdict, list string, pos settings.Position
 	}
 }
 
-// grants says which answers the run may remember. Questions about an unknown condition or of critical risk come each
-// time. An answer to a question of high risk lasts for the run at most.
+// bound limits which answers may be remembered. A firm question, and one of critical risk, comes each time. An answer to
+// a question of high risk lasts for the run at most.
+func bound(d *call.Decision) {
+	switch {
+	case d.Firm || !d.Risk.FormSuffices():
+		d.Remember, d.Pointers = call.Remember{}, nil
+	case d.Risk.Grave():
+		d.Remember.Scopes = slices.DeleteFunc(d.Remember.Scopes, func(s string) bool { return s == "time" || s == "session" })
+	}
+}
+
+// grants says which answers the run may remember, see bound.
 func (p *Profile) grants(u *ruling, d *call.Decision) {
 	all := p.remembers
 	for _, j := range u.judged {
@@ -178,12 +187,8 @@ func (p *Profile) grants(u *ruling, d *call.Decision) {
 			}
 		}
 	}
-	if u.unknown || u.risk == call.Critical || len(all) == 0 {
-		return
-	}
-	d.Remember = narrowed(all)
-	if u.risk == call.High {
-		d.Remember.Scopes = slices.DeleteFunc(d.Remember.Scopes, func(s string) bool { return s == "time" || s == "session" })
+	if len(all) > 0 {
+		d.Remember = narrowed(all)
 	}
 }
 

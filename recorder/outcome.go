@@ -20,7 +20,7 @@ func (k *Recorder) Outcome(ctx context.Context, r *prompt.Request) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, outcomeWait)
 	defer cancel()
-	entry, err := k.ends.Wait(ctx, r.Run, r.Call)
+	entry, err := k.ends.Wait(ctx, r.Run, r.Call, r.Time)
 	if err != nil {
 		return "" // the writer logs errors of the record
 	}
@@ -35,6 +35,8 @@ func outcomeText(e *audit.Entry) string {
 		}
 	}
 	switch e.State {
+	case audit.Pending:
+		return "asked again: " + e.Detail
 	case audit.OK:
 		return fmt.Sprintf("done in %v", (time.Duration(e.MS * float64(time.Millisecond))).Round(time.Millisecond))
 	case audit.Failed:

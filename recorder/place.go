@@ -24,6 +24,7 @@ type Place struct {
 	Webhook     string // URL that checkpoints are posted to; "" posts none
 	Log         bool   // checkpoints go to the log too
 	Keep        time.Duration
+	Share       int64  // bytes of one owner an hour; zero is [audit.DefaultShare]
 	Collector   string // URL that takes OpenTelemetry logs over HTTP; "" sends none
 }
 
@@ -43,7 +44,7 @@ func PlaceOf(dir string, cfg *config.Config, env func(string) (string, bool)) (P
 		return filepath.Join(dir, path)
 	}
 	p := Place{
-		Store: store.Options{URL: s.URL, Relaxed: s.Relaxed}, Key: in(s.Key, "record.key"), Keep: s.Keep,
+		Store: store.Options{URL: s.URL, Relaxed: s.Relaxed}, Key: in(s.Key, "record.key"), Keep: s.Keep, Share: s.Share,
 		Collector:   s.Collector,
 		Checkpoints: in(s.Checkpoint.File, "checkpoints.jsonl"), Webhook: s.Checkpoint.Webhook, Log: s.Checkpoint.Log,
 	}
@@ -112,7 +113,7 @@ func (p Place) Write(ctx context.Context, log *slog.Logger, entries ...audit.Ent
 		return err
 	}
 	p.Store.Log, p.Store.SealKey = log, p.SealKey(key)
-	record := audit.New(audit.Options{Open: p.Open, Key: key, Publish: p.Publishers(log), Log: log})
+	record := audit.New(audit.Options{Open: p.Open, Key: key, Share: p.Share, Publish: p.Publishers(log), Log: log})
 	for _, e := range entries {
 		err = errors.Join(err, record.Write(ctx, e))
 	}

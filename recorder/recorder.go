@@ -37,6 +37,8 @@ type Recorder struct {
 	given   *config.Config // the configuration when the store was opened; may be nil
 	secrets atomic.Pointer[[]string]
 	ParkKey []byte // authenticates the images of parked runs
+	// Tools reports whether a definition of a tool contains a text; nil knows none.
+	Tools func(text string) bool
 
 	observer Observer
 }
@@ -120,8 +122,8 @@ func (k *Recorder) Open(dir string, cfg *config.Config, env func(string) (string
 	k.place, k.Key = place, key
 	k.given = cfg
 	place.Store.Log, place.Store.SealKey = k.log, place.SealKey(key)
-	o := audit.Options{Open: place.Open, Key: key, Redact: k.redaction, Secrets: k.known, Publish: place.Publishers(k.log),
-		Log: k.log}
+	o := audit.Options{Open: place.Open, Key: key, Share: place.Share, Redact: k.redaction, Secrets: k.known, Word: k.word,
+		Publish: place.Publishers(k.log), Log: k.log}
 	if place.Collector != "" {
 		k.otlp = otlp.New(place.Collector, nil, &http.Client{}, k.log)
 		o.Export = k.otlp.Emit
@@ -149,14 +151,30 @@ func (k *Recorder) Record(ctx context.Context, e hostfns.Entry) error {
 	entry := auditEntry(e)
 	k.observe(ctx, &entry)
 	if e.Kind != hostfns.KindRunning {
-		return k.record.Add(ctx, entry)
+		return limited(k.record.Add(ctx, entry))
 	}
 	if k.observer.Written == nil {
-		return k.record.Write(ctx, entry)
+		return limited(k.record.Write(ctx, entry))
 	}
 	began := time.Now()
 	err := k.record.Write(ctx, entry)
 	k.observer.Written(time.Since(began), err)
+	return limited(err)
+}
+
+// Full returns a [*hostfns.LimitError] if an owner has used up its share of the record: nothing of it may begin.
+func (k *Recorder) Full(owner string) error {
+	if k.record == nil {
+		return nil
+	}
+	return limited(k.record.Full(owner))
+}
+
+// limited returns the limit that programs know for a share that is used up, and other errors as they are.
+func limited(err error) error {
+	if full, ok := errors.AsType[*audit.ShareError](err); ok {
+		return &hostfns.LimitError{Budget: "record", Limit: full.Error(), Until: full.Until}
+	}
 	return err
 }
 
@@ -166,7 +184,7 @@ const NoteWait = 5 * time.Second
 // auditEntry converts an entry of the Gate to package audit's form.
 func auditEntry(e hostfns.Entry) audit.Entry {
 	a := audit.Entry{
-		Time: e.Time, Kind: audit.Call, Run: e.Run, Call: e.Call, Principal: e.Principal, Client: e.Client,
+		Time: e.Time, Kind: audit.Call, Run: e.Run, Call: e.Call, Principal: e.Principal, Owner: e.Owner, Client: e.Client,
 		Session: e.Session, Role: e.Role, Script: e.Script,
 		Profile: e.Profile, ProfileDigest: e.ProfileDigest, Server: e.Server, Tool: e.Tool, ToolDefinition: e.ToolDefinition,
 		Verdict: e.Verdict, Risk: e.Risk, Reason: e.Reason, Detail: e.Detail,
@@ -184,7 +202,7 @@ func auditEntry(e hostfns.Entry) audit.Entry {
 	}
 	switch e.Kind {
 	case hostfns.KindRefused:
-		a.State = audit.Refused
+		a.State, a.Unbegun = audit.Refused, e.Unasked
 	case hostfns.KindRunning:
 		a.State = audit.Running
 	case hostfns.KindAsked:
@@ -234,6 +252,11 @@ func (k *Recorder) Mask(profile, run string) func(text string) string {
 		return nil
 	}
 	return k.record.Mask(profile, run)
+}
+
+// word reports whether the configuration or a tool contains a text.
+func (k *Recorder) word(text string) bool {
+	return k.rules.Config().Mentions(text) || k.Tools != nil && k.Tools(text)
 }
 
 func (k *Recorder) known() []string {
@@ -318,7 +341,7 @@ func (k *Recorder) Write(ctx context.Context, entry audit.Entry) error {
 	if k.record == nil {
 		return nil
 	}
-	return k.record.Write(ctx, entry)
+	return limited(k.record.Write(ctx, entry))
 }
 
 // AddSynced adds an entry and returns when it is on disk.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -36,7 +37,34 @@ type Registry struct {
 	Trace func(c *call.Call) map[string]any
 
 	mu     sync.Mutex
-	listed map[string]string // the servers with known tools, and their instructions
+	listed map[string]string    // the servers with known tools, and their instructions
+	waited map[string]time.Time // the servers for which Ready has waited in vain, and since when they were starting
+	said   map[string]bool      // problems that the log has
+}
+
+// saidMax bounds the problems in the log: a server can list new ones without end.
+const saidMax = 10_000
+
+// notesMax bounds [Registry.Notes].
+const notesMax = 20
+
+// Notes says in sentences what people should know about the tools of a server: what programs cannot call, and why, and
+// what is not checked.
+func (g *Registry) Notes(server string) (notes []string) {
+	for _, w := range g.Catalog.Withheld() {
+		if w.Tool != nil && w.Tool.Server == server {
+			notes = append(notes, w.Error())
+		}
+	}
+	for _, p := range g.Catalog.Problems() {
+		if p.Server == server {
+			notes = append(notes, p.String())
+		}
+	}
+	if more := len(notes) - notesMax; more > 0 {
+		notes = append(notes[:notesMax], fmt.Sprintf("and %d more", more))
+	}
+	return notes
 }
 
 // Options are what a Registry needs from outside.
@@ -51,7 +79,8 @@ type Options struct {
 
 // New makes a Registry without servers, see [upstream.Manager.Set].
 func New(o Options) *Registry {
-	g := &Registry{log: o.Log, rules: o.Rules, Catalog: catalog.New(), changed: o.Changed, listed: map[string]string{}}
+	g := &Registry{log: o.Log, rules: o.Rules, Catalog: catalog.New(), changed: o.Changed, listed: map[string]string{},
+		waited: map[string]time.Time{}, said: map[string]bool{}}
 	g.Manager = upstream.NewManager(upstream.Options{
 		Log: o.Log, Lazy: true, Name: "codemode", Version: o.Version, Confine: o.Confine,
 		ToolsChanged: g.toolsChanged, Gone: g.gone, Logins: o.Logins, Principals: o.Principals,
@@ -65,12 +94,13 @@ func (g *Registry) toolsChanged(server string, tools []upstream.Tool, instructio
 	for _, t := range tools {
 		list = append(list, catalog.Tool{
 			Server: server, Raw: t.Name, Title: t.Title, Description: t.Description,
-			Input: t.Input, Output: t.Output, Annotations: withMarks(t.Annotations, t.Meta),
+			Input: t.Input, Output: t.Output, Annotations: withMarks(t.Annotations, t.Meta), Withheld: t.Withheld,
 		})
 	}
+	list = catalog.Named(server, list)
 	// Pin the tools before anybody can call them. The built-in servers are part of this program.
 	if identity := g.rules.Server(server).Identity; identity != "" {
-		changed, err := g.rules.Pins.Observe(identity, list)
+		changed, err := g.rules.Pins.Observe(server, identity, list)
 		if err != nil {
 			g.log.Error("comparing tools with their accepted definitions failed", "server", server, "error", err)
 		}
@@ -78,11 +108,15 @@ func (g *Registry) toolsChanged(server string, tools []upstream.Tool, instructio
 			g.log.Warn("the definition of a tool has changed since a person accepted it; its calls are asked about, and codemode review shows the change", "tool", name)
 		}
 	}
-	for _, p := range g.Catalog.Replace(server, list) {
-		g.log.Warn("a tool has a problem", "server", server, "error", p.String())
-	}
+	problems := g.Catalog.Replace(server, list)
 	g.mu.Lock()
 	g.listed[server] = instructions
+	for _, p := range problems {
+		if said := server + " " + p.String(); !g.said[said] && len(g.said) < saidMax {
+			g.said[said] = true
+			g.log.Warn("a tool has a problem", "server", server, "error", p.String())
+		}
+	}
 	g.mu.Unlock()
 	g.changed()
 }
@@ -112,6 +146,7 @@ func (g *Registry) Find(ctx context.Context, name string) (*call.Tool, error) {
 			t, err = g.Catalog.Find(name)
 			break
 		}
+		hostfns.Next(ctx)
 		select {
 		case <-time.After(startPoll):
 		case <-ctx.Done():
@@ -137,7 +172,7 @@ func (g *Registry) starting(name string) bool {
 // ServerOf finds the server in a canonical name, if its tools are unknown.
 func (g *Registry) ServerOf(name string) (upstream.Status, bool) {
 	for _, s := range g.Manager.Status() {
-		if strings.HasPrefix(name, call.Name(s.Name, "")) {
+		if strings.HasPrefix(name, call.Name(s.Name, "")) || strings.HasPrefix(name, s.Name+call.Separator) {
 			return s, !g.IsListed(s.Name)
 		}
 	}
@@ -146,18 +181,32 @@ func (g *Registry) ServerOf(name string) (upstream.Status, bool) {
 
 // Missing says for programs why a name has no tool.
 func (g *Registry) Missing(name string, err error) error {
-	if collision, ok := errors.AsType[*catalog.CollisionError](err); ok {
-		return &hostfns.NotFoundError{Name: name, Reason: "name_collision", Detail: collision.Error()}
+	if w, ok := errors.AsType[*catalog.WithheldError](err); ok {
+		n := &hostfns.NotFoundError{Name: name, Reason: w.Code, Detail: w.Error()}
+		if w.Tool != nil {
+			n.Withheld = g.Describe(w.Tool)
+		}
+		return n
 	}
 	n := &hostfns.NotFoundError{Name: name}
 	if missing, ok := errors.AsType[*catalog.NotFoundError](err); ok {
 		n.Nearest = missing.Nearest
 	}
-	if s, ok := g.ServerOf(name); ok {
-		n.Detail = fmt.Sprintf("there is no tool %q: the server %q is %s", name, s.Name, s.State)
-		if s.Error != "" {
-			n.Detail += ": " + s.Error
-		}
+	s, ok := g.ServerOf(name)
+	if !ok {
+		return n
+	}
+	switch s.State {
+	case upstream.Starting, upstream.Ready: // it is about to list them
+		return &hostfns.StartingError{Name: name, Server: s.Name}
+	case upstream.Failed:
+		n.Reason = hostfns.ReasonFailed
+		n.Detail = fmt.Sprintf("there is no tool %q, because the server %q could not be started: %s", name, s.Name, s.Error)
+	case upstream.Disabled:
+		n.Reason = hostfns.ReasonDisabled
+		n.Detail = fmt.Sprintf("there is no tool %q, because the server %q is disabled in the configuration", name, s.Name)
+	default:
+		n.Detail = fmt.Sprintf("there is no tool %q: the server %q %s", name, s.Name, s.State.Verb())
 	}
 	return n
 }
@@ -172,6 +221,7 @@ func (g *Registry) Describe(t *catalog.Tool) *call.Tool {
 		Validate: func(ctx context.Context, args call.Arguments) error {
 			return ArgumentError(t.Validate(ctx, args))
 		},
+		WithoutNulls: t.WithoutNulls,
 	}
 	g.checkOutput(t, tool)
 	return tool
@@ -179,7 +229,7 @@ func (g *Registry) Describe(t *catalog.Tool) *call.Tool {
 
 // Search, Tools and Declarations make the registry the Gate's Library.
 func (g *Registry) Search(ctx context.Context, query string, limit int, visible func(*call.Tool) bool) []*call.Tool {
-	g.Ready(ctx, CheckWait)
+	g.ReadyOnce(ctx)
 	var found []*call.Tool
 	for _, m := range g.Catalog.Search(query, limit, func(t *catalog.Tool) bool { return visible(g.Describe(t)) }) {
 		found = append(found, g.Describe(m.Tool))
@@ -188,7 +238,7 @@ func (g *Registry) Search(ctx context.Context, query string, limit int, visible 
 }
 
 func (g *Registry) Tools(ctx context.Context) []*call.Tool {
-	g.Ready(ctx, CheckWait)
+	g.ReadyOnce(ctx)
 	var tools []*call.Tool
 	for _, t := range g.Catalog.Tools() {
 		tools = append(tools, g.Describe(t))
@@ -208,11 +258,48 @@ func (g *Registry) Declarations(names []string) string {
 
 // Ready starts the upstreams and waits, at most so long, until each has listed its tools or failed to.
 func (g *Registry) Ready(ctx context.Context, wait time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, wait)
+	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	if err := g.Manager.Ready(ctx); err != nil {
+	if err := g.Manager.Ready(waiting); err != nil {
 		g.log.Debug("not every upstream is ready", "error", err)
+		if wait < CheckWait || ctx.Err() != nil {
+			return
+		}
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		for _, s := range g.unlisted() {
+			g.waited[s.Name] = s.Since
+		}
 	}
+}
+
+// ReadyOnce is Ready for those who look for tools. Of all of them together it waits once for each start of a server.
+func (g *Registry) ReadyOnce(ctx context.Context) {
+	g.Ready(ctx, 0)
+	g.mu.Lock()
+	waits := slices.ContainsFunc(g.unlisted(), func(s upstream.Status) bool { return !g.waited[s.Name].Equal(s.Since) })
+	g.mu.Unlock()
+	if waits {
+		g.Ready(ctx, CheckWait)
+	}
+}
+
+// Starting names the servers that are starting and have not listed their tools, sorted.
+func (g *Registry) Starting() (names []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, s := range g.unlisted() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// unlisted are the servers that are starting and have not listed their tools. The caller holds g.mu.
+func (g *Registry) unlisted() []upstream.Status {
+	return slices.DeleteFunc(g.Manager.Status(), func(s upstream.Status) bool {
+		_, listed := g.listed[s.Name]
+		return listed || s.State != upstream.Starting
+	})
 }
 
 // withMarks adds those members of a tool's _meta that demand a person's approval to its annotations. So rules see them,
@@ -250,7 +337,11 @@ func withMarks(annotations, meta json.RawMessage) json.RawMessage {
 // ArgumentError converts an error of the catalogue about arguments to one of the Gate.
 func ArgumentError(err error) error {
 	if wrong, ok := errors.AsType[*catalog.ArgumentError](err); ok {
-		return &hostfns.ArgumentError{Path: wrong.Path, Expected: wrong.Want, Got: wrong.Got}
+		out := &hostfns.ArgumentError{Path: wrong.Path, Expected: wrong.Want, Got: wrong.Got, Takes: wrong.Takes}
+		for _, m := range wrong.More {
+			out.More = append(out.More, &hostfns.ArgumentError{Path: m.Path, Expected: m.Want, Got: m.Got})
+		}
+		return out
 	}
 	return err
 }

@@ -53,6 +53,15 @@ func (s sender) token() login.Bearer {
 // sendError converts an error of an upstream for the Gate.
 func sendError(err *upstream.Error) error {
 	e := &hostfns.SendError{Message: err.Error(), Unknown: err.Unknown, Err: err}
+	e.Said, e.RetryAfter = err.Said, err.RetryAfter
+	switch err.Waits {
+	case upstream.Starting:
+		e.Reason = hostfns.ReasonStarting
+	case upstream.Failed:
+		e.Reason = hostfns.ReasonFailed
+	case upstream.Disabled:
+		e.Reason = hostfns.ReasonDisabled
+	}
 	if needed, ok := errors.AsType[*login.Error](err); ok && !err.Unknown {
 		e.Login, e.Page = true, needed.Page
 	}
@@ -80,13 +89,15 @@ func (s sender) Send(ctx context.Context, c *call.Call, pause func() (resume fun
 
 // perform sends an admitted call, or reads an admitted resource.
 func (s sender) perform(ctx context.Context, c *call.Call, pause func() (resume func())) (*upstream.Result, error) {
+	sent := func() { hostfns.Next(ctx) }
 	if c.Tool.Resource {
 		tree, _ := c.Args.Tree() // frozen arguments have one
 		uri, _ := tree.Member("uri")
 		return s.Manager.ReadResource(ctx, c.Tool.Server, uri.Text(),
-			upstream.CallOptions{Principal: s.principal, Token: s.token()})
+			upstream.CallOptions{Principal: s.principal, Token: s.token(), Sent: sent})
 	}
 	o := s.caller.options(c.Tool.Name, pause)
+	o.Sent = sent
 	o.Principal, o.Token = s.principal, s.token()
 	if s.Trace != nil {
 		if trace := s.Trace(c); trace != nil {

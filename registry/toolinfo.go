@@ -2,7 +2,9 @@ package registry
 
 import (
 	"encoding/json"
+	"slices"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/catalog/pins"
 	"github.com/codemode-project/codemode/config"
 )
@@ -11,27 +13,27 @@ import (
 func (g *Registry) ToolInfos() []config.ToolInfo {
 	var infos []config.ToolInfo
 	for _, t := range g.Catalog.Tools() {
-		infos = append(infos, config.ToolInfo{Server: t.Server, Tool: t.Raw, Input: t.Input, Annotations: t.Hints})
+		infos = append(infos, config.ToolInfo{Server: t.Server, Tool: t.Raw, Name: t.Name, Input: t.Input,
+			Annotations: t.Hints})
 	}
 	return infos
 }
 
-// SeenTool returns a server's description of a tool, in the version that processes sharing the folder last accepted. It
-// reports false for a tool that none of them has seen. Tools of built-in servers are not stored.
+// SeenTool returns a server's description of a tool, in the version that processes sharing the folder last accepted.
+// tool is spelled as in the canonical name or as by the server. It reports false for a server that is not configured,
+// and for a tool that none of the processes has seen. Tools of built-in servers are not stored.
 func SeenTool(stateDir string, cfg *config.Config, server, tool string) (config.ToolInfo, bool) {
-	for _, s := range cfg.Servers {
-		if s.Name != server {
-			continue
-		}
-		var said struct {
-			Input       json.RawMessage `json:"inputSchema"`
-			Annotations map[string]any  `json:"annotations"`
-		}
-		definition, ok := pins.Seen(stateDir, pins.Identity(s.Name, s.JSON), tool)
-		if !ok || json.Unmarshal(definition, &said) != nil {
-			continue
-		}
-		return config.ToolInfo{Server: server, Tool: tool, Input: said.Input, Annotations: said.Annotations}, true
+	if !slices.ContainsFunc(cfg.Servers, func(s config.Server) bool { return s.Name == server }) {
+		return config.ToolInfo{}, false
 	}
-	return config.ToolInfo{}, false
+	var said struct {
+		Input       json.RawMessage `json:"inputSchema"`
+		Annotations map[string]any  `json:"annotations"`
+	}
+	definition, canonical, raw, ok := pins.Seen(stateDir, server, call.Part(server)+call.Separator+tool)
+	if !ok || json.Unmarshal(definition, &said) != nil {
+		return config.ToolInfo{}, false
+	}
+	return config.ToolInfo{Server: server, Tool: raw, Name: canonical, Input: said.Input,
+		Annotations: said.Annotations}, true
 }

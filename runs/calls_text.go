@@ -24,10 +24,10 @@ const (
 // then those that may have changed something, then those that only read.
 func (r *Response) callsText(err error, room int) string {
 	if len(r.Calls) == 0 && r.Queued == 0 {
-		if err != nil && r.Run != "" {
-			return "\ncalls: none\n"
+		if r.Run == "" {
+			return ""
 		}
-		return ""
+		return "\ncalls: none\n" // always: a client that finds nothing but JSON may take it for its own
 	}
 	var b strings.Builder
 	b.WriteString("\ncalls:")
@@ -54,6 +54,32 @@ func (r *Response) callsText(err error, room int) string {
 		fmt.Fprintf(&b, "  (%d more waited for their turn and did not start)\n", r.Queued)
 	}
 	return b.String()
+}
+
+// Unsuccessful is the text above the value of a program that finished although calls of it did not succeed: a program
+// that catches every error may return whatever it likes.
+func (r *Response) Unsuccessful(err error) string {
+	var bad []hostfns.Report
+	for _, c := range r.Calls {
+		if c.State != hostfns.Done {
+			bad = append(bad, c)
+		}
+	}
+	if err != nil || len(bad) == 0 {
+		return ""
+	}
+	var names []string
+	for _, g := range groupCalls(bad) {
+		name := fmt.Sprintf("%s %s", visible.Short(g[0].Tool, 80), g[0].State)
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	const most = 5
+	if more := len(names) - most; more > 0 {
+		names = append(names[:most], fmt.Sprintf("%d more", more))
+	}
+	return fmt.Sprintf("%d of %d calls did not succeed: %s; why is below\n", len(bad), len(r.Calls), strings.Join(names, ", "))
 }
 
 // writeLines writes lines for the list until b has room bytes, and then how many calls are left out.

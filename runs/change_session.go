@@ -40,6 +40,9 @@ func (e *Executor) SessionRules() config.Sessions { return e.rules.Config().Sess
 // ChangeSession changes a session of the principal of r, and records that. It returns what was done, in a sentence. The
 // error is [*sessions.ErrBusy] while a program goes on in the session.
 func (e *Executor) ChangeSession(ctx context.Context, r *Request, c SessionChange) (done string, err error) {
+	if err := e.record.Full(r.Owner()); err != nil {
+		return "", err
+	}
 	all, err := e.Sessions.Sessions(ctx)
 	if err != nil {
 		return "", err
@@ -97,6 +100,6 @@ func SessionEntry(r *Request, c SessionChange, done string) audit.Entry {
 		of["as"] = c.As
 	}
 	data, _ := json.Marshal(map[string]any{"session": of}) // texts and numbers always encode
-	return audit.Entry{Kind: audit.Session, State: sessionStates[c.Action], Principal: r.Principal, Client: r.Client,
-		Session: r.ClientSession, DecidedBy: c.By, Detail: done, Data: data}
+	return audit.Entry{Kind: audit.Session, State: sessionStates[c.Action], Principal: r.Principal, Owner: r.Owner(),
+		Client: r.Client, Session: r.ClientSession, DecidedBy: c.By, Detail: done, Data: data}
 }

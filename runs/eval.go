@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -23,12 +24,16 @@ import (
 
 // A Request is one program to run.
 type Request struct {
-	// Profile is the profile that the program runs under. "" is the profile of the base tool: defaultProfile, or none
-	// when the configuration names none.
+	// Profile is the profile that the program runs under. "" is defaultProfile of the configuration. If it has none, the
+	// request is [inforce.ErrNoProfile], unless Unrestricted is set; without any configuration, every call is denied.
 	Profile string
-	Code    string          // JavaScript or TypeScript
-	Input   json.RawMessage // what the program sees as `input`, in JSON; nil is undefined
-	Name    string          // shown in problems and stacks; "" is program.ts
+	// Unrestricted lets a request without a profile run although the configuration has no defaultProfile: the program
+	// may make every call that the floor and the overlays allow, and nobody is asked. It lifts no profile.
+	Unrestricted bool
+
+	Code  string          // JavaScript or TypeScript
+	Input json.RawMessage // what the program sees as `input`, in JSON; nil is undefined
+	Name  string          // shown in problems and stacks; "" is program.ts
 	// Deterministic makes the run repeatable. Nil gives it real randomness and a real clock.
 	Deterministic *Deterministic
 
@@ -131,7 +136,7 @@ func SubmissionOf(r *Request) *preflight.Submission {
 
 func (r *Request) wish() inforce.Wish {
 	return inforce.Wish{
-		Profile: r.Profile, Code: r.Code, Name: r.Name, Script: r.Script, Bound: r.Bound,
+		Profile: r.Profile, Unrestricted: r.Unrestricted, Code: r.Code, Name: r.Name, Script: r.Script, Bound: r.Bound,
 		Principal: r.Principal, Session: r.ClientSession, Fingerprint: r.Fingerprint, Role: r.Role, Unchecked: r.Unchecked,
 	}
 }
@@ -139,6 +144,9 @@ func (r *Request) wish() inforce.Wish {
 // Prepare finds the program of a request, which it stores in the request, and the policy for it. The saved program is
 // nil when the request brings its own.
 func Prepare(ctx context.Context, in *inforce.Rules, r *Request) (*inforce.Policy, *inforce.SavedProgram, error) {
+	if err := approvals.CheckChannels("Request.Channels", r.Channels); err != nil {
+		return nil, nil, err
+	}
 	w := r.wish()
 	p, saved, err := in.Prepare(ctx, &w)
 	r.Profile, r.Code, r.Name = w.Profile, w.Code, w.Name
@@ -156,11 +164,14 @@ type Response struct {
 	Queued         int             // calls that had not reached the Gate when the run ended
 	Blocks         []hostfns.Block // content on the host with handles in Value
 	BlocksLeft     int             // how many of them did not fit
+	Missing        []string        // servers that were starting when the program looked for tools
 	Usage          sandbox.Usage
 	Kept           []*Kept     // what Text does not show in full, kept for later programs
 	Session        *SessionEnd // nil without Request.Session
+	Absent         []string    // parts that the program reads of results and that none of them had, in sentences
 
-	unreturned analysis.Position // where the program computed a value that it may have meant to return
+	mistaken []analysis.Unawaited // where the program takes a promise for its value
+	timers   int                  // that repeat, and that were left when it had ended
 
 	key    string // its client reattaches with it
 	kept   *Ended // how the run ended in another process
@@ -201,17 +212,16 @@ func (e *Executor) eval(ctx context.Context, r Request, prepared *Prepared) (*Re
 			return e.repeated(ctx, run, r)
 		}
 	}
-	if e.record.Keeps() {
-		if err := e.texts.spend(r.Owner(), len(r.Code), time.Now()); err != nil {
-			return nil, err
-		}
+	if err := e.record.Full(r.Owner()); err != nil {
+		e.recordNotStarted(ctx, &r, policy, err)
+		return nil, fmt.Errorf("not started: %w", err)
 	}
-	if err := cmp.Or(saved.Takes(ctx, r.Input), e.checker.CheckedBefore(SubmissionOf(&r), policy)); err != nil {
+	if err := cmp.Or(notJSON(r.Input), saved.Takes(ctx, r.Input), e.checker.CheckedBefore(SubmissionOf(&r), policy)); err != nil {
 		e.recordNotStarted(ctx, &r, policy, err)
 		return nil, err
 	}
 	resp := &Response{Run: hostfns.NewRunID(), name: r.file(), source: r.Code}
-	limits, reply := e.rules.Limits(policy.Profile())
+	limits, reply := e.rules.Limits(policy.Profile(), r.Client)
 	resp.limit = reply
 	if err := tooLong(r.Code, limits); err != nil {
 		e.recordEnd(ctx, resp, &r, policy, time.Time{}, err)
@@ -228,7 +238,9 @@ func (e *Executor) eval(ctx context.Context, r Request, prepared *Prepared) (*Re
 		e.recordEnd(ctx, resp, &r, policy, time.Time{}, analysis.Problems(problems))
 		return resp, analysis.Problems(problems)
 	}
-	resp.unreturned = program.Unreturned
+	resp.mistaken = slices.DeleteFunc(slices.Clone(program.Unawaited),
+		func(u analysis.Unawaited) bool { return !u.Wrong })
+	resp.source = cmp.Or(program.Text(), r.Code)
 	limits.ProgramBytes = max(limits.ProgramBytes, len(program.JS)) // the limit is on what was sent
 	engine, err := e.engine()
 	if err != nil {
@@ -261,13 +273,29 @@ func (e *Executor) eval(ctx context.Context, r Request, prepared *Prepared) (*Re
 	return resp, x.end(result, err)
 }
 
+// notJSON is an error if the input of a program is none that it could see.
+func notJSON(input json.RawMessage) error {
+	if len(input) == 0 || json.Valid(input) {
+		return nil
+	}
+	return fmt.Errorf("not started: the input is not JSON: %w", json.Unmarshal(input, new(any)))
+}
+
 // newExecution registers a run. Call done when it has ended.
 func (e *Executor) newExecution(ctx context.Context, r Request, p *inforce.Policy, program *analysis.Program,
 	resp *Response, limits sandbox.Limits, engine Engine, use *sessions.Use) (x *execution, done func()) {
+	e.life.Background(func() { e.tools.Manager.Ready(e.life.Ctx) }) // starts the servers that are not running yet
+	var session *preflight.Declared
+	if use != nil {
+		session = &preflight.Declared{}
+		session.Names, session.Known = use.Names()
+	}
+	program = preflight.Meant(ctx, e.tools, p, program, session, use != nil)
 	x = &execution{
 		e: e, request: r, policy: p, program: program, resp: resp, limits: limits, engine: engine, use: use,
 		waits: map[int]bool{}, pauses: map[*pause]bool{}, news: make(chan struct{}, 1),
 		slots:  make(chan struct{}, limits.InFlight),
+		parts:  preflight.NewParts(e.tools, program),
 		events: feed.New(resp.Run, r.Observe, &e.viewers, e.log),
 	}
 	resp.everyCall, resp.key = r.EveryCall, cmp.Or(r.IdempotencyKey, resp.Run)
@@ -288,7 +316,6 @@ func (e *Executor) newExecution(ctx context.Context, r Request, p *inforce.Polic
 		x.cancel(context.Cause(e.life.Ctx))
 		drop(context.Cause(e.life.Ctx))
 	})
-	e.life.Background(func() { e.tools.Manager.Ready(e.life.Ctx) }) // starts the servers that are not running yet
 	e.mu.Lock()
 	e.executions[x] = true
 	e.mu.Unlock()
@@ -311,7 +338,8 @@ func (x *execution) info() hostfns.RunInfo {
 	r, policy := &x.request, x.policy
 	return hostfns.RunInfo{
 		Budgets: x.e.CallBudgets,
-		ID:      x.resp.Run, Profile: cmp.Or(r.Profile, policy.ProfileName()), Principal: r.Principal, Client: r.Client,
+		ID:      x.resp.Run, Profile: cmp.Or(r.Profile, policy.ProfileName()), Principal: r.Principal, Owner: r.Owner(),
+		Client:  r.Client,
 		Session: r.ClientSession, Role: r.Role, Script: r.Script,
 		Policy: policy, Prompter: x.asking, Leaving: x.leaving, Written: preflight.Written(x.program, policy.Profile()),
 		Results: x.results(), LoadBytes: x.loadBytes(), Keep: x.keepContent, Left: x.left(),
@@ -329,6 +357,7 @@ func (x *execution) end(result *sandbox.Result, err error) error {
 	x.ended(errors.New("the run has ended"))
 	e, resp, ctx := x.e, x.resp, x.ctx
 	x.run.Carry(x.carried)
+	resp.Missing = x.run.Missed()
 	resp.Calls = x.run.End()
 	if x.leaving() { // another process has the run, and needs its grants
 		later := func(c hostfns.Report) bool { return c.State == hostfns.NotStarted } // that one makes them
@@ -340,7 +369,9 @@ func (x *execution) end(result *sandbox.Result, err error) error {
 	if result != nil {
 		resp.Value, resp.Console, resp.ConsoleDropped, resp.Usage = result.Value, result.Console, result.ConsoleDropped,
 			result.Usage
+		resp.timers = result.Dropped.Timers
 	}
+	resp.Absent = x.parts.Notes()
 	resp.Blocks, resp.BlocksLeft = x.run.Blocks(resp.Value)
 	if ended, ok := errors.AsType[*sandbox.Error](err); ok && ctx.Err() != nil {
 		err = canceled(ended, context.Cause(ctx))

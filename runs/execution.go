@@ -12,6 +12,8 @@ import (
 	"github.com/codemode-project/codemode/asking"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/preflight"
+	"github.com/codemode-project/codemode/registry"
 	"github.com/codemode-project/codemode/runs/feed"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/sessions"
@@ -33,6 +35,7 @@ type execution struct {
 	use     *sessions.Use // of the request's session; nil without one
 	started time.Time
 	events  *feed.Feed
+	parts   *preflight.Parts
 	// begun is run, for other goroutines, once run and started are set.
 	begun atomic.Pointer[hostfns.Run]
 
@@ -60,6 +63,8 @@ type execution struct {
 	unpark        context.CancelFunc // cancels the attempt to park that is under way
 	parkScheduled bool               // an attempt to park is scheduled
 	slots         chan struct{}      // one for each open call that does not wait for a person
+
+	order order // of its calls
 }
 
 type settled struct {
@@ -91,12 +96,15 @@ func (x *execution) execute(p sandbox.Program) (*sandbox.Result, error) {
 // watched is what a resumed program needs besides its image.
 func (x *execution) watched() sandbox.Program {
 	p := sandbox.Program{Lookup: x.program.Lookup, Watch: x.events.Watch, Watching: x.events.Watched,
-		Waits: x.request.away}
+		Waits: x.request.away, Names: x.names().Answer}
 	if x.use != nil {
 		p.Earlier = x.earlier
 	}
 	return p
 }
+
+// names says what the names in the program mean, at each moment.
+func (x *execution) names() *registry.Names { return x.e.tools.Names(x.policy) }
 
 // drive waits for the end of a run, over all of its guests.
 func (x *execution) drive(guest *sandbox.Run) (*sandbox.Result, error) {
@@ -148,6 +156,7 @@ func (x *execution) awaitAnswer() ([]byte, error) {
 // enter sets the current guest of the run, and delivers the answers that came while there was none.
 func (x *execution) enter(guest *sandbox.Run) {
 	x.begun.Store(x.run)
+	x.order.begin(guest.Earlier() + 1)
 	defer x.events.Happened()
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -186,6 +195,13 @@ func (x *execution) host(ctx context.Context, c *sandbox.Call) (json.RawMessage,
 		once.Do(func() { close(asking) })
 		x.events.Add(feed.Event{Kind: feed.CallAsked, Call: c.ID, Tool: c.Name})
 		return x.wait(c.ID)
+	}
+	at := place{&x.order, c.ID}
+	in.Order = at
+	defer at.Sent() // whatever happens
+	defer at.Admitted()
+	if !x.order.admission.wait(x.calls, c.ID) {
+		return nil, context.Cause(ctx)
 	}
 	if !x.slot() {
 		return nil, context.Cause(ctx)
@@ -237,6 +253,7 @@ func (x *execution) call(ctx context.Context, in hostfns.Invocation,
 	}
 	if err == nil {
 		x.asking.Provenance.Answered(in.ID, in.Name, value)
+		x.parts.Result(in.Name, value)
 	}
 	return value, err
 }

@@ -62,7 +62,6 @@ type Executor struct {
 	Results     *results.Keeper  // what did not fit into the replies of runs
 	Sessions    *sessions.Keeper // in which programs go on where others ended
 	CallBudgets *budgets.Keeper  // which bound what all runs use
-	texts       textBudget
 
 	viewers feed.Viewers
 
@@ -102,7 +101,7 @@ func (e *Executor) Warm() error {
 
 // Fit sets the capacity.
 func (e *Executor) Fit(c config.Capacity) {
-	e.parked, e.texts.most, e.guestMemory = newWaitingRuns(c), cmp.Or(c.ProgramText, maxTexts), c.GuestMemory
+	e.parked, e.guestMemory = newWaitingRuns(c), c.GuestMemory
 }
 
 // Budgets returns what programs share and use at this moment: memory, turns to be read, room for runs that wait.

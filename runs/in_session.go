@@ -3,7 +3,6 @@ package runs
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,7 +10,9 @@ import (
 
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/preflight"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/sessions"
@@ -29,11 +30,12 @@ type SessionEnd struct {
 	Name    string `json:"name"`
 	Version int64  `json:"version,omitempty"` // that the program left; 0 if it left none
 	Problem string `json:"problem,omitempty"` // why it left none, though it returned or threw
-	// Pending at the end of the program, and dropped: calls without an answer, by name, timers, and promises that
-	// something waited for.
-	Calls    []string `json:"calls,omitempty"`
-	Timers   int      `json:"timers,omitempty"`
-	Promises int      `json:"promises,omitempty"`
+	// Pending at the end of the program, and dropped: timers that repeat, and promises that something waited for.
+	Timers   int `json:"timers,omitempty"`
+	Promises int `json:"promises,omitempty"`
+	// Constants are names that the program declared as constants and that were variables before: functions of earlier
+	// programs can still change them.
+	Constants []string `json:"constants,omitempty"`
 }
 
 // begin enrolls a run that has an idempotency key or a session. row is nil if it has neither, or there is no database.
@@ -188,11 +190,15 @@ func (x *execution) inSession() error {
 }
 
 // left is what the last program of the session left to the Gate.
-func (x *execution) left() json.RawMessage {
+func (x *execution) left() *hostfns.Left {
 	if x.use == nil {
 		return nil
 	}
-	return x.use.Gate()
+	heap, refused := x.use.Gate()
+	if heap == nil && refused == nil {
+		return nil
+	}
+	return &hostfns.Left{Heap: heap, Refused: refused}
 }
 
 // start starts the program in a guest of its own, or in its session.
@@ -227,7 +233,7 @@ func (x *execution) earlier(number, line, column int) (int, int) {
 	return program.Lookup(line, column)
 }
 
-// leaveSession stores what the program left, if it returned or threw.
+// leaveSession stores what the program left, if it returned or threw, else only the refusals of people.
 func (x *execution) leaveSession(result *sandbox.Result, failure error) {
 	if x.use == nil {
 		return
@@ -235,27 +241,34 @@ func (x *execution) leaveSession(result *sandbox.Result, failure error) {
 	defer x.use.End()
 	end := &SessionEnd{Name: x.use.Name()}
 	x.resp.Session = end
-	threw, ok := errors.AsType[*sandbox.Error](failure)
-	if failure != nil && (!ok || threw.Kind != sandbox.Threw) || x.leaving() {
+	if x.leaving() {
 		return
 	}
 	if result != nil {
-		end.Calls, end.Timers, end.Promises = result.Dropped.Calls, result.Dropped.Timers, result.Dropped.Promises
+		end.Timers, end.Promises = result.Dropped.Timers, result.Dropped.Promises
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), storeWait)
 	defer cancel()
 	x.parking.Lock() // an attempt to park may be ending
 	row := x.row
 	x.parking.Unlock()
-	v, err := x.use.Keep(ctx, sessions.Made{Run: x.resp.Run, Name: x.request.file(), Code: x.request.Code,
-		Gate: x.run.Left(), Row: row})
+	left := x.run.Left()
+	made := sessions.Made{Run: x.resp.Run, Name: x.request.file(), Code: x.request.Code, Gate: left.Heap,
+		Refused: left.Refused, Row: row}
+	if !sandbox.Keeps(failure) {
+		if err := x.use.KeepRefused(ctx, made); err != nil {
+			x.e.log.Warn("a session did not keep what people refused", "run", x.resp.Run, "session", end.Name, "error", err)
+		}
+		return
+	}
+	v, err := x.use.Keep(ctx, made)
 	if err != nil {
 		end.Problem = reasonOf(err)
 		x.e.log.Warn("what a program left in its session was not stored", "run", x.resp.Run, "session", end.Name,
 			"error", err)
 		return
 	}
-	end.Version = v.Number
+	end.Version, end.Constants = v.Number, x.use.Constants()
 }
 
 // text says what became of the session, for the sender of the program.
@@ -270,9 +283,6 @@ func (s *SessionEnd) text(failure error) string {
 	}
 	text := fmt.Sprintf("\nsession %s: version %d", s.Name, s.Version)
 	var pending []string
-	if n := len(s.Calls); n > 0 {
-		pending = append(pending, count(n, "call")+" without an answer ("+strings.Join(s.Calls[:min(n, someCalls)], ", ")+")")
-	}
 	if s.Timers > 0 {
 		pending = append(pending, count(s.Timers, "timer"))
 	}
@@ -282,11 +292,12 @@ func (s *SessionEnd) text(failure error) string {
 	if len(pending) > 0 {
 		text += "; still pending at the end, and dropped: " + strings.Join(pending, ", ")
 	}
+	if len(s.Constants) > 0 {
+		text += "\nnote: a constant now, and a variable before, which functions of earlier programs can still change: " +
+			visible.Short(strings.Join(s.Constants, ", "), detailRunes)
+	}
 	return text + "\n"
 }
-
-// someCalls is how many dropped calls are named.
-const someCalls = 5
 
 func count(n int, what string) string {
 	if n == 1 {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/codemode-project/codemode/audit"
@@ -18,6 +19,7 @@ type Kept struct {
 	Handle  string    `json:"handle,omitempty"`  // for codemode.load and [results.URI]; "" if it was not kept
 	Shape   string    `json:"shape,omitempty"`   // in words
 	Bytes   int       `json:"bytes"`             // of its JSON
+	Part    string    `json:"part,omitempty"`    // an example of a part of it, as codemode.load takes it
 	Expires time.Time `json:"expires,omitzero"`  // when it is gone
 	Problem string    `json:"problem,omitempty"` // why it was not kept
 }
@@ -73,7 +75,8 @@ func (r *Response) cutsValue() bool {
 		return false
 	}
 	limit := r.textLimit()
-	return len(r.Value) > r.valueRoom(len(r.notes(nil, limit)), limit)
+	_, whole := printed(r.Value, r.valueRoom(len(r.notes(nil, limit))+len(r.Unsuccessful(nil)), limit))
+	return !whole
 }
 
 // keep keeps one of them.
@@ -84,6 +87,7 @@ func (x *execution) keep(what string, value json.RawMessage) *Kept {
 		kept.Problem = reasonOf(err)
 	} else {
 		kept.Handle, kept.Shape, kept.Expires = got.Handle, got.Shape, got.Expires
+		kept.Part = examplePart(value)
 	}
 	x.resp.Kept = append(x.resp.Kept, kept)
 	return kept
@@ -96,6 +100,9 @@ var errKeepsNone = errors.New(`nothing is kept here ("results" or "keepResults" 
 func (x *execution) keepContent(_ context.Context, c *hostfns.Content) (uri string, err error) {
 	if x.e.rules.KeptResults(x.policy.Profile()).Off {
 		return "", errKeepsNone
+	}
+	if err := x.e.record.Full(x.request.Owner()); err != nil {
+		return "", err
 	}
 	got, err := x.store(c.Type, &results.Value{Content: c})
 	if err != nil {
@@ -145,13 +152,44 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// note says where the whole is. example selects a part of it; "" makes one.
+// examplePart selects the first part of the largest array or text in a value, of about half a reply.
+func examplePart(value json.RawMessage) string {
+	const most, members = DefaultTextBytes / 2, 1000
+	pointer, count := "", most
+	for value[space(value, 0)] == '{' {
+		keys, parts, _ := split(value, 2*members)
+		largest, size := 0, 0
+		for i, part := range parts {
+			n := len(part)
+			if part[0] == '[' {
+				n *= 4 // an array rather than a text: it is what is read in parts
+			}
+			if n > size {
+				largest, size = i, n
+			}
+		}
+		if size < len(value)/2 {
+			break
+		}
+		var key string
+		_ = json.Unmarshal(keys[largest], &key) // it is valid
+		pointer += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+		value = parts[largest]
+	}
+	if first := value[space(value, 0)]; first == '[' || first == '{' {
+		_, _, total := split(value, 0)
+		count = max(1, most*total/len(value))
+	}
+	return fmt.Sprintf("{pointer: %s, from: 0, count: %d}", marker(pointer), count)
+}
+
+// note says where the whole is. example selects a part of it; "" is that of its largest array.
 func (k *Kept) note(example string) string {
 	if k.Handle == "" {
 		return "It is not kept: " + k.Problem + "; return only the part that is needed"
 	}
 	if example == "" {
-		example = `{pointer: "", from: 0, count: 100}`
+		example = k.Part
 	}
 	return fmt.Sprintf("It is %s, kept until %s: await codemode.load(%q, %s) reads a part in a later program, and a "+
 		"client reads the resource %s%s", k.Shape, until(k.Expires), k.Handle, example, results.URI, k.Handle)
@@ -172,6 +210,6 @@ func (e *Executor) ReadResult(ctx context.Context, r *Request, handle string, p 
 		bytes = len(loaded.Content.Bytes)
 	}
 	return loaded, e.record.Write(ctx, audit.Entry{Kind: audit.Keeping, State: hostfns.KindLoaded, Run: loaded.Run,
-		Principal: r.Principal, Client: r.Client, Session: r.ClientSession,
+		Principal: r.Principal, Owner: r.Owner(), Client: r.Client, Session: r.ClientSession,
 		Detail: fmt.Sprintf("a client read %s of the result %s: %d bytes", p, handle, bytes)})
 }

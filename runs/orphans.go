@@ -92,7 +92,7 @@ func (e *Executor) readSinceParked(ctx context.Context, db *store.DB, x *executi
 	}
 	notMade := func(entry audit.Entry) {
 		entry.State, entry.Reason, entry.Detail = audit.Refused, hostfns.ReasonCanceled, hostfns.RunEnded
-		entry.DecidedBy = &audit.DecidedBy{How: "error"}
+		entry.DecidedBy, entry.Owner = &audit.DecidedBy{How: "error"}, x.request.Owner()
 		e.record.Add(ctx, entry)
 	}
 	for n, entry := range last {

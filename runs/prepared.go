@@ -27,7 +27,7 @@ func (e *Executor) Prepare(ctx context.Context, r Request) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	if limits, _ := e.rules.Limits(policy.Profile()); tooLong(r.Code, limits) != nil {
+	if limits, _ := e.rules.Limits(policy.Profile(), r.Client); tooLong(r.Code, limits) != nil {
 		return nil, tooLong(r.Code, limits)
 	}
 	program, problems, err := e.read(ctx, &r, nil)
@@ -67,7 +67,11 @@ func (e *Executor) read(ctx context.Context, r *Request, p *Prepared) (*analysis
 	if p != nil && p.code == r.Code && p.name == r.file() {
 		return p.program, nil, nil
 	}
-	return e.programs.Read(ctx, r.Owner(), r.file(), r.Code)
+	program, problems, err := e.programs.Read(ctx, r.Owner(), r.file(), r.Code)
+	if err == nil && len(problems) == 0 {
+		problems = program.Nothing(r.file(), r.Session != "")
+	}
+	return program, problems, err
 }
 
 // file is the name of the program in problems and stacks.

@@ -46,7 +46,7 @@ func (e *Executor) AllowPlan(ctx context.Context, r Request) (*preflight.PlanAns
 	if err != nil {
 		return nil, err
 	}
-	if limits, _ := e.rules.Limits(policy.Profile()); len(r.Code) > limits.ProgramBytes {
+	if limits, _ := e.rules.Limits(policy.Profile(), r.Client); len(r.Code) > limits.ProgramBytes {
 		return nil, fmt.Errorf("the program has %d bytes, the limit is %d", len(r.Code), limits.ProgramBytes)
 	}
 	program, problems, err := e.programs.Read(ctx, r.Owner(), cmp.Or(r.Name, "program.ts"), r.Code)
@@ -59,6 +59,7 @@ func (e *Executor) AllowPlan(ctx context.Context, r Request) (*preflight.PlanAns
 	if len(program.Calls) > 0 {
 		e.tools.Ready(ctx, registry.CheckWait)
 	}
+	program = preflight.Meant(ctx, e.tools, policy, program, nil, false)
 	return e.people.Prompter(ClientOf(&r), policy, program).AllowPlan(ctx, hostfns.NewRunID(),
 		cmp.Or(r.Profile, policy.ProfileName()))
 }

@@ -19,7 +19,7 @@ import (
 // run.
 func (e *Executor) recordNotStarted(ctx context.Context, r *Request, p *inforce.Policy, why error) {
 	entry := e.entry(&Response{Run: hostfns.NewRunID()}, r, p)
-	entry.State, entry.Reason, entry.Program = audit.Refused, "not started",
+	entry.State, entry.Reason, entry.Unbegun, entry.Program = audit.Refused, "not started", true,
 		&audit.Program{Name: cmp.Or(r.Name, "program.ts"), Text: r.Code}
 	entry.Detail, _, _ = strings.Cut(why.Error(), "\n") // the lines below tell the caller what to do
 	if unchecked, ok := errors.AsType[*preflight.Error](why); ok {
@@ -50,8 +50,8 @@ func (e *Executor) recordParked(x *execution, state, detail string) {
 // entry makes the common part of an entry about a run.
 func (e *Executor) entry(resp *Response, r *Request, p *inforce.Policy) audit.Entry {
 	return audit.Entry{
-		Kind: audit.Run, Run: resp.Run, Principal: r.Principal, Client: r.Client, Session: r.ClientSession, Role: r.Role,
-		Script:  r.Script,
+		Kind: audit.Run, Run: resp.Run, Principal: r.Principal, Owner: r.Owner(), Client: r.Client,
+		Session: r.ClientSession, Role: r.Role, Script: r.Script,
 		Profile: cmp.Or(r.Profile, p.ProfileName()), ProfileDigest: p.Digest(),
 	}
 }
@@ -66,7 +66,7 @@ func (e *Executor) recordEnd(ctx context.Context, resp *Response, r *Request, p 
 	entry := e.entry(resp, r, p)
 	entry.State, entry.Reason = audit.OK, resp.Outcome(failure)
 	entry.Program = &audit.Program{Name: resp.name, Text: r.Code}
-	if !started.IsZero() {
+	if entry.Unbegun = started.IsZero(); !entry.Unbegun {
 		entry.MS = float64(time.Since(started).Microseconds()) / 1000
 	}
 	if failure != nil {

@@ -78,6 +78,7 @@ type savedRequest struct {
 	Token         string          `json:"token,omitempty"` // its fingerprint
 	Role          string          `json:"role,omitempty"`
 	Unchecked     bool            `json:"unchecked,omitempty"`
+	Unrestricted  bool            `json:"unrestricted,omitempty"`
 	EveryCall     bool            `json:"everyCall,omitempty"`
 
 	Deterministic *Deterministic `json:"deterministic,omitempty"`
@@ -89,7 +90,7 @@ func saveRequest(r *Request) savedRequest {
 		Tool: r.Tool, Local: r.Local,
 		Principal: r.Principal, Session: r.Session, ClientSession: r.ClientSession, Client: r.Client,
 		Token: r.Fingerprint, Role: r.Role,
-		Unchecked: r.Unchecked,
+		Unchecked: r.Unchecked, Unrestricted: r.Unrestricted,
 		EveryCall: r.EveryCall, Deterministic: r.Deterministic,
 	}
 }
@@ -101,7 +102,7 @@ func (s savedRequest) request() Request {
 		Tool: s.Tool, Local: s.Local,
 		Principal: s.Principal, Session: s.Session, ClientSession: s.ClientSession, Client: s.Client,
 		Fingerprint: s.Token, Role: s.Role,
-		Unchecked: s.Unchecked,
+		Unchecked: s.Unchecked, Unrestricted: s.Unrestricted,
 		EveryCall: s.EveryCall, Deterministic: s.Deterministic,
 	}
 }

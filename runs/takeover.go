@@ -227,7 +227,7 @@ func (e *Executor) restore(ctx context.Context, db *store.DB, row *store.ParkedR
 	}
 	r.Code = code
 	resp := &Response{Run: row.Run, name: cmp.Or(r.Name, "program.ts"), source: code}
-	limits, reply := e.rules.Limits(policy.Profile())
+	limits, reply := e.rules.Limits(policy.Profile(), r.Client)
 	resp.limit = reply
 	program, problems, err := e.programs.Reader.Compile(ctx, resp.name, code)
 	if err != nil {
@@ -236,6 +236,7 @@ func (e *Executor) restore(ctx context.Context, db *store.DB, row *store.ParkedR
 	if len(problems) > 0 {
 		return nil, nil, analysis.Problems(problems)
 	}
+	resp.source = cmp.Or(program.Text(), code)
 	open, err := openQuestions(ctx, db, row)
 	if err != nil {
 		return nil, nil, err

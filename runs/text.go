@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -13,6 +14,7 @@ import (
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/preflight"
+	"github.com/codemode-project/codemode/registry"
 	"github.com/codemode-project/codemode/runs/feed"
 	"github.com/codemode-project/codemode/sandbox"
 )
@@ -43,21 +45,27 @@ func (r *Response) Text(err error) string {
 		return r.kept.Text
 	}
 	limit := r.textLimit()
-	rest := r.notes(err, limit)
-	room := r.valueRoom(len(rest), limit)
+	rest, above := r.notes(err, limit), r.Unsuccessful(err)
+	room := r.valueRoom(len(rest)+len(above), limit)
 	var head string
 	if err != nil {
 		head = clip(r.failure(err), room)
 	} else {
 		head = valueText(r.Value, room, r.keptValue)
 	}
-	return strings.TrimRight(head, "\n") + "\n" + rest
+	return above + strings.TrimRight(head, "\n") + "\n" + rest
 }
 
 func (r *Response) textLimit() int { return cmp.Or(r.limit, DefaultTextBytes) }
 
-// consoleRoom is about the room for the console.
-func (r *Response) consoleRoom() int { return min(consoleBytes, r.textLimit()/4) }
+// consoleRoom is about the room for the console: a quarter of the text, and more beside a short value.
+func (r *Response) consoleRoom() int {
+	limit := r.textLimit()
+	if r.everyCall {
+		return min(consoleBytes, limit/4)
+	}
+	return min(consoleBytes, max(limit/4, limit*3/4-len(r.Value)-minimumValue))
+}
 
 // valueRoom is the room for the value, beside other text of rest bytes.
 func (r *Response) valueRoom(rest, limit int) int {
@@ -68,11 +76,11 @@ func (r *Response) valueRoom(rest, limit int) int {
 	return max(limit-rest-note, minimumValue)
 }
 
-// notes is the text below the value: the console and the calls. It leaves at least half of limit to the value.
+// notes is the text below the value: the console and the calls. It leaves at least half of limit to a long value.
 func (r *Response) notes(err error, limit int) string {
-	text := r.hint(err) + r.Session.text(err) + r.consoleText(r.consoleRoom())
+	text := r.hint() + r.missing() + r.Session.text(err) + r.consoleText(r.consoleRoom())
 	if r.everyCall {
-		text += r.callsText(err, limit/2-len(text))
+		text += r.callsText(err, limit-len(text)-min(len(r.Value), limit/2)-2*cutNote)
 	} else {
 		text += r.callsText(err, limit/4)
 	}
@@ -113,9 +121,40 @@ func (r *Response) failure(err error) string {
 	for _, frame := range frames[:min(len(frames), callers)] {
 		text += "\n    " + visible.Short(strings.TrimSpace(frame), excerptRunes)
 	}
-	if name, ok := strings.CutSuffix(ended.Message, " is not defined"); ok && ended.Name == "ReferenceError" &&
-		absent[name] != "" {
-		text += "\n  hint: " + absent[name]
+	if name, ok := strings.CutSuffix(ended.Message, " is not defined"); ok && ended.Name == "ReferenceError" {
+		if hint := registry.Absent(name); hint != "" {
+			text += "\n  hint: " + hint
+		}
+	}
+	if ended.Kind == sandbox.OutOfMemory && ended.Err == nil {
+		text += "\n  hint: read and keep less at a time; limits.memory, in the configuration or in the profile, is how much it may have"
+	}
+	return text + r.others(ended)
+}
+
+// others lists the further errors of a run that nobody handled.
+func (r *Response) others(ended *sandbox.Error) string {
+	var lines []string
+	for _, other := range ended.Others {
+		line := "\n  nobody handled either: " + visible.Short(other.Error(), detailRunes)
+		if other.Pos.Line > 0 {
+			line += fmt.Sprintf(" (%s:%d:%d)", r.name, other.Pos.Line, other.Pos.Column)
+		}
+		lines = append(lines, line)
+	}
+	text := ""
+	for i := 0; i < len(lines); {
+		n := 1
+		for i+n < len(lines) && lines[i+n] == lines[i] {
+			n++
+		}
+		if text += lines[i]; n > 1 {
+			text += fmt.Sprintf(" x%d", n)
+		}
+		i += n
+	}
+	if ended.More > 0 {
+		text += fmt.Sprintf("\n  and %d more", ended.More)
 	}
 	return text
 }
@@ -131,24 +170,6 @@ func (r *Response) comeBack(err error) string {
 	return fmt.Sprintf("The run %s %s.\nTo get its result send the same request again, with the idempotency key %q: as "+
 		"the HTTP header Idempotency-Key, or as codemode/idempotencyKey in _meta. Sent without it, the program runs anew, "+
 		"and does again what it has done.", r.Run, why, r.key)
-}
-
-// absent names replacements for globals that exist elsewhere and not in programs here.
-var absent = map[string]string{
-	"fetch":          "there is no network but through tools: codemode.search_tools(\"http\") finds one that fetches, if there is one",
-	"XMLHttpRequest": "there is no network but through tools: codemode.search_tools(\"http\") finds one that fetches, if there is one",
-	"require":        "there are no modules; tools are called as codemode.<server>__<tool>(args)",
-	"module":         "there are no modules; return gives the result",
-	"exports":        "there are no modules; return gives the result",
-	"process":        "there is no process; what the program is given is in input, and return gives the result",
-	"Buffer":         "use Uint8Array with TextEncoder and TextDecoder, or atob and btoa",
-	"Intl":           "there is no Intl; toLocaleString formats numbers in English, and dates have toISOString",
-	"window":         "there is no browser; globalThis is the global object",
-	"document":       "there is no browser",
-	"WebAssembly":    "there is no WebAssembly inside a program",
-	"Worker":         "there are no threads; Promise.all runs calls in parallel",
-	"__dirname":      "there is no file system but through tools",
-	"__filename":     "there is no file system but through tools",
 }
 
 // callers is how many of the functions that led to an exception are listed.
@@ -179,12 +200,36 @@ func excerpt(source string, line, column int) string {
 	return fmt.Sprintf("\n    %s\n    %s^", string(text), pad)
 }
 
-// hint points out a value that was computed last and not returned.
-func (r *Response) hint(err error) string {
-	if err != nil || r.Value != nil || r.unreturned.Line == 0 {
+// hint points out where the program took a promise for its value, parts of results that are not there, and intervals
+// that came to nothing.
+func (r *Response) hint() string {
+	text := ""
+	for _, u := range r.mistaken[:min(len(r.mistaken), hints)] {
+		text += "\nhint: " + preflight.UnawaitedHint(u) + "\n"
+	}
+	notes := r.Absent
+	if r.timers > 0 && r.Session == nil { // of a session, it says so itself
+		notes = append(slices.Clone(notes), fmt.Sprintf("%s that setInterval began ended with the program, since an interval "+
+			"does not keep it running: await a promise that the last one resolves", count(r.timers, "timer")))
+	}
+	for i, note := range notes {
+		if i == 0 {
+			text += "\n"
+		}
+		text += "note: " + visible.Line(note) + "\n"
+	}
+	return text
+}
+
+const hints = 3 // at most
+
+// missing names the servers whose tools a search of the program could not find.
+func (r *Response) missing() string {
+	if len(r.Missing) == 0 {
 		return ""
 	}
-	return "\nhint: " + preflight.UnreturnedHint(r.unreturned) + "\n"
+	return fmt.Sprintf("\nstill starting when the program searched, so their tools are missing there: %s; search again in "+
+		"a moment\n", visible.Short(strings.Join(r.Missing, ", "), detailRunes))
 }
 
 // consoleText lists what the program printed and its reader has not seen, in about room bytes.

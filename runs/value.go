@@ -9,31 +9,65 @@ import (
 	"unicode/utf8"
 )
 
-// valueText prints a value as JSON: over several lines when it is small, and shortened to valid JSON when it does not
-// fit into room. kept says where the whole value is; it may be nil.
+// valueText prints a value as JSON: over several lines when it is small, one element a line when it is larger, and
+// shortened to valid JSON, below a note that says so, when it does not fit into room. kept says where the whole value
+// is; it may be nil.
 func valueText(value json.RawMessage, room int, kept *Kept) string {
 	if value == nil {
 		return "undefined"
 	}
-	if len(value) <= prettyBytes {
-		var b bytes.Buffer
-		if json.Indent(&b, value, "", "  ") == nil && b.Len() <= room && bytes.Count(b.Bytes(), []byte("\n")) <= prettyLines {
-			return b.String()
-		}
-	}
-	if len(value) <= room {
-		return string(value)
+	if text, ok := printed(value, room); ok {
+		return text
 	}
 	if !json.Valid(value) {
 		value = marker(fmt.Sprintf("… %d bytes that are no JSON", len(value)))
 	}
-	short := fit(value, room, fitDeep)
-	what := fmt.Sprintf("%s\n(cut: the value has %d bytes as JSON and %d are shown; … marks what is missing", short,
-		len(value), len(short))
+	text := cutByLine(value, room)
+	what := fmt.Sprintf("(cut: the value has %d bytes as JSON and %d are shown; … marks what is missing", len(value),
+		len(text))
 	if kept != nil {
-		return fmt.Sprintf("%s. %s)", what, kept.note(""))
+		return fmt.Sprintf("%s. %s)\n%s", what, kept.note(""), text)
 	}
-	return what + "; return only the part that is needed)"
+	return what + "; return only the part that is needed)\n" + text
+}
+
+// cutByLine shortens a value to room bytes, with one element a line. The shorter the elements, the more of the room is
+// for the ends of lines.
+func cutByLine(value json.RawMessage, room int) string {
+	text := ""
+	for _, ends := range []int{8, 3, 2} {
+		var f fitter
+		short := f.fit(value, room-room/ends-len(tableNote), fitDeep)
+		var ok bool
+		if text, ok = byLine(short, room-len(f.note())); ok {
+			return f.note() + text
+		}
+		text = f.note() + text
+	}
+	return text
+}
+
+// printed prints a value whole, if that takes at most room bytes.
+func printed(value json.RawMessage, room int) (text string, whole bool) {
+	if len(value) <= prettyBytes {
+		var b bytes.Buffer
+		if json.Indent(&b, value, "", "  ") == nil && b.Len() <= room && bytes.Count(b.Bytes(), []byte("\n")) <= prettyLines {
+			return b.String(), true
+		}
+	}
+	if len(value) > 4*room || !json.Valid(value) { // no table is that much shorter
+		return "", false
+	}
+	var f fitter
+	table := f.tables(value, tableDeep)
+	if len(table)+len(f.note()) >= len(value) {
+		table, f = value, fitter{}
+	}
+	if len(f.note())+len(table) > room {
+		return "", false
+	}
+	text, _ = byLine(table, room-len(f.note()))
+	return f.note() + text, true
 }
 
 // leastShare is the room below which a part of a value is left out instead of cut.
@@ -42,11 +76,16 @@ const leastShare = 80
 // fitDeep is how many levels of a value are shortened.
 const fitDeep = 12
 
+// A fitter shortens values.
+type fitter struct {
+	tabled bool // it has printed an array as a table
+}
+
 // fit shortens JSON to at most room bytes of valid JSON. Every cut says how much is missing: a text at its end, an
 // array in an additional element, an object in an additional member named "…". It leaves out values nested deeper than
 // levels: each level is read once more. The JSON must be valid. It may be large, so only what can be shown of it is
-// copied.
-func fit(raw json.RawMessage, room, levels int) json.RawMessage {
+// copied. Objects with the same keys become a table.
+func (f *fitter) fit(raw json.RawMessage, room, levels int) json.RawMessage {
 	if len(raw) <= room {
 		return raw
 	}
@@ -56,7 +95,12 @@ func fit(raw json.RawMessage, room, levels int) json.RawMessage {
 	switch bytes.TrimLeft(raw, " \t\r\n")[0] {
 	case '[', '{':
 		keys, parts, total := split(raw, room)
-		return fitParts(parts, keys, total, room, levels-1)
+		if head, rows := rowsOf(keys, parts); rows != nil {
+			f.tabled = true
+			rest := f.fitParts(rows, nil, total, room-len(head)-1, levels-1)
+			return slices.Concat(head, rest, json.RawMessage{'}'})
+		}
+		return f.fitParts(parts, keys, total, room, levels-1)
 	case '"':
 		var text string
 		if json.Unmarshal(raw, &text) == nil {
@@ -68,7 +112,7 @@ func fit(raw json.RawMessage, room, levels int) json.RawMessage {
 
 // fitParts shortens an array, or with keys an object, of total parts. It cuts large parts before small ones. When even
 // equal shares would be too small, it leaves out the last parts.
-func fitParts(parts, keys []json.RawMessage, total, room, levels int) json.RawMessage {
+func (f *fitter) fitParts(parts, keys []json.RawMessage, total, room, levels int) json.RawMessage {
 	opening, closing, noun := byte('['), byte(']'), "items"
 	if keys != nil {
 		opening, closing, noun = '{', '}', "members"
@@ -100,7 +144,7 @@ func fitParts(parts, keys []json.RawMessage, total, room, levels int) json.RawMe
 			b.Write(keys[i])
 			b.WriteByte(':')
 		}
-		b.Write(fit(part, most, levels))
+		b.Write(f.fit(part, most, levels))
 		shown++
 	}
 	if missing := total - shown; missing > 0 {

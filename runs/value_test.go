@@ -19,8 +19,13 @@ func TestValueText(t *testing.T) {
 		{name: "no value", value: "", want: "undefined"},
 		{name: "a small value is pretty", value: `{"a":[1,2]}`, want: "{\n  \"a\": [\n    1,\n    2\n  ]\n}"},
 		{name: "text stays JSON", value: `"a\nb"`, want: `"a\nb"`},
-		{name: "a long list of short things is not a line for each", value: "[" + strings.Repeat("1,", 50) + "1]",
-			want: "[" + strings.Repeat("1,", 50) + "1]"},
+		{name: "a long list of short things is not a line for each", value: "[" + strings.Repeat("1,", 60) + "1]",
+			want: "[\n " + strings.Repeat("1,", 60) + "1\n]"},
+		{name: "a long list has one element a line", value: `[{"id":1,"x":"` + long[:2100] + `"},{"id":2},{"id":3}]`,
+			want: "[\n {\n  \"id\":1,\n  \"x\":\"" + long[:2100] + "\"\n },\n {\"id\":2},\n {\"id\":3}\n]"},
+		{name: "equal objects are a table", value: `{"rows":[` + strings.Repeat(`{"id":1,"name":"`+long[:40]+`"},`, 60) +
+			`{"id":2,"name":null}],"next":2}`, want: tableNote + "{\n \"rows\":{\n  \"keys\":[\"id\",\"name\"],\n  \"rows\":[" +
+			strings.Repeat("\n   [1,\""+long[:40]+"\"],", 60) + "\n   [2,null]\n  ]\n },\n \"next\":2\n}"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -44,7 +49,7 @@ func TestValueText(t *testing.T) {
 			holds: []string{`"summary":"short"`, `"z":true`, `more characters)`}},
 		{name: "a large part deep inside is cut there", value: `{"list":[{"id":1,"body":"` + long +
 			`"},{"id":2,"body":"ok"}]}`,
-			holds: []string{`{"id":1,"body":"xxx`, `{"id":2,"body":"ok"}`}},
+			holds: []string{`"id":1,`, `"body":"xxx`, `{"id":2,"body":"ok"}`}},
 		{name: "many members", value: manyMembers(1000), holds: []string{`"k0":0`, `more members"`}},
 		{name: "characters of several bytes are not split", value: `"` + strings.Repeat("😀é", 2000) + `"`,
 			holds: []string{"😀é"}},
@@ -52,7 +57,7 @@ func TestValueText(t *testing.T) {
 	for _, tt := range cuts {
 		t.Run(tt.name, func(t *testing.T) {
 			got := valueText(json.RawMessage(tt.value), 1000, nil)
-			value, note, ok := strings.Cut(got, "\n")
+			note, value, ok := strings.Cut(got, "\n")
 			if !ok || !json.Valid([]byte(value)) || len(value) > 1000 {
 				t.Errorf("%d bytes, valid %v: %.200s", len(value), json.Valid([]byte(value)), got)
 			}
@@ -112,7 +117,7 @@ func TestFitAlwaysFits(t *testing.T) {
 			t.Fatal(err)
 		}
 		room := 200 + r.IntN(2000)
-		got := fit(raw, room, fitDeep)
+		got := new(fitter).fit(raw, room, fitDeep)
 		if !json.Valid(got) || len(got) > room {
 			t.Fatalf("fit(%d bytes, %d) gave %d bytes, valid %v:\n%s", len(raw), room, len(got), json.Valid(got), got)
 		}

@@ -77,30 +77,3 @@ func TestCallersWhomNobodyCheckedShareOneShare(t *testing.T) {
 		t.Errorf("%d questions in the last minute, %d open", lastMinute, pending)
 	}
 }
-
-// The texts of one owner are bounded in an hour, small ones never, and nobody else's.
-func TestTextsOfProgramsAreBoundedInAnHour(t *testing.T) {
-	b, now := textBudget{most: 1 << 20}, time.Now()
-	n := 0
-	for b.spend("anna", 256<<10, now) == nil {
-		n++
-	}
-	if n != 17 {
-		t.Errorf("%d texts of 64 KiB fit into 1 MiB", n)
-	}
-	for _, test := range []struct {
-		what, owner string
-		text        int
-		after       time.Duration
-		fits        bool
-	}{
-		{"another large one", "anna", 256 << 10, 0, false},
-		{"a small one", "anna", smallText, 0, true},
-		{"another owner's", "bert", 256 << 10, 0, true},
-		{"an hour later", "anna", 256 << 10, time.Hour, true},
-	} {
-		if err := b.spend(test.owner, test.text, now.Add(test.after)); (err == nil) != test.fits {
-			t.Errorf("%s: %v", test.what, err)
-		}
-	}
-}

@@ -15,7 +15,7 @@ import (
 //	44 console dropped  48 console max  52 args max  56 result max
 //	60 out of memory  64 pending  68 too many  72 flags  76 line  80 column  84 thrown by
 //	88 seed (32 bytes)  120 random state (uint64)  128 in  132 in cap
-//	136 promises  140 timers  144 counter
+//	136 promises  140 timers  144 counter  148 main
 const (
 	sharedNow            = 0
 	sharedMono           = 8
@@ -42,7 +42,8 @@ const (
 	sharedPromises       = 136
 	sharedTimers         = 140
 	sharedCounter        = 144
-	sharedSize           = 148
+	sharedMain           = 148
+	sharedSize           = 152
 )
 
 // What the guest puts into status.
@@ -53,6 +54,13 @@ const (
 	statusThrew
 	statusRefused
 	statusTooLarge
+)
+
+// How the program itself has ended.
+const (
+	mainRuns = iota
+	mainReturned
+	mainThrew
 )
 
 // Commands of the host to cm_do.

@@ -34,16 +34,6 @@ func BenchmarkFreshParallel(b *testing.B) {
 	})
 }
 
-// A guest that is instantiated and initialised for each run, as without a snapshot.
-func BenchmarkInstantiateAnew(b *testing.B) {
-	e := testEngine(b)
-	for b.Loop() {
-		if err := e.InitialiseAnew(b.Context()); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 func BenchmarkHostCall(b *testing.B) {
 	bench(b, "for (let i = 0; i < 1000; i++) await codemode.a__b(i)", Limits{}, echo)
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/call")

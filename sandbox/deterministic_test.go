@@ -42,7 +42,7 @@ func TestDeterministicRuns(t *testing.T) {
 			`["fulfilled","rejected"]`},
 		{"random numbers are those of the seed",
 			"return [Math.random(), Math.random(), crypto.getRandomValues(new Uint8Array(4))]",
-			`[0.17421603735554236,0.6079644049531767,{"0":173,"1":191,"2":57,"3":128}]`},
+			`[0.17421603735554236,0.6079644049531767,[173,191,57,128]]`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := Program{Source: test.source, Limits: limits, Deterministic: &Deterministic{Seed: 7, Start: start}}

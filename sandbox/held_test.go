@@ -14,10 +14,16 @@ import (
 func TestHeldOutside(t *testing.T) {
 	e := testEngine(t)
 	text := func(bytes int) json.RawMessage { return json.RawMessage(`"` + strings.Repeat("y", bytes) + `"`) }
+	var release chan struct{}
 	host := func(ctx context.Context, c *Call) (json.RawMessage, error) {
 		switch c.Name {
-		case "never":
-			<-ctx.Done()
+		case "held":
+			select {
+			case <-ctx.Done():
+			case <-release:
+			}
+		case "release":
+			close(release)
 		case "large":
 			return text(60 << 20), nil
 		case "some":
@@ -30,10 +36,10 @@ func TestHeldOutside(t *testing.T) {
 	}
 	for _, test := range []struct{ name, source, want string }{
 		{"a call beyond what may be held throws",
-			`const s = 'x'.repeat(1e6), e = []; try { for (let i = 0; i < 99; i++) e.push(codemode.never(s)) } catch (x) { return [x.name, x.message.includes('(1000002 bytes)'), e.length > 15, e.length < 50] }`,
+			`const s = 'x'.repeat(1e6), e = []; try { for (let i = 0; i < 99; i++) e.push(codemode.held(s)) } catch (x) { codemode.release({}); return [x.name, x.message.includes('(1000002 bytes)'), e.length > 15, e.length < 50] }`,
 			`["RangeError",true,true,true]`},
 		{"a small one can always be made",
-			`const s = 'x'.repeat(1e6); try { for (;;) codemode.never(s) } catch {} return await codemode.quick({}) === undefined`, `true`},
+			`const s = 'x'.repeat(1e6); try { for (;;) codemode.held(s) } catch {} return await codemode.release({}) === undefined`, `true`},
 		{"an answered one is held no more",
 			`const s = 'x'.repeat(1e6); for (let i = 0; i < 99; i++) await codemode.quick(s); return 'done'`, `"done"`},
 		{"a name is cut",
@@ -45,11 +51,12 @@ func TestHeldOutside(t *testing.T) {
 		{"an error is cut",
 			`try { await codemode.fail() } catch (x) { return [x.message.length < 100000, x.message.endsWith('é…'), x.detail ?? null] }`, `[true,true,null]`},
 		{"the program has what calls leave",
-			`const s = 'x'.repeat(1e6), a = []; for (let i = 0; i < 20; i++) codemode.never(s); for (let i = 0; i < 12; i++) a.push(new Uint8Array(1 << 20).fill(1)); return 'enough'`, "out of memory"},
+			`const s = 'x'.repeat(1e6), a = []; for (let i = 0; i < 20; i++) codemode.held(s); for (let i = 0; i < 12; i++) a.push(new Uint8Array(1 << 20).fill(1)); return 'enough'`, "out of memory"},
 		{"and all of it without",
 			`const a = []; for (let i = 0; i < 12; i++) a.push(new Uint8Array(1 << 20).fill(1)); return 'enough'`, `"enough"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			release = make(chan struct{})
 			r, err := e.Run(t.Context(), Program{Source: test.source, Limits: Limits{Memory: 24 << 20, CPU: time.Minute,
 				Wall: time.Minute}}, host)
 			if ended := new(Error); errors.As(err, &ended) {

@@ -40,6 +40,10 @@ func hostCall(ctx context.Context, m api.Module, stack []uint64) {
 		panic(errStop)
 	}
 	name, ok := m.Memory().Read(uint32(stack[0]), uint32(stack[1]))
+	if room, asks := asks(m, name, stack); ok && asks {
+		stack[0] = api.EncodeI32(g.run.answer(name, room))
+		return
+	}
 	args, ok2 := m.Memory().Read(uint32(stack[2]), uint32(stack[3]))
 	if !ok || !ok2 || len(args) > g.run.limits.ArgumentBytes {
 		panic(errOutOfBounds)

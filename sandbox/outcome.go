@@ -58,6 +58,7 @@ func (r *Run) newLines(g *guest) []Line {
 // finished reads the result of a run that ended by itself.
 func (r *Run) finished(g *guest) (*Result, error) {
 	res := r.left(g)
+	res.Dropped.Timers = int(g.shared.uint32(sharedTimers))
 	limit := r.limits.ResultBytes
 	if s := g.shared.uint32(sharedStatus); s == statusThrew || s == statusRefused {
 		limit = 1 << 20
@@ -78,23 +79,58 @@ func (r *Run) finished(g *guest) (*Result, error) {
 	case statusRefused:
 		return res, describe(out, Refused, &r.program)
 	case statusThrew:
-		switch {
-		case g.shared.uint32(sharedOutOfMemory) != 0:
+		if g.shared.uint32(sharedOutOfMemory) != 0 {
 			return res, r.outOfMemory(g)
-		case g.shared.uint32(sharedTooMany) != 0 && isTooManyCalls(out):
-			e := describe(out, TooManyCalls, &r.program)
-			e.Name, e.Message = "", fmt.Sprintf("the program made more than %d calls", r.limits.Calls)
-			return res, e
 		}
-		e := describe(out, Threw, &r.program)
-		e.Call = int(g.shared.uint32(sharedThrownBy))
-		return res, e
+		return res, r.threw(g, out)
 	}
 	return res, &Error{Kind: Crashed, Message: "the guest ended with an unknown status"}
 }
 
-// failed makes the error of a run that the host stopped, or that trapped.
+// threw makes the error of a run that ended with an error that nobody handled.
+func (r *Run) threw(g *guest, out []byte) *Error {
+	e := describe(out, Threw, &r.program)
+	if g.shared.uint32(sharedTooMany) != 0 && isTooManyCalls(out) {
+		e.Kind, e.Name, e.Message = TooManyCalls, "", fmt.Sprintf("the program made more than %d calls", r.limits.Calls)
+		e.Details = ""
+	}
+	if e.Call = int(g.shared.uint32(sharedThrownBy)); e.Call != 0 {
+		e.Details = "" // the host's own properties; its message says it
+	}
+	if e.Note == unawaited && e.Call > 0 {
+		e.Note = "nobody awaited this call"
+	}
+	if g.shared.uint32(sharedMain) == mainRuns && e.Note != "" {
+		e.Note += "; the program waited for a promise that nothing could settle any more"
+	}
+	return e
+}
+
+// failed makes the error of a run that the host stopped, or that trapped. If the program itself had thrown, that stays
+// the outcome. Only a canceled run is canceled whatever it did: its caller asks for that.
 func (r *Run) failed(g *guest, cause error) (*Result, error) {
+	res, e := r.stopped(g, cause)
+	switch g.shared.uint32(sharedMain) {
+	case mainReturned:
+		e.Message = "the program had returned, but what it started had not ended: " + e.Message
+	case mainThrew:
+		out, err := g.shared.bytes(sharedOut, sharedOutLen, 1<<20)
+		if err != nil {
+			break
+		}
+		threw := r.threw(g, out)
+		if e.Kind == Canceled {
+			e.Note = "it had thrown " + threw.Error()
+			break
+		}
+		threw.Note, threw.Stopped = "the rest of what it started was stopped: "+e.Message, true
+		return res, threw
+	}
+	return res, e
+}
+
+// stopped is failed without a look at how the program itself ended.
+func (r *Run) stopped(g *guest, cause error) (*Result, *Error) {
 	res := r.left(g)
 	if r.result != nil { // the guest has forgotten its console
 		res.Console, res.ConsoleDropped = r.result.Console, r.result.ConsoleDropped
@@ -173,15 +209,50 @@ func (p *Program) position(line, column int) Position {
 	return Position{Line: line, Column: column}
 }
 
+// A description is what the guest says of an exception. How is "" for what the program threw, "promise" for the reason
+// of a promise that nobody handled, "timer" for what a timer's function threw, or the path of a promise in the result.
+type description struct {
+	Kind, Name, Message, Shown, Stack string
+	How                               string
+	Others                            []description
+	More                              int
+}
+
+const unawaited = "nobody awaited the promise that was rejected with it"
+
 // describe makes an Error of the exception that the guest reports.
 func describe(out []byte, kind Kind, p *Program) *Error {
-	var d struct{ Kind, Name, Message, Stack string }
+	var d description
 	if err := json.Unmarshal(out, &d); err != nil {
 		return &Error{Kind: kind, Message: "the program threw something that cannot be described"}
 	}
-	e := &Error{Kind: kind, Name: d.Name, Message: d.Message}
+	e := d.error(kind, p)
+	switch d.How {
+	case "":
+	case "promise":
+		e.Note = unawaited
+	case "timer":
+		e.Note = "the function of a timer threw it"
+	default:
+		e.Note = "the promise at " + cutText(d.How, 200) + " was rejected with it"
+	}
+	for _, other := range d.Others {
+		e.Others = append(e.Others, other.error(kind, p))
+	}
+	e.More = d.More
+	return e
+}
+
+func (d *description) error(kind Kind, p *Program) *Error {
+	e := &Error{Kind: kind, Name: d.Name, Message: d.Message, Details: d.Shown}
+	switch d.Name { // the host's own properties; its message says them
+	case "ToolCallDeniedError", "ToolNotFoundError", "InvalidArgumentsError", "InvalidResultError", "ToolError",
+		"UpstreamError", "LimitError":
+		e.Details = ""
+	}
 	if d.Kind == "value" {
-		e.Name, e.Message = "", "the program threw "+strconv.Quote(d.Message)+", which is not an Error"
+		e.Message = "the program threw " + cmp.Or(d.Shown, strconv.Quote(d.Message)) + ", which is not an Error"
+		e.Details = ""
 	}
 	e.Stack, e.Pos = p.stack(d.Stack)
 	return e

@@ -222,7 +222,7 @@ func (e *Engine) resume(ctx context.Context, image []byte, p Program, s *Session
 	r.cpu = header.CPU
 	r.started -= header.Wall
 	g.clock = tick(g.clock - header.Clock)
-	r.calls = header.Calls
+	r.calls, r.earlier = header.Calls, header.Calls
 	for _, c := range header.Open {
 		r.open = append(r.open, &Call{ID: c.ID, Name: c.Name, Args: c.Args, run: r})
 		r.held += len(c.Args)
@@ -237,6 +237,9 @@ func (e *Engine) resume(ctx context.Context, image []byte, p Program, s *Session
 	go r.drive()
 	return r, nil
 }
+
+// Earlier is how many calls the run had made when it was parked last, or 0.
+func (r *Run) Earlier() int { return r.earlier }
 
 func (e *Engine) openImage(image []byte) (*imageHeader, io.Reader, error) {
 	h := &imageHeader{}

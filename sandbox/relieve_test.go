@@ -20,6 +20,12 @@ func TestARunGoesOnWhileItsGoroutineIsWithTheHost(t *testing.T) {
 		switch c.Name {
 		case "a__hang": // and does not care that the run has ended
 			<-stuck
+		case "a__timer": // while the run's goroutine is here
+			select {
+			case <-ctx.Done():
+			case <-time.After(4 * reliefAfter):
+			}
+			return json.RawMessage(`"late"`), nil
 		case "a__quits":
 			runtime.Goexit()
 		case "a__slow":
@@ -32,8 +38,8 @@ func TestARunGoesOnWhileItsGoroutineIsWithTheHost(t *testing.T) {
 		limits       Limits
 		kind         Kind
 	}{
-		"a timer that is due later": {source: "const hangs = codemode.a__hang(); return Promise.race([hangs, new Promise(done => setTimeout(done, 40, 'timer'))])", want: `"timer"`},
-		"a timer that is due soon":  {source: "const hangs = codemode.a__hang(); return Promise.race([hangs, new Promise(done => setTimeout(done, 1, 'timer'))])", want: `"timer"`},
+		"a timer that is due later": {source: "const slow = codemode.a__timer(); return Promise.race([slow, new Promise(done => setTimeout(done, 25, 'timer'))])", want: `"timer"`},
+		"a timer that is due soon":  {source: "const slow = codemode.a__timer(); return Promise.race([slow, new Promise(done => setTimeout(done, 1, 'timer'))])", want: `"timer"`},
 		"the time of the run": {source: "await codemode.a__echo(1); await codemode.a__hang()",
 			limits: Limits{Wall: 60 * time.Millisecond}, kind: TimedOut},
 		"a goroutine that quits": {source: "try { await codemode.a__quits() } catch (e) { return [e.message, await codemode.a__echo(2)] }", want: `["the host failed to perform this call",2]`},

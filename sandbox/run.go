@@ -134,6 +134,7 @@ type Run struct {
 	limits  Limits
 	parent  context.Context
 	started time.Duration
+	earlier int           // calls that it had made when it was parked
 	wake    chan struct{} // a condition of wait changed
 	done    chan struct{} // nil while only the caller of Run can wait
 

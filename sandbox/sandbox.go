@@ -1,9 +1,11 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -11,6 +13,10 @@ import (
 type Program struct {
 	// Source is JavaScript: the body of an async function. Its return value is the result. Positions in errors are
 	// positions in Source unless Lookup maps them.
+	//
+	// The run ends when what the program started has ended too: its calls, its timers that do not repeat, and what waits
+	// for them. Only then the value is read, in which a promise stands for its own value. An error that nobody has
+	// handled by then is the error of the run.
 	Source string
 	// Name is the file name in stacks; "" means "program.js".
 	Name string
@@ -33,6 +39,9 @@ type Program struct {
 	// Waits is called when the program waits for an answer, a timer or a processor, or has had a processor for a while:
 	// what started it need not keep one for it. It may be called often and must not block. Nil is ignored.
 	Waits func()
+	// Names answers what the program asks about names. Nil knows none: then nothing is listed, every name behind codemode
+	// is a function, and a name that nothing declares is a ReferenceError.
+	Names Names
 	// Deterministic makes the run independent of the machine. Nil gives it real randomness and a real clock.
 	Deterministic *Deterministic
 	// Earlier is Lookup for an earlier program of the session, by its number from 1. Only [Session.Start] uses it.
@@ -144,7 +153,7 @@ type Result struct {
 	// ConsoleDropped counts the bytes beyond Limits.ConsoleBytes.
 	ConsoleDropped int
 	Usage          Usage
-	// Dropped is what a program of a session left behind.
+	// Dropped is what the program left behind.
 	Dropped Dropped
 }
 
@@ -205,17 +214,30 @@ type Error struct {
 	Kind    Kind
 	Name    string   // the JavaScript error's name, if it was one
 	Message string   // one sentence
+	Details string   // its own properties, cause and errors as console.log shows them, in one line; empty without any
 	Stack   string   // as JavaScript prints it, with positions in the author's text
 	Pos     Position // where in the program, if known
 	Call    int      // the call with this uncaught error of the Host; 0 for other errors
-	Err     error    // the cause on the host's side, if there is one
+	// Note says how the error ended the run, if it is not what the program threw: that nobody awaited it, for one.
+	Note string
+	// Stopped says that a limit has stopped what a program had started that threw: Note has the limit.
+	Stopped bool
+	// Others are the first of the further errors that nobody handled, in the order of the text; More counts the rest.
+	Others []*Error
+	More   int
+	Err    error // the cause on the host's side, if there is one
 }
 
 func (e *Error) Error() string {
-	if e.Name != "" {
-		return e.Name + ": " + e.Message
+	text := e.Message
+	if e.Name != "" && text != "" {
+		text = e.Name + ": " + text
 	}
-	return e.Message
+	text = strings.TrimSpace(cmp.Or(text, e.Name) + " " + e.Details)
+	if e.Note != "" {
+		text += " (" + e.Note + ")"
+	}
+	return text
 }
 
 func (e *Error) Unwrap() error { return e.Err }

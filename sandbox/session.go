@@ -24,8 +24,8 @@ import (
 // declares with var.
 //
 // A program that returns or throws is the new state of the session. One that ends in any other way (see [Kind]) leaves
-// the session as it was. Calls, timers and promises that are pending at the end are dropped, see [Dropped]: no part of
-// one program runs while the next one does, unless that one calls it.
+// the session as it was. Timers that repeat, and promises that are pending at the end, are dropped, see [Dropped]: no
+// part of one program runs while the next one does, unless that one calls it.
 //
 // Between programs a session holds the pages of memory that differ from the snapshot's, and its guest while it is one
 // of the last that were used. Both count for its owner: see [Session.Size]. Image makes the pages some ten times as
@@ -68,11 +68,10 @@ type Name struct {
 	Class string `json:"class,omitempty"`
 }
 
-// Dropped is what was pending at the end of a program of a session.
+// Dropped is what was pending at the end of a program.
 type Dropped struct {
-	Calls    []string // the functions of calls without an answer, oldest first
-	Timers   int
-	Promises int // for how many unsettled promises something waited
+	Timers   int // that repeat
+	Promises int // for how many unsettled promises something waited; in a session only
 }
 
 // Errors of a [Session].
@@ -229,7 +228,7 @@ func (r *Run) rest(g *guest) error {
 		return nil
 	}
 	r.result, r.err = r.finished(g)
-	if !counts(r.err) {
+	if !Keeps(r.err) {
 		return nil
 	}
 	if r.mustStop(now(), r.cpu) {
@@ -238,36 +237,25 @@ func (r *Run) rest(g *guest) error {
 	if err := g.call(doRest); err != nil {
 		return err
 	}
-	r.result.Dropped = r.dropped(g)
+	r.result.Dropped = Dropped{Timers: int(g.shared.uint32(sharedTimers)), Promises: int(g.shared.uint32(sharedPromises))}
 	return nil
 }
 
-// counts reports whether a program that ended with err is part of its session.
-func counts(err error) bool {
+// Keeps reports whether a program of a session that ended with err is part of it.
+func Keeps(err error) bool {
 	var e *Error
-	return err == nil || errors.As(err, &e) && e.Kind == Threw
+	return err == nil || errors.As(err, &e) && e.Kind == Threw && !e.Stopped
 }
 
 // end makes the state after rest the session's.
 func (s *Session) end(r *Run, g *guest) (*Result, error) {
-	if !counts(r.err) {
+	if !Keeps(r.err) {
 		return r.result, r.err
 	}
 	if err := s.keep(g); err != nil {
 		return r.result, err
 	}
 	return r.result, r.err
-}
-
-// dropped says what rest has ended.
-func (r *Run) dropped(g *guest) Dropped {
-	d := Dropped{Timers: int(g.shared.uint32(sharedTimers)), Promises: int(g.shared.uint32(sharedPromises))}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, c := range r.open {
-		d.Calls = append(d.Calls, c.Name)
-	}
-	return d
 }
 
 // keep takes over the memory of a guest. Without room for it, the session stays as it is.

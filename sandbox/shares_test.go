@@ -93,7 +93,6 @@ func TestTheMemoryOfAllGuestsIsShared(t *testing.T) {
 // What is held for a program outside its guest counts: arguments of calls without an answer, and answers.
 func TestWhatIsHeldOutsideIsShared(t *testing.T) {
 	e := limited(t, 16<<20)
-	over := make(chan struct{})
 	h := func(ctx context.Context, c *Call) (json.RawMessage, error) {
 		if strings.Contains(c.Name, "large") {
 			return json.RawMessage(`"` + strings.Repeat("x", 14<<20) + `"`), nil
@@ -102,8 +101,8 @@ func TestWhatIsHeldOutsideIsShared(t *testing.T) {
 		return nil, ctx.Err()
 	}
 	_, err := e.Run(t.Context(),
-		Program{Source: "const x = 'x'.repeat(1 << 19); try { for (let i = 0; i < 100; i++) codemode.a__hang(x + i) } catch (e) { return e.name }", Owner: "anna"}, h)
-	close(over)
+		Program{Source: "const x = 'x'.repeat(1 << 19); try { for (let i = 0; i < 100; i++) codemode.a__hang(x + i) } catch (e) { return e.name }",
+			Owner: "anna", Limits: Limits{Wall: time.Second}}, h)
 	if err != nil {
 		t.Logf("it ended: %v", err) // or the program is told, and goes on
 	}

@@ -99,7 +99,7 @@ func (s *Session) getGuest(ctx context.Context, memory int64) (*guest, error) {
 func (s *Session) keepsGuest(r *Run, g *guest) bool {
 	s.mu.Lock()
 	s.guest = nil
-	kept := counts(r.err) && !g.waste && !s.closed
+	kept := Keeps(r.err) && !g.waste && !s.closed
 	if kept {
 		s.guest = g
 		g.run, g.mem.MayGrow = nil, nil

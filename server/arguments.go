@@ -65,6 +65,10 @@ func (s *schema) read(raw json.RawMessage) (*arguments, error) {
 	if len(raw) > 0 && json.Unmarshal(raw, &given) != nil {
 		return nil, errors.New("the arguments have to be an object")
 	}
+	given, err := s.meant(given)
+	if err != nil {
+		return nil, err
+	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		switch {
 		case slices.Contains(s.names, name):

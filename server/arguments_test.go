@@ -106,3 +106,55 @@ func TestASavedProgramIsNamedTheSameByEveryTool(t *testing.T) {
 		}
 	}
 }
+
+// A program under another name, as lines or inside of other arguments is read; what a tool could not obey is not.
+func TestArgumentsAsModelsNameThem(t *testing.T) {
+	h := openWithScript(t)
+	c := h.connect(nil, "")
+	const code = "return input === undefined ? 7 : input"
+	lines := []string{"const n = 7", "return input === undefined ? n : input"}
+	for _, test := range []struct {
+		args map[string]any
+		want string // in the answer
+	}{
+		{map[string]any{"js": code}, "7"},
+		{map[string]any{"javascript": code}, "7"},
+		{map[string]any{"program": code}, "7"},
+		{map[string]any{"script": code}, "7"},
+		{map[string]any{"source": code}, "7"},
+		{map[string]any{"ts": code}, "7"},
+		{map[string]any{"typescript": lines}, "7"},
+		{map[string]any{"code": lines, "language": "ts", "description": "x", "title": "y"}, "7"},
+		{map[string]any{"code": code, "js": code}, "7"},
+		{map[string]any{"code": code, "js": "return 8"}, `give only "code"`},
+		{map[string]any{"arguments": map[string]any{"code": code}}, "7"},
+		{map[string]any{"name": "codemode_eval", "arguments": `{"code":"return 7"}`}, "7"},
+		{map[string]any{"arguments": map[string]any{"js": code, "profile": "p"}}, `there is no argument "profile"`},
+		{map[string]any{"arguments": 3}, `there is no argument "arguments"`},
+		{map[string]any{"code": []any{1}}, `"code" has to be text`},
+		{map[string]any{"code": []string{}}, "the program is empty"},
+		{map[string]any{"code": nil, "input": nil}, `"code" is missing`},
+		{map[string]any{"code": code, "input": `{"a":1}`}, `"a": 1`},
+		{map[string]any{"code": code, "input": `[1,`}, `"[1,"`},
+		{map[string]any{"code": "return JSON.parse(input).a", "input": `{"a":7}`}, "7"},
+		{map[string]any{"code": code, "timeout": 3}, `there is no argument "timeout"`},
+	} {
+		if text, _ := c.call("codemode_eval", test.args); !strings.Contains(text, test.want) {
+			t.Errorf("%v: got %s, want %s", test.args, text, test.want)
+		}
+	}
+	for _, test := range []struct {
+		args map[string]any
+		want string
+	}{
+		{map[string]any{"js": "return 1"}, "No call can be seen"},
+		{map[string]any{"script": "const a = await codemode.time.now({});\nreturn a"}, "time__now: allow"},
+		{map[string]any{"script": "one.ts"}, "The saved program one.ts"},
+		{map[string]any{"code": "", "language": "js"}, "is missing"},
+		{nil, "is missing"},
+	} {
+		if text, _ := c.call("codemode_check", test.args); !strings.Contains(text, test.want) {
+			t.Errorf("codemode_check %v: got %s, want %s", test.args, text, test.want)
+		}
+	}
+}

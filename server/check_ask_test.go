@@ -43,7 +43,7 @@ func TestN2ACheckLetsThePersonAllowThePlan(t *testing.T) {
 					t.Error("the check has run the program")
 				}
 				decision = "allow_once"
-				if text, failed := c.eval("codemode_eval_p", program); failed || !strings.HasPrefix(text, `"all"`) {
+				if text, failed := c.eval("codemode_eval_p", program); failed || !strings.HasPrefix(below(text), `"all"`) {
 					t.Errorf("got\n%s", text)
 				}
 				if n := len(c.questions()) - len(asked); n != row.ran {

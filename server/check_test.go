@@ -152,7 +152,7 @@ func TestB7ProfileBoundByConnection(t *testing.T) {
 		for key, v := range extra {
 			args[key] = v
 		}
-		if text, failed := c.call("codemode_eval_supervised", args); !strings.HasPrefix(text, `"denied"`) &&
+		if text, failed := c.call("codemode_eval_supervised", args); !strings.HasPrefix(below(text), `"denied"`) &&
 			!(failed && strings.Contains(text, "there is no argument")) {
 			t.Errorf("with %v: %s", extra, text)
 		}
@@ -224,7 +224,7 @@ func TestB5TightenedWhileAPersonIsAsked(t *testing.T) {
 		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "allow_once"}}, nil
 	}, "")
 	text, _ := c.eval("codemode_eval", attempt(writeNew))
-	if !strings.HasPrefix(text, `"ToolCallDeniedError filesystem__write_file policy_changed false"`) || h.holds("new.md") {
+	if !strings.HasPrefix(below(text), `"ToolCallDeniedError filesystem__write_file policy_changed false"`) || h.holds("new.md") {
 		t.Errorf("tightened while the question was open:\n%s", text)
 	}
 
@@ -261,9 +261,8 @@ func TestS48PrincipalsOverHTTP(t *testing.T) {
 	for token, want := range map[string]string{"secret of a contractor": "denied", "secret of a colleague": "happened",
 		"": "happened"} {
 		c := h.connectHTTPAs(url, token, "")
-		if text, _ := c.eval("codemode_eval",
-			attempt(`codemode.filesystem__read_text_file({path: "a.md"})`)); !strings.Contains(strings.SplitN(text, "\n", 2)[0],
-			want) {
+		text, _ := c.eval("codemode_eval", attempt(`codemode.filesystem__read_text_file({path: "a.md"})`))
+		if !strings.Contains(strings.SplitN(below(text), "\n", 2)[0], want) {
 			t.Errorf("token %q: %s", token, text)
 		}
 		if text, _ := c.call("search_tools", map[string]any{}); strings.Contains(text, "filesystem__") == (want == "denied") {

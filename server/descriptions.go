@@ -125,8 +125,13 @@ func (s *Server) overview(c *conversation, of []string) string {
 		}
 	}
 	b.WriteString(s.people(c))
-	failed := 0
+	failed, starting := 0, 0
 	for _, server := range s.evaluator.Discovery().Servers(s.offered(by)) {
+		if starting < maxFailed && server.State == upstream.Starting && server.Tools == 0 {
+			starting++
+			fmt.Fprintf(&b, "%s is still starting: its tools are missing here. Search again in a moment.\n",
+				visible.Line(server.Name))
+		}
 		if server.State != upstream.Failed {
 			continue
 		}
@@ -142,7 +147,7 @@ func (s *Server) overview(c *conversation, of []string) string {
 
 const (
 	overviewBytes = 1 << 10 // of an overview, before shortening
-	maxFailed     = 5       // failed servers in an overview
+	maxFailed     = 5       // failed servers in an overview, and starting ones
 )
 
 // needCheck names the tools that run only programs with a pre-flight token.

@@ -23,6 +23,9 @@ func (e *elicitation) Name() string { return "elicitation" }
 
 func (e *elicitation) Inquires() bool { return true }
 
+// Edits is true: a form about one call has a field for other arguments, where the profile lets people change them.
+func (e *elicitation) Edits() bool { return true }
+
 // Ask shows one form to the client. It ends with ctx, and with the call.
 func (e *elicitation) Ask(ctx context.Context, s *approvals.Showing) (call.Answer, error) {
 	answers, err := e.AskAll(ctx, s)
@@ -52,9 +55,12 @@ func (e *elicitation) AskAll(ctx context.Context, s *approvals.Showing) ([]call.
 	for _, c := range calls {
 		f.questions = append(f.questions, c.ID)
 	}
+	read := func(action string, content map[string]any) []call.Answer {
+		return prompt.ReadForm(calls, action, content)
+	}
 	begun := time.Now()
 	f.late = func(r *mcp.ElicitResult) {
-		for i, a := range prompt.ReadForm(calls, r.Action, r.Content) {
+		for i, a := range read(r.Action, r.Content) {
 			if a.Err == nil {
 				a.Channel, a.Took = e.Name(), time.Since(begun)
 				e.server.evaluator.People().Desk.Late(calls[i], a)
@@ -65,7 +71,21 @@ func (e *elicitation) AskAll(ctx context.Context, s *approvals.Showing) ([]call.
 	if err != nil {
 		return nil, err
 	}
-	return prompt.ReadForm(calls, got.Action, got.Content), nil
+	again := prompt.Again(calls, e.request.ProtocolVersion(), got.Action, got.Content)
+	if again == nil {
+		return read(got.Action, got.Content), nil
+	}
+	second := *f
+	second.params = &mcp.ElicitParams{Message: again.Message, RequestedSchema: again.Schema}
+	read = again.Read
+	more, err := e.ask(ctx, &second)
+	if errors.Is(err, approvals.ErrTooMany) { // the first reply is all there is
+		return prompt.ReadForm(calls, got.Action, got.Content), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return read(more.Action, more.Content), nil
 }
 
 // errRefused is the error of connect when the person refuses.

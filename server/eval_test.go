@@ -128,8 +128,8 @@ func TestResultForm(t *testing.T) {
 		name, code string
 		parts      []string
 	}{
-		{"an exception shows the line", "const a = 1;\nnull.x;", []string{"error (threw): TypeError", "program.ts:2:",
-			"\n    null.x;\n", "calls: none"}},
+		{"an exception shows the line", "const a = null;\na.x;", []string{"error (threw): TypeError", "program.ts:2:",
+			"\n    a.x;\n", "calls: none"}},
 		{"an exception shows who called", "function f(a) { return a.b.c }\n\nfunction g() { return f({}) }\nreturn g();",
 			[]string{"at program.ts:1:", "\n    at g (program.ts:3:", "\n    at <anonymous> (program.ts:4:"}},
 		{"a syntax error shows the line", "const a = 1;\nlet b = = 2;", []string{"was not started", "program.ts:2:",
@@ -182,7 +182,7 @@ func TestVerdictsThroughTheServer(t *testing.T) {
 		{"codemode_eval", `codemode.filesystem__delete_file({path: "b.md"})`, `"happened"`},
 	}
 	for _, tt := range tests {
-		if text, _ := c.eval(tt.tool, attempt(tt.call)); !strings.HasPrefix(text, tt.want+"\n") {
+		if text, _ := c.eval(tt.tool, attempt(tt.call)); !strings.HasPrefix(below(text), tt.want+"\n") {
 			t.Errorf("%s, %s: got\n%s\nwant %s", tt.tool, tt.call, text, tt.want)
 		}
 	}
@@ -232,7 +232,7 @@ func TestAnswersOfClients(t *testing.T) {
 				c := h.connect(tt.person, version)
 				for profile, want := range map[string]string{"strict": tt.strict, "lenient": tt.lenient} {
 					text, _ := c.eval("codemode_eval_"+profile, attempt(writeNew))
-					if !strings.HasPrefix(text, want+"\n") {
+					if !strings.HasPrefix(below(text), want+"\n") {
 						t.Errorf("%s: got\n%s\nwant %s", profile, text, want)
 					}
 					if h.holds("new.md") != (want == happened) {
@@ -359,7 +359,7 @@ func TestHotReload(t *testing.T) {
 	}
 	close(proceed)
 	want := `"happened; ToolCallDeniedError filesystem__write_file policy_changed false; ToolCallDeniedError time__now denied false"`
-	if got := <-running; !strings.HasPrefix(got.text, want) {
+	if got := <-running; !strings.HasPrefix(below(got.text), want) {
 		t.Errorf("the running program:\n%s\nwant %s", got.text, want)
 	}
 	if h.holds("new.md") {

@@ -35,7 +35,7 @@ func TestC3NeverMoreThanNineRounds(t *testing.T) {
 			text, failed := c.eval("codemode_eval", program)
 			want := strings.TrimSpace(strings.Repeat("ok ", approvals.MaxRounds) + strings.Repeat("too_many_asks ",
 				12-approvals.MaxRounds))
-			if failed || !strings.HasPrefix(text, `"`+want+`"`) {
+			if failed || !strings.HasPrefix(below(text), `"`+want+`"`) {
 				t.Errorf("got\n%s", text)
 			}
 			if n := len(c.questions()); n != approvals.MaxRounds {
@@ -145,7 +145,7 @@ func TestC11LateAnswersOverRoundTrips(t *testing.T) {
 	first := w.begin(attempt(writeNew))
 	time.Sleep(time.Second) // longer than the question may wait, over a real connection
 	for range 2 {
-		if l := w.back(first, yes); !strings.HasPrefix(l.text,
+		if l := w.back(first, yes); !strings.HasPrefix(below(l.text),
 			`"ToolCallDeniedError filesystem__write_file timeout false"`) || h.holds("new.md") {
 			t.Errorf("after its time: %v", l)
 		}

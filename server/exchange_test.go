@@ -139,7 +139,7 @@ func TestRoundTrips(t *testing.T) {
 	}
 	time.Sleep(350 * time.Millisecond) // a faster no would count as nobody's
 	last := w.back(second, says1("deny"))
-	if !strings.HasPrefix(last.text, `"done elicitation_declined"`) || last.failed || h.holds("2.md") {
+	if !strings.HasPrefix(below(last.text), `"done elicitation_declined"`) || last.failed || h.holds("2.md") {
 		t.Fatalf("the last leg: %v", last)
 	}
 }

@@ -319,7 +319,7 @@ func progressCall(token any) *mcp.CallToolParams {
 		Arguments: map[string]any{"code": "return 1"}}
 }
 
-// A principal that a token in the configuration names has its share of the texts that are recorded; without tokens all
+// A principal that a token in the configuration names has its share of the record; without tokens all
 // callers have one together, whatever token they make up.
 func TestCallersWithoutCheckedTokensAreOnePrincipal(t *testing.T) {
 	large := "return 42 //" + strings.Repeat("x", 100<<10)
@@ -334,7 +334,7 @@ func TestCallersWithoutCheckedTokensAreOnePrincipal(t *testing.T) {
 		{"without tokens no token has none", "", "", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			h := open(t, `{`+test.http+`"capacity": {"programText": "1MiB"}, "evaluation": {"profiles": {"p": {}}}}`,
+			h := open(t, `{`+test.http+`"store": {"share": "1MiB"}, "evaluation": {"profiles": {"p": {}}}}`,
 				server.Options{},
 				func(o *codemode.Options) { o.RecordDir = t.TempDir() })
 			h.variables = map[string]string{"ANNA": annasToken, "BERT": bertsToken}
@@ -345,17 +345,14 @@ func TestCallersWithoutCheckedTokensAreOnePrincipal(t *testing.T) {
 				return text
 			}
 			refused := false
-			for range 30 {
-				if text := run(annasToken, large); strings.Contains(text, "share of program texts") {
+			for range 500 {
+				if text := run(annasToken, large); strings.Contains(text, "has used up the share of the record") {
 					refused = true
 					break
 				}
 			}
 			if !refused {
-				t.Fatal("30 texts of 64 KiB were recorded")
-			}
-			if text := run(annasToken, "return 42"); !strings.HasPrefix(text, "42") {
-				t.Errorf("a small program: %s", text)
+				t.Fatal("500 programs of 100 KiB were recorded")
 			}
 			if text := run(test.other, large); strings.HasPrefix(text, "42") != test.otherIsServed {
 				t.Errorf("the other caller hears: %s", text)

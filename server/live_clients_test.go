@@ -70,7 +70,7 @@ func TestClientsSeeARunWhileItRuns(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if text := result.Content[0].(*mcp.TextContent).Text; !strings.HasPrefix(text, `"seen"`) {
+				if text := result.Content[0].(*mcp.TextContent).Text; !strings.HasPrefix(below(text), `"seen"`) {
 					t.Errorf("the program ended with %s", text)
 				}
 				mu.Lock()

@@ -117,8 +117,16 @@ func ask(message string) map[string]any {
 
 // value is the first part of an eval tool's answer.
 func value(text string) string {
-	v, _, _ := strings.Cut(text, "\n\n")
+	v, _, _ := strings.Cut(below(text), "\n\n")
 	return v
+}
+
+// below is an answer without its first line, if that counts the calls that did not succeed.
+func below(text string) string {
+	if first, rest, ok := strings.Cut(text, "\n"); ok && strings.Contains(first, "did not succeed: ") {
+		return rest
+	}
+	return text
 }
 
 func TestQuestionsOfUpstreamsReachTheCaller(t *testing.T) {

@@ -51,7 +51,7 @@ func TestC2FiveQuestionsOfOneMomentAreOneForm(t *testing.T) {
 	check := func(t *testing.T, h *house, c *client) {
 		t.Helper()
 		text, failed := c.eval("codemode_eval_p", program)
-		if failed || !strings.HasPrefix(text, `"ok ok ok ok ok elicitation_declined ok"`) {
+		if failed || !strings.HasPrefix(below(text), `"ok ok ok ok ok elicitation_declined ok"`) {
 			t.Errorf("got\n%s", text)
 		}
 		asked := c.questions()
@@ -87,7 +87,7 @@ func TestC2FiveQuestionsOfOneMomentAreOneForm(t *testing.T) {
 }
 
 // A form about twelve calls has one decision for them and takes exceptions, in both generations of the protocol: what
-// is named is refused, the rest is done. A list that names no call of the form allows none.
+// is named is refused, the rest is done. A list that names no call of the form is asked for again, and then allows none.
 func TestAFormOfTwelveCallsTakesExceptions(t *testing.T) {
 	const program = `
 		const attempt = async i => { try { await codemode.filesystem__write_file({path: i + ".md", content: "x"}); return "ok" } catch (e) { return "no" } };
@@ -105,7 +105,7 @@ func TestAFormOfTwelveCallsTakesExceptions(t *testing.T) {
 					return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision_1": "allow_once", "refuse": list}},
 						nil
 				}, version)
-				if text, failed := c.eval("codemode_eval_p", program); failed || !strings.HasPrefix(text, `"`+want+`"`) {
+				if text, failed := c.eval("codemode_eval_p", program); failed || !strings.HasPrefix(below(text), `"`+want+`"`) {
 					t.Errorf("got\n%s", text)
 				}
 				for i, word := range strings.Fields(want) {
@@ -113,7 +113,11 @@ func TestAFormOfTwelveCallsTakesExceptions(t *testing.T) {
 						t.Errorf("%s is written: %t, and the program was told %q", name, h.holds(name), word)
 					}
 				}
-				if asked := c.questions(); len(asked) != 1 || !strings.Contains(asked[0], `: path: "12.md"`) {
+				forms := 1
+				if list == "13" { // it is shown once more
+					forms = 2
+				}
+				if asked := c.questions(); len(asked) != forms || !strings.Contains(asked[0], `: path: "12.md"`) {
 					t.Errorf("%d forms:\n%s", len(asked), strings.Join(asked, "\n"))
 				}
 			})

@@ -131,6 +131,7 @@ func (s *Server) request(c *conversation, a *arguments) (codemode.Request, error
 		err = errors.New(`the argument "sessionWait" needs a "session" to wait for`)
 	}
 	return codemode.Request{
+		Unrestricted:   true, // the base tool without a default profile, where it is listed
 		IdempotencyKey: key, Principal: c.from.principal, Fingerprint: c.from.fingerprint, ClientSession: c.from.session,
 		Client: c.from.client, Role: a.Role, Preflight: strings.TrimSpace(a.Preflight), Tool: c.request.Params.Name,
 		Input: a.Input, Unchecked: c.from.unchecked, EveryCall: a.ListCalls,

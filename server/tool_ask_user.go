@@ -9,6 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/asking"
 	"github.com/codemode-project/codemode/call"
@@ -58,7 +59,7 @@ func (s *Server) askUser(ctx context.Context, c *conversation, a *arguments) (*m
 	return result, nil
 }
 
-// people says how a question could reach a person at this moment: the status of the responders.
+// people says how a question could reach a person at this moment, and who can answer.
 func (s *Server) people(c *conversation) string {
 	var ways []string
 	if ableOf(c.request).forms {
@@ -74,5 +75,15 @@ func (s *Server) people(c *conversation) string {
 	if len(ways) == 0 {
 		return "No person can be asked here: calls that need approval are refused.\n"
 	}
-	return "A person is asked " + strings.Join(ways, ", ") + ".\n"
+	text := "A person is asked " + strings.Join(ways, ", ") + ".\n"
+	var permits [][]string
+	if cfg := s.evaluator.Config(); cfg != nil {
+		for _, name := range s.listed(c.from.reach) {
+			permits = append(permits, cfg.Profile(name).Ask().Channels)
+		}
+	}
+	if where := s.evaluator.People().Places(call.Low, permits...); len(where) > 0 {
+		text += approvals.WhoAnswers(where, call.Low) + ".\n"
+	}
+	return text
 }

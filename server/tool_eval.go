@@ -46,7 +46,7 @@ func (s *Server) evalTool(profile string) *tool {
 			Name: evalName(profile), Title: title, Description: description,
 			// The profile determines what a program can do; the hints promise nothing.
 			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true), OpenWorldHint: new(true)},
-			Meta:        mcp.Meta{"anthropic/maxResultSizeChars": inforce.DefaultTextBytes},
+			Meta:        mcp.Meta{"anthropic/maxResultSizeChars": inforce.LargestTextBytes},
 		},
 		schema: s.either(evalSchema, evalSchemaInSession), digest: digest + description, asks: always,
 		serve: func(ctx context.Context, c *conversation, a *arguments) (*mcp.CallToolResult, error) {

@@ -41,7 +41,7 @@ func (s *Server) scriptTool() *tool {
 			Name: scriptToolName, Title: title,
 			Description: "Runs a program that a person saved and allowed, by its name and with its input. search_tools lists the saved programs with what they take. " + resultForm,
 			Annotations: &mcp.ToolAnnotations{Title: title, DestructiveHint: new(true), OpenWorldHint: new(true)},
-			Meta:        mcp.Meta{"anthropic/maxResultSizeChars": inforce.DefaultTextBytes},
+			Meta:        mcp.Meta{"anthropic/maxResultSizeChars": inforce.LargestTextBytes},
 		},
 		schema: s.either(scriptSchema, scriptSchemaInSession), asks: always,
 		serve: func(ctx context.Context, c *conversation, a *arguments) (*mcp.CallToolResult, error) {

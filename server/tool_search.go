@@ -142,8 +142,8 @@ func (s *Server) get(ctx context.Context, c *conversation, a *arguments) (*mcp.C
 	if text == "" {
 		text = "no tools"
 	}
-	if len(text) > inforce.DefaultTextBytes {
-		cut := strings.LastIndexByte(text[:inforce.DefaultTextBytes-200], '\n') + 1
+	if most := inforce.TextBytes(clientName(c.request)); len(text) > most {
+		cut := strings.LastIndexByte(text[:most-200], '\n') + 1
 		text = fmt.Sprintf("%s// cut: %d more bytes; ask for fewer tools\n", text[:cut], len(text)-cut)
 	}
 	return textOf(text), nil

@@ -107,13 +107,13 @@ func VersionOf(s *store.Session, number int64) (*store.Version, error) {
 	return nil, fmt.Errorf("the session %q has no version %d; it has %s", s.Name, number, strings.Join(there, ", "))
 }
 
-// again is a new version with the heap and the state of v.
-func again(ctx context.Context, v *store.Version, note string) (*store.Version, error) {
+// again is a new version with the heap and the state of v, and with refusals that belong to the session.
+func again(ctx context.Context, v *store.Version, refused json.RawMessage, note string) (*store.Version, error) {
 	state, err := Read(ctx, v)
 	if err != nil {
 		return nil, err
 	}
-	state.Note = note
+	state.Note, state.Refused = note, refused
 	about, err := json.Marshal(state)
 	if err != nil {
 		return nil, err
@@ -121,8 +121,8 @@ func again(ctx context.Context, v *store.Version, note string) (*store.Version, 
 	return &store.Version{Guest: v.Guest, About: stored(about), Image: v.Image}, nil
 }
 
-// Rollback makes a session what it was at a version: that is its new version, so nothing is lost. No program may go on
-// in it.
+// Rollback makes a session what it was at a version: that is its new version, so nothing is lost. What people refused
+// since stays refused. No program may go on in it.
 func (s *Sessions) Rollback(ctx context.Context, principal, name string, number int64, rules config.Sessions) (
 	*store.Version, error) {
 	of, err := s.Find(ctx, principal, name)
@@ -133,14 +133,19 @@ func (s *Sessions) Rollback(ctx context.Context, principal, name string, number 
 	if err != nil {
 		return nil, err
 	}
-	back, err := again(ctx, v, fmt.Sprintf("as version %d", v.Number))
+	latest, err := Read(ctx, current(of))
+	if err != nil {
+		return nil, err
+	}
+	back, err := again(ctx, v, latest.Refused, fmt.Sprintf("as version %d", v.Number))
 	if err != nil {
 		return nil, err
 	}
 	return back, s.explain(of, s.table.PutSession(ctx, of, back, nil, quota(rules)))
 }
 
-// Fork makes a new session of a version of another one; 0 is its current version. Both go their own way.
+// Fork makes a new session of a version of another one; 0 is its current version. Both go their own way. What
+// people refused in the other one until now is refused in the fork.
 func (s *Sessions) Fork(ctx context.Context, principal, name string, number int64, as string, rules config.Sessions) (
 	*store.Session, error) {
 	if err := CheckName(as); err != nil {
@@ -154,7 +159,11 @@ func (s *Sessions) Fork(ctx context.Context, principal, name string, number int6
 	if err != nil {
 		return nil, err
 	}
-	first, err := again(ctx, v, fmt.Sprintf("a fork of %s at version %d", of.Name, v.Number))
+	latest, err := Read(ctx, current(of))
+	if err != nil {
+		return nil, err
+	}
+	first, err := again(ctx, v, latest.Refused, fmt.Sprintf("a fork of %s at version %d", of.Name, v.Number))
 	if err != nil {
 		return nil, err
 	}

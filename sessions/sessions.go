@@ -74,8 +74,10 @@ type State struct {
 	Names []Name `json:"names"`          // what the next program can use; from the guest, so untrusted
 	// Unlisted says that the names are unknown: the guest did not list them.
 	Unlisted bool            `json:"unlisted,omitempty"`
-	Gate     json.RawMessage `json:"gate,omitempty"` // what the Gate carries over to the next program
-	Program  *Program        `json:"program,omitempty"`
+	Gate     json.RawMessage `json:"gate,omitempty"` // what the Gate carries over to the next program with the heap
+	// Refused is what the Gate carries over whatever the heap is: it belongs to the session and its forks.
+	Refused json.RawMessage `json:"refused,omitempty"`
+	Program *Program        `json:"program,omitempty"`
 }
 
 // A Name is what the next program can use, with its type.

@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -25,6 +26,8 @@ type Use struct {
 
 	session  *sandbox.Session // nil while it is not in the engine
 	programs int              // of the session before this one
+
+	constants []string // see Constants
 }
 
 // use is the use of a session in which only the caller's run goes on.
@@ -60,8 +63,8 @@ func (k *Keeper) Reopen(ctx context.Context, id string, rules config.Sessions) (
 // Name is the session's name.
 func (u *Use) Name() string { return u.row.Name }
 
-// Gate is what the Gate carries over to the program; nil for the first one.
-func (u *Use) Gate() json.RawMessage { return u.before.Gate }
+// Gate is what the Gate carries over to the program, see [State]; nil for the first one.
+func (u *Use) Gate() (heap, refused json.RawMessage) { return u.before.Gate, u.before.Refused }
 
 // Names are what the program can use. known is false if the session does not tell.
 func (u *Use) Names() (names []string, known bool) { return u.before.names() }
@@ -171,8 +174,29 @@ type Made struct {
 	Run  string
 	Name string // of the program
 	Code string
-	Gate json.RawMessage
+	Gate json.RawMessage  // see State
 	Row  *store.ParkedRun // the run as claimed; nil without a database
+
+	Refused json.RawMessage // see State
+}
+
+// KeepRefused stores what people refused to a program that left nothing else: the current version, with the refusals, is
+// the new one. A session without a version keeps none: it is as one that is made anew.
+func (u *Use) KeepRefused(ctx context.Context, made Made) error {
+	v := current(u.row)
+	if v == nil || made.Refused == nil || bytes.Equal(made.Refused, u.before.Refused) {
+		return nil
+	}
+	next, err := again(ctx, v, made.Refused, fmt.Sprintf("as version %d, with what people refused since", v.Number))
+	if err != nil {
+		return err
+	}
+	next.Run = made.Run
+	if err := u.table.PutSession(ctx, u.row, next, made.Row, quota(u.rules)); err != nil {
+		return err
+	}
+	u.row.Versions = append(u.row.Versions, next)
+	return nil
 }
 
 // Keep stores what the program left as the current version. The program has ended: it returned or threw.
@@ -184,11 +208,12 @@ func (u *Use) Keep(ctx context.Context, made Made) (*store.Version, error) {
 	if err != nil {
 		return nil, err
 	}
-	state := State{V: stateVersion, Gate: made.Gate,
+	state := State{V: stateVersion, Gate: made.Gate, Refused: made.Refused,
 		Program: &Program{Number: u.session.Programs(), Name: made.Name, Code: made.Code}}
 	if state.Names, err = u.session.Names(ctx); err != nil {
 		state.Names, state.Unlisted = nil, true // the guest does not say
 	}
+	u.constants = becameConstant(u.before.Names, state.Names)
 	about, err := json.Marshal(state)
 	if err != nil {
 		return nil, err
@@ -219,6 +244,25 @@ func (u *Use) Keep(ctx context.Context, made Made) (*store.Version, error) {
 	u.programs = u.session.Programs()
 	return v, nil
 }
+
+// becameConstant returns the names of variables that are constants now. A name has one variable, so functions of earlier
+// programs still write it.
+func becameConstant(before, now []sandbox.Name) (names []string) {
+	wrote := map[string]bool{}
+	for _, n := range before {
+		wrote[n.Name] = n.Kind == "let" || n.Kind == "var"
+	}
+	for _, n := range now {
+		if n.Kind == "const" && wrote[n.Name] {
+			names = append(names, n.Name)
+		}
+	}
+	return names
+}
+
+// Constants returns the names that were variables before the program, and that it declared as constants. Call it after
+// [Use.Keep].
+func (u *Use) Constants() []string { return u.constants }
 
 // End ends the use. Without a database, other programs may use the session from now on; with one, when the run has ended
 // there.

@@ -13,22 +13,25 @@ var together = [...]int{16, 8, 4, 2, 1}
 
 const columns = `chain, seq, time, kind, state, run, call, principal, profile, tool, hash, body`
 
-// width is the number of columns.
-const width = 12
+// written are the columns of a new row, and width is their number.
+const (
+	written = columns + `, sealed`
+	width   = 13
+)
 
 // appendValues adds the columns of the row to the arguments of a statement.
 func (r *Row) appendValues(to []any) []any {
 	return append(to, r.Chain, r.Seq, r.Time, r.Kind, r.State, r.Run, r.Call, r.Principal, r.Profile, r.Tool, r.Hash[:],
-		r.Body)
+		r.Body, []byte(r.Sealed))
 }
 
 // appendFile writes rows in one transaction on the chain's own connection.
 func (c *Chain) appendFile(ctx context.Context, rows []Row, openFrom int64, signed *Signed) error {
-	written, err := c.db.write(ctx)
+	finished, err := c.db.write(ctx)
 	if err != nil {
 		return err
 	}
-	defer written()
+	defer finished()
 	pool, done, err := c.db.use(ctx)
 	if err != nil {
 		return err
@@ -144,12 +147,12 @@ func (c *Chain) connect(ctx context.Context, pool *sql.DB) (err error) {
 	c.of = pool
 	c.db.keep(c, c.close)
 	// It may not be the file from which the head was read.
-	switch _, written, err := headOf(ctx, pool, c.head.Chain); {
+	switch _, there, err := headOf(ctx, pool, c.head.Chain); {
 	case err != nil:
 		return err
-	case written != c.head:
+	case there != c.head:
 		return &failure{reason: reasonReplaced,
-			Err: fmt.Errorf("chain %d ends at entry %d in the file and at entry %d in this process", c.head.Chain, written.Seq,
+			Err: fmt.Errorf("chain %d ends at entry %d in the file and at entry %d in this process", c.head.Chain, there.Seq,
 				c.head.Seq)}
 	}
 	return nil
@@ -175,7 +178,8 @@ func (c *Chain) prepare(ctx context.Context) (err error) {
 	c.inserts = map[int]*sql.Stmt{}
 	for _, n := range together {
 		// OR FAIL: an error rolls back everything anyway, so SQLite need not store what it takes to undo one statement.
-		query := `INSERT OR FAIL INTO entries (` + columns + `) VALUES ` + strings.Repeat(`(?,?,?,?,?,?,?,?,?,?,?,?),`, n)
+		query := `INSERT OR FAIL INTO entries (` + written + `) VALUES ` +
+			strings.Repeat(`(?`+strings.Repeat(`,?`, width-1)+`),`, n)
 		c.inserts[n] = prepare(strings.TrimSuffix(query, ","))
 	}
 	if err == nil {
@@ -207,13 +211,13 @@ func (c *Chain) appendPostgres(ctx context.Context, rows []Row, openFrom int64, 
 	seq, time, call := make([]int64, n), make([]int64, n), make([]int64, n)
 	kind, state, run := make([]string, n), make([]string, n), make([]string, n)
 	principal, profile, tool, body := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
-	hash := make([][]byte, n)
+	hash, sealed := make([][]byte, n), make([][]byte, n)
 	for i := range rows {
 		r := &rows[i]
 		seq[i], time[i], call[i] = r.Seq, r.Time, r.Call
 		kind[i], state[i], run[i] = r.Kind, r.State, r.Run
 		principal[i], profile[i], tool[i], body[i] = r.Principal, r.Profile, r.Tool, r.Body
-		hash[i] = r.Hash[:]
+		hash[i], sealed[i] = r.Hash[:], []byte(r.Sealed)
 	}
 	last := rows[n-1]
 	var note *string
@@ -221,18 +225,19 @@ func (c *Chain) appendPostgres(ctx context.Context, rows []Row, openFrom int64, 
 	if signed != nil && signed.Note != "" {
 		note, tree = &signed.Note, signed.Tree
 	}
-	written, err := c.db.perform(ctx, `WITH head AS (
+	count, err := c.db.perform(ctx, `WITH head AS (
 			UPDATE chains SET seq = $1, hash = $2, open_from = $3, beat = now(), checkpoint = COALESCE($19, checkpoint), tree = COALESCE($20, tree), tail = $21
 			WHERE number = $4 AND owner = $5 AND seq = $6 AND hash = $7 RETURNING number)
-		INSERT INTO entries (`+columns+`)
+		INSERT INTO entries (`+written+`)
 		SELECT head.number, r.* FROM head, unnest($8::bigint[], $9::bigint[], $10::text[], $11::text[], $12::text[], $13::bigint[],
-			$14::text[], $15::text[], $16::text[], $17::bytea[], $18::text[]) AS r`,
+			$14::text[], $15::text[], $16::text[], $17::bytea[], $18::text[], $22::bytea[]) AS r`,
 		last.Seq, last.Hash[:], openFrom, c.head.Chain, *c.name.Load(), c.head.Seq, c.head.Hash[:],
-		seq, time, kind, state, run, call, principal, profile, tool, hash, body, note, tree, tailOf(signed))
+		seq, time, kind, state, run, call, principal, profile, tool, hash, body, note, tree, tailOf(signed),
+		sealed)
 	if err != nil {
 		return err
 	}
-	if written != int64(n) {
+	if count != int64(n) {
 		return ErrFenced
 	}
 	return nil

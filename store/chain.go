@@ -33,6 +33,7 @@ type Row struct {
 	Tool       string
 	Hash       [32]byte
 	Body       string
+	Sealed     string // bytes that Body has a digest of; a query reads them only with [Query.Sealed]
 }
 
 // A Signed is the latest signed checkpoint of a chain, as text, and the hashes from which the next one is computed. The

@@ -31,6 +31,8 @@ type Query struct {
 	// Bytes, beside a Limit for all chains, ends the list with the entry whose body makes it so many bytes together; 0 is
 	// no bound.
 	Bytes int
+	// Sealed also reads [Row.Sealed].
+	Sealed bool `json:"-"`
 }
 
 // Rows calls f for each matching entry: with Chain in the order of the chain, else by time, and entries of one chain
@@ -99,6 +101,9 @@ const lateness = 512
 func (d *DB) rows(ctx context.Context, q Query, f func(*Row) error) error {
 	from, where, args := d.conditions(q)
 	query := `SELECT ` + columns + ` FROM ` + from
+	if q.Sealed {
+		query = `SELECT ` + written + ` FROM ` + from
+	}
 	if len(where) > 0 {
 		query += ` WHERE ` + strings.Join(where, " AND ")
 	}
@@ -115,7 +120,7 @@ func (d *DB) rows(ctx context.Context, q Query, f func(*Row) error) error {
 		query += ` LIMIT ` + strconv.Itoa(q.Limit)
 	}
 	return d.each(ctx, func(scan func(...any) error) error {
-		r, err := scanRow(scan)
+		r, err := scanRow(scan, q.Sealed)
 		if err != nil {
 			return err
 		}
@@ -183,11 +188,16 @@ func (d *DB) conditions(q Query) (from string, where []string, args []any) {
 	return from, where, args
 }
 
-func scanRow(scan func(...any) error) (*Row, error) {
+func scanRow(scan func(...any) error, withSealed bool) (*Row, error) {
 	var r Row
-	var hash []byte
-	err := scan(&r.Chain, &r.Seq, &r.Time, &r.Kind, &r.State, &r.Run, &r.Call, &r.Principal, &r.Profile, &r.Tool, &hash,
-		&r.Body)
+	var hash, sealed []byte
+	into := []any{&r.Chain, &r.Seq, &r.Time, &r.Kind, &r.State, &r.Run, &r.Call, &r.Principal, &r.Profile, &r.Tool, &hash,
+		&r.Body}
+	if withSealed {
+		into = append(into, &sealed)
+	}
+	err := scan(into...)
+	r.Sealed = string(sealed)
 	if err == nil && len(hash) != len(r.Hash) {
 		hash = nil // verification finds that it does not fit
 	}
@@ -240,7 +250,7 @@ func (d *DB) settle(ctx context.Context, n int64, settle func([]*Row) error) err
 	}
 	var open []*Row
 	err = d.each(ctx, func(scan func(...any) error) error {
-		r, err := scanRow(scan)
+		r, err := scanRow(scan, false)
 		open = append(open, r)
 		return err
 	}, `SELECT `+columns+` FROM entries WHERE chain = $1 AND seq >= $2 AND seq <= $3 AND kind IN ('run', 'call') AND state = 'running'

@@ -73,7 +73,7 @@ func TestSQLiteRefusesChanges(t *testing.T) {
 	}
 	// On connections of ours.
 	for _, f := range []struct{ statement, says string }{
-		{`INSERT OR REPLACE INTO entries SELECT chain, seq, time, kind, state, run, call, principal, profile, 'x', hash, body FROM entries`, "append-only"},
+		{`INSERT OR REPLACE INTO entries SELECT chain, seq, time, kind, state, run, call, principal, profile, 'x', hash, body, sealed FROM entries`, "append-only"},
 		{`REPLACE INTO entries SELECT * FROM entries`, "append-only"},
 		{`REPLACE INTO run_blocks SELECT * FROM run_blocks`, "append-only"},
 	} {

@@ -196,7 +196,9 @@ func TestOddToolListsAreMadeSafe(t *testing.T) {
 		fakeServer(t, "none", "hides tools"),
 		fakeServer(t, "endless", "endless list"), fakeServer(t, "circle", "same cursor"), fakeServer(t, "pages", "pages"))
 	want := []upstream.Tool{
+		{Name: "twice", Withheld: "its server lists it several times with different definitions"},
 		{Name: "same", Input: json.RawMessage(`{"type":"object"}`)},
+		{Name: "line\nbreak", Withheld: `its name "line\nbreak" has control characters`},
 		{Name: "naïve.tool-1", Input: json.RawMessage(`{"type":"object"}`)},
 		{Name: "no schema", Input: json.RawMessage(`{"type":"object"}`)},
 		{Name: "task", Input: json.RawMessage(`{"type":"object"}`), NeedsTask: true},
@@ -204,7 +206,7 @@ func TestOddToolListsAreMadeSafe(t *testing.T) {
 	if d := cmp.Diff(want, l.of("odd")); d != "" {
 		t.Errorf("odd tools (-want +got):\n%s", d)
 	}
-	if n := len(status(t, m, "odd").Notes); n != 9-1 {
+	if n := len(status(t, m, "odd").Notes); n != 8-1 {
 		t.Errorf("%d notes: %q", n, status(t, m, "odd").Notes)
 	}
 	if _, err := call(t, m, "odd", "naïve.tool-1", `{}`); err != nil {

@@ -94,8 +94,8 @@ func TestListBombs(t *testing.T) {
 			if used := after.TotalAlloc - before.TotalAlloc; used > 500<<20 {
 				t.Errorf("it took %d MiB", used>>20)
 			}
-			if len(all.tools) != row.tools {
-				t.Errorf("%d tools, want %d", len(all.tools), row.tools)
+			if n := len(all.tools) - withheld(all.tools); n != row.tools {
+				t.Errorf("%d tools, want %d", n, row.tools)
 			}
 			if len(all.notes) > notesMax+2 {
 				t.Errorf("%d notes", len(all.notes))
@@ -107,4 +107,13 @@ func TestListBombs(t *testing.T) {
 			}
 		})
 	}
+}
+
+func withheld(tools []Tool) (n int) {
+	for _, t := range tools {
+		if t.Withheld != "" {
+			n++
+		}
+	}
+	return n
 }

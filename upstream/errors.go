@@ -3,6 +3,7 @@ package upstream
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // An Error says that a call did not get an answer from the server.
@@ -13,6 +14,12 @@ type Error struct {
 	// Unknown is true if we sent the request and got no answer: its effect may or may not have happened. When it is
 	// false nothing happened, and a repetition is safe.
 	Unknown bool
+
+	// Waits is why the server could not take the call: Starting, Failed or Disabled. "" is another reason.
+	Waits State
+	// RetryAfter is when the server says to try again, counted from now; 0 if it does not say so.
+	RetryAfter time.Duration
+	Said       string // the server's words in an HTTP error, without its secrets; "" for none
 
 	Err error // why; errors.Is finds context.DeadlineExceeded and context.Canceled in it
 

@@ -3,28 +3,25 @@ package upstream
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // An eventFilter reads a server's event stream for the SDK. It removes events
 // without a message, because the SDK ends the session at them, and records the
 // answer of the exchange.
 type eventFilter struct {
-	body     io.Closer
-	r        *bufio.Reader
-	max      int
-	exchange *exchange
-	ready    bytes.Buffer
-	err      error
+	body  io.Closer
+	r     *bufio.Reader
+	max   int
+	to    *reading
+	ready bytes.Buffer
+	err   error
 }
 
-func newEventFilter(body io.ReadCloser, max int, x *exchange) *eventFilter {
-	return &eventFilter{body: body, r: bufio.NewReaderSize(body, 16<<10), max: max, exchange: x}
+func newEventFilter(body io.ReadCloser, max int, to *reading) *eventFilter {
+	return &eventFilter{body: body, r: bufio.NewReaderSize(body, 16<<10), max: max, to: to}
 }
 
 func (f *eventFilter) Close() error { return f.body.Close() }
@@ -34,9 +31,23 @@ func (f *eventFilter) Read(p []byte) (int, error) {
 		if f.err != nil {
 			return 0, f.err
 		}
-		f.err = f.event()
+		if f.err = f.event(); f.err != nil && f.to.id != "" && !f.to.done {
+			f.to.ended(f.err)
+		}
 	}
 	return f.ready.Read(p)
+}
+
+// ended notes that the stream is over before the answer. The SDK may open another one for the rest.
+func (rd *reading) ended(err error) {
+	if rd.exchange == nil || rd.exchange.unreadable() != nil {
+		return
+	}
+	text := "its event stream ended before the answer"
+	if !errors.Is(err, io.EOF) {
+		text += ": " + rd.masked(err.Error(), rd.exchange.given())
+	}
+	rd.exchange.noteUnreadable(&unreadable{text})
 }
 
 // event reads one event and stores the SDK's part of it in ready. By the specification of event streams, an event
@@ -69,22 +80,33 @@ func (f *eventFilter) event() error {
 			fields = append(append(fields, line...), '\n')
 		}
 	}
-	if hasData && len(data) > 0 && (name == "" || name == "message") {
-		if data = f.exchange.filter(data); data == nil {
-			hasData = false
+	all := [][]byte{data}
+	if !hasData {
+		all = nil
+	} else if len(data) > 0 && (name == "" || name == "message") {
+		if all = f.to.messages(data); len(all) == 0 {
+			if m := f.to.lost(data); m != nil {
+				all = [][]byte{m}
+			}
 		}
 	}
 	f.ready.Write(fields)
-	if hasData {
-		f.ready.WriteString("data: ")
-		f.ready.Write(bytes.ReplaceAll(data, []byte("\n"), []byte("\ndata: ")))
-		f.ready.WriteByte('\n')
+	for i, data := range all {
+		if i > 0 {
+			f.ready.WriteByte('\n')
+		}
+		f.ready.Write(eventData(data))
 	}
 	if f.ready.Len() == 0 {
 		f.ready.WriteString(":\n") // a comment shows the SDK that the server is alive
 	}
 	f.ready.WriteByte('\n')
 	return nil
+}
+
+// eventData writes a message as the lines of an event.
+func eventData(message []byte) []byte {
+	return fmt.Appendf(nil, "data: %s\n", bytes.ReplaceAll(message, []byte("\n"), []byte("\ndata: ")))
 }
 
 // line returns the next line without its end.
@@ -103,52 +125,4 @@ func (f *eventFilter) line(max int) ([]byte, error) {
 			return nil, err
 		}
 	}
-}
-
-// filter records a message, and returns it as the SDK gets it: without its
-// result, if the exchange withholds it. It returns nil if b is no message.
-func (x *exchange) filter(b []byte) []byte {
-	if b = message(bytes.TrimSpace(b)); b == nil {
-		return nil
-	}
-	if x == nil || b[0] == '[' {
-		return b
-	}
-	b = x.caller.mark(b)
-	var m struct {
-		ID     json.RawMessage `json:"id"`
-		Method present         `json:"method"`
-		Result json.RawMessage `json:"result"`
-		Error  *jsonrpc.Error  `json:"error"`
-	}
-	if json.Unmarshal(b, &m) == nil && !bool(m.Method) && x.noteAnswer(m.Result, m.Error) {
-		b = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":%s}`, m.ID, marshal(errWithheld))
-	}
-	return b
-}
-
-// A jsonBody reads an answer that is one message, as an [eventFilter] reads its events.
-type jsonBody struct {
-	body     io.ReadCloser
-	exchange *exchange
-	ready    *bytes.Reader
-}
-
-func (b *jsonBody) Close() error { return b.body.Close() }
-
-func (b *jsonBody) Read(p []byte) (int, error) {
-	if b.ready == nil {
-		all, err := io.ReadAll(io.LimitReader(b.body, frameMax+1))
-		if err != nil {
-			return 0, err
-		}
-		if len(all) > frameMax {
-			return 0, errFrameTooLarge
-		}
-		if m := b.exchange.filter(all); m != nil {
-			all = m
-		}
-		b.ready = bytes.NewReader(all)
-	}
-	return b.ready.Read(p)
 }

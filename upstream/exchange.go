@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
@@ -20,8 +22,11 @@ type exchange struct {
 	// decoding the shortest result allocates 64 KiB.
 	alone bool
 
+	id     string          // of the request over HTTP, as we wrote it
 	trace  map[string]any  // traceparent and tracestate, which HTTP servers get in headers too
+	onSent func()          // called when the request is sent; nil is ignored
 	caller *caller         // the caller behind the request; nil is nobody in particular
+	args   json.RawMessage // of a call
 	over   <-chan struct{} // closed when nobody waits for the answer any more
 
 	mu     sync.Mutex
@@ -29,6 +34,7 @@ type exchange struct {
 	status int             // of the HTTP answer, 0 if there was none
 	result json.RawMessage // nil until it arrives
 	failed *jsonrpc.Error  // the answer was an error of the server
+	broken *unreadable     // the answer was none
 }
 
 // The SDK gets errWithheld in place of a result. Nobody sees it: if there is a result, no error counts.
@@ -67,7 +73,7 @@ func (x *exchange) begin() {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.sent, x.status, x.result, x.failed = false, 0, nil, nil
+	x.sent, x.status, x.result, x.failed, x.broken = false, 0, nil, nil, nil
 }
 
 func (x *exchange) noteSent() {
@@ -75,8 +81,15 @@ func (x *exchange) noteSent() {
 		return
 	}
 	x.mu.Lock()
-	defer x.mu.Unlock()
 	x.sent = true
+	x.mu.Unlock()
+}
+
+// passOn lets the next request follow.
+func (x *exchange) passOn() {
+	if x != nil && x.onSent != nil {
+		x.onSent()
+	}
 }
 
 func (x *exchange) noteStatus(code int) {
@@ -86,6 +99,33 @@ func (x *exchange) noteStatus(code int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.status = code
+}
+
+func (x *exchange) noteUnreadable(e *unreadable) {
+	if x == nil {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.broken = e
+}
+
+// unreadable returns the error of an answer that could not be read, nil if there was none.
+func (x *exchange) unreadable() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.broken == nil {
+		return nil
+	}
+	return x.broken
+}
+
+// given returns the arguments of the call.
+func (x *exchange) given() json.RawMessage {
+	if x == nil {
+		return nil
+	}
+	return x.args
 }
 
 // noteAnswer records the answer, and reports whether to withhold it from the SDK.
@@ -125,46 +165,119 @@ type pending struct {
 	byID map[jsonrpc.ID]waiter
 
 	unexpected atomic.Int64 // answers that nobody waited for
+
+	// stuck is called when the request that opens the connection got an answer that cannot be read, and no other one
+	// for stuckTime. Nil is ignored.
+	stuck func(error)
 }
 
+// stuckTime is how long a server that wrote an unreadable answer to the opening has to write another.
+const stuckTime = 2 * time.Second
+
 type waiter struct {
-	exchange *exchange   // nil for what the SDK asks on its own account
-	forget   func() bool // stops the removal at the end of the request's context
+	exchange *exchange        // nil for what the SDK asks on its own account
+	request  *jsonrpc.Request // nil unless it opens the connection
+	forget   func() bool      // stops the removal at the end of the request's context
 }
 
 // add adds the request made with ctx, and returns its exchange. When ctx ends,
 // nobody waits any more.
-func (p *pending) add(ctx context.Context, id jsonrpc.ID) *exchange {
-	x := exchangeOf(ctx)
-	x.begin()
+func (p *pending) add(ctx context.Context, r *jsonrpc.Request) *exchange {
+	w := waiter{exchange: exchangeOf(ctx)}
+	if r.Method == methodInitialize {
+		w.request = r
+	}
+	w.exchange.begin()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.byID == nil {
 		p.byID = map[jsonrpc.ID]waiter{}
 	}
-	p.byID[id] = waiter{x, context.AfterFunc(ctx, func() {
+	w.forget = context.AfterFunc(ctx, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		delete(p.byID, id)
-	})}
-	return x
+		delete(p.byID, r.ID)
+	})
+	p.byID[r.ID] = w
+	return w.exchange
 }
 
-// answer records a response in the exchange that waits for it.
-func (p *pending) answer(r *jsonrpc.Response) {
+// take removes the request that a response answers, and gives the response its id: some servers make text of numbers.
+func (p *pending) take(r *jsonrpc.Response) (waiter, bool) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
+	if text, ok := r.ID.Raw().(string); ok && p.byID[r.ID].forget == nil {
+		if id, ok := idOf(text); ok {
+			r.ID = id
+		}
+	}
 	w, waited := p.byID[r.ID]
 	delete(p.byID, r.ID)
-	p.mu.Unlock()
+	return w, waited
+}
+
+// idOf makes an id of the SDK of its text.
+func idOf(text string) (jsonrpc.ID, bool) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || strconv.FormatInt(n, 10) != text {
+		return jsonrpc.ID{}, false
+	}
+	id, err := jsonrpc.MakeID(float64(n))
+	return id, err == nil
+}
+
+// answer records a response in the exchange that waits for it. It returns a request to send again instead, if the
+// server knows only other versions of the protocol.
+func (p *pending) answer(r *jsonrpc.Response) (again *jsonrpc.Request) {
+	w, waited := p.take(r)
 	if !waited {
 		p.unexpected.Add(1)
-		return
+		return nil
 	}
 	w.forget()
 	var failed *jsonrpc.Error
-	if errors.As(r.Error, &failed) || r.Error == nil {
-		if w.exchange.noteAnswer(r.Result, failed) {
-			r.Result, r.Error = nil, errWithheld
-		}
+	if !errors.As(r.Error, &failed) && r.Error != nil {
+		return nil
 	}
+	if w.request != nil {
+		if again = otherVersion(w.request, failed); again != nil {
+			return again
+		}
+		r.Result = tidyInitialize(r.Result)
+	}
+	if w.exchange.noteAnswer(r.Result, failed) {
+		r.Result, r.Error = nil, errWithheld
+	}
+	return nil
+}
+
+// lost returns the message that ends the request to which a text is an unreadable answer; nil if there is none. A
+// request that opens the connection goes on for a moment: servers print much before their first answer.
+func (p *pending) lost(text []byte, masked masking) []byte {
+	id, ok := idOf(answerID(text))
+	if !ok {
+		return nil
+	}
+	p.mu.Lock()
+	w, waited := p.byID[id]
+	p.mu.Unlock()
+	if !waited {
+		return nil
+	}
+	e := &unreadable{"its answer cannot be read: " + words(text, masked, w.exchange.given())}
+	if w.exchange == nil {
+		if w.request != nil && p.stuck != nil {
+			time.AfterFunc(stuckTime, func() {
+				p.mu.Lock()
+				_, waits := p.byID[id]
+				p.mu.Unlock()
+				if waits {
+					p.stuck(e)
+				}
+			})
+		}
+		return nil
+	}
+	w.exchange.noteUnreadable(e)
+	return unreadableAnswer(answerID(text), e)
 }

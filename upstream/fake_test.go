@@ -181,6 +181,15 @@ func (f *fake) initialize(r *request) {
 		return
 	case "garbage":
 		f.garbage()
+	case "opens": // as it is told to
+		var a struct{ Result, Error, Only string }
+		_ = json.Unmarshal([]byte(f.arg), &a)
+		if a.Error != "" && (a.Only == "" || a.Only != version) {
+			f.send(`{"jsonrpc":"2.0","id":%s,"error":%s}`, r.ID, a.Error)
+			return
+		}
+		f.result(r, strings.ReplaceAll(a.Result, "ASKED", version))
+		return
 	}
 	f.result(r, fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"fake","version":"1"},"instructions":"be kind"}`, version))
 }
@@ -340,6 +349,12 @@ func (f *fake) call(r *request) {
 		f.result(r, `"just text"`)
 		return
 	}
+	if f.mode == "prints" && r.Params.Name == "raw" { // prints what it is told to
+		var a struct{ Text string }
+		_ = json.Unmarshal(r.Params.Arguments, &a)
+		f.print(strings.NewReplacer("ID", string(r.ID), "ITS TOKEN", os.Getenv("API_TOKEN")).Replace(a.Text))
+		return
+	}
 	if f.mode == "elicits" && r.Params.Name == "raw" { // asks with the params that it is told to
 		var a struct{ Result json.RawMessage }
 		_ = json.Unmarshal(r.Params.Arguments, &a)
@@ -369,6 +384,9 @@ func (f *fake) call(r *request) {
 		var a struct{ Result json.RawMessage }
 		_ = json.Unmarshal(r.Params.Arguments, &a)
 		f.result(r, string(a.Result))
+	case "deny": // tells its own secret
+		text, _ := json.Marshal("bad key " + os.Getenv("API_KEY"))
+		f.result(r, fmt.Sprintf(`{"isError":true,"content":[{"type":"text","text":%s}]}`, text))
 	case "fail":
 		f.result(r, `{"content":[{"type":"text","text":"no such"},{"type":"text","text":"file"}],"isError":true}`)
 	default:

@@ -26,6 +26,10 @@ type frameReader struct {
 	max     int
 	dropped atomic.Int64 // lines that held no message
 	found   [][]byte     // in the last line, not yet returned
+	spread  []byte       // the lines of an object that began with a line of its own
+
+	// instead returns the message in place of a text that holds none; nil drops the text. It may be nil.
+	instead func(text []byte) []byte
 }
 
 func newFrameReader(r io.Reader, max int) *frameReader {
@@ -40,6 +44,9 @@ func (f *frameReader) next() ([]byte, error) {
 		if cut || len(bytes.TrimSpace(line)) > 0 {
 			if f.found = messagesIn(line); len(f.found) == 0 {
 				f.dropped.Add(1)
+				if err == nil { // at its end, the server's status says more than half a line
+					f.found = f.without(line)
+				}
 			}
 		}
 		if err != nil && len(f.found) == 0 {
@@ -49,6 +56,32 @@ func (f *frameReader) next() ([]byte, error) {
 	m := f.found[0]
 	f.found = f.found[1:]
 	return m, nil
+}
+
+// without returns the messages in place of a line that holds none. Some servers print a message over several lines.
+func (f *frameReader) without(line []byte) [][]byte {
+	text := bytes.TrimRight(line, " \t\r\n")
+	switch {
+	case string(text) == "{" || string(text) == "[":
+		f.spread = append(f.spread[:0], line...)
+		return nil
+	case len(f.spread) > 0 && len(f.spread)+len(line) <= min(searchMax, f.max):
+		f.spread = append(f.spread, line...)
+		if text[0] != '}' && text[0] != ']' {
+			return nil
+		}
+		text = bytes.TrimSpace(bytes.Clone(f.spread))
+	}
+	f.spread = nil
+	if m := message(text); m != nil {
+		return [][]byte{m}
+	}
+	if f.instead != nil {
+		if m := f.instead(text); m != nil {
+			return [][]byte{m}
+		}
+	}
+	return nil
 }
 
 // readAtOnce is the size of the buffer for a server's output.
@@ -127,6 +160,9 @@ func messagesIn(line []byte) [][]byte {
 		d := json.NewDecoder(bytes.NewReader(line))
 		var raw json.RawMessage
 		if d.Decode(&raw) != nil {
+			if looseKeys(line)["jsonrpc"] != "" {
+				break // what looks like a message inside a message that cannot be read is data
+			}
 			line = line[1:]
 			continue
 		}
@@ -183,11 +219,11 @@ func (e *envelope) message() bool {
 	return e.Version == "2.0" && (bool(e.Method) || bool(e.ID) && e.Result != e.Error)
 }
 
-// A present says that a key is there. It does not copy the value, which may be long.
+// A present says that a key is there, with a value other than null. It does not copy the value, which may be long.
 type present bool
 
 // UnmarshalJSON implements [json.Unmarshaler]; json calls it for null, too.
-func (p *present) UnmarshalJSON([]byte) error {
-	*p = true
+func (p *present) UnmarshalJSON(b []byte) error {
+	*p = string(b) != "null"
 	return nil
 }

@@ -3,14 +3,13 @@ package upstream
 import (
 	"errors"
 	"fmt"
-	"io"
-	"mime"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/textproto"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -29,6 +28,13 @@ type httpWire struct {
 	origin  string
 	base    *http.Transport
 	untaken chan struct{} // one for each message in flight, except calls
+	masked  masking
+	raw     bool // the answers are none to requests of a session, but of a login
+	// forgotten is called when the server does not know the session any more; nil is ignored.
+	forgotten func(error)
+	sse       bool        // the answers come on one stream (SSE), not to the POSTs
+	pending   pending     // likewise, the requests that have none yet
+	listens   atomic.Bool // the server has opened the stream of its own messages
 
 	mu     sync.Mutex
 	status int // of the last answer to a POST that was an error, 0 if none was
@@ -42,8 +48,10 @@ func newHTTPWire(s *Server, a *login.Account) (*httpWire, error) {
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, errors.New("its url has to begin with http:// or https:// and a host")
 	}
-	w := &httpWire{server: s, account: a, origin: address.SchemeHostPort(u), untaken: make(chan struct{}, requestsMax)}
+	w := &httpWire{server: s, account: a, origin: address.SchemeHostPort(u), untaken: make(chan struct{}, requestsMax),
+		masked: maskOf(s, a), forgotten: func(error) {}}
 	w.base = &http.Transport{
+		DisableCompression:     true, // we ask for it ourselves: see plainBody
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 		TLSHandshakeTimeout:    10 * time.Second,
@@ -78,11 +86,14 @@ func (w *httpWire) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("it names another origin, %s, as its endpoint", address.SchemeHostPort(r.URL))
 	}
 	x := exchangeOf(r.Context())
+	rd := &reading{posted: postedIn(r), exchange: x, masked: w.masked}
 	switch {
 	case r.Method != http.MethodPost:
 	case x != nil:
 		x.begin()
-		trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { x.noteSent() }}
+		x.id = rd.id
+		trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { x.noteSent() },
+			WroteRequest: func(httptrace.WroteRequestInfo) { x.passOn() }}
 		r = r.WithContext(httptrace.WithClientTrace(r.Context(), trace))
 	default: // mostly an answer to a request of the server
 		select {
@@ -92,19 +103,16 @@ func (w *httpWire) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, fmt.Errorf("%d messages to the server are still being sent", requestsMax)
 		}
 	}
+	switch {
+	case r.Method == http.MethodGet && w.sse:
+		rd.byID = &w.pending
+	case r.Method == http.MethodGet && x != nil:
+		rd.id = x.id
+	case rd.method == methodInitialize && r.Context().Value(asked) == nil:
+		rd.again = w.initializeAgain(r)
+	}
 	r = r.Clone(r.Context())
-	for name, values := range w.server.Headers {
-		if name = textproto.CanonicalMIMEHeaderKey(name); r.Header.Values(name) == nil { // the protocol's own headers win
-			r.Header[name] = values
-		}
-	}
-	if x != nil && r.Method == http.MethodPost {
-		for _, name := range []string{"traceparent", "tracestate"} {
-			if value, ok := x.trace[name].(string); ok {
-				r.Header.Set(name, value)
-			}
-		}
-	}
+	w.addHeaders(r, x)
 	resp, err := w.account.RoundTrip(w.base, r)
 	if resp != nil && r.Method == http.MethodPost {
 		x.noteStatus(resp.StatusCode)
@@ -113,21 +121,30 @@ func (w *httpWire) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // an invalid one is not a known media type
-	switch {
-	case media == "text/event-stream":
-		resp.Body = newEventFilter(resp.Body, frameMax, x)
-	case media == "application/json" && r.Method == http.MethodPost:
-		resp.Body = &jsonBody{body: resp.Body, exchange: x}
-	default:
-		resp.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(resp.Body, errorBodyMax), resp.Body}
+	if w.raw {
+		resp.Body = limited(&plainBody{body: resp.Body})
+		return resp, nil
 	}
-	resp.ContentLength = -1
-	resp.Header.Del("Content-Length")
-	return resp, nil
+	return w.answer(r, resp, rd)
+}
+
+// addHeaders adds the operator's headers. The protocol's own win.
+func (w *httpWire) addHeaders(r *http.Request, x *exchange) {
+	for name, values := range w.server.Headers {
+		if name = textproto.CanonicalMIMEHeaderKey(name); r.Header.Values(name) == nil {
+			r.Header[name] = values
+		}
+	}
+	if r.Header.Get("Accept-Encoding") == "" {
+		r.Header.Set("Accept-Encoding", "gzip")
+	}
+	if x != nil && r.Method == http.MethodPost {
+		for _, name := range []string{"traceparent", "tracestate"} {
+			if value, ok := x.trace[name].(string); ok {
+				r.Header.Set(name, value)
+			}
+		}
+	}
 }
 
 func (w *httpWire) noteStatus(code int) {
@@ -151,8 +168,9 @@ func (s *Server) attempts() []attempt {
 		return &mcp.StreamableClientTransport{Endpoint: s.URL, HTTPClient: sess.http.client(), MaxEventSize: -1}, nil
 	}
 	sse := attempt{version: pinned, open: func(sess *session) (mcp.Transport, error) {
+		sess.http.sse = true
 		t := mcp.SSEClientTransport{Endpoint: s.URL, HTTPClient: sess.http.client(), MaxEventSize: -1}
-		return &sseTransport{t, sess}, nil
+		return &sseTransport{t, sess, &sess.http.pending}, nil
 	}}
 	switch {
 	case s.Transport == SSE:
@@ -194,29 +212,33 @@ func (w *httpWire) explain(err error) error {
 		if _, ok := errors.AsType[net.Error](failed.Err); ok {
 			return fmt.Errorf("it cannot be reached: %w", address.Hide(failed.Err))
 		}
+		if said, ok := errors.AsType[*statusError](failed.Err); ok {
+			return w.explainStatus(failed.Err, said)
+		}
 		return address.Hide(failed.Err)
 	}
-	switch w.refused() {
-	case http.StatusUnauthorized:
-		switch {
-		case w.server.Headers.Get("Authorization") != "":
-			return fmt.Errorf("it does not take the Authorization header that the configuration gives it (HTTP 401): %w", err)
-		case w.account != nil:
-			return fmt.Errorf("%w: run %s, or give it an Authorization header", errLogin,
-				servers.LoginCommand(w.server.Name))
-		}
+	return err
+}
+
+// explainStatus says what a person can do about the status of an answer. A login is the cause only where the server
+// says so.
+func (w *httpWire) explainStatus(err error, said *statusError) error {
+	command := servers.LoginCommand(w.server.Name)
+	switch forgotten, _ := errors.AsType[*forgottenError](err); {
+	case forgotten != nil:
+		return err
+	case said.code == http.StatusUnauthorized && w.server.Headers.Get("Authorization") != "":
+		return fmt.Errorf("it does not take the Authorization header that the configuration gives it (HTTP 401): %w", err)
+	case said.code == http.StatusUnauthorized && w.account != nil:
+		return fmt.Errorf("%w: run %s, or give it an Authorization header: %w", errLogin, command, err)
+	case said.code == http.StatusUnauthorized:
 		return fmt.Errorf("%w: give it an Authorization header: %w", errLogin, err)
-	case http.StatusForbidden:
-		if w.account != nil {
-			return fmt.Errorf("it refuses us (HTTP 403): log in as another user, or with more scopes (%s): %w",
-				servers.LoginCommand(w.server.Name), err)
-		}
-		return fmt.Errorf("it refuses us (HTTP 403): check the address and the Authorization header: %w", err)
+	case said.code == http.StatusForbidden && said.challenge && w.account != nil:
+		return fmt.Errorf("it refuses us (HTTP 403): log in as another user, or with more scopes (%s): %w", command, err)
+	case said.code == http.StatusForbidden:
+		return fmt.Errorf("it refuses us (HTTP 403): check the address, and what it lets this user do: %w", err)
 	}
 	return err
 }
 
 func (w *httpWire) close() { w.base.CloseIdleConnections() }
-
-// errorBodyMax is how much to read of an answer that is not a message.
-const errorBodyMax = 1 << 20

@@ -55,10 +55,11 @@ var errPanicked = errors.New("an internal error ended the call")
 var errStopped = errors.New("it is stopped")
 
 // call runs the function of a tool. It returns when ctx ends, also if the function of a loose server does not.
-func (l *inProcessLink) call(ctx context.Context, tool string, args json.RawMessage, _ CallOptions) (*Result, error) {
+func (l *inProcessLink) call(ctx context.Context, tool string, args json.RawMessage, o CallOptions) (*Result, error) {
+	o.sent()
 	for i := range l.server.BuiltIn.Tools {
 		t := &l.server.BuiltIn.Tools[i]
-		if t.Name != tool || !l.server.Takes(tool) {
+		if t.Name != tool {
 			continue
 		}
 		if !l.enter() {
@@ -184,6 +185,8 @@ func (l *inProcessLink) read(_ context.Context, uri string) (*Result, error) {
 }
 
 func (l *inProcessLink) info() Status             { return Status{Instructions: l.server.BuiltIn.Instructions} }
+func (l *inProcessLink) forgotten() bool          { return false }
+func (l *inProcessLink) drain(context.Context)    {}
 func (l *inProcessLink) changed() <-chan struct{} { return l.never }
 func (l *inProcessLink) ended() <-chan struct{}   { return l.never }
 

@@ -474,14 +474,10 @@ func TestAServerThatEchoesItsSecrets(t *testing.T) {
 		!strings.Contains(text, "API_KEY=[secret]") || !strings.Contains(text, "Lovelace") {
 		t.Errorf("the environment as programs see it:\n%s", text)
 	}
-	for _, args := range []string{
-		`{"Result":{"isError":true,"content":[{"type":"text","text":"bad key canary-0123456789\"x"}]}}`,
-	} {
-		_, err := call(t, m, "s", "raw", args)
-		var failed *upstream.ToolError
-		if !errors.As(err, &failed) || failed.Message != "bad key [secret]" || strings.Contains(string(failed.Result.Value),
-			"canary") {
-			t.Errorf("got %v", err)
-		}
+	_, err = call(t, m, "s", "deny", `{}`)
+	var failed *upstream.ToolError
+	if !errors.As(err, &failed) || failed.Message != "bad key [secret]" || strings.Contains(string(failed.Result.Value),
+		"canary") {
+		t.Errorf("got %v", err)
 	}
 }

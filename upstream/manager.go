@@ -256,7 +256,8 @@ func (m *Manager) ReadResource(ctx context.Context, server, uri string, o CallOp
 		defer leave()
 		sup = own
 	}
-	return sup.request(ctx, "", func(ctx context.Context, l link) (*Result, error) { return l.read(ctx, uri) })
+	return sup.request(ctx, "", marshal(uri), o.sent,
+		func(ctx context.Context, l link) (*Result, error) { return l.read(ctx, uri) })
 }
 
 // supervisor returns the supervisor of the server, nil if there is none.
@@ -283,7 +284,7 @@ func (m *Manager) Login(ctx context.Context, server, principal string, o login.B
 	case s.Transport != HTTP && s.Transport != SSE:
 		return errors.New("it runs on this machine: logins are for servers over http")
 	case s.Problem != "":
-		return sup.mask(errors.New(s.Problem))
+		return sup.mask(errors.New(s.Problem), nil)
 	case s.Disabled:
 		return errors.New("it is disabled in the configuration")
 	case principal != "" && s.OAuth.PerPrincipal() && s.OAuth.Exchange != nil:
@@ -299,12 +300,13 @@ func (m *Manager) Login(ctx context.Context, server, principal string, o login.B
 		return err
 	}
 	defer wire.close()
+	wire.raw = true
 	err = m.host.logins.LogIn(ctx, login.Target{
 		Server: s.Name, Principal: principal, URL: s.URL, SSE: s.Transport == SSE || s.SSEFirst, Settings: s.OAuth,
 		Client: wire.client(), Protocol: pinned,
 	}, o)
 	if err != nil {
-		return sup.mask(err)
+		return sup.mask(err, nil)
 	}
 	sup.retrySoon()
 	return nil

@@ -58,11 +58,14 @@ func (h *host) openStdio(ctx context.Context, s *Server) (link, error) {
 				return nil, fmt.Errorf("confining it: %w", err)
 			}
 		}
+		masked := maskOf(s, nil)
+		command.Hide = func(text string) string { return masked(text, nil) }
 		c, err := h.starter.Start(command)
 		if err != nil {
 			return nil, err
 		}
-		sess.child, sess.stdio = c, newStdioConn(c, sess)
+		sess.child, sess.stdio = c, newStdioConn(c, sess, masked)
+		sess.stdio.pending.stuck = func(err error) { sess.end(err) }
 		return sess.stdio, nil
 	}
 	l, err := connect(ctx, &session{server: s, log: h.log}, attempt{version: pinned, open: start}, h.name, h.version)
@@ -92,7 +95,9 @@ func (h *host) openHTTP(ctx context.Context, s *Server, login *login.Account) (l
 		if err != nil {
 			return nil, err
 		}
-		l, err := connect(ctx, &session{server: s, log: h.log, http: wire}, a, h.name, h.version)
+		sess := &session{server: s, log: h.log, http: wire}
+		wire.forgotten = sess.forgot
+		l, err := connect(ctx, sess, a, h.name, h.version)
 		if err == nil {
 			return l, nil
 		}

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // A Result is the result of a tool.
@@ -16,7 +18,8 @@ type Result struct {
 	Content    json.RawMessage // the content list as received
 
 	// Value is the program's result: the structured content; else the text, if the content is a single text, parsed if
-	// it is a JSON object or array; else the content list. Handles replace images, audio and resources in it.
+	// it is a JSON object or array; else an array of these, if the content is several texts that each are one; else the
+	// content list. Handles replace images, audio and resources in it.
 	Value json.RawMessage
 
 	// Blocks has the blocks that the handles in Value stand for, by the handle's id.
@@ -33,15 +36,18 @@ var errNoResult = errors.New("it answered with something that is no tool result"
 
 // readResult reads the answer to a call. It matches keys exactly. It ends when ctx does.
 func readResult(ctx context.Context, raw json.RawMessage) (r *Result, failed bool, err error) {
-	var m map[string]json.RawMessage
-	if json.Unmarshal(raw, &m) != nil || m == nil {
+	if !json.Valid(raw) {
+		return nil, false, errNoResult
+	}
+	m, ok := membersOf(raw, "content", "structuredContent", "isError")
+	if !ok {
 		return nil, false, errNoResult
 	}
 	r = &Result{Content: json.RawMessage("[]")}
-	if s := bytes.TrimSpace(m["structuredContent"]); len(s) > 0 && !bytes.Equal(s, []byte("null")) {
+	if s := m["structuredContent"]; len(s) > 0 && !bytes.Equal(s, []byte("null")) {
 		r.Structured = s
 	}
-	switch content := bytes.TrimSpace(m["content"]); {
+	switch content := m["content"]; {
 	case len(content) == 0, bytes.Equal(content, []byte("null")):
 	case content[0] != '[':
 		return nil, false, errNoResult
@@ -55,7 +61,9 @@ func readResult(ctx context.Context, raw json.RawMessage) (r *Result, failed boo
 	case single:
 		r.Value = textValue(text)
 	default:
-		r.Value, err = r.withoutBlocks(ctx, r.Content, -1)
+		if r.Value = textValues(r.Content); r.Value == nil {
+			r.Value, err = r.withoutBlocks(ctx, r.Content, -1)
+		}
 	}
 	return r, failed, err
 }
@@ -100,55 +108,61 @@ func readContent(ctx context.Context, block json.RawMessage) (r *Result, err err
 	return r, err
 }
 
-// elements returns the elements of a JSON array, at most that many: an element of one byte takes twenty-four in the
-// list. more says that there are others. null is an empty array.
-func elements(raw json.RawMessage, limit int) (list []json.RawMessage, more bool, err error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	t, err := d.Token()
-	if err != nil || t != nil && t != json.Delim('[') {
-		return nil, false, errNoResult
-	}
-	for t != nil && d.More() {
-		if len(list) == limit {
-			return list, true, nil
-		}
-		var e json.RawMessage
-		if err := d.Decode(&e); err != nil {
-			return nil, false, err
-		}
-		list = append(list, e)
-	}
-	return list, false, nil
-}
-
-// onlyText returns the text of a content list that is one text block and nothing else.
-func onlyText(content json.RawMessage) (string, bool) {
+// onlyText returns the text, as JSON, of a content list that is one text block and nothing else.
+func onlyText(content json.RawMessage) (json.RawMessage, bool) {
 	list, more, err := elements(content, 1)
 	if err != nil || more || len(list) != 1 {
-		return "", false
+		return nil, false
 	}
 	return textOf(list[0])
 }
 
-// textValue is the value of a text: parsed, if it is an object or an array.
-func textValue(text string) json.RawMessage {
+// textValue is the value of a text, which is a JSON string: parsed, if it is an object or an array. Most texts are long
+// and need no other form.
+func textValue(raw json.RawMessage) json.RawMessage {
+	switch begin := bytes.TrimLeftFunc(raw[1:], unicode.IsSpace)[0]; {
+	case begin == '{', begin == '[', begin == '\\':
+	case bytes.Contains(raw, []byte(`\u`)), !utf8.Valid(raw): // perhaps half a surrogate pair, which is replaced
+	default:
+		return raw
+	}
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		return raw // it cannot be: textOf has found a string
+	}
 	if b := bytes.TrimSpace([]byte(text)); len(b) > 0 && (b[0] == '{' || b[0] == '[') && json.Valid(b) {
 		return b
 	}
 	return quote(text)
 }
 
-// textOf returns the text of a text block.
-func textOf(block json.RawMessage) (string, bool) {
-	var m map[string]json.RawMessage
-	var kind, text string
-	if json.Unmarshal(block, &m) != nil || json.Unmarshal(m["type"], &kind) != nil || kind != "text" {
-		return "", false
+// textValues returns an array of the objects and arrays in a content list of several text blocks that each hold one, nil
+// for any other list.
+func textValues(content json.RawMessage) json.RawMessage {
+	list, more, err := elements(content, partsMax)
+	if err != nil || more || len(list) < 2 {
+		return nil
 	}
-	if json.Unmarshal(m["text"], &text) != nil {
-		return "", false
+	for i, block := range list {
+		text, ok := textOf(block)
+		if !ok {
+			return nil
+		}
+		if list[i] = textValue(text); list[i][0] == '"' {
+			return nil
+		}
 	}
-	return text, true
+	return marshal(list)
+}
+
+// textOf returns the text of a text block, as JSON.
+func textOf(block json.RawMessage) (json.RawMessage, bool) {
+	m, ok := membersOf(block, "type", "text")
+	var kind string
+	if !ok || json.Unmarshal(m["type"], &kind) != nil || kind != "text" || !bytes.HasPrefix(m["text"], []byte{'"'}) {
+		return nil, false
+	}
+	return m["text"], true
 }
 
 // How deep in a result handles replace blocks, and how many. Others stay unchanged.
@@ -289,7 +303,8 @@ func (r *Result) message() string {
 	var texts []string
 	long := 0
 	for _, block := range content {
-		if text, ok := textOf(block); ok && long <= messageMax {
+		var text string
+		if raw, ok := textOf(block); ok && long <= messageMax && json.Unmarshal(raw, &text) == nil {
 			texts = append(texts, text)
 			long += len(text)
 		}

@@ -4,9 +4,13 @@ import (
 	"encoding/json"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/secrets"
+	"github.com/codemode-project/codemode/internal/strictjson"
+	"github.com/codemode-project/codemode/upstream/login"
 )
 
 // How long a value must be for masking. A value shorter than secretMin occurs in every other word. In a result, which
@@ -80,17 +84,72 @@ func (s *Server) Secrets() []string {
 // mask replaces a secret in a text.
 const mask = "[secret]"
 
-// masked returns the text without the server's secrets and without our login.
-func (sup *supervisor) masked(text string) string {
-	return secrets.Known(slices.Concat(sup.secrets, sup.account.Secrets()), mask).Hide(text)
+// hide masks secrets in a text that answers a request with those arguments; nil is none. It masks no secret that the
+// arguments contain: a program could guess, and see by the mask which guess is right.
+func hide(text string, args json.RawMessage, all ...string) string {
+	hidden := secrets.Known(all, mask).Hide(text)
+	if hidden == text || len(args) == 0 {
+		return hidden
+	}
+	said := saidIn(args)
+	all = slices.DeleteFunc(slices.Clone(all), func(v string) bool { return secrets.Within(v, said) })
+	return secrets.Known(all, mask).Hide(text)
+}
+
+// saidIn returns the texts and numbers in arguments, one behind the other, as a server may put them together, and their
+// keys. It has also what servers make of them: percent signs decoded, and numbers without an exponent.
+func saidIn(args json.RawMessage) string {
+	var values, keys strings.Builder
+	var walk func(v strictjson.Value)
+	walk = func(v strictjson.Value) {
+		for key, member := range v.Members() {
+			keys.WriteString(key)
+			walk(member)
+		}
+		for _, element := range v.Elements() {
+			walk(element)
+		}
+		switch v.Kind() {
+		case strictjson.String:
+			values.WriteString(v.Text())
+		case strictjson.Number:
+			values.WriteString(v.Source())
+			if f, err := strconv.ParseFloat(v.Source(), 64); err == nil {
+				keys.WriteString("\n" + strconv.FormatFloat(f, 'f', -1, 64) + "\n")
+			}
+		}
+	}
+	tree, _ := call.Unread(args).Tree()
+	walk(tree)
+	said := values.String() + "\n" + keys.String() + "\n" + string(args)
+	if decoded, err := url.PathUnescape(said); err == nil {
+		said += "\n" + decoded
+	}
+	return said
+}
+
+// masked returns a text that answers a request with those arguments without the server's secrets and our login.
+func (sup *supervisor) masked(text string, args json.RawMessage) string {
+	return hide(text, args, slices.Concat(sup.secrets, sup.account.Secrets())...)
+}
+
+// A masking masks secrets in a text that answers a request with those arguments.
+type masking func(text string, args json.RawMessage) string
+
+// maskOf returns a masking of the secrets of a server's configuration, and of our login there.
+func maskOf(s *Server, a *login.Account) masking {
+	all, _ := s.secrets()
+	return func(text string, args json.RawMessage) string {
+		return hide(text, args, slices.Concat(all, a.Secrets())...)
+	}
 }
 
 // mask returns err, or one with a masked text.
-func (sup *supervisor) mask(err error) error {
+func (sup *supervisor) mask(err error, args json.RawMessage) error {
 	if err == nil {
 		return nil
 	}
-	text := sup.masked(err.Error())
+	text := sup.masked(err.Error(), args)
 	if text == err.Error() {
 		return err
 	}
@@ -108,17 +167,18 @@ func (e *maskedError) Unwrap() error { return e.err }
 
 // maskResult masks in a result the values that give access to the server: a tool that prints its environment, or its
 // request, would expose them to programs.
-func (sup *supervisor) maskResult(r *Result) {
+func (sup *supervisor) maskResult(r *Result, args json.RawMessage) {
 	if r == nil {
 		return
 	}
-	known := sup.known
+	known, all := sup.known, sup.keys
 	if logins := sup.account.Secrets(); len(logins) > 0 {
-		known = secrets.Known(slices.Concat(sup.keys, logins), mask)
+		all = slices.Concat(sup.keys, logins)
+		known = secrets.Known(all, mask)
 	}
 	clean := func(raw json.RawMessage) json.RawMessage {
-		if text := known.Hide(string(raw)); text != string(raw) {
-			return json.RawMessage(text)
+		if known.Hide(string(raw)) != string(raw) {
+			return json.RawMessage(hide(string(raw), args, all...))
 		}
 		return raw
 	}

@@ -27,7 +27,7 @@ const probeTime = 10 * time.Second
 const pingTime = 15 * time.Second
 
 var (
-	errClosed = errors.New("the connection was closed by us")
+	errClosed = errors.New("codemode closed the connection")
 	errProbe  = errors.New("it does not answer the opening of the newest protocol")
 	errStart  = errors.New("it did not get ready in time")
 	errSilent = errors.New("it no longer answers")
@@ -42,6 +42,8 @@ type link interface {
 	changed() <-chan struct{}    // receives when the tool list has changed; capacity 1
 	ended() <-chan struct{}      // closed when the connection is over
 	why() error                  // why it is over
+	forgotten() bool             // the server no longer knows it, but calls in flight may go on
+	drain(ctx context.Context)   // waits for the calls in flight
 	close(grace context.Context) // asks the server to stop until grace ends, then kills it, and returns when it is gone
 }
 
@@ -64,6 +66,9 @@ type session struct {
 	life context.Context // ends with the session
 	end  context.CancelCauseFunc
 	over chan struct{}
+
+	endOver  sync.Once
+	forgotIt atomic.Pointer[error] // set when the server no longer knows the session, which ends with its calls
 
 	listChanged chan struct{}
 	lastMessage atomic.Int64 // when it came, Unix nanoseconds
@@ -119,7 +124,11 @@ func connect(ctx context.Context, s *session, a attempt, name, version string) (
 	if err != nil {
 		err = s.reason(err)
 		if no, ok := errors.AsType[*jsonrpc.Error](err); ok && no.Code != 0 && !isClosing(err) {
-			err = fmt.Errorf("it refuses the connection: %w", no)
+			if no.Code == codeUnreadable {
+				err = errors.New(no.Message)
+			} else {
+				err = fmt.Errorf("it refuses the connection: %w", no)
+			}
 		}
 		s.end(err)
 		if s.child != nil {
@@ -129,11 +138,20 @@ func connect(ctx context.Context, s *session, a attempt, name, version string) (
 	}
 	s.cs = cs
 	go func() {
-		defer close(s.over)
+		defer s.closeOver()
 		err := cs.Wait()
 		s.end(s.reason(err))
 	}()
 	return s, nil
+}
+
+func (s *session) closeOver() { s.endOver.Do(func() { close(s.over) }) }
+
+// forgot notes that the server no longer knows the session. Calls in flight may still get their answers; see drain.
+func (s *session) forgot(err error) {
+	if s.forgotIt.CompareAndSwap(nil, &err) {
+		s.closeOver()
+	}
 }
 
 // GateCapability is the experimental capability that tells a server that its client is a codemode. A codemode server
@@ -162,6 +180,9 @@ func (s *session) reason(err error) error {
 		if errors.As(err, &answer) && answer.Code != 0 && !isClosing(err) {
 			return err // the process lives and has refused
 		}
+		if err != nil && errors.Is(s.child.Cause(), child.ErrClosed) {
+			return s.child.WithTellingLine(err) // its answer opens no connection
+		}
 		return s.child.Why()
 	}
 	if err == nil {
@@ -170,7 +191,7 @@ func (s *session) reason(err error) error {
 	if s.http != nil {
 		return s.http.explain(err)
 	}
-	return s.child.WithLastLine(err)
+	return s.child.WithTellingLine(err)
 }
 
 // isClosing reports whether the SDK's error says only that the connection has ended.
@@ -227,7 +248,29 @@ func (s *session) info() Status {
 func (s *session) changed() <-chan struct{} { return s.listChanged }
 func (s *session) ended() <-chan struct{}   { return s.over }
 
-func (s *session) why() error { return context.Cause(s.life) }
+func (s *session) why() error {
+	if err := s.forgotIt.Load(); err != nil {
+		return *err
+	}
+	return context.Cause(s.life)
+}
+
+func (s *session) forgotten() bool { return s.forgotIt.Load() != nil }
+
+func (s *session) drain(ctx context.Context) {
+	tick := time.NewTicker(drainPoll)
+	defer tick.Stop()
+	for s.inFlight.Load() > 0 {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// drainPoll is how often drain looks for calls in flight.
+const drainPoll = 20 * time.Millisecond
 
 func (s *session) close(grace context.Context) {
 	s.end(errClosed) // calls in flight end now

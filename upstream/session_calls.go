@@ -47,7 +47,7 @@ func (s *session) list(ctx context.Context) (*toolList, error) {
 		if l.next == "" || l.more {
 			break
 		}
-		if seen[l.next] || page == pagesMax || len(all.tools) > toolsMax {
+		if seen[l.next] || page == pagesMax || all.taken > toolsMax {
 			all.notes = append(all.notes, fmt.Sprintf("its tool list does not end; taken are the first %d pages", page))
 			break
 		}
@@ -76,7 +76,7 @@ func (s *session) call(ctx context.Context, tool string, args json.RawMessage, o
 	defer cancel(nil)
 	caller, leave := s.callers.enter(ctx, o.Session, o.Ask)
 	defer leave()
-	x := &exchange{alone: true, caller: caller, trace: o.Meta}
+	x := &exchange{alone: true, caller: caller, args: args, trace: o.Meta, onSent: o.Sent}
 	p := &mcp.CallToolParams{Name: tool, Arguments: args, Meta: maps.Clone(o.Meta)}
 	if o.Progress != nil {
 		token := s.expect(o.Progress)
@@ -102,7 +102,7 @@ func (s *session) call(ctx context.Context, tool string, args json.RawMessage, o
 			return nil, &ToolError{Server: s.server.Name, Tool: tool, Message: r.message(), Result: r}
 		}
 		return r, nil
-	case failed != nil:
+	case failed != nil && x.unreadable() == nil:
 		return nil, &ToolError{Server: s.server.Name, Tool: tool, Message: errorText(failed), Code: failed.Code}
 	case err == nil: // cannot happen: the SDK has an answer that no transport received
 		err = errNoResult
@@ -130,13 +130,13 @@ func (s *session) read(ctx context.Context, uri string) (*Result, error) {
 	defer cancel(nil)
 	caller, leave := s.callers.enter(ctx, nil, nil)
 	defer leave()
-	x := &exchange{alone: true, caller: caller}
+	x := &exchange{alone: true, caller: caller, args: marshal(uri)}
 	_, err := s.cs.ReadResource(x.context(ctx), &mcp.ReadResourceParams{URI: uri})
 	_, _, raw, failed := x.outcome()
 	switch {
 	case raw != nil:
 		return readContents(ctx, raw)
-	case failed != nil:
+	case failed != nil && x.unreadable() == nil:
 		return nil, &ToolError{Server: s.server.Name, Message: errorText(failed), Code: failed.Code}
 	case err == nil: // cannot happen: the SDK caches no result that was withheld
 		err = errNoResult
@@ -149,12 +149,15 @@ func (s *session) callError(ctx context.Context, tool string, x *exchange, err e
 	sent, status, _, _ := x.outcome()
 	e := &Error{Server: s.server.Name, Tool: tool, Unknown: sent && !refusedStatus(status), Err: err}
 	e.again = !sent
-	if errors.Is(err, mcp.ErrSessionMissing) { // the SDK ends it later
-		e.again = true
-		s.end(err)
+	if said, ok := errors.AsType[*statusError](err); ok {
+		e.RetryAfter, e.Said = said.retryAfter, said.words
 	}
+	forgotten, _ := errors.AsType[*forgottenError](err)
+	e.again = e.again || forgotten != nil
 	cause := context.Cause(ctx)
-	switch {
+	switch broken := x.unreadable(); {
+	case broken != nil && ctx.Err() == nil:
+		e.Err = broken
 	case s.life.Err() != nil:
 		e.Err = context.Cause(s.life)
 	case errors.Is(cause, context.DeadlineExceeded):

@@ -28,8 +28,17 @@ type CallOptions struct {
 	// gets the answer that its question was dismissed.
 	Ask func(ctx context.Context, q *Question) (*Answer, error)
 
+	// Sent is called when the request is on its way, or waits for the server to start; perhaps several times. May be nil.
+	Sent func()
+
 	// Meta is sent with the request, such as the traceparent of the caller.
 	Meta map[string]any
+}
+
+func (o *CallOptions) sent() {
+	if o.Sent != nil {
+		o.Sent()
+	}
 }
 
 // A State is the state of a server.
@@ -43,6 +52,14 @@ const (
 	Stopped  State = "stopped" // not started yet, or the manager is closed
 	Disabled State = "disabled"
 )
+
+// Verb is the state as the predicate of a sentence: "is starting", "has failed".
+func (s State) Verb() string {
+	if s == Failed {
+		return "has failed"
+	}
+	return "is " + string(s)
+}
 
 // A Login is our login at a server, without its tokens.
 type Login struct {

@@ -43,8 +43,10 @@ type stdioConn struct {
 	batch []json.RawMessage // rest of a batch; used by Read only
 }
 
-func newStdioConn(c *child.Process, on listener) *stdioConn {
-	return &stdioConn{child: c, frames: newFrameReader(c, frameMax), on: on, asked: make(chan struct{}, requestsMax)}
+func newStdioConn(c *child.Process, on listener, masked masking) *stdioConn {
+	s := &stdioConn{child: c, frames: newFrameReader(c, frameMax), on: on, asked: make(chan struct{}, requestsMax)}
+	s.frames.instead = func(text []byte) []byte { return s.pending.lost(text, masked) }
+	return s
 }
 
 // Connect makes it an [mcp.Transport].
@@ -65,12 +67,22 @@ func (s *stdioConn) Read(context.Context) (jsonrpc.Message, error) {
 		m, err := decode(raw)
 		if err != nil {
 			s.frames.dropped.Add(1)
-			continue
+			if raw = s.frames.instead(raw); raw == nil {
+				continue
+			}
+			if m, err = decode(raw); err != nil {
+				continue // cannot happen: we wrote it
+			}
 		}
 		switch m := m.(type) {
 		case *jsonrpc.Response:
-			s.pending.answer(m)
-			return m, nil
+			again := s.pending.answer(m)
+			if again == nil {
+				return m, nil
+			}
+			if err := s.Write(context.Background(), again); err != nil { // it ends with the process at the latest
+				return nil, err
+			}
 		case *jsonrpc.Request:
 			switch {
 			case m.IsCall():
@@ -145,7 +157,7 @@ func (s *stdioConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	switch m := m.(type) {
 	case *jsonrpc.Request:
 		if m.IsCall() {
-			x = s.pending.add(ctx, m.ID)
+			x = s.pending.add(ctx, m)
 		}
 	case *jsonrpc.Response:
 		defer func() {
@@ -155,7 +167,10 @@ func (s *stdioConn) Write(ctx context.Context, m jsonrpc.Message) error {
 			}
 		}()
 	}
-	return s.child.Send(ctx, data, x.noteSent)
+	return s.child.Send(ctx, data, func() { // no other message can come between now
+		x.noteSent()
+		x.passOn()
+	})
 }
 
 // Close ends the process and returns when it is dead.

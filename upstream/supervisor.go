@@ -99,6 +99,8 @@ func (sup *supervisor) closeTried() { sup.onceTried.Do(func() { close(sup.tried)
 // server is killed instead of asked to stop.
 func (sup *supervisor) run(ctx, grace context.Context) {
 	defer close(sup.done)
+	var draining sync.WaitGroup
+	defer draining.Wait()
 	if sup.personal != nil {
 		defer sup.personal.running.Wait()
 	}
@@ -118,6 +120,16 @@ func (sup *supervisor) run(ctx, grace context.Context) {
 			sup.closeTried()
 			wanted := sup.serve(ctx, l)
 			sup.setState(Starting, nil, nil) // new calls wait for the next connection
+			if l.forgotten() && ctx.Err() == nil {
+				sup.log.Info("the server has forgotten the session; a new one begins", "error", sup.mask(l.why(), nil))
+				sup.saveInfo(l)
+				draining.Go(func() {
+					l.drain(ctx)
+					l.close(grace)
+				})
+				sup.restarted()
+				continue
+			}
 			l.close(grace)
 			sup.saveInfo(l)
 			if wanted && ctx.Err() == nil {
@@ -140,7 +152,7 @@ func (sup *supervisor) run(ctx, grace context.Context) {
 		}
 		sup.setState(state, nil, err)
 		sup.closeTried()
-		sup.warn("upstream is down", "error", sup.mask(err), "again_in", wait.Round(10*time.Millisecond))
+		sup.warn("upstream is down", "error", sup.mask(err, nil), "again_in", wait.Round(10*time.Millisecond))
 		if !sup.wait(ctx, began, wait) {
 			return
 		}
@@ -259,7 +271,7 @@ func (sup *supervisor) serve(ctx context.Context, l link) (wanted bool) {
 		if err != nil {
 			err = inner(err)
 			if ctx.Err() == nil {
-				sup.warn("upstream does not list its tools; the last list stands", "error", sup.mask(err))
+				sup.warn("upstream does not list its tools; the last list stands", "error", sup.mask(err, nil))
 			}
 			sup.mu.Lock()
 			sup.stale, sup.listErr = true, err

@@ -9,12 +9,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/upstream/child"
 )
 
 // connection returns the connection, and waits for one that is about to be ready. It never returns not, a connection
 // that the caller has found to be closed.
-func (sup *supervisor) connection(ctx context.Context, not link) (link, error) {
+func (sup *supervisor) connection(ctx context.Context, not link, waits func()) (link, error) {
 	for {
 		sup.mu.Lock()
 		state, l, err, changed := sup.state, sup.link, sup.err, sup.changed
@@ -23,20 +24,29 @@ func (sup *supervisor) connection(ctx context.Context, not link) (link, error) {
 		case state == Ready && l != not:
 			return l, nil
 		case state == Disabled:
-			return nil, errors.New("it is disabled in the configuration")
+			return nil, &waitsError{Disabled, errors.New("it is disabled in the configuration")}
 		case state == Stopped:
 			return nil, errors.New("it is stopped")
 		case state == Failed:
 			sup.retrySoon() // the next call may find it ready
-			return nil, fmt.Errorf("it is not available: %w", err)
+			return nil, &waitsError{Failed, fmt.Errorf("it is not available: %w", err)}
 		}
+		waits()
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return nil, fmt.Errorf("it is still starting: %w", context.Cause(ctx))
+			return nil, &waitsError{Starting, fmt.Errorf("it is still starting: %w", context.Cause(ctx))}
 		}
 	}
 }
+
+// A waitsError says in which state a server cannot take calls.
+type waitsError struct {
+	state State
+	error
+}
+
+func (e *waitsError) Unwrap() error { return e.error }
 
 // retrySoon shortens the wait for the next start of a server that is down.
 func (sup *supervisor) retrySoon() {
@@ -51,14 +61,16 @@ func (sup *supervisor) call(ctx context.Context, tool string, args json.RawMessa
 	if a := bytes.TrimSpace(args); len(a) == 0 || bytes.Equal(a, []byte("null")) {
 		args = json.RawMessage("{}")
 	}
-	if !sup.server.Takes(tool) {
-		return nil, &Error{Server: sup.server.Name, Tool: tool, Err: errors.New("the configuration leaves this tool out")}
-	}
-	return sup.request(ctx, tool, func(ctx context.Context, l link) (*Result, error) {
+	return sup.request(ctx, tool, args, o.sent, func(ctx context.Context, l link) (*Result, error) {
 		if err := sup.differs(tool); err != nil {
 			return nil, &Error{Server: sup.server.Name, Tool: tool, Err: err}
 		}
-		if sup.needsTask(tool) {
+		switch t, listed := sup.tool(tool); {
+		case t.Withheld != "":
+			return nil, &Error{Server: sup.server.Name, Tool: tool, Err: errors.New("the tool is withheld: " + t.Withheld)}
+		case !listed && !sup.server.Takes(tool, call.Part(tool), nil):
+			return nil, &Error{Server: sup.server.Name, Tool: tool, Err: errors.New("the configuration leaves this tool out")}
+		case t.NeedsTask:
 			return nil, &Error{Server: sup.server.Name, Tool: tool,
 				Err: errors.New("it runs only as a task, an extension of the protocol that is not supported")}
 		}
@@ -68,9 +80,10 @@ func (sup *supervisor) call(ctx context.Context, tool string, args json.RawMessa
 
 // request makes a request over the current connection, within the server's
 // time. It repeats a request once, over the next connection, if the server
-// cannot have acted on it.
+// cannot have acted on it. waits is called if there is no connection yet.
 func (sup *supervisor) request(
-	ctx context.Context, tool string, send func(context.Context, link) (*Result, error),
+	ctx context.Context, tool string, args json.RawMessage, waits func(),
+	send func(context.Context, link) (*Result, error),
 ) (*Result, error) {
 	if sup.server.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -78,25 +91,37 @@ func (sup *supervisor) request(
 		defer cancel()
 	}
 	var before link
+	var decided Tool // as it was defined when the request was decided
 	for {
-		l, err := sup.connection(ctx, before)
+		l, err := sup.connection(ctx, before, waits)
+		now, _ := sup.tool(tool)
+		if before == nil {
+			decided = now
+		}
+		if err == nil && !sameTool(decided, now) {
+			err = errors.New("it defines this tool in another way since it began a new session: nothing was sent again")
+		}
 		if err != nil {
-			return nil, &Error{Server: sup.server.Name, Tool: tool, Err: sup.mask(err)}
+			e := &Error{Server: sup.server.Name, Tool: tool, Err: sup.mask(err, args)}
+			if waits, ok := errors.AsType[*waitsError](err); ok {
+				e.Waits = waits.state
+			}
+			return nil, e
 		}
 		began := time.Now()
 		r, err := send(ctx, l)
 		if err == nil {
 			sup.setLatency(time.Since(began))
 		}
-		sup.maskResult(r)
+		sup.maskResult(r, args)
 		var failed *ToolError
 		if errors.As(err, &failed) {
-			failed.Message = sup.masked(failed.Message)
-			sup.maskResult(failed.Result)
+			failed.Message = sup.masked(failed.Message, args)
+			sup.maskResult(failed.Result, args)
 		}
 		var e *Error
 		if errors.As(err, &e) {
-			e.Err = sup.mask(e.Err)
+			e.Err = sup.mask(e.Err, args)
 		}
 		sup.setCallError(e)
 		if before != nil || !errors.As(err, &e) || !e.again || ctx.Err() != nil || !isOver(l) {
@@ -162,12 +187,6 @@ func isOver(l link) bool {
 	}
 }
 
-func (sup *supervisor) needsTask(tool string) bool {
-	sup.mu.Lock()
-	defer sup.mu.Unlock()
-	return slices.ContainsFunc(sup.tools, func(t Tool) bool { return t.Name == tool && t.NeedsTask })
-}
-
 // tool returns a tool of the current list.
 func (sup *supervisor) tool(name string) (Tool, bool) {
 	sup.mu.Lock()
@@ -208,15 +227,25 @@ func (sup *supervisor) status() Status {
 	s.Latency, s.Login = sup.latency, sup.login()
 	s.Name, s.Transport, s.State, s.Since = sup.server.Name, sup.server.Transport, sup.state, sup.since
 	s.Restarts = sup.restarts
-	s.Tools, s.Notes, s.Stale = len(sup.tools), slices.Clone(sup.notes), sup.stale
-	s.Stderr = sup.masked(s.Stderr)
+	s.Tools, s.Notes, s.Stale = sup.callable(), slices.Clone(sup.notes), sup.stale
+	s.Stderr = sup.masked(s.Stderr, nil)
 	if sup.personal != nil {
 		s.Principals = sup.personal.count()
 	}
 	for to, err := range map[*string]error{&s.Error: sup.err, &s.ListError: sup.listErr, &s.CallError: sup.callErr} {
 		if err != nil {
-			*to = sup.masked(err.Error())
+			*to = sup.masked(err.Error(), nil)
 		}
 	}
 	return s
+}
+
+// callable is the number of tools that are not withheld. The caller holds sup.mu.
+func (sup *supervisor) callable() (n int) {
+	for i := range sup.tools {
+		if sup.tools[i].Withheld == "" {
+			n++
+		}
+	}
+	return n
 }

@@ -3,11 +3,14 @@ package upstream
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/config/servers"
 )
 
 // The limits of a server's tool list, far above those of real servers. A longer
@@ -36,7 +39,13 @@ type Tool struct {
 	// NeedsTask is set when the tool runs only as a task, an extension of the
 	// protocol that is not supported: a call of it is an error.
 	NeedsTask bool
+
+	// Withheld, such as [LeftOut], says why programs cannot call the tool, as the end of a sentence. "" says that they can.
+	Withheld string
 }
+
+// LeftOut is why a tool is withheld that the operator does not want.
+const LeftOut = "the configuration leaves it out (includeTools or excludeTools)"
 
 var anyObject = json.RawMessage(`{"type":"object"}`)
 
@@ -46,6 +55,7 @@ type toolList struct {
 	notes []string // omissions and their reasons, for people
 	next  string   // cursor of the next page, "" on the last
 	more  bool     // the page has more entries
+	taken int      // of the tools, unless their final names change that
 }
 
 // note adds a note, unless there are too many already.
@@ -61,16 +71,16 @@ func (l *toolList) note(format string, args ...any) {
 // readTools reads one page of a list. It matches keys exactly, which decoding
 // into a struct does not: others check the same bytes.
 func readTools(result json.RawMessage) (*toolList, error) {
-	var page map[string]json.RawMessage
-	if err := json.Unmarshal(result, &page); err != nil {
-		return nil, fmt.Errorf("its tool list is no object: %w", err)
+	page, ok := objectOf(result)
+	if !ok {
+		return nil, errors.New("its tool list is no object")
 	}
 	l := new(toolList)
 	var entries []json.RawMessage
-	if raw := page["tools"]; raw != nil {
+	if raw := page["tools"]; raw != nil && string(raw) != "{}" { // PHP writes an empty list in both ways
 		var err error
 		if entries, l.more, err = elements(raw, toolsMax+1); err != nil {
-			return nil, fmt.Errorf("its tool list is no list")
+			return nil, errors.New("its tool list is no list")
 		}
 	}
 	_ = json.Unmarshal(page["nextCursor"], &l.next) // anything but a string is no cursor
@@ -94,7 +104,7 @@ func readTool(raw json.RawMessage) (*Tool, error) {
 		Name:        text(m["name"], toolNameMax+1),
 		Title:       text(m["title"], toolNameMax),
 		Description: text(m["description"], descriptionMax),
-		Input:       object(m["inputSchema"]),
+		Input:       inputSchema(m),
 		Output:      object(m["outputSchema"]),
 		Annotations: object(m["annotations"]),
 		Meta:        object(m["_meta"]),
@@ -105,7 +115,7 @@ func readTool(raw json.RawMessage) (*Tool, error) {
 	case len(t.Name) > toolNameMax:
 		return nil, fmt.Errorf("its name has more than %d bytes", toolNameMax)
 	case strings.ContainsFunc(t.Name, unicode.IsControl):
-		return nil, fmt.Errorf("its name %q has control characters", t.Name)
+		t.Withheld = fmt.Sprintf("its name %q has control characters", t.Name)
 	}
 	if t.Input == nil || len(t.Input) > schemaMax {
 		t.Input = anyObject
@@ -123,6 +133,19 @@ func readTool(raw json.RawMessage) (*Tool, error) {
 	_ = json.Unmarshal(m["execution"], &execution)
 	t.NeedsTask = text(execution["taskSupport"], 20) == "required"
 	return t, nil
+}
+
+// inputSchema returns the input schema, also where a server writes it under the key of another API, or as text.
+func inputSchema(m map[string]json.RawMessage) json.RawMessage {
+	for _, key := range []string{"inputSchema", "input_schema", "parameters"} {
+		if raw := m[key]; raw != nil {
+			if said := text(raw, schemaMax); said != "" && json.Valid([]byte(said)) {
+				raw = json.RawMessage(said)
+			}
+			return object(raw)
+		}
+	}
+	return nil
 }
 
 // text returns the string that raw is, "" for anything else, cut at max bytes.
@@ -148,62 +171,94 @@ func object(raw json.RawMessage) json.RawMessage {
 	return nil
 }
 
-// add appends the tools of another page that the operator wants.
+// add appends the tools of another page.
 func (l *toolList) add(page *toolList, s *Server) {
 	for _, n := range page.notes {
 		l.note("%s", n)
 	}
 	l.more = l.more || page.more
 	for _, t := range page.tools {
-		if s.Takes(t.Name) {
-			l.tools = append(l.tools, t)
+		if t.Withheld == "" && s.Takes(t.Name, call.Part(t.Name), nil) {
+			l.taken++
 		}
+		l.tools = append(l.tools, t)
 	}
 }
 
-// finish removes duplicate names. The same definition twice is one tool. Two definitions of one name count as none:
-// nobody knows which one a call would reach.
+// finish removes what is listed twice, and withholds the tools that the operator does not want, and those beyond the
+// limit. The same definition twice is one tool. Two definitions of one name are withheld: nobody knows which one a call
+// would reach.
 func (l *toolList) finish(s *Server) {
-	if n := len(l.tools); n > toolsMax {
-		many := fmt.Sprint(n)
+	l.unite()
+	raws := make([]string, len(l.tools))
+	listed := make(map[string]bool, len(l.tools))
+	for i, t := range l.tools {
+		raws[i], listed[t.Name] = t.Name, true
+	}
+	names, _ := call.Names(s.Name, raws)
+	taken := 0
+	for i := range l.tools {
+		t := &l.tools[i]
+		name := strings.TrimPrefix(names[i], call.Name(s.Name, ""))
+		switch {
+		case t.Withheld != "":
+		case !s.Takes(t.Name, name, func(raw string) bool { return listed[raw] }):
+			t.Withheld = LeftOut
+		case taken >= toolsMax:
+			t.Withheld = fmt.Sprintf("its server lists more than %d tools", toolsMax)
+			taken++
+		default:
+			taken++
+		}
+		if t.Withheld != "" { // only its name counts
+			*t = Tool{Name: t.Name, Withheld: t.Withheld}
+		}
+	}
+	if taken > toolsMax {
+		many := fmt.Sprint(taken)
 		if l.more {
-			many = fmt.Sprintf("more than %d", n-1)
+			many = fmt.Sprintf("more than %d", taken-1)
 		}
 		l.note("it lists %s tools; only the first %d are taken", many, toolsMax)
-		l.tools = l.tools[:toolsMax]
 	}
-	first := map[string]Tool{}
-	conflicting := map[string]bool{}
+	l.missing(s, names)
+}
+
+// unite makes one of the tools with the same name.
+func (l *toolList) unite() {
+	at := map[string]int{}
+	out := l.tools[:0]
 	for _, t := range l.tools {
-		if other, ok := first[t.Name]; ok && !sameTool(other, t) {
-			conflicting[t.Name] = true
-			continue
-		}
-		first[t.Name] = t
-	}
-	var out []Tool
-	for _, t := range l.tools {
-		switch _, ok := first[t.Name]; {
-		case conflicting[t.Name]:
-			if ok {
-				l.note("tool %q left out: it is listed several times with different definitions", t.Name)
-			}
-		case ok:
+		i, twice := at[t.Name]
+		switch {
+		case !twice:
+			at[t.Name] = len(out)
 			out = append(out, t)
+		case out[i].Withheld == "" && !sameTool(out[i], t):
+			out[i].Withheld = "its server lists it several times with different definitions"
+			l.note("tool %q left out: it is listed several times with different definitions", t.Name)
 		}
-		delete(first, t.Name)
 	}
 	l.tools = out
-	for _, name := range s.Include {
-		listed := conflicting[name] || slices.ContainsFunc(l.tools, func(t Tool) bool { return t.Name == name })
-		if !listed && s.Takes(name) {
-			l.notes = append(l.notes, fmt.Sprintf("it has no tool %q, which the configuration includes", name))
+}
+
+// missing notes the entries of Include that name no tool.
+func (l *toolList) missing(s *Server, names []string) {
+	for _, entry := range s.Include {
+		only := Server{Server: servers.Server{Include: []string{entry}}}
+		found := false
+		for i, t := range l.tools {
+			found = found || only.Takes(t.Name, strings.TrimPrefix(names[i], call.Name(s.Name, "")), nil)
+		}
+		if !found && s.Takes(entry, call.Part(entry), nil) {
+			l.notes = append(l.notes, fmt.Sprintf("it has no tool %q, which the configuration includes", entry))
 		}
 	}
 }
 
 func sameTool(a, b Tool) bool {
 	return a.Name == b.Name && a.Title == b.Title && a.Description == b.Description && a.NeedsTask == b.NeedsTask &&
+		a.Withheld == b.Withheld &&
 		bytes.Equal(a.Input, b.Input) && bytes.Equal(a.Output, b.Output) && bytes.Equal(a.Annotations, b.Annotations) &&
 		bytes.Equal(a.Meta, b.Meta)
 }

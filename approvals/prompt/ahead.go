@@ -76,11 +76,18 @@ func (g *Grant) For(run, session string) []*Grant {
 }
 
 // AheadKey is the Key of grants given in advance for a program.
-func AheadKey(principal, profile, profileDigest, program string) string {
-	r := Request{
-		Principal: principal, Profile: profile, ProfileDigest: profileDigest, Name: planTool, Definition: program,
-	}
+func AheadKey(principal, profile, program string) string {
+	r := Request{Principal: principal, Profile: profile, Name: planTool, Definition: program}
 	return r.Key()
+}
+
+// PlanBasis is the Basis of a question about a plan: what asks about each of its calls.
+func PlanBasis(plan []*Grant) string {
+	var keys []string
+	for _, g := range plan {
+		keys = append(keys, g.Key())
+	}
+	return grantKey(keys...)
 }
 
 // aheadText says what a grant from before the run allows.

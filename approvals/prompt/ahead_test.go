@@ -37,7 +37,7 @@ func TestN2APlanAllowedAheadIsForOneRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	if g.Uses != 1 || g.Run != "" || g.Expires.Sub(now) != 10*time.Minute || g.Key() != AheadKey("local:anna", r.Profile,
-		r.ProfileDigest, r.Definition) {
+		r.Definition) {
 		t.Errorf("got %+v", g)
 	}
 	if want := `one run of the program 001122334455: fs.write with /path "/data/a", once`; g.Allows() != want {

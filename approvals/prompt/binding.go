@@ -12,7 +12,7 @@ import (
 )
 
 // bindingVersion changes whenever the input of the digests changes.
-const bindingVersion = 2
+const bindingVersion = 3
 
 // Bind returns the digest of everything that a yes to r covers, if it is given before expires: the SHA-256 of its
 // canonical JSON. If any of it has changed by the time the call is made, the yes no longer covers that call. Arguments
@@ -23,9 +23,10 @@ func (r *Request) Bind(expires time.Time) (string, error) {
 		return "", err
 	}
 	to := append([]byte(`{"args":`), args...)
+	basis := cmp.Or(r.Basis, r.ProfileDigest)
 	for _, f := range []struct{ name, value string }{ // in the order of RFC 8785
-		{"expires", expires.UTC().Format(time.RFC3339Nano)}, {"principal", r.Principal}, {"profile", r.Profile},
-		{"profileDigest", r.ProfileDigest}, {"run", r.Run}, {"seq", ""}, {"server", cmp.Or(r.ServerID, r.Server)},
+		{"basis", basis}, {"expires", expires.UTC().Format(time.RFC3339Nano)}, {"principal", r.Principal},
+		{"profile", r.Profile}, {"run", r.Run}, {"seq", ""}, {"server", cmp.Or(r.ServerID, r.Server)},
 		{"tool", r.Tool}, {"toolDefinition", r.Definition},
 	} {
 		to = append(to, `,"`+f.name+`":`...)

@@ -125,13 +125,15 @@ func (p *printer) fits(all []leaf) bool {
 	return room >= 0
 }
 
-// common splits the values of similar calls into those that all calls share and, for each call, those that differ.
-func (p *printer) common(calls []*Request) (same []leaf, rest [][]leaf) {
+// common splits the values of similar calls into those that all calls share and, for each call, those that differ. named
+// says whether the keys of a call are whole.
+func (p *printer) common(calls []*Request) (same []leaf, rest [][]leaf, named []bool) {
 	times := map[string]int{}
 	key := func(l leaf) string { return l.id + ": " + l.value.Source() }
 	for _, r := range calls {
 		v, _ := parseArgs(r.Args) // see tabular
-		all := p.flat(v)
+		var all []leaf
+		named = append(named, p.whole(func() { all = p.flat(v) }))
 		for _, l := range all {
 			times[key(l)]++
 		}
@@ -146,7 +148,7 @@ func (p *printer) common(calls []*Request) (same []leaf, rest [][]leaf) {
 	for i := range rest {
 		rest[i] = slices.DeleteFunc(rest[i], everywhere)
 	}
-	return same, rest
+	return same, rest, named
 }
 
 // How much of a call a row of a list shows, and a summary.
@@ -159,7 +161,13 @@ const (
 // Rows returns a line for each of calls that are shown together: its number and code, and how it differs from similar
 // ones. A row that is cut ends in a digest, so that different calls have different rows.
 func Rows(calls []*Request) []string {
-	rows := make([]string, len(calls))
+	rows, _ := rowsOf(calls)
+	return rows
+}
+
+// rowsOf is Rows, and reports whether they are all that there is to say about how similar calls differ.
+func rowsOf(calls []*Request) (rows []string, whole bool) {
+	rows, whole = make([]string, len(calls)), true
 	which := numbered(calls)
 	for _, block := range blocks(calls) {
 		var those []*Request
@@ -169,7 +177,7 @@ func Rows(calls []*Request) []string {
 		masks, shown := newMasker(those[0].Display, false), limits{text: rowText, items: inlineItems, depth: 1}
 		var rest [][]leaf
 		if len(block) > 1 {
-			_, rest = (&printer{limits: shown, masker: masks}).common(those)
+			_, rest, _ = (&printer{limits: shown, masker: masks}).common(those)
 		}
 		for at, i := range block {
 			p := &printer{limits: shown, masker: masks, oneLine: true}
@@ -185,8 +193,8 @@ func Rows(calls []*Request) []string {
 			if p.cut {
 				p.put(fmt.Sprintf(" (sha256 %x)", digest(calls[i].Args)[:4]))
 			}
-			rows[i] = p.b.String()
+			rows[i], whole = p.b.String(), whole && !p.cut && len(calls[i].Sources) == 0
 		}
 	}
-	return rows
+	return rows, whole
 }

@@ -38,17 +38,18 @@ const (
 	planValue  = scopeValue + string(call.ForPlan)
 )
 
-// choices returns what a form offers about calls that share a decision. A refusal comes first, so that a client that
-// takes the first value of a list for its default refuses. A choice of approval is missing where it would not count.
-func choices(calls []*Request, shown []Rendering) []choice {
+// choices returns what a form offers about calls that share a decision: all of them, and those that it can allow. A
+// refusal comes first, so that a client that takes the first value of a list for its default refuses. A choice of
+// approval is missing where it would not count.
+func choices(all int, calls []*Request) []choice {
 	offered := []choice{{denyValue, "Refuse"}}
-	for i, r := range calls {
-		if r.Inquiry != nil || !r.Risk.FormSuffices() || r.Risk.Grave() && !shown[i].Complete {
-			return offered
-		}
-	}
-	if len(calls) > 1 {
-		return append(offered, choice{allowValue, fmt.Sprintf("Allow these %d calls", len(calls))})
+	switch {
+	case len(calls) == 0:
+		return offered
+	case len(calls) < all:
+		return append(offered, choice{allowValue, fmt.Sprintf("Allow %d of these %d calls, as said above", len(calls), all)})
+	case all > 1:
+		return append(offered, choice{allowValue, fmt.Sprintf("Allow these %d calls", all)})
 	}
 	offered = append(offered, choice{allowValue, calls[0].Yes()})
 	for _, g := range Offers(calls[0], time.Now()) {
@@ -84,7 +85,8 @@ type property struct {
 	EnumNames []string `json:"enumNames,omitempty"`
 	OneOf     []choice `json:"oneOf,omitempty"`
 	MaxLength int      `json:"maxLength,omitempty"`
-	Items     *anyOf   `json:"items,omitempty"` // of a list
+	Items     *anyOf   `json:"items,omitempty"`   // of a list
+	Default   string   `json:"default,omitempty"` // the person's own words, in a second form; the arguments to change
 }
 
 type anyOf struct {
@@ -143,7 +145,12 @@ type field struct {
 	name    string
 	calls   []int
 	offered []choice
+	partial []int // the calls that it can only refuse: they are not shown whole, or their risk is too high
 }
+
+// ErrPartial says that a form cannot allow the call: it does not show the call whole, or does not prove who answers. It
+// is no answer, and another form about the call would not help: people answer in other places.
+var ErrPartial = fmt.Errorf("%w: the form cannot allow the call", ErrUnclear)
 
 func fields(calls []*Request, shown []Rendering) []field {
 	var all []field
@@ -153,11 +160,14 @@ func fields(calls []*Request, shown []Rendering) []field {
 			f.name = fmt.Sprintf("%s_%d", decisionField, i+1)
 		}
 		var those []*Request
-		var seen []Rendering
 		for _, c := range share {
-			those, seen = append(those, calls[c]), append(seen, shown[c])
+			if r := calls[c]; r.Inquiry == nil && r.Risk.FormSuffices() && shown[c].Complete {
+				those = append(those, r)
+			} else {
+				f.partial = append(f.partial, c)
+			}
 		}
-		f.offered = choices(those, seen)
+		f.offered = choices(len(share), those)
 		all = append(all, f)
 	}
 	if len(calls) > 1 && len(all) == 1 && len(all[0].offered) > 1 { // else the plan goes with the decision for all
@@ -200,14 +210,18 @@ func formOf(calls []*Request, style formStyle) (message string, schema json.RawM
 		properties, required := calls[0].Inquiry.fields(style)
 		return Text(calls[0], RenderOptions{Markdown: true}), marshalForm(properties, required)
 	}
+	message, properties, required := formParts(calls, style)
+	return message, marshalForm(properties, required)
+}
+
+// formParts returns the parts of a form about calls.
+func formParts(calls []*Request, style formStyle) (message string, properties properties, required []string) {
 	whole, shown := renderAll(calls, RenderOptions{Markdown: true})
 	message = whole.Text
-	var properties properties
-	var required []string
 	all := fields(calls, shown)
 	yes := 0
 	for _, f := range all {
-		if len(f.offered) > 1 {
+		if len(f.partial) == 0 {
 			yes++
 		}
 		message += f.remark(calls)
@@ -227,7 +241,9 @@ func formOf(calls []*Request, style formStyle) (message string, schema json.RawM
 	for _, f := range all {
 		p := property{Type: "string", Title: f.title(calls)}
 		p.offer(f.offered, style)
-		required = append(required, f.name)
+		if len(f.offered) > 1 || len(all) == 1 { // without a decision, the call is left to other places
+			required = append(required, f.name)
+		}
 		properties = append(properties, namedProperty{f.name, p})
 	}
 	if takesExceptions(all) {
@@ -236,9 +252,17 @@ func formOf(calls []*Request, style formStyle) (message string, schema json.RawM
 			Title: "Except these calls, which are refused: their numbers, such as 3, 7-9 (empty for none)",
 		}})
 	}
+	if text, ok := editable(calls, all, shown); ok {
+		p := property{Type: "string", MaxLength: maxArguments,
+			Title: "Other arguments for this call, as JSON (empty or unchanged: those above)"}
+		if style == oneOf {
+			p.Default = text
+		}
+		properties = append(properties, namedProperty{argumentsField, p})
+	}
 	properties = append(properties, namedProperty{reasonField, property{Type: "string",
 		Title: "Reason if refused (the program sees it)", MaxLength: MaxWords}})
-	return message, marshalForm(properties, required)
+	return message, properties, required
 }
 
 func marshalForm(fields properties, required []string) json.RawMessage {
@@ -249,19 +273,21 @@ func marshalForm(fields properties, required []string) json.RawMessage {
 	return schema
 }
 
-// remark says why a decision offers no yes.
+// remark says which calls a decision cannot allow, why, and where people can.
 func (f *field) remark(calls []*Request) string {
-	what := "This form can only refuse"
+	if len(f.partial) == 0 {
+		return ""
+	}
+	r, what := calls[f.partial[0]], "This form can only refuse"
 	if len(calls) > 1 {
-		what += " " + numbered(calls).names(f.calls)
+		what += " " + numbered(calls).names(f.partial)
 	}
-	for _, c := range f.calls {
-		if len(f.offered) == 1 && !calls[c].Risk.FormSuffices() {
-			return "\n" + what + ": a call of this risk is approved on a terminal or another channel that knows who answers.\n"
-		}
+	why := "the call is too large to be shown whole here"
+	if !r.Risk.FormSuffices() {
+		why = "a call of this risk is allowed only where it is known who answers"
 	}
-	if len(f.offered) == 1 {
-		return "\n" + what + ": the call is too large to be shown whole, as its risk demands. Approve it on a terminal.\n"
+	if r.Elsewhere != "" {
+		why += ". " + r.Elsewhere
 	}
-	return ""
+	return "\n" + what + ": " + why + ".\n"
 }

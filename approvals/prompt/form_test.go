@@ -180,10 +180,6 @@ func TestAHighRiskIsNotApprovedUnseen(t *testing.T) {
 	if _, err := readFormOfOne(r, "accept", yes); !errors.Is(err, ErrUnclear) {
 		t.Errorf("no password has 4,000 characters: got %v", err)
 	}
-	r.Risk = call.Medium
-	if reply, err := readFormOfOne(r, "accept", yes); !reply.Allowed {
-		t.Errorf("a medium risk does not ask for everything: got %v", err)
-	}
 }
 
 // The words of a form with a refusal in it are about the calls that were refused, and stand at no other call.

@@ -51,16 +51,16 @@ type Grant struct {
 	ID    string     `json:"id"`
 	Scope call.Scope `json:"scope"`
 
-	Principal     string `json:"principal"`
-	Session       string `json:"session,omitempty"`
-	Run           string `json:"run,omitempty"`
-	Profile       string `json:"profile"`
-	ProfileDigest string `json:"profileDigest"`
-	Rule          string `json:"rule"`
-	Server        string `json:"server"`
-	ServerID      string `json:"serverID"`
-	Name          string `json:"name"` // canonical name of the tool
-	Definition    string `json:"definition"`
+	Principal  string `json:"principal"`
+	Session    string `json:"session,omitempty"`
+	Run        string `json:"run,omitempty"`
+	Profile    string `json:"profile"`
+	Asker      string `json:"asker"` // see [call.Decision.Asker]
+	Rule       string `json:"rule"`
+	Server     string `json:"server"`
+	ServerID   string `json:"serverID"`
+	Name       string `json:"name"` // canonical name of the tool
+	Definition string `json:"definition"`
 
 	Coverage string    `json:"coverage"`
 	Digest   string    `json:"digest,omitempty"` // of the arguments, for CoverExact
@@ -163,8 +163,11 @@ func (r *Request) Draft(yes call.Answer, now time.Time) (*Grant, error) {
 		if r.Principal == "" && r.Session == "" {
 			return nil, fmt.Errorf("%w: nobody knows for whom the call is made", errNotOffered)
 		}
+		if scope == call.ForSession || r.Principal == "" { // then only the session tells whose later calls these are
+			g.Session = r.Session
+		}
 		if scope == call.ForSession {
-			g.Session, length = r.Session, cmp.Or(length, longest)
+			length = cmp.Or(length, longest)
 		}
 	default:
 		return nil, errNotOffered
@@ -181,7 +184,7 @@ func (r *Request) Draft(yes call.Answer, now time.Time) (*Grant, error) {
 func newGrant(r *Request, scope call.Scope, now time.Time) *Grant {
 	return &Grant{
 		ID: "g_" + strings.ToLower(rand.Text()), Scope: scope,
-		Principal: r.Principal, Profile: r.Profile, ProfileDigest: r.ProfileDigest, Rule: r.Rule,
+		Principal: r.Principal, Profile: r.Profile, Asker: r.Asker, Rule: r.Rule,
 		Server: r.Server, ServerID: r.ServerID, Name: r.Name, Definition: r.Definition, Created: now,
 	}
 }
@@ -234,15 +237,15 @@ func rememberable(r *Request) bool {
 	return !shown.Cut && shown.Masked == 0
 }
 
-// Key is a digest of everything that grants for calls like r are bound to: the current profile, its rule, the server,
-// the definition of the tool and the principal. If any of them changes, the grant no longer matches.
+// Key is a digest of everything that grants for calls like r are bound to: what asks about them, the server, the
+// definition of the tool and the principal. If any of them changes, the grant no longer matches.
 func (r *Request) Key() string {
-	return grantKey(r.Principal, r.Profile, r.ProfileDigest, r.Rule, r.Server, r.ServerID, r.Name, r.Definition)
+	return grantKey(r.Principal, r.Profile, r.Asker, r.Rule, r.Server, r.ServerID, r.Name, r.Definition)
 }
 
 // Key is what a call must share to be covered by g, see [Request.Key].
 func (g *Grant) Key() string {
-	return grantKey(g.Principal, g.Profile, g.ProfileDigest, g.Rule, g.Server, g.ServerID, g.Name, g.Definition)
+	return grantKey(g.Principal, g.Profile, g.Asker, g.Rule, g.Server, g.ServerID, g.Name, g.Definition)
 }
 
 func grantKey(parts ...string) string {
@@ -263,7 +266,7 @@ func (g *Grant) Covers(r *Request, now time.Time) bool {
 			return false
 		}
 	case g.Scope == call.ForTime || g.Scope == call.ForSession:
-		if r.Risk.Grave() || g.Session != "" && g.Session != r.Session || g.Principal == "" && g.Session == "" {
+		if r.Risk.Grave() || g.Session != "" && g.Session != r.Session || g.Principal+g.Session == "" {
 			return false
 		}
 	default:
@@ -325,7 +328,7 @@ func (g *Grant) Text() string {
 	case call.ForCount:
 		fmt.Fprintf(&b, " for this and the next %s of this run", counted(g.Uses, "call", "calls"))
 	case call.ForTime, call.ForSession:
-		if g.Scope == call.ForSession && g.Session != "" {
+		if g.Session != "" {
 			b.WriteString(" in this session, at most")
 		} else {
 			b.WriteString(" for")

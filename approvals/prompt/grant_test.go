@@ -109,7 +109,7 @@ func TestE6GrantsNeverLoosenMore(t *testing.T) {
 			pickOne("", "", `,"token":"abcdefgh"`, `,"big":"`+strings.Repeat("x", 2000)+`"`)))
 		r.Risk, r.Firm = call.Risk(pickOne("low", "medium", "high", "critical", "", "odd")), rng.IntN(5) == 0
 		r.Run, r.Session, r.Principal = pickOne("r1", "r2"), pickOne("s1", "s2", ""), pickOne("anna", "ben", "")
-		r.Rule, r.Profile, r.ProfileDigest = pickOne("x", "y"), pickOne("p", "q"), pickOne("1", "2")
+		r.Rule, r.Profile, r.Asker = pickOne("x", "y"), pickOne("p", "q"), pickOne("1", "2")
 		r.Definition, r.ServerID = pickOne("d", "e"), pickOne("i", "j")
 		r.Terms.Args = pickOne("exact", "rule", "any", "", "odd")
 		if rng.IntN(3) == 0 {
@@ -148,7 +148,7 @@ func TestE6GrantsNeverLoosenMore(t *testing.T) {
 			t.Errorf("%s answers %+v", g.Text(), to)
 		}
 		same("principal", from.Principal, to.Principal)
-		same("profile", from.Profile+from.ProfileDigest, to.Profile+to.ProfileDigest)
+		same("profile", from.Profile+from.Asker, to.Profile+to.Asker)
 		same("rule", from.Rule, to.Rule)
 		same("definition", from.Definition+from.ServerID, to.Definition+to.ServerID)
 		words := g.Text()
@@ -295,5 +295,41 @@ func TestAGrantSaysWhatItAllows(t *testing.T) {
 	}
 	if got := g.Allows(); !strings.Contains(got, "the-end") {
 		t.Errorf("a long value: %s", got)
+	}
+}
+
+// TestALookAlikeKeyIsAnErrorOfAGrant: an upstream may take another key for the one that the grant is about.
+func TestALookAlikeKeyIsAnErrorOfAGrant(t *testing.T) {
+	r := write("/a")
+	r.Terms = Terms{Scopes: []call.Scope{call.ForRun}, Pointers: []string{"/path", "/o/to"}}
+	r.Args = json.RawMessage(`{"path": "/a", "o": {"to": "x"}, "n": 1}`)
+	g, err := r.Draft(call.Answer{Scope: call.ForRun}, someday)
+	if err != nil || !g.Covers(r, someday) {
+		t.Fatalf("got %v", err)
+	}
+	for args, covered := range map[string]bool{
+		`{"path": "/a", "o": {"to": "x"}, "n": 2, "file": "/etc", "to": "z"}`: true,
+		`{"path": "/a", "o": {"to": "x"}, "PATH": "/etc"}`:                    false,
+		`{"PATH": "/etc", "path": "/a", "o": {"to": "x"}}`:                    false,
+		`{"path": "/a", "o": {"to": "x"}, "p\u0430th": "/etc"}`:               false,
+		`{"path": "/a", "o": {"to": "x"}, "pat\u200bh": "/etc"}`:              false,
+		`{"path": "/a", "o": {"to": "x"}, "ｐａｔｈ": "/etc"}`:                    false,
+		`{"path": "/a", "o": {"to": "x", "To": "y"}}`:                         false,
+		`{"path": "/a", "o": {"to": "x", "t\u043e": "y"}}`:                    false,
+		`{"path": "/a", "o": {"to": "x"}, "O": {"to": "y"}}`:                  false,
+		`{"PATH": "/a", "o": {"to": "x"}}`:                                    false,
+	} {
+		other := *r
+		other.Args = json.RawMessage(args)
+		if g.Covers(&other, someday) != covered {
+			t.Errorf("%s: covered is %v", args, !covered)
+		}
+		if _, err := other.Draft(call.Answer{Scope: call.ForRun}, someday); strings.Contains(args, "path") && (err == nil) != covered {
+			t.Errorf("%s: a new grant gives %v", args, err)
+		}
+		envelope := Envelope{Fixed: []Value{{"/path", `"/a"`}, {"/o/to", `"x"`}}, Free: []string{""}}
+		if envelope.holds(other.Args) != covered {
+			t.Errorf("%s: the envelope of a plan holds it: %v", args, !covered)
+		}
 	}
 }

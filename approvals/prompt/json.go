@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/codemode-project/codemode/internal/strictjson"
+	spelling "github.com/codemode-project/codemode/internal/visible" // visible is a table here
 )
 
 // parseArgs reads the arguments of a call as the Gate does; no bytes are null. Arguments that JSON readers interpret
@@ -83,10 +84,33 @@ func places(v strictjson.Value, path []string, at string) iter.Seq2[string, stri
 	}
 }
 
+// lookAlike is the error of a value with a key that looks like one of the path: an upstream that ignores case, or a
+// reader, may take it for that one. This pairs with the conditions of rules.
+func lookAlike(v strictjson.Value, path []string) error {
+	if len(path) == 0 {
+		return nil
+	}
+	for step, child := range children(v) {
+		if v.Kind() == strictjson.Object && path[0] != "*" && spelling.Alike(step, path[0]) {
+			return fmt.Errorf("%w: the arguments have %s, which looks like %s", errNotOffered, Quote(step), Quote(path[0]))
+		}
+		if path[0] != "*" && path[0] != step {
+			continue
+		}
+		if err := lookAlike(child, path[1:]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // valueAt returns the value at a JSON Pointer, where a segment * matches every child: canonical JSON, or "" if there is
-// none.
+// none. A key that looks like one of the pointer is an error.
 func valueAt(args strictjson.Value, pointer string) (string, error) {
 	path, err := strictjson.Tokens(pointer)
+	if err == nil {
+		err = lookAlike(args, path)
+	}
 	if err != nil {
 		return "", err
 	}

@@ -35,6 +35,19 @@ type printer struct {
 	seen
 }
 
+// complete reports whether a reader sees all there is to judge.
+func (s *seen) complete() bool { return !s.cut && !s.large }
+
+// whole reports whether a reader sees all that put writes.
+func (s *seen) whole(put func()) bool {
+	cut, large := s.cut, s.large
+	s.cut, s.large = false, false
+	put()
+	all := s.complete()
+	s.cut, s.large = s.cut || cut, s.large || large
+	return all
+}
+
 // seen records what is unusual about the data shown.
 type seen struct {
 	cut    bool           // something is left out

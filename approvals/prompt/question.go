@@ -18,6 +18,7 @@ type question struct {
 	args    string // as laid out
 	total   int    // bytes of the arguments
 	sum     []byte // the input of their digest
+	unnamed bool   // the names of the server and the tool are not shown whole
 }
 
 func newQuestion(r *Request, o RenderOptions, l limits, masks *masker) *question {
@@ -60,7 +61,7 @@ func (q *question) finish() Rendering {
 }
 
 func (q *question) rendering() Rendering {
-	return Rendering{Text: q.b.String(), Cut: q.cut, Masked: q.masked, Complete: !q.cut && !q.large, Arguments: q.args}
+	return Rendering{Text: q.b.String(), Cut: q.cut, Masked: q.masked, Complete: q.complete(), Arguments: q.args}
 }
 
 // facts writes everything below the heading except the preview.
@@ -68,7 +69,8 @@ func (q *question) facts(code bool) {
 	r := q.request
 	server, cutServer := Shorten(r.Server)
 	tool, cutTool := Shorten(r.Tool)
-	q.cut = q.cut || cutServer || cutTool
+	q.unnamed = cutServer || cutTool
+	q.cut = q.cut || q.unnamed
 	if plainName := server + "." + tool; plainName != Heading(r) && r.Server+r.Tool != "" {
 		q.label("sent to")
 		q.put("server " + server + ", tool " + tool)

@@ -1,6 +1,8 @@
 package prompt
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +13,8 @@ import (
 
 // ReadForm reads a client's reply to a Form, and returns an answer for each call. A yes needs the action accept and the
 // exact value of an offered choice, with no field that was not asked for. The action decline and the value deny are a
-// no; cancel is ErrDismissed; everything else is ErrUnclear. Where a decision, the decision for all and the list of
+// no; cancel is ErrDismissed; a yes to a call that the form can only refuse is ErrPartial, and so is no decision about it;
+// everything else is ErrUnclear. Where a decision, the decision for all and the list of
 // calls to refuse differ, the refusal counts.
 func ReadForm(calls []*Request, action string, content map[string]any) []call.Answer {
 	each := func(a call.Answer) []call.Answer { return slices.Repeat([]call.Answer{a}, len(calls)) }
@@ -33,7 +36,7 @@ func ReadForm(calls []*Request, action string, content map[string]any) []call.An
 	no := slices.ContainsFunc(answers, refuses)
 	for i := range answers {
 		// A person who allows one call and refuses another has looked at both.
-		answers[i].Typed = form.yes && refuses(answers[i])
+		answers[i].Typed = refuses(answers[i]) && (form.yes || answers[i].Typed)
 		if no && !refuses(answers[i]) {
 			answers[i].Reason = "" // the words explain the refusals
 		}
@@ -48,7 +51,7 @@ func unclear(format string, args ...any) call.Answer {
 // refusal is a no with the reason that came along, if any.
 func refusal(content map[string]any) call.Answer {
 	reason, _ := content[reasonField].(string)
-	return call.Answer{Reason: reason}
+	return call.Answer{Reason: reason, Typed: strings.TrimSpace(reason) != ""} // no program fills in words
 }
 
 // A formReader reads the completed form of a round of calls.
@@ -58,8 +61,12 @@ type formReader struct {
 	fields   []field
 	excepted []int // the calls that the list of calls to refuse names
 	// Holds an error when the form as a whole is invalid: then it contains no yes, but all refusals still count.
-	wrong call.Answer
-	yes   bool // some decision is a yes, even if the list excepts all of its calls
+	wrong     call.Answer
+	unknown   string          // a field that the form does not have
+	listError error           // what is wrong with the list of calls to refuse
+	args      json.RawMessage // that the person wrote for the call; nil for its own
+	argsError error           // what is wrong with them
+	yes       bool            // some decision is a yes, even if the list excepts all of its calls
 }
 
 func newFormReader(calls []*Request, content map[string]any) *formReader {
@@ -69,9 +76,12 @@ func newFormReader(calls []*Request, content map[string]any) *formReader {
 	for _, x := range f.fields {
 		known[x.name] = true
 	}
+	if _, known[argumentsField] = editable(calls, f.fields, shown); known[argumentsField] {
+		f.readArguments()
+	}
 	for key := range content {
 		if !known[key] && f.wrong.Err == nil {
-			f.wrong = unclear("the form came back with a field %s that it does not have", Quote(key))
+			f.unknown, f.wrong = key, unclear("the form came back with a field %s that it does not have", Quote(key))
 		}
 	}
 	if _, ok := f.text(reasonField, MaxWords); !ok && f.wrong.Err == nil {
@@ -85,10 +95,23 @@ func newFormReader(calls []*Request, content map[string]any) *formReader {
 	if ok {
 		f.excepted, err = exceptions(calls, list)
 	}
-	if err != nil && f.wrong.Err == nil {
+	if f.listError = err; err != nil && f.wrong.Err == nil {
 		f.wrong = unclear("the list of calls to refuse: %w", err)
 	}
 	return f
+}
+
+// readArguments reads the arguments that a person wrote. They count with a yes to this call alone.
+func (f *formReader) readArguments() {
+	text, ok := f.text(argumentsField, maxArguments)
+	if !ok {
+		f.argsError = fmt.Errorf("it is not a text of at most %d characters", maxArguments)
+	} else if f.args, f.argsError = edited(f.calls[0], text); f.args != nil && f.content[decisionField] != allowValue {
+		f.argsError = errors.New("other arguments go with a yes to this call alone")
+	}
+	if f.argsError != nil {
+		f.wrong = unclear("the arguments: %s", Words(f.argsError.Error()))
+	}
 }
 
 // text returns the value of a text field. It reports false for a value that is not text or too long.
@@ -105,6 +128,9 @@ func (f *formReader) answers() []call.Answer {
 		a := f.decision(&x)
 		for _, c := range x.calls {
 			answers[c] = a
+			if a.Allowed && slices.Contains(x.partial, c) {
+				answers[c] = call.Answer{Err: ErrPartial}
+			}
 			if slices.Contains(f.excepted, c) {
 				answers[c] = refusal(f.content)
 			}
@@ -128,17 +154,19 @@ func (f *formReader) decision(x *field) call.Answer {
 	switch {
 	case forAll && same != denyValue && same != allowValue && (!plan || PlanOf(f.calls) == nil):
 		return unclear("the decision for all is none of those offered")
-	case !isText:
-		return unclear("the form came back without a decision")
 	case text == denyValue, forAll && same == denyValue:
 		return refusal(f.content)
+	case len(x.offered) == 1 && (isText || !says):
+		return call.Answer{Err: ErrPartial}
+	case !isText:
+		return unclear("the form came back without a decision")
 	case !slices.ContainsFunc(x.offered, func(c choice) bool { return c.Const == text }):
 		return unclear("the decision %s was not offered", Quote(text))
 	case f.wrong.Err != nil:
 		return f.wrong
 	}
 	f.yes = true
-	a := call.Answer{Allowed: true, Reason: refusal(f.content).Reason}
+	a := call.Answer{Allowed: true, Reason: refusal(f.content).Reason, Args: f.args}
 	if scope := strings.TrimPrefix(text, scopeValue); scope != call.Once {
 		a.Scope = scope
 	} else if plan {

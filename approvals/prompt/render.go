@@ -10,6 +10,9 @@ type RenderOptions struct {
 	Markdown bool // every line with data is part of a code block, and links, mentions, tags and fences in data are escaped
 	Full     bool // nothing is cut
 	Reveal   bool // nothing is masked
+	// Listed says that [Rows] stand beside the text. What they say of similar calls is left out of it, unless a row is
+	// cut or has remarks.
+	Listed bool
 }
 
 // A Rendering is a question as a person sees it.

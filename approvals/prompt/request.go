@@ -57,7 +57,9 @@ type Request struct {
 	Code  string `json:"code,omitempty"` // short random code that ties the question to its answer, see NewCode
 
 	// What an answer is also bound to; not shown.
-	ProfileDigest string `json:"profileDigest,omitempty"` // of the current profile
+	ProfileDigest string `json:"profileDigest,omitempty"` // of the current profile; for the record, where there is a Basis
+	Basis         string `json:"basis,omitempty"`         // of the question, see [call.Decision.Basis]
+	Asker         string `json:"asker,omitempty"`         // of grants for such calls, see [call.Decision.Asker]
 	ServerID      string `json:"serverID,omitempty"`      // digest of how the server is reached
 	Definition    string `json:"definition,omitempty"`    // digest of the tool's definition
 	Principal     string `json:"principal,omitempty"`     // for whom the call is made
@@ -82,6 +84,9 @@ type Request struct {
 
 	Display Display `json:"display,omitzero"`
 
+	// Elsewhere says in a sentence, without a full stop, who can answer beside forms; from the Desk.
+	Elsewhere string `json:"-"`
+
 	MinHuman time.Duration `json:"-"` // how long a person needs at least; from the Desk
 }
 
@@ -95,6 +100,12 @@ func (r *Request) Deadline() time.Time {
 		return *t
 	}
 	return time.Time{}
+}
+
+// Own reports whether somebody may be the one who asked, and so may not answer r. Nobody is another one than a caller
+// without a name.
+func (r *Request) Own(by string) bool {
+	return r.OtherOnly && (by == "" || r.Principal == "" || by == r.Principal)
 }
 
 // Display narrows what is shown of the arguments. The zero value cuts at the defaults and masks values that look like

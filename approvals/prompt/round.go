@@ -146,12 +146,16 @@ func renderAll(calls []*Request, o RenderOptions) (whole Rendering, each []Rende
 	each = make([]Rendering, len(calls))
 	whole.Complete = true
 	var b strings.Builder
+	if o.Listed {
+		_, o.Listed = rowsOf(calls)
+	}
 	fmt.Fprintf(&b, "A program asks to make %s. Nothing happens before you answer.", counted(len(calls), "call", "calls"))
 	for _, block := range blocks(calls) {
-		part := renderBlock(calls, block, o)
+		part, complete := renderBlock(calls, block, o)
 		b.WriteString(part.Text)
-		for _, i := range block {
+		for row, i := range block {
 			each[i] = part
+			each[i].Complete = complete[row]
 		}
 		whole.Cut, whole.Masked = whole.Cut || part.Cut, whole.Masked+part.Masked
 		whole.Complete = whole.Complete && part.Complete
@@ -172,7 +176,8 @@ func renderAll(calls []*Request, o RenderOptions) (whole Rendering, each []Rende
 // rowLines is how many lines a row of a table may take before its texts are cut more.
 const rowLines = 3
 
-func renderBlock(calls []*Request, block []int, o RenderOptions) Rendering {
+// renderBlock also returns, for each call of the block, whether a person saw all there is to judge.
+func renderBlock(calls []*Request, block []int, o RenderOptions) (shown Rendering, complete []bool) {
 	r := calls[block[0]]
 	tries, masks := budgets(r, o), newMasker(r.Display, o.Reveal)
 	for i, l := range tries {
@@ -181,8 +186,9 @@ func renderBlock(calls []*Request, block []int, o RenderOptions) Rendering {
 		lines := 0
 		if len(block) == 1 {
 			lines = q.arguments()
+			complete = []bool{q.complete()}
 		} else {
-			lines = q.table(calls, block)
+			lines, complete = q.table(calls, block)
 		}
 		if lines > l.lines && i < len(tries)-1 {
 			continue
@@ -191,18 +197,22 @@ func renderBlock(calls []*Request, block []int, o RenderOptions) Rendering {
 		q.newline(margin)
 		q.paint(bold, numbered(calls).names(block)+": "+Heading(r))
 		q.facts(len(block) == 1)
-		return q.rendering()
+		for row := range complete {
+			complete[row] = complete[row] && !q.unnamed
+		}
+		return q.rendering(), complete
 	}
 	panic("no budget")
 }
 
 // table lays out the arguments of similar calls: common values once, then a row for each call with its other values.
-func (q *question) table(calls []*Request, block []int) int {
+// complete says which calls it shows whole.
+func (q *question) table(calls []*Request, block []int) (lines int, complete []bool) {
 	var those []*Request
 	for _, i := range block {
 		those = append(those, calls[i])
 	}
-	same, rest := q.common(those)
+	same, rest, complete := q.common(those)
 	which := numbered(calls)
 	q.indent = margin
 	q.newline(margin)
@@ -211,26 +221,32 @@ func (q *question) table(calls []*Request, block []int) int {
 		q.put(" none")
 	}
 	q.sources = sharedSources(those)
-	q.leaves(same, 4*q.items, margin+2)
+	shared := q.whole(func() { q.leaves(same, 4*q.items, margin+2) })
+	above := q.b.Len()
 	for row, i := range block {
 		q.newline(margin)
 		q.put(which.row(calls, i))
 		q.sources, _ = sourcesOf(calls[i])
-		switch {
-		case len(rest[row]) == 0:
-			q.put("nothing else")
-		case len(rest[row]) <= 2*q.items && q.fits(rest[row]):
-			q.inline(rest[row], len(rest[row]), q.width)
-		default:
-			q.leaves(rest[row], 2*q.items, margin+2)
-		}
+		own := q.whole(func() {
+			switch {
+			case len(rest[row]) == 0:
+				q.put("nothing else")
+			case len(rest[row]) <= 2*q.items && q.fits(rest[row]):
+				q.inline(rest[row], len(rest[row]), q.width)
+			default:
+				q.leaves(rest[row], 2*q.items, margin+2)
+			}
+		})
+		complete[row] = complete[row] && shared && own
 		q.sources = nil
 		q.total += len(calls[i].Args)
 		q.sum = append(q.sum, digest(calls[i].Args)...)
 	}
-	q.args = q.b.String()
+	if q.args = q.b.String(); q.options.Listed {
+		q.args = q.args[:above]
+	}
 	q.b.Reset()
-	return strings.Count(q.args, "\n")
+	return strings.Count(q.args, "\n"), complete
 }
 
 // sharedSources are the remarks that apply to all of calls.

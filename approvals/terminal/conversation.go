@@ -176,6 +176,8 @@ func (a *approval) read(line string, shown prompt.Rendering) (answer call.Answer
 	}
 	meant, answer, wrong := a.remembered(rest)
 	switch {
+	case a.code != "" && (word == "y" || word == "yes") && meant != "" && meant != a.code:
+		return answer, fmt.Sprintf("The code is wrong. Please type yes %s or no.", a.code), nil
 	case !a.approves(word, meant) && a.code != "":
 		return answer, fmt.Sprintf("Please type yes %s or no.", a.code), nil
 	case !a.approves(word, meant):

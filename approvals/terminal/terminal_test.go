@@ -102,6 +102,8 @@ func TestTerminal(t *testing.T) {
 		{"a look-alike", call.Medium, nil, []string{"ye\u0455", "no"}, refuse, "", ""},
 		{"a high risk wants the code", call.High, nil, []string{"yes", "y", "yes 7f3b", "yes 7f3a"}, allow, "",
 			"Please type yes 7f3a or no."},
+		{"a wrong code is called so", call.High, nil, []string{"yes 7f3b", "yes 7f3a"}, allow, "",
+			"The code is wrong. Please type yes 7f3a or no."},
 		{"the code alone will do", call.High, nil, []string{"7f3a"}, allow, "", "Type yes 7f3a to allow"},
 		{"so does critical", call.Critical, nil, []string{"yes", "yes 7F3A", "yes 7f3a"}, allow, "", ""},
 		{"and an unknown risk", "hgih", nil, []string{"yes", "no"}, refuse, "", "unknown, treated as critical"},

@@ -96,6 +96,11 @@ func describe(o approvals.Open, width int) Asked {
 		Since: o.Since, Ends: r.Deadline(),
 		Offers: []Offer{{call.Once, r.Yes()}},
 	}
+	if o.Notice != nil {
+		a.Offers, a.Unseen = nil, false
+		a.Summary, a.Text = "(elsewhere) "+a.Summary, prompt.Words(o.Notice.Error())+".\n\n"+a.Text
+		return a
+	}
 	if r.Inquiry != nil {
 		a.Offers, a.Inquiry = nil, r.Inquiry.Rendered()
 		return a

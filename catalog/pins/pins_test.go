@@ -30,8 +30,8 @@ func TestPinsThatAreFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.most = 2
-	tools := []catalog.Tool{{Server: "s", Raw: "a"}, {Server: "s", Raw: "b"}, {Server: "s", Raw: "c"}}
-	if _, err := p.Observe("id", tools); err == nil || !strings.Contains(err.Error(), "definitions of 2 tools") {
+	tools := catalog.Named("s", []catalog.Tool{{Raw: "a"}, {Raw: "b"}, {Raw: "c"}})
+	if _, err := p.Observe("s", "id", tools); err == nil || !strings.Contains(err.Error(), "definitions of 2 tools") {
 		t.Errorf("got %v", err)
 	}
 	changed := func(i int) bool {
@@ -41,8 +41,8 @@ func TestPinsThatAreFull(t *testing.T) {
 		t.Errorf("asked about: %v %v %v", changed(0), changed(1), changed(2))
 	}
 	// Those that are remembered stay watched, wherever they stand in the list.
-	tools = append(tools[2:3:3], catalog.Tool{Server: "s", Raw: "b", Description: "new"}, tools[0])
-	if names, _ := p.Observe("id", tools); len(names) != 1 || names[0] != "s__b" || !changed(1) || changed(2) ||
+	tools = catalog.Named("s", append(tools[2:3:3], catalog.Tool{Raw: "b", Description: "new"}, tools[0]))
+	if names, _ := p.Observe("s", "id", tools); len(names) != 1 || names[0] != "s__b" || !changed(1) || changed(2) ||
 		!changed(0) {
 		t.Errorf("changed: %q", names)
 	}
@@ -50,7 +50,7 @@ func TestPinsThatAreFull(t *testing.T) {
 
 func TestPinsThatCannotBeRead(t *testing.T) {
 	dir := t.TempDir()
-	for text, part := range map[string]string{"{": "correct the file, or remove it", `{"v": 2}`: "version 2"} {
+	for text, part := range map[string]string{"{": "correct the file, or remove it", `{"v": 3}`: "version 3"} {
 		if err := os.WriteFile(filepath.Join(dir, "pins.json"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

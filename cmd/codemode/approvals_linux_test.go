@@ -123,7 +123,7 @@ func TestApprovalsOnASecondTerminal(t *testing.T) {
 		}
 		return res.Content[0].(*mcp.TextContent).Text
 	}
-	if got := run("p", "nobody.md"); !strings.HasPrefix(got, `"elicitation_unsupported: `) {
+	if got := run("p", "nobody.md"); !strings.HasPrefix(belowSummary(got), `"elicitation_unsupported: `) {
 		t.Errorf("with no responder: %s", got)
 	}
 
@@ -134,14 +134,14 @@ func TestApprovalsOnASecondTerminal(t *testing.T) {
 	r.see(oneTitle)
 	r.see("filesystem.write_file")
 	r.press(enterKey, downKey, downKey, enterKey)
-	if got := <-answers; !strings.HasPrefix(got, `"written"`) || !strings.Contains(got, "approved (person, terminal)") {
+	if got := <-answers; !strings.HasPrefix(belowSummary(got), `"written"`) || !strings.Contains(got, "approved (person, terminal)") {
 		t.Errorf("allowed: %s", got)
 	}
 	r.see(noneTitle)
 	go func() { answers <- run("p", "no.md") }()
 	r.see(oneTitle)
 	r.press(enterKey, downKey, enterKey, "not there", enterKey)
-	if got := <-answers; !strings.HasPrefix(got, `"elicitation_declined: `) || !strings.Contains(got, "not there") {
+	if got := <-answers; !strings.HasPrefix(belowSummary(got), `"elicitation_declined: `) || !strings.Contains(got, "not there") {
 		t.Errorf("refused: %s", got)
 	}
 
@@ -156,7 +156,7 @@ func TestApprovalsOnASecondTerminal(t *testing.T) {
 	if err := r.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if got := <-answers; !strings.HasPrefix(got, `"timeout: `) { // that somebody left decides nothing
+	if got := <-answers; !strings.HasPrefix(belowSummary(got), `"timeout: `) { // that somebody left decides nothing
 		t.Errorf("killed: %s", got)
 	}
 	for name, want := range map[string]bool{"yes.md": true, "no.md": false, "killed.md": false, "nobody.md": false} {

@@ -36,7 +36,7 @@ func TestAnsweringInTerminalsOfThreeSizes(t *testing.T) {
 			p.press("Down", "Down")
 			p.see("> Allow this call")
 			p.press("Enter")
-			if got := answerOf(t, done); !strings.HasPrefix(got, `"written"`) || !s.holds("one.md") {
+			if got := answerOf(t, done); !strings.HasPrefix(belowSummary(got), `"written"`) || !s.holds("one.md") {
 				t.Errorf("one call: %s", got)
 			}
 			p.see("No question waits.", "Allowed, done in ")
@@ -58,7 +58,7 @@ func TestAnsweringInTerminalsOfThreeSizes(t *testing.T) {
 			p.see("> Allow all 3 calls, once each")
 			p.pageTo(`path: "five4"`)
 			p.press("Enter")
-			if got := answerOf(t, done); !strings.HasPrefix(got, `"ynyny"`) {
+			if got := answerOf(t, done); !strings.HasPrefix(belowSummary(got), `"ynyny"`) {
 				t.Errorf("five calls: %s", got)
 			}
 			p.see("Allowed, 3 done")
@@ -74,7 +74,7 @@ func TestAnsweringInTerminalsOfThreeSizes(t *testing.T) {
 			shot("fifty-2-not-seen")
 			p.pageTo(`path: "fifty49"`)
 			p.press("Enter")
-			if got := answerOf(t, done); !strings.HasPrefix(got, `"`+strings.Repeat("y", 50)+`"`) {
+			if got := answerOf(t, done); !strings.HasPrefix(belowSummary(got), `"`+strings.Repeat("y", 50)+`"`) {
 				t.Errorf("fifty calls: %s", got)
 			}
 			p.see("Allowed, 50 done")
@@ -97,7 +97,7 @@ func TestAnsweringInTerminalsOfThreeSizes(t *testing.T) {
 			p.see("Type the code of this question")
 			shot("high-3-code")
 			p.press("Escape", "Up", "Up", "Enter")
-			if got := answerOf(t, done); !strings.HasPrefix(got, `"over"`) {
+			if got := answerOf(t, done); !strings.HasPrefix(belowSummary(got), `"over"`) {
 				t.Errorf("high risk: %s", got)
 			}
 			p.see("Refused: filesystem.delete_file")
@@ -114,7 +114,7 @@ func TestAnsweringInTerminalsOfThreeSizes(t *testing.T) {
 			p.see("Not accepted:", "/path", `"path": 7,`, `"content": "as proposed"`)
 			shot("edit-2-schema-error")
 			p.press("BSpace", `""edited.md"`, "C-s")
-			if got := answerOf(t, done); !strings.HasPrefix(got, `"written"`) || !s.holds("edited.md") || s.holds("edit.md") {
+			if got := answerOf(t, done); !strings.HasPrefix(belowSummary(got), `"written"`) || !s.holds("edited.md") || s.holds("edit.md") {
 				t.Errorf("changed arguments: %s", got)
 			}
 			p.see("Allowed with changes, done in ")

@@ -391,7 +391,7 @@ func TestResponderStartsByItself(t *testing.T) {
 		log       string // once
 	}{
 		{"a hint if nothing is said", `"elicitation_unsupported"`, nil,
-			"run codemode approvals in another terminal to answer"},
+			"codemode approvals is not open: run it in another terminal to answer there"},
 		{"off", `"elicitation_unsupported"`, []string{"CODEMODE_RESPONDER=off"}, ""},
 		{"no terminal emulator", `"timeout"`, []string{"CODEMODE_RESPONDER=terminal"},
 			"no terminal could be opened for the answer"},
@@ -402,7 +402,7 @@ func TestResponderStartsByItself(t *testing.T) {
 			soon := strings.Replace(fmt.Sprintf(tmuxConfig, ""), `"edit": true`, `"edit": true, "timeout": "3s"`, 1)
 			s := serveWith(t, m.within(tt.variables...), soon)
 			for range 2 {
-				if got := answerOf(t, s.run(program)); !strings.HasPrefix(got, tt.reason) {
+				if got := answerOf(t, s.run(program)); !strings.HasPrefix(belowSummary(got), tt.reason) {
 					t.Errorf("got %s", got)
 				}
 			}

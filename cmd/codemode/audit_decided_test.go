@@ -67,7 +67,7 @@ func TestAuditSaysWhoAnsweredScopeAndGrant(t *testing.T) {
 		person := decider{func(*prompt.Request) call.Answer {
 			return call.Answer{Allowed: true, Scope: call.ForRun}
 		}}
-		r, err := e.Eval(t.Context(), codemode.Request{Code: "await codemode.time__now({}); await codemode.time__now({})",
+		r, err := e.Eval(t.Context(), codemode.Request{Unrestricted: true, Code: "await codemode.time__now({}); await codemode.time__now({})",
 			Channels: []approvals.Channel{person}})
 		if err != nil {
 			t.Fatal(r.Text(err))
@@ -100,7 +100,7 @@ func TestAcceptedQuestionsAreNoRefusals(t *testing.T) {
 			return call.Answer{Allowed: true, Selected: []int{0}}
 		}}
 		r, err := e.Eval(t.Context(),
-			codemode.Request{Code: `return codemode.ask_user({question: "Which?", options: ["a", "b"]})`,
+			codemode.Request{Unrestricted: true, Code: `return codemode.ask_user({question: "Which?", options: ["a", "b"]})`,
 				Channels: []approvals.Channel{person}})
 		if err != nil {
 			t.Fatal(r.Text(err))

@@ -219,7 +219,7 @@ func (k *keptRecord) add(entries int) {
 			body = strings.Replace(strings.Replace(body, was, now, 1), fmt.Sprintf(`"seq":%d,`, seq),
 				fmt.Sprintf(`"seq":%d,`, seq+1), 1)
 			sum := sha256.Sum256([]byte(body))
-			exec(`INSERT INTO entries SELECT chain, ?, time, kind, state, run, call, principal, profile, tool, ?, ? FROM entries WHERE chain = 1 AND seq = ?`, seq+1, sum[:], body, seq)
+			exec(`INSERT INTO entries SELECT chain, ?, time, kind, state, run, call, principal, profile, tool, ?, ?, sealed FROM entries WHERE chain = 1 AND seq = ?`, seq+1, sum[:], body, seq)
 			exec(`INSERT OR IGNORE INTO run_blocks SELECT run, 1, ? FROM entries WHERE chain = 1 AND seq = ?`, (seq+1)/64*64,
 				seq+1)
 			was, hash, seq = now, sum[:], seq+1
@@ -636,6 +636,76 @@ func TestVerifyExports(t *testing.T) {
 	}
 	if code, text := k.verify(file); code != cli.ExitProgram || !strings.Contains(text, "rewrote the chain") {
 		t.Errorf("the export of a rewritten record: exit code %d\n%s", code, text)
+	}
+}
+
+// The export of another machine is not what somebody changed: without its key that cannot be decided, but a line that
+// was changed shows without any key.
+func TestVerifyExportsOfAnotherMachine(t *testing.T) {
+	k, here := newKept(t), newKept(t)
+	bare := here.copied(t)
+	bare.remove("record.key")
+	export := map[string]string{}
+	for _, format := range []string{"jsonl", "json", "csv"} {
+		file := k.path("export." + format)
+		var out, errs screen
+		if code := runMain(t, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, "audit", "export", "--state",
+			k.dir, "--format", format, "-o", file); code != cli.ExitOK {
+			t.Fatal(errs.String())
+		}
+		export[format] = string(k.must(os.ReadFile(file)))
+	}
+	short := func(k *keptRecord) string { return strings.Join(strings.Split(k.publicKey(), "+")[:2], "+") }
+	all := export["jsonl"]
+	lines := strings.SplitAfter(all, "\n")
+	for _, c := range []struct {
+		what, text string
+		on         *keptRecord
+		args       []string
+		code       int
+		says       []string
+	}{
+		{"where it was written", all, k, nil, cli.ExitOK, nil},
+		{"elsewhere", all, here, nil, cli.ExitUsage, []string{"cannot be decided", short(k), short(here), "--key",
+			"codemode audit key"}},
+		{"elsewhere, as a list", export["json"], here, nil, cli.ExitUsage, []string{"of another machine"}},
+		{"elsewhere, as a table", export["csv"], here, nil, cli.ExitUsage, []string{"of another machine"}},
+		{"without any key", all, bare, nil, cli.ExitUsage, []string{"no key is here", short(k), "--key"}},
+		{"with its key", all, here, []string{"--key", k.publicKey()}, cli.ExitOK, nil},
+		{"without any key, with its key", all, bare, []string{"--key", k.publicKey()}, cli.ExitOK, nil},
+		{"with a wrong key", all, here, []string{"--key", here.publicKey()}, cli.ExitUsage, []string{short(k)}},
+		{"with checkpoints of here", all, k, []string{"--checkpoints", here.path("checkpoints.jsonl")}, cli.ExitUsage,
+			[]string{"of another database"}},
+		{"beside the record of here", all, here, []string{"--database"}, cli.ExitUsage, []string{"of another database"}},
+		{"a changed line", strings.Replace(all, "as it was", "as it is!", 1), here, nil, cli.ExitProgram,
+			[]string{"somebody changed the record", ", line 1: chain 1, entry 1: its text is not what its hash"}},
+		{"a changed line, without any key", strings.Replace(all, "as it was", "as it is!", 1), bare, nil, cli.ExitProgram,
+			[]string{"somebody changed the record", ", line 1: "}},
+		{"cut at the start", strings.Join(lines[1:], ""), here, nil, cli.ExitProgram, []string{"entries 1 to 1 are missing"}},
+		{"cut in the middle", strings.Join(append([]string{lines[0]}, lines[2:]...), ""), here, nil, cli.ExitProgram,
+			[]string{"is missing"}},
+		{"cut at the end", strings.Join(lines[:len(lines)-2], ""), here, nil, cli.ExitProgram,
+			[]string{"the end of the file is missing"}},
+		{"cut in a line", all[:len(all)-30], here, nil, cli.ExitProgram, []string{"the line is cut off"}},
+		{"text", "# Notes\n\nnothing\n", here, nil, cli.ExitUsage, []string{"no file of codemode audit export"}},
+		{"JSON", `{"mcpServers": {}}`, here, nil, cli.ExitUsage, []string{"no file of codemode audit export"}},
+		{"a list", "[\n1,\n2\n]\n", here, nil, cli.ExitUsage, []string{"no file of codemode audit export"}},
+		{"a table", "a,b\n1,2\n", here, nil, cli.ExitUsage, []string{"no file of codemode audit export"}},
+		{"checkpoints", strings.Join(k.lines(), ""), here, nil, cli.ExitUsage, []string{"no file of codemode audit export"}},
+	} {
+		file := write(t, filepath.Join(t.TempDir(), "export"), c.text)
+		code, text := c.on.verify(append([]string{file}, c.args...)...)
+		if code != c.code {
+			t.Errorf("%s: exit code %d, want %d\n%s", c.what, code, c.code, text)
+		}
+		for _, want := range c.says {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: got\n%s\nwant %q in it", c.what, text, want)
+			}
+		}
+		if c.code != cli.ExitProgram && strings.Contains(text, "somebody changed the record: ") {
+			t.Errorf("%s: it blames somebody\n%s", c.what, text)
+		}
 	}
 }
 

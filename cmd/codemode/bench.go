@@ -33,7 +33,7 @@ func newBench(s cli.Streams) *cobra.Command {
 }
 
 func newBenchIsolation(s cli.Streams) *cobra.Command {
-	var dir, format, filter, shard string
+	var dir, format, filter, shard, show string
 	var outs []string
 	var once, core, session, verbose, confine bool
 	var busy int
@@ -74,7 +74,9 @@ Exit codes: 0 if every case was accepted and nothing is left over, 1 if not; wit
 without new findings, 1 with some; 2 if the command or the suite is wrong, 5 if the suite or
 an engine could not run or the report could not be written, 130 if interrupted. --out changes
 its file only when the report is complete.`,
-		Example: `  # some of the cases, each listed
+		Example: `  # what a case does, and what is accepted
+  codemode bench isolation --show s29_steps_are_milliseconds.js
+  # some of the cases, each listed
   codemode bench isolation --filter 's29_*' -v
   # a suite of your own
   codemode bench isolation --cases my-attacks
@@ -114,8 +116,12 @@ its file only when the report is complete.`,
 			if err != nil {
 				return cli.UsageError(err)
 			}
+			if show != "" {
+				return cli.UsageError(showCase(s.Out, suite, show))
+			}
+			place := placeOf(dir, &others)
 			if others.any() {
-				return others.test(cmd, s, suite, once, verbose, format, files)
+				return others.test(cmd, s, suite, once, verbose, format, files, place)
 			}
 			if suite, err = suite.In(bench.JavaScript); err != nil {
 				return cli.UsageError(err)
@@ -141,7 +147,9 @@ its file only when the report is complete.`,
 				if slices.Contains(bench.IsolationFormats, format) {
 					return report.Write(w, format, verbose)
 				}
-				return engine.Own(report, suite, launch.Version()).Write(w, format, nil, verbose)
+				board := engine.Own(report, suite, launch.Version())
+				board.Place = place
+				return board.Write(w, format, nil, verbose)
 			}), report.Summary.Pass)
 		},
 	}
@@ -149,6 +157,7 @@ its file only when the report is complete.`,
 	cmd.Flags().StringVar(&format, "format", "table",
 		strings.Join(engine.Formats, ", ")+"; by default the extension of --out decides")
 	cmd.Flags().StringVar(&filter, "filter", "", "only cases whose file or class matches this pattern, such as 's04_*'")
+	cmd.Flags().StringVar(&show, "show", "", "run nothing: print the program of this case, what it does and what is accepted")
 	cmd.Flags().BoolVar(&once, "once", false, "run each program once instead of twice in a row")
 	cmd.Flags().BoolVar(&core, "core", false, "leave out cases that only vary another one")
 	cmd.Flags().BoolVar(&session, "session", false, "run each program in a session of its own, and look for leaks")

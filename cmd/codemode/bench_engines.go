@@ -130,7 +130,7 @@ func (f *otherEngines) check() error {
 
 // test runs a suite against the engines and writes the report.
 func (f *otherEngines) test(cmd *cobra.Command, s cli.Streams, suite *bench.Suite, once, verbose bool, format string,
-	files []reportFile) error {
+	files []reportFile, place func(string) string) error {
 	engines, err := f.engines()
 	if err != nil {
 		return cli.UsageError(err)
@@ -146,6 +146,7 @@ func (f *otherEngines) test(cmd *cobra.Command, s cli.Streams, suite *bench.Suit
 	if err != nil {
 		return cli.InternalError(err)
 	}
+	board.Place = place
 	fresh := len(board.New(baseline))
 	said := fmt.Sprintf("engines: %d, new findings: %d", len(board.Engines), fresh)
 	err = writeReports(s, format, files, said, func(w io.Writer, format string) error {

@@ -147,7 +147,7 @@ func listTools(ctx context.Context, e *codemode.Evaluator) (missing []policy.Mis
 		if st.State != upstream.Ready {
 			why := st.Error
 			if why == "" {
-				why = fmt.Sprintf("it is %s", st.State)
+				why = "it " + st.State.Verb()
 			}
 			missing = append(missing, policy.Missing{Server: st.Name, Why: why})
 		}

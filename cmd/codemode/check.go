@@ -22,6 +22,7 @@ func newCheck(s cli.Streams) *cobra.Command {
 	var prog program
 	var session string
 	var asJSON, ask bool
+	var wait time.Duration
 	cmd := &cobra.Command{
 		Use:   "check [FILE | -e CODE | --script NAME]",
 		Short: "List what a program would do, without running it",
@@ -40,8 +41,11 @@ If ` + preflight.SecretVariable + ` is set, the command also prints a token for 
 			}
 			set.Record = ask || session != "" // the record gets the answers, and has the sessions
 			return set.Use(cmd.Context(), s, slog.LevelWarn, func(e *codemode.Evaluator) error {
+				if wait > 0 {
+					launch.Await(cmd.Context(), s.Err, e, wait)
+				}
 				return check(cmd.Context(), s, e, codemode.Request{
-					Profile: set.Profile, Code: code, Name: name, Script: prog.script, Bound: set.Profile != "",
+					Profile: set.Profile, Unrestricted: true, Code: code, Name: name, Script: prog.script, Bound: set.Profile != "",
 					Tool: "codemode run", Local: true, Principal: launch.Principal(), Client: "codemode check",
 					Session: session,
 				}, asJSON, ask)
@@ -52,6 +56,7 @@ If ` + preflight.SecretVariable + ` is set, the command also prints a token for 
 	set.StateFlag(cmd)
 	prog.flags(cmd)
 	cmd.Flags().StringVar(&session, "session", "", "check it as the next program of the session of this name")
+	cmd.Flags().DurationVar(&wait, "wait", 0, "how long to wait for servers to start, before the check waits itself")
 	cmd.Flags().BoolVar(&ask, "ask", false, "let the person at this terminal allow the calls before the program runs")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the plan as one JSON object")
 	return cmd
@@ -70,6 +75,11 @@ func check(ctx context.Context, s cli.Streams, e *codemode.Evaluator, r codemode
 			err = cli.UsageError(err) // the session cannot be used
 		}
 		return err
+	}
+	if risk, asks := plan.Asks(); asks && plan.Profile != "" {
+		if p := e.Config().Profile(plan.Profile); p != nil { // else the rules have changed since
+			plan.Answers = launch.WhoAnswers(e.Config(), p.Ask().Channels, risk)
+		}
 	}
 	if plan.OnlyHere { // the token would end with this process
 		plan.Token, plan.Expires = "", time.Time{}

@@ -21,6 +21,11 @@ func TestConsoleRules(t *testing.T) {
 	}
 	client := h.connect()
 	p := atThePage(t, h.environment)
+	var before rules.Table
+	if p.send("GET", "/api/rules/profiles/p", nil, &before); len(before.Sections) != 1 ||
+		len(before.Sections[0].Rows[0].Tools) < 5 {
+		t.Errorf("before the first program the rule matches nothing: %+v", before)
+	}
 	if got := <-runs(t, client, writesAFile); !strings.Contains(got, "done") && strings.Contains(got, "rror") {
 		t.Fatalf("the program: %s", got)
 	}
@@ -74,10 +79,12 @@ func TestConsoleRules(t *testing.T) {
 	if info, err := os.Lstat(h.config); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link is a file now: %v, %v", info, err)
 	}
-	if !testwait.Holds(func() bool {
-		p.send("POST", "/api/rules/explain", question, &answer)
-		return answer.Verdict == "ask"
-	}) {
+	var after rules.Table // at once: what was saved is in force
+	p.send("GET", "/api/rules/profiles/p", nil, &after)
+	if rows := after.Sections[0].Rows; len(rows) != 1 || rows[0].List != "asklist" {
+		t.Errorf("right after it was saved the table is %+v", after)
+	}
+	if p.send("POST", "/api/rules/explain", question, &answer); answer.Verdict != "ask" {
 		t.Errorf("after: %+v", answer)
 	}
 

@@ -67,7 +67,7 @@ func TestInitAsksAndProposesRules(t *testing.T) {
 		t.Errorf("after no: exit code %d, %v\n%s", code, err, said)
 	}
 	code, said = answer("y\n")
-	for _, want := range []string{"Of 6 tools, 3 only read", "a high risk for 1 that destroy", "gone did not start",
+	for _, want := range []string{"Of 6 tools, 3 only read", "a high risk for 1 that destroy", "gone stays in Cursor, and no rule applies to it: it did not start",
 		"codemode.things__list_things({})"} {
 		if code != cli.ExitOK || !strings.Contains(said, want) {
 			t.Errorf("after yes: exit code %d, want %q in\n%s", code, want, said)

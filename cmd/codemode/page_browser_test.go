@@ -342,7 +342,7 @@ func TestThePersonsWayWithAScript(t *testing.T) {
 	b.until("each says what became of it",
 		`[...document.querySelectorAll("#pending .given .state")].slice(1).map((s) => s.textContent).join() === "done,denied,done,denied,done"`)
 	b.look("five-answered")
-	if got := answerOf(t, answer); !strings.HasPrefix(got,
+	if got := answerOf(t, answer); !strings.HasPrefix(belowSummary(got),
 		`"written,elicitation_declined,written,elicitation_declined,written"`) || there("mixed1.md") || !there("mixed4.md") {
 		t.Errorf("the program got %s", got)
 	}
@@ -594,7 +594,7 @@ func TestThePersonsWayWithoutAScript(t *testing.T) {
 	b.says("#status", "Allowed 3 calls")
 	done("3 calls of filesystem.write_file")
 	b.look("five")
-	if got := answerOf(t, first); !strings.HasPrefix(got,
+	if got := answerOf(t, first); !strings.HasPrefix(belowSummary(got),
 		`"written,elicitation_declined,written,elicitation_declined,written"`) {
 		t.Errorf("the program got %s", got)
 	}

@@ -159,7 +159,7 @@ func openRecipes(t *testing.T, rules string, all []*recipe) *codemode.Evaluator 
 	ready := `const all = await codemode.search_tools({ query: "", limit: 200 });
 		return ["files__", "memory__", "demo__"].every((s) => all.some((t) => t.name.startsWith(s)))`
 	if !testwait.Holds(func() bool {
-		yes, _, err := codemode.Eval[bool](t.Context(), e, codemode.Request{Code: ready})
+		yes, _, err := codemode.Eval[bool](t.Context(), e, codemode.Request{Unrestricted: true, Code: ready})
 		return err == nil && yes
 	}) {
 		t.Fatal("the servers do not start")

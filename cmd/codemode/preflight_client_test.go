@@ -94,7 +94,7 @@ return "all";`, files)
 		t.Errorf("predicted %q, want %q", got, want)
 	}
 	r = run("codemode_eval_careful", attempts.String(), "")
-	if !strings.HasPrefix(r.Text, `"done done denied done done"`) || len(r.Asked) != 1 ||
+	if !strings.HasPrefix(belowSummary(r.Text), `"done done denied done done"`) || len(r.Asked) != 1 ||
 		!strings.Contains(r.Text, "filesystem__write_file done, approved (person, elicitation)") {
 		t.Errorf("asked %d times, and happened:\n%s", len(r.Asked), r.Text)
 	}

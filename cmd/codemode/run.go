@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -68,20 +69,46 @@ func (p *program) read(cmd *cobra.Command, args []string, in io.Reader) (name, c
 	return filepath.Base(args[0]), string(b), nil
 }
 
-// inSession holds the flags that name a session.
+// inSession holds the flags that name a session, and say what to wait for.
 type inSession struct {
 	session string
-	wait    bool
+	wait    string
+	taken   string        // the argument that is the duration
+	servers time.Duration // how long to wait for servers
 }
+
+// forSession is the value of --wait without one.
+const forSession = "session"
 
 func (s *inSession) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.session, "session", "", "run in the session of this name, which is made if there is none")
-	cmd.Flags().BoolVar(&s.wait, "wait", false, "wait while another program runs in the session, instead of an error")
+	cmd.Flags().StringVar(&s.wait, "wait", "", "how long to wait for servers to start, such as 30s; without a duration, "+
+		"wait while another program runs in the session, instead of an error")
+	cmd.Flags().Lookup("wait").NoOptDefVal = forSession
+	cmd.Args = func(cmd *cobra.Command, args []string) error { return cobra.MaximumNArgs(1)(cmd, s.take(args)) }
 }
 
-func (s *inSession) check() error {
-	if s.wait && s.session == "" {
-		return cli.UsageError(errors.New("--wait waits for a session: name it with --session"))
+// take takes the duration of --wait out of the arguments, where it stands if there is no = between them.
+func (s *inSession) take(args []string) []string {
+	isDuration := func(a string) bool { _, err := time.ParseDuration(a); return err == nil }
+	if i := slices.IndexFunc(args, isDuration); s.wait == forSession && i >= 0 {
+		s.wait, s.taken = args[i], args[i]
+	}
+	if i := slices.Index(args, s.taken); s.taken != "" && i >= 0 {
+		return slices.Delete(slices.Clone(args), i, i+1)
+	}
+	return args
+}
+
+func (s *inSession) check() (err error) {
+	switch {
+	case s.wait == forSession && s.session == "":
+		return cli.UsageError(errors.New("--wait waits for a session: name it with --session, or say with a duration, " +
+			"as in --wait 30s, how long to wait for servers"))
+	case s.wait != "" && s.wait != forSession:
+		if s.servers, err = time.ParseDuration(s.wait); err != nil || s.servers < 0 {
+			return cli.UsageError(fmt.Errorf("--wait %q is no duration: write it as in --wait 30s", s.wait))
+		}
 	}
 	return nil
 }
@@ -104,15 +131,19 @@ With --session the program goes on where the last program of that session ended:
 that one declared, and the next one uses what it declares. A session is kept beside the record;
 codemode sessions lists them.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name, code, err := prog.read(cmd, args, s.In)
+			name, code, err := prog.read(cmd, in.take(args), s.In)
+			if err != nil {
+				return err
+			}
+			madeSession, err := serve.SessionOfEnvironment()
 			if err != nil {
 				return err
 			}
 			r := codemode.Request{
-				Profile: set.Profile, Code: code, Name: name, Script: prog.script, Bound: set.Profile != "",
+				Profile: set.Profile, Unrestricted: true, Code: code, Name: name, Script: prog.script, Bound: set.Profile != "",
 				Preflight: preflight, Tool: "codemode run", Local: true, Principal: launch.Principal(),
-				ClientSession: os.Getenv(serve.SessionVariable), Client: "codemode run", EveryCall: everyCall,
-				Session: in.session, SessionWait: in.wait,
+				ClientSession: madeSession, Client: "codemode run", EveryCall: everyCall,
+				Session: in.session, SessionWait: in.wait == forSession,
 			}
 			if err := in.check(); err != nil {
 				return err
@@ -124,6 +155,9 @@ codemode sessions lists them.`,
 				r.Input = json.RawMessage(input)
 			}
 			return set.Use(cmd.Context(), s, slog.LevelWarn, func(e *codemode.Evaluator) error {
+				if in.servers > 0 {
+					launch.Await(cmd.Context(), s.Err, e, in.servers)
+				}
 				return run(cmd.Context(), s, e, r, asJSON)
 			})
 		},
@@ -179,6 +213,7 @@ func run(ctx context.Context, s cli.Streams, e *codemode.Evaluator, r codemode.R
 
 // printRun prints a run for a person: the value on standard output, everything else on standard error.
 func printRun(s cli.Streams, r *codemode.Response, err error) {
+	fmt.Fprint(s.Err, visible.Text(r.Unsuccessful(err)))
 	if err == nil && r.Value != nil {
 		fmt.Fprintln(s.Out, cli.Indented(r.Value))
 	}
@@ -201,6 +236,7 @@ type runReport struct {
 type reportError struct {
 	Name     string            `json:"name,omitempty"`
 	Message  string            `json:"message"`
+	Details  string            `json:"details,omitempty"` // its own properties, cause and errors
 	Position *sandbox.Position `json:"position,omitempty"`
 	Stack    string            `json:"stack,omitempty"`
 	Problems analysis.Problems `json:"problems,omitempty"`
@@ -225,7 +261,7 @@ func newReport(r *codemode.Response, err error) runReport {
 	if problems, ok := errors.AsType[analysis.Problems](err); ok {
 		out.Error = &reportError{Message: "the program cannot run", Problems: problems}
 	} else if ended, ok := errors.AsType[*sandbox.Error](err); ok {
-		out.Error = &reportError{Name: ended.Name, Message: ended.Message, Stack: ended.Stack}
+		out.Error = &reportError{Name: ended.Name, Message: ended.Message, Details: ended.Details, Stack: ended.Stack}
 		if ended.Pos.Line > 0 {
 			out.Error.Position = &ended.Pos
 		}

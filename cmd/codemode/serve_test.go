@@ -70,7 +70,7 @@ func callText(t *testing.T, c *mcp.ClientSession, code string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return res.Content[0].(*mcp.TextContent).Text
+	return belowSummary(res.Content[0].(*mcp.TextContent).Text)
 }
 
 func TestServeOverStdio(t *testing.T) {
@@ -152,7 +152,7 @@ func TestServeStopsOnSIGTERM(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := callText(t, c, `return 1`); text != "1\n" {
+	if text := callText(t, c, `return 1`); text != "1\n\ncalls: none\n" {
 		t.Errorf("got %q", text)
 	}
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {

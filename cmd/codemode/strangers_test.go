@@ -253,6 +253,7 @@ func TestStrangersWords(t *testing.T) {
 	}
 	for _, of := range strangers {
 		t.Run(of.what, func(t *testing.T) {
+			t.Setenv("XDG_STATE_HOME", t.TempDir()) // where nobody has accepted its tools with plain words
 			x := newStranger(t, of.text)
 			for name, args := range commands(x, of.text) {
 				got := say(t, args)
@@ -285,7 +286,11 @@ func (x *stranger) console(t *testing.T, text string, say func(*testing.T, []str
 	if r := raw(got); r >= 0 {
 		t.Errorf("a message of a program prints U+%04X:\n%q", r, got)
 	}
-	for i, line := range strings.Split(strings.TrimRight(got, "\n"), "\n") {
+	console, ended := strings.CutSuffix(got, "\n\ncalls: none\n")
+	if !ended {
+		t.Errorf("it does not end with its calls:\n%.2000s", got)
+	}
+	for i, line := range strings.Split(strings.TrimRight(console, "\n"), "\n") {
 		if i > 2 && !strings.HasPrefix(line, "    ") && !strings.HasPrefix(line, "  (cut:") {
 			t.Errorf("a message of a program begins the line %q in\n%.2000s", line, got)
 		}

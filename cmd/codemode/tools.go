@@ -74,9 +74,12 @@ type serverJSON struct {
 
 func tools(ctx context.Context, s cli.Streams, e *codemode.Evaluator, q discovery.Query, wait time.Duration,
 	declarations, asJSON bool) error {
-	e.Tools().Ready(ctx, wait)
+	launch.Await(ctx, s.Err, e, wait)
 	list := toolList{Servers: []serverJSON{}}
 	status := e.Tools().Manager.Status()
+	for i := range status {
+		status[i].Notes = append(slices.Clip(status[i].Notes), e.Tools().Notes(status[i].Name)...)
+	}
 	for _, st := range status {
 		list.Servers = append(list.Servers, serverJSON{
 			Name: st.Name, State: string(st.State), Tools: st.Tools, Stale: st.Stale, Transport: string(st.Transport),
@@ -84,8 +87,8 @@ func tools(ctx context.Context, s cli.Streams, e *codemode.Evaluator, q discover
 			Error: st.Error, Stderr: stderrOf(st), Notes: st.Health(),
 		})
 	}
-	if slices.ContainsFunc(status, func(st upstream.Status) bool { return st.State == upstream.Starting }) {
-		fmt.Fprintf(s.Err, "Some servers did not start within %v. --wait waits longer.\n", wait)
+	if starting := e.Tools().Starting(); len(starting) > 0 {
+		visible.Fprintf(s.Err, "Not started within %v: %s. --wait waits longer.\n", wait, strings.Join(starting, ", "))
 	}
 	var text string
 	found, err := e.Discovery().Search(ctx, q)
@@ -111,6 +114,7 @@ func tools(ctx context.Context, s cli.Streams, e *codemode.Evaluator, q discover
 		fmt.Fprint(s.Out, visible.Text(text))
 	default:
 		printTools(s, status, found, q.Text)
+		printWithheld(s, e.Tools().Catalog.Withheld(), q.Text)
 	}
 	return nil
 }
@@ -130,6 +134,15 @@ func printTools(s cli.Streams, status []upstream.Status, found []*catalog.Tool, 
 		return
 	}
 	fmt.Fprintln(s.Out, strings.Join(cli.Table(rows), "\n"))
+}
+
+// printWithheld says of the tools with that in their names that they exist.
+func printWithheld(s cli.Streams, withheld []*catalog.WithheldError, query string) {
+	for _, w := range withheld {
+		if query != "" && (strings.Contains(w.Name, query) || w.Tool != nil && strings.Contains(w.Tool.Raw, query)) {
+			visible.Fprintf(s.Err, "%s\n", w.Error())
+		}
+	}
 }
 
 // printServers prints a table of the servers, with the troubles of each below it.

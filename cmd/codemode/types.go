@@ -43,7 +43,7 @@ The beginning of index.d.ts says which settings a compiler needs.`,
 }
 
 func types(ctx context.Context, s cli.Streams, e *codemode.Evaluator, profile, dir string) error {
-	e.Tools().Ready(ctx, launch.ReadyWait)
+	launch.Await(ctx, s.Err, e, launch.ReadyWait)
 	profiles := []string{profile}
 	files, err := e.Discovery().Files(ctx, discovery.Query{Profiles: profiles})
 	if err != nil {
@@ -75,7 +75,7 @@ func undeclared(s cli.Streams, servers []upstream.Status) error {
 	for _, st := range servers {
 		if st.State != upstream.Ready && !st.Stale {
 			missing = true
-			visible.Fprintf(s.Err, "%s has no declarations: the server is %s", st.Name, st.State)
+			visible.Fprintf(s.Err, "%s has no declarations: the server %s", st.Name, st.State.Verb())
 			visible.Fprintf(s.Err, ": %s\n", cmp.Or(cli.WithoutName(st.Error, st.Name), "it has not listed its tools"))
 		}
 	}

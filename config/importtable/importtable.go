@@ -3,14 +3,12 @@ package importtable
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
@@ -18,7 +16,6 @@ import (
 
 // A tableRule is a row of a rule table with priorities, as desktop assistants use it.
 type tableRule struct {
-	ID       string
 	Server   string // "" = all
 	Tool     string // exact name, "" = see Pattern
 	Pattern  string // * stands for any characters, case does not matter; "" = every tool
@@ -30,6 +27,7 @@ type tableRule struct {
 // An Imported is a profile made of a rule table.
 type Imported struct {
 	File    []byte   // a configuration file with the profile
+	Wide    []string // in a sentence each, the rules that approve every tool
 	Notes   []string // where the profile is stricter than the table, and other notes
 	Depends []string // in a sentence each, which tools the other order, or a tie, would decide differently
 }
@@ -39,13 +37,15 @@ type Imported struct {
 // order, the first matching rule decides, and without a match it asks a person. Without an order, a table that depends
 // on it gives an [*OrderError]. In a toolName, * stands for any characters, as in a toolPattern. An "action" of
 // approve, ask or deny replaces autoApprove in tables with three actions. Servers maps the ids of the table to server
-// names here. An id that is not in it counts as a name, unless "servers" in the file has it.
+// names here. An id that is not in it counts as a name, unless "servers" in the file has it. An unknown key, a wrong
+// type and an id of servers that no rule has are [settings.Problems] of the file: what is not understood could be what
+// limits a rule.
 //
 // The profile decides as the table does. An ask rule names the approve rules above it as its exceptions, so no pattern
 // needs to exclude another one. A deny rule has no exceptions here: it also denies what rules above it approve or ask
 // about, and a note says so. A final rule that denies everything else becomes "unmatched".
 func ImportReleio(data []byte, profile string, servers map[string]string, order Order) (Imported, error) {
-	rules, err := readTable(data, servers)
+	rules, notes, err := readTable(data, servers)
 	if err != nil {
 		return Imported{}, err
 	}
@@ -53,7 +53,7 @@ func ImportReleio(data []byte, profile string, servers map[string]string, order 
 	if order == 0 && len(depends) > 0 {
 		return Imported{}, &OrderError{depends}
 	}
-	im := importer{rules: order.sorted(rules), unmatched: call.Ask}
+	im := importer{rules: order.sorted(rules), notes: notes, unmatched: call.Ask}
 	im.write()
 	im.refuseAmbiguous()
 	depends = append(depends, ties(rules)...)
@@ -61,113 +61,7 @@ func ImportReleio(data []byte, profile string, servers map[string]string, order 
 	if _, err := config.Parse("imported.json", file); err != nil {
 		return Imported{}, fmt.Errorf("the profile made of the table would not load: %w", err)
 	}
-	return Imported{File: file, Notes: im.notes, Depends: depends}, nil
-}
-
-func readTable(data []byte, servers map[string]string) ([]tableRule, error) {
-	list, bad := settings.ParseArguments(string(data))
-	if bad != nil {
-		return nil, fmt.Errorf("the rule table is not JSON: %s", bad.Message)
-	}
-	names := map[string]string{}
-	if list.Kind() == strictjson.Object {
-		if known := settings.Member(list, "servers"); known.Kind() != strictjson.Missing {
-			for s := range settings.Children(known) {
-				names[textOf(s, "id")] = textOf(s, "name")
-			}
-		}
-		list = settings.Member(list, "rules")
-	}
-	if list.Kind() != strictjson.Array {
-		return nil, errors.New(`the rule table must be an array of rules, or {"rules": [...]}`)
-	}
-	for id, name := range servers {
-		names[id] = name
-	}
-	var rules []tableRule
-	for n := range settings.Children(list) {
-		r, err := readTableRule(n, len(rules))
-		if err != nil {
-			return nil, fmt.Errorf("rule %d of the table: %w", len(rules)+1, err)
-		}
-		r.Server = cmp.Or(names[r.Server], r.Server)
-		rules = append(rules, r)
-	}
-	return rules, nil
-}
-
-// textOf returns a text member; it also accepts the spelling of database columns.
-func textOf(n strictjson.Value, keys ...string) string {
-	for _, key := range keys {
-		if m := settings.Member(n, key); m.Kind() == strictjson.String {
-			return m.Text()
-		}
-	}
-	return ""
-}
-
-func readTableRule(n strictjson.Value, order int) (r tableRule, err error) {
-	if n.Kind() != strictjson.Object {
-		return r, fmt.Errorf("it is %s, not an object", n.Kind())
-	}
-	r = tableRule{
-		ID: textOf(n, "id"), Server: textOf(n, "serverId", "server_id"),
-		Tool: textOf(n, "toolName", "tool_name"), Pattern: textOf(n, "toolPattern", "tool_pattern"), order: order + 1,
-	}
-	if r.Server == "*" {
-		r.Server = ""
-	}
-	if strings.Contains(r.Tool, "*") { // no tool has such a name
-		if r.Pattern != "" {
-			return r, fmt.Errorf("both the tool's name %q and the pattern %q are patterns: leave one out", r.Tool, r.Pattern)
-		}
-		r.Tool, r.Pattern = "", r.Tool
-	}
-	for _, key := range []string{"serverId", "server_id", "toolName", "tool_name", "toolPattern", "tool_pattern"} {
-		if m := settings.Member(n, key); m.Kind() != strictjson.Missing && m.Kind() != strictjson.Null &&
-			(m.Kind() != strictjson.String || m.Text() == "") {
-			return r, fmt.Errorf("%q must be text or null", key)
-		}
-	}
-	if m := settings.Member(n, "priority"); m.Kind() != strictjson.Missing {
-		if json.Unmarshal(settings.Source(m), &r.Priority) != nil {
-			return r, errors.New(`"priority" must be a number`)
-		}
-	}
-	r.Action, err = tableAction(n)
-	return r, err
-}
-
-func tableAction(n strictjson.Value) (call.Verdict, error) {
-	for _, key := range []string{"action", "mode"} {
-		m := settings.Member(n, key)
-		if m.Kind() == strictjson.Missing {
-			continue
-		}
-		switch m.Text() {
-		case "approve", "allow", "auto", "auto_approve":
-			return call.Allow, nil
-		case "ask", "require_approval", "confirm":
-			return call.Ask, nil
-		case "deny", "reject", "block":
-			return call.Deny, nil
-		}
-		return call.Deny, fmt.Errorf("%q must be approve, ask or deny", key)
-	}
-	for _, key := range []string{"autoApprove", "auto_approve"} {
-		m := settings.Member(n, key)
-		if m.Kind() == strictjson.Missing {
-			continue
-		}
-		switch m.Compact() {
-		case "true", "1":
-			return call.Allow, nil
-		case "false", "0":
-			return call.Ask, nil
-		}
-		return call.Deny, fmt.Errorf("%q must be true or false", key)
-	}
-	return call.Deny, errors.New(`it has neither "autoApprove" nor "action"`)
+	return Imported{File: file, Wide: im.wide, Notes: im.notes, Depends: depends}, nil
 }
 
 // An importer converts an ordered table, in which the first matching rule decides, into lists, in which the strictest
@@ -175,6 +69,7 @@ func tableAction(n strictjson.Value) (call.Verdict, error) {
 type importer struct {
 	rules     []tableRule // the first match counts
 	lists     [3][]string // rules of each list, as JSON
+	wide      []string    // sentences about the rules that approve every tool
 	notes     []string
 	unmatched call.Verdict
 	vague     bool // a loosening rule is about a tool of any server
@@ -200,6 +95,9 @@ func (im *importer) write() {
 		switch r.Action {
 		case call.Allow:
 			im.loosens(r)
+			if r.allTools() {
+				im.wide = append(im.wide, r.name()+" approves every tool, also those that come later")
+			}
 			im.add(profiles.Allowlist, r, nil)
 		case call.Ask:
 			// "unmatched" asks anyway, unless a rule below would allow.
@@ -289,8 +187,11 @@ func (im *importer) file(profile string, order Order, depends []string) []byte {
 	for _, d := range depends {
 		fmt.Fprintf(&b, "  // Depends on the order: %s.\n", visible.InComment(d))
 	}
+	for _, w := range im.wide {
+		fmt.Fprintf(&b, "  // Look at this: %s.\n", visible.InComment(w))
+	}
 	for _, n := range im.notes {
-		fmt.Fprintf(&b, "  // Stricter than the table, or without effect: %s.\n", visible.InComment(n))
+		fmt.Fprintf(&b, "  // Note: %s.\n", visible.InComment(n))
 	}
 	fmt.Fprintf(&b, "  \"evaluation\": {\n    \"profiles\": {\n      %s: {\n", strictjson.AppendString(nil, profile))
 	for l := profiles.Denylist; l <= profiles.Allowlist; l++ {

@@ -155,20 +155,78 @@ func TestImportReads(t *testing.T) {
 		})
 	}
 	for _, row := range []struct{ table, want string }{
-		{`{`, "not JSON"}, {`{}`, "must be an array"}, {`7`, "must be an array"},
-		{`[7]`, "rule 1 of the table: it is a number"},
+		{``, "there is nothing in it"}, {" \n", "there is nothing in it"}, {`{`, "is never closed"}, {`7`, "this is a number"},
+		{`null`, "must be an array"}, {`"x"`, "must be an array"}, {`{}`, `an object without "rules"`},
+		{`{"Rules": []}`, `did you mean "rules"?`}, {`{"rules": {}}`, "this is an object"}, {`{"rules": null}`, "this is null"},
+		{`{"serverId": "a", "autoApprove": true}`, `an object without "rules"`},
+		{`{"rules": [], "server": []}`, `did you mean "servers"?`}, {`{"rules": [], "rules": []}`, "twice in one object"},
+		{`[7]`, "rule 1 of the table must be an object, this is a number"}, {`[[]]`, "this is an array"},
 		{`[{"toolName":"x"}]`, "neither"}, {`[{"autoApprove":"yes"}]`, "must be true or false"},
-		{`[{"action":"maybe"}]`, "must be approve, ask or deny"},
-		{`[{"action":"ask","priority":"high"}]`, "must be a number"},
-		{`[{"action":"ask","toolName":""}]`, "must be text or null"},
-		{`[{"action":"ask","serverId":7}]`, "must be text or null"},
+		{`[{"autoApprove":null}]`, "neither"}, {`[{"autoApprove":2}]`, "must be true or false"},
+		{`[{"action":"maybe"}]`, `must be "approve", "ask" or "deny"`}, {`[{"action":"aprove"}]`, `did you mean "approve"?`},
+		{`[{"action":true}]`, "must be a string, this is true"}, {`[{"mode":["ask"]}]`, "this is an array"},
+		{`[{"action":"ask","mode":"deny"}]`, `"mode" says the same as "action"`},
+		{`[{"action":"ask","priority":"high"}]`, "must be a number"}, {`[{"action":"ask","priority":1e999}]`, "must be a number"},
+		{`[{"action":"ask","toolName":""}]`, "must be text or null"}, {`[{"action":"ask","toolName":["a"]}]`, "text or null"},
+		{`[{"action":"ask","serverId":7}]`, "must be text or null"}, {`[{"action":"ask","serverId":"a*"}]`, "is a pattern"},
+		{`[{"toolPatern":"get_*","autoApprove":true}]`, `unknown key "toolPatern" in rule 1`},
+		{`[{"toolPatern":"get_*","autoApprove":true}]`, `did you mean "toolPattern"?`},
+		{`[{"toolpattern":"get_*","autoApprove":true}]`, `did you mean "toolPattern"?`},
+		{`[{"ToolName":"get","autoApprove":true}]`, `did you mean "toolName"?`},
+		{`[{"tool":"get","autoApprove":true}]`, `unknown key "tool"`}, {`[{"server":"a","autoApprove":true}]`, `unknown key "server"`},
+		{`[{"enabled":false,"autoApprove":true}]`, `unknown key "enabled"`},
+		{`[{"reason":"x","autoApprove":true}]`, `remove it, or write one of: serverId, server_id`},
+		{`[{"conditions":{"toolName":"get"},"autoApprove":true}]`, `unknown key "conditions"`},
+		{`[{"toolName":"a","toolName":"b","autoApprove":true}]`, "twice in one object"},
+		{`[{"toolName":"a","tool_name":"b","autoApprove":true}]`, `"tool_name" says the same as "toolName"`},
+		{`{"servers":{"1":"fs"},"rules":[]}`, `"servers" must be an array`}, {`{"servers":[7],"rules":[]}`, "this is a number"},
+		{`{"servers":[{"id":"1","nmae":"fs"}],"rules":[]}`, `did you mean "name"?`},
+		{`{"servers":[{"id":"1"}],"rules":[]}`, `needs "id" and "name"`},
+		{`{"servers":[{"id":1,"name":"fs"}],"rules":[]}`, "must be a string, this is a number"},
+		{`{"servers":[{"id":"1","name":"a"},{"id":"1","name":"b"}],"rules":[]}`, `"1" is twice`},
 	} {
 		if _, err := ImportReleio([]byte(row.table), "p", nil, HighestFirst); err == nil || !contains(err.Error(), row.want) {
 			t.Errorf("%s: got %v, want %q", row.table, err, row.want)
 		}
 	}
+	_, err := ImportReleio([]byte(`[{"serverId":"u-1","action":"deny"}]`), "p", map[string]string{"u-2": "fs"}, HighestFirst)
+	if err == nil || !contains(err.Error(), `did you mean "u-1"?`) {
+		t.Errorf("a name for an id that is not there: got %v", err)
+	}
 	if _, err := ImportReleio([]byte(`[]`), "no good name", nil, HighestFirst); err == nil {
 		t.Error("a profile of a bad name is made")
+	}
+}
+
+// TestImportNamesRulesThatApproveEverything holds which rules a person should look at.
+func TestImportNamesRulesThatApproveEverything(t *testing.T) {
+	for _, row := range []struct{ table, want string }{
+		{`[{"autoApprove":true}]`, "rule 1 (approve every tool of every server, priority 0) approves every tool"},
+		{`[{"serverId":"*","toolName":"*","action":"approve"}]`, "of every server"},
+		{`[{"toolPattern":"**","action":"approve"}]`, "of every server"},
+		{`[{"toolName":"x","action":"ask","priority":2},{"serverId":null,"toolName":null,"action":"allow"}]`, "rule 2 "},
+		{`[{"serverId":"fs","action":"approve"}]`, "every tool of fs"},
+		{`[{"toolName":"get","action":"approve"},{"toolPattern":"*_get","action":"approve"}]`, ""},
+		{`[{"action":"deny"}]`, ""}, {`[{"action":"ask"}]`, ""},
+		{`[{"action":"ask","priority":2},{"action":"approve"}]`, ""}, // it never decides
+	} {
+		im, err := ImportReleio([]byte(row.table), "p", nil, HighestFirst)
+		must(t, err)
+		if got := strings.Join(im.Wide, "\n"); (got == "") != (row.want == "") || !contains(got, row.want) ||
+			!contains(string(im.File), row.want) {
+			t.Errorf("%s: got %q, want %q\n%s", row.table, got, row.want, im.File)
+		}
+	}
+	for _, row := range []struct{ table, note string }{
+		{`[]`, "the table has no rule"},
+		{`[{"toolPattern":"^delete_.*$","action":"deny"}]`, "only * has a meaning"},
+		{`{"servers":[{"id":"u-1","name":"fs"}],"rules":[{"serverId":"u-2","action":"deny"}]}`, `"u-2" has no name`},
+	} {
+		im, err := ImportReleio([]byte(row.table), "p", nil, HighestFirst)
+		must(t, err)
+		if len(im.Notes) != 1 || !contains(im.Notes[0], row.note) {
+			t.Errorf("%s: got %q, want %q", row.table, im.Notes, row.note)
+		}
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // A Transport is the way to reach a server. The zero value reaches nothing.
@@ -44,7 +46,7 @@ type Server struct {
 	Disabled bool   // listed, never started
 	Problem  string // why it cannot be started, such as an unset variable; "" if it can
 
-	Include          []string      // the tools to take, by the name the server gives them; empty takes all
+	Include          []string      // the tools to take, see [Server.Takes]; empty takes all
 	Exclude          []string      // the tools to leave out; wins over Include
 	TrustAnnotations bool          // the operator believes this server's hints; for the deciding code
 	Timeout          time.Duration // of one call; 0 leaves it to the caller
@@ -79,7 +81,18 @@ const Principal = "principal"
 // PerPrincipal reports whether each principal reaches the server with a token of its own, and nobody with another's.
 func (o *OAuth) PerPrincipal() bool { return o != nil && (o.Per == Principal || o.Exchange != nil) }
 
-// Takes reports whether the operator wants the tool that the server calls raw.
-func (s *Server) Takes(raw string) bool {
-	return !slices.Contains(s.Exclude, raw) && (len(s.Include) == 0 || slices.Contains(s.Include, raw))
+// Takes reports whether the operator wants the tool that the server calls raw, and programs call name, without the
+// server. Entries of Include and Exclude name a tool in either way. listed reports whether the server lists another
+// tool with that raw name; nil lists none.
+//
+// An entry of Exclude is also about other spellings of the same name, so that a server cannot spell its way around it:
+// "send_mail" leaves send-mail out too. Only an entry that is the raw name of another tool, "send-mail", is about that
+// tool alone. An entry of Include takes another spelling if no tool has the raw name.
+func (s *Server) Takes(raw, name string, listed func(raw string) bool) bool {
+	spelled := func(entry string) bool {
+		return entry == raw || entry == name ||
+			call.Part(entry) == call.Part(raw) && entry != call.Part(entry) && (listed == nil || !listed(entry))
+	}
+	return !slices.ContainsFunc(s.Exclude, func(e string) bool { return spelled(e) || e == call.Part(raw) }) &&
+		(len(s.Include) == 0 || slices.ContainsFunc(s.Include, spelled))
 }

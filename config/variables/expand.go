@@ -16,8 +16,9 @@ type Lookup = func(name string) (value string, ok bool)
 var wholeVariable = regexp.MustCompile(`^\$[A-Z_][A-Z0-9_]*$`)
 
 // An Expander replaces the variables of other clients: ${VAR}, ${VAR:-default}, ${env:VAR}, {env:VAR}, ${userHome},
-// ${workspaceFolder} and ${input:id}, and our ${cmd:...} and ${file:...}. It inserts values unchanged, never expands
-// them again, and involves no shell.
+// ${workspaceFolder} and ${input:id}, and our ${cmd:...} and ${file:...}. ${$} and ${{} stand for the characters $ and {
+// themselves, so that ${$}{X} is the text ${X}. It inserts values unchanged, never expands them again, and involves no
+// shell.
 type Expander struct {
 	Env     Lookup
 	Where   func() string // names the place of a text in messages about commands and files; may be nil
@@ -86,6 +87,9 @@ func cut(s string, dollar bool) (inside, rest string, closed bool) {
 func (x *Expander) value(inside, written string) string {
 	if IsSource(inside) {
 		return x.source(inside)
+	}
+	if inside == "$" || inside == "{" {
+		return inside
 	}
 	name, fallback, hasDefault := strings.Cut(inside, ":-")
 	kind, id, hasKind := strings.Cut(name, ":")
@@ -160,4 +164,18 @@ func validVariable(name string) bool {
 		}
 	}
 	return name != ""
+}
+
+// Escape writes a text so that an [Expander] gives exactly this text: nothing in it is a variable.
+func Escape(text string) string {
+	if wholeVariable.MatchString(text) {
+		return "${$}" + text[1:]
+	}
+	return strings.NewReplacer("${env:", "${$}${{}env:", "${", "${$}{", "{env:", "${{}env:").Replace(text)
+}
+
+// Literal reports whether a text refers to nothing.
+func Literal(text string) bool {
+	text = strings.NewReplacer("${$}", " ", "${{}", " ").Replace(text)
+	return !strings.Contains(text, "${") && !strings.Contains(text, "{env:")
 }

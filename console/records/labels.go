@@ -8,6 +8,9 @@ import (
 	"github.com/codemode-project/codemode/audit"
 )
 
+// Late is the state of an answer that came after another one had decided. It decides nothing.
+const Late = "late_answer"
+
 // reasons are the words for the codes in the record.
 var reasons = map[string]string{
 	"denied":                  "the rules deny it",
@@ -32,7 +35,7 @@ var deciders = map[string]string{
 	"grant":    "what was allowed before",
 	"fallback": "the profile's fallback", "limit": "a limit", "definition_changed": "the tool was redefined",
 	"bypass": "the bypass",
-	"error":  "an error", "none": "nobody",
+	"error":  "nobody", "none": "nobody", // it ended before a decision: the reason says why
 }
 
 // states are the words for the states of entries.

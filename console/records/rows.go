@@ -126,7 +126,7 @@ func (v *CallView) add(x Row) {
 	switch {
 	case x.Kind == audit.Call && x.Entry.State == audit.Pending:
 		v.Asked = &x
-	case x.Kind == audit.Approval:
+	case x.Kind == audit.Approval && x.Entry.State != Late:
 		v.Answered = &x
 	}
 	if x.Args != nil {

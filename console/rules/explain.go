@@ -9,6 +9,7 @@ import (
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/typos"
+	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -29,6 +30,7 @@ type Answer struct {
 	Call    profiles.Call     // as it was decided
 	Known   bool              // a connected server has the tool
 	Near    string            // a connected tool of a similar name, for a tool that is not known
+	Alike   string            // another connected tool with a name that looks the same
 }
 
 // Explain decides a call that nobody makes, by the policy that decides calls of programs. It sends nothing and asks
@@ -51,8 +53,15 @@ func (b *Book) Explain(q Question) (*Answer, error) {
 	t := &call.Tool{Server: a.Call.Server, Raw: a.Call.Tool, Name: a.Call.Name}
 	var names []string
 	for _, live := range b.Tools() {
-		if names = append(names, live.Name); live.Name == a.Call.Name {
+		names = append(names, live.Name)
+		raw := live.Server == a.Call.Server && live.Raw == a.Call.Tool // it identifies the tool better than the name made of it
+		if raw || live.Name == a.Call.Name && !(a.Known && t.Raw == a.Call.Tool) {
 			t, a.Known = live, true
+		}
+	}
+	for _, name := range names {
+		if visible.Alike(name, t.Name) {
+			a.Alike = name
 		}
 	}
 	if !a.Known {

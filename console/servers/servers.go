@@ -83,13 +83,16 @@ func (s Server) Class() string {
 		return "good"
 	case upstream.Failed:
 		return "bad"
+	case upstream.Stopped, upstream.Disabled:
+		return "plainly"
 	}
 	return "open"
 }
 
 // StateWord is the word for the state.
 func (s Server) StateWord() string {
-	words := map[upstream.State]string{upstream.Ready: "connected", upstream.Failed: "down"}
+	words := map[upstream.State]string{upstream.Ready: "connected", upstream.Failed: "down",
+		upstream.Stopped: "ready when needed"}
 	return cmp.Or(words[upstream.State(s.State)], s.State)
 }
 

@@ -55,9 +55,10 @@
   });
 
   const count = (n) => {
+    if (!$("count")) return; // this person answers nothing
     $("count").textContent = n;
     $("count").classList.toggle("some", n > 0);
-    if (list) document.title = n + " waiting · codemode";
+    if (list) document.title = (n ? n + " waiting" : "Nothing waits") + " · codemode";
   };
 
   // merge adds new questions and removes answered ones, and leaves the rest alone: the person may be typing in it.
@@ -367,6 +368,7 @@
     if (targets.length === 0) { say("Choose a question first: j and k go from one to the next."); return; }
     const form = chosen.length ? batch : ask.querySelector(decision === "deny" ? "form.deny, form.one" : "form.allow, form.one");
     const code = !chosen.length && form && form.querySelector("input.code");
+    if (!form && !chosen.length && ask.classList.contains("own")) { say("Somebody else has to answer this one: you asked for it yourself."); return; }
     if (!form || ask && ask.classList.contains("asks")) { say("Answer this one in its form."); return; }
     if (decision !== "deny" && code && !code.value) { released(() => code.focus()); say("A call of this risk needs its code. Type it, then press the button."); return; }
     if (decision !== "deny" && !form.querySelector("button.yes")) { say("You have to see it whole first: press s."); return; }
@@ -442,5 +444,5 @@
 
   if (list) follows();
   choose();
-  count(Number($("count").textContent));
+  count(Number($("count")?.textContent));
 })();

@@ -94,7 +94,7 @@ const benchState = `
 	const bench_one = new Bench_(), bench_seen = new Map([[bench_one, SECRET]]), bench_ref = new WeakRef({ kept: SECRET });
 	const bench_next = () => ++bench_n;
 	/(secret_.*)/.exec(SECRET);
-	setTimeout(() => bench_secret, 1e6);
+	setInterval(() => bench_secret, 1e6);
 	new Promise(() => {}).then(() => bench_secret);
 	return 0`
 

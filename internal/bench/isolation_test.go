@@ -77,7 +77,7 @@ func TestOutcomes(t *testing.T) {
 			"try { await codemode.secret() } catch (e) { throw Object.assign(new e.constructor(e.message), e) }", Error},
 		{"a denied call, caught, then thrown on", "try { await codemode.secret() } catch (e) { e.name = 'Mine'; throw e }",
 			Denied},
-		{"a denied call that nobody waits for", "codemode.secret(); return 1", Value},
+		{"a denied call that nobody waits for", "codemode.secret(); return 1", Denied},
 		{"an error that only looks like a denial",
 			"throw Object.assign(new Error('the call of secret was refused (denied): the profile denies it'), {name: 'ToolCallDeniedError'})", Error},
 		{"an error that only looks like a time-out", "throw new Error('the program computed longer than 300ms')", Error},

@@ -35,11 +35,10 @@ type SpeedReport struct {
 	FirstStart *float64 `json:"first_start_ms"` // the same with an empty cache, once
 
 	Fresh struct {
-		P50       float64 `json:"p50_us"` // parse, run, JSON result, reset
-		P99       float64 `json:"p99_us"`
-		PerS      float64 `json:"per_s"`     // one after the other
-		PerSAll   float64 `json:"per_s_all"` // from one goroutine per processor
-		InitRatio float64 `json:"init_ratio"`
+		P50     float64 `json:"p50_us"` // parse, run, JSON result, reset
+		P99     float64 `json:"p99_us"`
+		PerS    float64 `json:"per_s"`     // one after the other
+		PerSAll float64 `json:"per_s_all"` // from one goroutine per processor
 	} `json:"fresh"`
 	HostCall    float64 `json:"host_call_us"`   // 1,000 awaited one after the other, each
 	Parallel100 float64 `json:"parallel100_ms"` // 100 calls of 10 ms at once
@@ -97,7 +96,6 @@ func Speed(ctx context.Context, o SpeedOptions) (*SpeedReport, error) {
 	}{
 		{"fresh runs", m.fresh},
 		{"fresh runs on all processors", m.throughput},
-		{"guests made anew", m.anew},
 		{"host calls", m.hostCalls},
 		{"calls at once", m.parallelCalls},
 		{"computing", m.computing},

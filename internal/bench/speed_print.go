@@ -44,7 +44,6 @@ func (r *SpeedReport) writeTable(w io.Writer) error {
 	row("  99 of 100 within", "", "µs", &r.Fresh.P99)
 	row("  one after the other", "", "a second", &r.Fresh.PerS)
 	row("  on all processors", "", "a second", &r.Fresh.PerSAll)
-	row("  a guest made anew costs", "fresh.init_ratio", "times that", &r.Fresh.InitRatio)
 	row("host call", "host_call_us", "µs", &r.HostCall)
 	row("100 calls of 10 ms at once", "parallel100_ms", "ms", &r.Parallel100)
 	row("computing: recursion", "cpu.fib_ms", "ms", &r.CPU.Fib)

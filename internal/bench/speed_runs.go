@@ -78,21 +78,6 @@ func (m *meter) throughput() error {
 	return nil
 }
 
-// anew measures the cost of each run without the snapshot: the ratio of setting up a guest from nothing to a whole
-// fresh run.
-func (m *meter) anew() error {
-	var samples []float64
-	for range m.samples(200) {
-		at := time.Now()
-		if err := m.engine.InitialiseAnew(m.ctx); err != nil {
-			return err
-		}
-		samples = append(samples, us(time.Since(at))/m.report.Fresh.P50)
-	}
-	m.report.Fresh.InitRatio = m.figure("fresh.init_ratio", samples)
-	return nil
-}
-
 func echo(_ context.Context, c *sandbox.Call) (json.RawMessage, error) { return c.Args, nil }
 
 func (m *meter) hostCalls() error {

@@ -38,7 +38,7 @@ func TestSpeed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(steps) != 12 {
+	if len(steps) != 11 {
 		t.Errorf("progress was told of %q", steps)
 	}
 
@@ -52,7 +52,6 @@ func TestSpeed(t *testing.T) {
 	}
 	for _, path := range []string{
 		"cold_start_ms", "first_start_ms", "fresh.p50_us", "fresh.p99_us", "fresh.per_s", "fresh.per_s_all",
-		"fresh.init_ratio",
 		"host_call_us", "parallel100_ms", "cpu.fib_ms", "cpu.json_ms", "cpu.text_ms", "cpu.math_ms", "cpu.kill_check_ratio",
 		"waiting_kib", "parked.written_kib", "parked.resume_ms", "session.p50_us",
 		"session.fresh_ratio", "session.put_away_ms", "session.image_kib", "session.many",

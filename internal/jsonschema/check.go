@@ -19,7 +19,10 @@ import (
 // for a text that it matches. It counts repeated work each time.
 type Checker struct {
 	*Schema
-	Gaps Gaps
+	Gaps   Gaps
+	Others []*Violation // beside the one that Run returned: more properties and items that do not match
+
+	trying int // schemas that may fail without a violation: the forms of anyOf, not, if
 
 	steps  int             // taken
 	budget int             // of steps
@@ -57,6 +60,12 @@ var ErrCostly = errors.New("the schema is too costly to check this against")
 // cause of ctx.
 func (c *Checker) Run(ctx context.Context, v any) (*Violation, error) {
 	m := c.check(c.Root, v, nil, 0, nil)
+	if len(c.Others) > 0 {
+		if m != nil {
+			c.Others = append(c.Others, m)
+		}
+		m, c.Others = c.Others[0], c.Others[1:]
+	}
 	switch {
 	case c.gone:
 		return nil, context.Cause(ctx)
@@ -64,6 +73,26 @@ func (c *Checker) Run(ctx context.Context, v any) (*Violation, error) {
 		return nil, ErrCostly
 	}
 	return m, nil
+}
+
+// maxOthers is how many violations of one value are reported beside the first.
+const maxOthers = 7
+
+// collected notes a violation of a property or an item, so that the check goes on with the next one. It reports false
+// where the violation decides whether a schema matches.
+func (c *Checker) collected(m *Violation) bool {
+	if c.trying > 0 || len(c.Others) == maxOthers {
+		return false
+	}
+	c.Others = append(c.Others, m)
+	return true
+}
+
+// try checks a value against a schema that need not match.
+func (c *Checker) try(schema, v any, at *position, depth int, note *seen) *Violation {
+	c.trying++
+	defer func() { c.trying-- }()
+	return c.check(schema, v, at, depth, note)
 }
 
 // spend counts steps. It reports whether the check may continue.
@@ -280,13 +309,13 @@ func (c *Checker) combined(s map[string]any, v any, at *position, depth int, own
 	if c.within(at) { // the unknown parts may change the outcome
 		return nil
 	}
-	if not, ok := s["not"]; ok && c.check(not, v, at, depth+1, nil) == nil {
+	if not, ok := s["not"]; ok && c.try(not, v, at, depth+1, nil) == nil {
 		return &Violation{At: at, Want: func() string { return "anything but " + c.describe(not, 0) }, Got: shown(v)}
 	}
 	if cond, ok := s["if"]; ok {
 		note := c.fresh()
 		branch := s["else"]
-		if c.check(cond, v, at, depth+1, note) == nil {
+		if c.try(cond, v, at, depth+1, note) == nil {
 			c.note(own, note)
 			branch = s["then"]
 		}
@@ -303,7 +332,7 @@ func (c *Checker) forms(key string, list []any, v any, at *position, depth int, 
 	var best *Violation
 	for _, sub := range list {
 		note := c.fresh()
-		m := c.check(sub, v, at, depth+1, note)
+		m := c.try(sub, v, at, depth+1, note)
 		if c.over() {
 			return nil
 		}

@@ -32,7 +32,7 @@ func (c *Checker) object(s map[string]any, v map[string]any, at *position, depth
 		}
 		sub, listed := properties[k]
 		if listed {
-			if m := c.check(sub, v[k], below, depth+1, nil); m != nil {
+			if m := c.check(sub, v[k], below, depth+1, nil); m != nil && !c.collected(m) {
 				return m
 			}
 		}
@@ -60,10 +60,11 @@ func (c *Checker) object(s map[string]any, v map[string]any, at *position, depth
 			}
 		}
 	}
-	if len(unknown) > 0 {
-		k := unknown[0]
+	for _, k := range unknown {
 		want := func() string { return c.noSuchProperty(k, properties, v) }
-		return &Violation{At: at.member(k), Want: want, Got: shown(v[k])}
+		if m := (&Violation{At: at.member(k), Want: want, Got: shown(v[k])}); !c.collected(m) {
+			return m
+		}
 	}
 	return c.presence(s, v, at, depth, own)
 }
@@ -130,7 +131,10 @@ func (c *Checker) missing(s map[string]any, list any, v map[string]any, at *posi
 			}
 			return words
 		}
-		return &Violation{At: at.member(k), Want: want, Got: plainly("nothing"), constant: c.leadsWithText(properties[k])}
+		m := &Violation{At: at.member(k), Want: want, Got: plainly("nothing"), constant: c.leadsWithText(properties[k])}
+		if !c.collected(m) {
+			return m
+		}
 	}
 	return nil
 }

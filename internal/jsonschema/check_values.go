@@ -125,7 +125,7 @@ func (c *Checker) array(s map[string]any, v []any, at *position, depth int, own 
 			continue
 		}
 		own.item(i)
-		if m := c.check(item, e, at.item(i), depth+1, nil); m != nil {
+		if m := c.check(item, e, at.item(i), depth+1, nil); m != nil && !c.collected(m) {
 			return m
 		}
 	}

@@ -155,3 +155,77 @@ func Pointed(root any, pointer string) (any, bool) {
 	}
 	return nil, false
 }
+
+// cutCircles removes the references that lead back to themselves without going into the value: no check of them ends.
+// Each round finds one.
+func (l *linker) cutCircles(root any) {
+	for range circlesMax {
+		w := walk{c: l.c, state: map[uintptr]int{}}
+		w.each(root)
+		if w.circular == nil {
+			return
+		}
+		ref, _ := w.circular["$ref"].(string)
+		l.notes = append(l.notes, fmt.Sprintf("$ref %q refers to itself, so it is not checked", Cut(ref, 60)))
+		l.c.targets[reflect.ValueOf(w.circular).Pointer()] = true
+	}
+	l.c.Root = nil
+	l.notes = append(l.notes, "it has more than 100 references to themselves")
+}
+
+const circlesMax = 100
+
+// A walk follows a schema as a check of one value does.
+type walk struct {
+	c        *Schema
+	state    map[uintptr]int // 1 is on the way, 2 is done
+	refs     []map[string]any
+	circular map[string]any // a schema with a reference in a circle
+}
+
+// each starts a walk at every subschema.
+func (w *walk) each(v any) {
+	if s, ok := v.(map[string]any); ok && w.circular == nil {
+		w.from(s)
+		EachSubschema(s, w.each)
+	}
+}
+
+func (w *walk) from(v any) {
+	s, ok := v.(map[string]any)
+	if !ok || w.circular != nil {
+		return
+	}
+	at := reflect.ValueOf(s).Pointer()
+	switch w.state[at] {
+	case 1: // each circle has a reference, and the last one on the way is in this one
+		w.circular = w.refs[len(w.refs)-1]
+		return
+	case 2:
+		return
+	}
+	w.state[at] = 1
+	if _, isRef := s["$ref"].(string); isRef {
+		if target, ok := w.c.referred(s); ok {
+			w.refs = append(w.refs, s)
+			w.from(target)
+			w.refs = w.refs[:len(w.refs)-1]
+		}
+	}
+	for _, key := range []string{"not", "if", "then", "else"} {
+		w.from(s[key])
+	}
+	for _, key := range []string{"allOf", "anyOf", "oneOf"} {
+		list, _ := s[key].([]any)
+		for _, sub := range list {
+			w.from(sub)
+		}
+	}
+	for _, key := range []string{"dependentSchemas", "dependencies"} {
+		schemas, _ := s[key].(map[string]any)
+		for _, sub := range schemas {
+			w.from(sub)
+		}
+	}
+	w.state[at] = 2
+}

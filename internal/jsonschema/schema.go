@@ -28,13 +28,18 @@ type Schema struct {
 
 // Compile reads a schema of draft-07 or 2020-12. It fetches nothing. It ignores the parts of a schema that it cannot
 // use, and says so in Note. It takes the instructions of the patterns from room.
-func Compile(raw json.RawMessage, room *int) *Schema {
+func Compile(raw json.RawMessage, room *int) *Schema { return compile(raw, room, false) }
+
+// CompileArguments is [Compile] for a schema of arguments, which are an object.
+func CompileArguments(raw json.RawMessage, room *int) *Schema { return compile(raw, room, true) }
+
+func compile(raw json.RawMessage, room *int, args bool) *Schema {
 	c := new(Schema)
-	c.compile(raw, room)
+	c.compile(raw, room, args)
 	return c
 }
 
-func (c *Schema) compile(raw json.RawMessage, room *int) {
+func (c *Schema) compile(raw json.RawMessage, room *int, args bool) {
 	if len(raw) == 0 {
 		return
 	}
@@ -58,8 +63,8 @@ func (c *Schema) compile(raw json.RawMessage, room *int) {
 		c.Note = fmt.Sprintf("nested more than %d deep", schemaDepth)
 		return
 	}
+	root, notes := Repair(root, args)
 	c.Root, c.targets, c.patterns = root, map[uintptr]any{}, map[string]*pattern{}
-	var notes []string
 	version, _ := s["$schema"].(string)
 	switch {
 	case strings.Contains(version, "draft-07"):
@@ -73,6 +78,7 @@ func (c *Schema) compile(raw json.RawMessage, room *int) {
 	l := linker{c: c, resources: map[string]any{}, anchors: map[string]any{}}
 	l.find(root, place{base: new(url.URL)}, false)
 	l.find(root, place{base: new(url.URL)}, true)
+	l.cutCircles(root)
 	c.Note = strings.Join(listed(slices.Concat(notes, g.notes, l.notes)), "; ")
 }
 

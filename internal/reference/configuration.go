@@ -300,7 +300,7 @@ func leftOut(of strictjson.Value) (value, says string) {
 
 // limits are those that hold if no file sets them.
 func limits() map[string]string {
-	kept, reply := inforce.NewRules(slog.New(slog.DiscardHandler), nil).Limits(nil)
+	kept, reply := inforce.NewRules(slog.New(slog.DiscardHandler), nil).Limits(nil, "")
 	d := sandbox.DefaultLimits()
 	number := func(n int) string { return code(strconv.Itoa(n)) }
 	return map[string]string{

@@ -17,14 +17,18 @@ var classes = []struct{ name, when, way string }{
 	{hostfns.LimitClass, "A budget that programs share has no room. Nothing was sent. It is a `ToolCallDeniedError` too.",
 		"Wait `retryAfter` seconds, or until `until`."},
 	{"ToolNotFoundError", "No connected server has a tool of that name.",
-		"Take a name of `nearest`, or look with `codemode.search_tools`. With the reason `name_collision` rename a server."},
+		"Take a name of `nearest`, or look with `codemode.search_tools`. With the reason `withheld` the tool exists and " +
+			"cannot be called: the message says why. With `name_collision` rename a server; with `failed` or `disabled` " +
+			"its server could not be started, or is disabled."},
 	{hostfns.InvalidArguments, "The arguments do not fit the tool's input schema. Nothing was sent.",
 		"Mend what `path` points at: `expected` and `got` say how."},
 	{"InvalidResultError", "The result does not fit the tool's output schema. The call was made.",
 		"Do not repeat a call that writes. `outputValidation` sets whether results are checked."},
 	{hostfns.ToolErrorClass, "The tool says that it failed; `content` is its answer.", "As the tool says."},
-	{"UpstreamError", "The server gave no answer.",
-		"With the outcome `not_sent` try again. With `unknown` the call may have happened: look before you repeat it. " +
+	{"UpstreamError", "The server gave no answer, or one that cannot be read.",
+		"With the outcome `not_sent` try again, after `retryAfter` seconds if the server says so. With `unknown` the call may " +
+			"have happened: look before you repeat it. `detail` has the server's words in an HTTP error. The reason " +
+			"`starting` is a server that is not ready yet, `failed` one that is down. " +
 			"With the reason `login_required` a person has to log in ([accounts](../accounts.md))."},
 	{"InternalError", "The engine cannot go on, such as for lack of memory.", "Hold less at a time, or raise `memory`."},
 }
@@ -42,17 +46,19 @@ var reasons = []struct{ code, when, way string }{
 		"`elicitation_declined`. Without `minHuman` that is a refusal within 300 ms; with it, any answer that comes sooner",
 		"Open the page (`codemode console`) or `codemode approvals`, and run the program again."},
 	{call.CodeUnsupported, "it has to be asked about, and there is no means of asking",
-		"Use a client with elicitation, or answer on [the page](../answering.md) or in a terminal."},
+		"`detail` says where a person can answer: with `codemode approvals` in another terminal, or on [the " +
+			"page](../answering.md). A client with elicitation shows a form."},
 	{call.CodeTimeout, "nobody answered in time", "Raise `ask.timeout`, or let people be [told](../notifications.md)."},
 	{call.CodeCanceled, "the question was closed without an answer, or the run ended", "Run the program again."},
 	{call.CodeBadArguments, "its arguments are no JSON that is taken, or a person changed them and they do not fit " +
 		"the tool",
 		"Mend what `detail` names."},
-	{"policy_changed", "it was approved, and the rules or the tool changed meanwhile", "Run the program again: the " +
-		"new rules decide."},
+	{"policy_changed", "it was approved, and the rules deny it by now, or the tool or its server changed meanwhile",
+		"Run the program again: the new rules decide."},
 	{call.CodeLimit, "the run has used up a limit. As a `LimitError` it is one that all runs share, the `budget` of " +
-		"that id: `until` says when there is room again, and `retryAfter` in how many seconds. A call beyond `calls` " +
-		"throws at once, without `detail`, so `.catch()` on it is too late: use `try` and `await`",
+		"that id, or `record` for [the share of the record](../operations.md#how-fast-the-record-grows): `until` says when " +
+		"there is room again, and `retryAfter` in how many seconds. A call beyond `calls` throws at once, " +
+		"without `detail`, so `.catch()` on it is too late: use `try` and `await`",
 		"Make fewer calls, or raise [the limit](configuration.md#limits)."},
 	{call.CodeTooMany, "the run has asked as often as it may", "Ask about fewer calls, or raise `asks` in [the " +
 		"limits](configuration.md#limits)."},

@@ -100,6 +100,8 @@ func inJSON(t ast.Expr) string {
 			return "string"
 		case "int", "int64", "float64":
 			return "number"
+		case "bool":
+			return "boolean"
 		}
 		return fmt.Sprintf("[%s](#%s)", t.Name, strings.ToLower(t.Name))
 	}

@@ -11,19 +11,27 @@ import (
 // File writes data to the file at path, so that a reader, even after a crash, sees the old or the new content and
 // nothing in between.
 func File(path string, data []byte, mode fs.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+	staged, err := Stage(path, data, mode)
 	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
+		if err = os.Rename(staged, path); err != nil {
+			_ = os.Remove(staged)
+		}
 	}
 	return err
+}
+
+// Stage writes data to a new file beside path, which a rename puts in its place. It leaves nothing after an error.
+func Stage(path string, data []byte, mode fs.FileMode) (staged string, err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
+		_ = os.Remove(f.Name())
+		return "", err
+	}
+	return f.Name(), nil
 }
 
 // Built makes the file at path with build, which gets another path, in a folder of its own: it may leave other files

@@ -46,6 +46,14 @@ func (v *Values) Hide(text string) string {
 	return v.replacer.Replace(text)
 }
 
+// Within reports whether a text contains a value in one of the forms that Values mask, in any case.
+func Within(value, text string) bool {
+	text = strings.ToLower(text)
+	return slices.ContainsFunc(forms(value), func(form string) bool {
+		return strings.Contains(text, strings.ToLower(form))
+	})
+}
+
 // shortest is the length below which a part of a base64 text does not identify its value.
 const shortest = 8
 

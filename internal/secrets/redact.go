@@ -23,11 +23,11 @@ const (
 // A Redactor writes values and texts without their secrets. It is for one goroutine.
 type Redactor struct {
 	Run   *Values  // the secrets of the run so far
-	Found []string // the values that were masked for their place
+	Found []string // the values that were masked for their place and look like secrets elsewhere too
 
 	find  *Finder
 	known *Values
-	short bool // something was cut
+	whole bool // nothing was masked or cut
 }
 
 // NewRedactor returns a Redactor that also masks known values.
@@ -54,17 +54,17 @@ func (d *Redactor) Text(s string) string {
 }
 
 // JSON returns a value without its secrets, in canonical form; nil if it is missing or too large. whole says that
-// nothing but secrets is missing.
+// nothing is missing.
 func (d *Redactor) JSON(v strictjson.Value) (redacted json.RawMessage, whole bool) {
 	if v.Kind() == strictjson.Missing {
 		return nil, false
 	}
-	d.short = false
+	d.whole = true
 	redacted = d.append(make([]byte, 0, v.End()-v.Offset()+64), v, d.find.Root())
 	if len(redacted) > maxRedacted {
 		return nil, false
 	}
-	return redacted, !d.short
+	return redacted, d.whole
 }
 
 // append writes a value. The record shows that there is a secret; null and the empty string are no secrets.
@@ -78,9 +78,11 @@ func (d *Redactor) append(b []byte, v strictjson.Value, at Place) []byte {
 	case kind == strictjson.Null, secret && kind == strictjson.String && v.Text() == "":
 	case secret:
 		d.findIn(v.Text())
+		d.whole = false
 		return strictjson.AppendString(b, Mask)
 	case kind == strictjson.String:
-		if s := d.cut(d.Text(v.Text())); s != v.Text() {
+		if s := Cut(d.Text(v.Text()), maxString); s != v.Text() {
+			d.whole = false
 			return strictjson.AppendString(b, s)
 		}
 	}
@@ -95,7 +97,7 @@ func (d *Redactor) array(b []byte, v strictjson.Value, at Place) []byte {
 			b = append(b, ',')
 		}
 		if i == maxItems {
-			d.short = true
+			d.whole = false
 			b = strictjson.AppendString(b, fmt.Sprintf("… %d more", v.Len()-i))
 			break
 		}
@@ -116,14 +118,15 @@ func (d *Redactor) object(b []byte, v strictjson.Value, at Place) []byte {
 	members, changed := make([]member, 0, min(v.Len(), maxItems+1)), false
 	for place, value := range d.find.Children(v, at) {
 		if len(members) == maxItems {
-			d.short, changed = true, true
+			changed = true
 			members = append(members, member{key: "…"})
 			break
 		}
-		m := member{d.cut(d.Text(place.Step)), value, place}
+		m := member{Cut(d.Text(place.Step), maxString), value, place}
 		members, changed = append(members, m), changed || m.key != place.Step
 	}
 	if changed {
+		d.whole = false
 		unique(members)
 	}
 	slices.SortFunc(members, func(a, b member) int { return strictjson.CompareKeys(a.key, b.key) })
@@ -173,17 +176,12 @@ func (d *Redactor) findIn(secret string) {
 const longSecret = 12
 
 func (d *Redactor) note(s string) {
-	if len(s) >= shortestValue && len(s) <= learnedLongest && len(d.Found) < learnedMost {
+	if len(s) < shortestValue || len(s) > learnedLongest || len(d.Found) >= learnedMost {
+		return
+	}
+	if spans := d.find.Spans(s, Open); random(s) || len(spans) == 1 && spans[0].To-spans[0].From == len(s) {
 		d.Found = append(d.Found, s)
 	}
-}
-
-func (d *Redactor) cut(s string) string {
-	if short := Cut(s, maxString); short != s {
-		d.short = true
-		return short
-	}
-	return s
 }
 
 // Cut returns the first characters of a text, that many, and says how much is missing.

@@ -48,7 +48,7 @@ func TestRedaction(t *testing.T) {
 		{`{"a":"short"}`, `{"a":"short"}`}, // too short to be looked for everywhere
 	} {
 		got, whole := d.JSON(parse(t, (row.in)))
-		if string(got) != row.want || !whole {
+		if string(got) != row.want || whole == strings.Contains(row.want, Mask) {
 			t.Errorf("%s\n got %s\nwant %s", row.in, got, row.want)
 		}
 	}

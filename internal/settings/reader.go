@@ -21,6 +21,7 @@ type Reader struct {
 	Problems Problems
 	Warnings Problems
 	Earlier  Problems // warnings of the files before this one
+	Foreign  bool     // it is another program's file: hints name its own keys only
 
 	// The last place looked up. Most lookups follow the order of the file, so each search starts from the one before
 	// it.
@@ -164,7 +165,7 @@ func (r *Reader) Object(n strictjson.Value, what string, fields []Field) bool {
 			for i, f := range fields {
 				names[i] = f.Name
 			}
-			r.WrongKey(child, unknownKeyHint(child.Key(), names), "unknown key %q in %s", child.Key(), what)
+			r.WrongKey(child, r.unknownKeyHint(child.Key(), names), "unknown key %q in %s", child.Key(), what)
 			continue
 		}
 		fields[i].Read(child)

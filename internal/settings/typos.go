@@ -43,14 +43,14 @@ var homes = map[string]string{
 }
 
 // unknownKeyHint suggests the intended key for an unknown one.
-func unknownKeyHint(key string, known []string) string {
+func (r *Reader) unknownKeyHint(key string, known []string) string {
 	if near := typos.Nearest(key, known); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
-	if other := synonyms[strings.ToLower(key)]; slices.Contains(known, other) {
+	if other := synonyms[strings.ToLower(key)]; !r.Foreign && slices.Contains(known, other) {
 		return fmt.Sprintf("did you mean %q?", other)
 	}
-	if home := homes[key]; home != "" {
+	if home := homes[key]; !r.Foreign && home != "" {
 		return fmt.Sprintf("%q belongs %s", key, home)
 	}
 	if len(known) == 0 {

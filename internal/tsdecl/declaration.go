@@ -3,6 +3,7 @@ package tsdecl
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/codemode-project/codemode/internal/jsonschema"
 )
@@ -27,6 +28,7 @@ func Declare(name string, input, output json.RawMessage, about string) (named, c
 	if len(output) > 0 {
 		result = "any" // the schema may be unusable
 		if root, order, err := jsonschema.DecodeOrdered(output); err == nil {
+			root, _ = jsonschema.Repair(root, false)
 			w.root, w.order, w.part = root, order, "result"
 			result = w.render(root, 1)
 		}
@@ -41,9 +43,21 @@ func Declare(name string, input, output json.RawMessage, about string) (named, c
 	return w.types.String(), DocComment(about, "  "), text
 }
 
+// takesMax bounds what Takes returns.
+const takesMax = 400
+
+// Takes returns the type of a tool's arguments on one line, without comments, shortened.
+func Takes(input json.RawMessage) string {
+	w := &typeWriter{tool: "tool", brief: true, names: map[string]string{}, taken: map[string]int{},
+		anchors: map[string]map[string]any{}}
+	text := strings.TrimPrefix(strings.TrimPrefix(w.arguments(input), "args?: "), "args: ")
+	return jsonschema.Cut(strings.Join(strings.Fields(text), " "), takesMax)
+}
+
 // arguments returns the parameter list of a tool.
 func (w *typeWriter) arguments(input json.RawMessage) string {
 	root, order, err := jsonschema.DecodeOrdered(input)
+	root, _ = jsonschema.Repair(root, true)
 	schema, ok := root.(map[string]any)
 	if err != nil || !ok {
 		return "args?: { [key: string]: unknown }"

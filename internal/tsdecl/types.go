@@ -12,6 +12,7 @@ import (
 // A typeWriter turns the schemas of one tool into TypeScript types.
 type typeWriter struct {
 	tool  string
+	brief bool   // one line, without comments
 	part  string // "args" or "result": the part that has the schema root
 	root  any
 	order jsonschema.KeyOrder

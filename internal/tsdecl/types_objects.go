@@ -93,7 +93,7 @@ func (w *typeWriter) object(s map[string]any, indent int) string {
 		w.spend(len(m))
 	}
 	body := "{ " + strings.Join(members, "; ") + " }"
-	if long || len(body) > 70+len("{  }") || strings.Contains(body, "\n") {
+	if !w.brief && (long || len(body) > 70+len("{  }") || strings.Contains(body, "\n")) {
 		pad := strings.Repeat("  ", indent+1)
 		body = "{\n" + pad + strings.Join(members, ";\n"+pad) + ";\n" + strings.Repeat("  ", indent) + "}"
 	}
@@ -114,7 +114,7 @@ func (w *typeWriter) members(
 		}
 		sub := properties[k]
 		var about string
-		if m, ok := sub.(map[string]any); ok {
+		if m, ok := sub.(map[string]any); ok && !w.brief {
 			about = propertyComment(m)
 		}
 		mark := "?"

@@ -13,8 +13,10 @@ import (
 // reference returns the name of the target's type, and queues that type.
 func (w *typeWriter) reference(s map[string]any, ref string, indent int, bare bool) []string {
 	target, ok := w.local(ref)
-	if !ok {
-		return []string{"unknown"}
+	if !ok { // it is not checked, and what stands beside it is
+		rest := maps.Clone(s)
+		delete(rest, "$ref")
+		return w.alternatives(rest, indent, bare)
 	}
 	var union []string
 	if bare {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
+	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
@@ -174,7 +175,7 @@ func looksLike(key string, s *Step) bool {
 	if pattern.IsASCII(key) && pattern.IsASCII(s.Folded) {
 		return equalFoldASCII(key, s.Folded)
 	}
-	return pattern.Fold(key) == s.Folded
+	return pattern.Fold(key) == s.Folded || visible.Alike(key, s.Key)
 }
 
 // equalFoldASCII compares ASCII text with folded ASCII text.

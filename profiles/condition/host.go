@@ -1,8 +1,10 @@
 package condition
 
 import (
+	"fmt"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,8 +16,18 @@ import (
 // host below the domain.
 type hostOperator struct {
 	valueOperator
-	hosts []string // lower case, without a dot at the end
+	hosts []wantedHost
 }
+
+// A wantedHost is a host of a rule.
+type wantedHost struct {
+	scheme string // "" is any scheme in a deny or ask rule, and one of the web in an allow rule
+	name   string // lower case, without a dot at the end
+}
+
+// web are the schemes that read a URL as the WHATWG says. Others hand its parts to a command, or name a socket of this
+// machine.
+var web = []string{"http", "https", "ws", "wss"}
 
 // eval compares only hosts that all parsers read the same way: Go's, those of browsers and Node (which follow the
 // WHATWG), C libraries, and regular expressions. If they differ, the result is unknown, unless a deny rule recognises
@@ -24,9 +36,10 @@ func (o hostOperator) eval(v value) Outcome {
 	if v.node.Kind() != strictjson.String {
 		return wrongKind(v.node, "a string")
 	}
+	scheme, _, _ := strings.Cut(strings.ToLower(v.node.Text()), "://")
 	host, why := plainHost(v.node.Text())
 	if why != "" {
-		if v.wide && why == notASCII && o.contains(likelyHost(v.node.Text())) {
+		if v.wide && why == notASCII && o.contains(scheme, likelyHost(v.node.Text())) != No {
 			return Outcome{Result: Yes}
 		}
 		return Outcome{Unknown, why}
@@ -34,7 +47,15 @@ func (o hostOperator) eval(v value) Outcome {
 	if address, err := netip.ParseAddr(host); err == nil {
 		host = address.Unmap().String()
 	}
-	return Holds(o.contains(host))
+	result := o.contains(scheme, host)
+	switch {
+	case result != Unknown:
+		return Outcome{Result: result}
+	case v.wide:
+		return Outcome{Result: Yes}
+	}
+	return Outcome{Unknown, fmt.Sprintf("has the scheme %s, which the rule does not name: write \"%s://%s\" if it may",
+		scheme, scheme, host)}
 }
 
 const (
@@ -72,8 +93,8 @@ func plainHost(text string) (host, why string) {
 	if !ok {
 		user, location = "", authority
 	}
-	if strings.ContainsFunc(user, func(r rune) bool { return !userCharacter(r) }) {
-		return "", oddURL
+	if strings.HasPrefix(user, "-") || strings.ContainsFunc(user, func(r rune) bool { return !userCharacter(r) }) {
+		return "", oddURL // ssh reads -oProxyCommand=x@host as an option
 	}
 	if !pattern.IsASCII(location) {
 		return "", notASCII
@@ -133,17 +154,23 @@ func likelyHost(text string) string {
 	return strings.TrimSuffix(pattern.Fold(u.Hostname()), ".")
 }
 
-func (o hostOperator) contains(host string) bool {
+// contains reports whether the rule has the host. It is unknown if only the scheme does not fit.
+func (o hostOperator) contains(scheme, host string) Result {
+	result := No
 	for _, want := range o.hosts {
-		if domain, ok := strings.CutPrefix(want, "*"); ok {
-			if strings.HasSuffix(host, domain) && len(host) > len(domain) {
-				return true
-			}
-		} else if host == want {
-			return true
+		if want.scheme != "" && want.scheme != scheme {
+			continue
+		}
+		domain, below := strings.CutPrefix(want.name, "*")
+		switch {
+		case !below && host != want.name, below && (!strings.HasSuffix(host, domain) || len(host) <= len(domain)):
+		case want.scheme == scheme, slices.Contains(web, scheme):
+			return Yes
+		default:
+			result = Unknown
 		}
 	}
-	return false
+	return result
 }
 
 // isNumericHost reports whether the last label is a number. Many programs read such a

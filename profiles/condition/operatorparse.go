@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/codemode-project/codemode/internal/settings"
@@ -103,7 +104,8 @@ func (b conditionReader) regex(n strictjson.Value, what string) operator {
 	}
 	return regexOperator{
 		exact:   regexp.MustCompile(`\A(?:` + s + `)\z`),
-		anyCase: regexp.MustCompile(`\A(?i:` + s + `)\z`),
+		anyLine: regexp.MustCompile(`\A(?s:` + s + `)\z`),
+		anyCase: regexp.MustCompile(`\A(?is:` + s + `)\z`),
 	}
 }
 
@@ -131,16 +133,21 @@ func (b conditionReader) under(n strictjson.Value, what string) operator {
 func (b conditionReader) host(n strictjson.Value, what string) operator {
 	var o hostOperator
 	b.OneOrMore(n, what, func(n strictjson.Value, s string) {
-		host := strings.TrimSuffix(strings.ToLower(s), ".")
+		scheme, host, named := strings.Cut(strings.TrimSuffix(strings.ToLower(s), "."), "://")
+		if !named {
+			scheme, host = "", scheme
+		}
 		if address, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
-			o.hosts = append(o.hosts, address.WithZone("").Unmap().String())
+			o.hosts = append(o.hosts, wantedHost{scheme, address.WithZone("").Unmap().String()})
 			return
 		}
 		name := strings.TrimPrefix(host, "*.")
 		switch {
-		case strings.Contains(s, "/"):
+		case strings.Contains(host, "/") || slices.Contains(web, scheme):
 			b.Wrong(n, "write the host alone: \"example.com\"", "%q is a URL or a path, not a host", s)
-		case strings.Contains(s, ":"):
+		case named && (!isScheme(scheme) || opaque[scheme]):
+			b.Wrong(n, "write a scheme as in \"ssh://example.com\"", "%q has a scheme without hosts", s)
+		case strings.Contains(host, ":"):
 			b.Wrong(n, "leave the port out: any port of the host counts", "%q is not a host alone", s)
 		case strings.Contains(name, "*"):
 			b.Wrong(n, "write *.example.com, or use \"regex\"", "%q: * can only stand for everything before the domain", s)
@@ -149,7 +156,7 @@ func (b conditionReader) host(n strictjson.Value, what string) operator {
 		case !isHostName(name) || isNumericHost(name):
 			b.Wrong(n, "write \"example.com\", \"*.example.com\" or an address", "%q is not a host", s)
 		}
-		o.hosts = append(o.hosts, host)
+		o.hosts = append(o.hosts, wantedHost{scheme, host})
 	})
 	if len(o.hosts) == 0 {
 		return nil
@@ -157,9 +164,16 @@ func (b conditionReader) host(n strictjson.Value, what string) operator {
 	return o
 }
 
+// isScheme reports whether s is the scheme of a URL (RFC 3986, section 3.1), in lower case.
+func isScheme(s string) bool {
+	return s != "" && s[0] >= 'a' && s[0] <= 'z' && !strings.ContainsFunc(s, func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && !strings.ContainsRune("+-.", r)
+	})
+}
+
 func isHostName(s string) bool {
 	for label := range strings.SplitSeq(s, ".") {
-		if label == "" || strings.ContainsFunc(label, func(r rune) bool {
+		if label == "" || label[0] == '-' || strings.ContainsFunc(label, func(r rune) bool {
 			return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z')
 		}) {
 			return false

@@ -165,10 +165,11 @@ func (o globOperator) eval(v value) Outcome {
 	return Holds(o.glob.Match(v.node.Text()) || v.wide && o.glob.MatchFolded(v.folded()))
 }
 
-// regexOperator is "regex". Both expressions have anchors at both ends.
+// regexOperator is "regex". The expressions have anchors at both ends. In anyLine and anyCase "." is any character; in
+// exact it is none that ends a line, as RE2 has it.
 type regexOperator struct {
 	valueOperator
-	exact, anyCase *regexp.Regexp
+	exact, anyLine, anyCase *regexp.Regexp
 }
 
 func (o regexOperator) eval(v value) Outcome {
@@ -176,7 +177,14 @@ func (o regexOperator) eval(v value) Outcome {
 		return wrongKind(v.node, "a string")
 	}
 	s := v.node.Text()
-	return Holds(o.exact.MatchString(s) || v.wide && (o.anyCase.MatchString(s) || o.anyCase.MatchString(v.folded())))
+	exact := o.exact.MatchString(s)
+	switch {
+	case v.wide:
+		return Holds(exact || o.anyCase.MatchString(s) || o.anyCase.MatchString(v.folded()))
+	case !exact && o.anyLine.MatchString(s):
+		return Outcome{Unknown, `has a line end, and a shell reads what follows as another command: "(?s)" lets "." match it`}
+	}
+	return Holds(exact)
 }
 
 // equalOperator is "eq" (one constant) and "in" (several).

@@ -249,7 +249,7 @@ func TestHostsAreThoseOfNode(t *testing.T) {
 
 // TestHostsThatAreReadDifferently has the URLs that a rule must not be sure of, and ordinary ones that it must.
 func TestHostsThatAreReadDifferently(t *testing.T) {
-	o := hostOperator{hosts: []string{"good.example"}}
+	o := hostOperator{hosts: []wantedHost{{name: "good.example"}}}
 	for _, row := range []struct {
 		url  string
 		want Result
@@ -259,7 +259,7 @@ func TestHostsThatAreReadDifferently(t *testing.T) {
 		{"https://user:token-1_2.3@good.example/repo.git", Yes}, {"https://good.example/@scope/pkg", Yes},
 		{"https://good.example/?to=a@b.example", Yes},
 		{"https://good.example?page=2", Yes}, {"https://good.example/a%20b/%2e%2e", Yes}, {"wss://good.example/x", Yes},
-		{"ssh://git@good.example/x", Yes}, {"https://good.example/ü", Yes},
+		{"ssh://git@good.example/x", Unknown}, {"https://good.example/ü", Yes},
 		{"https://evil.example/good.example", No}, {"https://good.example@evil.example/", No},
 		{"https://good.example.evil.example", No}, {"https://xn--good-example-abc.evil/", No},
 		{"https://good.example@evil.example@good.example/", Unknown}, {"https://a@b@good.example/", Unknown},

@@ -8,8 +8,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // The bounds of a pattern. doublestar tries every way through the braces: {a,b}{c,d} has four.
@@ -27,21 +30,40 @@ type Error struct {
 	hint       string
 }
 
-// ParseName reads a pattern over tool names. Syntax that only other pattern languages understand is an error, because
-// such a rule would not mean what its author thinks.
+// ParseName reads a pattern over tool names, in NFC. Syntax that only other pattern languages understand is an error,
+// because such a rule would not mean what its author thinks; after a backslash it is part of a name that a server
+// spells so.
 func ParseName(pattern string) (*Pattern, *Error) {
-	if i := strings.IndexAny(pattern, "()|"); i >= 0 && !isExtglob(pattern, i) {
+	pattern = norm.NFC.String(pattern)
+	if i := unquoted(pattern, func(r rune) bool { return strings.ContainsRune("()|", r) }); i >= 0 && !isExtglob(pattern, i) {
 		return nil, &Error{i, 1, "( ) and | mean nothing in a pattern", "alternatives are written {a,b}"}
 	}
-	blank := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
-	if i := strings.IndexFunc(pattern, blank); i >= 0 {
-		return nil, &Error{i, 1, "a space in a pattern over tool names", "tool names have none: remove it"}
+	if i := unquoted(pattern, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }); i >= 0 {
+		return nil, &Error{i, 1, "a space in a pattern over tool names",
+			`names for programs have none: remove it, or write "_" in its place`}
+	}
+	if i := strings.IndexFunc(pattern, func(r rune) bool { return r != ' ' && !visible.Rune(r) }); i >= 0 {
+		_, size := utf8.DecodeRuneInString(pattern[i:])
+		return nil, &Error{i, size, fmt.Sprintf("a character that nobody sees, %+q, in a pattern over tool names",
+			pattern[i:i+size]), `remove it: no name for programs has one; "_" stands in its place`}
 	}
 	if strings.HasPrefix(pattern, "!") {
 		return nil, &Error{0, 1, "a pattern cannot be negated with !",
 			"name what is meant, in the list that says what to do with it"}
 	}
 	return readGlob(pattern, false)
+}
+
+// unquoted is the index of the first such character that does not follow a backslash, -1 if there is none.
+func unquoted(s string, is func(rune) bool) int {
+	quoted := false
+	for i, r := range s {
+		if !quoted && is(r) {
+			return i
+		}
+		quoted = !quoted && r == '\\'
+	}
+	return -1
 }
 
 // ParseText reads a pattern over any text. Deny and ask rules also compare folded text.

@@ -71,6 +71,15 @@ func New(s *issuers.Settings, log *slog.Logger) *Resource {
 	return r
 }
 
+// Try reads the metadata and the keys of an issuer, and returns how many of the keys can verify tokens.
+func (r *Resource) Try(ctx context.Context, issuer string) (keys int, err error) {
+	p, err := r.issuers[issuer].fetch(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return len(p.keys), nil
+}
+
 // Close ends and awaits requests to issuers that no caller waits for. Callers may call it twice.
 func (r *Resource) Close() {
 	r.cancel()

@@ -40,6 +40,9 @@ func ReadResult(ctx context.Context, e *codemode.Evaluator, r *codemode.Request,
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
 	}
 	loaded, err := e.Runs().ReadResult(ctx, r, handle, part)
+	if full, ok := errors.AsType[*hostfns.LimitError](err); ok {
+		return nil, full
+	}
 	switch wrong, ok := errors.AsType[*hostfns.ArgumentError](err); {
 	case ok && wrong.Path == "/handle":
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "no such resource: " + wrong.Error()}

@@ -31,8 +31,8 @@ type table struct {
 var tables = []table{
 	{name: "chains", columns: columns("number seq hash open_from checkpoint tree tail"), number: "number",
 		blobs: columns("hash tree tail")},
-	{name: "entries", columns: columns("chain seq time kind state run call principal profile tool hash body"),
-		number: "chain, seq", blobs: columns("hash")},
+	{name: "entries", columns: columns("chain seq time kind state run call principal profile tool hash body sealed"),
+		number: "chain, seq", blobs: columns("hash sealed")},
 	{name: "parked", columns: columns("run principal profile guest state image created expires claim phase round beats " +
 		"session bytes"),
 		texts: columns("run"), blobs: columns("image")},

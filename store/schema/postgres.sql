@@ -33,6 +33,7 @@ CREATE TABLE entries (
   tool      text   NOT NULL,
   hash      bytea  NOT NULL,
   body      text   NOT NULL,
+  sealed    bytea  NOT NULL DEFAULT '', -- encrypted: the values that body shows only in part; body has its SHA-256
   PRIMARY KEY (chain, seq)
 );
 

@@ -35,6 +35,7 @@ CREATE TABLE entries (
   tool      TEXT    NOT NULL,
   hash      BLOB    NOT NULL,
   body      TEXT    NOT NULL,
+  sealed    BLOB    NOT NULL DEFAULT x'', -- encrypted: the values that body shows only in part; body has its SHA-256
   PRIMARY KEY (chain, seq)
 ) STRICT;
 

@@ -1,2 +1,2 @@
-// An export declaration is not the body of a function. Nothing loads: error.
+// A default export is the result, as of a module. Nothing loads. Value.
 export default 1;

@@ -65,6 +65,8 @@ type Command struct {
 	// Refused explains the errors of a process that may do less than this one: it is added to the reason of its end if
 	// the process says that the system refused something. "" adds nothing.
 	Refused string
+	// Hide masks secrets in a text of the process; nil masks none.
+	Hide func(text string) string
 }
 
 // A Process is one child process.
@@ -73,6 +75,7 @@ type Process struct {
 	mark    string // see killStrays; may be ""
 	guard   *guard
 	refused string // see Command
+	hide    func(string) string
 	stdin   *os.File
 	stdout  *os.File
 	stderr  tail
@@ -98,7 +101,7 @@ func (s *Starter) Start(c Command) (*Process, error) {
 		return nil, err
 	}
 	p := &Process{
-		guard: s.guard, mark: s.guard.newMark(), refused: c.Refused,
+		guard: s.guard, mark: s.guard.newMark(), refused: c.Refused, hide: c.Hide,
 		turn: make(chan struct{}, 1), closed: make(chan struct{}), exited: make(chan struct{}),
 		gone: make(chan struct{}), hard: make(chan struct{}), stdoutDone: make(chan struct{}),
 	}
@@ -234,30 +237,53 @@ func (p *Process) Fail(err error) {
 
 var errOutputClosed = errors.New("it closed its standard output")
 
-// Why returns why the process ended, with the last line of its standard error.
+// ErrClosed is why a process ended that lived, and whose output was open, when it was closed.
+var ErrClosed = errors.New("its connection was closed")
+
+// Cause returns why the process ended, or must end; nil if there is no reason.
+func (p *Process) Cause() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cause
+}
+
+// Hide masks secrets, see [Command].
+func (p *Process) Hide(text string) string {
+	if p.hide == nil {
+		return text
+	}
+	return p.hide(text)
+}
+
+// Why returns why the process ended, with the line of its standard error that says why.
 // It waits briefly for a process that is about to end.
 func (p *Process) Why() error {
 	select {
 	case <-p.gone:
 	case <-time.After(3 * DrainTime):
 	}
-	p.mu.Lock()
-	err := cmp.Or(p.cause, errOutputClosed)
-	p.mu.Unlock()
-	return p.WithLastLine(err)
+	return p.WithTellingLine(cmp.Or(p.Cause(), errOutputClosed))
 }
 
-// WithLastLine adds the last line of the standard error to an error.
-func (p *Process) WithLastLine(err error) error {
-	last := p.stderr.last()
-	if last == "" {
+// tellingMax is the length of a line of the standard error in an error, in bytes.
+const tellingMax = 300
+
+// WithTellingLine adds the line of the standard error that says why the process ended to an error.
+func (p *Process) WithTellingLine(err error) error {
+	end, _ := p.stderr.end()
+	line, isLast := telling(p.Hide(end))
+	if line == "" {
 		return err
 	}
-	if len(last) > 300 {
-		last = strings.ToValidUTF8(last[:300], "") + "…"
+	if len(line) > tellingMax {
+		line = strings.ToValidUTF8(line[:tellingMax], "") + "…"
 	}
-	err = fmt.Errorf("%w; it last wrote: %s", err, last)
-	if end, _ := p.stderr.end(); p.refused != "" && SaysRefused(end) {
+	if isLast {
+		err = fmt.Errorf("%w; it last wrote: %s", err, line)
+	} else {
+		err = fmt.Errorf("%w; it wrote: %s", err, line)
+	}
+	if p.refused != "" && SaysRefused(end) {
 		err = fmt.Errorf("%w (%s)", err, p.refused)
 	}
 	return err
@@ -290,7 +316,12 @@ func (p *Process) Close() {
 	select {
 	case <-p.exited:
 	case <-time.After(DrainTime):
-		p.Fail(errOutputClosed)
+		select {
+		case <-p.stdoutDone:
+			p.Fail(errOutputClosed)
+		default:
+			p.Fail(ErrClosed)
+		}
 	}
 	p.Stop()
 }

@@ -39,10 +39,3 @@ func (t *tail) end() (end string, bytes int64) {
 	}
 	return strings.TrimRight(s, "\r\n"), t.n
 }
-
-// last returns the last line that is not blank.
-func (t *tail) last() string {
-	s, _ := t.end()
-	s = strings.TrimRight(s, " \t\r\n")
-	return strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:])
-}

@@ -363,7 +363,7 @@ func (c *credential) refresh(ctx context.Context) (*oauth2.Token, error) {
 	if c.Resource != "" {
 		request.EndpointParams.Set("resource", c.Resource)
 	}
-	return request.Token(context.WithValue(ctx, oauth2.HTTPClient, authClient(nil)))
+	return request.Token(context.WithValue(ctx, oauth2.HTTPClient, authClient(authTransport(ctx, c.URL))))
 }
 
 // refusal is the authorization server's error code. The rest of its answer may repeat what it received.

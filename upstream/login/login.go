@@ -11,9 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -214,30 +212,6 @@ func authClient(transport http.RoundTripper) *http.Client {
 		},
 	}
 }
-
-// authTransport is the transport to authorization servers. A server names its
-// own authorization server, so one on the internet must not point us into our
-// own network: the default transport, nil, checks that. A server in our network may.
-func authTransport(ctx context.Context, server string) http.RoundTripper {
-	u, err := url.Parse(server)
-	if err != nil {
-		return nil
-	}
-	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname())
-	if err != nil {
-		return nil
-	}
-	for _, ip := range ips {
-		if !ip.Unmap().IsPrivate() && !ip.IsLoopback() && !carrierGrade.Contains(ip) {
-			return nil
-		}
-	}
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.DialContext = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
-	return t
-}
-
-var carrierGrade = netip.MustParsePrefix("100.64.0.0/10")
 
 // withoutEcho removes from an error what an authorization server wrote at
 // length: it may repeat what it received.

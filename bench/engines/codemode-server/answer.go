@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,12 +24,14 @@ func textOf(r *mcp.CallToolResult) (string, error) {
 }
 
 // An answer begins with the value as JSON, or with the error and its kind. Then come the console, indented, and the
-// calls. What did not fit has a handle.
+// calls. Above a value may stand which calls did not succeed, the handle of a value that did not fit, and how to read its
+// tables.
 var (
 	failure = regexp.MustCompile(`^error \(([a-z ]+)\): (.*)`)
 	denial  = regexp.MustCompile(`^ToolCallDeniedError: the call of (\w+) was refused \(denied\): `)
 	refused = regexp.MustCompile(`(?m)^  [-0-9, …]+\. (\w+)(?: x\d+)? refused \(denied\)`)
-	cut     = regexp.MustCompile(`^\n\(cut: the value has .*codemode\.load\("(\w+)"`)
+	above   = regexp.MustCompile(`^(\d+ of \d+ calls did not succeed: .*\n)?(\(cut: the value has .*\n)?(\(each \{"keys": .*\n)?`)
+	handle  = regexp.MustCompile(`codemode\.load\("(\w+)"`)
 )
 
 // ending says how a program ended.
@@ -58,19 +61,68 @@ func ending(text string) string {
 
 // value returns what a program returned.
 func (s *service) value(ctx context.Context, text string) (json.RawMessage, error) {
+	notes := above.FindStringSubmatch(text)
+	text = text[len(notes[0]):]
+	if kept := handle.FindStringSubmatch(notes[2]); kept != nil {
+		return s.keptValue(ctx, kept[1])
+	}
 	if strings.HasPrefix(text, "undefined\n") {
 		return nil, nil
 	}
 	var value json.RawMessage
-	d := json.NewDecoder(strings.NewReader(text))
-	if err := d.Decode(&value); err != nil {
+	if err := json.NewDecoder(strings.NewReader(text)).Decode(&value); err != nil {
 		return nil, fmt.Errorf("the answer of codemode has no value: %w", err)
 	}
-	kept := cut.FindStringSubmatch(text[d.InputOffset():])
-	if kept == nil {
+	if notes[3] == "" {
 		return value, nil
 	}
-	r, err := s.client.ReadResource(ctx, &mcp.ReadResourceParams{URI: "codemode://results/" + kept[1]})
+	d := json.NewDecoder(bytes.NewReader(value))
+	d.UseNumber()
+	var tabled any
+	if err := d.Decode(&tabled); err != nil {
+		return nil, err
+	}
+	return json.Marshal(untabled(tabled))
+}
+
+// untabled makes arrays of objects of the tables in a value.
+func untabled(value any) any {
+	switch v := value.(type) {
+	case []any:
+		for i := range v {
+			v[i] = untabled(v[i])
+		}
+	case map[string]any:
+		keys, isTable := v["keys"].([]any)
+		rows, hasRows := v["rows"].([]any)
+		if isTable && hasRows && len(v) == 2 {
+			return objects(keys, rows)
+		}
+		for k := range v {
+			v[k] = untabled(v[k])
+		}
+	}
+	return value
+}
+
+func objects(keys, rows []any) any {
+	for i, row := range rows {
+		cells, ok := row.([]any)
+		if !ok || len(cells) != len(keys) {
+			continue
+		}
+		object := map[string]any{}
+		for j, key := range keys {
+			object[fmt.Sprint(key)] = cells[j]
+		}
+		rows[i] = object
+	}
+	return rows
+}
+
+// keptValue reads a value that did not fit into its answer.
+func (s *service) keptValue(ctx context.Context, handle string) (json.RawMessage, error) {
+	r, err := s.client.ReadResource(ctx, &mcp.ReadResourceParams{URI: "codemode://results/" + handle})
 	if err != nil {
 		return nil, fmt.Errorf("reading the whole value: %w", err)
 	}

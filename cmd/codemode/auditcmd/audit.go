@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -142,15 +143,20 @@ func list(ctx context.Context, s cli.Streams, db *store.DB, q store.Query, follo
 
 func newAuditShow(s cli.Streams) *cobra.Command {
 	var set launch.Settings
-	var asJSON bool
+	var asJSON, revealed bool
 	cmd := &cobra.Command{
 		Use:   "show RUN",
 		Short: "Show one run: program, calls, who decided, what was shown, what was sent",
-		Args:  cobra.ExactArgs(1),
+		Long: `Prints the entries of a run. Secrets in them are masked, and long values are cut. The
+record holds these values sealed, up to 1 MiB each. With --reveal they are printed as they
+were. That needs the key of the record (record.key), and is an entry of the record itself.
+With --json, a line with revealed values is not the text that its hash covers.`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return set.ReadRecord(cmd.Context(), s, func(db *store.DB, _ recorder.Place) error {
+			return set.ReadRecord(cmd.Context(), s, func(db *store.DB, place recorder.Place) error {
 				var entries []*audit.Entry
-				err := audit.Entries(cmd.Context(), db, store.Query{Run: args[0]}, func(e *audit.Entry) error {
+				q := store.Query{Run: args[0], Sealed: revealed}
+				err := audit.Entries(cmd.Context(), db, q, func(e *audit.Entry) error {
 					entries = append(entries, e)
 					return nil
 				})
@@ -160,12 +166,21 @@ func newAuditShow(s cli.Streams) *cobra.Command {
 				case len(entries) == 0:
 					return cli.UsageError(fmt.Errorf("the record has no run %s; codemode audit list --kind run lists its runs",
 						args[0]))
-				case !asJSON:
+				case revealed:
+					if err := reveal(cmd.Context(), place, set.Logger(s, slog.LevelWarn), entries); err != nil {
+						return err
+					}
+				}
+				if !asJSON {
 					_, err = fmt.Fprint(s.Out, runText(entries))
 					return err
 				}
 				for _, e := range entries {
-					fmt.Fprintln(s.Out, visible.JSON(string(e.Line())))
+					line := visible.JSON(string(e.Line()))
+					if revealed {
+						line = string(e.Line())
+					}
+					fmt.Fprintln(cli.JSONWriter(s.Out), line)
 				}
 				return nil
 			})
@@ -173,7 +188,36 @@ func newAuditShow(s cli.Streams) *cobra.Command {
 	}
 	set.RecordFlags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the entries as JSON")
+	cmd.Flags().BoolVar(&revealed, "reveal", false,
+		"print masked and cut values as they were; needs the key of the record, and is recorded")
 	return cmd
+}
+
+// reveal puts the sealed values of a run into its entries, and records that somebody reads them.
+func reveal(ctx context.Context, place recorder.Place, log *slog.Logger, entries []*audit.Entry) error {
+	key, err := ownKey(place.Key)
+	if err == nil && key == nil {
+		err = fmt.Errorf("--reveal needs the key of the record, and there is none at %s: run it where codemode keeps the "+
+			"record, or put that record.key there", place.Key)
+	}
+	if err != nil {
+		return cli.UsageError(err)
+	}
+	run, sealed := entries[0].Run, 0
+	for _, e := range entries {
+		if e.Sealed != "" {
+			sealed++
+		}
+		if err := e.Reveal(key); err != nil {
+			return cli.WithCode(cli.ExitProgram, err)
+		}
+	}
+	err = place.Write(ctx, log, audit.Entry{Kind: audit.Access, State: "revealed", Run: run, Principal: launch.Owner(),
+		Client: "cli", Detail: fmt.Sprintf("audit show --reveal showed the sealed values of %d entries", sealed)})
+	if err != nil {
+		return fmt.Errorf("nothing is revealed, because it cannot be recorded: %w", err)
+	}
+	return nil
 }
 
 func newAuditExport(s cli.Streams) *cobra.Command {

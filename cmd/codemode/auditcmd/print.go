@@ -1,6 +1,7 @@
 package auditcmd
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -129,6 +130,7 @@ func runText(entries []*audit.Entry) string {
 		if e.Program != nil {
 			line("program", fmt.Sprintf("%s, %d bytes, %s", e.Program.Name, e.Program.Bytes, e.Program.Digest))
 			source(&b, e.Program.Text)
+			line("not kept", leanText(e))
 			break
 		}
 	}
@@ -193,13 +195,13 @@ func recordedCall(b *strings.Builder, n int, entries []*audit.Entry) {
 	start := entries[0].Time
 	said := map[string]bool{}
 	for _, e := range entries {
-		if e.Args != nil && e.Args.Redacted != nil && !said[string(e.Args.Redacted)] {
+		if args := argumentsText(e.Args); args != "" && !said[args] {
 			name := "arguments"
 			if len(said) > 0 {
 				name = "changed to"
 			}
-			said[string(e.Args.Redacted)] = true
-			line(name, string(e.Args.Redacted))
+			said[args] = true
+			line(name, args)
 		}
 		if e.Args != nil && (e.Args.Executed != "" && e.Args.Executed != e.Args.Proposed) {
 			line("edited", "a person allowed this instead of what the program proposed")
@@ -245,7 +247,27 @@ func recordedCall(b *strings.Builder, n int, entries []*audit.Entry) {
 		if e.Result != nil {
 			line("result", resultText(e.Result))
 		}
+		line("not kept", leanText(e))
 	}
+}
+
+// leanText says why an entry has digests of values and not what is in them; "" if it has the values.
+func leanText(e *audit.Entry) string {
+	if !e.Lean {
+		return ""
+	}
+	return "digests only, because more than half of the caller's share of the record was used up (store.share)"
+}
+
+// argumentsText is the arguments as the entry shows them, or how large they are; "" if there are none.
+func argumentsText(a *audit.Args) string {
+	switch {
+	case a == nil:
+		return ""
+	case a.Redacted == nil && a.Bytes > 0:
+		return fmt.Sprintf("%d bytes, %s", a.Bytes, cmp.Or(a.Executed, a.Authorised, a.Proposed))
+	}
+	return string(a.Redacted)
 }
 
 func resultText(r *audit.Result) string {

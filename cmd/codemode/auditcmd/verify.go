@@ -48,7 +48,8 @@ Checkpoints are signed notes (c2sp.org/tlog-checkpoint), the member "checkpoint"
 line: tools for transparency logs verify and witness them.
 
 Exit code 0: everything is what was written. 1: something is not, or no checkpoint covers
-it, or the record is missing. 2: this cannot be decided without a key or a record.
+it, or the record is missing. 2: this cannot be decided: there is no record, a file is no
+export, or the key that signed it is not here, as with the export of another machine.
 5: something could not be read.`,
 		RunE: func(cmd *cobra.Command, files []string) error {
 			for _, key := range keys {
@@ -88,7 +89,7 @@ func (v *verification) read(ctx context.Context, s cli.Streams, set *launch.Sett
 	if err != nil {
 		return err
 	}
-	if err := v.findKeys(place.Key); err != nil {
+	if err := v.findKeys(place.Key, v.database); err != nil {
 		return err
 	}
 	if v.database {
@@ -123,8 +124,9 @@ func (v *verification) read(ctx context.Context, s cli.Streams, set *launch.Sett
 	return nil
 }
 
-// findKeys uses the key beside the record, if it exists, and its public key, unless flags give others.
-func (v *verification) findKeys(path string) error {
+// findKeys uses the key beside the record, if it exists, and its public key, unless flags give others. Without a key,
+// files are compared with themselves.
+func (v *verification) findKeys(path string, needed bool) error {
 	own, err := ownKey(path)
 	v.Own = own
 	switch {
@@ -132,6 +134,8 @@ func (v *verification) findKeys(path string) error {
 		return nil
 	case err != nil:
 		return cli.InternalError(err)
+	case own == nil && !needed:
+		return nil
 	case own == nil:
 		return cli.UsageError(fmt.Errorf("there is no key at %s to verify signatures with: give the public key with "+
 			"--key, as codemode audit key printed it on the machine that wrote the record", path))
@@ -228,9 +232,12 @@ func printVerdict(s cli.Streams, v audit.Verdict, asJSON bool) error {
 		return cli.WithCode(cli.ExitProgram, fmt.Errorf("entries of the record are missing since a backup was restored, the "+
 			"first of %d gaps is: %s", len(v.Problems), v.Problems[0]))
 	}
-	if len(v.Problems) > 0 {
+	if changed := slices.IndexFunc(v.Problems, func(p audit.Problem) bool { return !p.Undecided }); changed >= 0 {
 		return cli.WithCode(cli.ExitProgram, fmt.Errorf("somebody changed the record: the first of %d problems is: %s",
-			len(v.Problems)+v.More, v.Problems[0]))
+			len(v.Problems)+v.More, v.Problems[changed]))
+	}
+	if len(v.Problems) > 0 {
+		return cli.UsageError(fmt.Errorf("this cannot be decided here: %s", v.Problems[0]))
 	}
 	if !asJSON {
 		fmt.Fprintf(s.Out, "%d entries are what was written, as far as %d checkpoints tell\n", v.Entries, v.Checkpoints)

@@ -5,10 +5,10 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/config/variables"
 	"github.com/codemode-project/codemode/recorder"
 )
 
@@ -51,8 +51,7 @@ func LiteralSecrets(entry map[string]any) []string {
 		values, _ := entry[key].(map[string]any)
 		for _, name := range slices.Sorted(maps.Keys(values)) {
 			text, ok := values[name].(string)
-			if ok && text != "" && secretName.MatchString(name) && !strings.Contains(text, "${") &&
-				!strings.Contains(text, "{env:") {
+			if ok && text != "" && secretName.MatchString(name) && variables.Literal(text) {
 				names = append(names, name)
 			}
 		}

@@ -57,10 +57,12 @@ func (d *diagnosis) ask(ctx context.Context, e *codemode.Evaluator, c *approvals
 			d.awaitResponder(ctx, e)
 		}
 		asking.Go(func() {
-			got, err := e.People().Probe(ctx, channel, launch.Principal(), c.wait)
+			got := e.People().Probe(ctx, channel, launch.Principal(), c.wait)
 			mu.Lock()
 			defer mu.Unlock()
-			d.answered(channel, got, err, c.wait)
+			if ctx.Err() == nil { // else the end of doctor closed the question, and no person
+				d.answered(channel, got, nil, c.wait)
+			}
 		})
 	}
 	asking.Wait()
@@ -97,6 +99,15 @@ func channelsOf(e *codemode.Evaluator) []string {
 		}
 		return true
 	})
+}
+
+// answers says who can answer what the profiles ask about.
+func (d *diagnosis) answers(e *codemode.Evaluator) {
+	cfg := e.Config()
+	if cfg == nil || !slices.ContainsFunc(cfg.All(), func(name string) bool { return !cfg.Profile(name).Unrestricted() }) {
+		return
+	}
+	d.ok("approvals", "people", "%s", launch.WhoAnswers(cfg, channelsOf(e), call.Low))
 }
 
 // wayTo is how to reach a person over a channel.

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -22,6 +23,7 @@ import (
 	"github.com/codemode-project/codemode/discovery"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/preflight"
+	"github.com/codemode-project/codemode/upstream"
 )
 
 // New makes the command "doctor".
@@ -61,8 +63,8 @@ notifications.`,
 
 // A finding is the outcome of one check.
 type finding struct {
-	// configuration, permissions, record, server, profile, client, sign-in, sandbox, confine, cache, approvals,
-	// notifications
+	// configuration, permissions, record, server, profile, script, client, sign-in, oauth, sandbox, confine, cache,
+	// approvals, notifications, doctor
 	Check   string `json:"check"`
 	Subject string `json:"subject"` // the checked thing
 	Level   string `json:"level"`   // ok, warning or failure
@@ -128,26 +130,30 @@ func examine(ctx context.Context, s cli.Streams, set *launch.Settings, w *wanted
 			const hint = "running processes keep the last valid rules"
 			d.fail(cli.ExitUsage, "configuration", cmp.Or(path, "environment"), hint, "%v", err)
 		} else {
-			d.configuration(e, path)
-			d.powers(set, e)
-			d.record(ctx, set, e)
-			d.servers(ctx, e)
-			d.rules(ctx, e)
-			d.clients(e)
-			d.signIn(ctx, e)
-			d.sandbox(ctx, e)
-			if w.notify {
-				d.notifications(e)
-			}
-			d.confinement(set, e)
+			e.Rules().Pins.OnlyLook()
+			d.all(ctx, []func(){
+				func() { d.configuration(e, path) }, func() { d.powers(set, e) }, func() { d.record(ctx, set, e) },
+				func() { d.servers(ctx, s.Err, e) }, func() { d.rules(ctx, e) }, func() { d.answers(e) },
+				func() { d.scripts(e) },
+				func() { d.clients(e) }, func() { d.signIn(ctx, e) }, func() { d.oauth(ctx, e) }, func() { d.sandbox(ctx, e) },
+				func() {
+					if w.notify {
+						d.notifications(e)
+					}
+				},
+				func() { d.confinement(set, e) },
+			})
 			if err := launch.Close(ctx, e); err != nil {
 				d.fail(cli.ExitInternal, "server", "all", "", "stopping the servers: %v", err)
 			}
 		}
 	}
 	d.cache()
-	if w.people.wanted && d.code != cli.ExitUsage {
+	if w.people.wanted && d.code != cli.ExitUsage && ctx.Err() == nil {
 		d.people(ctx, set, path, w.people)
+	}
+	if ctx.Err() != nil {
+		d.fail(cli.ExitInterrupted, "doctor", "interrupted", "run it again", "it was ended before all checks were made")
 	}
 	if w.asJSON {
 		if err := cli.PrintJSON(s.Out, map[string]any{"findings": d.findings}); err != nil {
@@ -162,10 +168,21 @@ func examine(ctx context.Context, s cli.Streams, set *launch.Settings, w *wanted
 	return nil
 }
 
+// all makes the checks in turn. What a check found while doctor was being ended says nothing.
+func (d *diagnosis) all(ctx context.Context, checks []func()) {
+	for _, check := range checks {
+		found, code := len(d.findings), d.code
+		if check(); ctx.Err() != nil {
+			d.findings, d.code = d.findings[:found], code
+			return
+		}
+	}
+}
+
 // servers starts every server and reports its state.
-func (d *diagnosis) servers(ctx context.Context, e *codemode.Evaluator) {
+func (d *diagnosis) servers(ctx context.Context, progress io.Writer, e *codemode.Evaluator) {
 	start := time.Now()
-	e.Tools().Ready(ctx, launch.ReadyWait)
+	launch.Await(ctx, progress, e, launch.ReadyWait)
 	for _, st := range e.Tools().Manager.Status() {
 		hint := "codemode tools shows its output"
 		switch {
@@ -190,9 +207,17 @@ func (d *diagnosis) servers(ctx context.Context, e *codemode.Evaluator) {
 		for _, note := range st.Health() {
 			d.warn("server", st.Name, "", "%s", note)
 		}
+		for _, note := range e.Tools().Notes(st.Name) {
+			if strings.Contains(note, upstream.LeftOut) { // as somebody wants it
+				d.ok("server", st.Name, "%s", note)
+			} else {
+				d.warn("server", st.Name, "", "%s", note)
+			}
+		}
 	}
-	for _, collision := range e.Tools().Catalog.Withheld() {
-		d.warn("server", "names", "", "%s", collision.Error())
+	for _, change := range e.Rules().Pins.Changes() {
+		d.warn("server", change.Name, "codemode review shows what changed",
+			"its definition differs from the one that a person accepted: its calls are asked about")
 	}
 }
 
@@ -239,7 +264,7 @@ func (d *diagnosis) rules(ctx context.Context, e *codemode.Evaluator) {
 		dead := 0
 		for _, rule := range cfg.Profile(name).Rules() {
 			if rule.Profile != name || slices.ContainsFunc(all, func(t *catalog.Tool) bool {
-				return rule.Matches(call.Name(t.Server, t.Raw), t.Server+call.Separator+t.Raw)
+				return rule.Matches(t.Name, t.Server+call.Separator+t.Raw)
 			}) {
 				continue
 			}
@@ -257,7 +282,7 @@ func (d *diagnosis) rules(ctx context.Context, e *codemode.Evaluator) {
 // sandbox runs a program without calls.
 func (d *diagnosis) sandbox(ctx context.Context, e *codemode.Evaluator) {
 	start := time.Now()
-	r, err := e.Eval(ctx, codemode.Request{Profile: "", Code: "return 6 * 7"})
+	r, err := e.Eval(ctx, codemode.Request{Unrestricted: true, Code: "return 6 * 7"})
 	switch {
 	case err != nil:
 		d.fail(cli.ExitInternal, "sandbox", "guest", "", "a program that only computes did not run: %v", err)

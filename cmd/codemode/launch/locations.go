@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/inforce/loader"
 )
@@ -134,6 +135,16 @@ func (s *Settings) StateFolder() (string, error) {
 		return "", fmt.Errorf("%w; name one with --state or %s", err, StateVariable)
 	}
 	return dir, nil
+}
+
+// Command is a command line of codemode that finds the state folder of s also in another terminal, without this
+// process's flags and environment: that of a tenant has a folder of its own.
+func (s *Settings) Command(words string) string {
+	dir, err := s.StateFolder()
+	if usual, none := usualStateDir(); err != nil || none == nil && dir == usual {
+		return words
+	}
+	return words + " --state " + cli.ShellWord(dir)
 }
 
 // namedState is the folder that stateVariable names; ok is false if it is not set.

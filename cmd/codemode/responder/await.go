@@ -27,9 +27,9 @@ type Responders struct {
 func Await(set *launch.Settings, may func(person, principal string) bool, opens bool, log *slog.Logger) *Responders {
 	state, err := set.StateFolder()
 	if err == nil {
-		r := &Responders{opener: newOpener(state, log)}
+		r := &Responders{opener: newOpener(state, set.Command("codemode approvals"), log)}
 		queue := approvals.NewQueue(ChannelName)
-		queue.May, queue.Where = may, `with "codemode approvals" in a terminal`
+		queue.May, queue.Where = may, approvals.InTerminal
 		queue.Outcome, queue.Expects = r.opener.outcome, r.opener.expects
 		if opens {
 			queue.Summon = r.opener.summon

@@ -20,7 +20,7 @@ func (s *screen) key(k tea.KeyPressMsg) tea.Cmd {
 		return tea.Quit
 	}
 	i := s.index()
-	if i < 0 || s.now().Sub(s.since) < settle {
+	if i < 0 || s.now().Sub(s.since) < settle && !(s.typesWords() && k.Key().Text != "") {
 		return nil
 	}
 	s.look()
@@ -111,6 +111,9 @@ func (s *screen) options(it item) []option {
 	if w.Inquiry != nil {
 		return s.replies(w.Inquiry)
 	}
+	if len(w.Offers) == 0 {
+		return []option{{text: "Nothing can be answered here: see above", kind: "elsewhere"}}
+	}
 	all := []option{{text: "Refuse", kind: "deny"}, {text: "Refuse, and say why", kind: "reason"}}
 	for _, o := range w.Offers {
 		all = append(all, option{text: visible.Line(o.Text), kind: "allow", Offer: o})
@@ -175,6 +178,8 @@ func (s *screen) pick(key string) tea.Cmd {
 			if s.seenEnough(it, o) {
 				return s.openEditor(it.one())
 			}
+		case "elsewhere":
+			s.notice = "People answer this call in another place, as said above it."
 		case "allow":
 			if s.seenEnough(it, o) {
 				s.allow(it, terminal.Said{Scope: o.Scope, Uses: s.uses, Length: s.length})
@@ -286,15 +291,16 @@ func (s *screen) write(text string) {
 	}
 }
 
+// typesWords reports whether the person is writing words. They chose to, so no letter of them is lost; only the key that
+// sends the words has to wait.
+func (s *screen) typesWords() bool { return s.mode == reasoning || s.mode == writing }
+
 // paste handles a text that the terminal pastes.
 func (s *screen) paste(msg tea.PasteMsg) tea.Cmd {
-	if s.now().Sub(s.since) < settle {
-		return nil
-	}
-	switch s.mode {
-	case reasoning, writing:
+	switch {
+	case s.typesWords():
 		s.write(msg.Content)
-	case editing:
+	case s.mode == editing && s.now().Sub(s.since) >= settle:
 		var cmd tea.Cmd
 		s.editor, cmd = s.editor.Update(msg)
 		return cmd

@@ -53,9 +53,10 @@ const (
 
 // An opener opens a terminal where a person can answer, when a question comes and no responder is connected.
 type opener struct {
-	state string // folder
-	env   func(string) string
-	log   *slog.Logger
+	state   string // folder
+	command string // that a person runs in another terminal
+	env     func(string) string
+	log     *slog.Logger
 
 	mu        sync.Mutex
 	evaluator *codemode.Evaluator // nil until there is one
@@ -63,8 +64,8 @@ type opener struct {
 	logged    map[string]bool
 }
 
-func newOpener(state string, log *slog.Logger) *opener {
-	return &opener{state: state, env: os.Getenv, log: log, logged: map[string]bool{}}
+func newOpener(state, command string, log *slog.Logger) *opener {
+	return &opener{state: state, command: command, env: os.Getenv, log: log, logged: map[string]bool{}}
 }
 
 // follow lets the configuration of e say how a terminal is opened.
@@ -138,8 +139,8 @@ func (o *opener) summon() time.Duration {
 	case err == nil && c.Start == wayOff:
 		return 0
 	case err != nil || c.Start == wayHint:
-		o.logOnce("a program asks, and nobody sees the question: run codemode approvals in another terminal to answer",
-			"state", o.state)
+		o.logOnce("a program asks, and codemode approvals is not open: run it in another terminal to answer there",
+			"command", o.command)
 		return 0
 	}
 	if since := time.Since(o.opened); !o.opened.IsZero() && since < openAgain {
@@ -148,7 +149,7 @@ func (o *opener) summon() time.Duration {
 	where, err := o.open(c)
 	if err != nil {
 		o.logOnce("a program asks, and no terminal could be opened for the answer: run codemode approvals in another terminal",
-			"error", err.Error())
+			"command", o.command, "error", err.Error())
 		return 0
 	}
 	o.opened = time.Now()

@@ -17,10 +17,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/internal/typos"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/registry"
@@ -97,7 +99,11 @@ func (x *explaining) run(ctx context.Context, s cli.Streams, args []string) erro
 		return err
 	}
 	if x.annotations == "" && !settled(p.Decide(c)) {
-		if why := x.learn(ctx, s, cfg, &c); why != "" {
+		why, err := x.learn(ctx, s, cfg, &c)
+		if err != nil {
+			return cli.UsageError(err)
+		}
+		if why != "" {
 			visible.Fprintf(s.Err,
 				"codemode: the annotations of %s are not known: %s. They may change the verdict; --annotations gives them.\n",
 				c.Name, why)
@@ -107,7 +113,8 @@ func (x *explaining) run(ctx context.Context, s cli.Streams, args []string) erro
 	if x.asJSON {
 		return cli.PrintJSON(s.Out, e.Explained(p.Name(), c.Name))
 	}
-	explainer{profile: args[0], call: c, x: e, all: x.all}.write(s.Out)
+	explainer{profile: args[0], call: c, x: e, all: x.all,
+		answers: launch.WhoAnswers(cfg, p.Ask().Channels, e.Decision.Risk)}.write(s.Out)
 	return nil
 }
 
@@ -117,42 +124,56 @@ func settled(d call.Decision) bool {
 }
 
 // learn fills in the annotations of the tool. The result says why they are not known; "" means that they are, or that
-// no configured server has the tool.
-func (x *explaining) learn(ctx context.Context, s cli.Streams, cfg *config.Config, c *profiles.Call) (why string) {
-	configured := c.Server == "time" || c.Server == "filesystem"
+// no configured server has the name. An error says that the call is most likely misspelt.
+func (x *explaining) learn(ctx context.Context, s cli.Streams, cfg *config.Config, c *profiles.Call) (why string, _ error) {
+	servers := []string{"time", "filesystem"}
 	for _, server := range cfg.Servers {
-		configured = configured || server.Name == c.Server
+		servers = append(servers, server.Name)
 	}
-	if !configured {
-		return ""
+	if !slices.Contains(servers, c.Server) {
+		if near := typos.Nearest(c.Server, servers); near != "" {
+			return "", fmt.Errorf("no server has the name %.80q; did you mean %s?", c.Server, call.Name(near, c.Tool))
+		}
+		return "", nil
 	}
 	if dir, err := x.set.StateFolder(); err == nil {
 		if seen, ok := registry.SeenTool(dir, cfg, c.Server, c.Tool); ok {
-			c.Annotations = seen.Annotations
-			return ""
+			c.Tool, c.Name, c.Annotations = seen.Tool, seen.Name, seen.Annotations
+			return "", nil
 		}
 	}
 	if x.offline {
-		return "codemode has not seen it yet, and --offline starts no server"
+		return "codemode has not seen it yet, and --offline starts no server", nil
 	}
 	e, err := x.set.Open(ctx, s, slog.LevelError)
 	if err != nil {
-		return err.Error()
+		return err.Error(), nil
 	}
 	defer launch.Close(ctx, e)
 	e.Tools().Ready(ctx, learnWait)
+	t, err := e.Tools().Catalog.Find(call.Part(c.Server) + call.Separator + c.Tool)
+	if err == nil {
+		c.Tool, c.Name, c.Annotations = t.Raw, t.Name, t.Hints
+		return "", nil
+	}
+	if withheld, ok := errors.AsType[*catalog.WithheldError](err); ok {
+		return withheld.Error(), nil
+	}
+	var tools []string
 	for _, t := range e.Tools().ToolInfos() {
-		if call.Name(t.Server, t.Tool) == c.Name {
-			c.Annotations = t.Annotations
-			return ""
+		if t.Server == c.Server {
+			tools = append(tools, t.Tool)
 		}
 	}
 	for _, status := range e.Tools().Manager.Status() {
 		if status.Name == c.Server && status.Error != "" {
-			return status.Error
+			return status.Error, nil
 		}
 	}
-	return "no server has such a tool"
+	if near := typos.Nearest(c.Tool, tools); near != "" {
+		return "", fmt.Errorf("the server %s has no tool %.80q; did you mean %s?", c.Server, c.Tool, call.Name(c.Server, near))
+	}
+	return "no server has such a tool", nil
 }
 
 // learnWait is how long explain waits for servers to list their tools.
@@ -164,6 +185,11 @@ func (x *explaining) call(cfg *config.Config, args []string) (profiles.Call, err
 		raw, err := argumentText(args[2])
 		if err != nil {
 			return c, err
+		}
+		var broken *json.SyntaxError
+		if err := json.Unmarshal(raw, new(any)); errors.As(err, &broken) {
+			return c, fmt.Errorf(`the arguments are not JSON: %w, at byte %d; ARGS is an object such as {"path": "a.md"}`, err,
+				broken.Offset)
 		}
 		c.Args = call.Unread(raw)
 	}
@@ -213,6 +239,7 @@ type explainer struct {
 	call    profiles.Call
 	x       profiles.Explanation
 	all     bool
+	answers string // who can answer
 }
 
 // maxOthers is how many rules about other tools are listed one by one.
@@ -235,6 +262,9 @@ func (e explainer) write(w io.Writer) {
 	}
 	for _, line := range consequences(d) {
 		out("  %s\n", line)
+	}
+	if d.Verdict == call.Ask {
+		out("  %s\n", e.answers)
 	}
 	if len(e.x.Changes) > 0 {
 		out("\nTo make it milder\n")
@@ -327,7 +357,7 @@ func consequences(d *call.Decision) []string {
 	switch {
 	case d.Unknown:
 		lines = append(lines, "a rule cannot be evaluated, so codemode asks about each such call")
-	case d.Floor:
+	case d.Firm:
 		lines = append(lines, "no earlier answer is used for this call")
 	case len(d.Remember.Scopes) > 0:
 		lines = append(lines, "an answer can be remembered for: "+strings.Join(d.Remember.Scopes, ", "))

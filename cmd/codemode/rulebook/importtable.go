@@ -11,6 +11,7 @@ import (
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/config/importtable"
+	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
@@ -24,7 +25,9 @@ func newProfilesImport(s cli.Streams) *cobra.Command {
 autoApprove and priority, in which the first rule that matches decides) and prints a
 configuration file with a profile that decides in the same way. --server ID=NAME, or a
 "servers" list in the file, gives the names of server ids. A * in serverId or toolName
-matches anything, as in toolPattern.
+matches anything, as in toolPattern. What the command does not know in the file (a key, a
+type, a server id) is an error: it could be what limits a rule. Rules that approve every
+tool are named.
 
 Some programs try the highest priority first, others the lowest. If the verdict on any tool
 depends on that, the command writes nothing without --order, and lists each such tool with
@@ -54,8 +57,17 @@ both verdicts. The documentation of the program that wrote the table says which 
 			if _, ok := errors.AsType[*importtable.OrderError](err); ok {
 				err = fmt.Errorf("%w; add --order highest-first or --order lowest-first", err)
 			}
+			if problems, ok := errors.AsType[settings.Problems](err); ok {
+				for i := range problems {
+					problems[i].File = args[1]
+				}
+				return cli.UsageError(problems)
+			}
 			if err != nil {
 				return cli.UsageError(fmt.Errorf("%s: %w", args[1], err))
+			}
+			for _, w := range imported.Wide {
+				visible.Fprintf(s.Err, "warning: %s\n", w)
 			}
 			for _, d := range imported.Depends {
 				visible.Fprintf(s.Err, "depends on the order: %s\n", d)

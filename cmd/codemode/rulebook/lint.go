@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/cmd/codemode/checks"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
@@ -26,7 +27,7 @@ func newProfilesLint(s cli.Streams) *cobra.Command {
 	var toolsFile, save string
 	var offline, asJSON bool
 	cmd := &cobra.Command{
-		Use:   "lint",
+		Use:   "lint [FILE]",
 		Short: "Find rules that probably do not do what their author meant",
 		Long: `Checks the rules against the existing tools: conditions on arguments that no tool takes,
 deny rules on optional arguments, patterns that match no tool, and allow rules that other
@@ -36,10 +37,17 @@ tools come from the servers, which are started for that, or from a file:
 
   {"github": [{"name": "create_issue", "inputSchema": {...}, "annotations": {...}}]}
 
-The list may also be the answer of a server to tools/list. Exit code 1 when there are
+The list may also be the answer of a server to tools/list. FILE is the configuration to
+check, instead of the one in force. Exit code 1 when there are
 findings; notes alone are not findings.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && set.Config != "" {
+				return cli.UsageError(errors.New("name the file once: as FILE or with --config"))
+			}
+			if len(args) == 1 {
+				set.Config = args[0]
+			}
 			cfg, err := set.Load()
 			if err != nil {
 				return err
@@ -141,7 +149,7 @@ func printFindings(s cli.Streams, found []config.Finding, tools int, asJSON bool
 // liveTools asks the servers. All of them must answer: a rule about a server that is down would seem to match no tool.
 func liveTools(ctx context.Context, s cli.Streams, set *launch.Settings) (tools []config.ToolInfo, err error) {
 	err = set.Use(ctx, s, slog.LevelError, func(e *codemode.Evaluator) error {
-		e.Tools().Ready(ctx, launch.ReadyWait)
+		launch.Await(ctx, s.Err, e, launch.ReadyWait)
 		var failed []error
 		for _, st := range e.Tools().Manager.Status() {
 			if st.Error != "" {
@@ -184,8 +192,14 @@ func ReadTools(path string) ([]config.ToolInfo, error) {
 		if err := json.Unmarshal(raw, &list); err != nil {
 			return nil, cli.UsageError(fmt.Errorf("%s: the tools of %q: %w", path, server, err))
 		}
-		for _, t := range list {
-			flat = append(flat, config.ToolInfo{Server: server, Tool: t.Name, Input: t.Input, Annotations: t.Annotations})
+		raws := make([]string, len(list))
+		for i := range list {
+			raws[i] = list[i].Name
+		}
+		names, _ := call.Names(server, raws)
+		for i, t := range list {
+			flat = append(flat, config.ToolInfo{Server: server, Tool: t.Name, Name: names[i], Input: t.Input,
+				Annotations: t.Annotations})
 		}
 	}
 	slices.SortFunc(flat, func(a, b config.ToolInfo) int {

@@ -52,7 +52,7 @@ const leastDigest = 8
 func review(ctx context.Context, s cli.Streams, e *codemode.Evaluator, accept []string, why string,
 	asJSON bool,
 ) error {
-	e.Tools().Ready(ctx, launch.ReadyWait)
+	launch.Await(ctx, s.Err, e, launch.ReadyWait)
 	accepted, err := acceptTools(ctx, e, accept, why)
 	left := e.Rules().Pins.Changes()
 	switch {

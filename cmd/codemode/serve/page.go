@@ -105,7 +105,7 @@ func newPage(c pageConfig, set *launch.Settings, to cli.Streams, address string,
 					"use an address such as 127.0.0.1:7391, and put a proxy with TLS in front of it", p.address))
 		}
 	}
-	p.queue.Where = "on the page (codemode console opens it)"
+	p.queue.Where = approvals.OnPage
 	set.Channels = append(set.Channels, p.queue)
 	return p, nil
 }
@@ -136,7 +136,7 @@ func (p *page) open(e *codemode.Evaluator, set *launch.Settings, origin, path st
 	p.book = bookOf(e, set)
 	c, err := console.New(console.Options{
 		Queue: p.queue, Origins: origins, Path: path, May: p.config.may, Sees: p.sees, Admin: p.admin,
-		ConfirmCommand: confirmCommand,
+		ConfirmCommand: func(person string) string { return confirmCommand(set, person) },
 		Record:         recordOf{e}, Runs: runsOf{e}, Grants: e.People().Grants, Rules: &rulesOf{e: e, set: set},
 		Book:     p.book,
 		Sessions: sessionsOf{e}, Servers: serversOf{e}, Accounts: accountsOf{e, log},
@@ -277,14 +277,15 @@ func (p *page) mount(s *service, at *door, mux *http.ServeMux) {
 }
 
 // announce prints a login link to a terminal. Anything else may be a log, which must not hold one.
-func (p *page) announce(log *slog.Logger) {
+func (p *page) announce(set *launch.Settings, log *slog.Logger) {
 	if f := cli.TerminalFile(p.streams.Err); f != nil {
 		fmt.Fprintf(f,
 			"codemode: answer the questions of programs at this page; the link opens it once, within ten minutes:\n  %s\n",
 			p.console.Link(launch.Owner()))
 		return
 	}
-	log.Info("a page for answering questions of programs is served; codemode console opens it")
+	log.Info("a page for answering questions of programs is served; codemode console opens it", "command",
+		set.Command("codemode console"))
 }
 
 // runsOf lists the runs in progress for the page.

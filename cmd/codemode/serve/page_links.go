@@ -58,7 +58,7 @@ const (
 
 // offerLinks hands out login links until stop is called.
 func (p *page) offerLinks(set *launch.Settings, log *slog.Logger) (stop func()) {
-	p.announce(log)
+	p.announce(set, log)
 	state, err := set.StateFolder()
 	var listener net.Listener
 	if err == nil {
@@ -129,12 +129,12 @@ func (p *page) giveLink(c net.Conn) error {
 }
 
 // confirmCommand prints the codes for the changes of a person.
-func confirmCommand(person string) string {
-	const command = "codemode console --confirm"
-	if person == launch.Owner() {
-		return command
+func confirmCommand(set *launch.Settings, person string) string {
+	command := "codemode console --confirm"
+	if person != launch.Owner() {
+		command += " --as " + cli.ShellWord(person)
 	}
-	return command + " --as " + cli.ShellWord(person)
+	return set.Command(command)
 }
 
 // NewConsole makes the command "console".

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -119,7 +120,41 @@ func (r *rulesOf) Save(_ context.Context, path, digest string, text []byte) erro
 	if err != nil {
 		return err
 	}
-	return r.explain(file, replace.File(file, text, info.Mode().Perm()))
+	wait, stop := r.nextReading()
+	defer stop()
+	if err := r.explain(file, replace.File(file, text, info.Mode().Perm())); err != nil {
+		return err
+	}
+	if !bytes.Equal(data, text) {
+		wait()
+	}
+	return nil
+}
+
+// takeWait is how long a saved file may take to be in force before the page goes on without. The watcher of the files
+// needs 50 ms.
+const takeWait = 3 * time.Second
+
+// nextReading returns a function that waits until another configuration is in force, so that the page after a change
+// shows the rules that hold then. The caller calls stop in the end.
+func (r *rulesOf) nextReading() (wait, stop func()) {
+	before, changed := r.e.Rules().Config(), make(chan struct{}, 1)
+	stop = r.e.Subscribe(func() {
+		select {
+		case changed <- struct{}{}:
+		default: // a look is due already
+		}
+	})
+	return func() {
+		late := time.After(takeWait)
+		for r.e.Rules().Config() == before {
+			select {
+			case <-changed:
+			case <-late:
+				return
+			}
+		}
+	}, stop
 }
 
 // explain adds to an error of writing a file what a person can do where codemode is confined.
@@ -177,6 +212,29 @@ func (r *rulesOf) Propose(_ context.Context, p console.Proposal) (string, error)
 	return files.User, nil
 }
 
+// Roles are those that overlays name, with what a session for each can do.
+func (r *rulesOf) Roles() (all []console.Role) {
+	if cfg := r.e.Rules().Config(); cfg != nil {
+		for _, name := range cfg.Roles() {
+			all = append(all, console.Role{Name: name, Can: r.e.Rules().Restricts(name)})
+		}
+	}
+	return all
+}
+
+func (r *rulesOf) RoleSessions(ctx context.Context) (all []console.RoleSession, err error) {
+	made, err := r.e.Rules().Made(ctx)
+	for _, s := range made {
+		all = append(all, console.RoleSession{ID: s.ID, Role: s.Role, Expires: s.Expires})
+	}
+	return all, err
+}
+
+func (r *rulesOf) EndRoleSession(ctx context.Context, id string) (role string, err error) {
+	ended, err := r.e.Rules().EndMade(ctx, id)
+	return ended.Role, err
+}
+
 func (r *rulesOf) NewSession(role string, life time.Duration) (id string, expires time.Time, err error) {
 	made, err := r.e.Rules().NewSession(context.Background(), role, life)
 	return made.ID, made.Expires, err
@@ -187,6 +245,8 @@ func bookOf(e *codemode.Evaluator, set *launch.Settings) *rules.Book {
 	return &rules.Book{
 		Rules: e.Rules(), Files: set.Files, DB: e.Record().DB,
 		Tools: func() (all []*call.Tool) {
+			// Rules match tools that no program has wanted yet.
+			e.Tools().ReadyOnce(context.Background())
 			for _, t := range e.Tools().Catalog.Tools() {
 				all = append(all, e.Tools().Describe(t))
 			}

@@ -198,8 +198,17 @@ func TestTheCommandForACode(t *testing.T) {
 		"Ben O'Neil":   `codemode console --confirm --as 'Ben O'\''Neil'`,
 		"ben@acme.com": "codemode console --confirm --as ben@acme.com",
 	} {
-		if got := confirmCommand(person); got != want {
+		if got := confirmCommand(&launch.Settings{}, person); got != want {
 			t.Errorf("%s: %s, want %s", person, got, want)
 		}
+		tenant := &launch.Settings{State: "/srv/codemode/tenants/a b"} // in another folder, as each tenant is
+		if got := confirmCommand(tenant, person); got != want+" --state '/srv/codemode/tenants/a b'" {
+			t.Errorf("%s of a tenant: %s", person, got)
+		}
+	}
+	t.Setenv(launch.StateVariable, t.TempDir()) // of this process, and not of the terminal that a person opens
+	if got := confirmCommand(&launch.Settings{}, launch.Owner()); !strings.HasSuffix(got,
+		" --state "+os.Getenv(launch.StateVariable)) {
+		t.Errorf("with the variable: %s", got)
 	}
 }

@@ -3,12 +3,12 @@
 package serve
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -83,7 +83,15 @@ restart. docs/security.md says what holds, and codemode doctor tries it.`,
 			if cmd.Flags().Changed("shutdown-delay") {
 				o.delay = &delay
 			}
-			o.session = cmp.Or(o.session, os.Getenv(SessionVariable))
+			if o.session == "" {
+				if cmd.Flags().Changed("session") {
+					return cli.UsageError(errors.New("--session is empty: name the session, or leave the flag out"))
+				}
+				var err error
+				if o.session, err = SessionOfEnvironment(); err != nil {
+					return err
+				}
+			}
 			if err := o.enterConfinement(); err != nil {
 				return err
 			}
@@ -185,6 +193,16 @@ func openTraces(ctx context.Context, cfg *config.Config, set *launch.Settings,
 
 // SessionVariable names the session that programs run in, where no flag does.
 const SessionVariable = "CODEMODE_SESSION"
+
+// SessionOfEnvironment is the session that the variable names. A variable that is empty is an error: whoever set it meant
+// a session, and without one nothing is restricted.
+func SessionOfEnvironment() (string, error) {
+	session, set := os.LookupEnv(SessionVariable)
+	if set && strings.TrimSpace(session) == "" {
+		return "", cli.UsageError(fmt.Errorf("%s is set and empty: name the session, or unset the variable", SessionVariable))
+	}
+	return session, nil
+}
 
 // checkSession refuses to start in a session that has expired or was never created: each program would be refused.
 func checkSession(ctx context.Context, e *codemode.Evaluator, session string, overHTTP bool) error {

@@ -31,7 +31,7 @@ func New(s cli.Streams) *cobra.Command {
 names) leaves what it declared to the next one. Each end of a program is a version. Sessions
 are kept beside the record, until they are not used for a week, or as long as the key
 "sessions" of the configuration says.`,
-		newList(s), newShow(s), newFork(s), newRollback(s), newDelete(s))
+		newList(s), newShow(s), newFork(s), newRollback(s), newDelete(s), newMade(s))
 }
 
 func newList(s cli.Streams) *cobra.Command {

@@ -35,7 +35,11 @@ func usualPlaces() (places, error) {
 	if err != nil {
 		config = filepath.Join(home, ".config")
 	}
-	return places{system: runtime.GOOS, home: home, config: config, env: os.Getenv}, nil
+	here, err := os.Getwd()
+	if err != nil {
+		here = "" // the settings of a project that is not there switch nothing off
+	}
+	return places{system: runtime.GOOS, home: home, config: config, here: here, env: os.Getenv}, nil
 }
 
 // A clientFile is one place of a client that has servers, or could not be read.
@@ -43,10 +47,12 @@ type clientFile struct {
 	client  *mcpClient
 	place   *place
 	path    string
+	home    string
 	keys    []string
 	text    []byte
 	entries []*clientEntry
-	err     error // it exists and is unreadable
+	without []string // the names that it only switches off: their servers stand in other files of the client
+	err     error    // it exists and is unreadable
 }
 
 // A clientEntry is one server of such a file.
@@ -59,7 +65,13 @@ type clientEntry struct {
 	variables []string // of the environment, to which it refers
 	held      []string // those of variables that the client asks for or keeps itself
 	stays     string   // why it cannot go behind codemode, although codemode could start it
+	off       off      // why the client does not start it
+	elsewhere bool     // it is off in another client
+	failed    bool     // it was seen not to run
+	deny      []string // the tools that the client does not call
 	err       error    // why it is unusable
+
+	project, home string // the folders; "" is unknown
 }
 
 func (e *clientEntry) note(format string, args ...any) {
@@ -69,6 +81,7 @@ func (e *clientEntry) note(format string, args ...any) {
 // findClients reads the existing files of all clients, also those in the folder of a project; "" is no project.
 func findClients(p places, project string, env func(string) (string, bool)) []*clientFile {
 	var found []*clientFile
+	s := &switches{places: p, project: project, files: map[string]map[string]any{}}
 	for i := range mcpClients {
 		c := &mcpClients[i]
 		broken := map[string]bool{}
@@ -82,17 +95,47 @@ func findClients(p places, project string, env func(string) (string, bool)) []*c
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}
-			f := &clientFile{client: c, place: l, path: path, keys: l.keysIn(project), text: data, err: err}
+			f := &clientFile{client: c, place: l, path: path, home: p.home, keys: l.keysIn(project), text: data, err: err}
 			if err == nil {
 				f.read(project, env)
 			}
+			for _, e := range f.entries {
+				e.settle(s, f)
+			}
 			broken[path] = f.err != nil
-			if f.err != nil || len(f.entries) > 0 {
+			if f.err != nil || len(f.entries)+len(f.without) > 0 {
 				found = append(found, f)
 			}
 		}
 	}
-	return found
+	for _, f := range found {
+		for _, other := range found {
+			for _, e := range other.entries {
+				if other.client == f.client && e.off.why == "" && slices.Contains(f.without, e.name) {
+					e.off = off{why: p.short(f.path)}
+				}
+			}
+		}
+	}
+	spread(found)
+	return slices.DeleteFunc(found, func(f *clientFile) bool { return f.err == nil && len(f.entries) == 0 })
+}
+
+// settle finds out whether an entry is off, and leaves out the tools that its client does not call.
+func (e *clientEntry) settle(s *switches, f *clientFile) {
+	if e.off = s.of(f, e); e.off.why != "" || len(e.deny) == 0 || e.err != nil {
+		return
+	}
+	list, _ := e.value["excludeTools"].([]any)
+	for _, tool := range e.deny {
+		list = append(list, tool)
+	}
+	e.value["excludeTools"] = list
+	e.note("%s denies %s: codemode leaves them out", f.client.name, strings.Join(e.deny, ", "))
+	if raw, err := json.Marshal(e.value); err == nil {
+		e.raw = raw
+	}
+	e.server.Exclude = append(e.server.Exclude, e.deny...)
 }
 
 // read finds the servers in a file.
@@ -108,9 +151,12 @@ func (f *clientFile) read(project string, env func(string) (string, bool)) {
 	}
 	for _, s := range all {
 		if !isServer(s.Value) {
+			if s.Value["disabled"] == true || s.Value["enabled"] == false {
+				f.without = append(f.without, s.Name)
+			}
 			continue
 		}
-		e := &clientEntry{name: s.Name, value: plain(s.Value)}
+		e := &clientEntry{name: s.Name, value: plain(s.Value), home: f.home}
 		if f.place.scope != userScope {
 			adaptProject(e, project)
 		}
@@ -156,6 +202,7 @@ func (e *clientEntry) prepare(c *mcpClient, env func(string) (string, bool)) {
 			"place")
 		return
 	}
+	e.translate(c)
 	var err error
 	if e.raw, err = json.Marshal(e.value); err != nil { // such as a number that JSON cannot hold
 		e.err = err
@@ -170,7 +217,7 @@ func (e *clientEntry) prepare(c *mcpClient, env func(string) (string, bool)) {
 	})
 	for _, name := range e.held {
 		set := false
-		if noVariable.FindString(strings.ReplaceAll(name, "_", "")) == "" { // a name, and no command or file
+		if validName.MatchString(name) { // and no command or file
 			_, set = env(name)
 		}
 		if !set && e.stays == "" {
@@ -204,7 +251,7 @@ func (e *clientEntry) same(other *clientEntry) bool {
 func (e *clientEntry) isCodemode() bool {
 	s := &e.server
 	if s.URL != "" {
-		return e.isCodemodeURL()
+		return e.isAddress(s.URL)
 	}
 	var words []string
 	for _, word := range append([]string{s.Command}, s.Args...) { // a line for a shell is one argument
@@ -212,6 +259,9 @@ func (e *clientEntry) isCodemode() bool {
 			return strings.ContainsRune(" \t\r\n\"'`;&|()<>",
 				r)
 		})...)
+	}
+	if e.runsImage(words) || slices.ContainsFunc(words, func(word string) bool { return e.isAddress(word) }) {
+		return true
 	}
 	serve := slices.Index(words, "serve")
 	if serve < 0 {
@@ -234,6 +284,16 @@ func (e *clientEntry) isCodemode() bool {
 		}
 	}
 	return strings.EqualFold(e.name, "codemode")
+}
+
+// runsImage reports whether the words start an image of codemode, which serves without being told to.
+func (e *clientEntry) runsImage(words []string) bool {
+	run := slices.Index(words, "run")
+	return run > 0 && slices.ContainsFunc(words[:run], func(word string) bool {
+		return slices.Contains([]string{"docker", "podman", "nerdctl"}, filepath.Base(word))
+	}) && slices.ContainsFunc(words[run:], func(word string) bool {
+		return !strings.ContainsAny(word, "=") && !strings.HasPrefix(word, "-") && !strings.HasPrefix(word, "/") && namesCodemode(word)
+	})
 }
 
 // serveFlags are flags of "codemode serve" that few other programs have.
@@ -303,10 +363,10 @@ func sameContent(a, b string) bool {
 	return err == nil && errY == nil && x == y
 }
 
-// isCodemodeURL reports whether an address is that of a codemode that serves over HTTP: at its path and under its name.
-func (e *clientEntry) isCodemodeURL() bool {
-	u, err := url.Parse(e.server.URL)
-	if err != nil {
+// isAddress reports whether a text is the address of a codemode that serves over HTTP: at its path and under its name.
+func (e *clientEntry) isAddress(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return false
 	}
 	path := strings.TrimSuffix(u.Path, "/")
@@ -355,7 +415,7 @@ func ClientUses(entries []config.Server) (all []ClientUse) {
 		use := ClientUse{Name: f.client.name, ID: f.client.id, Path: p.short(f.path)}
 		for _, entry := range f.entries {
 			use.UsesCodemode = use.UsesCodemode || entry.isCodemode()
-			if !entry.server.Disabled && slices.ContainsFunc(configured, entry.sameServer) {
+			if entry.off.why == "" && slices.ContainsFunc(configured, entry.sameServer) {
 				use.Bypassed = append(use.Bypassed, entry.name)
 			}
 		}

@@ -1,92 +1,69 @@
 package setup
 
 import (
-	"maps"
-	"regexp"
 	"slices"
 	"strings"
 )
 
-// eachText changes every string inside a value, in the order of keys.
-func eachText(v any, change func(string) string) any {
-	switch v := v.(type) {
-	case string:
-		return change(v)
-	case []any:
-		for i := range v {
-			v[i] = eachText(v[i], change)
-		}
-	case map[string]any:
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			v[k] = eachText(v[k], change)
-		}
-	}
-	return v
-}
-
-var (
-	vscodeInput   = regexp.MustCompile(`\$\{input:([^}]*)\}`)
-	noVariable    = regexp.MustCompile(`[^A-Za-z0-9]+`)
-	shellVariable = regexp.MustCompile(`\$([A-Za-z_][A-Za-z0-9_]*)|%([A-Za-z_][A-Za-z0-9_]*)%`)
-	fileVariable  = regexp.MustCompile(`\{file:[^}]*\}`)
-)
-
-// adaptVSCode replaces ${input:id}, for which VS Code asks its user, by a variable.
-func adaptVSCode(e *clientEntry) {
-	seen := map[string]bool{}
-	eachText(e.value, func(s string) string {
-		return vscodeInput.ReplaceAllStringFunc(s, func(written string) string {
-			id := vscodeInput.FindStringSubmatch(written)[1]
-			name := strings.ToUpper(strings.Trim(noVariable.ReplaceAllString(id, "_"), "_"))
-			if name == "" || name[0] >= '0' && name[0] <= '9' {
-				name = "INPUT_" + name
-			}
-			if !seen[id] {
-				seen[id] = true
-				e.held = append(e.held, name)
-				e.note("VS Code asks its user for %q; here it is the variable %s", id, name)
-			}
-			return "${" + name + "}"
-		})
-	})
-}
-
 // adaptProject keeps the meaning of relative commands and of the project's folder when codemode runs in another folder.
 func adaptProject(e *clientEntry, project string) {
-	eachText(e.value, func(s string) string { return strings.ReplaceAll(s, "${workspaceFolder}", project) })
+	e.project = project
 	if e.value["command"] != nil && e.value["cwd"] == nil {
 		e.value["cwd"] = project
 	}
 }
 
-// adaptGemini translates url, which means SSE for Gemini, and variables in the notation of shells.
+// adaptGemini translates url, which means SSE for Gemini, and what variables of Windows are in an environment. It logs
+// in with an account of Google, or as one, where authProviderType says so.
 func adaptGemini(e *clientEntry) {
 	if e.value["url"] != nil && e.value["httpUrl"] == nil && e.value["type"] == nil {
 		e.value["type"] = "sse"
 	}
-	env, ok := e.value["env"].(map[string]any)
-	if !ok {
-		return
+	if kind, _ := e.value["authProviderType"].(string); kind != "" && kind != "dynamic_discovery" {
+		e.stays = "the client logs in at it (authProviderType " + kind + ")"
 	}
-	eachText(env, func(s string) string {
-		return shellVariable.ReplaceAllStringFunc(s, func(written string) string {
-			return "${" + strings.Trim(written, "$%") + "}"
-		})
-	})
+	if env, ok := e.value["env"].(map[string]any); ok {
+		eachText(env, func(s string) string { return percentName.ReplaceAllString(s, "$${$1}") })
+	}
 }
 
-// adaptOpenCode translates timeout, which OpenCode applies to the start, and notes variables that have no meaning here.
+// adaptCodex translates what Codex keeps in tables: how a variable comes to a server, and what it has noted about
+// single tools when its user said "Always allow".
+func adaptCodex(e *clientEntry) {
+	vars, _ := e.value["env_vars"].([]any)
+	for i, v := range vars {
+		table, ok := v.(map[string]any)
+		if !ok {
+			continue
+		}
+		vars[i] = table["name"]
+		if source, _ := table["source"].(string); source != "" && source != "local" {
+			e.stays = "Codex takes a variable from " + source
+		}
+	}
+	if tools, ok := e.value["tools"].(map[string]any); ok {
+		delete(e.value, "tools")
+		off, _ := e.value["disabled_tools"].([]any)
+		for name, of := range tools {
+			if of, _ := of.(map[string]any); of["enabled"] == false {
+				off = append(off, name)
+			}
+		}
+		if len(off) > 0 {
+			e.value["disabled_tools"] = off
+		}
+		e.note("what Codex allows of its tools is not copied: the profile says what is allowed")
+	}
+	for _, key := range []string{"default_tools_approval_mode", "required"} {
+		delete(e.value, key)
+	}
+}
+
+// adaptOpenCode translates timeout, which OpenCode applies to the start.
 func adaptOpenCode(e *clientEntry) {
 	if ms, ok := e.value["timeout"].(float64); ok {
 		e.value["timeout"] = map[string]any{"startup": ms}
 	}
-	eachText(e.value, func(s string) string {
-		if file := fileVariable.FindString(s); file != "" {
-			e.note("codemode does not read %s: replace it by the value or by a variable", file)
-			e.stays = "codemode does not read " + file
-		}
-		return s
-	})
 }
 
 // adaptSeconds translates timeout, which is in seconds.
@@ -111,21 +88,9 @@ func adaptZed(e *clientEntry) {
 	}
 }
 
-var continueSecret = regexp.MustCompile(`\$\{\{\s*(?:secrets|inputs)\.([^}\s]*)\s*\}\}`)
-
-// adaptContinue replaces ${{ secrets.NAME }}, which Continue keeps, by a variable.
+// adaptContinue leaves out the name, and translates headers in the options of requests.
 func adaptContinue(e *clientEntry) {
 	delete(e.value, "name")
-	eachText(e.value, func(s string) string {
-		return continueSecret.ReplaceAllStringFunc(s, func(written string) string {
-			name := strings.Trim(noVariable.ReplaceAllString(continueSecret.FindStringSubmatch(written)[1], "_"), "_")
-			if !slices.Contains(e.held, name) {
-				e.held = append(e.held, name)
-				e.note("Continue keeps %s; here it is the variable %s", written, name)
-			}
-			return "${" + name + "}"
-		})
-	})
 	if options, ok := e.value["requestOptions"].(map[string]any); ok && options["headers"] != nil && len(options) == 1 {
 		e.value["headers"] = options["headers"]
 		delete(e.value, "requestOptions")
@@ -149,27 +114,21 @@ func adaptGoose(e *clientEntry) {
 	}
 	names, _ := e.value["env_vars"].([]any)
 	for _, name := range names {
-		if name, ok := name.(string); ok {
+		if name, ok := name.(string); ok && !slices.Contains(e.held, name) {
 			e.held = append(e.held, name)
 		}
 	}
 	adaptSeconds(e)
 }
 
-// adaptCrush translates variables in the notation of shells, and timeout, which is that of the start in seconds. Crush
-// runs what stands in $(...); codemode does not.
+// adaptCrush translates timeout, which is that of the start in seconds. Crush runs what stands in $(...); codemode does
+// not.
 func adaptCrush(e *clientEntry) {
 	eachText(e.value, func(s string) string {
 		if strings.Contains(s, "$(") || strings.Contains(s, "`") {
 			e.stays = "Crush runs a command for one of its values, which codemode does not"
-			e.note("%s: write a variable in its place", e.stays)
 		}
-		return shellVariable.ReplaceAllStringFunc(s, func(written string) string {
-			if written[0] == '%' {
-				return written
-			}
-			return "${" + written[1:] + "}"
-		})
+		return s
 	})
 	if seconds, ok := e.value["timeout"]; ok {
 		e.value["startup_timeout_sec"] = seconds

@@ -16,13 +16,14 @@ type mcpClient struct {
 	format   clientfile.Format
 	places   []place
 	// folder is there where the client is installed; "" is the folder of its first file.
-	folder func(places) string
-	// keepsState: the client writes the file at each start, for other things than its settings.
-	keepsState bool
-	adapt      func(*clientEntry)             // translates what only this client understands
-	entry      func(start) []clientfile.Field // codemode as a server of this client
-	where      string                         // where to paste it
-	command    func([]string) string          // what adds it; nil: it is pasted into a file
+	folder   func(places) string
+	formless bool                                           // it shows no forms of a server (elicitation)
+	adapt    func(*clientEntry)                             // translates what only this client understands
+	replaces notation                                       // in the values of its servers
+	off      func(*switches, *clientFile, *clientEntry) off // beside what the entry says; nil: nothing else does
+	entry    func(start) []clientfile.Field                 // codemode as a server of this client
+	where    string                                         // where to paste it
+	command  func([]string) string                          // what adds it; nil: it is pasted into a file
 }
 
 // A place is where a client has servers: in a file, below keys.
@@ -51,6 +52,8 @@ type start struct {
 type places struct {
 	system       string // as runtime.GOOS
 	home, config string // config is the usual folder of the system
+	here         string // where the command was given; "" is nowhere
+	root         string // of the files of administrators; "" is that of the system
 	env          func(string) string
 }
 
@@ -133,19 +136,35 @@ func onWindows(windows, elsewhere func(places) string) func(places) string {
 	}
 }
 
+// openCodePlaces are the places of OpenCode, and of programs made from it: each file has servers in two places.
+func openCodePlaces(folder string, files ...string) (all []place) {
+	for _, keys := range [][]string{{"mcp"}, {"mcp", "servers"}} {
+		for _, file := range files {
+			if !strings.Contains(file, "/") {
+				all = append(all, user(xdg(folder, file), keys...))
+			}
+		}
+	}
+	for _, file := range files {
+		all = append(all, inProject(file, "mcp"), inProject(file, "mcp", "servers"))
+	}
+	return all
+}
+
 // mcpClients are the clients with files that codemode reads and changes. The first client that uses a name keeps it.
 // docs/clients.md has the same table for people.
 var mcpClients = []mcpClient{
 	{
-		id: "claude-code", name: "Claude Code", docs: "https://code.claude.com/docs/en/mcp", keepsState: true,
+		id: "claude-code", name: "Claude Code", docs: "https://code.claude.com/docs/en/mcp",
 		places: []place{
 			user(below("CLAUDE_CONFIG_DIR", "", ".claude.json"), "mcpServers"),
 			{scope: localScope, file: below("CLAUDE_CONFIG_DIR", "", ".claude.json"),
 				keys: []string{"projects", "*", "mcpServers"}},
 			inProject(".mcp.json", "mcpServers"),
 		},
-		folder: func(p places) string { return cmp.Or(p.env("CLAUDE_CONFIG_DIR"), filepath.Join(p.home, ".claude")) },
-		entry:  typedEntry("stdio"), where: "a terminal", command: func(command []string) string {
+		folder:   func(p places) string { return cmp.Or(p.env("CLAUDE_CONFIG_DIR"), filepath.Join(p.home, ".claude")) },
+		replaces: literal | braces, off: offClaude,
+		entry: typedEntry("stdio"), where: "a terminal", command: func(command []string) string {
 			words := make([]string, len(command))
 			for i, w := range command {
 				words[i] = cli.ShellWord(w)
@@ -155,14 +174,14 @@ var mcpClients = []mcpClient{
 	},
 	{
 		id: "claude-desktop", name: "Claude Desktop",
-		docs:   "https://modelcontextprotocol.io/docs/develop/connect-local-servers",
-		places: []place{user(configured("Claude", "claude_desktop_config.json"), "mcpServers")},
-		entry:  plainEntry, where: "claude_desktop_config.json (Settings, Developer, Edit Config)",
+		docs:     "https://modelcontextprotocol.io/docs/develop/connect-local-servers",
+		places:   []place{user(configured("Claude", "claude_desktop_config.json"), "mcpServers")},
+		replaces: literal, entry: plainEntry, where: "claude_desktop_config.json (Settings, Developer, Edit Config)",
 	},
 	{
 		id: "cursor", name: "Cursor", docs: "https://cursor.com/docs/context/mcp",
-		places: []place{user(home(".cursor", "mcp.json"), "mcpServers"), inProject(".cursor/mcp.json", "mcpServers")},
-		entry:  plainEntry, where: "~/.cursor/mcp.json",
+		places:   []place{user(home(".cursor", "mcp.json"), "mcpServers"), inProject(".cursor/mcp.json", "mcpServers")},
+		replaces: literal | envNames | editor, entry: plainEntry, where: "~/.cursor/mcp.json",
 	},
 	{
 		id: "vscode", name: "VS Code", docs: "https://code.visualstudio.com/docs/copilot/reference/mcp-configuration",
@@ -172,42 +191,56 @@ var mcpClients = []mcpClient{
 				legacy: true}, // before VS Code 1.102
 			inProject(".vscode/mcp.json", "servers"),
 		},
-		adapt: adaptVSCode, entry: typedEntry("stdio"),
+		replaces: literal | envNames | editor, entry: typedEntry("stdio"),
+		off:   offEditor(configured("Code", "User", "settings.json"), "chat.mcp.access", "none"),
 		where: ".vscode/mcp.json, or the command MCP: Open User Configuration",
 	},
 	{
 		id: "gemini", name: "Gemini CLI", docs: "https://geminicli.com/docs/tools/mcp-server",
-		places: []place{user(home(".gemini", "settings.json"), "mcpServers"),
+		places: []place{user(below("GEMINI_CLI_HOME", "", ".gemini/settings.json"), "mcpServers"),
 			inProject(".gemini/settings.json", "mcpServers")},
-		adapt: adaptGemini, entry: geminiEntry, where: "~/.gemini/settings.json",
+		adapt: adaptGemini, replaces: literal | braces | dollar, formless: true,
+		entry: geminiEntry, where: "~/.gemini/settings.json",
+		off: offGemini(".gemini", "GEMINI_CLI", "gemini-cli", "GeminiCli", folded),
+	},
+	{
+		id: "qwen", name: "Qwen Code", docs: "https://qwenlm.github.io/qwen-code-docs/en/users/features/mcp/",
+		places: []place{user(below("QWEN_HOME", ".qwen", "settings.json"), "mcpServers"),
+			inProject(".qwen/settings.json", "mcpServers")},
+		adapt: adaptGemini, replaces: literal | braces | dollar, formless: true,
+		entry: geminiEntry, where: "~/.qwen/settings.json",
+		off: offGemini(".qwen", "QWEN_CODE", "qwen-code", "QwenCode", exactly),
 	},
 	{
 		id: "codex", name: "Codex", docs: "https://developers.openai.com/codex/mcp", format: clientfile.TOML,
 		places: []place{user(below("CODEX_HOME", ".codex", "config.toml"), "mcp_servers"),
 			inProject(".codex/config.toml", "mcp_servers")},
-		entry: codexEntry, where: "~/.codex/config.toml",
+		adapt: adaptCodex, replaces: literal, off: offCodex, entry: codexEntry, where: "~/.codex/config.toml",
 	},
 	{
 		id: "opencode", name: "OpenCode", docs: "https://opencode.ai/docs/mcp-servers",
-		places: []place{
-			user(xdg("opencode", "opencode.json"), "mcp"), user(xdg("opencode", "opencode.json"), "mcp", "servers"),
-			user(xdg("opencode", "opencode.jsonc"), "mcp"), user(xdg("opencode", "opencode.jsonc"), "mcp", "servers"),
-			inProject("opencode.json", "mcp"), inProject("opencode.json", "mcp", "servers"),
-			inProject("opencode.jsonc", "mcp"), inProject("opencode.jsonc", "mcp", "servers"),
-		},
-		adapt: adaptOpenCode, entry: openCodeEntry, where: "~/.config/opencode/opencode.json",
+		places: openCodePlaces("opencode", "opencode.json", "opencode.jsonc"),
+		adapt:  adaptOpenCode, replaces: literal | openCode, off: offOpenCode, entry: openCodeEntry,
+		formless: true, where: "~/.config/opencode/opencode.json",
+	},
+	{
+		// it reads a project's opencode.json too, which is among those of OpenCode
+		id: "kilo", name: "Kilo Code", docs: "https://kilo.ai/docs/automate/mcp/using-in-kilo-code",
+		places: openCodePlaces("kilo", "kilo.jsonc", "kilo.json", ".kilo/kilo.jsonc", ".kilo/kilo.json"),
+		adapt:  adaptOpenCode, replaces: literal | openCode, off: offOpenCode, entry: openCodeEntry,
+		formless: true, where: "~/.config/kilo/kilo.jsonc",
 	},
 	{
 		id: "windsurf", name: "Windsurf", docs: "https://docs.windsurf.com/windsurf/cascade/mcp",
-		places: []place{user(home(".codeium", "windsurf", "mcp_config.json"), "mcpServers")},
-		entry:  plainEntry, where: "~/.codeium/windsurf/mcp_config.json",
+		places:   []place{user(home(".codeium", "windsurf", "mcp_config.json"), "mcpServers")},
+		replaces: literal | envNames, entry: plainEntry, where: "~/.codeium/windsurf/mcp_config.json",
 	},
 	{
 		id: "zed", name: "Zed", docs: "https://zed.dev/docs/ai/mcp",
 		places: []place{
 			user(onWindows(configured("Zed", "settings.json"), xdg("zed", "settings.json")), "context_servers"),
 		},
-		adapt: adaptZed, entry: zedEntry, where: "settings.json (the command zed: open settings file)",
+		adapt: adaptZed, replaces: literal, entry: zedEntry, where: "settings.json (the command zed: open settings file)",
 	},
 	{
 		id: "cline", name: "Cline", docs: "https://docs.cline.bot/mcp/adding-and-configuring-servers",
@@ -224,7 +257,7 @@ var mcpClients = []mcpClient{
 		id: "continue", name: "Continue", docs: "https://docs.continue.dev/customize/deep-dives/mcp",
 		format: clientfile.YAMLList,
 		places: []place{user(home(".continue", "config.yaml"), "mcpServers")},
-		adapt:  adaptContinue, entry: typedEntry("stdio"), where: "~/.continue/config.yaml",
+		adapt:  adaptContinue, replaces: secrets, entry: typedEntry("stdio"), where: "~/.continue/config.yaml",
 	},
 	{
 		id: "junie", name: "JetBrains Junie", docs: "https://junie.jetbrains.com/docs/junie-cli-mcp-configuration.html",
@@ -250,13 +283,13 @@ var mcpClients = []mcpClient{
 			user(home(".config", "amp", "settings.jsonc"), "amp.mcpServers"),
 			inProject(".amp/settings.json", "amp.mcpServers"), inProject(".amp/settings.jsonc", "amp.mcpServers"),
 		},
-		entry: plainEntry, where: "~/.config/amp/settings.json",
+		replaces: literal | braces, entry: plainEntry, where: "~/.config/amp/settings.json",
 	},
 	{
 		id: "crush", name: "Crush", docs: "https://github.com/charmbracelet/crush/blob/main/docs/config/README.md",
 		places: []place{user(xdg("crush", "crush.json"), "mcp"), inProject(".crush.json", "mcp"),
 			inProject("crush.json", "mcp")},
-		adapt: adaptCrush, entry: typedEntry("stdio"), where: "~/.config/crush/crush.json",
+		adapt: adaptCrush, replaces: literal | braces | dollar, entry: typedEntry("stdio"), where: "~/.config/crush/crush.json",
 	},
 	{
 		id: "copilot", name: "Copilot CLI",
@@ -264,7 +297,17 @@ var mcpClients = []mcpClient{
 		// it reads a project's .mcp.json too, which is among those of Claude Code
 		places: []place{user(below("COPILOT_HOME", ".copilot", "mcp-config.json"), "mcpServers"),
 			inProject(".github/mcp.json", "mcpServers")},
-		entry: copilotEntry, where: "~/.copilot/mcp-config.json",
+		replaces: literal | braces, entry: copilotEntry, where: "~/.copilot/mcp-config.json",
+	},
+	{
+		id: "droid", name: "Factory Droid", docs: "https://docs.factory.ai/cli/configuration/mcp",
+		places: []place{user(home(".factory", "mcp.json"), "mcpServers"), inProject(".factory/mcp.json", "mcpServers")},
+		entry:  typedEntry("stdio"), where: "~/.factory/mcp.json",
+	},
+	{
+		id: "auggie", name: "Auggie", docs: "https://docs.augmentcode.com/cli/integrations",
+		places: []place{user(home(".augment", "settings.json"), "mcpServers")},
+		entry:  typedEntry("stdio"), where: "~/.augment/settings.json",
 	},
 }
 

@@ -46,8 +46,8 @@ With --install it also changes the clients: their servers go behind codemode, an
 becomes a server of each. It starts each server once, and proposes rules from what the
 tools say about themselves: those that only read are allowed, the others are asked about,
 and destructive ones are of high risk. Each file is copied first; the rest of it stays byte
-for byte. codemode init --undo brings everything back. What codemode cannot serve stays
-where it is.
+for byte. codemode init --undo brings everything back. What codemode cannot serve, what does
+not start, and what is switched off stays where it is.
 
 At a terminal it asks before it writes. Elsewhere --install or --yes is the yes. The clients:
 ` + clientNames() + `.
@@ -64,7 +64,7 @@ Without --install, --client only prints what to paste into these clients.`,
 	set.StateFlag(cmd)
 	cmd.Flags().StringVar(&o.out, "out", "", "file to write (default: the one that codemode reads without --config)")
 	cmd.Flags().BoolVar(&o.force, "force", false,
-		"overwrite the file if it exists; with --undo, also files that were changed since")
+		"overwrite the file if it exists; with --undo, also files in which the servers cannot be put back")
 	cmd.Flags().BoolVar(&o.dry, "dry-run", false, "print what would be written, and write nothing")
 	cmd.Flags().BoolVar(&o.install, "install", false, "put codemode into the clients, and their servers behind it")
 	cmd.Flags().BoolVar(&o.undo, "undo", false, "bring back all that --install changed")
@@ -137,7 +137,7 @@ func initialize(ctx context.Context, s cli.Streams, o *initOptions) error {
 	chosen := choose(found, nil, nil)
 	printFound(s, p, found, chosen)
 	printWithout(s, found)
-	text := configurationText(p, chosen, nil)
+	text := configurationText(p, chosen, nil, p.opensTerminals(formless(found)))
 	if _, err := config.Parse(o.out, text); err != nil { // cannot happen; better here than at the next start
 		return cli.InternalError(fmt.Errorf("the new configuration is not valid: %w", err))
 	}
@@ -219,14 +219,15 @@ func install(ctx context.Context, s cli.Streams, p places, o *initOptions, found
 		return err
 	}
 	var tools []tool
-	var silent []string
-	if len(x.chosen) > 0 && !o.noStart {
-		if tools, silent, err = askTools(ctx, text); err != nil {
+	if starts := x.starts(); len(starts) > 0 && !o.noStart {
+		var failed map[string]string
+		if tools, failed, err = askTools(ctx, text, starts); err != nil {
 			return cli.InternalError(err)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err() // nothing was changed
 		}
+		x.leave(failed)
 		if text, notes, err = x.configuration(tools); err != nil {
 			return err
 		}
@@ -241,9 +242,9 @@ func install(ctx context.Context, s cli.Streams, p places, o *initOptions, found
 		}
 	}
 	if err := x.apply(b, text); err != nil {
-		return cli.InternalError(fmt.Errorf("%w; codemode init --undo brings back what was changed before", err))
+		return cli.InternalError(err)
 	}
-	x.printDone(s, tools, silent, notes)
+	x.printDone(s, tools, notes)
 	return nil
 }
 
@@ -260,17 +261,15 @@ func undo(s cli.Streams, p places, o *initOptions) error {
 	if len(files) == 0 {
 		return cli.UsageError(fmt.Errorf("there is nothing to undo: %s lists no change", filepath.Join(b.dir, bookFile)))
 	}
-	refused := slices.ContainsFunc(files, func(r *restored) bool { return r.err != nil })
+	refused := 0
 	for _, r := range files {
-		if !refused || r.err != nil { // otherwise nothing becomes of the others
-			visible.Fprintf(s.Out, "%s: %s\n", p.short(r.file), r.summary())
+		visible.Fprintf(s.Out, "%s: %s\n", p.short(r.file), r.summary())
+		if r.err != nil {
+			refused++
 		}
-	}
-	if refused {
-		return cli.UsageError(errors.New("nothing was undone, because files were changed after the installation: " +
-			"--force puts their servers back and keeps what else changed where that is possible, and else makes them what " +
-			"they were; " +
-			"--client NAME undoes the others alone; the copies are in " + b.dir))
+		for _, name := range r.left {
+			visible.Fprintf(s.Out, "  %s is not put back, because another server there has its name; a copy is in %s\n", name, b.dir)
+		}
 	}
 	if o.dry {
 		fmt.Fprintln(s.Out, "Nothing was changed.")
@@ -282,7 +281,11 @@ func undo(s cli.Streams, p places, o *initOptions) error {
 	if err := b.restore(files); err != nil {
 		return cli.InternalError(err)
 	}
-	fmt.Fprintf(s.Out, "Restored %s.\n", cli.Count(len(files), "file"))
+	fmt.Fprintf(s.Out, "Restored %s.\n", cli.Count(len(files)-refused, "file"))
+	if refused > 0 {
+		return cli.UsageError(fmt.Errorf("%s could not be restored: --force makes them what they were; the copies are in %s",
+			cli.Count(refused, "file"), b.dir))
+	}
 	return nil
 }
 
@@ -299,7 +302,7 @@ func choose(found []*clientFile, taken []string, leave func(*clientEntry) bool) 
 	var chosen []*choice
 	for _, f := range found {
 		for _, e := range f.entries {
-			if e.err != nil || e.isCodemode() || leave != nil && leave(e) {
+			if e.err != nil || e.off.why != "" || e.elsewhere || e.isCodemode() || leave != nil && leave(e) {
 				continue
 			}
 			same := slices.IndexFunc(chosen, func(c *choice) bool {
@@ -355,8 +358,9 @@ func serverName(name string) string {
 // canonicalName is the name of a server in programs.
 func canonicalName(name string) string { return notInName.ReplaceAllString(name, "_") }
 
-// configurationText is the new file, with comments. tools are what the servers say about theirs.
-func configurationText(p places, chosen []*choice, tools []tool) []byte {
+// configurationText is the new file, with comments. tools are what the servers say about theirs; with opens, codemode
+// opens a terminal for answers.
+func configurationText(p places, chosen []*choice, tools []tool, opens bool) []byte {
 	var b bytes.Buffer
 	b.WriteString("// Written by codemode init. Comments and trailing commas are allowed here.\n{\n")
 	b.WriteString("  // The servers of your clients. ${NAME} stands for an environment variable.\n  \"mcpServers\": {\n")
@@ -365,9 +369,11 @@ func configurationText(p places, chosen []*choice, tools []tool) []byte {
 			strings.Join(strings.Fields(visible.Line(p.short(c.from.path))), " "))
 		fmt.Fprintf(&b, "    %s: %s,\n", encode(c.name, ""), serverText(c.entry.value))
 	}
-	b.WriteString(`  },
-
-  // What programs may do: denylist comes first, then asklist, then allowlist.
+	b.WriteString("  },\n\n")
+	if opens {
+		b.WriteString("  // A client here shows no forms: codemode opens a terminal for your answers.\n  \"responder\": \"auto\",\n\n")
+	}
+	b.WriteString(`  // What programs may do: denylist comes first, then asklist, then allowlist.
   "evaluation": {
     "defaultProfile": "careful",
     "profiles": {

@@ -50,6 +50,8 @@ func printWithout(s cli.Streams, found []*clientFile) {
 // verdict says what init does with an entry.
 func (e *clientEntry) verdict(f *clientFile, chosen []*choice) string {
 	switch {
+	case e.off.why != "":
+		return "off: " + e.off.why
 	case e.err != nil:
 		_, reason, _ := strings.Cut(e.err.Error(), ": ")
 		return "left out: " + reason
@@ -57,11 +59,7 @@ func (e *clientEntry) verdict(f *clientFile, chosen []*choice) string {
 		return "codemode itself; left out"
 	}
 	if slices.ContainsFunc(chosen, func(c *choice) bool { return c.entry == e }) {
-		text := e.summary()
-		if e.server.Disabled {
-			text += "  (disabled)"
-		}
-		return text
+		return e.summary()
 	}
 	for _, c := range chosen {
 		if c.entry.name == e.name && c.entry.same(e) && c.from != f {
@@ -106,6 +104,8 @@ func printNext(s cli.Streams, p places, out, standard string, found []*clientFil
 	}
 	fmt.Fprintf(s.Out, "      prints what to paste there, in place of its present servers: no rule applies to\n      "+
 		"calls of servers that a client starts itself\n")
+	without := formless(found)
+	printAnswers(s, without, p.opensTerminals(without))
 }
 
 // secretValues counts the values that look secret and are literal, not variables.
@@ -160,8 +160,9 @@ func (x *plan) print(s cli.Streams, b *book, starts bool) {
 		}
 	}
 	x.printTroubles(s)
-	if starts && len(x.chosen) > 0 {
-		fmt.Fprintln(s.Out, "codemode starts each new server once, to read what its tools say about themselves.")
+	if starts && len(x.starts()) > 0 {
+		fmt.Fprintln(s.Out, "codemode starts each server that moves once, and reads what its tools say about themselves. What does "+
+			"not run stays.")
 	}
 	visible.Fprintf(s.Out, "Each file is copied to %s first. codemode init --undo brings them back.\n", x.short(b.dir))
 }
@@ -190,6 +191,9 @@ func (f *fileChange) summary(c *mcpClient) string {
 // printTroubles says what stays as it is, and why.
 func (x *plan) printTroubles(s cli.Streams) {
 	for _, c := range x.clients {
+		if c.shares != "" {
+			visible.Fprintf(s.Out, "  %s has the same file as %s\n", c.client.name, c.shares)
+		}
 		if c.err != nil {
 			visible.Fprintf(s.Out, "  %s stays as it is: %v; codemode init --client %s prints what to write there\n",
 				c.client.name, c.err, c.client.id)
@@ -198,6 +202,11 @@ func (x *plan) printTroubles(s cli.Streams) {
 		for _, f := range x.found {
 			for _, e := range f.entries {
 				if f.client != c.client || x.moves(e) || e.isCodemode() {
+					continue
+				}
+				if e.off.why != "" {
+					visible.Fprintf(s.Out, "  off: %s (%s); it stays in %s, and codemode does not start it\n", e.name, e.off.why,
+						c.client.name)
 					continue
 				}
 				reason := e.stays
@@ -215,7 +224,7 @@ func (x *plan) printTroubles(s cli.Streams) {
 }
 
 // printDone says what an installation did, and how to see that it works.
-func (x *plan) printDone(s cli.Streams, tools []tool, silent, notes []string) {
+func (x *plan) printDone(s cli.Streams, tools []tool, notes []string) {
 	files := 0
 	for _, c := range x.clients {
 		files += len(c.files)
@@ -242,8 +251,14 @@ func (x *plan) printDone(s cli.Streams, tools []tool, silent, notes []string) {
 		visible.Fprintf(s.Out, "Of %s, %d only read, as their servers say, and are allowed; "+
 			"codemode asks about the others%s. Read the rules in %s.\n", cli.Count(len(tools), "tool"), reads, grave, x.short(x.out))
 	}
-	for _, name := range silent {
-		visible.Fprintf(s.Out, "%s did not start: codemode doctor says why. codemode asks about its tools.\n", name)
+	for _, c := range x.clients {
+		for _, f := range x.found {
+			for _, e := range f.entries {
+				if f.client == c.client && e.failed {
+					visible.Fprintf(s.Out, "%s stays in %s, and no rule applies to it: %s\n", e.name, c.client.name, e.stays)
+				}
+			}
+		}
 	}
 	for _, note := range notes {
 		visible.Fprintf(s.Out, "Note: %s.\n", note)
@@ -251,12 +266,30 @@ func (x *plan) printDone(s cli.Streams, tools []tool, silent, notes []string) {
 	if n := secretValues(x.chosen); n > 0 {
 		fmt.Fprintf(s.Out, "The configuration has %s that look secret, and only you can read it.\n", cli.Count(n, "value"))
 	}
+	printAnswers(s, x.formless(), x.existing == nil && x.opens())
 	command := "codemode doctor --config " + cli.ShellWord(x.out)
 	if proof != "" {
 		command = "codemode run --config " + cli.ShellWord(x.out) + " -e " +
 			cli.ShellWord("return await codemode."+proof+"({})")
 	}
 	visible.Fprintf(s.Out, "\nRestart your clients. This proves that it works:\n  %s\n", command)
+}
+
+// printAnswers says how a person answers where clients show no forms. opens says whether codemode opens a terminal.
+func printAnswers(s cli.Streams, formless []string, opens bool) {
+	if len(formless) == 0 {
+		return
+	}
+	visible.Fprintf(s.Out, "\nNo forms are shown by %s. There, calls that codemode asks about are refused unless you answer in\n"+
+		"another place:\n", strings.Join(formless, ", "))
+	if opens {
+		fmt.Fprint(s.Out, "  a terminal that codemode opens when a question comes (\"responder\": \"auto\" in the configuration)\n")
+	} else {
+		fmt.Fprint(s.Out, "  a terminal that codemode opens: \"responder\": \"auto\" in the configuration, where windows can be shown\n")
+	}
+	fmt.Fprintf(s.Out, "  %-24s in a second terminal, before you start the client\n", "codemode approvals")
+	fmt.Fprintf(s.Out, "  %-24s the page, with \"console\" in the configuration; a notification can tell you of a question\n",
+		"codemode console")
 }
 
 // secretive are names of tools whose results nobody wants on a terminal.

@@ -21,13 +21,8 @@ import (
 // testHome is a person's home with the files of every client, and a project in it.
 func testHome(t *testing.T) (p places, project string) {
 	t.Helper()
-	home, err := filepath.Abs("../../../testdata/clients")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return places{system: "linux", home: home, config: filepath.Join(home, ".config"),
-			env: func(string) string { return "" }},
-		filepath.Join(home, "work")
+	d := everyClient(t)
+	return d.places, d.project
 }
 
 // everySet knows every variable: its value is its name in lower case.
@@ -65,7 +60,7 @@ func describe(s servers.Server) string {
 func TestWhatClientsHaveBecomesOneConfiguration(t *testing.T) {
 	p, project := testHome(t)
 	chosen := choose(findClients(p, project, everySet), nil, nil)
-	text := configurationText(p, chosen, nil)
+	text := configurationText(p, chosen, nil, false)
 	cfg, err := config.Parse("codemode.json", text)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
@@ -87,22 +82,23 @@ func TestWhatClientsHaveBecomesOneConfiguration(t *testing.T) {
 		"my_notes":              "stdio /opt/notes/bin/notes-mcp --vault /home/ada/notes",
 		"postgres":              "stdio npx -y pg-mcp postgresql://db_user@127.0.0.1/app",
 		"linear":                "http https://mcp.linear.example/mcp, Authorization: Bearer linear_token",
-		"home-files":            "stdio npx -y @modelcontextprotocol/server-filesystem userhome/work",
+		"home-files":            "stdio npx -y @modelcontextprotocol/server-filesystem HOME/work",
 		"project-tools":         "stdio ./tools/mcp.sh, in HOME/work",
 		"perplexity":            "stdio npx -y server-perplexity, PERPLEXITY_API_KEY=perplexity_key",
 		"docs_vscode":           "http https://docs.example/mcp",
-		"sandboxed":             "stdio uvx fetch, in userhome",
+		"sandboxed":             "stdio uvx fetch, in HOME",
 		"lint":                  "sse http://127.0.0.1:7777/sse",
 		"search":                `http https://search.example/mcp, X-Key: k, include ["search"], timeout 30s`,
 		"events":                "sse https://events.example/sse",
 		"bigquery":              `stdio toolbox --stdio, PROJECT=google_project, in /srv, exclude ["drop_table"]`,
 		"context":               `stdio npx -y context-mcp, CONTEXT_KEY=context_key, include ["resolve" "lookup"], start 20s, timeout 1m30s`,
 		"figma":                 "http https://mcp.figma.example/mcp, Authorization: Bearer figma_token, X-Region: eu",
-		"old":                   "stdio old-mcp, disabled",
 		"jira":                  "http https://jira.example/mcp, Authorization: Bearer jira_token",
 		"local-tools":           "stdio bun x tools-mcp, MODE=fast, start 5s",
-		"off":                   "stdio never, disabled",
-		"sentry":                "http https://mcp.sentry.example/mcp, start 3s, timeout 1m0s, disabled",
+		"here":                  "stdio ./here, in HOME/work",
+		"sheets":                "http https://sheets.example/mcp, X-Key: sheets_key, timeout 20s",
+		"mails":                 "stdio mails-mcp --at mail_host", "notes": "stdio notes-mcp notes_dir",
+		"sprint": `stdio sprint-mcp, exclude ["close"]`, "wiki": "http https://wiki.example/mcp, K: v",
 
 		"vercel": `http https://vercel.example/mcp, Authorization: Bearer vercel_token, exclude ["deploy"]`,
 		"dagger": "stdio dagger mcp", "old-form": "stdio /opt/old --stdio, A=b",
@@ -174,7 +170,7 @@ func TestTheSameServerComesOnce(t *testing.T) {
 		names); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
-	if _, err := config.Parse("x.json", configurationText(p, choose(found, nil, nil), nil)); err != nil {
+	if _, err := config.Parse("x.json", configurationText(p, choose(found, nil, nil), nil, false)); err != nil {
 		t.Error(err)
 	}
 	if i := slices.IndexFunc(found, func(f *clientFile) bool { return f.client.id == "codex" }); i < 0 ||
@@ -212,7 +208,7 @@ func TestWhatIsPastedIsReadBack(t *testing.T) {
 		if len(e.server.Include) > 0 || e.server.Disabled {
 			t.Errorf("%s: takes tools away\n%s", c.id, text)
 		}
-		if hands := e.server.Env["A_KEY"] == "a_key"; hands != slices.Contains([]string{"gemini", "codex", "copilot"}, c.id) {
+		if hands := e.server.Env["A_KEY"] == "a_key"; hands != slices.Contains([]string{"gemini", "qwen", "codex", "copilot"}, c.id) {
 			t.Errorf("%s: hands variables on: %t\n%s", c.id, hands, text)
 		}
 	}

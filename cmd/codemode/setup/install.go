@@ -32,15 +32,19 @@ type clientPlan struct {
 	client *mcpClient
 	files  []*fileChange
 	moved  []*clientEntry
-	err    error // why nothing changes
+	absent bool   // it is not on this machine: a project has a file for it
+	shares string // the name of the client with the same file; "" is none
+	err    error  // why nothing changes
 }
 
 // A fileChange is a new content of a file.
 type fileChange struct {
+	client        string // the id; "" is codemode's configuration
 	path          string
 	before, after []byte
 	isNew         bool
-	shared        bool // others have the file too
+	mode          fs.FileMode // of the new file; 0 keeps the file's own
+	shared        bool        // others have the file too
 	edits         []edit
 }
 
@@ -68,8 +72,10 @@ func makePlan(p places, o *initOptions, found []*clientFile) (*plan, error) {
 	}
 	for i := range mcpClients {
 		c := &mcpClients[i]
-		if len(o.clients) == 0 && c.installed(p, found) || slices.Contains(o.clients, c.id) {
-			x.clients = append(x.clients, &clientPlan{client: c})
+		here := c.installed(p, found)
+		used := slices.ContainsFunc(found, func(f *clientFile) bool { return f.client == c })
+		if len(o.clients) == 0 && (here || used) || slices.Contains(o.clients, c.id) {
+			x.clients = append(x.clients, &clientPlan{client: c, absent: !here && len(o.clients) == 0})
 		}
 	}
 	for _, c := range x.clients { // with any command: whether the files can be edited at all
@@ -81,7 +87,9 @@ func makePlan(p places, o *initOptions, found []*clientFile) (*plan, error) {
 
 // installed reports whether a client is on this machine.
 func (c *mcpClient) installed(p places, found []*clientFile) bool {
-	if slices.ContainsFunc(found, func(f *clientFile) bool { return f.client == c && f.err == nil }) {
+	if slices.ContainsFunc(found, func(f *clientFile) bool {
+		return f.client == c && f.err == nil && f.place.scope != projectScope
+	}) {
 		return true
 	}
 	first := c.places[0].path(p, "")
@@ -108,6 +116,41 @@ func (x *plan) moves(e *clientEntry) bool {
 	return slices.ContainsFunc(x.clients, func(c *clientPlan) bool { return slices.Contains(c.moved, e) })
 }
 
+// nameOf is the name of an entry in the new configuration.
+func (x *plan) nameOf(e *clientEntry) string {
+	for _, c := range x.chosen {
+		if c.entry == e || c.entry.name == e.name && c.entry.same(e) {
+			return c.name
+		}
+	}
+	return x.knownAs(e)
+}
+
+// starts are the servers that the installation starts: those that go behind codemode, and no others of the
+// configuration.
+func (x *plan) starts() (names []string) {
+	for _, c := range x.clients {
+		for _, e := range c.moved {
+			if name := x.nameOf(e); name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// leave keeps what was seen not to run at its client. failed are the reasons, by name in the configuration.
+func (x *plan) leave(failed map[string]string) {
+	for _, c := range x.clients {
+		for _, e := range c.moved {
+			if why := failed[x.nameOf(e)]; why != "" {
+				e.stays, e.failed = why, true
+			}
+		}
+	}
+	x.chosen = slices.DeleteFunc(x.chosen, func(c *choice) bool { return failed[c.name] != "" })
+}
+
 // taken are the names that the configuration has.
 func (x *plan) taken() (names []string) {
 	if x.have != nil {
@@ -119,15 +162,23 @@ func (x *plan) taken() (names []string) {
 }
 
 // known reports whether the configuration has an entry already.
-func (x *plan) known(e *clientEntry) bool {
-	return x.have != nil && slices.ContainsFunc(x.have.Servers, func(s config.Server) bool {
+func (x *plan) known(e *clientEntry) bool { return x.knownAs(e) != "" }
+
+// knownAs is the name of an entry in the configuration that is there; "" if it is not in it.
+func (x *plan) knownAs(e *clientEntry) string {
+	if x.have == nil {
+		return ""
+	}
+	for _, s := range x.have.Servers {
 		have := &clientEntry{}
 		if json.Unmarshal(s.JSON, &have.value) != nil {
-			return false
+			continue
 		}
-		have.prepare(&mcpClient{}, os.LookupEnv)
-		return have.err == nil && have.same(e)
-	})
+		if have.prepare(&mcpClient{replaces: literal | braces}, os.LookupEnv); have.err == nil && have.same(e) {
+			return s.Name
+		}
+	}
+	return ""
 }
 
 // edit computes the new files of a client: its servers go, and codemode comes into the user's own file. Either all of
@@ -135,8 +186,25 @@ func (x *plan) known(e *clientEntry) bool {
 func (c *clientPlan) edit(x *plan, how start) {
 	c.files, c.moved, c.err = nil, nil, nil
 	ours, target := false, c.target(x)
+	if c.shares = c.sharer(x); c.shares != "" {
+		for _, f := range x.found {
+			for _, e := range f.entries {
+				if f.client == c.client && e.goes() {
+					c.moved = append(c.moved, e)
+				}
+			}
+		}
+		return
+	}
+	if c.absent {
+		c.fail(fmt.Errorf("it is not installed here (no %s)", x.short(filepath.Dir(target.path(x.places, "")))))
+		return
+	}
 	for _, f := range x.found {
 		if f.client != c.client {
+			continue
+		}
+		if f.err != nil && f.place.scope == userScope && f.place.legacy {
 			continue
 		}
 		if f.err != nil {
@@ -148,7 +216,7 @@ func (c *clientPlan) edit(x *plan, how start) {
 			switch {
 			case e.isCodemode():
 				ours = ours || f.place.scope == userScope
-			case e.err == nil && e.stays == "":
+			case e.goes():
 				out = append(out, e.name)
 				c.moved = append(c.moved, e)
 			}
@@ -168,6 +236,33 @@ func (c *clientPlan) edit(x *plan, how start) {
 			c.fail(fmt.Errorf("%s cannot be edited: %w", x.short(path), err))
 		}
 	}
+}
+
+// goes reports whether an entry can go behind codemode.
+func (e *clientEntry) goes() bool {
+	return e.err == nil && e.stays == "" && e.off.why == "" && !e.isCodemode()
+}
+
+// sharer names a client before this one that has a file of it as its own, by a symbolic link.
+func (c *clientPlan) sharer(x *plan) string {
+	for _, f := range x.found {
+		if f.client != c.client {
+			continue
+		}
+		path, err := realPath(f.path)
+		for _, other := range x.clients {
+			if other == c {
+				break
+			}
+			if err == nil && slices.ContainsFunc(other.files, func(of *fileChange) bool {
+				theirs, err := realPath(of.path)
+				return err == nil && theirs == path
+			}) {
+				return other.client.name
+			}
+		}
+	}
+	return ""
 }
 
 func (c *clientPlan) fail(err error) { c.files, c.moved, c.err = nil, nil, err }
@@ -200,11 +295,14 @@ func (c *clientPlan) exchange(l *place, path string, keys, out []string, how sta
 	}
 	i := slices.IndexFunc(c.files, func(f *fileChange) bool { return f.path == path })
 	if i < 0 {
-		text, err := os.ReadFile(path)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		text, mode, err := readFile(path)
+		if err != nil {
 			return err
 		}
-		c.files = append(c.files, &fileChange{path: path, before: text, after: text, isNew: err != nil})
+		if text != nil && mode&0o200 == 0 {
+			return errors.New("nobody may write it")
+		}
+		c.files = append(c.files, &fileChange{client: c.client.id, path: path, before: text, after: text, isNew: text == nil})
 		i = len(c.files) - 1
 	}
 	f := c.files[i]
@@ -230,7 +328,7 @@ func (x *plan) empty() bool {
 // configuration is the text of the configuration with the servers of the plan, as far as there is anything to write.
 func (x *plan) configuration(tools []tool) (text []byte, notes []string, err error) {
 	if x.existing == nil {
-		text = configurationText(x.places, x.chosen, tools)
+		text = configurationText(x.places, x.chosen, tools, x.opens())
 	} else if text, notes, err = x.extended(tools); err != nil {
 		return nil, nil, cli.UsageError(err)
 	}
@@ -238,6 +336,36 @@ func (x *plan) configuration(tools []tool) (text []byte, notes []string, err err
 		return nil, nil, cli.InternalError(fmt.Errorf("the new configuration is not valid: %w", err))
 	}
 	return text, notes, nil
+}
+
+// formless names the clients of the plan that show no forms.
+func (x *plan) formless() (names []string) {
+	for _, c := range x.clients {
+		if c.client.formless && c.err == nil {
+			names = append(names, c.client.name)
+		}
+	}
+	return names
+}
+
+// opens reports whether codemode should open a terminal for answers.
+func (x *plan) opens() bool { return x.opensTerminals(x.formless()) }
+
+// opensTerminals reports whether codemode should open a terminal for answers: where a client shows no forms, and this
+// system shows windows.
+func (p places) opensTerminals(formless []string) bool {
+	windows := p.system != "linux" || p.env("DISPLAY") != "" || p.env("WAYLAND_DISPLAY") != "" || p.env("TMUX") != ""
+	return windows && len(formless) > 0
+}
+
+// formless names the clients with these files that show no forms.
+func formless(found []*clientFile) (names []string) {
+	for _, f := range found {
+		if f.client.formless && !slices.Contains(names, f.client.name) {
+			names = append(names, f.client.name)
+		}
+	}
+	return names
 }
 
 // extended is the existing configuration with the new servers and their rules. The rules go into the default profile,
@@ -347,28 +475,19 @@ func (x *plan) otherProjects(c *mcpClient) (projects []string) {
 	return projects
 }
 
-// apply writes the configuration and the files of the clients. What it wrote is in the book, also after an error.
+// apply writes the configuration and the files of the clients: all of them, or none.
 func (x *plan) apply(b *book, text []byte) error {
+	var files []*fileChange
 	if x.existing == nil || !bytes.Equal(text, x.existing) {
 		before, err := os.ReadFile(x.out)
 		isNew := errors.Is(err, fs.ErrNotExist)
 		if err != nil && !isNew {
 			return err
 		}
-		if err := os.MkdirAll(filepath.Dir(x.out), 0o700); err != nil {
-			return fmt.Errorf("writing the configuration: %w", err)
-		}
-		change := &fileChange{path: x.out, before: before, after: text, isNew: isNew}
-		if err := b.write("", change, 0o600); err != nil {
-			return fmt.Errorf("writing the configuration: %w", err)
-		}
+		files = append(files, &fileChange{path: x.out, before: before, after: text, isNew: isNew, mode: 0o600})
 	}
 	for _, c := range x.clients {
-		for _, f := range c.files {
-			if err := b.write(c.client.id, f, 0); err != nil {
-				return fmt.Errorf("changing a file of %s: %w", c.client.name, err)
-			}
-		}
+		files = append(files, c.files...)
 	}
-	return nil
+	return b.writeAll(files)
 }

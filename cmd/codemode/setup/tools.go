@@ -1,8 +1,10 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"os"
 	"slices"
@@ -25,10 +27,9 @@ type tool struct {
 	simple       bool   // it needs no arguments
 }
 
-// askTools starts the servers of a configuration once, without a record and without any state, and lists what they say
-// about their tools. What a server needs longer than [launch.ReadyWait] for is missing. silent are the servers without
-// an answer.
-func askTools(ctx context.Context, text []byte) (tools []tool, silent []string, err error) {
+// askTools starts some servers of a configuration once, without a record and without any state, and lists what they say
+// about their tools. failed are the servers that did not run within [launch.ReadyWait], with the reasons.
+func askTools(ctx context.Context, text []byte, names []string) (tools []tool, failed map[string]string, err error) {
 	if _, nested := os.LookupEnv(servers.ChildVariable); nested {
 		return nil, nil, nil // codemode behind codemode starts no servers
 	}
@@ -36,6 +37,7 @@ func askTools(ctx context.Context, text []byte) (tools []tool, silent []string, 
 	if err != nil {
 		return nil, nil, err
 	}
+	cfg.Servers = slices.DeleteFunc(cfg.Servers, func(s config.Server) bool { return !slices.Contains(names, s.Name) })
 	e, err := codemode.New(ctx, codemode.Options{Config: cfg, Env: launch.Env, Version: launch.Version(),
 		Log: slog.New(slog.DiscardHandler), CacheDir: launch.CacheDir()})
 	if err != nil {
@@ -43,9 +45,10 @@ func askTools(ctx context.Context, text []byte) (tools []tool, silent []string, 
 	}
 	defer func() { _ = launch.Close(ctx, e) }() // nothing is lost
 	e.Tools().Ready(ctx, launch.ReadyWait)
+	failed = map[string]string{}
 	for _, s := range e.Tools().Manager.Status() {
-		if s.State != upstream.Ready && s.State != upstream.Disabled {
-			silent = append(silent, s.Name)
+		if slices.Contains(names, s.Name) && s.State != upstream.Ready {
+			failed[s.Name] = whyNot(s)
 		}
 	}
 	found, err := e.Discovery().Search(ctx, discovery.Query{Profiles: []string{cfg.Default}})
@@ -54,7 +57,20 @@ func askTools(ctx context.Context, text []byte) (tools []tool, silent []string, 
 			tools = append(tools, claims(t))
 		}
 	}
-	return tools, silent, err
+	return tools, failed, err
+}
+
+// whyNot is why a server that was started does not run behind codemode.
+func whyNot(s upstream.Status) string {
+	switch {
+	case s.Login.Needed:
+		return "it wants a login, and the one that its client has is not codemode's: add it to codemode's configuration, and " +
+			servers.LoginCommand(s.Name)
+	case s.State == upstream.Starting:
+		return fmt.Sprintf("it did not start within %v", launch.ReadyWait)
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(cmp.Or(s.Error, "no reason is known")), "\n")
+	return "it did not start (" + line + ")"
 }
 
 func claims(t *catalog.Tool) tool {

@@ -45,7 +45,8 @@ func report(t *testing.T, suite *bench.Suite, e Engine, programs int, ask func(q
 
 func TestACorrectEngineHasNoFindings(t *testing.T) {
 	r := report(t, cases(t), plantedEngine(t), 50, nil)
-	if r.Failed != "" || len(r.Findings()) > 0 || r.Starts != 3 { // two of them to see whether it rests
+	// Two starts are there to see whether it rests. A machine that is busy at that moment costs another one.
+	if r.Failed != "" || len(r.Findings()) > 0 || r.Starts < 3 {
 		t.Errorf("failed %q, started %d times, found %+v", r.Failed, r.Starts, r.Findings())
 	}
 	passed, skipped := 0, 0

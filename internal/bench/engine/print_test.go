@@ -190,6 +190,21 @@ func TestFindingsAsSARIF(t *testing.T) {
 	}
 }
 
+// The findings are at a file of the reader's project, and each rule says where help is.
+func TestFindingsAtAFileOfTheProject(t *testing.T) {
+	board := *reports["a finding"].board
+	board.Place = func(file string) string { return "my suite/" + file }
+	text := written(t, &board, "sarif", nil)
+	if _, err := sariftest.Read([]byte(text)); err != nil {
+		t.Error(err)
+	}
+	for _, want := range []string{`"uri": "my%20suite/b.js"`, `"helpUri": "https://`, "docs/isolation-ci.md", "--show CASE"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s is not in\n%s", want, text)
+		}
+	}
+}
+
 // CI systems read how many cases there are and which failed.
 func TestCasesAsJUnit(t *testing.T) {
 	type said struct {

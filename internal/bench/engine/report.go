@@ -182,6 +182,9 @@ func (r *Report) Findings() (all []Finding) {
 // A Scoreboard is the reports of several engines.
 type Scoreboard struct {
 	Engines []*Report `json:"engines"`
+	// Place is the file in the project of the reader to which code scanning attaches the findings of a case. Nil is the
+	// case itself, below attacks/.
+	Place func(file string) string `json:"-"`
 }
 
 // Failed is an error for each engine that could not be tested to the end; nil if there is none.

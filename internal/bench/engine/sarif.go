@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"io"
 	"net/url"
+	"strings"
 
 	"github.com/codemode-project/codemode/internal/bench/sarif"
 )
@@ -15,9 +16,19 @@ func (s *Scoreboard) writeSARIF(w io.Writer, baseline *Scoreboard) error {
 		run := sarif.Run{Tool: "codemode bench isolation", Subject: r.Name}
 		isNew := s.isNew(baseline, r)
 		for _, f := range r.Findings() {
+			place := "attacks/" + url.PathEscape(f.Case)
+			if s.Place != nil {
+				parts := strings.Split(s.Place(f.Case), "/")
+				for i := range parts {
+					parts[i] = url.PathEscape(parts[i])
+				}
+				place = strings.Join(parts, "/")
+			}
 			found := sarif.Finding{
 				Rule: f.Class, About: f.Class + ": " + f.Kind, Severity: cmp.Or(f.Severity, "medium"),
-				Message: f.Finding + " in " + f.Case + ": " + f.Detail, URI: "attacks/" + url.PathEscape(f.Case),
+				Message: f.Finding + " in " + f.Case + ": " + f.Detail, URI: place,
+				Help: "codemode bench isolation --show CASE prints the program of a case, what it does to an engine that fails " +
+					"it, and which outcomes are accepted", HelpPage: "docs/isolation-ci.md",
 				Fingerprint: r.Name + "/" + f.Case + "/" + f.Finding,
 			}
 			if isNew != nil {

@@ -31,7 +31,7 @@ func hiddenCommands(of operators) (all []disguise) {
 		}
 		for _, text := range []string{
 			" " + plain, `\` + plain, name[:1] + `""` + plain[1:], name + "  " + rest, "/usr/bin/env " + plain,
-			"true; " + plain, "eval $(echo " + base64.StdEncoding.EncodeToString([]byte(plain)) + " | base64 -d)",
+			"true; " + plain, "true\n" + plain, plain + "\n", "eval $(echo " + base64.StdEncoding.EncodeToString([]byte(plain)) + " | base64 -d)",
 		} {
 			all = append(all, disguise{plain, text, fmt.Sprintf("%q runs %q", text, plain)})
 		}
@@ -68,7 +68,7 @@ func secondQueries(of operators) (all []disguise) {
 // hiddenQueries are other texts of a statement that a deny or ask rule is about.
 func hiddenQueries(of operators) (all []disguise) {
 	for _, plain := range of.texts("x") {
-		for _, text := range []string{" " + plain, "/**/" + plain, "-- x\n" + plain, "SELECT 1; " + plain,
+		for _, text := range []string{" " + plain, "/**/" + plain, "-- x\n" + plain, "SELECT 1; " + plain, plain + "\n",
 			strings.Replace(plain, " ", "  ", 1), strings.Replace(plain, " ", "\t", 1), strings.Replace(plain, " ", "/**/", 1)} {
 			if plain != "" && text != plain {
 				all = append(all, disguise{plain, text, fmt.Sprintf("%q does what %q does", text, plain)})
@@ -86,10 +86,10 @@ const mallory = "mallory@" + evil
 
 // foreignAddresses are addresses that look as an allow rule wants, and are of somebody else.
 func foreignAddresses(of operators) (all []disguise) {
-	for _, fill := range []string{mallory + ",x", mallory + ", x", mallory + ";x", "mallory@evil-", "mallory@evil",
+	for _, fill := range []string{mallory + ",x", mallory + ", x", mallory + ";x", mallory + "\nx", "mallory@evil-", "mallory@evil",
 		"x@x." + evil, "x." + evil} {
 		for _, text := range of.texts(fill) {
-			first, _, _ := strings.Cut(strings.ReplaceAll(text, ";", ","), ",")
+			first, _, _ := strings.Cut(strings.NewReplacer(";", ",", "\n", ",").Replace(text), ",")
 			_, domain, _ := strings.Cut(first, "@")
 			if strings.Contains(text, fill) && strings.Contains(domain, "evil") && !strings.Contains(domain, "@") {
 				all = append(all, disguise{mallory, text, fmt.Sprintf("mail to %q goes to %s", text, domain)})
@@ -106,7 +106,7 @@ func otherAddresses(of operators) (all []disguise) {
 			continue
 		}
 		for _, text := range []string{plain + ".", " " + plain + " ", "<" + plain + ">", "Anna <" + plain + ">",
-			plain + ",anna@example.org", "anna@example.org," + plain} {
+			plain + ",anna@example.org", "anna@example.org," + plain, "anna@example.org\n" + plain, plain + "\n"} {
 			all = append(all, disguise{plain, text, fmt.Sprintf("mail to %q reaches %q", text, plain)})
 		}
 	}

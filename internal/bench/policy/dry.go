@@ -125,9 +125,10 @@ func (d *dry) run(ctx context.Context, profile, code string, person approvals.Ch
 	d.mu.Unlock()
 	t := &trace{by: map[int]string{}}
 	gate := hostfns.NewGate(hostfns.Deps{Tools: d, Recorder: t, Sender: double{t, d.catalog}})
-	limits, _ := d.rules.Limits(policy.Profile())
+	limits, _ := d.rules.Limits(policy.Profile(), "")
 	info := hostfns.RunInfo{
-		ID: hostfns.NewRunID(), Profile: policy.ProfileName(), Principal: policy.Owner, Policy: policy, Prompter: nobody{},
+		ID: hostfns.NewRunID(), Profile: policy.ProfileName(), Principal: policy.Owner, Owner: policy.Owner, Policy: policy,
+		Prompter:      nobody{},
 		Budgets:       &budgets.Keeper{Config: d.rules.Config, Log: d.log}, // of this run alone
 		Written:       preflight.Written(program, policy.Profile()),
 		ArgumentBytes: limits.ArgumentBytes,

@@ -21,6 +21,8 @@ type Run struct {
 type Finding struct {
 	Rule     string // what it violates; one word or a few
 	About    string // a sentence about the rule
+	Help     string // what to do about findings of the rule; "" is not written
+	HelpPage string // a page about them, relative to the repository of codemode; "" is not written
 	Severity string // critical, high, medium or low
 	Message  string
 	URI      string // of the file, relative to the folder of the project
@@ -61,6 +63,8 @@ type driver struct {
 type rule struct {
 	ID         string            `json:"id"`
 	About      text              `json:"shortDescription"`
+	Help       *text             `json:"help,omitempty"`
+	HelpURI    string            `json:"helpUri,omitempty"`
 	Properties map[string]string `json:"properties"`
 }
 
@@ -118,9 +122,12 @@ func Write(w io.Writer, runs ...Run) error {
 // noLink keeps a text of a program from being a link within a message (SARIF 2.1.0, section 3.11.6).
 var noLink = strings.NewReplacer("](", "] (")
 
+// project is the page of codemode.
+const project = "https://github.com/codemode-project/codemode"
+
 func (r *Run) log() run {
 	out := run{
-		Tool: tool{driver{Name: r.Tool, InformationURI: "https://github.com/codemode-project/codemode", Rules: []rule{}}},
+		Tool: tool{driver{Name: r.Tool, InformationURI: project, Rules: []rule{}}},
 		// Code scanning takes what is before the last slash as the category, and accepts one run of each.
 		Automation: id{r.Tool + "/" + visible.Line(r.Subject) + "/"}, Results: []result{},
 	}
@@ -128,8 +135,15 @@ func (r *Run) log() run {
 		f := &r.Findings[i]
 		name := visible.Line(f.Rule)
 		if !slices.ContainsFunc(out.Tool.Driver.Rules, func(r rule) bool { return r.ID == name }) {
-			out.Tool.Driver.Rules = append(out.Tool.Driver.Rules, rule{name, text{visible.Line(f.About)},
-				map[string]string{"security-severity": scores[f.Severity]}})
+			found := rule{ID: name, About: text{visible.Line(f.About)},
+				Properties: map[string]string{"security-severity": scores[f.Severity]}}
+			if f.Help != "" {
+				found.Help = &text{visible.Line(f.Help)}
+			}
+			if f.HelpPage != "" {
+				found.HelpURI = project + "/blob/main/" + f.HelpPage
+			}
+			out.Tool.Driver.Rules = append(out.Tool.Driver.Rules, found)
 		}
 		out.Results = append(out.Results, result{
 			Rule: name, Level: levels[f.Severity], Message: text{noLink.Replace(visible.Line(f.Message))},

@@ -56,11 +56,15 @@ type Entry struct {
 // maxFile is the largest file that is edited, in bytes. Those of clients have a few KB; Claude Code's can have some MB.
 const maxFile = 64 << 20
 
+// mark is the byte order mark with which some editors begin a file. It stays.
+var mark = []byte("\ufeff")
+
 // Servers reads the servers that stand at path, in the order of the file. There are none if the file has no such path.
 func Servers(f Format, text []byte, path []string) ([]Server, error) {
 	if len(text) > maxFile {
 		return nil, fmt.Errorf("it is larger than %d MiB", maxFile>>20)
 	}
+	text = bytes.TrimPrefix(text, mark)
 	switch f {
 	case TOML:
 		return tomlServers(string(text), path)
@@ -73,6 +77,13 @@ func Servers(f Format, text []byte, path []string) ([]Server, error) {
 // Exchange takes the servers named out from path, and puts in there. A name of out that the file lacks is no error; a
 // name of in that the file has, and that does not go out, is one.
 func Exchange(f Format, text []byte, path, out []string, in []Entry) ([]byte, error) {
+	if rest, marked := bytes.CutPrefix(text, mark); marked {
+		changed, err := Exchange(f, rest, path, out, in)
+		if err != nil {
+			return nil, err
+		}
+		return slices.Concat(mark, changed), nil
+	}
 	had, err := Servers(f, text, path)
 	if err != nil {
 		return nil, err

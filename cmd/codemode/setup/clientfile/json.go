@@ -13,7 +13,7 @@ import (
 const maxDepth = 500
 
 func jsonParse(text string) (strictjson.Value, error) {
-	root, err := strictjson.Parse(text, strictjson.Options{Comments: true, MaxDepth: maxDepth})
+	root, err := strictjson.Parse(text, strictjson.Options{Comments: true, MaxDepth: maxDepth, AllowDuplicates: true})
 	if err != nil {
 		return strictjson.Value{}, err
 	}
@@ -42,11 +42,21 @@ func jsonDecode(text string) (v any, err error) {
 	return v, err
 }
 
+// lastMember is the member of a name. Of several the last counts, as for all clients.
+func lastMember(v strictjson.Value, name string) (last strictjson.Value, ok bool) {
+	for key, member := range v.Members() {
+		if key == name {
+			last, ok = member, true
+		}
+	}
+	return last, ok
+}
+
 // jsonAt follows path as far as there are members. rest is what is missing.
 func jsonAt(root strictjson.Value, path []string) (at strictjson.Value, rest []string, err error) {
 	at = root
 	for i, key := range path {
-		next, ok := at.Member(key)
+		next, ok := lastMember(at, key)
 		if !ok {
 			return at, path[i:], nil
 		}
@@ -68,6 +78,9 @@ func jsonServers(text string, path []string) (all []Server, err error) {
 		return nil, err
 	}
 	for name, value := range at.Members() {
+		if last, _ := lastMember(at, name); last != value {
+			continue
+		}
 		s := Server{Name: name, Text: text[value.KeyOffset():value.End()]}
 		if value.Kind() == strictjson.Object {
 			// as encoding/json reads values everywhere else in setup
@@ -88,9 +101,16 @@ func jsonExchange(text string, path, out []string, in []Entry) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		server, ok := at.Member(name)
+		server, ok := lastMember(at, name)
 		if !ok {
 			continue
+		}
+		for first, _ := at.Member(name); first != server; first, _ = at.Member(name) { // those that counted for nothing
+			j.remove(at, first)
+			if at, err = j.at(path); err != nil {
+				return "", err
+			}
+			server, _ = lastMember(at, name)
 		}
 		if len(in) == 0 {
 			j.remove(at, server)
