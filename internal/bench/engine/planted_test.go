@@ -143,7 +143,7 @@ var cheats = map[string]cheat{
 	"lets a child hold memory": func(ctx context.Context, r isolation.Run, c isolation.Caller, do honest,
 	) isolation.Outcome {
 		if runs.Load() > 1 {
-			_ = exec.CommandContext(ctx, "sh", "-c", "dd if=/dev/zero of=/dev/null bs=300M count=2 2>/dev/null").Run()
+			_ = exec.CommandContext(ctx, "sh", "-c", "dd if=/dev/zero bs=300M count=1 2>/dev/null | sleep 1").Run()
 		}
 		return do(ctx, r, c)
 	},
