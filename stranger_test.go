@@ -79,3 +79,38 @@ func TestAnUntrustedProjectHidesNothing(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatIsHiddenOfTheCallsOfATool is hidden of those of no other tool, in questions and in the record.
+func TestWhatIsHiddenOfTheCallsOfATool(t *testing.T) {
+	e := open(t, `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": ["*"], "redact": {
+		"keys": ["none"], "tools": [{"tool": "*__write_*", "keys": ["content"], "pointers": ["/path"]}]}}}}}`,
+		func(o *codemode.Options) { o.RecordDir = t.TempDir() })
+	p := says(yes, nil)
+	_, err := e.Eval(t.Context(), codemode.Request{Channels: []approvals.Channel{p}, Code: `
+		await codemode.filesystem__write_file({path: "seen.txt", content: "unseen words"});
+		await codemode.filesystem__edit_file({path: "seen.txt", edits: [{oldText: "unseen", newText: "content"}]})`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var recorded []string
+	db, err := e.Record().DB(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = audit.Entries(t.Context(), db, store.Query{Kinds: []string{audit.Call}, States: []string{audit.Running}},
+		func(entry *audit.Entry) error {
+			text, err := json.Marshal(entry.Args)
+			recorded = append(recorded, string(text))
+			return err
+		})
+	if err != nil || len(recorded) != 2 || len(p.asked) != 2 {
+		t.Fatal(recorded, err)
+	}
+	for i, want := range []bool{false, true} {
+		for _, text := range []string{prompt.Shown(p.asked[i].Args, p.asked[i].Display), recorded[i]} {
+			if strings.Contains(text, "unseen") != want || strings.Contains(text, "seen.txt") != want {
+				t.Errorf("call %d shows its values, %v is right:\n%s", i+1, want, text)
+			}
+		}
+	}
+}

@@ -166,7 +166,8 @@ func unapproved(tried []Try, r *prompt.Request, fallback bool) Result {
 		return noAnswer(call.CodeTimeout, "this call needs a person's approval and nobody answered in time")
 	case has(spent) && only(spent, absent, Empty, Unable, tooWeak):
 		return noAnswer(call.CodeTooMany,
-			"this client takes no more questions of this run; ask for less, or for several calls at once")
+			"this client takes no more questions of this run (nine of one call in MCP 2026-07-28): calls that begin "+
+				"together, as in await Promise.all([a(), b()]), are one question")
 	case has(tooWeak):
 		return noAnswer(call.CodeNoApprover,
 			"a call of critical risk is approved only where it is known who answers, on the page for people "+

@@ -155,7 +155,7 @@ func TestC3NineRounds(t *testing.T) {
 			if a.Allowed != (i < 9) {
 				t.Errorf("question %d: %+v", i+1, a)
 			}
-			if i >= 9 && (a.Code != call.CodeTooMany || !strings.Contains(a.Detail, "several calls at once")) {
+			if i >= 9 && (a.Code != call.CodeTooMany || !strings.Contains(a.Detail, "Promise.all")) {
 				t.Errorf("question %d: %+v", i+1, a)
 			}
 		}

@@ -117,7 +117,7 @@ func (a *Prompter) exhausted(profile *profiles.Profile, n hostfns.Counters) stri
 	}{
 		{l.Asks, n.Asks, "questions in this run"},
 		{l.AsksPerMinute, lastMinute, "questions within a minute"},
-		{l.Pending, pending, "open questions"},
+		{l.Pending, pending, "questions that are open now, in all runs and clients of this principal"},
 		{l.Refusals, n.Refusals, "refusals in this run"},
 	} {
 		if x.limit > 0 && x.used >= x.limit {

@@ -25,7 +25,7 @@ func (a *Prompter) request(q *hostfns.Question) *prompt.Request {
 		r.Terms = prompt.Terms{Scopes: m.Scopes, Default: m.Default, Max: m.Max, Args: m.Args, Pointers: d.Pointers}
 	}
 	if profile := a.policy.Profile(); profile != nil {
-		redact := profile.Redact()
+		redact := profile.Redact().Of(q.Tool.Name)
 		r.Display = a.Display[q.Tool.Name]
 		r.Display.Keys = slices.Concat(redact.Keys, r.Display.Keys)
 		r.Display.Pointers = slices.Concat(redact.Pointers, r.Display.Pointers)

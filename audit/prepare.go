@@ -26,7 +26,7 @@ const (
 // prepare makes an entry fit for the store: it replaces values by digests, and masks secrets. What the entry does not
 // show as it is, it seals. It never masks what codemode itself says.
 func (r *Record) prepare(e Entry) *Entry {
-	d := secrets.NewRedactor(r.options.redaction(e.Profile), r.options.known())
+	d := secrets.NewRedactor(r.options.redaction(e.Profile, e.Tool), r.options.known())
 	lean := e.Lean
 	e.Lean = false
 	var sealed map[string][]byte
@@ -134,7 +134,7 @@ func (r *Record) prepare(e Entry) *Entry {
 
 // Mask returns a function that masks the secrets in a text about a run that has not ended. One goroutine calls it.
 func (r *Record) Mask(profile, run string) func(text string) string {
-	d := secrets.NewRedactor(r.options.redaction(profile), r.options.known())
+	d := secrets.NewRedactor(r.options.redaction(profile, ""), r.options.known())
 	d.Run = r.learned.Add(run, nil, nil)
 	return d.Text
 }

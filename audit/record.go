@@ -20,8 +20,9 @@ type Options struct {
 	// Key signs checkpoints and makes the digests of values that the record leaves out; required.
 	Key *Key
 
-	// Redact says what is secret under a profile, in addition to what is always secret; nil adds nothing.
-	Redact func(profile string) Redaction
+	// Redact says what is secret under a profile in the calls of a tool, in addition to what is always secret; nil adds
+	// nothing.
+	Redact func(profile, tool string) Redaction
 	// Secrets returns values that must not be in the record, in any text; nil returns none. The record calls it for
 	// each entry, so it should be fast.
 	Secrets func() []string
@@ -174,11 +175,11 @@ type recordOptions struct {
 	values  *secrets.Values
 }
 
-func (o *recordOptions) redaction(profile string) Redaction {
+func (o *recordOptions) redaction(profile, tool string) Redaction {
 	if o.Redact == nil {
 		return Redaction{}
 	}
-	return o.Redact(profile)
+	return o.Redact(profile, tool)
 }
 
 // known returns the current secrets.

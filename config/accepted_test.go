@@ -107,7 +107,8 @@ var acceptedFiles = []struct {
 		"ask": {"channels": ["elicitation", "web", "terminal"], "timeout": "2m", "budget": "10m", "minHuman": "700ms", "batch": true, "edit": false, "approver": "other"},
 		"remember": {"scopes": ["once", "run", "count", "time", "session"], "default": "5m", "max": "168h", "args": "any"},
 		"limits": {"asks": 20, "asksPerMinute": 6, "pending": 5, "refusals": 3, "calls": 1000, "repeat": 5},
-		"redact": {"keys": ["*token*"], "pointers": ["/headers/*"], "detect": true},
+		"redact": {"keys": ["*token*"], "pointers": ["/headers/*"], "detect": true,
+			"tools": [{"tool": "a__*", "keys": ["iban"], "pointers": ["/to/*"]}, {"tool": "b__x"}]},
 		"raise": {"destructiveHint": "ask", "openWorldHint": "deny", "tainted": "ask"}}}}}`},
 	{"checks before runs", 0, `{"evaluation": {"requirePreflight": true, "preflightLifetime": "5m", "adminURL": "https://codemode.example/admin/", "defaultProfile": "p", "profiles": {"p": {"requirePreflight": false}}}}`},
 	{"overlays and a shadow", 0, `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"shadow": "q"}, "q": {}}, "overlays": [

@@ -1,7 +1,10 @@
 package profiles
 
 import (
+	"slices"
 	"time"
+
+	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
 // Limits bound a run. A zero field means that the file does not set it; the enforcing code then uses its default.
@@ -45,4 +48,24 @@ type Redact struct {
 	Pointers []string // JSON Pointers; * stands for any member or element
 	Detect   bool     // detect texts in the form of a secret
 	NoDetect bool     // do not: a file said so, and none said Detect
+	Tools    []RedactTools
+}
+
+// RedactTools says what else not to show or record of the calls of some tools.
+type RedactTools struct {
+	Tool     string   `json:"tool"` // their pattern
+	Keys     []string `json:"keys,omitempty"`
+	Pointers []string `json:"pointers,omitempty"`
+	glob     *pattern.Pattern
+}
+
+// Of says what not to show or record of the calls of a tool.
+func (x Redact) Of(tool string) Redact {
+	for _, t := range x.Tools {
+		if t.glob.Match(tool) {
+			x.Keys, x.Pointers = slices.Concat(x.Keys, t.Keys), slices.Concat(x.Pointers, t.Pointers)
+		}
+	}
+	x.Tools = nil
+	return x
 }

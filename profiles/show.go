@@ -35,8 +35,12 @@ func (p *Profile) settingsText() string {
 		line("remember", map[string]any{"scopes": remember.Scopes, "default": remember.Default.String(),
 			"max": remember.Max.String(), "args": remember.Args})
 	}
-	line("redact", map[string]any{"keys": append([]string{}, p.redact.Keys...),
-		"pointers": append([]string{}, p.redact.Pointers...), "detect": !p.redact.NoDetect})
+	redact := map[string]any{"keys": append([]string{}, p.redact.Keys...),
+		"pointers": append([]string{}, p.redact.Pointers...), "detect": !p.redact.NoDetect}
+	if len(p.redact.Tools) > 0 {
+		redact["tools"] = p.redact.Tools
+	}
+	line("redact", redact)
 	raise := map[string]string{}
 	for _, q := range p.all() {
 		for name, v := range q.raise {

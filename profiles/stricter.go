@@ -100,6 +100,7 @@ func (x Redact) join(y Redact) Redact {
 	return Redact{
 		Keys:     slices.Concat(x.Keys, y.Keys),
 		Pointers: slices.Concat(x.Pointers, y.Pointers),
+		Tools:    slices.Concat(x.Tools, y.Tools),
 		Detect:   x.Detect || y.Detect,
 		NoDetect: (x.NoDetect || y.NoDetect) && !x.Detect && !y.Detect,
 	}

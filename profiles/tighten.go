@@ -53,7 +53,7 @@ func (p *Profile) tighten(v *view, d call.Decision) call.Decision {
 	if d.Verdict == call.Ask {
 		p.spent(&d, l.Asks, n.Asks, "questions in this run")
 		p.spent(&d, l.AsksPerMinute, n.AsksLastMinute, "questions within a minute")
-		p.spent(&d, l.Pending, n.Pending, "open questions")
+		p.spent(&d, l.Pending, n.Pending, "questions that are open now, in all runs and clients of this principal,")
 		p.spent(&d, l.Refusals, n.Refusals, "refusals in this run")
 	}
 	return d

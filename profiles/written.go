@@ -187,20 +187,21 @@ func (b *RuleReader) remembering(n strictjson.Value) *call.Remember {
 }
 
 func (b *RuleReader) redaction(n strictjson.Value) (x Redact) {
-	b.Object(n, `"redact"`, []settings.Field{
-		settings.Key("keys", func(n strictjson.Value) {
-			for child := range b.Elements(n, `"keys"`, true) {
-				if key, ok := b.Text(child, "a key pattern"); ok {
-					pattern.Read(b.Reader, child, pattern.ParseText)
-					x.Keys = append(x.Keys, key)
-				}
-			}
-		}),
-		settings.Key("pointers", func(n strictjson.Value) {
-			for child := range b.Elements(n, `"pointers"`, true) {
-				if pointer, ok := b.Text(child, "a JSON Pointer"); ok {
-					condition.ReadPointer(b.Reader, pointer, child.Offset(), child.End())
-					x.Pointers = append(x.Pointers, pointer)
+	b.Object(n, `"redact"`, append(b.hidden(&x.Keys, &x.Pointers),
+		settings.Key("tools", func(n strictjson.Value) {
+			for child := range b.Elements(n, `"tools"`, false) {
+				var t RedactTools
+				whole := b.Object(child, `an element of "tools"`, append(b.hidden(&t.Keys, &t.Pointers),
+					settings.Key("tool", func(n strictjson.Value) {
+						t.Tool, _ = b.Text(n, `"tool"`)
+						t.glob = pattern.Read(b.Reader, n, pattern.ParseName)
+					})))
+				switch {
+				case whole && t.Tool == "":
+					b.Wrong(child, `add "tool": "server__tool" or a pattern; "keys" beside "tools" are for all`,
+						`an element of "tools" says no tool`)
+				case t.glob != nil:
+					x.Tools = append(x.Tools, t)
 				}
 			}
 		}),
@@ -208,8 +209,30 @@ func (b *RuleReader) redaction(n strictjson.Value) (x Redact) {
 			detect, ok := b.Boolean(n, `"detect"`)
 			x.Detect, x.NoDetect = detect, ok && !detect
 		}),
-	})
+	))
 	return x
+}
+
+// hidden reads which parts of values to hide.
+func (b *RuleReader) hidden(keys, pointers *[]string) []settings.Field {
+	return []settings.Field{
+		settings.Key("keys", func(n strictjson.Value) {
+			for child := range b.Elements(n, `"keys"`, true) {
+				if key, ok := b.Text(child, "a key pattern"); ok {
+					pattern.Read(b.Reader, child, pattern.ParseText)
+					*keys = append(*keys, key)
+				}
+			}
+		}),
+		settings.Key("pointers", func(n strictjson.Value) {
+			for child := range b.Elements(n, `"pointers"`, true) {
+				if pointer, ok := b.Text(child, "a JSON Pointer"); ok {
+					condition.ReadPointer(b.Reader, pointer, child.Offset(), child.End())
+					*pointers = append(*pointers, pointer)
+				}
+			}
+		}),
+	}
 }
 
 // The keys of "raise" make a call stricter regardless of the rules. Hints that make a tool look harmless are not among

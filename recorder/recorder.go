@@ -229,8 +229,8 @@ func auditEntry(e hostfns.Entry) audit.Entry {
 	return a
 }
 
-// redaction returns what a profile keeps out of the record.
-func (k *Recorder) redaction(profile string) audit.Redaction {
+// redaction returns what a profile keeps out of the record, of the calls of a tool.
+func (k *Recorder) redaction(profile, tool string) audit.Redaction {
 	cfg := k.rules.Config()
 	if cfg == nil {
 		return audit.Redaction{}
@@ -241,7 +241,7 @@ func (k *Recorder) redaction(profile string) audit.Redaction {
 			return audit.Redaction{}
 		}
 	}
-	r := p.Redact()
+	r := p.Redact().Of(tool)
 	return audit.Redaction{Keys: r.Keys, Pointers: r.Pointers, NoDetect: r.NoDetect && !r.Detect}
 }
 
