@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/zip"
 
@@ -229,9 +230,8 @@ func TestTheProgramOfThePackageDoc(t *testing.T) {
 		t.Errorf("the program has %d lines", lines)
 	}
 	dir := t.TempDir()
-	env := append(os.Environ(), "GOPROXY=file://"+filepath.ToSlash(publish(t)), "GOMODCACHE="+dependencies(t),
-		"GOSUMDB=off", "GOWORK=off", "GOTOOLCHAIN=local", "CGO_ENABLED=0",
-		"GOFLAGS=-modcacherw -trimpath") // so that what was compiled before, or by make, need not be compiled again
+	always := append(os.Environ(), "GOSUMDB=off", "GOWORK=off", "GOTOOLCHAIN=local", "GOFLAGS=-modcacherw")
+	env := append(slices.Clone(always), "GOPROXY=file://"+filepath.ToSlash(publish(t)), "GOMODCACHE="+dependencies(t))
 	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -241,12 +241,28 @@ func TestTheProgramOfThePackageDoc(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
-	for _, args := range [][]string{{"mod", "init", "example.org/shop"}, {"get", published.Path},
-		{"build", "-o", "shop", "."}} {
-		if out, err := run("", "go", args...); err != nil {
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := func(args ...string) string {
+		out, err := run("", "go", args...)
+		if err != nil {
 			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
 		}
+		return out
 	}
+	command("mod", "init", "example.org/shop")
+	command("get", published.Path)
+	const files = `{{if not .Standard}}{{.ImportPath}} {{.GoFiles}} {{.EmbedFiles}}{{end}}`
+	got := command("list", "-deps", "-f", files, ".")
+	// To compile from the module cache would take minutes. The same files in the checkout are compiled already.
+	command("mod", "edit", "-replace", published.Path+"="+here)
+	env = append(always, "GOPROXY=off")
+	if want := command("list", "-deps", "-f", files, "."); got != want {
+		t.Errorf("the module that we publish has other files:\n%s", cmp.Diff(want, got))
+	}
+	command("build", "-o", "shop", ".")
 	for _, row := range []struct {
 		answer string
 		want   []string
