@@ -122,11 +122,28 @@ func (g *guest) release(t time.Duration) {
 // long, until t.
 func (g *guest) pass(t time.Duration) {
 	g.run.gives()
-	runtime.Gosched() // before another guest wakes: Go would run that guest before everything else
+	rest() // before another guest wakes: Go would run that guest before everything else
 	owner := g.run.program.Owner
 	fair.Processors.Computed(owner, t-g.began)
 	g.turns.pass(owner, g.turn)
 }
+
+// rest lets the rest of the process compute: while it has something to do, for as long as a slice. A goroutine that
+// yields after each small piece of work, as a collection does for each span, gets many turns so, not one.
+func rest() {
+	begun := now()
+	for last := begun; last-begun < slice; {
+		runtime.Gosched()
+		t := now()
+		if t-last < idle {
+			return
+		}
+		last = t
+	}
+}
+
+// idle is longer than it takes to find that no other goroutine can run.
+const idle = 2 * time.Microsecond
 
 // gives tells the caller that the run has a turn of its own now, or waits for one or for something else.
 func (r *Run) gives() {

@@ -313,6 +313,9 @@ func (f *fake) call(r *request) {
 	case "crashes":
 		fmt.Fprintln(os.Stderr, "panic: out of luck")
 		os.Exit(7)
+	case "crashes with its arguments":
+		fmt.Fprintf(os.Stderr, "panic: bad arguments %s with key %s\n", r.Params.Arguments, f.arg)
+		os.Exit(7)
 	case "is killed":
 		if self, err := os.FindProcess(os.Getpid()); err == nil {
 			_ = self.Kill()

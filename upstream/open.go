@@ -58,13 +58,14 @@ func (h *host) openStdio(ctx context.Context, s *Server) (link, error) {
 				return nil, fmt.Errorf("confining it: %w", err)
 			}
 		}
-		masked := maskOf(s, nil)
-		command.Hide = func(text string) string { return masked(text, nil) }
+		masked, guesses := maskOf(s, nil), newGuesses(s)
+		command.Hide = func(text string) string { return masked(text, guesses.right()) }
 		c, err := h.starter.Start(command)
 		if err != nil {
 			return nil, err
 		}
 		sess.child, sess.stdio = c, newStdioConn(c, sess, masked)
+		sess.stdio.sending = guesses.note
 		sess.stdio.pending.stuck = func(err error) { sess.end(err) }
 		return sess.stdio, nil
 	}

@@ -83,6 +83,27 @@ func oracle(t *testing.T, pin string) *httptest.Server {
 	return server
 }
 
+// So do the last words of a process that a call ends. What no call contained stays masked.
+func TestP39_12LastWordsAreNoOracle(t *testing.T) {
+	t.Parallel()
+	const pin = "482913"
+	for _, row := range []struct {
+		args, writes string
+		masked       bool
+	}{
+		{`{"text":"482913"}`, "", false}, {`{"text":"482914"}`, "", false},
+		{`{"text":"482914"}`, pin, true},
+	} {
+		s := fakeServer(t, "s", "crashes with its arguments", row.writes)
+		s.Env["API_KEY"] = pin
+		_, err := call(t, manage(t, upstream.Options{}, s), "s", "echo", row.args)
+		if err == nil || !strings.Contains(err.Error(), "bad arguments") ||
+			strings.Contains(err.Error(), "[secret]") != row.masked {
+			t.Errorf("%s is answered with %v", row.args, err)
+		}
+	}
+}
+
 // An error looks the same for a right guess of a server's secret and for a wrong one, in whatever form the guess is
 // passed and comes back.
 func TestP39_12MaskedErrorsAreNoOracle(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/secrets"
@@ -142,6 +143,51 @@ func maskOf(s *Server, a *login.Account) masking {
 	return func(text string, args json.RawMessage) string {
 		return hide(text, args, slices.Concat(all, a.Secrets())...)
 	}
+}
+
+// Guesses are the secrets of a server that calls to its process contained. The last words of the process may quote any of
+// its calls, and mask no secret of them, see [hide].
+type guesses struct {
+	of []secrets.Forms
+
+	mu    sync.Mutex
+	found []string
+}
+
+func newGuesses(s *Server) *guesses {
+	g := &guesses{}
+	for _, v := range s.Secrets() {
+		g.of = append(g.of, secrets.FormsOf(v))
+	}
+	return g
+}
+
+// note notes the secrets in the arguments of a call.
+func (g *guesses) note(args json.RawMessage) {
+	if len(g.of) == 0 || len(args) == 0 {
+		return
+	}
+	said := saidIn(args)
+	for _, forms := range g.of {
+		if forms.Within(said) {
+			g.mu.Lock()
+			if !slices.Contains(g.found, forms[0]) {
+				g.found = append(g.found, forms[0])
+			}
+			g.mu.Unlock()
+		}
+	}
+}
+
+// right returns the secrets that were noted, as arguments.
+func (g *guesses) right() json.RawMessage {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.found) == 0 {
+		return nil
+	}
+	text, _ := json.Marshal(g.found) // texts always encode
+	return text
 }
 
 // mask returns err, or one with a masked text.

@@ -39,6 +39,7 @@ type stdioConn struct {
 	asked chan struct{} // one for each request of the server that has no answer yet
 
 	pending pending
+	sending func(args json.RawMessage) // learns of the arguments of each call; nil is ignored
 
 	batch []json.RawMessage // rest of a batch; used by Read only
 }
@@ -158,6 +159,9 @@ func (s *stdioConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	case *jsonrpc.Request:
 		if m.IsCall() {
 			x = s.pending.add(ctx, m)
+			if s.sending != nil {
+				s.sending(x.given())
+			}
 		}
 	case *jsonrpc.Response:
 		defer func() {

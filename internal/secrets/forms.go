@@ -47,11 +47,24 @@ func (v *Values) Hide(text string) string {
 }
 
 // Within reports whether a text contains a value in one of the forms that Values mask, in any case.
-func Within(value, text string) bool {
+func Within(value, text string) bool { return FormsOf(value).Within(text) }
+
+// Forms are the forms of a value, in lower case.
+type Forms []string
+
+// FormsOf returns the forms of a value that Values mask.
+func FormsOf(value string) Forms {
+	all := forms(value)
+	for i := range all {
+		all[i] = strings.ToLower(all[i])
+	}
+	return all
+}
+
+// Within reports whether a text contains one of the forms, in any case.
+func (f Forms) Within(text string) bool {
 	text = strings.ToLower(text)
-	return slices.ContainsFunc(forms(value), func(form string) bool {
-		return strings.Contains(text, strings.ToLower(form))
-	})
+	return slices.ContainsFunc(f, func(form string) bool { return strings.Contains(text, form) })
 }
 
 // shortest is the length below which a part of a base64 text does not identify its value.
