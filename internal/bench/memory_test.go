@@ -71,7 +71,7 @@ func measureMemory(t *testing.T) {
 		engine: engine, limits: IsolationOptions{CPU: time.Second}.limits(), reader: &analysis.Reader{},
 		gate: hostfns.NewGate(hostfns.Deps{Tools: tools{}, Recorder: tools{}, Sender: tools{}}),
 	}
-	r.limits.Wall = time.Minute // a busy machine must not end a run before it holds what it can
+	r.limits.Wall = 15 * time.Second // a busy machine must not end a run before it holds what it can
 	goroutines, base := runtime.NumGoroutine(), 0
 	limit := int(r.limits.Memory>>10) + memorySpare
 	for i, name := range append([]string{"s23_undefined.js"}, holders...) {
