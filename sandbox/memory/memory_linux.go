@@ -285,12 +285,16 @@ func (m *Mapping) Watch() {
 
 // Watched ends what Watch began.
 func (m *Mapping) Watched() {
-	if now := threadFaults(); m.watching && now >= 0 && now == m.faults {
-		m.watching = false
-		runtime.UnlockOSThread()
+	if !m.watching {
+		m.known = false
 		return
 	}
-	m.Unwatch()
+	if now := threadFaults(); now < 0 || now != m.faults {
+		m.Unwatch()
+		return
+	}
+	m.watching = false
+	runtime.UnlockOSThread()
 }
 
 // Unwatch discards the knowledge about written pages. Callers call it before they use m without Watch, or on another
