@@ -2,11 +2,11 @@ package analysis
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/codemode-project/codemode/analysis/ecmascript"
+	"github.com/codemode-project/codemode/internal/lazy"
 )
 
 // exports are what a text exports as a module would. There are no modules, so the exported function is the program.
@@ -295,11 +295,11 @@ func (x *exports) returnAt(text []byte, from, to int) bool {
 }
 
 // ownModule finds a program that declares what its exports are assigned to.
-var ownModule = regexp.MustCompile(`\b(const|let|var|function|class)\s+(module|exports)\b`)
+var ownModule = lazy.Regexp(`\b(const|let|var|function|class)\s+(module|exports)\b`)
 
 // takeAssigned handles module.exports = and exports.name =, at a place where a statement begins.
 func (x *exports) takeAssigned(text []byte, spans [][2]int) {
-	if len(spans) == 1 && !ownModule.Match(text) {
+	if len(spans) == 1 && !ownModule().Match(text) {
 		x.returnAt(text, spans[0][0], spans[0][1])
 	}
 }

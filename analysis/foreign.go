@@ -9,12 +9,14 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/internal/lazy"
 )
 
 // A kind of text that models send in place of a program.
 type foreign struct {
 	what string
-	sign *regexp.Regexp
+	sign func() *regexp.Regexp
 	hint string // "" is the one-line form
 }
 
@@ -27,75 +29,75 @@ const isLanguage = "this is %s; a program is JavaScript or TypeScript"
 // foreigners are tried in this order, on texts that are no JavaScript. Their signs are such that no JavaScript has them
 // at the beginning of a line.
 var foreigners = []foreign{
-	{"this is the transcript of a tool call, and no program", regexp.MustCompile(
+	{"this is the transcript of a tool call, and no program", lazy.Regexp(
 		`(?s)^\s*(<(antml:)?(tool_call|function_calls?|invoke|tool_use|function)\b|<\|(python_tag|` +
 			`tool_calls?|plugin)|\[TOOL_CALLS?\]|<｜tool)`),
 		""},
-	{"this is a diff, and no program", regexp.MustCompile(
+	{"this is a diff, and no program", lazy.Regexp(
 		`(?m)\A(diff --git |--- \S|Index: |@@ -\d|\*\*\* Begin Patch)`),
 		"send the whole program as it is after the change"},
-	{fmt.Sprintf(isLanguage, "PHP"), regexp.MustCompile(`\A<\?php`), ""},
-	{isJSX, regexp.MustCompile(`(?s)(return|=>|\(|=|\?|&&)\s*<[A-Za-z>][^;]*(</|/>)`), "return text or objects"},
-	{"this is HTML or XML, and no program", regexp.MustCompile(`(?s)\A<[!?A-Za-z][^>]*>.*`), ""},
-	{fmt.Sprintf(isLanguage, "Go"), regexp.MustCompile(
+	{fmt.Sprintf(isLanguage, "PHP"), lazy.Regexp(`\A<\?php`), ""},
+	{isJSX, lazy.Regexp(`(?s)(return|=>|\(|=|\?|&&)\s*<[A-Za-z>][^;]*(</|/>)`), "return text or objects"},
+	{"this is HTML or XML, and no program", lazy.Regexp(`(?s)\A<[!?A-Za-z][^>]*>.*`), ""},
+	{fmt.Sprintf(isLanguage, "Go"), lazy.Regexp(
 		`(?m)^package \w+\s*$|^\s*func (\(\w+ \*?\w+\) )?\w+\(|^\s*\w+(, \w+)* := `),
 		""},
-	{fmt.Sprintf(isLanguage, "Rust"), regexp.MustCompile(
+	{fmt.Sprintf(isLanguage, "Rust"), lazy.Regexp(
 		`(?m)^\s*(pub )?(async )?fn \w+.*\{|^\s*let mut |println!\(|^use \w+(::\w+)+`),
 		""},
-	{fmt.Sprintf(isLanguage, "C or C++"), regexp.MustCompile(`(?m)^#include\s*[<"]`), ""},
-	{fmt.Sprintf(isLanguage, "C#"), regexp.MustCompile(
+	{fmt.Sprintf(isLanguage, "C or C++"), lazy.Regexp(`(?m)^#include\s*[<"]`), ""},
+	{fmt.Sprintf(isLanguage, "C#"), lazy.Regexp(
 		`(?m)^using [\w.]+;|Console\.Write|static (async )?(void|Task\S*|int) Main\(`),
 		""},
-	{fmt.Sprintf(isLanguage, "Java"), regexp.MustCompile(
+	{fmt.Sprintf(isLanguage, "Java"), lazy.Regexp(
 		`(?m)^\s*(public|private|protected) (static |final |abstract )*(class|interface|void|int|` +
 			`String|[A-Z]\w*)\b.*[{(]|System\.out\.|^import java`),
 		""},
-	{fmt.Sprintf(isLanguage, "Kotlin"), regexp.MustCompile(`(?m)^\s*(suspend )?fun \w+\(|^\s*val \w+ = `), ""},
-	{fmt.Sprintf(isLanguage, "Python"), regexp.MustCompile(
+	{fmt.Sprintf(isLanguage, "Kotlin"), lazy.Regexp(`(?m)^\s*(suspend )?fun \w+\(|^\s*val \w+ = `), ""},
+	{fmt.Sprintf(isLanguage, "Python"), lazy.Regexp(
 		`(?m)^\s*(async )?def \w+\(.*\).*:\s*(#.*)?$|^\s*class \w+.*:\s*$|^\s*(elif|except|for|if|` +
 			`while|with|async with|async for|try|else|finally)\b[^{};]*:\s*(#.*)?$|^\s*from [\w.]+ import |` +
 			`^\s*import \w+(\.\w+)*( as \w+)?(, ?\w+)*\s*$|^\s*print\(f?["'].*\)\s*$|^\s*\w+ = .*\bf["']|` +
 			`\blambda \w*:|\[[^\n]* for \w+ in [^\n]*\]|^#!.*python`),
 		""},
-	{fmt.Sprintf(isLanguage, "Ruby"), regexp.MustCompile(
+	{fmt.Sprintf(isLanguage, "Ruby"), lazy.Regexp(
 		`(?m)^\s*puts |\bdo \|\w+(, ?\w+)*\|\s*$|^require ["']|^\s*def \w+[^:{]*$`),
 		""},
-	{fmt.Sprintf(isLanguage, "SQL"), regexp.MustCompile(
+	{fmt.Sprintf(isLanguage, "SQL"), lazy.Regexp(
 		`(?is)\A\s*(select\s+[^;{}]*\sfrom\s|insert\s+into\s|update\s+\S+\s+set\s|delete\s+from\s|` +
 			`create\s+(table|index|view)\s|drop\s+table\s|with\s+\w+\s+as\s*\()`),
 		"tools query databases: search_tools(\"sql\") finds one, if there is one"},
-	{fmt.Sprintf(isLanguage, "PowerShell"), regexp.MustCompile(
+	{fmt.Sprintf(isLanguage, "PowerShell"), lazy.Regexp(
 		`(?m)^\s*(Get|Set|New|Invoke|Write|Select|Remove|Import)-[A-Z]\w+|^\s*\$\w+ = (Get|Invoke|` +
 			`New)-`),
 		""},
-	{"this is shell; a program is JavaScript or TypeScript, and there is no shell", regexp.MustCompile(
+	{"this is shell; a program is JavaScript or TypeScript, and there is no shell", lazy.Regexp(
 		`(?m)\A(\$ |#!.*\b(ba|z|da|k)?sh\b|(curl|wget|ls|cat|cd|echo|grep|git|npm|npx|pip|python3?|` +
 			`node|docker|kubectl|sudo|mkdir|rm|jq|find|sed|awk|ssh|aws|gh|psql|export \w+=|set -\w+)(\s+[^=(\s]|` +
 			`\s*$))|^\s*(then|fi|done|esac)\s*$|\|\s*(jq|grep|awk|sed|xargs)\b`),
 		""},
-	{"this is a diff, and no program", regexp.MustCompile(
+	{"this is a diff, and no program", lazy.Regexp(
 		`(?m)^@@ -\d+.* @@`),
 		"send the whole program as it is after the change"},
 }
 
 var (
-	aURL        = regexp.MustCompile(`\A[a-z][a-z0-9+.-]*://\S+\z`)
-	aDataURI    = regexp.MustCompile(`\Adata:[\w.+-]+/[\w.+-]+[;,]\S*\z`)
-	encoded     = regexp.MustCompile(`\A[A-Za-z0-9+/_-]{24,}={0,2}\z`)
-	yaml        = regexp.MustCompile(`\A(---\s*)?(\s*(#.*|- .*|-|["']?[\w .-]+["']?:(\s.*)?|\s+\S.*)?\n)+\z`)
-	aWord       = regexp.MustCompile(`[\pL\pN'’-]+`)
-	quoted      = regexp.MustCompile("\"[^\"\n]*\"|`[^`\n]*`")
-	codeSign    = regexp.MustCompile(`[;{}=]|\w\(|\bawait\b|\bconst\b|\breturn\b`)
-	punctuation = regexp.MustCompile(`[;{}=]|\w\(`)
-	startsAs    = regexp.MustCompile(`\A\s*(\{\s*["}]|\[\s*[{"\[\]])`)
-	escaped     = regexp.MustCompile(`&(gt|lt|amp|quot|apos|nbsp|#\d+|#x[0-9a-fA-F]+);`)
-	aCall       = regexp.MustCompile(`(?:codemode\.)?\b(\w+?__\w+|codemode\.\w+\.\w+)\(([^()\n]{0,200})\)`)
-	aTool       = regexp.MustCompile(`\b[A-Za-z]\w*?__[A-Za-z][\w-]*`)
-	keywords    = regexp.MustCompile(`\A\s*\w+\s*=[^=>]+(,\s*\w+\s*=[^=>]+)*\z`)
+	aURL        = lazy.Regexp(`\A[a-z][a-z0-9+.-]*://\S+\z`)
+	aDataURI    = lazy.Regexp(`\Adata:[\w.+-]+/[\w.+-]+[;,]\S*\z`)
+	encoded     = lazy.Regexp(`\A[A-Za-z0-9+/_-]{24,}={0,2}\z`)
+	yaml        = lazy.Regexp(`\A(---\s*)?(\s*(#.*|- .*|-|["']?[\w .-]+["']?:(\s.*)?|\s+\S.*)?\n)+\z`)
+	aWord       = lazy.Regexp(`[\pL\pN'’-]+`)
+	quoted      = lazy.Regexp("\"[^\"\n]*\"|`[^`\n]*`")
+	codeSign    = lazy.Regexp(`[;{}=]|\w\(|\bawait\b|\bconst\b|\breturn\b`)
+	punctuation = lazy.Regexp(`[;{}=]|\w\(`)
+	startsAs    = lazy.Regexp(`\A\s*(\{\s*["}]|\[\s*[{"\[\]])`)
+	escaped     = lazy.Regexp(`&(gt|lt|amp|quot|apos|nbsp|#\d+|#x[0-9a-fA-F]+);`)
+	aCall       = lazy.Regexp(`(?:codemode\.)?\b(\w+?__\w+|codemode\.\w+\.\w+)\(([^()\n]{0,200})\)`)
+	aTool       = lazy.Regexp(`\b[A-Za-z]\w*?__[A-Za-z][\w-]*`)
+	keywords    = lazy.Regexp(`\A\s*\w+\s*=[^=>]+(,\s*\w+\s*=[^=>]+)*\z`)
 	// isReserved matches the words that begin a statement of JavaScript or TypeScript, and no sentence.
-	isReserved = regexp.MustCompile(`^(import|export|function|async|await|class|interface|type|enum|namespace|declare|else|catch|finally|case|default|break|continue|new|delete|typeof|void|yield|debugger|using|abstract)$`)
-	keyword    = regexp.MustCompile(`(\w+)\s*=\s*`)
+	isReserved = lazy.Regexp(`^(import|export|function|async|await|class|interface|type|enum|namespace|declare|else|catch|finally|case|default|break|continue|new|delete|typeof|void|yield|debugger|using|abstract)$`)
+	keyword    = lazy.Regexp(`(\w+)\s*=\s*`)
 )
 
 // whatIs names a text that cannot be compiled; "" if nothing is known about it.
@@ -103,17 +105,17 @@ func whatIs(text string) (what, hint string) {
 	if what, hint = opaque(text); what != "" {
 		return what, hint
 	}
-	if startsAs.MatchString(text) {
+	if startsAs().MatchString(text) {
 		if json.Valid([]byte(text)) {
 			return valueText(text)
 		}
-		if !codeSign.MatchString(quoted.ReplaceAllString(text, "")[1:]) || strings.Count(text, `":`) > 1 {
+		if !codeSign().MatchString(quoted().ReplaceAllString(text, "")[1:]) || strings.Count(text, `":`) > 1 {
 			return brokenJSON, oneLine(text)
 		}
 	}
-	if escaped.MatchString(text) {
+	if escaped().MatchString(text) {
 		return "the text is escaped for HTML: " +
-				escaped.FindString(text) + " stands in it", "send the characters themselves: " +
+				escaped().FindString(text) + " stands in it", "send the characters themselves: " +
 				"> for &gt;, < for &lt;, & for &amp;"
 	}
 	if strings.Contains(text, `\n`) && !strings.Contains(strings.TrimSpace(text), "\n") {
@@ -121,7 +123,7 @@ func whatIs(text string) (what, hint string) {
 			"send real line breaks, or separate the statements with ;"
 	}
 	for _, f := range foreigners {
-		if f.sign.MatchString(text) {
+		if f.sign().MatchString(text) {
 			if f.hint == "" {
 				return f.what, oneLine(text)
 			}
@@ -141,21 +143,21 @@ func whatIs(text string) (what, hint string) {
 func opaque(text string) (what, hint string) {
 	text = strings.TrimSpace(text)
 	switch {
-	case foreigners[0].sign.MatchString(text):
+	case foreigners[0].sign().MatchString(text):
 		return foreigners[0].what, oneLine(text)
-	case aURL.MatchString(text):
+	case aURL().MatchString(text):
 		return "this is an address, and no program",
 			`there is no network but through tools: codemode.search_tools("http") finds one that fetches, if there is one`
-	case aDataURI.MatchString(text):
+	case aDataURI().MatchString(text):
 		return "this is a data: address, and no program", "send the text of the program itself"
-	case encoded.MatchString(text):
+	case encoded().MatchString(text):
 		for _, e := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding,
 			base64.RawURLEncoding} {
 			if b, err := e.DecodeString(text); err == nil && isText(b) {
 				return "this is text in base64, and no program", "send the text of the program itself"
 			}
 		}
-	case !codeSign.MatchString(text) && strings.Contains(text, ":") && yaml.MatchString(text+"\n"):
+	case !codeSign().MatchString(text) && strings.Contains(text, ":") && yaml().MatchString(text+"\n"):
 		return "this is YAML, and no program", oneLine(text)
 	}
 	return "", ""
@@ -170,13 +172,13 @@ func isText(b []byte) bool {
 func isProse(text string) bool {
 	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	first = strings.TrimLeft(first, "#*->0123456789. ")
-	words := aWord.FindAllString(first, -1)
-	if len(words) == 0 || begins[words[0]] || isReserved.MatchString(words[0]) {
+	words := aWord().FindAllString(first, -1)
+	if len(words) == 0 || begins[words[0]] || isReserved().MatchString(words[0]) {
 		return false
 	}
-	return len(words) > 2 && !punctuation.MatchString(quoted.ReplaceAllString(first, "")) || len(words) > 0 &&
-		!codeSign.MatchString(text) &&
-		len(aWord.FindAllString(text, -1)) > 1 && !strings.ContainsAny(text, "()[]<>|&\"`")
+	return len(words) > 2 && !punctuation().MatchString(quoted().ReplaceAllString(first, "")) || len(words) > 0 &&
+		!codeSign().MatchString(text) &&
+		len(aWord().FindAllString(text, -1)) > 1 && !strings.ContainsAny(text, "()[]<>|&\"`")
 }
 
 // valueText names a text that is only a value: JSON, a text in quotes, a number.
@@ -280,11 +282,11 @@ func compactJSON(text string) (string, error) {
 
 // oneLine is a program of one line, with the tool that a text names.
 func oneLine(text string) string {
-	if m := aCall.FindStringSubmatch(text); m != nil {
+	if m := aCall().FindStringSubmatch(text); m != nil {
 		name, args := strings.TrimPrefix(m[1], "codemode."), strings.TrimSpace(m[2])
 		switch {
-		case keywords.MatchString(args): // of Python
-			args = "{ " + keyword.ReplaceAllString(args, "$1: ") + " }"
+		case keywords().MatchString(args): // of Python
+			args = "{ " + keyword().ReplaceAllString(args, "$1: ") + " }"
 		case args == "":
 			args = "{}"
 		case args[0] != '{' || args[len(args)-1] != '}':
@@ -292,7 +294,7 @@ func oneLine(text string) string {
 		}
 		return fmt.Sprintf("for example: return await codemode.%s(%s)", name, readable(args))
 	}
-	name := aTool.FindString(text)
+	name := aTool().FindString(text)
 	if name == "" || strings.HasPrefix(name, "__") {
 		name = "<server>__<tool>"
 	}

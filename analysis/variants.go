@@ -2,8 +2,9 @@ package analysis
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
+
+	"github.com/codemode-project/codemode/internal/lazy"
 )
 
 // A variant is another reading of a text that is no program as it is.
@@ -19,7 +20,7 @@ type variant struct {
 func read(name, text string, bounded bool) (*Program, []Problem) {
 	start, end := program(text)
 	p, problems := readPart(name, text, start, text[start:end], bounded)
-	inFences := fences.MatchString(text[start:end]) // which JavaScript may read as templates
+	inFences := fences().MatchString(text[start:end]) // which JavaScript may read as templates
 	if len(problems) == 0 && p.Idle == nil && !inFences {
 		return p, nil
 	}
@@ -104,12 +105,12 @@ func codeIn(text string) string {
 }
 
 var (
-	fence      = regexp.MustCompile("^[ \t]*```+[ \t]*([A-Za-z0-9+#]*)[^`\n]*$")
-	fences     = regexp.MustCompile("(?m)^[ \t]*```+[ \t]*([A-Za-z0-9+#]*)[ \t\r]*$")
-	isScript   = regexp.MustCompile(`(?i)^(|js|javascript|jsx|ts|typescript|tsx|mjs|node)$`)
-	hasReturns = regexp.MustCompile(`(?m)(^|[;{}\s])return\b`)
-	topNames   = regexp.MustCompile(`(?m)^\s*(?:const|let|var|(?:async\s+)?function|class)\s+(?:\{([^}]*)\}|\[([^\]]*)\]|(\w+))`)
-	nameIn     = regexp.MustCompile(`[A-Za-z_$][\w$]*`)
+	fence      = lazy.Regexp("^[ \t]*```+[ \t]*([A-Za-z0-9+#]*)[^`\n]*$")
+	fences     = lazy.Regexp("(?m)^[ \t]*```+[ \t]*([A-Za-z0-9+#]*)[ \t\r]*$")
+	isScript   = lazy.Regexp(`(?i)^(|js|javascript|jsx|ts|typescript|tsx|mjs|node)$`)
+	hasReturns = lazy.Regexp(`(?m)(^|[;{}\s])return\b`)
+	topNames   = lazy.Regexp(`(?m)^\s*(?:const|let|var|(?:async\s+)?function|class)\s+(?:\{([^}]*)\}|\[([^\]]*)\]|(\w+))`)
+	nameIn     = lazy.Regexp(`[A-Za-z_$][\w$]*`)
 )
 
 // fencedIn returns the program in the fences of an explanation. It is the only fence in JavaScript, or all fences if each
@@ -122,20 +123,20 @@ func fencedIn(text string) (variant, bool) {
 	var blocks []block
 	open, language, at := -1, "", 0
 	for line := range strings.SplitAfterSeq(text, "\n") {
-		m := fence.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
+		m := fence().FindStringSubmatch(strings.TrimRight(line, "\r\n"))
 		switch {
 		case m == nil:
 		case open < 0:
 			open, language = at+len(line), m[1]
 		case m[1] == "": // a closing fence
-			if isScript.MatchString(language) {
+			if isScript().MatchString(language) {
 				blocks = append(blocks, block{open, at, language != ""})
 			}
 			open = -1
 		}
 		at += len(line)
 	}
-	if open >= 0 && open < len(text) && isScript.MatchString(language) {
+	if open >= 0 && open < len(text) && isScript().MatchString(language) {
 		blocks = append(blocks, block{open, len(text), language != ""})
 	}
 	for _, b := range blocks { // blocks without a language may be anything: output, data
@@ -170,15 +171,15 @@ func fencedIn(text string) (variant, bool) {
 // goesOnFrom reports whether a block is certainly the continuation of another one: it uses what that one declares, and
 // that one returns nothing.
 func goesOnFrom(before, after string) bool {
-	if hasReturns.MatchString(before) {
+	if hasReturns().MatchString(before) {
 		return false
 	}
 	used := map[string]bool{}
-	for _, name := range nameIn.FindAllString(after, -1) {
+	for _, name := range nameIn().FindAllString(after, -1) {
 		used[name] = true
 	}
-	for _, m := range topNames.FindAllStringSubmatch(before, -1) {
-		for _, name := range nameIn.FindAllString(m[1]+" "+m[2]+" "+m[3], -1) {
+	for _, m := range topNames().FindAllStringSubmatch(before, -1) {
+		for _, name := range nameIn().FindAllString(m[1]+" "+m[2]+" "+m[3], -1) {
 			if used[name] {
 				return true
 			}
@@ -193,9 +194,9 @@ func nameText(name, text string, start, end int, problems []Problem) []Problem {
 	if what == "" && strings.HasPrefix(strings.TrimSpace(text), "#!") {
 		what, hint = whatIs(strings.TrimSpace(text))
 	}
-	if m := fences.FindStringSubmatch(text[start:end]); m != nil {
+	if m := fences().FindStringSubmatch(text[start:end]); m != nil {
 		what, hint = "there are several programs in the text", "send one, without text around it"
-		if !isScript.MatchString(m[1]) && strings.Count(text, "```") < 4 {
+		if !isScript().MatchString(m[1]) && strings.Count(text, "```") < 4 {
 			what, hint = "the text has a fence of "+m[1]+" in it; a program is JavaScript or TypeScript", oneLine(text)
 		}
 	}

@@ -11,12 +11,13 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/codemode-project/codemode/internal/lazy"
 )
 
 // What a server answers to one HTTP request concerns that request alone. The SDK ends the whole connection, with all
@@ -482,7 +483,7 @@ func (e *forgottenError) Error() string {
 func (e *forgottenError) Unwrap() error { return e.statusError }
 
 // Sentences by which servers say that they do not know a session. They have to be the whole message.
-var forgetful = regexp.MustCompile(`(?i)^((bad request|unauthorized|not found|invalid request|error|gone)[:,]? *)?` +
+var forgetful = lazy.Regexp(`(?i)^((bad request|unauthorized|not found|invalid request|error|gone)[:,]? *)?` +
 	`((no|no valid|no active|invalid|unknown|missing|expired|unrecogni[sz]ed)` +
 	`( or (missing|expired|invalid|unknown))? (mcp[ -])?session([ -]?ids?)?( header)?( provided| found| given)?|` +
 	`((the|your|mcp)[ -])*session([ -]?ids?)?( header)?( (with id )?["'\x60]?[\w.-]+["'\x60]?)? ` +
@@ -497,7 +498,7 @@ var forgetful = regexp.MustCompile(`(?i)^((bad request|unauthorized|not found|in
 // answers 404. Many servers answer otherwise, and say so in words. An error with the id of the request answers the
 // request, unless its code is one of those by which transports refuse.
 func (e *statusError) isForgotten() bool {
-	said := forgetful.MatchString(e.words)
+	said := forgetful().MatchString(e.words)
 	if e.failed != nil && e.own {
 		said = said && (e.failed.Code == jsonrpc.CodeInvalidRequest || e.failed.Code == -32000 || e.failed.Code == -32001)
 	}

@@ -3,12 +3,13 @@ package upstream
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode/internal/lazy"
 )
 
 // The requests that open a connection.
@@ -28,7 +29,7 @@ func opened() []string {
 // nearest returns that version of ours, of those that initialize can agree on, which is nearest to a server's: the
 // newest that is not newer, else the oldest. A server that names none speaks what it was asked for.
 func nearest(version string) string {
-	if !isVersion.MatchString(version) {
+	if !isVersion().MatchString(version) {
 		return pinned
 	}
 	all := opened()
@@ -41,8 +42,8 @@ func nearest(version string) string {
 }
 
 var (
-	isVersion = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}`)
-	versionIn = regexp.MustCompile(`\d{4}-\d{2}-\d{2}`)
+	isVersion = lazy.Regexp(`^\d{4}-\d{2}-\d{2}`)
+	versionIn = lazy.Regexp(`\d{4}-\d{2}-\d{2}`)
 )
 
 // tidyInitialize makes of an answer to initialize one that the SDK can decode. It keeps what we need of it: the version
@@ -167,11 +168,11 @@ func supported(failed *jsonrpc.Error, requested string) string {
 			return ""
 		}
 		message := failed.Message[:min(len(failed.Message), messageMax)]
-		named = versionIn.FindAllString(message, pagesMax)
+		named = versionIn().FindAllString(message, pagesMax)
 	}
 	modern := slices.ContainsFunc(named, func(v string) bool { return v >= stateless }) // opened in another way
 	named = slices.DeleteFunc(named, func(v string) bool {
-		return v == requested || !isVersion.MatchString(v) || len(v) > 40 || v >= stateless
+		return v == requested || !isVersion().MatchString(v) || len(v) > 40 || v >= stateless
 	})
 	ours := opened()
 	for _, v := range ours {

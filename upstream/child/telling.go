@@ -1,37 +1,38 @@
 package child
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/codemode-project/codemode/internal/lazy"
 )
 
 // Lines of standard error that say why a program ended, and lines that never do.
 var (
-	escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[ -/]*[@-~]")
+	escapes = lazy.Regexp("\x1b\\[[0-9;?]*[ -/]*[@-~]")
 
 	// An uncaught error, as runtimes print it: Node.js, Deno and Bun, Python, Java, .NET, Ruby, Rust, Go.
-	uncaught = regexp.MustCompile(`^(panic|fatal error): |` + // Go
+	uncaught = lazy.Regexp(`^(panic|fatal error): |` + // Go
 		`^(error: )?(Uncaught )?(\(in promise\) )?([\w$]+\.)*[A-Z][\w$]*(Error|Exception|Interrupt|Exit)( \[[\w ]+\])?(:|$)|` +
 		`^Error( \[[\w ]+\])?: |^Uncaught |^\[?Unhandled|^Exception in thread |^Caused by: |` +
 		`^thread '.*' (\(\d+\) )?panicked at |\((\w+::)*\w*Error\)$`)
 	// What programs print of errors that they have handled.
-	errorLine = regexp.MustCompile(`(?i)^(\W*\[?[\w./ -]{0,30}\]?:? )?\W?(fatal|error|failed|failure|critical)\b|` +
+	errorLine = lazy.Regexp(`(?i)^(\W*\[?[\w./ -]{0,30}\]?:? )?\W?(fatal|error|failed|failure|critical)\b|` +
 		`cannot find |can't (find|open) |could not (find|open|resolve) |no such file or directory|command not found|` +
 		`: not found$|permission denied|address already in use|EADDRINUSE|is not recognized as|` +
 		`^npm (ERR!|error) (404|E\w+|[A-Z]\w*Error|missing|could not)|^\s*╰─▶ `)
-	noise = regexp.MustCompile(`^\s*(at .*|\^[\^~ ]*|[}\])]+[,;]?|Node\.js v[\d.]+|Bun v.*|Deno v.*|exit status \d+|` +
+	noise = lazy.Regexp(`^\s*(at .*|\^[\^~ ]*|[}\])]+[,;]?|Node\.js v[\d.]+|Bun v.*|Deno v.*|exit status \d+|` +
 		`note: run with .*|goroutine \d+ .*|created by .*|\[signal .*|\.\.\. \d+ more|- /.*|Require stack:|` +
 		`\(Use .node --trace-.*|npm (ERR!|error) (A complete log|Log files|\s*/).*|` +
 		`stack backtrace:|Run .* --help.*|See .* --help.*|(T|t)ry .* --help.*|For more information.*|` +
 		`(\w+|['"]\w+['"]): .*,|\s*File ".*", line \d+.*|[\s~^]*)$`)
-	traceback = regexp.MustCompile(`^(  \| |    )*Traceback \(most recent call last\):$`)
+	traceback = lazy.Regexp(`^(  \| |    )*Traceback \(most recent call last\):$`)
 )
 
 // telling returns the line of a standard error that says why the program ended, and whether it is the last line. It
 // prefers an error that nothing caught, then a line about an error, then the last line that is not noise.
 func telling(stderr string) (line string, isLast bool) {
-	lines := strings.Split(escapes.ReplaceAllString(stderr, ""), "\n")
+	lines := strings.Split(escapes().ReplaceAllString(stderr, ""), "\n")
 	for i := range lines {
 		lines[i] = strings.TrimRight(lines[i], " \t\r")
 	}
@@ -56,7 +57,7 @@ func telling(stderr string) (line string, isLast bool) {
 // lastTraceback returns the line below the last traceback of Python.
 func lastTraceback(lines []string) int {
 	for i, l := range slices.Backward(lines) {
-		if !traceback.MatchString(l) {
+		if !traceback().MatchString(l) {
 			continue
 		}
 		for j := i + 1; j < len(lines); j++ {
@@ -69,16 +70,16 @@ func lastTraceback(lines []string) int {
 }
 
 // lastUncaught returns the last line of an error that nothing caught.
-func lastUncaught(lines []string) int { return last(lines, uncaught.MatchString) }
+func lastUncaught(lines []string) int { return last(lines, uncaught().MatchString) }
 
 // lastError returns the last line about an error.
 func lastError(lines []string) int {
-	return last(lines, func(l string) bool { return errorLine.MatchString(l) && !noise.MatchString(l) })
+	return last(lines, func(l string) bool { return errorLine().MatchString(l) && !noise().MatchString(l) })
 }
 
 // lastPlain returns the last line that is not noise.
 func lastPlain(lines []string) int {
-	return last(lines, func(l string) bool { return !noise.MatchString(l) })
+	return last(lines, func(l string) bool { return !noise().MatchString(l) })
 }
 
 func last(lines []string, is func(string) bool) int {
