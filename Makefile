@@ -8,6 +8,8 @@
 # make pages    rewrites what the documents show of runs, and the picture of the README
 # make reference writes the pages of docs/reference from the code
 # make site     builds the site of the documents in .build/site
+# make house    measures a build from nothing, for testdata/house.json
+# make speed-ratchet compares the speed with that of an older commit
 # make licences writes THIRD_PARTY_LICENSES, after a dependency changed
 # make release-check builds a release twice, compares, and installs it everywhere
 
@@ -15,7 +17,7 @@ GO ?= go
 OUT ?= .build/scoreboard
 
 .PHONY: all test test-npm test-clients test-agents test-models test262 deterministic confined sizing helm axe lint check guest editor bench fuzz soak clean
-.PHONY: engines test-engines scoreboard licences release-check apidiff pages reference site
+.PHONY: house speed-ratchet engines test-engines scoreboard licences release-check apidiff pages reference site
 
 all:
 	CGO_ENABLED=0 $(GO) build -trimpath -o codemode ./cmd/codemode
@@ -127,8 +129,17 @@ lint:
 check: lint
 	$(GO) test -race -timeout 20m ./... # where it finds nothing, tests skip and say why; make test runs them
 	$(GO) test -run '^$$' -bench . -benchtime 1x $(BENCHMARKS) >/dev/null
+	$(MAKE) speed-ratchet
 	git diff --exit-code # nothing above may change a file
 	@echo "no diff"
+
+# What only a build with an empty cache shows; the suite holds testdata/house.json to bounds.
+house:
+	CODEMODE_HOUSE=1 $(GO) test -count=1 -timeout 60m -run '^TestBuiltHouseBounds$$' -v .
+
+# This checkout against the commit in testdata/speed-base, by turns, on a machine without other work.
+speed-ratchet:
+	CODEMODE_SPEED=1 $(GO) test -count=1 -timeout 60m -run '^TestSpeedRatchet$$' -v ./cmd/codemode
 
 guest:
 	guest/build.sh
