@@ -24,6 +24,8 @@ const isJSX = "there is no JSX"
 
 const brokenJSON = "this is JSON that is broken off or invalid, and no program"
 
+const afterChange = "send the whole program as it is after the change"
+
 const isLanguage = "this is %s; a program is JavaScript or TypeScript"
 
 // foreigners are tried in this order, on texts that are no JavaScript. Their signs are such that no JavaScript has them
@@ -31,54 +33,43 @@ const isLanguage = "this is %s; a program is JavaScript or TypeScript"
 var foreigners = []foreign{
 	{"this is the transcript of a tool call, and no program", lazy.Regexp(
 		`(?s)^\s*(<(antml:)?(tool_call|function_calls?|invoke|tool_use|function)\b|<\|(python_tag|` +
-			`tool_calls?|plugin)|\[TOOL_CALLS?\]|<｜tool)`),
-		""},
+			`tool_calls?|plugin)|\[TOOL_CALLS?\]|<｜tool)`), ""},
 	{"this is a diff, and no program", lazy.Regexp(
 		`(?m)\A(diff --git |--- \S|Index: |@@ -\d|\*\*\* Begin Patch)`),
-		"send the whole program as it is after the change"},
+		afterChange},
 	{fmt.Sprintf(isLanguage, "PHP"), lazy.Regexp(`\A<\?php`), ""},
 	{isJSX, lazy.Regexp(`(?s)(return|=>|\(|=|\?|&&)\s*<[A-Za-z>][^;]*(</|/>)`), "return text or objects"},
 	{"this is HTML or XML, and no program", lazy.Regexp(`(?s)\A<[!?A-Za-z][^>]*>.*`), ""},
 	{fmt.Sprintf(isLanguage, "Go"), lazy.Regexp(
-		`(?m)^package \w+\s*$|^\s*func (\(\w+ \*?\w+\) )?\w+\(|^\s*\w+(, \w+)* := `),
-		""},
+		`(?m)^package \w+\s*$|^\s*func (\(\w+ \*?\w+\) )?\w+\(|^\s*\w+(, \w+)* := `), ""},
 	{fmt.Sprintf(isLanguage, "Rust"), lazy.Regexp(
-		`(?m)^\s*(pub )?(async )?fn \w+.*\{|^\s*let mut |println!\(|^use \w+(::\w+)+`),
-		""},
+		`(?m)^\s*(pub )?(async )?fn \w+.*\{|^\s*let mut |println!\(|^use \w+(::\w+)+`), ""},
 	{fmt.Sprintf(isLanguage, "C or C++"), lazy.Regexp(`(?m)^#include\s*[<"]`), ""},
 	{fmt.Sprintf(isLanguage, "C#"), lazy.Regexp(
-		`(?m)^using [\w.]+;|Console\.Write|static (async )?(void|Task\S*|int) Main\(`),
-		""},
+		`(?m)^using [\w.]+;|Console\.Write|static (async )?(void|Task\S*|int) Main\(`), ""},
 	{fmt.Sprintf(isLanguage, "Java"), lazy.Regexp(
 		`(?m)^\s*(public|private|protected) (static |final |abstract )*(class|interface|void|int|` +
-			`String|[A-Z]\w*)\b.*[{(]|System\.out\.|^import java`),
-		""},
+			`String|[A-Z]\w*)\b.*[{(]|System\.out\.|^import java`), ""},
 	{fmt.Sprintf(isLanguage, "Kotlin"), lazy.Regexp(`(?m)^\s*(suspend )?fun \w+\(|^\s*val \w+ = `), ""},
 	{fmt.Sprintf(isLanguage, "Python"), lazy.Regexp(
 		`(?m)^\s*(async )?def \w+\(.*\).*:\s*(#.*)?$|^\s*class \w+.*:\s*$|^\s*(elif|except|for|if|` +
 			`while|with|async with|async for|try|else|finally)\b[^{};]*:\s*(#.*)?$|^\s*from [\w.]+ import |` +
 			`^\s*import \w+(\.\w+)*( as \w+)?(, ?\w+)*\s*$|^\s*print\(f?["'].*\)\s*$|^\s*\w+ = .*\bf["']|` +
-			`\blambda \w*:|\[[^\n]* for \w+ in [^\n]*\]|^#!.*python`),
-		""},
+			`\blambda \w*:|\[[^\n]* for \w+ in [^\n]*\]|^#!.*python`), ""},
 	{fmt.Sprintf(isLanguage, "Ruby"), lazy.Regexp(
-		`(?m)^\s*puts |\bdo \|\w+(, ?\w+)*\|\s*$|^require ["']|^\s*def \w+[^:{]*$`),
-		""},
+		`(?m)^\s*puts |\bdo \|\w+(, ?\w+)*\|\s*$|^require ["']|^\s*def \w+[^:{]*$`), ""},
 	{fmt.Sprintf(isLanguage, "SQL"), lazy.Regexp(
 		`(?is)\A\s*(select\s+[^;{}]*\sfrom\s|insert\s+into\s|update\s+\S+\s+set\s|delete\s+from\s|` +
 			`create\s+(table|index|view)\s|drop\s+table\s|with\s+\w+\s+as\s*\()`),
 		"tools query databases: search_tools(\"sql\") finds one, if there is one"},
 	{fmt.Sprintf(isLanguage, "PowerShell"), lazy.Regexp(
 		`(?m)^\s*(Get|Set|New|Invoke|Write|Select|Remove|Import)-[A-Z]\w+|^\s*\$\w+ = (Get|Invoke|` +
-			`New)-`),
-		""},
+			`New)-`), ""},
 	{"this is shell; a program is JavaScript or TypeScript, and there is no shell", lazy.Regexp(
 		`(?m)\A(\$ |#!.*\b(ba|z|da|k)?sh\b|(curl|wget|ls|cat|cd|echo|grep|git|npm|npx|pip|python3?|` +
 			`node|docker|kubectl|sudo|mkdir|rm|jq|find|sed|awk|ssh|aws|gh|psql|export \w+=|set -\w+)(\s+[^=(\s]|` +
-			`\s*$))|^\s*(then|fi|done|esac)\s*$|\|\s*(jq|grep|awk|sed|xargs)\b`),
-		""},
-	{"this is a diff, and no program", lazy.Regexp(
-		`(?m)^@@ -\d+.* @@`),
-		"send the whole program as it is after the change"},
+			`\s*$))|^\s*(then|fi|done|esac)\s*$|\|\s*(jq|grep|awk|sed|xargs)\b`), ""},
+	{"this is a diff, and no program", lazy.Regexp(`(?m)^@@ -\d+.* @@`), afterChange},
 }
 
 var (

@@ -18,9 +18,11 @@ import (
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/terminal"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/cmd/codemode/serve"
+	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/sandbox"
@@ -204,6 +206,11 @@ func run(ctx context.Context, s cli.Streams, e *codemode.Evaluator, r codemode.R
 	} else {
 		response.ConsoleSeen = shown
 		printRun(s, response, err)
+		unasked := func(c hostfns.Report) bool { return c.Reason == call.CodeNoApprover }
+		if r.Channels == nil && slices.ContainsFunc(response.Calls, unasked) {
+			fmt.Fprintln(s.Err, "There was no terminal to ask in: run the program in one, or answer on the page or in codemode "+
+				"approvals, which codemode serve puts questions to.")
+		}
 	}
 	if code := runCode(response, err); code != cli.ExitOK {
 		return cli.WithCode(code, nil)
