@@ -193,9 +193,9 @@ apidiff:
 # What takes too long for every day: ten thousand parked runs, as many random ones and as many schedules of people,
 # restarts and rules, a thousand kills, a million decisions, an hour of hostile programs.
 soak:
-	CODEMODE_LONG=1 $(GO) test -timeout 90m -v -run 'Parked|RandomRuns|Killed|Tamper|RecordEquals' ./sandbox ./internal/bench ./audit .
-	$(GO) test . -run TestUpstreamRecordAndWhatIsToldAgree -schedules 10000 -at-once 8 -timeout 6h -v
-	$(GO) test . -run TestExplainCheckAndTheGateAgree -agreements 100000 -timeout 60m -v
+	CODEMODE_LONG=1 $(GO) test -timeout 90m -v -run 'Parked|RandomRuns|Killed|Tamper|RecordEquals' ./sandbox ./internal/bench ./audit ./test
+	$(GO) test ./test -run TestUpstreamRecordAndWhatIsToldAgree -schedules 10000 -at-once 8 -timeout 6h -v
+	$(GO) test ./test -run TestExplainCheckAndTheGateAgree -agreements 100000 -timeout 60m -v
 	$(GO) test ./config -run 'TestOracle$$|TestMonotone$$|TestA10|TestB1|TestE6|NeverLoosen' -pairs 1000000 -timeout 60m
 	$(GO) test ./config -run HostileSaves -saves 10000 -timeout 20m
 	CODEMODE_LONG=1 $(GO) test -timeout 30m -v -run 'TestHostile$$' ./analysis

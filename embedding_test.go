@@ -25,11 +25,12 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/discovery"
+	"github.com/codemode-project/codemode/internal/cachetest"
 )
 
 // docs/embedding.md shows parts of this example.
 func Example_embedding() {
-	ctx, folder := context.Background(), cacheDir()
+	ctx, folder := context.Background(), cachetest.Dir()
 	asked := ""
 	ask := func(_ context.Context, text string) (bool, error) {
 		asked = text
@@ -142,7 +143,7 @@ func Example_deterministic() {
 		fmt.Println(err)
 		return
 	}
-	e, err := codemode.New(ctx, codemode.Options{Config: rules, CacheDir: cacheDir()})
+	e, err := codemode.New(ctx, codemode.Options{Config: rules, CacheDir: cachetest.Dir()})
 	if err != nil {
 		fmt.Println(err)
 		return

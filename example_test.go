@@ -10,6 +10,7 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/cachetest"
 )
 
 // A Go service runs a program under a profile of its own making.
@@ -24,7 +25,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	e, err := codemode.New(ctx, codemode.Options{Config: config, CacheDir: cacheDir()})
+	e, err := codemode.New(ctx, codemode.Options{Config: config, CacheDir: cachetest.Dir()})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -66,7 +67,7 @@ func ExampleRequest() {
 		fmt.Println(err)
 		return
 	}
-	e, err := codemode.New(ctx, codemode.Options{Config: config, CacheDir: cacheDir()})
+	e, err := codemode.New(ctx, codemode.Options{Config: config, CacheDir: cachetest.Dir()})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -90,7 +91,7 @@ func ExampleRequest() {
 // Without a configuration nothing is connected and nothing is allowed.
 func ExampleNew() {
 	ctx := context.Background()
-	e, err := codemode.New(ctx, codemode.Options{CacheDir: cacheDir()})
+	e, err := codemode.New(ctx, codemode.Options{CacheDir: cachetest.Dir()})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -114,7 +115,7 @@ func ExampleEvaluator_Check() {
 		fmt.Println(err)
 		return
 	}
-	e, err := codemode.New(ctx, codemode.Options{Config: config, CacheDir: cacheDir()})
+	e, err := codemode.New(ctx, codemode.Options{Config: config, CacheDir: cachetest.Dir()})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -165,7 +166,7 @@ func ExampleFunc() {
 		return call.Answer{Allowed: true}, nil
 	})
 	e, err := codemode.New(ctx, codemode.Options{
-		Config: config, CacheDir: cacheDir(), Channels: []approvals.Channel{person},
+		Config: config, CacheDir: cachetest.Dir(), Channels: []approvals.Channel{person},
 		Servers: []codemode.Server{{Name: "shop", Functions: []codemode.Function{
 			codemode.Func("price", "What an article costs.", price, codemode.ReadOnly),
 			codemode.Func("order", "Orders an article.", order),
@@ -191,7 +192,7 @@ func ExampleFunc() {
 // A batch runs one program for each of its items.
 func ExampleEvaluator_Prepare() {
 	ctx := context.Background()
-	e, err := codemode.New(ctx, codemode.Options{CacheDir: cacheDir()})
+	e, err := codemode.New(ctx, codemode.Options{CacheDir: cachetest.Dir()})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/testwait"
 	guestmemory "github.com/codemode-project/codemode/sandbox/memory"
 )
@@ -25,7 +26,7 @@ func TestCompiledOnce(t *testing.T) {
 	}
 	dir := t.TempDir()
 	// The tests' own cache has this guest. Compiling it takes the race detector long.
-	if cache := testCache(); cache != "" {
+	if cache := cachetest.Dir(); cache != "" {
 		testEngine(t)
 		sum := sha256.Sum256(wasm)
 		hash := hex.EncodeToString(sum[:])

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/cachetest"
 )
 
 // A run waits a moment for the guest of another one if as many are busy as are kept, and not for one that rests.
@@ -15,7 +17,7 @@ func TestARunWaitsForAGuest(t *testing.T) {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		e, err := New(t.Context(), Options{Wasm: wasm, CacheDir: testCache(), Idle: 1})
+		e, err := New(t.Context(), Options{Wasm: wasm, CacheDir: cachetest.Dir(), Idle: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/cachetest"
 )
 
 // What a deterministic program sees of time and of the order of answers. a__sleep answers after so many milliseconds of
@@ -284,7 +286,7 @@ func otherEngine(t *testing.T) *Engine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := New(t.Context(), Options{CacheDir: testCache(), Wasm: wasm, ParkKey: []byte("a key for tests")})
+	e, err := New(t.Context(), Options{CacheDir: cachetest.Dir(), Wasm: wasm, ParkKey: []byte("a key for tests")})
 	if err != nil {
 		t.Fatal(err)
 	}

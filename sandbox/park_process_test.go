@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -40,7 +41,7 @@ func parkAndHang() {
 			return nil, err
 		}
 		ctx := context.Background()
-		e, err := New(ctx, Options{Wasm: wasm, CacheDir: testCache(), ParkKey: []byte("a key for tests")})
+		e, err := New(ctx, Options{Wasm: wasm, CacheDir: cachetest.Dir(), ParkKey: []byte("a key for tests")})
 		if err != nil {
 			return nil, err
 		}

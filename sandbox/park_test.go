@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -54,7 +55,7 @@ func TestParkAndResume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := New(t.Context(), Options{Wasm: wasm, CacheDir: testCache(), ParkKey: []byte("a key for tests")})
+	other, err := New(t.Context(), Options{Wasm: wasm, CacheDir: cachetest.Dir(), ParkKey: []byte("a key for tests")})
 	if err != nil {
 		t.Fatal(err)
 	}

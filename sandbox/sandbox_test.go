@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/internal/cachetest"
 )
 
 // engine is shared by the tests: making one compiles the guest.
@@ -21,17 +22,8 @@ var engine = sync.OnceValues(func() (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return New(context.Background(), Options{CacheDir: testCache(), Wasm: wasm, ParkKey: []byte("a key for tests")})
+	return New(context.Background(), Options{CacheDir: cachetest.Dir(), Wasm: wasm, ParkKey: []byte("a key for tests")})
 })
-
-// testCache keeps the compiled guest between tests and their processes.
-func testCache() string {
-	dir := filepath.Join(os.TempDir(), fmt.Sprintf("codemode-test-%d", os.Getuid()))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return ""
-	}
-	return dir
-}
 
 func testEngine(t testing.TB) *Engine {
 	t.Helper()
@@ -374,7 +366,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := New(t.Context(), Options{Wasm: wasm, CacheDir: testCache(), Idle: 1})
+	e, err := New(t.Context(), Options{Wasm: wasm, CacheDir: cachetest.Dir(), Idle: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -506,7 +498,7 @@ func TestClose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := New(t.Context(), Options{Wasm: wasm, CacheDir: testCache()})
+	e, err := New(t.Context(), Options{Wasm: wasm, CacheDir: cachetest.Dir()})
 	if err != nil {
 		t.Fatal(err)
 	}

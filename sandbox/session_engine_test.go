@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/cachetest"
 )
 
 // secondEngine is another engine of the same guest and the same key: another process, for a session.
@@ -20,7 +22,7 @@ func secondEngine(t testing.TB) *Engine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := New(t.Context(), Options{Wasm: wasm, CacheDir: testCache(), ParkKey: []byte("a key for tests")})
+	e, err := New(t.Context(), Options{Wasm: wasm, CacheDir: cachetest.Dir(), ParkKey: []byte("a key for tests")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/fair"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
@@ -23,7 +24,7 @@ func limited(t *testing.T, memory int64) *Engine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := New(t.Context(), Options{Wasm: wasm, CacheDir: testCache(), Memory: memory})
+	e, err := New(t.Context(), Options{Wasm: wasm, CacheDir: cachetest.Dir(), Memory: memory})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package server_test
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http/httptest"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/server"
@@ -26,7 +26,7 @@ var sharedEngine = sync.OnceValues(func() (*sandbox.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sandbox.New(context.Background(), sandbox.Options{Wasm: wasm, CacheDir: cacheDir()})
+	return sandbox.New(context.Background(), sandbox.Options{Wasm: wasm, CacheDir: cachetest.Dir()})
 })
 
 // house is a server over a configuration file that a test may change.
@@ -265,14 +265,4 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	if !testwait.Holds(ok) {
 		t.Fatalf("waited in vain: %s", what)
 	}
-}
-
-// cacheDir keeps the compiled guest between test runs: compiling takes a
-// second, and with the race detector many.
-func cacheDir() string {
-	dir := filepath.Join(os.TempDir(), fmt.Sprintf("codemode-test-%d", os.Getuid()))
-	if os.MkdirAll(dir, 0o700) != nil {
-		return ""
-	}
-	return dir
 }

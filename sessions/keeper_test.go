@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/store"
 )
@@ -55,11 +55,7 @@ func newKeeper(t *testing.T, memory int64) (*Keeper, *engine) {
 		t.Fatal(err)
 	}
 	k, e := &Keeper{}, &engine{}
-	cache := filepath.Join(os.TempDir(), fmt.Sprintf("codemode-test-%d", os.Getuid())) // as the tests of package sandbox
-	if err := os.MkdirAll(cache, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	e.Engine, err = sandbox.New(t.Context(), sandbox.Options{Wasm: wasm, CacheDir: cache, Memory: memory,
+	e.Engine, err = sandbox.New(t.Context(), sandbox.Options{Wasm: wasm, CacheDir: cachetest.Dir(), Memory: memory,
 		MakeRoom: k.MakeRoom})
 	if err != nil {
 		t.Fatal(err)

@@ -26,6 +26,7 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/internal/bench/engine"
 	"github.com/codemode-project/codemode/internal/bench/sarif/sariftest"
+	"github.com/codemode-project/codemode/internal/cachetest"
 )
 
 // An action is a composite action of GitHub: what action.yml uses of it, and nothing else.
@@ -187,7 +188,7 @@ func (j *job) step(s *actionStep, expand func(string) string, r *jobResult) (out
 	}
 	cmd := exec.CommandContext(j.t.Context(), "bash", "--noprofile", "--norc", "-eo", "pipefail", script)
 	cmd.Dir = j.workspace
-	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + temp, "XDG_CACHE_HOME=" + testCache(),
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + temp, "XDG_CACHE_HOME=" + cachetest.Dir(),
 		asCommand + "=codemode", "CI=true", "RUNNER_OS=Linux", "RUNNER_ARCH=X64", "RUNNER_TEMP=" + temp,
 		"GITHUB_OUTPUT=" + filepath.Join(temp, "output"), "GITHUB_STEP_SUMMARY=" + filepath.Join(temp, "summary")}, j.env...)
 	for name, value := range s.Env {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -103,7 +104,7 @@ func TestApprovalsOnASecondTerminal(t *testing.T) {
 	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__*"], "ask": {"timeout": "1m"}},
 		"soon": {"asklist": ["filesystem__*"], "ask": {"timeout": "6s"}}}, "expose": ["p", "soon"]}}`)
 	environment := append(os.Environ(), asCommand+"=codemode", "HOME="+home, "XDG_CONFIG_HOME="+home,
-		"XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+testCache(), "CODEMODE_CONFIG=")
+		"XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+cachetest.Dir(), "CODEMODE_CONFIG=")
 	serve := exec.Command(os.Args[0], "serve", "--config", config, "--root", files)
 	serve.Env = environment
 	client, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),

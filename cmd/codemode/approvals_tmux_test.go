@@ -15,6 +15,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/store/storetest"
 )
@@ -50,7 +51,7 @@ func startMultiplexer(t *testing.T, columns, rows int) *multiplexer {
 		}
 	}
 	m.environment = append(m.environment, asCommand+"=codemode", "HOME="+home, "XDG_CONFIG_HOME="+home,
-		"XDG_STATE_HOME="+state, "XDG_CACHE_HOME="+testCache(), "CODEMODE_CONFIG=", "LC_ALL=C.UTF-8")
+		"XDG_STATE_HOME="+state, "XDG_CACHE_HOME="+cachetest.Dir(), "CODEMODE_CONFIG=", "LC_ALL=C.UTF-8")
 	m.run("new-session", "-d", "-x", fmt.Sprint(columns), "-y", fmt.Sprint(rows), "-s", "main", "-n", "work", "--",
 		"sleep", "600")
 	t.Cleanup(func() { _ = m.command("kill-server").Run() })

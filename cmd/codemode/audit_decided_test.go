@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/cachetest"
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
@@ -40,7 +41,7 @@ func recordedRuns(t *testing.T, rules string, run func(e *codemode.Evaluator)) (
 		t.Fatal(err)
 	}
 	e, err := codemode.New(t.Context(), codemode.Options{Config: cfg, RecordDir: dir, StateDir: dir,
-		CacheDir: testCache()})
+		CacheDir: cachetest.Dir()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/internal/cachetest"
 )
 
 // listedServer is the entry of a server with these tools; see serveListed.
@@ -30,7 +31,7 @@ func initialized(t *testing.T, servers map[string]any) (config string) {
 		"XDG_CACHE_HOME": "cache"} {
 		t.Setenv(name, filepath.Join(home, folder))
 	}
-	t.Setenv("XDG_CACHE_HOME", testCache())
+	t.Setenv("XDG_CACHE_HOME", cachetest.Dir())
 	if err := os.Mkdir(filepath.Join(home, ".cursor"), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/internal/cachetest"
 )
 
 // writeFiles makes a folder of the given files.
@@ -31,7 +32,7 @@ func writeFiles(t *testing.T, files map[string]string) string {
 // benchmark runs codemode bench with arguments.
 func benchmark(t *testing.T, args ...string) (code int, out, problems string) {
 	t.Helper()
-	t.Setenv("XDG_CACHE_HOME", testCache())
+	t.Setenv("XDG_CACHE_HOME", cachetest.Dir())
 	var o, e bytes.Buffer
 	code = runMain(t, cli.Streams{In: strings.NewReader(""), Out: &o, Err: &e}, append([]string{"bench"}, args...)...)
 	return code, o.String(), e.String()

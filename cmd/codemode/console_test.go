@@ -21,6 +21,7 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/console"
+	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/recorder"
@@ -161,7 +162,7 @@ func newHouse(t *testing.T, profile string, args ...string) *house {
 	h.config = write(t, filepath.Join(home, "codemode.json"),
 		`{"evaluation": {"profiles": {"p": `+profile+`}, "expose": ["p"]}}`)
 	h.environment = append(os.Environ(), asCommand+"=codemode", "HOME="+home, "XDG_CONFIG_HOME="+home,
-		"XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+testCache(), "CODEMODE_CONFIG=")
+		"XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+cachetest.Dir(), "CODEMODE_CONFIG=")
 	h.args = append([]string{"serve", "--config", h.config, "--root", h.files}, args...)
 	return h
 }

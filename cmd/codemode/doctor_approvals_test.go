@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals/terminal"
+	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -34,7 +35,7 @@ func newDoctorHere(t *testing.T, rules string) *doctorHere {
 	d := &doctorHere{t: t, home: home, config: write(t, filepath.Join(home, "codemode.json"),
 		`{"evaluation": {"profiles": {"p": {"asklist": ["time__*"]`+rules+`}}, "expose": ["p"]}}`)}
 	d.environment = append(os.Environ(), asCommand+"=codemode", "HOME="+home, "XDG_CONFIG_HOME="+home,
-		"XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+testCache(), "CODEMODE_CONFIG=", "CODEX_HOME=")
+		"XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+cachetest.Dir(), "CODEMODE_CONFIG=", "CODEX_HOME=")
 	return d
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/cachetest"
 )
 
 // A testHome is a person's home with clients in it. In files, HOME is the home, RUN the folder of the servers, each of
@@ -217,7 +218,7 @@ func (h *testHome) try(t *testing.T) {
 	defer wants.Close()
 	fill := strings.NewReplacer("HOME", home, "RUN", home+"/run", "URL", wants.URL)
 	for name, value := range map[string]string{"HOME": home, "XDG_CONFIG_HOME": home + "/.config", "XDG_STATE_HOME": home + "/state",
-		"XDG_CACHE_HOME": testCache(), "CLAUDE_CONFIG_DIR": "", "CODEX_HOME": ""} {
+		"XDG_CACHE_HOME": cachetest.Dir(), "CLAUDE_CONFIG_DIR": "", "CODEX_HOME": ""} {
 		t.Setenv(name, value)
 	}
 	for name, value := range h.env {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -22,7 +23,7 @@ func TestInitAsksAndProposesRules(t *testing.T) {
 	t.Setenv("HOME", home)
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, ".config"))
 	t.Setenv("XDG_STATE_HOME", filepath.Join(home, "state"))
-	t.Setenv("XDG_CACHE_HOME", testCache())
+	t.Setenv("XDG_CACHE_HOME", cachetest.Dir())
 	tools := filepath.Join(home, "tools.json")
 	save(t, tools, `[
 		{"name": "list_things", "input": {"type": "object"}, "annotations": {"readOnlyHint": true}},

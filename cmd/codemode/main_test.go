@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/hostile"
 )
 
@@ -92,7 +92,7 @@ func TestStories(t *testing.T) {
 			env.Setenv("TESTDATA", testdata)
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, "config"))
-			env.Setenv("XDG_CACHE_HOME", testCache())
+			env.Setenv("XDG_CACHE_HOME", cachetest.Dir())
 			env.Setenv("CODEMODE_CONFIG", "")
 			bin := filepath.SplitList(env.Getenv("PATH"))[0] // that of testscript
 			exe, err := filepath.EvalSymlinks(filepath.Join(bin, "codemode"))
@@ -129,16 +129,6 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
-}
-
-// testCache keeps the compiled guest between test runs: compiling takes a
-// second, and with the race detector many.
-func testCache() string {
-	dir := filepath.Join(os.TempDir(), fmt.Sprintf("codemode-test-%d", os.Getuid()))
-	if os.MkdirAll(dir, 0o700) != nil {
-		return ""
-	}
-	return dir
 }
 
 // runMain runs a command in this process, for tests that need its streams.

@@ -22,6 +22,7 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/config/tenants"
+	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/isolation"
 )
 
@@ -52,7 +53,7 @@ func TestEveryBlockOfThePages(t *testing.T) {
 		t.Error(problem)
 	}
 	e, err := codemode.New(t.Context(), codemode.Options{Config: programRules(t), Servers: []codemode.Server{github()},
-		CacheDir: testCache()})
+		CacheDir: cachetest.Dir()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/codemode-project/codemode/internal/cachetest"
 )
 
 // updatePages says that the outputs on the pages become what the commands print: UPDATE_PAGES=1.
@@ -38,7 +40,7 @@ func newNewcomer(t *testing.T, files map[string]string) *newcomer {
 		t.Skip("no symbolic links here: ", err)
 	}
 	return &newcomer{t, folder, bin, []string{asCommand + "=codemode", "HOME=" + folder, "TZ=UTC", "NO_COLOR=1",
-		"PATH=" + bin + string(filepath.ListSeparator) + os.Getenv("PATH"), "XDG_CACHE_HOME=" + testCache(), "USER=you"}}
+		"PATH=" + bin + string(filepath.ListSeparator) + os.Getenv("PATH"), "XDG_CACHE_HOME=" + cachetest.Dir(), "USER=you"}}
 }
 
 // command is a script that ends at the first command that fails.

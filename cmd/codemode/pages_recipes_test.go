@@ -18,6 +18,7 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -151,7 +152,7 @@ func openRecipes(t *testing.T, rules string, all []*recipe) *codemode.Evaluator 
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := codemode.New(t.Context(), codemode.Options{Config: cfg, CacheDir: testCache(), RecordDir: t.TempDir()})
+	e, err := codemode.New(t.Context(), codemode.Options{Config: cfg, CacheDir: cachetest.Dir(), RecordDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -124,7 +125,7 @@ func (s *newcomer) onTerminal(script, answer string) string {
 	for _, c := range changing[:1] { // colors
 		text = c.pattern.ReplaceAllString(text, c.with)
 	}
-	text = strings.NewReplacer(s.folder, "/home/you", testCache(), "/home/you/.cache").Replace(text)
+	text = strings.NewReplacer(s.folder, "/home/you", cachetest.Dir(), "/home/you/.cache").Replace(text)
 	text = aPrincipal.ReplaceAllString(aBlankAtAnEnd.ReplaceAllString(text, "\n"), "local:you")
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"

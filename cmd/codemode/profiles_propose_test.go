@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/internal/cachetest"
 )
 
 // codemode profiles propose says what the accepted rule would change in the calls of the record, its own and others.
 func TestProfilesProposeSaysWhatElseChanges(t *testing.T) {
-	t.Setenv("XDG_CACHE_HOME", testCache())
+	t.Setenv("XDG_CACHE_HOME", cachetest.Dir())
 	state, root := t.TempDir(), t.TempDir()
 	config := filepath.Join(t.TempDir(), "codemode.json")
 	rules := "{\"evaluation\": {\"profiles\": {\"p\": {\n  \"asklist\": [\n    \"filesystem__*\"\n  ],\n  \"allowlist\": []\n}}}}\n"

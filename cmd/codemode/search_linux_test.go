@@ -21,6 +21,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/hostile"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
@@ -177,7 +178,7 @@ func newHunt(t *testing.T, programs []string, seed uint64, most int) *hunt {
 	s.command = func(args ...string) *exec.Cmd {
 		cmd := exec.Command(os.Args[0], args...)
 		cmd.Env = append(os.Environ(), asCommand+"=codemode", "ANNA="+searchToken, "CODEMODE_CONFIG=",
-			"HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+testCache())
+			"HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+cachetest.Dir())
 		return cmd
 	}
 	t.Logf("%s=%d", searchSeed, seed)

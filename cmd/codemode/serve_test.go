@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode/internal/cachetest"
 )
 
 // serveTestUpstream is an MCP server over stdio with the tools pid and meet. It
@@ -51,7 +53,7 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 	home := t.TempDir()
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), asCommand+"=codemode", "HOME="+home, "XDG_CONFIG_HOME="+home,
-		"XDG_CACHE_HOME="+testCache(), "CODEMODE_CONFIG=")
+		"XDG_CACHE_HOME="+cachetest.Dir(), "CODEMODE_CONFIG=")
 	return cmd
 }
 

@@ -27,6 +27,7 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/internal/bench"
+	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/hostile"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/store"
@@ -169,7 +170,7 @@ func TestStrangersWords(t *testing.T) {
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"} {
 		t.Setenv(name, t.TempDir())
 	}
-	t.Setenv("XDG_CACHE_HOME", testCache())
+	t.Setenv("XDG_CACHE_HOME", cachetest.Dir())
 	t.Setenv("CODEMODE_CONFIG", "")
 	commands := func(x *stranger, text string) map[string][]string {
 		input, _ := json.Marshal(text) // a text always can be

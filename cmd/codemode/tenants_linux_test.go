@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/codemode-project/codemode/internal/cachetest"
 )
 
 // Where the process is confined, a hostile server of one tenant reaches nothing of another one, and has no folder that a
@@ -34,7 +36,7 @@ func TestConfinedServersOfTenants(t *testing.T) {
 			t.Fatalf("the server of %s does not work: %s\n%s", tenant, got, h.log)
 		}
 	}
-	folders, err := filepath.Glob(filepath.Join(testCache(), "codemode-servers", "*.plain-*", "tmp"))
+	folders, err := filepath.Glob(filepath.Join(cachetest.Dir(), "codemode-servers", "*.plain-*", "tmp"))
 	if err != nil || len(folders) != 2 {
 		t.Fatalf("the servers of the same name have the folders %q, %v", folders, err)
 	}

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/console"
+	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -76,7 +77,7 @@ func newHousehold(t *testing.T) *household {
 	}
 	t.Cleanup(func() { os.RemoveAll(home) })
 	h := &household{home: home, environment: append(os.Environ(), asCommand+"=codemode", "HOME="+home,
-		"XDG_CONFIG_HOME="+home, "XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+testCache(), "CODEMODE_CONFIG=")}
+		"XDG_CONFIG_HOME="+home, "XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+cachetest.Dir(), "CODEMODE_CONFIG=")}
 	listed := map[string]any{}
 	for _, tenant := range tenantNames {
 		if err := os.Mkdir(filepath.Join(home, tenant), 0o700); err != nil {

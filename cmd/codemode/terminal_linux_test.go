@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -40,7 +41,7 @@ func openTerminal(t *testing.T) (keys, terminal *os.File) {
 
 // The first command of the README, with a person at the terminal.
 func TestFirstProgramAsksOnTheTerminal(t *testing.T) {
-	t.Setenv("XDG_CACHE_HOME", testCache())
+	t.Setenv("XDG_CACHE_HOME", cachetest.Dir())
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	tests := []struct {
 		name, typed, saved string
@@ -96,7 +97,7 @@ func TestFirstProgramAsksOnTheTerminal(t *testing.T) {
 // What a person allows with codemode check --ask is good for one codemode run of that program, where nobody can be
 // asked.
 func TestAPlanIsAllowedWithACheck(t *testing.T) {
-	t.Setenv("XDG_CACHE_HOME", testCache())
+	t.Setenv("XDG_CACHE_HOME", cachetest.Dir())
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	config := filepath.Join(t.TempDir(), "codemode.json")
 	rules := `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__*"], "remember": {"scopes": ["run"]}}}}}`

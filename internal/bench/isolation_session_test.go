@@ -7,6 +7,7 @@ import (
 
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/sandbox"
 )
 
@@ -25,7 +26,7 @@ func TestIsolationInSessions(t *testing.T) {
 		}
 		some.Cases = append(some.Cases, part.Cases...)
 	}
-	report, err := Isolation(t.Context(), IsolationOptions{Wasm: guest(t), CacheDir: cache(t), Session: true,
+	report, err := Isolation(t.Context(), IsolationOptions{Wasm: guest(t), CacheDir: cachetest.Dir(), Session: true,
 		Once: true}, &some)
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +39,7 @@ func TestIsolationInSessions(t *testing.T) {
 }
 
 func newIsolation(t *testing.T) *isolationRun {
-	engine, err := sandbox.New(t.Context(), sandbox.Options{Wasm: guest(t), CacheDir: cache(t)})
+	engine, err := sandbox.New(t.Context(), sandbox.Options{Wasm: guest(t), CacheDir: cachetest.Dir()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,11 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/cachetest"
 )
 
 var wasm = sync.OnceValues(func() ([]byte, error) { return os.ReadFile("../../quickjs.wasm") })
@@ -26,19 +27,9 @@ func guest(t *testing.T) []byte {
 	return b
 }
 
-// cache keeps the compiled guest between tests.
-func cache(t *testing.T) string {
-	t.Helper()
-	dir := filepath.Join(os.TempDir(), fmt.Sprintf("codemode-test-%d", os.Getuid()))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return ""
-	}
-	return dir
-}
-
 func isolate(t *testing.T, s *Suite, cpu time.Duration) *IsolationReport {
 	t.Helper()
-	r, err := Isolation(t.Context(), IsolationOptions{Wasm: guest(t), CacheDir: cache(t), CPU: cpu}, s)
+	r, err := Isolation(t.Context(), IsolationOptions{Wasm: guest(t), CacheDir: cachetest.Dir(), CPU: cpu}, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +229,7 @@ func TestLeaksFailASuite(t *testing.T) {
 func TestBusyMachine(t *testing.T) {
 	s := suite(t, `[{"file": "a.js", "class": "c", "outcome": "value", "expect": 1}]`,
 		map[string]string{"a.js": "return 1"})
-	r, err := Isolation(t.Context(), IsolationOptions{Wasm: guest(t), CacheDir: cache(t), CPU: 300 * time.Millisecond,
+	r, err := Isolation(t.Context(), IsolationOptions{Wasm: guest(t), CacheDir: cachetest.Dir(), CPU: 300 * time.Millisecond,
 		Busy: 2}, s)
 	if err != nil || r.Summary.OK != 1 {
 		t.Errorf("got %+v, %v", r, err)
@@ -262,7 +253,7 @@ func TestCasesRunAtOnceWhereNothingIsMeasured(t *testing.T) {
 	var mu sync.Mutex
 	var told []string
 	r, err := Isolation(t.Context(), IsolationOptions{
-		Wasm: guest(t), CacheDir: cache(t), CPU: time.Minute, Parallel: 3,
+		Wasm: guest(t), CacheDir: cachetest.Dir(), CPU: time.Minute, Parallel: 3,
 		Progress: func(done, total int, file string) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -296,7 +287,7 @@ func TestCasesRunAtOnceWhereNothingIsMeasured(t *testing.T) {
 func TestOnce(t *testing.T) {
 	s := suite(t, `[{"file": "a.js", "class": "c", "outcome": "value"}]`, map[string]string{"a.js": "return 1"})
 	for _, once := range []bool{false, true} {
-		o := IsolationOptions{Wasm: guest(t), CacheDir: cache(t), CPU: time.Minute, Once: once}
+		o := IsolationOptions{Wasm: guest(t), CacheDir: cachetest.Dir(), CPU: time.Minute, Once: once}
 		r, err := Isolation(t.Context(), o, s)
 		if err != nil || !r.Summary.Pass {
 			t.Fatalf("got %+v, %v", r, err)
@@ -336,7 +327,7 @@ func TestIsolationCanceled(t *testing.T) {
 	stop := errors.New("stop")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	s := suite(t, `[{"file": "a.js", "outcome": "timeout"}]`, map[string]string{"a.js": "for (;;);"})
-	o := IsolationOptions{Wasm: guest(t), CacheDir: cache(t), CPU: time.Minute}
+	o := IsolationOptions{Wasm: guest(t), CacheDir: cachetest.Dir(), CPU: time.Minute}
 	o.Progress = func(done, total int, file string) {
 		if done != 0 || total != 1 || file != "a.js" {
 			t.Errorf("progress was %d, %d, %s", done, total, file)

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/codemode-project/codemode/internal/cachetest"
 )
 
 // checkout is a test262 in small. Each test says in its name how it must end.
@@ -32,7 +34,7 @@ func test262(t *testing.T, o LanguageOptions, files map[string]string, known str
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Wasm, o.CacheDir = guest(t), cache(t)
+	o.Wasm, o.CacheDir = guest(t), cachetest.Dir()
 	r, err := Language(t.Context(), o, dir(files), b)
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +187,7 @@ func TestLanguageFilter(t *testing.T) {
 		}
 	}
 	for _, filter := range []string{"nothing", "["} {
-		if _, err := Language(t.Context(), LanguageOptions{Wasm: guest(t), CacheDir: cache(t), Filter: filter}, dir(files),
+		if _, err := Language(t.Context(), LanguageOptions{Wasm: guest(t), CacheDir: cachetest.Dir(), Filter: filter}, dir(files),
 			nil); err == nil {
 			t.Errorf("%q gave no error", filter)
 		}
@@ -200,7 +202,7 @@ func TestBrokenCheckouts(t *testing.T) {
 			"built-ins/a.js": "/*---\n---*/"}),
 		"without built-ins": {"harness/a.js": "", "test/language/a.js": "/*---\n---*/"},
 	} {
-		if _, err := Language(t.Context(), LanguageOptions{Wasm: guest(t), CacheDir: cache(t)}, dir(files), nil); err == nil {
+		if _, err := Language(t.Context(), LanguageOptions{Wasm: guest(t), CacheDir: cachetest.Dir()}, dir(files), nil); err == nil {
 			t.Errorf("a checkout %s gave no error", name)
 		}
 	}
@@ -255,7 +257,7 @@ func TestTest262(t *testing.T) {
 		t.Skip("CODEMODE_TEST262 does not name a checkout of https://github.com/tc39/test262")
 	}
 	known := readProductBaseline(t)
-	o := LanguageOptions{Wasm: guest(t), CacheDir: cache(t), Filter: os.Getenv("CODEMODE_TEST262_FILTER")}
+	o := LanguageOptions{Wasm: guest(t), CacheDir: cachetest.Dir(), Filter: os.Getenv("CODEMODE_TEST262_FILTER")}
 	r, err := Language(t.Context(), o, os.DirFS(dir), known)
 	if err != nil {
 		t.Fatal(err)

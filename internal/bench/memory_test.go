@@ -12,6 +12,7 @@ import (
 
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/sandbox"
 )
@@ -62,7 +63,7 @@ func measureMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, err := sandbox.New(t.Context(), sandbox.Options{Wasm: guest(t), CacheDir: cache(t)})
+	engine, err := sandbox.New(t.Context(), sandbox.Options{Wasm: guest(t), CacheDir: cachetest.Dir()})
 	if err != nil {
 		t.Fatal(err)
 	}

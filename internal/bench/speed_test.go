@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/hostile"
 )
 
@@ -32,7 +33,7 @@ func TestSpeed(t *testing.T) {
 	}
 	var steps []string
 	r, err := Speed(t.Context(), SpeedOptions{
-		Wasm: guest(t), CacheDir: cache(t), Quick: true, Start: []string{binary, asFirst},
+		Wasm: guest(t), CacheDir: cachetest.Dir(), Quick: true, Start: []string{binary, asFirst},
 		Progress: func(_, _ int, what string) { steps = append(steps, what) },
 	})
 	if err != nil {

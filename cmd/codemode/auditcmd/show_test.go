@@ -21,6 +21,7 @@ import (
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -98,7 +99,7 @@ func TestAuditShow(t *testing.T) {
 	}
 	dir := t.TempDir()
 	e, err := codemode.New(t.Context(), codemode.Options{Config: cfg, RecordDir: dir,
-		CacheDir: filepath.Join(os.TempDir(), fmt.Sprintf("codemode-test-%d", os.Getuid())), GoOn: true})
+		CacheDir: cachetest.Dir(), GoOn: true})
 	if err != nil {
 		t.Fatal(err)
 	}

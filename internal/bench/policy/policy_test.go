@@ -18,6 +18,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/bench/policy"
+	"github.com/codemode-project/codemode/internal/cachetest"
 )
 
 var update = flag.Bool("update", false, "write the findings into the files of testdata")
@@ -102,7 +103,7 @@ func open(t *testing.T, a *txtar.Archive, configuration string) *bed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Evaluator, err = codemode.New(t.Context(), codemode.Options{Config: cfg, CacheDir: cache()})
+	b.Evaluator, err = codemode.New(t.Context(), codemode.Options{Config: cfg, CacheDir: cachetest.Dir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,19 +114,10 @@ func open(t *testing.T, a *txtar.Archive, configuration string) *bed {
 	return b
 }
 
-// cache is the folder of compiled guests, the same for all tests.
-func cache() string {
-	dir := filepath.Join(os.TempDir(), fmt.Sprintf("codemode-test-%d", os.Getuid()))
-	if os.MkdirAll(dir, 0o700) != nil {
-		return ""
-	}
-	return dir
-}
-
 // run runs the suite, which must call no server.
 func run(t *testing.T, b *bed) *policy.Report {
 	t.Helper()
-	report, err := policy.Run(t.Context(), b.Evaluator, policy.Options{CacheDir: cache()})
+	report, err := policy.Run(t.Context(), b.Evaluator, policy.Options{CacheDir: cachetest.Dir()})
 	if err != nil {
 		t.Fatal(err)
 	}

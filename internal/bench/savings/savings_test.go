@@ -3,26 +3,14 @@ package savings
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/codemode-project/codemode/internal/bench/tau2"
+	"github.com/codemode-project/codemode/internal/cachetest"
 )
 
 const checkout = "../tau2/testdata/checkout"
-
-// cache keeps the compiled guest for further runs of the tests.
-func cache(t *testing.T) string {
-	t.Helper()
-	dir := filepath.Join(os.TempDir(), fmt.Sprintf("codemode-test-%d", os.Getuid()))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return ""
-	}
-	return dir
-}
 
 // The benchmark runs on a small shop and a small airline of our own.
 func TestMeasure(t *testing.T) {
@@ -31,7 +19,7 @@ func TestMeasure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Measure(t.Context(), Options{Data: checkout, CacheDir: cache(t), Peers: []*Surface{peer}})
+	r, err := Measure(t.Context(), Options{Data: checkout, CacheDir: cachetest.Dir(), Peers: []*Surface{peer}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/cachetest"
 )
 
 // decided is what the record says of each call: how it went on, and what decided that.
@@ -118,7 +119,7 @@ func TestAPersonDidNotRefuseWhatTheRulesDeny(t *testing.T) {
 		}
 	}
 	put(rules)
-	e, err := codemode.New(t.Context(), codemode.Options{ConfigPath: path, Root: t.TempDir(), CacheDir: cacheDir(),
+	e, err := codemode.New(t.Context(), codemode.Options{ConfigPath: path, Root: t.TempDir(), CacheDir: cachetest.Dir(),
 		RecordDir: dir})
 	if err != nil {
 		t.Fatal(err)

@@ -24,6 +24,7 @@ import (
 	"github.com/codemode-project/codemode/approvals/terminal"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/console"
+	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/store"
@@ -117,11 +118,11 @@ var mustHappen = []string{
 
 // scheduleEngine outlives the evaluators, as a process that is started anew has the same key.
 var scheduleEngine = sync.OnceValues(func() (*sandbox.Engine, error) {
-	wasm, err := os.ReadFile("quickjs.wasm")
+	wasm, err := os.ReadFile("../quickjs.wasm")
 	if err != nil {
 		return nil, err
 	}
-	return sandbox.New(context.Background(), sandbox.Options{Wasm: wasm, CacheDir: cacheDir()})
+	return sandbox.New(context.Background(), sandbox.Options{Wasm: wasm, CacheDir: cachetest.Dir()})
 })
 
 // scheduledProgram makes calls in steps, those of a step at once, and returns what it was told of each. In a strict

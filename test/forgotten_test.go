@@ -16,6 +16,7 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/cachetest"
 )
 
 // A server that forgets its session costs no approval: the person is asked once, and the call is executed once. What an
@@ -62,7 +63,7 @@ func TestAForgottenSessionSpendsNoApproval(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := codemode.New(t.Context(), codemode.Options{Config: cfg, CacheDir: cacheDir()})
+	e, err := codemode.New(t.Context(), codemode.Options{Config: cfg, CacheDir: cachetest.Dir()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,10 +2,8 @@ package codemode_test
 
 import (
 	"bytes"
-	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 
@@ -48,13 +46,3 @@ func (s *syncBuffer) String() string {
 }
 
 func (s *syncBuffer) logger() *slog.Logger { return slog.New(slog.NewTextHandler(s, nil)) }
-
-// cacheDir keeps the compiled guest between test runs: compiling takes a
-// second, and with the race detector many.
-func cacheDir() string {
-	dir := filepath.Join(os.TempDir(), fmt.Sprintf("codemode-test-%d", os.Getuid()))
-	if os.MkdirAll(dir, 0o700) != nil {
-		return ""
-	}
-	return dir
-}

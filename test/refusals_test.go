@@ -15,6 +15,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/cachetest"
 )
 
 // waits is a person who takes a while, so that nobody takes the answer for a program's.
@@ -83,7 +84,7 @@ func TestC7SevenRefusals(t *testing.T) {
 			}
 		}
 		put(fmt.Sprintf(rules, ""))
-		e, err := codemode.New(t.Context(), codemode.Options{ConfigPath: path, Root: t.TempDir(), CacheDir: cacheDir()})
+		e, err := codemode.New(t.Context(), codemode.Options{ConfigPath: path, Root: t.TempDir(), CacheDir: cachetest.Dir()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/inforce/loader"
+	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -57,7 +58,7 @@ func (h house) options(root string) codemode.Options {
 	return codemode.Options{
 		Files: config.Files{User: h.at("config/codemode.json"), Overlays: h.at("config/overlays.json"),
 			Trust: h.at("trust/projects.json")},
-		Root: root, StateDir: h.at("state"), CacheDir: cacheDir(), Env: os.LookupEnv,
+		Root: root, StateDir: h.at("state"), CacheDir: cachetest.Dir(), Env: os.LookupEnv,
 		Protected: map[string]string{h.at("project/.codemode.json"): loader.ProjectPlace},
 	}
 }

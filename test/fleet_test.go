@@ -24,6 +24,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/pgtest"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/runs"
@@ -137,7 +138,7 @@ func fleetFolder(t *testing.T, up *performed, where string) string {
 func newReplica(t *testing.T, dir string, change ...func(*codemode.Options)) (*codemode.Evaluator, *approvals.Queue) {
 	t.Helper()
 	q := approvals.NewQueue("people")
-	o := codemode.Options{ConfigPath: filepath.Join(dir, "codemode.json"), RecordDir: dir, CacheDir: cacheDir(),
+	o := codemode.Options{ConfigPath: filepath.Join(dir, "codemode.json"), RecordDir: dir, CacheDir: cachetest.Dir(),
 		GoOn: true, Channels: []approvals.Channel{q}}
 	for _, f := range change {
 		f(&o)

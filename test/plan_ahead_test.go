@@ -16,6 +16,7 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit/report"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/preflight"
 	"github.com/codemode-project/codemode/store"
 )
@@ -137,7 +138,7 @@ func TestN2APlanIsForOneProgramOfOnePrincipal(t *testing.T) {
 			}
 		}
 		write("")
-		e, err := codemode.New(t.Context(), codemode.Options{ConfigPath: path, Root: t.TempDir(), CacheDir: cacheDir()})
+		e, err := codemode.New(t.Context(), codemode.Options{ConfigPath: path, Root: t.TempDir(), CacheDir: cachetest.Dir()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/cachetest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -32,11 +33,11 @@ import (
 
 // sharedEngine is compiled once for all tests.
 var sharedEngine = sync.OnceValues(func() (*sandbox.Engine, error) {
-	wasm, err := os.ReadFile("quickjs.wasm")
+	wasm, err := os.ReadFile("../quickjs.wasm")
 	if err != nil {
 		return nil, err
 	}
-	return sandbox.New(context.Background(), sandbox.Options{Wasm: wasm, CacheDir: cacheDir()})
+	return sandbox.New(context.Background(), sandbox.Options{Wasm: wasm, CacheDir: cachetest.Dir()})
 })
 
 // open makes an Evaluator over a folder with a few notes. config is the text

@@ -13,6 +13,7 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -44,7 +45,7 @@ func TestAnUntrustedProjectHidesNothing(t *testing.T) {
 				}
 			}
 			e, err := codemode.New(t.Context(), codemode.Options{Files: files, Root: filepath.Join(dir, "desk"),
-				RecordDir: filepath.Join(dir, "state"), CacheDir: cacheDir()})
+				RecordDir: filepath.Join(dir, "state"), CacheDir: cachetest.Dir()})
 			if err != nil {
 				t.Fatal(err)
 			}

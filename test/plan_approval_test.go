@@ -13,6 +13,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/cachetest"
 )
 
 const remembersRuns = `{"evaluation": {"profiles": {"p": {
@@ -100,7 +101,7 @@ func TestN2PlannedCallsAreDecidedAgain(t *testing.T) {
 		}
 	}
 	write("")
-	e, err := codemode.New(t.Context(), codemode.Options{ConfigPath: path, Root: t.TempDir(), CacheDir: cacheDir()})
+	e, err := codemode.New(t.Context(), codemode.Options{ConfigPath: path, Root: t.TempDir(), CacheDir: cachetest.Dir()})
 	if err != nil {
 		t.Fatal(err)
 	}

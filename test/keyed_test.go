@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/pgtest"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/store"
@@ -136,7 +137,7 @@ func TestKeysThatAreNoKeys(t *testing.T) {
 			t.Errorf("%.20s: %v", key, err)
 		}
 	}
-	without, err := codemode.New(t.Context(), codemode.Options{CacheDir: cacheDir()})
+	without, err := codemode.New(t.Context(), codemode.Options{CacheDir: cachetest.Dir()})
 	if err != nil {
 		t.Fatal(err)
 	}
