@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -184,8 +183,7 @@ func (r *isolationRun) onceInSession(ctx context.Context, c *Case) verdict {
 
 // afterwards says what is wrong with the sessions after a program; "" if nothing is.
 func (r *isolationRun) afterwards(ctx context.Context, mine, other *held, before []byte, v *verdict, err error) string {
-	ended, ok := errors.AsType[*sandbox.Error](err)
-	counts, programs := err == nil || ok && ended.Kind == sandbox.Threw, mine.Programs()
+	counts, programs := sandbox.Keeps(err), mine.Programs()
 	after, imageErr := mine.Image()
 	switch {
 	case imageErr != nil:
