@@ -14,7 +14,7 @@ const DefaultShare = 128 << 20
 
 const (
 	// rowCost is about what an entry takes on the disk beside its text and its sealed bytes.
-	rowCost = 1 << 10
+	rowCost = 512
 	// maxOwners bounds the owners with a share of their own. The others use that of callers whom nobody verified.
 	maxOwners = 10_000
 	// pause is how long the record takes nothing new from an owner that has just used up its share.
