@@ -25,7 +25,7 @@ func Name(server, raw string) string { return Part(server) + Separator + Part(ra
 func Part(s string) string {
 	for i := range len(s) {
 		if s[i] >= 0x80 {
-			return strings.Map(part, norm.NFC.String(s))
+			return strings.Map(part, norm.NFC.String(strings.ToValidUTF8(s, "_"))) // NFC keeps what follows an invalid byte
 		}
 	}
 	return strings.Map(part, s)
