@@ -39,7 +39,7 @@ func (w *walker) shown(n *ecmascript.Node, i int) (json.RawMessage, *Outline) {
 	switch {
 	case n.Op == ecmascript.OpTag, slices.ContainsFunc(n.List[:min(i+1, len(n.List))], spread):
 		return nil, nothing()
-	case len(n.List) <= i || undefined(n.List[i]):
+	case len(n.List) <= i || n.List[i] == nil || undefined(n.List[i]):
 		return json.RawMessage("null"), nil
 	case w.budget <= 0:
 		return nil, nothing()

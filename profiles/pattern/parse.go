@@ -34,7 +34,6 @@ type Error struct {
 // because such a rule would not mean what its author thinks; after a backslash it is part of a name that a server
 // spells so.
 func ParseName(pattern string) (*Pattern, *Error) {
-	pattern = norm.NFC.String(pattern)
 	if i := unquoted(pattern, func(r rune) bool { return strings.ContainsRune("()|", r) }); i >= 0 && !isExtglob(pattern, i) {
 		return nil, &Error{i, 1, "( ) and | mean nothing in a pattern", "alternatives are written {a,b}"}
 	}
@@ -51,7 +50,13 @@ func ParseName(pattern string) (*Pattern, *Error) {
 		return nil, &Error{0, 1, "a pattern cannot be negated with !",
 			"name what is meant, in the list that says what to do with it"}
 	}
-	return readGlob(pattern, false)
+	g, bad := readGlob(pattern, false) // as it is written, because problems have places
+	if nfc := norm.NFC.String(pattern); bad == nil && nfc != pattern {
+		if g, bad = readGlob(nfc, false); bad != nil { // it has become too long
+			bad.At, bad.Length = 0, len(pattern)
+		}
+	}
+	return g, bad
 }
 
 // unquoted is the index of the first such character that does not follow a backslash, -1 if there is none.

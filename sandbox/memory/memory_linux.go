@@ -285,11 +285,7 @@ func (m *Mapping) Watch() {
 
 // Watched ends what Watch began.
 func (m *Mapping) Watched() {
-	if !m.watching {
-		m.known = false
-		return
-	}
-	if now := threadFaults(); now < 0 || now != m.faults {
+	if !m.watching || m.faults < 0 || threadFaults() != m.faults {
 		m.Unwatch()
 		return
 	}
