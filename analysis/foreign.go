@@ -20,13 +20,12 @@ type foreign struct {
 	hint string // "" is the one-line form
 }
 
-const isJSX = "there is no JSX"
-
-const brokenJSON = "this is JSON that is broken off or invalid, and no program"
-
-const afterChange = "send the whole program as it is after the change"
-
-const isLanguage = "this is %s; a program is JavaScript or TypeScript"
+const (
+	isJSX       = "there is no JSX"
+	brokenJSON  = "this is JSON that is broken off or invalid, and no program"
+	afterChange = "send the whole program as it is after the change"
+	isLanguage  = "this is %s; a program is JavaScript or TypeScript"
+)
 
 // foreigners are tried in this order, on texts that are no JavaScript. Their signs are such that no JavaScript has them
 // at the beginning of a line.
