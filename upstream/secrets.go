@@ -145,8 +145,8 @@ func maskOf(s *Server, a *login.Account) masking {
 	}
 }
 
-// Guesses are the secrets of a server that calls to its process contained. The last words of the process may quote any of
-// its calls, and mask no secret of them, see [hide].
+// A guesses notes which secrets of a server the calls to its process contained. The last words of the process may quote
+// any of its calls, and mask none of these secrets, see [hide].
 type guesses struct {
 	of []secrets.Forms
 
