@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,13 +12,12 @@ import (
 
 	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/browsertest"
 	"github.com/codemode-project/codemode/internal/hostile"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
@@ -34,53 +32,7 @@ type browser struct {
 func newBrowser(t *testing.T) *browser {
 	t.Helper()
 	hostile.NotRaced(t, "a browser needs as long as ten other tests, and they make the same requests")
-	path := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
-		if found, err := exec.LookPath(name); err == nil && path == "" {
-			path = found
-		}
-	}
-	if path == "" {
-		t.Skip("there is no Chromium here to look at the page with (on Debian: apt-get install chromium)")
-	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("window-size", "1100,900"),
-	)
-	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(func() {
-		if err := chromedp.Cancel(ctx); err != nil { // it waits for the browser's end, so that its folder can be removed
-			t.Logf("ending the browser: %v", err)
-		}
-		cancel()
-	})
-	b := &browser{t: t, ctx: ctx}
-	b.complains()
-	return b
-}
-
-// complains makes an error of the script, or something that the policy of the page forbids, a failure whenever it
-// comes.
-func (b *browser) complains() {
-	b.t.Helper()
-	if err := chromedp.Listen(b.ctx, func(event any) {
-		switch e := event.(type) {
-		case *runtime.EventExceptionThrown:
-			b.t.Errorf("the page threw: %s %+v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception)
-		case *log.EventEntryAdded:
-			if e.Entry.Source == log.EntrySourceSecurity || e.Entry.Source == log.EntrySourceViolation &&
-				e.Entry.Level == log.EntryLevelError {
-				b.t.Errorf("the browser complained: %s", e.Entry.Text)
-			}
-		}
-	}); err != nil {
-		b.t.Fatalf("starting the browser: %v", err)
-	}
+	return &browser{t: t, ctx: browsertest.Start(t, 4*time.Minute)}
 }
 
 // noScript turns the script of the page off. Expressions are evaluated all the same.
@@ -516,7 +468,9 @@ func TestAPageThatWaitsForTheNewsCanBeLeft(t *testing.T) {
 	b.do("log in", chromedp.Navigate(w.c.Link(anna)))
 	b.until("it hears the news", `document.getElementById("link").textContent.startsWith("Live")`)
 	tab := b.tab()
-	tab.complains()
+	if err := browsertest.Complains(tab.ctx, t); err != nil {
+		t.Fatal(err)
+	}
 	tab.do("another tab", chromedp.Navigate(w.origin+"/"))
 	tab.until("it hears the news from the first", `document.getElementById("link").textContent.startsWith("Live")`)
 	tab.noScript()

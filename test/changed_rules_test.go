@@ -47,7 +47,7 @@ func TestRulesThatChangeUnderAYes(t *testing.T) {
 		{"another reason", `"writes"`, `"writes to the shared folder"`, again, "writes to the shared folder"},
 		{"a second rule that asks", `{"id": "w"`, `{"id": "v", "tool": "filesystem__*"}, {"id": "w"`, again, "other reasons"},
 		{"the floor asks", `"denylist": ["none__*"]`, `"asklist": ["filesystem__*"]`, again, "has to answer"},
-		{"how fast people are", `"timeout": "1m"`, `"timeout": "1m", "minHuman": "1ms"`, again, "who may answer"},
+		{"how fast people are", `"timeout": "1m"`, `"timeout": "1m", "minHuman": "1ns"`, again, "who may answer"},
 		{"what is masked", `"unmatched"`, `"redact": {"keys": ["content"]}, "unmatched"`, again, "what they are shown"},
 		{"a denial", `__delete_file"]`, `__delete_file", "filesystem__write_file"]`, denied, "denies it now"},
 		{"a denial by the floor", `["none__*"]`, `["filesystem__write_*"]`, denied, "denies it now"},

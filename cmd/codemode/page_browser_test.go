@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -16,11 +15,10 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/internal/browsertest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -38,46 +36,7 @@ type tab struct {
 func newTab(t *testing.T, name string) *tab {
 	t.Helper()
 	endToEnd(t)
-	path := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
-		if found, err := exec.LookPath(name); err == nil && path == "" {
-			path = found
-		}
-	}
-	if path == "" {
-		t.Skip("there is no Chromium here to look at the page with (on Debian: apt-get install chromium)")
-	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("window-size", "1100,900"),
-	)
-	ctx, cancel := context.WithTimeout(context.Background(), 9*time.Minute)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(func() {
-		if err := chromedp.Cancel(ctx); err != nil { // it waits for the browser's end, so that its folder can be removed
-			t.Logf("ending the browser: %v", err)
-		}
-		cancel()
-	})
-	b := &tab{t: t, ctx: ctx, name: name}
-	if err := chromedp.Listen(ctx, func(event any) {
-		switch e := event.(type) {
-		case *runtime.EventExceptionThrown:
-			t.Errorf("the page threw: %s %+v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception)
-		case *log.EventEntryAdded:
-			if e.Entry.Source == log.EntrySourceSecurity || e.Entry.Source == log.EntrySourceViolation &&
-				e.Entry.Level == log.EntryLevelError {
-				t.Errorf("the browser complained: %s", e.Entry.Text)
-			}
-		}
-	}); err != nil {
-		t.Fatalf("starting %s: %v", path, err)
-	}
-	return b
+	return &tab{t: t, ctx: browsertest.Start(t, 9*time.Minute), name: name}
 }
 
 func (b *tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {

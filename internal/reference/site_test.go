@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,10 +14,10 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/codemode-project/codemode/internal/browsertest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -168,38 +167,13 @@ func (b *browser) script(expression string) string {
 
 // chromium is a browser that looks at the site. What it complains of is a failure.
 func chromium(t *testing.T, dir string) *browser {
-	path := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
-		if found, err := exec.LookPath(name); err == nil && path == "" {
-			path = found
-		}
-	}
-	if path == "" {
-		t.Skip("there is no Chromium here to look at the site with (on Debian: apt-get install chromium)")
-	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()),
-		chromedp.NoSandbox, chromedp.DisableGPU)
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(func() {
-		if err := chromedp.Cancel(ctx); err != nil {
-			t.Logf("ending the browser: %v", err)
-		}
-		cancel()
-	})
-	err := chromedp.Listen(ctx, func(event any) {
-		switch e := event.(type) {
-		case *log.EventEntryAdded:
+	ctx := browsertest.Start(t, 10*time.Minute)
+	if err := chromedp.Listen(ctx, func(event any) {
+		if e, ok := event.(*log.EventEntryAdded); ok {
 			t.Errorf("the browser complains: %s %s", e.Entry.Text, e.Entry.URL)
-		case *runtime.EventExceptionThrown:
-			t.Errorf("a script throws: %s %+v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception)
 		}
-	})
-	if err != nil {
-		t.Fatalf("starting the browser: %v", err)
+	}); err != nil {
+		t.Fatal(err)
 	}
 	server := httptest.NewServer(http.StripPrefix("/below/", http.FileServer(http.Dir(dir))))
 	t.Cleanup(server.Close)
