@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -243,7 +242,7 @@ func (s *sealer) rows(rows []store.Row) (*store.Signed, error) {
 	if rows[0].Seq != s.tree.size+1 {
 		return nil, fmt.Errorf("cannot sign entry %d of chain %d behind entry %d", rows[0].Seq, s.chain, s.tree.size)
 	}
-	s.next = tree{s.tree.size, slices.Clone(s.tree.roots)}
+	s.next = s.tree.clone()
 	for i := range rows {
 		s.next.add(rows[i].Hash)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/csv"
 	"encoding/hex"
 	"encoding/json"
@@ -38,7 +39,7 @@ func ParseFormat(s string) (Format, error) {
 	return "", fmt.Errorf("there is no format %q; use jsonl, json or csv, or calls for a table of calls", s)
 }
 
-// Export writes the entries that match q, each chain in its order. It ends the file with a signed note about the
+// Export writes the entries that match q, each chain in its order, with sealed values if q asks for them. It ends the file with a signed note about the
 // content, so that [Verifier.File] detects later changes, gaps and cuts, and with the checkpoints of the chains, which
 // their writers signed. It leaves out entries written meanwhile.
 func Export(ctx context.Context, w io.Writer, db *store.DB, key *Key, f Format, q store.Query, now time.Time) (n int,
@@ -123,6 +124,7 @@ func parseExportEnd(signed string) (*exportEnd, error) {
 type trailer struct {
 	Export      string   `json:"export"`      // an exportEnd as a signed note
 	Checkpoints []string `json:"checkpoints"` // of the chains, as their writers signed them
+	Prunings    []string `json:"prunings,omitempty"`
 }
 
 func (t *trailer) line() []byte {
@@ -140,7 +142,7 @@ func newExporter(w io.Writer, f Format, q store.Query) *exporter {
 
 // filterText describes the filter of a query; "" selects everything.
 func filterText(q store.Query) string {
-	q.Newest, q.Limit, q.Chain, q.After = false, 0, 0, 0
+	q.Newest, q.Limit, q.Chain, q.After, q.Sealed = false, 0, 0, 0, false
 	if len(q.Kinds) == 0 {
 		q.Kinds = nil
 	}
@@ -154,15 +156,26 @@ func filterText(q store.Query) string {
 	return string(raw)
 }
 
-// entryLine formats a row as one JSON object: its text, and its hash after all other members.
+// entryLine formats a row as one JSON object: its text, its hash after all other members, and its sealed values, if the
+// query read them.
 func entryLine(r *store.Row) []byte {
 	b := make([]byte, 0, len(r.Body)+90)
 	b = append(b, strings.TrimSuffix(r.Body, "}")...)
-	return append(append(append(b, `,"hash":"`...), hashText(r.Hash)...), '"', '}')
+	b = append(append(b, `,"hash":"`...), hashText(r.Hash)...)
+	if r.Sealed != "" {
+		b = base64.StdEncoding.AppendEncode(append(b, sealedMember...), []byte(r.Sealed))
+	}
+	return append(b, '"', '}')
 }
+
+// sealedMember begins the member after the hash.
+const sealedMember = `","sealedValues":"`
 
 func (x *exporter) row(r *store.Row) error {
 	x.digest.Write(r.Hash[:])
+	if r.Sealed != "" {
+		io.WriteString(x.digest, sealedDigest(r.Sealed))
+	}
 	x.places.add(r.Chain, r.Seq)
 	line := entryLine(r)
 	if x.format != CSV {
@@ -213,6 +226,9 @@ func (x *exporter) close(database string, ends []store.End, key *Key, now time.T
 	for _, e := range ends {
 		if e.Note != "" {
 			t.Checkpoints = append(t.Checkpoints, e.Note)
+		}
+		if e.Pruning != "" && x.filter == "" {
+			t.Prunings = append(t.Prunings, e.Pruning)
 		}
 	}
 	line := t.line()

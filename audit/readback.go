@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/csv"
 	"encoding/hex"
 	"encoding/json"
@@ -160,6 +161,7 @@ func (f *exported) object(line []byte) (e *Entry) {
 		}
 		return nil
 	}
+	line, values, fits := cutSealed(line)
 	const hashAt = len(`,"hash":"sha256:"}`) + 64
 	if len(line) < hashAt || !bytes.HasSuffix(line, []byte(`"}`)) ||
 		string(line[len(line)-hashAt:len(line)-66]) != `,"hash":"sha256:` {
@@ -181,10 +183,32 @@ func (f *exported) object(line []byte) (e *Entry) {
 	what := ""
 	if !bytes.Equal(canonical, body) || sha256.Sum256(body) != hash {
 		what = "its text is not what its hash was made of"
+	} else if !fits || values != "" && sealedDigest(values) != e.Sealed {
+		what = "its sealed values were changed"
+	}
+	if e.Hash, e.sealed = hashText(hash), values; f.v.Each != nil {
+		f.v.Each(e)
 	}
 	f.digest.Write(hash[:])
+	if values != "" {
+		io.WriteString(f.digest, sealedDigest(values))
+	}
 	f.entry(e, hash, what)
 	return e
+}
+
+// cutSealed takes the sealed values out of a line from entryLine. It fits if their form is that of entryLine.
+func cutSealed(line []byte) (rest []byte, values string, fits bool) {
+	at := bytes.LastIndex(line, []byte(sealedMember))
+	if at < 0 {
+		return line, "", true
+	}
+	encoded, ended := bytes.CutSuffix(line[at+len(sealedMember):], []byte(`"}`))
+	if !ended || bytes.IndexByte(encoded, '"') >= 0 {
+		return line, "", true // a member of a value in the text of the entry
+	}
+	raw, err := base64.StdEncoding.Strict().DecodeString(string(encoded))
+	return append(line[:at:at], `"}`...), string(raw), err == nil && len(raw) > 0
 }
 
 func (f *exported) entry(e *Entry, hash [32]byte, what string) {
@@ -222,6 +246,9 @@ func (f *exported) trailer(line []byte) {
 		return
 	}
 	f.note = t.Export
+	for _, signed := range t.Prunings {
+		f.v.pruning(f.name, signed)
+	}
 	for _, signed := range t.Checkpoints {
 		c, err := parseCheckpoint(signed)
 		if err != nil {

@@ -275,10 +275,13 @@ func (x *tamperer) rewrite(i int, body string, columns func(seq int64, body stri
 	x.exec(`UPDATE chains SET hash = ? WHERE number = ?`, hash[:], x.rows[0].Chain)
 }
 
-var tamperings = []struct {
+// A tampering changes a record, and gives the first entry that it touched.
+type tampering struct {
 	name string
 	do   func(x *tamperer) (chain, seq int64)
-}{
+}
+
+var tamperings = []tampering{
 	{"a body is edited", func(x *tamperer) (int64, int64) {
 		r := x.any()
 		x.exec(`UPDATE entries SET body = ? WHERE chain = ? AND seq = ?`, x.edited(r.Body), r.Chain, r.Seq)

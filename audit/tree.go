@@ -3,6 +3,7 @@ package audit
 import (
 	"errors"
 	"math/bits"
+	"slices"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -25,6 +26,8 @@ func treeOf(size int64, raw []byte) (tree, error) {
 	}
 	return t, nil
 }
+
+func (t *tree) clone() tree { return tree{t.size, slices.Clone(t.roots)} }
 
 func (t *tree) bytes() []byte {
 	raw := make([]byte, 0, len(t.roots)*tlog.HashSize)

@@ -63,6 +63,9 @@ type Span struct {
 	Last    int64  `json:"last"`
 	Hash    string `json:"hash"`    // of the last entry
 	Covered int64  `json:"covered"` // the last entry that a checkpoint covers
+	// Pruned says that the entries 2 to Pruned were exported and removed from the database, as somebody with the key
+	// signed. First is after 1 then, unless an exported file has them.
+	Pruned int64 `json:"pruned,omitempty"`
 }
 
 // maxProblems bounds the report. One change may make every later entry wrong.
@@ -76,10 +79,13 @@ type Verifier struct {
 	// Own is the key of the record, if known: it shows whether the writer wrote the entries after the last checkpoint.
 	// Nil accepts them unchecked.
 	Own *Key
+	// Each, if it is not nil, gets every entry of the files in their order, whether it fits or not.
+	Each func(*Entry)
 
 	verdict     Verdict
 	runs        []*run
 	checkpoints []named
+	prunings    []foundPruning
 	exports     []signedNote
 	ids         map[string]string // where each database name was seen
 	databases   []string          // those that were read: each entry in them must be covered
@@ -142,9 +148,9 @@ func (v *Verifier) Database(ctx context.Context, name string, db *store.DB) erro
 	if err != nil {
 		return failed(Problem{}, err)
 	}
-	signed := map[int64]store.Signed{}
+	signed, pruned := map[int64]store.Signed{}, map[int64]string{}
 	for _, h := range left {
-		signed[h.Chain] = h.Signed
+		signed[h.Chain], pruned[h.Chain] = h.Signed, h.Pruning
 	}
 	v.databases = append(v.databases, name)
 	chains, err := db.Chains(ctx)
@@ -178,6 +184,7 @@ func (v *Verifier) Database(ctx context.Context, name string, db *store.DB) erro
 	}
 	for _, chain := range chains {
 		v.end(name, chain, signed[chain].Note)
+		v.pruning(name, pruned[chain])
 		at := slices.IndexFunc(left, func(h store.End) bool { return h.Chain == chain })
 		w := walker{v: v, source: name, chain: chain}
 		behind := int64(0) // the last entry after the end; a running writer may have put it there meanwhile
@@ -388,6 +395,7 @@ func (v *Verifier) Finish() Verdict {
 	slices.SortStableFunc(v.runs, func(a, b *run) int {
 		return cmp.Or(cmp.Compare(a.chain, b.chain), cmp.Compare(a.first, b.first))
 	})
+	v.judgePrunings()
 	chains := map[int64]*chain{}
 	var order []int64
 	for _, r := range v.runs {
@@ -411,7 +419,7 @@ func (v *Verifier) Finish() Verdict {
 	for _, n := range order {
 		c := chains[n]
 		v.verdict.Chains = append(v.verdict.Chains, Span{Chain: n, First: c.first, Last: c.next - 1,
-			Hash: hashText(c.hashes[len(c.hashes)-1]), Covered: c.covered})
+			Hash: hashText(c.hashes[len(c.hashes)-1]), Covered: c.covered, Pruned: c.gone.seq})
 	}
 	slices.SortStableFunc(v.verdict.Problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Chain, b.Chain), cmp.Compare(a.Seq, b.Seq))
@@ -428,7 +436,8 @@ type chain struct {
 	times   []int64    // the same
 	source  string
 	covered int64
-	wrong   bool // in the part that a checkpoint covers; already reported
+	wrong   bool    // in the part that a checkpoint covers; already reported
+	gone    pruning // what is removed before first, apart from entry 1; zero if nothing is
 }
 
 func (c *chain) hash(seq int64) (h [32]byte, ok bool) {
@@ -447,6 +456,7 @@ func (c *chain) join(r *run) {
 	if before, ok := c.hash(r.first - 1); ok && r.prev != before && r.prev != [32]byte{} {
 		problem(r.first-1, fmt.Sprintf("it is not the entry that entry %d was written behind", r.first))
 	}
+	c.begin(r)
 	if r.first > c.next {
 		from := c.next
 		problem(from, missing(from, r.first-1))
@@ -532,7 +542,7 @@ func (v *Verifier) compare(chains map[int64]*chain) {
 			v.report(Problem{Source: v.databases[0], Chain: n, Seq: is.covered + 1, Through: last,
 				What: "no checkpoint covers these entries: somebody changed or added them, or took their checkpoints away"})
 		}
-		published := int64(0)
+		published := is.gone.seq
 		for _, c := range of[n] {
 			if hash, ok := is.hash(c.Size); c.source == v.beside && ok && hash != [32]byte{} {
 				published = max(published, c.Size)
@@ -579,9 +589,12 @@ func (v *Verifier) compareChain(n int64, is *chain, checkpoints []named) {
 
 // compare compares a chain with its checkpoints, the shortest first.
 func (c *chain) compare(n int64, checkpoints []named) {
-	var t tree
+	t := c.gone.tree.clone()
 	c.wrong = true // until all are compared
 	for _, p := range checkpoints {
+		if p.Size < c.gone.seq {
+			continue // of entries that are removed
+		}
 		for t.size < min(p.Size, c.next-1) {
 			hash, ok := c.hash(t.size + 1)
 			if !ok {

@@ -49,6 +49,8 @@ type Signed struct {
 type End struct {
 	Head
 	Signed
+	OpenFrom int64  // the first entry with a call that may still be open
+	Pruning  string // as [DB.Prune] got it; "" if nothing was removed
 }
 
 // A Chain is the right to append to one chain of the record. It belongs to one goroutine at a time.

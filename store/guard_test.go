@@ -39,6 +39,7 @@ func filled(t *testing.T, o store.Options) *store.DB {
 var forbidden = []struct{ statement, says string }{
 	{`UPDATE entries SET tool = 'x'`, "append-only"},
 	{`DELETE FROM entries`, "append-only"},
+	{`DELETE FROM entries WHERE seq = 1`, "append-only"},
 	{`UPDATE approvals SET validated = NULL, answered_at = NULL`, "answered"},
 	{`UPDATE approvals SET answered_by = 'somebody else'`, "answered"},
 	{`UPDATE approvals SET used_at = NULL`, "used"},

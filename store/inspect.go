@@ -14,11 +14,11 @@ func (d *DB) Ends(ctx context.Context) ([]End, error) {
 	err := d.each(ctx, func(scan func(...any) error) error {
 		var e End
 		var hash []byte
-		err := scan(&e.Chain, &e.Seq, &hash, &e.Note, &e.Tree, &e.Tail)
+		err := scan(&e.Chain, &e.Seq, &hash, &e.Note, &e.Tree, &e.Tail, &e.OpenFrom, &e.Pruning)
 		copy(e.Hash[:], hash)
 		all = append(all, e)
 		return explain(err)
-	}, `SELECT number, seq, hash, checkpoint, tree, tail FROM chains ORDER BY number`)
+	}, `SELECT number, seq, hash, checkpoint, tree, tail, open_from, pruning FROM chains ORDER BY number`)
 	return all, err
 }
 
@@ -40,7 +40,8 @@ var guards = map[bool][]string{
 		"entries_no_delete", "entries_no_update",
 		"grants_no_revival", "outcomes_fixed", "parked_once", "passkeys_fixed", "result_chunks_fixed", "results_fixed",
 		"rule_changes_fixed", "run_blocks_no_delete", "run_blocks_no_update", "session_versions_fixed"},
-	false: {"approvals_guard", "approvals_withdrawn", "entries_append_only", "grants_guard", "outcomes_fixed",
+	false: {"approvals_guard", "approvals_withdrawn", "entries_append_only", "entries_only_pruned", "grants_guard",
+		"outcomes_fixed",
 		"parked_guard", "passkeys_fixed", "result_chunks_fixed", "results_fixed", "rule_changes_fixed",
 		"session_versions_fixed"},
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -637,6 +638,65 @@ func TestVerifyExports(t *testing.T) {
 	if code, text := k.verify(file); code != cli.ExitProgram || !strings.Contains(text, "rewrote the chain") {
 		t.Errorf("the export of a rewritten record: exit code %d\n%s", code, text)
 	}
+}
+
+// What export --prune has removed is in the file, with the values that entries show masked, and the record goes on.
+func TestPruneExportedEntries(t *testing.T) {
+	k := newKept(t)
+	k.dir = t.TempDir()
+	write(t, k.path("codemode.json"), `{"store": {"keep": "0s"}, "builtin": {"time": true}}`)
+	flags := []string{"--state", k.dir, "--config", k.path("codemode.json")}
+	codemode := func(want int, args ...string) string {
+		t.Helper()
+		var out, errs screen
+		code := runMain(t, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, append(args, flags...)...)
+		if code != want {
+			t.Errorf("%s: exit code %d\n%s%s", args, code, out.String(), errs.String())
+		}
+		return out.String() + errs.String()
+	}
+	run := func() {
+		t.Helper()
+		codemode(cli.ExitOK, "run", "-e", `return codemode.time__now({}).catch(() => 0) && "ghp_0123456789abcdefABCDEF0123456789abcd"`)
+	}
+	run()
+	listed := codemode(cli.ExitOK, "audit", "list", "--kind", "run")
+	id := regexp.MustCompile(`r_[a-z0-9]+`).FindString(listed)
+	for name, args := range map[string][]string{"no file": {}, "a filter": {"-o", k.path("x"), "--run", id},
+		"a table of calls": {"-o", k.path("x"), "--format", "calls"}, "three files": {"--split", k.path("x")}} {
+		if text := codemode(cli.ExitUsage, append([]string{"audit", "export", "--prune"}, args...)...); !strings.Contains(text,
+			"give --out FILE") {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+	files := []string{}
+	for i, format := range []string{"jsonl", "csv", "json"} {
+		file := k.path(fmt.Sprint("older", i, ".", format))
+		if text := codemode(cli.ExitOK, "audit", "export", "--prune", "-o", file, "--format", format); !strings.Contains(text,
+			"older than 0s are removed") {
+			t.Error(text)
+		}
+		files = append(files, file)
+		run()
+		if text := codemode(cli.ExitOK, "audit", "verify"); !strings.Contains(text, "were exported and removed") {
+			t.Error(text)
+		}
+		codemode(cli.ExitOK, append([]string{"audit", "verify", "--database"}, files...)...)
+	}
+	if text := codemode(cli.ExitUsage, "audit", "show", id); !strings.Contains(text, "the record has no run "+id) {
+		t.Error(text)
+	}
+	if text := codemode(cli.ExitOK, "audit", "show", id, "--file", files[0]); strings.Contains(text, "ghp_") ||
+		!strings.Contains(text, "[redacted]") {
+		t.Error(text)
+	}
+	if text := codemode(cli.ExitOK, "audit", "show", id, "--file", files[0], "--reveal"); !strings.Contains(text, "ghp_0123") {
+		t.Error(text)
+	}
+	raw := string(k.must(os.ReadFile(files[0])))
+	stripped := write(t, k.path("stripped.jsonl"), regexp.MustCompile(`,"sealedValues":"[^"]*"`).ReplaceAllString(raw, ""))
+	codemode(cli.ExitProgram, "audit", "verify", stripped)
+	codemode(cli.ExitProgram, "audit", "show", id, "--file", stripped)
 }
 
 // The export of another machine is not what somebody changed: without its key that cannot be decided, but a line that

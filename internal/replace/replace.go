@@ -57,8 +57,15 @@ func Built(path string, overwrite bool, build func(temporary string) error) erro
 	if err := errors.Join(f.Chmod(0o600), f.Sync(), f.Close()); err != nil {
 		return err
 	}
+	put := os.Link // unlike a rename it fails if there is a file by now
 	if overwrite {
-		return os.Rename(temporary, path)
+		put = os.Rename
 	}
-	return os.Link(temporary, path) // unlike a rename it fails if there is a file by now
+	if err := put(temporary, path); err != nil {
+		return err
+	}
+	if folder, err := os.Open(filepath.Dir(path)); err == nil { // Windows cannot write a folder to the disk
+		_ = errors.Join(folder.Sync(), folder.Close())
+	}
+	return nil
 }

@@ -29,7 +29,7 @@ type table struct {
 // logins are tokens of people, and old ones may be worse than none: an authorization server that sees a refresh token
 // again revokes all that came of it.
 var tables = []table{
-	{name: "chains", columns: columns("number seq hash open_from checkpoint tree tail"), number: "number",
+	{name: "chains", columns: columns("number seq hash open_from checkpoint tree tail pruned pruning"), number: "number",
 		blobs: columns("hash tree tail")},
 	{name: "entries", columns: columns("chain seq time kind state run call principal profile tool hash body sealed"),
 		number: "chain, seq", blobs: columns("hash sealed")},

@@ -16,7 +16,9 @@ CREATE TABLE chains (
   beat      timestamptz NOT NULL DEFAULT now(),
   checkpoint text  NOT NULL DEFAULT '', -- the signed checkpoint of the chain as it ends
   tree      bytea  NOT NULL DEFAULT '', -- the hashes that the Merkle root of the next one is made of, 32 bytes each
-  tail      bytea  NOT NULL DEFAULT ''  -- shows that somebody with the key of the record wrote the end
+  tail      bytea  NOT NULL DEFAULT '', -- shows that somebody with the key of the record wrote the end
+  pruned    bigint NOT NULL DEFAULT 0,  -- the entries 2 to this one were exported, and may be removed
+  pruning   text   NOT NULL DEFAULT ''  -- says so, signed: verification begins there
 );
 
 -- The record. body is canonical JSON, hash its SHA-256; the other columns repeat what body says, for queries.
@@ -42,8 +44,18 @@ CREATE INDEX entries_run ON entries (run, call) WHERE run <> '';
 CREATE FUNCTION append_only() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN RAISE EXCEPTION 'the record is append-only'; END $$;
 
-CREATE TRIGGER entries_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON entries
+CREATE TRIGGER entries_append_only BEFORE UPDATE OR TRUNCATE ON entries
 FOR EACH STATEMENT EXECUTE FUNCTION append_only();
+
+CREATE FUNCTION only_pruned() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF OLD.seq < 2 OR OLD.seq > coalesce((SELECT pruned FROM chains WHERE number = OLD.chain), 0) THEN
+    RAISE EXCEPTION 'the record is append-only';
+  END IF;
+  RETURN OLD;
+END $$;
+
+CREATE TRIGGER entries_only_pruned BEFORE DELETE ON entries FOR EACH ROW EXECUTE FUNCTION only_pruned();
 
 -- A role that is given SELECT sees the entries of its own principal; the owner sees all.
 ALTER TABLE entries ENABLE ROW LEVEL SECURITY;

@@ -13,7 +13,9 @@ CREATE TABLE chains (
   open_from INTEGER NOT NULL, -- no call before this entry is still open
   checkpoint TEXT   NOT NULL DEFAULT '',  -- the signed checkpoint of the chain as it ends
   tree      BLOB    NOT NULL DEFAULT x'', -- the hashes that the Merkle root of the next one is made of, 32 bytes each
-  tail      BLOB    NOT NULL DEFAULT x''  -- shows that somebody with the key of the record wrote the end
+  tail      BLOB    NOT NULL DEFAULT x'', -- shows that somebody with the key of the record wrote the end
+  pruned    INTEGER NOT NULL DEFAULT 0,   -- the entries 2 to this one were exported, and may be removed
+  pruning   TEXT    NOT NULL DEFAULT ''   -- says so, signed: verification begins there
 ) STRICT;
 
 -- The record. body is canonical JSON, hash its SHA-256; the other columns repeat what body says, for queries. Rows of
@@ -43,6 +45,7 @@ CREATE TRIGGER entries_no_update BEFORE UPDATE ON entries
 BEGIN SELECT RAISE(ABORT, 'the record is append-only'); END;
 
 CREATE TRIGGER entries_no_delete BEFORE DELETE ON entries
+WHEN OLD.seq < 2 OR OLD.seq > coalesce((SELECT pruned FROM chains WHERE number = OLD.chain), 0)
 BEGIN SELECT RAISE(ABORT, 'the record is append-only'); END;
 
 -- Where the entries of a run are: in which blocks of 64 entries of a chain. A batch of one run adds one row at most,
@@ -58,6 +61,7 @@ CREATE TRIGGER run_blocks_no_update BEFORE UPDATE ON run_blocks
 BEGIN SELECT RAISE(ABORT, 'the record is append-only'); END;
 
 CREATE TRIGGER run_blocks_no_delete BEFORE DELETE ON run_blocks
+WHEN OLD.first < 2 OR OLD.first + 63 > coalesce((SELECT pruned FROM chains WHERE number = OLD.chain), 0)
 BEGIN SELECT RAISE(ABORT, 'the record is append-only'); END;
 
 -- Calls that wait for a person. validated is NULL until one answers, then 0 or 1 for good.

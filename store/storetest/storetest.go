@@ -44,6 +44,7 @@ func Test(t *testing.T, silence func(*store.DB), few func(d *store.DB, outcomes 
 		{"an approval ends", approvalEnds},
 		{"only the process that has a run asks about it", asksAlone},
 		{"a process that claims a run finds all that was asked", asksBefore},
+		{"exported entries are removed while a writer goes on, and no others", pruned},
 		{"a grant is spent as often as it says", spent},
 		{"a grant can be revoked and ends", grantEnds},
 		{"a parked run is resumed once", resumedOnce},
@@ -162,6 +163,45 @@ func chainGoesOn(t *testing.T, open opener) {
 	must(t, err)
 	if len(ends) != 1 || ends[0].Head != c.Head() {
 		t.Fatalf("ends %+v, want %+v", ends, c.Head())
+	}
+}
+
+func pruned(t *testing.T, open opener) {
+	d, e := open(nil), open(nil)
+	c, other := claim(t, d), claim(t, e)
+	n := c.Head().Chain
+	appendRows(t, c, 1300, nil)
+	appendRows(t, other, 3, nil)
+	for _, through := range []int64{1300, 1301, 4000} { // the last one, and those that are not there
+		if removed, err := e.Prune(t.Context(), n, through, "note"); err == nil || removed != 0 {
+			t.Errorf("%d entries to %d were removed", removed, through)
+		}
+	}
+	for _, through := range []int64{600, 600, 1250} {
+		_, err := e.Prune(t.Context(), n, through, "note")
+		must(t, err)
+		appendRows(t, c, 5, nil)
+		got := all(t, d, store.Query{Chain: n})
+		if got[0].Seq != 1 || got[1].Seq != through+1 || got[len(got)-1].Seq != c.Head().Seq {
+			t.Fatalf("without those to %d: %d and %d to %d are there", through, got[0].Seq, got[1].Seq, got[len(got)-1].Seq)
+		}
+		if found := all(t, d, store.Query{Run: got[1].Run, Chain: n}); len(found) != len(got) { // all are of one run
+			t.Errorf("%d entries of the run are found, want %d", len(found), len(got))
+		}
+	}
+	if n := len(all(t, d, store.Query{Chain: other.Head().Chain})); n != 3 {
+		t.Errorf("%d entries of the other chain are left", n)
+	}
+	if _, err := e.Prune(t.Context(), n, 1000, "note"); err == nil {
+		t.Error("the record says that fewer were removed than are")
+	}
+	ends, err := d.Ends(t.Context())
+	must(t, err)
+	if i := slices.IndexFunc(ends, func(x store.End) bool { return x.Chain == n }); ends[i].Pruning != "note" {
+		t.Errorf("ends %+v", ends)
+	}
+	if problems, err := d.Inspect(t.Context()); err != nil || len(problems) > 0 {
+		t.Errorf("%v, %v", problems, err)
 	}
 }
 

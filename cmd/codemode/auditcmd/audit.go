@@ -10,6 +10,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +21,7 @@ import (
 	"github.com/codemode-project/codemode/audit/report"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
+	"github.com/codemode-project/codemode/internal/replace"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/store"
@@ -144,22 +147,20 @@ func list(ctx context.Context, s cli.Streams, db *store.DB, q store.Query, follo
 func newAuditShow(s cli.Streams) *cobra.Command {
 	var set launch.Settings
 	var asJSON, revealed bool
+	var file string
 	cmd := &cobra.Command{
 		Use:   "show RUN",
 		Short: "Show one run: program, calls, who decided, what was shown, what was sent",
 		Long: `Prints the entries of a run. Secrets in them are masked, and long values are cut. The
 record holds these values sealed, up to 1 MiB each. With --reveal they are printed as they
 were. That needs the key of the record (record.key), and is an entry of the record itself.
-With --json, a line with revealed values is not the text that its hash covers.`,
+With --json, a line with revealed values is not the text that its hash covers.
+
+--file FILE reads a file of codemode audit export instead, which it verifies first.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return set.ReadRecord(cmd.Context(), s, func(db *store.DB, place recorder.Place) error {
-				var entries []*audit.Entry
-				q := store.Query{Run: args[0], Sealed: revealed}
-				err := audit.Entries(cmd.Context(), db, q, func(e *audit.Entry) error {
-					entries = append(entries, e)
-					return nil
-				})
+				entries, err := entriesOf(cmd.Context(), db, place, store.Query{Run: args[0], Sealed: revealed}, file)
 				switch {
 				case err != nil:
 					return err
@@ -188,9 +189,38 @@ With --json, a line with revealed values is not the text that its hash covers.`,
 	}
 	set.RecordFlags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the entries as JSON")
+	cmd.Flags().StringVar(&file, "file", "", "read this file of codemode audit export")
 	cmd.Flags().BoolVar(&revealed, "reveal", false,
 		"print masked and cut values as they were; needs the key of the record, and is recorded")
 	return cmd
+}
+
+// entriesOf reads the entries of a run from the record, or from a file.
+func entriesOf(ctx context.Context, db *store.DB, place recorder.Place, q store.Query, file string) (all []*audit.Entry,
+	err error) {
+	if file == "" {
+		err = audit.Entries(ctx, db, q, func(e *audit.Entry) error {
+			all = append(all, e)
+			return nil
+		})
+		return all, err
+	}
+	var v verification
+	v.Each = func(e *audit.Entry) {
+		if e.Run == q.Run {
+			all = append(all, e)
+		}
+	}
+	if err := v.findKeys(place.Key, true); err != nil {
+		return nil, err
+	}
+	if err := v.readFile(ctx, file); err != nil {
+		return nil, err
+	}
+	if problems := v.Finish().Problems; len(problems) > 0 {
+		return nil, cli.WithCode(cli.ExitProgram, fmt.Errorf("the file is not what was written: %s", problems[0]))
+	}
+	return all, nil
 }
 
 // reveal puts the sealed values of a run into its entries, and records that somebody reads them.
@@ -223,7 +253,7 @@ func reveal(ctx context.Context, place recorder.Place, log *slog.Logger, entries
 func newAuditExport(s cli.Streams) *cobra.Command {
 	var set launch.Settings
 	var f filter
-	var format, out, split string
+	var to destination
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "Write the record, or a part of it, as JSONL, JSON or CSV, or its calls as a table",
@@ -239,7 +269,15 @@ terminal, JSON has such characters escaped too; in a file it is as recorded.
 
 --format calls writes CSV for spreadsheets instead, with one row for each call: who asked
 for what, what decided, when it was asked about, started and completed, and how it ended.
-It has no signatures.`,
+It has no signatures.
+
+--sealed adds the values that entries show masked or cut, encrypted as in the record:
+codemode audit show --file FILE --reveal prints them where the key of the record is.
+
+--prune verifies the file when it is written, and then removes the entries that it has and
+that are older than store.keep (30 days) from the record. The record says, signed, what was
+removed, so that audit verify goes on from there. Keep the file: with it, audit verify FILE
+--database verifies the whole record again.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return set.ReadRecord(cmd.Context(), s, func(db *store.DB, place recorder.Place) error {
@@ -251,34 +289,52 @@ It has no signatures.`,
 				if err != nil {
 					return err
 				}
-				return export(cmd.Context(), s, db, key, q, format, out, split)
+				if err := to.export(cmd.Context(), s, db, key, q); err != nil || !to.prune {
+					return err
+				}
+				return prune(cmd.Context(), s, place, set.Logger(s, slog.LevelWarn), to.out)
 			})
 		},
 	}
 	set.RecordFlags(cmd)
 	f.flags(cmd)
-	cmd.Flags().StringVar(&format, "format", "jsonl",
+	cmd.Flags().StringVar(&to.format, "format", "jsonl",
 		"jsonl, json or csv; or calls, which is CSV with one row for each call and no signatures")
-	cmd.Flags().StringVarP(&out, "out", "o", "", "file to write, instead of standard output")
-	cmd.Flags().StringVar(&split, "split", "", "folder for the three records: executions, policy, access")
+	cmd.Flags().StringVarP(&to.out, "out", "o", "", "file to write, instead of standard output")
+	cmd.Flags().StringVar(&to.split, "split", "", "folder for the three records: executions, policy, access")
+	cmd.Flags().BoolVar(&to.sealed, "sealed", false, "with the values that entries show masked or cut, encrypted")
+	cmd.Flags().BoolVar(&to.prune, "prune", false,
+		"then remove the entries in the file that are older than store.keep; needs --out, and the whole record")
 	return cmd
 }
 
-func export(ctx context.Context, s cli.Streams, db *store.DB, key *audit.Key, q store.Query, format, out,
-	split string) error {
-	if split != "" {
-		n, err := report.Split(ctx, split, db, key, q, time.Now())
+// A destination says where an export goes, and in what form.
+type destination struct {
+	format, out, split string
+	sealed, prune      bool
+}
+
+func (to *destination) export(ctx context.Context, s cli.Streams, db *store.DB, key *audit.Key, q store.Query) error {
+	if whole := reflect.DeepEqual(q, store.Query{Kinds: []string{}, States: []string{}}); to.prune &&
+		(!whole || to.out == "" || to.format == "calls") {
+		return cli.UsageError(errors.New("--prune removes what a file has: give --out FILE, and neither a filter nor " +
+			"--format calls"))
+	}
+	q.Sealed = to.sealed || to.prune
+	out := to.out
+	if to.split != "" {
+		n, err := report.Split(ctx, to.split, db, key, q, time.Now())
 		if err == nil {
-			visible.Fprintf(s.Err, "%d entries in %s\n", n, split)
+			visible.Fprintf(s.Err, "%d entries in %s\n", n, to.split)
 		}
 		return err
 	}
 	noun := "entries"
 	write := func(w io.Writer) (int, error) { return report.Calls(ctx, w, db, q) }
-	if format == "calls" {
+	if to.format == "calls" {
 		noun = "calls"
 	} else {
-		as, err := audit.ParseFormat(format)
+		as, err := audit.ParseFormat(to.format)
 		if err != nil {
 			return cli.UsageError(err)
 		}
@@ -291,6 +347,46 @@ func export(ctx context.Context, s cli.Streams, db *store.DB, key *audit.Key, q 
 	return err
 }
 
+// prune removes the entries of a file of the record that are older than the record keeps such entries. First it verifies
+// the file, and records what it will do.
+func prune(ctx context.Context, s cli.Streams, place recorder.Place, log *slog.Logger, path string) error {
+	var v verification
+	if err := v.findKeys(place.Key, true); err != nil {
+		return err
+	}
+	if err := v.readFile(ctx, path); err != nil {
+		return err
+	}
+	verdict := v.Finish()
+	if i := slices.IndexFunc(verdict.Problems, func(p audit.Problem) bool { return !p.Undecided }); i >= 0 {
+		return cli.WithCode(cli.ExitProgram, fmt.Errorf("nothing is removed, because the file is not what was written: %s",
+			verdict.Problems[i]))
+	}
+	now := time.Now()
+	before := now.Add(-place.Keep)
+	err := place.Write(ctx, log, audit.Entry{Kind: audit.Notice, State: "pruned", Principal: launch.Owner(), Client: "cli",
+		Detail: fmt.Sprintf("entries before %s were exported to %s, and are removed", before.UTC().Format(time.RFC3339),
+			filepath.Base(path))})
+	if err != nil {
+		return fmt.Errorf("nothing is removed, because it cannot be recorded: %w", err)
+	}
+	key, err := place.Prepare()
+	if err != nil {
+		return err
+	}
+	db, err := place.OpenSealed(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	n, err := audit.Prune(ctx, db, key, verdict.Chains, before, now)
+	visible.Fprintf(s.Err, "%d entries older than %v are removed from the record\n", n, place.Keep)
+	if err != nil {
+		return cli.WithCode(cli.ExitProgram, err)
+	}
+	return nil
+}
+
 // writeFile writes to a file, which appears when it is complete; without a path it writes to w.
 func writeFile(path string, w io.Writer, write func(io.Writer) (int, error)) (n int, err error) {
 	if path == "" {
@@ -298,17 +394,16 @@ func writeFile(path string, w io.Writer, write func(io.Writer) (int, error)) (n 
 		n, err = write(out)
 		return n, errors.Join(err, out.Flush())
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".export-")
-	if err != nil {
-		return 0, err
-	}
-	defer os.Remove(f.Name())
-	out := bufio.NewWriter(f)
-	n, err = write(out)
-	if err := errors.Join(err, out.Flush(), f.Close()); err != nil {
-		return n, err
-	}
-	return n, os.Rename(f.Name(), path)
+	err = replace.Built(path, true, func(temporary string) error {
+		f, err := os.Create(temporary)
+		if err != nil {
+			return err
+		}
+		out := bufio.NewWriter(f)
+		n, err = write(out)
+		return errors.Join(err, out.Flush(), f.Close())
+	})
+	return n, err
 }
 
 func newAuditReport(s cli.Streams) *cobra.Command {

@@ -101,14 +101,8 @@ func (v *verification) read(ctx context.Context, s cli.Streams, set *launch.Sett
 		}
 	}
 	for _, path := range files {
-		f, err := os.Open(path)
-		if err != nil {
-			return cli.UsageError(err)
-		}
-		err = v.File(ctx, path, f)
-		f.Close()
-		if err != nil {
-			return cli.InternalError(err)
+		if err := v.readFile(ctx, path); err != nil {
+			return err
 		}
 	}
 	for _, path := range v.published {
@@ -122,6 +116,15 @@ func (v *verification) read(ctx context.Context, s cli.Streams, set *launch.Sett
 		v.Published(path, all)
 	}
 	return nil
+}
+
+func (v *verification) readFile(ctx context.Context, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return cli.UsageError(err)
+	}
+	defer f.Close()
+	return cli.InternalError(v.File(ctx, path, f))
 }
 
 // findKeys uses the key beside the record, if it exists, and its public key, unless flags give others. Without a key,
@@ -218,11 +221,15 @@ func printVerdict(s cli.Streams, v audit.Verdict, asJSON bool) error {
 			fmt.Fprintf(s.Out, "and %d more\n", v.More)
 		}
 		for _, c := range v.Chains {
-			open := ""
+			first, open := fmt.Sprint(c.First), ""
 			if c.Last > c.Covered {
 				open = fmt.Sprintf("; those after %d are not signed yet", c.Covered)
 			}
-			fmt.Fprintf(s.Out, "chain %d: entries %d to %d%s\n", c.Chain, c.First, c.Last, open)
+			if c.Pruned > 0 {
+				first = fmt.Sprint("1 and ", c.First)
+				open += fmt.Sprintf("; entries 2 to %d were exported and removed", c.Pruned)
+			}
+			fmt.Fprintf(s.Out, "chain %d: entries %s to %d%s\n", c.Chain, first, c.Last, open)
 		}
 	}
 	if v.Restored != nil && !asJSON {
