@@ -127,8 +127,8 @@
 //
 // Package audit writes the record, and package store is the database of the record
 // and of everything else that outlives a process. audit/report reads the record
-// for people, and audit/otlp sends it on. store/backup copies the database to a
-// file, and makes a database of one.
+// for people. store/backup copies the database to a file, and makes a database of
+// one.
 //
 // Package hostfns holds what a program may call and the one Gate that each call passes. It declares its needs of the
 // others as small interfaces.

@@ -20,18 +20,13 @@ require (
 	github.com/modelcontextprotocol/go-sdk v1.8.0 // MCP on both sides
 	github.com/pelletier/go-toml/v2 v2.4.3 // the file of Codex, for codemode init and doctor
 	github.com/prometheus/client_golang v1.25.0 // the figures of a service
+	github.com/prometheus/client_model v0.6.3 // the same, for a collector
 	github.com/rogpeppe/go-internal v1.16.0 // txtar: the files of codemode profiles test, and stories in tests
 	github.com/spf13/cobra v1.10.2 // the command line
 	github.com/tetratelabs/wazero v1.12.0 // WebAssembly, in which programs run
 	github.com/wneessen/go-mail v0.8.1 // mail that tells people of questions
-	go.opentelemetry.io/contrib/bridges/prometheus v0.72.0 // the figures of Prometheus for a collector
 	go.opentelemetry.io/otel v1.47.0 // traces
-	go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc v1.47.0 // figures to a collector
-	go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp v1.47.0 // figures to a collector
-	go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc v1.47.0 // traces to a collector
-	go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp v1.47.0 // traces to a collector
 	go.opentelemetry.io/otel/sdk v1.47.0 // traces
-	go.opentelemetry.io/otel/sdk/metric v1.47.0 // figures to a collector
 	go.opentelemetry.io/otel/trace v1.47.0 // traces
 	go.yaml.in/yaml/v3 v3.0.5 // the files of Continue and Goose, for codemode init and doctor
 	golang.org/x/mod v0.42.0 // signed notes and Merkle trees of the record
@@ -49,12 +44,8 @@ require (
 	github.com/chromedp/chromedp v0.23.0 // the page of the console in Chromium
 	github.com/google/go-cmp v0.7.0 // readable differences
 	github.com/owenrumney/go-sarif/v3 v3.3.1 // the schema of SARIF, which our reports for code scanning have to fit
-	github.com/prometheus/client_model v0.6.3 // what Prometheus reads
 	github.com/prometheus/common v0.73.1 // its parser
 	github.com/tailscale/hujson v0.0.0-20260727124030-b80ff77dac4f // comments mean the same there as in our reader
-	go.opentelemetry.io/proto/otlp v1.11.1 // what a collector of traces receives
-	google.golang.org/grpc v1.84.0 // takes that; the exporters have it
-	google.golang.org/protobuf v1.36.12 // reads that
 	modernc.org/libc v1.79.0 // a file system for SQLite that fails (internal/iofault)
 )
 
@@ -70,7 +61,6 @@ require (
 	github.com/anchore/go-struct-converter v0.1.0 // indirect
 	github.com/atotto/clipboard v0.1.4 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
-	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/charmbracelet/colorprofile v0.4.3 // indirect
 	github.com/charmbracelet/ultraviolet v0.0.0-20260811164956-006e29f97886 // indirect
@@ -89,7 +79,6 @@ require (
 	github.com/golang-jwt/jwt/v5 v5.3.1 // indirect
 	github.com/google/go-tpm v0.9.8 // indirect
 	github.com/google/uuid v1.6.0 // indirect
-	github.com/grpc-ecosystem/grpc-gateway/v2 v2.31.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
@@ -116,16 +105,14 @@ require (
 	github.com/xo/terminfo v0.0.0-20220910002029-abceb7e1c41e // indirect
 	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
-	go.opentelemetry.io/otel/exporters/otlp/otlptrace v1.47.0 // indirect
 	go.opentelemetry.io/otel/log v1.47.0 // indirect
 	go.opentelemetry.io/otel/metric v1.47.0 // indirect
 	golang.org/x/crypto v0.58.0 // indirect
+	golang.org/x/exp v0.0.0-20260908205506-85c1c2202aba // indirect
 	golang.org/x/exp/typeparams v0.0.0-20231108232855-2478ac86f678 // indirect
-	golang.org/x/net v0.61.0 // indirect
 	golang.org/x/sync v0.24.0
 	golang.org/x/tools v0.52.0 // indirect
-	google.golang.org/genproto/googleapis/api v0.0.0-20260928230214-8a89bd6388cc // indirect
-	google.golang.org/genproto/googleapis/rpc v0.0.0-20260928230214-8a89bd6388cc // indirect
+	google.golang.org/protobuf v1.36.12 // indirect
 	honnef.co/go/tools v0.8.2 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect

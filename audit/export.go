@@ -39,9 +39,9 @@ func ParseFormat(s string) (Format, error) {
 	return "", fmt.Errorf("there is no format %q; use jsonl, json or csv, or calls for a table of calls", s)
 }
 
-// Export writes the entries that match q, each chain in its order, with sealed values if q asks for them. It ends the file with a signed note about the
-// content, so that [Verifier.File] detects later changes, gaps and cuts, and with the checkpoints of the chains, which
-// their writers signed. It leaves out entries written meanwhile.
+// Export writes the entries that match q, each chain in its order, with sealed values if q asks for them. It ends the
+// file with a signed note about the content, so that [Verifier.File] detects later changes, gaps and cuts, and with the
+// checkpoints of the chains, which their writers signed. It leaves out entries written meanwhile.
 func Export(ctx context.Context, w io.Writer, db *store.DB, key *Key, f Format, q store.Query, now time.Time) (n int,
 	err error) {
 	chains, err := db.Chains(ctx)

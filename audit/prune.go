@@ -31,8 +31,8 @@ type pruning struct {
 const pruningName = keyName + " pruning"
 
 func (p *pruning) text() string {
-	return fmt.Sprintf("%s\n%s/%d\n%d\n%s\n%s\n%s\n%s\n", pruningName, p.database, p.chain, p.seq, p.time.Format(timeFormat),
-		hashText(p.first), hashText(p.hash), base64.StdEncoding.EncodeToString(p.tree.bytes()))
+	return fmt.Sprintf("%s\n%s/%d\n%d\n%s\n%s\n%s\n%s\n", pruningName, p.database, p.chain, p.seq,
+		p.time.Format(timeFormat), hashText(p.first), hashText(p.hash), base64.StdEncoding.EncodeToString(p.tree.bytes()))
 }
 
 // parsePruning reads a note and ignores its signatures.
@@ -64,8 +64,8 @@ func parsePruning(signed string) (*pruning, error) {
 
 // Prune removes entries from the database that were written before a time, and returns how many. exported are the
 // chains of a file from [Export] that has them, as a [Verifier] found them: what the file does not cover stays, and so
-// do the first and the last entry of each chain, and entries from the first with an open call on. What is removed has to
-// be what the writer of the chain signed.
+// do the first and the last entry of each chain, and those from the first with an open call on. What is removed has to be
+// what the writer of the chain signed.
 func Prune(ctx context.Context, db *store.DB, key *Key, exported []Span, before, now time.Time) (removed int64,
 	err error) {
 	ends, err := db.Ends(ctx)

@@ -17,7 +17,7 @@ import (
 //	{ "address": "0.0.0.0:9464",
 //	  "token": "${METRICS_TOKEN}", // which a request for figures needs
 //	  "pprof": true,               // /debug/pprof; needs a token and an address of this machine
-//	  "push": { "url": "http://localhost:4317", "protocol": "grpc", "seconds": 60 } } // the same figures, over OTLP
+//	  "push": { "url": "http://localhost:4318/v1/metrics", "seconds": 60 } } // the same figures, over OTLP
 type Diagnostics struct {
 	Address     string // with a host; "" is off
 	Fingerprint string // of the token, see [Fingerprint]; "" if there is none
@@ -39,7 +39,7 @@ func (c *Config) Diagnostics(env func(string) (string, bool)) (Diagnostics, erro
 	d := *c.diagnostics
 	var wrong settings.Problems
 	if d.push != nil {
-		d.Push = d.push.With(env, "METRICS", &wrong)
+		d.Push = d.push.With(env, &wrong)
 	}
 	if len(wrong) > 0 {
 		sortProblems(wrong)

@@ -101,8 +101,7 @@ func TestTracing(t *testing.T) {
 		{`{"url": "http://a", "headers": ["A"]}`, "must be an object"},
 		{`{"url": "http://a", "header": {}}`, `did you mean "headers"?`},
 		{`true`, "c.json:2:12"},
-		{`{"url": "http://a", "protocol": "grpc"}`, ""},
-		{`{"url": "http://a", "protocol": "http/json"}`, `write "http/protobuf" or "grpc"`},
+		{`{"url": "http://a", "protocol": "grpc"}`, `"protocol"`},
 	} {
 		c, err := Parse("c.json", []byte("{\n\"tracing\": "+test.value+"}"))
 		if test.problem == "" && err != nil ||
@@ -128,45 +127,14 @@ func TestTracing(t *testing.T) {
 	}
 }
 
-// TestProtocols: the protocol is that of the file, else that of the environment for the signal, else for all signals.
-func TestProtocols(t *testing.T) {
-	for _, test := range []struct {
-		key, value           string
-		env                  map[string]string
-		tracing, push, wrong string
-	}{
-		{key: "neither says it", value: `"http://a/v1/x"`, tracing: "http/protobuf", push: "http/protobuf"},
-		{key: "the file says it", value: `{"url": "http://a:4317", "protocol": "grpc"}`,
-			env: map[string]string{"OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"}, tracing: "grpc", push: "grpc"},
-		{key: "the environment says it", value: `"http://a:4317/"`,
-			env: map[string]string{"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, tracing: "grpc", push: "grpc"},
-		{key: "the environment says it for one signal", value: `"http://a:4317"`,
-			env: map[string]string{"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc",
-				"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "http/protobuf"},
-			tracing: "http/protobuf", push: "grpc"},
-		{key: "a protocol that nobody speaks here", value: `"http://a/v1/x"`,
-			env:   map[string]string{"OTEL_EXPORTER_OTLP_PROTOCOL": "http/json"},
-			wrong: `c.json:1:13: the variable OTEL_EXPORTER_OTLP_PROTOCOL is "http/json"`},
-		{key: "gRPC with a path", value: `{"url": "http://a:4317/v1/x", "protocol": "grpc"}`, wrong: "has no path"},
-	} {
-		env := func(name string) (string, bool) { v, ok := test.env[name]; return v, ok }
-		c, err := Parse("c.json", []byte(`{"tracing": `+test.value+`, "diagnostics": {"push": `+test.value+`}}`))
-		if err != nil {
-			t.Errorf("%s: %v", test.key, err)
-			continue
-		}
-		tracing, err := c.Tracing(env)
-		d, err2 := c.Diagnostics(env)
-		if test.wrong != "" {
-			if !strings.Contains(fmt.Sprint(err), test.wrong) || err2 == nil || d.Push.URL != "" {
-				t.Errorf("%s: got %v and %v, want %q", test.key, err, err2, test.wrong)
-			}
-			continue
-		}
-		if err != nil || err2 != nil || tracing.Protocol != test.tracing || d.Push.Protocol != test.push ||
-			d.PushEvery != time.Minute {
-			t.Errorf("%s: got %q and %q every %v, %v, %v", test.key, tracing.Protocol, d.Push.Protocol, d.PushEvery, err, err2)
-		}
+// TestPush: figures go to a collector, every minute unless the file says otherwise.
+func TestPush(t *testing.T) {
+	c, err := Parse("c.json", []byte(`{"diagnostics": {"push": "http://a/v1/x"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, err := c.Diagnostics(nil); err != nil || d.Push.URL != "http://a/v1/x" || d.PushEvery != time.Minute {
+		t.Errorf("got %q every %v, %v", d.Push.URL, d.PushEvery, err)
 	}
 	for value, problem := range map[string]string{
 		`{"url": "http://a", "seconds": 0}`: "seconds", `{"url": "http://a", "seconds": 3601}`: "at most 3600",

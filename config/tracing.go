@@ -10,7 +10,6 @@ import (
 // process, and is a URL such as "http://localhost:4318/v1/traces", or
 //
 //	{ "url": "https://otel.example.com/v1/traces",
-//	  "protocol": "http/protobuf", // or "grpc"
 //	  "headers": { "Authorization": "Bearer ${OTEL_TOKEN}" },
 //	  "percent": 10 }
 type Tracing struct {
@@ -25,7 +24,7 @@ func (c *Config) Tracing(env func(string) (string, bool)) (Tracing, error) {
 	}
 	var wrong settings.Problems
 	t := *c.tracing
-	if t.Collector = t.With(env, "TRACES", &wrong); len(wrong) > 0 {
+	if t.Collector = t.With(env, &wrong); len(wrong) > 0 {
 		sortProblems(wrong)
 		return Tracing{}, wrong
 	}

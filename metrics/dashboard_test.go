@@ -36,9 +36,7 @@ func familyOf(families map[string]*dto.MetricFamily, name string) *dto.MetricFam
 // show of codemode it shows. That holds for what Prometheus scrapes, and for what a collector gets.
 func TestTheDashboardReadsWhatThereIs(t *testing.T) {
 	t.Run("scraped", func(t *testing.T) { dashboardReads(t, complete(t)) })
-	for protocol := range protocols {
-		t.Run("over OTLP, "+protocol, func(t *testing.T) { dashboardReads(t, pushed(t, filled(), protocol)) })
-	}
+	t.Run("over OTLP", func(t *testing.T) { dashboardReads(t, pushed(t, filled())) })
 }
 
 func dashboardReads(t *testing.T, families map[string]*dto.MetricFamily) {

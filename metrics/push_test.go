@@ -8,15 +8,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
-	collector "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
-	common "go.opentelemetry.io/proto/otlp/common/v1"
-	otlp "go.opentelemetry.io/proto/otlp/metrics/v1"
 
+	"github.com/codemode-project/codemode/internal/otlp"
 	"github.com/codemode-project/codemode/internal/otlptest"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/metrics/push"
@@ -32,135 +31,127 @@ func filled() *Metrics {
 	return m
 }
 
-// protocols are the ways to a collector: the address, and whether it speaks gRPC.
-var protocols = map[string]func(c *otlptest.Collector) (url string, grpc bool){
-	"HTTP": func(c *otlptest.Collector) (string, bool) { return c.HTTP + "/v1/metrics", false },
-	"gRPC": func(c *otlptest.Collector) (string, bool) { return c.GRPC, true },
-}
-
-// pushed sends figures over a protocol and returns what arrives, in the words of Prometheus.
-func pushed(t *testing.T, m *Metrics, protocol string) map[string]*dto.MetricFamily {
+// pushed sends figures and returns what arrives, in the words of Prometheus.
+func pushed(t *testing.T, m *Metrics) map[string]*dto.MetricFamily {
 	t.Helper()
-	arrived := make(chan *collector.ExportMetricsServiceRequest, 10)
-	c := otlptest.New(t, otlptest.Handler{Metrics: func(_ context.Context, token string,
-		r *collector.ExportMetricsServiceRequest) bool {
+	arrived := make(chan []otlptest.Metric, 10)
+	url := otlptest.New(t, otlptest.Handler{Metrics: func(_ context.Context, token string, all []otlptest.Metric) bool {
 		if token != "Bearer T" {
 			t.Errorf("the collector got the token %q", token)
 		}
-		arrived <- r
+		arrived <- all
 		return true
 	}})
-	url, grpc := protocols[protocol](c)
-	p, err := push.New(t.Context(), m.Gatherer(), push.Options{URL: url, GRPC: grpc, Every: time.Hour, Version: "v1",
-		Headers: map[string]string{"Authorization": "Bearer T"}, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := push.New(m.Gatherer(), push.Options{Every: time.Hour, Version: "v1", Log: slog.New(slog.DiscardHandler),
+		To: otlp.Collector{URL: url + "/v1/metrics", Headers: map[string]string{"Authorization": "Bearer T"}}})
 	p.Close() // sends the last figures
 	families := map[string]*dto.MetricFamily{}
-	for _, resource := range (<-arrived).ResourceMetrics {
-		for _, scope := range resource.ScopeMetrics {
-			for _, one := range scope.Metrics {
-				families[one.Name] = familyFrom(one)
-			}
-		}
+	for _, one := range <-arrived {
+		families[one.Name] = familyFrom(t, one)
 	}
 	return families
 }
 
-func familyFrom(one *otlp.Metric) *dto.MetricFamily {
+func familyFrom(t *testing.T, one otlptest.Metric) *dto.MetricFamily {
 	f := &dto.MetricFamily{Name: &one.Name}
-	add := func(attributes []*common.KeyValue, of *dto.Metric) {
-		for _, a := range attributes {
-			value := a.Value.GetStringValue()
-			of.Label = append(of.Label, &dto.LabelPair{Name: &a.Key, Value: &value})
+	count := func(text string) uint64 {
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Errorf("%s: the count %q", one.Name, text)
+		}
+		return n
+	}
+	add := func(p otlptest.Point, of *dto.Metric) {
+		for _, a := range p.Attributes {
+			of.Label = append(of.Label, &dto.LabelPair{Name: &a.Key, Value: &a.Value.StringValue})
 		}
 		f.Metric = append(f.Metric, of)
 	}
-	for _, p := range one.GetGauge().GetDataPoints() {
-		value := p.GetAsDouble()
-		add(p.Attributes, &dto.Metric{Gauge: &dto.Gauge{Value: &value}})
+	for _, p := range one.Gauge.DataPoints {
+		add(p, &dto.Metric{Gauge: &dto.Gauge{Value: &p.AsDouble}})
 	}
-	for _, p := range one.GetSum().GetDataPoints() {
-		value := p.GetAsDouble()
-		add(p.Attributes, &dto.Metric{Counter: &dto.Counter{Value: &value}})
+	for _, p := range one.Sum.DataPoints {
+		add(p, &dto.Metric{Counter: &dto.Counter{Value: &p.AsDouble}})
 	}
-	for _, p := range one.GetHistogram().GetDataPoints() {
-		add(p.Attributes, &dto.Metric{Histogram: &dto.Histogram{SampleCount: &p.Count}})
+	for _, p := range one.Histogram.DataPoints {
+		all, between := count(p.Count), uint64(0)
+		h := &dto.Histogram{SampleCount: &all}
+		for i, text := range p.BucketCounts {
+			between += count(text)
+			if below := between; i < len(p.ExplicitBounds) {
+				h.Bucket = append(h.Bucket, &dto.Bucket{CumulativeCount: &below, UpperBound: &p.ExplicitBounds[i]})
+			}
+		}
+		if between != all || len(p.BucketCounts) != len(p.ExplicitBounds)+1 {
+			t.Errorf("%s: %d values are in %d buckets, and there are %d", one.Name, between, len(p.BucketCounts), all)
+		}
+		add(p, &dto.Metric{Histogram: h})
 	}
-	for _, p := range one.GetSummary().GetDataPoints() {
-		add(p.Attributes, &dto.Metric{Summary: &dto.Summary{SampleCount: &p.Count}})
+	for _, p := range one.Summary.DataPoints {
+		all := count(p.Count)
+		add(p, &dto.Metric{Summary: &dto.Summary{SampleCount: &all}})
 	}
 	return f
 }
 
 // TestBothWaysOutHaveTheSameFigures: what Prometheus scrapes and what a collector gets have the same names, labels and
-// values, whatever the protocol.
+// values.
 func TestBothWaysOutHaveTheSameFigures(t *testing.T) {
-	for protocol := range protocols {
-		t.Run(protocol, func(t *testing.T) {
-			m := filled()
-			scrape, arrived := scraped(t, m), pushed(t, m, protocol)
-			names := func(of map[string]*dto.MetricFamily) []string { return slices.Sorted(maps.Keys(of)) }
-			// The handler for scrapes counts itself; nothing scrapes here but the test.
-			if got, want := names(arrived), names(scrape); !slices.Equal(got, want) {
-				t.Fatalf("a collector gets\n%q, and Prometheus\n%q", got, want)
+	m := filled()
+	scrape, arrived := scraped(t, m), pushed(t, m)
+	names := func(of map[string]*dto.MetricFamily) []string { return slices.Sorted(maps.Keys(of)) }
+	// The handler for scrapes counts itself; nothing scrapes here but the test.
+	if got, want := names(arrived), names(scrape); !slices.Equal(got, want) {
+		t.Fatalf("a collector gets\n%q, and Prometheus\n%q", got, want)
+	}
+	for name, f := range scrape {
+		if !strings.HasPrefix(name, "codemode_") {
+			continue // of the process, which goes on
+		}
+		for i, one := range f.GetMetric() {
+			var labels []string
+			for _, l := range one.GetLabel() {
+				labels = append(labels, l.GetName()+"=\""+l.GetValue()+"\"")
 			}
-			for name, f := range scrape {
-				if !strings.HasPrefix(name, "codemode_") {
-					continue // of the process, which goes on
-				}
-				for _, one := range f.GetMetric() {
-					var labels []string
-					for _, l := range one.GetLabel() {
-						labels = append(labels, l.GetName()+"=\""+l.GetValue()+"\"")
-					}
-					want := value(scrape, name, labels...)
-					if got := value(arrived, name, labels...); got != want || want < 0 {
-						t.Errorf("%s%q: a collector gets %v, and Prometheus %v", name, labels, got, want)
-					}
+			want := value(scrape, name, labels...)
+			if got := value(arrived, name, labels...); got != want || want < 0 {
+				t.Errorf("%s%q: a collector gets %v, and Prometheus %v", name, labels, got, want)
+			}
+			got := arrived[name].GetMetric()[i].GetHistogram().GetBucket()
+			for b, bucket := range one.GetHistogram().GetBucket() {
+				if b < len(got) && (got[b].GetCumulativeCount() != bucket.GetCumulativeCount() ||
+					got[b].GetUpperBound() != bucket.GetUpperBound()) {
+					t.Errorf("%s%q: bucket %d is %v, want %v", name, labels, b, got[b], bucket)
 				}
 			}
-		})
+		}
 	}
 }
 
 // TestACollectorThatTakesNoFigures is said once, without what its address or its answer may hold, and the figures that
 // arrive later have everything.
 func TestACollectorThatTakesNoFigures(t *testing.T) {
-	for protocol := range protocols {
-		t.Run(protocol, func(t *testing.T) {
-			arrived := make(chan float64, 100)
-			c := otlptest.New(t, otlptest.Handler{Metrics: func(_ context.Context, _ string,
-				r *collector.ExportMetricsServiceRequest) bool {
-				for _, one := range r.ResourceMetrics[0].ScopeMetrics[0].Metrics {
-					if one.Name == "codemode_record_write_failures_total" {
-						arrived <- one.GetSum().DataPoints[0].GetAsDouble()
-					}
-				}
-				return false
-			}})
-			url, grpc := protocols[protocol](c)
-			if !grpc {
-				url += "?key=SECRET"
+	arrived := make(chan float64, 100)
+	url := otlptest.New(t, otlptest.Handler{Metrics: func(_ context.Context, _ string, all []otlptest.Metric) bool {
+		for _, one := range all {
+			if one.Name == "codemode_record_write_failures_total" {
+				arrived <- one.Sum.DataPoints[0].AsDouble
 			}
-			var text bytes.Buffer
-			m := filled()
-			before := value(scraped(t, m), "codemode_record_write_failures_total")
-			p, err := push.New(t.Context(), m.Gatherer(), push.Options{URL: url, GRPC: grpc, Every: 20 * time.Millisecond,
-				Log: slog.New(slog.NewTextHandler(&text, nil))})
-			if err != nil {
-				t.Fatal(err)
-			}
-			first := <-arrived
-			m.writeFailures.Inc()
-			if !testwait.Holds(func() bool { return <-arrived == before+1 }) || first != before {
-				t.Errorf("first %v arrived, want %v", first, before)
-			}
-			p.Close()
-			if n := strings.Count(text.String(), "does not take them"); n != 1 || strings.Contains(text.String(), "SECRET") {
-				t.Errorf("the log has it %d times:\n%s", n, text.String())
-			}
-		})
+		}
+		return false
+	}})
+	var text bytes.Buffer
+	m := filled()
+	before := value(scraped(t, m), "codemode_record_write_failures_total")
+	p := push.New(m.Gatherer(), push.Options{To: otlp.Collector{URL: url + "/v1/metrics?key=SECRET"},
+		Every: 20 * time.Millisecond, Log: slog.New(slog.NewTextHandler(&text, nil))})
+	first := <-arrived
+	m.writeFailures.Inc()
+	if !testwait.Holds(func() bool { return <-arrived == before+1 }) || first != before {
+		t.Errorf("first %v arrived, want %v", first, before)
+	}
+	p.Close()
+	if n := strings.Count(text.String(), "does not take them"); n != 1 || strings.Contains(text.String(), "SECRET") {
+		t.Errorf("the log has it %d times:\n%s", n, text.String())
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -15,11 +14,11 @@ import (
 
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
-	"github.com/codemode-project/codemode/audit/otlp"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/internal/otlp"
 	"github.com/codemode-project/codemode/store"
 	"github.com/codemode-project/codemode/upstream"
 )
@@ -30,8 +29,8 @@ type Recorder struct {
 	rules   *inforce.Rules
 	To      hostfns.Recorder // records calls: the Recorder itself, unless package audit keeps no record
 	ends    audit.Ends
-	record  *audit.Record  // nil without a directory for it
-	otlp    *otlp.Exporter // nil without a collector
+	record  *audit.Record              // nil without a directory for it
+	export  *otlp.Sender[*audit.Entry] // nil without a collector
 	place   Place
 	Key     *audit.Key     // nil without a record
 	given   *config.Config // the configuration when the store was opened; may be nil
@@ -125,8 +124,8 @@ func (k *Recorder) Open(dir string, cfg *config.Config, env func(string) (string
 	o := audit.Options{Open: place.Open, Key: key, Share: place.Share, Redact: k.redaction, Secrets: k.known, Word: k.word,
 		Publish: place.Publishers(k.log), Log: k.log}
 	if place.Collector != "" {
-		k.otlp = otlp.New(place.Collector, nil, &http.Client{}, k.log)
-		o.Export = k.otlp.Emit
+		k.export = newExport(otlp.Collector{URL: place.Collector}, k.log)
+		o.Export = k.export.Add
 	}
 	k.record = audit.New(o)
 	k.ParkKey = key.Derive("park runs")
@@ -139,8 +138,8 @@ func (k *Recorder) Close(ctx context.Context) error {
 		return nil
 	}
 	err := k.record.Close(ctx)
-	if k.otlp != nil {
-		k.otlp.Close(ctx)
+	if k.export != nil {
+		k.export.Close(ctx)
 	}
 	return err
 }

@@ -9,30 +9,23 @@ package tracing
 import (
 	"context"
 	"crypto/sha256"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/propagation"
-	"go.opentelemetry.io/otel/sdk/resource"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/internal/address"
+	"github.com/codemode-project/codemode/internal/otlp"
 	"github.com/codemode-project/codemode/recorder"
 )
 
 // Options say where spans go.
 type Options struct {
-	URL     string // of the collector, such as http://localhost:4318/v1/traces, or over gRPC http://localhost:4317
-	GRPC    bool   // OTLP over gRPC; else over HTTP, in protobuf
-	Headers map[string]string
+	To      otlp.Collector
 	Percent int // of the runs whose caller does not say whether to trace them
 	Version string
 	Log     *slog.Logger
@@ -42,7 +35,7 @@ type Options struct {
 type Traces struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
-	queue    *queue
+	spans    *otlp.Sender[sdk.ReadOnlySpan] // nil keeps them here
 	log      *slog.Logger
 
 	mu   sync.Mutex
@@ -54,28 +47,15 @@ type Traces struct {
 const maxRuns = 10_000
 
 // New makes Traces. It does not wait for the collector.
-func New(ctx context.Context, o Options) (*Traces, error) {
-	exporter, err := exporterOf(ctx, o)
-	if err != nil {
-		return nil, fmt.Errorf("tracing: %w", err)
-	}
-	about := resource.NewSchemaless(attribute.String("service.name", "codemode"),
-		attribute.String("service.version", o.Version))
+func New(o Options) *Traces {
 	t := &Traces{log: o.Log, runs: map[string]*run{}}
-	t.queue = &queue{log: o.Log, origin: address.SchemeHost(o.URL), size: queueSize()}
-	t.queue.SpanProcessor = sdk.NewBatchSpanProcessor(&reporting{exporter, t.queue}, sdk.WithMaxQueueSize(t.queue.size))
-	t.provider = sdk.NewTracerProvider(sdk.WithSpanProcessor(t.queue),
-		sdk.WithResource(about), sdk.WithIDGenerator(ids{}),
+	t.spans = otlp.NewSender(o.To, "spans", func(batch []sdk.ReadOnlySpan) any {
+		return otlp.Request("Spans", "spans", "", o.Version, spansOf(batch))
+	}, o.Log)
+	t.provider = sdk.NewTracerProvider(sdk.WithSpanProcessor(ended{t.spans}), sdk.WithIDGenerator(ids{}),
 		sdk.WithSampler(sdk.ParentBased(sdk.TraceIDRatioBased(float64(o.Percent)/100))))
 	t.tracer = t.provider.Tracer("github.com/codemode-project/codemode", trace.WithInstrumentationVersion(o.Version))
-	return t, nil
-}
-
-func exporterOf(ctx context.Context, o Options) (sdk.SpanExporter, error) {
-	if o.GRPC {
-		return otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(o.URL), otlptracegrpc.WithHeaders(o.Headers))
-	}
-	return otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(o.URL), otlptracehttp.WithHeaders(o.Headers))
+	return t
 }
 
 // Observer returns the function that sees the record.

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -16,9 +15,6 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	figures "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
-	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
-	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/codemode-project/codemode/internal/otlptest"
 	"github.com/codemode-project/codemode/internal/testwait"
@@ -26,41 +22,36 @@ import (
 
 // A receiver takes spans over OTLP, as a collector does.
 type receiver struct {
-	t         *testing.T
-	url, grpc string
+	t   *testing.T
+	url string
 
 	mu    sync.Mutex
-	spans map[string]*otlp.Span // by their names
-	token string                // of the last request
-	text  strings.Builder       // all that was received
+	spans map[string]*otlptest.Span // by their names
+	token string                    // of the last request
+	text  strings.Builder           // all that was received
 }
 
 func newReceiver(t *testing.T) *receiver {
-	r := &receiver{t: t, spans: map[string]*otlp.Span{}}
-	c := otlptest.New(t, otlptest.Handler{Traces: r.take})
-	r.url, r.grpc = c.HTTP+"/v1/traces", c.GRPC
+	r := &receiver{t: t, spans: map[string]*otlptest.Span{}}
+	r.url = otlptest.New(t, otlptest.Handler{Traces: r.take}) + "/v1/traces"
 	return r
 }
 
-func (r *receiver) take(_ context.Context, token string, got *collector.ExportTraceServiceRequest) bool {
+func (r *receiver) take(_ context.Context, token string, spans []otlptest.Span, text string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.token = token
-	r.text.WriteString(got.String())
-	for _, resource := range got.ResourceSpans {
-		for _, scope := range resource.ScopeSpans {
-			for _, s := range scope.Spans {
-				r.spans[s.Name] = s
-			}
-		}
+	r.text.WriteString(text)
+	for _, s := range spans {
+		r.spans[s.Name] = &s
 	}
 	return true
 }
 
 // span waits for a span.
-func (r *receiver) span(name string) *otlp.Span {
+func (r *receiver) span(name string) *otlptest.Span {
 	r.t.Helper()
-	var s *otlp.Span
+	var s *otlptest.Span
 	if !testwait.Holds(func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -73,10 +64,10 @@ func (r *receiver) span(name string) *otlp.Span {
 }
 
 // attributes of a span, as NAME=VALUE.
-func attributes(s *otlp.Span) (all []string) {
+func attributes(s *otlptest.Span) (all []string) {
 	for _, a := range s.Attributes {
 		if a.Key != "codemode.run" {
-			all = append(all, fmt.Sprintf("%s=%s%v", a.Key, a.Value.GetStringValue(), a.Value.GetIntValue()))
+			all = append(all, a.Key+"="+a.Value.StringValue+a.Value.IntValue)
 		}
 	}
 	slices.Sort(all)
@@ -84,23 +75,9 @@ func attributes(s *otlp.Span) (all []string) {
 }
 
 // TestTracesOfARun: a run is a part of its caller's trace, with a span for each call and question, and servers get the
-// span of their call, in _meta and in a header. The configuration or the environment chooses the protocol.
+// span of their call, in _meta and in a header.
 func TestTracesOfARun(t *testing.T) {
-	t.Run("over HTTP", func(t *testing.T) {
-		r := newReceiver(t)
-		tracesOfARun(t, r, fmt.Sprintf(`"url": %q`, r.url))
-	})
-	t.Run("over gRPC", func(t *testing.T) {
-		r := newReceiver(t)
-		tracesOfARun(t, r, fmt.Sprintf(`"url": %q, "protocol": "grpc"`, r.grpc))
-	})
-	t.Run("over gRPC, as the environment says", func(t *testing.T) {
-		r := newReceiver(t)
-		tracesOfARun(t, r, fmt.Sprintf(`"url": %q`, r.grpc), "OTEL_EXPORTER_OTLP_PROTOCOL=grpc")
-	})
-}
-
-func tracesOfARun(t *testing.T, r *receiver, tracing string, env ...string) {
+	r := newReceiver(t)
 	var mu sync.Mutex
 	var parents []string // what the server got
 	up := mcp.NewServer(&mcp.Implementation{Name: "up", Version: "1"}, nil)
@@ -126,10 +103,10 @@ func tracesOfARun(t *testing.T, r *receiver, tracing string, env ...string) {
 	}))
 	defer server.Close()
 	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), fmt.Sprintf(`{
-		"tracing": {%s, "headers": {"Authorization": "Bearer ${OTEL}"}},
+		"tracing": {"url": %q, "headers": {"Authorization": "Bearer ${OTEL}"}},
 		"mcpServers": {"up": {"type": "http", "url": %q}}, "evaluation": {"defaultProfile": "p",
-			"profiles": {"p": {"allowlist": ["up__do", "up__fail"], "asklist": ["up__write"]}}}}`, tracing, server.URL))
-	s := serveOverHTTP(t, "0", append(env, "OTEL=the token of the collector"), "--config", config, "--state", t.TempDir())
+			"profiles": {"p": {"allowlist": ["up__do", "up__fail"], "asklist": ["up__write"]}}}}`, r.url, server.URL))
+	s := serveOverHTTP(t, "0", []string{"OTEL=the token of the collector"}, "--config", config, "--state", t.TempDir())
 	c, err := s.connect("2025-11-25", "", &mcp.ClientOptions{
 		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "allow_once"}}, nil
@@ -147,26 +124,26 @@ func tracesOfARun(t *testing.T, r *receiver, tracing string, env ...string) {
 		t.Fatalf("%+v, %v", res, err)
 	}
 	run := r.span("run p")
-	if got := hex.EncodeToString(run.TraceId); got != caller {
+	if got := run.TraceID; got != caller {
 		t.Errorf("the run is in the trace %s, want %s", got, caller)
 	}
-	if got := hex.EncodeToString(run.ParentSpanId); got != above {
+	if got := run.ParentSpanID; got != above {
 		t.Errorf("the run is below %s, want %s", got, above)
 	}
 	for _, test := range []struct {
 		name, below string
 		want        []string
 	}{
-		{"tools/call up__do", "run p", []string{"codemode.outcome=ok0", "codemode.decision=allow0",
-			"codemode.decided_by=rule0", "gen_ai.operation.name=execute_tool0", "gen_ai.tool.name=up__do0",
-			"mcp.method.name=tools/call0", "codemode.call=1"}},
-		{"tools/call up__write", "run p", []string{"codemode.outcome=ok0", "codemode.decision=ask0"}},
-		{"ask up__write", "tools/call up__write", []string{"codemode.answer=allowed0", "codemode.decided_by=person0"}},
-		{"tools/call up__fail", "run p", []string{"codemode.outcome=error0", "error.type=tool_error0"}},
-		{"tools/call (unknown tool)", "run p", []string{"codemode.outcome=refused0", "error.type=ToolNotFoundError0"}},
+		{"tools/call up__do", "run p", []string{"codemode.outcome=ok", "codemode.decision=allow",
+			"codemode.decided_by=rule", "gen_ai.operation.name=execute_tool", "gen_ai.tool.name=up__do",
+			"mcp.method.name=tools/call", "codemode.call=1"}},
+		{"tools/call up__write", "run p", []string{"codemode.outcome=ok", "codemode.decision=ask"}},
+		{"ask up__write", "tools/call up__write", []string{"codemode.answer=allowed", "codemode.decided_by=person"}},
+		{"tools/call up__fail", "run p", []string{"codemode.outcome=error", "error.type=tool_error"}},
+		{"tools/call (unknown tool)", "run p", []string{"codemode.outcome=refused", "error.type=ToolNotFoundError"}},
 	} {
 		got, below := r.span(test.name), r.span(test.below)
-		if string(got.ParentSpanId) != string(below.SpanId) || string(got.TraceId) != string(run.TraceId) {
+		if got.ParentSpanID != below.SpanID || got.TraceID != run.TraceID {
 			t.Errorf("%s is not below %s", test.name, test.below)
 		}
 		for _, want := range test.want {
@@ -174,13 +151,13 @@ func tracesOfARun(t *testing.T, r *receiver, tracing string, env ...string) {
 				t.Errorf("%s has no %s but %q", test.name, want, attributes(got))
 			}
 		}
-		if got.StartTimeUnixNano < run.StartTimeUnixNano || got.EndTimeUnixNano > run.EndTimeUnixNano {
+		if got.Start < run.Start || got.End > run.End {
 			t.Errorf("%s is not within its run", test.name)
 		}
 	}
 	var want []string
 	for _, name := range []string{"do", "write", "fail"} {
-		want = append(want, "00-"+caller+"-"+hex.EncodeToString(r.span("tools/call up__"+name).SpanId)+"-01")
+		want = append(want, "00-"+caller+"-"+r.span("tools/call up__"+name).SpanID+"-01")
 	}
 	mu.Lock()
 	if !slices.Equal(parents, want) || !slices.Equal(headers, want) {
@@ -197,7 +174,7 @@ func tracesOfARun(t *testing.T, r *receiver, tracing string, env ...string) {
 	s.end()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if last := r.spans["run p"]; hex.EncodeToString(last.TraceId) == caller || len(last.ParentSpanId) > 0 {
+	if last := r.spans["run p"]; last.TraceID == caller || last.ParentSpanID != "" {
 		t.Error("the second run is in the trace of the first")
 	}
 	if r.token != "Bearer the token of the collector" {
@@ -225,7 +202,7 @@ func TestACallersHeaderIsItsTrace(t *testing.T) {
 		}
 		callText(t, c, `return "`+version+`"`)
 		c.Close()
-		if got := hex.EncodeToString(r.span("run (base tool)").TraceId); got != caller {
+		if got := r.span("run (base tool)").TraceID; got != caller {
 			t.Errorf("%s: the run is in the trace %s", version, got)
 		}
 		r.mu.Lock()
@@ -255,19 +232,18 @@ func TestFiguresAreSent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var mu sync.Mutex
 			last := map[string]float64{}
-			c := otlptest.New(t, otlptest.Handler{Metrics: func(_ context.Context, _ string,
-				got *figures.ExportMetricsServiceRequest) bool {
+			url := otlptest.New(t, otlptest.Handler{Metrics: func(_ context.Context, _ string, all []otlptest.Metric) bool {
 				mu.Lock()
 				defer mu.Unlock()
-				for _, one := range got.ResourceMetrics[0].ScopeMetrics[0].Metrics {
-					for _, p := range slices.Concat(one.GetSum().GetDataPoints(), one.GetGauge().GetDataPoints()) {
-						last[one.Name] = p.GetAsDouble()
+				for _, one := range all {
+					for _, p := range slices.Concat(one.Sum.DataPoints, one.Gauge.DataPoints) {
+						last[one.Name] = p.AsDouble
 					}
 				}
 				return true
 			}})
 			config := write(t, filepath.Join(t.TempDir(), "codemode.json"), fmt.Sprintf(
-				`{"diagnostics": {%s"push": {"url": %q, "protocol": "grpc", "seconds": 3600}}}`, address, c.GRPC))
+				`{"diagnostics": {%s"push": {"url": %q, "seconds": 3600}}}`, address, url+"/v1/metrics"))
 			s := serveOverHTTP(t, "0", nil, "--config", config, "--state", t.TempDir())
 			k := &knocking{t: t, s: s, modern: true}
 			for range 3 {

@@ -16,24 +16,15 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// The protocols of a [Collector], in the words of OpenTelemetry's variable OTEL_EXPORTER_OTLP_PROTOCOL.
-const (
-	HTTP = "http/protobuf"
-	GRPC = "grpc"
-)
-
-// A Collector takes OTLP. In a file it is the URL, or an object:
+// A Collector takes OTLP over HTTP, in JSON. In a file it is the URL, or an object:
 //
-//	{ "url": "https://otel.example.com:4317", "protocol": "grpc",
-//	  "headers": { "Authorization": "Bearer ${OTEL_TOKEN}" } }
+//	{ "url": "https://otel.example.com/v1/traces", "headers": { "Authorization": "Bearer ${OTEL_TOKEN}" } }
 type Collector struct {
-	URL      string // over HTTP with its path, such as http://localhost:4318/v1/traces; "" is none
-	Protocol string // HTTP or GRPC
-	Headers  map[string]string
+	URL     string // with its path, such as http://localhost:4318/v1/traces; "" is none
+	Headers map[string]string
 
-	url      variables.Text
-	headers  map[string]variables.Text
-	protocol string // as the file has it; "" leaves it to the environment
+	url     variables.Text
+	headers map[string]variables.Text
 }
 
 // Read reads a collector. what is its key, example a URL for hints, and more are further keys of its object.
@@ -46,13 +37,6 @@ func Read(r *settings.Reader, n strictjson.Value, what, example string, more ...
 	}
 	ok := r.Object(n, what, append([]settings.Field{
 		settings.Key("url", at),
-		settings.Key("protocol", func(n strictjson.Value) {
-			if text, ok := r.Text(n, `"protocol"`); ok && text != HTTP && text != GRPC {
-				r.Wrong(n, fmt.Sprintf("write %q or %q", HTTP, GRPC), "%.40q is no protocol of OTLP", text)
-			} else {
-				c.protocol = text
-			}
-		}),
 		settings.Key("headers", func(n strictjson.Value) { c.readHeaders(r, n) }),
 	}, more...))
 	if ok && settings.Member(n, "url").Kind() == strictjson.Missing {
@@ -89,35 +73,13 @@ func (c *Collector) readHeaders(r *settings.Reader, n strictjson.Value) {
 	}
 }
 
-// With returns the collector with the variables of env. signal is TRACES or METRICS: without a protocol in the file,
-// OTEL_EXPORTER_OTLP_TRACES_PROTOCOL and OTEL_EXPORTER_OTLP_PROTOCOL say which one it is, else it is HTTP.
-func (c *Collector) With(env func(string) (string, bool), signal string, wrong *settings.Problems) Collector {
+// With returns the collector with the variables of env.
+func (c *Collector) With(env func(string) (string, bool), wrong *settings.Problems) Collector {
 	full := *c
-	full.URL, full.Headers, full.Protocol = c.url.Value(env, wrong), map[string]string{}, c.protocol
+	full.URL, full.Headers = c.url.Value(env, wrong), map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(c.headers)) {
 		h := c.headers[name]
 		full.Headers[name] = h.Value(env, wrong)
-	}
-	for _, name := range []string{"OTEL_EXPORTER_OTLP_" + signal + "_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
-		if full.Protocol != "" || env == nil {
-			break
-		}
-		switch value, _ := env(name); value {
-		case "":
-		case HTTP, GRPC:
-			full.Protocol = value
-		default:
-			*wrong = append(*wrong, c.url.Wrong(fmt.Sprintf("the variable %s is %.40q", name, value),
-				fmt.Sprintf("set it to %q or %q, or add \"protocol\" here", HTTP, GRPC)))
-			return Collector{}
-		}
-	}
-	if full.Protocol == "" {
-		full.Protocol = HTTP
-	}
-	if u, err := url.Parse(full.URL); err == nil && full.Protocol == GRPC && strings.Trim(u.Path, "/") != "" {
-		*wrong = append(*wrong, c.url.Wrong("over gRPC the URL has no path",
-			`write it like "http://localhost:4317", or add "protocol": "`+HTTP+`"`))
 	}
 	return full
 }

@@ -1,134 +1,84 @@
-// Package otlptest is a collector of OpenTelemetry for tests: it takes traces and metrics over OTLP, by gRPC and by
-// HTTP in protobuf.
+// Package otlptest is a collector of OpenTelemetry for tests: it takes traces and metrics over OTLP, by HTTP in JSON.
 package otlptest
 
 import (
-	"compress/gzip"
 	"context"
+	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
-
-	metrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
-	traces "go.opentelemetry.io/proto/otlp/collector/trace/v1"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	_ "google.golang.org/grpc/encoding/gzip" // senders may compress
-	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 )
 
 // A Handler gets what arrives, with the header Authorization. With false the collector refuses it, for good. A nil
 // function takes everything. Several goroutines may call them.
 type Handler struct {
-	Traces  func(ctx context.Context, token string, r *traces.ExportTraceServiceRequest) bool
-	Metrics func(ctx context.Context, token string, r *metrics.ExportMetricsServiceRequest) bool
+	Traces  func(ctx context.Context, token string, spans []Span, text string) bool
+	Metrics func(ctx context.Context, token string, metrics []Metric) bool
 }
 
-// A Collector listens until its test ends.
-type Collector struct {
-	HTTP string // its address, such as http://127.0.0.1:4318, to which senders add /v1/traces or /v1/metrics
-	GRPC string // such as http://127.0.0.1:4317
+// A Span is what tests read of one. The protocol has whole numbers of 64 bits as texts.
+type Span struct {
+	TraceID, SpanID, ParentSpanID, Name string
+	Start                               string `json:"startTimeUnixNano"`
+	End                                 string `json:"endTimeUnixNano"`
+	Attributes                          []Attribute
 }
 
-// New starts a collector.
-func New(t testing.TB, h Handler) *Collector {
+// An Attribute is one of a span or point.
+type Attribute struct {
+	Key   string
+	Value struct{ StringValue, IntValue string }
+}
+
+// A Metric has the points of one kind.
+type Metric struct {
+	Name                           string
+	Gauge, Sum, Histogram, Summary struct{ DataPoints []Point }
+}
+
+// A Point is one figure.
+type Point struct {
+	Attributes     []Attribute
+	AsDouble       float64
+	Count          string
+	BucketCounts   []string
+	ExplicitBounds []float64
+}
+
+type request struct {
+	ResourceSpans   []struct{ ScopeSpans []struct{ Spans []Span } }
+	ResourceMetrics []struct{ ScopeMetrics []struct{ Metrics []Metric } }
+}
+
+// New starts a collector, which listens until the test ends, at the address to which senders add /v1/traces or
+// /v1/metrics.
+func New(t testing.TB, h Handler) (url string) {
 	t.Helper()
-	if h.Traces == nil {
-		h.Traces = func(context.Context, string, *traces.ExportTraceServiceRequest) bool { return true }
-	}
-	if h.Metrics == nil {
-		h.Metrics = func(context.Context, string, *metrics.ExportMetricsServiceRequest) bool { return true }
-	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/traces", func(w http.ResponseWriter, r *http.Request) {
-		var got traces.ExportTraceServiceRequest
-		take(t, w, r, &got, func(token string) bool { return h.Traces(r.Context(), token, &got) })
-	})
-	mux.HandleFunc("POST /v1/metrics", func(w http.ResponseWriter, r *http.Request) {
-		var got metrics.ExportMetricsServiceRequest
-		take(t, w, r, &got, func(token string) bool { return h.Metrics(r.Context(), token, &got) })
-	})
-	web := httptest.NewServer(mux)
-	t.Cleanup(web.Close)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := grpc.NewServer()
-	traces.RegisterTraceServiceServer(server, &traceService{h: h})
-	metrics.RegisterMetricsServiceServer(server, &metricsService{h: h})
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		if err := server.Serve(listener); err != nil {
-			t.Error(err)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the sender is gone
 		}
-	}()
-	t.Cleanup(func() {
-		server.Stop()
-		<-served
-	})
-	return &Collector{HTTP: web.URL, GRPC: "http://" + listener.Addr().String()}
-}
-
-// take reads a request over HTTP.
-func take(t testing.TB, w http.ResponseWriter, r *http.Request, into proto.Message, handle func(token string) bool) {
-	body := io.Reader(r.Body)
-	if r.Header.Get("Content-Encoding") == "gzip" {
-		var err error
-		if body, err = gzip.NewReader(body); err != nil {
-			t.Error(err)
-			return
+		var got request
+		if err := json.Unmarshal(body, &got); err != nil || r.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s: %v", r.URL.Path, err)
 		}
-	}
-	data, err := io.ReadAll(body)
-	if err == nil {
-		err = proto.Unmarshal(data, into)
-	}
-	switch {
-	case err != nil && r.Context().Err() == nil:
-		t.Errorf("%s: %v", r.URL.Path, err)
-	case !handle(r.Header.Get("Authorization")):
-		http.Error(w, "SECRET", http.StatusForbidden)
-	default:
-		w.Header().Set("Content-Type", "application/x-protobuf")
-	}
-}
-
-type traceService struct {
-	traces.UnimplementedTraceServiceServer
-	h Handler
-}
-
-func (s *traceService) Export(ctx context.Context, r *traces.ExportTraceServiceRequest) (
-	*traces.ExportTraceServiceResponse, error) {
-	return &traces.ExportTraceServiceResponse{}, refusal(s.h.Traces(ctx, token(ctx), r))
-}
-
-type metricsService struct {
-	metrics.UnimplementedMetricsServiceServer
-	h Handler
-}
-
-func (s *metricsService) Export(ctx context.Context, r *metrics.ExportMetricsServiceRequest) (
-	*metrics.ExportMetricsServiceResponse, error) {
-	return &metrics.ExportMetricsServiceResponse{}, refusal(s.h.Metrics(ctx, token(ctx), r))
-}
-
-func refusal(taken bool) error {
-	if taken {
-		return nil
-	}
-	return status.Error(codes.PermissionDenied, "SECRET")
-}
-
-func token(ctx context.Context) string {
-	if all := metadata.ValueFromIncomingContext(ctx, "authorization"); len(all) > 0 {
-		return all[0]
-	}
-	return ""
+		taken, token := true, r.Header.Get("Authorization")
+		for _, all := range got.ResourceSpans {
+			if h.Traces != nil {
+				taken = h.Traces(r.Context(), token, all.ScopeSpans[0].Spans, string(body))
+			}
+		}
+		for _, all := range got.ResourceMetrics {
+			if h.Metrics != nil {
+				taken = h.Metrics(r.Context(), token, all.ScopeMetrics[0].Metrics)
+			}
+		}
+		if !taken {
+			http.Error(w, "SECRET", http.StatusForbidden)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
 }

@@ -347,8 +347,8 @@ func (to *destination) export(ctx context.Context, s cli.Streams, db *store.DB, 
 	return err
 }
 
-// prune removes the entries of a file of the record that are older than the record keeps such entries. First it verifies
-// the file, and records what it will do.
+// prune removes the entries of a file from the record that are older than it keeps such entries. First it verifies the
+// file, and records what it will do.
 func prune(ctx context.Context, s cli.Streams, place recorder.Place, log *slog.Logger, path string) error {
 	var v verification
 	if err := v.findKeys(place.Key, true); err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/config/collectors"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/otlp"
 	"github.com/codemode-project/codemode/metrics"
 	"github.com/codemode-project/codemode/metrics/push"
 	"github.com/codemode-project/codemode/server/limits"
@@ -43,7 +43,7 @@ type diagnostics struct {
 
 // openDiagnostics listens, if a flag or the configuration names an address, and sends figures, if the configuration
 // says where. With either it gives the services their figures.
-func openDiagnostics(ctx context.Context, set config.Diagnostics, flag string, services []*service,
+func openDiagnostics(set config.Diagnostics, flag string, services []*service,
 	log *slog.Logger) (*diagnostics, error) {
 	if flag != "" {
 		address, err := listenAddress("--diagnostics", flag)
@@ -65,13 +65,8 @@ func openDiagnostics(ctx context.Context, set config.Diagnostics, flag string, s
 	if set.Push.URL == "" {
 		return d, nil
 	}
-	var err error
-	d.push, err = push.New(ctx, d.metrics.Gatherer(), push.Options{URL: set.Push.URL, Headers: set.Push.Headers,
-		GRPC: set.Push.Protocol == collectors.GRPC, Every: set.PushEvery, Version: launch.Version(), Log: log})
-	if err != nil {
-		d.close()
-		return nil, cli.UsageError(err)
-	}
+	d.push = push.New(d.metrics.Gatherer(), push.Options{To: otlp.Collector{URL: set.Push.URL, Headers: set.Push.Headers},
+		Every: set.PushEvery, Version: launch.Version(), Log: log})
 	return d, nil
 }
 

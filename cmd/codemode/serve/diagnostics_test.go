@@ -73,12 +73,12 @@ func TestWhoMayReadDiagnostics(t *testing.T) {
 
 func TestProfilesStayOnThisMachine(t *testing.T) {
 	set := config.Diagnostics{Address: "127.0.0.1:0", Fingerprint: "sha256:1", PProf: true}
-	d, err := openDiagnostics(t.Context(), set, "0.0.0.0:0", []*service{{}}, slog.New(slog.DiscardHandler))
+	d, err := openDiagnostics(set, "0.0.0.0:0", []*service{{}}, slog.New(slog.DiscardHandler))
 	if err == nil {
 		d.close()
 		t.Error("the flag opened profiles to other machines")
 	}
-	if d, err := openDiagnostics(t.Context(), config.Diagnostics{}, "", []*service{{}}, nil); d != nil || err != nil {
+	if d, err := openDiagnostics(config.Diagnostics{}, "", []*service{{}}, nil); d != nil || err != nil {
 		t.Errorf("nobody asked for diagnostics: %v, %v", d, err)
 	}
 }

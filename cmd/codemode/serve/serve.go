@@ -17,8 +17,8 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/config/collectors"
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/internal/otlp"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/server"
 	"github.com/codemode-project/codemode/tracing"
@@ -152,7 +152,7 @@ func serve(ctx context.Context, streams cli.Streams, o *options) (err error) {
 		if err != nil {
 			return err
 		}
-		if p.diagnostics, err = openDiagnostics(ctx, set, o.figures, p.services, log); err != nil {
+		if p.diagnostics, err = openDiagnostics(set, o.figures, p.services, log); err != nil {
 			return err
 		}
 	}
@@ -173,8 +173,7 @@ func serve(ctx context.Context, streams cli.Streams, o *options) (err error) {
 }
 
 // openTraces makes traces, if the configuration says where they go; else it is nil.
-func openTraces(ctx context.Context, cfg *config.Config, set *launch.Settings,
-	log *slog.Logger) (*tracing.Traces, error) {
+func openTraces(cfg *config.Config, set *launch.Settings, log *slog.Logger) (*tracing.Traces, error) {
 	to, err := cfg.Tracing(launch.Env)
 	if err != nil {
 		return nil, cli.UsageError(err)
@@ -182,11 +181,8 @@ func openTraces(ctx context.Context, cfg *config.Config, set *launch.Settings,
 	if to.URL == "" {
 		return nil, nil
 	}
-	t, err := tracing.New(ctx, tracing.Options{URL: to.URL, Headers: to.Headers, Percent: to.Percent,
-		GRPC: to.Protocol == collectors.GRPC, Version: launch.Version(), Log: log})
-	if err != nil {
-		return nil, cli.UsageError(err)
-	}
+	t := tracing.New(tracing.Options{To: otlp.Collector{URL: to.URL, Headers: to.Headers}, Percent: to.Percent,
+		Version: launch.Version(), Log: log})
 	set.Observer, set.Trace = recorder.Observers(set.Observer, t.Observer()), t.Call
 	return t, nil
 }

@@ -64,7 +64,7 @@ func (s *service) open(ctx context.Context, o *options, streams cli.Streams) err
 		set.Observer = recorder.Observers(set.Observer, s.figures.Observer())
 	}
 	var err error
-	if s.traces, err = openTraces(ctx, s.config, set, s.log); err != nil {
+	if s.traces, err = openTraces(s.config, set, s.log); err != nil {
 		return err
 	}
 	s.closing = append(s.closing, s.traces.Close)

@@ -1,4 +1,4 @@
-package otlp
+package recorder
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/internal/otlp"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -28,7 +29,11 @@ func TestOTLP(t *testing.T) {
 			return
 		}
 		raw, _ := io.ReadAll(r.Body)
-		var got logs
+		var got struct {
+			ResourceLogs []struct {
+				ScopeLogs []struct{ LogRecords []logRecord }
+			}
+		}
 		if err := json.Unmarshal(raw, &got); err != nil || r.Header.Get("Content-Type") != "application/json" ||
 			r.Header.Get("X-Tenant") != "t" {
 			t.Errorf("%v %s", err, raw)
@@ -43,13 +48,14 @@ func TestOTLP(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	o := New(server.URL, map[string]string{"X-Tenant": "t"}, server.Client(), slog.New(slog.DiscardHandler))
+	o := newExport(otlp.Collector{URL: server.URL, Headers: map[string]string{"X-Tenant": "t"}},
+		slog.New(slog.DiscardHandler))
 	key, err := audit.NewKey(make([]byte, 32))
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "codemode.db")
-	r := audit.New(audit.Options{Key: key, Export: o.Emit, Open: func(ctx context.Context) (*store.DB, error) {
+	r := audit.New(audit.Options{Key: key, Export: o.Add, Open: func(ctx context.Context) (*store.DB, error) {
 		return store.Open(ctx, store.Options{Path: path})
 	}})
 	for _, e := range []audit.Entry{

@@ -37,9 +37,9 @@ func TestAddressesWithSecretsAreNotLogged(t *testing.T) {
 	} {
 		var log bytes.Buffer
 		logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-		o := &Exporter{url: address, client: &http.Client{}, log: logger}
+		c := &Collector{URL: address}
 		ctx, cancel := context.WithTimeout(t.Context(), sendWait)
-		if _, err := o.postOnce(ctx, []byte("{}")); err == nil {
+		if _, err := c.post(ctx, []byte("{}")); err == nil {
 			t.Errorf("%s: it was sent", address)
 		} else {
 			logger.Warn("entries could not be sent", "error", err)
