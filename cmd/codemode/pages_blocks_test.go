@@ -487,6 +487,7 @@ var scripts = []script{
 		files: map[string]string{"etc/codemode/codemode.json": "{}"}, replace: "/etc/codemode"},
 	{block: "docs/isolation-ci.md: codemode profiles lint --config codemode",
 		files: map[string]string{"codemode.json": "{}"}},
+	{block: "docs/operations.md: codemode audit export --out record-2026-", before: "codemode run -e 'return 1'"},
 	{block: "docs/policy-bench.md: codemode profiles lint --config codemode",
 		files: map[string]string{"files/reports/a.md": "a", "codemode.json": `{"evaluation": {"profiles": {"work": {
 			"allowlist": [{"tool": "filesystem__read_text_file", "when": {"/path": {"under": "reports"}}}]}}, "expose": ["work"]}}`}},
