@@ -94,13 +94,6 @@ func (s *shelf) write(text string) {
 	must(s.t, os.WriteFile(s.path, []byte(text), 0o600))
 }
 
-func (s *shelf) read() string {
-	s.t.Helper()
-	data, err := os.ReadFile(s.path)
-	must(s.t, err)
-	return string(data)
-}
-
 func (s *shelf) reload() {
 	s.t.Helper()
 	cfg, err := config.Load(s.path)
