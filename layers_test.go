@@ -145,7 +145,7 @@ var layers = map[string]struct {
 	"metrics/push": {ours: []string{"internal/address", "internal/otlp"},
 		outside: []string{"github.com/prometheus/client_golang", "github.com/prometheus/client_model"}},
 	"console/rules": {ours: []string{"call", "config", "config/changes", "hostfns", "inforce", "internal/typos",
-		"internal/visible", "profiles", "store"}},
+		"internal/visible", "profiles"}},
 	"console": {ours: []string{"approvals", "approvals/prompt", "audit", "call", "console/accounts", "console/editor",
 		"console/form", "console/links",
 		"console/passkeys", "console/records", "console/rules", "console/servers", "console/signin",

@@ -25,7 +25,6 @@ import (
 	"github.com/codemode-project/codemode/console/rules"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/profiles"
-	"github.com/codemode-project/codemode/store"
 )
 
 // longest is how long the names of tools may be, in bytes.
@@ -73,13 +72,9 @@ func newDisk(t *testing.T) *disk {
 	d := &disk{fakeRules: &fakeRules{}, t: t, path: filepath.Join(t.TempDir(), "codemode.json")}
 	accepted, err := pins.Open(t.TempDir())
 	check(t, err)
-	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "codemode.db")})
-	check(t, err)
-	t.Cleanup(func() { db.Close() })
 	d.book = &rules.Book{
 		Rules: inforce.NewRules(slog.New(slog.DiscardHandler), accepted),
 		Files: func() (config.Files, error) { return config.Files{User: d.path}, nil },
-		DB:    func(context.Context) (*store.DB, error) { return db, nil },
 		Past: func(context.Context) (changes.Past, error) {
 			return changes.Past{Calls: d.calls, Days: 30}, nil
 		},
@@ -162,23 +157,22 @@ func fieldOf(t *testing.T, page, name string) string {
 	return html.UnescapeString(value)
 }
 
-// S4.5, S4.7: a rule is changed in a form, seen before it is saved, and taken back.
-func TestARuleIsChangedSeenSavedAndUndone(t *testing.T) {
+// S4.5, S4.7: a rule is seen in its table, changed in the text of its file, and its effect is seen before it is saved.
+func TestARuleIsSeenChangedAndSaved(t *testing.T) {
 	w, d := withBook(t)
 	v := w.login(anna)
 	page := v.get("/rules/profile/work")
-	for _, want := range []string{"fs__delete_*", "never decided", "4 calls", "codemode.json</span>:6", "Add a rule"} {
-		want = strings.Replace(want, "</span>", "", 1)
+	for _, want := range []string{"fs__delete_*", "never decided", "4 calls", "codemode.json:6", `/rules">file</a>`} {
 		if page.code != 200 || !strings.Contains(page.body, want) {
 			t.Errorf("the table has no %q: %d\n%s", want, page.code, page.body)
 		}
 	}
-	form := v.get("/rules/edit?path=" + url.QueryEscape(d.path) + "&at=12:23")
-	if form.code != 200 || !strings.Contains(form.body, "Change a rule of work") || fieldOf(t, form.body, "digest") != d.digest() {
-		t.Fatalf("the form: %d\n%s", form.code, form.body)
-	}
-	preview := v.form("/rules/edit", d.fields("at=12:23", `rule="fs__read"`, "list=asklist", "why=too much is read")...)
-	for _, want := range []string{"4</strong> of 4 recent calls", "/run/r_3", "too much is read"} {
+	asked := strings.NewReplacer(`"mail__*"
+        ],`, `"mail__*",
+          "fs__read"
+        ],`, `"allowlist": ["fs__read"]`, `"allowlist": []`).Replace(bookText)
+	preview := v.form("/rules/preview", d.fields("text="+asked, "why=too much is read")...)
+	for _, want := range []string{"4</strong> of 4 recent calls", "/run/r_3", "too much is read", `class="minus"`} {
 		if preview.code != 200 || !strings.Contains(preview.body, want) {
 			t.Errorf("the preview has no %q: %d\n%s", want, preview.code, preview.body)
 		}
@@ -187,47 +181,18 @@ func TestARuleIsChangedSeenSavedAndUndone(t *testing.T) {
 		t.Fatal("a preview changed the file")
 	}
 	text := fieldOf(t, preview.body, "text")
-	if got := v.proved("/rules/save", d.fields("text="+text, "why=too much is read")...); got.code != 303 || d.now() != text {
-		t.Fatalf("saving: %d %s", got.code, got.body)
+	if got := v.form("/rules/save", d.fields("text="+text, "why=too much is read")...); got.code != 403 || d.now() != bookText {
+		t.Errorf("saving without a code: %d", got.code)
 	}
-	if want := strings.NewReplacer(`"mail__*"
-        ],`, `"mail__*",
-          "fs__read"
-        ],`, `"allowlist": ["fs__read"]`, `"allowlist": []`).Replace(bookText); text != want {
-		t.Errorf("the file is\n%s", text)
+	if got := v.proved("/rules/save", d.fields("text="+text, "why=too much is read")...); got.code != 303 || d.now() != asked {
+		t.Fatalf("saving: %d %s\n%s", got.code, got.body, d.now())
 	}
 	w.record.mu.Lock()
 	e := w.record.entries[len(w.record.entries)-1]
 	w.record.mu.Unlock()
-	if e.Kind != audit.Policy || e.Principal != anna || !strings.HasSuffix(e.Detail, "because too much is read") {
+	if e.Kind != audit.Policy || e.Principal != anna || !strings.Contains(e.Detail, d.path) ||
+		!strings.HasSuffix(e.Detail, "because too much is read") {
 		t.Errorf("the record has %+v", e)
-	}
-
-	list, err := d.book.Changes(t.Context())
-	check(t, err)
-	if len(list) != 2 || list[0].Who != anna || list[0].Why != "too much is read" || list[0].How != rules.HowPage {
-		t.Fatalf("the history has %+v", list)
-	}
-	if got := v.get("/rules/history"); got.code != 200 || !strings.Contains(got.body, "too much is read") {
-		t.Errorf("the history: %d\n%s", got.code, got.body)
-	}
-	one := v.get("/rules/history/" + list[0].ID)
-	if one.code != 200 || !strings.Contains(one.body, "Undo it") || !strings.Contains(one.body, `class="minus"`) {
-		t.Errorf("the change: %d\n%s", one.code, one.body)
-	}
-	if got := v.form("/rules/undo", "change="+list[0].ID, "why=a mistake"); got.code != 403 || d.now() != text {
-		t.Errorf("undoing without a code: %d", got.code)
-	}
-	if got := v.proved("/rules/undo", "change="+list[0].ID, "why=a mistake"); got.code != 303 || d.now() != bookText {
-		t.Errorf("undoing: %d %s", got.code, got.body)
-	}
-	if list, err = d.book.Changes(t.Context()); err != nil || len(list) != 3 || list[0].How != rules.HowUndo ||
-		list[0].Undoes != list[1].ID {
-		t.Errorf("the history has %+v, %v", list, err)
-	}
-	// The change before it is not the latest any more.
-	if got := v.form("/rules/undo", "change="+list[1].ID); got.code != 422 || !strings.Contains(got.body, "changed again") {
-		t.Errorf("undoing out of order: %d", got.code)
 	}
 }
 
@@ -239,8 +204,6 @@ func TestEveryChangeOfTheRulesSaysWhy(t *testing.T) {
 	if got := v.proved("/rules/save", d.fields("text="+bookText, "why=the rules")...); got.code != 303 {
 		t.Fatalf("the first change: %d %s", got.code, got.body)
 	}
-	list, err := d.book.Changes(t.Context())
-	check(t, err)
 	file := map[string]string{"path": d.path, "digest": d.digest()}
 	with := func(more map[string]string) map[string]string {
 		maps.Copy(more, file)
@@ -254,11 +217,7 @@ func TestEveryChangeOfTheRulesSaysWhy(t *testing.T) {
 			keeps  string
 		}{
 			{"/rules/save", with(map[string]string{"text": text}), `[&#34;fs__*&#34;]`},
-			{"/rules/edit", with(map[string]string{"at": "12:23", "rule": `"fs__*"`}), `[&#34;fs__*&#34;]`},
-			{"/rules/undo", map[string]string{"change": list[0].ID}, `value="` + list[0].ID + `"`},
 			{"/api/rules/save", with(map[string]string{"text": text}), ""},
-			{"/api/rules/edit", with(map[string]string{"at": "12:23", "rule": `"fs__*"`}), ""},
-			{"/api/rules/undo", map[string]string{"change": list[0].ID}, ""},
 		} {
 			test.fields["why"] = why
 			var got *response
@@ -323,56 +282,6 @@ func TestAPreviewOverJSONIsOfWhatIsSaved(t *testing.T) {
 	}
 }
 
-// A store that does not answer is no fault of the request.
-func TestAHistoryThatCannotBeReadIsNoFaultOfTheRequest(t *testing.T) {
-	w, d := withBook(t)
-	v := w.login(anna)
-	d.book.DB = func(context.Context) (*store.DB, error) { return nil, errors.New("dial tcp: the address of the store") }
-	for _, path := range []string{"/api/rules/history", "/api/rules/history/x-1", "/rules/history"} {
-		if got := v.get(path); got.code != 500 || strings.Contains(got.body, "dial tcp") {
-			t.Errorf("%s: %d %s", path, got.code, got.body)
-		}
-	}
-}
-
-func TestRulesAreAddedMovedAndRemovedInForms(t *testing.T) {
-	w, d := withBook(t)
-	v := w.login(anna)
-	for _, test := range []struct {
-		fields     []string
-		gone, come string // of the text
-	}{
-		{[]string{"profile=work", "list=denylist", "tool=db__*", "reason=no database"},
-			`["fs__delete_*"]`, `["fs__delete_*", {"tool":"db__*","reason":"no database"}]`},
-		{[]string{"profile=work", "list=denylist", "tool=fs__read", `when={"/path": {"under": ["/etc"]}}`},
-			`["fs__delete_*"]`, `["fs__delete_*", {"tool":"fs__read","when":{"/path":{"under":["/etc"]}}}]`},
-		{[]string{"overlay=contractor", "list=asklist", "tool=mail__*"}, `{ "id": "contractor"`, `{"asklist": ["mail__*"],  "id": "contractor"`},
-		{[]string{"at=6:22", "do=remove", "list=denylist", "rule=ignored"}, `["fs__delete_*"]`, `[]`},
-		{[]string{"at=10:11", "list=denylist"}, `["fs__delete_*"]`, `["fs__delete_*", "mail__*"]`},
-	} {
-		got := v.form("/rules/edit", d.fields(append(test.fields, "why=asked for")...)...)
-		if got.code != 200 {
-			t.Errorf("%q: %d %s", test.fields, got.code, got.body)
-			continue
-		}
-		if text := fieldOf(t, got.body, "text"); !strings.Contains(text, test.come) || strings.Contains(text, test.gone) ||
-			!strings.Contains(text, "// the rules of the house") || !strings.Contains(text, "// what changes files") {
-			t.Errorf("%q: %s", test.fields, text)
-		}
-	}
-	for _, fields := range [][]string{
-		{"profile=work", "list=denylist"}, {"profile=work", "list=denylist", "tool=[x"}, {"profile=other", "list=denylist", "tool=x__y"},
-		{"at=1:1", "do=remove"}, {"at=10:11", "rule={"}, {"profile=work", "list=allowlist", "tool=!x"},
-	} {
-		if got := v.form("/rules/edit", d.fields(append(fields, "why=asked for")...)...); got.code != 422 || strings.Contains(got.body, ">Save<") {
-			t.Errorf("%q: %d %s", fields, got.code, got.body)
-		}
-	}
-	if d.now() != bookText {
-		t.Error("showing a change makes it")
-	}
-}
-
 // The text of a file from an editor of another system keeps its line ends and its mark.
 func TestAFileKeepsItsLineEndsAndItsMark(t *testing.T) {
 	w, d := withBook(t)
@@ -394,18 +303,17 @@ func TestAttacksOnTheRules(t *testing.T) {
 	w, d := withBook(t)
 	v := w.login(anna)
 	t.Run("the file changes between form and save", func(t *testing.T) {
-		fields := d.fields("at=12:23", `rule="fs__*"`, "list=allowlist")
 		saving := d.fields("text=" + strings.Replace(bookText, `["fs__read"]`, `["fs__*"]`, 1))
 		d.put(strings.Replace(bookText, `["fs__read"]`, `["time__*"]`, 1))
 		defer d.put(bookText)
-		for path, fields := range map[string][]string{"/rules/edit": fields, "/rules/save": saving, "/rules/preview": saving} {
-			if got := v.form(path, fields...); got.code != 422 || !strings.Contains(got.body, "changed meanwhile") {
+		for _, path := range []string{"/rules/save", "/rules/preview"} {
+			if got := v.form(path, saving...); got.code != 422 || !strings.Contains(got.body, "changed meanwhile") {
 				t.Errorf("%s: %d", path, got.code)
 			}
 		}
 	})
 	t.Run("without the token of the page", func(t *testing.T) {
-		for _, path := range []string{"/rules/edit", "/rules/preview", "/rules/explain", "/rules/undo", "/rules/save"} {
+		for _, path := range []string{"/rules/preview", "/rules/explain", "/rules/save"} {
 			body := url.Values{"path": {d.path}, "profile": {"work"}, "tool": {"fs__read"}}.Encode()
 			if got := v.send("POST", path, body, "Content-Type: application/x-www-form-urlencoded"); got.code != 403 {
 				t.Errorf("%s: %d", path, got.code)
@@ -414,13 +322,8 @@ func TestAttacksOnTheRules(t *testing.T) {
 	})
 	t.Run("a file that is not one of ours", func(t *testing.T) {
 		for _, path := range []string{"/etc/passwd", "/etc/codemode/managed.json", d.path + "/../codemode.json", ""} {
-			for _, at := range []string{"/rules/edit", "/rules/preview"} {
-				if got := v.form(at, "path="+path, "digest=x", "text={}", "at=1:1"); got.code != 404 {
-					t.Errorf("%s of %q: %d", at, path, got.code)
-				}
-			}
-			if got := v.get("/rules/edit?at=1:1&path=" + url.QueryEscape(path)); got.code != 404 {
-				t.Errorf("the form of %q: %d", path, got.code)
+			if got := v.form("/rules/preview", "path="+path, "digest=x", "text={}"); got.code != 404 {
+				t.Errorf("the preview of %q: %d", path, got.code)
 			}
 		}
 	})
@@ -438,14 +341,12 @@ func TestAttacksOnTheRules(t *testing.T) {
 		const evil = `<img src=x onerror=alert(1)>`
 		d.put(strings.Replace(bookText, `"tool": "fs__write" }`, `"tool": "fs__write", "reason": "`+evil+"\u202e"+`" }`, 1))
 		defer d.put(bookText)
-		list, err := d.book.Changes(t.Context())
-		check(t, err)
 		for _, page := range []string{
-			v.get("/rules/profile/work").body, v.get("/rules/overlays").body, v.get("/rules/history/" + list[0].ID).body,
-			v.get("/rules/edit?at=9:11&path=" + url.QueryEscape(d.path)).body,
-			v.form("/rules/edit", d.fields("profile=work", "list=denylist", "tool="+evil, "why="+evil)...).body,
+			v.get("/rules/profile/work").body, v.get("/rules/overlays").body, v.get("/rules").body,
 			v.form("/rules/explain", "profile=work", "tool="+evil, "args="+evil, "principal="+evil).body,
-			v.form("/rules/edit", d.fields("at=9:11", "list=denylist")...).body,
+			v.form("/rules/preview", d.fields("text="+strings.Replace(d.now(), "fs__read", evil, 1), "why="+evil)...).body,
+			v.form("/rules/preview", d.fields("text="+strings.Replace(d.now(), "fs__read", "fs__*", 1))...).body,
+			v.form("/rules/preview", d.fields("text="+bookText)...).body,
 		} {
 			// The value of a hidden field comes back to us: it is exact.
 			for i, part := range strings.Split(page, `name="text" value="`) {
@@ -553,13 +454,10 @@ func (w *world) checkRulesAPI(t *testing.T, o *openAPI, v *visitor, d *disk) {
 	ask("POST", "/explain", "/explain", object{"profile": "nobody", "tool": "x"})
 	ask("POST", "/preview", "/preview", object{"path": d.path, "text": "{"})
 	ask("POST", "/preview", "/preview", object{"path": "/etc/passwd", "text": "{}"})
-	ask("POST", "/edit", "/edit", object{"path": d.path, "digest": "old", "at": "12:23", "remove": true})
-	var edited struct{ Text, Digest, Why string }
-	ask("POST", "/edit", "/edit", object{"path": d.path, "digest": d.digest(), "at": "12:23", "remove": true,
-		"why": "unused"}).json(&edited)
-	ask("POST", "/preview", "/preview", object{"path": d.path, "text": edited.Text})
-	save := object{"path": d.path, "digest": edited.Digest, "text": edited.Text, "why": edited.Why}
-	ask("POST", "/save", "/save", object{"path": d.path, "digest": "old", "text": edited.Text})
+	text := strings.Replace(bookText, `["fs__read"]`, "[]", 1)
+	ask("POST", "/preview", "/preview", object{"path": d.path, "text": text})
+	save := object{"path": d.path, "digest": d.digest(), "text": text, "why": "unused"}
+	ask("POST", "/save", "/save", object{"path": d.path, "digest": "old", "text": text})
 	ask("POST", "/save", "/save", save)
 	proof := func() string {
 		t.Helper()
@@ -570,21 +468,10 @@ func (w *world) checkRulesAPI(t *testing.T, o *openAPI, v *visitor, d *disk) {
 		return proofHeader + ": " + all[len(all)-1].Code
 	}
 	ask("POST", "/save", "/save", save, proof())
-	var list struct{ Changes []rules.Change }
-	ask("GET", "/history", "/history", nil).json(&list)
-	if len(list.Changes) != 2 || list.Changes[0].Why != "unused" || d.now() == bookText {
-		t.Fatalf("the history: %+v", list)
+	if d.now() != text {
+		t.Errorf("saved, the file is\n%s", d.now())
 	}
-	ask("GET", "/history/{id}", "/history/"+list.Changes[0].ID, nil)
-	ask("GET", "/history/{id}", "/history/none-1", nil)
-	undo := object{"change": list.Changes[0].ID, "why": "used after all"}
-	ask("POST", "/undo", "/undo", undo)
-	ask("POST", "/undo", "/undo", undo, proof())
-	ask("POST", "/undo", "/undo", undo)
-	if d.now() != bookText {
-		t.Errorf("undone, the file is\n%s", d.now())
-	}
-	if states := w.record.states(audit.Policy); !slices.Equal(states, []string{"edited " + anna, "edited " + anna}) {
+	if states := w.record.states(audit.Policy); !slices.Equal(states, []string{"edited " + anna}) {
 		t.Errorf("the record has %q", states)
 	}
 	for path, wrong := range map[string][2]object{

@@ -77,7 +77,7 @@ type Options struct {
 	Grants approvals.GrantStore // permissions that last longer than one call
 	Rules  Rules                // files, overlays, sessions and proposals
 
-	// Book shows the rules as tables, what they would decide, and their history. It needs Rules.
+	// Book shows the rules as tables, and what they would decide. It needs Rules.
 	Book *rules.Book
 
 	// Sessions are those in which programs go on where others ended. People see and change those of the principals whose

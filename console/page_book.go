@@ -1,9 +1,7 @@
 package console
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"net/http"
 
 	"github.com/codemode-project/codemode/audit"
@@ -88,23 +86,17 @@ func unprocessable(err error) error {
 
 // saves is the change that writes a file. Its text may start servers, and so run any command.
 func (c *Console) saves(s *session, x *rules.Saving) (*change, error) {
-	book := c.rulePages()
-	if err := book.Prepare(x); err != nil {
+	if err := c.rulePages().Prepare(x); err != nil {
 		return nil, err
 	}
-	ch := &change{what: "write the file " + word(x.Path), detail: changedLines(x.Before, x.Text)}
-	detail := "the file " + x.Path + " is written on the page, after a proof"
-	if x.Undoes != nil {
-		ch.what = fmt.Sprintf("undo the change %d of the file %s", x.Undoes.Number, word(x.Path))
-		detail += ", to undo the change " + x.Undoes.ID
-	}
-	ch.what += ", because " + word(x.Why)
-	detail += ", because " + x.Why
+	ch := &change{what: "write the file " + word(x.Path) + ", because " + word(x.Why),
+		detail: changedLines(x.Before, x.Text)}
+	detail := "the file " + x.Path + " is written on the page, after a proof, because " + x.Why
 	ch.do = func(w http.ResponseWriter, r *http.Request) error {
 		err := c.note(r.Context(), audit.Entry{Kind: audit.Policy, State: "edited", Principal: s.person,
 			Client: "console", Detail: detail})
 		if err == nil {
-			err = book.Write(r.Context(), x, s.person)
+			err = c.options.Rules.Save(r.Context(), x.Path, x.Digest, []byte(x.Text))
 		}
 		const done = "Saved. The rules hold from the next call on."
 		switch {
@@ -120,30 +112,6 @@ func (c *Console) saves(s *session, x *rules.Saving) (*change, error) {
 	return ch, nil
 }
 
-func (c *Console) undoChange(w http.ResponseWriter, r *http.Request, s *session) (*change, error) {
-	ch, err := c.undoing(r.Context(), s, r.PostForm.Get("change"), r.PostForm.Get("why"))
-	if _, refused := errors.AsType[*refusal](err); err == nil || refused {
-		return ch, err
-	}
-	v, err := c.rulePages().ShowUndo(r, err)
-	if err != nil {
-		return nil, missing(err)
-	}
-	return nil, c.renderBook(w, r, s, v)
-}
-
-// undoing is the change that takes a change of the rules back.
-func (c *Console) undoing(ctx context.Context, s *session, id, why string) (*change, error) {
-	if err := c.mayUseBook(s); err != nil {
-		return nil, err
-	}
-	x, err := c.rulePages().Undoing(ctx, id, why)
-	if err != nil {
-		return nil, missing(err)
-	}
-	return c.saves(s, x)
-}
-
 func (c *Console) apiSave(_ http.ResponseWriter, r *http.Request, s *session) (*change, error) {
 	var x rules.Saving
 	if err := c.mayUseBook(s); err != nil {
@@ -153,14 +121,5 @@ func (c *Console) apiSave(_ http.ResponseWriter, r *http.Request, s *session) (*
 		return nil, err
 	}
 	ch, err := c.saves(s, &x)
-	return ch, unprocessable(err)
-}
-
-func (c *Console) apiUndo(_ http.ResponseWriter, r *http.Request, s *session) (*change, error) {
-	var x struct{ Change, Why string }
-	if err := readJSON(r, &x); err != nil {
-		return nil, err
-	}
-	ch, err := c.undoing(r.Context(), s, x.Change, x.Why)
 	return ch, unprocessable(err)
 }

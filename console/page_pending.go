@@ -52,10 +52,10 @@ type Asked struct {
 // An Offer is a way of saying yes. Its grant is for Uses calls (0 is any number) and for Length. An answer may set
 // other numbers, up to MostUses and Longest.
 type Offer struct {
-	Scope    call.Scope `json:"scope"`
 	Text     string     `json:"text"`
 	Uses     int        `json:"uses,omitempty"`
 	MostUses int        `json:"mostUses,omitempty"`
+	Scope    call.Scope `json:"scope"`
 	Length   string     `json:"length,omitempty"` // such as 5m0s
 	Longest  string     `json:"longest,omitempty"`
 

@@ -15,8 +15,6 @@ import (
 
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
-	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/console/rules"
 )
 
 // powers is what each route can do that takes something in. A route that is not here fails the test: whoever adds it
@@ -32,9 +30,7 @@ var powers = map[string]power{
 
 	"/rules/session/end": narrows, "/api/rules/session/end": narrows,
 
-	"/rules/undo":    widens,
 	"/rules/explain": reads,
-	"/rules/edit":    reads,
 	"/rules/preview": reads,
 	"/logout":        narrows,
 
@@ -53,9 +49,8 @@ var powers = map[string]power{
 	"/accounts/connect": arranges, "/accounts/disconnect": narrows,
 	"/api/accounts/connect": arranges, "/api/accounts/disconnect": narrows, "/api/logout": narrows,
 	"/api/grants/revoke": narrows, "/api/answer/propose": widens,
-	"/api/rules/save": widens, "/api/rules/undo": widens,
-	"/api/rules/propose": widens, "/api/rules/session": widens,
-	"/api/rules/explain": reads, "/api/rules/edit": reads, "/api/rules/preview": reads,
+	"/api/rules/save": widens, "/api/rules/propose": widens, "/api/rules/session": widens,
+	"/api/rules/explain": reads, "/api/rules/preview": reads,
 }
 
 func TestEveryRouteIsClassified(t *testing.T) {
@@ -94,7 +89,6 @@ func widening(a Asked) []request {
 	js := `{"id":"` + a.ID + `","digest":"` + a.Digest + `","decision":"allow","propose":"exact"}`
 	proposed := func(w *world) bool { return len(w.rules.proposed) == 1 }
 	made := func(w *world) bool { return len(w.rules.made) == 1 }
-	undone := func(w *world) bool { return w.rules.text == "{\"old\": 1}\n" }
 	accepted := func(w *world) bool { return w.c.options.Servers.(*fakeServers).done() != "" }
 	return []request{
 		{"/rules/save", []string{"path=codemode.json", "digest=3", "why=a server", "text={\"servers\": {}}\n// a comment\n"}, "",
@@ -105,32 +99,13 @@ func widening(a Asked) []request {
 		{"/rules/session", []string{"role=reviewer", "life=1 hour"}, "", made},
 		{"/api/rules/propose", nil, `{"profile":"p","tool":"x__y","list":"allowlist","why":"because"}`, proposed},
 		{"/api/rules/session", nil, `{"role":"because","life":"1 hour"}`, made},
-		{"/rules/undo", []string{"why=a mistake", "change=" + savedChange}, "", undone},
 		{"/api/rules/save", nil, `{"path":"codemode.json","digest":"3","text":"{\"a\": 1}\n","why":"an exact reason"}`,
 			func(w *world) bool { return w.rules.text == "{\"a\": 1}\n" }},
-		{"/api/rules/undo", nil, `{"change":"` + savedChange + `","why":"an exact reason"}`, undone},
 		{"/answer/propose", []string{q, "decision=allow propose:any"}, "", proposed},
 		{"/api/answer/propose", nil, js, proposed},
 		{"/servers/accept", []string{"tool=files__read", "digest=sha256:new", "why=because"}, "", accepted},
 		{"/api/servers/accept", nil, `{"tool":"files__read","digest":"sha256:new","why":"because"}`, accepted},
 	}
-}
-
-// savedChange is the change of withSavedChange.
-const savedChange = "8014aaff780d4ddb-1"
-
-// withSavedChange adds a book with the change that made the file of the fake rules.
-func withSavedChange(t *testing.T) func(*Options) {
-	t.Helper()
-	book := newDisk(t).book
-	book.Files = func() (config.Files, error) { return config.Files{}, nil }
-	check(t, book.Save(t.Context(), &rules.Change{File: "codemode.json", How: rules.HowPage, Who: anna, Why: "new",
-		Before: "{\"old\": 1}\n", After: "{}\n"}, func() error { return nil }))
-	all, err := book.Changes(t.Context())
-	if check(t, err); all[0].ID != savedChange {
-		t.Fatalf("the change is %s", all[0].ID)
-	}
-	return func(o *Options) { o.Book = book }
 }
 
 // ask sends a request, with a proof or without one.
@@ -156,7 +131,7 @@ func TestNothingWidensWithoutAProof(t *testing.T) {
 	}
 	for i, x := range widening(Asked{}) {
 		t.Run(x.path, func(t *testing.T) {
-			w := newWorld(t, withSavedChange(t), func(o *Options) { o.Servers = someServers() })
+			w := newWorld(t, func(o *Options) { o.Servers, o.Book = someServers(), newDisk(t).book })
 			changes := func() int { return w.rules.changes() + len(w.c.options.Servers.(*fakeServers).did) }
 			w.rules.anything = true
 			v, other, ben := w.login(anna), w.login(anna), w.login("ben")

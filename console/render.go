@@ -52,8 +52,8 @@ func parse() map[string]*template.Template {
 	}
 	all := map[string]*template.Template{}
 	for _, name := range []string{"login", "passkeys", "pending", "ask", "gone", "history", "run", "running", "sessions",
-		"session", "session_change", "servers", "records", "grants", "accounts", "rules", "profile", "overlays", "rule_edit",
-		"rules_preview", "rules_history", "rules_change", "confirm", "problem", "signed_in"} {
+		"session", "session_change", "servers", "records", "grants", "accounts", "rules", "profile", "overlays",
+		"rules_preview", "confirm", "problem", "signed_in"} {
 		all[name] = template.Must(template.New("frame.html").Funcs(functions).ParseFS(sources, "templates/frame.html",
 			"templates/parts.html", "templates/rule_parts.html", "templates/"+name+".html"))
 	}

@@ -21,7 +21,6 @@ const (
 	chunksTable   = "result_chunks"
 	sessionsTable = "sessions"
 	versionsTable = "session_versions"
-	changesTable  = "rule_changes"
 )
 
 // pollEvery is how often a process checks an SQLite file for changes of others.

@@ -11,7 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -117,8 +117,44 @@ func (h *confinedHouse) check(server, what, want string) {
 	}
 }
 
-// A server reaches what its entry names and the network, and nothing of codemode, of the home folder or of others. What
-// its entry says extends that.
+// own has codemode itself try things, as a command of its configuration: that has codemode's own rights. It checks what
+// the system refused.
+func (h *confinedHouse) own(tries map[string]string, flags ...string) {
+	h.t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	script := filepath.Join(h.dir, "probes", "probe")
+	if err := os.MkdirAll(filepath.Dir(script), 0o700); err != nil {
+		h.t.Fatal(err)
+	}
+	write(h.t, script, fmt.Sprintf("#!/bin/sh\nn=$1\nshift\nsaid=$(%s=probe %q \"$@\") || case $said in\n"+
+		"*\"permission denied\"*) echo the-probe-$n-was-refused; exit;;\n*) echo the-probe-$n-failed; exit;;\nesac\n"+
+		"echo the-probe-$n-was-done\n", asCommand, self))
+	if err := os.Chmod(script, 0o700); err != nil {
+		h.t.Fatal(err)
+	}
+	var tokens []map[string]any
+	whats := slices.Sorted(maps.Keys(tries))
+	for i, what := range whats {
+		tokens = append(tokens, map[string]any{"token": fmt.Sprintf("${cmd:%s %d %s}", script, i, what),
+			"principal": fmt.Sprint("p", i)})
+	}
+	h.configure(map[string]any{"http": map[string]any{"tokens": tokens}}, map[string]map[string]any{"a": {"args": []string{h.files}}})
+	s := h.start("0", flags...)
+	defer s.end()
+	for i, what := range whats {
+		c, err := s.connect("2025-11-25", fmt.Sprintf("the-probe-%d-was-%s", i, tries[what]), nil)
+		if err != nil {
+			h.t.Errorf("codemode itself: %s is not %s: %v", what, tries[what], err)
+			continue
+		}
+		c.Close()
+	}
+}
+
+// A server reaches what its entry names and the network, and nothing of codemode, of the home folder or of others.
 func TestConfinedServers(t *testing.T) {
 	h := newConfinedHouse(t)
 	other := filepath.Join(h.dir, "other")
@@ -131,13 +167,8 @@ func TestConfinedServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	port := listener.Addr().(*net.TCPAddr).Port
 	h.configure(nil, map[string]map[string]any{
-		"plain":  {"args": []string{h.files}},
-		"closed": {"confine": map[string]any{"network": false, "read": []string{other}}},
-		"ports":  {"confine": map[string]any{"network": []int{port}, "write": []string{other}}},
-		"open":   {"confine": map[string]any{"network": true, "unix": true}},
-		"same":   {"args": []string{h.files}, "confine": false},
+		"plain": {"args": []string{h.files}},
 	})
 	h.serve("--confine")
 	const no, done = "permission denied", "done"
@@ -154,21 +185,13 @@ func TestConfinedServers(t *testing.T) {
 		{"plain", "read /etc/codemode/managed.json", "no such"},
 		{"plain", "signal", "operation not permitted"}, {"plain", "environment", no}, {"plain", "memory", no},
 		{"plain", tcp, done}, {"plain", "listen", no},
-		{"closed", tcp, no}, {"closed", "read " + other + "/b", done}, {"closed", "write " + other + "/b", no},
-		{"closed", "read " + h.files + "/a", no},
-		{"ports", tcp, done}, {"ports", "tcp 127.0.0.1:1", no}, {"ports", "write " + other + "/c", done},
-		{"open", tcp, done}, {"open", "listen", done}, {"open", "read " + h.state + "/record.key", no},
-		{"open", "signal", "operation not permitted"},
-		// It has what codemode has, which is not the home folder.
-		{"same", "read " + h.files + "/a", done}, {"same", "read " + h.home + "/.ssh/id", no},
-		{"same", "write " + h.config, no},
 	} {
 		h.check(tt.server, tt.what, tt.want)
 	}
 	log := h.served.log.String()
 	for _, want := range []string{"a server starts confined",
 		"writes " + h.files + ", " + h.home + "/.cache/codemode-servers/plain-",
-		`the system refused something to its server`, `the key \"confine\" of its entry in mcpServers gives it more`} {
+		`the system refused something to its server`, `a folder that its args, cwd or env name is its own too`} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log does not say %q:\n%s", want, log)
 		}
@@ -183,6 +206,9 @@ func TestConfinedServers(t *testing.T) {
 	if code := runMain(t, streams, "audit", "verify", "--state", h.state, "--config", h.config); code != 0 {
 		t.Errorf("the record: exit code %d\n%s%s", code, &out, &problems)
 	}
+	// What codemode itself has is not the home folder.
+	h.own(map[string]string{"read " + h.files + "/a": "done", "read " + h.home + "/.ssh/id": "refused",
+		"write " + h.config: "refused"})
 }
 
 // A confined codemode follows its configuration, restarts its servers, and says for which server it has to be restarted
@@ -202,17 +228,12 @@ func TestConfinedReload(t *testing.T) {
 	}
 	h.configure(nil, map[string]map[string]any{
 		"b": {"args": []string{h.files}}, "c": {"args": []string{later}},
-		"d": {"confine": map[string]any{"read": []string{h.state}}},
 	})
 	if !testwait.Holds(func() bool { return strings.Contains(h.try("b", "read "+h.files+"/a"), "done") }) {
 		t.Fatalf("the new configuration is not followed:\n%s", h.served.log)
 	}
-	for _, tt := range []struct{ server, why string }{
-		{"c", "restart codemode"}, {"d", "its confine.read is refused"},
-	} {
-		if !testwait.Holds(func() bool { h.try(tt.server, "temp"); return strings.Contains(h.served.log.String(), tt.why) }) {
-			t.Errorf("%s: the log does not say %q:\n%s", tt.server, tt.why, h.served.log)
-		}
+	if !testwait.Holds(func() bool { h.try("c", "temp"); return strings.Contains(h.served.log.String(), "restart codemode") }) {
+		t.Errorf("the log does not say what c needs:\n%s", h.served.log)
 	}
 	h.served.end()
 }
@@ -257,11 +278,8 @@ func TestConfinementThatIsRefused(t *testing.T) {
 	}{
 		{"another word", `{}`, nil, []string{"--confine=maybe"}, "it is on or best-effort"},
 		{"a broken configuration", `{"confine": "yes"}`, nil, nil, `"confine" is "yes"`},
-		{"the state for a server", `{"mcpServers": {"a": {"command": "true", "confine": {"write": [` +
-			strconv.Quote(h.state) + `]}}}}`, nil, []string{"--confine"}, "its confine.write is refused"},
-		{"the home folder for a server, with the configuration of this user in it",
-			`{"mcpServers": {"a": {"command": "true", "confine": {"read": ["/"]}}}}`, nil, []string{"--confine"},
-			"its confine.read is refused"},
+		{"bounds of a server", `{"mcpServers": {"a": {"command": "true", "confine": {"network": false}}}}`, nil,
+			[]string{"--confine"}, `"confine" is no key of a server`},
 		{"a variable that says so", `{}`, []string{"CODEMODE_CONFINED={}"}, nil, "this process is not confined"},
 		{"a variable of somebody else", `{}`, []string{"CODEMODE_CONFINED=1"}, nil, "CODEMODE_CONFINED"},
 	} {
@@ -445,8 +463,7 @@ func TestConfinedNPMServers(t *testing.T) {
 	bin := filepath.Join(npmDir(t), "node_modules", ".bin")
 	command := func(name string) string { return filepath.Join(bin, name) }
 	text, err := json.Marshal(map[string]any{"confine": true, "mcpServers": map[string]any{
-		"everything": map[string]any{"command": command("mcp-server-everything"), "args": []string{"stdio"},
-			"confine": map[string]any{"network": false}},
+		"everything": map[string]any{"command": command("mcp-server-everything"), "args": []string{"stdio"}},
 		"filesystem": map[string]any{"command": command("mcp-server-filesystem"), "args": []string{h.files}},
 		"npx": map[string]any{"command": "npx",
 			"args": []string{"--offline", command("mcp-server-filesystem"), h.files}},
@@ -479,6 +496,20 @@ func TestConfinedNPMServers(t *testing.T) {
 	h.served.end()
 }
 
+// doctor checks that a server whose entry names a folder with power over codemode does not get it, and that the doctor
+// says so.
+func (h *confinedHouse) doctor(more map[string]any, folder string) {
+	h.t.Helper()
+	h.configure(more, map[string]map[string]any{"a": {"args": []string{folder}}})
+	cmd := command(h.t, "doctor", "--config", h.config, "--state", h.state, "--project", "none")
+	cmd.Env = append(cmd.Env, "HOME="+h.home)
+	out, err := cmd.CombinedOutput()
+	if want := "it does not get " + folder + " of its args: "; !strings.Contains(string(out), want) ||
+		strings.Contains(string(out), "writes "+folder) {
+		h.t.Errorf("%v: it does not say %q:\n%s", err, want, out)
+	}
+}
+
 // The doctor tries what holds, and says what each server would reach.
 func TestTheDoctorOfConfinement(t *testing.T) {
 	h := newConfinedHouse(t)
@@ -495,11 +526,6 @@ func TestTheDoctorOfConfinement(t *testing.T) {
 			t.Errorf("%v: it does not say %q:\n%s", err, want, out)
 		}
 	}
-	write(t, h.config, `{"confine": true, "mcpServers": {"a": {"command": "true", "confine": {"read": [`+
-		strconv.Quote(h.config)+`]}}}}`)
-	cmd = command(t, "doctor", "--config", h.config, "--state", h.state, "--project", "none")
-	cmd.Env = append(cmd.Env, "HOME="+h.home)
-	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "its confine.read is refused") {
-		t.Errorf("%v\n%s", err, out)
-	}
+	h.doctor(map[string]any{"confine": true}, filepath.Dir(h.config))
+	h.doctor(map[string]any{"confine": true}, h.state)
 }

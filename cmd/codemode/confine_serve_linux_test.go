@@ -51,11 +51,11 @@ func TestConfinedAddresses(t *testing.T) {
 		}
 		address, flags := "127.0.0.1:"+strconv.Itoa(port), []string(nil)
 		if way == "flag" {
-			h.configure(nil, map[string]map[string]any{"same": {"confine": false}})
+			h.configure(nil, map[string]map[string]any{"a": {"args": []string{h.files}}})
 			flags = []string{"--diagnostics", address}
 		} else {
 			h.configure(map[string]any{"diagnostics": map[string]any{"address": address}},
-				map[string]map[string]any{"same": {"confine": false}})
+				map[string]map[string]any{"a": {"args": []string{h.files}}})
 		}
 		s := h.start("unix:"+path, flags...)
 		by := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -70,11 +70,8 @@ func TestConfinedAddresses(t *testing.T) {
 			t.Errorf("%s: the socket is left: %v", way, err)
 		}
 	}
-	// A server with codemode's own rights does not listen elsewhere.
-	h.configure(nil, map[string]map[string]any{"same": {"confine": false}})
-	h.serve("--confine", "--http", "127.0.0.1:"+strconv.Itoa(freePort(t)))
-	h.check("same", "listen", "permission denied")
-	h.served.end()
+	// It listens nowhere else.
+	h.own(map[string]string{"listen": "refused"}, "--http", "127.0.0.1:"+strconv.Itoa(freePort(t)))
 }
 
 // A certificate outside of /etc is read again after its renewal, whether the file or a link was replaced.
@@ -109,7 +106,7 @@ func TestConfinedCertificatesAreRenewed(t *testing.T) {
 		}
 		renew(1)
 		h.configure(map[string]any{"http": map[string]any{"tls": map[string]any{"certificate": certificate, "key": key}}},
-			map[string]map[string]any{"a": {"confine": map[string]any{"read": []string{h.files}}}})
+			map[string]map[string]any{"a": {"args": []string{h.files}}})
 		s := h.start("0")
 		presented := func() int64 {
 			c, err := tls.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(s.url, "https://"), "/mcp"),
@@ -129,14 +126,9 @@ func TestConfinedCertificatesAreRenewed(t *testing.T) {
 			}
 		}
 		s.end()
-		h.configure(map[string]any{"http": map[string]any{"tls": map[string]any{"certificate": certificate, "key": key}}},
-			map[string]map[string]any{"a": {"confine": map[string]any{"read": []string{filepath.Dir(key)}}}})
-		cmd := command(t, "serve", "--http", "0", "--config", h.config, "--state", h.state, "--confine", "--project", "none")
-		cmd.Env = append(cmd.Env, "HOME="+h.home)
-		if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != cli.ExitUsage ||
-			!strings.Contains(string(out), "its confine.read is refused") {
-			t.Errorf("%s: a server gets the key of the certificate: %s", way, out)
-		}
+		// No server gets the key of the certificate.
+		h.doctor(map[string]any{"confine": true, "http": map[string]any{"tls": map[string]any{"certificate": certificate,
+			"key": key}}}, filepath.Dir(key))
 	}
 }
 

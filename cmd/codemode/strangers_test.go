@@ -226,7 +226,7 @@ func TestStrangersWords(t *testing.T) {
 			"profiles lint":         with("profiles", "lint", "--tools", tools),
 			"profiles lint --json":  with("profiles", "lint", "--tools", tools, "--json"),
 			"profiles test":         with("profiles", "test", calls),
-			"profiles diff":         with("profiles", "diff", x.config+":p", x.config+":p", "--calls", calls),
+			"profiles diff":         with("profiles", "diff", x.config+":p", x.config+":p", "--record", past),
 			"profiles diff, none":   with("profiles", "diff", text, "p"),
 			"profiles replay":       with("profiles", "replay", past),
 			"profiles propose":      with("profiles", "propose", text, text),

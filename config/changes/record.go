@@ -70,7 +70,6 @@ func join(c *PastCall, later PastCall) {
 // in full.
 type entry struct {
 	Kind      string          `json:"kind"`
-	Time      time.Time       `json:"time"`
 	Run       string          `json:"run"`
 	Call      int             `json:"call"`
 	Profile   string          `json:"profile"`
@@ -89,6 +88,7 @@ type entry struct {
 		At    string `json:"at"`
 		Layer string `json:"layer"`
 	} `json:"rules"`
+	Time      time.Time       `json:"time"`
 	Args      json.RawMessage `json:"args"`
 	Arguments json.RawMessage `json:"arguments"`
 	Input     json.RawMessage `json:"input"`

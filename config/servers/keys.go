@@ -22,8 +22,11 @@ var meaningless = map[string]bool{
 var narrowing = []string{
 	"disabled", "enabled", "includeTools", "enabled_tools", "enabledTools", "tools",
 	"excludeTools", "disabled_tools", "disabledTools",
-	"confine",
 }
+
+// confined is a key that restricted a server's process once. Where it is ignored, the process has more than its entry
+// says.
+const confined = "confine"
 
 // starting are the keys that say how to reach a server. An entry needs one of them.
 var starting = []string{"command", "url", "httpUrl", "serverUrl"}
@@ -41,6 +44,10 @@ func (e *entry) unknown() {
 			hint = fmt.Sprintf("did you mean %q?", meant)
 		}
 		switch {
+		case key == confined:
+			e.WrongKey(child, `a confined server reaches what its "args", "cwd" and "env" name, and the network; one that needs `+
+				`other bounds is started outside of codemode, in a container of its own, and has a "url" here`, "%s",
+				e.sentence("%q is no key of a server, and would bound nothing", key))
 		case slices.Contains(narrowing, meant):
 			e.WrongKey(child, hint, "%s", e.sentence("%q is not a key of a server, so it would take nothing away from it", key))
 		case e.without && slices.Contains(starting, meant):

@@ -172,26 +172,3 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
-
-func TestWhatAnEntryConfines(t *testing.T) {
-	for _, row := range []struct {
-		confine string
-		want    *Confinement
-	}{
-		{`true`, nil},
-		{`null`, nil},
-		{`{}`, &Confinement{}},
-		{`false`, &Confinement{Off: true}},
-		{`{"read": ["~/.docker", "${HOME}/x"], "write": ["/srv"], "unix": true}`, &Confinement{
-			Read: []string{"~/.docker", "/home/ada/x"}, Write: []string{"/srv"}, Unix: true}},
-		{`{"network": false}`, &Confinement{Network: NetworkNone}},
-		{`{"network": "out"}`, &Confinement{}},
-		{`{"network": true}`, &Confinement{Network: NetworkAll}},
-		{`{"network": [443, 5432]}`, &Confinement{Network: NetworkPorts, Ports: []uint16{443, 5432}}},
-	} {
-		s, warnings, err := Parse("s", []byte(`{"command": "x", "confine": `+row.confine+`}`), people)
-		if diff := cmp.Diff(row.want, s.Confine); err != nil || len(warnings) > 0 || diff != "" {
-			t.Errorf("%s: %v, %v\n%s", row.confine, err, warnings, diff)
-		}
-	}
-}

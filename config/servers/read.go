@@ -104,7 +104,6 @@ func (e *entry) server() Server {
 		s.Env = e.variables()
 		s.Dir = e.Expand(e.text("cwd"))
 		s.EnvFile = e.Expand(e.text("envFile"))
-		s.Confine = e.confinement()
 		if settings.Member(e.value, "oauth").Kind() == strictjson.Object && e.oauth().PerPrincipal() {
 			e.fail("oauth", `give it a "url", or leave "per" out`, "it is a process on this machine, which all principals share: "+
 				"it has no login for each of them")
@@ -119,9 +118,6 @@ func (e *entry) server() Server {
 			e.fail("headers", "leave the Authorization header out", "its header Authorization would be sent with the calls of "+
 				"all principals, and its entry says that each has a login of its own")
 		}
-		if e.confinement(); e.has("confine") {
-			e.doubt("confine", `"confine" has no effect: codemode starts no process for this server`)
-		}
 	default: // check the keys of both all the same
 		e.list("args")
 		e.variables()
@@ -129,7 +125,6 @@ func (e *entry) server() Server {
 		e.text("envFile")
 		e.headers()
 		e.oauth()
-		e.confinement()
 	}
 	s.Disabled = e.flag("disabled")
 	if e.has("enabled") && !e.flag("enabled") {
@@ -160,7 +155,7 @@ func (e *entry) withoutEffect() {
 	for _, key := range []string{"sandbox", "sandboxEnabled"} {
 		e.used[key] = true
 		if e.has(key) && !sandboxed {
-			e.doubt(key, `"sandbox" has no effect: "confine" says what the server's process may reach, under codemode serve --confine`)
+			e.doubt(key, `"sandbox" has no effect: codemode serve --confine lets a server's process reach what its entry names`)
 			sandboxed = true
 		}
 	}

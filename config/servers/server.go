@@ -34,8 +34,6 @@ type Server struct {
 	EnvFile string            // Stdio: a file of KEY=value lines, read at every start; Env wins over it
 	Dir     string            // Stdio: "" is our own working directory
 
-	Confine *Confinement // Stdio: what its process may reach besides the usual; nil is the usual
-
 	URL     string      // HTTP and SSE
 	Headers http.Header // HTTP and SSE: sent with every request to the URL's origin, and to no other
 

@@ -24,6 +24,12 @@ func (l Line) Numbers() string {
 	return column(l.Old) + " " + column(l.New)
 }
 
+// Plain is a text with one kind of line end and without a byte order mark, as people compare it. A carriage return alone
+// is no line end for the reader of the file, and stays.
+func Plain(text string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(text, BOM), "\r\n", "\n")
+}
+
 // mostCompared bounds the compared lines of each text: the comparison takes the product of both. Beyond it everything
 // between the first and the last difference counts as changed.
 const mostCompared = 3000

@@ -3,10 +3,8 @@ package rules
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config/changes"
@@ -100,65 +98,4 @@ func union(a, b []string) []string {
 	all := slices.Concat(a, b)
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-// A NewRule is a rule as the parts of a form.
-type NewRule struct {
-	Tool   string `json:"tool"`
-	When   string `json:"when"` // conditions as JSON; "" is none
-	Reason string `json:"reason"`
-}
-
-// JSON writes the rule on one line. The reader of the file checks it.
-func (r NewRule) JSON() (string, error) {
-	if strings.TrimSpace(r.Tool) == "" {
-		return "", fmt.Errorf("the rule needs the name of a tool, or a pattern such as server__*")
-	}
-	rule := struct {
-		Tool   string          `json:"tool"`
-		When   json.RawMessage `json:"when,omitempty"`
-		Reason string          `json:"reason,omitempty"`
-	}{Tool: strings.TrimSpace(r.Tool), Reason: strings.TrimSpace(r.Reason)}
-	if when := strings.TrimSpace(r.When); when != "" {
-		if !json.Valid([]byte(when)) {
-			return "", fmt.Errorf(`the conditions are not JSON such as {"/path": {"under": ["/tmp"]}}`)
-		}
-		rule.When = json.RawMessage(when)
-	}
-	var value any = rule
-	if rule.When == nil && rule.Reason == "" {
-		value = rule.Tool
-	}
-	raw, err := marshal(value)
-	return string(raw), err
-}
-
-// marshal writes JSON with < and & as they are: people read it.
-func marshal(v any) ([]byte, error) {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return []byte(strings.TrimSpace(b.String())), err
-}
-
-// An Edit changes one rule in the text of a file, see [changes.Edit].
-type Edit struct {
-	At      string `json:"at"`      // line:column of the rule; "" adds one
-	Rule    string `json:"rule"`    // as JSON; "" keeps it as it is
-	List    string `json:"list"`    // where it shall be; "" keeps its list
-	Profile string `json:"profile"` // the owner of an added rule
-	Overlay string `json:"overlay"` // likewise
-	Remove  bool   `json:"remove"`
-}
-
-// Apply returns the text with the edit.
-func (e Edit) Apply(text string) (string, error) {
-	after, err := changes.Edit(e).Apply([]byte(text))
-	return string(after), err
-}
-
-// ruleAt is [changes.RuleAt].
-func ruleAt(text, at string) (rule, list, owner string, err error) {
-	return changes.RuleAt([]byte(text), at)
 }

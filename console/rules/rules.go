@@ -1,6 +1,6 @@
 // Package rules is what the admin page shows of the rules beyond the text of their files: tables of the rules as they
-// decide, with what the record says about each; what would happen to a call; what a change would have changed in recent
-// calls; and the latest changes, with a way back.
+// decide, with what the record says about each; what would happen to a call; and what a change would have changed in
+// recent calls.
 //
 // Everything here is for administrators. A [Book] decides nothing itself: profiles do, as for the Gate.
 package rules
@@ -15,7 +15,6 @@ import (
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/config/changes"
 	"github.com/codemode-project/codemode/inforce"
-	"github.com/codemode-project/codemode/store"
 )
 
 // A Book knows the rules in force, the tools that they are about, and the record of what they decided. Set all fields
@@ -26,10 +25,6 @@ type Book struct {
 	Tools func() []*call.Tool // those of the connected servers
 	// Past reads the latest calls from the record.
 	Past func(ctx context.Context) (changes.Past, error)
-	// DB is the store of the history.
-	DB func(ctx context.Context) (*store.DB, error)
-
-	mu sync.Mutex // one change of the history at a time
 
 	once     sync.Once
 	counting chan struct{} // holds the request that has recent calls, if there is one

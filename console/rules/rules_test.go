@@ -21,7 +21,6 @@ import (
 	"github.com/codemode-project/codemode/config/changes"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
-	"github.com/codemode-project/codemode/store"
 )
 
 const text = `{
@@ -63,9 +62,6 @@ func newShelf(t *testing.T) *shelf {
 	s := &shelf{t: t, path: filepath.Join(t.TempDir(), "codemode.json")}
 	accepted, err := pins.Open(t.TempDir())
 	must(t, err)
-	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "codemode.db")})
-	must(t, err)
-	t.Cleanup(func() { db.Close() })
 	s.Book = &Book{
 		Rules: inforce.NewRules(slog.New(slog.DiscardHandler), accepted),
 		Files: func() (config.Files, error) { return config.Files{User: s.path}, nil },
@@ -80,7 +76,6 @@ func newShelf(t *testing.T) *shelf {
 		Past: func(context.Context) (changes.Past, error) {
 			return changes.Past{Calls: s.calls, Days: 30, Cut: len(s.calls) > 6}, nil
 		},
-		DB: func(context.Context) (*store.DB, error) { return db, nil },
 	}
 	s.write(text)
 	s.reload()
@@ -97,13 +92,6 @@ func must(t *testing.T, err error) {
 func (s *shelf) write(text string) {
 	s.t.Helper()
 	must(s.t, os.WriteFile(s.path, []byte(text), 0o600))
-}
-
-func (s *shelf) read() string {
-	s.t.Helper()
-	data, err := os.ReadFile(s.path)
-	must(s.t, err)
-	return string(data)
 }
 
 func (s *shelf) reload() {
@@ -319,22 +307,5 @@ func TestAPreviewComparesRecentCalls(t *testing.T) {
 	}
 	if _, err := s.Preview(t.Context(), s.path, text, `{"evaluation": {"floor": "none"}}`); err == nil {
 		t.Error("a text that is not good has a preview")
-	}
-}
-
-func TestANewRuleFromTheFieldsOfAForm(t *testing.T) {
-	for _, test := range []struct {
-		rule NewRule
-		want string
-	}{
-		{NewRule{Tool: " fs__read "}, `"fs__read"`},
-		{NewRule{Tool: "fs__read", Reason: "a < b"}, `{"tool":"fs__read","reason":"a < b"}`},
-		{NewRule{Tool: "fs__read", When: `{"/p": {"eq": 1}}`}, `{"tool":"fs__read","when":{"/p":{"eq":1}}}`},
-		{NewRule{Tool: `a"], "allowlist": ["*`}, `"a\"], \"allowlist\": [\"*"`},
-		{NewRule{}, ""}, {NewRule{Tool: "x", When: "{"}, ""},
-	} {
-		if got, err := test.rule.JSON(); got != test.want || (err == nil) != (test.want != "") {
-			t.Errorf("%+v: %s, %v", test.rule, got, err)
-		}
 	}
 }

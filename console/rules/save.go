@@ -25,8 +25,7 @@ type Saving struct {
 	Text   string `json:"text"`
 	Why    string `json:"why"`
 
-	Before string  `json:"-"` // the text that it replaces
-	Undoes *Change `json:"-"`
+	Before string `json:"-"` // the text that it replaces
 }
 
 // Prepare completes a new text of a file that may be saved. It writes nothing.
@@ -53,35 +52,9 @@ func checkWhy(why *string) error {
 	*why = strings.TrimSpace(*why)
 	switch n := len(*why); {
 	case n == 0:
-		return errors.New("say why: the record and the history keep the reason with the change")
+		return errors.New("say why: the record keeps the reason with the change")
 	case n > mostWhy:
 		return fmt.Errorf("the reason has %d bytes, and %d are the limit: say it in fewer words", n, mostWhy)
 	}
 	return nil
-}
-
-// Write writes a prepared text for a person, and the change into the history if there is one.
-func (p *Pages) Write(ctx context.Context, x *Saving, who string) error {
-	write := func() error { return p.Disk.Save(ctx, x.Path, x.Digest, []byte(x.Text)) }
-	if p.Book == nil {
-		return write()
-	}
-	made := &Change{File: x.Path, How: HowPage, Who: who, Why: x.Why, Before: x.Before, After: x.Text}
-	if x.Undoes != nil {
-		made.How, made.Undoes = HowUndo, x.Undoes.ID
-	}
-	return p.Book.Save(ctx, made, write)
-}
-
-// Undoing is the text that takes a change of the history back.
-func (p *Pages) Undoing(ctx context.Context, id, why string) (*Saving, error) {
-	c, err := p.change(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	f, text, err := p.back(c)
-	if err != nil {
-		return nil, err
-	}
-	return &Saving{Path: f.Path, Digest: f.Digest, Text: text, Why: why, Undoes: c}, nil
 }

@@ -176,8 +176,6 @@ func (s *state) fill() {
 	fails(t, db.PutSession(ctx, &store.Session{ID: "s_1", Principal: "alice", Name: "notes", Profile: "safe",
 		Expires: later}, &store.Version{Run: "r_1", Guest: "g", About: text(`{}`), Image: text("session image")}, nil,
 		store.Quota{Sessions: 5, Bytes: 1 << 20, Versions: 3}))
-	fails(t, db.AddRuleChange(ctx, &store.RuleChange{File: "codemode.json", Number: 1, Digest: "d",
-		About: []byte(`{"who":"alice"}`), Texts: []byte(`{"before":"","after":"{}"}`)}, 10))
 	must[int](t)(db.Charge(ctx, []int64{3}, []store.Window{{Name: "calls alice", Began: time.Now().Truncate(time.Hour),
 		Ends: later, Most: 10}}))
 	fails(t, db.Close())

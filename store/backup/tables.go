@@ -51,8 +51,6 @@ var tables = []table{
 	{name: "sessions", columns: columns("id principal name owner profile created used expires"), texts: columns("id")},
 	{name: "session_versions", columns: columns("session number run guest bytes about created image"),
 		texts: columns("session"), number: "number", blobs: columns("about image")},
-	{name: "rule_changes", columns: columns("file number created digest about texts"), texts: columns("file"),
-		number: "number", blobs: columns("about texts")},
 	{name: "budgets", columns: columns("name began used expires"), texts: columns("name")},
 }
 

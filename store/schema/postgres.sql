@@ -325,22 +325,6 @@ CREATE TABLE budgets (
   expires bigint NOT NULL  -- the end of the window
 );
 
--- The latest changes of each configuration file, for people who look at them or undo one.
-CREATE TABLE rule_changes (
-  file    text   NOT NULL, -- path
-  number  bigint NOT NULL,
-  created bigint NOT NULL,
-  digest  text   NOT NULL, -- of the content after it
-  about   bytea  NOT NULL, -- JSON: who, why
-  texts   bytea  NOT NULL, -- JSON: the content before and after
-  PRIMARY KEY (file, number)
-);
-
-CREATE FUNCTION rule_changes_guard() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN RAISE EXCEPTION 'a change does not change'; END $$;
-
-CREATE TRIGGER rule_changes_fixed BEFORE UPDATE ON rule_changes
-FOR EACH ROW EXECUTE FUNCTION rule_changes_guard();
 -- With what people prove to be present (WebAuthn). The counter of signatures and the state of backup are what the
 -- authenticator said last.
 CREATE TABLE passkeys (

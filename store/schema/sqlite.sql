@@ -294,19 +294,6 @@ CREATE TABLE budgets (
   expires INTEGER NOT NULL  -- the end of the window
 ) STRICT;
 
--- The latest changes of each configuration file, for people who look at them or undo one.
-CREATE TABLE rule_changes (
-  file    TEXT    NOT NULL, -- path
-  number  INTEGER NOT NULL,
-  created INTEGER NOT NULL,
-  digest  TEXT    NOT NULL, -- of the content after it
-  about   BLOB    NOT NULL, -- JSON: who, why
-  texts   BLOB    NOT NULL, -- JSON: the content before and after
-  PRIMARY KEY (file, number)
-) STRICT;
-
-CREATE TRIGGER rule_changes_fixed BEFORE UPDATE ON rule_changes
-BEGIN SELECT RAISE(ABORT, 'a change does not change'); END;
 -- With what people prove to be present (WebAuthn). The counter of signatures and the state of backup are what the
 -- authenticator said last.
 CREATE TABLE passkeys (

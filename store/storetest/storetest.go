@@ -67,7 +67,6 @@ func Test(t *testing.T, silence func(*store.DB), few func(d *store.DB, outcomes 
 		{"a question is withdrawn", withdrawn},
 		{"an answer with other arguments is one step", insteadOnce},
 		{"overlays end", overlays},
-		{"changes of the rules have numbers, and the oldest make way", ruleChanges},
 		{"a passkey is its person's, and its counter grows", passkeys},
 		{"a signature of a passkey counts once", passkeyOnce},
 		{"cleaning counts what it removes", cleaning},

@@ -89,11 +89,7 @@ func (p *Process) Worker(command []string) []string {
 
 // Server changes the command that starts a server, so that the server has a part of this process's rights.
 func (p *Process) Server(cfg *config.Config, s *servers.Server, c upstream.Command) (upstream.Command, error) {
-	const more = `the key "confine" of its entry in mcpServers gives it more`
-	if s.Confine != nil && s.Confine.Off {
-		c.Refused = "codemode is confined, and so is this server; the key confine of the configuration gives both more"
-		return c, nil
-	}
+	const more = "a folder that its args, cwd or env name is its own too"
 	g, err := newGuard(p.Options, cfg)
 	if err != nil {
 		return c, err
@@ -149,9 +145,6 @@ func (p *Process) lacks(r *Reach) string {
 		if !has(path, p.rules.Write) {
 			return path
 		}
-	}
-	if r.Rules.Listen.Any && !p.rules.Listen.Any {
-		return "to listen on the network"
 	}
 	return ""
 }

@@ -57,10 +57,6 @@ type Reach struct {
 // reachOf finds out what a server with that command may reach.
 func (g *guard) reachOf(s *servers.Server, c upstream.Command) (*Reach, error) {
 	r := &Reach{env: map[string]string{}}
-	entry := servers.Confinement{}
-	if s.Confine != nil {
-		entry = *s.Confine
-	}
 	program, err := lookUp(c)
 	if err != nil {
 		return nil, err
@@ -80,34 +76,12 @@ func (g *guard) reachOf(s *servers.Server, c upstream.Command) (*Reach, error) {
 	if err := r.addFolder(g.tenant, s.Name, c.Env); err != nil {
 		return nil, err
 	}
-	for _, list := range []struct {
-		key   string
-		paths []string
-		to    *[]string
-		marks *protect.Marks
-	}{{"read", entry.Read, &r.Read, g.secrets}, {"write", entry.Write, &r.Write, g.powers}} {
-		for _, path := range list.paths {
-			path = real(checks.ExpandHome(path, ""))
-			if err := judge(list.marks, path, s.Name); err != nil {
-				return nil, fmt.Errorf("its confine.%s is refused: %w", list.key, err)
-			}
-			*list.to = append(*list.to, path)
-		}
-	}
 	system := g.system(r)
 	r.Write = without(resolved(r.Write), nil)
 	r.Read = without(resolved(r.Read), slices.Concat(system, r.Write))
 	r.Rules = confine.Rules{
 		Read:  slices.Concat(system, resolved(under("/etc", settings)), r.Read),
-		Write: slices.Concat(resolved(devices), r.Write), Unix: entry.Unix,
-	}
-	switch entry.Network {
-	case servers.NetworkOut:
-		r.Rules.Connect.Any = true
-	case servers.NetworkAll:
-		r.Rules.Connect.Any, r.Rules.Listen.Any = true, true
-	case servers.NetworkPorts:
-		r.Rules.Connect.Only = entry.Ports
+		Write: slices.Concat(resolved(devices), r.Write), Connect: confine.Ports{Any: true},
 	}
 	return r, nil
 }
@@ -282,19 +256,7 @@ func (r *Reach) String() string {
 	if len(r.Write) > 0 {
 		text += "; writes " + strings.Join(r.Write, ", ")
 	}
-	switch {
-	case r.Rules.Listen.Any:
-		text += "; connects to every TCP port, and listens"
-	case r.Rules.Connect.Any:
-		text += "; connects to every TCP port"
-	case r.Rules.Internet():
-		text += fmt.Sprintf("; connects to the TCP ports %d", r.Rules.Connect.Only)
-	default:
-		text += "; has no network"
-	}
-	if r.Rules.Unix {
-		text += "; opens Unix sockets"
-	}
+	text += "; connects to every TCP port"
 	for _, note := range r.Notes {
 		text += "; " + note
 	}

@@ -1,7 +1,6 @@
 package rulebook
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -20,28 +19,30 @@ import (
 )
 
 func newProfilesDiff(s cli.Streams) *cobra.Command {
+	var record string
 	var set launch.Settings
-	var calls, record string
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW",
 		Short: "Compare the rules and verdicts of two profiles or files",
 		Long: `OLD and NEW are profiles of your configuration, files, or FILE:PROFILE. Two files are
-compared profile by profile. With --calls (a table as for profiles test; it ignores the
-verdicts) or --record (the record of past calls) it lists the calls that the two decide
-differently. Exit code 1 when there is a difference.`,
+compared profile by profile. With --record (JSON lines, as codemode audit export writes
+them) it lists the past calls that the two decide differently. Exit code 1 when there is a
+difference.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			pairs, err := findPairs(&set, args[0], args[1])
 			if err != nil {
 				return err
 			}
-			samples, err := readSamples(calls, record)
-			if err != nil {
-				return err
+			var past []changes.PastCall
+			if record != "" {
+				if past, err = readRecord(record); err != nil {
+					return err
+				}
 			}
 			different := false
 			for _, p := range pairs {
-				different = p.diff(s, samples) || different
+				different = p.diff(s, record, past) || different
 			}
 			if different {
 				return cli.WithCode(cli.ExitProgram, nil)
@@ -51,16 +52,14 @@ differently. Exit code 1 when there is a difference.`,
 		},
 	}
 	set.FileFlags(cmd)
-	cmd.Flags().StringVar(&calls, "calls", "", "table of calls to decide by both")
 	cmd.Flags().StringVar(&record, "record", "", "record of past calls to decide by both")
 	return cmd
 }
 
 // A pair is two profiles to compare; one of them is nil where it does not exist.
 type pair struct {
-	name           string
-	oldCfg, newCfg *config.Config
-	old, new       *profiles.Profile
+	name     string
+	old, new *profiles.Profile
 }
 
 // findPairs finds what to compare.
@@ -85,13 +84,13 @@ func findPairs(set *launch.Settings, old, new string) ([]pair, error) {
 		if err != nil {
 			return nil, err
 		}
-		return []pair{{old + " -> " + new, oldCfg, newCfg, a, b}}, nil
+		return []pair{{old + " -> " + new, a, b}}, nil
 	}
 	names := append(oldCfg.All(), newCfg.All()...)
 	slices.Sort(names)
-	pairs := []pair{{"the base tool", oldCfg, newCfg, oldCfg.Profile(""), newCfg.Profile("")}}
+	pairs := []pair{{"the base tool", oldCfg.Profile(""), newCfg.Profile("")}}
 	for _, name := range slices.Compact(names) {
-		pairs = append(pairs, pair{"profile " + name, oldCfg, newCfg, oldCfg.Profile(name), newCfg.Profile(name)})
+		pairs = append(pairs, pair{"profile " + name, oldCfg.Profile(name), newCfg.Profile(name)})
 	}
 	return pairs, nil
 }
@@ -115,7 +114,7 @@ func readSide(set *launch.Settings, arg string) (cfg *config.Config, profile str
 }
 
 // diff prints how the two differ and reports whether they do.
-func (p *pair) diff(s cli.Streams, samples []sample) bool {
+func (p *pair) diff(s cli.Streams, record string, past []changes.PastCall) bool {
 	if p.old == nil || p.new == nil {
 		word := "was added"
 		if p.new == nil {
@@ -125,8 +124,8 @@ func (p *pair) diff(s cli.Streams, samples []sample) bool {
 		return true
 	}
 	var lines []string
-	changes, settings := profiles.Diff(p.old, p.new)
-	for _, c := range changes {
+	rules, settings := profiles.Diff(p.old, p.new)
+	for _, c := range rules {
 		mark := "-"
 		if c.Added {
 			mark = "+"
@@ -136,9 +135,11 @@ func (p *pair) diff(s cli.Streams, samples []sample) bool {
 	for _, line := range settings {
 		lines = append(lines, "  "+line)
 	}
-	for _, x := range samples {
-		if line := x.compare(p); line != "" {
-			lines = append(lines, line)
+	for _, c := range past {
+		old, new := changes.Replay(p.old, c), changes.Replay(p.new, c)
+		if !slices.Equal(old.Verdicts, new.Verdicts) {
+			lines = append(lines, fmt.Sprintf("~ %s:%d  %s: %s -> %s", record, c.Line, c.Tool,
+				changes.VerdictsText(old.Verdicts), changes.VerdictsText(new.Verdicts)))
 		}
 	}
 	if len(lines) == 0 {
@@ -149,60 +150,6 @@ func (p *pair) diff(s cli.Streams, samples []sample) bool {
 		visible.Fprintf(s.Out, "  %s\n", line)
 	}
 	return true
-}
-
-// A sample is a call to decide twice.
-type sample struct {
-	at   string
-	tool string
-	args json.RawMessage
-	past *changes.PastCall
-}
-
-func readSamples(calls, record string) ([]sample, error) {
-	var samples []sample
-	if calls != "" {
-		data, err := os.ReadFile(calls)
-		if err != nil {
-			return nil, cli.UsageError(err)
-		}
-		rows, err := config.ParseCalls(calls, data)
-		if err != nil {
-			return nil, cli.UsageError(err)
-		}
-		for _, r := range rows {
-			samples = append(samples, sample{at: place(r.Pos), tool: r.Tool, args: r.Args})
-		}
-	}
-	if record != "" {
-		past, err := readRecord(record)
-		if err != nil {
-			return nil, err
-		}
-		for i := range past {
-			samples = append(samples, sample{at: fmt.Sprintf("%s:%d", record, past[i].Line), tool: past[i].Tool,
-				args: past[i].Args, past: &past[i]})
-		}
-	}
-	return samples, nil
-}
-
-// compare describes how the two verdicts on a call differ, "" if they are equal.
-func (x *sample) compare(p *pair) string {
-	if x.past != nil {
-		old, new := changes.Replay(p.old, *x.past), changes.Replay(p.new, *x.past)
-		if slices.Equal(old.Verdicts, new.Verdicts) {
-			return ""
-		}
-		return fmt.Sprintf("~ %s  %s: %s -> %s", x.at, x.tool, changes.VerdictsText(old.Verdicts),
-			changes.VerdictsText(new.Verdicts))
-	}
-	old, new := p.old.Decide(p.oldCfg.Call(x.tool, x.args)), p.new.Decide(p.newCfg.Call(x.tool, x.args))
-	if old.Verdict == new.Verdict {
-		return ""
-	}
-	return fmt.Sprintf("~ %s  %s %s: %s -> %s (%s)", x.at, x.tool, x.args, old.Verdict, new.Verdict,
-		because(new.Reasons[0]))
 }
 
 func readRecord(path string) ([]changes.PastCall, error) {

@@ -21,7 +21,6 @@ import (
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/console"
 	"github.com/codemode-project/codemode/console/passkeys"
-	"github.com/codemode-project/codemode/console/rules"
 	"github.com/codemode-project/codemode/console/signin"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/runs"
@@ -77,8 +76,6 @@ type page struct {
 	streams cli.Streams
 	queue   *approvals.Queue
 	console *console.Console
-	book    *rules.Book
-	unwatch func() // ends the watching of the rules
 	tokens  *server.Answerers
 	beside  func() // ends the page at the other address of this machine's name, see serveBeside
 }
@@ -133,12 +130,11 @@ func (p *page) open(e *codemode.Evaluator, set *launch.Settings, origin, path st
 		}
 	}
 	p.tokens = server.NewAnswerers(e, launch.Env, log)
-	p.book = bookOf(e, set)
 	c, err := console.New(console.Options{
 		Queue: p.queue, Origins: origins, Path: path, May: p.config.may, Sees: p.sees, Admin: p.admin,
 		ConfirmCommand: func(person string) string { return confirmCommand(set, person) },
 		Record:         recordOf{e}, Runs: runsOf{e}, Grants: e.People().Grants, Rules: &rulesOf{e: e, set: set},
-		Book:     p.book,
+		Book:     bookOf(e, set),
 		Sessions: sessionsOf{e}, Servers: serversOf{e}, Accounts: accountsOf{e, log},
 		Note: e.Record().Write,
 		Idle: time.Duration(p.config.Idle), Life: time.Duration(p.config.Life), Log: log,
@@ -148,12 +144,11 @@ func (p *page) open(e *codemode.Evaluator, set *launch.Settings, origin, path st
 		p.tokens.Close()
 		return err
 	}
-	p.console, p.unwatch = c, func() {}
+	p.console = c
 	if err := p.serveBeside(origin, log); err != nil {
 		p.tokens.Close()
 		return err
 	}
-	p.unwatch = watchRules(e, p.book, log)
 	e.Checker().SetPage(origins[0] + path + "/rules")
 	e.People().Notifier.SetPage(origins[0] + path)
 	e.Tools().Manager.SetPage(origins[0] + path + "/accounts")
@@ -230,7 +225,6 @@ func (p *page) listen(e *codemode.Evaluator, set *launch.Settings, log *slog.Log
 	noLinks := p.offerLinks(set, log)
 	return func() {
 		noLinks()
-		p.unwatch()
 		p.console.Close()
 		p.beside()
 		defer p.tokens.Close()
@@ -273,7 +267,7 @@ func (p *page) mount(s *service, at *door, mux *http.ServeMux) {
 	}
 	mux.Handle(path, p.console.Handler())
 	mux.Handle(path+"/", p.console.Handler())
-	s.stopping = append(s.stopping, p.offerLinks(&s.set, s.log), p.unwatch, p.console.Close, p.beside, p.tokens.Close)
+	s.stopping = append(s.stopping, p.offerLinks(&s.set, s.log), p.console.Close, p.beside, p.tokens.Close)
 }
 
 // announce prints a login link to a terminal. Anything else may be a log, which must not hold one.

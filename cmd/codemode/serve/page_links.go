@@ -150,9 +150,9 @@ func NewConsole(s cli.Streams) *cobra.Command {
 the page once, within ten minutes. Whoever opens it answers in your name: show it to
 nobody, and to no agent.
 
-What widens what programs may do needs a code: a change of the rules and its undoing, a
-proposal, a session, an accepted definition of a tool, a passkey. With --confirm this
-command prints each pending change and its code; --as NAME those of another person. A code is
+What widens what programs may do needs a code: a change of the rules, a proposal, a
+session, an accepted definition of a tool, a passkey. With --confirm this command
+prints each pending change and its code; --as NAME those of another person. A code is
 valid once, within three minutes, for that change. Compare the change with the one that you
 made before you type the code: do not give a code to a change that is not yours.`,
 		Args: cobra.NoArgs,

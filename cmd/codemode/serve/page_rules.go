@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -243,7 +242,7 @@ func (r *rulesOf) NewSession(role string, life time.Duration) (id string, expire
 // bookOf is the book of the rules of an Evaluator.
 func bookOf(e *codemode.Evaluator, set *launch.Settings) *rules.Book {
 	return &rules.Book{
-		Rules: e.Rules(), Files: set.Files, DB: e.Record().DB,
+		Rules: e.Rules(), Files: set.Files,
 		Tools: func() (all []*call.Tool) {
 			// Rules match tools that no program has wanted yet.
 			e.Tools().ReadyOnce(context.Background())
@@ -259,28 +258,5 @@ func bookOf(e *codemode.Evaluator, set *launch.Settings) *rules.Book {
 			}
 			return launch.PastCalls(ctx, db)
 		},
-	}
-}
-
-// watchRules keeps the history of the rules complete, until stop is called.
-func watchRules(e *codemode.Evaluator, book *rules.Book, log *slog.Logger) (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	changed, ended := make(chan struct{}, 1), make(chan struct{})
-	unsubscribe := e.Subscribe(func() {
-		select {
-		case changed <- struct{}{}:
-		default: // a look is due already
-		}
-	})
-	go func() {
-		defer close(ended)
-		book.Watch(ctx, changed, func(err error) {
-			log.Warn("the history of the rules may miss a change of a file", "error", err)
-		})
-	}()
-	return func() {
-		unsubscribe()
-		cancel()
-		<-ended
 	}
 }
