@@ -64,8 +64,8 @@ func parsePruning(signed string) (*pruning, error) {
 
 // Prune removes entries from the database that were written before a time, and returns how many. exported are the
 // chains of a file from [Export] that has them, as a [Verifier] found them: what the file does not cover stays, and so
-// do the first and the last entry of each chain, and those from the first with an open call on. What is removed has to be
-// what the writer of the chain signed.
+// do the first and the last entry of each chain, and those from the first with an open call on. What is removed has to
+// be what the writer of the chain signed.
 func Prune(ctx context.Context, db *store.DB, key *Key, exported []Span, before, now time.Time) (removed int64,
 	err error) {
 	ends, err := db.Ends(ctx)

@@ -146,8 +146,8 @@ func list(ctx context.Context, s cli.Streams, db *store.DB, q store.Query, follo
 
 func newAuditShow(s cli.Streams) *cobra.Command {
 	var set launch.Settings
-	var asJSON, revealed bool
 	var file string
+	var asJSON, revealed bool
 	cmd := &cobra.Command{
 		Use:   "show RUN",
 		Short: "Show one run: program, calls, who decided, what was shown, what was sent",
@@ -251,9 +251,8 @@ func reveal(ctx context.Context, place recorder.Place, log *slog.Logger, entries
 }
 
 func newAuditExport(s cli.Streams) *cobra.Command {
-	var set launch.Settings
-	var f filter
 	var to destination
+	var set, f = launch.Settings{}, filter{}
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "Write the record, or a part of it, as JSONL, JSON or CSV, or its calls as a table",
