@@ -12,7 +12,7 @@ import (
 
 // layout is the version of the tables in schema. Versions cannot be migrated, because none was released yet: a new
 // version needs a new database.
-const layout = 17
+const layout = 18
 
 //go:embed schema
 var schemas embed.FS
