@@ -104,14 +104,14 @@
 // depends on the profile and the call alone, and gives its reasons. Package
 // profiles/condition judges arguments, and profiles/pattern matches names.
 //
-// Package config reads and follows configuration files and makes profiles of
-// them. config/servers reads the entries of mcpServers as all clients write them,
+// Package config reads and follows configuration files and makes profiles of them.
+// config/servers reads the entries of mcpServers as all clients write them,
 // config/notifications where people are told of questions, config/collectors where
-// figures and traces go, config/issuers whose tokens count, config/signin and
-// config/passkeys how people get to the page, config/tenants the configurations of
-// several tenants, and config/variables what stands for variables, commands and
-// files. config/changes says what a change of the rules would do, and
-// config/importtable turns tables of other gates into rules.
+// figures and traces go, config/issuers whose tokens count, config/signin how
+// people get to the page, config/tenants the configurations of several tenants,
+// and config/variables what stands for variables, commands and files.
+// config/changes says what a change of the rules would do, and config/importtable
+// turns tables of other gates into rules.
 //
 // Package catalog knows the current tools: names, schemas, TypeScript declarations and search. It withholds a name that
 // two tools would share. Package catalog/pins knows the definitions of tools that people accepted.
@@ -152,9 +152,9 @@
 // checks tokens of issuers, server/origins who sends a request, server/limits bounds
 // what callers can use up, server/resources has what they read as resources, and
 // server/requeststate seals what they carry between the requests of one call.
-// Package console is the web page for people; console/signin and console/passkeys
-// are the ways in and console/form makes a form of a JSON Schema. Packages metrics
-// and tracing tell operators what happens, and metrics/push sends the figures.
-// Package cmd/codemode is the command line around them, with a folder for each large
-// command.
+// Package console is the web page for people; console/signin lets them in at an
+// identity provider and console/form makes a form of a JSON Schema. Packages
+// metrics and tracing tell operators what happens, and metrics/push sends the
+// figures. Package cmd/codemode is the command line around them, with a folder for
+// each large command.
 package codemode

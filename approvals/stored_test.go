@@ -40,11 +40,11 @@ func TestStoredForms(t *testing.T) {
 		t.Error("a question of another version was read")
 	}
 
-	got := reply{source: source{name: "web"}, Answer: call.Answer{Allowed: true, By: "anna", Proof: call.ProofPasskey,
+	got := reply{source: source{name: "web"}, Answer: call.Answer{Allowed: true, By: "anna", Proof: call.ProofSignIn,
 		Reason: "fine", Scope: call.ForRun, Uses: 3}}
 	s := got.toStore(true, "q_2")
 	s.Given = at
-	const answer = `{"v":2,"yes":true,"channel":"web","by":"anna","proof":"passkey","given":"2026-03-01T12:00:00Z","reason":"fine","scope":"run","uses":3,"edited":"q_2"}`
+	const answer = `{"v":2,"yes":true,"channel":"web","by":"anna","proof":"sign-in","given":"2026-03-01T12:00:00Z","reason":"fine","scope":"run","uses":3,"edited":"q_2"}`
 	if js, err := json.Marshal(s); err != nil || string(js) != answer {
 		t.Errorf("the answer is stored as\n%s, %v, want\n%s", js, err, answer)
 	}
@@ -52,7 +52,7 @@ func TestStoredForms(t *testing.T) {
 		t.Errorf("it stands for %q", other)
 	}
 	for _, wrong := range []string{`{"v":1` + answer[len(`{"v":2`):], `{"yes":true,"edited":"q_2"}`, `{`, ``} {
-		if back := readAnswer(json.RawMessage(answer)).fromStore(true); back.By != "anna" || back.Proof != call.ProofPasskey {
+		if back := readAnswer(json.RawMessage(answer)).fromStore(true); back.By != "anna" || back.Proof != call.ProofSignIn {
 			t.Errorf("read back: %+v", back)
 		}
 		if back := readAnswer(json.RawMessage(wrong)).fromStore(true); back.Allowed {

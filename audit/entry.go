@@ -108,7 +108,7 @@ type DecidedBy struct {
 	How       string `json:"how"`
 	Channel   string `json:"channel,omitempty"`
 	Principal string `json:"principal,omitempty"`
-	Proof     string `json:"proof,omitempty"`     // passkey: the person confirmed this answer with one
+	Proof     string `json:"proof,omitempty"`     // sign-in: the person signed in anew for this question
 	LatencyMS int64  `json:"latencyMs,omitempty"` // of a person
 	Scope     string `json:"scope,omitempty"`
 	Grant     string `json:"grant,omitempty"`

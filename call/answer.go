@@ -29,7 +29,7 @@ type Answer struct {
 	// Typed says that the channel saw the person type the answer after it showed the question, or that the same form
 	// says yes to another call. Such a refusal counts no matter how fast it is, unless the profile sets minHuman.
 	Typed bool
-	// Proof says how the person has proven for this answer, beyond their login, that they gave it: ProofPasskey, or "".
+	// Proof says how the person has proven for this answer, beyond their login, that they gave it: ProofSignIn, or "".
 	Proof string
 	// Checked says that the queue checked the answer before it confirmed the answer to the person.
 	Checked bool
@@ -43,8 +43,8 @@ type Answer struct {
 	Grant   string        // the ID of the answering grant, or, with a Scope, of the one that the answer gives
 }
 
-// ProofPasskey is the [Answer.Proof] of a person who confirmed this answer with a passkey.
-const ProofPasskey = "passkey"
+// ProofSignIn is the [Answer.Proof] of a person who signed in anew for this question.
+const ProofSignIn = "sign-in"
 
 // What decided, in [Answer.How].
 const (

@@ -58,10 +58,11 @@ var acceptedFiles = []struct {
 			"profiles": {"p": {"scope": "x"}}}}}}}`},
 	{"a sign-in of a public client", 0, `{"console": {"signIn": {
 		"name": "here", "issuer": "http://[::1]:9998", "client": "page", "roles": {"approver": ["leads"]}}}}`},
-	{"passkeys at a name with TLS", 0, `{"console": {"origin": "https://codemode.example.com:8443", "passkeys": true}}`},
-	{"passkeys on this machine", 0,
-		`{"console": {"address": "7391", "origin": "http://localhost:7391", "passkeys": true}}`},
-	{"no passkeys", 0, `{"console": {"address": "7391", "passkeys": false}}`},
+	{"a page at a name with TLS", 0, `{"console": {"origin": "https://codemode.example.com:8443"}}`},
+	{"a page on this machine", 0, `{"console": {"address": "7391", "origin": "http://localhost:7391"}}`},
+	{"how people sign in anew", 0, `{"console": {"signIn": {
+		"name": "acme", "issuer": "https://a.example", "client": "page",
+		"acr": "http://schemas.openid.net/pape/policies/2007/06/multi-factor", "roles": {"approver": ["x"]}}}}`},
 	{"a token and a store from commands and files", 0,
 		`{"store": {"url": "${cmd:pass show db}"}, "http": {"tokens": [{"token": "${file:/run/secrets/t}"}, {"token": "${cmd:pass show 'a b'}"}]}}`},
 	{"notifications", 0, `{"notifications": {"page": "https://codemode.example/console", "destinations": {

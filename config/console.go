@@ -9,7 +9,6 @@ import (
 
 	"github.com/codemode-project/codemode/config/issuers"
 	"github.com/codemode-project/codemode/config/notifications"
-	"github.com/codemode-project/codemode/config/passkeys"
 	"github.com/codemode-project/codemode/config/signin"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
@@ -24,7 +23,6 @@ import (
 //	    "local:anna": { "answersFor": ["ci"] },          // beside herself
 //	    "ben": { "answersFor": ["*"], "rules": false } },
 //	  "signIn": { "name": "acme", "issuer": "https://login.example.com", ... },
-//	  "passkeys": true,
 //	  "idle": "30m", "life": "12h" }
 type Console struct {
 	Off        bool
@@ -32,7 +30,6 @@ type Console struct {
 	Origin     string
 	People     map[string]Person // by the principals that log in
 	SignIn     *signin.Settings  // at an identity provider; nil lets people in by links alone
-	Passkeys   bool              // a yes to a call of critical risk needs one; then Origin is a name that can have them
 	Idle, Life time.Duration     // of a login; 0 leaves it to the page
 }
 
@@ -54,19 +51,14 @@ func (b *builder) console(n strictjson.Value) (c Console) {
 	case strictjson.String:
 		c.Address = b.address(n)
 	case strictjson.Object:
-		var asked strictjson.Value
 		b.Object(n, `"console"`, []settings.Field{
 			settings.Key("address", func(n strictjson.Value) { c.Address = b.address(n) }),
 			settings.Key("origin", func(n strictjson.Value) { c.Origin = b.origin(n, `"origin"`) }),
 			settings.Key("people", func(n strictjson.Value) { c.People = b.people(n) }),
 			settings.Key("signIn", func(n strictjson.Value) { c.SignIn = signin.Read(b.Reader, n) }),
-			settings.Key("passkeys", func(n strictjson.Value) { asked = n; c.Passkeys, _ = b.Boolean(n, `"passkeys"`) }),
 			settings.Key("idle", func(n strictjson.Value) { c.Idle = b.Duration(n, `"idle"`) }),
 			settings.Key("life", func(n strictjson.Value) { c.Life = b.Duration(n, `"life"`) }),
 		})
-		if c.Passkeys {
-			passkeys.Check(b.Reader, asked, c.Origin)
-		}
 	default:
 		b.Wrong(n, `write false, an address such as "127.0.0.1:7391", or an object`,
 			`"console" must be false, a string or an object, this is %s`, n.Kind())

@@ -65,9 +65,8 @@ type Result struct {
 	OK    bool   `json:"ok"`
 	Error string `json:"error,omitempty"`
 	Note  string `json:"note,omitempty"` // what else happened
-	// Passkey is what navigator.credentials.get takes, in JSON, if the answer needs a passkey: the same answer counts with
-	// what it gives, in the header X-Proof or the field proof.
-	Passkey json.RawMessage `json:"passkey,omitempty"`
+	// SignIn is the path to open in a browser, if a yes needs a new sign-in of the person. The page takes the answer then.
+	SignIn string `json:"signIn,omitempty"`
 	// Pointer is the place in other arguments that Error is about, as a JSON Pointer; absent is all of them.
 	Pointer string `json:"pointer,omitempty"`
 
@@ -102,9 +101,8 @@ func (r *Result) became() string {
 	}
 }
 
-// give passes one answer to the queue. proof is what the request has as a proof. proved says that it was proven, so
-// that the answer may propose a rule.
-func (c *Console) give(r *http.Request, s *session, said *Answered, proof string, proved bool) Result {
+// give passes one answer to the queue. proved says that the request was proven, so that the answer may propose a rule.
+func (c *Console) give(r *http.Request, s *session, said *Answered, proved bool) Result {
 	ctx := r.Context()
 	fail := func(status int, why string) Result { return Result{ID: said.ID, Error: why, status: status} }
 	switch {
@@ -121,26 +119,28 @@ func (c *Console) give(r *http.Request, s *session, said *Answered, proof string
 	if err != nil {
 		return fail(http.StatusUnprocessableEntity, err.Error())
 	}
-	if reply.Allowed && c.wantsPasskey(a.request) {
-		if no := c.confirmAnswer(r, s, said, a, proof); no != nil {
-			return *no
-		}
-		reply.Proof = call.ProofPasskey
-	}
 	if said.Whole {
 		if _, err := s.seat.Show(a.request.ID, prompt.RenderOptions{}); err != nil {
 			return fail(http.StatusConflict, c.goneBecause(ctx, s, said.ID))
 		}
 	}
+	var proof *freshProof
+	if reply.Allowed && needsSignIn(a.request) {
+		if proof = s.useProof(a.ID, said.Digest, c.logins.now()); proof == nil {
+			return c.withoutProof(r, s, said, a)
+		}
+		reply.Proof = call.ProofSignIn
+	}
 	s.leaves(a.ID)
-	err = s.seat.Answer(a.request.ID, said.Digest, said.Code, reply)
+	if err = s.seat.Answer(a.request.ID, said.Digest, said.Code, reply); err != nil {
+		s.returnProof(proof)
+	}
 	switch {
 	case err == nil:
 	case errors.Is(err, approvals.ErrTaken):
 		s.lists(a)
 		return fail(http.StatusConflict, c.goneBecause(ctx, s, said.ID))
-	case errors.Is(err, approvals.ErrOwn), errors.Is(err, approvals.ErrOwnCritical),
-		errors.Is(err, approvals.ErrNotVouched):
+	case errors.Is(err, approvals.ErrOwn), errors.Is(err, approvals.ErrUnproven):
 		why := err.Error()
 		if errors.Is(err, approvals.ErrOwn) {
 			why = "who asks for a call may not answer for it"
@@ -265,7 +265,7 @@ func (c *Console) apiAnswer(w http.ResponseWriter, r *http.Request, s *session) 
 	if err != nil {
 		return err
 	}
-	done := c.give(r, s, said, r.Header.Get(proofHeader), false)
+	done := c.give(r, s, said, false)
 	return writeJSON(w, done.status, done)
 }
 
@@ -276,7 +276,7 @@ func (c *Console) apiAnswerAndPropose(w http.ResponseWriter, r *http.Request, s 
 		return nil, err
 	}
 	return c.withProposal(r, s, said, func(w http.ResponseWriter, r *http.Request) error {
-		done := c.give(r, s, said, "", true)
+		done := c.give(r, s, said, true)
 		return writeJSON(w, done.status, done)
 	})
 }
@@ -308,8 +308,12 @@ func (c *Console) withProposal(
 	if err := c.mayChangeRules(s); err != nil {
 		return nil, err
 	}
-	if !isCall(a.request) || !said.proposes() {
+	switch {
+	case !isCall(a.request) || !said.proposes():
 		return nil, refuse(http.StatusUnprocessableEntity, errNoProposal)
+	case needsSignIn(a.request):
+		return nil, refuse(http.StatusUnprocessableEntity,
+			"no rule is proposed with the answer to a call of critical risk: allow the call by itself")
 	}
 	ch, err := c.proposing(r.Context(), c.proposal(s, a, said.Propose == ProposeExact))
 	if err != nil {
@@ -369,10 +373,9 @@ func (said *Answered) readScope(scope string, form url.Values) {
 func (c *Console) giveForm(w http.ResponseWriter, r *http.Request, s *session, proved bool) error {
 	form := r.PostForm
 	fromWhole := form.Get("from") == "whole" // on the page of one question: the browser goes back to the list
-	proof := cmp.Or(r.Header.Get(proofHeader), form.Get(proofField))
 	var results []Result
 	for _, said := range answersOf(r) {
-		results = append(results, c.give(r, s, said, proof, proved))
+		results = append(results, c.give(r, s, said, proved))
 	}
 	if len(results) == 0 {
 		results = []Result{{Error: "nothing is selected", status: http.StatusUnprocessableEntity}}

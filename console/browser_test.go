@@ -12,11 +12,13 @@ import (
 
 	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/console/signin"
 	"github.com/codemode-project/codemode/internal/browsertest"
 	"github.com/codemode-project/codemode/internal/hostile"
 	"github.com/codemode-project/codemode/internal/testwait"
@@ -351,24 +353,6 @@ func TestAPersonInABrowser(t *testing.T) {
 	b.until("back at the list",
 		`/^\/s\/[A-Z2-7]{26}\/$/.test(location.pathname) && document.querySelector(".empty") !== null`)
 
-	grave := w.ask(aCall(func(r *prompt.Request) {
-		r.Server, r.Tool, r.Name, r.Rule, r.Risk, r.Reasons = "pay", "create", "pay__create", "big-payment", "critical",
-			[]string{"it costs money"}
-		r.Args = json.RawMessage(`{"amount":{"value":"12000.00","currency":"EUR"},"to":"Acme Ltd \u202e"}`)
-	}))
-	b.until("the question arrives", `document.querySelectorAll("article.ask").length === 1`)
-	b.settle()
-	b.keys("allow", "ja")
-	b.until("the code is wanted", `document.activeElement.name === "code"`)
-	b.shot("critical")
-	b.do("allow without the code", chromedp.Click(chromedp.CSS(`article.ask button.yes`)))
-	b.until("it says so", `document.querySelector(".ask .problem").textContent.includes("code")`)
-	b.do("allow with the code", chromedp.SendKeys(chromedp.CSS(`article.ask input.code`), "7f3a"),
-		chromedp.Click(chromedp.CSS(`article.ask button.yes`)))
-	if a := answerOf(t, grave)[0]; !a.Allowed || a.Channel != ChannelName {
-		t.Errorf("the critical call came as %+v", a)
-	}
-
 	inquiry := w.ask(&prompt.Request{
 		Name: prompt.InquiryTool, Risk: "low", Principal: anna, Run: "r_8f2k", Call: 9, Args: json.RawMessage(`{}`),
 		Inquiry: &prompt.Inquiry{Header: "Release", Question: "Which branch shall be released?", FreeText: true,
@@ -478,4 +462,53 @@ func TestAPageThatWaitsForTheNewsCanBeLeft(t *testing.T) {
 	tab.until("the other tab has its turn", `(navigator.locks.query().then((all) => {
 		window.locksLeft = all.held.length + all.pending.length;
 	}), window.locksLeft === 0)`)
+}
+
+// enters opens the list with the session of a visitor.
+func (b *browser) enters(v *visitor) {
+	b.t.Helper()
+	name, value, _ := strings.Cut(v.cookie, "=")
+	yes := true
+	_, err := chromedp.Call(b.ctx, network.SetCookie, network.SetCookieParams{
+		Name: name, Value: value, URL: v.w.origin + v.path, Path: v.path, Secure: &yes, HTTPOnly: &yes,
+		SameSite: network.CookieSameSiteStrict,
+	})
+	check(b.t, err)
+	b.do("open the list", chromedp.Navigate(v.w.origin+v.path+"/"))
+}
+
+// A person allows a critical call with the keyboard and its code, after a new sign-in.
+func TestACriticalCallInABrowser(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, signsIn)
+	b := newBrowser(t)
+	v := w.enterAs("acme:anna", signin.Approver)
+	grave := w.ask(aCall(func(r *prompt.Request) {
+		r.Server, r.Tool, r.Name, r.Rule, r.Risk, r.Reasons = "pay", "create", "pay__create", "big-payment", "critical",
+			[]string{"it costs money"}
+		r.Args = json.RawMessage(`{"amount":{"value":"12000.00","currency":"EUR"},"to":"Acme Ltd \u202e"}`)
+	}))
+	b.enters(v)
+	b.until("the question is there", `document.querySelectorAll("article.ask").length === 1`)
+	b.named()
+	b.settle()
+	b.keys("allow", "ja")
+	b.until("it says what is missing", `document.getElementById("status").textContent.includes("sign in") &&
+		document.querySelector("article.ask .prove a").textContent.includes("Sign in again")`)
+	b.shot("critical-before")
+	b.do("go to the provider", chromedp.Navigate("about:blank")) // the session that it leaves ends
+	b.enters(v.anew(v.pending()[0]))
+	b.until("the question is there, to be allowed", `document.querySelector("article.ask button.yes") !== null`)
+	b.named()
+	b.settle()
+	b.keys("allow", "ja")
+	b.until("the code is wanted", `document.activeElement.name === "code"`)
+	b.shot("critical")
+	b.do("allow without the code", chromedp.Click(chromedp.CSS(`article.ask button.yes`)))
+	b.until("it says so", `document.querySelector(".ask .problem").textContent.includes("code")`)
+	b.do("allow with the code", chromedp.SendKeys(chromedp.CSS(`article.ask input.code`), "7f3a"),
+		chromedp.Click(chromedp.CSS(`article.ask button.yes`)))
+	if a := answerOf(t, grave)[0]; !a.Allowed || a.Channel != ChannelName {
+		t.Errorf("the critical call came as %+v", a)
+	}
 }

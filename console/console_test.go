@@ -12,6 +12,7 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/console/signin"
 )
 
 // A page that somebody made wrongly is not made at all.
@@ -106,7 +107,7 @@ func TestAnswersThatDoNotCount(t *testing.T) {
 			return Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Propose: "live"}
 		}, 422, "proposed"},
 	}
-	w := newWorld(t)
+	w := newWorld(t, signsIn)
 	v := w.login(anna)
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {
@@ -116,6 +117,10 @@ func TestAnswersThatDoNotCount(t *testing.T) {
 			}
 			answers := w.ask(r)
 			a := v.pending()[0]
+			v := v
+			if r.Risk == call.Critical {
+				v = w.enterAs("acme:anna", signin.Approver).anew(a)
+			}
 			if got, code := v.answer(test.answer(a)); code != test.code || got.OK || !strings.Contains(got.Error, test.want) {
 				t.Errorf("got %d %+v, want %d %q", code, got, test.code, test.want)
 			}
@@ -185,7 +190,9 @@ func TestAnswersThatCount(t *testing.T) {
 				return a.Allowed && string(a.Args) == `{"title":"y"}`
 			}},
 		{"yes to a critical call, with its code", func(r *prompt.Request) { r.Risk = "critical" },
-			Answered{Decision: "allow", Code: "7f3a"}, func(a approvals.Result) bool { return a.Allowed }},
+			Answered{Decision: "allow", Code: "7f3a"}, func(a approvals.Result) bool {
+				return a.Allowed && a.Proof == call.ProofSignIn
+			}},
 		{"yes to a large call of high risk, seen whole", func(r *prompt.Request) {
 			r.Risk, r.Args = "high", json.RawMessage(`{"x":"`+strings.Repeat("y", 40000)+`"}`)
 		}, Answered{Decision: "allow", Code: "7f3a", Whole: true}, func(a approvals.Result) bool { return a.Allowed }},
@@ -198,7 +205,7 @@ func TestAnswersThatCount(t *testing.T) {
 			return a.Allowed && len(a.Selected) == 2 && a.Text == "both"
 		}},
 	}
-	w := newWorld(t)
+	w := newWorld(t, signsIn)
 	v := w.login(anna)
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {
@@ -210,10 +217,15 @@ func TestAnswersThatCount(t *testing.T) {
 			said := test.answer
 			a := v.pending()[0]
 			said.ID, said.Digest = a.ID, a.Digest
+			v, by := v, anna
+			if r.Risk == call.Critical {
+				by = "acme:anna"
+				v = w.enterAs(by, signin.Approver).anew(a)
+			}
 			if got, code := v.answer(said); code != 200 || !got.OK {
 				t.Fatalf("got %d %+v", code, got)
 			}
-			if x := answerOf(t, answers)[0]; !test.check(x) || x.By != anna || x.Channel != ChannelName {
+			if x := answerOf(t, answers)[0]; !test.check(x) || x.By != by || x.Channel != ChannelName {
 				t.Errorf("the answer came as %+v", x)
 			}
 		})

@@ -8,8 +8,8 @@
 //	go http.Serve(listener, c.Handler())
 //	fmt.Fprintln(os.Stderr, c.Link("local:anna")) // opens the page, once
 //
-// The queue is one of the channels of an evaluator. It may approve calls of critical risk, because people log in before
-// they answer.
+// The queue is one of the channels of an evaluator. It may approve calls of critical risk if people sign in
+// ([Options.SignIn]).
 //
 // # Front ends
 //
@@ -38,7 +38,6 @@
 //	GET  /api/accounts  {"servers": [...]}: those that this person's programs reach with an account of their own
 //	POST /api/accounts/connect     {"server": "..."}: the address to open in the browser that gets the cookie
 //	POST /api/accounts/disconnect  {"server": "..."}
-//	GET  /api/passkeys  {"passkeys": [...]}: this person's; see docs/rest.md for adding and removing them
 //	GET  /api/servers   {"servers": [...]}: the MCP servers, and their tools with new definitions
 //	POST /api/servers/reconnect  {"server": "..."}
 //	POST /api/servers/accept     {"tool": "...", "digest": "...", "why": "..."}, which wants a proof
@@ -51,9 +50,9 @@
 // docs/rest.md and docs/openapi.json describe all of it.
 //
 // At first the page refuses a request that needs a proof, with 403 and "proof": "wanted". It accepts the same request,
-// byte for byte, with the header X-Proof and the code that [Console.Confirm] gives for it. An answer that needs a
-// passkey is refused with 403 and "passkey", and accepted with what navigator.credentials.get gives for that, as JSON
-// in X-Proof.
+// byte for byte, with the header X-Proof and the code that [Console.Confirm] gives for it. A yes to a call of critical
+// risk is refused with 403 and "signIn": the path that leads a person to a new sign-in, after which the page takes the
+// answer.
 //
 // An answer that does not count changes nothing: 404 when there is no such question for this person, or no longer, 409
 // when somebody was faster, 422 when the arguments, the code or the scope are wrong, 403 when somebody else must
@@ -68,12 +67,12 @@
 //     path. Neither half opens anything without the other, and the process keeps only digests of both.
 //   - A request that widens what programs may do, or starts something, needs a fresh proof: a code for that one request
 //     of that one session. The person who started the process gets the code. Answering, revoking and reading need none.
-//   - With [Options.Passkeys], a yes to a call of critical risk needs a passkey of the person, for this one answer.
+//   - A yes to a call of critical risk needs a new sign-in of the person at [Options.SignIn], for this one question as
+//     it is shown. Without a provider nobody allows such a call on the page.
 //   - Wrong secrets and codes do not affect the right ones. They are too long to guess.
 //   - A client without a session sees nothing. A session ends when no page was open for [Options.Idle], and after
 //     [Options.Life] in any case.
-//   - A token opens no session. It approves no call of critical risk of its own principal, and none of another one
-//     unless [Options.Vouched] says so.
+//   - A token opens no session, and approves no call of critical risk.
 //   - People see and answer only what they may answer for ([Options.May]). The page treats everything else as
 //     nonexistent.
 //   - No GET changes anything, nor does a request that another site could have made: the page checks Host, Origin,

@@ -72,7 +72,8 @@ func (c *Console) guard(next http.Handler) http.Handler {
 
 // properHost is the address to redirect to from the name localhost, "" for other names. That name has several
 // addresses. Another program may listen on the same port of one of them, and would get the cookie and the path. So no
-// session exists under that name, unless the configuration says that the page is there, because passkeys need a name.
+// session exists under that name, unless the configuration says that the page is there: some identity providers want
+// it.
 func (c *Console) properHost(r *http.Request) string {
 	name, port, err := net.SplitHostPort(r.Host)
 	if err != nil || !strings.EqualFold(name, "localhost") || c.origin(r) != "" || !navigates(r) ||

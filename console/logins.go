@@ -40,7 +40,7 @@ type session struct {
 	person   string
 	roles    signin.Roles      // every one after a login link
 	signedIn bool              // at the identity provider
-	fresh    time.Time         // of a sign-in that the person wanted to be fresh, until it proves a change. Guarded by mu
+	subject  string            // there
 	token    bool              // represents a token, see ofToken, without id and csrf
 	id       [sha256.Size]byte // digest of the cookie's value
 	csrf     string
@@ -49,8 +49,9 @@ type session struct {
 	reader   *approvals.Seat // present after a request; nil before the first. Guarded by the mutex of sessions
 
 	mu       sync.Mutex
-	changes  []*waiting // changes that wait for a proof
-	last     time.Time  // time of the last request or open page
+	changes  []*waiting  // changes that wait for a proof
+	proof    *freshProof // of a new sign-in; nil is none
+	last     time.Time   // time of the last request or open page
 	streams  int
 	notices  []notice
 	answered []*answered                // recent ones, oldest first
@@ -105,18 +106,16 @@ func (ss *logins) init(c *Console) {
 	ss.all, ss.tokens = map[[sha256.Size]byte]*session{}, map[[sha256.Size]byte]*session{}
 }
 
-// open makes a session after a login link, openAs one after a sign-in. Its key is part of the path and its id is the
-// value of the cookie. The process keeps only the digests of both.
+// open makes a session after a login link, openAs one after a sign-in, which may have proven something. Its key is part
+// of the path and its id is the value of the cookie. The process keeps only the digests of both.
 func (ss *logins) open(person string) (key, id string, s *session) {
 	return ss.add(&session{person: person, roles: signin.All})
 }
 
-func (ss *logins) openAs(who *signin.Identity) (key, id string, s *session) {
-	s = &session{person: who.Principal, roles: who.Roles, signedIn: true}
-	if who.Fresh {
-		s.fresh = ss.now()
-	}
-	return ss.add(s)
+func (ss *logins) openAs(who *signin.Identity, proof *freshProof) (key, id string, s *session) {
+	return ss.add(&session{
+		person: who.Principal, subject: who.Subject, roles: who.Roles, signedIn: true, proof: proof,
+	})
 }
 
 func (ss *logins) add(s *session) (key, id string, _ *session) {

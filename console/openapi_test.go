@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -16,7 +15,6 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/console/signin"
-	"github.com/codemode-project/codemode/internal/authenticator"
 	"github.com/codemode-project/codemode/internal/hosted"
 	"github.com/codemode-project/codemode/sandbox"
 )
@@ -74,9 +72,9 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := withTokens(t, func(o *Options) { o.Servers = someServers() })
-	keys := withPasskeys(t)
+	signed := newWorld(t, signsIn)
 	var want []string
-	for _, x := range keys.c.inside() {
+	for _, x := range signed.c.inside() {
 		if strings.HasPrefix(x.path, "/api/") {
 			want = append(want, strings.ToLower(x.method)+" /s/{session}"+x.path)
 		}
@@ -206,10 +204,9 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 	} {
 		byToken("/api/answer", "POST", "/api/answer", body)
 	}
-	// An answer that needs a passkey, and a change that one proves.
-	k := keys.login(anna)
-	key := k.addPasskeyOverREST(&o, "laptop")
-	keys.ask(critical())
+	// An answer that needs a new sign-in.
+	k := signed.enterAs("acme:anna", signin.Approver)
+	signed.ask(critical())
 	grave := k.pending()[0]
 	o.check(t, in+"pending", "get", k.get("/api/pending"))
 	yes, err := json.Marshal(yes(grave))
@@ -217,17 +214,11 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		var last Result
 		headers := []string{"Content-Type: application/json", "X-CSRF-Token: " + k.csrf}
-		asked := k.send("POST", "/api/answer", string(yes), headers...)
-		o.check(t, in+"answer", "post", asked)
-		if asked.json(&last); last.Passkey != nil {
-			o.check(t, in+"answer", "post", k.send("POST", "/api/answer", string(yes),
-				append(headers, proofHeader+": "+key.Get(last.Passkey))...))
-		}
+		o.check(t, in+"answer", "post", k.send("POST", "/api/answer", string(yes), headers...))
+		k = k.anew(grave)
 	}
 	o.check(t, "/api/pending", "get", w.byTokenOf("a-token-of-an-mcp-client", "GET", "/api/pending", ""))
-	checkPasskeysAPI(t, &o, k)
 	// A token opens no session.
 	o.check(t, in+"pending", "get", (&visitor{w: w, path: v.path}).send("GET", "/api/pending", "",
 		"Authorization: Bearer a-token-of-an-mcp-client"))
@@ -236,8 +227,8 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 		o.check(t, "/login", "post", (&visitor{w: w}).send("POST", "/login", `{"secret": "`+secret+`"}`,
 			"Content-Type: application/json"))
 	}
-	stranger := &visitor{w: keys, path: k.path}
-	for _, x := range keys.c.inside() {
+	stranger := &visitor{w: signed, path: k.path}
+	for _, x := range signed.c.inside() {
 		if method := strings.ToLower(x.method); strings.HasPrefix(x.path, "/api/") {
 			under := strings.NewReplacer("{", "", "}", "").Replace(x.path)
 			o.check(t, "/s/{session}"+x.path, method, stranger.send(x.method, under, "{}", "Content-Type: application/json"))
@@ -295,50 +286,6 @@ func checkProgramsAPI(t *testing.T, o *openAPI) {
 	for _, csrf := range []string{"", v.csrf} {
 		v.csrf = csrf
 		o.asks(t, v, "POST", "/api/logout", "", "{}")
-	}
-}
-
-// addPasskeyOverREST adds a passkey with a code, as a front end does.
-func (v *visitor) addPasskeyOverREST(o *openAPI, name string) *authenticator.Key {
-	t := v.w.t
-	t.Helper()
-	k := authenticator.New(t, "localhost", v.w.origin)
-	ask := func(path, body string, headers ...string) *response {
-		t.Helper()
-		return o.asks(t, v, "POST", "/api/passkeys"+path, "", body, headers...)
-	}
-	ask("/new", `{"name": ""}`)
-	named := fmt.Sprintf(`{"name": %q}`, name)
-	if got := ask("/new", named); got.code != http.StatusForbidden {
-		t.Errorf("a passkey without a proof: %d", got.code)
-	}
-	var made struct{ Options json.RawMessage }
-	ask("/new", named, proofHeader+": "+v.w.code()).json(&made)
-	ask("/add", `{"credential": {"type": "public-key"}}`)
-	if got := ask("/add", `{"credential": `+k.Create(made.Options)+`}`); got.code != http.StatusOK {
-		t.Errorf("adding a passkey: %d %s", got.code, got.body)
-	}
-	return k
-}
-
-// checkPasskeysAPI checks the answers about passkeys. The person has one, which is gone afterwards.
-func checkPasskeysAPI(t *testing.T, o *openAPI, v *visitor) {
-	t.Helper()
-	var list passkeyList
-	o.asks(t, v, "GET", "/api/passkeys", "", "").json(&list)
-	if len(list.Keys) != 1 || list.Keys[0].Name != "laptop" || list.Keys[0].LastUsed.IsZero() {
-		t.Fatalf("the passkeys are %+v", list)
-	}
-	remove := fmt.Sprintf(`{"id": %q}`, list.Keys[0].ID)
-	if got := v.w.login("local:ben").post("/api/passkeys/remove", remove); got.code != http.StatusNotFound {
-		t.Errorf("the passkey of somebody else: %d %s", got.code, got.body)
-	}
-	o.asks(t, v.w.enterAs("acme:eve", signin.Auditor), "GET", "/api/passkeys", "", "")
-	for range 2 {
-		o.asks(t, v, "POST", "/api/passkeys/remove", "", remove)
-	}
-	if got := v.get("/api/passkeys"); got.body != `{"passkeys":[]}`+"\n" {
-		t.Errorf("after it is removed: %s", got.body)
 	}
 }
 

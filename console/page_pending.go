@@ -36,10 +36,10 @@ type Asked struct {
 	NeedsCode bool `json:"needsCode,omitempty"` // a yes must include the code
 	// a yes must include "whole": true, after the person saw the whole question
 	MustSee bool `json:"mustSee,omitempty"`
-	// NeedsPasskey says that a yes must be confirmed with a passkey of the person.
-	NeedsPasskey bool `json:"needsPasskey,omitempty"`
-	Cut          bool `json:"cut,omitempty"` // a text is cut or masked; GET /api/pending/ID has all of it
-	Editable     bool `json:"editable,omitempty"`
+	// NeedsSignIn says that a yes needs a new sign-in of the person for this question: open the path prove/ID.
+	NeedsSignIn bool `json:"needsSignIn,omitempty"`
+	Cut         bool `json:"cut,omitempty"` // a text is cut or masked; GET /api/pending/ID has all of it
+	Editable    bool `json:"editable,omitempty"`
 	// Own says that this person asked for the call, and that the profile wants somebody else to answer.
 	Own bool `json:"own,omitempty"`
 
@@ -117,7 +117,10 @@ type asked struct {
 	Asked
 	shownArgs
 	Why, Rule, SentTo string
-	Connect           string // the server at which this person can connect an account; else ""
+	Connect           string    // the server at which this person can connect an account; else ""
+	Provider          string    // the identity provider; "" is none
+	SignedIn          bool      // there
+	Proven            time.Time // until when this session may allow the call, after a new sign-in
 	RiskClass         string
 	RiskWords         string
 	request           *prompt.Request
@@ -184,7 +187,11 @@ func (c *Console) pending(s *session) []*asked {
 		if c.may(s.person, o.Request.Principal) {
 			now := *a
 			now.Expires = o.Request.Deadline()
-			now.NeedsPasskey = c.wantsPasskey(o.Request)
+			now.Provider, now.SignedIn = c.provider(), s.signedIn
+			if needsSignIn(o.Request) {
+				now.Proven = s.proven(now.ID, now.Digest, c.logins.now())
+				now.NeedsSignIn = now.Proven.IsZero()
+			}
 			if c.accounts.Upstreams != nil && o.Request.Connects() && o.Request.Principal == s.person {
 				now.Connect = o.Request.Server
 			}
@@ -378,7 +385,7 @@ func (c *Console) whole(r *http.Request, s *session, a *asked) *askView {
 	if a.Editable {
 		v.Args, v.Fields = editable(a.request.Args), form.Fields(a.request.Input)
 	}
-	v.Proposal = c.changesRules(s) && isCall(a.request) && a.request.Profile != "" && !a.NeedsPasskey
+	v.Proposal = c.changesRules(s) && isCall(a.request) && a.request.Profile != "" && !needsSignIn(a.request)
 	return v
 }
 

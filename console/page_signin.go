@@ -33,15 +33,18 @@ func (c *Console) redirectAddress() string {
 	return c.options.Origins[0] + c.options.Path + callbackPath
 }
 
-// beginSignIn leads a browser to the identity provider.
+// beginSignIn lets a person sign in.
 func (c *Console) beginSignIn(w http.ResponseWriter, r *http.Request) error {
+	return c.leadToProvider(w, r, r.URL.Query().Get("to"), "")
+}
+
+// leadToProvider leads a browser to the identity provider, and back to a page. With proves, the sign-in is a new one.
+func (c *Console) leadToProvider(w http.ResponseWriter, r *http.Request, to, proves string) error {
 	if c.origin(r) != c.options.Origins[0] { // the cookie has to be there where the browser comes back to
-		to := c.options.Origins[0] + c.options.Path + r.URL.RequestURI()
-		http.Redirect(w, r, to, http.StatusSeeOther)
+		http.Redirect(w, r, c.options.Origins[0]+c.base(r)+r.URL.RequestURI(), http.StatusSeeOther)
 		return nil
 	}
-	to, fresh := r.URL.Query().Get("to"), r.URL.Query().Get("fresh") == "1"
-	address, binding, err := c.options.SignIn.Begin(r.Context(), c.redirectAddress(), onward(to), fresh)
+	address, binding, err := c.options.SignIn.Begin(r.Context(), c.redirectAddress(), onward(to), proves)
 	if err != nil {
 		return c.refuseSignIn(w, r, to, err)
 	}
@@ -60,6 +63,7 @@ func (c *Console) bind(w http.ResponseWriter, r *http.Request, binding string) {
 type signedInView struct {
 	frame
 	Who, Roles, SignIn, Continue string
+	Allows                       string // the call that the person may allow now; "" is none
 }
 
 // finishSignIn makes a session for a person who comes back from the identity provider. It does not redirect into the
@@ -75,19 +79,35 @@ func (c *Console) finishSignIn(w http.ResponseWriter, r *http.Request) error {
 		return c.refuseSignIn(w, r, "", err)
 	}
 	roles := strings.Join(who.Roles.Names(), ", ")
-	err = c.note(r.Context(), audit.Entry{
-		Kind: audit.Access, State: "admitted", Client: "console", Principal: who.Principal,
-		Detail: fmt.Sprintf("a login to the page at the identity provider %s, as %s", c.provider(), roles),
-	})
-	if err != nil {
+	e := audit.Entry{Kind: audit.Access, State: "admitted", Client: "console", Principal: who.Principal,
+		Detail: fmt.Sprintf("a login to the page at the identity provider %s, as %s", c.provider(), roles)}
+	v := &signedInView{frame: c.bareFrame("Signed in"), Who: who.Principal, Roles: roles, SignIn: c.provider()}
+	var old *session
+	var proof *freshProof
+	if who.Proves != "" {
+		var a *asked
+		if old, proof, a, err = c.freshFor(who); err != nil {
+			return c.refuseSignIn(w, r, "", err)
+		}
+		if proof != nil {
+			q := a.request
+			e.Run, e.Call, e.Profile, e.Server, e.Tool = q.Run, q.Call, q.Profile, q.Server, q.Name
+			e.Detail += ", to allow this call"
+			v.Allows = a.Tool
+		}
+	}
+	if err := c.note(r.Context(), e); err != nil {
 		return refuse(http.StatusInternalServerError, err.Error())
 	}
-	key, id, s := c.logins.openAs(who)
+	key, id, s := c.logins.openAs(who, proof)
+	if old != nil {
+		c.logins.replace(old, s)
+	}
 	c.logins.read(s)
 	base := c.sessionPath(key)
 	c.setCookie(w, r, base, id, c.options.Life)
-	return c.render(w, "signed_in", &signedInView{frame: c.bareFrame("Signed in"), Who: who.Principal, Roles: roles,
-		SignIn: c.provider(), Continue: base + onward(who.To)})
+	v.Continue = base + onward(who.To)
+	return c.render(w, "signed_in", v)
 }
 
 // refuseSignIn says why somebody is not signed in, on the page and in the record.

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -41,7 +40,6 @@ const (
 type change struct {
 	what   string   // in one line
 	detail []string // removed and added lines
-	own    bool     // it is about the passkeys of the person alone
 	do     func(w http.ResponseWriter, r *http.Request) error
 }
 
@@ -152,8 +150,6 @@ type confirmView struct {
 	Problem string
 	Action  string // the path of the request
 	Request string // its fields, see repeated
-	Passkey string // the options for a passkey, which proves the change too; "" if none does
-	SignIn  string // the provider at which a fresh sign-in proves the change too; "" if none does
 	Back    string
 }
 
@@ -178,11 +174,8 @@ func (c *Console) proved(p prepare) page {
 				"that a person can compare; make it in several steps, or in the file itself", maxShown>>10))
 		}
 		now := c.logins.now()
-		otherwise, problem := c.provedOtherwise(r, s, ch, request, code)
-		if otherwise {
-			return ch.do(w, r)
-		}
-		if code != "" && problem == "" {
+		problem := ""
+		if code != "" {
 			ok, tell := s.prove(request, code, now)
 			if ok {
 				return ch.do(w, r)
@@ -197,31 +190,17 @@ func (c *Console) proved(p prepare) page {
 			}
 		}
 		s.expect(request, ch, now)
-		var options json.RawMessage
-		if c.takesPasskey(s, ch) {
-			options, _ = c.passkeyFor(r, s, changeSubject(request))
-		}
 		if wantsJSON(r) {
-			wanted := map[string]any{
+			return writeJSON(w, http.StatusForbidden, map[string]any{
 				"ok": false, "proof": "wanted", "what": ch.what, "detail": ch.detail,
 				"error": cmp.Or(problem, "this change needs a fresh proof: "+c.confirmCommand(s.person)+
 					" prints a code for it; send the same request again with the code in the header "+proofHeader+
 					", or as the field "+proofField+" of a form"),
-			}
-			if options != nil {
-				wanted["passkey"] = options
-			}
-			return writeJSON(w, http.StatusForbidden, wanted)
+			})
 		}
 		v := &confirmView{
 			frame: c.frame(r, s, "", "Confirm the change"), What: ch.what, Detail: ch.detail, Problem: problem,
-			Action: c.base(r) + r.URL.Path, Request: again, Back: c.base(r) + "/", Passkey: string(options),
-		}
-		if ch.own {
-			v.Here, v.Back = "passkeys", c.base(r)+"/passkeys"
-		}
-		if ch.own && s.signedIn {
-			v.SignIn = c.provider()
+			Action: c.base(r) + r.URL.Path, Request: again, Back: c.base(r) + "/",
 		}
 		if strings.HasPrefix(r.URL.Path, "/rules/") {
 			v.Here, v.Back = "rules", c.base(r)+"/rules"

@@ -51,7 +51,7 @@ func parse() map[string]*template.Template {
 		"runIn":     func(v *runningView, run string) runIn { return runIn{v, run} },
 	}
 	all := map[string]*template.Template{}
-	for _, name := range []string{"login", "passkeys", "pending", "ask", "gone", "history", "run", "running", "sessions",
+	for _, name := range []string{"login", "pending", "ask", "gone", "history", "run", "running", "sessions",
 		"session", "session_change", "servers", "records", "grants", "accounts", "rules", "profile", "overlays",
 		"rules_preview", "confirm", "problem", "signed_in"} {
 		all[name] = template.Must(template.New("frame.html").Funcs(functions).ParseFS(sources, "templates/frame.html",
@@ -126,7 +126,6 @@ type frame struct {
 	Sessions bool
 	Servers  bool
 	Grants   bool
-	Passkeys bool
 	Accounts bool
 }
 
@@ -144,7 +143,6 @@ func (c *Console) frame(r *http.Request, s *session, here, title string) frame {
 		Answers: c.opens(s, "/{$}"), Admin: c.changesRules(s), Record: c.options.Record != nil && c.opens(s, "/history"),
 		Grants: c.options.Grants != nil && c.opens(s, "/grants"), Running: c.options.Runs != nil && c.opens(s, "/running"),
 		Sessions: c.options.Sessions != nil && c.opens(s, "/sessions"), Servers: c.seesServers(s) && c.opens(s, "/servers"),
-		Passkeys: c.opens(s, "/passkeys"),
 		Accounts: c.options.Accounts != nil && c.options.Accounts.Any(),
 	}
 }

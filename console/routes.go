@@ -85,9 +85,10 @@ func (c *Console) inside() []route {
 	}
 	token := func(x route) route { x.token = true; return x }
 	book := c.rulePages()
-	all := []route{
+	return []route{
 		get("/{$}", answering, c.showPending),
 		get("/ask/{id}", answering, c.showAsk),
+		get(provePath+"{id}", answering, c.prove),
 		get("/running", reading, c.showRunning),
 		get("/sessions", reading, c.showSessions),
 		get("/sessions/{id}", reading, c.showSession),
@@ -152,19 +153,6 @@ func (c *Console) inside() []route {
 		get("/api/rules/sessions", ruling, c.apiRoleSessions),
 		post("/api/rules/session/end", narrows, ruling, c.endRoleSession),
 	}
-	if c.options.Passkeys == nil {
-		return all
-	}
-	return append(all,
-		get("/passkeys", answering, c.showPasskeys),
-		route{method: "POST", path: "/passkeys/new", roles: answering, prepare: c.newPasskey},
-		post("/passkeys/add", arranges, answering, c.addPasskey), // proven by newPasskey
-		post("/passkeys/remove", narrows, answering, c.removePasskey),
-		get("/api/passkeys", answering, c.apiPasskeys),
-		route{method: "POST", path: "/api/passkeys/new", roles: answering, prepare: c.newPasskey},
-		post("/api/passkeys/add", arranges, answering, c.addPasskey), // proven by newPasskey
-		post("/api/passkeys/remove", narrows, answering, c.removePasskey),
-	)
 }
 
 // routes are all paths. The paths of a session exist without its key as well, and ask for a login there.

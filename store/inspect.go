@@ -38,10 +38,10 @@ func (d *DB) Chains(ctx context.Context) ([]int64, error) {
 var guards = map[bool][]string{
 	true: {"approvals_answered_once", "approvals_fixed", "approvals_used_once", "approvals_withdrawn_once",
 		"entries_no_delete", "entries_no_update",
-		"grants_no_revival", "outcomes_fixed", "parked_once", "passkeys_fixed", "result_chunks_fixed", "results_fixed",
+		"grants_no_revival", "outcomes_fixed", "parked_once", "result_chunks_fixed", "results_fixed",
 		"run_blocks_no_delete", "run_blocks_no_update", "session_versions_fixed"},
 	false: {"approvals_guard", "approvals_withdrawn", "entries_append_only", "entries_only_pruned", "grants_guard",
-		"outcomes_fixed", "parked_guard", "passkeys_fixed", "result_chunks_fixed", "results_fixed",
+		"outcomes_fixed", "parked_guard", "result_chunks_fixed", "results_fixed",
 		"session_versions_fixed"},
 }
 

@@ -13,9 +13,9 @@ import (
 )
 
 // otherLayouts are versions of the tables that are refused, with the way out. 11 had no sessions, 12 no images, 13 no
-// passkeys and no changes of rules, 14 no logins of principals.
+// changes of rules, 14 no logins of principals; 17 had passkeys.
 var otherLayouts = map[int]string{8: "codemode audit export", 11: "codemode audit export", 12: "codemode audit export",
-	13: "codemode audit export", 14: "codemode audit export", 99: "newer codemode"}
+	13: "codemode audit export", 14: "codemode audit export", 17: "codemode audit export", 99: "newer codemode"}
 
 // TestOtherLayoutsAreRefused opens databases of an older and of a newer version: the error says which database it is,
 // both versions, and what to do. The database stays as it is.

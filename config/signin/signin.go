@@ -23,6 +23,7 @@ import (
 //	  "secret": "${PAGE_SECRET}",
 //	  "scopes": ["profile"],
 //	  "claims": { "principal": "sub", "groups": "/realm_access/roles" },
+//	  "acr": "phr",
 //	  "roles": { "approver": ["team-leads"], "auditor": ["audit"], "admin": ["platform"] }
 //	}
 type Settings struct {
@@ -32,6 +33,7 @@ type Settings struct {
 	Scopes    []string // asked for beside openid
 	Principal string   // the claim that names the principal
 	Groups    string   // the claim with the groups
+	ACR       string   // how a person has to sign in anew to allow a call of critical risk; "" is as the provider wants
 
 	// The groups that give a role. Nobody has a role that no group gives.
 	Approver, Auditor, Admin []string
@@ -78,6 +80,12 @@ func Read(r *settings.Reader, n strictjson.Value) *Settings {
 				settings.Key("principal", func(n strictjson.Value) { s.Principal = issuers.Claim(r, n, `"principal"`) }),
 				settings.Key("groups", func(n strictjson.Value) { s.Groups = issuers.Claim(r, n, `"groups"`) }),
 			})
+		}),
+		settings.Key("acr", func(n strictjson.Value) {
+			s.ACR, _ = r.Text(n, `"acr"`)
+			if strings.ContainsFunc(s.ACR, func(c rune) bool { return c == ' ' || unprintable(c) }) {
+				r.Wrong(n, "write one value, as the provider names it", `"acr" is not an authentication context class`)
+			}
 		}),
 		settings.Key("roles", func(n strictjson.Value) { s.roles(r, n) }),
 	})

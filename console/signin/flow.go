@@ -5,13 +5,15 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
 )
 
 // A sign-in in progress is in no memory of this process, so that no flood of them pushes out another person's. The
-// browser keeps a text, the binding, in a cookie: when the sign-in began, a random part, and where it leads. State,
+// browser keeps a text, the binding, in a cookie: when the sign-in began, a random part, what it proves, and where it
+// leads. State,
 // nonce and code verifier are MACs of the binding with a key of this process. So the state proves that the binding is
 // unchanged, and who reads the cookie learns none of the three.
 
@@ -23,36 +25,35 @@ const (
 	maxUsed = 100_000
 	// freshSkew is how much the clocks of this machine and of the provider may differ when a person signs in anew.
 	freshSkew = time.Minute
-	// freshMark begins the random part of a sign-in in which the person has to prove anew who they are. No other random
-	// part begins like this.
-	freshMark = "fresh-"
 	// longestTo bounds the page to open, in bytes: browsers drop a cookie of more than 4 KiB.
 	longestTo = 1 << 10
 )
 
-// newBinding begins a sign-in that leads to a page.
-func newBinding(to string, fresh bool, now time.Time) string {
+// newBinding begins a sign-in that leads to a page, and may prove something.
+func newBinding(to, proves string, now time.Time) string {
 	if len(to) > longestTo {
 		to = ""
 	}
-	random := rand.Text()
-	if fresh {
-		random = freshMark + random
-	}
-	text := strconv.FormatInt(now.Unix(), 10) + " " + random + " " + to
+	text := strings.Join([]string{strconv.FormatInt(now.Unix(), 10), rand.Text(), url.QueryEscape(proves), to}, " ")
 	return base64.RawURLEncoding.EncodeToString([]byte(text))
 }
 
 // unbind reads a binding. Only a binding whose state is proven says the truth.
-func unbind(binding string) (began time.Time, fresh bool, to string) {
+func unbind(binding string) (began time.Time, to, proves string) {
 	text, _ := base64.RawURLEncoding.DecodeString(binding)
-	seconds, rest, _ := strings.Cut(string(text), " ")
-	random, to, _ := strings.Cut(rest, " ")
-	at, err := strconv.ParseInt(seconds, 10, 64)
-	if err != nil {
-		return time.Time{}, false, ""
+	parts := strings.SplitN(string(text), " ", 4)
+	if len(parts) != 4 {
+		return time.Time{}, "", ""
 	}
-	return time.Unix(at, 0), strings.HasPrefix(random, freshMark), to
+	at, err := strconv.ParseInt(parts[0], 10, 64)
+	if err != nil {
+		return time.Time{}, "", ""
+	}
+	proves, err = url.QueryUnescape(parts[2])
+	if err != nil {
+		return time.Time{}, "", ""
+	}
+	return time.Unix(at, 0), parts[3], proves
 }
 
 // derive makes one of the secrets of a sign-in: 43 letters, digits, - and _.

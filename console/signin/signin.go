@@ -1,8 +1,8 @@
 // Package signin signs people in to the page at an OpenID Connect provider, by the authorization code flow with PKCE.
 //
 //	p := signin.New(settings, secret, log)
-//	address, binding, err := p.Begin(ctx, redirect, "/history") // the browser goes there, and keeps binding in a cookie
-//	who, err := p.Finish(ctx, redirect, query, bindings)        // when it comes back; the error is a *Refusal
+//	address, binding, err := p.Begin(ctx, redirect, "/history", "") // the browser goes there, and keeps binding
+//	who, err := p.Finish(ctx, redirect, query, bindings)            // when it comes back; the error is a *Refusal
 //
 // A person is let in only if the provider vouches for them at this moment, in an ID token for this page and for the
 // sign-in that this browser began. A sign-in ends with its first callback, and ten minutes after its beginning in any
@@ -71,9 +71,12 @@ type found struct {
 // An Identity is a person who has signed in.
 type Identity struct {
 	Principal string // NAME:CLAIM, with the name of the provider in the configuration
+	Subject   string // whom the provider means (sub), which never changes; "" if it does not say
 	Roles     Roles  // at least one
 	To        string // the page to open, as Begin got it
-	Fresh     bool   // the provider has let the person prove anew who they are, because Begin wanted that
+	// Proves is what a new sign-in proves, as Begin got it: the provider has let the person prove anew who they are. ""
+	// is nothing.
+	Proves string
 }
 
 // A Refusal is the reason why nobody is signed in. Its text is for the person; it may contain words of the provider.
@@ -116,18 +119,21 @@ func (p *Provider) Name() string { return p.settings.Name }
 
 // Begin returns the address at the provider where a person signs in, and the binding of the sign-in, which only the
 // person's browser may know. redirect is the address of this page that the provider sends the browser back to; to is
-// the page to open then. With fresh, the provider has to let the person prove anew who they are, whatever session they
-// have there. The error is a [*Refusal].
-func (p *Provider) Begin(ctx context.Context, redirect, to string, fresh bool) (address, binding string, err error) {
+// the page to open then. If the sign-in proves something, the provider has to let the person prove anew who they are,
+// whatever session they have there, and by the means that the configuration names. The error is a [*Refusal].
+func (p *Provider) Begin(ctx context.Context, redirect, to, proves string) (address, binding string, err error) {
 	of, err := p.discover(ctx)
 	if err != nil {
 		return "", "", p.unreachable(err)
 	}
-	binding = newBinding(to, fresh, p.now())
+	binding = newBinding(to, proves, p.now())
 	options := []oauth2.AuthCodeOption{oidc.Nonce(p.derive("nonce", binding)),
 		oauth2.S256ChallengeOption(p.derive("verifier", binding))}
-	if fresh { // OpenID Connect Core 1.0, section 3.1.2.1; with max_age the ID token must have auth_time
+	if proves != "" { // OpenID Connect Core 1.0, section 3.1.2.1; with max_age the ID token must have auth_time
 		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
+		if p.settings.ACR != "" {
+			options = append(options, oauth2.SetAuthURLParam("acr_values", p.settings.ACR))
+		}
 	}
 	return p.config(of, redirect).AuthCodeURL(p.derive("state", binding), options...), binding, nil
 }
@@ -204,7 +210,7 @@ func (p *Provider) Finish(
 		return nil, refuse("wrong_state",
 			"this browser has not begun this sign-in, or has begun another one since: begin again", nil)
 	}
-	began, fresh, to := unbind(binding)
+	began, to, proves := unbind(binding)
 	if p.now().Sub(began) >= flowLife {
 		return nil, refuse("late_sign_in", "this sign-in took longer than ten minutes: begin again", nil)
 	}
@@ -234,13 +240,13 @@ func (p *Provider) Finish(
 	if err != nil {
 		return nil, err
 	}
-	if fresh {
+	if proves != "" {
 		if err := p.authenticatedSince(said, began); err != nil {
 			err.Principal = who.Principal
 			return nil, err
 		}
 	}
-	who.To, who.Fresh = to, fresh
+	who.To, who.Proves = to, proves
 	return who, nil
 }
 
@@ -297,16 +303,20 @@ func (p *Provider) verify(ctx context.Context, of *found, raw, nonce string) (id
 	return said, nil
 }
 
-// authenticatedSince refuses a person who has not proven anew who they are since a sign-in began.
+// authenticatedSince refuses a person who has not proven anew who they are since a sign-in began, or has done so by
+// other means than the configuration wants.
 func (p *Provider) authenticatedSince(said identity.Claims, began time.Time) *Refusal {
 	at, ok, err := said.Moment("auth_time")
 	switch {
 	case err != nil, !ok:
 		return refuse("no_auth_time", "the identity provider does not say when you have signed in (claim auth_time), so "+
-			"this sign-in proves nothing new: use a code of codemode console --confirm --as NAME", err)
+			"this sign-in proves nothing new: whoever looks after the provider can have it send the claim", err)
 	case at.Before(began.Add(-freshSkew)), at.After(p.now().Add(freshSkew)):
-		return refuse("not_fresh", "the identity provider did not have you sign in again: sign out there first, or use a "+
-			"code of codemode console --confirm --as NAME", nil)
+		return refuse("not_fresh", "the identity provider did not have you sign in again: sign out there, and begin again",
+			nil)
+	case p.settings.ACR != "" && said.Named("acr") != p.settings.ACR:
+		return refuse("wrong_acr", fmt.Sprintf("you did not sign in as a call of critical risk needs it (acr %q): the "+
+			"identity provider says %q", p.settings.ACR, said.Named("acr")), nil)
 	}
 	return nil
 }
@@ -352,7 +362,7 @@ func (p *Provider) identify(said identity.Claims) (*Identity, error) {
 		return nil, refuse("no_principal", fmt.Sprintf("%v (claim %q)", err, p.settings.Principal), nil)
 	}
 	groups := said.Texts(p.settings.Groups)
-	who := &Identity{Principal: principal, Roles: rolesOf(p.settings, groups)}
+	who := &Identity{Principal: principal, Subject: said.Named("sub"), Roles: rolesOf(p.settings, groups)}
 	if who.Roles == 0 {
 		no := refuse("no_role", fmt.Sprintf("you are %s, and %s. The page needs one that gives a role: approver, auditor "+
 			"or admin. Ask whoever runs codemode, or whoever manages your account", principal,

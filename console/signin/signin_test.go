@@ -55,7 +55,7 @@ func TestBegin(t *testing.T) {
 	now := time.Now()
 	issuer, asked := metadata(t, "https://login.example.com/auth")
 	p := newProvider(t, issuer, &now)
-	address, binding, err := p.Begin(t.Context(), redirect, "/history?tool=x", false)
+	address, binding, err := p.Begin(t.Context(), redirect, "/history?tool=x", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,12 +75,12 @@ func TestBegin(t *testing.T) {
 			t.Errorf("%s is %q, with the cookie %q", name, q.Get(name), binding)
 		}
 	}
-	again, other, err := p.Begin(t.Context(), redirect, "", false)
+	again, other, err := p.Begin(t.Context(), redirect, "", "")
 	if err != nil || again == address || other == binding || *asked != 1 {
 		t.Errorf("a second sign-in is %s, %v, after %d requests", again, err, *asked)
 	}
 	now = now.Add(foundLife)
-	if _, _, err := p.Begin(t.Context(), redirect, "", false); err != nil || *asked != 2 {
+	if _, _, err := p.Begin(t.Context(), redirect, "", ""); err != nil || *asked != 2 {
 		t.Errorf("after a minute: %v, %d requests", err, *asked)
 	}
 }
@@ -93,7 +93,7 @@ func TestASignInIsUsedOnce(t *testing.T) {
 	p := newProvider(t, issuer, &now)
 	begin := func() (url.Values, string) {
 		t.Helper()
-		address, binding, err := p.Begin(t.Context(), redirect, "/", false)
+		address, binding, err := p.Begin(t.Context(), redirect, "/", "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +112,7 @@ func TestASignInIsUsedOnce(t *testing.T) {
 	if got := ends(q); got != "wrong_state" {
 		t.Errorf("without a cookie: %s", got)
 	}
-	if got := ends(q, newBinding("/", false, now), binding+"A"); got != "wrong_state" {
+	if got := ends(q, newBinding("/", "", now), binding+"A"); got != "wrong_state" {
 		t.Errorf("with others' cookies: %s", got)
 	}
 	if got := ends(url.Values{"state": {q.Get("state"), q.Get("state")}}, binding); got != "wrong_state" {
@@ -146,14 +146,14 @@ func TestProvidersThatAreDown(t *testing.T) {
 	now := time.Now()
 	p := newProvider(t, "http://127.0.0.1:1", &now)
 	for range 2 {
-		if _, _, err := p.Begin(t.Context(), redirect, "", false); state(t, err) != "issuer_unreachable" {
+		if _, _, err := p.Begin(t.Context(), redirect, "", ""); state(t, err) != "issuer_unreachable" {
 			t.Errorf("a provider that is away: %v", err)
 		}
 	}
 	issuer, asked := metadata(t, "http://login.example.com/auth")
 	p = newProvider(t, issuer, &now)
 	for range 2 {
-		if _, _, err := p.Begin(t.Context(), redirect, "", false); state(t, err) != "issuer_unreachable" {
+		if _, _, err := p.Begin(t.Context(), redirect, "", ""); state(t, err) != "issuer_unreachable" {
 			t.Errorf("a page for signing in without TLS: %v", err)
 		}
 	}
@@ -161,7 +161,7 @@ func TestProvidersThatAreDown(t *testing.T) {
 		t.Errorf("it was asked %d times at once", *asked)
 	}
 	now = now.Add(failedLife)
-	if _, _, err := p.Begin(t.Context(), redirect, "", false); err == nil || *asked != 2 {
+	if _, _, err := p.Begin(t.Context(), redirect, "", ""); err == nil || *asked != 2 {
 		t.Errorf("after a moment: %v, %d requests", err, *asked)
 	}
 }
@@ -220,8 +220,12 @@ func TestFreshSignIns(t *testing.T) {
 	now := time.Now()
 	issuer, _ := metadata(t, "https://login.example.com/auth")
 	p := newProvider(t, issuer, &now)
-	for _, fresh := range []bool{false, true} {
-		address, binding, err := p.Begin(t.Context(), redirect, "/passkeys", fresh)
+	for _, x := range []struct{ proves, acr, query string }{
+		{"", "", ""}, {"", "phr", ""}, {"a question", "", "prompt=login max_age=0"},
+		{"a question", "phr", "prompt=login max_age=0 acr_values=phr"},
+	} {
+		p.settings.ACR = x.acr
+		address, binding, err := p.Begin(t.Context(), redirect, "/ask/q 1", x.proves)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -229,24 +233,39 @@ func TestFreshSignIns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := u.Query().Has("prompt") && u.Query().Get("max_age") == "0"; got != fresh {
-			t.Errorf("fresh %v: %s", fresh, address)
+		var got []string
+		for _, name := range []string{"prompt", "max_age", "acr_values"} {
+			if u.Query().Has(name) {
+				got = append(got, name+"="+u.Query().Get(name))
+			}
 		}
-		if began, was, to := unbind(binding); was != fresh || to != "/passkeys" || began.Unix() != now.Unix() {
-			t.Errorf("fresh %v: the binding says %v %v %q", fresh, began, was, to)
+		if strings.Join(got, " ") != x.query {
+			t.Errorf("%+v: %s", x, address)
+		}
+		if began, to, proves := unbind(binding); proves != x.proves || to != "/ask/q 1" || began.Unix() != now.Unix() {
+			t.Errorf("%+v: the binding says %v %q %q", x, began, to, proves)
 		}
 	}
 	began := now.Add(-time.Minute)
-	for _, x := range []struct{ claim, state string }{
-		{fmt.Sprintf(`{"auth_time": %d}`, now.Unix()), ""},
-		{fmt.Sprintf(`{"auth_time": %d}`, began.Unix()), ""},
-		{fmt.Sprintf(`{"auth_time": %d}`, began.Add(-freshSkew).Unix()-1), "not_fresh"},
-		{fmt.Sprintf(`{"auth_time": %d}`, now.Add(freshSkew).Unix()+1), "not_fresh"},
-		{`{"auth_time": 0}`, "not_fresh"},
-		{`{}`, "no_auth_time"},
-		{`{"auth_time": "now"}`, "no_auth_time"},
-		{`{"auth_time": null}`, "no_auth_time"},
+	at := func(when time.Time, more string) string { return fmt.Sprintf(`{"auth_time": %d%s}`, when.Unix(), more) }
+	for _, x := range []struct{ acr, claim, state string }{
+		{"", at(now, ""), ""},
+		{"", at(began, ""), ""},
+		{"", at(began.Add(-freshSkew-time.Second), ""), "not_fresh"},
+		{"", at(now.Add(freshSkew+time.Second), ""), "not_fresh"},
+		{"", `{"auth_time": 0}`, "not_fresh"},
+		{"", `{}`, "no_auth_time"},
+		{"", `{"auth_time": "now"}`, "no_auth_time"},
+		{"", `{"auth_time": null}`, "no_auth_time"},
+		{"", at(now, `, "acr": "0"`), ""},
+		{"phr", at(now, `, "acr": "phr"`), ""},
+		{"phr", at(now, ""), "wrong_acr"},
+		{"phr", at(now, `, "acr": "0"`), "wrong_acr"},
+		{"phr", at(now, `, "acr": "phr mfa"`), "wrong_acr"},
+		{"phr", at(now, `, "acr": ["phr"]`), "wrong_acr"},
+		{"phr", `{"acr": "phr"}`, "no_auth_time"},
 	} {
+		p.settings.ACR = x.acr
 		said, ok := identity.Parse([]byte(x.claim))
 		if !ok {
 			t.Fatal(x.claim)

@@ -241,18 +241,7 @@
     try { await give(form, fields); } finally { sending--; await refresh(); }
   };
   const give = async (form, fields) => {
-    let got = await post(form, fields);
-    const options = got && got.results && got.results.length === 1 && got.results[0].passkey;
-    if (options) {
-      say("Confirm the call with your passkey.");
-      try {
-        fields.set("proof", await window.codemodePasskey(options));
-      } catch (e) {
-        say(window.codemodePasskeyProblem(e) + " Nothing is allowed.", true);
-        return;
-      }
-      got = await post(form, fields);
-    }
+    const got = await post(form, fields);
     if (got) gave(form, got);
   };
   // post sends a form, and gives what the server says; nothing if the session is over.
@@ -369,6 +358,7 @@
     const form = chosen.length ? batch : ask.querySelector(decision === "deny" ? "form.deny, form.one" : "form.allow, form.one");
     const code = !chosen.length && form && form.querySelector("input.code");
     if (!form && !chosen.length && ask.classList.contains("own")) { say("Somebody else has to answer this one: you asked for it yourself."); return; }
+    if (!form && ask.querySelector(".prove")) { say("To allow this one, follow its link and sign in. You can deny it without."); return; }
     if (!form || ask && ask.classList.contains("asks")) { say("Answer this one in its form."); return; }
     if (decision !== "deny" && code && !code.value) { released(() => code.focus()); say("A call of this risk needs its code. Type it, then press the button."); return; }
     if (decision !== "deny" && !form.querySelector("button.yes")) { say("You have to see it whole first: press s."); return; }

@@ -130,14 +130,14 @@ func TestTheSiteIsSearched(t *testing.T) {
 	b.do("search", chromedp.Navigate(b.at+"reference/errors.html"), chromedp.KeyEvent("/"))
 	// A key of DevTools comes twice, as a key and as a character: the second one writes into the field that the first
 	// one has opened.
-	b.do("type", chromedp.KeyEvent(kb.Backspace+"passkey critical"))
+	b.do("type", chromedp.KeyEvent(kb.Backspace+"sign in critical"))
 	const first = `document.querySelector("#found li a strong")?.textContent ?? ""`
-	if !testwait.Holds(func() bool { return strings.HasPrefix(b.script(first), "Passkeys") }) {
+	if !testwait.Holds(func() bool { return strings.HasPrefix(b.script(first), "Sign in to the page") }) {
 		t.Fatalf("the first result for %q is %q", b.script("document.activeElement.value"), b.script(first))
 	}
 	b.do("open it", chromedp.KeyEvent(kb.ArrowDown+kb.Enter))
 	testwait.Until(t, "the first result is open", func() bool {
-		return b.script("location.pathname") == "/below/passkeys.html"
+		return b.script("location.pathname") == "/below/signin.html"
 	})
 }
 

@@ -42,8 +42,17 @@ var homes = map[string]string{
 	"url": "in an entry of \"mcpServers\"", "env": "in an entry of \"mcpServers\"",
 }
 
+// gone maps keys of earlier versions to what takes their place.
+var gone = map[string]string{
+	"passkeys": `remove it: codemode has no passkeys any more, and a yes to a call of critical risk needs ` +
+		`a new sign-in at the provider of "signIn"`,
+}
+
 // unknownKeyHint suggests the intended key for an unknown one.
 func (r *Reader) unknownKeyHint(key string, known []string) string {
+	if hint := gone[key]; !r.Foreign && hint != "" {
+		return hint
+	}
 	if near := typos.Nearest(key, known); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}

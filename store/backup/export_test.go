@@ -16,10 +16,10 @@ func NotCopied(t *testing.T, o store.Options) (missing []string) {
 	}
 	defer s.close()
 	query := `SELECT m.name, p.name FROM sqlite_master m JOIN pragma_table_info(m.name) p WHERE m.type = 'table'`
-	without := []string{"meta", "seats", "passkeys", "logins", "run_blocks", "approvals_changed", "sqlite_sequence"}
+	without := []string{"meta", "seats", "logins", "run_blocks", "approvals_changed", "sqlite_sequence"}
 	if s.postgres {
 		query = `SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema()`
-		without = []string{"meta", "seats", "passkeys", "logins", "approvals_changed", "schema_version", "chains.owner",
+		without = []string{"meta", "seats", "logins", "approvals_changed", "schema_version", "chains.owner",
 			"chains.beat"}
 	}
 	rows, err := s.tx.QueryContext(t.Context(), query)

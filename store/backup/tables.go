@@ -25,7 +25,7 @@ type table struct {
 
 // tables are all that is copied, in the order of restoring: what decides about later rows comes first. A test compares
 // them with the schemas. The others are not copied: seats are processes, meta is the identity, which [Contents] has,
-// a restored passkey may be one that its person has removed since, and run_blocks of SQLite follow from the entries.
+// and run_blocks of SQLite follow from the entries.
 // logins are tokens of people, and old ones may be worse than none: an authorization server that sees a refresh token
 // again revokes all that came of it.
 var tables = []table{

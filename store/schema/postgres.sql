@@ -325,30 +325,6 @@ CREATE TABLE budgets (
   expires bigint NOT NULL  -- the end of the window
 );
 
--- With what people prove to be present (WebAuthn). The counter of signatures and the state of backup are what the
--- authenticator said last.
-CREATE TABLE passkeys (
-  id        text    PRIMARY KEY, -- of the credential, in base64url
-  principal text    NOT NULL,
-  body      text    NOT NULL, -- JSON: its name, its public key, and what else does not change
-  counter   bigint  NOT NULL CHECK (counter >= 0),
-  backed_up boolean NOT NULL,
-  created   bigint  NOT NULL,
-  used      bigint  -- NULL: never
-);
-
-CREATE INDEX passkeys_principal ON passkeys (principal);
-
-CREATE FUNCTION passkeys_guard() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF NEW.id <> OLD.id OR NEW.principal <> OLD.principal OR NEW.body <> OLD.body OR NEW.created <> OLD.created
-    OR NEW.counter < OLD.counter THEN
-    RAISE EXCEPTION 'a passkey does not change, and its counter only grows';
-  END IF;
-  RETURN NEW;
-END $$;
-
-CREATE TRIGGER passkeys_fixed BEFORE UPDATE ON passkeys FOR EACH ROW EXECUTE FUNCTION passkeys_guard();
 
 -- Every replica hears of every change; signs of life are none.
 CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -294,24 +294,6 @@ CREATE TABLE budgets (
   expires INTEGER NOT NULL  -- the end of the window
 ) STRICT;
 
--- With what people prove to be present (WebAuthn). The counter of signatures and the state of backup are what the
--- authenticator said last.
-CREATE TABLE passkeys (
-  id        TEXT    PRIMARY KEY NOT NULL, -- of the credential, in base64url
-  principal TEXT    NOT NULL,
-  body      TEXT    NOT NULL, -- JSON: its name, its public key, and what else does not change
-  counter   INTEGER NOT NULL CHECK (counter >= 0),
-  backed_up INTEGER NOT NULL CHECK (backed_up IN (0, 1)),
-  created   INTEGER NOT NULL,
-  used      INTEGER -- NULL: never
-) STRICT, WITHOUT ROWID;
-
-CREATE INDEX passkeys_principal ON passkeys (principal);
-
-CREATE TRIGGER passkeys_fixed BEFORE UPDATE ON passkeys
-WHEN NEW.id <> OLD.id OR NEW.principal <> OLD.principal OR NEW.body <> OLD.body OR NEW.created <> OLD.created
-  OR NEW.counter < OLD.counter
-BEGIN SELECT RAISE(ABORT, 'a passkey does not change, and its counter only grows'); END;
 
 -- How principals reach upstream servers with tokens of their own. A process renews the tokens while it has the lease.
 CREATE TABLE logins (

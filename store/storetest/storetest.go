@@ -67,8 +67,6 @@ func Test(t *testing.T, silence func(*store.DB), few func(d *store.DB, outcomes 
 		{"a question is withdrawn", withdrawn},
 		{"an answer with other arguments is one step", insteadOnce},
 		{"overlays end", overlays},
-		{"a passkey is its person's, and its counter grows", passkeys},
-		{"a signature of a passkey counts once", passkeyOnce},
 		{"cleaning counts what it removes", cleaning},
 		{"changes are heard of", watching},
 		{"who reads what has changed misses nothing", changedSince},
@@ -642,77 +640,6 @@ func grantEnds(t *testing.T, open opener) {
 	is(t, e.Spend(t.Context(), "g_2"), store.ErrTaken)
 	if left, err := d.Grants(t.Context(), "", "sha256:k"); err != nil || len(left) != 0 {
 		t.Fatalf("left: %v, %v", left, err)
-	}
-}
-
-func passkeys(t *testing.T, open opener) {
-	at := newClock()
-	d, e := open(at.Now), open(at.Now)
-	add := func(id, principal string, counter int64) error {
-		return d.AddPasskey(t.Context(), &store.Passkey{ID: id, Principal: principal, Counter: counter,
-			Body: json.RawMessage(`{"name":"` + id + `"}`)})
-	}
-	must(t, add("a", "local:anna", 3))
-	at.forward(time.Second)
-	must(t, add("b", "local:anna", 0))
-	must(t, add("c", "ben", 0))
-	is(t, add("a", "ben", 9), store.ErrTaken) // an ID is one person's
-	made := at.Now()
-	at.forward(time.Minute)
-	for _, use := range []struct {
-		by, id  string
-		counter int64
-		want    error
-	}{
-		{"local:anna", "a", 3, store.ErrTaken}, {"local:anna", "a", 0, store.ErrTaken}, {"local:anna", "a", 4, nil},
-		{"local:anna", "a", 4, store.ErrTaken}, {"local:anna", "b", 0, nil}, {"local:anna", "b", 0, nil},
-		{"local:anna", "b", 1, nil}, {"local:anna", "b", 0, store.ErrTaken}, {"ben", "a", 10, store.ErrTaken},
-		{"ben", "none", 10, store.ErrTaken},
-	} {
-		if err := e.UsePasskey(t.Context(), use.by, use.id, use.counter, true); !errors.Is(err, use.want) {
-			t.Errorf("%s uses %s with %d: %v, want %v", use.by, use.id, use.counter, err, use.want)
-		}
-	}
-	is(t, e.RemovePasskey(t.Context(), "ben", "a"), store.ErrTaken)
-	must(t, e.RemovePasskey(t.Context(), "local:anna", "a"))
-	is(t, d.RemovePasskey(t.Context(), "local:anna", "a"), store.ErrTaken)
-	is(t, d.UsePasskey(t.Context(), "local:anna", "a", 99, true), store.ErrTaken)
-	left, err := d.Passkeys(t.Context(), "local:anna")
-	must(t, err)
-	if len(left) != 1 || left[0].ID != "b" || string(left[0].Body) != `{"name":"b"}` || !left[0].BackedUp ||
-		left[0].Counter != 1 || !left[0].Created.Equal(made) || !left[0].Used.Equal(at.Now()) {
-		t.Fatalf("left: %+v", left)
-	}
-	others, err := d.Passkeys(t.Context(), "ben")
-	must(t, err)
-	if len(others) != 1 || others[0].BackedUp || !others[0].Used.IsZero() {
-		t.Fatalf("of ben: %+v", others)
-	}
-}
-
-// Many processes use a passkey with the same counter: a copied authenticator is found out by one of them.
-func passkeyOnce(t *testing.T, open opener) {
-	d, e := open(nil), open(nil)
-	must(t, d.AddPasskey(t.Context(), &store.Passkey{ID: "a", Principal: "ben", Body: json.RawMessage(`{}`), Counter: 1}))
-	var all sync.WaitGroup
-	var used atomic.Int64
-	for i := range 8 {
-		all.Go(func() {
-			of := d
-			if i%2 == 0 {
-				of = e
-			}
-			switch err := of.UsePasskey(t.Context(), "ben", "a", 2, false); {
-			case err == nil:
-				used.Add(1)
-			case !errors.Is(err, store.ErrTaken):
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	if used.Load() != 1 {
-		t.Errorf("one signature of the passkey counted %d times", used.Load())
 	}
 }
 

@@ -132,6 +132,16 @@ func (s *store) forge(body []byte) []byte {
 		claims["nonce"] = "of-another-sign-in"
 	case "no_nonce":
 		delete(claims, "nonce")
+	case "no_auth_time":
+		delete(claims, "auth_time")
+	case "old_auth_time":
+		claims["auth_time"] = past
+	case "other_acr":
+		claims["acr"] = "0"
+	case "no_acr":
+		delete(claims, "acr")
+	case "acr":
+		claims["acr"] = "phr"
 	case "bad_signature":
 		private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 		if err != nil {

@@ -68,7 +68,7 @@ func decidedText(e *audit.Entry) string {
 		text += " (" + by.Principal + ")"
 	}
 	if by.Proof != "" {
-		text += " with a " + by.Proof
+		text += " with a new " + by.Proof
 	}
 	if by.Scope != "" {
 		text += ", scope " + by.Scope

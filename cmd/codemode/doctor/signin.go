@@ -20,7 +20,7 @@ func (d *diagnosis) signIn(ctx context.Context, e *codemode.Evaluator) {
 		return // the check of the configuration says it
 	}
 	const anywhere = "http://127.0.0.1/signin/callback" // nobody is sent there
-	if _, _, err := signin.New(s, "", nil).Begin(ctx, anywhere, "", false); err != nil {
+	if _, _, err := signin.New(s, "", nil).Begin(ctx, anywhere, "", ""); err != nil {
 		hint := `compare "issuer" with the address of the provider's metadata, without /.well-known/openid-configuration`
 		d.fail(cli.ExitInternal, "sign-in", s.Name, hint, "%v", signin.Cause(err))
 		return

@@ -20,7 +20,6 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/console"
-	"github.com/codemode-project/codemode/console/passkeys"
 	"github.com/codemode-project/codemode/console/signin"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/runs"
@@ -84,7 +83,10 @@ type page struct {
 // nil. Questions of a process without a page are answered at the pages of other processes that share the store.
 func newPage(c pageConfig, set *launch.Settings, to cli.Streams, address string, overHTTP bool) (*page, error) {
 	p := &page{beside: func() {}, config: c, address: cmp.Or(address, c.Address), wanted: address != "", streams: to}
-	p.queue = approvals.NewStrongQueue(console.ChannelName)
+	p.queue = approvals.NewQueue(console.ChannelName)
+	if c.SignIn != nil { // else nobody can prove anew who they are
+		p.queue = approvals.NewStrongQueue(console.ChannelName)
+	}
 	p.queue.May = p.config.may
 	if p.config.Off && address == "" || p.address == "" && !overHTTP {
 		p.queue.Expects = func() bool { return false }
@@ -122,13 +124,6 @@ func (p *page) open(e *codemode.Evaluator, set *launch.Settings, origin, path st
 		}
 		provider = signin.New(s, secret, log)
 	}
-	var keys *passkeys.Passkeys
-	if p.config.Passkeys {
-		var err error
-		if keys, err = passkeys.New(origins, e.Record().DB); err != nil {
-			return err
-		}
-	}
 	p.tokens = server.NewAnswerers(e, launch.Env, log)
 	c, err := console.New(console.Options{
 		Queue: p.queue, Origins: origins, Path: path, May: p.config.may, Sees: p.sees, Admin: p.admin,
@@ -138,7 +133,7 @@ func (p *page) open(e *codemode.Evaluator, set *launch.Settings, origin, path st
 		Sessions: sessionsOf{e}, Servers: serversOf{e}, Accounts: accountsOf{e, log},
 		Note: e.Record().Write,
 		Idle: time.Duration(p.config.Idle), Life: time.Duration(p.config.Life), Log: log,
-		Bearer: p.bearer, Vouched: p.config.vouched, SignIn: provider, Passkeys: keys,
+		Bearer: p.bearer, SignIn: provider,
 	})
 	if err != nil {
 		p.tokens.Close()
@@ -178,12 +173,6 @@ func (c *pageConfig) may(person, principal string) bool {
 		return true
 	}
 	return principal != "" && slices.Contains(of, principal)
-}
-
-// vouched reports whether the configuration says explicitly that a person answers for a principal.
-func (c *pageConfig) vouched(person, principal string) bool {
-	of := c.People[person].AnswersFor
-	return principal != "" && principal != person && (slices.Contains(of, "*") || slices.Contains(of, principal))
 }
 
 // sees lists the principals with entries that a person may see. The user who started the process can read the record

@@ -7,17 +7,22 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"syscall"
-
-	"github.com/codemode-project/codemode/config/passkeys"
 )
 
-// serveBeside serves the page at the other loopback address too, if browsers know it as http://localhost: passkeys need
-// a name, and that name has two addresses. Otherwise another program could listen there, and browsers would show its
-// page under our name, with our passkeys. origin is the page's own address.
+// local reports whether an address is the name that every machine has for itself, without TLS: http://localhost.
+func local(origin string) bool {
+	u, err := url.Parse(origin)
+	return err == nil && u.Scheme == "http" && strings.EqualFold(u.Hostname(), "localhost")
+}
+
+// serveBeside serves the page at the other loopback address too, if browsers know it as http://localhost: some identity
+// providers send people back to no other address without TLS, and that name has two addresses. Otherwise another
+// program could listen there, and browsers would show its page under our name. origin is the page's own address.
 func (p *page) serveBeside(origin string, log *slog.Logger) error {
 	own, err := url.Parse(origin)
-	if err != nil || !passkeys.Local(p.config.Origin) {
+	if err != nil || !local(p.config.Origin) {
 		return nil
 	}
 	beside := map[string]string{"127.0.0.1": "::1", "::1": "127.0.0.1"}[own.Hostname()]
