@@ -122,7 +122,7 @@ func (d *Desk) AskAll(ctx context.Context, calls []*prompt.Request, channels []C
 	defer cancel()
 	for _, r := range calls {
 		a := d.open(ctx, writing, r, from, o)
-		a.request.Elsewhere = BesideForms(Places(channels, r.Risk), r.Risk)
+		a.request.Elsewhere = WhoAnswers(Places(channels, r.Risk), call.Critical) // where no form suffices
 		a.round, round.asks = round, append(round.asks, a)
 	}
 	asks := round.asks

@@ -232,12 +232,11 @@ func (q *Queue) Present() int {
 func (q *Queue) Sit(by string) *Seat { return q.sit(&Seat{by: by}) }
 
 // SitByToken takes a seat for a person who has shown only a token. An agent may have obtained the token, so the seat
-// connects no account, and approves no call of critical risk.
-func (q *Queue) SitByToken(by string) *Seat { return q.sit(&Seat{by: by, token: true, unproven: true}) }
-
-// SitByLink takes a seat for a person who has no way to prove anew who they are. The seat approves no call of critical
-// risk.
-func (q *Queue) SitByLink(by string) *Seat { return q.sit(&Seat{by: by, unproven: true}) }
+// approves no critical call of its own principal. It approves one of another principal only where vouched reports that
+// the person answers for that principal. A nil vouched reports false for all.
+func (q *Queue) SitByToken(by string, vouched func(principal string) bool) *Seat {
+	return q.sit(&Seat{by: by, token: true, vouched: vouched})
+}
 
 // Aside makes a seat for a person who may not answer. It sees no question, answers none, and its person never counts as
 // present.
@@ -270,9 +269,9 @@ type Seat struct {
 	by    string
 	news  chan struct{}
 
-	aside    bool // see Aside
-	token    bool // see SitByToken
-	unproven bool // see SitByLink
+	aside   bool // see Aside
+	token   bool // see SitByToken
+	vouched func(principal string) bool
 
 	mu   sync.Mutex
 	seen map[string]bool // questions that this seat has shown whole, by ID
@@ -349,9 +348,12 @@ func (s *Seat) ShowAll(ids []string, o prompt.RenderOptions) (string, error) {
 var (
 	// ErrOwn says that the profile requires an answer from somebody other than the person who started the run.
 	ErrOwn = errors.New("the profile wants somebody else to answer than who asked")
-	// ErrUnproven says that a seat of a token or of a login link does not approve a call of critical risk.
-	ErrUnproven = errors.New("a call of critical risk is allowed on the page alone, by a person who signs in there anew " +
-		"for it (console.signIn)")
+	// ErrOwnCritical says that a token does not approve a call of critical risk of its own principal: the program that
+	// made the call may have the token.
+	ErrOwnCritical = errors.New("a token approves no call of critical risk of its own principal: log in to the page")
+	// ErrNotVouched says that a token does not approve a call of critical risk of this principal.
+	ErrNotVouched = errors.New("a token approves a call of critical risk only where the configuration says that " +
+		"its principal answers for who asks: log in to the page")
 
 	// ErrElsewhere says that this place only shows the question.
 	ErrElsewhere = errors.New("a call of critical risk is answered only where it is known who answers: on the page " +
@@ -459,8 +461,12 @@ func (s *Seat) mayApprove(r *prompt.Request) error {
 		return own
 	case r.Connects() && (s.token || s.by != r.Principal):
 		return errNotTheirs
-	case s.unproven && r.Inquiry == nil && !r.Risk.FormSuffices():
-		return ErrUnproven
+	case !s.token || r.Inquiry != nil || !r.Risk.Grave() || r.Risk == call.High:
+		return nil
+	case r.Principal == "" || r.Principal == s.by:
+		return ErrOwnCritical
+	case s.vouched == nil || !s.vouched(r.Principal):
+		return ErrNotVouched
 	}
 	return nil
 }

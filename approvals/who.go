@@ -17,24 +17,13 @@ const (
 // client. Refusals, plans and commands all say it.
 func WhoAnswers(where []string, risk call.Risk) string {
 	switch {
-	case len(where) > 0 && !risk.FormSuffices():
-		return "A person answers " + strings.Join(where, ", or ") + ", and signs in there anew to allow it"
 	case len(where) > 0:
 		return "A person answers " + strings.Join(where, ", or ")
 	case !risk.FormSuffices():
-		return "A person answers on the page alone (codemode console opens it, and codemode serve --console 127.0.0.1:7391 " +
-			"serves it where there is none), after a new sign-in at the provider that the key console.signIn names"
+		return "A person answers on the page alone: codemode console opens it, and codemode serve --console 127.0.0.1:7391 " +
+			"serves it where there is none"
 	}
 	return "A person answers in a form of the client, and nowhere else"
-}
-
-// BesideForms is [WhoAnswers] for a question that no form can allow, whatever its risk.
-func BesideForms(where []string, risk call.Risk) string {
-	if len(where) > 0 || !risk.FormSuffices() {
-		return WhoAnswers(where, risk)
-	}
-	return "A person answers on the page alone: codemode console opens it, and codemode serve --console 127.0.0.1:7391 " +
-		"serves it where there is none"
 }
 
 // Places are where people answer questions of a risk over channels, beside the forms of a client.

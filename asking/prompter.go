@@ -164,14 +164,13 @@ func (a *Prompter) explain(got *approvals.Result, asking profiles.Asking, r *pro
 	if got.Code == call.CodeUnsupported {
 		got.Detail = "this call needs a person's approval and " + nobodyThere(channels, r.Risk)
 	}
-	partial := slices.ContainsFunc(got.Tried, func(t approvals.Try) bool { return t.Outcome == approvals.Partial })
-	if got.Code == call.CodeNoApprover && !atTerminal(channels) && (partial || !r.Risk.FormSuffices() ||
+	risk := r.Risk
+	if slices.ContainsFunc(got.Tried, func(t approvals.Try) bool { return t.Outcome == approvals.Partial }) {
+		risk = call.Critical // no form suffices for it either
+	}
+	if got.Code == call.CodeNoApprover && !atTerminal(channels) && (!risk.FormSuffices() ||
 		len(approvals.Places(channels, r.Risk)) > 0 && !slices.ContainsFunc(got.Tried, (approvals.Try).Reached)) {
-		who := approvals.WhoAnswers
-		if partial {
-			who = approvals.BesideForms
-		}
-		got.Detail += ". " + who(approvals.Places(channels, r.Risk), r.Risk) + "; then run the program again"
+		got.Detail += ". " + approvals.WhoAnswers(approvals.Places(channels, r.Risk), risk) + "; then run the program again"
 	}
 }
 

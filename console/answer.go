@@ -125,9 +125,11 @@ func (c *Console) give(r *http.Request, s *session, said *Answered, proved bool)
 		}
 	}
 	var proof *freshProof
-	if reply.Allowed && needsSignIn(a.request) {
+	if reply.Allowed && s.needsSignIn(a.request) {
 		if proof = s.useProof(a.ID, said.Digest, c.logins.now()); proof == nil {
-			return c.withoutProof(r, s, said, a)
+			return Result{ID: said.ID, status: http.StatusForbidden, SignIn: c.base(r) + provePath + a.ID,
+				Error: fmt.Sprintf("a yes to this call needs a new sign-in with %s, for this question as it is shown: open it, "+
+					"and follow the link there", word(c.provider()))}
 		}
 		reply.Proof = call.ProofSignIn
 	}
@@ -140,7 +142,8 @@ func (c *Console) give(r *http.Request, s *session, said *Answered, proved bool)
 	case errors.Is(err, approvals.ErrTaken):
 		s.lists(a)
 		return fail(http.StatusConflict, c.goneBecause(ctx, s, said.ID))
-	case errors.Is(err, approvals.ErrOwn), errors.Is(err, approvals.ErrUnproven):
+	case errors.Is(err, approvals.ErrOwn), errors.Is(err, approvals.ErrOwnCritical),
+		errors.Is(err, approvals.ErrNotVouched):
 		why := err.Error()
 		if errors.Is(err, approvals.ErrOwn) {
 			why = "who asks for a call may not answer for it"
@@ -311,7 +314,7 @@ func (c *Console) withProposal(
 	switch {
 	case !isCall(a.request) || !said.proposes():
 		return nil, refuse(http.StatusUnprocessableEntity, errNoProposal)
-	case needsSignIn(a.request):
+	case s.needsSignIn(a.request):
 		return nil, refuse(http.StatusUnprocessableEntity,
 			"no rule is proposed with the answer to a call of critical risk: allow the call by itself")
 	}

@@ -34,8 +34,9 @@ const (
 
 // Options say what the page shows, and to whom. A nil field removes its part of the page.
 type Options struct {
-	// Queue holds the questions. It is required, and belongs to this page alone: each open page has a seat at it. With
-	// SignIn it may be a queue of approvals.NewStrongQueue, which approves calls of critical risk.
+	// Queue holds the questions. It is required, and belongs to this page alone: each open page has a seat at it. A
+	// queue of approvals.NewStrongQueue may approve calls of critical risk, because people log in before they have a
+	// seat.
 	Queue *approvals.Queue
 	// ConfirmCommand returns the command that prints the codes for a person's changes. Nil is that of the person who
 	// started the process.
@@ -56,14 +57,16 @@ type Options struct {
 	Admin func(person string) bool
 
 	// SignIn lets people in at an identity provider, beside login links. What they may do is what their roles say; Admin
-	// is not asked about them. They alone allow calls of critical risk, each after a new sign-in. Nil lets nobody in that
-	// way.
+	// is not asked about them. They allow each call of critical risk after a new sign-in. Nil lets nobody in that way.
 	SignIn *signin.Provider
 
 	// Bearer returns the person of a bearer token, for requests without a session, or the status and the reason to
 	// refuse the request with. The page calls it for each request, and repeatedly while a stream of events is open. Nil
 	// refuses all tokens.
 	Bearer func(r *http.Request, token string) (person string, status int, why string)
+	// Vouched reports whether the configuration lets a person answer for another principal: a person's token approves
+	// calls of critical risk only for those principals. Nil is none.
+	Vouched func(person, principal string) bool
 
 	Record records.Record       // history
 	Runs   Runs                 // in progress

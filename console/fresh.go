@@ -9,16 +9,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
-	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/console/signin"
 )
 
-// A session alone allows no call of critical risk: somebody may have stolen its cookie, or another person may sit at
-// the open page. A yes needs a new sign-in at the identity provider, for this question as it is shown. The new sign-in
-// makes a session of its own, which replaces the one that began it, and which may allow that question once. So whoever
-// has the older session gets nothing from it, and the person sees the question again before they allow the call.
+// The session of a person who signed in allows no call of critical risk alone: somebody may have stolen its cookie, or
+// another person may sit at the open page. A yes needs a new sign-in at the identity provider, for this question as it is
+// shown. The new sign-in makes a session of its own, which replaces the one that began it, and which may allow that
+// question once. So whoever has the older session gets nothing from it, and the person sees the question again before
+// they allow the call.
 
 // freshLife is how long a new sign-in may allow its question.
 const freshLife = 5 * time.Minute
@@ -48,8 +47,11 @@ func (s *session) mark() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// needsSignIn reports whether a yes to a question needs a new sign-in.
-func needsSignIn(r *prompt.Request) bool { return r.Inquiry == nil && !r.Risk.FormSuffices() }
+// needsSignIn reports whether a yes to a question needs a new sign-in of a person who signs in. Who has a login link is
+// who started the process, and the rules of tokens are those of the queue.
+func (s *session) needsSignIn(r *prompt.Request) bool {
+	return s.signedIn && r.Inquiry == nil && !r.Risk.FormSuffices()
+}
 
 // proven is until when a session may allow a question as it is shown. The zero time is not at all.
 func (s *session) proven(id, digest string, now time.Time) (until time.Time) {
@@ -81,21 +83,6 @@ func (s *session) returnProof(p *freshProof) {
 	}
 }
 
-// withoutProof is the result of a yes that lacks a new sign-in.
-func (c *Console) withoutProof(r *http.Request, s *session, said *Answered, a *asked) Result {
-	no := Result{ID: said.ID, Error: word(approvals.ErrUnproven.Error()), status: http.StatusForbidden}
-	if s.signedIn {
-		no.SignIn = c.base(r) + provePath + a.ID
-		no.Error = fmt.Sprintf("a yes to this call needs a new sign-in with %s, for this question as it is shown: open it, "+
-			"and follow the link there", word(c.provider()))
-		return no
-	}
-	q := a.request
-	c.noteRefused(r.Context(), audit.Entry{Principal: s.person, Run: q.Run, Call: q.Call, Profile: q.Profile,
-		Server: q.Server, Tool: q.Name, Detail: approvals.ErrUnproven.Error()})
-	return no
-}
-
 // provePath is where a person begins a new sign-in for a question, below the path of the session.
 const provePath = "/prove/"
 
@@ -106,8 +93,8 @@ func (c *Console) prove(w http.ResponseWriter, r *http.Request, s *session) erro
 	case a == nil:
 		return refuse(http.StatusNotFound, c.goneBecause(r.Context(), s, r.PathValue("id")))
 	case !s.signedIn || c.options.SignIn == nil:
-		return refuse(http.StatusForbidden, word(approvals.ErrUnproven.Error()))
-	case !needsSignIn(a.request):
+		return refuse(http.StatusForbidden, "only people who sign in at an identity provider prove anew who they are")
+	case !s.needsSignIn(a.request):
 		http.Redirect(w, r, c.base(r)+"/ask/"+a.ID, http.StatusSeeOther)
 		return nil
 	}
@@ -130,7 +117,7 @@ func (c *Console) freshFor(who *signin.Identity) (of *session, p *freshProof, a 
 			"you are %s, and %s began this sign-in: it proves nothing about them", who.Principal, of.person))
 	}
 	a = c.find(of, is.question)
-	if a != nil && a.Digest == is.digest && needsSignIn(a.request) {
+	if a != nil && a.Digest == is.digest && of.needsSignIn(a.request) {
 		p = &freshProof{question: is.question, digest: is.digest, until: c.logins.now().Add(freshLife)}
 	}
 	return of, p, a, nil

@@ -119,7 +119,6 @@ type asked struct {
 	Why, Rule, SentTo string
 	Connect           string    // the server at which this person can connect an account; else ""
 	Provider          string    // the identity provider; "" is none
-	SignedIn          bool      // there
 	Proven            time.Time // until when this session may allow the call, after a new sign-in
 	RiskClass         string
 	RiskWords         string
@@ -187,8 +186,8 @@ func (c *Console) pending(s *session) []*asked {
 		if c.may(s.person, o.Request.Principal) {
 			now := *a
 			now.Expires = o.Request.Deadline()
-			now.Provider, now.SignedIn = c.provider(), s.signedIn
-			if needsSignIn(o.Request) {
+			now.Provider = c.provider()
+			if s.needsSignIn(o.Request) {
 				now.Proven = s.proven(now.ID, now.Digest, c.logins.now())
 				now.NeedsSignIn = now.Proven.IsZero()
 			}
@@ -385,7 +384,7 @@ func (c *Console) whole(r *http.Request, s *session, a *asked) *askView {
 	if a.Editable {
 		v.Args, v.Fields = editable(a.request.Args), form.Fields(a.request.Input)
 	}
-	v.Proposal = c.changesRules(s) && isCall(a.request) && a.request.Profile != "" && !needsSignIn(a.request)
+	v.Proposal = c.changesRules(s) && isCall(a.request) && a.request.Profile != "" && !s.needsSignIn(a.request)
 	return v
 }
 

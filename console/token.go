@@ -81,12 +81,12 @@ func (ss *logins) ofToken(person, token string) *session {
 // sit makes a seat for the person of a session. Who may not answer sits aside.
 func (c *Console) sit(s *session) *approvals.Seat {
 	switch {
-	case s.token:
-		return c.queue.SitByToken(s.person)
-	case !s.roles.Has(signin.Approver):
+	case !s.token && s.roles.Has(signin.Approver):
+		return c.queue.Sit(s.person)
+	case !s.token:
 		return c.queue.Aside(s.person)
-	case !s.signedIn:
-		return c.queue.SitByLink(s.person)
 	}
-	return c.queue.Sit(s.person)
+	return c.queue.SitByToken(s.person, func(principal string) bool {
+		return c.options.Vouched != nil && c.options.Vouched(s.person, principal)
+	})
 }

@@ -122,23 +122,26 @@ func TestATokenAnswersForItsPrincipalAlone(t *testing.T) {
 }
 
 // A token that an agent holds must not approve what the agent does at the highest risk: neither its own calls, nor
-// those of others for whom its principal answers. To deny is always possible.
-func TestATokenApprovesNoCriticalCalls(t *testing.T) {
+// those of others unless the configuration says for whom its principal answers. To deny is always possible.
+func TestATokenDoesNotApproveItsOwnCriticalCalls(t *testing.T) {
 	for _, test := range []struct {
 		name, principal, risk string
+		vouched               bool
 		decision              string
 		status                int
 		says                  string
 	}{
-		{"its own, critical", "eve", "critical", "allow", 403, "signs in there anew"},
-		{"its own, of a risk that nobody knows", "eve", "catastrophic", "allow", 403, "signs in there anew"},
-		{"its own, critical, denied", "eve", "critical", "deny", 200, ""},
-		{"its own, high", "eve", "high", "allow", 200, ""},
-		{"of another, critical", "ci", "critical", "allow", 403, "signs in there anew"},
-		{"of another, critical, denied", "ci", "critical", "deny", 200, ""},
-		{"of another, high", "ci", "high", "allow", 200, ""},
+		{"its own, critical", "eve", "critical", true, "allow", 403, "its own principal"},
+		{"its own, of a risk that nobody knows", "eve", "catastrophic", true, "allow", 403, "its own principal"},
+		{"its own, critical, denied", "eve", "critical", true, "deny", 200, ""},
+		{"its own, high", "eve", "high", false, "allow", 200, ""},
+		{"of another, critical", "ci", "critical", false, "allow", 403, "the configuration says"},
+		{"of another for whom the page's rules say that it answers", "ci", "critical", true, "allow", 200, ""},
 	} {
-		w := withTokens(t, present)
+		w := withTokens(t, func(o *Options) {
+			o.Vouched = func(person, principal string) bool { return test.vouched }
+		})
+		w.login(anna) // somebody has to be there who may approve it
 		answers := w.ask(of(test.principal, risky(test.risk)))
 		a := w.seenBy(evesAnswers)[0]
 		said := Answered{ID: a.ID, Digest: a.Digest, Decision: test.decision, Code: a.Code, Whole: true}

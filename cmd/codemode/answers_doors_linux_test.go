@@ -20,21 +20,17 @@ func TestEveryDoorSaysWhoCanAnswer(t *testing.T) {
 		risk            call.Risk
 		where           []string
 		general         bool // also where no call is named
-		console         string
 	}{
 		{"a terminal and a page", `"time__*"`, `{"absent": "refuse"}`, call.Medium,
-			[]string{approvals.InTerminal, approvals.OnPage}, true, `"127.0.0.1:0"`},
+			[]string{approvals.InTerminal, approvals.OnPage}, true},
 		{"only the page is permitted", `"time__*"`, `{"absent": "refuse", "channels": ["elicitation", "web"]}`, call.Medium,
-			[]string{approvals.OnPage}, true, `"127.0.0.1:0"`},
+			[]string{approvals.OnPage}, true},
 		{"a critical risk", `{"tool": "time__*", "risk": "critical"}`, `{"absent": "refuse"}`, call.Critical,
-			[]string{approvals.OnPage}, false, `{"address": "127.0.0.1:0", "signIn": {
-				"name": "acme", "issuer": "http://127.0.0.1:1", "client": "page", "roles": {"approver": ["x"]}}}`},
-		{"a critical risk where nobody signs in", `{"tool": "time__*", "risk": "critical"}`, `{"absent": "refuse"}`,
-			call.Critical, nil, false, `"127.0.0.1:0"`},
+			[]string{approvals.OnPage}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			d := newDoctorHere(t, "")
-			write(t, d.config, `{"console": `+test.console+`, "evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": [`+
+			write(t, d.config, `{"console": "127.0.0.1:0", "evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": [`+
 				test.rule+`], "ask": `+test.ask+`}}}}`)
 			want := approvals.WhoAnswers(test.where, test.risk)
 			says := func(door, text string) {
@@ -69,9 +65,7 @@ func TestEveryDoorSaysWhoCanAnswer(t *testing.T) {
 				}
 				return res.Content[0].(*mcp.TextContent).Text
 			}
-			if text := tool("codemode_check", map[string]any{"code": program}); len(test.where) > 0 {
-				says("codemode_check", text)
-			}
+			says("codemode_check", tool("codemode_check", map[string]any{"code": program}))
 			says("the refusal", tool("codemode_eval", map[string]any{"code": program}))
 			if test.general {
 				says("search_tools", tool("search_tools", map[string]any{"query": "now"}))

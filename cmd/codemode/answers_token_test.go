@@ -18,15 +18,14 @@ func bearing(token string) string { return "Authorization: Bearer " + token }
 // its own, and does nothing else: no program, no question of another principal, no critical call of its own.
 func TestATokenAnswersOverTheAPI(t *testing.T) {
 	const config = `{
-		"console": {"signIn": {
-			"name": "acme", "issuer": "http://127.0.0.1:1", "client": "page", "roles": {"approver": ["x"]}}},
+		"console": {%s},
 		"http": {"tokens": [
 			{"token": "${ANNA}", "principal": "anna"}, {"token": "${CI}", "principal": "ci"},
 			{"token": "${ANNA_ANSWERS}", "principal": "anna", "answers": true}]},
 		"evaluation": {"profiles": {"p": {"asklist": ["filesystem__*", {"tool": "time__*", "risk": "critical"}]}}, "expose": ["p"]}}`
 	const answers = "the-token-with-which-anna-answers"
 	h := newHouse(t, `{}`, "--http", "127.0.0.1:0")
-	write(t, h.config, config)
+	write(t, h.config, strings.Replace(config, "%s", "", 1))
 	h.environment = append(h.environment, "ANNA=the-token-of-anna", "CI=the-token-of-ci--", "ANNA_ANSWERS="+answers)
 	h.start()
 	operator := atThePage(t, h.environment)
@@ -127,8 +126,7 @@ func TestATokenAnswersAtAPageOfItsOwn(t *testing.T) {
 	const answers = "the-token-with-which-ben-answers"
 	h := newHouse(t, `{}`)
 	write(t, h.config, `{
-		"console": {"address": "127.0.0.1:0", "people": {"ben": {"answersFor": ["*"]}},
-			"signIn": {"name": "acme", "issuer": "http://127.0.0.1:1", "client": "page", "roles": {"approver": ["x"]}}},
+		"console": {"address": "127.0.0.1:0", "people": {"ben": {"answersFor": ["*"]}}},
 		"http": {"tokens": [{"token": "${BEN}", "principal": "ben", "answers": true}, {"token": "${EVE}", "principal": "eve", "answers": true}]},
 		"evaluation": {"profiles": {"p": {"asklist": ["filesystem__*", {"tool": "time__*", "risk": "critical"}]}}, "expose": ["p"]}}`)
 	h.environment = append(h.environment, "BEN="+answers, "EVE=the-token-with-which-eve-answers")
@@ -137,8 +135,8 @@ func TestATokenAnswersAtAPageOfItsOwn(t *testing.T) {
 	api := &person{t: t, base: operator.base, cookie: "no=login"}
 	for program, want := range map[string]string{
 		writesAFile: `"written"`,
-		// the configuration says that ben answers for all, and no token allows a critical call
-		`try { await codemode.time__now({}); return "told" } catch (e) { return e.reason }`: `"elicitation_declined"`,
+		// the configuration says that ben answers for all
+		`try { await codemode.time__now({}); return "told" } catch (e) { return e.reason }`: `"told"`,
 	} {
 		text := runs(t, client, program)
 		a := operator.one()
@@ -146,18 +144,13 @@ func TestATokenAnswersAtAPageOfItsOwn(t *testing.T) {
 		if api.send("GET", "/api/pending", nil, &eves, bearing("the-token-with-which-eve-answers")); len(eves.Pending) != 0 {
 			t.Errorf("eve sees %+v", eves)
 		}
-		said := console.Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Code: a.Code, Whole: true}
 		var got console.Result
-		if a.NeedsSignIn {
-			if res := api.send("POST", "/api/answer", said, &got, bearing(answers)); res.StatusCode != 403 || got.OK {
-				t.Errorf("ben allows a critical call: %s %+v", res.Status, got)
-			}
-			said.Decision = "deny"
-		}
-		if res := api.send("POST", "/api/answer", said, &got, bearing(answers)); res.StatusCode != 200 || !got.OK {
+		res := api.send("POST", "/api/answer", console.Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Code: a.Code,
+			Whole: true}, &got, bearing(answers))
+		if res.StatusCode != 200 || !got.OK {
 			t.Errorf("ben: %s %+v", res.Status, got)
 		}
-		if got := <-text; !strings.Contains(got, want) {
+		if got := <-text; !strings.HasPrefix(got, want) {
 			t.Errorf("the program got %s", got)
 		}
 	}

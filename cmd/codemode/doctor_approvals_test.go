@@ -141,10 +141,10 @@ func TestH8WhoCouldAnswerForThePerson(t *testing.T) {
 	if n := strings.Count(out, "--agent-user NAME"); n != 4 {
 		t.Errorf("%d ways out:\n%s", n, out)
 	}
-	// Neither a socket nor a login link approves a critical call, for whoever is this user.
-	if strings.Count(out, "except calls of critical risk") != 2 ||
-		strings.Contains(out, "approve calls of critical risk") {
-		t.Errorf("it does not say that a login link allows no critical call:\n%s", out)
+	// "codemode console" and an HTTP client are enough to approve a critical call, for whoever is this user.
+	if !strings.Contains(out, "approve calls of critical risk") ||
+		strings.Contains(out, "critical\" is answered on the page alone") {
+		t.Errorf("it says that critical calls keep out an agent of the same user:\n%s", out)
 	}
 	if err := os.Chmod(d.config, 0o600); err != nil {
 		t.Fatal(err)

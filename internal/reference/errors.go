@@ -125,8 +125,9 @@ func Errors() (string, error) {
 		"fast is no such case, so the call stays refused; nor is an unclear answer, a channel that failed, a risk of " +
 		"high or\n" +
 		"critical, or a rule that could not be judged.\n\n" +
-		"A call of critical risk is approved on the page, after a new sign-in, or at the terminal of `codemode run`. " +
-		"The\nprogram is told so, and how a person gets there.\n")
+		"A call of critical risk is approved on the page alone, or at the terminal of `codemode run`. The program is " +
+		"told so,\n" +
+		"and how a person gets there.\n")
 	b.WriteString("\n## How a run ends\n\nOther ends than a value. The host decides them by what it saw, not by what " +
 		"a program says.\n\n")
 	t = table{{"End", "When", "The way out"}}

@@ -225,7 +225,7 @@ func (d *diagnosis) selfApproval(set *launch.Settings, path string, c *approvals
 	check("responder", responder.SocketFolder(state), "reach the socket of codemode approvals", readable,
 		"it could answer for you there, except calls of critical risk")
 	check("page", serve.PageFolder(state), "ask for a login link to the page", readable,
-		"it could log in as you with codemode console and answer for you, except calls of critical risk")
+		"it could log in as you with codemode console, and approve calls of critical risk too")
 	d.hooks()
 }
 

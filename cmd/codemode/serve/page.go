@@ -83,10 +83,7 @@ type page struct {
 // nil. Questions of a process without a page are answered at the pages of other processes that share the store.
 func newPage(c pageConfig, set *launch.Settings, to cli.Streams, address string, overHTTP bool) (*page, error) {
 	p := &page{beside: func() {}, config: c, address: cmp.Or(address, c.Address), wanted: address != "", streams: to}
-	p.queue = approvals.NewQueue(console.ChannelName)
-	if c.SignIn != nil { // else nobody can prove anew who they are
-		p.queue = approvals.NewStrongQueue(console.ChannelName)
-	}
+	p.queue = approvals.NewStrongQueue(console.ChannelName)
 	p.queue.May = p.config.may
 	if p.config.Off && address == "" || p.address == "" && !overHTTP {
 		p.queue.Expects = func() bool { return false }
@@ -133,7 +130,7 @@ func (p *page) open(e *codemode.Evaluator, set *launch.Settings, origin, path st
 		Sessions: sessionsOf{e}, Servers: serversOf{e}, Accounts: accountsOf{e, log},
 		Note: e.Record().Write,
 		Idle: time.Duration(p.config.Idle), Life: time.Duration(p.config.Life), Log: log,
-		Bearer: p.bearer, SignIn: provider,
+		Bearer: p.bearer, Vouched: p.config.vouched, SignIn: provider,
 	})
 	if err != nil {
 		p.tokens.Close()
@@ -173,6 +170,12 @@ func (c *pageConfig) may(person, principal string) bool {
 		return true
 	}
 	return principal != "" && slices.Contains(of, principal)
+}
+
+// vouched reports whether the configuration says explicitly that a person answers for a principal.
+func (c *pageConfig) vouched(person, principal string) bool {
+	of := c.People[person].AnswersFor
+	return principal != "" && principal != person && (slices.Contains(of, "*") || slices.Contains(of, principal))
 }
 
 // sees lists the principals with entries that a person may see. The user who started the process can read the record

@@ -154,10 +154,7 @@ What widens what programs may do needs a code: a change of the rules, a proposal
 session, an accepted definition of a tool. With --confirm this command
 prints each pending change and its code; --as NAME those of another person. A code is
 valid once, within three minutes, for that change. Compare the change with the one that you
-made before you type the code: do not give a code to a change that is not yours.
-
-A link allows no call of critical risk: people sign in on the page for that, where
-"console.signIn" in the configuration names an identity provider.`,
+made before you type the code: do not give a code to a change that is not yours.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if confirm {
