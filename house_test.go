@@ -109,7 +109,7 @@ func TestHouseBounds(t *testing.T) {
 		{"methods of one type", slices.Max(slices.Collect(maps.Values(h.types))), 145},
 		{"lines of a function, 99 of 100", h.functions[n*99/100], 54},
 		{"lines of a function", h.functions[n-1], 145},
-		{"lines of more than 120 characters", h.wide, 227},
+		{"lines of more than 120 characters", h.wide, 226},
 		{"modules of the binary", h.modules, 74},
 		{"modules of a program that embeds", h.embeddedModules, 30},
 		{"our packages in it", h.embeddedPackages, 57},

@@ -45,8 +45,8 @@ func (e *entry) unknown() {
 		}
 		switch {
 		case key == confined:
-			e.WrongKey(child, `a confined server reaches what its "args", "cwd" and "env" name, and the network; one that needs `+
-				`other bounds is started outside of codemode, in a container of its own, and has a "url" here`, "%s",
+			e.WrongKey(child, `a confined server reaches what its "args", "cwd" and "env" name, and the network; one that `+
+				`needs other bounds is started outside of codemode, in a container of its own, and has a "url" here`, "%s",
 				e.sentence("%q is no key of a server, and would bound nothing", key))
 		case slices.Contains(narrowing, meant):
 			e.WrongKey(child, hint, "%s", e.sentence("%q is not a key of a server, so it would take nothing away from it", key))

@@ -24,8 +24,8 @@ func (l Line) Numbers() string {
 	return column(l.Old) + " " + column(l.New)
 }
 
-// Plain is a text with one kind of line end and without a byte order mark, as people compare it. A carriage return alone
-// is no line end for the reader of the file, and stays.
+// Plain is a text with one kind of line end and without a byte order mark, as people compare it. A carriage return
+// alone is no line end for the reader of the file, and stays.
 func Plain(text string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(text, BOM), "\r\n", "\n")
 }
