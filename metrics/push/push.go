@@ -4,6 +4,7 @@ package push
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math"
 	"time"
@@ -80,7 +81,7 @@ func (p *Pusher) push(ctx context.Context) {
 		all[i] = metricOf(f, p.began, now)
 	}
 	err = p.To.Send(ctx, otlp.Request("Metrics", "metrics", "/metrics", p.Version, all))
-	if err != nil && !p.failed && context.Cause(ctx) != context.Canceled {
+	if err != nil && !p.failed && !errors.Is(ctx.Err(), context.Canceled) {
 		p.Log.Warn("the collector of figures does not take them; it misses those of this time", "collector",
 			address.SchemeHost(p.To.URL), "error", err)
 	}
