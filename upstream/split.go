@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"unicode/utf8"
 )
 
 // elements returns the elements of a JSON array, at most that many: an element of one byte takes twenty-four in the
@@ -36,7 +37,7 @@ func membersOf(raw json.RawMessage, names ...string) (m map[string]json.RawMessa
 	m = make(map[string]json.RawMessage, len(names))
 	split(raw, func(key, value json.RawMessage) bool {
 		name := string(key[1 : len(key)-1])
-		if bytes.IndexByte(key, '\\') >= 0 && json.Unmarshal(key, &name) != nil {
+		if (bytes.IndexByte(key, '\\') >= 0 || !utf8.Valid(key)) && json.Unmarshal(key, &name) != nil {
 			return true
 		}
 		if slices.Contains(names, name) {
