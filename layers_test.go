@@ -26,7 +26,7 @@ var layers = map[string]struct {
 	// The parts, each with one subject.
 	"guest/quickjs":  {}, // only the module
 	"sandbox/memory": {}, // of guests
-	"sandbox": {ours: []string{"internal/fair", "internal/replace", "sandbox/memory"},
+	"sandbox": {ours: []string{"guest/quickjs", "internal/fair", "internal/replace", "sandbox/memory"},
 		outside: []string{"github.com/tetratelabs/wazero"}},
 	"analysis/ecmascript": {}, // tokens, syntax tree, scopes
 	"analysis": {ours: []string{"analysis/ecmascript", "call", "internal/lazy", "internal/strictjson", "internal/visible"},
@@ -105,7 +105,7 @@ var layers = map[string]struct {
 	"asking": {ours: []string{"analysis", "approvals", "approvals/prompt", "call", "hostfns", "inforce",
 		"internal/strictjson", "internal/visible", "notify", "preflight", "profiles", "recorder", "registry", "store"}},
 	"runs/feed": {ours: []string{"hostfns", "sandbox"}},
-	"runs": {ours: []string{"analysis", "approvals", "approvals/prompt", "asking", "audit", "budgets", "config", "guest/quickjs",
+	"runs": {ours: []string{"analysis", "approvals", "approvals/prompt", "asking", "audit", "budgets", "config",
 		"hostfns", "inforce", "internal/fair", "internal/govalue", "internal/strictjson", "internal/visible", "preflight",
 		"profiles", "recorder", "registry", "results", "runs/feed", "sandbox", "sessions", "store"}},
 
@@ -198,7 +198,7 @@ var layers = map[string]struct {
 		"cmd/codemode/confined",
 		"cmd/codemode/launch", "cmd/codemode/responder", "config", "config/changes",
 		"config/tenants", "console", "console/accounts", "console/rules", "console/signin",
-		"guest/quickjs", "hostfns", "inforce", "internal/confine", "internal/fair", "internal/otlp", "internal/replace", "internal/visible",
+		"hostfns", "inforce", "internal/confine", "internal/fair", "internal/otlp", "internal/replace", "internal/visible",
 		"metrics", "metrics/push", "preflight", "profiles",
 		"recorder", "runs",
 		"sandbox", "server", "server/limits", "server/oauth", "sessions", "store", "tracing", "upstream", "upstream/login"},

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode/catalog"
-	"github.com/codemode-project/codemode/guest/quickjs"
 	"github.com/codemode-project/codemode/sandbox"
 )
 
@@ -115,7 +114,7 @@ func TestGlobalsAreThoseOfTheGuest(t *testing.T) {
 	if len(declared) < 20 {
 		t.Fatalf("the index declares %q", declared)
 	}
-	engine, err := sandbox.New(t.Context(), sandbox.Options{Wasm: quickjs.Wasm()})
+	engine, err := sandbox.New(t.Context(), sandbox.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 
 	"github.com/codemode-project/codemode/asking"
-	"github.com/codemode-project/codemode/guest/quickjs"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/preflight"
@@ -120,7 +119,7 @@ func (e *Executor) newEngine() (Engine, error) {
 	if e.options.Engine != nil {
 		return e.options.Engine, nil
 	}
-	engine, err := sandbox.New(e.life.Ctx, sandbox.Options{Wasm: quickjs.Wasm(), Hash: quickjs.Hash(),
+	engine, err := sandbox.New(e.life.Ctx, sandbox.Options{
 		CacheDir: e.options.CacheDir, MakeRoom: e.Sessions.MakeRoom, Compiling: e.compiling, ParkKey: e.record.ParkKey,
 		Memory: cmp.Or(e.options.GuestMemory, e.guestMemory)})
 	if err != nil {

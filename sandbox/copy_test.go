@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"os"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,12 +11,8 @@ import (
 
 // A run waits a moment for the guest of another one if as many are busy as are kept, and not for one that rests.
 func TestARunWaitsForAGuest(t *testing.T) {
-	wasm, err := os.ReadFile("../quickjs.wasm")
-	if err != nil {
-		t.Fatal(err)
-	}
 	synctest.Test(t, func(t *testing.T) {
-		e, err := New(t.Context(), Options{Wasm: wasm, CacheDir: cachetest.Dir(), Idle: 1})
+		e, err := New(t.Context(), Options{CacheDir: cachetest.Dir(), Idle: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -282,11 +282,7 @@ func parkedAgainAndAgain(t *testing.T, p Program) (result *Result, parks int, er
 
 // otherEngine stands for another process.
 func otherEngine(t *testing.T) *Engine {
-	wasm, err := os.ReadFile("../quickjs.wasm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := New(t.Context(), Options{CacheDir: cachetest.Dir(), Wasm: wasm, ParkKey: []byte("a key for tests")})
+	e, err := New(t.Context(), Options{CacheDir: cachetest.Dir(), ParkKey: []byte("a key for tests")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -361,11 +357,7 @@ func randomPrograms(n int) int {
 const digestsIn = "CODEMODE_TEST_DIGESTS"
 
 func printDigests() error {
-	wasm, err := os.ReadFile("../quickjs.wasm")
-	if err != nil {
-		return err
-	}
-	e, err := New(context.Background(), Options{Wasm: wasm, CacheDir: os.Getenv(digestsIn)})
+	e, err := New(context.Background(), Options{CacheDir: os.Getenv(digestsIn)})
 	if err != nil {
 		return err
 	}

@@ -15,16 +15,17 @@ import (
 
 	"github.com/tetratelabs/wazero"
 
+	"github.com/codemode-project/codemode/guest/quickjs"
 	"github.com/codemode-project/codemode/internal/fair"
 	"github.com/codemode-project/codemode/sandbox/memory"
 )
 
 // Options are the settings of an Engine.
 type Options struct {
-	// Wasm is the guest, as package guest/quickjs has it. Required.
+	// Wasm is the guest; nil is that of package guest/quickjs.
 	Wasm []byte
-	// Hash is the SHA-256 of Wasm, in hex; "" computes it, which takes one or two milliseconds. It identifies the
-	// guest in the cache and in images of parked runs.
+	// Hash is the SHA-256 of Wasm, in hex; "" computes it, which takes one or two milliseconds. It identifies the guest
+	// in the cache and in images of parked runs. Without Wasm it is known.
 	Hash string
 	// CacheDir keeps the compiled guest between processes. It is machine code that this process will run, so New does
 	// not use a directory that others can write to. "" compiles at every start, which takes about a second.
@@ -110,7 +111,7 @@ var learnVersion = sync.OnceFunc(func() { _ = wazero.NewRuntime(context.Backgrou
 func New(ctx context.Context, o Options) (*Engine, error) {
 	learnVersion()
 	if len(o.Wasm) == 0 {
-		return nil, errors.New("sandbox: no guest given: Options.Wasm is empty")
+		o.Wasm, o.Hash = quickjs.Wasm(), quickjs.Hash()
 	}
 	if o.Hash == "" {
 		sum := sha256.Sum256(o.Wasm)

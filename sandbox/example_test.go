@@ -5,14 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/codemode-project/codemode/guest/quickjs"
 	"github.com/codemode-project/codemode/sandbox"
 )
 
 // The sandbox alone: a program, and one Go function that answers its calls. Nothing decides or records them.
 func Example() {
 	ctx := context.Background()
-	engine, err := sandbox.New(ctx, sandbox.Options{Wasm: quickjs.Wasm()})
+	engine, err := sandbox.New(ctx, sandbox.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

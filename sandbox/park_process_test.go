@@ -36,12 +36,8 @@ func TestMain(m *testing.M) {
 
 func parkAndHang() {
 	image, err := func() ([]byte, error) {
-		wasm, err := os.ReadFile("../quickjs.wasm")
-		if err != nil {
-			return nil, err
-		}
 		ctx := context.Background()
-		e, err := New(ctx, Options{Wasm: wasm, CacheDir: cachetest.Dir(), ParkKey: []byte("a key for tests")})
+		e, err := New(ctx, Options{CacheDir: cachetest.Dir(), ParkKey: []byte("a key for tests")})
 		if err != nil {
 			return nil, err
 		}

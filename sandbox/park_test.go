@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -51,11 +50,7 @@ func park(t *testing.T, r *Run) []byte {
 func TestParkAndResume(t *testing.T) {
 	e := testEngine(t)
 	// Another engine, as another process would have.
-	wasm, err := os.ReadFile("../quickjs.wasm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := New(t.Context(), Options{Wasm: wasm, CacheDir: cachetest.Dir(), ParkKey: []byte("a key for tests")})
+	other, err := New(t.Context(), Options{CacheDir: cachetest.Dir(), ParkKey: []byte("a key for tests")})
 	if err != nil {
 		t.Fatal(err)
 	}

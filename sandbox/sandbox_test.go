@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,11 +17,7 @@ import (
 
 // engine is shared by the tests: making one compiles the guest.
 var engine = sync.OnceValues(func() (*Engine, error) {
-	wasm, err := os.ReadFile("../quickjs.wasm")
-	if err != nil {
-		return nil, err
-	}
-	return New(context.Background(), Options{CacheDir: cachetest.Dir(), Wasm: wasm, ParkKey: []byte("a key for tests")})
+	return New(context.Background(), Options{CacheDir: cachetest.Dir(), ParkKey: []byte("a key for tests")})
 })
 
 func testEngine(t testing.TB) *Engine {
@@ -362,11 +357,7 @@ return [tools.every((x, i) => x === codemode[names[i]]), new Set(tools).size, co
 // Each pair is run in this order by one engine with one idle guest; the second
 // must not see what the first left.
 func TestNothingIsLeftBehind(t *testing.T) {
-	wasm, err := os.ReadFile("../quickjs.wasm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := New(t.Context(), Options{Wasm: wasm, CacheDir: cachetest.Dir(), Idle: 1})
+	e, err := New(t.Context(), Options{CacheDir: cachetest.Dir(), Idle: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -494,11 +485,7 @@ func TestManyAtOnce(t *testing.T) {
 }
 
 func TestClose(t *testing.T) {
-	wasm, err := os.ReadFile("../quickjs.wasm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := New(t.Context(), Options{Wasm: wasm, CacheDir: cachetest.Dir()})
+	e, err := New(t.Context(), Options{CacheDir: cachetest.Dir()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -18,11 +17,7 @@ import (
 // secondEngine is another engine of the same guest and the same key: another process, for a session.
 func secondEngine(t testing.TB) *Engine {
 	t.Helper()
-	wasm, err := os.ReadFile("../quickjs.wasm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := New(t.Context(), Options{Wasm: wasm, CacheDir: cachetest.Dir(), ParkKey: []byte("a key for tests")})
+	e, err := New(t.Context(), Options{CacheDir: cachetest.Dir(), ParkKey: []byte("a key for tests")})
 	if err != nil {
 		t.Fatal(err)
 	}

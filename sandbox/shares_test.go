@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -20,11 +19,7 @@ import (
 // limited is an engine whose guests have so many bytes together.
 func limited(t *testing.T, memory int64) *Engine {
 	t.Helper()
-	wasm, err := os.ReadFile("../quickjs.wasm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := New(t.Context(), Options{Wasm: wasm, CacheDir: cachetest.Dir(), Memory: memory})
+	e, err := New(t.Context(), Options{CacheDir: cachetest.Dir(), Memory: memory})
 	if err != nil {
 		t.Fatal(err)
 	}

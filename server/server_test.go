@@ -22,11 +22,7 @@ import (
 )
 
 var sharedEngine = sync.OnceValues(func() (*sandbox.Engine, error) {
-	wasm, err := os.ReadFile("../quickjs.wasm")
-	if err != nil {
-		return nil, err
-	}
-	return sandbox.New(context.Background(), sandbox.Options{Wasm: wasm, CacheDir: cachetest.Dir()})
+	return sandbox.New(context.Background(), sandbox.Options{CacheDir: cachetest.Dir()})
 })
 
 // house is a server over a configuration file that a test may change.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -50,12 +49,9 @@ func (e *engine) Hash() string {
 // newKeeper is a keeper without a database, over a sandbox with so many bytes of memory; 0 is the usual number.
 func newKeeper(t *testing.T, memory int64) (*Keeper, *engine) {
 	t.Helper()
-	wasm, err := os.ReadFile("../quickjs.wasm")
-	if err != nil {
-		t.Fatal(err)
-	}
 	k, e := &Keeper{}, &engine{}
-	e.Engine, err = sandbox.New(t.Context(), sandbox.Options{Wasm: wasm, CacheDir: cachetest.Dir(), Memory: memory,
+	var err error
+	e.Engine, err = sandbox.New(t.Context(), sandbox.Options{CacheDir: cachetest.Dir(), Memory: memory,
 		MakeRoom: k.MakeRoom})
 	if err != nil {
 		t.Fatal(err)

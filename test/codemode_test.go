@@ -33,11 +33,7 @@ import (
 
 // sharedEngine is compiled once for all tests.
 var sharedEngine = sync.OnceValues(func() (*sandbox.Engine, error) {
-	wasm, err := os.ReadFile("../quickjs.wasm")
-	if err != nil {
-		return nil, err
-	}
-	return sandbox.New(context.Background(), sandbox.Options{Wasm: wasm, CacheDir: cachetest.Dir()})
+	return sandbox.New(context.Background(), sandbox.Options{CacheDir: cachetest.Dir()})
 })
 
 // open makes an Evaluator over a folder with a few notes. config is the text

@@ -118,11 +118,7 @@ var mustHappen = []string{
 
 // scheduleEngine outlives the evaluators, as a process that is started anew has the same key.
 var scheduleEngine = sync.OnceValues(func() (*sandbox.Engine, error) {
-	wasm, err := os.ReadFile("../quickjs.wasm")
-	if err != nil {
-		return nil, err
-	}
-	return sandbox.New(context.Background(), sandbox.Options{Wasm: wasm, CacheDir: cachetest.Dir()})
+	return sandbox.New(context.Background(), sandbox.Options{CacheDir: cachetest.Dir()})
 })
 
 // scheduledProgram makes calls in steps, those of a step at once, and returns what it was told of each. In a strict

@@ -8,14 +8,13 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode/analysis"
-	"github.com/codemode-project/codemode/guest/quickjs"
 	"github.com/codemode-project/codemode/sandbox"
 )
 
 // A session of TypeScript programs, as analysis reads them and the sandbox runs them: what one declares the next one
 // has, positions are those of the texts, and a name that nobody declared fails before anything runs.
 func TestASessionOfTypeScript(t *testing.T) {
-	e, err := sandbox.New(t.Context(), sandbox.Options{Wasm: quickjs.Wasm(), CacheDir: t.TempDir()})
+	e, err := sandbox.New(t.Context(), sandbox.Options{CacheDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

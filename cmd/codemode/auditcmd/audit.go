@@ -320,7 +320,6 @@ func (to *destination) export(ctx context.Context, s cli.Streams, db *store.DB, 
 			"--format calls"))
 	}
 	q.Sealed = to.sealed || to.prune
-	out := to.out
 	if to.split != "" {
 		n, err := report.Split(ctx, to.split, db, key, q, time.Now())
 		if err == nil {
@@ -339,9 +338,9 @@ func (to *destination) export(ctx context.Context, s cli.Streams, db *store.DB, 
 		}
 		write = func(w io.Writer) (int, error) { return audit.Export(ctx, w, db, key, as, q, time.Now()) }
 	}
-	n, err := writeFile(out, cli.JSONWriter(s.Out), write)
-	if err == nil && out != "" {
-		visible.Fprintf(s.Err, "%d %s in %s\n", n, noun, out)
+	n, err := writeFile(to.out, cli.JSONWriter(s.Out), write)
+	if err == nil && to.out != "" {
+		visible.Fprintf(s.Err, "%d %s in %s\n", n, noun, to.out)
 	}
 	return err
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/config/tenants"
-	"github.com/codemode-project/codemode/guest/quickjs"
 	"github.com/codemode-project/codemode/internal/fair"
 	"github.com/codemode-project/codemode/metrics"
 	"github.com/codemode-project/codemode/sandbox"
@@ -114,7 +113,7 @@ func (p *process) openEngine(ctx context.Context) error {
 	if c := p.tenants.Process.Capacity; c != nil {
 		memory = c.GuestMemory
 	}
-	engine, err := sandbox.New(context.WithoutCancel(ctx), sandbox.Options{Wasm: quickjs.Wasm(), Hash: quickjs.Hash(),
+	engine, err := sandbox.New(context.WithoutCancel(ctx), sandbox.Options{
 		CacheDir: dir, Memory: memory, Compiling: func(r sandbox.Reason) {
 			p.log.Warn("compiling the sandbox, which takes about a second", "reason", r.String(), "directory", dir)
 		}})

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/analysis"
-	"github.com/codemode-project/codemode/guest/quickjs"
 	"github.com/codemode-project/codemode/internal/isolation"
 	"github.com/codemode-project/codemode/sandbox"
 )
@@ -217,7 +216,7 @@ var (
 // planted is an engine on our own sandbox, with the policy, that cheats.
 func planted(names []string) error {
 	ctx := context.Background()
-	engine, err := sandbox.New(ctx, sandbox.Options{Wasm: quickjs.Wasm(), CacheDir: os.TempDir()})
+	engine, err := sandbox.New(ctx, sandbox.Options{CacheDir: os.TempDir()})
 	if err != nil {
 		return err
 	}

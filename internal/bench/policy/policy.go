@@ -16,7 +16,6 @@ import (
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/guest/quickjs"
 	"github.com/codemode-project/codemode/sandbox"
 )
 
@@ -47,7 +46,7 @@ func Run(ctx context.Context, e *codemode.Evaluator, o Options) (*Report, error)
 	if o.Profiles == nil {
 		o.Profiles = Reachable(cfg)
 	}
-	engine, err := sandbox.New(ctx, sandbox.Options{Wasm: quickjs.Wasm(), CacheDir: o.CacheDir})
+	engine, err := sandbox.New(ctx, sandbox.Options{CacheDir: o.CacheDir})
 	if err != nil {
 		return nil, err
 	}
