@@ -49,7 +49,7 @@ func TestClientsSeeARunWhileItRuns(t *testing.T) {
 						mu.Lock()
 						defer mu.Unlock()
 						seen.WriteString(r.Params.Message + "\n")
-						if strings.Contains(seen.String(), "log: the program waits") {
+						if strings.Contains(seen.String(), "call 1: filesystem__read_text_file failed") {
 							if err := writeFile(h, "go.txt", nil); err != nil {
 								t.Error(err)
 							}

@@ -16,7 +16,7 @@ func WhoAnswers(cfg *config.Config, channels []string, risk call.Risk) string {
 	if permits("terminal") && risk.FormSuffices() {
 		where = append(where, approvals.InTerminal)
 	}
-	if c := cfg.Console; permits("web") && c != nil && !c.Off && (c.SignIn != nil || risk.FormSuffices()) {
+	if c := cfg.Console; permits("web") && c != nil && !c.Off {
 		where = append(where, approvals.OnPage)
 	}
 	return approvals.WhoAnswers(where, risk)
