@@ -1,4 +1,4 @@
-package savings
+package discovery
 
 import (
 	"cmp"

@@ -1,13 +1,11 @@
-package tau2
+package discovery
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -23,110 +21,114 @@ var Names = []string{"airline", "retail"}
 
 // A Domain is a database with tools and tasks. Many goroutines may call its tools.
 type Domain struct {
-	Name  string
-	Tools []*Tool
-	Tasks []Task
+	name  string
+	tools []*Tool
+	tasks []Task
 
 	mu     sync.Mutex
 	tables map[string]records
 }
 
+// A database has the tables and the tools of a domain.
+type database interface {
+	tables() map[string]records
+	tools() []*Tool
+}
+
 // records are a table of the database.
 type records interface {
-	check() error
 	begin(writes bool)
 	reset()
-	changes(name string, w io.Writer) error
+	changes(name string, w io.Writer)
 }
 
 // A Tool is one function on the database.
 type Tool struct {
 	mcp.Tool
-	// Writes says that the tool may change the database.
-	Writes bool
-
-	call func(args json.RawMessage) (any, error)
+	writes bool // it may change the database
+	call   func(args json.RawMessage) (any, error)
 }
 
-// Open reads a domain from a checkout of tau2-bench.
+// Open reads a domain from a checkout of tau2-bench. Its name is one of [Names].
 func Open(dir, name string) (*Domain, error) {
+	var db database
+	switch name {
+	case "airline":
+		db = new(airline)
+	case "retail":
+		db = new(retail)
+	default:
+		return nil, fmt.Errorf("there is no domain %q", name)
+	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	return open(root.FS(), name)
-}
-
-func open(files fs.FS, name string) (*Domain, error) {
-	if !slices.Contains(Names, name) {
-		return nil, fmt.Errorf("there is no domain %q", name)
+	var texts [][]byte
+	for _, file := range []string{"data/tau2/domains/%s/db.json", "data/tau2/domains/%s/tasks.json",
+		"src/tau2/domains/%s/tools.py"} {
+		text, err := root.ReadFile(fmt.Sprintf(file, name))
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, text)
 	}
-	d := &Domain{Name: name}
-	data, err := fs.ReadFile(files, "data/tau2/domains/"+name+"/db.json")
-	if err != nil {
-		return nil, err
-	}
-	if d.Tasks, err = readTasks(files, name); err != nil {
-		return nil, err
-	}
-	source, err := fs.ReadFile(files, "src/tau2/domains/"+name+"/tools.py")
-	if err != nil {
-		return nil, err
-	}
-	if name == "airline" {
-		db := new(airline)
-		err = json.Unmarshal(data, db)
-		d.tables, d.Tools = db.tables(), airlineTools(db)
-	} else {
-		db := new(retail)
-		err = json.Unmarshal(data, db)
-		d.tables, d.Tools = db.tables(), retailTools(db)
-	}
-	for _, t := range d.tables {
-		err = errors.Join(err, t.check())
-	}
-	if err != nil {
+	d := &Domain{name: name, tables: db.tables(), tools: append(db.tools(), newTool("calculate", reads, calculate),
+		newTool("transfer_to_human_agents", reads, func(summary) (string, error) { return "Transfer successful", nil }))}
+	if err := json.Unmarshal(texts[0], db); err != nil {
 		return nil, fmt.Errorf("reading the database of the domain %s: %w", name, err)
 	}
-	if err := d.describe(readDocs(string(source))); err != nil {
+	if d.tasks, err = readTasks(texts[1]); err != nil {
+		return nil, fmt.Errorf("reading the tasks of the domain %s: %w", name, err)
+	}
+	if err := d.describe(readDocs(string(texts[2]))); err != nil {
 		return nil, fmt.Errorf("the domain %s: %w", name, err)
 	}
 	return d, nil
 }
 
+type (
+	nothing struct{}
+	byUser  struct {
+		User string `json:"user_id"`
+	}
+	summary struct {
+		Summary string `json:"summary"`
+	}
+)
+
 // describe gives the tools the words that the data have for them.
 func (d *Domain) describe(docs map[string]doc) error {
-	for _, t := range d.Tools {
+	for _, t := range d.tools {
 		of, ok := docs[t.Name]
 		if !ok {
 			return fmt.Errorf("tools.py has no tool %s", t.Name)
 		}
 		t.Description = of.text
-		schema, _ := t.InputSchema.(*jsonschema.Schema)
-		for name, p := range schema.Properties {
+		for name, p := range t.input().Properties {
 			p.Description = of.arguments[name]
 		}
 	}
 	for name := range docs {
-		if !slices.ContainsFunc(d.Tools, func(t *Tool) bool { return t.Name == name }) {
+		if d.tool(name) == nil {
 			return fmt.Errorf("tools.py has the tool %s, which this version does not implement", name)
 		}
 	}
 	return nil
 }
 
-// Tool finds a tool by its name; nil if there is none.
-func (d *Domain) Tool(name string) *Tool {
-	i := slices.IndexFunc(d.Tools, func(t *Tool) bool { return t.Name == name })
+// tool finds a tool by its name; nil if there is none.
+func (d *Domain) tool(name string) *Tool {
+	i := slices.IndexFunc(d.tools, func(t *Tool) bool { return t.Name == name })
 	if i < 0 {
 		return nil
 	}
-	return d.Tools[i]
+	return d.tools[i]
 }
 
-// Reset makes the database what it was at first.
-func (d *Domain) Reset() {
+// reset makes the database what it was at first.
+func (d *Domain) reset() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, t := range d.tables {
@@ -134,23 +136,21 @@ func (d *Domain) Reset() {
 	}
 }
 
-// Changes are the records that differ from what they were at first, one in a line, in a fixed order.
-func (d *Domain) Changes() (string, error) {
+// changes are the records that differ from what they were at first, one in a line, in a fixed order.
+func (d *Domain) changes() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(d.tables)) {
-		if err := d.tables[name].changes(name, &text); err != nil {
-			return "", err
-		}
+		d.tables[name].changes(name, &text)
 	}
-	return text.String(), nil
+	return text.String()
 }
 
-// Server is an MCP server with the tools.
-func (d *Domain) Server() *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: d.Name, Version: "1"}, nil)
-	for _, t := range d.Tools {
+// server is an MCP server with the tools.
+func (d *Domain) server() *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: d.name, Version: "1"}, nil)
+	for _, t := range d.tools {
 		s.AddTool(&t.Tool, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return d.serve(t, r.Params.Arguments), nil
 		})
@@ -158,30 +158,25 @@ func (d *Domain) Server() *mcp.Server {
 	return s
 }
 
-// ServeStdio serves one client on standard input and output, until it disconnects.
-func (d *Domain) ServeStdio(ctx context.Context) error {
-	return d.Server().Run(ctx, &mcp.StdioTransport{})
-}
+// Serve serves the tools to one client on standard input and output, until it disconnects.
+func (d *Domain) Serve(ctx context.Context) error { return d.server().Run(ctx, &mcp.StdioTransport{}) }
 
 func (d *Domain) serve(t *Tool, args json.RawMessage) *mcp.CallToolResult {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, of := range d.tables {
-		of.begin(t.Writes)
+		of.begin(t.writes)
 	}
 	answer, err := t.call(args)
-	var text []byte
-	if err == nil {
-		text, err = json.Marshal(answer)
-	}
 	if err != nil {
-		return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}}}
+		answer = err.Error()
 	}
-	if plain, ok := answer.(string); ok {
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: plain}}}
+	text, plain := answer.(string)
+	if !plain {
+		text = literal(answer)
 	}
-	r := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}}
-	if t.OutputSchema != nil {
+	r := &mcp.CallToolResult{IsError: err != nil, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+	if !plain && t.OutputSchema != nil {
 		r.StructuredContent = json.RawMessage(text)
 	}
 	return r
@@ -196,7 +191,7 @@ const (
 // newTool makes a tool of a function whose schemas come from its types. An answer that is no object has no schema of
 // its own in MCP.
 func newTool[In, Out any](name string, writes bool, f func(In) (Out, error)) *Tool {
-	t := &Tool{Writes: writes}
+	t := &Tool{writes: writes}
 	t.Name, t.InputSchema = name, schemaOf[In]()
 	if output := schemaOf[Out](); output.Type == "object" {
 		t.OutputSchema = output
@@ -214,11 +209,14 @@ func newTool[In, Out any](name string, writes bool, f func(In) (Out, error)) *To
 	return t
 }
 
+// input is the schema of the arguments.
+func (t *Tool) input() *jsonschema.Schema { return t.InputSchema.(*jsonschema.Schema) }
+
 // schemaOf is the schema of a type, without null for slices and pointers, which no answer has.
 func schemaOf[T any]() *jsonschema.Schema {
 	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: choices})
 	if err != nil {
-		panic("tau2: " + err.Error()) // the types of this package have schemas
+		panic("discovery: " + err.Error()) // the types of this package have schemas
 	}
 	notNull(s)
 	return s
@@ -236,12 +234,4 @@ func notNull(s *jsonschema.Schema) {
 	}
 	notNull(s.Items)
 	notNull(s.AdditionalProperties)
-}
-
-// member gets a member of a record; what names its kind in the error.
-func member[T any](of map[string]*T, id, what string) (*T, error) {
-	if r := of[id]; r != nil {
-		return r, nil
-	}
-	return nil, errors.New(what + " not found")
 }

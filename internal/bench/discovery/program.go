@@ -1,4 +1,4 @@
-package savings
+package discovery
 
 import (
 	"encoding/json"
@@ -8,13 +8,12 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/internal/bench/tau2"
 )
 
 // A recorded call is an action with the answer that it had when it was made one at a time.
 type recorded struct {
-	tau2.Action
-	tool   *tau2.Tool
+	Action
+	tool   *Tool
 	args   any
 	answer any    // decoded; text that is no JSON is a string
 	text   string // of the answer, as a model reads it
@@ -82,7 +81,7 @@ func (d *draft) stages() []int {
 func (d *draft) arguments(i int) string {
 	if i > 0 { // not before the calls of the stage before, and after every call that writes
 		d.stage[i] = d.stage[i-1]
-		if d.calls[i].tool.Writes || d.calls[i-1].tool.Writes {
+		if d.calls[i].tool.writes || d.calls[i-1].tool.writes {
 			d.stage[i]++
 		}
 	}
@@ -119,7 +118,7 @@ func property(key string) string {
 
 // leaf is the JavaScript of a text, number or truth value of an argument.
 func (d *draft) leaf(i int, name string, v any) string {
-	if d.literal || d.know.of(d.calls[i].tool, name, v) != unknown {
+	if d.literal || d.know.has(d.calls[i].tool, name, v) {
 		return literal(v)
 	}
 	var best string
@@ -149,10 +148,7 @@ func (d *draft) leaf(i int, name string, v any) string {
 // computes reports whether all numbers of an expression are known, or in earlier answers.
 func (d *draft) computes(i int, expression string) bool {
 	return !slices.ContainsFunc(numbers(expression), func(x float64) bool {
-		if d.know.of(d.calls[i].tool, "expression", x) != unknown {
-			return false
-		}
-		return !slices.ContainsFunc(d.calls[:i], func(c recorded) bool { return len(places(c.answer, "a", x)) > 0 })
+		return !d.know.saysNumber(x) && !slices.ContainsFunc(d.calls[:i], func(c recorded) bool { return len(places(c.answer, "a", x)) > 0 })
 	})
 }
 
@@ -183,8 +179,8 @@ func (d *draft) emit(first, n int, args []string) {
 // returned reports whether the program returns something of a call's answer: of calls that write; of all that read, if
 // the user has to hear of them or there is nothing else; and of those that failed.
 func (d *draft) returned(i int) bool {
-	return d.told || d.calls[i].failed || d.calls[i].tool.Writes ||
-		!slices.ContainsFunc(d.calls, func(c recorded) bool { return c.tool.Writes })
+	return d.told || d.calls[i].failed || d.calls[i].tool.writes ||
+		!slices.ContainsFunc(d.calls, func(c recorded) bool { return c.tool.writes })
 }
 
 func (d *draft) returns() {
@@ -194,7 +190,7 @@ func (d *draft) returns() {
 		if !d.returned(i) {
 			continue
 		}
-		if _, object := c.answer.(map[string]any); object && c.tool.Writes {
+		if _, object := c.answer.(map[string]any); object && c.tool.writes {
 			brief = true
 			parts = append(parts, "brief("+variable(i)+")")
 		} else {
