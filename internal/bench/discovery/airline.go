@@ -26,8 +26,8 @@ const (
 	bagFee       = 50
 )
 
-func (db *airline) tools() []*Tool {
-	return []*Tool{
+func (db *airline) tools() []*tool {
+	return []*tool{
 		newTool("book_reservation", writes, db.book),
 		newTool("cancel_reservation", writes, db.cancel),
 		newTool("get_flight_status", reads, func(in leg) (string, error) {

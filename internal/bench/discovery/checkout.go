@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// A Task is what a user wants, and the calls that do it.
-type Task struct {
+// A task is what a user wants, and the calls that do it.
+type task struct {
 	ID      string
 	Says    string   // all that the user can tell
 	Reason  string   // why the user calls
-	Actions []Action // the calls in their order
+	Actions []action // the calls in their order
 	Told    bool     // the user has to hear something that is in the data
 }
 
-// An Action is one call.
-type Action struct {
+// An action is one call.
+type action struct {
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-func readTasks(text []byte) ([]Task, error) {
+func readTasks(text []byte) ([]task, error) {
 	var stored []struct {
 		ID       string `json:"id"`
 		Scenario struct {
@@ -33,17 +33,17 @@ func readTasks(text []byte) ([]Task, error) {
 			} `json:"instructions"`
 		} `json:"user_scenario"`
 		Criteria struct {
-			Actions []Action `json:"actions"`
+			Actions []action `json:"actions"`
 			Told    []string `json:"communicate_info"`
 		} `json:"evaluation_criteria"`
 	}
 	if err := json.Unmarshal(text, &stored); err != nil {
 		return nil, err
 	}
-	var tasks []Task
+	var tasks []task
 	for _, s := range stored {
 		in := s.Scenario.Instructions
-		tasks = append(tasks, Task{ID: s.ID, Reason: in.Reason, Actions: s.Criteria.Actions, Told: len(s.Criteria.Told) > 0,
+		tasks = append(tasks, task{ID: s.ID, Reason: in.Reason, Actions: s.Criteria.Actions, Told: len(s.Criteria.Told) > 0,
 			Says: strings.Join([]string{in.Reason, in.Known, in.Task, in.Unknown}, "\n")})
 	}
 	return tasks, nil

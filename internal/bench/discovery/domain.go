@@ -22,8 +22,8 @@ var Names = []string{"airline", "retail"}
 // A Domain is a database with tools and tasks. Many goroutines may call its tools.
 type Domain struct {
 	name  string
-	tools []*Tool
-	tasks []Task
+	tools []*tool
+	tasks []task
 
 	mu     sync.Mutex
 	tables map[string]records
@@ -32,7 +32,7 @@ type Domain struct {
 // A database has the tables and the tools of a domain.
 type database interface {
 	tables() map[string]records
-	tools() []*Tool
+	tools() []*tool
 }
 
 // records are a table of the database.
@@ -42,8 +42,8 @@ type records interface {
 	changes(name string, w io.Writer)
 }
 
-// A Tool is one function on the database.
-type Tool struct {
+// A tool is one function on the database.
+type tool struct {
 	mcp.Tool
 	writes bool // it may change the database
 	call   func(args json.RawMessage) (any, error)
@@ -119,8 +119,8 @@ func (d *Domain) describe(docs map[string]doc) error {
 }
 
 // tool finds a tool by its name; nil if there is none.
-func (d *Domain) tool(name string) *Tool {
-	i := slices.IndexFunc(d.tools, func(t *Tool) bool { return t.Name == name })
+func (d *Domain) tool(name string) *tool {
+	i := slices.IndexFunc(d.tools, func(t *tool) bool { return t.Name == name })
 	if i < 0 {
 		return nil
 	}
@@ -161,7 +161,7 @@ func (d *Domain) server() *mcp.Server {
 // Serve serves the tools to one client on standard input and output, until it disconnects.
 func (d *Domain) Serve(ctx context.Context) error { return d.server().Run(ctx, &mcp.StdioTransport{}) }
 
-func (d *Domain) serve(t *Tool, args json.RawMessage) *mcp.CallToolResult {
+func (d *Domain) serve(t *tool, args json.RawMessage) *mcp.CallToolResult {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, of := range d.tables {
@@ -190,8 +190,8 @@ const (
 
 // newTool makes a tool of a function whose schemas come from its types. An answer that is no object has no schema of
 // its own in MCP.
-func newTool[In, Out any](name string, writes bool, f func(In) (Out, error)) *Tool {
-	t := &Tool{writes: writes}
+func newTool[In, Out any](name string, writes bool, f func(In) (Out, error)) *tool {
+	t := &tool{writes: writes}
 	t.Name, t.InputSchema = name, schemaOf[In]()
 	if output := schemaOf[Out](); output.Type == "object" {
 		t.OutputSchema = output
@@ -210,7 +210,7 @@ func newTool[In, Out any](name string, writes bool, f func(In) (Out, error)) *To
 }
 
 // input is the schema of the arguments.
-func (t *Tool) input() *jsonschema.Schema { return t.InputSchema.(*jsonschema.Schema) }
+func (t *tool) input() *jsonschema.Schema { return t.InputSchema.(*jsonschema.Schema) }
 
 // schemaOf is the schema of a type, without null for slices and pointers, which no answer has.
 func schemaOf[T any]() *jsonschema.Schema {

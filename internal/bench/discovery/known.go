@@ -15,7 +15,7 @@ type knowledge struct {
 	small string // in small letters
 }
 
-func newKnowledge(t *Task) knowledge { return knowledge{t.Says, strings.ToLower(t.Says)} }
+func newKnowledge(t *task) knowledge { return knowledge{t.Says, strings.ToLower(t.Says)} }
 
 // quoted are the values that a text lists in single quotes.
 var quoted = regexp.MustCompile(`'([^'\n]*)'`)
@@ -30,7 +30,7 @@ var numerals = []string{"no", "one", "two", "three", "four", "five", "six", "sev
 
 // has reports whether the model has a value of an argument: the user says it, the tool's declaration lists it, or it is
 // the model's own words. argument is its name in the declaration.
-func (k knowledge) has(t *Tool, argument string, value any) bool {
+func (k knowledge) has(t *tool, argument string, value any) bool {
 	switch v := value.(type) {
 	case bool:
 		return true
@@ -44,7 +44,7 @@ func (k knowledge) has(t *Tool, argument string, value any) bool {
 
 // lists reports whether a tool's declaration has a text as one of an enum, or in quotes as more than an example: in the
 // description of an argument that names two or more.
-func lists(t *Tool, argument, text string) bool {
+func lists(t *tool, argument, text string) bool {
 	of := t.input().Properties[argument]
 	if of == nil {
 		return false

@@ -31,8 +31,8 @@ type (
 	}
 )
 
-func (db *retail) tools() []*Tool {
-	return []*Tool{
+func (db *retail) tools() []*tool {
+	return []*tool{
 		newTool("cancel_pending_order", writes, db.cancel),
 		newTool("exchange_delivered_order_items", writes, db.exchange),
 		newTool("find_user_id_by_email", reads, func(in struct {

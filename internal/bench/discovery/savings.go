@@ -16,7 +16,7 @@ type Options struct {
 	Data     string     // a checkout of tau2-bench
 	CacheDir string     // of compiled guests; "" compiles the guest anew
 	Peers    []*Surface // of other products, for the same tools
-	// Progress is called before each task.
+	// Progress is called before each task; nil is ignored.
 	Progress func(done, total int, what string)
 }
 
@@ -50,7 +50,9 @@ func measure(ctx context.Context, d *Domain, o *Options) (*Figures, error) {
 	}
 	for i := range d.tasks {
 		t := &d.tasks[i]
-		o.Progress(i, len(d.tasks), d.name+" "+t.ID)
+		if o.Progress != nil {
+			o.Progress(i, len(d.tasks), d.name+" "+t.ID)
+		}
 		if len(t.Actions) == 0 {
 			continue
 		}
@@ -101,7 +103,7 @@ func (m *meter) surfaces(ctx context.Context, peers []*Surface) error {
 }
 
 // task makes the calls of a task in each way.
-func (m *meter) task(ctx context.Context, t *Task) error {
+func (m *meter) task(ctx context.Context, t *task) error {
 	m.report.WithCalls++
 	m.domain.reset()
 	calls, err := m.oneAtATime(ctx, t)
@@ -153,10 +155,10 @@ func (m *meter) task(ctx context.Context, t *Task) error {
 }
 
 // oneAtATime makes the calls as a model without programs does.
-func (m *meter) oneAtATime(ctx context.Context, t *Task) ([]recorded, error) {
+func (m *meter) oneAtATime(ctx context.Context, t *task) ([]recorded, error) {
 	var calls []recorded
 	for _, a := range t.Actions {
-		c := recorded{Action: a, tool: m.domain.tool(a.Name)}
+		c := recorded{action: a, tool: m.domain.tool(a.Name)}
 		if c.tool == nil {
 			return nil, fmt.Errorf("there is no tool %s", a.Name)
 		}
@@ -187,7 +189,7 @@ func exchangesOf(calls []recorded) []exchange {
 func rounds(server string, know knowledge, calls []recorded) []exchange {
 	var all []exchange
 	single := exchangesOf(calls)
-	for _, n := range stages(server, know, calls) {
+	for _, n := range newDraft(server, know, calls, manner{}).stages() {
 		var e exchange
 		for _, s := range single[:n] {
 			e.calls, e.arguments, e.results = e.calls+s.calls, e.arguments+s.arguments, e.results+s.results
@@ -199,7 +201,7 @@ func rounds(server string, know knowledge, calls []recorded) []exchange {
 
 // discover searches for the tools of a task with the words of its user, and asks for those that the search did not
 // declare.
-func (m *meter) discover(ctx context.Context, t *Task, calls []recorded) ([]exchange, error) {
+func (m *meter) discover(ctx context.Context, t *task, calls []recorded) ([]exchange, error) {
 	found, text, failed, err := m.ask(ctx, "search_tools", map[string]any{"query": t.Reason})
 	var left []string
 	for _, c := range calls {
@@ -239,7 +241,7 @@ func (m *meter) run(ctx context.Context, code, want string) (e exchange, same bo
 
 // twoPrograms runs a program for the calls up to the first that writes, which returns their whole answers, and one for
 // the others, with literal arguments. It returns the arguments that a program cannot know, if there are any.
-func (m *meter) twoPrograms(ctx context.Context, t *Task, know knowledge, calls []recorded, want string) (
+func (m *meter) twoPrograms(ctx context.Context, t *task, know knowledge, calls []recorded, want string) (
 	all []exchange, missing []string, same bool, err error) {
 	n := slices.IndexFunc(calls, func(c recorded) bool { return c.tool.writes })
 	if n < 0 {

@@ -17,8 +17,7 @@ func TestMeasureSavings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := MeasureSavings(t.Context(), Options{Data: checkout, CacheDir: cachetest.Dir(), Peers: []*Surface{peer},
-		Progress: func(int, int, string) {}})
+	r, err := MeasureSavings(t.Context(), Options{Data: checkout, CacheDir: cachetest.Dir(), Peers: []*Surface{peer}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +65,7 @@ func written(t *testing.T, r Report) string {
 	return table.String()
 }
 
-func calls(t *testing.T, task string) (*Task, []recorded) {
+func calls(t *testing.T, task string) (*task, []recorded) {
 	t.Helper()
 	d := openTest(t, "retail")
 	b := &bed{domain: d}
@@ -119,7 +118,7 @@ func TestIndependentCallsGoTogether(t *testing.T) {
 }
 
 func TestWhatTheUserSays(t *testing.T) {
-	k := newKnowledge(&Task{Says: "Order #W12, 2 bags and three cups on May 5, to New York or Texas. " +
+	k := newKnowledge(&task{Says: "Order #W12, 2 bags and three cups on May 5, to New York or Texas. " +
 		"It cost $21.50."})
 	for _, row := range []struct {
 		value any
