@@ -68,13 +68,7 @@ type meter struct {
 	*bed
 	report                  *Figures
 	alone, atOnce, one, two *Way
-	peers                   []peer
-}
-
-// A peer is another product, with the tokens of what it says of the tools when asked.
-type peer struct {
-	*Way
-	discovery int
+	peers                   []*Way
 }
 
 // surfaces counts what every request has of the tools.
@@ -96,7 +90,11 @@ func (m *meter) surfaces(ctx context.Context, peers []*Surface) error {
 	m.one, m.two = way("codemode, one program", ours), way("codemode, two programs", ours)
 	for _, p := range peers {
 		if p.domain == "" || p.domain == m.report.Name {
-			m.peers = append(m.peers, peer{way(p.name+", one program", p), tokens.Count(p.Discovery)})
+			w := way(p.name+", one program", p)
+			if n := tokens.Count(p.Discovery); n > 0 {
+				w.first = []exchange{{calls: 1, discovery: n}}
+			}
+			m.peers = append(m.peers, w)
 		}
 	}
 	return nil
@@ -144,12 +142,8 @@ func (m *meter) task(ctx context.Context, t *task) error {
 	m.atOnce.add(rounds(m.domain.name, know, calls))
 	m.one.add(append(slices.Clone(found), program))
 	m.two.add(append(found, two...))
-	for _, p := range m.peers {
-		if p.discovery > 0 {
-			p.add([]exchange{{calls: 1, discovery: p.discovery}, program})
-		} else {
-			p.add([]exchange{program})
-		}
+	for _, w := range m.peers {
+		w.add(append(slices.Clone(w.first), program))
 	}
 	return nil
 }

@@ -44,6 +44,8 @@ type Way struct {
 	Results   int    `json:"results"`   // tokens of the other results
 	Context   int    `json:"context"`   // tokens at the end of a task: the surface and all of the above
 	Read      int    `json:"read"`      // tokens that the model reads: the context as it is at each request
+
+	first []exchange // of each task, before the program
 }
 
 // An exchange is one answer of the model and what it brings.
