@@ -42,7 +42,7 @@ func parseQuestions(text string) ([]Question, error) {
 		}
 		words, right, ok := strings.Cut(line, " => ")
 		if !ok {
-			return nil, fmt.Errorf("the line %q has no =>", line)
+			return nil, fmt.Errorf("the line %q of the questions has no =>", line)
 		}
 		all = append(all, Question{words, strings.Fields(right)})
 	}
