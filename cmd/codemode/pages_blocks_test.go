@@ -461,7 +461,7 @@ var notRun = map[string]string{
 	"docs/operations.md: codemode store check":                       "restore wants an empty place: stories/store.txtar",
 	"docs/operations.md: codemode serve --http unix:/run/codemode":   "it serves until it is stopped: TestServeOverHTTP",
 	"docs/policy-bench.md: $ codemode bench policy --config codemod": "it has findings: TestThePageAboutBenchPolicy",
-	"docs/savings.md: codemode bench savings --data tau2-bench":      "it needs data of others: TestMeasure",
+	"docs/savings.md: codemode bench savings --data tau2-bench":      "it needs data of others: TestMeasureSavings",
 	"docs/savings.md: codemode bench search --corpus corpus.js":      "it needs data of others: TestPlainQuestionsFindTools",
 	"docs/tenants.md: codemode console --state STATE/tenants/a":      "it needs a process with tenants: TestPathsOfTenants",
 

@@ -1,4 +1,4 @@
-package tau2
+package discovery
 
 import (
 	"errors"
@@ -18,35 +18,10 @@ const (
 	returnRequested   = "return requested"
 )
 
+// What several tools take.
 type (
-	byEmail struct {
-		Email string `json:"email"`
-	}
-	byNameZip struct {
-		First string `json:"first_name"`
-		Last  string `json:"last_name"`
-		Zip   string `json:"zip"`
-	}
-	byOrder struct {
+	ofOrder struct {
 		Order string `json:"order_id"`
-	}
-	byProduct struct {
-		Product string `json:"product_id"`
-	}
-	byItem struct {
-		Item string `json:"item_id"`
-	}
-	byUser struct {
-		User string `json:"user_id"`
-	}
-	nothing struct{}
-	summary struct {
-		Summary string `json:"summary"`
-	}
-
-	cancelOrder struct {
-		Order  string `json:"order_id"`
-		Reason string `json:"reason"`
 	}
 	changeItems struct {
 		Order    string   `json:"order_id"`
@@ -54,42 +29,30 @@ type (
 		NewItems []string `json:"new_item_ids"`
 		Means    string   `json:"payment_method_id"`
 	}
-	returnItems struct {
-		Order string   `json:"order_id"`
-		Items []string `json:"item_ids"`
-		Means string   `json:"payment_method_id"`
-	}
-	changePayment struct {
-		Order string `json:"order_id"`
-		Means string `json:"payment_method_id"`
-	}
-	changeOrderAddress struct {
-		Order string `json:"order_id"`
-		address
-	}
-	changeUserAddress struct {
-		User string `json:"user_id"`
-		address
-	}
 )
 
-func retailTools(db *retail) []*Tool {
-	return []*Tool{
-		newTool("calculate", reads, calculate),
-		newTool("cancel_pending_order", writes, func(in cancelOrder) (*shopping, error) { return db.cancel(in) }),
-		newTool("exchange_delivered_order_items", writes, func(in changeItems) (*shopping, error) {
-			return db.exchange(in)
-		}),
-		newTool("find_user_id_by_email", reads, func(in byEmail) (string, error) {
+func (db *retail) tools() []*tool {
+	return []*tool{
+		newTool("cancel_pending_order", writes, db.cancel),
+		newTool("exchange_delivered_order_items", writes, db.exchange),
+		newTool("find_user_id_by_email", reads, func(in struct {
+			Email string `json:"email"`
+		}) (string, error) {
 			return db.find(func(u *shopper) bool { return strings.EqualFold(u.Email, in.Email) })
 		}),
-		newTool("find_user_id_by_name_zip", reads, func(in byNameZip) (string, error) {
+		newTool("find_user_id_by_name_zip", reads, func(in struct {
+			First string `json:"first_name"`
+			Last  string `json:"last_name"`
+			Zip   string `json:"zip"`
+		}) (string, error) {
 			return db.find(func(u *shopper) bool {
 				return strings.EqualFold(u.Name.First, in.First) && strings.EqualFold(u.Name.Last, in.Last) &&
 					u.Address.Zip == in.Zip
 			})
 		}),
-		newTool("get_item_details", reads, func(in byItem) (*variant, error) {
+		newTool("get_item_details", reads, func(in struct {
+			Item string `json:"item_id"`
+		}) (*variant, error) {
 			for p := range db.Products.all() {
 				if v := p.Variants[in.Item]; v != nil {
 					return v, nil
@@ -97,10 +60,12 @@ func retailTools(db *retail) []*Tool {
 			}
 			return nil, errors.New("item not found")
 		}),
-		newTool("get_order_details", reads, func(in byOrder) (*shopping, error) {
+		newTool("get_order_details", reads, func(in ofOrder) (*shopping, error) {
 			return db.Orders.found(in.Order, "order")
 		}),
-		newTool("get_product_details", reads, func(in byProduct) (*product, error) {
+		newTool("get_product_details", reads, func(in struct {
+			Product string `json:"product_id"`
+		}) (*product, error) {
 			return db.Products.found(in.Product, "product")
 		}),
 		newTool("get_user_details", reads, func(in byUser) (*shopper, error) {
@@ -113,28 +78,29 @@ func retailTools(db *retail) []*Tool {
 			}
 			return all, nil
 		}),
-		newTool("modify_pending_order_address", writes, func(in changeOrderAddress) (*shopping, error) {
+		newTool("modify_pending_order_address", writes, func(in struct {
+			ofOrder
+			address
+		}) (*shopping, error) {
 			o, err := db.pending(in.Order)
 			if err == nil {
 				o.Address = in.address
 			}
 			return o, err
 		}),
-		newTool("modify_pending_order_items", writes, func(in changeItems) (*shopping, error) { return db.modify(in) }),
-		newTool("modify_pending_order_payment", writes, func(in changePayment) (*shopping, error) {
-			return db.pay(in)
-		}),
-		newTool("modify_user_address", writes, func(in changeUserAddress) (*shopper, error) {
+		newTool("modify_pending_order_items", writes, db.modify),
+		newTool("modify_pending_order_payment", writes, db.pay),
+		newTool("modify_user_address", writes, func(in struct {
+			byUser
+			address
+		}) (*shopper, error) {
 			u, err := db.Users.found(in.User, "user")
 			if err == nil {
 				u.Address = in.address
 			}
 			return u, err
 		}),
-		newTool("return_delivered_order_items", writes, func(in returnItems) (*shopping, error) {
-			return db.giveBack(in)
-		}),
-		newTool("transfer_to_human_agents", reads, func(summary) (string, error) { return "Transfer successful", nil }),
+		newTool("return_delivered_order_items", writes, db.giveBack),
 	}
 }
 
@@ -175,7 +141,10 @@ func (db *retail) pending(id string) (*shopping, error) {
 	return o, err
 }
 
-func (db *retail) cancel(in cancelOrder) (*shopping, error) {
+func (db *retail) cancel(in struct {
+	Order  string `json:"order_id"`
+	Reason string `json:"reason"`
+}) (*shopping, error) {
 	o, err := db.inStatus(in.Order, pending, "cancelled")
 	if err != nil {
 		return nil, err
@@ -285,7 +254,10 @@ func (db *retail) modify(in changeItems) (*shopping, error) {
 	return o, nil
 }
 
-func (db *retail) pay(in changePayment) (*shopping, error) {
+func (db *retail) pay(in struct {
+	Order string `json:"order_id"`
+	Means string `json:"payment_method_id"`
+}) (*shopping, error) {
 	o, err := db.pending(in.Order)
 	if err != nil {
 		return nil, err
@@ -315,7 +287,11 @@ func (db *retail) pay(in changePayment) (*shopping, error) {
 	return o, nil
 }
 
-func (db *retail) giveBack(in returnItems) (*shopping, error) {
+func (db *retail) giveBack(in struct {
+	Order string   `json:"order_id"`
+	Items []string `json:"item_ids"`
+	Means string   `json:"payment_method_id"`
+}) (*shopping, error) {
 	o, err := db.inStatus(in.Order, delivered, "returned")
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package savings
+package discovery
 
 import (
 	"cmp"
@@ -35,18 +35,15 @@ func places(answer any, variable string, want any) []string {
 		case map[string]any:
 			table := isTable(at)
 			for _, key := range slices.Sorted(maps.Keys(at)) {
-				switch {
-				case table:
-					if pick := chosen(values(at), at[key], want); pick != "" {
-						look(at[key], "Object.values("+js+")"+pick)
-					}
-					if key == want && len(at) == 1 {
-						found = append(found, "Object.keys("+js+")[0]")
-					}
-				case plainName.MatchString(key):
-					look(at[key], js+"."+key)
-				default:
-					look(at[key], js+"["+quote(key)+"]")
+				if !table {
+					look(at[key], inside(js, key))
+					continue
+				}
+				if pick := chosen(values(at), at[key], want); pick != "" {
+					look(at[key], "Object.values("+js+")"+pick)
+				}
+				if key == want && len(at) == 1 {
+					found = append(found, "Object.keys("+js+")[0]")
 				}
 			}
 		case []any:
@@ -65,6 +62,14 @@ func places(answer any, variable string, want any) []string {
 	}
 	look(answer, variable)
 	return found
+}
+
+// inside is the JavaScript of a member.
+func inside(js, key string) string {
+	if plainName.MatchString(key) {
+		return js + "." + key
+	}
+	return js + "[" + literal(key) + "]"
 }
 
 func values(of map[string]any) []any {
@@ -136,10 +141,7 @@ type scalar struct {
 func scalars(of map[string]any, js string) []scalar {
 	var all []scalar
 	for _, key := range slices.Sorted(maps.Keys(of)) {
-		at := js + "." + key
-		if !plainName.MatchString(key) {
-			at = js + "[" + quote(key) + "]"
-		}
+		at := inside(js, key)
 		switch v := of[key].(type) {
 		case map[string]any:
 			if !isTable(v) {
@@ -174,8 +176,6 @@ func literal(v any) string {
 	}
 	return string(text)
 }
-
-func quote(s string) string { return literal(s) }
 
 // position is a place in a list that only somebody who has seen the list can know.
 var position = regexp.MustCompile(`\[[0-9]+\]`)

@@ -10,8 +10,7 @@ import (
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
-	"github.com/codemode-project/codemode/internal/bench/savings"
-	"github.com/codemode-project/codemode/internal/bench/tau2"
+	"github.com/codemode-project/codemode/internal/bench/discovery"
 )
 
 func newBenchSavings(s cli.Streams) *cobra.Command {
@@ -56,57 +55,108 @@ own. A name such as cloudflare:retail is for one domain only.`,
 			if data == "" {
 				return cli.UsageError(errors.New("--data has to name a checkout of tau2-bench"))
 			}
-			if err := oneOf("format", format, savings.Formats); err != nil {
+			if err := oneOf("format", format, discovery.Formats); err != nil {
 				return err
 			}
 			if serve != "" {
-				if err := oneOf("serve", serve, tau2.Names); err != nil {
+				if err := oneOf("serve", serve, discovery.Names); err != nil {
 					return err
 				}
-				d, err := tau2.Open(data, serve)
+				d, err := discovery.Open(data, serve)
 				if err != nil {
 					return cli.UsageError(err)
 				}
-				return cli.InternalError(d.ServeStdio(cmd.Context()))
+				return cli.InternalError(d.Serve(cmd.Context()))
 			}
 			surfaces, err := readSurfaces(peers)
 			if err != nil {
-				return cli.UsageError(err)
+				return cli.UsageError(fmt.Errorf("--surface: %w", err))
 			}
 			bar := newBar(s.Err)
-			report, err := savings.Measure(cmd.Context(), savings.Options{Data: data, CacheDir: launch.CacheDir(),
+			report, err := discovery.MeasureSavings(cmd.Context(), discovery.Options{Data: data, CacheDir: launch.CacheDir(),
 				Peers: surfaces, Progress: bar.show})
 			bar.clear()
 			if err != nil {
 				return cli.InternalError(err)
 			}
-			return benchEnd(report.Write(s.Out, format), report.Pass())
+			return benchEnd(discovery.Write(s.Out, format, report), report.Pass())
 		},
 	}
 	cmd.Flags().StringVar(&data, "data", "", "folder with a checkout of tau2-bench")
-	cmd.Flags().StringVar(&format, "format", "table", strings.Join(savings.Formats, ", "))
-	cmd.Flags().StringVar(&serve, "serve", "", "serve the tools of a domain instead: "+strings.Join(tau2.Names, ", "))
+	cmd.Flags().StringVar(&format, "format", "table", strings.Join(discovery.Formats, ", "))
+	cmd.Flags().StringVar(&serve, "serve", "", "serve the tools of a domain instead: "+strings.Join(discovery.Names, ", "))
 	cmd.Flags().StringArrayVar(&peers, "surface", nil, "another product, as name=FILE; can be repeated")
 	return cmd
 }
 
 // readSurfaces reads the files of --surface.
-func readSurfaces(peers []string) ([]*savings.Surface, error) {
-	var all []*savings.Surface
+func readSurfaces(peers []string) (all []*discovery.Surface, err error) {
 	for _, p := range peers {
 		name, path, ok := strings.Cut(p, "=")
 		if !ok || name == "" {
-			return nil, fmt.Errorf("--surface %s: write name=FILE", p)
+			return nil, fmt.Errorf("%s: write name=FILE", p)
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
-			return nil, fmt.Errorf("--surface: %w", err)
+			return nil, err
 		}
-		s, err := savings.ParseSurface(name, text)
+		s, err := discovery.ParseSurface(name, text)
 		if err != nil {
-			return nil, fmt.Errorf("--surface: %w", err)
+			return nil, err
 		}
 		all = append(all, s)
 	}
 	return all, nil
+}
+
+func newBenchSearch(s cli.Streams) *cobra.Command {
+	var corpus, asked, format string
+	var verbose bool
+	cmd := &cobra.Command{
+		Use:   "search",
+		Short: "Measure how well search_tools answers plain questions",
+		Long: `Asks search_tools the questions of this binary about the tools of --corpus, and counts how
+often the first answer is a right tool (recall@1), and how often one of the first five is
+(recall@5). The corpus is a file with a tool in each line: an object with server, name,
+description and inputSchema. The report says whether it is the one that the questions are
+for. Every other question is held out: nobody may use it to work on the ranking.
+
+--questions asks your own about your own tools: a file with lines such as
+
+  send a mail to somebody => mail/send_message mail/reply
+
+where each of the tools behind the arrow is a right one.`,
+		Example: `  codemode bench search --corpus corpus.jsonl -v
+  codemode bench search --corpus my-tools.jsonl --questions my-questions.txt`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := oneOf("format", format, discovery.Formats); err != nil {
+				return err
+			}
+			if corpus == "" {
+				return cli.UsageError(errors.New("--corpus has to name a file with tools"))
+			}
+			tools, err := os.ReadFile(corpus)
+			if err != nil {
+				return cli.UsageError(fmt.Errorf("--corpus: %w", err))
+			}
+			var questions []byte // nil: those of this binary
+			if asked != "" {
+				if questions, err = os.ReadFile(asked); err != nil {
+					return cli.UsageError(fmt.Errorf("--questions: %w", err))
+				}
+			}
+			report, err := discovery.MeasureRecall(cmd.Context(), tools, questions)
+			if err != nil {
+				return cli.UsageError(err)
+			}
+			report.Verbose = verbose
+			return benchEnd(discovery.Write(s.Out, format, report), true)
+		},
+	}
+	cmd.Flags().StringVar(&corpus, "corpus", "", "file with the tools, one in a line")
+	cmd.Flags().StringVar(&asked, "questions", "", "file with other questions than those in this binary")
+	cmd.Flags().StringVar(&format, "format", "table", strings.Join(discovery.Formats, ", "))
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "list the questions without a right tool")
+	return cmd
 }

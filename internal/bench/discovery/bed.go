@@ -1,9 +1,7 @@
-package savings
+package discovery
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -14,13 +12,12 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/internal/bench/tau2"
 	"github.com/codemode-project/codemode/server"
 )
 
 // A bed is a domain's MCP server, and a codemode server in front of it, each with a client.
 type bed struct {
-	domain   *tau2.Domain
+	domain   *Domain
 	direct   *mcp.ClientSession // of the domain
 	codemode *mcp.ClientSession
 
@@ -34,14 +31,14 @@ const rules = `{"mcpServers": {%q: {"url": %q}}, "builtin": false,
 // ready bounds how long the codemode server may need to connect to the domain.
 const ready = time.Minute
 
-func open(ctx context.Context, d *tau2.Domain, cacheDir string) (b *bed, err error) {
+func openBed(ctx context.Context, d *Domain, cacheDir string) (b *bed, err error) {
 	b = &bed{domain: d}
 	defer func() {
 		if err != nil {
 			b.close()
 		}
 	}()
-	s := d.Server()
+	s := d.server()
 	if b.direct, err = b.connect(ctx, s.Run); err != nil {
 		return nil, err
 	}
@@ -53,7 +50,7 @@ func open(ctx context.Context, d *tau2.Domain, cacheDir string) (b *bed, err err
 		ReadHeaderTimeout: ready}
 	go web.Serve(l) // until web.Close
 	b.closing = append(b.closing, func() { web.Close() })
-	cfg, err := config.Parse("codemode.json", fmt.Appendf(nil, rules, d.Name, "http://"+l.Addr().String()+"/mcp", d.Name))
+	cfg, err := config.Parse("codemode.json", fmt.Appendf(nil, rules, d.name, "http://"+l.Addr().String()+"/mcp", d.name))
 	if err != nil {
 		return nil, err
 	}
@@ -113,23 +110,4 @@ func ask(ctx context.Context, c *mcp.ClientSession, tool string, args any) (text
 		all = append(all, t.Text)
 	}
 	return strings.Join(all, "\n"), r.IsError, nil
-}
-
-// shown is what a model sees of a server's tools: name, description and input schema.
-func shown(ctx context.Context, c *mcp.ClientSession) ([]Declaration, error) {
-	var all []Declaration
-	for t, err := range c.Tools(ctx, nil) {
-		if err != nil {
-			return nil, err
-		}
-		schema, err := json.Marshal(t.InputSchema)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, Declaration{t.Name, t.Description, schema})
-	}
-	if len(all) == 0 {
-		return nil, errors.New("the server has no tools")
-	}
-	return all, nil
 }

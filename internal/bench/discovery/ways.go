@@ -1,9 +1,7 @@
-package savings
+package discovery
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -11,14 +9,14 @@ import (
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
-// A Report has the figures of each domain.
-type Report struct {
-	Tokens  string    `json:"tokens"` // how they are counted
-	Domains []*Domain `json:"domains"`
+// Savings has the figures of each domain.
+type Savings struct {
+	Tokens  string     `json:"tokens"` // how they are counted
+	Domains []*Figures `json:"domains"`
 }
 
-// A Domain has the figures of one domain.
-type Domain struct {
+// Figures are those of one domain.
+type Figures struct {
 	Name      string `json:"name"`
 	Tools     int    `json:"tools"`
 	Tasks     int    `json:"tasks"`
@@ -46,6 +44,8 @@ type Way struct {
 	Results   int    `json:"results"`   // tokens of the other results
 	Context   int    `json:"context"`   // tokens at the end of a task: the surface and all of the above
 	Read      int    `json:"read"`      // tokens that the model reads: the context as it is at each request
+
+	first []exchange // of each task, before the program
 }
 
 // An exchange is one answer of the model and what it brings.
@@ -69,36 +69,19 @@ func (w *Way) add(exchanges []exchange) {
 }
 
 // Pass reports whether every program left the database that it had to.
-func (r *Report) Pass() bool {
-	return !slices.ContainsFunc(r.Domains, func(d *Domain) bool { return len(d.Failed) > 0 })
+func (s *Savings) Pass() bool {
+	return !slices.ContainsFunc(s.Domains, func(d *Figures) bool { return len(d.Failed) > 0 })
 }
 
-// Formats are the formats that [Report.Write] supports.
-var Formats = []string{"table", "json"}
-
-// Write prints the report.
-func (r *Report) Write(w io.Writer, format string) error {
-	switch format {
-	case "json":
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(r)
-	case "table":
-		_, err := io.WriteString(w, r.table())
-		return err
-	}
-	return fmt.Errorf("there is no format %q", format)
-}
-
-func (r *Report) table() string {
+func (s *Savings) table() string {
 	var b strings.Builder
-	visible.Fprintf(&b, "%s\n", r.Tokens)
-	for _, d := range r.Domains {
+	visible.Fprintf(&b, "%s\n", s.Tokens)
+	for _, d := range s.Domains {
 		visible.Fprintf(&b, "\n%s: %d tools, %d tasks, %d with calls\n", d.Name, d.Tools, d.Tasks, d.WithCalls)
-		visible.Fprintf(&b, "one program can express %d of %d (%s); end state equal in %d\n", d.Expressible, d.WithCalls,
-			share(d.Expressible, d.WithCalls), d.OneProgram)
-		visible.Fprintf(&b, "two programs, one that reads and one that writes: %d of %d (%s)\n", d.TwoPrograms, d.WithCalls,
-			share(d.TwoPrograms, d.WithCalls))
+		fmt.Fprintf(&b, "one program can express %d of %d (%s); end state equal in %d\n", d.Expressible, d.WithCalls,
+			percent(d.Expressible, d.WithCalls, 0), d.OneProgram)
+		fmt.Fprintf(&b, "two programs, one that reads and one that writes: %d of %d (%s)\n", d.TwoPrograms, d.WithCalls,
+			percent(d.TwoPrograms, d.WithCalls, 0))
 		for _, name := range d.Failed {
 			visible.Fprintf(&b, "another end state: %s\n", name)
 		}
@@ -108,20 +91,12 @@ func (r *Report) table() string {
 		fmt.Fprintf(&b, "a task, in the mean of those %d:\n\n", d.OneProgram)
 		t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 		fmt.Fprintln(t, "calls\trequests\tsurface\tdiscovery\targuments\tresults\tcontext\tread\t  \t")
-		mean := func(n int) string { return fmt.Sprintf("%.1f", float64(n)/float64(d.OneProgram)) }
-		whole := func(n int) string { return fmt.Sprintf("%.0f", float64(n)/float64(d.OneProgram)) }
+		mean := func(n int) float64 { return float64(n) / float64(d.OneProgram) }
 		for _, w := range d.Ways {
-			visible.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t  %s\n", mean(w.Calls), mean(w.Requests), w.Surface,
-				whole(w.Discovery), whole(w.Arguments), whole(w.Results), whole(w.Context), whole(w.Read), w.Name)
+			visible.Fprintf(t, "%.1f\t%.1f\t%d\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t  %s\n", mean(w.Calls), mean(w.Requests),
+				w.Surface, mean(w.Discovery), mean(w.Arguments), mean(w.Results), mean(w.Context), mean(w.Read), w.Name)
 		}
 		t.Flush()
 	}
 	return b.String()
-}
-
-func share(n, of int) string {
-	if of == 0 {
-		return "none"
-	}
-	return fmt.Sprintf("%.0f %%", 100*float64(n)/float64(of))
 }

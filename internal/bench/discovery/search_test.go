@@ -1,36 +1,22 @@
-package search
+package discovery
 
 import (
-	"bytes"
-	"encoding/json"
 	"os"
 	"strings"
 	"testing"
 )
 
-func corpus(t *testing.T) *Corpus {
+func readFile(t *testing.T, name string) []byte {
 	t.Helper()
-	text, err := os.ReadFile("testdata/tools.jsonl")
+	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := ParseCorpus(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return text
 }
 
 func TestPlainQuestionsFindTools(t *testing.T) {
-	text, err := os.ReadFile("testdata/questions.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := ParseQuestions(string(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := Measure(t.Context(), corpus(t), all)
+	r, err := MeasureRecall(t.Context(), readFile(t, "testdata/tools.jsonl"), readFile(t, "testdata/questions.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,24 +24,19 @@ func TestPlainQuestionsFindTools(t *testing.T) {
 		t.Errorf("got %+v", r)
 	}
 	first, five := r.Tuning.First+r.HeldOut.First, r.Tuning.FirstFive+r.HeldOut.FirstFive
-	var table, list bytes.Buffer
-	if err := r.Write(&table, "table", true); err != nil {
-		t.Fatal(err)
-	}
+	r.Verbose = true
+	table := written(t, r)
 	if first < 28 || five < 35 {
 		t.Errorf("of 40 questions %d are right at once and %d in the first five, want at least 28 and 35:\n%s", first, five,
-			table.String())
+			table)
 	}
-	if got := strings.Count(table.String(), "\n  want "); got != 40-five {
+	if got := strings.Count(table, "\n  want "); got != 40-five {
 		t.Errorf("the report lists %d missed questions, want %d", got, 40-five)
-	}
-	if err := r.Write(&list, "json", false); err != nil || !json.Valid(list.Bytes()) {
-		t.Errorf("the JSON: %v", err)
 	}
 }
 
 func TestTheQuestionsAreWellFormed(t *testing.T) {
-	all, err := Questions()
+	all, err := parseQuestions(ownQuestions)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,18 +61,19 @@ func TestTheQuestionsAreWellFormed(t *testing.T) {
 }
 
 func TestWhatIsWrongWithACorpusOrQuestion(t *testing.T) {
-	for _, text := range []string{"{", `{"server": "x"}`, `{"name": "x"}`} {
-		if _, err := ParseCorpus([]byte(text)); err == nil {
-			t.Errorf("%s is a corpus", text)
+	tools := string(readFile(t, "testdata/tools.jsonl"))
+	for _, row := range []struct{ corpus, questions, want string }{
+		{"{", "", "reading the corpus"},
+		{`{"server": "x"}`, "", "no name"},
+		{`{"name": "x"}`, "", "no server"},
+		{tools, "a question without an answer", "has no =>"},
+		{tools, "anything =>  ", "has no =>"},
+		{tools, "anything => no/such_tool", "is not in the corpus"},
+		{tools, "", "there are no questions"},
+	} {
+		_, err := MeasureRecall(t.Context(), []byte(row.corpus), []byte(row.questions))
+		if err == nil || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%.20s with %q: got %v, want %s", row.corpus, row.questions, err, row.want)
 		}
-	}
-	if _, err := ParseQuestions("a question without an answer"); err == nil {
-		t.Error("a line without an arrow is a question")
-	}
-	if _, err := Measure(t.Context(), corpus(t), []Question{{"anything", []string{"no/such_tool"}}}); err == nil {
-		t.Error("a question wants a tool that is not in the corpus")
-	}
-	if _, err := Measure(t.Context(), corpus(t), nil); err == nil {
-		t.Error("no questions are measured")
 	}
 }

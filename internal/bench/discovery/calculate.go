@@ -1,4 +1,4 @@
-package tau2
+package discovery
 
 import (
 	"errors"
@@ -16,8 +16,8 @@ type expression struct {
 // point, as the text of a float has in Python.
 func calculate(in expression) (string, error) {
 	p := parser{rest: strings.ReplaceAll(in.Expression, " ", "")}
-	x, ok := p.sum()
-	if !ok || p.rest != "" || math.IsInf(x, 0) || math.IsNaN(x) {
+	x := p.sum()
+	if p.rest != "" || math.IsInf(x, 0) || math.IsNaN(x) {
 		return "", errors.New("invalid expression")
 	}
 	text := strconv.FormatFloat(cents(x), 'f', -1, 64)
@@ -33,7 +33,7 @@ func cents(x float64) float64 {
 	return x
 }
 
-// A parser reads an expression from its beginning.
+// A parser reads an expression from its beginning. What is no expression is no number.
 type parser struct{ rest string }
 
 // take removes one of the bytes from the beginning, and returns 0 if none is there.
@@ -46,56 +46,44 @@ func (p *parser) take(bytes string) byte {
 	return b
 }
 
-func (p *parser) sum() (float64, bool) {
-	x, ok := p.product()
-	for ok {
-		sign := p.take("+-")
-		if sign == 0 {
-			return x, true
+func (p *parser) sum() float64     { return p.row("+-", p.product) }
+func (p *parser) product() float64 { return p.row("*/", p.factor) }
+
+// row reads operands with operators between them.
+func (p *parser) row(operators string, operand func() float64) float64 {
+	for x := operand(); ; {
+		switch p.take(operators) {
+		case '+':
+			x += operand()
+		case '-':
+			x -= operand()
+		case '*':
+			x *= operand()
+		case '/':
+			x /= operand()
+		default:
+			return x
 		}
-		var y float64
-		if y, ok = p.product(); sign == '-' {
-			y = -y
-		}
-		x += y
 	}
-	return 0, false
 }
 
-func (p *parser) product() (float64, bool) {
-	x, ok := p.factor()
-	for ok {
-		sign := p.take("*/")
-		if sign == 0 {
-			return x, true
+func (p *parser) factor() float64 {
+	switch p.take("+-(") {
+	case '+':
+		return p.factor()
+	case '-':
+		return -p.factor()
+	case '(':
+		if x := p.sum(); p.take(")") != 0 {
+			return x
 		}
-		var y float64
-		if y, ok = p.factor(); sign == '*' {
-			x *= y
-		} else {
-			x /= y
-		}
+		return math.NaN()
 	}
-	return 0, false
-}
-
-func (p *parser) factor() (float64, bool) {
-	if sign := p.take("+-"); sign != 0 {
-		x, ok := p.factor()
-		if sign == '-' {
-			x = -x
-		}
-		return x, ok
+	digits := len(p.rest) - len(strings.TrimLeft(p.rest, ".0123456789"))
+	x, err := strconv.ParseFloat(p.rest[:digits], 64)
+	p.rest = p.rest[digits:]
+	if err != nil {
+		return math.NaN()
 	}
-	if p.take("(") != 0 {
-		x, ok := p.sum()
-		return x, ok && p.take(")") != 0
-	}
-	end := strings.IndexFunc(p.rest, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
-	if end < 0 {
-		end = len(p.rest)
-	}
-	x, err := strconv.ParseFloat(p.rest[:end], 64)
-	p.rest = p.rest[end:]
-	return x, err == nil
+	return x
 }

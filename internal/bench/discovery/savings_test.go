@@ -1,25 +1,23 @@
-package savings
+package discovery
 
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
-	"github.com/codemode-project/codemode/internal/bench/tau2"
 	"github.com/codemode-project/codemode/internal/cachetest"
 )
 
-const checkout = "../tau2/testdata/checkout"
-
 // The benchmark runs on a small shop and a small airline of our own.
-func TestMeasure(t *testing.T) {
+func TestMeasureSavings(t *testing.T) {
 	peer, err := ParseSurface("peer:retail", []byte(`{"tools": [{"name": "code", "description": "Runs code.",
 		"inputSchema": {"type": "object"}}], "discovery": "all the tools"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Measure(t.Context(), Options{Data: checkout, CacheDir: cachetest.Dir(), Peers: []*Surface{peer}})
+	r, err := MeasureSavings(t.Context(), Options{Data: checkout, CacheDir: cachetest.Dir(), Peers: []*Surface{peer}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,38 +50,38 @@ func TestMeasure(t *testing.T) {
 	if len(airline.Ways) != 4 {
 		t.Errorf("%d ways in the other domain, want 4", len(airline.Ways))
 	}
-	var table, again bytes.Buffer
-	if err := r.Write(&table, "table"); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(table.String(), "one program can express 2 of 3 (67 %)") {
-		t.Errorf("the table is\n%s", table.String())
-	}
-	if err := r.Write(&again, "json"); err != nil || !json.Valid(again.Bytes()) {
-		t.Errorf("the JSON: %v", err)
+	if table := written(t, r); !strings.Contains(table, "one program can express 2 of 3 (67 %)") {
+		t.Errorf("the table is\n%s", table)
 	}
 }
 
-func calls(t *testing.T, task string) (*tau2.Task, []recorded) {
+// written is the table of a report, whose JSON is valid.
+func written(t *testing.T, r Report) string {
 	t.Helper()
-	d, err := tau2.Open(checkout, "retail")
-	if err != nil {
-		t.Fatal(err)
+	var table, list bytes.Buffer
+	if err := errors.Join(Write(&table, "table", r), Write(&list, "json", r)); err != nil || !json.Valid(list.Bytes()) {
+		t.Fatalf("%v; the JSON is\n%s", err, list.String())
 	}
+	return table.String()
+}
+
+func calls(t *testing.T, task string) (*task, []recorded) {
+	t.Helper()
+	d := openTest(t, "retail")
 	b := &bed{domain: d}
 	defer b.close()
-	s := d.Server()
-	if b.direct, err = b.connect(t.Context(), s.Run); err != nil {
+	var err error
+	if b.direct, err = b.connect(t.Context(), d.server().Run); err != nil {
 		t.Fatal(err)
 	}
 	m := &meter{bed: b}
-	for i := range d.Tasks {
-		if d.Tasks[i].ID == task {
-			all, err := m.oneAtATime(t.Context(), &d.Tasks[i])
+	for i := range d.tasks {
+		if d.tasks[i].ID == task {
+			all, err := m.oneAtATime(t.Context(), &d.tasks[i])
 			if err != nil {
 				t.Fatal(err)
 			}
-			return &d.Tasks[i], all
+			return &d.tasks[i], all
 		}
 	}
 	t.Fatalf("there is no task %s", task)
@@ -120,7 +118,7 @@ func TestIndependentCallsGoTogether(t *testing.T) {
 }
 
 func TestWhatTheUserSays(t *testing.T) {
-	k := newKnowledge(&tau2.Task{Says: "Order #W12, 2 bags and three cups on May 5, to New York or Texas. " +
+	k := newKnowledge(&task{Says: "Order #W12, 2 bags and three cups on May 5, to New York or Texas. " +
 		"It cost $21.50."})
 	for _, row := range []struct {
 		value any

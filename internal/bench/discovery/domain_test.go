@@ -1,11 +1,11 @@
-package tau2
+package discovery
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
 
-	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // The checkout of the tests has data and words of our own, in the layout of tau2-bench.
@@ -23,23 +23,16 @@ func openTest(t *testing.T, name string) *Domain {
 // made is the text of a call's result; failures begin with "error: ".
 func made(t *testing.T, d *Domain, tool, args string) string {
 	t.Helper()
-	of := d.Tool(tool)
+	of := d.tool(tool)
 	if of == nil {
 		t.Fatalf("there is no tool %s", tool)
 	}
 	r := d.serve(of, json.RawMessage(args))
-	text, err := json.Marshal(r.Content[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	var content struct{ Text string }
-	if err := json.Unmarshal(text, &content); err != nil {
-		t.Fatal(err)
-	}
+	text := r.Content[0].(*mcp.TextContent).Text
 	if r.IsError {
-		return "error: " + content.Text
+		return "error: " + text
 	}
-	return content.Text
+	return text
 }
 
 // Each row makes its calls on a database as it was at first. The last answer has the first text, and the changes of the
@@ -142,10 +135,7 @@ func TestWhatToolsDoToTheDatabase(t *testing.T) {
 			if !strings.Contains(answer, row.answer) {
 				t.Errorf("the answer is %s, want %s", answer, row.answer)
 			}
-			changes, err := d.Changes()
-			if err != nil {
-				t.Fatal(err)
-			}
+			changes := d.changes()
 			if (changes == "") != (row.changes == nil) {
 				t.Errorf("the database changed:\n%s", changes)
 			}
@@ -154,9 +144,9 @@ func TestWhatToolsDoToTheDatabase(t *testing.T) {
 					t.Errorf("no %s in the changes:\n%s", want, changes)
 				}
 			}
-			d.Reset()
-			if changes, _ := d.Changes(); changes != "" {
-				t.Errorf("after Reset there are changes:\n%s", changes)
+			d.reset()
+			if changes := d.changes(); changes != "" {
+				t.Errorf("after a reset there are changes:\n%s", changes)
 			}
 		})
 	}
@@ -164,28 +154,28 @@ func TestWhatToolsDoToTheDatabase(t *testing.T) {
 
 func TestToolsHaveTheWordsOfTheData(t *testing.T) {
 	d := openTest(t, "retail")
-	cancel := d.Tool("cancel_pending_order")
+	cancel := d.tool("cancel_pending_order")
 	want := "Cancels an order that was not sent yet.\nThe money goes back to where it came from."
 	if cancel.Description != want {
 		t.Errorf("got %q, want %q", cancel.Description, want)
 	}
-	schema := d.Tool("exchange_delivered_order_items").InputSchema.(*jsonschema.Schema)
+	schema := d.tool("exchange_delivered_order_items").input()
 	want = "The things to get for them, in the same order."
 	if got := schema.Properties["new_item_ids"].Description; got != want {
 		t.Errorf("an argument over two lines: got %q, want %q", got, want)
 	}
-	if !cancel.Writes || d.Tool("get_order_details").Writes {
+	if !cancel.writes || d.tool("get_order_details").writes {
 		t.Error("the wrong tools write")
 	}
 }
 
 func TestTasksAreRead(t *testing.T) {
 	d := openTest(t, "retail")
-	if len(d.Tasks) != 4 {
-		t.Fatalf("%d tasks, want 4", len(d.Tasks))
+	if len(d.tasks) != 4 {
+		t.Fatalf("%d tasks, want 4", len(d.tasks))
 	}
-	task := d.Tasks[1]
-	if len(task.Actions) != 4 || !task.Told || !strings.Contains(task.Says, "You are ada_1.") || d.Tasks[0].Told {
+	task := d.tasks[1]
+	if len(task.Actions) != 4 || !task.Told || !strings.Contains(task.Says, "You are ada_1.") || d.tasks[0].Told {
 		t.Errorf("got %+v", task)
 	}
 }

@@ -1,4 +1,4 @@
-package tau2
+package discovery
 
 import (
 	"reflect"

@@ -1,4 +1,4 @@
-package tau2
+package discovery
 
 import (
 	"errors"
@@ -8,55 +8,15 @@ import (
 	"strings"
 )
 
+// What several tools take.
 type (
-	byReservation struct {
+	ofReservation struct {
 		Reservation string `json:"reservation_id"`
-	}
-	byFlight struct {
-		Number string `json:"flight_number"`
-		Date   string `json:"date"`
 	}
 	route struct {
 		Origin      string `json:"origin"`
 		Destination string `json:"destination"`
 		Date        string `json:"date"`
-	}
-	booking struct {
-		User        string      `json:"user_id"`
-		Origin      string      `json:"origin"`
-		Destination string      `json:"destination"`
-		Type        tripType    `json:"flight_type"`
-		Cabin       cabin       `json:"cabin"`
-		Flights     []leg       `json:"flights"`
-		Passengers  []passenger `json:"passengers"`
-		Payments    []payment   `json:"payment_methods"`
-		Bags        int         `json:"total_baggages"`
-		PaidBags    int         `json:"nonfree_baggages"`
-		Insurance   insurance   `json:"insurance"`
-	}
-	changeBags struct {
-		Reservation string `json:"reservation_id"`
-		Bags        int    `json:"total_baggages"`
-		PaidBags    int    `json:"nonfree_baggages"`
-		Payment     string `json:"payment_id"`
-	}
-	changeFlights struct {
-		Reservation string `json:"reservation_id"`
-		Cabin       cabin  `json:"cabin"`
-		Flights     []leg  `json:"flights"`
-		Payment     string `json:"payment_id"`
-	}
-	changePassengers struct {
-		Reservation string      `json:"reservation_id"`
-		Passengers  []passenger `json:"passengers"`
-	}
-	gift struct {
-		User   string `json:"user_id"`
-		Amount int    `json:"amount"`
-	}
-	airport struct {
-		IATA string `json:"iata"`
-		City string `json:"city"`
 	}
 )
 
@@ -66,36 +26,33 @@ const (
 	bagFee       = 50
 )
 
-func airlineTools(db *airline) []*Tool {
-	return []*Tool{
-		newTool("book_reservation", writes, func(in booking) (*reservation, error) { return db.book(in) }),
-		newTool("calculate", reads, calculate),
-		newTool("cancel_reservation", writes, func(in byReservation) (*reservation, error) { return db.cancel(in) }),
-		newTool("get_flight_status", reads, func(in byFlight) (string, error) {
-			on, err := db.onDate(leg(in))
+func (db *airline) tools() []*tool {
+	return []*tool{
+		newTool("book_reservation", writes, db.book),
+		newTool("cancel_reservation", writes, db.cancel),
+		newTool("get_flight_status", reads, func(in leg) (string, error) {
+			on, err := db.onDate(in)
 			if err != nil {
 				return "", err
 			}
 			return on.Status, nil
 		}),
-		newTool("get_reservation_details", reads, func(in byReservation) (*reservation, error) {
+		newTool("get_reservation_details", reads, func(in ofReservation) (*reservation, error) {
 			return db.Reservations.found(in.Reservation, "reservation")
 		}),
 		newTool("get_user_details", reads, func(in byUser) (*flyer, error) {
 			return db.Users.found(in.User, "user")
 		}),
 		newTool("list_all_airports", reads, func(nothing) ([]airport, error) { return airports, nil }),
-		newTool("search_direct_flight", reads, func(in route) ([]direct, error) {
-			return db.search(in, ""), nil
-		}),
-		newTool("search_onestop_flight", reads, func(in route) ([][]direct, error) { return db.oneStop(in) }),
-		newTool("send_certificate", writes, func(in gift) (string, error) { return db.give(in) }),
-		newTool("transfer_to_human_agents", reads, func(summary) (string, error) { return "Transfer successful", nil }),
-		newTool("update_reservation_baggages", writes, func(in changeBags) (*reservation, error) { return db.bags(in) }),
-		newTool("update_reservation_flights", writes, func(in changeFlights) (*reservation, error) {
-			return db.reroute(in)
-		}),
-		newTool("update_reservation_passengers", writes, func(in changePassengers) (*reservation, error) {
+		newTool("search_direct_flight", reads, func(in route) ([]direct, error) { return db.search(in, ""), nil }),
+		newTool("search_onestop_flight", reads, db.oneStop),
+		newTool("send_certificate", writes, db.give),
+		newTool("update_reservation_baggages", writes, db.bags),
+		newTool("update_reservation_flights", writes, db.reroute),
+		newTool("update_reservation_passengers", writes, func(in struct {
+			ofReservation
+			Passengers []passenger `json:"passengers"`
+		}) (*reservation, error) {
 			r, err := db.Reservations.found(in.Reservation, "reservation")
 			if err != nil {
 				return nil, err
@@ -107,6 +64,12 @@ func airlineTools(db *airline) []*Tool {
 			return r, nil
 		}),
 	}
+}
+
+// An airport is one with its city.
+type airport struct {
+	IATA string `json:"iata"`
+	City string `json:"city"`
 }
 
 var airports = []airport{
@@ -185,7 +148,19 @@ var (
 // now is the time of the domain.
 const now = "2024-05-15T15:00:00"
 
-func (db *airline) book(in booking) (*reservation, error) {
+func (db *airline) book(in struct {
+	User        string      `json:"user_id"`
+	Origin      string      `json:"origin"`
+	Destination string      `json:"destination"`
+	Type        tripType    `json:"flight_type"`
+	Cabin       cabin       `json:"cabin"`
+	Flights     []leg       `json:"flights"`
+	Passengers  []passenger `json:"passengers"`
+	Payments    []payment   `json:"payment_methods"`
+	Bags        int         `json:"total_baggages"`
+	PaidBags    int         `json:"nonfree_baggages"`
+	Insurance   insurance   `json:"insurance"`
+}) (*reservation, error) {
 	u, err := db.Users.found(in.User, "user "+in.User)
 	if err != nil {
 		return nil, err
@@ -249,7 +224,7 @@ func (u *flyer) spend(payments []payment, total int) error {
 	return nil
 }
 
-func (db *airline) cancel(in byReservation) (*reservation, error) {
+func (db *airline) cancel(in ofReservation) (*reservation, error) {
 	r, err := db.Reservations.found(in.Reservation, "reservation "+in.Reservation)
 	if err != nil {
 		return nil, err
@@ -284,7 +259,12 @@ func (db *airline) update(r *reservation, means string, price int) error {
 	return nil
 }
 
-func (db *airline) bags(in changeBags) (*reservation, error) {
+func (db *airline) bags(in struct {
+	ofReservation
+	Bags     int    `json:"total_baggages"`
+	PaidBags int    `json:"nonfree_baggages"`
+	Payment  string `json:"payment_id"`
+}) (*reservation, error) {
 	r, err := db.Reservations.found(in.Reservation, "reservation "+in.Reservation)
 	if err != nil {
 		return nil, err
@@ -297,7 +277,12 @@ func (db *airline) bags(in changeBags) (*reservation, error) {
 }
 
 // reroute changes flights and cabin. A flight that stays, in the same cabin, keeps its price; seats do not change.
-func (db *airline) reroute(in changeFlights) (*reservation, error) {
+func (db *airline) reroute(in struct {
+	ofReservation
+	Cabin   cabin  `json:"cabin"`
+	Flights []leg  `json:"flights"`
+	Payment string `json:"payment_id"`
+}) (*reservation, error) {
 	r, err := db.Reservations.found(in.Reservation, "reservation "+in.Reservation)
 	if err != nil {
 		return nil, err
@@ -327,7 +312,10 @@ func (db *airline) reroute(in changeFlights) (*reservation, error) {
 	return r, nil
 }
 
-func (db *airline) give(in gift) (string, error) {
+func (db *airline) give(in struct {
+	User   string `json:"user_id"`
+	Amount int    `json:"amount"`
+}) (string, error) {
 	u, err := db.Users.found(in.User, "user "+in.User)
 	if err != nil {
 		return "", err

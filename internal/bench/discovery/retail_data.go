@@ -1,4 +1,4 @@
-package tau2
+package discovery
 
 // retail is the database of a shop.
 type retail struct {

@@ -1,4 +1,4 @@
-package savings
+package discovery
 
 import (
 	"encoding/json"
@@ -8,13 +8,12 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/internal/bench/tau2"
 )
 
 // A recorded call is an action with the answer that it had when it was made one at a time.
 type recorded struct {
-	tau2.Action
-	tool   *tau2.Tool
+	action
+	tool   *tool
 	args   any
 	answer any    // decoded; text that is no JSON is a string
 	text   string // of the answer, as a model reads it
@@ -27,6 +26,7 @@ type draft struct {
 	know   knowledge
 	calls  []recorded
 	manner
+	args    []string // by call: their JavaScript
 	lines   []string
 	used    map[int]bool // the calls with an answer that the program uses
 	missing []string     // arguments that the program cannot know
@@ -41,52 +41,41 @@ type manner struct {
 
 // write makes one program of the calls. It returns the arguments that a program cannot know, if there are any.
 func write(server string, know knowledge, calls []recorded, m manner) (code string, missing []string) {
-	d, args := newDraft(server, know, calls, m)
+	d := newDraft(server, know, calls, m)
 	first := 0
 	for _, n := range d.stages() {
-		d.emit(first, n, args)
+		d.emit(first, n)
 		first += n
 	}
 	d.returns()
 	return strings.Join(d.lines, "\n"), d.missing
 }
 
-// stages are how many calls can be made at once, one stage after the other.
-func stages(server string, know knowledge, calls []recorded) []int {
-	d, _ := newDraft(server, know, calls, manner{})
-	return d.stages()
-}
-
-func newDraft(server string, know knowledge, calls []recorded, m manner) (d *draft, args []string) {
-	d = &draft{server: server, know: know, calls: calls, manner: m, used: map[int]bool{}, stage: make([]int, len(calls))}
-	for i := range calls {
-		args = append(args, d.arguments(i))
+// newDraft has the JavaScript of all arguments. It notes from which earlier calls they take values.
+func newDraft(server string, know knowledge, calls []recorded, m manner) *draft {
+	d := &draft{server: server, know: know, calls: calls, manner: m, used: map[int]bool{}, stage: make([]int, len(calls))}
+	for i, c := range calls {
+		if i > 0 { // not before the calls of the stage before, and after every call that writes
+			d.stage[i] = d.stage[i-1]
+			if c.tool.writes || calls[i-1].tool.writes {
+				d.stage[i]++
+			}
+		}
+		d.args = append(d.args, d.value(i, "", c.args))
 	}
-	return d, args
+	return d
 }
 
+// stages are how many calls can be made at once, one stage after the other.
 func (d *draft) stages() []int {
 	var all []int
-	for i := 0; i < len(d.calls); {
-		n := 1
-		for i+n < len(d.calls) && d.stage[i+n] == d.stage[i] {
-			n++
+	for i, stage := range d.stage {
+		if i == 0 || stage != d.stage[i-1] {
+			all = append(all, 0)
 		}
-		all = append(all, n)
-		i += n
+		all[len(all)-1]++
 	}
 	return all
-}
-
-// arguments is the JavaScript of a call's arguments. It notes from which earlier calls they take values.
-func (d *draft) arguments(i int) string {
-	if i > 0 { // not before the calls of the stage before, and after every call that writes
-		d.stage[i] = d.stage[i-1]
-		if d.calls[i].tool.Writes || d.calls[i-1].tool.Writes {
-			d.stage[i]++
-		}
-	}
-	return d.value(i, "", d.calls[i].args)
 }
 
 func (d *draft) value(i int, name string, v any) string {
@@ -114,12 +103,12 @@ func property(key string) string {
 	if plainName.MatchString(key) {
 		return key
 	}
-	return quote(key)
+	return literal(key)
 }
 
 // leaf is the JavaScript of a text, number or truth value of an argument.
 func (d *draft) leaf(i int, name string, v any) string {
-	if d.literal || d.know.of(d.calls[i].tool, name, v) != unknown {
+	if d.literal || d.know.has(d.calls[i].tool, name, v) {
 		return literal(v)
 	}
 	var best string
@@ -149,20 +138,19 @@ func (d *draft) leaf(i int, name string, v any) string {
 // computes reports whether all numbers of an expression are known, or in earlier answers.
 func (d *draft) computes(i int, expression string) bool {
 	return !slices.ContainsFunc(numbers(expression), func(x float64) bool {
-		if d.know.of(d.calls[i].tool, "expression", x) != unknown {
-			return false
-		}
-		return !slices.ContainsFunc(d.calls[:i], func(c recorded) bool { return len(places(c.answer, "a", x)) > 0 })
+		return !d.know.saysNumber(x) && !slices.ContainsFunc(d.calls[:i], func(c recorded) bool {
+			return len(places(c.answer, "a", x)) > 0
+		})
 	})
 }
 
 func variable(i int) string { return fmt.Sprintf("r%d", i+1) }
 
 // emit writes the calls of one stage. A call that failed when it was made alone must not end the program.
-func (d *draft) emit(first, n int, args []string) {
+func (d *draft) emit(first, n int) {
 	var names, calls []string
 	for i := first; i < first+n; i++ {
-		c := fmt.Sprintf("codemode.%s(%s)", call.Name(d.server, d.calls[i].Name), args[i])
+		c := fmt.Sprintf("codemode.%s(%s)", call.Name(d.server, d.calls[i].Name), d.args[i])
 		if d.calls[i].failed {
 			c += ".catch(e => e.message)"
 		}
@@ -183,8 +171,8 @@ func (d *draft) emit(first, n int, args []string) {
 // returned reports whether the program returns something of a call's answer: of calls that write; of all that read, if
 // the user has to hear of them or there is nothing else; and of those that failed.
 func (d *draft) returned(i int) bool {
-	return d.told || d.calls[i].failed || d.calls[i].tool.Writes ||
-		!slices.ContainsFunc(d.calls, func(c recorded) bool { return c.tool.Writes })
+	return d.told || d.calls[i].failed || d.calls[i].tool.writes ||
+		!slices.ContainsFunc(d.calls, func(c recorded) bool { return c.tool.writes })
 }
 
 func (d *draft) returns() {
@@ -194,7 +182,7 @@ func (d *draft) returns() {
 		if !d.returned(i) {
 			continue
 		}
-		if _, object := c.answer.(map[string]any); object && c.tool.Writes {
+		if _, object := c.answer.(map[string]any); object && c.tool.writes {
 			brief = true
 			parts = append(parts, "brief("+variable(i)+")")
 		} else {
@@ -203,7 +191,8 @@ func (d *draft) returns() {
 	}
 	if brief {
 		d.lines = append(d.lines,
-			`const brief = r => Object.fromEntries(Object.entries(r).filter(([, v]) => typeof v !== "object"));`)
+			`const brief = r => Object.fromEntries(Object.entries(r)`+
+				`.filter(([, v]) => typeof v !== "object"));`)
 	}
 	if len(parts) == 1 {
 		d.lines = append(d.lines, "return "+parts[0]+";")

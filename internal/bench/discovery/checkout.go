@@ -1,9 +1,53 @@
-package tau2
+package discovery
 
 import (
+	"encoding/json"
 	"regexp"
 	"strings"
 )
+
+// A task is what a user wants, and the calls that do it.
+type task struct {
+	ID      string
+	Says    string   // all that the user can tell
+	Reason  string   // why the user calls
+	Actions []action // the calls in their order
+	Told    bool     // the user has to hear something that is in the data
+}
+
+// An action is one call.
+type action struct {
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+func readTasks(text []byte) ([]task, error) {
+	var stored []struct {
+		ID       string `json:"id"`
+		Scenario struct {
+			Instructions struct {
+				Task    string `json:"task_instructions"`
+				Reason  string `json:"reason_for_call"`
+				Known   string `json:"known_info"`
+				Unknown string `json:"unknown_info"`
+			} `json:"instructions"`
+		} `json:"user_scenario"`
+		Criteria struct {
+			Actions []action `json:"actions"`
+			Told    []string `json:"communicate_info"`
+		} `json:"evaluation_criteria"`
+	}
+	if err := json.Unmarshal(text, &stored); err != nil {
+		return nil, err
+	}
+	var tasks []task
+	for _, s := range stored {
+		in := s.Scenario.Instructions
+		tasks = append(tasks, task{ID: s.ID, Reason: in.Reason, Actions: s.Criteria.Actions, Told: len(s.Criteria.Told) > 0,
+			Says: strings.Join([]string{in.Reason, in.Known, in.Task, in.Unknown}, "\n")})
+	}
+	return tasks, nil
+}
 
 // A doc is what the Python source says about one tool.
 type doc struct {
