@@ -22,6 +22,7 @@ import (
 
 	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/internal/hosted"
+	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/upstream"
 	"github.com/codemode-project/codemode/upstream/builtin"
 	"github.com/codemode-project/codemode/upstream/login"
@@ -70,28 +71,10 @@ func works(t *testing.T, m *upstream.Manager) error {
 	return err
 }
 
-// A lockedBuffer is a log that is read while the servers still write to it.
-type lockedBuffer struct {
-	mu  sync.Mutex
-	buf strings.Builder
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
-
 func TestALogin(t *testing.T) {
 	t.Parallel()
 	h, dir := host(t, hosted.Options{}), filepath.Join(t.TempDir(), "logins")
-	var log lockedBuffer
+	var log testwait.Buffer
 	m := manage(t, upstream.Options{Logins: dir,
 		Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}, httpServer("hosted", h.URL))
 	if s := status(t, m, "hosted"); !strings.Contains(s.Error, "codemode login hosted") ||

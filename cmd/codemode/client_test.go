@@ -38,7 +38,7 @@ type client struct {
 	t   *testing.T
 	in  io.WriteCloser
 	out *bufio.Scanner
-	log *lines
+	log *screen
 }
 
 type reply struct {
@@ -104,7 +104,7 @@ func connectWith(t *testing.T, flags []string, environment ...string) *client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &client{t: t, in: in, out: bufio.NewScanner(out), log: &lines{}}
+	c := &client{t: t, in: in, out: bufio.NewScanner(out), log: &screen{}}
 	c.out.Buffer(nil, 16<<20)
 	cmd.Stderr = c.log
 	if err := cmd.Start(); err != nil {
@@ -391,22 +391,4 @@ func TestProfilesChangeWhileASessionLives(t *testing.T) {
 		"none"); !strings.Contains(r.Text, "denied") {
 		t.Errorf("with a broken file the old rules do not hold: %s", r.Text)
 	}
-}
-
-// lines gathers what a process writes; its methods may be called at the same time.
-type lines struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -9,7 +8,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,24 +17,6 @@ import (
 	"github.com/codemode-project/codemode/internal/hosted"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
-
-// growing is an output that can be read while it is written, by many.
-type growing struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (p *growing) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.b.Write(b)
-}
-
-func (p *growing) String() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.b.String()
-}
 
 // hostedConfig starts a server that wants a login and returns a configuration with it.
 func hostedConfig(t *testing.T, o hosted.Options) (*hosted.Server, string) {
@@ -63,7 +43,7 @@ func logIn(t *testing.T, config string) (code int, said string) {
 	t.Helper()
 	ctx, giveUp := context.WithCancel(t.Context())
 	defer giveUp()
-	out, errs := &growing{}, &growing{}
+	out, errs := &screen{}, &screen{}
 	over := make(chan int, 1)
 	go func() {
 		over <- Main(ctx, []string{"login", "linear", "--no-browser", "--config", config},
@@ -97,7 +77,7 @@ func logIn(t *testing.T, config string) (code int, said string) {
 // show runs a command and returns all that it prints.
 func show(t *testing.T, args ...string) (int, string) {
 	t.Helper()
-	out := &growing{}
+	out := &screen{}
 	code := runMain(t, cli.Streams{In: strings.NewReader(""), Out: out, Err: out}, args...)
 	return code, out.String()
 }

@@ -32,7 +32,7 @@ func startIssuer(t *testing.T, flags ...string) string {
 		t.Skipf("the identity provider of testdata/issuer does not build here: %v\n%s", err, out)
 	}
 	cmd := exec.Command(program, flags...)
-	out := &lines{}
+	out := &screen{}
 	cmd.Stdout = out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

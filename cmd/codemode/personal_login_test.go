@@ -41,7 +41,7 @@ func personalServer(t *testing.T) *hosted.Server {
 // logInAs runs codemode login with a browser that is signed in at the server as a user.
 func logInAs(t *testing.T, user string, args ...string) (code int, said string) {
 	t.Helper()
-	out, errs := &growing{}, &growing{}
+	out, errs := &screen{}, &screen{}
 	over := make(chan int, 1)
 	go func() {
 		over <- Main(t.Context(), append([]string{"login", "linear", "--no-browser"}, args...),

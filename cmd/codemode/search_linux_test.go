@@ -366,7 +366,7 @@ func (w *searcher) start() error {
 	w.starts++
 	var transport mcp.Transport
 	client := mcp.NewClient(&mcp.Implementation{Name: "searcher", Version: "1"}, nil)
-	log := &lines{}
+	log := &screen{}
 	if w.number%2 == 0 {
 		w.over = "stdio " + version
 		w.cmd = w.command("serve", "--project", "none", "--config", w.config)

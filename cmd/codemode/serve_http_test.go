@@ -26,7 +26,7 @@ type served struct {
 	t     *testing.T
 	cmd   *exec.Cmd
 	url   string // of /mcp
-	log   *lines
+	log   *screen
 	ended chan error
 }
 
@@ -71,7 +71,7 @@ func serveOverHTTP(t *testing.T, address string, environment []string, flags ...
 // startServing starts a command and waits until it listens.
 func startServing(t *testing.T, cmd *exec.Cmd) *served {
 	t.Helper()
-	s := &served{t: t, cmd: cmd, log: &lines{}, ended: make(chan error, 1)}
+	s := &served{t: t, cmd: cmd, log: &screen{}, ended: make(chan error, 1)}
 	s.cmd.Stderr = s.log
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)

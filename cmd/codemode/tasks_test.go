@@ -215,7 +215,7 @@ func (r *reader) call(tool string, args map[string]any) string {
 func startServe(t *testing.T, args ...string) *mcp.ClientSession {
 	t.Helper()
 	cmd := command(t, append([]string{"serve"}, args...)...)
-	var logged lines
+	var logged screen
 	cmd.Stderr = &logged
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
