@@ -55,15 +55,6 @@ func oracleDecide(evaluation object, name string, c profiles.Call) string {
 	return verdict
 }
 
-func strictest(verdicts ...string) string {
-	for _, v := range []string{"deny", "ask"} {
-		if slices.Contains(verdicts, v) {
-			return v
-		}
-	}
-	return "allow"
-}
-
 func oracleChain(all object, name string, seen map[string]bool) []object {
 	if seen[name] {
 		return nil
@@ -149,43 +140,6 @@ func oracleAbout(rule object, c profiles.Call) bool {
 		}
 	}
 	return false
-}
-
-// oracleGlobs keeps the regular expressions that oracleGlob makes.
-var oracleGlobs = map[string]*regexp.Regexp{}
-
-// oracleGlob turns a pattern into a regular expression.
-func oracleGlob(pattern, s string) bool {
-	if re := oracleGlobs[pattern]; re != nil {
-		return re.MatchString(s)
-	}
-	var b strings.Builder
-	b.WriteString(`(?s)\A`)
-	for i := 0; i < len(pattern); i++ {
-		switch pattern[i] {
-		case '*':
-			b.WriteString(`.*`)
-		case '?':
-			b.WriteString(`.`)
-		case '[':
-			end := i + strings.IndexByte(pattern[i:], ']')
-			b.WriteString(strings.Replace(pattern[i:end+1], "[!", "[^", 1))
-			i = end
-		case '{':
-			b.WriteString(`(?:`)
-		case '}':
-			b.WriteString(`)`)
-		case ',':
-			b.WriteString(`|`)
-		case '\\':
-			i++
-			b.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
-		default:
-			b.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
-		}
-	}
-	oracleGlobs[pattern] = regexp.MustCompile(b.String() + `\z`)
-	return oracleGlobs[pattern].MatchString(s)
 }
 
 func allOf(results ...string) string {
