@@ -18,6 +18,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/hostile"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -26,7 +27,7 @@ import (
 var pairs = flag.Int("pairs", unlessRace(100_000, 10_000), "random (profile, call) pairs to decide")
 
 func unlessRace(n, race int) int {
-	if underRace {
+	if hostile.Raced() {
 		return race
 	}
 	return n
