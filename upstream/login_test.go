@@ -22,6 +22,7 @@ import (
 
 	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/internal/hosted"
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/upstream"
 	"github.com/codemode-project/codemode/upstream/builtin"
@@ -33,14 +34,7 @@ func host(t *testing.T, o hosted.Options) *hosted.Server {
 	t.Helper()
 	one := sdkServer(nil)
 	o.Serve = func(*http.Request) *mcp.Server { return one }
-	h := hosted.New(o)
-	t.Cleanup(func() {
-		h.Close()
-		if m := h.Mistakes(); len(m) > 0 {
-			t.Errorf("the server found: %q", m)
-		}
-	})
-	return h
+	return mcptest.Host(t, o)
 }
 
 // browser goes where it is sent.
@@ -334,21 +328,15 @@ func TestALoginThatIsAskedForLate(t *testing.T) {
 
 func TestAClientThatIsRegistered(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	_ = l.Close() // it is free now, and hardly taken by somebody else at once
-	c := hosted.Client{ID: "us", Secret: "canary-of-the-client", Redirect: fmt.Sprintf("http://localhost:%d/callback",
-		port)}
+	_, port, _ := strings.Cut(mcptest.FreeAddress(t), ":")
+	c := hosted.Client{ID: "us", Secret: "canary-of-the-client", Redirect: "http://localhost:" + port + "/callback"}
 	h, dir := host(t, hosted.Options{Client: &c}), t.TempDir()
 	unregistered := manage(t, upstream.Options{Logins: dir}, httpServer("hosted", h.URL))
 	if err := logIn(t, unregistered); err == nil || !strings.Contains(err.Error(), `"oauth": {"clientId"`) {
 		t.Errorf("without the client: got %v, want what to write", err)
 	}
 	s, warnings, err := servers.Parse("hosted", []byte(fmt.Sprintf(
-		`{"url":%q,"oauth":{"clientId":"us","clientSecret":"${SECRET}","callbackPort":%d,"scopes":["read"]}}`, h.URL, port)),
+		`{"url":%q,"oauth":{"clientId":"us","clientSecret":"${SECRET}","callbackPort":%s,"scopes":["read"]}}`, h.URL, port)),
 		func(string) (string, bool) { return c.Secret, true })
 	if err != nil || len(warnings) > 0 {
 		t.Fatal(err, warnings)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/internal/hosted"
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/pgtest"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/store"
@@ -43,13 +44,7 @@ func perPrincipal(t *testing.T, o hosted.Options, more func(user string, s *mcp.
 		}
 		return s
 	}
-	h = hosted.New(o)
-	t.Cleanup(func() {
-		h.Close()
-		if m := h.Mistakes(); len(m) > 0 {
-			t.Errorf("the server found: %q", m)
-		}
-	})
+	h = mcptest.Host(t, o)
 	s := httpServer("hosted", h.URL)
 	s.OAuth = &servers.OAuth{Per: servers.Principal}
 	return h, s

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -156,13 +157,7 @@ func (c *client) run(tool, code, answer string) reply {
 	return r
 }
 
-// belowSummary is an answer without its first line, if that counts the calls that did not succeed.
-func belowSummary(text string) string {
-	if first, rest, ok := strings.Cut(text, "\n"); ok && strings.Contains(first, "did not succeed: ") {
-		return rest
-	}
-	return text
-}
+var belowSummary = mcptest.BelowSummary
 
 // toolNames lists what is offered.
 func (c *client) toolNames() []string {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/internal/hosted"
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -28,13 +29,7 @@ func hostedConfig(t *testing.T, o hosted.Options) (*hosted.Server, string) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "hello"}}}, nil, nil
 	})
 	o.Serve = func(*http.Request) *mcp.Server { return one }
-	h := hosted.New(o)
-	t.Cleanup(func() {
-		h.Close()
-		if m := h.Mistakes(); len(m) > 0 {
-			t.Errorf("the server found: %q", m)
-		}
-	})
+	h := mcptest.Host(t, o)
 	return h, write(t, filepath.Join(t.TempDir(), "c.json"), fmt.Sprintf(`{"mcpServers": {"linear": {"url": %q}}}`, h.URL))
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -30,7 +31,7 @@ type crew struct {
 // startCrew starts both. signIn and profile are JSON: members of "console.signIn", and the profile p.
 func startCrew(t *testing.T, signIn, profile string) *crew {
 	t.Helper()
-	address := freeAddress(t)
+	address := mcptest.FreeAddress(t)
 	issuer := startIssuer(t, "-redirect", "http://"+address+"/console/signin/callback")
 	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), fmt.Sprintf(`{
 		"evaluation": {"profiles": {"p": %s}, "expose": ["p"]},
@@ -337,7 +338,7 @@ func TestNobodyWhoSignsInAnswersTheirOwnCalls(t *testing.T) {
 // with the keyboard. The record has their name.
 func TestAPersonSignsInWithTheKeyboard(t *testing.T) {
 	t.Parallel()
-	address := freeAddress(t)
+	address := mcptest.FreeAddress(t)
 	h := newHouse(t, personsProfile, "--console", address)
 	issuer := startIssuer(t, "-host", "localhost", "-redirect", "http://"+address+"/signin/callback")
 	write(t, h.config, `{
