@@ -240,10 +240,4 @@ func (c *client) questions() []string {
 	return append([]string(nil), c.asked...)
 }
 
-// eventually waits for something that another goroutine brings about.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	if !testwait.Holds(ok) {
-		t.Fatalf("waited in vain: %s", what)
-	}
-}
+var eventually = testwait.Until

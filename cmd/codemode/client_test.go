@@ -173,13 +173,6 @@ func (c *client) toolNames() []string {
 	return names
 }
 
-func save(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // realServers writes a configuration with the three servers and returns its
 // path and the folder that the filesystem server may use.
 func realServers(t *testing.T, evaluation string) (config, files string) {
@@ -190,7 +183,7 @@ func realServers(t *testing.T, evaluation string) (config, files string) {
 		t.Fatal(err)
 	}
 	config = filepath.Join(dir, "codemode.json")
-	save(t, config, fmt.Sprintf(`{
+	write(t, config, fmt.Sprintf(`{
 		// as people have it
 		"mcpServers": {
 			"everything": {"command": %q, "args": ["stdio"]},
@@ -210,7 +203,7 @@ func TestRealServersAndARealClient(t *testing.T) {
 		"trusting": {"asklist": ["filesystem__write_file"], "elicitationFallback": "allow"}
 	}}`)
 	for i := range 10 {
-		save(t, filepath.Join(files, fmt.Sprintf("%d.txt", i)), fmt.Sprintf("file %d has words", i))
+		write(t, filepath.Join(files, fmt.Sprintf("%d.txt", i)), fmt.Sprintf("file %d has words", i))
 	}
 	c := connect(t, config)
 	if names := c.toolNames(); !slices.Contains(names, "codemode_eval_careful") ||
@@ -331,7 +324,7 @@ func TestProfilesChangeWhileASessionLives(t *testing.T) {
 			t.Fatal(err)
 		}
 		i := strings.Index(string(data), `"evaluation":`)
-		save(t, config, string(data)[:i]+`"evaluation": `+text+"}")
+		write(t, config, string(data)[:i]+`"evaluation": `+text+"}")
 	}
 	c := connect(t, config)
 	if names := c.toolNames(); slices.Contains(names, "codemode_eval_q") {

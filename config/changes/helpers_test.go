@@ -1,11 +1,11 @@
 package changes
 
 import (
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/profiletest"
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -28,14 +28,6 @@ func profile(t testing.TB, body string) *profiles.Profile {
 
 func contains(s, part string) bool { return strings.Contains(s, part) }
 
-func write(t testing.TB, path, content string) {
-	t.Helper()
-	must(t, os.WriteFile(path, []byte(content), 0o600))
-}
+var write = checktest.Write
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = checktest.OK

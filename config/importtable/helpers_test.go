@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // parse loads a configuration that has to be good.
@@ -20,12 +21,7 @@ func parse(t testing.TB, content string) *config.Config {
 
 func contains(s, part string) bool { return strings.Contains(s, part) }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = checktest.OK
 
 type object = map[string]any
 
