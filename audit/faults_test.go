@@ -13,6 +13,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/pgtest"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/store"
@@ -99,12 +100,7 @@ var faults = []fault{
 	}, "damaged"},
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = checktest.OK
 
 // TestFaults breaks the database under a record that is in use. Entries are refused with the reason, and
 // taken again when the cause is gone; what was acknowledged before and after is there.

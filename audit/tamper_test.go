@@ -20,6 +20,7 @@ import (
 
 	"golang.org/x/mod/sumdb/note"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/hostile"
 	"github.com/codemode-project/codemode/store"
 
@@ -88,12 +89,7 @@ func newRecorded(t testing.TB, entries int) *recorded {
 	return rec
 }
 
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var check = checktest.OK
 
 func checkpointsOf(t testing.TB, path string) []Checkpoint {
 	t.Helper()

@@ -17,20 +17,6 @@ import (
 // The tests of this file are the checks of POLICY.md section 8, by name. What they name is
 // tried in depth elsewhere; testdata/profiles/checks.txt lists where.
 
-// verdicts decides calls, written as "tool args", by one profile.
-func wantVerdicts(t *testing.T, p *profiles.Profile, rows ...string) {
-	t.Helper()
-	for _, row := range rows {
-		want, rest, _ := strings.Cut(row, " ")
-		tool, args, _ := strings.Cut(rest, " ")
-		server, name, _ := strings.Cut(tool, "__")
-		if d := p.Decide(profiles.Call{Server: server, Tool: name,
-			Args: call.Unread(json.RawMessage(args))}); d.Verdict.String() != want {
-			t.Errorf("%s %s: got %s\nwant %s", tool, args, described(d), want)
-		}
-	}
-}
-
 // refused loads a file that must not load, and gives its first problem.
 func refused(t *testing.T, content string) settings.Problem {
 	t.Helper()
@@ -40,10 +26,6 @@ func refused(t *testing.T, content string) settings.Problem {
 		t.Fatalf("it loads: %s", content)
 	}
 	return problems[0]
-}
-
-func inProfile(body string) string {
-	return `{"evaluation": {"profiles": {"p": {` + body + `}}}}`
 }
 
 func TestA1TheOriginalPlanLoadsUnchanged(t *testing.T) {

@@ -8,7 +8,13 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/profiletest"
 	"github.com/codemode-project/codemode/profiles"
+)
+
+var (
+	described, wantVerdicts, inProfile = profiletest.Described, profiletest.Want, profiletest.In
+	oracleGlob, strictest              = profiletest.Glob, profiletest.Strictest
 )
 
 // parse loads a configuration that has to be good.
@@ -24,7 +30,7 @@ func parse(t testing.TB, content string) *Config {
 // profile loads one profile from the text between its braces.
 func profile(t testing.TB, body string) *profiles.Profile {
 	t.Helper()
-	return parse(t, `{"evaluation": {"profiles": {"p": {`+body+`}}}}`).Profile("p")
+	return parse(t, inProfile(body)).Profile("p")
 }
 
 // call makes a call from "server tool" and JSON arguments.
@@ -40,16 +46,6 @@ func decoded(t testing.TB, text string) any {
 		t.Fatalf("%v in %s", err, text)
 	}
 	return v
-}
-
-// described writes a decision for a failure message.
-func described(d call.Decision) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s (risk %q, code %q)", d.Verdict, d.Risk, d.Code)
-	for _, r := range d.Reasons {
-		fmt.Fprintf(&b, "\n    %s %s at %s is %s: %s", r.List, r.Rule, r.Pos, r.Result, r.Text)
-	}
-	return b.String()
 }
 
 func contains(s, part string) bool { return strings.Contains(s, part) }

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/hostile"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -26,7 +27,7 @@ import (
 var pairs = flag.Int("pairs", unlessRace(100_000, 10_000), "random (profile, call) pairs to decide")
 
 func unlessRace(n, race int) int {
-	if underRace {
+	if hostile.Raced() {
 		return race
 	}
 	return n
@@ -53,15 +54,6 @@ func oracleDecide(evaluation object, name string, c profiles.Call) string {
 		verdict = strictest(verdict, oracleProfile(all, floorName, c))
 	}
 	return verdict
-}
-
-func strictest(verdicts ...string) string {
-	for _, v := range []string{"deny", "ask"} {
-		if slices.Contains(verdicts, v) {
-			return v
-		}
-	}
-	return "allow"
 }
 
 func oracleChain(all object, name string, seen map[string]bool) []object {
@@ -149,43 +141,6 @@ func oracleAbout(rule object, c profiles.Call) bool {
 		}
 	}
 	return false
-}
-
-// oracleGlobs keeps the regular expressions that oracleGlob makes.
-var oracleGlobs = map[string]*regexp.Regexp{}
-
-// oracleGlob turns a pattern into a regular expression.
-func oracleGlob(pattern, s string) bool {
-	if re := oracleGlobs[pattern]; re != nil {
-		return re.MatchString(s)
-	}
-	var b strings.Builder
-	b.WriteString(`(?s)\A`)
-	for i := 0; i < len(pattern); i++ {
-		switch pattern[i] {
-		case '*':
-			b.WriteString(`.*`)
-		case '?':
-			b.WriteString(`.`)
-		case '[':
-			end := i + strings.IndexByte(pattern[i:], ']')
-			b.WriteString(strings.Replace(pattern[i:end+1], "[!", "[^", 1))
-			i = end
-		case '{':
-			b.WriteString(`(?:`)
-		case '}':
-			b.WriteString(`)`)
-		case ',':
-			b.WriteString(`|`)
-		case '\\':
-			i++
-			b.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
-		default:
-			b.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
-		}
-	}
-	oracleGlobs[pattern] = regexp.MustCompile(b.String() + `\z`)
-	return oracleGlobs[pattern].MatchString(s)
 }
 
 func allOf(results ...string) string {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // seen records what a watcher reports.
@@ -44,19 +46,9 @@ func version(n int) string {
 	return fmt.Sprintf(`{"limits": {"calls": %d}, "evaluation": {"defaultProfile": "p", "profiles": {"p": {"denylist": ["v%d__*"]}}}}`, n, n)
 }
 
-func write(t testing.TB, path, content string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
+var write = checktest.Write
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = checktest.OK
 
 // watched starts a watcher on a file that holds version 1, and waits until it knows it.
 func watched(t *testing.T, path string, o WatchOptions) (*Watcher, *seen) {
@@ -95,7 +87,7 @@ func waitFor(t *testing.T, w *Watcher, s *seen, n int) {
 
 // savers are the ways in which programs save a file.
 var savers = map[string]func(t testing.TB, path, content string){
-	"writing over it": write,
+	"writing over it": func(t testing.TB, path, content string) { write(t, path, content) },
 	"a rename over it": func(t testing.TB, path, content string) {
 		write(t, path+".tmp", content)
 		must(t, os.Rename(path+".tmp", path))

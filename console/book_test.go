@@ -24,6 +24,7 @@ import (
 	"github.com/codemode-project/codemode/config/changes"
 	"github.com/codemode-project/codemode/console/rules"
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -94,12 +95,7 @@ func newDisk(t *testing.T) *disk {
 	return d
 }
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var check = checktest.OK
 
 // put writes the file as an editor does, and reads it.
 func (d *disk) put(text string) {

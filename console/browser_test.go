@@ -1,17 +1,13 @@
 package console
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/accessibility"
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
@@ -21,86 +17,24 @@ import (
 	"github.com/codemode-project/codemode/console/signin"
 	"github.com/codemode-project/codemode/internal/browsertest"
 	"github.com/codemode-project/codemode/internal/hostile"
-	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // A browser is a real Chromium on the page.
-type browser struct {
-	t   *testing.T
-	ctx context.Context
-}
+type browser struct{ *browsertest.Tab }
 
 // newBrowser starts a Chromium. Where there is none the test says so and ends.
 func newBrowser(t *testing.T) *browser {
 	t.Helper()
 	hostile.NotRaced(t, "a browser needs as long as ten other tests, and they make the same requests")
-	return &browser{t: t, ctx: browsertest.Start(t, 4*time.Minute)}
+	return &browser{browsertest.Start(t, 4*time.Minute)}
 }
-
-// noScript turns the script of the page off. Expressions are evaluated all the same.
-func (b *browser) noScript() {
-	b.t.Helper()
-	_, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled,
-		emulation.SetScriptExecutionDisabledParams{Value: true})
-	if err != nil {
-		b.t.Fatal(err)
-	}
-}
-
-func (b *browser) do(what string, steps ...chromedp.Action[chromedp.Void]) {
-	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
-	defer cancel()
-	if err := chromedp.Do(ctx, steps...); err != nil {
-		b.fail(what, err)
-	}
-}
-
-// visit navigates, again and again if Chromium gives the navigation up (net::ERR_ABORTED): under load one that the page
-// before has begun, such as by a form, may end it.
-func visit(url string) chromedp.Action[chromedp.Void] {
-	return chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
-		for {
-			err := chromedp.Do(ctx, chromedp.Navigate(url))
-			if err == nil || ctx.Err() != nil || !strings.Contains(err.Error(), "ERR_ABORTED") {
-				return err
-			}
-		}
-	})
-}
-
-func (b *browser) fail(what string, why any) {
-	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
-	defer cancel()
-	text, _ := chromedp.Run(ctx, chromedp.Evaluate[string]("document.body.innerText"))
-	b.shot("failure")
-	b.t.Fatalf("%s: %v; the page says:\n%s", what, why, text)
-}
-
-// until waits until an expression of JavaScript is true and the page has loaded, whatever page is there meanwhile. On
-// one that still loads, an element that a step has found may be gone when the step clicks it.
-func (b *browser) until(what, expression string) {
-	b.t.Helper()
-	var yes bool
-	var err error
-	if !testwait.Holds(func() bool {
-		yes, err = chromedp.Run(b.ctx, chromedp.Evaluate[bool](`document.readyState === "complete" && (`+expression+`)`))
-		return err == nil && yes
-	}) {
-		b.fail("it did not come to pass that "+what, err)
-	}
-}
-
-// settle waits until the page takes answers: what comes right after a change does not count.
-func (b *browser) settle() { time.Sleep(900 * time.Millisecond) } // the browser keeps the clock
 
 // named holds that whatever can be used on the page says what it is to somebody who does not see it.
 func (b *browser) named() {
-	b.t.Helper()
-	tree, err := chromedp.Call(b.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
+	b.T.Helper()
+	tree, err := chromedp.Call(b.Ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
 	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	text := func(v *accessibility.Value) string {
 		if v == nil {
@@ -118,65 +52,15 @@ func (b *browser) named() {
 		switch role {
 		case "button", "link", "textbox", "checkbox", "radio", "combobox", "article", "listitem", "navigation", "region":
 			if strings.TrimSpace(text(n.Name)) == "" && !(role == "listitem") {
-				b.t.Errorf("a %s has no name for those who do not see it", role)
+				b.T.Errorf("a %s has no name for those who do not see it", role)
 			}
 		}
 	}
 	for _, role := range []string{"banner", "navigation", "main", "status", "heading"} {
 		if roles[role] == 0 {
-			b.t.Errorf("the page has no %s", role)
+			b.T.Errorf("the page has no %s", role)
 		}
 	}
-}
-
-func (b *browser) keys(what, keys string) {
-	b.t.Helper()
-	b.do(what, chromedp.KeyEvent(keys))
-}
-
-// shot keeps a picture of the page where CODEMODE_SCREENSHOTS says, for people to look at.
-func (b *browser) shot(name string) {
-	b.t.Helper()
-	dir := os.Getenv("CODEMODE_SCREENSHOTS")
-	if dir == "" {
-		return
-	}
-	b.do("to the top", chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
-		_, err := chromedp.Run(ctx, chromedp.Evaluate[chromedp.Void]("scrollTo(0, 0)"))
-		return err
-	}))
-	var picture []byte
-	var err error
-	if !testwait.Holds(func() bool { // a page that is about to be replaced has no size
-		picture, err = chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
-		return err == nil
-	}) {
-		b.t.Fatalf("a picture of %s: %v", name, err)
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		b.t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, name+".png"), picture, 0o644); err != nil {
-		b.t.Fatal(err)
-	}
-}
-
-func (b *browser) dark(on bool) {
-	b.t.Helper()
-	scheme := "light"
-	if on {
-		scheme = "dark"
-	}
-	features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}
-	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia,
-		emulation.SetEmulatedMediaParams{Features: features}); err != nil {
-		b.t.Fatal(err)
-	}
-}
-
-func (b *browser) size(width, height int64) {
-	b.t.Helper()
-	b.do("size", chromedp.EmulateViewport(width, height))
 }
 
 // history is what has happened before somebody looks.
@@ -228,42 +112,42 @@ func TestAPersonInABrowser(t *testing.T) {
 	w := newWorld(t)
 	history(w)
 	b := newBrowser(t)
-	b.do("come without a link", chromedp.Navigate(w.origin+"/history"), chromedp.WaitVisible(chromedp.CSS("#secret")))
-	b.shot("login")
-	b.do("log in", chromedp.Navigate(w.c.Link(anna)))
-	b.until("the page is there",
+	b.Do("come without a link", chromedp.Navigate(w.origin+"/history"), chromedp.WaitVisible(chromedp.CSS("#secret")))
+	b.Shot("login")
+	b.Do("log in", chromedp.Navigate(w.c.Link(anna)))
+	b.Until("the page is there",
 		`/^\/s\/[A-Z2-7]{26}\/$/.test(location.pathname) && document.querySelector(".empty") !== null`)
-	b.until("the secret is out of the address", `location.hash === ""`)
-	b.until("the page is live", `document.getElementById("link").textContent.startsWith("Live")`)
-	b.shot("empty")
+	b.Until("the secret is out of the address", `location.hash === ""`)
+	b.Until("the page is live", `document.getElementById("link").textContent.startsWith("Live")`)
+	b.Shot("empty")
 
 	one := w.ask(aCall())
-	b.until("the question arrives by itself", `document.querySelectorAll("article.ask").length === 1`)
-	b.until("it is counted", `document.title.startsWith("1 waiting") && document.getElementById("count").textContent === "1"`)
-	b.until("a screen reader hears the tool, the arguments and the risk, in that order", `(() => {
+	b.Until("the question arrives by itself", `document.querySelectorAll("article.ask").length === 1`)
+	b.Until("it is counted", `document.title.startsWith("1 waiting") && document.getElementById("count").textContent === "1"`)
+	b.Until("a screen reader hears the tool, the arguments and the risk, in that order", `(() => {
 		const a = document.querySelector("article.ask");
 		const label = a.getAttribute("aria-labelledby").split(" ").map((id) => document.getElementById(id).textContent);
 		return label.length === 3 && label[0] === "github.create_issue" && label[1].includes("acme") && label[2] === "Medium risk";
 	})()`)
 	b.named()
-	b.settle()
-	b.shot("pending")
-	b.dark(true)
-	b.shot("pending-dark")
-	b.size(390, 844)
-	b.shot("pending-narrow-dark")
-	b.dark(false)
-	b.shot("pending-narrow")
-	b.until("nothing is wider than a phone", `document.documentElement.scrollWidth <= innerWidth`)
-	b.size(1100, 900)
-	b.do("deny with a reason", chromedp.SendKeys(chromedp.CSS(`article.ask form.deny input[name=reason]`),
+	b.Settle()
+	b.Shot("pending")
+	b.Dark(true)
+	b.Shot("pending-dark")
+	b.Size(390, 844)
+	b.Shot("pending-narrow-dark")
+	b.Dark(false)
+	b.Shot("pending-narrow")
+	b.Until("nothing is wider than a phone", `document.documentElement.scrollWidth <= innerWidth`)
+	b.Size(1100, 900)
+	b.Do("deny with a reason", chromedp.SendKeys(chromedp.CSS(`article.ask form.deny input[name=reason]`),
 		"not in this repository"),
 		chromedp.Click(chromedp.CSS(`article.ask form.deny button.no`)))
 	if a := answerOf(t, one)[0]; a.Allowed || a.Code != call.CodeDeclined || a.Reason != "not in this repository" ||
 		a.Channel != ChannelName || a.By != anna {
 		t.Errorf("the denial came as %+v", a)
 	}
-	b.until("the question is gone",
+	b.Until("the question is gone",
 		`document.querySelector(".empty") !== null && document.getElementById("status").textContent.includes("Denied")`)
 
 	var calls []*prompt.Request
@@ -274,42 +158,42 @@ func TestAPersonInABrowser(t *testing.T) {
 		}))
 	}
 	five := w.ask(calls...)
-	b.until("five calls are one group",
+	b.Until("five calls are one group",
 		`document.querySelectorAll("section.group").length === 1 && document.querySelectorAll(".row.ask").length === 5`)
 	b.named()
-	b.settle()
-	b.shot("batch")
-	b.keys("choose the first", "jx")
-	b.keys("and two more", "jxjjx")
-	b.until("three are selected", `document.getElementById("selected").textContent === "3 selected"`)
+	b.Settle()
+	b.Shot("batch")
+	b.Keys("choose the first", "jx")
+	b.Keys("and two more", "jxjjx")
+	b.Until("three are selected", `document.getElementById("selected").textContent === "3 selected"`)
 	// A16: Enter that follows at once does nothing. It is pressed in the page, for a slow machine may take its time over a
 	// real one.
-	b.until("allow, with a key in flight", `(() => {
+	b.Until("allow, with a key in flight", `(() => {
 		const press = (key) => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
 		press("a");
 		press("Enter");
 		return true;
 	})()`)
-	b.until("it is asked once more",
+	b.Until("it is asked once more",
 		`document.getElementById("confirm").open && document.querySelectorAll("#confirm-list li").length === 3`)
-	b.shot("batch-confirm")
-	b.settle()
+	b.Shot("batch-confirm")
+	b.Settle()
 	if w.waiting() != 5 {
 		t.Error("a key that was in flight has answered")
 	}
-	b.keys("confirm", "\r")
-	b.until("two are left", `document.querySelectorAll(".ask").length === 2`)
-	b.settle()
-	b.keys("deny the next, which is chosen already", "d")
-	b.until("it is asked once more", `document.getElementById("confirm").open`)
-	b.settle()
-	b.keys("confirm", "\r")
-	b.until("one is left", `document.querySelectorAll(".ask").length === 1`)
-	b.settle()
-	b.keys("deny with a reason", "r")
-	b.until("the reason is asked for", `document.activeElement.id === "confirm-reason"`)
-	b.settle()
-	b.keys("the reason, with letters that are keys elsewhere", "add jars\r")
+	b.Keys("confirm", "\r")
+	b.Until("two are left", `document.querySelectorAll(".ask").length === 2`)
+	b.Settle()
+	b.Keys("deny the next, which is chosen already", "d")
+	b.Until("it is asked once more", `document.getElementById("confirm").open`)
+	b.Settle()
+	b.Keys("confirm", "\r")
+	b.Until("one is left", `document.querySelectorAll(".ask").length === 1`)
+	b.Settle()
+	b.Keys("deny with a reason", "r")
+	b.Until("the reason is asked for", `document.activeElement.id === "confirm-reason"`)
+	b.Settle()
+	b.Keys("the reason, with letters that are keys elsewhere", "add jars\r")
 	got := answerOf(t, five)
 	var said []string
 	for _, a := range got {
@@ -326,23 +210,23 @@ func TestAPersonInABrowser(t *testing.T) {
 		return nil
 	}
 	edited := w.ask(aCall(func(r *prompt.Request) { r.Edit = edit }))
-	b.until("the question arrives", `document.querySelectorAll("article.ask").length === 1`)
-	b.settle()
-	b.keys("show it whole", "js")
-	b.until("the whole page is there", `document.querySelector("article.whole") !== null`)
+	b.Until("the question arrives", `document.querySelectorAll("article.ask").length === 1`)
+	b.Settle()
+	b.Keys("show it whole", "js")
+	b.Until("the whole page is there", `document.querySelector("article.whole") !== null`)
 	b.named()
-	b.shot("ask")
-	b.settle()
-	b.do("open the form", chromedp.Click(chromedp.CSS(`details.edit summary`)),
+	b.Shot("ask")
+	b.Settle()
+	b.Do("open the form", chromedp.Click(chromedp.CSS(`details.edit summary`)),
 		chromedp.WaitVisible(chromedp.CSS(`#args`)))
 	change := func(to string) {
-		b.do("change the arguments", chromedp.SetValue(chromedp.CSS(`#args`), to),
+		b.Do("change the arguments", chromedp.SetValue(chromedp.CSS(`#args`), to),
 			chromedp.Click(chromedp.CSS(`details.edit button.yes`)))
 	}
 	change(`{"owner":"acme","repo":"secret","title":"x"}`)
-	b.until("what is wrong is said at the form, and nothing is lost",
+	b.Until("what is wrong is said at the form, and nothing is lost",
 		`document.getElementById("edit-problem").textContent.includes("other repositories") && document.getElementById("args").value.includes("secret")`)
-	b.shot("edit")
+	b.Shot("edit")
 	if w.waiting() != 1 {
 		t.Error("arguments that are wrong were taken")
 	}
@@ -350,7 +234,7 @@ func TestAPersonInABrowser(t *testing.T) {
 	if a := answerOf(t, edited)[0]; !a.Allowed || !strings.Contains(string(a.Args), `"docs"`) {
 		t.Errorf("the edited call came as %+v", a)
 	}
-	b.until("back at the list",
+	b.Until("back at the list",
 		`/^\/s\/[A-Z2-7]{26}\/$/.test(location.pathname) && document.querySelector(".empty") !== null`)
 
 	inquiry := w.ask(&prompt.Request{
@@ -359,19 +243,19 @@ func TestAPersonInABrowser(t *testing.T) {
 			Options: []prompt.Option{
 				{Label: "main", Description: "what was merged yesterday"}, {Label: "stable", Description: "what customers have"}}},
 	})
-	b.until("the question arrives", `document.querySelectorAll("article.asks").length === 1`)
+	b.Until("the question arrives", `document.querySelectorAll("article.asks").length === 1`)
 	b.named()
-	b.settle()
-	b.shot("inquiry")
-	b.do("choose the second", chromedp.Click(chromedp.CSS(`article.asks input[value="1"]`)),
+	b.Settle()
+	b.Shot("inquiry")
+	b.Do("choose the second", chromedp.Click(chromedp.CSS(`article.asks input[value="1"]`)),
 		chromedp.Click(chromedp.CSS(`article.asks button.yes`)))
 	if a := answerOf(t, inquiry)[0]; !a.Allowed || len(a.Selected) != 1 || a.Selected[0] != 1 {
 		t.Errorf("the answer to the question came as %+v", a)
 	}
-	b.until("it is gone", `document.querySelector(".empty") !== null`)
-	b.keys("which keys there are", "?")
-	b.until("they are listed", `document.getElementById("help").open`)
-	b.shot("keys")
+	b.Until("it is gone", `document.querySelector(".empty") !== null`)
+	b.Keys("which keys there are", "?")
+	b.Until("they are listed", `document.getElementById("help").open`)
+	b.Shot("keys")
 
 	for _, scope := range []call.Scope{call.ForRun, call.ForTime} {
 		g, err := aCall().Draft(call.Answer{Scope: scope}, time.Now())
@@ -382,27 +266,27 @@ func TestAPersonInABrowser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b.do("grants", chromedp.Navigate(w.origin+"/grants"), chromedp.WaitVisible(chromedp.CSS(".grants")))
+	b.Do("grants", chromedp.Navigate(w.origin+"/grants"), chromedp.WaitVisible(chromedp.CSS(".grants")))
 	b.named()
-	b.shot("grants")
-	b.do("revoke one", chromedp.Click(chromedp.CSS(".grants li button")))
-	b.until("it is gone", `document.querySelectorAll(".grants li").length === 1 && document.getElementById("status").textContent.includes("Revoked")`)
+	b.Shot("grants")
+	b.Do("revoke one", chromedp.Click(chromedp.CSS(".grants li button")))
+	b.Until("it is gone", `document.querySelectorAll(".grants li").length === 1 && document.getElementById("status").textContent.includes("Revoked")`)
 
-	b.do("history", chromedp.Navigate(w.origin+"/history"), chromedp.WaitVisible(chromedp.CSS("table")))
+	b.Do("history", chromedp.Navigate(w.origin+"/history"), chromedp.WaitVisible(chromedp.CSS("table")))
 	b.named()
-	b.shot("history")
-	b.size(390, 844)
-	b.shot("history-narrow")
-	b.size(1100, 900)
-	b.do("a run", chromedp.Navigate(w.origin+"/run/r_1a2b3c"), chromedp.WaitVisible(chromedp.CSS(".program")))
-	b.until("what does not show is marked", `document.querySelector(".program .odd").textContent === "U+202E"`)
-	b.shot("run")
-	b.dark(true)
-	b.shot("run-dark")
-	b.do("the rules", chromedp.Navigate(w.origin+"/rules?profile=supervised&allow=github__create_issue&program=sha256:41af41af41af"), chromedp.WaitVisible(chromedp.CSS(".file")))
-	b.dark(false)
+	b.Shot("history")
+	b.Size(390, 844)
+	b.Shot("history-narrow")
+	b.Size(1100, 900)
+	b.Do("a run", chromedp.Navigate(w.origin+"/run/r_1a2b3c"), chromedp.WaitVisible(chromedp.CSS(".program")))
+	b.Until("what does not show is marked", `document.querySelector(".program .odd").textContent === "U+202E"`)
+	b.Shot("run")
+	b.Dark(true)
+	b.Shot("run-dark")
+	b.Do("the rules", chromedp.Navigate(w.origin+"/rules?profile=supervised&allow=github__create_issue&program=sha256:41af41af41af"), chromedp.WaitVisible(chromedp.CSS(".file")))
+	b.Dark(false)
 	b.named()
-	b.shot("rules")
+	b.Shot("rules")
 }
 
 // F46: browsers open six connections to a host; more pages than that hear of everything all the same, one answer
@@ -411,35 +295,35 @@ func TestManyTabs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b := newBrowser(t)
-	b.do("log in", chromedp.Navigate(w.c.Link(anna)))
-	b.until("the page is there", `document.querySelector(".empty") !== null`)
-	tabs := []*browser{b}
+	b.Do("log in", chromedp.Navigate(w.c.Link(anna)))
+	b.Until("the page is there", `document.querySelector(".empty") !== null`)
+	tabs := []*browsertest.Tab{b.Tab}
 	for range 7 {
-		tab := b.tab()
-		tab.do("another tab", chromedp.Navigate(w.origin+"/"))
+		tab := b.Another()
+		tab.Do("another tab", chromedp.Navigate(w.origin+"/"))
 		tabs = append(tabs, tab)
 	}
 	answers := w.ask(aCall())
 	for _, tab := range tabs {
-		tab.until("every tab shows the question", `document.querySelectorAll("article.ask").length === 1`)
+		tab.Until("every tab shows the question", `document.querySelectorAll("article.ask").length === 1`)
 	}
-	tabs[5].settle()
-	tabs[5].do("allow in one of them", chromedp.Click(chromedp.CSS(`article.ask button.yes`)))
+	tabs[5].Settle()
+	tabs[5].Do("allow in one of them", chromedp.Click(chromedp.CSS(`article.ask button.yes`)))
 	if a := answerOf(t, answers)[0]; !a.Allowed {
 		t.Errorf("the answer came as %+v", a)
 	}
 	for _, tab := range tabs {
-		tab.until("no tab shows it any more", `document.querySelector(".empty") !== null`)
+		tab.Until("no tab shows it any more", `document.querySelector(".empty") !== null`)
 	}
-	if err := chromedp.Do(b.ctx, chromedp.Navigate("about:blank")); err != nil {
+	if err := chromedp.Do(b.Ctx, chromedp.Navigate("about:blank")); err != nil {
 		t.Fatal(err)
 	}
 	answers = w.ask(aCall())
 	for _, tab := range tabs[1:] {
-		tab.until("another tab has taken over", `document.querySelectorAll("article.ask").length === 1`)
+		tab.Until("another tab has taken over", `document.querySelectorAll("article.ask").length === 1`)
 	}
-	tabs[1].settle()
-	tabs[1].do("deny", chromedp.Click(chromedp.CSS(`article.ask button.no`)))
+	tabs[1].Settle()
+	tabs[1].Do("deny", chromedp.Click(chromedp.CSS(`article.ask button.no`)))
 	answerOf(t, answers)
 }
 
@@ -449,32 +333,30 @@ func TestAPageThatWaitsForTheNewsCanBeLeft(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b := newBrowser(t)
-	b.do("log in", chromedp.Navigate(w.c.Link(anna)))
-	b.until("it hears the news", `document.getElementById("link").textContent.startsWith("Live")`)
-	tab := b.tab()
-	if err := browsertest.Complains(tab.ctx, t); err != nil {
-		t.Fatal(err)
-	}
-	tab.do("another tab", chromedp.Navigate(w.origin+"/"))
-	tab.until("it hears the news from the first", `document.getElementById("link").textContent.startsWith("Live")`)
-	tab.noScript()
-	b.do("leave the page whose turn it is", chromedp.Navigate("about:blank"))
-	tab.until("the other tab has its turn", `(navigator.locks.query().then((all) => {
+	b.Do("log in", chromedp.Navigate(w.c.Link(anna)))
+	b.Until("it hears the news", `document.getElementById("link").textContent.startsWith("Live")`)
+	tab := b.Another()
+	tab.Complains()
+	tab.Do("another tab", chromedp.Navigate(w.origin+"/"))
+	tab.Until("it hears the news from the first", `document.getElementById("link").textContent.startsWith("Live")`)
+	tab.Scripts(false)
+	b.Do("leave the page whose turn it is", chromedp.Navigate("about:blank"))
+	tab.Until("the other tab has its turn", `(navigator.locks.query().then((all) => {
 		window.locksLeft = all.held.length + all.pending.length;
 	}), window.locksLeft === 0)`)
 }
 
 // enters opens the list with the session of a visitor.
 func (b *browser) enters(v *visitor) {
-	b.t.Helper()
+	b.T.Helper()
 	name, value, _ := strings.Cut(v.cookie, "=")
 	yes := true
-	_, err := chromedp.Call(b.ctx, network.SetCookie, network.SetCookieParams{
+	_, err := chromedp.Call(b.Ctx, network.SetCookie, network.SetCookieParams{
 		Name: name, Value: value, URL: v.w.origin + v.path, Path: v.path, Secure: &yes, HTTPOnly: &yes,
 		SameSite: network.CookieSameSiteStrict,
 	})
-	check(b.t, err)
-	b.do("open the list", chromedp.Navigate(v.w.origin+v.path+"/"))
+	check(b.T, err)
+	b.Do("open the list", chromedp.Navigate(v.w.origin+v.path+"/"))
 }
 
 // A person allows a critical call with the keyboard and its code, after a new sign-in.
@@ -489,24 +371,24 @@ func TestACriticalCallInABrowser(t *testing.T) {
 		r.Args = json.RawMessage(`{"amount":{"value":"12000.00","currency":"EUR"},"to":"Acme Ltd \u202e"}`)
 	}))
 	b.enters(v)
-	b.until("the question is there", `document.querySelectorAll("article.ask").length === 1`)
+	b.Until("the question is there", `document.querySelectorAll("article.ask").length === 1`)
 	b.named()
-	b.settle()
-	b.keys("allow", "ja")
-	b.until("it says what is missing", `document.getElementById("status").textContent.includes("sign in") &&
+	b.Settle()
+	b.Keys("allow", "ja")
+	b.Until("it says what is missing", `document.getElementById("status").textContent.includes("sign in") &&
 		document.querySelector("article.ask .prove a").textContent.includes("Sign in again")`)
-	b.shot("critical-before")
-	b.do("go to the provider", chromedp.Navigate("about:blank")) // the session that it leaves ends
+	b.Shot("critical-before")
+	b.Do("go to the provider", chromedp.Navigate("about:blank")) // the session that it leaves ends
 	b.enters(v.anew(v.pending()[0]))
-	b.until("the question is there, to be allowed", `document.querySelector("article.ask button.yes") !== null`)
+	b.Until("the question is there, to be allowed", `document.querySelector("article.ask button.yes") !== null`)
 	b.named()
-	b.settle()
-	b.keys("allow", "ja")
-	b.until("the code is wanted", `document.activeElement.name === "code"`)
-	b.shot("critical")
-	b.do("allow without the code", chromedp.Click(chromedp.CSS(`article.ask button.yes`)))
-	b.until("it says so", `document.querySelector(".ask .problem").textContent.includes("code")`)
-	b.do("allow with the code", chromedp.SendKeys(chromedp.CSS(`article.ask input.code`), "7f3a"),
+	b.Settle()
+	b.Keys("allow", "ja")
+	b.Until("the code is wanted", `document.activeElement.name === "code"`)
+	b.Shot("critical")
+	b.Do("allow without the code", chromedp.Click(chromedp.CSS(`article.ask button.yes`)))
+	b.Until("it says so", `document.querySelector(".ask .problem").textContent.includes("code")`)
+	b.Do("allow with the code", chromedp.SendKeys(chromedp.CSS(`article.ask input.code`), "7f3a"),
 		chromedp.Click(chromedp.CSS(`article.ask button.yes`)))
 	if a := answerOf(t, grave)[0]; !a.Allowed || a.Channel != ChannelName {
 		t.Errorf("the critical call came as %+v", a)

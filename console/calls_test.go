@@ -146,18 +146,15 @@ func TestTheCallsAreReadableOnEveryScreen(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := newBrowser(t)
-	b.do("log in", chromedp.Navigate(strings.Replace(w.c.Link("root"), "127.0.0.1", "localhost", 1)))
-	b.until("the page is there", `document.querySelector("#pending") !== null`)
-	at, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`location.origin + document.body.dataset.base`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b.Do("log in", chromedp.Navigate(strings.Replace(w.c.Link("root"), "127.0.0.1", "localhost", 1)))
+	b.Until("the page is there", `document.querySelector("#pending") !== null`)
+	at := b.Text(`location.origin + document.body.dataset.base`)
 	for _, page := range []string{"/history", "/records/runs", "/run/r_2"} {
-		b.do("look", chromedp.Navigate(at+page))
-		b.until("it has details", `[...document.querySelectorAll("details")].every((d) => d.open = true)`)
+		b.Do("look", chromedp.Navigate(at+page))
+		b.Until("it has details", `[...document.querySelectorAll("details")].every((d) => d.open = true)`)
 		for width, least := range map[int64]int{1280: 330, 1100: 280, 768: 180, 390: 200} {
-			b.size(width, 900)
-			b.until(fmt.Sprintf("%s at %d has room for arguments", page, width), fmt.Sprintf(`(() => {
+			b.Size(width, 900)
+			b.Until(fmt.Sprintf("%s at %d has room for arguments", page, width), fmt.Sprintf(`(() => {
 				const cells = [...document.querySelectorAll("td[data-label=Arguments]")].filter((c) => c.textContent);
 				const room = (c) => { const s = getComputedStyle(c); return c.clientWidth - parseFloat(s.paddingLeft) - parseFloat(s.paddingRight); };
 				return cells.length > 0 && cells.every((c) => room(c) >= %d) && document.documentElement.scrollWidth <= innerWidth;
@@ -166,12 +163,12 @@ func TestTheCallsAreReadableOnEveryScreen(t *testing.T) {
 			if width < 1100 {
 				lines = 2
 			}
-			b.until(fmt.Sprintf("%s at %d has a short navigation", page, width), fmt.Sprintf(`(() => {
+			b.Until(fmt.Sprintf("%s at %d has a short navigation", page, width), fmt.Sprintf(`(() => {
 				const links = [...document.querySelectorAll(".bar nav a")];
 				return links.length === 9 && new Set(links.map((a) => a.offsetTop)).size <= %d &&
 					document.querySelector(".bar").offsetHeight <= 120;
 			})()`, lines))
-			b.shot(fmt.Sprintf("calls-%s-%d", strings.Split(page, "/")[1], width))
+			b.Shot(fmt.Sprintf("calls-%s-%d", strings.Split(page, "/")[1], width))
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/codemode-project/codemode/internal/browsertest"
 )
 
 // inEditor is an expression for the first thing with a selector in the editor of a file.
@@ -18,15 +20,15 @@ func inEditor(selector string) string {
 
 // edits puts the keyboard into the editor.
 func (b *browser) edits() {
-	b.t.Helper()
-	b.until("the editor is there", `document.querySelector(".editor") !== null && `+inEditor(".cm-content")+` !== null`)
-	b.until("it has the keyboard", `(`+inEditor(".cm-content")+`.focus(), document.activeElement.matches(".editor"))`)
+	b.T.Helper()
+	b.Until("the editor is there", `document.querySelector(".editor") !== null && `+inEditor(".cm-content")+` !== null`)
+	b.Until("it has the keyboard", `(`+inEditor(".cm-content")+`.focus(), document.activeElement.matches(".editor"))`)
 }
 
 // inserts puts text where the cursor is, at once, as pasting does.
 func (b *browser) inserts(text string) {
-	b.t.Helper()
-	b.do("insert text", chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+	b.T.Helper()
+	b.Do("insert text", chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
 		_, err := chromedp.Call(ctx, input.InsertText, input.InsertTextParams{Text: text})
 		return err
 	}))
@@ -34,11 +36,11 @@ func (b *browser) inserts(text string) {
 
 // rewrites replaces the text in the editor.
 func (b *browser) rewrites(text string) {
-	b.t.Helper()
+	b.T.Helper()
 	b.edits()
-	b.do("select all", chromedp.KeyEvent("a", chromedp.KeyModifiers(chromedp.ModifierCtrl)))
+	b.Do("select all", chromedp.KeyEvent("a", chromedp.KeyModifiers(chromedp.ModifierCtrl)))
 	b.inserts(text)
-	b.until("the form has it", fmt.Sprintf(`document.querySelector("#text-0").value === %q`, text))
+	b.Until("the form has it", fmt.Sprintf(`document.querySelector("#text-0").value === %q`, text))
 }
 
 // marked is the text that the editor marks.
@@ -50,10 +52,10 @@ func rulesPage(t *testing.T) (*browser, *disk) {
 	t.Helper()
 	w, d := withBook(t)
 	b := newBrowser(t)
-	b.do("log in", visit(w.c.Link(anna)))
-	b.until("its script has run, so that the login page finds the way back",
+	b.Do("log in", browsertest.Visit(w.c.Link(anna)))
+	b.Until("its script has run, so that the login page finds the way back",
 		`document.getElementById("link").textContent.startsWith("Live")`)
-	b.do("the rules", visit(w.origin+"/rules"))
+	b.Do("the rules", browsertest.Visit(w.origin+"/rules"))
 	b.edits()
 	return b, d
 }
@@ -70,13 +72,13 @@ func TestTheEditorMarksWhatTheSchemaForbids(t *testing.T) {
 		{"a schema of its own", `{"$schema": "https://example.com/x.json", "limits": {"ask": 3}}`, `"ask"`},
 	} {
 		b.rewrites(test.text)
-		b.until(test.name+" is marked at its place", fmt.Sprintf("%s === %q", marked, test.want))
+		b.Until(test.name+" is marked at its place", fmt.Sprintf("%s === %q", marked, test.want))
 	}
 	b.rewrites(`{"limits": {"ask": 3}}`)
-	b.until("it is marked", marked+` === '"ask"'`)
-	b.keys("to the next problem", kb.F8)
-	b.until("it is said what is wrong", inEditor(".cm-tooltip")+`.textContent.includes("not allowed")`)
-	b.shot("editor-problem")
+	b.Until("it is marked", marked+` === '"ask"'`)
+	b.Keys("to the next problem", kb.F8)
+	b.Until("it is said what is wrong", inEditor(".cm-tooltip")+`.textContent.includes("not allowed")`)
+	b.Shot("editor-problem")
 }
 
 // offered is what the editor offers.
@@ -88,19 +90,19 @@ func TestTheEditorOffersKeysAndValues(t *testing.T) {
 	t.Parallel()
 	b, _ := rulesPage(t)
 	b.rewrites(`{"evaluation": {"profiles": {"p": {`)
-	b.keys("begin a key", `"allo`)
-	b.until("it is offered", offered+`.includes("allowlist") && !`+offered+`.includes("denylist")`)
-	b.settle() // the editor takes no answer to a list that has only just come
-	b.shot("editor-completion")
-	b.keys("take it", kb.Enter)
-	b.until("it is written", `document.querySelector("#text-0").value.includes('"p": {"allowlist": [')`)
+	b.Keys("begin a key", `"allo`)
+	b.Until("it is offered", offered+`.includes("allowlist") && !`+offered+`.includes("denylist")`)
+	b.Settle() // the editor takes no answer to a list that has only just come
+	b.Shot("editor-completion")
+	b.Keys("take it", kb.Enter)
+	b.Until("it is written", `document.querySelector("#text-0").value.includes('"p": {"allowlist": [')`)
 	b.rewrites(`{"evaluation": {"profiles": {"p": {"unmatched": `)
-	b.keys("begin a value", `"`)
-	b.until("the values are offered", `["allow", "ask", "deny"].every((v) => `+offered+`.includes('"' + v + '"'))`)
+	b.Keys("begin a value", `"`)
+	b.Until("the values are offered", `["allow", "ask", "deny"].every((v) => `+offered+`.includes('"' + v + '"'))`)
 	b.rewrites(`{}`)
-	b.keys("into the object, and ask", kb.ArrowLeft)
-	b.do("what there is", chromedp.KeyEvent(" ", chromedp.KeyModifiers(chromedp.ModifierCtrl)))
-	b.until("the keys are offered", offered+`.includes("evaluation") && `+offered+`.includes("$schema")`)
+	b.Keys("into the object, and ask", kb.ArrowLeft)
+	b.Do("what there is", chromedp.KeyEvent(" ", chromedp.KeyModifiers(chromedp.ModifierCtrl)))
+	b.Until("the keys are offered", offered+`.includes("evaluation") && `+offered+`.includes("$schema")`)
 }
 
 // What only the server knows to be wrong is marked at its place after Validate, as long as that place is not changed.
@@ -110,25 +112,25 @@ func TestTheEditorMarksWhatTheServerFound(t *testing.T) {
 	wrong := "// the house's 𝒓ules\n{\n" +
 		"  \"evaluation\": {/* 𝒓 */ \"defaultProfile\": \"nobody\", \"profiles\": {\"work\": {}}}\n}\n"
 	b.rewrites(wrong)
-	b.do("why", chromedp.SendKeys(chromedp.CSS(`.file [name=why]`), "a test"),
+	b.Do("why", chromedp.SendKeys(chromedp.CSS(`.file [name=why]`), "a test"),
 		chromedp.Click(chromedp.CSS(`.file button.plain`)), chromedp.WaitVisible(chromedp.CSS(".problem")))
-	b.until("it is marked", `document.querySelector(".editor") !== null && `+marked+` === '"nobody"'`)
-	b.until("the text and the reason are kept", fmt.Sprintf(
+	b.Until("it is marked", `document.querySelector(".editor") !== null && `+marked+` === '"nobody"'`)
+	b.Until("the text and the reason are kept", fmt.Sprintf(
 		`document.querySelector("#text-0").value === %q && document.querySelector(".file [name=why]").value === "a test"`,
 		wrong))
 	b.fits("a problem")
-	b.accessible("a problem")
+	b.Accessible("a problem")
 	b.edits()
-	b.keys("change something else", kb.Home+" ")
-	b.until("it is changed", `document.querySelector("#text-0").value.includes("\n   \"evaluation")`)
-	b.until("the mark stays at its place", marked+` === '"nobody"'`)
-	b.do("to the problem", chromedp.KeyEvent(kb.F8))
-	b.until("the server said it", inEditor(".cm-tooltip")+`.textContent.includes("the server")`)
+	b.Keys("change something else", kb.Home+" ")
+	b.Until("it is changed", `document.querySelector("#text-0").value.includes("\n   \"evaluation")`)
+	b.Until("the mark stays at its place", marked+` === '"nobody"'`)
+	b.Do("to the problem", chromedp.KeyEvent(kb.F8))
+	b.Until("the server said it", inEditor(".cm-tooltip")+`.textContent.includes("the server")`)
 	b.inserts(`"work"`)
-	b.until("it is mended, and no longer marked", marked+` === "" &&
+	b.Until("it is mended, and no longer marked", marked+` === "" &&
 		document.querySelector("#text-0").value.includes('"defaultProfile": "work",')`)
-	b.do("validate again", chromedp.Click(chromedp.CSS(`.file button.plain`)))
-	b.until("it has no problems", `document.getElementById("status").textContent.includes("has no problems")`)
+	b.Do("validate again", chromedp.Click(chromedp.CSS(`.file button.plain`)))
+	b.Until("it has no problems", `document.getElementById("status").textContent.includes("has no problems")`)
 	if d.now() != bookText {
 		t.Error("the file was changed")
 	}
@@ -140,35 +142,35 @@ func TestTheEditorByKeyboard(t *testing.T) {
 	t.Parallel()
 	b, _ := rulesPage(t)
 	b.rewrites("// x\n{}\n")
-	b.keys("type", "?")
-	b.until("the text has it", `document.querySelector("#text-0").value === "// x\n{}\n?" &&
+	b.Keys("type", "?")
+	b.Until("the text has it", `document.querySelector("#text-0").value === "// x\n{}\n?" &&
 		!document.querySelector("dialog[open]")`)
-	b.do("undo", chromedp.KeyEvent("z", chromedp.KeyModifiers(chromedp.ModifierCtrl)))
-	b.until("it is the file's", fmt.Sprintf(`document.querySelector("#text-0").value === %q`, bookText))
-	b.do("search", chromedp.KeyEvent("f", chromedp.KeyModifiers(chromedp.ModifierCtrl)))
-	b.until("its panel is there", inEditor(".cm-search")+` !== null`)
-	b.accessible("the search")
-	b.shot("editor-search")
-	b.keys("close it", kb.Escape)
-	b.keys("leave", kb.Tab)
-	b.until("the reason has the keyboard", `document.activeElement.name === "why"`)
-	b.do("go back", chromedp.KeyEvent(kb.Tab, chromedp.KeyModifiers(chromedp.ModifierShift)))
-	b.until("the editor has it", `document.activeElement.matches(".editor")`)
-	b.until("Tab wrote nothing", fmt.Sprintf(`document.querySelector("#text-0").value === %q`, bookText))
-	b.do("click its label", chromedp.Click(chromedp.CSS(".brand")), chromedp.Click(chromedp.CSS(`label[for="text-0"]`)))
-	b.until("the label leads into it", `document.activeElement.matches(".editor")`)
+	b.Do("undo", chromedp.KeyEvent("z", chromedp.KeyModifiers(chromedp.ModifierCtrl)))
+	b.Until("it is the file's", fmt.Sprintf(`document.querySelector("#text-0").value === %q`, bookText))
+	b.Do("search", chromedp.KeyEvent("f", chromedp.KeyModifiers(chromedp.ModifierCtrl)))
+	b.Until("its panel is there", inEditor(".cm-search")+` !== null`)
+	b.Accessible("the search")
+	b.Shot("editor-search")
+	b.Keys("close it", kb.Escape)
+	b.Keys("leave", kb.Tab)
+	b.Until("the reason has the keyboard", `document.activeElement.name === "why"`)
+	b.Do("go back", chromedp.KeyEvent(kb.Tab, chromedp.KeyModifiers(chromedp.ModifierShift)))
+	b.Until("the editor has it", `document.activeElement.matches(".editor")`)
+	b.Until("Tab wrote nothing", fmt.Sprintf(`document.querySelector("#text-0").value === %q`, bookText))
+	b.Do("click its label", chromedp.Click(chromedp.CSS(".brand")), chromedp.Click(chromedp.CSS(`label[for="text-0"]`)))
+	b.Until("the label leads into it", `document.activeElement.matches(".editor")`)
 	b.named()
 	for _, width := range []int64{1100, 390} {
-		b.size(width, 844)
+		b.Size(width, 844)
 		for _, dark := range []bool{false, true} {
 			name := fmt.Sprintf("editor-%d-dark-%t", width, dark)
-			b.dark(dark)
+			b.Dark(dark)
 			b.fits(name)
-			b.accessible(name)
-			b.shot(name)
+			b.Accessible(name)
+			b.Shot(name)
 		}
 	}
-	b.until("it is high enough", inEditor(".cm-scroller")+`.clientHeight >= 400`)
+	b.Until("it is high enough", inEditor(".cm-scroller")+`.clientHeight >= 400`)
 }
 
 // Without a script the text area is there, and sends what a person writes into it.
@@ -176,15 +178,15 @@ func TestTheTextAreaWithoutScript(t *testing.T) {
 	t.Parallel()
 	w, _ := withBook(t)
 	b := newBrowser(t)
-	b.noScript()
-	b.do("log in", visit(w.origin+"/"), chromedp.WaitVisible(chromedp.CSS("#secret")),
+	b.Scripts(false)
+	b.Do("log in", browsertest.Visit(w.origin+"/"), chromedp.WaitVisible(chromedp.CSS("#secret")),
 		chromedp.SendKeys(chromedp.CSS("#secret"), w.c.Link(anna)), chromedp.Click(chromedp.CSS("form.login button")),
 		chromedp.WaitVisible(chromedp.CSS(".who")))
-	b.do("the rules", chromedp.Click(chromedp.CSS(`nav a[href$="/rules"]`)), chromedp.WaitVisible(chromedp.CSS("#text-0")))
-	b.until("there is no editor", `document.querySelector(".editor") === null`)
+	b.Do("the rules", chromedp.Click(chromedp.CSS(`nav a[href$="/rules"]`)), chromedp.WaitVisible(chromedp.CSS("#text-0")))
+	b.Until("there is no editor", `document.querySelector(".editor") === null`)
 	more := strings.Replace(bookText, `"mail__*"`, `"mail__*", "b__*"`, 1)
-	b.do("one rule more", chromedp.SetValue(chromedp.CSS("#text-0"), more),
+	b.Do("one rule more", chromedp.SetValue(chromedp.CSS("#text-0"), more),
 		chromedp.Click(chromedp.CSS(`.file button.plain`)))
-	b.until("it is checked", `document.getElementById("status").textContent.includes("has no problems") &&
+	b.Until("it is checked", `document.getElementById("status").textContent.includes("has no problems") &&
 		document.querySelector("#text-0").value.includes("b__*")`)
 }

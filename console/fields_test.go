@@ -25,8 +25,8 @@ func TestArgumentsAreChangedInAForm(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b := newBrowser(t)
-	b.do("log in", chromedp.Navigate(w.c.Link(anna)))
-	b.until("the page is live", `document.getElementById("link").textContent.startsWith("Live")`)
+	b.Do("log in", chromedp.Navigate(w.c.Link(anna)))
+	b.Until("the page is live", `document.getElementById("link").textContent.startsWith("Live")`)
 	const args = `{"title":"Broken","body":"line 1\nline 2","amount":{"value":9007199254740993.10,"currency":"EUR"},` +
 		`"labels":["a","b"],"extra":{"k":[1,2.0]},"unknown":"\u202ekept","milestone":null,"either":1}`
 	check := func(raw json.RawMessage) error {
@@ -57,23 +57,23 @@ func TestArgumentsAreChangedInAForm(t *testing.T) {
 		r.Args, r.Edit, r.Input = json.RawMessage(args), check, issueSchema
 	}))
 	id := w.login(anna).pending()[0].ID
-	b.until("the question is there", `document.querySelectorAll("article.ask").length === 1`)
-	b.do("show it whole", chromedp.Click(chromedp.CSS(`.more a`)),
+	b.Until("the question is there", `document.querySelectorAll("article.ask").length === 1`)
+	b.Do("show it whole", chromedp.Click(chromedp.CSS(`.more a`)),
 		chromedp.WaitVisible(chromedp.CSS(`details.edit summary`)))
-	b.do("change the arguments", chromedp.Click(chromedp.CSS(`details.edit summary`)),
+	b.Do("change the arguments", chromedp.Click(chromedp.CSS(`details.edit summary`)),
 		chromedp.WaitVisible(chromedp.CSS(`.fields`)))
 	control := func(pointer string) string { return `.field[data-at="` + pointer + `"] > :is(textarea, input, select)` }
 	holds := func(what string, values ...string) {
 		t.Helper()
 		for i := 0; i < len(values); i += 2 {
-			b.until(what+" "+values[i],
+			b.Until(what+" "+values[i],
 				fmt.Sprintf(`document.querySelector(%q).value === %q && !document.querySelector(%q).disabled`,
 					control(values[i]), values[i+1], control(values[i])))
 		}
 	}
 	set := func(pointer, to string) {
 		t.Helper()
-		b.until("there is "+pointer, fmt.Sprintf(`(() => {
+		b.Until("there is "+pointer, fmt.Sprintf(`(() => {
 			const c = document.querySelector(%q);
 			c.focus();
 			c.value = %q;
@@ -84,32 +84,32 @@ func TestArgumentsAreChangedInAForm(t *testing.T) {
 	}
 	raw := func(what, part string) {
 		t.Helper()
-		b.until(what, fmt.Sprintf(`document.getElementById("args").value.replace(/\s+/g, " ").includes(%q)`, part))
+		b.Until(what, fmt.Sprintf(`document.getElementById("args").value.replace(/\s+/g, " ").includes(%q)`, part))
 	}
 	allow := chromedp.Click(chromedp.CSS(`details.edit button.yes`))
 	said := func(pointer, text string) {
 		t.Helper()
-		b.until("it is said at "+pointer,
+		b.Until("it is said at "+pointer,
 			fmt.Sprintf(`document.querySelector('.field[data-at="%s"] > .problem').textContent.includes(%q)`, pointer, text))
 	}
 
 	holds("at first", "/title", "Broken", "/body", "line 1\nline 2", "/amount/value", "9007199254740993.10",
 		"/amount/currency", `"EUR"`,
 		"/labels/0", "a", "/labels/1", "b", "/draft", "", "/milestone", "", "/priority", "")
-	b.until("what the form lacks is named",
+	b.Until("what the form lacks is named",
 		`document.querySelector(".others").textContent.includes('"unknown"') && !document.querySelector(".others").hidden`)
 	b.named()
 	for _, width := range []int64{390, 1280} {
-		b.size(width, 900)
+		b.Size(width, 900)
 		for _, dark := range []bool{false, true} {
-			b.dark(dark)
+			b.Dark(dark)
 			b.fits(fmt.Sprintf("the form at %d", width))
-			b.accessible(fmt.Sprintf("the form at %d, dark %t", width, dark))
-			b.shot(fmt.Sprintf("form-%d-dark-%t", width, dark))
+			b.Accessible(fmt.Sprintf("the form at %d, dark %t", width, dark))
+			b.Shot(fmt.Sprintf("form-%d-dark-%t", width, dark))
 		}
 	}
-	b.size(1100, 900)
-	b.dark(false)
+	b.Size(1100, 900)
+	b.Dark(false)
 
 	set("/title", "Fix “it”")
 	set("/priority", `"high"`)
@@ -117,8 +117,8 @@ func TestArgumentsAreChangedInAForm(t *testing.T) {
 	set("/milestone", "12")
 	set("/when/day", "2026-01-02")
 	set("/a~1b~0c", "1e40")
-	b.do("one label less", chromedp.Click(chromedp.CSS(`.field[data-at="/labels/0"] .remove`)))
-	b.do("one more", chromedp.Click(chromedp.CSS(`.field[data-at="/labels"] .add`)))
+	b.Do("one label less", chromedp.Click(chromedp.CSS(`.field[data-at="/labels/0"] .remove`)))
+	b.Do("one more", chromedp.Click(chromedp.CSS(`.field[data-at="/labels"] .add`)))
 	set("/labels/1", "c\nd")
 	for _, part := range []string{`"title": "Fix “it”"`, `"priority": "high"`, `"draft": true`, `"milestone": 12`,
 		`"when": {"day": "2026-01-02"}`, `"a/b~c": 1e40`,
@@ -130,11 +130,11 @@ func TestArgumentsAreChangedInAForm(t *testing.T) {
 	set("/draft", "")
 	set("/body", "")
 	set("/milestone", "")
-	b.until("what is left out is gone", `!/when|draft|body|milestone/.test(document.getElementById("args").value)`)
+	b.Until("what is left out is gone", `!/when|draft|body|milestone/.test(document.getElementById("args").value)`)
 
 	edit := func(expression string) {
 		t.Helper()
-		b.until("the JSON is written in", `(() => {
+		b.Until("the JSON is written in", `(() => {
 			const c = document.getElementById("args");
 			c.value = `+expression+`;
 			c.dispatchEvent(new Event("input", { bubbles: true }));
@@ -143,36 +143,36 @@ func TestArgumentsAreChangedInAForm(t *testing.T) {
 	}
 	edit(`c.value.replace('"Fix “it”"', '"As JSON"').replace('"b"', '7').replace("{", '{"draft": "maybe", ')`)
 	holds("after the JSON was changed", "/title", "As JSON", "/labels/1", "c\nd")
-	b.until("what does not fit a field is left to the JSON", `['/labels/0', '/draft'].every((at) => {
+	b.Until("what does not fit a field is left to the JSON", `['/labels/0', '/draft'].every((at) => {
 		const field = document.querySelector('.field[data-at="' + at + '"]');
 		return field.querySelector("textarea, select").disabled && !field.querySelector(".unfit").hidden;
 	})`)
 	edit(`c.value.replace(/7(?=,\s*"c)/, '"b"').replace('"maybe"', 'false') + "}"`)
-	b.until("the form waits while it is no JSON",
+	b.Until("the form waits while it is no JSON",
 		`document.querySelector(".fields").disabled && !document.querySelector(".broken").hidden`)
-	b.settle()
-	b.do("send it", allow)
-	b.until("it says so", `document.getElementById("edit-problem").textContent.includes("not JSON") && document.getElementById("args").value.endsWith("}}")`)
+	b.Settle()
+	b.Do("send it", allow)
+	b.Until("it says so", `document.getElementById("edit-problem").textContent.includes("not JSON") && document.getElementById("args").value.endsWith("}}")`)
 	edit(`c.value.slice(0, -1)`)
 	holds("when it is JSON again", "/title", "As JSON", "/draft", "false")
 
 	set("/amount/value", "12,5")
 	holds("what is no number yet stays", "/amount/value", "12,5")
 	raw("also in the JSON", `"value": "12,5"`)
-	b.do("send it", allow)
+	b.Do("send it", allow)
 	said("/amount/value", "expected a number")
-	b.until("the field has the focus, and is said to be wrong",
+	b.Until("the field has the focus, and is said to be wrong",
 		`document.activeElement === document.querySelector('`+control("/amount/value")+`') && document.activeElement.getAttribute("aria-invalid") === "true"`)
-	b.accessible("the form with a problem")
-	b.shot("form-problem")
+	b.Accessible("the form with a problem")
+	b.Shot("form-problem")
 	set("/amount/value", "12.50")
-	b.until("it is said no more", `![...document.querySelectorAll(".field > .problem")].some((p) => p.textContent)`)
+	b.Until("it is said no more", `![...document.querySelectorAll(".field > .problem")].some((p) => p.textContent)`)
 	set("/labels/1", "bad")
-	b.do("send it", allow)
+	b.Do("send it", allow)
 	said("/labels/1", "no such label")
 	set("/labels/1", "good")
 	edit(`c.value.replace(/"k": \[\s*1,/, '"k": [1,')`)
-	b.do("send it", allow)
+	b.Do("send it", allow)
 	said("/extra", "expected a letter")
 	edit(`c.value.replace(/"k": \[/, '"k":[')`)
 	if w.waiting() != 1 {
@@ -184,7 +184,7 @@ func TestArgumentsAreChangedInAForm(t *testing.T) {
 	if v.get("/api/pending/" + id).json(&whole); string(whole.Input) == "" || !json.Valid(whole.Input) {
 		t.Errorf("a front end gets the schema %q", whole.Input)
 	}
-	b.do("send it", allow)
+	b.Do("send it", allow)
 	a := answerOf(t, answers)[0]
 	want := `{"draft":false,"title":"As JSON","amount":{"value":12.50,"currency":"EUR"},"labels":["b","good"],"extra":{"k":[1,2.0]},` +
 		`"unknown":"\u202ekept","either":1,"priority":"high","a/b~c":1e40}`

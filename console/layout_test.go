@@ -3,7 +3,6 @@ package console
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -15,35 +14,10 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// accessible holds that axe-core finds nothing on the page. It runs where CODEMODE_AXE names the file axe.min.js of
-// that package.
-func (b *browser) accessible(what string) {
-	b.t.Helper()
-	path := os.Getenv("CODEMODE_AXE")
-	if path == "" {
-		return
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	if _, err := chromedp.Run(b.ctx,
-		chromedp.Evaluate[bool](string(text)+"\n;axe.run().then((r) => { window.axeFound = r.violations.map("+
-			"(v) => v.id + ': ' + v.nodes.map((n) => n.target.join(' ')).join(', ')).join('\\n'); }); true")); err != nil {
-		b.t.Fatal(err)
-	}
-	b.until("axe-core is done", `typeof axeFound === "string"`)
-	found, err := chromedp.Run(b.ctx,
-		chromedp.Evaluate[string](`(() => { const found = axeFound; delete window.axeFound; return found; })()`))
-	if err != nil || found != "" {
-		b.t.Errorf("%s: axe-core finds (%v)\n%s", what, err, found)
-	}
-}
-
 // fits holds that nothing on the page is cut off or runs out of what it stands in.
 func (b *browser) fits(what string) {
-	b.t.Helper()
-	out, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`(() => {
+	b.T.Helper()
+	out, err := chromedp.Run(b.Ctx, chromedp.Evaluate[string](`(() => {
 		const out = [];
 		if (document.documentElement.scrollWidth > innerWidth) out.push("the page is " + document.documentElement.scrollWidth + " wide");
 		const seen = (e) => !e.closest(".sr") && e.getClientRects().length > 0;
@@ -59,14 +33,14 @@ func (b *browser) fits(what string) {
 		return out.join("\n");
 	})()`))
 	if err != nil || out != "" {
-		b.t.Errorf("%s: %v\n%s", what, err, out)
+		b.T.Errorf("%s: %v\n%s", what, err, out)
 	}
 }
 
 // argumentsLead holds that nothing on a card is set larger than its arguments.
 func (b *browser) argumentsLead(what string) {
-	b.t.Helper()
-	out, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`(() => {
+	b.T.Helper()
+	out, err := chromedp.Run(b.Ctx, chromedp.Evaluate[string](`(() => {
 		const size = (e) => parseFloat(getComputedStyle(e).fontSize), out = [];
 		for (const card of document.querySelectorAll("article.ask:not(.asks)")) {
 			const args = [...card.querySelectorAll(".args pre")].find((e) => e.getClientRects().length > 0);
@@ -80,7 +54,7 @@ func (b *browser) argumentsLead(what string) {
 		return out.join("\n");
 	})()`))
 	if err != nil || out != "" {
-		b.t.Errorf("%s: %v\n%s", what, err, out)
+		b.T.Errorf("%s: %v\n%s", what, err, out)
 	}
 }
 
@@ -130,32 +104,29 @@ func TestThePageFitsEveryScreen(t *testing.T) {
 	}
 	for _, script := range []bool{true, false} {
 		b := newBrowser(t)
-		b.do("log in", chromedp.Navigate(w.c.Link(anna)))
-		b.until("the page is there", `document.querySelectorAll("article.ask").length === 2`)
-		here, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.body.dataset.base`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.until("the script has done what it begins with", `document.getElementById("link").textContent.startsWith("Live")`)
+		b.Do("log in", chromedp.Navigate(w.c.Link(anna)))
+		b.Until("the page is there", `document.querySelectorAll("article.ask").length === 2`)
+		here := b.Text(`document.body.dataset.base`)
+		b.Until("the script has done what it begins with", `document.getElementById("link").textContent.startsWith("Live")`)
 		if !script {
-			b.noScript()
+			b.Scripts(false)
 		}
 		id := w.login(anna).pending()[0].ID
 		for _, page := range []string{"/", "/ask/" + id, "/grants", "/history"} {
-			b.do("look at "+page, chromedp.Navigate(w.origin+here+page))
+			b.Do("look at "+page, chromedp.Navigate(w.origin+here+page))
 			for _, width := range []int64{390, 768, 1280, 1440} {
-				b.size(width, 900)
+				b.Size(width, 900)
 				name := fmt.Sprintf("%s-%d-script-%t", strings.Split(page+"list", "/")[1], width, script)
 				b.fits(name)
 				if page == "/" || strings.HasPrefix(page, "/ask") {
 					b.argumentsLead(name)
 				}
 				for _, dark := range []bool{false, true} {
-					b.dark(dark)
+					b.Dark(dark)
 					if script {
-						b.accessible(fmt.Sprintf("%s dark %t", name, dark))
+						b.Accessible(fmt.Sprintf("%s dark %t", name, dark))
 					}
-					b.shot(fmt.Sprintf("%s-dark-%t", name, dark))
+					b.Shot(fmt.Sprintf("%s-dark-%t", name, dark))
 				}
 			}
 		}
@@ -167,21 +138,21 @@ func TestLoggingOutSendsNoFormAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b := newBrowser(t)
-	b.do("log in", chromedp.Navigate(w.c.Link(anna)))
-	b.until("the page is there", `document.querySelector(".empty") !== null`)
-	b.until("its script has run, so that the login page finds the way back",
+	b.Do("log in", chromedp.Navigate(w.c.Link(anna)))
+	b.Until("the page is there", `document.querySelector(".empty") !== null`)
+	b.Until("its script has run, so that the login page finds the way back",
 		`document.getElementById("link").textContent.startsWith("Live")`)
-	b.do("the rules", chromedp.Navigate(w.origin+"/rules"), chromedp.WaitVisible(chromedp.CSS(".editor")))
-	b.do("check them", chromedp.Click(chromedp.CSS(`section.file button.plain`)))
-	b.until("they are checked", `document.getElementById("status").textContent.includes("has no problems")`)
-	b.until("the page follows what happens", `document.getElementById("link").textContent.startsWith("Live")`)
+	b.Do("the rules", chromedp.Navigate(w.origin+"/rules"), chromedp.WaitVisible(chromedp.CSS(".editor")))
+	b.Do("check them", chromedp.Click(chromedp.CSS(`section.file button.plain`)))
+	b.Until("they are checked", `document.getElementById("status").textContent.includes("has no problems")`)
+	b.Until("the page follows what happens", `document.getElementById("link").textContent.startsWith("Live")`)
 	checks := w.rules.checked.Load()
 	w.c.logins.end(w.session(anna)) // as another tab does in which somebody logs out
-	b.until("the login is there", `document.querySelector("#secret") !== null`)
+	b.Until("the login is there", `document.querySelector("#secret") !== null`)
 	if n := w.rules.checked.Load(); n != checks || checks != 1 {
 		t.Errorf("the form was sent %d times", n)
 	}
-	b.until("it leads back to the rules",
+	b.Until("it leads back to the rules",
 		`document.querySelector("input[name=to]") !== null && location.pathname.endsWith("/rules")`)
 }
 

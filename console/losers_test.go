@@ -106,15 +106,15 @@ func TestALostCardLeavesALine(t *testing.T) {
 	first, second := aCall(), aCall(func(r *prompt.Request) { r.Run, r.Call = "r_other", 2 })
 	w.ask(first)
 	w.ask(second)
-	b.do("log in", chromedp.Navigate(w.c.Link(anna)))
-	b.until("both are there", `document.querySelectorAll("article.ask").length === 2`)
-	b.until("the page is live", `document.getElementById("link").textContent.startsWith("Live")`)
+	b.Do("log in", chromedp.Navigate(w.c.Link(anna)))
+	b.Until("both are there", `document.querySelectorAll("article.ask").length === 2`)
+	b.Until("the page is live", `document.getElementById("link").textContent.startsWith("Live")`)
 	w.winsAgainst(first)
-	b.until("a line is in the place of the card", `document.querySelectorAll("article.ask").length === 1 &&
+	b.Until("a line is in the place of the card", `document.querySelectorAll("article.ask").length === 1 &&
 		document.querySelector("#pending > .given .state")?.textContent === "closed" &&
 		(document.querySelector("#pending > .given").compareDocumentPosition(document.querySelector("article.ask")) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0`)
 	w.decided(first, call.CodeDeclined, call.ByPerson, "local:ben", "web")
-	b.until("it says who was faster",
+	b.Until("it says who was faster",
 		`document.querySelector("#pending > .given .state")?.textContent === "denied by local:ben over web"`)
-	b.shot("lost-card")
+	b.Shot("lost-card")
 }

@@ -232,36 +232,36 @@ func TestRecordsInABrowser(t *testing.T) {
 	history(w)
 	w.add(1, 100)
 	b := newBrowser(t)
-	b.do("log in", chromedp.Navigate(w.c.Link(anna)))
-	b.until("the page is there", `document.querySelector(".empty") !== null`)
-	b.do("the records", chromedp.Click(chromedp.CSS(`nav a[href$="/records/runs"]`)), chromedp.WaitVisible(chromedp.CSS("#records table")))
-	b.do("access", chromedp.Click(chromedp.CSS(`nav.kinds a[href$="/access"]`)))
-	b.until("it is live", `document.getElementById("tail").textContent.startsWith("Live")`)
+	b.Do("log in", chromedp.Navigate(w.c.Link(anna)))
+	b.Until("the page is there", `document.querySelector(".empty") !== null`)
+	b.Do("the records", chromedp.Click(chromedp.CSS(`nav a[href$="/records/runs"]`)), chromedp.WaitVisible(chromedp.CSS("#records table")))
+	b.Do("access", chromedp.Click(chromedp.CSS(`nav.kinds a[href$="/access"]`)))
+	b.Until("it is live", `document.getElementById("tail").textContent.startsWith("Live")`)
 	b.named()
 	const details = `[...document.querySelectorAll("#records tbody tr")].map((r) => r.innerText.match(/entry (\d+)\./)?.[1]).filter((n) => n)`
-	b.until("the newest are there", details+`.length === 59 && `+details+`[0] === "100"`)
+	b.Until("the newest are there", details+`.length === 59 && `+details+`[0] === "100"`)
 	w.add(101, 101, func(e *audit.Entry) { e.Detail += " " + markup + strings.Repeat(" huge", 100_000) })
 	w.add(102, 105)
-	b.until("new ones appear once", details+`.slice(0, 6).join() === "105,104,103,102,101,100" && `+details+`.length === 64`)
-	b.until("nothing is an element or turns text around", `document.querySelector("#records img") === null &&
+	b.Until("new ones appear once", details+`.slice(0, 6).join() === "105,104,103,102,101,100" && `+details+`.length === 64`)
+	b.Until("nothing is an element or turns text around", `document.querySelector("#records img") === null &&
 		document.title !== "taken" && !document.body.textContent.includes("\u202e")`)
 	for _, width := range []int64{390, 1280} {
-		b.size(width, 900)
+		b.Size(width, 900)
 		b.fits("records")
 		for _, dark := range []bool{false, true} {
-			b.dark(dark)
-			b.accessible("records")
-			b.shot(fmt.Sprintf("records-%d-%t", width, dark))
+			b.Dark(dark)
+			b.Accessible("records")
+			b.Shot(fmt.Sprintf("records-%d-%t", width, dark))
 		}
 	}
 	w.add(106, 250) // more than a page has
-	b.until("a gap is not hidden", details+`[0] === "250" && `+details+`.length === 60`)
-	b.do("stop", chromedp.Click(chromedp.CSS("#pause")))
+	b.Until("a gap is not hidden", details+`[0] === "250" && `+details+`.length === 60`)
+	b.Do("stop", chromedp.Click(chromedp.CSS("#pause")))
 	w.add(251, 251)
-	b.do("older ones", chromedp.Click(chromedp.CSS("#older")))
-	b.until("they go on where the page ended", details+`[0] === "190" && `+details+`.length === 60 && document.getElementById("pause") === null`)
-	b.do("the policy, filtered", chromedp.Navigate(w.origin+"/records/runs?tool=github__create_issue&state=ok&since=1h"))
-	b.until("one call is there", `document.querySelectorAll("#records tbody tr").length === 1 &&
+	b.Do("older ones", chromedp.Click(chromedp.CSS("#older")))
+	b.Until("they go on where the page ended", details+`[0] === "190" && `+details+`.length === 60 && document.getElementById("pause") === null`)
+	b.Do("the policy, filtered", chromedp.Navigate(w.origin+"/records/runs?tool=github__create_issue&state=ok&since=1h"))
+	b.Until("one call is there", `document.querySelectorAll("#records tbody tr").length === 1 &&
 		document.querySelector("select[name=since]").value === "1h" && document.querySelector("input[name=state]").value === "ok"`)
 }
 

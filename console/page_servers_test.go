@@ -213,26 +213,26 @@ func TestServersInABrowser(t *testing.T) {
 	t.Parallel()
 	w, f := worldOfServers(t)
 	b := newBrowser(t)
-	b.do("log in", chromedp.Navigate(w.c.Link(anna)))
-	b.until("the page is there", `document.querySelector(".empty") !== null`)
-	b.do("the servers", chromedp.Click(chromedp.CSS(`nav a[href$="/servers"]`)), chromedp.WaitVisible(chromedp.CSS(".server")))
-	b.until("the page is live", `document.getElementById("link").textContent.startsWith("Live")`)
+	b.Do("log in", chromedp.Navigate(w.c.Link(anna)))
+	b.Until("the page is there", `document.querySelector(".empty") !== null`)
+	b.Do("the servers", chromedp.Click(chromedp.CSS(`nav a[href$="/servers"]`)), chromedp.WaitVisible(chromedp.CSS(".server")))
+	b.Until("the page is live", `document.getElementById("link").textContent.startsWith("Live")`)
 	b.named()
 	for _, width := range []int64{390, 1280} {
-		b.size(width, 900)
+		b.Size(width, 900)
 		b.fits("servers")
 		for _, dark := range []bool{false, true} {
-			b.dark(dark)
-			b.accessible("servers")
-			b.shot(fmt.Sprintf("servers-%d-%t", width, dark))
+			b.Dark(dark)
+			b.Accessible("servers")
+			b.Shot(fmt.Sprintf("servers-%d-%t", width, dark))
 		}
 	}
-	b.until("nothing is an element or turns text around", `document.querySelector("main img") === null &&
+	b.Until("nothing is an element or turns text around", `document.querySelector("main img") === null &&
 		document.title !== "taken" && !document.body.textContent.includes("\u202e")`)
-	b.do("accept", chromedp.SendKeys(chromedp.CSS(`.changed input[name=why]`), "it is fine"),
+	b.Do("accept", chromedp.SendKeys(chromedp.CSS(`.changed input[name=why]`), "it is fine"),
 		chromedp.Click(chromedp.CSS(`.changed button.yes`)), chromedp.WaitVisible(chromedp.CSS("#proof")))
-	b.do("its code", chromedp.SendKeys(chromedp.CSS("#proof"), w.code()), chromedp.Click(chromedp.CSS("button.yes")))
-	b.until("it says so", `document.getElementById("status").textContent.includes("files__read is accepted")`)
+	b.Do("its code", chromedp.SendKeys(chromedp.CSS("#proof"), w.code()), chromedp.Click(chromedp.CSS("button.yes")))
+	b.Until("it says so", `document.getElementById("status").textContent.includes("files__read is accepted")`)
 	if f.done() != "accept files__read sha256:new" {
 		t.Errorf("it did %s", f.done())
 	}

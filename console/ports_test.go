@@ -13,6 +13,8 @@ import (
 
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
+
+	"github.com/codemode-project/codemode/internal/browsertest"
 )
 
 // A neighbour is a server of somebody else on another port of this host. It writes down all that browsers send to it.
@@ -77,38 +79,24 @@ func (n *neighbour) requests() int {
 
 // secrets are the halves of the session that is open in a browser, and its token.
 func (b *browser) secrets() (path, cookie, csrf string) {
-	b.t.Helper()
-	at, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`location.href`))
+	b.T.Helper()
+	at := b.Text(`location.href`)
+	all, err := chromedp.Call(b.Ctx, network.GetCookies, network.GetCookiesParams{URLs: []string{at}})
 	if err != nil {
-		b.t.Fatal(err)
-	}
-	all, err := chromedp.Call(b.ctx, network.GetCookies, network.GetCookiesParams{URLs: []string{at}})
-	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	for _, x := range all.Cookies {
 		if strings.Contains(x.Path, sessionPrefix) && len(x.Path) > len(sessionPrefix)+20 {
 			cookie = x.Value
 		}
 	}
-	if csrf, err = chromedp.Run(b.ctx,
+	if csrf, err = chromedp.Run(b.Ctx,
 		chromedp.Evaluate[string](`document.querySelector("input[name=csrf]").value`)); err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	_, rest, _ := strings.Cut(at, sessionPrefix)
 	path, _, _ = strings.Cut(rest, "/")
 	return path, cookie, csrf
-}
-
-// tab opens another tab of the same browser.
-func (b *browser) tab() *browser {
-	b.t.Helper()
-	ctx, cancel := chromedp.NewContext(b.ctx)
-	b.t.Cleanup(cancel)
-	if _, err := chromedp.Run(ctx, chromedp.Location()); err != nil { // opens the tab, which lives as long as its context
-		b.t.Fatal(err)
-	}
-	return &browser{t: b.t, ctx: ctx}
 }
 
 // attacks is a page of another port that does to the page all that a browser lets it do without being told its path.
@@ -165,10 +153,10 @@ func TestAnotherPortGetsNoSession(t *testing.T) {
 	w := newWorld(t)
 	n := newNeighbour(t)
 	b := newBrowser(t)
-	b.do("log in", visit(w.c.Link(anna)))
-	b.until("the page is live", `document.getElementById("link").textContent.startsWith("Live")`)
+	b.Do("log in", browsertest.Visit(w.c.Link(anna)))
+	b.Until("the page is live", `document.getElementById("link").textContent.startsWith("Live")`)
 	answers := w.ask(aCall())
-	b.until("the question arrives", `document.querySelectorAll("article.ask").length === 1`)
+	b.Until("the question arrives", `document.querySelectorAll("article.ask").length === 1`)
 	path, cookie, csrf := b.secrets()
 	name := securePrefix + w.c.cookie
 	plain := w.c.cookie
@@ -177,17 +165,17 @@ func TestAnotherPortGetsNoSession(t *testing.T) {
 		plain + "=tossed; Path=/", plain + "=tossed; Path=/s/",
 		"__Host-" + plain + "=tossed; Path=/; Secure", name + "=tossed; Path=/api; Secure", plain + "=tossed; Path=/rules",
 	}
-	other := b.tab()
+	other := b.Another()
 	for _, host := range []string{"127.0.0.1", "localhost"} {
 		n.serves("<!doctype html><title>neighbour</title>", tossed...)
 		for _, at := range []string{"/", "/s", "/s/", "/s/x/", "/login", "/rules", "/api/session", "/api/events",
 			"/console/s/", "/static/console.css"} {
-			other.do("visit another port", visit("http://"+host+":"+n.port+at))
+			other.Do("visit another port", browsertest.Visit("http://"+host+":"+n.port+at))
 		}
 		n.serves(fmt.Sprintf(attacks, w.origin), tossed...)
-		other.do("visit its page", visit("http://"+host+":"+n.port+"/attack"))
-		other.until("it has tried everything", `window.done !== undefined`)
-		read, err := chromedp.Run(other.ctx,
+		other.Do("visit its page", browsertest.Visit("http://"+host+":"+n.port+"/attack"))
+		other.Until("it has tried everything", `window.done !== undefined`)
+		read, err := chromedp.Run(other.Ctx,
 			chromedp.Evaluate[string](`window.done.filter((x) => !x.startsWith("script /static/")).join("\n")`))
 		if err != nil || read != "" {
 			t.Errorf("a page of %s at another port reads: %s %v", host, read, err)
@@ -200,16 +188,16 @@ func TestAnotherPortGetsNoSession(t *testing.T) {
 
 	// A link from there leads a person to the page, and takes nothing along. Nor does leaving the page for there.
 	n.serves(fmt.Sprintf(`<!doctype html><a id="in" href="%s/rules?profile=p&allow=x__y">in</a>`, w.origin), tossed...)
-	other.do("follow a link from there", visit("http://127.0.0.1:"+n.port+"/link"), chromedp.Click(chromedp.CSS("#in")))
-	other.until("the page is there, in the session",
+	other.Do("follow a link from there", browsertest.Visit("http://127.0.0.1:"+n.port+"/link"), chromedp.Click(chromedp.CSS("#in")))
+	other.Until("the page is there, in the session",
 		`location.pathname.startsWith("/s/") && location.search.startsWith("?profile=p") && document.querySelector(".propose") !== null`)
 	n.serves("<!doctype html><title>neighbour</title>")
-	other.do("leave for there", chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+	other.Do("leave for there", chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
 		_, err := chromedp.Run(ctx,
 			chromedp.Evaluate[chromedp.Void](`void location.assign("http://127.0.0.1:`+n.port+`/left")`))
 		return err
 	}))
-	other.until("the other port is there", `location.pathname === "/left"`)
+	other.Until("the other port is there", `location.pathname === "/left"`)
 	if n.holds("/left") == "" || n.requests() < 25 {
 		t.Fatalf("the other port got %d requests", n.requests())
 	}
@@ -222,11 +210,11 @@ func TestAnotherPortGetsNoSession(t *testing.T) {
 	}
 
 	// The page works all the same, with the cookies of the other port beside its own.
-	b.do("load the page again", visit(w.origin+"/"))
-	b.until("the question is there",
+	b.Do("load the page again", browsertest.Visit(w.origin+"/"))
+	b.Until("the question is there",
 		`location.pathname.startsWith("/s/") && document.querySelectorAll("article.ask").length === 1`)
-	b.settle()
-	b.do("allow it", chromedp.Click(chromedp.CSS(`article.ask button.yes`)))
+	b.Settle()
+	b.Do("allow it", chromedp.Click(chromedp.CSS(`article.ask button.yes`)))
 	if a := answerOf(t, answers)[0]; !a.Allowed || a.By != anna {
 		t.Errorf("the answer came as %+v", a)
 	}
@@ -238,13 +226,13 @@ func TestAnotherPortGetsNoSession(t *testing.T) {
 			bomb = append(bomb, fmt.Sprintf("bomb%d-%d=%s; Path=/; Secure; Max-Age=3600", i, j, strings.Repeat("x", 3000)))
 		}
 		n.serves("<!doctype html><title>neighbour</title>", bomb...)
-		other.do("visit a port that fills the jar", visit("http://127.0.0.1:"+n.port+"/bomb"))
+		other.Do("visit a port that fills the jar", browsertest.Visit("http://127.0.0.1:"+n.port+"/bomb"))
 	}
 	n.serves("<!doctype html><title>neighbour</title>")
-	b.do("log in again", visit("about:blank"), visit(w.c.Link(anna)))
-	b.until("the page is there", `location.pathname.startsWith("/s/") && document.querySelector(".empty") !== null`)
+	b.Do("log in again", browsertest.Visit("about:blank"), browsertest.Visit(w.c.Link(anna)))
+	b.Until("the page is there", `location.pathname.startsWith("/s/") && document.querySelector(".empty") !== null`)
 	path, cookie, csrf = b.secrets()
-	other.do("visit that port again", visit("http://127.0.0.1:"+n.port+"/again"))
+	other.Do("visit that port again", browsertest.Visit("http://127.0.0.1:"+n.port+"/again"))
 	if path == "" || cookie == "" || csrf == "" || n.holds("/again") == "" || n.holds(path) != "" ||
 		n.holds(cookie) != "" || n.holds(csrf) != "" {
 		t.Error("another port got a half of the second session, or nothing")
@@ -257,66 +245,66 @@ func TestWithoutAScriptInABrowser(t *testing.T) {
 	w := newWorld(t, func(o *Options) { o.Path = "/console" })
 	n := newNeighbour(t)
 	b := newBrowser(t)
-	b.noScript()
+	b.Scripts(false)
 	link := w.c.Link(anna)
-	b.do("come over a link from elsewhere", visit(w.origin+"/console/rules?profile=p&allow=x__y"),
+	b.Do("come over a link from elsewhere", browsertest.Visit(w.origin+"/console/rules?profile=p&allow=x__y"),
 		chromedp.WaitVisible(chromedp.CSS("#secret")))
-	b.do("log in", chromedp.SendKeys(chromedp.CSS("#secret"), link), chromedp.Click(chromedp.CSS("form.login button")))
-	b.until("the page that the link led to is there",
+	b.Do("log in", chromedp.SendKeys(chromedp.CSS("#secret"), link), chromedp.Click(chromedp.CSS("form.login button")))
+	b.Until("the page that the link led to is there",
 		`/^\/console\/s\/[A-Z2-7]{26}\/rules$/.test(location.pathname) && document.querySelector(".propose") !== null`)
 	path, cookie, csrf := b.secrets()
 	answers := w.ask(aCall())
-	b.do("what waits", chromedp.Click(chromedp.CSS(`nav a`)), chromedp.WaitVisible(chromedp.CSS("article.ask")))
-	b.do("allow it", chromedp.Click(chromedp.CSS(`article.ask button.yes`)))
+	b.Do("what waits", chromedp.Click(chromedp.CSS(`nav a`)), chromedp.WaitVisible(chromedp.CSS("article.ask")))
+	b.Do("allow it", chromedp.Click(chromedp.CSS(`article.ask button.yes`)))
 	if a := answerOf(t, answers)[0]; !a.Allowed {
 		t.Errorf("the answer came as %+v", a)
 	}
-	b.until("it says so", `document.getElementById("status").textContent.includes("Allowed")`)
+	b.Until("it says so", `document.getElementById("status").textContent.includes("Allowed")`)
 	saves(b, w)
 	n.serves("<!doctype html><title>neighbour</title>")
 	for _, at := range []string{"/", "/console/s/", "/console/rules"} {
-		b.do("visit another port", visit("http://127.0.0.1:"+n.port+at))
+		b.Do("visit another port", browsertest.Visit("http://127.0.0.1:"+n.port+at))
 	}
 	for _, secret := range []string{path, cookie, csrf} {
 		if got := n.holds(secret); got != "" || n.requests() < 3 {
 			t.Errorf("another port got %s", got)
 		}
 	}
-	b.do("back to the page", visit(w.origin+"/console/s/"+path+"/"))
-	b.until("the session goes on", `document.querySelector("form.who") !== null`)
-	b.do("log out", chromedp.Click(chromedp.CSS(`form.who button:not([hidden])`)))
-	b.until("the login is there", `location.pathname === "/console/login"`)
-	b.do("the page that was open", visit(w.origin+"/console/s/"+path+"/"))
-	b.until("the session is over", `document.querySelector("#secret") !== null`)
+	b.Do("back to the page", browsertest.Visit(w.origin+"/console/s/"+path+"/"))
+	b.Until("the session goes on", `document.querySelector("form.who") !== null`)
+	b.Do("log out", chromedp.Click(chromedp.CSS(`form.who button:not([hidden])`)))
+	b.Until("the login is there", `location.pathname === "/console/login"`)
+	b.Do("the page that was open", browsertest.Visit(w.origin+"/console/s/"+path+"/"))
+	b.Until("the session is over", `document.querySelector("#secret") !== null`)
 }
 
 // saves changes a file in the browser: first without a code, then with a wrong one, then with the right one.
 func saves(b *browser, w *world) {
-	b.t.Helper()
+	b.T.Helper()
 	const text = "{\n  \"servers\": {}\n}\n"
-	b.do("the rules", chromedp.Click(chromedp.CSS(`nav a[href$="/rules"]`)), chromedp.WaitVisible(chromedp.CSS("#text-0")))
-	b.do("change them", chromedp.SetValue(chromedp.CSS("#text-0"), text),
+	b.Do("the rules", chromedp.Click(chromedp.CSS(`nav a[href$="/rules"]`)), chromedp.WaitVisible(chromedp.CSS("#text-0")))
+	b.Do("change them", chromedp.SetValue(chromedp.CSS("#text-0"), text),
 		chromedp.SendKeys(chromedp.CSS("[name=why]"), "asked for"),
 		chromedp.Click(chromedp.CSS(`button[formaction$="/rules/save"]`)))
-	b.until("a code is wanted",
+	b.Until("a code is wanted",
 		`document.getElementById("proof") !== null && document.querySelector(".detail").textContent.includes('+   "servers": {}')`)
 	b.named()
 	if w.rules.changes() != 0 {
-		b.t.Error("the file is written without a code")
+		b.T.Error("the file is written without a code")
 	}
-	b.do("type a wrong code", chromedp.SendKeys(chromedp.CSS("#proof"), "WRONG"),
+	b.Do("type a wrong code", chromedp.SendKeys(chromedp.CSS("#proof"), "WRONG"),
 		chromedp.Click(chromedp.CSS(".proof button.yes")))
-	b.until("it says so", `document.getElementById("proof-problem").textContent.includes("--confirm prints a new one")`)
+	b.Until("it says so", `document.getElementById("proof-problem").textContent.includes("--confirm prints a new one")`)
 	if w.rules.changes() != 0 {
-		b.t.Error("the file is written with a wrong code")
+		b.T.Error("the file is written with a wrong code")
 	}
-	b.do("type the code", chromedp.SendKeys(chromedp.CSS("#proof"), w.code()),
+	b.Do("type the code", chromedp.SendKeys(chromedp.CSS("#proof"), w.code()),
 		chromedp.Click(chromedp.CSS(".proof button.yes")))
-	b.until("it is saved", `document.getElementById("status").textContent.includes("Saved")`)
+	b.Until("it is saved", `document.getElementById("status").textContent.includes("Saved")`)
 	w.rules.mu.Lock()
 	defer w.rules.mu.Unlock()
 	if w.rules.text != text {
-		b.t.Errorf("the file is %q", w.rules.text)
+		b.T.Errorf("the file is %q", w.rules.text)
 	}
 }
 
@@ -326,50 +314,50 @@ func TestTheConfirmPageInABrowser(t *testing.T) {
 	w := newWorld(t)
 	w.rules.text = "{\n  \"evaluation\": {\n    \"profiles\": {\"work\": {\"allowlist\": [\"time__now\"]}}\n  }\n}\n"
 	b := newBrowser(t)
-	b.do("log in", visit(w.c.Link(anna)))
-	b.until("the page is there", `document.querySelector(".empty") !== null`)
+	b.Do("log in", browsertest.Visit(w.c.Link(anna)))
+	b.Until("the page is there", `document.querySelector(".empty") !== null`)
 	changed := strings.Replace(w.rules.text, `["time__now"]`, `["time__now", "filesystem__*"]`, 1)
-	b.do("the rules", chromedp.Click(chromedp.CSS(`nav a[href$="/rules"]`)), chromedp.WaitVisible(chromedp.CSS(".editor")))
+	b.Do("the rules", chromedp.Click(chromedp.CSS(`nav a[href$="/rules"]`)), chromedp.WaitVisible(chromedp.CSS(".editor")))
 	b.rewrites(changed)
-	b.do("save them", chromedp.SendKeys(chromedp.CSS("[name=why]"), "asked for"),
+	b.Do("save them", chromedp.SendKeys(chromedp.CSS("[name=why]"), "asked for"),
 		chromedp.Click(chromedp.CSS(`button[formaction$="/rules/save"]`)))
-	b.until("a code is wanted", `document.getElementById("proof") !== null`)
+	b.Until("a code is wanted", `document.getElementById("proof") !== null`)
 	b.named()
 	for _, width := range []int64{1280, 390} {
-		b.size(width, 844)
-		b.until("nothing is wider than the screen", `document.documentElement.scrollWidth <= innerWidth`)
+		b.Size(width, 844)
+		b.Until("nothing is wider than the screen", `document.documentElement.scrollWidth <= innerWidth`)
 		for _, dark := range []bool{false, true} {
-			b.dark(dark)
-			b.shot(fmt.Sprintf("confirm-%d-dark-%t", width, dark))
+			b.Dark(dark)
+			b.Shot(fmt.Sprintf("confirm-%d-dark-%t", width, dark))
 		}
 	}
-	b.do("type a wrong code", chromedp.SendKeys(chromedp.CSS("#proof"), "WRONG"),
+	b.Do("type a wrong code", chromedp.SendKeys(chromedp.CSS("#proof"), "WRONG"),
 		chromedp.Click(chromedp.CSS(".proof button.yes")))
-	b.until("it says so", `document.getElementById("proof-problem").textContent !== ""`)
-	b.shot("confirm-wrong")
-	b.size(1100, 900)
-	b.dark(false)
-	b.do("type the code", chromedp.SendKeys(chromedp.CSS("#proof"), w.code()),
+	b.Until("it says so", `document.getElementById("proof-problem").textContent !== ""`)
+	b.Shot("confirm-wrong")
+	b.Size(1100, 900)
+	b.Dark(false)
+	b.Do("type the code", chromedp.SendKeys(chromedp.CSS("#proof"), w.code()),
 		chromedp.Click(chromedp.CSS(".proof button.yes")))
-	b.until("it is saved", `document.getElementById("status").textContent.includes("Saved")`)
+	b.Until("it is saved", `document.getElementById("status").textContent.includes("Saved")`)
 
 	answers := w.ask(aCall())
-	b.do("what waits", chromedp.Click(chromedp.CSS(`nav a`)), chromedp.WaitVisible(chromedp.CSS("article.ask")))
-	b.settle()
-	b.do("show it whole", chromedp.Click(chromedp.CSS(`article.ask .more a`)),
+	b.Do("what waits", chromedp.Click(chromedp.CSS(`nav a`)), chromedp.WaitVisible(chromedp.CSS("article.ask")))
+	b.Settle()
+	b.Do("show it whole", chromedp.Click(chromedp.CSS(`article.ask .more a`)),
 		chromedp.WaitVisible(chromedp.CSS("article.whole")))
-	b.settle()
-	b.do("allow it, and propose a rule", chromedp.Click(chromedp.CSS(`details.always summary`)),
+	b.Settle()
+	b.Do("allow it, and propose a rule", chromedp.Click(chromedp.CSS(`details.always summary`)),
 		chromedp.Click(chromedp.CSS(`details.always button`)))
-	b.until("a code is wanted", `document.getElementById("proof") !== null`)
-	b.shot("confirm-proposal")
+	b.Until("a code is wanted", `document.getElementById("proof") !== null`)
+	b.Shot("confirm-proposal")
 	untouched(t, w, answers)
-	b.do("type the code", chromedp.SendKeys(chromedp.CSS("#proof"), w.code()),
+	b.Do("type the code", chromedp.SendKeys(chromedp.CSS("#proof"), w.code()),
 		chromedp.Click(chromedp.CSS(".proof button.yes")))
 	if a := answerOf(t, answers)[0]; !a.Allowed {
 		t.Errorf("the answer came as %+v", a)
 	}
-	b.until("it says so", `document.getElementById("status").textContent.includes("A rule was proposed")`)
+	b.Until("it says so", `document.getElementById("status").textContent.includes("A rule was proposed")`)
 	w.rules.mu.Lock()
 	defer w.rules.mu.Unlock()
 	if len(w.rules.proposed) != 1 {

@@ -17,42 +17,42 @@ func TestAHighRiskIsReadToItsEndOnThePage(t *testing.T) {
 	for _, where := range []string{"list", "itself"} {
 		w := newWorld(t)
 		b := newBrowser(t)
-		b.size(390, 700)
-		b.do("log in", chromedp.Navigate(w.c.Link(anna)))
-		b.until("the page is there", `document.querySelector(".empty") !== null`)
+		b.Size(390, 700)
+		b.Do("log in", chromedp.Navigate(w.c.Link(anna)))
+		b.Until("the page is there", `document.querySelector(".empty") !== null`)
 		script := strings.Repeat("make all; ", 200) + "rm -rf /end"
 		answers := w.ask(aCall(func(r *prompt.Request) {
 			r.Risk, r.Args = "high", json.RawMessage(`{"script":"`+script+`"}`)
 		}))
-		if b.until("the question arrives", `document.querySelectorAll("article.ask").length === 1`); where == "itself" {
-			b.do("open it", chromedp.Click(chromedp.CSS(`article.ask .more a`)),
+		if b.Until("the question arrives", `document.querySelectorAll("article.ask").length === 1`); where == "itself" {
+			b.Do("open it", chromedp.Click(chromedp.CSS(`article.ask .more a`)),
 				chromedp.WaitVisible(chromedp.CSS("article.whole")))
 		}
-		b.settle()
+		b.Settle()
 		const allow = `(() => {
 			const form = document.querySelector("article.ask form.allow");
 			form.querySelector("input.code").value = "7f3a";
 			form.querySelector("button.yes").click();
 			return true;
 		})()`
-		b.until("press allow", allow)
-		b.until("it says why not", `document.getElementById("status").textContent.includes("has to be seen whole")`)
+		b.Until("press allow", allow)
+		b.Until("it says why not", `document.getElementById("status").textContent.includes("has to be seen whole")`)
 		if w.waiting() != 1 {
 			t.Fatalf("%s: it is allowed with its end unseen", where)
 		}
 		const end = `[...document.querySelectorAll("article.ask .read")].findLast((t) => t.offsetParent).getBoundingClientRect().bottom`
-		b.until("jump to the end", `(() => { scrollTo(0, 1e6); return true; })()`)
-		b.settle()
-		b.until("press allow", allow)
-		b.settle()
+		b.Until("jump to the end", `(() => { scrollTo(0, 1e6); return true; })()`)
+		b.Settle()
+		b.Until("press allow", allow)
+		b.Settle()
 		if w.waiting() != 1 {
 			t.Fatalf("%s: it is allowed with its middle unseen", where)
 		}
 		for range 20 {
-			b.settle()
-			b.until("read on", `(() => { scrollBy(0, 500); return true; })()`)
-			b.settle()
-			done, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](end+` <= innerHeight`))
+			b.Settle()
+			b.Until("read on", `(() => { scrollBy(0, 500); return true; })()`)
+			b.Settle()
+			done, err := chromedp.Run(b.Ctx, chromedp.Evaluate[bool](end+` <= innerHeight`))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,7 +60,7 @@ func TestAHighRiskIsReadToItsEndOnThePage(t *testing.T) {
 				break
 			}
 		}
-		b.until("press allow", allow)
+		b.Until("press allow", allow)
 		if a := answerOf(t, answers)[0]; !a.Allowed {
 			t.Errorf("%s: got %+v", where, a)
 		}

@@ -228,36 +228,36 @@ func TestTheRunsOnAPageAreFresh(t *testing.T) {
 	f := &fakeRuns{}
 	w := worldOf(t, f)
 	b := newBrowser(t)
-	b.do("log in", chromedp.Navigate(w.c.Link(anna)))
-	b.until("the page is there", `document.querySelector(".empty") !== null`)
-	b.do("look at the runs", chromedp.Click(chromedp.CSS(`nav a[href$="/running"]`)))
-	b.until("there are none, and the page is live",
+	b.Do("log in", chromedp.Navigate(w.c.Link(anna)))
+	b.Until("the page is there", `document.querySelector(".empty") !== null`)
+	b.Do("look at the runs", chromedp.Click(chromedp.CSS(`nav a[href$="/running"]`)))
+	b.Until("there are none, and the page is live",
 		`document.querySelector("#none-run") !== null && document.querySelector("#link").textContent.startsWith("Live")`)
 	one := func(calls []RunningCall, lines ...RunningLine) Running {
 		return with(Running{Run: "r_1", Principal: anna, Began: time.Now()}, calls, lines...)
 	}
 	under := []RunningCall{{Number: 1, Tool: "a__b"}}
 	f.set(one(under))
-	b.until("the run appears", `document.querySelectorAll("#running .state.open").length === 1`)
+	b.Until("the run appears", `document.querySelectorAll("#running .state.open").length === 1`)
 	hostile := `<img src=x onerror="document.title='taken'"><script>document.title='taken'</script>`
 	began := time.Now()
 	f.set(one(under, RunningLine{"log", hostile}, RunningLine{"error", "a\nb"}))
-	b.until("its lines appear",
+	b.Until("its lines appear",
 		`[...document.querySelectorAll("#running .console .line")].map((l) => l.textContent).join("|") === `+fmt.Sprintf("%q", hostile+"|a\nb"))
 	t.Logf("the lines appeared after %v", time.Since(began)) // the page looks by itself every five seconds
 	still := with(Running{Run: "r_0", Principal: anna, Began: time.Now().Add(time.Second)}, nil,
 		RunningLine{"log", "keep this"})
 	f.set(still, one(under, RunningLine{"log", hostile}, RunningLine{"error", "a\nb"}))
-	b.until("another run appears", `document.querySelectorAll("#running section").length === 2`)
-	b.until("a text of it is selected", `(() => { getSelection().selectAllChildren(document.querySelector("#r_0 .line"));
+	b.Until("another run appears", `document.querySelectorAll("#running section").length === 2`)
+	b.Until("a text of it is selected", `(() => { getSelection().selectAllChildren(document.querySelector("#r_0 .line"));
 		document.querySelector("#r_1 a").focus(); return String(getSelection()) === "keep this"; })()`)
 	f.set(still, one([]RunningCall{{Number: 1, Tool: "a__b", State: "done", Ended: true}}, RunningLine{"log", hostile},
 		RunningLine{"error", "a\nb"}, RunningLine{"warn", "end"}))
-	b.until("the call of the first is done", `document.querySelectorAll("#r_1 .state.good").length === 1`)
-	b.until("the selection and the focus are as they were, and no program wrote the page",
+	b.Until("the call of the first is done", `document.querySelectorAll("#r_1 .state.good").length === 1`)
+	b.Until("the selection and the focus are as they were, and no program wrote the page",
 		`String(getSelection()) === "keep this" && document.activeElement.matches("#r_1 a") && document.title !== "taken"`)
 	f.set()
-	b.until("the runs are over", `document.querySelector("#running section") === null`)
+	b.Until("the runs are over", `document.querySelector("#running section") === null`)
 }
 
 // stream opens the stream of events, and returns their names.

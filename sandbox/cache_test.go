@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/testwait"
 	guestmemory "github.com/codemode-project/codemode/sandbox/memory"
 )
@@ -205,12 +206,7 @@ func TestDamageToTheCacheIsSeen(t *testing.T) {
 	}
 }
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var check = checktest.OK
 
 func TestOnlyAGuestIsTakenApart(t *testing.T) {
 	const start = "\x00asm\x01\x00\x00\x00"

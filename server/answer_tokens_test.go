@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/server"
 )
 
@@ -52,7 +53,7 @@ func TestATokenThatAnswersRunsNothing(t *testing.T) {
 		}
 	}
 	if _, err := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, nil).Connect(t.Context(),
-		&mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearing(annasAnswers)},
+		&mcp.StreamableClientTransport{Endpoint: url, HTTPClient: mcptest.Bearer(annasAnswers),
 			MaxRetries: -1}, nil); err == nil {
 		t.Error("a client comes in")
 	}
@@ -60,14 +61,6 @@ func TestATokenThatAnswersRunsNothing(t *testing.T) {
 		annasToken}}).send(t, url); status != http.StatusOK {
 		t.Errorf("the token for programs: status %d", status)
 	}
-}
-
-type bearing string
-
-func (b bearing) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Header.Set("Authorization", "Bearer "+string(b))
-	return http.DefaultTransport.RoundTrip(r)
 }
 
 // With a token that answers and no other nobody comes in to run anything, as with any token.

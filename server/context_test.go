@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/server"
 )
 
@@ -64,14 +63,7 @@ func upstreams(t testing.TB, n int) (config string, direct int) {
 			direct += len(b)
 			made++
 		}
-		web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
-		t.Cleanup(func() {
-			for session := range s.Sessions() {
-				session.Close()
-			}
-			web.Close()
-		})
-		servers = append(servers, fmt.Sprintf(`"server%d": {"url": %q}`, len(servers), web.URL))
+		servers = append(servers, fmt.Sprintf(`"server%d": {"url": %q}`, len(servers), mcptest.Serve(t, s)))
 	}
 	return `{"mcpServers": {` + strings.Join(servers, ", ") + `}, "builtin": false,
 		"evaluation": {"defaultProfile": "work", "profiles": {"work": {"asklist": ["server0__*"]}}}}`, direct

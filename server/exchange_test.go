@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/server"
 )
 
@@ -37,7 +37,7 @@ func (h *house) walk(url, token string, change func(*mcp.ClientOptions)) *walker
 		}
 	})
 	session, err := sdk.Connect(h.t.Context(), &mcp.StreamableClientTransport{Endpoint: url,
-		HTTPClient: &http.Client{Transport: bearer(token)}}, nil)
+		HTTPClient: mcptest.Bearer(token)}, nil)
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/server"
 	"github.com/codemode-project/codemode/server/oauth"
 )
@@ -237,8 +238,8 @@ func publicKeyAsSecret(t *testing.T, key *rsa.PublicKey) map[string][]byte {
 func TestForgedSignatures(t *testing.T) {
 	s := openSignIn(t)
 	i := s.here
-	other := must(rsa.GenerateKey(rand.Reader, 2048))
-	curve := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+	other := checktest.Must(rsa.GenerateKey(rand.Reader, 2048))
+	curve := checktest.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	mine := jose.JSONWebKey{Key: &other.PublicKey, KeyID: "mine"}
 	attackers := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		t.Error("the server reads keys where the token says")
@@ -284,13 +285,6 @@ func TestForgedSignatures(t *testing.T) {
 	if status, _, _ := s.send(knock{}, i.token(forgery{})); status != http.StatusOK {
 		t.Errorf("a good token: status %d, recorded %q", status, s.last())
 	}
-}
-
-func must[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
 }
 
 // A genuine token counts only for this server, in its time, and for what it says.

@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/server"
 )
 
@@ -97,7 +98,7 @@ func TestAProfileThatIsNotExposedIsReachedByNoRoute(t *testing.T) {
 		} {
 			_, sdk := newClient(t, nil, nil)
 			session, err := sdk.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url + test.path,
-				HTTPClient: &http.Client{Transport: bearer(test.token)}},
+				HTTPClient: mcptest.Bearer(test.token)},
 				&mcp.ClientSessionOptions{ProtocolVersion: version})
 			if err != nil {
 				t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/server"
 )
 
@@ -115,18 +116,12 @@ func ask(message string) map[string]any {
 	return map[string]any{"code": fmt.Sprintf(`return await codemode.busy__ask({Message: %q})`, message)}
 }
 
+var below = mcptest.BelowSummary
+
 // value is the first part of an eval tool's answer.
 func value(text string) string {
 	v, _, _ := strings.Cut(below(text), "\n\n")
 	return v
-}
-
-// below is an answer without its first line, if that counts the calls that did not succeed.
-func below(text string) string {
-	if first, rest, ok := strings.Cut(text, "\n"); ok && strings.Contains(first, "did not succeed: ") {
-		return rest
-	}
-	return text
 }
 
 func TestQuestionsOfUpstreamsReachTheCaller(t *testing.T) {

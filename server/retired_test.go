@@ -3,13 +3,13 @@ package server_test
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/server"
 )
 
@@ -41,7 +41,7 @@ func TestAToolThatWasTakenAwayTakesNoNewProgram(t *testing.T) {
 				_, sdk := newClient(t, says("accept", nil),
 					func(o *mcp.ClientOptions) { o.MultiRoundTrip = &mcp.MultiRoundTripOptions{Disabled: true} })
 				var way mcp.Transport = &mcp.StreamableClientTransport{Endpoint: url,
-					HTTPClient: &http.Client{Transport: bearer(token)}, MaxRetries: -1}
+					HTTPClient: mcptest.Bearer(token), MaxRetries: -1}
 				if url == "" {
 					here, there := mcp.NewInMemoryTransports()
 					ctx, cancel := context.WithCancel(context.Background())

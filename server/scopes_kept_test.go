@@ -4,26 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/server"
 )
-
-// carrying sends a token with each request; none if it is "".
-type carrying string
-
-func (token carrying) RoundTrip(r *http.Request) (*http.Response, error) {
-	if token != "" {
-		r = r.Clone(r.Context())
-		r.Header.Set("Authorization", "Bearer "+string(token))
-	}
-	return http.DefaultTransport.RoundTrip(r)
-}
 
 // Each grant that a form offers is honoured by the next equal call, for every transport, generation of the protocol and
 // kind of caller; what would not be is not offered.
@@ -90,8 +79,9 @@ func (h *house) connectAs(p person, version, url, token string, overHTTP bool) *
 		return h.connect(p, version)
 	}
 	c, sdk := newClient(h.t, p, nil)
-	session, err := sdk.Connect(h.t.Context(), &mcp.StreamableClientTransport{Endpoint: url,
-		HTTPClient: &http.Client{Transport: carrying(token), Timeout: time.Minute}},
+	web := mcptest.Bearer(token)
+	web.Timeout = time.Minute
+	session, err := sdk.Connect(h.t.Context(), &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: web},
 		&mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		h.t.Fatal(err)

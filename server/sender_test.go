@@ -9,17 +9,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/server"
 )
-
-// withHeader sends a header with each request.
-type withHeader struct{ name, value string }
-
-func (w withHeader) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Header.Set(w.name, w.value)
-	return http.DefaultTransport.RoundTrip(r)
-}
 
 const internsRead = `{"evaluation": {"profiles": {"p": {}}, "overlays": [{"id": "interns", "role": "intern", "denylist": ["filesystem__write_*"]}]}}`
 
@@ -36,7 +28,7 @@ func TestS46ASessionForARoleByHeader(t *testing.T) {
 	for _, version := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {
 		c, sdk := newClient(t, nil, nil)
 		session, err := sdk.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url,
-			HTTPClient: &http.Client{Transport: withHeader{"Codemode-Session", made.ID}}},
+			HTTPClient: mcptest.Sends("Codemode-Session", made.ID)},
 			&mcp.ClientSessionOptions{ProtocolVersion: version})
 		if err != nil {
 			t.Fatal(version, err)

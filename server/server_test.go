@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"net/http/httptest"
@@ -32,7 +31,7 @@ type house struct {
 	evaluator *codemode.Evaluator
 	config    string // path
 	root      string
-	log       *syncBuffer
+	log       *testwait.Buffer
 
 	variables map[string]string // of the environment
 }
@@ -49,7 +48,7 @@ func open(t *testing.T, config string, o server.Options, change ...func(*codemod
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &house{t: t, config: filepath.Join(t.TempDir(), "codemode.json"), root: t.TempDir(), log: &syncBuffer{}}
+	h := &house{t: t, config: filepath.Join(t.TempDir(), "codemode.json"), root: t.TempDir(), log: &testwait.Buffer{}}
 	h.write(config)
 	for name, text := range map[string]string{"a.md": "alpha", "b.md": "beta"} {
 		if err := os.WriteFile(filepath.Join(h.root, name), []byte(text), 0o600); err != nil {
@@ -237,28 +236,4 @@ func (c *client) questions() []string {
 	return append([]string(nil), c.asked...)
 }
 
-// syncBuffer is a log that can be read while it is written.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
-
-// eventually waits for something that another goroutine brings about.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	if !testwait.Holds(ok) {
-		t.Fatalf("waited in vain: %s", what)
-	}
-}
+var eventually = testwait.Until

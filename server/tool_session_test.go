@@ -2,13 +2,13 @@ package server_test
 
 import (
 	"context"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/server"
 )
 
@@ -69,7 +69,7 @@ func callOver(t *testing.T, url, token, version, tool string, args map[string]an
 	t.Helper()
 	_, sdk := newClient(t, nil, nil)
 	c, err := sdk.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url,
-		HTTPClient: &http.Client{Transport: bearer(token)}}, &mcp.ClientSessionOptions{ProtocolVersion: version})
+		HTTPClient: mcptest.Bearer(token)}, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,14 +18,6 @@ import (
 // patience is more than anything here takes on a slow machine.
 const patience = 2 * time.Minute
 
-// waitFor waits until something is so.
-func waitFor(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	if !testwait.Holds(is) {
-		t.Fatalf("not within %v: %s", testwait.Bound, what)
-	}
-}
-
 func silent(err error) bool {
 	known, ok := errors.AsType[reasoned](err)
 	return ok && known.Reason() == "the record did not answer in time"
@@ -62,7 +54,7 @@ func TestADatabaseThatDoesNotAnswerIsWaitedForOnce(t *testing.T) {
 		t.Error("each use waits anew")
 	}
 	server.Thaw()
-	waitFor(t, "the database is used again", func() bool {
+	testwait.Until(t, "the database is used again", func() bool {
 		_, err := d.Approval(t.Context(), "a_1")
 		return err == nil
 	})
@@ -115,7 +107,7 @@ func TestALateAppendIsVoid(t *testing.T) {
 	if err == nil {
 		t.Fatal("it was appended on a connection that does not answer")
 	}
-	waitFor(t, "it is known whether the rows are there", func() bool {
+	testwait.Until(t, "it is known whether the rows are there", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		there, err := c.Check(ctx, rows)
@@ -125,7 +117,7 @@ func TestALateAppendIsVoid(t *testing.T) {
 		return err == nil
 	})
 	signal(syscall.SIGCONT)
-	waitFor(t, "the connections that did not answer are over", func() bool {
+	testwait.Until(t, "the connections that did not answer are over", func() bool {
 		for _, pid := range backends() {
 			for _, was := range stopped {
 				if pid == was {

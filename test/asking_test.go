@@ -17,6 +17,7 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/registry"
 )
 
@@ -209,7 +210,7 @@ func TestGrantsInAProgram(t *testing.T) {
 			if strings.Join(got, " ") != test.want || len(d.forms) != test.forms {
 				t.Errorf("got %v in %d forms, want %s in %d", got, len(d.forms), test.want, test.forms)
 			}
-			for _, g := range must(e.People().Grants.All(ctx, "")) {
+			for _, g := range checktest.Must(e.People().Grants.All(ctx, "")) {
 				if g.Run != "" {
 					t.Errorf("%s outlives the run", g.Text())
 				}
@@ -221,13 +222,6 @@ func TestGrantsInAProgram(t *testing.T) {
 			}
 		})
 	}
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }
 
 // E1: what was allowed for a time serves the principal it was allowed for; E4: until it is revoked; E5: while the
@@ -247,7 +241,7 @@ func TestGrantsOutliveARunAndEnd(t *testing.T) {
 	if asked("anna") != 1 || asked("anna") != 0 || asked("ben") != 1 {
 		t.Error("a grant serves another principal, or not its own")
 	}
-	for _, g := range must(e.People().Grants.All(t.Context(), "anna")) {
+	for _, g := range checktest.Must(e.People().Grants.All(t.Context(), "anna")) {
 		if err := e.People().Grants.Revoke(t.Context(), g.ID); err != nil {
 			t.Error(err)
 		}

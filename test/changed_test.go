@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +17,7 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/preflight"
 )
 
@@ -31,14 +30,7 @@ type stranger struct {
 func newStranger(t *testing.T) *stranger {
 	t.Helper()
 	s := &stranger{Server: mcp.NewServer(&mcp.Implementation{Name: "stranger", Version: "1"}, nil)}
-	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.Server }, nil))
-	s.url = web.URL
-	t.Cleanup(func() {
-		for session := range s.Sessions() {
-			session.Close()
-		}
-		web.Close()
-	})
+	s.url = mcptest.Serve(t, s.Server)
 	return s
 }
 

@@ -277,12 +277,7 @@ func TestS43TokensExpireAndEndWithTheRules(t *testing.T) {
 	}
 }
 
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	if !testwait.Holds(ok) {
-		t.Fatalf("waited in vain for %s", what)
-	}
-}
+var eventually = testwait.Until
 
 // TestB4SixRoutesSixDenials is POLICY.md B4: six routes, nested eval among them, six denials, six entries.
 func TestB4SixRoutesSixDenials(t *testing.T) {

@@ -376,8 +376,8 @@ func TestProfileChangesInsideARunningProgram(t *testing.T) {
 		}
 	}
 	write(original)
-	var log syncBuffer
-	e := open(t, "", func(o *codemode.Options) { o.ConfigPath, o.Log = path, log.logger() })
+	var log testwait.Buffer
+	e := open(t, "", func(o *codemode.Options) { o.ConfigPath, o.Log = path, log.Logger() })
 	changed := make(chan struct{}, 100)
 	defer e.Subscribe(func() { changed <- struct{}{} })()
 

@@ -26,8 +26,8 @@ func TestReloadLinesNameTheFile(t *testing.T) {
 		func(o *codemode.Options) { o.Files.User = path },
 		func(o *codemode.Options) { o.Files.Managed = path },
 	} {
-		var log syncBuffer
-		e := open(t, "", name, func(o *codemode.Options) { o.Log = log.logger() })
+		var log testwait.Buffer
+		e := open(t, "", name, func(o *codemode.Options) { o.Log = log.Logger() })
 		for _, step := range []struct{ text, says string }{
 			{strings.Replace(original, "safe", "mild", 1), "the configuration was reloaded"},
 			{"{", "the changed configuration is not used"}, {original, "the configuration was reloaded"},

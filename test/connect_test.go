@@ -21,6 +21,7 @@ import (
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/hosted"
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/store"
 	"github.com/codemode-project/codemode/upstream/login"
@@ -53,13 +54,7 @@ func newAccountFleet(t *testing.T, where, ask string, change ...func(*hosted.Opt
 	for _, c := range change {
 		c(&o)
 	}
-	f.h = hosted.New(o)
-	t.Cleanup(func() {
-		f.h.Close()
-		if m := f.h.Mistakes(); len(m) > 0 {
-			t.Errorf("the server found: %q", m)
-		}
-	})
+	f.h = mcptest.Host(t, o)
 	config := fmt.Sprintf(`{"mcpServers": {"linear": {"url": %q, "oauth": {"per": "principal"}}}, "store": %s,
 		"evaluation": {"defaultProfile": "p", "profiles": {
 			"p": {"allowlist": ["linear__*"], "ask": {%s}},

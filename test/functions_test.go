@@ -201,8 +201,8 @@ func TestFunctionsGetTheirArguments(t *testing.T) {
 // The log has the panic, and the process lives; what the program learns is in TestFunctionsInPrograms.
 func TestAPanicOfAFunctionIsLogged(t *testing.T) {
 	t.Parallel()
-	log := &syncBuffer{}
-	e := open(t, shopRules, embeds(newShop().server()), func(o *codemode.Options) { o.Log = log.logger() })
+	log := &testwait.Buffer{}
+	e := open(t, shopRules, embeds(newShop().server()), func(o *codemode.Options) { o.Log = log.Logger() })
 	r, err := e.Eval(t.Context(), codemode.Request{
 		Code: `try { await codemode.shop.panics() } catch (e) { return e.message + e.outcome }`})
 	if err != nil || strings.Contains(r.Text(err), "secret") || !strings.Contains(string(r.Value), "unknown") {
@@ -470,9 +470,9 @@ func TestAReloadWhileAFunctionRuns(t *testing.T) {
 		}
 	}
 	write(shopRules)
-	s, log := newShop(), &syncBuffer{}
+	s, log := newShop(), &testwait.Buffer{}
 	e := open(t, "", embeds(s.server()), func(o *codemode.Options) {
-		o.ConfigPath, o.Root, o.Log = path, "", log.logger()
+		o.ConfigPath, o.Root, o.Log = path, "", log.Logger()
 	})
 	changed := make(chan struct{}, 10)
 	defer e.Subscribe(func() { changed <- struct{}{} })()

@@ -18,6 +18,7 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/owntools"
 )
 
@@ -232,7 +233,7 @@ func TestGateErrorsOfTheExecutor(t *testing.T) {
 
 // S3.5: what a person is shown of arguments is narrowed by tool, and no log has them raw.
 func TestGateShowsAndLogsNoSecrets(t *testing.T) {
-	var log syncBuffer
+	var log testwait.Buffer
 	e := open(t, fmt.Sprintf(gateRules, ""), func(o *codemode.Options) {
 		o.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})

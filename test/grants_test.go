@@ -12,6 +12,7 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/asking"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -110,7 +111,7 @@ func TestGrantsForATimeOutliveTheProcess(t *testing.T) {
 	if asked(first) != 1 || asked(first) != 0 || asked(second) != 0 {
 		t.Error("what was allowed for a time is asked again")
 	}
-	for _, g := range must(second.People().Grants.All(t.Context(), "anna")) {
+	for _, g := range checktest.Must(second.People().Grants.All(t.Context(), "anna")) {
 		if err := second.People().Grants.Revoke(t.Context(), g.ID); err != nil {
 			t.Error(err)
 		}

@@ -1,10 +1,7 @@
 package codemode_test
 
 import (
-	"bytes"
-	"log/slog"
 	"os"
-	"sync"
 	"testing"
 
 	"github.com/codemode-project/codemode"
@@ -26,23 +23,3 @@ func TestMain(m *testing.M) {
 
 // readInWorkers has an Evaluator read programs as codemode does.
 func readInWorkers(o *codemode.Options) { o.Worker = []string{os.Args[0], asWorker} }
-
-// syncBuffer is a log that can be read while it is written.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
-
-func (s *syncBuffer) logger() *slog.Logger { return slog.New(slog.NewTextHandler(s, nil)) }

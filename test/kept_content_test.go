@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +16,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/runs"
 	"github.com/codemode-project/codemode/store"
 )
@@ -46,14 +45,7 @@ func cinema(t *testing.T) string {
 				return &mcp.CallToolResult{Content: []mcp.Content{content}}, nil
 			})
 	}
-	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
-	t.Cleanup(func() {
-		for session := range s.Sessions() {
-			session.Close()
-		}
-		web.Close()
-	})
-	return web.URL
+	return mcptest.Serve(t, s)
 }
 
 func withCinema(t *testing.T, rest string, change ...func(*codemode.Options)) *codemode.Evaluator {

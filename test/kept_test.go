@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"runtime"
 	"strings"
@@ -17,6 +15,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/runs"
 	"github.com/codemode-project/codemode/store"
 )
@@ -258,19 +257,13 @@ func TestTwentyMegabytes(t *testing.T) {
 		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(answer)}}}, nil
 		})
-	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
-	t.Cleanup(func() {
-		for session := range s.Sessions() {
-			session.Close()
-		}
-		web.Close()
-	})
+	url := mcptest.Serve(t, s)
 	for name, change := range map[string]func(*codemode.Options){"in memory": func(*codemode.Options) {},
 		"in the database": withRecord(t)} {
 		t.Run(name, func(t *testing.T) {
 			e := open(t,
 				fmt.Sprintf(`{"mcpServers": {"big": {"type": "http", "url": %q}}, "limits": {"memory": "256MiB", "cpu": "60s"},
-				"evaluation": {"profiles": {"p": {"allowlist": ["*"]}}}}`, web.URL), change)
+				"evaluation": {"profiles": {"p": {"allowlist": ["*"]}}}}`, url), change)
 			began := time.Now()
 			r, err := forPrincipal(t, e, "anna", "p", `return await codemode.big__dump({})`)
 			if err != nil || len(r.Kept) != 1 || r.Kept[0].Handle == "" || r.Kept[0].Bytes != len(answer) {

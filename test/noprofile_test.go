@@ -16,6 +16,7 @@ import (
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/owntools"
 )
 
@@ -119,10 +120,10 @@ func TestWhatGoesWrongWithAnApproverIsTold(t *testing.T) {
 			return call.Answer{Allowed: true, Args: json.RawMessage(`[`)}, nil
 		}, "the arguments are not strict JSON"},
 	} {
-		log := &syncBuffer{}
+		log := &testwait.Buffer{}
 		e := open(t, `{"evaluation": {"profiles": {"p": {"asklist": ["shop__price"], "ask": {"edit": true}}}}}`,
 			embeds(newShop().server()), func(o *codemode.Options) {
-				o.Log = log.logger()
+				o.Log = log.Logger()
 				o.Channels = []approvals.Channel{approvals.Approver("chat",
 					func(context.Context, *prompt.Request) (call.Answer, error) { return row.decide() })}
 			})

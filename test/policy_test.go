@@ -9,6 +9,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // The tests of this file are checks of POLICY.md section 8 that need a running program,
@@ -75,11 +76,11 @@ func TestB4OneGateForEveryRoute(t *testing.T) {
 // TestH5AShadowProfileIsOnlyLogged: what it would decide otherwise is in the log, once for
 // each call, and changes nothing.
 func TestH5AShadowProfileIsOnlyLogged(t *testing.T) {
-	var log syncBuffer
+	var log testwait.Buffer
 	e := open(t, `{"evaluation": {"profiles": {
 		"live": {"allowlist": ["filesystem__*"], "shadow": "next"},
 		"next": {"allowlist": ["filesystem__list_*"], "asklist": [{"id": "reads", "tool": "filesystem__read_*"}]}}}}`,
-		func(o *codemode.Options) { o.Log = log.logger() })
+		func(o *codemode.Options) { o.Log = log.Logger() })
 	value[any](t, e, "live", `
 		await codemode.filesystem__list_directory({ path: "." });
 		await codemode.filesystem__read_text_file({ path: "a.md" });

@@ -291,11 +291,11 @@ func TestSecretsStayOut(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	dir := t.TempDir()
-	var log syncBuffer
+	var log testwait.Buffer
 	e := open(t, fmt.Sprintf(`{"mcpServers":{"up":{"url":%q,"headers":{"X-Api-Key":%q,"Authorization":"Bearer ${TOKEN}"}},
 		"local":{"command":"/nonexistent/server","env":{"SOME_SETTING":%q,"API_KEY":"${TOKEN}"}}}}`, server.URL, secret("header"), secret("config")), recorded(dir),
 		func(o *codemode.Options) {
-			o.Log = log.logger()
+			o.Log = log.Logger()
 			o.Env = func(name string) (string, bool) { return secret("env"), name == "TOKEN" }
 		})
 	code := fmt.Sprintf(`const secret = %q;

@@ -5,8 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/internal/mcptest"
 )
 
 // pixel is an image of one pixel, as no text of ours may contain it.
@@ -58,14 +57,7 @@ func library(t *testing.T) (url string, reached *atomic.Int32) {
 	for _, uri := range []string{"lib://a.txt", "lib://b.bin"} {
 		s.AddResource(&mcp.Resource{URI: uri, Name: uri}, read)
 	}
-	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
-	t.Cleanup(func() {
-		for session := range s.Sessions() {
-			session.Close()
-		}
-		web.Close()
-	})
-	return web.URL, reached
+	return mcptest.Serve(t, s), reached
 }
 
 // withLibrary is an Evaluator over the library; rest is the end of its configuration.

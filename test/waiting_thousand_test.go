@@ -1,7 +1,6 @@
 package codemode_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +31,7 @@ func TestAThousandRunsWaitAndEnd(t *testing.T) {
 			up := newPerformed(t)
 			up.takes = 0
 			dir := fleetFolder(t, up, row.store(t)+`, "capacity": {"waitingRuns": 2000}`)
-			var log lockedBuffer
+			var log testwait.Buffer
 			e, q := newReplica(t, dir, func(o *codemode.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 			defer e.Close(context.WithoutCancel(t.Context()))
 			began := time.Now()
@@ -114,22 +113,4 @@ func TestAThousandRunsWaitAndEnd(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A lockedBuffer collects a log.
-type lockedBuffer struct {
-	mu  sync.Mutex
-	all bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.all.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.all.String()
 }

@@ -5,26 +5,16 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/otlp"
 	"github.com/codemode-project/codemode/internal/otlptest"
 )
-
-// nobody is an address of this machine at which nobody listens.
-func nobody(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return "http://" + l.Addr().String()
-}
 
 // traced gives a run to traces.
 func traced(t *testing.T, traces *Traces, run int) {
@@ -43,7 +33,8 @@ func TestBadCollectorsCostNothing(t *testing.T) {
 		drops   bool
 		says    string
 	}{
-		{"away", func(t *testing.T, _ <-chan struct{}) string { return nobody(t) }, false, "does not take spans"},
+		{"away", func(t *testing.T, _ <-chan struct{}) string { return "http://" + mcptest.FreeAddress(t) }, false,
+			"does not take spans"},
 		{"never answers", func(t *testing.T, stop <-chan struct{}) string {
 			return otlptest.New(t, otlptest.Handler{Traces: func(ctx context.Context, _ string, _ []otlptest.Span, _ string) bool {
 				select {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode/config/servers"
+	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/upstream"
 )
 
@@ -52,7 +53,7 @@ func TestAddressesWithSecretsAreNotShown(t *testing.T) {
 			}
 			continue
 		}
-		var log lockedBuffer
+		var log testwait.Buffer
 		m := manage(t, upstream.Options{Logins: t.TempDir(),
 			Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}, upstream.Server{Server: s})
 		_, err = call(t, m, "s", "any", `{}`)

@@ -22,6 +22,8 @@ import (
 
 	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/internal/hosted"
+	"github.com/codemode-project/codemode/internal/mcptest"
+	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/upstream"
 	"github.com/codemode-project/codemode/upstream/builtin"
 	"github.com/codemode-project/codemode/upstream/login"
@@ -32,14 +34,7 @@ func host(t *testing.T, o hosted.Options) *hosted.Server {
 	t.Helper()
 	one := sdkServer(nil)
 	o.Serve = func(*http.Request) *mcp.Server { return one }
-	h := hosted.New(o)
-	t.Cleanup(func() {
-		h.Close()
-		if m := h.Mistakes(); len(m) > 0 {
-			t.Errorf("the server found: %q", m)
-		}
-	})
-	return h
+	return mcptest.Host(t, o)
 }
 
 // browser goes where it is sent.
@@ -70,28 +65,10 @@ func works(t *testing.T, m *upstream.Manager) error {
 	return err
 }
 
-// A lockedBuffer is a log that is read while the servers still write to it.
-type lockedBuffer struct {
-	mu  sync.Mutex
-	buf strings.Builder
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
-
 func TestALogin(t *testing.T) {
 	t.Parallel()
 	h, dir := host(t, hosted.Options{}), filepath.Join(t.TempDir(), "logins")
-	var log lockedBuffer
+	var log testwait.Buffer
 	m := manage(t, upstream.Options{Logins: dir,
 		Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}, httpServer("hosted", h.URL))
 	if s := status(t, m, "hosted"); !strings.Contains(s.Error, "codemode login hosted") ||
@@ -351,21 +328,15 @@ func TestALoginThatIsAskedForLate(t *testing.T) {
 
 func TestAClientThatIsRegistered(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	_ = l.Close() // it is free now, and hardly taken by somebody else at once
-	c := hosted.Client{ID: "us", Secret: "canary-of-the-client", Redirect: fmt.Sprintf("http://localhost:%d/callback",
-		port)}
+	_, port, _ := strings.Cut(mcptest.FreeAddress(t), ":")
+	c := hosted.Client{ID: "us", Secret: "canary-of-the-client", Redirect: "http://localhost:" + port + "/callback"}
 	h, dir := host(t, hosted.Options{Client: &c}), t.TempDir()
 	unregistered := manage(t, upstream.Options{Logins: dir}, httpServer("hosted", h.URL))
 	if err := logIn(t, unregistered); err == nil || !strings.Contains(err.Error(), `"oauth": {"clientId"`) {
 		t.Errorf("without the client: got %v, want what to write", err)
 	}
 	s, warnings, err := servers.Parse("hosted", []byte(fmt.Sprintf(
-		`{"url":%q,"oauth":{"clientId":"us","clientSecret":"${SECRET}","callbackPort":%d,"scopes":["read"]}}`, h.URL, port)),
+		`{"url":%q,"oauth":{"clientId":"us","clientSecret":"${SECRET}","callbackPort":%s,"scopes":["read"]}}`, h.URL, port)),
 		func(string) (string, bool) { return c.Secret, true })
 	if err != nil || len(warnings) > 0 {
 		t.Fatal(err, warnings)

@@ -59,16 +59,7 @@ func call(t testing.TB, m *upstream.Manager, server, tool, args string) (*upstre
 	return m.Call(ctx, server, tool, json.RawMessage(args), upstream.CallOptions{})
 }
 
-// eventually waits until the condition holds.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for range testwait.Polls(patience) {
-		if ok() {
-			return
-		}
-	}
-	t.Fatalf("it never happened: %s", what)
-}
+var eventually = testwait.Until
 
 func TestValuesKeepTheBytesOfTheWire(t *testing.T) {
 	t.Parallel()

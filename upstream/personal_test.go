@@ -17,7 +17,9 @@ import (
 
 	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/internal/hosted"
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/pgtest"
+	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/store"
 	"github.com/codemode-project/codemode/upstream"
 	"github.com/codemode-project/codemode/upstream/login"
@@ -42,13 +44,7 @@ func perPrincipal(t *testing.T, o hosted.Options, more func(user string, s *mcp.
 		}
 		return s
 	}
-	h = hosted.New(o)
-	t.Cleanup(func() {
-		h.Close()
-		if m := h.Mistakes(); len(m) > 0 {
-			t.Errorf("the server found: %q", m)
-		}
-	})
+	h = mcptest.Host(t, o)
 	s := httpServer("hosted", h.URL)
 	s.OAuth = &servers.OAuth{Per: servers.Principal}
 	return h, s
@@ -62,7 +58,7 @@ type replica struct {
 }
 
 // replicaOf starts a replica, whose operator has logged in so that tools are listed.
-func replicaOf(t *testing.T, db store.Options, log *lockedBuffer, s upstream.Server) *replica {
+func replicaOf(t *testing.T, db store.Options, log *testwait.Buffer, s upstream.Server) *replica {
 	t.Helper()
 	d, err := store.Open(t.Context(), db)
 	if err != nil {
@@ -139,7 +135,7 @@ func TestEachPrincipalHasItsOwnLogin(t *testing.T) {
 	t.Parallel()
 	databases(t, func(t *testing.T, tenants [2]store.Options) {
 		h, s := perPrincipal(t, hosted.Options{Sessions: true}, nil)
-		var log lockedBuffer
+		var log testwait.Buffer
 		acme := [2]*replica{replicaOf(t, tenants[0], &log, s), replicaOf(t, tenants[0], &log, s)}
 		bolt := replicaOf(t, tenants[1], &log, s)
 		acme[0].needsLogin("without a login", "anna",
@@ -195,7 +191,7 @@ func TestReplicasRenewALoginOnce(t *testing.T) {
 	t.Parallel()
 	databases(t, func(t *testing.T, tenants [2]store.Options) {
 		h, s := perPrincipal(t, hosted.Options{}, nil)
-		var log lockedBuffer
+		var log testwait.Buffer
 		both := [2]*replica{replicaOf(t, tenants[0], &log, s), replicaOf(t, tenants[0], &log, s)}
 		both[0].logIn("anna", "anna")
 		both[0].is("anna", "anna")
@@ -229,7 +225,7 @@ func TestALoginIsForItsAddress(t *testing.T) {
 	t.Parallel()
 	_, s := perPrincipal(t, hosted.Options{}, nil)
 	other, s2 := perPrincipal(t, hosted.Options{}, nil)
-	var log lockedBuffer
+	var log testwait.Buffer
 	r := replicaOf(t, store.Options{Path: filepath.Join(t.TempDir(), "db"), SealKey: make([]byte, 32)}, &log, s)
 	r.logIn("anna", "anna")
 	r.is("anna", "anna")
@@ -257,7 +253,7 @@ func TestAToolOfOnePrincipal(t *testing.T) {
 		tool := &mcp.Tool{Name: "pay", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: user == "operator"}}
 		mcp.AddTool(s, tool, run)
 	})
-	var log lockedBuffer
+	var log testwait.Buffer
 	r := replicaOf(t, store.Options{Path: filepath.Join(t.TempDir(), "db"), SealKey: make([]byte, 32)}, &log, s)
 	r.logIn("gus", "guest")
 	for tool, want := range map[string]string{"delete": "does not offer this tool to the account",

@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/config/servers"
+	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/upstream"
 	"github.com/codemode-project/codemode/upstream/login"
 )
@@ -118,7 +119,7 @@ func whoAs(t *testing.T, m *upstream.Manager, principal, token string) (string, 
 func TestTokensAreExchanged(t *testing.T) {
 	t.Parallel()
 	x, s := newExchanger(t)
-	var log lockedBuffer
+	var log testwait.Buffer
 	m := manage(t, upstream.Options{Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}, s)
 	is := func(principal, token, want string) {
 		t.Helper()

@@ -184,7 +184,7 @@ func (j *job) step(s *actionStep, expand func(string) string, r *jobResult) (out
 	temp := j.t.TempDir()
 	script := filepath.Join(temp, "script.sh")
 	for name, text := range map[string]string{"script.sh": s.Run, "output": "", "summary": ""} {
-		save(j.t, filepath.Join(temp, name), text)
+		write(j.t, filepath.Join(temp, name), text)
 	}
 	cmd := exec.CommandContext(j.t.Context(), "bash", "--noprofile", "--norc", "-eo", "pipefail", script)
 	cmd.Dir = j.workspace
@@ -333,7 +333,7 @@ func TestTheActionOnASandbox(t *testing.T) {
 
 	// The report becomes the baseline: what is known does not fail the job.
 	baseline := j.read("codemode-isolation/isolation.json")
-	save(t, filepath.Join(j.workspace, "known.json"), baseline)
+	write(t, filepath.Join(j.workspace, "known.json"), baseline)
 	inputs["baseline"] = "known.json"
 	r = j.run(inputs)
 	if r.failed != "" || r.outputs["code"] != "0" || !strings.Contains(r.log, "No new findings.") {
@@ -361,7 +361,7 @@ func TestTheActionOnASandbox(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	save(t, filepath.Join(j.workspace, "known.json"), string(text))
+	write(t, filepath.Join(j.workspace, "known.json"), string(text))
 	r = j.run(inputs)
 	if r.failed != "Fail on findings" || r.code != 1 {
 		t.Errorf("with a finding less in the baseline, the step %q ended with %d, and the log is\n%s", r.failed, r.code,

@@ -88,7 +88,7 @@ func TestRealAgentsUseCodemode(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		save(t, path, a.text)
+		write(t, path, a.text)
 		a.connected(t, home, project) // the first start adds to some files
 	}
 	before := agentFiles(t, home, agents)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 
@@ -9,6 +8,7 @@ import (
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/console"
+	"github.com/codemode-project/codemode/internal/mcptest"
 )
 
 // bearing adds a token to what is sent.
@@ -32,7 +32,7 @@ func TestATokenAnswersOverTheAPI(t *testing.T) {
 	base := operator.base
 	connect := func(token string) (*mcp.ClientSession, error) {
 		transport := &mcp.StreamableClientTransport{Endpoint: strings.TrimSuffix(base, "/console") + "/mcp",
-			HTTPClient: &http.Client{Transport: withToken(token)}, MaxRetries: -1}
+			HTTPClient: mcptest.Bearer(token), MaxRetries: -1}
 		return mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), transport, nil)
 	}
 	if _, err := connect(answers); err == nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -107,12 +108,7 @@ func TestApprovalsOnASecondTerminal(t *testing.T) {
 		"XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+cachetest.Dir(), "CODEMODE_CONFIG=")
 	serve := exec.Command(os.Args[0], "serve", "--config", config, "--root", files)
 	serve.Env = environment
-	client, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
-		&mcp.CommandTransport{Command: serve}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	client := mcptest.Connect(t, &mcp.CommandTransport{Command: serve})
 	run := func(profile, file string) string {
 		res, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval_" + profile,
 			Arguments: map[string]any{

@@ -16,7 +16,7 @@ import (
 func listedServer(t *testing.T, tools string) map[string]any {
 	t.Helper()
 	list := filepath.Join(t.TempDir(), "tools.json")
-	save(t, list, tools)
+	write(t, list, tools)
 	return map[string]any{"command": os.Args[0], "env": map[string]string{asCommand: "listed", "CODEMODE_TEST_LIST": list}}
 }
 
@@ -39,7 +39,7 @@ func initialized(t *testing.T, servers map[string]any) (config string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	save(t, filepath.Join(home, ".cursor", "mcp.json"), string(text))
+	write(t, filepath.Join(home, ".cursor", "mcp.json"), string(text))
 	var out, problems bytes.Buffer
 	if code := runMain(t, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, "init", "--install",
 		"--yes"); code != cli.ExitOK {
@@ -89,7 +89,7 @@ func TestBenchPolicyFindsNothingInTheCarefulProfile(t *testing.T) {
 	}
 	loose := strings.Replace(string(text), `"time__*",`, `"*",`, 1)
 	loose = strings.ReplaceAll(loose, `"risk": "high"`, `"unlessAllowed": true`)
-	save(t, config, loose)
+	write(t, config, loose)
 	code, out, problems = benchmark(t, "policy", "--config", config, "--project", "none", "--format", "json")
 	var report struct {
 		Findings []struct{ Family, Tool string }
@@ -206,7 +206,7 @@ func TestThePageAboutBenchPolicy(t *testing.T) {
 	if code, out, problems := benchmark(t, args...); code != cli.ExitProgram || !sameOutput(out, printed) {
 		t.Errorf("exit code %d; the page shows\n%s\nand it prints\n%s%s", code, printed, out, problems)
 	}
-	save(t, "codemode.json", strings.Replace(rules, `"prefix": "reports/"`, `"under": "reports"`, 1))
+	write(t, "codemode.json", strings.Replace(rules, `"prefix": "reports/"`, `"under": "reports"`, 1))
 	if code, out, problems := benchmark(t, args...); code != cli.ExitOK || !strings.Contains(out, "no findings") {
 		t.Errorf("mended: exit code %d\n%s%s", code, out, problems)
 	}

@@ -149,7 +149,7 @@ func TestEveryExampleInTheHelpOfBenchRuns(t *testing.T) {
 	if err := os.Rename(writeFiles(t, files), filepath.Join(dir, "my-attacks")); err != nil {
 		t.Fatal(err)
 	}
-	save(t, filepath.Join(dir, "my-sandbox"), "#!/bin/sh\n"+asCommand+"=codemode exec "+commandItself(t)+" bench engine\n")
+	write(t, filepath.Join(dir, "my-sandbox"), "#!/bin/sh\n"+asCommand+"=codemode exec "+commandItself(t)+" bench engine\n")
 	if err := os.Chmod("my-sandbox", 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -38,7 +39,7 @@ type client struct {
 	t   *testing.T
 	in  io.WriteCloser
 	out *bufio.Scanner
-	log *lines
+	log *screen
 }
 
 type reply struct {
@@ -104,7 +105,7 @@ func connectWith(t *testing.T, flags []string, environment ...string) *client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &client{t: t, in: in, out: bufio.NewScanner(out), log: &lines{}}
+	c := &client{t: t, in: in, out: bufio.NewScanner(out), log: &screen{}}
 	c.out.Buffer(nil, 16<<20)
 	cmd.Stderr = c.log
 	if err := cmd.Start(); err != nil {
@@ -156,13 +157,7 @@ func (c *client) run(tool, code, answer string) reply {
 	return r
 }
 
-// belowSummary is an answer without its first line, if that counts the calls that did not succeed.
-func belowSummary(text string) string {
-	if first, rest, ok := strings.Cut(text, "\n"); ok && strings.Contains(first, "did not succeed: ") {
-		return rest
-	}
-	return text
-}
+var belowSummary = mcptest.BelowSummary
 
 // toolNames lists what is offered.
 func (c *client) toolNames() []string {
@@ -178,13 +173,6 @@ func (c *client) toolNames() []string {
 	return names
 }
 
-func save(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // realServers writes a configuration with the three servers and returns its
 // path and the folder that the filesystem server may use.
 func realServers(t *testing.T, evaluation string) (config, files string) {
@@ -195,7 +183,7 @@ func realServers(t *testing.T, evaluation string) (config, files string) {
 		t.Fatal(err)
 	}
 	config = filepath.Join(dir, "codemode.json")
-	save(t, config, fmt.Sprintf(`{
+	write(t, config, fmt.Sprintf(`{
 		// as people have it
 		"mcpServers": {
 			"everything": {"command": %q, "args": ["stdio"]},
@@ -215,7 +203,7 @@ func TestRealServersAndARealClient(t *testing.T) {
 		"trusting": {"asklist": ["filesystem__write_file"], "elicitationFallback": "allow"}
 	}}`)
 	for i := range 10 {
-		save(t, filepath.Join(files, fmt.Sprintf("%d.txt", i)), fmt.Sprintf("file %d has words", i))
+		write(t, filepath.Join(files, fmt.Sprintf("%d.txt", i)), fmt.Sprintf("file %d has words", i))
 	}
 	c := connect(t, config)
 	if names := c.toolNames(); !slices.Contains(names, "codemode_eval_careful") ||
@@ -336,7 +324,7 @@ func TestProfilesChangeWhileASessionLives(t *testing.T) {
 			t.Fatal(err)
 		}
 		i := strings.Index(string(data), `"evaluation":`)
-		save(t, config, string(data)[:i]+`"evaluation": `+text+"}")
+		write(t, config, string(data)[:i]+`"evaluation": `+text+"}")
 	}
 	c := connect(t, config)
 	if names := c.toolNames(); slices.Contains(names, "codemode_eval_q") {
@@ -391,22 +379,4 @@ func TestProfilesChangeWhileASessionLives(t *testing.T) {
 		"none"); !strings.Contains(r.Text, "denied") {
 		t.Errorf("with a broken file the old rules do not hold: %s", r.Text)
 	}
-}
-
-// lines gathers what a process writes; its methods may be called at the same time.
-type lines struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }

@@ -12,27 +12,16 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/internal/hosted"
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/internal/tlstest"
 	"github.com/codemode-project/codemode/profiles"
 )
-
-// freePort is a port that nobody listened at a moment ago: a confined process gets the ports that it names.
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
-}
 
 // start starts a confined process and connects no client.
 func (h *confinedHouse) start(address string, flags ...string) *served {
@@ -45,11 +34,11 @@ func (h *confinedHouse) start(address string, flags ...string) *served {
 func TestConfinedAddresses(t *testing.T) {
 	h := newConfinedHouse(t)
 	for _, way := range []string{"flag", "configuration"} {
-		path, port := filepath.Join(h.dir, "sockets", way), freePort(t)
+		path, address := filepath.Join(h.dir, "sockets", way), mcptest.FreeAddress(t)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		address, flags := "127.0.0.1:"+strconv.Itoa(port), []string(nil)
+		var flags []string
 		if way == "flag" {
 			h.configure(nil, map[string]map[string]any{"a": {"args": []string{h.files}}})
 			flags = []string{"--diagnostics", address}
@@ -71,7 +60,7 @@ func TestConfinedAddresses(t *testing.T) {
 		}
 	}
 	// It listens nowhere else.
-	h.own(map[string]string{"listen": "refused"}, "--http", "127.0.0.1:"+strconv.Itoa(freePort(t)))
+	h.own(map[string]string{"listen": "refused"}, "--http", mcptest.FreeAddress(t))
 }
 
 // A certificate outside of /etc is read again after its renewal, whether the file or a link was replaced.

@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/console"
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -95,12 +96,7 @@ func TestLinksLeadToThePageOfThisProcess(t *testing.T) {
 		h := newHouse(t, denied, "--http", "127.0.0.1:0")
 		h.start()
 		p := atThePage(t, h.environment)
-		client, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(
-			t.Context(), &mcp.StreamableClientTransport{Endpoint: strings.TrimSuffix(p.base, "/console") + "/mcp"}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer client.Close()
+		client := mcptest.Connect(t, &mcp.StreamableClientTransport{Endpoint: strings.TrimSuffix(p.base, "/console") + "/mcp"})
 		leads(t, link(t, client), p.base)
 	})
 }

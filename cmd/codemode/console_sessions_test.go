@@ -34,48 +34,48 @@ func TestSessionsInABrowser(t *testing.T) {
 	client := h.connect()
 	b := newTab(t, "sessions")
 	b.enter(h.link())
-	b.scripts(false)
-	b.click("the sessions", `nav a[href$="/sessions"]`)
+	b.Scripts(false)
+	b.Click("the sessions", `nav a[href$="/sessions"]`)
 	b.says("table", "work")
 	b.look("list")
-	b.click("the session", `td a[href*="/sessions/"]`)
+	b.Click("the session", `td a[href*="/sessions/"]`)
 	b.says("h1", "Session work")
 	for _, want := range []string{"nletnumber", "boxconstBox", "ratesconstMap",
 		"<img src=x onerror=document.title='taken'>"} {
 		b.says("section[aria-labelledby=declared]", want)
 	}
-	b.until("no name is an element, and none turns text around",
+	b.Until("no name is an element, and none turns text around",
 		`document.querySelector("main img") === null && document.title !== "taken" &&
 			!document.body.textContent.includes("\u202e")`)
 	b.look("one")
 
-	b.click("roll back", `a[href$="/rollback?version=1"]`)
+	b.Click("roll back", `a[href$="/rollback?version=1"]`)
 	b.says("main", "Make the session work what it was at version 1")
 	b.look("roll-back")
-	b.click("yes", `button.yes`)
+	b.Click("yes", `button.yes`)
 	b.says("#status", "The session work is as it was at version 1; that is its version 3.")
 	if out := run("work", `return n`); !strings.HasPrefix(out, "1\n") {
 		t.Errorf("after the rollback: %s", out)
 	}
-	b.click("fork", `a[href$="/fork?version=2"]`)
-	b.do("a name", chromedp.SendKeys(chromedp.CSS(`#as`), "try"))
+	b.Click("fork", `a[href$="/fork?version=2"]`)
+	b.Do("a name", chromedp.SendKeys(chromedp.CSS(`#as`), "try"))
 	b.look("fork")
-	b.click("yes", `button.yes`)
+	b.Click("yes", `button.yes`)
 	b.says("#status", "The session try is a fork of work at version 2.")
 	if out := run("try", `return n`); !strings.HasPrefix(out, "2\n") {
 		t.Errorf("in the fork: %s", out)
 	}
-	b.click("the sessions", `nav a[href$="/sessions"]`)
-	b.until("the fork is there", `(() => { const a = [...document.querySelectorAll("td a")]
+	b.Click("the sessions", `nav a[href$="/sessions"]`)
+	b.Until("the fork is there", `(() => { const a = [...document.querySelectorAll("td a")]
 		.find((a) => a.textContent === "work");
 		if (a) location.href = a.href; return a !== undefined; })()`)
 	b.says("h1", "Session work")
-	b.click("delete", `a[href$="/delete"]`)
+	b.Click("delete", `a[href$="/delete"]`)
 	b.says("h1", "Delete the session work?")
 	b.look("delete")
-	b.click("yes", `main button.no`)
+	b.Click("yes", `main button.no`)
 	b.says("#status", "The session work is deleted, with all its versions.")
-	b.until("only the fork is left", `document.querySelectorAll("tbody tr").length === 1`)
+	b.Until("only the fork is left", `document.querySelectorAll("tbody tr").length === 1`)
 	out, err := h.command("audit", "list", "--kind", "session")
 	if err != nil || strings.Count(out, "by=person/web") != 3 {
 		t.Errorf("the record says (%v)\n%s", err, out)
@@ -91,16 +91,16 @@ func TestSessionsInABrowser(t *testing.T) {
 	defer func() { cancel(); <-over }()
 	waits := false
 	for range testwait.Polls(slowly) {
-		b.click("the sessions", `nav a[href$="/sessions"]`)
+		b.Click("the sessions", `nav a[href$="/sessions"]`)
 		b.says("h1", "Sessions")
-		if waits, err = chromedp.Run(b.ctx, chromedp.Evaluate[bool](`
+		if waits, err = chromedp.Run(b.Ctx, chromedp.Evaluate[bool](`
 			document.querySelector("td a[href*='/run/r_']") !== null &&
 			document.querySelector("td .state.open").textContent === "waits for a person"`)); err == nil && waits {
 			break
 		}
 	}
 	if !waits {
-		b.fail("the session does not say that its program waits", err)
+		b.Fail("the session does not say that its program waits", err)
 	}
 	b.look("busy")
 }

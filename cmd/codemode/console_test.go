@@ -22,6 +22,7 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/console"
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/recorder"
@@ -374,12 +375,7 @@ func TestConsoleBesideHTTP(t *testing.T) {
 		t.Errorf("the page is at %s", p.base)
 	}
 	origin := strings.TrimSuffix(p.base, "/console")
-	client, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
-		&mcp.StreamableClientTransport{Endpoint: origin + "/mcp"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	client := mcptest.Connect(t, &mcp.StreamableClientTransport{Endpoint: origin + "/mcp"})
 	answer := runs(t, client, writesAFile)
 	if got := p.allow(p.one(), ""); !got.OK {
 		t.Errorf("allowed: %+v", got)

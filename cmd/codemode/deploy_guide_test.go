@@ -21,6 +21,7 @@ import (
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // The guide for deploying, and the files that it is about.
@@ -30,14 +31,7 @@ const (
 	composeFile = "../../deploy/compose/compose.yaml"
 )
 
-func readText(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
+var readText = checktest.Read
 
 // readYAML reads the documents of a text. Keys that stand twice are an error.
 func readYAML[T any](t *testing.T, name, text string) (all []T) {

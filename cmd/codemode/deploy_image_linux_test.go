@@ -321,7 +321,7 @@ func (im *image) serves(t *testing.T) {
 	name := "codemode-test-served-" + strconv.Itoa(os.Getpid())
 	t.Cleanup(func() { _ = exec.Command("runc", append(runc, "delete", "--force", name)...).Run() })
 	cmd := exec.Command("runc", append(runc, "run", "--bundle", im.dir, name)...)
-	log, ended := &lines{}, make(chan error, 1)
+	log, ended := &screen{}, make(chan error, 1)
 	cmd.Stderr = log
 	im.must(cmd.Start())
 	go func() { ended <- cmd.Wait() }()

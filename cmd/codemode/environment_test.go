@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/internal/mcptest"
 )
 
 // inEmptyHome is a command in a home of its own, in an empty folder.
@@ -40,12 +41,7 @@ func TestS39ServeIsSetUpByVariablesAlone(t *testing.T) {
 	root := t.TempDir()
 	cmd, _ := inEmptyHome(t, []string{"CODEMODE_DENYLIST=filesystem__write_file",
 		"CODEMODE_ALLOWLIST=time__*, filesystem__*"}, "serve", "--root", root)
-	c, err := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, nil).Connect(t.Context(),
-		&mcp.CommandTransport{Command: cmd}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	c := mcptest.Connect(t, &mcp.CommandTransport{Command: cmd})
 	tools, err := c.ListTools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -25,7 +25,7 @@ func TestInitAsksAndProposesRules(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", filepath.Join(home, "state"))
 	t.Setenv("XDG_CACHE_HOME", cachetest.Dir())
 	tools := filepath.Join(home, "tools.json")
-	save(t, tools, `[
+	write(t, tools, `[
 		{"name": "list_things", "input": {"type": "object"}, "annotations": {"readOnlyHint": true}},
 		{"name": "get_secret", "input": {"type": "object"}, "annotations": {"readOnlyHint": true}},
 		{"name": "change", "input": {"type": "object"}, "annotations": {"destructiveHint": false}},
@@ -43,7 +43,7 @@ func TestInitAsksAndProposesRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	save(t, file, string(text))
+	write(t, file, string(text))
 
 	answer := func(typed string) (int, string) {
 		t.Helper()

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -9,7 +8,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,26 +15,9 @@ import (
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/internal/hosted"
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
-
-// growing is an output that can be read while it is written, by many.
-type growing struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (p *growing) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.b.Write(b)
-}
-
-func (p *growing) String() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.b.String()
-}
 
 // hostedConfig starts a server that wants a login and returns a configuration with it.
 func hostedConfig(t *testing.T, o hosted.Options) (*hosted.Server, string) {
@@ -48,13 +29,7 @@ func hostedConfig(t *testing.T, o hosted.Options) (*hosted.Server, string) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "hello"}}}, nil, nil
 	})
 	o.Serve = func(*http.Request) *mcp.Server { return one }
-	h := hosted.New(o)
-	t.Cleanup(func() {
-		h.Close()
-		if m := h.Mistakes(); len(m) > 0 {
-			t.Errorf("the server found: %q", m)
-		}
-	})
+	h := mcptest.Host(t, o)
 	return h, write(t, filepath.Join(t.TempDir(), "c.json"), fmt.Sprintf(`{"mcpServers": {"linear": {"url": %q}}}`, h.URL))
 }
 
@@ -63,7 +38,7 @@ func logIn(t *testing.T, config string) (code int, said string) {
 	t.Helper()
 	ctx, giveUp := context.WithCancel(t.Context())
 	defer giveUp()
-	out, errs := &growing{}, &growing{}
+	out, errs := &screen{}, &screen{}
 	over := make(chan int, 1)
 	go func() {
 		over <- Main(ctx, []string{"login", "linear", "--no-browser", "--config", config},
@@ -97,7 +72,7 @@ func logIn(t *testing.T, config string) (code int, said string) {
 // show runs a command and returns all that it prints.
 func show(t *testing.T, args ...string) (int, string) {
 	t.Helper()
-	out := &growing{}
+	out := &screen{}
 	code := runMain(t, cli.Streams{In: strings.NewReader(""), Out: out, Err: out}, args...)
 	return code, out.String()
 }

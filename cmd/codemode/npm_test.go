@@ -76,7 +76,7 @@ func connectEight(t *testing.T) (config, files string) {
 		t.Fatal(err)
 	}
 	config = filepath.Join(dir, "codemode.json")
-	save(t, config, string(text))
+	write(t, config, string(text))
 	return config, files
 }
 

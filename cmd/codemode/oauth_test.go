@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -20,6 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -32,7 +32,7 @@ func startIssuer(t *testing.T, flags ...string) string {
 		t.Skipf("the identity provider of testdata/issuer does not build here: %v\n%s", err, out)
 	}
 	cmd := exec.Command(program, flags...)
-	out := &lines{}
+	out := &screen{}
 	cmd.Stdout = out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -58,13 +58,7 @@ type team struct {
 
 func startTeam(t *testing.T) *team {
 	t.Helper()
-	issuer := startIssuer(t)
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := free.Addr().String()
-	free.Close()
+	issuer, address := startIssuer(t), mcptest.FreeAddress(t)
 	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), fmt.Sprintf(`{
 		"evaluation": {"defaultProfile": "readonly", "profiles": {
 			"readonly": {"unmatched": "deny"}, "writes": {}, "admin": {}}},

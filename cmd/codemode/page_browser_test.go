@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -14,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -26,49 +24,21 @@ import (
 const slowly = 2 * time.Minute
 
 // A tab is Chromium, with a person before it who answers.
-type tab struct {
-	t    *testing.T
-	ctx  context.Context
-	name string // of its pictures
-	mute bool   // it runs no script of the page
-}
+type tab struct{ *browsertest.Tab }
 
 func newTab(t *testing.T, name string) *tab {
 	t.Helper()
 	endToEnd(t)
-	return &tab{t: t, ctx: browsertest.Start(t, 9*time.Minute), name: name}
-}
-
-func (b *tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
-	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
-	defer cancel()
-	if err := chromedp.Do(ctx, steps...); err != nil {
-		b.fail(what, err)
-	}
-}
-
-// click presses what there is at a place, once it is there: the page may be loading when it is looked for.
-func (b *tab) click(what, where string) {
-	b.t.Helper()
-	for end := time.Now().Add(slowly); ; {
-		ctx, cancel := context.WithTimeout(b.ctx, slowly)
-		err := chromedp.Do(ctx, chromedp.Click(chromedp.CSS(where)))
-		cancel()
-		if err == nil {
-			return
-		}
-		if !strings.Contains(err.Error(), "node") || time.Now().After(end) {
-			b.fail(what, err)
-		}
-	}
+	b := browsertest.Start(t, 9*time.Minute)
+	b.Name = name // of its pictures
+	return &tab{b}
 }
 
 // answer clicks until so many questions are left: what comes right after a change of the list does not count, and is
 // clicked again.
 func (b *tab) answer(left int, where string) {
-	b.t.Helper()
-	b.until(fmt.Sprintf("%d questions are left", left), fmt.Sprintf(`(() => {
+	b.T.Helper()
+	b.Until(fmt.Sprintf("%d questions are left", left), fmt.Sprintf(`(() => {
 		const n = document.querySelectorAll(".ask").length;
 		if (n === %d) return true;
 		if (n === %d + 1 && performance.now() > (window.clicks || 0)) {
@@ -79,51 +49,17 @@ func (b *tab) answer(left int, where string) {
 	})()`, left, left, where))
 }
 
-func (b *tab) fail(what string, why any) {
-	b.t.Helper()
-	text, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string]("location.pathname + '\\n' + document.body.innerText"))
-	b.picture("failure")
-	b.t.Fatalf("%s: %v; the page says:\n%s", what, why, text)
-}
-
-// until waits until an expression of JavaScript is true, whatever page is there meanwhile.
-func (b *tab) until(what, expression string) {
-	b.t.Helper()
-	var yes bool
-	var err error
-	if !testwait.Holds(func() bool {
-		yes, err = chromedp.Run(b.ctx, chromedp.Evaluate[bool](`document.readyState === "complete" && (`+expression+`)`))
-		return err == nil && yes
-	}) {
-		b.fail("it did not come to pass that "+what, err)
-	}
-}
-
 // says waits until an element has a text.
 func (b *tab) says(where, text string) {
-	b.t.Helper()
-	b.until(where+" says "+text,
+	b.T.Helper()
+	b.Until(where+" says "+text,
 		fmt.Sprintf(`(document.querySelector(%q)?.textContent || "").replace(/\s+/g, " ").includes(%q)`, where, text))
-}
-
-// settle waits until the page takes answers: what comes right after a change does not count.
-func (b *tab) settle() { time.Sleep(900 * time.Millisecond) } // the browser keeps the clock
-
-// scripts says whether the script of the page runs.
-func (b *tab) scripts(run bool) {
-	b.t.Helper()
-	_, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled,
-		emulation.SetScriptExecutionDisabledParams{Value: !run})
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.mute = !run
 }
 
 // look holds that nothing runs out of a narrow screen nor of a wide one. For people it keeps pictures where
 // CODEMODE_SCREENSHOTS says, and has axe-core look where CODEMODE_AXE names the file axe.min.js of that package.
 func (b *tab) look(name string) {
-	b.t.Helper()
+	b.T.Helper()
 	widths := []int64{390, 1440}
 	if os.Getenv("CODEMODE_SCREENSHOTS") != "" {
 		widths = []int64{390, 768, 1280, 1440}
@@ -133,73 +69,21 @@ func (b *tab) look(name string) {
 
 // lookAt is look on screens of these widths.
 func (b *tab) lookAt(name string, widths ...int64) {
-	b.t.Helper()
-	dark := []bool{false}
+	b.T.Helper()
+	schemes := []string{"light"}
 	if os.Getenv("CODEMODE_SCREENSHOTS") != "" {
-		dark = []bool{false, true}
+		schemes = []string{"light", "dark"}
 	}
 	for _, width := range widths {
-		b.do("size", chromedp.EmulateViewport(width, 900))
-		b.until(fmt.Sprintf("%s is no wider than %d", name, width), `document.documentElement.scrollWidth <= innerWidth`)
-		for _, on := range dark {
-			scheme := "light"
-			if on {
-				scheme = "dark"
-			}
-			features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}
-			if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia,
-				emulation.SetEmulatedMediaParams{Features: features}); err != nil {
-				b.t.Fatal(err)
-			}
-			b.accessible(fmt.Sprintf("%s at %d, %s", name, width, scheme))
-			b.picture(fmt.Sprintf("%s-%d-%s", name, width, scheme))
+		b.Size(width, 900)
+		b.Until(fmt.Sprintf("%s is no wider than %d", name, width), `document.documentElement.scrollWidth <= innerWidth`)
+		for _, scheme := range schemes {
+			b.Dark(scheme == "dark")
+			b.Accessible(fmt.Sprintf("%s at %d, %s", name, width, scheme))
+			b.Shot(fmt.Sprintf("%s-%d-%s", name, width, scheme))
 		}
 	}
-	b.do("size", chromedp.EmulateViewport(1100, 900))
-}
-
-func (b *tab) accessible(what string) {
-	b.t.Helper()
-	path := os.Getenv("CODEMODE_AXE")
-	if path == "" {
-		return
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	if b.mute { // axe-core needs timers; the page's own script has not run when it was loaded
-		b.scripts(true)
-		defer b.scripts(false)
-	}
-	found, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](string(text)+`;axe.run().then((r) => r.violations.map(
-		(v) => v.id + ": " + v.nodes.map((n) => n.target.join(" ")).join(", ")).join("\n"))`, chromedp.EvalAwaitPromise))
-	if err != nil || found != "" {
-		b.t.Errorf("%s: axe-core finds (%v)\n%s", what, err, found)
-	}
-}
-
-func (b *tab) picture(name string) {
-	b.t.Helper()
-	dir := os.Getenv("CODEMODE_SCREENSHOTS")
-	if dir == "" {
-		return
-	}
-	var picture []byte
-	var err error
-	if !testwait.Holds(func() bool { // a page that is about to be replaced has no size
-		picture, err = chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
-		return err == nil
-	}) {
-		b.t.Errorf("a picture of %s: %v", name, err)
-		return
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		b.t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, b.name+"-"+name+".png"), picture, 0o644); err != nil {
-		b.t.Fatal(err)
-	}
+	b.Size(1100, 900)
 }
 
 // tells shows what a process logged if a test failed.
@@ -227,10 +111,10 @@ func (h *house) link(args ...string) string {
 
 // enter logs in with a link.
 func (b *tab) enter(link string) {
-	b.t.Helper()
-	b.do("log in", chromedp.Navigate("about:blank"), chromedp.Navigate(link))
-	b.until("the page is there", `location.pathname.includes("/s/") && document.getElementById("pending") !== null`)
-	b.until("the page is live", `document.getElementById("link").textContent.startsWith("Live")`)
+	b.T.Helper()
+	b.Do("log in", chromedp.Navigate("about:blank"), chromedp.Navigate(link))
+	b.Until("the page is there", `location.pathname.includes("/s/") && document.getElementById("pending") !== null`)
+	b.Until("the page is live", `document.getElementById("link").textContent.startsWith("Live")`)
 }
 
 // answerOf waits for the end of a program.
@@ -274,14 +158,14 @@ func TestThePersonsWayWithAScript(t *testing.T) {
 	}
 	cards := func(n int) {
 		t.Helper()
-		b.until(fmt.Sprintf("%d questions are there", n), fmt.Sprintf(`document.querySelectorAll(".ask").length === %d`, n))
-		b.settle()
+		b.Until(fmt.Sprintf("%d questions are there", n), fmt.Sprintf(`document.querySelectorAll(".ask").length === %d`, n))
+		b.Settle()
 	}
 
 	answer := runs(t, client, writesAFile)
 	cards(1)
 	b.look("one")
-	b.click("allow it", `article.ask button.yes`)
+	b.Click("allow it", `article.ask button.yes`)
 	b.says(".given.good .state", "done")
 	b.look("one-done")
 	if got := answerOf(t, answer); !strings.HasPrefix(got, `"written"`) || !there("a.md") {
@@ -298,7 +182,7 @@ func TestThePersonsWayWithAScript(t *testing.T) {
 		}
 		b.answer(left-1, `#pending `+button)
 	}
-	b.until("each says what became of it",
+	b.Until("each says what became of it",
 		`[...document.querySelectorAll("#pending .given .state")].slice(1).map((s) => s.textContent).join() === "done,denied,done,denied,done"`)
 	b.look("five-answered")
 	if got := answerOf(t, answer); !strings.HasPrefix(belowSummary(got),
@@ -313,8 +197,8 @@ func TestThePersonsWayWithAScript(t *testing.T) {
 	answer = runs(t, client, writesFiles("many", many))
 	cards(many)
 	b.look("many")
-	b.click("allow all", `.answers.all button.yes`)
-	b.until("all of them are done",
+	b.Click("allow all", `.answers.all button.yes`)
+	b.Until("all of them are done",
 		fmt.Sprintf(`[...document.querySelectorAll(".given.good .summary")].some((s) => s.textContent === "%d calls of filesystem.write_file")`, many))
 	b.look("many-done")
 	if got := answerOf(t, answer); strings.Count(strings.SplitN(got, "\n", 2)[0], "written") != many ||
@@ -326,18 +210,18 @@ func TestThePersonsWayWithAScript(t *testing.T) {
 	answer = runs(t, client, fmt.Sprintf(`await codemode.filesystem__edit_file({path: "a.md", edits: [{oldText: "x", newText: %q}]}); return "edited"`, long))
 	cards(1)
 	b.look("grave")
-	b.until("the code is written in", `(() => {
+	b.Until("the code is written in", `(() => {
 		const code = document.querySelector("article.ask input.code");
 		scrollTo(0, 0);
 		code.value = document.querySelector("label.code strong").textContent;
 		return true;
 	})()`)
-	b.do("a narrow screen", chromedp.EmulateViewport(390, 500))
-	b.settle()
-	b.until("allow it before it was read",
+	b.Do("a narrow screen", chromedp.EmulateViewport(390, 500))
+	b.Settle()
+	b.Until("allow it before it was read",
 		`(() => { document.querySelector("article.ask button.yes").click(); return true; })()`)
 	b.says("#status", "has to be seen whole")
-	b.until("read on, screen by screen, and allow it at the end", `(() => {
+	b.Until("read on, screen by screen, and allow it at the end", `(() => {
 		if (document.querySelector(".ask") === null) return true;
 		if (performance.now() < (window.reads || 0)) return false;
 		window.reads = performance.now() + 250; // a person looks at a screen for a while
@@ -346,8 +230,8 @@ func TestThePersonsWayWithAScript(t *testing.T) {
 		else document.querySelector("article.ask button.yes").click();
 		return false;
 	})()`)
-	b.do("a wide screen", chromedp.EmulateViewport(1100, 900))
-	b.until("it is done", `document.querySelectorAll(".ask").length === 0 && [...document.querySelectorAll(".given.good .summary")].some((s) => s.textContent.startsWith("filesystem.edit_file"))`)
+	b.Do("a wide screen", chromedp.EmulateViewport(1100, 900))
+	b.Until("it is done", `document.querySelectorAll(".ask").length === 0 && [...document.querySelectorAll(".given.good .summary")].some((s) => s.textContent.startsWith("filesystem.edit_file"))`)
 	if got := answerOf(t, answer); !strings.HasPrefix(got, `"edited"`) {
 		t.Errorf("the program got %s", got)
 	}
@@ -357,12 +241,12 @@ func TestThePersonsWayWithAScript(t *testing.T) {
 
 	answer = runs(t, client, writesAFile)
 	cards(1)
-	b.click("show it whole", `.more a`)
-	b.until("it is there", `document.querySelector("article.whole") !== null`)
-	b.click("change the arguments", `details.edit summary`)
+	b.Click("show it whole", `.more a`)
+	b.Until("it is there", `document.querySelector("article.whole") !== null`)
+	b.Click("change the arguments", `details.edit summary`)
 	write := func(field, text string) {
 		t.Helper()
-		b.until("write "+field, fmt.Sprintf(`(() => {
+		b.Until("write "+field, fmt.Sprintf(`(() => {
 			const c = document.querySelector('.field[data-at="/%s"] > textarea');
 			if (!c || c.closest("fieldset").disabled) return false;
 			c.focus();
@@ -372,30 +256,30 @@ func TestThePersonsWayWithAScript(t *testing.T) {
 		})()`, field, text))
 	}
 	write("content", "changed by a person")
-	b.until("write a number for the path in the JSON", `(() => {
+	b.Until("write a number for the path in the JSON", `(() => {
 		const c = document.getElementById("args");
 		c.value = c.value.replace('"a.md"', "7");
 		c.dispatchEvent(new Event("input", { bubbles: true }));
 		return true;
 	})()`)
-	b.settle()
-	b.click("send it", `details.edit button.yes`)
+	b.Settle()
+	b.Click("send it", `details.edit button.yes`)
 	b.says(`.field[data-at="/path"] .problem`, "expected")
 	b.look("edit-error")
-	b.until("mend it", `(() => {
+	b.Until("mend it", `(() => {
 		const c = document.getElementById("args");
 		c.value = c.value.replace("7", '"other.md"');
 		c.dispatchEvent(new Event("input", { bubbles: true }));
 		return true;
 	})()`)
-	b.click("send it", `details.edit button.yes`)
+	b.Click("send it", `details.edit button.yes`)
 	b.says("#answered .given.good .summary", `path: "other.md", content: "changed by a person"`)
 	b.look("edited")
 	if got := answerOf(t, answer); !strings.HasPrefix(got, `"written"`) || !there("other.md") {
 		t.Errorf("the program got %s", got)
 	}
 
-	at, err := chromedp.Run(b.ctx, chromedp.Location())
+	at, err := chromedp.Run(b.Ctx, chromedp.Location())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -405,13 +289,10 @@ func TestThePersonsWayWithAScript(t *testing.T) {
 	}
 	runs(t, client, `await codemode.time__now({}); `+writesFiles("kept", 1))
 	cards(1)
-	b.do("leave", chromedp.Navigate("about:blank"))
-	b.do("come back", chromedp.Navigate(page.Scheme+"://"+page.Host+page.Path))
+	b.Do("leave", chromedp.Navigate("about:blank"))
+	b.Do("come back", chromedp.Navigate(page.Scheme+"://"+page.Host+page.Path))
 	cards(1)
-	asked, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.querySelector(".ask").id`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	asked := b.Text(`document.querySelector(".ask").id`)
 	run := atThePage(t, h.environment).one().Run
 	h.parked(run)
 	h.args[len(h.args)-1] = page.Host // where the page was
@@ -421,24 +302,24 @@ func TestThePersonsWayWithAScript(t *testing.T) {
 		}
 		_ = client.Close() // waits for the process
 		b.says("#link", "Not connected")
-		b.until("it does not say that nothing waits",
+		b.Until("it does not say that nothing waits",
 			`[...document.querySelectorAll(".empty, .count")].every((e) => e.offsetParent === null)`)
 		b.look("gone-" + end.String())
 		client = h.connect()
-		b.until("the page asks for a login by itself", `document.querySelector("#secret") !== null`)
+		b.Until("the page asks for a login by itself", `document.querySelector("#secret") !== null`)
 		b.look("again-" + end.String())
 		b.enter(h.link())
-		b.until("the same question is there", fmt.Sprintf(`document.querySelector(".ask")?.id === %q`, asked))
+		b.Until("the same question is there", fmt.Sprintf(`document.querySelector(".ask")?.id === %q`, asked))
 	}
-	b.settle()
-	b.click("allow it", `.ask button.yes`)
+	b.Settle()
+	b.Click("allow it", `.ask button.yes`)
 	b.says(".given.good .state", "done")
 	h.ended(run)
 	if !there("kept0.md") {
 		t.Error("the call was not made")
 	}
-	b.do("history", chromedp.Navigate(page.Scheme+"://"+page.Host+"/history"))
-	b.until("the history has it", `document.querySelectorAll("tbody tr").length > 10`)
+	b.Do("history", chromedp.Navigate(page.Scheme+"://"+page.Host+"/history"))
+	b.Until("the history has it", `document.querySelectorAll("tbody tr").length > 10`)
 	b.look("history")
 }
 
@@ -456,7 +337,7 @@ func TestThePersonsWayWithoutAScript(t *testing.T) {
 	h.tells()
 	h.start()
 	b := newTab(t, "plain")
-	b.scripts(false)
+	b.Scripts(false)
 	link := h.link()
 	u, err := url.Parse(link)
 	if err != nil {
@@ -475,65 +356,62 @@ func TestThePersonsWayWithoutAScript(t *testing.T) {
 	}
 	of, for2 := as(ci), as(anna)
 
-	b.do("open the page", chromedp.Navigate(origin+"/console/login"))
+	b.Do("open the page", chromedp.Navigate(origin+"/console/login"))
 	b.look("login")
-	b.do("paste the link", chromedp.SendKeys(chromedp.CSS("#secret"), link))
-	b.click("log in", `form.login button`)
-	b.until("the page is there", `document.getElementById("pending") !== null`)
+	b.Do("paste the link", chromedp.SendKeys(chromedp.CSS("#secret"), link))
+	b.Click("log in", `form.login button`)
+	b.Until("the page is there", `document.getElementById("pending") !== null`)
 	b.look("nothing")
-	home, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.body.dataset.base + "/"`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	home := b.Text(`document.body.dataset.base + "/"`)
 	list := func(n int) {
 		t.Helper()
 		var got int
 		var err error
 		for range testwait.Polls(slowly) {
-			b.do("load the list", chromedp.Navigate(origin+home))
-			if got, err = chromedp.Run(b.ctx, chromedp.Evaluate[int](`document.querySelectorAll(".ask").length`)); err == nil &&
+			b.Do("load the list", chromedp.Navigate(origin+home))
+			if got, err = chromedp.Run(b.Ctx, chromedp.Evaluate[int](`document.querySelectorAll(".ask").length`)); err == nil &&
 				got == n {
 				return
 			}
 		}
-		b.fail(fmt.Sprintf("%d questions, want %d", got, n), err)
+		b.Fail(fmt.Sprintf("%d questions, want %d", got, n), err)
 	}
 
 	// done loads the list until it says that the last answer was carried out.
 	done := func(what string) {
 		t.Helper()
-		b.until("the answer has led back to the list", `location.search.startsWith("?said=")`)
+		b.Until("the answer has led back to the list", `location.search.startsWith("?said=")`)
 		var got string
 		var err error
 		for range testwait.Polls(slowly) {
-			got, err = chromedp.Run(b.ctx,
+			got, err = chromedp.Run(b.Ctx,
 				chromedp.Evaluate[string](`(document.querySelector("#answered .given.good")?.textContent || "").replace(/\s+/g, " ")`))
 			if err == nil && strings.Contains(got, what) {
 				return
 			}
-			b.do("load the list", chromedp.Navigate(origin+home))
+			b.Do("load the list", chromedp.Navigate(origin+home))
 		}
-		b.fail("it does not say that this is done: "+what, err)
+		b.Fail("it does not say that this is done: "+what, err)
 	}
 
 	first := runs(t, of, writesAFile)
 	second := runs(t, for2, strings.Replace(writesAFile, "a.md", "b.md", 1))
 	list(2)
-	b.until("it says for whom", `(() => {
+	b.Until("it says for whom", `(() => {
 		const all = [...document.querySelectorAll(".ask .meta strong")].map((s) => s.textContent).sort();
 		return all.join() === "anna,ci";
 	})()`)
 	b.look("two")
 	ben := newTab(t, "ben")
 	ben.enter(h.link("--as", "ben"))
-	ben.until("somebody else sees what they answer for",
+	ben.Until("somebody else sees what they answer for",
 		`document.querySelectorAll(".ask").length === 1 && document.querySelector(".ask .meta strong").textContent === "ci"`)
-	ben.settle()
-	ben.click("allow it", `article.ask button.yes`)
+	ben.Settle()
+	ben.Click("allow it", `article.ask button.yes`)
 	ben.says(".given.good .state", "done")
 	ben.look("done")
 	list(1)
-	b.click("deny the other", `article.ask button.no`)
+	b.Click("deny the other", `article.ask button.no`)
 	b.says("#status", "Denied")
 	b.says("#answered .given", "denied")
 	b.look("denied")
@@ -544,12 +422,12 @@ func TestThePersonsWayWithoutAScript(t *testing.T) {
 
 	first = runs(t, of, writesFiles("five", 5))
 	list(5)
-	b.click("choose one", `.row.ask:nth-of-type(2) input[type=checkbox]`)
-	b.click("and another", `.row.ask:nth-of-type(4) input[type=checkbox]`)
-	b.click("deny those", `#batch button.no:not(.sr)`)
+	b.Click("choose one", `.row.ask:nth-of-type(2) input[type=checkbox]`)
+	b.Click("and another", `.row.ask:nth-of-type(4) input[type=checkbox]`)
+	b.Click("deny those", `#batch button.no:not(.sr)`)
 	b.says("#status", "Denied 2 calls")
 	list(3)
-	b.click("allow the others", `.answers.all button.yes`)
+	b.Click("allow the others", `.answers.all button.yes`)
 	b.says("#status", "Allowed 3 calls")
 	done("3 calls of filesystem.write_file")
 	b.look("five")
@@ -560,9 +438,9 @@ func TestThePersonsWayWithoutAScript(t *testing.T) {
 
 	first = runs(t, of, strings.Replace(writesAFile, "a.md", "c.md", 1))
 	list(1)
-	b.click("show it whole", `.more a`)
-	b.click("change the arguments", `details.edit summary`)
-	b.until("there is the JSON alone",
+	b.Click("show it whole", `.more a`)
+	b.Click("change the arguments", `details.edit summary`)
+	b.Until("there is the JSON alone",
 		`document.querySelector(".fields").hidden && document.getElementById("args").offsetParent !== null`)
 	set := func(to string) {
 		t.Helper()
@@ -570,8 +448,8 @@ func TestThePersonsWayWithoutAScript(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.until("write JSON", `(() => { document.getElementById("args").value = `+string(js)+`; return true; })()`)
-		b.click("send it", `details.edit button.yes`)
+		b.Until("write JSON", `(() => { document.getElementById("args").value = `+string(js)+`; return true; })()`)
+		b.Click("send it", `details.edit button.yes`)
 	}
 	set(`{"path": 7, "content": "x"}`)
 	b.says("#edit-problem", "/path: expected")
@@ -589,18 +467,15 @@ func TestThePersonsWayWithoutAScript(t *testing.T) {
 	first = runs(t, of, fmt.Sprintf(`await codemode.filesystem__edit_file({path: "a.md", edits: [{oldText: "x", newText: %q}]}); return "edited"`, long))
 	list(1)
 	b.look("grave")
-	code, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.querySelector("label.code strong").textContent`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.do("type the code", chromedp.SendKeys(chromedp.CSS(`article.ask input.code`), code))
-	b.click("allow it", `article.ask button.yes`)
+	code := b.Text(`document.querySelector("label.code strong").textContent`)
+	b.Do("type the code", chromedp.SendKeys(chromedp.CSS(`article.ask input.code`), code))
+	b.Click("allow it", `article.ask button.yes`)
 	done(`filesystem.edit_file path: "a.md"`)
 	if got := answerOf(t, first); !strings.HasPrefix(got, `"edited"`) {
 		t.Errorf("the program got %s", got)
 	}
-	b.click("log out", `form.who button:not([type=button])`)
-	b.until("the login is there", `document.querySelector("#secret") !== null`)
+	b.Click("log out", `form.who button:not([type=button])`)
+	b.Until("the login is there", `document.querySelector("#secret") !== null`)
 }
 
 // A person watches a program at the page of a real process: its lines and calls while it runs, while it waits for them,
@@ -612,8 +487,8 @@ func TestAPersonWatchesAProgram(t *testing.T) {
 	client := h.connect()
 	b := newTab(t, "watch")
 	b.enter(h.link())
-	b.click("look at the programs", `nav a[href$="/running"]`)
-	b.until("none runs, and the page is live",
+	b.Click("look at the programs", `nav a[href$="/running"]`)
+	b.Until("none runs, and the page is live",
 		`document.querySelector("#none-run") !== null && document.querySelector("#link").textContent.startsWith("Live")`)
 	answer := runs(t, client, `
 		const steps = async (from) => {
@@ -632,22 +507,22 @@ func TestAPersonWatchesAProgram(t *testing.T) {
 		await steps(6);
 		throw new Error("no more")`)
 	lines := `[...document.querySelectorAll("#running .console .line")].map((l) => l.textContent).join("|")`
-	b.until("its lines come while it runs", `/^step 1(\|step [2-4])*$/.test(`+lines+`) &&
+	b.Until("its lines come while it runs", `/^step 1(\|step [2-4])*$/.test(`+lines+`) &&
 		document.querySelector("#running .state.good") !== null`)
-	b.until("it waits for a person", `document.querySelector("#running h2 .state.open") !== null &&
+	b.Until("it waits for a person", `document.querySelector("#running h2 .state.open") !== null &&
 		document.querySelector("#running li .state.open").textContent === "waits for a person"`)
-	b.until("the lines are there while it waits", lines+` ===
+	b.Until("the lines are there while it waits", lines+` ===
 		"step 1|step 2|step 3|step 4|step 5|<b id=taken>bold</b>\nsecond line" && document.getElementById("taken") === null`)
 	b.look("waits")
-	b.click("go to the questions", `nav a[href$="/"]`)
-	b.until("the question is there", `document.querySelectorAll(".ask").length === 1`)
+	b.Click("go to the questions", `nav a[href$="/"]`)
+	b.Until("the question is there", `document.querySelectorAll(".ask").length === 1`)
 	b.answer(0, `.ask button.yes`)
 	b.says(".given.good .state", "done")
-	b.click("look at the programs", `nav a[href$="/running"]`)
-	b.until("the page is there, and is live", `document.querySelector("#running h2") !== null &&
+	b.Click("look at the programs", `nav a[href$="/running"]`)
+	b.Until("the page is there, and is live", `document.querySelector("#running h2") !== null &&
 		document.querySelector("#link").textContent.startsWith("Live")`)
 	write(t, filepath.Join(h.files, "watched"), "")
-	b.until("how it ended stays for a while, with its last lines",
+	b.Until("how it ended stays for a while, with its last lines",
 		`document.querySelector("#running h2 .state.bad")?.textContent === "threw" && `+lines+`.endsWith("|step 9|step 10") &&
 		document.querySelectorAll("#running li .state.good").length === 12`)
 	if got := answerOf(t, answer); !strings.Contains(got, "no more") {

@@ -47,25 +47,19 @@ func TestEveryPageFitsAndWorksByKeyboard(t *testing.T) {
 	b := newTab(t, "every")
 	b.enter(h.link())
 	answer := runs(t, client, writesAFile)
-	b.until("the question is there", `document.querySelectorAll(".ask").length === 1`)
-	first, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.body.dataset.base + "/"`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	origin, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`location.origin`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b.Until("the question is there", `document.querySelectorAll(".ask").length === 1`)
+	first := b.Text(`document.body.dataset.base + "/"`)
+	origin := b.Text(`location.origin`)
 	known, next := map[string]bool{varying.ReplaceAllString(first, "/$1/x"): true}, []string{first}
 	for len(next) > 0 {
 		path := next[0]
 		next = next[1:]
 		name := pageName(first, path)
-		b.do("go to "+path, chromedp.Navigate(origin+path))
-		b.until(name+" is there", `document.querySelector("main h1, main h2") !== null`)
+		b.Do("go to "+path, chromedp.Navigate(origin+path))
+		b.Until(name+" is there", `document.querySelector("main h1, main h2") !== null`)
 		b.lookAt(name, 390, 1440)
 		b.walk(name)
-		links, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]string](`[...document.querySelectorAll("a[href]")].filter(
+		links, err := chromedp.Run(b.Ctx, chromedp.Evaluate[[]string](`[...document.querySelectorAll("a[href]")].filter(
 			(a) => a.origin === location.origin && !a.hash && !a.download).map((a) => a.pathname + a.search)`))
 		if err != nil {
 			t.Fatal(err)
@@ -90,9 +84,9 @@ func TestEveryPageFitsAndWorksByKeyboard(t *testing.T) {
 			t.Errorf("no link leads to %s", want)
 		}
 	}
-	b.do("back to the questions", chromedp.Navigate(origin+first))
-	b.until("the question is still there", `document.querySelectorAll(".ask").length === 1`)
-	b.settle()
+	b.Do("back to the questions", chromedp.Navigate(origin+first))
+	b.Until("the question is still there", `document.querySelectorAll(".ask").length === 1`)
+	b.Settle()
 	b.answer(0, `.ask button.no`)
 	if got := answerOf(t, answer); !strings.HasPrefix(got, `"declined"`) && !strings.Contains(got, "declined") {
 		t.Errorf("the program got %s", got)
@@ -122,8 +116,8 @@ const usable = `[...document.querySelectorAll("a[href], button, input:not([type=
 // walk presses Tab from the top of the page to its end. It must reach everything that can be used, each once and in the
 // order of the page, and show where it is.
 func (b *tab) walk(name string) {
-	b.t.Helper()
-	count, err := chromedp.Run(b.ctx, chromedp.Evaluate[int](`(() => {
+	b.T.Helper()
+	count, err := chromedp.Run(b.Ctx, chromedp.Evaluate[int](`(() => {
 		document.activeElement.blur();
 		getSelection().removeAllRanges();
 		window.walked = [];
@@ -132,14 +126,14 @@ func (b *tab) walk(name string) {
 		return usables.length;
 	})()`))
 	if err != nil || count < 5 {
-		b.t.Fatalf("%s has %d things to use: %v", name, count, err)
+		b.T.Fatalf("%s has %d things to use: %v", name, count, err)
 	}
 	var steps []chromedp.Action[chromedp.Void]
 	for range count + 3 {
 		steps = append(steps, chromedp.KeyEvent(kb.Tab))
 	}
-	b.do("walk over "+name, steps...)
-	problems, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`(() => {
+	b.Do("walk over "+name, steps...)
+	problems, err := chromedp.Run(b.Ctx, chromedp.Evaluate[string](`(() => {
 		const out = [], say = (e) => e.outerHTML.slice(0, 100);
 		for (const e of usables) if (e.isConnected && !walked.includes(e)) out.push("Tab does not reach " + say(e));
 		for (const e of document.querySelectorAll("[tabindex]")) if (e.tabIndex > 0) out.push("out of order: " + say(e));
@@ -155,6 +149,6 @@ func (b *tab) walk(name string) {
 		return out.join("\n");
 	})()`))
 	if err != nil || problems != "" {
-		b.t.Errorf("%s by keyboard: %v\n%s", name, err, problems)
+		b.T.Errorf("%s by keyboard: %v\n%s", name, err, problems)
 	}
 }

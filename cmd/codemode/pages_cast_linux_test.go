@@ -66,7 +66,7 @@ func castOfARun(t *testing.T) []byte {
 func animated(t *testing.T, frames []frame) []byte {
 	t.Helper()
 	b := newTab(t, "cast")
-	b.do("an empty page", chromedp.Navigate(`data:text/html,<body style="margin:0;padding:16px 20px;background:%23171a21;`+
+	b.Do("an empty page", chromedp.Navigate(`data:text/html,<body style="margin:0;padding:16px 20px;background:%23171a21;`+
 		`color:%23dde3ea;font:15px/1.3 'DejaVu Sans Mono',monospace"><pre style="margin:0;font:inherit"></pre>`),
 		chromedp.EmulateViewport(870, 776))
 	var shades color.Palette // between the two colours of the page
@@ -81,8 +81,8 @@ func animated(t *testing.T, frames []frame) []byte {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.until("the screen is drawn", `(document.querySelector("pre").textContent = `+string(text)+`) !== null`)
-		data, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+		b.Until("the screen is drawn", `(document.querySelector("pre").textContent = `+string(text)+`) !== null`)
+		data, err := chromedp.Run(b.Ctx, chromedp.CaptureScreenshot())
 		if err != nil {
 			t.Fatal(err)
 		}

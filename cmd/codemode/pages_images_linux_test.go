@@ -54,15 +54,15 @@ func pictureOfAQuestion(t *testing.T) []byte {
 	}
 	answer := runs(t, h.connect(), readText(t, filepath.Join(programs, "first.ts")))
 	b := newTab(t, "readme")
-	b.do("size", chromedp.EmulateViewport(1000, 640))
+	b.Size(1000, 640)
 	b.enter(h.link())
-	b.until("the question is there", `document.querySelectorAll(".ask").length === 1`)
-	b.settle()
-	picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	b.Until("the question is there", `document.querySelectorAll(".ask").length === 1`)
+	b.Settle()
+	picture, err := chromedp.Run(b.Ctx, chromedp.FullScreenshot(100))
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.click("allow it", `article.ask button.yes`)
+	b.Click("allow it", `article.ask button.yes`)
 	answerOf(t, answer)
 	return picture
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/internal/hosted"
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -20,7 +21,7 @@ import (
 func personalServer(t *testing.T) *hosted.Server {
 	t.Helper()
 	var h *hosted.Server
-	h = hosted.New(hosted.Options{Serve: func(*http.Request) *mcp.Server {
+	h = mcptest.Host(t, hosted.Options{Serve: func(*http.Request) *mcp.Server {
 		s := mcp.NewServer(&mcp.Implementation{Name: "hosted", Version: "1"}, nil)
 		mcp.AddTool(s, &mcp.Tool{Name: "whoami"}, func(_ context.Context, r *mcp.CallToolRequest,
 			_ struct{}) (*mcp.CallToolResult, any, error) {
@@ -29,19 +30,13 @@ func personalServer(t *testing.T) *hosted.Server {
 		})
 		return s
 	}})
-	t.Cleanup(func() {
-		h.Close()
-		if m := h.Mistakes(); len(m) > 0 {
-			t.Errorf("the server found: %q", m)
-		}
-	})
 	return h
 }
 
 // logInAs runs codemode login with a browser that is signed in at the server as a user.
 func logInAs(t *testing.T, user string, args ...string) (code int, said string) {
 	t.Helper()
-	out, errs := &growing{}, &growing{}
+	out, errs := &screen{}, &screen{}
 	over := make(chan int, 1)
 	go func() {
 		over <- Main(t.Context(), append([]string{"login", "linear", "--no-browser"}, args...),

@@ -19,7 +19,7 @@ func TestPreflightWithARealClient(t *testing.T) {
 			"denylist": [{"id": "no-env", "tool": "everything__get_env", "reason": "the environment is nobody's business"}]},
 		"strict": {"extends": ["careful"], "requirePreflight": true}
 	}}`)
-	save(t, filepath.Join(files, "a.txt"), "alpha")
+	write(t, filepath.Join(files, "a.txt"), "alpha")
 	program := fmt.Sprintf(`
 const dir = %q;
 const echo = await codemode.everything__echo({ message: "one" });

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +22,7 @@ import (
 
 	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/hostile"
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -366,7 +366,7 @@ func (w *searcher) start() error {
 	w.starts++
 	var transport mcp.Transport
 	client := mcp.NewClient(&mcp.Implementation{Name: "searcher", Version: "1"}, nil)
-	log := &lines{}
+	log := &screen{}
 	if w.number%2 == 0 {
 		w.over = "stdio " + version
 		w.cmd = w.command("serve", "--project", "none", "--config", w.config)
@@ -397,7 +397,7 @@ func (w *searcher) start() error {
 		if !testwait.Holds(func() bool { found = listeningAt.FindStringSubmatch(log.String()); return found != nil }) {
 			return fmt.Errorf("it does not listen:\n%s", log)
 		}
-		web := &http.Client{Transport: withToken(searchToken)}
+		web := mcptest.Bearer(searchToken)
 		transport = &mcp.StreamableClientTransport{Endpoint: found[1], HTTPClient: web, MaxRetries: -1}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), searchSilent)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -26,7 +26,7 @@ type served struct {
 	t     *testing.T
 	cmd   *exec.Cmd
 	url   string // of /mcp
-	log   *lines
+	log   *screen
 	ended chan error
 }
 
@@ -49,17 +49,6 @@ func fetch(t *testing.T, url string) (status int, body string) {
 	return res.StatusCode, string(all)
 }
 
-// freeAddress is one that nobody listens at.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer free.Close()
-	return free.Addr().String()
-}
-
 // serveOverHTTP starts it and waits until it listens. Flags come after those that name the address.
 func serveOverHTTP(t *testing.T, address string, environment []string, flags ...string) *served {
 	t.Helper()
@@ -71,7 +60,7 @@ func serveOverHTTP(t *testing.T, address string, environment []string, flags ...
 // startServing starts a command and waits until it listens.
 func startServing(t *testing.T, cmd *exec.Cmd) *served {
 	t.Helper()
-	s := &served{t: t, cmd: cmd, log: &lines{}, ended: make(chan error, 1)}
+	s := &served{t: t, cmd: cmd, log: &screen{}, ended: make(chan error, 1)}
 	s.cmd.Stderr = s.log
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -89,19 +78,9 @@ func startServing(t *testing.T, cmd *exec.Cmd) *served {
 // connect connects a client on a version of the protocol; token "" sends none.
 func (s *served) connect(version, token string, o *mcp.ClientOptions) (*mcp.ClientSession, error) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, o)
-	transport := &mcp.StreamableClientTransport{Endpoint: s.url, HTTPClient: &http.Client{Transport: withToken(token)},
+	transport := &mcp.StreamableClientTransport{Endpoint: s.url, HTTPClient: mcptest.Bearer(token),
 		MaxRetries: -1}
 	return client.Connect(s.t.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
-}
-
-type withToken string
-
-func (w withToken) RoundTrip(r *http.Request) (*http.Response, error) {
-	if w != "" {
-		r = r.Clone(r.Context())
-		r.Header.Set("Authorization", "Bearer "+string(w))
-	}
-	return http.DefaultTransport.RoundTrip(r)
 }
 
 // end tells it to stop and waits until it has.

@@ -17,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // serveTestUpstream is an MCP server over stdio with the tools pid and meet. It
@@ -57,13 +58,7 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-func write(t *testing.T, path, text string) string {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
+var write = checktest.Write
 
 func callText(t *testing.T, c *mcp.ClientSession, code string) string {
 	t.Helper()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/internal/mcptest"
 )
 
 // A session that a person made for a role in another process narrows a codemode that is started in it, by flag or by
@@ -42,12 +43,7 @@ func TestS46ServeInASessionForARole(t *testing.T) {
 			cmd := command(t, append([]string{"serve", "--config", config, "--project", "none", "--state", state},
 				test.flags...)...)
 			cmd.Env = append(cmd.Env, test.environment...)
-			c, err := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, nil).Connect(t.Context(),
-				&mcp.CommandTransport{Command: cmd}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
+			c := mcptest.Connect(t, &mcp.CommandTransport{Command: cmd})
 			if got := callText(t, c, program); !strings.HasPrefix(got, test.want) {
 				t.Errorf("got %s, want %s", got, test.want)
 			}

@@ -22,7 +22,7 @@ type traveler struct {
 	t       *testing.T
 	in      io.Writer
 	out     *bufio.Scanner
-	log     *lines
+	log     *screen
 	version string // of the protocol
 }
 
@@ -47,7 +47,7 @@ func newTraveler(t *testing.T, sdk, era, version string) *traveler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &traveler{t: t, in: in, out: bufio.NewScanner(out), log: &lines{}, version: version}
+	c := &traveler{t: t, in: in, out: bufio.NewScanner(out), log: &screen{}, version: version}
 	cmd.Stderr = c.log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -30,7 +31,7 @@ type crew struct {
 // startCrew starts both. signIn and profile are JSON: members of "console.signIn", and the profile p.
 func startCrew(t *testing.T, signIn, profile string) *crew {
 	t.Helper()
-	address := freeAddress(t)
+	address := mcptest.FreeAddress(t)
 	issuer := startIssuer(t, "-redirect", "http://"+address+"/console/signin/callback")
 	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), fmt.Sprintf(`{
 		"evaluation": {"profiles": {"p": %s}, "expose": ["p"]},
@@ -337,7 +338,7 @@ func TestNobodyWhoSignsInAnswersTheirOwnCalls(t *testing.T) {
 // with the keyboard. The record has their name.
 func TestAPersonSignsInWithTheKeyboard(t *testing.T) {
 	t.Parallel()
-	address := freeAddress(t)
+	address := mcptest.FreeAddress(t)
 	h := newHouse(t, personsProfile, "--console", address)
 	issuer := startIssuer(t, "-host", "localhost", "-redirect", "http://"+address+"/signin/callback")
 	write(t, h.config, `{
@@ -354,41 +355,41 @@ func TestAPersonSignsInWithTheKeyboard(t *testing.T) {
 	b := newTab(t, "signin")
 	press := func(what, keys string) {
 		t.Helper()
-		b.do(what, chromedp.KeyEvent(keys))
+		b.Do(what, chromedp.KeyEvent(keys))
 	}
 	focus := func(where string) {
 		t.Helper()
 		for range 30 {
-			there, err := chromedp.Run(b.ctx,
+			there, err := chromedp.Run(b.Ctx,
 				chromedp.Evaluate[bool](fmt.Sprintf(`document.activeElement?.matches(%q) === true`, where)))
 			if err == nil && there {
 				return
 			}
 			press("move on", kb.Tab)
 		}
-		b.fail("the keyboard does not reach "+where, nil)
+		b.Fail("the keyboard does not reach "+where, nil)
 	}
 	answer := runs(t, client, writesAFile)
-	b.do("open the page", chromedp.Navigate("http://"+address+"/"))
-	b.until("the page asks for a login", `document.activeElement?.id === "sign-in"`)
+	b.Do("open the page", chromedp.Navigate("http://"+address+"/"))
+	b.Until("the page asks for a login", `document.activeElement?.id === "sign-in"`)
 	b.look("login")
 	press("sign in", kb.Enter)
-	b.until("the provider asks who it is",
+	b.Until("the provider asks who it is",
 		`location.hostname === "localhost" && document.querySelector("input[name=username]") !== null`)
 	focus("input[name=username]")
 	press("the name", "test-user@localhost")
 	focus("input[name=password]")
 	press("the password", "verysecure")
 	press("send it", kb.Enter)
-	b.until("the page says who it is", `document.querySelector("main")?.textContent.includes("acme:test-user@localhost")`)
+	b.Until("the page says who it is", `document.querySelector("main")?.textContent.includes("acme:test-user@localhost")`)
 	b.look("signed-in")
 	focus("#continue")
 	press("go on", kb.Enter)
-	b.until("the question is there", `document.querySelectorAll(".ask").length === 1`)
-	b.until("what is not theirs is not there",
+	b.Until("the question is there", `document.querySelectorAll(".ask").length === 1`)
+	b.Until("what is not theirs is not there",
 		`[...document.querySelectorAll("nav a")].map((a) => a.textContent.match(/[A-Z][a-z]+/)[0]).join() ===
 			"Waiting,Grants"`)
-	b.settle()
+	b.Settle()
 	focus(".ask button.yes")
 	press("allow it", kb.Enter)
 	b.says(".given.good .state", "done")
@@ -398,15 +399,12 @@ func TestAPersonSignsInWithTheKeyboard(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(h.files, "a.md")); err != nil {
 		t.Error(err)
 	}
-	at, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.body.dataset.base`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := b.Text(`document.body.dataset.base`)
 	focus(".who button:not([type=button])")
 	press("log out", kb.Enter)
-	b.until("the login is there", `document.getElementById("sign-in") !== null`)
-	b.do("go back", chromedp.Navigate("http://"+address+at+"/"))
-	b.until("the session is over",
+	b.Until("the login is there", `document.getElementById("sign-in") !== null`)
+	b.Do("go back", chromedp.Navigate("http://"+address+at+"/"))
+	b.Until("the session is over",
 		`document.getElementById("sign-in") !== null && document.querySelector(".ask") === null`)
 	client.Close()
 	out, err = h.command("audit", "list", "--json")

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/internal/hostile"
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -36,7 +37,7 @@ func TestSlowClientsHoldNothing(t *testing.T) {
 		t.Skip("the race detector takes several times the memory that is measured here")
 	}
 	canOpen(t, manyConnections+1000)
-	page := freeAddress(t)
+	page := mcptest.FreeAddress(t)
 	s := slowlyUsed(t, "--console", page)
 	const (
 		mcp         = "MCP"

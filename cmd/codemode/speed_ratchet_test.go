@@ -14,6 +14,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -91,12 +92,7 @@ func roundTrips(t *testing.T, binary, way string) (took, cpu float64) {
 	server.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_STATE_HOME="+home)
 	transport := mcp.Transport(&mcp.CommandTransport{Command: server})
 	if way == "HTTP" {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		address := l.Addr().String()
-		l.Close()
+		address := mcptest.FreeAddress(t)
 		server.Args = append(server.Args, "--http", address)
 		if err := server.Start(); err != nil {
 			t.Fatal(err)

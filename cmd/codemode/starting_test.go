@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode/internal/mcptest"
 )
 
 // slowStarters is a configuration with servers that start after a while, never, not at all, and are not meant to.
@@ -103,12 +105,7 @@ func TestAServerThatStillStarts(t *testing.T) {
 	t.Run("the MCP tool", func(t *testing.T) {
 		t.Parallel()
 		cmd := command(t, "serve", "--config", file)
-		c, err := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, nil).Connect(t.Context(),
-			&mcp.CommandTransport{Command: cmd}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
+		c := mcptest.Connect(t, &mcp.CommandTransport{Command: cmd})
 		for i := range 2 {
 			began := time.Now()
 			res, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "search_tools",

@@ -89,7 +89,7 @@ func newShop(t *testing.T, root string) *shop {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		save(t, path, text)
+		write(t, path, text)
 	}
 	countries, states := []string{"AT", "DE", "FR", "NL", "PL"}, []string{"paid", "open", "paid", "canceled"}
 	for i := range 140 {
@@ -215,7 +215,7 @@ func (r *reader) call(tool string, args map[string]any) string {
 func startServe(t *testing.T, args ...string) *mcp.ClientSession {
 	t.Helper()
 	cmd := command(t, append([]string{"serve"}, args...)...)
-	var logged lines
+	var logged screen
 	cmd.Stderr = &logged
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode/internal/mcptest"
 )
 
 // TestTheTokenOfACallerIsExchanged: a person signs in at an identity provider and calls codemode serve --http. The token
@@ -46,7 +48,7 @@ func TestTheTokenOfACallerIsExchanged(t *testing.T) {
 		return s
 	}, &mcp.StreamableHTTPOptions{Stateless: true}))
 	defer func() { server.CloseClientConnections(); server.Close() }()
-	issuer, address := startIssuer(t), freeAddress(t)
+	issuer, address := startIssuer(t), mcptest.FreeAddress(t)
 	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), fmt.Sprintf(`{
 		"mcpServers": {"x": {"url": %q, "oauth": {"exchange": {"tokenUrl": %q, "clientId": "codemode",
 			"clientSecret": "${EXCHANGE}", "scope": "read"}}}},

@@ -16,6 +16,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/otlptest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
@@ -195,7 +196,7 @@ func TestACallersHeaderIsItsTrace(t *testing.T) {
 	const caller = "0af7651916cd43dd8448eb211c80319c"
 	for _, version := range []string{"2025-11-25", "2026-07-28"} {
 		c, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: s.url, MaxRetries: -1,
-			HTTPClient: &http.Client{Transport: withParent("00-" + caller + "-b7ad6b7169203331-01")}},
+			HTTPClient: mcptest.Sends("Traceparent", "00-"+caller+"-b7ad6b7169203331-01")},
 			&mcp.ClientSessionOptions{ProtocolVersion: version})
 		if err != nil {
 			t.Fatal(err)
@@ -215,14 +216,6 @@ func TestACallersHeaderIsItsTrace(t *testing.T) {
 	if len(r.spans) > 0 {
 		t.Error("none of a hundred runs is to be traced, and one was")
 	}
-}
-
-type withParent string
-
-func (w withParent) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Header.Set("Traceparent", string(w))
-	return http.DefaultTransport.RoundTrip(r)
 }
 
 // TestFiguresAreSent: a server sends its figures to a collector, with an address for Prometheus or without, and the last

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/profiletest"
 )
 
 var proposed = Proposal{
@@ -37,10 +39,10 @@ func TestE9AProposalDecidesNothingUntilItIsAccepted(t *testing.T) {
 	if !contains(string(after), want) {
 		t.Errorf("got\n%s\nwant in it\n%s", after, want)
 	}
-	wantVerdicts(t, parse(t, string(after)).Profile("work"), `deny git__push {"remote":"origin","force":false}`,
+	profiletest.Want(t, parse(t, string(after)).Profile("work"), `deny git__push {"remote":"origin","force":false}`,
 		`allow git__log`)
 	accepted := strings.Replace(string(after), `// {"tool"`, `{"tool"`, 1)
-	wantVerdicts(t, parse(t, accepted).Profile("work"), `allow git__push {"remote":"origin","force":false}`,
+	profiletest.Want(t, parse(t, accepted).Profile("work"), `allow git__push {"remote":"origin","force":false}`,
 		`allow git__push {"remote":"origin","force":false,"note":null}`,
 		`deny git__push {"remote":"origin","force":true}`, `deny git__push {"remote":"origin"}`,
 		`deny git__push {"remote":"origin","force":false,"x":1}`, `allow git__log`)
@@ -53,21 +55,21 @@ func TestProposalsOfOtherKinds(t *testing.T) {
 		want        string // in the file
 		accepted    []string
 	}{
-		{"the first rule of a list", inProfile(``), Proposal{Profile: "p", Tool: "a__b"},
+		{"the first rule of a list", profiletest.In(``), Proposal{Profile: "p", Tool: "a__b"},
 			"// With an allowlist, what no rule names is denied, unless \"unmatched\" says otherwise.\n  // \"allowlist\": [{\"tool\":\"a__b\"}],", []string{`allow a__b`, `deny a__c`}},
-		{"a deny rule", inProfile(`"denylist": []`), Proposal{Profile: "p", List: "denylist", Tool: "a__b", ID: "x"},
+		{"a deny rule", profiletest.In(`"denylist": []`), Proposal{Profile: "p", List: "denylist", Tool: "a__b", ID: "x"},
 			`// {"id":"x","tool":"a__b"},`, []string{`deny a__b`, `allow a__c`}},
-		{"an ask rule with arguments", inProfile(`"asklist": ["x__y"]`), Proposal{Profile: "p", List: "asklist", Tool: "a__b",
+		{"an ask rule with arguments", profiletest.In(`"asklist": ["x__y"]`), Proposal{Profile: "p", List: "asklist", Tool: "a__b",
 			Args: json.RawMessage(`{"a/b":1}`)}, `"/a~1b":{"eq":1}`, []string{`ask a__b {"a/b":1}`, `allow a__b {"a/b":2}`}},
-		{"no arguments", inProfile(`"allowlist": []`), Proposal{Profile: "p", Tool: "a__b", Args: json.RawMessage(`{}`)},
+		{"no arguments", profiletest.In(`"allowlist": []`), Proposal{Profile: "p", Tool: "a__b", Args: json.RawMessage(`{}`)},
 			`"others":"none"`, []string{`allow a__b`, `deny a__b {"x":1}`}},
-		{"arguments that hide something", inProfile(`"allowlist": []`),
+		{"arguments that hide something", profiletest.In(`"allowlist": []`),
 			Proposal{Profile: "p", Tool: "a__b", Args: json.RawMessage("{\"x\":\"\u202egnp\u200b\U000E0041\"}")},
 			`"eq":"\u202egnp\u200b\udb40\udc41"`, []string{"allow a__b {\"x\":\"\u202egnp\u200b\U000E0041\"}",
 				`deny a__b {"x":"gnp"}`}},
-		{"a hostile reason", inProfile(`"allowlist": []`), Proposal{Profile: "p", Tool: "a__b", By: "x\n\"*\",",
+		{"a hostile reason", profiletest.In(`"allowlist": []`), Proposal{Profile: "p", Tool: "a__b", By: "x\n\"*\",",
 			Why: "y\u2028\"*\","}, `by x "*",: y "*",.`, []string{`allow a__b`, `deny a__c`}},
-		{"a file with a mark at its start", "\ufeff" + inProfile(`"allowlist": []`), Proposal{Profile: "p", Tool: "a__b"},
+		{"a file with a mark at its start", "\ufeff" + profiletest.In(`"allowlist": []`), Proposal{Profile: "p", Tool: "a__b"},
 			`// {"tool":"a__b"},`, []string{`allow a__b`}},
 	} {
 		after, err := Propose("f", []byte(row.file), row.p)
@@ -86,20 +88,20 @@ func TestProposalsOfOtherKinds(t *testing.T) {
 			accepted = append(accepted, line)
 		}
 		t.Run(row.title, func(t *testing.T) {
-			wantVerdicts(t, parse(t, strings.Join(accepted, "")).Profile("p"), row.accepted...)
+			profiletest.Want(t, parse(t, strings.Join(accepted, "")).Profile("p"), row.accepted...)
 		})
 	}
 	for _, row := range []struct {
 		title, file string
 		p           Proposal
 	}{
-		{"no such profile", inProfile(``), Proposal{Profile: "q", Tool: "a__b"}},
+		{"no such profile", profiletest.In(``), Proposal{Profile: "q", Tool: "a__b"}},
 		{"a broken file", `{`, Proposal{Profile: "p", Tool: "a__b"}},
-		{"a broken pattern", inProfile(``), Proposal{Profile: "p", Tool: "a__["}},
-		{"an id that is taken", inProfile(`"denylist": [{"id": "x", "tool": "y"}]`),
+		{"a broken pattern", profiletest.In(``), Proposal{Profile: "p", Tool: "a__["}},
+		{"an id that is taken", profiletest.In(`"denylist": [{"id": "x", "tool": "y"}]`),
 			Proposal{Profile: "p", Tool: "a__b", ID: "x"}},
-		{"arguments that are none", inProfile(``), Proposal{Profile: "p", Tool: "a__b", Args: json.RawMessage(`[1]`)}},
-		{"a list that is none", inProfile(``), Proposal{Profile: "p", Tool: "a__b", List: "greylist"}},
+		{"arguments that are none", profiletest.In(``), Proposal{Profile: "p", Tool: "a__b", Args: json.RawMessage(`[1]`)}},
+		{"a list that is none", profiletest.In(``), Proposal{Profile: "p", Tool: "a__b", List: "greylist"}},
 	} {
 		if after, err := Propose("f", []byte(row.file), row.p); err == nil {
 			t.Errorf("%s: got\n%s", row.title, after)
@@ -110,7 +112,7 @@ func TestProposalsOfOtherKinds(t *testing.T) {
 func TestProposeInFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "codemode.json")
-	write(t, path, inProfile(`"allowlist": ["a__c"]`))
+	write(t, path, profiletest.In(`"allowlist": ["a__c"]`))
 	link := filepath.Join(dir, "link.json")
 	must(t, os.Symlink(path, link))
 	must(t, ProposeInFile(link, Proposal{Profile: "p", Tool: "a__b"}))
@@ -180,7 +182,7 @@ func TestAProposalHasAnEffect(t *testing.T) {
 	} {
 		t.Run(row.title, func(t *testing.T) {
 			row.p.Profile, row.p.Time = "p", time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
-			file := inProfile(row.body)
+			file := profiletest.In(row.body)
 			after, err := Propose("f", []byte(file), row.p)
 			if row.accepted == nil {
 				if err == nil || !contains(err.Error(), row.refused) || !contains(err.Error(), "no effect") {
@@ -193,7 +195,7 @@ func TestAProposalHasAnEffect(t *testing.T) {
 			if was, is := parse(t, file).Profile("p").Digest(), parse(t, string(after)).Profile("p").Digest(); was != is {
 				t.Errorf("the comments change the profile\n%s", after)
 			}
-			wantVerdicts(t, parse(t, accept(string(after))).Profile("p"), row.accepted...)
+			profiletest.Want(t, parse(t, accept(string(after))).Profile("p"), row.accepted...)
 		})
 	}
 }
@@ -239,7 +241,7 @@ func accept(text string) string {
 }
 
 func TestProposalsThatCannotBe(t *testing.T) {
-	file := []byte(inProfile(`"denylist": ["x__y"]`))
+	file := []byte(profiletest.In(`"denylist": ["x__y"]`))
 	for args, want := range map[string]string{`[1]`: "no JSON object", `{`: "no JSON object", `"x"`: "no JSON object"} {
 		if _, err := Propose("f", file, Proposal{Profile: "p", Tool: "a__b", Args: json.RawMessage(args)}); err == nil ||
 			!contains(err.Error(), want) {
@@ -251,7 +253,7 @@ func TestProposalsThatCannotBe(t *testing.T) {
 		note       bool
 	}{{``, "", true}, {`"unmatched": "allow"`, "", false}, {`"unmatched": "deny"`, "", false}, {``, "asklist", false},
 		{`"allowlist": ["a__c"]`, "", false}} {
-		after, err := Propose("f", []byte(inProfile(row.body)), Proposal{Profile: "p", Tool: "a__b", List: row.list})
+		after, err := Propose("f", []byte(profiletest.In(row.body)), Proposal{Profile: "p", Tool: "a__b", List: row.list})
 		must(t, err)
 		if got := contains(string(after), "what no rule names is denied"); got != row.note {
 			t.Errorf("%s into %q: the note is there: %t", row.body, row.list, got)
@@ -264,7 +266,7 @@ func TestWhatTheRecordDoesNotSay(t *testing.T) {
 	if !declined[0].Refused {
 		t.Error("a person who declined has not refused")
 	}
-	trusted := parse(t, inProfile(`"unmatched": "ask", "allowlist": [{"tool": "time__*", "annotations": {"readOnlyHint": true}}]`)).Profile("p")
+	trusted := parse(t, profiletest.In(`"unmatched": "ask", "allowlist": [{"tool": "time__*", "annotations": {"readOnlyHint": true}}]`)).Profile("p")
 	r := Replay(trusted, past(t,
 		`{"run":"r","call":1,"tool":"time__now","server":"time","verdict":"allow","rule":"time__*","args":{"redacted":{}}}`)[0])
 	if VerdictsText(r.Verdicts) != "ask or allow" || !contains(r.Depends[0].Text, "the tool's annotations") {

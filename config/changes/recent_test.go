@@ -9,6 +9,7 @@ import (
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/profiletest"
 )
 
 // What a proposal would change in other calls of the record is said, decided under the rules before and after.
@@ -54,7 +55,7 @@ func TestAProposalSaysWhichOtherCallsItChanges(t *testing.T) {
 	} {
 		t.Run(row.title, func(t *testing.T) {
 			row.p.Profile, row.p.Time = "p", time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
-			e, err := row.p.effect(t.Context(), "f", []byte(inProfile(row.body)), func(text []byte) (*config.Config,
+			e, err := row.p.effect(t.Context(), "f", []byte(profiletest.In(row.body)), func(text []byte) (*config.Config,
 				error) {
 				return config.Parse("f", text)
 			}, record)
@@ -66,10 +67,10 @@ func TestAProposalSaysWhichOtherCallsItChanges(t *testing.T) {
 	}
 	p := Proposal{Profile: "p", Tool: "fs__write"}
 	load := func(text []byte) (*config.Config, error) { return config.Parse("f", text) }
-	if e, err := p.effect(t.Context(), "f", []byte(inProfile(`"denylist": ["fs__*"]`)), load, record); err == nil {
+	if e, err := p.effect(t.Context(), "f", []byte(profiletest.In(`"denylist": ["fs__*"]`)), load, record); err == nil {
 		t.Errorf("a proposal without effect: %+v", e)
 	}
-	e, err := p.effect(t.Context(), "f", []byte(inProfile(`"asklist": ["fs__*"]`)), load, nil)
+	e, err := p.effect(t.Context(), "f", []byte(profiletest.In(`"asklist": ["fs__*"]`)), load, nil)
 	must(t, err)
 	if got := e.Lines("30 days", true); len(got) != 1 ||
 		got[0] != "the record of the last 30 days has no calls to compare with" {

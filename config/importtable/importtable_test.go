@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/codemode-project/codemode/internal/profiletest"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
@@ -26,10 +27,10 @@ func firstMatch(rules []object, server, tool string, order Order) string {
 			continue
 		}
 		if name, ok := r["toolName"].(string); ok && name != tool && !(contains(name, "*") &&
-			oracleGlob(strings.ToLower(name), tool)) {
+			profiletest.Glob(strings.ToLower(name), tool)) {
 			continue
 		}
-		if p, ok := r["toolPattern"].(string); ok && !oracleGlob(strings.ToLower(p), tool) {
+		if p, ok := r["toolPattern"].(string); ok && !profiletest.Glob(strings.ToLower(p), tool) {
 			continue
 		}
 		return map[any]string{"approve": "allow", "ask": "ask", "deny": "deny"}[r["action"]]
@@ -91,7 +92,7 @@ func TestS12ImportedTablesDecideTheSame(t *testing.T) {
 				continue
 			}
 			ambiguous := contains(tool, "__") || contains(server+"__"+tool, "___") // where the server ends
-			if !loose && !ambiguous || strictest(got, want) != got {
+			if !loose && !ambiguous || profiletest.Strictest(got, want) != got {
 				t.Fatalf("%s of %s: got %s, want %s\ntable %s\nprofile %s", tool, server, got, want, raw, imported.File)
 			}
 		}
@@ -151,7 +152,7 @@ func TestImportReads(t *testing.T) {
 			t.Errorf("%s: got\n%s\nwant %s in it", row.title, imported.File, row.contains)
 		}
 		t.Run(row.title, func(t *testing.T) {
-			wantVerdicts(t, parse(t, string(imported.File)).Profile("p"), row.want...)
+			profiletest.Want(t, parse(t, string(imported.File)).Profile("p"), row.want...)
 		})
 	}
 	for _, row := range []struct{ table, want string }{
@@ -252,7 +253,7 @@ func TestRulesMeetAndCover(t *testing.T) {
 	}
 	is := func(r tableRule, server, tool string) bool {
 		return (r.Server == "" || r.Server == server) && (r.Tool == tool ||
-			r.Tool == "" && (r.Pattern == "" || oracleGlob(strings.ToLower(r.Pattern), strings.ToLower(tool))))
+			r.Tool == "" && (r.Pattern == "" || profiletest.Glob(strings.ToLower(r.Pattern), strings.ToLower(tool))))
 	}
 	met, covered := 0, 0
 	for range 20_000 {
@@ -331,7 +332,7 @@ func TestAnImportedTableNeedsItsOrder(t *testing.T) {
 			if len(imported.Depends) != len(row.depends) {
 				t.Errorf("%s: it says %q depends on the order, want %q", row.table, imported.Depends, row.depends)
 			}
-			wantVerdicts(t, parse(t, string(imported.File)).Profile("p"), want...)
+			profiletest.Want(t, parse(t, string(imported.File)).Profile("p"), want...)
 		}
 	}
 	tie, err := ImportReleio([]byte(`[{"toolName":"x","action":"ask"},{"action":"approve"}]`), "p", nil, 0)

@@ -21,6 +21,7 @@ import (
 	"github.com/codemode-project/codemode/config/changes"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 const text = `{
@@ -82,12 +83,7 @@ func newShelf(t *testing.T) *shelf {
 	return s
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = checktest.OK
 
 func (s *shelf) write(text string) {
 	s.t.Helper()

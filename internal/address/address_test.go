@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 func TestOrigin(t *testing.T) {
@@ -56,18 +58,11 @@ func TestHide(t *testing.T) {
 	if Hide(plain) != plain {
 		t.Error("an error without an address is another one")
 	}
-	_, err := (&http.Client{}).Do(must(http.NewRequestWithContext(canceled(), http.MethodGet, "http://127.0.0.1:1/canary",
+	_, err := (&http.Client{}).Do(checktest.Must(http.NewRequestWithContext(canceled(), http.MethodGet, "http://127.0.0.1:1/canary",
 		nil)))
 	if hidden := Hide(err); !errors.Is(hidden, context.Canceled) || strings.Contains(hidden.Error(), "canary") {
 		t.Errorf("got %v", hidden)
 	}
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }
 
 func canceled() context.Context {

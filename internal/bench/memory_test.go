@@ -13,6 +13,7 @@ import (
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/hostile"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/sandbox"
 )
@@ -35,9 +36,7 @@ var holders = []string{
 // goroutines have ended: on a busy machine that is when the next run has begun. The test waits for them between runs,
 // as it measures one run, and collects no garbage there, as runs have to see to theirs.
 func TestMemoryOfARun(t *testing.T) {
-	if underRace {
-		t.Skip("the race detector's own memory is a multiple of the program's: run it without -race")
-	}
+	hostile.NotRaced(t, "the race detector's own memory is a multiple of the program's")
 	if os.Getenv("CODEMODE_MEMORY_TEST") != "" {
 		measureMemory(t)
 		return

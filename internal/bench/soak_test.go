@@ -11,6 +11,7 @@ import (
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/hostile"
 	"github.com/codemode-project/codemode/sandbox"
 )
 
@@ -76,7 +77,7 @@ func TestRandomRunsLeaveNothingBehind(t *testing.T) {
 	// What a process may hold more after many runs: wazero keeps the native stack of a guest that recursed deeply for
 	// the guest's next run, up to 64 MiB.
 	spareKiB := 96 << 10
-	if underRace {
+	if hostile.Raced() {
 		spareKiB = 1 << 20 // the detector's own memory grows with every address it has seen
 	}
 	if after.goroutines > before.goroutines+spareGoroutines || after.files > before.files+spareFiles ||

@@ -12,9 +12,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Start starts Chromium and gives the context of its tab, which ends with the test, at the latest after a time.
-// Where there is no Chromium the test is skipped.
-func Start(t *testing.T, longest time.Duration) context.Context {
+// Start starts Chromium and gives its tab, which ends with the test, at the latest after a time. Where there is no
+// Chromium the test is skipped.
+func Start(t *testing.T, longest time.Duration) *Tab {
 	t.Helper()
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
@@ -28,7 +28,7 @@ func Start(t *testing.T, longest time.Duration) context.Context {
 	for tries := 1; ; tries++ { // on a busy machine Chromium may crash while it starts
 		ctx, err := start(t, path, longest)
 		if err == nil {
-			return ctx
+			return &Tab{T: t, Ctx: ctx}
 		}
 		if t.Logf("starting %s, try %d: %v", path, tries, err); tries == 3 {
 			t.FailNow()
@@ -53,12 +53,12 @@ func start(t *testing.T, path string, longest time.Duration) (context.Context, e
 		}
 		cancel()
 	})
-	return ctx, Complains(ctx, t)
+	return ctx, complains(ctx, t)
 }
 
-// Complains makes an error of a script in a tab, or something that the policy of a page forbids, a failure of the test
-// whenever it comes. Start does it for the tab that it gives.
-func Complains(ctx context.Context, t *testing.T) error {
+// complains makes an error of a script in a tab, or something that the policy of a page forbids, a failure of the test
+// whenever it comes.
+func complains(ctx context.Context, t *testing.T) error {
 	return chromedp.Listen(ctx, func(event any) {
 		switch e := event.(type) {
 		case *runtime.EventExceptionThrown:

@@ -1,7 +1,6 @@
 package reference
 
 import (
-	"context"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -114,10 +113,10 @@ func TestTheSiteInABrowser(t *testing.T) {
 	dir := site(t)
 	b := chromium(t, dir)
 	for name := range builtPages(t, dir) {
-		b.do(name, chromedp.Navigate(b.at+filepath.ToSlash(name)))
+		b.Do(name, chromedp.Navigate(b.at+filepath.ToSlash(name)))
 		for _, width := range []int64{1280, 390} {
-			b.do("size", chromedp.EmulateViewport(width, 900))
-			if b.script(`String(document.documentElement.scrollWidth > document.documentElement.clientWidth)`) != "false" {
+			b.Size(width, 900)
+			if b.Text(`String(document.documentElement.scrollWidth > document.documentElement.clientWidth)`) != "false" {
 				t.Errorf("%s is wider than a screen of %d", name, width)
 			}
 		}
@@ -127,48 +126,30 @@ func TestTheSiteInABrowser(t *testing.T) {
 // TestTheSiteIsSearched with keys alone.
 func TestTheSiteIsSearched(t *testing.T) {
 	b := chromium(t, site(t))
-	b.do("search", chromedp.Navigate(b.at+"reference/errors.html"), chromedp.KeyEvent("/"))
+	b.Do("search", chromedp.Navigate(b.at+"reference/errors.html"), chromedp.KeyEvent("/"))
 	// A key of DevTools comes twice, as a key and as a character: the second one writes into the field that the first
 	// one has opened.
-	b.do("type", chromedp.KeyEvent(kb.Backspace+"sign in critical"))
+	b.Do("type", chromedp.KeyEvent(kb.Backspace+"sign in critical"))
 	const first = `document.querySelector("#found li a strong")?.textContent ?? ""`
-	if !testwait.Holds(func() bool { return strings.HasPrefix(b.script(first), "Sign in to the page") }) {
-		t.Fatalf("the first result for %q is %q", b.script("document.activeElement.value"), b.script(first))
+	if !testwait.Holds(func() bool { return strings.HasPrefix(b.Text(first), "Sign in to the page") }) {
+		t.Fatalf("the first result for %q is %q", b.Text("document.activeElement.value"), b.Text(first))
 	}
-	b.do("open it", chromedp.KeyEvent(kb.ArrowDown+kb.Enter))
+	b.Do("open it", chromedp.KeyEvent(kb.ArrowDown+kb.Enter))
 	testwait.Until(t, "the first result is open", func() bool {
-		return b.script("location.pathname") == "/below/signin.html"
+		return b.Text("location.pathname") == "/below/signin.html"
 	})
 }
 
 // A browser looks at the site, which is at this address.
 type browser struct {
-	t   *testing.T
-	ctx context.Context
-	at  string
-}
-
-func (b *browser) do(what string, steps ...chromedp.Action[chromedp.Void]) {
-	b.t.Helper()
-	if err := chromedp.Do(b.ctx, steps...); err != nil {
-		b.t.Fatalf("%s: %v", what, err)
-	}
-}
-
-// script is what an expression gives on the page.
-func (b *browser) script(expression string) string {
-	b.t.Helper()
-	got, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](expression))
-	if err != nil {
-		b.t.Fatalf("%s: %v", expression, err)
-	}
-	return got
+	*browsertest.Tab
+	at string
 }
 
 // chromium is a browser that looks at the site. What it complains of is a failure.
 func chromium(t *testing.T, dir string) *browser {
-	ctx := browsertest.Start(t, 10*time.Minute)
-	if err := chromedp.Listen(ctx, func(event any) {
+	b := browsertest.Start(t, 10*time.Minute)
+	if err := chromedp.Listen(b.Ctx, func(event any) {
 		if e, ok := event.(*log.EventEntryAdded); ok {
 			t.Errorf("the browser complains: %s %s", e.Entry.Text, e.Entry.URL)
 		}
@@ -177,5 +158,5 @@ func chromium(t *testing.T, dir string) *browser {
 	}
 	server := httptest.NewServer(http.StripPrefix("/below/", http.FileServer(http.Dir(dir))))
 	t.Cleanup(server.Close)
-	return &browser{t: t, ctx: ctx, at: server.URL + "/below/"}
+	return &browser{b, server.URL + "/below/"}
 }

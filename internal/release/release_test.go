@@ -28,6 +28,8 @@ import (
 	"github.com/CycloneDX/cyclonedx-go"
 	spdxjson "github.com/spdx/tools-golang/json"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/codemode-project/codemode/internal/checktest"
 )
 
 // TestMain goes to the root of the repository, where the command runs.
@@ -99,14 +101,7 @@ func TestVersionsComeFromTheTag(t *testing.T) {
 	}
 }
 
-func read(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
+var read = checktest.Read
 
 // TestOneListOfSystems: goreleaser and npm have the systems that this command has.
 func TestOneListOfSystems(t *testing.T) {

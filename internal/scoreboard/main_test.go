@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/codemode-project/codemode/internal/bench/engine"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/isolation"
 )
 
@@ -45,14 +46,7 @@ func boardFile(t *testing.T, day int, engines ...*engine.Report) string {
 	return path
 }
 
-func read(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
+var read = checktest.Read
 
 func TestPagesOfTheHistory(t *testing.T) {
 	dir := t.TempDir()

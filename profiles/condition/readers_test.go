@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/hostile"
 	"github.com/codemode-project/codemode/internal/settings"
 )
@@ -293,12 +294,7 @@ func pick[T any](m maker, all ...T) T { return all[m.IntN(len(all))] }
 
 func quote(s string) string { return fmt.Sprintf("%q", s) }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = checktest.OK
 
 func TestDrivesAndNumericHosts(t *testing.T) {
 	for path, want := range map[string]bool{"a:/": true, "z:/": true, "A:/x": true, "Z:/x": true, "`:/": false,

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/internal/checktest"
 	"github.com/codemode-project/codemode/internal/pgtest"
 	"github.com/codemode-project/codemode/store"
 	"github.com/codemode-project/codemode/store/backup"
@@ -142,12 +143,7 @@ func must[T any](t *testing.T) func(v T, err error) T {
 	}
 }
 
-func fails(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var fails = checktest.OK
 
 // fill puts one row, or some, into every table of a store.
 func (s *state) fill() {

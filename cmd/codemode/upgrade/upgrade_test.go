@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+
+	"github.com/codemode-project/codemode/internal/mcptest"
 )
 
 // home is the part of an address that is the list of releases.
@@ -96,12 +98,7 @@ func TestLatestRefuses(t *testing.T) {
 
 // TestLatestWithoutAnAnswer: nobody listens, nobody answers in time, or the certificate is of somebody else.
 func TestLatestWithoutAnAnswer(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
-	if _, err := Latest(t.Context(), Client(), "https://"+l.Addr().String()+home+"/latest"); err == nil ||
+	if _, err := Latest(t.Context(), Client(), "https://"+mcptest.FreeAddress(t)+home+"/latest"); err == nil ||
 		!strings.Contains(err.Error(), "asking for the latest release") {
 		t.Errorf("nobody listens: %v", err)
 	}

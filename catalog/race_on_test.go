@@ -1,6 +1,0 @@
-//go:build race
-
-package catalog_test
-
-// raceFactor is how much slower the race detector makes what is measured.
-const raceFactor = 10

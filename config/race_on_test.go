@@ -1,6 +1,0 @@
-//go:build race
-
-package config
-
-// underRace makes long tests shorter, whose work the race detector multiplies.
-const underRace = true
