@@ -94,7 +94,7 @@ func spansOf(batch []sdk.ReadOnlySpan) []span {
 			if a.Value.Type() == attribute.INT64 {
 				one.Attributes = append(one.Attributes, otlp.Whole(string(a.Key), a.Value.AsInt64()))
 			} else {
-				one.Attributes = append(one.Attributes, otlp.Text(string(a.Key), a.Value.Emit()))
+				one.Attributes = append(one.Attributes, otlp.Text(string(a.Key), a.Value.String()))
 			}
 		}
 		for _, e := range s.Events() {
