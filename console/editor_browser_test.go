@@ -124,6 +124,7 @@ func TestTheEditorMarksWhatTheServerFound(t *testing.T) {
 	b.Keys("change something else", kb.Home+" ")
 	b.Until("it is changed", `document.querySelector("#text-0").value.includes("\n   \"evaluation")`)
 	b.Until("the mark stays at its place", marked+` === '"nobody"'`)
+	b.Settle() // the editor's own check of the change takes the sentence of a problem away
 	b.Do("to the problem", chromedp.KeyEvent(kb.F8))
 	b.Until("the server said it", inEditor(".cm-tooltip")+`.textContent.includes("the server")`)
 	b.inserts(`"work"`)
