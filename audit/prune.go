@@ -2,7 +2,6 @@ package audit
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -79,7 +78,7 @@ func Prune(ctx context.Context, db *store.DB, key *Key, exported []Span, before,
 		}
 		through := min(exported[at].Covered, end.OpenFrom-1, end.Seq-1)
 		if through < 2 {
-			continue // or it is the chain of a writer with another key, of which nothing is known
+			continue // such as the chain of a writer with another key, which the file does not prove
 		}
 		p, err := key.prune(ctx, db, end, through, before, now)
 		if err != nil {
@@ -111,21 +110,19 @@ func (k *Key) prune(ctx context.Context, db *store.DB, end store.End, through in
 	if err == nil && (checkpoint.Database != db.ID() || checkpoint.Chain != end.Chain) {
 		err = errors.New("its checkpoint is of another chain")
 	}
-	if err != nil {
-		return nil, err
-	}
 	p := &pruning{}
-	if end.Pruning != "" {
+	if err == nil && end.Pruning != "" {
 		if p, err = parsePruning(end.Pruning); err == nil {
 			err = p.check(db.ID(), end.Chain, own)
 		}
-		if err != nil {
-			return nil, err
-		}
+	}
+	if err != nil {
+		return nil, err
 	}
 	t, from, done := p.tree.clone(), p.seq, false
-	err = db.Rows(ctx, store.Query{Chain: end.Chain, After: from, Before: checkpoint.Size + 1}, func(r *store.Row) error {
-		if r.Seq != t.size+1 || sha256.Sum256([]byte(r.Body)) != r.Hash {
+	q := store.Query{Chain: end.Chain, After: from, Before: checkpoint.Size + 1, Sealed: true}
+	err = db.Rows(ctx, q, func(r *store.Row) error {
+		if _, what := readRow(r); r.Seq != t.size+1 || what != "" {
 			return fmt.Errorf("entry %d is missing or was changed", t.size+1)
 		}
 		if done = done || r.Seq > through || r.Time >= before.UnixMicro(); !done {
@@ -184,8 +181,8 @@ func (v *Verifier) pruning(source, signed string) {
 	v.prunings = append(v.prunings, foundPruning{source, p})
 }
 
-// begin makes a chain of which only entry 1 is there begin behind the entries that were removed, if a run that does not
-// follow says so. The run may begin before their end: a pruning removes some entries at a time.
+// begin lets a chain go on with a run behind entries that were removed, if only entry 1 is there before them. The run
+// may begin before their end: a pruning removes some entries at a time.
 func (c *chain) begin(r *run) {
 	if c.first != 1 || c.next != 2 || r.first < 3 {
 		return

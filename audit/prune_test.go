@@ -157,6 +157,8 @@ func TestTamperingWithAPrunedRecord(t *testing.T) {
 func TestAChangedRecordIsNotPruned(t *testing.T) {
 	for name, change := range map[string]string{
 		"a body":          `UPDATE entries SET body = replace(body, 'fs__read', 'fs__list') WHERE chain = 1 AND seq = 5`,
+		"a column":        `UPDATE entries SET tool = 'other' WHERE chain = 1 AND seq = 5`,
+		"sealed values":   `UPDATE entries SET sealed = x'00' WHERE chain = 1 AND seq = 5`,
 		"an entry":        `DELETE FROM entries WHERE chain = 1 AND seq = 5`,
 		"the checkpoint":  `UPDATE chains SET checkpoint = (SELECT checkpoint FROM chains WHERE number = 2) WHERE number = 1`,
 		"no checkpoint":   `UPDATE chains SET checkpoint = '' WHERE number = 1`,

@@ -304,14 +304,21 @@ type walker struct {
 
 // row checks a row of a database.
 func (w *walker) row(r *store.Row) {
+	if e, what := readRow(r); e != nil {
+		w.next(e, r.Seq, r.Hash, what)
+	} else {
+		w.bad(r.Seq, what, r.Hash)
+	}
+}
+
+// readRow reads a row with its sealed values, and says what is wrong with it; the entry is nil if it cannot be read.
+func readRow(r *store.Row) (e *Entry, what string) {
 	e, err := decodeBody([]byte(r.Body))
 	if err != nil {
-		w.bad(r.Seq, "it cannot be read: "+err.Error(), r.Hash)
-		return
+		return nil, "it cannot be read: " + err.Error()
 	}
 	repeated := e.row()
 	repeated.Hash, repeated.Body, repeated.Sealed = r.Hash, r.Body, r.Sealed
-	var what string
 	switch {
 	case sha256.Sum256([]byte(r.Body)) != r.Hash:
 		what = "its text is not what its hash was made of"
@@ -320,7 +327,7 @@ func (w *walker) row(r *store.Row) {
 	case sealedDigest(r.Sealed) != e.Sealed:
 		what = "its sealed values were changed or removed"
 	}
-	w.next(e, r.Seq, r.Hash, what)
+	return e, what
 }
 
 // next adds an entry that claims to be seq; what is an already known defect.

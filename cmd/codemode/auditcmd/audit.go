@@ -205,22 +205,15 @@ func entriesOf(ctx context.Context, db *store.DB, place recorder.Place, q store.
 		})
 		return all, err
 	}
-	var v verification
-	v.Each = func(e *audit.Entry) {
+	verdict, err := verifyFile(ctx, place, file, func(e *audit.Entry) {
 		if e.Run == q.Run {
 			all = append(all, e)
 		}
+	})
+	if err == nil && len(verdict.Problems) > 0 {
+		err = cli.WithCode(cli.ExitProgram, fmt.Errorf("the file is not what was written: %s", verdict.Problems[0]))
 	}
-	if err := v.findKeys(place.Key, true); err != nil {
-		return nil, err
-	}
-	if err := v.readFile(ctx, file); err != nil {
-		return nil, err
-	}
-	if problems := v.Finish().Problems; len(problems) > 0 {
-		return nil, cli.WithCode(cli.ExitProgram, fmt.Errorf("the file is not what was written: %s", problems[0]))
-	}
-	return all, nil
+	return all, err
 }
 
 // reveal puts the sealed values of a run into its entries, and records that somebody reads them.
@@ -291,7 +284,7 @@ removed, so that audit verify goes on from there. Keep the file: with it, audit 
 				if err := to.export(cmd.Context(), s, db, key, q); err != nil || !to.prune {
 					return err
 				}
-				return prune(cmd.Context(), s, place, set.Logger(s, slog.LevelWarn), to.out)
+				return prune(cmd.Context(), s, place, key, set.Logger(s, slog.LevelWarn), to.out)
 			})
 		},
 	}
@@ -347,37 +340,29 @@ func (to *destination) export(ctx context.Context, s cli.Streams, db *store.DB, 
 
 // prune removes the entries of a file from the record that are older than it keeps such entries. First it verifies the
 // file, and records what it will do.
-func prune(ctx context.Context, s cli.Streams, place recorder.Place, log *slog.Logger, path string) error {
-	var v verification
-	if err := v.findKeys(place.Key, true); err != nil {
+func prune(ctx context.Context, s cli.Streams, place recorder.Place, key *audit.Key, log *slog.Logger,
+	path string) error {
+	verdict, err := verifyFile(ctx, place, path, nil)
+	if err != nil {
 		return err
 	}
-	if err := v.readFile(ctx, path); err != nil {
-		return err
-	}
-	verdict := v.Finish()
 	if i := slices.IndexFunc(verdict.Problems, func(p audit.Problem) bool { return !p.Undecided }); i >= 0 {
 		return cli.WithCode(cli.ExitProgram, fmt.Errorf("nothing is removed, because the file is not what was written: %s",
 			verdict.Problems[i]))
 	}
-	now := time.Now()
-	before := now.Add(-place.Keep)
-	err := place.Write(ctx, log, audit.Entry{Kind: audit.Notice, State: "pruned", Principal: launch.Owner(), Client: "cli",
+	before := time.Now().Add(-place.Keep)
+	err = place.Write(ctx, log, audit.Entry{Kind: audit.Notice, State: "pruned", Principal: launch.Owner(), Client: "cli",
 		Detail: fmt.Sprintf("entries before %s were exported to %s, and are removed", before.UTC().Format(time.RFC3339),
 			filepath.Base(path))})
 	if err != nil {
 		return fmt.Errorf("nothing is removed, because it cannot be recorded: %w", err)
-	}
-	key, err := place.Prepare()
-	if err != nil {
-		return err
 	}
 	db, err := place.OpenSealed(ctx, log)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	n, err := audit.Prune(ctx, db, key, verdict.Chains, before, now)
+	n, err := audit.Prune(ctx, db, key, verdict.Chains, before, time.Now())
 	visible.Fprintf(s.Err, "%d entries older than %v are removed from the record\n", n, place.Keep)
 	if err != nil {
 		return cli.WithCode(cli.ExitProgram, err)

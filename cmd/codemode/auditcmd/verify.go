@@ -118,6 +118,17 @@ func (v *verification) read(ctx context.Context, s cli.Streams, set *launch.Sett
 	return nil
 }
 
+// verifyFile verifies a file of the record alone. each gets its entries; nil gets none.
+func verifyFile(ctx context.Context, place recorder.Place, path string, each func(*audit.Entry)) (audit.Verdict,
+	error) {
+	v := verification{Verifier: audit.Verifier{Each: each}}
+	if err := v.findKeys(place.Key, true); err != nil {
+		return audit.Verdict{}, err
+	}
+	err := v.readFile(ctx, path)
+	return v.Finish(), err
+}
+
 func (v *verification) readFile(ctx context.Context, path string) error {
 	f, err := os.Open(path)
 	if err != nil {
