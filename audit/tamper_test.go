@@ -179,13 +179,20 @@ func TestTampering(t *testing.T) {
 	if long() {
 		times = 1000
 	}
+	rec.findsEach(t, tamperings, times)
+}
+
+// findsEach makes changes to copies of the record, one each time. Each has to be found, and the first entry it touched
+// named.
+func (rec *recorded) findsEach(t *testing.T, changes []tampering, times int) {
+	t.Helper()
 	rnd := rand.New(rand.NewPCG(7, 9))
 	intact, err := os.ReadFile(rec.path())
 	check(t, err)
 	copied := filepath.Join(t.TempDir(), "copy.db")
 	for i := range times {
 		check(t, os.WriteFile(copied, intact, 0o600))
-		change := tamperings[i%len(tamperings)]
+		change := changes[i%len(changes)]
 		chain, seq := tamper(t, rec, copied, rnd, change.do)
 		v, err := rec.verify(t, copied)
 		check(t, err)
