@@ -115,7 +115,7 @@ helm:
 axe:
 	@mkdir -p .build/axe
 	cd .build/axe && npm pack --silent axe-core@4.14.1 && tar xzf axe-core-4.14.1.tgz
-	CODEMODE_AXE=$(CURDIR)/.build/axe/package/axe.min.js $(GO) test ./console ./cmd/codemode -count=1 -run 'TestThePageFitsEveryScreen|TestEveryPageFits'
+	CODEMODE_AXE=$(CURDIR)/.build/axe/package/axe.min.js $(GO) test ./internal/console ./cmd/codemode -count=1 -run 'TestThePageFitsEveryScreen|TestEveryPageFits'
 
 # What needs no tests to run.
 lint:
@@ -144,12 +144,12 @@ speed-ratchet:
 guest:
 	guest/build.sh
 
-# The editor of the page of rules, console/editor/editor.js, from its source and npm packages.
-editor: console/editor/node_modules
-	cd console/editor && $(GO) run ./bundle
+# The editor of the page of rules, internal/console/editor/editor.js, from its source and npm packages.
+editor: internal/console/editor/node_modules
+	cd internal/console/editor && $(GO) run ./bundle
 
-console/editor/node_modules: console/editor/package-lock.json
-	cd console/editor && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+internal/console/editor/node_modules: internal/console/editor/package-lock.json
+	cd internal/console/editor && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	touch $@
 
 # What the documents show of runs becomes what the commands print, and the picture what Chromium shows.
@@ -193,7 +193,7 @@ apidiff:
 # What takes too long for every day: ten thousand parked runs, as many random ones and as many schedules of people,
 # restarts and rules, a thousand kills, a million decisions, an hour of hostile programs.
 soak:
-	CODEMODE_LONG=1 $(GO) test -timeout 90m -v -run 'Parked|RandomRuns|Killed|Tamper|RecordEquals' ./sandbox ./internal/bench ./audit ./test
+	CODEMODE_LONG=1 $(GO) test -timeout 90m -v -run 'Parked|RandomRuns|Killed|Tamper|RecordEquals' ./sandbox ./internal/bench ./internal/record/audit ./test
 	$(GO) test ./test -run TestUpstreamRecordAndWhatIsToldAgree -schedules 10000 -at-once 8 -timeout 6h -v
 	$(GO) test ./test -run TestExplainCheckAndTheGateAgree -agreements 100000 -timeout 60m -v
 	$(GO) test ./config -run 'TestOracle$$|TestMonotone$$|TestA10|TestB1|TestE6|NeverLoosen' -pairs 1000000 -timeout 60m

@@ -1,9 +1,11 @@
 package codemode
 
 import (
-	"github.com/codemode-project/codemode/inforce"
-	"github.com/codemode-project/codemode/runs"
-	"github.com/codemode-project/codemode/runs/feed"
+	"github.com/codemode-project/codemode/internal/runs"
+	"github.com/codemode-project/codemode/internal/runs/feed"
+	"github.com/codemode-project/codemode/internal/runs/inforce"
+	"github.com/codemode-project/codemode/internal/runs/owntools"
+	"github.com/codemode-project/codemode/internal/tools/discovery"
 )
 
 type (
@@ -24,6 +26,21 @@ type (
 	Kept = runs.Kept
 	// SessionEnd is what became of the session of a request; [runs.SessionEnd] has its fields.
 	SessionEnd = runs.SessionEnd
+	// A Query says who looks for tools, and for which; [discovery.Query] has its fields.
+	Query = discovery.Query
+)
+
+// The calls that an embedding program executes itself; see [Evaluator.Gate].
+type (
+	// A Gate decides, asks about and records the calls of one run; [owntools.Gate] has its methods.
+	Gate        = owntools.Gate
+	GateOptions = owntools.Options
+	// A GateTool is what the Gate knows of a tool; [owntools.Tool] has its fields.
+	GateTool = owntools.Tool
+	// A GateCall is one call; [owntools.Call] has its fields.
+	GateCall = owntools.Call
+	// A DeniedError says that the embedding program must not execute a call, and why.
+	DeniedError = owntools.DeniedError
 )
 
 // An Event is something that happened in a run, for [Request.Observe].

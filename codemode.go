@@ -10,25 +10,25 @@ import (
 
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals"
-	"github.com/codemode-project/codemode/asking"
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/catalog/pins"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/config/notifications"
-	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/hostfns"
-	"github.com/codemode-project/codemode/inforce"
-	"github.com/codemode-project/codemode/inforce/loader"
+	"github.com/codemode-project/codemode/internal/approvals/notify"
+	"github.com/codemode-project/codemode/internal/config/notifications"
+	"github.com/codemode-project/codemode/internal/config/servers"
 	"github.com/codemode-project/codemode/internal/protect"
-	"github.com/codemode-project/codemode/notify"
-	"github.com/codemode-project/codemode/owntools"
-	"github.com/codemode-project/codemode/preflight"
-	"github.com/codemode-project/codemode/recorder"
-	"github.com/codemode-project/codemode/registry"
-	"github.com/codemode-project/codemode/runs"
-	"github.com/codemode-project/codemode/store"
-	"github.com/codemode-project/codemode/upstream"
-	"github.com/codemode-project/codemode/upstream/login"
+	"github.com/codemode-project/codemode/internal/record/recorder"
+	"github.com/codemode-project/codemode/internal/runs"
+	"github.com/codemode-project/codemode/internal/runs/asking"
+	"github.com/codemode-project/codemode/internal/runs/inforce"
+	"github.com/codemode-project/codemode/internal/runs/loader"
+	"github.com/codemode-project/codemode/internal/runs/owntools"
+	"github.com/codemode-project/codemode/internal/runs/preflight"
+	"github.com/codemode-project/codemode/internal/store"
+	"github.com/codemode-project/codemode/internal/tools/pins"
+	"github.com/codemode-project/codemode/internal/tools/registry"
+	"github.com/codemode-project/codemode/internal/tools/upstream"
+	"github.com/codemode-project/codemode/internal/tools/upstream/login"
 )
 
 // Options are the powers of an [Evaluator]. The zero value runs programs that
@@ -334,8 +334,9 @@ func (e *Evaluator) Check(ctx context.Context, r Request) (*preflight.Plan, erro
 	return plan, err
 }
 
-// Gate begins a run of tools that the embedding program executes itself; see package owntools.
-func (e *Evaluator) Gate(o owntools.Options) (*owntools.Gate, error) {
+// Gate begins a run of tools that the embedding program executes itself; the [Gate]
+// decides each call, and asks about and records it.
+func (e *Evaluator) Gate(o GateOptions) (*Gate, error) {
 	return owntools.New(owntools.Parts{
 		Log: e.log, Life: e.life, Rules: e.rules, Tools: e.tools, People: e.people, Record: e.record,
 		Budgets: e.runs.CallBudgets,

@@ -1,15 +1,15 @@
 package codemode
 
 import (
-	"github.com/codemode-project/codemode/asking"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/discovery"
-	"github.com/codemode-project/codemode/inforce"
-	"github.com/codemode-project/codemode/inforce/loader"
-	"github.com/codemode-project/codemode/preflight"
-	"github.com/codemode-project/codemode/recorder"
-	"github.com/codemode-project/codemode/registry"
-	"github.com/codemode-project/codemode/runs"
+	"github.com/codemode-project/codemode/internal/record/recorder"
+	"github.com/codemode-project/codemode/internal/runs"
+	"github.com/codemode-project/codemode/internal/runs/asking"
+	"github.com/codemode-project/codemode/internal/runs/inforce"
+	"github.com/codemode-project/codemode/internal/runs/loader"
+	"github.com/codemode-project/codemode/internal/runs/preflight"
+	"github.com/codemode-project/codemode/internal/tools/discovery"
+	"github.com/codemode-project/codemode/internal/tools/registry"
 )
 
 // Each door returns a part of the Evaluator. New makes the parts, and Close ends them.

@@ -24,7 +24,6 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/discovery"
 	"github.com/codemode-project/codemode/internal/cachetest"
 )
 
@@ -80,7 +79,7 @@ func Example_embedding() {
 	}
 	defer e.Close(ctx)
 
-	tools, err := e.Discovery().Declarations(ctx, nil, discovery.Query{Profiles: []string{"desk"}})
+	tools, err := e.Discovery().Declarations(ctx, nil, codemode.Query{Profiles: []string{"desk"}})
 	fmt.Println(strings.Contains(tools, "shop__price"), err)
 
 	total, r, err := codemode.Eval[float64](ctx, e, codemode.Request{

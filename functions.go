@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/upstream"
-	"github.com/codemode-project/codemode/upstream/functions"
+	"github.com/codemode-project/codemode/internal/tools/upstream"
+	"github.com/codemode-project/codemode/internal/tools/upstream/functions"
 )
 
 // A Server is a set of Go functions, for [Options.Servers]. Programs call them as codemode.<Name>.<function>(args), and

@@ -11,7 +11,6 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/owntools"
 )
 
 // A Go program puts its own tools behind the same gate that programs pass: rules, a person, the record.
@@ -46,7 +45,7 @@ func ExampleEvaluator_Gate() {
 		}
 		return call.Answer{Reason: "not while I am away"}, nil
 	})
-	g, err := e.Gate(owntools.Options{Profile: "careful", Channels: []approvals.Channel{person}})
+	g, err := e.Gate(codemode.GateOptions{Profile: "careful", Channels: []approvals.Channel{person}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -57,7 +56,7 @@ func ExampleEvaluator_Gate() {
 		fmt.Println("executed with", string(args))
 		return json.RawMessage(`"done"`), nil
 	}
-	for _, call := range []owntools.Call{
+	for _, call := range []codemode.GateCall{
 		{Server: "mail", Tool: "list"},
 		{Server: "mail", Tool: "send",
 			Args: json.RawMessage(`{"to":"anna","text":"see you at 8","password":"hunter2hunter2"}`)},
@@ -65,7 +64,7 @@ func ExampleEvaluator_Gate() {
 		{Server: "mail", Tool: "forward", Args: json.RawMessage(`{"to":"bob"}`)},
 	} {
 		out, err := g.Execute(ctx, call, execute)
-		var denied *owntools.DeniedError
+		var denied *codemode.DeniedError
 		switch {
 		case errors.As(err, &denied):
 			fmt.Println("not executed:", denied.Reason)

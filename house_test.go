@@ -97,13 +97,13 @@ func TestHouseBounds(t *testing.T) {
 		{"fields of Evaluator", h.fields, 12},
 		{"methods of Evaluator", h.types[". Evaluator"], 30},
 
-		{"lines of the product", h.lines, 128924},
+		{"lines of the product", h.lines, 128895},
 		{"lines of the benchmarks", h.bench, 12226},
 		{"lines of tests", h.tests, 120152},
 		{"pairs of places in the product that share six lines", h.repeats, 748},
-		{"entries of the root folder", h.entries, 68},
-		{"packages that others can import", packages, 70},
-		{"their exported names", exported, 2043},
+		{"entries of the root folder", h.entries, 49},
+		{"packages that others can import", packages, 11},
+		{"their exported names", exported, 715},
 		{"dependencies between files of one package, upward", all.upward, 479},
 		{"the same, in cycles", all.cyclic, 1650},
 		{"methods of one type", slices.Max(slices.Collect(maps.Values(h.types))), 145},
@@ -114,7 +114,7 @@ func TestHouseBounds(t *testing.T) {
 		{"modules of a program that embeds", h.embeddedModules, 30},
 		{"our packages in it", h.embeddedPackages, 57},
 	} {
-		if bound.got > bound.most {
+		if t.Logf("%6d %s", bound.got, bound.what); bound.got > bound.most {
 			t.Errorf("%s: got %d, want at most %d", bound.what, bound.got, bound.most)
 		}
 	}
@@ -180,7 +180,7 @@ func kindOf(name string) string {
 	case strings.HasSuffix(name, "_test.go"), last != "." && strings.HasSuffix(last, "test"),
 		slices.Contains([]string{"testwait", "hostile"}, last):
 		return aTest
-	case top == "bench", top == "internal" && strings.HasPrefix(below, "bench"):
+	case top == "bench", below == "bench", strings.HasPrefix(below, "bench/"):
 		return aBench
 	}
 	return ofProduct

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/recorder"
+	"github.com/codemode-project/codemode/internal/record/audit"
+	"github.com/codemode-project/codemode/internal/record/recorder"
 )
 
 // TestAnObserverSeesTheRecord: it sees the entries of runs and calls, with a record and without one.

@@ -3,8 +3,8 @@ package analysis
 import (
 	"strings"
 
-	"github.com/codemode-project/codemode/analysis/ecmascript"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/analysis/ecmascript"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 

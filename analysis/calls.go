@@ -3,7 +3,7 @@ package analysis
 import (
 	"encoding/json"
 
-	"github.com/codemode-project/codemode/analysis/ecmascript"
+	"github.com/codemode-project/codemode/internal/analysis/ecmascript"
 )
 
 // A walker finds the calls in a program.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/codemode-project/codemode/analysis/ecmascript"
+	"github.com/codemode-project/codemode/internal/analysis/ecmascript"
 )
 
 // Compile makes a [Program] from a text, or returns the problems that prevent it. name is the file name in problems; ""

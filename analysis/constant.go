@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/codemode-project/codemode/analysis/ecmascript"
+	"github.com/codemode-project/codemode/internal/analysis/ecmascript"
 )
 
 // infinite reports whether n is a number that JSON cannot represent. esbuild prints a literal that is too large as

@@ -1,6 +1,6 @@
 package analysis
 
-import "github.com/codemode-project/codemode/analysis/ecmascript"
+import "github.com/codemode-project/codemode/internal/analysis/ecmascript"
 
 // facts are what the walker knows of a binding.
 type facts struct {

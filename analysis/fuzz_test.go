@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/codemode-project/codemode/analysis/ecmascript"
+	"github.com/codemode-project/codemode/internal/analysis/ecmascript"
 	"github.com/codemode-project/codemode/internal/hostile"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/evanw/esbuild/pkg/api"
 
-	"github.com/codemode-project/codemode/analysis/ecmascript"
+	"github.com/codemode-project/codemode/internal/analysis/ecmascript"
 )
 
 // takeModules removes imports and exports of types from the text, has the program call what it exports, and reports

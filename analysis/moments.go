@@ -1,6 +1,6 @@
 package analysis
 
-import "github.com/codemode-project/codemode/analysis/ecmascript"
+import "github.com/codemode-project/codemode/internal/analysis/ecmascript"
 
 // When the program makes its calls, as far as the text shows, and whether a call may still follow. A reader of
 // Promise.all(list.map(...)) knows that all of its calls come at once. If a loop awaits each call, more may follow.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/codemode-project/codemode/analysis/ecmascript"
+	"github.com/codemode-project/codemode/internal/analysis/ecmascript"
 )
 
 // A Use is the first use of a name that the program does not declare.

@@ -3,7 +3,7 @@ package analysis
 import (
 	"strings"
 
-	"github.com/codemode-project/codemode/analysis/ecmascript"
+	"github.com/codemode-project/codemode/internal/analysis/ecmascript"
 )
 
 // A prescanner determines the shape of a text.

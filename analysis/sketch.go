@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/codemode-project/codemode/analysis/ecmascript"
+	"github.com/codemode-project/codemode/internal/analysis/ecmascript"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/codemode-project/codemode/analysis/ecmascript"
+	"github.com/codemode-project/codemode/internal/analysis/ecmascript"
 )
 
 // An Unawaited is a place where the text starts something and does not wait for it, as far as the text shows: the

@@ -3,8 +3,8 @@ package analysis
 import (
 	"slices"
 
-	"github.com/codemode-project/codemode/analysis/ecmascript"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/analysis/ecmascript"
 )
 
 // value walks an expression and returns its abstract value. The caller decides what happens to that value.

@@ -1,6 +1,6 @@
 package analysis
 
-import "github.com/codemode-project/codemode/analysis/ecmascript"
+import "github.com/codemode-project/codemode/internal/analysis/ecmascript"
 
 func (w *walker) assign(n *ecmascript.Node) abstractValue {
 	switch {

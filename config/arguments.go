@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/codemode-project/codemode/profiles/condition"
+	"github.com/codemode-project/codemode/internal/profiles/condition"
 )
 
 // An argument is what a tool's input schema says about the target of a pointer.

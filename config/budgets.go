@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/profiles/pattern"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
-	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
 // A Budget is an element of the key "budgets": what calls may use of a window of time, in all runs together.

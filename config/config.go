@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/codemode-project/codemode/config/notifications"
-	"github.com/codemode-project/codemode/config/servers"
-	"github.com/codemode-project/codemode/config/variables"
+	"github.com/codemode-project/codemode/internal/config/notifications"
+	"github.com/codemode-project/codemode/internal/config/servers"
+	"github.com/codemode-project/codemode/internal/config/variables"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/profiles"

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/codemode-project/codemode/config/issuers"
-	"github.com/codemode-project/codemode/config/notifications"
-	"github.com/codemode-project/codemode/config/signin"
+	"github.com/codemode-project/codemode/internal/config/issuers"
+	"github.com/codemode-project/codemode/internal/config/notifications"
+	"github.com/codemode-project/codemode/internal/config/signin"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )

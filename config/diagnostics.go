@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/codemode-project/codemode/config/collectors"
+	"github.com/codemode-project/codemode/internal/config/collectors"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )

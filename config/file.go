@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/config/servers"
-	"github.com/codemode-project/codemode/config/variables"
+	"github.com/codemode-project/codemode/internal/config/servers"
+	"github.com/codemode-project/codemode/internal/config/variables"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/profiles"

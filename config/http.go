@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/codemode-project/codemode/config/issuers"
-	"github.com/codemode-project/codemode/config/variables"
+	"github.com/codemode-project/codemode/internal/config/issuers"
+	"github.com/codemode-project/codemode/internal/config/variables"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/internal/typos"

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/internal/hostile"
+	"github.com/codemode-project/codemode/internal/profiles/pattern"
 	"github.com/codemode-project/codemode/profiles"
-	"github.com/codemode-project/codemode/profiles/pattern"
 
 	"github.com/codemode-project/codemode/call"
 )

@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/profiles/pattern"
 	"github.com/codemode-project/codemode/internal/typos"
 	"github.com/codemode-project/codemode/profiles"
-	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
 // warn reports settings that are valid but dangerous or without effect.

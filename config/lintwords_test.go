@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/codemode-project/codemode/internal/profiles/condition"
 	"github.com/codemode-project/codemode/internal/settings"
-	"github.com/codemode-project/codemode/profiles/condition"
 )
 
 // warned gives the places and messages of the warnings of a file.

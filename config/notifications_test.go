@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/config/notifications"
-	"github.com/codemode-project/codemode/config/variables"
+	"github.com/codemode-project/codemode/internal/config/notifications"
+	"github.com/codemode-project/codemode/internal/config/variables"
 )
 
 func TestNotifications(t *testing.T) {

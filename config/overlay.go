@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/profiles/pattern"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/profiles"
-	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
 // An Overlay narrows what some runs may do, no matter what their profile says. In the file it is an entry of

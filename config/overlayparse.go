@@ -4,10 +4,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/codemode-project/codemode/internal/profiles/pattern"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/profiles"
-	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
 // A writtenOverlay is an overlay as written in the file, before the profiles are known.

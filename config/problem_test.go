@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/codemode-project/codemode/profiles/condition"
+	"github.com/codemode-project/codemode/internal/profiles/condition"
 
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/typos"

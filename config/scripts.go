@@ -8,10 +8,10 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/codemode-project/codemode/internal/profiles/pattern"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/profiles"
-	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
 // Scripts are the saved programs that callers may run by name. No program or model can add one: only a program that a

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/codemode-project/codemode/config/variables"
+	"github.com/codemode-project/codemode/internal/config/variables"
 )
 
 // placesOfSecrets are all places of a configuration with a text that a command or a file could give; %s stands for it.

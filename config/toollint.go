@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/profiles/pattern"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/typos"
 	"github.com/codemode-project/codemode/profiles"
-	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
 // A ToolInfo is a tool to check rules against.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/codemode-project/codemode/internal/profiles/condition"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/profiles"
-	"github.com/codemode-project/codemode/profiles/condition"
 )
 
 // lintTools are the tools that the rules of these tests are about.

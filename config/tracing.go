@@ -1,7 +1,7 @@
 package config
 
 import (
-	"github.com/codemode-project/codemode/config/collectors"
+	"github.com/codemode-project/codemode/internal/config/collectors"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )

@@ -3,9 +3,9 @@ package profiles
 import (
 	"fmt"
 
+	"github.com/codemode-project/codemode/internal/profiles/condition"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
-	"github.com/codemode-project/codemode/profiles/condition"
 )
 
 // examples checks a rule against its author's example calls. It skips a rule that was not fully readable: that rule

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/profiles/condition"
+	"github.com/codemode-project/codemode/internal/profiles/pattern"
 	"github.com/codemode-project/codemode/internal/settings"
-	"github.com/codemode-project/codemode/profiles/condition"
-	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
 // An Explanation is a decision with the result of every rule.

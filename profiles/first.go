@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/profiles/condition"
+	"github.com/codemode-project/codemode/internal/profiles/condition"
 )
 
 // This file determines which rules precede others, for tools that propose and check rules.

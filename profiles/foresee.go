@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/profiles/condition"
-	"github.com/codemode-project/codemode/profiles/pattern"
+	"github.com/codemode-project/codemode/internal/profiles/condition"
+	"github.com/codemode-project/codemode/internal/profiles/pattern"
 )
 
 // Gaps say what is unknown about the arguments of a future call: the text of a program shows some of them, and the rest

@@ -3,7 +3,7 @@ package profiles
 import (
 	"slices"
 
-	"github.com/codemode-project/codemode/profiles/pattern"
+	"github.com/codemode-project/codemode/internal/profiles/pattern"
 )
 
 // An index finds the rules with a pattern that may match a name, without trying all rules.

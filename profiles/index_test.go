@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/codemode-project/codemode/profiles/pattern"
+	"github.com/codemode-project/codemode/internal/profiles/pattern"
 )
 
 // TestIndex: the index may only leave out rules that cannot match.

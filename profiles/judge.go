@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/profiles/condition"
+	"github.com/codemode-project/codemode/internal/profiles/condition"
 )
 
 // A judgement is the result of one rule for a call of its tool.

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/profiles/pattern"
+	"github.com/codemode-project/codemode/internal/profiles/pattern"
 )
 
 // A Layer is a set of rules that a profile cannot loosen: the floor, an overlay, a higher-ranking file, or an untrusted

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/profiles/condition"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
-	"github.com/codemode-project/codemode/profiles/condition"
 )
 
 // A Profile is what a person allows: the rules of one profile of the file, of those it extends, and of the floor. It

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/profiles/condition"
+	"github.com/codemode-project/codemode/internal/profiles/condition"
 )
 
 // decision makes a decision of a ruling, with the rules that led to the verdict.

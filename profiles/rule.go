@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/profiles/condition"
+	"github.com/codemode-project/codemode/internal/profiles/pattern"
 	"github.com/codemode-project/codemode/internal/settings"
-	"github.com/codemode-project/codemode/profiles/condition"
-	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
 // A List is the list of a rule. The constants are in the order of evaluation.

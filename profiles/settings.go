@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/codemode-project/codemode/profiles/pattern"
+	"github.com/codemode-project/codemode/internal/profiles/pattern"
 )
 
 // Limits bound a run. A zero field means that the file does not set it; the enforcing code then uses its default.

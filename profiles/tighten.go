@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/profiles/condition"
+	"github.com/codemode-project/codemode/internal/profiles/condition"
 )
 
 // stricter takes the stricter decision of a profile and a layer. If they agree, both give their reasons.

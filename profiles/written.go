@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/profiles/condition"
+	"github.com/codemode-project/codemode/internal/profiles/pattern"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
-	"github.com/codemode-project/codemode/profiles/condition"
-	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
 // A Written profile is one profile as written in the file, before extends and floor.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/internal/fair"
-	"github.com/codemode-project/codemode/sandbox/memory"
+	"github.com/codemode-project/codemode/internal/memory"
 )
 
 const (

@@ -14,8 +14,8 @@ import (
 
 	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/checktest"
+	guestmemory "github.com/codemode-project/codemode/internal/memory"
 	"github.com/codemode-project/codemode/internal/testwait"
-	guestmemory "github.com/codemode-project/codemode/sandbox/memory"
 )
 
 // The guest is compiled once; then its machine code comes from the cache, as

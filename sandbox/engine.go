@@ -17,7 +17,7 @@ import (
 
 	"github.com/codemode-project/codemode/guest/quickjs"
 	"github.com/codemode-project/codemode/internal/fair"
-	"github.com/codemode-project/codemode/sandbox/memory"
+	"github.com/codemode-project/codemode/internal/memory"
 )
 
 // Options are the settings of an Engine.

@@ -11,7 +11,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
 
-	"github.com/codemode-project/codemode/sandbox/memory"
+	"github.com/codemode-project/codemode/internal/memory"
 )
 
 const (

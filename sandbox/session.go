@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"github.com/codemode-project/codemode/internal/fair"
-	"github.com/codemode-project/codemode/sandbox/memory"
+	"github.com/codemode-project/codemode/internal/memory"
 )
 
 // A Session is a heap that lives on from one program to the next: what a program declares at its top level (const, let,

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/codemode-project/codemode/sandbox/memory"
+	"github.com/codemode-project/codemode/internal/memory"
 )
 
 // A module is the guest in parts: the snapshot takes its data, and the cache keeps its machine code. Little remains to

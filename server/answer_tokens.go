@@ -7,8 +7,8 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/inforce"
-	"github.com/codemode-project/codemode/server/limits"
+	"github.com/codemode-project/codemode/internal/runs/inforce"
+	"github.com/codemode-project/codemode/internal/server/limits"
 )
 
 // answersOnly refuses an answering token where programs run.

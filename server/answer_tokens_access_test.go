@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode"
-	"github.com/codemode-project/codemode/server/limits"
+	"github.com/codemode-project/codemode/internal/server/limits"
 )
 
 // Trying tokens at the page's API does not fill the record: the first are recorded one by one, the others counted.

@@ -8,7 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/codemode-project/codemode/upstream"
+	"github.com/codemode-project/codemode/internal/tools/upstream"
 )
 
 // What clients say about themselves stays in memory as long as their sessions, and in the record. The server truncates

@@ -10,7 +10,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
-	"github.com/codemode-project/codemode/registry"
+	"github.com/codemode-project/codemode/internal/tools/registry"
 )
 
 // A conversation is one tool call together with its client. It can ask the person at the client, and it reports

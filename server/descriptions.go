@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/codemode-project/codemode/internal/tools/upstream"
 	"github.com/codemode-project/codemode/internal/visible"
-	"github.com/codemode-project/codemode/upstream"
 )
 
 // maxWords is how much of a description, or of the instructions, clients show.

@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/approvals"
-	"github.com/codemode-project/codemode/server/requeststate"
+	"github.com/codemode-project/codemode/internal/server/requeststate"
 )
 
 // An exchange is one tool call in MCP 2026-07-28, where servers send no requests: a question ends the client's request,

@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/approvals"
-	"github.com/codemode-project/codemode/server/limits"
+	"github.com/codemode-project/codemode/internal/server/limits"
 )
 
 // These tests let hours pass in a bubble. What serves a call is a function here, which asks and waits.

@@ -13,7 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode"
-	"github.com/codemode-project/codemode/server/requeststate"
+	"github.com/codemode-project/codemode/internal/server/requeststate"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/internal/fair"
-	"github.com/codemode-project/codemode/server/limits"
+	"github.com/codemode-project/codemode/internal/server/limits"
 )
 
 // Shrink makes what clients share small, for tests. It is called before the first request.

@@ -19,10 +19,10 @@ import (
 
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/fair"
-	"github.com/codemode-project/codemode/server/direct"
-	"github.com/codemode-project/codemode/server/limits"
-	"github.com/codemode-project/codemode/server/oauth"
-	"github.com/codemode-project/codemode/server/origins"
+	"github.com/codemode-project/codemode/internal/server/direct"
+	"github.com/codemode-project/codemode/internal/server/limits"
+	"github.com/codemode-project/codemode/internal/server/oauth"
+	"github.com/codemode-project/codemode/internal/server/origins"
 )
 
 // Path is where callers mount an [HTTP], with everything below it: Path/<profile> offers only that profile.

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/codemode-project/codemode/inforce"
-	"github.com/codemode-project/codemode/server/oauth"
-	"github.com/codemode-project/codemode/upstream/login"
+	"github.com/codemode-project/codemode/internal/runs/inforce"
+	"github.com/codemode-project/codemode/internal/server/oauth"
+	"github.com/codemode-project/codemode/internal/tools/upstream/login"
 )
 
 // authenticate finds out who sends a request, or refuses it.

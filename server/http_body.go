@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/codemode-project/codemode/server/limits"
+	"github.com/codemode-project/codemode/internal/server/limits"
 )
 
 const (

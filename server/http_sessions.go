@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode"
-	"github.com/codemode-project/codemode/server/direct"
-	"github.com/codemode-project/codemode/server/limits"
+	"github.com/codemode-project/codemode/internal/server/direct"
+	"github.com/codemode-project/codemode/internal/server/limits"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 

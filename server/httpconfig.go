@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/server/oauth"
+	"github.com/codemode-project/codemode/internal/server/oauth"
 )
 
 // httpConfig is the key "http" of a configuration. If it lists tokens, every caller needs one, also on this machine.

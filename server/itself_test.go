@@ -9,8 +9,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/internal/tools/upstream"
 	"github.com/codemode-project/codemode/server"
-	"github.com/codemode-project/codemode/upstream"
 )
 
 // TestCodemodeIsNoServerOfItself: an address in the configuration leads back to the process that reads it.

@@ -9,8 +9,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/codemode-project/codemode/results"
-	"github.com/codemode-project/codemode/upstream"
+	"github.com/codemode-project/codemode/internal/runs/results"
+	"github.com/codemode-project/codemode/internal/tools/upstream"
 )
 
 // behindItself refuses a codemode as client. That client may be this process itself, or a server that this process is a

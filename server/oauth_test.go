@@ -23,8 +23,8 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"github.com/codemode-project/codemode/internal/checktest"
+	"github.com/codemode-project/codemode/internal/server/oauth"
 	"github.com/codemode-project/codemode/server"
-	"github.com/codemode-project/codemode/server/oauth"
 )
 
 // An issuer publishes its metadata and its keys, answers introspection, and signs whatever it is told to.

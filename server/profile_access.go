@@ -7,7 +7,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/internal/runs/inforce"
 )
 
 // A reach is the set of profiles that a caller may use. The zero value is empty.

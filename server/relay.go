@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
-	"github.com/codemode-project/codemode/upstream"
+	"github.com/codemode-project/codemode/internal/tools/upstream"
 )
 
 // answerWait is how long a person has for a question of an upstream. Nothing else ends the wait when a client

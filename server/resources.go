@@ -10,8 +10,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode"
-	"github.com/codemode-project/codemode/catalog"
-	"github.com/codemode-project/codemode/server/resources"
+	"github.com/codemode-project/codemode/internal/server/resources"
+	"github.com/codemode-project/codemode/internal/tools/catalog"
 )
 
 // keepsResults reports whether any results are kept at this moment.

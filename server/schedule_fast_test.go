@@ -13,7 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/codemode-project/codemode/server/requeststate"
+	"github.com/codemode-project/codemode/internal/server/requeststate"
 )
 
 // Thousands of random schedules with hours between the legs: whatever comes back, and when, a question gets the first

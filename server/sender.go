@@ -11,11 +11,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode"
-	"github.com/codemode-project/codemode/discovery"
-	"github.com/codemode-project/codemode/inforce"
-	"github.com/codemode-project/codemode/server/limits"
-	"github.com/codemode-project/codemode/server/oauth"
-	"github.com/codemode-project/codemode/upstream/login"
+	"github.com/codemode-project/codemode/internal/runs/inforce"
+	"github.com/codemode-project/codemode/internal/server/limits"
+	"github.com/codemode-project/codemode/internal/server/oauth"
+	"github.com/codemode-project/codemode/internal/tools/discovery"
+	"github.com/codemode-project/codemode/internal/tools/upstream/login"
 )
 
 // An httpRequest is one admitted HTTP request, with what was verified about its caller.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/codemode-project/codemode/catalog"
+	"github.com/codemode-project/codemode/internal/tools/catalog"
 )
 
 func TestSummary(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
-	"github.com/codemode-project/codemode/asking"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/runs/asking"
 )
 
 // askSchema contains only what a model needs: a model reads every byte of it each time. The error for a text that is

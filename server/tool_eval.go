@@ -10,8 +10,8 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
-	"github.com/codemode-project/codemode/inforce"
-	"github.com/codemode-project/codemode/preflight"
+	"github.com/codemode-project/codemode/internal/runs/inforce"
+	"github.com/codemode-project/codemode/internal/runs/preflight"
 )
 
 // evalPrefix begins the names of profile-bound tools.

@@ -9,7 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode"
-	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/internal/runs/inforce"
 )
 
 const scriptToolName = "codemode_run_script"

@@ -9,9 +9,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/internal/runs"
+	"github.com/codemode-project/codemode/internal/runs/sessions"
 	"github.com/codemode-project/codemode/internal/visible"
-	"github.com/codemode-project/codemode/runs"
-	"github.com/codemode-project/codemode/sessions"
 )
 
 const sessionToolName = "codemode_session"

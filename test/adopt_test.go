@@ -15,11 +15,11 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
-	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/record/audit"
+	"github.com/codemode-project/codemode/internal/store"
 	"github.com/codemode-project/codemode/sandbox"
-	"github.com/codemode-project/codemode/store"
 )
 
 // watchedEngine tells of what an Evaluator does with runs of other processes.

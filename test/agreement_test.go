@@ -20,9 +20,9 @@ import (
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/hostile"
-	"github.com/codemode-project/codemode/preflight"
+	"github.com/codemode-project/codemode/internal/runs/preflight"
+	"github.com/codemode-project/codemode/internal/tools/registry"
 	"github.com/codemode-project/codemode/profiles"
-	"github.com/codemode-project/codemode/registry"
 )
 
 // agreements is how many random calls explain, check and the running Gate are compared on.

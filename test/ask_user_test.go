@@ -14,8 +14,8 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
-	"github.com/codemode-project/codemode/asking"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/runs/asking"
 )
 
 // A respondent is a person who is asked things by programs.

@@ -18,7 +18,7 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/checktest"
-	"github.com/codemode-project/codemode/registry"
+	"github.com/codemode-project/codemode/internal/tools/registry"
 )
 
 // desk is a person who is shown several calls at once, as over a form.

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode"
-	"github.com/codemode-project/codemode/audit"
-	"github.com/codemode-project/codemode/store"
+	"github.com/codemode-project/codemode/internal/record/audit"
+	"github.com/codemode-project/codemode/internal/store"
 )
 
 // awaitRoom returns when there is room for what a test does soon in a minute, an hour or a day.

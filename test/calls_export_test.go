@@ -11,10 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
-	"github.com/codemode-project/codemode/audit"
-	"github.com/codemode-project/codemode/audit/report"
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/store"
+	"github.com/codemode-project/codemode/internal/record/audit"
+	"github.com/codemode-project/codemode/internal/record/report"
+	"github.com/codemode-project/codemode/internal/store"
 )
 
 // Whoever opens the record in a spreadsheet finds a row for each call, with who decided, when it began and when it

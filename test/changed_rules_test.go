@@ -11,8 +11,8 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
-	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 

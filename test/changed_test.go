@@ -18,7 +18,7 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/mcptest"
-	"github.com/codemode-project/codemode/preflight"
+	"github.com/codemode-project/codemode/internal/runs/preflight"
 )
 
 // stranger is an upstream that nobody trusts, with a tool that the test defines.

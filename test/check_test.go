@@ -21,9 +21,9 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
-	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/internal/runs/inforce"
+	"github.com/codemode-project/codemode/internal/runs/preflight"
 	"github.com/codemode-project/codemode/internal/testwait"
-	"github.com/codemode-project/codemode/preflight"
 )
 
 // rules decides in every way there is.

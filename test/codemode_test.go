@@ -23,10 +23,10 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/discovery"
 	"github.com/codemode-project/codemode/hostfns"
-	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/testwait"
+	"github.com/codemode-project/codemode/internal/tools/discovery"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/sandbox"
 )

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/internal/runs/preflight"
 	"github.com/codemode-project/codemode/internal/testwait"
-	"github.com/codemode-project/codemode/preflight"
 )
 
 // Whoever reads in the log that the configuration changed is told which file did, however it was named.

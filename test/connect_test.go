@@ -18,13 +18,13 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
-	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/hosted"
 	"github.com/codemode-project/codemode/internal/mcptest"
+	"github.com/codemode-project/codemode/internal/record/audit"
+	"github.com/codemode-project/codemode/internal/store"
 	"github.com/codemode-project/codemode/internal/testwait"
-	"github.com/codemode-project/codemode/store"
-	"github.com/codemode-project/codemode/upstream/login"
+	"github.com/codemode-project/codemode/internal/tools/upstream/login"
 )
 
 // accountsPage is where the principals of these tests connect their accounts.

@@ -18,8 +18,8 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/runs/owntools"
 	"github.com/codemode-project/codemode/internal/testwait"
-	"github.com/codemode-project/codemode/owntools"
 )
 
 const gateRules = `{"evaluation": {"profiles": {"p": {

@@ -10,10 +10,10 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
-	"github.com/codemode-project/codemode/asking"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/checktest"
-	"github.com/codemode-project/codemode/store"
+	"github.com/codemode-project/codemode/internal/runs/asking"
+	"github.com/codemode-project/codemode/internal/store"
 )
 
 // A Keeper in a database behaves like the one in memory.

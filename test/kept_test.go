@@ -13,11 +13,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode"
-	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/mcptest"
-	"github.com/codemode-project/codemode/runs"
-	"github.com/codemode-project/codemode/store"
+	"github.com/codemode-project/codemode/internal/record/audit"
+	"github.com/codemode-project/codemode/internal/runs"
+	"github.com/codemode-project/codemode/internal/store"
 )
 
 // forPrincipal runs a program for a principal.

@@ -13,8 +13,8 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/pgtest"
+	"github.com/codemode-project/codemode/internal/store"
 	"github.com/codemode-project/codemode/internal/testwait"
-	"github.com/codemode-project/codemode/store"
 )
 
 // stores are the two that processes share.

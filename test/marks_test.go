@@ -15,8 +15,8 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/tools/registry"
 	"github.com/codemode-project/codemode/profiles"
-	"github.com/codemode-project/codemode/registry"
 )
 
 // A server's mark on a tool, in its _meta or its annotations, has a person asked; one that says no changes nothing.

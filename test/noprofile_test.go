@@ -12,12 +12,12 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/catalog/pins"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
-	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/internal/runs/inforce"
+	"github.com/codemode-project/codemode/internal/runs/owntools"
 	"github.com/codemode-project/codemode/internal/testwait"
-	"github.com/codemode-project/codemode/owntools"
+	"github.com/codemode-project/codemode/internal/tools/pins"
 )
 
 // Without a profile a request has the least power: the default profile, or none at all. What nothing restricts has to

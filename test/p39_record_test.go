@@ -16,9 +16,9 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode"
-	"github.com/codemode-project/codemode/audit"
-	"github.com/codemode-project/codemode/recorder"
-	"github.com/codemode-project/codemode/store"
+	"github.com/codemode-project/codemode/internal/record/audit"
+	"github.com/codemode-project/codemode/internal/record/recorder"
+	"github.com/codemode-project/codemode/internal/store"
 )
 
 // A chooser chooses what programs and servers pass under keys that look like secrets.

@@ -14,11 +14,11 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
-	"github.com/codemode-project/codemode/audit/report"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/cachetest"
-	"github.com/codemode-project/codemode/preflight"
-	"github.com/codemode-project/codemode/store"
+	"github.com/codemode-project/codemode/internal/record/report"
+	"github.com/codemode-project/codemode/internal/runs/preflight"
+	"github.com/codemode-project/codemode/internal/store"
 )
 
 const aheadProgram = `

@@ -9,8 +9,8 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/inforce/loader"
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/runs/loader"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 

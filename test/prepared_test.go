@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode"
-	"github.com/codemode-project/codemode/runs"
+	"github.com/codemode-project/codemode/internal/runs"
 )
 
 // The value of a program as a Go value, or what it returned instead.

@@ -21,12 +21,12 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
-	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/record/audit"
+	"github.com/codemode-project/codemode/internal/record/recorder"
+	"github.com/codemode-project/codemode/internal/store"
 	"github.com/codemode-project/codemode/internal/testwait"
-	"github.com/codemode-project/codemode/recorder"
-	"github.com/codemode-project/codemode/store"
 )
 
 // recorded keeps the record of an Evaluator in a folder, and gives the folder.

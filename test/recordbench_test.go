@@ -13,7 +13,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/owntools"
+	"github.com/codemode-project/codemode/internal/runs/owntools"
 )
 
 // durabilities are the settings of store.durability, with what each promises about a call that was made.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode"
-	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 

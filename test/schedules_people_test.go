@@ -23,9 +23,9 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
-	"github.com/codemode-project/codemode/approvals/terminal"
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/console"
+	"github.com/codemode-project/codemode/internal/approvals/terminal"
+	"github.com/codemode-project/codemode/internal/console"
 )
 
 // effects is what the upstream of all schedules did: its own log.

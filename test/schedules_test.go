@@ -21,14 +21,14 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
-	"github.com/codemode-project/codemode/approvals/terminal"
-	"github.com/codemode-project/codemode/audit"
-	"github.com/codemode-project/codemode/console"
+	"github.com/codemode-project/codemode/internal/approvals/terminal"
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/console"
+	"github.com/codemode-project/codemode/internal/record/audit"
+	"github.com/codemode-project/codemode/internal/store"
+	"github.com/codemode-project/codemode/internal/store/storetest"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/sandbox"
-	"github.com/codemode-project/codemode/store"
-	"github.com/codemode-project/codemode/store/storetest"
 )
 
 var (

@@ -19,10 +19,10 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/codemode-project/codemode/approvals"
-	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
-	"github.com/codemode-project/codemode/store"
+	"github.com/codemode-project/codemode/internal/record/audit"
+	"github.com/codemode-project/codemode/internal/store"
 )
 
 // A recordedRun is what the record says of a run.

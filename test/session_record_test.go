@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode"
-	"github.com/codemode-project/codemode/audit"
-	"github.com/codemode-project/codemode/runs"
-	"github.com/codemode-project/codemode/store"
+	"github.com/codemode-project/codemode/internal/record/audit"
+	"github.com/codemode-project/codemode/internal/runs"
+	"github.com/codemode-project/codemode/internal/store"
 )
 
 // What anybody forbids stays forbidden: the configuration, a profile, its floor, what it extends.

@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/internal/runs"
 	"github.com/codemode-project/codemode/internal/testwait"
-	"github.com/codemode-project/codemode/runs"
 )
 
 // secretForm is the form of what only one session and its forks may have.

@@ -9,7 +9,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/runs"
+	"github.com/codemode-project/codemode/internal/runs"
 )
 
 // What a person refused in a session stays refused there and in its forks: after a rollback to a version from before

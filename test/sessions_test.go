@@ -14,7 +14,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/sessions"
+	"github.com/codemode-project/codemode/internal/runs/sessions"
 )
 
 // A talker runs the programs of one session, one after the other.

@@ -11,10 +11,10 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
-	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/cachetest"
-	"github.com/codemode-project/codemode/store"
+	"github.com/codemode-project/codemode/internal/record/audit"
+	"github.com/codemode-project/codemode/internal/store"
 )
 
 // TestAnUntrustedProjectHidesNothing: neither from the person who is asked nor from the record, by whatever way a

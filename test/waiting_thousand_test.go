@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode"
-	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/internal/record/audit"
+	"github.com/codemode-project/codemode/internal/store"
 	"github.com/codemode-project/codemode/internal/testwait"
-	"github.com/codemode-project/codemode/store"
 )
 
 // A thousand runs, or in the short form 200, wait for people in one process. A person allows half of them, the clients

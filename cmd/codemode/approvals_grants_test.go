@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
-	"github.com/codemode-project/codemode/asking"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
-	"github.com/codemode-project/codemode/recorder"
-	"github.com/codemode-project/codemode/store"
+	"github.com/codemode-project/codemode/internal/record/recorder"
+	"github.com/codemode-project/codemode/internal/runs/asking"
+	"github.com/codemode-project/codemode/internal/store"
 )
 
 // E4: what was allowed for a time is listed with the words it was given for, and is gone once it is revoked.

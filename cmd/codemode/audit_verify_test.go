@@ -17,9 +17,9 @@ import (
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
-	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
-	"github.com/codemode-project/codemode/recorder"
+	"github.com/codemode-project/codemode/internal/record/audit"
+	"github.com/codemode-project/codemode/internal/record/recorder"
 )
 
 // A kept record is in a state folder, at rest.

@@ -13,13 +13,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/codemode-project/codemode"
-	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/cmd/codemode/rulebook"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/bench/policy"
-	"github.com/codemode-project/codemode/upstream"
+	"github.com/codemode-project/codemode/internal/tools/catalog"
+	"github.com/codemode-project/codemode/internal/tools/upstream"
 )
 
 func newBenchPolicy(s cli.Streams) *cobra.Command {

@@ -10,11 +10,11 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
-	"github.com/codemode-project/codemode/approvals/terminal"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
+	"github.com/codemode-project/codemode/internal/approvals/terminal"
+	"github.com/codemode-project/codemode/internal/runs/preflight"
 	"github.com/codemode-project/codemode/internal/visible"
-	"github.com/codemode-project/codemode/preflight"
 )
 
 func newCheck(s cli.Streams) *cobra.Command {

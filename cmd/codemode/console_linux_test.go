@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
-	"github.com/codemode-project/codemode/console"
+	"github.com/codemode-project/codemode/internal/console"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/codemode-project/codemode/console/rules"
+	"github.com/codemode-project/codemode/internal/console/rules"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/codemode-project/codemode/console/servers"
+	"github.com/codemode-project/codemode/internal/console/servers"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 

@@ -17,16 +17,16 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
-	"github.com/codemode-project/codemode/console"
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/console"
 	"github.com/codemode-project/codemode/internal/mcptest"
+	"github.com/codemode-project/codemode/internal/record/audit"
+	"github.com/codemode-project/codemode/internal/record/recorder"
+	"github.com/codemode-project/codemode/internal/store"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/profiles"
-	"github.com/codemode-project/codemode/recorder"
-	"github.com/codemode-project/codemode/store"
 )
 
 // A person is somebody at the page of a process, as a front end reaches it.

@@ -8,8 +8,8 @@ import (
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/hostfns"
-	"github.com/codemode-project/codemode/inforce"
-	"github.com/codemode-project/codemode/preflight"
+	"github.com/codemode-project/codemode/internal/runs/inforce"
+	"github.com/codemode-project/codemode/internal/runs/preflight"
 	"github.com/codemode-project/codemode/sandbox"
 )
 

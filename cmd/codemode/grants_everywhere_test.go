@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/console"
+	"github.com/codemode-project/codemode/internal/console"
 )
 
 // What is allowed for a run, for as many calls and as long as a person chose, is listed and revoked from a command

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
-	"github.com/codemode-project/codemode/config/servers"
+	"github.com/codemode-project/codemode/internal/config/servers"
 )
 
 // TestNoCommandStartsServersBehindItself: not only serve has servers.

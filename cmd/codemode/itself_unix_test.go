@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/codemode-project/codemode/config/servers"
+	"github.com/codemode-project/codemode/internal/config/servers"
 )
 
 // TestCodemodeBehindItselfStartsNothing: whatever stands between, only the outer one starts its servers. Each start

@@ -17,8 +17,8 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
+	logins "github.com/codemode-project/codemode/internal/tools/upstream/login"
 	"github.com/codemode-project/codemode/internal/visible"
-	logins "github.com/codemode-project/codemode/upstream/login"
 )
 
 // loginWait is how long a person has to log in.

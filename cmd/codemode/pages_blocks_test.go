@@ -21,8 +21,8 @@ import (
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/config/tenants"
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/config/tenants"
 	"github.com/codemode-project/codemode/internal/isolation"
 )
 

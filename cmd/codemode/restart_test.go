@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/internal/record/audit"
+	"github.com/codemode-project/codemode/internal/store"
 	"github.com/codemode-project/codemode/internal/testwait"
-	"github.com/codemode-project/codemode/store"
 )
 
 // However the process ends while a question waits, the next one tells the same: what became of the call, once, and how

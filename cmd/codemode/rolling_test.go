@@ -20,10 +20,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/codemode-project/codemode/console"
+	"github.com/codemode-project/codemode/internal/console"
 	"github.com/codemode-project/codemode/internal/pgtest"
+	"github.com/codemode-project/codemode/internal/store"
 	"github.com/codemode-project/codemode/internal/testwait"
-	"github.com/codemode-project/codemode/store"
 )
 
 // Two replicas behind one store are restarted one after the other, again and again, under load, by clients of both

@@ -14,8 +14,8 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/registry"
-	"github.com/codemode-project/codemode/upstream"
+	"github.com/codemode-project/codemode/internal/tools/registry"
+	"github.com/codemode-project/codemode/internal/tools/upstream"
 )
 
 // terminalCaller puts the questions of upstream servers during a call to the person at the terminal, field by field.

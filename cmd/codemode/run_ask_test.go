@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/codemode-project/codemode/approvals/terminal"
-	"github.com/codemode-project/codemode/upstream"
+	"github.com/codemode-project/codemode/internal/approvals/terminal"
+	"github.com/codemode-project/codemode/internal/tools/upstream"
 )
 
 // A lineTypist is a terminal at which somebody types a line each time a prompt has come.

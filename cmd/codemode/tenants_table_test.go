@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/codemode-project/codemode/console"
+	"github.com/codemode-project/codemode/internal/console"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 

@@ -22,8 +22,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/codemode-project/codemode/console"
 	"github.com/codemode-project/codemode/internal/cachetest"
+	"github.com/codemode-project/codemode/internal/console"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 

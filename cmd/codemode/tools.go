@@ -12,12 +12,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/codemode-project/codemode"
-	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
-	"github.com/codemode-project/codemode/discovery"
+	"github.com/codemode-project/codemode/internal/tools/catalog"
+	"github.com/codemode-project/codemode/internal/tools/discovery"
+	"github.com/codemode-project/codemode/internal/tools/upstream"
 	"github.com/codemode-project/codemode/internal/visible"
-	"github.com/codemode-project/codemode/upstream"
 )
 
 // maxFound is how many tools a query lists.

@@ -17,7 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/internal/mcptest"
-	"github.com/codemode-project/codemode/internal/otlptest"
+	"github.com/codemode-project/codemode/internal/record/otlptest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 

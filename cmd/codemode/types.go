@@ -14,10 +14,10 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
-	"github.com/codemode-project/codemode/discovery"
 	"github.com/codemode-project/codemode/internal/replace"
+	"github.com/codemode-project/codemode/internal/tools/discovery"
+	"github.com/codemode-project/codemode/internal/tools/upstream"
 	"github.com/codemode-project/codemode/internal/visible"
-	"github.com/codemode-project/codemode/upstream"
 )
 
 func newTypes(s cli.Streams) *cobra.Command {

@@ -23,7 +23,6 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/discovery"
 )
 
 var (
@@ -125,7 +124,7 @@ func run(ctx context.Context, cache, code string, in io.Reader, out io.Writer) e
 		return err
 	}
 	defer e.Close(ctx)
-	tools, err := e.Discovery().Declarations(ctx, []string{"desk"}, discovery.Query{Profiles: []string{"support"}})
+	tools, err := e.Discovery().Declarations(ctx, []string{"desk"}, codemode.Query{Profiles: []string{"support"}})
 	if err != nil {
 		return err
 	}

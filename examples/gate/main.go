@@ -23,7 +23,6 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/owntools"
 )
 
 //go:embed rules.json
@@ -65,7 +64,7 @@ func (n notes) execute(_ context.Context, c toolCall) (string, error) {
 
 // guarded returns an executor of the same tools whose calls pass the gate. Rules know the tools as notes__<name>. What
 // a person changed is what is executed.
-func guarded(g *owntools.Gate, x executor) executor {
+func guarded(g *codemode.Gate, x executor) executor {
 	return func(ctx context.Context, c toolCall) (string, error) {
 		do := func(ctx context.Context, args json.RawMessage) (json.RawMessage, error) {
 			text, err := x(ctx, toolCall{c.Name, args})
@@ -74,7 +73,7 @@ func guarded(g *owntools.Gate, x executor) executor {
 			}
 			return json.Marshal(text)
 		}
-		result, err := g.Execute(ctx, owntools.Call{Server: "notes", Tool: c.Name, Args: c.Arguments}, do)
+		result, err := g.Execute(ctx, codemode.GateCall{Server: "notes", Tool: c.Name, Args: c.Arguments}, do)
 		if err != nil {
 			return "", err
 		}
@@ -85,7 +84,7 @@ func guarded(g *owntools.Gate, x executor) executor {
 }
 
 // tools describes the tools whose arguments the gate checks. Rules decide about the others too.
-var tools = []owntools.Tool{{
+var tools = []codemode.GateTool{{
 	Server: "notes", Tool: "write", Description: "Writes a note.",
 	Input: json.RawMessage(`{
 		"type": "object",
@@ -123,14 +122,14 @@ func run(ctx context.Context, n notes, calls []toolCall, in io.Reader, out io.Wr
 		return err
 	}
 	defer e.Close(ctx)
-	g, err := e.Gate(owntools.Options{Profile: "agent", Channels: []approvals.Channel{terminal(in, out)}, Tools: tools})
+	g, err := e.Gate(codemode.GateOptions{Profile: "agent", Channels: []approvals.Channel{terminal(in, out)}, Tools: tools})
 	if err != nil {
 		return err
 	}
 	execute := guarded(g, n.execute)
 	for _, c := range calls {
 		text, err := execute(ctx, c)
-		if denied, ok := errors.AsType[*owntools.DeniedError](err); ok {
+		if denied, ok := errors.AsType[*codemode.DeniedError](err); ok {
 			text = "refused: " + denied.Detail
 		} else if err != nil {
 			text = "error: " + err.Error()

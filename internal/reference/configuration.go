@@ -13,9 +13,9 @@ import (
 
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
-	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/internal/runs"
+	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/internal/strictjson"
-	"github.com/codemode-project/codemode/runs"
 	"github.com/codemode-project/codemode/sandbox"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/codemode-project/codemode/catalog"
+	"github.com/codemode-project/codemode/internal/tools/catalog"
 )
 
 // A section has the blocks of the declarations that begin with one of the names.

@@ -17,7 +17,7 @@ func Record() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "audit", "entry.go"), nil, parser.ParseComments)
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "internal", "record", "audit", "entry.go"), nil, parser.ParseComments)
 	if err != nil {
 		return "", err
 	}

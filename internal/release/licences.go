@@ -75,13 +75,13 @@ func partsOf(root string) ([]part, error) {
 		of.texts[0] = string(text)
 		parts = append(parts, of)
 	}
-	editor, err := os.ReadFile(filepath.Join(root, "console/editor/editor.js"))
+	editor, err := os.ReadFile(filepath.Join(root, "internal/console/editor/editor.js"))
 	if err != nil {
 		return nil, err
 	}
 	i := bytes.Index(editor, []byte("\n/*!"))
 	if i < 0 {
-		return nil, errors.New("console/editor/editor.js has no licences: make editor builds it with them")
+		return nil, errors.New("internal/console/editor/editor.js has no licences: make editor builds it with them")
 	}
 	parts = append(parts, part{name: embedded[2], spdx: "MIT", texts: []string{string(editor[i+1:])}})
 	for name, dir := range modules {

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/recorder"
+	"github.com/codemode-project/codemode/internal/record/audit"
+	"github.com/codemode-project/codemode/internal/record/recorder"
 )
 
 // What a run passed as secrets, and behind padding, is shown to whoever has the key of the record, and that is

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/codemode-project/codemode/audit"
-	"github.com/codemode-project/codemode/audit/report"
+	"github.com/codemode-project/codemode/internal/record/audit"
+	"github.com/codemode-project/codemode/internal/record/report"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 

@@ -8,9 +8,9 @@ import (
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
+	"github.com/codemode-project/codemode/internal/record/recorder"
+	"github.com/codemode-project/codemode/internal/store"
 	"github.com/codemode-project/codemode/internal/visible"
-	"github.com/codemode-project/codemode/recorder"
-	"github.com/codemode-project/codemode/store"
 )
 
 // A keptResult is a kept result for programs.

@@ -12,11 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
+	"github.com/codemode-project/codemode/internal/record/audit"
+	"github.com/codemode-project/codemode/internal/record/recorder"
 	"github.com/codemode-project/codemode/internal/visible"
-	"github.com/codemode-project/codemode/recorder"
 )
 
 func newAuditVerify(s cli.Streams) *cobra.Command {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/config/variables"
-	"github.com/codemode-project/codemode/recorder"
+	"github.com/codemode-project/codemode/internal/config/variables"
+	"github.com/codemode-project/codemode/internal/record/recorder"
 )
 
 // MachineProblems are the reasons why codemode serve cannot use a valid configuration on this machine: variables that

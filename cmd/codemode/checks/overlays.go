@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/config/issuers"
+	"github.com/codemode-project/codemode/internal/config/issuers"
 )
 
 // fingerprintForm is the form of a token's fingerprint, and of a program's digest in overlays.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/codemode-project/codemode/cmd/codemode/checks"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/internal/runs/inforce"
 )
 
 const (

@@ -13,7 +13,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/config/servers"
+	"github.com/codemode-project/codemode/internal/config/servers"
 	"github.com/codemode-project/codemode/internal/protect"
 )
 

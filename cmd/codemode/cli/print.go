@@ -12,8 +12,8 @@ import (
 
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/runs/preflight"
 	"github.com/codemode-project/codemode/internal/visible"
-	"github.com/codemode-project/codemode/preflight"
 )
 
 // Streams are what a command reads and writes, and how it starts a worker.

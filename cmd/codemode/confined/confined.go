@@ -24,10 +24,10 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/cmd/codemode/checks"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/config/servers"
+	"github.com/codemode-project/codemode/internal/config/servers"
 	"github.com/codemode-project/codemode/internal/confine"
-	"github.com/codemode-project/codemode/recorder"
-	"github.com/codemode-project/codemode/upstream"
+	"github.com/codemode-project/codemode/internal/record/recorder"
+	"github.com/codemode-project/codemode/internal/tools/upstream"
 )
 
 // Variable has the rules of a confined codemode, as JSON.

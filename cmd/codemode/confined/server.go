@@ -12,12 +12,12 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/cmd/codemode/checks"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/config/servers"
-	"github.com/codemode-project/codemode/inforce/loader"
+	"github.com/codemode-project/codemode/internal/config/servers"
 	"github.com/codemode-project/codemode/internal/confine"
 	"github.com/codemode-project/codemode/internal/protect"
-	"github.com/codemode-project/codemode/upstream"
-	"github.com/codemode-project/codemode/upstream/child"
+	"github.com/codemode-project/codemode/internal/runs/loader"
+	"github.com/codemode-project/codemode/internal/tools/upstream"
+	"github.com/codemode-project/codemode/internal/tools/upstream/child"
 )
 
 // A guard knows the files that give power over codemode.

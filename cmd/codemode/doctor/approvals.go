@@ -21,14 +21,14 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
-	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/cmd/codemode/responder"
 	"github.com/codemode-project/codemode/cmd/codemode/serve"
-	"github.com/codemode-project/codemode/preflight"
-	"github.com/codemode-project/codemode/store"
+	"github.com/codemode-project/codemode/internal/record/audit"
+	"github.com/codemode-project/codemode/internal/runs/preflight"
+	"github.com/codemode-project/codemode/internal/store"
 )
 
 // An approvalsCheck holds the flags of the checks about people: whether a question reaches a person, and who else could

@@ -17,13 +17,13 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
-	"github.com/codemode-project/codemode/discovery"
+	"github.com/codemode-project/codemode/internal/runs/preflight"
+	"github.com/codemode-project/codemode/internal/tools/catalog"
+	"github.com/codemode-project/codemode/internal/tools/discovery"
+	"github.com/codemode-project/codemode/internal/tools/upstream"
 	"github.com/codemode-project/codemode/internal/visible"
-	"github.com/codemode-project/codemode/preflight"
-	"github.com/codemode-project/codemode/upstream"
 )
 
 // New makes the command "doctor".

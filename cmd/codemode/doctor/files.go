@@ -16,7 +16,7 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/cmd/codemode/setup"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/upstream"
+	"github.com/codemode-project/codemode/internal/tools/upstream"
 )
 
 // Permissions of others than the owner of a file.

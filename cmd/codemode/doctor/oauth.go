@@ -6,7 +6,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
-	"github.com/codemode-project/codemode/server/oauth"
+	"github.com/codemode-project/codemode/internal/server/oauth"
 )
 
 // oauth asks the issuers of access tokens for their metadata and keys, as the first token does.

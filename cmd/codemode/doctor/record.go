@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode"
-	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
-	"github.com/codemode-project/codemode/recorder"
-	"github.com/codemode-project/codemode/store"
+	"github.com/codemode-project/codemode/internal/record/audit"
+	"github.com/codemode-project/codemode/internal/record/recorder"
+	"github.com/codemode-project/codemode/internal/store"
 )
 
 // recordWait is how long the database has to answer.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
-	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/internal/runs/inforce"
 )
 
 // scripts reads the saved programs that the configuration names, which may have changed since a person allowed them.

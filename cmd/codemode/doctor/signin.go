@@ -6,7 +6,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
-	"github.com/codemode-project/codemode/console/signin"
+	"github.com/codemode-project/codemode/internal/console/signin"
 )
 
 // signIn asks the identity provider of the page for its metadata, as a sign-in would.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/inforce/loader"
+	"github.com/codemode-project/codemode/internal/runs/loader"
 )
 
 // File finds the configuration file; "" means that there is none.

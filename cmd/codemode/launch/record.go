@@ -11,12 +11,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/config/changes"
-	"github.com/codemode-project/codemode/recorder"
-	"github.com/codemode-project/codemode/store"
+	"github.com/codemode-project/codemode/internal/config/changes"
+	"github.com/codemode-project/codemode/internal/record/audit"
+	"github.com/codemode-project/codemode/internal/record/recorder"
+	"github.com/codemode-project/codemode/internal/store"
 )
 
 // Place finds out where the record is.

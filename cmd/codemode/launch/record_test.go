@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/recorder"
+	"github.com/codemode-project/codemode/internal/record/audit"
+	"github.com/codemode-project/codemode/internal/record/recorder"
 )
 
 // Calls with many arguments do not fill the memory of whoever looks at the rules: only the latest are read.

@@ -30,10 +30,10 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/confined"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/config/servers"
-	"github.com/codemode-project/codemode/config/variables"
-	"github.com/codemode-project/codemode/inforce"
-	"github.com/codemode-project/codemode/recorder"
+	"github.com/codemode-project/codemode/internal/config/servers"
+	"github.com/codemode-project/codemode/internal/config/variables"
+	"github.com/codemode-project/codemode/internal/record/recorder"
+	"github.com/codemode-project/codemode/internal/runs/inforce"
 )
 
 // Settings holds the flags that commands share. A command registers those that it has.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
-	"github.com/codemode-project/codemode/approvals/terminal"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
+	"github.com/codemode-project/codemode/internal/approvals/terminal"
 )
 
 // ChannelName names the answers from codemode approvals in the record and in "channels" of a profile.

@@ -7,9 +7,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
-	"github.com/codemode-project/codemode/approvals/terminal"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
+	"github.com/codemode-project/codemode/internal/approvals/terminal"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
-	"github.com/codemode-project/codemode/approvals/terminal"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/approvals/terminal"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/codemode-project/codemode/approvals/terminal"
+	"github.com/codemode-project/codemode/internal/approvals/terminal"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 

@@ -10,7 +10,7 @@ import (
 	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/codemode-project/codemode/approvals/terminal"
+	"github.com/codemode-project/codemode/internal/approvals/terminal"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 

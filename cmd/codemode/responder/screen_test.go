@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
-	"github.com/codemode-project/codemode/approvals/terminal"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/approvals/terminal"
 )
 
 // A seat at a screen whose keys are pressed by a test, a second after the other.

@@ -13,7 +13,7 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/config/changes"
+	"github.com/codemode-project/codemode/internal/config/changes"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 )

@@ -17,15 +17,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/internal/runs/inforce"
+	"github.com/codemode-project/codemode/internal/tools/catalog"
+	"github.com/codemode-project/codemode/internal/tools/registry"
 	"github.com/codemode-project/codemode/internal/typos"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
-	"github.com/codemode-project/codemode/registry"
 )
 
 // explaining holds the flags of explain: the properties of a call besides tool and arguments.

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
-	"github.com/codemode-project/codemode/config/importtable"
+	"github.com/codemode-project/codemode/internal/config/importtable"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/visible"
 )

@@ -18,7 +18,7 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/config/variables"
+	"github.com/codemode-project/codemode/internal/config/variables"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 

@@ -18,11 +18,11 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/config/changes"
+	"github.com/codemode-project/codemode/internal/config/changes"
+	"github.com/codemode-project/codemode/internal/record/recorder"
+	"github.com/codemode-project/codemode/internal/store"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
-	"github.com/codemode-project/codemode/recorder"
-	"github.com/codemode-project/codemode/store"
 )
 
 // NewProfiles makes the command "profiles".

@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/codemode-project/codemode"
-	"github.com/codemode-project/codemode/audit"
-	"github.com/codemode-project/codemode/catalog/pins"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
+	"github.com/codemode-project/codemode/internal/record/audit"
+	"github.com/codemode-project/codemode/internal/tools/pins"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 

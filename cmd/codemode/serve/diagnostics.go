@@ -18,10 +18,10 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
-	"github.com/codemode-project/codemode/internal/otlp"
-	"github.com/codemode-project/codemode/metrics"
-	"github.com/codemode-project/codemode/metrics/push"
-	"github.com/codemode-project/codemode/server/limits"
+	"github.com/codemode-project/codemode/internal/record/metrics"
+	"github.com/codemode-project/codemode/internal/record/metrics/push"
+	"github.com/codemode-project/codemode/internal/record/otlp"
+	"github.com/codemode-project/codemode/internal/server/limits"
 )
 
 // A diagnostics is the listener for those who look after the process: its figures and its health. It starts before

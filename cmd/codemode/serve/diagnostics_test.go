@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/metrics"
+	"github.com/codemode-project/codemode/internal/record/metrics"
 )
 
 // Figures are for this machine, or for who has the token; profiles of the process for both. Probes are for everybody.

@@ -6,8 +6,8 @@ import (
 	"net/url"
 
 	"github.com/codemode-project/codemode"
-	"github.com/codemode-project/codemode/console/accounts"
-	"github.com/codemode-project/codemode/upstream/login"
+	"github.com/codemode-project/codemode/internal/console/accounts"
+	"github.com/codemode-project/codemode/internal/tools/upstream/login"
 )
 
 // accountsOf are the accounts of people at upstream servers, for the page.

@@ -15,9 +15,9 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/config/changes"
-	"github.com/codemode-project/codemode/console"
-	"github.com/codemode-project/codemode/console/rules"
+	"github.com/codemode-project/codemode/internal/config/changes"
+	"github.com/codemode-project/codemode/internal/console"
+	"github.com/codemode-project/codemode/internal/console/rules"
 	"github.com/codemode-project/codemode/internal/replace"
 	"github.com/codemode-project/codemode/profiles"
 )

@@ -12,11 +12,11 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode/approvals"
-	"github.com/codemode-project/codemode/approvals/terminal"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/cmd/codemode/responder"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/approvals/terminal"
 )
 
 // Who may do what by the key "console". Package config tests which values are valid.

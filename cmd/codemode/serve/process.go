@@ -13,12 +13,12 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/config/tenants"
+	"github.com/codemode-project/codemode/internal/config/tenants"
 	"github.com/codemode-project/codemode/internal/fair"
-	"github.com/codemode-project/codemode/metrics"
+	"github.com/codemode-project/codemode/internal/record/metrics"
+	"github.com/codemode-project/codemode/internal/server/limits"
+	"github.com/codemode-project/codemode/internal/server/oauth"
 	"github.com/codemode-project/codemode/sandbox"
-	"github.com/codemode-project/codemode/server/limits"
-	"github.com/codemode-project/codemode/server/oauth"
 )
 
 // A process serves one service, or those of all tenants. Tenants share its listener, its diagnostics and its sandbox,

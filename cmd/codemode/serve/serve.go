@@ -17,11 +17,11 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/inforce"
-	"github.com/codemode-project/codemode/internal/otlp"
-	"github.com/codemode-project/codemode/recorder"
+	"github.com/codemode-project/codemode/internal/record/otlp"
+	"github.com/codemode-project/codemode/internal/record/recorder"
+	"github.com/codemode-project/codemode/internal/record/tracing"
+	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/server"
-	"github.com/codemode-project/codemode/tracing"
 )
 
 // New makes the command "serve".

@@ -12,12 +12,12 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/responder"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/fair"
-	"github.com/codemode-project/codemode/metrics"
-	"github.com/codemode-project/codemode/recorder"
+	"github.com/codemode-project/codemode/internal/record/metrics"
+	"github.com/codemode-project/codemode/internal/record/recorder"
+	"github.com/codemode-project/codemode/internal/record/tracing"
+	"github.com/codemode-project/codemode/internal/server/limits"
+	"github.com/codemode-project/codemode/internal/server/oauth"
 	"github.com/codemode-project/codemode/server"
-	"github.com/codemode-project/codemode/server/limits"
-	"github.com/codemode-project/codemode/server/oauth"
-	"github.com/codemode-project/codemode/tracing"
 )
 
 // A service is what one configuration serves: an Evaluator with its record, MCP, and the page for people. A process has

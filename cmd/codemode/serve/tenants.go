@@ -17,9 +17,9 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/confined"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/config/tenants"
-	"github.com/codemode-project/codemode/preflight"
-	"github.com/codemode-project/codemode/recorder"
+	"github.com/codemode-project/codemode/internal/config/tenants"
+	"github.com/codemode-project/codemode/internal/record/recorder"
+	"github.com/codemode-project/codemode/internal/runs/preflight"
 	"github.com/codemode-project/codemode/server"
 )
 

@@ -7,13 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/record/audit"
+	"github.com/codemode-project/codemode/internal/runs"
 	"github.com/codemode-project/codemode/internal/visible"
-	"github.com/codemode-project/codemode/runs"
 )
 
 func newFork(s cli.Streams) *cobra.Command {

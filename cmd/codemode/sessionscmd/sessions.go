@@ -18,10 +18,10 @@ import (
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
+	"github.com/codemode-project/codemode/internal/record/recorder"
+	"github.com/codemode-project/codemode/internal/runs/sessions"
+	"github.com/codemode-project/codemode/internal/store"
 	"github.com/codemode-project/codemode/internal/visible"
-	"github.com/codemode-project/codemode/recorder"
-	"github.com/codemode-project/codemode/sessions"
-	"github.com/codemode-project/codemode/store"
 )
 
 // New makes the command "sessions".

@@ -21,9 +21,9 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/setup/clientfile"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/config/servers"
-	"github.com/codemode-project/codemode/config/variables"
 	"github.com/codemode-project/codemode/internal/address"
+	"github.com/codemode-project/codemode/internal/config/servers"
+	"github.com/codemode-project/codemode/internal/config/variables"
 )
 
 func usualPlaces() (places, error) {

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/codemode-project/codemode/config/variables"
+	"github.com/codemode-project/codemode/internal/config/variables"
 )
 
 // A notation is what a client replaces in the values of its servers. Everything else in them is text. The zero value

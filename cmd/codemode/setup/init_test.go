@@ -14,7 +14,7 @@ import (
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/config/servers"
+	"github.com/codemode-project/codemode/internal/config/servers"
 	"github.com/codemode-project/codemode/profiles"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/config/variables"
+	"github.com/codemode-project/codemode/internal/config/variables"
 )
 
 // What another client's file names must not become a command that codemode runs: a project may have written that file.

@@ -11,12 +11,12 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode"
-	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/config/servers"
-	"github.com/codemode-project/codemode/discovery"
-	"github.com/codemode-project/codemode/upstream"
+	"github.com/codemode-project/codemode/internal/config/servers"
+	"github.com/codemode-project/codemode/internal/tools/catalog"
+	"github.com/codemode-project/codemode/internal/tools/discovery"
+	"github.com/codemode-project/codemode/internal/tools/upstream"
 )
 
 // A tool is what a server says about one of its tools: claims, from which init proposes rules that a person reads.

@@ -10,13 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
+	"github.com/codemode-project/codemode/internal/record/audit"
+	"github.com/codemode-project/codemode/internal/record/recorder"
+	"github.com/codemode-project/codemode/internal/store"
+	"github.com/codemode-project/codemode/internal/store/backup"
 	"github.com/codemode-project/codemode/internal/visible"
-	"github.com/codemode-project/codemode/recorder"
-	"github.com/codemode-project/codemode/store"
-	"github.com/codemode-project/codemode/store/backup"
 )
 
 func newBackup(s cli.Streams) *cobra.Command {

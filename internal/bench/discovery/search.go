@@ -14,7 +14,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/codemode-project/codemode/catalog"
+	"github.com/codemode-project/codemode/internal/tools/catalog"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 

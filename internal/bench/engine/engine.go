@@ -17,7 +17,7 @@ import (
 
 	"github.com/codemode-project/codemode/internal/bench"
 	"github.com/codemode-project/codemode/internal/isolation"
-	"github.com/codemode-project/codemode/upstream/child"
+	"github.com/codemode-project/codemode/internal/tools/upstream/child"
 )
 
 // An Engine is a command that speaks the isolation protocol.

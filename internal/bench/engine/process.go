@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/codemode-project/codemode/internal/isolation"
-	"github.com/codemode-project/codemode/upstream/child"
+	"github.com/codemode-project/codemode/internal/tools/upstream/child"
 )
 
 const (

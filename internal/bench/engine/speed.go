@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/internal/bench"
-	"github.com/codemode-project/codemode/upstream/child"
+	"github.com/codemode-project/codemode/internal/tools/upstream/child"
 )
 
 // SpeedOptions are the settings of [Speed].

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/codemode-project/codemode/catalog"
+	"github.com/codemode-project/codemode/internal/tools/catalog"
 )
 
 // canary is in every text that a double answers. Where it turns up in arguments, a program has carried it there.

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/profiles/condition"
 	"github.com/codemode-project/codemode/profiles"
-	"github.com/codemode-project/codemode/profiles/condition"
 )
 
 // operators are one condition as the file has it, decoded: {"prefix": "/data"}.

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/profiles/condition"
 	"github.com/codemode-project/codemode/profiles"
-	"github.com/codemode-project/codemode/profiles/condition"
 )
 
 // A disguise is one value in two forms. For a server both mean the same, or the second one does what the first one

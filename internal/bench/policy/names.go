@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/profiles/pattern"
 	"github.com/codemode-project/codemode/profiles"
-	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
 // lookalikes are attacks on deny and ask rules, with a tool whose name looks like one that the rule names.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/analysis"
-	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/tools/catalog"
 	"github.com/codemode-project/codemode/sandbox"
 )
 

@@ -13,9 +13,9 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/hostfns"
-	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/internal/config/servers"
+	"github.com/codemode-project/codemode/internal/runs/inforce"
 	"github.com/codemode-project/codemode/profiles"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/codemode-project/codemode/catalog"
+	"github.com/codemode-project/codemode/internal/tools/catalog"
 )
 
 // A tool is a tool with what its name, its hints and its schema say about its effect. Servers write all three, so these

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/codemode-project/codemode/catalog"
+	"github.com/codemode-project/codemode/internal/tools/catalog"
 )
 
 // What each kind of condition is attacked with: among others, this.

@@ -1,0 +1,351 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/codemode-project/codemode/internal/console/editor"
+	"github.com/codemode-project/codemode/internal/console/rules"
+	"github.com/codemode-project/codemode/internal/record/audit"
+)
+
+// Rules are what an administrator sees and changes. Many goroutines may call its methods. The page shows their errors.
+type Rules interface {
+	rules.Disk
+	// Propose writes a rule into a file as a comment, for review, and returns the file's name.
+	Propose(ctx context.Context, p Proposal) (file string, err error)
+	// NewSession makes a session for a role.
+	NewSession(role string, life time.Duration) (id string, expires time.Time, err error)
+	// Roles are those that sessions can be made for.
+	Roles() []Role
+	// RoleSessions lists the sessions for roles that have not ended.
+	RoleSessions(ctx context.Context) ([]RoleSession, error)
+	// EndRoleSession ends a session of RoleSessions by its ID, and says for which role it was.
+	EndRoleSession(ctx context.Context, id string) (role string, err error)
+}
+
+// A Role is one that overlays name.
+type Role struct {
+	Name string `json:"name"`
+	Can  string `json:"can"` // a sentence: what programs may do in a session for it, and what narrows them
+}
+
+// A RoleSession is a session that was made for a role. Nobody enters it with its ID, which is a fingerprint.
+type RoleSession struct {
+	ID      string    `json:"id"`
+	Role    string    `json:"role"`
+	Expires time.Time `json:"expires"`
+}
+
+// Effects are Rules that can predict what a proposal would change.
+type Effects interface {
+	Rules
+	// Effect says in lines what the accepted proposal would change in recent calls. An error refuses the proposal.
+	Effect(ctx context.Context, p Proposal) (lines []string, err error)
+}
+
+// A Proposal is a rule that a person would like to have.
+type Proposal struct {
+	Profile, Tool string
+	Args          json.RawMessage // with these arguments and no others; nil is any
+	List          string          // allowlist or asklist; "" is allowlist
+	By, Why       string
+}
+
+type rulesView struct {
+	frame
+	Files   []rules.File
+	Stale   string
+	Problem string
+	Marks   string // the places of Problem in Text, for the editor
+	Path    string // of the file being changed
+	Text    string
+	Why     string
+	Lives   []string
+	roleSessions
+
+	Profiles []rules.Summary
+	Book     bool
+
+	Profile string // from a link
+	Tools   []string
+	Program string
+}
+
+// lives are the possible lifetimes of a session for a role.
+var lives = []struct {
+	name string
+	life time.Duration
+}{{"10 minutes", 10 * time.Minute}, {"1 hour", time.Hour}, {"1 day", 24 * time.Hour}}
+
+// mostLinked is how many tools a link may suggest.
+const mostLinked = 20
+
+func (c *Console) rulesView(r *http.Request, s *session) *rulesView {
+	v := &rulesView{frame: c.frame(r, s, "rules", "Rules")}
+	v.Files, v.Stale = c.options.Rules.Files()
+	for i, f := range v.Files {
+		if f.Editable {
+			v.Files[i].Text = inText(strings.TrimPrefix(f.Text, rules.BOM))
+		}
+	}
+	if c.options.Book != nil {
+		v.Book, v.Profiles = true, c.options.Book.Profiles()
+	}
+	v.roleSessions = c.roleSessions(r.Context())
+	for _, l := range lives {
+		v.Lives = append(v.Lives, l.name)
+	}
+	query := r.URL.Query() // anybody may have written the link
+	v.Profile, v.Program = query.Get("profile"), query.Get("program")
+	for _, tool := range query["allow"] {
+		if rules.MayLink(v.Profile) && rules.MayLink(tool) && len(v.Tools) < mostLinked {
+			v.Tools = append(v.Tools, tool)
+		}
+	}
+	return v
+}
+
+func (c *Console) showRules(w http.ResponseWriter, r *http.Request, s *session) error {
+	if err := c.mayChangeRules(s); err != nil {
+		return err
+	}
+	return c.render(w, "rules", c.rulesView(r, s))
+}
+
+// mayChangeRules refuses people without permission to see and change the rules.
+func (c *Console) mayChangeRules(s *session) error {
+	if c.changesRules(s) {
+		return nil
+	}
+	return refuse(http.StatusForbidden, "only administrators see and change the rules")
+}
+
+// fileOf returns the file that a form writes, with its new text.
+func fileOf(r *http.Request) (path string, text []byte) {
+	return r.PostForm.Get("path"), []byte(r.PostForm.Get("text"))
+}
+
+// againRules shows the rules with the outcome of a request: a problem, or the change. It keeps the text of the form.
+func (c *Console) againRules(w http.ResponseWriter, r *http.Request, s *session, done string, problem error) error {
+	path, text := fileOf(r)
+	v := c.rulesView(r, s)
+	v.Path, v.Text, v.Why = path, inText(string(text)), r.PostForm.Get("why")
+	if problem != nil {
+		v.Problem, v.Marks = problem.Error(), editor.Marks(problem, path)
+		w.WriteHeader(http.StatusUnprocessableEntity)
+	} else {
+		v.Notices = append(v.Notices, notice{Text: done})
+	}
+	return c.render(w, "rules", v)
+}
+
+func (c *Console) validateRules(w http.ResponseWriter, r *http.Request, s *session) error {
+	if err := c.mayChangeRules(s); err != nil {
+		return err
+	}
+	path, text := fileOf(r)
+	return c.againRules(w, r, s, "The text has no problems. It is not saved yet.", c.options.Rules.Check(path, text))
+}
+
+// saveRules writes a file.
+func (c *Console) saveRules(w http.ResponseWriter, r *http.Request, s *session) (*change, error) {
+	if err := c.mayChangeRules(s); err != nil {
+		return nil, err
+	}
+	path, text := fileOf(r)
+	ch, err := c.saves(s, &rules.Saving{Path: path, Digest: r.PostForm.Get("digest"), Text: string(text),
+		Why: r.PostForm.Get("why")})
+	if err != nil {
+		return nil, c.againRules(w, r, s, "", err)
+	}
+	return ch, nil
+}
+
+// refuseRules says why a change of the rules is not made.
+func (c *Console) refuseRules(w http.ResponseWriter, r *http.Request, s *session, problem error) error {
+	if isAPI(r) {
+		return unprocessable(problem)
+	}
+	return c.againRules(w, r, s, "", problem)
+}
+
+// proposeRule writes a comment into a file.
+func (c *Console) proposeRule(w http.ResponseWriter, r *http.Request, s *session) (*change, error) {
+	if err := c.mayChangeRules(s); err != nil {
+		return nil, err
+	}
+	form := r.PostForm.Get
+	said := struct {
+		Profile string `json:"profile"`
+		Tool    string `json:"tool"`
+		List    string `json:"list"`
+		Why     string `json:"why"`
+	}{form("profile"), form("tool"), form("list"), form("why")}
+	if isAPI(r) {
+		if err := readJSON(r, &said); err != nil {
+			return nil, err
+		}
+	}
+	p := Proposal{Profile: said.Profile, Tool: said.Tool, List: said.List, By: s.person, Why: said.Why}
+	ch, err := c.proposing(r.Context(), &p)
+	if err != nil {
+		return nil, c.refuseRules(w, r, s, err)
+	}
+	ch.do = func(w http.ResponseWriter, r *http.Request) error {
+		said, err := c.propose(r.Context(), &p)
+		if err != nil {
+			return c.refuseRules(w, r, s, err)
+		}
+		return c.acknowledge(w, r, s, "/rules", said)
+	}
+	return ch, nil
+}
+
+// proposing is the change that a proposal makes: everything that it would write, and its effect on recent calls.
+func (c *Console) proposing(ctx context.Context, p *Proposal) (*change, error) {
+	args := "any arguments"
+	if p.Args != nil {
+		args = "exactly the arguments below"
+	}
+	ch := &change{what: word(fmt.Sprintf("write a comment into your file that proposes a rule "+
+		"for the %s of the profile %s, with %s", cmp.Or(p.List, "allowlist"), p.Profile, args))}
+	add := func(what string, lines ...string) {
+		for _, line := range lines {
+			ch.detail = append(ch.detail, fmt.Sprintf("%-11s", what)+inLine(line))
+			what = ""
+		}
+	}
+	add("tool:", linesOf(p.Tool)...)
+	if p.Args != nil {
+		add("arguments:", linesOf(editable(p.Args))...)
+	}
+	if p.Why != "" {
+		add("reason:", linesOf(p.Why)...)
+	}
+	if rules, ok := c.options.Rules.(Effects); ok {
+		lines, err := rules.Effect(ctx, *p)
+		if err != nil {
+			return nil, err
+		}
+		add("effect:", lines...)
+	}
+	return ch, nil
+}
+
+func linesOf(text string) []string { return strings.Split(lineEnds.Replace(text), "\n") }
+
+// makeSession makes a session for a role.
+func (c *Console) makeSession(w http.ResponseWriter, r *http.Request, s *session) (*change, error) {
+	if err := c.mayChangeRules(s); err != nil {
+		return nil, err
+	}
+	said := struct {
+		Role string `json:"role"`
+		Life string `json:"life"` // the name of one of lives
+	}{r.PostForm.Get("role"), r.PostForm.Get("life")}
+	if isAPI(r) {
+		if err := readJSON(r, &said); err != nil {
+			return nil, err
+		}
+	}
+	role, life := said.Role, time.Duration(0)
+	for _, l := range lives {
+		if l.name == said.Life {
+			life = l.life
+		}
+	}
+	if life == 0 {
+		return nil, c.refuseRules(w, r, s, fmt.Errorf("a session lasts %s, %s or %s", lives[0].name, lives[1].name,
+			lives[2].name))
+	}
+	ch := &change{what: fmt.Sprintf("make a session for the role %s, for %s", word(role), said.Life)}
+	ch.do = func(w http.ResponseWriter, r *http.Request) error {
+		err := c.note(r.Context(), audit.Entry{
+			Kind: audit.Policy, State: "session", Principal: s.person, Role: role, Client: "console",
+			Detail: "a session for a role was made, for " + said.Life + ", after a proof",
+		})
+		var id string
+		var ends time.Time
+		if err == nil {
+			id, ends, err = c.options.Rules.NewSession(role, life)
+		}
+		switch {
+		case err != nil:
+			return c.refuseRules(w, r, s, err)
+		case isAPI(r):
+			return writeJSON(w, http.StatusOK, map[string]any{"ok": true, "session": id, "expires": ends})
+		}
+		return c.againRules(w, r, s,
+			fmt.Sprintf("The session %s for the role %s lasts until %s. It is shown once: give it to the person "+
+				"who starts the server (codemode serve --session) or connects to it. %s This page lists and ends such "+
+				"sessions.", id, word(role), ends.Local().Format(time.DateTime), c.restricts(role)), nil)
+	}
+	return ch, nil
+}
+
+// roleSessions is the response to GET /api/rules/sessions.
+type roleSessions struct {
+	Roles []Role        `json:"roles"`
+	Made  []RoleSession `json:"sessions"`
+	// Unread says why the sessions are not listed, "" if they are.
+	Unread string `json:"unread,omitempty"`
+}
+
+func (c *Console) roleSessions(ctx context.Context) (all roleSessions) {
+	var err error
+	all.Roles = c.options.Rules.Roles()
+	if all.Made, err = c.options.Rules.RoleSessions(ctx); err != nil {
+		c.log.Warn("the sessions for roles cannot be listed", "error", err)
+		all.Unread = "the sessions that were made cannot be listed: the store cannot be read"
+	}
+	all.Roles, all.Made = append([]Role{}, all.Roles...), append([]RoleSession{}, all.Made...)
+	return all
+}
+
+func (c *Console) apiRoleSessions(w http.ResponseWriter, r *http.Request, s *session) error {
+	if err := c.mayChangeRules(s); err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, c.roleSessions(r.Context()))
+}
+
+// endRoleSession ends a session for a role. That narrows, so it needs no proof.
+func (c *Console) endRoleSession(w http.ResponseWriter, r *http.Request, s *session) error {
+	if err := c.mayChangeRules(s); err != nil {
+		return err
+	}
+	said := struct {
+		ID string `json:"id"`
+	}{r.PostForm.Get("id")}
+	if isAPI(r) {
+		if err := readJSON(r, &said); err != nil {
+			return err
+		}
+	}
+	role, err := c.options.Rules.EndRoleSession(r.Context(), said.ID)
+	if err != nil {
+		return c.refuseRules(w, r, s, err)
+	}
+	text := "The session for the role " + word(role) + " has ended. No program runs in it any more."
+	if err := c.note(r.Context(), audit.Entry{Kind: audit.Policy, State: "session", Principal: s.person, Role: role,
+		Client: "console", Detail: "a session for a role was ended"}); err != nil {
+		text += " The record does not say so, because it cannot be written."
+	}
+	return c.acknowledge(w, r, s, "/rules", text)
+}
+
+// restricts says what a session for a role can do.
+func (c *Console) restricts(role string) string {
+	for _, one := range c.options.Rules.Roles() {
+		if one.Name == role {
+			return one.Can
+		}
+	}
+	return ""
+}

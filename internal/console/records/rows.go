@@ -1,0 +1,142 @@
+package records
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/internal/record/audit"
+)
+
+// A Row is an entry in a table.
+type Row struct {
+	*audit.Entry
+	Tool, What, By, Summary string
+	State                   string // the words for it
+	Why                     string // and for the reason
+	Class                   string // good, bad or open
+}
+
+// RowOf is the row of an entry.
+func RowOf(e *audit.Entry) Row {
+	x := Row{Entry: e, Tool: prompt.Words(e.Tool), State: StateWord(e.State), Why: because(e.Reason)}
+	if e.Tool != "" {
+		x.Tool = prompt.Heading(&prompt.Request{Name: e.Tool})
+	}
+	switch e.State {
+	case "rejected": // a configuration
+		x.Class = "bad"
+	case audit.OK, audit.Allowed, "admitted", "connected":
+		x.Class = "good"
+	case audit.Running, audit.Pending, audit.Parked, audit.Resumed:
+		x.Class = "open"
+	default:
+		if x.Class = "bad"; e.Kind == audit.Policy || e.Kind == audit.Notice || e.Kind == audit.Grant ||
+			e.Kind == audit.Keeping || e.Kind == audit.Session {
+			x.Class = "plainly"
+		}
+	}
+	switch {
+	case e.Kind == audit.Run && e.State == audit.Running:
+		x.State = "began"
+	case e.Kind == audit.Call && e.State == audit.Running:
+		x.State = "sent"
+	case e.Kind == audit.Call && e.State == audit.Pending:
+		x.State = "asked"
+	}
+	if by := e.DecidedBy; by != nil {
+		x.By = Decider(by.How)
+		if by.Principal != "" {
+			x.By = prompt.Words(by.Principal)
+		}
+		if by.Channel != "" {
+			x.By += " over " + prompt.Words(by.Channel)
+		}
+	}
+	if e.Args != nil && len(e.Args.Redacted) > 0 {
+		called := &prompt.Request{Name: e.Tool, Args: e.Args.Redacted}
+		x.Summary = strings.TrimSpace(strings.TrimPrefix(prompt.Summary(called), prompt.Heading(called)))
+	}
+	return x
+}
+
+// A CallView is one call of a run, from all its entries.
+type CallView struct {
+	Number   int
+	Tool     string
+	Steps    []Row
+	Asked    *Row // a person got a question
+	Answered *Row // what the person said
+	Last     Row
+	Args     *audit.Args
+	Result   *audit.Result
+	Rules    []audit.Rule
+	Edited   bool // the arguments that ran differ from the proposed ones
+}
+
+// A RunView is everything about one run: the program, its calls, what decided them, what people saw and what ran.
+type RunView struct {
+	Began   *Row
+	Ended   *Row
+	Program *audit.Program
+	Calls   []*CallView
+	Others  []Row
+}
+
+// RunOf puts the entries of a run, the oldest first, in their places.
+func RunOf(all []*audit.Entry) *RunView {
+	v := &RunView{}
+	calls := map[int]*CallView{}
+	for _, e := range all {
+		x := RowOf(e)
+		switch {
+		case e.Kind == audit.Run:
+			switch {
+			case x.Class != "open":
+				v.Ended = &x
+			case v.Began == nil:
+				v.Began = &x
+			default:
+				v.Others = append(v.Others, x)
+			}
+			if e.Program != nil && (v.Program == nil || e.Program.Text != "") {
+				v.Program = e.Program
+			}
+		case e.Call > 0 && (e.Kind == audit.Call || e.Kind == audit.Approval):
+			if calls[e.Call] == nil {
+				calls[e.Call] = &CallView{Number: e.Call}
+				v.Calls = append(v.Calls, calls[e.Call])
+			}
+			calls[e.Call].add(x)
+		default:
+			v.Others = append(v.Others, x)
+		}
+	}
+	slices.SortFunc(v.Calls, func(a, b *CallView) int { return cmp.Compare(a.Number, b.Number) })
+	return v
+}
+
+func (v *CallView) add(x Row) {
+	v.Steps = append(v.Steps, x)
+	v.Last = x
+	if x.Tool != "" {
+		v.Tool = x.Tool
+	}
+	switch {
+	case x.Kind == audit.Call && x.Entry.State == audit.Pending:
+		v.Asked = &x
+	case x.Kind == audit.Approval && x.Entry.State != Late:
+		v.Answered = &x
+	}
+	if x.Args != nil {
+		v.Args = x.Args
+		v.Edited = v.Edited || x.Args.Executed != "" && x.Args.Proposed != "" && x.Args.Executed != x.Args.Proposed
+	}
+	if x.Result != nil {
+		v.Result = x.Result
+	}
+	if len(x.Rules) > 0 {
+		v.Rules = x.Rules
+	}
+}

@@ -1,0 +1,235 @@
+package console
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"html/template"
+	"io"
+	"net/http"
+	"path"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/internal/console/editor"
+	"github.com/codemode-project/codemode/internal/console/records"
+	"github.com/codemode-project/codemode/internal/console/rules"
+	"github.com/codemode-project/codemode/internal/console/servers"
+	"github.com/codemode-project/codemode/internal/console/text"
+	"github.com/codemode-project/codemode/internal/strictjson"
+)
+
+//go:embed static
+var assets embed.FS
+
+//go:embed templates
+var sources embed.FS
+
+// templates parses the templates at the first page, so that other commands do not wait for it.
+var templates = sync.OnceValue(parse)
+
+func parse() map[string]*template.Template {
+	functions := template.FuncMap{
+		"age": text.Age, "clock": text.Clock, "until": text.Until, "zone": text.Zone, "decider": records.Decider,
+		"iso":  func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"word": word, "lines": lines, "short": text.Short,
+		"json":       func(raw json.RawMessage) []span { return lines(editable(raw)) },
+		"heading":    func(name string) string { return prompt.Heading(&prompt.Request{Name: name}) },
+		"one":        func(v any, a *asked) askIn { return askIn{Page: v, Ask: a} },
+		"row":        func(v any, a *asked, atOnce bool) askIn { return askIn{Page: v, Ask: a, AtOnce: atOnce} },
+		"whole":      func(v any, a *asked) askIn { return askIn{Page: v, Ask: a, Whole: true} },
+		"in":         func(v any, one *answeredView) givenIn { return givenIn{v, one} },
+		"table":      func(v any, rows []records.Row) rowsIn { return rowsIn{v, rows} },
+		"size":       text.Size,
+		"tableIn":    func(page any, t *rules.Table) tableIn { return tableIn{page, t} },
+		"short_path": filepath.Base, "inText": inText,
+		"sessionIn": func(base string, record bool, v any) sessionIn { return sessionIn{base, record, v} },
+		"since":     func() []records.Ago { return records.Since },
+		"brief":     brieflyOf,
+		"runIn":     func(v *runningView, run string) runIn { return runIn{v, run} },
+	}
+	all := map[string]*template.Template{}
+	for _, name := range []string{"login", "pending", "ask", "gone", "history", "run", "running", "sessions",
+		"session", "session_change", "servers", "records", "grants", "accounts", "rules", "profile", "overlays",
+		"rules_preview", "confirm", "problem", "signed_in"} {
+		all[name] = template.Must(template.New("frame.html").Funcs(functions).ParseFS(sources, "templates/frame.html",
+			"templates/parts.html", "templates/rule_parts.html", "templates/"+name+".html"))
+	}
+	return all
+}
+
+// rowsIn are entries inside of a page.
+type rowsIn struct {
+	Page any
+	Rows []records.Row
+}
+
+// tableIn is a table of rules inside of a page.
+type tableIn struct {
+	Page  any
+	Table *rules.Table
+}
+
+// runIn is the name of a run inside of a page.
+type runIn struct {
+	Page *runningView
+	Run  string
+}
+
+// brieflyOf is the beginning of a change, for a list.
+func brieflyOf(diff []string) (of struct {
+	Lines []string
+	Whole bool
+}) {
+	of.Lines, of.Whole = servers.Brief(diff)
+	return of
+}
+
+// sessionIn is the program of a session inside of a page; Row has a sessionRow.
+type sessionIn struct {
+	Base   string
+	Record bool
+	Row    any
+}
+
+// givenIn is an answer inside of a page.
+type givenIn struct {
+	Page any
+	One  *answeredView
+}
+
+// askIn is a question inside of a page.
+type askIn struct {
+	Page   any
+	Ask    *asked
+	Whole  bool // it is the page of this question
+	AtOnce bool // its group shows for whom and until when
+}
+
+// A frame surrounds the content of every page.
+type frame struct {
+	Title    string
+	Home     string // path of the page before the login
+	Base     string // prefix of paths: Home before the login, then the path of the session
+	Person   string // "" before the login
+	Confirm  string // the command that prints codes for the person's changes
+	CSRF     string
+	Here     string // which part of the page
+	Notices  []notice
+	Waiting  int
+	Answers  bool // the person may answer
+	Admin    bool
+	Record   bool
+	Running  bool
+	Sessions bool
+	Servers  bool
+	Grants   bool
+	Accounts bool
+}
+
+// bareFrame begins a page for a client without a session.
+func (c *Console) bareFrame(title string) frame {
+	return frame{Title: title, Home: c.options.Path, Base: c.options.Path}
+}
+
+// frame begins a page.
+func (c *Console) frame(r *http.Request, s *session, here, title string) frame {
+	return frame{
+		Title: title, Home: c.options.Path, Base: c.base(r), Person: s.person, CSRF: s.csrf, Here: here, Notices: s.said(r),
+		Confirm: c.confirmCommand(s.person),
+		Waiting: len(c.pending(s)),
+		Answers: c.opens(s, "/{$}"), Admin: c.changesRules(s), Record: c.options.Record != nil && c.opens(s, "/history"),
+		Grants: c.options.Grants != nil && c.opens(s, "/grants"), Running: c.options.Runs != nil && c.opens(s, "/running"),
+		Sessions: c.options.Sessions != nil && c.opens(s, "/sessions"), Servers: c.seesServers(s) && c.opens(s, "/servers"),
+		Accounts: c.options.Accounts != nil && c.options.Accounts.Any(),
+	}
+}
+
+// render writes a whole page or nothing. Like the other functions that answer, it returns nil, for handlers to return.
+func (c *Console) render(w http.ResponseWriter, name string, data any) error {
+	var page bytes.Buffer
+	if err := templates()[name].Execute(&page, data); err != nil {
+		c.log.Error("writing a page failed", "page", name, "error", err)
+		http.Error(w, "the page cannot be shown", http.StatusInternalServerError)
+		return nil
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = page.WriteTo(w) // the client is gone
+	return nil
+}
+
+// redirect sends the client to a page of the session. The page reports what happened.
+func (c *Console) redirect(w http.ResponseWriter, r *http.Request, s *session, path string, bad bool,
+	said string) error {
+	http.Redirect(w, r, c.base(r)+path+s.say(bad, said), http.StatusSeeOther)
+	return nil
+}
+
+type problemView struct {
+	frame
+	Code    int
+	Problem string
+}
+
+// fail reports a failed request, as JSON or as a page.
+func (c *Console) fail(w http.ResponseWriter, r *http.Request, code int, why string) {
+	if wantsJSON(r) {
+		_ = writeJSON(w, code, map[string]any{"ok": false, "error": why})
+		return
+	}
+	v := &problemView{frame: c.bareFrame("Not done"), Code: code, Problem: why}
+	if s := c.session(r); s != nil {
+		v.frame = c.frame(r, s, "", "Not done")
+	}
+	w.WriteHeader(code)
+	_ = c.render(w, "problem", v)
+}
+
+func writeJSON(w http.ResponseWriter, code int, v any) error {
+	js, err := json.Marshal(v)
+	if err != nil {
+		http.Error(w, "the answer cannot be written as JSON", http.StatusInternalServerError)
+		return nil
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_, _ = w.Write(append(js, '\n')) // the client is gone
+	return nil
+}
+
+// readJSON reads one object and nothing else. It refuses a key that is unknown or occurs twice.
+func readJSON(r *http.Request, to any) error {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return refuse(http.StatusBadRequest, "the request cannot be read, or is too large")
+	}
+	if _, err := strictjson.Canonical(body); err != nil {
+		return refuse(http.StatusBadRequest, "the request is not strict JSON: "+word(err.Error()))
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(to); err != nil {
+		return refuse(http.StatusBadRequest, "the request has a wrong member or type: "+word(err.Error()))
+	}
+	return nil
+}
+
+// static serves the scripts, the style and the picture.
+func static(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("file")
+	data := editor.File(name)
+	if data == nil {
+		data, _ = assets.ReadFile("static/" + name)
+	}
+	if data == nil {
+		http.Error(w, "there is nothing under that path", http.StatusNotFound)
+		return
+	}
+	kinds := map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
+		".svg": "image/svg+xml", ".json": "application/json"}
+	w.Header().Set("Content-Type", kinds[path.Ext(name)])
+	w.Header().Set("Cache-Control", "private, max-age=60")
+	_, _ = w.Write(data)
+}

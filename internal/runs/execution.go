@@ -1,0 +1,387 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/codemode-project/codemode/analysis"
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/runs/asking"
+	"github.com/codemode-project/codemode/internal/runs/feed"
+	"github.com/codemode-project/codemode/internal/runs/inforce"
+	"github.com/codemode-project/codemode/internal/runs/preflight"
+	"github.com/codemode-project/codemode/internal/runs/sessions"
+	"github.com/codemode-project/codemode/internal/store"
+	"github.com/codemode-project/codemode/internal/tools/registry"
+	"github.com/codemode-project/codemode/sandbox"
+)
+
+// An execution is one run from its start to its end, over as many guests as necessary. While it waits only for people
+// it is parked, and has no guest.
+type execution struct {
+	e       *Executor
+	request Request
+	policy  *inforce.Policy
+	program *analysis.Program
+	resp    *Response
+	limits  sandbox.Limits
+	asking  *asking.Prompter
+	run     *hostfns.Run
+	engine  Engine
+	use     *sessions.Use // of the request's session; nil without one
+	started time.Time
+	events  *feed.Feed
+	parts   *preflight.Parts
+	// begun is run, for other goroutines, once run and started are set.
+	begun atomic.Pointer[hostfns.Run]
+
+	ctx    context.Context // of the run; its cause says why it ended
+	cancel context.CancelCauseFunc
+	calls  context.Context // of its calls: ends when the program does
+	ended  context.CancelCauseFunc
+	// carried is the context of calls that a person has allowed: it outlives the program, but not the clients that
+	// wait.
+	carried context.Context
+
+	parking sync.Mutex       // one attempt to park, or one claim, at a time; guards row and kept
+	row     *store.ParkedRun // the run as the database has it; nil if it does not
+	kept    bool             // the database had an image of it
+
+	given atomic.Bool // another process has the run, or may take it
+
+	mu            sync.Mutex
+	guest         *sandbox.Run // nil while it is parked, and before it starts
+	image         []byte       // the image of the parked run
+	waits         map[int]bool // the calls that wait for a person
+	pauses        map[*pause]bool
+	settled       []settled          // answers that have not reached a guest yet
+	news          chan struct{}      // an answer was added to settled
+	unpark        context.CancelFunc // cancels the attempt to park that is under way
+	parkScheduled bool               // an attempt to park is scheduled
+	slots         chan struct{}      // one for each open call that does not wait for a person
+
+	order order // of its calls
+}
+
+type settled struct {
+	call  int
+	value json.RawMessage
+	err   error
+}
+
+// A pause stops the clock of the run while a person is awaited.
+type pause struct {
+	call   int
+	resume func() // restarts the clock of the guest; nil while there is none
+}
+
+// parkAfter is how long a run waits for people in its guest: an answer that comes at once need not wait for parking and
+// resuming.
+const parkAfter = 300 * time.Millisecond
+
+// execute runs the program to its end.
+func (x *execution) execute(p sandbox.Program) (*sandbox.Result, error) {
+	guest, err := x.start(p)
+	if err != nil {
+		return &sandbox.Result{}, err
+	}
+	x.enter(guest)
+	return x.drive(guest)
+}
+
+// watched is what a resumed program needs besides its image.
+func (x *execution) watched() sandbox.Program {
+	p := sandbox.Program{Lookup: x.program.Lookup, Watch: x.events.Watch, Watching: x.events.Watched,
+		Waits: x.request.away, Names: x.names().Answer}
+	if x.use != nil {
+		p.Earlier = x.earlier
+	}
+	return p
+}
+
+// names says what the names in the program mean, at each moment.
+func (x *execution) names() *registry.Names { return x.e.tools.Names(x.policy) }
+
+// drive waits for the end of a run, over all of its guests.
+func (x *execution) drive(guest *sandbox.Run) (*sandbox.Result, error) {
+	for {
+		result, err := guest.Wait()
+		if !errors.Is(err, sandbox.ErrParked) {
+			return result, err
+		}
+		image, err := x.awaitAnswer()
+		if err != nil {
+			return &sandbox.Result{}, err
+		}
+		if guest, err = x.resumeImage(image); err != nil {
+			return &sandbox.Result{}, err
+		}
+		x.events.Add(feed.Event{Kind: feed.RunResumed})
+		x.enter(guest)
+	}
+}
+
+// awaitAnswer waits, without a guest, until there is an answer for the program, or the run ends. It returns the image
+// to resume.
+func (x *execution) awaitAnswer() ([]byte, error) {
+	x.parking.Lock() // until parking is complete
+	defer x.parking.Unlock()
+	if x.use != nil {
+		x.use.Rest()
+	}
+	for {
+		x.mu.Lock()
+		n, image := len(x.settled), x.image
+		x.mu.Unlock()
+		switch {
+		case x.leaving():
+			return nil, &sandbox.Error{Kind: sandbox.Canceled,
+				Message: "it waits for a person, and another process resumes it", Err: context.Cause(x.ctx)}
+		case n > 0 || x.ctx.Err() != nil:
+			return image, nil // also if the run has ended: the guest is resumed for what it printed
+		}
+		x.parking.Unlock()
+		select {
+		case <-x.news:
+		case <-x.ctx.Done():
+		}
+		x.parking.Lock()
+	}
+}
+
+// enter sets the current guest of the run, and delivers the answers that came while there was none.
+func (x *execution) enter(guest *sandbox.Run) {
+	x.begun.Store(x.run)
+	x.order.begin(guest.Earlier() + 1)
+	defer x.events.Happened()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.guest, x.image = guest, nil
+	x.e.parked.remove(x)
+	open := map[int]*sandbox.Call{}
+	for _, c := range guest.Open() {
+		open[c.ID] = c
+	}
+	for p := range x.pauses {
+		if c := open[p.call]; c != nil && p.resume == nil {
+			p.resume = c.Pause()
+		}
+	}
+	for _, s := range x.settled {
+		guest.Settle(s.call, s.value, s.err)
+	}
+	x.settled = nil
+	x.schedulePark()
+}
+
+// host passes a call of the sandbox to the Gate. A call that waits for a person is answered later, so that the run can
+// be parked meanwhile.
+func (x *execution) host(ctx context.Context, c *sandbox.Call) (json.RawMessage, error) {
+	x.request.away()
+	in := x.invocation(c.ID)
+	in.Name, in.Args = c.Name, c.Args
+	in.Pause = func() func() { return x.pause(&pause{call: c.ID, resume: c.Pause()}) }
+	type outcome struct {
+		value json.RawMessage
+		err   error
+	}
+	asking, done := make(chan struct{}), make(chan outcome, 1)
+	var once sync.Once
+	in.Asking = func() func() {
+		once.Do(func() { close(asking) })
+		x.events.Add(feed.Event{Kind: feed.CallAsked, Call: c.ID, Tool: c.Name})
+		return x.wait(c.ID)
+	}
+	at := place{&x.order, c.ID}
+	in.Order = at
+	defer at.Sent() // whatever happens
+	defer at.Admitted()
+	if !x.order.admission.wait(x.calls, c.ID) {
+		return nil, context.Cause(ctx)
+	}
+	if !x.slot() {
+		return nil, context.Cause(ctx)
+	}
+	x.e.life.Running.Go(func() { // ends when the call does, which Close waits for. When we are closed, x.calls ends
+		defer func() { <-x.slots }()
+		growStack()
+		value, err := x.call(x.calls, in, x.run.Call)
+		select {
+		case <-asking:
+			x.settle(c.ID, value, err)
+		default:
+			done <- outcome{value, err}
+		}
+	})
+	select {
+	case o := <-done:
+		return o.value, o.err
+	case <-asking:
+		return nil, sandbox.ErrLater
+	case <-ctx.Done(): // the run is over; the outcome of the call is recorded all the same, and Close waits for it
+		return nil, context.Cause(ctx)
+	}
+}
+
+// invocation describes a call to the Gate, apart from its name and arguments.
+func (x *execution) invocation(id int) hostfns.Invocation {
+	return hostfns.Invocation{
+		ID: id, Progress: x.progress,
+		Carried: func() context.Context { return x.carried },
+		Claim:   func(ctx context.Context) error { return x.claim(ctx, []int{id}) },
+		Pause:   func() func() { return x.pause(&pause{call: id}) },
+		Asking:  func() func() { return x.wait(id) },
+	}
+}
+
+// call passes a call to the Gate. Close waits for calls that outlive their run, so that their outcome is recorded.
+func (x *execution) call(ctx context.Context, in hostfns.Invocation,
+	through func(context.Context, hostfns.Invocation) (json.RawMessage, error)) (json.RawMessage, error) {
+	value, err := through(ctx, in)
+	x.events.Called(in.ID, in.Name, func() hostfns.Report {
+		if report, ok := x.run.Report(in.ID); ok {
+			return report
+		}
+		return hostfns.ReportOf(&in, err)
+	})
+	if thrown, ok := errors.AsType[*hostfns.Exception](err); ok {
+		return nil, &sandbox.Throw{Class: thrown.Class, Message: thrown.Message, Props: thrown.Props}
+	}
+	if err == nil {
+		x.asking.Provenance.Answered(in.ID, in.Name, value)
+		x.parts.Result(in.Name, value)
+	}
+	return value, err
+}
+
+// resume continues a call that waited for a person in another process.
+func (x *execution) resume(id int) {
+	in := x.invocation(id)
+	if was := x.asking.Earlier(id); was != nil {
+		in.Put, in.Connecting = !was.Connects(), was.Connects()
+	}
+	x.slots <- struct{}{} // also if the run has ended: the Gate then records that of the call
+	defer func() { <-x.slots }()
+	value, err := x.call(x.calls, in, x.run.Resume)
+	x.settle(id, value, err)
+}
+
+// growStack gives a new goroutine at once the stack that a call needs. Growing it several times on the way, with more
+// to copy each time, costs a recorded call 13 % of its processor time.
+//
+//go:noinline
+func growStack() {
+	var room [12 << 10]byte
+	use(&room)
+}
+
+//go:noinline
+func use(*[12 << 10]byte) {}
+
+// slot waits until one more call may begin. False means that the run ended first.
+func (x *execution) slot() bool {
+	select {
+	case x.slots <- struct{}{}:
+		return true
+	case <-x.calls.Done():
+		return false
+	}
+}
+
+// progress is the progress of the current guest. A run without a guest makes no further calls.
+func (x *execution) progress() (calls int, waiting bool) {
+	x.mu.Lock()
+	guest := x.guest
+	x.mu.Unlock()
+	if guest == nil {
+		return 0, true
+	}
+	for _, c := range guest.Open() {
+		return c.Progress()
+	}
+	return 0, true
+}
+
+// pause stops the clock of the run until resume is called, whichever guest the run has by then.
+func (x *execution) pause(p *pause) (resume func()) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if p.resume == nil && x.guest != nil {
+		for _, c := range x.guest.Open() {
+			if c.ID == p.call {
+				p.resume = c.Pause()
+			}
+		}
+	}
+	x.pauses[p] = true
+	return func() {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		delete(x.pauses, p)
+		if p.resume != nil {
+			p.resume()
+		}
+	}
+}
+
+// wait notes that a call waits for a person. Its slot is free for other calls meanwhile.
+func (x *execution) wait(call int) (over func()) {
+	x.mu.Lock()
+	x.waits[call] = true
+	x.schedulePark()
+	x.mu.Unlock()
+	<-x.slots
+	return func() {
+		x.events.Happened()
+		x.stopWaiting([]int{call})
+		x.slots <- struct{}{} // a call that holds a slot does not wait for a call that waits here
+	}
+}
+
+// schedulePark parks the run after parkAfter. The caller holds x.mu.
+func (x *execution) schedulePark() {
+	if x.parkScheduled || len(x.waits) == 0 {
+		return
+	}
+	x.parkScheduled = true
+	x.e.life.Background(func() {
+		select {
+		case <-time.After(parkAfter):
+			x.park()
+			if x.e.draining() {
+				x.giveUp()
+			}
+		case <-x.calls.Done():
+		}
+	})
+}
+
+// stopWaiting records that calls no longer wait for a person, and cancels an attempt to park.
+func (x *execution) stopWaiting(calls []int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, c := range calls {
+		delete(x.waits, c)
+	}
+	if x.unpark != nil {
+		x.unpark()
+	}
+}
+
+// settle delivers the answer to a call to the program, now or when the run has a guest again.
+func (x *execution) settle(call int, value json.RawMessage, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.guest != nil && x.guest.Settle(call, value, err) {
+		return
+	}
+	x.settled = append(x.settled, settled{call, value, err})
+	select {
+	case x.news <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,150 @@
+package runs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/runs/asking"
+	"github.com/codemode-project/codemode/internal/runs/inforce"
+	"github.com/codemode-project/codemode/internal/runs/preflight"
+
+	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/fair"
+	"github.com/codemode-project/codemode/internal/record/recorder"
+	"github.com/codemode-project/codemode/internal/runs/budgets"
+	"github.com/codemode-project/codemode/internal/runs/feed"
+	"github.com/codemode-project/codemode/internal/runs/results"
+	"github.com/codemode-project/codemode/internal/runs/sessions"
+	"github.com/codemode-project/codemode/internal/tools/registry"
+	"github.com/codemode-project/codemode/sandbox"
+)
+
+// Options are the parts that an Executor needs. All but the first three are required.
+type Options struct {
+	Engine      Engine // nil makes one
+	Tenant      string // the name among those that share Engine; "" is none
+	CacheDir    string // of machine code of the guest; "" keeps none
+	GuestMemory int64  // of all programs together, in bytes; zero uses the configuration
+
+	Log      *slog.Logger
+	Life     *Lifetime
+	Rules    *inforce.Rules
+	Tools    *registry.Registry
+	People   *asking.People
+	Record   *recorder.Recorder
+	Checker  *preflight.Checker
+	Programs *preflight.Programs
+}
+
+// An Executor runs programs, each from its start to its end, over as many guests and processes as necessary.
+type Executor struct {
+	options  Options
+	log      *slog.Logger
+	life     *Lifetime
+	rules    *inforce.Rules
+	tools    *registry.Registry
+	gate     *hostfns.Gate // for runs without a caller
+	people   *asking.People
+	record   *recorder.Recorder
+	checker  *preflight.Checker
+	programs *preflight.Programs
+
+	engine      func() (Engine, error) // makes the engine when it is first needed
+	own         atomic.Pointer[sandbox.Engine]
+	guestMemory int64 // as the configuration said at the start
+	parked      *waitingRuns
+	Results     *results.Keeper  // what did not fit into the replies of runs
+	Sessions    *sessions.Keeper // in which programs go on where others ended
+	CallBudgets *budgets.Keeper  // which bound what all runs use
+
+	viewers feed.Viewers
+
+	mu         sync.Mutex
+	executions map[*execution]bool // the runs under way
+	ended      []endedRun          // the latest, while somebody watches
+}
+
+// New makes an Executor. Call [Executor.Fit] before it runs anything.
+func New(o Options) *Executor {
+	e := &Executor{
+		options: o, log: o.Log, life: o.Life, rules: o.Rules, tools: o.Tools, gate: o.Tools.Gate(nil, "", o.Record.To),
+		people: o.People,
+		record: o.Record, checker: o.Checker, programs: o.Programs, executions: map[*execution]bool{},
+	}
+	e.engine = sync.OnceValues(e.newEngine)
+	e.Results = &results.Keeper{Record: o.Record}
+	e.CallBudgets = &budgets.Keeper{Record: o.Record, Config: o.Rules.Config, Log: o.Log}
+	e.Sessions = &sessions.Keeper{Record: o.Record, Engine: func() (sessions.Engine, error) { return e.engine() }}
+	return e
+}
+
+// Close ends the engine, if it is the executor's own.
+func (e *Executor) Close(ctx context.Context) error {
+	e.Sessions.Close()
+	if engine := e.own.Load(); engine != nil {
+		return engine.Close(ctx)
+	}
+	return nil
+}
+
+// Warm prepares the sandbox, so that the first program finds it ready.
+func (e *Executor) Warm() error {
+	_, err := e.engine()
+	return err
+}
+
+// Fit sets the capacity.
+func (e *Executor) Fit(c config.Capacity) {
+	e.parked, e.guestMemory = newWaitingRuns(c), c.GuestMemory
+}
+
+// Budgets returns what programs share and use at this moment: memory, turns to be read, room for runs that wait.
+func (e *Executor) Budgets() []fair.Use {
+	all := []fair.Use{e.programs.Reading(), e.parked.count.Use(), e.parked.bytes.Use()}
+	if engine := e.own.Load(); engine != nil {
+		all = append(all, engine.Budgets()...)
+	}
+	return all
+}
+
+func (e *Executor) newEngine() (Engine, error) {
+	if shared, ok := e.options.Engine.(*sandbox.Engine); ok && e.options.Tenant != "" {
+		return shared.Tenant(e.options.Tenant, e.record.ParkKey, e.Sessions.MakeRoom), nil
+	}
+	if e.options.Engine != nil {
+		return e.options.Engine, nil
+	}
+	engine, err := sandbox.New(e.life.Ctx, sandbox.Options{
+		CacheDir: e.options.CacheDir, MakeRoom: e.Sessions.MakeRoom, Compiling: e.compiling, ParkKey: e.record.ParkKey,
+		Memory: cmp.Or(e.options.GuestMemory, e.guestMemory)})
+	if err != nil {
+		return nil, fmt.Errorf("preparing the sandbox: %w", err)
+	}
+	e.own.Store(engine)
+	return engine, nil
+}
+
+// compiling logs why a start takes a second.
+func (e *Executor) compiling(r sandbox.Reason) {
+	if r == sandbox.Uncached && e.options.CacheDir == "" {
+		e.log.Info("compiling the sandbox, which takes about a second: Options.CacheDir would keep the result")
+		return
+	}
+	e.log.Warn("compiling the sandbox, which takes about a second", "reason", r.String(), "directory", e.options.CacheDir)
+}
+
+// An Engine runs the JavaScript of programs, each in a guest of its own. [*sandbox.Engine] is one.
+type Engine interface {
+	Start(ctx context.Context, p sandbox.Program, h sandbox.Host) (*sandbox.Run, error)
+	// Resume continues with the image that [sandbox.Run.Park] gave, in this process or another.
+	Resume(ctx context.Context, image []byte, p sandbox.Program, h sandbox.Host) (*sandbox.Run, error)
+	// Hash identifies the guest: an image can only be resumed in the guest that made it.
+	Hash() string
+
+	sessions.Engine
+}

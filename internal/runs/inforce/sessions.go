@@ -1,0 +1,304 @@
+package inforce
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/store"
+	"github.com/codemode-project/codemode/internal/typos"
+)
+
+// Fingerprint is the form of a caller's token in overlays and in the record.
+func Fingerprint(token string) string { return config.Fingerprint(token) }
+
+// A Session is a session that a person made for a role. The person or program that starts the server or connects to it
+// receives its id, which counts in every process that shares the store.
+type Session struct {
+	ID      string    `json:"id,omitempty"`
+	Role    string    `json:"role"`
+	Expires time.Time `json:"expires"`
+}
+
+// sessionPrefix begins the ids of sessions that people make, and no others.
+const sessionPrefix = "cms_"
+
+// SessionLives are the allowed lifetimes of a session.
+var sessionLives = []time.Duration{10 * time.Minute, time.Hour, 24 * time.Hour}
+
+// IsMadeSession reports whether an id has the form of ids from [Rules.NewSession].
+func IsMadeSession(id string) bool { return strings.HasPrefix(id, sessionPrefix) }
+
+// NewSession makes a session for a role, for 10 minutes, an hour or a day. Its id is a secret of the people it is made
+// for.
+func (r *Rules) NewSession(ctx context.Context, role string, life time.Duration) (Session, error) {
+	if role == "" || len(role) > maxRole {
+		return Session{}, fmt.Errorf("a role has 1 to %d bytes", maxRole)
+	}
+	if err := r.checkRole(role); err != nil {
+		return Session{}, err
+	}
+	ok := false
+	for _, l := range sessionLives {
+		ok = ok || life == l
+	}
+	if !ok {
+		return Session{}, errors.New("a session is made for 10m, 1h or 24h")
+	}
+	s := Session{ID: sessionPrefix + rand.Text(), Role: role, Expires: r.time().Add(life)}
+	return s, r.Sessions.put(ctx, s)
+}
+
+// checkRole returns an error if no overlay names a role: a session for it would restrict nothing. Where nothing is
+// configured, nothing is allowed anyway.
+func (r *Rules) checkRole(role string) error {
+	cfg := r.Config()
+	if cfg == nil {
+		return nil
+	}
+	roles := cfg.Roles()
+	near := typos.Nearest(role, roles)
+	switch {
+	case slices.Contains(roles, role):
+		return nil
+	case len(roles) == 0:
+		return fmt.Errorf("no overlay names a role, so a session for the role %.80q would restrict nothing; write an overlay "+
+			`with "role" first`, role)
+	case near != "":
+		return fmt.Errorf("no overlay names the role %.80q, so a session for it would restrict nothing; did you mean %q? "+
+			"There are %s", role, near, strings.Join(roles, ", "))
+	}
+	return fmt.Errorf("no overlay names the role %.80q, so a session for it would restrict nothing; there are %s", role,
+		strings.Join(roles, ", "))
+}
+
+// Restricts says in a sentence what a session for a role can do.
+func (r *Rules) Restricts(role string) string {
+	var names []string
+	if cfg := r.Config(); cfg != nil {
+		for _, o := range cfg.Overlays() {
+			if o.Role == role {
+				names = append(names, o.ID)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return "It restricts nothing."
+	}
+	return "Programs in it may do what their profile allows, as far as these overlays allow it too: " +
+		strings.Join(names, ", ") + "."
+}
+
+// Made lists the sessions for roles that have not ended. The ID of each is a fingerprint, with which nobody enters it.
+func (r *Rules) Made(ctx context.Context) (all []Session, err error) {
+	s := &r.Sessions
+	if s.Store != nil {
+		db, err := s.Store(ctx)
+		if err != nil {
+			return nil, err
+		}
+		all, err = SessionsMade(ctx, db)
+		if err != nil {
+			return nil, err
+		}
+	} else {
+		s.mu.Lock()
+		for key, made := range s.made {
+			made.ID = key
+			all = append(all, made)
+		}
+		s.mu.Unlock()
+	}
+	now := r.time()
+	all = slices.DeleteFunc(all, func(one Session) bool { return !now.Before(one.Expires) })
+	slices.SortFunc(all, func(a, b Session) int { return cmp.Or(a.Expires.Compare(b.Expires), cmp.Compare(a.ID, b.ID)) })
+	return all, nil
+}
+
+// EndMade ends a session that [Rules.Made] lists, by its whole ID. No program runs in it any more.
+func (r *Rules) EndMade(ctx context.Context, id string) (Session, error) {
+	all, err := r.Made(ctx)
+	if err != nil {
+		return Session{}, err
+	}
+	at := slices.IndexFunc(all, func(s Session) bool { return s.ID == id })
+	if at < 0 {
+		return Session{}, errors.New("there is no such session for a role: it has ended")
+	}
+	return all[at], r.Sessions.drop(ctx, id)
+}
+
+// EndSession ends a session early; no program runs in it any more.
+func (r *Rules) EndSession(ctx context.Context, id string) error {
+	return r.Sessions.drop(ctx, Fingerprint(id))
+}
+
+// Session finds a session for a role, made by this process or by another one that shares the store. The error is
+// [ErrSessionOver] if there is none, or if it has ended.
+func (r *Rules) Session(ctx context.Context, id string) (Session, error) {
+	s, err := r.Sessions.get(ctx, id)
+	if err == nil && !r.time().Before(s.Expires) {
+		err = ErrSessionOver
+	}
+	if err == nil {
+		err = r.checkRole(s.Role) // its overlay may have gone since
+	}
+	if err != nil {
+		return Session{}, err
+	}
+	return s, nil
+}
+
+// maxRole is longer than any role needs.
+const maxRole = 64
+
+// ErrSessionOver is the error of a run in a session that has ended, or that nobody made.
+var ErrSessionOver = errors.New("this session is over, or was never made for a codemode with this store: ask the person who made it for a new one")
+
+// Subject identifies the principal of a request for overlays. The role that the caller claims is not part of it.
+func (r *Rules) Subject(ctx context.Context, q *Wish) (config.Subject, error) {
+	s := config.Subject{Session: q.Session, Principal: q.Principal, Token: q.Fingerprint, Program: ProgramHash(q.Code),
+		Script: q.Script}
+	if !IsMadeSession(q.Session) {
+		return s, nil
+	}
+	made, err := r.Session(ctx, q.Session)
+	s.Role = made.Role
+	return s, err
+}
+
+// A sessionStore keeps the sessions that people made for roles: in the store, which other processes share, or, without
+// one, in memory. It stores fingerprints of the ids, which are secrets.
+type sessionStore struct {
+	Store func(context.Context) (*store.DB, error) // nil without a store
+
+	mu   sync.Mutex
+	made map[string]Session // by fingerprint
+}
+
+// SessionsMade lists the sessions for roles in a store, which nobody can enter by what it returns: the ID of each is a
+// fingerprint.
+func SessionsMade(ctx context.Context, db *store.DB) ([]Session, error) {
+	rows, err := db.OverlaysOf(ctx, "")
+	var all []Session
+	for _, row := range rows {
+		var made Session
+		if json.Unmarshal(row.Body, &made) == nil && row.ID == row.Holder && made.Role != "" {
+			made.ID, made.Expires = row.ID, row.Expires
+			all = append(all, made)
+		}
+	}
+	return all, err
+}
+
+// EndSessionMade ends a session of [SessionsMade], by the beginning of its ID.
+func EndSessionMade(ctx context.Context, db *store.DB, id string) (Session, error) {
+	all, err := SessionsMade(ctx, db)
+	if err != nil {
+		return Session{}, err
+	}
+	var found []Session
+	for _, s := range all {
+		if id != "" && strings.HasPrefix(strings.TrimPrefix(s.ID, "sha256:"), strings.TrimPrefix(id, "sha256:")) {
+			found = append(found, s)
+		}
+	}
+	if len(found) != 1 {
+		return Session{}, fmt.Errorf("%d sessions for roles have an id that begins with %.80q", len(found), id)
+	}
+	return found[0], db.PutOverlay(ctx, &store.Overlay{ID: found[0].ID})
+}
+
+// sessionWait bounds how long the store may take: a session that cannot be looked up runs nothing.
+const sessionWait = 4 * time.Second
+
+func (s *sessionStore) put(ctx context.Context, made Session) error {
+	key := Fingerprint(made.ID)
+	made.ID = ""
+	if s.Store == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.made == nil {
+			s.made = map[string]Session{}
+		}
+		maps.DeleteFunc(s.made, func(_ string, old Session) bool { return old.Expires.Before(time.Now()) })
+		s.made[key] = made
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, sessionWait)
+	defer cancel()
+	db, err := s.Store(ctx)
+	if err != nil {
+		return fmt.Errorf("keeping the session: %w", err)
+	}
+	body, err := json.Marshal(made)
+	if err != nil {
+		return err
+	}
+	if err := db.PutOverlay(ctx, &store.Overlay{ID: key, Holder: key, Body: body, Expires: made.Expires}); err != nil {
+		return fmt.Errorf("keeping the session: %w", err)
+	}
+	return nil
+}
+
+// drop ends the session with that fingerprint.
+func (s *sessionStore) drop(ctx context.Context, key string) error {
+	if s.Store == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.made, key)
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, sessionWait)
+	defer cancel()
+	db, err := s.Store(ctx)
+	if err == nil {
+		err = db.PutOverlay(ctx, &store.Overlay{ID: key})
+	}
+	if err != nil {
+		return fmt.Errorf("ending the session: %w", err)
+	}
+	return nil
+}
+
+func (s *sessionStore) get(ctx context.Context, id string) (Session, error) {
+	key := Fingerprint(id)
+	if s.Store == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		made, ok := s.made[key]
+		if !ok {
+			return Session{}, ErrSessionOver
+		}
+		made.ID = id
+		return made, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, sessionWait)
+	defer cancel()
+	var rows []*store.Overlay
+	db, err := s.Store(ctx)
+	if err == nil {
+		rows, err = db.OverlaysOf(ctx, key)
+	}
+	if err != nil {
+		return Session{}, fmt.Errorf("nothing runs in a session that cannot be looked up: %w", err)
+	}
+	for _, row := range rows {
+		var made Session
+		if err := json.Unmarshal(row.Body, &made); err != nil || row.ID != key || made.Role == "" {
+			continue // something else
+		}
+		made.ID, made.Expires = id, row.Expires
+		return made, nil
+	}
+	return Session{}, ErrSessionOver
+}

@@ -1,0 +1,80 @@
+package inforce
+
+import (
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/tools/pins"
+	"github.com/codemode-project/codemode/profiles"
+)
+
+// A State is the configuration in force at one moment. It never changes: a new configuration is a new State, so that no
+// call sees new rules together with the old trust in servers.
+type State struct {
+	Config  *config.Config    // nil: nothing is configured, so nothing is allowed
+	Servers map[string]Server // by name
+	Scripts *os.Root          // the folder of saved programs; nil: there are none
+	Stale   error             // why the files differ from the rules in force; nil: they do not
+}
+
+// Server is the configuration of one server.
+type Server struct {
+	Trusted  bool          // its answers do not taint a run
+	Believed bool          // allow rules may rely on its annotations, whatever the files say
+	Identity string        // differs from that of any other server that had the name; "" for those that are built in
+	Timeout  time.Duration // of one call; zero if not configured
+}
+
+// Rules decide calls: they hold the configuration in force, the accepted tools, and the counts of questions.
+type Rules struct {
+	log      *slog.Logger
+	current  atomic.Pointer[State]
+	clock    profiles.Clock // the clock for rules with an end
+	Pins     *pins.Pins
+	Asks     AskCounter
+	Sessions sessionStore
+}
+
+// NewRules makes Rules without a configuration, which deny everything.
+func NewRules(log *slog.Logger, p *pins.Pins) *Rules {
+	r := &Rules{log: log, Pins: p}
+	r.current.Store(&State{Servers: map[string]Server{}})
+	return r
+}
+
+// Now is the state of this moment.
+func (r *Rules) Now() *State { return r.current.Load() }
+
+// Replace puts another state in force. Callers make one change at a time.
+func (r *Rules) Replace(s *State) { r.current.Store(s) }
+
+// Config is the configuration in force; nil when there is none.
+func (r *Rules) Config() *config.Config { return r.current.Load().Config }
+
+// time is the clock for rules with an end.
+func (r *Rules) time() time.Time { return r.clock.At(time.Now()) }
+
+// Server returns the configuration in force of a server.
+func (r *Rules) Server(name string) Server { return r.current.Load().Servers[name] }
+
+// Mark records why the files differ from the configuration in force; nil: they do not. Callers make one change at a
+// time.
+func (r *Rules) Mark(stale error) {
+	now := *r.current.Load()
+	now.Stale = stale
+	r.current.Store(&now)
+}
+
+// Identities are the identities of the servers, by name.
+func (s *State) Identities() map[string]string {
+	all := map[string]string{}
+	for name, server := range s.Servers {
+		if server.Identity != "" {
+			all[name] = server.Identity
+		}
+	}
+	return all
+}

@@ -1,0 +1,202 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/codemode-project/codemode/internal/record/audit"
+	"github.com/codemode-project/codemode/internal/runs/feed"
+	"github.com/codemode-project/codemode/internal/store"
+)
+
+// A run that waits only for people is parked: park releases its guest and stores its memory image and the state of the
+// Gate in the database of the record, if there is one. The process that started the run holds a claim on it there. If
+// that process dies, another one takes the run over, see takeover.go.
+
+// storeWait bounds how long parking and claiming wait for the database.
+const storeWait = 10 * time.Second
+
+// parkingWait bounds how long the end of a run waits for the outcome of storing it.
+const parkingWait = 2 * time.Second
+
+// park releases the guest of the run, once the run waits only for people.
+func (x *execution) park() {
+	x.parking.Lock()
+	defer x.parking.Unlock()
+	x.mu.Lock()
+	x.parkScheduled = false
+	guest := x.guest
+	if guest == nil || len(x.waits) == 0 || x.calls.Err() != nil {
+		x.mu.Unlock()
+		return
+	}
+	ctx, cancel := context.WithCancel(x.calls)
+	defer cancel()
+	x.unpark = cancel
+	x.mu.Unlock()
+	image, err := guest.Park(ctx)
+
+	x.mu.Lock()
+	x.unpark = nil
+	if err != nil {
+		x.schedulePark() // an answer came first; other calls may still wait
+		x.mu.Unlock()
+		return
+	}
+	x.guest, x.image = nil, image
+	x.events.Add(feed.Event{Kind: feed.RunParked})
+	for p := range x.pauses {
+		p.resume = nil
+	}
+	open := guest.Open()
+	for _, c := range open {
+		if !x.waits[c.ID] {
+			open = nil // this call already has its answer, which the stored state would lack
+			break
+		}
+	}
+	x.mu.Unlock()
+	if x.e.parked.add(x, int64(len(image))) && len(open) > 0 {
+		x.persist(image)
+	}
+}
+
+// persist stores the parked run in the database. If that fails, the run waits in this process alone.
+func (x *execution) persist(image []byte) {
+	if !x.e.record.Keeps() {
+		return
+	}
+	// However many runs park at once, the limit of time is for this one alone. An answer ends the wait.
+	waiting, stop := context.WithCancel(x.calls)
+	defer stop()
+	x.mu.Lock()
+	x.unpark = stop
+	if len(x.waits) == 0 {
+		stop() // it came already
+	}
+	x.mu.Unlock()
+	leave, err := x.e.parked.turn(waiting, x.request.Owner())
+	x.mu.Lock()
+	x.unpark = nil
+	x.mu.Unlock()
+	if err != nil {
+		return
+	}
+	defer leave()
+	x.persistNow(image)
+}
+
+// persistNow is persist once it is the run's turn.
+func (x *execution) persistNow(image []byte) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.calls), storeWait)
+	defer cancel()
+	// The end of the program does not cancel the write at once: its outcome must be known.
+	defer context.AfterFunc(x.calls, func() { time.AfterFunc(parkingWait, cancel) })()
+	row, err := x.saved(ctx, image)
+	if err == nil { // a process that takes the run over reads from the record how its calls ended
+		err = x.e.record.Flush(ctx)
+	}
+	var db *store.DB
+	if err == nil {
+		db, err = x.e.record.DB(ctx)
+	}
+	if err == nil {
+		err = x.makeRoom(ctx, db, row)
+	}
+	if err == nil {
+		err = db.Park(ctx, row)
+	}
+	if err != nil {
+		if x.calls.Err() == nil {
+			x.e.log.Warn("storing a parked run failed: the run is lost if this process stops", "run", x.resp.Run, "error", err)
+		}
+		if db != nil && !errors.Is(err, store.ErrTaken) && !x.notStored(db) {
+			x.abandon()
+		}
+		return
+	}
+	x.row, x.kept = row, true
+	if x.calls.Err() != nil {
+		return // the run has ended meanwhile, and its end removes the row
+	}
+	x.e.recordParked(x, audit.Parked, fmt.Sprintf("it waits for a person; %d bytes", len(image)))
+	x.endWhenLost(row)
+}
+
+// roomWait bounds how long a run waits until earlier runs of its principal have left the database.
+const roomWait = time.Second
+
+var errNoRoom = errors.New("too many runs of this principal wait in other processes")
+
+// makeRoom keeps the runs of one principal in the database within the share of one process. It ends runs of processes
+// that have died, the oldest first.
+func (x *execution) makeRoom(ctx context.Context, db *store.DB, row *store.ParkedRun) error {
+	all := x.request.Unchecked
+	for began := time.Now(); ; {
+		runs, bytes, err := db.ParkedSize(ctx, row.Principal, all)
+		if err != nil {
+			return err
+		}
+		bytes += int64(len(row.Image) + len(row.State))
+		if x.kept || runs < x.e.parked.count.Total() && bytes <= x.e.parked.bytes.Total() {
+			return nil // a run that is stored already replaces its own row
+		}
+		if x.e.endOldest(ctx, db, row.Principal, all) {
+			continue
+		}
+		if time.Since(began) > roomWait {
+			return errNoRoom
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(roomWait / 20): // other runs of this process are being removed
+		}
+	}
+}
+
+// endOldest ends the oldest run of a principal that no living process holds. It reports whether there was one.
+func (e *Executor) endOldest(ctx context.Context, db *store.DB, principal string, all bool) bool {
+	claimable, orphans, _ := db.ParkedRuns(ctx) // the caller counts again
+	for _, from := range []struct {
+		rows []*store.ParkedRun
+		take func(ctx context.Context, run, by string) (*store.ParkedRun, error)
+	}{{orphans, db.Reap}, {claimable, db.Unpark}} {
+		for _, row := range from.rows {
+			if row.Principal != principal && !all {
+				continue
+			}
+			if taken, err := from.take(ctx, row.Run, holder()); err == nil {
+				e.endOrphan(ctx, db, taken, waited+errWaitedLongest.Error())
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// notStored reports whether it is certain, after a failure, that no other process can find the run in the database.
+func (x *execution) notStored(db *store.DB) bool {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), storeWait)
+	defer cancel()
+	absent := func() bool {
+		now, err := db.ParkedRun(ctx, x.resp.Run)
+		if x.row == nil {
+			return errors.Is(err, store.ErrNotFound)
+		}
+		return err == nil && now.Claim == x.row.Claim && now.Round == x.row.Round
+	}
+	if !absent() {
+		return false
+	}
+	select { // a database that answers again may still perform writes that it received before
+	case <-time.After(lateWrite):
+	case <-ctx.Done():
+	}
+	return absent()
+}
+
+// lateWrite is longer than a database needs, once it answers again, to perform the writes that it had received.
+const lateWrite = time.Second

@@ -1,0 +1,160 @@
+package runs
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/store"
+	"github.com/codemode-project/codemode/sandbox"
+)
+
+// A Running is a run in progress.
+type Running struct {
+	Run, Principal, Client, Profile string
+	Began                           time.Time
+	Parked                          bool   // it waits for people, and has no guest
+	Steps                           uint64 // grows with each change
+	Outcome                         string // "" until it has ended; see [Executor.Running]
+	Holder                          string // HOST/PROCESS-ID, of [Executor.Elsewhere]; "" if no process has it
+
+	calls   func() []hostfns.Report
+	console func() ([]sandbox.Line, int)
+}
+
+// Calls lists the calls that the program has made by now; see [hostfns.Run.Now]. Those of a run elsewhere are not
+// known.
+func (r *Running) Calls() []hostfns.Report {
+	if r.calls == nil {
+		return nil
+	}
+	return r.calls()
+}
+
+// Console returns the latest lines that the program has printed, at most 100 with 8 KiB, and how many it printed before
+// these. Secrets are masked as in the record. Without a record nothing masks them, and there are no lines.
+func (r *Running) Console() (lines []sandbox.Line, before int) {
+	if r.console == nil {
+		return nil, 0
+	}
+	return r.console()
+}
+
+// A run that has ended stays listed for viewers, who want to see its last lines.
+const (
+	endedStays = 30 * time.Second
+	endedMost  = 32
+)
+
+// endedRun is a run that has ended.
+type endedRun struct {
+	Running
+	at time.Time
+}
+
+// Running lists the runs in progress in this process, in no order. While somebody watches ([Executor.Watch]), it also
+// has the latest 32 that ended in the last 30 seconds, with their Outcome.
+func (e *Executor) Running() []Running {
+	var all []Running
+	e.mu.Lock()
+	executions := slices.Collect(maps.Keys(e.executions))
+	e.dropEnded(time.Now())
+	for _, r := range e.ended {
+		all = append(all, r.Running)
+	}
+	e.mu.Unlock()
+	for _, x := range executions {
+		if run := x.begun.Load(); run != nil {
+			all = append(all, x.running(run))
+		}
+	}
+	return all
+}
+
+func (x *execution) running(run *hostfns.Run) Running {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return Running{Run: x.resp.Run, Principal: x.request.Principal, Client: x.request.Client,
+		Profile: cmp.Or(x.request.Profile, x.policy.ProfileName()), Began: x.started, Parked: x.image != nil,
+		Steps: x.events.Steps(), calls: run.Now, console: x.masked}
+}
+
+// masked returns the latest lines without secrets.
+func (x *execution) masked() (lines []sandbox.Line, before int) {
+	lines, before = x.events.Tail()
+	mask := x.e.record.Mask(cmp.Or(x.request.Profile, x.policy.ProfileName()), x.resp.Run)
+	if mask == nil {
+		return nil, 0
+	}
+	for i := range lines {
+		lines[i].Text = mask(lines[i].Text)
+	}
+	return lines, before
+}
+
+// linger keeps a run that ends for those who watch. The record forgets the secrets of a run at its end.
+func (x *execution) linger(outcome string) {
+	e := x.e
+	if x.begun.Swap(nil) == nil || !e.viewers.Any() {
+		return
+	}
+	r := x.running(x.run)
+	calls := r.Calls()
+	lines, before := r.Console()
+	r.Outcome, r.Parked, r.Steps = outcome, false, r.Steps+1
+	r.calls = func() []hostfns.Report { return calls }
+	r.console = func() ([]sandbox.Line, int) { return slices.Clone(lines), before }
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	now := time.Now()
+	e.ended = append(e.ended, endedRun{r, now})
+	e.dropEnded(now)
+	x.events.Happened()
+}
+
+// dropEnded drops runs that have been listed long enough. The caller holds e.mu.
+func (e *Executor) dropEnded(now time.Time) {
+	old := max(0, len(e.ended)-endedMost)
+	for old < len(e.ended) && now.Sub(e.ended[old].at) > endedStays {
+		old++
+	}
+	e.ended = slices.Delete(e.ended, 0, old)
+}
+
+// Watch notifies a viewer of [Executor.Running] after each change: a run begins, makes a call, prints, waits or ends.
+// Changes that come while a notification is unread are one with it. Call stop at the end.
+func (e *Executor) Watch() (changed <-chan struct{}, stop func()) { return e.viewers.Watch() }
+
+// Elsewhere lists the runs that the store has and this process does not, the latest first, at most 100: runs that wait
+// for people, in another process or in none, and runs with an idempotency key. Began is when the run was stored. The
+// store does not know the other runs of other processes.
+func (e *Executor) Elsewhere(ctx context.Context) ([]Running, error) {
+	if !e.record.Keeps() {
+		return nil, nil
+	}
+	db, err := e.record.DB(ctx)
+	if err != nil {
+		return nil, err
+	}
+	here := map[string]bool{}
+	e.mu.Lock()
+	for x := range e.executions {
+		here[x.resp.Run] = true
+	}
+	e.mu.Unlock()
+	rows, err := db.StoredRuns(ctx, 100+len(here))
+	if err != nil {
+		return nil, err
+	}
+	var all []Running
+	for _, row := range rows {
+		if !here[row.Run] {
+			all = append(all, Running{Run: row.Run, Principal: row.Principal, Profile: row.Profile, Began: row.Created,
+				Parked: row.Phase != store.Going, Holder: row.Holder})
+		}
+	}
+	return all[:min(len(all), 100)], nil
+}

@@ -1,0 +1,149 @@
+package runs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"time"
+
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/internal/runs/inforce"
+	"github.com/codemode-project/codemode/internal/store"
+)
+
+// A savedRun is the stored state that another process needs of a run, besides its image.
+type savedRun struct {
+	V       int             `json:"v"`
+	Request savedRequest    `json:"request"`
+	Started time.Time       `json:"started"`
+	Waited  time.Duration   `json:"waited"`
+	Under   savedRules      `json:"under"`
+	Gate    json.RawMessage `json:"gate"`
+}
+
+const savedVersion = 2
+
+// readSaved reads the stored state of a run. State of another version is an error.
+func readSaved(row *store.ParkedRun) (savedRun, error) {
+	var s savedRun
+	if err := json.Unmarshal(row.State, &s); err != nil {
+		return savedRun{}, fmt.Errorf("reading the saved run: %w", err)
+	}
+	if s.V != savedVersion {
+		return savedRun{},
+			fmt.Errorf("the run was saved by another version of codemode (state %d, this one reads %d): end it with "+
+				"the version that started it, or let it expire", s.V, savedVersion)
+	}
+	return s, nil
+}
+
+// savedRules identify the rules that decide calls and the servers that receive them. A process resumes a run only if
+// both are the same there: it may share the database and have another configuration.
+type savedRules struct {
+	Digest string `json:"digest"` // of the profile
+	// of the configuration; the profile in it may change while a run waits
+	File    string            `json:"file,omitempty"`
+	Servers map[string]string `json:"servers,omitempty"` // the identity of each server, by name
+}
+
+func (e *Executor) savedRules(p *inforce.Policy) savedRules {
+	r := savedRules{Digest: p.Digest(), Servers: e.rules.Now().Identities()}
+	if cfg := e.rules.Config(); cfg != nil {
+		r.File = cfg.Path
+	}
+	return r
+}
+
+// same reports whether a run that began under r may resume under now.
+func (r savedRules) same(now savedRules) bool {
+	return (r.Digest == now.Digest || r.File == now.File && r.File != "") && maps.Equal(r.Servers, now.Servers)
+}
+
+type savedRequest struct {
+	Profile       string          `json:"profile,omitempty"`
+	Code          string          `json:"code,omitempty"`
+	Input         json.RawMessage `json:"input,omitempty"`
+	Name          string          `json:"name,omitempty"`
+	Script        string          `json:"script,omitempty"`
+	Bound         bool            `json:"bound,omitempty"`
+	Tool          string          `json:"tool,omitempty"`
+	Local         bool            `json:"local,omitempty"`
+	Principal     string          `json:"principal,omitempty"`
+	Session       string          `json:"session,omitempty"`
+	ClientSession string          `json:"clientSession,omitempty"`
+	Client        string          `json:"client,omitempty"`
+	Token         string          `json:"token,omitempty"` // its fingerprint
+	Role          string          `json:"role,omitempty"`
+	Unchecked     bool            `json:"unchecked,omitempty"`
+	Unrestricted  bool            `json:"unrestricted,omitempty"`
+	EveryCall     bool            `json:"everyCall,omitempty"`
+
+	Deterministic *Deterministic `json:"deterministic,omitempty"`
+}
+
+func saveRequest(r *Request) savedRequest {
+	return savedRequest{
+		Profile: r.Profile, Code: r.Code, Input: r.Input, Name: r.Name, Script: r.Script, Bound: r.Bound,
+		Tool: r.Tool, Local: r.Local,
+		Principal: r.Principal, Session: r.Session, ClientSession: r.ClientSession, Client: r.Client,
+		Token: r.Fingerprint, Role: r.Role,
+		Unchecked: r.Unchecked, Unrestricted: r.Unrestricted,
+		EveryCall: r.EveryCall, Deterministic: r.Deterministic,
+	}
+}
+
+// request is the request without its channels and caller, which belonged to the other process.
+func (s savedRequest) request() Request {
+	return Request{
+		Profile: s.Profile, Code: s.Code, Input: s.Input, Name: s.Name, Script: s.Script, Bound: s.Bound,
+		Tool: s.Tool, Local: s.Local,
+		Principal: s.Principal, Session: s.Session, ClientSession: s.ClientSession, Client: s.Client,
+		Fingerprint: s.Token, Role: s.Role,
+		Unchecked: s.Unchecked, Unrestricted: s.Unrestricted,
+		EveryCall: s.EveryCall, Deterministic: s.Deterministic,
+	}
+}
+
+// saved makes the row of the run for the store.
+func (x *execution) saved(ctx context.Context, image []byte) (*store.ParkedRun, error) {
+	gate, err := x.run.Save()
+	if err != nil {
+		return nil, err
+	}
+	r := x.request
+	state, err := json.Marshal(savedRun{
+		V: savedVersion, Request: saveRequest(&r), Started: x.started, Waited: x.asking.Patience.Used(), Gate: gate,
+		Under: x.e.savedRules(x.policy),
+	})
+	if err != nil {
+		return nil, err
+	}
+	row := &store.ParkedRun{
+		Run: x.resp.Run, Principal: r.Principal, Profile: cmp.Or(r.Profile, x.policy.ProfileName()),
+		Guest: x.engine.Hash(),
+		State: state, Image: image, Holder: holder(), Expires: time.Now().Add(approvals.DefaultTimeout),
+	}
+	if x.row != nil {
+		row.Claim, row.Round = x.row.Claim, x.row.Round
+	}
+	db, err := x.e.record.DB(ctx)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := db.ApprovalsOf(ctx, row.Run)
+	for _, a := range asked {
+		if a.Validated == nil && a.Expires.After(row.Expires) {
+			row.Expires = a.Expires
+		}
+	}
+	return row, err
+}
+
+// holder names this process in the store.
+func holder() string {
+	host, _ := os.Hostname()
+	return fmt.Sprintf("%s/%d", cmp.Or(host, "?"), os.Getpid())
+}

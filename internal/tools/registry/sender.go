@@ -1,0 +1,108 @@
+package registry
+
+import (
+	"context"
+	"errors"
+
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/tools/upstream"
+	"github.com/codemode-project/codemode/internal/tools/upstream/login"
+
+	"github.com/codemode-project/codemode/call"
+)
+
+// Gate returns the Gate for the runs of a caller; nil is nobody. principal is whose logins at upstreams the runs use,
+// verified; "" is nobody's.
+func (g *Registry) Gate(caller *Caller, principal string, r hostfns.Recorder) *hostfns.Gate {
+	s := sender{g, caller, principal}
+	return hostfns.NewGate(hostfns.Deps{
+		Tools: s, Library: g, ResourceTool: ResourceTool, Recorder: r, Sender: s, Log: g.log,
+	})
+}
+
+// A sender finds tools for, and sends the calls of, runs of one caller.
+type sender struct {
+	*Registry
+	caller    *Caller // nil is nobody
+	principal string  // "" is nobody
+}
+
+// Find is [Registry.Find] for a caller: the tool is ready if the caller has the login that its server needs.
+func (s sender) Find(ctx context.Context, name string) (*call.Tool, error) {
+	t, err := s.Registry.Find(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	t.Ready = func(ctx context.Context) error {
+		if err := s.Manager.LoggedIn(ctx, t.Server, s.principal, s.token()); err != nil {
+			return sendError(&upstream.Error{Server: t.Server, Tool: t.Raw, Err: err})
+		}
+		return nil
+	}
+	return t, nil
+}
+
+// token is the caller's own; none after another process resumed the run.
+func (s sender) token() login.Bearer {
+	if s.caller == nil {
+		return login.Bearer{}
+	}
+	return s.caller.Token
+}
+
+// sendError converts an error of an upstream for the Gate.
+func sendError(err *upstream.Error) error {
+	e := &hostfns.SendError{Message: err.Error(), Unknown: err.Unknown, Err: err}
+	e.Said, e.RetryAfter = err.Said, err.RetryAfter
+	switch err.Waits {
+	case upstream.Starting:
+		e.Reason = hostfns.ReasonStarting
+	case upstream.Failed:
+		e.Reason = hostfns.ReasonFailed
+	case upstream.Disabled:
+		e.Reason = hostfns.ReasonDisabled
+	}
+	if needed, ok := errors.AsType[*login.Error](err); ok && !err.Unknown {
+		e.Login, e.Page = true, needed.Page
+	}
+	return e
+}
+
+func (s sender) Send(ctx context.Context, c *call.Call, pause func() (resume func())) (*hostfns.Reply, error) {
+	r, err := s.perform(ctx, c, pause)
+	if err == nil {
+		s.Catalog.Learn(c.Tool.Name, c.Tool.Digest, r.Value)
+		return &hostfns.Reply{Value: r.Value, Structured: r.Structured, Blocks: r.Blocks}, nil
+	}
+	if failed, ok := errors.AsType[*upstream.ToolError](err); ok {
+		f := &hostfns.ToolFailure{Message: failed.Message}
+		if failed.Result != nil {
+			f.Content = failed.Result.Value
+		}
+		return nil, f
+	}
+	if lost, ok := errors.AsType[*upstream.Error](err); ok {
+		return nil, sendError(lost)
+	}
+	return nil, err
+}
+
+// perform sends an admitted call, or reads an admitted resource.
+func (s sender) perform(ctx context.Context, c *call.Call, pause func() (resume func())) (*upstream.Result, error) {
+	sent := func() { hostfns.Next(ctx) }
+	if c.Tool.Resource {
+		tree, _ := c.Args.Tree() // frozen arguments have one
+		uri, _ := tree.Member("uri")
+		return s.Manager.ReadResource(ctx, c.Tool.Server, uri.Text(),
+			upstream.CallOptions{Principal: s.principal, Token: s.token(), Sent: sent})
+	}
+	o := s.caller.options(c.Tool.Name, pause)
+	o.Sent = sent
+	o.Principal, o.Token = s.principal, s.token()
+	if s.Trace != nil {
+		if trace := s.Trace(c); trace != nil {
+			o.Meta = trace
+		}
+	}
+	return s.Manager.Call(ctx, c.Tool.Server, c.Tool.Raw, c.Args.JSON(), o)
+}

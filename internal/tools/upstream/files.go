@@ -1,0 +1,62 @@
+package upstream
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+
+	"github.com/codemode-project/codemode/internal/tools/upstream/child"
+)
+
+// Files lists the files that a start of the server reads or executes, if its configuration names them: its program, the
+// arguments that are files, and the file of its variables. env looks up the variables of our own environment. Anybody
+// who can write one of these files controls the next start.
+func (s *Server) Files(env func(string) (string, bool)) []string {
+	if s.Transport != Stdio {
+		return nil
+	}
+	var files []string
+	if s.EnvFile != "" {
+		files = append(files, s.EnvFile)
+	}
+	if vars, err := childEnv(s, env); err == nil {
+		if program, err := child.LookPath(s.Command, s.Dir, vars); err == nil {
+			files = append(files, program)
+		}
+	}
+	for _, arg := range s.Args {
+		if !filepath.IsAbs(arg) {
+			arg = filepath.Join(s.Dir, arg)
+		}
+		if info, err := os.Stat(arg); err == nil && info.Mode().IsRegular() {
+			files = append(files, arg)
+		}
+	}
+	return files
+}
+
+// SearchPath is the PATH for looking up the server's program; env is as for [Server.Files].
+func (s *Server) SearchPath(env func(string) (string, bool)) []string {
+	if s.Transport != Stdio {
+		return nil
+	}
+	vars, err := childEnv(s, env)
+	if err != nil {
+		return nil
+	}
+	return filepath.SplitList(vars["PATH"])
+}
+
+// childEnv is the whole environment of the server's process.
+func childEnv(s *Server, env func(string) (string, bool)) (map[string]string, error) {
+	vars := child.Inherited(env)
+	if s.EnvFile != "" {
+		more, err := readEnvFile(s.EnvFile)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(vars, more)
+	}
+	maps.Copy(vars, s.Env)
+	return vars, nil
+}
