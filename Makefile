@@ -135,7 +135,7 @@ check: lint
 
 # What only a build with an empty cache shows; the suite holds testdata/house.json to bounds.
 house:
-	CODEMODE_HOUSE=1 $(GO) test -count=1 -timeout 60m -run '^TestBuiltHouseBounds$$' -v .
+	CODEMODE_HOUSE=1 $(GO) test -count=1 -timeout 60m -run '^TestBuiltHouseBounds$$' -v ./internal/house
 
 # This checkout against the commit in testdata/speed-base, by turns, on a machine without other work.
 speed-ratchet:

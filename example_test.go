@@ -3,7 +3,10 @@ package codemode_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
@@ -216,4 +219,214 @@ func ExampleEvaluator_Prepare() {
 	// 1 <nil>
 	// 2 <nil>
 	// 3 <nil>
+}
+
+// docs/embedding.md shows parts of this example.
+func Example_embedding() {
+	ctx, folder := context.Background(), cachetest.Dir()
+	asked := ""
+	ask := func(_ context.Context, text string) (bool, error) {
+		asked = text
+		return true, nil
+	}
+
+	type Item struct {
+		Article string `json:"article" jsonschema:"its number, such as A-17"`
+		Count   int    `json:"count,omitzero"`
+	}
+	price := func(ctx context.Context, in Item) (float64, error) {
+		if in.Article != "A-17" {
+			return 0, fmt.Errorf("there is no article %q", in.Article) // a ToolError in the program
+		}
+		return 2.5, nil
+	}
+	order := func(ctx context.Context, in Item) (struct{}, error) { return struct{}{}, nil }
+	shop := codemode.Server{Name: "shop", Functions: []codemode.Function{
+		codemode.Func("price", "What an article costs.", price, codemode.ReadOnly),
+		codemode.Func("order", "Orders an article.", order),
+	}}
+
+	rules, err := config.Parse("rules.json", []byte(`{"evaluation": {"profiles": {"desk": {
+		"allowlist": ["shop__price"],
+		"asklist":   [{"tool": "shop__order", "risk": "medium", "reason": "it costs money"}],
+		"denylist":  [{"tool": "shop__order", "when": {"/count": {"gt": 100}}}]
+	}}}}`))
+	if err != nil {
+		fmt.Println(err) // all mistakes, each with line and column
+		return
+	}
+
+	person := approvals.Approver("chat", func(ctx context.Context, q *prompt.Request) (call.Answer, error) {
+		yes, err := ask(ctx, prompt.Text(q, prompt.RenderOptions{}))
+		return call.Answer{Allowed: yes}, err
+	})
+
+	e, err := codemode.New(ctx, codemode.Options{
+		Config:   rules,
+		Servers:  []codemode.Server{shop},
+		Channels: []approvals.Channel{person},
+		CacheDir: folder, // of the compiled sandbox: without it, the first program of a process waits a second
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer e.Close(ctx)
+
+	tools, err := e.Discovery().Declarations(ctx, nil, codemode.Query{Profiles: []string{"desk"}})
+	fmt.Println(strings.Contains(tools, "shop__price"), err)
+
+	total, r, err := codemode.Eval[float64](ctx, e, codemode.Request{
+		Profile:   "desk",
+		Principal: "anna", // for whom it runs: for the record, shares and grants
+		Code: `const price = await codemode.shop.price({ article: "A-17" });
+			await codemode.shop.order({ article: "A-17", count: 4 });
+			return 4 * price;`,
+		Observe: func(e codemode.Event) { fmt.Println(e) },
+	})
+	if err != nil {
+		fmt.Println(r.Text(err)) // for the model: what went wrong, where, and what became of each call
+		return
+	}
+	fmt.Println(total, r.Calls[1].Tool, r.Calls[1].State)
+	fmt.Println(strings.Contains(asked, "why       it costs money"), strings.Contains(asked, "count: 4"))
+
+	prepared, err := e.Prepare(ctx, codemode.Request{Profile: "desk", Code: `return input.count * 2`})
+	if err != nil {
+		fmt.Println(err) // a mistake in the program, with line and column
+		return
+	}
+	for _, item := range []Item{{"A-17", 1}, {"A-18", 2}} {
+		input, _ := json.Marshal(item)
+		r, err := prepared.Run(ctx, input)
+		var double int
+		if err == nil {
+			err = r.Decode(&double)
+		}
+		fmt.Println(double, err)
+	}
+
+	r, err = e.Eval(ctx, codemode.Request{Profile: "desk", Code: `return Array(50000).fill("row")`})
+	fmt.Println(len(r.Value), len(r.Text(err)) < len(r.Value), r.Kept[0].Shape)
+	handle, _ := json.Marshal(r.Kept[0].Handle) // r.Text names it too
+	rows, _, err := codemode.Eval[[]string](ctx, e, codemode.Request{Profile: "desk", Input: handle,
+		Code: `return codemode.load(input, { from: 49998, count: 10 })`})
+	fmt.Println(rows, err)
+	// Output:
+	// true <nil>
+	// call 1: shop__price
+	// call 1: shop__price done
+	// call 2: shop__order
+	// call 2: shop__order waits for a person
+	// call 2: shop__order done
+	// the run ended: finished
+	// 10 shop__order done
+	// true true
+	// 2 <nil>
+	// 4 <nil>
+	// 300001 true an array of 50,000 texts
+	// [row row] <nil>
+}
+
+// docs/deterministic.md shows a part of this example.
+func Example_deterministic() {
+	ctx := context.Background()
+	rules, err := config.Parse("rules.json", []byte(`{"evaluation": {"profiles": {"desk": {}}}}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	e, err := codemode.New(ctx, codemode.Options{Config: rules, CacheDir: cachetest.Dir()})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer e.Close(ctx)
+	const program = `return new Date().getUTCFullYear()`
+	r, err := e.Eval(ctx, codemode.Request{
+		Profile: "desk", Code: program,
+		Deterministic: &codemode.Deterministic{
+			Seed:  42,                                          // of Math.random and crypto
+			Start: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC), // of the clock
+			Steps: 5_000_000,                                   // more end the run, as sandbox.TooManySteps
+		},
+	})
+	if err != nil {
+		fmt.Println(r.Text(err))
+		return
+	}
+	fmt.Println(string(r.Value), r.Usage.Steps > 0)
+	// Output: 2030 true
+}
+
+// A Go program puts its own tools behind the same gate that programs pass: rules, a person, the record.
+func ExampleEvaluator_Gate() {
+	ctx := context.Background()
+	config, err := config.Parse("rules.json", []byte(`{
+		"evaluation": { "profiles": { "careful": {
+			"allowlist": ["mail__list"],
+			"asklist":   [{ "tool": "mail__send", "risk": "medium", "reason": "leaves the house" }],
+			"denylist":  ["mail__delete_*"],
+			"unmatched": "ask",
+			"ask":       { "edit": true }
+		} } }
+	}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	e, err := codemode.New(ctx, codemode.Options{Config: config})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer e.Close(ctx)
+
+	// In a real program this asks somebody: over a chat, a page, a terminal (approvals.Terminal).
+	person := approvals.Approver("chat", func(_ context.Context, r *prompt.Request) (call.Answer, error) {
+		fmt.Println("asked:", prompt.Summary(r), "risk", r.Risk)
+		switch r.Tool {
+		case "send":
+			return call.Answer{Allowed: true, Args: json.RawMessage(`{"to":"anna","text":"see you at 9"}`)}, nil
+		}
+		return call.Answer{Reason: "not while I am away"}, nil
+	})
+	g, err := e.Gate(codemode.GateOptions{Profile: "careful", Channels: []approvals.Channel{person}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer g.Close()
+
+	execute := func(_ context.Context, args json.RawMessage) (json.RawMessage, error) {
+		fmt.Println("executed with", string(args))
+		return json.RawMessage(`"done"`), nil
+	}
+	for _, call := range []codemode.GateCall{
+		{Server: "mail", Tool: "list"},
+		{Server: "mail", Tool: "send",
+			Args: json.RawMessage(`{"to":"anna","text":"see you at 8","password":"hunter2hunter2"}`)},
+		{Server: "mail", Tool: "delete_all"},
+		{Server: "mail", Tool: "forward", Args: json.RawMessage(`{"to":"bob"}`)},
+	} {
+		out, err := g.Execute(ctx, call, execute)
+		var denied *codemode.DeniedError
+		switch {
+		case errors.As(err, &denied):
+			fmt.Println("not executed:", denied.Reason)
+		case err != nil:
+			fmt.Println(err)
+		default:
+			fmt.Println("result:", string(out))
+		}
+	}
+	// Output:
+	// executed with {}
+	// result: "done"
+	// asked: mail.send to: "anna", text: "see you at 8", password: (hidden: 14 characters) risk medium
+	// executed with {"to":"anna","text":"see you at 9"}
+	// result: "done"
+	// not executed: denied
+	// asked: mail.forward to: "bob" risk medium
+	// not executed: elicitation_declined
 }

@@ -17,7 +17,8 @@ func Record() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "internal", "record", "audit", "entry.go"), nil, parser.ParseComments)
+	entries := filepath.Join(root, "internal", "record", "audit", "entry.go")
+	file, err := parser.ParseFile(token.NewFileSet(), entries, nil, parser.ParseComments)
 	if err != nil {
 		return "", err
 	}

@@ -152,11 +152,6 @@ func edited(text string, edits ...edit) string {
 	return text
 }
 
-// ProposeInFile writes a proposal into a file atomically.
-func ProposeInFile(path string, p Proposal) error {
-	return p.write(path, func(text []byte) (*config.Config, error) { return config.Parse(path, text) })
-}
-
 // ProposeInFiles writes a proposal into the user's file atomically. It proves with all files that the proposal has an
 // effect.
 func ProposeInFiles(f config.Files, p Proposal) error {

@@ -109,13 +109,13 @@ func TestProposalsOfOtherKinds(t *testing.T) {
 	}
 }
 
-func TestProposeInFile(t *testing.T) {
+func TestProposeInFiles(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "codemode.json")
 	write(t, path, profiletest.In(`"allowlist": ["a__c"]`))
 	link := filepath.Join(dir, "link.json")
 	must(t, os.Symlink(path, link))
-	must(t, ProposeInFile(link, Proposal{Profile: "p", Tool: "a__b"}))
+	must(t, ProposeInFiles(config.Files{User: link}, Proposal{Profile: "p", Tool: "a__b"}))
 	data, err := os.ReadFile(path)
 	must(t, err)
 	if !contains(string(data), `// {"tool":"a__b"},`) {
@@ -127,7 +127,7 @@ func TestProposeInFile(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("got %v, %v", info.Mode(), err)
 	}
-	if err := ProposeInFile(path, Proposal{Profile: "q", Tool: "a__b"}); err == nil {
+	if err := ProposeInFiles(config.Files{User: path}, Proposal{Profile: "q", Tool: "a__b"}); err == nil {
 		t.Error("a proposal for no profile is written")
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {

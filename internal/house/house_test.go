@@ -1,4 +1,6 @@
-package codemode
+// Package house holds the repository to its bounds: what may import what, how large it is, and that its pages name what
+// is there.
+package house
 
 import (
 	"bytes"
@@ -25,6 +27,14 @@ import (
 	"time"
 	"unicode/utf8"
 )
+
+// TestMain makes the root of the repository the folder of the tests.
+func TestMain(m *testing.M) {
+	if err := os.Chdir("../.."); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 // A part is what a folder of the product measures.
 type part struct {

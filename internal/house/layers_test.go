@@ -1,4 +1,4 @@
-package codemode
+package house
 
 import (
 	"go/parser"
@@ -204,8 +204,6 @@ examples/webasks: . approvals approvals/prompt call config
 var elsewhere = []string{"bench/engines", "guest/instrument", "guest/preinit", "internal/hosted",
 	"internal/reference", "internal/release", "internal/scoreboard"}
 
-const module = "github.com/codemode-project/codemode"
-
 func TestImportTable(t *testing.T) {
 	may, folder := map[string][]string{}, ""
 	for line := range strings.Lines(layers) {
@@ -255,7 +253,7 @@ func TestImportTable(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			switch of, ours := strings.CutPrefix(imported+"/", module+"/"); {
+			switch of, ours := strings.CutPrefix(imported+"/", published.Path+"/"); {
 			case ours && !slices.Contains(may[folder], folderOf(of)):
 				t.Errorf("%s imports our %s, which %s may not", path, folderOf(of), folder)
 			case !ours && strings.Contains(strings.Split(imported, "/")[0], ".") &&
@@ -297,8 +295,8 @@ func TestSandboxStandsAlone(t *testing.T) {
 	for line := range strings.Lines(string(out)) {
 		switch of, path, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " "); of {
 		case "": // the standard library has no module
-		case module:
-			ours = append(ours, strings.TrimPrefix(path, module+"/"))
+		case published.Path:
+			ours = append(ours, strings.TrimPrefix(path, published.Path+"/"))
 		default:
 			modules = append(modules, of)
 		}

@@ -1,4 +1,4 @@
-package codemode
+package codemode_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/record/recorder"
@@ -23,8 +24,8 @@ func TestAnObserverSeesTheRecord(t *testing.T) {
 	for _, dir := range []string{"", t.TempDir()} {
 		var mu sync.Mutex
 		var got []string
-		e, err := New(t.Context(), Options{Config: cfg, RecordDir: dir,
-			Servers: []Server{{Name: "own", Functions: []Function{Func("do", "x", do), Func("no", "x", do)}}},
+		e, err := codemode.New(t.Context(), codemode.Options{Config: cfg, RecordDir: dir,
+			Servers: []codemode.Server{{Name: "own", Functions: []codemode.Function{codemode.Func("do", "x", do), codemode.Func("no", "x", do)}}},
 			Observer: recorder.Observer{Entry: func(_ context.Context, e *audit.Entry) {
 				mu.Lock()
 				defer mu.Unlock()
@@ -36,7 +37,7 @@ func TestAnObserverSeesTheRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 		const program = `await codemode.own__do({}); await codemode.own__no({}).catch(() => 0)`
-		if _, err := e.Eval(t.Context(), Request{Code: program}); err != nil {
+		if _, err := e.Eval(t.Context(), codemode.Request{Code: program}); err != nil {
 			t.Error(err)
 		}
 		if journal := e.Record().Journal(); (journal == nil) != (dir != "") {

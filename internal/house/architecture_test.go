@@ -1,4 +1,4 @@
-package codemode
+package house
 
 import (
 	"go/ast"

@@ -1,9 +1,7 @@
-package codemode_test
+package house
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
 	"go/parser"
 	"go/token"
 	"io"
@@ -18,152 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/zip"
-
-	"github.com/codemode-project/codemode"
-	"github.com/codemode-project/codemode/approvals"
-	"github.com/codemode-project/codemode/approvals/prompt"
-	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/internal/cachetest"
 )
-
-// docs/embedding.md shows parts of this example.
-func Example_embedding() {
-	ctx, folder := context.Background(), cachetest.Dir()
-	asked := ""
-	ask := func(_ context.Context, text string) (bool, error) {
-		asked = text
-		return true, nil
-	}
-
-	type Item struct {
-		Article string `json:"article" jsonschema:"its number, such as A-17"`
-		Count   int    `json:"count,omitzero"`
-	}
-	price := func(ctx context.Context, in Item) (float64, error) {
-		if in.Article != "A-17" {
-			return 0, fmt.Errorf("there is no article %q", in.Article) // a ToolError in the program
-		}
-		return 2.5, nil
-	}
-	order := func(ctx context.Context, in Item) (struct{}, error) { return struct{}{}, nil }
-	shop := codemode.Server{Name: "shop", Functions: []codemode.Function{
-		codemode.Func("price", "What an article costs.", price, codemode.ReadOnly),
-		codemode.Func("order", "Orders an article.", order),
-	}}
-
-	rules, err := config.Parse("rules.json", []byte(`{"evaluation": {"profiles": {"desk": {
-		"allowlist": ["shop__price"],
-		"asklist":   [{"tool": "shop__order", "risk": "medium", "reason": "it costs money"}],
-		"denylist":  [{"tool": "shop__order", "when": {"/count": {"gt": 100}}}]
-	}}}}`))
-	if err != nil {
-		fmt.Println(err) // all mistakes, each with line and column
-		return
-	}
-
-	person := approvals.Approver("chat", func(ctx context.Context, q *prompt.Request) (call.Answer, error) {
-		yes, err := ask(ctx, prompt.Text(q, prompt.RenderOptions{}))
-		return call.Answer{Allowed: yes}, err
-	})
-
-	e, err := codemode.New(ctx, codemode.Options{
-		Config:   rules,
-		Servers:  []codemode.Server{shop},
-		Channels: []approvals.Channel{person},
-		CacheDir: folder, // of the compiled sandbox: without it, the first program of a process waits a second
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer e.Close(ctx)
-
-	tools, err := e.Discovery().Declarations(ctx, nil, codemode.Query{Profiles: []string{"desk"}})
-	fmt.Println(strings.Contains(tools, "shop__price"), err)
-
-	total, r, err := codemode.Eval[float64](ctx, e, codemode.Request{
-		Profile:   "desk",
-		Principal: "anna", // for whom it runs: for the record, shares and grants
-		Code: `const price = await codemode.shop.price({ article: "A-17" });
-			await codemode.shop.order({ article: "A-17", count: 4 });
-			return 4 * price;`,
-		Observe: func(e codemode.Event) { fmt.Println(e) },
-	})
-	if err != nil {
-		fmt.Println(r.Text(err)) // for the model: what went wrong, where, and what became of each call
-		return
-	}
-	fmt.Println(total, r.Calls[1].Tool, r.Calls[1].State)
-	fmt.Println(strings.Contains(asked, "why       it costs money"), strings.Contains(asked, "count: 4"))
-
-	prepared, err := e.Prepare(ctx, codemode.Request{Profile: "desk", Code: `return input.count * 2`})
-	if err != nil {
-		fmt.Println(err) // a mistake in the program, with line and column
-		return
-	}
-	for _, item := range []Item{{"A-17", 1}, {"A-18", 2}} {
-		input, _ := json.Marshal(item)
-		r, err := prepared.Run(ctx, input)
-		var double int
-		if err == nil {
-			err = r.Decode(&double)
-		}
-		fmt.Println(double, err)
-	}
-
-	r, err = e.Eval(ctx, codemode.Request{Profile: "desk", Code: `return Array(50000).fill("row")`})
-	fmt.Println(len(r.Value), len(r.Text(err)) < len(r.Value), r.Kept[0].Shape)
-	handle, _ := json.Marshal(r.Kept[0].Handle) // r.Text names it too
-	rows, _, err := codemode.Eval[[]string](ctx, e, codemode.Request{Profile: "desk", Input: handle,
-		Code: `return codemode.load(input, { from: 49998, count: 10 })`})
-	fmt.Println(rows, err)
-	// Output:
-	// true <nil>
-	// call 1: shop__price
-	// call 1: shop__price done
-	// call 2: shop__order
-	// call 2: shop__order waits for a person
-	// call 2: shop__order done
-	// the run ended: finished
-	// 10 shop__order done
-	// true true
-	// 2 <nil>
-	// 4 <nil>
-	// 300001 true an array of 50,000 texts
-	// [row row] <nil>
-}
-
-// docs/deterministic.md shows a part of this example.
-func Example_deterministic() {
-	ctx := context.Background()
-	rules, err := config.Parse("rules.json", []byte(`{"evaluation": {"profiles": {"desk": {}}}}`))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	e, err := codemode.New(ctx, codemode.Options{Config: rules, CacheDir: cachetest.Dir()})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer e.Close(ctx)
-	const program = `return new Date().getUTCFullYear()`
-	r, err := e.Eval(ctx, codemode.Request{
-		Profile: "desk", Code: program,
-		Deterministic: &codemode.Deterministic{
-			Seed:  42,                                          // of Math.random and crypto
-			Start: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC), // of the clock
-			Steps: 5_000_000,                                   // more end the run, as sandbox.TooManySteps
-		},
-	})
-	if err != nil {
-		fmt.Println(r.Text(err))
-		return
-	}
-	fmt.Println(string(r.Value), r.Usage.Steps > 0)
-	// Output: 2030 true
-}
 
 // The Go code on the pages is part of a test or of an example, and so it compiles and does what they say.
 func TestThePagesForEmbeddersShowWhatRuns(t *testing.T) {
@@ -173,7 +26,7 @@ func TestThePagesForEmbeddersShowWhatRuns(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	var runs string
-	for _, file := range append(files, "embedding_test.go") {
+	for _, file := range append(files, "example_test.go") {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -231,7 +84,7 @@ func TestTheProgramOfThePackageDoc(t *testing.T) {
 	}
 	dir := t.TempDir()
 	always := append(os.Environ(), "GOSUMDB=off", "GOWORK=off", "GOTOOLCHAIN=local", "GOFLAGS=-modcacherw")
-	env := append(slices.Clone(always), "GOPROXY=file://"+filepath.ToSlash(publish(t)), "GOMODCACHE="+dependencies(t))
+	env := append(slices.Clone(always), "GOPROXY=file://"+filepath.ToSlash(publish(t)), "GOMODCACHE="+moduleCache(t))
 	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -353,9 +206,9 @@ func (f repositoryFile) Path() string                 { return string(f) }
 func (f repositoryFile) Lstat() (os.FileInfo, error)  { return os.Lstat(string(f)) }
 func (f repositoryFile) Open() (io.ReadCloser, error) { return os.Open(string(f)) }
 
-// dependencies makes a module cache that has all of this machine's but our module. A copy would have half a gigabyte,
+// moduleCache makes a module cache that has all of this machine's but our module. A copy would have half a gigabyte,
 // so it has links.
-func dependencies(t *testing.T) (cache string) {
+func moduleCache(t *testing.T) (cache string) {
 	t.Helper()
 	// go get reads go.mod files that no build of the module itself needs.
 	if out, err := exec.CommandContext(t.Context(), "go", "mod", "download").CombinedOutput(); err != nil {

@@ -1,0 +1,182 @@
+package codemode
+
+import (
+	"cmp"
+	"log/slog"
+
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/config/servers"
+	"github.com/codemode-project/codemode/internal/protect"
+	"github.com/codemode-project/codemode/internal/record/recorder"
+	"github.com/codemode-project/codemode/internal/runs"
+	"github.com/codemode-project/codemode/internal/runs/feed"
+	"github.com/codemode-project/codemode/internal/runs/inforce"
+	"github.com/codemode-project/codemode/internal/runs/loader"
+	"github.com/codemode-project/codemode/internal/runs/owntools"
+	"github.com/codemode-project/codemode/internal/tools/discovery"
+	"github.com/codemode-project/codemode/internal/tools/upstream"
+)
+
+// Options are the powers of an [Evaluator]. The zero value runs programs that
+// can compute and call nothing.
+type Options struct {
+	// ConfigPath names a configuration file. New reads and watches it: a change reaches the next call of every run.
+	// While the file is broken, the rules of its last good version stay in force. "" reads no file.
+	ConfigPath string
+	// Files are more configuration files: those of the machine's administrator, of a project, of an admin page. New
+	// reads and watches all of them.
+	Files config.Files
+	// Config is the configuration if there is no file. With neither, every call is denied.
+	Config *config.Config
+
+	// Servers are Go functions of the embedding program, as tools: see [Func]. The profiles of the configuration decide
+	// about their calls like about any other. They stay when the configuration changes.
+	Servers []Server
+
+	// Root is the directory of the built-in filesystem server; "" leaves it to
+	// the configuration. New refuses a directory that contains one of [Powers], or lies in one.
+	Root string
+	// Protected are more files and folders that the built-in filesystem must not reach. The key is a path, the value
+	// describes it. Everything below a protected folder is protected too.
+	Protected map[string]string
+	// Env looks up the variables that a configuration refers to, such as os.LookupEnv; nil knows none. The Lookup of
+	// [variables.NewSources] also runs the commands and reads the files that the configuration names for its secrets.
+	Env func(name string) (string, bool)
+
+	// CacheDir caches the guest's compiled code, so that the first run of the next process starts in milliseconds.
+	// Nobody but its owner may have permission to write there. "" caches nothing.
+	CacheDir string
+	// StateDir holds state that outlives the process: the accepted definitions of tools, and logins at upstreams.
+	// Nobody but its owner may have permission to write there. With "" the definitions stay in memory, and there are no
+	// logins.
+	StateDir string
+	// PreflightSecret signs the tokens of checked programs, so that they are valid in other processes too. "" takes it
+	// from CODEMODE_PREFLIGHT_SECRET of Env, or makes one for this Evaluator alone. New refuses less than 32 bytes.
+	PreflightSecret string
+	// Engine runs the programs; nil makes one for this Evaluator alone. Close closes only that one.
+	Engine runs.Engine
+	// Tenant is the name of this Evaluator among those that share Engine, a [*sandbox.Engine]: see
+	// [sandbox.Engine.Tenant]. "" is the only user of Engine.
+	Tenant string
+	// Worker is a program and its arguments that reads programs for this Evaluator: its main calls [analysis.Work].
+	// Then no submitted text can use more of the machine than a worker may. Nil reads programs in this process, within
+	// the bound of [analysis.Compile]. A text beyond that bound runs unread, or not at all.
+	Worker []string
+	// Confine takes rights from the process of a server before it starts, see [upstream.Options]. Nil takes none.
+	Confine func(*config.Config, *servers.Server, upstream.Command) (upstream.Command, error)
+
+	// GuestMemory bounds the memory of all programs together, in bytes; zero is a quarter of what the machine or its
+	// container has, and 512 MiB at most. One principal gets three quarters of it. It overrides capacity.guestMemory of
+	// the configuration. It has no effect if Engine is given.
+	GuestMemory int64
+
+	// Channels reach people for every run, beside the channels of its Request. [approvals.Approver] makes one of a
+	// function.
+	Channels []approvals.Channel
+
+	// Recorder records calls. A call that it cannot record does not happen. With nil, codemode records in RecordDir, or
+	// keeps the latest entries in memory; see [recorder.Recorder.Journal].
+	Recorder hostfns.Recorder
+	// RecordDir is the folder of the record and of all other stored data, unless the configuration names another place;
+	// see [recorder.PlaceOf]. Nobody but its owner may have permission to write there. "" keeps no record but
+	// Recorder's.
+	RecordDir string
+	// Observer sees the entries of the record, with or without one: for figures and traces.
+	Observer recorder.Observer
+	// Trace returns what servers get in _meta about the trace of a call, such as traceparent. Nil passes on what the
+	// caller of the run sent.
+	Trace func(c *call.Call) map[string]any
+	// GoOn lets this Evaluator take over the runs of processes that died: it resumes those that waited for a person, once
+	// somebody has answered, and ends those with an idempotency key. Without it, a repeated request for such a run waits
+	// until another process does that.
+	GoOn bool
+	// PagePath is the path of the page below console.origin of the configuration, for links in notifications; "" is
+	// [config.ConsolePath].
+	PagePath string
+	// Log receives what operators need to know; nil discards it.
+	Log *slog.Logger
+
+	Version string // the version to tell upstreams; "" is "dev"
+}
+
+// Powers lists the files and folders that give power over an Evaluator with these options and its configuration; see
+// [loader.Powers].
+func Powers(o Options, cfg *config.Config) ([]protect.Place, error) {
+	return loader.Powers(o.loading(), cfg)
+}
+
+// loading returns the options of the loader.
+func (o *Options) loading() loader.Options {
+	files := o.Files
+	files.User = cmp.Or(o.ConfigPath, files.User)
+	return loader.Options{
+		Files: files, Config: o.Config, Env: o.Env, Log: o.Log, Root: o.Root, Protected: o.Protected,
+		StateDir: o.StateDir, RecordDir: o.RecordDir, CacheDir: o.CacheDir,
+	}
+}
+
+type (
+	// A Request is one program to run; [runs.Request] has its fields.
+	Request = runs.Request
+	// A Response is the outcome of its run; [runs.Response] has its fields and methods.
+	Response = runs.Response
+	// A Prepared is a program that was read once and runs many times; see [Evaluator.Prepare]
+	// and [runs.Prepared].
+	Prepared = runs.Prepared
+	// A ValueError says that a program returned something else than a Go type takes; see [Eval].
+	ValueError = runs.ValueError
+	// Running is a run in progress, as [runs.Executor.Running] lists it.
+	Running = runs.Running
+	// Deterministic makes a run repeatable; [runs.Deterministic] has its fields.
+	Deterministic = runs.Deterministic
+	// Kept is what a response says of a result that is kept; [runs.Kept] has its fields.
+	Kept = runs.Kept
+	// SessionEnd is what became of the session of a request; [runs.SessionEnd] has its fields.
+	SessionEnd = runs.SessionEnd
+	// A Query says who looks for tools, and for which; [discovery.Query] has its fields.
+	Query = discovery.Query
+)
+
+// The calls that an embedding program executes itself; see [Evaluator.Gate].
+type (
+	// A Gate decides, asks about and records the calls of one run; [owntools.Gate] has its methods.
+	Gate        = owntools.Gate
+	GateOptions = owntools.Options
+	// A GateTool is what the Gate knows of a tool; [owntools.Tool] has its fields.
+	GateTool = owntools.Tool
+	// A GateCall is one call; [owntools.Call] has its fields.
+	GateCall = owntools.Call
+	// A DeniedError says that the embedding program must not execute a call, and why.
+	DeniedError = owntools.DeniedError
+)
+
+// An Event is something that happened in a run, for [Request.Observe].
+type (
+	Event     = feed.Event
+	EventKind = feed.EventKind
+)
+
+// The kinds of an [Event].
+const (
+	CallStarted = feed.CallStarted
+	CallAsked   = feed.CallAsked
+	CallEnded   = feed.CallEnded
+	Printed     = feed.Printed
+	RunParked   = feed.RunParked
+	RunResumed  = feed.RunResumed
+	RunEnded    = feed.RunEnded
+	EventsLost  = feed.EventsLost
+)
+
+// Errors of [Evaluator.Eval], and of clients that come back for a run.
+var (
+	ErrNoRun     = runs.ErrNoRun     // there is no such run, or its result has expired
+	ErrClosed    = runs.ErrClosed    // the Evaluator has been closed
+	ErrKeyReused = runs.ErrKeyReused // another request has the same idempotency key
+
+	// ErrNoProfile says that a request names no profile where no default applies, and does not say Unrestricted.
+	ErrNoProfile = inforce.ErrNoProfile
+)
