@@ -26,7 +26,7 @@ const tokenBytes = 4
 // of what a client would list without us.
 func upstreams(t testing.TB, n int) (config string, direct int) {
 	t.Helper()
-	files, err := filepath.Glob("../catalog/testdata/tools/*.json")
+	files, err := filepath.Glob("../internal/tools/catalog/testdata/tools/*.json")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no tool lists: %v", err)
 	}

@@ -255,7 +255,7 @@ func TestSevenTasksAreDoneWithOneSearchAndOneProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lists, err := filepath.Abs("../../catalog/testdata/tools")
+	lists, err := filepath.Abs("../../internal/tools/catalog/testdata/tools")
 	if err != nil {
 		t.Fatal(err)
 	}
