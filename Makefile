@@ -57,27 +57,27 @@ testdata/npm/agents/node_modules: testdata/npm/agents/package.json
 	cd testdata/npm/agents && npm install --no-audit --no-fund --loglevel=error
 	touch $@
 
-# The engines that "make scoreboard" compares, which are large; see bench/engines/README.md.
-engines: bench/engines/node_modules
-	mkdir -p bench/engines/bin
-	CGO_ENABLED=0 $(GO) build -trimpath -o bench/engines/bin ./cmd/codemode ./bench/engines/codemode-server
-	cd bench/engines/go && CGO_ENABLED=0 $(GO) build -trimpath -o ../bin ./goja ./modernc
+# The engines that "make scoreboard" compares, which are large; see internal/bench/engines/README.md.
+engines: internal/bench/engines/node_modules
+	mkdir -p internal/bench/engines/bin
+	CGO_ENABLED=0 $(GO) build -trimpath -o internal/bench/engines/bin ./cmd/codemode ./internal/bench/engines/codemode-server
+	cd internal/bench/engines/go && CGO_ENABLED=0 $(GO) build -trimpath -o ../bin ./goja ./modernc
 
-bench/engines/node_modules: bench/engines/package.json
-	cd bench/engines && npm ci --no-audit --no-fund --loglevel=error
+internal/bench/engines/node_modules: internal/bench/engines/package.json
+	cd internal/bench/engines && npm ci --no-audit --no-fund --loglevel=error
 	touch $@
 
 # Each driver speaks the protocol, and what the suite found happens without the drivers, too.
 test-engines: engines
-	cd bench/engines && node --test drivers.test.mjs by-hand.test.mjs
-	cd bench/engines/go && $(GO) test -timeout 10m ./...
+	cd internal/bench/engines && node --test drivers.test.mjs by-hand.test.mjs
+	cd internal/bench/engines/go && $(GO) test -timeout 10m ./...
 
 # The attack suite and the speed of each, which takes an hour: OUT is the folder of the reports.
 scoreboard: engines
 	mkdir -p $(OUT)
-	bench/engines/bin/codemode bench isolation --core --once --engines bench/engines/engines.json \
+	internal/bench/engines/bin/codemode bench isolation --core --once --engines internal/bench/engines/engines.json \
 		$(addprefix --out $(OUT)/scoreboard.,md json sarif xml) || [ $$? = 1 ]
-	bench/engines/bin/codemode bench speed --engines bench/engines/engines.json >$(OUT)/speed.txt || \
+	internal/bench/engines/bin/codemode bench speed --engines internal/bench/engines/engines.json >$(OUT)/speed.txt || \
 		[ $$? = 5 ] # the table names an engine that failed
 	cat $(OUT)/speed.txt
 

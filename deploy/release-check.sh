@@ -47,7 +47,7 @@ build() {
   cd "$work/one"
   export GIT_AUTHOR_DATE=2001-02-03T04:05:06Z GIT_COMMITTER_DATE=2001-02-03T04:05:06Z
   [ "$systems" = "$all" ] ||
-    sed -i "s|^    goos: .*|    targets: [${systems// /, }]|; /^    targets/s|/|_|g; /^    goarch: /d" .goreleaser.yaml
+    sed -i "s|^    goos: .*|    targets: [${systems// /, }]|; /^    targets/s|/|_|g; /^    goarch: /d" deploy/goreleaser.yaml
   git -c user.name=check -c user.email=check@example.com commit --quiet --all --allow-empty -m "release: a check"
   git tag "v$version"
   (umask 022 && TZ=Pacific/Kiritimati deploy/release-rebuild.sh)

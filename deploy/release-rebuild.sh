@@ -5,4 +5,4 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 goreleaser=${GORELEASER:-$(command -v goreleaser || echo "$(go env GOPATH)/bin/goreleaser")}
-"$goreleaser" release --clean "--skip=publish,sign,docker,announce${SKIP:+,$SKIP}"
+"$goreleaser" release --config deploy/goreleaser.yaml --clean "--skip=publish,sign,docker,announce${SKIP:+,$SKIP}"

@@ -227,10 +227,10 @@ func commandItself(t *testing.T) string {
 	return self
 }
 
-// gojaEngine builds the driver of bench/engines for goja, which is a module of its own, and returns its path.
+// gojaEngine builds the driver of internal/bench/engines for goja, which is a module of its own, and returns its path.
 func gojaEngine(t *testing.T) string {
 	t.Helper()
-	module := filepath.Join(checkout, "bench", "engines", "go")
+	module := filepath.Join(checkout, "internal", "bench", "engines", "go")
 	goCommand := func(args ...string) ([]byte, error) {
 		cmd := exec.CommandContext(t.Context(), "go", args...)
 		cmd.Dir, cmd.Env = module, append(os.Environ(), "CGO_ENABLED=0")

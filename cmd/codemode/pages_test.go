@@ -52,7 +52,7 @@ type page struct {
 // pagesForPeople are the documents that the tests execute.
 func pagesForPeople(t *testing.T) []string {
 	t.Helper()
-	pages := []string{"README.md", "CONTRIBUTING.md"}
+	pages := []string{"README.md", ".github/CONTRIBUTING.md"}
 	for _, folder := range []string{"docs", "examples"} {
 		err := fs.WalkDir(os.DirFS(checkout), folder, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && !d.IsDir() && strings.HasSuffix(path, ".md") {

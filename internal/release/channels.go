@@ -35,7 +35,7 @@ var systems = []system{
 
 func (s system) npmName() string { return repository.NPM + "-" + s.npmOS + "-" + s.npmArch }
 
-// fileName is the start of the names of a system's files, as .goreleaser.yaml has it for archives.
+// fileName is the start of the names of a system's files, as deploy/goreleaser.yaml has it for archives.
 func (s system) fileName(version string) string {
 	return "codemode_" + version + "_" + s.os + "_" + s.arch
 }

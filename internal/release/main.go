@@ -1,6 +1,6 @@
 // Command release makes what goreleaser does not make of a build: npm packages, bundles for Claude Desktop, the plugin
-// for Claude Code, the entry in the MCP registry, bills of materials, and the file of licences. .goreleaser.yaml calls
-// it. It runs at the root of the repository.
+// for Claude Code, the entry in the MCP registry, bills of materials, and the file of licences. deploy/goreleaser.yaml
+// calls it. It runs at the root of the repository.
 //
 //	go run ./internal/release licences [-check]                  writes THIRD_PARTY_LICENSES, or compares it
 //	go run ./internal/release prepare -version 1.2.3 -out DIR    writes what is the same on all systems

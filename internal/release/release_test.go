@@ -108,7 +108,7 @@ func TestOneListOfSystems(t *testing.T) {
 	var config struct {
 		Builds []struct{ Goos, Goarch []string }
 	}
-	if err := yaml.Unmarshal([]byte(read(t, ".goreleaser.yaml")), &config); err != nil {
+	if err := yaml.Unmarshal([]byte(read(t, "deploy/goreleaser.yaml")), &config); err != nil {
 		t.Fatal(err)
 	}
 	var built, ours []string
@@ -378,7 +378,7 @@ func TestTheEntryInTheRegistry(t *testing.T) {
 		t.Errorf("the description has %d characters; the registry takes 100", len(entry.Description))
 	}
 	label := "io.modelcontextprotocol.server.name: " + entry.Name
-	if !strings.Contains(read(t, ".goreleaser.yaml"), label) {
+	if !strings.Contains(read(t, "deploy/goreleaser.yaml"), label) {
 		t.Errorf("the images lack the label %s", label)
 	}
 	bundles := 0

@@ -149,8 +149,8 @@ func page(weeks []week) string {
 	b.WriteString(`: [each finding](board.md).
 
 How the engines are set up, and how to add one, is in
-[bench/engines](https://github.com/codemode-project/codemode/tree/main/bench/engines). A case that ended with an error
-instead of what it tests proves nothing. A case that needs what an engine does not claim is skipped.
+[internal/bench/engines](https://github.com/codemode-project/codemode/tree/main/internal/bench/engines). A case that
+ended with an error instead of what it tests proves nothing. A case that needs what an engine does not claim is skipped.
 
 `)
 	kinds := newest.kinds()

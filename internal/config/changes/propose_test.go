@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/profiletest"
 )
 

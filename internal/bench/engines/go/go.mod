@@ -1,4 +1,4 @@
-module github.com/codemode-project/codemode/bench/engines/go
+module github.com/codemode-project/codemode/internal/bench/engines/go
 
 go 1.26.0
 

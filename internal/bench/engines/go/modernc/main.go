@@ -8,7 +8,7 @@ import (
 
 	"modernc.org/quickjs"
 
-	"github.com/codemode-project/codemode/bench/engines/go/protocol"
+	"github.com/codemode-project/codemode/internal/bench/engines/go/protocol"
 )
 
 // A program that uses up its memory gets an error, which one can make oneself; so its outcome is error, not memory.

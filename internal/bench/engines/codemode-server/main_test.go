@@ -8,7 +8,7 @@ import (
 )
 
 func TestTheEngine(t *testing.T) {
-	isolationtest.Test(t, hello("").Claims, isolationtest.Build(t, "."), isolationtest.Build(t, "../../../cmd/codemode"))
+	isolationtest.Test(t, hello("").Claims, isolationtest.Build(t, "."), isolationtest.Build(t, "../../../../cmd/codemode"))
 }
 
 // A denial is one that the host lists, not one that a program describes.

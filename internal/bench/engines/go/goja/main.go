@@ -8,7 +8,7 @@ import (
 
 	"github.com/dop251/goja"
 
-	"github.com/codemode-project/codemode/bench/engines/go/protocol"
+	"github.com/codemode-project/codemode/internal/bench/engines/go/protocol"
 )
 
 // goja has no limit of memory.
