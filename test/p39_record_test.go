@@ -112,7 +112,7 @@ func TestP39_1RandomProgramsDoNotBlankTheRecord(t *testing.T) {
 		return answers.object(2), nil
 	}
 	dir := t.TempDir()
-	e := open(t, fmt.Sprintf(`{"mcpServers":{"local":{"command":"/nonexistent/server","env":{"API_KEY":%q}}},
+	e := open(t, fmt.Sprintf(`{"store":{"share":"4GiB"},"mcpServers":{"local":{"command":"/nonexistent/server","env":{"API_KEY":%q}}},
 		"evaluation":{"defaultProfile":"careful","profiles":{
 		"careful":{"allowlist":["bank__*","up__*"],"denylist":["time__*"]}}}}`,
 		configCanary), recorded(dir),

@@ -47,6 +47,8 @@ import (
 	"github.com/codemode-project/codemode/cmd/codemode/setup"
 	"github.com/codemode-project/codemode/cmd/codemode/storecmd"
 	"github.com/codemode-project/codemode/internal/confine"
+	_ "github.com/codemode-project/codemode/store/postgres" // the databases of "store"
+	_ "github.com/codemode-project/codemode/store/sqlite"
 )
 
 func main() {

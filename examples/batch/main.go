@@ -27,6 +27,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/config"
+	_ "github.com/codemode-project/codemode/store/sqlite"
 )
 
 var (

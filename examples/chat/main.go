@@ -28,6 +28,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/config"
+	_ "github.com/codemode-project/codemode/store/sqlite"
 )
 
 //go:embed rules.json

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	_ "github.com/codemode-project/codemode/store/sqlite"
 )
 
 // Dir is the folder, the same for all tests of a user; "" if there can be none.

@@ -18,6 +18,7 @@ import (
 	"github.com/codemode-project/codemode/internal/store"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
 	"github.com/codemode-project/codemode/internal/tools/upstream/login"
+	_ "github.com/codemode-project/codemode/store/sqlite"
 )
 
 // upstreams are one server with accounts of principals, behind a real manager and store.

@@ -68,7 +68,9 @@ approvals/prompt: call secrets strictjson visible
 approvals: approvals/prompt call strictjson
 approvals/terminal: approvals approvals/prompt call golang.org/x/sys golang.org/x/term
 hostfns: call strictjson
-store: address github.com/jackc/pgx/v5 golang.org/x/sys modernc.org/sqlite
+store: address golang.org/x/sys
+store/sqlite: modernc.org/sqlite
+store/postgres: store github.com/jackc/pgx/v5
 # what principals have are rows of the store
 tools/upstream/login: address config/servers replace store github.com/modelcontextprotocol/go-sdk golang.org/x/oauth2
 	golang.org/x/sys
@@ -185,16 +187,16 @@ bench/policy: . analysis approvals approvals/prompt call config hostfns bench/ju
 	visible profiles sandbox
 
 # The command line.
-cmd/codemode: . analysis approvals approvals/prompt call cmd/codemode/auditcmd cmd/codemode/cli cmd/codemode/confined
-	cmd/codemode/doctor cmd/codemode/launch cmd/codemode/responder cmd/codemode/rulebook cmd/codemode/serve
-	cmd/codemode/sessionscmd cmd/codemode/setup cmd/codemode/storecmd cmd/codemode/upgrade config guest/quickjs hostfns
-	approvals/terminal bench bench/discovery bench/engine bench/policy confine replace repository runs/inforce
-	runs/preflight strictjson tools/catalog tools/discovery tools/registry tools/upstream tools/upstream/login typos
-	visible sandbox github.com/spf13/cobra golang.org/x/term
+cmd/codemode: . analysis approvals approvals/prompt approvals/terminal bench bench/discovery bench/engine bench/policy
+	call cmd/codemode/auditcmd cmd/codemode/cli cmd/codemode/confined cmd/codemode/doctor cmd/codemode/launch
+	cmd/codemode/responder cmd/codemode/rulebook cmd/codemode/serve cmd/codemode/sessionscmd cmd/codemode/setup
+	cmd/codemode/storecmd cmd/codemode/upgrade config confine guest/quickjs hostfns replace repository runs/inforce
+	runs/preflight sandbox store/postgres store/sqlite strictjson tools/catalog tools/discovery tools/registry
+	tools/upstream tools/upstream/login typos visible github.com/spf13/cobra golang.org/x/term
 
 # Services that embed it, to read.
-examples/batch: . config
-examples/chat: . config
+examples/batch: . config store/sqlite
+examples/chat: . config store/sqlite
 examples/functions: . approvals approvals/prompt call config tools/discovery
 examples/gate: . approvals approvals/prompt call config runs/owntools
 examples/webasks: . approvals approvals/prompt call config

@@ -15,6 +15,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	_ "github.com/codemode-project/codemode/store/postgres"
+	_ "github.com/codemode-project/codemode/store/sqlite"
 )
 
 // Missing tells the reader of a skipped test what to do.

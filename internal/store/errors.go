@@ -7,10 +7,6 @@ import (
 	"io/fs"
 	"net"
 	"strings"
-
-	"github.com/jackc/pgx/v5/pgconn"
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // A failure says why the database is currently unavailable. Most causes disappear by themselves or with the help of a
@@ -60,6 +56,19 @@ const (
 	reasonOther       = "the record cannot be written"
 )
 
+// The result codes of SQLite that say why (sqlite.org/rescode.html).
+const (
+	sqlitePerm     = 3
+	sqliteBusy     = 5
+	sqliteLocked   = 6
+	sqliteReadOnly = 8
+	sqliteIOErr    = 10
+	sqliteCorrupt  = 11
+	sqliteFull     = 13
+	sqliteCantOpen = 14
+	sqliteNotADB   = 26
+)
+
 // explain adds a reason to an error of a driver.
 func explain(err error) error {
 	if err == nil {
@@ -73,35 +82,41 @@ func explain(err error) error {
 }
 
 func reason(err error) string {
-	if lite, ok := errors.AsType[*sqlite.Error](err); ok {
+	if lite, ok := errors.AsType[interface {
+		error
+		Code() int
+	}](err); ok {
 		switch lite.Code() & 0xff {
-		case sqlite3.SQLITE_FULL:
+		case sqliteFull:
 			return reasonFull
-		case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM:
+		case sqliteReadOnly, sqlitePerm:
 			return reasonReadOnly
-		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		case sqliteBusy, sqliteLocked:
 			return reasonLocked
-		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		case sqliteCorrupt, sqliteNotADB:
 			return reasonDamaged
-		case sqlite3.SQLITE_IOERR:
+		case sqliteIOErr:
 			return reasonDisk
-		case sqlite3.SQLITE_CANTOPEN:
+		case sqliteCantOpen:
 			return reasonUnopened
 		}
 		return reasonOther
 	}
-	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		switch {
-		case pg.Code == "57014": // statement_timeout
+	if pg, ok := errors.AsType[interface {
+		error
+		SQLState() string
+	}](err); ok {
+		switch code := pg.SQLState(); {
+		case code == "57014": // statement_timeout
 			return reasonStalled
-		case pg.Code == "53100":
+		case code == "53100":
 			return reasonFull
-		case pg.Code == "25006":
+		case code == "25006":
 			return reasonReadOnly
-		case pg.Code == "55P03", pg.Code == "40P01":
+		case code == "55P03", code == "40P01":
 			return reasonLocked
-		case strings.HasPrefix(pg.Code, "57P"), strings.HasPrefix(pg.Code, "08"), strings.HasPrefix(pg.Code, "53"),
-			strings.HasPrefix(pg.Code, "28"):
+		case strings.HasPrefix(code, "57P"), strings.HasPrefix(code, "08"), strings.HasPrefix(code, "53"),
+			strings.HasPrefix(code, "28"):
 			return reasonUnreachable
 		}
 		return reasonOther
@@ -109,10 +124,8 @@ func reason(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) { // which is a net.Error too
 		return reasonStalled
 	}
-	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-		return reasonUnreachable
-	}
-	if _, ok := errors.AsType[net.Error](err); ok || errors.Is(err, net.ErrClosed) || pgconn.SafeToRetry(err) {
+	if _, ok := errors.AsType[net.Error](err); ok || errors.Is(err, net.ErrClosed) ||
+		Postgres != nil && Postgres.Unreachable(err) {
 		return reasonUnreachable
 	}
 	if errors.Is(err, fs.ErrPermission) {

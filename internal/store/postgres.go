@@ -6,17 +6,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
-
 	"github.com/codemode-project/codemode/internal/address"
 )
 
 const (
 	// poolConns is how many connections one replica opens at most: one appends, the others answer.
 	poolConns = 8
-	// connectWait bounds one attempt to connect.
-	connectWait = 5 * time.Second
 	// relisten is how long a broken subscription waits before it connects again.
 	relisten = time.Second
 	// schemaLock is the number of the lock that makes replicas that start together create the tables one after the
@@ -26,32 +21,26 @@ const (
 
 // openPostgres connects. An unreachable database is an error now; later it is an error of each use.
 func (d *DB) openPostgres(ctx context.Context) error {
-	config, err := pgx.ParseConfig(d.options.URL)
-	if err != nil {
-		// pgx quotes parts of the URL in its errors.
-		return fmt.Errorf("the URL of the database, %s, cannot be used: write postgres://user:password@host:port/name",
-			address.Origin(d.options.URL))
+	if Postgres == nil {
+		return lacks("PostgreSQL", "postgres")
 	}
-	if config.ConnectTimeout <= 0 {
-		config.ConnectTimeout = connectWait
-	}
-	params := config.RuntimeParams
-	for name, value := range map[string]string{
+	params := map[string]string{
 		"application_name":   "codemode",
 		"synchronous_commit": "on", // whatever the server's default
 		"lock_timeout":       fmt.Sprintf("%dms", d.options.Wait.Milliseconds()),
 		"statement_timeout":  "30s",
 		"TimeZone":           "UTC",
-	} {
-		if _, given := params[name]; !given {
-			params[name] = value
-		}
 	}
 	if d.options.ReadOnly {
 		params["default_transaction_read_only"] = "on"
 		params["statement_timeout"] = "0" // reading a whole record takes time
 	}
-	pool := stdlib.OpenDB(*config)
+	pool, at, err := Postgres.Open(d.options.URL, params)
+	if err != nil {
+		// The driver quotes parts of the URL in its errors.
+		return fmt.Errorf("the URL of the database, %s, cannot be used: write postgres://user:password@host:port/name",
+			address.Origin(d.options.URL))
+	}
 	pool.SetMaxOpenConns(poolConns)
 	pool.SetMaxIdleConns(poolConns)
 	pool.SetConnMaxIdleTime(time.Minute)
@@ -62,7 +51,7 @@ func (d *DB) openPostgres(ctx context.Context) error {
 	}
 	if err != nil {
 		pool.Close()
-		return fmt.Errorf("opening the database %s of %s: %w", config.Database, config.Host, address.Hide(err))
+		return fmt.Errorf("opening the database %s of %s: %w", at.Database, at.Host, address.Hide(err))
 	}
 	d.pool = pool
 	return nil
@@ -91,37 +80,15 @@ func setSchemaVersion(ctx context.Context, tx *sql.Tx, n int) error {
 
 // listen receives the changes that any replica makes.
 func (d *DB) listen(ctx context.Context) {
+	missed := func() { d.watch.tell("") } // perhaps, while nobody listened
 	for ctx.Err() == nil {
-		if err := d.listenOnce(ctx); err != nil && ctx.Err() == nil {
-			d.log.Warn("this process hears of no changes by other replicas until the database answers", "error", err)
+		if err := Postgres.Listen(ctx, d.options.URL, "codemode", missed, d.watch.tell); err != nil && ctx.Err() == nil {
+			d.log.Warn("this process hears of no changes by other replicas until the database answers", "error",
+				address.Hide(err))
 		}
 		select {
 		case <-time.After(relisten):
 		case <-ctx.Done():
 		}
-	}
-}
-
-func (d *DB) listenOnce(ctx context.Context) error {
-	config, err := pgx.ParseConfig(d.options.URL)
-	if err != nil {
-		return address.Hide(err)
-	}
-	config.RuntimeParams["application_name"] = "codemode listener"
-	conn, err := pgx.ConnectConfig(ctx, config)
-	if err != nil {
-		return err
-	}
-	defer conn.Close(context.WithoutCancel(ctx))
-	if _, err := conn.Exec(ctx, `LISTEN codemode`); err != nil {
-		return err
-	}
-	d.watch.tell("") // changes may have been missed while nobody listened
-	for {
-		n, err := conn.WaitForNotification(ctx)
-		if err != nil {
-			return err
-		}
-		d.watch.tell(n.Payload)
 	}
 }

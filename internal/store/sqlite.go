@@ -10,12 +10,11 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
-
-	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
 const (
@@ -78,6 +77,9 @@ func (f *file) dsn(readOnly, create bool, o Options) string {
 
 // openFile opens the file for the first time.
 func (d *DB) openFile(ctx context.Context) error {
+	if !slices.Contains(sql.Drivers(), "sqlite") {
+		return lacks("SQLite", "sqlite")
+	}
 	path, err := filepath.Abs(d.options.Path)
 	if err != nil {
 		return err

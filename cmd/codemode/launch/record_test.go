@@ -10,6 +10,7 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/record/recorder"
+	_ "github.com/codemode-project/codemode/store/sqlite"
 )
 
 // Calls with many arguments do not fill the memory of whoever looks at the rules: only the latest are read.

@@ -14,6 +14,7 @@ import (
 	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/record/otlp"
 	"github.com/codemode-project/codemode/internal/store"
+	_ "github.com/codemode-project/codemode/store/sqlite"
 )
 
 func TestOTLP(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/store"
 	"github.com/codemode-project/codemode/internal/tokens"
+	_ "github.com/codemode-project/codemode/store/sqlite"
 )
 
 func TestSavings(t *testing.T) {
