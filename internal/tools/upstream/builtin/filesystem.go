@@ -22,24 +22,6 @@ const (
 	treeDepth  = 32
 )
 
-// Filesystem returns the built-in server for the files under root. Its tools have the names of the well-known
-// filesystem server. A path is relative to the root and has one spelling only ("notes/a.md", never "./notes/a.md",
-// "notes//a.md" or "/notes/a.md"), so that a rule about a path covers every use of the file; the root itself is ".".
-// [os.Root] keeps tools inside the root, also for symbolic links. The caller closes the root.
-//
-// Each use of a tool begins with guard. The function that guard returns judges
-// every file and folder on the way: the tool does not open, list, write, move or
-// delete what it returns an error for, nor anything below. An error of guard
-// itself ends the use. Nil guards nothing.
-func Filesystem(root *os.Root, guard func() (func(fs.FileInfo) error, error)) Server {
-	f := &filesystem{root: root, guard: guard}
-	return Server{
-		Name:         "filesystem",
-		Instructions: `Paths are relative to the granted directory, which is "."; they are written with slashes and without "..".`,
-		Tools:        append(f.readers(), f.writers()...),
-	}
-}
-
 type filesystem struct {
 	root  *os.Root
 	guard func() (func(fs.FileInfo) error, error)
@@ -151,12 +133,6 @@ func (f *operation) entry(dir *os.Root, base, name string) error {
 	}
 	return f.may(info, name)
 }
-
-// Properties that several tools share.
-const (
-	pathProperty = `{"type": "string", "description": "relative to the granted directory, such as notes/today.md"}`
-	dirProperty  = `{"type": "string", "description": "a directory, relative to the granted one, which is \".\" and the default"}`
-)
 
 // check refuses every spelling of a path but one.
 func check(path string) error {

@@ -13,59 +13,6 @@ import (
 	"unicode/utf8"
 )
 
-// writers are the tools that change something.
-func (f *filesystem) writers() []Tool {
-	const done = `{
-		"type": "object",
-		"properties": {"path": {"type": "string"}, "bytes": {"type": "integer", "description": "of the file as it is now"}},
-		"required": ["path", "bytes"], "additionalProperties": false
-	}`
-	const path = `{"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"], "additionalProperties": false}`
-	return []Tool{
-		tool("write_file", "Make a file with that text, or replace all of an existing one. Its directory must exist.", `{
-			"type": "object",
-			"properties": {"path": `+pathProperty+`, "content": {"type": "string"}},
-			"required": ["path", "content"], "additionalProperties": false
-		}`, done, replaces, changing(f, (*operation).write)),
-		tool("edit_file", "Replace passages of a text file. Each oldText must occur in it exactly once; all edits are made, or none.", `{
-			"type": "object",
-			"properties": {
-				"path": `+pathProperty+`,
-				"edits": {"type": "array", "minItems": 1, "items": {
-					"type": "object",
-					"properties": {"oldText": {"type": "string", "minLength": 1}, "newText": {"type": "string"}},
-					"required": ["oldText", "newText"], "additionalProperties": false
-				}},
-				"dryRun": {"type": "boolean", "description": "change nothing, return the text as it would be"}
-			},
-			"required": ["path", "edits"], "additionalProperties": false
-		}`, `{
-			"type": "object",
-			"properties": {
-				"path": {"type": "string"},
-				"bytes": {"type": "integer", "description": "of the file as it is now, or would be"},
-				"content": {"type": "string", "description": "with dryRun: the text as it would be"}
-			},
-			"required": ["path", "bytes"], "additionalProperties": false
-		}`, destroys, changing(f, (*operation).edit)),
-		tool("create_directory", "Make a directory, with those above it. It is no error if it exists.", `{
-			"type": "object",
-			"properties": {"path": `+pathProperty+`},
-			"required": ["path"], "additionalProperties": false
-		}`, path, adds, changing(f, (*operation).mkdir)),
-		tool("move_file", "Move or rename a file or directory. The destination must not exist.", `{
-			"type": "object",
-			"properties": {"source": `+pathProperty+`, "destination": `+pathProperty+`},
-			"required": ["source", "destination"], "additionalProperties": false
-		}`, path, destroys, changing(f, (*operation).move)),
-		tool("delete_file", "Delete a file, a symbolic link or an empty directory.", `{
-			"type": "object",
-			"properties": {"path": `+pathProperty+`},
-			"required": ["path"], "additionalProperties": false
-		}`, path, destroys, changing(f, (*operation).remove)),
-	}
-}
-
 func (f *operation) write(_ context.Context, a struct {
 	Path    string `json:"path"`
 	Content string `json:"content"`

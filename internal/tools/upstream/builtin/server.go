@@ -6,8 +6,10 @@ package builtin
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"encoding/json"
 	"fmt"
+	"sync"
 )
 
 // A Server is a set of tools.
@@ -39,12 +41,25 @@ type Tool struct {
 // content.
 type Block map[string]any
 
-// tool makes a tool of a function with typed arguments. Unknown arguments are an error.
-func tool[A any](name, description, input, output string, kind effect, f func(context.Context, A) (any, error)) Tool {
-	t := Tool{Name: name, Description: description, Input: json.RawMessage(input), Annotations: json.RawMessage(kind)}
-	if output != "" {
-		t.Output = json.RawMessage(output)
+//go:embed tools.json
+var definitions []byte
+
+// defined has the definitions of the tools here, by name.
+var defined = sync.OnceValue(func() (all map[string]struct {
+	Description   string
+	Effect        string
+	Input, Output json.RawMessage
+}) {
+	if err := json.Unmarshal(definitions, &all); err != nil {
+		panic(err)
 	}
+	return all
+})
+
+// tool makes a tool of a function with typed arguments. Unknown arguments are an error.
+func tool[A any](name string, f func(context.Context, A) (any, error)) Tool {
+	d := defined()[name]
+	t := Tool{Name: name, Description: d.Description, Input: d.Input, Output: d.Output, Annotations: effects[d.Effect]}
 	t.Call = func(ctx context.Context, raw json.RawMessage) (any, error) {
 		var args A
 		d := json.NewDecoder(bytes.NewReader(raw))
@@ -57,12 +72,10 @@ func tool[A any](name, description, input, output string, kind effect, f func(co
 	return t
 }
 
-// An effect says what a tool changes, as annotations.
-type effect string
-
-const (
-	reads    effect = `{"readOnlyHint":true,"openWorldHint":false}`
-	adds     effect = `{"readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}`
-	destroys effect = `{"readOnlyHint":false,"destructiveHint":true,"idempotentHint":false,"openWorldHint":false}`
-	replaces effect = `{"readOnlyHint":false,"destructiveHint":true,"idempotentHint":true,"openWorldHint":false}`
-)
+// effects say what a tool changes, as annotations.
+var effects = map[string]json.RawMessage{
+	"reads":    json.RawMessage(`{"readOnlyHint":true,"openWorldHint":false}`),
+	"adds":     json.RawMessage(`{"readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}`),
+	"destroys": json.RawMessage(`{"readOnlyHint":false,"destructiveHint":true,"idempotentHint":false,"openWorldHint":false}`),
+	"replaces": json.RawMessage(`{"readOnlyHint":false,"destructiveHint":true,"idempotentHint":true,"openWorldHint":false}`),
+}

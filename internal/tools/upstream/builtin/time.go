@@ -12,21 +12,6 @@ import (
 // and a given one converted to another zone.
 func Time() Server { return timeServer(time.Now) }
 
-const momentSchema = `{
-	"type": "object",
-	"properties": {
-		"iso": {"type": "string", "description": "the moment in RFC 3339, with the zone's offset"},
-		"unix_ms": {"type": "integer", "description": "milliseconds since 1970-01-01T00:00:00Z"},
-		"timezone": {"type": "string", "description": "the zone's name"},
-		"offset": {"type": "string", "description": "the zone's offset at that moment, such as +02:00"},
-		"date": {"type": "string", "description": "YYYY-MM-DD"},
-		"time": {"type": "string", "description": "HH:MM:SS"},
-		"weekday": {"type": "string", "description": "such as Monday"}
-	},
-	"required": ["iso", "unix_ms", "timezone", "offset", "date", "time", "weekday"],
-	"additionalProperties": false
-}`
-
 // A moment is a point in time in a zone.
 type moment struct {
 	ISO      string `json:"iso"`
@@ -48,11 +33,7 @@ func momentOf(t time.Time, zone string) moment {
 
 func timeServer(now func() time.Time) Server {
 	return Server{Name: "time", Tools: []Tool{
-		tool("now", "The current date, time and weekday, in UTC or in the zone asked for.", `{
-			"type": "object",
-			"properties": {"timezone": {"type": "string", "description": "IANA name such as Europe/Berlin; default UTC"}},
-			"additionalProperties": false
-		}`, momentSchema, reads, func(_ context.Context, a struct {
+		tool("now", func(_ context.Context, a struct {
 			Timezone string `json:"timezone"`
 		}) (any, error) {
 			zone, name, err := zoneOf(a.Timezone)
@@ -61,16 +42,7 @@ func timeServer(now func() time.Time) Server {
 			}
 			return momentOf(now().In(zone), name), nil
 		}),
-		tool("convert", "What a given date and time is in another zone.", `{
-			"type": "object",
-			"properties": {
-				"time": {"type": "string", "description": "RFC 3339 such as 2026-11-20T09:30:00+01:00; without an offset, such as 2026-11-20T09:30, it is a time in the zone \"from\""},
-				"from": {"type": "string", "description": "IANA name of the zone of a time without an offset; default UTC"},
-				"to": {"type": "string", "description": "IANA name such as Asia/Tokyo"}
-			},
-			"required": ["time", "to"],
-			"additionalProperties": false
-		}`, momentSchema, reads, func(_ context.Context, a struct {
+		tool("convert", func(_ context.Context, a struct {
 			Time string `json:"time"`
 			From string `json:"from"`
 			To   string `json:"to"`
