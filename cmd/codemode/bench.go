@@ -32,16 +32,7 @@ func newBench(s cli.Streams) *cobra.Command {
 		newBenchPolicy(s))
 }
 
-func newBenchIsolation(s cli.Streams) *cobra.Command {
-	var dir, format, filter, shard, show string
-	var outs []string
-	var once, core, session, verbose, confine bool
-	var busy int
-	var others otherEngines
-	cmd := &cobra.Command{
-		Use:   "isolation",
-		Short: "Run the attack suite against this build",
-		Long: `Runs hostile programs in this process and checks that each has the expected outcome, in
+const isolationHelp = `Runs hostile programs in this process and checks that each has the expected outcome, in
 time, and leaves nothing behind. Each runs twice in a row, since the second run gets the
 guest of the first; --once halves the time. Cases with measured time or memory run alone,
 the others several at once. Progress is printed on standard error.
@@ -73,8 +64,9 @@ no finding, and -v lists it.
 Exit codes: 0 if every case was accepted and nothing is left over, 1 if not; with --engine 0
 without new findings, 1 with some; 2 if the command or the suite is wrong, 5 if the suite or
 an engine could not run or the report could not be written, 130 if interrupted. --out changes
-its file only when the report is complete.`,
-		Example: `  # what a case does, and what is accepted
+its file only when the report is complete.`
+
+const isolationExamples = `  # what a case does, and what is accepted
   codemode bench isolation --show s29_steps_are_milliseconds.js
   # some of the cases, each listed
   codemode bench isolation --filter 's29_*' -v
@@ -87,8 +79,20 @@ its file only when the report is complete.`,
   # another engine, with a report for code scanning
   codemode bench isolation --engine ./my-sandbox --filter 's29_*' --out report.sarif
   # the report as JSON in a file of any name
-  codemode bench isolation --filter 's29_*' --format json --out report`,
-		Args: cobra.NoArgs,
+  codemode bench isolation --filter 's29_*' --format json --out report`
+
+func newBenchIsolation(s cli.Streams) *cobra.Command {
+	var dir, format, filter, shard, show string
+	var outs []string
+	var once, core, session, verbose, confine bool
+	var busy int
+	var others otherEngines
+	cmd := &cobra.Command{
+		Use:     "isolation",
+		Short:   "Run the attack suite against this build",
+		Long:    isolationHelp,
+		Example: isolationExamples,
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := oneOf("format", format, engine.Formats); err != nil {
 				return err

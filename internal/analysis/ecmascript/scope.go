@@ -164,19 +164,7 @@ func (r *resolver) visit(n *Node) {
 		r.function(own(n), n.List, n.B)
 		return
 	case OpClass:
-		var s scope
-		if n.A != nil {
-			r.declare(&s, n.A.Name, &Binding{unknown: true})
-		}
-		r.visit(n.B)
-		for _, m := range n.List {
-			if m.Op == OpBlock {
-				r.function(nil, nil, m)
-			} else {
-				r.visit(m)
-			}
-		}
-		r.leave(s)
+		r.class(n)
 		return
 	case OpProperty:
 		r.visit(n.B)
@@ -186,19 +174,7 @@ func (r *resolver) visit(n *Node) {
 		r.block(n.List, nil)
 		return
 	case OpFor, OpForIn:
-		var s scope
-		if n.A != nil {
-			r.lexical(&s, n.A, nil)
-		}
-		if n.Op == OpFor {
-			r.visit(n.A)
-		} else {
-			r.each(n.A)
-		}
-		r.visit(n.B)
-		r.visit(n.C)
-		r.visit(n.D)
-		r.leave(s)
+		r.loop(n)
 		return
 	case OpCatch:
 		var s scope
@@ -224,6 +200,38 @@ func (r *resolver) visit(n *Node) {
 	for _, e := range n.List {
 		r.visit(e)
 	}
+}
+
+func (r *resolver) class(n *Node) {
+	var s scope
+	if n.A != nil {
+		r.declare(&s, n.A.Name, &Binding{unknown: true})
+	}
+	r.visit(n.B)
+	for _, m := range n.List {
+		if m.Op == OpBlock {
+			r.function(nil, nil, m)
+		} else {
+			r.visit(m)
+		}
+	}
+	r.leave(s)
+}
+
+func (r *resolver) loop(n *Node) {
+	var s scope
+	if n.A != nil {
+		r.lexical(&s, n.A, nil)
+	}
+	if n.Op == OpFor {
+		r.visit(n.A)
+	} else {
+		r.each(n.A)
+	}
+	r.visit(n.B)
+	r.visit(n.C)
+	r.visit(n.D)
+	r.leave(s)
 }
 
 // own returns the name that a function expression gives itself.

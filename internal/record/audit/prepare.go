@@ -61,25 +61,7 @@ func (r *Record) prepare(e Entry) *Entry {
 	}
 	d.Run = r.learned.Add(e.Run, d.Found, word)
 	if e.Result != nil && e.Result.Raw != nil {
-		res := *e.Result
-		value, whole := strict(res.Raw), false
-		d.Found = nil
-		res.Redacted, whole = d.JSON(value)
-		if len(d.Found) > 0 {
-			// What a server says is secret must not hide the program.
-			program := ""
-			if e.Kind == Call {
-				program = r.learned.Program(e.Run)
-			}
-			d.Run = r.learned.Add(e.Run, d.Found, func(s string) bool { return strings.Contains(program, s) || word(s) })
-			res.Redacted, whole = d.JSON(value)
-		}
-		res.Bytes, res.Digest = len(res.Raw), r.options.Key.Digest(res.Raw)
-		if lean {
-			res.Redacted, whole = nil, false
-		}
-		keep(sealedResult, res.Raw, whole)
-		e.Result = &res
+		e.Result = r.result(&e, d, word, lean, keep)
 	}
 	for i, s := range e.texts() {
 		if s == &e.Tool && (e.Server != "" || word(e.Tool)) {
@@ -137,6 +119,30 @@ func (r *Record) Mask(profile, run string) func(text string) string {
 	d := secrets.NewRedactor(r.options.redaction(profile, ""), r.options.known())
 	d.Run = r.learned.Add(run, nil, nil)
 	return d.Text
+}
+
+// result masks the result of an entry, and learns what in it is secret.
+func (r *Record) result(e *Entry, d *secrets.Redactor, word func(string) bool, lean bool,
+	keep func(string, []byte, bool)) *Result {
+	res := *e.Result
+	value, whole := strict(res.Raw), false
+	d.Found = nil
+	res.Redacted, whole = d.JSON(value)
+	if len(d.Found) > 0 {
+		// What a server says is secret must not hide the program.
+		program := ""
+		if e.Kind == Call {
+			program = r.learned.Program(e.Run)
+		}
+		d.Run = r.learned.Add(e.Run, d.Found, func(s string) bool { return strings.Contains(program, s) || word(s) })
+		res.Redacted, whole = d.JSON(value)
+	}
+	res.Bytes, res.Digest = len(res.Raw), r.options.Key.Digest(res.Raw)
+	if lean {
+		res.Redacted, whole = nil, false
+	}
+	keep(sealedResult, res.Raw, whole)
+	return &res
 }
 
 func (r *Record) arguments(a Args, d *secrets.Redactor, keep func(string, []byte, bool)) *Args {

@@ -173,15 +173,7 @@ func (v *Verifier) Database(ctx context.Context, name string, db *store.DB) erro
 			!slices.ContainsFunc(left, func(e store.End) bool { return of(e) || e.Chain == n && e.Note != "" })
 	})
 	slices.Sort(chains)
-	for n := int64(1); n <= slices.Max(append([]int64{0}, sortedKeys(signed)...)); n++ {
-		if _, there := signed[n]; !there {
-			v.report(Problem{Source: name, Chain: n, Seq: 1,
-				What: "the whole chain is missing: a later chain is there, and chains begin in their order"})
-			if n > maxGap {
-				break
-			}
-		}
-	}
+	v.gaps(name, signed)
 	for _, chain := range chains {
 		v.end(name, chain, signed[chain].Note)
 		v.pruning(name, pruned[chain])
@@ -225,6 +217,19 @@ func (v *Verifier) Database(ctx context.Context, name string, db *store.DB) erro
 		}
 	}
 	return nil
+}
+
+// gaps reports chains that are missing before a later one.
+func (v *Verifier) gaps(name string, signed map[int64]store.Signed) {
+	for n := int64(1); n <= slices.Max(append([]int64{0}, sortedKeys(signed)...)); n++ {
+		if _, there := signed[n]; !there {
+			v.report(Problem{Source: name, Chain: n, Seq: 1,
+				What: "the whole chain is missing: a later chain is there, and chains begin in their order"})
+			if n > maxGap {
+				break
+			}
+		}
+	}
 }
 
 // tail checks that the writer wrote the entries after the checkpoint in the database, if the writer had our key.

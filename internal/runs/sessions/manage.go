@@ -115,29 +115,33 @@ func again(ctx context.Context, v *store.Version, refused json.RawMessage, note 
 	}
 	state.Note, state.Refused = note, refused
 	about, err := json.Marshal(state)
-	if err != nil {
-		return nil, err
+	return &store.Version{Guest: v.Guest, About: stored(about), Image: v.Image}, err
+}
+
+// renewed makes a new version of one that there is, 0 for the current one, with what people have refused since. note
+// says where it is from, with the number of that version as its last argument.
+func (s *Sessions) renewed(ctx context.Context, principal, name string, number int64, note string, args ...any) (
+	of *store.Session, made *store.Version, err error) {
+	if of, err = s.Find(ctx, principal, name); err != nil {
+		return nil, nil, err
 	}
-	return &store.Version{Guest: v.Guest, About: stored(about), Image: v.Image}, nil
+	v, err := VersionOf(of, number)
+	if err != nil {
+		return nil, nil, err
+	}
+	latest, err := Read(ctx, current(of))
+	if err != nil {
+		return nil, nil, err
+	}
+	made, err = again(ctx, v, latest.Refused, fmt.Sprintf(note, append(args, v.Number)...))
+	return of, made, err
 }
 
 // Rollback makes a session what it was at a version: that is its new version, so nothing is lost. What people refused
 // since stays refused. No program may go on in it.
 func (s *Sessions) Rollback(ctx context.Context, principal, name string, number int64, rules config.Sessions) (
 	*store.Version, error) {
-	of, err := s.Find(ctx, principal, name)
-	if err != nil {
-		return nil, err
-	}
-	v, err := VersionOf(of, number)
-	if err != nil {
-		return nil, err
-	}
-	latest, err := Read(ctx, current(of))
-	if err != nil {
-		return nil, err
-	}
-	back, err := again(ctx, v, latest.Refused, fmt.Sprintf("as version %d", v.Number))
+	of, back, err := s.renewed(ctx, principal, name, number, "as version %d")
 	if err != nil {
 		return nil, err
 	}
@@ -151,19 +155,7 @@ func (s *Sessions) Fork(ctx context.Context, principal, name string, number int6
 	if err := CheckName(as); err != nil {
 		return nil, err
 	}
-	of, err := s.Find(ctx, principal, name)
-	if err != nil {
-		return nil, err
-	}
-	v, err := VersionOf(of, number)
-	if err != nil {
-		return nil, err
-	}
-	latest, err := Read(ctx, current(of))
-	if err != nil {
-		return nil, err
-	}
-	first, err := again(ctx, v, latest.Refused, fmt.Sprintf("a fork of %s at version %d", of.Name, v.Number))
+	of, first, err := s.renewed(ctx, principal, name, number, "a fork of %s at version %d", name)
 	if err != nil {
 		return nil, err
 	}
