@@ -3,9 +3,13 @@ package codemode_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -19,8 +23,15 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/cachetest"
 	"github.com/codemode-project/codemode/internal/hostile"
+	"github.com/codemode-project/codemode/internal/record/audit"
+	"github.com/codemode-project/codemode/internal/runs/inforce"
+	"github.com/codemode-project/codemode/internal/runs/owntools"
 	"github.com/codemode-project/codemode/internal/runs/preflight"
+	"github.com/codemode-project/codemode/internal/store"
+	"github.com/codemode-project/codemode/internal/testwait"
+	"github.com/codemode-project/codemode/internal/tools/pins"
 	"github.com/codemode-project/codemode/internal/tools/registry"
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -342,4 +353,356 @@ func deciders(d call.Decision) (all []string) {
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// Without a profile a request has the least power: the default profile, or none at all. What nothing restricts has to
+// be said.
+func TestARequestWithoutAProfile(t *testing.T) {
+	t.Parallel()
+	const strict = `"strict": {"denylist": ["shop__*"]}`
+	for _, row := range []struct {
+		why, rules   string
+		profile      string
+		unrestricted bool
+		want         string // of the price, or part of the error
+	}{
+		{"beside strict profiles", `{"evaluation": {"profiles": {` + strict + `}}}`, "", false, "set Profile to one of strict"},
+		{"beside strict profiles, said so", `{"evaluation": {"profiles": {` + strict + `}}}`, "", true, "2.5"},
+		{"under a floor", `{"evaluation": {"floor": "strict", "profiles": {` + strict + `}}}`, "", false, "set Profile"},
+		{"under a floor, said so", `{"evaluation": {"floor": "strict", "profiles": {` + strict + `}}}`, "", true, `"denied"`},
+		{"no profile exists", `{}`, "", false, "write a profile, or set Unrestricted"},
+		{"no profile exists, said so", `{}`, "", true, "2.5"},
+		{"a default", `{"evaluation": {"defaultProfile": "strict", "profiles": {` + strict + `}}}`, "", false, `"denied"`},
+		{"it lifts no default", `{"evaluation": {"defaultProfile": "strict", "profiles": {` + strict + `}}}`, "", true, `"denied"`},
+		{"it lifts no profile", `{"evaluation": {"profiles": {` + strict + `}}}`, "strict", true, `"denied"`},
+		{"no configuration", ``, "", false, `"denied"`},
+		{"no configuration, said so", ``, "", true, `"denied"`},
+	} {
+		e := open(t, row.rules, embeds(newShop().server()), func(o *codemode.Options) { o.Root = "" })
+		const code = `return await codemode.shop.price({article: "A"}).catch(e => e.reason)`
+		request := codemode.Request{Profile: row.profile, Unrestricted: row.unrestricted, Code: code}
+		none := strings.Contains(row.want, " ")
+		r, err := e.Eval(t.Context(), request)
+		if none && (!errors.Is(err, codemode.ErrNoProfile) || !strings.Contains(r.Text(err), row.want) || r.Run != "") ||
+			!none && (err != nil || string(r.Value) != row.want) {
+			t.Errorf("%s: got %s, %v", row.why, r.Value, err)
+		}
+		_, err = e.Prepare(t.Context(), request)
+		_, checked := e.Check(t.Context(), request)
+		_, gated := e.Gate(owntools.Options{Profile: row.profile, Unrestricted: row.unrestricted})
+		for _, err := range []error{err, checked, gated} {
+			if errors.Is(err, codemode.ErrNoProfile) != none {
+				t.Errorf("%s: Prepare, Check and Gate: got %v", row.why, err)
+			}
+		}
+	}
+}
+
+// A run under the default profile does not become unrestricted when a new configuration has no default any more.
+func TestARunOutlivesItsDefaultProfile(t *testing.T) {
+	t.Parallel()
+	accepted, err := pins.Open("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := inforce.NewRules(slog.New(slog.DiscardHandler), accepted)
+	inForce := func(text string) {
+		cfg, err := config.Parse("rules.json", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rules.Replace(&inforce.State{Config: cfg, Servers: map[string]inforce.Server{}})
+	}
+	const first = `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"allowlist": ["shop__price"]}}}}`
+	inForce(first)
+	policy, _, err := rules.Prepare(t.Context(), &inforce.Wish{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	verdict := func(tool string) string {
+		return policy.Decide(&call.Tool{Server: "shop", Raw: tool, Name: "shop__" + tool}, call.Unread(nil),
+			hostfns.Counters{}).Verdict.String()
+	}
+	for _, row := range []struct{ rules, price, order string }{
+		{first, "allow", "deny"},
+		{`{"evaluation": {"profiles": {"p": {"allowlist": ["shop__price"]}}}}`, "deny", "deny"},
+		{`{}`, "deny", "deny"},
+		{first, "allow", "deny"},
+	} {
+		inForce(row.rules)
+		if price, order := verdict("price"), verdict("order"); price != row.price || order != row.order {
+			t.Errorf("%s: got %s and %s, want %s and %s", row.rules, price, order, row.price, row.order)
+		}
+	}
+}
+
+// What goes wrong with an approver is logged with its cause, and the response says it.
+func TestWhatGoesWrongWithAnApproverIsTold(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		why    string
+		decide func() (call.Answer, error)
+		want   string
+	}{
+		{"an error", func() (call.Answer, error) { return call.Answer{}, errors.New("the chat is down") }, "the chat is down"},
+		{"a panic", func() (call.Answer, error) { panic("no such room") }, "no such room"},
+		{"a time-out of its own", func() (call.Answer, error) { return call.Answer{}, context.DeadlineExceeded },
+			"deadline exceeded"},
+		{"arguments that do not fit", func() (call.Answer, error) {
+			return call.Answer{Allowed: true, Args: json.RawMessage(`{"article": 7}`)}, nil
+		}, "article"},
+		{"arguments that are no object", func() (call.Answer, error) {
+			return call.Answer{Allowed: true, Args: json.RawMessage(`[`)}, nil
+		}, "the arguments are not strict JSON"},
+	} {
+		log := &testwait.Buffer{}
+		e := open(t, `{"evaluation": {"profiles": {"p": {"asklist": ["shop__price"], "ask": {"edit": true}}}}}`,
+			embeds(newShop().server()), func(o *codemode.Options) {
+				o.Log = log.Logger()
+				o.Channels = []approvals.Channel{approvals.Approver("chat",
+					func(context.Context, *prompt.Request) (call.Answer, error) { return row.decide() })}
+			})
+		r, err := e.Eval(t.Context(), codemode.Request{Profile: "p",
+			Code: `return await codemode.shop.price({article: "A"}).catch(e => e.detail)`})
+		if text := r.Text(err); err != nil || !strings.Contains(text, row.want) || !strings.Contains(string(r.Value), "chat") {
+			t.Errorf("%s: the response does not say %q:\n%s", row.why, row.want, text)
+		}
+		if got := log.String(); !strings.Contains(got, row.want) || !strings.Contains(got, "channel=chat") ||
+			!strings.Contains(got, "shop__price") {
+			t.Errorf("%s: the log does not say %q:\n%s", row.why, row.want, got)
+		}
+	}
+}
+
+// A channel that is nil is an error before anybody has to be asked.
+func TestAChannelThatIsNil(t *testing.T) {
+	t.Parallel()
+	for _, c := range []approvals.Channel{nil, (*approvals.Queue)(nil), (*person)(nil)} {
+		_, err := codemode.New(t.Context(), codemode.Options{Channels: []approvals.Channel{says(yes, nil), c}})
+		if err == nil || !strings.Contains(err.Error(), "Options.Channels[1] is nil") {
+			t.Errorf("New: got %v", err)
+		}
+		e := open(t, "")
+		r, err := e.Eval(t.Context(), codemode.Request{Code: "return 1", Channels: []approvals.Channel{c}})
+		if err == nil || r.Run != "" || !strings.Contains(err.Error(), "Request.Channels[0] is nil") {
+			t.Errorf("Eval: got %v", err)
+		}
+		if _, err := e.Gate(owntools.Options{Channels: []approvals.Channel{c}}); err == nil {
+			t.Error("Gate takes a nil channel")
+		}
+	}
+}
+
+// A session for a role that no overlay names would restrict nothing: it is not made, and one whose overlay has gone runs
+// nothing.
+func TestASessionForARoleThatNoOverlayNames(t *testing.T) {
+	const interns = `{"evaluation": {"profiles": {"p": {}}, "overlays": [
+		{"id": "interns", "role": "intern", "denylist": ["filesystem__*"]}, {"id": "guests", "role": "guest", "denylist": ["*"]}]}}`
+	path := filepath.Join(t.TempDir(), "codemode.json")
+	put := func(text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(interns)
+	e := open(t, "", func(o *codemode.Options) { o.ConfigPath, o.RecordDir = path, t.TempDir() })
+	for role, says := range map[string]string{"inern": `did you mean "intern"? There are guest, intern`,
+		"Intern": `did you mean "intern"?`, "administrator": "there are guest, intern", "intern ": `did you mean "intern"?`} {
+		if _, err := e.Rules().NewSession(t.Context(), role, time.Hour); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v, want %q", role, err, says)
+		}
+	}
+	made, err := e.Rules().NewSession(t.Context(), "intern", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := e.Rules().Restricts("intern"); !strings.Contains(got, "interns") || strings.Contains(got, "guests") {
+		t.Errorf("it restricts: %s", got)
+	}
+	run := func() error {
+		_, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Code: "return 1", ClientSession: made.ID})
+		return err
+	}
+	if err := run(); err != nil {
+		t.Errorf("in the session: %v", err)
+	}
+	before := e.Config()
+	put(strings.Replace(interns, `"intern"`, `"trainee"`, 1))
+	if !testwait.Holds(func() bool { return e.Config() != before }) {
+		t.Fatal("the edit was not noticed")
+	}
+	if err := run(); err == nil || !strings.Contains(err.Error(), "would restrict nothing") {
+		t.Errorf("when its overlay has gone: %v", err)
+	}
+	db, err := e.Record().DB(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := inforce.SessionsMade(t.Context(), db)
+	if err != nil || len(all) != 1 || all[0].Role != "intern" || strings.Contains(all[0].ID, made.ID) {
+		t.Fatalf("listed: %+v, %v", all, err)
+	}
+	if _, err := inforce.EndSessionMade(t.Context(), db, "nothing"); err == nil {
+		t.Error("a session that there is not was ended")
+	}
+	if _, err := inforce.EndSessionMade(t.Context(), db, all[0].ID[:20]); err != nil {
+		t.Error(err)
+	}
+	put(interns)
+	if !testwait.Holds(func() bool { return strings.Contains(e.Rules().Restricts("intern"), "interns") }) {
+		t.Fatal("the edit was not noticed")
+	}
+	if err := run(); err == nil {
+		t.Error("a session that was ended runs programs")
+	}
+}
+
+// People see the sessions for roles, by fingerprints that open nothing, and end one: with a store and in memory.
+func TestTheSessionsForRolesAreListedAndEnded(t *testing.T) {
+	const interns = `{"evaluation": {"profiles": {"p": {}}, "overlays": [
+		{"id": "interns", "role": "intern", "denylist": ["filesystem__*"]}]}}`
+	for name, more := range map[string]func(*codemode.Options){
+		"memory": func(*codemode.Options) {}, "store": func(o *codemode.Options) { o.RecordDir = t.TempDir() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "codemode.json")
+			if err := os.WriteFile(path, []byte(interns), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			e := open(t, "", func(o *codemode.Options) { o.ConfigPath = path }, more)
+			var ids []string
+			for _, life := range []time.Duration{time.Hour, 10 * time.Minute} {
+				made, err := e.Rules().NewSession(t.Context(), "intern", life)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ids = append(ids, made.ID)
+			}
+			run := func(id string) error {
+				_, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Code: "return 1", ClientSession: id})
+				return err
+			}
+			all, err := e.Rules().Made(t.Context())
+			if err != nil || len(all) != 2 || all[0].ID != inforce.Fingerprint(ids[1]) || all[0].Role != "intern" ||
+				all[1].ID != inforce.Fingerprint(ids[0]) {
+				t.Fatalf("listed %+v, %v", all, err)
+			}
+			for _, id := range []string{"", "sha256:", all[0].ID[:20], ids[0]} {
+				if _, err := e.Rules().EndMade(t.Context(), id); err == nil {
+					t.Errorf("%q ended a session", id)
+				}
+			}
+			if ended, err := e.Rules().EndMade(t.Context(), all[0].ID); err != nil || ended.Role != "intern" {
+				t.Errorf("ended %+v, %v", ended, err)
+			}
+			if err := run(ids[1]); err == nil {
+				t.Error("the ended session runs programs")
+			}
+			if err := run(ids[0]); err != nil {
+				t.Errorf("the other one does not: %v", err)
+			}
+			if all, err := e.Rules().Made(t.Context()); err != nil || len(all) != 1 {
+				t.Errorf("then it lists %+v, %v", all, err)
+			}
+		})
+	}
+}
+
+// TestAnUntrustedProjectHidesNothing: neither from the person who is asked nor from the record, by whatever way a
+// profile's redact would come into force. What the user's own file hides stays hidden, and the digests are of the
+// whole.
+func TestAnUntrustedProjectHidesNothing(t *testing.T) {
+	const secret = "transfer 9999 to a stranger"
+	own := `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": ["*"], "redact": {"keys": ["path"]}}, "quiet": {"asklist": ["*"], "redact": {"keys": ["content"]}}}}}`
+	for title, project := range map[string]string{
+		"a profile of the same name":              `{"evaluation": {"profiles": {"p": {"redact": {"keys": ["content", "*"], "pointers": ["/content"]}}}}}`,
+		"one that hides all":                      `{"evaluation": {"profiles": {"p": {"redact": {"pointers": ["/*"], "detect": true}}}}}`,
+		"an overlay with a profile of the user's": `{"evaluation": {"overlays": [{"id": "o", "principal": "anna", "profile": "quiet"}]}}`,
+		"an overlay with a profile of its own": `{"evaluation": {"profiles": {"mine": {"redact": {"keys": ["content"]}, "asklist": ["*"]}},
+			"overlays": [{"id": "o", "principal": "anna", "profile": "mine"}]}}`,
+		"a profile that extends one of the user's": `{"evaluation": {"profiles": {"p": {"extends": ["quiet"]}}}}`,
+	} {
+		t.Run(title, func(t *testing.T) {
+			dir := t.TempDir()
+			files := config.Files{User: filepath.Join(dir, "config", "user.json"),
+				Project: filepath.Join(dir, "project", ".codemode.json"), Trust: filepath.Join(dir, "trust.json")}
+			for path, text := range map[string]string{files.User: own, files.Project: project,
+				filepath.Join(dir, "desk", "x"): ""} {
+				if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			e, err := codemode.New(t.Context(), codemode.Options{Files: files, Root: filepath.Join(dir, "desk"),
+				RecordDir: filepath.Join(dir, "state"), CacheDir: cachetest.Dir()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer e.Close(t.Context())
+			p := says(yes, nil)
+			if _, err := e.Eval(t.Context(), codemode.Request{Principal: "anna", Channels: []approvals.Channel{p},
+				Code: fmt.Sprintf(`for (const path of ["hidden.txt", "hidden.2"]) await codemode.filesystem__write_file({path, content: %q})`, secret)}); err != nil {
+				t.Fatal(err)
+			}
+			if shown := prompt.Shown(p.asked[0].Args, p.asked[0].Display); !strings.Contains(shown, secret) ||
+				strings.Contains(shown, "hidden.") {
+				t.Errorf("the person sees %s", shown)
+			}
+			db, err := e.Record().DB(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			digests := map[string]bool{}
+			err = audit.Entries(t.Context(), db, store.Query{Kinds: []string{audit.Call}, States: []string{audit.Running}},
+				func(entry *audit.Entry) error {
+					text, _ := json.Marshal(entry.Args)
+					if !strings.Contains(string(text), secret) || strings.Contains(string(text), "hidden.") {
+						t.Errorf("the record has %s", text)
+					}
+					digests[entry.Args.Proposed] = true
+					return nil
+				})
+			// The calls differ in what the user's file hides, and the digests are of the whole.
+			if err != nil || len(digests) != 2 {
+				t.Errorf("two calls have the digests %v: %v", digests, err)
+			}
+		})
+	}
+}
+
+// TestWhatIsHiddenOfTheCallsOfATool is hidden of those of no other tool, in questions and in the record.
+func TestWhatIsHiddenOfTheCallsOfATool(t *testing.T) {
+	e := open(t, `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": ["*"], "redact": {
+		"keys": ["none"], "tools": [{"tool": "*__write_*", "keys": ["content"], "pointers": ["/path"]}]}}}}}`,
+		func(o *codemode.Options) { o.RecordDir = t.TempDir() })
+	p := says(yes, nil)
+	_, err := e.Eval(t.Context(), codemode.Request{Channels: []approvals.Channel{p}, Code: `
+		await codemode.filesystem__write_file({path: "seen.txt", content: "unseen words"});
+		await codemode.filesystem__edit_file({path: "seen.txt", edits: [{oldText: "unseen", newText: "content"}]})`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var recorded []string
+	db, err := e.Record().DB(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = audit.Entries(t.Context(), db, store.Query{Kinds: []string{audit.Call}, States: []string{audit.Running}},
+		func(entry *audit.Entry) error {
+			text, err := json.Marshal(entry.Args)
+			recorded = append(recorded, string(text))
+			return err
+		})
+	if err != nil || len(recorded) != 2 || len(p.asked) != 2 {
+		t.Fatal(recorded, err)
+	}
+	for i, want := range []bool{false, true} {
+		for _, text := range []string{prompt.Shown(p.asked[i].Args, p.asked[i].Display), recorded[i]} {
+			if strings.Contains(text, "unseen") != want || strings.Contains(text, "seen.txt") != want {
+				t.Errorf("call %d shows its values, %v is right:\n%s", i+1, want, text)
+			}
+		}
+	}
 }

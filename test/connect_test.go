@@ -19,7 +19,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/internal/hosted"
+	"github.com/codemode-project/codemode/internal/hostedtest"
 	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/record/audit"
 	"github.com/codemode-project/codemode/internal/store"
@@ -33,15 +33,15 @@ const accountsPage = "https://codemode.example/accounts"
 // An accountFleet is replicas with a server that each principal reaches with an account of its own.
 type accountFleet struct {
 	t     *testing.T
-	h     *hosted.Server
+	h     *hostedtest.Server
 	dir   string
 	calls atomic.Int32 // of whoami
 }
 
-func newAccountFleet(t *testing.T, where, ask string, change ...func(*hosted.Options)) *accountFleet {
+func newAccountFleet(t *testing.T, where, ask string, change ...func(*hostedtest.Options)) *accountFleet {
 	t.Helper()
 	f := &accountFleet{t: t, dir: t.TempDir()}
-	o := hosted.Options{Serve: func(*http.Request) *mcp.Server {
+	o := hostedtest.Options{Serve: func(*http.Request) *mcp.Server {
 		s := mcp.NewServer(&mcp.Implementation{Name: "hosted", Version: "1"}, nil)
 		mcp.AddTool(s, &mcp.Tool{Name: "whoami"}, func(_ context.Context, r *mcp.CallToolRequest, _ struct{}) (
 			*mcp.CallToolResult, any, error) {
@@ -307,7 +307,7 @@ func TestACallWithoutAnAccountEnds(t *testing.T) {
 
 // A login that cannot be renewed is like none.
 func TestACallWaitsForAnAccountThatExpired(t *testing.T) {
-	f := newAccountFleet(t, `"codemode.db"`, "", func(o *hosted.Options) { o.ExpiresIn = 20 }) // soon enough to be renewed
+	f := newAccountFleet(t, `"codemode.db"`, "", func(o *hostedtest.Options) { o.ExpiresIn = 20 }) // soon enough to be renewed
 	e, q := f.replica()
 	seat := q.Sit("acme:anna")
 	defer seat.Leave()

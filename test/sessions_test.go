@@ -14,7 +14,10 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/record/audit"
+	"github.com/codemode-project/codemode/internal/runs"
 	"github.com/codemode-project/codemode/internal/runs/sessions"
+	"github.com/codemode-project/codemode/internal/store"
 )
 
 // A talker runs the programs of one session, one after the other.
@@ -432,4 +435,143 @@ func TestASessionThatCannotBeRead(t *testing.T) {
 		t.Error(err)
 	}
 	s.says(`return 1`, `1`)
+}
+
+// What a person refused in a session stays refused there and in its forks: after a rollback to a version from before
+// the refusal, in a fork of such a version and in forks of that, and where the refused program left no version.
+func TestP39_14ARefusalBelongsToTheSessionAndItsForks(t *testing.T) {
+	t.Parallel()
+	everyStore(t, func(t *testing.T, open func(*testing.T, string) *codemode.Evaluator) {
+		e := open(t, `{"limits": {"cpu": "300ms"}, "evaluation": {"profiles": {"p": {"asklist": ["time__*"]}}}}`)
+		asked, refuse := 0, true
+		s := talk(t, e, "anna", "work")
+		s.request.Channels = []approvals.Channel{approvals.Approver("test",
+			func(context.Context, *prompt.Request) (call.Answer, error) {
+				asked++
+				return call.Answer{Allowed: !refuse}, nil
+			})}
+		change := func(c runs.SessionChange) {
+			t.Helper()
+			if _, err := e.Runs().ChangeSession(t.Context(), &codemode.Request{Principal: "anna"}, c); err != nil {
+				t.Fatal(err)
+			}
+		}
+		const use = `await codemode.time__now({timezone: %q}).then(() => "made", e => e.reason)`
+		uses := func(zone string) string { return "return " + fmt.Sprintf(use, zone) }
+		stays := func(session, zone string) {
+			t.Helper()
+			before := asked
+			s.request.Session = session
+			s.says(uses(zone), `"elicitation_declined"`)
+			if asked != before {
+				t.Errorf("%s: a person who refused %s is asked again", session, zone)
+			}
+		}
+		s.says(`let n = 1; return n`, `1`)             // version 1
+		s.says(uses("UTC"), `"elicitation_declined"`)  // version 2
+		s.says(`n = 2; return n`, `2`)                 // version 3
+		s.says(uses("Zulu"), `"elicitation_declined"`) // version 4
+		refuse = false
+		if asked != 2 {
+			t.Fatalf("%d questions", asked)
+		}
+		change(runs.SessionChange{Action: runs.Rollback, Name: "work", Version: 1})
+		s.says(`return n`, `1`)
+		stays("work", "UTC")
+		stays("work", "Zulu")
+		change(runs.SessionChange{Action: runs.Rollback, Name: "work", Version: 3})
+		s.says(`return n`, `2`)
+		stays("work", "Zulu")
+		change(runs.SessionChange{Action: runs.Fork, Name: "work", Version: 1, As: "fork"})
+		stays("fork", "UTC")
+		stays("fork", "Zulu")
+		change(runs.SessionChange{Action: runs.Fork, Name: "fork", Version: 1, As: "again"})
+		stays("again", "UTC")
+		change(runs.SessionChange{Action: runs.Fork, Name: "work", As: "latest"})
+		stays("latest", "Zulu")
+
+		// A program that is stopped leaves its heap as it was, and what people refused.
+		s.request.Session, refuse = "work", true
+		s.fails(fmt.Sprintf(`n = 5; %s; for (;;) {}`, fmt.Sprintf(use, "Asia/Tokyo")), "timed out")
+		refuse = false
+		s.says(`return n`, `2`)
+		stays("work", "Asia/Tokyo")
+		stays("work", "UTC")
+
+		s.request.Session = "another"
+		s.says(uses("UTC"), `"made"`)
+		s.request.Session = "fork" // it was made before that refusal
+		s.says(uses("Asia/Tokyo"), `"made"`)
+	})
+}
+
+// What anybody forbids stays forbidden: the configuration, a profile, its floor, what it extends.
+func TestSessionsAreSwitchedOff(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct{ rules, want string }{
+		"by the configuration": {`{"sessions": false, "evaluation": {"profiles": {"p": {"sessions": true}}}}`,
+			`the configuration has no sessions ("sessions": false)`},
+		"by the profile": {`{"evaluation": {"profiles": {"p": {"sessions": false}}}}`,
+			`the profile "p" has no sessions ("sessions": false): use another profile`},
+		"by the floor": {`{"evaluation": {"floor": "f", "profiles": {"f": {"sessions": false}, "p": {"sessions": true}}}}`,
+			`the profile "p" has no sessions`},
+		"by what it extends": {`{"evaluation": {"profiles": {"f": {"sessions": false}, "p": {"extends": ["f"], "sessions": true}}}}`,
+			`the profile "p" has no sessions`},
+	} {
+		e := open(t, row.rules)
+		s := talk(t, e, "anna", "a")
+		if r := s.fails(`return 1`, row.want); r.Run != "" || r.Session != nil {
+			t.Errorf("%s: it ran: %+v", name, r)
+		}
+		s.request.Session = ""
+		s.says(`return 1`, `1`)
+	}
+	e := open(t, `{"evaluation": {"profiles": {"p": {"sessions": true}, "q": {"sessions": false}}}}`)
+	talk(t, e, "anna", "a").says(`return 1`, `1`)
+}
+
+// The record says in which session a program ran, which version it left, and who changed a session.
+func TestTheRecordKnowsSessions(t *testing.T) {
+	t.Parallel()
+	e := open(t, sessionRules, withRecord(t))
+	s := talk(t, e, "anna", "a")
+	s.says(`globalThis.n = 1; return n`, `1`)
+	s.fails(`for (;;) {}`, "timed out")
+	for _, c := range []runs.SessionChange{
+		{Action: runs.Fork, Name: "a", As: "b"},
+		{Action: runs.Rollback, Name: "a", Version: 1, By: &audit.DecidedBy{How: "person", Principal: "carl"}},
+		{Action: runs.Delete, Name: "b"},
+	} {
+		if _, err := e.Runs().ChangeSession(t.Context(), &codemode.Request{Principal: "anna"}, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := e.Record().Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	db, err := e.Record().DB(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	err = audit.Entries(t.Context(), db, store.Query{Kinds: []string{audit.Run, audit.Session}}, func(e *audit.Entry) error {
+		if e.State != audit.Running {
+			line := e.Kind + " " + e.State + " " + string(e.Data) + " " + e.Principal
+			if e.DecidedBy != nil {
+				line += " by " + e.DecidedBy.Principal
+			}
+			got = append(got, line)
+		}
+		return nil
+	})
+	want := []string{
+		`run ok {"session":{"name":"a","version":1}} anna`,
+		`run error {"session":{"name":"a"}} anna`,
+		`session forked {"session":{"as":"b","name":"a"}} anna`,
+		`session rolled_back {"session":{"name":"a","version":1}} anna by carl`,
+		`session deleted {"session":{"name":"b"}} anna`,
+	}
+	if a, b := strings.Join(got, "\n"), strings.Join(want, "\n"); err != nil || a != b {
+		t.Errorf("got (%v)\n%s\nwant\n%s", err, a, b)
+	}
 }

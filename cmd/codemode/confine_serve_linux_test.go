@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
-	"github.com/codemode-project/codemode/internal/hosted"
+	"github.com/codemode-project/codemode/internal/hostedtest"
 	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/internal/tlstest"
@@ -283,7 +283,7 @@ func TestConfinedRecord(t *testing.T) {
 // A login from outside works inside, is renewed there, and may come while the process serves.
 func TestConfinedLogin(t *testing.T) {
 	needConfinement(t)
-	far, config := hostedConfig(t, hosted.Options{ExpiresIn: 1})
+	far, config := hostedConfig(t, hostedtest.Options{ExpiresIn: 1})
 	s := serveOverHTTP(t, "0", []string{"TMPDIR=" + t.TempDir()}, "--config", config, "--confine")
 	c, err := s.connect("2025-11-25", "", nil)
 	if err != nil {

@@ -14,13 +14,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
-	"github.com/codemode-project/codemode/internal/hosted"
+	"github.com/codemode-project/codemode/internal/hostedtest"
 	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // hostedConfig starts a server that wants a login and returns a configuration with it.
-func hostedConfig(t *testing.T, o hosted.Options) (*hosted.Server, string) {
+func hostedConfig(t *testing.T, o hostedtest.Options) (*hostedtest.Server, string) {
 	t.Helper()
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	one := mcp.NewServer(&mcp.Implementation{Name: "hosted", Version: "1"}, nil)
@@ -78,7 +78,7 @@ func show(t *testing.T, args ...string) (int, string) {
 }
 
 func TestLoginAndLogout(t *testing.T) {
-	h, config := hostedConfig(t, hosted.Options{})
+	h, config := hostedConfig(t, hostedtest.Options{})
 	wants := func(when, want string, code int, args ...string) string {
 		t.Helper()
 		got, text := show(t, append(args, "--config", config)...)
@@ -114,7 +114,7 @@ func TestLoginAndLogout(t *testing.T) {
 
 // TestALoginThatIsNotOurs: an answer with another state does not end the login that waits, and nothing of it is kept.
 func TestALoginThatIsNotOurs(t *testing.T) {
-	_, config := hostedConfig(t, hosted.Options{Tamper: func(q url.Values) { q.Set("state", "guessed") }})
+	_, config := hostedConfig(t, hostedtest.Options{Tamper: func(q url.Values) { q.Set("state", "guessed") }})
 	if code, said := logIn(t, config); code == cli.ExitOK || !strings.Contains(said, "does not belong to this login") ||
 		!strings.Contains(said, "It still waits.") {
 		t.Errorf("exit code %d, %s", code, said)

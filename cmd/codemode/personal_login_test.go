@@ -12,16 +12,16 @@ import (
 
 	"github.com/codemode-project/codemode/cmd/codemode/cli"
 	"github.com/codemode-project/codemode/cmd/codemode/launch"
-	"github.com/codemode-project/codemode/internal/hosted"
+	"github.com/codemode-project/codemode/internal/hostedtest"
 	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // personalServer is a server that answers with the user whose token came with the call.
-func personalServer(t *testing.T) *hosted.Server {
+func personalServer(t *testing.T) *hostedtest.Server {
 	t.Helper()
-	var h *hosted.Server
-	h = mcptest.Host(t, hosted.Options{Serve: func(*http.Request) *mcp.Server {
+	var h *hostedtest.Server
+	h = mcptest.Host(t, hostedtest.Options{Serve: func(*http.Request) *mcp.Server {
 		s := mcp.NewServer(&mcp.Implementation{Name: "hosted", Version: "1"}, nil)
 		mcp.AddTool(s, &mcp.Tool{Name: "whoami"}, func(_ context.Context, r *mcp.CallToolRequest,
 			_ struct{}) (*mcp.CallToolResult, any, error) {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/codemode-project/codemode/internal/config/servers"
 	"github.com/codemode-project/codemode/internal/console/accounts"
-	"github.com/codemode-project/codemode/internal/hosted"
+	"github.com/codemode-project/codemode/internal/hostedtest"
 	"github.com/codemode-project/codemode/internal/store"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
 	"github.com/codemode-project/codemode/internal/tools/upstream/login"
@@ -49,16 +49,16 @@ func (u upstreams) Connected(context.Context, string, string) {}
 // A connecting is a page over which people connect accounts.
 type connecting struct {
 	*world
-	h *hosted.Server
+	h *hostedtest.Server
 	u upstreams
 }
 
-func newConnecting(t *testing.T, o hosted.Options) *connecting {
+func newConnecting(t *testing.T, o hostedtest.Options) *connecting {
 	t.Helper()
 	o.Serve = func(*http.Request) *mcp.Server {
 		return mcp.NewServer(&mcp.Implementation{Name: "h", Version: "1"}, nil)
 	}
-	h := hosted.New(o)
+	h := hostedtest.New(o)
 	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "db"), SealKey: make([]byte, 32)})
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func (c *connecting) of() string {
 }
 
 func TestPeopleConnectTheirAccounts(t *testing.T) {
-	c := newConnecting(t, hosted.Options{})
+	c := newConnecting(t, hostedtest.Options{})
 	v := c.login(anna)
 	if got := v.get("/accounts"); !strings.Contains(got.body, "not connected") || !strings.Contains(got.body, ">Connect<") {
 		t.Errorf("before: %d %s", got.code, got.body)
@@ -174,7 +174,7 @@ func TestPeopleConnectTheirAccounts(t *testing.T) {
 
 // Over REST a front end connects the account of its person: the browser with the cookie of the answer comes back.
 func TestPeopleConnectTheirAccountsOverREST(t *testing.T) {
-	c := newConnecting(t, hosted.Options{})
+	c := newConnecting(t, hostedtest.Options{})
 	v, ben := c.login(anna), c.login("local:ben")
 	const linear = `{"server": "linear"}`
 	if got := v.get("/api/accounts"); got.body != `{"servers":[{"name":"linear"}]}`+"\n" {
@@ -229,35 +229,35 @@ func TestAttacksOnConnecting(t *testing.T) {
 	const ben = "local:ben"
 	for _, attack := range []struct {
 		name string
-		o    hosted.Options
+		o    hostedtest.Options
 		do   func(c *connecting, v *visitor) *response
 		code int
 	}{
-		{"login CSRF: ben opens the address that anna's page gave her, and comes back in his own browser", hosted.Options{},
+		{"login CSRF: ben opens the address that anna's page gave her, and comes back in his own browser", hostedtest.Options{},
 			func(c *connecting, v *visitor) *response {
 				address, _ := c.begin(v)
 				_, bens := c.begin(c.login(ben))
 				return c.comeBack(c.consent(address, "ben"), bens)
 			}, http.StatusForbidden},
-		{"a return without the cookie", hosted.Options{}, func(c *connecting, v *visitor) *response {
+		{"a return without the cookie", hostedtest.Options{}, func(c *connecting, v *visitor) *response {
 			address, _ := c.begin(v)
 			return c.comeBack(c.consent(address, "eve"), "")
 		}, http.StatusForbidden},
-		{"anna's browser is led back with the state of ben and a code of his", hosted.Options{},
+		{"anna's browser is led back with the state of ben and a code of his", hostedtest.Options{},
 			func(c *connecting, v *visitor) *response {
 				_, annas := c.begin(v)
 				address, _ := c.begin(c.login(ben))
 				return c.comeBack(c.consent(address, "ben"), annas)
 			}, http.StatusForbidden},
-		{"a made-up state", hosted.Options{}, func(c *connecting, v *visitor) *response {
+		{"a made-up state", hostedtest.Options{}, func(c *connecting, v *visitor) *response {
 			_, cookie := c.begin(v)
 			return c.comeBack(c.origin+"/accounts/callback?code=x&state=guessed", cookie)
 		}, http.StatusForbidden},
-		{"two states", hosted.Options{}, func(c *connecting, v *visitor) *response {
+		{"two states", hostedtest.Options{}, func(c *connecting, v *visitor) *response {
 			address, cookie := c.begin(v)
 			return c.comeBack(c.consent(address, "anna")+"&state=x", cookie)
 		}, http.StatusForbidden},
-		{"a code of another login", hosted.Options{}, func(c *connecting, v *visitor) *response {
+		{"a code of another login", hostedtest.Options{}, func(c *connecting, v *visitor) *response {
 			address, cookie := c.begin(v)
 			other, _ := c.begin(c.login(ben))
 			at, _ := url.Parse(c.consent(address, "anna"))
@@ -267,19 +267,19 @@ func TestAttacksOnConnecting(t *testing.T) {
 			at.RawQuery = q.Encode()
 			return c.comeBack(at.String(), cookie)
 		}, http.StatusBadGateway},
-		{"another issuer than the one that was asked", hosted.Options{Tamper: func(q url.Values) {
+		{"another issuer than the one that was asked", hostedtest.Options{Tamper: func(q url.Values) {
 			q.Set("iss", "https://evil.invalid")
 		}}, func(c *connecting, v *visitor) *response {
 			address, cookie := c.begin(v)
 			return c.comeBack(c.consent(address, "anna"), cookie)
 		}, http.StatusBadGateway},
-		{"the session has ended meanwhile", hosted.Options{}, func(c *connecting, v *visitor) *response {
+		{"the session has ended meanwhile", hostedtest.Options{}, func(c *connecting, v *visitor) *response {
 			address, cookie := c.begin(v)
 			back := c.consent(address, "anna")
 			v.form("/logout")
 			return c.comeBack(back, cookie)
 		}, http.StatusForbidden},
-		{"a form of another site begins it", hosted.Options{}, func(c *connecting, v *visitor) *response {
+		{"a form of another site begins it", hostedtest.Options{}, func(c *connecting, v *visitor) *response {
 			return v.send("POST", "/accounts/connect", "server=linear", "Content-Type: application/x-www-form-urlencoded",
 				"Origin: https://evil.invalid", "Sec-Fetch-Site: cross-site")
 		}, http.StatusForbidden},
@@ -304,7 +304,7 @@ func TestAttacksOnConnecting(t *testing.T) {
 
 // TestFlowsAreBounded: whoever begins many logins ends the own oldest ones, and nobody else's.
 func TestFlowsAreBounded(t *testing.T) {
-	c := newConnecting(t, hosted.Options{})
+	c := newConnecting(t, hostedtest.Options{})
 	bens, cookie := c.begin(c.login("local:ben"))
 	v := c.login(anna)
 	first, old := c.begin(v)

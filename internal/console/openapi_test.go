@@ -15,7 +15,7 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/console/signin"
-	"github.com/codemode-project/codemode/internal/hosted"
+	"github.com/codemode-project/codemode/internal/hostedtest"
 	"github.com/codemode-project/codemode/sandbox"
 )
 
@@ -292,7 +292,7 @@ func checkProgramsAPI(t *testing.T, o *openAPI) {
 // checkAccountsAPI checks the answers about accounts at servers.
 func checkAccountsAPI(t *testing.T, o *openAPI) {
 	t.Helper()
-	c := newConnecting(t, hosted.Options{})
+	c := newConnecting(t, hostedtest.Options{})
 	v := c.login(anna)
 	ask := func(method, path, body string) *response {
 		t.Helper()

@@ -203,7 +203,7 @@ examples/webasks: . approvals approvals/prompt call config
 `
 
 // elsewhere are folders that build, test or measure the product and are no part of it.
-var elsewhere = []string{"internal/bench/engines", "guest/instrument", "guest/preinit", "internal/hosted",
+var elsewhere = []string{"internal/bench/engines", "guest/instrument", "guest/preinit",
 	"internal/reference", "internal/release", "internal/scoreboard"}
 
 func TestImportTable(t *testing.T) {

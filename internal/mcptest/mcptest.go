@@ -11,7 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/codemode-project/codemode/internal/hosted"
+	"github.com/codemode-project/codemode/internal/hostedtest"
 )
 
 // Connect connects a client that can do nothing special.
@@ -77,9 +77,9 @@ func Serve(t testing.TB, s *mcp.Server) (url string) {
 }
 
 // Host starts a server with a login. The mistakes that it records are failures.
-func Host(t testing.TB, o hosted.Options) *hosted.Server {
+func Host(t testing.TB, o hostedtest.Options) *hostedtest.Server {
 	t.Helper()
-	h := hosted.New(o)
+	h := hostedtest.New(o)
 	t.Cleanup(func() {
 		h.Close()
 		if m := h.Mistakes(); len(m) > 0 {

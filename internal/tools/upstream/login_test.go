@@ -21,7 +21,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/internal/config/servers"
-	"github.com/codemode-project/codemode/internal/hosted"
+	"github.com/codemode-project/codemode/internal/hostedtest"
 	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
@@ -30,7 +30,7 @@ import (
 )
 
 // host serves sdkServer to those who have logged in.
-func host(t *testing.T, o hosted.Options) *hosted.Server {
+func host(t *testing.T, o hostedtest.Options) *hostedtest.Server {
 	t.Helper()
 	one := sdkServer(nil)
 	o.Serve = func(*http.Request) *mcp.Server { return one }
@@ -67,7 +67,7 @@ func works(t *testing.T, m *upstream.Manager) error {
 
 func TestALogin(t *testing.T) {
 	t.Parallel()
-	h, dir := host(t, hosted.Options{}), filepath.Join(t.TempDir(), "logins")
+	h, dir := host(t, hostedtest.Options{}), filepath.Join(t.TempDir(), "logins")
 	var log testwait.Buffer
 	m := manage(t, upstream.Options{Logins: dir,
 		Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}, httpServer("hosted", h.URL))
@@ -166,7 +166,7 @@ func TestALogin(t *testing.T) {
 
 func TestATokenThatEndsSoonIsRenewedBefore(t *testing.T) {
 	t.Parallel()
-	h := host(t, hosted.Options{ExpiresIn: 5}) // less than a token must have left
+	h := host(t, hostedtest.Options{ExpiresIn: 5}) // less than a token must have left
 	m := manage(t, upstream.Options{Logins: t.TempDir()}, httpServer("hosted", h.URL))
 	if err := logIn(t, m); err != nil {
 		t.Fatal(err)
@@ -189,7 +189,7 @@ func browserThatMayFail(address string) {
 // that the browser shows, sends what is not the answer. The login that waits takes none of it, and then the right one.
 func TestForgedAnswersDoNotEndALogin(t *testing.T) {
 	t.Parallel()
-	h := host(t, hosted.Options{})
+	h := host(t, hostedtest.Options{})
 	m := manage(t, upstream.Options{Logins: t.TempDir()}, httpServer("hosted", h.URL))
 	open := func(address string) {
 		u, err := url.Parse(address)
@@ -266,21 +266,21 @@ func TestLoginsThatFail(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		name string
-		how  hosted.Options
+		how  hostedtest.Options
 		want string
 	}{
-		{"another state", hosted.Options{Tamper: func(q url.Values) { q.Set("state", "guessed") }},
+		{"another state", hostedtest.Options{Tamper: func(q url.Values) { q.Set("state", "guessed") }},
 			"does not belong to this login"},
-		{"no state", hosted.Options{Tamper: func(q url.Values) { q.Del("state") }}, "does not belong to this login"},
-		{"another code", hosted.Options{Tamper: func(q url.Values) { q.Set("code", "stolen") }}, "invalid_grant"},
-		{"no code", hosted.Options{Tamper: func(q url.Values) { q.Del("code") }}, "no code"},
-		{"another issuer", hosted.Options{Tamper: func(q url.Values) { q.Set("iss", "https://else.invalid") }}, "issuer"},
-		{"the person says no", hosted.Options{Tamper: func(q url.Values) {
+		{"no state", hostedtest.Options{Tamper: func(q url.Values) { q.Del("state") }}, "does not belong to this login"},
+		{"another code", hostedtest.Options{Tamper: func(q url.Values) { q.Set("code", "stolen") }}, "invalid_grant"},
+		{"no code", hostedtest.Options{Tamper: func(q url.Values) { q.Del("code") }}, "no code"},
+		{"another issuer", hostedtest.Options{Tamper: func(q url.Values) { q.Set("iss", "https://else.invalid") }}, "issuer"},
+		{"the person says no", hostedtest.Options{Tamper: func(q url.Values) {
 			q.Del("code")
 			q.Set("error", "access_denied")
 			q.Set("error_description", "no\u202e")
 		}}, `"access_denied" "no\u202e"`},
-		{"an authorization server without PKCE", hosted.Options{NoPKCE: true}, "PKCE"},
+		{"an authorization server without PKCE", hostedtest.Options{NoPKCE: true}, "PKCE"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
@@ -305,7 +305,7 @@ func TestLoginsThatFail(t *testing.T) {
 // Some servers ask for a login late, and some for more of it later still.
 func TestALoginThatIsAskedForLate(t *testing.T) {
 	t.Parallel()
-	h := host(t, hosted.Options{Anonymous: true, More: true})
+	h := host(t, hostedtest.Options{Anonymous: true, More: true})
 	m := manage(t, upstream.Options{Logins: t.TempDir()}, httpServer("hosted", h.URL))
 	if s := status(t, m, "hosted"); !strings.Contains(s.Error, "codemode login hosted") {
 		t.Errorf("before the login it says %q", s.Error)
@@ -329,8 +329,8 @@ func TestALoginThatIsAskedForLate(t *testing.T) {
 func TestAClientThatIsRegistered(t *testing.T) {
 	t.Parallel()
 	_, port, _ := strings.Cut(mcptest.FreeAddress(t), ":")
-	c := hosted.Client{ID: "us", Secret: "canary-of-the-client", Redirect: "http://localhost:" + port + "/callback"}
-	h, dir := host(t, hosted.Options{Client: &c}), t.TempDir()
+	c := hostedtest.Client{ID: "us", Secret: "canary-of-the-client", Redirect: "http://localhost:" + port + "/callback"}
+	h, dir := host(t, hostedtest.Options{Client: &c}), t.TempDir()
 	unregistered := manage(t, upstream.Options{Logins: dir}, httpServer("hosted", h.URL))
 	if err := logIn(t, unregistered); err == nil || !strings.Contains(err.Error(), `"oauth": {"clientId"`) {
 		t.Errorf("without the client: got %v, want what to write", err)
@@ -373,7 +373,7 @@ func TestWhereNoLoginIsWanted(t *testing.T) {
 
 func TestATokenGoesWhereItWasGivenFor(t *testing.T) {
 	t.Parallel()
-	h, dir := host(t, hosted.Options{}), t.TempDir()
+	h, dir := host(t, hostedtest.Options{}), t.TempDir()
 	m := manage(t, upstream.Options{Logins: dir}, httpServer("hosted", h.URL))
 	if err := logIn(t, m); err != nil {
 		t.Fatal(err)
@@ -413,7 +413,7 @@ func TestATokenGoesWhereItWasGivenFor(t *testing.T) {
 
 func TestAnAddressThatIsPasted(t *testing.T) {
 	t.Parallel()
-	h := host(t, hosted.Options{})
+	h := host(t, hostedtest.Options{})
 	m := manage(t, upstream.Options{Logins: t.TempDir()}, httpServer("hosted", h.URL))
 	pasted := make(chan string, 1)
 	err := m.Login(t.Context(), "hosted", "", login.Browser{Pasted: pasted, Open: func(address string) {

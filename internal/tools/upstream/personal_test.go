@@ -16,7 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/internal/config/servers"
-	"github.com/codemode-project/codemode/internal/hosted"
+	"github.com/codemode-project/codemode/internal/hostedtest"
 	"github.com/codemode-project/codemode/internal/mcptest"
 	"github.com/codemode-project/codemode/internal/pgtest"
 	"github.com/codemode-project/codemode/internal/store"
@@ -27,10 +27,10 @@ import (
 
 // perPrincipal is a server that each principal reaches with a login of its own. Its tool whoami answers with the user
 // whose token came with the call.
-func perPrincipal(t *testing.T, o hosted.Options, more func(user string, s *mcp.Server)) (*hosted.Server,
+func perPrincipal(t *testing.T, o hostedtest.Options, more func(user string, s *mcp.Server)) (*hostedtest.Server,
 	upstream.Server) {
 	t.Helper()
-	var h *hosted.Server
+	var h *hostedtest.Server
 	o.Serve = func(r *http.Request) *mcp.Server {
 		user := h.User(r)
 		s := mcp.NewServer(&mcp.Implementation{Name: "hosted", Version: "1"}, nil)
@@ -134,7 +134,7 @@ func databases(t *testing.T, test func(t *testing.T, tenants [2]store.Options)) 
 func TestEachPrincipalHasItsOwnLogin(t *testing.T) {
 	t.Parallel()
 	databases(t, func(t *testing.T, tenants [2]store.Options) {
-		h, s := perPrincipal(t, hosted.Options{Sessions: true}, nil)
+		h, s := perPrincipal(t, hostedtest.Options{Sessions: true}, nil)
 		var log testwait.Buffer
 		acme := [2]*replica{replicaOf(t, tenants[0], &log, s), replicaOf(t, tenants[0], &log, s)}
 		bolt := replicaOf(t, tenants[1], &log, s)
@@ -190,7 +190,7 @@ func TestEachPrincipalHasItsOwnLogin(t *testing.T) {
 func TestReplicasRenewALoginOnce(t *testing.T) {
 	t.Parallel()
 	databases(t, func(t *testing.T, tenants [2]store.Options) {
-		h, s := perPrincipal(t, hosted.Options{}, nil)
+		h, s := perPrincipal(t, hostedtest.Options{}, nil)
 		var log testwait.Buffer
 		both := [2]*replica{replicaOf(t, tenants[0], &log, s), replicaOf(t, tenants[0], &log, s)}
 		both[0].logIn("anna", "anna")
@@ -223,8 +223,8 @@ func TestReplicasRenewALoginOnce(t *testing.T) {
 // TestALoginIsForItsAddress: attack by a configuration that names another server under the same name.
 func TestALoginIsForItsAddress(t *testing.T) {
 	t.Parallel()
-	_, s := perPrincipal(t, hosted.Options{}, nil)
-	other, s2 := perPrincipal(t, hosted.Options{}, nil)
+	_, s := perPrincipal(t, hostedtest.Options{}, nil)
+	other, s2 := perPrincipal(t, hostedtest.Options{}, nil)
 	var log testwait.Buffer
 	r := replicaOf(t, store.Options{Path: filepath.Join(t.TempDir(), "db"), SealKey: make([]byte, 32)}, &log, s)
 	r.logIn("anna", "anna")
@@ -240,7 +240,7 @@ func TestALoginIsForItsAddress(t *testing.T) {
 // does not call it.
 func TestAToolOfOnePrincipal(t *testing.T) {
 	t.Parallel()
-	_, s := perPrincipal(t, hosted.Options{}, func(user string, s *mcp.Server) {
+	_, s := perPrincipal(t, hostedtest.Options{}, func(user string, s *mcp.Server) {
 		type narrow struct {
 			Account string `json:"account"`
 		}

@@ -1,7 +1,7 @@
-// Package hosted is an MCP server with a login for tests, like people's hosted servers: a resource server over
+// Package hostedtest is an MCP server with a login for tests, like people's hosted servers: a resource server over
 // streamable HTTP, and an OAuth 2.1 authorization server on a separate origin, both on loopback. It rejects whatever a
 // strict server would reject, and records the mistakes.
-package hosted
+package hostedtest
 
 import (
 	"bytes"
