@@ -107,9 +107,9 @@ func TestHouseBounds(t *testing.T) {
 		{"fields of Evaluator", h.fields, 12},
 		{"methods of Evaluator", h.types[". Evaluator"], 30},
 
-		{"lines of the product", h.lines, 128500},
+		{"lines of the product", h.lines, 128724},
 		{"lines of the benchmarks", h.bench, 12226},
-		{"lines of tests", h.tests, 120113},
+		{"lines of tests", h.tests, 120107},
 		{"pairs of places in the product that share six lines", h.repeats, 729},
 		{"entries of the root folder", h.entries, 36},
 		{"packages that others can import", packages, 13},
@@ -120,7 +120,7 @@ func TestHouseBounds(t *testing.T) {
 		{"lines of a function, 99 of 100", h.functions[n*99/100], 54},
 		{"lines of a function", h.functions[n-1], 100},
 		{"lines of more than 120 characters", h.wide, 226},
-		{"modules of the binary", h.modules, 74},
+		{"modules of the binary", h.modules, 66},
 		{"modules of a program that embeds", h.embeddedModules, 19},
 		{"our packages in it", h.embeddedPackages, 57},
 	} {

@@ -126,8 +126,7 @@ server: . approvals approvals/prompt call config fair runs runs/asking runs/info
 	tools/catalog tools/discovery tools/registry tools/upstream tools/upstream/login visible
 	github.com/modelcontextprotocol/go-sdk
 record/tracing: call hostfns record/audit record/otlp record/recorder go.opentelemetry.io/otel
-record/metrics: hostfns fair record/audit record/recorder tools/upstream github.com/prometheus/client_golang
-record/metrics/push: address record/otlp github.com/prometheus/client_golang github.com/prometheus/client_model
+record/metrics: address fair hostfns record/audit record/otlp record/recorder tools/upstream
 console/rules: call config hostfns config/changes runs/inforce typos visible profiles
 console/editor: config
 console/editor/bundle: github.com/evanw/esbuild
@@ -158,7 +157,7 @@ cmd/codemode/rulebook: . call cmd/codemode/checks cmd/codemode/cli cmd/codemode/
 	tools/registry typos visible profiles github.com/rogpeppe/go-internal github.com/spf13/cobra
 cmd/codemode/serve: . approvals call cmd/codemode/cli cmd/codemode/confined cmd/codemode/launch cmd/codemode/responder
 	config hostfns approvals/terminal config/changes config/tenants confine console console/accounts console/rules
-	console/signin fair record/audit record/metrics record/metrics/push record/otlp record/recorder record/tracing replace
+	console/signin fair record/audit record/metrics record/otlp record/recorder record/tracing replace
 	runs runs/inforce runs/preflight runs/sessions server/limits server/oauth store tools/pins tools/upstream
 	tools/upstream/login visible profiles sandbox server github.com/coreos/go-systemd/v22 github.com/spf13/cobra
 cmd/codemode/sessionscmd: call cmd/codemode/cli cmd/codemode/launch config record/audit record/recorder runs

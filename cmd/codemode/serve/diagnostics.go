@@ -19,7 +19,6 @@ import (
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/record/metrics"
-	"github.com/codemode-project/codemode/internal/record/metrics/push"
 	"github.com/codemode-project/codemode/internal/record/otlp"
 	"github.com/codemode-project/codemode/internal/server/limits"
 )
@@ -37,7 +36,7 @@ type diagnostics struct {
 	set      config.Diagnostics
 	server   *http.Server // nil without an address
 	ended    chan struct{}
-	push     *push.Pusher // nil if figures are sent nowhere
+	push     *metrics.Pusher // nil if figures are sent nowhere
 	log      *slog.Logger
 }
 
@@ -65,7 +64,7 @@ func openDiagnostics(set config.Diagnostics, flag string, services []*service,
 	if set.Push.URL == "" {
 		return d, nil
 	}
-	d.push = push.New(d.metrics.Gatherer(), push.Options{To: otlp.Collector{URL: set.Push.URL, Headers: set.Push.Headers},
+	d.push = d.metrics.Push(metrics.PushOptions{To: otlp.Collector{URL: set.Push.URL, Headers: set.Push.Headers},
 		Every: set.PushEvery, Version: launch.Version(), Log: log})
 	return d, nil
 }

@@ -1,17 +1,17 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"net/http"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/record/audit"
@@ -20,23 +20,24 @@ import (
 
 // Metrics are the figures of one process, or of one of its tenants. Many goroutines may call its methods.
 type Metrics struct {
-	registry *prometheus.Registry
-	to       prometheus.Registerer // adds the label "tenant", if there are tenants
-	sources  atomic.Pointer[Sources]
+	*registry
+	tenant  []string // its name, if there are tenants
+	sources atomic.Pointer[Sources]
 
-	runsStarted, runsEnded, runsParked, runsResumed *prometheus.CounterVec
-	runSeconds                                      *prometheus.HistogramVec
-	calls, refusals                                 *prometheus.CounterVec
-	callSeconds                                     *prometheus.HistogramVec
-	asks, answers                                   *prometheus.CounterVec
-	askSeconds                                      prometheus.Histogram
-	writeSeconds                                    prometheus.Histogram
-	writeFailures                                   prometheus.Counter
-	access, policy                                  *prometheus.CounterVec
-	requests                                        *prometheus.CounterVec
-	open                                            *prometheus.GaugeVec
+	runsStarted, runsEnded, runsParked, runsResumed, runSeconds counted
+	calls, refusals, callSeconds                                counted
+	asks, answers, askSeconds                                   counted
+	writeSeconds, writeFailures                                 counted
+	access, policy, requests, open                              counted
 
 	profiles, servers, reasons, answered, outcomes, states names
+}
+
+// A registry has the figures of a process.
+type registry struct {
+	version  string
+	all      []*Metrics // of each tenant
+	families map[string]*family
 }
 
 // The buckets of the durations, in seconds. A call is a question to another process or across a network; a run may wait
@@ -50,86 +51,105 @@ var (
 
 // New makes figures that begin at zero. version is that of the program.
 func New(version string) *Metrics {
-	registry := newRegistry(version)
-	return newMetrics(registry, registry)
+	return newMetrics(&registry{version: version, families: map[string]*family{}})
 }
 
 // ForTenants makes the figures of a process with tenants, which begin at zero: those of each tenant by its name, and
 // those of the process as a whole by "". They have the label "tenant" with that name. The handler of one serves all.
 func ForTenants(version string, names ...string) map[string]*Metrics {
-	registry := newRegistry(version)
+	r := &registry{version: version, families: map[string]*family{}}
 	all := map[string]*Metrics{}
 	for _, name := range append([]string{""}, names...) {
-		all[name] = newMetrics(registry, prometheus.WrapRegistererWith(prometheus.Labels{"tenant": name}, registry))
+		all[name] = newMetrics(r, name)
 	}
 	return all
 }
 
-// newRegistry has the figures of the process itself.
-func newRegistry(version string) *prometheus.Registry {
-	registry := prometheus.NewRegistry()
-	info := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "codemode_build_info",
-		Help: "Always 1; the labels say what runs."}, []string{"version", "goversion"})
-	info.WithLabelValues(version, runtime.Version()).Set(1)
-	registry.MustRegister(collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), info)
-	return registry
-}
-
-func newMetrics(registry *prometheus.Registry, to prometheus.Registerer) *Metrics {
-	m := &Metrics{registry: registry, to: to}
-	m.to.MustRegister((*scrape)(m))
-	m.runsStarted = m.counters("runs_started_total", "Programs that began to run.", "profile")
-	m.runsEnded = m.counters("runs_ended_total", "Programs that ended, also those that never began, by how they ended.",
+func newMetrics(r *registry, tenant ...string) *Metrics {
+	m := &Metrics{registry: r, tenant: tenant}
+	r.all = append(r.all, m)
+	m.runsStarted = m.counter("runs_started_total", "Programs that began to run.", "profile")
+	m.runsEnded = m.counter("runs_ended_total", "Programs that ended, also those that never began, by how they ended.",
 		"profile", "outcome")
-	m.runsParked = m.counters("runs_parked_total", "How often a run that waits for people was taken out of memory.",
+	m.runsParked = m.counter("runs_parked_total", "How often a run that waits for people was taken out of memory.",
 		"profile")
-	m.runsResumed = m.counters("runs_resumed_total", "Runs of other processes that this one went on with.", "profile")
-	m.runSeconds = m.histograms("run_duration_seconds", "From the begin of a program to its end, waiting included.",
+	m.runsResumed = m.counter("runs_resumed_total", "Runs of other processes that this one went on with.", "profile")
+	m.runSeconds = m.histogram("run_duration_seconds", "From the begin of a program to its end, waiting included.",
 		runBuckets, "profile")
-	m.calls = m.counters("calls_total", "Calls of programs that ended, by server, decision (allow, ask, deny) and "+
+	m.calls = m.counter("calls_total", "Calls of programs that ended, by server, decision (allow, ask, deny) and "+
 		"outcome (ok, error, unknown, not_sent, refused).", "server", "decision", "outcome")
-	m.refusals = m.counters("call_refusals_total", "Calls that were refused, by the reason that the program got.",
+	m.refusals = m.counter("call_refusals_total", "Calls that were refused, by the reason that the program got.",
 		"reason")
-	m.callSeconds = m.histograms("call_duration_seconds", "From the moment a call was sent to its outcome.", callBuckets,
+	m.callSeconds = m.histogram("call_duration_seconds", "From the moment a call was sent to its outcome.", callBuckets,
 		"server")
-	m.asks = m.counters("asks_total", "Questions that were put to people.", "profile")
-	m.answers = m.counters("asks_answered_total", "Questions that ended, by the answer: allowed, answered, or why not.",
+	m.asks = m.counter("asks_total", "Questions that were put to people.", "profile")
+	m.answers = m.counter("asks_answered_total", "Questions that ended, by the answer: allowed, answered, or why not.",
 		"answer")
 	m.askSeconds = m.histogram("ask_wait_seconds", "How long a question waited until a person answered.", askBuckets)
 	m.writeSeconds = m.histogram("record_write_seconds", "How long a call waited until the record had its entry on disk.",
 		writeBuckets)
-	m.writeFailures = prometheus.NewCounter(prometheus.CounterOpts{Name: "codemode_record_write_failures_total",
-		Help: "Calls that did not happen because the record could not write."})
-	m.to.MustRegister(m.writeFailures)
-	m.access = m.counters("access_total", "Entries about clients, by state: admitted, or why they were turned away.",
+	m.writeFailures = m.counter("record_write_failures_total",
+		"Calls that did not happen because the record could not write.")
+	for _, at := range []counted{m.askSeconds, m.writeSeconds, m.writeFailures} {
+		at.of() // begins at zero
+	}
+	m.access = m.counter("access_total", "Entries about clients, by state: admitted, or why they were turned away.",
 		"state")
-	m.policy = m.counters("policy_changes_total", "Configurations that were put in force or rejected.", "state")
-	m.requests = m.counters("http_requests_total", "Requests over HTTP that ended, by route, method and status.",
+	m.policy = m.counter("policy_changes_total", "Configurations that were put in force or rejected.", "state")
+	m.requests = m.counter("http_requests_total", "Requests over HTTP that ended, by route, method and status.",
 		"route", "method", "code")
-	m.open = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "codemode_http_requests_open",
-		Help: "Requests over HTTP that are being served, event streams included."}, []string{"route"})
-	m.to.MustRegister(m.open)
+	m.open = m.figure(Gauge, "http_requests_open",
+		"Requests over HTTP that are being served, event streams included.", nil, "route")
 	return m
 }
 
-func (m *Metrics) counters(name, help string, labels ...string) *prometheus.CounterVec {
-	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "codemode_" + name, Help: help}, labels)
-	m.to.MustRegister(v)
-	return v
+func (m *Metrics) counter(name, help string, labels ...string) counted {
+	return m.figure(Counter, name, help, nil, labels...)
 }
 
-func (m *Metrics) histograms(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
-	o := prometheus.HistogramOpts{Name: "codemode_" + name, Help: help, Buckets: buckets}
-	v := prometheus.NewHistogramVec(o, labels)
-	m.to.MustRegister(v)
-	return v
+func (m *Metrics) histogram(name, help string, bounds []float64, labels ...string) counted {
+	return m.figure(Histogram, name, help, bounds, labels...)
 }
 
-func (m *Metrics) histogram(name, help string, buckets []float64) prometheus.Histogram {
-	h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "codemode_" + name, Help: help, Buckets: buckets})
-	m.to.MustRegister(h)
-	return h
+// figure makes a figure, or what this tenant has of it. bounds are those of a histogram.
+func (m *Metrics) figure(kind Kind, name, help string, bounds []float64, labels ...string) counted {
+	f := m.families[name]
+	if f == nil {
+		f = &family{Family: Family{Name: "codemode_" + name, Help: help, Kind: kind, Bounds: bounds},
+			labels: labels, series: map[[maxLabels]string]*series{}}
+		if m.tenant != nil {
+			f.labels = append([]string{"tenant"}, labels...)
+		}
+		m.families[name] = f
+	}
+	return counted{f, m.tenant}
+}
+
+// Gather returns all figures of the process as they are, sorted by name. Figures without a series are left out.
+func (r *registry) Gather() []Family {
+	all := map[string]*Family{}
+	for _, f := range r.families {
+		if one := f.gather(); one.Series != nil {
+			all[one.Name] = &one
+		}
+	}
+	add := func(kind Kind, name, help string, v float64, labels ...Label) {
+		if all[name] == nil {
+			all[name] = &Family{Name: name, Help: help, Kind: kind}
+		}
+		all[name].Series = append(all[name].Series, Series{Labels: labels, Value: v})
+	}
+	for _, m := range r.all {
+		m.scrape(add)
+	}
+	add(Gauge, "codemode_build_info", "Always 1; the labels say what runs.", 1, Label{"goversion", runtime.Version()},
+		Label{"version", r.version})
+	ofProcess(add)
+	sorted := make([]Family, 0, len(all))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		sorted = append(sorted, *all[name])
+	}
+	return sorted
 }
 
 // Observer returns the functions that count what the record gets.
@@ -145,14 +165,14 @@ func (m *Metrics) entry(_ context.Context, e *audit.Entry) {
 	case audit.Run:
 		m.run(e)
 	case audit.Approval:
-		m.answers.WithLabelValues(m.answered.bound(e.State)).Inc()
+		m.answers.add(1, m.answered.bound(e.State))
 		if e.DecidedBy != nil && e.DecidedBy.How == "person" && e.State != hostfns.KindLate {
-			m.askSeconds.Observe(float64(e.DecidedBy.LatencyMS) / 1000)
+			m.askSeconds.observe(float64(e.DecidedBy.LatencyMS) / 1000)
 		}
 	case audit.Access:
-		m.access.WithLabelValues(m.states.bound(e.State)).Inc()
+		m.access.add(1, m.states.bound(e.State))
 	case audit.Policy:
-		m.policy.WithLabelValues(m.states.bound(e.State)).Inc()
+		m.policy.add(1, m.states.bound(e.State))
 	}
 }
 
@@ -161,18 +181,18 @@ func (m *Metrics) call(e *audit.Entry) {
 	case audit.Running:
 		return
 	case audit.Pending:
-		m.asks.WithLabelValues(m.profile(e)).Inc()
+		m.asks.add(1, m.profile(e))
 		return
 	case audit.Refused:
-		m.refusals.WithLabelValues(m.reasons.bound(e.Reason)).Inc()
+		m.refusals.add(1, m.reasons.bound(e.Reason))
 	}
 	server := "none" // nobody has such a tool
 	if e.Server != "" {
 		server = m.servers.bound(e.Server)
 	}
-	m.calls.WithLabelValues(server, e.Verdict, e.State).Inc()
+	m.calls.add(1, server, e.Verdict, e.State)
 	if e.State != audit.Refused {
-		m.callSeconds.WithLabelValues(server).Observe(e.MS / 1000)
+		m.callSeconds.observe(e.MS/1000, server)
 	}
 }
 
@@ -180,16 +200,16 @@ func (m *Metrics) run(e *audit.Entry) {
 	profile := m.profile(e)
 	switch e.State {
 	case audit.Running:
-		m.runsStarted.WithLabelValues(profile).Inc()
+		m.runsStarted.add(1, profile)
 	case audit.Parked:
-		m.runsParked.WithLabelValues(profile).Inc()
+		m.runsParked.add(1, profile)
 	case audit.OK, audit.Failed, audit.Refused, audit.Unknown:
-		m.runsEnded.WithLabelValues(profile, m.outcomes.bound(e.Reason)).Inc()
+		m.runsEnded.add(1, profile, m.outcomes.bound(e.Reason))
 		if e.MS > 0 {
-			m.runSeconds.WithLabelValues(profile).Observe(e.MS / 1000)
+			m.runSeconds.observe(e.MS/1000, profile)
 		}
 	case audit.Resumed:
-		m.runsResumed.WithLabelValues(profile).Inc()
+		m.runsResumed.add(1, profile)
 	}
 }
 
@@ -203,9 +223,9 @@ func (m *Metrics) profile(e *audit.Entry) string {
 
 // written counts the writing of a call's entry.
 func (m *Metrics) written(took time.Duration, err error) {
-	m.writeSeconds.Observe(took.Seconds())
+	m.writeSeconds.observe(took.Seconds())
 	if err != nil {
-		m.writeFailures.Inc()
+		m.writeFailures.add(1)
 	}
 }
 
@@ -243,21 +263,56 @@ var routes = map[string]string{
 
 // HTTP counts the requests of a handler whose paths begin with a prefix, such as /t/acme; "" is none.
 func (m *Metrics) HTTP(prefix string, next http.Handler) http.Handler {
-	counted := map[string]http.Handler{}
 	for _, route := range []string{"mcp", "page", "probe", "other"} {
-		label := prometheus.Labels{"route": route}
-		counted[route] = promhttp.InstrumentHandlerInFlight(m.open.With(label),
-			promhttp.InstrumentHandlerCounter(m.requests.MustCurryWith(label), next))
+		m.open.add(0, route)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		first, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, prefix), "/"), "/")
-		if route, ok := routes[first]; ok {
-			counted[route].ServeHTTP(w, r)
-		} else {
-			counted["other"].ServeHTTP(w, r)
+		route := cmp.Or(routes[first], "other")
+		method := "unknown"
+		if slices.Contains(methods, r.Method) {
+			method = strings.ToLower(r.Method)
 		}
+		m.open.add(1, route)
+		answer := &status{ResponseWriter: w, code: http.StatusOK}
+		defer func() {
+			m.open.add(-1, route)
+			m.requests.add(1, route, method, strconv.Itoa(answer.code))
+		}()
+		next.ServeHTTP(answer, r)
 	})
 }
+
+// methods are the values of the label method; others count as unknown.
+var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+	http.MethodDelete, http.MethodConnect, http.MethodOptions, http.MethodTrace}
+
+// A status remembers the status of a response.
+type status struct {
+	http.ResponseWriter
+	code  int
+	final bool
+}
+
+// WriteHeader is of [http.ResponseWriter]. The first status that is not of 1xx counts.
+func (s *status) WriteHeader(code int) {
+	if !s.final {
+		s.code, s.final = code, code >= 200
+	}
+	s.ResponseWriter.WriteHeader(code)
+}
+
+// Write is of [http.ResponseWriter].
+func (s *status) Write(b []byte) (int, error) {
+	s.final = true
+	return s.ResponseWriter.Write(b)
+}
+
+// Flush is of [http.Flusher].
+func (s *status) Flush() { _ = http.NewResponseController(s.ResponseWriter).Flush() }
+
+// Unwrap is of [http.ResponseController].
+func (s *status) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 // scrapes bounds the scrapes at once, and how long one takes.
 const (
@@ -265,11 +320,18 @@ const (
 	scrapeWait = 10 * time.Second
 )
 
-// Gatherer returns what gathers the figures, to send them elsewhere.
-func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
-
-// Handler serves the figures in the formats of Prometheus.
+// Handler serves the figures in the text format of Prometheus.
 func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: scrapes, Timeout: scrapeWait,
-		EnableOpenMetrics: true})
+	turns := make(chan struct{}, scrapes)
+	return http.TimeoutHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case turns <- struct{}{}:
+			defer func() { <-turns }()
+		default:
+			http.Error(w, "too many scrapes at once", http.StatusServiceUnavailable)
+			return
+		}
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		write(w, m.Gather())
+	}), scrapeWait, "the figures could not be gathered in time")
 }

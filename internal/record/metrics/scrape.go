@@ -1,9 +1,11 @@
 package metrics
 
 import (
+	"fmt"
+	"os"
+	"runtime"
 	"strings"
-
-	"github.com/prometheus/client_golang/prometheus"
+	"time"
 
 	"github.com/codemode-project/codemode/internal/fair"
 	"github.com/codemode-project/codemode/internal/tools/upstream"
@@ -25,90 +27,64 @@ type Sources struct {
 // Follow sets the sources. Figures without a source are left out.
 func (m *Metrics) Follow(s Sources) { m.sources.Store(&s) }
 
-func description(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc("codemode_"+name, help, labels, nil)
-}
+// emit takes one value of a figure.
+type emit func(kind Kind, name, help string, v float64, labels ...Label)
 
-var (
-	readyDesc = description("ready",
-		"1 if the process takes programs: it has started, is not stopping, and its store answers.")
-	runsDesc = description("runs", "Runs that this process has, by state: running, or parked until people have answered.",
-		"state")
-	asksDesc   = description("asks_open", "Calls of these runs that wait for people.")
-	usedDesc   = description("budget_used", "What is in use of a budget that all share.", "budget")
-	sizeDesc   = description("budget_size", "The size of a budget.", "budget")
-	waitDesc   = description("budget_waiting", "Requests that wait for a share of a budget.", "budget")
-	refuseDesc = description("budget_refusals_total", "Requests that got no share of a budget.", "budget")
-	stateDesc  = description("upstream_state", "1 for the state that a server is in, 0 for the others.", "server", "state")
-	toolsDesc  = description("upstream_tools", "The tools of a server that are known.", "server")
-	spansDesc  = description("spans_total", "Spans of traces that ended, by what became of them: sent, lost or dropped.",
-		"state")
-	againDesc = description("upstream_restarts_total", "How often a server was started again.", "server")
-)
-
-// scrape collects what is in use.
-type scrape Metrics
-
-// Describe is of [prometheus.Collector].
-func (*scrape) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{
-		readyDesc, runsDesc, asksDesc, usedDesc, sizeDesc, waitDesc, refuseDesc, stateDesc, toolsDesc, againDesc,
-		spansDesc,
-	} {
-		to <- d
-	}
-}
-
-// Collect is of [prometheus.Collector].
-func (s *scrape) Collect(to chan<- prometheus.Metric) {
-	sources := s.sources.Load()
+// scrape tells what is in use.
+func (m *Metrics) scrape(to emit) {
+	sources := m.sources.Load()
 	if sources == nil {
 		return
 	}
-	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
-		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
-	}
-	count := func(d *prometheus.Desc, v float64, labels ...string) {
-		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
+	add := func(kind Kind, name, help string, v float64, labels ...Label) {
+		for _, tenant := range m.tenant {
+			labels = append([]Label{{"tenant", tenant}}, labels...)
+		}
+		to(kind, "codemode_"+name, help, v, labels...)
 	}
 	if sources.Ready != nil {
-		gauge(readyDesc, number(sources.Ready() == nil))
+		add(Gauge, "ready", "1 if the process takes programs: it has started, is not stopping, and its store answers.",
+			number(sources.Ready() == nil))
 	}
 	if sources.Runs != nil {
 		all, parked, asks := sources.Runs()
-		gauge(runsDesc, float64(all-parked), "running")
-		gauge(runsDesc, float64(parked), "parked")
-		gauge(asksDesc, float64(asks))
+		const help = "Runs that this process has, by state: running, or parked until people have answered."
+		add(Gauge, "runs", help, float64(all-parked), Label{"state", "running"})
+		add(Gauge, "runs", help, float64(parked), Label{"state", "parked"})
+		add(Gauge, "asks_open", "Calls of these runs that wait for people.", float64(asks))
 	}
 	if sources.Budgets != nil {
 		for _, b := range sources.Budgets() {
-			name := strings.ReplaceAll(b.What, " ", "_")
-			gauge(usedDesc, float64(b.Used), name)
-			gauge(sizeDesc, float64(b.Total), name)
-			gauge(waitDesc, float64(b.Waiting), name)
-			count(refuseDesc, float64(b.Refused), name)
+			name := Label{"budget", strings.ReplaceAll(b.What, " ", "_")}
+			add(Gauge, "budget_used", "What is in use of a budget that all share.", float64(b.Used), name)
+			add(Gauge, "budget_size", "The size of a budget.", float64(b.Total), name)
+			add(Gauge, "budget_waiting", "Requests that wait for a share of a budget.", float64(b.Waiting), name)
+			add(Counter, "budget_refusals_total", "Requests that got no share of a budget.", float64(b.Refused), name)
 		}
 	}
 	if sources.Spans != nil {
+		const help = "Spans of traces that ended, by what became of them: sent, lost or dropped."
 		sent, lost, dropped := sources.Spans()
-		count(spansDesc, float64(sent), "sent")
-		count(spansDesc, float64(lost), "lost")
-		count(spansDesc, float64(dropped), "dropped")
+		add(Counter, "spans_total", help, float64(sent), Label{"state", "sent"})
+		add(Counter, "spans_total", help, float64(lost), Label{"state", "lost"})
+		add(Counter, "spans_total", help, float64(dropped), Label{"state", "dropped"})
 	}
 	if sources.Upstreams == nil {
 		return
 	}
 	for _, u := range sources.Upstreams() {
-		if (*Metrics)(s).servers.bound(u.Name) != u.Name {
+		if m.servers.bound(u.Name) != u.Name {
 			continue // a name may be there once
 		}
+		server := Label{"server", u.Name}
 		for _, state := range []upstream.State{
 			upstream.Starting, upstream.Ready, upstream.Failed, upstream.Stopped, upstream.Disabled,
 		} {
-			gauge(stateDesc, number(u.State == state), u.Name, string(state))
+			add(Gauge, "upstream_state", "1 for the state that a server is in, 0 for the others.", number(u.State == state),
+				server, Label{"state", string(state)})
 		}
-		gauge(toolsDesc, float64(u.Tools), u.Name)
-		count(againDesc, float64(u.Restarts), u.Name)
+		add(Gauge, "upstream_tools", "The tools of a server that are known.", float64(u.Tools), server)
+		add(Counter, "upstream_restarts_total", "How often a server was started again.", float64(u.Restarts), server)
 	}
 }
 
@@ -117,4 +93,34 @@ func number(b bool) float64 {
 		return 1
 	}
 	return 0
+}
+
+// began is when the process began, nearly.
+var began = time.Now()
+
+// ofProcess tells the figures of the process itself, under the names that Prometheus' own library gives them. What the
+// system does not tell is left out.
+func ofProcess(add emit) {
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	add(Gauge, "go_goroutines", "Goroutines that there are.", float64(runtime.NumGoroutine()))
+	add(Gauge, "go_memstats_heap_alloc_bytes", "Bytes of the heap that are in use.", float64(memory.HeapAlloc))
+	add(Gauge, "go_memstats_sys_bytes", "Bytes that Go has from the system.", float64(memory.Sys))
+	add(Counter, "go_gc_cycles_total", "Collections of garbage that ended.", float64(memory.NumGC))
+	add(Gauge, "process_start_time_seconds", "When the process began, in seconds since 1970.",
+		float64(began.UnixMilli())/1000)
+	if cpu, ok := processorTime(); ok {
+		add(Counter, "process_cpu_seconds_total", "Processor time that the process used, of the user and the system.",
+			cpu.Seconds())
+	}
+	if open, err := os.ReadDir("/proc/self/fd"); err == nil {
+		add(Gauge, "process_open_fds", "Files, sockets and pipes that are open.", float64(len(open)))
+	}
+	var all, resident int64
+	if statm, err := os.ReadFile("/proc/self/statm"); err == nil {
+		if _, err := fmt.Sscan(string(statm), &all, &resident); err == nil {
+			add(Gauge, "process_resident_memory_bytes", "Bytes of the process that are in memory.",
+				float64(resident)*float64(os.Getpagesize()))
+		}
+	}
 }

@@ -33,8 +33,8 @@ type Attribute struct {
 
 // A Metric has the points of one kind.
 type Metric struct {
-	Name                           string
-	Gauge, Sum, Histogram, Summary struct{ DataPoints []Point }
+	Name                  string
+	Gauge, Sum, Histogram struct{ DataPoints []Point }
 }
 
 // A Point is one figure.
