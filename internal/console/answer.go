@@ -102,7 +102,7 @@ func (r *Result) became() string {
 }
 
 // give passes one answer to the queue. proved says that the request was proven, so that the answer may propose a rule.
-func (c *Console) give(r *http.Request, s *session, said *Answered, proved bool) Result {
+func (c replies) give(r *http.Request, s *session, said *Answered, proved bool) Result {
 	ctx := r.Context()
 	fail := func(status int, why string) Result { return Result{ID: said.ID, Error: why, status: status} }
 	switch {
@@ -111,7 +111,7 @@ func (c *Console) give(r *http.Request, s *session, said *Answered, proved bool)
 	case said.problem != "":
 		return fail(http.StatusUnprocessableEntity, said.problem)
 	}
-	a := c.find(s, said.ID)
+	a := questions{c.Console}.find(s, said.ID)
 	if a == nil {
 		return fail(http.StatusNotFound, c.goneBecause(ctx, s, said.ID))
 	}
@@ -129,7 +129,7 @@ func (c *Console) give(r *http.Request, s *session, said *Answered, proved bool)
 		if proof = s.useProof(a.ID, said.Digest, c.logins.now()); proof == nil {
 			return Result{ID: said.ID, status: http.StatusForbidden, SignIn: c.base(r) + provePath + a.ID,
 				Error: fmt.Sprintf("a yes to this call needs a new sign-in with %s, for this question as it is shown: open it, "+
-					"and follow the link there", word(c.provider()))}
+					"and follow the link there", word(door{c.Console}.provider()))}
 		}
 		reply.Proof = call.ProofSignIn
 	}
@@ -206,7 +206,7 @@ func (said *Answered) reply() (reply call.Answer, wait time.Duration, err error)
 }
 
 // recorded reports whether the record will contain the end of a request, as it does for calls.
-func (c *Console) recorded(r *prompt.Request) bool {
+func (c replies) recorded(r *prompt.Request) bool {
 	return c.options.Record != nil && r.Run != "" && isCall(r)
 }
 
@@ -220,7 +220,7 @@ type placed interface {
 }
 
 // proposal makes a rule for calls like this one.
-func (c *Console) proposal(s *session, a *asked, exact bool) *Proposal {
+func (c replies) proposal(s *session, a *asked, exact bool) *Proposal {
 	p := &Proposal{
 		Profile: a.request.Profile, Tool: a.request.Name, By: s.person, Why: "allowed on the page, and wanted always",
 	}
@@ -231,13 +231,13 @@ func (c *Console) proposal(s *session, a *asked, exact bool) *Proposal {
 }
 
 // propose writes a proposal into a file, for review, and says so.
-func (c *Console) propose(ctx context.Context, p *Proposal) (said string, err error) {
+func (c replies) propose(ctx context.Context, p *Proposal) (said string, err error) {
 	file, err := c.options.Rules.Propose(ctx, *p)
 	return "A rule was proposed in " + word(file) + ". It decides nothing until somebody removes its comment signs.", err
 }
 
 // await waits for the end of a call.
-func (c *Console) await(ctx context.Context, r *prompt.Request, wait time.Duration, done *Result) {
+func (c replies) await(ctx context.Context, r *prompt.Request, wait time.Duration, done *Result) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	go func() {
@@ -263,7 +263,7 @@ func readAnswer(r *http.Request) (*Answered, error) {
 	return said, readJSON(r, said)
 }
 
-func (c *Console) apiAnswer(w http.ResponseWriter, r *http.Request, s *session) error {
+func (c replies) apiAnswer(w http.ResponseWriter, r *http.Request, s *session) error {
 	said, err := readAnswer(r)
 	if err != nil {
 		return err
@@ -273,7 +273,7 @@ func (c *Console) apiAnswer(w http.ResponseWriter, r *http.Request, s *session) 
 }
 
 // apiAnswerAndPropose is apiAnswer for an answer that proposes a rule.
-func (c *Console) apiAnswerAndPropose(w http.ResponseWriter, r *http.Request, s *session) (*change, error) {
+func (c replies) apiAnswerAndPropose(w http.ResponseWriter, r *http.Request, s *session) (*change, error) {
 	said, err := readAnswer(r)
 	if err != nil {
 		return nil, err
@@ -285,12 +285,12 @@ func (c *Console) apiAnswerAndPropose(w http.ResponseWriter, r *http.Request, s 
 }
 
 // answerForm accepts the pages' forms, except proposals.
-func (c *Console) answerForm(w http.ResponseWriter, r *http.Request, s *session) error {
+func (c replies) answerForm(w http.ResponseWriter, r *http.Request, s *session) error {
 	return c.giveForm(w, r, s, false)
 }
 
 // answerAndPropose is answerForm for an answer that proposes a rule.
-func (c *Console) answerAndPropose(_ http.ResponseWriter, r *http.Request, s *session) (*change, error) {
+func (c replies) answerAndPropose(_ http.ResponseWriter, r *http.Request, s *session) (*change, error) {
 	all := answersOf(r)
 	if len(all) != 1 || all[0].problem != "" {
 		return nil, refuse(http.StatusUnprocessableEntity, "a rule is proposed with the answer to one question")
@@ -301,10 +301,10 @@ func (c *Console) answerAndPropose(_ http.ResponseWriter, r *http.Request, s *se
 }
 
 // withProposal is the change that an answer with a proposal makes.
-func (c *Console) withProposal(
+func (c replies) withProposal(
 	r *http.Request, s *session, said *Answered, do func(http.ResponseWriter, *http.Request) error,
 ) (*change, error) {
-	a := c.find(s, said.ID)
+	a := questions{c.Console}.find(s, said.ID)
 	if a == nil {
 		return nil, refuse(http.StatusNotFound, errGone)
 	}
@@ -318,7 +318,7 @@ func (c *Console) withProposal(
 		return nil, refuse(http.StatusUnprocessableEntity,
 			"no rule is proposed with the answer to a call of critical risk: allow the call by itself")
 	}
-	ch, err := c.proposing(r.Context(), c.proposal(s, a, said.Propose == ProposeExact))
+	ch, err := rulePages{c.Console}.proposing(r.Context(), c.proposal(s, a, said.Propose == ProposeExact))
 	if err != nil {
 		return nil, refuse(http.StatusUnprocessableEntity, "the rule cannot be proposed: "+word(err.Error()))
 	}
@@ -373,7 +373,7 @@ func (said *Answered) readScope(scope string, form url.Values) {
 }
 
 // giveForm gives the answers of a form, and says how the calls ended.
-func (c *Console) giveForm(w http.ResponseWriter, r *http.Request, s *session, proved bool) error {
+func (c replies) giveForm(w http.ResponseWriter, r *http.Request, s *session, proved bool) error {
 	form := r.PostForm
 	fromWhole := form.Get("from") == "whole" // on the page of one question: the browser goes back to the list
 	var results []Result
@@ -415,11 +415,11 @@ func (c *Console) giveForm(w http.ResponseWriter, r *http.Request, s *session, p
 
 // afterForm shows a browser without the script the page after its answers: the list, or the form again with the
 // person's text.
-func (c *Console) afterForm(w http.ResponseWriter, r *http.Request, s *session, results []Result) error {
+func (c replies) afterForm(w http.ResponseWriter, r *http.Request, s *session, results []Result) error {
 	form := r.PostForm
 	if len(results) == 1 && !results[0].OK {
-		if a := c.find(s, results[0].ID); a != nil {
-			v := c.whole(r, s, a)
+		if a := (questions{c.Console}).find(s, results[0].ID); a != nil {
+			v := questions{c.Console}.whole(r, s, a)
 			v.Problem, v.Reason = results[0].Error, word(form.Get("reason"))
 			if args := form.Get("args"); args != "" && v.Ask.Editable {
 				v.Args, v.Edit = inText(args), true

@@ -117,7 +117,7 @@ func (s *session) leaves(id string) {
 
 // keepGone keeps as answered the questions that the session's pages showed and that are not open any more, so that no
 // card vanishes without a word.
-func (c *Console) keepGone(s *session, open []*asked) {
+func (c replies) keepGone(s *session, open []*asked) {
 	var gone []Result
 	s.mu.Lock()
 	for id, r := range s.listed {
@@ -138,7 +138,7 @@ func (c *Console) keepGone(s *session, open []*asked) {
 }
 
 // goneBecause is [errGone], with who answered what if the session showed the question and may know it.
-func (c *Console) goneBecause(ctx context.Context, s *session, id string) string {
+func (c replies) goneBecause(ctx context.Context, s *session, id string) string {
 	s.mu.Lock()
 	r := s.listed[id]
 	s.mu.Unlock()
@@ -175,7 +175,7 @@ type endedView struct {
 }
 
 // answered lists a person's latest answers, newest first, with the outcome in the record.
-func (c *Console) answered(r *http.Request, s *session) (list []*answeredView) {
+func (c replies) answered(r *http.Request, s *session) (list []*answeredView) {
 	now := c.logins.now()
 	s.mu.Lock()
 	s.answered = slices.DeleteFunc(s.answered, func(a *answered) bool { return now.Sub(a.time) > answeredFor })
@@ -190,7 +190,7 @@ func (c *Console) answered(r *http.Request, s *session) (list []*answeredView) {
 }
 
 // lookUp reads from the record how an answer's calls ended, and who gave it if it was not this session.
-func (c *Console) lookUp(ctx context.Context, s *session, a *answered) {
+func (c replies) lookUp(ctx context.Context, s *session, a *answered) {
 	s.mu.Lock()
 	known := len(a.results)
 	if a.other {
@@ -218,7 +218,7 @@ func (c *Console) lookUp(ctx context.Context, s *session, a *answered) {
 }
 
 // ended reads from the record how the calls of a run ended, and what closed their questions, by their numbers.
-func (c *Console) ended(ctx context.Context, s *session, run string) (ends map[int]*Result, said map[int]string,
+func (c replies) ended(ctx context.Context, s *session, run string) (ends map[int]*Result, said map[int]string,
 	err error) {
 	ends, said = map[int]*Result{}, map[int]string{}
 	q := store.Query{Run: run, Kinds: []string{audit.Call, audit.Approval}}
@@ -237,7 +237,7 @@ func (c *Console) ended(ctx context.Context, s *session, run string) (ends map[i
 }
 
 // saidIn says what an answer in the record was, and by whom if the person of the session sees that entry.
-func (c *Console) saidIn(s *session, e *audit.Entry) string {
+func (c replies) saidIn(s *session, e *audit.Entry) string {
 	if e.DecidedBy == nil || e.DecidedBy.How != call.ByPerson {
 		return records.StateWord(e.State)
 	}
@@ -260,7 +260,7 @@ func (x *Result) tell(e *audit.Entry) {
 }
 
 // showAnswered makes the view of an answer.
-func (c *Console) showAnswered(s *session, a *answered) *answeredView {
+func (c replies) showAnswered(s *session, a *answered) *answeredView {
 	v := &answeredView{ID: "given-" + a.ids[0], For: strings.Join(a.ids, " "), Time: a.time, Edited: a.edited}
 	if sees := c.sees(s.person); a.run != "" && (slices.Contains(sees, "") || slices.Contains(sees, a.principal)) {
 		v.Run = a.run

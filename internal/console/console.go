@@ -110,6 +110,16 @@ type Console struct {
 	close    sync.Once
 }
 
+// What the page does, by subject.
+type (
+	door         struct{ *Console } // lets people in, and asks for a fresh proof of who they are
+	questions    struct{ *Console } // that wait for answers
+	replies      struct{ *Console } // the answers that people give
+	rulePages    struct{ *Console }
+	recordPages  struct{ *Console } // of the record and its grants
+	accountPages struct{ *Console } // of a person at servers
+)
+
 // New makes a page. It starts nothing.
 func New(o Options) (*Console, error) {
 	if o.Queue == nil || len(o.Origins) == 0 {
@@ -212,3 +222,10 @@ func (c *Console) note(ctx context.Context, e audit.Entry) error {
 	}
 	return nil
 }
+
+// The pages of what runs, and of what programs use.
+type (
+	runPages     struct{ *Console }
+	sessionPages struct{ *Console }
+	serverPages  struct{ *Console }
+)

@@ -30,7 +30,7 @@ func (c *Console) apiEvents(w http.ResponseWriter, r *http.Request, s *session) 
 	var before []byte
 	beat := time.NewTicker(beatEvery)
 	defer beat.Stop()
-	runs := c.watchRuns(s)
+	runs := runPages{c}.watchRuns(s)
 	defer runs.stop()
 	for {
 		select {
@@ -38,7 +38,7 @@ func (c *Console) apiEvents(w http.ResponseWriter, r *http.Request, s *session) 
 			if !c.still(r, s) {
 				return nil
 			}
-			list, err := json.Marshal(c.listing(s))
+			list, err := json.Marshal(questions{c}.listing(s))
 			if err != nil {
 				c.log.Error("writing the questions as JSON failed", "error", err)
 				return nil

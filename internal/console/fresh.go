@@ -87,11 +87,11 @@ func (s *session) returnProof(p *freshProof) {
 const provePath = "/prove/"
 
 // prove leads a person to the identity provider, to sign in anew for a question.
-func (c *Console) prove(w http.ResponseWriter, r *http.Request, s *session) error {
-	a := c.find(s, r.PathValue("id"))
+func (c door) prove(w http.ResponseWriter, r *http.Request, s *session) error {
+	a := questions{c.Console}.find(s, r.PathValue("id"))
 	switch {
 	case a == nil:
-		return refuse(http.StatusNotFound, c.goneBecause(r.Context(), s, r.PathValue("id")))
+		return refuse(http.StatusNotFound, replies{c.Console}.goneBecause(r.Context(), s, r.PathValue("id")))
 	case !s.signedIn || c.options.SignIn == nil:
 		return refuse(http.StatusForbidden, "only people who sign in at an identity provider prove anew who they are")
 	case !s.needsSignIn(a.request):
@@ -104,7 +104,7 @@ func (c *Console) prove(w http.ResponseWriter, r *http.Request, s *session) erro
 // freshFor is the session that a new sign-in replaces, with what the sign-in proves. It has to be of the same person:
 // of the same subject at the same provider. The proof is nil if its question is over, or has changed. The error is a
 // [*signin.Refusal].
-func (c *Console) freshFor(who *signin.Identity) (of *session, p *freshProof, a *asked, err error) {
+func (c door) freshFor(who *signin.Identity) (of *session, p *freshProof, a *asked, err error) {
 	no := func(state, why string) error {
 		return &signin.Refusal{Status: http.StatusForbidden, State: state, Why: why, Principal: who.Principal}
 	}
@@ -116,7 +116,7 @@ func (c *Console) freshFor(who *signin.Identity) (of *session, p *freshProof, a 
 		return nil, nil, nil, no("other_person", fmt.Sprintf(
 			"you are %s, and %s began this sign-in: it proves nothing about them", who.Principal, of.person))
 	}
-	a = c.find(of, is.question)
+	a = questions{c.Console}.find(of, is.question)
 	if a != nil && a.Digest == is.digest && of.needsSignIn(a.request) {
 		p = &freshProof{question: is.question, digest: is.digest, until: c.logins.now().Add(freshLife)}
 	}

@@ -36,14 +36,14 @@ type loginAddress struct {
 var errNoAccounts = refuse(http.StatusNotFound, "no server here has accounts of its principals")
 
 // personal lists the servers that the programs of a person reach with their own account.
-func (c *Console) personal(r *http.Request, s *session) ([]accounts.Server, error) {
+func (c accountPages) personal(r *http.Request, s *session) ([]accounts.Server, error) {
 	if c.accounts.Upstreams == nil {
 		return nil, errNoAccounts
 	}
 	return c.accounts.Upstreams.Servers(r.Context(), s.person)
 }
 
-func (c *Console) showAccounts(w http.ResponseWriter, r *http.Request, s *session) error {
+func (c accountPages) showAccounts(w http.ResponseWriter, r *http.Request, s *session) error {
 	all, err := c.personal(r, s)
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (c *Console) showAccounts(w http.ResponseWriter, r *http.Request, s *sessio
 	return c.render(w, "accounts", &accountsView{frame: c.frame(r, s, "accounts", "Accounts"), Servers: all})
 }
 
-func (c *Console) apiAccounts(w http.ResponseWriter, r *http.Request, s *session) error {
+func (c accountPages) apiAccounts(w http.ResponseWriter, r *http.Request, s *session) error {
 	all, err := c.personal(r, s)
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func (c *Console) apiAccounts(w http.ResponseWriter, r *http.Request, s *session
 }
 
 // account returns the server that a form or JSON names.
-func (c *Console) account(r *http.Request, s *session) (string, error) {
+func (c accountPages) account(r *http.Request, s *session) (string, error) {
 	all, err := c.personal(r, s)
 	if err != nil {
 		return "", err
@@ -81,7 +81,7 @@ func (c *Console) account(r *http.Request, s *session) (string, error) {
 
 // connectAccount finds out where a person logs in, and says it. It does not redirect: the policy of the page lets forms
 // lead nowhere else, and people see before where they will type a password.
-func (c *Console) connectAccount(w http.ResponseWriter, r *http.Request, s *session) error {
+func (c accountPages) connectAccount(w http.ResponseWriter, r *http.Request, s *session) error {
 	server, err := c.account(r, s)
 	if err != nil {
 		return err
@@ -107,14 +107,14 @@ func (c *Console) connectAccount(w http.ResponseWriter, r *http.Request, s *sess
 		&accountsView{frame: c.frame(r, s, "accounts", "Connect an account"), loginAddress: to})
 }
 
-func (c *Console) bindAccount(w http.ResponseWriter, r *http.Request, binding string) {
+func (c accountPages) bindAccount(w http.ResponseWriter, r *http.Request, binding string) {
 	c.addCookie(w, r, http.Cookie{Name: c.cookie + accountCookie, Value: binding, Path: c.options.Path + connectedPath,
 		SameSite: http.SameSiteLaxMode}, accounts.Life)
 }
 
 // accountConnected serves a browser that comes back from an authorization server. It has no session: browsers send the
 // cookie of one only with requests of this site.
-func (c *Console) accountConnected(w http.ResponseWriter, r *http.Request) error {
+func (c accountPages) accountConnected(w http.ResponseWriter, r *http.Request) error {
 	flow, err := c.accounts.Finish(r.Context(), r.URL.Query(), cookies(r, c.cookie+accountCookie))
 	if flow == nil {
 		c.log.Warn("a login at an upstream was refused", "reason", err)
@@ -145,7 +145,7 @@ func (c *Console) accountConnected(w http.ResponseWriter, r *http.Request) error
 	return c.render(w, "accounts", v)
 }
 
-func (c *Console) disconnectAccount(w http.ResponseWriter, r *http.Request, s *session) error {
+func (c accountPages) disconnectAccount(w http.ResponseWriter, r *http.Request, s *session) error {
 	server, err := c.account(r, s)
 	if err != nil {
 		return err

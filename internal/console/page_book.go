@@ -9,12 +9,12 @@ import (
 )
 
 // rulePages are the pages about the rules; without a book only their files are there.
-func (c *Console) rulePages() *rules.Pages {
+func (c rulePages) rulePages() *rules.Pages {
 	return &rules.Pages{Book: c.options.Book, Disk: c.options.Rules}
 }
 
 // mayUseBook refuses people who do not look after the rules, and a page without a book.
-func (c *Console) mayUseBook(s *session) error {
+func (c rulePages) mayUseBook(s *session) error {
 	if err := c.mayChangeRules(s); err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ type bookView struct {
 }
 
 // ofBook serves a page about the rules.
-func (c *Console) ofBook(show func(r *http.Request) (*rules.View, error)) page {
+func (c rulePages) ofBook(show func(r *http.Request) (*rules.View, error)) page {
 	return func(w http.ResponseWriter, r *http.Request, s *session) error {
 		if err := c.mayUseBook(s); err != nil {
 			return err
@@ -43,7 +43,7 @@ func (c *Console) ofBook(show func(r *http.Request) (*rules.View, error)) page {
 	}
 }
 
-func (c *Console) renderBook(w http.ResponseWriter, r *http.Request, s *session, v *rules.View) error {
+func (c rulePages) renderBook(w http.ResponseWriter, r *http.Request, s *session, v *rules.View) error {
 	if v.Problem != "" {
 		w.WriteHeader(http.StatusUnprocessableEntity)
 	}
@@ -51,7 +51,7 @@ func (c *Console) renderBook(w http.ResponseWriter, r *http.Request, s *session,
 }
 
 // bookAPI serves a part of the API about the rules. An error of a request that only reads is not about its content.
-func (c *Console) bookAPI(answer rules.Answerer) page {
+func (c rulePages) bookAPI(answer rules.Answerer) page {
 	return func(w http.ResponseWriter, r *http.Request, s *session) error {
 		if err := c.mayUseBook(s); err != nil {
 			return err
@@ -85,7 +85,7 @@ func unprocessable(err error) error {
 }
 
 // saves is the change that writes a file. Its text may start servers, and so run any command.
-func (c *Console) saves(s *session, x *rules.Saving) (*change, error) {
+func (c rulePages) saves(s *session, x *rules.Saving) (*change, error) {
 	if err := c.rulePages().Prepare(x); err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (c *Console) saves(s *session, x *rules.Saving) (*change, error) {
 	return ch, nil
 }
 
-func (c *Console) apiSave(_ http.ResponseWriter, r *http.Request, s *session) (*change, error) {
+func (c rulePages) apiSave(_ http.ResponseWriter, r *http.Request, s *session) (*change, error) {
 	var x rules.Saving
 	if err := c.mayUseBook(s); err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ type grantsView struct {
 }
 
 // grants lists the grants that a person may see.
-func (c *Console) grants(r *http.Request, s *session) ([]*prompt.Grant, error) {
+func (c recordPages) grants(r *http.Request, s *session) ([]*prompt.Grant, error) {
 	if c.options.Grants == nil {
 		return nil, refuse(http.StatusNotFound, "grants are not kept here")
 	}
@@ -42,7 +42,7 @@ func (c *Console) grants(r *http.Request, s *session) ([]*prompt.Grant, error) {
 	return all, nil
 }
 
-func (c *Console) showGrants(w http.ResponseWriter, r *http.Request, s *session) error {
+func (c recordPages) showGrants(w http.ResponseWriter, r *http.Request, s *session) error {
 	all, err := c.grants(r, s)
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func (c *Console) showGrants(w http.ResponseWriter, r *http.Request, s *session)
 	return c.render(w, "grants", &grantsView{frame: c.frame(r, s, "grants", "Grants"), Grants: all})
 }
 
-func (c *Console) apiGrants(w http.ResponseWriter, r *http.Request, s *session) error {
+func (c recordPages) apiGrants(w http.ResponseWriter, r *http.Request, s *session) error {
 	all, err := c.grants(r, s)
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (c *Console) apiGrants(w http.ResponseWriter, r *http.Request, s *session) 
 }
 
 // revoke ends a grant; the next such call asks again.
-func (c *Console) revoke(w http.ResponseWriter, r *http.Request, s *session) error {
+func (c recordPages) revoke(w http.ResponseWriter, r *http.Request, s *session) error {
 	all, err := c.grants(r, s)
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 const aPage = 60
 
 // entries lists the entries of q that a person may see, up to the limit of q.
-func (c *Console) entries(ctx context.Context, s *session, q store.Query) (all []*audit.Entry, err error) {
+func (c recordPages) entries(ctx context.Context, s *session, q store.Query) (all []*audit.Entry, err error) {
 	if c.options.Record == nil {
 		return nil, errNoRecord
 	}
@@ -39,7 +39,7 @@ var endings = map[string][]string{
 }
 
 // showHistory is what programs called, newest first, in one row for each call. The record has the single entries.
-func (c *Console) showHistory(w http.ResponseWriter, r *http.Request, s *session) error {
+func (c recordPages) showHistory(w http.ResponseWriter, r *http.Request, s *session) error {
 	v := &historyView{frame: c.frame(r, s, "history", "Calls"), Tool: word(r.FormValue("tool")),
 		Ended: r.FormValue("ended")}
 	q := store.Query{Tool: v.Tool, States: endings[v.Ended]}
@@ -62,7 +62,7 @@ type runView struct {
 }
 
 // showRun shows everything about one run: the program, its calls, what decided them, what people saw and what ran.
-func (c *Console) showRun(w http.ResponseWriter, r *http.Request, s *session) error {
+func (c recordPages) showRun(w http.ResponseWriter, r *http.Request, s *session) error {
 	id := r.PathValue("run")
 	all, err := c.entries(r.Context(), s, store.Query{Run: id})
 	if err != nil {

@@ -22,9 +22,9 @@ type loginView struct {
 	To      string // the page to open after the login, such as "/rules?profile=p"; "" is the list of questions
 }
 
-func (c *Console) showLogin(w http.ResponseWriter, _ *http.Request) { _ = c.renderLogin(w, "", "") }
+func (c door) showLogin(w http.ResponseWriter, _ *http.Request) { _ = c.renderLogin(w, "", "") }
 
-func (c *Console) renderLogin(w http.ResponseWriter, to, problem string) error {
+func (c door) renderLogin(w http.ResponseWriter, to, problem string) error {
 	return c.render(w, "login", &loginView{frame: c.bareFrame("Log in"), SignIn: c.provider(), To: to, Problem: problem})
 }
 
@@ -42,7 +42,7 @@ func onward(to string) string {
 }
 
 // login exchanges a secret for a session.
-func (c *Console) login(w http.ResponseWriter, r *http.Request) error {
+func (c door) login(w http.ResponseWriter, r *http.Request) error {
 	var secret, to string
 	switch mediaType(r) {
 	case "application/json":
@@ -86,13 +86,13 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) error {
 	base := c.sessionPath(key)
 	c.setCookie(w, r, base, id, c.options.Life)
 	if wantsJSON(r) {
-		return writeJSON(w, http.StatusOK, s.tell(c, base))
+		return writeJSON(w, http.StatusOK, s.tell(c.Console, base))
 	}
 	http.Redirect(w, r, base+onward(to), http.StatusSeeOther)
 	return nil
 }
 
-func (c *Console) logout(w http.ResponseWriter, r *http.Request, s *session) error {
+func (c door) logout(w http.ResponseWriter, r *http.Request, s *session) error {
 	c.logins.end(s)
 	c.setCookie(w, r, c.base(r), "", 0)
 	if wantsJSON(r) {
@@ -120,6 +120,6 @@ func (s *session) tell(c *Console, base string) Session {
 	return told
 }
 
-func (c *Console) apiSession(w http.ResponseWriter, r *http.Request, s *session) error {
-	return writeJSON(w, http.StatusOK, s.tell(c, c.base(r)))
+func (c door) apiSession(w http.ResponseWriter, r *http.Request, s *session) error {
+	return writeJSON(w, http.StatusOK, s.tell(c.Console, c.base(r)))
 }

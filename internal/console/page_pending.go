@@ -171,7 +171,7 @@ type shown struct {
 }
 
 // pending lists what a person may answer, oldest first.
-func (c *Console) pending(s *session) []*asked {
+func (c questions) pending(s *session) []*asked {
 	var list []*asked
 	open := s.seat.Pending()
 	c.shown.mu.Lock()
@@ -186,7 +186,7 @@ func (c *Console) pending(s *session) []*asked {
 		if c.may(s.person, o.Request.Principal) {
 			now := *a
 			now.Expires = o.Request.Deadline()
-			now.Provider = c.provider()
+			now.Provider = door{c.Console}.provider()
 			if s.needsSignIn(o.Request) {
 				now.Proven = s.proven(now.ID, now.Digest, c.logins.now())
 				now.NeedsSignIn = now.Proven.IsZero()
@@ -207,7 +207,7 @@ func (c *Console) pending(s *session) []*asked {
 }
 
 // find returns one question that a person may answer, nil if there is none.
-func (c *Console) find(s *session, id string) *asked {
+func (c questions) find(s *session, id string) *asked {
 	for _, a := range c.pending(s) {
 		if a.ID == id {
 			return a
@@ -344,10 +344,11 @@ type pendingView struct {
 	Answered []*answeredView
 }
 
-func (c *Console) showPending(w http.ResponseWriter, r *http.Request, s *session) error {
+func (c questions) showPending(w http.ResponseWriter, r *http.Request, s *session) error {
 	all := c.pending(s)
-	c.keepGone(s, all)
-	v := &pendingView{frame: c.frame(r, s, "waiting", "Waiting for you"), Groups: groups(all), Answered: c.answered(r, s)}
+	replies{c.Console}.keepGone(s, all)
+	v := &pendingView{frame: c.frame(r, s, "waiting", "Waiting for you"), Groups: groups(all),
+		Answered: replies{c.Console}.answered(r, s)}
 	if v.Title = "Nothing waits"; len(all) > 0 {
 		v.Title = fmt.Sprintf("%d waiting", len(all))
 	}
@@ -366,18 +367,18 @@ type askView struct {
 }
 
 // showAsk shows a question whole, with every way to answer it.
-func (c *Console) showAsk(w http.ResponseWriter, r *http.Request, s *session) error {
+func (c questions) showAsk(w http.ResponseWriter, r *http.Request, s *session) error {
 	a := c.find(s, r.PathValue("id"))
 	if a == nil {
 		w.WriteHeader(http.StatusNotFound)
 		return c.render(w, "gone", &askView{frame: c.frame(r, s, "waiting", "Not waiting any more"),
-			Problem: c.goneBecause(r.Context(), s, r.PathValue("id"))})
+			Problem: replies{c.Console}.goneBecause(r.Context(), s, r.PathValue("id"))})
 	}
 	return c.render(w, "ask", c.whole(r, s, a))
 }
 
 // whole is the view of a question without cuts and masks.
-func (c *Console) whole(r *http.Request, s *session, a *asked) *askView {
+func (c questions) whole(r *http.Request, s *session, a *asked) *askView {
 	one := *a
 	one.shownArgs = showArgs(a.request, true)
 	v := &askView{frame: c.frame(r, s, "waiting", a.Tool), Ask: &one}
@@ -388,12 +389,12 @@ func (c *Console) whole(r *http.Request, s *session, a *asked) *askView {
 	return v
 }
 
-func (c *Console) apiPending(w http.ResponseWriter, r *http.Request, s *session) error {
+func (c questions) apiPending(w http.ResponseWriter, r *http.Request, s *session) error {
 	return writeJSON(w, http.StatusOK, c.listing(s))
 }
 
 // listing is the response to GET /api/pending.
-func (c *Console) listing(s *session) listing {
+func (c questions) listing(s *session) listing {
 	list := listing{Pending: []Asked{}}
 	list.Zone, _ = time.Now().Zone()
 	for _, a := range c.pending(s) {
@@ -407,10 +408,10 @@ type listing struct {
 	Zone    string  `json:"zone"` // of this process, for people; every time says how far it is from UTC
 }
 
-func (c *Console) apiAsk(w http.ResponseWriter, r *http.Request, s *session) error {
+func (c questions) apiAsk(w http.ResponseWriter, r *http.Request, s *session) error {
 	a := c.find(s, r.PathValue("id"))
 	if a == nil {
-		return refuse(http.StatusNotFound, c.goneBecause(r.Context(), s, r.PathValue("id")))
+		return refuse(http.StatusNotFound, replies{c.Console}.goneBecause(r.Context(), s, r.PathValue("id")))
 	}
 	one := a.Asked
 	one.Text = prompt.Text(a.request, prompt.RenderOptions{Width: small, Full: true, Reveal: true})

@@ -23,7 +23,7 @@ const mostEntries = 1000
 var errNoRecord = refuse(http.StatusNotFound, "no record is kept here")
 
 // wanted reads what a request wants to see of the record, of what its person may see.
-func (c *Console) wanted(r *http.Request, s *session) (q store.Query, err error) {
+func (c recordPages) wanted(r *http.Request, s *session) (q store.Query, err error) {
 	if c.options.Record == nil {
 		return q, errNoRecord
 	}
@@ -35,7 +35,7 @@ func (c *Console) wanted(r *http.Request, s *session) (q store.Query, err error)
 }
 
 // readable limits q to what a person may see, and returns the place that the request names; nil is the end.
-func (c *Console) readable(r *http.Request, s *session, q *store.Query) (before records.Position, err error) {
+func (c recordPages) readable(r *http.Request, s *session, q *store.Query) (before records.Position, err error) {
 	if c.options.Record == nil {
 		return nil, errNoRecord
 	}
@@ -49,7 +49,7 @@ func (c *Console) readable(r *http.Request, s *session, q *store.Query) (before 
 }
 
 // page reads the entries of q that a person may see, from the place that the request names.
-func (c *Console) page(r *http.Request, s *session, q store.Query, limit int) (*records.Page, error) {
+func (c recordPages) page(r *http.Request, s *session, q store.Query, limit int) (*records.Page, error) {
 	before, err := c.readable(r, s, &q)
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ type recordsView struct {
 }
 
 // showRecords is one of the three records, the newest entry first. Its script adds those that come.
-func (c *Console) showRecords(w http.ResponseWriter, r *http.Request, s *session) error {
+func (c recordPages) showRecords(w http.ResponseWriter, r *http.Request, s *session) error {
 	v := &recordsView{Kind: r.PathValue("kind"), Fields: map[string]string{}}
 	if records.Kinds[v.Kind] == nil {
 		return refuse(http.StatusNotFound, "there is no such record")
@@ -106,7 +106,7 @@ func apiDescription(w http.ResponseWriter, _ *http.Request, _ *session) error {
 	return writeJSON(w, http.StatusOK, json.RawMessage(docs.OpenAPI))
 }
 
-func (c *Console) apiEntries(w http.ResponseWriter, r *http.Request, s *session) error {
+func (c recordPages) apiEntries(w http.ResponseWriter, r *http.Request, s *session) error {
 	q, err := c.wanted(r, s)
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func (c *Console) apiEntries(w http.ResponseWriter, r *http.Request, s *session)
 
 // apiEntryEvents is a stream of the entries behind a place, and of those that come. A client whose connection breaks
 // says in Last-Event-ID where it was.
-func (c *Console) apiEntryEvents(w http.ResponseWriter, r *http.Request, s *session) error {
+func (c recordPages) apiEntryEvents(w http.ResponseWriter, r *http.Request, s *session) error {
 	q, err := c.wanted(r, s)
 	if err != nil {
 		return err

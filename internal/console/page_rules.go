@@ -86,7 +86,7 @@ var lives = []struct {
 // mostLinked is how many tools a link may suggest.
 const mostLinked = 20
 
-func (c *Console) rulesView(r *http.Request, s *session) *rulesView {
+func (c rulePages) rulesView(r *http.Request, s *session) *rulesView {
 	v := &rulesView{frame: c.frame(r, s, "rules", "Rules")}
 	v.Files, v.Stale = c.options.Rules.Files()
 	for i, f := range v.Files {
@@ -111,7 +111,7 @@ func (c *Console) rulesView(r *http.Request, s *session) *rulesView {
 	return v
 }
 
-func (c *Console) showRules(w http.ResponseWriter, r *http.Request, s *session) error {
+func (c rulePages) showRules(w http.ResponseWriter, r *http.Request, s *session) error {
 	if err := c.mayChangeRules(s); err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func fileOf(r *http.Request) (path string, text []byte) {
 }
 
 // againRules shows the rules with the outcome of a request: a problem, or the change. It keeps the text of the form.
-func (c *Console) againRules(w http.ResponseWriter, r *http.Request, s *session, done string, problem error) error {
+func (c rulePages) againRules(w http.ResponseWriter, r *http.Request, s *session, done string, problem error) error {
 	path, text := fileOf(r)
 	v := c.rulesView(r, s)
 	v.Path, v.Text, v.Why = path, inText(string(text)), r.PostForm.Get("why")
@@ -145,7 +145,7 @@ func (c *Console) againRules(w http.ResponseWriter, r *http.Request, s *session,
 	return c.render(w, "rules", v)
 }
 
-func (c *Console) validateRules(w http.ResponseWriter, r *http.Request, s *session) error {
+func (c rulePages) validateRules(w http.ResponseWriter, r *http.Request, s *session) error {
 	if err := c.mayChangeRules(s); err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (c *Console) validateRules(w http.ResponseWriter, r *http.Request, s *sessi
 }
 
 // saveRules writes a file.
-func (c *Console) saveRules(w http.ResponseWriter, r *http.Request, s *session) (*change, error) {
+func (c rulePages) saveRules(w http.ResponseWriter, r *http.Request, s *session) (*change, error) {
 	if err := c.mayChangeRules(s); err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func (c *Console) saveRules(w http.ResponseWriter, r *http.Request, s *session) 
 }
 
 // refuseRules says why a change of the rules is not made.
-func (c *Console) refuseRules(w http.ResponseWriter, r *http.Request, s *session, problem error) error {
+func (c rulePages) refuseRules(w http.ResponseWriter, r *http.Request, s *session, problem error) error {
 	if isAPI(r) {
 		return unprocessable(problem)
 	}
@@ -176,7 +176,7 @@ func (c *Console) refuseRules(w http.ResponseWriter, r *http.Request, s *session
 }
 
 // proposeRule writes a comment into a file.
-func (c *Console) proposeRule(w http.ResponseWriter, r *http.Request, s *session) (*change, error) {
+func (c rulePages) proposeRule(w http.ResponseWriter, r *http.Request, s *session) (*change, error) {
 	if err := c.mayChangeRules(s); err != nil {
 		return nil, err
 	}
@@ -198,7 +198,7 @@ func (c *Console) proposeRule(w http.ResponseWriter, r *http.Request, s *session
 		return nil, c.refuseRules(w, r, s, err)
 	}
 	ch.do = func(w http.ResponseWriter, r *http.Request) error {
-		said, err := c.propose(r.Context(), &p)
+		said, err := replies{c.Console}.propose(r.Context(), &p)
 		if err != nil {
 			return c.refuseRules(w, r, s, err)
 		}
@@ -208,7 +208,7 @@ func (c *Console) proposeRule(w http.ResponseWriter, r *http.Request, s *session
 }
 
 // proposing is the change that a proposal makes: everything that it would write, and its effect on recent calls.
-func (c *Console) proposing(ctx context.Context, p *Proposal) (*change, error) {
+func (c rulePages) proposing(ctx context.Context, p *Proposal) (*change, error) {
 	args := "any arguments"
 	if p.Args != nil {
 		args = "exactly the arguments below"
@@ -241,7 +241,7 @@ func (c *Console) proposing(ctx context.Context, p *Proposal) (*change, error) {
 func linesOf(text string) []string { return strings.Split(lineEnds.Replace(text), "\n") }
 
 // makeSession makes a session for a role.
-func (c *Console) makeSession(w http.ResponseWriter, r *http.Request, s *session) (*change, error) {
+func (c rulePages) makeSession(w http.ResponseWriter, r *http.Request, s *session) (*change, error) {
 	if err := c.mayChangeRules(s); err != nil {
 		return nil, err
 	}
@@ -297,7 +297,7 @@ type roleSessions struct {
 	Unread string `json:"unread,omitempty"`
 }
 
-func (c *Console) roleSessions(ctx context.Context) (all roleSessions) {
+func (c rulePages) roleSessions(ctx context.Context) (all roleSessions) {
 	var err error
 	all.Roles = c.options.Rules.Roles()
 	if all.Made, err = c.options.Rules.RoleSessions(ctx); err != nil {
@@ -308,7 +308,7 @@ func (c *Console) roleSessions(ctx context.Context) (all roleSessions) {
 	return all
 }
 
-func (c *Console) apiRoleSessions(w http.ResponseWriter, r *http.Request, s *session) error {
+func (c rulePages) apiRoleSessions(w http.ResponseWriter, r *http.Request, s *session) error {
 	if err := c.mayChangeRules(s); err != nil {
 		return err
 	}
@@ -316,7 +316,7 @@ func (c *Console) apiRoleSessions(w http.ResponseWriter, r *http.Request, s *ses
 }
 
 // endRoleSession ends a session for a role. That narrows, so it needs no proof.
-func (c *Console) endRoleSession(w http.ResponseWriter, r *http.Request, s *session) error {
+func (c rulePages) endRoleSession(w http.ResponseWriter, r *http.Request, s *session) error {
 	if err := c.mayChangeRules(s); err != nil {
 		return err
 	}
@@ -341,7 +341,7 @@ func (c *Console) endRoleSession(w http.ResponseWriter, r *http.Request, s *sess
 }
 
 // restricts says what a session for a role can do.
-func (c *Console) restricts(role string) string {
+func (c rulePages) restricts(role string) string {
 	for _, one := range c.options.Rules.Roles() {
 		if one.Name == role {
 			return one.Can

@@ -104,7 +104,7 @@ func (r runningRun) Class() string {
 }
 
 // visibleRuns are the runs whose principal the person sees.
-func (c *Console) visibleRuns(s *session, runs []Running) []Running {
+func (c runPages) visibleRuns(s *session, runs []Running) []Running {
 	sees := c.sees(s.person)
 	return slices.DeleteFunc(runs, func(x Running) bool {
 		return !slices.Contains(sees, "") && !slices.Contains(sees, x.Principal)
@@ -112,7 +112,7 @@ func (c *Console) visibleRuns(s *session, runs []Running) []Running {
 }
 
 // running lists the runs in progress that the person may see, the latest first.
-func (c *Console) running(ctx context.Context, s *session) (*runningList, error) {
+func (c runPages) running(r *http.Request, s *session) (*runningList, error) {
 	if c.options.Runs == nil {
 		return nil, refuse(http.StatusNotFound, "the runs in progress are not shown here")
 	}
@@ -131,7 +131,7 @@ func (c *Console) running(ctx context.Context, s *session) (*runningList, error)
 		}
 		v.Runs = append(v.Runs, one)
 	}
-	elsewhere, err := c.options.Runs.Elsewhere(ctx)
+	elsewhere, err := c.options.Runs.Elsewhere(r.Context())
 	if err != nil {
 		c.log.Warn("the runs of other processes cannot be listed", "error", err)
 	}
@@ -139,20 +139,12 @@ func (c *Console) running(ctx context.Context, s *session) (*runningList, error)
 	return v, nil
 }
 
-func (c *Console) showRunning(w http.ResponseWriter, r *http.Request, s *session) error {
-	list, err := c.running(r.Context(), s)
+func (c runPages) showRunning(w http.ResponseWriter, r *http.Request, s *session) error {
+	list, err := c.running(r, s)
 	if err != nil {
 		return err
 	}
 	return c.render(w, "running", &runningView{c.frame(r, s, "running", "Running"), *list})
-}
-
-func (c *Console) apiRunning(w http.ResponseWriter, r *http.Request, s *session) error {
-	list, err := c.running(r.Context(), s)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, list)
 }
 
 // latestLines are the latest lines of a run for which there is room on the page. They are cut after their secrets are
@@ -190,7 +182,7 @@ type runsWatch struct {
 }
 
 // watchRuns begins to watch. Tokens have no page of runs.
-func (c *Console) watchRuns(s *session) *runsWatch {
+func (c runPages) watchRuns(s *session) *runsWatch {
 	if c.options.Runs == nil || s.token {
 		return &runsWatch{stop: func() {}}
 	}

@@ -21,14 +21,14 @@ func (c *Console) seesServers(s *session) bool {
 	return c.options.Servers != nil && (slices.Contains(c.sees(s.person), "") || c.changesRules(s))
 }
 
-func (c *Console) servers(s *session) ([]servers.Server, error) {
+func (c serverPages) servers(s *session) ([]servers.Server, error) {
 	if !c.seesServers(s) {
 		return nil, refuse(http.StatusNotFound, "the servers are not shown to this person")
 	}
 	return servers.List(c.options.Servers), nil
 }
 
-func (c *Console) showServers(w http.ResponseWriter, r *http.Request, s *session) error {
+func (c serverPages) showServers(w http.ResponseWriter, r *http.Request, s *session) error {
 	list, err := c.servers(s)
 	if err != nil {
 		return err
@@ -40,7 +40,7 @@ func (c *Console) showServers(w http.ResponseWriter, r *http.Request, s *session
 	return c.render(w, "servers", v)
 }
 
-func (c *Console) apiServers(w http.ResponseWriter, r *http.Request, s *session) error {
+func (c serverPages) apiServers(w http.ResponseWriter, r *http.Request, s *session) error {
 	list, err := c.servers(s)
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ type serverRequest struct {
 	Why    string `json:"why"`
 }
 
-func (c *Console) serverRequest(r *http.Request, s *session) (said serverRequest, err error) {
+func (c serverPages) serverRequest(r *http.Request, s *session) (said serverRequest, err error) {
 	if c.options.Servers == nil {
 		return said, refuse(http.StatusNotFound, "the servers are not shown here")
 	}
@@ -79,7 +79,7 @@ func (c *Console) acknowledge(w http.ResponseWriter, r *http.Request, s *session
 }
 
 // reconnect opens a new connection to a server, which gains no power by it.
-func (c *Console) reconnect(w http.ResponseWriter, r *http.Request, s *session) error {
+func (c serverPages) reconnect(w http.ResponseWriter, r *http.Request, s *session) error {
 	said, err := c.serverRequest(r, s)
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (c *Console) reconnect(w http.ResponseWriter, r *http.Request, s *session) 
 }
 
 // acceptTool accepts the new definition of a tool: its calls are no longer asked about because of the change.
-func (c *Console) acceptTool(_ http.ResponseWriter, r *http.Request, s *session) (*change, error) {
+func (c serverPages) acceptTool(_ http.ResponseWriter, r *http.Request, s *session) (*change, error) {
 	said, err := c.serverRequest(r, s)
 	if err != nil {
 		return nil, err

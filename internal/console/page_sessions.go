@@ -83,7 +83,7 @@ type changeView struct {
 }
 
 // visibleSessions lists the sessions whose principal the person sees, those used last first.
-func (c *Console) visibleSessions(ctx context.Context, s *session) ([]*store.Session, error) {
+func (c sessionPages) visibleSessions(ctx context.Context, s *session) ([]*store.Session, error) {
 	if c.options.Sessions == nil {
 		return nil, refuse(http.StatusNotFound, "the sessions of programs are not shown here")
 	}
@@ -111,7 +111,7 @@ func (c *Console) visibleSessions(ctx context.Context, s *session) ([]*store.Ses
 
 // visibleSession returns the session that the path names by its ID. A session that is made again under the same name
 // has another one.
-func (c *Console) visibleSession(r *http.Request, s *session) (*store.Session, error) {
+func (c sessionPages) visibleSession(r *http.Request, s *session) (*store.Session, error) {
 	all, err := c.visibleSessions(r.Context(), s)
 	if err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func (c *Console) visibleSession(r *http.Request, s *session) (*store.Session, e
 }
 
 // waitingRuns returns a function that reports whether a run waits for a person.
-func (c *Console) waitingRuns(ctx context.Context, s *session) func(run string) bool {
+func (c sessionPages) waitingRuns(ctx context.Context, s *session) func(run string) bool {
 	if c.options.Runs == nil {
 		return func(string) bool { return false }
 	}
@@ -134,44 +134,36 @@ func (c *Console) waitingRuns(ctx context.Context, s *session) func(run string) 
 		c.log.Warn("the runs of other processes cannot be listed", "error", err)
 	}
 	waiting := map[string]bool{}
-	for _, x := range c.visibleRuns(s, append(slices.Clone(runs), elsewhere...)) {
+	for _, x := range (runPages{c.Console}).visibleRuns(s, append(slices.Clone(runs), elsewhere...)) {
 		waiting[x.Run] = waiting[x.Run] || x.Parked && x.Outcome == ""
 	}
 	return func(run string) bool { return waiting[run] }
 }
 
 // listSessions lists the sessions that the person may see.
-func (c *Console) listSessions(ctx context.Context, s *session) (*sessionList, error) {
-	all, err := c.visibleSessions(ctx, s)
+func (c sessionPages) listSessions(r *http.Request, s *session) (*sessionList, error) {
+	all, err := c.visibleSessions(r.Context(), s)
 	if err != nil {
 		return nil, err
 	}
 	v := &sessionList{Listed: []sessionRow{}, More: max(0, len(all)-mostSessions)}
-	waits := c.waitingRuns(ctx, s)
+	waits := c.waitingRuns(r.Context(), s)
 	for _, one := range all[:len(all)-v.More] {
 		v.Listed = append(v.Listed, sessionRow{sessions.Summarize(one), one.ID, waits(one.Run)})
 	}
 	return v, nil
 }
 
-func (c *Console) showSessions(w http.ResponseWriter, r *http.Request, s *session) error {
-	list, err := c.listSessions(r.Context(), s)
+func (c sessionPages) showSessions(w http.ResponseWriter, r *http.Request, s *session) error {
+	list, err := c.listSessions(r, s)
 	if err != nil {
 		return err
 	}
 	return c.render(w, "sessions", &sessionsView{c.frame(r, s, "sessions", "Sessions"), *list})
 }
 
-func (c *Console) apiSessions(w http.ResponseWriter, r *http.Request, s *session) error {
-	list, err := c.listSessions(r.Context(), s)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, list)
-}
-
 // describeSession says what the session that the path names declares, and its versions.
-func (c *Console) describeSession(r *http.Request, s *session) (*wholeSession, error) {
+func (c sessionPages) describeSession(r *http.Request, s *session) (*wholeSession, error) {
 	one, err := c.visibleSession(r, s)
 	if err != nil {
 		return nil, err
@@ -192,20 +184,12 @@ func (c *Console) describeSession(r *http.Request, s *session) (*wholeSession, e
 	return v, nil
 }
 
-func (c *Console) showSession(w http.ResponseWriter, r *http.Request, s *session) error {
+func (c sessionPages) showSession(w http.ResponseWriter, r *http.Request, s *session) error {
 	v, err := c.describeSession(r, s)
 	if err != nil {
 		return err
 	}
 	return c.render(w, "session", &sessionView{c.frame(r, s, "sessions", "Session "+word(v.Name)), *v})
-}
-
-func (c *Console) apiOneSession(w http.ResponseWriter, r *http.Request, s *session) error {
-	v, err := c.describeSession(r, s)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, v)
 }
 
 // brief is a word of the guest, cut if it is long.
@@ -251,7 +235,7 @@ func changeOf(r *http.Request, one *store.Session, said sessionRequest) (*Sessio
 }
 
 // askSession asks whether to make a change of a session. It changes nothing.
-func (c *Console) askSession(w http.ResponseWriter, r *http.Request, s *session) error {
+func (c sessionPages) askSession(w http.ResponseWriter, r *http.Request, s *session) error {
 	one, err := c.visibleSession(r, s)
 	if err != nil {
 		return err
@@ -273,7 +257,7 @@ func (c *Console) askSession(w http.ResponseWriter, r *http.Request, s *session)
 }
 
 // changeSession makes the change.
-func (c *Console) changeSession(w http.ResponseWriter, r *http.Request, s *session) error {
+func (c sessionPages) changeSession(w http.ResponseWriter, r *http.Request, s *session) error {
 	if isAPI(r) != (mediaType(r) == "application/json") {
 		return errOtherMedia
 	}

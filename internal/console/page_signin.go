@@ -21,7 +21,7 @@ const (
 )
 
 // provider is the name of the identity provider, "" without one.
-func (c *Console) provider() string {
+func (c door) provider() string {
 	if c.options.SignIn == nil {
 		return ""
 	}
@@ -29,17 +29,17 @@ func (c *Console) provider() string {
 }
 
 // redirectAddress is where the identity provider sends browsers back to, whatever address they know the page by.
-func (c *Console) redirectAddress() string {
+func (c door) redirectAddress() string {
 	return c.options.Origins[0] + c.options.Path + callbackPath
 }
 
 // beginSignIn lets a person sign in.
-func (c *Console) beginSignIn(w http.ResponseWriter, r *http.Request) error {
+func (c door) beginSignIn(w http.ResponseWriter, r *http.Request) error {
 	return c.leadToProvider(w, r, r.URL.Query().Get("to"), "")
 }
 
 // leadToProvider leads a browser to the identity provider, and back to a page. With proves, the sign-in is a new one.
-func (c *Console) leadToProvider(w http.ResponseWriter, r *http.Request, to, proves string) error {
+func (c door) leadToProvider(w http.ResponseWriter, r *http.Request, to, proves string) error {
 	if c.origin(r) != c.options.Origins[0] { // the cookie has to be there where the browser comes back to
 		http.Redirect(w, r, c.options.Origins[0]+c.base(r)+r.URL.RequestURI(), http.StatusSeeOther)
 		return nil
@@ -55,7 +55,7 @@ func (c *Console) leadToProvider(w http.ResponseWriter, r *http.Request, to, pro
 
 // bind keeps the binding of a sign-in in the browser; "" removes it. The browser comes back from another site, so the
 // cookie is not for requests of this site alone.
-func (c *Console) bind(w http.ResponseWriter, r *http.Request, binding string) {
+func (c door) bind(w http.ResponseWriter, r *http.Request, binding string) {
 	c.addCookie(w, r, http.Cookie{Name: c.cookie + signInCookie, Value: binding, Path: c.options.Path + callbackPath,
 		SameSite: http.SameSiteLaxMode}, signInCookieLife)
 }
@@ -69,7 +69,7 @@ type signedInView struct {
 // finishSignIn makes a session for a person who comes back from the identity provider. It does not redirect into the
 // session: browsers count that as a request of the provider's site, and send no cookie of the session. The person goes
 // on by a link of ours, and sees before who they are.
-func (c *Console) finishSignIn(w http.ResponseWriter, r *http.Request) error {
+func (c door) finishSignIn(w http.ResponseWriter, r *http.Request) error {
 	who, err := c.options.SignIn.Finish(r.Context(), c.redirectAddress(), r.URL.Query(),
 		cookies(r, c.cookie+signInCookie))
 	if refused, ok := errors.AsType[*signin.Refusal](err); !ok || refused.State != "wrong_state" {
@@ -111,7 +111,7 @@ func (c *Console) finishSignIn(w http.ResponseWriter, r *http.Request) error {
 }
 
 // refuseSignIn says why somebody is not signed in, on the page and in the record.
-func (c *Console) refuseSignIn(w http.ResponseWriter, r *http.Request, to string, err error) error {
+func (c door) refuseSignIn(w http.ResponseWriter, r *http.Request, to string, err error) error {
 	refused, ok := errors.AsType[*signin.Refusal](err)
 	if !ok {
 		return err
@@ -141,7 +141,7 @@ func (c *Console) opens(s *session, path string) bool {
 
 // withoutRole answers a request to a route that is for other roles. Who opens the list of questions without answering
 // any is led to the first page that is theirs.
-func (c *Console) withoutRole(w http.ResponseWriter, r *http.Request, x *route, s *session) error {
+func (c door) withoutRole(w http.ResponseWriter, r *http.Request, x *route, s *session) error {
 	if x.method == http.MethodGet && x.path == "/{$}" {
 		for _, page := range []string{"/history", "/running", "/grants"} {
 			if c.opens(s, page) {

@@ -156,7 +156,7 @@ type confirmView struct {
 // proved makes the change that a request prepares if the request has the code for exactly that change.
 //
 // Only proved carries out a [change]. Every route classified as widens goes through it.
-func (c *Console) proved(p prepare) page {
+func (c replies) proved(p prepare) page {
 	return func(w http.ResponseWriter, r *http.Request, s *session) error {
 		if isAPI(r) != (mediaType(r) == "application/json") {
 			return errOtherMedia
@@ -214,7 +214,7 @@ func (c *Console) proved(p prepare) page {
 }
 
 // confirmCommand prints the codes for the changes of a person.
-func (c *Console) confirmCommand(person string) string {
+func (c replies) confirmCommand(person string) string {
 	if c.options.ConfirmCommand == nil {
 		return "codemode console --confirm"
 	}

@@ -138,8 +138,8 @@ func (c *Console) bareFrame(title string) frame {
 func (c *Console) frame(r *http.Request, s *session, here, title string) frame {
 	return frame{
 		Title: title, Home: c.options.Path, Base: c.base(r), Person: s.person, CSRF: s.csrf, Here: here, Notices: s.said(r),
-		Confirm: c.confirmCommand(s.person),
-		Waiting: len(c.pending(s)),
+		Confirm: replies{c}.confirmCommand(s.person),
+		Waiting: len(questions{c}.pending(s)),
 		Answers: c.opens(s, "/{$}"), Admin: c.changesRules(s), Record: c.options.Record != nil && c.opens(s, "/history"),
 		Grants: c.options.Grants != nil && c.opens(s, "/grants"), Running: c.options.Runs != nil && c.opens(s, "/running"),
 		Sessions: c.options.Sessions != nil && c.opens(s, "/sessions"), Servers: c.seesServers(s) && c.opens(s, "/servers"),

@@ -196,7 +196,7 @@ func TestAuditorsAnswerNothing(t *testing.T) {
 		if err := s.seat.Answer(q.ID, q.Digest, "", call.Answer{Typed: true}); err == nil {
 			t.Error("the seat of an auditor answers")
 		}
-		if list := w.c.listing(s); len(list.Pending) != 0 {
+		if list := (questions{w.c}).listing(s); len(list.Pending) != 0 {
 			t.Errorf("an auditor sees %+v", list)
 		}
 	}

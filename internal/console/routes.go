@@ -65,6 +65,17 @@ type route struct {
 	prepare      prepare      // where it widens
 }
 
+// asJSON is the page that writes what load returns.
+func asJSON[T any](load func(*http.Request, *session) (T, error)) page {
+	return func(w http.ResponseWriter, r *http.Request, s *session) error {
+		v, err := load(r, s)
+		if err != nil {
+			return err
+		}
+		return writeJSON(w, http.StatusOK, v)
+	}
+}
+
 // inside lists all paths of a session. A page is a file page_<name>.go, with a template of that name.
 func (c *Console) inside() []route {
 	const (
@@ -84,74 +95,74 @@ func (c *Console) inside() []route {
 		return route{method: "POST", path: path, roles: ruling, prepare: p}
 	}
 	token := func(x route) route { x.token = true; return x }
-	book := c.rulePages()
+	book := rulePages{c}.rulePages()
 	return []route{
-		get("/{$}", answering, c.showPending),
-		get("/ask/{id}", answering, c.showAsk),
-		get(provePath+"{id}", answering, c.prove),
-		get("/running", reading, c.showRunning),
-		get("/sessions", reading, c.showSessions),
-		get("/sessions/{id}", reading, c.showSession),
-		get("/sessions/{id}/{action}", ruling, c.askSession),
-		get("/servers", reading, c.showServers),
-		get("/records/{kind}", reading, c.showRecords),
-		get("/history", reading, c.showHistory),
-		get("/run/{run}", reading, c.showRun),
-		get("/grants", either, c.showGrants),
-		get(accountsPath, anybody, c.showAccounts),
-		get("/rules", ruling, c.showRules),
-		post("/answer", answers, answering, c.answerForm),
-		wide("/answer/propose", c.answerAndPropose),
-		post("/grants/revoke", narrows, answering, c.revoke),
-		post("/sessions/{id}/{action}", arranges, ruling, c.changeSession),
-		post("/rules/validate", reads, ruling, c.validateRules),
-		wide("/rules/save", c.saveRules),
-		wide("/rules/propose", c.proposeRule),
-		wide("/rules/session", c.makeSession),
-		post("/rules/session/end", narrows, ruling, c.endRoleSession),
-		get("/rules/profile/{name}", ruling, c.ofBook(book.ShowProfile)),
-		get("/rules/overlays", ruling, c.ofBook(book.ShowOverlays)),
-		post("/rules/explain", reads, ruling, c.ofBook(book.ShowAnswer)),
-		post("/rules/preview", reads, ruling, c.ofBook(book.ShowPreview)),
-		post("/servers/reconnect", narrows, ruling, c.reconnect),
-		wide("/servers/accept", c.acceptTool),
-		post(accountsPath+"/connect", arranges, anybody, c.connectAccount),
-		post(accountsPath+"/disconnect", narrows, anybody, c.disconnectAccount),
-		post("/logout", narrows, anybody, c.logout),
+		get("/{$}", answering, questions{c}.showPending),
+		get("/ask/{id}", answering, questions{c}.showAsk),
+		get(provePath+"{id}", answering, door{c}.prove),
+		get("/running", reading, runPages{c}.showRunning),
+		get("/sessions", reading, sessionPages{c}.showSessions),
+		get("/sessions/{id}", reading, sessionPages{c}.showSession),
+		get("/sessions/{id}/{action}", ruling, sessionPages{c}.askSession),
+		get("/servers", reading, serverPages{c}.showServers),
+		get("/records/{kind}", reading, recordPages{c}.showRecords),
+		get("/history", reading, recordPages{c}.showHistory),
+		get("/run/{run}", reading, recordPages{c}.showRun),
+		get("/grants", either, recordPages{c}.showGrants),
+		get(accountsPath, anybody, accountPages{c}.showAccounts),
+		get("/rules", ruling, rulePages{c}.showRules),
+		post("/answer", answers, answering, replies{c}.answerForm),
+		wide("/answer/propose", replies{c}.answerAndPropose),
+		post("/grants/revoke", narrows, answering, recordPages{c}.revoke),
+		post("/sessions/{id}/{action}", arranges, ruling, sessionPages{c}.changeSession),
+		post("/rules/validate", reads, ruling, rulePages{c}.validateRules),
+		wide("/rules/save", rulePages{c}.saveRules),
+		wide("/rules/propose", rulePages{c}.proposeRule),
+		wide("/rules/session", rulePages{c}.makeSession),
+		post("/rules/session/end", narrows, ruling, rulePages{c}.endRoleSession),
+		get("/rules/profile/{name}", ruling, rulePages{c}.ofBook(book.ShowProfile)),
+		get("/rules/overlays", ruling, rulePages{c}.ofBook(book.ShowOverlays)),
+		post("/rules/explain", reads, ruling, rulePages{c}.ofBook(book.ShowAnswer)),
+		post("/rules/preview", reads, ruling, rulePages{c}.ofBook(book.ShowPreview)),
+		post("/servers/reconnect", narrows, ruling, serverPages{c}.reconnect),
+		wide("/servers/accept", serverPages{c}.acceptTool),
+		post(accountsPath+"/connect", arranges, anybody, accountPages{c}.connectAccount),
+		post(accountsPath+"/disconnect", narrows, anybody, accountPages{c}.disconnectAccount),
+		post("/logout", narrows, anybody, door{c}.logout),
 
-		get("/api/session", anybody, c.apiSession),
+		get("/api/session", anybody, door{c}.apiSession),
 		get("/api/openapi.json", anybody, apiDescription),
-		token(get("/api/pending", answering, c.apiPending)),
-		token(get("/api/pending/{id}", answering, c.apiAsk)),
+		token(get("/api/pending", answering, questions{c}.apiPending)),
+		token(get("/api/pending/{id}", answering, questions{c}.apiAsk)),
 		token(get("/api/events", either, c.apiEvents)),
-		token(get("/api/entries", reading, c.apiEntries)),
-		token(get("/api/entries/events", reading, c.apiEntryEvents)),
-		token(get("/api/grants", either, c.apiGrants)),
-		token(post("/api/answer", answers, answering, c.apiAnswer)),
-		token(post("/api/grants/revoke", narrows, answering, c.revoke)),
-		post("/api/logout", narrows, anybody, c.logout),
-		get("/api/running", reading, c.apiRunning),
-		get("/api/sessions", reading, c.apiSessions),
-		get("/api/sessions/{id}", reading, c.apiOneSession),
-		post("/api/sessions/{id}/{action}", arranges, ruling, c.changeSession),
-		get("/api"+accountsPath, anybody, c.apiAccounts),
-		post("/api"+accountsPath+"/connect", arranges, anybody, c.connectAccount),
-		post("/api"+accountsPath+"/disconnect", narrows, anybody, c.disconnectAccount),
-		get("/api/servers", reading, c.apiServers),
-		post("/api/servers/reconnect", narrows, ruling, c.reconnect),
-		wide("/api/servers/accept", c.acceptTool),
-		wide("/api/answer/propose", c.apiAnswerAndPropose),
+		token(get("/api/entries", reading, recordPages{c}.apiEntries)),
+		token(get("/api/entries/events", reading, recordPages{c}.apiEntryEvents)),
+		token(get("/api/grants", either, recordPages{c}.apiGrants)),
+		token(post("/api/answer", answers, answering, replies{c}.apiAnswer)),
+		token(post("/api/grants/revoke", narrows, answering, recordPages{c}.revoke)),
+		post("/api/logout", narrows, anybody, door{c}.logout),
+		get("/api/running", reading, asJSON(runPages{c}.running)),
+		get("/api/sessions", reading, asJSON(sessionPages{c}.listSessions)),
+		get("/api/sessions/{id}", reading, asJSON(sessionPages{c}.describeSession)),
+		post("/api/sessions/{id}/{action}", arranges, ruling, sessionPages{c}.changeSession),
+		get("/api"+accountsPath, anybody, accountPages{c}.apiAccounts),
+		post("/api"+accountsPath+"/connect", arranges, anybody, accountPages{c}.connectAccount),
+		post("/api"+accountsPath+"/disconnect", narrows, anybody, accountPages{c}.disconnectAccount),
+		get("/api/servers", reading, serverPages{c}.apiServers),
+		post("/api/servers/reconnect", narrows, ruling, serverPages{c}.reconnect),
+		wide("/api/servers/accept", serverPages{c}.acceptTool),
+		wide("/api/answer/propose", replies{c}.apiAnswerAndPropose),
 
-		get("/api/rules", ruling, c.bookAPI(book.AnswerRules)),
-		get("/api/rules/profiles/{name}", ruling, c.bookAPI(book.AnswerProfile)),
-		get("/api/rules/overlays", ruling, c.bookAPI(book.AnswerOverlays)),
-		post("/api/rules/explain", reads, ruling, c.bookAPI(book.AnswerQuestion)),
-		post("/api/rules/preview", reads, ruling, c.bookAPI(book.AnswerPreview)),
-		wide("/api/rules/save", c.apiSave),
-		wide("/api/rules/propose", c.proposeRule),
-		wide("/api/rules/session", c.makeSession),
-		get("/api/rules/sessions", ruling, c.apiRoleSessions),
-		post("/api/rules/session/end", narrows, ruling, c.endRoleSession),
+		get("/api/rules", ruling, rulePages{c}.bookAPI(book.AnswerRules)),
+		get("/api/rules/profiles/{name}", ruling, rulePages{c}.bookAPI(book.AnswerProfile)),
+		get("/api/rules/overlays", ruling, rulePages{c}.bookAPI(book.AnswerOverlays)),
+		post("/api/rules/explain", reads, ruling, rulePages{c}.bookAPI(book.AnswerQuestion)),
+		post("/api/rules/preview", reads, ruling, rulePages{c}.bookAPI(book.AnswerPreview)),
+		wide("/api/rules/save", rulePages{c}.apiSave),
+		wide("/api/rules/propose", rulePages{c}.proposeRule),
+		wide("/api/rules/session", rulePages{c}.makeSession),
+		get("/api/rules/sessions", ruling, rulePages{c}.apiRoleSessions),
+		post("/api/rules/session/end", narrows, ruling, rulePages{c}.endRoleSession),
 	}
 }
 
@@ -159,23 +170,23 @@ func (c *Console) inside() []route {
 func (c *Console) routes() http.Handler {
 	before, after := http.NewServeMux(), http.NewServeMux()
 	before.HandleFunc("GET /static/{file}", static)
-	before.HandleFunc("GET /login", c.showLogin)
+	before.HandleFunc("GET /login", door{c}.showLogin)
 	if c.options.SignIn != nil {
 		before.HandleFunc("GET "+signInPath, func(w http.ResponseWriter, r *http.Request) {
-			c.answer(w, r, c.beginSignIn(w, r))
+			c.answer(w, r, door{c}.beginSignIn(w, r))
 		})
 		before.HandleFunc("GET "+callbackPath, func(w http.ResponseWriter, r *http.Request) {
-			c.answer(w, r, c.finishSignIn(w, r))
+			c.answer(w, r, door{c}.finishSignIn(w, r))
 		})
 	}
 	before.HandleFunc("GET "+connectedPath, func(w http.ResponseWriter, r *http.Request) {
-		c.answer(w, r, c.accountConnected(w, r))
+		c.answer(w, r, accountPages{c}.accountConnected(w, r))
 	})
-	before.HandleFunc("POST /login", func(w http.ResponseWriter, r *http.Request) { c.answer(w, r, c.login(w, r)) })
+	before.HandleFunc("POST /login", func(w http.ResponseWriter, r *http.Request) { c.answer(w, r, door{c}.login(w, r)) })
 	for _, x := range c.inside() {
 		page := x.page
 		if x.power == widens {
-			page = c.proved(x.prepare)
+			page = replies{c}.proved(x.prepare)
 		}
 		if x.method == http.MethodPost {
 			page = checked(page)
@@ -241,13 +252,13 @@ func (c *Console) bySession(w http.ResponseWriter, r *http.Request, x *route, ne
 	s := c.session(r)
 	switch {
 	case s != nil && !x.roles.Has(s.roles):
-		return c.withoutRole(w, r, x, s)
+		return door{c}.withoutRole(w, r, x, s)
 	case s != nil:
 		c.logins.read(s) // any request counts as presence
 		return next(w, r, s)
 	case r.Method == http.MethodGet && !isAPI(r):
 		w.WriteHeader(http.StatusUnauthorized)
-		return c.renderLogin(w, r.URL.RequestURI(), "")
+		return door{c}.renderLogin(w, r.URL.RequestURI(), "")
 	}
 	return refuse(http.StatusUnauthorized, "log in first, with the link that codemode console prints")
 }

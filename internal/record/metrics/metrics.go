@@ -302,12 +302,6 @@ func (s *status) WriteHeader(code int) {
 	s.ResponseWriter.WriteHeader(code)
 }
 
-// Write is of [http.ResponseWriter].
-func (s *status) Write(b []byte) (int, error) {
-	s.final = true
-	return s.ResponseWriter.Write(b)
-}
-
 // Flush is of [http.Flusher].
 func (s *status) Flush() { _ = http.NewResponseController(s.ResponseWriter).Flush() }
 
