@@ -18,8 +18,6 @@ require (
 	github.com/jackc/pgx/v5 v5.12.0 // PostgreSQL, for a fleet
 	github.com/modelcontextprotocol/go-sdk v1.8.0 // MCP on both sides
 	github.com/pelletier/go-toml/v2 v2.4.3 // the file of Codex, for codemode init and doctor
-	github.com/prometheus/client_golang v1.25.0 // the figures of a service
-	github.com/prometheus/client_model v0.6.3 // the same, for a collector
 	github.com/rogpeppe/go-internal v1.16.0 // txtar: the files of codemode profiles test, and stories in tests
 	github.com/spf13/cobra v1.10.2 // the command line
 	github.com/tetratelabs/wazero v1.12.0 // WebAssembly, in which programs run
@@ -43,7 +41,9 @@ require (
 	github.com/chromedp/chromedp v0.23.0 // the page of the console in Chromium
 	github.com/google/go-cmp v0.7.0 // readable differences
 	github.com/owenrumney/go-sarif/v3 v3.3.1 // the schema of SARIF, which our reports for code scanning have to fit
-	github.com/prometheus/common v0.73.1 // its parser
+	github.com/prometheus/client_golang v1.25.0 // its rules for the names of metrics
+	github.com/prometheus/client_model v0.6.3 // metrics as its parser reads them
+	github.com/prometheus/common v0.73.1 // Prometheus' parser
 	github.com/tailscale/hujson v0.0.0-20260727124030-b80ff77dac4f // comments mean the same there as in our reader
 	modernc.org/libc v1.79.0 // a file system for SQLite that fails (internal/iofault)
 )
