@@ -104,7 +104,7 @@ func TestAProcessThatStopsTakesUpNoRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the answers", func() bool {
-		asked, err := db.Pending(t.Context(), "")
+		asked, err := db.Approvals.Pending(t.Context(), "")
 		return err == nil && len(asked) == 0
 	})
 	_, other := withEngine(t)
@@ -283,7 +283,7 @@ func callsThatWaitAreClosed(t *testing.T, ask string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := db.WithdrawRun(t.Context(), run); err != nil { // as if nobody had answered in time
+	if err := db.Approvals.WithdrawRun(t.Context(), run); err != nil { // as if nobody had answered in time
 		t.Fatal(err)
 	}
 	if err := first.Close(t.Context()); err != nil {
@@ -415,7 +415,7 @@ func TestAnswersWhileNobodyHasTheRunAndTheRulesChange(t *testing.T) {
 				t.Fatal(err)
 			}
 			eventually(t, "the answers", func() bool {
-				asked, err := db.Pending(t.Context(), "")
+				asked, err := db.Approvals.Pending(t.Context(), "")
 				return err == nil && len(asked) == 0
 			})
 			stop()
@@ -514,7 +514,7 @@ func TestQuestionsEndWithARunThatIsLost(t *testing.T) {
 	}
 	run := ""
 	eventually(t, "the question", func() bool {
-		asked, err := db.Pending(t.Context(), "")
+		asked, err := db.Approvals.Pending(t.Context(), "")
 		if err == nil && len(asked) == 1 {
 			run = asked[0].Run
 		}
@@ -539,7 +539,7 @@ func TestQuestionsEndWithARunThatIsLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the end of the question", func() bool {
-		asked, err := db.Pending(t.Context(), "")
+		asked, err := db.Approvals.Pending(t.Context(), "")
 		last := ""
 		if err == nil {
 			err = audit.Entries(t.Context(), db, store.Query{Run: run, Kinds: []string{audit.Call}},
@@ -573,7 +573,7 @@ func TestARunThatHasEndedDoesNotGoOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the answers", func() bool {
-		asked, err := db.Pending(t.Context(), "")
+		asked, err := db.Approvals.Pending(t.Context(), "")
 		return err == nil && len(asked) == 0
 	})
 	stop()

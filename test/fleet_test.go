@@ -201,12 +201,12 @@ func parked(t *testing.T, e *codemode.Evaluator, want int) map[string]string {
 	}
 	for range testwait.Polls(longWait) {
 		runs := map[string]string{}
-		asked, err := db.Pending(t.Context(), "")
+		asked, err := db.Approvals.Pending(t.Context(), "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, a := range asked {
-			if p, err := db.ParkedRun(t.Context(), a.Run); err == nil && p.Phase != store.Going {
+			if p, err := db.Runs.Get(t.Context(), a.Run); err == nil && p.Phase != store.Going {
 				runs[a.Principal] = a.Run
 			}
 		}
@@ -313,7 +313,7 @@ func TestRunsOutliveTheirProcess(t *testing.T) {
 				}); err != nil || recorded != len(did) {
 				t.Errorf("%d calls are recorded (%v), %d were made", recorded, err, len(did))
 			}
-			if left, _, err := db.ParkedRuns(t.Context()); err != nil || len(left) > 0 {
+			if left, _, err := db.Runs.List(t.Context()); err != nil || len(left) > 0 {
 				t.Errorf("still parked: %v (%v)", left, err)
 			}
 		})

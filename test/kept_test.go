@@ -510,7 +510,7 @@ func TestKeptContentIsAsTrustedAsItsRun(t *testing.T) {
 	if err != nil || fmt.Sprint(states) != "[kept loaded]" {
 		t.Errorf("the record has %v (%v)", states, err)
 	}
-	kept, err := db.Results(t.Context(), nil)
+	kept, err := db.Results.Of(t.Context(), nil)
 	if err != nil || len(kept) != 1 || kept[0].MIMEType != "text/markdown" || !kept[0].Untrusted ||
 		kept[0].Expires.Before(time.Now()) {
 		t.Errorf("kept %+v (%v)", kept, err)

@@ -274,11 +274,11 @@ func TestARetryAfterTwoKillsIsToldTheSame(t *testing.T) {
 	up.until(t, "second")
 	_ = first.cmd.Process.Kill()
 	var orphans []*store.ParkedRun
-	dead := func() bool { _, orphans, err = db.ParkedRuns(t.Context()); return err != nil || len(orphans) > 0 }
+	dead := func() bool { _, orphans, err = db.Runs.List(t.Context()); return err != nil || len(orphans) > 0 }
 	if !testwait.Holds(dead) || err != nil {
 		t.Fatalf("it is not found that the process died: %v", err)
 	}
-	if _, err := db.Reap(t.Context(), orphans[0].Run, "the one that is killed next"); err != nil {
+	if _, err := db.Runs.Reap(t.Context(), orphans[0].Run, "the one that is killed next"); err != nil {
 		t.Fatal(err)
 	}
 	if err := me.Close(t.Context()); err != nil {

@@ -183,7 +183,7 @@ func TestQuestionsStayOpenWhenAProcessLeaves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if open, err := db.Pending(t.Context(), ""); err != nil || len(open) != 2*runs {
+	if open, err := db.Approvals.Pending(t.Context(), ""); err != nil || len(open) != 2*runs {
 		t.Errorf("%d questions are open (%v), want %d", len(open), err, 2*runs)
 	}
 }
@@ -253,14 +253,14 @@ func TestProcessesAreKilledAtAnyMoment(t *testing.T) {
 	}
 	left := 1
 	for range testwait.Polls(longWait) {
-		claimable, orphans, err1 := db.ParkedRuns(t.Context())
-		asked, err2 := db.Pending(t.Context(), "")
+		claimable, orphans, err1 := db.Runs.List(t.Context())
+		asked, err2 := db.Approvals.Pending(t.Context(), "")
 		if err := errors.Join(err1, err2); err != nil {
 			t.Fatal(err)
 		}
 		left = len(claimable) + len(orphans)
 		for _, a := range asked {
-			if _, err := db.ParkedRun(t.Context(), a.Run); err == nil {
+			if _, err := db.Runs.Get(t.Context(), a.Run); err == nil {
 				left++
 			}
 		}
@@ -281,7 +281,7 @@ func TestProcessesAreKilledAtAnyMoment(t *testing.T) {
 		t.Fatal(err)
 	}
 	for run := range seen {
-		switch o, err := db.Outcome(t.Context(), run, ""); {
+		switch o, err := db.Outcomes.Get(t.Context(), run, ""); {
 		case errors.Is(err, store.ErrNotFound): // it ended without waiting
 		case err != nil:
 			t.Fatal(err)
@@ -314,7 +314,7 @@ func TestWaitingRunsAreBoundedOverRestarts(t *testing.T) {
 			t.Fatal(err)
 		}
 		size := func(principal string) int64 {
-			runs, _, err := db.ParkedSize(t.Context(), principal, false)
+			runs, _, err := db.Runs.Size(t.Context(), principal, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -352,7 +352,7 @@ func TestWaitingRunsAreBoundedOverRestarts(t *testing.T) {
 		e.Runs().Drain(t.Context())
 		running.Wait()
 		if life == 0 {
-			rows, _, err := db.ParkedRuns(t.Context())
+			rows, _, err := db.Runs.List(t.Context())
 			if err != nil || len(rows) != each+1 {
 				t.Fatalf("%d runs are left: %v", len(rows), err)
 			}
@@ -401,7 +401,7 @@ func TestAThousandRunsWaitAndEnd(t *testing.T) {
 			wait := func(n int64) {
 				var stored int64
 				if !testwait.Holds(func() bool {
-					stored, _, err = db.ParkedSize(t.Context(), "", true)
+					stored, _, err = db.Runs.Size(t.Context(), "", true)
 					return err == nil && stored == n
 				}) {
 					t.Fatalf("%d runs wait in the store, want %d (%v)\n%s", stored, n, err, log.String())

@@ -397,7 +397,7 @@ func (r recordFor) Ends(ctx context.Context) ([]store.End, error) {
 	if err != nil {
 		return nil, err
 	}
-	return db.Ends(ctx)
+	return db.Entries.Ends(ctx)
 }
 
 // pageOrigin is where the pages say they are; they are reached without a network.
@@ -578,7 +578,7 @@ func (s *schedule) sweep() {
 	if db == nil {
 		return
 	}
-	chains, err := db.Chains(s.ctx)
+	chains, err := db.Entries.Chains(s.ctx)
 	if err != nil {
 		s.wrong("the chains: %v", err)
 	}
@@ -685,7 +685,7 @@ func (s *schedule) awaitParked() {
 		return
 	}
 	for range testwait.Polls(700 * time.Millisecond) {
-		if runs, _, err := db.ParkedSize(s.ctx, "", true); err != nil || runs > 0 {
+		if runs, _, err := db.Runs.Size(s.ctx, "", true); err != nil || runs > 0 {
 			return
 		}
 	}
@@ -738,11 +738,11 @@ func (s *schedule) settle() {
 		return
 	}
 	s.until("nothing waits any more", func() bool {
-		asked, err := db.Pending(s.ctx, "")
+		asked, err := db.Approvals.Pending(s.ctx, "")
 		if err != nil || len(asked) > 0 {
 			return false
 		}
-		runs, bytes, err := db.ParkedSize(s.ctx, "", true)
+		runs, bytes, err := db.Runs.Size(s.ctx, "", true)
 		return err == nil && runs == 0 && bytes == 0
 	})
 }

@@ -141,7 +141,7 @@ func (s *schedule) check() {
 // awaitStore waits, on a machine whose disk stands still for a while, until the store answers.
 func (s *schedule) awaitStore(db *store.DB) {
 	for range 30 {
-		if _, err := db.Pending(s.ctx, ""); err == nil {
+		if _, err := db.Approvals.Pending(s.ctx, ""); err == nil {
 			return
 		}
 		s.away = true
@@ -224,7 +224,7 @@ func (s *schedule) readRecord(db *store.DB) map[string]*recordedRun {
 }
 
 func (s *schedule) readQuestions(db *store.DB, run *recordedRun) {
-	asked, err := db.ApprovalsOf(s.ctx, run.id)
+	asked, err := db.Approvals.Of(s.ctx, run.id)
 	if err != nil {
 		s.wrong("reading questions: %v", err)
 	}
@@ -438,7 +438,7 @@ func (s *schedule) answers(db *store.DB, runs map[string]*recordedRun) {
 		}
 	}
 	for _, x := range s.said {
-		a, err := db.Approval(s.ctx, x.id)
+		a, err := db.Approvals.Get(s.ctx, x.id)
 		if err != nil {
 			s.wrong("an answer to question %s, which the database does not have: %v", x.id, err)
 			continue

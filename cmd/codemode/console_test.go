@@ -315,7 +315,7 @@ func (h *house) parked(run string) {
 	h.t.Helper()
 	db := h.store()
 	defer db.Close()
-	testwait.Until(h.t, "the run is parked", func() bool { _, err := db.ParkedRun(h.t.Context(), run); return err == nil })
+	testwait.Until(h.t, "the run is parked", func() bool { _, err := db.Runs.Get(h.t.Context(), run); return err == nil })
 }
 
 // S2.2, S5.2: the process is killed while a question is open. Another one shows it, a person answers, and the program
@@ -349,7 +349,7 @@ func TestConsoleAfterAKill(t *testing.T) {
 	db := h.store()
 	defer db.Close()
 	var kept *store.Outcome
-	if !testwait.Holds(func() bool { kept, _ = db.Outcome(t.Context(), asked.Run, ""); return kept != nil }) {
+	if !testwait.Holds(func() bool { kept, _ = db.Outcomes.Get(t.Context(), asked.Run, ""); return kept != nil }) {
 		t.Fatalf("the run did not end; the log says:\n%s", h.log)
 	}
 	if kept.State != "finished" || !strings.Contains(string(kept.Body), `\"written\"`) {

@@ -83,7 +83,7 @@ func (h *house) ended(run string) *store.Outcome {
 	defer db.Close()
 	var kept *store.Outcome
 	var err error
-	if !testwait.Holds(func() bool { kept, err = db.Outcome(h.t.Context(), run, ""); return err == nil }) {
+	if !testwait.Holds(func() bool { kept, err = db.Outcomes.Get(h.t.Context(), run, ""); return err == nil }) {
 		h.t.Fatalf("the run did not end: %v; the log says:\n%s", err, h.log)
 	}
 	return kept

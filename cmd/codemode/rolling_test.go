@@ -187,7 +187,7 @@ func (r *rolling) waiting() {
 		}
 	}
 	testwait.Until(r.t, "all programs that ask wait in the store", func() bool {
-		runs, err := r.db.StoredRuns(r.t.Context(), 1000)
+		runs, err := r.db.Runs.Stored(r.t.Context(), 1000)
 		if err != nil {
 			r.t.Fatal(err)
 		}

@@ -62,7 +62,7 @@ func (f *storedSessions) put(principal, name string, versions int, names ...sand
 		v := &store.Version{Run: fmt.Sprintf("r_%s%d", name, i+1), Guest: "sha256:g", About: part(about),
 			Image: part(make([]byte, 3000))}
 		quota := store.Quota{Sessions: 1000, Bytes: 1 << 30, Versions: 20}
-		if err := f.db.PutSession(f.t.Context(), s, v, nil, quota); err != nil {
+		if err := f.db.Sessions.Put(f.t.Context(), s, v, nil, quota); err != nil {
 			f.t.Fatal(err)
 		}
 		s.Created = time.Now() // it is stored
@@ -112,7 +112,7 @@ func TestSessionsAreOnThePage(t *testing.T) {
 	busy := f.put("anna", "busy", 1)
 	f.put("carl", "secret-of-carl", 1)
 	f.put("", "of-nobody", 1)
-	if err := f.db.Enroll(t.Context(), nil, &store.ParkedRun{Run: "r_waits", Principal: "anna", Profile: "careful",
+	if err := f.db.Keys.Enroll(t.Context(), nil, &store.ParkedRun{Run: "r_waits", Principal: "anna", Profile: "careful",
 		State: json.RawMessage(`{}`), Expires: time.Now().Add(time.Hour), Holder: "here", Session: busy,
 		SessionEnds: time.Now().Add(time.Hour)}); err != nil {
 		t.Fatal(err)

@@ -23,10 +23,10 @@ func (x *execution) finish(failure error) {
 	defer cancel()
 	db, err := x.e.record.DB(ctx)
 	if err == nil && x.asking.Put.Load() {
-		err = db.WithdrawRun(ctx, x.resp.Run) // people in other processes see them too
+		err = db.Approvals.WithdrawRun(ctx, x.resp.Run) // people in other processes see them too
 	}
 	if err == nil && x.row != nil {
-		err = db.Finish(ctx, x.row, x.outcome(failure))
+		err = db.Outcomes.Finish(ctx, x.row, x.outcome(failure))
 	}
 	if err != nil {
 		x.e.log.Error("storing the result of a run failed", "run", x.resp.Run, "error", err)
@@ -52,7 +52,7 @@ func (e *Executor) finishLater(row *store.ParkedRun, o *store.Outcome) {
 		}
 		db, err := e.record.DB(e.life.Ctx)
 		if err == nil {
-			err = db.Finish(e.life.Ctx, row, o)
+			err = db.Outcomes.Finish(e.life.Ctx, row, o)
 		}
 		if err == nil || errors.Is(err, store.ErrTaken) {
 			return
@@ -109,7 +109,7 @@ func (e *Executor) Ended(ctx context.Context, run, principal string) (*Ended, er
 	if err != nil {
 		return nil, err
 	}
-	o, err := db.Outcome(ctx, run, principal)
+	o, err := db.Outcomes.Get(ctx, run, principal)
 	if err != nil {
 		return nil, err
 	}

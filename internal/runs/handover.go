@@ -30,7 +30,7 @@ func (x *execution) claim(ctx context.Context, calls []int) error {
 	defer cancel()
 	db, err := x.e.record.DB(ctx)
 	if err == nil {
-		err = db.Begin(ctx, x.row)
+		err = db.Runs.Begin(ctx, x.row)
 	}
 	if errors.Is(err, store.ErrTaken) {
 		x.abandon()
@@ -64,7 +64,7 @@ func (x *execution) giveUp() bool {
 	db, err := x.e.record.DB(ctx)
 	if err == nil {
 		x.bindName(ctx, db)
-		err = db.GiveBack(ctx, x.row)
+		err = db.Runs.GiveBack(ctx, x.row)
 	}
 	if err != nil {
 		x.e.log.Warn("releasing the claim on a parked run failed: the run ends with this process", "run", x.resp.Run,
@@ -77,7 +77,7 @@ func (x *execution) giveUp() bool {
 	if x.leaving() {
 		return true
 	}
-	if back, err := db.Unpark(ctx, row.Run, holder()); err == nil { // its client has just left, so the run ends here
+	if back, err := db.Runs.Unpark(ctx, row.Run, holder()); err == nil { // its client has just left, so the run ends here
 		x.row = back
 	}
 	return false

@@ -102,7 +102,7 @@ func (e *Executor) findByKey(ctx context.Context, key *store.Key) (run string, e
 	if err != nil {
 		return "", unasked(err)
 	}
-	was, err := db.Keyed(ctx, key.ID)
+	was, err := db.Keys.Keyed(ctx, key.ID)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return "", nil
@@ -163,12 +163,12 @@ func (e *Executor) enroll(
 	if key != nil {
 		key.Run = run
 	}
-	err = db.Enroll(ctx, key, row)
+	err = db.Keys.Enroll(ctx, key, row)
 	switch {
 	case errors.Is(err, store.ErrTaken) && session == "":
 		return nil, errKeyTaken
 	case errors.Is(err, store.ErrTaken) && key != nil: // which of the two?
-		if was, unread := db.Keyed(ctx, key.ID); unread == nil && was.Run != run {
+		if was, unread := db.Keys.Keyed(ctx, key.ID); unread == nil && was.Run != run {
 			return nil, errKeyTaken
 		}
 		return nil, err
@@ -197,7 +197,7 @@ func (x *execution) bindName(ctx context.Context, db *store.DB) {
 		return
 	}
 	run := x.resp.Run
-	err := db.Enroll(ctx, &store.Key{ID: keyID(x.request.Principal, run), Request: x.request.digest(), Run: run}, nil)
+	err := db.Keys.Enroll(ctx, &store.Key{ID: keyID(x.request.Principal, run), Request: x.request.digest(), Run: run}, nil)
 	if err != nil && !errors.Is(err, store.ErrTaken) { // it was bound before
 		x.e.log.Warn("storing the name of a run as its idempotency key failed", "run", run, "error", err)
 	}

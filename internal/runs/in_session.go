@@ -166,7 +166,7 @@ func (e *Executor) endsInSession(ctx context.Context, run string) bool {
 	if err != nil {
 		return false
 	}
-	row, err := db.Reap(ctx, run, holder())
+	row, err := db.Runs.Reap(ctx, run, holder())
 	if err != nil {
 		return false
 	}

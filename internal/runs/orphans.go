@@ -50,10 +50,10 @@ func (e *Executor) endOrphan(ctx context.Context, db *store.DB, row *store.Parke
 	if err := e.people.Grants.EndRun(ctx, run, true); err != nil {
 		e.log.Warn("revoking the grants of an ended run failed", "run", run, "error", err)
 	}
-	if err := db.WithdrawRun(ctx, run); err != nil {
+	if err := db.Approvals.WithdrawRun(ctx, run); err != nil {
 		e.log.Warn("closing the questions of an ended run failed", "run", run, "error", err)
 	}
-	if err := db.Finish(ctx, row, x.outcome(failure)); err != nil {
+	if err := db.Outcomes.Finish(ctx, row, x.outcome(failure)); err != nil {
 		e.log.Error("storing the result of an ended run failed", "run", run, "error", err)
 	}
 }

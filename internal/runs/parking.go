@@ -106,7 +106,7 @@ func (x *execution) persistNow(image []byte) {
 		err = x.makeRoom(ctx, db, row)
 	}
 	if err == nil {
-		err = db.Park(ctx, row)
+		err = db.Runs.Park(ctx, row)
 	}
 	if err != nil {
 		if x.calls.Err() == nil {
@@ -135,7 +135,7 @@ var errNoRoom = errors.New("too many runs of this principal wait in other proces
 func (x *execution) makeRoom(ctx context.Context, db *store.DB, row *store.ParkedRun) error {
 	all := x.request.Unchecked
 	for began := time.Now(); ; {
-		runs, bytes, err := db.ParkedSize(ctx, row.Principal, all)
+		runs, bytes, err := db.Runs.Size(ctx, row.Principal, all)
 		if err != nil {
 			return err
 		}
@@ -159,11 +159,11 @@ func (x *execution) makeRoom(ctx context.Context, db *store.DB, row *store.Parke
 
 // endOldest ends the oldest run of a principal that no living process holds. It reports whether there was one.
 func (e *Executor) endOldest(ctx context.Context, db *store.DB, principal string, all bool) bool {
-	claimable, orphans, _ := db.ParkedRuns(ctx) // the caller counts again
+	claimable, orphans, _ := db.Runs.List(ctx) // the caller counts again
 	for _, from := range []struct {
 		rows []*store.ParkedRun
 		take func(ctx context.Context, run, by string) (*store.ParkedRun, error)
-	}{{orphans, db.Reap}, {claimable, db.Unpark}} {
+	}{{orphans, db.Runs.Reap}, {claimable, db.Runs.Unpark}} {
 		for _, row := range from.rows {
 			if row.Principal != principal && !all {
 				continue
@@ -182,7 +182,7 @@ func (x *execution) notStored(db *store.DB) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), storeWait)
 	defer cancel()
 	absent := func() bool {
-		now, err := db.ParkedRun(ctx, x.resp.Run)
+		now, err := db.Runs.Get(ctx, x.resp.Run)
 		if x.row == nil {
 			return errors.Is(err, store.ErrNotFound)
 		}

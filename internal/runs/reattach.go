@@ -50,7 +50,7 @@ func (e *Executor) Reattach(ctx context.Context, run string, r Request) (*Respon
 		if !errors.Is(err, store.ErrNotFound) {
 			return nil, err
 		}
-		row, err := db.ParkedRun(ctx, run)
+		row, err := db.Runs.Get(ctx, run)
 		if errors.Is(err, store.ErrNotFound) || err == nil && row.Principal != r.Principal {
 			if ended, err := e.Ended(ctx, run, r.Principal); err == nil { // it ended between the two reads
 				return ended.response()
@@ -95,7 +95,7 @@ func (e *Executor) Reattach(ctx context.Context, run string, r Request) (*Respon
 // waiting returns the open questions of a run that are not in put yet. It adds them.
 func (e *Executor) waiting(ctx context.Context, db *store.DB, run string, put map[string]bool) ([]*prompt.Request,
 	error) {
-	asked, err := db.ApprovalsOf(ctx, run)
+	asked, err := db.Approvals.Of(ctx, run)
 	if err != nil {
 		return nil, err
 	}

@@ -145,7 +145,7 @@ func (e *Executor) Elsewhere(ctx context.Context) ([]Running, error) {
 		here[x.resp.Run] = true
 	}
 	e.mu.Unlock()
-	rows, err := db.StoredRuns(ctx, 100+len(here))
+	rows, err := db.Runs.Stored(ctx, 100+len(here))
 	if err != nil {
 		return nil, err
 	}

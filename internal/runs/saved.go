@@ -133,7 +133,7 @@ func (x *execution) saved(ctx context.Context, image []byte) (*store.ParkedRun, 
 	if err != nil {
 		return nil, err
 	}
-	asked, err := db.ApprovalsOf(ctx, row.Run)
+	asked, err := db.Approvals.Of(ctx, row.Run)
 	for _, a := range asked {
 		if a.Validated == nil && a.Expires.After(row.Expires) {
 			row.Expires = a.Expires

@@ -47,7 +47,7 @@ func (e *Executor) takeOverFrom(ctx context.Context, db *store.DB) {
 	defer stop()
 	for {
 		began := time.Now()
-		rows, orphans, err := db.ParkedRuns(ctx)
+		rows, orphans, err := db.Runs.List(ctx)
 		for _, row := range rows {
 			if e.draining() || !e.mayResume(row, db.Fleet()) {
 				continue // this process may have just given it up
@@ -56,13 +56,13 @@ func (e *Executor) takeOverFrom(ctx context.Context, db *store.DB) {
 			case resumes:
 				e.life.Background(func() { e.resumeRun(ctx, db, row.Run) })
 			case ends:
-				if claimed, err := db.Unpark(ctx, row.Run, holder()); err == nil {
+				if claimed, err := db.Runs.Unpark(ctx, row.Run, holder()); err == nil {
 					e.endOrphan(ctx, db, claimed, waited+"its client was gone, or nobody answered in time")
 				}
 			}
 		}
 		for _, row := range orphans {
-			if reaped, err := db.Reap(ctx, row.Run, holder()); err == nil { // else another process does
+			if reaped, err := db.Runs.Reap(ctx, row.Run, holder()); err == nil { // else another process does
 				e.endOrphan(ctx, db, reaped, whyOrphaned(row))
 			}
 		}
@@ -136,7 +136,7 @@ func openQuestions(ctx context.Context, db *store.DB, row *store.ParkedRun) (map
 	if err != nil {
 		return nil, err
 	}
-	asked, err := db.ApprovalsOf(ctx, row.Run)
+	asked, err := db.Approvals.Of(ctx, row.Run)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func (e *Executor) resumeRun(ctx context.Context, db *store.DB, run string) {
 	if err != nil {
 		return
 	}
-	row, err := db.Unpark(ctx, run, holder())
+	row, err := db.Runs.Unpark(ctx, run, holder())
 	if err != nil {
 		return // another process has claimed it
 	}
@@ -182,7 +182,7 @@ func (e *Executor) resumeRun(ctx context.Context, db *store.DB, run string) {
 		return
 	}
 	if err == nil {
-		err = db.Begin(ctx, row)
+		err = db.Runs.Begin(ctx, row)
 		if errors.Is(err, store.ErrTaken) || err != nil && ctx.Err() != nil {
 			return // another process has it, or will
 		}
@@ -204,7 +204,7 @@ func (e *Executor) resumeRun(ctx context.Context, db *store.DB, run string) {
 func (e *Executor) giveBack(db *store.DB, row *store.ParkedRun) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.life.Ctx), storeWait)
 	defer cancel()
-	if err := db.GiveBack(ctx, row); err != nil {
+	if err := db.Runs.GiveBack(ctx, row); err != nil {
 		e.log.Warn("releasing the claim on a parked run failed", "run", row.Run, "error", err)
 	}
 }

@@ -21,14 +21,14 @@ type Window struct {
 
 // Charge adds an amount, which is positive, to what is used of each window, or, if one has no room for its amount, to
 // none. The index is that of a window without room, else -1. The windows have different names.
-func (d *DB) Charge(ctx context.Context, amounts []int64, windows []Window) (full int, err error) {
+func (d BudgetTable) Charge(ctx context.Context, amounts []int64, windows []Window) (full int, err error) {
 	order := make([]int, len(windows)) // the same in every process, so that none waits for another one that waits for it
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return strings.Compare(windows[a].Name, windows[b].Name) })
 	full = -1
-	err = d.transact(ctx, parkWait, func(ctx context.Context, tx *sql.Tx) error {
+	err = d.db.transact(ctx, parkWait, func(ctx context.Context, tx *sql.Tx) error {
 		for _, i := range order {
 			w, n := &windows[i], amounts[i]
 			full = i

@@ -50,7 +50,7 @@ type End struct {
 	Head
 	Signed
 	OpenFrom int64  // the first entry with a call that may still be open
-	Pruning  string // as [DB.Prune] got it; "" if nothing was removed
+	Pruning  string // as [EntryTable.Prune] got it; "" if nothing was removed
 }
 
 // A Chain is the right to append to one chain of the record. It belongs to one goroutine at a time.
@@ -96,11 +96,11 @@ const (
 
 // Claim takes a chain that has no writer and that fit accepts, or begins a new one. A nil fit accepts every chain. With
 // [ErrTaken], fit says that the chain is closed; any other error is logged.
-func (d *DB) Claim(ctx context.Context, fit func(Head, Signed) error) (*Chain, error) {
+func (d EntryTable) Claim(ctx context.Context, fit func(Head, Signed) error) (*Chain, error) {
 	if fit == nil {
 		fit = func(Head, Signed) error { return nil }
 	}
-	if d.file == nil {
+	if d.db.file == nil {
 		return d.claimPostgres(ctx, fit)
 	}
 	for n := int64(1); n <= maxChains; n++ {
@@ -113,13 +113,13 @@ func (d *DB) Claim(ctx context.Context, fit func(Head, Signed) error) (*Chain, e
 }
 
 // claimFile takes chain n; nil means that another process has it, or that fit refused it.
-func (d *DB) claimFile(ctx context.Context, n int64, fit func(Head, Signed) error) (*Chain, error) {
-	lock, err := tryLock(d.file.path + "-chain-" + strconv.FormatInt(n, 10))
+func (d EntryTable) claimFile(ctx context.Context, n int64, fit func(Head, Signed) error) (*Chain, error) {
+	lock, err := tryLock(d.db.file.path + "-chain-" + strconv.FormatInt(n, 10))
 	if lock == nil {
 		return nil, err
 	}
 	fail := func(err error) (*Chain, error) { return nil, errors.Join(err, lock.Close()) }
-	if _, err := d.exec(ctx, `INSERT INTO chains (number, seq, hash, open_from) VALUES ($1, 0, zeroblob(32), 1) ON CONFLICT DO NOTHING`, n); err != nil {
+	if _, err := d.db.exec(ctx, `INSERT INTO chains (number, seq, hash, open_from) VALUES ($1, 0, zeroblob(32), 1) ON CONFLICT DO NOTHING`, n); err != nil {
 		return fail(err)
 	}
 	said, written, err := d.headOf(ctx, n)
@@ -127,7 +127,7 @@ func (d *DB) claimFile(ctx context.Context, n int64, fit func(Head, Signed) erro
 		return fail(err)
 	}
 	if said != written {
-		d.log.Error("a chain of the record does not end where its writer left it, so this process begins another one; run: codemode audit verify",
+		d.db.log.Error("a chain of the record does not end where its writer left it, so this process begins another one; run: codemode audit verify",
 			"chain", n, "left", said.Seq, "ends", written.Seq)
 		return fail(nil)
 	}
@@ -139,26 +139,26 @@ func (d *DB) claimFile(ctx context.Context, n int64, fit func(Head, Signed) erro
 		d.unfit(n, err)
 		return fail(nil)
 	}
-	return &Chain{db: d, head: said, signed: signed, lock: lock}, nil
+	return &Chain{db: d.db, head: said, signed: signed, lock: lock}, nil
 }
 
-func (d *DB) unfit(n int64, err error) {
+func (d EntryTable) unfit(n int64, err error) {
 	if errors.Is(err, ErrTaken) {
 		return
 	}
-	d.log.Error("a chain of the record does not match its signature, so this process begins another one; run: codemode audit verify", "chain", n, "error", err)
+	d.db.log.Error("a chain of the record does not match its signature, so this process begins another one; run: codemode audit verify", "chain", n, "error", err)
 }
 
 // signedAt reads the checkpoint of a chain.
-func (d *DB) signedAt(ctx context.Context, n int64) (s Signed, err error) {
-	err = d.each(ctx, func(scan func(...any) error) error { return scan(&s.Note, &s.Tree, &s.Tail) },
+func (d EntryTable) signedAt(ctx context.Context, n int64) (s Signed, err error) {
+	err = d.db.each(ctx, func(scan func(...any) error) error { return scan(&s.Note, &s.Tree, &s.Tail) },
 		`SELECT checkpoint, tree, tail FROM chains WHERE number = $1`, n)
 	return s, err
 }
 
 // headOf reads where a chain should end and where it ends.
-func (d *DB) headOf(ctx context.Context, n int64) (said, written Head, err error) {
-	pool, done, err := d.use(ctx)
+func (d EntryTable) headOf(ctx context.Context, n int64) (said, written Head, err error) {
+	pool, done, err := d.db.use(ctx)
 	if err != nil {
 		return said, written, err
 	}
@@ -177,12 +177,12 @@ func headOf(ctx context.Context, pool *sql.DB, n int64) (said, written Head, err
 	return said, written, err
 }
 
-func (d *DB) claimPostgres(ctx context.Context, fit func(Head, Signed) error) (*Chain, error) {
-	c, name := &Chain{db: d}, newOwner()
+func (d EntryTable) claimPostgres(ctx context.Context, fit func(Head, Signed) error) (*Chain, error) {
+	c, name := &Chain{db: d.db}, newOwner()
 	c.name.Store(&name)
 	for {
 		var hash []byte
-		pool, done, err := d.use(ctx)
+		pool, done, err := d.db.use(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -218,7 +218,7 @@ func (d *DB) claimPostgres(ctx context.Context, fit func(Head, Signed) error) (*
 		if written == c.head && errors.Is(unfit, ErrTaken) {
 			nobody = closedChain
 		}
-		if _, err := d.exec(ctx, `UPDATE chains SET owner = $2, beat = 'infinity' WHERE number = $1`,
+		if _, err := d.db.exec(ctx, `UPDATE chains SET owner = $2, beat = 'infinity' WHERE number = $1`,
 			c.head.Chain, nobody); err != nil {
 			return nil, err
 		}
@@ -226,7 +226,7 @@ func (d *DB) claimPostgres(ctx context.Context, fit func(Head, Signed) error) (*
 			d.unfit(c.head.Chain, unfit)
 			continue
 		}
-		d.log.Error("a chain of the record does not end where its writer left it, so this process begins another one; run: codemode audit verify",
+		d.db.log.Error("a chain of the record does not end where its writer left it, so this process begins another one; run: codemode audit verify",
 			"chain", c.head.Chain, "left", c.head.Seq, "ends", written.Seq)
 	}
 	beside, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -319,7 +319,7 @@ func (c *Chain) Check(ctx context.Context, rows []Row) (there bool, err error) {
 	if err != nil {
 		return false, explain(err)
 	}
-	_, written, err := c.db.headOf(ctx, c.head.Chain)
+	_, written, err := c.db.Entries.headOf(ctx, c.head.Chain)
 	if err != nil {
 		return false, explain(err)
 	}
@@ -328,7 +328,7 @@ func (c *Chain) Check(ctx context.Context, rows []Row) (there bool, err error) {
 	}
 	if len(rows) > 0 {
 		last := rows[len(rows)-1]
-		err := c.db.Rows(ctx, Query{Chain: last.Chain, After: last.Seq - 1, Limit: 1}, func(r *Row) error {
+		err := c.db.Entries.Rows(ctx, Query{Chain: last.Chain, After: last.Seq - 1, Limit: 1}, func(r *Row) error {
 			there = r.Seq == last.Seq && r.Hash == last.Hash
 			return nil
 		})

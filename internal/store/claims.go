@@ -272,11 +272,11 @@ func (d *DB) lookAtClaims(ctx context.Context, mine []string) error {
 			}
 		}
 	}
-	runs, err := d.claimsIn(ctx, `SELECT claim, beats FROM parked WHERE phase > 0`)
+	runs, err := d.Seats.claimsIn(ctx, `SELECT claim, beats FROM parked WHERE phase > 0`)
 	if err != nil {
 		return err
 	}
-	seats, err := d.claimsIn(ctx, `SELECT claim, beats FROM seats`)
+	seats, err := d.Seats.claimsIn(ctx, `SELECT claim, beats FROM seats`)
 	if err != nil {
 		return err
 	}

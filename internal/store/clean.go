@@ -11,7 +11,7 @@ const windowsKept = 24 * time.Hour
 
 // Clean removes approvals, grants, parked runs, overlays and outcomes that expired more than keep ago, windows of
 // budgets that ended a day ago, and expired keys, results and sessions. It returns the number of removed rows by table.
-// It never touches the record (see [DB.Prune]); the caller records the removal.
+// It never touches the record (see [EntryTable.Prune]); the caller records the removal.
 func (d *DB) Clean(ctx context.Context, keep time.Duration) (removed map[string]int64, err error) {
 	removed = map[string]int64{}
 	for _, table := range []string{Approvals, grantsTable, Parked, overlaysTable, Outcomes, keysTable,
@@ -32,8 +32,8 @@ func (d *DB) Clean(ctx context.Context, keep time.Duration) (removed map[string]
 			d.changed(table)
 		}
 	}
-	if removed[sessionsTable], err = d.cleanSessions(ctx); err != nil {
+	if removed[sessionsTable], err = d.Sessions.cleanSessions(ctx); err != nil {
 		return removed, err
 	}
-	return removed, d.cleanSeats(ctx)
+	return removed, d.Seats.cleanSeats(ctx)
 }

@@ -39,6 +39,19 @@ const defaultWait = 5 * time.Second
 // A DB is an open database. Many goroutines may call its methods. Errors that say why it is currently unavailable have
 // a method Reason() string, which names no files, hosts or users.
 type DB struct {
+	Approvals ApprovalTable
+	Budgets   BudgetTable
+	Entries   EntryTable
+	Grants    GrantTable
+	Keys      KeyTable
+	Logins    LoginTable
+	Outcomes  OutcomeTable
+	Overlays  OverlayTable
+	Results   ResultTable
+	Runs      RunTable
+	Seats     SeatTable
+	Sessions  SessionTable
+
 	options Options
 	file    *file // nil for PostgreSQL
 	log     *slog.Logger
@@ -68,6 +81,16 @@ type DB struct {
 	held   map[any]func() // closes connections that are held for long, by holder
 }
 
+// The tables. Each has the methods of its rows.
+type (
+	ApprovalTable struct{ db *DB } // questions to people and their answers
+	BudgetTable   struct{ db *DB } // what all runs have used of budgets
+	EntryTable    struct{ db *DB } // the record: chains of entries
+	GrantTable    struct{ db *DB } // remembered answers
+	KeyTable      struct{ db *DB } // idempotency keys
+	LoginTable    struct{ db *DB } // tokens at servers
+)
+
 // Open opens a database, and creates the tables if there are none. It refuses a database with tables of another
 // version.
 func Open(ctx context.Context, o Options) (*DB, error) {
@@ -85,6 +108,9 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	}
 	d := &DB{options: o, log: o.Log, held: map[any]func(){}, claims: claims{now: o.Now}, writing: make(chan struct{}, 1),
 		mostOutcomes: maxOutcomes}
+	d.Approvals, d.Budgets, d.Entries, d.Grants = ApprovalTable{d}, BudgetTable{d}, EntryTable{d}, GrantTable{d}
+	d.Keys, d.Logins, d.Outcomes, d.Overlays = KeyTable{d}, LoginTable{d}, OutcomeTable{d}, OverlayTable{d}
+	d.Results, d.Runs, d.Seats, d.Sessions = ResultTable{d}, RunTable{d}, SeatTable{d}, SessionTable{d}
 	var err error
 	if d.seal, err = newSeal(o.SealKey); err != nil {
 		return nil, err
@@ -356,3 +382,13 @@ func readMeta(ctx context.Context, pool *sql.DB) (id string, err error) {
 	}
 	return id, nil
 }
+
+// The other tables.
+type (
+	OutcomeTable struct{ db *DB } // results of runs that ended without their client
+	OverlayTable struct{ db *DB } // overlays of sessions
+	ResultTable  struct{ db *DB } // kept results
+	RunTable     struct{ db *DB } // runs that wait or run
+	SeatTable    struct{ db *DB } // processes that share the database
+	SessionTable struct{ db *DB } // sessions of programs, with their versions
+)

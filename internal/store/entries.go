@@ -37,7 +37,7 @@ type Query struct {
 
 // Rows calls f for each matching entry: with Chain in the order of the chain, else by time, and entries of one chain
 // and one time in the order of the chain. It stops at the first error of f. f must not use the DB.
-func (d *DB) Rows(ctx context.Context, q Query, f func(*Row) error) error {
+func (d EntryTable) Rows(ctx context.Context, q Query, f func(*Row) error) error {
 	if q.Limit <= 0 || q.Chain != 0 || q.Run != "" {
 		return d.rows(ctx, q, f)
 	}
@@ -98,7 +98,7 @@ func (q *Query) first(all []*Row) []*Row {
 // lateness is how many entries of a chain may come after one with a later time.
 const lateness = 512
 
-func (d *DB) rows(ctx context.Context, q Query, f func(*Row) error) error {
+func (d EntryTable) rows(ctx context.Context, q Query, f func(*Row) error) error {
 	from, where, args := d.conditions(q)
 	query := `SELECT ` + columns + ` FROM ` + from
 	if q.Sealed {
@@ -119,7 +119,7 @@ func (d *DB) rows(ctx context.Context, q Query, f func(*Row) error) error {
 	if q.Limit > 0 {
 		query += ` LIMIT ` + strconv.Itoa(q.Limit)
 	}
-	return d.each(ctx, func(scan func(...any) error) error {
+	return d.db.each(ctx, func(scan func(...any) error) error {
 		r, err := scanRow(scan, q.Sealed)
 		if err != nil {
 			return err
@@ -129,9 +129,9 @@ func (d *DB) rows(ctx context.Context, q Query, f func(*Row) error) error {
 }
 
 // conditions are the tables, conditions and arguments of a query.
-func (d *DB) conditions(q Query) (from string, where []string, args []any) {
+func (d EntryTable) conditions(q Query) (from string, where []string, args []any) {
 	from = `entries`
-	if q.Run != "" && d.file != nil { // PostgreSQL has an index of the runs
+	if q.Run != "" && d.db.file != nil { // PostgreSQL has an index of the runs
 		from = `(SELECT chain AS in_chain, first FROM run_blocks WHERE run = $1)
 			CROSS JOIN entries ON chain = in_chain AND seq >= first AND seq < first + $2`
 		args = append(args, q.Run, runBlock)
@@ -171,7 +171,7 @@ func (d *DB) conditions(q Query) (from string, where []string, args []any) {
 	}
 	if q.Tool != "" {
 		// In SQLite LIKE ignores case; GLOB exists only there.
-		if d.file != nil {
+		if d.db.file != nil {
 			and("tool GLOB ?", strings.NewReplacer("[", "[[]", "?", "[?]").Replace(q.Tool))
 		} else {
 			and("tool LIKE ?", strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`, "*", "%").Replace(q.Tool))
@@ -208,9 +208,9 @@ func scanRow(scan func(...any) error, withSealed bool) (*Row, error) {
 // Abandoned finds chains of writers that died while calls were open. It calls settle with the rows of those calls, once
 // for each chain, while no other process can take the chain. If settle returns an error, Abandoned finds them again
 // next time.
-func (d *DB) Abandoned(ctx context.Context, settle func(rows []*Row) error) error {
+func (d EntryTable) Abandoned(ctx context.Context, settle func(rows []*Row) error) error {
 	var chains []int64
-	err := d.each(ctx, func(scan func(...any) error) error {
+	err := d.db.each(ctx, func(scan func(...any) error) error {
 		var n int64
 		err := scan(&n)
 		chains = append(chains, n)
@@ -226,7 +226,7 @@ func (d *DB) Abandoned(ctx context.Context, settle func(rows []*Row) error) erro
 	return errors.Join(errs...)
 }
 
-func (d *DB) abandoned(ctx context.Context, n int64, settle func([]*Row) error) error {
+func (d EntryTable) abandoned(ctx context.Context, n int64, settle func([]*Row) error) error {
 	free, err := d.hold(ctx, n)
 	if free == nil || err != nil {
 		return err
@@ -237,19 +237,19 @@ func (d *DB) abandoned(ctx context.Context, n int64, settle func([]*Row) error) 
 
 // Settle does the same for the chain itself: its former writer may have died. Call it before the first append.
 func (c *Chain) Settle(ctx context.Context, settle func(rows []*Row) error) error {
-	return c.db.settle(ctx, c.head.Chain, settle)
+	return c.db.Entries.settle(ctx, c.head.Chain, settle)
 }
 
 // settle handles the calls of chain n that are open.
-func (d *DB) settle(ctx context.Context, n int64, settle func([]*Row) error) error {
+func (d EntryTable) settle(ctx context.Context, n int64, settle func([]*Row) error) error {
 	var from, to int64
-	err := d.each(ctx, func(scan func(...any) error) error { return scan(&from, &to) },
+	err := d.db.each(ctx, func(scan func(...any) error) error { return scan(&from, &to) },
 		`SELECT open_from, seq FROM chains WHERE number = $1`, n)
 	if err != nil {
 		return err
 	}
 	var open []*Row
-	err = d.each(ctx, func(scan func(...any) error) error {
+	err = d.db.each(ctx, func(scan func(...any) error) error {
 		r, err := scanRow(scan, false)
 		open = append(open, r)
 		return err
@@ -270,14 +270,14 @@ func (d *DB) settle(ctx context.Context, n int64, settle func([]*Row) error) err
 			return err
 		}
 	}
-	_, err = d.exec(ctx, `UPDATE chains SET open_from = $1 WHERE number = $2 AND open_from < $1`, to+1, n)
+	_, err = d.db.exec(ctx, `UPDATE chains SET open_from = $1 WHERE number = $2 AND open_from < $1`, to+1, n)
 	return err
 }
 
 // withoutParked leaves out the beginnings of parked runs: the process that resumes them records how they end.
-func (d *DB) withoutParked(ctx context.Context, begun []*Row) ([]*Row, error) {
+func (d EntryTable) withoutParked(ctx context.Context, begun []*Row) ([]*Row, error) {
 	parked := map[string]bool{}
-	err := d.each(ctx, func(scan func(...any) error) error {
+	err := d.db.each(ctx, func(scan func(...any) error) error {
 		var run string
 		err := scan(&run)
 		parked[run] = true
@@ -288,7 +288,7 @@ func (d *DB) withoutParked(ctx context.Context, begun []*Row) ([]*Row, error) {
 
 // withoutEnd returns the entries that begin a run or a call without an end: no later entry of any chain says how it
 // ended.
-func (d *DB) withoutEnd(ctx context.Context, begun []*Row) ([]*Row, error) {
+func (d EntryTable) withoutEnd(ctx context.Context, begun []*Row) ([]*Row, error) {
 	type what struct {
 		kind, run string
 		call      int64
@@ -318,24 +318,24 @@ func (d *DB) withoutEnd(ctx context.Context, begun []*Row) ([]*Row, error) {
 }
 
 // hold takes the chain of a dead writer for a while; free is nil if the writer lives.
-func (d *DB) hold(ctx context.Context, n int64) (free func(), err error) {
-	if d.file != nil {
-		lock, err := tryLock(d.file.path + "-chain-" + strconv.FormatInt(n, 10))
+func (d EntryTable) hold(ctx context.Context, n int64) (free func(), err error) {
+	if d.db.file != nil {
+		lock, err := tryLock(d.db.file.path + "-chain-" + strconv.FormatInt(n, 10))
 		if lock == nil {
 			return nil, err
 		}
 		return func() { lock.Close() }, nil
 	}
-	c, name := &Chain{db: d, head: Head{Chain: n}}, "settling"
+	c, name := &Chain{db: d.db, head: Head{Chain: n}}, "settling"
 	c.name.Store(&name)
-	held, err := d.exec(ctx, `UPDATE chains SET owner = $1, beat = now() WHERE number = $2
+	held, err := d.db.exec(ctx, `UPDATE chains SET owner = $1, beat = now() WHERE number = $2
 		AND (owner IN ('', $4) OR beat < now() - $3::interval)`, name, n, deadAfter.String(), closedChain)
 	if held == 0 || err != nil {
 		return nil, err
 	}
 	return func() {
 		if err := c.release(context.WithoutCancel(ctx)); err != nil {
-			d.log.Warn("releasing a chain of the record failed; it is free when its hold ends", "chain", n, "error", err)
+			d.db.log.Warn("releasing a chain of the record failed; it is free when its hold ends", "chain", n, "error", err)
 		}
 	}, nil
 }

@@ -26,7 +26,7 @@ func TestNoProcessStarvesAtAFile(t *testing.T) {
 		w := store.Window{Name: fmt.Sprint(i), Began: began, Ends: began.Add(24 * time.Hour), Most: writes}
 		all.Go(func() {
 			for begun.Add(1) <= writes {
-				if full, err := d.Charge(t.Context(), []int64{1}, []store.Window{w}); err != nil || full >= 0 {
+				if full, err := d.Budgets.Charge(t.Context(), []int64{1}, []store.Window{w}); err != nil || full >= 0 {
 					t.Errorf("process %d: %d, %v", i, full, err)
 					return
 				}

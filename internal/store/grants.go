@@ -22,43 +22,43 @@ type Grant struct {
 }
 
 // Give stores a grant.
-func (d *DB) Give(ctx context.Context, g *Grant) error {
-	defer d.changed(grantsTable)
+func (d GrantTable) Give(ctx context.Context, g *Grant) error {
+	defer d.db.changed(grantsTable)
 	var uses any
 	if g.UsesLeft != nil {
 		uses = *g.UsesLeft
 	}
-	_, err := d.exec(ctx, `INSERT INTO grants (id, principal, profile, run, key, body, created, expires, uses_left)
+	_, err := d.db.exec(ctx, `INSERT INTO grants (id, principal, profile, run, key, body, created, expires, uses_left)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-		g.ID, g.Principal, g.Profile, g.Run, g.Key, string(g.Body), d.now(), g.Expires.UnixMicro(), uses)
+		g.ID, g.Principal, g.Profile, g.Run, g.Key, string(g.Body), d.db.now(), g.Expires.UnixMicro(), uses)
 	return err
 }
 
 // Spend uses a grant once. [ErrTaken] says that it is used up, expired, revoked or unknown.
-func (d *DB) Spend(ctx context.Context, id string) error {
-	defer d.changed(grantsTable)
-	return d.once(ctx, `UPDATE grants SET uses_left = uses_left - 1 WHERE id = $1 AND revoked_at IS NULL AND expires > $2
-		AND (uses_left IS NULL OR uses_left > 0)`, id, d.now())
+func (d GrantTable) Spend(ctx context.Context, id string) error {
+	defer d.db.changed(grantsTable)
+	return d.db.once(ctx, `UPDATE grants SET uses_left = uses_left - 1 WHERE id = $1 AND revoked_at IS NULL AND expires > $2
+		AND (uses_left IS NULL OR uses_left > 0)`, id, d.db.now())
 }
 
 // Revoke ends a grant for the next call. [ErrTaken] says that it is already revoked or unknown.
-func (d *DB) Revoke(ctx context.Context, id string) error {
-	defer d.changed(grantsTable)
-	return d.once(ctx, `UPDATE grants SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL`, d.now(), id)
+func (d GrantTable) Revoke(ctx context.Context, id string) error {
+	defer d.db.changed(grantsTable)
+	return d.db.once(ctx, `UPDATE grants SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL`, d.db.now(), id)
 }
 
-// Grants lists the usable grants that cover key, those that end last first. With the key "" it lists all grants that
+// Of lists the usable grants that cover key, those that end last first. With the key "" it lists all grants that
 // have not expired, oldest first; of one principal, or of all with "".
-func (d *DB) Grants(ctx context.Context, principal, key string) ([]*Grant, error) {
+func (d GrantTable) Of(ctx context.Context, principal, key string) ([]*Grant, error) {
 	if key == "" {
-		return d.grants(ctx, `expires > $1 AND ($2 = '' OR principal = $2) ORDER BY created, id`, d.now(), principal)
+		return d.grants(ctx, `expires > $1 AND ($2 = '' OR principal = $2) ORDER BY created, id`, d.db.now(), principal)
 	}
-	return d.grants(ctx, `($3 = '' OR principal = $3) AND key = $1 AND revoked_at IS NULL AND expires > $2 AND (uses_left IS NULL OR uses_left > 0) ORDER BY expires DESC, id`, key, d.now(), principal)
+	return d.grants(ctx, `($3 = '' OR principal = $3) AND key = $1 AND revoked_at IS NULL AND expires > $2 AND (uses_left IS NULL OR uses_left > 0) ORDER BY expires DESC, id`, key, d.db.now(), principal)
 }
 
-func (d *DB) grants(ctx context.Context, where string, args ...any) ([]*Grant, error) {
+func (d GrantTable) grants(ctx context.Context, where string, args ...any) ([]*Grant, error) {
 	var all []*Grant
-	err := d.each(ctx, func(scan func(...any) error) error {
+	err := d.db.each(ctx, func(scan func(...any) error) error {
 		var g Grant
 		var body string
 		var created, expires int64

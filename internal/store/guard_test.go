@@ -18,7 +18,7 @@ import (
 func filled(t *testing.T, o store.Options) *store.DB {
 	t.Helper()
 	d := open(t, o)
-	c, err := d.Claim(t.Context(), nil)
+	c, err := d.Entries.Claim(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestMissingGuardsAreFound(t *testing.T) {
 			if err := of.exec(fmt.Sprintf(of.drop, trigger[1], trigger[2])); err != nil {
 				t.Fatal(err)
 			}
-			problems, err := of.d.Inspect(t.Context())
+			problems, err := of.d.Entries.Inspect(t.Context())
 			if err != nil || !strings.Contains(strings.Join(problems, "\n"), "the trigger "+trigger[1]+",") {
 				t.Errorf("%s without %s: %q (%v)", of.schema, trigger[1], problems, err)
 			}

@@ -9,9 +9,9 @@ import (
 
 // Ends returns, for each chain that has or had entries, the end where its writer left it, with its signatures. The ends
 // are not part of the record; use them to check the record.
-func (d *DB) Ends(ctx context.Context) ([]End, error) {
+func (d EntryTable) Ends(ctx context.Context) ([]End, error) {
 	var all []End
-	err := d.each(ctx, func(scan func(...any) error) error {
+	err := d.db.each(ctx, func(scan func(...any) error) error {
 		var e End
 		var hash []byte
 		err := scan(&e.Chain, &e.Seq, &hash, &e.Note, &e.Tree, &e.Tail, &e.OpenFrom, &e.Pruning)
@@ -23,9 +23,9 @@ func (d *DB) Ends(ctx context.Context) ([]End, error) {
 }
 
 // Chains lists the chains that have entries.
-func (d *DB) Chains(ctx context.Context) ([]int64, error) {
+func (d EntryTable) Chains(ctx context.Context) ([]int64, error) {
 	var all []int64
-	err := d.each(ctx, func(scan func(...any) error) error {
+	err := d.db.each(ctx, func(scan func(...any) error) error {
 		var n int64
 		err := scan(&n)
 		all = append(all, n)
@@ -47,14 +47,14 @@ var guards = map[bool][]string{
 
 // Inspect checks that the database is intact and refuses forbidden changes, and returns a sentence for each defect. It
 // reads all of an SQLite file.
-func (d *DB) Inspect(ctx context.Context) (problems []string, err error) {
+func (d EntryTable) Inspect(ctx context.Context) (problems []string, err error) {
 	query := `SELECT name FROM sqlite_master WHERE type = 'trigger' AND sql IS NOT NULL`
-	if d.file == nil {
+	if d.db.file == nil {
 		query = `SELECT t.tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
 			WHERE c.relnamespace = current_schema()::regnamespace AND NOT t.tgisinternal AND t.tgenabled IN ('O', 'A')`
 	}
 	var there []string
-	err = d.each(ctx, func(scan func(...any) error) error {
+	err = d.db.each(ctx, func(scan func(...any) error) error {
 		var name string
 		err := scan(&name)
 		there = append(there, name)
@@ -63,15 +63,15 @@ func (d *DB) Inspect(ctx context.Context) (problems []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range guards[d.file != nil] {
+	for _, name := range guards[d.db.file != nil] {
 		if !slices.Contains(there, name) {
 			problems = append(problems, fmt.Sprintf("the trigger %s, which refuses changes, is not there or switched off", name))
 		}
 	}
-	if d.file == nil {
+	if d.db.file == nil {
 		return problems, nil
 	}
-	err = d.each(ctx, func(scan func(...any) error) error {
+	err = d.db.each(ctx, func(scan func(...any) error) error {
 		var text string
 		err := scan(&text)
 		if text != "ok" && err == nil {
@@ -82,7 +82,7 @@ func (d *DB) Inspect(ctx context.Context) (problems []string, err error) {
 	if err != nil || len(problems) > 0 {
 		return problems, err
 	}
-	return problems, d.each(ctx, func(scan func(...any) error) error {
+	return problems, d.db.each(ctx, func(scan func(...any) error) error {
 		var missing int64
 		err := scan(&missing)
 		if missing > 0 && err == nil {

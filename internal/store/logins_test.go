@@ -50,14 +50,14 @@ func testLogins(t *testing.T, of func(tenant int) (store.Options, func(sql strin
 	one, two := open(t, options), open(t, options)
 	put := func(d *store.DB, principal, server, body string) {
 		t.Helper()
-		if err := d.PutLogin(t.Context(), &store.Login{Principal: principal, Server: server, Account: "a-" + principal,
+		if err := d.Logins.Put(t.Context(), &store.Login{Principal: principal, Server: server, Account: "a-" + principal,
 			Body: []byte(body)}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	reads := func(d *store.DB, principal, server, want string) {
 		t.Helper()
-		if l, err := d.LoginOf(t.Context(), principal, server); err != nil || string(l.Body) != want || l.Created.IsZero() {
+		if l, err := d.Logins.Of(t.Context(), principal, server); err != nil || string(l.Body) != want || l.Created.IsZero() {
 			t.Errorf("%s at %s: %+v, %v; want %s", principal, server, l, err, want)
 		}
 	}
@@ -66,10 +66,10 @@ func testLogins(t *testing.T, of func(tenant int) (store.Options, func(sql strin
 	put(one, "anna", "notion", "another token of anna")
 	reads(two, "anna", "linear", "token of anna")
 	reads(two, "ben", "linear", "token of ben")
-	if _, err := two.LoginOf(t.Context(), "ben", "notion"); !errors.Is(err, store.ErrNotFound) {
+	if _, err := two.Logins.Of(t.Context(), "ben", "notion"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a login that nobody has: %v", err)
 	}
-	all, err := two.Logins(t.Context(), "anna")
+	all, err := two.Logins.List(t.Context(), "anna")
 	if err != nil || len(all) != 2 || all[0].Body != nil {
 		t.Errorf("the logins of anna: %+v, %v", all, err)
 	}
@@ -81,7 +81,7 @@ func testLogins(t *testing.T, of func(tenant int) (store.Options, func(sql strin
 	for i := range 20 {
 		done.Go(func() {
 			d := []*store.DB{one, two}[i%2]
-			err := d.RenewLogin(t.Context(), "anna", "linear", func(l *store.Login) ([]byte, error) {
+			err := d.Logins.Renew(t.Context(), "anna", "linear", func(l *store.Login) ([]byte, error) {
 				if !alone.TryLock() {
 					t.Error("two renew at the same moment")
 					return nil, nil
@@ -104,25 +104,25 @@ func testLogins(t *testing.T, of func(tenant int) (store.Options, func(sql strin
 	}
 	reads(one, "anna", "linear", "new token of anna")
 	failed := errors.New("the authorization server is away")
-	if err := two.RenewLogin(t.Context(), "anna", "linear", func(*store.Login) ([]byte, error) {
+	if err := two.Logins.Renew(t.Context(), "anna", "linear", func(*store.Login) ([]byte, error) {
 		return nil, failed
 	}); !errors.Is(err, failed) {
 		t.Errorf("a renewal that fails: %v", err)
 	}
 	reads(one, "anna", "linear", "new token of anna")
-	if err := one.RenewLogin(t.Context(), "anna", "linear", func(*store.Login) ([]byte, error) {
+	if err := one.Logins.Renew(t.Context(), "anna", "linear", func(*store.Login) ([]byte, error) {
 		put(two, "anna", "linear", "token of a later login") // wins over the renewal
 		return []byte("late"), nil
 	}); !errors.Is(err, store.ErrTaken) {
 		t.Errorf("a renewal beside a login: %v", err)
 	}
 	reads(one, "anna", "linear", "token of a later login")
-	if err := one.RenewLogin(t.Context(), "anna", "notion", func(*store.Login) ([]byte, error) {
+	if err := one.Logins.Renew(t.Context(), "anna", "notion", func(*store.Login) ([]byte, error) {
 		return nil, nil
 	}); err != nil {
 		t.Error(err)
 	}
-	if found, err := two.DropLogin(t.Context(), "anna", "notion"); found || err != nil {
+	if found, err := two.Logins.Drop(t.Context(), "anna", "notion"); found || err != nil {
 		t.Errorf("a login that a renewal removed: %t, %v", found, err)
 	}
 
@@ -139,18 +139,18 @@ func testLogins(t *testing.T, of func(tenant int) (store.Options, func(sql strin
 		put(one, "ben", "linear", "token of ben")
 		put(one, "eve", "linear", "token of eve")
 		if name == "the whole row under another name" {
-			_, _ = one.DropLogin(t.Context(), "eve", "linear")
+			_, _ = one.Logins.Drop(t.Context(), "eve", "linear")
 		}
 		if err := attack(statement); err != nil {
 			t.Fatal(err)
 		}
 		for _, place := range [][2]string{{"ben", "linear"}, {"eve", "linear"}, {"eve", "evil"}} {
-			if l, err := two.LoginOf(t.Context(), place[0], place[1]); err == nil && string(l.Body) != "token of "+place[0] {
+			if l, err := two.Logins.Of(t.Context(), place[0], place[1]); err == nil && string(l.Body) != "token of "+place[0] {
 				t.Errorf("%s: %v opens %s", name, place, l.Body)
 			}
 		}
-		_, _ = one.DropLogin(t.Context(), "eve", "linear")
-		_, _ = one.DropLogin(t.Context(), "eve", "evil")
+		_, _ = one.Logins.Drop(t.Context(), "eve", "linear")
+		_, _ = one.Logins.Drop(t.Context(), "eve", "evil")
 	}
 	put(one, "anna", "linear", "token of anna")
 	// Attack: a row of one tenant does not open at another, with its key or with that of the first.
@@ -158,11 +158,11 @@ func testLogins(t *testing.T, of func(tenant int) (store.Options, func(sql strin
 	reads(third, "anna", "linear", "of another tenant")
 	reads(one, "anna", "linear", "token of anna")
 	other.SealKey = options.SealKey
-	if l, err := open(t, other).LoginOf(t.Context(), "anna", "linear"); err == nil {
+	if l, err := open(t, other).Logins.Of(t.Context(), "anna", "linear"); err == nil {
 		t.Errorf("with the key of another tenant a login opens: %s", l.Body)
 	}
 	options.SealKey = nil
-	if err := open(t, options).PutLogin(t.Context(), &store.Login{Principal: "p", Server: "s"}); !errors.Is(err,
+	if err := open(t, options).Logins.Put(t.Context(), &store.Login{Principal: "p", Server: "s"}); !errors.Is(err,
 		store.ErrUnsealed) {
 		t.Errorf("without a key a token is stored: %v", err)
 	}

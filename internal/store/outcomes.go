@@ -32,13 +32,13 @@ const (
 // Finish stores the outcome of a run and removes the parked run, both or neither. p is the run as claimed; nil if it
 // was never parked, or if it waits and this ends it. [ErrTaken] says that another process has the run, or that it
 // already has an outcome.
-func (d *DB) Finish(ctx context.Context, p *ParkedRun, o *Outcome) error {
-	defer d.changed(Outcomes)
-	defer d.changed(Parked)
+func (d OutcomeTable) Finish(ctx context.Context, p *ParkedRun, o *Outcome) error {
+	defer d.db.changed(Outcomes)
+	defer d.db.changed(Parked)
 	if p != nil {
-		d.claims.settle(p.Claim, false)
+		d.db.claims.settle(p.Claim, false)
 	}
-	err := d.transact(ctx, parkWait, func(ctx context.Context, tx *sql.Tx) error {
+	err := d.db.transact(ctx, parkWait, func(ctx context.Context, tx *sql.Tx) error {
 		if p == nil {
 			if err := dropWaiting(ctx, tx, o.Run); err != nil {
 				return err
@@ -48,7 +48,7 @@ func (d *DB) Finish(ctx context.Context, p *ParkedRun, o *Outcome) error {
 			return err
 		}
 		if err := onceIn(ctx, tx, `INSERT INTO outcomes (run, principal, state, body, created, expires) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
-			o.Run, o.Principal, o.State, d.seal.close(append([]byte{}, o.Body...), Outcomes, o.Run, "body"), d.now(),
+			o.Run, o.Principal, o.State, d.db.seal.close(append([]byte{}, o.Body...), Outcomes, o.Run, "body"), d.db.now(),
 			o.Expires.UnixMicro()); err != nil {
 			return err
 		}
@@ -56,14 +56,14 @@ func (d *DB) Finish(ctx context.Context, p *ParkedRun, o *Outcome) error {
 		if err != nil {
 			return err
 		}
-		return makeRoom(ctx, tx, o, d.mostOutcomes)
+		return makeRoom(ctx, tx, o, d.db.mostOutcomes)
 	})
 	switch {
 	case p == nil:
 	case err == nil:
-		d.claims.drop(p.Claim)
+		d.db.claims.drop(p.Claim)
 	default:
-		d.claims.settle(p.Claim, true)
+		d.db.claims.settle(p.Claim, true)
 	}
 	return err
 }
@@ -95,14 +95,14 @@ func dropWaiting(ctx context.Context, tx *sql.Tx, run string) error {
 	return nil
 }
 
-// Outcome returns the outcome of a run of a principal; "" is any. It stays until [DB.Clean] removes it.
-func (d *DB) Outcome(ctx context.Context, run, principal string) (*Outcome, error) {
+// Get returns the outcome of a run of a principal; "" is any. It stays until [DB.Clean] removes it.
+func (d OutcomeTable) Get(ctx context.Context, run, principal string) (*Outcome, error) {
 	return first(d.outcomes(ctx, `run = $1 AND ($2 = '' OR principal = $2)`, run, principal))
 }
 
-func (d *DB) outcomes(ctx context.Context, where string, args ...any) ([]*Outcome, error) {
+func (d OutcomeTable) outcomes(ctx context.Context, where string, args ...any) ([]*Outcome, error) {
 	var all []*Outcome
-	err := d.each(ctx, func(scan func(...any) error) error {
+	err := d.db.each(ctx, func(scan func(...any) error) error {
 		var o Outcome
 		var body []byte
 		var created, expires int64
@@ -111,8 +111,8 @@ func (d *DB) outcomes(ctx context.Context, where string, args ...any) ([]*Outcom
 		}
 		o.Created, o.Expires = fromMicro(created), fromMicro(expires)
 		var err error
-		if o.Body, err = d.seal.open(body, Outcomes, o.Run, "body"); err != nil {
-			d.log.Error("cannot read the outcome of a run", "run", o.Run, "error", err)
+		if o.Body, err = d.db.seal.open(body, Outcomes, o.Run, "body"); err != nil {
+			d.db.log.Error("cannot read the outcome of a run", "run", o.Run, "error", err)
 			return nil
 		}
 		all = append(all, &o)

@@ -16,23 +16,23 @@ type Overlay struct {
 	Expires time.Time
 }
 
-// PutOverlay stores an overlay, and replaces one with the same id. One without a body ends it.
-func (d *DB) PutOverlay(ctx context.Context, o *Overlay) error {
-	defer d.changed(overlaysTable)
+// Put stores an overlay, and replaces one with the same id. One without a body ends it.
+func (d OverlayTable) Put(ctx context.Context, o *Overlay) error {
+	defer d.db.changed(overlaysTable)
 	if o.Body == nil {
-		_, err := d.exec(ctx, `DELETE FROM overlays WHERE id = $1`, o.ID)
+		_, err := d.db.exec(ctx, `DELETE FROM overlays WHERE id = $1`, o.ID)
 		return err
 	}
-	_, err := d.exec(ctx, `INSERT INTO overlays (id, holder, body, created, expires) VALUES ($1, $2, $3, $4, $5)
+	_, err := d.db.exec(ctx, `INSERT INTO overlays (id, holder, body, created, expires) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (id) DO UPDATE SET holder = excluded.holder, body = excluded.body, expires = excluded.expires`,
-		o.ID, o.Holder, string(o.Body), d.now(), o.Expires.UnixMicro())
+		o.ID, o.Holder, string(o.Body), d.db.now(), o.Expires.UnixMicro())
 	return err
 }
 
-// OverlaysOf lists the current overlays; of one holder, or all for "".
-func (d *DB) OverlaysOf(ctx context.Context, holder string) ([]*Overlay, error) {
+// Of lists the current overlays; of one holder, or all for "".
+func (d OverlayTable) Of(ctx context.Context, holder string) ([]*Overlay, error) {
 	var all []*Overlay
-	err := d.each(ctx, func(scan func(...any) error) error {
+	err := d.db.each(ctx, func(scan func(...any) error) error {
 		var o Overlay
 		var body string
 		var created, expires int64
@@ -42,6 +42,6 @@ func (d *DB) OverlaysOf(ctx context.Context, holder string) ([]*Overlay, error) 
 		o.Body, o.Created, o.Expires = json.RawMessage(body), fromMicro(created), fromMicro(expires)
 		all = append(all, &o)
 		return nil
-	}, `SELECT id, holder, body, created, expires FROM overlays WHERE expires > $1 AND ($2 = '' OR holder = $2) ORDER BY created, id`, d.now(), holder)
+	}, `SELECT id, holder, body, created, expires FROM overlays WHERE expires > $1 AND ($2 = '' OR holder = $2) ORDER BY created, id`, d.db.now(), holder)
 	return all, err
 }

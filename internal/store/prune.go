@@ -12,19 +12,19 @@ const pruneAtOnce = 500
 // that the record came back from a backup. pruning says why they may go, for whoever verifies the rest; this package
 // does not interpret it. The last entry of a chain, and those from the first with an open call on, cannot be removed.
 // After an error, Prune with the same arguments goes on.
-func (d *DB) Prune(ctx context.Context, chain, through int64, pruning string) (removed int64, err error) {
-	n, err := d.exec(ctx, `UPDATE chains SET pruning = $1, pruned = $2
+func (d EntryTable) Prune(ctx context.Context, chain, through int64, pruning string) (removed int64, err error) {
+	n, err := d.db.exec(ctx, `UPDATE chains SET pruning = $1, pruned = $2
 		WHERE number = $3 AND pruned <= $2 AND seq > $2 AND open_from > $2`, pruning, through, chain)
 	if err == nil && n != 1 {
 		err = fmt.Errorf("the entries of chain %d to entry %d cannot be removed: calls in them are open, or others are "+
 			"removed already", chain, through)
 	}
 	for n = pruneAtOnce; err == nil && n == pruneAtOnce; removed += n {
-		n, err = d.exec(ctx, `DELETE FROM entries WHERE chain = $1 AND seq IN (SELECT seq FROM entries
+		n, err = d.db.exec(ctx, `DELETE FROM entries WHERE chain = $1 AND seq IN (SELECT seq FROM entries
 			WHERE chain = $1 AND seq > 1 AND seq <= $2 ORDER BY seq LIMIT $3)`, chain, through, pruneAtOnce)
 	}
-	if err == nil && d.file != nil {
-		_, err = d.exec(ctx, `DELETE FROM run_blocks WHERE chain = $1 AND first > 0 AND first + $2 <= $3`, chain,
+	if err == nil && d.db.file != nil {
+		_, err = d.db.exec(ctx, `DELETE FROM run_blocks WHERE chain = $1 AND first > 0 AND first + $2 <= $3`, chain,
 			runBlock-1, through)
 	}
 	return removed, err

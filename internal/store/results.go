@@ -38,15 +38,15 @@ func (r *Result) bound() string {
 // chunksAtOnce is how many chunks one transaction writes: others write to the database meanwhile.
 const chunksAtOnce = 4
 
-// KeepResult stores a result and its chunks. If its owner then has more than number results, or more than bytes, the
+// Keep stores a result and its chunks. If its owner then has more than number results, or more than bytes, the
 // oldest of them are removed; their handles are returned.
-func (d *DB) KeepResult(ctx context.Context, r *Result, chunks [][]byte, number int, bytes int64) (removed []string,
+func (d ResultTable) Keep(ctx context.Context, r *Result, chunks [][]byte, number int, bytes int64) (removed []string,
 	err error) {
 	written := 0
 	for some := range slices.Chunk(chunks, chunksAtOnce) {
-		err := d.transact(ctx, parkWait, func(ctx context.Context, tx *sql.Tx) error {
+		err := d.db.transact(ctx, parkWait, func(ctx context.Context, tx *sql.Tx) error {
 			for i, chunk := range some {
-				sealed := d.seal.close(chunk, chunksTable, r.Handle, fmt.Sprint("body ", written+i))
+				sealed := d.db.seal.close(chunk, chunksTable, r.Handle, fmt.Sprint("body ", written+i))
 				if _, err := tx.ExecContext(ctx, `INSERT INTO result_chunks (handle, number, body, expires)
 					VALUES ($1, $2, $3, $4)`, r.Handle, written+i, sealed, r.Expires.UnixMicro()); err != nil {
 					return err
@@ -59,29 +59,29 @@ func (d *DB) KeepResult(ctx context.Context, r *Result, chunks [][]byte, number 
 		}
 		written += len(some)
 	}
-	err = d.transact(ctx, parkWait, func(ctx context.Context, tx *sql.Tx) error {
+	err = d.db.transact(ctx, parkWait, func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `INSERT INTO results
 			(handle, principal, owner, run, profile, untrusted, bytes, mime, about, created, expires)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, r.Handle, r.Principal, r.Owner, r.Run, r.Profile,
-			d.boolean(r.Untrusted), r.Bytes, r.MIMEType, d.seal.close(r.About, resultsTable, r.Handle, r.bound()), d.now(),
+			d.db.boolean(r.Untrusted), r.Bytes, r.MIMEType, d.db.seal.close(r.About, resultsTable, r.Handle, r.bound()), d.db.now(),
 			r.Expires.UnixMicro()); err != nil {
 			return err
 		}
-		removed, err = d.makeRoomForResult(ctx, tx, r, number, bytes)
+		removed, err = d.makeRoom(ctx, tx, r, number, bytes)
 		return err
 	})
 	return removed, err
 }
 
-// makeRoomForResult removes the oldest results of an owner that exceeds its quota with a new one. The new one stays.
-func (d *DB) makeRoomForResult(ctx context.Context, tx *sql.Tx, r *Result, number int, bytes int64) (removed []string,
+// makeRoom removes the oldest results of an owner that exceeds its quota with a new one. The new one stays.
+func (d ResultTable) makeRoom(ctx context.Context, tx *sql.Tx, r *Result, number int, bytes int64) (removed []string,
 	err error) {
 	rows, err := tx.QueryContext(ctx, `SELECT handle FROM (
 		SELECT handle, row_number() OVER latest AS n, sum(bytes) OVER latest AS total FROM results
 		WHERE owner = $1 AND expires > $2
 		WINDOW latest AS (ORDER BY CASE WHEN handle = $3 THEN 0 ELSE 1 END, created DESC, handle
 			ROWS UNBOUNDED PRECEDING)) AS kept
-		WHERE handle <> $3 AND (n > $4 OR total > $5)`, r.Owner, d.now(), r.Handle, number, bytes)
+		WHERE handle <> $3 AND (n > $4 OR total > $5)`, r.Owner, d.db.now(), r.Handle, number, bytes)
 	if err != nil {
 		return nil, err
 	}
@@ -106,15 +106,15 @@ func (d *DB) makeRoomForResult(ctx context.Context, tx *sql.Tx, r *Result, numbe
 	return removed, nil
 }
 
-// Results lists the results that have not ended, the oldest first: all with nil, else the one with the handle and the
+// Of lists the results that have not ended, the oldest first: all with nil, else the one with the handle and the
 // principal of of.
-func (d *DB) Results(ctx context.Context, of *Result) ([]*Result, error) {
-	where, args := ``, []any{d.now()}
+func (d ResultTable) Of(ctx context.Context, of *Result) ([]*Result, error) {
+	where, args := ``, []any{d.db.now()}
 	if of != nil {
 		where, args = ` AND handle = $2 AND principal = $3`, append(args, of.Handle, of.Principal)
 	}
 	var all []*Result
-	err := d.each(ctx, func(scan func(...any) error) error {
+	err := d.db.each(ctx, func(scan func(...any) error) error {
 		r := &Result{}
 		var about []byte
 		var created, expires int64
@@ -124,7 +124,7 @@ func (d *DB) Results(ctx context.Context, of *Result) ([]*Result, error) {
 		}
 		r.Created, r.Expires = fromMicro(created), fromMicro(expires)
 		var err error
-		if r.About, err = d.seal.open(about, resultsTable, r.Handle, r.bound()); err != nil && of != nil {
+		if r.About, err = d.db.seal.open(about, resultsTable, r.Handle, r.bound()); err != nil && of != nil {
 			return err // a list, such as that of a command without the key, leaves it out
 		}
 		r.Chunk = func(ctx context.Context, n int) ([]byte, error) { return d.chunk(ctx, r.Handle, n) }
@@ -135,17 +135,17 @@ func (d *DB) Results(ctx context.Context, of *Result) ([]*Result, error) {
 	return all, err
 }
 
-func (d *DB) chunk(ctx context.Context, handle string, n int) ([]byte, error) {
+func (d ResultTable) chunk(ctx context.Context, handle string, n int) ([]byte, error) {
 	var bodies []*[]byte
-	err := d.each(ctx, func(scan func(...any) error) error {
+	err := d.db.each(ctx, func(scan func(...any) error) error {
 		var sealed []byte
 		if err := scan(&sealed); err != nil {
 			return err
 		}
-		body, err := d.seal.open(sealed, chunksTable, handle, fmt.Sprint("body ", n))
+		body, err := d.db.seal.open(sealed, chunksTable, handle, fmt.Sprint("body ", n))
 		bodies = append(bodies, &body)
 		return err
-	}, `SELECT body FROM result_chunks WHERE handle = $1 AND number = $2 AND expires > $3`, handle, n, d.now())
+	}, `SELECT body FROM result_chunks WHERE handle = $1 AND number = $2 AND expires > $3`, handle, n, d.db.now())
 	body, err := first(bodies, err)
 	if err != nil {
 		return nil, err

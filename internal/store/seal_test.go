@@ -26,25 +26,25 @@ func TestSealed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	check(d.Propose(t.Context(), &store.Approval{ID: "a_1", Run: "r_1", Digest: "sha256:ab", Question: secret("question"),
+	check(d.Approvals.Propose(t.Context(), &store.Approval{ID: "a_1", Run: "r_1", Digest: "sha256:ab", Question: secret("question"),
 		Expires: ends}))
-	check(d.Answer(t.Context(), "a_1", "sha256:ab", true, "anna", secret("answer")))
-	check(d.Propose(t.Context(), &store.Approval{ID: "a_2", Run: "r_1", Digest: "sha256:ab", Question: secret("question"),
+	check(d.Approvals.Answer(t.Context(), "a_1", "sha256:ab", true, "anna", secret("answer")))
+	check(d.Approvals.Propose(t.Context(), &store.Approval{ID: "a_2", Run: "r_1", Digest: "sha256:ab", Question: secret("question"),
 		Expires: ends}))
-	check(d.Park(t.Context(), &store.ParkedRun{Run: "r_1", State: secret("state"), Image: secret("image"), Expires: ends}))
-	check(d.Finish(t.Context(), nil, &store.Outcome{Run: "r_2", State: "ok", Body: secret("body"), Expires: ends}))
-	_, err := d.KeepResult(t.Context(), &store.Result{Handle: "H", Run: "r_2", Untrusted: true, About: secret("about"), Expires: ends},
+	check(d.Runs.Park(t.Context(), &store.ParkedRun{Run: "r_1", State: secret("state"), Image: secret("image"), Expires: ends}))
+	check(d.Outcomes.Finish(t.Context(), nil, &store.Outcome{Run: "r_2", State: "ok", Body: secret("body"), Expires: ends}))
+	_, err := d.Results.Keep(t.Context(), &store.Result{Handle: "H", Run: "r_2", Untrusted: true, About: secret("about"), Expires: ends},
 		[][]byte{secret("chunk"), secret("chunk")}, 10, 1000)
 	check(err)
 
-	p, err := d.Unpark(t.Context(), "r_1", "me")
+	p, err := d.Runs.Unpark(t.Context(), "r_1", "me")
 	check(err)
-	check(d.Begin(t.Context(), p))
-	a, err := d.Approval(t.Context(), "a_1")
+	check(d.Runs.Begin(t.Context(), p))
+	a, err := d.Approvals.Get(t.Context(), "a_1")
 	check(err)
-	o, err := d.Outcome(t.Context(), "r_2", "")
+	o, err := d.Outcomes.Get(t.Context(), "r_2", "")
 	check(err)
-	kept, err := d.Results(t.Context(), &store.Result{Handle: "H"})
+	kept, err := d.Results.Of(t.Context(), &store.Result{Handle: "H"})
 	check(err)
 	chunk, err := kept[0].Chunk(t.Context(), 1)
 	check(err)
@@ -65,16 +65,16 @@ func TestSealed(t *testing.T) {
 	}
 	for name, other := range map[string][]byte{"another key": bytes.Repeat([]byte{8}, 32), "no key": nil} {
 		e := open(t, store.Options{Path: path, SealKey: other})
-		if pending, err := e.Pending(t.Context(), ""); err != nil || len(pending) != 0 {
+		if pending, err := e.Approvals.Pending(t.Context(), ""); err != nil || len(pending) != 0 {
 			t.Errorf("with %s: %v, %v", name, pending, err)
 		}
-		if _, err := e.Outcome(t.Context(), "r_2", ""); !errors.Is(err, store.ErrNotFound) {
+		if _, err := e.Outcomes.Get(t.Context(), "r_2", ""); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("with %s: the outcome: %v", name, err)
 		}
-		if _, err := e.Results(t.Context(), &store.Result{Handle: "H"}); err == nil {
+		if _, err := e.Results.Of(t.Context(), &store.Result{Handle: "H"}); err == nil {
 			t.Errorf("with %s the result is read", name)
 		}
-		if all, err := e.Results(t.Context(), nil); err != nil || len(all) != 1 || all[0].About != nil {
+		if all, err := e.Results.Of(t.Context(), nil); err != nil || len(all) != 1 || all[0].About != nil {
 			t.Errorf("with %s the results are listed as %+v (%v)", name, all, err)
 		} else if _, err := all[0].Chunk(t.Context(), 0); err == nil {
 			t.Errorf("with %s a chunk is read", name)
@@ -86,7 +86,7 @@ func TestSealed(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if all, err := d.Results(t.Context(), nil); err != nil || len(all) != 1 || all[0].About != nil {
+		if all, err := d.Results.Of(t.Context(), nil); err != nil || len(all) != 1 || all[0].About != nil {
 			t.Errorf("after %s in the file: %+v (%v)", change, all, err)
 		}
 	}

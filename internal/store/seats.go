@@ -11,34 +11,34 @@ const leaveWait = 5 * time.Second
 // Sit records that somebody at this process is present to answer the questions of a channel, until the caller calls
 // leave or the process ends. Others learn of that end a second later with SQLite, and ten with PostgreSQL. leave may be
 // called twice.
-func (d *DB) Sit(ctx context.Context, channel string) (leave func(), err error) {
-	claim, _, err := d.claims.hold("seat")
+func (d SeatTable) Sit(ctx context.Context, channel string) (leave func(), err error) {
+	claim, _, err := d.db.claims.hold("seat")
 	if err != nil {
 		return nil, err
 	}
-	if _, err := d.exec(ctx, `INSERT INTO seats (claim, channel, created) VALUES ($1, $2, $3)`, claim, channel,
-		d.now()); err != nil {
-		d.claims.drop(claim)
+	if _, err := d.db.exec(ctx, `INSERT INTO seats (claim, channel, created) VALUES ($1, $2, $3)`, claim, channel,
+		d.db.now()); err != nil {
+		d.db.claims.drop(claim)
 		return nil, err
 	}
-	d.claims.settle(claim, true)
-	d.changed(Seats)
+	d.db.claims.settle(claim, true)
+	d.db.changed(Seats)
 	return func() {
-		d.claims.drop(claim)
+		d.db.claims.drop(claim)
 		ctx, cancel := context.WithTimeout(context.Background(), leaveWait)
 		defer cancel()
-		if _, err := d.exec(ctx, `DELETE FROM seats WHERE claim = $1`, claim); err != nil {
-			d.log.Debug("noting that somebody left failed", "channel", channel, "error", err)
+		if _, err := d.db.exec(ctx, `DELETE FROM seats WHERE claim = $1`, claim); err != nil {
+			d.db.log.Debug("noting that somebody left failed", "channel", channel, "error", err)
 		}
-		d.changed(Seats)
+		d.db.changed(Seats)
 	}, nil
 }
 
 // Seated reports whether somebody is present to answer the questions of a channel, in this process or another.
-func (d *DB) Seated(ctx context.Context, channel string) (bool, error) {
+func (d SeatTable) Seated(ctx context.Context, channel string) (bool, error) {
 	claims, err := d.claimsIn(ctx, `SELECT claim, beats FROM seats WHERE channel = $1`, channel)
 	for _, claim := range claims {
-		if !d.claims.dead(claim) {
+		if !d.db.claims.dead(claim) {
 			return true, err
 		}
 	}
@@ -46,11 +46,11 @@ func (d *DB) Seated(ctx context.Context, channel string) (bool, error) {
 }
 
 // cleanSeats removes the seats of processes that ended.
-func (d *DB) cleanSeats(ctx context.Context) error {
+func (d SeatTable) cleanSeats(ctx context.Context) error {
 	claims, err := d.claimsIn(ctx, `SELECT claim, beats FROM seats`)
 	for _, claim := range claims {
-		if d.claims.dead(claim) {
-			if _, err := d.exec(ctx, `DELETE FROM seats WHERE claim = $1`, claim); err != nil {
+		if d.db.claims.dead(claim) {
+			if _, err := d.db.exec(ctx, `DELETE FROM seats WHERE claim = $1`, claim); err != nil {
 				return err
 			}
 		}
@@ -59,14 +59,14 @@ func (d *DB) cleanSeats(ctx context.Context) error {
 }
 
 // claimsIn returns the claims that a query finds, with their heartbeats.
-func (d *DB) claimsIn(ctx context.Context, query string, args ...any) (all []string, err error) {
-	err = d.each(ctx, func(scan func(...any) error) error {
+func (d SeatTable) claimsIn(ctx context.Context, query string, args ...any) (all []string, err error) {
+	err = d.db.each(ctx, func(scan func(...any) error) error {
 		var claim string
 		var beats int64
 		if err := scan(&claim, &beats); err != nil {
 			return err
 		}
-		d.claims.see(claim, beats)
+		d.db.claims.see(claim, beats)
 		all = append(all, claim)
 		return nil
 	}, query, args...)

@@ -10,8 +10,8 @@ import (
 
 // A Session is what programs of one principal share from one to the next. Its versions are what they left behind.
 //
-// A session has one run at a time: [DB.Enroll] begins one, and [DB.Finish] ends it. If the process of the run dies, the
-// session is free once the run was reaped, see [DB.Orphans].
+// A session has one run at a time: [KeyTable.Enroll] begins one, and [OutcomeTable.Finish] ends it. If the process of
+// the run dies, the session is free once the run was reaped, see [RunTable.Reap].
 type Session struct {
 	ID        string // random: a session that is made again under the same name has another one
 	Principal string
@@ -53,13 +53,13 @@ type Quota struct {
 // ErrQuota is the error of a session or a version beyond a [Quota].
 var ErrQuota = errors.New("the sessions of this owner have used up their quota")
 
-// PutSession stores a session if it is new, and v, if it is not nil, as its current version. The versions before it
+// Put stores a session if it is new, and v, if it is not nil, as its current version. The versions before it
 // beyond the quota are removed, the oldest first. run is the run that made v, as claimed; with nil, no run may go on
 // in the session.
 //
 // [ErrTaken] says that there is a session of that name, or that another run goes on in it. [ErrNotFound] says that the
 // session was removed meanwhile. After [ErrQuota] nothing has changed.
-func (d *DB) PutSession(ctx context.Context, s *Session, v *Version, run *ParkedRun, q Quota) error {
+func (d SessionTable) Put(ctx context.Context, s *Session, v *Version, run *ParkedRun, q Quota) error {
 	var about, image []byte
 	if v != nil {
 		var err error
@@ -70,8 +70,8 @@ func (d *DB) PutSession(ctx context.Context, s *Session, v *Version, run *Parked
 			return err
 		}
 	}
-	return d.transact(ctx, parkWait, func(ctx context.Context, tx *sql.Tx) error {
-		if err := d.lockRun(ctx, tx, "sessions of "+s.Owner); err != nil {
+	return d.db.transact(ctx, parkWait, func(ctx context.Context, tx *sql.Tx) error {
+		if err := d.db.lockRun(ctx, tx, "sessions of "+s.Owner); err != nil {
 			return err
 		}
 		if s.Created.IsZero() {
@@ -89,18 +89,18 @@ func (d *DB) PutSession(ctx context.Context, s *Session, v *Version, run *Parked
 	})
 }
 
-func (d *DB) createSession(ctx context.Context, tx *sql.Tx, s *Session, q Quota) error {
+func (d SessionTable) createSession(ctx context.Context, tx *sql.Tx, s *Session, q Quota) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM sessions WHERE principal = $1 AND name = $2 AND expires <= $3`,
-		s.Principal, s.Name, d.now()); err != nil {
+		s.Principal, s.Name, d.db.now()); err != nil {
 		return err
 	}
 	if err := onceIn(ctx, tx, `INSERT INTO sessions (id, principal, name, owner, profile, created, used, expires)
 		VALUES ($1, $2, $3, $4, $5, $6, $6, $7) ON CONFLICT DO NOTHING`, s.ID, s.Principal, s.Name, s.Owner, s.Profile,
-		d.now(), s.Expires.UnixMicro()); err != nil {
+		d.db.now(), s.Expires.UnixMicro()); err != nil {
 		return err
 	}
 	return within(ctx, tx, int64(q.Sessions), `SELECT count(*) FROM sessions WHERE owner = $1 AND expires > $2`, s.Owner,
-		d.now())
+		d.db.now())
 }
 
 // within returns ErrQuota if a query counts more than most.
@@ -116,9 +116,9 @@ func within(ctx context.Context, tx *sql.Tx, most int64, query string, args ...a
 }
 
 // mayChange makes sure that a session is there, and that run goes on in it, or none does.
-func (d *DB) mayChange(ctx context.Context, tx *sql.Tx, s *Session, run *ParkedRun) error {
+func (d SessionTable) mayChange(ctx context.Context, tx *sql.Tx, s *Session, run *ParkedRun) error {
 	if err := onceIn(ctx, tx, `UPDATE sessions SET used = used WHERE id = $1 AND expires > $2`, s.ID,
-		d.now()); err != nil {
+		d.db.now()); err != nil {
 		return notThere(err)
 	}
 	var others int
@@ -147,7 +147,7 @@ func notThere(err error) error {
 }
 
 // addVersion adds a version, and removes the oldest ones beyond the quota.
-func (d *DB) addVersion(ctx context.Context, tx *sql.Tx, s *Session, v *Version, about, image []byte, q Quota) error {
+func (d SessionTable) addVersion(ctx context.Context, tx *sql.Tx, s *Session, v *Version, about, image []byte, q Quota) error {
 	if err := tx.QueryRowContext(ctx, `SELECT coalesce(max(number), 0) + 1 FROM session_versions WHERE session = $1`,
 		s.ID).Scan(&v.Number); err != nil {
 		return err
@@ -155,8 +155,8 @@ func (d *DB) addVersion(ctx context.Context, tx *sql.Tx, s *Session, v *Version,
 	v.Bytes = int64(len(about) + len(image))
 	if _, err := tx.ExecContext(ctx, `INSERT INTO session_versions
 		(session, number, run, guest, bytes, about, image, created) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, s.ID, v.Number,
-		v.Run, v.Guest, v.Bytes, d.seal.close(about, versionsTable, s.ID, v.bound("about", s)),
-		d.seal.close(image, versionsTable, s.ID, v.bound("image", s)), d.now()); err != nil {
+		v.Run, v.Guest, v.Bytes, d.db.seal.close(about, versionsTable, s.ID, v.bound("about", s)),
+		d.db.seal.close(image, versionsTable, s.ID, v.bound("image", s)), d.db.now()); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, `DELETE FROM session_versions WHERE session = $1 AND number <= $2`, s.ID,
@@ -176,9 +176,9 @@ func (d *DB) addVersion(ctx context.Context, tx *sql.Tx, s *Session, v *Version,
 		JOIN sessions s ON s.id = v.session WHERE s.owner = $1`, s.Owner)
 }
 
-// DropSession removes a session and its versions. [ErrTaken] says that a run goes on in it.
-func (d *DB) DropSession(ctx context.Context, s *Session) error {
-	return d.transact(ctx, parkWait, func(ctx context.Context, tx *sql.Tx) error {
+// Drop removes a session and its versions. [ErrTaken] says that a run goes on in it.
+func (d SessionTable) Drop(ctx context.Context, s *Session) error {
+	return d.db.transact(ctx, parkWait, func(ctx context.Context, tx *sql.Tx) error {
 		if err := d.mayChange(ctx, tx, s, nil); err != nil {
 			return err
 		}
@@ -187,18 +187,18 @@ func (d *DB) DropSession(ctx context.Context, s *Session) error {
 }
 
 // enrollIn makes a run the one that goes on in a session.
-func (d *DB) enrollIn(ctx context.Context, tx *sql.Tx, p *ParkedRun) error {
+func (d SessionTable) enrollIn(ctx context.Context, tx *sql.Tx, p *ParkedRun) error {
 	if p.Session == "" {
 		return nil
 	}
-	return notThere(onceIn(ctx, tx, `UPDATE sessions SET used = $1, expires = $2 WHERE id = $3 AND expires > $1`, d.now(),
+	return notThere(onceIn(ctx, tx, `UPDATE sessions SET used = $1, expires = $2 WHERE id = $3 AND expires > $1`, d.db.now(),
 		p.SessionEnds.UnixMicro(), p.Session))
 }
 
-// Sessions lists sessions that have not ended, those used last first: all with nil, else those of of's principal, and of
+// Of lists sessions that have not ended, those used last first: all with nil, else those of of's principal, and of
 // these the one with its name unless that is "". With an ID, of selects that one.
-func (d *DB) Sessions(ctx context.Context, of *Session) ([]*Session, error) {
-	where, args := ``, []any{d.now()}
+func (d SessionTable) Of(ctx context.Context, of *Session) ([]*Session, error) {
+	where, args := ``, []any{d.db.now()}
 	switch {
 	case of == nil:
 	case of.ID != "":
@@ -209,7 +209,7 @@ func (d *DB) Sessions(ctx context.Context, of *Session) ([]*Session, error) {
 		where, args = ` AND s.principal = $2`, append(args, of.Principal)
 	}
 	var all []*Session
-	err := d.each(ctx, func(scan func(...any) error) error {
+	err := d.db.each(ctx, func(scan func(...any) error) error {
 		s, v := &Session{}, &Version{}
 		var created, used, expires, made int64
 		if err := scan(&s.ID, &s.Principal, &s.Name, &s.Owner, &s.Profile, &created, &used, &expires, &s.Run, &v.Number,
@@ -238,10 +238,10 @@ func (d *DB) Sessions(ctx context.Context, of *Session) ([]*Session, error) {
 }
 
 // partOf reads a column of a version.
-func (d *DB) partOf(ctx context.Context, s *Session, v *Version, part string) ([]byte, error) {
+func (d SessionTable) partOf(ctx context.Context, s *Session, v *Version, part string) ([]byte, error) {
 	var sealed []byte
 	found := false
-	if err := d.each(ctx, func(scan func(...any) error) error {
+	if err := d.db.each(ctx, func(scan func(...any) error) error {
 		found = true
 		return scan(&sealed)
 	}, `SELECT `+part+` FROM session_versions WHERE session = $1 AND number = $2`, s.ID, v.Number); err != nil {
@@ -250,17 +250,17 @@ func (d *DB) partOf(ctx context.Context, s *Session, v *Version, part string) ([
 	if !found {
 		return nil, ErrNotFound
 	}
-	return d.seal.open(sealed, versionsTable, s.ID, v.bound(part, s))
+	return d.db.seal.open(sealed, versionsTable, s.ID, v.bound(part, s))
 }
 
 // cleanSessions removes what has ended.
-func (d *DB) cleanSessions(ctx context.Context) (removed int64, err error) {
-	err = d.transact(ctx, parkWait, func(ctx context.Context, tx *sql.Tx) error {
+func (d SessionTable) cleanSessions(ctx context.Context) (removed int64, err error) {
+	err = d.db.transact(ctx, parkWait, func(ctx context.Context, tx *sql.Tx) error {
 		if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM sessions WHERE expires <= $1`,
-			d.now()).Scan(&removed); err != nil {
+			d.db.now()).Scan(&removed); err != nil {
 			return err
 		}
-		return dropSessions(ctx, tx, `expires <= $1`, d.now())
+		return dropSessions(ctx, tx, `expires <= $1`, d.db.now())
 	})
 	return removed, err
 }

@@ -55,7 +55,7 @@ func TestManyOpenANewFileAtTheSameMoment(t *testing.T) {
 // What was known of a batch that was not written is forgotten with it.
 func TestARunIsFoundAfterAFault(t *testing.T) {
 	d := open(t, store.Options{Path: filepath.Join(t.TempDir(), "codemode.db")})
-	c, err := d.Claim(t.Context(), nil)
+	c, err := d.Entries.Claim(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,11 +75,11 @@ func TestARunIsFoundAfterAFault(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := 0
-	if err := d.Rows(t.Context(), store.Query{Run: rows()[0].Run},
+	if err := d.Entries.Rows(t.Context(), store.Query{Run: rows()[0].Run},
 		func(*store.Row) error { found++; return nil }); err != nil || found != 1 {
 		t.Errorf("%d entries of the run are found (%v), want 1", found, err)
 	}
-	if problems, err := d.Inspect(t.Context()); err != nil || len(problems) > 0 {
+	if problems, err := d.Entries.Inspect(t.Context()); err != nil || len(problems) > 0 {
 		t.Errorf("problems: %v, %v", problems, err)
 	}
 }

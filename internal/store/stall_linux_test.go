@@ -34,11 +34,11 @@ func TestADatabaseThatDoesNotAnswerIsWaitedForOnce(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		for range 100 {
-			if _, err := d.Approval(context.Background(), "a_1"); !silent(err) {
+			if _, err := d.Approvals.Get(context.Background(), "a_1"); !silent(err) {
 				ended <- err
 				return
 			}
-			if err := d.Withdraw(context.Background(), "a_1"); !silent(err) {
+			if err := d.Approvals.Withdraw(context.Background(), "a_1"); !silent(err) {
 				ended <- err
 				return
 			}
@@ -55,7 +55,7 @@ func TestADatabaseThatDoesNotAnswerIsWaitedForOnce(t *testing.T) {
 	}
 	server.Thaw()
 	testwait.Until(t, "the database is used again", func() bool {
-		_, err := d.Approval(t.Context(), "a_1")
+		_, err := d.Approvals.Get(t.Context(), "a_1")
 		return err == nil
 	})
 }
@@ -66,7 +66,7 @@ func TestADatabaseThatDoesNotAnswerIsWaitedForOnce(t *testing.T) {
 func TestALateAppendIsVoid(t *testing.T) {
 	server := pgtest.Start(t)
 	d := open(t, store.Options{URL: server.URL("late")})
-	c, err := d.Claim(t.Context(), nil)
+	c, err := d.Entries.Claim(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

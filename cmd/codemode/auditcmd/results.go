@@ -39,7 +39,7 @@ written in it. What they hold is for their principal alone.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return set.ReadRecord(cmd.Context(), s, func(db *store.DB, _ recorder.Place) error {
-				all, err := db.Results(cmd.Context(), nil)
+				all, err := db.Results.Of(cmd.Context(), nil)
 				if err != nil {
 					return err
 				}

@@ -349,5 +349,5 @@ func (r recordOf) Ends(ctx context.Context) ([]store.End, error) {
 	if err != nil {
 		return nil, err
 	}
-	return db.Ends(ctx)
+	return db.Entries.Ends(ctx)
 }

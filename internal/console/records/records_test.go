@@ -26,7 +26,7 @@ func (s stored) Entries(ctx context.Context, q store.Query, f func(*audit.Entry)
 	return audit.Entries(ctx, s.db, q, f)
 }
 
-func (s stored) Ends(ctx context.Context) ([]store.End, error) { return s.db.Ends(ctx) }
+func (s stored) Ends(ctx context.Context) ([]store.End, error) { return s.db.Entries.Ends(ctx) }
 
 // onBoth runs a test on both databases.
 func onBoth(t *testing.T, f func(t *testing.T, open func() *store.DB)) {

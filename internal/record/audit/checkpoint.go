@@ -227,7 +227,7 @@ func newSealer(ctx context.Context, key *Key, db *store.DB, c *store.Chain) (*se
 		}
 		s.note, s.size = signed.Note, at.Size
 	}
-	err := db.Rows(ctx, store.Query{Chain: s.chain, After: s.tree.size}, func(r *store.Row) error {
+	err := db.Entries.Rows(ctx, store.Query{Chain: s.chain, After: s.tree.size}, func(r *store.Row) error {
 		s.tree.add(r.Hash)
 		return nil
 	})

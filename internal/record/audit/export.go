@@ -44,11 +44,11 @@ func ParseFormat(s string) (Format, error) {
 // checkpoints of the chains, which their writers signed. It leaves out entries written meanwhile.
 func Export(ctx context.Context, w io.Writer, db *store.DB, key *Key, f Format, q store.Query, now time.Time) (n int,
 	err error) {
-	chains, err := db.Chains(ctx)
+	chains, err := db.Entries.Chains(ctx)
 	if err != nil {
 		return 0, err
 	}
-	ends, err := db.Ends(ctx) // no checkpoint covers more
+	ends, err := db.Entries.Ends(ctx) // no checkpoint covers more
 	if err != nil {
 		return 0, err
 	}
@@ -57,7 +57,7 @@ func Export(ctx context.Context, w io.Writer, db *store.DB, key *Key, f Format, 
 		of := q
 		of.Chain, of.Newest, of.Limit = chain, false, 0
 		at := slices.IndexFunc(ends, func(e store.End) bool { return e.Chain == chain })
-		err = db.Rows(ctx, of, func(r *store.Row) error {
+		err = db.Entries.Rows(ctx, of, func(r *store.Row) error {
 			if at >= 0 && r.Seq > ends[at].Seq {
 				return nil
 			}

@@ -67,7 +67,7 @@ func parsePruning(signed string) (*pruning, error) {
 // be what the writer of the chain signed.
 func Prune(ctx context.Context, db *store.DB, key *Key, exported []Span, before, now time.Time) (removed int64,
 	err error) {
-	ends, err := db.Ends(ctx)
+	ends, err := db.Entries.Ends(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -87,7 +87,7 @@ func Prune(ctx context.Context, db *store.DB, key *Key, exported []Span, before,
 		if p == nil {
 			continue
 		}
-		n, err := db.Prune(ctx, p.chain, p.seq, p.note)
+		n, err := db.Entries.Prune(ctx, p.chain, p.seq, p.note)
 		if removed += n; err != nil {
 			return removed, err
 		}
@@ -121,7 +121,7 @@ func (k *Key) prune(ctx context.Context, db *store.DB, end store.End, through in
 	}
 	t, from, done := p.tree.clone(), p.seq, false
 	q := store.Query{Chain: end.Chain, After: from, Before: checkpoint.Size + 1, Sealed: true}
-	err = db.Rows(ctx, q, func(r *store.Row) error {
+	err = db.Entries.Rows(ctx, q, func(r *store.Row) error {
 		if _, what := readRow(r); r.Seq != t.size+1 || what != "" {
 			return fmt.Errorf("entry %d is missing or was changed", t.size+1)
 		}

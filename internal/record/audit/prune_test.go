@@ -95,7 +95,7 @@ func TestExportedEntriesAreRemoved(t *testing.T) {
 	check(t, record.Close(t.Context()))
 	db := rec.open(t, rec.path())
 	defer db.Close()
-	if chains, err := db.Chains(t.Context()); err != nil || len(chains) != 2 {
+	if chains, err := db.Entries.Chains(t.Context()); err != nil || len(chains) != 2 {
 		t.Errorf("the chains are %v, %v", chains, err)
 	}
 }
@@ -174,7 +174,7 @@ func TestPruningGoesOnAfterACrash(t *testing.T) {
 	check(t, err)
 	rec.prune(t, 10)
 	db := rec.open(t, rec.path())
-	ends, err := db.Ends(t.Context())
+	ends, err := db.Entries.Ends(t.Context())
 	check(t, errors.Join(err, db.Close()))
 	check(t, os.WriteFile(rec.path(), before, 0o600))
 	raw, err := sql.Open("sqlite", rec.path())

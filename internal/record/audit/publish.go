@@ -271,7 +271,7 @@ func (p *publishing) guard(ctx context.Context, db *store.DB, closed int64) erro
 		if len(latest) == 0 {
 			continue
 		}
-		all, err := db.Ends(ctx)
+		all, err := db.Entries.Ends(ctx)
 		if err != nil {
 			return err
 		}

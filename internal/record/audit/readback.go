@@ -423,9 +423,9 @@ func csvLine(cells []string) []byte {
 	return b.Bytes()
 }
 
-// Entries calls f for each entry that matches q, see [store.DB.Rows].
+// Entries calls f for each entry that matches q, see [store.EntryTable.Rows].
 func Entries(ctx context.Context, db *store.DB, q store.Query, f func(*Entry) error) error {
-	return db.Rows(ctx, q, func(r *store.Row) error {
+	return db.Entries.Rows(ctx, q, func(r *store.Row) error {
 		e, err := decodeBody([]byte(r.Body))
 		if err != nil {
 			return fmt.Errorf("entry %d of chain %d cannot be read; run codemode audit verify: %w", r.Seq, r.Chain, err)

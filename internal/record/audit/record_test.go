@@ -109,7 +109,7 @@ func TestRecordKeepsEverything(t *testing.T) {
 	}
 	defer db.Close()
 	n := 0
-	if err := db.Rows(t.Context(), store.Query{}, func(r *store.Row) error {
+	if err := db.Entries.Rows(t.Context(), store.Query{}, func(r *store.Row) error {
 		n++
 		canonical, err := strictjson.Canonical([]byte(r.Body))
 		if err == nil && string(canonical) != r.Body {

@@ -42,7 +42,7 @@ func (r *Restoration) proof(key *Key, database string, chain int64) string {
 
 // complete adds the chains of a database that was filled from a backup, and those that only checkpoints name.
 func (r *Restoration) complete(ctx context.Context, db *store.DB, checkpoints []Checkpoint) error {
-	ends, err := db.Ends(ctx)
+	ends, err := db.Entries.Ends(ctx)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func restoration(e *Entry) (r *Restoration, proof string) {
 // closedChains returns the highest number of a chain that nobody may write to, because a restoration by a holder of the
 // key closed it; 0 is none.
 func closedChains(ctx context.Context, db *store.DB, key *Key) (closed int64, err error) {
-	ends, err := db.Ends(ctx)
+	ends, err := db.Entries.Ends(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -112,7 +112,7 @@ func closedChains(ctx context.Context, db *store.DB, key *Key) (closed int64, er
 		if end.Seq == 0 {
 			continue
 		}
-		err := db.Rows(ctx, store.Query{Chain: end.Chain, After: 0, Limit: 1}, func(row *store.Row) error {
+		err := db.Entries.Rows(ctx, store.Query{Chain: end.Chain, After: 0, Limit: 1}, func(row *store.Row) error {
 			e, err := decodeBody([]byte(row.Body))
 			if err != nil || e.Seq != 1 || e.Chain != end.Chain {
 				return nil // verification reports it, and the chain does not match its signature

@@ -74,13 +74,13 @@ func newRecorded(t testing.TB, entries int) *recorded {
 	rec.checkpoints = checkpointsOf(t, heads)
 	db := rec.open(t, rec.path())
 	rec.id = db.ID()
-	chains, err := db.Chains(t.Context())
+	chains, err := db.Entries.Chains(t.Context())
 	check(t, err)
 	if len(chains) != 2 {
 		t.Fatalf("the record has the chains %v, want two", chains)
 	}
 	for _, n := range chains {
-		check(t, db.Rows(t.Context(), store.Query{Chain: n}, func(r *store.Row) error {
+		check(t, db.Entries.Rows(t.Context(), store.Query{Chain: n}, func(r *store.Row) error {
 			rec.rows = append(rec.rows, *r)
 			return nil
 		}))

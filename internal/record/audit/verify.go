@@ -135,7 +135,7 @@ func (v *Verifier) Database(ctx context.Context, name string, db *store.DB) erro
 		v.report(p)
 		return nil
 	}
-	problems, err := db.Inspect(ctx)
+	problems, err := db.Entries.Inspect(ctx)
 	for _, p := range problems {
 		v.report(Problem{Source: name, What: p})
 	}
@@ -144,7 +144,7 @@ func (v *Verifier) Database(ctx context.Context, name string, db *store.DB) erro
 			return err
 		}
 	}
-	left, err := db.Ends(ctx) // both at one moment: a writer may be running
+	left, err := db.Entries.Ends(ctx) // both at one moment: a writer may be running
 	if err != nil {
 		return failed(Problem{}, err)
 	}
@@ -153,7 +153,7 @@ func (v *Verifier) Database(ctx context.Context, name string, db *store.DB) erro
 		signed[h.Chain], pruned[h.Chain] = h.Signed, h.Pruning
 	}
 	v.databases = append(v.databases, name)
-	chains, err := db.Chains(ctx)
+	chains, err := db.Entries.Chains(ctx)
 	if err != nil {
 		return failed(Problem{}, err)
 	}
@@ -163,7 +163,7 @@ func (v *Verifier) Database(ctx context.Context, name string, db *store.DB) erro
 		}
 	}
 	// A new chain may exist by now.
-	now, err := db.Ends(ctx)
+	now, err := db.Entries.Ends(ctx)
 	if err != nil {
 		return failed(Problem{}, err)
 	}
@@ -180,7 +180,7 @@ func (v *Verifier) Database(ctx context.Context, name string, db *store.DB) erro
 		at := slices.IndexFunc(left, func(h store.End) bool { return h.Chain == chain })
 		w := walker{v: v, source: name, chain: chain}
 		behind := int64(0) // the last entry after the end; a running writer may have put it there meanwhile
-		err := db.Rows(ctx, store.Query{Chain: chain, After: minSeq, Sealed: true}, func(r *store.Row) error {
+		err := db.Entries.Rows(ctx, store.Query{Chain: chain, After: minSeq, Sealed: true}, func(r *store.Row) error {
 			if at >= 0 && r.Seq > left[at].Seq {
 				behind = r.Seq
 				return ctx.Err()
@@ -207,7 +207,7 @@ func (v *Verifier) Database(ctx context.Context, name string, db *store.DB) erro
 		if behind == 0 {
 			continue
 		}
-		now, err := db.Ends(ctx)
+		now, err := db.Entries.Ends(ctx)
 		if err != nil {
 			return failed(Problem{}, err)
 		}

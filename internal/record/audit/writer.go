@@ -549,7 +549,7 @@ func (w *writer) ensure(ctx context.Context) error {
 	}
 	if w.chain == nil {
 		key := w.r.options.Key
-		chain, err := w.db.Claim(ctx, key.fits(w.db.ID(), w.closed))
+		chain, err := w.db.Entries.Claim(ctx, key.fits(w.db.ID(), w.closed))
 		if err != nil {
 			return err
 		}
@@ -738,7 +738,7 @@ func (w *writer) waited(run string) (ends []Entry, err error) {
 			ends = append(ends, e.end(Refused, "canceled", "codemode ended before a person answered"))
 		}
 	}
-	return ends, w.db.WithdrawRun(ctx, run)
+	return ends, w.db.Approvals.WithdrawRun(ctx, run)
 }
 
 // idle does work that can wait until there is nothing to write.
@@ -765,7 +765,7 @@ func (w *writer) idle() {
 	if w.chain == nil || w.unsure != nil {
 		return
 	}
-	if err := w.db.Abandoned(ctx, w.settle); err != nil && ctx.Err() == nil {
+	if err := w.db.Entries.Abandoned(ctx, w.settle); err != nil && ctx.Err() == nil {
 		w.r.log.Warn("cannot close the calls of ended processes in the record", "error", err)
 		if errors.Is(err, store.ErrFenced) {
 			w.drop()

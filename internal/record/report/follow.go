@@ -16,7 +16,7 @@ const followEvery = 250 * time.Millisecond
 // Follow calls f for each entry that matches q and is written from now on, until ctx ends or f fails. Entries of
 // several writers come in the order of their times, as far as they arrive together.
 func Follow(ctx context.Context, db *store.DB, q store.Query, f func(*audit.Entry) error) error {
-	ends, err := db.Ends(ctx)
+	ends, err := db.Entries.Ends(ctx)
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func Follow(ctx context.Context, db *store.DB, q store.Query, f func(*audit.Entr
 			return nil
 		case <-time.After(followEvery):
 		}
-		ends, err := db.Ends(ctx)
+		ends, err := db.Entries.Ends(ctx)
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil

@@ -46,7 +46,7 @@ func taken(err error) error {
 }
 
 func (s *ApprovalStore) Propose(ctx context.Context, p *approvals.Pending) error {
-	return s.with(ctx, func(db *store.DB) error { return db.Propose(ctx, rowOf(p)) })
+	return s.with(ctx, func(db *store.DB) error { return db.Approvals.Propose(ctx, rowOf(p)) })
 }
 
 func rowOf(p *approvals.Pending) *store.Approval {
@@ -56,26 +56,28 @@ func rowOf(p *approvals.Pending) *store.Approval {
 
 func (s *ApprovalStore) Answer(ctx context.Context, id, digest string, yes bool, by string,
 	answer json.RawMessage) error {
-	return s.with(ctx, func(db *store.DB) error { return db.Answer(ctx, id, digest, yes, by, answer) })
+	return s.with(ctx, func(db *store.DB) error { return db.Approvals.Answer(ctx, id, digest, yes, by, answer) })
 }
 
 func (s *ApprovalStore) AnswerInstead(
 	ctx context.Context, id, digest, by string, no json.RawMessage, other *approvals.Pending, yes json.RawMessage,
 ) error {
-	return s.with(ctx, func(db *store.DB) error { return db.AnswerInstead(ctx, id, digest, by, no, rowOf(other), yes) })
+	return s.with(ctx, func(db *store.DB) error {
+		return db.Approvals.AnswerInstead(ctx, id, digest, by, no, rowOf(other), yes)
+	})
 }
 
 func (s *ApprovalStore) Use(ctx context.Context, id, digest string) error {
-	return s.with(ctx, func(db *store.DB) error { return db.Use(ctx, id, digest) })
+	return s.with(ctx, func(db *store.DB) error { return db.Approvals.Use(ctx, id, digest) })
 }
 
 func (s *ApprovalStore) Withdraw(ctx context.Context, id string) error {
-	return s.with(ctx, func(db *store.DB) error { return db.Withdraw(ctx, id) })
+	return s.with(ctx, func(db *store.DB) error { return db.Approvals.Withdraw(ctx, id) })
 }
 
 func (s *ApprovalStore) Find(ctx context.Context, id string) (p *approvals.Pending, err error) {
 	err = s.with(ctx, func(db *store.DB) error {
-		row, err := db.Approval(ctx, id)
+		row, err := db.Approvals.Get(ctx, id)
 		if err == nil {
 			p = PendingOf(row)
 		}
@@ -85,11 +87,11 @@ func (s *ApprovalStore) Find(ctx context.Context, id string) (p *approvals.Pendi
 }
 
 func (s *ApprovalStore) Open(ctx context.Context) ([]*approvals.Pending, error) {
-	return s.pending(ctx, func(db *store.DB) ([]*store.Approval, error) { return db.Pending(ctx, "") })
+	return s.pending(ctx, func(db *store.DB) ([]*store.Approval, error) { return db.Approvals.Pending(ctx, "") })
 }
 
 func (s *ApprovalStore) OpenOf(ctx context.Context, ids []string) ([]*approvals.Pending, error) {
-	return s.pending(ctx, func(db *store.DB) ([]*store.Approval, error) { return db.PendingOf(ctx, ids) })
+	return s.pending(ctx, func(db *store.DB) ([]*store.Approval, error) { return db.Approvals.PendingOf(ctx, ids) })
 }
 
 func (s *ApprovalStore) pending(ctx context.Context, read func(*store.DB) ([]*store.Approval, error)) (
@@ -106,7 +108,7 @@ func (s *ApprovalStore) pending(ctx context.Context, read func(*store.DB) ([]*st
 
 func (s *ApprovalStore) ChangedSince(ctx context.Context, mark int64) (ids []string, next int64, err error) {
 	err = s.with(ctx, func(db *store.DB) (err error) {
-		ids, next, err = db.ChangedSince(ctx, mark)
+		ids, next, err = db.Approvals.ChangedSince(ctx, mark)
 		return err
 	})
 	return ids, next, err
@@ -114,7 +116,7 @@ func (s *ApprovalStore) ChangedSince(ctx context.Context, mark int64) (ids []str
 
 func (s *ApprovalStore) Sit(ctx context.Context, channel string) (leave func(), err error) {
 	err = s.with(ctx, func(db *store.DB) (err error) {
-		leave, err = db.Sit(ctx, channel)
+		leave, err = db.Seats.Sit(ctx, channel)
 		return err
 	})
 	return leave, err
@@ -122,7 +124,7 @@ func (s *ApprovalStore) Sit(ctx context.Context, channel string) (leave func(), 
 
 func (s *ApprovalStore) Seated(ctx context.Context, channel string) (there bool, err error) {
 	err = s.with(ctx, func(db *store.DB) (err error) {
-		there, err = db.Seated(ctx, channel)
+		there, err = db.Seats.Seated(ctx, channel)
 		return err
 	})
 	return there, err

@@ -56,9 +56,9 @@ func TestEachQuestionGetsItsAnswer(t *testing.T) {
 		db := []*store.DB{here, there}[i%2]
 		var err error
 		if i%3 == 2 {
-			err = db.Withdraw(t.Context(), id(i))
+			err = db.Approvals.Withdraw(t.Context(), id(i))
 		} else {
-			err = db.Answer(t.Context(), id(i), "sha256:ab", i%3 == 0, "anna", fmt.Appendf(nil, `{"of":%d}`, i))
+			err = db.Approvals.Answer(t.Context(), id(i), "sha256:ab", i%3 == 0, "anna", fmt.Appendf(nil, `{"of":%d}`, i))
 		}
 		if err != nil {
 			t.Fatal(err)

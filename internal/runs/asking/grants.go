@@ -105,20 +105,20 @@ func (s storedGrants) Give(ctx context.Context, g *prompt.Grant) error {
 	if g.Uses > 0 {
 		row.UsesLeft = new(int64(g.Uses))
 	}
-	return s.with(ctx, func(db *store.DB) error { return db.Give(ctx, row) })
+	return s.with(ctx, func(db *store.DB) error { return db.Grants.Give(ctx, row) })
 }
 
 func (s storedGrants) Spend(ctx context.Context, id string) error {
-	return s.with(ctx, func(db *store.DB) error { return db.Spend(ctx, id) })
+	return s.with(ctx, func(db *store.DB) error { return db.Grants.Spend(ctx, id) })
 }
 
 func (s storedGrants) Revoke(ctx context.Context, id string) error {
-	return s.with(ctx, func(db *store.DB) error { return db.Revoke(ctx, id) })
+	return s.with(ctx, func(db *store.DB) error { return db.Grants.Revoke(ctx, id) })
 }
 
 func (s storedGrants) For(ctx context.Context, key string) (all []*prompt.Grant, err error) {
 	err = s.with(ctx, func(db *store.DB) (err error) {
-		all, err = readGrants(db.Grants(ctx, "", key))
+		all, err = readGrants(db.Grants.Of(ctx, "", key))
 		return err
 	})
 	return all, err
@@ -126,7 +126,7 @@ func (s storedGrants) For(ctx context.Context, key string) (all []*prompt.Grant,
 
 func (s storedGrants) All(ctx context.Context, principal string) (all []*prompt.Grant, err error) {
 	err = s.with(ctx, func(db *store.DB) (err error) {
-		all, err = readGrants(db.Grants(ctx, principal, ""))
+		all, err = readGrants(db.Grants.Of(ctx, principal, ""))
 		return err
 	})
 	return all, err

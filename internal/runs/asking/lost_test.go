@@ -54,7 +54,7 @@ func TestNothingIsLostWithoutNews(t *testing.T) {
 	seat := answers.Sit("local:anna")
 	defer seat.Leave()
 	testwait.Until(t, "the seat is in the store", func() bool {
-		there, err := here.Seated(t.Context(), "people")
+		there, err := here.Seats.Seated(t.Context(), "people")
 		return err == nil && there
 	})
 	time.Sleep(time.Second) // the queue has read the store, which the seat had changed

@@ -122,17 +122,17 @@ func (w *waiters) any() bool {
 	return true
 }
 
-// read tells the waiters of the answers since a mark of [store.DB.ChangedSince], and returns the next mark. After the
-// mark 0 it reads the answers to all their questions.
+// read tells the waiters of the answers since a mark of [store.ApprovalTable.ChangedSince], and returns the next mark.
+// After the mark 0 it reads the answers to all their questions.
 func (w *waiters) read(db *store.DB, since int64) (next int64) {
 	ctx, cancel := context.WithTimeout(context.Background(), answersWait)
 	defer cancel()
-	changed, next, err := db.ChangedSince(ctx, since)
+	changed, next, err := db.Approvals.ChangedSince(ctx, since)
 	if err != nil {
 		return 0 // the database is away, and may come back
 	}
 	ids := w.due(changed, since == 0 || next < since)
-	all, err := db.Answers(ctx, ids) // after next was read, so that no answer comes between the two
+	all, err := db.Approvals.Answers(ctx, ids) // after next was read, so that no answer comes between the two
 	if err != nil {
 		return 0
 	}

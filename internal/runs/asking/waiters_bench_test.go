@@ -69,7 +69,7 @@ func benchmarkAnswer(b *testing.B, o store.Options, waiting int) {
 		n++
 		id := fmt.Sprint(n)
 		ask(id)
-		if err := there.Answer(ctx, id, "sha256:ab", true, "anna", []byte(`{}`)); err != nil {
+		if err := there.Approvals.Answer(ctx, id, "sha256:ab", true, "anna", []byte(`{}`)); err != nil {
 			b.Fatal(err)
 		}
 		if yes, _, err := here.Answered(ctx, id); err != nil || !yes {

@@ -177,7 +177,7 @@ func (k *Keeper) charge(ctx context.Context, all []part) (full int, err error) {
 	if err != nil {
 		return -1, err
 	}
-	return db.Charge(ctx, amounts, windows)
+	return db.Budgets.Charge(ctx, amounts, windows)
 }
 
 // memory counts for a process without a database.

@@ -188,7 +188,7 @@ type sessionStore struct {
 // SessionsMade lists the sessions for roles in a store, which nobody can enter by what it returns: the ID of each is a
 // fingerprint.
 func SessionsMade(ctx context.Context, db *store.DB) ([]Session, error) {
-	rows, err := db.OverlaysOf(ctx, "")
+	rows, err := db.Overlays.Of(ctx, "")
 	var all []Session
 	for _, row := range rows {
 		var made Session
@@ -215,7 +215,7 @@ func EndSessionMade(ctx context.Context, db *store.DB, id string) (Session, erro
 	if len(found) != 1 {
 		return Session{}, fmt.Errorf("%d sessions for roles have an id that begins with %.80q", len(found), id)
 	}
-	return found[0], db.PutOverlay(ctx, &store.Overlay{ID: found[0].ID})
+	return found[0], db.Overlays.Put(ctx, &store.Overlay{ID: found[0].ID})
 }
 
 // sessionWait bounds how long the store may take: a session that cannot be looked up runs nothing.
@@ -244,7 +244,7 @@ func (s *sessionStore) put(ctx context.Context, made Session) error {
 	if err != nil {
 		return err
 	}
-	if err := db.PutOverlay(ctx, &store.Overlay{ID: key, Holder: key, Body: body, Expires: made.Expires}); err != nil {
+	if err := db.Overlays.Put(ctx, &store.Overlay{ID: key, Holder: key, Body: body, Expires: made.Expires}); err != nil {
 		return fmt.Errorf("keeping the session: %w", err)
 	}
 	return nil
@@ -262,7 +262,7 @@ func (s *sessionStore) drop(ctx context.Context, key string) error {
 	defer cancel()
 	db, err := s.Store(ctx)
 	if err == nil {
-		err = db.PutOverlay(ctx, &store.Overlay{ID: key})
+		err = db.Overlays.Put(ctx, &store.Overlay{ID: key})
 	}
 	if err != nil {
 		return fmt.Errorf("ending the session: %w", err)
@@ -287,7 +287,7 @@ func (s *sessionStore) get(ctx context.Context, id string) (Session, error) {
 	var rows []*store.Overlay
 	db, err := s.Store(ctx)
 	if err == nil {
-		rows, err = db.OverlaysOf(ctx, key)
+		rows, err = db.Overlays.Of(ctx, key)
 	}
 	if err != nil {
 		return Session{}, fmt.Errorf("nothing runs in a session that cannot be looked up: %w", err)

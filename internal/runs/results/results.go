@@ -150,7 +150,7 @@ func (k *Keeper) Keep(ctx context.Context, v *Value, rules config.Results) (*Kep
 		kept.Removed = k.memory.keep(r, chunks, rules.Number, rules.Bytes)
 		return kept, nil
 	}
-	kept.Removed, err = db.KeepResult(ctx, r, chunks, rules.Number, rules.Bytes)
+	kept.Removed, err = db.Results.Keep(ctx, r, chunks, rules.Number, rules.Bytes)
 	return kept, err
 }
 
@@ -215,7 +215,7 @@ func (k *Keeper) find(ctx context.Context, of *store.Result) (*store.Result, err
 	case db == nil:
 		return k.memory.find(of)
 	}
-	all, err := db.Results(ctx, of)
+	all, err := db.Results.Of(ctx, of)
 	if err == nil && len(all) == 0 {
 		err = noResult()
 	}

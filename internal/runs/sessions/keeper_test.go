@@ -205,7 +205,7 @@ func TestWhatIsNotKept(t *testing.T) {
 		t.Fatal(got, err)
 	}
 	k.memory.free(u.row.ID)
-	if err := k.memory.DropSession(t.Context(), u.row); err != nil {
+	if err := k.memory.Drop(t.Context(), u.row); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := u.Keep(t.Context(), Made{Run: "r_4"}); err == nil ||

@@ -21,7 +21,7 @@ type Sessions struct {
 }
 
 // In are the sessions of a database, for a process that runs no programs.
-func In(db *store.DB) *Sessions { return &Sessions{table: db} }
+func In(db *store.DB) *Sessions { return &Sessions{table: db.Sessions} }
 
 // Sessions are those of the keeper.
 func (k *Keeper) Sessions(ctx context.Context) (*Sessions, error) {
@@ -45,9 +45,9 @@ func (s *Sessions) All(ctx context.Context) ([]*store.Session, error) {
 	return s.seen(ctx, nil)
 }
 
-// seen returns the sessions that fit of, see [store.DB.Sessions], and may be seen.
+// seen returns the sessions that fit of, see [store.SessionTable.Of], and may be seen.
 func (s *Sessions) seen(ctx context.Context, of *store.Session) ([]*store.Session, error) {
-	all, err := s.table.Sessions(ctx, of)
+	all, err := s.table.Of(ctx, of)
 	if s.within != nil {
 		all = slices.DeleteFunc(all, func(one *store.Session) bool { return !s.within(one.Profile) })
 	}
@@ -145,7 +145,7 @@ func (s *Sessions) Rollback(ctx context.Context, principal, name string, number 
 	if err != nil {
 		return nil, err
 	}
-	return back, s.explain(of, s.table.PutSession(ctx, of, back, nil, quota(rules)))
+	return back, s.explain(of, s.table.Put(ctx, of, back, nil, quota(rules)))
 }
 
 // Fork makes a new session of a version of another one; 0 is its current version. Both go their own way. What
@@ -161,7 +161,7 @@ func (s *Sessions) Fork(ctx context.Context, principal, name string, number int6
 	}
 	fork := &store.Session{ID: rand.Text(), Principal: of.Principal, Name: as, Owner: of.Owner, Profile: of.Profile,
 		Expires: time.Now().Add(rules.Keep)}
-	err = s.table.PutSession(ctx, fork, first, nil, quota(rules))
+	err = s.table.Put(ctx, fork, first, nil, quota(rules))
 	if errors.Is(err, store.ErrTaken) {
 		return nil, fmt.Errorf("there is a session %q already: choose another name, or delete it first", as)
 	}
@@ -175,7 +175,7 @@ func (s *Sessions) Delete(ctx context.Context, principal, name string) error {
 	if err != nil {
 		return err
 	}
-	return s.explain(of, s.table.DropSession(ctx, of))
+	return s.explain(of, s.table.Drop(ctx, of))
 }
 
 // explain says what an error of the table means for a session.

@@ -74,7 +74,7 @@ func (m *memory) watch() (freed <-chan struct{}) {
 	return m.freed
 }
 
-func (m *memory) Sessions(_ context.Context, of *store.Session) ([]*store.Session, error) {
+func (m *memory) Of(_ context.Context, of *store.Session) ([]*store.Session, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sweep()
@@ -91,7 +91,7 @@ func (m *memory) Sessions(_ context.Context, of *store.Session) ([]*store.Sessio
 	return found, nil
 }
 
-func (m *memory) PutSession(ctx context.Context, s *store.Session, v *store.Version, run *store.ParkedRun,
+func (m *memory) Put(ctx context.Context, s *store.Session, v *store.Version, run *store.ParkedRun,
 	q store.Quota) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -171,7 +171,7 @@ func (m *memory) add(ctx context.Context, s *store.Session, v *store.Version, q 
 	return nil
 }
 
-func (m *memory) DropSession(_ context.Context, s *store.Session) error {
+func (m *memory) Drop(_ context.Context, s *store.Session) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch mine := m.find(s.ID); {

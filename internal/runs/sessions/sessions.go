@@ -147,21 +147,25 @@ func (e *ErrBusy) Error() string {
 
 // A table stores sessions. [*store.DB] is one.
 type table interface {
-	Sessions(ctx context.Context, of *store.Session) ([]*store.Session, error)
-	PutSession(ctx context.Context, s *store.Session, v *store.Version, run *store.ParkedRun, q store.Quota) error
-	DropSession(ctx context.Context, s *store.Session) error
+	Of(ctx context.Context, of *store.Session) ([]*store.Session, error)
+	Put(ctx context.Context, s *store.Session, v *store.Version, run *store.ParkedRun, q store.Quota) error
+	Drop(ctx context.Context, s *store.Session) error
 }
 
 func (k *Keeper) table(ctx context.Context) (table, error) {
 	if k.Record == nil || !k.Record.Keeps() {
 		return &k.memory, nil
 	}
-	return k.Record.DB(ctx)
+	db, err := k.Record.DB(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return db.Sessions, nil
 }
 
 // find returns a session; nil if there is none.
 func find(ctx context.Context, t table, principal, name string) (*store.Session, error) {
-	all, err := t.Sessions(ctx, &store.Session{Principal: principal, Name: name})
+	all, err := t.Of(ctx, &store.Session{Principal: principal, Name: name})
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
@@ -233,7 +237,7 @@ func (k *Keeper) Watch(ctx context.Context) (changed <-chan struct{}, stop func(
 
 func (k *Keeper) busy(ctx context.Context, t table, s *store.Session) error {
 	busy := &ErrBusy{Name: s.Name}
-	if now, err := t.Sessions(ctx, s); err == nil && len(now) > 0 {
+	if now, err := t.Of(ctx, s); err == nil && len(now) > 0 {
 		busy.Run = now[0].Run
 	}
 	return busy
@@ -249,7 +253,7 @@ func (k *Keeper) findOrMake(ctx context.Context, t table, of Of, rules config.Se
 	}
 	s = &store.Session{ID: rand.Text(), Principal: of.Principal, Name: of.Name, Owner: of.Owner, Profile: of.Profile,
 		Expires: time.Now().Add(rules.Keep)}
-	err = t.PutSession(ctx, s, nil, nil, quota(rules))
+	err = t.Put(ctx, s, nil, nil, quota(rules))
 	if errors.Is(err, store.ErrQuota) {
 		return nil, k.full(ctx, t, s, rules, fmt.Sprintf("there are %d sessions, as many as sessions.number in the "+
 			"configuration allows", rules.Number))
@@ -320,7 +324,7 @@ func quota(rules config.Sessions) store.Quota {
 
 // full makes the error for a quota that is used up: it says what to delete.
 func (k *Keeper) full(ctx context.Context, t table, s *store.Session, rules config.Sessions, why string) error {
-	all, err := t.Sessions(ctx, &store.Session{Principal: s.Principal})
+	all, err := t.Of(ctx, &store.Session{Principal: s.Principal})
 	if err != nil {
 		return fmt.Errorf("no room for the session %q: %s", s.Name, why)
 	}

@@ -32,7 +32,7 @@ type Use struct {
 
 // use is the use of a session in which only the caller's run goes on.
 func (k *Keeper) use(ctx context.Context, t table, id string, rules config.Sessions) (*Use, error) {
-	all, err := t.Sessions(ctx, &store.Session{ID: id})
+	all, err := t.Of(ctx, &store.Session{ID: id})
 	if err == nil && len(all) == 0 {
 		err = errors.New("the session was removed")
 	}
@@ -180,8 +180,8 @@ type Made struct {
 	Refused json.RawMessage // see State
 }
 
-// KeepRefused stores what people refused to a program that left nothing else: the current version, with the refusals, is
-// the new one. A session without a version keeps none: it is as one that is made anew.
+// KeepRefused stores what people refused to a program that left nothing else: the current version, with the refusals,
+// is the new one. A session without a version keeps none: it is as one that is made anew.
 func (u *Use) KeepRefused(ctx context.Context, made Made) error {
 	v := current(u.row)
 	if v == nil || made.Refused == nil || bytes.Equal(made.Refused, u.before.Refused) {
@@ -192,7 +192,7 @@ func (u *Use) KeepRefused(ctx context.Context, made Made) error {
 		return err
 	}
 	next.Run = made.Run
-	if err := u.table.PutSession(ctx, u.row, next, made.Row, quota(u.rules)); err != nil {
+	if err := u.table.Put(ctx, u.row, next, made.Row, quota(u.rules)); err != nil {
 		return err
 	}
 	u.row.Versions = append(u.row.Versions, next)
@@ -228,7 +228,7 @@ func (u *Use) Keep(ctx context.Context, made Made) (*store.Version, error) {
 			"program drop what it does not need, or begin a new session", u.row.Name, size, u.rules.Largest)
 	}
 	v := &store.Version{Run: made.Run, Guest: engine.Hash(), About: stored(about), Image: stored(image)}
-	err = u.table.PutSession(ctx, u.row, v, made.Row, quota(u.rules))
+	err = u.table.Put(ctx, u.row, v, made.Row, quota(u.rules))
 	switch {
 	case errors.Is(err, store.ErrQuota):
 		return nil, u.keeper.full(ctx, u.table, u.row, u.rules, fmt.Sprintf(
@@ -245,8 +245,8 @@ func (u *Use) Keep(ctx context.Context, made Made) (*store.Version, error) {
 	return v, nil
 }
 
-// becameConstant returns the names of variables that are constants now. A name has one variable, so functions of earlier
-// programs still write it.
+// becameConstant returns the names of variables that are constants now. A name has one variable, so functions of
+// earlier programs still write it.
 func becameConstant(before, now []sandbox.Name) (names []string) {
 	wrote := map[string]bool{}
 	for _, n := range before {
@@ -264,8 +264,8 @@ func becameConstant(before, now []sandbox.Name) (names []string) {
 // [Use.Keep].
 func (u *Use) Constants() []string { return u.constants }
 
-// End ends the use. Without a database, other programs may use the session from now on; with one, when the run has ended
-// there.
+// End ends the use. Without a database, other programs may use the session from now on; with one, when the run has
+// ended there.
 func (u *Use) End() {
 	u.Rest()
 	if u.table == &u.keeper.memory {

@@ -150,29 +150,29 @@ func (s *state) fill() {
 	t, ctx, db := s.t, s.t.Context(), s.open()
 	t.Helper()
 	later := time.Now().Add(time.Hour)
-	fails(t, db.Propose(ctx, &store.Approval{ID: "a_1", Run: "r_waits", Call: 1, Principal: "alice", Digest: "d",
+	fails(t, db.Approvals.Propose(ctx, &store.Approval{ID: "a_1", Run: "r_waits", Call: 1, Principal: "alice", Digest: "d",
 		Question: json.RawMessage(`{"q":1}`), Expires: later}))
-	fails(t, db.Park(ctx, &store.ParkedRun{Run: "r_waits", Principal: "alice", Profile: "safe", Guest: "g",
+	fails(t, db.Runs.Park(ctx, &store.ParkedRun{Run: "r_waits", Principal: "alice", Profile: "safe", Guest: "g",
 		State: json.RawMessage(`{}`), Image: []byte("image"), Expires: later}))
-	fails(t, db.Give(ctx, &store.Grant{ID: "g_1", Principal: "alice", Profile: "safe", Key: "k",
+	fails(t, db.Grants.Give(ctx, &store.Grant{ID: "g_1", Principal: "alice", Profile: "safe", Key: "k",
 		Body: json.RawMessage(`{}`), Expires: later}))
-	fails(t, db.Give(ctx, &store.Grant{ID: "g_revoked", Principal: "alice", Profile: "safe", Key: "k",
+	fails(t, db.Grants.Give(ctx, &store.Grant{ID: "g_revoked", Principal: "alice", Profile: "safe", Key: "k",
 		Body: json.RawMessage(`{}`), Expires: later}))
-	fails(t, db.Revoke(ctx, "g_revoked"))
-	fails(t, db.Enroll(ctx, &store.Key{ID: "key_1", Request: "q", Run: "r_going"}, &store.ParkedRun{Run: "r_going",
+	fails(t, db.Grants.Revoke(ctx, "g_revoked"))
+	fails(t, db.Keys.Enroll(ctx, &store.Key{ID: "key_1", Request: "q", Run: "r_going"}, &store.ParkedRun{Run: "r_going",
 		Principal: "alice", Profile: "safe", Guest: "g", State: json.RawMessage(`{}`), Expires: later, Holder: "here"}))
-	fails(t, db.Finish(ctx, nil, &store.Outcome{Run: "r_over", Principal: "alice", State: "finished",
+	fails(t, db.Outcomes.Finish(ctx, nil, &store.Outcome{Run: "r_over", Principal: "alice", State: "finished",
 		Body: json.RawMessage(`{"value":1}`), Expires: later}))
-	must[[]string](t)(db.KeepResult(ctx, &store.Result{Handle: "res_1", Principal: "alice", Run: "r_1", Profile: "safe",
+	must[[]string](t)(db.Results.Keep(ctx, &store.Result{Handle: "res_1", Principal: "alice", Run: "r_1", Profile: "safe",
 		Untrusted: true, Bytes: 6, About: json.RawMessage(`{}`), Expires: later.Truncate(time.Microsecond)},
 		[][]byte{[]byte("abc"), []byte("def")}, 10, 1<<20))
 	text := func(s string) func(context.Context) ([]byte, error) {
 		return func(context.Context) ([]byte, error) { return []byte(s), nil }
 	}
-	fails(t, db.PutSession(ctx, &store.Session{ID: "s_1", Principal: "alice", Name: "notes", Profile: "safe",
+	fails(t, db.Sessions.Put(ctx, &store.Session{ID: "s_1", Principal: "alice", Name: "notes", Profile: "safe",
 		Expires: later}, &store.Version{Run: "r_1", Guest: "g", About: text(`{}`), Image: text("session image")}, nil,
 		store.Quota{Sessions: 5, Bytes: 1 << 20, Versions: 3}))
-	must[int](t)(db.Charge(ctx, []int64{3}, []store.Window{{Name: "calls alice", Began: time.Now().Truncate(time.Hour),
+	must[int](t)(db.Budgets.Charge(ctx, []int64{3}, []store.Window{{Name: "calls alice", Began: time.Now().Truncate(time.Hour),
 		Ends: later, Most: 10}}))
 	fails(t, db.Close())
 }
@@ -237,35 +237,35 @@ func TestBackup(t *testing.T) {
 func (s *state) cameBack(all bool) {
 	t, ctx, db := s.t, s.t.Context(), s.open()
 	t.Helper()
-	results := must[[]*store.Result](t)(db.Results(ctx, &store.Result{Handle: "res_1", Principal: "alice"}))
+	results := must[[]*store.Result](t)(db.Results.Of(ctx, &store.Result{Handle: "res_1", Principal: "alice"}))
 	if len(results) != 1 || !results[0].Untrusted {
 		t.Fatalf("results: %v", results)
 	}
 	if part := must[[]byte](t)(results[0].Chunk(ctx, 1)); string(part) != "def" {
 		t.Errorf("the second part of the result is %q", part)
 	}
-	found := must[[]*store.Session](t)(db.Sessions(ctx, nil))
+	found := must[[]*store.Session](t)(db.Sessions.Of(ctx, nil))
 	if len(found) != 1 || found[0].Name != "notes" || len(found[0].Versions) != 1 {
 		t.Fatalf("sessions: %v", found)
 	}
 	if image := must[[]byte](t)(found[0].Versions[0].Image(ctx)); string(image) != "session image" {
 		t.Errorf("the session has %q", image)
 	}
-	if o := must[*store.Outcome](t)(db.Outcome(ctx, "r_over", "alice")); string(o.Body) != `{"value":1}` {
+	if o := must[*store.Outcome](t)(db.Outcomes.Get(ctx, "r_over", "alice")); string(o.Body) != `{"value":1}` {
 		t.Errorf("the outcome is %s", o.Body)
 	}
-	if k := must[*store.Key](t)(db.Keyed(ctx, "key_1")); k.Run != "r_going" {
+	if k := must[*store.Key](t)(db.Keys.Keyed(ctx, "key_1")); k.Run != "r_going" {
 		t.Errorf("the key names %q", k.Run)
 	}
-	if full := must[int](t)(db.Charge(ctx, []int64{8}, []store.Window{{Name: "calls alice",
+	if full := must[int](t)(db.Budgets.Charge(ctx, []int64{8}, []store.Window{{Name: "calls alice",
 		Began: time.Now().Truncate(time.Hour), Ends: time.Now().Add(time.Hour), Most: 10}})); full != 0 {
 		t.Error("the budget is as if nothing had been used")
 	}
-	grants := must[[]*store.Grant](t)(db.Grants(ctx, "alice", "k"))
-	waiting, _, err := db.ParkedRuns(ctx)
+	grants := must[[]*store.Grant](t)(db.Grants.Of(ctx, "alice", "k"))
+	waiting, _, err := db.Runs.List(ctx)
 	fails(t, err)
-	_, question := db.Approval(ctx, "a_1")
-	_, going := db.ParkedRun(ctx, "r_going")
+	_, question := db.Approvals.Get(ctx, "a_1")
+	_, going := db.Runs.Get(ctx, "r_going")
 	if !errors.Is(going, store.ErrNotFound) {
 		t.Errorf("a run that a process had begun is back: %v", going)
 	}
@@ -279,8 +279,8 @@ func (s *state) cameBack(all bool) {
 	if len(grants) != 1 || grants[0].ID != "g_1" || len(waiting) != 1 || question != nil {
 		t.Fatalf("grants %v, waiting runs %v, question %v", grants, waiting, question)
 	}
-	p := must[*store.ParkedRun](t)(db.Unpark(ctx, "r_waits", "a test"))
-	fails(t, db.Begin(ctx, p))
+	p := must[*store.ParkedRun](t)(db.Runs.Unpark(ctx, "r_waits", "a test"))
+	fails(t, db.Runs.Begin(ctx, p))
 	if string(p.Image) != "image" {
 		t.Errorf("the run resumes with %q", p.Image)
 	}

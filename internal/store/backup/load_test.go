@@ -50,11 +50,11 @@ func TestWriter(t *testing.T) {
 			fails(t, record.Add(t.Context(), audit.Entry{Kind: audit.Call, State: audit.OK, Run: run, Call: call + 1}))
 		}
 		fails(t, record.Flush(t.Context()))
-		_, err := db.KeepResult(t.Context(), &store.Result{Handle: run, Principal: "alice", Owner: "alice", Run: run,
+		_, err := db.Results.Keep(t.Context(), &store.Result{Handle: run, Principal: "alice", Owner: "alice", Run: run,
 			Profile: "safe", Bytes: int64(3 * len(part)), About: json.RawMessage(`{}`), Expires: later},
 			[][]byte{part, part, part}, 50, 1<<30)
 		fails(t, err)
-		fails(t, db.PutSession(t.Context(), &store.Session{ID: run, Principal: "alice", Name: run, Profile: "safe",
+		fails(t, db.Sessions.Put(t.Context(), &store.Session{ID: run, Principal: "alice", Name: run, Profile: "safe",
 			Expires: later}, &store.Version{Run: run, Guest: "g", About: text, Image: text}, nil,
 			store.Quota{Sessions: 1 << 20, Bytes: 1 << 40, Versions: 2}))
 		fmt.Println("round", n)
@@ -157,8 +157,8 @@ func TestBackupUnderLoad(t *testing.T) {
 func (s *state) everythingLoads(least int) {
 	t, ctx, db := s.t, s.t.Context(), s.open()
 	t.Helper()
-	results := must[[]*store.Result](t)(db.Results(ctx, nil))
-	sessions := must[[]*store.Session](t)(db.Sessions(ctx, nil))
+	results := must[[]*store.Result](t)(db.Results.Of(ctx, nil))
+	sessions := must[[]*store.Session](t)(db.Sessions.Of(ctx, nil))
 	if len(results) < least || len(sessions) < least {
 		t.Errorf("%d results and %d sessions", len(results), len(sessions))
 	}

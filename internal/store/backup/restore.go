@@ -352,7 +352,7 @@ func (r *Restore) publish(ctx context.Context, path string) error {
 		return err
 	}
 	defer db.Close()
-	ends, err := db.Ends(ctx)
+	ends, err := db.Entries.Ends(ctx)
 	if err != nil {
 		return err
 	}

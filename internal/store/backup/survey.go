@@ -161,7 +161,7 @@ func (s *snapshot) runs(ctx context.Context, o store.Options, all *Survey) error
 		return err
 	}
 	defer db.Close()
-	claimable, orphans, err := db.ParkedRuns(ctx)
+	claimable, orphans, err := db.Runs.List(ctx)
 	if s.postgres && claimed > 0 { // a process shows that it lives every second
 		for end := time.Now().Add(watchFor); err == nil && time.Now().Before(end); {
 			select {
@@ -169,7 +169,7 @@ func (s *snapshot) runs(ctx context.Context, o store.Options, all *Survey) error
 			case <-ctx.Done():
 				return context.Cause(ctx)
 			}
-			claimable, orphans, err = db.ParkedRuns(ctx)
+			claimable, orphans, err = db.Runs.List(ctx)
 		}
 	}
 	if err != nil {

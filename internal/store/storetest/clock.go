@@ -16,14 +16,14 @@ func clockMoved(t *testing.T, open opener) {
 	ends := at.Now().Add(30 * time.Minute)
 	propose(t, d, "q_1", ends)
 	give(t, d, "g_1", ends, nil)
-	must(t, d.PutOverlay(t.Context(), &store.Overlay{ID: "o_1", Holder: "s_1", Body: json.RawMessage(`{}`),
+	must(t, d.Overlays.Put(t.Context(), &store.Overlay{ID: "o_1", Holder: "s_1", Body: json.RawMessage(`{}`),
 		Expires: ends}))
-	_, err := d.KeepResult(t.Context(), &store.Result{Handle: "H1", Principal: "anna", Owner: "anna", Run: "r_9",
+	_, err := d.Results.Keep(t.Context(), &store.Result{Handle: "H1", Principal: "anna", Owner: "anna", Run: "r_9",
 		Profile: "safe", Bytes: 1, About: json.RawMessage(`{}`), Expires: ends}, [][]byte{{'1'}}, 10, 1000)
 	must(t, err)
 	s := newSession("s_1", "anna", "work")
 	s.Expires = ends
-	must(t, d.PutSession(t.Context(), s, nil, nil, roomy))
+	must(t, d.Sessions.Put(t.Context(), s, nil, nil, roomy))
 	park(t, d, ends, func(p *store.ParkedRun) { p.Holder = "me/1" })
 	there := func() (names []string) {
 		t.Helper()
@@ -33,15 +33,15 @@ func clockMoved(t *testing.T, open opener) {
 				names = append(names, name)
 			}
 		}
-		questions, err := d.Pending(t.Context(), "")
+		questions, err := d.Approvals.Pending(t.Context(), "")
 		add("question", len(questions), err)
-		grants, err := d.Grants(t.Context(), "", "sha256:k")
+		grants, err := d.Grants.Of(t.Context(), "", "sha256:k")
 		add("grant", len(grants), err)
-		overlays, err := d.OverlaysOf(t.Context(), "s_1")
+		overlays, err := d.Overlays.Of(t.Context(), "s_1")
 		add("overlay", len(overlays), err)
-		results, err := d.Results(t.Context(), &store.Result{Handle: "H1", Principal: "anna"})
+		results, err := d.Results.Of(t.Context(), &store.Result{Handle: "H1", Principal: "anna"})
 		add("result", len(results), err)
-		sessions, err := d.Sessions(t.Context(), &store.Session{Principal: "anna", Name: "work"})
+		sessions, err := d.Sessions.Of(t.Context(), &store.Session{Principal: "anna", Name: "work"})
 		add("session", len(sessions), err)
 		return names
 	}
@@ -64,7 +64,7 @@ func clockMoved(t *testing.T, open opener) {
 		}
 		// The process that has the run lives, whatever the clock says.
 		for who, d := range map[string]*store.DB{"itself": d, "another process": e} {
-			if _, orphans, err := d.ParkedRuns(t.Context()); err != nil || len(orphans) > 0 {
+			if _, orphans, err := d.Runs.List(t.Context()); err != nil || len(orphans) > 0 {
 				t.Errorf("%s: to %s its run is an orphan: %+v, %v", step.why, who, orphans, err)
 			}
 		}

@@ -14,11 +14,11 @@ import (
 	"github.com/codemode-project/codemode/internal/store"
 )
 
-// A SessionTable stores sessions. [*store.DB] is one.
+// A SessionTable stores sessions. [store.SessionTable] is one.
 type SessionTable interface {
-	Sessions(ctx context.Context, of *store.Session) ([]*store.Session, error)
-	PutSession(ctx context.Context, s *store.Session, v *store.Version, run *store.ParkedRun, q store.Quota) error
-	DropSession(ctx context.Context, s *store.Session) error
+	Of(ctx context.Context, of *store.Session) ([]*store.Session, error)
+	Put(ctx context.Context, s *store.Session, v *store.Version, run *store.ParkedRun, q store.Quota) error
+	Drop(ctx context.Context, s *store.Session) error
 }
 
 // A Place has sessions. One and Other are the same ones, as two processes have them.
@@ -67,7 +67,7 @@ func newVersion(image string) *store.Version {
 // session is the session of a principal with a name; nil if there is none.
 func (p Place) session(t *testing.T, principal, name string) *store.Session {
 	t.Helper()
-	all, err := p.Other.Sessions(t.Context(), &store.Session{Principal: principal, Name: name})
+	all, err := p.Other.Of(t.Context(), &store.Session{Principal: principal, Name: name})
 	must(t, err)
 	if len(all) == 0 {
 		return nil
@@ -78,7 +78,7 @@ func (p Place) session(t *testing.T, principal, name string) *store.Session {
 // make makes a session with versions.
 func (p Place) make(t *testing.T, principal, name string, images ...string) *store.Session {
 	t.Helper()
-	must(t, p.One.PutSession(t.Context(), newSession(principal+"/"+name, principal, name), nil, nil, roomy))
+	must(t, p.One.Put(t.Context(), newSession(principal+"/"+name, principal, name), nil, nil, roomy))
 	for _, image := range images {
 		p.add(t, principal, name, image)
 	}
@@ -87,7 +87,7 @@ func (p Place) make(t *testing.T, principal, name string, images ...string) *sto
 
 func (p Place) add(t *testing.T, principal, name, image string) {
 	t.Helper()
-	must(t, p.One.PutSession(t.Context(), p.session(t, principal, name), newVersion(image), nil, roomy))
+	must(t, p.One.Put(t.Context(), p.session(t, principal, name), newVersion(image), nil, roomy))
 }
 
 // has checks the versions of a session, such as "1:first 2:second".
@@ -122,14 +122,14 @@ func versions(t *testing.T, p Place) {
 	p.add(t, "anna", "work", "first")
 	p.add(t, "anna", "work", large)
 	p.has(t, "anna", "work", "1:first", "2:"+large)
-	is(t, p.One.PutSession(t.Context(), newSession("x", "anna", "work"), newVersion("y"), nil, roomy), store.ErrTaken)
+	is(t, p.One.Put(t.Context(), newSession("x", "anna", "work"), newVersion("y"), nil, roomy), store.ErrTaken)
 	p.has(t, "anna", "work", "1:first", "2:"+large)
 
 	unread := errors.New("unread")
 	v := newVersion("z")
 	v.Image = func(context.Context) ([]byte, error) { return nil, unread }
-	is(t, p.One.PutSession(t.Context(), p.session(t, "anna", "work"), v, nil, roomy), unread)
-	is(t, p.One.PutSession(t.Context(), newSession("x", "anna", "next"), v, nil, roomy), unread)
+	is(t, p.One.Put(t.Context(), p.session(t, "anna", "work"), v, nil, roomy), unread)
+	is(t, p.One.Put(t.Context(), newSession("x", "anna", "next"), v, nil, roomy), unread)
 	if p.session(t, "anna", "next") != nil {
 		t.Error("a session without its first version is there")
 	}
@@ -139,10 +139,10 @@ func oldestVersions(t *testing.T, p Place) {
 	p.make(t, "anna", "work", "a", "b", "c")
 	two := roomy
 	two.Versions = 2
-	must(t, p.One.PutSession(t.Context(), p.session(t, "anna", "work"), newVersion("d"), nil, two))
+	must(t, p.One.Put(t.Context(), p.session(t, "anna", "work"), newVersion("d"), nil, two))
 	p.has(t, "anna", "work", "3:c", "4:d")
 	two.Versions = 0 // the current one stays
-	must(t, p.One.PutSession(t.Context(), p.session(t, "anna", "work"), newVersion("e"), nil, two))
+	must(t, p.One.Put(t.Context(), p.session(t, "anna", "work"), newVersion("e"), nil, two))
 	p.has(t, "anna", "work", "5:e")
 	p.add(t, "anna", "work", "f")
 	p.has(t, "anna", "work", "5:e", "6:f")
@@ -152,7 +152,7 @@ func sessionNumber(t *testing.T, p Place) {
 	few := roomy
 	few.Sessions = 2
 	put := func(principal, name string) error {
-		return p.One.PutSession(t.Context(), newSession(principal+name, principal, name), nil, nil, few)
+		return p.One.Put(t.Context(), newSession(principal+name, principal, name), nil, nil, few)
 	}
 	must(t, put("anna", "a"))
 	must(t, put("anna", "b"))
@@ -161,7 +161,7 @@ func sessionNumber(t *testing.T, p Place) {
 	if p.session(t, "anna", "c") != nil {
 		t.Error("a session beyond the quota is there")
 	}
-	must(t, p.One.DropSession(t.Context(), p.session(t, "anna", "a")))
+	must(t, p.One.Drop(t.Context(), p.session(t, "anna", "a")))
 	must(t, put("anna", "c"))
 }
 
@@ -170,7 +170,7 @@ func sessionBytes(t *testing.T, p Place) {
 	small := roomy
 	small.Bytes = 250 + 3*10 // three images of 100 bytes do not fit, with what is known of them
 	put := func(name, of string) error {
-		return p.One.PutSession(t.Context(), p.session(t, "anna", name), newVersion(of), nil, small)
+		return p.One.Put(t.Context(), p.session(t, "anna", name), newVersion(of), nil, small)
 	}
 	p.make(t, "anna", "a", image("1"), image("2"))
 	p.make(t, "anna", "b")
@@ -194,18 +194,18 @@ func oneProgram(t *testing.T, p Place) {
 	}
 	_, _, err = p.Begin(t, s.ID, "r_2")
 	is(t, err, store.ErrTaken)
-	is(t, p.Other.PutSession(t.Context(), s, newVersion("b"), nil, roomy), store.ErrTaken)
-	is(t, p.Other.DropSession(t.Context(), s), store.ErrTaken)
+	is(t, p.Other.Put(t.Context(), s, newVersion("b"), nil, roomy), store.ErrTaken)
+	is(t, p.Other.Drop(t.Context(), s), store.ErrTaken)
 	v := newVersion("c")
 	v.Run = "r_1"
-	must(t, p.One.PutSession(t.Context(), s, v, row, roomy))
+	must(t, p.One.Put(t.Context(), s, v, row, roomy))
 	p.has(t, "anna", "work", "1:a", "2:c")
 	end()
 	if now := p.session(t, "anna", "work"); now.Run != "" || now.Versions[1].Run != "r_1" {
 		t.Errorf("when it has ended: %+v", now)
 	}
 	if row != nil { // a process that is late
-		is(t, p.One.PutSession(t.Context(), s, newVersion("late"), row, roomy), store.ErrTaken)
+		is(t, p.One.Put(t.Context(), s, newVersion("late"), row, roomy), store.ErrTaken)
 	}
 
 	var began atomic.Int32
@@ -233,26 +233,26 @@ func forked(t *testing.T, p Place) {
 	again := func(v *store.Version) *store.Version {
 		return &store.Version{Guest: v.Guest, About: v.About, Image: v.Image}
 	}
-	must(t, p.One.PutSession(t.Context(), newSession("f", "anna", "try"), again(s.Versions[0]), nil, roomy))
+	must(t, p.One.Put(t.Context(), newSession("f", "anna", "try"), again(s.Versions[0]), nil, roomy))
 	p.add(t, "anna", "try", "c")
 	p.has(t, "anna", "try", "1:a", "2:c")
-	must(t, p.One.PutSession(t.Context(), s, again(s.Versions[0]), nil, roomy)) // a rollback
+	must(t, p.One.Put(t.Context(), s, again(s.Versions[0]), nil, roomy)) // a rollback
 	p.has(t, "anna", "work", "1:a", "2:b", "3:a")
-	must(t, p.One.DropSession(t.Context(), p.session(t, "anna", "work")))
+	must(t, p.One.Drop(t.Context(), p.session(t, "anna", "work")))
 	p.has(t, "anna", "try", "1:a", "2:c")
 }
 
 func deleted(t *testing.T, p Place) {
 	old := p.make(t, "anna", "work", "secret")
-	must(t, p.One.DropSession(t.Context(), old))
+	must(t, p.One.Drop(t.Context(), old))
 	if p.session(t, "anna", "work") != nil {
 		t.Fatal("a deleted session is there")
 	}
-	is(t, p.Other.DropSession(t.Context(), old), store.ErrNotFound)
-	is(t, p.Other.PutSession(t.Context(), old, newVersion("b"), nil, roomy), store.ErrNotFound)
-	must(t, p.One.PutSession(t.Context(), newSession("another ID", "anna", "work"), nil, nil, roomy))
+	is(t, p.Other.Drop(t.Context(), old), store.ErrNotFound)
+	is(t, p.Other.Put(t.Context(), old, newVersion("b"), nil, roomy), store.ErrNotFound)
+	must(t, p.One.Put(t.Context(), newSession("another ID", "anna", "work"), nil, nil, roomy))
 	p.has(t, "anna", "work")
-	is(t, p.Other.PutSession(t.Context(), old, newVersion("b"), nil, roomy), store.ErrNotFound)
+	is(t, p.Other.Put(t.Context(), old, newVersion("b"), nil, roomy), store.ErrNotFound)
 	p.add(t, "anna", "work", "new")
 	p.has(t, "anna", "work", "1:new")
 }
@@ -266,7 +266,7 @@ func oddNames(t *testing.T, p Place) {
 	for i, name := range names {
 		p.has(t, "anna", name, fmt.Sprintf("1:%d", i%10))
 	}
-	all, err := p.Other.Sessions(t.Context(), &store.Session{Principal: "anna"})
+	all, err := p.Other.Of(t.Context(), &store.Session{Principal: "anna"})
 	must(t, err)
 	if len(all) != len(names) {
 		t.Errorf("%d sessions, want %d", len(all), len(names))
@@ -284,10 +284,10 @@ func sameName(t *testing.T, p Place) {
 	}
 	_, end, err := p.Begin(t, a.ID, "r_1")
 	must(t, err)
-	must(t, p.One.DropSession(t.Context(), b))
+	must(t, p.One.Drop(t.Context(), b))
 	end()
 	p.has(t, "anna", "work", "1:a")
-	all, err := p.Other.Sessions(t.Context(), nil)
+	all, err := p.Other.Of(t.Context(), nil)
 	must(t, err)
 	if len(all) != 1 || all[0].ID != a.ID {
 		t.Errorf("all are %+v", all)
@@ -300,7 +300,7 @@ func manySessions(t *testing.T, p Place) {
 	on := func(i int) SessionTable { return []SessionTable{p.One, p.Other}[i%2] }
 	for i := range 16 {
 		all.Go(func() {
-			switch err := on(i).PutSession(t.Context(), newSession(fmt.Sprint("s", i), "anna", "work"), nil, nil, roomy); {
+			switch err := on(i).Put(t.Context(), newSession(fmt.Sprint("s", i), "anna", "work"), nil, nil, roomy); {
 			case err == nil:
 				made.Add(1)
 			case !errors.Is(err, store.ErrTaken):
@@ -315,7 +315,7 @@ func manySessions(t *testing.T, p Place) {
 	s := p.session(t, "anna", "work")
 	for i := range 16 {
 		all.Go(func() {
-			if err := on(i).PutSession(t.Context(), s, newVersion(fmt.Sprint(i%10)), nil, roomy); err != nil {
+			if err := on(i).Put(t.Context(), s, newVersion(fmt.Sprint(i%10)), nil, roomy); err != nil {
 				t.Error(err)
 			}
 		})
@@ -331,18 +331,18 @@ func manySessions(t *testing.T, p Place) {
 func endedSession(t *testing.T, p Place) {
 	s := newSession("old", "anna", "work")
 	s.Expires = time.Now().Add(-time.Second)
-	must(t, p.One.PutSession(t.Context(), s, nil, nil, roomy))
+	must(t, p.One.Put(t.Context(), s, nil, nil, roomy))
 	if p.session(t, "anna", "work") != nil {
 		t.Error("a session is there after its end")
 	}
-	all, err := p.Other.Sessions(t.Context(), &store.Session{ID: "old"})
+	all, err := p.Other.Of(t.Context(), &store.Session{ID: "old"})
 	must(t, err)
 	if len(all) != 0 {
 		t.Errorf("by its ID: %+v", all)
 	}
 	_, _, err = p.Begin(t, "old", "r_1")
 	is(t, err, store.ErrNotFound)
-	is(t, p.One.DropSession(t.Context(), s), store.ErrNotFound)
+	is(t, p.One.Drop(t.Context(), s), store.ErrNotFound)
 	p.make(t, "anna", "work", "new")
 	p.has(t, "anna", "work", "1:new")
 }
@@ -350,13 +350,13 @@ func endedSession(t *testing.T, p Place) {
 // placeIn has the sessions of a database.
 func placeIn(open opener) Place {
 	one, other := open(nil), open(nil)
-	return Place{One: one, Other: other, Begin: func(t *testing.T, session, run string) (*store.ParkedRun, func(), error) {
+	return Place{One: one.Sessions, Other: other.Sessions, Begin: func(t *testing.T, session, run string) (*store.ParkedRun, func(), error) {
 		row := parkedRun(time.Now().Add(time.Hour), func(p *store.ParkedRun) {
 			p.Run, p.Image, p.Holder, p.Session, p.SessionEnds = run, nil, "host/1", session, time.Now().Add(time.Hour)
 		})
-		err := one.Enroll(t.Context(), nil, row)
+		err := one.Keys.Enroll(t.Context(), nil, row)
 		return row, func() {
-			must(t, one.Finish(t.Context(), row, &store.Outcome{Run: run, Expires: time.Now().Add(time.Hour)}))
+			must(t, one.Outcomes.Finish(t.Context(), row, &store.Outcome{Run: run, Expires: time.Now().Add(time.Hour)}))
 		}, err
 	}}
 }
@@ -368,13 +368,13 @@ func laterRead(t *testing.T, open opener) {
 	d, e := open(at.Now), open(at.Now)
 	s := newSession("s", "anna", "work")
 	s.Expires = at.Now().Add(time.Hour)
-	must(t, d.PutSession(t.Context(), s, newVersion("first"), nil, roomy))
+	must(t, d.Sessions.Put(t.Context(), s, newVersion("first"), nil, roomy))
 	of := &store.Session{ID: "s"}
-	all, err := e.Sessions(t.Context(), of)
+	all, err := e.Sessions.Of(t.Context(), of)
 	must(t, err)
 	v := all[0].Versions[0]
-	must(t, d.DropSession(t.Context(), s))
-	must(t, d.PutSession(t.Context(), newSession("again", "anna", "work"), newVersion("second"), nil, roomy))
+	must(t, d.Sessions.Drop(t.Context(), s))
+	must(t, d.Sessions.Put(t.Context(), newSession("again", "anna", "work"), newVersion("second"), nil, roomy))
 	for _, part := range []func(context.Context) ([]byte, error){v.About, v.Image} {
 		got, err := part(t.Context())
 		if !errors.Is(err, store.ErrNotFound) {

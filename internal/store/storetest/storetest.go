@@ -91,7 +91,7 @@ func Row(h store.Head, n int, change func(*store.Row)) store.Row {
 
 func claim(t *testing.T, d *store.DB) *store.Chain {
 	t.Helper()
-	c, err := d.Claim(t.Context(), nil)
+	c, err := d.Entries.Claim(t.Context(), nil)
 	must(t, err)
 	return c
 }
@@ -113,7 +113,7 @@ func appendRows(t *testing.T, c *store.Chain, n int, change func(i int, r *store
 func all(t *testing.T, d *store.DB, q store.Query) []store.Row {
 	t.Helper()
 	var rows []store.Row
-	must(t, d.Rows(t.Context(), q, func(r *store.Row) error {
+	must(t, d.Entries.Rows(t.Context(), q, func(r *store.Row) error {
 		rows = append(rows, *r)
 		return nil
 	}))
@@ -156,7 +156,7 @@ func chainGoesOn(t *testing.T, open opener) {
 	if got := all(t, d, store.Query{Chain: c.Head().Chain}); !slices.Equal(got, want) {
 		t.Fatalf("got %d rows, want the %d that were appended", len(got), len(want))
 	}
-	ends, err := d.Ends(t.Context())
+	ends, err := d.Entries.Ends(t.Context())
 	must(t, err)
 	if len(ends) != 1 || ends[0].Head != c.Head() {
 		t.Fatalf("ends %+v, want %+v", ends, c.Head())
@@ -170,12 +170,12 @@ func pruned(t *testing.T, open opener) {
 	appendRows(t, c, 1300, nil)
 	appendRows(t, other, 3, nil)
 	for _, through := range []int64{1300, 1301, 4000} { // the last one, and those that are not there
-		if removed, err := e.Prune(t.Context(), n, through, "note"); err == nil || removed != 0 {
+		if removed, err := e.Entries.Prune(t.Context(), n, through, "note"); err == nil || removed != 0 {
 			t.Errorf("%d entries to %d were removed", removed, through)
 		}
 	}
 	for _, through := range []int64{600, 600, 1250} {
-		_, err := e.Prune(t.Context(), n, through, "note")
+		_, err := e.Entries.Prune(t.Context(), n, through, "note")
 		must(t, err)
 		appendRows(t, c, 5, nil)
 		got := all(t, d, store.Query{Chain: n})
@@ -189,15 +189,15 @@ func pruned(t *testing.T, open opener) {
 	if n := len(all(t, d, store.Query{Chain: other.Head().Chain})); n != 3 {
 		t.Errorf("%d entries of the other chain are left", n)
 	}
-	if _, err := e.Prune(t.Context(), n, 1000, "note"); err == nil {
+	if _, err := e.Entries.Prune(t.Context(), n, 1000, "note"); err == nil {
 		t.Error("the record says that fewer were removed than are")
 	}
-	ends, err := d.Ends(t.Context())
+	ends, err := d.Entries.Ends(t.Context())
 	must(t, err)
 	if i := slices.IndexFunc(ends, func(x store.End) bool { return x.Chain == n }); ends[i].Pruning != "note" {
 		t.Errorf("ends %+v", ends)
 	}
-	if problems, err := d.Inspect(t.Context()); err != nil || len(problems) > 0 {
+	if problems, err := d.Entries.Inspect(t.Context()); err != nil || len(problems) > 0 {
 		t.Errorf("%v, %v", problems, err)
 	}
 }
@@ -342,7 +342,7 @@ func ofRuns(t *testing.T, open opener) {
 	}
 	for _, run := range []string{"r_1", "r_2", "r_3", "r_4", "r_5"} {
 		var got []string
-		must(t, d.Rows(t.Context(), store.Query{Run: run}, func(r *store.Row) error {
+		must(t, d.Entries.Rows(t.Context(), store.Query{Run: run}, func(r *store.Row) error {
 			got = append(got, fmt.Sprint(r.Chain, "/", r.Seq))
 			return nil
 		}))
@@ -352,7 +352,7 @@ func ofRuns(t *testing.T, open opener) {
 			t.Errorf("of %s were found %v, want %v", run, got, want[run])
 		}
 	}
-	if problems, err := d.Inspect(t.Context()); err != nil || len(problems) > 0 {
+	if problems, err := d.Entries.Inspect(t.Context()); err != nil || len(problems) > 0 {
 		t.Errorf("problems: %v, %v", problems, err)
 	}
 }
@@ -386,15 +386,15 @@ func abandoned(t *testing.T, open opener) {
 		}
 		return nil
 	}
-	must(t, e.Abandoned(t.Context(), settle))
+	must(t, e.Entries.Abandoned(t.Context(), settle))
 	if found != nil {
 		t.Fatalf("calls %v of a writer that lives were taken for abandoned", found)
 	}
 	must(t, c.Release(t.Context())) // as its death would
 	failed := errors.New("not written")
-	is(t, e.Abandoned(t.Context(), func([]*store.Row) error { return failed }), failed)
-	must(t, e.Abandoned(t.Context(), settle))
-	must(t, e.Abandoned(t.Context(), settle))
+	is(t, e.Entries.Abandoned(t.Context(), func([]*store.Row) error { return failed }), failed)
+	must(t, e.Entries.Abandoned(t.Context(), settle))
+	must(t, e.Entries.Abandoned(t.Context(), settle))
 	if !slices.Equal(found, []int64{1}) {
 		t.Fatalf("found the open calls %v, want only that of entry 1, once", found)
 	}
@@ -405,7 +405,7 @@ func abandoned(t *testing.T, open opener) {
 	must(t, c.Release(t.Context()))
 	park(t, d, time.Now().Add(time.Hour), func(p *store.ParkedRun) { p.Run = "r_parked" })
 	found = nil
-	if must(t, e.Abandoned(t.Context(), settle)); found != nil {
+	if must(t, e.Entries.Abandoned(t.Context(), settle)); found != nil {
 		t.Fatalf("a parked run was taken for abandoned: %v", found)
 	}
 	// The same for the next writer of the chain.
@@ -423,7 +423,7 @@ func abandoned(t *testing.T, open opener) {
 
 func propose(t *testing.T, d *store.DB, id string, ends time.Time) {
 	t.Helper()
-	must(t, d.Propose(t.Context(), &store.Approval{ID: id, Run: "r_1", Call: 3, Principal: "local:anna",
+	must(t, d.Approvals.Propose(t.Context(), &store.Approval{ID: id, Run: "r_1", Call: 3, Principal: "local:anna",
 		Digest:   "sha256:ab",
 		Question: json.RawMessage(`{"tool":"fs__write"}`), Expires: ends}))
 }
@@ -433,39 +433,39 @@ func propose(t *testing.T, d *store.DB, id string, ends time.Time) {
 func Approved(t *testing.T, d *store.DB, id string) {
 	t.Helper()
 	propose(t, d, id, time.Now().Add(time.Hour))
-	must(t, d.Answer(t.Context(), id, "sha256:ab", true, "anna", nil))
-	must(t, d.Use(t.Context(), id, "sha256:ab"))
+	must(t, d.Approvals.Answer(t.Context(), id, "sha256:ab", true, "anna", nil))
+	must(t, d.Approvals.Use(t.Context(), id, "sha256:ab"))
 	five := int64(5)
 	give(t, d, "g_"+id, time.Now().Add(time.Hour), &five)
-	must(t, d.Spend(t.Context(), "g_"+id))
-	must(t, d.Revoke(t.Context(), "g_"+id))
-	must(t, d.Park(t.Context(), &store.ParkedRun{Run: "r_" + id, Guest: "g", State: json.RawMessage(`{}`),
+	must(t, d.Grants.Spend(t.Context(), "g_"+id))
+	must(t, d.Grants.Revoke(t.Context(), "g_"+id))
+	must(t, d.Runs.Park(t.Context(), &store.ParkedRun{Run: "r_" + id, Guest: "g", State: json.RawMessage(`{}`),
 		Image: []byte{1}, Expires: time.Now().Add(time.Hour)}))
-	p, err := d.Unpark(t.Context(), "r_"+id, "somebody")
+	p, err := d.Runs.Unpark(t.Context(), "r_"+id, "somebody")
 	must(t, err)
-	must(t, d.Begin(t.Context(), p))
+	must(t, d.Runs.Begin(t.Context(), p))
 }
 
 func answeredOnce(t *testing.T, open opener) {
 	d, e := open(nil), open(nil)
 	propose(t, d, "a_1", time.Now().Add(time.Hour))
-	pending, err := e.Pending(t.Context(), "local:anna")
+	pending, err := e.Approvals.Pending(t.Context(), "local:anna")
 	must(t, err)
 	if len(pending) != 1 || pending[0].Validated != nil || pending[0].Call != 3 ||
 		string(pending[0].Question) != `{"tool":"fs__write"}` {
 		t.Fatalf("pending for another process: %+v", pending)
 	}
-	if others, err := e.Pending(t.Context(), "local:bert"); err != nil || len(others) != 0 {
+	if others, err := e.Approvals.Pending(t.Context(), "local:bert"); err != nil || len(others) != 0 {
 		t.Fatalf("somebody else's: %v, %v", others, err)
 	}
-	is(t, e.Answer(t.Context(), "a_1", "sha256:other", true, "x", nil), store.ErrTaken)
-	is(t, e.Answer(t.Context(), "a_2", "sha256:ab", true, "x", nil), store.ErrNotFound)
+	is(t, e.Approvals.Answer(t.Context(), "a_1", "sha256:other", true, "x", nil), store.ErrTaken)
+	is(t, e.Approvals.Answer(t.Context(), "a_2", "sha256:ab", true, "x", nil), store.ErrNotFound)
 	var yes, taken atomic.Int32
 	var wg sync.WaitGroup
 	for i := range 16 {
 		wg.Go(func() {
 			db := []*store.DB{d, e}[i%2]
-			switch err := db.Answer(t.Context(), "a_1", "sha256:ab", i%3 == 0, fmt.Sprint("person ", i),
+			switch err := db.Approvals.Answer(t.Context(), "a_1", "sha256:ab", i%3 == 0, fmt.Sprint("person ", i),
 				json.RawMessage(`{}`)); {
 			case err == nil:
 				yes.Add(1)
@@ -480,7 +480,7 @@ func answeredOnce(t *testing.T, open opener) {
 	if yes.Load() != 1 || taken.Load() != 15 {
 		t.Fatalf("%d answers counted, %d came too late; want 1 and 15", yes.Load(), taken.Load())
 	}
-	a, err := d.Approval(t.Context(), "a_1")
+	a, err := d.Approvals.Get(t.Context(), "a_1")
 	must(t, err)
 	if a.Validated == nil || a.AnsweredBy == "" || a.AnsweredAt.IsZero() {
 		t.Fatalf("the answer is not kept: %+v", a)
@@ -496,13 +496,13 @@ func manyAnswers(t *testing.T, open opener) {
 		ids = append(ids, id)
 		propose(t, d, id, ends)
 	}
-	must(t, d.Answer(t.Context(), "q1", "sha256:ab", true, "anna", json.RawMessage(`{"yes":1}`)))
-	must(t, d.Answer(t.Context(), "q2", "sha256:ab", false, "anna", nil))
-	must(t, d.Withdraw(t.Context(), "q3"))
+	must(t, d.Approvals.Answer(t.Context(), "q1", "sha256:ab", true, "anna", json.RawMessage(`{"yes":1}`)))
+	must(t, d.Approvals.Answer(t.Context(), "q2", "sha256:ab", false, "anna", nil))
+	must(t, d.Approvals.Withdraw(t.Context(), "q3"))
 	for i := range 1000 {
 		ids = append(ids, fmt.Sprint("nobody asked ", i))
 	}
-	got, err := e.Answers(t.Context(), ids)
+	got, err := e.Approvals.Answers(t.Context(), ids)
 	must(t, err)
 	yes, no := true, false
 	want := map[string]*store.Approval{
@@ -531,16 +531,16 @@ func usedOnce(t *testing.T, open opener) {
 	propose(t, d, "yes", ends)
 	propose(t, d, "no", ends)
 	propose(t, d, "open", ends)
-	must(t, d.Answer(t.Context(), "yes", "sha256:ab", true, "anna", nil))
-	must(t, d.Answer(t.Context(), "no", "sha256:ab", false, "anna", nil))
-	is(t, d.Use(t.Context(), "no", "sha256:ab"), store.ErrTaken)
-	is(t, d.Use(t.Context(), "open", "sha256:ab"), store.ErrTaken)
-	is(t, d.Use(t.Context(), "yes", "sha256:other"), store.ErrTaken)
+	must(t, d.Approvals.Answer(t.Context(), "yes", "sha256:ab", true, "anna", nil))
+	must(t, d.Approvals.Answer(t.Context(), "no", "sha256:ab", false, "anna", nil))
+	is(t, d.Approvals.Use(t.Context(), "no", "sha256:ab"), store.ErrTaken)
+	is(t, d.Approvals.Use(t.Context(), "open", "sha256:ab"), store.ErrTaken)
+	is(t, d.Approvals.Use(t.Context(), "yes", "sha256:other"), store.ErrTaken)
 	var used atomic.Int32
 	var wg sync.WaitGroup
 	for i := range 16 {
 		wg.Go(func() {
-			if err := []*store.DB{d, e}[i%2].Use(t.Context(), "yes", "sha256:ab"); err == nil {
+			if err := []*store.DB{d, e}[i%2].Approvals.Use(t.Context(), "yes", "sha256:ab"); err == nil {
 				used.Add(1)
 			} else if !errors.Is(err, store.ErrTaken) {
 				t.Error(err)
@@ -551,7 +551,7 @@ func usedOnce(t *testing.T, open opener) {
 	if used.Load() != 1 {
 		t.Fatalf("one yes was used %d times", used.Load())
 	}
-	of, err := e.ApprovalsOf(t.Context(), "r_1")
+	of, err := e.Approvals.Of(t.Context(), "r_1")
 	must(t, err)
 	if len(of) != 3 {
 		t.Fatalf("the run has %d approvals, want 3", len(of))
@@ -575,18 +575,18 @@ func approvalEnds(t *testing.T, open opener) {
 	d := open(at.Now)
 	propose(t, d, "early", at.Now().Add(time.Minute))
 	propose(t, d, "answered", at.Now().Add(time.Minute))
-	must(t, d.Answer(t.Context(), "answered", "sha256:ab", true, "anna", nil))
+	must(t, d.Approvals.Answer(t.Context(), "answered", "sha256:ab", true, "anna", nil))
 	at.forward(time.Minute)
-	is(t, d.Answer(t.Context(), "early", "sha256:ab", true, "anna", nil), store.ErrTaken)
-	is(t, d.Use(t.Context(), "answered", "sha256:ab"), store.ErrTaken)
-	if pending, err := d.Pending(t.Context(), ""); err != nil || len(pending) != 0 {
+	is(t, d.Approvals.Answer(t.Context(), "early", "sha256:ab", true, "anna", nil), store.ErrTaken)
+	is(t, d.Approvals.Use(t.Context(), "answered", "sha256:ab"), store.ErrTaken)
+	if pending, err := d.Approvals.Pending(t.Context(), ""); err != nil || len(pending) != 0 {
 		t.Fatalf("pending behind its end: %v, %v", pending, err)
 	}
 }
 
 func give(t *testing.T, d *store.DB, id string, ends time.Time, uses *int64) {
 	t.Helper()
-	must(t, d.Give(t.Context(), &store.Grant{ID: id, Principal: "local:anna", Profile: "safe", Run: "r_1", Key: "sha256:k",
+	must(t, d.Grants.Give(t.Context(), &store.Grant{ID: id, Principal: "local:anna", Profile: "safe", Run: "r_1", Key: "sha256:k",
 		Body: json.RawMessage(`{}`), Expires: ends, UsesLeft: uses}))
 }
 
@@ -599,7 +599,7 @@ func spent(t *testing.T, open opener) {
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
-			if err := []*store.DB{d, e}[i%2].Spend(t.Context(), "g_1"); err == nil {
+			if err := []*store.DB{d, e}[i%2].Grants.Spend(t.Context(), "g_1"); err == nil {
 				count.Add(1)
 			} else if !errors.Is(err, store.ErrTaken) {
 				t.Error(err)
@@ -611,10 +611,10 @@ func spent(t *testing.T, open opener) {
 		t.Fatalf("a grant for five uses was used %d times", count.Load())
 	}
 	for range 7 {
-		must(t, e.Spend(t.Context(), "g_2"))
+		must(t, e.Grants.Spend(t.Context(), "g_2"))
 	}
-	is(t, d.Spend(t.Context(), "g_3"), store.ErrTaken)
-	left, err := e.Grants(t.Context(), "", "sha256:k")
+	is(t, d.Grants.Spend(t.Context(), "g_3"), store.ErrTaken)
+	left, err := e.Grants.Of(t.Context(), "", "sha256:k")
 	must(t, err)
 	if len(left) != 1 || left[0].ID != "g_2" {
 		t.Fatalf("left: %+v", left)
@@ -626,19 +626,19 @@ func grantEnds(t *testing.T, open opener) {
 	d, e := open(at.Now), open(at.Now)
 	give(t, d, "g_1", at.Now().Add(time.Minute), nil)
 	give(t, d, "g_2", at.Now().Add(time.Minute), nil)
-	must(t, d.Revoke(t.Context(), "g_1"))
-	is(t, d.Revoke(t.Context(), "g_1"), store.ErrTaken)
-	is(t, e.Spend(t.Context(), "g_1"), store.ErrTaken)
-	listed, err := e.Grants(t.Context(), "local:anna", "")
+	must(t, d.Grants.Revoke(t.Context(), "g_1"))
+	is(t, d.Grants.Revoke(t.Context(), "g_1"), store.ErrTaken)
+	is(t, e.Grants.Spend(t.Context(), "g_1"), store.ErrTaken)
+	listed, err := e.Grants.Of(t.Context(), "local:anna", "")
 	must(t, err)
 	if len(listed) != 2 || !listed[0].Revoked || listed[1].Revoked {
 		t.Fatalf("listed: %+v", listed)
 	}
 	at.forward(time.Minute - time.Microsecond)
-	must(t, e.Spend(t.Context(), "g_2"))
+	must(t, e.Grants.Spend(t.Context(), "g_2"))
 	at.forward(time.Microsecond)
-	is(t, e.Spend(t.Context(), "g_2"), store.ErrTaken)
-	if left, err := d.Grants(t.Context(), "", "sha256:k"); err != nil || len(left) != 0 {
+	is(t, e.Grants.Spend(t.Context(), "g_2"), store.ErrTaken)
+	if left, err := d.Grants.Of(t.Context(), "", "sha256:k"); err != nil || len(left) != 0 {
 		t.Fatalf("left: %v, %v", left, err)
 	}
 }
@@ -647,23 +647,23 @@ func overlays(t *testing.T, open opener) {
 	at := newClock()
 	d := open(at.Now)
 	put := func(id, holder, body string, life time.Duration) {
-		must(t, d.PutOverlay(t.Context(), &store.Overlay{ID: id, Holder: holder, Body: json.RawMessage(body),
+		must(t, d.Overlays.Put(t.Context(), &store.Overlay{ID: id, Holder: holder, Body: json.RawMessage(body),
 			Expires: at.Now().Add(life)}))
 	}
 	put("o_1", "s_1", `{"denylist":["*"]}`, time.Minute)
 	put("o_1", "s_1", `{"denylist":["fs__*"]}`, time.Minute)
 	put("o_2", "s_2", `{}`, time.Hour)
-	of, err := d.OverlaysOf(t.Context(), "s_1")
+	of, err := d.Overlays.Of(t.Context(), "s_1")
 	must(t, err)
 	if len(of) != 1 || string(of[0].Body) != `{"denylist":["fs__*"]}` {
 		t.Fatalf("got %+v", of)
 	}
 	at.forward(time.Minute)
-	if of, err = d.OverlaysOf(t.Context(), ""); err != nil || len(of) != 1 || of[0].ID != "o_2" {
+	if of, err = d.Overlays.Of(t.Context(), ""); err != nil || len(of) != 1 || of[0].ID != "o_2" {
 		t.Fatalf("got %+v, %v", of, err)
 	}
-	must(t, d.PutOverlay(t.Context(), &store.Overlay{ID: "o_2"}))
-	if of, err = d.OverlaysOf(t.Context(), ""); err != nil || len(of) != 0 {
+	must(t, d.Overlays.Put(t.Context(), &store.Overlay{ID: "o_2"}))
+	if of, err = d.Overlays.Of(t.Context(), ""); err != nil || len(of) != 0 {
 		t.Fatalf("got %+v, %v", of, err)
 	}
 }
@@ -682,7 +682,7 @@ func cleaning(t *testing.T, open opener) {
 	if c, err := d.Clean(t.Context(), 24*time.Hour); err != nil || c[store.Approvals] != 1 || c["grants"] != 1 {
 		t.Fatalf("cleaned %+v, %v", c, err)
 	}
-	if _, err := d.Approval(t.Context(), "a_2"); err != nil {
+	if _, err := d.Approvals.Get(t.Context(), "a_2"); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -703,7 +703,7 @@ func watching(t *testing.T, open opener) {
 	propose(t, d, "a_1", time.Now().Add(time.Hour))
 	for name, ch := range map[string]<-chan struct{}{"another process": changed, "the same process": mine} {
 		for deadline := time.After(30 * time.Second); ; {
-			if pending, err := e.Pending(t.Context(), ""); err != nil {
+			if pending, err := e.Approvals.Pending(t.Context(), ""); err != nil {
 				t.Fatal(err)
 			} else if len(pending) == 1 {
 				// News may have come before the change; more must come after it.
@@ -729,12 +729,12 @@ func changedSince(t *testing.T, open opener) {
 	mark := int64(0)
 	read := func() (changed []string) {
 		t.Helper()
-		changed, next, err := e.ChangedSince(t.Context(), mark)
+		changed, next, err := e.Approvals.ChangedSince(t.Context(), mark)
 		must(t, err)
 		if next < mark {
 			t.Errorf("the mark %d follows %d", next, mark)
 		}
-		all, err := e.Answers(t.Context(), changed)
+		all, err := e.Approvals.Answers(t.Context(), changed)
 		must(t, err)
 		for id, a := range all {
 			closed[id] = a.Validated != nil || !a.Withdrawn.IsZero()
@@ -757,13 +757,13 @@ func changedSince(t *testing.T, open opener) {
 				var err error
 				switch n % 3 {
 				case 0:
-					err = d.Answer(t.Context(), id, "sha256:ab", true, "anna", nil)
+					err = d.Approvals.Answer(t.Context(), id, "sha256:ab", true, "anna", nil)
 				case 1:
-					err = d.Withdraw(t.Context(), id)
+					err = d.Approvals.Withdraw(t.Context(), id)
 				default:
 					other := &store.Approval{ID: id + "_instead", Run: "r_1", Digest: "sha256:cd", Question: json.RawMessage(`{}`),
 						Expires: time.Now().Add(time.Hour)}
-					err = d.AnswerInstead(t.Context(), id, "sha256:ab", "anna", nil, other, nil)
+					err = d.Approvals.AnswerInstead(t.Context(), id, "sha256:ab", "anna", nil, other, nil)
 				}
 				if err != nil {
 					t.Errorf("closing %s: %v", id, err)
@@ -807,7 +807,7 @@ func keepsResults(t *testing.T, open opener) {
 	keep := func(handle, owner string, size int64, number int, quota int64) []string {
 		t.Helper()
 		at.forward(time.Second)
-		removed, err := d.KeepResult(t.Context(), &store.Result{Handle: handle, Principal: owner + "'s principal",
+		removed, err := d.Results.Keep(t.Context(), &store.Result{Handle: handle, Principal: owner + "'s principal",
 			Owner: owner, Run: "r_1", Profile: "safe", Untrusted: handle == "H1", Bytes: size, MIMEType: "type of " + handle,
 			About: json.RawMessage(`{"kind":"array"}`), Expires: at.Now().Add(time.Hour)}, chunks, number, quota)
 		must(t, err)
@@ -815,7 +815,7 @@ func keepsResults(t *testing.T, open opener) {
 	}
 	find := func(handle, principal string) *store.Result {
 		t.Helper()
-		all, err := e.Results(t.Context(), &store.Result{Handle: handle, Principal: principal})
+		all, err := e.Results.Of(t.Context(), &store.Result{Handle: handle, Principal: principal})
 		must(t, err)
 		if len(all) == 0 {
 			return nil
@@ -859,7 +859,7 @@ func keepsResults(t *testing.T, open opener) {
 	if removed := keep("H6", "anna", 1, 2, 1000); !slices.Equal(removed, []string{"H4"}) {
 		t.Fatalf("%q made way by number", removed)
 	}
-	all, err := e.Results(t.Context(), nil)
+	all, err := e.Results.Of(t.Context(), nil)
 	must(t, err)
 	if len(all) != 3 || all[0].Handle != "H2" || all[1].Handle != "H5" || all[2].Handle != "H6" {
 		t.Fatalf("listed: %+v", all)

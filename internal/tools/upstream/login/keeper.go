@@ -130,7 +130,7 @@ func (k *rowKeeper) read(ctx context.Context) (*credential, error) {
 	if err != nil {
 		return nil, err
 	}
-	row, err := db.LoginOf(ctx, k.principal, k.server)
+	row, err := db.Logins.Of(ctx, k.principal, k.server)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
@@ -165,7 +165,7 @@ func (k *rowKeeper) change(ctx context.Context, f func(*credential) (*credential
 		return err
 	}
 	over := false
-	err = db.RenewLogin(ctx, k.principal, k.server, func(row *store.Login) ([]byte, error) {
+	err = db.Logins.Renew(ctx, k.principal, k.server, func(row *store.Login) ([]byte, error) {
 		c, err := k.parse(row)
 		if err != nil {
 			return nil, err
@@ -197,5 +197,5 @@ func (k *rowKeeper) put(ctx context.Context, c *credential) error {
 	if err != nil {
 		return err
 	}
-	return db.PutLogin(ctx, &store.Login{Principal: k.principal, Server: k.server, Account: rand.Text(), Body: body})
+	return db.Logins.Put(ctx, &store.Login{Principal: k.principal, Server: k.server, Account: rand.Text(), Body: body})
 }

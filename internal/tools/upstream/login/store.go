@@ -105,7 +105,7 @@ func (s *Store) Logins(ctx context.Context, principal string) ([]*store.Login, e
 	if err != nil {
 		return nil, err
 	}
-	return db.Logins(ctx, principal)
+	return db.Logins.List(ctx, principal)
 }
 
 // LogOutOf deletes the login of a principal at a server. It reports whether there was one.
@@ -114,7 +114,7 @@ func (s *Store) LogOutOf(ctx context.Context, principal, server string) (found b
 	if err != nil {
 		return false, err
 	}
-	return db.DropLogin(ctx, principal, server)
+	return db.Logins.Drop(ctx, principal, server)
 }
 
 // LogOut deletes the operator's tokens of the server of that name, at all addresses that
